@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// AlignedVector<T>: a std::vector whose storage starts on a cache line, as the SIMD kernels want,
+// and whose elements are left uninitialised by resize().
+#ifndef HEFT_BASE_ALIGNED_H_
+#define HEFT_BASE_ALIGNED_H_
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace heft {
+
+inline constexpr std::size_t kCacheLine = 64;
+
+template <typename T>
+struct AlignedAllocator {
+  using value_type = T;
+  AlignedAllocator() = default;
+  template <typename U>
+  AlignedAllocator(const AlignedAllocator<U>&) {}  // NOLINT: allocators convert implicitly.
+  T* allocate(std::size_t n) {
+    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t(kCacheLine)));
+  }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t(kCacheLine)); }
+  template <typename U>
+  void construct(U* p) {
+    ::new (static_cast<void*>(p)) U;  // Default-initialised: no memset of what will be written.
+  }
+  template <typename U, typename... Args>
+  void construct(U* p, Args&&... args) {
+    ::new (static_cast<void*>(p)) U(std::forward<Args>(args)...);
+  }
+  template <typename U>
+  bool operator==(const AlignedAllocator<U>&) const {
+    return true;
+  }
+};
+
+template <typename T>
+using AlignedVector = std::vector<T, AlignedAllocator<T>>;
+
+}  // namespace heft
+
+#endif  // HEFT_BASE_ALIGNED_H_

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Csprng: a ChaCha20 stream (libsodium) keyed by the operating system or by a 32-byte seed. Not
+// copyable, so that no stream is used twice by accident; wiped when destroyed.
+#ifndef HEFT_BASE_CSPRNG_H_
+#define HEFT_BASE_CSPRNG_H_
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace heft {
+
+using Seed = std::array<uint8_t, 32>;
+
+class Csprng {
+ public:
+  // Keyed by the operating system's generator.
+  Csprng();
+  // The same stream for the same seed, on every machine: for public polynomials sent as a seed, and
+  // for tests. `stream` separates independent streams of one seed.
+  explicit Csprng(const Seed& seed, uint64_t stream = 0);
+  ~Csprng();
+  Csprng(const Csprng&) = delete;
+  Csprng& operator=(const Csprng&) = delete;
+
+  void Fill(std::span<uint8_t> out);
+  uint32_t U32();
+  uint64_t U64();
+  Seed NewSeed();
+
+ private:
+  void Refill();
+
+  Seed key_;
+  std::array<uint8_t, 8> nonce_{};
+  uint64_t block_ = 0;
+  std::array<uint8_t, 4096> buffer_;
+  std::size_t used_ = 4096;
+};
+
+}  // namespace heft
+
+#endif  // HEFT_BASE_CSPRNG_H_

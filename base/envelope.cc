@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/envelope.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace heft {
+namespace {
+constexpr std::string_view kMagic("HEFT\r\n\x1a\n", 8);
+
+bool HasMagic(ByteSpan bytes) {
+  return bytes.size() >= kEnvelopeHeaderSize &&
+         std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
+}
+}  // namespace
+
+std::vector<uint8_t> SealEnvelope(std::string_view kind, uint32_t version, ByteSpan payload) {
+  ByteWriter writer;
+  writer.Raw(AsBytes(kMagic));
+  writer.Raw(AsBytes(kind.substr(0, 4)));
+  writer.U32(version);
+  writer.U64(payload.size());
+  writer.Raw(payload);
+  const Hash hash = HashBytes(writer.bytes());
+  writer.Raw(hash);
+  return writer.Take();
+}
+
+std::string EnvelopeKind(ByteSpan bytes) {
+  if (!HasMagic(bytes)) return "";
+  return std::string(reinterpret_cast<const char*>(bytes.data()) + 8, 4);
+}
+
+absl::StatusOr<ByteSpan> OpenEnvelope(ByteSpan bytes, std::string_view kind, uint32_t version,
+                                      std::string_view what) {
+  const std::string name(what);
+  if (bytes.empty()) return absl::DataLossError(absl::StrCat(name, ": the file is empty"));
+  if (!HasMagic(bytes)) {
+    return absl::DataLossError(absl::StrCat(name, ": not a HEFT file (wrong magic bytes)"));
+  }
+  const std::string found = EnvelopeKind(bytes);
+  if (found != kind) {
+    return absl::DataLossError(absl::StrCat(name, ": a HEFT file of kind ", found, " where ",
+                                            std::string(kind), " is needed"));
+  }
+  ByteReader header(bytes.subspan(12, 12), what);
+  const uint32_t found_version = header.U32();
+  const uint64_t size = header.U64();
+  if (found_version != version) {
+    return absl::DataLossError(absl::StrCat(name, ": format version ", found_version,
+                                            ", this program reads version ", version));
+  }
+  if (bytes.size() < kEnvelopeOverhead || size != bytes.size() - kEnvelopeOverhead) {
+    return absl::DataLossError(absl::StrCat(name, ": truncated or extended: ", size,
+                                            " payload bytes declared, the file has ", bytes.size(),
+                                            " bytes in all"));
+  }
+  const ByteSpan signed_part = bytes.first(bytes.size() - sizeof(Hash));
+  const Hash hash = HashBytes(signed_part);
+  if (!std::equal(hash.begin(), hash.end(), bytes.end() - sizeof(Hash))) {
+    return absl::DataLossError(absl::StrCat(name, ": checksum mismatch, the file is damaged"));
+  }
+  return signed_part.subspan(kEnvelopeHeaderSize);
+}
+
+}  // namespace heft

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+
+namespace heft {
+namespace {
+
+absl::Status SystemError(std::string_view action, const std::string& path, int error) {
+  const std::string message =
+      absl::StrCat(std::string(action), " ", path, ": ", std::strerror(error));
+  if (error == ENOENT) return absl::NotFoundError(message);
+  return absl::UnavailableError(message);
+}
+
+// Closes on every path out of a function.
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  ~FileDescriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+template <typename Container>
+absl::StatusOr<Container> ReadWhole(const std::string& path, uint64_t max_size) {
+  FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return SystemError("cannot open", path, errno);
+  struct stat info;
+  if (fstat(fd.get(), &info) != 0) return SystemError("cannot stat", path, errno);
+  if (S_ISDIR(info.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " is a directory, not a file"));
+  }
+  if (static_cast<uint64_t>(info.st_size) > max_size) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", info.st_size,
+                                                   " bytes, more than the ", max_size, " allowed"));
+  }
+  // Pipes and /dev/stdin report no size: read until the end, bounded.
+  Container content;
+  content.resize(S_ISREG(info.st_mode) ? info.st_size : 0);
+  std::size_t done = 0;
+  while (true) {
+    if (done == content.size()) {
+      if (S_ISREG(info.st_mode)) break;
+      if (content.size() > max_size) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(path, ": more than the ", max_size, " bytes allowed"));
+      }
+      content.resize(content.size() + 65536);
+    }
+    const ssize_t n = read(fd.get(), content.data() + done, content.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return SystemError("cannot read", path, errno);
+    if (n == 0) break;
+    done += n;
+  }
+  content.resize(done);
+  return content;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<uint8_t>> ReadFile(const std::string& path, uint64_t max_size) {
+  return ReadWhole<std::vector<uint8_t>>(path, max_size);
+}
+
+absl::StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t max_size) {
+  return ReadWhole<std::string>(path, max_size);
+}
+
+absl::Status SyncDirectory(const std::string& path) {
+  FileDescriptor fd(open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() < 0) return SystemError("cannot open directory", path, errno);
+  // Some file systems cannot flush a directory; there a rename is as durable as it gets.
+  if (fsync(fd.get()) != 0 && errno != EINVAL) return SystemError("cannot flush", path, errno);
+  return absl::OkStatus();
+}
+
+absl::Status WriteFileAtomic(const std::string& path, ByteSpan bytes, mode_t mode) {
+  std::string temporary = absl::StrCat(path, ".XXXXXX");
+  const int raw = mkostemp(temporary.data(), O_CLOEXEC);  // Created with mode 0600.
+  if (raw < 0) return SystemError("cannot write", path, errno);
+  auto fail = [&](std::string_view action) {
+    const int error = errno;
+    unlink(temporary.c_str());
+    return SystemError(action, path, error);
+  };
+  {
+    FileDescriptor fd(raw);
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+      const ssize_t n = write(fd.get(), bytes.data() + done, bytes.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return fail("cannot write");
+      done += n;
+    }
+    if (fchmod(fd.get(), mode) != 0) return fail("cannot set permissions of");
+    if (fsync(fd.get()) != 0) return fail("cannot flush");
+  }
+  if (rename(temporary.c_str(), path.c_str()) != 0) return fail("cannot rename to");
+  return SyncDirectory(std::filesystem::path(path).parent_path().string());
+}
+
+absl::Status WriteFileAtomic(const std::string& path, std::string_view text, mode_t mode) {
+  return WriteFileAtomic(path, AsBytes(text), mode);
+}
+
+bool FileExists(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0;
+}
+
+absl::Status MakeDirectories(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return SystemError("cannot create directory", path, error.value());
+  return absl::OkStatus();
+}
+
+}  // namespace heft

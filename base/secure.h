@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SecureVector<T>: memory for secrets (libsodium's guarded allocation): locked against swapping,
+// left out of core dumps, wiped when freed. Moves, never copies.
+#ifndef HEFT_BASE_SECURE_H_
+#define HEFT_BASE_SECURE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "base/status.h"
+
+namespace heft {
+
+namespace internal {
+void* SecureAllocate(std::size_t bytes);  // zeroed; nullptr where the system refuses
+void SecureFree(void* p);
+}  // namespace internal
+
+// Wipes memory in a way that the compiler may not leave out.
+void SecureWipe(void* p, std::size_t bytes);
+
+template <typename T>
+class SecureVector {
+ public:
+  SecureVector() = default;
+  static absl::StatusOr<SecureVector> Create(std::size_t size) {
+    SecureVector v;
+    v.data_ = static_cast<T*>(internal::SecureAllocate(size * sizeof(T)));
+    if (v.data_ == nullptr) {
+      return absl::UnavailableError("no locked memory for a secret: raise `ulimit -l`");
+    }
+    v.size_ = size;
+    return v;
+  }
+  SecureVector(SecureVector&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  SecureVector& operator=(SecureVector&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~SecureVector() {
+    if (data_ != nullptr) internal::SecureFree(data_);
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::span<T> span() { return {data_, size_}; }
+  std::span<const T> span() const { return {data_, size_}; }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace heft
+
+#endif  // HEFT_BASE_SECURE_H_

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace heft {
+namespace {
+
+std::atomic<int> g_threads{0};
+thread_local bool t_inside_task = false;
+
+// Workers sleep until a job is posted; the poster works too and waits for the rest.
+class Pool {
+ public:
+  static Pool& Get() {
+    static Pool* pool = new Pool;  // Never destroyed: workers may outlive static destructors.
+    return *pool;
+  }
+
+  void Run(std::size_t count, const std::function<void(std::size_t)>& fn, int threads) {
+    std::lock_guard<std::mutex> one_job(job_mutex_);
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      while (static_cast<int>(workers_.size()) < threads - 1) {
+        const int index = workers_.size();
+        workers_.emplace_back([this, index] { Work(index); });
+        workers_.back().detach();
+      }
+      fn_ = &fn;
+      count_ = count;
+      next_.store(0);
+      helpers_wanted_ = threads - 1;
+      helpers_running_ = threads - 1;
+      ++generation_;
+    }
+    wake_.notify_all();
+    Drain();
+    std::unique_lock<std::mutex> lock(mutex_);
+    done_.wait(lock, [this] { return helpers_running_ == 0; });
+    fn_ = nullptr;
+  }
+
+ private:
+  void Drain() {
+    t_inside_task = true;
+    for (std::size_t i; (i = next_.fetch_add(1)) < count_;) (*fn_)(i);
+    t_inside_task = false;
+  }
+
+  void Work(int index) {
+    uint64_t seen = 0;
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [&] { return generation_ != seen; });
+      seen = generation_;
+      if (index >= helpers_wanted_) continue;
+      lock.unlock();
+      Drain();
+      lock.lock();
+      if (--helpers_running_ == 0) done_.notify_all();
+    }
+  }
+
+  std::mutex job_mutex_;
+  std::mutex mutex_;
+  std::condition_variable wake_, done_;
+  std::vector<std::thread> workers_;
+  const std::function<void(std::size_t)>* fn_ = nullptr;
+  std::size_t count_ = 0;
+  std::atomic<std::size_t> next_{0};
+  int helpers_wanted_ = 0;
+  int helpers_running_ = 0;
+  uint64_t generation_ = 0;
+};
+
+}  // namespace
+
+void SetThreadCount(int threads) { g_threads.store(std::clamp(threads, 0, 1024)); }
+
+int ThreadCount() {
+  const int wanted = g_threads.load();
+  return wanted > 0 ? wanted : std::max(1u, std::thread::hardware_concurrency());
+}
+
+void ParallelFor(std::size_t count, const std::function<void(std::size_t)>& fn) {
+  const int threads = static_cast<int>(std::min<std::size_t>(ThreadCount(), count));
+  if (threads <= 1 || t_inside_task) {
+    for (std::size_t i = 0; i < count; ++i) fn(i);
+    return;
+  }
+  Pool::Get().Run(count, fn, threads);
+}
+
+}  // namespace heft

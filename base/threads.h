@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// ParallelFor over a process-wide pool. Results must not depend on the number of threads: a task
+// writes only to its own index.
+#ifndef HEFT_BASE_THREADS_H_
+#define HEFT_BASE_THREADS_H_
+
+#include <cstddef>
+#include <functional>
+
+namespace heft {
+
+// Threads that ParallelFor uses, the caller's included; 0 restores the default, all cores.
+void SetThreadCount(int threads);
+int ThreadCount();
+
+// Calls fn(i) once for every i in [0, count), in any order, on up to ThreadCount() threads, and
+// returns when all are done. Runs inline where count or ThreadCount() is 1, and when called from
+// within a task. `fn` must not throw.
+void ParallelFor(std::size_t count, const std::function<void(std::size_t)>& fn);
+
+}  // namespace heft
+
+#endif  // HEFT_BASE_THREADS_H_

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# heft_library(NAME SOURCES ... [DEPENDS ...]): a static library heft_NAME, alias heft::NAME.
+# heft_test(NAME SOURCES ... [DEPENDS ...]): a GoogleTest program registered with CTest.
+include(GoogleTest OPTIONAL)
+
+set(HEFT_WARNINGS -Wall -Wextra -Wshadow -Wno-sign-compare)
+
+function(heft_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  add_library(heft_${name} STATIC ${ARG_SOURCES})
+  add_library(heft::${name} ALIAS heft_${name})
+  target_include_directories(heft_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(heft_${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
+  target_compile_options(heft_${name} PRIVATE ${HEFT_WARNINGS})
+  set_target_properties(heft_${name} PROPERTIES EXPORT_NAME ${name})
+  set_property(GLOBAL APPEND PROPERTY HEFT_LIBRARIES heft_${name})
+endfunction()
+
+function(heft_test name)
+  if(NOT HEFT_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest_main GTest::gmock)
+  target_compile_options(${name} PRIVATE ${HEFT_WARNINGS})
+  target_compile_definitions(${name} PRIVATE HEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+endfunction()

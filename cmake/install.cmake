@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+include(CMakePackageConfigHelpers)
+get_property(heft_libraries GLOBAL PROPERTY HEFT_LIBRARIES)
+install(TARGETS ${heft_libraries} EXPORT heftTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/heft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT heftTargets NAMESPACE heft:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/heft)
+configure_package_config_file(cmake/heftConfig.cmake.in heftConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/heft)
+write_basic_package_version_file(heftConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/heftConfig.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/heftConfigVersion.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/heft)

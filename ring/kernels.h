@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loops that take the time, one table of functions per instruction set. The table is chosen once,
+// at run time; HEFT_SIMD=reference|sse4|avx2|avx512|neon|wasm forces one. Every table computes exactly
+// the same residues as the scalar reference (kernels_test runs them all on the same input).
+//
+// Arrays hold n values, n a power of two, 64-byte aligned unless said. `out` may be an input.
+#ifndef HEFT_RING_KERNELS_H_
+#define HEFT_RING_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "ring/modulus.h"
+
+namespace heft::ring {
+
+class NttTables;
+
+// A centred lift from one modulus to another: x in [0, from) stands for x or x - from, whichever is
+// nearer to zero.
+struct LiftConstants {
+  LiftConstants(const Modulus& from, const Modulus& to);
+  uint32_t half;        // (from - 1) / 2
+  uint32_t correction;  // -from modulo to
+};
+
+struct Kernels {
+  const char* name;
+
+  // In [0, 4q), out [0, q).
+  void (*ntt_forward)(uint32_t* a, const NttTables& tables);
+  // In [0, 2q), out [0, q).
+  void (*ntt_inverse)(uint32_t* a, const NttTables& tables);
+
+  // Pointwise, in [0, q), out [0, q).
+  void (*add)(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q);
+  void (*subtract)(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q);
+  void (*negate)(uint32_t* out, const uint32_t* a, size_t n, const Modulus& q);
+  void (*multiply)(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q);
+  void (*multiply_scalar)(uint32_t* out, const uint32_t* a, ShoupFactor w, size_t n,
+                          const Modulus& q);
+  // (a - b) * w: the last step of a rescale.
+  void (*subtract_multiply_scalar)(uint32_t* out, const uint32_t* a, const uint32_t* b,
+                                   ShoupFactor w, size_t n, const Modulus& q);
+  // sum over k < count of a[k][i] * b[k][i], lazily in 64 bits, reduced once. In [0, q), out [0, q);
+  // `out` is none of the inputs.
+  void (*inner_product)(uint32_t* out, const uint32_t* const* a, const uint32_t* const* b,
+                        size_t count, size_t n, const Modulus& q);
+  // x in [0, from), out [0, to): the centred lift.
+  void (*lift)(uint32_t* out, const uint32_t* a, const LiftConstants& constants, size_t n,
+               const Modulus& to);
+  // out[i] = in[table[i]]; `out` is not `in`.
+  void (*permute)(uint32_t* out, const uint32_t* in, const uint32_t* table, size_t n);
+  // The three parts of a lazily summed product of `count` pairs of two-part ciphertexts, one limb:
+  //   c0 = sum p0 g0,  c1 = sum p0 g1 + p1 g0,  c2 = sum p1 g1.
+  // `probe` and `gallery` hold for each tile of kMatchTile coefficients, for each k, the two parts'
+  // values: [n / tile][count][2][tile]. In [0, q), out [0, q).
+  void (*match)(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe,
+                const uint32_t* gallery, size_t count, size_t n, const Modulus& q);
+};
+
+inline constexpr size_t kMatchTile = 16;
+
+// The scalar reference.
+const Kernels& ReferenceKernels();
+// The reference and one table for each instruction set of this machine that was compiled, best last.
+const std::vector<const Kernels*>& AllKernels();
+// The best one, or the one that HEFT_SIMD names.
+const Kernels& ActiveKernels();
+// Makes `name` the active table, for tests and benchmarks; false if this machine has none of it.
+bool ForceKernels(std::string_view name);
+
+}  // namespace heft::ring
+
+#endif  // HEFT_RING_KERNELS_H_

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scalar reference: plain, and the definition of what every other instruction set computes.
+#include "ring/kernels.h"
+#include "ring/ntt.h"
+
+namespace heft::ring {
+
+LiftConstants::LiftConstants(const Modulus& from, const Modulus& to)
+    : half((from.value() - 1) / 2), correction(to.Negate(to.Reduce(from.value()))) {}
+
+namespace {
+
+void NttForward(uint32_t* a, const NttTables& tables) {
+  const Modulus& q = tables.modulus();
+  const uint32_t two_q = 2 * q.value();
+  const uint32_t* w = tables.forward();
+  const uint32_t* wq = tables.forward_quotient();
+  for (uint32_t m = 1, t = tables.n() / 2; t > 0; m *= 2, t /= 2) {
+    for (uint32_t i = 0; i < m; ++i) {
+      const ShoupFactor root{w[m + i], wq[m + i]};
+      for (uint32_t j = 2 * i * t; j < (2 * i + 1) * t; ++j) {
+        const uint32_t x = a[j] >= two_q ? a[j] - two_q : a[j];  // [0, 2q)
+        const uint32_t y = q.MultiplyLazy(a[j + t], root);       // [0, 2q)
+        a[j] = x + y;                                            // [0, 4q)
+        a[j + t] = x - y + two_q;                                // (0, 4q)
+      }
+    }
+  }
+  for (uint32_t j = 0; j < tables.n(); ++j) {
+    uint32_t x = a[j] >= two_q ? a[j] - two_q : a[j];
+    a[j] = x >= q.value() ? x - q.value() : x;
+  }
+}
+
+void NttInverse(uint32_t* a, const NttTables& tables) {
+  const Modulus& q = tables.modulus();
+  const uint32_t two_q = 2 * q.value();
+  const uint32_t* w = tables.inverse();
+  const uint32_t* wq = tables.inverse_quotient();
+  uint32_t t = 1;
+  for (uint32_t m = tables.n() / 2; m > 1; m /= 2, t *= 2) {
+    for (uint32_t i = 0; i < m; ++i) {
+      const ShoupFactor root{w[m + i], wq[m + i]};
+      for (uint32_t j = 2 * i * t; j < (2 * i + 1) * t; ++j) {
+        const uint32_t x = a[j], y = a[j + t];  // [0, 2q)
+        a[j] = x + y >= two_q ? x + y - two_q : x + y;
+        a[j + t] = q.MultiplyLazy(x - y + two_q, root);
+      }
+    }
+  }
+  for (uint32_t j = 0; j < t; ++j) {  // the last stage carries n^-1
+    const uint32_t x = a[j], y = a[j + t];
+    a[j] = q.Multiply(x + y, tables.n_inverse());
+    a[j + t] = q.Multiply(x - y + two_q, tables.n_inverse_root());
+  }
+}
+
+void Add(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) out[i] = q.Add(a[i], b[i]);
+}
+
+void Subtract(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) out[i] = q.Sub(a[i], b[i]);
+}
+
+void Negate(uint32_t* out, const uint32_t* a, size_t n, const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) out[i] = q.Negate(a[i]);
+}
+
+void Multiply(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) out[i] = q.Multiply(a[i], b[i]);
+}
+
+void MultiplyScalar(uint32_t* out, const uint32_t* a, ShoupFactor w, size_t n, const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) out[i] = q.Multiply(a[i], w);
+}
+
+void SubtractMultiplyScalar(uint32_t* out, const uint32_t* a, const uint32_t* b, ShoupFactor w,
+                            size_t n, const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) out[i] = q.Multiply(q.Sub(a[i], b[i]), w);
+}
+
+void InnerProduct(uint32_t* out, const uint32_t* const* a, const uint32_t* const* b, size_t count,
+                  size_t n, const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) {
+    uint32_t sum = 0;
+    for (size_t k = 0; k < count; ++k) sum = q.Add(sum, q.Multiply(a[k][i], b[k][i]));
+    out[i] = sum;
+  }
+}
+
+void Lift(uint32_t* out, const uint32_t* a, const LiftConstants& constants, size_t n,
+          const Modulus& to) {
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t x = a[i] > constants.half ? a[i] + constants.correction : a[i];
+    out[i] = to.Reduce(x);
+  }
+}
+
+void Permute(uint32_t* out, const uint32_t* in, const uint32_t* table, size_t n) {
+  for (size_t i = 0; i < n; ++i) out[i] = in[table[i]];
+}
+
+void Match(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, const uint32_t* gallery,
+           size_t count, size_t n, const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) {
+    const size_t base = i / kMatchTile * kMatchTile * count * 2 + i % kMatchTile;
+    uint32_t s0 = 0, s1 = 0, s2 = 0;
+    for (size_t k = 0; k < count; ++k) {
+      const size_t at = base + k * 2 * kMatchTile;
+      const uint32_t p0 = probe[at], p1 = probe[at + kMatchTile];
+      const uint32_t g0 = gallery[at], g1 = gallery[at + kMatchTile];
+      s0 = q.Add(s0, q.Multiply(p0, g0));
+      s1 = q.Add(s1, q.Add(q.Multiply(p0, g1), q.Multiply(p1, g0)));
+      s2 = q.Add(s2, q.Multiply(p1, g1));
+    }
+    c0[i] = s0;
+    c1[i] = s1;
+    c2[i] = s2;
+  }
+}
+
+}  // namespace
+
+const Kernels& ReferenceKernels() {
+  static const Kernels kernels = {"reference",
+                                  NttForward,
+                                  NttInverse,
+                                  Add,
+                                  Subtract,
+                                  Negate,
+                                  Multiply,
+                                  MultiplyScalar,
+                                  SubtractMultiplyScalar,
+                                  InnerProduct,
+                                  Lift,
+                                  Permute,
+                                  Match};
+  return kernels;
+}
+
+}  // namespace heft::ring

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every instruction set of this machine against the scalar reference, on the same input: random,
+// all-zero, all-largest.
+#include "ring/kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "base/aligned.h"
+#include "ring/ntt.h"
+
+namespace heft::ring {
+namespace {
+
+enum class Fill { kRandom, kZero, kLargest };
+
+AlignedVector<uint32_t> Input(size_t n, uint32_t bound, Fill fill, uint32_t seed) {
+  std::mt19937 rng(seed);
+  AlignedVector<uint32_t> v(n);
+  for (uint32_t& x : v) {
+    x = fill == Fill::kZero ? 0 : fill == Fill::kLargest ? bound - 1 : rng() % bound;
+  }
+  return v;
+}
+
+struct Case {
+  const Kernels* kernels;
+  uint32_t n;
+  int bits;
+  Fill fill;
+};
+
+class KernelsTest : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    modulus_ = std::make_unique<Modulus>((*GeneratePrimes(n(), {bits()}))[0]);
+  }
+  const Kernels& fast() const { return *GetParam().kernels; }
+  const Kernels& reference() const { return ReferenceKernels(); }
+  uint32_t n() const { return GetParam().n; }
+  int bits() const { return GetParam().bits; }
+  const Modulus& q() const { return *modulus_; }
+  AlignedVector<uint32_t> In(uint32_t seed, uint32_t times = 1) const {
+    return Input(n(), times * q().value(), GetParam().fill, seed);
+  }
+
+ private:
+  std::unique_ptr<Modulus> modulus_;
+};
+
+TEST_P(KernelsTest, Transforms) {
+  const NttTables tables(q(), n());
+  AlignedVector<uint32_t> a = In(1, 4), b = a;
+  fast().ntt_forward(a.data(), tables);
+  reference().ntt_forward(b.data(), tables);
+  EXPECT_EQ(a, b);
+  a = In(2, 2);
+  b = a;
+  fast().ntt_inverse(a.data(), tables);
+  reference().ntt_inverse(b.data(), tables);
+  EXPECT_EQ(a, b);
+}
+
+TEST_P(KernelsTest, Pointwise) {
+  const AlignedVector<uint32_t> a = In(3), b = In(4);
+  AlignedVector<uint32_t> x(n()), y(n());
+  auto same = [&](auto member) {
+    (fast().*member)(x.data(), a.data(), b.data(), n(), q());
+    (reference().*member)(y.data(), a.data(), b.data(), n(), q());
+    EXPECT_EQ(x, y);
+  };
+  same(&Kernels::add);
+  same(&Kernels::subtract);
+  same(&Kernels::multiply);
+  fast().negate(x.data(), a.data(), n(), q());
+  reference().negate(y.data(), a.data(), n(), q());
+  EXPECT_EQ(x, y);
+  const ShoupFactor w = q().Shoup(q().value() - 3);
+  fast().multiply_scalar(x.data(), a.data(), w, n(), q());
+  reference().multiply_scalar(y.data(), a.data(), w, n(), q());
+  EXPECT_EQ(x, y);
+  fast().subtract_multiply_scalar(x.data(), a.data(), b.data(), w, n(), q());
+  reference().subtract_multiply_scalar(y.data(), a.data(), b.data(), w, n(), q());
+  EXPECT_EQ(x, y);
+}
+
+TEST_P(KernelsTest, InnerProductsOfAnyLength) {
+  for (size_t count : {1, 2, 7, 15, 16, 17, 40, 130}) {
+    std::vector<AlignedVector<uint32_t>> a, b;
+    std::vector<const uint32_t*> pa, pb;
+    for (size_t k = 0; k < count; ++k) {
+      a.push_back(In(10 + k));
+      b.push_back(In(300 + k));
+    }
+    for (size_t k = 0; k < count; ++k) {
+      pa.push_back(a[k].data());
+      pb.push_back(b[k].data());
+    }
+    AlignedVector<uint32_t> x(n()), y(n());
+    fast().inner_product(x.data(), pa.data(), pb.data(), count, n(), q());
+    reference().inner_product(y.data(), pa.data(), pb.data(), count, n(), q());
+    EXPECT_EQ(x, y) << count;
+  }
+}
+
+TEST_P(KernelsTest, Lifts) {
+  for (int from_bits : {30, 28, 20}) {
+    if (from_bits == 20 && n() > 8192) continue;
+    const Modulus from((*GeneratePrimes(n(), {from_bits, from_bits}))[1]);
+    const LiftConstants constants(from, q());
+    const AlignedVector<uint32_t> a = Input(n(), from.value(), GetParam().fill, 5);
+    AlignedVector<uint32_t> x(n()), y(n());
+    fast().lift(x.data(), a.data(), constants, n(), q());
+    reference().lift(y.data(), a.data(), constants, n(), q());
+    EXPECT_EQ(x, y);
+    for (uint32_t i = 0; i < n(); ++i) {  // the definition
+      const int64_t centred = a[i] > from.value() / 2 ? int64_t{a[i]} - from.value() : a[i];
+      ASSERT_EQ(y[i], q().ReduceSigned(centred));
+    }
+  }
+}
+
+TEST_P(KernelsTest, Permutations) {
+  const AlignedVector<uint32_t> a = In(6);
+  const AlignedVector<uint32_t> table = GaloisPermutation(n(), 9);
+  AlignedVector<uint32_t> x(n()), y(n());
+  fast().permute(x.data(), a.data(), table.data(), n());
+  reference().permute(y.data(), a.data(), table.data(), n());
+  EXPECT_EQ(x, y);
+}
+
+TEST_P(KernelsTest, Matches) {
+  for (size_t count : {4, 16, 32, 64}) {
+    const size_t size = std::max<size_t>(n(), kMatchTile) * count * 2;
+    const auto probe = Input(size, q().value(), GetParam().fill, 7);
+    const auto gallery = Input(size, q().value(), GetParam().fill, 8);
+    AlignedVector<uint32_t> x0(n()), x1(n()), x2(n()), y0(n()), y1(n()), y2(n());
+    fast().match(x0.data(), x1.data(), x2.data(), probe.data(), gallery.data(), count, n(), q());
+    reference().match(y0.data(), y1.data(), y2.data(), probe.data(), gallery.data(), count, n(),
+                      q());
+    EXPECT_EQ(x0, y0);
+    EXPECT_EQ(x1, y1);
+    EXPECT_EQ(x2, y2);
+  }
+}
+
+std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  for (const Kernels* kernels : AllKernels()) {
+    for (uint32_t n : {8u, 16u, 64u, 128u, 256u, 4096u, 8192u, 16384u}) {
+      for (int bits : {30, 28, 20}) {
+        if (bits == 20 && n > 8192) continue;
+        for (Fill fill : {Fill::kRandom, Fill::kZero, Fill::kLargest}) {
+          if (n > 512 && fill != Fill::kRandom && bits != 30) continue;
+          cases.push_back({kernels, n, bits, fill});
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+std::string CaseName(const testing::TestParamInfo<Case>& info) {
+  static const char* kFills[] = {"random", "zero", "largest"};
+  return std::string(info.param.kernels->name) + "_n" + std::to_string(info.param.n) + "_bits" +
+         std::to_string(info.param.bits) + "_" + kFills[static_cast<int>(info.param.fill)];
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KernelsTest, testing::ValuesIn(Cases()), CaseName);
+
+TEST(DispatchTest, ForcingATable) {
+  const std::string best = ActiveKernels().name;
+  ASSERT_TRUE(ForceKernels("reference"));
+  EXPECT_STREQ(ActiveKernels().name, "reference");
+  EXPECT_FALSE(ForceKernels("abacus"));
+  EXPECT_TRUE(ForceKernels(best));
+}
+
+}  // namespace
+}  // namespace heft::ring

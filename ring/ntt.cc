@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ring/ntt.h"
+
+#include <bit>
+
+#include "ring/kernels.h"
+
+namespace heft::ring {
+namespace {
+constexpr uint32_t kPadding = 16;  // lanes of the widest vector
+}
+
+uint32_t ReverseBits(uint32_t value, int bits) {
+  uint32_t reversed = 0;
+  for (int i = 0; i < bits; ++i) reversed |= ((value >> i) & 1) << (bits - 1 - i);
+  return reversed;
+}
+
+NttTables::NttTables(const Modulus& modulus, uint32_t n)
+    : modulus_(modulus), n_(n), root_(MinimalPrimitiveRoot(modulus, n)) {
+  const int log_n = std::countr_zero(n);
+  for (auto* table : {&forward_, &forward_quotient_, &inverse_, &inverse_quotient_}) {
+    table->assign(n + kPadding, 0);
+  }
+  const uint32_t inverse_root = modulus.Inverse(root_);
+  uint32_t power = 1;
+  uint32_t inverse_power = 1;
+  for (uint32_t i = 0; i < n; ++i) {
+    const uint32_t at = ReverseBits(i, log_n);
+    const ShoupFactor f = modulus.Shoup(power);
+    const ShoupFactor b = modulus.Shoup(inverse_power);
+    forward_[at] = f.value;
+    forward_quotient_[at] = f.quotient;
+    inverse_[at] = b.value;
+    inverse_quotient_[at] = b.quotient;
+    power = modulus.Multiply(power, root_);
+    inverse_power = modulus.Multiply(inverse_power, inverse_root);
+  }
+  const uint32_t n_inverse = modulus.Inverse(n % modulus.value());
+  n_inverse_ = modulus.Shoup(n_inverse);
+  n_inverse_root_ = modulus.Shoup(modulus.Multiply(n_inverse, inverse_[1]));
+}
+
+void NttTables::Forward(std::span<uint32_t> a) const { ActiveKernels().ntt_forward(a.data(), *this); }
+
+void NttTables::Inverse(std::span<uint32_t> a) const { ActiveKernels().ntt_inverse(a.data(), *this); }
+
+AlignedVector<uint32_t> GaloisPermutation(uint32_t n, uint32_t element) {
+  const int log_n = std::countr_zero(n);
+  AlignedVector<uint32_t> table(n);
+  for (uint32_t j = 0; j < n; ++j) {
+    const uint64_t exponent = static_cast<uint64_t>(element) * (2 * ReverseBits(j, log_n) + 1);
+    table[j] = ReverseBits(static_cast<uint32_t>((exponent >> 1) & (n - 1)), log_n);
+  }
+  return table;
+}
+
+}  // namespace heft::ring

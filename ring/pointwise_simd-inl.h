@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pointwise loops, one source for all instruction sets.
+
+#if defined(HEFT_RING_POINTWISE_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEFT_RING_POINTWISE_SIMD_INL_H_
+#undef HEFT_RING_POINTWISE_SIMD_INL_H_
+#else
+#define HEFT_RING_POINTWISE_SIMD_INL_H_
+#endif
+
+#include "hwy/highway.h"
+#include "ring/kernels.h"
+#include "ring/ntt_simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heft::ring {
+namespace HWY_NAMESPACE {
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+
+// Below this many values the callers' arrays may be shorter than a vector.
+inline constexpr size_t kSmallestVectorLoop = 16;
+
+void Add(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q) {
+  if (n < kSmallestVectorLoop) return ReferenceKernels().add(out, a, b, n, q);
+  const V32 vq = hn::Set(d32, q.value());
+  for (size_t i = 0; i < n; i += Lanes()) {
+    const V32 sum = hn::Add(hn::Load(d32, a + i), hn::Load(d32, b + i));
+    hn::Store(ReduceOnce(sum, vq), d32, out + i);
+  }
+}
+
+// a - b in (-q, q) wraps to a large value when negative; adding q then gives the smaller one.
+HWY_INLINE V32 SubtractMod(V32 a, V32 b, V32 q) {
+  const V32 difference = hn::Sub(a, b);
+  return hn::Min(difference, hn::Add(difference, q));
+}
+
+void Subtract(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q) {
+  if (n < kSmallestVectorLoop) return ReferenceKernels().subtract(out, a, b, n, q);
+  const V32 vq = hn::Set(d32, q.value());
+  for (size_t i = 0; i < n; i += Lanes()) {
+    hn::Store(SubtractMod(hn::Load(d32, a + i), hn::Load(d32, b + i), vq), d32, out + i);
+  }
+}
+
+void Negate(uint32_t* out, const uint32_t* a, size_t n, const Modulus& q) {
+  if (n < kSmallestVectorLoop) return ReferenceKernels().negate(out, a, n, q);
+  const V32 vq = hn::Set(d32, q.value());
+  for (size_t i = 0; i < n; i += Lanes()) {
+    hn::Store(SubtractMod(hn::Zero(d32), hn::Load(d32, a + i), vq), d32, out + i);
+  }
+}
+
+// Barrett reduction of products of two residues in [0, q), in 64-bit lanes; out [0, 3q).
+struct Barrett {
+  explicit HWY_INLINE Barrett(const Modulus& modulus)
+      : q(hn::Set(d32, modulus.value())),
+        mu(hn::Set(d32, modulus.barrett())),
+        shift1(modulus.bits() - 1),
+        shift2(modulus.bits() + 1) {}
+  HWY_INLINE V64 Reduce(V64 product) const {
+    const V64 top = hn::ShiftRightSame(product, shift1);
+    const V64 quotient = hn::ShiftRightSame(hn::MulEven(As32(top), mu), shift2);
+    return hn::Sub(product, hn::MulEven(As32(quotient), q));
+  }
+  V32 q, mu;
+  int shift1, shift2;
+};
+
+// Even and odd 64-bit results, each below 2^32, as one vector.
+HWY_INLINE V32 Combine(V64 even, V64 odd) {
+  return hn::OddEven(As32(hn::ShiftLeft<32>(odd)), As32(even));
+}
+
+void Multiply(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q) {
+  if (n < kSmallestVectorLoop) return ReferenceKernels().multiply(out, a, b, n, q);
+  const Barrett barrett(q);
+  for (size_t i = 0; i < n; i += Lanes()) {
+    const V32 va = hn::Load(d32, a + i);
+    const V32 vb = hn::Load(d32, b + i);
+    const V64 even = barrett.Reduce(hn::MulEven(va, vb));
+    const V64 odd = barrett.Reduce(hn::MulEven(hn::DupOdd(va), hn::DupOdd(vb)));
+    const V32 r = Combine(even, odd);
+    hn::Store(ReduceOnce(ReduceOnce(r, barrett.q), barrett.q), d32, out + i);
+  }
+}
+
+void MultiplyScalar(uint32_t* out, const uint32_t* a, ShoupFactor w, size_t n, const Modulus& q) {
+  if (n < kSmallestVectorLoop) return ReferenceKernels().multiply_scalar(out, a, w, n, q);
+  const V32 vq = hn::Set(d32, q.value());
+  const V32 vw = hn::Set(d32, w.value);
+  const V32 vwq = hn::Set(d32, w.quotient);
+  for (size_t i = 0; i < n; i += Lanes()) {
+    const V32 r = MultiplyLazy<true>(hn::Load(d32, a + i), vw, vwq, vq);
+    hn::Store(ReduceOnce(r, vq), d32, out + i);
+  }
+}
+
+void SubtractMultiplyScalar(uint32_t* out, const uint32_t* a, const uint32_t* b, ShoupFactor w,
+                            size_t n, const Modulus& q) {
+  if (n < kSmallestVectorLoop) {
+    return ReferenceKernels().subtract_multiply_scalar(out, a, b, w, n, q);
+  }
+  const V32 vq = hn::Set(d32, q.value());
+  const V32 vw = hn::Set(d32, w.value);
+  const V32 vwq = hn::Set(d32, w.quotient);
+  for (size_t i = 0; i < n; i += Lanes()) {
+    // a - b + q in (0, 2q): the lazy product takes any 32-bit value.
+    const V32 difference = hn::Add(hn::Sub(hn::Load(d32, a + i), hn::Load(d32, b + i)), vq);
+    hn::Store(ReduceOnce(MultiplyLazy<true>(difference, vw, vwq, vq), vq), d32, out + i);
+  }
+}
+
+// Reduces any 64-bit lane: hi * (2^32 mod q) + lo, both by Shoup. Out [0, 4q).
+struct WideReduction {
+  explicit HWY_INLINE WideReduction(const Modulus& modulus)
+      : q(hn::Set(d32, modulus.value())),
+        hi(hn::Set(d32, modulus.two32().value)),
+        hi_quotient(hn::Set(d32, modulus.two32().quotient)),
+        lo_quotient(hn::Set(d32, modulus.one().quotient)) {}
+  HWY_INLINE V64 Reduce(V64 sum) const {
+    const V32 low = As32(sum);
+    const V32 high = As32(hn::ShiftRight<32>(sum));
+    const V64 q1 = hn::ShiftRight<32>(hn::MulEven(high, hi_quotient));
+    const V64 r1 = hn::Sub(hn::MulEven(high, hi), hn::MulEven(As32(q1), q));
+    const V64 q2 = hn::ShiftRight<32>(hn::MulEven(low, lo_quotient));
+    const V64 low64 = hn::And(sum, hn::Set(d64, 0xFFFFFFFFu));
+    const V64 r2 = hn::Sub(low64, hn::MulEven(As32(q2), q));
+    return hn::Add(r1, r2);
+  }
+  HWY_INLINE V32 Finish(V64 even, V64 odd) const {
+    const V32 r = Combine(Reduce(even), Reduce(odd));
+    return ReduceOnce(ReduceOnce(r, hn::Add(q, q)), q);
+  }
+  V32 q, hi, hi_quotient, lo_quotient;
+};
+
+void InnerProduct(uint32_t* out, const uint32_t* const* a, const uint32_t* const* b, size_t count,
+                  size_t n, const Modulus& q) {
+  if (n < kSmallestVectorLoop) return ReferenceKernels().inner_product(out, a, b, count, n, q);
+  const WideReduction wide(q);
+  // One product's room is left for what a partial reduction leaves.
+  const size_t run = q.lazy_products() - 1;
+  for (size_t i = 0; i < n; i += Lanes()) {
+    V64 even = hn::Zero(d64);
+    V64 odd = hn::Zero(d64);
+    for (size_t k = 0; k < count;) {
+      const size_t end = count - k < run ? count : k + run;
+      for (; k < end; ++k) {
+        const V32 va = hn::Load(d32, a[k] + i);
+        const V32 vb = hn::Load(d32, b[k] + i);
+        even = hn::Add(even, hn::MulEven(va, vb));
+        odd = hn::Add(odd, hn::MulEven(hn::DupOdd(va), hn::DupOdd(vb)));
+      }
+      if (k < count) {
+        even = wide.Reduce(even);
+        odd = wide.Reduce(odd);
+      }
+    }
+    hn::Store(wide.Finish(even, odd), d32, out + i);
+  }
+}
+
+void Lift(uint32_t* out, const uint32_t* a, const LiftConstants& constants, size_t n,
+          const Modulus& to) {
+  if (n < kSmallestVectorLoop) return ReferenceKernels().lift(out, a, constants, n, to);
+  const V32 vq = hn::Set(d32, to.value());
+  const V32 half = hn::Set(d32, constants.half);
+  const V32 correction = hn::Set(d32, constants.correction);
+  const V32 quotient = hn::Set(d32, to.one().quotient);
+  for (size_t i = 0; i < n; i += Lanes()) {
+    const V32 x = hn::Load(d32, a + i);
+    const V32 centred = hn::Add(x, hn::IfThenElseZero(hn::Gt(x, half), correction));
+    const V32 hi = MultiplyHigh<true>(centred, quotient);
+    hn::Store(ReduceOnce(hn::Sub(centred, hn::Mul(hi, vq)), vq), d32, out + i);
+  }
+}
+
+void Permute(uint32_t* out, const uint32_t* in, const uint32_t* table, size_t n) {
+  if (n < kSmallestVectorLoop) return ReferenceKernels().permute(out, in, table, n);
+  const hn::RebindToSigned<D32> di;
+  for (size_t i = 0; i < n; i += Lanes()) {
+    const auto index = hn::BitCast(di, hn::Load(d32, table + i));
+    hn::Store(hn::GatherIndex(d32, in, index), d32, out + i);
+  }
+}
+
+void Match(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, const uint32_t* gallery,
+           size_t count, size_t n, const Modulus& q) {
+  if (n < kMatchTile) return ReferenceKernels().match(c0, c1, c2, probe, gallery, count, n, q);
+  const WideReduction wide(q);
+  const size_t run = (q.lazy_products() - 1) / 2;  // c1 takes two products a step
+  for (size_t tile = 0; tile < n; tile += kMatchTile) {
+    for (size_t lane = 0; lane < kMatchTile; lane += Lanes()) {
+      const size_t at = tile * count * 2 + lane;
+      V64 even0 = hn::Zero(d64), odd0 = even0, even1 = even0, odd1 = even0, even2 = even0,
+          odd2 = even0;
+      for (size_t k = 0; k < count;) {
+        const size_t end = count - k < run ? count : k + run;
+        for (; k < end; ++k) {
+          const uint32_t* p = probe + at + k * 2 * kMatchTile;
+          const uint32_t* g = gallery + at + k * 2 * kMatchTile;
+          const V32 p0 = hn::Load(d32, p), p1 = hn::Load(d32, p + kMatchTile);
+          const V32 g0 = hn::Load(d32, g), g1 = hn::Load(d32, g + kMatchTile);
+          const V32 p0_odd = hn::DupOdd(p0), p1_odd = hn::DupOdd(p1);
+          const V32 g0_odd = hn::DupOdd(g0), g1_odd = hn::DupOdd(g1);
+          even0 = hn::Add(even0, hn::MulEven(p0, g0));
+          odd0 = hn::Add(odd0, hn::MulEven(p0_odd, g0_odd));
+          even1 = hn::Add(even1, hn::Add(hn::MulEven(p0, g1), hn::MulEven(p1, g0)));
+          odd1 = hn::Add(odd1, hn::Add(hn::MulEven(p0_odd, g1_odd), hn::MulEven(p1_odd, g0_odd)));
+          even2 = hn::Add(even2, hn::MulEven(p1, g1));
+          odd2 = hn::Add(odd2, hn::MulEven(p1_odd, g1_odd));
+        }
+        if (k < count) {
+          even0 = wide.Reduce(even0);
+          odd0 = wide.Reduce(odd0);
+          even1 = wide.Reduce(even1);
+          odd1 = wide.Reduce(odd1);
+          even2 = wide.Reduce(even2);
+          odd2 = wide.Reduce(odd2);
+        }
+      }
+      hn::Store(wide.Finish(even0, odd0), d32, c0 + tile + lane);
+      hn::Store(wide.Finish(even1, odd1), d32, c1 + tile + lane);
+      hn::Store(wide.Finish(even2, odd2), d32, c2 + tile + lane);
+    }
+  }
+}
+
+#endif  // HWY_TARGET != HWY_SCALAR
+}  // namespace HWY_NAMESPACE
+}  // namespace heft::ring
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// RnsPoly: a polynomial of n coefficients (or NTT values) modulo each of several primes, limb after
+// limb. The primes are those of the parameters it is used with, from the first.
+#ifndef HEFT_RING_RNS_POLY_H_
+#define HEFT_RING_RNS_POLY_H_
+
+#include <cstdint>
+#include <span>
+
+#include "base/aligned.h"
+
+namespace heft::ring {
+
+class RnsPoly {
+ public:
+  RnsPoly() = default;
+  // Uninitialised.
+  RnsPoly(size_t n, size_t limbs) : n_(n), limbs_(limbs), data_(n * limbs) {}
+
+  size_t n() const { return n_; }
+  size_t limbs() const { return limbs_; }
+  std::span<uint32_t> limb(size_t i) { return {data_.data() + i * n_, n_}; }
+  std::span<const uint32_t> limb(size_t i) const { return {data_.data() + i * n_, n_}; }
+  std::span<uint32_t> values() { return data_; }
+  std::span<const uint32_t> values() const { return data_; }
+
+  // Drops the last limbs.
+  void Truncate(size_t limbs) {
+    limbs_ = limbs;
+    data_.resize(n_ * limbs);
+  }
+
+ private:
+  size_t n_ = 0;
+  size_t limbs_ = 0;
+  AlignedVector<uint32_t> data_;
+};
+
+}  // namespace heft::ring
+
+#endif  // HEFT_RING_RNS_POLY_H_

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ring/sampling.h"
+
+namespace heft::ring {
+namespace {
+
+// ConstantTimePopcount may compile to a table look-up, whose cache line depends on the (secret) value.
+int ConstantTimePopcount(uint32_t v) {
+  v -= (v >> 1) & 0x55555555u;
+  v = (v & 0x33333333u) + ((v >> 2) & 0x33333333u);
+  v = (v + (v >> 4)) & 0x0F0F0F0Fu;
+  return static_cast<int>((v * 0x01010101u) >> 24);
+}
+
+}  // namespace
+
+void SampleTernary(std::span<int8_t> out, Csprng& rng) {
+  // Two random bits a try, 3 is rejected. A rejection depends only on bits that are thrown away.
+  uint64_t bits = 0;
+  int left = 0;
+  for (int8_t& value : out) {
+    uint32_t two;
+    do {
+      if (left == 0) {
+        bits = rng.U64();
+        left = 32;
+      }
+      two = static_cast<uint32_t>(bits & 3);
+      bits >>= 2;
+      --left;
+    } while (two == 3);
+    value = static_cast<int8_t>(static_cast<int>(two) - 1);
+  }
+}
+
+void SampleError(std::span<int8_t> out, Csprng& rng) {
+  constexpr uint32_t kMask = (1u << 21) - 1;
+  for (int8_t& value : out) {
+    const uint64_t bits = rng.U64();
+    const int plus = ConstantTimePopcount(static_cast<uint32_t>(bits) & kMask);
+    const int minus = ConstantTimePopcount(static_cast<uint32_t>(bits >> 32) & kMask);
+    value = static_cast<int8_t>(plus - minus);
+  }
+}
+
+void SampleUniform(std::span<uint32_t> out, const Modulus& q, Csprng& rng) {
+  const uint32_t mask = (uint32_t{1} << q.bits()) - 1;
+  for (uint32_t& value : out) {
+    do {
+      value = rng.U32() & mask;
+    } while (value >= q.value());
+  }
+}
+
+void ToResidues(std::span<uint32_t> out, std::span<const int8_t> in, const Modulus& q) {
+  for (size_t i = 0; i < out.size(); ++i) {
+    const int32_t v = in[i];
+    out[i] = static_cast<uint32_t>(v + (static_cast<int32_t>(q.value()) & (v >> 31)));
+  }
+}
+
+}  // namespace heft::ring
