@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ckks/arithmetic.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace heft::ckks {
+namespace {
+
+using ring::ActiveKernels;
+using ring::RnsPoly;
+
+// Scales come from products and quotients of the same numbers in different orders.
+bool SameScale(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(a, b); }
+
+absl::Status CheckLimbs(size_t a, size_t b) {
+  if (a == b) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("operands with ", a, " and ", b,
+                                                 " limbs: drop the limbs of the larger one first"));
+}
+
+absl::Status CheckSum(size_t a_limbs, size_t b_limbs, double a_scale, double b_scale) {
+  HEFT_RETURN_IF_ERROR(CheckLimbs(a_limbs, b_limbs));
+  if (SameScale(a_scale, b_scale)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("operands with scales 2^", std::log2(a_scale),
+                                                 " and 2^", std::log2(b_scale),
+                                                 " cannot be added"));
+}
+
+absl::Status CheckProduct(const Context& context, double scale, size_t limbs) {
+  const double bits = context.params().Bits(limbs);
+  if (std::log2(scale) < bits) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the product's scale of 2^", std::log2(scale),
+                                                 " exceeds the modulus of ", bits,
+                                                 " bits: rescale an operand first"));
+}
+
+using Pointwise = void (*)(uint32_t*, const uint32_t*, const uint32_t*, size_t,
+                           const ring::Modulus&);
+
+RnsPoly Apply(const Context& context, Pointwise op, const RnsPoly& a, const RnsPoly& b) {
+  RnsPoly out(a.n(), a.limbs());
+  for (size_t l = 0; l < a.limbs(); ++l) {
+    op(out.limb(l).data(), a.limb(l).data(), b.limb(l).data(), a.n(), context.modulus(l));
+  }
+  return out;
+}
+
+Ciphertext Combine(const Context& context, Pointwise op, bool negate_b, const Ciphertext& a,
+                   const Ciphertext& b) {
+  Ciphertext result;
+  result.scale = a.scale;
+  result.noise = AddNoise(a.noise, b.noise);
+  for (size_t p = 0; p < std::max(a.size(), b.size()); ++p) {
+    if (p >= b.size()) {
+      result.parts.push_back(a.parts[p]);
+    } else if (p >= a.size()) {
+      RnsPoly part = b.parts[p];
+      for (size_t l = 0; negate_b && l < part.limbs(); ++l) {
+        ActiveKernels().negate(part.limb(l).data(), part.limb(l).data(), part.n(),
+                               context.modulus(l));
+      }
+      result.parts.push_back(std::move(part));
+    } else {
+      result.parts.push_back(Apply(context, op, a.parts[p], b.parts[p]));
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+absl::Status CheckCiphertext(const Context& context, const Ciphertext& a) {
+  const Params& params = context.params();
+  if (a.size() < 2 || a.size() > 3) {
+    return absl::InvalidArgumentError(absl::StrCat("a ciphertext of ", a.size(), " parts"));
+  }
+  if (a.limbs() < 1 || a.limbs() > params.limbs()) {
+    return absl::InvalidArgumentError(absl::StrCat("a ciphertext of ", a.limbs(), " limbs, 1 to ",
+                                                   params.limbs(), " expected"));
+  }
+  if (!std::isfinite(a.scale) || a.scale <= 0 || std::log2(a.scale) >= params.Bits(a.limbs())) {
+    return absl::InvalidArgumentError(absl::StrCat("a ciphertext with scale ", a.scale));
+  }
+  for (const RnsPoly& part : a.parts) {
+    if (part.n() != params.n() || part.limbs() != a.limbs()) {
+      return absl::InvalidArgumentError("a ciphertext whose parts differ in size");
+    }
+    for (size_t l = 0; l < part.limbs(); ++l) {
+      const std::span<const uint32_t> limb = part.limb(l);
+      if (*std::max_element(limb.begin(), limb.end()) >= params.modulus(l).value()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("a ciphertext with a residue that is not below its prime, limb ", l));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Add(const Context& context, Ciphertext* out, const Ciphertext& a,
+                 const Ciphertext& b) {
+  HEFT_RETURN_IF_ERROR(CheckSum(a.limbs(), b.limbs(), a.scale, b.scale));
+  *out = Combine(context, ActiveKernels().add, false, a, b);
+  return absl::OkStatus();
+}
+
+absl::Status Subtract(const Context& context, Ciphertext* out, const Ciphertext& a,
+                      const Ciphertext& b) {
+  HEFT_RETURN_IF_ERROR(CheckSum(a.limbs(), b.limbs(), a.scale, b.scale));
+  *out = Combine(context, ActiveKernels().subtract, true, a, b);
+  return absl::OkStatus();
+}
+
+absl::Status AddPlain(const Context& context, Ciphertext* out, const Ciphertext& a,
+                      const Plaintext& b) {
+  HEFT_RETURN_IF_ERROR(CheckSum(a.limbs(), b.limbs(), a.scale, b.scale));
+  Ciphertext result = a;
+  result.parts[0] = Apply(context, ActiveKernels().add, a.parts[0], b.poly);
+  result.noise = AddNoise(a.noise, b.noise);
+  *out = std::move(result);
+  return absl::OkStatus();
+}
+
+void Negate(const Context& context, Ciphertext* out, const Ciphertext& a) {
+  if (out != &a) *out = a;
+  for (RnsPoly& part : out->parts) {
+    for (size_t l = 0; l < part.limbs(); ++l) {
+      uint32_t* v = part.limb(l).data();
+      ActiveKernels().negate(v, v, part.n(), context.modulus(l));
+    }
+  }
+}
+
+absl::Status AddConstant(const Context& context, Ciphertext* out, const Ciphertext& a,
+                         double value) {
+  // The scale may exceed 64 bits after a product, so the integer is reduced in floating point: its
+  // lowest bits are lost, 53 bits below the value, far under the noise.
+  const double integer = std::round(value * a.scale);
+  if (!std::isfinite(integer) ||
+      std::log2(std::max(std::abs(integer), 1.0)) >= context.params().Bits(a.limbs()) - 1) {
+    return absl::InvalidArgumentError(absl::StrCat("the constant ", value, " does not fit"));
+  }
+  if (out != &a) *out = a;
+  for (size_t l = 0; l < a.limbs(); ++l) {
+    const ring::Modulus& q = context.modulus(l);
+    const double remainder = std::fmod(integer, static_cast<double>(q.value()));
+    const uint32_t residue = q.ReduceSigned(static_cast<int64_t>(remainder));
+    for (uint32_t& v : out->parts[0].limb(l)) v = q.Add(v, residue);
+  }
+  out->noise.message += std::abs(value);
+  return absl::OkStatus();
+}
+
+absl::Status MultiplyPlain(const Context& context, Ciphertext* out, const Ciphertext& a,
+                           const Plaintext& b) {
+  HEFT_RETURN_IF_ERROR(CheckLimbs(a.limbs(), b.limbs()));
+  HEFT_RETURN_IF_ERROR(CheckProduct(context, a.scale * b.scale, a.limbs()));
+  Ciphertext result;
+  result.scale = a.scale * b.scale;
+  result.noise = MultiplyNoise(a.noise, a.scale, b.noise, b.scale);
+  for (const RnsPoly& part : a.parts) {
+    result.parts.push_back(Apply(context, ActiveKernels().multiply, part, b.poly));
+  }
+  *out = std::move(result);
+  return absl::OkStatus();
+}
+
+absl::Status Multiply(const Context& context, Ciphertext* out, const Ciphertext& a,
+                      const Ciphertext& b) {
+  if (a.size() != 2 || b.size() != 2) {
+    return absl::InvalidArgumentError("only ciphertexts of two parts multiply: relinearise first");
+  }
+  HEFT_RETURN_IF_ERROR(CheckLimbs(a.limbs(), b.limbs()));
+  HEFT_RETURN_IF_ERROR(CheckProduct(context, a.scale * b.scale, a.limbs()));
+  const size_t n = context.n();
+  Ciphertext result;
+  result.scale = a.scale * b.scale;
+  result.noise = MultiplyNoise(a.noise, a.scale, b.noise, b.scale);
+  result.parts.push_back(Apply(context, ActiveKernels().multiply, a.parts[0], b.parts[0]));
+  result.parts.emplace_back(n, a.limbs());
+  for (size_t l = 0; l < a.limbs(); ++l) {
+    const uint32_t* left[] = {a.parts[0].limb(l).data(), a.parts[1].limb(l).data()};
+    const uint32_t* right[] = {b.parts[1].limb(l).data(), b.parts[0].limb(l).data()};
+    ActiveKernels().inner_product(result.parts[1].limb(l).data(), left, right, 2, n,
+                                  context.modulus(l));
+  }
+  result.parts.push_back(Apply(context, ActiveKernels().multiply, a.parts[1], b.parts[1]));
+  *out = std::move(result);
+  return absl::OkStatus();
+}
+
+absl::Status Square(const Context& context, Ciphertext* out, const Ciphertext& a) {
+  const Noise noise = SquareNoise(a.noise, a.scale);
+  HEFT_RETURN_IF_ERROR(Multiply(context, out, a, a));
+  out->noise = noise;
+  return absl::OkStatus();
+}
+
+void MultiplyInteger(const Context& context, Ciphertext* out, const Ciphertext& a, int64_t factor) {
+  if (out != &a) *out = a;
+  for (RnsPoly& part : out->parts) {
+    for (size_t l = 0; l < part.limbs(); ++l) {
+      const ring::Modulus& q = context.modulus(l);
+      uint32_t* v = part.limb(l).data();
+      ActiveKernels().multiply_scalar(v, v, q.Shoup(q.ReduceSigned(factor)), part.n(), q);
+    }
+  }
+  out->noise.message *= std::abs(static_cast<double>(factor));
+  out->noise.error *= std::abs(static_cast<double>(factor));
+}
+
+void MultiplyByMonomial(const Context& context, Ciphertext* out, const Ciphertext& a) {
+  if (out != &a) *out = a;
+  const size_t half = context.n() / 2;
+  // In bit-reversed order the first half holds the roots psi^e with e = 1 modulo 4, where X^(n/2) is
+  // psi^(n/2), and the second half those with e = 3 modulo 4, where it is the negative.
+  for (RnsPoly& part : out->parts) {
+    for (size_t l = 0; l < part.limbs(); ++l) {
+      const ring::Modulus& q = context.modulus(l);
+      const uint32_t root = context.ntt(l).forward()[1];  // psi^(n/2)
+      uint32_t* v = part.limb(l).data();
+      ActiveKernels().multiply_scalar(v, v, q.Shoup(root), half, q);
+      ActiveKernels().multiply_scalar(v + half, v + half, q.Shoup(q.Negate(root)), half, q);
+    }
+  }
+}
+
+void DivideByLast(const Context& context, RnsPoly* out, RnsPoly& in, size_t last_prime) {
+  const size_t n = context.n();
+  const size_t limbs = in.limbs() - 1;
+  const ring::Kernels& kernels = ActiveKernels();
+  uint32_t* last = in.limb(limbs).data();
+  context.ntt(last_prime).Inverse(in.limb(limbs));
+  AlignedVector<uint32_t> lifted(n);
+  for (size_t l = 0; l < limbs; ++l) {
+    const ring::Modulus& q = context.modulus(l);
+    kernels.lift(lifted.data(), last, context.lift(last_prime, l), n, q);
+    context.ntt(l).Forward(lifted);
+    kernels.subtract_multiply_scalar(out->limb(l).data(), in.limb(l).data(), lifted.data(),
+                                     context.inverse(last_prime, l), n, q);
+  }
+}
+
+absl::Status Rescale(const Context& context, Ciphertext* out, const Ciphertext& a) {
+  if (a.limbs() < 2) {
+    return absl::InvalidArgumentError("no prime is left to rescale by: use deeper parameters");
+  }
+  const size_t last = a.limbs() - 1;
+  const double divisor = context.modulus(last).value();
+  Ciphertext result;
+  result.scale = a.scale / divisor;
+  result.noise = {a.noise.message,
+                  Combine(a.noise.error / divisor, RoundingError(context.params()))};
+  for (const RnsPoly& part : a.parts) {
+    RnsPoly scratch = part;
+    result.parts.emplace_back(part.n(), last);
+    DivideByLast(context, &result.parts.back(), scratch, last);
+  }
+  *out = std::move(result);
+  return absl::OkStatus();
+}
+
+absl::Status DropLimbs(const Context&, Ciphertext* out, const Ciphertext& a, size_t limbs) {
+  if (limbs < 1 || limbs > a.limbs()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot go from ", a.limbs(), " limbs to ", limbs));
+  }
+  if (out != &a) *out = a;
+  for (RnsPoly& part : out->parts) part.Truncate(limbs);
+  return absl::OkStatus();
+}
+
+}  // namespace heft::ckks

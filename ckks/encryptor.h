@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Public-key encryption: what a capture device does. Nothing here needs a secret.
+#ifndef HEFT_CKKS_ENCRYPTOR_H_
+#define HEFT_CKKS_ENCRYPTOR_H_
+
+#include "base/csprng.h"
+#include "ckks/ciphertext.h"
+#include "ckks/keys.h"
+
+namespace heft::ckks {
+
+// Encrypts at the plaintext's level: works modulo the special prime too and divides by it, as SEAL
+// does, which leaves little more than the rounding as noise. Requires a plaintext of this context.
+Ciphertext Encrypt(const Context& context, const Plaintext& plaintext, const PublicKey& key,
+                   Csprng& rng);
+
+}  // namespace heft::ckks
+
+#endif  // HEFT_CKKS_ENCRYPTOR_H_

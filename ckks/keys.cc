@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ckks/keys.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "ring/sampling.h"
+
+namespace heft::ckks {
+
+void ExpandUniform(const Context& context, std::span<uint32_t> out, const Seed& seed, size_t digit,
+                   size_t prime) {
+  Csprng rng(seed, digit * 256 + prime);
+  ring::SampleUniform(out, context.modulus(prime), rng);
+}
+
+namespace {
+uint32_t InverseElement(uint32_t element, uint32_t n) {
+  // Newton's iteration modulo a power of two.
+  uint32_t inverse = element;
+  for (int i = 0; i < 5; ++i) inverse *= 2 - element * inverse;
+  return inverse & (2 * n - 1);
+}
+}  // namespace
+
+// The permutation of the inverse automorphism; nullptr for the identity.
+static const AlignedVector<uint32_t>* InverseTable(const Context& context, uint32_t element) {
+  if (element == 1) return nullptr;
+  return &context.permutation(InverseElement(element, context.n()));
+}
+
+void SwitchKey::Allocate(const Context& context, size_t limbs) {
+  n_ = context.n();
+  limbs_ = limbs;
+  data_.resize(n_ * 2 * limbs * (limbs + 1));
+}
+
+void SwitchKey::Place(const uint32_t* values, const AlignedVector<uint32_t>* table, size_t limb,
+                      size_t digit, size_t part) {
+  uint32_t* out = data_.data() + ((limb * limbs_ + digit) * 2 + part) * n_;
+  if (table != nullptr) {
+    ring::ActiveKernels().permute(out, values, table->data(), n_);
+  } else {
+    std::copy_n(values, n_, out);
+  }
+}
+
+SwitchKey::SwitchKey(const Context& context, const SeededSwitchKey& seeded, uint32_t element) {
+  Allocate(context, seeded.limbs);
+  const AlignedVector<uint32_t>* table = InverseTable(context, element);
+  AlignedVector<uint32_t> a(n_);
+  for (size_t digit = 0; digit < limbs_; ++digit) {
+    for (size_t limb = 0; limb <= limbs_; ++limb) {
+      const size_t prime = limb < limbs_ ? limb : context.special_index();
+      Place(seeded.b[digit].limb(limb).data(), table, limb, digit, 0);
+      ExpandUniform(context, a, seeded.seed, digit, prime);
+      Place(a.data(), table, limb, digit, 1);
+    }
+  }
+}
+
+SwitchKey::SwitchKey(const Context& context, std::span<const ring::RnsPoly> b,
+                     std::span<const ring::RnsPoly> a, uint32_t element) {
+  Allocate(context, b.size());
+  const AlignedVector<uint32_t>* table = InverseTable(context, element);
+  for (size_t digit = 0; digit < limbs_; ++digit) {
+    for (size_t limb = 0; limb <= limbs_; ++limb) {
+      Place(b[digit].limb(limb).data(), table, limb, digit, 0);
+      Place(a[digit].limb(limb).data(), table, limb, digit, 1);
+    }
+  }
+}
+
+absl::StatusOr<const SwitchKey*> EvaluationKeys::Galois(uint32_t element, size_t limbs) const {
+  const auto it = galois.find(element);
+  if (it == galois.end() || it->second.limbs() < limbs) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the evaluation keys lack the rotation with Galois element ", element,
+        it == galois.end() ? "" : " at this level",
+        ": make them with `heft keygen` for this model"));
+  }
+  return &it->second;
+}
+
+absl::StatusOr<const SwitchKey*> EvaluationKeys::Relinearisation(size_t limbs) const {
+  if (relinearisation.limbs() < limbs) {
+    return absl::FailedPreconditionError(
+        "the evaluation keys lack relinearisation at this level: make them with `heft keygen` for "
+        "this model");
+  }
+  return &relinearisation;
+}
+
+}  // namespace heft::ckks

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Public keys: for encryption, and for key switching on the server. Nothing here can decrypt.
+#ifndef HEFT_CKKS_KEYS_H_
+#define HEFT_CKKS_KEYS_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/csprng.h"
+#include "base/status.h"
+#include "ckks/context.h"
+#include "ring/rns_poly.h"
+
+namespace heft::ckks {
+
+// Names one secret key; everything made for it carries the id, so that objects under different keys
+// are told apart before they are mixed.
+using KeyId = std::array<uint8_t, 16>;
+
+// (b, a) with b = -(a s + e) modulo all primes; a is expanded from the seed.
+struct PublicKey {
+  KeyId key_id{};
+  Seed seed{};
+  ring::RnsPoly b;
+  ring::RnsPoly a;
+};
+
+// A switching key as it travels: for each digit j < limbs, b_j = -(a_j s + e_j) + P t in limb j; a_j is
+// expanded from the seed. A key cut to `limbs` data primes serves ciphertexts of at most as many.
+struct SeededSwitchKey {
+  size_t limbs = 0;
+  Seed seed{};
+  std::vector<ring::RnsPoly> b;  // per digit, limbs + 1 limbs, the special prime last
+};
+
+// The uniform polynomial of digit j, limb l (the special prime at index limbs()): one ChaCha20 stream
+// for each pair, so that a cut key keeps its polynomials.
+void ExpandUniform(const Context& context, std::span<uint32_t> out, const Seed& seed, size_t digit,
+                   size_t prime);
+
+// A switching key expanded for use, in the order in which it is read: [limb][digit][part][n], the
+// special prime's limb last. For a Galois key the values are permuted by the inverse automorphism, so
+// that the product with hoisted digits comes first and one permutation of the result follows.
+class SwitchKey {
+ public:
+  SwitchKey() = default;
+  // `element`: the Galois element, 1 for relinearisation.
+  SwitchKey(const Context& context, const SeededSwitchKey& seeded, uint32_t element);
+  // From both parts as they stand, digit by digit (keys made elsewhere, SEAL's for example).
+  SwitchKey(const Context& context, std::span<const ring::RnsPoly> b,
+            std::span<const ring::RnsPoly> a, uint32_t element);
+
+  size_t limbs() const { return limbs_; }
+  size_t bytes() const { return data_.size() * sizeof(uint32_t); }
+  // `limb` in [0, limbs] with the special prime at limbs().
+  const uint32_t* at(size_t limb, size_t digit, size_t part) const {
+    return data_.data() + ((limb * limbs_ + digit) * 2 + part) * n_;
+  }
+
+ private:
+  void Allocate(const Context& context, size_t limbs);
+  // `table`: nullptr, or the permutation to store the values under.
+  void Place(const uint32_t* values, const AlignedVector<uint32_t>* table, size_t limb,
+             size_t digit, size_t part);
+
+  size_t n_ = 0;
+  size_t limbs_ = 0;
+  AlignedVector<uint32_t> data_;
+};
+
+// What a server needs: a relinearisation key and the Galois keys of the elements it uses.
+struct EvaluationKeys {
+  KeyId key_id{};
+  SwitchKey relinearisation;  // limbs() == 0 where there is none
+  std::map<uint32_t, SwitchKey> galois;
+
+  // kFailedPrecondition where there is no key for `element` that serves `limbs` limbs.
+  absl::StatusOr<const SwitchKey*> Galois(uint32_t element, size_t limbs) const;
+  absl::StatusOr<const SwitchKey*> Relinearisation(size_t limbs) const;
+};
+
+}  // namespace heft::ckks
+
+#endif  // HEFT_CKKS_KEYS_H_

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The noise estimator. Every plaintext and ciphertext carries an estimate that the operations
+// propagate, so that the error of a decrypted slot is known before anything is decrypted.
+//
+// Model: errors are independent and equally strong in all slots. That holds for centred digits
+// (DESIGN, section 2). The estimate uses the largest message, so it bounds rather than predicts;
+// tests hold it to at most 8 times the error measured.
+#ifndef HEFT_CKKS_NOISE_H_
+#define HEFT_CKKS_NOISE_H_
+
+#include <cstddef>
+
+#include "ckks/params.h"
+
+namespace heft::ckks {
+
+struct Noise {
+  double message = 1;  // largest |slot| of the message, in slot units (after division by the scale)
+  double error = 0;    // root mean square of |slot error|, in integer units (before that division)
+};
+
+// Standard deviations of one slot's error, in integer units.
+double EncodingError(const Params& params);    // rounding to integers
+double RoundingError(const Params& params);    // the division by a prime of a two-part ciphertext
+double SymmetricError(const Params& params);   // a fresh secret-key encryption
+double PublicKeyError(const Params& params);   // a fresh public-key encryption
+// One key switch of a polynomial with `limbs` limbs, rounding not included.
+double KeySwitchError(const Params& params, size_t limbs);
+
+// Square root of the sum of squares.
+double Combine(double a, double b);
+
+Noise AddNoise(const Noise& a, const Noise& b);
+// The product, from operands at scales a_scale and b_scale.
+Noise MultiplyNoise(const Noise& a, double a_scale, const Noise& b, double b_scale);
+Noise SquareNoise(const Noise& a, double scale);
+
+// A bound on the slot error |decrypted - true|, in slot units, that holds for all slots at once with
+// probability 1 - 2^-20 in the model above.
+double SlotErrorBound(const Params& params, const Noise& noise, double scale);
+
+}  // namespace heft::ckks
+
+#endif  // HEFT_CKKS_NOISE_H_

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Params: the ring degree and the primes of a CKKS instance. Validated once, here; immutable.
+//
+// The data primes are q_0 (base) ... q_{L-1}; a ciphertext "with k limbs" lives modulo q_0 ... q_{k-1}
+// and rescaling drops the last. The special prime serves key switching only. This is SEAL's order
+// with the special prime last.
+#ifndef HEFT_CKKS_PARAMS_H_
+#define HEFT_CKKS_PARAMS_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "ring/modulus.h"
+
+namespace heft::ckks {
+
+using ParamsId = std::array<uint8_t, 16>;
+
+// What is known about the hardness of a parameter set with a uniform ternary secret.
+struct Security {
+  double total_bits = 0;          // log2 of the product of all primes, the special one included
+  int bound_2024_classical = 0;   // largest total for 128 bits, ePrint 2024/463
+  int bound_2024_quantum = 0;     // the same, quantum (the same source's search, starting values)
+  int bound_2018_classical = 0;   // HomomorphicEncryption.org standard 2018
+  bool secure_2024_classical() const { return total_bits <= bound_2024_classical; }
+  bool secure_2024_quantum() const { return total_bits <= bound_2024_quantum; }
+  bool secure_2018_classical() const { return total_bits <= bound_2018_classical; }
+  // "128-bit quantum (2024)", "128-bit classical (2024)", ..., "below 128 bits".
+  std::string Describe() const;
+};
+
+// An unchecked literal; Params::Create validates it.
+struct ParamsSpec {
+  uint32_t n = 8192;
+  std::vector<int> data_bits;  // sizes of the data primes, base first
+  int special_bits = 30;
+  bool allow_insecure = false;  // tests only: accept sets below 128 bits
+};
+
+class Params {
+ public:
+  // Chooses the primes (ring::GeneratePrimes; those of the special and base primes' size first, so
+  // that they are the largest). kInvalidArgument for a degree that is no power of two in [8, 32768],
+  // sizes outside 10 to 30 bits, or a total above the 2024 128-bit classical bound.
+  static absl::StatusOr<Params> Create(const ParamsSpec& spec);
+  // Given primes, data primes first and the special one last; the same checks, and primality.
+  static absl::StatusOr<Params> FromPrimes(uint32_t n, const std::vector<uint32_t>& primes,
+                                           bool allow_insecure = false);
+
+  uint32_t n() const { return n_; }
+  uint32_t slots() const { return n_ / 2; }
+  // Number of data primes: the limbs of a fresh ciphertext.
+  size_t limbs() const { return moduli_.size() - 1; }
+  // i in [0, limbs()] with the special prime at limbs().
+  const ring::Modulus& modulus(size_t i) const { return moduli_[i]; }
+  const ring::Modulus& special() const { return moduli_.back(); }
+  size_t special_index() const { return moduli_.size() - 1; }
+  std::vector<uint32_t> primes() const;
+  // log2 of q_0 ... q_{limbs - 1}.
+  double Bits(size_t limbs) const;
+
+  Security security() const;
+  // Identifies degree and primes: BLAKE2b-256 over them, first 16 bytes.
+  const ParamsId& id() const { return id_; }
+  // "N = 8192, 30+29+20+... bits, special 30".
+  std::string Describe() const;
+
+  friend bool operator==(const Params& a, const Params& b) { return a.id_ == b.id_; }
+
+ private:
+  Params() = default;
+  uint32_t n_ = 0;
+  std::vector<ring::Modulus> moduli_;
+  ParamsId id_{};
+};
+
+// A named parameter set and what its levels are for, from the top: the last data prime absorbs the
+// projection's factors, then s = |z|^2, its square, its application, the mask, the match; the base
+// prime holds the result (DESIGN, section 2).
+struct Profile {
+  std::string name;
+  ParamsSpec spec;
+  double scale;  // of a fresh ciphertext, and the target of a normalised template
+  std::string purpose;
+};
+
+// "compact", "compact-pq", "paper", "deep", "deepest". kInvalidArgument names those that exist.
+absl::StatusOr<Profile> FindProfile(std::string_view name);
+const std::vector<Profile>& AllProfiles();
+
+}  // namespace heft::ckks
+
+#endif  // HEFT_CKKS_PARAMS_H_

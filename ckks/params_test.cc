@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ckks/params.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+
+namespace heft::ckks {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ParamsTest, EveryProfileIsSecureByThe2024Table) {
+  for (const Profile& profile : AllProfiles()) {
+    auto params = Params::Create(profile.spec);
+    ASSERT_TRUE(params.ok()) << profile.name << ": " << params.status();
+    EXPECT_TRUE(params->security().secure_2024_classical()) << profile.name;
+    EXPECT_EQ(params->limbs(), profile.spec.data_bits.size());
+    for (size_t i = 0; i < params->limbs(); ++i) {
+      EXPECT_EQ(params->modulus(i).bits(), profile.spec.data_bits[i]);
+    }
+  }
+  EXPECT_TRUE(
+      Params::Create(FindProfile("compact-pq")->spec)->security().secure_2024_quantum());
+}
+
+TEST(ParamsTest, InsecureSetsAreRefusedUnlessAllowed) {
+  // 218 bits at N = 8192: the 2018 standard allowed it, the 2024 table does not.
+  ParamsSpec spec{8192, {30, 29, 28, 28, 28, 25, 20}, 30, false};
+  auto refused = Params::Create(spec);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("insecure"));
+  spec.allow_insecure = true;
+  auto allowed = Params::Create(spec);
+  ASSERT_TRUE(allowed.ok());
+  EXPECT_EQ(allowed->security().Describe(), "128-bit classical (2018 standard only)");
+}
+
+TEST(ParamsTest, BadLiteralsAreRefused) {
+  EXPECT_FALSE(Params::Create({8191, {30, 28}, 30}).ok());
+  EXPECT_FALSE(Params::Create({65536, {30, 28}, 30}).ok());
+  EXPECT_FALSE(Params::Create({8192, {}, 30}).ok());
+  EXPECT_FALSE(Params::Create({8192, {31}, 30}).ok());
+  EXPECT_FALSE(Params::FromPrimes(8192, {1073692673, 1073692673}).ok());
+  EXPECT_FALSE(Params::FromPrimes(8192, {1073692673}).ok());
+  EXPECT_FALSE(Params::FromPrimes(8192, {1073692673, 12345}).ok());
+  EXPECT_THAT(std::string(FindProfile("huge").status().message()), HasSubstr("compact"));
+}
+
+TEST(ParamsTest, IdentityDependsOnPrimes) {
+  auto a = Params::Create({4096, {30, 28}, 30});
+  auto b = Params::Create({4096, {30, 28}, 30});
+  auto c = Params::Create({4096, {30, 29}, 30});
+  EXPECT_TRUE(*a == *b);
+  EXPECT_FALSE(*a == *c);
+}
+
+}  // namespace
+}  // namespace heft::ckks

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fresh secret-key encryption with its uniform part as a seed: half the bytes on the wire.
+#ifndef HEFT_CKKS_SEEDED_H_
+#define HEFT_CKKS_SEEDED_H_
+
+#include "base/csprng.h"
+#include "ckks/ciphertext.h"
+#include "ckks/context.h"
+
+namespace heft::ckks {
+
+struct SeededCiphertext {
+  ring::RnsPoly c0;
+  Seed seed{};
+  double scale = 1;
+  Noise noise;
+};
+
+// c1 is expanded from the seed, modulo each of c0's primes.
+Ciphertext Expand(const Context& context, const SeededCiphertext& seeded);
+
+}  // namespace heft::ckks
+
+#endif  // HEFT_CKKS_SEEDED_H_

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ckks/serialization.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace heft::ckks {
+namespace {
+
+void WriteNoise(ByteWriter& writer, double scale, const Noise& noise) {
+  writer.F64(scale);
+  writer.F64(noise.message);
+  writer.F64(noise.error);
+}
+
+void ReadNoise(ByteReader& reader, double* scale, Noise* noise) {
+  *scale = reader.F64();
+  noise->message = reader.F64();
+  noise->error = reader.F64();
+  if (!reader.ok()) return;
+  const bool good = std::isfinite(*scale) && *scale > 0 && std::isfinite(noise->message) &&
+                    noise->message >= 0 && std::isfinite(noise->error) && noise->error >= 0;
+  if (!good) reader.Fail("scale or noise estimate is not a positive number");
+}
+
+size_t ReadLimbs(ByteReader& reader, const Context& context) {
+  const uint32_t limbs = reader.U32();
+  if (reader.ok() && (limbs < 1 || limbs > context.params().limbs())) {
+    reader.Fail(absl::StrCat(limbs, " limbs, 1 to ", context.params().limbs(), " expected"));
+    return 0;
+  }
+  return limbs;
+}
+
+}  // namespace
+
+void WriteId(ByteWriter& writer, const std::array<uint8_t, 16>& id) { writer.Raw(id); }
+
+std::array<uint8_t, 16> ReadId(ByteReader& reader) {
+  std::array<uint8_t, 16> id{};
+  const ByteSpan raw = reader.Raw(id.size());
+  std::copy(raw.begin(), raw.end(), id.begin());
+  return id;
+}
+
+void WriteSeed(ByteWriter& writer, const Seed& seed) { writer.Raw(seed); }
+
+Seed ReadSeed(ByteReader& reader) {
+  Seed seed{};
+  const ByteSpan raw = reader.Raw(seed.size());
+  std::copy(raw.begin(), raw.end(), seed.begin());
+  return seed;
+}
+
+void WriteParams(ByteWriter& writer, const Params& params) {
+  const std::vector<uint32_t> primes = params.primes();
+  writer.U32(params.n());
+  writer.U64(primes.size());
+  writer.U32Array(primes);
+}
+
+absl::StatusOr<Params> ReadParams(ByteReader& reader, bool allow_insecure) {
+  const uint32_t n = reader.U32();
+  std::vector<uint32_t> primes(reader.Count(sizeof(uint32_t), 64));
+  reader.U32Array(primes);
+  HEFT_RETURN_IF_ERROR(reader.status());
+  return Params::FromPrimes(n, primes, allow_insecure);
+}
+
+void WritePoly(ByteWriter& writer, const ring::RnsPoly& poly) { writer.U32Array(poly.values()); }
+
+ring::RnsPoly ReadPoly(ByteReader& reader, const Context& context, size_t limbs, bool extended) {
+  const size_t n = context.n();
+  const size_t all = limbs + (extended ? 1 : 0);
+  if (!reader.ok() || reader.remaining() < all * n * sizeof(uint32_t)) {
+    reader.Fail("truncated: a polynomial is cut short");
+    return {};
+  }
+  ring::RnsPoly poly(n, all);
+  reader.U32Array(poly.values());
+  for (size_t l = 0; l < all; ++l) {
+    const size_t prime = l < limbs ? l : context.special_index();
+    const std::span<const uint32_t> limb = poly.limb(l);
+    if (*std::max_element(limb.begin(), limb.end()) >= context.modulus(prime).value()) {
+      reader.Fail(absl::StrCat("a residue is not below its prime, limb ", l));
+      return {};
+    }
+  }
+  return poly;
+}
+
+void WriteCiphertext(ByteWriter& writer, const Ciphertext& ciphertext) {
+  writer.U32(static_cast<uint32_t>(ciphertext.size()));
+  writer.U32(static_cast<uint32_t>(ciphertext.limbs()));
+  WriteNoise(writer, ciphertext.scale, ciphertext.noise);
+  for (const ring::RnsPoly& part : ciphertext.parts) WritePoly(writer, part);
+}
+
+Ciphertext ReadCiphertext(ByteReader& reader, const Context& context) {
+  Ciphertext out;
+  const uint32_t parts = reader.U32();
+  if (reader.ok() && (parts < 2 || parts > 3)) reader.Fail(absl::StrCat(parts, " parts, not 2 or 3"));
+  const size_t limbs = ReadLimbs(reader, context);
+  ReadNoise(reader, &out.scale, &out.noise);
+  for (uint32_t p = 0; p < parts && reader.ok(); ++p) {
+    out.parts.push_back(ReadPoly(reader, context, limbs, false));
+  }
+  return out;
+}
+
+void WriteSeededCiphertext(ByteWriter& writer, const SeededCiphertext& ciphertext) {
+  writer.U32(static_cast<uint32_t>(ciphertext.c0.limbs()));
+  WriteNoise(writer, ciphertext.scale, ciphertext.noise);
+  WriteSeed(writer, ciphertext.seed);
+  WritePoly(writer, ciphertext.c0);
+}
+
+SeededCiphertext ReadSeededCiphertext(ByteReader& reader, const Context& context) {
+  SeededCiphertext out;
+  const size_t limbs = ReadLimbs(reader, context);
+  ReadNoise(reader, &out.scale, &out.noise);
+  out.seed = ReadSeed(reader);
+  if (reader.ok()) out.c0 = ReadPoly(reader, context, limbs, false);
+  return out;
+}
+
+void WriteSwitchKey(ByteWriter& writer, const SeededSwitchKey& key) {
+  writer.U32(static_cast<uint32_t>(key.limbs));
+  WriteSeed(writer, key.seed);
+  for (const ring::RnsPoly& digit : key.b) WritePoly(writer, digit);
+}
+
+SeededSwitchKey ReadSwitchKey(ByteReader& reader, const Context& context) {
+  SeededSwitchKey key;
+  key.limbs = ReadLimbs(reader, context);
+  key.seed = ReadSeed(reader);
+  for (size_t digit = 0; digit < key.limbs && reader.ok(); ++digit) {
+    key.b.push_back(ReadPoly(reader, context, key.limbs, true));
+  }
+  return key;
+}
+
+}  // namespace heft::ckks

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fields of CKKS objects inside larger formats (docs/formats.md). Readers check every size against
+// the context before allocating and every residue against its prime.
+#ifndef HEFT_CKKS_SERIALIZATION_H_
+#define HEFT_CKKS_SERIALIZATION_H_
+
+#include "base/bytes.h"
+#include "ckks/ciphertext.h"
+#include "ckks/keys.h"
+#include "ckks/seeded.h"
+
+namespace heft::ckks {
+
+void WriteParams(ByteWriter& writer, const Params& params);
+// Insecure sets are refused unless `allow_insecure`.
+absl::StatusOr<Params> ReadParams(ByteReader& reader, bool allow_insecure = false);
+
+// A polynomial's residues, without its size.
+void WritePoly(ByteWriter& writer, const ring::RnsPoly& poly);
+// Limbs are modulo the first primes; with `extended` the last one is modulo the special prime.
+// Failures are left in the reader.
+ring::RnsPoly ReadPoly(ByteReader& reader, const Context& context, size_t limbs, bool extended);
+
+void WriteCiphertext(ByteWriter& writer, const Ciphertext& ciphertext);
+Ciphertext ReadCiphertext(ByteReader& reader, const Context& context);
+void WriteSeededCiphertext(ByteWriter& writer, const SeededCiphertext& ciphertext);
+SeededCiphertext ReadSeededCiphertext(ByteReader& reader, const Context& context);
+
+void WriteSwitchKey(ByteWriter& writer, const SeededSwitchKey& key);
+SeededSwitchKey ReadSwitchKey(ByteReader& reader, const Context& context);
+
+void WriteId(ByteWriter& writer, const std::array<uint8_t, 16>& id);
+std::array<uint8_t, 16> ReadId(ByteReader& reader);
+void WriteSeed(ByteWriter& writer, const Seed& seed);
+Seed ReadSeed(ByteReader& reader);
+
+}  // namespace heft::ckks
+
+#endif  // HEFT_CKKS_SERIALIZATION_H_
