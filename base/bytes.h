@@ -39,7 +39,8 @@ class ByteWriter {
  private:
   template <typename T>
   void Scalar(T v) {
-    for (std::size_t i = 0; i < sizeof(T); ++i) bytes_.push_back(static_cast<uint8_t>(v >> (8 * i)));
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      bytes_.push_back(static_cast<uint8_t>(v >> (8 * i)));
   }
   std::vector<uint8_t> bytes_;
 };

@@ -47,8 +47,8 @@ absl::StatusOr<Container> ReadWhole(const std::string& path, uint64_t max_size) 
     return absl::InvalidArgumentError(absl::StrCat(path, " is a directory, not a file"));
   }
   if (static_cast<uint64_t>(info.st_size) > max_size) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": ", info.st_size,
-                                                   " bytes, more than the ", max_size, " allowed"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": ", info.st_size, " bytes, more than the ", max_size, " allowed"));
   }
   // Pipes and /dev/stdin report no size: read until the end, bounded.
   Container content;

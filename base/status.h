@@ -15,10 +15,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#define HEFT_RETURN_IF_ERROR(expr)                    \
-  do {                                                \
-    ::absl::Status heft_status_ = (expr);             \
-    if (!heft_status_.ok()) return heft_status_;      \
+#define HEFT_RETURN_IF_ERROR(expr)               \
+  do {                                           \
+    ::absl::Status heft_status_ = (expr);        \
+    if (!heft_status_.ok()) return heft_status_; \
   } while (false)
 
 #define HEFT_CONCAT_INNER_(a, b) a##b

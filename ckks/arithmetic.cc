@@ -78,8 +78,8 @@ absl::Status CheckCiphertext(const Context& context, const Ciphertext& a) {
     return absl::InvalidArgumentError(absl::StrCat("a ciphertext of ", a.size(), " parts"));
   }
   if (a.limbs() < 1 || a.limbs() > params.limbs()) {
-    return absl::InvalidArgumentError(absl::StrCat("a ciphertext of ", a.limbs(), " limbs, 1 to ",
-                                                   params.limbs(), " expected"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a ciphertext of ", a.limbs(), " limbs, 1 to ", params.limbs(), " expected"));
   }
   if (!std::isfinite(a.scale) || a.scale <= 0 || std::log2(a.scale) >= params.Bits(a.limbs())) {
     return absl::InvalidArgumentError(absl::StrCat("a ciphertext with scale ", a.scale));
@@ -214,8 +214,8 @@ void MultiplyInteger(const Context& context, Ciphertext* out, const Ciphertext& 
 void MultiplyByMonomial(const Context& context, Ciphertext* out, const Ciphertext& a) {
   if (out != &a) *out = a;
   const size_t half = context.n() / 2;
-  // In bit-reversed order the first half holds the roots psi^e with e = 1 modulo 4, where X^(n/2) is
-  // psi^(n/2), and the second half those with e = 3 modulo 4, where it is the negative.
+  // In bit-reversed order the first half holds the roots psi^e with e = 1 modulo 4, where X^(n/2)
+  // is psi^(n/2), and the second half those with e = 3 modulo 4, where it is the negative.
   for (RnsPoly& part : out->parts) {
     for (size_t l = 0; l < part.limbs(); ++l) {
       const ring::Modulus& q = context.modulus(l);

@@ -25,7 +25,8 @@ void Negate(const Context& context, Ciphertext* out, const Ciphertext& a);
 
 // Adds the real constant `value` to every slot; exact up to rounding, no encoding needed.
 // kInvalidArgument where value * scale does not fit.
-absl::Status AddConstant(const Context& context, Ciphertext* out, const Ciphertext& a, double value);
+absl::Status AddConstant(const Context& context, Ciphertext* out, const Ciphertext& a,
+                         double value);
 
 // Slot-wise products. The scale becomes the product of the scales; rescale afterwards.
 absl::Status MultiplyPlain(const Context& context, Ciphertext* out, const Ciphertext& a,

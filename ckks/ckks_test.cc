@@ -192,8 +192,7 @@ TEST_P(CkksTest, LazySumOfProductsRelinearisedOnce) {
     const auto a = Random(), b = Random();
     for (size_t i = 0; i < a.size(); ++i) expected[i] += a[i] * b[i];
     Ciphertext product;
-    ASSERT_TRUE(
-        Multiply(*context_, &product, EncryptFresh(a, top()), EncryptFresh(b, top())).ok());
+    ASSERT_TRUE(Multiply(*context_, &product, EncryptFresh(a, top()), EncryptFresh(b, top())).ok());
     if (k == 0) {
       sum = product;
     } else {
@@ -305,7 +304,7 @@ TEST_P(CkksTest, AnotherSecretDecryptsNothing) {
 TEST_P(CkksTest, SerialisationRoundTripsAndRefusesLargeResidues) {
   const Ciphertext a = EncryptFresh(Random(), 2);
   ByteWriter writer;
-  WriteCiphertext(writer, a);
+  WriteCiphertext(writer, *context_, a);
   ByteReader reader(writer.bytes(), "ciphertext");
   const Ciphertext back = ReadCiphertext(reader, *context_);
   ASSERT_TRUE(reader.Finish().ok());
@@ -314,7 +313,7 @@ TEST_P(CkksTest, SerialisationRoundTripsAndRefusesLargeResidues) {
   Ciphertext bad = a;
   bad.parts[1].limb(1)[3] = context_->modulus(1).value();
   ByteWriter bad_writer;
-  WriteCiphertext(bad_writer, bad);
+  WriteCiphertext(bad_writer, *context_, bad);
   ByteReader bad_reader(bad_writer.bytes(), "ciphertext");
   ReadCiphertext(bad_reader, *context_);
   EXPECT_EQ(bad_reader.status().code(), absl::StatusCode::kDataLoss);

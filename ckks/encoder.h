@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoder: vectors of n/2 complex slots <-> plaintext polynomials (CKKS, Cheon et al. 2017). Slot j is
-// the value at zeta^(3^j), zeta = exp(i pi / n); coefficients are rounded half away from zero. With
-// generator 3 the monomial X^(n/2) multiplies slot j by i (-1)^j.
+// Encoder: vectors of n/2 complex slots <-> plaintext polynomials (CKKS, Cheon et al. 2017). Slot j
+// is the value at zeta^(3^j), zeta = exp(i pi / n); coefficients are rounded half away from zero.
+// With generator 3 the monomial X^(n/2) multiplies slot j by i (-1)^j.
 #ifndef HEFT_CKKS_ENCODER_H_
 #define HEFT_CKKS_ENCODER_H_
 
@@ -22,8 +22,11 @@ class Encoder {
  public:
   explicit Encoder(std::shared_ptr<const Context> context);
 
+  uint32_t slots() const { return context_->slots(); }
+
   // Up to n/2 slots, the rest are zero. `limbs` in [1, params.limbs()]; `extended` adds the special
-  // prime's limb. kInvalidArgument for NaN, infinity, too many slots, or coefficients that do not fit
+  // prime's limb. kInvalidArgument for NaN, infinity, too many slots, or coefficients that do not
+  // fit
   // (|slot| * scale must stay below 2^62 and below half the modulus).
   absl::StatusOr<Plaintext> Encode(std::span<const Complex> slots, double scale, size_t limbs,
                                    bool extended = false) const;
@@ -41,8 +44,8 @@ class Encoder {
   void Inverse(std::span<Complex> a) const;
 
   std::shared_ptr<const Context> context_;
-  std::vector<Complex> roots_;          // zeta^brv(i)
-  std::vector<uint32_t> slot_index_;    // of slot j among the n transform values
+  std::vector<Complex> roots_;        // zeta^brv(i)
+  std::vector<uint32_t> slot_index_;  // of slot j among the n transform values
   std::vector<uint32_t> conjugate_index_;
 };
 

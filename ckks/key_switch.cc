@@ -28,7 +28,8 @@ absl::Status CheckTwoParts(const Ciphertext& a) {
 void SwitchLimb(const Context& context, uint32_t* out0, uint32_t* out1, const Digits& digits,
                 const SwitchKey& key, size_t limb) {
   const size_t limbs = digits.limbs();
-  // A key cut at more limbs than the ciphertext has keeps the special prime behind its own last one.
+  // A key cut at more limbs than the ciphertext has keeps the special prime behind its own last
+  // one.
   const size_t key_limb = limb < limbs ? limb : key.limbs();
   const uint32_t* d[64];
   const uint32_t* k0[64];
@@ -173,9 +174,8 @@ absl::StatusOr<std::vector<Ciphertext>> ApplyGaloisHoisted(const Context& contex
   const Digits digits(context, a.parts[1]);
   std::vector<Ciphertext> images;
   for (size_t i = 0; i < elements.size(); ++i) {
-    images.push_back(found[i] == nullptr
-                         ? a
-                         : ImageFromDigits(context, a, digits, elements[i], *found[i]));
+    images.push_back(
+        found[i] == nullptr ? a : ImageFromDigits(context, a, digits, elements[i], *found[i]));
   }
   return images;
 }
@@ -235,8 +235,8 @@ absl::Status SumGaloisProducts(const Context& context, Ciphertext* out, const Ci
   const size_t n = context.n();
   const size_t limbs = a.limbs();
   if (elements.empty() || elements.size() != factors.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(elements.size(), " rotations with ",
-                                                   factors.size(), " factors"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(elements.size(), " rotations with ", factors.size(), " factors"));
   }
   if (std::count(elements.begin(), elements.end(), 1u) > 1) {
     return absl::InvalidArgumentError("a sum of rotations with the identity twice");
@@ -312,7 +312,8 @@ absl::Status SumGaloisProducts(const Context& context, Ciphertext* out, const Ci
     if (found[i] != nullptr) {
       image_noise.error = Combine(image_noise.error, KeySwitchError(params, limbs));
     }
-    noise = AddNoise(noise, MultiplyNoise(image_noise, a.scale, factors[i].noise, factors[i].scale));
+    noise =
+        AddNoise(noise, MultiplyNoise(image_noise, a.scale, factors[i].noise, factors[i].scale));
   }
   noise.error = Combine(noise.error, RoundingError(params));
   result.noise = noise;

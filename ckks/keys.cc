@@ -74,10 +74,10 @@ SwitchKey::SwitchKey(const Context& context, std::span<const ring::RnsPoly> b,
 absl::StatusOr<const SwitchKey*> EvaluationKeys::Galois(uint32_t element, size_t limbs) const {
   const auto it = galois.find(element);
   if (it == galois.end() || it->second.limbs() < limbs) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the evaluation keys lack the rotation with Galois element ", element,
-        it == galois.end() ? "" : " at this level",
-        ": make them with `heft keygen` for this model"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the evaluation keys lack the rotation with Galois element ", element,
+                     it == galois.end() ? "" : " at this level",
+                     ": make them with `heft keygen` for this model"));
   }
   return &it->second;
 }

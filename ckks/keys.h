@@ -29,22 +29,23 @@ struct PublicKey {
   ring::RnsPoly a;
 };
 
-// A switching key as it travels: for each digit j < limbs, b_j = -(a_j s + e_j) + P t in limb j; a_j is
-// expanded from the seed. A key cut to `limbs` data primes serves ciphertexts of at most as many.
+// A switching key as it travels: for each digit j < limbs, b_j = -(a_j s + e_j) + P t in limb j;
+// a_j is expanded from the seed. A key cut to `limbs` data primes serves ciphertexts of at most as
+// many.
 struct SeededSwitchKey {
   size_t limbs = 0;
   Seed seed{};
   std::vector<ring::RnsPoly> b;  // per digit, limbs + 1 limbs, the special prime last
 };
 
-// The uniform polynomial of digit j, limb l (the special prime at index limbs()): one ChaCha20 stream
-// for each pair, so that a cut key keeps its polynomials.
+// The uniform polynomial of digit j, limb l (the special prime at index limbs()): one ChaCha20
+// stream for each pair, so that a cut key keeps its polynomials.
 void ExpandUniform(const Context& context, std::span<uint32_t> out, const Seed& seed, size_t digit,
                    size_t prime);
 
 // A switching key expanded for use, in the order in which it is read: [limb][digit][part][n], the
-// special prime's limb last. For a Galois key the values are permuted by the inverse automorphism, so
-// that the product with hoisted digits comes first and one permutation of the result follows.
+// special prime's limb last. For a Galois key the values are permuted by the inverse automorphism,
+// so that the product with hoisted digits comes first and one permutation of the result follows.
 class SwitchKey {
  public:
   SwitchKey() = default;

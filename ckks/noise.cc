@@ -21,14 +21,11 @@ double RoundingError(const Params& params) {
   return SlotDeviation(params, (1 + params.n() * ring::kTernaryVariance) / 12);
 }
 
-double SymmetricError(const Params& params) {
-  return SlotDeviation(params, ring::kErrorVariance);
-}
+double SymmetricError(const Params& params) { return SlotDeviation(params, ring::kErrorVariance); }
 
 double PublicKeyError(const Params& params) {
   // (u e + e0 + e1 s) / P: u and s ternary; then the rounding of that division.
-  const double variance =
-      ring::kErrorVariance * (1 + 2 * params.n() * ring::kTernaryVariance);
+  const double variance = ring::kErrorVariance * (1 + 2 * params.n() * ring::kTernaryVariance);
   const double divided = SlotDeviation(params, variance) / params.special().value();
   return Combine(divided, RoundingError(params));
 }
@@ -60,7 +57,8 @@ Noise SquareNoise(const Noise& a, double scale) {
 
 double SlotErrorBound(const Params& params, const Noise& noise, double scale) {
   // The largest errors come from roundings times the secret: in a slot, a product of two complex
-  // Gaussians, P(|e| > t sigma) = 2 t K_1(2 t), about sqrt(pi t) exp(-2 t). Solved for t by iteration.
+  // Gaussians, P(|e| > t sigma) = 2 t K_1(2 t), about sqrt(pi t) exp(-2 t). Solved for t by
+  // iteration.
   const double target = std::log(static_cast<double>(params.slots())) + 20 * std::log(2.0);
   double tail = target / 2;
   for (int i = 0; i < 20; ++i) tail = (target + 0.5 * std::log(std::numbers::pi * tail)) / 2;

@@ -20,10 +20,10 @@ struct Noise {
 };
 
 // Standard deviations of one slot's error, in integer units.
-double EncodingError(const Params& params);    // rounding to integers
-double RoundingError(const Params& params);    // the division by a prime of a two-part ciphertext
-double SymmetricError(const Params& params);   // a fresh secret-key encryption
-double PublicKeyError(const Params& params);   // a fresh public-key encryption
+double EncodingError(const Params& params);   // rounding to integers
+double RoundingError(const Params& params);   // the division by a prime of a two-part ciphertext
+double SymmetricError(const Params& params);  // a fresh secret-key encryption
+double PublicKeyError(const Params& params);  // a fresh public-key encryption
 // One key switch of a polynomial with `limbs` limbs, rounding not included.
 double KeySwitchError(const Params& params, size_t limbs);
 
@@ -35,8 +35,8 @@ Noise AddNoise(const Noise& a, const Noise& b);
 Noise MultiplyNoise(const Noise& a, double a_scale, const Noise& b, double b_scale);
 Noise SquareNoise(const Noise& a, double scale);
 
-// A bound on the slot error |decrypted - true|, in slot units, that holds for all slots at once with
-// probability 1 - 2^-20 in the model above.
+// A bound on the slot error |decrypted - true|, in slot units, that holds for all slots at once
+// with probability 1 - 2^-20 in the model above.
 double SlotErrorBound(const Params& params, const Noise& noise, double scale);
 
 }  // namespace heft::ckks

@@ -21,8 +21,8 @@ struct SecurityRow {
 
 // Security guidelines for FHE, ePrint 2024/463, and the 2018 standard; uniform ternary secret. The
 // three smallest degrees are from the 2018 table, for tests: no profile uses them.
-constexpr SecurityRow kSecurity[] = {{1024, 26, 25, 27},    {2048, 53, 51, 54},
-                                     {4096, 106, 101, 109}, {8192, 214, 203, 218},
+constexpr SecurityRow kSecurity[] = {{1024, 26, 25, 27},     {2048, 53, 51, 54},
+                                     {4096, 106, 101, 109},  {8192, 214, 203, 218},
                                      {16384, 430, 409, 438}, {32768, 868, 825, 881}};
 
 constexpr uint32_t kMinDegree = 8;
@@ -61,16 +61,18 @@ absl::StatusOr<Params> Params::FromPrimes(uint32_t n, const std::vector<uint32_t
                                           bool allow_insecure) {
   HEFT_RETURN_IF_ERROR(CheckDegree(n));
   if (primes.size() < 2 || primes.size() > kMaxPrimes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        primes.size(), " primes: at least one data prime and one special prime are needed, and at "
-                       "most ", kMaxPrimes, " are supported"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(primes.size(),
+                     " primes: at least one data prime and one special prime are needed, and at "
+                     "most ",
+                     kMaxPrimes, " are supported"));
   }
   for (uint32_t q : primes) {
     if (std::bit_width(q) < ring::kMinPrimeBits || std::bit_width(q) > ring::kMaxPrimeBits ||
         q % (2 * n) != 1 || !ring::IsPrime(q)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(q, " is not a prime of ", ring::kMinPrimeBits, " to ", ring::kMaxPrimeBits,
-                       " bits that is 1 modulo ", 2 * n));
+      return absl::InvalidArgumentError(absl::StrCat(q, " is not a prime of ", ring::kMinPrimeBits,
+                                                     " to ", ring::kMaxPrimeBits,
+                                                     " bits that is 1 modulo ", 2 * n));
     }
   }
   if (std::set<uint32_t>(primes.begin(), primes.end()).size() != primes.size()) {
@@ -154,8 +156,9 @@ const std::vector<Profile>& AllProfiles() {
                               "degree 2 or 3 normalisation, enrolment, 1:N, 1:1; 128-bit"));
     all.push_back(MakeProfile("compact-pq", 8192, {30, 27, 18, 26, 26, 26, 20}, 29, 0x1p26,
                               "as compact at 128-bit quantum, with larger errors"));
-    all.push_back(MakeProfile("paper", 16384, Chain(30, 8, 28), 30, 0x1p28,
-                              "the paper's schedule: dense encoding, hybrid projection, ten primes"));
+    all.push_back(
+        MakeProfile("paper", 16384, Chain(30, 8, 28), 30, 0x1p28,
+                    "the paper's schedule: dense encoding, hybrid projection, ten primes"));
     all.push_back(MakeProfile("deep", 16384, Chain(30, 12, 29), 30, 0x1p29,
                               "composites and minimax polynomials of degree 6 to 15"));
     all.push_back(MakeProfile("deepest", 32768, Chain(30, 27, 29), 30, 0x1p29,

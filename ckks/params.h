@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Params: the ring degree and the primes of a CKKS instance. Validated once, here; immutable.
 //
-// The data primes are q_0 (base) ... q_{L-1}; a ciphertext "with k limbs" lives modulo q_0 ... q_{k-1}
-// and rescaling drops the last. The special prime serves key switching only. This is SEAL's order
-// with the special prime last.
+// The data primes are q_0 (base) ... q_{L-1}; a ciphertext "with k limbs" lives modulo q_0 ...
+// q_{k-1} and rescaling drops the last. The special prime serves key switching only. This is SEAL's
+// order with the special prime last.
 #ifndef HEFT_CKKS_PARAMS_H_
 #define HEFT_CKKS_PARAMS_H_
 
@@ -22,10 +22,10 @@ using ParamsId = std::array<uint8_t, 16>;
 
 // What is known about the hardness of a parameter set with a uniform ternary secret.
 struct Security {
-  double total_bits = 0;          // log2 of the product of all primes, the special one included
-  int bound_2024_classical = 0;   // largest total for 128 bits, ePrint 2024/463
-  int bound_2024_quantum = 0;     // the same, quantum (the same source's search, starting values)
-  int bound_2018_classical = 0;   // HomomorphicEncryption.org standard 2018
+  double total_bits = 0;         // log2 of the product of all primes, the special one included
+  int bound_2024_classical = 0;  // largest total for 128 bits, ePrint 2024/463
+  int bound_2024_quantum = 0;    // the same, quantum (the same source's search, starting values)
+  int bound_2018_classical = 0;  // HomomorphicEncryption.org standard 2018
   bool secure_2024_classical() const { return total_bits <= bound_2024_classical; }
   bool secure_2024_quantum() const { return total_bits <= bound_2024_quantum; }
   bool secure_2018_classical() const { return total_bits <= bound_2018_classical; }
@@ -44,8 +44,8 @@ struct ParamsSpec {
 class Params {
  public:
   // Chooses the primes (ring::GeneratePrimes; those of the special and base primes' size first, so
-  // that they are the largest). kInvalidArgument for a degree that is no power of two in [8, 32768],
-  // sizes outside 10 to 30 bits, or a total above the 2024 128-bit classical bound.
+  // that they are the largest). kInvalidArgument for a degree that is no power of two in [8,
+  // 32768], sizes outside 10 to 30 bits, or a total above the 2024 128-bit classical bound.
   static absl::StatusOr<Params> Create(const ParamsSpec& spec);
   // Given primes, data primes first and the special one last; the same checks, and primality.
   static absl::StatusOr<Params> FromPrimes(uint32_t n, const std::vector<uint32_t>& primes,

@@ -21,8 +21,7 @@ TEST(ParamsTest, EveryProfileIsSecureByThe2024Table) {
       EXPECT_EQ(params->modulus(i).bits(), profile.spec.data_bits[i]);
     }
   }
-  EXPECT_TRUE(
-      Params::Create(FindProfile("compact-pq")->spec)->security().secure_2024_quantum());
+  EXPECT_TRUE(Params::Create(FindProfile("compact-pq")->spec)->security().secure_2024_quantum());
 }
 
 TEST(ParamsTest, InsecureSetsAreRefusedUnlessAllowed) {

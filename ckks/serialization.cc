@@ -34,6 +34,13 @@ size_t ReadLimbs(ByteReader& reader, const Context& context) {
   return limbs;
 }
 
+const ring::Modulus& LimbModulus(const Context& context, size_t limb, size_t limbs, bool extended) {
+  return context.modulus(extended && limb + 1 == limbs ? context.special_index() : limb);
+}
+
+// n is a multiple of 8, so no limb ends within a byte.
+size_t PackedSize(size_t n, const ring::Modulus& q) { return n / 8 * q.bits(); }
+
 }  // namespace
 
 void WriteId(ByteWriter& writer, const std::array<uint8_t, 16>& id) { writer.Raw(id); }
@@ -69,21 +76,50 @@ absl::StatusOr<Params> ReadParams(ByteReader& reader, bool allow_insecure) {
   return Params::FromPrimes(n, primes, allow_insecure);
 }
 
-void WritePoly(ByteWriter& writer, const ring::RnsPoly& poly) { writer.U32Array(poly.values()); }
+void WritePoly(ByteWriter& writer, const Context& context, const ring::RnsPoly& poly,
+               bool extended) {
+  std::vector<uint8_t> packed;
+  for (size_t l = 0; l < poly.limbs(); ++l) {
+    const ring::Modulus& q = LimbModulus(context, l, poly.limbs(), extended);
+    packed.resize(PackedSize(poly.n(), q));
+    uint64_t buffer = 0;
+    int held = 0;
+    size_t at = 0;
+    for (uint32_t value : poly.limb(l)) {
+      buffer |= uint64_t{value} << held;
+      held += q.bits();
+      for (; held >= 8; held -= 8, buffer >>= 8) packed[at++] = static_cast<uint8_t>(buffer);
+    }
+    writer.Raw(packed);
+  }
+}
 
 ring::RnsPoly ReadPoly(ByteReader& reader, const Context& context, size_t limbs, bool extended) {
   const size_t n = context.n();
   const size_t all = limbs + (extended ? 1 : 0);
-  if (!reader.ok() || reader.remaining() < all * n * sizeof(uint32_t)) {
+  size_t size = 0;
+  for (size_t l = 0; l < all; ++l) size += PackedSize(n, LimbModulus(context, l, all, extended));
+  if (!reader.ok() || reader.remaining() < size) {
     reader.Fail("truncated: a polynomial is cut short");
     return {};
   }
   ring::RnsPoly poly(n, all);
-  reader.U32Array(poly.values());
   for (size_t l = 0; l < all; ++l) {
-    const size_t prime = l < limbs ? l : context.special_index();
-    const std::span<const uint32_t> limb = poly.limb(l);
-    if (*std::max_element(limb.begin(), limb.end()) >= context.modulus(prime).value()) {
+    const ring::Modulus& q = LimbModulus(context, l, all, extended);
+    const ByteSpan packed = reader.Raw(PackedSize(n, q));
+    const uint64_t mask = (uint64_t{1} << q.bits()) - 1;
+    uint64_t buffer = 0;
+    int held = 0;
+    size_t at = 0;
+    bool reduced = true;
+    for (uint32_t& value : poly.limb(l)) {
+      for (; held < q.bits(); held += 8) buffer |= uint64_t{packed[at++]} << held;
+      value = static_cast<uint32_t>(buffer & mask);
+      buffer >>= q.bits();
+      held -= q.bits();
+      reduced &= value < q.value();
+    }
+    if (!reduced) {
       reader.Fail(absl::StrCat("a residue is not below its prime, limb ", l));
       return {};
     }
@@ -91,17 +127,18 @@ ring::RnsPoly ReadPoly(ByteReader& reader, const Context& context, size_t limbs,
   return poly;
 }
 
-void WriteCiphertext(ByteWriter& writer, const Ciphertext& ciphertext) {
+void WriteCiphertext(ByteWriter& writer, const Context& context, const Ciphertext& ciphertext) {
   writer.U32(static_cast<uint32_t>(ciphertext.size()));
   writer.U32(static_cast<uint32_t>(ciphertext.limbs()));
   WriteNoise(writer, ciphertext.scale, ciphertext.noise);
-  for (const ring::RnsPoly& part : ciphertext.parts) WritePoly(writer, part);
+  for (const ring::RnsPoly& part : ciphertext.parts) WritePoly(writer, context, part, false);
 }
 
 Ciphertext ReadCiphertext(ByteReader& reader, const Context& context) {
   Ciphertext out;
   const uint32_t parts = reader.U32();
-  if (reader.ok() && (parts < 2 || parts > 3)) reader.Fail(absl::StrCat(parts, " parts, not 2 or 3"));
+  if (reader.ok() && (parts < 2 || parts > 3))
+    reader.Fail(absl::StrCat(parts, " parts, not 2 or 3"));
   const size_t limbs = ReadLimbs(reader, context);
   ReadNoise(reader, &out.scale, &out.noise);
   for (uint32_t p = 0; p < parts && reader.ok(); ++p) {
@@ -110,11 +147,12 @@ Ciphertext ReadCiphertext(ByteReader& reader, const Context& context) {
   return out;
 }
 
-void WriteSeededCiphertext(ByteWriter& writer, const SeededCiphertext& ciphertext) {
+void WriteSeededCiphertext(ByteWriter& writer, const Context& context,
+                           const SeededCiphertext& ciphertext) {
   writer.U32(static_cast<uint32_t>(ciphertext.c0.limbs()));
   WriteNoise(writer, ciphertext.scale, ciphertext.noise);
   WriteSeed(writer, ciphertext.seed);
-  WritePoly(writer, ciphertext.c0);
+  WritePoly(writer, context, ciphertext.c0, false);
 }
 
 SeededCiphertext ReadSeededCiphertext(ByteReader& reader, const Context& context) {
@@ -126,10 +164,10 @@ SeededCiphertext ReadSeededCiphertext(ByteReader& reader, const Context& context
   return out;
 }
 
-void WriteSwitchKey(ByteWriter& writer, const SeededSwitchKey& key) {
+void WriteSwitchKey(ByteWriter& writer, const Context& context, const SeededSwitchKey& key) {
   writer.U32(static_cast<uint32_t>(key.limbs));
   WriteSeed(writer, key.seed);
-  for (const ring::RnsPoly& digit : key.b) WritePoly(writer, digit);
+  for (const ring::RnsPoly& digit : key.b) WritePoly(writer, context, digit, true);
 }
 
 SeededSwitchKey ReadSwitchKey(ByteReader& reader, const Context& context) {

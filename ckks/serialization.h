@@ -15,18 +15,20 @@ void WriteParams(ByteWriter& writer, const Params& params);
 // Insecure sets are refused unless `allow_insecure`.
 absl::StatusOr<Params> ReadParams(ByteReader& reader, bool allow_insecure = false);
 
-// A polynomial's residues, without its size.
-void WritePoly(ByteWriter& writer, const ring::RnsPoly& poly);
-// Limbs are modulo the first primes; with `extended` the last one is modulo the special prime.
-// Failures are left in the reader.
+// A polynomial's residues, without its size. Limbs are modulo the first primes; with `extended` the
+// last one is modulo the special prime. Each limb is packed, as many bits a residue as its prime
+// has, the lowest first. Failures of reading are left in the reader.
+void WritePoly(ByteWriter& writer, const Context& context, const ring::RnsPoly& poly,
+               bool extended);
 ring::RnsPoly ReadPoly(ByteReader& reader, const Context& context, size_t limbs, bool extended);
 
-void WriteCiphertext(ByteWriter& writer, const Ciphertext& ciphertext);
+void WriteCiphertext(ByteWriter& writer, const Context& context, const Ciphertext& ciphertext);
 Ciphertext ReadCiphertext(ByteReader& reader, const Context& context);
-void WriteSeededCiphertext(ByteWriter& writer, const SeededCiphertext& ciphertext);
+void WriteSeededCiphertext(ByteWriter& writer, const Context& context,
+                           const SeededCiphertext& ciphertext);
 SeededCiphertext ReadSeededCiphertext(ByteReader& reader, const Context& context);
 
-void WriteSwitchKey(ByteWriter& writer, const SeededSwitchKey& key);
+void WriteSwitchKey(ByteWriter& writer, const Context& context, const SeededSwitchKey& key);
 SeededSwitchKey ReadSwitchKey(ByteReader& reader, const Context& context);
 
 void WriteId(ByteWriter& writer, const std::array<uint8_t, 16>& id);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops that take the time, one table of functions per instruction set. The table is chosen once,
-// at run time; HEFT_SIMD=reference|sse4|avx2|avx512|neon|wasm forces one. Every table computes exactly
-// the same residues as the scalar reference (kernels_test runs them all on the same input).
+// The loops that take the time, one table of functions per instruction set. The table is chosen
+// once, at run time; HEFT_SIMD=reference|sse4|avx2|avx512|neon|wasm forces one. Every table
+// computes exactly the same residues as the scalar reference (kernels_test runs them all on the
+// same input).
 //
 // Arrays hold n values, n a power of two, 64-byte aligned unless said. `out` may be an input.
 #ifndef HEFT_RING_KERNELS_H_
@@ -44,8 +45,8 @@ struct Kernels {
   // (a - b) * w: the last step of a rescale.
   void (*subtract_multiply_scalar)(uint32_t* out, const uint32_t* a, const uint32_t* b,
                                    ShoupFactor w, size_t n, const Modulus& q);
-  // sum over k < count of a[k][i] * b[k][i], lazily in 64 bits, reduced once. In [0, q), out [0, q);
-  // `out` is none of the inputs.
+  // sum over k < count of a[k][i] * b[k][i], lazily in 64 bits, reduced once. In [0, q), out [0,
+  // q); `out` is none of the inputs.
   void (*inner_product)(uint32_t* out, const uint32_t* const* a, const uint32_t* const* b,
                         size_t count, size_t n, const Modulus& q);
   // x in [0, from), out [0, to): the centred lift.
@@ -65,7 +66,8 @@ inline constexpr size_t kMatchTile = 16;
 
 // The scalar reference.
 const Kernels& ReferenceKernels();
-// The reference and one table for each instruction set of this machine that was compiled, best last.
+// The reference and one table for each instruction set of this machine that was compiled, best
+// last.
 const std::vector<const Kernels*>& AllKernels();
 // The best one, or the one that HEFT_SIMD names.
 const Kernels& ActiveKernels();

@@ -123,18 +123,10 @@ void Match(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, cons
 }  // namespace
 
 const Kernels& ReferenceKernels() {
-  static const Kernels kernels = {"reference",
-                                  NttForward,
-                                  NttInverse,
-                                  Add,
-                                  Subtract,
-                                  Negate,
-                                  Multiply,
-                                  MultiplyScalar,
-                                  SubtractMultiplyScalar,
-                                  InnerProduct,
-                                  Lift,
-                                  Permute,
+  static const Kernels kernels = {"reference",  NttForward,     NttInverse,
+                                  Add,          Subtract,       Negate,
+                                  Multiply,     MultiplyScalar, SubtractMultiplyScalar,
+                                  InnerProduct, Lift,           Permute,
                                   Match};
   return kernels;
 }

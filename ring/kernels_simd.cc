@@ -12,7 +12,6 @@
 #define HWY_TARGET_INCLUDE "ring/kernels_simd.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-
 #include "ring/kernels.h"
 #include "ring/ntt.h"
 #include "ring/ntt_simd-inl.h"
@@ -26,24 +25,23 @@ const Kernels* Table() {
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
   return &ReferenceKernels();  // One lane, or a length that is not known here: no gain over scalar.
 #else
-  static const Kernels kernels = {
-      HWY_TARGET == HWY_AVX3    ? "avx512"
-      : HWY_TARGET == HWY_AVX2  ? "avx2"
-      : HWY_TARGET == HWY_SSE4  ? "sse4"
-      : HWY_TARGET == HWY_NEON  ? "neon"
-                                : "simd",
-      NttForward,
-      NttInverse,
-      Add,
-      Subtract,
-      Negate,
-      Multiply,
-      MultiplyScalar,
-      SubtractMultiplyScalar,
-      InnerProduct,
-      Lift,
-      Permute,
-      Match};
+  static const Kernels kernels = {HWY_TARGET == HWY_AVX3   ? "avx512"
+                                  : HWY_TARGET == HWY_AVX2 ? "avx2"
+                                  : HWY_TARGET == HWY_SSE4 ? "sse4"
+                                  : HWY_TARGET == HWY_NEON ? "neon"
+                                                           : "simd",
+                                  NttForward,
+                                  NttInverse,
+                                  Add,
+                                  Subtract,
+                                  Negate,
+                                  Multiply,
+                                  MultiplyScalar,
+                                  SubtractMultiplyScalar,
+                                  InnerProduct,
+                                  Lift,
+                                  Permute,
+                                  Match};
   return &kernels;
 #endif
 }

@@ -55,8 +55,8 @@ absl::StatusOr<std::vector<uint32_t>> GeneratePrimes(uint32_t n, const std::vect
   std::vector<uint32_t> primes;
   for (int size : bits) {
     if (size < kMinPrimeBits || size > kMaxPrimeBits) {
-      return absl::InvalidArgumentError(absl::StrCat("a prime of ", size, " bits is not supported: ",
-                                                     kMinPrimeBits, " to ", kMaxPrimeBits));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a prime of ", size, " bits is not supported: ", kMinPrimeBits, " to ", kMaxPrimeBits));
     }
     const uint32_t step = 2 * n;
     auto [it, fresh] = next.try_emplace(size, 0);
@@ -67,9 +67,9 @@ absl::StatusOr<std::vector<uint32_t>> GeneratePrimes(uint32_t n, const std::vect
       candidate = candidate > step ? candidate - step : 0;
     }
     if (candidate <= floor) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("not enough primes of ", size, " bits that are 1 modulo ", step,
-                       ": use larger or fewer primes of that size"));
+      return absl::InvalidArgumentError(absl::StrCat("not enough primes of ", size,
+                                                     " bits that are 1 modulo ", step,
+                                                     ": use larger or fewer primes of that size"));
     }
     primes.push_back(candidate);
     candidate = candidate > step ? candidate - step : 0;

@@ -85,9 +85,9 @@ class Modulus {
 
 bool IsPrime(uint32_t n);
 
-// The largest primes p = 1 (mod 2n) of exactly bits[i] bits, distinct, in the order of `bits`; equal
-// sizes take descending primes, as SEAL's CoeffModulus::Create does. kInvalidArgument where there
-// are not enough.
+// The largest primes p = 1 (mod 2n) of exactly bits[i] bits, distinct, in the order of `bits`;
+// equal sizes take descending primes, as SEAL's CoeffModulus::Create does. kInvalidArgument where
+// there are not enough.
 absl::StatusOr<std::vector<uint32_t>> GeneratePrimes(uint32_t n, const std::vector<int>& bits);
 
 // The numerically smallest primitive 2n-th root of unity modulo q (SEAL's choice). Requires

@@ -41,9 +41,13 @@ NttTables::NttTables(const Modulus& modulus, uint32_t n)
   n_inverse_root_ = modulus.Shoup(modulus.Multiply(n_inverse, inverse_[1]));
 }
 
-void NttTables::Forward(std::span<uint32_t> a) const { ActiveKernels().ntt_forward(a.data(), *this); }
+void NttTables::Forward(std::span<uint32_t> a) const {
+  ActiveKernels().ntt_forward(a.data(), *this);
+}
 
-void NttTables::Inverse(std::span<uint32_t> a) const { ActiveKernels().ntt_inverse(a.data(), *this); }
+void NttTables::Inverse(std::span<uint32_t> a) const {
+  ActiveKernels().ntt_inverse(a.data(), *this);
+}
 
 AlignedVector<uint32_t> GaloisPermutation(uint32_t n, uint32_t element) {
   const int log_n = std::countr_zero(n);

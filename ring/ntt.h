@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The negacyclic number-theoretic transform of Z_q[X]/(X^n + 1), with SEAL's conventions: psi is the
-// smallest primitive 2n-th root of unity, output index j is the value at psi^(2 brv(j) + 1), where
-// brv reverses log2(n) bits. (Merged Cooley-Tukey / Gentleman-Sande: Longa and Naehrig 2016; lazy
-// butterflies: Harvey 2014.)
+// The negacyclic number-theoretic transform of Z_q[X]/(X^n + 1), with SEAL's conventions: psi is
+// the smallest primitive 2n-th root of unity, output index j is the value at psi^(2 brv(j) + 1),
+// where brv reverses log2(n) bits. (Merged Cooley-Tukey / Gentleman-Sande: Longa and Naehrig 2016;
+// lazy butterflies: Harvey 2014.)
 #ifndef HEFT_RING_NTT_H_
 #define HEFT_RING_NTT_H_
 
@@ -23,7 +23,8 @@ class NttTables {
   uint32_t n() const { return n_; }
   uint32_t root() const { return root_; }
 
-  // psi^brv(i) and its Shoup quotient, i in [0, n), padded so that a full vector may be read at any i.
+  // psi^brv(i) and its Shoup quotient, i in [0, n), padded so that a full vector may be read at any
+  // i.
   const uint32_t* forward() const { return forward_.data(); }
   const uint32_t* forward_quotient() const { return forward_quotient_.data(); }
   // psi^-brv(i).
@@ -48,8 +49,8 @@ class NttTables {
 
 uint32_t ReverseBits(uint32_t value, int bits);
 
-// The permutation of NTT values that X -> X^element performs: out[j] = in[table[j]]. `element` is odd,
-// below 2n (seal-format, section 10).
+// The permutation of NTT values that X -> X^element performs: out[j] = in[table[j]]. `element` is
+// odd, below 2n (seal-format, section 10).
 AlignedVector<uint32_t> GaloisPermutation(uint32_t n, uint32_t element);
 
 }  // namespace heft::ring

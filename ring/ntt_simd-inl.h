@@ -30,7 +30,6 @@ inline constexpr D32 d32;
 inline constexpr D64 d64;
 HWY_INLINE constexpr size_t Lanes() { return HWY_MIN(16, HWY_MAX_BYTES / 4); }
 
-
 HWY_INLINE V32 As32(V64 v) { return hn::BitCast(d32, v); }
 HWY_INLINE V64 As64(V32 v) { return hn::BitCast(d64, v); }
 
@@ -70,8 +69,8 @@ HWY_INLINE void InverseButterfly(V32& x, V32& y, V32 w, V32 w_quotient, V32 q, V
   y = MultiplyLazy<kUniform>(difference, w, w_quotient, q);
 }
 
-// ---- Shuffles between the in-register stages. A pair (x, y) of stage t holds, in ascending order of
-// position within the block of 2 * lanes values, those whose bit t is 0 and 1.
+// ---- Shuffles between the in-register stages. A pair (x, y) of stage t holds, in ascending order
+// of position within the block of 2 * lanes values, those whose bit t is 0 and 1.
 
 HWY_INLINE V32 InterleaveEven(V32 a, V32 b) { return hn::OddEven(hn::DupEven(b), a); }
 HWY_INLINE V32 InterleaveOdd(V32 a, V32 b) { return hn::OddEven(b, hn::DupOdd(a)); }
@@ -196,8 +195,8 @@ HWY_INLINE void ForwardBlock(uint32_t* a, const NttTables& tables, size_t block,
   hn::Store(y, d32, a + L);
 }
 
-// Stages t = 1 ... lanes of one block. In and out [0, 2q). Requires that the last stage is not among
-// them.
+// Stages t = 1 ... lanes of one block. In and out [0, 2q). Requires that the last stage is not
+// among them.
 HWY_INLINE void InverseBlock(uint32_t* a, const NttTables& tables, size_t block, V32 q, V32 two_q) {
   constexpr size_t L = Lanes();
   V32 x = hn::Load(d32, a);

@@ -4,7 +4,8 @@
 namespace heft::ring {
 namespace {
 
-// ConstantTimePopcount may compile to a table look-up, whose cache line depends on the (secret) value.
+// ConstantTimePopcount may compile to a table look-up, whose cache line depends on the (secret)
+// value.
 int ConstantTimePopcount(uint32_t v) {
   v -= (v >> 1) & 0x55555555u;
   v = (v & 0x33333333u) + ((v >> 2) & 0x33333333u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sampling of polynomials. What is secret is sampled in constant time: the running time of a sampler
-// tells nothing about the values it returns.
+// Sampling of polynomials. What is secret is sampled in constant time: the running time of a
+// sampler tells nothing about the values it returns.
 #ifndef HEFT_RING_SAMPLING_H_
 #define HEFT_RING_SAMPLING_H_
 

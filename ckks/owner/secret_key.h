@@ -16,7 +16,8 @@
 
 namespace heft::ckks {
 
-// A uniform ternary secret, in locked memory, wiped when destroyed; moves, never copies, never prints.
+// A uniform ternary secret, in locked memory, wiped when destroyed; moves, never copies, never
+// prints.
 class SecretKey {
  public:
   static absl::StatusOr<SecretKey> Generate(const Context& context, Csprng& rng);
@@ -40,8 +41,8 @@ class SecretKey {
 
 PublicKey MakePublicKey(const Context& context, const SecretKey& secret, Csprng& rng);
 
-// Switching key to `secret` for ciphertexts of at most `limbs` limbs. MakeGaloisKey: from the image of
-// the secret under X -> X^element; MakeRelinearisationKey: from its square.
+// Switching key to `secret` for ciphertexts of at most `limbs` limbs. MakeGaloisKey: from the image
+// of the secret under X -> X^element; MakeRelinearisationKey: from its square.
 SeededSwitchKey MakeGaloisKey(const Context& context, const SecretKey& secret, uint32_t element,
                               size_t limbs, Csprng& rng);
 SeededSwitchKey MakeRelinearisationKey(const Context& context, const SecretKey& secret,
@@ -51,8 +52,8 @@ SeededSwitchKey MakeRelinearisationKey(const Context& context, const SecretKey& 
 SeededCiphertext EncryptSymmetric(const Context& context, const Plaintext& plaintext,
                                   const SecretKey& secret, Csprng& rng);
 
-// c_0 + c_1 s (+ c_2 s^2). The result carries the noise that IND-CPA-D attacks use (SECURITY.md): it
-// must not leave the key owner.
+// c_0 + c_1 s (+ c_2 s^2). The result carries the noise that IND-CPA-D attacks use (SECURITY.md):
+// it must not leave the key owner.
 Plaintext Decrypt(const Context& context, const Ciphertext& ciphertext, const SecretKey& secret);
 
 }  // namespace heft::ckks

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/compact.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace heft {
+
+std::vector<double> CompactSlots(std::span<const double> vector, uint32_t run, uint32_t gamma,
+                                 uint32_t slots) {
+  std::vector<double> out(slots, 0);
+  for (uint32_t t = 0; t < slots; ++t) {
+    const size_t index = size_t{run} * (t / gamma) + t % run;
+    if (index < vector.size()) out[t] = vector[index];
+  }
+  return out;
+}
+
+absl::StatusOr<std::vector<double>> NormalizedVector(std::span<const double> vector,
+                                                     const ModalitySpec& modality) {
+  if (vector.size() != modality.dimension) {
+    return absl::InvalidArgumentError(absl::StrCat("a ", modality.name, " vector has ",
+                                                   vector.size(), " values, the model takes ",
+                                                   modality.dimension));
+  }
+  double squares = 0;
+  for (size_t i = 0; i < vector.size(); ++i) {
+    if (!std::isfinite(vector[i])) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("value ", i, " of a ", modality.name, " vector is not a finite number"));
+    }
+    squares += vector[i] * vector[i];
+  }
+  if (!(squares > 0) || !std::isfinite(squares)) {
+    return absl::InvalidArgumentError(absl::StrCat("a ", modality.name, " vector of length ",
+                                                   std::sqrt(squares),
+                                                   " cannot be scaled to unit length"));
+  }
+  std::vector<double> out(vector.begin(), vector.end());
+  for (double& v : out) v /= std::sqrt(squares);
+  return out;
+}
+
+absl::StatusOr<ckks::Plaintext> EncodeCompact(const Instance& instance, const Model& model,
+                                              size_t index, std::span<const double> vector) {
+  const FusionPlan& plan = instance.plan;
+  if (index >= model.modalities.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the model has no modality ", index));
+  }
+  HEFT_ASSIGN_OR_RETURN(const std::vector<double> unit,
+                        NormalizedVector(vector, model.modalities[index]));
+  const std::vector<double> layout =
+      CompactSlots(unit, plan.pairs[index / 2].run, plan.gamma, instance.params().slots());
+  return instance.encoder->Encode(std::span<const double>(layout), plan.input_scale,
+                                  plan.input_limbs);
+}
+
+absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance& instance,
+                                                                  const Model& model,
+                                                                  const PackedPair& pair) {
+  const FusionPlan& plan = instance.plan;
+  const uint32_t slots = instance.params().slots();
+  const uint32_t columns = model.TotalDimension();
+  // First column of each modality of the pair.
+  size_t offset = 0;
+  for (size_t i = 0; i < pair.first; ++i) offset += model.modalities[i].dimension;
+  const uint32_t first_size = model.modalities[pair.first].dimension;
+  const uint32_t second_size = pair.second < 0 ? 0 : model.modalities[pair.second].dimension;
+  std::vector<ckks::Plaintext> factors;
+  std::vector<ckks::Complex> values(slots);
+  for (uint32_t i = 0; i < pair.run; ++i) {
+    for (uint32_t t = 0; t < slots; ++t) {
+      const size_t row = t % plan.gamma;
+      const uint32_t source = (t + i) % slots;
+      const size_t u = size_t{pair.run} * (source / plan.gamma) + source % pair.run;
+      const double* p = model.projection.data() + row * columns + offset;
+      const double x = u < first_size ? p[u] : 0;
+      const double y = u < second_size ? p[first_size + u] : 0;
+      // X^(n/2) carried the second modality by i (-1)^source.
+      values[t] = 0.5 * ckks::Complex(x, source % 2 == 0 ? -y : y);
+    }
+    HEFT_ASSIGN_OR_RETURN(auto factor,
+                          instance.encoder->Encode(std::span<const ckks::Complex>(values),
+                                                   plan.factor_scale, plan.input_limbs,
+                                                   /*extended=*/true));
+    factors.push_back(std::move(factor));
+  }
+  return factors;
+}
+
+}  // namespace heft

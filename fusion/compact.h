@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compact encoding (DESIGN, section 3): a modality stands in one ciphertext's real or imaginary
+// part with each run of values repeated, so that the projection needs few rotations and its result
+// repeats over all slots.
+#ifndef HEFT_FUSION_COMPACT_H_
+#define HEFT_FUSION_COMPACT_H_
+
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "ckks/ciphertext.h"
+#include "fusion/model.h"
+#include "fusion/plan.h"
+
+namespace heft {
+
+// The slots of one modality's vector: v[run * floor(t / gamma) + t mod run], zero past the end.
+std::vector<double> CompactSlots(std::span<const double> vector, uint32_t run, uint32_t gamma,
+                                 uint32_t slots);
+
+// The plaintext of modality `index`, as the client encrypts it. The vector is l2-normalised here.
+// kInvalidArgument for a wrong dimension, NaN, infinity or a zero vector.
+absl::StatusOr<ckks::Plaintext> EncodeCompact(const Instance& instance, const Model& model,
+                                              size_t index, std::span<const double> vector);
+
+// The projection's factors A_0 ... A_(run-1) of one pair, extended plaintexts.
+absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance& instance,
+                                                                  const Model& model,
+                                                                  const PackedPair& pair);
+
+// `vector` divided by its Euclidean norm; the same errors.
+absl::StatusOr<std::vector<double>> NormalizedVector(std::span<const double> vector,
+                                                     const ModalitySpec& modality);
+
+}  // namespace heft
+
+#endif  // HEFT_FUSION_COMPACT_H_

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/fuser.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "ckks/arithmetic.h"
+#include "ckks/key_switch.h"
+#include "fusion/compact.h"
+
+namespace heft {
+
+using ckks::Ciphertext;
+
+absl::Status CheckKeys(const FusionPlan& plan, const ckks::EvaluationKeys& keys) {
+  for (const auto& [element, limbs] : plan.galois_keys) {
+    HEFT_RETURN_IF_ERROR(keys.Galois(element, limbs).status());
+  }
+  return keys.Relinearisation(plan.relinearisation_limbs).status();
+}
+
+absl::StatusOr<Fuser> Fuser::Create(const Instance& instance, const Model& model,
+                                    const ckks::EvaluationKeys* keys) {
+  HEFT_RETURN_IF_ERROR(CheckKeys(instance.plan, *keys));
+  Fuser fuser;
+  fuser.instance_ = instance;
+  fuser.keys_ = keys;
+  for (const ModalitySpec& modality : model.modalities) fuser.names_.push_back(modality.name);
+  const ckks::Params& params = instance.context->params();
+  for (const PackedPair& pair : instance.plan.pairs) {
+    HEFT_ASSIGN_OR_RETURN(auto factors, EncodeCompactFactors(instance, model, pair));
+    fuser.factors_.push_back(std::move(factors));
+    std::vector<uint32_t> elements;
+    for (uint32_t i = 0; i < pair.run; ++i) elements.push_back(RotationElement(params, i));
+    fuser.factor_elements_.push_back(std::move(elements));
+  }
+  return fuser;
+}
+
+absl::Status Fuser::CheckInput(const Ciphertext& input, size_t modality) const {
+  const FusionPlan& p = plan();
+  if (input.size() == 2 && input.limbs() == p.input_limbs &&
+      std::abs(input.scale - p.input_scale) <= 1e-9 * p.input_scale) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the ", names_[modality], " ciphertext has ", input.size(), " parts, ", input.limbs(),
+      " limbs and scale 2^", std::log2(input.scale), "; a fresh one with ", p.input_limbs,
+      " limbs and scale 2^", std::log2(p.input_scale), " is needed"));
+}
+
+absl::StatusOr<Ciphertext> Fuser::Project(std::span<const Ciphertext* const> modalities) const {
+  if (modalities.size() != names_.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(modalities.size(), " modalities given, the model has ", names_.size()));
+  }
+  for (size_t i = 0; i < modalities.size(); ++i) {
+    if (modalities[i] != nullptr) HEFT_RETURN_IF_ERROR(CheckInput(*modalities[i], i));
+  }
+  const ckks::Context& ctx = context();
+  Ciphertext z;
+  for (size_t p = 0; p < plan().pairs.size(); ++p) {
+    const PackedPair& pair = plan().pairs[p];
+    const Ciphertext* first = modalities[pair.first];
+    const Ciphertext* second = pair.second < 0 ? nullptr : modalities[pair.second];
+    if (first == nullptr && second == nullptr) continue;
+    // The second modality goes to the imaginary part: concatenation is free.
+    Ciphertext packed;
+    if (second != nullptr) ckks::MultiplyByMonomial(ctx, &packed, *second);
+    if (first != nullptr) {
+      if (second == nullptr) {
+        packed = *first;
+      } else {
+        HEFT_RETURN_IF_ERROR(ckks::Add(ctx, &packed, packed, *first));
+      }
+    }
+    Ciphertext part;
+    HEFT_RETURN_IF_ERROR(
+        ckks::SumGaloisProducts(ctx, &part, packed, factor_elements_[p], factors_[p], *keys_));
+    if (z.parts.empty()) {
+      z = std::move(part);
+    } else {
+      HEFT_RETURN_IF_ERROR(ckks::Add(ctx, &z, z, part));
+    }
+  }
+  if (z.parts.empty()) return absl::InvalidArgumentError("no modality given");
+  // Folded before rescaling: key-switching noise is relative to the larger scale.
+  for (const std::vector<uint32_t>& fold : plan().projection_folds) {
+    HEFT_RETURN_IF_ERROR(ckks::SumGalois(ctx, &z, z, fold, *keys_));
+  }
+  HEFT_RETURN_IF_ERROR(ckks::Rescale(ctx, &z, z));
+  // One coordinate of z is at most its length.
+  z.noise.message = std::sqrt(plan().interval_hi);
+  return z;
+}
+
+absl::StatusOr<Normalised> Fuser::Fuse(std::span<const Ciphertext* const> modalities) const {
+  HEFT_ASSIGN_OR_RETURN(const Ciphertext z, Project(modalities));
+  HEFT_ASSIGN_OR_RETURN(Normalised out,
+                        NormaliseCiphertext(context(), z, plan().polynomial, plan().interval_hi,
+                                            plan().norm_folds, *keys_));
+  HEFT_RETURN_IF_ERROR(ckks::DropLimbs(context(), &out.z, out.z, kTemplateLimbs));
+  return out;
+}
+
+}  // namespace heft

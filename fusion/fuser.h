@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuser: the server's half of fusion. Encrypted modalities in, one encrypted, normalised template
+// out.
+#ifndef HEFT_FUSION_FUSER_H_
+#define HEFT_FUSION_FUSER_H_
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "ckks/ciphertext.h"
+#include "ckks/keys.h"
+#include "fusion/model.h"
+#include "fusion/normalise.h"
+#include "fusion/plan.h"
+
+namespace heft {
+
+class Fuser {
+ public:
+  // Encodes the projection once. `keys` must outlive the fuser; kFailedPrecondition names the first
+  // key that the plan needs and `keys` lacks.
+  static absl::StatusOr<Fuser> Create(const Instance& instance, const Model& model,
+                                      const ckks::EvaluationKeys* keys);
+
+  const ckks::Context& context() const { return *instance_.context; }
+  const FusionPlan& plan() const { return instance_.plan; }
+  const ckks::EvaluationKeys& keys() const { return *keys_; }
+
+  // One pointer a modality, in the model's order; nullptr where a modality is missing (it then
+  // counts as the zero vector: what is there is projected and normalised). Inputs are fresh
+  // ciphertexts of EncodeCompact's plaintexts. z repeats with period gamma over all slots; out in
+  // z_limbs limbs.
+  absl::StatusOr<ckks::Ciphertext> Project(
+      std::span<const ckks::Ciphertext* const> modalities) const;
+
+  // Project, then normalise: kTemplateLimbs limbs at template_scale, values in about [-1, 1].
+  absl::StatusOr<Normalised> Fuse(std::span<const ckks::Ciphertext* const> modalities) const;
+
+ private:
+  Fuser() = default;
+  absl::Status CheckInput(const ckks::Ciphertext& input, size_t modality) const;
+
+  Instance instance_;
+  const ckks::EvaluationKeys* keys_ = nullptr;
+  std::vector<std::vector<ckks::Plaintext>> factors_;   // [pair][i]
+  std::vector<std::vector<uint32_t>> factor_elements_;  // rotations by 0 ... run - 1
+  std::vector<std::string> names_;
+};
+
+// kFailedPrecondition where `keys` lack what `plan` needs.
+absl::Status CheckKeys(const FusionPlan& plan, const ckks::EvaluationKeys& keys);
+
+}  // namespace heft
+
+#endif  // HEFT_FUSION_FUSER_H_

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compact route and matching against plain arithmetic: every output within the error that the
+// noise estimate bounds, and scores within what the product promises.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "ckks/arithmetic.h"
+#include "ckks/encryptor.h"
+#include "fusion/compact.h"
+#include "fusion/fuser.h"
+#include "fusion/matching.h"
+#include "fusion/testing.h"
+
+namespace heft {
+namespace {
+
+using ckks::Ciphertext;
+using testing::Dot;
+using testing::FusePlain;
+using testing::RandomUnit;
+
+// The product's promise for the compact profile (issue "the main job"): scores within 2e-3.
+constexpr double kScoreTolerance = 2e-3;
+
+struct Case {
+  const char* name;
+  std::vector<uint32_t> dimensions;
+  uint32_t gamma;
+  int degree;
+};
+
+class FusionTest : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override { Prepare(GetParam(), "compact"); }
+  void Prepare(const Case& c, const std::string& profile) {
+    model_ = testing::RandomModel(c.dimensions, c.gamma, c.degree, profile);
+    auto instance = MakeInstance(model_);
+    ASSERT_TRUE(instance.ok()) << instance.status();
+    instance_ = *instance;
+    secret_ =
+        std::make_unique<ckks::SecretKey>(std::move(*ckks::SecretKey::Generate(context(), rng_)));
+    keys_ = testing::MakeKeys(context(), instance_.plan, *secret_, rng_);
+    auto fuser = Fuser::Create(instance_, model_, &keys_);
+    ASSERT_TRUE(fuser.ok()) << fuser.status();
+    fuser_ = std::make_unique<Fuser>(std::move(*fuser));
+  }
+  const ckks::Context& context() const { return *instance_.context; }
+
+  // Random unit vectors; modality `missing` left out.
+  std::vector<std::vector<double>> RandomSample(int missing = -1) {
+    std::vector<std::vector<double>> sample;
+    for (const ModalitySpec& m : model_.modalities) {
+      sample.push_back(RandomUnit(m.dimension, random_));
+    }
+    if (missing >= 0) sample[missing].clear();
+    return sample;
+  }
+  std::vector<Ciphertext> EncryptSample(const std::vector<std::vector<double>>& sample) {
+    std::vector<Ciphertext> out;
+    for (size_t i = 0; i < sample.size(); ++i) {
+      out.emplace_back();
+      if (sample[i].empty()) continue;
+      auto plain = EncodeCompact(instance_, model_, i, sample[i]);
+      EXPECT_TRUE(plain.ok()) << plain.status();
+      out.back() =
+          ckks::Expand(context(), ckks::EncryptSymmetric(context(), *plain, *secret_, rng_));
+    }
+    return out;
+  }
+  absl::StatusOr<Normalised> FuseSample(const std::vector<std::vector<double>>& sample) {
+    const std::vector<Ciphertext> encrypted = EncryptSample(sample);
+    std::vector<const Ciphertext*> pointers;
+    for (const Ciphertext& c : encrypted) pointers.push_back(c.parts.empty() ? nullptr : &c);
+    return fuser_->Fuse(pointers);
+  }
+  std::vector<ckks::Complex> Open(const Ciphertext& c) {
+    return instance_.encoder->Decode(ckks::Decrypt(context(), c, *secret_));
+  }
+
+  Csprng rng_;
+  std::mt19937_64 random_{11};
+  Model model_;
+  Instance instance_;
+  std::unique_ptr<ckks::SecretKey> secret_;
+  ckks::EvaluationKeys keys_;
+  std::unique_ptr<Fuser> fuser_;
+};
+
+TEST_P(FusionTest, FusedTemplateIsThePlainOneInEverySlot) {
+  const auto sample = RandomSample();
+  double s = 0;
+  const std::vector<double> expected = FusePlain(model_, sample, &s);
+  auto fused = FuseSample(sample);
+  ASSERT_TRUE(fused.ok()) << fused.status();
+  EXPECT_EQ(fused->z.limbs(), kTemplateLimbs);
+  EXPECT_NEAR(fused->z.scale / instance_.plan.template_scale, 1, 1e-9);
+  const auto slots = Open(fused->z);
+  double worst = 0;
+  for (size_t t = 0; t < slots.size(); ++t) {
+    worst = std::max(worst, std::abs(slots[t] - expected[t % model_.gamma]));
+  }
+  const double bound = ckks::SlotErrorBound(instance_.params(), fused->z.noise, fused->z.scale);
+  EXPECT_LE(worst, bound);
+  EXPECT_LT(worst, kScoreTolerance);
+  for (const auto& slot : Open(fused->squared_norm)) EXPECT_NEAR(slot.real(), s, 1e-3);
+}
+
+TEST_P(FusionTest, MissingModalityIsTheZeroVector) {
+  if (model_.modalities.size() < 2) GTEST_SKIP() << "one modality only";
+  for (size_t missing = 0; missing < model_.modalities.size(); ++missing) {
+    const auto sample = RandomSample(static_cast<int>(missing));
+    const std::vector<double> expected = FusePlain(model_, sample);
+    auto fused = FuseSample(sample);
+    ASSERT_TRUE(fused.ok()) << fused.status();
+    const auto slots = Open(fused->z);
+    for (size_t r = 0; r < model_.gamma; ++r) {
+      EXPECT_NEAR(slots[r].real(), expected[r], kScoreTolerance);
+    }
+  }
+}
+
+TEST_P(FusionTest, ScoresInBothLanesAndVerificationOfOne) {
+  const uint32_t slots = context().slots();
+  // Neighbours in one lane, the same slot in the other, and the last position.
+  const std::vector<uint32_t> positions = {0, 1, 7, slots + 0, slots + 1, 2 * slots - 1};
+  std::vector<std::vector<double>> plain;
+  std::vector<Normalised> fused;
+  for (size_t i = 0; i < positions.size(); ++i) {
+    const auto sample = RandomSample();
+    plain.push_back(FusePlain(model_, sample));
+    fused.push_back(*FuseSample(sample));
+  }
+  TiledCiphertexts block = EmptyBlock(context(), model_.gamma);
+  std::vector<NewTemplate> added;
+  for (size_t i = 0; i < positions.size(); ++i) {
+    added.push_back({&fused[i].z, PositionOf(positions[i], slots)});
+  }
+  // In two steps: a block grows.
+  ASSERT_TRUE(AddToBlock(instance_, &block, std::span(added).first(2), keys_).ok());
+  ASSERT_TRUE(AddToBlock(instance_, &block, std::span(added).subspan(2), keys_).ok());
+
+  const auto probe_sample = RandomSample();
+  const std::vector<double> probe = FusePlain(model_, probe_sample);
+  auto encrypted_probe = FuseSample(probe_sample);
+  ASSERT_TRUE(encrypted_probe.ok());
+  auto prepared = PrepareProbe(instance_, encrypted_probe->z, keys_);
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  auto scores = MatchBlock(instance_, block, *prepared, keys_);
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  EXPECT_EQ(scores->limbs(), kScoreLimbs);
+  std::vector<double> expected(2 * slots, 0);
+  for (size_t i = 0; i < positions.size(); ++i) expected[positions[i]] = Dot(probe, plain[i]);
+  const auto opened = Open(*scores);
+  double worst = 0;
+  for (uint32_t j = 0; j < slots; ++j) {
+    worst = std::max(worst, std::abs(opened[j] - ckks::Complex(expected[j], expected[slots + j])));
+  }
+  EXPECT_LT(worst, kScoreTolerance);
+  EXPECT_LE(worst, ckks::SlotErrorBound(instance_.params(), scores->noise, scores->scale));
+
+  for (size_t i = 0; i < positions.size(); ++i) {
+    const Position at = PositionOf(positions[i], slots);
+    const uint32_t claimed[] = {at.slot};
+    auto masked = PrepareMaskedProbe(instance_, encrypted_probe->z, claimed, at.lane, keys_);
+    ASSERT_TRUE(masked.ok()) << masked.status();
+    auto reply = VerifyBlock(instance_, block, *masked, at.lane, keys_);
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    const auto answer = Open(*reply);
+    EXPECT_NEAR(answer[at.slot].real(), expected[positions[i]], kScoreTolerance);
+    // No other identity's score, in either lane: what is left is noise, the imaginary parts
+    // included.
+    for (uint32_t j = 0; j < slots; ++j) {
+      EXPECT_LT(std::abs(answer[j].imag()), kScoreTolerance);
+      if (j == at.slot) continue;
+      EXPECT_LT(std::abs(answer[j].real()), kScoreTolerance) << j;
+    }
+  }
+}
+
+TEST_P(FusionTest, WrongInputsAreRefused) {
+  auto sample = RandomSample();
+  EXPECT_FALSE(EncodeCompact(instance_, model_, 0, std::vector<double>(3, 1.0)).ok());
+  std::vector<double> bad = sample[0];
+  bad[1] = std::nan("");
+  EXPECT_FALSE(EncodeCompact(instance_, model_, 0, bad).ok());
+  bad.assign(bad.size(), 0);
+  EXPECT_FALSE(EncodeCompact(instance_, model_, 0, bad).ok());
+  auto encrypted = EncryptSample(sample);
+  Ciphertext low;
+  ASSERT_TRUE(ckks::DropLimbs(context(), &low, encrypted[0], 3).ok());
+  std::vector<const Ciphertext*> pointers(sample.size(), &low);
+  EXPECT_FALSE(fuser_->Fuse(pointers).ok());
+  pointers.assign(sample.size(), nullptr);
+  EXPECT_FALSE(fuser_->Fuse(pointers).ok());
+  EXPECT_FALSE(fuser_->Fuse({}).ok());
+  ckks::EvaluationKeys lacking = keys_;
+  lacking.galois.erase(lacking.galois.begin());
+  EXPECT_EQ(Fuser::Create(instance_, model_, &lacking).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FusionTest,
+                         ::testing::Values(Case{"face_voice_128_g32_cubic", {128, 128}, 32, 3},
+                                           Case{"pair_512_g32_quadratic", {512, 512}, 32, 2},
+                                           Case{"pair_192_512_g64_cubic", {192, 512}, 64, 3},
+                                           Case{"one_512_g16_cubic", {512}, 16, 3},
+                                           Case{"three_g32_cubic", {128, 192, 64}, 32, 3},
+                                           Case{"odd_dimensions_g16_quadratic", {100, 37}, 16, 2}),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+class PostQuantumTest : public FusionTest {
+ protected:
+  void SetUp() override { Prepare(GetParam(), "compact-pq"); }
+};
+
+TEST_P(PostQuantumTest, FusedTemplateIsThePlainOne) {
+  const auto sample = RandomSample();
+  const std::vector<double> expected = FusePlain(model_, sample);
+  auto fused = FuseSample(sample);
+  ASSERT_TRUE(fused.ok()) << fused.status();
+  const auto slots = Open(fused->z);
+  for (size_t t = 0; t < slots.size(); ++t) {
+    EXPECT_NEAR(slots[t].real(), expected[t % model_.gamma], 1e-2);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PostQuantumTest,
+                         ::testing::Values(Case{"pair_512_g32_cubic", {512, 512}, 32, 3}),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace heft

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matching against diagonal gallery blocks (DESIGN, section 5). Block: gamma ciphertexts
+// G_k[j] = t_j[(j + k) mod gamma], for one template a slot in the real parts and a second one in
+// the imaginary parts (lanes 0 and 1). scores = sum_k rot(z, k) * G_k, one relinearisation a block.
+//
+// Matching a block is a pure function of block, probe and keys.
+#ifndef HEFT_FUSION_MATCHING_H_
+#define HEFT_FUSION_MATCHING_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/aligned.h"
+#include "base/status.h"
+#include "ckks/ciphertext.h"
+#include "ckks/encoder.h"
+#include "ckks/keys.h"
+#include "fusion/plan.h"
+
+namespace heft {
+
+// gamma two-part ciphertexts with two limbs in the order in which matching reads them:
+// [limb][n / tile][k][part][tile], tile = ring::kMatchTile values.
+using TiledCiphertexts = AlignedVector<uint32_t>;
+size_t TiledSize(const ckks::Context& context, uint32_t gamma);
+
+// Where a template sits in a block of 2 * slots templates.
+struct Position {
+  uint32_t slot = 0;
+  uint32_t lane = 0;  // 0: real parts, 1: imaginary parts
+};
+inline Position PositionOf(uint32_t index, uint32_t slots) {
+  return {index % slots, index / slots};
+}
+
+// All-zero ciphertexts: a block with no templates (a transparent encryption of zeros).
+TiledCiphertexts EmptyBlock(const ckks::Context& context, uint32_t gamma);
+
+// What one template adds to a block.
+struct NewTemplate {
+  const ckks::Ciphertext* z;  // fused, kTemplateLimbs limbs
+  Position position;
+};
+
+// Adds templates to `block` at positions that hold none: mask_j * rot(z, k) joins G_k. On error the
+// block is unchanged.
+absl::Status AddToBlock(const Instance& instance, TiledCiphertexts* block,
+                        std::span<const NewTemplate> templates, const ckks::EvaluationKeys& keys);
+
+// The probe's gamma rotations at two limbs, tiled: made once for a whole gallery.
+absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const ckks::Ciphertext& z,
+                                              const ckks::EvaluationKeys& keys);
+
+// Scores of one block: slot j holds lane 0's score in its real, lane 1's in its imaginary part. One
+// limb at score_scale.
+absl::StatusOr<ckks::Ciphertext> MatchBlock(const Instance& instance, const TiledCiphertexts& block,
+                                            const TiledCiphertexts& probe,
+                                            const ckks::EvaluationKeys& keys);
+
+// The probe for 1:1 verification against `slots` of one lane of a block: masked, so that no other
+// template's score survives.
+absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance,
+                                                    const ckks::Ciphertext& z,
+                                                    std::span<const uint32_t> slots, uint32_t lane,
+                                                    const ckks::EvaluationKeys& keys);
+
+// Scores of the claimed slots only, in the real parts; the other lane is removed by adding the
+// conjugate. `probe` is PrepareMaskedProbe's for the same lane.
+absl::StatusOr<ckks::Ciphertext> VerifyBlock(const Instance& instance,
+                                             const TiledCiphertexts& block,
+                                             const TiledCiphertexts& probe, uint32_t lane,
+                                             const ckks::EvaluationKeys& keys);
+
+}  // namespace heft
+
+#endif  // HEFT_FUSION_MATCHING_H_

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/model.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/envelope.h"
+
+namespace heft {
+namespace {
+
+constexpr std::string_view kKind = "MODL";
+constexpr uint32_t kVersion = 1;
+constexpr uint32_t kMaxModalities = 8;
+constexpr uint32_t kMaxDimension = 4096;
+constexpr uint32_t kMaxGamma = 256;
+
+bool Finite(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+
+bool GoodName(const std::string& name) {
+  return !name.empty() && name.size() <= 64 &&
+         std::all_of(name.begin(), name.end(),
+                     [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; });
+}
+
+void WriteDoubles(ByteWriter& writer, const std::vector<double>& values) {
+  writer.U64(values.size());
+  writer.F64Array(values);
+}
+
+std::vector<double> ReadDoubles(ByteReader& reader) {
+  std::vector<double> values(
+      reader.Count(sizeof(double), uint64_t{kMaxGamma} * kMaxModalities * kMaxDimension));
+  reader.F64Array(values);
+  return values;
+}
+
+// The part that decides what a fused template is.
+void WriteCore(ByteWriter& writer, const Model& model) {
+  writer.U32(static_cast<uint32_t>(model.modalities.size()));
+  for (const ModalitySpec& modality : model.modalities) {
+    writer.String(modality.name);
+    writer.U32(modality.dimension);
+  }
+  writer.U32(model.gamma);
+  writer.String(model.profile);
+  WriteDoubles(writer, model.projection);
+  writer.String(model.approximation.name);
+  writer.F64(model.approximation.interval.lo);
+  writer.F64(model.approximation.interval.hi);
+  writer.U32(static_cast<uint32_t>(model.approximation.stages.size()));
+  for (const Polynomial& stage : model.approximation.stages) {
+    writer.F64(stage.centre);
+    writer.F64(stage.half_width);
+    WriteDoubles(writer, stage.coefficients);
+  }
+}
+
+Model ReadCore(ByteReader& reader) {
+  Model model;
+  const uint32_t modalities = reader.U32();
+  if (modalities > kMaxModalities) reader.Fail(absl::StrCat(modalities, " modalities"));
+  for (uint32_t i = 0; i < modalities && reader.ok(); ++i) {
+    ModalitySpec modality;
+    modality.name = reader.String(64);
+    modality.dimension = reader.U32();
+    model.modalities.push_back(std::move(modality));
+  }
+  model.gamma = reader.U32();
+  model.profile = reader.String(64);
+  model.projection = ReadDoubles(reader);
+  model.approximation.name = reader.String(64);
+  model.approximation.interval.lo = reader.F64();
+  model.approximation.interval.hi = reader.F64();
+  const uint32_t stages = reader.U32();
+  if (stages > 16) reader.Fail(absl::StrCat(stages, " stages of an approximation"));
+  for (uint32_t i = 0; i < stages && reader.ok(); ++i) {
+    Polynomial stage;
+    stage.centre = reader.F64();
+    stage.half_width = reader.F64();
+    stage.coefficients = ReadDoubles(reader);
+    model.approximation.stages.push_back(std::move(stage));
+  }
+  return model;
+}
+
+}  // namespace
+
+uint32_t Model::TotalDimension() const {
+  uint32_t total = 0;
+  for (const ModalitySpec& modality : modalities) total += modality.dimension;
+  return total;
+}
+
+absl::Status Model::Check() const {
+  auto bad = [](std::string_view why) {
+    return absl::InvalidArgumentError(absl::StrCat("model: ", std::string(why)));
+  };
+  if (modalities.empty() || modalities.size() > kMaxModalities) {
+    return bad(absl::StrCat(modalities.size(), " modalities, 1 to ", kMaxModalities, " supported"));
+  }
+  std::set<std::string> names;
+  for (const ModalitySpec& modality : modalities) {
+    if (!GoodName(modality.name) || !names.insert(modality.name).second) {
+      return bad(absl::StrCat("modality name \"", modality.name, "\" is not usable"));
+    }
+    if (modality.dimension < 1 || modality.dimension > kMaxDimension) {
+      return bad(absl::StrCat("dimension ", modality.dimension, " of ", modality.name));
+    }
+  }
+  if (!std::has_single_bit(gamma) || gamma < 2 || gamma > kMaxGamma) {
+    return bad(absl::StrCat("gamma ", gamma, " is not a power of two in [2, ", kMaxGamma, "]"));
+  }
+  const size_t size = size_t{gamma} * TotalDimension();
+  if (projection.size() != size || !Finite(projection)) {
+    return bad(
+        absl::StrCat("the projection is not ", gamma, " x ", TotalDimension(), " finite numbers"));
+  }
+  if (!exact_projection.empty() && (exact_projection.size() != size || !Finite(exact_projection))) {
+    return bad("the exact projection has another size");
+  }
+  const Interval& interval = approximation.interval;
+  if (!(interval.lo > 0) || !(interval.hi > interval.lo) || !std::isfinite(interval.hi)) {
+    return bad("the approximation's interval is not positive");
+  }
+  if (approximation.stages.empty()) return bad("no approximation");
+  for (const Polynomial& stage : approximation.stages) {
+    if (stage.coefficients.size() < 2 || stage.coefficients.size() > 64 ||
+        !Finite(stage.coefficients) || !std::isfinite(stage.centre) || !(stage.half_width > 0)) {
+      return bad("the approximation is not a polynomial of degree 1 to 63");
+    }
+  }
+  for (const Threshold& t : thresholds) {
+    if (!std::isfinite(t.score) || !(t.fmr > 0 && t.fmr < 1)) return bad("a threshold is invalid");
+  }
+  return absl::OkStatus();
+}
+
+ModelId Model::Id() const {
+  ByteWriter writer;
+  WriteCore(writer, *this);
+  const Hash hash = HashBytes(writer.bytes());
+  ModelId id;
+  std::copy_n(hash.begin(), id.size(), id.begin());
+  return id;
+}
+
+absl::StatusOr<size_t> Model::FindModality(std::string_view name) const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < modalities.size(); ++i) {
+    if (modalities[i].name == name) return i;
+    names.push_back(modalities[i].name);
+  }
+  return absl::InvalidArgumentError(absl::StrCat("the model has no modality \"", std::string(name),
+                                                 "\": it has ", absl::StrJoin(names, ", ")));
+}
+
+std::vector<uint8_t> Model::Serialize() const {
+  ByteWriter writer;
+  WriteCore(writer, *this);
+  WriteDoubles(writer, exact_projection);
+  writer.U32(static_cast<uint32_t>(thresholds.size()));
+  for (const Threshold& t : thresholds) {
+    writer.F64(t.fmr);
+    writer.F64(t.score);
+    writer.F64(t.fnmr);
+    writer.U64(t.impostor_pairs);
+  }
+  writer.String(training_summary);
+  return SealEnvelope(kKind, kVersion, writer.bytes());
+}
+
+absl::StatusOr<Model> Model::Parse(ByteSpan bytes, std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kKind, kVersion, what));
+  ByteReader reader(payload, what);
+  Model model = ReadCore(reader);
+  model.exact_projection = ReadDoubles(reader);
+  const uint32_t thresholds = reader.U32();
+  if (thresholds > 64) reader.Fail(absl::StrCat(thresholds, " thresholds"));
+  for (uint32_t i = 0; i < thresholds && reader.ok(); ++i) {
+    Threshold t;
+    t.fmr = reader.F64();
+    t.score = reader.F64();
+    t.fnmr = reader.F64();
+    t.impostor_pairs = reader.U64();
+    model.thresholds.push_back(t);
+  }
+  model.training_summary = reader.String(1 << 24);
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  HEFT_RETURN_IF_ERROR(model.Check());
+  if (!nlohmann::json::accept(model.training_summary)) {
+    return absl::DataLossError(absl::StrCat(std::string(what), ": training summary is not JSON"));
+  }
+  return model;
+}
+
+}  // namespace heft

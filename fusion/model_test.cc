@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "fusion/plan.h"
+#include "inverse_sqrt/fit.h"
+
+namespace heft {
+namespace {
+
+Model Small() {
+  Model model;
+  model.modalities = {{"face", 3}, {"voice", 2}};
+  model.gamma = 4;
+  model.projection.assign(20, 0.25);
+  model.approximation = *FitMinimax(3, {0.5, 1.5});
+  model.thresholds = {{1e-3, 0.42, 0.05, 1000}};
+  model.training_summary = R"({"seed": 7})";
+  return model;
+}
+
+TEST(ModelTest, ComesBack) {
+  const Model model = Small();
+  auto back = Model::Parse(model.Serialize(), "model");
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->modalities, model.modalities);
+  EXPECT_EQ(back->projection, model.projection);
+  EXPECT_EQ(back->approximation, model.approximation);
+  EXPECT_EQ(back->thresholds, model.thresholds);
+  EXPECT_EQ(back->training_summary, model.training_summary);
+  EXPECT_EQ(back->Id(), model.Id());
+}
+
+TEST(ModelTest, IdFollowsWhatTemplatesDependOn) {
+  Model a = Small(), b = Small();
+  b.training_summary = "{}";
+  EXPECT_EQ(a.Id(), b.Id());
+  b.projection[3] += 1e-9;
+  EXPECT_NE(a.Id(), b.Id());
+}
+
+TEST(ModelTest, DamageIsNoticed) {
+  const std::vector<uint8_t> good = Small().Serialize();
+  for (size_t i = 0; i < good.size(); i += 3) {
+    std::vector<uint8_t> bad = good;
+    bad[i] ^= 1;
+    EXPECT_FALSE(Model::Parse(bad, "model").ok()) << i;
+    bad.resize(i);
+    EXPECT_FALSE(Model::Parse(bad, "model").ok()) << i;
+  }
+}
+
+TEST(ModelTest, ChecksValues) {
+  Model m = Small();
+  m.gamma = 5;
+  EXPECT_FALSE(m.Check().ok());
+  m = Small();
+  m.projection[0] = std::nan("");
+  EXPECT_FALSE(m.Check().ok());
+  m = Small();
+  m.modalities[1].name = "face";
+  EXPECT_FALSE(m.Check().ok());
+  m = Small();
+  m.approximation.interval = {1, 0.5};
+  EXPECT_FALSE(m.Check().ok());
+  m = Small();
+  m.projection.pop_back();
+  EXPECT_FALSE(Model::Parse(m.Serialize(), "model").ok());
+  m = Small();
+  m.profile = "unknown";
+  EXPECT_FALSE(MakeInstance(m).ok());
+}
+
+}  // namespace
+}  // namespace heft

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Approximate normalisation of an encrypted vector z: z f(|z|^2) with f a quadratic or cubic
+// (DESIGN, section 4). No level is spent on constants: c ((s + a)^2 + b) z and
+// c ((s + a)^2 + b) ((s + d) z), with c in the scale.
+#ifndef HEFT_FUSION_NORMALISE_H_
+#define HEFT_FUSION_NORMALISE_H_
+
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "ckks/ciphertext.h"
+#include "ckks/keys.h"
+#include "inverse_sqrt/factored.h"
+
+namespace heft {
+
+struct Normalised {
+  ckks::Ciphertext z;             // three limbs below the input's
+  ckks::Ciphertext squared_norm;  // s, one limb below the input's
+};
+
+// `z` repeats with period gamma, at least over the slots that are used; `folds` sum the squares
+// over one period; `s_bound` is the largest squared norm expected, for the noise estimate.
+absl::StatusOr<Normalised> NormaliseCiphertext(const ckks::Context& context,
+                                               const ckks::Ciphertext& z,
+                                               const FactoredPolynomial& f, double s_bound,
+                                               std::span<const std::vector<uint32_t>> folds,
+                                               const ckks::EvaluationKeys& keys);
+
+}  // namespace heft
+
+#endif  // HEFT_FUSION_NORMALISE_H_

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// FusionPlan: how a model is evaluated under a parameter set: levels, scales, rotations, and the
+// keys that they need. Computed once for a model; client, key owner and server derive the same
+// plan.
+//
+// Levels of the compact route, from the top (DESIGN, section 2): the projection's factors, s =
+// |z|^2, its square, its application to z, a mask, the match; the base prime is what a score is
+// left with.
+#ifndef HEFT_FUSION_PLAN_H_
+#define HEFT_FUSION_PLAN_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "ckks/context.h"
+#include "ckks/encoder.h"
+#include "ckks/params.h"
+#include "fusion/model.h"
+#include "inverse_sqrt/factored.h"
+
+namespace heft {
+
+// Limbs of what leaves fusion and enters enrolment, verification and identification.
+inline constexpr size_t kTemplateLimbs = 3;  // base, match, mask
+inline constexpr size_t kMatchLimbs = 2;     // base, match
+inline constexpr size_t kScoreLimbs = 1;     // base
+
+// One complex ciphertext of the compact encoding: one modality, or two with the second in the
+// imaginary part. Slot t holds v[run * floor(t / gamma) + t mod run].
+struct PackedPair {
+  size_t first = 0;  // index of the modality in the real part
+  int second = -1;   // in the imaginary part, or -1
+  uint32_t run = 1;  // values in a row: c of DESIGN, section 3
+};
+
+struct FusionPlan {
+  uint32_t gamma = 0;
+  std::vector<PackedPair> pairs;
+
+  // Scales: of a fresh ciphertext, of the projection's factors, of z, and of a normalised template.
+  double input_scale = 0;
+  double factor_scale = 0;
+  double z_scale = 0;
+  double template_scale = 0;
+  double score_scale = 0;
+
+  // The polynomial that normalises, c ((s + a)^2 + b) or c ((s + a)^2 + b)(s + d).
+  FactoredPolynomial polynomial;
+  double interval_hi = 0;  // largest |z|^2 expected
+
+  // Limbs at each stage.
+  size_t input_limbs = 0;  // fresh ciphertexts, the projection and its folds
+  size_t z_limbs = 0;      // z, and s before rescaling
+
+  // Galois elements, each group one hoisted sum. Folds of the projection run over groups of slots,
+  // the last with conjugation; folds of the norm over the gamma slots of a template.
+  std::vector<std::vector<uint32_t>> projection_folds;
+  std::vector<std::vector<uint32_t>> norm_folds;
+  std::vector<uint32_t> gallery_rotations;  // by 0 ... gamma - 1 slots
+
+  // Keys: Galois element -> limbs, and limbs of the relinearisation key.
+  std::map<uint32_t, size_t> galois_keys;
+  size_t relinearisation_limbs = 0;
+
+  // Predicted counts of one fusion.
+  size_t plain_products = 0;
+  size_t ciphertext_products = 0;
+  size_t key_switches = 0;
+};
+
+// kInvalidArgument where the model does not fit the parameters (dimension over n/2, too few
+// levels).
+absl::StatusOr<FusionPlan> PlanFusion(const ckks::Params& params, const ckks::Profile& profile,
+                                      const Model& model);
+
+// The scale of z for which a template normalised by `polynomial` comes out at `target`: its leading
+// coefficient goes into the scale, so no level is spent on it. z has `z_limbs` limbs.
+double ScaleBeforeNormalisation(const ckks::Params& params, const FactoredPolynomial& polynomial,
+                                size_t z_limbs, double target);
+
+// Context, encoder and plan of a model's profile: what every role derives from a model.
+struct Instance {
+  std::shared_ptr<const ckks::Context> context;
+  std::shared_ptr<const ckks::Encoder> encoder;
+  FusionPlan plan;
+  const ckks::Params& params() const { return context->params(); }
+};
+absl::StatusOr<Instance> MakeInstance(const Model& model);
+
+}  // namespace heft
+
+#endif  // HEFT_FUSION_PLAN_H_
