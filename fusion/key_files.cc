@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/key_files.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/envelope.h"
+#include "base/threads.h"
+#include "ckks/serialization.h"
+
+namespace heft {
+
+absl::Status CheckParamsId(const ckks::Params& params, const ckks::ParamsId& id,
+                           std::string_view what) {
+  if (params.id() == id) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(std::string(what), ": made with other parameters than this model's profile (id ",
+                   HexString(id), ", ", HexString(params.id()), " needed)"));
+}
+
+absl::Status CheckKeyId(const ckks::KeyId& expected, const ckks::KeyId& id, std::string_view what) {
+  if (expected == id) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(std::string(what),
+                                                    ": made under another key (id ", HexString(id),
+                                                    ", ", HexString(expected), " needed)"));
+}
+
+std::vector<uint8_t> SerializeEncryptionKey(const ckks::Context& context,
+                                            const ckks::PublicKey& key) {
+  ByteWriter writer;
+  ckks::WriteId(writer, context.params().id());
+  ckks::WriteId(writer, key.key_id);
+  ckks::WriteSeed(writer, key.seed);
+  ckks::WritePoly(writer, context, key.b, /*extended=*/true);
+  return SealEnvelope(kEncryptionKeyKind, kKeyFileVersion, writer.bytes());
+}
+
+absl::StatusOr<ckks::PublicKey> ParseEncryptionKey(const ckks::Context& context, ByteSpan bytes,
+                                                   std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, kEncryptionKeyKind, kKeyFileVersion, what));
+  ByteReader reader(payload, what);
+  const ckks::ParamsId params_id = ckks::ReadId(reader);
+  HEFT_RETURN_IF_ERROR(reader.status());
+  HEFT_RETURN_IF_ERROR(CheckParamsId(context.params(), params_id, what));
+  ckks::PublicKey key;
+  key.key_id = ckks::ReadId(reader);
+  key.seed = ckks::ReadSeed(reader);
+  key.b = ckks::ReadPoly(reader, context, context.params().limbs(), /*extended=*/true);
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  key.a = ring::RnsPoly(context.n(), context.special_index() + 1);
+  for (size_t i = 0; i <= context.special_index(); ++i) {
+    ckks::ExpandUniform(context, key.a.limb(i), key.seed, 0, i);
+  }
+  return key;
+}
+
+EvaluationKeysWriter::EvaluationKeysWriter(const ckks::Context& context, const ckks::KeyId& key_id,
+                                           size_t keys)
+    : context_(context) {
+  ckks::WriteId(writer_, context.params().id());
+  ckks::WriteId(writer_, key_id);
+  writer_.U64(keys);
+}
+
+void EvaluationKeysWriter::Add(uint32_t element, const ckks::SeededSwitchKey& key) {
+  writer_.U32(element);
+  ckks::WriteSwitchKey(writer_, context_, key);
+}
+
+std::vector<uint8_t> EvaluationKeysWriter::Finish() {
+  return SealEnvelope(kEvaluationKeysKind, kKeyFileVersion, writer_.bytes());
+}
+
+absl::StatusOr<ckks::EvaluationKeys> ParseEvaluationKeys(const ckks::Context& context,
+                                                         ByteSpan bytes, std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, kEvaluationKeysKind, kKeyFileVersion, what));
+  ByteReader reader(payload, what);
+  const ckks::ParamsId params_id = ckks::ReadId(reader);
+  HEFT_RETURN_IF_ERROR(reader.status());
+  HEFT_RETURN_IF_ERROR(CheckParamsId(context.params(), params_id, what));
+  ckks::EvaluationKeys keys;
+  keys.key_id = ckks::ReadId(reader);
+  const uint64_t count = reader.Count(sizeof(uint32_t), 4096);
+  std::vector<uint32_t> elements;
+  std::vector<ckks::SeededSwitchKey> seeded;
+  for (uint64_t i = 0; i < count && reader.ok(); ++i) {
+    elements.push_back(reader.U32());
+    if (elements.back() % 2 == 0 || elements.back() >= 2 * context.n()) {
+      reader.Fail(absl::StrCat(elements.back(), " is not a Galois element"));
+    }
+    seeded.push_back(ckks::ReadSwitchKey(reader, context));
+  }
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  std::vector<ckks::SwitchKey> expanded(seeded.size());
+  ParallelFor(seeded.size(),
+              [&](size_t i) { expanded[i] = ckks::SwitchKey(context, seeded[i], elements[i]); });
+  for (size_t i = 0; i < expanded.size(); ++i) {
+    ckks::SwitchKey& target = elements[i] == 1 ? keys.relinearisation : keys.galois[elements[i]];
+    target = std::move(expanded[i]);
+  }
+  return keys;
+}
+
+}  // namespace heft

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Public key files: the encryption key (kind PUBK) and the evaluation keys (kind EVAL). Neither can
+// decrypt. Formats: docs/formats.md.
+#ifndef HEFT_FUSION_KEY_FILES_H_
+#define HEFT_FUSION_KEY_FILES_H_
+
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "ckks/context.h"
+#include "ckks/keys.h"
+
+namespace heft {
+
+inline constexpr std::string_view kEncryptionKeyKind = "PUBK";
+inline constexpr std::string_view kEvaluationKeysKind = "EVAL";
+inline constexpr uint32_t kKeyFileVersion = 1;
+
+std::vector<uint8_t> SerializeEncryptionKey(const ckks::Context& context,
+                                            const ckks::PublicKey& key);
+// `what` names the file in errors. kFailedPrecondition for a key of other parameters, kDataLoss for
+// damaged bytes.
+absl::StatusOr<ckks::PublicKey> ParseEncryptionKey(const ckks::Context& context, ByteSpan bytes,
+                                                   std::string_view what);
+
+// Writes evaluation keys one after the other, so that only one seeded key is held at a time.
+class EvaluationKeysWriter {
+ public:
+  EvaluationKeysWriter(const ckks::Context& context, const ckks::KeyId& key_id, size_t keys);
+  // Element 1 is the relinearisation key.
+  void Add(uint32_t element, const ckks::SeededSwitchKey& key);
+  std::vector<uint8_t> Finish();
+
+ private:
+  const ckks::Context& context_;
+  ByteWriter writer_;
+};
+
+// Parses and expands, on all threads.
+absl::StatusOr<ckks::EvaluationKeys> ParseEvaluationKeys(const ckks::Context& context,
+                                                         ByteSpan bytes, std::string_view what);
+
+// kFailedPrecondition unless the ids agree: "X was made with other parameters / under another key".
+absl::Status CheckParamsId(const ckks::Params& params, const ckks::ParamsId& id,
+                           std::string_view what);
+absl::Status CheckKeyId(const ckks::KeyId& expected, const ckks::KeyId& id, std::string_view what);
+
+}  // namespace heft
+
+#endif  // HEFT_FUSION_KEY_FILES_H_

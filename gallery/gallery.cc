@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/gallery.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/envelope.h"
+#include "base/files.h"
+#include "ckks/serialization.h"
+#include "fusion/key_files.h"
+#include "fusion/samples.h"
+#include "ring/kernels.h"
+
+namespace heft {
+namespace {
+
+constexpr std::string_view kManifestKind = "GALM";
+constexpr std::string_view kBlockKind = "GBLK";
+constexpr uint32_t kVersion = 1;
+constexpr uint64_t kMaxTemplates = uint64_t{1} << 28;
+// Block data starts here in its file, so that a mapped file is aligned for the kernels.
+constexpr size_t kBlockDataOffset = 128;
+
+std::string ManifestPath(const std::string& directory) { return directory + "/manifest.heft"; }
+
+void WriteBinding(ByteWriter& writer, const GalleryBinding& binding) {
+  ckks::WriteId(writer, binding.params_id);
+  ckks::WriteId(writer, binding.key_id);
+  ckks::WriteId(writer, binding.model_id);
+  writer.U32(binding.gamma);
+}
+
+GalleryBinding ReadBinding(ByteReader& reader) {
+  GalleryBinding binding;
+  binding.params_id = ckks::ReadId(reader);
+  binding.key_id = ckks::ReadId(reader);
+  binding.model_id = ckks::ReadId(reader);
+  binding.gamma = reader.U32();
+  return binding;
+}
+
+// Held while a gallery is changed.
+class WriterLock {
+ public:
+  static absl::StatusOr<WriterLock> Take(const std::string& directory) {
+    const std::string path = directory + "/lock";
+    WriterLock lock(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644));
+    if (lock.fd_ < 0) {
+      return absl::UnavailableError(absl::StrCat("cannot open ", path, ": ", std::strerror(errno)));
+    }
+    if (flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) {
+      return absl::UnavailableError(
+          absl::StrCat("the gallery ", directory, " is being changed by another process"));
+    }
+    return lock;
+  }
+  WriterLock(WriterLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  ~WriterLock() {
+    if (fd_ >= 0) close(fd_);
+  }
+
+ private:
+  explicit WriterLock(int fd) : fd_(fd) {}
+  int fd_;
+};
+
+}  // namespace
+
+Gallery Gallery::New(std::string directory, const GalleryBinding& binding) {
+  Gallery gallery;
+  gallery.directory_ = std::move(directory);
+  gallery.binding_ = binding;
+  return gallery;
+}
+
+bool Gallery::Exists(const std::string& directory) { return FileExists(ManifestPath(directory)); }
+
+absl::StatusOr<Gallery> Gallery::Open(std::string directory) {
+  const std::string path = ManifestPath(directory);
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kManifestKind, kVersion, path));
+  ByteReader reader(payload, path);
+  Gallery gallery;
+  gallery.directory_ = std::move(directory);
+  gallery.binding_ = ReadBinding(reader);
+  gallery.generation_ = reader.U64();
+  const uint64_t blocks = reader.Count(sizeof(uint64_t), kMaxTemplates);
+  for (uint64_t b = 0; b < blocks; ++b) gallery.generations_.push_back(reader.U64());
+  const uint64_t templates = reader.Count(sizeof(uint64_t), kMaxTemplates);
+  for (uint64_t i = 0; i < templates && reader.ok(); ++i) {
+    gallery.identities_.push_back(reader.String(256));
+  }
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  return gallery;
+}
+
+absl::Status Gallery::CheckBinding(const GalleryBinding& binding) const {
+  const std::string what = absl::StrCat("gallery ", directory_);
+  if (binding.params_id != binding_.params_id) {
+    return absl::FailedPreconditionError(absl::StrCat(what, ": made with other parameters"));
+  }
+  if (binding.model_id != binding_.model_id || binding.gamma != binding_.gamma) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, ": made with another model (id ", HexString(binding_.model_id),
+                     ", this model is ", HexString(binding.model_id), ")"));
+  }
+  return CheckKeyId(binding.key_id, binding_.key_id, what);
+}
+
+std::string Gallery::BlockPath(size_t block, uint64_t generation) const {
+  return absl::StrCat(directory_, "/block-", block, "-", generation, ".heft");
+}
+
+absl::StatusOr<TiledCiphertexts> Gallery::ReadBlock(const Instance& instance, size_t block) const {
+  if (block >= blocks()) {
+    return absl::InvalidArgumentError(absl::StrCat("the gallery has no block ", block));
+  }
+  const std::string path = BlockPath(block, generations_[block]);
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kBlockKind, kVersion, path));
+  ByteReader reader(payload, path);
+  const GalleryBinding binding = ReadBinding(reader);
+  HEFT_RETURN_IF_ERROR(reader.status());
+  HEFT_RETURN_IF_ERROR(CheckBinding(binding));
+  if (reader.U64() != block) reader.Fail("holds another block");
+  reader.Raw(kBlockDataOffset - kEnvelopeHeaderSize - (payload.size() - reader.remaining()));
+  const ckks::Context& context = *instance.context;
+  if (reader.remaining() != TiledSize(context, binding.gamma) * sizeof(uint32_t)) {
+    reader.Fail("has another size than a block of this gallery");
+  }
+  HEFT_RETURN_IF_ERROR(reader.status());
+  TiledCiphertexts data(TiledSize(context, binding.gamma));
+  reader.U32Array(data);
+  const size_t per_limb = data.size() / kMatchLimbs;
+  for (size_t l = 0; l < kMatchLimbs; ++l) {
+    const uint32_t* first = data.data() + l * per_limb;
+    if (*std::max_element(first, first + per_limb) >= context.modulus(l).value()) {
+      return absl::DataLossError(absl::StrCat(path, ": a residue is not below its prime"));
+    }
+  }
+  return data;
+}
+
+absl::Status Gallery::WriteBlock(const Instance& instance, size_t block, uint64_t generation,
+                                 const TiledCiphertexts& data) const {
+  (void)instance;
+  ByteWriter writer;
+  WriteBinding(writer, binding_);
+  writer.U64(block);
+  const std::vector<uint8_t> padding(kBlockDataOffset - kEnvelopeHeaderSize -
+                                     writer.bytes().size());
+  writer.Raw(padding);
+  writer.U32Array(data);
+  return WriteFileAtomic(BlockPath(block, generation),
+                         SealEnvelope(kBlockKind, kVersion, writer.bytes()));
+}
+
+std::vector<uint8_t> Gallery::SerializeManifest() const {
+  ByteWriter writer;
+  WriteBinding(writer, binding_);
+  writer.U64(generation_);
+  writer.U64(generations_.size());
+  for (uint64_t g : generations_) writer.U64(g);
+  writer.U64(identities_.size());
+  for (const std::string& identity : identities_) writer.String(identity);
+  return SealEnvelope(kManifestKind, kVersion, writer.bytes());
+}
+
+void Gallery::RemoveStaleBlocks() const {
+  std::set<std::string> current;
+  for (size_t b = 0; b < blocks(); ++b) current.insert(BlockPath(b, generations_[b]));
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (absl::StartsWith(name, "block-") && !current.contains(directory_ + "/" + name)) {
+      std::filesystem::remove(entry.path(), ignored);
+    }
+  }
+}
+
+absl::Status Gallery::Enrol(const Instance& instance, std::span<const Enrolment> templates,
+                            const ckks::EvaluationKeys& keys) {
+  if (templates.empty()) return absl::InvalidArgumentError("no templates to enrol");
+  HEFT_RETURN_IF_ERROR(CheckKeyId(binding_.key_id, keys.key_id, "evaluation keys"));
+  for (const Enrolment& t : templates) HEFT_RETURN_IF_ERROR(CheckIdentity(t.identity));
+  const bool fresh = !FileExists(directory_);
+  HEFT_RETURN_IF_ERROR(MakeDirectories(directory_));
+  HEFT_ASSIGN_OR_RETURN(const WriterLock lock, WriterLock::Take(directory_));
+  // Another process may have committed since this object was read.
+  if (Exists(directory_)) {
+    HEFT_ASSIGN_OR_RETURN(const Gallery current, Open(directory_));
+    if (current.generation_ != generation_) {
+      return absl::UnavailableError(
+          absl::StrCat("the gallery ", directory_, " has changed meanwhile: try again"));
+    }
+  }
+  Gallery next = *this;
+  ++next.generation_;
+  const uint32_t slots = instance.params().slots();
+  const size_t per_block = 2 * size_t{slots};
+  auto commit = [&]() -> absl::Status {
+    for (size_t done = 0; done < templates.size();) {
+      const size_t position = next.identities_.size();
+      const size_t block = position / per_block;
+      const size_t count = std::min(templates.size() - done, per_block - position % per_block);
+      TiledCiphertexts data;
+      if (block < blocks()) {
+        HEFT_ASSIGN_OR_RETURN(data, ReadBlock(instance, block));
+      } else {
+        data = EmptyBlock(*instance.context, binding_.gamma);
+        next.generations_.push_back(0);
+      }
+      std::vector<NewTemplate> added;
+      for (size_t i = 0; i < count; ++i) {
+        const uint32_t index = static_cast<uint32_t>(position % per_block + i);
+        added.push_back({&templates[done + i].z, PositionOf(index, slots)});
+        next.identities_.push_back(templates[done + i].identity);
+      }
+      HEFT_RETURN_IF_ERROR(AddToBlock(instance, &data, added, keys));
+      next.generations_[block] = next.generation_;
+      HEFT_RETURN_IF_ERROR(WriteBlock(instance, block, next.generation_, data));
+      done += count;
+    }
+    return WriteFileAtomic(ManifestPath(directory_), next.SerializeManifest());
+  };
+  const absl::Status status = commit();
+  if (!status.ok()) {
+    RemoveStaleBlocks();  // what this attempt wrote
+    if (fresh) {
+      std::error_code ignored;
+      std::filesystem::remove_all(directory_, ignored);
+    }
+    return status;
+  }
+  *this = std::move(next);
+  RemoveStaleBlocks();
+  return absl::OkStatus();
+}
+
+}  // namespace heft

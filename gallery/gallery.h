@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gallery: enrolled, encrypted templates in a folder. A manifest (kind GALM) names the identities
+// and the block files (kind GBLK); replacing the manifest is what commits a change, so a crash or a
+// full disk leaves the gallery as it was. One writer at a time (a lock file), any number of
+// readers.
+#ifndef HEFT_GALLERY_GALLERY_H_
+#define HEFT_GALLERY_GALLERY_H_
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "ckks/keys.h"
+#include "fusion/matching.h"
+#include "fusion/model.h"
+#include "fusion/plan.h"
+
+namespace heft {
+
+// What all templates of a gallery have in common.
+struct GalleryBinding {
+  ckks::ParamsId params_id{};
+  ckks::KeyId key_id{};
+  ModelId model_id{};
+  uint32_t gamma = 0;
+};
+
+// A fused template with the identity that it is enrolled for.
+struct Enrolment {
+  std::string identity;
+  ckks::Ciphertext z;  // kTemplateLimbs limbs
+};
+
+class Gallery {
+ public:
+  // An empty gallery in memory; the folder comes into being with the first commit.
+  static Gallery New(std::string directory, const GalleryBinding& binding);
+  // kNotFound if there is none, kDataLoss if it is damaged.
+  static absl::StatusOr<Gallery> Open(std::string directory);
+  static bool Exists(const std::string& directory);
+
+  const GalleryBinding& binding() const { return binding_; }
+  // Identity of each template, by position; a position is block * 2 slots + lane * slots + slot.
+  const std::vector<std::string>& identities() const { return identities_; }
+  size_t size() const { return identities_.size(); }
+  size_t blocks() const { return generations_.size(); }
+  uint64_t generation() const { return generation_; }
+
+  // kFailedPrecondition, saying what differs, unless `binding` is this gallery's.
+  absl::Status CheckBinding(const GalleryBinding& binding) const;
+
+  // One block's ciphertexts, checked: hash, binding, every residue below its prime.
+  absl::StatusOr<TiledCiphertexts> ReadBlock(const Instance& instance, size_t block) const;
+
+  // Adds templates and commits: all or none. kUnavailable if another writer holds the lock or the
+  // disk refuses; the gallery on disk and this object are then as before.
+  absl::Status Enrol(const Instance& instance, std::span<const Enrolment> templates,
+                     const ckks::EvaluationKeys& keys);
+
+ private:
+  Gallery() = default;
+  std::string BlockPath(size_t block, uint64_t generation) const;
+  absl::Status WriteBlock(const Instance& instance, size_t block, uint64_t generation,
+                          const TiledCiphertexts& data) const;
+  std::vector<uint8_t> SerializeManifest() const;
+  void RemoveStaleBlocks() const;
+
+  std::string directory_;
+  GalleryBinding binding_;
+  std::vector<std::string> identities_;
+  std::vector<uint64_t> generations_;  // of each block's file
+  uint64_t generation_ = 0;
+};
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_GALLERY_H_

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// Roles end to end through their file formats: keys, samples, gallery, scores; and what each of
+// them says to wrong input.
+#include "gallery/gallery.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/files.h"
+#include "ckks/arithmetic.h"
+#include "fusion/key_files.h"
+#include "fusion/owner/keygen.h"
+#include "fusion/owner/secret_key_file.h"
+#include "fusion/testing.h"
+#include "gallery/owner/key_owner.h"
+#include "gallery/server.h"
+
+namespace heft {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::StatusCode Code(const absl::Status& status) { return status.code(); }
+template <typename T>
+absl::StatusCode Code(const absl::StatusOr<T>& value) {
+  return value.status().code();
+}
+
+// One key set and server for all tests: making them takes most of the time.
+class GalleryTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    model_ = new Model(testing::RandomModel({128, 96}, 16, 3));
+    instance_ = new Instance(*MakeInstance(*model_));
+    Csprng rng;
+    secret_ = new ckks::SecretKey(*ckks::SecretKey::Generate(*instance_->context, rng));
+    public_key_ = new ckks::PublicKey(ckks::MakePublicKey(*instance_->context, *secret_, rng));
+    evaluation_ = new std::vector<uint8_t>(*MakeEvaluationKeys(*instance_, *secret_));
+    server_ = Server::Create(*model_, *evaluation_, "evaluation keys")->release();
+  }
+  void SetUp() override {
+    directory_ = ::testing::TempDir() + "/heft_gallery_" +
+                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(directory_);
+  }
+
+  std::vector<double> Vector(size_t modality, uint64_t seed) const {
+    std::mt19937_64 rng(seed * 2 + modality);
+    return testing::RandomUnit(model_->modalities[modality].dimension, rng);
+  }
+  // Samples seeds[i] of one modality, labelled.
+  SampleReader Samples(size_t modality, const std::vector<uint64_t>& seeds,
+                       const std::vector<std::string>& labels, bool symmetric = false) const {
+    std::vector<std::vector<double>> rows;
+    for (uint64_t s : seeds) rows.push_back(Vector(modality, s));
+    auto bytes =
+        symmetric ? EncryptSamplesSymmetric(*instance_, *model_, modality, *secret_, rows, labels)
+                  : EncryptSamples(*instance_, *model_, modality, *public_key_, rows, labels);
+    EXPECT_TRUE(bytes.ok()) << bytes.status();
+    return *SampleReader::Parse(instance_->context, *bytes, "samples");
+  }
+  SampleSet Set(const std::vector<uint64_t>& seeds, const std::vector<std::string>& labels) const {
+    std::vector<SampleReader> files;
+    files.push_back(Samples(1, seeds, labels, true));  // in any order, either kind of encryption
+    files.push_back(Samples(0, seeds, labels));
+    auto set = SampleSet::Create(*instance_, *model_, std::move(files));
+    EXPECT_TRUE(set.ok()) << set.status();
+    return std::move(*set);
+  }
+  KeyOwner Owner() const {
+    return *KeyOwner::Create(
+        *model_, *ckks::SecretKey::FromCoefficients(*instance_->context, secret_->key_id(),
+                                                    secret_->coefficients()));
+  }
+  double Expected(uint64_t a, uint64_t b) const {
+    return testing::Dot(testing::FusePlain(*model_, {Vector(0, a), Vector(1, a)}),
+                        testing::FusePlain(*model_, {Vector(0, b), Vector(1, b)}));
+  }
+  std::vector<std::string> Files() const {
+    std::vector<std::string> names;
+    for (const auto& e : std::filesystem::directory_iterator(directory_)) {
+      names.push_back(e.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  static Model* model_;
+  static Instance* instance_;
+  static ckks::SecretKey* secret_;
+  static ckks::PublicKey* public_key_;
+  static std::vector<uint8_t>* evaluation_;
+  static Server* server_;
+  std::string directory_;
+};
+
+Model* GalleryTest::model_;
+Instance* GalleryTest::instance_;
+ckks::SecretKey* GalleryTest::secret_;
+ckks::PublicKey* GalleryTest::public_key_;
+std::vector<uint8_t>* GalleryTest::evaluation_;
+Server* GalleryTest::server_;
+
+TEST_F(GalleryTest, EnrolIdentifyVerifyDecide) {
+  ASSERT_EQ(*server_->Enrol(directory_, Set({1, 2, 3}, {"ann", "bob", "ann"}), {}), 3u);
+  ASSERT_EQ(*server_->Enrol(directory_, Set({4}, {"cyd"}), {}), 1u);
+  const Gallery gallery = *server_->OpenGallery(directory_, false);
+  EXPECT_EQ(gallery.size(), 4u);
+  const SampleSet probe = Set({2}, {"probe"});
+  Server::ProbeOptions options;
+  options.with_squared_norm = true;
+  auto scores = server_->Identify(gallery, probe, options);
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  auto opened = Owner().Open(SerializeScores(*instance_->context, *scores), "scores");
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  ASSERT_EQ(opened->candidates.size(), 3u);
+  EXPECT_EQ(opened->candidates[0].identity, "bob");
+  EXPECT_EQ(opened->probe, "probe");
+  EXPECT_TRUE(*opened->in_interval);
+  for (const Candidate& c : opened->candidates) {
+    const double expected = c.identity == "bob"   ? Expected(2, 2)
+                            : c.identity == "cyd" ? Expected(2, 4)
+                                                  : std::max(Expected(2, 1), Expected(2, 3));
+    EXPECT_NEAR(c.score, expected, 2e-3 + kScoreStep);
+    EXPECT_EQ(c.templates, c.identity == "ann" ? 2u : 1u);
+  }
+  auto claim = server_->Verify(gallery, probe, "ann", {});
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  auto decision = Owner().Open(SerializeScores(*instance_->context, *claim), "scores");
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  ASSERT_EQ(decision->candidates.size(), 1u);
+  EXPECT_NEAR(decision->candidates[0].score, std::max(Expected(2, 1), Expected(2, 3)), 3e-3);
+  EXPECT_EQ(Code(server_->Verify(gallery, probe, "eve", {})), absl::StatusCode::kNotFound);
+}
+
+TEST_F(GalleryTest, AllPairsOfAClass) {
+  std::vector<SampleReader> files;
+  files.push_back(Samples(0, {1, 2, 3}, {"ann", "ann", "bob"}));
+  files.push_back(Samples(1, {1, 5, 6, 7}, {"ann", "bob", "bob", "bob"}));
+  auto set = SampleSet::Create(*instance_, *model_, std::move(files));
+  EnrolOptions options;
+  options.all_pairs = true;
+  EXPECT_EQ(*server_->Enrol(directory_, *set, options), 2u * 1 + 1 * 3);
+}
+
+TEST_F(GalleryTest, OneBlockHoldsBothLanes) {
+  const uint32_t per_block = 2 * instance_->params().slots();
+  auto templates = server_->FuseAll(Set({1, 2}, {"ann", "bob"}), {});
+  std::vector<Enrolment> many(2, (*templates)[0]);
+  many[1] = (*templates)[1];
+  Gallery gallery = Gallery::New(directory_, server_->binding());
+  ASSERT_TRUE(gallery.Enrol(*instance_, many, server_->keys()).ok());
+  EXPECT_EQ(gallery.blocks(), 1u);
+  EXPECT_EQ(PositionOf(per_block - 1, instance_->params().slots()).lane, 1u);
+}
+
+TEST_F(GalleryTest, FailedEnrolmentLeavesTheGalleryAsItWas) {
+  ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
+  const std::vector<std::string> before = Files();
+  const std::vector<uint8_t> manifest = *ReadFile(directory_ + "/manifest.heft");
+  auto templates = *server_->FuseAll(Set({2}, {"bob"}), {});
+  // A template of another level, and an identity with a control character.
+  Gallery gallery = *server_->OpenGallery(directory_, false);
+  std::vector<Enrolment> bad = templates;
+  ASSERT_TRUE(ckks::DropLimbs(*instance_->context, &bad[0].z, bad[0].z, 2).ok());
+  EXPECT_FALSE(gallery.Enrol(*instance_, bad, server_->keys()).ok());
+  bad = templates;
+  bad[0].identity = "b\nb";
+  EXPECT_FALSE(gallery.Enrol(*instance_, bad, server_->keys()).ok());
+  EXPECT_EQ(Files(), before);
+  EXPECT_EQ(*ReadFile(directory_ + "/manifest.heft"), manifest);
+  EXPECT_TRUE(gallery.Enrol(*instance_, templates, server_->keys()).ok());
+  // A stale view of the gallery must not overwrite what another writer added.
+  Gallery stale = *server_->OpenGallery(directory_, false);
+  ASSERT_TRUE(gallery.Enrol(*instance_, templates, server_->keys()).ok());
+  EXPECT_EQ(Code(stale.Enrol(*instance_, templates, server_->keys())),
+            absl::StatusCode::kUnavailable);
+}
+
+TEST_F(GalleryTest, FailedFirstEnrolmentLeavesNoFolder) {
+  Gallery gallery = Gallery::New(directory_, server_->binding());
+  auto templates = *server_->FuseAll(Set({2}, {"bob"}), {});
+  ASSERT_TRUE(ckks::DropLimbs(*instance_->context, &templates[0].z, templates[0].z, 2).ok());
+  EXPECT_FALSE(gallery.Enrol(*instance_, templates, server_->keys()).ok());
+  EXPECT_FALSE(FileExists(directory_));
+}
+
+TEST_F(GalleryTest, DamagedBlocksAreNoticed) {
+  ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
+  const Gallery gallery = *server_->OpenGallery(directory_, false);
+  const std::string path = directory_ + "/block-0-1.heft";
+  std::vector<uint8_t> bytes = *ReadFile(path);
+  bytes[5000] ^= 4;
+  ASSERT_TRUE(WriteFileAtomic(path, bytes).ok());
+  EXPECT_EQ(Code(gallery.ReadBlock(*instance_, 0)), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(Code(server_->Identify(gallery, Set({1}, {"x"}), {})), absl::StatusCode::kDataLoss);
+  std::filesystem::resize_file(path, 1000);
+  EXPECT_EQ(Code(gallery.ReadBlock(*instance_, 0)), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(GalleryTest, OtherModelKeyOrParametersAreRefused) {
+  ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
+  GalleryBinding other = server_->binding();
+  other.model_id[0] ^= 1;
+  const Gallery gallery = *Gallery::Open(directory_);
+  EXPECT_THAT(std::string(gallery.CheckBinding(other).message()), HasSubstr("another model"));
+  other = server_->binding();
+  other.key_id[0] ^= 1;
+  EXPECT_THAT(std::string(gallery.CheckBinding(other).message()), HasSubstr("another key"));
+
+  Csprng rng;
+  const ckks::SecretKey foreign = *ckks::SecretKey::Generate(*instance_->context, rng);
+  const std::vector<std::vector<double>> rows = {Vector(0, 1)};
+  const std::vector<std::string> labels = {"x"};
+  auto bytes = EncryptSamplesSymmetric(*instance_, *model_, 0, foreign, rows, labels);
+  std::vector<SampleReader> files;
+  files.push_back(*SampleReader::Parse(instance_->context, *bytes, "samples"));
+  auto set = SampleSet::Create(*instance_, *model_, std::move(files));
+  ASSERT_TRUE(set.ok());
+  EXPECT_EQ(Code(server_->Identify(gallery, *set, {})), absl::StatusCode::kFailedPrecondition);
+
+  auto scores = server_->Identify(gallery, Set({1}, {"x"}), {});
+  const KeyOwner wrong =
+      *KeyOwner::Create(*model_, *ckks::SecretKey::Generate(*instance_->context, rng));
+  EXPECT_EQ(Code(wrong.Open(SerializeScores(*instance_->context, *scores), "scores")),
+            absl::StatusCode::kFailedPrecondition);
+
+  const ckks::Params pq = *ckks::Params::Create(ckks::FindProfile("compact-pq")->spec);
+  const auto pq_context = std::make_shared<ckks::Context>(pq);
+  EXPECT_EQ(Code(ParseEvaluationKeys(*pq_context, *evaluation_, "keys")),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(GalleryTest, WrongSamplesAreRefused) {
+  std::vector<SampleReader> twice;
+  twice.push_back(Samples(0, {1}, {"a"}));
+  twice.push_back(Samples(0, {1}, {"a"}));
+  EXPECT_FALSE(SampleSet::Create(*instance_, *model_, std::move(twice)).ok());
+  std::vector<SampleReader> uneven;
+  uneven.push_back(Samples(0, {1, 2}, {"a", "b"}));
+  uneven.push_back(Samples(1, {1}, {"a"}));
+  auto set = SampleSet::Create(*instance_, *model_, std::move(uneven));
+  EXPECT_FALSE(server_->FuseAll(*set, {}).ok());
+  EXPECT_FALSE(server_->FuseProbe(*set, 1).ok());
+  std::vector<SampleReader> unlabelled;
+  unlabelled.push_back(Samples(0, {1}, {}));
+  auto no_labels = SampleSet::Create(*instance_, *model_, std::move(unlabelled));
+  EXPECT_FALSE(server_->FuseAll(*no_labels, {}).ok());
+  EnrolOptions options;
+  options.identity = "dan";  // one modality alone, named on enrolment
+  EXPECT_EQ(*server_->Enrol(directory_, *no_labels, options), 1u);
+}
+
+TEST_F(GalleryTest, SampleFilesNoticeDamage) {
+  const std::vector<std::vector<double>> rows = {Vector(0, 1)};
+  const std::vector<std::string> labels = {"x"};
+  const std::vector<uint8_t> good =
+      *EncryptSamples(*instance_, *model_, 0, *public_key_, rows, labels);
+  for (size_t size : {size_t{0}, size_t{10}, good.size() / 2, good.size() - 1}) {
+    std::vector<uint8_t> cut(good.begin(), good.begin() + size);
+    EXPECT_EQ(Code(SampleReader::Parse(instance_->context, cut, "cut")),
+              absl::StatusCode::kDataLoss);
+  }
+  std::vector<uint8_t> flipped = good;
+  flipped[flipped.size() / 3] ^= 0x10;
+  EXPECT_EQ(Code(SampleReader::Parse(instance_->context, flipped, "flipped")),
+            absl::StatusCode::kDataLoss);
+}
+
+TEST_F(GalleryTest, SecretKeyFilesWithAndWithoutPassphrase) {
+  const ckks::Context& context = *instance_->context;
+  const std::vector<uint8_t> clear = *SerializeSecretKey(context, *secret_, {});
+  EXPECT_FALSE(*SecretKeyIsSealed(clear, "key"));
+  auto back = ParseSecretKey(context, clear, {}, "key");
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_TRUE(std::equal(back->coefficients().begin(), back->coefficients().end(),
+                         secret_->coefficients().begin()));
+  const std::string passphrase = "correct horse battery staple", wrong = "Tr0ub4dor&3";
+  const std::vector<uint8_t> sealed = *SerializeSecretKey(context, *secret_, passphrase);
+  EXPECT_TRUE(*SecretKeyIsSealed(sealed, "key"));
+  EXPECT_TRUE(ParseSecretKey(context, sealed, passphrase, "key").ok());
+  EXPECT_EQ(Code(ParseSecretKey(context, sealed, wrong, "key")),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Code(ParseSecretKey(context, sealed, {}, "key")),
+            absl::StatusCode::kFailedPrecondition);
+  // The sealed file holds no run of the clear coefficients.
+  const std::string needle(reinterpret_cast<const char*>(secret_->coefficients().data()), 32);
+  const std::string haystack(sealed.begin(), sealed.end());
+  EXPECT_EQ(haystack.find(needle), std::string::npos);
+}
+
+TEST_F(GalleryTest, EvaluationKeysLackingARotation) {
+  EvaluationKeysWriter writer(*instance_->context, secret_->key_id(), 1);
+  Csprng rng;
+  writer.Add(1, ckks::MakeRelinearisationKey(*instance_->context, *secret_,
+                                             instance_->plan.relinearisation_limbs, rng));
+  const std::vector<uint8_t> bytes = writer.Finish();
+  auto server = Server::Create(*model_, bytes, "keys");
+  EXPECT_EQ(server.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(server.status().message()), HasSubstr("lack the rotation"));
+}
+
+}  // namespace
+}  // namespace heft

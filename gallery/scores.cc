@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/scores.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/envelope.h"
+#include "ckks/serialization.h"
+#include "fusion/key_files.h"
+
+namespace heft {
+namespace {
+
+constexpr std::string_view kKind = "SCOR";
+constexpr uint32_t kVersion = 1;
+constexpr uint64_t kMaxNames = uint64_t{1} << 28;
+
+void WriteAnswers(ByteWriter& writer, const ScoreReply& reply) {
+  writer.U64(reply.answers.size());
+  for (const ScoreReply::Answer& answer : reply.answers) {
+    writer.U32(answer.slot | answer.lane << 31);
+  }
+}
+
+// Verification: all answers are of the one claimed identity.
+std::vector<ScoreReply::Answer> ReadAnswers(ByteReader& reader, const ckks::Context& context) {
+  std::vector<ScoreReply::Answer> answers;
+  const uint64_t count = reader.Count(sizeof(uint32_t), 2 * context.slots());
+  for (uint64_t i = 0; i < count && reader.ok(); ++i) {
+    const uint32_t packed = reader.U32();
+    answers.push_back({packed & 0x7FFFFFFFu, packed >> 31, 0});
+    if (answers.back().slot >= context.slots()) reader.Fail("an answer outside the slots");
+  }
+  return answers;
+}
+
+void WriteName(ByteWriter& writer, const std::string& name) {
+  writer.U8(static_cast<uint8_t>(name.size()));
+  writer.Raw(AsBytes(name));
+}
+
+std::string ReadName(ByteReader& reader) {
+  const ByteSpan raw = reader.Raw(reader.U8());
+  return std::string(reinterpret_cast<const char*>(raw.data()), raw.size());
+}
+
+}  // namespace
+
+std::vector<ScoreReply::Answer> IdentificationAnswers(const ckks::Context& context, size_t block,
+                                                      uint64_t templates) {
+  const uint32_t slots = context.slots();
+  const uint64_t first = block * 2 * uint64_t{slots};
+  std::vector<ScoreReply::Answer> answers;
+  for (uint32_t i = 0; i < 2 * slots && first + i < templates; ++i) {
+    answers.push_back({i % slots, i / slots, static_cast<uint32_t>(first + i)});
+  }
+  return answers;
+}
+
+std::vector<uint8_t> SerializeScores(const ckks::Context& context, const EncryptedScores& scores) {
+  ByteWriter writer;
+  ckks::WriteId(writer, scores.params_id);
+  ckks::WriteId(writer, scores.key_id);
+  ckks::WriteId(writer, scores.model_id);
+  writer.U8(static_cast<uint8_t>(scores.kind));
+  writer.String(scores.probe);
+  writer.String(scores.claimed);
+  writer.U64(scores.identities.size());
+  for (const std::string& identity : scores.identities) WriteName(writer, identity);
+  writer.U64(scores.templates);
+  writer.U8(scores.squared_norm.has_value() ? 1 : 0);
+  if (scores.squared_norm) ckks::WriteCiphertext(writer, context, *scores.squared_norm);
+  writer.U64(scores.replies.size());
+  for (const ScoreReply& reply : scores.replies) {
+    if (scores.kind == ScoreKind::kVerification) WriteAnswers(writer, reply);
+    ckks::WriteCiphertext(writer, context, reply.scores);
+  }
+  return SealEnvelope(kKind, kVersion, writer.bytes());
+}
+
+absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,
+                                            std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kKind, kVersion, what));
+  ByteReader reader(payload, what);
+  EncryptedScores scores;
+  scores.params_id = ckks::ReadId(reader);
+  HEFT_RETURN_IF_ERROR(reader.status());
+  HEFT_RETURN_IF_ERROR(CheckParamsId(context.params(), scores.params_id, what));
+  scores.key_id = ckks::ReadId(reader);
+  scores.model_id = ckks::ReadId(reader);
+  const uint8_t kind = reader.U8();
+  if (kind > 1) reader.Fail(absl::StrCat("unknown kind of scores ", kind));
+  scores.kind = static_cast<ScoreKind>(kind);
+  scores.probe = reader.String(256);
+  scores.claimed = reader.String(256);
+  const uint64_t names = reader.Count(1, kMaxNames);
+  for (uint64_t i = 0; i < names && reader.ok(); ++i) scores.identities.push_back(ReadName(reader));
+  scores.templates = reader.U64();
+  if (reader.U8() != 0 && reader.ok()) scores.squared_norm = ckks::ReadCiphertext(reader, context);
+  const uint64_t replies = reader.Count(sizeof(uint64_t), 1 << 24);
+  const bool verification = scores.kind == ScoreKind::kVerification;
+  const uint64_t per_block = 2 * uint64_t{context.slots()};
+  if (reader.ok() &&
+      (verification ? names != 1
+                    : (names != 0 && names != scores.templates) ||
+                          replies != (scores.templates + per_block - 1) / per_block)) {
+    reader.Fail("identities, templates and replies do not agree");
+  }
+  for (uint64_t i = 0; i < replies && reader.ok(); ++i) {
+    ScoreReply reply;
+    reply.answers = verification ? ReadAnswers(reader, context)
+                                 : IdentificationAnswers(context, i, scores.templates);
+    if (reader.ok()) reply.scores = ckks::ReadCiphertext(reader, context);
+    scores.replies.push_back(std::move(reply));
+  }
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  return scores;
+}
+
+}  // namespace heft

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encrypted scores (kind SCOR): the server's answer to a probe. Format: docs/formats.md.
+#ifndef HEFT_GALLERY_SCORES_H_
+#define HEFT_GALLERY_SCORES_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "ckks/ciphertext.h"
+#include "ckks/keys.h"
+#include "fusion/model.h"
+#include "fusion/plan.h"
+
+namespace heft {
+
+enum class ScoreKind : uint8_t { kIdentification = 0, kVerification = 1 };
+
+// One ciphertext of scores and which slots of it answer.
+struct ScoreReply {
+  struct Answer {
+    uint32_t slot = 0;
+    uint32_t lane = 0;  // 0: real part, 1: imaginary part
+    uint32_t identity =
+        0;  // index into EncryptedScores::identities; the position, if that is empty
+  };
+  std::vector<Answer> answers;
+  ckks::Ciphertext scores;
+};
+
+struct EncryptedScores {
+  ScoreKind kind = ScoreKind::kIdentification;
+  ckks::ParamsId params_id{};
+  ckks::KeyId key_id{};
+  ModelId model_id{};
+  std::string probe;    // label of the probe, as the client gave it
+  std::string claimed;  // verification: the claimed identity
+  // Identification: of every template of the gallery, by position, or empty where the server left
+  // the names out. Verification: the claimed identity alone.
+  std::vector<std::string> identities;
+  uint64_t templates = 0;  // identification: templates in the gallery
+  std::vector<ScoreReply> replies;
+  // |z|^2 of the probe before normalisation, so that the key owner can see whether it lies in the
+  // approximation's interval.
+  std::optional<ckks::Ciphertext> squared_norm;
+};
+
+// The answers of block `block` of an identification: all its templates. They are not sent.
+std::vector<ScoreReply::Answer> IdentificationAnswers(const ckks::Context& context, size_t block,
+                                                      uint64_t templates);
+
+std::vector<uint8_t> SerializeScores(const ckks::Context& context, const EncryptedScores& scores);
+// kFailedPrecondition for other parameters, kDataLoss for damaged bytes.
+absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,
+                                            std::string_view what);
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_SCORES_H_

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/server.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "base/threads.h"
+#include "ckks/arithmetic.h"
+#include "fusion/key_files.h"
+
+namespace heft {
+namespace {
+
+constexpr size_t kChunk = 16;  // templates fused between two calls of the progress function
+
+absl::Status Report(const ProgressFunction& progress, size_t done, size_t total) {
+  if (progress && !progress(done, total)) return absl::CancelledError("interrupted");
+  return absl::OkStatus();
+}
+
+// Rows, one a modality (-1: missing), of one template to enrol.
+struct Combination {
+  std::string identity;
+  std::vector<int64_t> rows;
+};
+
+absl::StatusOr<std::vector<Combination>> PairRows(const SampleSet& samples,
+                                                  const EnrolOptions& options) {
+  std::vector<Combination> out;
+  const SampleReader* first = nullptr;
+  for (size_t m = 0; m < samples.modalities(); ++m) {
+    const SampleReader* file = samples.modality(m);
+    if (file == nullptr) continue;
+    if (first == nullptr) first = file;
+    if (file->size() != first->size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          file->what(), " has ", file->size(), " samples, ", first->what(), " has ", first->size(),
+          ": paired enrolment needs the same number (or use --all-pairs)"));
+    }
+  }
+  for (size_t row = 0; row < first->size(); ++row) {
+    Combination combination;
+    combination.identity = options.identity.empty() ? first->labels()[row] : options.identity;
+    for (size_t m = 0; m < samples.modalities(); ++m) {
+      const SampleReader* file = samples.modality(m);
+      combination.rows.push_back(file == nullptr ? -1 : static_cast<int64_t>(row));
+      if (file != nullptr && file->labels()[row] != first->labels()[row]) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("row ", row, " is labelled \"", first->labels()[row], "\" in ",
+                         first->what(), " and \"", file->labels()[row], "\" in ", file->what()));
+      }
+    }
+    out.push_back(std::move(combination));
+  }
+  return out;
+}
+
+// Every combination of one sample a modality within an identity.
+absl::StatusOr<std::vector<Combination>> AllPairs(const SampleSet& samples) {
+  std::map<std::string, std::vector<std::vector<int64_t>>> rows;  // identity -> modality -> rows
+  for (size_t m = 0; m < samples.modalities(); ++m) {
+    const SampleReader* file = samples.modality(m);
+    if (file == nullptr) {
+      return absl::InvalidArgumentError("--all-pairs needs a file for every modality");
+    }
+    for (size_t row = 0; row < file->size(); ++row) {
+      auto& of_identity = rows[file->labels()[row]];
+      of_identity.resize(samples.modalities());
+      of_identity[m].push_back(static_cast<int64_t>(row));
+    }
+  }
+  std::vector<Combination> out;
+  for (const auto& [identity, by_modality] : rows) {
+    std::vector<Combination> partial = {{identity, {}}};
+    for (const std::vector<int64_t>& choices : by_modality) {
+      std::vector<Combination> longer;
+      for (const Combination& c : partial) {
+        for (int64_t row : choices) {
+          longer.push_back(c);
+          longer.back().rows.push_back(row);
+        }
+      }
+      partial = std::move(longer);
+    }
+    out.insert(out.end(), partial.begin(), partial.end());
+  }
+  if (out.empty()) return absl::InvalidArgumentError("no identity has a sample of every modality");
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<SampleSet> SampleSet::Create(const Instance& instance, const Model& model,
+                                            std::vector<SampleReader> files) {
+  if (files.empty()) return absl::InvalidArgumentError("no encrypted samples given");
+  SampleSet set;
+  set.by_modality_.resize(model.modalities.size());
+  set.key_id_ = files[0].header().key_id;
+  for (SampleReader& file : files) {
+    HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(file.header().modality));
+    HEFT_RETURN_IF_ERROR(CheckSamples(instance, model, index, file.header(), file.what()));
+    HEFT_RETURN_IF_ERROR(CheckKeyId(set.key_id_, file.header().key_id, file.what()));
+    if (set.by_modality_[index] != nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("two files of modality ", file.header().modality));
+    }
+    if (file.size() == 0) {
+      return absl::InvalidArgumentError(absl::StrCat(file.what(), " holds no samples"));
+    }
+    set.files_.push_back(std::make_unique<SampleReader>(std::move(file)));
+    set.by_modality_[index] = set.files_.back().get();
+  }
+  return set;
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Create(const Model& model,
+                                                       std::span<const uint8_t> evaluation_keys,
+                                                       std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  HEFT_ASSIGN_OR_RETURN(auto keys, ParseEvaluationKeys(*instance.context, evaluation_keys, what));
+  return Create(model, std::move(keys));
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Create(const Model& model,
+                                                       ckks::EvaluationKeys keys) {
+  std::unique_ptr<Server> server(new Server);
+  server->model_ = model;
+  HEFT_ASSIGN_OR_RETURN(server->instance_, MakeInstance(model));
+  server->keys_ = std::make_unique<ckks::EvaluationKeys>(std::move(keys));
+  HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(server->instance_, model, server->keys_.get()));
+  server->fuser_ = std::make_unique<Fuser>(std::move(fuser));
+  return server;
+}
+
+GalleryBinding Server::binding() const {
+  return {instance_.params().id(), keys_->key_id, model_.Id(), model_.gamma};
+}
+
+absl::StatusOr<std::vector<Enrolment>> Server::FuseAll(const SampleSet& samples,
+                                                       const EnrolOptions& options,
+                                                       const ProgressFunction& progress) const {
+  HEFT_RETURN_IF_ERROR(CheckKeyId(keys_->key_id, samples.key_id(), "encrypted samples"));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<Combination> combinations,
+                        options.all_pairs ? AllPairs(samples) : PairRows(samples, options));
+  for (const Combination& c : combinations) {
+    if (c.identity.empty()) {
+      return absl::InvalidArgumentError(
+          "a sample without a label: encrypt with --labels, or give --identity");
+    }
+    HEFT_RETURN_IF_ERROR(CheckIdentity(c.identity));
+  }
+  std::vector<Enrolment> out(combinations.size());
+  std::vector<absl::Status> statuses(combinations.size());
+  for (size_t start = 0; start < combinations.size(); start += kChunk) {
+    const size_t count = std::min(kChunk, combinations.size() - start);
+    ParallelFor(count, [&](size_t i) {
+      const Combination& combination = combinations[start + i];
+      auto fuse = [&]() -> absl::Status {
+        std::vector<ckks::Ciphertext> inputs(samples.modalities());
+        std::vector<const ckks::Ciphertext*> pointers(samples.modalities(), nullptr);
+        for (size_t m = 0; m < samples.modalities(); ++m) {
+          if (combination.rows[m] < 0) continue;
+          HEFT_ASSIGN_OR_RETURN(inputs[m], samples.modality(m)->Sample(combination.rows[m]));
+          pointers[m] = &inputs[m];
+        }
+        HEFT_ASSIGN_OR_RETURN(Normalised fused, fuser_->Fuse(pointers));
+        out[start + i] = {combination.identity, std::move(fused.z)};
+        return absl::OkStatus();
+      };
+      statuses[start + i] = fuse();
+    });
+    for (size_t i = start; i < start + count; ++i) HEFT_RETURN_IF_ERROR(statuses[i]);
+    HEFT_RETURN_IF_ERROR(Report(progress, start + count, combinations.size()));
+  }
+  return out;
+}
+
+absl::StatusOr<Normalised> Server::FuseProbe(const SampleSet& samples, size_t row) const {
+  HEFT_RETURN_IF_ERROR(CheckKeyId(keys_->key_id, samples.key_id(), "encrypted samples"));
+  std::vector<ckks::Ciphertext> inputs(samples.modalities());
+  std::vector<const ckks::Ciphertext*> pointers(samples.modalities(), nullptr);
+  for (size_t m = 0; m < samples.modalities(); ++m) {
+    if (samples.modality(m) == nullptr) continue;
+    HEFT_ASSIGN_OR_RETURN(inputs[m], samples.modality(m)->Sample(row));
+    pointers[m] = &inputs[m];
+  }
+  return fuser_->Fuse(pointers);
+}
+
+absl::StatusOr<Gallery> Server::OpenGallery(const std::string& directory, bool create) const {
+  if (create && !Gallery::Exists(directory)) return Gallery::New(directory, binding());
+  HEFT_ASSIGN_OR_RETURN(Gallery gallery, Gallery::Open(directory));
+  HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
+  return gallery;
+}
+
+absl::StatusOr<size_t> Server::Enrol(const std::string& directory, const SampleSet& samples,
+                                     const EnrolOptions& options,
+                                     const ProgressFunction& progress) const {
+  HEFT_ASSIGN_OR_RETURN(Gallery gallery, OpenGallery(directory, /*create=*/true));
+  HEFT_ASSIGN_OR_RETURN(const auto templates, FuseAll(samples, options, progress));
+  HEFT_RETURN_IF_ERROR(gallery.Enrol(instance_, templates, *keys_));
+  return templates.size();
+}
+
+absl::StatusOr<EncryptedScores> Server::StartReply(ScoreKind kind, const SampleSet& samples,
+                                                   const ProbeOptions& options,
+                                                   const Normalised& probe) const {
+  EncryptedScores reply;
+  reply.kind = kind;
+  reply.params_id = instance_.params().id();
+  reply.key_id = keys_->key_id;
+  reply.model_id = model_.Id();
+  for (size_t m = 0; m < samples.modalities() && reply.probe.empty(); ++m) {
+    if (samples.modality(m) != nullptr) reply.probe = samples.modality(m)->labels()[options.row];
+  }
+  if (options.with_squared_norm) {
+    // Two limbs: |z|^2 at this scale may exceed one.
+    reply.squared_norm.emplace();
+    HEFT_RETURN_IF_ERROR(
+        ckks::DropLimbs(*instance_.context, &*reply.squared_norm, probe.squared_norm, kMatchLimbs));
+  }
+  return reply;
+}
+
+absl::StatusOr<EncryptedScores> Server::Identify(const Gallery& gallery, const SampleSet& samples,
+                                                 const ProbeOptions& options,
+                                                 const ProgressFunction& progress) const {
+  HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
+  HEFT_ASSIGN_OR_RETURN(const Normalised probe, FuseProbe(samples, options.row));
+  HEFT_ASSIGN_OR_RETURN(EncryptedScores reply,
+                        StartReply(ScoreKind::kIdentification, samples, options, probe));
+  HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts prepared, PrepareProbe(instance_, probe.z, *keys_));
+  reply.templates = gallery.size();
+  if (options.with_identities) reply.identities = gallery.identities();
+  std::vector<absl::Status> statuses(gallery.blocks());
+  reply.replies.resize(gallery.blocks());
+  const size_t stride = static_cast<size_t>(std::max(1, ThreadCount()));
+  for (size_t start = 0; start < gallery.blocks(); start += stride) {
+    const size_t count = std::min(stride, gallery.blocks() - start);
+    ParallelFor(count, [&](size_t i) {
+      const size_t b = start + i;
+      auto match = [&]() -> absl::Status {
+        HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts block, gallery.ReadBlock(instance_, b));
+        HEFT_ASSIGN_OR_RETURN(reply.replies[b].scores,
+                              MatchBlock(instance_, block, prepared, *keys_));
+        return absl::OkStatus();
+      };
+      statuses[b] = match();
+    });
+    for (size_t b = start; b < start + count; ++b) HEFT_RETURN_IF_ERROR(statuses[b]);
+    HEFT_RETURN_IF_ERROR(Report(progress, start + count, gallery.blocks()));
+  }
+  return reply;
+}
+
+absl::StatusOr<EncryptedScores> Server::Verify(const Gallery& gallery, const SampleSet& samples,
+                                               const std::string& identity,
+                                               const ProbeOptions& options) const {
+  HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
+  const uint32_t slots = instance_.params().slots();
+  // (block, lane) -> slots of the claimed identity.
+  std::map<std::pair<size_t, uint32_t>, std::vector<uint32_t>> claimed;
+  for (size_t i = 0; i < gallery.size(); ++i) {
+    if (gallery.identities()[i] != identity) continue;
+    const Position at = PositionOf(static_cast<uint32_t>(i % (2 * slots)), slots);
+    claimed[{i / (2 * slots), at.lane}].push_back(at.slot);
+  }
+  if (claimed.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("unknown identity \"", identity, "\": it is not enrolled in this gallery"));
+  }
+  HEFT_ASSIGN_OR_RETURN(const Normalised probe, FuseProbe(samples, options.row));
+  HEFT_ASSIGN_OR_RETURN(EncryptedScores reply,
+                        StartReply(ScoreKind::kVerification, samples, options, probe));
+  reply.claimed = identity;
+  reply.identities = {identity};
+  for (const auto& [place, slot_list] : claimed) {
+    const auto [block_index, lane] = place;
+    HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts block, gallery.ReadBlock(instance_, block_index));
+    HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts masked,
+                          PrepareMaskedProbe(instance_, probe.z, slot_list, lane, *keys_));
+    ScoreReply part;
+    HEFT_ASSIGN_OR_RETURN(part.scores, VerifyBlock(instance_, block, masked, lane, *keys_));
+    // VerifyBlock moves the claimed lane to the real parts.
+    for (uint32_t slot : slot_list) part.answers.push_back({slot, 0, 0});
+    reply.replies.push_back(std::move(part));
+  }
+  return reply;
+}
+
+}  // namespace heft

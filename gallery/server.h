@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Server: fuses, enrols and matches what it cannot read. Holds a model, evaluation keys and
+// galleries; links nothing that can decrypt.
+#ifndef HEFT_GALLERY_SERVER_H_
+#define HEFT_GALLERY_SERVER_H_
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "fusion/fuser.h"
+#include "fusion/samples.h"
+#include "gallery/gallery.h"
+#include "gallery/scores.h"
+
+namespace heft {
+
+// Called with (done, total); returns false to stop, which ends the call with kCancelled.
+using ProgressFunction = std::function<bool(size_t, size_t)>;
+
+// The encrypted samples of one probe or enrolment: one file a modality, in any order. A modality
+// without a file counts as missing.
+class SampleSet {
+ public:
+  // kInvalidArgument for a modality twice or unknown, or none; kFailedPrecondition for files that
+  // do not belong to this model or to each other (other dimension, parameters or key).
+  static absl::StatusOr<SampleSet> Create(const Instance& instance, const Model& model,
+                                          std::vector<SampleReader> files);
+
+  const ckks::KeyId& key_id() const { return key_id_; }
+  // By the model's order of modalities; nullptr where missing.
+  const SampleReader* modality(size_t index) const { return by_modality_[index]; }
+  size_t modalities() const { return by_modality_.size(); }
+
+ private:
+  std::vector<std::unique_ptr<SampleReader>> files_;
+  std::vector<const SampleReader*> by_modality_;
+  ckks::KeyId key_id_{};
+};
+
+struct EnrolOptions {
+  // Enrols all under this identity instead of the samples' labels.
+  std::string identity;
+  // For each identity, every combination of one sample a modality (the paper's enrolment protocol);
+  // otherwise row i of one file belongs to row i of the others.
+  bool all_pairs = false;
+};
+
+class Server {
+ public:
+  static absl::StatusOr<std::unique_ptr<Server>> Create(const Model& model,
+                                                        std::span<const uint8_t> evaluation_keys,
+                                                        std::string_view what);
+  static absl::StatusOr<std::unique_ptr<Server>> Create(const Model& model,
+                                                        ckks::EvaluationKeys keys);
+
+  const Instance& instance() const { return instance_; }
+  const Model& model() const { return model_; }
+  const ckks::EvaluationKeys& keys() const { return *keys_; }
+  const Fuser& fuser() const { return *fuser_; }
+  GalleryBinding binding() const;
+
+  // The fused templates of a sample set with their identities. kInvalidArgument where labels are
+  // missing or row counts differ.
+  absl::StatusOr<std::vector<Enrolment>> FuseAll(const SampleSet& samples,
+                                                 const EnrolOptions& options,
+                                                 const ProgressFunction& progress = {}) const;
+  // Fuses row `row` of each file.
+  absl::StatusOr<Normalised> FuseProbe(const SampleSet& samples, size_t row) const;
+
+  // Opens the gallery, or starts one, and checks that it is this model's and this key's.
+  absl::StatusOr<Gallery> OpenGallery(const std::string& directory, bool create) const;
+
+  // Adds to the gallery in `directory`, all or nothing; returns the number of templates added.
+  absl::StatusOr<size_t> Enrol(const std::string& directory, const SampleSet& samples,
+                               const EnrolOptions& options,
+                               const ProgressFunction& progress = {}) const;
+
+  struct ProbeOptions {
+    size_t row = 0;
+    bool with_squared_norm = false;  // adds |z|^2, for the key owner's interval check
+    bool with_identities = true;     // identification: name the templates in the reply
+  };
+  // 1:N: scores against every template of the gallery.
+  absl::StatusOr<EncryptedScores> Identify(const Gallery& gallery, const SampleSet& samples,
+                                           const ProbeOptions& options,
+                                           const ProgressFunction& progress = {}) const;
+  // 1:1: scores against the claimed identity's templates only; kNotFound for an unknown identity.
+  absl::StatusOr<EncryptedScores> Verify(const Gallery& gallery, const SampleSet& samples,
+                                         const std::string& identity,
+                                         const ProbeOptions& options) const;
+
+ private:
+  Server() = default;
+  absl::StatusOr<EncryptedScores> StartReply(ScoreKind kind, const SampleSet& samples,
+                                             const ProbeOptions& options,
+                                             const Normalised& probe) const;
+
+  Model model_;
+  Instance instance_;
+  std::unique_ptr<ckks::EvaluationKeys> keys_;
+  std::unique_ptr<Fuser> fuser_;
+};
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_SERVER_H_
