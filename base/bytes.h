@@ -23,6 +23,8 @@ ByteSpan AsBytes(std::string_view text);
 
 class ByteWriter {
  public:
+  // Room for `size` bytes in all: no copies are left behind by growth, which matters for secrets.
+  void Reserve(std::size_t size) { bytes_.reserve(size); }
   void U8(uint8_t v) { Scalar(v); }
   void U32(uint32_t v) { Scalar(v); }
   void U64(uint64_t v) { Scalar(v); }

@@ -18,6 +18,7 @@ bool HasMagic(ByteSpan bytes) {
 
 std::vector<uint8_t> SealEnvelope(std::string_view kind, uint32_t version, ByteSpan payload) {
   ByteWriter writer;
+  writer.Reserve(payload.size() + kEnvelopeOverhead);
   writer.Raw(AsBytes(kMagic));
   writer.Raw(AsBytes(kind.substr(0, 4)));
   writer.U32(version);

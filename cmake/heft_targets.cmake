@@ -11,7 +11,8 @@ function(heft_library name)
   add_library(heft::${name} ALIAS heft_${name})
   target_include_directories(heft_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/heft/internal>)
   target_link_libraries(heft_${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
   target_compile_options(heft_${name} PRIVATE ${HEFT_WARNINGS})
   set_target_properties(heft_${name} PROPERTIES EXPORT_NAME ${name})

@@ -52,8 +52,12 @@ absl::StatusOr<ckks::Plaintext> EncodeCompact(const Instance& instance, const Mo
                         NormalizedVector(vector, model.modalities[index]));
   const std::vector<double> layout =
       CompactSlots(unit, plan.pairs[index / 2].run, plan.gamma, instance.params().slots());
-  return instance.encoder->Encode(std::span<const double>(layout), plan.input_scale,
-                                  plan.input_limbs);
+  HEFT_ASSIGN_OR_RETURN(ckks::Plaintext plain,
+                        instance.encoder->Encode(std::span<const double>(layout),
+                                                 plan.input_scale, plan.input_limbs));
+  // The largest coordinate is the template's secret and the estimate travels in the clear.
+  plain.noise.message = 1;
+  return plain;
 }
 
 absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance& instance,

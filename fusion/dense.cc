@@ -81,7 +81,11 @@ absl::StatusOr<ckks::Plaintext> EncodeDense(const ckks::Encoder& encoder, const 
     std::copy(unit.begin(), unit.end(), slots.begin() + w * window);
     std::copy(unit.begin(), unit.end(), slots.begin() + w * window + plan.delta);
   }
-  return encoder.Encode(std::span<const double>(slots), plan.input_scale, plan.input_limbs);
+  HEFT_ASSIGN_OR_RETURN(
+      ckks::Plaintext plain,
+      encoder.Encode(std::span<const double>(slots), plan.input_scale, plan.input_limbs));
+  plain.noise.message = 1;  // as EncodeCompact: no coordinate of a template in the clear
+  return plain;
 }
 
 absl::StatusOr<DenseFuser> DenseFuser::Create(std::shared_ptr<const ckks::Context> context,

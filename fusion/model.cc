@@ -137,7 +137,7 @@ absl::Status Model::Check() const {
       return bad("the approximation is not a polynomial of degree 1 to 63");
     }
   }
-  for (const Threshold& t : thresholds) {
+  for (const DecisionThreshold& t : thresholds) {
     if (!std::isfinite(t.score) || !(t.fmr > 0 && t.fmr < 1)) return bad("a threshold is invalid");
   }
   return absl::OkStatus();
@@ -167,7 +167,7 @@ std::vector<uint8_t> Model::Serialize() const {
   WriteCore(writer, *this);
   WriteDoubles(writer, exact_projection);
   writer.U32(static_cast<uint32_t>(thresholds.size()));
-  for (const Threshold& t : thresholds) {
+  for (const DecisionThreshold& t : thresholds) {
     writer.F64(t.fmr);
     writer.F64(t.score);
     writer.F64(t.fnmr);
@@ -185,7 +185,7 @@ absl::StatusOr<Model> Model::Parse(ByteSpan bytes, std::string_view what) {
   const uint32_t thresholds = reader.U32();
   if (thresholds > 64) reader.Fail(absl::StrCat(thresholds, " thresholds"));
   for (uint32_t i = 0; i < thresholds && reader.ok(); ++i) {
-    Threshold t;
+    DecisionThreshold t;
     t.fmr = reader.F64();
     t.score = reader.F64();
     t.fnmr = reader.F64();

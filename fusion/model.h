@@ -23,12 +23,12 @@ struct ModalitySpec {
 };
 
 // A decision threshold fitted on validation classes.
-struct Threshold {
+struct DecisionThreshold {
   double fmr = 0;               // false match rate that it was fitted for
   double score = 0;             // accept at this cosine score or above
   double fnmr = 0;              // false non-match rate seen there
   uint64_t impostor_pairs = 0;  // pairs that it rests on
-  bool operator==(const Threshold&) const = default;
+  bool operator==(const DecisionThreshold&) const = default;
 };
 
 struct Model {
@@ -39,7 +39,7 @@ struct Model {
   // 1 / sqrt(|z|^2), one polynomial of degree 2 or 3 on its interval.
   Approximation approximation;
   std::string profile = "compact";
-  std::vector<Threshold> thresholds;
+  std::vector<DecisionThreshold> thresholds;
   // A projection learned with exact normalisation on the same data, for comparison in reports; may
   // be empty.
   std::vector<double> exact_projection;

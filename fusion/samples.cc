@@ -143,7 +143,7 @@ absl::StatusOr<ckks::Ciphertext> SampleReader::Sample(size_t index) const {
 absl::Status CheckSamples(const Instance& instance, const Model& model, size_t index,
                           const SampleHeader& header, std::string_view what) {
   const SampleHeader expected = MakeSampleHeader(instance, model, index, header.key_id, false);
-  if (header.dimension == expected.dimension && header.run == expected.run &&
+  if (header.modality == expected.modality && header.dimension == expected.dimension && header.run == expected.run &&
       header.gamma == expected.gamma) {
     return absl::OkStatus();
   }

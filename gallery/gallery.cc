@@ -99,6 +99,9 @@ absl::StatusOr<Gallery> Gallery::Open(std::string directory) {
     gallery.identities_.push_back(reader.String(256));
   }
   HEFT_RETURN_IF_ERROR(reader.Finish());
+  for (const std::string& identity : gallery.identities_) {
+    HEFT_RETURN_IF_ERROR(CheckIdentity(identity));
+  }
   return gallery;
 }
 
@@ -113,6 +116,12 @@ absl::Status Gallery::CheckBinding(const GalleryBinding& binding) const {
                      ", this model is ", HexString(binding.model_id), ")"));
   }
   return CheckKeyId(binding.key_id, binding_.key_id, what);
+}
+
+absl::Status Gallery::CheckBlockCount(size_t per_block) const {
+  if (blocks() == (size() + per_block - 1) / per_block) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("gallery ", directory_, ": the manifest has ", size(),
+                                          " templates in ", blocks(), " blocks of ", per_block));
 }
 
 std::string Gallery::BlockPath(size_t block, uint64_t generation) const {
@@ -206,6 +215,7 @@ absl::Status Gallery::Enrol(const Instance& instance, std::span<const Enrolment>
   ++next.generation_;
   const uint32_t slots = instance.params().slots();
   const size_t per_block = 2 * size_t{slots};
+  HEFT_RETURN_IF_ERROR(CheckBlockCount(per_block));
   auto commit = [&]() -> absl::Status {
     for (size_t done = 0; done < templates.size();) {
       const size_t position = next.identities_.size();

@@ -2,7 +2,7 @@
 // Gallery: enrolled, encrypted templates in a folder. A manifest (kind GALM) names the identities
 // and the block files (kind GBLK); replacing the manifest is what commits a change, so a crash or a
 // full disk leaves the gallery as it was. One writer at a time (a lock file), any number of
-// readers.
+// readers; a reader whose block a later commit replaced gets kNotFound and opens the gallery again.
 #ifndef HEFT_GALLERY_GALLERY_H_
 #define HEFT_GALLERY_GALLERY_H_
 
@@ -50,6 +50,9 @@ class Gallery {
 
   // kFailedPrecondition, saying what differs, unless `binding` is this gallery's.
   absl::Status CheckBinding(const GalleryBinding& binding) const;
+
+  // kDataLoss unless the blocks are as many as the templates need.
+  absl::Status CheckBlockCount(size_t per_block) const;
 
   // One block's ciphertexts, checked: hash, binding, every residue below its prime.
   absl::StatusOr<TiledCiphertexts> ReadBlock(const Instance& instance, size_t block) const;

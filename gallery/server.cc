@@ -192,6 +192,7 @@ absl::StatusOr<Gallery> Server::OpenGallery(const std::string& directory, bool c
   if (create && !Gallery::Exists(directory)) return Gallery::New(directory, binding());
   HEFT_ASSIGN_OR_RETURN(Gallery gallery, Gallery::Open(directory));
   HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
+  HEFT_RETURN_IF_ERROR(gallery.CheckBlockCount(2 * size_t{instance_.params().slots()}));
   return gallery;
 }
 

@@ -60,6 +60,7 @@ absl::StatusOr<std::vector<uint8_t>> SerializeSecretKey(const ckks::Context& con
   const std::span<const int8_t> coefficients = key.coefficients();
   const ByteSpan plain(reinterpret_cast<const uint8_t*>(coefficients.data()), coefficients.size());
   ByteWriter writer;
+  writer.Reserve(plain.size() + 1024);
   ckks::WriteId(writer, context.params().id());
   ckks::WriteId(writer, key.key_id());
   if (passphrase.empty()) {

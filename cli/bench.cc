@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/bench_routes.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+
+namespace heft::cli {
+namespace {
+
+struct Options {
+  BenchOptions bench;
+};
+
+absl::Status Run(const Common& common, const Options& options) {
+  Progress progress(common, "benchmark");
+  HEFT_ASSIGN_OR_RETURN(const Json result, RunBench(options.bench, [&](std::string_view stage) {
+                          return progress.Update(0, 1, stage);
+                        }));
+  Print(common, result, result.dump(2));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddBench(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      AddCommand(app, "bench", "measure whole jobs on this machine (always JSON)",
+                 "heft bench --threads 1 --iterations 20",
+                 [options](const Common& common) { return Run(common, *options); });
+  command->add_option("--iterations", options->bench.iterations, "repetitions of each job")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_option("--templates", options->bench.templates, "gallery size of the matching job")
+      ->check(CLI::Range(1, 8192))
+      ->capture_default_str();
+  command->add_option("--dimensions", options->bench.dimensions, "dimension of each modality")
+      ->capture_default_str();
+  command->add_option("--gamma", options->bench.gamma, "fused dimension")->capture_default_str();
+  command->add_option("--degree", options->bench.degree, "of the normalisation")
+      ->capture_default_str();
+  command->add_flag("--no-paper", options->bench.skip_paper, "leave out the paper's route");
+}
+
+}  // namespace heft::cli

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/bench_routes.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "base/threads.h"
+#include "ckks/encryptor.h"
+#include "fusion/compact.h"
+#include "fusion/dense.h"
+#include "fusion/fuser.h"
+#include "fusion/matching.h"
+#include "fusion/owner/keygen.h"
+#include "fusion/testing.h"
+#include "gallery/scores.h"
+#include "ring/kernels.h"
+
+namespace heft::cli {
+namespace {
+
+using ckks::Ciphertext;
+
+// Wall times of repeated runs, in milliseconds.
+class Timings {
+ public:
+  void Add(double ms) { ms_.push_back(ms); }
+  double Quantile(double q) const {
+    std::vector<double> sorted = ms_;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[std::min(sorted.size() - 1, static_cast<size_t>(q * sorted.size()))];
+  }
+  double Median() const { return Quantile(0.5); }
+  Json Spread() const {
+    return {{"median", Median()},
+            {"p10", Quantile(0.1)},
+            {"p90", Quantile(0.9)},
+            {"runs", ms_.size()}};
+  }
+
+ private:
+  std::vector<double> ms_;
+};
+
+template <typename Fn>
+absl::Status Time(Timings* timings, const Fn& fn) {
+  const auto start = std::chrono::steady_clock::now();
+  HEFT_RETURN_IF_ERROR(fn());
+  const std::chrono::duration<double, std::milli> elapsed =
+      std::chrono::steady_clock::now() - start;
+  timings->Add(elapsed.count());
+  return absl::OkStatus();
+}
+
+Json Machine() {
+  std::string model = "unknown", line;
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  while (std::getline(cpuinfo, line)) {
+    if (line.rfind("model name", 0) == 0) {
+      model = line.substr(line.find(':') + 2);
+      break;
+    }
+  }
+  return {{"cpu", model},
+          {"threads_used", ThreadCount()},
+          {"simd", ring::ActiveKernels().name},
+          {"compiler", __VERSION__},
+#ifdef NDEBUG
+          {"build", "release"}
+#else
+          {"build", "debug"}
+#endif
+  };
+}
+
+double PeakMegabytes() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024.0;
+}
+
+// A key owner, a client and a server in one process, for one model.
+struct World {
+  Model model;
+  Instance instance;
+  std::optional<ckks::SecretKey> secret;
+  ckks::PublicKey public_key;
+  ckks::EvaluationKeys keys;
+  std::optional<Fuser> fuser;
+  Csprng rng;
+  std::mt19937_64 random{3};
+
+  std::vector<std::vector<double>> Sample() {
+    std::vector<std::vector<double>> sample;
+    for (const ModalitySpec& m : model.modalities) {
+      sample.push_back(testing::RandomUnit(m.dimension, random));
+    }
+    return sample;
+  }
+  absl::StatusOr<std::vector<Ciphertext>> EncryptSample(
+      const std::vector<std::vector<double>>& sample) {
+    std::vector<Ciphertext> out;
+    for (size_t i = 0; i < sample.size(); ++i) {
+      HEFT_ASSIGN_OR_RETURN(const auto plain, EncodeCompact(instance, model, i, sample[i]));
+      out.push_back(ckks::Encrypt(*instance.context, plain, public_key, rng));
+    }
+    return out;
+  }
+};
+
+std::vector<const Ciphertext*> Pointers(const std::vector<Ciphertext>& v) {
+  std::vector<const Ciphertext*> out;
+  for (const Ciphertext& c : v) out.push_back(&c);
+  return out;
+}
+
+absl::Status SetUp(World* world, const BenchOptions& options, Json* result) {
+  world->model = testing::RandomModel(options.dimensions, options.gamma, options.degree);
+  HEFT_ASSIGN_OR_RETURN(world->instance, MakeInstance(world->model));
+  const ckks::Context& context = *world->instance.context;
+  HEFT_ASSIGN_OR_RETURN(world->secret, ckks::SecretKey::Generate(context, world->rng));
+  world->public_key = ckks::MakePublicKey(context, *world->secret, world->rng);
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key_bytes,
+                        MakeEvaluationKeys(world->instance, *world->secret));
+  (*result)["eval_key_bytes"] = key_bytes.size();
+  world->keys = testing::MakeKeys(context, world->instance.plan, *world->secret, world->rng);
+  HEFT_ASSIGN_OR_RETURN(world->fuser, Fuser::Create(world->instance, world->model, &world->keys));
+  return absl::OkStatus();
+}
+
+// Our route: fusing one pair, matching it, accuracy against plain arithmetic.
+absl::Status RunCompact(World* world, const BenchOptions& options,
+                        const std::function<bool(std::string_view)>& stage, Json* result) {
+  const Instance& instance = world->instance;
+  // A gallery of distinct templates costs seconds to fill; 16 distinct ones repeated time the same.
+  constexpr uint32_t kDistinct = 16;
+  std::vector<std::vector<double>> plain;
+  std::vector<Normalised> fused;
+  for (uint32_t i = 0; i < std::min(kDistinct, options.templates); ++i) {
+    const auto sample = world->Sample();
+    plain.push_back(testing::FusePlain(world->model, sample));
+    HEFT_ASSIGN_OR_RETURN(const auto encrypted, world->EncryptSample(sample));
+    HEFT_ASSIGN_OR_RETURN(Normalised z, world->fuser->Fuse(Pointers(encrypted)));
+    fused.push_back(std::move(z));
+  }
+  TiledCiphertexts block = EmptyBlock(*instance.context, options.gamma);
+  constexpr uint32_t kStep = 64;
+  for (uint32_t start = 0; start < options.templates; start += kStep) {
+    std::vector<NewTemplate> added;
+    for (uint32_t i = start; i < std::min(start + kStep, options.templates); ++i) {
+      added.push_back(
+          {&fused[i % fused.size()].z, PositionOf(i, instance.params().slots())});
+    }
+    HEFT_RETURN_IF_ERROR(AddToBlock(instance, &block, added, world->keys));
+    if (!stage("filling the gallery")) return absl::CancelledError("interrupted");
+  }
+  const auto probe_sample = world->Sample();
+  const std::vector<double> probe_plain = testing::FusePlain(world->model, probe_sample);
+  HEFT_ASSIGN_OR_RETURN(const auto probe, world->EncryptSample(probe_sample));
+  Timings fuse, match, both;
+  Ciphertext scores;
+  for (int i = 0; i < options.iterations; ++i) {
+    if (!stage("fusing and matching")) return absl::CancelledError("interrupted");
+    Normalised z;
+    const auto start = std::chrono::steady_clock::now();
+    HEFT_RETURN_IF_ERROR(Time(&fuse, [&]() -> absl::Status {
+      HEFT_ASSIGN_OR_RETURN(z, world->fuser->Fuse(Pointers(probe)));
+      return absl::OkStatus();
+    }));
+    HEFT_RETURN_IF_ERROR(Time(&match, [&]() -> absl::Status {
+      HEFT_ASSIGN_OR_RETURN(const auto prepared, PrepareProbe(instance, z.z, world->keys));
+      HEFT_ASSIGN_OR_RETURN(scores, MatchBlock(instance, block, prepared, world->keys));
+      return absl::OkStatus();
+    }));
+    const std::chrono::duration<double, std::milli> elapsed =
+        std::chrono::steady_clock::now() - start;
+    both.Add(elapsed.count());
+  }
+  const std::string templates = absl::StrCat(options.templates);
+  (*result)["fuse_ms"] = fuse.Median();
+  (*result)["match_" + templates + "_ms"] = match.Median();
+  (*result)["fuse_match_" + templates + "_ms"] = both.Median();
+  (*result)["spread"]["fuse_ms"] = fuse.Spread();
+  (*result)["spread"]["match_" + templates + "_ms"] = match.Spread();
+
+  const auto opened =
+      instance.encoder->Decode(ckks::Decrypt(*instance.context, scores, *world->secret));
+  double worst = 0, squares = 0;
+  for (uint32_t i = 0; i < options.templates; ++i) {
+    const Position at = PositionOf(i, instance.params().slots());
+    const double score = at.lane == 0 ? opened[at.slot].real() : opened[at.slot].imag();
+    const double error = score - testing::Dot(probe_plain, plain[i % plain.size()]);
+    worst = std::max(worst, std::abs(error));
+    squares += error * error;
+  }
+  (*result)["score_error_max"] = worst;
+  (*result)["score_error_rms"] = std::sqrt(squares / options.templates);
+  (*result)["score_error_bound"] = ckks::SlotErrorBound(instance.params(), scores.noise,
+                                                        scores.scale);
+  EncryptedScores reply;
+  reply.templates = 2 * instance.params().slots();
+  reply.replies.push_back({{}, scores});
+  (*result)["score_bytes"] = SerializeScores(*instance.context, reply).size();
+  const double per_block = 2.0 * instance.params().slots();
+  (*result)["gallery_bytes_per_template"] = block.size() * sizeof(block[0]) / per_block;
+  return absl::OkStatus();
+}
+
+// The paper's route on our engine: dense encoding, hybrid projection, N = 16384, rotations one at a
+// time, degree-2 normalisation.
+absl::Status RunPaper(const BenchOptions& options,
+                      const std::function<bool(std::string_view)>& stage, Json* result) {
+  const Model model = testing::RandomModel(options.dimensions, options.gamma, 2, "paper");
+  HEFT_ASSIGN_OR_RETURN(const ckks::Profile profile, ckks::FindProfile("paper"));
+  HEFT_ASSIGN_OR_RETURN(const ckks::Params params, ckks::Params::Create(profile.spec));
+  const auto context = std::make_shared<ckks::Context>(params);
+  const ckks::Encoder encoder(context);
+  HEFT_ASSIGN_OR_RETURN(const DensePlan plan, PlanDense(params, profile, model));
+  Csprng rng;
+  HEFT_ASSIGN_OR_RETURN(const ckks::SecretKey secret, ckks::SecretKey::Generate(*context, rng));
+  const ckks::PublicKey public_key = ckks::MakePublicKey(*context, secret, rng);
+  const ckks::EvaluationKeys keys = testing::MakeKeys(*context, plan, secret, rng);
+  HEFT_ASSIGN_OR_RETURN(const DenseFuser fuser,
+                        DenseFuser::Create(context, encoder, plan, model, &keys));
+  std::mt19937_64 random(9);
+  std::vector<Ciphertext> encrypted;
+  for (size_t m = 0; m < model.modalities.size(); ++m) {
+    const std::vector<std::vector<double>> vectors = {
+        testing::RandomUnit(model.modalities[m].dimension, random)};
+    HEFT_ASSIGN_OR_RETURN(const auto plain, EncodeDense(encoder, plan, model, m, vectors));
+    encrypted.push_back(ckks::Encrypt(*context, plain, public_key, rng));
+  }
+  Timings timings;
+  for (int i = 0; i < std::min(options.iterations, 20); ++i) {
+    if (!stage("the paper's route")) return absl::CancelledError("interrupted");
+    HEFT_RETURN_IF_ERROR(
+        Time(&timings, [&] { return fuser.Fuse(encrypted).status(); }));
+  }
+  (*result)["paper_fuse_ms"] = timings.Median();
+  (*result)["spread"]["paper_fuse_ms"] = timings.Spread();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Json> RunBench(const BenchOptions& options,
+                              const std::function<bool(std::string_view)>& stage) {
+  Json result = {{"version", HEFT_VERSION}, {"machine", Machine()}};
+  if (!stage("making keys")) return absl::CancelledError("interrupted");
+  World world;
+  HEFT_RETURN_IF_ERROR(SetUp(&world, options, &result));
+  result["parameters"] = world.instance.params().Describe();
+  result["security"] = world.instance.params().security().Describe();
+  HEFT_RETURN_IF_ERROR(RunCompact(&world, options, stage, &result));
+  if (!options.skip_paper) HEFT_RETURN_IF_ERROR(RunPaper(options, stage, &result));
+  result["peak_memory_mb"] = PeakMegabytes();
+  return result;
+}
+
+}  // namespace heft::cli

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The jobs that `heft bench` times.
+#ifndef HEFT_CLI_BENCH_ROUTES_H_
+#define HEFT_CLI_BENCH_ROUTES_H_
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "cli/common.h"
+
+namespace heft::cli {
+
+struct BenchOptions {
+  int iterations = 20;
+  uint32_t templates = 1024;
+  std::vector<uint32_t> dimensions = {512, 512};
+  uint32_t gamma = 32;
+  int degree = 3;
+  bool skip_paper = false;
+};
+
+// Medians with the spread of the repetitions, sizes, accuracy, machine. `stage` is called as the work
+// goes on and returns false to stop (kCancelled).
+absl::StatusOr<Json> RunBench(const BenchOptions& options,
+                              const std::function<bool(std::string_view)>& stage);
+
+}  // namespace heft::cli
+
+#endif  // HEFT_CLI_BENCH_ROUTES_H_

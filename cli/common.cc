@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common.h"
+
+#include <sys/resource.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/files.h"
+#include "base/threads.h"
+
+namespace heft::cli {
+namespace {
+
+std::atomic<bool> g_interrupted{false};
+absl::Status g_status;  // of the subcommand that ran
+
+void OnSignal(int signal) {
+  g_interrupted.store(true);
+  std::signal(signal, SIG_DFL);  // a second one ends the program at once
+}
+
+double Now() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+}  // namespace
+
+int ExitCode(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return kExitOk;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kDataLoss:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kOutOfRange:
+      return kExitInput;
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kResourceExhausted:
+      return kExitSystem;
+    case absl::StatusCode::kCancelled:
+      return kExitInterrupted;
+    default:
+      return kExitInternal;
+  }
+}
+
+void Print(const Common& common, const Json& json, std::string_view text) {
+  if (common.json) {
+    std::cout << json.dump(2) << "\n";
+  } else {
+    std::cout << text;
+    if (!text.empty() && text.back() != '\n') std::cout << "\n";
+  }
+}
+
+CLI::App* AddCommand(CLI::App& app, const std::string& name, const std::string& description,
+                     const std::string& example, Body body) {
+  CLI::App* command = app.add_subcommand(name, description);
+  auto common = std::make_shared<Common>();
+  command->add_flag("--json", common->json, "print the result as one JSON object");
+  command->add_flag("-q,--quiet", common->quiet, "no progress on stderr");
+  command->add_option("--threads", common->threads, "threads to use; 0: all cores")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command->footer("Example:\n  " + example);
+  command->callback([common, body = std::move(body)] {
+    SetThreadCount(common->threads);
+    g_status = body(*common);
+    if (g_status.ok() && g_interrupted.load()) g_status = absl::CancelledError("interrupted");
+  });
+  return command;
+}
+
+int RunMain(int argc, char** argv, const std::string& description,
+            const std::function<void(CLI::App&)>& add_commands) {
+  std::signal(SIGINT, OnSignal);
+  std::signal(SIGTERM, OnSignal);
+  std::signal(SIGPIPE, SIG_IGN);
+  // Secrets must not end up in a core dump.
+  const rlimit no_core = {0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+
+  CLI::App app(description);
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("heft ") + HEFT_VERSION);
+  app.footer(
+      "Exit codes: 0 success, 1 internal error, 2 wrong usage, 3 wrong input, 4 refused by the\n"
+      "system, 130 interrupted.");
+  add_commands(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int code = app.exit(e);
+    return code == 0 ? kExitOk : kExitUsage;
+  } catch (const std::exception& e) {
+    std::cerr << "heft: internal error: " << e.what() << "\n";
+    return kExitInternal;
+  }
+  if (!g_status.ok()) std::cerr << "heft: " << g_status.message() << "\n";
+  std::cout.flush();
+  if (g_status.ok() && !std::cout) {
+    std::cerr << "heft: cannot write to stdout\n";
+    return kExitSystem;
+  }
+  return ExitCode(g_status);
+}
+
+bool Interrupted() { return g_interrupted.load(); }
+
+Progress::Progress(const Common& common, std::string what)
+    : enabled_(!common.quiet), terminal_(isatty(STDERR_FILENO) != 0), what_(std::move(what)) {}
+
+Progress::~Progress() {
+  if (printed_ && terminal_) std::cerr << "\n";
+}
+
+bool Progress::Update(size_t done, size_t total, std::string_view note) {
+  const double now = Now();
+  const double interval = terminal_ ? 0.1 : 5;
+  if (enabled_ && (now - last_ >= interval || done == total)) {
+    last_ = now;
+    printed_ = true;
+    const double percent = total == 0 ? 100 : 100.0 * done / total;
+    std::cerr << (terminal_ ? "\r\033[K" : "")
+              << absl::StrFormat("%s %d/%d (%.0f%%) %s", what_, done, total, percent,
+                                 std::string(note))
+              << (terminal_ ? "" : "\n") << std::flush;
+  }
+  return !Interrupted();
+}
+
+std::function<bool(size_t, size_t)> Progress::Callback() {
+  return [this](size_t done, size_t total) { return Update(done, total); };
+}
+
+absl::StatusOr<Model> LoadModel(const std::string& path) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+  return Model::Parse(bytes, path);
+}
+
+absl::StatusOr<std::string> ReadPassphrase(const std::string& file, bool confirm) {
+  if (!file.empty()) {
+    HEFT_ASSIGN_OR_RETURN(std::string text, ReadTextFile(file, 1 << 16));
+    text.resize(std::min(text.find('\n'), text.size()));
+    if (!text.empty() && text.back() == '\r') text.pop_back();
+    if (text.empty()) return absl::InvalidArgumentError(absl::StrCat(file, ": empty passphrase"));
+    return text;
+  }
+  auto ask = [](const char* prompt) -> absl::StatusOr<std::string> {
+    std::FILE* terminal = std::fopen("/dev/tty", "r+");
+    if (terminal == nullptr) {
+      return absl::InvalidArgumentError("no terminal to ask for a passphrase: --passphrase-file");
+    }
+    std::fputs(prompt, terminal);
+    termios before;
+    tcgetattr(fileno(terminal), &before);
+    termios silent = before;
+    silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    tcsetattr(fileno(terminal), TCSAFLUSH, &silent);
+    char line[1024] = {};
+    const bool read = std::fgets(line, sizeof(line), terminal) != nullptr;
+    tcsetattr(fileno(terminal), TCSAFLUSH, &before);
+    std::fputs("\n", terminal);
+    std::fclose(terminal);
+    std::string text = read ? line : "";
+    while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+    if (text.empty()) return absl::InvalidArgumentError("empty passphrase");
+    return text;
+  };
+  HEFT_ASSIGN_OR_RETURN(const std::string first, ask("Passphrase: "));
+  if (confirm) {
+    HEFT_ASSIGN_OR_RETURN(const std::string second, ask("Once more: "));
+    if (first != second) return absl::InvalidArgumentError("the two passphrases differ");
+  }
+  return first;
+}
+
+std::string HumanBytes(double bytes) {
+  const char* unit = "bytes";
+  for (const char* larger : {"kB", "MB", "GB"}) {
+    if (bytes < 1000) break;
+    bytes /= 1000;
+    unit = larger;
+  }
+  return absl::StrFormat(bytes < 10 && unit[0] != 'b' ? "%.2f %s" : "%.0f %s", bytes, unit);
+}
+
+}  // namespace heft::cli

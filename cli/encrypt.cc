@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/str_cat.h"
+#include "base/files.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/secret_file.h"
+#include "features/readers.h"
+#include "fusion/key_files.h"
+#include "fusion/owner/secret_key_file.h"
+#include "fusion/samples.h"
+
+namespace heft::cli {
+namespace {
+
+struct Options {
+  std::string model, key, secret_key, passphrase_file, modality, in, labels, label, out;
+  int64_t row = -1;
+};
+
+absl::StatusOr<std::vector<std::vector<double>>> Rows(const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const FeatureMatrix matrix, ReadFeatures(options.in));
+  if (options.row >= matrix.rows()) {
+    return absl::InvalidArgumentError(absl::StrCat(options.in, ": row ", options.row,
+                                                   " asked for, the file has ", matrix.rows()));
+  }
+  std::vector<std::vector<double>> rows;
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
+    if (options.row >= 0 && i != options.row) continue;
+    rows.emplace_back(matrix.row(i).data(), matrix.row(i).data() + matrix.cols());
+  }
+  return rows;
+}
+
+absl::StatusOr<std::vector<std::string>> Labels(const Options& options, size_t rows) {
+  if (!options.label.empty()) return std::vector<std::string>(rows, options.label);
+  if (options.labels.empty()) return std::vector<std::string>();
+  HEFT_ASSIGN_OR_RETURN(std::vector<std::string> labels, ReadLabels(options.labels));
+  if (options.row >= 0) {
+    if (static_cast<size_t>(options.row) >= labels.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(options.labels, ": no label for row ", options.row));
+    }
+    labels = {labels[options.row]};
+  }
+  return labels;
+}
+
+absl::Status Run(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
+  HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(options.modality));
+  HEFT_ASSIGN_OR_RETURN(const auto rows, Rows(options));
+  HEFT_ASSIGN_OR_RETURN(const auto labels, Labels(options, rows.size()));
+  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  std::vector<uint8_t> bytes;
+  if (options.secret_key.empty()) {
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key_bytes, ReadFile(options.key));
+    HEFT_ASSIGN_OR_RETURN(const ckks::PublicKey key,
+                          ParseEncryptionKey(*instance.context, key_bytes, options.key));
+    HEFT_ASSIGN_OR_RETURN(bytes, EncryptSamples(instance, model, index, key, rows, labels));
+  } else {
+    HEFT_ASSIGN_OR_RETURN(const ckks::SecretKey key,
+                          LoadSecretKey(*instance.context, options.secret_key,
+                                        options.passphrase_file));
+    HEFT_ASSIGN_OR_RETURN(bytes,
+                          EncryptSamplesSymmetric(instance, model, index, key, rows, labels));
+  }
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.out, bytes));
+  Print(common,
+        {{"out", options.out},
+         {"modality", options.modality},
+         {"samples", rows.size()},
+         {"bytes", bytes.size()}},
+        absl::StrCat("encrypted ", rows.size(), " ", options.modality, " samples: ", options.out,
+                     ", ", HumanBytes(bytes.size())));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddEncrypt(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = AddCommand(
+      app, "encrypt", "encrypt feature vectors of one modality (client)",
+      "heft encrypt --model m.heft --key encryption.key --modality face --in face.npy "
+      "--labels labels.txt --out face.ct",
+      [options](const Common& common) { return Run(common, *options); });
+  command->add_option("-m,--model", options->model, "model file")->required();
+  auto* key = command->add_option("-k,--key", options->key, "encryption key");
+  auto* secret = command->add_option("--secret-key", options->secret_key,
+                                     "encrypt with the secret key instead: half the size, less "
+                                     "noise; for a client that owns the key");
+  key->excludes(secret);
+  command->add_option("--passphrase-file", options->passphrase_file,
+                      "first line: passphrase of the secret key");
+  command->add_option("--modality", options->modality, "name of the modality in the model")
+      ->required();
+  command->add_option("-i,--in", options->in, "feature vectors: .npy, or text rows")->required();
+  command->add_option("-o,--out", options->out, "file for the encrypted samples")->required();
+  auto* labels = command->add_option("--labels", options->labels, "identity of each row, a line each");
+  command->add_option("--label", options->label, "one identity for all rows")->excludes(labels);
+  command->add_option("--row", options->row, "only this row, from 0")
+      ->check(CLI::NonNegativeNumber);
+  command->parse_complete_callback([options] {
+    if (options->key.empty() && options->secret_key.empty()) {
+      throw CLI::RequiredError("--key or --secret-key");
+    }
+  });
+}
+
+}  // namespace heft::cli

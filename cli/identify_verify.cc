@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/str_cat.h"
+#include "base/files.h"
+#include "cli/commands.h"
+#include "cli/server_files.h"
+
+namespace heft::cli {
+namespace {
+
+struct Options : ServerOptions {
+  std::string out;
+  std::string identity;  // verify only
+  bool verify = false;
+  bool no_identities = false;
+  Server::ProbeOptions probe;
+};
+
+absl::Status Run(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(options));
+  HEFT_ASSIGN_OR_RETURN(const Gallery gallery,
+                        loaded.server->OpenGallery(options.gallery, /*create=*/false));
+  Progress progress(common, "matching blocks");
+  Server::ProbeOptions probe = options.probe;
+  probe.with_identities = !options.no_identities;
+  HEFT_ASSIGN_OR_RETURN(
+      const EncryptedScores scores,
+      options.verify
+          ? loaded.server->Verify(gallery, loaded.samples, options.identity, probe)
+          : loaded.server->Identify(gallery, loaded.samples, probe, progress.Callback()));
+  const std::vector<uint8_t> bytes =
+      SerializeScores(*loaded.server->instance().context, scores);
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.out, bytes));
+  Json json = {{"out", options.out}, {"bytes", bytes.size()}, {"templates", gallery.size()}};
+  std::string text;
+  if (options.verify) {
+    json["claimed"] = options.identity;
+    text = absl::StrCat("encrypted scores against \"", options.identity, "\"");
+  } else {
+    text = absl::StrCat("encrypted scores against ", gallery.size(), " templates");
+  }
+  Print(common, json, absl::StrCat(text, ": ", options.out, ", ", HumanBytes(bytes.size())));
+  return absl::OkStatus();
+}
+
+CLI::App* Add(CLI::App& app, bool verify) {
+  auto options = std::make_shared<Options>();
+  options->verify = verify;
+  const std::string name = verify ? "verify" : "identify";
+  CLI::App* command = AddCommand(
+      app, name,
+      verify ? "score an encrypted probe against one claimed identity, 1:1 (server)"
+             : "score an encrypted probe against a whole gallery, 1:N (server)",
+      "heft " + name +
+          " --model m.heft --keys evaluation.keys --gallery gallery --in face.ct --in voice.ct" +
+          (verify ? " --identity ann" : "") + " --out scores.ct",
+      [options](const Common& common) { return Run(common, *options); });
+  AddServerOptions(command, options.get());
+  command->add_option("-o,--out", options->out, "file for the encrypted scores")->required();
+  command->add_option("--row", options->probe.row, "which sample of the files, from 0")
+      ->capture_default_str();
+  command->add_flag("--norm", options->probe.with_squared_norm,
+                    "add the probe's encrypted squared norm, for the key owner's interval check");
+  if (verify) {
+    command->add_option("--identity", options->identity, "the claimed identity")->required();
+  } else {
+    command->add_flag("--no-identities", options->no_identities,
+                      "leave the names out of the reply; candidates are then positions");
+  }
+  return command;
+}
+
+}  // namespace
+
+void AddIdentify(CLI::App& app) { Add(app, /*verify=*/false); }
+void AddVerify(CLI::App& app) { Add(app, /*verify=*/true); }
+
+}  // namespace heft::cli

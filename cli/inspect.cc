@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/envelope.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "fusion/plan.h"
+#include "gallery/gallery.h"
+
+namespace heft::cli {
+namespace {
+
+struct Options {
+  std::string path;
+  bool plan = false;
+};
+
+Json PlanJson(const Instance& instance) {
+  const FusionPlan& plan = instance.plan;
+  Json keys = Json::array();
+  for (const auto& [element, limbs] : plan.galois_keys) {
+    keys.push_back({{"element", element}, {"limbs", limbs}});
+  }
+  Json pairs = Json::array();
+  for (const PackedPair& pair : plan.pairs) {
+    pairs.push_back({{"first", pair.first}, {"second", pair.second}, {"run", pair.run}});
+  }
+  return {{"input_limbs", plan.input_limbs},
+          {"pairs", pairs},
+          {"projection_folds", plan.projection_folds},
+          {"norm_folds", plan.norm_folds},
+          {"plain_products", plan.plain_products},
+          {"ciphertext_products", plan.ciphertext_products},
+          {"key_switches", plan.key_switches},
+          {"input_scale", plan.input_scale},
+          {"factor_scale", plan.factor_scale},
+          {"z_scale", plan.z_scale},
+          {"template_scale", plan.template_scale},
+          {"score_scale", plan.score_scale},
+          {"relinearisation_limbs", plan.relinearisation_limbs},
+          {"galois_keys", keys}};
+}
+
+absl::Status InspectModel(const Common& common, const Options& options, ByteSpan bytes) {
+  HEFT_ASSIGN_OR_RETURN(const Model model, Model::Parse(bytes, options.path));
+  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  const ckks::Params& params = instance.params();
+  const ckks::Security security = params.security();
+  Json modalities = Json::array();
+  std::vector<std::string> names;
+  for (const ModalitySpec& m : model.modalities) {
+    modalities.push_back({{"name", m.name}, {"dimension", m.dimension}});
+    names.push_back(absl::StrCat(m.name, " ", m.dimension));
+  }
+  Json thresholds = Json::array();
+  for (const DecisionThreshold& t : model.thresholds) {
+    thresholds.push_back({{"fmr", t.fmr},
+                          {"score", t.score},
+                          {"fnmr", t.fnmr},
+                          {"impostor_pairs", t.impostor_pairs}});
+  }
+  const Interval& interval = model.approximation.interval;
+  Json json = {{"kind", "model"},
+               {"id", HexString(model.Id())},
+               {"modalities", modalities},
+               {"gamma", model.gamma},
+               {"profile", model.profile},
+               {"parameters", params.Describe()},
+               {"security",
+                {{"level", security.Describe()},
+                 {"total_bits", security.total_bits},
+                 {"bound_2024_classical", security.bound_2024_classical},
+                 {"bound_2024_quantum", security.bound_2024_quantum},
+                 {"bound_2018_classical", security.bound_2018_classical}}},
+               {"approximation",
+                {{"name", model.approximation.name},
+                 {"degree", model.approximation.Degree()},
+                 {"interval", {interval.lo, interval.hi}},
+                 {"max_relative_error", model.approximation.MaxRelativeError()}}},
+               {"thresholds", thresholds},
+               {"training", Json::parse(model.training_summary)}};
+  if (options.plan) json["plan"] = PlanJson(instance);
+  std::string text = absl::StrFormat(
+      "model %s\n  %s -> %d dimensions, profile %s\n  %s\n  %s (%.1f bits of primes)\n"
+      "  normalisation: %s, degree %d on [%.3f, %.3f], worst relative error %.2f%%\n",
+      HexString(model.Id()), absl::StrJoin(names, " + "), model.gamma, model.profile,
+      params.Describe(), security.Describe(), security.total_bits, model.approximation.name,
+      model.approximation.Degree(), interval.lo, interval.hi,
+      100 * model.approximation.MaxRelativeError());
+  for (const DecisionThreshold& t : model.thresholds) {
+    absl::StrAppendFormat(&text, "  threshold for FMR %g: %.3f (FNMR %.3f, %d impostor pairs)\n",
+                          t.fmr, t.score, t.fnmr, t.impostor_pairs);
+  }
+  if (options.plan) absl::StrAppend(&text, "plan:\n", PlanJson(instance).dump(2), "\n");
+  Print(common, json, text);
+  return absl::OkStatus();
+}
+
+absl::Status InspectGallery(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.path));
+  const GalleryBinding& binding = gallery.binding();
+  std::map<std::string, size_t> counts;
+  for (const std::string& identity : gallery.identities()) ++counts[identity];
+  Json json = {{"kind", "gallery"},
+               {"templates", gallery.size()},
+               {"identities", counts.size()},
+               {"blocks", gallery.blocks()},
+               {"generation", gallery.generation()},
+               {"gamma", binding.gamma},
+               {"model_id", HexString(binding.model_id)},
+               {"key_id", HexString(binding.key_id)},
+               {"params_id", HexString(binding.params_id)}};
+  Print(common, json,
+        absl::StrFormat("gallery of %d templates of %d identities in %d blocks\n"
+                        "  model %s, key %s\n",
+                        gallery.size(), counts.size(), gallery.blocks(),
+                        HexString(binding.model_id), HexString(binding.key_id)));
+  return absl::OkStatus();
+}
+
+std::string KindName(const std::string& kind) {
+  static const std::map<std::string, std::string> names = {
+      {"MODL", "model"},           {"PUBK", "encryption key"},  {"EVAL", "evaluation keys"},
+      {"SECK", "secret key"},      {"CTXT", "encrypted samples"}, {"GALM", "gallery manifest"},
+      {"GBLK", "gallery block"},   {"SCOR", "encrypted scores"}};
+  const auto it = names.find(kind);
+  return it == names.end() ? "unknown kind " + kind : it->second;
+}
+
+absl::Status Run(const Common& common, const Options& options) {
+  if (std::filesystem::is_directory(options.path)) return InspectGallery(common, options);
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.path));
+  const std::string kind = EnvelopeKind(bytes);
+  if (kind == "MODL") return InspectModel(common, options, bytes);
+  if (kind.empty()) {
+    return absl::DataLossError(
+        bytes.empty() ? absl::StrCat(options.path, ": the file is empty")
+                      : absl::StrCat(options.path, ": not a HEFT file (wrong magic bytes)"));
+  }
+  // Other kinds: what the envelope says, and whether it is intact. All start with two ids.
+  ByteReader version_reader(ByteSpan(bytes).subspan(12), options.path);
+  const uint32_t version = version_reader.U32();
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kind, version, options.path));
+  Json json = {{"kind", KindName(kind)}, {"version", version}, {"bytes", bytes.size()}};
+  std::string text = absl::StrCat(KindName(kind), ", version ", version, ", ",
+                                  HumanBytes(bytes.size()), ", intact\n");
+  if (payload.size() >= 32) {
+    json["params_id"] = HexString(payload.first(16));
+    json["key_id"] = HexString(payload.subspan(16, 16));
+    absl::StrAppend(&text, "  parameters ", HexString(payload.first(16)), ", key ",
+                    HexString(payload.subspan(16, 16)), "\n");
+  }
+  Print(common, json, text);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddInspect(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = AddCommand(
+      app, "inspect", "say what a HEFT file or gallery folder is, and whether it is intact",
+      "heft inspect m.heft --plan",
+      [options](const Common& common) { return Run(common, *options); });
+  command->add_option("path", options->path, "file or gallery folder")->required();
+  command->add_flag("--plan", options->plan,
+                    "for a model: levels, rotations, keys and operation counts of its evaluation");
+}
+
+}  // namespace heft::cli

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// heft: every role in one binary.
+#include "cli/commands.h"
+#include "cli/common.h"
+
+int main(int argc, char** argv) {
+  using namespace heft::cli;  // NOLINT: a list of its functions follows.
+  return RunMain(argc, argv, "HEFT: fuse and match encrypted biometric templates",
+                 [](CLI::App& app) {
+                   AddSynth(app);
+                   AddTrain(app);
+                   AddKeygen(app);
+                   AddEncrypt(app);
+                   AddEnroll(app);
+                   AddIdentify(app);
+                   AddVerify(app);
+                   AddDecrypt(app);
+                   AddEvaluate(app);
+                   AddInspect(app);
+                   AddBench(app);
+                 });
+}

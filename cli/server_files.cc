@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/server_files.h"
+
+#include "base/files.h"
+
+namespace heft::cli {
+
+void AddServerOptions(CLI::App* command, ServerOptions* options) {
+  command->add_option("-m,--model", options->model, "model file")->required();
+  command->add_option("-k,--keys", options->keys, "evaluation keys")->required();
+  command->add_option("-g,--gallery", options->gallery, "gallery folder")->required();
+  command->add_option("-i,--in", options->inputs, "encrypted samples, one file a modality")
+      ->required();
+}
+
+absl::StatusOr<LoadedServer> LoadServer(const ServerOptions& options) {
+  LoadedServer loaded;
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
+  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  // The small files first: their errors should not wait for the keys.
+  std::vector<SampleReader> files;
+  for (const std::string& path : options.inputs) {
+    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path));
+    HEFT_ASSIGN_OR_RETURN(SampleReader file,
+                          SampleReader::Parse(instance.context, std::move(bytes), path));
+    files.push_back(std::move(file));
+  }
+  HEFT_ASSIGN_OR_RETURN(loaded.samples, SampleSet::Create(instance, model, std::move(files)));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> keys, ReadFile(options.keys));
+  HEFT_ASSIGN_OR_RETURN(loaded.server, Server::Create(model, keys, options.keys));
+  return loaded;
+}
+
+}  // namespace heft::cli

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// heft-server: the server's subcommands alone. This binary links nothing that can decrypt
+// (scripts/check-server-symbols).
+#include "cli/commands.h"
+#include "cli/common.h"
+
+int main(int argc, char** argv) {
+  using namespace heft::cli;  // NOLINT: a list of its functions follows.
+  return RunMain(argc, argv, "HEFT server: fuse, enrol and match what it cannot read",
+                 [](CLI::App& app) {
+                   AddEnroll(app);
+                   AddIdentify(app);
+                   AddVerify(app);
+                   AddInspect(app);
+                 });
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/str_cat.h"
+#include "base/files.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "features/dataset.h"
+#include "features/synthetic.h"
+
+namespace heft::cli {
+namespace {
+
+struct Options {
+  std::string out;
+  SyntheticOptions synthetic;
+};
+
+absl::Status Run(const Common& common, const Options& options) {
+  if (FileExists(options.out + "/labels.txt")) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(options.out, " holds a data set already: choose another folder"));
+  }
+  HEFT_ASSIGN_OR_RETURN(const Dataset dataset, SynthesizeDataset(options.synthetic));
+  HEFT_RETURN_IF_ERROR(WriteDataset(options.out, dataset));
+  Print(common,
+        {{"out", options.out},
+         {"samples", dataset.Rows()},
+         {"identities", options.synthetic.identities},
+         {"dimensions", dataset.Dimensions()}},
+        absl::StrCat("synthetic data: ", dataset.Rows(), " samples of ",
+                     options.synthetic.identities, " identities in ", options.out));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddSynth(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = AddCommand(
+      app, "synth", "make a synthetic data set of the form of real ones",
+      "heft synth --out data --identities 188 --samples 8 --dimensions 512 512",
+      [options](const Common& common) { return Run(common, *options); });
+  SyntheticOptions& s = options->synthetic;
+  command->add_option("-o,--out", options->out, "folder to write")->required();
+  command->add_option("--identities", s.identities, "number of identities")->capture_default_str();
+  command->add_option("--samples", s.samples_per_identity, "samples of each identity")
+      ->capture_default_str();
+  command->add_option("--dimensions", s.dimensions, "dimension of each modality")
+      ->capture_default_str();
+  command->add_option("--seed", s.seed, "random seed")->capture_default_str();
+}
+
+}  // namespace heft::cli

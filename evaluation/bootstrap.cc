@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evaluation/bootstrap.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "base/threads.h"
+#include "evaluation/weighted_pairs.h"
+#include "features/random.h"
+
+namespace heft {
+namespace {
+
+using internal::WeightedPairs;
+
+// One set of scores, ready for replicates.
+struct PreparedSet {
+  WeightedPairs pairs;
+  VerificationMetrics point;
+  int identity_count;
+  int64_t genuine_pairs, impostor_pairs;
+};
+
+absl::Status CheckOptions(const BootstrapOptions& options) {
+  if (options.replicates < 10 || !(options.confidence > 0 && options.confidence < 1) ||
+      options.max_pairs == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("bootstrap with ", options.replicates, " replicates and confidence ",
+                     options.confidence, ": need 10 or more, and between 0 and 1"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PreparedSet> Prepare(const LabelledScores& set, const BootstrapOptions& options) {
+  HEFT_ASSIGN_OR_RETURN(const ScoreSet all, PairScores(set.scores, set.identities));
+  HEFT_ASSIGN_OR_RETURN(const VerificationMetrics point, Verify(all));
+  const uint64_t stride = 1 + all.impostor.size() / options.max_pairs;
+  const int n = set.identities.size();
+  std::vector<double> scores;
+  std::vector<int> a, b;
+  uint64_t impostors = 0;
+  for (int i = 0; i < n; ++i) {
+    for (int j = i + 1; j < n; ++j) {
+      const bool genuine = set.identities[i] == set.identities[j];
+      if (!genuine && impostors++ % stride != 0) continue;
+      scores.push_back(set.scores(i, j));
+      a.push_back(set.identities[i]);
+      b.push_back(set.identities[j]);
+    }
+  }
+  const auto [lowest, highest] = std::minmax_element(set.identities.begin(), set.identities.end());
+  if (*lowest < 0) return absl::InvalidArgumentError("identities must be numbered from 0");
+  return PreparedSet{WeightedPairs(scores, a, b), point, *highest + 1,
+                     static_cast<int64_t>(all.genuine.size()),
+                     static_cast<int64_t>(all.impostor.size())};
+}
+
+// How often each of `count` identities is drawn in a replicate.
+std::vector<double> DrawWeights(Random& random, int count) {
+  std::vector<double> weights(count, 0.0);
+  for (int i = 0; i < count; ++i) weights[random.Below(count)] += 1;
+  return weights;
+}
+
+absl::StatusOr<std::vector<PreparedSet>> PrepareAll(std::span<const LabelledScores> sets,
+                                                    const BootstrapOptions& options) {
+  HEFT_RETURN_IF_ERROR(CheckOptions(options));
+  if (sets.empty()) return absl::InvalidArgumentError("no scores to evaluate");
+  std::vector<PreparedSet> prepared;
+  for (const LabelledScores& set : sets) {
+    HEFT_ASSIGN_OR_RETURN(PreparedSet one, Prepare(set, options));
+    prepared.push_back(std::move(one));
+  }
+  return prepared;
+}
+
+// The weights of set `set` in replicate `replicate`, drawn anew in the rare case that they leave
+// no genuine or no impostor pair; `measure` says whether its result is usable.
+template <typename Measure>
+void OneReplicate(const BootstrapOptions& options, std::size_t replicate, std::size_t set,
+                  int identity_count, Measure measure) {
+  Random random(options.seed, replicate * 1'000'003 + set);
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    if (measure(DrawWeights(random, identity_count))) return;
+  }
+}
+
+Estimate Percentiles(double value, std::vector<double> replicates, double confidence) {
+  std::sort(replicates.begin(), replicates.end());
+  auto at = [&](double share) {
+    const double position = share * (replicates.size() - 1);
+    const std::size_t below = static_cast<std::size_t>(position);
+    const std::size_t above = std::min(below + 1, replicates.size() - 1);
+    return replicates[below] + (position - below) * (replicates[above] - replicates[below]);
+  };
+  return {value, at((1 - confidence) / 2), at((1 + confidence) / 2)};
+}
+
+// Mean over sets of a metric, replicate by replicate.
+using MetricField = double VerificationMetrics::*;
+Estimate Summarise(MetricField field, const std::vector<PreparedSet>& sets,
+                   const std::vector<std::vector<VerificationMetrics>>& replicates,
+                   double confidence) {
+  double value = 0;
+  for (const PreparedSet& set : sets) value += set.point.*field / sets.size();
+  std::vector<double> means;
+  for (const auto& replicate : replicates) {
+    double mean = 0;
+    for (const VerificationMetrics& metrics : replicate) mean += metrics.*field / sets.size();
+    means.push_back(mean);
+  }
+  return Percentiles(value, std::move(means), confidence);
+}
+
+}  // namespace
+
+absl::StatusOr<VerificationEstimate> EstimateVerification(std::span<const LabelledScores> sets,
+                                                          const BootstrapOptions& options) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<PreparedSet> prepared, PrepareAll(sets, options));
+  std::vector<std::vector<VerificationMetrics>> replicates(
+      options.replicates, std::vector<VerificationMetrics>(sets.size()));
+  ParallelFor(options.replicates, [&](std::size_t replicate) {
+    for (std::size_t set = 0; set < sets.size(); ++set) {
+      OneReplicate(options, replicate, set, prepared[set].identity_count,
+                   [&](const std::vector<double>& weights) {
+                     replicates[replicate][set] = prepared[set].pairs.Measure(weights);
+                     return !std::isnan(replicates[replicate][set].auroc);
+                   });
+    }
+  });
+  VerificationEstimate estimate;
+  auto summarise = [&](MetricField field) {
+    return Summarise(field, prepared, replicates, options.confidence);
+  };
+  estimate.auroc = summarise(&VerificationMetrics::auroc);
+  estimate.eer = summarise(&VerificationMetrics::eer);
+  estimate.tar_1e2 = summarise(&VerificationMetrics::tar_1e2);
+  estimate.tar_1e3 = summarise(&VerificationMetrics::tar_1e3);
+  double squares = 0;
+  for (const PreparedSet& set : prepared) {
+    estimate.auroc_by_set.push_back(set.point.auroc);
+    estimate.genuine_pairs += set.genuine_pairs;
+    estimate.impostor_pairs += set.impostor_pairs;
+    squares += std::pow(set.point.auroc - estimate.auroc.value, 2);
+  }
+  if (sets.size() > 1) estimate.auroc_spread = std::sqrt(squares / (sets.size() - 1));
+  return estimate;
+}
+
+absl::StatusOr<VerificationEstimate> EstimateVerification(const LabelledScores& set,
+                                                          const BootstrapOptions& options) {
+  return EstimateVerification(std::span(&set, 1), options);
+}
+
+absl::StatusOr<Estimate> EstimateAurocDifference(std::span<const LabelledScores> a,
+                                                 std::span<const LabelledScores> b,
+                                                 const BootstrapOptions& options) {
+  if (a.size() != b.size()) {
+    return absl::InvalidArgumentError("two systems are compared on the same sets");
+  }
+  for (std::size_t set = 0; set < a.size(); ++set) {
+    if (a[set].identities == b[set].identities) continue;
+    return absl::InvalidArgumentError("two systems are compared on the same samples");
+  }
+  HEFT_ASSIGN_OR_RETURN(const std::vector<PreparedSet> first, PrepareAll(a, options));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<PreparedSet> second, PrepareAll(b, options));
+  std::vector<double> differences(options.replicates, 0.0);
+  ParallelFor(options.replicates, [&](std::size_t replicate) {
+    for (std::size_t set = 0; set < a.size(); ++set) {
+      OneReplicate(options, replicate, set, first[set].identity_count,
+                   [&](const std::vector<double>& weights) {
+                     const double difference = first[set].pairs.Measure(weights).auroc -
+                                               second[set].pairs.Measure(weights).auroc;
+                     if (std::isnan(difference)) return false;
+                     differences[replicate] += difference / a.size();
+                     return true;
+                   });
+    }
+  });
+  double value = 0;
+  for (std::size_t set = 0; set < a.size(); ++set) {
+    value += (first[set].point.auroc - second[set].point.auroc) / a.size();
+  }
+  return Percentiles(value, std::move(differences), options.confidence);
+}
+
+absl::StatusOr<Estimate> EstimateAurocDifference(const LabelledScores& a, const LabelledScores& b,
+                                                 const BootstrapOptions& options) {
+  return EstimateAurocDifference(std::span(&a, 1), std::span(&b, 1), options);
+}
+
+}  // namespace heft

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Confidence intervals by the bootstrap over identities: people, not comparisons, are what was
+// sampled, and the comparisons of one person depend on each other (R. M. Bolle, N. K. Ratha and
+// S. Pankanti, Error analysis of pattern recognition systems: the subsets bootstrap, 2004).
+//
+// A replicate draws as many identities as there are, with replacement. With w_a the times that a
+// was drawn, a genuine pair of a counts w_a times and an impostor pair of a and b w_a * w_b times;
+// two copies of one identity are never compared with each other, because such a pair would
+// compare a person with himself and pass for either kind. Intervals are percentiles of the
+// replicates. Several sets of scores (the folds of a cross-validation) are resampled each on its
+// own and their metrics averaged.
+#ifndef HEFT_EVALUATION_BOOTSTRAP_H_
+#define HEFT_EVALUATION_BOOTSTRAP_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "evaluation/metrics.h"
+#include "features/matrix.h"
+
+namespace heft {
+
+// LabelledScores: n x n scores of n samples (the upper triangle is read), and their identities
+// numbered from 0.
+struct LabelledScores {
+  FeatureMatrix scores;
+  std::vector<int> identities;
+};
+
+struct BootstrapOptions {
+  int replicates = 1000;     // 10 or more
+  double confidence = 0.95;  // in (0, 1): percentiles 2.5 and 97.5
+  uint64_t seed = 1;
+  // Of larger sets only every k-th impostor pair enters the replicates; the point estimate always
+  // uses all pairs.
+  uint64_t max_pairs = 2'000'000;
+};
+
+// A value with its confidence interval.
+struct Estimate {
+  double value = 0.0;
+  double lo = 0.0;
+  double hi = 0.0;
+};
+
+struct VerificationEstimate {
+  Estimate auroc, eer, tar_1e2, tar_1e3;  // means over the sets
+  double auroc_spread = 0.0;              // standard deviation of AUROC over the sets, 0 for one
+  std::vector<double> auroc_by_set;
+  int64_t genuine_pairs = 0;
+  int64_t impostor_pairs = 0;
+};
+
+// Runs replicates on ParallelFor; the result depends on the seed, not on the number of threads.
+// kInvalidArgument for PairScores's reasons, no set, or options out of range.
+absl::StatusOr<VerificationEstimate> EstimateVerification(std::span<const LabelledScores> sets,
+                                                          const BootstrapOptions& options = {});
+absl::StatusOr<VerificationEstimate> EstimateVerification(const LabelledScores& set,
+                                                          const BootstrapOptions& options = {});
+
+// AUROC of `a` minus that of `b`, two systems on the same samples: both see the same replicates, so
+// what the people have in common cancels. kInvalidArgument also if the identities differ.
+absl::StatusOr<Estimate> EstimateAurocDifference(std::span<const LabelledScores> a,
+                                                 std::span<const LabelledScores> b,
+                                                 const BootstrapOptions& options = {});
+absl::StatusOr<Estimate> EstimateAurocDifference(const LabelledScores& a, const LabelledScores& b,
+                                                 const BootstrapOptions& options = {});
+
+}  // namespace heft
+
+#endif  // HEFT_EVALUATION_BOOTSTRAP_H_

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "base/threads.h"
+#include "evaluation/bootstrap.h"
+#include "evaluation/thresholds.h"
+#include "features/random.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace heft {
+namespace {
+
+double BruteAuroc(const ScoreSet& scores) {
+  double sum = 0;
+  for (double g : scores.genuine) {
+    for (double i : scores.impostor) sum += g > i ? 1 : g == i ? 0.5 : 0;
+  }
+  return sum / (scores.genuine.size() * scores.impostor.size());
+}
+
+TEST(Metrics, SmallExampleByHand) {
+  const ScoreSet scores{{0.9, 0.8, 0.3}, {0.85, 0.3, 0.2, 0.1}};
+  EXPECT_DOUBLE_EQ(*Auroc(scores), (4 + 3 + 2.5) / 12);
+  const auto roc = Roc(scores);
+  ASSERT_TRUE(roc.ok());
+  ASSERT_EQ(roc->size(), 7u);
+  EXPECT_EQ((*roc)[1].tmr, 1.0 / 3);
+  EXPECT_EQ((*roc)[4].fmr, 0.5);  // the tie at 0.3 is one point
+  EXPECT_EQ((*roc)[4].tmr, 1.0);
+  EXPECT_EQ(roc->back().fmr, 1.0);
+  EXPECT_DOUBLE_EQ(*TarAtFar(scores, 0.25), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(*TarAtFar(scores, 1e-3), 1.0 / 3);
+  // Between (FMR, FNMR) = (.25, 1/3) and (.5, 0): equal at .25 + t/4 = 1/3 - t/3.
+  EXPECT_NEAR(*EqualErrorRate(scores), 0.25 + 0.25 * (1.0 / 12) / (7.0 / 12), 1e-12);
+  EXPECT_EQ(Roc(scores, 3)->size(), 3u);
+}
+
+TEST(Metrics, ExtremesAndErrors) {
+  EXPECT_EQ(*Auroc({{2}, {1}}), 1);
+  EXPECT_EQ(*Auroc({{1}, {2}}), 0);
+  EXPECT_EQ(*Auroc({{1, 1}, {1}}), 0.5);
+  EXPECT_EQ(*EqualErrorRate({{2}, {1}}), 0);
+  EXPECT_EQ(*TarAtFar({{2}, {1}}, 1e-3), 1);
+  EXPECT_FALSE(Auroc({{}, {1}}).ok());
+  EXPECT_FALSE(Auroc({{1}, {}}).ok());
+  EXPECT_FALSE(Auroc({{NAN}, {1}}).ok());
+  const int one_identity[] = {0, 0};
+  EXPECT_FALSE(PairScores(FeatureMatrix::Zero(2, 2), one_identity).ok());
+  EXPECT_FALSE(PairScores(FeatureMatrix::Zero(3, 3), one_identity).ok());
+}
+
+TEST(Metrics, AgreesWithCountingEveryPair) {
+  Random random(1);
+  ScoreSet scores;
+  for (int i = 0; i < 200; ++i) scores.genuine.push_back(std::round(random.Normal() * 8 + 8));
+  for (int i = 0; i < 700; ++i) scores.impostor.push_back(std::round(random.Normal() * 8));
+  EXPECT_NEAR(*Auroc(scores), BruteAuroc(scores), 1e-12);
+  const auto all = Verify(scores);
+  EXPECT_DOUBLE_EQ(all->tar_1e2, *TarAtFar(scores, 1e-2));
+  EXPECT_DOUBLE_EQ(all->tar_1e3, *TarAtFar(scores, 1e-3));
+  const ScoreHistogram histogram = Histogram(scores, 10);
+  int64_t sum = 0;
+  for (int64_t count : histogram.impostor) sum += count;
+  EXPECT_EQ(sum, 700);
+  EXPECT_GT(histogram.impostor.front() + histogram.genuine.front(), 0);
+}
+
+TEST(Metrics, CrossScoresCountsTheRectangle) {
+  FeatureMatrix m(2, 3);
+  m << 1, 2, 3, 4, 5, 6;
+  const int probes[] = {7, 8}, references[] = {7, 8, 9};
+  const auto set = CrossScores(m, probes, references);
+  ASSERT_TRUE(set.ok());
+  EXPECT_EQ(set->genuine, (std::vector<double>{1, 5}));
+  EXPECT_EQ(set->impostor, (std::vector<double>{2, 3, 4, 6}));
+  EXPECT_FALSE(CrossScores(m, references, probes).ok());
+}
+
+// Identities with a mean of their own, samples around it; score = -|difference|.
+LabelledScores Simulated(uint64_t seed, int identities, int samples, double noise) {
+  Random random(seed);
+  LabelledScores set;
+  std::vector<double> values;
+  for (int identity = 0; identity < identities; ++identity) {
+    const double mean = random.Normal();
+    for (int sample = 0; sample < samples; ++sample) {
+      values.push_back(mean + noise * random.Normal());
+      set.identities.push_back(identity);
+    }
+  }
+  const int n = values.size();
+  set.scores.resize(n, n);
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) set.scores(i, j) = -std::abs(values[i] - values[j]);
+  }
+  return set;
+}
+
+TEST(Bootstrap, CoversTheTruthAndDoesNotDependOnThreads) {
+  // The truth from a large set; 40 small ones must contain it about 95% of the time.
+  const LabelledScores large = Simulated(99, 600, 3, 0.5);
+  const double truth = *Auroc(*PairScores(large.scores, large.identities));
+  int covered = 0;
+  BootstrapOptions options;
+  options.replicates = 200;
+  for (int trial = 0; trial < 40; ++trial) {
+    const auto estimate = EstimateVerification(Simulated(trial, 40, 4, 0.5), options);
+    ASSERT_TRUE(estimate.ok()) << estimate.status();
+    covered += estimate->auroc.lo <= truth && truth <= estimate->auroc.hi;
+  }
+  EXPECT_GE(covered, 33);
+
+  const LabelledScores set = Simulated(5, 30, 5, 0.4);
+  SetThreadCount(1);
+  const auto one = EstimateVerification(set, options);
+  SetThreadCount(3);
+  const auto three = EstimateVerification(set, options);
+  SetThreadCount(0);
+  EXPECT_EQ(one->auroc.lo, three->auroc.lo);
+  EXPECT_EQ(one->tar_1e3.hi, three->tar_1e3.hi);
+  EXPECT_EQ(one->genuine_pairs, 30 * 10);
+  EXPECT_EQ(one->impostor_pairs, 30 * 29 / 2 * 25);
+}
+
+TEST(Bootstrap, PairedDifferenceIsSharperThanTwoIntervals) {
+  const LabelledScores a = Simulated(5, 40, 4, 0.5);
+  LabelledScores b = a;
+  Random random(8);
+  for (int i = 0; i < b.scores.rows(); ++i) {
+    for (int j = i + 1; j < b.scores.cols(); ++j) b.scores(i, j) += 0.3 * random.Normal();
+  }
+  const auto difference = EstimateAurocDifference(a, b);
+  ASSERT_TRUE(difference.ok());
+  const auto alone = EstimateVerification(a);
+  EXPECT_GT(difference->lo, 0);
+  EXPECT_LT(difference->hi - difference->lo, alone->auroc.hi - alone->auroc.lo);
+  const auto none = EstimateAurocDifference(a, a);
+  EXPECT_EQ(none->lo, 0);
+  EXPECT_EQ(none->hi, 0);
+  EXPECT_FALSE(EstimateAurocDifference(a, Simulated(5, 20, 8, 0.5)).ok());
+}
+
+TEST(Bootstrap, FoldsAreAveragedAndLargeSetsThinned) {
+  const LabelledScores sets[] = {Simulated(1, 20, 4, 0.5), Simulated(2, 20, 4, 0.5)};
+  const auto both = EstimateVerification(sets);
+  ASSERT_TRUE(both.ok());
+  EXPECT_NEAR(both->auroc.value, (both->auroc_by_set[0] + both->auroc_by_set[1]) / 2, 1e-12);
+  EXPECT_GT(both->auroc_spread, 0);
+  BootstrapOptions thin;
+  thin.max_pairs = 500;
+  const auto thinned = EstimateVerification(sets, thin);
+  EXPECT_EQ(thinned->auroc.value, both->auroc.value);
+  EXPECT_NEAR(thinned->auroc.lo, both->auroc.lo, 0.03);
+  thin.replicates = 0;
+  EXPECT_FALSE(EstimateVerification(sets, thin).ok());
+}
+
+TEST(Thresholds, KeepTheRateAndWarn) {
+  Random random(3);
+  ScoreSet scores;
+  for (int i = 0; i < 500; ++i) scores.genuine.push_back(random.Normal() + 3);
+  for (int i = 0; i < 5000; ++i) scores.impostor.push_back(random.Normal());
+  const auto table = CalibrateThresholds(scores);
+  ASSERT_TRUE(table.ok());
+  ASSERT_EQ(table->thresholds.size(), 3u);
+  EXPECT_DOUBLE_EQ(table->thresholds[0].measured_fmr, 0.01);
+  EXPECT_DOUBLE_EQ(table->thresholds[1].measured_fmr, 0.001);
+  EXPECT_DOUBLE_EQ(table->thresholds[2].measured_fmr, 0);
+  EXPECT_NEAR(table->thresholds[0].threshold, 2.33, 0.15);  // normal quantile
+  EXPECT_TRUE(table->thresholds[0].supported);
+  EXPECT_FALSE(table->thresholds[1].supported);
+  EXPECT_THAT(table->warning, ::testing::HasSubstr("30000"));
+  const double bad[] = {0.0};
+  EXPECT_FALSE(CalibrateThresholds(scores, bad).ok());
+}
+
+TEST(Calibration, RecoversTheLogLikelihoodRatioOfGaussians) {
+  Random random(4);
+  ScoreSet scores;  // N(2, 1) against N(0, 1): the ratio's logarithm is 2 s - 2.
+  for (int i = 0; i < 20000; ++i) scores.genuine.push_back(random.Normal() + 2);
+  for (int i = 0; i < 60000; ++i) scores.impostor.push_back(random.Normal());
+  const auto fit = CalibrateScores(scores);
+  ASSERT_TRUE(fit.ok());
+  EXPECT_NEAR(fit->slope, 2, 0.08);
+  EXPECT_NEAR(fit->intercept, -2, 0.08);
+  const auto separable = CalibrateScores({{1, 2}, {-1, -2}});
+  EXPECT_TRUE(std::isfinite(separable->slope));
+  EXPECT_GT(separable->slope, 1);
+}
+
+}  // namespace
+}  // namespace heft

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verification metrics. Everywhere a score is a similarity and a comparison is accepted when its
+// score is at least the threshold. FMR is the share of impostor comparisons accepted (the false
+// match rate; FAR in the older words), TMR = 1 - FNMR that of genuine ones (TAR).
+#ifndef HEFT_EVALUATION_METRICS_H_
+#define HEFT_EVALUATION_METRICS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "features/matrix.h"
+
+namespace heft {
+
+// ScoreSet: scores of comparisons within an identity and between two.
+struct ScoreSet {
+  std::vector<double> genuine;
+  std::vector<double> impostor;
+};
+
+// PairScores: all unordered pairs i < j of the samples; scores[i][j] is read, `identities` has a
+// number for each sample. kInvalidArgument if the matrix is not square of that size, holds NaN, or
+// there is no genuine or no impostor pair.
+absl::StatusOr<ScoreSet> PairScores(const FeatureMatrix& scores, std::span<const int> identities);
+
+// The same for a rectangle of probes (rows) against references (columns), all pairs counted.
+absl::StatusOr<ScoreSet> CrossScores(const FeatureMatrix& scores,
+                                     std::span<const int> probe_identities,
+                                     std::span<const int> reference_identities);
+
+struct RocPoint {
+  double threshold;
+  double fmr;  // in [0, 1]
+  double tmr;  // in [0, 1]
+};
+
+struct VerificationMetrics {
+  double auroc = 0.0;    // exact, by ranks; a tie between genuine and impostor counts half
+  double eer = 0.0;      // where FMR = FNMR, linear between the points of the ROC
+  double tar_1e2 = 0.0;  // the highest TMR of any threshold with FMR <= 1e-2
+  double tar_1e3 = 0.0;  // and <= 1e-3; with fewer than 1000 impostor pairs, with FMR = 0
+};
+
+// All of these need one genuine and one impostor score at least, else kInvalidArgument.
+absl::StatusOr<VerificationMetrics> Verify(const ScoreSet& scores);
+absl::StatusOr<double> Auroc(const ScoreSet& scores);
+absl::StatusOr<double> EqualErrorRate(const ScoreSet& scores);
+absl::StatusOr<double> TarAtFar(const ScoreSet& scores, double far);
+
+// Roc: one point a distinct score, thresholds falling, the first point (infinity, 0, 0) and the
+// last (lowest score, 1, 1). With max_points > 1 thinned evenly in rank, the ends kept.
+absl::StatusOr<std::vector<RocPoint>> Roc(const ScoreSet& scores, std::size_t max_points = 0);
+
+// ScoreHistogram: equal bins over [lo, hi]; scores outside go to the first or last bin.
+struct ScoreHistogram {
+  double lo = 0.0;
+  double hi = 0.0;
+  std::vector<int64_t> genuine;
+  std::vector<int64_t> impostor;
+};
+
+// Over the range of all scores. `bins` is 1 or more.
+ScoreHistogram Histogram(const ScoreSet& scores, int bins);
+
+}  // namespace heft
+
+#endif  // HEFT_EVALUATION_METRICS_H_

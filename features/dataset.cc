@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "features/dataset.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "base/files.h"
+#include "features/readers.h"
+
+namespace heft {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Feature files of a folder as (name, path), in alphabetical order of name.
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> FeatureFiles(
+    const std::string& directory) {
+  std::vector<std::pair<std::string, std::string>> files;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    const std::string extension = it->path().extension().string();
+    const std::string name = it->path().stem().string();
+    if (extension != ".npy" && extension != ".txt") continue;
+    const bool labels = name.size() >= 7 && name.substr(name.size() - 7) == "_labels";
+    if (extension == ".txt" && (name == "labels" || name == "split" || labels)) continue;
+    if (name.empty() || name[0] == '.') continue;
+    files.emplace_back(name, it->path().string());
+  }
+  if (error) {
+    return absl::NotFoundError(
+        absl::StrCat("cannot list folder ", directory, ": ", error.message()));
+  }
+  std::sort(files.begin(), files.end());
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    if (files[i].first != files[i - 1].first) continue;
+    return absl::InvalidArgumentError(absl::StrCat(files[i - 1].second, " and ", files[i].second,
+                                                   ": one modality, two files; remove one"));
+  }
+  return files;
+}
+
+absl::Status LoadUnpaired(const std::string& directory, Dataset& dataset) {
+  if (!FileExists(directory)) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(const auto files, FeatureFiles(directory));
+  for (const auto& [name, path] : files) {
+    UnpairedModality unpaired;
+    unpaired.modality.name = name;
+    HEFT_ASSIGN_OR_RETURN(unpaired.modality.features, ReadFeatures(path));
+    HEFT_ASSIGN_OR_RETURN(unpaired.labels,
+                          ReadLabels(absl::StrCat(directory, "/", name, "_labels.txt")));
+    dataset.unpaired.push_back(std::move(unpaired));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadSplit(const std::string& path, uint64_t split_seed, Dataset& dataset) {
+  if (!FileExists(path)) {
+    dataset.split = DeriveIdentitySplit(dataset.labels, split_seed);
+    dataset.split_was_derived = true;
+    return absl::OkStatus();
+  }
+  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, ReadLabels(path));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const absl::StatusOr<Split> split = ParseSplit(names[i]);
+    if (!split.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ", row ", i, " (from 0): ", split.status().message()));
+    }
+    dataset.split.push_back(*split);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckUnpaired(const UnpairedModality& unpaired, const Dataset& dataset) {
+  const Modality& extra = unpaired.modality;
+  for (const Modality& modality : dataset.modalities) {
+    if (modality.name != extra.name) continue;
+    if (modality.features.cols() != extra.features.cols()) break;
+    if (extra.features.rows() != static_cast<Eigen::Index>(unpaired.labels.size())) break;
+    return CheckFinite(extra.features, absl::StrCat("unpaired ", extra.name));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("unpaired ", extra.name, " (", extra.features.rows(), " x ",
+                   extra.features.cols(), ", ", unpaired.labels.size(),
+                   " labels) needs a modality of its name and dimension, and a label a row"));
+}
+
+}  // namespace
+
+std::vector<int> Dataset::Dimensions() const {
+  std::vector<int> dimensions;
+  for (const Modality& modality : modalities) dimensions.push_back(modality.features.cols());
+  return dimensions;
+}
+
+int Dataset::TotalDimension() const {
+  int total = 0;
+  for (const Modality& modality : modalities) total += modality.features.cols();
+  return total;
+}
+
+absl::Status CheckDataset(const Dataset& dataset) {
+  if (dataset.modalities.empty()) {
+    return absl::InvalidArgumentError("the data set has no modality");
+  }
+  std::set<std::string> names;
+  for (const Modality& modality : dataset.modalities) {
+    if (modality.features.rows() != dataset.Rows()) {
+      return absl::InvalidArgumentError(absl::StrCat("modality ", modality.name, " has ",
+                                                     modality.features.rows(), " rows, ",
+                                                     dataset.Rows(), " labels are given"));
+    }
+    if (!names.insert(modality.name).second) {
+      return absl::InvalidArgumentError(absl::StrCat("two modalities named ", modality.name));
+    }
+    HEFT_RETURN_IF_ERROR(CheckFinite(modality.features, modality.name));
+  }
+  for (const UnpairedModality& unpaired : dataset.unpaired) {
+    HEFT_RETURN_IF_ERROR(CheckUnpaired(unpaired, dataset));
+  }
+  return CheckIdentitySplit(dataset.labels, dataset.split);
+}
+
+absl::StatusOr<Dataset> LoadDataset(const std::string& directory, uint64_t split_seed) {
+  Dataset dataset;
+  HEFT_ASSIGN_OR_RETURN(const auto files, FeatureFiles(directory));
+  if (files.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat(directory, ": no modality (a file NAME.npy or NAME.txt) in this folder"));
+  }
+  HEFT_ASSIGN_OR_RETURN(dataset.labels, ReadLabels(absl::StrCat(directory, "/labels.txt")));
+  for (const auto& [name, path] : files) {
+    HEFT_ASSIGN_OR_RETURN(FeatureMatrix features, ReadFeatures(path));
+    dataset.modalities.push_back({name, std::move(features)});
+  }
+  HEFT_RETURN_IF_ERROR(LoadSplit(absl::StrCat(directory, "/split.txt"), split_seed, dataset));
+  HEFT_RETURN_IF_ERROR(LoadUnpaired(absl::StrCat(directory, "/unpaired"), dataset));
+  HEFT_RETURN_IF_ERROR(CheckDataset(dataset));
+  return dataset;
+}
+
+absl::Status WriteDataset(const std::string& directory, const Dataset& dataset) {
+  HEFT_RETURN_IF_ERROR(CheckDataset(dataset));
+  HEFT_RETURN_IF_ERROR(MakeDirectories(directory));
+  auto write_labels = [](const std::string& path, const std::vector<std::string>& labels) {
+    std::string text;
+    for (const std::string& label : labels) absl::StrAppend(&text, label, "\n");
+    return WriteFileAtomic(path, std::string_view(text));
+  };
+  for (const Modality& modality : dataset.modalities) {
+    HEFT_RETURN_IF_ERROR(
+        WriteNpy(absl::StrCat(directory, "/", modality.name, ".npy"), modality.features));
+  }
+  HEFT_RETURN_IF_ERROR(write_labels(absl::StrCat(directory, "/labels.txt"), dataset.labels));
+  std::vector<std::string> splits;
+  for (Split split : dataset.split) splits.push_back(SplitName(split));
+  HEFT_RETURN_IF_ERROR(write_labels(absl::StrCat(directory, "/split.txt"), splits));
+  if (dataset.unpaired.empty()) return absl::OkStatus();
+  HEFT_RETURN_IF_ERROR(MakeDirectories(absl::StrCat(directory, "/unpaired")));
+  for (const UnpairedModality& unpaired : dataset.unpaired) {
+    const std::string stem = absl::StrCat(directory, "/unpaired/", unpaired.modality.name);
+    HEFT_RETURN_IF_ERROR(WriteNpy(absl::StrCat(stem, ".npy"), unpaired.modality.features));
+    HEFT_RETURN_IF_ERROR(write_labels(absl::StrCat(stem, "_labels.txt"), unpaired.labels));
+  }
+  return absl::OkStatus();
+}
+
+Dataset SelectRows(const Dataset& dataset, std::span<const int> rows) {
+  Dataset selected;
+  selected.split_was_derived = dataset.split_was_derived;
+  for (const Modality& modality : dataset.modalities) {
+    FeatureMatrix features(rows.size(), modality.features.cols());
+    for (std::size_t i = 0; i < rows.size(); ++i) features.row(i) = modality.features.row(rows[i]);
+    selected.modalities.push_back({modality.name, std::move(features)});
+  }
+  for (int row : rows) {
+    selected.labels.push_back(dataset.labels[row]);
+    selected.split.push_back(dataset.split[row]);
+  }
+  return selected;
+}
+
+}  // namespace heft

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dataset: feature vectors of one or more modalities with identities and a split, and the folder
+// form that it is read from and written to:
+//
+//   NAME.npy or NAME.txt    one modality each, in alphabetical order of NAME; row i of all of them
+//                           belongs to the same identity
+//   labels.txt              identity of each row
+//   split.txt               train, val or test for each row, by identity; optional
+//   unpaired/NAME.npy, NAME_labels.txt    optional: more samples of single modalities
+#ifndef HEFT_FEATURES_DATASET_H_
+#define HEFT_FEATURES_DATASET_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "features/matrix.h"
+#include "features/split.h"
+
+namespace heft {
+
+// Modality: one source of feature vectors ("face"), n rows of its own dimension.
+struct Modality {
+  std::string name;
+  FeatureMatrix features;
+};
+
+// UnpairedModality: samples of one modality with labels of their own.
+struct UnpairedModality {
+  Modality modality;
+  std::vector<std::string> labels;
+};
+
+struct Dataset {
+  std::vector<Modality> modalities;  // at least one, all with labels.size() rows
+  std::vector<std::string> labels;
+  std::vector<Split> split;                // one entry a row
+  std::vector<UnpairedModality> unpaired;  // may be empty; names among those of `modalities`
+  bool split_was_derived = false;          // by DeriveIdentitySplit, for want of a split.txt
+
+  int Rows() const { return static_cast<int>(labels.size()); }
+  std::vector<int> Dimensions() const;
+  int TotalDimension() const;
+};
+
+// kInvalidArgument unless row counts agree, every number is finite and the split is by identity.
+absl::Status CheckDataset(const Dataset& dataset);
+
+// LoadDataset: reads and checks the folder. `split_seed` is used only where split.txt is missing.
+// kNotFound if the folder has no labels.txt or no modality; the readers' errors; CheckDataset's.
+absl::StatusOr<Dataset> LoadDataset(const std::string& directory, uint64_t split_seed = 1);
+
+// WriteDataset: the same form, float32 .npy, the folder made if need be.
+absl::Status WriteDataset(const std::string& directory, const Dataset& dataset);
+
+// The given rows of all modalities (unpaired samples are dropped), in the order given.
+Dataset SelectRows(const Dataset& dataset, std::span<const int> rows);
+
+}  // namespace heft
+
+#endif  // HEFT_FEATURES_DATASET_H_

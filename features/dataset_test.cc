@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "features/dataset.h"
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "base/files.h"
+#include "features/random.h"
+#include "features/readers.h"
+#include "features/synthetic.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace heft {
+namespace {
+
+using ::testing::HasSubstr;
+
+class DatasetTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = ::testing::TempDir() + "/heft_dataset_" +
+                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(directory_);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  void Write(const std::string& name, std::string_view text) {
+    ASSERT_TRUE(MakeDirectories(directory_).ok());
+    ASSERT_TRUE(WriteFileAtomic(directory_ + "/" + name, text).ok());
+  }
+
+  std::string directory_;
+};
+
+SyntheticOptions Small() {
+  SyntheticOptions options;
+  options.identities = 10;
+  options.samples_per_identity = 3;
+  options.dimensions = {8, 6, 4};
+  return options;
+}
+
+TEST_F(DatasetTest, WrittenAndReadBack) {
+  Dataset dataset = *SynthesizeDataset(Small());
+  dataset.unpaired.push_back({{"voice", dataset.modalities[1].features.topRows(4)},
+                              {dataset.labels.begin(), dataset.labels.begin() + 4}});
+  ASSERT_TRUE(WriteDataset(directory_, dataset).ok());
+  const auto read = LoadDataset(directory_);
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->modalities.size(), 3u);
+  EXPECT_EQ(read->modalities[0].name, "face");
+  EXPECT_EQ(read->modalities[1].name, "modality3");  // Alphabetical.
+  EXPECT_EQ(read->modalities[2].name, "voice");
+  EXPECT_EQ(read->Dimensions(), (std::vector<int>{8, 4, 6}));
+  EXPECT_EQ(read->TotalDimension(), 18);
+  EXPECT_EQ(read->labels, dataset.labels);
+  EXPECT_EQ(read->split, dataset.split);
+  EXPECT_FALSE(read->split_was_derived);
+  ASSERT_EQ(read->unpaired.size(), 1u);
+  EXPECT_EQ(read->unpaired[0].labels.size(), 4u);
+  EXPECT_LT((read->modalities[0].features - dataset.modalities[0].features).cwiseAbs().maxCoeff(),
+            1e-5);
+}
+
+TEST_F(DatasetTest, DerivesAMissingSplit) {
+  ASSERT_TRUE(WriteDataset(directory_, *SynthesizeDataset(Small())).ok());
+  std::filesystem::remove(directory_ + "/split.txt");
+  const auto a = LoadDataset(directory_, 5), b = LoadDataset(directory_, 5),
+             c = LoadDataset(directory_, 6);
+  ASSERT_TRUE(a.ok() && b.ok() && c.ok());
+  EXPECT_TRUE(a->split_was_derived);
+  EXPECT_EQ(a->split, b->split);
+  EXPECT_NE(a->split, c->split);
+  EXPECT_EQ(RowsOf(a->split, Split::kTrain).size(), 18u);
+  EXPECT_EQ(RowsOf(a->split, Split::kValidation).size(), 6u);
+}
+
+TEST_F(DatasetTest, SaysWhatIsWrong) {
+  EXPECT_EQ(LoadDataset(directory_).status().code(), absl::StatusCode::kNotFound);
+  Write("labels.txt", "a\na\nb\n");
+  EXPECT_EQ(LoadDataset(directory_).status().code(), absl::StatusCode::kNotFound);
+  Write("face.txt", "1 2\n3 4\n");
+  EXPECT_THAT(std::string(LoadDataset(directory_).status().message()), HasSubstr("2 rows"));
+  Write("face.txt", "1 2\n3 4\n5 6\n");
+  EXPECT_TRUE(LoadDataset(directory_).ok());
+  Write("split.txt", "train\ntest\nval\n");
+  EXPECT_THAT(std::string(LoadDataset(directory_).status().message()),
+              HasSubstr("both in train and in test"));
+  Write("split.txt", "train\ntrain\n");
+  EXPECT_FALSE(LoadDataset(directory_).ok());
+  Write("split.txt", "train\ntrain\nvalid\n");
+  EXPECT_THAT(std::string(LoadDataset(directory_).status().message()), HasSubstr("valid"));
+}
+
+TEST(Folds, EveryIdentityIsTestedOnce) {
+  const Dataset dataset = *SynthesizeDataset(Small());
+  const auto folds = IdentityFolds(dataset.labels, 5, 3);
+  ASSERT_TRUE(folds.ok());
+  std::map<std::string, int> tested;
+  for (const auto& split : *folds) {
+    EXPECT_TRUE(CheckIdentitySplit(dataset.labels, split).ok());
+    std::set<std::string> test;
+    for (int row : RowsOf(split, Split::kTest)) test.insert(dataset.labels[row]);
+    for (const std::string& label : test) ++tested[label];
+    EXPECT_EQ(RowsOf(split, Split::kTrain).size(), 18u);
+  }
+  EXPECT_EQ(tested.size(), 10u);
+  for (const auto& [label, times] : tested) EXPECT_EQ(times, 1) << label;
+  EXPECT_FALSE(IdentityFolds(dataset.labels, 2, 3).ok());
+  EXPECT_FALSE(IdentityFolds(dataset.labels, 11, 3).ok());
+}
+
+TEST(Synthetic, ReproducibleAndChecked) {
+  const Dataset a = *SynthesizeDataset(Small()), b = *SynthesizeDataset(Small());
+  EXPECT_EQ(a.modalities[2].features, b.modalities[2].features);
+  EXPECT_TRUE(CheckDataset(a).ok());
+  SyntheticOptions bad = Small();
+  bad.identities = 2;
+  EXPECT_FALSE(SynthesizeDataset(bad).ok());
+  bad = Small();
+  bad.noise = {NAN};
+  EXPECT_FALSE(SynthesizeDataset(bad).ok());
+}
+
+TEST(SelectRowsTest, KeepsOrder) {
+  const Dataset dataset = *SynthesizeDataset(Small());
+  const int rows[] = {5, 0};
+  const Dataset selected = SelectRows(dataset, rows);
+  EXPECT_EQ(selected.labels[0], dataset.labels[5]);
+  EXPECT_EQ(selected.modalities[1].features.row(1), dataset.modalities[1].features.row(0));
+}
+
+// SplitMix64 seeded so that the first outputs differ by stream and repeat by seed.
+TEST(RandomTest, StreamsAndRanges) {
+  Random a(1, 0), b(1, 0), c(1, 1);
+  const uint64_t first = a.Next();
+  EXPECT_EQ(first, b.Next());
+  EXPECT_NE(first, c.Next());
+  double sum = 0, squares = 0;
+  for (int i = 0; i < 100000; ++i) {
+    const double x = a.Normal();
+    sum += x;
+    squares += x * x;
+    ASSERT_LT(b.Below(7), 7u);
+  }
+  EXPECT_NEAR(sum / 100000, 0, 0.02);
+  EXPECT_NEAR(squares / 100000, 1, 0.02);
+}
+
+}  // namespace
+}  // namespace heft

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/files.h"
+#include "features/readers.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace heft {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Temporary(const std::string& name) { return ::testing::TempDir() + "/heft_" + name; }
+
+std::vector<uint8_t> Npy(const std::string& header, const std::string& data, int version = 1) {
+  std::string bytes("\x93NUMPY", 6);
+  bytes.push_back(static_cast<char>(version));
+  bytes.push_back(0);
+  bytes.push_back(static_cast<char>(header.size() & 0xff));
+  bytes.push_back(static_cast<char>(header.size() >> 8));
+  if (version > 1) bytes.append(2, '\0');
+  bytes += header + data;
+  return {bytes.begin(), bytes.end()};
+}
+
+template <typename T>
+std::string Raw(std::initializer_list<T> values) {
+  std::string raw(values.size() * sizeof(T), '\0');
+  std::memcpy(raw.data(), values.begin(), raw.size());
+  return raw;
+}
+
+TEST(Npy, RoundTrip) {
+  FeatureMatrix m(2, 3);
+  m << 1, -2, 0.5, 4, 5, 1e-3f;
+  const std::string path = Temporary("round.npy");
+  ASSERT_TRUE(WriteNpy(path, m).ok());
+  const auto read = ReadNpy(path);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, m);
+  EXPECT_EQ(ReadFeatures(path)->rows(), 2);
+  EXPECT_EQ((FormatNpy(m).size() - 24) % 64, 0u);  // numpy aligns the data.
+}
+
+TEST(Npy, AcceptsVersionsShapesAndBothFloats) {
+  const std::string f4 = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }\n";
+  const std::string f8 = "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }\n";
+  const std::string column = "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 1), }\n";
+  for (int version : {1, 2, 3}) {
+    const auto m = ParseNpy(Npy(f4, Raw<float>({1, 2}), version), "x");
+    ASSERT_TRUE(m.ok()) << m.status();
+    EXPECT_EQ((*m)(0, 1), 2);
+  }
+  EXPECT_EQ(ParseNpy(Npy(f8, Raw<double>({1, 2})), "x")->cols(), 2);
+  EXPECT_EQ(ParseNpy(Npy(column, Raw<double>({1, 2})), "x")->rows(), 2);
+}
+
+TEST(Npy, RefusesHostileFiles) {
+  auto header = [](const std::string& descr, const std::string& order, const std::string& shape) {
+    return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }\n";
+  };
+  const std::string data = Raw<float>({1, 2, 3, 4});
+  const struct {
+    std::vector<uint8_t> bytes;
+    std::string says;
+  } kCases[] = {
+      {{}, "empty"},
+      {{1, 2, 3}, "magic"},
+      {Npy(header("<f4", "False", "(2, 2)"), data, 4), "version 4"},
+      {Npy(header("<f4", "True", "(2, 2)"), data), "Fortran"},
+      {Npy(header(">f4", "False", "(2, 2)"), data), "little-endian"},
+      {Npy(header("<i4", "False", "(2, 2)"), data), "little-endian"},
+      {Npy(header("<f4", "False", "(2, 2, 1)"), data), "3 dimensions"},
+      {Npy(header("<f4", "False", "()"), data), "0 dimensions"},
+      {Npy(header("<f4", "False", "(-1, 2)"), data), "not readable"},
+      {Npy(header("<f4", "False", "(2, 3)"), data), "declares 2 x 3"},
+      {Npy(header("<f4", "False", "(1, 2)"), data), "declares 1 x 2"},
+      {Npy(header("<f4", "False", "(4611686018427387904, 4)"), data), "declares"},
+      {Npy(header("<f4", "False", "(99999999999999999999, 4)"), data), "not readable"},
+      {Npy(header("<f4", "False", "(0, 4)"), ""), "no numbers"},
+      {Npy("{}", data), "elements are"},
+      {Npy(header("<f4", "False", "(2, 2)"), Raw<float>({1, 2, NAN, 4})), "NaN in row 1, column 0"},
+      {Npy(header("<f4", "False", "(2, 2)"), Raw<float>({1, INFINITY, 3, 4})),
+       "infinity in row 0, column 1"},
+  };
+  for (const auto& c : kCases) {
+    const auto m = ParseNpy(c.bytes, "x.npy");
+    ASSERT_FALSE(m.ok()) << c.says;
+    EXPECT_THAT(std::string(m.status().message()), HasSubstr(c.says));
+  }
+  // Every truncation of a good file is an error.
+  const std::vector<uint8_t> good = Npy(header("<f4", "False", "(2, 2)"), data);
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    EXPECT_FALSE(ParseNpy(ByteSpan(good).first(size), "x").ok()) << size;
+  }
+}
+
+TEST(Text, ReadsPlainAndBracketedRows) {
+  for (const char* text :
+       {"1 2 3\n4 5 6\n", "1,2,3\n\n4,\t5, 6", "# c\n[1 2 3]\n[4 5 6]\n", "[1,2,3]\r\n[4,5,6]\r\n",
+        "[[1. 2.\n 3.]\n [4.e0 +5.\n 6.]]\n", "[[1, 2, 3], [4, 5, 6]]", "1 2 3\n 4 5 6"}) {
+    const auto m = ParseTextRows(text, "x");
+    ASSERT_TRUE(m.ok()) << text << m.status();
+    ASSERT_EQ(m->rows(), 2) << text;
+    ASSERT_EQ(m->cols(), 3) << text;
+    EXPECT_EQ((*m)(1, 2), 6);
+  }
+  EXPECT_EQ((*ParseTextRows("1e-400 2", "x"))(0, 0), 0);
+}
+
+TEST(Text, RefusesWhatIsNotRows) {
+  const struct {
+    const char* text;
+    const char* says;
+  } kCases[] = {
+      {"", "empty"},
+      {" \n", "no numbers"},
+      {"1 2\n3\n", "row 1"},
+      {"1 x\n", "column 1"},
+      {"1 nan\n", "NaN in row 0"},
+      {"1 2\n-inf 3\n", "infinity in row 1"},
+      {"1 1e999\n", "inf"},
+      {"[1 2\n", "bracket is open"},
+      {"1 2]\n", "do not pair"},
+      {"[[[1 2]]]", "not pair"},
+      {"1 0x10", "not a number"},
+  };
+  for (const auto& c : kCases) {
+    const auto m = ParseTextRows(c.text, "x");
+    ASSERT_FALSE(m.ok()) << c.text;
+    EXPECT_THAT(std::string(m.status().message()), HasSubstr(c.says)) << c.text;
+  }
+}
+
+TEST(Readers, ChooseByContentAndName) {
+  const std::string path = Temporary("rows.txt");
+  ASSERT_TRUE(WriteFileAtomic(path, std::string_view("1 2\n3 4\n")).ok());
+  EXPECT_EQ(ReadFeatures(path)->rows(), 2);
+  const std::string fake = Temporary("fake.npy");
+  ASSERT_TRUE(WriteFileAtomic(fake, std::string_view("1 2\n3 4 and more\n")).ok());
+  EXPECT_EQ(ReadFeatures(fake).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(ReadFeatures(Temporary("absent.npy")).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(Labels, TrimAndRefuseGaps) {
+  const std::string path = Temporary("labels.txt");
+  ASSERT_TRUE(WriteFileAtomic(path, std::string_view("a\n b \r\nc\n\n")).ok());
+  EXPECT_EQ(*ReadLabels(path), (std::vector<std::string>{"a", "b", "c"}));
+  ASSERT_TRUE(WriteFileAtomic(path, std::string_view("a\n\nb\n")).ok());
+  EXPECT_THAT(std::string(ReadLabels(path).status().message()), HasSubstr("line 2"));
+  ASSERT_TRUE(WriteFileAtomic(path, std::string_view("")).ok());
+  EXPECT_FALSE(ReadLabels(path).ok());
+}
+
+TEST(Normalize, UnitRowsOrError) {
+  FeatureMatrix m(2, 2);
+  m << 3, 4, 1e-200, 0;
+  ASSERT_TRUE(L2NormalizeRows(m).ok());
+  EXPECT_DOUBLE_EQ(m(0, 0), 0.6);
+  EXPECT_DOUBLE_EQ(m(1, 0), 1.0);
+  m.row(1).setZero();
+  const FeatureMatrix before = m;
+  EXPECT_EQ(L2NormalizeRows(m).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(m, before);
+}
+
+}  // namespace
+}  // namespace heft

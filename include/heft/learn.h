@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Learning and evaluation on plain numbers, without cryptography: heft::LoadDataset, heft::Train,
+// heft::EstimateVerification.
+#ifndef HEFT_LEARN_H_
+#define HEFT_LEARN_H_
+
+#include "evaluation/bootstrap.h"  // IWYU pragma: export
+#include "evaluation/metrics.h"    // IWYU pragma: export
+#include "features/dataset.h"      // IWYU pragma: export
+#include "learning/train.h"        // IWYU pragma: export
+
+#endif  // HEFT_LEARN_H_

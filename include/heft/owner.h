@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The key owner's role: heft::ckks::SecretKey, heft::MakeEvaluationKeys, heft::KeyOwner.
+#ifndef HEFT_OWNER_H_
+#define HEFT_OWNER_H_
+
+#include "ckks/owner/secret_key.h"         // IWYU pragma: export
+#include "fusion/owner/keygen.h"           // IWYU pragma: export
+#include "fusion/owner/secret_key_file.h"  // IWYU pragma: export
+#include "gallery/owner/key_owner.h"       // IWYU pragma: export
+
+#endif  // HEFT_OWNER_H_

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quadratics and cubics in the form that costs an encrypted evaluation the fewest levels.
+#ifndef HEFT_INVERSE_SQRT_FACTORED_H_
+#define HEFT_INVERSE_SQRT_FACTORED_H_
+
+#include "base/status.h"
+#include "inverse_sqrt/polynomial.h"
+
+namespace heft {
+
+// FactoredPolynomial: degree 2 is leading * ((s + a)^2 + b), degree 3 is
+// leading * ((s + a)^2 + b) * (s + d). The leading factor goes into a scale or into the projected
+// vector, so neither form spends a level on a constant.
+struct FactoredPolynomial {
+  int degree = 2;
+  double leading = 0.0;
+  double a = 0.0;
+  double b = 0.0;
+  double d = 0.0;  // degree 3 only
+
+  double Evaluate(double s) const;
+};
+
+// FactorForEvaluation: kInvalidArgument unless the degree is 2 or 3 and the leading coefficient is
+// not zero. A cubic always has a real root; it is bracketed by Cauchy's bound and bisected.
+absl::StatusOr<FactoredPolynomial> FactorForEvaluation(const Polynomial& polynomial);
+
+}  // namespace heft
+
+#endif  // HEFT_INVERSE_SQRT_FACTORED_H_

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The systems that a learned projection has to beat.
+#ifndef HEFT_LEARNING_BASELINES_H_
+#define HEFT_LEARNING_BASELINES_H_
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "evaluation/bootstrap.h"
+#include "features/dataset.h"
+#include "learning/projection.h"
+
+namespace heft {
+
+struct Baseline {
+  std::string name;   // the modality's name, "average", "concatenation", "score_sum", "pca", "lda"
+  int dimension = 0;  // of the template, all modalities' together for "score_sum"
+  LabelledScores scored;
+};
+
+// ScoreBaselines: cosine scores of all pairs of `split`, features scaled to unit length:
+//   each modality alone;
+//   average          mean of the modalities' vectors, where their dimensions are equal;
+//   concatenation    equal weights;
+//   score_sum        sum of the modalities' scores, each less its mean and divided by its standard
+//                    deviation over the training split's impostor pairs;
+//   pca, lda         of the concatenated training samples, to `gamma` dimensions or as many as
+//                    there are; lda with `shrinkage` of the within-class covariance.
+// The training split is used for the last three only. kInvalidArgument for a split without pairs
+// of both kinds, or gamma below 1.
+absl::StatusOr<std::vector<Baseline>> ScoreBaselines(const Dataset& dataset, Split split, int gamma,
+                                                     double shrinkage = 0.3);
+
+// LearnedScores: cosine scores of all pairs of `split` under a learned projection (gamma x total
+// dimension) and a normaliser, exact or approximate. `outside`, if not null, receives the number
+// of samples outside the interval.
+absl::StatusOr<LabelledScores> LearnedScores(const Dataset& dataset, Split split,
+                                             const FeatureMatrix& projection,
+                                             const Normalizer& normalizer = {},
+                                             int* outside = nullptr);
+
+}  // namespace heft
+
+#endif  // HEFT_LEARNING_BASELINES_H_

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learning/discriminant.h"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <vector>
+
+#include "learning/projection.h"
+
+namespace heft {
+namespace {
+
+// Class means (one row each), class sizes and the pooled within-class covariance.
+struct ClassStatistics {
+  FeatureMatrix means;
+  Eigen::VectorXd sizes;
+  Eigen::MatrixXd within;
+};
+
+ClassStatistics Measure(const FeatureMatrix& features, std::span<const int> classes) {
+  std::map<int, int> numbers;
+  for (int c : classes) numbers.emplace(c, numbers.size());
+  ClassStatistics statistics;
+  statistics.means = FeatureMatrix::Zero(numbers.size(), features.cols());
+  statistics.sizes = Eigen::VectorXd::Zero(numbers.size());
+  for (Eigen::Index i = 0; i < features.rows(); ++i) {
+    const int c = numbers[classes[i]];
+    statistics.means.row(c) += features.row(i);
+    statistics.sizes[c] += 1;
+  }
+  statistics.means.array().colwise() /= statistics.sizes.array();
+  FeatureMatrix deviations = features;
+  for (Eigen::Index i = 0; i < features.rows(); ++i) {
+    deviations.row(i) -= statistics.means.row(numbers[classes[i]]);
+  }
+  const double freedom = std::max<double>(1, features.rows() - statistics.sizes.size());
+  statistics.within = TransposedProduct(deviations, deviations) / freedom;
+  return statistics;
+}
+
+// The leading right singular vectors (columns) and squared singular values of `rows`.
+void LeadingDirections(const Eigen::MatrixXd& rows, Eigen::Index count, Eigen::MatrixXd& vectors,
+                       Eigen::VectorXd& values) {
+  const bool gram = rows.rows() < rows.cols();
+  const Eigen::MatrixXd product =
+      gram ? Eigen::MatrixXd(rows * rows.transpose()) : Eigen::MatrixXd(rows.transpose() * rows);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(product);
+  // Eigenvalues rise; directions of (numerically) no variance are left out.
+  const Eigen::Index size = product.rows();
+  const double floor = 1e-12 * std::max(0.0, eigen.eigenvalues()[size - 1]);
+  Eigen::Index usable = 0;
+  while (usable < std::min(count, size) && eigen.eigenvalues()[size - 1 - usable] > floor) ++usable;
+  values = eigen.eigenvalues().tail(usable).reverse();
+  vectors = eigen.eigenvectors().rightCols(usable).rowwise().reverse();
+  if (gram) vectors = rows.transpose() * vectors * values.cwiseSqrt().cwiseInverse().asDiagonal();
+}
+
+// Signs are arbitrary in an eigenproblem; this makes them the same everywhere.
+void FixSigns(FeatureMatrix& vectors) {
+  for (Eigen::Index i = 0; i < vectors.rows(); ++i) {
+    Eigen::Index largest;
+    vectors.row(i).cwiseAbs().maxCoeff(&largest);
+    if (vectors(i, largest) < 0) vectors.row(i) *= -1;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Discriminants> Lda(const FeatureMatrix& features, std::span<const int> classes,
+                                  int count, const DiscriminantOptions& options) {
+  ClassStatistics statistics = Measure(features, classes);
+  const Eigen::Index dimension = features.cols();
+  const double trace = statistics.within.trace();
+  if (statistics.sizes.size() < 2 || !(trace > 0)) {
+    return absl::InvalidArgumentError(
+        "discriminant analysis needs two classes and a class with two different samples");
+  }
+  const double classes_in_all = static_cast<double>(statistics.sizes.size());
+  const Eigen::RowVectorXd mean = statistics.means.colwise().mean();
+  Eigen::MatrixXd within = (1 - options.shrinkage) * statistics.within;
+  within.diagonal().array() += options.shrinkage * trace / dimension + 1e-9 * trace / dimension;
+  if (options.suppress_mean) within += mean.transpose() * mean;
+  const Eigen::LLT<Eigen::MatrixXd> cholesky(within);
+
+  // Whitened, centred class means: rows of M L^-T.
+  Eigen::MatrixXd centred = (statistics.means.rowwise() - mean).transpose();
+  cholesky.matrixL().solveInPlace(centred);
+  Eigen::MatrixXd vectors;
+  Discriminants result;
+  LeadingDirections(centred.transpose() / std::sqrt(classes_in_all), count, vectors, result.ratios);
+  cholesky.matrixU().solveInPlace(vectors);
+  result.vectors = vectors.transpose();
+  FixSigns(result.vectors);
+  // A class mean of n samples has a within-class variance of 1 / n of its own.
+  const double excess = statistics.sizes.cwiseInverse().mean();
+  result.ratios = (result.ratios.array() - excess).max(0.0);
+  return result;
+}
+
+absl::StatusOr<Discriminants> ChimericLda(const SamplePool& pool, int count,
+                                          const DiscriminantOptions& options) {
+  struct Candidate {
+    double ratio;
+    Eigen::Index column, index;
+    std::size_t modality;
+  };
+  std::vector<Discriminants> parts;
+  std::vector<Candidate> candidates;
+  Eigen::Index column = 0;
+  for (const PoolModality& modality : pool.modalities()) {
+    std::vector<int> classes(modality.features.rows());
+    for (std::size_t identity = 0; identity < modality.rows.size(); ++identity) {
+      for (int row : modality.rows[identity]) classes[row] = static_cast<int>(identity);
+    }
+    HEFT_ASSIGN_OR_RETURN(Discriminants part, Lda(modality.features, classes, count, options));
+    for (Eigen::Index i = 0; i < part.ratios.size(); ++i) {
+      candidates.push_back({part.ratios[i], column, i, parts.size()});
+    }
+    parts.push_back(std::move(part));
+    column += modality.features.cols();
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.ratio > b.ratio; });
+  candidates.resize(std::min<std::size_t>(candidates.size(), count));
+  Discriminants merged{FeatureMatrix::Zero(candidates.size(), column),
+                       Eigen::VectorXd(candidates.size())};
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const Candidate& c = candidates[i];
+    const auto vector = parts[c.modality].vectors.row(c.index);
+    merged.vectors.row(i).segment(c.column, vector.size()) = vector;
+    merged.ratios[i] = c.ratio;
+  }
+  return merged;
+}
+
+FeatureMatrix Pca(const FeatureMatrix& features, int count) {
+  const FeatureMatrix centred = features.rowwise() - features.colwise().mean();
+  Eigen::MatrixXd vectors;
+  Eigen::VectorXd values;
+  LeadingDirections(centred, count, vectors, values);
+  FeatureMatrix result = vectors.transpose();
+  FixSigns(result);
+  return result;
+}
+
+}  // namespace heft

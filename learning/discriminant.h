@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linear discriminant analysis and principal components.
+#ifndef HEFT_LEARNING_DISCRIMINANT_H_
+#define HEFT_LEARNING_DISCRIMINANT_H_
+
+#include <span>
+
+#include "base/status.h"
+#include "features/matrix.h"
+#include "learning/pairing.h"
+
+namespace heft {
+
+// Directions w with their ratio of between-class to within-class variance, best first; rows of
+// `vectors` (k x d) are scaled to a within-class variance of 1.
+struct Discriminants {
+  FeatureMatrix vectors;
+  Eigen::VectorXd ratios;  // >= 0
+};
+
+struct DiscriminantOptions {
+  // The within-class covariance becomes (1 - shrinkage) S_w + shrinkage * trace(S_w) / d * I.
+  double shrinkage = 0.3;
+  // The overall mean counts as a within-class direction: the projection has no offset to remove
+  // it, and what all people share would raise every cosine.
+  bool suppress_mean = true;
+};
+
+// Lda: at most `count` directions; there are at most classes - 1 of positive ratio, and d in all.
+// Within-class covariance by Cholesky, then the eigenvectors of the class means' covariance in the
+// whitened space (through their Gram matrix where classes are fewer than dimensions).
+// kInvalidArgument for fewer than two classes or a covariance that is zero.
+absl::StatusOr<Discriminants> Lda(const FeatureMatrix& features, std::span<const int> classes,
+                                  int count, const DiscriminantOptions& options = {});
+
+// ChimericLda: Lda of the re-paired samples in the limit of all re-pairings. Modalities are then
+// independent, both covariances are block diagonal, and the directions are those of the single
+// modalities, merged by ratio. count x total dimension.
+absl::StatusOr<Discriminants> ChimericLda(const SamplePool& pool, int count,
+                                          const DiscriminantOptions& options = {});
+
+// Pca: the `count` leading eigenvectors (rows) of the covariance about the mean.
+FeatureMatrix Pca(const FeatureMatrix& features, int count);
+
+}  // namespace heft
+
+#endif  // HEFT_LEARNING_DISCRIMINANT_H_

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learning/pairing.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+#include "absl/strings/str_cat.h"
+#include "learning/projection.h"
+
+namespace heft {
+namespace {
+
+using IdentityMap = std::unordered_map<std::string, int>;
+
+// Rows of `modality` whose label is among `numbers`, or nothing usable if one identity has none.
+PoolModality Collect(const FeatureMatrix& features, const std::vector<std::string>& labels,
+                     const IdentityMap& numbers) {
+  PoolModality pool;
+  pool.rows.resize(numbers.size());
+  std::vector<int> kept;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const auto found = numbers.find(labels[i]);
+    if (found == numbers.end()) continue;
+    pool.rows[found->second].push_back(static_cast<int>(kept.size()));
+    kept.push_back(static_cast<int>(i));
+  }
+  pool.features.resize(kept.size(), features.cols());
+  for (std::size_t i = 0; i < kept.size(); ++i) pool.features.row(i) = features.row(kept[i]);
+  return pool;
+}
+
+bool EveryIdentityHasSamples(const PoolModality& pool) {
+  return std::none_of(pool.rows.begin(), pool.rows.end(),
+                      [](const std::vector<int>& rows) { return rows.empty(); });
+}
+
+// Zeroes each modality of a row with probability `drop`, one chosen at random excepted.
+void DropModalities(Random& random, double drop, const std::vector<PoolModality>& modalities,
+                    Eigen::Ref<Eigen::RowVectorXd> row) {
+  const uint64_t kept = random.Below(modalities.size());
+  Eigen::Index column = 0;
+  for (std::size_t m = 0; m < modalities.size(); ++m) {
+    const Eigen::Index width = modalities[m].features.cols();
+    if (random.Uniform() < drop && m != kept) row.segment(column, width).setZero();
+    column += width;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<SamplePool> SamplePool::Make(const Dataset& dataset, Split split) {
+  const std::vector<int> rows = RowsOf(dataset.split, split);
+  IdentityMap numbers;
+  SamplePool pool;
+  std::vector<std::string> labels;
+  for (int row : rows) {
+    labels.push_back(dataset.labels[row]);
+    pool.paired_.classes.push_back(numbers.emplace(labels.back(), numbers.size()).first->second);
+  }
+  pool.identities_ = numbers.size();
+  if (pool.identities_ < 2) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the ", SplitName(split), " split has ", pool.identities_, " identities, need 2 or more"));
+  }
+  HEFT_ASSIGN_OR_RETURN(pool.paired_.features, Concatenate(dataset, rows));
+  for (const Modality& modality : dataset.modalities) {
+    PoolModality samples;
+    for (const UnpairedModality& unpaired : dataset.unpaired) {
+      if (unpaired.modality.name == modality.name) {
+        samples = Collect(unpaired.modality.features, unpaired.labels, numbers);
+      }
+    }
+    if (samples.rows.empty() || !EveryIdentityHasSamples(samples)) {
+      samples = Collect(SelectRows(dataset, rows).modalities[pool.modalities_.size()].features,
+                        labels, numbers);
+    }
+    HEFT_RETURN_IF_ERROR(L2NormalizeRows(samples.features, modality.name));
+    pool.modalities_.push_back(std::move(samples));
+  }
+  return pool;
+}
+
+Batch SamplePool::Repair(Random& random, int max_rows, double drop) const {
+  std::vector<std::vector<int>> order(modalities_.size(), std::vector<int>(identities_));
+  Eigen::Index width = 0;
+  for (std::size_t m = 0; m < modalities_.size(); ++m) {
+    std::iota(order[m].begin(), order[m].end(), 0);
+    random.Shuffle(order[m]);
+    width += modalities_[m].features.cols();
+  }
+  const int classes = std::clamp(max_rows / 4, 2, identities_);
+  const int per_class = std::max(2, max_rows / classes);
+  Batch batch;
+  std::vector<std::vector<int>> drawn(modalities_.size());  // pool row of each batch row
+  for (int c = 0; c < classes; ++c) {
+    std::size_t size = per_class;
+    for (std::size_t m = 0; m < modalities_.size(); ++m) {
+      size = std::min(size, modalities_[m].rows[order[m][c]].size());
+    }
+    for (std::size_t m = 0; m < modalities_.size(); ++m) {
+      std::vector<int> samples = modalities_[m].rows[order[m][c]];
+      random.Shuffle(samples);
+      drawn[m].insert(drawn[m].end(), samples.begin(), samples.begin() + size);
+    }
+    batch.classes.insert(batch.classes.end(), size, c);
+  }
+  batch.features.resize(batch.classes.size(), width);
+  Eigen::Index column = 0;
+  for (std::size_t m = 0; m < modalities_.size(); ++m) {
+    const FeatureMatrix& features = modalities_[m].features;
+    for (std::size_t i = 0; i < drawn[m].size(); ++i) {
+      batch.features.row(i).segment(column, features.cols()) = features.row(drawn[m][i]);
+    }
+    column += features.cols();
+  }
+  if (drop > 0) {
+    for (Eigen::Index i = 0; i < batch.features.rows(); ++i) {
+      DropModalities(random, drop, modalities_, batch.features.row(i));
+    }
+  }
+  return batch;
+}
+
+}  // namespace heft

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples to train on: as they are paired, or re-paired at random.
+#ifndef HEFT_LEARNING_PAIRING_H_
+#define HEFT_LEARNING_PAIRING_H_
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "features/dataset.h"
+#include "features/random.h"
+
+namespace heft {
+
+// Batch: concatenated unit-length features (n x total dimension) and the class of each row.
+struct Batch {
+  FeatureMatrix features;
+  std::vector<int> classes;
+};
+
+// PoolModality: the samples of one modality, each of unit length, by identity.
+struct PoolModality {
+  FeatureMatrix features;
+  std::vector<std::vector<int>> rows;  // rows[identity], none empty
+};
+
+// SamplePool: all samples of the identities of one split. Where the data set has unpaired samples
+// of a modality, those of these identities stand in for the paired ones.
+class SamplePool {
+ public:
+  // kInvalidArgument if the split has fewer than two identities, or a sample is zero.
+  static absl::StatusOr<SamplePool> Make(const Dataset& dataset, Split split);
+
+  int identities() const { return identities_; }
+  const std::vector<PoolModality>& modalities() const { return modalities_; }
+  // The rows as the data set pairs them, class = identity.
+  const Batch& Paired() const { return paired_; }
+
+  // Repair: chimeric classes. Every modality's identities are shuffled on their own; class c joins
+  // the c-th of each, and its samples are drawn without repetition, as many as the modality with
+  // the fewest has. At most `max_rows` rows: fewer samples a class, then fewer classes. Each
+  // modality of a row is set to zero with probability `drop`, never all of one row. With one
+  // modality the classes are the identities.
+  Batch Repair(Random& random, int max_rows, double drop = 0.0) const;
+
+ private:
+  int identities_ = 0;
+  std::vector<PoolModality> modalities_;
+  Batch paired_;
+};
+
+}  // namespace heft
+
+#endif  // HEFT_LEARNING_PAIRING_H_

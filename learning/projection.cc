@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learning/projection.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/threads.h"
+
+namespace heft {
+namespace {
+
+constexpr Eigen::Index kRowsPerTask = 256;
+
+// left * right^T by blocks of rows, in parallel.
+FeatureMatrix ProductTransposed(const FeatureMatrix& left, const FeatureMatrix& right) {
+  FeatureMatrix product(left.rows(), right.rows());
+  const std::size_t tasks = (left.rows() + kRowsPerTask - 1) / kRowsPerTask;
+  ParallelFor(tasks, [&](std::size_t task) {
+    const Eigen::Index begin = task * kRowsPerTask;
+    const Eigen::Index count = std::min(kRowsPerTask, left.rows() - begin);
+    product.middleRows(begin, count).noalias() = left.middleRows(begin, count) * right.transpose();
+  });
+  return product;
+}
+
+}  // namespace
+
+double Normalizer::Value(double s) const {
+  if (approximation.has_value()) return gain * (*approximation)(gain * gain * s);
+  return s > 0 ? 1 / std::sqrt(s) : 0.0;
+}
+
+double Normalizer::Derivative(double s) const {
+  if (approximation.has_value()) {
+    return gain * gain * gain * approximation->Derivative(gain * gain * s);
+  }
+  return s > 0 ? -0.5 / (s * std::sqrt(s)) : 0.0;
+}
+
+bool Normalizer::Valid(double s) const {
+  if (!(s > 0) || !std::isfinite(s)) return false;
+  return !approximation.has_value() || approximation->interval.Contains(gain * gain * s);
+}
+
+absl::StatusOr<FeatureMatrix> Concatenate(const Dataset& dataset, std::span<const int> rows,
+                                          std::span<const int> missing) {
+  FeatureMatrix features = FeatureMatrix::Zero(rows.size(), dataset.TotalDimension());
+  Eigen::Index column = 0;
+  for (std::size_t m = 0; m < dataset.modalities.size(); ++m) {
+    const Modality& modality = dataset.modalities[m];
+    const Eigen::Index width = modality.features.cols();
+    if (std::find(missing.begin(), missing.end(), static_cast<int>(m)) == missing.end()) {
+      FeatureMatrix selected(rows.size(), width);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        selected.row(i) = modality.features.row(rows[i]);
+      }
+      HEFT_RETURN_IF_ERROR(L2NormalizeRows(selected, modality.name));
+      features.middleCols(column, width) = selected;
+    }
+    column += width;
+  }
+  return features;
+}
+
+FeatureMatrix ProjectAll(const FeatureMatrix& projection, const FeatureMatrix& features) {
+  return ProductTransposed(features, projection);
+}
+
+FeatureMatrix TransposedProduct(const FeatureMatrix& left, const FeatureMatrix& right) {
+  constexpr Eigen::Index kParts = 8;  // Fixed: the sum must not depend on threads.
+  std::vector<FeatureMatrix> parts(kParts);
+  ParallelFor(kParts, [&](std::size_t part) {
+    const Eigen::Index begin = left.rows() * part / kParts;
+    const Eigen::Index count = left.rows() * (part + 1) / kParts - begin;
+    parts[part] = left.middleRows(begin, count).transpose() * right.middleRows(begin, count);
+  });
+  for (Eigen::Index part = 1; part < kParts; ++part) parts[0] += parts[part];
+  return parts[0];
+}
+
+Eigen::VectorXd SquaredNorms(const FeatureMatrix& projection, const FeatureMatrix& features) {
+  return ProductTransposed(features, projection).rowwise().squaredNorm();
+}
+
+FeatureMatrix ProjectAndNormalize(const FeatureMatrix& projection, const FeatureMatrix& features,
+                                  const Normalizer& normalizer, int* outside) {
+  FeatureMatrix z = ProductTransposed(features, projection);
+  int invalid = 0;
+  for (Eigen::Index i = 0; i < z.rows(); ++i) {
+    const double s = z.row(i).squaredNorm();
+    invalid += !normalizer.Valid(s);
+    z.row(i) *= normalizer.Value(s);
+  }
+  if (outside != nullptr) *outside = invalid;
+  return z;
+}
+
+FeatureMatrix CosineScores(const FeatureMatrix& z) { return ProductTransposed(z, z); }
+
+}  // namespace heft

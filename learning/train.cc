@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learning/train.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "learning/adam.h"
+#include "learning/loss.h"
+#include "learning/pairing.h"
+#include "learning/train_internal.h"
+
+namespace heft {
+namespace {
+
+using internal::FitToNorms;
+using internal::MeanAuroc;
+using internal::Quantile;
+
+// Streams of the seed.
+constexpr uint64_t kValidationStream = 1, kStartStream = 2, kNormStream = 3, kEpochStream = 1000;
+
+// The recipe's own settings where the caller gave none.
+TrainOptions Resolved(TrainOptions options) {
+  const bool paper = options.recipe == Recipe::kPaper;
+  if (options.epochs == 0) options.epochs = paper ? 1000 : 60;
+  if (options.patience == 0) options.patience = paper ? options.epochs : 20;
+  if (options.learning_rate == 0) options.learning_rate = paper ? 5e-3 : 5e-4;
+  return options;
+}
+
+// One run of training with given lambda and margin.
+class Trainer {
+ public:
+  Trainer(const TrainOptions& options, const SamplePool& train,
+          const std::vector<Batch>& validation, const Batch& norms)
+      : options_(options), train_(train), validation_(validation), norms_(norms) {}
+
+  // From `state` (epoch 0: its projection is the start) to the last epoch or the end of patience.
+  absl::Status Run(TrainCheckpoint state, const TrainHooks& hooks) {
+    state_ = std::move(state);
+    if (state_.epoch == 0) {
+      Rescale();
+      HEFT_RETURN_IF_ERROR(FitNormalizer());
+      Judge(0, hooks.progress);
+    } else {
+      HEFT_RETURN_IF_ERROR(FitNormalizer());
+    }
+    while (state_.epoch < options_.epochs && state_.epoch - state_.best_epoch < options_.patience) {
+      ++state_.epoch;
+      const double loss = Step();
+      Rescale();
+      HEFT_RETURN_IF_ERROR(FitNormalizer());
+      Judge(loss, hooks.progress);
+      if (hooks.save) HEFT_RETURN_IF_ERROR(hooks.save(state_));
+    }
+    return absl::OkStatus();
+  }
+
+  const TrainCheckpoint& state() const { return state_; }
+
+ private:
+  bool paper() const { return options_.recipe == Recipe::kPaper; }
+
+  // One Adam step on this epoch's samples; returns the loss before it.
+  double Step() {
+    Batch repaired;
+    if (!paper()) {
+      Random random(options_.seed, kEpochStream + state_.epoch);
+      repaired = train_.Repair(random, options_.max_batch, options_.drop_modality);
+    }
+    const Batch& batch = paper() ? train_.Paired() : repaired;
+    const LossResult loss = LossAndGradient(state_.projection, batch.features, batch.classes,
+                                            {options_.lambda, options_.margin}, normalizer_);
+    AdamOptions adam;
+    adam.weight_decay = options_.weight_decay;
+    adam.learning_rate = options_.learning_rate;
+    AdamStep(adam, loss.gradient, state_.projection, state_.adam);
+    return loss.loss;
+  }
+
+  // The paper: "the mean of the squared norms ... is in the middle of the range" (appendix). Ours:
+  // a mean of 1 keeps Adam's step size meaningful; the interval follows the data.
+  void Rescale() {
+    const double mean = SquaredNorms(state_.projection, norms_.features).mean();
+    const double wanted = paper() ? (kPaperInterval.lo + kPaperInterval.hi) / 2 : 1.0;
+    state_.projection *= std::sqrt(wanted / mean);
+  }
+
+  absl::Status FitNormalizer() {
+    if (!options_.fhe_aware) return absl::OkStatus();
+    if (!paper()) {
+      const Eigen::VectorXd s = SquaredNorms(state_.projection, norms_.features);
+      HEFT_ASSIGN_OR_RETURN(normalizer_, FitToNorms(s, options_));
+    } else if (!normalizer_.approximation.has_value()) {
+      HEFT_ASSIGN_OR_RETURN(normalizer_.approximation,
+                            Fit(options_.fit, options_.degree, kPaperInterval));
+    }
+    return absl::OkStatus();
+  }
+
+  // Measures the projection and keeps it if it is the best so far.
+  void Judge(double loss, const ProgressCallback& progress) {
+    const double auroc = MeanAuroc(validation_, state_.projection, normalizer_);
+    if (state_.epoch == 0 || auroc > state_.best_auroc) {
+      state_.best = state_.projection;
+      state_.best_auroc = auroc;
+      state_.best_epoch = state_.epoch;
+    }
+    if (!progress) return;
+    double outside = 0;
+    const Eigen::VectorXd s = SquaredNorms(state_.projection, norms_.features);
+    for (double value : s) outside += !normalizer_.Valid(value);
+    progress({state_.epoch, options_.epochs, loss, auroc, outside / s.size()});
+  }
+
+  TrainOptions options_;
+  const SamplePool& train_;
+  const std::vector<Batch>& validation_;
+  const Batch& norms_;  // samples whose squared norms the interval is fitted to
+  TrainCheckpoint state_;
+  Normalizer normalizer_;
+};
+
+FeatureMatrix RandomStart(int gamma, int dimension, uint64_t seed) {
+  Random random(seed, kStartStream);
+  FeatureMatrix projection(gamma, dimension);
+  for (Eigen::Index i = 0; i < projection.size(); ++i) projection.data()[i] = random.Normal();
+  return projection;
+}
+
+std::vector<Batch> ValidationBatches(const SamplePool& pool, const TrainOptions& options) {
+  constexpr int kRepairings = 4;
+  std::vector<Batch> batches = {pool.Paired()};
+  if (options.recipe == Recipe::kPaper || pool.modalities().size() == 1) return batches;
+  Random random(options.seed, kValidationStream);
+  for (int i = 0; i < kRepairings; ++i) batches.push_back(pool.Repair(random, 800));
+  return batches;
+}
+
+// Paired training samples and one re-pairing, with modalities dropped as in training: the samples
+// whose squared norms the interval has to hold.
+Batch NormSamples(const SamplePool& pool, const TrainOptions& options) {
+  Batch norms = pool.Paired();
+  if (options.recipe == Recipe::kPaper) return norms;
+  Random random(options.seed, kNormStream);
+  const Batch repaired = pool.Repair(random, options.max_batch, options.drop_modality);
+  FeatureMatrix both(norms.features.rows() + repaired.features.rows(), norms.features.cols());
+  both << norms.features, repaired.features;
+  norms.features = std::move(both);
+  norms.classes.clear();  // Only norms are asked for.
+  return norms;
+}
+
+double OutsideShare(const Eigen::VectorXd& s, const Interval& interval) {
+  double outside = 0;
+  for (double value : s) outside += !interval.Contains(value);
+  return outside / s.size();
+}
+
+// Thresholds and calibration from the validation pairs; sizes and norms for the summary.
+absl::Status Describe(const SamplePool& train, const SamplePool& held_out, const Eigen::VectorXd& s,
+                      const TrainCheckpoint& state, TrainResult& result) {
+  const Batch& paired = held_out.Paired();
+  const FeatureMatrix z =
+      ProjectAndNormalize(result.projection, paired.features, {result.approximation, 1.0});
+  HEFT_ASSIGN_OR_RETURN(const ScoreSet scores, PairScores(CosineScores(z), paired.classes));
+  HEFT_ASSIGN_OR_RETURN(result.thresholds, CalibrateThresholds(scores));
+  HEFT_ASSIGN_OR_RETURN(result.calibration, CalibrateScores(scores));
+  const Interval& interval = result.approximation.interval;
+  result.outside_share = OutsideShare(s, interval);
+  nlohmann::json quantiles;
+  for (const char* share : {"0", "0.001", "0.01", "0.1", "0.5", "0.9", "0.99", "0.999", "1"}) {
+    quantiles[share] = Quantile(s, std::atof(share));
+  }
+  result.summary["val_auroc"] = result.val_auroc;
+  result.summary["best_epoch"] = result.best_epoch;
+  result.summary["epochs_run"] = state.epoch;
+  result.summary["outside_share_train"] = result.outside_share;
+  result.summary["outside_share_val"] =
+      OutsideShare(SquaredNorms(result.projection, paired.features), interval);
+  result.summary["interval"] = {interval.lo, interval.hi};
+  result.summary["max_relative_error"] = result.approximation.MaxRelativeError();
+  result.summary["squared_norm_quantiles"] = std::move(quantiles);
+  result.summary["modality_weights"] = state.modality_weights;
+  result.summary["train_identities"] = train.identities();
+  result.summary["train_samples"] = train.Paired().features.rows();
+  result.summary["val_identities"] = held_out.identities();
+  return absl::OkStatus();
+}
+
+// Scales the winner and fits its approximation.
+absl::StatusOr<TrainResult> Finish(const TrainCheckpoint& state, const TrainOptions& options,
+                                   const Batch& norms, const SamplePool& train,
+                                   const SamplePool& held_out) {
+  TrainResult result;
+  result.projection = state.best;
+  result.val_auroc = state.best_auroc;
+  result.best_epoch = state.best_epoch;
+  Eigen::VectorXd s = SquaredNorms(result.projection, norms.features);
+  if (options.recipe == Recipe::kPaper) {
+    HEFT_ASSIGN_OR_RETURN(result.approximation, Fit(options.fit, options.degree, kPaperInterval));
+  } else {
+    HEFT_ASSIGN_OR_RETURN(const Normalizer fitted, FitToNorms(s, options));
+    result.projection *= fitted.gain;
+    result.approximation = *fitted.approximation;
+    s *= fitted.gain * fitted.gain;
+  }
+  result.summary["options"] = internal::OptionsToJson(options);
+  HEFT_RETURN_IF_ERROR(Describe(train, held_out, s, state, result));
+  return result;
+}
+
+absl::Status CheckResume(const TrainHooks& hooks, const TrainOptions& options,
+                         const Dataset& dataset) {
+  if (options.grid_search && (hooks.resume != nullptr || hooks.save)) {
+    return absl::InvalidArgumentError("a grid search cannot be checkpointed");
+  }
+  if (hooks.resume == nullptr) return absl::OkStatus();
+  const FeatureMatrix& projection = hooks.resume->projection;
+  if (hooks.resume->options != internal::OptionsToJson(options) ||
+      projection.rows() != options.gamma || projection.cols() != dataset.TotalDimension()) {
+    return absl::FailedPreconditionError(
+        "the checkpoint was made with other options or data; train again from the start");
+  }
+  return absl::OkStatus();
+}
+
+// lambda and margin of the runs: the given ones, or the published grid.
+std::vector<TrainOptions> Runs(const TrainOptions& options) {
+  if (!options.grid_search) return {options};
+  std::vector<TrainOptions> runs;
+  for (double lambda : {.01, .1, .25, .5, .75, .99}) {
+    for (double margin : {.1, .25, .5, .75, 1.0}) {
+      runs.push_back(options);
+      runs.back().lambda = lambda;
+      runs.back().margin = margin;
+    }
+  }
+  return runs;
+}
+
+}  // namespace
+
+absl::StatusOr<TrainResult> Train(const Dataset& dataset, const TrainOptions& given,
+                                  const TrainHooks& hooks) {
+  HEFT_RETURN_IF_ERROR(CheckDataset(dataset));
+  HEFT_RETURN_IF_ERROR(CheckTrainOptions(given, dataset));
+  const TrainOptions options = Resolved(given);
+  HEFT_RETURN_IF_ERROR(CheckResume(hooks, options, dataset));
+  HEFT_ASSIGN_OR_RETURN(const SamplePool train, SamplePool::Make(dataset, Split::kTrain));
+  HEFT_ASSIGN_OR_RETURN(const SamplePool held_out, SamplePool::Make(dataset, Split::kValidation));
+  const std::vector<Batch> validation = ValidationBatches(held_out, options);
+  const Batch norms = NormSamples(train, options);
+
+  TrainCheckpoint start;
+  start.options = internal::OptionsToJson(options);
+  start.modality_weights.assign(dataset.modalities.size(), 1.0);
+  if (hooks.resume != nullptr) {
+    start = *hooks.resume;
+  } else if (options.recipe == Recipe::kPaper) {
+    start.projection = RandomStart(options.gamma, dataset.TotalDimension(), options.seed);
+  } else {
+    HEFT_ASSIGN_OR_RETURN(start.projection, internal::DiscriminantStart(train, validation, options,
+                                                                        start.modality_weights));
+  }
+  TrainCheckpoint winner;
+  TrainOptions winning = options;
+  const std::vector<TrainOptions> runs = Runs(options);
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    TrainHooks own = hooks;
+    if (hooks.progress && runs.size() > 1) {
+      own.progress = [&, run](TrainProgress progress) {
+        progress.epoch += run * options.epochs;
+        progress.epochs *= runs.size();
+        hooks.progress(progress);
+      };
+    }
+    Trainer trainer(runs[run], train, validation, norms);
+    HEFT_RETURN_IF_ERROR(trainer.Run(start, own));
+    if (run > 0 && trainer.state().best_auroc <= winner.best_auroc) continue;
+    winner = trainer.state();
+    winning = runs[run];
+  }
+  return Finish(winner, winning, norms, train, held_out);
+}
+
+absl::StatusOr<TrainResult> Train(const Dataset& dataset, const TrainOptions& options,
+                                  const ProgressCallback& progress) {
+  TrainHooks hooks;
+  hooks.progress = progress;
+  return Train(dataset, options, hooks);
+}
+
+}  // namespace heft

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Train: learns the projection P and the approximation of 1/sqrt that goes with it.
+#ifndef HEFT_LEARNING_TRAIN_H_
+#define HEFT_LEARNING_TRAIN_H_
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "evaluation/thresholds.h"
+#include "features/dataset.h"
+#include "inverse_sqrt/fit.h"
+#include "learning/adam.h"
+#include "learning/projection.h"
+
+namespace heft {
+
+enum class Recipe {
+  // Re-paired samples, a discriminant start, modality weights, few small steps, early stopping.
+  kGeneralising,
+  // The HEFT paper's: random start, the pairs as they are, fixed interval [0.05, 3].
+  kPaper,
+};
+
+// "generalising" and "paper".
+std::string RecipeName(Recipe recipe);
+absl::StatusOr<Recipe> ParseRecipe(std::string_view name);
+
+struct TrainOptions {
+  int gamma = 32;  // fused dimension, 1 to the total dimension
+  Recipe recipe = Recipe::kGeneralising;
+  bool fhe_aware = true;  // the loss sees the approximation; else the exact 1/sqrt
+  int degree = 3;         // of the approximation, 1 to 31
+  FitKind fit = FitKind::kMinimax;
+  double lambda = 0.25;      // weight of the pairs' term, in [0, 1]
+  double margin = 0.5;       // of the hinge, in [0, 2]
+  bool grid_search = false;  // the published grid of lambda and margin, by validation AUROC
+  int epochs = 0;            // 0: the recipe's own (60 generalising, 1000 paper)
+  int patience = 0;          // epochs without a better validation AUROC; 0: the recipe's own
+  double learning_rate = 0;  // 0: the recipe's own (5e-3 paper, 5e-4 generalising)
+  double weight_decay = 1e-4;
+  double shrinkage = 0.3;    // of the within-class covariance for the discriminant start, [0, 1]
+  double drop_modality = 0;  // probability of training without a modality, [0, 1)
+  int max_batch = 2048;      // samples an epoch of the generalising recipe, 8 or more
+  double interval_margin = 1.15;  // >= 1: room around the quantiles of s
+  uint64_t seed = 1;
+};
+
+// kInvalidArgument with the option's name and range.
+absl::Status CheckTrainOptions(const TrainOptions& options, const Dataset& dataset);
+
+struct TrainProgress {
+  int epoch = 0;  // 0 is the start, before any step
+  int epochs = 0;
+  double loss = 0.0;
+  double val_auroc = 0.0;      // with the normalisation that training uses
+  double outside_share = 0.0;  // of training samples whose s is outside the interval, in [0, 1]
+};
+
+struct TrainResult {
+  // gamma x total dimension. Takes the concatenation of the modalities, each scaled to unit length
+  // (Concatenate); modality weights and the scale that brings |P x|^2 into the interval are in it.
+  FeatureMatrix projection;
+  // Fitted to the training data's |P x|^2; also where fhe_aware is false, so that such a projection
+  // can be used encrypted.
+  Approximation approximation;
+  double val_auroc = 0.0;
+  int best_epoch = 0;
+  double outside_share = 0.0;  // of the training samples
+  // From the validation split's pairs, normalised by `approximation` as encrypted scores are.
+  ThresholdTable thresholds;
+  ScoreCalibration calibration;
+  // What a model file tells about its training: options, val_auroc, best_epoch, epochs run, squared
+  // norms' quantiles, outside shares, modality weights, sizes.
+  nlohmann::json summary;
+};
+
+using ProgressCallback = std::function<void(const TrainProgress&)>;
+
+// TrainCheckpoint: all that a run needs to go on as if it had never stopped, bit for bit.
+struct TrainCheckpoint {
+  nlohmann::json options;  // of the run, compared on resuming
+  int epoch = 0;
+  FeatureMatrix projection, best;
+  AdamState adam;
+  double best_auroc = 0.0;
+  int best_epoch = 0;
+  std::vector<double> modality_weights;
+};
+
+std::string FormatCheckpoint(const TrainCheckpoint& checkpoint);  // JSON
+// kDataLoss if the text is not a checkpoint.
+absl::StatusOr<TrainCheckpoint> ParseCheckpoint(std::string_view text);
+
+// TrainHooks: all optional.
+struct TrainHooks {
+  ProgressCallback progress;                // after the start and after every epoch
+  const TrainCheckpoint* resume = nullptr;  // goes on from here
+  // Called after every epoch; an error ends the run and is returned.
+  std::function<absl::Status(const TrainCheckpoint&)> save;
+};
+
+// Train: uses the training and validation splits of `dataset` only. The result depends on data,
+// options and seed, not on the number of threads. kInvalidArgument for options out of range, fewer
+// than two identities in either split, or none with a second sample; kFailedPrecondition if the
+// checkpoint was made with other options or dimensions. Checkpoints and grid_search exclude each
+// other (kInvalidArgument).
+absl::StatusOr<TrainResult> Train(const Dataset& dataset, const TrainOptions& options,
+                                  const TrainHooks& hooks = {});
+absl::StatusOr<TrainResult> Train(const Dataset& dataset, const TrainOptions& options,
+                                  const ProgressCallback& progress);
+
+}  // namespace heft
+
+#endif  // HEFT_LEARNING_TRAIN_H_

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pieces of Train; not for use outside this folder.
+#ifndef HEFT_LEARNING_TRAIN_INTERNAL_H_
+#define HEFT_LEARNING_TRAIN_INTERNAL_H_
+
+#include <vector>
+
+#include "base/status.h"
+#include "learning/pairing.h"
+#include "learning/projection.h"
+#include "learning/train.h"
+
+namespace heft::internal {
+
+// Options as the model file and the checkpoint hold them.
+nlohmann::json OptionsToJson(const TrainOptions& options);
+
+// AUROC of unit-length features projected by P, mean over the batches; -1 if not computable.
+double MeanAuroc(const std::vector<Batch>& batches, const FeatureMatrix& projection,
+                 const Normalizer& normalizer);
+
+// Quantile (linear between order statistics) of values; `share` in [0, 1].
+double Quantile(const Eigen::VectorXd& values, double share);
+
+// The interval from the 0.1% quantile / margin to the 99.9% quantile * margin of the squared norms
+// s, scaled by gain^2 so that its geometric middle is 1, and the fit on it.
+absl::StatusOr<Normalizer> FitToNorms(const Eigen::VectorXd& s, const TrainOptions& options);
+
+// The generalising start: chimeric discriminants (best `gamma`, filled up with principal
+// components where there are fewer), weighted by evidence, then modality weights by validation
+// AUROC. `weights` receives the latter, one a modality.
+absl::StatusOr<FeatureMatrix> DiscriminantStart(const SamplePool& pool,
+                                                const std::vector<Batch>& validation,
+                                                const TrainOptions& options,
+                                                std::vector<double>& weights);
+
+}  // namespace heft::internal
+
+#endif  // HEFT_LEARNING_TRAIN_INTERNAL_H_

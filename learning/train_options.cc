@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "learning/train_internal.h"
+
+namespace heft {
+namespace {
+
+absl::Status CheckRange(const char* name, double value, double lo, double hi) {
+  if (value >= lo && value <= hi) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("training option ", name, " is ", value,
+                                                 ", choose a value from ", lo, " to ", hi));
+}
+
+}  // namespace
+
+std::string RecipeName(Recipe recipe) {
+  return recipe == Recipe::kGeneralising ? "generalising" : "paper";
+}
+
+absl::StatusOr<Recipe> ParseRecipe(std::string_view name) {
+  if (name == "generalising") return Recipe::kGeneralising;
+  if (name == "paper") return Recipe::kPaper;
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown recipe '", std::string(name), "': choose generalising or paper"));
+}
+
+absl::Status CheckTrainOptions(const TrainOptions& options, const Dataset& dataset) {
+  const int total = dataset.TotalDimension();
+  if (options.gamma < 1 || options.gamma > total) {
+    return absl::InvalidArgumentError(absl::StrCat("gamma is ", options.gamma, ", the data have ",
+                                                   total, " dimensions in all: choose 1 to ", total,
+                                                   ", usually 16, 32 or 64"));
+  }
+  HEFT_RETURN_IF_ERROR(CheckRange("degree", options.degree, 1, kMaxFitDegree));
+  HEFT_RETURN_IF_ERROR(CheckRange("lambda", options.lambda, 0, 1));
+  HEFT_RETURN_IF_ERROR(CheckRange("margin", options.margin, 0, 2));
+  HEFT_RETURN_IF_ERROR(CheckRange("epochs", options.epochs, 0, 1e6));
+  HEFT_RETURN_IF_ERROR(CheckRange("patience", options.patience, 0, 1e6));
+  HEFT_RETURN_IF_ERROR(CheckRange("learning_rate", options.learning_rate, 0, 10));
+  HEFT_RETURN_IF_ERROR(CheckRange("weight_decay", options.weight_decay, 0, 1));
+  HEFT_RETURN_IF_ERROR(CheckRange("shrinkage", options.shrinkage, 0, 1));
+  HEFT_RETURN_IF_ERROR(CheckRange("drop_modality", options.drop_modality, 0, 0.9));
+  HEFT_RETURN_IF_ERROR(CheckRange("max_batch", options.max_batch, 8, 1 << 20));
+  return CheckRange("interval_margin", options.interval_margin, 1, 10);
+}
+
+namespace internal {
+
+nlohmann::json OptionsToJson(const TrainOptions& options) {
+  return {{"gamma", options.gamma},
+          {"recipe", RecipeName(options.recipe)},
+          {"fhe_aware", options.fhe_aware},
+          {"degree", options.degree},
+          {"fit", FitKindName(options.fit)},
+          {"lambda", options.lambda},
+          {"margin", options.margin},
+          {"grid_search", options.grid_search},
+          {"epochs", options.epochs},
+          {"patience", options.patience},
+          {"learning_rate", options.learning_rate},
+          {"weight_decay", options.weight_decay},
+          {"shrinkage", options.shrinkage},
+          {"drop_modality", options.drop_modality},
+          {"max_batch", options.max_batch},
+          {"interval_margin", options.interval_margin},
+          {"seed", options.seed}};
+}
+
+}  // namespace internal
+
+}  // namespace heft

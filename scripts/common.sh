@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Shared by the scripts in this folder; meant to be sourced by bash.
+
+root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)"
+
+say() { printf '%s\n' "$*" >&2; }
+
+die() {
+  say "error: $*"
+  exit 1
+}
+
+# Configures the release preset and builds the targets given, or everything.
+build_release() {
+  local jobs="${HEFT_JOBS:-$(nproc)}"
+  # CMake reads the launcher when a folder is configured for the first time.
+  if [[ -z "${CMAKE_CXX_COMPILER_LAUNCHER:-}" ]] && command -v ccache >/dev/null; then
+    export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  fi
+  local targets=()
+  (($# == 0)) || targets=(--target "$@")
+  # Written with ||, so that a failure counts also where the caller tests this function and bash
+  # therefore ignores `set -e` in it.
+  (
+    cd "$root" || exit
+    cmake --preset release || exit
+    cmake --build build/release --parallel "$jobs" "${targets[@]}"
+  )
+}
