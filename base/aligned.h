@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/buffer_pool.h"
+
 namespace heft {
 
 inline constexpr std::size_t kCacheLine = 64;
@@ -21,9 +23,9 @@ struct AlignedAllocator {
   template <typename U>
   AlignedAllocator(const AlignedAllocator<U>&) {}  // NOLINT: allocators convert implicitly.
   T* allocate(std::size_t n) {
-    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t(kCacheLine)));
+    return static_cast<T*>(internal::PoolAllocate(n * sizeof(T)));
   }
-  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t(kCacheLine)); }
+  void deallocate(T* p, std::size_t n) noexcept { internal::PoolFree(p, n * sizeof(T)); }
   template <typename U>
   void construct(U* p) {
     ::new (static_cast<void*>(p)) U;  // Default-initialised: no memset of what will be written.

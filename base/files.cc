@@ -40,6 +40,8 @@ class FileDescriptor {
 template <typename Container>
 absl::StatusOr<Container> ReadWhole(const std::string& path, uint64_t max_size) {
   FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // A file where a folder should be: for a reader the same as no file.
+  if (fd.get() < 0 && errno == ENOTDIR) errno = ENOENT;
   if (fd.get() < 0) return SystemError("cannot open", path, errno);
   struct stat info;
   if (fstat(fd.get(), &info) != 0) return SystemError("cannot stat", path, errno);

@@ -15,10 +15,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#define HEFT_RETURN_IF_ERROR(expr)               \
-  do {                                           \
-    ::absl::Status heft_status_ = (expr);        \
-    if (!heft_status_.ok()) return heft_status_; \
+#define HEFT_RETURN_IF_ERROR(expr) \
+  HEFT_RETURN_IF_ERROR_(HEFT_CONCAT_(heft_status_, __LINE__), expr)
+#define HEFT_RETURN_IF_ERROR_(status, expr) \
+  do {                                      \
+    ::absl::Status status = (expr);         \
+    if (!status.ok()) return status;        \
   } while (false)
 
 #define HEFT_CONCAT_INNER_(a, b) a##b

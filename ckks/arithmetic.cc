@@ -243,6 +243,36 @@ void DivideByLast(const Context& context, RnsPoly* out, RnsPoly& in, size_t last
   }
 }
 
+void DivideBySpecialAndLast(const Context& context, RnsPoly* out, RnsPoly& in) {
+  const size_t n = context.n();
+  const size_t limbs = in.limbs() - 2;
+  const size_t special = context.special_index();
+  const ring::Kernels& kernels = ActiveKernels();
+  // x = t modulo P (centred), and (x - t) / P = u modulo the last data prime (centred).
+  uint32_t* t = in.limb(limbs + 1).data();
+  uint32_t* u = in.limb(limbs).data();
+  context.ntt(special).Inverse(in.limb(limbs + 1));
+  context.ntt(limbs).Inverse(in.limb(limbs));
+  AlignedVector<uint32_t> lifted(n), scaled(n);
+  const ring::Modulus& last = context.modulus(limbs);
+  kernels.lift(lifted.data(), t, context.lift(special, limbs), n, last);
+  kernels.subtract_multiply_scalar(u, u, lifted.data(), context.inverse(special, limbs), n, last);
+  for (size_t l = 0; l < limbs; ++l) {
+    // (x - (t + P u)) / (P q_last) is the twice rounded quotient.
+    const ring::Modulus& q = context.modulus(l);
+    const uint32_t p = q.Reduce(context.modulus(special).value());
+    kernels.lift(lifted.data(), t, context.lift(special, l), n, q);
+    kernels.lift(scaled.data(), u, context.lift(limbs, l), n, q);
+    kernels.multiply_scalar(scaled.data(), scaled.data(), q.Shoup(p), n, q);
+    kernels.add(lifted.data(), lifted.data(), scaled.data(), n, q);
+    context.ntt(l).Forward(lifted);
+    const uint32_t inverse =
+        q.Multiply(context.inverse(special, l).value, context.inverse(limbs, l).value);
+    kernels.subtract_multiply_scalar(out->limb(l).data(), in.limb(l).data(), lifted.data(),
+                                     q.Shoup(inverse), n, q);
+  }
+}
+
 absl::Status Rescale(const Context& context, Ciphertext* out, const Ciphertext& a) {
   if (a.limbs() < 2) {
     return absl::InvalidArgumentError("no prime is left to rescale by: use deeper parameters");

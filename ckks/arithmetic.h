@@ -49,6 +49,10 @@ absl::Status DropLimbs(const Context& context, Ciphertext* out, const Ciphertext
 // One polynomial with one more limb than `out`: divides by the prime of the last limb, rounding.
 // `last_prime` is that limb's prime index. `in` is consumed as scratch space.
 void DivideByLast(const Context& context, ring::RnsPoly* out, ring::RnsPoly& in, size_t last_prime);
+// The same with the last two limbs at once: `in` has two more limbs than `out`, modulo the data
+// prime of its position and modulo the special prime. Equals dividing by the special prime, then
+// rescaling, with half the transforms.
+void DivideBySpecialAndLast(const Context& context, ring::RnsPoly* out, ring::RnsPoly& in);
 
 }  // namespace heft::ckks
 

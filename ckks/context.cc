@@ -17,7 +17,7 @@ Context::Context(const Params& params) : params_(params), primes_(params.limbs()
   }
 }
 
-const AlignedVector<uint32_t>& Context::permutation(uint32_t element) const {
+const ring::Permutation& Context::permutation(uint32_t element) const {
   std::lock_guard<std::mutex> lock(mutex_);
   auto it = permutations_.find(element);
   if (it == permutations_.end()) {

@@ -34,7 +34,7 @@ class Context {
     return lifts_[from * primes_ + to];
   }
   // ring::GaloisPermutation, computed at first use. `element` is odd and below 2n.
-  const AlignedVector<uint32_t>& permutation(uint32_t element) const;
+  const ring::Permutation& permutation(uint32_t element) const;
 
  private:
   Params params_;
@@ -43,7 +43,7 @@ class Context {
   std::vector<ring::ShoupFactor> inverses_;
   std::vector<ring::LiftConstants> lifts_;
   mutable std::mutex mutex_;
-  mutable std::map<uint32_t, AlignedVector<uint32_t>> permutations_;
+  mutable std::map<uint32_t, ring::Permutation> permutations_;
 };
 
 // The Galois element of a rotation to the left by `steps` slots (slot i takes slot i + steps); any

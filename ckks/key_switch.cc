@@ -13,42 +13,15 @@ namespace {
 using ring::ActiveKernels;
 using ring::RnsPoly;
 
-// Data primes first, then the special one: the extended basis of a ciphertext with `limbs` limbs.
-size_t ExtendedPrime(const Context& context, size_t limb, size_t limbs) {
-  return limb < limbs ? limb : context.special_index();
-}
-
 absl::Status CheckTwoParts(const Ciphertext& a) {
   if (a.size() == 2) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("a ciphertext of ", a.size(), " parts cannot be rotated: relinearise first"));
 }
 
-// sum_j digit_j key_j in the extended basis, one limb, both parts.
-void SwitchLimb(const Context& context, uint32_t* out0, uint32_t* out1, const Digits& digits,
-                const SwitchKey& key, size_t limb) {
-  const size_t limbs = digits.limbs();
-  // A key cut at more limbs than the ciphertext has keeps the special prime behind its own last
-  // one.
-  const size_t key_limb = limb < limbs ? limb : key.limbs();
-  const uint32_t* d[64];
-  const uint32_t* k0[64];
-  const uint32_t* k1[64];
-  for (size_t j = 0; j < limbs; ++j) {
-    d[j] = digits.at(j, limb);
-    k0[j] = key.at(key_limb, j, 0);
-    k1[j] = key.at(key_limb, j, 1);
-  }
-  const ring::Modulus& q = context.modulus(ExtendedPrime(context, limb, limbs));
-  ActiveKernels().inner_product(out0, d, k0, limbs, context.n(), q);
-  ActiveKernels().inner_product(out1, d, k1, limbs, context.n(), q);
-}
-
-void SwitchAll(const Context& context, RnsPoly* out0, RnsPoly* out1, const Digits& digits,
-               const SwitchKey& key) {
-  for (size_t l = 0; l <= digits.limbs(); ++l) {
-    SwitchLimb(context, out0->limb(l).data(), out1->limb(l).data(), digits, key, l);
-  }
+absl::Status CheckRescale(const Ciphertext& a) {
+  if (a.limbs() >= 2) return absl::OkStatus();
+  return absl::InvalidArgumentError("no prime is left to rescale by: use deeper parameters");
 }
 
 void AddTo(const Context& context, RnsPoly* out, const RnsPoly& a) {
@@ -58,34 +31,78 @@ void AddTo(const Context& context, RnsPoly* out, const RnsPoly& a) {
   }
 }
 
+// Adds P * a to a sum in the extended basis: what is then divided by P is a.
+void AddTimesSpecial(const Context& context, RnsPoly* sum, const RnsPoly& a) {
+  const size_t n = context.n();
+  AlignedVector<uint32_t> scaled(n);
+  for (size_t l = 0; l < a.limbs(); ++l) {
+    const ring::Modulus& q = context.modulus(l);
+    const uint32_t p = q.Reduce(context.params().special().value());
+    uint32_t* v = sum->limb(l).data();
+    ActiveKernels().multiply_scalar(scaled.data(), a.limb(l).data(), q.Shoup(p), n, q);
+    ActiveKernels().add(v, v, scaled.data(), n, q);
+  }
+}
+
+// What a rescale does to scale and error.
+void RescaleNoise(const Context& context, Ciphertext* c, size_t limbs) {
+  const double divisor = context.modulus(limbs - 1).value();
+  c->scale /= divisor;
+  c->noise.error = Combine(c->noise.error / divisor, RoundingError(context.params()));
+}
+
 RnsPoly Permuted(const Context& context, const RnsPoly& a, uint32_t element) {
   if (element == 1) return a;
-  const AlignedVector<uint32_t>& table = context.permutation(element);
+  const ring::Permutation& permutation = context.permutation(element);
   RnsPoly out(a.n(), a.limbs());
   for (size_t l = 0; l < a.limbs(); ++l) {
-    ActiveKernels().permute(out.limb(l).data(), a.limb(l).data(), table.data(), a.n());
+    ActiveKernels().permute(out.limb(l).data(), a.limb(l).data(), permutation, a.n());
   }
   return out;
 }
 
-// The image of `a` under one automorphism, from its digits.
+// The error that `switches` key switches and one division by the special prime add.
+double SwitchingError(const Params& params, size_t limbs, size_t switches) {
+  if (switches == 0) return 0;
+  return Combine(std::sqrt(static_cast<double>(switches)) * KeySwitchError(params, limbs),
+                 RoundingError(params));
+}
+
+// The image of (c0, part switched) under one automorphism, from the digits of part 1.
 Ciphertext ImageFromDigits(const Context& context, const Ciphertext& a, const Digits& digits,
                            uint32_t element, const SwitchKey& key) {
-  const size_t limbs = a.limbs();
-  RnsPoly sum0(a.parts[0].n(), limbs + 1), sum1(a.parts[0].n(), limbs + 1);
-  SwitchAll(context, &sum0, &sum1, digits, key);
-  RnsPoly part0(a.parts[0].n(), limbs), part1(a.parts[0].n(), limbs);
-  DivideByLast(context, &part0, sum0, context.special_index());
-  DivideByLast(context, &part1, sum1, context.special_index());
-  AddTo(context, &part0, a.parts[0]);
+  const size_t limbs = digits.limbs();
+  SwitchSum sum(context.n(), limbs);
+  for (size_t l = 0; l <= limbs; ++l) {
+    SwitchLimb(context, sum.part[0].limb(l).data(), sum.part[1].limb(l).data(), digits, key, l);
+  }
+  const RnsPoly* plain[2] = {&a.parts[0], nullptr};
+  const std::vector<RnsPoly> parts = CloseSwitch(context, sum, plain, /*rescale=*/false);
   Ciphertext out;
   out.scale = a.scale;
-  const Params& params = context.params();
-  const double added = Combine(KeySwitchError(params, limbs), RoundingError(params));
-  out.noise = {a.noise.message, Combine(a.noise.error, added)};
-  out.parts.push_back(Permuted(context, part0, element));
-  out.parts.push_back(Permuted(context, part1, element));
+  out.noise = {a.noise.message, Combine(a.noise.error, SwitchingError(context.params(), limbs, 1))};
+  for (const RnsPoly& part : parts) out.parts.push_back(Permuted(context, part, element));
   return out;
+}
+
+absl::Status RelineariseMaybeRescale(const Context& context, Ciphertext* out, const Ciphertext& a,
+                                     const EvaluationKeys& keys, bool rescale) {
+  const size_t limbs = a.limbs();
+  HEFT_ASSIGN_OR_RETURN(const SwitchKey* key, keys.Relinearisation(limbs));
+  const Digits digits(context, a.parts[2]);
+  SwitchSum sum(context.n(), limbs);
+  for (size_t l = 0; l <= limbs; ++l) {
+    SwitchLimb(context, sum.part[0].limb(l).data(), sum.part[1].limb(l).data(), digits, *key, l);
+  }
+  const RnsPoly* plain[2] = {&a.parts[0], &a.parts[1]};
+  Ciphertext result;
+  result.scale = a.scale;
+  result.noise = {a.noise.message,
+                  Combine(a.noise.error, SwitchingError(context.params(), limbs, 1))};
+  result.parts = CloseSwitch(context, sum, plain, rescale);
+  if (rescale) RescaleNoise(context, &result, limbs);
+  *out = std::move(result);
+  return absl::OkStatus();
 }
 
 // Keys of all elements but 1 (nullptr there), or the first error.
@@ -101,26 +118,113 @@ absl::StatusOr<std::vector<const SwitchKey*>> FindKeys(const EvaluationKeys& key
   return found;
 }
 
+void PermuteAddTo(const Context& context, uint32_t* out, const uint32_t* in, uint32_t element,
+                  const ring::Modulus& q) {
+  if (element == 1) {
+    ActiveKernels().add(out, out, in, context.n(), q);
+  } else {
+    ActiveKernels().permute_add(out, in, context.permutation(element), context.n(), q);
+  }
+}
+
+absl::Status SumGaloisMaybeRescale(const Context& context, Ciphertext* out, const Ciphertext& a,
+                                   std::span<const uint32_t> elements, const EvaluationKeys& keys,
+                                   bool rescale) {
+  HEFT_RETURN_IF_ERROR(CheckTwoParts(a));
+  if (elements.empty()) return absl::InvalidArgumentError("a sum of no rotations");
+  const size_t n = context.n();
+  const size_t limbs = a.limbs();
+  HEFT_ASSIGN_OR_RETURN(const auto found, FindKeys(keys, elements, limbs));
+  const Digits digits(context, a.parts[1]);
+  SwitchSum sum(n, limbs);
+  RnsPoly plain[2] = {RnsPoly(n, limbs), RnsPoly(n, limbs)};
+  AlignedVector<uint32_t> term0(n), term1(n);
+  for (size_t l = 0; l <= limbs; ++l) {
+    const ring::Modulus& q = context.modulus(ExtendedPrime(context, l, limbs));
+    for (RnsPoly& part : sum.part) std::fill(part.limb(l).begin(), part.limb(l).end(), 0);
+    for (size_t i = 0; i < elements.size(); ++i) {
+      if (found[i] == nullptr) continue;
+      SwitchLimb(context, term0.data(), term1.data(), digits, *found[i], l);
+      PermuteAddTo(context, sum.part[0].limb(l).data(), term0.data(), elements[i], q);
+      PermuteAddTo(context, sum.part[1].limb(l).data(), term1.data(), elements[i], q);
+    }
+    if (l == limbs) break;
+    // What needs no switching: part 0 of every image, and part 1 of the identity's.
+    for (RnsPoly& part : plain) std::fill(part.limb(l).begin(), part.limb(l).end(), 0);
+    for (size_t i = 0; i < elements.size(); ++i) {
+      PermuteAddTo(context, plain[0].limb(l).data(), a.parts[0].limb(l).data(), elements[i], q);
+      if (found[i] != nullptr) continue;
+      PermuteAddTo(context, plain[1].limb(l).data(), a.parts[1].limb(l).data(), 1, q);
+    }
+  }
+  const size_t switches = elements.size() - std::count(found.begin(), found.end(), nullptr);
+  const RnsPoly* const plain_parts[2] = {&plain[0], &plain[1]};
+  Ciphertext result;
+  result.scale = a.scale;
+  result.parts = CloseSwitch(context, sum, plain_parts, rescale);
+  const double terms = static_cast<double>(elements.size());
+  result.noise = {
+      a.noise.message * terms,
+      Combine(std::sqrt(terms) * a.noise.error, SwitchingError(context.params(), limbs, switches))};
+  if (rescale) RescaleNoise(context, &result, limbs);
+  *out = std::move(result);
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+size_t ExtendedPrime(const Context& context, size_t limb, size_t limbs) {
+  return limb < limbs ? limb : context.special_index();
+}
+
+void SwitchLimb(const Context& context, uint32_t* out0, uint32_t* out1, const Digits& digits,
+                const SwitchKey& key, size_t limb) {
+  const size_t limbs = digits.limbs();
+  // A key cut at more limbs than the ciphertext has keeps the special prime behind its own last
+  // one.
+  const size_t key_limb = limb < limbs ? limb : key.limbs();
+  const ring::Modulus& q = context.modulus(ExtendedPrime(context, limb, limbs));
+  ActiveKernels().switch_products(out0, out1, digits.limb(limb), key.limb(key_limb), key.limbs(),
+                                  limbs, context.n(), q);
+}
+
+std::vector<RnsPoly> CloseSwitch(const Context& context, SwitchSum& sum,
+                                 const RnsPoly* const plain[2], bool rescale) {
+  const size_t n = context.n();
+  const size_t limbs = sum.part[0].limbs() - 1;
+  std::vector<RnsPoly> out;
+  for (int p = 0; p < 2; ++p) {
+    out.emplace_back(n, limbs - (rescale ? 1 : 0));
+    if (rescale) {
+      if (plain[p] != nullptr) AddTimesSpecial(context, &sum.part[p], *plain[p]);
+      DivideBySpecialAndLast(context, &out[p], sum.part[p]);
+    } else {
+      DivideByLast(context, &out[p], sum.part[p], context.special_index());
+      if (plain[p] != nullptr) AddTo(context, &out[p], *plain[p]);
+    }
+  }
+  return out;
+}
 
 Digits::Digits(const Context& context, const RnsPoly& poly)
     : n_(context.n()), limbs_(poly.limbs()), data_(n_ * limbs_ * (limbs_ + 1)) {
   const ring::Kernels& kernels = ActiveKernels();
-  AlignedVector<uint32_t> coefficients(n_);
+  const size_t tile = std::min<size_t>(n_, ring::kTile);
+  AlignedVector<uint32_t> coefficients(n_), lifted(n_);
   for (size_t digit = 0; digit < limbs_; ++digit) {
     const std::span<const uint32_t> own = poly.limb(digit);
     std::copy(own.begin(), own.end(), coefficients.begin());
     context.ntt(digit).Inverse(coefficients);
     for (size_t limb = 0; limb <= limbs_; ++limb) {
-      uint32_t* out = data_.data() + (limb * limbs_ + digit) * n_;
+      uint32_t* out = data_.data() + limb * limbs_ * n_ + digit * tile;
       if (limb == digit) {  // its own residues need no lift
-        std::copy(own.begin(), own.end(), out);
+        for (size_t i = 0; i < n_; i += tile) std::copy_n(&own[i], tile, out + i * limbs_);
         continue;
       }
       const size_t prime = ExtendedPrime(context, limb, limbs_);
-      kernels.lift(out, coefficients.data(), context.lift(digit, prime), n_,
+      kernels.lift(lifted.data(), coefficients.data(), context.lift(digit, prime), n_,
                    context.modulus(prime));
-      context.ntt(prime).Forward({out, n_});
+      context.ntt(prime).ForwardTiled(out, limbs_ * tile, lifted);
     }
   }
 }
@@ -131,16 +235,14 @@ absl::Status Relinearise(const Context& context, Ciphertext* out, const Cipherte
     if (out != &a) *out = a;
     return absl::OkStatus();
   }
-  HEFT_ASSIGN_OR_RETURN(const SwitchKey* key, keys.Relinearisation(a.limbs()));
-  Ciphertext two;
-  two.scale = a.scale;
-  two.noise = a.noise;
-  two.parts = {a.parts[0], a.parts[2]};
-  // Switching part 2 (as a polynomial times s^2) and adding part 0; part 1 joins afterwards.
-  Ciphertext result = ImageFromDigits(context, two, Digits(context, a.parts[2]), 1, *key);
-  AddTo(context, &result.parts[1], a.parts[1]);
-  *out = std::move(result);
-  return absl::OkStatus();
+  return RelineariseMaybeRescale(context, out, a, keys, /*rescale=*/false);
+}
+
+absl::Status RelineariseAndRescale(const Context& context, Ciphertext* out, const Ciphertext& a,
+                                   const EvaluationKeys& keys) {
+  HEFT_RETURN_IF_ERROR(CheckRescale(a));
+  if (a.size() == 2) return Rescale(context, out, a);
+  return RelineariseMaybeRescale(context, out, a, keys, /*rescale=*/true);
 }
 
 absl::Status ApplyGalois(const Context& context, Ciphertext* out, const Ciphertext& a,
@@ -170,7 +272,7 @@ absl::StatusOr<std::vector<Ciphertext>> ApplyGaloisHoisted(const Context& contex
                                                            std::span<const uint32_t> elements,
                                                            const EvaluationKeys& keys) {
   HEFT_RETURN_IF_ERROR(CheckTwoParts(a));
-  HEFT_ASSIGN_OR_RETURN(auto found, FindKeys(keys, elements, a.limbs()));
+  HEFT_ASSIGN_OR_RETURN(const auto found, FindKeys(keys, elements, a.limbs()));
   const Digits digits(context, a.parts[1]);
   std::vector<Ciphertext> images;
   for (size_t i = 0; i < elements.size(); ++i) {
@@ -182,50 +284,13 @@ absl::StatusOr<std::vector<Ciphertext>> ApplyGaloisHoisted(const Context& contex
 
 absl::Status SumGalois(const Context& context, Ciphertext* out, const Ciphertext& a,
                        std::span<const uint32_t> elements, const EvaluationKeys& keys) {
-  HEFT_RETURN_IF_ERROR(CheckTwoParts(a));
-  if (elements.empty()) return absl::InvalidArgumentError("a sum of no rotations");
-  const size_t n = context.n();
-  const size_t limbs = a.limbs();
-  HEFT_ASSIGN_OR_RETURN(auto found, FindKeys(keys, elements, limbs));
-  const Digits digits(context, a.parts[1]);
-  const ring::Kernels& kernels = ActiveKernels();
-  RnsPoly sums[2] = {RnsPoly(n, limbs + 1), RnsPoly(n, limbs + 1)};
-  AlignedVector<uint32_t> term[2] = {AlignedVector<uint32_t>(n), AlignedVector<uint32_t>(n)};
-  AlignedVector<uint32_t> permuted(n);
-  for (size_t l = 0; l <= limbs; ++l) {
-    const ring::Modulus& q = context.modulus(ExtendedPrime(context, l, limbs));
-    for (RnsPoly& sum : sums) std::fill(sum.limb(l).begin(), sum.limb(l).end(), 0);
-    for (size_t i = 0; i < elements.size(); ++i) {
-      if (found[i] == nullptr) continue;
-      const AlignedVector<uint32_t>& table = context.permutation(elements[i]);
-      SwitchLimb(context, term[0].data(), term[1].data(), digits, *found[i], l);
-      for (int p = 0; p < 2; ++p) {
-        kernels.permute(permuted.data(), term[p].data(), table.data(), n);
-        uint32_t* v = sums[p].limb(l).data();
-        kernels.add(v, v, permuted.data(), n, q);
-      }
-    }
-  }
-  Ciphertext result;
-  result.scale = a.scale;
-  size_t switched = 0;
-  result.parts = {RnsPoly(n, limbs), RnsPoly(n, limbs)};
-  for (int p = 0; p < 2; ++p) {
-    DivideByLast(context, &result.parts[p], sums[p], context.special_index());
-  }
-  for (size_t i = 0; i < elements.size(); ++i) {
-    AddTo(context, &result.parts[0], Permuted(context, a.parts[0], elements[i]));
-    if (found[i] == nullptr) AddTo(context, &result.parts[1], a.parts[1]);
-    if (found[i] != nullptr) ++switched;
-  }
-  const Params& params = context.params();
-  const double terms = static_cast<double>(elements.size());
-  const double switching = std::sqrt(static_cast<double>(switched)) * KeySwitchError(params, limbs);
-  result.noise = {a.noise.message * terms,
-                  Combine(std::sqrt(terms) * a.noise.error,
-                          Combine(switching, switched > 0 ? RoundingError(params) : 0))};
-  *out = std::move(result);
-  return absl::OkStatus();
+  return SumGaloisMaybeRescale(context, out, a, elements, keys, /*rescale=*/false);
+}
+
+absl::Status SumGaloisAndRescale(const Context& context, Ciphertext* out, const Ciphertext& a,
+                                 std::span<const uint32_t> elements, const EvaluationKeys& keys) {
+  HEFT_RETURN_IF_ERROR(CheckRescale(a));
+  return SumGaloisMaybeRescale(context, out, a, elements, keys, /*rescale=*/true);
 }
 
 absl::Status SumGaloisProducts(const Context& context, Ciphertext* out, const Ciphertext& a,
@@ -247,63 +312,49 @@ absl::Status SumGaloisProducts(const Context& context, Ciphertext* out, const Ci
           "the factors of a sum of rotations must be extended, of equal scale and level");
     }
   }
-  HEFT_ASSIGN_OR_RETURN(auto found, FindKeys(keys, elements, limbs));
+  HEFT_ASSIGN_OR_RETURN(const auto found, FindKeys(keys, elements, limbs));
   const ring::Kernels& kernels = ActiveKernels();
   const Digits digits(context, a.parts[1]);
   const size_t count = elements.size();
-  // All images of one limb, then one inner product with the factors.
-  AlignedVector<uint32_t> images(2 * count * n), base(count * n), scratch(n);
-  std::vector<const uint32_t*> image[2], factor_limbs, base_limbs;
-  for (size_t i = 0; i < count; ++i) {
-    image[0].push_back(images.data() + 2 * i * n);
-    image[1].push_back(images.data() + (2 * i + 1) * n);
-    base_limbs.push_back(base.data() + i * n);
-  }
-  RnsPoly sums[2] = {RnsPoly(n, limbs + 1), RnsPoly(n, limbs + 1)};
-  // What needs no key switch: part 0 of every image, and part 1 where the element is 1.
+  // All images modulo one prime, then one inner product with the factors.
+  AlignedVector<uint32_t> images(3 * count * n), term0(n), term1(n);
+  std::vector<const uint32_t*> image[3];
+  for (size_t i = 0; i < 3 * count; ++i) image[i / count].push_back(images.data() + i * n);
+  auto slot = [&](size_t which, size_t i) { return images.data() + (which * count + i) * n; };
+  SwitchSum sum(n, limbs);
   RnsPoly plain[2] = {RnsPoly(n, limbs), RnsPoly(n, limbs)};
-  AlignedVector<uint32_t> term[2] = {AlignedVector<uint32_t>(n), AlignedVector<uint32_t>(n)};
   bool identity = false;
   for (size_t l = 0; l <= limbs; ++l) {
     const ring::Modulus& q = context.modulus(ExtendedPrime(context, l, limbs));
-    factor_limbs.clear();
-    for (const Plaintext& f : factors) factor_limbs.push_back(f.poly.limb(l).data());
+    std::vector<const uint32_t*> factor;
+    for (const Plaintext& f : factors) factor.push_back(f.poly.limb(l).data());
     for (size_t i = 0; i < count; ++i) {
-      uint32_t* target[2] = {images.data() + 2 * i * n, images.data() + (2 * i + 1) * n};
       if (found[i] == nullptr) {
         identity = true;
-        for (uint32_t* t : target) std::fill_n(t, n, 0);
+        std::fill_n(slot(0, i), n, 0);
+        std::fill_n(slot(1, i), n, 0);
+        if (l == limbs) continue;
+        std::copy_n(a.parts[0].limb(l).data(), n, slot(2, i));
+        kernels.multiply(plain[1].limb(l).data(), a.parts[1].limb(l).data(), factor[i], n, q);
         continue;
       }
-      const AlignedVector<uint32_t>& table = context.permutation(elements[i]);
-      SwitchLimb(context, term[0].data(), term[1].data(), digits, *found[i], l);
-      for (int p = 0; p < 2; ++p) kernels.permute(target[p], term[p].data(), table.data(), n);
+      const ring::Permutation& permutation = context.permutation(elements[i]);
+      SwitchLimb(context, term0.data(), term1.data(), digits, *found[i], l);
+      kernels.permute(slot(0, i), term0.data(), permutation, n);
+      kernels.permute(slot(1, i), term1.data(), permutation, n);
+      if (l < limbs) kernels.permute(slot(2, i), a.parts[0].limb(l).data(), permutation, n);
     }
     for (int p = 0; p < 2; ++p) {
-      kernels.inner_product(sums[p].limb(l).data(), image[p].data(), factor_limbs.data(), count, n,
+      kernels.inner_product(sum.part[p].limb(l).data(), image[p].data(), factor.data(), count, n,
                             q);
     }
     if (l == limbs) break;
-    for (size_t i = 0; i < count; ++i) {
-      uint32_t* target = base.data() + i * n;
-      const uint32_t* source = a.parts[0].limb(l).data();
-      if (elements[i] == 1) {
-        std::copy_n(source, n, target);
-        kernels.multiply(plain[1].limb(l).data(), a.parts[1].limb(l).data(), factor_limbs[i], n, q);
-      } else {
-        kernels.permute(target, source, context.permutation(elements[i]).data(), n);
-      }
-    }
-    kernels.inner_product(plain[0].limb(l).data(), base_limbs.data(), factor_limbs.data(), count, n,
-                          q);
+    kernels.inner_product(plain[0].limb(l).data(), image[2].data(), factor.data(), count, n, q);
   }
+  const RnsPoly* const plain_parts[2] = {&plain[0], identity ? &plain[1] : nullptr};
   Ciphertext result;
   result.scale = a.scale * factors[0].scale;
-  result.parts = {RnsPoly(n, limbs), RnsPoly(n, limbs)};
-  for (int p = 0; p < 2; ++p) {
-    DivideByLast(context, &result.parts[p], sums[p], context.special_index());
-    if (p == 0 || identity) AddTo(context, &result.parts[p], plain[p]);
-  }
+  result.parts = CloseSwitch(context, sum, plain_parts, /*rescale=*/false);
   const Params& params = context.params();
   Noise noise;
   noise.message = 0;

@@ -25,10 +25,9 @@ class Digits {
  public:
   Digits(const Context& context, const ring::RnsPoly& poly);
   size_t limbs() const { return limbs_; }
-  // `limb` in [0, limbs()], the special prime last.
-  const uint32_t* at(size_t digit, size_t limb) const {
-    return data_.data() + (limb * limbs_ + digit) * n_;
-  }
+  // All digits modulo one prime, in the layout of ring::Kernels::switch_products; `limb` in
+  // [0, limbs()], the special prime last.
+  const uint32_t* limb(size_t limb) const { return data_.data() + limb * limbs_ * n_; }
 
  private:
   size_t n_, limbs_;
@@ -38,6 +37,10 @@ class Digits {
 // Three parts to two.
 absl::Status Relinearise(const Context& context, Ciphertext* out, const Ciphertext& a,
                          const EvaluationKeys& keys);
+
+// Relinearise, then Rescale, with fewer transforms.
+absl::Status RelineariseAndRescale(const Context& context, Ciphertext* out, const Ciphertext& a,
+                                   const EvaluationKeys& keys);
 
 // Slot i takes slot i + steps.
 absl::Status Rotate(const Context& context, Ciphertext* out, const Ciphertext& a, int64_t steps,
@@ -57,12 +60,37 @@ absl::StatusOr<std::vector<Ciphertext>> ApplyGaloisHoisted(const Context& contex
 // division by the special prime.
 absl::Status SumGalois(const Context& context, Ciphertext* out, const Ciphertext& a,
                        std::span<const uint32_t> elements, const EvaluationKeys& keys);
+// The same, then Rescale, with fewer transforms.
+absl::Status SumGaloisAndRescale(const Context& context, Ciphertext* out, const Ciphertext& a,
+                                 std::span<const uint32_t> elements, const EvaluationKeys& keys);
 
 // The sum over i of factors[i] * image of `a` under elements[i]. Factors are extended plaintexts of
 // equal scale with as many limbs as `a`. The scale becomes the product; rescale afterwards.
 absl::Status SumGaloisProducts(const Context& context, Ciphertext* out, const Ciphertext& a,
                                std::span<const uint32_t> elements,
                                std::span<const Plaintext> factors, const EvaluationKeys& keys);
+
+// ---- Building blocks, for loops that fuse a key switch with what follows it (matching.cc).
+
+// Both parts of a sum in the extended basis: the data primes of a level, the special prime last.
+struct SwitchSum {
+  SwitchSum(size_t n, size_t limbs)
+      : part{ring::RnsPoly(n, limbs + 1), ring::RnsPoly(n, limbs + 1)} {}
+  ring::RnsPoly part[2];
+};
+
+// The prime index of a limb of the extended basis over `limbs` data primes.
+size_t ExtendedPrime(const Context& context, size_t limb, size_t limbs);
+
+// sum_j digit_j key_j modulo one prime of the extended basis. The result is to be permuted by the
+// key's automorphism.
+void SwitchLimb(const Context& context, uint32_t* out0, uint32_t* out1, const Digits& digits,
+                const SwitchKey& key, size_t limb);
+
+// Both parts of sum / P + plain; with `rescale`, that divided by the last data prime. A nullptr in
+// `plain` stands for zero. `sum` is consumed.
+std::vector<ring::RnsPoly> CloseSwitch(const Context& context, SwitchSum& sum,
+                                       const ring::RnsPoly* const plain[2], bool rescale);
 
 }  // namespace heft::ckks
 

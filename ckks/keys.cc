@@ -24,7 +24,7 @@ uint32_t InverseElement(uint32_t element, uint32_t n) {
 }  // namespace
 
 // The permutation of the inverse automorphism; nullptr for the identity.
-static const AlignedVector<uint32_t>* InverseTable(const Context& context, uint32_t element) {
+static const ring::Permutation* InversePermutation(const Context& context, uint32_t element) {
   if (element == 1) return nullptr;
   return &context.permutation(InverseElement(element, context.n()));
 }
@@ -35,26 +35,31 @@ void SwitchKey::Allocate(const Context& context, size_t limbs) {
   data_.resize(n_ * 2 * limbs * (limbs + 1));
 }
 
-void SwitchKey::Place(const uint32_t* values, const AlignedVector<uint32_t>* table, size_t limb,
-                      size_t digit, size_t part) {
-  uint32_t* out = data_.data() + ((limb * limbs_ + digit) * 2 + part) * n_;
-  if (table != nullptr) {
-    ring::ActiveKernels().permute(out, values, table->data(), n_);
-  } else {
-    std::copy_n(values, n_, out);
+void SwitchKey::Place(std::span<const uint32_t> values, const ring::Permutation* permutation,
+                      size_t limb, size_t digit, size_t part) {
+  AlignedVector<uint32_t> permuted;
+  if (permutation != nullptr) {
+    permuted.resize(n_);
+    ring::ActiveKernels().permute(permuted.data(), values.data(), *permutation, n_);
+    values = permuted;
+  }
+  const size_t tile = std::min<size_t>(n_, ring::kTile);
+  uint32_t* out = data_.data() + limb * limbs_ * 2 * n_ + (digit * 2 + part) * tile;
+  for (size_t i = 0; i < n_; i += tile, out += limbs_ * 2 * tile) {
+    std::copy_n(values.data() + i, tile, out);
   }
 }
 
 SwitchKey::SwitchKey(const Context& context, const SeededSwitchKey& seeded, uint32_t element) {
   Allocate(context, seeded.limbs);
-  const AlignedVector<uint32_t>* table = InverseTable(context, element);
+  const ring::Permutation* permutation = InversePermutation(context, element);
   AlignedVector<uint32_t> a(n_);
   for (size_t digit = 0; digit < limbs_; ++digit) {
-    for (size_t limb = 0; limb <= limbs_; ++limb) {
-      const size_t prime = limb < limbs_ ? limb : context.special_index();
-      Place(seeded.b[digit].limb(limb).data(), table, limb, digit, 0);
+    for (size_t l = 0; l <= limbs_; ++l) {
+      const size_t prime = l < limbs_ ? l : context.special_index();
+      Place(seeded.b[digit].limb(l), permutation, l, digit, 0);
       ExpandUniform(context, a, seeded.seed, digit, prime);
-      Place(a.data(), table, limb, digit, 1);
+      Place(a, permutation, l, digit, 1);
     }
   }
 }
@@ -62,11 +67,11 @@ SwitchKey::SwitchKey(const Context& context, const SeededSwitchKey& seeded, uint
 SwitchKey::SwitchKey(const Context& context, std::span<const ring::RnsPoly> b,
                      std::span<const ring::RnsPoly> a, uint32_t element) {
   Allocate(context, b.size());
-  const AlignedVector<uint32_t>* table = InverseTable(context, element);
+  const ring::Permutation* permutation = InversePermutation(context, element);
   for (size_t digit = 0; digit < limbs_; ++digit) {
-    for (size_t limb = 0; limb <= limbs_; ++limb) {
-      Place(b[digit].limb(limb).data(), table, limb, digit, 0);
-      Place(a[digit].limb(limb).data(), table, limb, digit, 1);
+    for (size_t l = 0; l <= limbs_; ++l) {
+      Place(b[digit].limb(l), permutation, l, digit, 0);
+      Place(a[digit].limb(l), permutation, l, digit, 1);
     }
   }
 }

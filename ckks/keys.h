@@ -43,9 +43,10 @@ struct SeededSwitchKey {
 void ExpandUniform(const Context& context, std::span<uint32_t> out, const Seed& seed, size_t digit,
                    size_t prime);
 
-// A switching key expanded for use, in the order in which it is read: [limb][digit][part][n], the
-// special prime's limb last. For a Galois key the values are permuted by the inverse automorphism,
-// so that the product with hoisted digits comes first and one permutation of the result follows.
+// A switching key expanded for use, in the order in which it is read: for each limb, the special
+// prime's last, the layout of ring::Kernels::switch_products. For a Galois key the values are
+// permuted by the inverse automorphism, so that the product with hoisted digits comes first and one
+// permutation of the result follows.
 class SwitchKey {
  public:
   SwitchKey() = default;
@@ -55,17 +56,16 @@ class SwitchKey {
   SwitchKey(const Context& context, std::span<const ring::RnsPoly> b,
             std::span<const ring::RnsPoly> a, uint32_t element);
 
+  // Data primes, and so digits.
   size_t limbs() const { return limbs_; }
   size_t bytes() const { return data_.size() * sizeof(uint32_t); }
   // `limb` in [0, limbs] with the special prime at limbs().
-  const uint32_t* at(size_t limb, size_t digit, size_t part) const {
-    return data_.data() + ((limb * limbs_ + digit) * 2 + part) * n_;
-  }
+  const uint32_t* limb(size_t limb) const { return data_.data() + limb * limbs_ * 2 * n_; }
 
  private:
   void Allocate(const Context& context, size_t limbs);
-  // `table`: nullptr, or the permutation to store the values under.
-  void Place(const uint32_t* values, const AlignedVector<uint32_t>* table, size_t limb,
+  // `permutation`: nullptr, or what to store the values under.
+  void Place(std::span<const uint32_t> values, const ring::Permutation* permutation, size_t limb,
              size_t digit, size_t part);
 
   size_t n_ = 0;

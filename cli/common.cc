@@ -28,6 +28,20 @@ void OnSignal(int signal) {
   std::signal(signal, SIG_DFL);  // a second one ends the program at once
 }
 
+// `text` on one line, whatever names from files or arguments it quotes: control characters, which
+// could also steer a terminal, become \xNN.
+std::string OneLine(std::string_view text) {
+  std::string out;
+  for (const unsigned char c : text) {
+    if (c < 32 || c == 127) {
+      absl::StrAppendFormat(&out, "\\x%02x", c);
+    } else {
+      out += static_cast<char>(c);
+    }
+  }
+  return out;
+}
+
 double Now() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
@@ -59,7 +73,8 @@ int ExitCode(const absl::Status& status) {
 
 void Print(const Common& common, const Json& json, std::string_view text) {
   if (common.json) {
-    std::cout << json.dump(2) << "\n";
+    // Identities are bytes; JSON takes UTF-8 only, and must not fail over a name.
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   } else {
     std::cout << text;
     if (!text.empty() && text.back() != '\n') std::cout << "\n";
@@ -78,8 +93,8 @@ CLI::App* AddCommand(CLI::App& app, const std::string& name, const std::string& 
   command->footer("Example:\n  " + example);
   command->callback([common, body = std::move(body)] {
     SetThreadCount(common->threads);
+    // A body that was interrupted too late to stop has done its work, and says so.
     g_status = body(*common);
-    if (g_status.ok() && g_interrupted.load()) g_status = absl::CancelledError("interrupted");
   });
   return command;
 }
@@ -109,7 +124,7 @@ int RunMain(int argc, char** argv, const std::string& description,
     std::cerr << "heft: internal error: " << e.what() << "\n";
     return kExitInternal;
   }
-  if (!g_status.ok()) std::cerr << "heft: " << g_status.message() << "\n";
+  if (!g_status.ok()) std::cerr << "heft: " << OneLine(std::string(g_status.message())) << "\n";
   std::cout.flush();
   if (g_status.ok() && !std::cout) {
     std::cerr << "heft: cannot write to stdout\n";
@@ -119,6 +134,11 @@ int RunMain(int argc, char** argv, const std::string& description,
 }
 
 bool Interrupted() { return g_interrupted.load(); }
+
+absl::Status WriteResult(const std::string& path, ByteSpan bytes) {
+  if (Interrupted()) return absl::CancelledError("interrupted");
+  return WriteFileAtomic(path, bytes);
+}
 
 Progress::Progress(const Common& common, std::string what)
     : enabled_(!common.quiet), terminal_(isatty(STDERR_FILENO) != 0), what_(std::move(what)) {}

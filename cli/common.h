@@ -70,6 +70,10 @@ class Progress {
 };
 bool Interrupted();
 
+// Writes a subcommand's output file, unless the user has interrupted (kCancelled): code 130 then
+// means that nothing was written.
+absl::Status WriteResult(const std::string& path, ByteSpan bytes);
+
 absl::StatusOr<Model> LoadModel(const std::string& path);
 
 // A passphrase: from the first line of `file`, or asked for on the terminal without echo where `file`

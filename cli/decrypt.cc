@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -16,51 +17,54 @@ namespace {
 struct Options {
   std::string model, secret_key, passphrase_file, in;
   size_t top = 10;
-  double threshold = std::nan("");
-  double fmr = 0;
+  std::optional<double> threshold, fmr;
 };
 
-// The threshold asked for: given, or by name from the model; NaN where none is.
-absl::StatusOr<double> ChooseThreshold(const Model& model, const Options& options) {
-  if (options.fmr == 0) return options.threshold;
+// The threshold asked for: given, or by name from the model; none where neither is.
+absl::StatusOr<std::optional<double>> ChooseThreshold(const Model& model, const Options& options) {
+  if (!options.fmr) {
+    if (options.threshold && !std::isfinite(*options.threshold)) {
+      return absl::InvalidArgumentError("--threshold is not a finite number");
+    }
+    return options.threshold;
+  }
   std::vector<std::string> known;
   for (const DecisionThreshold& t : model.thresholds) {
-    if (std::abs(t.fmr - options.fmr) <= 1e-9 * t.fmr) return t.score;
+    if (std::abs(t.fmr - *options.fmr) <= 1e-9 * t.fmr) return t.score;
     known.push_back(absl::StrCat(t.fmr));
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "the model has no threshold for FMR ", options.fmr, "; it has: ",
-      known.empty() ? "none" : absl::StrJoin(known, ", "), ". Use --threshold"));
+      "the model has no threshold for FMR ", *options.fmr,
+      "; it has: ", known.empty() ? "none" : absl::StrJoin(known, ", "), ". Use --threshold"));
 }
 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
-  HEFT_ASSIGN_OR_RETURN(const double threshold, ChooseThreshold(model, options));
+  HEFT_ASSIGN_OR_RETURN(const std::optional<double> threshold, ChooseThreshold(model, options));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores, ReadFile(options.in));
   HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
-  HEFT_ASSIGN_OR_RETURN(
-      ckks::SecretKey key,
-      LoadSecretKey(*instance.context, options.secret_key, options.passphrase_file));
+  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey key, LoadSecretKey(*instance.context, options.secret_key,
+                                                           options.passphrase_file));
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, KeyOwner::Create(model, std::move(key)));
   HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, owner.Open(scores, options.in));
 
   const bool verification = opened.kind == ScoreKind::kVerification;
-  const bool decide = !std::isnan(threshold);
   Json json = {{"kind", verification ? "verification" : "identification"}};
   if (!opened.probe.empty()) json["probe"] = opened.probe;
   if (verification) json["claimed"] = opened.claimed;
   if (opened.in_interval) json["norm_in_interval"] = *opened.in_interval;
-  if (decide) json["threshold"] = threshold;
+  if (threshold) json["threshold"] = *threshold;
   std::string text;
   if (opened.in_interval && !*opened.in_interval) {
-    absl::StrAppend(&text, "WARNING: the probe's norm lies outside the model's interval; "
-                           "its scores cannot be trusted\n");
+    absl::StrAppend(&text,
+                    "WARNING: the probe's norm lies outside the model's interval; "
+                    "its scores cannot be trusted\n");
   }
   const double best = opened.candidates.empty() ? -2 : opened.candidates[0].score;
-  if (decide) {
-    json["accept"] = best >= threshold;
-    absl::StrAppend(&text, best >= threshold ? "accept" : "reject",
-                    absl::StrFormat(" (threshold %.3f)\n", threshold));
+  if (threshold) {
+    json["accept"] = best >= *threshold;
+    absl::StrAppend(&text, best >= *threshold ? "accept" : "reject",
+                    absl::StrFormat(" (threshold %.3f)\n", *threshold));
   }
   json["candidates"] = Json::array();
   for (size_t i = 0; i < opened.candidates.size() && i < options.top; ++i) {
@@ -90,10 +94,11 @@ void AddDecrypt(CLI::App& app) {
                       "first line: passphrase of the secret key");
   command->add_option("-i,--in", options->in, "encrypted scores")->required();
   command->add_option("--top", options->top, "candidates to show")->capture_default_str();
-  auto* threshold = command->add_option("--threshold", options->threshold,
-                                        "accept at this score or above");
-  command->add_option("--fmr", options->fmr,
-                      "accept at the model's threshold for this false match rate, e.g. 1e-3")
+  auto* threshold =
+      command->add_option("--threshold", options->threshold, "accept at this score or above");
+  command
+      ->add_option("--fmr", options->fmr,
+                   "accept at the model's threshold for this false match rate, e.g. 1e-3")
       ->excludes(threshold);
 }
 

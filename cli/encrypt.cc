@@ -15,6 +15,7 @@ namespace {
 struct Options {
   std::string model, key, secret_key, passphrase_file, modality, in, labels, label, out;
   int64_t row = -1;
+  bool bulk = false;
 };
 
 absl::StatusOr<std::vector<std::vector<double>>> Rows(const Options& options) {
@@ -51,20 +52,23 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const auto rows, Rows(options));
   HEFT_ASSIGN_OR_RETURN(const auto labels, Labels(options, rows.size()));
   HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  const SampleEncoding encoding =
+      options.bulk ? SampleEncoding::kBulk : SampleEncoding::kCompact;
   std::vector<uint8_t> bytes;
   if (options.secret_key.empty()) {
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key_bytes, ReadFile(options.key));
     HEFT_ASSIGN_OR_RETURN(const ckks::PublicKey key,
                           ParseEncryptionKey(*instance.context, key_bytes, options.key));
-    HEFT_ASSIGN_OR_RETURN(bytes, EncryptSamples(instance, model, index, key, rows, labels));
+    HEFT_ASSIGN_OR_RETURN(bytes, EncryptSamples(instance, model, index, key, rows, labels, encoding));
   } else {
-    HEFT_ASSIGN_OR_RETURN(const ckks::SecretKey key,
-                          LoadSecretKey(*instance.context, options.secret_key,
-                                        options.passphrase_file));
+    HEFT_ASSIGN_OR_RETURN(
+        const ckks::SecretKey key,
+        LoadSecretKey(*instance.context, options.secret_key, options.passphrase_file));
     HEFT_ASSIGN_OR_RETURN(bytes,
-                          EncryptSamplesSymmetric(instance, model, index, key, rows, labels));
+                          EncryptSamplesSymmetric(instance, model, index, key, rows, labels,
+                                                  encoding));
   }
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.out, bytes));
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   Print(common,
         {{"out", options.out},
          {"modality", options.modality},
@@ -79,11 +83,11 @@ absl::Status Run(const Common& common, const Options& options) {
 
 void AddEncrypt(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = AddCommand(
-      app, "encrypt", "encrypt feature vectors of one modality (client)",
-      "heft encrypt --model m.heft --key encryption.key --modality face --in face.npy "
-      "--labels labels.txt --out face.ct",
-      [options](const Common& common) { return Run(common, *options); });
+  CLI::App* command =
+      AddCommand(app, "encrypt", "encrypt feature vectors of one modality (client)",
+                 "heft encrypt --model m.heft --key encryption.key --modality face --in face.npy "
+                 "--labels labels.txt --out face.ct",
+                 [options](const Common& common) { return Run(common, *options); });
   command->add_option("-m,--model", options->model, "model file")->required();
   auto* key = command->add_option("-k,--key", options->key, "encryption key");
   auto* secret = command->add_option("--secret-key", options->secret_key,
@@ -96,8 +100,12 @@ void AddEncrypt(CLI::App& app) {
       ->required();
   command->add_option("-i,--in", options->in, "feature vectors: .npy, or text rows")->required();
   command->add_option("-o,--out", options->out, "file for the encrypted samples")->required();
-  auto* labels = command->add_option("--labels", options->labels, "identity of each row, a line each");
+  auto* labels =
+      command->add_option("--labels", options->labels, "identity of each row, a line each");
   command->add_option("--label", options->label, "one identity for all rows")->excludes(labels);
+  command->add_flag("--bulk", options->bulk,
+                    "for bulk enrolment only: up to 4,096 rows (N / 2) in a ciphertext for each "
+                    "coordinate; worth it from some hundred rows on");
   command->add_option("--row", options->row, "only this row, from 0")
       ->check(CLI::NonNegativeNumber);
   command->parse_complete_callback([options] {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
@@ -22,6 +23,13 @@ namespace heft::cli {
 namespace {
 
 constexpr double kReportedFmrs[] = {1e-2, 1e-3};
+
+// Absolute and without a separator at its end, so that its last part is the folder's name.
+std::filesystem::path FolderPath(const std::string& directory) {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::absolute(directory + "/.", error);
+  return path.lexically_normal().parent_path();
+}
 
 FeatureMatrix Projection(const std::vector<double>& values, uint32_t gamma) {
   return Eigen::Map<const FeatureMatrix>(values.data(), gamma, values.size() / gamma);
@@ -48,17 +56,16 @@ absl::StatusOr<Dataset> SelectModalities(Dataset dataset, const Model& model,
                                          const std::string& directory) {
   std::vector<Modality> selected;
   for (const ModalitySpec& spec : model.modalities) {
-    const auto found =
-        std::find_if(dataset.modalities.begin(), dataset.modalities.end(),
-                     [&](const Modality& m) { return m.name == spec.name; });
+    const auto found = std::find_if(dataset.modalities.begin(), dataset.modalities.end(),
+                                    [&](const Modality& m) { return m.name == spec.name; });
     if (found == dataset.modalities.end()) {
       return absl::InvalidArgumentError(
           absl::StrCat(directory, ": no modality \"", spec.name, "\", which the model fuses"));
     }
     if (found->features.cols() != spec.dimension) {
-      return absl::InvalidArgumentError(absl::StrCat(directory, ": \"", spec.name, "\" has dimension ",
-                                                     found->features.cols(), ", the model takes ",
-                                                     spec.dimension));
+      return absl::InvalidArgumentError(absl::StrCat(directory, ": \"", spec.name,
+                                                     "\" has dimension ", found->features.cols(),
+                                                     ", the model takes ", spec.dimension));
     }
     selected.push_back(*found);
   }
@@ -147,7 +154,7 @@ class Evaluator {
       return absl::InvalidArgumentError(
           absl::StrCat(options.data, ": split \"", SplitName(options.split), "\" has no samples"));
     }
-    result_.data_name = std::filesystem::path(options.data + "/").parent_path().filename();
+    result_.data_name = FolderPath(options.data).filename().string();
     result_.data_description = DescribeData(options.data);
     result_.samples = static_cast<int>(rows_.size());
     result_.identities = static_cast<int>(identities.size());
@@ -157,9 +164,8 @@ class Evaluator {
 
   absl::Status AddLearned(std::string id, std::string label, const FeatureMatrix& projection,
                           const Normalizer& normalizer) {
-    HEFT_ASSIGN_OR_RETURN(
-        LabelledScores scores,
-        LearnedScores(dataset_, result_.options.split, projection, normalizer));
+    HEFT_ASSIGN_OR_RETURN(LabelledScores scores,
+                          LearnedScores(dataset_, result_.options.split, projection, normalizer));
     const int gamma = static_cast<int>(model().gamma);
     scored_.push_back({std::move(id), std::move(label), gamma, false, std::move(scores)});
     return absl::OkStatus();
@@ -276,8 +282,8 @@ class Evaluator {
     }
     constexpr int kFewIdentities = 30;
     if (result_.identities < kFewIdentities) {
-      warnings.push_back(absl::StrFormat("only %d identities: the intervals are rough",
-                                         result_.identities));
+      warnings.push_back(
+          absl::StrFormat("only %d identities: the intervals are rough", result_.identities));
     }
     if (result_.options.split == Split::kTrain) {
       warnings.push_back("this split was trained on: it says nothing about new people");
@@ -290,9 +296,9 @@ class Evaluator {
           "cosines",
           result_.outside, result_.samples));
     }
-    if (!result_.gap.WithinPromise()) {
+    if (!result_.KeepsPromise().value_or(true)) {
       warnings.push_back(absl::StrFormat(
-          "encrypted and plain differ by more than promised of profile compact: AUROC %+.5f (at "
+          "encrypted and plain differ by more than promised: AUROC %+.5f (at "
           "most %g), a score by %.5f (at most %g)",
           result_.gap.auroc, kPromisedAurocGap, result_.gap.max_score, kPromisedScoreGap));
     }
@@ -308,6 +314,11 @@ class Evaluator {
 
 }  // namespace
 
+std::optional<bool> Evaluation::KeepsPromise() const {
+  if (model.profile != kPromisedProfile) return std::nullopt;
+  return std::abs(gap.auroc) <= kPromisedAurocGap && gap.max_score <= kPromisedScoreGap;
+}
+
 const SystemResult* Evaluation::Find(std::string_view id) const {
   for (const SystemResult& system : systems) {
     if (system.id == id) return &system;
@@ -316,18 +327,18 @@ const SystemResult* Evaluation::Find(std::string_view id) const {
 }
 
 std::string DescribeData(const std::string& directory) {
-  const std::filesystem::path path = std::filesystem::path(directory + "/").parent_path();
+  const std::filesystem::path path = FolderPath(directory);
   if (path.filename() == "lfw-speech") {
     return "20-pixel faces (LFW) and one-second speech (Speech Commands), real data in chimeric "
            "pairs: faces and voices of different people, paired by identity at random";
   }
-  constexpr std::size_t kMaxDescription = 300;
   const auto readme = ReadTextFile((path / "README.md").string(), 1 << 16);
   if (!readme.ok()) return "";
-  for (std::string_view line : absl::StrSplit(*readme, '\n')) {
+  for (absl::string_view line : absl::StrSplit(*readme, '\n')) {
     while (!line.empty() && (line[0] == '#' || line[0] == ' ')) line.remove_prefix(1);
     line = absl::StripAsciiWhitespace(line);
-    if (!line.empty()) return std::string(line.substr(0, kMaxDescription));
+    if (absl::EndsWith(line, ".")) line.remove_suffix(1);
+    if (!line.empty()) return std::string(line);
   }
   return "";
 }

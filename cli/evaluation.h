@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -19,17 +20,18 @@
 
 namespace heft::cli {
 
-// What the product promises of the compact profile: encrypted against plain scores with the same
+// What the product promises of profile "compact": encrypted against plain scores with the same
 // approximation.
+inline constexpr std::string_view kPromisedProfile = "compact";
 inline constexpr double kPromisedAurocGap = 5e-4;
 inline constexpr double kPromisedScoreGap = 2e-3;
 
 struct EvaluationOptions {
-  std::string data;                // folder
-  std::string model;               // file
-  Split split = Split::kTest;      // measured on this split
-  std::optional<uint64_t> seed;    // of the bootstrap; 1 if empty
-  int replicates = 1000;           // of the bootstrap
+  std::string data;              // folder
+  std::string model;             // file
+  Split split = Split::kTest;    // measured on this split
+  std::optional<uint64_t> seed;  // of the bootstrap; 1 if empty
+  int replicates = 1000;         // of the bootstrap
 };
 
 // SystemResult: one row of the table.
@@ -57,10 +59,6 @@ struct ScoreGap {
   double auroc = 0;      // signed
   double max_score = 0;  // largest absolute difference over all n x n scores
   double rms_score = 0;
-  bool WithinPromise() const {
-    return auroc <= kPromisedAurocGap && auroc >= -kPromisedAurocGap &&
-           max_score <= kPromisedScoreGap;
-  }
 };
 
 struct Evaluation {
@@ -83,6 +81,9 @@ struct Evaluation {
   EncryptedRun run;
   std::vector<std::string> warnings;
   double seconds = 0;
+
+  // Whether the gap keeps the promise; empty for a profile without one.
+  std::optional<bool> KeepsPromise() const;
 
   // By id; never null for "fhe_aware_plain" and "fhe_aware_encrypted".
   const SystemResult* Find(std::string_view id) const;

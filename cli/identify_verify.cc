@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/str_cat.h"
-#include "base/files.h"
 #include "cli/commands.h"
 #include "cli/server_files.h"
 
@@ -27,9 +26,8 @@ absl::Status Run(const Common& common, const Options& options) {
       options.verify
           ? loaded.server->Verify(gallery, loaded.samples, options.identity, probe)
           : loaded.server->Identify(gallery, loaded.samples, probe, progress.Callback()));
-  const std::vector<uint8_t> bytes =
-      SerializeScores(*loaded.server->instance().context, scores);
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.out, bytes));
+  const std::vector<uint8_t> bytes = SerializeScores(*loaded.server->instance().context, scores);
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   Json json = {{"out", options.out}, {"bytes", bytes.size()}, {"templates", gallery.size()}};
   std::string text;
   if (options.verify) {

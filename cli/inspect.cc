@@ -33,6 +33,7 @@ Json PlanJson(const Instance& instance) {
   return {{"input_limbs", plan.input_limbs},
           {"pairs", pairs},
           {"projection_folds", plan.projection_folds},
+          {"folds_before_rescale", plan.folds_before_rescale},
           {"norm_folds", plan.norm_folds},
           {"plain_products", plan.plain_products},
           {"ciphertext_products", plan.ciphertext_products},
@@ -103,6 +104,7 @@ absl::Status InspectModel(const Common& common, const Options& options, ByteSpan
 
 absl::Status InspectGallery(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.path));
+  HEFT_RETURN_IF_ERROR(gallery.CheckBlockFiles());
   const GalleryBinding& binding = gallery.binding();
   std::map<std::string, size_t> counts;
   for (const std::string& identity : gallery.identities()) ++counts[identity];
@@ -116,7 +118,7 @@ absl::Status InspectGallery(const Common& common, const Options& options) {
                {"key_id", HexString(binding.key_id)},
                {"params_id", HexString(binding.params_id)}};
   Print(common, json,
-        absl::StrFormat("gallery of %d templates of %d identities in %d blocks\n"
+        absl::StrFormat("gallery of %d templates of %d identities in %d blocks, intact\n"
                         "  model %s, key %s\n",
                         gallery.size(), counts.size(), gallery.blocks(),
                         HexString(binding.model_id), HexString(binding.key_id)));
@@ -126,14 +128,16 @@ absl::Status InspectGallery(const Common& common, const Options& options) {
 std::string KindName(const std::string& kind) {
   static const std::map<std::string, std::string> names = {
       {"MODL", "model"},           {"PUBK", "encryption key"},  {"EVAL", "evaluation keys"},
-      {"SECK", "secret key"},      {"CTXT", "encrypted samples"}, {"GALM", "gallery manifest"},
+      {"SECK", "secret key"},      {"CTXT", "encrypted samples"},
+      {"CTXS", "encrypted samples for bulk enrolment"}, {"GALM", "gallery manifest"},
       {"GBLK", "gallery block"},   {"SCOR", "encrypted scores"}};
   const auto it = names.find(kind);
   return it == names.end() ? "unknown kind " + kind : it->second;
 }
 
 absl::Status Run(const Common& common, const Options& options) {
-  if (std::filesystem::is_directory(options.path)) return InspectGallery(common, options);
+  std::error_code ignored;  // ReadFile says what is wrong with a path
+  if (std::filesystem::is_directory(options.path, ignored)) return InspectGallery(common, options);
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.path));
   const std::string kind = EnvelopeKind(bytes);
   if (kind == "MODL") return InspectModel(common, options, bytes);

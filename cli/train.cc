@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "learning/train.h"
+
+#include <filesystem>
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/files.h"
@@ -7,7 +12,6 @@
 #include "cli/common.h"
 #include "features/dataset.h"
 #include "fusion/plan.h"
-#include "learning/train.h"
 
 namespace heft::cli {
 namespace {
@@ -51,6 +55,14 @@ absl::StatusOr<TrainResult> TrainOnce(const Common& common, const Options& optio
   return Train(dataset, train, hooks);
 }
 
+// A result of this form before any training: some projection, an approximation of the degree.
+absl::StatusOr<TrainResult> FormOf(const TrainOptions& train, const Dataset& dataset) {
+  TrainResult form;
+  form.projection = FeatureMatrix::Identity(train.gamma, dataset.TotalDimension());
+  HEFT_ASSIGN_OR_RETURN(form.approximation, FitMinimax(train.degree, Interval{0.2, 2.2}));
+  return form;
+}
+
 absl::StatusOr<Model> BuildModel(const Options& options, const Dataset& dataset,
                                  const TrainResult& aware, const TrainResult* exact) {
   Model model;
@@ -76,30 +88,44 @@ absl::StatusOr<Model> BuildModel(const Options& options, const Dataset& dataset,
   return model;
 }
 
+// Whether the profile can evaluate a model of this form, found out before the training.
+absl::Status CheckEvaluable(const Options& options, const TrainOptions& train,
+                            const Dataset& dataset) {
+  HEFT_RETURN_IF_ERROR(CheckTrainOptions(train, dataset));
+  HEFT_ASSIGN_OR_RETURN(TrainResult form, FormOf(train, dataset));
+  return BuildModel(options, dataset, form, nullptr).status();
+}
+
 absl::Status Run(const Common& common, const Options& options) {
   TrainOptions train = options.train;
   HEFT_ASSIGN_OR_RETURN(train.recipe, ParseRecipe(options.recipe));
   const bool paper = train.recipe == Recipe::kPaper;
   train.degree = options.degree != 0 ? options.degree : paper ? 2 : 3;
-  HEFT_ASSIGN_OR_RETURN(
-      train.fit,
-      ParseFitKind(!options.fit.empty() ? options.fit : paper ? "least_squares" : "minimax"));
+  HEFT_ASSIGN_OR_RETURN(train.fit, ParseFitKind(!options.fit.empty() ? options.fit
+                                                : paper              ? "least_squares"
+                                                                     : "minimax"));
+  // Found out now, not after the training.
+  const std::filesystem::path folder = std::filesystem::path(options.out).parent_path();
+  if (!folder.empty() && !FileExists(folder.string())) {
+    return absl::NotFoundError(
+        absl::StrCat("cannot write ", options.out, ": there is no folder ", folder.string()));
+  }
   HEFT_ASSIGN_OR_RETURN(const Dataset dataset, LoadDataset(options.data, train.seed));
-  HEFT_ASSIGN_OR_RETURN(
-      const TrainResult aware,
-      TrainOnce(common, options, dataset, train, "FHE-aware", options.checkpoint));
+  HEFT_RETURN_IF_ERROR(CheckEvaluable(options, train, dataset));
+  HEFT_ASSIGN_OR_RETURN(const TrainResult aware, TrainOnce(common, options, dataset, train,
+                                                           "FHE-aware", options.checkpoint));
   std::optional<TrainResult> exact;
   if (!options.no_exact) {
     TrainOptions exact_options = train;
     exact_options.fhe_aware = false;
     const std::string checkpoint = options.checkpoint.empty() ? "" : options.checkpoint + ".exact";
-    HEFT_ASSIGN_OR_RETURN(
-        exact, TrainOnce(common, options, dataset, exact_options, "exact", checkpoint));
+    HEFT_ASSIGN_OR_RETURN(exact,
+                          TrainOnce(common, options, dataset, exact_options, "exact", checkpoint));
   }
   HEFT_ASSIGN_OR_RETURN(const Model model,
                         BuildModel(options, dataset, aware, exact ? &*exact : nullptr));
   const std::vector<uint8_t> bytes = model.Serialize();
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.out, bytes));
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   if (!aware.thresholds.warning.empty() && !common.quiet) {
     std::cerr << "heft: " << aware.thresholds.warning << "\n";
   }
@@ -130,16 +156,14 @@ absl::Status Run(const Common& common, const Options& options) {
 void AddTrain(CLI::App& app) {
   auto options = std::make_shared<Options>();
   TrainOptions& t = options->train;
-  CLI::App* command = AddCommand(
-      app, "train", "learn the fusion of a data set's modalities",
-      "heft train --data lfw-speech --out m.heft --gamma 32 --degree 3",
-      [options](const Common& common) { return Run(common, *options); });
+  CLI::App* command = AddCommand(app, "train", "learn the fusion of a data set's modalities",
+                                 "heft train --data lfw-speech --out m.heft --gamma 32 --degree 3",
+                                 [options](const Common& common) { return Run(common, *options); });
   command->add_option("-d,--data", options->data, "data folder")->required();
   command->add_option("-o,--out", options->out, "model file to write")->required();
   command->add_option("--gamma", t.gamma, "fused dimension: 16, 32, 64, ...")
       ->capture_default_str();
-  command->add_option("--recipe", options->recipe, "generalising, or paper")
-      ->capture_default_str();
+  command->add_option("--recipe", options->recipe, "generalising, or paper")->capture_default_str();
   command->add_option("--degree", options->degree,
                       "of the normalisation's polynomial: 2 or 3 (default 3; paper 2)");
   command->add_option("--fit", options->fit,
@@ -147,8 +171,7 @@ void AddTrain(CLI::App& app) {
   command->add_option("--profile", options->profile, "parameters: compact or compact-pq")
       ->capture_default_str();
   command->add_option("--lambda", t.lambda, "weight of the pairs' term")->capture_default_str();
-  command->add_option("--margin", t.margin, "margin of the triplets' hinge")
-      ->capture_default_str();
+  command->add_option("--margin", t.margin, "margin of the triplets' hinge")->capture_default_str();
   command->add_flag("--grid", t.grid_search, "try the published grid of lambda and margin");
   command->add_option("--epochs", t.epochs, "0: the recipe's own")->capture_default_str();
   command->add_option("--learning-rate", t.learning_rate, "0: the recipe's own")
@@ -156,8 +179,9 @@ void AddTrain(CLI::App& app) {
   command->add_option("--weight-decay", t.weight_decay)->capture_default_str();
   command->add_option("--shrinkage", t.shrinkage, "of the within-class covariance")
       ->capture_default_str();
-  command->add_option("--drop-modality", t.drop_modality,
-                      "probability of training without a modality, for probes that lack one")
+  command
+      ->add_option("--drop-modality", t.drop_modality,
+                   "probability of training without a modality, for probes that lack one")
       ->capture_default_str();
   command->add_option("--seed", t.seed, "random seed")->capture_default_str();
   command->add_option("--checkpoint", options->checkpoint,

@@ -53,8 +53,8 @@ absl::StatusOr<ckks::Plaintext> EncodeCompact(const Instance& instance, const Mo
   const std::vector<double> layout =
       CompactSlots(unit, plan.pairs[index / 2].run, plan.gamma, instance.params().slots());
   HEFT_ASSIGN_OR_RETURN(ckks::Plaintext plain,
-                        instance.encoder->Encode(std::span<const double>(layout),
-                                                 plan.input_scale, plan.input_limbs));
+                        instance.encoder->Encode(std::span<const double>(layout), plan.input_scale,
+                                                 plan.input_limbs));
   // The largest coordinate is the template's secret and the estimate travels in the clear.
   plain.noise.message = 1;
   return plain;

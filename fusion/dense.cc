@@ -59,7 +59,7 @@ absl::StatusOr<DensePlan> PlanDense(const ckks::Params& params, const ckks::Prof
   plan.rotations += plan.gamma - 1;
   for (uint32_t k = 1; k < plan.gamma; k *= 2) {
     plan.norm_folds.push_back({1, RotationElement(params, k)});
-    need(k, z_limbs);
+    need(k, z_limbs - 1);
   }
   plan.relinearisation_limbs = z_limbs;
   return plan;
@@ -81,9 +81,8 @@ absl::StatusOr<ckks::Plaintext> EncodeDense(const ckks::Encoder& encoder, const 
     std::copy(unit.begin(), unit.end(), slots.begin() + w * window);
     std::copy(unit.begin(), unit.end(), slots.begin() + w * window + plan.delta);
   }
-  HEFT_ASSIGN_OR_RETURN(
-      ckks::Plaintext plain,
-      encoder.Encode(std::span<const double>(slots), plan.input_scale, plan.input_limbs));
+  HEFT_ASSIGN_OR_RETURN(ckks::Plaintext plain, encoder.Encode(std::span<const double>(slots),
+                                                              plan.input_scale, plan.input_limbs));
   plain.noise.message = 1;  // as EncodeCompact: no coordinate of a template in the clear
   return plain;
 }

@@ -37,14 +37,13 @@ absl::StatusOr<Fuser> Fuser::Create(const Instance& instance, const Model& model
   return fuser;
 }
 
-absl::Status Fuser::CheckInput(const Ciphertext& input, size_t modality) const {
-  const FusionPlan& p = plan();
+absl::Status CheckInput(const FusionPlan& p, const Ciphertext& input, std::string_view modality) {
   if (input.size() == 2 && input.limbs() == p.input_limbs &&
       std::abs(input.scale - p.input_scale) <= 1e-9 * p.input_scale) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "the ", names_[modality], " ciphertext has ", input.size(), " parts, ", input.limbs(),
+      "the ", std::string(modality), " ciphertext has ", input.size(), " parts, ", input.limbs(),
       " limbs and scale 2^", std::log2(input.scale), "; a fresh one with ", p.input_limbs,
       " limbs and scale 2^", std::log2(p.input_scale), " is needed"));
 }
@@ -55,7 +54,9 @@ absl::StatusOr<Ciphertext> Fuser::Project(std::span<const Ciphertext* const> mod
         absl::StrCat(modalities.size(), " modalities given, the model has ", names_.size()));
   }
   for (size_t i = 0; i < modalities.size(); ++i) {
-    if (modalities[i] != nullptr) HEFT_RETURN_IF_ERROR(CheckInput(*modalities[i], i));
+    if (modalities[i] != nullptr) {
+      HEFT_RETURN_IF_ERROR(CheckInput(plan(), *modalities[i], names_[i]));
+    }
   }
   const ckks::Context& ctx = context();
   Ciphertext z;
@@ -74,6 +75,9 @@ absl::StatusOr<Ciphertext> Fuser::Project(std::span<const Ciphertext* const> mod
         HEFT_RETURN_IF_ERROR(ckks::Add(ctx, &packed, packed, *first));
       }
     }
+    // Unit vectors: the folds sum over the slots, so their root mean square counts for the error.
+    const double values = double(pair.run) * ctx.slots() / plan().gamma;
+    packed.noise.message = std::sqrt((first != nullptr && second != nullptr ? 2 : 1) / values);
     Ciphertext part;
     HEFT_RETURN_IF_ERROR(
         ckks::SumGaloisProducts(ctx, &part, packed, factor_elements_[p], factors_[p], *keys_));
@@ -84,11 +88,14 @@ absl::StatusOr<Ciphertext> Fuser::Project(std::span<const Ciphertext* const> mod
     }
   }
   if (z.parts.empty()) return absl::InvalidArgumentError("no modality given");
-  // Folded before rescaling: key-switching noise is relative to the larger scale.
-  for (const std::vector<uint32_t>& fold : plan().projection_folds) {
-    HEFT_RETURN_IF_ERROR(ckks::SumGalois(ctx, &z, z, fold, *keys_));
+  for (size_t i = 0; i < plan().projection_folds.size(); ++i) {
+    const std::vector<uint32_t>& fold = plan().projection_folds[i];
+    if (i + 1 == plan().folds_before_rescale) {
+      HEFT_RETURN_IF_ERROR(ckks::SumGaloisAndRescale(ctx, &z, z, fold, *keys_));
+    } else {
+      HEFT_RETURN_IF_ERROR(ckks::SumGalois(ctx, &z, z, fold, *keys_));
+    }
   }
-  HEFT_RETURN_IF_ERROR(ckks::Rescale(ctx, &z, z));
   // One coordinate of z is at most its length.
   z.noise.message = std::sqrt(plan().interval_hi);
   return z;

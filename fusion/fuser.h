@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -40,7 +42,6 @@ class Fuser {
 
  private:
   Fuser() = default;
-  absl::Status CheckInput(const ckks::Ciphertext& input, size_t modality) const;
 
   Instance instance_;
   const ckks::EvaluationKeys* keys_ = nullptr;
@@ -48,6 +49,11 @@ class Fuser {
   std::vector<std::vector<uint32_t>> factor_elements_;  // rotations by 0 ... run - 1
   std::vector<std::string> names_;
 };
+
+// kInvalidArgument, naming the modality, unless `input` has the parts, limbs and scale of a fresh
+// ciphertext.
+absl::Status CheckInput(const FusionPlan& plan, const ckks::Ciphertext& input,
+                        std::string_view modality);
 
 // kFailedPrecondition where `keys` lack what `plan` needs.
 absl::Status CheckKeys(const FusionPlan& plan, const ckks::EvaluationKeys& keys);

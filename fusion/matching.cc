@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "base/threads.h"
 #include "ckks/arithmetic.h"
 #include "ckks/key_switch.h"
+#include "fusion/block_internal.h"
 #include "ring/kernels.h"
 
 namespace heft {
@@ -16,37 +19,41 @@ using ckks::Ciphertext;
 using ckks::Complex;
 using ckks::Context;
 using ckks::EvaluationKeys;
-using ring::kMatchTile;
+using ring::kTile;
 
 // Offset of limb l, tile t, ciphertext k, part p.
 size_t TileOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_t p) {
-  return l * n * gamma * 2 + ((t * gamma + k) * 2 + p) * kMatchTile;
+  return l * n * gamma * 2 + ((t * gamma + k) * 2 + p) * kTile;
 }
 
-void StoreTiled(const Context& context, uint32_t gamma, uint32_t k, const Ciphertext& c,
-                TiledCiphertexts* out) {
+// Both parts of ciphertext k, kMatchLimbs limbs, into the tiles.
+void StoreTiled(const Context& context, uint32_t gamma, uint32_t k,
+                std::span<const ring::RnsPoly> parts, TiledCiphertexts* out) {
   const size_t n = context.n();
   for (size_t l = 0; l < kMatchLimbs; ++l) {
     for (size_t p = 0; p < 2; ++p) {
-      const std::span<const uint32_t> limb = c.parts[p].limb(l);
-      for (size_t t = 0; t < n / kMatchTile; ++t) {
-        std::copy_n(limb.data() + t * kMatchTile, kMatchTile,
-                    out->data() + TileOffset(n, gamma, l, t, k, p));
+      const uint32_t* in = parts[p].limb(l).data();
+      for (size_t t = 0; t < n / kTile; ++t) {
+        std::copy_n(in + t * kTile, kTile, out->data() + TileOffset(n, gamma, l, t, k, p));
       }
     }
   }
 }
 
-void AddTiled(const Context& context, uint32_t gamma, uint32_t k, const Ciphertext& c,
-              TiledCiphertexts* out) {
+}  // namespace
+
+namespace internal {
+
+void AddTiled(const Context& context, uint32_t gamma, uint32_t k,
+              std::span<const ring::RnsPoly> parts, TiledCiphertexts* out) {
   const size_t n = context.n();
   for (size_t l = 0; l < kMatchLimbs; ++l) {
     const ring::Modulus& q = context.modulus(l);
     for (size_t p = 0; p < 2; ++p) {
-      const std::span<const uint32_t> limb = c.parts[p].limb(l);
-      for (size_t i = 0; i < n; ++i) {
-        uint32_t& v = (*out)[TileOffset(n, gamma, l, i / kMatchTile, k, p) + i % kMatchTile];
-        v = q.Add(v, limb[i]);
+      const uint32_t* in = parts[p].limb(l).data();
+      for (size_t t = 0; t < n / kTile; ++t) {
+        uint32_t* tile = out->data() + TileOffset(n, gamma, l, t, k, p);
+        for (size_t i = 0; i < kTile; ++i) tile[i] = q.Add(tile[i], in[t * kTile + i]);
       }
     }
   }
@@ -70,26 +77,100 @@ absl::Status CheckTiles(const Instance& instance, const TiledCiphertexts& tiles,
                                                  TiledSize(context, plan.gamma), " expected"));
 }
 
+}  // namespace internal
+
+namespace {
+
+using internal::AddTiled;
+using internal::CheckTemplate;
+using internal::CheckTiles;
+
 absl::StatusOr<ckks::Plaintext> EncodeMask(const Instance& instance,
                                            std::span<const Complex> mask) {
   // At the scale of the prime that the rescale divides by: the template's scale comes back.
   const double scale = instance.context->modulus(kTemplateLimbs - 1).value();
-  return instance.encoder->Encode(mask, scale, kTemplateLimbs);
+  return instance.encoder->Encode(mask, scale, kTemplateLimbs, /*extended=*/true);
+}
+
+// A template with the mask of the slots that it is to fill.
+struct Masked {
+  const Ciphertext* z;
+  ckks::Plaintext mask;  // kTemplateLimbs limbs and the special prime
+};
+
+// sum over templates of mask * rot(z, k), rescaled to kMatchLimbs limbs, for every k < gamma; `use`
+// takes k and both parts, on any thread. The masks multiply in the extended basis, so that each k
+// costs one division however many templates there are.
+template <typename Use>
+absl::Status MaskedRotations(const Instance& instance, std::span<const Masked> templates,
+                             const EvaluationKeys& keys, const Use& use) {
+  const Context& context = *instance.context;
+  const size_t n = context.n();
+  const std::vector<uint32_t>& rotations = instance.plan.gallery_rotations;
+  std::vector<const ckks::SwitchKey*> switch_keys(rotations.size(), nullptr);
+  for (size_t k = 0; k < rotations.size(); ++k) {
+    if (rotations[k] == 1) continue;
+    HEFT_ASSIGN_OR_RETURN(switch_keys[k], keys.Galois(rotations[k], kTemplateLimbs));
+  }
+  std::vector<std::unique_ptr<ckks::Digits>> digits(templates.size());
+  ParallelFor(templates.size(), [&](size_t t) {
+    digits[t] = std::make_unique<ckks::Digits>(context, templates[t].z->parts[1]);
+  });
+  const ring::Kernels& kernels = ring::ActiveKernels();
+  ParallelFor(rotations.size(), [&](size_t k) {
+    ckks::SwitchSum sum(n, kTemplateLimbs);
+    ring::RnsPoly plain[2] = {ring::RnsPoly(n, kTemplateLimbs), ring::RnsPoly(n, kTemplateLimbs)};
+    for (ring::RnsPoly* poly : {&sum.part[0], &sum.part[1], &plain[0], &plain[1]}) {
+      std::fill(poly->values().begin(), poly->values().end(), 0);
+    }
+    AlignedVector<uint32_t> term[2] = {AlignedVector<uint32_t>(n), AlignedVector<uint32_t>(n)};
+    AlignedVector<uint32_t> permuted(n);
+    // out += mask * image of `in`, modulo one prime.
+    auto accumulate = [&](std::span<uint32_t> out, const uint32_t* in,
+                          std::span<const uint32_t> mask, const ring::Modulus& q) {
+      const uint32_t* image = in;
+      if (switch_keys[k] != nullptr) {
+        kernels.permute(permuted.data(), in, context.permutation(rotations[k]), n);
+        image = permuted.data();
+      }
+      kernels.multiply(permuted.data(), image, mask.data(), n, q);
+      kernels.add(out.data(), out.data(), permuted.data(), n, q);
+    };
+    for (size_t t = 0; t < templates.size(); ++t) {
+      const Ciphertext& z = *templates[t].z;
+      for (size_t l = 0; l <= kTemplateLimbs; ++l) {
+        const ring::Modulus& q = context.modulus(ckks::ExtendedPrime(context, l, kTemplateLimbs));
+        const std::span<const uint32_t> mask = templates[t].mask.poly.limb(l);
+        if (switch_keys[k] != nullptr) {
+          ckks::SwitchLimb(context, term[0].data(), term[1].data(), *digits[t], *switch_keys[k], l);
+          accumulate(sum.part[0].limb(l), term[0].data(), mask, q);
+          accumulate(sum.part[1].limb(l), term[1].data(), mask, q);
+        }
+        if (l == kTemplateLimbs) break;
+        accumulate(plain[0].limb(l), z.parts[0].limb(l).data(), mask, q);
+        if (switch_keys[k] == nullptr) {
+          accumulate(plain[1].limb(l), z.parts[1].limb(l).data(), mask, q);
+        }
+      }
+    }
+    const ring::RnsPoly* const plain_parts[2] = {&plain[0], &plain[1]};
+    use(k, ckks::CloseSwitch(context, sum, plain_parts, /*rescale=*/true));
+  });
+  return absl::OkStatus();
 }
 
 // sum_k rot(z, k) G_k for one block: degree 2, two limbs.
 Ciphertext InnerProduct(const Instance& instance, const TiledCiphertexts& block,
                         const TiledCiphertexts& probe) {
-  const Context& context = *instance.context;
   const FusionPlan& plan = instance.plan;
-  const size_t n = context.n();
+  const size_t n = instance.context->n();
   Ciphertext out;
   for (int p = 0; p < 3; ++p) out.parts.emplace_back(n, kMatchLimbs);
   for (size_t l = 0; l < kMatchLimbs; ++l) {
     const size_t at = TileOffset(n, plan.gamma, l, 0, 0, 0);
     ring::ActiveKernels().match(out.parts[0].limb(l).data(), out.parts[1].limb(l).data(),
                                 out.parts[2].limb(l).data(), probe.data() + at, block.data() + at,
-                                plan.gamma, n, context.modulus(l));
+                                plan.gamma, n, instance.context->modulus(l));
   }
   out.scale = plan.template_scale * plan.template_scale;
   return out;
@@ -123,28 +204,27 @@ TiledCiphertexts EmptyBlock(const Context& context, uint32_t gamma) {
 absl::Status AddToBlock(const Instance& instance, TiledCiphertexts* block,
                         std::span<const NewTemplate> templates, const EvaluationKeys& keys) {
   const Context& context = *instance.context;
-  const FusionPlan& plan = instance.plan;
+  const uint32_t gamma = instance.plan.gamma;
   HEFT_RETURN_IF_ERROR(CheckTiles(instance, *block, "a gallery block"));
-  for (const NewTemplate& t : templates) HEFT_RETURN_IF_ERROR(CheckTemplate(plan, *t.z));
-  std::vector<Ciphertext> sums(plan.gamma);
-  for (const NewTemplate& t : templates) {
-    std::vector<Complex> values(context.slots(), 0);
-    values[t.position.slot] = t.position.lane == 0 ? Complex(1, 0) : Complex(0, 1);
-    HEFT_ASSIGN_OR_RETURN(const auto mask, EncodeMask(instance, values));
-    HEFT_ASSIGN_OR_RETURN(auto rotations,
-                          ckks::ApplyGaloisHoisted(context, *t.z, plan.gallery_rotations, keys));
-    for (uint32_t k = 0; k < plan.gamma; ++k) {
-      HEFT_RETURN_IF_ERROR(ckks::MultiplyPlain(context, &rotations[k], rotations[k], mask));
-      if (sums[k].parts.empty()) {
-        sums[k] = std::move(rotations[k]);
-      } else {
-        HEFT_RETURN_IF_ERROR(ckks::Add(context, &sums[k], sums[k], rotations[k]));
-      }
+  for (const NewTemplate& t : templates) HEFT_RETURN_IF_ERROR(CheckTemplate(instance.plan, *t.z));
+  // In chunks: digits of all templates of a chunk are held.
+  constexpr size_t kChunk = 64;
+  TiledCiphertexts next = *block;
+  for (size_t start = 0; start < templates.size(); start += kChunk) {
+    std::vector<Masked> chunk;
+    for (const NewTemplate& t :
+         templates.subspan(start, std::min(kChunk, templates.size() - start))) {
+      std::vector<Complex> values(context.slots(), 0);
+      values[t.position.slot] = t.position.lane == 0 ? Complex(1, 0) : Complex(0, 1);
+      HEFT_ASSIGN_OR_RETURN(ckks::Plaintext mask, EncodeMask(instance, values));
+      chunk.push_back({t.z, std::move(mask)});
     }
+    HEFT_RETURN_IF_ERROR(MaskedRotations(instance, chunk, keys,
+                                         [&](uint32_t k, const std::vector<ring::RnsPoly>& parts) {
+                                           AddTiled(context, gamma, k, parts, &next);
+                                         }));
   }
-  if (templates.empty()) return absl::OkStatus();
-  for (Ciphertext& sum : sums) HEFT_RETURN_IF_ERROR(ckks::Rescale(context, &sum, sum));
-  for (uint32_t k = 0; k < plan.gamma; ++k) AddTiled(context, plan.gamma, k, sums[k], block);
+  *block = std::move(next);
   return absl::OkStatus();
 }
 
@@ -153,14 +233,34 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const Ci
   const Context& context = *instance.context;
   const FusionPlan& plan = instance.plan;
   HEFT_RETURN_IF_ERROR(CheckTemplate(plan, z));
+  const size_t n = context.n();
   Ciphertext low;
   HEFT_RETURN_IF_ERROR(ckks::DropLimbs(context, &low, z, kMatchLimbs));
-  HEFT_ASSIGN_OR_RETURN(const auto rotations,
-                        ckks::ApplyGaloisHoisted(context, low, plan.gallery_rotations, keys));
-  TiledCiphertexts out(TiledSize(context, plan.gamma));
+  std::vector<const ckks::SwitchKey*> switch_keys(plan.gamma, nullptr);
   for (uint32_t k = 0; k < plan.gamma; ++k) {
-    StoreTiled(context, plan.gamma, k, rotations[k], &out);
+    if (plan.gallery_rotations[k] == 1) continue;
+    HEFT_ASSIGN_OR_RETURN(switch_keys[k], keys.Galois(plan.gallery_rotations[k], kMatchLimbs));
   }
+  const ckks::Digits digits(context, low.parts[1]);
+  TiledCiphertexts out(TiledSize(context, plan.gamma));
+  ParallelFor(plan.gamma, [&](size_t k) {
+    if (switch_keys[k] == nullptr) return StoreTiled(context, plan.gamma, k, low.parts, &out);
+    ckks::SwitchSum sum(n, kMatchLimbs);
+    for (size_t l = 0; l <= kMatchLimbs; ++l) {
+      ckks::SwitchLimb(context, sum.part[0].limb(l).data(), sum.part[1].limb(l).data(), digits,
+                       *switch_keys[k], l);
+    }
+    const ring::RnsPoly* const plain[2] = {&low.parts[0], nullptr};
+    const auto parts = ckks::CloseSwitch(context, sum, plain, /*rescale=*/false);
+    const ring::Permutation& permutation = context.permutation(plan.gallery_rotations[k]);
+    for (size_t l = 0; l < kMatchLimbs; ++l) {
+      for (size_t p = 0; p < 2; ++p) {
+        ring::ActiveKernels().permute_tiled(out.data() + TileOffset(n, plan.gamma, l, 0, k, p),
+                                            plan.gamma * 2 * kTile, parts[p].limb(l).data(),
+                                            permutation, n);
+      }
+    }
+  });
   return out;
 }
 
@@ -177,8 +277,7 @@ absl::StatusOr<Ciphertext> MatchBlock(const Instance& instance, const TiledCiphe
   const double probe_error =
       ckks::Combine(ckks::KeySwitchError(params, kMatchLimbs), ckks::RoundingError(params));
   out.noise = {1, plan.template_scale * ckks::Combine(entry.error, probe_error)};
-  HEFT_RETURN_IF_ERROR(ckks::Relinearise(context, &out, out, keys));
-  HEFT_RETURN_IF_ERROR(ckks::Rescale(context, &out, out));
+  HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(context, &out, out, keys));
   return out;
 }
 
@@ -196,15 +295,14 @@ absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance, co
     // Half, because adding the conjugate doubles; in lane 1 also the sign that X^(n/2) brings.
     values[slot] = lane == 0 ? 0.5 : (slot % 2 == 0 ? -0.5 : 0.5);
   }
-  HEFT_ASSIGN_OR_RETURN(const auto mask, EncodeMask(instance, values));
-  HEFT_ASSIGN_OR_RETURN(auto rotations,
-                        ckks::ApplyGaloisHoisted(context, z, plan.gallery_rotations, keys));
+  std::vector<Masked> masked(1);
+  masked[0].z = &z;
+  HEFT_ASSIGN_OR_RETURN(masked[0].mask, EncodeMask(instance, values));
   TiledCiphertexts out(TiledSize(context, plan.gamma));
-  for (uint32_t k = 0; k < plan.gamma; ++k) {
-    HEFT_RETURN_IF_ERROR(ckks::MultiplyPlain(context, &rotations[k], rotations[k], mask));
-    HEFT_RETURN_IF_ERROR(ckks::Rescale(context, &rotations[k], rotations[k]));
-    StoreTiled(context, plan.gamma, k, rotations[k], &out);
-  }
+  HEFT_RETURN_IF_ERROR(MaskedRotations(instance, masked, keys,
+                                       [&](uint32_t k, const std::vector<ring::RnsPoly>& parts) {
+                                         StoreTiled(context, plan.gamma, k, parts, &out);
+                                       }));
   return out;
 }
 

@@ -21,7 +21,7 @@
 namespace heft {
 
 // gamma two-part ciphertexts with two limbs in the order in which matching reads them:
-// [limb][n / tile][k][part][tile], tile = ring::kMatchTile values.
+// [limb][n / tile][k][part][tile], tile = ring::kTile values.
 using TiledCiphertexts = AlignedVector<uint32_t>;
 size_t TiledSize(const ckks::Context& context, uint32_t gamma);
 

@@ -22,50 +22,66 @@ absl::Status MultiplyRescale(const Context& context, Ciphertext* out, const Ciph
   } else {
     HEFT_RETURN_IF_ERROR(ckks::Multiply(context, out, a, b));
   }
-  HEFT_RETURN_IF_ERROR(ckks::Relinearise(context, out, *out, keys));
-  return ckks::Rescale(context, out, *out);
+  return ckks::RelineariseAndRescale(context, out, *out, keys);
 }
 
 }  // namespace
+
+absl::StatusOr<NormFactors> MakeNormFactors(const Context& context, const Ciphertext& s,
+                                            const FactoredPolynomial& f,
+                                            const EvaluationKeys& keys) {
+  if (f.degree != 2 && f.degree != 3) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("normalisation by a polynomial of degree ", f.degree, ": 2 or 3 supported"));
+  }
+  NormFactors out;
+  HEFT_RETURN_IF_ERROR(ckks::AddConstant(context, &out.quadratic, s, f.a));
+  HEFT_RETURN_IF_ERROR(
+      MultiplyRescale(context, &out.quadratic, out.quadratic, out.quadratic, keys));
+  HEFT_RETURN_IF_ERROR(ckks::AddConstant(context, &out.quadratic, out.quadratic, f.b));
+  if (f.degree == 3) HEFT_RETURN_IF_ERROR(ckks::AddConstant(context, &out.linear, s, f.d));
+  return out;
+}
+
+absl::StatusOr<Ciphertext> ApplyNormFactors(const Context& context, const NormFactors& factors,
+                                            const Ciphertext& z, const FactoredPolynomial& f,
+                                            const EvaluationKeys& keys) {
+  Ciphertext out;
+  if (f.degree == 3) {
+    HEFT_RETURN_IF_ERROR(ckks::DropLimbs(context, &out, z, factors.linear.limbs()));
+    HEFT_RETURN_IF_ERROR(MultiplyRescale(context, &out, factors.linear, out, keys));
+  } else {
+    HEFT_RETURN_IF_ERROR(ckks::DropLimbs(context, &out, z, factors.quadratic.limbs()));
+  }
+  HEFT_RETURN_IF_ERROR(MultiplyRescale(context, &out, factors.quadratic, out, keys));
+  // The leading coefficient: its size is a matter of scale, its sign is not.
+  out.scale /= std::abs(f.leading);
+  if (f.leading < 0) ckks::Negate(context, &out, out);
+  out.noise.message = 1;
+  return out;
+}
 
 absl::StatusOr<Normalised> NormaliseCiphertext(const Context& context, const Ciphertext& z,
                                                const FactoredPolynomial& f, double s_bound,
                                                std::span<const std::vector<uint32_t>> folds,
                                                const EvaluationKeys& keys) {
-  if (f.degree != 2 && f.degree != 3) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("normalisation by a polynomial of degree ", f.degree, ": 2 or 3 supported"));
-  }
   Normalised out;
-  // s: folded before rescaling, where key-switching noise is small against the scale.
-  Ciphertext s;
-  HEFT_RETURN_IF_ERROR(ckks::Square(context, &s, z));
-  HEFT_RETURN_IF_ERROR(ckks::Relinearise(context, &s, s, keys));
+  // s. Its error matters little (f is flat), so it is folded after rescaling, where that is
+  // cheaper.
+  Ciphertext& s = out.squared_norm;
+  // For the noise estimate: the error of the sum is 2 |z| times that of a coordinate, so of each square
+  // 2 |z| / sqrt(gamma), not twice the largest coordinate.
+  double gamma = 1;
+  for (const std::vector<uint32_t>& fold : folds) gamma *= static_cast<double>(fold.size());
+  s = z;
+  s.noise.message = std::sqrt(s_bound / gamma);
+  HEFT_RETURN_IF_ERROR(MultiplyRescale(context, &s, s, s, keys));
   for (const std::vector<uint32_t>& fold : folds) {
     HEFT_RETURN_IF_ERROR(ckks::SumGalois(context, &s, s, fold, keys));
   }
-  HEFT_RETURN_IF_ERROR(ckks::Rescale(context, &s, s));
   s.noise.message = s_bound;
-  out.squared_norm = s;
-
-  Ciphertext quadratic;
-  HEFT_RETURN_IF_ERROR(ckks::AddConstant(context, &quadratic, s, f.a));
-  HEFT_RETURN_IF_ERROR(MultiplyRescale(context, &quadratic, quadratic, quadratic, keys));
-  HEFT_RETURN_IF_ERROR(ckks::AddConstant(context, &quadratic, quadratic, f.b));
-
-  Ciphertext linear;
-  HEFT_RETURN_IF_ERROR(ckks::DropLimbs(context, &linear, z, s.limbs()));
-  if (f.degree == 3) {
-    HEFT_RETURN_IF_ERROR(ckks::AddConstant(context, &s, s, f.d));
-    HEFT_RETURN_IF_ERROR(MultiplyRescale(context, &linear, s, linear, keys));
-  } else {
-    HEFT_RETURN_IF_ERROR(ckks::DropLimbs(context, &linear, linear, quadratic.limbs()));
-  }
-  HEFT_RETURN_IF_ERROR(MultiplyRescale(context, &out.z, quadratic, linear, keys));
-  // The leading coefficient: its size is a matter of scale, its sign is not.
-  out.z.scale /= std::abs(f.leading);
-  if (f.leading < 0) ckks::Negate(context, &out.z, out.z);
-  out.z.noise.message = 1;
+  HEFT_ASSIGN_OR_RETURN(const NormFactors factors, MakeNormFactors(context, s, f, keys));
+  HEFT_ASSIGN_OR_RETURN(out.z, ApplyNormFactors(context, factors, z, f, keys));
   return out;
 }
 

@@ -20,6 +20,22 @@ struct Normalised {
   ckks::Ciphertext squared_norm;  // s, one limb below the input's
 };
 
+// What is multiplied with every coordinate of a vector whose squared norm is s.
+struct NormFactors {
+  ckks::Ciphertext quadratic;  // (s + a)^2 + b, one limb below s
+  ckks::Ciphertext linear;     // s + d, for degree 3 only
+};
+absl::StatusOr<NormFactors> MakeNormFactors(const ckks::Context& context, const ckks::Ciphertext& s,
+                                            const FactoredPolynomial& f,
+                                            const ckks::EvaluationKeys& keys);
+
+// z f(s): two limbs below s. `z` has at least as many limbs as s.
+absl::StatusOr<ckks::Ciphertext> ApplyNormFactors(const ckks::Context& context,
+                                                  const NormFactors& factors,
+                                                  const ckks::Ciphertext& z,
+                                                  const FactoredPolynomial& f,
+                                                  const ckks::EvaluationKeys& keys);
+
 // `z` repeats with period gamma, at least over the slots that are used; `folds` sum the squares
 // over one period; `s_bound` is the largest squared norm expected, for the noise estimate.
 absl::StatusOr<Normalised> NormaliseCiphertext(const ckks::Context& context,

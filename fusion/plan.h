@@ -53,11 +53,12 @@ struct FusionPlan {
 
   // Limbs at each stage.
   size_t input_limbs = 0;  // fresh ciphertexts, the projection and its folds
-  size_t z_limbs = 0;      // z, and s before rescaling
+  size_t z_limbs = 0;      // z, and its square; the norm's folds run one limb below
 
   // Galois elements, each group one hoisted sum. Folds of the projection run over groups of slots,
   // the last with conjugation; folds of the norm over the gamma slots of a template.
   std::vector<std::vector<uint32_t>> projection_folds;
+  size_t folds_before_rescale = 0;  // of the projection, at input_limbs; at least one
   std::vector<std::vector<uint32_t>> norm_folds;
   std::vector<uint32_t> gallery_rotations;  // by 0 ... gamma - 1 slots
 

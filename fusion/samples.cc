@@ -14,9 +14,14 @@
 namespace heft {
 namespace {
 
-constexpr std::string_view kKind = "CTXT";
+constexpr std::string_view kCompactKind = "CTXT";
+constexpr std::string_view kBulkKind = "CTXS";
 constexpr uint32_t kVersion = 1;
 constexpr uint64_t kMaxSamples = 1 << 24;
+
+std::string_view Kind(SampleEncoding encoding) {
+  return encoding == SampleEncoding::kBulk ? kBulkKind : kCompactKind;
+}
 
 // Bytes of one record: fixed by context and form.
 size_t RecordSize(const ckks::Context& context, bool seeded) {
@@ -45,62 +50,106 @@ absl::Status CheckIdentity(std::string_view identity) {
 }
 
 SampleHeader MakeSampleHeader(const Instance& instance, const Model& model, size_t index,
-                              const ckks::KeyId& key_id, bool seeded) {
+                              const ckks::KeyId& key_id, bool seeded, SampleEncoding encoding) {
   SampleHeader header;
   header.params_id = instance.params().id();
   header.key_id = key_id;
   header.modality = model.modalities[index].name;
   header.dimension = model.modalities[index].dimension;
-  header.run = instance.plan.pairs[index / 2].run;
-  header.gamma = model.gamma;
+  header.encoding = encoding;
+  if (encoding == SampleEncoding::kCompact) {
+    header.run = instance.plan.pairs[index / 2].run;
+    header.gamma = model.gamma;
+  }
   header.seeded = seeded;
   return header;
 }
 
+absl::StatusOr<SampleEncoder> SampleEncoder::Create(const Instance& instance, const Model& model,
+                                                    size_t index,
+                                                    std::span<const std::vector<double>> rows,
+                                                    std::span<const std::string> labels,
+                                                    SampleEncoding encoding) {
+  if (rows.empty()) return absl::InvalidArgumentError("no vectors to encrypt");
+  if (!labels.empty() && labels.size() != rows.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(labels.size(), " labels for ", rows.size(), " vectors"));
+  }
+  for (const std::string& label : labels) HEFT_RETURN_IF_ERROR(CheckIdentity(label));
+  SampleEncoder encoder;
+  encoder.instance_ = &instance;
+  encoder.model_ = &model;
+  encoder.index_ = index;
+  encoder.rows_ = rows;
+  encoder.labels_.assign(labels.begin(), labels.end());
+  encoder.labels_.resize(rows.size());
+  if (encoding == SampleEncoding::kBulk) {
+    HEFT_ASSIGN_OR_RETURN(encoder.columns_, SimdColumns::Create(instance, model, index, rows));
+  }
+  return encoder;
+}
+
+size_t SampleEncoder::size() const { return columns_ ? columns_->dimension() : rows_.size(); }
+
+absl::StatusOr<ckks::Plaintext> SampleEncoder::Encode(size_t i) const {
+  if (columns_) return columns_->Encode(*instance_, static_cast<uint32_t>(i));
+  auto plain = EncodeCompact(*instance_, *model_, index_, rows_[i]);
+  if (plain.ok()) return plain;
+  return absl::Status(plain.status().code(),
+                      absl::StrCat("row ", i, ": ", std::string(plain.status().message())));
+}
+
 SampleWriter::SampleWriter(const ckks::Context& context, const SampleHeader& header,
                            std::span<const std::string> labels)
-    : context_(context) {
+    : context_(context), encoding_(header.encoding) {
   ckks::WriteId(writer_, header.params_id);
   ckks::WriteId(writer_, header.key_id);
   writer_.String(header.modality);
   writer_.U32(header.dimension);
-  writer_.U32(header.run);
-  writer_.U32(header.gamma);
+  if (header.encoding == SampleEncoding::kCompact) {
+    writer_.U32(header.run);
+    writer_.U32(header.gamma);
+  }
   writer_.U8(header.seeded ? 1 : 0);
   writer_.U64(labels.size());
   for (const std::string& label : labels) writer_.String(label);
 }
 
-void SampleWriter::Add(const ckks::Ciphertext& sample) {
-  ckks::WriteCiphertext(writer_, context_, sample);
+void SampleWriter::Add(const ckks::Ciphertext& ciphertext) {
+  ckks::WriteCiphertext(writer_, context_, ciphertext);
 }
 
-void SampleWriter::Add(const ckks::SeededCiphertext& sample) {
-  ckks::WriteSeededCiphertext(writer_, context_, sample);
+void SampleWriter::Add(const ckks::SeededCiphertext& ciphertext) {
+  ckks::WriteSeededCiphertext(writer_, context_, ciphertext);
 }
 
 std::vector<uint8_t> SampleWriter::Finish() {
-  return SealEnvelope(kKind, kVersion, writer_.bytes());
+  return SealEnvelope(Kind(encoding_), kVersion, writer_.bytes());
 }
 
 absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Context> context,
                                                  std::vector<uint8_t> bytes, std::string what) {
   SampleReader samples;
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kKind, kVersion, what));
-  ByteReader reader(payload, what);
   SampleHeader& header = samples.header_;
+  const bool bulk = EnvelopeKind(bytes) == kBulkKind;
+  header.encoding = bulk ? SampleEncoding::kBulk : SampleEncoding::kCompact;
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, Kind(header.encoding), kVersion, what));
+  ByteReader reader(payload, what);
   header.params_id = ckks::ReadId(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
   HEFT_RETURN_IF_ERROR(CheckParamsId(context->params(), header.params_id, what));
   header.key_id = ckks::ReadId(reader);
   header.modality = reader.String(64);
   header.dimension = reader.U32();
-  header.run = reader.U32();
-  header.gamma = reader.U32();
+  if (!bulk) {
+    header.run = reader.U32();
+    header.gamma = reader.U32();
+  }
   const uint8_t form = reader.U8();
   if (form > 1) reader.Fail(absl::StrCat("unknown form ", form));
   header.seeded = form == 1;
-  const uint64_t count = reader.Count(sizeof(uint64_t), kMaxSamples);
+  const uint64_t count = reader.Count(sizeof(uint64_t), bulk ? context->slots() : kMaxSamples);
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     samples.labels_.push_back(reader.String(256));
     if (reader.ok() && !samples.labels_.back().empty()) {
@@ -109,8 +158,11 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
   }
   HEFT_RETURN_IF_ERROR(reader.status());
   samples.record_ = RecordSize(*context, header.seeded);
-  if (reader.remaining() / samples.record_ != count || reader.remaining() % samples.record_ != 0) {
-    return absl::DataLossError(absl::StrCat(what, ": ", count, " samples declared, ",
+  const uint64_t records = bulk ? header.dimension : count;
+  if (reader.remaining() / samples.record_ != records ||
+      reader.remaining() % samples.record_ != 0) {
+    return absl::DataLossError(absl::StrCat(what, ": ", records,
+                                            bulk ? " coordinates" : " samples", " declared, ",
                                             reader.remaining(), " bytes of ciphertexts"));
   }
   samples.first_ = kEnvelopeHeaderSize + payload.size() - reader.remaining();
@@ -121,10 +173,25 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
 }
 
 absl::StatusOr<ckks::Ciphertext> SampleReader::Sample(size_t index) const {
+  if (bulk()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        what_, ": encrypted for bulk enrolment, only enroll takes it: encrypt without --bulk"));
+  }
   if (index >= size()) {
     return absl::InvalidArgumentError(
         absl::StrCat(what_, ": sample ", index, " asked for, the file has ", size()));
   }
+  return Record(index);
+}
+
+absl::StatusOr<ckks::Ciphertext> SampleReader::Coordinate(size_t index) const {
+  if (bulk() && index < header_.dimension) return Record(index);
+  return absl::InvalidArgumentError(
+      absl::StrCat(what_, ": coordinate ", index, " asked for, the file has ",
+                   bulk() ? header_.dimension : 0, " ciphertexts of coordinates"));
+}
+
+absl::StatusOr<ckks::Ciphertext> SampleReader::Record(size_t index) const {
   ByteReader reader(ByteSpan(bytes_).subspan(first_ + index * record_, record_), what_);
   ckks::Ciphertext out;
   if (header_.seeded) {
@@ -142,9 +209,10 @@ absl::StatusOr<ckks::Ciphertext> SampleReader::Sample(size_t index) const {
 
 absl::Status CheckSamples(const Instance& instance, const Model& model, size_t index,
                           const SampleHeader& header, std::string_view what) {
-  const SampleHeader expected = MakeSampleHeader(instance, model, index, header.key_id, false);
-  if (header.modality == expected.modality && header.dimension == expected.dimension && header.run == expected.run &&
-      header.gamma == expected.gamma) {
+  const SampleHeader expected =
+      MakeSampleHeader(instance, model, index, header.key_id, false, header.encoding);
+  if (header.modality == expected.modality && header.dimension == expected.dimension &&
+      header.run == expected.run && header.gamma == expected.gamma) {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(absl::StrCat(
@@ -156,28 +224,23 @@ absl::Status CheckSamples(const Instance& instance, const Model& model, size_t i
 absl::StatusOr<std::vector<uint8_t>> EncryptSamples(const Instance& instance, const Model& model,
                                                     size_t index, const ckks::PublicKey& key,
                                                     std::span<const std::vector<double>> rows,
-                                                    std::span<const std::string> labels) {
-  if (rows.empty()) return absl::InvalidArgumentError("no vectors to encrypt");
-  if (!labels.empty() && labels.size() != rows.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(labels.size(), " labels for ", rows.size(), " vectors"));
-  }
-  for (const std::string& label : labels) HEFT_RETURN_IF_ERROR(CheckIdentity(label));
+                                                    std::span<const std::string> labels,
+                                                    SampleEncoding encoding) {
+  HEFT_ASSIGN_OR_RETURN(const SampleEncoder encoder,
+                        SampleEncoder::Create(instance, model, index, rows, labels, encoding));
   const ckks::Context& context = *instance.context;
-  std::vector<std::string> names(labels.begin(), labels.end());
-  names.resize(rows.size());
-  SampleWriter writer(context, MakeSampleHeader(instance, model, index, key.key_id, false), names);
+  SampleWriter writer(context,
+                      MakeSampleHeader(instance, model, index, key.key_id, false, encoding),
+                      encoder.labels());
   // In chunks: all threads work, and few ciphertexts are held at a time.
   constexpr size_t kChunk = 64;
-  for (size_t start = 0; start < rows.size(); start += kChunk) {
-    const size_t count = std::min(kChunk, rows.size() - start);
+  for (size_t start = 0; start < encoder.size(); start += kChunk) {
+    const size_t count = std::min(kChunk, encoder.size() - start);
     std::vector<absl::StatusOr<ckks::Ciphertext>> chunk(count, absl::UnknownError("not run"));
     ParallelFor(count, [&](size_t i) {
-      auto plain = EncodeCompact(instance, model, index, rows[start + i]);
+      const auto plain = encoder.Encode(start + i);
       if (!plain.ok()) {
-        chunk[i] = absl::Status(
-            plain.status().code(),
-            absl::StrCat("row ", start + i, ": ", std::string(plain.status().message())));
+        chunk[i] = plain.status();
         return;
       }
       Csprng rng;

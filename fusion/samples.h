@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encrypted samples of one modality (kind CTXT): what a capture device sends. Format:
+// Encrypted samples of one modality: what a capture device sends. Kind CTXT holds a ciphertext a
+// sample (the compact encoding), kind CTXS a ciphertext a coordinate, for bulk enrolment. Format:
 // docs/formats.md.
 #ifndef HEFT_FUSION_SAMPLES_H_
 #define HEFT_FUSION_SAMPLES_H_
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,10 +17,15 @@
 #include "ckks/ciphertext.h"
 #include "ckks/keys.h"
 #include "ckks/seeded.h"
+#include "fusion/bulk.h"
 #include "fusion/model.h"
 #include "fusion/plan.h"
 
 namespace heft {
+
+// What one ciphertext of a file holds: one sample (fusion/compact.h), or one coordinate of all of
+// them (fusion/bulk.h).
+enum class SampleEncoding { kCompact, kBulk };
 
 // What the samples of a file have in common. Independent of the projection: a model trained anew
 // for the same dimensions takes the same files.
@@ -27,26 +34,54 @@ struct SampleHeader {
   ckks::KeyId key_id{};
   std::string modality;
   uint32_t dimension = 0;
-  uint32_t run = 0;  // of the compact encoding
+  SampleEncoding encoding = SampleEncoding::kCompact;
+  uint32_t run = 0;  // of the compact encoding; 0 for bulk
   uint32_t gamma = 0;
   bool seeded = false;  // encrypted with the secret key, the uniform part as a seed
 };
 
 // The header of modality `index` under a model.
 SampleHeader MakeSampleHeader(const Instance& instance, const Model& model, size_t index,
-                              const ckks::KeyId& key_id, bool seeded);
+                              const ckks::KeyId& key_id, bool seeded,
+                              SampleEncoding encoding = SampleEncoding::kCompact);
+
+// The plaintexts of a file's ciphertexts.
+class SampleEncoder {
+ public:
+  // One label a row, or none at all; `rows` must outlive the encoder. kInvalidArgument for wrong
+  // labels or rows; for the compact encoding rows are checked as they are encoded.
+  static absl::StatusOr<SampleEncoder> Create(const Instance& instance, const Model& model,
+                                              size_t index,
+                                              std::span<const std::vector<double>> rows,
+                                              std::span<const std::string> labels,
+                                              SampleEncoding encoding);
+  size_t size() const;
+  absl::StatusOr<ckks::Plaintext> Encode(size_t i) const;
+  const std::vector<std::string>& labels() const { return labels_; }
+
+ private:
+  SampleEncoder() = default;
+  const Instance* instance_ = nullptr;
+  const Model* model_ = nullptr;
+  size_t index_ = 0;
+  std::span<const std::vector<double>> rows_;
+  std::vector<std::string> labels_;
+  std::optional<SimdColumns> columns_;  // bulk
+};
 
 class SampleWriter {
  public:
   // One label a sample: an identity, or empty.
   SampleWriter(const ckks::Context& context, const SampleHeader& header,
                std::span<const std::string> labels);
-  void Add(const ckks::Ciphertext& sample);        // header.seeded == false
-  void Add(const ckks::SeededCiphertext& sample);  // header.seeded == true
+  // header.seeded == false, == true. A sample each, or a coordinate each for bulk.
+  void Add(const ckks::Ciphertext& ciphertext);
+  void Add(const ckks::SeededCiphertext& ciphertext);
   std::vector<uint8_t> Finish();
 
  private:
   const ckks::Context& context_;
+  SampleEncoding encoding_;
   ByteWriter writer_;
 };
 
@@ -59,12 +94,16 @@ class SampleReader {
 
   const SampleHeader& header() const { return header_; }
   const std::vector<std::string>& labels() const { return labels_; }
-  size_t size() const { return labels_.size(); }
+  size_t size() const { return labels_.size(); }  // samples
+  bool bulk() const { return header_.encoding == SampleEncoding::kBulk; }
   const std::string& what() const { return what_; }
-  // kInvalidArgument for an index past the end.
+  // kInvalidArgument for an index past the end, and for files of the other encoding.
   absl::StatusOr<ckks::Ciphertext> Sample(size_t index) const;
+  absl::StatusOr<ckks::Ciphertext> Coordinate(size_t index) const;
 
  private:
+  absl::StatusOr<ckks::Ciphertext> Record(size_t index) const;
+
   std::shared_ptr<const ckks::Context> context_;
   std::vector<uint8_t> bytes_;
   std::string what_;
@@ -81,12 +120,14 @@ absl::Status CheckSamples(const Instance& instance, const Model& model, size_t i
 // A name of an identity or label: at most 255 bytes, no control characters.
 absl::Status CheckIdentity(std::string_view identity);
 
-// Encrypts rows of modality `index` under the public key. One label a row, or none at all. All
-// threads.
+// Encrypts rows of modality `index` under the public key. One label a row, or none at all; at most
+// n/2 rows for bulk. All threads.
 absl::StatusOr<std::vector<uint8_t>> EncryptSamples(const Instance& instance, const Model& model,
                                                     size_t index, const ckks::PublicKey& key,
                                                     std::span<const std::vector<double>> rows,
-                                                    std::span<const std::string> labels);
+                                                    std::span<const std::string> labels,
+                                                    SampleEncoding encoding =
+                                                        SampleEncoding::kCompact);
 
 }  // namespace heft
 

@@ -10,8 +10,9 @@
 #include <filesystem>
 #include <set>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/envelope.h"
 #include "base/files.h"
 #include "ckks/serialization.h"
@@ -30,6 +31,27 @@ constexpr uint64_t kMaxTemplates = uint64_t{1} << 28;
 constexpr size_t kBlockDataOffset = 128;
 
 std::string ManifestPath(const std::string& directory) { return directory + "/manifest.heft"; }
+
+// Takes digits from the front of `name`; false where there are none.
+bool ConsumeDigits(absl::string_view* name) {
+  const size_t digits = std::min(name->find_first_not_of("0123456789"), name->size());
+  name->remove_prefix(digits);
+  return digits > 0;
+}
+
+// "block-B-G.heft": nothing else in a gallery's folder is ever removed as a block.
+bool IsBlockName(absl::string_view name) {
+  return absl::ConsumePrefix(&name, "block-") && ConsumeDigits(&name) &&
+         absl::ConsumePrefix(&name, "-") && ConsumeDigits(&name) && name == ".heft";
+}
+
+// What a writer that was killed leaves of a block or manifest (WriteFileAtomic).
+bool IsTemporaryName(absl::string_view name) {
+  constexpr size_t kSuffix = 7;  // ".XXXXXX"
+  if (name.size() <= kSuffix || name[name.size() - kSuffix] != '.') return false;
+  name.remove_suffix(kSuffix);
+  return IsBlockName(name) || name == "manifest.heft";
+}
 
 void WriteBinding(ByteWriter& writer, const GalleryBinding& binding) {
   ckks::WriteId(writer, binding.params_id);
@@ -83,6 +105,21 @@ Gallery Gallery::New(std::string directory, const GalleryBinding& binding) {
 
 bool Gallery::Exists(const std::string& directory) { return FileExists(ManifestPath(directory)); }
 
+absl::Status Gallery::CheckVacant(const std::string& directory) {
+  std::error_code ignored;
+  if (FileExists(directory) && !std::filesystem::is_directory(directory, ignored)) {
+    return absl::InvalidArgumentError(absl::StrCat(directory, " is a file: a gallery is a folder"));
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+    if (IsBlockName(entry.path().filename().string())) {
+      return absl::DataLossError(absl::StrCat("gallery ", directory,
+                                              ": its manifest.heft is missing: put it back, or "
+                                              "choose another folder"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Gallery> Gallery::Open(std::string directory) {
   const std::string path = ManifestPath(directory);
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
@@ -128,26 +165,42 @@ std::string Gallery::BlockPath(size_t block, uint64_t generation) const {
   return absl::StrCat(directory_, "/block-", block, "-", generation, ".heft");
 }
 
-absl::StatusOr<TiledCiphertexts> Gallery::ReadBlock(const Instance& instance, size_t block) const {
-  if (block >= blocks()) {
-    return absl::InvalidArgumentError(absl::StrCat("the gallery has no block ", block));
-  }
-  const std::string path = BlockPath(block, generations_[block]);
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kBlockKind, kVersion, path));
+absl::StatusOr<ByteSpan> Gallery::OpenBlock(ByteSpan file, size_t block,
+                                            const std::string& path) const {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(file, kBlockKind, kVersion, path));
   ByteReader reader(payload, path);
   const GalleryBinding binding = ReadBinding(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
   HEFT_RETURN_IF_ERROR(CheckBinding(binding));
   if (reader.U64() != block) reader.Fail("holds another block");
   reader.Raw(kBlockDataOffset - kEnvelopeHeaderSize - (payload.size() - reader.remaining()));
-  const ckks::Context& context = *instance.context;
-  if (reader.remaining() != TiledSize(context, binding.gamma) * sizeof(uint32_t)) {
-    reader.Fail("has another size than a block of this gallery");
-  }
   HEFT_RETURN_IF_ERROR(reader.status());
-  TiledCiphertexts data(TiledSize(context, binding.gamma));
-  reader.U32Array(data);
+  return payload.last(reader.remaining());
+}
+
+absl::Status Gallery::CheckBlockFiles() const {
+  for (size_t block = 0; block < blocks(); ++block) {
+    const std::string path = BlockPath(block, generations_[block]);
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+    HEFT_RETURN_IF_ERROR(OpenBlock(bytes, block, path).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TiledCiphertexts> Gallery::ReadBlock(const Instance& instance, size_t block) const {
+  if (block >= blocks()) {
+    return absl::InvalidArgumentError(absl::StrCat("the gallery has no block ", block));
+  }
+  const std::string path = BlockPath(block, generations_[block]);
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan residues, OpenBlock(bytes, block, path));
+  const ckks::Context& context = *instance.context;
+  TiledCiphertexts data(TiledSize(context, binding_.gamma));
+  if (residues.size() != data.size() * sizeof(uint32_t)) {
+    return absl::DataLossError(
+        absl::StrCat(path, ": has another size than a block of this gallery"));
+  }
+  ByteReader(residues, path).U32Array(data);
   const size_t per_limb = data.size() / kMatchLimbs;
   for (size_t l = 0; l < kMatchLimbs; ++l) {
     const uint32_t* first = data.data() + l * per_limb;
@@ -158,9 +211,8 @@ absl::StatusOr<TiledCiphertexts> Gallery::ReadBlock(const Instance& instance, si
   return data;
 }
 
-absl::Status Gallery::WriteBlock(const Instance& instance, size_t block, uint64_t generation,
+absl::Status Gallery::WriteBlock(size_t block, uint64_t generation,
                                  const TiledCiphertexts& data) const {
-  (void)instance;
   ByteWriter writer;
   WriteBinding(writer, binding_);
   writer.U64(block);
@@ -183,28 +235,70 @@ std::vector<uint8_t> Gallery::SerializeManifest() const {
   return SealEnvelope(kManifestKind, kVersion, writer.bytes());
 }
 
-void Gallery::RemoveStaleBlocks() const {
+void Gallery::RemoveStaleFiles() const {
   std::set<std::string> current;
   for (size_t b = 0; b < blocks(); ++b) current.insert(BlockPath(b, generations_[b]));
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (absl::StartsWith(name, "block-") && !current.contains(directory_ + "/" + name)) {
-      std::filesystem::remove(entry.path(), ignored);
-    }
+    const bool stale_block = IsBlockName(name) && !current.contains(directory_ + "/" + name);
+    if (stale_block || IsTemporaryName(name)) std::filesystem::remove(entry.path(), ignored);
   }
 }
 
 absl::Status Gallery::Enrol(const Instance& instance, std::span<const Enrolment> templates,
                             const ckks::EvaluationKeys& keys) {
-  if (templates.empty()) return absl::InvalidArgumentError("no templates to enrol");
   HEFT_RETURN_IF_ERROR(CheckKeyId(binding_.key_id, keys.key_id, "evaluation keys"));
-  for (const Enrolment& t : templates) HEFT_RETURN_IF_ERROR(CheckIdentity(t.identity));
+  std::vector<std::string> identities;
+  for (const Enrolment& t : templates) identities.push_back(t.identity);
+  const uint32_t slots = instance.params().slots();
+  return Commit(instance, identities,
+                [&](TiledCiphertexts* block, uint32_t first, size_t done, size_t count) {
+                  std::vector<NewTemplate> added;
+                  for (size_t i = 0; i < count; ++i) {
+                    const uint32_t index = first + static_cast<uint32_t>(i);
+                    added.push_back({&templates[done + i].z, PositionOf(index, slots)});
+                  }
+                  return AddToBlock(instance, block, added, keys);
+                });
+}
+
+absl::Status Gallery::EnrolBatch(const Instance& instance, std::span<const std::string> identities,
+                                 TemplateBatch batch, const ckks::EvaluationKeys& keys) {
+  HEFT_RETURN_IF_ERROR(CheckKeyId(binding_.key_id, keys.key_id, "evaluation keys"));
+  if (identities.size() != batch.count) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(identities.size(), " identities for a batch of ", batch.count));
+  }
+  const uint32_t slots = instance.params().slots();
+  const auto first_slot = static_cast<uint32_t>(size() % slots);
+  HEFT_RETURN_IF_ERROR(MoveBatch(instance, &batch, first_slot, keys));
+  return Commit(instance, identities,
+                [&](TiledCiphertexts* block, uint32_t first, size_t, size_t count) -> absl::Status {
+                  // A batch may go over into the next lane.
+                  const auto end = static_cast<uint32_t>(first + count);
+                  while (first < end) {
+                    const Position at = PositionOf(first, slots);
+                    const uint32_t in_lane = std::min(end - first, slots - at.slot);
+                    HEFT_RETURN_IF_ERROR(
+                        AddBatchToBlock(instance, block, batch, at.slot, in_lane, at.lane));
+                    first += in_lane;
+                  }
+                  return absl::OkStatus();
+                });
+}
+
+absl::Status Gallery::Commit(const Instance& instance, std::span<const std::string> identities,
+                             const FillFunction& fill) {
+  if (identities.empty()) return absl::InvalidArgumentError("no templates to enrol");
+  for (const std::string& identity : identities) HEFT_RETURN_IF_ERROR(CheckIdentity(identity));
   const bool fresh = !FileExists(directory_);
   HEFT_RETURN_IF_ERROR(MakeDirectories(directory_));
   HEFT_ASSIGN_OR_RETURN(const WriterLock lock, WriterLock::Take(directory_));
-  // Another process may have committed since this object was read.
-  if (Exists(directory_)) {
+  const bool first = !Exists(directory_);
+  if (first) {
+    HEFT_RETURN_IF_ERROR(CheckVacant(directory_));
+  } else {  // another process may have committed since this object was read
     HEFT_ASSIGN_OR_RETURN(const Gallery current, Open(directory_));
     if (current.generation_ != generation_) {
       return absl::UnavailableError(
@@ -213,14 +307,18 @@ absl::Status Gallery::Enrol(const Instance& instance, std::span<const Enrolment>
   }
   Gallery next = *this;
   ++next.generation_;
-  const uint32_t slots = instance.params().slots();
-  const size_t per_block = 2 * size_t{slots};
+  const size_t per_block = 2 * size_t{instance.params().slots()};
   HEFT_RETURN_IF_ERROR(CheckBlockCount(per_block));
   auto commit = [&]() -> absl::Status {
-    for (size_t done = 0; done < templates.size();) {
+    // With an empty manifest from the start, a crash leaves an empty gallery, and blocks without a
+    // manifest are always a manifest lost.
+    if (first) {
+      HEFT_RETURN_IF_ERROR(WriteFileAtomic(ManifestPath(directory_), SerializeManifest()));
+    }
+    for (size_t done = 0; done < identities.size();) {
       const size_t position = next.identities_.size();
       const size_t block = position / per_block;
-      const size_t count = std::min(templates.size() - done, per_block - position % per_block);
+      const size_t count = std::min(identities.size() - done, per_block - position % per_block);
       TiledCiphertexts data;
       if (block < blocks()) {
         HEFT_ASSIGN_OR_RETURN(data, ReadBlock(instance, block));
@@ -228,30 +326,25 @@ absl::Status Gallery::Enrol(const Instance& instance, std::span<const Enrolment>
         data = EmptyBlock(*instance.context, binding_.gamma);
         next.generations_.push_back(0);
       }
-      std::vector<NewTemplate> added;
-      for (size_t i = 0; i < count; ++i) {
-        const uint32_t index = static_cast<uint32_t>(position % per_block + i);
-        added.push_back({&templates[done + i].z, PositionOf(index, slots)});
-        next.identities_.push_back(templates[done + i].identity);
-      }
-      HEFT_RETURN_IF_ERROR(AddToBlock(instance, &data, added, keys));
+      const auto added = identities.subspan(done, count);
+      next.identities_.insert(next.identities_.end(), added.begin(), added.end());
+      HEFT_RETURN_IF_ERROR(fill(&data, static_cast<uint32_t>(position % per_block), done, count));
       next.generations_[block] = next.generation_;
-      HEFT_RETURN_IF_ERROR(WriteBlock(instance, block, next.generation_, data));
+      HEFT_RETURN_IF_ERROR(WriteBlock(block, next.generation_, data));
       done += count;
     }
     return WriteFileAtomic(ManifestPath(directory_), next.SerializeManifest());
   };
   const absl::Status status = commit();
   if (!status.ok()) {
-    RemoveStaleBlocks();  // what this attempt wrote
-    if (fresh) {
-      std::error_code ignored;
-      std::filesystem::remove_all(directory_, ignored);
-    }
+    RemoveStaleFiles();  // what this attempt wrote
+    std::error_code ignored;
+    if (first) std::filesystem::remove(ManifestPath(directory_), ignored);
+    if (fresh) std::filesystem::remove_all(directory_, ignored);
     return status;
   }
   *this = std::move(next);
-  RemoveStaleBlocks();
+  RemoveStaleFiles();
   return absl::OkStatus();
 }
 

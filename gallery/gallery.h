@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "ckks/keys.h"
+#include "fusion/bulk.h"
 #include "fusion/matching.h"
 #include "fusion/model.h"
 #include "fusion/plan.h"
@@ -40,6 +41,9 @@ class Gallery {
   // kNotFound if there is none, kDataLoss if it is damaged.
   static absl::StatusOr<Gallery> Open(std::string directory);
   static bool Exists(const std::string& directory);
+  // Whether a gallery may be started in `directory`: kDataLoss where there are blocks whose
+  // manifest is gone, which a new gallery would remove; kInvalidArgument for a file.
+  static absl::Status CheckVacant(const std::string& directory);
 
   const GalleryBinding& binding() const { return binding_; }
   // Identity of each template, by position; a position is block * 2 slots + lane * slots + slot.
@@ -54,6 +58,10 @@ class Gallery {
   // kDataLoss unless the blocks are as many as the templates need.
   absl::Status CheckBlockCount(size_t per_block) const;
 
+  // kDataLoss or kNotFound unless every block's file is there, intact and of this gallery, as far
+  // as can be told without the model.
+  absl::Status CheckBlockFiles() const;
+
   // One block's ciphertexts, checked: hash, binding, every residue below its prime.
   absl::StatusOr<TiledCiphertexts> ReadBlock(const Instance& instance, size_t block) const;
 
@@ -61,14 +69,25 @@ class Gallery {
   // disk refuses; the gallery on disk and this object are then as before.
   absl::Status Enrol(const Instance& instance, std::span<const Enrolment> templates,
                      const ckks::EvaluationKeys& keys);
+  // The same for a batch in bulk, identities[i] being sample i's.
+  absl::Status EnrolBatch(const Instance& instance, std::span<const std::string> identities,
+                          TemplateBatch batch, const ckks::EvaluationKeys& keys);
 
  private:
+  // Adds `count` templates, from the `done`th on, at index `first` of a block and behind it.
+  using FillFunction = std::function<absl::Status(TiledCiphertexts* block, uint32_t first,
+                                                  size_t done, size_t count)>;
+  // Takes the lock, fills the blocks that take the templates of `identities`, and commits.
+  absl::Status Commit(const Instance& instance, std::span<const std::string> identities,
+                      const FillFunction& fill);
+
   Gallery() = default;
   std::string BlockPath(size_t block, uint64_t generation) const;
-  absl::Status WriteBlock(const Instance& instance, size_t block, uint64_t generation,
-                          const TiledCiphertexts& data) const;
+  // The residues in `file`, which holds the bytes of block `block`'s file `path`.
+  absl::StatusOr<ByteSpan> OpenBlock(ByteSpan file, size_t block, const std::string& path) const;
+  absl::Status WriteBlock(size_t block, uint64_t generation, const TiledCiphertexts& data) const;
   std::vector<uint8_t> SerializeManifest() const;
-  void RemoveStaleBlocks() const;
+  void RemoveStaleFiles() const;
 
   std::string directory_;
   GalleryBinding binding_;

@@ -13,6 +13,7 @@ namespace heft {
 namespace {
 
 constexpr size_t kChunk = 16;  // templates fused between two calls of the progress function
+constexpr uint32_t kColumns = 64;  // the same, coordinates of a batch: few are held at a time
 
 absl::Status Report(const ProgressFunction& progress, size_t done, size_t total) {
   if (progress && !progress(done, total)) return absl::CancelledError("interrupted");
@@ -24,6 +25,17 @@ struct Combination {
   std::string identity;
   std::vector<int64_t> rows;
 };
+
+absl::Status CheckIdentities(const std::vector<Combination>& combinations) {
+  for (const Combination& c : combinations) {
+    if (c.identity.empty()) {
+      return absl::InvalidArgumentError(
+          "a sample without a label: encrypt with --labels, or give --identity");
+    }
+    HEFT_RETURN_IF_ERROR(CheckIdentity(c.identity));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::vector<Combination>> PairRows(const SampleSet& samples,
                                                   const EnrolOptions& options) {
@@ -45,10 +57,15 @@ absl::StatusOr<std::vector<Combination>> PairRows(const SampleSet& samples,
     for (size_t m = 0; m < samples.modalities(); ++m) {
       const SampleReader* file = samples.modality(m);
       combination.rows.push_back(file == nullptr ? -1 : static_cast<int64_t>(row));
-      if (file != nullptr && file->labels()[row] != first->labels()[row]) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("row ", row, " is labelled \"", first->labels()[row], "\" in ",
-                         first->what(), " and \"", file->labels()[row], "\" in ", file->what()));
+      if (file == nullptr) continue;
+      const std::string& label = file->labels()[row];
+      const std::string& other = first->labels()[row];
+      // A given identity stands in for labels that are missing, not for labels that disagree.
+      const bool stands_in = !options.identity.empty() && (label.empty() || other.empty());
+      if (label != other && !stands_in) {
+        return absl::InvalidArgumentError(absl::StrCat("row ", row, " is labelled \"", other,
+                                                       "\" in ", first->what(), " and \"", label,
+                                                       "\" in ", file->what()));
       }
     }
     out.push_back(std::move(combination));
@@ -56,8 +73,10 @@ absl::StatusOr<std::vector<Combination>> PairRows(const SampleSet& samples,
   return out;
 }
 
-// Every combination of one sample a modality within an identity.
-absl::StatusOr<std::vector<Combination>> AllPairs(const SampleSet& samples) {
+// Every combination of one sample a modality within an identity; of all samples, if one is given
+// for them.
+absl::StatusOr<std::vector<Combination>> AllPairs(const SampleSet& samples,
+                                                  const EnrolOptions& options) {
   std::map<std::string, std::vector<std::vector<int64_t>>> rows;  // identity -> modality -> rows
   for (size_t m = 0; m < samples.modalities(); ++m) {
     const SampleReader* file = samples.modality(m);
@@ -65,7 +84,7 @@ absl::StatusOr<std::vector<Combination>> AllPairs(const SampleSet& samples) {
       return absl::InvalidArgumentError("--all-pairs needs a file for every modality");
     }
     for (size_t row = 0; row < file->size(); ++row) {
-      auto& of_identity = rows[file->labels()[row]];
+      auto& of_identity = rows[options.identity.empty() ? file->labels()[row] : options.identity];
       of_identity.resize(samples.modalities());
       of_identity[m].push_back(static_cast<int64_t>(row));
     }
@@ -97,10 +116,16 @@ absl::StatusOr<SampleSet> SampleSet::Create(const Instance& instance, const Mode
   SampleSet set;
   set.by_modality_.resize(model.modalities.size());
   set.key_id_ = files[0].header().key_id;
+  set.bulk_ = files[0].bulk();
   for (SampleReader& file : files) {
     HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(file.header().modality));
     HEFT_RETURN_IF_ERROR(CheckSamples(instance, model, index, file.header(), file.what()));
     HEFT_RETURN_IF_ERROR(CheckKeyId(set.key_id_, file.header().key_id, file.what()));
+    if (file.bulk() != set.bulk_) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          file.what(), ": encrypted ", file.bulk() ? "with" : "without",
+          " --bulk, unlike the first file: encrypt all modalities alike"));
+    }
     if (set.by_modality_[index] != nullptr) {
       return absl::InvalidArgumentError(
           absl::StrCat("two files of modality ", file.header().modality));
@@ -141,15 +166,10 @@ absl::StatusOr<std::vector<Enrolment>> Server::FuseAll(const SampleSet& samples,
                                                        const EnrolOptions& options,
                                                        const ProgressFunction& progress) const {
   HEFT_RETURN_IF_ERROR(CheckKeyId(keys_->key_id, samples.key_id(), "encrypted samples"));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<Combination> combinations,
-                        options.all_pairs ? AllPairs(samples) : PairRows(samples, options));
-  for (const Combination& c : combinations) {
-    if (c.identity.empty()) {
-      return absl::InvalidArgumentError(
-          "a sample without a label: encrypt with --labels, or give --identity");
-    }
-    HEFT_RETURN_IF_ERROR(CheckIdentity(c.identity));
-  }
+  HEFT_ASSIGN_OR_RETURN(
+      const std::vector<Combination> combinations,
+      options.all_pairs ? AllPairs(samples, options) : PairRows(samples, options));
+  HEFT_RETURN_IF_ERROR(CheckIdentities(combinations));
   std::vector<Enrolment> out(combinations.size());
   std::vector<absl::Status> statuses(combinations.size());
   for (size_t start = 0; start < combinations.size(); start += kChunk) {
@@ -176,6 +196,46 @@ absl::StatusOr<std::vector<Enrolment>> Server::FuseAll(const SampleSet& samples,
   return out;
 }
 
+absl::StatusOr<BatchEnrolment> Server::FuseBulk(const SampleSet& samples,
+                                                const EnrolOptions& options,
+                                                const ProgressFunction& progress) const {
+  HEFT_RETURN_IF_ERROR(CheckKeyId(keys_->key_id, samples.key_id(), "encrypted samples"));
+  if (options.all_pairs) {
+    return absl::InvalidArgumentError(
+        "samples encrypted for bulk enrolment stay paired row by row: to enrol all pairs, encrypt "
+        "without --bulk");
+  }
+  HEFT_ASSIGN_OR_RETURN(const auto combinations, PairRows(samples, options));
+  HEFT_RETURN_IF_ERROR(CheckIdentities(combinations));
+  BatchEnrolment out;
+  for (const Combination& c : combinations) out.identities.push_back(c.identity);
+  size_t total = 0, done = 0;
+  for (size_t m = 0; m < samples.modalities(); ++m) {
+    if (samples.modality(m) != nullptr) total += model_.modalities[m].dimension;
+  }
+  HEFT_ASSIGN_OR_RETURN(BulkFuser fuser, BulkFuser::Create(instance_, model_, keys_.get()));
+  for (size_t m = 0; m < samples.modalities(); ++m) {
+    const SampleReader* file = samples.modality(m);
+    if (file == nullptr) continue;
+    for (uint32_t first = 0; first < model_.modalities[m].dimension; first += kColumns) {
+      const uint32_t count = std::min(kColumns, model_.modalities[m].dimension - first);
+      std::vector<ckks::Ciphertext> columns(count);
+      std::vector<absl::Status> statuses(count);
+      ParallelFor(count, [&](size_t d) {
+        auto column = file->Coordinate(first + d);
+        statuses[d] = column.status();
+        if (column.ok()) columns[d] = std::move(*column);
+      });
+      for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
+      HEFT_RETURN_IF_ERROR(fuser.Add(m, first, columns));
+      done += count;
+      HEFT_RETURN_IF_ERROR(Report(progress, done, total));
+    }
+  }
+  HEFT_ASSIGN_OR_RETURN(out.batch, fuser.Finish(static_cast<uint32_t>(out.identities.size())));
+  return out;
+}
+
 absl::StatusOr<Normalised> Server::FuseProbe(const SampleSet& samples, size_t row) const {
   HEFT_RETURN_IF_ERROR(CheckKeyId(keys_->key_id, samples.key_id(), "encrypted samples"));
   std::vector<ckks::Ciphertext> inputs(samples.modalities());
@@ -189,7 +249,10 @@ absl::StatusOr<Normalised> Server::FuseProbe(const SampleSet& samples, size_t ro
 }
 
 absl::StatusOr<Gallery> Server::OpenGallery(const std::string& directory, bool create) const {
-  if (create && !Gallery::Exists(directory)) return Gallery::New(directory, binding());
+  if (create && !Gallery::Exists(directory)) {
+    HEFT_RETURN_IF_ERROR(Gallery::CheckVacant(directory));
+    return Gallery::New(directory, binding());
+  }
   HEFT_ASSIGN_OR_RETURN(Gallery gallery, Gallery::Open(directory));
   HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
   HEFT_RETURN_IF_ERROR(gallery.CheckBlockCount(2 * size_t{instance_.params().slots()}));
@@ -200,6 +263,12 @@ absl::StatusOr<size_t> Server::Enrol(const std::string& directory, const SampleS
                                      const EnrolOptions& options,
                                      const ProgressFunction& progress) const {
   HEFT_ASSIGN_OR_RETURN(Gallery gallery, OpenGallery(directory, /*create=*/true));
+  if (samples.bulk()) {
+    HEFT_ASSIGN_OR_RETURN(BatchEnrolment bulk, FuseBulk(samples, options, progress));
+    HEFT_RETURN_IF_ERROR(
+        gallery.EnrolBatch(instance_, bulk.identities, std::move(bulk.batch), *keys_));
+    return bulk.identities.size();
+  }
   HEFT_ASSIGN_OR_RETURN(const auto templates, FuseAll(samples, options, progress));
   HEFT_RETURN_IF_ERROR(gallery.Enrol(instance_, templates, *keys_));
   return templates.size();

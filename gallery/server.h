@@ -35,11 +35,14 @@ class SampleSet {
   // By the model's order of modalities; nullptr where missing.
   const SampleReader* modality(size_t index) const { return by_modality_[index]; }
   size_t modalities() const { return by_modality_.size(); }
+  // Whether the samples are encrypted for bulk enrolment, which is then all that they are good for.
+  bool bulk() const { return bulk_; }
 
  private:
   std::vector<std::unique_ptr<SampleReader>> files_;
   std::vector<const SampleReader*> by_modality_;
   ckks::KeyId key_id_{};
+  bool bulk_ = false;
 };
 
 struct EnrolOptions {
@@ -48,6 +51,12 @@ struct EnrolOptions {
   // For each identity, every combination of one sample a modality (the paper's enrolment protocol);
   // otherwise row i of one file belongs to row i of the others.
   bool all_pairs = false;
+};
+
+// Fused templates in bulk with the identity of each.
+struct BatchEnrolment {
+  std::vector<std::string> identities;
+  TemplateBatch batch;
 };
 
 class Server {
@@ -69,13 +78,17 @@ class Server {
   absl::StatusOr<std::vector<Enrolment>> FuseAll(const SampleSet& samples,
                                                  const EnrolOptions& options,
                                                  const ProgressFunction& progress = {}) const;
+  // The same for samples encrypted for bulk enrolment.
+  absl::StatusOr<BatchEnrolment> FuseBulk(const SampleSet& samples, const EnrolOptions& options,
+                                          const ProgressFunction& progress = {}) const;
   // Fuses row `row` of each file.
   absl::StatusOr<Normalised> FuseProbe(const SampleSet& samples, size_t row) const;
 
   // Opens the gallery, or starts one, and checks that it is this model's and this key's.
   absl::StatusOr<Gallery> OpenGallery(const std::string& directory, bool create) const;
 
-  // Adds to the gallery in `directory`, all or nothing; returns the number of templates added.
+  // Adds to the gallery in `directory`, all or nothing, in bulk if the samples are encrypted for it;
+  // returns the number of templates added.
   absl::StatusOr<size_t> Enrol(const std::string& directory, const SampleSet& samples,
                                const EnrolOptions& options,
                                const ProgressFunction& progress = {}) const;

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/aligned.h"
 #include "ring/modulus.h"
 
 namespace heft::ring {
@@ -27,11 +28,23 @@ struct LiftConstants {
   uint32_t correction;  // -from modulo to
 };
 
+// Values that lie together in the layouts of switching keys and gallery blocks: a cache line.
+inline constexpr size_t kTile = 16;
+
+// A permutation of n values, n a power of two, as a table of sources, such that every aligned block
+// of a power of two of outputs comes from one aligned block of inputs. The automorphisms are of
+// that kind in bit-reversed order: a block shares the low bits of its exponents, and an odd factor
+// maps low bits to low bits.
+using Permutation = AlignedVector<uint32_t>;
+
 struct Kernels {
   const char* name;
 
   // In [0, 4q), out [0, q).
   void (*ntt_forward)(uint32_t* a, const NttTables& tables);
+  // The same into another place, a tile of kTile values each `tile_stride` values; `a` is consumed.
+  void (*ntt_forward_tiled)(uint32_t* out, size_t tile_stride, uint32_t* a,
+                            const NttTables& tables);
   // In [0, 2q), out [0, q).
   void (*ntt_inverse)(uint32_t* a, const NttTables& tables);
 
@@ -52,17 +65,33 @@ struct Kernels {
   // x in [0, from), out [0, to): the centred lift.
   void (*lift)(uint32_t* out, const uint32_t* a, const LiftConstants& constants, size_t n,
                const Modulus& to);
-  // out[i] = in[table[i]]; `out` is not `in`.
-  void (*permute)(uint32_t* out, const uint32_t* in, const uint32_t* table, size_t n);
+  // The sums of a key switch: out_p = sum over j < count of digit_j * key_(j, p), for both parts p.
+  // Two sequential streams: `digits` holds, for each tile of kTile values, the values of `count`
+  // digits; `key`, for each tile, for each of `key_digits` >= count digits, those of both parts. In
+  // and out [0, q).
+  void (*switch_products)(uint32_t* out0, uint32_t* out1, const uint32_t* digits,
+                          const uint32_t* key, size_t key_digits, size_t count, size_t n,
+                          const Modulus& q);
+  // out[i] = in[p[i]]; `out` is not `in`.
+  void (*permute)(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n);
+  // The same into tiles of kTile values, `tile_stride` apart.
+  void (*permute_tiled)(uint32_t* out, size_t tile_stride, const uint32_t* in, const Permutation& p,
+                        size_t n);
+  // out[i] += in[p[i]], in and out [0, q).
+  void (*permute_add)(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n,
+                      const Modulus& q);
   // The three parts of a lazily summed product of `count` pairs of two-part ciphertexts, one limb:
   //   c0 = sum p0 g0,  c1 = sum p0 g1 + p1 g0,  c2 = sum p1 g1.
-  // `probe` and `gallery` hold for each tile of kMatchTile coefficients, for each k, the two parts'
+  // `probe` and `gallery` hold for each tile of kTile coefficients, for each k, the two parts'
   // values: [n / tile][count][2][tile]. In [0, q), out [0, q).
   void (*match)(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe,
                 const uint32_t* gallery, size_t count, size_t n, const Modulus& q);
+  // Several sums of the same `count` inputs: out[r][i] += sum over d < count of
+  // weights[r * count + d] * in[d][i], lazily in 64 bits. In and out [0, q). n need not be a power
+  // of two; each input is read once, in pieces that stay in the first-level cache for all `rows`.
+  void (*scalar_sums)(uint32_t* const* out, const uint32_t* const* in, const uint32_t* weights,
+                      size_t rows, size_t count, size_t n, const Modulus& q);
 };
-
-inline constexpr size_t kMatchTile = 16;
 
 // The scalar reference.
 const Kernels& ReferenceKernels();

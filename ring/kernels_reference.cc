@@ -32,6 +32,13 @@ void NttForward(uint32_t* a, const NttTables& tables) {
   }
 }
 
+void NttForwardTiled(uint32_t* out, size_t tile_stride, uint32_t* a, const NttTables& tables) {
+  NttForward(a, tables);
+  const size_t n = tables.n();
+  const size_t tile = n < kTile ? n : kTile;
+  for (size_t i = 0; i < n; ++i) out[i / tile * tile_stride + i % tile] = a[i];
+}
+
 void NttInverse(uint32_t* a, const NttTables& tables) {
   const Modulus& q = tables.modulus();
   const uint32_t two_q = 2 * q.value();
@@ -97,19 +104,46 @@ void Lift(uint32_t* out, const uint32_t* a, const LiftConstants& constants, size
   }
 }
 
-void Permute(uint32_t* out, const uint32_t* in, const uint32_t* table, size_t n) {
-  for (size_t i = 0; i < n; ++i) out[i] = in[table[i]];
+void SwitchProducts(uint32_t* out0, uint32_t* out1, const uint32_t* digits, const uint32_t* key,
+                    size_t key_digits, size_t count, size_t n, const Modulus& q) {
+  const size_t tile = n < kTile ? n : kTile;
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t* d = digits + i / tile * count * tile + i % tile;
+    const uint32_t* k = key + i / tile * key_digits * 2 * tile + i % tile;
+    uint32_t s0 = 0, s1 = 0;
+    for (size_t j = 0; j < count; ++j) {
+      s0 = q.Add(s0, q.Multiply(d[j * tile], k[2 * j * tile]));
+      s1 = q.Add(s1, q.Multiply(d[j * tile], k[(2 * j + 1) * tile]));
+    }
+    out0[i] = s0;
+    out1[i] = s1;
+  }
+}
+
+void Permute(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n) {
+  for (size_t i = 0; i < n; ++i) out[i] = in[p[i]];
+}
+
+void PermuteTiled(uint32_t* out, size_t tile_stride, const uint32_t* in, const Permutation& p,
+                  size_t n) {
+  const size_t tile = n < kTile ? n : kTile;
+  for (size_t i = 0; i < n; ++i) out[i / tile * tile_stride + i % tile] = in[p[i]];
+}
+
+void PermuteAdd(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n,
+                const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) out[i] = q.Add(out[i], in[p[i]]);
 }
 
 void Match(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, const uint32_t* gallery,
            size_t count, size_t n, const Modulus& q) {
   for (size_t i = 0; i < n; ++i) {
-    const size_t base = i / kMatchTile * kMatchTile * count * 2 + i % kMatchTile;
+    const size_t base = i / kTile * kTile * count * 2 + i % kTile;
     uint32_t s0 = 0, s1 = 0, s2 = 0;
     for (size_t k = 0; k < count; ++k) {
-      const size_t at = base + k * 2 * kMatchTile;
-      const uint32_t p0 = probe[at], p1 = probe[at + kMatchTile];
-      const uint32_t g0 = gallery[at], g1 = gallery[at + kMatchTile];
+      const size_t at = base + k * 2 * kTile;
+      const uint32_t p0 = probe[at], p1 = probe[at + kTile];
+      const uint32_t g0 = gallery[at], g1 = gallery[at + kTile];
       s0 = q.Add(s0, q.Multiply(p0, g0));
       s1 = q.Add(s1, q.Add(q.Multiply(p0, g1), q.Multiply(p1, g0)));
       s2 = q.Add(s2, q.Multiply(p1, g1));
@@ -120,14 +154,24 @@ void Match(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, cons
   }
 }
 
+void ScalarSums(uint32_t* const* out, const uint32_t* const* in, const uint32_t* weights,
+                size_t rows, size_t count, size_t n, const Modulus& q) {
+  for (size_t r = 0; r < rows; ++r) {
+    for (size_t d = 0; d < count; ++d) {
+      const uint32_t w = weights[r * count + d];
+      for (size_t i = 0; i < n; ++i) out[r][i] = q.Add(out[r][i], q.Multiply(w, in[d][i]));
+    }
+  }
+}
+
 }  // namespace
 
 const Kernels& ReferenceKernels() {
-  static const Kernels kernels = {"reference",  NttForward,     NttInverse,
-                                  Add,          Subtract,       Negate,
-                                  Multiply,     MultiplyScalar, SubtractMultiplyScalar,
-                                  InnerProduct, Lift,           Permute,
-                                  Match};
+  static const Kernels kernels = {
+      "reference",  NttForward, NttForwardTiled, NttInverse,     Add,
+      Subtract,     Negate,     Multiply,        MultiplyScalar, SubtractMultiplyScalar,
+      InnerProduct, Lift,       SwitchProducts,  Permute,        PermuteTiled,
+      PermuteAdd,   Match,      ScalarSums};
   return kernels;
 }
 

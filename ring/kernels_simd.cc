@@ -31,6 +31,7 @@ const Kernels* Table() {
                                   : HWY_TARGET == HWY_NEON ? "neon"
                                                            : "simd",
                                   NttForward,
+                                  NttForwardTiled,
                                   NttInverse,
                                   Add,
                                   Subtract,
@@ -40,8 +41,12 @@ const Kernels* Table() {
                                   SubtractMultiplyScalar,
                                   InnerProduct,
                                   Lift,
+                                  SwitchProducts,
                                   Permute,
-                                  Match};
+                                  PermuteTiled,
+                                  PermuteAdd,
+                                  Match,
+                                  ScalarSums};
   return &kernels;
 #endif
 }

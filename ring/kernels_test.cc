@@ -55,6 +55,12 @@ TEST_P(KernelsTest, Transforms) {
   fast().ntt_forward(a.data(), tables);
   reference().ntt_forward(b.data(), tables);
   EXPECT_EQ(a, b);
+  const size_t tile = std::min<size_t>(n(), kTile);
+  const size_t stride = 3 * tile;
+  a = In(1, 4);
+  AlignedVector<uint32_t> tiled(n() * 3, 0);
+  fast().ntt_forward_tiled(tiled.data(), stride, a.data(), tables);
+  for (size_t i = 0; i < n(); ++i) ASSERT_EQ(tiled[i / tile * stride + i % tile], b[i]);
   a = In(2, 2);
   b = a;
   fast().ntt_inverse(a.data(), tables);
@@ -122,17 +128,44 @@ TEST_P(KernelsTest, Lifts) {
 }
 
 TEST_P(KernelsTest, Permutations) {
-  const AlignedVector<uint32_t> a = In(6);
-  const AlignedVector<uint32_t> table = GaloisPermutation(n(), 9);
-  AlignedVector<uint32_t> x(n()), y(n());
-  fast().permute(x.data(), a.data(), table.data(), n());
-  reference().permute(y.data(), a.data(), table.data(), n());
-  EXPECT_EQ(x, y);
+  const AlignedVector<uint32_t> a = In(6), start = In(60);
+  // Elements that move values within ever smaller blocks, and the reversal.
+  for (uint32_t element : {3u, 1 + n() / 16, 1 + n() / 8, 1 + n() / 4, n() + 1, 2 * n() - 1}) {
+    const Permutation p = GaloisPermutation(n(), element | 1);
+    AlignedVector<uint32_t> x(n()), y(n());
+    fast().permute(x.data(), a.data(), p, n());
+    reference().permute(y.data(), a.data(), p, n());
+    EXPECT_EQ(x, y);
+    const size_t tile = std::min<size_t>(n(), kTile);
+    AlignedVector<uint32_t> tiled(2 * n());
+    fast().permute_tiled(tiled.data(), 2 * tile, a.data(), p, n());
+    for (size_t i = 0; i < n(); ++i) ASSERT_EQ(tiled[i / tile * 2 * tile + i % tile], y[i]);
+    x = y = start;
+    fast().permute_add(x.data(), a.data(), p, n(), q());
+    reference().permute_add(y.data(), a.data(), p, n(), q());
+    EXPECT_EQ(x, y);
+  }
+}
+
+TEST_P(KernelsTest, SwitchProductsOfAnyLength) {
+  for (size_t count : {1, 2, 7, 13, 20}) {
+    for (size_t key_digits : {count, count + 3}) {
+      const auto digits = Input(n() * count, q().value(), GetParam().fill, 20);
+      const auto key = Input(n() * 2 * key_digits, q().value(), GetParam().fill, 21);
+      AlignedVector<uint32_t> x0(n()), x1(n()), y0(n()), y1(n());
+      fast().switch_products(x0.data(), x1.data(), digits.data(), key.data(), key_digits, count,
+                             n(), q());
+      reference().switch_products(y0.data(), y1.data(), digits.data(), key.data(), key_digits,
+                                  count, n(), q());
+      EXPECT_EQ(x0, y0);
+      EXPECT_EQ(x1, y1);
+    }
+  }
 }
 
 TEST_P(KernelsTest, Matches) {
   for (size_t count : {4, 16, 32, 64}) {
-    const size_t size = std::max<size_t>(n(), kMatchTile) * count * 2;
+    const size_t size = std::max<size_t>(n(), kTile) * count * 2;
     const auto probe = Input(size, q().value(), GetParam().fill, 7);
     const auto gallery = Input(size, q().value(), GetParam().fill, 8);
     AlignedVector<uint32_t> x0(n()), x1(n()), x2(n()), y0(n()), y1(n()), y2(n());
@@ -142,6 +175,27 @@ TEST_P(KernelsTest, Matches) {
     EXPECT_EQ(x0, y0);
     EXPECT_EQ(x1, y1);
     EXPECT_EQ(x2, y2);
+  }
+}
+
+TEST_P(KernelsTest, ScalarSumsOfAnySize) {
+  for (size_t rows : {1, 3, 8, 13}) {
+    for (size_t count : {1, 15, 16, 70}) {
+      if (n() > 512 && count > 16) continue;
+      std::vector<AlignedVector<uint32_t>> in, x, y;
+      std::vector<const uint32_t*> p_in;
+      std::vector<uint32_t*> px, py;
+      for (size_t d = 0; d < count; ++d) in.push_back(In(400 + d));
+      for (size_t r = 0; r < rows; ++r) x.push_back(In(500 + r));
+      y = x;
+      for (const auto& v : in) p_in.push_back(v.data());
+      for (auto& v : x) px.push_back(v.data());
+      for (auto& v : y) py.push_back(v.data());
+      const auto weights = Input(rows * count, q().value(), GetParam().fill, 600);
+      fast().scalar_sums(px.data(), p_in.data(), weights.data(), rows, count, n(), q());
+      reference().scalar_sums(py.data(), p_in.data(), weights.data(), rows, count, n(), q());
+      EXPECT_EQ(x, y) << rows << " rows, " << count << " inputs";
+    }
   }
 }
 

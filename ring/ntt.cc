@@ -45,13 +45,17 @@ void NttTables::Forward(std::span<uint32_t> a) const {
   ActiveKernels().ntt_forward(a.data(), *this);
 }
 
+void NttTables::ForwardTiled(uint32_t* out, size_t tile_stride, std::span<uint32_t> a) const {
+  ActiveKernels().ntt_forward_tiled(out, tile_stride, a.data(), *this);
+}
+
 void NttTables::Inverse(std::span<uint32_t> a) const {
   ActiveKernels().ntt_inverse(a.data(), *this);
 }
 
-AlignedVector<uint32_t> GaloisPermutation(uint32_t n, uint32_t element) {
+Permutation GaloisPermutation(uint32_t n, uint32_t element) {
   const int log_n = std::countr_zero(n);
-  AlignedVector<uint32_t> table(n);
+  Permutation table(n);
   for (uint32_t j = 0; j < n; ++j) {
     const uint64_t exponent = static_cast<uint64_t>(element) * (2 * ReverseBits(j, log_n) + 1);
     table[j] = ReverseBits(static_cast<uint32_t>((exponent >> 1) & (n - 1)), log_n);

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/aligned.h"
+#include "ring/kernels.h"
 #include "ring/modulus.h"
 
 namespace heft::ring {
@@ -36,6 +37,8 @@ class NttTables {
 
   // In place. In [0, 4q), out [0, q).
   void Forward(std::span<uint32_t> a) const;
+  // Into tiles of kTile values, `tile_stride` apart; `a` is consumed. In [0, 4q), out [0, q).
+  void ForwardTiled(uint32_t* out, size_t tile_stride, std::span<uint32_t> a) const;
   // In place. In [0, 2q), out [0, q).
   void Inverse(std::span<uint32_t> a) const;
 
@@ -49,9 +52,9 @@ class NttTables {
 
 uint32_t ReverseBits(uint32_t value, int bits);
 
-// The permutation of NTT values that X -> X^element performs: out[j] = in[table[j]]. `element` is
+// The permutation of NTT values that X -> X^element performs. `element` is
 // odd, below 2n (seal-format, section 10).
-AlignedVector<uint32_t> GaloisPermutation(uint32_t n, uint32_t element);
+Permutation GaloisPermutation(uint32_t n, uint32_t element);
 
 }  // namespace heft::ring
 

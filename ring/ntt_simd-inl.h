@@ -168,8 +168,10 @@ HWY_INLINE void InverseStage(V32& x, V32& y, const NttTables& tables, size_t blo
   InverseButterfly<false>(x, y, w, wq, q, two_q);
 }
 
-// Stages t = lanes ... 1 of one block of 2 * lanes values. In [0, 4q), out [0, q).
-HWY_INLINE void ForwardBlock(uint32_t* a, const NttTables& tables, size_t block, V32 q, V32 two_q) {
+// Stages t = lanes ... 1 of one block of 2 * lanes values, stored in halves. In [0, 4q), out [0,
+// q).
+HWY_INLINE void ForwardBlock(uint32_t* low, uint32_t* high, const uint32_t* a,
+                             const NttTables& tables, size_t block, V32 q, V32 two_q) {
   constexpr size_t L = Lanes();
   V32 x = hn::Load(d32, a);
   V32 y = hn::Load(d32, a + L);
@@ -191,8 +193,8 @@ HWY_INLINE void ForwardBlock(uint32_t* a, const NttTables& tables, size_t block,
   x = ReduceOnce(ReduceOnce(x, two_q), q);
   y = ReduceOnce(ReduceOnce(y, two_q), q);
   MergeSingles(x, y);
-  hn::Store(x, d32, a);
-  hn::Store(y, d32, a + L);
+  hn::Store(x, d32, low);
+  hn::Store(y, d32, high);
 }
 
 // Stages t = 1 ... lanes of one block. In and out [0, 2q). Requires that the last stage is not
@@ -312,24 +314,44 @@ HWY_INLINE void InverseRadix4(uint32_t* a, const NttTables& tables, size_t m, si
 // Smaller transforms than this have too few stages for the passes above.
 inline constexpr size_t kSmallestVectorNtt = 128;
 
-void NttForward(uint32_t* a, const NttTables& tables) {
-  const size_t n = tables.n();
-  if (n < kSmallestVectorNtt) return ReferenceKernels().ntt_forward(a, tables);
-  constexpr size_t L = Lanes();
-  const V32 q = hn::Set(d32, tables.modulus().value());
-  const V32 two_q = hn::Add(q, q);
+// Stages t = n / 2 ... 2 * lanes, over memory.
+HWY_INLINE void ForwardOverMemory(uint32_t* a, const NttTables& tables, V32 q, V32 two_q) {
   size_t m = 1;
-  size_t t = n / 2;
-  size_t stages = 0;  // over memory: t = n / 2 ... 2 * lanes
-  for (size_t s = t; s > L; s /= 2) ++stages;
+  size_t t = tables.n() / 2;
+  size_t stages = 0;
+  for (size_t s = t; s > Lanes(); s /= 2) ++stages;
   if (stages % 2 == 1) {
     ForwardRadix2(a, tables, m, t, q, two_q);
     m *= 2;
     t /= 2;
   }
-  for (; t > L; m *= 4, t /= 4) ForwardRadix4(a, tables, m, t, q, two_q);
-  for (size_t block = 0; block < n / (2 * L); ++block) {
-    ForwardBlock(a + block * 2 * L, tables, block, q, two_q);
+  for (; t > Lanes(); m *= 4, t /= 4) ForwardRadix4(a, tables, m, t, q, two_q);
+}
+
+void NttForward(uint32_t* a, const NttTables& tables) {
+  if (tables.n() < kSmallestVectorNtt) return ReferenceKernels().ntt_forward(a, tables);
+  constexpr size_t L = Lanes();
+  const V32 q = hn::Set(d32, tables.modulus().value());
+  const V32 two_q = hn::Add(q, q);
+  ForwardOverMemory(a, tables, q, two_q);
+  for (size_t block = 0; block < tables.n() / (2 * L); ++block) {
+    uint32_t* at = a + block * 2 * L;
+    ForwardBlock(at, at + L, at, tables, block, q, two_q);
+  }
+}
+
+void NttForwardTiled(uint32_t* out, size_t tile_stride, uint32_t* a, const NttTables& tables) {
+  if (tables.n() < kSmallestVectorNtt) {
+    return ReferenceKernels().ntt_forward_tiled(out, tile_stride, a, tables);
+  }
+  constexpr size_t L = Lanes();
+  const V32 q = hn::Set(d32, tables.modulus().value());
+  const V32 two_q = hn::Add(q, q);
+  ForwardOverMemory(a, tables, q, two_q);
+  auto place = [&](size_t i) { return out + i / kTile * tile_stride + i % kTile; };
+  for (size_t block = 0; block < tables.n() / (2 * L); ++block) {
+    const size_t i = block * 2 * L;
+    ForwardBlock(place(i), place(i + L), a + i, tables, block, q, two_q);
   }
 }
 

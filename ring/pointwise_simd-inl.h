@@ -176,32 +176,149 @@ void Lift(uint32_t* out, const uint32_t* a, const LiftConstants& constants, size
   }
 }
 
-void Permute(uint32_t* out, const uint32_t* in, const uint32_t* table, size_t n) {
-  if (n < kSmallestVectorLoop) return ReferenceKernels().permute(out, in, table, n);
-  const hn::RebindToSigned<D32> di;
+// Sums of products in 64-bit lanes, even and odd values apart.
+struct WideSum {
+  HWY_INLINE WideSum() : even(hn::Zero(d64)), odd(hn::Zero(d64)) {}
+  HWY_INLINE void Add(V32 a, V32 a_odd, V32 b) {
+    even = hn::Add(even, hn::MulEven(a, b));
+    odd = hn::Add(odd, hn::MulEven(a_odd, hn::DupOdd(b)));
+  }
+  HWY_INLINE void Reduce(const WideReduction& wide) {
+    even = wide.Reduce(even);
+    odd = wide.Reduce(odd);
+  }
+  HWY_INLINE V32 Finish(const WideReduction& wide) const { return wide.Finish(even, odd); }
+  V64 even, odd;
+};
+
+// A fixed count lets the compiler unroll, and keep all sums of a tile in registers.
+template <size_t kCount>
+HWY_INLINE void SwitchProductsOf(uint32_t* out0, uint32_t* out1, const uint32_t* digits,
+                                 const uint32_t* key, size_t key_digits, size_t n,
+                                 const Modulus& q) {
+  const WideReduction wide(q);
+  for (size_t i = 0; i < n; i += kTile, digits += kCount * kTile, key += key_digits * 2 * kTile) {
+    for (size_t lane = 0; lane < kTile; lane += Lanes()) {
+      WideSum sum0, sum1;
+      for (size_t j = 0; j < kCount; ++j) {
+        const V32 d = hn::Load(d32, digits + j * kTile + lane);
+        const V32 d_odd = hn::DupOdd(d);
+        sum0.Add(d, d_odd, hn::Load(d32, key + 2 * j * kTile + lane));
+        sum1.Add(d, d_odd, hn::Load(d32, key + (2 * j + 1) * kTile + lane));
+      }
+      hn::Store(sum0.Finish(wide), d32, out0 + i + lane);
+      hn::Store(sum1.Finish(wide), d32, out1 + i + lane);
+    }
+  }
+}
+
+// Any count, reducing before the sums overflow.
+HWY_INLINE void SwitchProductsOfMany(uint32_t* out0, uint32_t* out1, const uint32_t* digits,
+                                     const uint32_t* key, size_t key_digits, size_t count, size_t n,
+                                     const Modulus& q) {
+  const WideReduction wide(q);
+  const size_t run = q.lazy_products() - 1;
+  for (size_t i = 0; i < n; i += kTile, digits += count * kTile, key += key_digits * 2 * kTile) {
+    for (size_t lane = 0; lane < kTile; lane += Lanes()) {
+      WideSum sum0, sum1;
+      for (size_t j = 0; j < count;) {
+        const size_t end = count - j < run ? count : j + run;
+        for (; j < end; ++j) {
+          const V32 d = hn::Load(d32, digits + j * kTile + lane);
+          const V32 d_odd = hn::DupOdd(d);
+          sum0.Add(d, d_odd, hn::Load(d32, key + 2 * j * kTile + lane));
+          sum1.Add(d, d_odd, hn::Load(d32, key + (2 * j + 1) * kTile + lane));
+        }
+        if (j < count) {
+          sum0.Reduce(wide);
+          sum1.Reduce(wide);
+        }
+      }
+      hn::Store(sum0.Finish(wide), d32, out0 + i + lane);
+      hn::Store(sum1.Finish(wide), d32, out1 + i + lane);
+    }
+  }
+}
+
+void SwitchProducts(uint32_t* out0, uint32_t* out1, const uint32_t* digits, const uint32_t* key,
+                    size_t key_digits, size_t count, size_t n, const Modulus& q) {
+  if (n < kSmallestVectorLoop) {
+    return ReferenceKernels().switch_products(out0, out1, digits, key, key_digits, count, n, q);
+  }
+  switch (count) {
+    case 1:
+      return SwitchProductsOf<1>(out0, out1, digits, key, key_digits, n, q);
+    case 2:
+      return SwitchProductsOf<2>(out0, out1, digits, key, key_digits, n, q);
+    case 3:
+      return SwitchProductsOf<3>(out0, out1, digits, key, key_digits, n, q);
+    case 4:
+      return SwitchProductsOf<4>(out0, out1, digits, key, key_digits, n, q);
+    case 5:
+      return SwitchProductsOf<5>(out0, out1, digits, key, key_digits, n, q);
+    case 6:
+      return SwitchProductsOf<6>(out0, out1, digits, key, key_digits, n, q);
+    case 7:
+      return SwitchProductsOf<7>(out0, out1, digits, key, key_digits, n, q);
+    case 8:
+      return SwitchProductsOf<8>(out0, out1, digits, key, key_digits, n, q);
+    default:
+      return SwitchProductsOfMany(out0, out1, digits, key, key_digits, count, n, q);
+  }
+}
+
+// A vector of permuted values comes from one aligned vector: load it and shuffle.
+HWY_INLINE V32 LoadPermuted(const uint32_t* in, const uint32_t* sources) {
+  constexpr uint32_t kLow = static_cast<uint32_t>(Lanes() - 1);
+  const V32 index = hn::And(hn::Load(d32, sources), hn::Set(d32, kLow));
+  const V32 block = hn::Load(d32, in + (sources[0] & ~kLow));
+  return hn::TableLookupLanes(block, hn::IndicesFromVec(d32, index));
+}
+
+void Permute(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n) {
+  if (n < kSmallestVectorLoop) return ReferenceKernels().permute(out, in, p, n);
   for (size_t i = 0; i < n; i += Lanes()) {
-    const auto index = hn::BitCast(di, hn::Load(d32, table + i));
-    hn::Store(hn::GatherIndex(d32, in, index), d32, out + i);
+    hn::Store(LoadPermuted(in, p.data() + i), d32, out + i);
+  }
+}
+
+void PermuteTiled(uint32_t* out, size_t tile_stride, const uint32_t* in, const Permutation& p,
+                  size_t n) {
+  if (n < kSmallestVectorLoop) {
+    return ReferenceKernels().permute_tiled(out, tile_stride, in, p, n);
+  }
+  for (size_t i = 0; i < n; i += Lanes()) {
+    hn::Store(LoadPermuted(in, p.data() + i), d32, out + i / kTile * tile_stride + i % kTile);
+  }
+}
+
+void PermuteAdd(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n,
+                const Modulus& q) {
+  if (n < kSmallestVectorLoop) return ReferenceKernels().permute_add(out, in, p, n, q);
+  const V32 vq = hn::Set(d32, q.value());
+  for (size_t i = 0; i < n; i += Lanes()) {
+    const V32 sum = hn::Add(hn::Load(d32, out + i), LoadPermuted(in, p.data() + i));
+    hn::Store(ReduceOnce(sum, vq), d32, out + i);
   }
 }
 
 void Match(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, const uint32_t* gallery,
            size_t count, size_t n, const Modulus& q) {
-  if (n < kMatchTile) return ReferenceKernels().match(c0, c1, c2, probe, gallery, count, n, q);
+  if (n < kTile) return ReferenceKernels().match(c0, c1, c2, probe, gallery, count, n, q);
   const WideReduction wide(q);
   const size_t run = (q.lazy_products() - 1) / 2;  // c1 takes two products a step
-  for (size_t tile = 0; tile < n; tile += kMatchTile) {
-    for (size_t lane = 0; lane < kMatchTile; lane += Lanes()) {
+  for (size_t tile = 0; tile < n; tile += kTile) {
+    for (size_t lane = 0; lane < kTile; lane += Lanes()) {
       const size_t at = tile * count * 2 + lane;
       V64 even0 = hn::Zero(d64), odd0 = even0, even1 = even0, odd1 = even0, even2 = even0,
           odd2 = even0;
       for (size_t k = 0; k < count;) {
         const size_t end = count - k < run ? count : k + run;
         for (; k < end; ++k) {
-          const uint32_t* p = probe + at + k * 2 * kMatchTile;
-          const uint32_t* g = gallery + at + k * 2 * kMatchTile;
-          const V32 p0 = hn::Load(d32, p), p1 = hn::Load(d32, p + kMatchTile);
-          const V32 g0 = hn::Load(d32, g), g1 = hn::Load(d32, g + kMatchTile);
+          const uint32_t* p = probe + at + k * 2 * kTile;
+          const uint32_t* g = gallery + at + k * 2 * kTile;
+          const V32 p0 = hn::Load(d32, p), p1 = hn::Load(d32, p + kTile);
+          const V32 g0 = hn::Load(d32, g), g1 = hn::Load(d32, g + kTile);
           const V32 p0_odd = hn::DupOdd(p0), p1_odd = hn::DupOdd(p1);
           const V32 g0_odd = hn::DupOdd(g0), g1_odd = hn::DupOdd(g1);
           even0 = hn::Add(even0, hn::MulEven(p0, g0));
@@ -223,6 +340,57 @@ void Match(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, cons
       hn::Store(wide.Finish(even0, odd0), d32, c0 + tile + lane);
       hn::Store(wide.Finish(even1, odd1), d32, c1 + tile + lane);
       hn::Store(wide.Finish(even2, odd2), d32, c2 + tile + lane);
+    }
+  }
+}
+
+// Sums of at most `count` <= q.lazy_products() - 1 products each for kRows rows, over `n` values:
+// all sums of one vector stay in registers.
+template <size_t kRows>
+HWY_INLINE void ScalarSumsOf(uint32_t* const* out, const uint32_t* const* in,
+                             const uint32_t* weights, size_t stride, size_t first, size_t count,
+                             size_t at, size_t n, const WideReduction& wide) {
+  for (size_t i = at; i < at + n; i += Lanes()) {
+    WideSum sum[kRows];
+    for (size_t d = first; d < first + count; ++d) {
+      const V32 x = hn::Load(d32, in[d] + i);
+      const V32 x_odd = hn::DupOdd(x);
+      for (size_t r = 0; r < kRows; ++r) {
+        const V32 w = hn::Set(d32, weights[r * stride + d]);
+        sum[r].even = hn::Add(sum[r].even, hn::MulEven(x, w));
+        sum[r].odd = hn::Add(sum[r].odd, hn::MulEven(x_odd, w));
+      }
+    }
+    for (size_t r = 0; r < kRows; ++r) {
+      const V32 total = hn::Add(hn::Load(d32, out[r] + i), sum[r].Finish(wide));
+      hn::Store(ReduceOnce(total, wide.q), d32, out[r] + i);
+    }
+  }
+}
+
+void ScalarSums(uint32_t* const* out, const uint32_t* const* in, const uint32_t* weights,
+                size_t rows, size_t count, size_t n, const Modulus& q) {
+  if (n % kSmallestVectorLoop != 0) {
+    return ReferenceKernels().scalar_sums(out, in, weights, rows, count, n, q);
+  }
+  // 64 inputs of 128 values: 32 kB.
+  constexpr size_t kPiece = 128;
+  constexpr size_t kInputs = 64;
+  constexpr size_t kRows = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 8 : 4;
+  const WideReduction wide(q);
+  const size_t run = q.lazy_products() - 1;
+  const size_t inputs = run < kInputs ? run : kInputs;
+  for (size_t at = 0; at < n; at += kPiece) {
+    const size_t piece = n - at < kPiece ? n - at : kPiece;
+    for (size_t first = 0; first < count; first += inputs) {
+      const size_t some = count - first < inputs ? count - first : inputs;
+      size_t r = 0;
+      for (; r + kRows <= rows; r += kRows) {
+        ScalarSumsOf<kRows>(out + r, in, weights + r * count, count, first, some, at, piece, wide);
+      }
+      for (; r < rows; ++r) {
+        ScalarSumsOf<1>(out + r, in, weights + r * count, count, first, some, at, piece, wide);
+      }
     }
   }
 }

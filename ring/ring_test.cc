@@ -114,8 +114,8 @@ TEST(NttTest, GaloisPermutationIsTheAutomorphism) {
     AlignedVector<uint32_t> transformed = a;
     tables.Forward(transformed);
     tables.Forward(image);
-    const AlignedVector<uint32_t> table = GaloisPermutation(n, element);
-    for (uint32_t j = 0; j < n; ++j) EXPECT_EQ(image[j], transformed[table[j]]);
+    const Permutation p = GaloisPermutation(n, element);
+    for (uint32_t j = 0; j < n; ++j) EXPECT_EQ(image[j], transformed[p[j]]);
   }
 }
 

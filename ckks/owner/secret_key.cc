@@ -120,9 +120,9 @@ PublicKey MakePublicKey(const Context& context, const SecretKey& secret, Csprng&
 
 SeededSwitchKey MakeGaloisKey(const Context& context, const SecretKey& secret, uint32_t element,
                               size_t limbs, Csprng& rng) {
-  const AlignedVector<uint32_t>& table = context.permutation(element);
+  const ring::Permutation& table = context.permutation(element);
   return MakeSwitchKey(context, secret, limbs, rng, [&](size_t digit, std::span<uint32_t> out) {
-    ActiveKernels().permute(out.data(), secret.residues(digit).data(), table.data(), context.n());
+    ActiveKernels().permute(out.data(), secret.residues(digit).data(), table, context.n());
   });
 }
 

@@ -6,9 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
 #include "ckks/serialization.h"
-#include "fusion/compact.h"
 #include "fusion/key_files.h"
-#include "fusion/samples.h"
 
 namespace heft {
 namespace {
@@ -143,20 +141,17 @@ absl::StatusOr<ckks::SecretKey> ParseSecretKey(const ckks::Context& context, Byt
 
 absl::StatusOr<std::vector<uint8_t>> EncryptSamplesSymmetric(
     const Instance& instance, const Model& model, size_t index, const ckks::SecretKey& key,
-    std::span<const std::vector<double>> rows, std::span<const std::string> labels) {
-  if (rows.empty()) return absl::InvalidArgumentError("no vectors to encrypt");
-  if (!labels.empty() && labels.size() != rows.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(labels.size(), " labels for ", rows.size(), " vectors"));
-  }
-  for (const std::string& label : labels) HEFT_RETURN_IF_ERROR(CheckIdentity(label));
-  std::vector<std::string> names(labels.begin(), labels.end());
-  names.resize(rows.size());
+    std::span<const std::vector<double>> rows, std::span<const std::string> labels,
+    SampleEncoding encoding) {
+  HEFT_ASSIGN_OR_RETURN(const SampleEncoder encoder,
+                        SampleEncoder::Create(instance, model, index, rows, labels, encoding));
   const ckks::Context& context = *instance.context;
-  SampleWriter writer(context, MakeSampleHeader(instance, model, index, key.key_id(), true), names);
+  SampleWriter writer(context,
+                      MakeSampleHeader(instance, model, index, key.key_id(), true, encoding),
+                      encoder.labels());
   Csprng rng;
-  for (const std::vector<double>& row : rows) {
-    HEFT_ASSIGN_OR_RETURN(const auto plain, EncodeCompact(instance, model, index, row));
+  for (size_t i = 0; i < encoder.size(); ++i) {
+    HEFT_ASSIGN_OR_RETURN(const auto plain, encoder.Encode(i));
     writer.Add(ckks::EncryptSymmetric(context, plain, key, rng));
   }
   return writer.Finish();

@@ -14,6 +14,7 @@
 #include "ckks/owner/secret_key.h"
 #include "fusion/model.h"
 #include "fusion/plan.h"
+#include "fusion/samples.h"
 
 namespace heft {
 
@@ -36,7 +37,8 @@ absl::StatusOr<ckks::SecretKey> ParseSecretKey(const ckks::Context& context, Byt
 // Secret-key encryption of samples: seeded, half the bytes of EncryptSamples, and less noise.
 absl::StatusOr<std::vector<uint8_t>> EncryptSamplesSymmetric(
     const Instance& instance, const Model& model, size_t index, const ckks::SecretKey& key,
-    std::span<const std::vector<double>> rows, std::span<const std::string> labels);
+    std::span<const std::vector<double>> rows, std::span<const std::string> labels,
+    SampleEncoding encoding = SampleEncoding::kCompact);
 
 }  // namespace heft
 

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// peer_seal: fuse a pair of 512-dimensional vectors to 32 dimensions and match 1,024 templates, on
+// one thread, in SEAL and with us, taking turns. Prints JSON. Times are thread CPU time, because a
+// shared machine interrupts long runs more often than short ones; wall time stands beside it.
+#include <time.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/threads.h"
+#include "bench/peer_seal/heft_route.h"
+#include "bench/peer_seal/seal_routes.h"
+#include "fusion/testing.h"
+
+namespace heft::bench {
+namespace {
+
+constexpr size_t kTemplates = 1024;
+
+struct Moment {
+  double cpu_ms, wall_ms;
+};
+
+Moment Now() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  const auto wall = std::chrono::steady_clock::now().time_since_epoch();
+  return {t.tv_sec * 1e3 + t.tv_nsec * 1e-6,
+          std::chrono::duration<double, std::milli>(wall).count()};
+}
+
+double Median(std::vector<double> values) {
+  const auto middle = values.begin() + values.size() / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Times of one route's runs.
+struct Times {
+  std::vector<double> fuse, both, fuse_wall, both_wall;
+
+  void Run(Route& route) {
+    const Moment begin = Now();
+    route.Fuse();
+    const Moment fused = Now();
+    route.Match();
+    const Moment end = Now();
+    fuse.push_back(fused.cpu_ms - begin.cpu_ms);
+    both.push_back(end.cpu_ms - begin.cpu_ms);
+    fuse_wall.push_back(fused.wall_ms - begin.wall_ms);
+    both_wall.push_back(end.wall_ms - begin.wall_ms);
+  }
+};
+
+struct Contestant {
+  std::string name;
+  std::unique_ptr<Route> route;
+  int runs = 1;  // in each iteration
+  Times first, all;
+  double worst_error = 0;
+
+  void Turn() {
+    for (int i = 0; i < runs; ++i) {
+      all.Run(*route);
+      if (i == 0) {
+        first.fuse.push_back(all.fuse.back());
+        first.both.push_back(all.both.back());
+      }
+    }
+    worst_error = std::max(worst_error, route->WorstError());
+  }
+  void Report(nlohmann::ordered_json* json) const {
+    (*json)[name + "_fuse_ms"] = Median(all.fuse);
+    (*json)[name + "_fuse_match_1024_ms"] = Median(all.both);
+    (*json)[name + "_fuse_match_1024_min_ms"] = *std::min_element(all.both.begin(), all.both.end());
+    (*json)[name + "_fuse_wall_ms"] = Median(all.fuse_wall);
+    (*json)[name + "_fuse_match_1024_wall_ms"] = Median(all.both_wall);
+    if (runs > 1) {
+      // Right after the others' work, when caches hold nothing of ours.
+      (*json)[name + "_first_fuse_ms"] = Median(first.fuse);
+      (*json)[name + "_first_fuse_match_1024_ms"] = Median(first.both);
+    }
+    (*json)[name + "_worst_error"] = worst_error;
+  }
+};
+
+Workload MakeWorkload(const Model& model) {
+  std::mt19937_64 random(7);
+  Workload w;
+  w.gamma = model.gamma;
+  w.projection = model.projection;
+  w.first = testing::RandomUnit(model.modalities[0].dimension, random);
+  w.second = testing::RandomUnit(model.modalities[1].dimension, random);
+  const auto quadratic = FitMinimax(2, model.approximation.interval);
+  std::copy_n(quadratic->stages[0].InPowersOfS().coefficients.begin(), 3, w.quadratic.begin());
+  for (size_t i = 0; i < kTemplates; ++i) {
+    w.gallery.push_back(testing::RandomUnit(model.gamma, random));
+  }
+  return w;
+}
+
+int Run(int iterations, int heft_runs) {
+  SetThreadCount(1);
+  const Model model = testing::RandomModel({512, 512}, 32, 3);
+  const Workload workload = MakeWorkload(model);
+  auto heft = MakeHeftRoute(workload, model);
+  if (!heft.ok()) {
+    std::cerr << heft.status() << "\n";
+    return 1;
+  }
+  std::vector<Contestant> contestants(4);
+  contestants[0].name = "paper";
+  contestants[0].route = MakePaperRoute(workload);
+  contestants[1].name = "improved";
+  contestants[1].route = MakeImprovedRoute(workload, ProbeLayout::kDense);
+  contestants[2].name = "compact_in_seal";
+  contestants[2].route = MakeImprovedRoute(workload, ProbeLayout::kCompact);
+  contestants[3].name = "heft";
+  contestants[3].route = *std::move(heft);
+  contestants[3].runs = heft_runs;
+  for (Contestant& c : contestants) {  // warm
+    c.route->Fuse();
+    c.route->Match();
+  }
+  for (int i = 0; i < iterations; ++i) {
+    for (Contestant& c : contestants) c.Turn();
+  }
+
+  nlohmann::ordered_json json;
+  json["seal_version"] = SealVersion();
+  json["hexl"] = SealUsesHexl();
+  json["compiler"] = __VERSION__;  // of this program; SEAL gains much from Clang, says its README
+  json["iterations"] = iterations;
+  json["heft_runs_per_iteration"] = heft_runs;
+  for (const Contestant& c : contestants) c.Report(&json);
+  const std::string suffix = SealUsesHexl() ? "_hexl" : "";
+  const Times& ours = contestants[3].all;
+  auto ratio = [&](const std::string& key, const Contestant& c) {
+    json[key + suffix] = Median(c.all.both) / Median(ours.both);
+    json[key + suffix + "_wall"] = Median(c.all.both_wall) / Median(ours.both_wall);
+  };
+  ratio("ratio_seal", contestants[0]);
+  ratio("ratio_seal_improved", contestants[1]);
+  ratio("ratio_seal_compact", contestants[2]);
+  json["ratio_seal_cold" + suffix] =
+      Median(contestants[0].all.both) / Median(contestants[3].first.both);
+  std::cout << json.dump(2) << "\n";
+  return 0;
+}
+
+}  // namespace
+}  // namespace heft::bench
+
+int main(int argc, char** argv) {
+  CLI::App app("SEAL against us: fuse a 512 + 512 pair and match 1,024 templates, one thread");
+  int iterations = 20;
+  int heft_runs = 5;
+  app.add_option("--iterations", iterations, "turns of every contestant")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--heft-runs", heft_runs, "our runs in a turn")->check(CLI::PositiveNumber);
+  CLI11_PARSE(app, argc, argv);
+  return heft::bench::Run(iterations, heft_runs);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "cli/commands.h"
+#include "cli/evaluation.h"
+#include "cli/gnuplot.h"
+#include "cli/report.h"
+#include "cli/report_plots.h"
+
+namespace heft::cli {
+namespace {
+
+struct Options {
+  EvaluationOptions evaluation;
+  std::string split = "test";
+  std::string report;
+};
+
+Json ToJson(const Estimate& e) { return {{"value", e.value}, {"lo", e.lo}, {"hi", e.hi}}; }
+
+Json DataJson(const Evaluation& e) {
+  Json modalities = Json::array();
+  for (const ModalitySpec& m : e.model.modalities) {
+    modalities.push_back({{"name", m.name}, {"dimension", m.dimension}});
+  }
+  Json data = {{"folder", e.options.data}, {"split", SplitName(e.options.split)}};
+  if (!e.data_description.empty()) data["description"] = e.data_description;
+  data.update({{"split_was_derived", e.split_was_derived},
+               {"samples", e.samples},
+               {"identities", e.identities},
+               {"genuine_pairs", e.genuine_pairs},
+               {"impostor_pairs", e.impostor_pairs},
+               {"modalities", modalities}});
+  return data;
+}
+
+Json ModelJson(const Evaluation& e) {
+  const Approximation& f = e.model.approximation;
+  return {{"file", e.options.model},
+          {"id", HexString(e.model.Id())},
+          {"gamma", e.model.gamma},
+          {"profile", e.model.profile},
+          {"parameters", e.run.parameters},
+          {"security", e.run.security},
+          {"approximation",
+           {{"fit", f.name},
+            {"degree", f.Degree()},
+            {"interval", {f.interval.lo, f.interval.hi}},
+            {"max_relative_error", f.MaxRelativeError()}}},
+          {"samples_outside_interval", e.outside}};
+}
+
+Json SystemsJson(const Evaluation& e) {
+  Json systems = Json::array();
+  for (const SystemResult& s : e.systems) {
+    Json row = {{"id", s.id},
+                {"label", s.label},
+                {"dimension", s.dimension},
+                {"encrypted", s.encrypted},
+                {"auroc", ToJson(s.estimate.auroc)},
+                {"eer", ToJson(s.estimate.eer)},
+                {"tar_at_far_1e-2", ToJson(s.estimate.tar_1e2)},
+                {"tar_at_far_1e-3", ToJson(s.estimate.tar_1e3)}};
+    if (s.encrypted_minus_this) row["encrypted_minus_this"] = ToJson(*s.encrypted_minus_this);
+    systems.push_back(std::move(row));
+  }
+  return systems;
+}
+
+Json RunJson(const EncryptedRun& run) {
+  return {{"threads", run.threads},
+          {"keys_seconds", run.keys_seconds},
+          {"encrypt_and_fuse_seconds", run.fuse_seconds},
+          {"enrol_seconds", run.enrol_seconds},
+          {"match_and_decrypt_seconds", run.match_seconds},
+          {"encrypt_ms", run.encrypt_ms},
+          {"fuse_ms", run.fuse_ms},
+          {"prepare_probe_ms", run.prepare_ms},
+          {"match_block_ms", run.match_block_ms},
+          {"decrypt_block_ms", run.decrypt_ms},
+          {"blocks", run.blocks},
+          {"evaluation_keys_bytes", run.evaluation_keys_bytes},
+          {"sample_bytes", run.sample_bytes},
+          {"template_bytes", run.template_bytes}};
+}
+
+Json ToJson(const Evaluation& e) {
+  Json decisions = Json::array();
+  for (const DecisionResult& d : e.decisions) {
+    decisions.push_back({{"wanted_fmr", d.wanted_fmr},
+                         {"threshold", d.threshold},
+                         {"fmr", d.fmr},
+                         {"fnmr", d.fnmr}});
+  }
+  Json gap = {{"auroc", e.gap.auroc},
+              {"max_score", e.gap.max_score},
+              {"rms_score", e.gap.rms_score},
+              {"predicted_bound", e.run.predicted_error}};
+  if (e.KeepsPromise()) gap["within_promise"] = *e.KeepsPromise();
+  return {{"data", DataJson(e)},       {"model", ModelJson(e)},
+          {"systems", SystemsJson(e)}, {"gap", gap},
+          {"decisions", decisions},    {"encrypted_run", RunJson(e.run)},
+          {"warnings", e.warnings},    {"seconds", e.seconds}};
+}
+
+std::string WithInterval(const Estimate& e) {
+  return absl::StrFormat("%.4f [%.4f, %.4f]", e.value, e.lo, e.hi);
+}
+
+std::string ToText(const Evaluation& e) {
+  std::string text = absl::StrFormat(
+      "%s, split %s: %d samples of %d identities, %d genuine and %d impostor pairs\n", e.data_name,
+      SplitName(e.options.split), e.samples, e.identities, e.genuine_pairs, e.impostor_pairs);
+  if (!e.data_description.empty()) absl::StrAppend(&text, e.data_description, "\n");
+  absl::StrAppendFormat(&text, "\n%-42s %4s  %-24s %-6s  %-24s %s\n", "system", "dim",
+                        "AUROC [95% interval]", "EER", "TAR at FAR 1e-2", "TAR at FAR 1e-3");
+  for (const SystemResult& s : e.systems) {
+    absl::StrAppendFormat(&text, "%-42s %4d  %-24s %.4f  %-24s %s\n", s.label, s.dimension,
+                          WithInterval(s.estimate.auroc), s.estimate.eer.value,
+                          WithInterval(s.estimate.tar_1e2), WithInterval(s.estimate.tar_1e3));
+  }
+  const Interval& interval = e.model.approximation.interval;
+  absl::StrAppendFormat(
+      &text,
+      "\nencrypted minus plain: AUROC %+.6f, scores rms %.1e, at most %.1e (predicted bound "
+      "%.1e)\n%d of %d samples outside the interval [%.3f, %.3f]\n%s; %s\n",
+      e.gap.auroc, e.gap.rms_score, e.gap.max_score, e.run.predicted_error, e.outside, e.samples,
+      interval.lo, interval.hi, e.run.parameters, e.run.security);
+  absl::StrAppendFormat(
+      &text,
+      "%.1f s on %d threads; a sample: encrypt %.1f ms, fuse %.1f ms, prepare %.1f ms, match a "
+      "block %.1f ms\n",
+      e.seconds, e.run.threads, e.run.encrypt_ms, e.run.fuse_ms, e.run.prepare_ms,
+      e.run.match_block_ms);
+  return text;
+}
+
+absl::Status Run(const Common& common, Options options) {
+  HEFT_ASSIGN_OR_RETURN(options.evaluation.split, ParseSplit(options.split));
+  // Before the work, not after it.
+  if (!options.report.empty()) {
+    const std::filesystem::path folder = std::filesystem::absolute(options.report).parent_path();
+    if (!std::filesystem::is_directory(folder)) {
+      return absl::NotFoundError(absl::StrCat(folder.string(), ": no such folder for the report"));
+    }
+    HEFT_RETURN_IF_ERROR(CheckGnuplot());
+  }
+  HEFT_ASSIGN_OR_RETURN(const Evaluation evaluation, Evaluate(common, options.evaluation));
+  Json json = ToJson(evaluation);
+  std::string text = ToText(evaluation);
+  if (!options.report.empty()) {
+    HEFT_ASSIGN_OR_RETURN(const Plots plots, DrawPlots(evaluation));
+    HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.report, MakeReport(evaluation, plots)));
+    json["report"] = options.report;
+    absl::StrAppend(&text, "report: ", options.report, "\n");
+  }
+  if (!common.quiet) {
+    for (const std::string& warning : evaluation.warnings) {
+      std::cerr << "heft: warning: " << warning << "\n";
+    }
+  }
+  Print(common, json, text);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddEvaluate(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = AddCommand(
+      app, "evaluate", "measure a model on a data set, plain and encrypted, against baselines",
+      "heft evaluate --data lfw-speech --model m.heft --report report.html",
+      [options](const Common& common) { return Run(common, *options); });
+  EvaluationOptions& e = options->evaluation;
+  command->add_option("-d,--data", e.data, "data folder")->required();
+  command->add_option("-m,--model", e.model, "model file")->required();
+  command->add_option("--split", options->split, "the samples to measure on")
+      ->check(CLI::IsMember({"train", "val", "test"}))
+      ->capture_default_str();
+  command->add_option("--report", options->report, "write a self-contained HTML page here");
+  command->add_option("--seed", e.seed, "of the bootstrap (default 1)");
+  command->add_option("--replicates", e.replicates, "of the bootstrap")
+      ->check(CLI::Range(10, 1000000))
+      ->capture_default_str();
+}
+
+}  // namespace heft::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// An evaluation as one self-contained HTML page: no script, nothing loaded from elsewhere.
+#ifndef HEFT_CLI_REPORT_H_
+#define HEFT_CLI_REPORT_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/evaluation.h"
+
+namespace heft::cli {
+
+struct Plots;
+
+std::string MakeReport(const Evaluation& evaluation, const Plots& plots);
+
+// `text` with & < > " ' replaced, for elements and attributes.
+std::string EscapeHtml(std::string_view text);
+
+// `text` as one word of a shell command, in single quotes where it needs them.
+std::string ShellWord(std::string_view text);
+
+}  // namespace heft::cli
+
+#endif  // HEFT_CLI_REPORT_H_

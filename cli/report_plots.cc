@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report_plots.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "cli/gnuplot.h"
+#include "cli/report.h"
+
+namespace heft::cli {
+namespace {
+
+// What is drawn in a colour of its own. gnuplot draws with a number's colour, Rgb(), and InlineSvg
+// puts the page's variable, kVariables, in its place.
+enum Colour { kInk, kMuted, kGrid, kPlain, kEncrypted, kFirst, kSecond, kThird, kColours };
+constexpr const char* kVariables[kColours] = {"--ink",       "--muted", "--grid",   "--plain",
+                                              "--encrypted", "--first", "--second", "--third"};
+
+std::string Rgb(Colour colour) { return absl::StrFormat("rgb '#0b0b%02x'", colour + 1); }
+// gnuplot writes it so for lines and areas, and so for text.
+std::string RgbOfLines(int colour) { return absl::StrFormat("rgb( 11,  11, %3d)", colour + 1); }
+std::string RgbOfText(int colour) { return absl::StrFormat("rgb(11,11,%d)", colour + 1); }
+
+constexpr int kWidth = 600, kHeight = 400;
+
+// One picture: its settings and curves, each with its data.
+class Figure {
+ public:
+  Figure(GnuplotJob* job, std::string name) : job_(job), name_(std::move(name)) {
+    Line("reset");
+    Line(absl::StrFormat("set terminal svg size %d,%d dynamic noenhanced font 'sans-serif,15'",
+                         kWidth, kHeight));
+    Line(absl::StrCat("set output '", name_, ".svg'"));
+    Line("set encoding utf8");
+    Line("set minussign");
+    const std::string ink = Rgb(kInk), muted = Rgb(kMuted);
+    Line(absl::StrCat("set border 3 linecolor ", muted));
+    Line(absl::StrCat("set tics nomirror out scale 0.5 textcolor ", ink));
+    Line(absl::StrCat("set grid back linetype 1 linewidth 1 linecolor ", Rgb(kGrid)));
+    Line(absl::StrCat("set key textcolor ", ink, " samplen 2 spacing 1.15"));
+    Line("set style fill solid 0.35 noborder");
+    Line("set boxwidth 1 relative");
+  }
+  void Line(const std::string& line) { absl::StrAppend(&job_->script, line, "\n"); }
+  void Label(const char* axis, std::string_view text) {
+    Line(absl::StrCat("set ", axis, "label ", GnuplotQuote(text), " textcolor ", Rgb(kInk)));
+  }
+  // A dashed vertical line.
+  void Mark(double x) {
+    Line(
+        absl::StrFormat("set arrow from first %.9g, graph 0 to first %.9g, graph 1 nohead front "
+                        "linewidth 1 dashtype 2 linecolor %s",
+                        x, x, Rgb(kInk)));
+  }
+  // `rows` are lines of numbers; `how` says what gnuplot draws with them.
+  void Curve(const std::string& rows, const std::string& how, const std::string& style,
+             const std::string& title) {
+    const std::string file = absl::StrCat(name_, curves_.size(), ".dat");
+    job_->inputs.emplace_back(file, rows);
+    curves_.push_back(
+        absl::StrCat("'", file, "' ", how, " ", style, " ",
+                     title.empty() ? "notitle" : absl::StrCat("title ", GnuplotQuote(title))));
+  }
+  void Finish() {
+    Line(absl::StrCat("plot ", absl::StrJoin(curves_, ", \\\n     ")));
+    Line("unset output");
+    job_->outputs.push_back(name_ + ".svg");
+  }
+
+ private:
+  GnuplotJob* job_;
+  std::string name_;
+  std::vector<std::string> curves_;
+};
+
+std::string Style(Colour colour, double width, int dash = 1) {
+  return absl::StrFormat("linewidth %g dashtype %d linecolor %s", width, dash, Rgb(colour));
+}
+
+std::string Fill(Colour colour) { return absl::StrCat("linecolor ", Rgb(colour)); }
+
+// Equal bins over [lo, hi]; the share of the values in each.
+struct Bins {
+  double lo, hi;
+  std::vector<double> share;
+  double Centre(std::size_t i) const { return lo + (i + 0.5) * (hi - lo) / share.size(); }
+  double Largest() const { return *std::max_element(share.begin(), share.end()); }
+  std::string Rows(double x_scale = 1, double y_scale = 1) const {
+    std::string rows;
+    for (std::size_t i = 0; i < share.size(); ++i) {
+      absl::StrAppendFormat(&rows, "%.9g %.9g\n", Centre(i) * x_scale, share[i] * y_scale);
+    }
+    return rows;
+  }
+};
+
+Bins Bin(std::span<const double> values, double lo, double hi, int bins) {
+  Bins result{lo, hi, std::vector<double>(bins, 0.0)};
+  for (double v : values) {
+    const double bin = std::floor((v - lo) / (hi - lo) * bins);
+    result.share[std::clamp(static_cast<int>(bin), 0, bins - 1)] += 1.0 / values.size();
+  }
+  return result;
+}
+
+void DrawRoc(GnuplotJob* job, const Evaluation& e) {
+  constexpr double kLowestFmr = 1e-4;
+  Figure figure(job, "roc");
+  figure.Line("set logscale x");
+  figure.Line(absl::StrFormat("set xrange [%g:1]", kLowestFmr));
+  figure.Line("set yrange [0:1]");
+  figure.Line("set xtics ('10⁻⁴' 1e-4, '10⁻³' 1e-3, '0.01' 0.01, '0.1' 0.1, '1' 1)");
+  figure.Line("set key bottom right");
+  figure.Label("x", "FMR: share of impostor pairs accepted");
+  figure.Label("y", "TMR: share of genuine pairs accepted");
+  auto draw = [&](const SystemResult& system, const std::string& style) {
+    std::string rows;
+    for (const RocPoint& p : system.roc) {
+      absl::StrAppendFormat(&rows, "%.6g %.6g\n", std::max(p.fmr, kLowestFmr / 10), p.tmr);
+    }
+    figure.Curve(rows, "with steps", style, system.label);
+  };
+  const Colour simple[] = {kFirst, kSecond, kThird};
+  for (std::size_t m = 0; m < e.model.modalities.size(); ++m) {
+    if (const SystemResult* system = e.Find(e.model.modalities[m].name)) {
+      draw(*system, Style(simple[m % 2], 1.5, 1 + static_cast<int>(m / 2)));
+    }
+  }
+  if (const SystemResult* system = e.Find("concatenation")) draw(*system, Style(kThird, 1.5));
+  draw(*e.Find("fhe_aware_plain"), Style(kPlain, 5));
+  draw(*e.Find("fhe_aware_encrypted"), Style(kEncrypted, 2, 2));
+  figure.Finish();
+}
+
+void DrawScores(GnuplotJob* job, const Evaluation& e) {
+  double lo = 1e300, hi = -1e300;
+  for (const ScoreSet* set : {&e.plain, &e.encrypted}) {
+    for (const auto* kind : {&set->genuine, &set->impostor}) {
+      const auto [least, largest] = std::minmax_element(kind->begin(), kind->end());
+      lo = std::min(lo, *least);
+      hi = std::max(hi, *largest);
+    }
+  }
+  hi = std::max(hi, lo + 1e-6);
+  constexpr int kBins = 60;
+  Figure figure(job, "scores");
+  figure.Line("set key top left Left reverse");
+  figure.Line("set yrange [0:*]");
+  figure.Line(absl::StrFormat("set xrange [%.6g:%.6g]", lo, hi));
+  figure.Label("x", "score");
+  figure.Label("y", "share of pairs, %");
+  auto draw = [&](const std::vector<double>& values, const std::string& how,
+                  const std::string& style, const std::string& title) {
+    figure.Curve(Bin(values, lo, hi, kBins).Rows(1, 100), how, style, title);
+  };
+  draw(e.plain.impostor, "with boxes", Fill(kSecond), "impostor, plain");
+  draw(e.plain.genuine, "with boxes", Fill(kPlain), "genuine, plain");
+  draw(e.encrypted.impostor, "with histeps", Style(kInk, 1), "encrypted, both kinds");
+  draw(e.encrypted.genuine, "with histeps", Style(kInk, 1), "");
+  figure.Finish();
+}
+
+// The s that both pictures of the approximation show: the interval and the data.
+Interval ShownNorms(const Evaluation& e) {
+  const Interval& interval = e.model.approximation.interval;
+  const auto [least, largest] = std::minmax_element(e.squared_norms.begin(), e.squared_norms.end());
+  const double lo = std::min(interval.lo, *least), hi = std::max(interval.hi, *largest);
+  const double room = 0.06 * (hi - lo);
+  return {std::max(lo - room, 0.2 * lo), hi + room};
+}
+
+// f over the shown norms in fine steps: "s f(s) 1/sqrt(s) error".
+std::string CurveRows(const Approximation& f, const Interval& shown) {
+  constexpr int kSteps = 400;
+  std::string rows;
+  for (int i = 0; i <= kSteps; ++i) {
+    const double s = shown.lo + (shown.hi - shown.lo) * i / kSteps;
+    absl::StrAppendFormat(&rows, "%.9g %.9g %.9g %.9g\n", s, f(s), 1 / std::sqrt(s),
+                          100 * (f(s) * std::sqrt(s) - 1));
+  }
+  return rows;
+}
+
+void DrawApproximation(GnuplotJob* job, const Evaluation& e) {
+  const Approximation& f = e.model.approximation;
+  const Interval shown = ShownNorms(e);
+  Figure figure(job, "approximation");
+  figure.Line(absl::StrFormat("set xrange [%.6g:%.6g]", shown.lo, shown.hi));
+  figure.Line(absl::StrFormat("set yrange [0:%.6g]", 1.1 / std::sqrt(shown.lo)));
+  figure.Line("set key at graph 0.88, graph 0.97");
+  figure.Label("x", "s = |z|², squared norm of a fused template");
+  figure.Label("y", "factor that brings z to unit length");
+  figure.Mark(f.interval.lo);
+  figure.Mark(f.interval.hi);
+  const std::string rows = CurveRows(f, shown);
+  figure.Curve(rows, "using 1:3 with lines", Style(kPlain, 5), "1/√s");
+  figure.Curve(rows, "using 1:2 with lines", Style(kEncrypted, 2, 2),
+               absl::StrCat("f(s), degree ", f.Degree()));
+  figure.Finish();
+}
+
+void DrawRelativeError(GnuplotJob* job, const Evaluation& e) {
+  const Approximation& f = e.model.approximation;
+  const Interval shown = ShownNorms(e);
+  const double worst = 100 * f.MaxRelativeError();
+  const Bins norms = Bin(e.squared_norms, shown.lo, shown.hi, 40);
+  Figure figure(job, "relative_error");
+  figure.Line(absl::StrFormat("set xrange [%.6g:%.6g]", shown.lo, shown.hi));
+  figure.Line(absl::StrFormat("set yrange [%.6g:%.6g]", -2.2 * worst, 2.2 * worst));
+  figure.Line(absl::StrFormat("set y2range [0:%.6g]", 1.8 * norms.Largest()));
+  figure.Line("set key above horizontal maxrows 1");
+  figure.Label("x", "s = |z|², squared norm of a fused template");
+  figure.Label("y", "error of f against 1/√s, %");
+  figure.Mark(f.interval.lo);
+  figure.Mark(f.interval.hi);
+  figure.Curve(norms.Rows(), "axes x1y2 with boxes", Fill(kSecond), "samples");
+  figure.Curve(CurveRows(f, shown), "using 1:4 with lines", Style(kEncrypted, 2), "f(s) √s − 1");
+  figure.Finish();
+}
+
+void DrawScoreError(GnuplotJob* job, const Evaluation& e) {
+  std::vector<double> errors;
+  auto add = [&](const std::vector<double>& plain, const std::vector<double>& encrypted) {
+    for (std::size_t i = 0; i < plain.size(); ++i) errors.push_back(encrypted[i] - plain[i]);
+  };
+  add(e.plain.genuine, e.encrypted.genuine);
+  add(e.plain.impostor, e.encrypted.impostor);
+  double range = 1e-9;
+  for (double error : errors) range = std::max(range, std::abs(error));
+  constexpr double kUnit = 1e4;
+  Figure figure(job, "score_error");
+  figure.Line("set key off");
+  figure.Line("set yrange [0:*]");
+  figure.Line(absl::StrFormat("set xrange [%.6g:%.6g]", -range * kUnit, range * kUnit));
+  figure.Label("x", "encrypted minus plain score, in units of 0.0001");
+  figure.Label("y", "share of pairs, %");
+  figure.Curve(Bin(errors, -range, range, 61).Rows(kUnit, 100), "with boxes", Fill(kPlain), "");
+  figure.Finish();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> InlineSvg(std::string_view svg, std::string_view description) {
+  constexpr std::string_view kStart = "<g id=\"gnuplot_canvas\">", kEnd = "</svg>";
+  const std::size_t start = svg.find(kStart), end = svg.rfind(kEnd);
+  const std::size_t defs = svg.find("<defs>"), defs_end = svg.find("</defs>");
+  if (start == svg.npos || end == svg.npos || defs == svg.npos || defs_end == svg.npos ||
+      !(start < defs && defs < defs_end && defs_end < end)) {
+    return absl::InternalError("gnuplot wrote something else than the SVG expected of it");
+  }
+  // The definitions are symbols of points, which no plot uses.
+  const std::size_t body = start + kStart.size(),
+                    after = defs_end + std::string_view("</defs>").size();
+  std::string drawing = absl::StrCat("<g>", std::string(svg.substr(body, defs - body)),
+                                     std::string(svg.substr(after, end - after)));
+  // Ids would clash between the pictures of one page.
+  for (std::size_t at; (at = drawing.find(" id=\"gnuplot_")) != drawing.npos;) {
+    const std::size_t quote = drawing.find('"', at + 5);
+    drawing.erase(at, quote + 1 - at);
+  }
+  for (int colour = 0; colour < kColours; ++colour) {
+    const std::string variable = absl::StrCat("var(", kVariables[colour], ")");
+    absl::StrReplaceAll({{RgbOfLines(colour), variable}, {RgbOfText(colour), variable}}, &drawing);
+  }
+  return absl::StrFormat("<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">%s</svg>",
+                         kWidth, kHeight, EscapeHtml(description), drawing);
+}
+
+absl::StatusOr<Plots> DrawPlots(const Evaluation& evaluation) {
+  GnuplotJob job;
+  DrawRoc(&job, evaluation);
+  DrawScores(&job, evaluation);
+  DrawApproximation(&job, evaluation);
+  DrawRelativeError(&job, evaluation);
+  DrawScoreError(&job, evaluation);
+  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> drawn, RunGnuplot(job));
+  Plots plots;
+  std::string* const targets[] = {&plots.roc, &plots.scores, &plots.approximation,
+                                  &plots.relative_error, &plots.score_error};
+  const char* const descriptions[] = {
+      "ROC curves", "Histograms of genuine and impostor scores",
+      "The approximation and one over the square root",
+      "Relative error of the approximation over the histogram of squared norms",
+      "Histogram of encrypted minus plain scores"};
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    HEFT_ASSIGN_OR_RETURN(*targets[i], InlineSvg(drawn[i], descriptions[i]));
+  }
+  return plots;
+}
+
+}  // namespace heft::cli

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pictures of an evaluation's report, as inline SVG drawn by gnuplot. Colours are CSS
+// variables, which the page defines for light and dark.
+#ifndef HEFT_CLI_REPORT_PLOTS_H_
+#define HEFT_CLI_REPORT_PLOTS_H_
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "cli/evaluation.h"
+
+namespace heft::cli {
+
+struct Plots {
+  std::string roc;             // plain, encrypted and the simple systems
+  std::string scores;          // histograms of genuine and impostor scores, plain and encrypted
+  std::string approximation;   // f(s) and 1 / sqrt(s)
+  std::string relative_error;  // f(s) sqrt(s) - 1 over the histogram of s
+  std::string score_error;     // histogram of encrypted minus plain scores
+};
+
+// RunGnuplot's errors.
+absl::StatusOr<Plots> DrawPlots(const Evaluation& evaluation);
+
+// gnuplot's SVG as an element of a page: without prologue, fixed size, unused definitions and ids,
+// and with CSS variables in place of the colours that DrawPlots's scripts use. `description`
+// becomes its accessible name. kInternal if `svg` is not what gnuplot writes.
+absl::StatusOr<std::string> InlineSvg(std::string_view svg, std::string_view description);
+
+}  // namespace heft::cli
+
+#endif  // HEFT_CLI_REPORT_PLOTS_H_

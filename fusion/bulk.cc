@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/bulk.h"
+
+#include <algorithm>
+#include <cmath>
+#include <queue>
+
+#include "absl/strings/str_cat.h"
+#include "base/threads.h"
+#include "ckks/arithmetic.h"
+#include "ckks/key_switch.h"
+#include "fusion/block_internal.h"
+#include "fusion/compact.h"
+#include "fusion/fuser.h"
+#include "fusion/normalise.h"
+#include "ring/kernels.h"
+
+namespace heft {
+namespace {
+
+using ckks::Ciphertext;
+using ckks::Complex;
+using ckks::Context;
+using ckks::EvaluationKeys;
+
+absl::Status FirstError(std::span<const absl::Status> statuses) {
+  for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
+
+absl::Status CheckCount(size_t count, uint32_t slots, const char* what) {
+  if (count >= 1 && count <= slots) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(count, " ", what, ": a batch takes 1 to ", slots, ", split it"));
+}
+
+// The fewest rotations, by steps for which the plan has keys, that rotate by `steps` slots in all.
+absl::StatusOr<std::vector<uint32_t>> RotationPath(const Instance& instance, uint32_t steps) {
+  const ckks::Params& params = instance.params();
+  const uint32_t slots = params.slots();
+  std::vector<uint32_t> available;
+  for (uint32_t s = 1; s < slots; ++s) {
+    const auto key = instance.plan.galois_keys.find(ckks::RotationElement(params, s));
+    if (key != instance.plan.galois_keys.end() && key->second >= kTemplateLimbs) {
+      available.push_back(s);
+    }
+  }
+  std::vector<uint32_t> last(slots, 0);  // the last rotation on a shortest path from 0
+  std::queue<uint32_t> reached({0});
+  while (!reached.empty() && last[steps] == 0 && steps != 0) {
+    const uint32_t at = reached.front();
+    reached.pop();
+    for (uint32_t s : available) {
+      const uint32_t to = (at + s) % slots;
+      if (to == 0 || last[to] != 0) continue;
+      last[to] = s;
+      reached.push(to);
+    }
+  }
+  std::vector<uint32_t> path;
+  for (uint32_t at = steps; at != 0; at = (at + slots - last[at]) % slots) {
+    if (last[at] == 0) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the plan has no keys to rotate by ", steps, " slots"));
+    }
+    path.push_back(last[at]);
+  }
+  return path;
+}
+
+// Parts `a` of the first operands times parts `b` of the second, summed, into limb l of `out`.
+void SumOfProducts(const Context& context, std::span<const Ciphertext> z, int a, int b, size_t l,
+                   ring::RnsPoly* out) {
+  std::vector<const uint32_t*> left, right;
+  for (const Ciphertext& c : z) {
+    left.push_back(c.parts[a].limb(l).data());
+    right.push_back(c.parts[b].limb(l).data());
+  }
+  ring::ActiveKernels().inner_product(out->limb(l).data(), left.data(), right.data(), z.size(),
+                                      context.n(), context.modulus(l));
+}
+
+// Whether slots [slot, slot + count) all hold samples of the batch.
+bool Holds(const TemplateBatch& batch, uint32_t slots, uint32_t slot, uint32_t count) {
+  const uint32_t sample = (slot + slots - batch.first) % slots;
+  return count >= 1 && slot < slots && count <= slots - slot && sample < batch.count &&
+         count <= batch.count - sample;
+}
+
+absl::StatusOr<std::vector<ckks::Plaintext>> EncodeMasks(const Instance& instance, uint32_t slot,
+                                                         uint32_t count, uint32_t lane) {
+  const uint32_t gamma = instance.plan.gamma;
+  // At the scale of the prime that the rescale divides by: the template's scale comes back.
+  const double scale = instance.context->modulus(kTemplateLimbs - 1).value();
+  std::vector<ckks::Plaintext> masks(gamma);
+  std::vector<absl::Status> statuses(gamma);
+  ParallelFor(gamma, [&](size_t e) {
+    std::vector<Complex> values(instance.params().slots(), 0);
+    for (uint32_t j = slot; j < slot + count; ++j) {
+      if (j % gamma == e) values[j] = lane == 0 ? Complex(1, 0) : Complex(0, 1);
+    }
+    auto mask = instance.encoder->Encode(values, scale, kTemplateLimbs);
+    statuses[e] = mask.status();
+    if (mask.ok()) masks[e] = std::move(*mask);
+  });
+  HEFT_RETURN_IF_ERROR(FirstError(statuses));
+  return masks;
+}
+
+}  // namespace
+
+absl::StatusOr<SimdColumns> SimdColumns::Create(const Instance& instance, const Model& model,
+                                                size_t index,
+                                                std::span<const std::vector<double>> rows) {
+  if (index >= model.modalities.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the model has no modality ", index));
+  }
+  HEFT_RETURN_IF_ERROR(CheckCount(rows.size(), instance.params().slots(), "vectors"));
+  SimdColumns out;
+  out.columns_.assign(model.modalities[index].dimension, std::vector<double>(rows.size()));
+  for (size_t j = 0; j < rows.size(); ++j) {
+    const auto unit = NormalizedVector(rows[j], model.modalities[index]);
+    if (!unit.ok()) {
+      return absl::Status(unit.status().code(),
+                          absl::StrCat("row ", j, ": ", std::string(unit.status().message())));
+    }
+    for (size_t d = 0; d < unit->size(); ++d) out.columns_[d][j] = (*unit)[d];
+  }
+  return out;
+}
+
+absl::StatusOr<ckks::Plaintext> SimdColumns::Encode(const Instance& instance, uint32_t d) const {
+  if (d >= columns_.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("coordinate ", d, " asked for, there are ", columns_.size()));
+  }
+  HEFT_ASSIGN_OR_RETURN(
+      ckks::Plaintext plain,
+      instance.encoder->Encode(std::span<const double>(columns_[d]), instance.plan.input_scale,
+                               instance.plan.input_limbs));
+  // The largest coordinate is secret and the estimate travels in the clear.
+  plain.noise.message = 1;
+  return plain;
+}
+
+absl::StatusOr<BulkFuser> BulkFuser::Create(const Instance& instance, const Model& model,
+                                            const EvaluationKeys* keys) {
+  const FusionPlan& plan = instance.plan;
+  HEFT_RETURN_IF_ERROR(keys->Relinearisation(plan.relinearisation_limbs).status());
+  BulkFuser fuser;
+  fuser.instance_ = instance;
+  fuser.keys_ = keys;
+  fuser.modalities_ = model.modalities;
+  for (const ModalitySpec& modality : model.modalities) {
+    fuser.offsets_.push_back(fuser.total_);
+    fuser.total_ += modality.dimension;
+    fuser.added_.emplace_back(modality.dimension, false);
+  }
+  for (double p : model.projection) {
+    const double weight = p * plan.factor_scale;
+    if (std::abs(weight) >= 0x1p62) {
+      return absl::InvalidArgumentError(absl::StrCat("the projection's factor ", p, " is too large"));
+    }
+    fuser.weights_.push_back(std::llround(weight));
+  }
+  fuser.sums_.resize(plan.gamma);
+  for (Ciphertext& sum : fuser.sums_) {
+    for (int p = 0; p < 2; ++p) {
+      sum.parts.emplace_back(instance.context->n(), plan.input_limbs);
+      std::ranges::fill(sum.parts[p].values(), 0u);
+    }
+    sum.scale = plan.input_scale * plan.factor_scale;
+    // A weight is rounded to an integer: at most the length of the inputs times 1/12 of variance.
+    const double rounding = std::sqrt(static_cast<double>(model.modalities.size()) / 12);
+    sum.noise = {std::sqrt(plan.interval_hi), rounding * plan.input_scale};
+  }
+  return fuser;
+}
+
+absl::Status BulkFuser::CheckColumns(size_t modality, uint32_t first,
+                                     std::span<const Ciphertext> columns) const {
+  if (modality >= modalities_.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the model has no modality ", modality));
+  }
+  const auto& [name, dimension] = modalities_[modality];
+  if (first > dimension || columns.size() > dimension - first) {
+    return absl::InvalidArgumentError(absl::StrCat("coordinates ", first, " to ",
+                                                   first + columns.size(), " of ", name,
+                                                   ", which has ", dimension));
+  }
+  for (size_t d = 0; d < columns.size(); ++d) {
+    HEFT_RETURN_IF_ERROR(CheckInput(instance_.plan, columns[d], name));
+    if (added_[modality][first + d]) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("coordinate ", first + d, " of ", name, " was added before"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BulkFuser::Add(size_t modality, uint32_t first, std::span<const Ciphertext> columns) {
+  HEFT_RETURN_IF_ERROR(CheckColumns(modality, first, columns));
+  const Context& context = *instance_.context;
+  const size_t n = context.n(), gamma = sums_.size(), count = columns.size();
+  const size_t limbs = instance_.plan.input_limbs;
+  const int64_t* weights = weights_.data() + offsets_[modality] + first;
+  // The factors modulo each prime, [limb][gamma][count].
+  std::vector<std::vector<uint32_t>> residues(limbs);
+  ParallelFor(limbs, [&](size_t l) {
+    residues[l].reserve(gamma * count);
+    for (size_t r = 0; r < gamma; ++r) {
+      for (size_t d = 0; d < count; ++d) {
+        residues[l].push_back(context.modulus(l).ReduceSigned(weights[r * total_ + d]));
+      }
+    }
+  });
+  // Tasks enough for any number of threads, each long enough for whole pages of every input.
+  const size_t piece = std::min<size_t>(n, 2048), pieces = n / piece;
+  ParallelFor(limbs * 2 * pieces, [&](size_t task) {
+    const size_t l = task / (2 * pieces), p = task / pieces % 2, at = task % pieces * piece;
+    std::vector<uint32_t*> out;
+    std::vector<const uint32_t*> in;
+    for (Ciphertext& sum : sums_) out.push_back(sum.parts[p].limb(l).data() + at);
+    for (const Ciphertext& c : columns) in.push_back(c.parts[p].limb(l).data() + at);
+    ring::ActiveKernels().scalar_sums(out.data(), in.data(), residues[l].data(), gamma, count,
+                                      piece, context.modulus(l));
+  });
+  for (size_t r = 0; r < gamma; ++r) {
+    double& error = sums_[r].noise.error;
+    for (size_t d = 0; d < count; ++d) {
+      error = ckks::Combine(error, weights[r * total_ + d] * columns[d].noise.error);
+    }
+  }
+  for (size_t d = 0; d < count; ++d) added_[modality][first + d] = true;
+  return absl::OkStatus();
+}
+
+absl::Status BulkFuser::CheckComplete() const {
+  size_t present = 0;
+  for (size_t m = 0; m < modalities_.size(); ++m) {
+    const auto added = static_cast<size_t>(std::count(added_[m].begin(), added_[m].end(), true));
+    if (added == 0) continue;
+    ++present;
+    if (added != modalities_[m].dimension) {
+      return absl::InvalidArgumentError(absl::StrCat(added, " coordinates of ", modalities_[m].name,
+                                                     " were added, it has ",
+                                                     modalities_[m].dimension));
+    }
+  }
+  return present > 0 ? absl::OkStatus() : absl::InvalidArgumentError("no modality given");
+}
+
+// Degree-2 products summed lazily, relinearised once.
+absl::StatusOr<Ciphertext> BulkFuser::SquaredNorm(std::span<const Ciphertext> z) const {
+  const Context& context = *instance_.context;
+  const size_t limbs = instance_.plan.z_limbs;
+  Ciphertext s;
+  for (int p = 0; p < 3; ++p) s.parts.emplace_back(context.n(), limbs);
+  ParallelFor(limbs, [&](size_t l) {
+    SumOfProducts(context, z, 0, 0, l, &s.parts[0]);
+    SumOfProducts(context, z, 0, 1, l, &s.parts[1]);
+    SumOfProducts(context, z, 1, 1, l, &s.parts[2]);
+    uint32_t* cross = s.parts[1].limb(l).data();
+    ring::ActiveKernels().add(cross, cross, cross, context.n(), context.modulus(l));
+  });
+  s.scale = z[0].scale * z[0].scale;
+  s.noise = {0, 0};
+  for (const Ciphertext& c : z) {
+    s.noise = ckks::AddNoise(s.noise, ckks::SquareNoise(c.noise, c.scale));
+  }
+  HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(context, &s, s, *keys_));
+  s.noise.message = instance_.plan.interval_hi;
+  return s;
+}
+
+absl::StatusOr<TemplateBatch> BulkFuser::Finish(uint32_t count) {
+  const Context& context = *instance_.context;
+  const FusionPlan& plan = instance_.plan;
+  HEFT_RETURN_IF_ERROR(CheckComplete());
+  HEFT_RETURN_IF_ERROR(CheckCount(count, context.slots(), "samples"));
+  TemplateBatch batch;
+  batch.count = count;
+  std::vector<Ciphertext>& z = batch.coordinates;
+  z.resize(plan.gamma);
+  std::vector<absl::Status> statuses(plan.gamma);
+  ParallelFor(z.size(), [&](size_t r) { statuses[r] = ckks::Rescale(context, &z[r], sums_[r]); });
+  HEFT_RETURN_IF_ERROR(FirstError(statuses));
+  HEFT_ASSIGN_OR_RETURN(const Ciphertext s, SquaredNorm(z));
+  HEFT_ASSIGN_OR_RETURN(const NormFactors factors,
+                        MakeNormFactors(context, s, plan.polynomial, *keys_));
+  ParallelFor(z.size(), [&](size_t r) {
+    auto normalised = ApplyNormFactors(context, factors, z[r], plan.polynomial, *keys_);
+    statuses[r] = normalised.status();
+    if (normalised.ok()) {
+      statuses[r] = ckks::DropLimbs(context, &z[r], *normalised, kTemplateLimbs);
+    }
+  });
+  HEFT_RETURN_IF_ERROR(FirstError(statuses));
+  return batch;
+}
+
+absl::Status MoveBatch(const Instance& instance, TemplateBatch* batch, uint32_t first,
+                       const EvaluationKeys& keys) {
+  const uint32_t slots = instance.params().slots();
+  if (first >= slots) return absl::InvalidArgumentError(absl::StrCat("there is no slot ", first));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint32_t> path,
+                        RotationPath(instance, (batch->first + slots - first) % slots));
+  std::vector<Ciphertext> moved(batch->coordinates.size());
+  std::vector<absl::Status> statuses(moved.size());
+  ParallelFor(moved.size(), [&](size_t r) {
+    moved[r] = batch->coordinates[r];
+    for (size_t i = 0; i < path.size() && statuses[r].ok(); ++i) {
+      statuses[r] = ckks::Rotate(*instance.context, &moved[r], moved[r], path[i], keys);
+    }
+  });
+  HEFT_RETURN_IF_ERROR(FirstError(statuses));
+  batch->coordinates = std::move(moved);
+  batch->first = first;
+  return absl::OkStatus();
+}
+
+absl::Status AddBatchToBlock(const Instance& instance, TiledCiphertexts* block,
+                             const TemplateBatch& batch, uint32_t slot, uint32_t count,
+                             uint32_t lane) {
+  const Context& context = *instance.context;
+  const uint32_t gamma = instance.plan.gamma;
+  HEFT_RETURN_IF_ERROR(internal::CheckTiles(instance, *block, "a gallery block"));
+  if (batch.coordinates.size() != gamma || lane > 1 ||
+      !Holds(batch, context.slots(), slot, count)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a batch of ", batch.coordinates.size(), " coordinates and ", batch.count,
+                     " samples from slot ", batch.first, " cannot fill slots ", slot, " to ",
+                     slot + count, " of lane ", lane));
+  }
+  for (const Ciphertext& c : batch.coordinates) {
+    HEFT_RETURN_IF_ERROR(internal::CheckTemplate(instance.plan, c));
+  }
+  HEFT_ASSIGN_OR_RETURN(const auto masks, EncodeMasks(instance, slot, count, lane));
+  ParallelFor(gamma, [&](size_t k) {
+    std::vector<const uint32_t*> left(gamma), right(gamma);
+    std::vector<ring::RnsPoly> parts;
+    for (int p = 0; p < 2; ++p) {
+      ring::RnsPoly sum(context.n(), kTemplateLimbs);
+      for (size_t l = 0; l < kTemplateLimbs; ++l) {
+        for (uint32_t e = 0; e < gamma; ++e) {
+          left[e] = masks[e].poly.limb(l).data();
+          right[e] = batch.coordinates[(e + k) % gamma].parts[p].limb(l).data();
+        }
+        ring::ActiveKernels().inner_product(sum.limb(l).data(), left.data(), right.data(), gamma,
+                                            context.n(), context.modulus(l));
+      }
+      parts.emplace_back(context.n(), kMatchLimbs);
+      ckks::DivideByLast(context, &parts[p], sum, kMatchLimbs);
+    }
+    internal::AddTiled(context, gamma, static_cast<uint32_t>(k), parts, block);
+  });
+  return absl::OkStatus();
+}
+
+}  // namespace heft

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bulk fusion by the SIMD encoding (paper; DESIGN, section 3): one ciphertext a coordinate, sample j
+// in slot j, up to n/2 samples in one pass. The projection needs no rotation and no encoding, its
+// factors are integers; blocks are filled by masks alone (DESIGN, section 5). Templates are those of
+// the compact route: they share galleries and probes.
+#ifndef HEFT_FUSION_BULK_H_
+#define HEFT_FUSION_BULK_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "ckks/ciphertext.h"
+#include "ckks/keys.h"
+#include "fusion/matching.h"
+#include "fusion/model.h"
+#include "fusion/plan.h"
+
+namespace heft {
+
+// The client's half: samples of one modality by coordinates.
+class SimdColumns {
+ public:
+  // Rows are l2-normalised here. kInvalidArgument for none or more than n/2 of them, and, naming
+  // the row, for a wrong dimension, NaN, infinity or a zero vector.
+  static absl::StatusOr<SimdColumns> Create(const Instance& instance, const Model& model,
+                                            size_t index,
+                                            std::span<const std::vector<double>> rows);
+
+  uint32_t dimension() const { return static_cast<uint32_t>(columns_.size()); }
+  // Coordinate d of every sample, sample j in slot j, as the client encrypts it.
+  absl::StatusOr<ckks::Plaintext> Encode(const Instance& instance, uint32_t d) const;
+
+ private:
+  std::vector<std::vector<double>> columns_;  // [dimension][sample]
+};
+
+// Fused, normalised templates: coordinate r of sample j in slot (first + j) mod n/2 of
+// coordinates[r].
+struct TemplateBatch {
+  std::vector<ckks::Ciphertext> coordinates;  // gamma, each as a fused template: kTemplateLimbs
+  uint32_t first = 0;
+  uint32_t count = 0;
+};
+
+// The server's half, for one batch: add every coordinate of the modalities that there are, then
+// finish. All threads; results do not depend on their number.
+class BulkFuser {
+ public:
+  // `keys` must outlive the fuser; kFailedPrecondition where they lack the relinearisation key.
+  static absl::StatusOr<BulkFuser> Create(const Instance& instance, const Model& model,
+                                          const ckks::EvaluationKeys* keys);
+
+  // Coordinates [first, first + columns.size()) of a modality, each once, in any order and number:
+  // fresh ciphertexts of SimdColumns' plaintexts. On error the sums are as before.
+  absl::Status Add(size_t modality, uint32_t first, std::span<const ckks::Ciphertext> columns);
+
+  // The templates of `count` samples, n/2 at most. A modality of which nothing was added counts as
+  // the zero vector; kInvalidArgument where some coordinates are missing or all are.
+  absl::StatusOr<TemplateBatch> Finish(uint32_t count);
+
+ private:
+  BulkFuser() = default;
+  absl::Status CheckColumns(size_t modality, uint32_t first,
+                            std::span<const ckks::Ciphertext> columns) const;
+  absl::Status CheckComplete() const;
+  absl::StatusOr<ckks::Ciphertext> SquaredNorm(std::span<const ckks::Ciphertext> z) const;
+
+  Instance instance_;
+  const ckks::EvaluationKeys* keys_ = nullptr;
+  std::vector<ModalitySpec> modalities_;
+  std::vector<size_t> offsets_;         // of each modality's coordinates among all
+  size_t total_ = 0;                    // coordinates of all modalities
+  std::vector<int64_t> weights_;        // round(P factor_scale), [gamma][total]
+  std::vector<std::vector<bool>> added_;  // [modality][coordinate]
+  std::vector<ckks::Ciphertext> sums_;  // z_r before the rescale
+};
+
+// Rotates a batch such that sample 0 stands in slot `first`, with the keys of the plan only.
+absl::Status MoveBatch(const Instance& instance, TemplateBatch* batch, uint32_t first,
+                       const ckks::EvaluationKeys& keys);
+
+// Adds the samples in slots [slot, slot + count) of `batch` to the same slots of one lane of a
+// block, which hold no template yet: G_k = sum over e of mask_e C_((e + k) mod gamma), mask_e being
+// one in the slots j = e (mod gamma) of the range. On error the block is unchanged.
+absl::Status AddBatchToBlock(const Instance& instance, TiledCiphertexts* block,
+                             const TemplateBatch& batch, uint32_t slot, uint32_t count,
+                             uint32_t lane);
+
+}  // namespace heft
+
+#endif  // HEFT_FUSION_BULK_H_

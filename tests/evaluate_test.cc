@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// heft evaluate on a small synthetic data set: encrypted scores agree with plain ones, every system
+// is there, and wrong inputs are refused before any work.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include "tests/workplace.h"
+
+namespace heft::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+
+constexpr int kInputError = 3, kUsageError = 2;
+
+class EvaluateTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    work_ = new Workplace("evaluate");
+    const Workplace& w = *work_;
+    Must(kHeft, {"synth", "--out", w("data"), "--identities", "30", "--samples", "4",
+                 "--dimensions", "24", "16"});
+    Must(kHeft, TrainArgs(w("data"), w("model.heft")));
+  }
+  static void TearDownTestSuite() { delete work_; }
+
+  static Args Arguments(const Args& more) {
+    Args args = {"evaluate",     "--data", (*work_)("data"), "--model", (*work_)("model.heft"),
+                 "--replicates", "20"};
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  }
+  static Workplace* work_;
+};
+Workplace* EvaluateTest::work_ = nullptr;
+
+TEST_F(EvaluateTest, EncryptedAgreesWithPlainAndAReportIsWritten) {
+  const std::string report = (*work_)("report.html");
+  const nlohmann::json result = Must(kHeft, Arguments({"--report", report}));
+  const auto& gap = result.at("gap");
+  EXPECT_TRUE(gap.at("within_promise").get<bool>()) << gap;
+  EXPECT_LE(std::abs(gap.at("auroc").get<double>()), 5e-4);
+  EXPECT_LE(gap.at("max_score").get<double>(), 2e-3);
+  EXPECT_GT(gap.at("max_score").get<double>(), 0) << "encrypted scores carry noise";
+  EXPECT_LE(gap.at("max_score"), gap.at("predicted_bound"));
+
+  std::set<std::string> ids;
+  for (const auto& system : result.at("systems")) {
+    ids.insert(system.at("id"));
+    const auto& auroc = system.at("auroc");
+    EXPECT_LE(auroc.at("lo"), auroc.at("hi"));
+    EXPECT_GE(auroc.at("value"), 0.3);
+    EXPECT_LE(auroc.at("value"), 1.0);
+  }
+  EXPECT_THAT(ids, IsSupersetOf({"face", "voice", "concatenation", "fhe_aware_exact",
+                                 "fhe_aware_plain", "fhe_aware_encrypted"}));
+  EXPECT_EQ(result.at("data").at("samples"), 24);  // 6 of 30 identities
+  EXPECT_EQ(result.at("data").at("genuine_pairs"), 6 * 6);
+  EXPECT_FALSE(result.at("warnings").empty()) << "too few pairs for FAR 1e-3";
+
+  const std::string html = Slurp(report);
+  EXPECT_THAT(html, HasSubstr("FHE-aware, encrypted"));
+  size_t pictures = 0;
+  for (size_t at = 0; (at = html.find("<svg", at)) != html.npos; ++at) ++pictures;
+  EXPECT_EQ(pictures, 5u);
+}
+
+TEST_F(EvaluateTest, SameSeedSameIntervals) {
+  const nlohmann::json a = Must(kHeft, Arguments({"--seed", "7"}));
+  const nlohmann::json b = Must(kHeft, Arguments({"--seed", "7", "--threads", "1"}));
+  for (size_t i = 0; i < a.at("systems").size(); ++i) {
+    const auto& x = a.at("systems")[i];
+    const auto& y = b.at("systems")[i];
+    if (!x.at("encrypted")) EXPECT_EQ(x.at("auroc"), y.at("auroc")) << x.at("id");
+  }
+}
+
+TEST_F(EvaluateTest, WrongInputIsRefusedWithOneLine) {
+  const Workplace& w = *work_;
+  Must(kHeft,
+       {"synth", "--out", w("one"), "--identities", "10", "--samples", "3", "--dimensions", "24"});
+  Must(kHeft, {"synth", "--out", w("wide"), "--identities", "10", "--samples", "3", "--dimensions",
+               "24", "20"});
+  struct Case {
+    Args args;
+    int code;
+    const char* message;
+  };
+  const std::string model = w("model.heft");
+  for (const Case& c :
+       {Case{{"--data", w("one"), "--model", model}, kInputError, "no modality \"voice\""},
+        Case{{"--data", w("wide"), "--model", model}, kInputError, "dimension 20"},
+        Case{{"--data", w("nothing"), "--model", model}, kInputError, "nothing"},
+        Case{{"--data", w("data"), "--model", w("data/labels.txt")}, kInputError, "labels.txt"},
+        Case{{"--data", w("data"), "--model", model, "--report", w("no/such/report.html")},
+             kInputError,
+             "no such folder"},
+        Case{{"--data", w("data"), "--model", model, "--split", "tset"}, kUsageError, "tset"}}) {
+    Args args = {"evaluate", "--quiet"};
+    args.insert(args.end(), c.args.begin(), c.args.end());
+    const Finished run = RunProgram(kHeft, args);
+    EXPECT_EQ(run.exit_code, c.code) << run.err;
+    EXPECT_THAT(run.err, HasSubstr(c.message));
+    if (c.code == kInputError) {
+      EXPECT_EQ(Lines(run.err), 1u) << run.err;
+    }
+    EXPECT_EQ(run.out, "");
+  }
+}
+
+}  // namespace
+}  // namespace heft::e2e

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the golden files (tests/golden/README.md) hold: shared by the program that wrote them and
+// the test that reads them.
+#ifndef HEFT_TESTS_GOLDEN_H_
+#define HEFT_TESTS_GOLDEN_H_
+
+#include <string>
+#include <vector>
+
+#include "fusion/model.h"
+
+namespace heft::golden {
+
+inline const std::vector<std::string> kIdentities = {"ann", "bob", "ann"};
+inline constexpr char kPassphrase[] = "golden files";
+inline constexpr char kClaimed[] = "ann";
+
+// The model, but for its approximation, which a fit may change in the last digits. gamma 2 keeps
+// the gallery's block small.
+inline Model ModelWithoutApproximation() {
+  Model model;
+  model.modalities = {{"face", 4}, {"voice", 3}};
+  model.gamma = 2;
+  model.projection = {0.5, -0.25, 0.75, 0.125, 0.5,   -0.5, 0.25,  //
+                      0.0, 0.625, 0.25, -0.5,  0.375, 0.5,  -0.125};
+  model.profile = "compact";
+  model.thresholds = {{1e-2, 0.75, 0.125, 1000}, {1e-3, 0.875, 0.25, 1000}};
+  model.training_summary = R"({"golden":true})";
+  return model;
+}
+
+// Vector of modality 0 or 1 of person 0, 1, 2. Person 0 is also the probe and the sample file.
+inline std::vector<double> Vector(size_t modality, size_t person) {
+  static const std::vector<double> all[2][3] = {{{3, 1, -2, 0.5}, {-1, 2, 2, 1}, {2, 1, -1, 1}},
+                                                {{1, -2, 2}, {0.5, 1, 3}, {1, -1, 2}}};
+  return all[modality][person];
+}
+
+}  // namespace heft::golden
+
+#endif  // HEFT_TESTS_GOLDEN_H_

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of every format, written once (tests/golden/README.md), must stay readable for ever, and
+// mean what they meant.
+#include "tests/golden.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <complex>
+
+#include "base/files.h"
+#include "ckks/arithmetic.h"
+#include "ckks/encryptor.h"
+#include "ckks/key_switch.h"
+#include "fusion/compact.h"
+#include "fusion/key_files.h"
+#include "fusion/owner/secret_key_file.h"
+#include "fusion/testing.h"
+#include "gallery/owner/key_owner.h"
+#include "gallery/server.h"
+
+namespace heft::golden {
+namespace {
+
+constexpr double kTolerance = 2e-3;
+
+std::vector<uint8_t> Golden(const std::string& name) {
+  auto bytes = ReadFile(HEFT_SOURCE_DIR "/tests/golden/" + name);
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  return *std::move(bytes);
+}
+
+template <typename T>
+T Ok(absl::StatusOr<T> value) {
+  EXPECT_TRUE(value.ok()) << value.status();
+  return *std::move(value);
+}
+
+class GoldenTest : public ::testing::Test {
+ protected:
+  GoldenTest()
+      : model_(Ok(Model::Parse(Golden("model.heft"), "model.heft"))),
+        instance_(Ok(MakeInstance(model_))),
+        secret_(Ok(ParseSecretKey(context(), Golden("secret.key"), {}, "secret.key"))) {}
+
+  const ckks::Context& context() const { return *instance_.context; }
+  std::vector<ckks::Complex> Decrypt(const ckks::Ciphertext& ciphertext) const {
+    return instance_.encoder->Decode(ckks::Decrypt(context(), ciphertext, secret_));
+  }
+  std::vector<double> Fused(size_t person, double* squared_norm = nullptr) const {
+    std::vector<std::vector<double>> vectors;
+    for (size_t m = 0; m < 2; ++m) {
+      vectors.push_back(*NormalizedVector(Vector(m, person), model_.modalities[m]));
+    }
+    return testing::FusePlain(model_, vectors, squared_norm);
+  }
+  KeyOwner Owner() const {
+    return Ok(KeyOwner::Create(model_, Ok(ckks::SecretKey::FromCoefficients(
+                                           context(), secret_.key_id(), secret_.coefficients()))));
+  }
+  // Best score of each identity against person 0.
+  void ExpectScores(const OpenedScores& opened, const std::vector<std::string>& identities) const {
+    ASSERT_EQ(opened.candidates.size(), identities.size());
+    for (const Candidate& c : opened.candidates) {
+      EXPECT_NE(std::find(identities.begin(), identities.end(), c.identity), identities.end());
+      double best = -10;
+      uint32_t templates = 0;
+      for (size_t p = 0; p < kIdentities.size(); ++p) {
+        if (kIdentities[p] != c.identity) continue;
+        best = std::max(best, testing::Dot(Fused(0), Fused(p)));
+        ++templates;
+      }
+      EXPECT_NEAR(c.score, best, kTolerance + kScoreStep / 2) << c.identity;
+      EXPECT_EQ(c.templates, templates);
+    }
+  }
+
+  Model model_;
+  Instance instance_;
+  ckks::SecretKey secret_;
+};
+
+TEST_F(GoldenTest, Model) {
+  const Model expected = ModelWithoutApproximation();
+  EXPECT_EQ(model_.modalities, expected.modalities);
+  EXPECT_EQ(model_.gamma, expected.gamma);
+  EXPECT_EQ(model_.projection, expected.projection);
+  EXPECT_EQ(model_.profile, expected.profile);
+  EXPECT_EQ(model_.thresholds, expected.thresholds);
+  EXPECT_EQ(model_.training_summary, expected.training_summary);
+  EXPECT_EQ(model_.approximation.interval.lo, 0.2);
+  EXPECT_EQ(model_.approximation.interval.hi, 2.2);
+  EXPECT_NEAR(model_.approximation(1.0), 1.0, 0.1);
+  EXPECT_EQ(model_.Serialize(), Golden("model.heft"));
+}
+
+TEST_F(GoldenTest, SecretKeys) {
+  const auto sealed =
+      Ok(ParseSecretKey(context(), Golden("sealed.key"), std::string(kPassphrase), "sealed.key"));
+  EXPECT_EQ(sealed.key_id(), secret_.key_id());
+  EXPECT_TRUE(std::ranges::equal(sealed.coefficients(), secret_.coefficients()));
+  EXPECT_FALSE(ParseSecretKey(context(), Golden("sealed.key"), std::string("wrong"), "x").ok());
+  EXPECT_EQ(Ok(SerializeSecretKey(context(), secret_, {})), Golden("secret.key"));
+}
+
+TEST_F(GoldenTest, EncryptionKey) {
+  const auto key = Ok(ParseEncryptionKey(context(), Golden("encryption.key"), "encryption.key"));
+  EXPECT_EQ(key.key_id, secret_.key_id());
+  Csprng rng;
+  const auto plain = Ok(EncodeCompact(instance_, model_, 1, Vector(1, 1)));
+  const auto slots = Decrypt(ckks::Encrypt(context(), plain, key, rng));
+  EXPECT_NEAR(slots[0].real(), 0.5 / std::sqrt(10.25), kTolerance);
+  EXPECT_EQ(SerializeEncryptionKey(context(), key), Golden("encryption.key"));
+}
+
+TEST_F(GoldenTest, EvaluationKeys) {
+  const auto keys =
+      Ok(ParseEvaluationKeys(context(), Golden("evaluation.keys"), "evaluation.keys"));
+  EXPECT_EQ(keys.key_id, secret_.key_id());
+  EXPECT_TRUE(keys.galois.empty());
+  ASSERT_EQ(keys.relinearisation.limbs(), 2u);
+  Csprng rng;
+  const double scale = std::ldexp(1.0, 24);
+  const auto plain = Ok(instance_.encoder->Encode(std::vector<double>{0.5, -0.75, 0.25}, scale, 2));
+  ckks::Ciphertext square =
+      ckks::Expand(context(), ckks::EncryptSymmetric(context(), plain, secret_, rng));
+  ASSERT_TRUE(ckks::Square(context(), &square, square).ok());
+  ASSERT_TRUE(ckks::Relinearise(context(), &square, square, keys).ok());
+  ASSERT_EQ(square.size(), 2u);
+  const auto slots = Decrypt(square);
+  EXPECT_NEAR(slots[0].real(), 0.25, kTolerance);
+  EXPECT_NEAR(slots[1].real(), 0.5625, kTolerance);
+  EXPECT_NEAR(slots[3].real(), 0, kTolerance);
+}
+
+TEST_F(GoldenTest, Samples) {
+  const auto samples = Ok(SampleReader::Parse(instance_.context, Golden("face.ct"), "face.ct"));
+  EXPECT_EQ(samples.header().modality, "face");
+  EXPECT_EQ(samples.header().key_id, secret_.key_id());
+  EXPECT_TRUE(samples.header().seeded);
+  ASSERT_EQ(samples.labels(), std::vector<std::string>{kIdentities[0]});
+  const auto slots = Decrypt(Ok(samples.Sample(0)));
+  const auto unit = *NormalizedVector(Vector(0, 0), model_.modalities[0]);
+  const auto expected =
+      CompactSlots(unit, samples.header().run, samples.header().gamma, instance_.params().slots());
+  for (size_t j = 0; j < slots.size(); ++j) {
+    ASSERT_NEAR(std::abs(slots[j] - ckks::Complex(expected[j])), 0, kTolerance) << j;
+  }
+}
+
+TEST_F(GoldenTest, Galleries) {
+  const std::string folder = HEFT_SOURCE_DIR "/tests/golden/gallery";
+  Csprng rng;
+  const auto server =
+      Ok(Server::Create(model_, testing::MakeKeys(context(), instance_.plan, secret_, rng)));
+  const Gallery gallery = Ok(server->OpenGallery(folder, /*create=*/false));
+  EXPECT_EQ(gallery.identities(), kIdentities);
+  EXPECT_EQ(gallery.generation(), 1u);
+  EXPECT_EQ(gallery.blocks(), 1u);
+  EXPECT_TRUE(gallery.CheckBlockFiles().ok());
+  // Both modalities of person 0, the face from its file.
+  std::vector<SampleReader> files;
+  files.push_back(Ok(SampleReader::Parse(instance_.context, Golden("face.ct"), "face.ct")));
+  const std::vector<std::vector<double>> voice = {Vector(1, 0)};
+  files.push_back(Ok(SampleReader::Parse(
+      instance_.context, Ok(EncryptSamplesSymmetric(instance_, model_, 1, secret_, voice, {})),
+      "voice")));
+  const auto set = Ok(SampleSet::Create(instance_, model_, std::move(files)));
+  const auto scores = Ok(server->Identify(gallery, set, {}));
+  ExpectScores(Ok(Owner().Open(SerializeScores(context(), scores), "scores")), {"ann", "bob"});
+}
+
+TEST_F(GoldenTest, Scores) {
+  const auto ranked = Ok(Owner().Open(Golden("identification.ct"), "identification.ct"));
+  EXPECT_EQ(ranked.kind, ScoreKind::kIdentification);
+  EXPECT_EQ(ranked.probe, kIdentities[0]);
+  ExpectScores(ranked, {"ann", "bob"});
+  double s = 0;
+  Fused(0, &s);
+  ASSERT_TRUE(ranked.in_interval.has_value());
+  EXPECT_EQ(*ranked.in_interval, model_.approximation.interval.Contains(s));
+  const auto claim = Ok(Owner().Open(Golden("verification.ct"), "verification.ct"));
+  EXPECT_EQ(claim.kind, ScoreKind::kVerification);
+  EXPECT_EQ(claim.claimed, kClaimed);
+  ExpectScores(claim, {kClaimed});
+  for (const char* name : {"identification.ct", "verification.ct"}) {
+    EXPECT_EQ(SerializeScores(context(), Ok(ParseScores(context(), Golden(name), name))),
+              Golden(name));
+  }
+}
+
+}  // namespace
+}  // namespace heft::golden

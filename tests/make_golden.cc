@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the golden files (tests/golden/README.md) into a folder that does not exist yet:
+//
+//   make_golden NEW_FOLDER
+#include <filesystem>
+#include <iostream>
+
+#include "base/files.h"
+#include "fusion/key_files.h"
+#include "fusion/owner/secret_key_file.h"
+#include "fusion/testing.h"
+#include "gallery/server.h"
+#include "inverse_sqrt/fit.h"
+#include "tests/golden.h"
+
+namespace heft::golden {
+namespace {
+
+absl::StatusOr<SampleSet> Samples(const Instance& instance, const Model& model,
+                                  const ckks::SecretKey& secret,
+                                  const std::vector<size_t>& people) {
+  std::vector<SampleReader> files;
+  for (size_t m = 0; m < model.modalities.size(); ++m) {
+    std::vector<std::vector<double>> rows;
+    std::vector<std::string> labels;
+    for (size_t p : people) {
+      rows.push_back(Vector(m, p));
+      labels.push_back(kIdentities[p]);
+    }
+    HEFT_ASSIGN_OR_RETURN(auto bytes,
+                          EncryptSamplesSymmetric(instance, model, m, secret, rows, labels));
+    HEFT_ASSIGN_OR_RETURN(auto file,
+                          SampleReader::Parse(instance.context, std::move(bytes), "samples"));
+    files.push_back(std::move(file));
+  }
+  return SampleSet::Create(instance, model, std::move(files));
+}
+
+absl::Status WriteKeys(const std::string& folder, const Instance& instance,
+                       const ckks::SecretKey& secret, Csprng& rng) {
+  const ckks::Context& context = *instance.context;
+  HEFT_ASSIGN_OR_RETURN(const auto clear, SerializeSecretKey(context, secret, {}));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/secret.key", clear));
+  HEFT_ASSIGN_OR_RETURN(const auto sealed,
+                        SerializeSecretKey(context, secret, std::string(kPassphrase)));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/sealed.key", sealed));
+  HEFT_RETURN_IF_ERROR(
+      WriteFileAtomic(folder + "/encryption.key",
+                      SerializeEncryptionKey(context, ckks::MakePublicKey(context, secret, rng))));
+  // The relinearisation key alone, of two limbs: small.
+  EvaluationKeysWriter writer(context, secret.key_id(), 1);
+  writer.Add(1, ckks::MakeRelinearisationKey(context, secret, 2, rng));
+  return WriteFileAtomic(folder + "/evaluation.keys", writer.Finish());
+}
+
+absl::Status Write(const std::string& folder) {
+  if (FileExists(folder)) return absl::AlreadyExistsError(folder + " exists");
+  HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
+  Model model = ModelWithoutApproximation();
+  HEFT_ASSIGN_OR_RETURN(model.approximation, FitMinimax(3, Interval{0.2, 2.2}));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/model.heft", model.Serialize()));
+  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  Csprng rng(Seed{7});
+  HEFT_ASSIGN_OR_RETURN(const auto secret, ckks::SecretKey::Generate(*instance.context, rng));
+  HEFT_RETURN_IF_ERROR(WriteKeys(folder, instance, secret, rng));
+  const std::vector<std::vector<double>> row = {Vector(0, 0)};
+  const std::vector<std::string> label = {kIdentities[0]};
+  HEFT_ASSIGN_OR_RETURN(const auto sample,
+                        EncryptSamplesSymmetric(instance, model, 0, secret, row, label));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/face.ct", sample));
+
+  HEFT_ASSIGN_OR_RETURN(
+      const auto server,
+      Server::Create(model, testing::MakeKeys(*instance.context, instance.plan, secret, rng)));
+  HEFT_ASSIGN_OR_RETURN(const SampleSet enrolled, Samples(instance, model, secret, {0, 1, 2}));
+  HEFT_RETURN_IF_ERROR(server->Enrol(folder + "/gallery", enrolled, {}).status());
+  std::filesystem::remove(folder + "/gallery/lock");
+  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, server->OpenGallery(folder + "/gallery", false));
+  HEFT_ASSIGN_OR_RETURN(const SampleSet probe, Samples(instance, model, secret, {0}));
+  Server::ProbeOptions options;
+  options.with_squared_norm = true;
+  HEFT_ASSIGN_OR_RETURN(const auto ranked, server->Identify(gallery, probe, options));
+  HEFT_RETURN_IF_ERROR(
+      WriteFileAtomic(folder + "/identification.ct", SerializeScores(*instance.context, ranked)));
+  HEFT_ASSIGN_OR_RETURN(const auto claim, server->Verify(gallery, probe, kClaimed, {}));
+  return WriteFileAtomic(folder + "/verification.ct", SerializeScores(*instance.context, claim));
+}
+
+}  // namespace
+}  // namespace heft::golden
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: make_golden NEW_FOLDER\n";
+    return 2;
+  }
+  const absl::Status status = heft::golden::Write(argv[1]);
+  if (!status.ok()) std::cerr << "make_golden: " << status.message() << "\n";
+  return status.ok() ? 0 : 1;
+}

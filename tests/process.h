@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs run as separate processes, without a shell, and folders compared before and after.
+#ifndef HEFT_TESTS_PROCESS_H_
+#define HEFT_TESTS_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace heft::e2e {
+
+using Args = std::vector<std::string>;
+
+// What is left of a process.
+struct Finished {
+  int exit_code = -1;  // -1 if a signal ended it
+  int signal = 0;
+  std::string out, err;
+};
+
+class Process {
+ public:
+  // Starts `program` with stdin from /dev/null; output goes to files of this object.
+  Process(const std::string& program, const Args& args);
+  ~Process();  // kills what still runs
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  void Signal(int signal) const;
+  bool Running();
+  std::string Err() const;  // so far
+  Finished Wait();
+
+ private:
+  pid_t pid_ = -1;
+  std::string out_path_, err_path_;
+  bool reaped_ = false;
+  int status_ = 0;
+};
+
+Finished RunProgram(const std::string& program, const Args& args);
+
+// Number of lines; a last one without its newline counts.
+size_t Lines(const std::string& text);
+
+// Path -> kind, permissions and hash, of everything under `root`.
+std::map<std::string, std::string> Snapshot(const std::string& root);
+
+// The whole file, which must be there.
+std::string Slurp(const std::string& path);
+void Spill(const std::string& path, const std::string& content);
+
+}  // namespace heft::e2e
+
+#endif  // HEFT_TESTS_PROCESS_H_

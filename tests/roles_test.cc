@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main job, as it is done in the field: key owner, client and server are separate processes in
+// separate folders, and files are the only link between them. What comes out is compared with the
+// same computation on plain numbers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/envelope.h"
+#include "features/readers.h"
+#include "fusion/testing.h"
+#include "tests/workplace.h"
+
+namespace heft::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// A score may be off by the noise that the product promises, and by its rounding to 0.001.
+constexpr double kTolerance = 2e-3 + 5e-4;
+
+class RolesTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    work_ = new Workplace("roles");
+    const Workplace& w = *work_;
+    Must(kHeft, {"synth", "--out", w("data"), "--identities", "30", "--samples", "4",
+                 "--dimensions", "24", "16"});
+    Must(kHeft, TrainArgs(w("data"), w("owner/model.heft")));
+    Must(kHeft, {"keygen", "--model", w("owner/model.heft"), "--out", w("owner/keys")});
+    // All that a client and a server get.
+    w.Copy("owner/model.heft", "client/model.heft");
+    w.Copy("owner/keys/encryption.key", "client/encryption.key");
+    w.Copy("owner/model.heft", "server/model.heft");
+    w.Copy("owner/keys/evaluation.keys", "server/evaluation.keys");
+    data_ = new Dataset(*LoadDataset(w("data")));
+    model_ = new Model(ReadModel(w("owner/model.heft")));
+  }
+  static void TearDownTestSuite() {
+    delete model_;
+    delete data_;
+    delete work_;
+  }
+
+  // The name of this test, for files of its own.
+  static std::string Own(const std::string& name) {
+    return std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) + "-" +
+           name;
+  }
+  static std::string Path(const std::string& role, const std::string& name) {
+    return (*work_)(role + "/" + name);
+  }
+
+  // Client: encrypts rows of a modality and sends the file to the server. Returns its path there.
+  static std::string Send(const std::string& modality, const std::vector<int>& rows,
+                          const std::string& name, bool labelled = true) {
+    const std::string file = Own(name + "-" + modality + ".ct");
+    const std::string npy = Path("client", file + ".npy");
+    WriteRows(*data_, modality, rows, npy, npy + ".labels");
+    Args args = {"encrypt",
+                 "--model",
+                 Path("client", "model.heft"),
+                 "--key",
+                 Path("client", "encryption.key"),
+                 "--modality",
+                 modality,
+                 "--in",
+                 npy,
+                 "--out",
+                 Path("client", file)};
+    if (labelled) args.insert(args.end(), {"--labels", npy + ".labels"});
+    EXPECT_EQ(Must(kHeft, args)["samples"], rows.size());
+    work_->Copy("client/" + file, "server/" + file);
+    return Path("server", file);
+  }
+  static Args Serve(const std::string& subcommand, const std::vector<std::string>& samples,
+                    const Args& more = {}) {
+    Args args = {subcommand,
+                 "--model",
+                 Path("server", "model.heft"),
+                 "--keys",
+                 Path("server", "evaluation.keys"),
+                 "--gallery",
+                 Path("server", Own("gallery"))};
+    for (const std::string& path : samples) args.insert(args.end(), {"--in", path});
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  }
+  // Server answers, key owner opens.
+  static nlohmann::json Ask(const std::string& subcommand, const std::vector<std::string>& samples,
+                            const Args& more = {}, const Args& decide = {"--top", "1000"}) {
+    const std::string file = Own("scores.ct");
+    Args args = Serve(subcommand, samples, more);
+    args.insert(args.end(), {"--out", Path("server", file)});
+    Must(kServer, args);
+    work_->Copy("server/" + file, "owner/" + file);
+    return Open(file, decide);
+  }
+  static nlohmann::json Open(const std::string& file, const Args& decide) {
+    Args args = {"decrypt",
+                 "--model",
+                 Path("owner", "model.heft"),
+                 "--secret-key",
+                 Path("owner", "keys/secret.key"),
+                 "--in",
+                 Path("owner", file)};
+    args.insert(args.end(), decide.begin(), decide.end());
+    return Must(kHeft, args);
+  }
+
+  // A template of rows, one a modality; -1 for a missing one. The same rows everywhere: Fused(3).
+  static std::vector<double> Fused(const std::vector<int>& rows) {
+    std::vector<std::vector<double>> vectors;
+    for (size_t m = 0; m < rows.size(); ++m) {
+      vectors.push_back(rows[m] < 0 ? std::vector<double>() : UnitVectors(*data_, rows[m])[m]);
+    }
+    return testing::FusePlain(*model_, vectors);
+  }
+  static std::vector<double> Fused(int row) { return Fused({row, row}); }
+
+  // A gallery in the clear, as (identity, template).
+  using Plain = std::vector<std::pair<std::string, std::vector<double>>>;
+
+  // Every identity must be there once, best first, with its best template's score.
+  static void ExpectScores(const nlohmann::json& opened, const std::vector<double>& probe,
+                           const Plain& gallery) {
+    std::map<std::string, std::pair<double, int>> expected;
+    for (const auto& [identity, z] : gallery) {
+      auto [it, fresh] = expected.try_emplace(identity, -10.0, 0);
+      it->second.first = std::max(it->second.first, testing::Dot(probe, z));
+      ++it->second.second;
+    }
+    ASSERT_EQ(opened["candidates"].size(), expected.size()) << opened;
+    double previous = 10;
+    for (const auto& c : opened["candidates"]) {
+      const double score = c["score"];
+      const auto it = expected.find(c["identity"]);
+      ASSERT_NE(it, expected.end()) << c;
+      EXPECT_NEAR(score, it->second.first, kTolerance) << c;
+      EXPECT_EQ(c["templates"], it->second.second) << c;
+      EXPECT_LE(score, previous);
+      EXPECT_NEAR(score * 1000, std::round(score * 1000), 1e-6) << "not rounded";
+      previous = score;
+      expected.erase(it);
+    }
+  }
+
+  static Workplace* work_;
+  static Dataset* data_;
+  static Model* model_;
+};
+
+Workplace* RolesTest::work_;
+Dataset* RolesTest::data_;
+Model* RolesTest::model_;
+
+TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
+  const std::vector<int> rows = {0, 1, 4, 5, 8, 12, 16, 20};
+  EXPECT_EQ(Must(kServer, Serve("enroll", {Send("voice", rows, "enrol"),
+                                           Send("face", rows, "enrol")}))["enrolled"],
+            rows.size());
+  Plain gallery;
+  for (int row : rows) gallery.emplace_back(data_->labels[row], Fused(row));
+  // In two steps: the second rewrites the block that the first began.
+  const std::vector<int> later = {24, 28};
+  const auto second =
+      Must(kServer, Serve("enroll", {Send("face", later, "later"), Send("voice", later, "later")}));
+  EXPECT_EQ(second["templates"], rows.size() + later.size());
+  for (int row : later) gallery.emplace_back(data_->labels[row], Fused(row));
+
+  const std::vector<std::string> probes = {Send("face", {2, 6, 100}, "probe"),
+                                           Send("voice", {2, 6, 100}, "probe")};
+  int at = 0;
+  for (int row : {2, 6, 100}) {
+    const auto opened = Ask("identify", probes, {"--row", std::to_string(at++), "--norm"});
+    EXPECT_EQ(opened["kind"], "identification");
+    EXPECT_EQ(opened["probe"], data_->labels[row]);
+    ExpectScores(opened, Fused(row), gallery);
+    double s = 0;
+    testing::FusePlain(*model_, UnitVectors(*data_, row), &s);
+    EXPECT_EQ(opened["norm_in_interval"], model_->approximation.interval.Contains(s));
+    EXPECT_FALSE(opened.contains("accept"));
+  }
+  EXPECT_EQ(Ask("identify", probes, {}, {"--top", "3"})["candidates"].size(), 3u);
+  EXPECT_EQ(Ask("identify", probes, {}, {})["candidates"].size(), 8u) << "all identities";
+  const auto unnamed = Ask("identify", probes, {"--no-identities"});
+  EXPECT_EQ(unnamed["candidates"].size(), rows.size() + later.size());
+  EXPECT_EQ(std::string(unnamed["candidates"][0]["identity"])[0], '#');
+
+  // 1:1, of the right identity and of another; the decision follows the threshold.
+  for (const std::string& claimed : {data_->labels[2], data_->labels[8]}) {
+    Plain of_claimed;
+    for (const auto& entry : gallery) {
+      if (entry.first == claimed) of_claimed.push_back(entry);
+    }
+    const auto opened = Ask("verify", probes, {"--identity", claimed});
+    EXPECT_EQ(opened["kind"], "verification");
+    EXPECT_EQ(opened["claimed"], claimed);
+    ExpectScores(opened, Fused(2), of_claimed);
+    const double score = opened["candidates"][0]["score"];
+    const std::string file = Own("scores.ct");
+    EXPECT_EQ(Open(file, {"--threshold", std::to_string(score - 0.01)})["accept"], true);
+    EXPECT_EQ(Open(file, {"--threshold", std::to_string(score + 0.01)})["accept"], false);
+    ASSERT_FALSE(model_->thresholds.empty());
+    for (const DecisionThreshold& t : model_->thresholds) {
+      const auto decided = Open(file, {"--fmr", nlohmann::json(t.fmr).dump()});
+      EXPECT_EQ(decided["threshold"], t.score);
+      EXPECT_EQ(decided["accept"], score >= t.score);
+    }
+  }
+}
+
+TEST_F(RolesTest, OneIdentityForAllSamplesWithoutLabels) {
+  EXPECT_EQ(
+      Must(kServer,
+           Serve("enroll", {Send("face", {0, 1}, "enrol", false), Send("voice", {0, 1}, "enrol")},
+                 {"--identity", "ann"}))["enrolled"],
+      2u);
+  const auto opened =
+      Ask("identify", {Send("face", {2}, "probe", false), Send("voice", {2}, "probe", false)});
+  EXPECT_FALSE(opened.contains("probe"));
+  ExpectScores(opened, Fused(2), {{"ann", Fused(0)}, {"ann", Fused(1)}});
+}
+
+TEST_F(RolesTest, AllPairsOfUnevenSets) {
+  // Two faces and three voices of the first, one face and one voice of the second; the third
+  // identity has no voice.
+  const std::string faces = Send("face", {0, 1, 4, 8}, "enrol");
+  const std::string voices = Send("voice", {5, 2, 3, 1}, "enrol");
+  const auto enrolled = Must(kServer, Serve("enroll", {faces, voices}, {"--all-pairs"}));
+  EXPECT_EQ(enrolled["enrolled"], 2u * 3 + 1);
+  Plain gallery;
+  for (int face : {0, 1}) {
+    for (int voice : {1, 2, 3}) gallery.emplace_back(data_->labels[0], Fused({face, voice}));
+  }
+  gallery.emplace_back(data_->labels[4], Fused({4, 5}));
+  ExpectScores(Ask("identify", {Send("face", {7}, "probe"), Send("voice", {7}, "probe")}), Fused(7),
+               gallery);
+  // With one identity for all, all faces meet all voices.
+  EXPECT_EQ(Must(kServer, Serve("enroll", {faces, voices},
+                                {"--all-pairs", "--identity", "everybody"}))["enrolled"],
+            4u * 4);
+}
+
+TEST_F(RolesTest, OneModalityAlone) {
+  Must(kServer, Serve("enroll", {Send("face", {0, 4}, "enrol")}));
+  Must(kServer, Serve("enroll", {Send("face", {8}, "both"), Send("voice", {8}, "both")}));
+  const Plain gallery = {{data_->labels[0], Fused({0, -1})},
+                         {data_->labels[4], Fused({4, -1})},
+                         {data_->labels[8], Fused(8)}};
+  ExpectScores(Ask("identify", {Send("face", {1}, "probe")}), Fused({1, -1}), gallery);
+  ExpectScores(Ask("identify", {Send("voice", {9}, "probe")}), Fused({-1, 9}), gallery);
+}
+
+TEST_F(RolesTest, ThreeModalities) {
+  const Workplace w("three");
+  Must(kHeft, {"synth", "--out", w("data"), "--identities", "20", "--samples", "3", "--dimensions",
+               "20", "12", "9"});
+  Must(kHeft, TrainArgs(w("data"), w("model.heft")));
+  Must(kHeft, {"keygen", "--model", w("model.heft"), "--out", w("owner/keys")});
+  const Dataset data = *LoadDataset(w("data"));
+  const Model model = ReadModel(w("model.heft"));
+  Args samples;
+  for (const Modality& m : data.modalities) {
+    const std::string out = w("client/" + m.name + ".ct");
+    Must(kHeft, {"encrypt", "--model", w("model.heft"), "--key", w("owner/keys/encryption.key"),
+                 "--modality", m.name, "--in", w("data/" + m.name + ".npy"), "--labels",
+                 w("data/labels.txt"), "--row", "5", "--out", out});
+    samples.insert(samples.end(), {"--in", out});
+  }
+  const Args base = {"--model",   w("model.heft"),    "--keys", w("owner/keys/evaluation.keys"),
+                     "--gallery", w("server/gallery")};
+  auto serve = [&](Args args) {
+    args.insert(args.end(), base.begin(), base.end());
+    args.insert(args.end(), samples.begin(), samples.end());
+    Must(kServer, args);
+  };
+  serve({"enroll"});
+  serve({"identify", "--out", w("owner/scores.ct")});
+  const auto opened = Must(kHeft, {"decrypt", "--model", w("model.heft"), "--secret-key",
+                                   w("owner/keys/secret.key"), "--in", w("owner/scores.ct")});
+  const std::vector<double> z = testing::FusePlain(model, UnitVectors(data, 5));
+  EXPECT_EQ(opened["candidates"][0]["identity"], data.labels[5]);
+  EXPECT_NEAR(opened["candidates"][0]["score"], testing::Dot(z, z), kTolerance);
+}
+
+TEST_F(RolesTest, SecretKeyUnderAPassphrase) {
+  Spill(Path("owner", "passphrase.txt"), "correct horse battery staple\n");
+  const std::string model = Path("owner", "model.heft");
+  const std::string secret = Path("owner", "sealed/secret.key");
+  Must(kHeft, {"keygen", "--model", model, "--out", Path("owner", "sealed"), "--passphrase-file",
+               Path("owner", "passphrase.txt")});
+  // The owner's own samples: seeded, half the size.
+  Args samples;
+  for (const Modality& m : data_->modalities) {
+    const std::string npy = Path("owner", m.name + ".npy");
+    WriteRows(*data_, m.name, {0, 4}, npy, npy + ".labels");
+    Args encrypt = {"encrypt", "--model", model,      "--modality",   m.name,
+                    "--in",    npy,       "--labels", npy + ".labels"};
+    Args seeded = encrypt, open = encrypt;
+    seeded.insert(seeded.end(),
+                  {"--secret-key", secret, "--passphrase-file", Path("owner", "passphrase.txt"),
+                   "--out", Path("owner", m.name + ".seeded.ct")});
+    open.insert(open.end(), {"--key", Path("owner", "sealed/encryption.key"), "--out",
+                             Path("owner", m.name + ".ct")});
+    const double ratio = double{Must(kHeft, seeded)["bytes"]} / double{Must(kHeft, open)["bytes"]};
+    EXPECT_NEAR(ratio, 0.5, 0.01);
+    samples.insert(samples.end(), {"--in", Path("owner", m.name + ".seeded.ct")});
+  }
+  Args base = {"--model",   model,
+               "--keys",    Path("owner", "sealed/evaluation.keys"),
+               "--gallery", Path("server", Own("gallery"))};
+  base.insert(base.end(), samples.begin(), samples.end());
+  Args enroll = {"enroll"};
+  enroll.insert(enroll.end(), base.begin(), base.end());
+  Must(kServer, enroll);
+  Args identify = {"identify", "--row", "1", "--out", Path("owner", Own("scores.ct"))};
+  identify.insert(identify.end(), base.begin(), base.end());
+  Must(kServer, identify);
+  const auto opened =
+      Must(kHeft, {"decrypt", "--model", model, "--secret-key", secret, "--passphrase-file",
+                   Path("owner", "passphrase.txt"), "--in", Path("owner", Own("scores.ct"))});
+  ExpectScores(opened, Fused(4), {{data_->labels[0], Fused(0)}, {data_->labels[4], Fused(4)}});
+  // New evaluation keys for the same secret, elsewhere.
+  const auto renewed =
+      Must(kHeft, {"keygen", "--model", model, "--out", Path("owner", "renewed"), "--secret-key",
+                   secret, "--passphrase-file", Path("owner", "passphrase.txt")});
+  EXPECT_FALSE(renewed.contains("secret_key"));
+  EXPECT_FALSE(std::filesystem::exists(Path("owner", "renewed/secret.key")));
+  EXPECT_EQ(renewed["key_id"], Must(kHeft, {"inspect", secret})["key_id"]);
+}
+
+TEST_F(RolesTest, NoSecretLeavesTheOwner) {
+  Must(kServer, Serve("enroll", {Send("face", {0}, "enrol"), Send("voice", {0}, "enrol")}));
+  Ask("identify", {Send("face", {1}, "probe")});
+  const std::string path = Path("owner", "keys/secret.key");
+  struct stat info;
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0600u);
+  // The coefficients stand at the end, before the envelope's hash (docs/formats.md): any 48 of
+  // them in a row would give the key away as surely as all.
+  const std::string secret = Slurp(path);
+  ASSERT_EQ(EnvelopeKind(AsBytes(secret)), "SECK");
+  const std::string needle = secret.substr(secret.size() - 32 - 4096, 48);
+  size_t files = 0;
+  for (const char* role : {"client", "server"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(Path(role, ""))) {
+      if (!entry.is_regular_file()) continue;
+      ++files;
+      const std::string content = Slurp(entry.path().string());
+      EXPECT_NE(EnvelopeKind(AsBytes(content)), "SECK") << entry.path();
+      EXPECT_EQ(content.find(needle), std::string::npos) << entry.path();
+    }
+  }
+  EXPECT_GE(files, 10u);
+  // The search does find what it searches for.
+  EXPECT_NE(secret.find(needle), std::string::npos);
+}
+
+TEST_F(RolesTest, TheServersProgramHasNoOwnersCommands) {
+  for (const char* subcommand : {"decrypt", "keygen", "encrypt", "train", "evaluate"}) {
+    EXPECT_EQ(RunProgram(kServer, {subcommand}).exit_code, 2) << subcommand;
+    EXPECT_THAT(RunProgram(kServer, {"--help"}).out,
+                Not(HasSubstr("\n  " + std::string(subcommand) + " ")));
+  }
+  const Finished help = RunProgram(kServer, {"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.out, HasSubstr("\n  enroll "));
+}
+
+TEST_F(RolesTest, NamesAreBytesAndJsonStaysJson) {
+  const std::string name = "na\xefve";  // Latin-1, not UTF-8
+  Must(kServer, Serve("enroll", {Send("face", {0}, "enrol", false)}, {"--identity", name}));
+  const auto opened = Ask("verify", {Send("face", {0}, "probe", false)}, {"--identity", name});
+  EXPECT_THAT(std::string(opened["claimed"]), HasSubstr("\xef\xbf\xbd"));  // U+FFFD
+}
+
+}  // namespace
+}  // namespace heft::e2e

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/workplace.h"
+
+#include <unistd.h>
+
+#include "base/files.h"
+#include "features/readers.h"
+
+namespace heft::e2e {
+
+Workplace::Workplace(const std::string& name)
+    : root_(::testing::TempDir() + "/heft_" + name + "_" + std::to_string(getpid())) {
+  std::filesystem::remove_all(root_);
+  for (const char* role : {"owner", "client", "server"}) {
+    std::filesystem::create_directories(root_ + "/" + role);
+  }
+}
+
+Workplace::~Workplace() {
+  std::error_code ignored;
+  std::filesystem::remove_all(root_, ignored);
+}
+
+void Workplace::Copy(const std::string& from, const std::string& to) const {
+  std::filesystem::copy(
+      (*this)(from), (*this)(to),
+      std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+}
+
+nlohmann::json Must(const char* program, Args args) {
+  args.push_back("--json");
+  args.push_back("--quiet");
+  const Finished run = RunProgram(program, args);
+  EXPECT_EQ(run.exit_code, 0) << args[0] << ": " << run.err;
+  EXPECT_EQ(run.err, "");
+  nlohmann::json json = nlohmann::json::parse(run.out, nullptr, /*allow_exceptions=*/false);
+  EXPECT_TRUE(json.is_object()) << args[0] << " printed: " << run.out;
+  return json;
+}
+
+Args TrainArgs(const std::string& data, const std::string& out, const Args& more) {
+  Args args = {"train",   "--data", data,       "--out", out,
+               "--gamma", "16",     "--epochs", "3",     "--no-exact"};
+  args.insert(args.end(), more.begin(), more.end());
+  return args;
+}
+
+void WriteRows(const Dataset& data, const std::string& modality, const std::vector<int>& rows,
+               const std::string& npy, const std::string& labels) {
+  const Dataset selected = SelectRows(data, rows);
+  for (const Modality& m : selected.modalities) {
+    if (m.name == modality) ASSERT_TRUE(WriteNpy(npy, m.features).ok());
+  }
+  std::string text;
+  for (const std::string& label : selected.labels) text += label + "\n";
+  Spill(labels, text);
+}
+
+std::vector<std::vector<double>> UnitVectors(const Dataset& data, int row) {
+  std::vector<std::vector<double>> vectors;
+  for (const Modality& m : data.modalities) {
+    const auto unit = m.features.row(row).normalized().eval();
+    vectors.emplace_back(unit.data(), unit.data() + unit.size());
+  }
+  return vectors;
+}
+
+Model ReadModel(const std::string& path) {
+  const auto bytes = ReadFile(path);
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  auto model = Model::Parse(*bytes, path);
+  EXPECT_TRUE(model.ok()) << model.status();
+  return *std::move(model);
+}
+
+}  // namespace heft::e2e
