@@ -23,10 +23,9 @@ absl::Status Run(const Common& common, const Options& options) {
 
 void AddBench(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      AddCommand(app, "bench", "measure whole jobs on this machine (always JSON)",
-                 "heft bench --threads 1 --iterations 20",
-                 [options](const Common& common) { return Run(common, *options); });
+  CLI::App* command = AddCommand(app, "bench", "measure whole jobs on this machine (always JSON)",
+                                 "heft bench --threads 1 --iterations 20",
+                                 [options](const Common& common) { return Run(common, *options); });
   command->add_option("--iterations", options->bench.iterations, "repetitions of each job")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
@@ -38,6 +37,13 @@ void AddBench(CLI::App& app) {
   command->add_option("--gamma", options->bench.gamma, "fused dimension")->capture_default_str();
   command->add_option("--degree", options->bench.degree, "of the normalisation")
       ->capture_default_str();
+  command->add_option("--large", options->bench.million_templates, "size of the large gallery")
+      ->check(CLI::Range(1, 100000000))
+      ->capture_default_str();
+  command->add_option("--batch", options->bench.batch, "probes in one pass over it")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_flag("--no-large", options->bench.skip_million, "leave out the large gallery");
   command->add_flag("--no-paper", options->bench.skip_paper, "leave out the paper's route");
 }
 

@@ -13,11 +13,13 @@
 #include "absl/strings/str_cat.h"
 #include "base/threads.h"
 #include "ckks/encryptor.h"
+#include "ckks/key_switch.h"
 #include "fusion/compact.h"
 #include "fusion/dense.h"
 #include "fusion/fuser.h"
 #include "fusion/matching.h"
 #include "fusion/owner/keygen.h"
+#include "fusion/owner/secret_key_file.h"
 #include "fusion/testing.h"
 #include "gallery/scores.h"
 #include "ring/kernels.h"
@@ -165,8 +167,7 @@ absl::Status RunCompact(World* world, const BenchOptions& options,
   for (uint32_t start = 0; start < options.templates; start += kStep) {
     std::vector<NewTemplate> added;
     for (uint32_t i = start; i < std::min(start + kStep, options.templates); ++i) {
-      added.push_back(
-          {&fused[i % fused.size()].z, PositionOf(i, instance.params().slots())});
+      added.push_back({&fused[i % fused.size()].z, PositionOf(i, instance.params().slots())});
     }
     HEFT_RETURN_IF_ERROR(AddToBlock(instance, &block, added, world->keys));
     if (!stage("filling the gallery")) return absl::CancelledError("interrupted");
@@ -211,14 +212,152 @@ absl::Status RunCompact(World* world, const BenchOptions& options,
   }
   (*result)["score_error_max"] = worst;
   (*result)["score_error_rms"] = std::sqrt(squares / options.templates);
-  (*result)["score_error_bound"] = ckks::SlotErrorBound(instance.params(), scores.noise,
-                                                        scores.scale);
+  (*result)["score_error_bound"] =
+      ckks::SlotErrorBound(instance.params(), scores.noise, scores.scale);
   EncryptedScores reply;
   reply.templates = 2 * instance.params().slots();
   reply.replies.push_back({{}, scores});
   (*result)["score_bytes"] = SerializeScores(*instance.context, reply).size();
   const double per_block = 2.0 * instance.params().slots();
   (*result)["gallery_bytes_per_template"] = block.size() * sizeof(block[0]) / per_block;
+  return absl::OkStatus();
+}
+
+// Single operations: a rotation at the top of the chain, transforms by instruction set, a probe's
+// size.
+absl::Status RunOperations(World* world, const BenchOptions& options,
+                           const std::function<bool(std::string_view)>& stage, Json* result) {
+  if (!stage("single operations")) return absl::CancelledError("interrupted");
+  const ckks::Context& context = *world->instance.context;
+  const auto sample = world->Sample();
+  HEFT_ASSIGN_OR_RETURN(const auto encrypted, world->EncryptSample(sample));
+  // The first element whose key reaches the top level.
+  uint32_t element = 0;
+  for (const auto& [candidate, limbs] : world->instance.plan.galois_keys) {
+    if (limbs == world->instance.plan.input_limbs) element = candidate;
+  }
+  Timings rotation;
+  Ciphertext rotated;
+  for (int i = 0; i < std::max(20, options.iterations); ++i) {
+    HEFT_RETURN_IF_ERROR(Time(&rotation, [&] {
+      return ckks::ApplyGalois(context, &rotated, encrypted[0], element, world->keys);
+    }));
+  }
+  (*result)["rotate_top_ms"] = rotation.Median();
+  (*result)["spread"]["rotate_top_ms"] = rotation.Spread();
+  AlignedVector<uint32_t> values(context.n(), 1);
+  for (const ring::Kernels* kernels : ring::AllKernels()) {
+    Timings ntt;
+    constexpr int kCalls = 100;
+    for (int i = 0; i < std::max(20, options.iterations); ++i) {
+      HEFT_RETURN_IF_ERROR(Time(&ntt, [&] {
+        for (int k = 0; k < kCalls; ++k) kernels->ntt_forward(values.data(), context.ntt(0));
+        return absl::OkStatus();
+      }));
+    }
+    const std::string name = kernels == &ring::ActiveKernels()
+                                 ? "ntt_8192_us"
+                                 : absl::StrCat("ntt_8192_", kernels->name, "_us");
+    (*result)[name] = ntt.Median() * 1e3 / kCalls;
+  }
+  HEFT_ASSIGN_OR_RETURN(const auto seeded,
+                        EncryptSamplesSymmetric(world->instance, world->model, 0, *world->secret,
+                                                std::vector<std::vector<double>>{sample[0]}, {}));
+  (*result)["probe_bytes"] = seeded.size();
+  return absl::OkStatus();
+}
+
+volatile uint32_t benchmark_sink;  // what a loop computes must be used, or it is left out
+
+// Sequential read bandwidth of one thread over a buffer far larger than the caches, in bytes a
+// second.
+double ReadBandwidth(const std::vector<TiledCiphertexts>& gallery, int runs) {
+  double best = 0;
+  for (int i = 0; i < runs; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    size_t bytes = 0;
+    for (const TiledCiphertexts& block : gallery) {
+      // Independent sums: the compiler makes them vectors, the memory is the limit.
+      uint32_t sums[64] = {};
+      for (size_t j = 0; j + 64 <= block.size(); j += 64) {
+        for (size_t k = 0; k < 64; ++k) sums[k] ^= block[j + k];
+      }
+      uint32_t all = 0;
+      for (uint32_t v : sums) all ^= v;
+      benchmark_sink = all;
+      bytes += block.size() * sizeof(uint32_t);
+    }
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    best = std::max(best, bytes / elapsed.count());
+  }
+  return best;
+}
+
+// A million templates in memory: random residues take the same time as encrypted templates.
+absl::Status RunMillion(World* world, const BenchOptions& options,
+                        const std::function<bool(std::string_view)>& stage, Json* result) {
+  const Instance& instance = world->instance;
+  const ckks::Context& context = *instance.context;
+  const size_t per_block = 2 * size_t{instance.params().slots()};
+  const size_t blocks = (options.million_templates + per_block - 1) / per_block;
+  std::vector<TiledCiphertexts> gallery(blocks);
+  for (size_t b = 0; b < blocks; ++b) {
+    if (!stage("filling a large gallery")) return absl::CancelledError("interrupted");
+    gallery[b].resize(TiledSize(context, options.gamma));
+    const size_t per_limb = gallery[b].size() / kMatchLimbs;
+    for (size_t l = 0; l < kMatchLimbs; ++l) {
+      const uint32_t q = context.modulus(l).value();
+      uint32_t x = static_cast<uint32_t>(b * kMatchLimbs + l + 1);
+      for (size_t i = 0; i < per_limb; ++i) {
+        x = x * 1664525u + 1013904223u;
+        gallery[b][l * per_limb + i] = static_cast<uint32_t>((uint64_t{x} * q) >> 32);
+      }
+    }
+  }
+  std::vector<TiledCiphertexts> probes;
+  for (int p = 0; p < options.batch; ++p) {
+    HEFT_ASSIGN_OR_RETURN(const auto encrypted, world->EncryptSample(world->Sample()));
+    HEFT_ASSIGN_OR_RETURN(const Normalised z, world->fuser->Fuse(Pointers(encrypted)));
+    HEFT_ASSIGN_OR_RETURN(auto prepared, PrepareProbe(instance, z.z, world->keys));
+    probes.push_back(std::move(prepared));
+  }
+  Timings single, batch;
+  for (int i = 0; i < std::max(1, options.iterations); ++i) {
+    if (!stage("matching a large gallery")) return absl::CancelledError("interrupted");
+    HEFT_RETURN_IF_ERROR(Time(&single, [&]() -> absl::Status {
+      for (const TiledCiphertexts& block : gallery) {
+        HEFT_RETURN_IF_ERROR(MatchBlock(instance, block, probes[0], world->keys).status());
+      }
+      return absl::OkStatus();
+    }));
+  }
+  const double bandwidth = ReadBandwidth(gallery, 5);
+  constexpr size_t kBlocksAtOnce = 4;
+  for (int i = 0; i < 2; ++i) {
+    if (!stage("matching a batch of probes")) return absl::CancelledError("interrupted");
+    HEFT_RETURN_IF_ERROR(Time(&batch, [&]() -> absl::Status {
+      std::vector<const TiledCiphertexts*> probe_list, block_list;
+      for (const TiledCiphertexts& p : probes) probe_list.push_back(&p);
+      for (size_t b = 0; b < blocks; b += kBlocksAtOnce) {
+        block_list.clear();
+        for (size_t k = b; k < std::min(b + kBlocksAtOnce, blocks); ++k) {
+          block_list.push_back(&gallery[k]);
+        }
+        HEFT_RETURN_IF_ERROR(MatchBlocks(instance, block_list, probe_list, world->keys).status());
+      }
+      return absl::OkStatus();
+    }));
+  }
+  const double bytes = static_cast<double>(blocks) * gallery[0].size() * sizeof(uint32_t);
+  (*result)["match_1m_templates"] = blocks * per_block;
+  (*result)["match_1m_ms"] = single.Median();
+  (*result)["match_1m_bytes"] = bytes;
+  (*result)["read_bandwidth_gb_s"] = bandwidth / 1e9;
+  (*result)["match_bandwidth_fraction"] = bytes / (single.Median() / 1e3 * bandwidth);
+  (*result)["match_1m_batch64_ms_per_probe"] = batch.Median() / options.batch;
+  (*result)["match_batch_probes"] = options.batch;
+  (*result)["spread"]["match_1m_ms"] = single.Spread();
+  (*result)["spread"]["match_batch_ms"] = batch.Spread();
   return absl::OkStatus();
 }
 
@@ -249,8 +388,7 @@ absl::Status RunPaper(const BenchOptions& options,
   Timings timings;
   for (int i = 0; i < std::min(options.iterations, 20); ++i) {
     if (!stage("the paper's route")) return absl::CancelledError("interrupted");
-    HEFT_RETURN_IF_ERROR(
-        Time(&timings, [&] { return fuser.Fuse(encrypted).status(); }));
+    HEFT_RETURN_IF_ERROR(Time(&timings, [&] { return fuser.Fuse(encrypted).status(); }));
   }
   (*result)["paper_fuse_ms"] = timings.Median();
   (*result)["spread"]["paper_fuse_ms"] = timings.Spread();
@@ -268,6 +406,8 @@ absl::StatusOr<Json> RunBench(const BenchOptions& options,
   result["parameters"] = world.instance.params().Describe();
   result["security"] = world.instance.params().security().Describe();
   HEFT_RETURN_IF_ERROR(RunCompact(&world, options, stage, &result));
+  HEFT_RETURN_IF_ERROR(RunOperations(&world, options, stage, &result));
+  if (!options.skip_million) HEFT_RETURN_IF_ERROR(RunMillion(&world, options, stage, &result));
   if (!options.skip_paper) HEFT_RETURN_IF_ERROR(RunPaper(options, stage, &result));
   result["peak_memory_mb"] = PeakMegabytes();
   return result;

@@ -18,10 +18,13 @@ struct BenchOptions {
   uint32_t gamma = 32;
   int degree = 3;
   bool skip_paper = false;
+  bool skip_million = false;
+  size_t million_templates = 1000000;  // of the large gallery
+  int batch = 64;                      // probes in one pass over it
 };
 
-// Medians with the spread of the repetitions, sizes, accuracy, machine. `stage` is called as the work
-// goes on and returns false to stop (kCancelled).
+// Medians with the spread of the repetitions, sizes, accuracy, machine. `stage` is called as the
+// work goes on and returns false to stop (kCancelled).
 absl::StatusOr<Json> RunBench(const BenchOptions& options,
                               const std::function<bool(std::string_view)>& stage);
 

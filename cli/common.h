@@ -42,7 +42,8 @@ struct Common {
 // Prints a result: `json` with --json, otherwise `text`.
 void Print(const Common& common, const Json& json, std::string_view text);
 
-// Adds a subcommand with the common options, whose body runs after parsing. `example` closes --help.
+// Adds a subcommand with the common options, whose body runs after parsing. `example` closes
+// --help.
 using Body = std::function<absl::Status(const Common&)>;
 CLI::App* AddCommand(CLI::App& app, const std::string& name, const std::string& description,
                      const std::string& example, Body body);
@@ -76,8 +77,8 @@ absl::Status WriteResult(const std::string& path, ByteSpan bytes);
 
 absl::StatusOr<Model> LoadModel(const std::string& path);
 
-// A passphrase: from the first line of `file`, or asked for on the terminal without echo where `file`
-// is empty. kInvalidArgument if it is empty or there is no terminal.
+// A passphrase: from the first line of `file`, or asked for on the terminal without echo where
+// `file` is empty. kInvalidArgument if it is empty or there is no terminal.
 absl::StatusOr<std::string> ReadPassphrase(const std::string& file, bool confirm);
 
 // "1.5 MB".

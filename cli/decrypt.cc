@@ -62,8 +62,10 @@ absl::Status Run(const Common& common, const Options& options) {
   }
   const double best = opened.candidates.empty() ? -2 : opened.candidates[0].score;
   if (threshold) {
-    json["accept"] = best >= *threshold;
-    absl::StrAppend(&text, best >= *threshold ? "accept" : "reject",
+    // A probe outside the interval is never accepted: its score means nothing.
+    const bool accept = best >= *threshold && opened.in_interval.value_or(true);
+    json["accept"] = accept;
+    absl::StrAppend(&text, accept ? "accept" : "reject",
                     absl::StrFormat(" (threshold %.3f)\n", *threshold));
   }
   json["candidates"] = Json::array();

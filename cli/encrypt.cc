@@ -52,21 +52,20 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const auto rows, Rows(options));
   HEFT_ASSIGN_OR_RETURN(const auto labels, Labels(options, rows.size()));
   HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
-  const SampleEncoding encoding =
-      options.bulk ? SampleEncoding::kBulk : SampleEncoding::kCompact;
+  const SampleEncoding encoding = options.bulk ? SampleEncoding::kBulk : SampleEncoding::kCompact;
   std::vector<uint8_t> bytes;
   if (options.secret_key.empty()) {
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key_bytes, ReadFile(options.key));
     HEFT_ASSIGN_OR_RETURN(const ckks::PublicKey key,
                           ParseEncryptionKey(*instance.context, key_bytes, options.key));
-    HEFT_ASSIGN_OR_RETURN(bytes, EncryptSamples(instance, model, index, key, rows, labels, encoding));
+    HEFT_ASSIGN_OR_RETURN(bytes,
+                          EncryptSamples(instance, model, index, key, rows, labels, encoding));
   } else {
     HEFT_ASSIGN_OR_RETURN(
         const ckks::SecretKey key,
         LoadSecretKey(*instance.context, options.secret_key, options.passphrase_file));
-    HEFT_ASSIGN_OR_RETURN(bytes,
-                          EncryptSamplesSymmetric(instance, model, index, key, rows, labels,
-                                                  encoding));
+    HEFT_ASSIGN_OR_RETURN(
+        bytes, EncryptSamplesSymmetric(instance, model, index, key, rows, labels, encoding));
   }
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   Print(common,

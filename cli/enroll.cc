@@ -13,13 +13,12 @@ struct Options : ServerOptions {
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(options));
   Progress progress(common, "enrolling");
-  HEFT_ASSIGN_OR_RETURN(const size_t added,
-                        loaded.server->Enrol(options.gallery, loaded.samples, options.enrol,
-                                             progress.Callback()));
+  HEFT_ASSIGN_OR_RETURN(
+      const size_t added,
+      loaded.server->Enrol(options.gallery, loaded.samples, options.enrol, progress.Callback()));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery,
                         loaded.server->OpenGallery(options.gallery, /*create=*/false));
-  Print(common,
-        {{"enrolled", added}, {"templates", gallery.size()}, {"blocks", gallery.blocks()}},
+  Print(common, {{"enrolled", added}, {"templates", gallery.size()}, {"blocks", gallery.blocks()}},
         absl::StrCat("enrolled ", added, " templates; the gallery holds ", gallery.size()));
   return absl::OkStatus();
 }

@@ -127,10 +127,15 @@ absl::Status InspectGallery(const Common& common, const Options& options) {
 
 std::string KindName(const std::string& kind) {
   static const std::map<std::string, std::string> names = {
-      {"MODL", "model"},           {"PUBK", "encryption key"},  {"EVAL", "evaluation keys"},
-      {"SECK", "secret key"},      {"CTXT", "encrypted samples"},
-      {"CTXS", "encrypted samples for bulk enrolment"}, {"GALM", "gallery manifest"},
-      {"GBLK", "gallery block"},   {"SCOR", "encrypted scores"}};
+      {"MODL", "model"},
+      {"PUBK", "encryption key"},
+      {"EVAL", "evaluation keys"},
+      {"SECK", "secret key"},
+      {"CTXT", "encrypted samples"},
+      {"CTXS", "encrypted samples for bulk enrolment"},
+      {"GALM", "gallery manifest"},
+      {"GBLK", "gallery block"},
+      {"SCOR", "encrypted scores"}};
   const auto it = names.find(kind);
   return it == names.end() ? "unknown kind " + kind : it->second;
 }

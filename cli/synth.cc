@@ -35,10 +35,10 @@ absl::Status Run(const Common& common, const Options& options) {
 
 void AddSynth(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = AddCommand(
-      app, "synth", "make a synthetic data set of the form of real ones",
-      "heft synth --out data --identities 188 --samples 8 --dimensions 512 512",
-      [options](const Common& common) { return Run(common, *options); });
+  CLI::App* command =
+      AddCommand(app, "synth", "make a synthetic data set of the form of real ones",
+                 "heft synth --out data --identities 188 --samples 8 --dimensions 512 512",
+                 [options](const Common& common) { return Run(common, *options); });
   SyntheticOptions& s = options->synthetic;
   command->add_option("-o,--out", options->out, "folder to write")->required();
   command->add_option("--identities", s.identities, "number of identities")->capture_default_str();

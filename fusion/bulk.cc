@@ -159,7 +159,8 @@ absl::StatusOr<BulkFuser> BulkFuser::Create(const Instance& instance, const Mode
   for (double p : model.projection) {
     const double weight = p * plan.factor_scale;
     if (std::abs(weight) >= 0x1p62) {
-      return absl::InvalidArgumentError(absl::StrCat("the projection's factor ", p, " is too large"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the projection's factor ", p, " is too large"));
     }
     fuser.weights_.push_back(std::llround(weight));
   }

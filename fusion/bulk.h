@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bulk fusion by the SIMD encoding (paper; DESIGN, section 3): one ciphertext a coordinate, sample j
-// in slot j, up to n/2 samples in one pass. The projection needs no rotation and no encoding, its
-// factors are integers; blocks are filled by masks alone (DESIGN, section 5). Templates are those of
-// the compact route: they share galleries and probes.
+// Bulk fusion by the SIMD encoding (paper; DESIGN, section 3): one ciphertext a coordinate, sample
+// j in slot j, up to n/2 samples in one pass. The projection needs no rotation and no encoding, its
+// factors are integers; blocks are filled by masks alone (DESIGN, section 5). Templates are those
+// of the compact route: they share galleries and probes.
 #ifndef HEFT_FUSION_BULK_H_
 #define HEFT_FUSION_BULK_H_
 
@@ -71,11 +71,11 @@ class BulkFuser {
   Instance instance_;
   const ckks::EvaluationKeys* keys_ = nullptr;
   std::vector<ModalitySpec> modalities_;
-  std::vector<size_t> offsets_;         // of each modality's coordinates among all
-  size_t total_ = 0;                    // coordinates of all modalities
-  std::vector<int64_t> weights_;        // round(P factor_scale), [gamma][total]
+  std::vector<size_t> offsets_;           // of each modality's coordinates among all
+  size_t total_ = 0;                      // coordinates of all modalities
+  std::vector<int64_t> weights_;          // round(P factor_scale), [gamma][total]
   std::vector<std::vector<bool>> added_;  // [modality][coordinate]
-  std::vector<ckks::Ciphertext> sums_;  // z_r before the rescale
+  std::vector<ckks::Ciphertext> sums_;    // z_r before the rescale
 };
 
 // Rotates a batch such that sample 0 stands in slot `first`, with the keys of the plan only.

@@ -93,8 +93,8 @@ class BulkTest : public ::testing::TestWithParam<Case> {
   Ciphertext FuseOne(const Sample& sample) {
     std::vector<Ciphertext> encrypted;
     for (size_t m = 0; m < sample.size(); ++m) {
-      encrypted.push_back(ckks::Encrypt(
-          context(), *EncodeCompact(instance_, model_, m, sample[m]), public_key_, rng_));
+      encrypted.push_back(ckks::Encrypt(context(), *EncodeCompact(instance_, model_, m, sample[m]),
+                                        public_key_, rng_));
     }
     std::vector<const Ciphertext*> pointers;
     for (const Ciphertext& c : encrypted) pointers.push_back(&c);

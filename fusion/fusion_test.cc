@@ -103,8 +103,8 @@ TEST_P(FusionTest, FusedTemplateIsThePlainOneInEverySlot) {
   const double bound = ckks::SlotErrorBound(instance_.params(), fused->z.noise, fused->z.scale);
   EXPECT_LE(worst, bound);
   EXPECT_LT(worst, kScoreTolerance);
-  const double norm_bound = ckks::SlotErrorBound(
-      instance_.params(), fused->squared_norm.noise, fused->squared_norm.scale);
+  const double norm_bound = ckks::SlotErrorBound(instance_.params(), fused->squared_norm.noise,
+                                                 fused->squared_norm.scale);
   EXPECT_LT(norm_bound, 3e-2);
   for (const auto& slot : Open(fused->squared_norm)) EXPECT_NEAR(slot.real(), s, norm_bound);
 }

@@ -264,20 +264,78 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const Ci
   return out;
 }
 
+namespace {
+
+// Scores' error: that of a coordinate of the probe and of the gallery, |z| and |t| being about 1.
+ckks::Noise ProductNoise(const Instance& instance) {
+  const ckks::Params& params = instance.params();
+  const double probe =
+      ckks::Combine(ckks::KeySwitchError(params, kMatchLimbs), ckks::RoundingError(params));
+  return {1, instance.plan.template_scale * ckks::Combine(BlockNoise(instance).error, probe)};
+}
+
+}  // namespace
+
 absl::StatusOr<Ciphertext> MatchBlock(const Instance& instance, const TiledCiphertexts& block,
                                       const TiledCiphertexts& probe, const EvaluationKeys& keys) {
-  const Context& context = *instance.context;
-  const FusionPlan& plan = instance.plan;
   HEFT_RETURN_IF_ERROR(CheckTiles(instance, block, "a gallery block"));
   HEFT_RETURN_IF_ERROR(CheckTiles(instance, probe, "a probe"));
   Ciphertext out = InnerProduct(instance, block, probe);
-  // |z| and |t| are about 1: the error is that of a coordinate, of the probe and of the gallery.
-  const ckks::Params& params = context.params();
-  const ckks::Noise entry = BlockNoise(instance);
-  const double probe_error =
-      ckks::Combine(ckks::KeySwitchError(params, kMatchLimbs), ckks::RoundingError(params));
-  out.noise = {1, plan.template_scale * ckks::Combine(entry.error, probe_error)};
-  HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(context, &out, out, keys));
+  out.noise = ProductNoise(instance);
+  HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(*instance.context, &out, out, keys));
+  return out;
+}
+
+absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
+                                                    std::span<const TiledCiphertexts* const> blocks,
+                                                    std::span<const TiledCiphertexts* const> probes,
+                                                    const EvaluationKeys& keys) {
+  const Context& context = *instance.context;
+  const uint32_t gamma = instance.plan.gamma;
+  const size_t n = context.n();
+  for (const TiledCiphertexts* block : blocks) {
+    HEFT_RETURN_IF_ERROR(CheckTiles(instance, *block, "a gallery block"));
+  }
+  for (const TiledCiphertexts* probe : probes) {
+    HEFT_RETURN_IF_ERROR(CheckTiles(instance, *probe, "a probe"));
+  }
+  std::vector<Ciphertext> out(blocks.size() * probes.size());
+  for (Ciphertext& c : out) {
+    for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, kMatchLimbs);
+    c.scale = instance.plan.template_scale * instance.plan.template_scale;
+    c.noise = ProductNoise(instance);
+  }
+  // Tile by tile: the probes' tiles stay in the cache while the blocks' stream past them. Sums go
+  // through a buffer of a few tiles: all ciphertexts start at the same offset within a page, and
+  // writing to them in turn would evict each line before the next one is written.
+  const size_t tiles = n / kTile;
+  constexpr size_t kTilesATask = 8;
+  constexpr size_t kRun = kTilesATask * kTile;
+  ParallelFor(kMatchLimbs * tiles / kTilesATask, [&](size_t task) {
+    const size_t l = task / (tiles / kTilesATask);
+    const size_t first = task % (tiles / kTilesATask) * kTilesATask;
+    AlignedVector<uint32_t> sums(out.size() * 3 * kRun);
+    for (size_t t = 0; t < kTilesATask; ++t) {
+      const size_t at = TileOffset(n, gamma, l, first + t, 0, 0);
+      for (size_t i = 0; i < out.size(); ++i) {
+        uint32_t* sum = sums.data() + i * 3 * kRun + t * kTile;
+        ring::ActiveKernels().match(
+            sum, sum + kRun, sum + 2 * kRun, probes[i % probes.size()]->data() + at,
+            blocks[i / probes.size()]->data() + at, gamma, kTile, context.modulus(l));
+      }
+    }
+    for (size_t i = 0; i < out.size(); ++i) {
+      for (size_t p = 0; p < 3; ++p) {
+        std::copy_n(sums.data() + (i * 3 + p) * kRun, kRun,
+                    out[i].parts[p].limb(l).data() + first * kTile);
+      }
+    }
+  });
+  std::vector<absl::Status> statuses(out.size());
+  ParallelFor(out.size(), [&](size_t i) {
+    statuses[i] = ckks::RelineariseAndRescale(context, &out[i], out[i], keys);
+  });
+  for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
   return out;
 }
 

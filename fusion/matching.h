@@ -58,6 +58,13 @@ absl::StatusOr<ckks::Ciphertext> MatchBlock(const Instance& instance, const Tile
                                             const TiledCiphertexts& probe,
                                             const ckks::EvaluationKeys& keys);
 
+// Several probes against several blocks, each block read once: result[block * probes.size() +
+// probe]. All blocks' products are held until they are relinearised, so a caller passes few blocks
+// at a time.
+absl::StatusOr<std::vector<ckks::Ciphertext>> MatchBlocks(
+    const Instance& instance, std::span<const TiledCiphertexts* const> blocks,
+    std::span<const TiledCiphertexts* const> probes, const ckks::EvaluationKeys& keys);
+
 // The probe for 1:1 verification against `slots` of one lane of a block: masked, so that no other
 // template's score survives.
 absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance,

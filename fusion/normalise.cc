@@ -69,8 +69,8 @@ absl::StatusOr<Normalised> NormaliseCiphertext(const Context& context, const Cip
   // s. Its error matters little (f is flat), so it is folded after rescaling, where that is
   // cheaper.
   Ciphertext& s = out.squared_norm;
-  // For the noise estimate: the error of the sum is 2 |z| times that of a coordinate, so of each square
-  // 2 |z| / sqrt(gamma), not twice the largest coordinate.
+  // For the noise estimate: the error of the sum is 2 |z| times that of a coordinate, so of each
+  // square 2 |z| / sqrt(gamma), not twice the largest coordinate.
   double gamma = 1;
   for (const std::vector<uint32_t>& fold : folds) gamma *= static_cast<double>(fold.size());
   s = z;

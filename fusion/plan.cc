@@ -120,8 +120,9 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const ckks::Profile&
   generators.push_back(ConjugationElement(params));
   plan.projection_folds = Folds(params, generators);
   // A fold's error grows with the folds that follow it, by a factor of two each: the first two run
-  // before the rescale, where the error is relative to the larger scale; the others are cheaper below.
-  // (Scores' rms error at 512 + 512: 4.3e-4 with one, 3.2e-4 with two, 2.1e-4 with all four.)
+  // before the rescale, where the error is relative to the larger scale; the others are cheaper
+  // below. (Scores' rms error at 512 + 512: 4.3e-4 with one, 3.2e-4 with two, 2.1e-4 with all
+  // four.)
   plan.folds_before_rescale = 2;
   plan.norm_folds = Folds(params, Doublings(params, 1, plan.gamma));
   for (uint32_t k = 0; k < plan.gamma; ++k) {

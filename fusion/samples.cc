@@ -161,9 +161,9 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
   const uint64_t records = bulk ? header.dimension : count;
   if (reader.remaining() / samples.record_ != records ||
       reader.remaining() % samples.record_ != 0) {
-    return absl::DataLossError(absl::StrCat(what, ": ", records,
-                                            bulk ? " coordinates" : " samples", " declared, ",
-                                            reader.remaining(), " bytes of ciphertexts"));
+    return absl::DataLossError(absl::StrCat(what, ": ", records, bulk ? " coordinates" : " samples",
+                                            " declared, ", reader.remaining(),
+                                            " bytes of ciphertexts"));
   }
   samples.first_ = kEnvelopeHeaderSize + payload.size() - reader.remaining();
   samples.context_ = std::move(context);

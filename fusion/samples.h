@@ -122,12 +122,10 @@ absl::Status CheckIdentity(std::string_view identity);
 
 // Encrypts rows of modality `index` under the public key. One label a row, or none at all; at most
 // n/2 rows for bulk. All threads.
-absl::StatusOr<std::vector<uint8_t>> EncryptSamples(const Instance& instance, const Model& model,
-                                                    size_t index, const ckks::PublicKey& key,
-                                                    std::span<const std::vector<double>> rows,
-                                                    std::span<const std::string> labels,
-                                                    SampleEncoding encoding =
-                                                        SampleEncoding::kCompact);
+absl::StatusOr<std::vector<uint8_t>> EncryptSamples(
+    const Instance& instance, const Model& model, size_t index, const ckks::PublicKey& key,
+    std::span<const std::vector<double>> rows, std::span<const std::string> labels,
+    SampleEncoding encoding = SampleEncoding::kCompact);
 
 }  // namespace heft
 

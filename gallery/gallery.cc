@@ -273,19 +273,19 @@ absl::Status Gallery::EnrolBatch(const Instance& instance, std::span<const std::
   const uint32_t slots = instance.params().slots();
   const auto first_slot = static_cast<uint32_t>(size() % slots);
   HEFT_RETURN_IF_ERROR(MoveBatch(instance, &batch, first_slot, keys));
-  return Commit(instance, identities,
-                [&](TiledCiphertexts* block, uint32_t first, size_t, size_t count) -> absl::Status {
-                  // A batch may go over into the next lane.
-                  const auto end = static_cast<uint32_t>(first + count);
-                  while (first < end) {
-                    const Position at = PositionOf(first, slots);
-                    const uint32_t in_lane = std::min(end - first, slots - at.slot);
-                    HEFT_RETURN_IF_ERROR(
-                        AddBatchToBlock(instance, block, batch, at.slot, in_lane, at.lane));
-                    first += in_lane;
-                  }
-                  return absl::OkStatus();
-                });
+  return Commit(
+      instance, identities,
+      [&](TiledCiphertexts* block, uint32_t first, size_t, size_t count) -> absl::Status {
+        // A batch may go over into the next lane.
+        const auto end = static_cast<uint32_t>(first + count);
+        while (first < end) {
+          const Position at = PositionOf(first, slots);
+          const uint32_t in_lane = std::min(end - first, slots - at.slot);
+          HEFT_RETURN_IF_ERROR(AddBatchToBlock(instance, block, batch, at.slot, in_lane, at.lane));
+          first += in_lane;
+        }
+        return absl::OkStatus();
+      });
 }
 
 absl::Status Gallery::Commit(const Instance& instance, std::span<const std::string> identities,

@@ -54,19 +54,23 @@ class GalleryTest : public ::testing::Test {
   }
   // Samples seeds[i] of one modality, labelled.
   SampleReader Samples(size_t modality, const std::vector<uint64_t>& seeds,
-                       const std::vector<std::string>& labels, bool symmetric = false) const {
+                       const std::vector<std::string>& labels, bool symmetric = false,
+                       SampleEncoding encoding = SampleEncoding::kCompact) const {
     std::vector<std::vector<double>> rows;
     for (uint64_t s : seeds) rows.push_back(Vector(modality, s));
-    auto bytes =
-        symmetric ? EncryptSamplesSymmetric(*instance_, *model_, modality, *secret_, rows, labels)
-                  : EncryptSamples(*instance_, *model_, modality, *public_key_, rows, labels);
+    auto bytes = symmetric ? EncryptSamplesSymmetric(*instance_, *model_, modality, *secret_, rows,
+                                                     labels, encoding)
+                           : EncryptSamples(*instance_, *model_, modality, *public_key_, rows,
+                                            labels, encoding);
     EXPECT_TRUE(bytes.ok()) << bytes.status();
     return *SampleReader::Parse(instance_->context, *bytes, "samples");
   }
-  SampleSet Set(const std::vector<uint64_t>& seeds, const std::vector<std::string>& labels) const {
+  SampleSet Set(const std::vector<uint64_t>& seeds, const std::vector<std::string>& labels,
+                SampleEncoding encoding = SampleEncoding::kCompact) const {
     std::vector<SampleReader> files;
-    files.push_back(Samples(1, seeds, labels, true));  // in any order, either kind of encryption
-    files.push_back(Samples(0, seeds, labels));
+    // In any order, either kind of encryption.
+    files.push_back(Samples(1, seeds, labels, true, encoding));
+    files.push_back(Samples(0, seeds, labels, false, encoding));
     auto set = SampleSet::Create(*instance_, *model_, std::move(files));
     EXPECT_TRUE(set.ok()) << set.status();
     return std::move(*set);
@@ -156,6 +160,84 @@ TEST_F(GalleryTest, OneBlockHoldsBothLanes) {
   ASSERT_TRUE(gallery.Enrol(*instance_, many, server_->keys()).ok());
   EXPECT_EQ(gallery.blocks(), 1u);
   EXPECT_EQ(PositionOf(per_block - 1, instance_->params().slots()).lane, 1u);
+}
+
+TEST_F(GalleryTest, BulkEnrolmentAmongSingleOnes) {
+  // One by itself; a batch that goes over into the second lane; one by itself; a batch that goes
+  // over into the second block.
+  const uint32_t slots = instance_->params().slots();
+  std::vector<uint64_t> seeds;
+  auto enrol = [&](uint32_t count, SampleEncoding encoding) {
+    std::vector<uint64_t> added;
+    std::vector<std::string> labels;
+    for (uint32_t i = 0; i < count; ++i) {
+      added.push_back(100 + seeds.size() + i);
+      labels.push_back("p" + std::to_string(added.back()));
+    }
+    auto enrolled = server_->Enrol(directory_, Set(added, labels, encoding), {});
+    ASSERT_TRUE(enrolled.ok()) << enrolled.status();
+    EXPECT_EQ(*enrolled, count);
+    seeds.insert(seeds.end(), added.begin(), added.end());
+  };
+  enrol(1, SampleEncoding::kCompact);
+  enrol(slots, SampleEncoding::kBulk);
+  enrol(1, SampleEncoding::kCompact);
+  enrol(slots, SampleEncoding::kBulk);
+  const Gallery gallery = *server_->OpenGallery(directory_, false);
+  EXPECT_EQ(gallery.size(), 2 * slots + 2);
+  EXPECT_EQ(gallery.blocks(), 2u);
+
+  const uint64_t probed = seeds[slots + 1];  // the first of the second batch
+  auto scores = server_->Identify(gallery, Set({probed}, {"probe"}), {});
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  auto opened = Owner().Open(SerializeScores(*instance_->context, *scores), "scores");
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  ASSERT_EQ(opened->candidates.size(), seeds.size());
+  for (const Candidate& c : opened->candidates) {
+    const uint64_t seed = std::stoul(c.identity.substr(1));
+    double s = 0;
+    testing::FusePlain(*model_, {Vector(0, seed), Vector(1, seed)}, &s);
+    if (!model_->approximation.interval.Contains(s)) continue;  // errors grow outside
+    EXPECT_NEAR(c.score, Expected(probed, seed), 2e-3 + kScoreStep) << c.identity;
+  }
+  auto claim = server_->Verify(gallery, Set({probed}, {"probe"}), "p" + std::to_string(probed), {});
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  auto decision = Owner().Open(SerializeScores(*instance_->context, *claim), "scores");
+  EXPECT_NEAR(decision->candidates[0].score, Expected(probed, probed), 3e-3);
+}
+
+TEST_F(GalleryTest, BulkSamplesWhereTheyDoNotBelong) {
+  const SampleSet bulk = Set({1, 2}, {"ann", "bob"}, SampleEncoding::kBulk);
+  EXPECT_TRUE(bulk.bulk());
+  EXPECT_FALSE(server_->FuseAll(bulk, {}).ok());
+  EXPECT_FALSE(server_->FuseProbe(bulk, 0).ok());
+  EnrolOptions all_pairs;
+  all_pairs.all_pairs = true;
+  EXPECT_THAT(std::string(server_->Enrol(directory_, bulk, all_pairs).status().message()),
+              HasSubstr("without --bulk"));
+  EXPECT_FALSE(FileExists(directory_));
+  std::vector<SampleReader> mixed;
+  mixed.push_back(Samples(0, {1}, {"ann"}));
+  mixed.push_back(Samples(1, {1}, {"ann"}, false, SampleEncoding::kBulk));
+  EXPECT_THAT(
+      std::string(SampleSet::Create(*instance_, *model_, std::move(mixed)).status().message()),
+      HasSubstr("alike"));
+  // One modality alone, named on enrolment; a batch that does not fit its identities.
+  std::vector<SampleReader> one;
+  one.push_back(Samples(0, {1, 2}, {}, true, SampleEncoding::kBulk));
+  EXPECT_FALSE(one[0].Coordinate(model_->modalities[0].dimension).ok());
+  auto unlabelled = SampleSet::Create(*instance_, *model_, std::move(one));
+  EXPECT_FALSE(server_->Enrol(directory_, *unlabelled, {}).ok());
+  EnrolOptions options;
+  options.identity = "dan";
+  EXPECT_EQ(*server_->Enrol(directory_, *unlabelled, options), 2u);
+  auto fused = server_->FuseBulk(bulk, {});
+  ASSERT_TRUE(fused.ok()) << fused.status();
+  Gallery gallery = *server_->OpenGallery(directory_, false);
+  fused->identities.pop_back();
+  EXPECT_FALSE(
+      gallery.EnrolBatch(*instance_, fused->identities, fused->batch, server_->keys()).ok());
+  EXPECT_EQ(gallery.size(), 2u);
 }
 
 TEST_F(GalleryTest, FailedEnrolmentLeavesTheGalleryAsItWas) {
@@ -258,17 +340,19 @@ TEST_F(GalleryTest, WrongSamplesAreRefused) {
 TEST_F(GalleryTest, SampleFilesNoticeDamage) {
   const std::vector<std::vector<double>> rows = {Vector(0, 1)};
   const std::vector<std::string> labels = {"x"};
-  const std::vector<uint8_t> good =
-      *EncryptSamples(*instance_, *model_, 0, *public_key_, rows, labels);
-  for (size_t size : {size_t{0}, size_t{10}, good.size() / 2, good.size() - 1}) {
-    std::vector<uint8_t> cut(good.begin(), good.begin() + size);
-    EXPECT_EQ(Code(SampleReader::Parse(instance_->context, cut, "cut")),
+  for (SampleEncoding encoding : {SampleEncoding::kCompact, SampleEncoding::kBulk}) {
+    const std::vector<uint8_t> good =
+        *EncryptSamples(*instance_, *model_, 0, *public_key_, rows, labels, encoding);
+    for (size_t size : {size_t{0}, size_t{10}, good.size() / 2, good.size() - 1}) {
+      std::vector<uint8_t> cut(good.begin(), good.begin() + size);
+      EXPECT_EQ(Code(SampleReader::Parse(instance_->context, cut, "cut")),
+                absl::StatusCode::kDataLoss);
+    }
+    std::vector<uint8_t> flipped = good;
+    flipped[flipped.size() / 3] ^= 0x10;
+    EXPECT_EQ(Code(SampleReader::Parse(instance_->context, flipped, "flipped")),
               absl::StatusCode::kDataLoss);
   }
-  std::vector<uint8_t> flipped = good;
-  flipped[flipped.size() / 3] ^= 0x10;
-  EXPECT_EQ(Code(SampleReader::Parse(instance_->context, flipped, "flipped")),
-            absl::StatusCode::kDataLoss);
 }
 
 TEST_F(GalleryTest, SecretKeyFilesWithAndWithoutPassphrase) {

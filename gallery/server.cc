@@ -12,7 +12,7 @@
 namespace heft {
 namespace {
 
-constexpr size_t kChunk = 16;  // templates fused between two calls of the progress function
+constexpr size_t kChunk = 16;      // templates fused between two calls of the progress function
 constexpr uint32_t kColumns = 64;  // the same, coordinates of a batch: few are held at a time
 
 absl::Status Report(const ProgressFunction& progress, size_t done, size_t total) {
@@ -122,9 +122,9 @@ absl::StatusOr<SampleSet> SampleSet::Create(const Instance& instance, const Mode
     HEFT_RETURN_IF_ERROR(CheckSamples(instance, model, index, file.header(), file.what()));
     HEFT_RETURN_IF_ERROR(CheckKeyId(set.key_id_, file.header().key_id, file.what()));
     if (file.bulk() != set.bulk_) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          file.what(), ": encrypted ", file.bulk() ? "with" : "without",
-          " --bulk, unlike the first file: encrypt all modalities alike"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(file.what(), ": encrypted ", file.bulk() ? "with" : "without",
+                       " --bulk, unlike the first file: encrypt all modalities alike"));
     }
     if (set.by_modality_[index] != nullptr) {
       return absl::InvalidArgumentError(

@@ -87,8 +87,8 @@ class Server {
   // Opens the gallery, or starts one, and checks that it is this model's and this key's.
   absl::StatusOr<Gallery> OpenGallery(const std::string& directory, bool create) const;
 
-  // Adds to the gallery in `directory`, all or nothing, in bulk if the samples are encrypted for it;
-  // returns the number of templates added.
+  // Adds to the gallery in `directory`, all or nothing, in bulk if the samples are encrypted for
+  // it; returns the number of templates added.
   absl::StatusOr<size_t> Enrol(const std::string& directory, const SampleSet& samples,
                                const EnrolOptions& options,
                                const ProgressFunction& progress = {}) const;

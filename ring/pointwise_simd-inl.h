@@ -344,16 +344,16 @@ void Match(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, cons
   }
 }
 
-// Sums of at most `count` <= q.lazy_products() - 1 products each for kRows rows, over `n` values:
-// all sums of one vector stay in registers.
+// Adds sums of `count` < q.lazy_products() products for each of kRows rows to out + at. The inputs
+// lie packed, `piece` values each: all sums of one vector stay in registers.
 template <size_t kRows>
-HWY_INLINE void ScalarSumsOf(uint32_t* const* out, const uint32_t* const* in,
-                             const uint32_t* weights, size_t stride, size_t first, size_t count,
-                             size_t at, size_t n, const WideReduction& wide) {
-  for (size_t i = at; i < at + n; i += Lanes()) {
+HWY_INLINE void ScalarSumsOf(uint32_t* const* out, const uint32_t* packed, const uint32_t* weights,
+                             size_t stride, size_t count, size_t at, size_t piece,
+                             const WideReduction& wide) {
+  for (size_t i = 0; i < piece; i += Lanes()) {
     WideSum sum[kRows];
-    for (size_t d = first; d < first + count; ++d) {
-      const V32 x = hn::Load(d32, in[d] + i);
+    for (size_t d = 0; d < count; ++d) {
+      const V32 x = hn::Load(d32, packed + d * piece + i);
       const V32 x_odd = hn::DupOdd(x);
       for (size_t r = 0; r < kRows; ++r) {
         const V32 w = hn::Set(d32, weights[r * stride + d]);
@@ -362,8 +362,8 @@ HWY_INLINE void ScalarSumsOf(uint32_t* const* out, const uint32_t* const* in,
       }
     }
     for (size_t r = 0; r < kRows; ++r) {
-      const V32 total = hn::Add(hn::Load(d32, out[r] + i), sum[r].Finish(wide));
-      hn::Store(ReduceOnce(total, wide.q), d32, out[r] + i);
+      const V32 total = hn::Add(hn::Load(d32, out[r] + at + i), sum[r].Finish(wide));
+      hn::Store(ReduceOnce(total, wide.q), d32, out[r] + at + i);
     }
   }
 }
@@ -373,23 +373,34 @@ void ScalarSums(uint32_t* const* out, const uint32_t* const* in, const uint32_t*
   if (n % kSmallestVectorLoop != 0) {
     return ReferenceKernels().scalar_sums(out, in, weights, rows, count, n, q);
   }
-  // 64 inputs of 128 values: 32 kB.
+  // Inputs are often whole pages apart, where they would fall into the same few sets of the caches:
+  // pieces are packed first, 64 inputs of 128 values, 32 kB.
   constexpr size_t kPiece = 128;
   constexpr size_t kInputs = 64;
   constexpr size_t kRows = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 8 : 4;
+  alignas(64) uint32_t packed[kInputs * kPiece];
   const WideReduction wide(q);
   const size_t run = q.lazy_products() - 1;
-  const size_t inputs = run < kInputs ? run : kInputs;
   for (size_t at = 0; at < n; at += kPiece) {
     const size_t piece = n - at < kPiece ? n - at : kPiece;
-    for (size_t first = 0; first < count; first += inputs) {
-      const size_t some = count - first < inputs ? count - first : inputs;
-      size_t r = 0;
-      for (; r + kRows <= rows; r += kRows) {
-        ScalarSumsOf<kRows>(out + r, in, weights + r * count, count, first, some, at, piece, wide);
+    for (size_t start = 0; start < count; start += kInputs) {
+      const size_t inputs = count - start < kInputs ? count - start : kInputs;
+      for (size_t d = 0; d < inputs; ++d) {
+        for (size_t i = 0; i < piece; i += Lanes()) {
+          hn::Store(hn::Load(d32, in[start + d] + at + i), d32, packed + d * piece + i);
+        }
       }
-      for (; r < rows; ++r) {
-        ScalarSumsOf<1>(out + r, in, weights + r * count, count, first, some, at, piece, wide);
+      for (size_t first = 0; first < inputs; first += run) {
+        const size_t some = inputs - first < run ? inputs - first : run;
+        const uint32_t* from = packed + first * piece;
+        const uint32_t* w = weights + start + first;
+        size_t r = 0;
+        for (; r + kRows <= rows; r += kRows) {
+          ScalarSumsOf<kRows>(out + r, from, w + r * count, count, some, at, piece, wide);
+        }
+        for (; r < rows; ++r) {
+          ScalarSumsOf<1>(out + r, from, w + r * count, count, some, at, piece, wide);
+        }
       }
     }
   }

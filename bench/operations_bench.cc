@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations on ciphertexts of the compact profile, by level, and the stages of fusing and
+// matching.
+#include <benchmark/benchmark.h>
+
+#include "base/threads.h"
+#include "ckks/arithmetic.h"
+#include "ckks/key_switch.h"
+#include "fusion/compact.h"
+#include "fusion/fuser.h"
+#include "fusion/matching.h"
+#include "fusion/testing.h"
+
+namespace heft {
+namespace {
+
+using ckks::Ciphertext;
+
+// One key set for all benchmarks.
+struct World {
+  Model model = testing::RandomModel({512, 512}, 32, 3);
+  Instance instance = *MakeInstance(model);
+  Csprng rng;
+  ckks::SecretKey secret = *ckks::SecretKey::Generate(*instance.context, rng);
+  ckks::EvaluationKeys keys = testing::MakeKeys(*instance.context, instance.plan, secret, rng);
+  Fuser fuser = *Fuser::Create(instance, model, &keys);
+  std::vector<Ciphertext> inputs;
+  Normalised fused;
+  TiledCiphertexts probe, block;
+
+  World() {
+    std::mt19937_64 random(1);
+    for (size_t m = 0; m < 2; ++m) {
+      const auto plain = EncodeCompact(instance, model, m, testing::RandomUnit(512, random));
+      inputs.push_back(ckks::Expand(
+          *instance.context, ckks::EncryptSymmetric(*instance.context, *plain, secret, rng)));
+    }
+    fused = *fuser.Fuse(pointers());
+    probe = *PrepareProbe(instance, fused.z, keys);
+    block = EmptyBlock(*instance.context, 32);
+  }
+  std::vector<const Ciphertext*> pointers() const { return {&inputs[0], &inputs[1]}; }
+  const ckks::Context& context() const { return *instance.context; }
+  static World& Get() {
+    static World world;
+    return world;
+  }
+};
+
+Ciphertext AtLevel(int64_t limbs) {
+  World& w = World::Get();
+  Ciphertext c;
+  (void)ckks::DropLimbs(w.context(), &c, w.inputs[0], limbs);
+  c.scale = 1;
+  return c;
+}
+
+void Digits(benchmark::State& state) {
+  const Ciphertext c = AtLevel(state.range(0));
+  for (auto _ : state) ckks::Digits digits(World::Get().context(), c.parts[1]);
+}
+BENCHMARK(Digits)->DenseRange(2, 7);
+
+void RelineariseAndRescale(benchmark::State& state) {
+  World& w = World::Get();
+  const Ciphertext c = AtLevel(state.range(0));
+  Ciphertext product, out;
+  (void)ckks::Multiply(w.context(), &product, c, c);
+  for (auto _ : state) {
+    (void)ckks::RelineariseAndRescale(w.context(), &out, product, w.keys);
+  }
+}
+BENCHMARK(RelineariseAndRescale)->DenseRange(2, 6);
+
+void Rescale(benchmark::State& state) {
+  World& w = World::Get();
+  const Ciphertext c = AtLevel(state.range(0));
+  Ciphertext out;
+  for (auto _ : state) (void)ckks::Rescale(w.context(), &out, c);
+}
+BENCHMARK(Rescale)->DenseRange(2, 7);
+
+// The folds of a fusion, as planned: index of the projection's fold, then those of the norm.
+void Fold(benchmark::State& state) {
+  World& w = World::Get();
+  const FusionPlan& plan = w.instance.plan;
+  const size_t i = state.range(0);
+  const bool norm = i >= plan.projection_folds.size();
+  const auto& fold =
+      norm ? plan.norm_folds[i - plan.projection_folds.size()] : plan.projection_folds[i];
+  const size_t limbs = norm                            ? plan.z_limbs - 1
+                       : i < plan.folds_before_rescale ? plan.input_limbs
+                                                       : plan.z_limbs;
+  const Ciphertext c = AtLevel(limbs);
+  Ciphertext out;
+  for (auto _ : state) (void)ckks::SumGalois(w.context(), &out, c, fold, w.keys);
+  state.SetLabel(std::to_string(fold.size()) + " images, " + std::to_string(limbs) + " limbs");
+}
+BENCHMARK(Fold)->DenseRange(0, 6);
+
+void Project(benchmark::State& state) {
+  World& w = World::Get();
+  for (auto _ : state) benchmark::DoNotOptimize(w.fuser.Project(w.pointers()));
+}
+BENCHMARK(Project);
+
+void Fuse(benchmark::State& state) {
+  World& w = World::Get();
+  for (auto _ : state) benchmark::DoNotOptimize(w.fuser.Fuse(w.pointers()));
+}
+BENCHMARK(Fuse);
+
+void PrepareProbes(benchmark::State& state) {
+  World& w = World::Get();
+  for (auto _ : state) benchmark::DoNotOptimize(PrepareProbe(w.instance, w.fused.z, w.keys));
+}
+BENCHMARK(PrepareProbes);
+
+void MatchOneBlock(benchmark::State& state) {
+  World& w = World::Get();
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(MatchBlock(w.instance, w.block, w.probe, w.keys));
+  }
+}
+BENCHMARK(MatchOneBlock);
+
+void EnrolOne(benchmark::State& state) {
+  World& w = World::Get();
+  TiledCiphertexts block = w.block;
+  const std::vector<NewTemplate> templates(state.range(0), {&w.fused.z, {0, 0}});
+  for (auto _ : state) (void)AddToBlock(w.instance, &block, templates, w.keys);
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(EnrolOne)->Arg(1)->Arg(16)->Arg(64);
+
+}  // namespace
+}  // namespace heft
+
+int main(int argc, char** argv) {
+  heft::SetThreadCount(1);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
