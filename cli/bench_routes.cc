@@ -14,6 +14,7 @@
 #include "base/threads.h"
 #include "ckks/encryptor.h"
 #include "ckks/key_switch.h"
+#include "fusion/bulk.h"
 #include "fusion/compact.h"
 #include "fusion/dense.h"
 #include "fusion/fuser.h"
@@ -293,6 +294,51 @@ double ReadBandwidth(const std::vector<TiledCiphertexts>& gallery, int runs) {
   return best;
 }
 
+// Bulk enrolment: one batch of n / 2 samples from ciphertexts in memory, fused and put into a
+// block.
+absl::Status RunBulk(World* world, const std::function<bool(std::string_view)>& stage,
+                     Json* result) {
+  const Instance& instance = world->instance;
+  const ckks::Context& context = *instance.context;
+  const size_t count = instance.params().slots();
+  std::vector<std::vector<Ciphertext>> columns(world->model.modalities.size());
+  for (size_t m = 0; m < columns.size(); ++m) {
+    if (!stage("encrypting a bulk batch")) return absl::CancelledError("interrupted");
+    std::vector<std::vector<double>> rows;
+    for (size_t i = 0; i < count; ++i) {
+      rows.push_back(testing::RandomUnit(world->model.modalities[m].dimension, world->random));
+    }
+    HEFT_ASSIGN_OR_RETURN(const SimdColumns simd,
+                          SimdColumns::Create(instance, world->model, m, rows));
+    columns[m].resize(world->model.modalities[m].dimension);
+    std::vector<absl::Status> statuses(columns[m].size());
+    ParallelFor(columns[m].size(), [&](size_t d) {
+      Csprng rng;
+      auto plain = simd.Encode(instance, d);
+      statuses[d] = plain.status();
+      if (plain.ok()) columns[m][d] = ckks::Encrypt(context, *plain, world->public_key, rng);
+    });
+    for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
+  }
+  Timings timings;
+  for (int i = 0; i < 5; ++i) {
+    if (!stage("bulk enrolment")) return absl::CancelledError("interrupted");
+    // A fuser holds the sums of one batch.
+    HEFT_ASSIGN_OR_RETURN(BulkFuser fuser, BulkFuser::Create(instance, world->model, &world->keys));
+    HEFT_RETURN_IF_ERROR(Time(&timings, [&]() -> absl::Status {
+      for (size_t m = 0; m < columns.size(); ++m) {
+        HEFT_RETURN_IF_ERROR(fuser.Add(m, 0, columns[m]));
+      }
+      HEFT_ASSIGN_OR_RETURN(const TemplateBatch batch, fuser.Finish(count));
+      TiledCiphertexts block = EmptyBlock(context, world->model.gamma);
+      return AddBatchToBlock(instance, &block, batch, 0, count, 0);
+    }));
+  }
+  (*result)["enroll_bulk_per_s"] = 1e3 * static_cast<double>(count) / timings.Median();
+  (*result)["spread"]["enroll_bulk_ms"] = timings.Spread();
+  return absl::OkStatus();
+}
+
 // A million templates in memory: random residues take the same time as encrypted templates.
 absl::Status RunMillion(World* world, const BenchOptions& options,
                         const std::function<bool(std::string_view)>& stage, Json* result) {
@@ -332,18 +378,18 @@ absl::Status RunMillion(World* world, const BenchOptions& options,
     }));
   }
   const double bandwidth = ReadBandwidth(gallery, 5);
+  HEFT_ASSIGN_OR_RETURN(const ProbeBatch packed, PackProbes(instance, probes));
   constexpr size_t kBlocksAtOnce = 4;
   for (int i = 0; i < 2; ++i) {
     if (!stage("matching a batch of probes")) return absl::CancelledError("interrupted");
     HEFT_RETURN_IF_ERROR(Time(&batch, [&]() -> absl::Status {
-      std::vector<const TiledCiphertexts*> probe_list, block_list;
-      for (const TiledCiphertexts& p : probes) probe_list.push_back(&p);
+      std::vector<const TiledCiphertexts*> block_list;
       for (size_t b = 0; b < blocks; b += kBlocksAtOnce) {
         block_list.clear();
         for (size_t k = b; k < std::min(b + kBlocksAtOnce, blocks); ++k) {
           block_list.push_back(&gallery[k]);
         }
-        HEFT_RETURN_IF_ERROR(MatchBlocks(instance, block_list, probe_list, world->keys).status());
+        HEFT_RETURN_IF_ERROR(MatchBlocks(instance, block_list, packed, world->keys).status());
       }
       return absl::OkStatus();
     }));
@@ -407,6 +453,7 @@ absl::StatusOr<Json> RunBench(const BenchOptions& options,
   result["security"] = world.instance.params().security().Describe();
   HEFT_RETURN_IF_ERROR(RunCompact(&world, options, stage, &result));
   HEFT_RETURN_IF_ERROR(RunOperations(&world, options, stage, &result));
+  HEFT_RETURN_IF_ERROR(RunBulk(&world, stage, &result));
   if (!options.skip_million) HEFT_RETURN_IF_ERROR(RunMillion(&world, options, stage, &result));
   if (!options.skip_paper) HEFT_RETURN_IF_ERROR(RunPaper(options, stage, &result));
   result["peak_memory_mb"] = PeakMegabytes();

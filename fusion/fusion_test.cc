@@ -3,6 +3,7 @@
 // noise estimate bounds, and scores within what the product promises.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "ckks/arithmetic.h"
@@ -161,6 +162,20 @@ TEST_P(FusionTest, ScoresInBothLanesAndVerificationOfOne) {
   }
   EXPECT_LT(worst, kScoreTolerance);
   EXPECT_LE(worst, ckks::SlotErrorBound(instance_.params(), scores->noise, scores->scale));
+
+  // A batch of probes against several blocks gives the same residues as one at a time.
+  const std::vector<TiledCiphertexts> probes = {*prepared,
+                                                *PrepareProbe(instance_, fused[0].z, keys_)};
+  const TiledCiphertexts empty = EmptyBlock(context(), model_.gamma);
+  const TiledCiphertexts* const blocks[] = {&block, &empty};
+  auto batch = MatchBlocks(instance_, blocks, *PackProbes(instance_, probes), keys_);
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  for (size_t b = 0; b < 2; ++b) {
+    for (size_t p = 0; p < 2; ++p) {
+      const Ciphertext one = *MatchBlock(instance_, *blocks[b], probes[p], keys_);
+      EXPECT_TRUE(std::ranges::equal(one.parts[1].values(), (*batch)[b * 2 + p].parts[1].values()));
+    }
+  }
 
   for (size_t i = 0; i < positions.size(); ++i) {
     const Position at = PositionOf(positions[i], slots);

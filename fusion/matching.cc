@@ -286,20 +286,40 @@ absl::StatusOr<Ciphertext> MatchBlock(const Instance& instance, const TiledCiphe
   return out;
 }
 
+absl::StatusOr<ProbeBatch> PackProbes(const Instance& instance,
+                                      std::span<const TiledCiphertexts> probes) {
+  for (const TiledCiphertexts& probe : probes) {
+    HEFT_RETURN_IF_ERROR(CheckTiles(instance, probe, "a probe"));
+  }
+  const size_t run = size_t{instance.plan.gamma} * 2 * kTile;  // of one probe, one tile
+  const size_t rows = kMatchLimbs * instance.context->n() / kTile;
+  ProbeBatch batch;
+  batch.probes = probes.size();
+  batch.tiles.resize(rows * run * probes.size());
+  ParallelFor(rows, [&](size_t row) {
+    for (size_t p = 0; p < probes.size(); ++p) {
+      std::copy_n(probes[p].data() + row * run, run,
+                  batch.tiles.data() + (row * probes.size() + p) * run);
+    }
+  });
+  return batch;
+}
+
 absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
                                                     std::span<const TiledCiphertexts* const> blocks,
-                                                    std::span<const TiledCiphertexts* const> probes,
+                                                    const ProbeBatch& batch,
                                                     const EvaluationKeys& keys) {
   const Context& context = *instance.context;
   const uint32_t gamma = instance.plan.gamma;
   const size_t n = context.n();
+  const size_t run = size_t{gamma} * 2 * kTile;
   for (const TiledCiphertexts* block : blocks) {
     HEFT_RETURN_IF_ERROR(CheckTiles(instance, *block, "a gallery block"));
   }
-  for (const TiledCiphertexts* probe : probes) {
-    HEFT_RETURN_IF_ERROR(CheckTiles(instance, *probe, "a probe"));
+  if (batch.tiles.size() != TiledSize(context, gamma) * batch.probes) {
+    return absl::InvalidArgumentError("a batch of probes of another model");
   }
-  std::vector<Ciphertext> out(blocks.size() * probes.size());
+  std::vector<Ciphertext> out(blocks.size() * batch.probes);
   for (Ciphertext& c : out) {
     for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, kMatchLimbs);
     c.scale = instance.plan.template_scale * instance.plan.template_scale;
@@ -316,12 +336,14 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
     const size_t first = task % (tiles / kTilesATask) * kTilesATask;
     AlignedVector<uint32_t> sums(out.size() * 3 * kRun);
     for (size_t t = 0; t < kTilesATask; ++t) {
-      const size_t at = TileOffset(n, gamma, l, first + t, 0, 0);
+      const size_t row = l * tiles + first + t;
       for (size_t i = 0; i < out.size(); ++i) {
         uint32_t* sum = sums.data() + i * 3 * kRun + t * kTile;
-        ring::ActiveKernels().match(
-            sum, sum + kRun, sum + 2 * kRun, probes[i % probes.size()]->data() + at,
-            blocks[i / probes.size()]->data() + at, gamma, kTile, context.modulus(l));
+        const size_t probe = i % batch.probes;
+        ring::ActiveKernels().match(sum, sum + kRun, sum + 2 * kRun,
+                                    batch.tiles.data() + (row * batch.probes + probe) * run,
+                                    blocks[i / batch.probes]->data() + row * run, gamma, kTile,
+                                    context.modulus(l));
       }
     }
     for (size_t i = 0; i < out.size(); ++i) {

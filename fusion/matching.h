@@ -58,12 +58,21 @@ absl::StatusOr<ckks::Ciphertext> MatchBlock(const Instance& instance, const Tile
                                             const TiledCiphertexts& probe,
                                             const ckks::EvaluationKeys& keys);
 
-// Several probes against several blocks, each block read once: result[block * probes.size() +
-// probe]. All blocks' products are held until they are relinearised, so a caller passes few blocks
-// at a time.
+// Prepared probes side by side, tile by tile: in buffers of their own, equal offsets of all probes
+// would compete for the same cache sets.
+struct ProbeBatch {
+  size_t probes = 0;
+  TiledCiphertexts tiles;  // [limb][n / tile][probe][k][part][tile]
+};
+absl::StatusOr<ProbeBatch> PackProbes(const Instance& instance,
+                                      std::span<const TiledCiphertexts> probes);
+
+// Several probes against several blocks, each block read once: result[block * batch.probes +
+// probe]. All products are held until they are relinearised, so a caller passes few blocks at a
+// time.
 absl::StatusOr<std::vector<ckks::Ciphertext>> MatchBlocks(
     const Instance& instance, std::span<const TiledCiphertexts* const> blocks,
-    std::span<const TiledCiphertexts* const> probes, const ckks::EvaluationKeys& keys);
+    const ProbeBatch& batch, const ckks::EvaluationKeys& keys);
 
 // The probe for 1:1 verification against `slots` of one lane of a block: masked, so that no other
 // template's score survives.
