@@ -11,6 +11,7 @@ struct Options : ServerOptions {
   std::string identity;  // verify only
   bool verify = false;
   bool no_identities = false;
+  bool degree_two = false;
   Server::ProbeOptions probe;
 };
 
@@ -21,6 +22,7 @@ absl::Status Run(const Common& common, const Options& options) {
   Progress progress(common, "matching blocks");
   Server::ProbeOptions probe = options.probe;
   probe.with_identities = !options.no_identities;
+  probe.relinearise = !options.degree_two;
   HEFT_ASSIGN_OR_RETURN(
       const EncryptedScores scores,
       options.verify
@@ -61,6 +63,8 @@ CLI::App* Add(CLI::App& app, bool verify) {
   if (verify) {
     command->add_option("--identity", options->identity, "the claimed identity")->required();
   } else {
+    command->add_flag("--degree-two", options->degree_two,
+                      "do not relinearise: less work for the server, three times as much to send");
     command->add_flag("--no-identities", options->no_identities,
                       "leave the names out of the reply; candidates are then positions");
   }

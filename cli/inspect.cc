@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <bit>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
@@ -20,7 +21,25 @@ struct Options {
   bool plan = false;
 };
 
-Json PlanJson(const Instance& instance) {
+// Operations of the paper's dense encoding for one ciphertext of samples, by its table 1.
+Json PaperCounts(const Model& model) {
+  const int gamma = static_cast<int>(model.gamma);
+  const int log_gamma = std::countr_zero(model.gamma);
+  const int log_delta = std::countr_zero(std::bit_ceil(model.TotalDimension()));
+  const int degree = model.approximation.Degree();
+  return {{"concatenation", {{"additions", 1}, {"rotations", 1}}},
+          {"projection",
+           {{"additions", gamma + log_delta - log_gamma - 2},
+            {"plain_products", gamma},
+            {"rotations", gamma + log_delta - log_gamma - 1}}},
+          {"normalisation",
+           {{"additions", log_gamma},
+            {"plain_products", degree},
+            {"ciphertext_products", 2},
+            {"rotations", log_gamma}}}};
+}
+
+Json PlanJson(const Instance& instance, const Model& model) {
   const FusionPlan& plan = instance.plan;
   Json keys = Json::array();
   for (const auto& [element, limbs] : plan.galois_keys) {
@@ -38,6 +57,7 @@ Json PlanJson(const Instance& instance) {
           {"plain_products", plan.plain_products},
           {"ciphertext_products", plan.ciphertext_products},
           {"key_switches", plan.key_switches},
+          {"paper_table_1_dense", PaperCounts(model)},
           {"input_scale", plan.input_scale},
           {"factor_scale", plan.factor_scale},
           {"z_scale", plan.z_scale},
@@ -85,7 +105,7 @@ absl::Status InspectModel(const Common& common, const Options& options, ByteSpan
                  {"max_relative_error", model.approximation.MaxRelativeError()}}},
                {"thresholds", thresholds},
                {"training", Json::parse(model.training_summary)}};
-  if (options.plan) json["plan"] = PlanJson(instance);
+  if (options.plan) json["plan"] = PlanJson(instance, model);
   std::string text = absl::StrFormat(
       "model %s\n  %s -> %d dimensions, profile %s\n  %s\n  %s (%.1f bits of primes)\n"
       "  normalisation: %s, degree %d on [%.3f, %.3f], worst relative error %.2f%%\n",
@@ -97,7 +117,7 @@ absl::Status InspectModel(const Common& common, const Options& options, ByteSpan
     absl::StrAppendFormat(&text, "  threshold for FMR %g: %.3f (FNMR %.3f, %d impostor pairs)\n",
                           t.fmr, t.score, t.fnmr, t.impostor_pairs);
   }
-  if (options.plan) absl::StrAppend(&text, "plan:\n", PlanJson(instance).dump(2), "\n");
+  if (options.plan) absl::StrAppend(&text, "plan:\n", PlanJson(instance, model).dump(2), "\n");
   Print(common, json, text);
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/threads.h"
 #include "ckks/arithmetic.h"
 #include "ckks/encryptor.h"
 #include "fusion/compact.h"
@@ -163,6 +164,15 @@ TEST_P(FusionTest, ScoresInBothLanesAndVerificationOfOne) {
   EXPECT_LT(worst, kScoreTolerance);
   EXPECT_LE(worst, ckks::SlotErrorBound(instance_.params(), scores->noise, scores->scale));
 
+  // A reply of degree 2 holds the same scores.
+  auto degree_two = MatchBlock(instance_, block, *prepared, keys_, /*relinearise=*/false);
+  ASSERT_TRUE(degree_two.ok());
+  EXPECT_EQ(degree_two->size(), 3u);
+  const auto opened_two = Open(*degree_two);
+  for (uint32_t j = 0; j < slots; ++j) {
+    EXPECT_LT(std::abs(opened_two[j] - opened[j]), kScoreTolerance);
+  }
+
   // A batch of probes against several blocks gives the same residues as one at a time.
   const std::vector<TiledCiphertexts> probes = {*prepared,
                                                 *PrepareProbe(instance_, fused[0].z, keys_)};
@@ -194,6 +204,24 @@ TEST_P(FusionTest, ScoresInBothLanesAndVerificationOfOne) {
       EXPECT_LT(std::abs(answer[j].real()), kScoreTolerance) << j;
     }
   }
+}
+
+TEST_P(FusionTest, TheNumberOfThreadsChangesNothing) {
+  const auto encrypted = EncryptSample(RandomSample());
+  std::vector<const Ciphertext*> pointers;
+  for (const Ciphertext& c : encrypted) pointers.push_back(&c);
+  std::vector<TiledCiphertexts> blocks, probes;
+  for (int threads : {1, 3}) {
+    SetThreadCount(threads);
+    const Normalised fused = *fuser_->Fuse(pointers);
+    blocks.push_back(EmptyBlock(context(), model_.gamma));
+    const NewTemplate added[] = {{&fused.z, {3, 1}}, {&fused.z, {4, 0}}};
+    ASSERT_TRUE(AddToBlock(instance_, &blocks.back(), added, keys_).ok());
+    probes.push_back(*PrepareProbe(instance_, fused.z, keys_));
+  }
+  SetThreadCount(0);
+  EXPECT_EQ(blocks[0], blocks[1]);
+  EXPECT_EQ(probes[0], probes[1]);
 }
 
 TEST_P(FusionTest, WrongInputsAreRefused) {

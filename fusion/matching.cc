@@ -277,12 +277,15 @@ ckks::Noise ProductNoise(const Instance& instance) {
 }  // namespace
 
 absl::StatusOr<Ciphertext> MatchBlock(const Instance& instance, const TiledCiphertexts& block,
-                                      const TiledCiphertexts& probe, const EvaluationKeys& keys) {
+                                      const TiledCiphertexts& probe, const EvaluationKeys& keys,
+                                      bool relinearise) {
   HEFT_RETURN_IF_ERROR(CheckTiles(instance, block, "a gallery block"));
   HEFT_RETURN_IF_ERROR(CheckTiles(instance, probe, "a probe"));
   Ciphertext out = InnerProduct(instance, block, probe);
   out.noise = ProductNoise(instance);
-  HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(*instance.context, &out, out, keys));
+  if (relinearise) {
+    HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(*instance.context, &out, out, keys));
+  }
   return out;
 }
 

@@ -54,9 +54,13 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const ck
 
 // Scores of one block: slot j holds lane 0's score in its real, lane 1's in its imaginary part. One
 // limb at score_scale.
+// `relinearise` false leaves three parts at kMatchLimbs limbs: the key owner decrypts with s^2, the
+// server saves a key switch, and the reply is three times as long. (It is not rescaled: the
+// rounding of the third part, times s^2, would be 1e-3 of a score.)
 absl::StatusOr<ckks::Ciphertext> MatchBlock(const Instance& instance, const TiledCiphertexts& block,
                                             const TiledCiphertexts& probe,
-                                            const ckks::EvaluationKeys& keys);
+                                            const ckks::EvaluationKeys& keys,
+                                            bool relinearise = true);
 
 // Prepared probes side by side, tile by tile: in buffers of their own, equal offsets of all probes
 // would compete for the same cache sets.

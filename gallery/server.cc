@@ -314,7 +314,7 @@ absl::StatusOr<EncryptedScores> Server::Identify(const Gallery& gallery, const S
       auto match = [&]() -> absl::Status {
         HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts block, gallery.ReadBlock(instance_, b));
         HEFT_ASSIGN_OR_RETURN(reply.replies[b].scores,
-                              MatchBlock(instance_, block, prepared, *keys_));
+                              MatchBlock(instance_, block, prepared, *keys_, options.relinearise));
         return absl::OkStatus();
       };
       statuses[b] = match();

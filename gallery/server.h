@@ -97,6 +97,7 @@ class Server {
     size_t row = 0;
     bool with_squared_norm = false;  // adds |z|^2, for the key owner's interval check
     bool with_identities = true;     // identification: name the templates in the reply
+    bool relinearise = true;         // identification: false leaves replies of degree 2
   };
   // 1:N: scores against every template of the gallery.
   absl::StatusOr<EncryptedScores> Identify(const Gallery& gallery, const SampleSet& samples,
