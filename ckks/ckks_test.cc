@@ -111,8 +111,10 @@ TEST_P(CkksTest, EncodingRefusesWhatDoesNotFit) {
   v[1] = INFINITY;
   EXPECT_FALSE(encoder_->Encode(std::span<const double>(v), 0x1p28, top()).ok());
   v[1] = 1;
-  EXPECT_FALSE(encoder_->Encode(std::span<const double>(v), 0x1p63, top()).ok());
-  EXPECT_FALSE(encoder_->Encode(std::span<const double>(v), 0x1p40, 1).ok());
+  const std::vector<double> many(context_->slots(), 1);
+  EXPECT_FALSE(encoder_->Encode(std::span<const double>(many), 0x1p63, top()).ok());
+  const std::vector<double> ones(context_->slots(), 1);  // all in one coefficient
+  EXPECT_FALSE(encoder_->Encode(std::span<const double>(ones), 0x1p40, 1).ok());
   EXPECT_FALSE(encoder_->Encode(std::span<const double>(v), 0x1p28, top() + 1).ok());
   EXPECT_FALSE(encoder_->Encode(std::span<const double>(v), -1, top()).ok());
   v.assign(context_->slots() + 1, 0);

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "absl/strings/str_cat.h"
+#include "base/secure.h"
 
 namespace heft::ckks {
 namespace {
@@ -15,7 +16,7 @@ inline Complex Product(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-absl::Status CheckRange(const Params& params, double largest, double scale, size_t limbs) {
+absl::Status CheckLevel(const Params& params, double scale, size_t limbs) {
   if (limbs < 1 || limbs > params.limbs()) {
     return absl::InvalidArgumentError(
         absl::StrCat("cannot encode to ", limbs, " limbs: 1 to ", params.limbs()));
@@ -23,11 +24,16 @@ absl::Status CheckRange(const Params& params, double largest, double scale, size
   if (!(scale > 0) || !std::isfinite(scale)) {
     return absl::InvalidArgumentError(absl::StrCat("a scale of ", scale, " is not positive"));
   }
-  const double bits = std::log2(std::max(largest * scale, 1.0));
+  return absl::OkStatus();
+}
+
+// Coefficients up to `largest`, centred, must fit into the modulus and into the integers used here.
+absl::Status CheckFits(const Params& params, double largest, double scale, size_t limbs) {
+  const double bits = std::log2(std::max(largest, 1.0));
   if (bits >= 62 || bits >= params.Bits(limbs) - 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("values up to ", largest, " at scale 2^", std::log2(scale),
-                     " do not fit into a modulus of ", params.Bits(limbs),
+        absl::StrCat("values at scale 2^", std::log2(scale), " give coefficients of ", bits,
+                     " bits, which do not fit into a modulus of ", params.Bits(limbs),
                      " bits: use a smaller scale or more limbs"));
   }
   return absl::OkStatus();
@@ -98,9 +104,14 @@ absl::StatusOr<Plaintext> Encoder::Encode(std::span<const Complex> slots, double
     a[slot_index_[j]] = slots[j];
     a[conjugate_index_[j]] = std::conj(slots[j]);
   }
-  HEFT_RETURN_IF_ERROR(CheckRange(params, largest, scale, limbs));
+  HEFT_RETURN_IF_ERROR(CheckLevel(params, scale, limbs));
   Inverse(a);
   const double factor = scale / n;
+  double largest_coefficient = 0;
+  for (const Complex& v : a) {
+    largest_coefficient = std::max(largest_coefficient, std::abs(v.real() * factor));
+  }
+  HEFT_RETURN_IF_ERROR(CheckFits(params, largest_coefficient, scale, limbs));
   std::vector<int64_t> coefficients(n);
   for (uint32_t i = 0; i < n; ++i) {
     coefficients[i] = static_cast<int64_t>(std::round(a[i].real() * factor));
@@ -129,7 +140,8 @@ absl::StatusOr<Plaintext> Encoder::Encode(std::span<const double> slots, double 
 absl::StatusOr<Plaintext> Encoder::EncodeConstant(double value, double scale, size_t limbs) const {
   if (!std::isfinite(value)) return absl::InvalidArgumentError("the constant is not finite");
   const Params& params = context_->params();
-  HEFT_RETURN_IF_ERROR(CheckRange(params, std::abs(value), scale, limbs));
+  HEFT_RETURN_IF_ERROR(CheckLevel(params, scale, limbs));
+  HEFT_RETURN_IF_ERROR(CheckFits(params, std::abs(value) * scale, scale, limbs));
   Plaintext out;
   out.poly = ring::RnsPoly(params.n(), limbs);
   out.scale = scale;
@@ -169,16 +181,20 @@ std::vector<double> CentredCoefficients(const Context& context, const Plaintext&
     const double negative = value(i, true);
     out[i] = positive <= negative ? positive : -negative;
   }
+  SecureWipe(poly.values().data(), poly.values().size_bytes());
   return out;
 }
 
 std::vector<Complex> Encoder::Decode(const Plaintext& plaintext) const {
-  const std::vector<double> coefficients = CentredCoefficients(*context_, plaintext);
+  std::vector<double> coefficients = CentredCoefficients(*context_, plaintext);
   std::vector<Complex> a(coefficients.size());
   for (size_t i = 0; i < a.size(); ++i) a[i] = coefficients[i] / plaintext.scale;
   Forward(a);
   std::vector<Complex> slots(context_->slots());
   for (size_t j = 0; j < slots.size(); ++j) slots[j] = a[slot_index_[j]];
+  // What is decoded may be a decryption, with its noise: only the caller keeps it.
+  SecureWipe(coefficients.data(), coefficients.size() * sizeof(double));
+  SecureWipe(a.data(), a.size() * sizeof(Complex));
   return slots;
 }
 

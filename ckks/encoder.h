@@ -27,7 +27,8 @@ class Encoder {
   // Up to n/2 slots, the rest are zero. `limbs` in [1, params.limbs()]; `extended` adds the special
   // prime's limb. kInvalidArgument for NaN, infinity, too many slots, or coefficients that do not
   // fit
-  // (|slot| * scale must stay below 2^62 and below half the modulus).
+  // (below 2^62 and half the modulus; a coefficient is at most the largest |slot| times sqrt(2)
+  // scale).
   absl::StatusOr<Plaintext> Encode(std::span<const Complex> slots, double scale, size_t limbs,
                                    bool extended = false) const;
   absl::StatusOr<Plaintext> Encode(std::span<const double> slots, double scale, size_t limbs,

@@ -192,18 +192,54 @@ TEST_P(FusionTest, ScoresInBothLanesAndVerificationOfOne) {
     const uint32_t claimed[] = {at.slot};
     auto masked = PrepareMaskedProbe(instance_, encrypted_probe->z, claimed, at.lane, keys_);
     ASSERT_TRUE(masked.ok()) << masked.status();
-    auto reply = VerifyBlock(instance_, block, *masked, at.lane, keys_);
+    auto reply = VerifyBlock(instance_, block, *masked, claimed, at.lane, keys_);
+    auto again = VerifyBlock(instance_, block, *masked, claimed, at.lane, keys_);
     ASSERT_TRUE(reply.ok()) << reply.status();
-    const auto answer = Open(*reply);
+    const auto answer = Open(*reply), answer_again = Open(*again);
     EXPECT_NEAR(answer[at.slot].real(), expected[positions[i]], kScoreTolerance);
-    // No other identity's score, in either lane: what is left is noise, the imaginary parts
-    // included.
+    EXPECT_NEAR(answer_again[at.slot].real(), expected[positions[i]], kScoreTolerance);
+    // No other identity's score, in either lane: fresh noise far above any score drowns them.
+    double squares = 0, difference = 0;
     for (uint32_t j = 0; j < slots; ++j) {
-      EXPECT_LT(std::abs(answer[j].imag()), kScoreTolerance);
       if (j == at.slot) continue;
-      EXPECT_LT(std::abs(answer[j].real()), kScoreTolerance) << j;
+      squares += std::norm(answer[j]);
+      difference += std::norm(answer[j] - answer_again[j]);
     }
+    EXPECT_GT(std::sqrt(squares / slots), 10);
+    EXPECT_GT(std::sqrt(difference / slots), 10);
   }
+}
+
+// A client may encrypt a vector of any length; what a mask's rounding then lets through must drown.
+TEST_P(FusionTest, ALongProbeLearnsNoOtherScore) {
+  const uint32_t slots = context().slots();
+  const Normalised enrolled = *FuseSample(RandomSample());
+  TiledCiphertexts block = EmptyBlock(context(), model_.gamma);
+  std::vector<NewTemplate> added;
+  constexpr uint32_t kTemplates = 64;
+  for (uint32_t j = 0; j < kTemplates; ++j) added.push_back({&enrolled.z, {j, 0}});
+  ASSERT_TRUE(AddToBlock(instance_, &block, added, keys_).ok());
+  std::vector<Ciphertext> probe = EncryptSample(RandomSample());
+  std::vector<const Ciphertext*> pointers;
+  for (Ciphertext& c : probe) {
+    ckks::MultiplyInteger(context(), &c, c, 4);
+    pointers.push_back(&c);
+  }
+  const Normalised fused = *fuser_->Fuse(pointers);
+  const uint32_t claimed[] = {slots - 1};
+  auto masked = PrepareMaskedProbe(instance_, fused.z, claimed, 0, keys_);
+  auto bare = MatchBlock(instance_, block, *masked, keys_);  // without the noise
+  auto reply = VerifyBlock(instance_, block, *masked, claimed, 0, keys_);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  const auto leak = Open(*bare), answer = Open(*reply);
+  double product = 0, leaks = 0, answers = 0;
+  for (uint32_t j = 0; j < kTemplates; ++j) {
+    product += leak[j].real() * answer[j].real();
+    leaks += leak[j].real() * leak[j].real();
+    answers += answer[j].real() * answer[j].real();
+  }
+  EXPECT_LT(std::abs(product) / std::sqrt(leaks * answers), 6 / std::sqrt(kTemplates));
+  EXPECT_GT(answers, 30 * leaks);
 }
 
 TEST_P(FusionTest, TheNumberOfThreadsChangesNothing) {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "base/csprng.h"
 #include "base/threads.h"
 #include "ckks/arithmetic.h"
 #include "ckks/key_switch.h"
@@ -389,14 +390,41 @@ absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance, co
   return out;
 }
 
+namespace {
+
+// Uniform noise in the real and imaginary parts of all slots but the claimed ones. Its coefficients
+// stay below a quarter of the base prime (6.5 standard deviations), so that nothing wraps.
+absl::StatusOr<ckks::Plaintext> NoiseOutside(const Instance& instance,
+                                             std::span<const uint32_t> claimed, double scale) {
+  const double n = instance.params().n();
+  const double deviation = instance.params().modulus(0).value() / 4.0 / 6.5 * std::sqrt(n) / scale;
+  const double amplitude = deviation * std::sqrt(1.5);
+  Csprng rng;
+  auto uniform = [&] { return amplitude * (rng.U32() * 0x1p-31 - 1); };
+  std::vector<Complex> values(instance.params().slots());
+  for (Complex& v : values) v = Complex(uniform(), uniform());
+  for (uint32_t slot : claimed) values[slot] = 0;
+  return instance.encoder->Encode(values, scale, kScoreLimbs);
+}
+
+}  // namespace
+
 absl::StatusOr<Ciphertext> VerifyBlock(const Instance& instance, const TiledCiphertexts& block,
-                                       const TiledCiphertexts& probe, uint32_t lane,
+                                       const TiledCiphertexts& probe,
+                                       std::span<const uint32_t> slots, uint32_t lane,
                                        const EvaluationKeys& keys) {
   const Context& context = *instance.context;
+  for (uint32_t slot : slots) {
+    if (slot >= context.slots()) {
+      return absl::InvalidArgumentError(absl::StrCat("slot ", slot, " does not exist"));
+    }
+  }
   HEFT_ASSIGN_OR_RETURN(Ciphertext out, MatchBlock(instance, block, probe, keys));
   if (lane == 1) ckks::MultiplyByMonomial(context, &out, out);
   const uint32_t elements[] = {1, ckks::ConjugationElement(context.params())};
   HEFT_RETURN_IF_ERROR(ckks::SumGalois(context, &out, out, elements, keys));
+  HEFT_ASSIGN_OR_RETURN(const ckks::Plaintext noise, NoiseOutside(instance, slots, out.scale));
+  HEFT_RETURN_IF_ERROR(ckks::AddPlain(context, &out, out, noise));
   out.noise.message = 1;
   return out;
 }

@@ -86,10 +86,13 @@ absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance,
                                                     const ckks::EvaluationKeys& keys);
 
 // Scores of the claimed slots only, in the real parts; the other lane is removed by adding the
-// conjugate. `probe` is PrepareMaskedProbe's for the same lane.
+// conjugate. `probe` is PrepareMaskedProbe's for the same slots and lane. A mask's zeros are zero
+// but for rounding, and a client may send a probe of any length to amplify what that lets through:
+// fresh noise, as large as the base prime allows, fills every slot that is not claimed.
 absl::StatusOr<ckks::Ciphertext> VerifyBlock(const Instance& instance,
                                              const TiledCiphertexts& block,
-                                             const TiledCiphertexts& probe, uint32_t lane,
+                                             const TiledCiphertexts& probe,
+                                             std::span<const uint32_t> slots, uint32_t lane,
                                              const ckks::EvaluationKeys& keys);
 
 }  // namespace heft

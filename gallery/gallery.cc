@@ -337,6 +337,18 @@ absl::Status Gallery::Commit(const Instance& instance, std::span<const std::stri
   };
   const absl::Status status = commit();
   if (!status.ok()) {
+    // The manifest may have been replaced and only its flush have failed: then the change has
+    // happened, and nothing must be removed. The same where it cannot be read.
+    if (Exists(directory_)) {
+      const auto current = Open(directory_);
+      if (!current.ok()) return status;
+      if (current->generation_ == next.generation_) {
+        *this = std::move(next);
+        return absl::UnavailableError(absl::StrCat(
+            "the gallery ", directory_,
+            " has changed, but the disk did not confirm it: ", std::string(status.message())));
+      }
+    }
     RemoveStaleFiles();  // what this attempt wrote
     std::error_code ignored;
     if (first) std::filesystem::remove(ManifestPath(directory_), ignored);

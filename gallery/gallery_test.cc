@@ -317,6 +317,29 @@ TEST_F(GalleryTest, OtherModelKeyOrParametersAreRefused) {
             absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_F(GalleryTest, ScoresOfAnotherFormAreRefused) {
+  ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
+  const Gallery gallery = *server_->OpenGallery(directory_, false);
+  const ckks::Context& context = *instance_->context;
+  const EncryptedScores good = *server_->Identify(gallery, Set({1}, {"x"}), {});
+  EXPECT_TRUE(Owner().Open(SerializeScores(context, good), "scores").ok());
+  // A smaller scale would make the rounding of published scores finer.
+  EncryptedScores bad = good;
+  bad.replies[0].scores.scale *= 1e-3;
+  EXPECT_EQ(Code(Owner().Open(SerializeScores(context, bad), "scores")),
+            absl::StatusCode::kDataLoss);
+  bad = good;
+  bad.identities[0] = "\x1b[2Jann";
+  EXPECT_FALSE(Owner().Open(SerializeScores(context, bad), "scores").ok());
+  // A reply of degree 2 is a form that servers make.
+  Server::ProbeOptions options;
+  options.relinearise = false;
+  const EncryptedScores degree_two = *server_->Identify(gallery, Set({1}, {"x"}), options);
+  auto opened = Owner().Open(SerializeScores(context, degree_two), "scores");
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_NEAR(opened->candidates[0].score, Expected(1, 1), 3e-3);
+}
+
 TEST_F(GalleryTest, WrongSamplesAreRefused) {
   std::vector<SampleReader> twice;
   twice.push_back(Samples(0, {1}, {"a"}));

@@ -5,6 +5,7 @@
 #include "base/envelope.h"
 #include "ckks/serialization.h"
 #include "fusion/key_files.h"
+#include "fusion/samples.h"
 
 namespace heft {
 namespace {
@@ -91,8 +92,14 @@ absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSp
   scores.kind = static_cast<ScoreKind>(kind);
   scores.probe = reader.String(256);
   scores.claimed = reader.String(256);
+  for (const std::string* name : {&scores.probe, &scores.claimed}) {
+    if (!name->empty()) HEFT_RETURN_IF_ERROR(CheckIdentity(*name));
+  }
   const uint64_t names = reader.Count(1, kMaxNames);
-  for (uint64_t i = 0; i < names && reader.ok(); ++i) scores.identities.push_back(ReadName(reader));
+  for (uint64_t i = 0; i < names && reader.ok(); ++i) {
+    scores.identities.push_back(ReadName(reader));
+    if (reader.ok()) HEFT_RETURN_IF_ERROR(CheckIdentity(scores.identities.back()));
+  }
   scores.templates = reader.U64();
   if (reader.U8() != 0 && reader.ok()) scores.squared_norm = ckks::ReadCiphertext(reader, context);
   const uint64_t replies = reader.Count(sizeof(uint64_t), 1 << 24);

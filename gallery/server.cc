@@ -89,6 +89,20 @@ absl::StatusOr<std::vector<Combination>> AllPairs(const SampleSet& samples,
       of_identity[m].push_back(static_cast<int64_t>(row));
     }
   }
+  // All templates of a call are held until they are committed together.
+  constexpr size_t kMaxCombinations = 16384;
+  size_t total = 0;
+  for (const auto& [identity, by_modality] : rows) {
+    size_t product = 1;
+    for (const auto& choices : by_modality) {
+      product = std::min(product * choices.size(), kMaxCombinations + 1);
+    }
+    total = std::min(total + product, kMaxCombinations + 1);
+  }
+  if (total > kMaxCombinations) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--all-pairs would make more than ", kMaxCombinations, " templates: enrol in portions"));
+  }
   std::vector<Combination> out;
   for (const auto& [identity, by_modality] : rows) {
     std::vector<Combination> partial = {{identity, {}}};
@@ -352,7 +366,8 @@ absl::StatusOr<EncryptedScores> Server::Verify(const Gallery& gallery, const Sam
     HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts masked,
                           PrepareMaskedProbe(instance_, probe.z, slot_list, lane, *keys_));
     ScoreReply part;
-    HEFT_ASSIGN_OR_RETURN(part.scores, VerifyBlock(instance_, block, masked, lane, *keys_));
+    HEFT_ASSIGN_OR_RETURN(part.scores,
+                          VerifyBlock(instance_, block, masked, slot_list, lane, *keys_));
     // VerifyBlock moves the claimed lane to the real parts.
     for (uint32_t slot : slot_list) part.answers.push_back({slot, 0, 0});
     reply.replies.push_back(std::move(part));

@@ -51,6 +51,9 @@ class KeyOwner {
   absl::StatusOr<OpenedScores> Open(ByteSpan scores, std::string_view what) const;
 
  private:
+  // Raw slots, for Open alone: to be wiped by the caller.
+  std::vector<ckks::Complex> OpenSlots(const ckks::Ciphertext& ciphertext) const;
+
   KeyOwner(const Model& model, Instance instance, ckks::SecretKey key)
       : model_(model), instance_(std::move(instance)), key_(std::move(key)) {}
 
