@@ -21,6 +21,11 @@ absl::Status Run(const Common& common, const Options& options) {
   }
   HEFT_ASSIGN_OR_RETURN(const Dataset dataset, SynthesizeDataset(options.synthetic));
   HEFT_RETURN_IF_ERROR(WriteDataset(options.out, dataset));
+  // Reports show this line, so that nobody takes the numbers for those of people.
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(
+      options.out + "/README.md",
+      absl::StrCat("Synthetic vectors made by heft synth, seed ", options.synthetic.seed,
+                   ": no real people.\n")));
   Print(common,
         {{"out", options.out},
          {"samples", dataset.Rows()},
