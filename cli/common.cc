@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 
@@ -16,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "base/files.h"
 #include "base/threads.h"
+#include "ring/kernels.h"
 
 namespace heft::cli {
 namespace {
@@ -107,6 +109,17 @@ int RunMain(int argc, char** argv, const std::string& description,
   // Secrets must not end up in a core dump.
   const rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
+
+  // A forced instruction set that is not there must not fall back to another one unnoticed.
+  const char* simd = std::getenv("HEFT_SIMD");
+  if (simd != nullptr && *simd != '\0' && std::string_view(simd) != ring::ActiveKernels().name) {
+    std::string names;
+    for (const ring::Kernels* kernels : ring::AllKernels())
+      absl::StrAppend(&names, " ", kernels->name);
+    std::cerr << "heft: HEFT_SIMD names no instruction set of this machine; there are:" << names
+              << "\n";
+    return kExitUsage;
+  }
 
   CLI::App app(description);
   app.require_subcommand(1);
