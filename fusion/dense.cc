@@ -30,6 +30,10 @@ absl::StatusOr<DensePlan> PlanDense(const ckks::Params& params, const ckks::Prof
   if (plan.input_limbs < kTemplateLimbs + 4) {
     return absl::InvalidArgumentError("the profile has too few levels for the dense route");
   }
+  if (model.approximation.stages.size() != 1) {
+    return absl::InvalidArgumentError(
+        "the dense route takes one polynomial of degree 2 or 3; this model's is a composite");
+  }
   HEFT_ASSIGN_OR_RETURN(plan.polynomial, FactorForEvaluation(model.approximation.stages[0]));
   plan.interval_hi = model.approximation.interval.hi;
   plan.input_scale = plan.template_scale = profile.scale;

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -18,6 +20,16 @@
 #include "fusion/testing.h"
 #include "gallery/owner/key_owner.h"
 #include "gallery/server.h"
+
+// The disk refuses the n-th flush: this fsync stands in for the C library's in this program.
+static int g_flushes = 0, g_failing_flush = 0;
+extern "C" int fsync(int fd) {
+  if (++g_flushes == g_failing_flush) {
+    errno = EIO;
+    return -1;
+  }
+  return static_cast<int>(syscall(SYS_fsync, fd));
+}
 
 namespace heft {
 namespace {
@@ -269,6 +281,29 @@ TEST_F(GalleryTest, FailedFirstEnrolmentLeavesNoFolder) {
   ASSERT_TRUE(ckks::DropLimbs(*instance_->context, &templates[0].z, templates[0].z, 2).ok());
   EXPECT_FALSE(gallery.Enrol(*instance_, templates, server_->keys()).ok());
   EXPECT_FALSE(FileExists(directory_));
+}
+
+TEST_F(GalleryTest, AFailedFlushLeavesTheOldGalleryOrTheNewOne) {
+  auto templates = *server_->FuseAll(Set({2}, {"bob"}), {});
+  // A block and the manifest are two flushes each: of the file, and of the folder after the rename.
+  for (int failing = 1; failing <= 4; ++failing) {
+    std::filesystem::remove_all(directory_);
+    g_failing_flush = 0;
+    ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
+    Gallery gallery = *server_->OpenGallery(directory_, false);
+    g_flushes = 0;
+    g_failing_flush = failing;
+    EXPECT_EQ(Code(gallery.Enrol(*instance_, templates, server_->keys())),
+              absl::StatusCode::kUnavailable);
+    g_failing_flush = 0;
+    // Only the last flush comes after the manifest's rename.
+    auto reopened = server_->OpenGallery(directory_, false);
+    ASSERT_TRUE(reopened.ok()) << reopened.status();
+    EXPECT_EQ(reopened->size(), failing == 4 ? 2u : 1u) << failing;
+    EXPECT_EQ(gallery.size(), reopened->size());
+    EXPECT_TRUE(reopened->ReadBlock(*instance_, 0).ok()) << failing;
+    EXPECT_TRUE(gallery.Enrol(*instance_, templates, server_->keys()).ok()) << failing;
+  }
 }
 
 TEST_F(GalleryTest, DamagedBlocksAreNoticed) {
