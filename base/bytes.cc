@@ -68,13 +68,13 @@ ByteSpan ByteReader::Raw(std::size_t size) {
 }
 
 void ByteReader::U32Array(std::span<uint32_t> out) {
-  if (!Need(out.size_bytes())) return;
+  if (out.empty() || !Need(out.size_bytes())) return;  // memcpy takes no null pointer
   std::memcpy(out.data(), bytes_.data() + position_, out.size_bytes());
   position_ += out.size_bytes();
 }
 
 void ByteReader::F64Array(std::span<double> out) {
-  if (!Need(out.size_bytes())) return;
+  if (out.empty() || !Need(out.size_bytes())) return;  // memcpy takes no null pointer
   std::memcpy(out.data(), bytes_.data() + position_, out.size_bytes());
   position_ += out.size_bytes();
 }
