@@ -324,6 +324,16 @@ struct LazyLimit {
   V64 limit;
 };
 
+// A load that stays in its register: GCC would otherwise read memory again for every use, and loads
+// are then what limits the loop.
+HWY_INLINE V32 LoadOnce(const uint32_t* p) {
+  V32 v = hn::Load(d32, p);
+#if HWY_COMPILER_GCC && HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  asm("" : "+v"(v.raw));
+#endif
+  return v;
+}
+
 // The three sums of one tile, in registers.
 struct MatchSums {
   HWY_INLINE MatchSums() {}
@@ -366,8 +376,8 @@ void Match(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, size
         for (; k < end; ++k, p += 2 * kTile, g += 2 * kTile) {
           hwy::Prefetch(g + kAhead * kTile);
           hwy::Prefetch(g + (kAhead + 1) * kTile);
-          const V32 p0 = hn::Load(d32, p), p1 = hn::Load(d32, p + kTile);
-          const V32 g0 = hn::Load(d32, g), g1 = hn::Load(d32, g + kTile);
+          const V32 p0 = LoadOnce(p), p1 = LoadOnce(p + kTile);
+          const V32 g0 = LoadOnce(g), g1 = LoadOnce(g + kTile);
           sums.Add(p0, hn::DupOdd(p0), p1, hn::DupOdd(p1), g0, hn::DupOdd(g0), g1, hn::DupOdd(g1));
         }
         if (k < count) sums.Lower(lazy, all);
@@ -397,13 +407,13 @@ HWY_INLINE void MatchTileOf(uint32_t* out, size_t stride, const uint32_t* probes
         for (; k < end; ++k) {
           const size_t at = k * 2 * kTile + lane;
           const uint32_t* p = probes + probe * size + at;
-          const V32 p0 = hn::Load(d32, p), p1 = hn::Load(d32, p + kTile);
+          const V32 p0 = LoadOnce(p), p1 = LoadOnce(p + kTile);
           const V32 p0_odd = hn::DupOdd(p0), p1_odd = hn::DupOdd(p1);
           for (size_t i = 0; i < kGalleries; ++i) {
             const uint32_t* g = galleries[i] + at;
             const uint32_t* o = odd + i * size + at;
-            sums[i].Add(p0, p0_odd, p1, p1_odd, hn::Load(d32, g), hn::Load(d32, o),
-                        hn::Load(d32, g + kTile), hn::Load(d32, o + kTile));
+            sums[i].Add(p0, p0_odd, p1, p1_odd, LoadOnce(g), LoadOnce(o), LoadOnce(g + kTile),
+                        LoadOnce(o + kTile));
           }
         }
         if (k < count) {
