@@ -263,16 +263,16 @@ absl::Status RunMillion(World* world, const BenchOptions& options,
     SetThreadCount(threads);
   }
   HEFT_ASSIGN_OR_RETURN(const ProbeBatch packed, PackProbes(prober.instance(), probes));
-  constexpr size_t kBlocksAtOnce = 4;
   Timings batch[2];  // replies of degree 2, relinearised
   for (int i = 0; i < 6; ++i) {
     if (!stage("matching a batch of probes")) return absl::CancelledError("interrupted");
     const bool relinearise = i % 2 == 1;
+    const size_t stride = BlocksAPass(relinearise);
     HEFT_RETURN_IF_ERROR(Time(&batch[i % 2], [&]() -> absl::Status {
       std::vector<const TiledCiphertexts*> block_list;
-      for (size_t b = 0; b < blocks; b += kBlocksAtOnce) {
+      for (size_t b = 0; b < blocks; b += stride) {
         block_list.clear();
-        for (size_t k = b; k < std::min(b + kBlocksAtOnce, blocks); ++k) {
+        for (size_t k = b; k < std::min(b + stride, blocks); ++k) {
           block_list.push_back(&gallery[k]);
         }
         HEFT_RETURN_IF_ERROR(MatchBlocks(prober.instance(), block_list, packed, prober.keys(),
