@@ -103,6 +103,13 @@ void Lift(uint32_t* out, const uint32_t* a, const LiftConstants& constants, size
     out[i] = to.Reduce(x);
   }
 }
+void LiftSum(uint32_t* out, const uint32_t* a, const LiftConstants& a_constants, const uint32_t* b,
+             const LiftConstants& b_constants, ShoupFactor w, size_t n, const Modulus& to) {
+  AlignedVector<uint32_t> lifted(n);
+  Lift(lifted.data(), b, b_constants, n, to);
+  Lift(out, a, a_constants, n, to);
+  for (size_t i = 0; i < n; ++i) out[i] = to.Add(out[i], to.Multiply(lifted[i], w));
+}
 
 void SwitchProducts(uint32_t* out0, uint32_t* out1, const uint32_t* digits, const uint32_t* key,
                     size_t key_digits, size_t count, size_t n, const Modulus& q) {
@@ -182,7 +189,7 @@ const Kernels& ReferenceKernels() {
   static const Kernels kernels = {
       "reference",  NttForward, NttForwardTiled, NttInverse,     Add,
       Subtract,     Negate,     Multiply,        MultiplyScalar, SubtractMultiplyScalar,
-      InnerProduct, Lift,       SwitchProducts,  Permute,        PermuteTiled,
+      InnerProduct, Lift,       LiftSum,  SwitchProducts,  Permute,        PermuteTiled,
       PermuteAdd,   Match,      MatchTile,  ScalarSums};
   return kernels;
 }

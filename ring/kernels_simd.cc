@@ -42,6 +42,7 @@ const Kernels* Table() {
                                   SubtractMultiplyScalar,
                                   InnerProduct,
                                   Lift,
+                                  LiftSum,
                                   SwitchProducts,
                                   Permute,
                                   PermuteTiled,
