@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "ckks/arithmetic.h"
 #include "fusion/key_files.h"
+#include "fusion/plan_for_keys.h"
 
 namespace heft {
 namespace {
@@ -167,6 +168,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(const Model& model,
   server->model_ = model;
   HEFT_ASSIGN_OR_RETURN(server->instance_, MakeInstance(model));
   server->keys_ = std::make_unique<ckks::EvaluationKeys>(std::move(keys));
+  FitPlanToKeys(server->instance_.params(), *server->keys_, &server->instance_.plan);
   HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(server->instance_, model, server->keys_.get()));
   server->fuser_ = std::make_unique<Fuser>(std::move(fuser));
   return server;
