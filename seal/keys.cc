@@ -59,10 +59,10 @@ std::vector<uint8_t> WriteSwitchKeys(const ckks::Context& context,
   return WrapObject(writer.bytes(), compression);
 }
 
-// Calls `take(slot, digits)` for every key, after it is checked.
+// Calls `take(slot, digits)` for every key, after it is checked; it returns false to stop.
 absl::Status ReadSwitchKeys(const ckks::Context& context, ByteSpan bytes, size_t max_slots,
                             std::string_view what,
-                            const std::function<void(size_t, KeyDigits)>& take) {
+                            const std::function<bool(size_t, KeyDigits)>& take) {
   const size_t expanded =
       kMaxExpansion * bytes.size() + (max_slots + 16) * sizeof(uint64_t);
   HEFT_ASSIGN_OR_RETURN(
@@ -85,7 +85,7 @@ absl::Status ReadSwitchKeys(const ckks::Context& context, ByteSpan bytes, size_t
       HEFT_ASSIGN_OR_RETURN(KeyPart part, ReadKeyPart(context, nested, what));
       key.push_back(std::move(part));
     }
-    if (reader.ok()) take(slot, std::move(key));
+    if (reader.ok() && !take(slot, std::move(key))) return absl::CancelledError("interrupted");
   }
   return reader.Finish();
 }
@@ -129,6 +129,7 @@ absl::StatusOr<KeyDigits> ReadRelinearisationKey(const ckks::Context& context, B
   HEFT_RETURN_IF_ERROR(
       ReadSwitchKeys(context, bytes, kMaxPowers, what, [&](size_t slot, KeyDigits key) {
         if (slot == 0) out = std::move(key);
+        return true;
       }));
   if (!out.empty()) return out;
   return absl::FailedPreconditionError(
@@ -148,13 +149,14 @@ std::vector<uint8_t> WriteGaloisKeys(const ckks::Context& context,
 
 absl::StatusOr<std::map<uint32_t, ckks::FullSwitchKey>> ReadGaloisKeys(
     const ckks::Context& context, ByteSpan bytes, const std::map<uint32_t, size_t>& wanted,
-    std::string_view what) {
+    std::string_view what, const std::function<bool(size_t, size_t)>& progress) {
   std::map<uint32_t, ckks::FullSwitchKey> out;
   HEFT_RETURN_IF_ERROR(
       ReadSwitchKeys(context, bytes, context.n(), what, [&](size_t slot, KeyDigits key) {
         const uint32_t element = static_cast<uint32_t>(2 * slot + 1);
         const auto it = wanted.find(element);
         if (it != wanted.end()) out[element] = CutKey(key, it->second);
+        return !progress || progress(out.size(), wanted.size());
       }));
   return out;
 }

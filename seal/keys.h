@@ -4,6 +4,7 @@
 #ifndef HEFT_SEAL_KEYS_H_
 #define HEFT_SEAL_KEYS_H_
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -41,10 +42,11 @@ std::vector<uint8_t> WriteGaloisKeys(const ckks::Context& context,
                                      const std::map<uint32_t, KeyDigits>& keys,
                                      Compression compression);
 // The keys of `wanted` that the file has, each cut to so many limbs (element -> limbs); all of the
-// file is checked.
+// file is checked. `progress` is called with (keys read, keys wanted) and returns false to stop
+// (kCancelled).
 absl::StatusOr<std::map<uint32_t, ckks::FullSwitchKey>> ReadGaloisKeys(
     const ckks::Context& context, ByteSpan bytes, const std::map<uint32_t, size_t>& wanted,
-    std::string_view what);
+    std::string_view what, const std::function<bool(size_t, size_t)>& progress = {});
 
 // Conversions. `limbs` in [1, params.limbs()]: the level up to which the key serves.
 ckks::FullSwitchKey CutKey(const KeyDigits& key, size_t limbs);
