@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole fuse-and-match route between HEFT and SEAL, N = 8192. First a client that has SEAL only, and
-// our server's program; then our keys and ciphertexts, and fusion and matching in SEAL.
+// The whole fuse-and-match route between HEFT and SEAL, N = 8192. First a client that has SEAL only,
+// and our server's program; then our keys and ciphertexts, and fusion and matching in SEAL.
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { assertClose, must, programs, run, Suite, workplace } from './helpers.mjs';
 import { compactSlots, dot, fuse, readModel, unit } from './model.mjs';
 import { contextOf, modes, parametersOf, Party, save, scoped, seal } from './party.mjs';
@@ -94,6 +94,22 @@ const inputs = (files) => files.flatMap((file) => ['--in', file]);
 suite.test('our server enrols what SEAL encrypted', () =>
   must(server, 'enroll', ...common, ...inputs(templates)));
 
+suite.test('samples at another scale or level are refused, and nothing is written', () => {
+  const other = (name, change) =>
+    scoped((hold) => {
+      const plain = hold(client.encode([1], plan.scale * (name === 'scale' ? 2 : 1)));
+      const ciphertext = hold(client.encryptor.encrypt(plain));
+      save(at(`other-${name}.seal`), change(hold, ciphertext));
+      const done = run(server, 'import-seal', 'samples', '--model', at('m.heft'), '--modality', names[0],
+        '--key-id-of', at('evaluation.keys'), '--in', at(`other-${name}.seal`), '--out', at('other.ct'));
+      assert.equal(done.status, 3);
+      assert.match(done.stderr, /a fresh one with/);
+      assert.ok(!existsSync(at('other.ct')));
+    });
+  other('scale', (hold, ciphertext) => ciphertext);
+  other('level', (hold, ciphertext) => hold(client.evaluator.cipherModSwitchToNext(ciphertext)));
+});
+
 must(server, 'identify', ...common, ...inputs(probes), '--out', at('scores.ct'));
 const exported = json(server, 'export-seal', 'scores', '--model', at('m.heft'), '--in', at('scores.ct'),
   '--out', at('scores'));
@@ -116,6 +132,11 @@ suite.test('only the key owner\'s program takes the secret key', () => {
   const refused = run(server, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
     '--out', at('secret.key'));
   assert.equal(refused.status, 2);
+  const readable = run(heft, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
+    '--out', at('secret.key'));
+  assert.equal(readable.status, 3);
+  assert.match(readable.stderr, /others may read this secret key/);
+  chmodSync(at('secret.seal'), 0o600);
   must(heft, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
     '--key-id-of', at('evaluation.keys'), '--out', at('secret.key'));
   assert.equal(statSync(at('secret.key')).mode & 0o777, 0o600);
@@ -226,4 +247,4 @@ suite.test('SEAL fuses and matches what our engine encrypted, and our engine dec
   assertClose(fuseAndMatchInSeal().slice(0, 8), new Array(8).fill(cosines[1]), 3e-2, 2e-2);
 });
 
-suite.finish(11);
+suite.finish(12);
