@@ -11,6 +11,7 @@
 #include "fusion/testing.h"
 #include "gallery/server.h"
 #include "inverse_sqrt/fit.h"
+#include "seal/owner/secret_key.h"
 #include "tests/golden.h"
 
 namespace heft::golden {
@@ -50,7 +51,16 @@ absl::Status WriteKeys(const std::string& folder, const Instance& instance,
   // The relinearisation key alone, of two limbs: small.
   EvaluationKeysWriter writer(context, secret.key_id(), 1);
   writer.Add(1, ckks::MakeRelinearisationKey(context, secret, 2, rng));
-  return WriteFileAtomic(folder + "/evaluation.keys", writer.Finish());
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/evaluation.keys", writer.Finish()));
+  // Version 2 of both, as for keys made elsewhere.
+  const auto full = seal::ToPublicKey(secret.key_id(),
+                                      seal::MakeSeededPublicKey(context, secret, rng));
+  HEFT_RETURN_IF_ERROR(
+      WriteFileAtomic(folder + "/encryption-2.key", SerializeEncryptionKey(context, full)));
+  const auto relin =
+      seal::CutKey(seal::MakeSeededRelinearisationKey(context, secret, rng), 2);
+  return WriteFileAtomic(folder + "/evaluation-2.keys",
+                         SerializeFullEvaluationKeys(context, secret.key_id(), {{1, relin}}));
 }
 
 absl::Status Write(const std::string& folder) {
