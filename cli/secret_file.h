@@ -9,8 +9,8 @@
 
 namespace heft::cli {
 
-// Refuses a file that others may read (kFailedPrecondition), unless it is sealed under a
-// passphrase; asks for the passphrase where one is needed and `passphrase_file` is empty.
+// Refuses a file that others may read (kFailedPrecondition), sealed or not: a passphrase can be
+// guessed. Asks for the passphrase where one is needed and `passphrase_file` is empty.
 absl::StatusOr<ckks::SecretKey> LoadSecretKey(const ckks::Context& context, const std::string& path,
                                               const std::string& passphrase_file);
 
