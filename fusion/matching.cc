@@ -27,7 +27,26 @@ size_t TileOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_t
   return l * n * gamma * 2 + ((t * gamma + k) * 2 + p) * kTile;
 }
 
-// Both parts of ciphertext k, kMatchLimbs limbs, into the tiles.
+}  // namespace
+
+namespace internal {
+
+std::vector<ring::RnsPoly> LoadTiled(const Context& context, uint32_t gamma, uint32_t k,
+                                     const TiledCiphertexts& tiles) {
+  const size_t n = context.n();
+  std::vector<ring::RnsPoly> parts;
+  for (size_t p = 0; p < 2; ++p) {
+    parts.emplace_back(n, kMatchLimbs);
+    for (size_t l = 0; l < kMatchLimbs; ++l) {
+      uint32_t* out = parts[p].limb(l).data();
+      for (size_t t = 0; t < n / kTile; ++t) {
+        std::copy_n(tiles.data() + TileOffset(n, gamma, l, t, k, p), kTile, out + t * kTile);
+      }
+    }
+  }
+  return parts;
+}
+
 void StoreTiled(const Context& context, uint32_t gamma, uint32_t k,
                 std::span<const ring::RnsPoly> parts, TiledCiphertexts* out) {
   const size_t n = context.n();
@@ -40,10 +59,6 @@ void StoreTiled(const Context& context, uint32_t gamma, uint32_t k,
     }
   }
 }
-
-}  // namespace
-
-namespace internal {
 
 void AddTiled(const Context& context, uint32_t gamma, uint32_t k,
               std::span<const ring::RnsPoly> parts, TiledCiphertexts* out) {
@@ -85,6 +100,7 @@ namespace {
 using internal::AddTiled;
 using internal::CheckTemplate;
 using internal::CheckTiles;
+using internal::StoreTiled;
 
 absl::StatusOr<ckks::Plaintext> EncodeMask(const Instance& instance,
                                            std::span<const Complex> mask) {
