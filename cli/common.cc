@@ -64,8 +64,9 @@ int ExitCode(const absl::Status& status) {
       return kExitInput;
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kPermissionDenied:
-    case absl::StatusCode::kResourceExhausted:
       return kExitSystem;
+    case absl::StatusCode::kResourceExhausted:
+      return kExitBudget;
     case absl::StatusCode::kCancelled:
       return kExitInterrupted;
     default:
@@ -127,7 +128,7 @@ int RunMain(int argc, char** argv, const std::string& description,
   app.set_version_flag("--version", std::string("heft ") + HEFT_VERSION);
   app.footer(
       "Exit codes: 0 success, 1 internal error, 2 wrong usage, 3 wrong input, 4 refused by the\n"
-      "system, 130 interrupted.");
+      "system, 5 refused by the query budget, 130 interrupted.");
   add_commands(app);
   try {
     app.parse(argc, argv);

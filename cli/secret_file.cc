@@ -22,4 +22,8 @@ absl::StatusOr<ckks::SecretKey> LoadSecretKey(const ckks::Context& context, cons
   return key;
 }
 
+std::string BudgetPath(const std::string& secret_key, const std::string& budget_file) {
+  return budget_file.empty() ? secret_key + ".budget" : budget_file;
+}
+
 }  // namespace heft::cli

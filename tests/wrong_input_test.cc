@@ -535,7 +535,8 @@ TEST_F(WrongInputTest, UsageErrors) {
 TEST_F(WrongInputTest, HelpShowsAnExampleAndVersionsAreTold) {
   const std::vector<std::string> all = {"synth",    "train",    "keygen", "encrypt",
                                         "enroll",   "identify", "verify", "decrypt",
-                                        "evaluate", "inspect",  "bench"};
+                                        "evaluate", "inspect",  "bench",  "budget",
+                                        "rekey",    "rekey-gallery"};
   for (const std::string& subcommand : all) {
     const Finished run = RunProgram(kHeft, {subcommand, "--help"});
     EXPECT_EQ(run.exit_code, 0) << subcommand;

@@ -2,6 +2,7 @@
 #include "gallery/owner/query_budget.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -32,7 +33,7 @@ absl::StatusOr<BudgetRecord> ReadRecord(const std::string& path) {
   return BudgetRecord::Parse(bytes, path);
 }
 
-absl::Status CheckInUse(const BudgetRecord& record) {
+absl::Status CheckNotRevoked(const BudgetRecord& record) {
   if (record.successor == ckks::KeyId{}) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("key ", HexString(record.key_id), " was revoked: key ",
@@ -40,6 +41,10 @@ absl::Status CheckInUse(const BudgetRecord& record) {
 }
 
 }  // namespace
+
+double ReconstructionCosine(uint64_t scores, uint32_t gamma) {
+  return std::sqrt(std::min(1.0, static_cast<double>(scores) / gamma));
+}
 
 uint64_t BudgetRecord::GalleryUse::Used() const {
   uint64_t most = 0;
@@ -132,7 +137,7 @@ absl::StatusOr<BudgetRecord> QueryBudget::Read() {
 
 absl::Status QueryBudget::Charge(const ModelId& gallery, const std::string& claimed) {
   return Update([&](BudgetRecord* record) -> absl::Status {
-    HEFT_RETURN_IF_ERROR(CheckInUse(*record));
+    HEFT_RETURN_IF_ERROR(CheckNotRevoked(*record));
     BudgetRecord::GalleryUse fresh;
     fresh.limit = default_limit_;
     BudgetRecord::GalleryUse& use = record->galleries.try_emplace(gallery, fresh).first->second;
@@ -157,15 +162,20 @@ absl::Status QueryBudget::Charge(const ModelId& gallery, const std::string& clai
 
 absl::Status QueryBudget::SetLimit(const ModelId& gallery, uint64_t limit) {
   return Update([&](BudgetRecord* record) -> absl::Status {
-    HEFT_RETURN_IF_ERROR(CheckInUse(*record));
+    HEFT_RETURN_IF_ERROR(CheckNotRevoked(*record));
     record->galleries[gallery].limit = limit;
     return absl::OkStatus();
   });
 }
 
+absl::Status QueryBudget::CheckInUse() {
+  HEFT_ASSIGN_OR_RETURN(const BudgetRecord record, Read());
+  return CheckNotRevoked(record);
+}
+
 absl::Status QueryBudget::PassOn(const std::string& path, const ckks::KeyId& successor) {
   return Update([&](BudgetRecord* record) -> absl::Status {
-    HEFT_RETURN_IF_ERROR(CheckInUse(*record));
+    HEFT_RETURN_IF_ERROR(CheckNotRevoked(*record));
     if (FileExists(path)) return absl::AlreadyExistsError(absl::StrCat(path, " exists"));
     BudgetRecord next = *record;
     next.key_id = successor;

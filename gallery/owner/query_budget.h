@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// QueryBudget: how often the key owner may still open scores of a gallery. 50 to 192 scores against
-// chosen probes recover a template (Bassit et al., see SECURITY.md), so what is counted is the
-// scores of one identity: an identification has one of everybody, a verification one of the claimed
-// identity. An identity whose count has reached the limit answers no more.
+// QueryBudget: how often the key owner may still open scores of a gallery. 50 to 192 scores recover
+// a 512-dimensional template (Bassit et al., see SECURITY.md), so what is counted is the scores of
+// one identity: an identification has one of everybody, a verification one of the claimed identity.
+// An identity whose count has reached the limit answers no more.
 //
 // Nothing in a reply tells galleries under one key and model apart that a server could not forge,
 // so they count as one gallery. The record (kind BUDG, docs/formats.md) is kept beside the secret
@@ -28,8 +28,14 @@
 
 namespace heft {
 
-// One less than the fewest scores that are known to recover a template.
+// One less than the fewest of these. A template of fewer dimensions takes fewer scores:
+// ReconstructionCosine says how much this many give away.
 inline constexpr uint64_t kDefaultQueryBudget = 49;
+
+// Expected cosine between a template of `gamma` dimensions and the best guess from its scores
+// against as many random probes, all known: the template's projection on the space that they span.
+// In (0, 1].
+double ReconstructionCosine(uint64_t scores, uint32_t gamma);
 
 // What the file holds.
 struct BudgetRecord {
@@ -70,6 +76,8 @@ class QueryBudget {
   // The explicit way to raise (or lower) a budget.
   absl::Status SetLimit(const ModelId& gallery, uint64_t limit);
   absl::StatusOr<BudgetRecord> Read();
+  // kFailedPrecondition if the key was revoked.
+  absl::Status CheckInUse();
 
   // Hands everything counted so far to the record of another key, `path`, and revokes this one: the
   // templates stay the same when a gallery is re-keyed. kAlreadyExists if `path` is there.
