@@ -3,9 +3,12 @@
 // without scores, renewal of a key, and what the operating system is told.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmath>
+#include <fstream>
 #include <map>
 
 #include "tests/workplace.h"
@@ -93,7 +96,8 @@ class SecretsTest : public ::testing::Test {
   }
   static std::map<std::string, double> Scores(const std::string& keys, const std::string& file) {
     std::map<std::string, double> scores;
-    for (const auto& c : Must(kHeft, Decrypt(keys, file, {"--top", "100"}))["candidates"]) {
+    const auto opened = Must(kHeft, Decrypt(keys, file, {"--top", "100"}));
+    for (const auto& c : opened["candidates"]) {
       scores[c["identity"]] = c["score"];
     }
     return scores;
@@ -209,14 +213,50 @@ TEST_F(SecretsTest, ARenewedKeyTakesOverAndTheOldOneIsRefused) {
   refused(kHeft, rekey, "never overwritten");
 }
 
+TEST_F(SecretsTest, AKilledRenewalLeavesTheOldGalleryOrTheNewOne) {
+  Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("mortal")});
+  Encrypt("mortal", "all", {});
+  Enroll("mortal", "killed");
+  const auto next = Must(kHeft, {"rekey", "--model", W("model.heft"), "--secret-key",
+                                 W("mortal/secret.key"), "--out", W("heir")});
+  const std::string old = next["old_key_id"];
+  const Args move = {"rekey-gallery",        "--model",   W("model.heft"), "--rekeying-key",
+                     W("heir/rekeying.key"), "--gallery", W("killed")};
+  // Killed as soon as a file has come or gone, and a little later each time.
+  std::string key = old;
+  for (int attempt = 0; attempt < 6 && key == old; ++attempt) {
+    const auto before = Snapshot(W("killed")).size();
+    Process process(kServer, move);
+    while (process.Running() && Snapshot(W("killed")).size() == before) usleep(500);
+    usleep(3000 * attempt);
+    process.Signal(SIGKILL);
+    process.Wait();
+    const auto gallery = Must(kServer, {"inspect", W("killed")});  // every block intact
+    key = gallery["key_id"];
+    EXPECT_EQ(gallery["templates"], 60);
+    EXPECT_EQ(gallery["revoked_keys"].size(), key == old ? 0u : 1u);
+  }
+  if (key == old) Must(kServer, move);
+  EXPECT_EQ(Must(kServer, {"inspect", W("killed")})["key_id"], next["key_id"]);
+  // What a killed attempt had written goes with the next change.
+  EXPECT_EQ(Snapshot(W("killed")).size(), 3u) << "manifest, lock and one block";
+}
+
 TEST_F(SecretsTest, AProcessThatHoldsSecretsLeavesNoCore) {
+  // The program must turn off what it is given turned on.
+  rlimit limit = {};
+  getrlimit(RLIMIT_CORE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  if (limit.rlim_max == 0) GTEST_SKIP() << "core files are off for all of this system";
+  ASSERT_EQ(setrlimit(RLIMIT_CORE, &limit), 0);
   Process keygen(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("late")});
   const std::string limits = "/proc/" + std::to_string(keygen.pid()) + "/limits";
   bool off = false;
   while (!off && keygen.Running()) {
-    const std::string text = Slurp(limits);
-    const size_t at = text.find("Max core file size");
-    off = at != std::string::npos && text.substr(at, 40).find(" 0 ") != std::string::npos;
+    std::ifstream lines(limits);
+    for (std::string line; std::getline(lines, line);) {
+      off |= line.starts_with("Max core file size ") && line.find(" 0 ") != std::string::npos;
+    }
   }
   EXPECT_TRUE(off) << "the program ended without turning core files off";
 }
