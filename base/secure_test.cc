@@ -45,8 +45,10 @@ int InChild(const std::string& folder, const Body& body) {
   const pid_t child = fork();
   if (child == 0) {
     if (chdir(folder.c_str()) != 0) _exit(9);
-    const rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
-    setrlimit(RLIMIT_CORE, &unlimited);
+    rlimit cores = {};
+    getrlimit(RLIMIT_CORE, &cores);
+    cores.rlim_cur = cores.rlim_max;
+    setrlimit(RLIMIT_CORE, &cores);
     body();
     _exit(0);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // QueryBudget: how often the key owner may still open scores of a gallery. 50 to 192 scores recover
-// a 512-dimensional template (Bassit et al., see SECURITY.md), so what is counted is the scores of
+// a face template (Bassit et al., see SECURITY.md), so what is counted is the scores of
 // one identity: an identification has one of everybody, a verification one of the claimed identity.
 // An identity whose count has reached the limit answers no more.
 //
