@@ -5,8 +5,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -19,16 +17,7 @@
 #include "fusion/testing.h"
 #include "gallery/owner/key_owner.h"
 #include "gallery/server.h"
-
-// The disk refuses the n-th flush: this fsync stands in for the C library's in this program.
-static int g_flushes = 0, g_failing_flush = 0;
-extern "C" int fsync(int fd) {
-  if (++g_flushes == g_failing_flush) {
-    errno = EIO;
-    return -1;
-  }
-  return static_cast<int>(syscall(SYS_fsync, fd));
-}
+#include "gallery/testing.h"
 
 namespace heft {
 namespace {
