@@ -439,6 +439,18 @@ TEST_F(GalleryTest, EveryOpeningIsChargedFirst) {
   EXPECT_EQ(Code(owner.Open(bytes, "scores")), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(Code(owner.Decide(bytes, "scores", 0.5)), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(Code(owner.OpenRawSlotsUnsafe(bytes, "scores")), absl::StatusCode::kResourceExhausted);
+  // No room for flooding, whatever the server says its noise is, rescaled or not; nothing charged.
+  Server::ProbeOptions raw;
+  raw.relinearise = false;
+  OpenOptions flooded;
+  flooded.flooding.emplace();
+  for (EncryptedScores scores : {good, *server_->Identify(gallery, Set({1}, {"x"}), raw)}) {
+    scores.replies[0].scores.noise.error = 0;
+    const KeyOwner fresh = Owner();
+    EXPECT_EQ(Code(fresh.Open(SerializeScores(context, scores), "scores", flooded)),
+              absl::StatusCode::kFailedPrecondition);
+    EXPECT_TRUE(fresh.budget().Read()->galleries.empty());
+  }
   // A verification is charged to the identity that it is of.
   EncryptedScores claim = *server_->Verify(gallery, Set({1}, {"x"}), "ann", {});
   claim.claimed = "eve";

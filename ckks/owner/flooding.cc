@@ -35,9 +35,8 @@ double FloodingDeviation(const Params& params, double slot_error, const Flooding
          std::sqrt(params.n());
 }
 
-absl::StatusOr<Plaintext> DecryptFlooded(const Context& context, const Ciphertext& ciphertext,
-                                         const SecretKey& secret, const FloodingOptions& options) {
-  const Params& params = context.params();
+absl::Status CheckFloodingRoom(const Params& params, const Ciphertext& ciphertext,
+                               const FloodingOptions& options) {
   if (options.security_bits < kLeastSecurity || options.queries < 1) {
     return absl::InvalidArgumentError(
         absl::StrFormat("noise flooding for %d bits and %d queries: at least %d bits and 1 query",
@@ -60,6 +59,14 @@ absl::StatusOr<Plaintext> DecryptFlooded(const Context& context, const Ciphertex
         "no room for noise flooding: values of %.1f bits would wrap around a modulus of %.1f bits",
         largest + 1, params.Bits(ciphertext.limbs())));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Plaintext> DecryptFlooded(const Context& context, const Ciphertext& ciphertext,
+                                         const SecretKey& secret, const FloodingOptions& options) {
+  const Params& params = context.params();
+  HEFT_RETURN_IF_ERROR(CheckFloodingRoom(params, ciphertext, options));
+  const double deviation = FloodingDeviation(params, ciphertext.noise.error, options);
   Plaintext out = Decrypt(context, ciphertext, secret);
   Csprng rng;
   std::vector<int64_t> flood = SampleGaussian(context.n(), deviation, rng);

@@ -23,9 +23,13 @@ struct FloodingOptions {
 // Sorrell, CRYPTO 2022; like OpenFHE it takes a static estimate for the error.
 double FloodingDeviation(const Params& params, double slot_error, const FloodingOptions& options);
 
-// Decrypts with flooding noise for the estimate that `ciphertext` carries. kInvalidArgument for
-// less than 30 bits or no queries; kFailedPrecondition, with the numbers, where there is no room:
-// the noise would be larger than `largest_error`, or wrap around the modulus.
+// Whether there is room for the noise that the estimate of `ciphertext` asks for. kInvalidArgument
+// for less than 30 bits or no queries; kFailedPrecondition, with the numbers, where the noise would
+// be larger than `largest_error`, or wrap around the modulus.
+absl::Status CheckFloodingRoom(const Params& params, const Ciphertext& ciphertext,
+                               const FloodingOptions& options);
+
+// Decrypts with flooding noise for that estimate; the errors of CheckFloodingRoom.
 absl::StatusOr<Plaintext> DecryptFlooded(const Context& context, const Ciphertext& ciphertext,
                                          const SecretKey& secret, const FloodingOptions& options);
 

@@ -48,6 +48,21 @@ absl::Status CheckForms(const Instance& instance, const EncryptedScores& scores,
   return CheckForm(*scores.squared_norm, 2, kMatchLimbs, scale, what);
 }
 
+// The noise that a file states is its writer's word: it is at least what the rounding of a rescale
+// leaves behind, relative to the score, whether or not the reply has been rescaled yet.
+absl::Status PrepareFlooding(const Instance& instance, const ckks::FloodingOptions& options,
+                             EncryptedScores* scores) {
+  const ckks::Params& params = instance.params();
+  auto prepare = [&](ckks::Ciphertext& c) {
+    c.noise.message = std::max(c.noise.message, 1.0);
+    const double above = std::max(1.0, c.scale / instance.plan.score_scale);
+    c.noise.error = std::max(c.noise.error, ckks::RoundingError(params) * above);
+    return ckks::CheckFloodingRoom(params, c, options);
+  };
+  for (ScoreReply& reply : scores->replies) HEFT_RETURN_IF_ERROR(prepare(reply.scores));
+  return scores->squared_norm ? prepare(*scores->squared_norm) : absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<KeyOwner> KeyOwner::Create(const Model& model, ckks::SecretKey key,
@@ -57,7 +72,8 @@ absl::StatusOr<KeyOwner> KeyOwner::Create(const Model& model, ckks::SecretKey ke
   return KeyOwner(model, std::move(instance), std::move(key), std::move(budget));
 }
 
-absl::StatusOr<EncryptedScores> KeyOwner::Admit(ByteSpan bytes, std::string_view what) const {
+absl::StatusOr<EncryptedScores> KeyOwner::Admit(ByteSpan bytes, std::string_view what,
+                                                const OpenOptions& options) const {
   HEFT_ASSIGN_OR_RETURN(EncryptedScores scores, ParseScores(*instance_.context, bytes, what));
   HEFT_RETURN_IF_ERROR(CheckKeyId(key_.key_id(), scores.key_id, what));
   if (scores.model_id != model_.Id()) {
@@ -71,6 +87,8 @@ absl::StatusOr<EncryptedScores> KeyOwner::Admit(ByteSpan bytes, std::string_view
     return absl::DataLossError(
         absl::StrCat(std::string(what), ": a verification of another identity than the claimed"));
   }
+  if (options.flooding)
+    HEFT_RETURN_IF_ERROR(PrepareFlooding(instance_, *options.flooding, &scores));
   HEFT_RETURN_IF_ERROR(budget_->Charge(scores.model_id, verification ? scores.claimed : ""));
   return scores;
 }
@@ -81,12 +99,8 @@ absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::OpenAnswers(const ckks::Cip
   const ckks::Context& context = *instance_.context;
   ckks::Plaintext plain;
   if (options.flooding) {
-    // The file's estimate is its writer's word: at least what a rescale alone leaves behind.
-    ckks::Ciphertext estimated = ciphertext;
-    estimated.noise.message = std::max(estimated.noise.message, 1.0);
-    estimated.noise.error =
-        std::max(estimated.noise.error, ckks::RoundingError(instance_.params()));
-    HEFT_ASSIGN_OR_RETURN(plain, ckks::DecryptFlooded(context, estimated, key_, *options.flooding));
+    HEFT_ASSIGN_OR_RETURN(plain,
+                          ckks::DecryptFlooded(context, ciphertext, key_, *options.flooding));
   } else {
     plain = ckks::Decrypt(context, ciphertext, key_);
   }
@@ -105,7 +119,7 @@ absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::OpenAnswers(const ckks::Cip
 
 absl::StatusOr<OpenedScores> KeyOwner::Open(ByteSpan bytes, std::string_view what,
                                             const OpenOptions& options) const {
-  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Admit(bytes, what));
+  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Admit(bytes, what, options));
   OpenedScores out;
   out.kind = scores.kind;
   out.probe = scores.probe;
@@ -154,7 +168,7 @@ absl::StatusOr<Decision> KeyOwner::Decide(ByteSpan bytes, std::string_view what,
 
 absl::StatusOr<std::vector<std::vector<ckks::Complex>>> KeyOwner::OpenRawSlotsUnsafe(
     ByteSpan bytes, std::string_view what) const {
-  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Admit(bytes, what));
+  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Admit(bytes, what, {}));
   std::vector<std::vector<ckks::Complex>> out;
   for (const ScoreReply& reply : scores.replies) {
     HEFT_ASSIGN_OR_RETURN(auto slots, OpenAnswers(reply.scores, reply.answers, {}));

@@ -87,8 +87,9 @@ class KeyOwner {
  private:
   using Answers = std::vector<ScoreReply::Answer>;
 
-  // Parses, checks that the scores belong here, charges.
-  absl::StatusOr<EncryptedScores> Admit(ByteSpan bytes, std::string_view what) const;
+  // Parses, checks that the scores belong here and can be opened as asked, charges.
+  absl::StatusOr<EncryptedScores> Admit(ByteSpan bytes, std::string_view what,
+                                        const OpenOptions& options) const;
   // Slots with everything zero that `answers` does not name: to be wiped by the caller.
   absl::StatusOr<std::vector<ckks::Complex>> OpenAnswers(const ckks::Ciphertext& ciphertext,
                                                          const Answers& answers,
