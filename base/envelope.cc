@@ -35,8 +35,7 @@ std::string EnvelopeKind(ByteSpan bytes) {
 }
 
 uint32_t EnvelopeVersion(ByteSpan bytes) {
-  if (!HasMagic(bytes)) return 0;
-  return ByteReader(bytes.subspan(12, 4), "envelope").U32();
+  return HasMagic(bytes) ? ByteReader(bytes.subspan(12), "envelope").U32() : 0;
 }
 
 absl::StatusOr<ByteSpan> OpenEnvelope(ByteSpan bytes, std::string_view kind, uint32_t version,

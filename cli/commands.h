@@ -14,6 +14,7 @@ void AddVerify(CLI::App& app);
 void AddInspect(CLI::App& app);
 void AddImportSeal(CLI::App& app);
 void AddExportSeal(CLI::App& app);
+void AddRekeyGallery(CLI::App& app);
 
 // Client.
 void AddEncrypt(CLI::App& app);
@@ -23,6 +24,8 @@ void AddKeygen(CLI::App& app);
 void AddDecrypt(CLI::App& app);
 // After AddImportSeal and AddExportSeal: the kinds of object that need the secret key.
 void AddSealSecret(CLI::App& app);
+void AddBudget(CLI::App& app);
+void AddRekey(CLI::App& app);
 
 // Without keys, or with all of them in one process.
 void AddSynth(CLI::App& app);

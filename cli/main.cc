@@ -15,6 +15,9 @@ int main(int argc, char** argv) {
                    AddIdentify(app);
                    AddVerify(app);
                    AddDecrypt(app);
+                   AddBudget(app);
+                   AddRekey(app);
+                   AddRekeyGallery(app);
                    AddEvaluate(app);
                    AddInspect(app);
                    AddImportSeal(app);

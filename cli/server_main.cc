@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
                    AddEnroll(app);
                    AddIdentify(app);
                    AddVerify(app);
+                   AddRekeyGallery(app);
                    AddInspect(app);
                    AddImportSeal(app);
                    AddExportSeal(app);

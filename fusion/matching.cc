@@ -62,6 +62,35 @@ void StoreProbe(const Context& context, uint32_t gamma, uint32_t k,
 
 namespace internal {
 
+std::vector<ring::RnsPoly> LoadTiled(const Context& context, uint32_t gamma, uint32_t k,
+                                     const TiledCiphertexts& tiles) {
+  const size_t n = context.n();
+  std::vector<ring::RnsPoly> parts;
+  for (size_t p = 0; p < 2; ++p) {
+    parts.emplace_back(n, kMatchLimbs);
+    for (size_t l = 0; l < kMatchLimbs; ++l) {
+      uint32_t* out = parts[p].limb(l).data();
+      for (size_t t = 0; t < n / kTile; ++t) {
+        std::copy_n(tiles.data() + TileOffset(n, gamma, l, t, k, p), kTile, out + t * kTile);
+      }
+    }
+  }
+  return parts;
+}
+
+void StoreTiled(const Context& context, uint32_t gamma, uint32_t k,
+                std::span<const ring::RnsPoly> parts, TiledCiphertexts* out) {
+  const size_t n = context.n();
+  for (size_t l = 0; l < kMatchLimbs; ++l) {
+    for (size_t p = 0; p < 2; ++p) {
+      const uint32_t* in = parts[p].limb(l).data();
+      for (size_t t = 0; t < n / kTile; ++t) {
+        std::copy_n(in + t * kTile, kTile, out->data() + TileOffset(n, gamma, l, t, k, p));
+      }
+    }
+  }
+}
+
 void AddTiled(const Context& context, uint32_t gamma, uint32_t k,
               std::span<const ring::RnsPoly> parts, TiledCiphertexts* out) {
   const size_t n = context.n();

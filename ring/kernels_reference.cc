@@ -99,8 +99,9 @@ void InnerProduct(uint32_t* out, const uint32_t* const* a, const uint32_t* const
 void Lift(uint32_t* out, const uint32_t* a, const LiftConstants& constants, size_t n,
           const Modulus& to) {
   for (size_t i = 0; i < n; ++i) {
-    const uint32_t x = a[i] > constants.half ? a[i] + constants.correction : a[i];
-    out[i] = to.Reduce(x);
+    // By mask: residues may be secret, and a condition here became a branch.
+    const uint32_t upper = 0 - static_cast<uint32_t>(a[i] > constants.half);
+    out[i] = to.Reduce(a[i] + (constants.correction & upper));
   }
 }
 void LiftSum(uint32_t* out, const uint32_t* a, const LiftConstants& a_constants, const uint32_t* b,
