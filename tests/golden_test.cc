@@ -148,6 +148,22 @@ TEST_F(GoldenTest, Samples) {
   }
 }
 
+TEST_F(GoldenTest, BulkSamples) {
+  const auto samples =
+      Ok(SampleReader::Parse(instance_.context, Golden("finger-bulk.ct"), "finger-bulk.ct"));
+  EXPECT_TRUE(samples.bulk());
+  EXPECT_EQ(samples.header().modality, "finger");
+  EXPECT_EQ(samples.header().dimension, 1u);
+  EXPECT_EQ(samples.header().key_id, secret_.key_id());
+  EXPECT_TRUE(samples.header().seeded);
+  EXPECT_EQ(samples.labels(), kIdentities);
+  EXPECT_FALSE(samples.Sample(0).ok());
+  const auto slots = Decrypt(Ok(samples.Coordinate(0)));
+  for (size_t j = 0; j < kBulkRows.size(); ++j) {
+    EXPECT_NEAR(slots[j].real(), kBulkRows[j][0] > 0 ? 1 : -1, kTolerance) << j;
+  }
+}
+
 TEST_F(GoldenTest, Galleries) {
   const std::string folder = HEFT_SOURCE_DIR "/tests/golden/gallery";
   Csprng rng;
