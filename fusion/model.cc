@@ -33,9 +33,11 @@ bool GoodName(const std::string& name) {
 
 // Printing JSON takes a stack frame a level, so a hostile text could end the program.
 bool GoodSummary(const std::string& text) {
+  using Event = nlohmann::json::parse_event_t;
   bool deep = false;
-  const auto stop_when_deep = [&deep](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-    deep |= depth > kMaxSummaryDepth;
+  const auto stop_when_deep = [&deep](int depth, Event event, nlohmann::json&) {
+    const bool opens = event == Event::array_start || event == Event::object_start;
+    deep |= opens && depth >= kMaxSummaryDepth;
     return !deep;
   };
   const auto json = nlohmann::json::parse(text, stop_when_deep, /*allow_exceptions=*/false);

@@ -18,6 +18,7 @@
 #include "fusion/testing.h"
 #include "gallery/owner/key_owner.h"
 #include "gallery/server.h"
+#include "learning/train.h"
 
 namespace heft::golden {
 namespace {
@@ -162,6 +163,19 @@ TEST_F(GoldenTest, BulkSamples) {
   for (size_t j = 0; j < kBulkRows.size(); ++j) {
     EXPECT_NEAR(slots[j].real(), kBulkRows[j][0] > 0 ? 1 : -1, kTolerance) << j;
   }
+}
+
+TEST(GoldenCheckpointTest, ComesBack) {
+  const std::vector<uint8_t> bytes = Golden("checkpoint.json");
+  const std::string text(bytes.begin(), bytes.end());
+  const TrainCheckpoint checkpoint = Ok(ParseCheckpoint(text));
+  EXPECT_EQ(checkpoint.epoch, 2);
+  EXPECT_EQ(checkpoint.best_epoch, 1);
+  EXPECT_EQ(checkpoint.best_auroc, 0.75);
+  EXPECT_EQ(checkpoint.adam.step, 2);
+  EXPECT_EQ(checkpoint.projection, (FeatureMatrix(1, 2) << 0.5, -1).finished());
+  EXPECT_EQ(checkpoint.modality_weights, (std::vector<double>{1, 0.5}));
+  EXPECT_EQ(FormatCheckpoint(checkpoint), text);
 }
 
 TEST_F(GoldenTest, Galleries) {
