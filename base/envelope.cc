@@ -34,6 +34,11 @@ std::string EnvelopeKind(ByteSpan bytes) {
   return std::string(reinterpret_cast<const char*>(bytes.data()) + 8, 4);
 }
 
+uint32_t EnvelopeVersion(ByteSpan bytes) {
+  if (!HasMagic(bytes)) return 0;
+  return ByteReader(bytes.subspan(12, 4), "envelope").U32();
+}
+
 absl::StatusOr<ByteSpan> OpenEnvelope(ByteSpan bytes, std::string_view kind, uint32_t version,
                                       std::string_view what) {
   const std::string name(what);

@@ -36,6 +36,9 @@ absl::StatusOr<ByteSpan> OpenEnvelope(ByteSpan bytes, std::string_view kind, uin
 // The kind of an envelope ("MODL"), empty if `bytes` is not one.
 std::string EnvelopeKind(ByteSpan bytes);
 
+// The version that an envelope declares, for kinds of which several are read; 0 if it is not one.
+uint32_t EnvelopeVersion(ByteSpan bytes);
+
 }  // namespace heft
 
 #endif  // HEFT_BASE_ENVELOPE_H_

@@ -21,9 +21,11 @@ namespace heft::ckks {
 // are told apart before they are mixed.
 using KeyId = std::array<uint8_t, 16>;
 
-// (b, a) with b = -(a s + e) modulo all primes; a is expanded from the seed.
+// (b, a) with b = -(a s + e) modulo all primes; a is expanded from the seed, unless the key was made
+// elsewhere (SEAL's, for example).
 struct PublicKey {
   KeyId key_id{};
+  bool seeded = true;
   Seed seed{};
   ring::RnsPoly b;
   ring::RnsPoly a;
@@ -36,6 +38,12 @@ struct SeededSwitchKey {
   size_t limbs = 0;
   Seed seed{};
   std::vector<ring::RnsPoly> b;  // per digit, limbs + 1 limbs, the special prime last
+};
+
+// The same with both parts in full, a_j in the place of the seed: keys made elsewhere.
+struct FullSwitchKey {
+  std::vector<ring::RnsPoly> b, a;  // per digit, limbs + 1 limbs, the special prime last
+  size_t limbs() const { return b.size(); }
 };
 
 // The uniform polynomial of digit j, limb l (the special prime at index limbs()): one ChaCha20
@@ -61,6 +69,8 @@ class SwitchKey {
   size_t bytes() const { return data_.size() * sizeof(uint32_t); }
   // `limb` in [0, limbs] with the special prime at limbs().
   const uint32_t* limb(size_t limb) const { return data_.data() + limb * limbs_ * 2 * n_; }
+  // Without one of the data primes, as a limb and as a digit (subchain.h).
+  SwitchKey WithoutLimb(size_t limb) const;
 
  private:
   void Allocate(const Context& context, size_t limbs);

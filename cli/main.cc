@@ -17,6 +17,9 @@ int main(int argc, char** argv) {
                    AddDecrypt(app);
                    AddEvaluate(app);
                    AddInspect(app);
+                   AddImportSeal(app);
+                   AddExportSeal(app);
+                   AddSealSecret(app);
                    AddBench(app);
                  });
 }

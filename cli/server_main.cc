@@ -12,5 +12,7 @@ int main(int argc, char** argv) {
                    AddIdentify(app);
                    AddVerify(app);
                    AddInspect(app);
+                   AddImportSeal(app);
+                   AddExportSeal(app);
                  });
 }

@@ -102,6 +102,14 @@ absl::StatusOr<SecretKey> SecretKey::FromCoefficients(const Context& context, co
   return key;
 }
 
+ring::RnsPoly MaskUniform(const Context& context, const ring::RnsPoly& a, const SecretKey& secret,
+                          Csprng& rng) {
+  const ErrorSampler error(context, rng);
+  ring::RnsPoly out(a.n(), a.limbs());
+  for (size_t i = 0; i < a.limbs(); ++i) Mask(context, out.limb(i), a.limb(i), secret, error, i);
+  return out;
+}
+
 PublicKey MakePublicKey(const Context& context, const SecretKey& secret, Csprng& rng) {
   const size_t n = context.n();
   const size_t primes = context.special_index() + 1;

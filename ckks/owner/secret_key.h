@@ -39,6 +39,11 @@ class SecretKey {
   SecureVector<uint32_t> residues_;
 };
 
+// -(a s + e) with a fresh error e, modulo the primes of `a`, the first ones: an encryption of zero
+// whose uniform part is chosen by the caller (seal/owner).
+ring::RnsPoly MaskUniform(const Context& context, const ring::RnsPoly& a, const SecretKey& secret,
+                          Csprng& rng);
+
 PublicKey MakePublicKey(const Context& context, const SecretKey& secret, Csprng& rng);
 
 // Switching key to `secret` for ciphertexts of at most `limbs` limbs. MakeGaloisKey: from the image
