@@ -25,7 +25,8 @@ void CheckRefusal(const absl::Status& status) {
 std::vector<uint8_t> Resealed(ByteSpan input) {
   if (input.size() < kEnvelopeOverhead) return {};
   const std::string_view kind(reinterpret_cast<const char*>(input.data()) + 8, 4);
-  return SealEnvelope(kind, 1,
+  ByteReader version(input.subspan(12), "version");
+  return SealEnvelope(kind, version.U32(),
                       input.subspan(kEnvelopeHeaderSize, input.size() - kEnvelopeOverhead));
 }
 

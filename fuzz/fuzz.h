@@ -26,7 +26,7 @@ void Check(bool condition, const char* what);
 // The codes with which a reader may refuse bytes.
 void CheckRefusal(const absl::Status& status);
 
-// The payload of `input` in an envelope with right magic, version 1, size and hash; the kind stays.
+// The payload of `input` in an envelope with right magic, size and hash; kind and version stay.
 // Empty if `input` is too short. With it a fuzzer reaches what lies beneath the checksum.
 std::vector<uint8_t> Resealed(ByteSpan input);
 

@@ -6,6 +6,7 @@
 //
 // The model is the golden one; everything that holds ciphertexts is made anew under the small
 // parameters of fuzz.h, because a fuzzer gets nowhere on the golden files' hundreds of kilobytes.
+#include <filesystem>
 #include <iostream>
 
 #include "base/envelope.h"
@@ -90,6 +91,34 @@ absl::Status WriteKeys(const SeedWriter& seeds, const ckks::SecretKey& secret, C
   HEFT_ASSIGN_OR_RETURN(const auto sealed,
                         SerializeSecretKey(context, secret, std::string("seed")));
   return seeds.Write("keys", "sealed", sealed);
+}
+
+// The same made elsewhere: both halves in full.
+absl::Status WriteFullKeys(const SeedWriter& seeds, const ckks::SecretKey& secret, Csprng& rng) {
+  const ckks::Context& context = *SmallContext();
+  ckks::PublicKey key = ckks::MakePublicKey(context, secret, rng);
+  key.seeded = false;
+  HEFT_RETURN_IF_ERROR(
+      seeds.Write("keys", "encryption-full", SerializeEncryptionKey(context, key)));
+  const ckks::SeededSwitchKey one = ckks::MakeGaloisKey(context, secret, 3, 1, rng);
+  ckks::FullSwitchKey full;
+  full.b = one.b;
+  full.a = {ring::RnsPoly(context.n(), 2)};
+  ckks::ExpandUniform(context, full.a[0].limb(0), one.seed, 0, 0);
+  ckks::ExpandUniform(context, full.a[0].limb(1), one.seed, 0, context.special_index());
+  return seeds.Write("keys", "evaluation-full",
+                     SerializeFullEvaluationKeys(context, secret.key_id(), {{3, full}}));
+}
+
+// SEAL's own files: the tests of seal/ have small ones.
+absl::Status WriteSealObjects(const SeedWriter& seeds) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(HEFT_SOURCE_DIR "/tests/data/seal")) {
+    if (entry.path().has_extension()) continue;  // README.md, expected.json
+    HEFT_ASSIGN_OR_RETURN(const auto bytes, ReadFile(entry.path().string()));
+    HEFT_RETURN_IF_ERROR(seeds.Write("seal", entry.path().filename().string(), bytes));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ckks::SeededCiphertext> Encrypt(const ckks::SecretKey& secret, size_t limbs,
@@ -188,6 +217,8 @@ absl::Status Write(const std::string& root) {
   HEFT_RETURN_IF_ERROR(WriteFeatures(seeds));
   HEFT_RETURN_IF_ERROR(WriteLearning(seeds));
   HEFT_RETURN_IF_ERROR(WriteKeys(seeds, secret, rng));
+  HEFT_RETURN_IF_ERROR(WriteFullKeys(seeds, secret, rng));
+  HEFT_RETURN_IF_ERROR(WriteSealObjects(seeds));
   HEFT_RETURN_IF_ERROR(WriteSamples(seeds, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteGallery(seeds, secret));
   return WriteScores(seeds, secret, rng);

@@ -114,6 +114,26 @@ TEST_F(GoldenTest, EncryptionKey) {
   EXPECT_EQ(SerializeEncryptionKey(context(), key), Golden("encryption.key"));
 }
 
+TEST_F(GoldenTest, KeysMadeElsewhere) {
+  const auto key =
+      Ok(ParseEncryptionKey(context(), Golden("encryption-full.key"), "encryption-full.key"));
+  EXPECT_EQ(key.key_id, secret_.key_id());
+  EXPECT_FALSE(key.seeded);
+  Csprng rng;
+  const auto plain = Ok(EncodeCompact(instance_, model_, 1, Vector(1, 1)));
+  const auto slots = Decrypt(ckks::Encrypt(context(), plain, key, rng));
+  EXPECT_NEAR(slots[0].real(), 0.5 / std::sqrt(10.25), kTolerance);
+  EXPECT_EQ(SerializeEncryptionKey(context(), key), Golden("encryption-full.key"));
+  const auto keys =
+      Ok(ParseEvaluationKeys(context(), Golden("evaluation-full.keys"), "evaluation-full.keys"));
+  const double scale = std::ldexp(1.0, 24);
+  const auto steps = Ok(instance_.encoder->Encode(std::vector<double>{0.5, -0.75}, scale, 1));
+  ckks::Ciphertext rotated =
+      ckks::Expand(context(), ckks::EncryptSymmetric(context(), steps, secret_, rng));
+  ASSERT_TRUE(ckks::Rotate(context(), &rotated, rotated, 1, keys).ok());
+  EXPECT_NEAR(Decrypt(rotated)[0].real(), -0.75, kTolerance);
+}
+
 TEST_F(GoldenTest, EvaluationKeys) {
   const auto keys =
       Ok(ParseEvaluationKeys(context(), Golden("evaluation.keys"), "evaluation.keys"));

@@ -53,6 +53,23 @@ absl::Status WriteKeys(const std::string& folder, const Instance& instance,
   return WriteFileAtomic(folder + "/evaluation.keys", writer.Finish());
 }
 
+// Keys as if made elsewhere, both halves in full; one digit, to keep the file small.
+absl::Status WriteFullKeys(const std::string& folder, const ckks::Context& context,
+                           const ckks::SecretKey& secret, Csprng& rng) {
+  ckks::PublicKey key = ckks::MakePublicKey(context, secret, rng);
+  key.seeded = false;
+  HEFT_RETURN_IF_ERROR(
+      WriteFileAtomic(folder + "/encryption-full.key", SerializeEncryptionKey(context, key)));
+  const ckks::SeededSwitchKey one = ckks::MakeGaloisKey(context, secret, 3, 1, rng);
+  ckks::FullSwitchKey full;
+  full.b = one.b;
+  full.a = {ring::RnsPoly(context.n(), 2)};
+  ckks::ExpandUniform(context, full.a[0].limb(0), one.seed, 0, 0);
+  ckks::ExpandUniform(context, full.a[0].limb(1), one.seed, 0, context.special_index());
+  return WriteFileAtomic(folder + "/evaluation-full.keys",
+                         SerializeFullEvaluationKeys(context, secret.key_id(), {{3, full}}));
+}
+
 absl::Status WriteBulk(const std::string& folder, const Approximation& approximation,
                        const ckks::SecretKey& secret) {
   Model model = BulkModel();
@@ -79,6 +96,7 @@ absl::Status Write(const std::string& folder) {
   HEFT_ASSIGN_OR_RETURN(const auto sample,
                         EncryptSamplesSymmetric(instance, model, 0, secret, row, label));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/face.ct", sample));
+  HEFT_RETURN_IF_ERROR(WriteFullKeys(folder, *instance.context, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteBulk(folder, model.approximation, secret));
 
   HEFT_ASSIGN_OR_RETURN(

@@ -65,9 +65,9 @@ class Reader:
         assert self.at == len(self.data), f"{len(self.data) - self.at} bytes left over"
 
 
-def open_envelope(path, kind):
+def open_envelope(path, kind, version=1):
     r = Reader(path.read_bytes())
-    assert r.raw(8) == MAGIC and r.raw(4) == kind.encode() and r.u32() == 1
+    assert r.raw(8) == MAGIC and r.raw(4) == kind.encode() and r.u32() == version
     payload = r.raw(r.u64())
     assert r.raw(32) == hashlib.blake2b(r.data[:-32], digest_size=32).digest()
     r.end()
@@ -131,24 +131,28 @@ def model(path):
     return hashlib.blake2b(core, digest_size=32).digest()[:16], gamma
 
 
-def encryption_key(path):
-    r = open_envelope(path, "PUBK")
+def encryption_key(path, version=1):
+    r = open_envelope(path, "PUBK", version)
     key_id = ids(r)
-    r.raw(32)
+    if version == 1:
+        r.raw(32)
+    else:
+        polynomial(r, PRIMES)
     polynomial(r, PRIMES)
     r.end()
     return key_id
 
 
-def evaluation_keys(path, key_id):
-    r = open_envelope(path, "EVAL")
+def evaluation_keys(path, key_id, version=1):
+    r = open_envelope(path, "EVAL", version)
     assert ids(r) == key_id
     for _ in range(r.u64()):
         element = r.u32()
         assert element % 2 == 1 and element < 2 * N
         limbs = r.u32()
-        r.raw(32)
-        for _ in range(limbs):
+        if version == 1:
+            r.raw(32)
+        for _ in range(limbs * version):
             polynomial(r, PRIMES[:limbs] + PRIMES[-1:])
     r.end()
 
@@ -229,6 +233,8 @@ def main():
     model_id, gamma = model(here / "model.heft")
     key_id = encryption_key(here / "encryption.key")
     evaluation_keys(here / "evaluation.keys", key_id)
+    assert encryption_key(here / "encryption-full.key", 2) == key_id
+    evaluation_keys(here / "evaluation-full.keys", key_id, 2)
     secret_key(here / "secret.key", key_id, 0)
     secret_key(here / "sealed.key", key_id, 1)
     samples(here / "face.ct", "CTXT", key_id)
@@ -238,7 +244,7 @@ def main():
     scores(here / "verification.ct", key_id, model_id, 1)
     read = {"model.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
             "finger-bulk.ct", "gallery", "identification.ct", "verification.ct",
-            "checkpoint.json"}
+            "checkpoint.json", "encryption-full.key", "evaluation-full.keys"}
     checkpoint = json.loads((here / "checkpoint.json").read_text())
     assert checkpoint["kind"] == "heft training checkpoint 1"
     assert checkpoint["epoch"] == checkpoint["adam_step"] >= checkpoint["best_epoch"]
