@@ -60,6 +60,15 @@ TEST(BytesTest, HugeCountIsRefusedBeforeAllocation) {
   EXPECT_THAT(std::string(r.status().message()), HasSubstr("truncated"));
 }
 
+// UBSan once found memcpy from a null pointer here.
+TEST(BytesTest, EmptyArraysOfAnEmptyInput) {
+  ByteReader r({}, "object");
+  r.U32Array({});
+  r.F64Array({});
+  EXPECT_TRUE(r.Raw(0).empty());
+  EXPECT_TRUE(r.Finish().ok());
+}
+
 TEST(EnvelopeTest, EveryFlippedByteAndTruncationIsRefused) {
   const std::vector<uint8_t> payload = {1, 2, 3, 4, 5};
   std::vector<uint8_t> sealed = SealEnvelope("TEST", 3, payload);

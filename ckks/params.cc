@@ -19,7 +19,9 @@ struct SecurityRow {
   int classical_2024, quantum_2024, classical_2018;
 };
 
-// Security guidelines for FHE, ePrint 2024/463, and the 2018 standard; uniform ternary secret.
+// Uniform ternary secret. Classical 2024: Bossuat et al., "Security Guidelines for Implementing
+// Homomorphic Encryption", ePrint 2024/463; quantum 2024: the same source's search, starting values;
+// 2018: Albrecht et al., "Homomorphic Encryption Standard", HomomorphicEncryption.org.
 // Degrees that are not here have a bound of 0: always insecure, for tests.
 constexpr SecurityRow kSecurity[] = {
     {4096, 106, 101, 109}, {8192, 214, 203, 218}, {16384, 430, 409, 438}, {32768, 868, 825, 881}};

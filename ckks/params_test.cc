@@ -24,6 +24,37 @@ TEST(ParamsTest, EveryProfileIsSecureByThe2024Table) {
   EXPECT_TRUE(Params::Create(FindProfile("compact-pq")->spec)->security().secure_2024_quantum());
 }
 
+// The bounds as SECURITY.md has them, with their sources.
+TEST(ParamsTest, BoundsOfTheTables) {
+  struct Row {
+    uint32_t n;
+    int classical_2024, quantum_2024, classical_2018;
+  };
+  for (const Row& row : {Row{4096, 106, 101, 109}, Row{8192, 214, 203, 218},
+                         Row{16384, 430, 409, 438}, Row{32768, 868, 825, 881}}) {
+    const Security security = Params::Create({row.n, {30, 28}, 30})->security();
+    EXPECT_EQ(security.bound_2024_classical, row.classical_2024) << row.n;
+    EXPECT_EQ(security.bound_2024_quantum, row.quantum_2024) << row.n;
+    EXPECT_EQ(security.bound_2018_classical, row.classical_2018) << row.n;
+    EXPECT_EQ(security.Describe(), "128-bit quantum (2024)");
+  }
+  // A degree that no table has is never secure.
+  EXPECT_FALSE(Params::Create({2048, {30}, 20}).ok());
+  EXPECT_EQ(Params::Create({2048, {30}, 20, true})->security().Describe(),
+            "below 128 bits: INSECURE");
+}
+
+// Every level is told by the total with the special prime in it.
+TEST(ParamsTest, LevelsByTotalBits) {
+  const auto level = [](std::vector<int> bits, int special) {
+    return Params::Create({4096, std::move(bits), special, true})->security().Describe();
+  };
+  EXPECT_EQ(level({30, 30, 20}, 20), "128-bit quantum (2024)");                  // 100 bits
+  EXPECT_EQ(level({30, 30, 20}, 25), "128-bit classical (2024)");                // 105
+  EXPECT_EQ(level({30, 30, 20}, 28), "128-bit classical (2018 standard only)");  // 108
+  EXPECT_EQ(level({30, 30, 20}, 30), "below 128 bits: INSECURE");                // 110
+}
+
 TEST(ParamsTest, InsecureSetsAreRefusedUnlessAllowed) {
   // 218 bits at N = 8192: the 2018 standard allowed it, the 2024 table does not.
   ParamsSpec spec{8192, {30, 29, 28, 28, 28, 25, 20}, 30, false};

@@ -233,7 +233,8 @@ std::string HumanBytes(double bytes) {
     bytes /= 1000;
     unit = larger;
   }
-  return absl::StrFormat(bytes < 10 && unit[0] != 'b' ? "%.2f %s" : "%.0f %s", bytes, unit);
+  if (bytes < 10 && unit[0] != 'b') return absl::StrFormat("%.2f %s", bytes, unit);
+  return absl::StrFormat("%.0f %s", bytes, unit);
 }
 
 }  // namespace heft::cli

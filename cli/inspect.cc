@@ -67,6 +67,32 @@ Json PlanJson(const Instance& instance, const Model& model) {
           {"galois_keys", keys}};
 }
 
+Json SecurityJson(const ckks::Security& security) {
+  return {{"level", security.Describe()},
+          {"total_bits", security.total_bits},
+          {"bound_2024_classical", security.bound_2024_classical},
+          {"bound_2024_quantum", security.bound_2024_quantum},
+          {"bound_2018_classical", security.bound_2018_classical}};
+}
+
+// Adds to `json` the profile that has these parameters and the security that it reaches, and
+// returns a line about them.
+std::string DescribeParams(ByteSpan params_id, Json* json) {
+  for (const ckks::Profile& profile : ckks::AllProfiles()) {
+    const auto params = ckks::Params::Create(profile.spec);
+    if (!params.ok() ||
+        !std::equal(params_id.begin(), params_id.end(), params->id().begin(), params->id().end())) {
+      continue;
+    }
+    (*json)["profile"] = profile.name;
+    (*json)["security"] = SecurityJson(params->security());
+    return absl::StrFormat("  profile %s: %s (%.1f bits of primes at N = %d)\n", profile.name,
+                           params->security().Describe(), params->security().total_bits,
+                           params->n());
+  }
+  return "  parameters of no profile of this program: security unknown\n";
+}
+
 absl::Status InspectModel(const Common& common, const Options& options, ByteSpan bytes) {
   HEFT_ASSIGN_OR_RETURN(const Model model, Model::Parse(bytes, options.path));
   HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
@@ -92,12 +118,7 @@ absl::Status InspectModel(const Common& common, const Options& options, ByteSpan
                {"gamma", model.gamma},
                {"profile", model.profile},
                {"parameters", params.Describe()},
-               {"security",
-                {{"level", security.Describe()},
-                 {"total_bits", security.total_bits},
-                 {"bound_2024_classical", security.bound_2024_classical},
-                 {"bound_2024_quantum", security.bound_2024_quantum},
-                 {"bound_2018_classical", security.bound_2018_classical}}},
+               {"security", SecurityJson(security)},
                {"approximation",
                 {{"name", model.approximation.name},
                  {"degree", model.approximation.Degree()},
@@ -137,16 +158,17 @@ absl::Status InspectGallery(const Common& common, const Options& options) {
                {"model_id", HexString(binding.model_id)},
                {"key_id", HexString(binding.key_id)},
                {"params_id", HexString(binding.params_id)}};
+  const std::string params = DescribeParams(binding.params_id, &json);
   json["revoked_keys"] = Json::array();
   for (const ckks::KeyId& key : gallery.revoked_keys()) {
     json["revoked_keys"].push_back(HexString(key));
   }
-  Print(
-      common, json,
-      absl::StrFormat("gallery of %d templates of %d identities in %d blocks, intact\n"
-                      "  model %s, key %s, %d revoked keys\n",
-                      gallery.size(), counts.size(), gallery.blocks(), HexString(binding.model_id),
-                      HexString(binding.key_id), gallery.revoked_keys().size()));
+  Print(common, json,
+        absl::StrFormat("gallery of %d templates of %d identities in %d blocks, intact\n"
+                        "  model %s, key %s, %d revoked keys\n%s",
+                        gallery.size(), counts.size(), gallery.blocks(),
+                        HexString(binding.model_id), HexString(binding.key_id),
+                        gallery.revoked_keys().size(), params));
   return absl::OkStatus();
 }
 
@@ -188,7 +210,8 @@ absl::Status Run(const Common& common, const Options& options) {
     json["params_id"] = HexString(payload.first(16));
     json["key_id"] = HexString(payload.subspan(16, 16));
     absl::StrAppend(&text, "  parameters ", HexString(payload.first(16)), ", key ",
-                    HexString(payload.subspan(16, 16)), "\n");
+                    HexString(payload.subspan(16, 16)), "\n",
+                    DescribeParams(payload.first(16), &json));
   }
   Print(common, json, text);
   return absl::OkStatus();

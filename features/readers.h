@@ -38,6 +38,7 @@ absl::StatusOr<FeatureMatrix> ReadFeatures(const std::string& path);
 
 // ReadLabels: one label a line, white space around it dropped; blank lines only at the end.
 absl::StatusOr<std::vector<std::string>> ReadLabels(const std::string& path);
+absl::StatusOr<std::vector<std::string>> ParseLabels(std::string_view text, std::string_view what);
 
 }  // namespace heft
 

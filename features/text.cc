@@ -145,26 +145,32 @@ absl::StatusOr<FeatureMatrix> ReadFeatures(const std::string& path) {
   return ParseTextRows({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
 }
 
-absl::StatusOr<std::vector<std::string>> ReadLabels(const std::string& path) {
-  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+absl::StatusOr<std::vector<std::string>> ParseLabels(std::string_view text, std::string_view what) {
   std::vector<std::string> labels;
   std::size_t line_number = 0, first_blank = 0;
   for (std::size_t at = 0; at < text.size(); ++line_number) {
     const std::size_t end = std::min(text.size(), text.find('\n', at));
-    const std::string_view line = Strip(std::string_view(text).substr(at, end - at));
+    const std::string_view line = Strip(text.substr(at, end - at));
     at = end + 1;
     if (line.empty()) {
       if (first_blank == 0) first_blank = line_number + 1;
       continue;
     }
     if (first_blank != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": line ", first_blank, " is blank, every row needs a label"));
+      return absl::InvalidArgumentError(absl::StrCat(std::string(what), ": line ", first_blank,
+                                                     " is blank, every row needs a label"));
     }
     labels.emplace_back(line);
   }
-  if (labels.empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": holds no labels"));
+  if (labels.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(std::string(what), ": holds no labels"));
+  }
   return labels;
+}
+
+absl::StatusOr<std::vector<std::string>> ReadLabels(const std::string& path) {
+  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+  return ParseLabels(text, path);
 }
 
 }  // namespace heft

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion/key_files.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
 #include "base/threads.h"
@@ -125,6 +127,9 @@ absl::StatusOr<ckks::EvaluationKeys> ParseEvaluationKeys(const ckks::Context& co
     elements.push_back(reader.U32());
     if (elements.back() % 2 == 0 || elements.back() >= 2 * context.n()) {
       reader.Fail(absl::StrCat(elements.back(), " is not a Galois element"));
+    }
+    if (std::count(elements.begin(), elements.end(), elements.back()) > 1) {
+      reader.Fail(absl::StrCat("two keys of Galois element ", elements.back()));
     }
     if (version == kKeyFileVersion) {
       seeded.push_back(ckks::ReadSwitchKey(reader, context));

@@ -19,6 +19,7 @@ constexpr uint32_t kVersion = 1;
 constexpr uint32_t kMaxModalities = 8;
 constexpr uint32_t kMaxDimension = 4096;
 constexpr uint32_t kMaxGamma = 256;
+constexpr int kMaxSummaryDepth = 32;
 
 bool Finite(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
@@ -28,6 +29,19 @@ bool GoodName(const std::string& name) {
   return !name.empty() && name.size() <= 64 &&
          std::all_of(name.begin(), name.end(),
                      [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; });
+}
+
+// Printing JSON takes a stack frame a level, so a hostile text could end the program.
+bool GoodSummary(const std::string& text) {
+  using Event = nlohmann::json::parse_event_t;
+  bool deep = false;
+  const auto stop_when_deep = [&deep](int depth, Event event, nlohmann::json&) {
+    const bool opens = event == Event::array_start || event == Event::object_start;
+    deep |= opens && depth >= kMaxSummaryDepth;
+    return !deep;
+  };
+  const auto json = nlohmann::json::parse(text, stop_when_deep, /*allow_exceptions=*/false);
+  return !deep && !json.is_discarded();
 }
 
 void WriteDoubles(ByteWriter& writer, const std::vector<double>& values) {
@@ -133,7 +147,8 @@ absl::Status Model::Check() const {
   if (approximation.stages.empty()) return bad("no approximation");
   for (const Polynomial& stage : approximation.stages) {
     if (stage.coefficients.size() < 2 || stage.coefficients.size() > 64 ||
-        !Finite(stage.coefficients) || !std::isfinite(stage.centre) || !(stage.half_width > 0)) {
+        !Finite(stage.coefficients) || !std::isfinite(stage.centre) ||
+        !std::isfinite(stage.half_width) || !(stage.half_width > 0)) {
       return bad("the approximation is not a polynomial of degree 1 to 63");
     }
   }
@@ -195,8 +210,9 @@ absl::StatusOr<Model> Model::Parse(ByteSpan bytes, std::string_view what) {
   model.training_summary = reader.String(1 << 24);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   HEFT_RETURN_IF_ERROR(model.Check());
-  if (!nlohmann::json::accept(model.training_summary)) {
-    return absl::DataLossError(absl::StrCat(std::string(what), ": training summary is not JSON"));
+  if (!GoodSummary(model.training_summary)) {
+    return absl::DataLossError(absl::StrCat(std::string(what), ": training summary is not JSON of ",
+                                            "at most ", kMaxSummaryDepth, " levels"));
   }
   return model;
 }

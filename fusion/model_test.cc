@@ -53,6 +53,19 @@ TEST(ModelTest, DamageIsNoticed) {
   }
 }
 
+// Printing it would take a stack frame a level.
+TEST(ModelTest, DeepSummaryIsRefused) {
+  Model m = Small();
+  for (const size_t depth : {size_t{33}, size_t{1000000}}) {
+    m.training_summary = std::string(depth, '[') + std::string(depth, ']');
+    EXPECT_EQ(Model::Parse(m.Serialize(), "model").status().code(), absl::StatusCode::kDataLoss);
+  }
+  m.training_summary = std::string(32, '[') + std::string(32, ']');
+  EXPECT_TRUE(Model::Parse(m.Serialize(), "model").ok());
+  m.training_summary = "{";
+  EXPECT_FALSE(Model::Parse(m.Serialize(), "model").ok());
+}
+
 TEST(ModelTest, ChecksValues) {
   Model m = Small();
   m.gamma = 5;
@@ -65,6 +78,9 @@ TEST(ModelTest, ChecksValues) {
   EXPECT_FALSE(m.Check().ok());
   m = Small();
   m.approximation.interval = {1, 0.5};
+  EXPECT_FALSE(m.Check().ok());
+  m = Small();
+  m.approximation.stages[0].half_width = INFINITY;
   EXPECT_FALSE(m.Check().ok());
   m = Small();
   m.projection.pop_back();

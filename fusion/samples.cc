@@ -39,6 +39,16 @@ size_t RecordSize(const ckks::Context& context, bool seeded) {
   return writer.bytes().size();
 }
 
+// The second part of an encryption is uniform; where a limb of it is zero, the first part shows the
+// message to anyone.
+bool Transparent(const ckks::Ciphertext& c) {
+  for (size_t l = 0; l < c.limbs(); ++l) {
+    const std::span<const uint32_t> limb = c.parts[1].limb(l);
+    if (std::all_of(limb.begin(), limb.end(), [](uint32_t v) { return v == 0; })) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 absl::Status CheckIdentity(std::string_view identity) {
@@ -201,6 +211,10 @@ absl::StatusOr<ckks::Ciphertext> SampleReader::Record(size_t index) const {
   } else {
     out = ckks::ReadCiphertext(reader, *context_);
     HEFT_RETURN_IF_ERROR(reader.Finish());
+  }
+  if (Transparent(out)) {
+    return absl::DataLossError(
+        absl::StrCat(what_, ": ciphertext ", index, " is not encrypted: its second part is zero"));
   }
   // The sender's own estimate is not to be trusted.
   out.noise = {1, ckks::PublicKeyError(context_->params())};

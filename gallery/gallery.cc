@@ -163,7 +163,11 @@ absl::StatusOr<ByteSpan> Gallery::OpenBlock(ByteSpan file, size_t block,
   HEFT_RETURN_IF_ERROR(reader.status());
   HEFT_RETURN_IF_ERROR(CheckBinding(binding));
   if (reader.U64() != block) reader.Fail("holds another block");
-  reader.Raw(kBlockDataOffset - kEnvelopeHeaderSize - (payload.size() - reader.remaining()));
+  const ByteSpan padding =
+      reader.Raw(kBlockDataOffset - kEnvelopeHeaderSize - (payload.size() - reader.remaining()));
+  if (std::any_of(padding.begin(), padding.end(), [](uint8_t byte) { return byte != 0; })) {
+    reader.Fail("bytes that must be zero are not");
+  }
   HEFT_RETURN_IF_ERROR(reader.status());
   return payload.last(reader.remaining());
 }
@@ -185,11 +189,12 @@ absl::StatusOr<TiledCiphertexts> Gallery::ReadBlock(const Instance& instance, si
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
   HEFT_ASSIGN_OR_RETURN(const ByteSpan residues, OpenBlock(bytes, block, path));
   const ckks::Context& context = *instance.context;
-  TiledCiphertexts data(TiledSize(context, binding_.gamma));
-  if (residues.size() != data.size() * sizeof(uint32_t)) {
+  // Before memory is taken: gamma comes from the same files.
+  if (residues.size() != TiledSize(context, binding_.gamma) * sizeof(uint32_t)) {
     return absl::DataLossError(
         absl::StrCat(path, ": has another size than a block of this gallery"));
   }
+  TiledCiphertexts data(TiledSize(context, binding_.gamma));
   ByteReader(residues, path).U32Array(data);
   const size_t per_limb = data.size() / kMatchLimbs;
   for (size_t l = 0; l < kMatchLimbs; ++l) {

@@ -33,6 +33,15 @@ std::vector<ScoreReply::Answer> ReadAnswers(ByteReader& reader, const ckks::Cont
   return answers;
 }
 
+bool CountsAgree(const EncryptedScores& scores, uint64_t replies, uint64_t per_block) {
+  if (scores.kind == ScoreKind::kVerification) {
+    return scores.templates == 0 && scores.identities == std::vector<std::string>{scores.claimed};
+  }
+  const uint64_t blocks = scores.templates / per_block + (scores.templates % per_block > 0 ? 1 : 0);
+  return replies == blocks && scores.claimed.empty() &&
+         (scores.identities.empty() || scores.identities.size() == scores.templates);
+}
+
 void WriteName(ByteWriter& writer, const std::string& name) {
   writer.U8(static_cast<uint8_t>(name.size()));
   writer.Raw(AsBytes(name));
@@ -101,14 +110,12 @@ absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSp
     if (reader.ok()) HEFT_RETURN_IF_ERROR(CheckIdentity(scores.identities.back()));
   }
   scores.templates = reader.U64();
-  if (reader.U8() != 0 && reader.ok()) scores.squared_norm = ckks::ReadCiphertext(reader, context);
+  const uint8_t has_norm = reader.U8();
+  if (has_norm > 1) reader.Fail("neither with nor without a squared norm");
+  if (has_norm == 1) scores.squared_norm = ckks::ReadCiphertext(reader, context);
   const uint64_t replies = reader.Count(sizeof(uint64_t), 1 << 24);
   const bool verification = scores.kind == ScoreKind::kVerification;
-  const uint64_t per_block = 2 * uint64_t{context.slots()};
-  if (reader.ok() &&
-      (verification ? names != 1
-                    : (names != 0 && names != scores.templates) ||
-                          replies != (scores.templates + per_block - 1) / per_block)) {
+  if (reader.ok() && !CountsAgree(scores, replies, 2 * uint64_t{context.slots()})) {
     reader.Fail("identities, templates and replies do not agree");
   }
   for (uint64_t i = 0; i < replies && reader.ok(); ++i) {

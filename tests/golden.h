@@ -31,6 +31,16 @@ inline Model ModelWithoutApproximation() {
   return model;
 }
 
+// Bulk samples are of a model of their own, with a single dimension: a ciphertext a dimension is
+// large. A vector of one number is -1 or 1 when normalised.
+inline Model BulkModel() {
+  Model model = ModelWithoutApproximation();
+  model.modalities = {{"finger", 1}};
+  model.projection = {0.5, -0.25};
+  return model;
+}
+inline const std::vector<std::vector<double>> kBulkRows = {{2}, {-3}, {0.5}};
+
 // Vector of modality 0 or 1 of person 0, 1, 2. Person 0 is also the probe and the sample file.
 inline std::vector<double> Vector(size_t modality, size_t person) {
   static const std::vector<double> all[2][3] = {{{3, 1, -2, 0.5}, {-1, 2, 2, 1}, {2, 1, -1, 1}},

@@ -20,6 +20,7 @@
 #include "fusion/testing.h"
 #include "gallery/owner/key_owner.h"
 #include "gallery/server.h"
+#include "learning/train.h"
 
 namespace heft::golden {
 namespace {
@@ -171,6 +172,35 @@ TEST_F(GoldenTest, Samples) {
   for (size_t j = 0; j < slots.size(); ++j) {
     ASSERT_NEAR(std::abs(slots[j] - ckks::Complex(expected[j])), 0, kTolerance) << j;
   }
+}
+
+TEST_F(GoldenTest, BulkSamples) {
+  const auto samples =
+      Ok(SampleReader::Parse(instance_.context, Golden("finger-bulk.ct"), "finger-bulk.ct"));
+  EXPECT_TRUE(samples.bulk());
+  EXPECT_EQ(samples.header().modality, "finger");
+  EXPECT_EQ(samples.header().dimension, 1u);
+  EXPECT_EQ(samples.header().key_id, secret_.key_id());
+  EXPECT_TRUE(samples.header().seeded);
+  EXPECT_EQ(samples.labels(), kIdentities);
+  EXPECT_FALSE(samples.Sample(0).ok());
+  const auto slots = Decrypt(Ok(samples.Coordinate(0)));
+  for (size_t j = 0; j < kBulkRows.size(); ++j) {
+    EXPECT_NEAR(slots[j].real(), kBulkRows[j][0] > 0 ? 1 : -1, kTolerance) << j;
+  }
+}
+
+TEST(GoldenCheckpointTest, ComesBack) {
+  const std::vector<uint8_t> bytes = Golden("checkpoint.json");
+  const std::string text(bytes.begin(), bytes.end());
+  const TrainCheckpoint checkpoint = Ok(ParseCheckpoint(text));
+  EXPECT_EQ(checkpoint.epoch, 2);
+  EXPECT_EQ(checkpoint.best_epoch, 1);
+  EXPECT_EQ(checkpoint.best_auroc, 0.75);
+  EXPECT_EQ(checkpoint.adam.step, 2);
+  EXPECT_EQ(checkpoint.projection, (FeatureMatrix(1, 2) << 0.5, -1).finished());
+  EXPECT_EQ(checkpoint.modality_weights, (std::vector<double>{1, 0.5}));
+  EXPECT_EQ(FormatCheckpoint(checkpoint), text);
 }
 
 TEST_F(GoldenTest, Galleries) {

@@ -96,6 +96,17 @@ absl::Status WriteRenewed(const std::string& folder, const Instance& instance, c
   return absl::OkStatus();
 }
 
+absl::Status WriteBulk(const std::string& folder, const Approximation& approximation,
+                       const ckks::SecretKey& secret) {
+  Model model = BulkModel();
+  model.approximation = approximation;
+  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  HEFT_ASSIGN_OR_RETURN(const auto samples,
+                        EncryptSamplesSymmetric(instance, model, 0, secret, kBulkRows, kIdentities,
+                                                SampleEncoding::kBulk));
+  return WriteFileAtomic(folder + "/finger-bulk.ct", samples);
+}
+
 absl::Status Write(const std::string& folder) {
   if (FileExists(folder)) return absl::AlreadyExistsError(folder + " exists");
   HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
@@ -111,6 +122,7 @@ absl::Status Write(const std::string& folder) {
   HEFT_ASSIGN_OR_RETURN(const auto sample,
                         EncryptSamplesSymmetric(instance, model, 0, secret, row, label));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/face.ct", sample));
+  HEFT_RETURN_IF_ERROR(WriteBulk(folder, model.approximation, secret));
 
   HEFT_ASSIGN_OR_RETURN(
       const auto server,

@@ -390,6 +390,16 @@ TEST_F(RolesTest, TheServersProgramHasNoOwnersCommands) {
   EXPECT_THAT(help.out, HasSubstr("\n  enroll "));
 }
 
+TEST_F(RolesTest, InspectReportsTheSecurityReached) {
+  for (const char* path : {"owner/model.heft", "owner/keys/secret.key", "owner/keys/encryption.key",
+                           "owner/keys/evaluation.keys"}) {
+    const auto shown = Must(kHeft, {"inspect", (*work_)(path)});
+    EXPECT_EQ(shown["profile"], "compact") << path;
+    EXPECT_EQ(shown["security"]["level"], "128-bit classical (2024)") << path;
+    EXPECT_LE(shown["security"]["total_bits"], shown["security"]["bound_2024_classical"]) << path;
+  }
+}
+
 TEST_F(RolesTest, NamesAreBytesAndJsonStaysJson) {
   const std::string name = "na\xefve";  // Latin-1, not UTF-8
   Must(kServer, Serve("enroll", {Send("face", {0}, "enrol", false)}, {"--identity", name}));

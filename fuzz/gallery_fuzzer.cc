@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// A gallery's folder (gallery/gallery.cc): a manifest, and the file of block 0 written by
+// generation
+// 1. The input is both, one after the other; the block's own header says where it starts.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "base/envelope.h"
+#include "fuzz/fuzz.h"
+#include "gallery/gallery.h"
+
+namespace heft::fuzz {
+namespace {
+
+// A folder of this process, in memory where the system has such a place.
+class Folder {
+ public:
+  Folder() {
+    const bool memory = std::filesystem::is_directory("/dev/shm");
+    std::string path = std::string(memory ? "/dev/shm" : "/tmp") + "/heft_fuzz_XXXXXX";
+    Check(mkdtemp(path.data()) != nullptr, "a folder of its own");
+    path_ = path;
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+  void Write(const std::string& name, ByteSpan bytes) const {
+    std::ofstream file(path_ + "/" + name, std::ios::binary | std::ios::trunc);
+    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
+  }
+
+ private:
+  std::string path_;
+};
+
+void CheckRead(const absl::Status& status) {
+  // A manifest may name blocks that are not there.
+  if (!absl::IsNotFound(status)) CheckRefusal(status);
+}
+
+void ReadFolder(const Folder& folder) {
+  const auto gallery = Gallery::Open(folder.path());
+  if (!gallery.ok()) return CheckRead(gallery.status());
+  if (const auto checked = gallery->CheckBlockFiles(); !checked.ok()) CheckRead(checked);
+  const Instance& instance = SmallInstance();
+  for (size_t b = 0; b < std::min<size_t>(gallery->blocks(), 2); ++b) {
+    const auto block = gallery->ReadBlock(instance, b);
+    if (!block.ok()) {
+      CheckRead(block.status());
+      continue;
+    }
+    Check(block->size() == TiledSize(*instance.context, gallery->binding().gamma),
+          "a block of the gallery's size");
+    for (size_t i = 0; i < block->size(); ++i) {
+      const size_t limb = i / (block->size() / kMatchLimbs);
+      Check((*block)[i] < instance.context->modulus(limb).value(), "residues below their primes");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heft::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const heft::fuzz::Folder folder;
+  const heft::ByteSpan input(data, size);
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const size_t cut = std::min(text.find("HEFT\r\n\x1a\n", 1), size);
+  const heft::ByteSpan manifest = input.first(cut), block = input.subspan(cut);
+  folder.Write("manifest.heft", manifest);
+  folder.Write("block-0-1.heft", block);
+  heft::fuzz::ReadFolder(folder);
+  folder.Write("manifest.heft", heft::fuzz::Resealed(manifest));
+  folder.Write("block-0-1.heft", heft::fuzz::Resealed(block));
+  heft::fuzz::ReadFolder(folder);
+  return 0;
+}

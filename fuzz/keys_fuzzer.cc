@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Key files: encryption key, evaluation keys, secret key (fusion/key_files.cc,
+// fusion/owner/secret_key_file.cc); the envelope's kind says which. Sealed secret keys are read up
+// to where a passphrase is needed.
+#include "base/envelope.h"
+#include "fusion/key_files.h"
+#include "fusion/owner/secret_key_file.h"
+#include "fuzz/fuzz.h"
+
+namespace heft::fuzz {
+namespace {
+
+void CheckSame(const std::vector<uint8_t>& again, ByteSpan bytes) {
+  Check(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
+        "a key writes the bytes that it was read from");
+}
+
+void ReadEncryptionKey(const ckks::Context& context, ByteSpan bytes) {
+  const auto key = ParseEncryptionKey(context, bytes, "input");
+  if (!key.ok()) return CheckRefusal(key.status());
+  CheckSame(SerializeEncryptionKey(context, *key), bytes);
+}
+
+void ReadEvaluationKeys(const ckks::Context& context, ByteSpan bytes) {
+  const auto keys = ParseEvaluationKeys(context, bytes, "input");
+  if (!keys.ok()) return CheckRefusal(keys.status());
+  const size_t count = keys->galois.size() + (keys->relinearisation.limbs() > 0 ? 1 : 0);
+  ByteReader reader(bytes.subspan(kEnvelopeHeaderSize + 32), "count");
+  Check(reader.U64() == count, "every key declared is there");
+  for (const auto& [element, key] : keys->galois) {
+    Check(element % 2 == 1 && element > 1 && element < 2 * context.n(), "a Galois element");
+    Check(key.limbs() >= 1 && key.limbs() <= context.params().limbs(), "limbs of the context");
+    for (size_t l = 0; l <= key.limbs(); ++l) {
+      const size_t prime = l < key.limbs() ? l : context.special_index();
+      for (size_t i = 0; i < key.limbs() * 2 * context.n(); ++i) {
+        Check(key.limb(l)[i] < context.modulus(prime).value(), "residues below their prime");
+      }
+    }
+  }
+}
+
+void ReadSecretKey(const ckks::Context& context, ByteSpan bytes) {
+  const auto sealed = SecretKeyIsSealed(bytes, "input");
+  if (!sealed.ok()) CheckRefusal(sealed.status());
+  const auto key = ParseSecretKey(context, bytes, {}, "input");
+  if (!key.ok()) return CheckRefusal(key.status());
+  Check(sealed.ok() && !*sealed, "a sealed key needs its passphrase");
+  CheckSame(*SerializeSecretKey(context, *key, {}), bytes);
+}
+
+void Read(ByteSpan bytes) {
+  const ckks::Context& context = *SmallContext();
+  const std::string kind = EnvelopeKind(bytes);
+  if (kind == kEvaluationKeysKind) return ReadEvaluationKeys(context, bytes);
+  if (kind == kSecretKeyKind) return ReadSecretKey(context, bytes);
+  ReadEncryptionKey(context, bytes);
+}
+
+}  // namespace
+}  // namespace heft::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  heft::fuzz::ReadBothWays({data, size}, heft::fuzz::Read);
+  return 0;
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the seed corpus of every fuzz target below a folder: good files, from which a fuzzer
+// starts.
+//
+//   make_seeds NEW_FOLDER
+//
+// The model is the golden one; everything that holds ciphertexts is made anew under the small
+// parameters of fuzz.h, because a fuzzer gets nowhere on the golden files' hundreds of kilobytes.
+#include <filesystem>
+#include <iostream>
+
+#include "base/envelope.h"
+#include "base/files.h"
+#include "ckks/owner/secret_key.h"
+#include "ckks/serialization.h"
+#include "features/readers.h"
+#include "fusion/key_files.h"
+#include "fusion/matching.h"
+#include "fusion/owner/secret_key_file.h"
+#include "fusion/samples.h"
+#include "fuzz/fuzz.h"
+#include "gallery/scores.h"
+#include "learning/train.h"
+
+namespace heft::fuzz {
+namespace {
+
+constexpr double kScale = 0x1p12;
+
+class SeedWriter {
+ public:
+  explicit SeedWriter(std::string root) : root_(std::move(root)) {}
+  absl::Status Write(const std::string& target, const std::string& name, ByteSpan bytes) const {
+    HEFT_RETURN_IF_ERROR(MakeDirectories(root_ + "/" + target));
+    return WriteFileAtomic(root_ + "/" + target + "/" + name, bytes);
+  }
+  absl::Status Write(const std::string& target, const std::string& name,
+                     std::string_view text) const {
+    return Write(target, name, AsBytes(text));
+  }
+
+ private:
+  std::string root_;
+};
+
+absl::Status WriteFeatures(const SeedWriter& seeds) {
+  const FeatureMatrix matrix = (FeatureMatrix(2, 3) << 1, -2, 0.5, 0, 3, -0.25).finished();
+  std::vector<uint8_t> npy = FormatNpy(matrix);
+  HEFT_RETURN_IF_ERROR(seeds.Write("npy", "float32", npy));
+  const std::string header = "{'descr': '<f8', 'fortran_order': True, 'shape': (2,), }\n";
+  ByteWriter writer;
+  writer.Raw(AsBytes("\x93NUMPY\x02"));
+  writer.U8(0);
+  writer.U32(static_cast<uint32_t>(header.size()));
+  writer.Raw(AsBytes(header));
+  writer.F64(0.5);
+  writer.F64(-1e300);
+  HEFT_RETURN_IF_ERROR(seeds.Write("npy", "float64-version2", writer.bytes()));
+  HEFT_RETURN_IF_ERROR(seeds.Write("text", "lines", "# face\n1, -2e-3; +0.5\n1e-999 4 5\n"));
+  HEFT_RETURN_IF_ERROR(seeds.Write("text", "brackets", "[[1.0 2.0\n 3.0]\n [4 5 6]]\n"));
+  HEFT_RETURN_IF_ERROR(seeds.Write("text", "labels", "ann\n bob \nann\n\n"));
+  return seeds.Write("text", "split", "train\nvalidation\ntest\n");
+}
+
+absl::Status WriteLearning(const SeedWriter& seeds) {
+  HEFT_ASSIGN_OR_RETURN(const auto model, ReadFile(HEFT_SOURCE_DIR "/tests/golden/model.heft"));
+  HEFT_RETURN_IF_ERROR(seeds.Write("model", "golden", model));
+  TrainCheckpoint checkpoint;
+  checkpoint.options = {{"seed", 1}, {"recipe", "generalising"}};
+  checkpoint.epoch = 2;
+  checkpoint.best_epoch = 1;
+  checkpoint.best_auroc = 0.75;
+  checkpoint.adam.step = 2;
+  checkpoint.projection = (FeatureMatrix(1, 2) << 0.5, -1).finished();
+  checkpoint.best = checkpoint.adam.mean = checkpoint.adam.square = checkpoint.projection;
+  checkpoint.modality_weights = {1, 0.5};
+  return seeds.Write("checkpoint", "two-epochs", FormatCheckpoint(checkpoint));
+}
+
+absl::Status WriteKeys(const SeedWriter& seeds, const ckks::SecretKey& secret, Csprng& rng) {
+  const ckks::Context& context = *SmallContext();
+  HEFT_RETURN_IF_ERROR(
+      seeds.Write("keys", "encryption",
+                  SerializeEncryptionKey(context, ckks::MakePublicKey(context, secret, rng))));
+  EvaluationKeysWriter writer(context, secret.key_id(), 2);
+  writer.Add(1, ckks::MakeRelinearisationKey(context, secret, 2, rng));
+  writer.Add(3, ckks::MakeGaloisKey(context, secret, 3, 1, rng));
+  HEFT_RETURN_IF_ERROR(seeds.Write("keys", "evaluation", writer.Finish()));
+  HEFT_ASSIGN_OR_RETURN(const auto clear, SerializeSecretKey(context, secret, {}));
+  HEFT_RETURN_IF_ERROR(seeds.Write("keys", "secret", clear));
+  HEFT_ASSIGN_OR_RETURN(const auto sealed,
+                        SerializeSecretKey(context, secret, std::string("seed")));
+  return seeds.Write("keys", "sealed", sealed);
+}
+
+// The same made elsewhere: both halves in full.
+absl::Status WriteFullKeys(const SeedWriter& seeds, const ckks::SecretKey& secret, Csprng& rng) {
+  const ckks::Context& context = *SmallContext();
+  ckks::PublicKey key = ckks::MakePublicKey(context, secret, rng);
+  key.seeded = false;
+  HEFT_RETURN_IF_ERROR(
+      seeds.Write("keys", "encryption-full", SerializeEncryptionKey(context, key)));
+  const ckks::SeededSwitchKey one = ckks::MakeGaloisKey(context, secret, 3, 1, rng);
+  ckks::FullSwitchKey full;
+  full.b = one.b;
+  full.a = {ring::RnsPoly(context.n(), 2)};
+  ckks::ExpandUniform(context, full.a[0].limb(0), one.seed, 0, 0);
+  ckks::ExpandUniform(context, full.a[0].limb(1), one.seed, 0, context.special_index());
+  return seeds.Write("keys", "evaluation-full",
+                     SerializeFullEvaluationKeys(context, secret.key_id(), {{3, full}}));
+}
+
+// SEAL's own files: the tests of seal/ have small ones.
+absl::Status WriteSealObjects(const SeedWriter& seeds) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(HEFT_SOURCE_DIR "/tests/data/seal")) {
+    if (entry.path().has_extension()) continue;  // README.md, expected.json
+    HEFT_ASSIGN_OR_RETURN(const auto bytes, ReadFile(entry.path().string()));
+    HEFT_RETURN_IF_ERROR(seeds.Write("seal", entry.path().filename().string(), bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ckks::SeededCiphertext> Encrypt(const ckks::SecretKey& secret, size_t limbs,
+                                               Csprng& rng) {
+  const std::vector<double> values = {0.5, -0.25};
+  HEFT_ASSIGN_OR_RETURN(const auto plain, SmallInstance().encoder->Encode(values, kScale, limbs));
+  return ckks::EncryptSymmetric(*SmallContext(), plain, secret, rng);
+}
+
+absl::Status WriteSamples(const SeedWriter& seeds, const ckks::SecretKey& secret, Csprng& rng) {
+  const ckks::Context& context = *SmallContext();
+  for (const SampleEncoding encoding : {SampleEncoding::kCompact, SampleEncoding::kBulk}) {
+    for (const bool seeded : {false, true}) {
+      SampleHeader header;
+      header.params_id = context.params().id();
+      header.key_id = secret.key_id();
+      header.modality = "face";
+      header.dimension = 2;
+      header.encoding = encoding;
+      header.run = encoding == SampleEncoding::kCompact ? 1 : 0;
+      header.gamma = encoding == SampleEncoding::kCompact ? kSmallGamma : 0;
+      header.seeded = seeded;
+      const std::vector<std::string> labels = {"ann", ""};
+      SampleWriter writer(context, header, labels);
+      for (int i = 0; i < 2; ++i) {  // two samples, or two coordinates
+        HEFT_ASSIGN_OR_RETURN(const auto c, Encrypt(secret, context.params().limbs(), rng));
+        if (seeded) {
+          writer.Add(c);
+        } else {
+          writer.Add(ckks::Expand(context, c));
+        }
+      }
+      const bool bulk = encoding == SampleEncoding::kBulk;
+      HEFT_RETURN_IF_ERROR(
+          seeds.Write("samples", std::string(bulk ? "bulk" : "compact") + (seeded ? "-seeded" : ""),
+                      writer.Finish()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A gallery of two templates, by docs/formats.md: its own writer needs a plan.
+absl::Status WriteGallery(const SeedWriter& seeds, const ckks::SecretKey& secret) {
+  const ckks::Context& context = *SmallContext();
+  ByteWriter binding;
+  ckks::WriteId(binding, context.params().id());
+  ckks::WriteId(binding, secret.key_id());
+  ckks::WriteId(binding, ModelId{});
+  binding.U32(kSmallGamma);
+  ByteWriter manifest;
+  manifest.Raw(binding.bytes());
+  manifest.U64(1);  // generation
+  manifest.U64(1);  // blocks
+  manifest.U64(1);  // generation of block 0
+  manifest.U64(2);
+  manifest.String("ann");
+  manifest.String("bob");
+  ByteWriter block;
+  block.Raw(binding.bytes());
+  block.U64(0);
+  block.Raw(std::vector<uint8_t>(44));
+  std::vector<uint32_t> residues(TiledSize(context, kSmallGamma));
+  for (size_t i = 0; i < residues.size(); ++i) residues[i] = static_cast<uint32_t>(i);
+  block.U32Array(residues);
+  std::vector<uint8_t> both = SealEnvelope("GALM", 1, manifest.bytes());
+  const std::vector<uint8_t> sealed = SealEnvelope("GBLK", 1, block.bytes());
+  both.insert(both.end(), sealed.begin(), sealed.end());
+  return seeds.Write("gallery", "two-templates", both);
+}
+
+absl::Status WriteScores(const SeedWriter& seeds, const ckks::SecretKey& secret, Csprng& rng) {
+  const ckks::Context& context = *SmallContext();
+  HEFT_ASSIGN_OR_RETURN(const auto fresh, Encrypt(secret, kScoreLimbs, rng));
+  EncryptedScores scores;
+  scores.params_id = context.params().id();
+  scores.key_id = secret.key_id();
+  scores.probe = "probe";
+  scores.identities = {"ann", "bob"};
+  scores.templates = 2;
+  scores.replies = {{{}, ckks::Expand(context, fresh)}};
+  scores.squared_norm = ckks::Expand(context, fresh);
+  HEFT_RETURN_IF_ERROR(seeds.Write("scores", "identification", SerializeScores(context, scores)));
+  scores.kind = ScoreKind::kVerification;
+  scores.claimed = "ann";
+  scores.identities = {"ann"};
+  scores.templates = 0;
+  scores.replies[0].answers = {{1, 0, 0}, {3, 1, 0}};
+  scores.squared_norm.reset();
+  return seeds.Write("scores", "verification", SerializeScores(context, scores));
+}
+
+absl::Status Write(const std::string& root) {
+  const SeedWriter seeds(root);
+  Csprng rng(Seed{9});
+  HEFT_ASSIGN_OR_RETURN(const auto secret, ckks::SecretKey::Generate(*SmallContext(), rng));
+  HEFT_RETURN_IF_ERROR(WriteFeatures(seeds));
+  HEFT_RETURN_IF_ERROR(WriteLearning(seeds));
+  HEFT_RETURN_IF_ERROR(WriteKeys(seeds, secret, rng));
+  HEFT_RETURN_IF_ERROR(WriteFullKeys(seeds, secret, rng));
+  HEFT_RETURN_IF_ERROR(WriteSealObjects(seeds));
+  HEFT_RETURN_IF_ERROR(WriteSamples(seeds, secret, rng));
+  HEFT_RETURN_IF_ERROR(WriteGallery(seeds, secret));
+  return WriteScores(seeds, secret, rng);
+}
+
+}  // namespace
+}  // namespace heft::fuzz
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: make_seeds NEW_FOLDER\n";
+    return 2;
+  }
+  const absl::Status status = heft::fuzz::Write(argv[1]);
+  if (!status.ok()) std::cerr << "make_seeds: " << status.message() << "\n";
+  return status.ok() ? 0 : 1;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models (fusion/model.cc): what is accepted writes the same bytes again, can be shown, and is
+// planned or refused without a crash.
+#include <nlohmann/json.hpp>
+
+#include "fusion/model.h"
+#include "fusion/plan.h"
+#include "fuzz/fuzz.h"
+
+namespace heft::fuzz {
+namespace {
+
+void Read(ByteSpan bytes) {
+  const auto model = Model::Parse(bytes, "input");
+  if (!model.ok()) return CheckRefusal(model.status());
+  Check(model->Check().ok(), "a model that is read is valid");
+  const std::vector<uint8_t> again = model->Serialize();
+  Check(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
+        "a model writes the bytes that it was read from");
+  // As `heft inspect` shows it.
+  const auto summary = nlohmann::json::parse(model->training_summary);
+  Check(!summary.dump(2).empty(), "the summary is printed");
+  const auto profile = ckks::FindProfile(model->profile);
+  if (!profile.ok()) return;
+  static const auto params = *ckks::Params::Create(ckks::FindProfile("compact")->spec);
+  const auto plan = PlanFusion(params, *profile, *model);
+  if (!plan.ok()) CheckRefusal(plan.status());
+}
+
+}  // namespace
+}  // namespace heft::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  heft::fuzz::ReadBothWays({data, size}, heft::fuzz::Read);
+  return 0;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encrypted scores (gallery/scores.cc): what is accepted writes the same bytes again, and its
+// answers are those of its templates.
+#include "fuzz/fuzz.h"
+#include "gallery/scores.h"
+
+namespace heft::fuzz {
+namespace {
+
+void Read(ByteSpan bytes) {
+  const ckks::Context& context = *SmallContext();
+  const auto scores = ParseScores(context, bytes, "input");
+  if (!scores.ok()) return CheckRefusal(scores.status());
+  const std::vector<uint8_t> again = SerializeScores(context, *scores);
+  Check(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
+        "scores write the bytes that they were read from");
+  uint64_t answers = 0;
+  for (const ScoreReply& reply : scores->replies) {
+    answers += reply.answers.size();
+    for (const ScoreReply::Answer& answer : reply.answers) {
+      Check(answer.slot < context.slots() && answer.lane < 2, "an answer within the slots");
+      Check(scores->identities.empty() || answer.identity < scores->identities.size(),
+            "an answer of an identity that is there");
+    }
+  }
+  if (scores->kind == ScoreKind::kIdentification) {
+    Check(answers == scores->templates, "an answer a template");
+  } else {
+    Check(scores->identities.size() == 1, "a verification is of one identity");
+    Check(scores->identities[0] == scores->claimed, "the identity is the one claimed");
+  }
+}
+
+}  // namespace
+}  // namespace heft::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  heft::fuzz::ReadBothWays({data, size}, heft::fuzz::Read);
+  return 0;
+}

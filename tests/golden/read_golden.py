@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Reads every golden file to its last byte, from docs/formats.md alone.
+
+    read_golden.py     exit code 0 if the page tells every byte of every file
+
+The engine's readers and this one were written from the same page; where they disagree, one of the
+three is wrong.
+"""
+import hashlib
+import json
+import math
+import struct
+import sys
+from pathlib import Path
+
+MAGIC = bytes.fromhex("484546540d0a1a0a")
+# The profile "compact": N, data primes from the base up, the special prime last.
+N = 8192
+SIZES = [30, 29, 20, 28, 28, 28, 20, 30]
+
+
+def primes_of_compact():
+    """The largest primes = 1 (mod 2N) of each size, the special prime chosen first."""
+    taken = []
+    for bits in [SIZES[-1]] + SIZES[:-1]:
+        q = (1 << bits) - ((1 << bits) - 1) % (2 * N)
+        while q in taken or any(q % d == 0 for d in range(3, math.isqrt(q) + 1, 2)):
+            q -= 2 * N
+        taken.append(q)
+    return taken[1:] + taken[:1]
+
+
+PRIMES = primes_of_compact()
+PARAMETERS_ID = hashlib.blake2b(struct.pack(f"<{len(PRIMES) + 1}I", N, *PRIMES),
+                                digest_size=32).digest()[:16]
+
+
+class Reader:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def raw(self, size):
+        assert self.at + size <= len(self.data), "truncated"
+        self.at += size
+        return self.data[self.at - size:self.at]
+
+    def number(self, form):
+        return struct.unpack("<" + form, self.raw(struct.calcsize(form)))[0]
+
+    def u8(self): return self.number("B")
+    def u32(self): return self.number("I")
+    def u64(self): return self.number("Q")
+
+    def f64(self):
+        value = self.number("d")
+        assert math.isfinite(value)
+        return value
+
+    def string(self): return self.raw(self.u64()).decode()
+    def name(self): return self.raw(self.u8()).decode()
+    def f64s(self): return [self.f64() for _ in range(self.u64())]
+
+    def end(self):
+        assert self.at == len(self.data), f"{len(self.data) - self.at} bytes left over"
+
+
+def open_envelope(path, kind, version=1):
+    r = Reader(path.read_bytes())
+    assert r.raw(8) == MAGIC and r.raw(4) == kind.encode() and r.u32() == version
+    payload = r.raw(r.u64())
+    assert r.raw(32) == hashlib.blake2b(r.data[:-32], digest_size=32).digest()
+    r.end()
+    return Reader(payload)
+
+
+def polynomial(r, primes):
+    for q in primes:
+        bits = q.bit_length()
+        value = int.from_bytes(r.raw(N * bits // 8), "little")
+        text = format(value, f"0{N * bits}b")
+        assert all(int(text[i:i + bits], 2) < q for i in range(0, N * bits, bits))
+
+
+def noise(r):
+    scale, message, error = r.f64(), r.f64(), r.f64()
+    assert scale > 0 and message >= 0 and error >= 0
+
+
+def ciphertext(r):
+    parts, limbs = r.u32(), r.u32()
+    assert parts in (2, 3) and 1 <= limbs < len(PRIMES)
+    noise(r)
+    for _ in range(parts):
+        polynomial(r, PRIMES[:limbs])
+
+
+def seeded_ciphertext(r):
+    limbs = r.u32()
+    assert 1 <= limbs < len(PRIMES)
+    noise(r)
+    r.raw(32)
+    polynomial(r, PRIMES[:limbs])
+
+
+def ids(r):
+    assert r.raw(16) == PARAMETERS_ID
+    return r.raw(16)
+
+
+def model(path):
+    r = open_envelope(path, "MODL")
+    dimensions = []
+    for _ in range(r.u32()):
+        assert r.string()
+        dimensions.append(r.u32())
+    gamma, profile = r.u32(), r.string()
+    assert len(r.f64s()) == gamma * sum(dimensions) and profile == "compact"
+    r.string()
+    assert 0 < r.f64() < r.f64()
+    for _ in range(r.u32()):
+        r.f64(), r.f64()
+        assert 2 <= len(r.f64s()) <= 64
+    core = r.data[:r.at]
+    assert len(r.f64s()) in (0, gamma * sum(dimensions))
+    for _ in range(r.u32()):
+        assert 0 < r.f64() < 1
+        r.f64(), r.f64(), r.u64()
+    json.loads(r.string())
+    r.end()
+    return hashlib.blake2b(core, digest_size=32).digest()[:16], gamma
+
+
+def encryption_key(path, version=1):
+    r = open_envelope(path, "PUBK", version)
+    key_id = ids(r)
+    if version == 1:
+        r.raw(32)
+    else:
+        polynomial(r, PRIMES)
+    polynomial(r, PRIMES)
+    r.end()
+    return key_id
+
+
+def evaluation_keys(path, key_id, version=1):
+    r = open_envelope(path, "EVAL", version)
+    assert ids(r) == key_id
+    for _ in range(r.u64()):
+        element = r.u32()
+        assert element % 2 == 1 and element < 2 * N
+        switching_key(r, version)
+    r.end()
+
+
+def switching_key(r, version=1):
+    limbs = r.u32()
+    if version == 1:
+        r.raw(32)
+    for _ in range(limbs * version):
+        polynomial(r, PRIMES[:limbs] + PRIMES[-1:])
+    return limbs
+
+
+def rekeying_key(path, key_id, new_key_id):
+    r = open_envelope(path, "RKEY")
+    assert ids(r) == key_id and r.raw(16) == new_key_id != key_id
+    assert switching_key(r) >= 2
+    r.end()
+
+
+def budget(path, key_id, successor):
+    r = open_envelope(path, "BUDG")
+    assert ids(r) == key_id and r.raw(16) == successor
+    for _ in range(r.u64()):
+        r.raw(16), r.u64(), r.u64()
+        hashes = []
+        for _ in range(r.u64()):
+            hashes.append(r.raw(16))
+            r.u64()
+        assert hashes == sorted(set(hashes))
+    r.end()
+
+
+def secret_key(path, key_id, form):
+    r = open_envelope(path, "SECK")
+    found = ids(r)
+    assert key_id in (None, found) and r.u8() == form
+    if form == 0:
+        assert set(r.raw(N)) <= {0, 1, 255}
+    else:
+        assert 1 <= r.u64() <= 16 and r.u64() <= 2**31
+        r.raw(16 + 24 + N + 16)
+    r.end()
+    return found
+
+
+def samples(path, kind, key_id):
+    r = open_envelope(path, kind)
+    assert ids(r) == key_id
+    r.string()
+    dimension = r.u32()
+    if kind == "CTXT":
+        r.u32(), r.u32()
+    form, count = r.u8(), r.u64()
+    for _ in range(count):
+        assert len(r.string()) <= 255
+    for _ in range(count if kind == "CTXT" else dimension):
+        (seeded_ciphertext if form == 1 else ciphertext)(r)
+    r.end()
+
+
+def binding(r, key_id, model_id, gamma):
+    assert ids(r) == key_id and r.raw(16) == model_id and r.u32() == gamma
+
+
+def gallery(folder, key_id, model_id, gamma, revoked=None):
+    r = open_envelope(folder / "manifest.heft", "GALM", 1 if revoked is None else 2)
+    binding(r, key_id, model_id, gamma)
+    r.u64()
+    generations = [r.u64() for _ in range(r.u64())]
+    assert all(1 <= len(r.string()) <= 255 for _ in range(r.u64()))
+    if revoked is not None:
+        assert [r.raw(16) for _ in range(r.u64())] == revoked
+    r.end()
+    names = {f"block-{b}-{g}.heft" for b, g in enumerate(generations)} | {"manifest.heft"}
+    assert names == {p.name for p in folder.iterdir()}
+    for number, generation in enumerate(generations):
+        r = open_envelope(folder / f"block-{number}-{generation}.heft", "GBLK")
+        binding(r, key_id, model_id, gamma)
+        assert r.u64() == number and r.raw(44) == bytes(44) and r.at + 24 == 128
+        for q in PRIMES[:2]:
+            words = struct.unpack(f"<{2 * N * gamma}I", r.raw(8 * N * gamma))
+            assert max(words) < q
+        r.end()
+
+
+def scores(path, key_id, model_id, kind):
+    r = open_envelope(path, "SCOR")
+    assert ids(r) == key_id and r.raw(16) == model_id and r.u8() == kind
+    r.string()
+    claimed = r.string()
+    identities = [r.name() for _ in range(r.u64())]
+    templates, has_norm = r.u64(), r.u8()
+    assert has_norm in (0, 1)
+    if has_norm:
+        ciphertext(r)
+    replies = r.u64()
+    if kind == 0:
+        assert len(identities) in (0, templates) and replies == -(-templates // N) and not claimed
+    else:
+        assert identities == [claimed] and templates == 0
+    for _ in range(replies):
+        if kind == 1:
+            assert all(r.u32() & 0x7FFFFFFF < N // 2 for _ in range(r.u64()))
+        ciphertext(r)
+    r.end()
+
+
+def main():
+    here = Path(__file__).parent
+    model_id, gamma = model(here / "model.heft")
+    key_id = encryption_key(here / "encryption.key")
+    evaluation_keys(here / "evaluation.keys", key_id)
+    assert encryption_key(here / "encryption-2.key", 2) == key_id
+    evaluation_keys(here / "evaluation-2.keys", key_id, 2)
+    secret_key(here / "secret.key", key_id, 0)
+    secret_key(here / "sealed.key", key_id, 1)
+    samples(here / "face.ct", "CTXT", key_id)
+    samples(here / "finger-bulk.ct", "CTXS", key_id)
+    gallery(here / "gallery", key_id, model_id, gamma)
+    scores(here / "identification.ct", key_id, model_id, 0)
+    scores(here / "verification.ct", key_id, model_id, 1)
+    read = {"model.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
+            "finger-bulk.ct", "gallery", "identification.ct", "verification.ct",
+            "checkpoint.json", "encryption-2.key", "evaluation-2.keys", "renewed",
+            "secret.key.budget"}
+    renewed = here / "renewed"
+    new_key_id = secret_key(renewed / "secret.key", None, 0)
+    rekeying_key(renewed / "rekeying.key", key_id, new_key_id)
+    gallery(renewed / "gallery", new_key_id, model_id, gamma, [key_id])
+    budget(here / "secret.key.budget", key_id, new_key_id)
+    budget(renewed / "secret.key.budget", new_key_id, bytes(16))
+    assert {p.name for p in renewed.iterdir()} == {"secret.key", "rekeying.key", "gallery",
+                                                   "secret.key.budget"}
+    checkpoint = json.loads((here / "checkpoint.json").read_text())
+    assert checkpoint["kind"] == "heft training checkpoint 1"
+    assert checkpoint["epoch"] == checkpoint["adam_step"] >= checkpoint["best_epoch"]
+    for name in ("projection", "best", "adam_mean", "adam_square"):
+        assert checkpoint[name]["rows"] * checkpoint[name]["columns"] == len(
+            checkpoint[name]["values"])
+    assert {"options", "best_auroc", "modality_weights"} < set(checkpoint)
+    others = {p.name for p in here.iterdir()} - read - {"README.md", "read_golden.py", "__pycache__"}
+    assert not others, f"files that nobody reads: {others}"
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client that sends ciphertexts which are well-formed as files and adversarial as ciphertexts. It
+// holds what any client holds: model, encryption key, and sample files seen before. What it sends
+// is refused with one line and exit code 3, or computed to an answer that the key owner can tell
+// from an honest one; nothing that others enrolled changes, and no program crashes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "base/files.h"
+#include "ckks/arithmetic.h"
+#include "ckks/encryptor.h"
+#include "fusion/key_files.h"
+#include "fusion/samples.h"
+#include "gallery/scores.h"
+#include "ring/sampling.h"
+#include "tests/workplace.h"
+
+namespace heft::e2e {
+namespace {
+
+using ckks::Ciphertext;
+using ::testing::HasSubstr;
+
+constexpr int kInput = 3;
+
+template <typename T>
+T Ok(absl::StatusOr<T> value) {
+  EXPECT_TRUE(value.ok()) << value.status();
+  return *std::move(value);
+}
+
+// owner/, client/ and server/ of one model; server/gallery holds three people, of whom "0" is the
+// victim; client/face.ct and voice.ct are the victim's probe.
+class HostileClientTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    work_ = new Workplace("hostile");
+    const Workplace& w = *work_;
+    Must(kHeft, {"synth", "--out", w("data"), "--identities", "20", "--samples", "3",
+                 "--dimensions", "24", "16"});
+    Must(kHeft, TrainArgs(w("data"), w("owner/model.heft")));
+    Must(kHeft, {"keygen", "--model", w("owner/model.heft"), "--out", w("owner/keys")});
+    Must(kHeft, {"keygen", "--model", w("owner/model.heft"), "--out", w("owner/stranger")});
+    data_ = new Dataset(*LoadDataset(w("data")));
+    model_ = new Model(ReadModel(w("owner/model.heft")));
+    instance_ = new Instance(Ok(MakeInstance(*model_)));
+    for (const char* modality : {"face", "voice"}) {
+      EncryptRows(modality, {0, 3, 6}, w("client/enrol-" + std::string(modality) + ".ct"));
+      EncryptRows(modality, {1}, w("client/" + std::string(modality) + ".ct"));
+    }
+    Must(kServer, Serve("enroll", {W("client/enrol-face.ct"), W("client/enrol-voice.ct")}));
+  }
+  static void TearDownTestSuite() {
+    delete instance_;
+    delete model_;
+    delete data_;
+    delete work_;
+  }
+
+  static std::string W(const std::string& path) { return (*work_)(path); }
+  static const ckks::Context& context() { return *instance_->context; }
+
+  static void EncryptRows(const std::string& modality, const std::vector<int>& rows,
+                          const std::string& out) {
+    WriteRows(*data_, modality, rows, out + ".npy", out + ".labels");
+    Must(kHeft,
+         {"encrypt", "--model", W("owner/model.heft"), "--key", W("owner/keys/encryption.key"),
+          "--modality", modality, "--in", out + ".npy", "--labels", out + ".labels", "--out", out});
+  }
+  static Args Serve(const std::string& subcommand, const std::vector<std::string>& samples,
+                    const Args& more = {}, const std::string& gallery = "server/gallery") {
+    Args args = {
+        subcommand,  "--model", W("owner/model.heft"), "--keys", W("owner/keys/evaluation.keys"),
+        "--gallery", W(gallery)};
+    for (const std::string& path : samples) args.insert(args.end(), {"--in", path});
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  }
+  // The server answers and the key owner opens.
+  static nlohmann::json Ask(const std::string& subcommand, const std::vector<std::string>& samples,
+                            const Args& more = {}, const std::string& gallery = "server/gallery") {
+    Args args = Serve(subcommand, samples, more, gallery);
+    args.insert(args.end(), {"--out", W("server/scores.ct")});
+    Must(kServer, args);
+    return Must(kHeft,
+                {"decrypt", "--model", W("owner/model.heft"), "--secret-key",
+                 W("owner/keys/secret.key"), "--in", W("server/scores.ct"), "--threshold", "0.5"});
+  }
+  static std::vector<std::string> HonestProbe() {
+    return {W("client/face.ct"), W("client/voice.ct")};
+  }
+  static SampleReader Read(const std::string& path) {
+    return Ok(SampleReader::Parse(instance_->context, Ok(ReadFile(path)), path));
+  }
+  // The victim's face, changed, as a file of the client.
+  static std::string Forged(const std::string& name, const std::function<void(Ciphertext*)>& change,
+                            const std::string& label = "0") {
+    const SampleReader honest = Read(W("client/face.ct"));
+    Ciphertext c = Ok(honest.Sample(0));
+    change(&c);
+    const std::vector<std::string> labels = {label};
+    SampleWriter writer(context(), honest.header(), labels);
+    writer.Add(c);
+    const std::string path = W("client/forged-" + name + ".ct");
+    EXPECT_TRUE(WriteFileAtomic(path, writer.Finish()).ok());
+    return path;
+  }
+  // Every operation of the server must refuse the face; nothing changes.
+  static void ExpectRefused(const std::string& face, const std::vector<std::string>& texts) {
+    const std::vector<std::string> samples = {face, W("client/voice.ct")};
+    const auto before = Snapshot(work_->root());
+    for (const char* subcommand : {"enroll", "identify", "verify"}) {
+      Args more = {"--quiet"};
+      if (subcommand != std::string("enroll")) {
+        more.insert(more.end(), {"--out", W("server/new.ct")});
+      }
+      if (subcommand == std::string("verify")) more.insert(more.end(), {"--identity", "0"});
+      const Finished run = RunProgram(kServer, Serve(subcommand, samples, more));
+      EXPECT_EQ(run.exit_code, kInput) << face << ": signal " << run.signal << "\n" << run.err;
+      EXPECT_EQ(Lines(run.err), 1u) << run.err;
+      for (const std::string& text : texts) EXPECT_THAT(run.err, HasSubstr(text));
+    }
+    EXPECT_EQ(Snapshot(work_->root()), before) << face << ": files have changed";
+  }
+  // The server cannot see what is wrong with the face. Its answers must open, stay in the range of
+  // published scores, and be rejected by the key owner, who asked for the norm.
+  static void ExpectRejected(const std::string& face) {
+    SCOPED_TRACE(face);
+    const std::vector<std::string> samples = {face, W("client/voice.ct")};
+    const auto before = Snapshot(W("server/gallery"));
+    for (const char* subcommand : {"identify", "verify"}) {
+      Args more = {"--norm"};
+      if (subcommand == std::string("verify")) more.insert(more.end(), {"--identity", "0"});
+      const auto opened = Ask(subcommand, samples, more);
+      EXPECT_EQ(opened["norm_in_interval"], false);
+      EXPECT_EQ(opened["accept"], false);
+      for (const auto& c : opened["candidates"]) {
+        EXPECT_LE(std::abs(c["score"].get<double>()), 2) << c;
+      }
+    }
+    EXPECT_EQ(Snapshot(W("server/gallery")), before);
+  }
+
+  static Workplace* work_;
+  static Dataset* data_;
+  static Model* model_;
+  static Instance* instance_;
+};
+
+Workplace* HostileClientTest::work_;
+Dataset* HostileClientTest::data_;
+Model* HostileClientTest::model_;
+Instance* HostileClientTest::instance_;
+
+void Zero(ring::RnsPoly* poly) { std::fill(poly->values().begin(), poly->values().end(), 0); }
+
+TEST_F(HostileClientTest, AnHonestProbeIsAccepted) {
+  const auto opened = Ask("verify", HonestProbe(), {"--identity", "0", "--norm"});
+  EXPECT_EQ(opened["accept"], true) << opened;
+}
+
+TEST_F(HostileClientTest, ZeroAndTransparentCiphertexts) {
+  ExpectRefused(Forged("zero",
+                       [](Ciphertext* c) {
+                         Zero(&c->parts[0]);
+                         Zero(&c->parts[1]);
+                       }),
+                {"not encrypted"});
+  // c0 is the plaintext, for all to read.
+  ExpectRefused(Forged("transparent", [](Ciphertext* c) { Zero(&c->parts[1]); }),
+                {"not encrypted"});
+  ExpectRefused(Forged("transparent-limb",
+                       [](Ciphertext* c) {
+                         const auto limb = c->parts[1].limb(2);
+                         std::fill(limb.begin(), limb.end(), 0);
+                       }),
+                {"not encrypted"});
+}
+
+TEST_F(HostileClientTest, OtherLevels) {
+  for (const size_t limbs : {size_t{1}, size_t{3}, context().params().limbs() - 1}) {
+    ExpectRefused(
+        Forged("level-" + std::to_string(limbs),
+               [&](Ciphertext* c) { ASSERT_TRUE(ckks::DropLimbs(context(), c, *c, limbs).ok()); }),
+        {"samples declared"});
+  }
+  // Three parts.
+  ExpectRefused(Forged("three", [](Ciphertext* c) { c->parts.push_back(c->parts[1]); }),
+                {"samples declared"});
+}
+
+TEST_F(HostileClientTest, OtherScales) {
+  for (const double factor : {2.0, 0.5, 1.0001, 0x1p-28, 0x1p900, 0x1p-900}) {
+    ExpectRefused(Forged("scale", [&](Ciphertext* c) { c->scale *= factor; }), {"scale"});
+  }
+}
+
+TEST_F(HostileClientTest, ClaimsAboutNoiseAreNotBelieved) {
+  const std::string face = Forged("noise", [](Ciphertext* c) { c->noise = {1e300, 1e300}; });
+  const auto read = [](const char* path) {
+    return Ok(ParseScores(context(), Ok(ReadFile(W(path))), path));
+  };
+  ASSERT_EQ(Ask("identify", HonestProbe())["accept"], true);
+  const ckks::Noise honest = read("server/scores.ct").replies[0].scores.noise;
+  EXPECT_EQ(Ask("identify", {face, W("client/voice.ct")})["accept"], true);
+  const ckks::Noise forged = read("server/scores.ct").replies[0].scores.noise;
+  EXPECT_EQ(honest.message, forged.message);
+  EXPECT_EQ(honest.error, forged.error);
+}
+
+TEST_F(HostileClientTest, SwappedPolynomials) {
+  ExpectRejected(Forged("swapped", [](Ciphertext* c) { std::swap(c->parts[0], c->parts[1]); }));
+  // One limb changed: residues that fit, but belong to no small integer.
+  ExpectRejected(Forged("limb", [](Ciphertext* c) {
+    for (uint32_t& v : c->parts[0].limb(1)) v = (v + 1) % context().modulus(1).value();
+  }));
+}
+
+TEST_F(HostileClientTest, RandomResidues) {
+  ExpectRejected(Forged("random", [](Ciphertext* c) {
+    Csprng rng;
+    for (ring::RnsPoly& part : c->parts) {
+      for (size_t l = 0; l < part.limbs(); ++l) {
+        ring::SampleUniform(part.limb(l), context().modulus(l), rng);
+      }
+    }
+  }));
+}
+
+TEST_F(HostileClientTest, EncryptedUnderAnotherKeyThatIsNotNamed) {
+  const auto key =
+      Ok(ParseEncryptionKey(context(), Ok(ReadFile(W("owner/stranger/encryption.key"))), "key"));
+  ExpectRejected(Forged("stranger", [&](Ciphertext* c) {
+    Csprng rng;
+    const std::vector<double> ones(context().slots(), 0.5);
+    const auto plain = Ok(instance_->encoder->Encode(ones, c->scale, c->limbs()));
+    *c = ckks::Encrypt(context(), plain, key, rng);
+  }));
+}
+
+TEST_F(HostileClientTest, VectorsThatAreNotOfUnitLength) {
+  for (const int64_t factor : {20, -100000}) {
+    ExpectRejected(
+        Forged("length", [&](Ciphertext* c) { ckks::MultiplyInteger(context(), c, *c, factor); }));
+  }
+}
+
+// Files carry no freshness: a replayed one is as good as the first time (SECURITY.md: authenticated
+// channels). What must hold is that replays change nothing for others.
+TEST_F(HostileClientTest, ReplayedFiles) {
+  work_->Copy("server/gallery", "server/replayed");
+  const auto first = Ask("verify", HonestProbe(), {"--identity", "0"});
+  EXPECT_EQ(Ask("verify", HonestProbe(), {"--identity", "0"}), first);
+  // Enrolled again, and again under another name: more templates, of the same scores.
+  const std::vector<std::string> enrolled = {W("client/enrol-face.ct"), W("client/enrol-voice.ct")};
+  EXPECT_EQ(Must(kServer, Serve("enroll", enrolled, {}, "server/replayed"))["templates"], 6);
+  const std::string renamed = Forged(
+      "renamed", [](Ciphertext*) {}, "mallory");
+  const SampleReader voice = Read(W("client/voice.ct"));
+  const std::vector<std::string> mallory = {"mallory"};
+  SampleWriter writer(context(), voice.header(), mallory);
+  writer.Add(Ok(voice.Sample(0)));
+  ASSERT_TRUE(WriteFileAtomic(W("client/mallory-voice.ct"), writer.Finish()).ok());
+  EXPECT_EQ(Must(kServer, Serve("enroll", {renamed, W("client/mallory-voice.ct")}, {},
+                                "server/replayed"))["templates"],
+            7);
+  const auto opened = Ask("identify", HonestProbe(), {}, "server/replayed");
+  ASSERT_EQ(opened["candidates"].size(), 4u);
+  EXPECT_EQ(opened["candidates"][0]["identity"], "mallory") << "the very probe";
+  EXPECT_EQ(opened["candidates"][1]["identity"], "0");
+  EXPECT_EQ(opened["candidates"][1]["templates"], 2);
+  const auto again = Ask("verify", HonestProbe(), {"--identity", "0"}, "server/replayed");
+  EXPECT_NEAR(again["candidates"][0]["score"], first["candidates"][0]["score"], 2e-3);
+  // One modality in the place of another.
+  const SampleReader face = Read(W("client/face.ct"));
+  SampleHeader as_voice = face.header();
+  as_voice.modality = "voice";
+  SampleWriter moved(context(), as_voice, face.labels());
+  moved.Add(Ok(face.Sample(0)));
+  ASSERT_TRUE(WriteFileAtomic(W("client/face-as-voice.ct"), moved.Finish()).ok());
+  ExpectRefused(W("client/face-as-voice.ct"), {"dimension"});
+}
+
+// SECURITY.md says that this spoils a block; it must do so without a crash and leave a gallery that
+// is intact as files, with every identity still there.
+TEST_F(HostileClientTest, GarbageEnrolled) {
+  work_->Copy("server/gallery", "server/spoilt");
+  const std::string garbage = Forged(
+      "garbage", [](Ciphertext* c) { std::swap(c->parts[0], c->parts[1]); }, "mallory");
+  Must(kServer, Serve("enroll", {garbage}, {}, "server/spoilt"));
+  EXPECT_EQ(Must(kServer, {"inspect", W("server/spoilt")})["templates"], 4);
+  for (const auto& c : Ask("identify", HonestProbe(), {}, "server/spoilt")["candidates"]) {
+    EXPECT_LE(std::abs(c["score"].get<double>()), 2) << c;
+  }
+  EXPECT_EQ(Ask("verify", HonestProbe(), {"--identity", "0"})["accept"], true) << "the copy kept";
+}
+
+}  // namespace
+}  // namespace heft::e2e
