@@ -181,7 +181,7 @@ TEST_F(HostileClientTest, ZeroAndTransparentCiphertexts) {
 }
 
 TEST_F(HostileClientTest, OtherLevels) {
-  for (const size_t limbs : {size_t{1}, size_t{3}, context().params().limbs() - 1}) {
+  for (const size_t limbs : {size_t{1}, context().params().limbs() - 1}) {
     ExpectRefused(
         Forged("level-" + std::to_string(limbs),
                [&](Ciphertext* c) { ASSERT_TRUE(ckks::DropLimbs(context(), c, *c, limbs).ok()); }),
@@ -193,7 +193,7 @@ TEST_F(HostileClientTest, OtherLevels) {
 }
 
 TEST_F(HostileClientTest, OtherScales) {
-  for (const double factor : {2.0, 0.5, 1.0001, 0x1p-28, 0x1p900, 0x1p-900}) {
+  for (const double factor : {2.0, 1.0001, 0x1p900, 0x1p-900}) {
     ExpectRefused(Forged("scale", [&](Ciphertext* c) { c->scale *= factor; }), {"scale"});
   }
 }
