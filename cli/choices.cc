@@ -102,7 +102,7 @@ absl::StatusOr<CrossValidation> CompareChoices(const Common& common, const Datas
       Choice choice{absl::StrFormat("weight%g", weight),
                     absl::StrFormat("gamma %d, degree %d, %s weighs %g at the start", kDefaultGamma,
                                     kDefaultDegree, last, weight),
-                    FoldModels::Rows::kChoice, Base(options, kDefaultGamma, kDefaultDegree)};
+                    FoldModels::Rows::kPlain, Base(options, kDefaultGamma, kDefaultDegree)};
       choice.train.modality_weights = weights;
       choices.push_back(std::move(choice));
       concatenations.push_back(
@@ -119,11 +119,12 @@ absl::StatusOr<CrossValidation> CompareChoices(const Common& common, const Datas
   HEFT_ASSIGN_OR_RETURN(CrossValidation result, CrossValidate(common, dataset, sets, validation));
   for (const FoldRow& row : result.table.rows) {
     if (row.system.encrypted || row.system.id.rfind("gamma", 0) != 0) continue;
+    const bool deferred = row.system.id.find("deferred") != std::string::npos;
     result.notes.push_back(
         absl::StrCat(row.system.label, ": computed in plain. ",
-                     row.system.id.find("deferred") != std::string::npos
-                         ? "Deferred normalisation divides by the exact norm after decryption."
-                         : "The engine's profile cannot evaluate this degree."));
+                     deferred ? "Deferred normalisation divides by the exact norm after decryption."
+                     : validation.encrypted ? "The engine's profile cannot evaluate this degree."
+                                            : "No encrypted rows were asked for."));
   }
   return result;
 }

@@ -89,7 +89,8 @@ class CrossValidator {
     const int gamma = static_cast<int>(model.gamma);
     if (set.rows != FoldModels::Rows::kAll) {
       const bool exact = set.rows == FoldModels::Rows::kExact;
-      if (!exact && result_.options.encrypted && MakeInstance(model).ok()) {
+      if (set.rows == FoldModels::Rows::kChoice && result_.options.encrypted &&
+          MakeInstance(model).ok()) {
         return ScoreEncryptedRow(set, model, data, {set.id, set.label, gamma, true});
       }
       const SystemScores& row = learned[learned.size() - (exact ? 2 : 1)];
@@ -99,6 +100,7 @@ class CrossValidator {
     for (const SystemScores& row : learned) {
       table_.Add({Id(set, row.system.id), Label(set, row.system.label), gamma}, row.scores);
     }
+    HEFT_RETURN_IF_ERROR(AddDecisions(Id(set, "fhe_aware_plain"), model, learned.back().scores));
     if (result_.options.encrypted && !model.exact_projection.empty()) {
       HEFT_ASSIGN_OR_RETURN(const Model exact, ExactlyTrained(model, data));
       HEFT_RETURN_IF_ERROR(
@@ -114,15 +116,6 @@ class CrossValidator {
         result_.options.partial_probes);
   }
 
-  // The modalities that a partial probe lacks which has `only` alone.
-  static std::vector<int> Missing(const Model& model, int only) {
-    std::vector<int> missing;
-    for (int m = 0; m < static_cast<int>(model.modalities.size()); ++m) {
-      if (m != only) missing.push_back(m);
-    }
-    return missing;
-  }
-
   static ScoredSystem Partial(const FoldModels& set, const Model& model, int only, bool encrypted) {
     const std::string& name = model.modalities[only].name;
     const std::string how = encrypted ? "encrypted" : "plain";
@@ -132,10 +125,11 @@ class CrossValidator {
   }
 
   absl::Status ScorePartialPlain(const FoldModels& set, const Model& model, const Dataset& data) {
-    for (int only = 0; only < static_cast<int>(model.modalities.size()); ++only) {
+    const int count = static_cast<int>(model.modalities.size());
+    for (int only = 0; only < count; ++only) {
       HEFT_ASSIGN_OR_RETURN(LabelledScores scores,
                             PartialProbeScores(data, Split::kTest, ProjectionOf(model),
-                                               {model.approximation}, Missing(model, only)));
+                                               {model.approximation}, AllBut(only, count)));
       table_.Add(Partial(set, model, only, false), std::move(scores));
     }
     return absl::OkStatus();
@@ -164,6 +158,25 @@ class CrossValidator {
     }
     table_.Add(row, std::move(scores));
     RunsOf(row.id).push_back(std::move(run));
+    return absl::OkStatus();
+  }
+
+  absl::Status AddDecisions(const std::string& id, const Model& model,
+                            const LabelledScores& scores) {
+    HEFT_ASSIGN_OR_RETURN(const ScoreSet pairs, PairScores(scores.scores, scores.identities));
+    for (const DecisionThreshold& t : model.thresholds) {
+      const double fmr = ShareAccepted(pairs.impostor, t.score);
+      auto found =
+          std::find_if(result_.decisions.begin(), result_.decisions.end(),
+                       [&](const FoldDecision& d) { return d.id == id && d.wanted_fmr == t.fmr; });
+      if (found == result_.decisions.end()) {
+        found = result_.decisions.insert(found, FoldDecision{id, t.fmr});
+      }
+      found->fmr += fmr / result_.options.folds;
+      found->fnmr += (1 - ShareAccepted(pairs.genuine, t.score)) / result_.options.folds;
+      found->least_fmr = std::min(found->least_fmr, fmr);
+      found->most_fmr = std::max(found->most_fmr, fmr);
+    }
     return absl::OkStatus();
   }
 

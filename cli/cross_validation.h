@@ -23,6 +23,7 @@ struct FoldModels {
   enum class Rows {
     kAll,     // LearnedSystems, and the encrypted ones
     kChoice,  // one: encrypted where the engine can evaluate the model, plain otherwise
+    kPlain,   // one: plain
     kExact,   // one: plain, divided by the exact norm (deferred normalisation)
   };
   std::string id;     // put before the rows' ids, with a slash; empty: nothing
@@ -57,6 +58,15 @@ struct FoldGap {
   double outside_share = 0;  // of the test samples, outside the approximation's interval
 };
 
+// What the models' thresholds, fitted on validation people, did to the test people, by plain
+// scores.
+struct FoldDecision {
+  std::string id;  // of the row
+  double wanted_fmr = 0;
+  double fmr = 0, fnmr = 0;            // means over the folds
+  double least_fmr = 1, most_fmr = 0;  // of any fold
+};
+
 struct CrossValidation {
   CrossValidationOptions options;
   int samples = 0, identities = 0;
@@ -64,6 +74,7 @@ struct CrossValidation {
   FoldComparison table;
   std::vector<FoldCost> costs;
   std::vector<FoldGap> gaps;
+  std::vector<FoldDecision> decisions;
   std::vector<std::string> notes;  // what a reader must know of some rows
 
   // Index of the row that others are compared with.

@@ -80,6 +80,21 @@ std::string GapText(const FoldGap& gap, const FoldRow& row) {
       row.system.label, gap.auroc, gap.max_score, 100 * gap.outside_share);
 }
 
+std::string DecisionText(const FoldDecision& d, const FoldRow& row) {
+  return absl::StrFormat("%s at the threshold for FMR %g: FMR %.5f (folds %.5f to %.5f), FNMR %.3f",
+                         row.system.label, d.wanted_fmr, d.fmr, d.least_fmr, d.most_fmr, d.fnmr);
+}
+
+// Everything that is said in a sentence.
+std::vector<std::string> Sentences(const CrossValidation& c) {
+  std::vector<std::string> sentences;
+  auto row = [&](const std::string& id) { return c.table.rows[c.table.Find(id)]; };
+  for (const FoldGap& gap : c.gaps) sentences.push_back(GapText(gap, row(gap.id)));
+  for (const FoldDecision& d : c.decisions) sentences.push_back(DecisionText(d, row(d.id)));
+  sentences.insert(sentences.end(), c.notes.begin(), c.notes.end());
+  return sentences;
+}
+
 std::string Summary(const CrossValidation& c) {
   return absl::StrFormat(
       "%d folds by identity (fold seed %d): %d samples of %d identities, each tested once; %d "
@@ -169,6 +184,15 @@ Json ToJson(const CrossValidation& c) {
                             {"max_score", gap.max_score},
                             {"outside_share", gap.outside_share}});
   }
+  json["decisions"] = Json::array();
+  for (const FoldDecision& d : c.decisions) {
+    json["decisions"].push_back({{"id", d.id},
+                                 {"wanted_fmr", d.wanted_fmr},
+                                 {"fmr", d.fmr},
+                                 {"least_fmr", d.least_fmr},
+                                 {"most_fmr", d.most_fmr},
+                                 {"fnmr", d.fnmr}});
+  }
   json["costs"] = Json::array();
   for (const FoldCost& cost : c.costs) {
     json["costs"].push_back({{"id", cost.id},
@@ -201,13 +225,12 @@ std::string ToText(const CrossValidation& c) {
         static_cast<int>(i) == reference ? "" : Difference(c.table.differences[i][reference]));
   }
   absl::StrAppend(&text, "\n");
-  for (const FoldGap& gap : c.gaps) {
-    const FoldCost* cost = CostOf(c, gap.id);
-    absl::StrAppend(&text, GapText(gap, c.table.rows[c.table.Find(gap.id)]),
-                    absl::StrFormat("; template %s, fusion %.1f ms\n",
-                                    HumanBytes(cost->template_bytes), cost->fuse_ms));
+  for (const FoldCost& cost : c.costs) {
+    absl::StrAppendFormat(&text, "%s: template %s, fusion %.1f ms\n",
+                          c.table.rows[c.table.Find(cost.id)].system.label,
+                          HumanBytes(cost.template_bytes), cost.fuse_ms);
   }
-  for (const std::string& note : c.notes) absl::StrAppend(&text, note, "\n");
+  for (const std::string& sentence : Sentences(c)) absl::StrAppend(&text, sentence, "\n");
   return text;
 }
 
@@ -230,15 +253,11 @@ absl::StatusOr<std::string> MakeFoldReport(const CrossValidation& c, const std::
                   "<figcaption><b>AUROC.</b> Bars: mean and 95% interval; points: the folds. "
                   "Encrypted rows in their own colour.</figcaption></figure>\n",
                   MatrixHtml(c));
-  if (!c.gaps.empty() || !c.notes.empty()) absl::StrAppend(&body, "<h2>Notes</h2>\n<ul>\n");
-  for (const FoldGap& gap : c.gaps) {
-    absl::StrAppend(&body, "<li>", EscapeHtml(GapText(gap, c.table.rows[c.table.Find(gap.id)])),
-                    ".</li>\n");
+  absl::StrAppend(&body, "<h2>Notes</h2>\n<ul>\n");
+  for (const std::string& sentence : Sentences(c)) {
+    absl::StrAppend(&body, "<li>", EscapeHtml(sentence), "</li>\n");
   }
-  for (const std::string& note : c.notes) {
-    absl::StrAppend(&body, "<li>", EscapeHtml(note), "</li>\n");
-  }
-  if (!c.gaps.empty() || !c.notes.empty()) absl::StrAppend(&body, "</ul>\n");
+  absl::StrAppend(&body, "</ul>\n");
   absl::StrAppend(&body, ReproduceHtml(command));
   return HtmlPage(absl::StrCat("HEFT on ", data_name), body);
 }

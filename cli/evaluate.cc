@@ -23,9 +23,9 @@ struct Options {
   std::vector<std::string> models;
   int folds = 0;
   uint64_t fold_seed = 1;
-  bool choices = false, partial_probes = false;
+  bool choices = false, partial_probes = false, plain = false;
   std::string split = "test";
-  std::string report;
+  std::string report, pictures;
 };
 
 Json ToJson(const Estimate& e) { return {{"value", e.value}, {"lo", e.lo}, {"hi", e.hi}}; }
@@ -147,6 +147,24 @@ std::string ToText(const Evaluation& e) {
   return text;
 }
 
+// Each picture of the report as a file.
+absl::Status WritePictures(const std::string& folder, const Plots& plots) {
+  HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
+  const std::pair<const char*, const std::string*> pictures[] = {
+      {"roc", &plots.roc},
+      {"scores", &plots.scores},
+      {"approximation", &plots.approximation},
+      {"relative_error", &plots.relative_error},
+      {"score_error", &plots.score_error},
+      {"norms", &plots.norms}};
+  for (const auto& [name, picture] : pictures) {
+    if (picture->empty()) continue;
+    HEFT_RETURN_IF_ERROR(
+        WriteFileAtomic(absl::StrCat(folder, "/", name, ".svg"), SvgFile(*picture)));
+  }
+  return absl::OkStatus();
+}
+
 // Before the work, not after it.
 absl::Status CheckReport(const std::string& report) {
   if (report.empty()) return absl::OkStatus();
@@ -166,11 +184,17 @@ absl::Status RunOnce(const Common& common, Options options) {
   HEFT_ASSIGN_OR_RETURN(const Evaluation evaluation, Evaluate(common, options.evaluation));
   Json json = ToJson(evaluation);
   std::string text = ToText(evaluation);
-  if (!options.report.empty()) {
+  if (!options.report.empty() || !options.pictures.empty()) {
     HEFT_ASSIGN_OR_RETURN(const Plots plots, DrawPlots(evaluation));
-    HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.report, MakeReport(evaluation, plots)));
-    json["report"] = options.report;
-    absl::StrAppend(&text, "report: ", options.report, "\n");
+    if (!options.report.empty()) {
+      HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.report, MakeReport(evaluation, plots)));
+      json["report"] = options.report;
+      absl::StrAppend(&text, "report: ", options.report, "\n");
+    }
+    if (!options.pictures.empty()) {
+      HEFT_RETURN_IF_ERROR(WritePictures(options.pictures, plots));
+      json["pictures"] = options.pictures;
+    }
   }
   if (!common.quiet) {
     for (const std::string& warning : evaluation.warnings) {
@@ -208,12 +232,16 @@ std::string FoldCommand(const Options& options) {
   for (const std::string& m : options.models) absl::StrAppend(&command, " --model ", ShellWord(m));
   if (options.choices) absl::StrAppend(&command, " --choices");
   if (options.partial_probes) absl::StrAppend(&command, " --partial-probes");
+  if (options.plain) absl::StrAppend(&command, " --plain");
   absl::StrAppend(&command, " --replicates ", options.evaluation.replicates);
   if (options.evaluation.seed) absl::StrAppend(&command, " --seed ", *options.evaluation.seed);
   return absl::StrCat(command, " --report report.html");
 }
 
 absl::Status RunFolds(const Common& common, const Options& options) {
+  if (!options.pictures.empty()) {
+    return absl::InvalidArgumentError("--pictures cannot be used with --folds; use --report");
+  }
   if (options.choices == !options.models.empty()) {
     return absl::InvalidArgumentError(
         "with --folds give --model FOLDER, made by heft train --folds, or --choices");
@@ -222,6 +250,7 @@ absl::Status RunFolds(const Common& common, const Options& options) {
   validation.folds = options.folds;
   validation.fold_seed = options.fold_seed;
   validation.partial_probes = options.partial_probes;
+  validation.encrypted = !options.plain;
   validation.bootstrap.replicates = options.evaluation.replicates;
   validation.bootstrap.seed = options.evaluation.seed.value_or(1);
   HEFT_ASSIGN_OR_RETURN(const Dataset dataset, LoadDataset(options.evaluation.data));
@@ -251,9 +280,10 @@ absl::Status RunFolds(const Common& common, const Options& options) {
 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(CheckReport(options.report));
+  if (!options.pictures.empty()) HEFT_RETURN_IF_ERROR(CheckGnuplot());
   if (options.folds > 0) return RunFolds(common, options);
-  if (options.choices || options.partial_probes) {
-    return absl::InvalidArgumentError("--choices and --partial-probes need --folds");
+  if (options.choices || options.partial_probes || options.plain) {
+    return absl::InvalidArgumentError("--choices, --partial-probes and --plain need --folds");
   }
   return RunOnce(common, options);
 }
@@ -284,7 +314,11 @@ void AddEvaluate(CLI::App& app) {
   command->add_option("--split", options->split, "the samples to measure on")
       ->check(CLI::IsMember({"train", "val", "test"}))
       ->capture_default_str();
+  command->add_flag("--plain", options->plain, "with --folds: leave the encrypted rows out");
   command->add_option("--report", options->report, "write a self-contained HTML page here");
+  command->add_option(
+      "--pictures", options->pictures,
+      "write the report's pictures into this folder as SVG files (without --folds)");
   command->add_option("--seed", e.seed, "of the bootstrap (default 1)");
   command->add_option("--replicates", e.replicates, "of the bootstrap")
       ->check(CLI::Range(10, 1000000))

@@ -110,6 +110,17 @@ class Evaluator {
       result_.squared_norms.push_back(s);
       result_.outside += !model().approximation.interval.Contains(s);
     }
+    return AddPartialNorms();
+  }
+
+  absl::Status AddPartialNorms() {
+    const int count = static_cast<int>(model().modalities.size());
+    for (int only = 0; count > 1 && only < count; ++only) {
+      HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features,
+                            Concatenate(dataset_, rows_, AllBut(only, count)));
+      const Eigen::VectorXd s = SquaredNorms(ProjectionOf(model()), features);
+      result_.partial_norms.emplace_back(s.begin(), s.end());
+    }
     return absl::OkStatus();
   }
 
@@ -139,13 +150,9 @@ class Evaluator {
     result_.genuine_pairs = result_.plain.genuine.size();
     result_.impostor_pairs = result_.plain.impostor.size();
     for (const DecisionThreshold& t : model().thresholds) {
-      auto accepted = [&](const std::vector<double>& scores) {
-        const auto count = std::count_if(scores.begin(), scores.end(),
-                                         [&](double score) { return score >= t.score; });
-        return static_cast<double>(count) / static_cast<double>(scores.size());
-      };
-      result_.decisions.push_back({t.fmr, t.score, accepted(result_.encrypted.impostor),
-                                   1 - accepted(result_.encrypted.genuine)});
+      result_.decisions.push_back({t.fmr, t.score,
+                                   ShareAccepted(result_.encrypted.impostor, t.score),
+                                   1 - ShareAccepted(result_.encrypted.genuine, t.score)});
     }
     return absl::OkStatus();
   }

@@ -76,8 +76,10 @@ struct Evaluation {
   ScoreGap gap;
   std::vector<DecisionResult> decisions;
   std::vector<double> squared_norms;  // s of each sample under the model's projection
-  int outside = 0;                    // of them outside the approximation's interval
-  ScoreSet plain, encrypted;          // of the FHE-aware projection, pair by pair
+  // The same of samples that have one modality only, by modality; empty if there is but one.
+  std::vector<std::vector<double>> partial_norms;
+  int outside = 0;            // of them outside the approximation's interval
+  ScoreSet plain, encrypted;  // of the FHE-aware projection, pair by pair
   EncryptedRun run;
   std::vector<std::string> warnings;
   double seconds = 0;

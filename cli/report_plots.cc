@@ -243,6 +243,38 @@ void DrawScoreError(GnuplotJob* job, const Evaluation& e) {
   figure.Finish();
 }
 
+void DrawNorms(GnuplotJob* job, const Evaluation& e) {
+  const Interval& interval = e.model.approximation.interval;
+  double lo = interval.lo, hi = interval.hi;
+  auto include = [&](const std::vector<double>& norms) {
+    const auto [least, largest] = std::minmax_element(norms.begin(), norms.end());
+    lo = std::min(lo, *least);
+    hi = std::max(hi, *largest);
+  };
+  include(e.squared_norms);
+  for (const std::vector<double>& norms : e.partial_norms) include(norms);
+  Figure figure(job, "norms");
+  figure.Line("set key top right");
+  figure.Line("set yrange [0:*]");
+  figure.Line(absl::StrFormat("set xrange [0:%.6g]", 1.05 * hi));
+  figure.Label("x", "s = |z|², squared norm of a fused template");
+  figure.Label("y", "share of samples, %");
+  figure.Mark(interval.lo);
+  figure.Mark(interval.hi);
+  constexpr int kBins = 60;
+  auto draw = [&](const std::vector<double>& norms, const std::string& how,
+                  const std::string& style, const std::string& title) {
+    figure.Curve(Bin(norms, 0, 1.05 * hi, kBins).Rows(1, 100), how, style, title);
+  };
+  draw(e.squared_norms, "with boxes", Fill(kPlain), "whole samples");
+  const Colour colours[] = {kEncrypted, kThird, kFirst};
+  for (std::size_t m = 0; m < e.partial_norms.size(); ++m) {
+    draw(e.partial_norms[m], "with histeps", Style(colours[m % 3], 2),
+         absl::StrCat(e.model.modalities[m].name, " only"));
+  }
+  figure.Finish();
+}
+
 // Draws one figure and gives it as an element of a page.
 absl::StatusOr<std::string> DrawOne(const GnuplotJob& job, std::string_view description) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> drawn, RunGnuplot(job));
@@ -289,15 +321,19 @@ absl::StatusOr<Plots> DrawPlots(const Evaluation& evaluation) {
   DrawApproximation(&job, evaluation);
   DrawRelativeError(&job, evaluation);
   DrawScoreError(&job, evaluation);
+  if (!evaluation.partial_norms.empty()) DrawNorms(&job, evaluation);
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> drawn, RunGnuplot(job));
   Plots plots;
-  std::string* const targets[] = {&plots.roc, &plots.scores, &plots.approximation,
-                                  &plots.relative_error, &plots.score_error};
+  std::string* const targets[] = {&plots.roc,           &plots.scores,
+                                  &plots.approximation, &plots.relative_error,
+                                  &plots.score_error,   &plots.norms};
   const char* const descriptions[] = {
-      "ROC curves", "Histograms of genuine and impostor scores",
+      "ROC curves",
+      "Histograms of genuine and impostor scores",
       "The approximation and one over the square root",
       "Relative error of the approximation over the histogram of squared norms",
-      "Histogram of encrypted minus plain scores"};
+      "Histogram of encrypted minus plain scores",
+      "Histograms of squared norms of whole samples and of such that lack modalities"};
   for (std::size_t i = 0; i < drawn.size(); ++i) {
     HEFT_ASSIGN_OR_RETURN(*targets[i], InlineSvg(drawn[i], descriptions[i]));
   }

@@ -19,6 +19,7 @@ struct Plots {
   std::string approximation;   // f(s) and 1 / sqrt(s)
   std::string relative_error;  // f(s) sqrt(s) - 1 over the histogram of s
   std::string score_error;     // histogram of encrypted minus plain scores
+  std::string norms;           // s of whole samples and of such that lack modalities; may be empty
 };
 
 // RunGnuplot's errors.

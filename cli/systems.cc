@@ -122,4 +122,12 @@ absl::StatusOr<Model> ExactlyTrained(const Model& model, const Dataset& dataset)
 
 FeatureMatrix ProjectionOf(const Model& model) { return Projection(model.projection, model.gamma); }
 
+std::vector<int> AllBut(int only, int count) {
+  std::vector<int> missing;
+  for (int m = 0; m < count; ++m) {
+    if (m != only) missing.push_back(m);
+  }
+  return missing;
+}
+
 }  // namespace heft::cli

@@ -47,6 +47,9 @@ absl::StatusOr<Model> ExactlyTrained(const Model& model, const Dataset& dataset)
 
 FeatureMatrix ProjectionOf(const Model& model);
 
+// What a sample lacks that has modality `only` of `count` alone.
+std::vector<int> AllBut(int only, int count);
+
 }  // namespace heft::cli
 
 #endif  // HEFT_CLI_SYSTEMS_H_

@@ -12,6 +12,8 @@
 #include "cli/common.h"
 #include "cli/cross_validation.h"
 #include "cli/cross_validation_output.h"
+#include "cli/gnuplot.h"
+#include "cli/report_plots.h"
 #include "cli/training.h"
 #include "features/dataset.h"
 
@@ -19,7 +21,7 @@ namespace heft::cli {
 namespace {
 
 struct Options {
-  std::string data, out, recipe = "generalising", fit, profile = "compact", checkpoint;
+  std::string data, out, recipe = "generalising", fit, profile = "compact", checkpoint, curve;
   int degree = 0, folds = 0;
   uint64_t fold_seed = 1;
   bool no_exact = false;
@@ -40,8 +42,10 @@ absl::StatusOr<TrainOptions> Resolve(const Options& options) {
 
 absl::Status RunOnce(const Common& common, const Options& options, const TrainOptions& train,
                      const Dataset& dataset) {
+  TrainingCurve curve;
   HEFT_ASSIGN_OR_RETURN(const TrainResult aware,
-                        TrainWithProgress(common, dataset, train, "FHE-aware", options.checkpoint));
+                        TrainWithProgress(common, dataset, train, "FHE-aware", options.checkpoint,
+                                          options.curve.empty() ? nullptr : &curve));
   std::optional<TrainResult> exact;
   if (!options.no_exact) {
     TrainOptions exact_options = train;
@@ -54,6 +58,10 @@ absl::Status RunOnce(const Common& common, const Options& options, const TrainOp
                         MakeModel(dataset, options.profile, aware, exact ? &*exact : nullptr));
   const std::vector<uint8_t> bytes = model.Serialize();
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
+  if (!options.curve.empty()) {
+    HEFT_ASSIGN_OR_RETURN(const std::string picture, DrawTrainingCurve(curve));
+    HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.curve, SvgFile(picture)));
+  }
   if (!aware.thresholds.warning.empty() && !common.quiet) {
     std::cerr << "heft: " << aware.thresholds.warning << "\n";
   }
@@ -81,8 +89,8 @@ absl::Status RunOnce(const Common& common, const Options& options, const TrainOp
 
 absl::Status RunFolds(const Common& common, const Options& options, const TrainOptions& train,
                       const Dataset& dataset) {
-  if (!options.checkpoint.empty()) {
-    return absl::InvalidArgumentError("--checkpoint cannot be used with --folds");
+  if (!options.checkpoint.empty() || !options.curve.empty()) {
+    return absl::InvalidArgumentError("--checkpoint and --curve cannot be used with --folds");
   }
   HEFT_ASSIGN_OR_RETURN(const std::vector<Model> models,
                         TrainFolds(common, dataset, train, options.profile, !options.no_exact,
@@ -119,6 +127,7 @@ absl::Status Run(const Common& common, const Options& options) {
         absl::StrCat("cannot write ", options.out, ": there is no folder ", folder.string()));
   }
   HEFT_ASSIGN_OR_RETURN(const Dataset dataset, LoadDataset(options.data, train.seed));
+  if (!options.curve.empty()) HEFT_RETURN_IF_ERROR(CheckGnuplot());
   HEFT_RETURN_IF_ERROR(CheckEvaluable(dataset, options.profile, train));
   return options.folds > 0 ? RunFolds(common, options, train, dataset)
                            : RunOnce(common, options, train, dataset);
@@ -168,6 +177,12 @@ void AddTrain(CLI::App& app) {
   command->add_option("--seed", t.seed, "random seed")->capture_default_str();
   command->add_option("--checkpoint", options->checkpoint,
                       "file to save the state to after every epoch and to resume from");
+  command->add_option("--curve", options->curve,
+                      "write a picture (SVG) of training and validation AUROC by epoch here");
+  command
+      ->add_option("--patience", t.patience,
+                   "epochs without a better validation AUROC; 0: the recipe's own")
+      ->capture_default_str();
   command->add_flag("--no-exact", options->no_exact,
                     "do not also train with exact normalisation, for comparison in reports");
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/training.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/files.h"
+#include "cli/report_plots.h"
 #include "fusion/plan.h"
 
 namespace heft::cli {
@@ -21,11 +24,20 @@ absl::StatusOr<TrainResult> FormOf(const TrainOptions& train, const Dataset& dat
   return form;
 }
 
+// An object of the model's training summary, empty if there is none of this name.
+nlohmann::json SummaryPart(const Model& model, const char* name) {
+  const auto summary = nlohmann::json::parse(model.training_summary, nullptr, false);
+  if (!summary.is_object() || !summary.contains(name) || !summary[name].is_object()) {
+    return nlohmann::json::object();
+  }
+  return summary[name];
+}
+
 }  // namespace
 
 absl::StatusOr<TrainResult> TrainWithProgress(const Common& common, const Dataset& dataset,
                                               const TrainOptions& train, const std::string& name,
-                                              const std::string& checkpoint) {
+                                              const std::string& checkpoint, TrainingCurve* curve) {
   Progress progress(common, "training " + name);
   TrainHooks hooks;
   std::optional<TrainCheckpoint> resume;
@@ -34,7 +46,13 @@ absl::StatusOr<TrainResult> TrainWithProgress(const Common& common, const Datase
     HEFT_ASSIGN_OR_RETURN(resume, ParseCheckpoint(text));
     hooks.resume = &*resume;
   }
+  hooks.measure_training = curve != nullptr;
   hooks.progress = [&](const TrainProgress& p) {
+    if (curve != nullptr) {
+      curve->epochs.push_back(p.epoch);
+      curve->train_auroc.push_back(p.train_auroc);
+      curve->val_auroc.push_back(p.val_auroc);
+    }
     progress.Update(p.epoch, p.epochs,
                     absl::StrFormat("loss %.4f, validation AUROC %.4f, %.1f%% outside", p.loss,
                                     p.val_auroc, 100 * p.outside_share));
@@ -47,7 +65,9 @@ absl::StatusOr<TrainResult> TrainWithProgress(const Common& common, const Datase
       return Interrupted() ? absl::CancelledError("interrupted") : absl::OkStatus();
     };
   }
-  return Train(dataset, train, hooks);
+  HEFT_ASSIGN_OR_RETURN(TrainResult result, Train(dataset, train, hooks));
+  if (curve != nullptr) curve->best_epoch = result.best_epoch;
+  return result;
 }
 
 Model AssembleModel(const Dataset& dataset, const std::string& profile, const TrainResult& aware,
@@ -107,20 +127,26 @@ absl::StatusOr<Model> TrainModel(const Common& common, const Dataset& dataset,
   return MakeModel(dataset, profile, aware, &exact, fold);
 }
 
-std::optional<FoldNumber> FoldOf(const Model& model) {
-  const auto summary = nlohmann::json::parse(model.training_summary, nullptr, false);
-  if (!summary.is_object()) return std::nullopt;
-  const auto found = summary.find("cross_validation");
-  if (found == summary.end() || !found->is_object()) return std::nullopt;
-  FoldNumber number;
-  for (const char* key : {"folds", "seed", "fold", "rows"}) {
-    if (!found->contains(key) || !(*found)[key].is_number_unsigned()) return std::nullopt;
+std::optional<ScoreCalibration> CalibrationOf(const Model& model) {
+  const nlohmann::json found = SummaryPart(model, "score_calibration");
+  for (const char* key : {"slope", "intercept"}) {
+    if (!found.contains(key) || !found[key].is_number()) return std::nullopt;
   }
-  number.folds = (*found)["folds"].get<int>();
-  number.seed = (*found)["seed"].get<uint64_t>();
-  number.fold = (*found)["fold"].get<int>();
-  number.rows = (*found)["rows"].get<int>();
-  return number;
+  const ScoreCalibration calibration{found["slope"].get<double>(),
+                                     found["intercept"].get<double>()};
+  if (!std::isfinite(calibration.slope) || !std::isfinite(calibration.intercept)) {
+    return std::nullopt;
+  }
+  return calibration;
+}
+
+std::optional<FoldNumber> FoldOf(const Model& model) {
+  const nlohmann::json found = SummaryPart(model, "cross_validation");
+  for (const char* key : {"folds", "seed", "fold", "rows"}) {
+    if (!found.contains(key) || !found[key].is_number_unsigned()) return std::nullopt;
+  }
+  return FoldNumber{found["folds"].get<int>(), found["seed"].get<uint64_t>(),
+                    found["fold"].get<int>(), found["rows"].get<int>()};
 }
 
 }  // namespace heft::cli

@@ -9,11 +9,14 @@
 
 #include "base/status.h"
 #include "cli/common.h"
+#include "evaluation/thresholds.h"
 #include "features/dataset.h"
 #include "fusion/model.h"
 #include "learning/train.h"
 
 namespace heft::cli {
+
+struct TrainingCurve;  // cli/report_plots.h
 
 // Which fold of which cross-validation a model was trained in; written into its training summary.
 struct FoldNumber {
@@ -25,11 +28,12 @@ struct FoldNumber {
 };
 
 // One run, shown as "training `name`". With `checkpoint` the state is saved there after every
-// epoch, and a run that finds the file goes on from it. kCancelled when interrupted; Train's
-// errors.
+// epoch, and a run that finds the file goes on from it. `curve`, if not null, receives the AUROC of
+// every epoch. kCancelled when interrupted; Train's errors.
 absl::StatusOr<TrainResult> TrainWithProgress(const Common& common, const Dataset& dataset,
                                               const TrainOptions& train, const std::string& name,
-                                              const std::string& checkpoint = "");
+                                              const std::string& checkpoint = "",
+                                              TrainingCurve* curve = nullptr);
 
 // The model of a result; `exact`, trained with exact normalisation, may be null. Whatever its form:
 // for plain scores a degree is good that no profile can evaluate.
@@ -51,6 +55,9 @@ absl::StatusOr<Model> TrainModel(const Common& common, const Dataset& dataset,
                                  const TrainOptions& train, const std::string& profile,
                                  bool with_exact, const std::string& name,
                                  const std::optional<FoldNumber>& fold = std::nullopt);
+
+// How the model's scores translate into evidence; empty if its trainer did not say.
+std::optional<ScoreCalibration> CalibrationOf(const Model& model);
 
 // The fold that a model was trained in; empty if it was not trained in one.
 std::optional<FoldNumber> FoldOf(const Model& model);

@@ -62,6 +62,7 @@ struct TrainProgress {
   double loss = 0.0;
   double val_auroc = 0.0;      // with the normalisation that training uses
   double outside_share = 0.0;  // of training samples whose s is outside the interval, in [0, 1]
+  double train_auroc = 0.0;    // of the training people as they are paired; 0 unless asked for
 };
 
 struct TrainResult {
@@ -105,6 +106,7 @@ struct TrainHooks {
   const TrainCheckpoint* resume = nullptr;  // goes on from here
   // Called after every epoch; an error ends the run and is returned.
   std::function<absl::Status(const TrainCheckpoint&)> save;
+  bool measure_training = false;  // fill train_auroc, which costs as much as a small epoch
 };
 
 // Train: uses the training and validation splits of `dataset` only. The result depends on data,
