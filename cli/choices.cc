@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/choices.h"
 
-#include <algorithm>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/threads.h"
 #include "cli/training.h"
 
 namespace heft::cli {
@@ -65,20 +66,33 @@ Model WeightedConcatenation(const Dataset& dataset, const std::vector<double>& w
   return AssembleModel(dataset, "compact", form, nullptr);
 }
 
+// Trains all choices in every fold, each on one thread: whole trainings side by side wait for each
+// other less than the parts of one do.
 absl::StatusOr<std::vector<FoldModels>> TrainChoices(const Common& common, const Dataset& dataset,
                                                      const ChoiceOptions& options,
                                                      const std::vector<Choice>& choices) {
   std::vector<FoldModels> sets;
   for (const Choice& choice : choices) sets.push_back({choice.id, choice.label, choice.rows, {}});
   const CrossValidationOptions& v = options.validation;
+  Progress progress(common, "training choices");
+  std::mutex mutex;  // of progress
+  std::size_t done = 0;
+  TrainHooks hooks;
+  hooks.save = [](const TrainCheckpoint&) {
+    return Interrupted() ? absl::CancelledError("interrupted") : absl::OkStatus();
+  };
   HEFT_RETURN_IF_ERROR(ForEachFold(
       dataset, v.folds, v.fold_seed, [&](int fold, const Dataset& data) -> absl::Status {
+        std::vector<absl::StatusOr<TrainResult>> results(choices.size());
+        ParallelFor(choices.size(), [&](std::size_t i) {
+          results[i] = Train(data, choices[i].train, hooks);
+          std::lock_guard<std::mutex> lock(mutex);
+          progress.Update(++done, v.folds * choices.size(),
+                          absl::StrCat("fold ", fold + 1, ", ", choices[i].label));
+        });
         for (std::size_t i = 0; i < choices.size(); ++i) {
-          const std::string name =
-              absl::StrCat("fold ", fold + 1, " of ", v.folds, ", ", choices[i].label);
-          HEFT_ASSIGN_OR_RETURN(const TrainResult result,
-                                TrainWithProgress(common, data, choices[i].train, name));
-          sets[i].models.push_back(AssembleModel(data, options.profile, result, nullptr));
+          HEFT_RETURN_IF_ERROR(results[i].status());
+          sets[i].models.push_back(AssembleModel(data, options.profile, *results[i], nullptr));
         }
         return absl::OkStatus();
       }));

@@ -127,10 +127,19 @@ class CrossValidator {
   absl::Status ScorePartialPlain(const FoldModels& set, const Model& model, const Dataset& data) {
     const int count = static_cast<int>(model.modalities.size());
     for (int only = 0; only < count; ++only) {
-      HEFT_ASSIGN_OR_RETURN(LabelledScores scores,
-                            PartialProbeScores(data, Split::kTest, ProjectionOf(model),
-                                               {model.approximation}, AllBut(only, count)));
-      table_.Add(Partial(set, model, only, false), std::move(scores));
+      int outside = 0;
+      HEFT_ASSIGN_OR_RETURN(
+          LabelledScores scores,
+          PartialProbeScores(data, Split::kTest, ProjectionOf(model), {model.approximation},
+                             AllBut(only, count), &outside));
+      const ScoredSystem row = Partial(set, model, only, false);
+      auto found = std::find_if(result_.partial_outside.begin(), result_.partial_outside.end(),
+                                [&](const FoldOutside& o) { return o.id == row.id; });
+      if (found == result_.partial_outside.end()) {
+        found = result_.partial_outside.insert(found, FoldOutside{row.id});
+      }
+      found->share += static_cast<double>(outside) / dataset_.Rows();
+      table_.Add(row, std::move(scores));
     }
     return absl::OkStatus();
   }

@@ -58,6 +58,12 @@ struct FoldGap {
   double outside_share = 0;  // of the test samples, outside the approximation's interval
 };
 
+// Share of a row's probes whose squared norm is outside the approximation's interval.
+struct FoldOutside {
+  std::string id;  // of the row
+  double share = 0;
+};
+
 // What the models' thresholds, fitted on validation people, did to the test people, by plain
 // scores.
 struct FoldDecision {
@@ -74,6 +80,7 @@ struct CrossValidation {
   FoldComparison table;
   std::vector<FoldCost> costs;
   std::vector<FoldGap> gaps;
+  std::vector<FoldOutside> partial_outside;  // of probes that lack modalities
   std::vector<FoldDecision> decisions;
   std::vector<std::string> notes;  // what a reader must know of some rows
 

@@ -90,6 +90,10 @@ std::vector<std::string> Sentences(const CrossValidation& c) {
   std::vector<std::string> sentences;
   auto row = [&](const std::string& id) { return c.table.rows[c.table.Find(id)]; };
   for (const FoldGap& gap : c.gaps) sentences.push_back(GapText(gap, row(gap.id)));
+  for (const FoldOutside& o : c.partial_outside) {
+    sentences.push_back(absl::StrFormat("%s: %.1f%% of the probes outside the interval",
+                                        row(o.id).system.label, 100 * o.share));
+  }
   for (const FoldDecision& d : c.decisions) sentences.push_back(DecisionText(d, row(d.id)));
   sentences.insert(sentences.end(), c.notes.begin(), c.notes.end());
   return sentences;
@@ -183,6 +187,10 @@ Json ToJson(const CrossValidation& c) {
                             {"auroc", gap.auroc},
                             {"max_score", gap.max_score},
                             {"outside_share", gap.outside_share}});
+  }
+  json["partial_outside"] = Json::array();
+  for (const FoldOutside& o : c.partial_outside) {
+    json["partial_outside"].push_back({{"id", o.id}, {"share", o.share}});
   }
   json["decisions"] = Json::array();
   for (const FoldDecision& d : c.decisions) {
