@@ -344,7 +344,13 @@ absl::StatusOr<std::string> DrawIntervals(const std::vector<IntervalBar>& bars) 
   GnuplotJob job;
   Figure figure(&job, "intervals");
   figure.Line("set key off");
-  figure.Line("set tics font ',11'");
+  figure.Line(absl::StrFormat("set tics font ',%d'", bars.size() > 20 ? 9 : 11));
+  // gnuplot leaves room for labels of its standard size.
+  std::size_t longest = 0;
+  for (const IntervalBar& bar : bars) longest = std::max(longest, bar.label.size());
+  const double character = bars.size() > 20 ? 0.0085 : 0.0102;
+  figure.Line(absl::StrFormat("set lmargin at screen %.3f",
+                              std::min(0.6, 0.04 + character * static_cast<double>(longest))));
   figure.Line(absl::StrFormat("set yrange [%g:%g]", bars.size() + 0.6, 0.4));
   figure.Label("x", "AUROC");
   std::vector<std::string> tics;
@@ -371,7 +377,7 @@ absl::StatusOr<std::string> DrawIntervals(const std::vector<IntervalBar>& bars) 
 absl::StatusOr<std::string> DrawTrainingCurve(const TrainingCurve& curve) {
   GnuplotJob job;
   Figure figure(&job, "training");
-  figure.Line("set key bottom right");
+  figure.Line("set key center right");
   figure.Label("x", "epoch");
   figure.Label("y", "AUROC");
   figure.Mark(curve.best_epoch);
