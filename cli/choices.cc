@@ -85,6 +85,8 @@ absl::StatusOr<std::vector<FoldModels>> TrainChoices(const Common& common, const
       dataset, v.folds, v.fold_seed, [&](int fold, const Dataset& data) -> absl::Status {
         std::vector<absl::StatusOr<TrainResult>> results(choices.size());
         ParallelFor(choices.size(), [&](std::size_t i) {
+          results[i] = absl::CancelledError("interrupted");
+          if (Interrupted()) return;
           results[i] = Train(data, choices[i].train, hooks);
           std::lock_guard<std::mutex> lock(mutex);
           progress.Update(++done, v.folds * choices.size(),

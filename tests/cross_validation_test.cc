@@ -157,9 +157,10 @@ TEST_F(CrossValidationTest, InterruptedWritesNothing) {
   const Workplace& w = *work_;
   const auto before = Snapshot(w.root());
   for (const bool train : {true, false}) {
-    const Args args = train ? TrainArgs(w("data"), w("interrupted"),
-                                        {"--folds", "8", "--epochs", "5000", "--patience", "5000"})
-                            : Evaluation({"--model", w("models"), "--report", w("no.html")});
+    const Args args =
+        train ? Args{"train",   "--data", w("data"),  "--out", w("interrupted"), "--gamma", "16",
+                     "--folds", "8",      "--epochs", "5000",  "--patience",     "5000"}
+              : Evaluation({"--model", w("models"), "--report", w("no.html")});
     Process process(kHeft, args);
     while (process.Running() && process.Err().empty()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -183,9 +184,9 @@ class MeaningTest : public ::testing::Test {
 
   void Prepare(const Args& more) {
     Must(kHeft, TrainArgs(w_("data"), w_("m.heft"), more));
+    for (const char* folder : {"keys", "gallery"}) std::filesystem::remove_all(w_(folder));
     Must(kHeft, {"keygen", "--model", w_("m.heft"), "--out", w_("keys")});
     model_ = ReadModel(w_("m.heft"));
-    std::filesystem::remove_all(w_("gallery"));
     Serve("enroll", {Encrypt("face", 0), Encrypt("voice", 0)}, {});
   }
   std::string Encrypt(const std::string& modality, int row) {
