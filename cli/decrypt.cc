@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/secret_file.h"
+#include "cli/training.h"
 #include "gallery/owner/key_owner.h"
 
 namespace heft::cli {
@@ -23,6 +24,19 @@ struct Options {
   std::optional<int> flood_bits;
   uint32_t flood_queries = kDefaultQueryBudget;
 };
+
+// Why the model's threshold for this FMR should not be relied on; empty if it may be.
+std::string ThresholdWarning(const Model& model, const Options& options) {
+  constexpr double kFalseMatchesNeeded = 30;  // evaluation/thresholds.h
+  for (const DecisionThreshold& t : model.thresholds) {
+    if (!options.fmr || std::abs(t.fmr - *options.fmr) > 1e-9 * t.fmr) continue;
+    if (static_cast<double>(t.impostor_pairs) * t.fmr >= kFalseMatchesNeeded) return "";
+    return absl::StrFormat(
+        "the threshold for FMR %g rests on %d impostor comparisons; %.0f are needed to trust it",
+        t.fmr, t.impostor_pairs, std::ceil(kFalseMatchesNeeded / t.fmr));
+  }
+  return "";
+}
 
 // The threshold asked for: given, or by name from the model; none where neither is.
 absl::StatusOr<std::optional<double>> ChooseThreshold(const Model& model, const Options& options) {
@@ -94,6 +108,12 @@ absl::Status Run(const Common& common, const Options& options) {
   if (verification) json["claimed"] = opened.claimed;
   if (opened.in_interval) json["norm_in_interval"] = *opened.in_interval;
   if (threshold) json["threshold"] = *threshold;
+  const std::string warning = ThresholdWarning(model, options);
+  if (!warning.empty()) {
+    json["threshold_warning"] = warning;
+    if (!common.quiet) std::cerr << "heft: warning: " << warning << "\n";
+  }
+  const std::optional<ScoreCalibration> calibration = CalibrationOf(model);
   std::string text;
   if (opened.in_interval && !*opened.in_interval) {
     absl::StrAppend(&text,
@@ -115,7 +135,14 @@ absl::Status Run(const Common& common, const Options& options) {
                                   {"identity", c.identity},
                                   {"score", std::round(c.score * 1000) / 1000},
                                   {"templates", c.templates}});
-    absl::StrAppendFormat(&text, "%4d  %6.3f  %s\n", i + 1, c.score, c.identity);
+    std::string evidence;
+    if (calibration) {
+      // Of the rounded score: what is published must not tell more than it.
+      const double ratio = std::round(100 * calibration->LogLikelihoodRatio(c.score)) / 100;
+      json["candidates"].back()["log_likelihood_ratio"] = ratio;
+      evidence = absl::StrFormat("  LLR %+7.2f", ratio);
+    }
+    absl::StrAppendFormat(&text, "%4d  %6.3f%s  %s\n", i + 1, c.score, evidence, c.identity);
   }
   if (opened.candidates.empty()) absl::StrAppend(&text, "no candidates\n");
   Print(common, json, text);

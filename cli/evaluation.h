@@ -76,8 +76,10 @@ struct Evaluation {
   ScoreGap gap;
   std::vector<DecisionResult> decisions;
   std::vector<double> squared_norms;  // s of each sample under the model's projection
-  int outside = 0;                    // of them outside the approximation's interval
-  ScoreSet plain, encrypted;          // of the FHE-aware projection, pair by pair
+  // The same of samples that have one modality only, by modality; empty if there is but one.
+  std::vector<std::vector<double>> partial_norms;
+  int outside = 0;            // of them outside the approximation's interval
+  ScoreSet plain, encrypted;  // of the FHE-aware projection, pair by pair
   EncryptedRun run;
   std::vector<std::string> warnings;
   double seconds = 0;
@@ -88,6 +90,9 @@ struct Evaluation {
   // By id; never null for "fhe_aware_plain" and "fhe_aware_encrypted".
   const SystemResult* Find(std::string_view id) const;
 };
+
+// The last part of a folder's path, its name.
+std::string FolderName(const std::string& directory);
 
 // One sentence on a data folder: known data sets by name, otherwise the first line of its README.md
 // without markup; empty if there is none.

@@ -243,6 +243,49 @@ void DrawScoreError(GnuplotJob* job, const Evaluation& e) {
   figure.Finish();
 }
 
+void DrawNorms(GnuplotJob* job, const Evaluation& e) {
+  const Interval& interval = e.model.approximation.interval;
+  double lo = interval.lo, hi = interval.hi;
+  auto include = [&](const std::vector<double>& norms) {
+    const auto [least, largest] = std::minmax_element(norms.begin(), norms.end());
+    lo = std::min(lo, *least);
+    hi = std::max(hi, *largest);
+  };
+  include(e.squared_norms);
+  for (const std::vector<double>& norms : e.partial_norms) include(norms);
+  Figure figure(job, "norms");
+  figure.Line("set key top right");
+  figure.Line("set yrange [0:*]");
+  figure.Line(absl::StrFormat("set xrange [0:%.6g]", 1.05 * hi));
+  figure.Label("x", "s = |z|², squared norm of a fused template");
+  figure.Label("y", "share of samples, %");
+  figure.Mark(interval.lo);
+  figure.Mark(interval.hi);
+  constexpr int kBins = 60;
+  auto draw = [&](const std::vector<double>& norms, const std::string& how,
+                  const std::string& style, const std::string& title) {
+    figure.Curve(Bin(norms, 0, 1.05 * hi, kBins).Rows(1, 100), how, style, title);
+  };
+  draw(e.squared_norms, "with boxes", Fill(kPlain), "whole samples");
+  const Colour colours[] = {kEncrypted, kThird, kFirst};
+  for (std::size_t m = 0; m < e.partial_norms.size(); ++m) {
+    draw(e.partial_norms[m], "with histeps", Style(colours[m % 3], 2),
+         absl::StrCat(e.model.modalities[m].name, " only"));
+  }
+  figure.Finish();
+}
+
+// Draws one figure and gives it as an element of a page.
+absl::StatusOr<std::string> DrawOne(const GnuplotJob& job, std::string_view description) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> drawn, RunGnuplot(job));
+  return InlineSvg(drawn[0], description);
+}
+
+// Segments "x y dx dy" of a row: its interval, and short verticals at its mean and its folds.
+std::string Segment(double x, double y, double dx, double dy) {
+  return absl::StrFormat("%.9g %.9g %.9g %.9g\n", x, y, dx, dy);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> InlineSvg(std::string_view svg, std::string_view description) {
@@ -278,19 +321,90 @@ absl::StatusOr<Plots> DrawPlots(const Evaluation& evaluation) {
   DrawApproximation(&job, evaluation);
   DrawRelativeError(&job, evaluation);
   DrawScoreError(&job, evaluation);
+  if (!evaluation.partial_norms.empty()) DrawNorms(&job, evaluation);
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> drawn, RunGnuplot(job));
   Plots plots;
-  std::string* const targets[] = {&plots.roc, &plots.scores, &plots.approximation,
-                                  &plots.relative_error, &plots.score_error};
+  std::string* const targets[] = {&plots.roc,           &plots.scores,
+                                  &plots.approximation, &plots.relative_error,
+                                  &plots.score_error,   &plots.norms};
   const char* const descriptions[] = {
-      "ROC curves", "Histograms of genuine and impostor scores",
+      "ROC curves",
+      "Histograms of genuine and impostor scores",
       "The approximation and one over the square root",
       "Relative error of the approximation over the histogram of squared norms",
-      "Histogram of encrypted minus plain scores"};
+      "Histogram of encrypted minus plain scores",
+      "Histograms of squared norms of whole samples and of such that lack modalities"};
   for (std::size_t i = 0; i < drawn.size(); ++i) {
     HEFT_ASSIGN_OR_RETURN(*targets[i], InlineSvg(drawn[i], descriptions[i]));
   }
   return plots;
+}
+
+absl::StatusOr<std::string> DrawIntervals(const std::vector<IntervalBar>& bars) {
+  GnuplotJob job;
+  Figure figure(&job, "intervals");
+  figure.Line("set key off");
+  figure.Line(absl::StrFormat("set tics font ',%d'", bars.size() > 20 ? 9 : 11));
+  // gnuplot leaves room for labels of its standard size.
+  std::size_t longest = 0;
+  for (const IntervalBar& bar : bars) longest = std::max(longest, bar.label.size());
+  const double character = bars.size() > 20 ? 0.0085 : 0.0102;
+  figure.Line(absl::StrFormat("set lmargin at screen %.3f",
+                              std::min(0.6, 0.04 + character * static_cast<double>(longest))));
+  figure.Line(absl::StrFormat("set yrange [%g:%g]", bars.size() + 0.6, 0.4));
+  figure.Label("x", "AUROC");
+  std::vector<std::string> tics;
+  std::string folds, rows[2];
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const double y = static_cast<double>(i + 1);
+    const Estimate& e = bars[i].auroc;
+    tics.push_back(absl::StrCat(GnuplotQuote(bars[i].label), " ", i + 1));
+    std::string& own = rows[bars[i].encrypted ? 1 : 0];
+    absl::StrAppend(&own, Segment(e.lo, y, e.hi - e.lo, 0), Segment(e.value, y - 0.3, 0, 0.6));
+    for (double fold : bars[i].by_fold) absl::StrAppend(&folds, Segment(fold, y - 0.12, 0, 0.24));
+  }
+  figure.Line(absl::StrCat("set ytics (", absl::StrJoin(tics, ", "), ")"));
+  auto draw = [&](const std::string& segments, Colour colour, double width) {
+    if (!segments.empty()) figure.Curve(segments, "with vectors nohead", Style(colour, width), "");
+  };
+  draw(folds, kMuted, 1.5);
+  draw(rows[0], kPlain, 3);
+  draw(rows[1], kEncrypted, 3);
+  figure.Finish();
+  return DrawOne(job, "AUROC of every system with its interval and its folds");
+}
+
+absl::StatusOr<std::string> DrawTrainingCurve(const TrainingCurve& curve) {
+  GnuplotJob job;
+  Figure figure(&job, "training");
+  figure.Line("set key center right");
+  figure.Label("x", "epoch");
+  figure.Label("y", "AUROC");
+  figure.Mark(curve.best_epoch);
+  auto draw = [&](const std::vector<double>& values, Colour colour, const std::string& title) {
+    std::string rows;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      absl::StrAppendFormat(&rows, "%.9g %.9g\n", curve.epochs[i], values[i]);
+    }
+    figure.Curve(rows, "with lines", Style(colour, 3), title);
+  };
+  draw(curve.train_auroc, kPlain, "people trained on");
+  draw(curve.val_auroc, kEncrypted, "people held out");
+  figure.Finish();
+  return DrawOne(job, "AUROC of training and validation people by epoch");
+}
+
+std::string SvgFile(std::string_view inline_svg) {
+  constexpr std::string_view kOpening = "<svg ";
+  return absl::StrCat(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" ",
+      std::string(inline_svg.substr(0, inline_svg.find('>') + 1).substr(kOpening.size())),
+      "\n<style>\nsvg { --ink: #1d232b; --muted: #5d6773; --grid: #e3e7ec; --plain: #4a90d9;\n"
+      "  --encrypted: #c2410c; --first: #7a8794; --second: #b98a2e; --third: #4d8f6a; }\n"
+      "@media (prefers-color-scheme: dark) { svg { --ink: #e4e8ec; --muted: #98a3af;\n"
+      "  --grid: #2c333b; --plain: #4f8fd0; --encrypted: #ff9a5c; --first: #8c99a6;\n"
+      "  --second: #c99f4a; --third: #6bb58c; } }\n</style>\n",
+      std::string(inline_svg.substr(inline_svg.find('>') + 1)), "\n");
 }
 
 }  // namespace heft::cli

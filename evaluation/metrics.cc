@@ -154,4 +154,11 @@ ScoreHistogram Histogram(const ScoreSet& scores, int bins) {
   return histogram;
 }
 
+double ShareAccepted(std::span<const double> scores, double threshold) {
+  if (scores.empty()) return 0;
+  const auto accepted =
+      std::count_if(scores.begin(), scores.end(), [&](double s) { return s >= threshold; });
+  return static_cast<double>(accepted) / static_cast<double>(scores.size());
+}
+
 }  // namespace heft

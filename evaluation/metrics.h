@@ -49,6 +49,9 @@ absl::StatusOr<double> Auroc(const ScoreSet& scores);
 absl::StatusOr<double> EqualErrorRate(const ScoreSet& scores);
 absl::StatusOr<double> TarAtFar(const ScoreSet& scores, double far);
 
+// ShareAccepted: of `scores` those of at least `threshold`, in [0, 1]; 0 of none.
+double ShareAccepted(std::span<const double> scores, double threshold);
+
 // Roc: one point a distinct score, thresholds falling, the first point (infinity, 0, 0) and the
 // last (lowest score, 1, 1). With max_points > 1 thinned evenly in rank, the ends kept.
 absl::StatusOr<std::vector<RocPoint>> Roc(const ScoreSet& scores, std::size_t max_points = 0);

@@ -42,7 +42,7 @@ class Trainer {
     if (state_.epoch == 0) {
       Rescale();
       HEFT_RETURN_IF_ERROR(FitNormalizer());
-      Judge(0, hooks.progress);
+      Judge(0, hooks);
     } else {
       HEFT_RETURN_IF_ERROR(FitNormalizer());
     }
@@ -51,7 +51,7 @@ class Trainer {
       const double loss = Step();
       Rescale();
       HEFT_RETURN_IF_ERROR(FitNormalizer());
-      Judge(loss, hooks.progress);
+      Judge(loss, hooks);
       if (hooks.save) HEFT_RETURN_IF_ERROR(hooks.save(state_));
     }
     return absl::OkStatus();
@@ -100,18 +100,20 @@ class Trainer {
   }
 
   // Measures the projection and keeps it if it is the best so far.
-  void Judge(double loss, const ProgressCallback& progress) {
+  void Judge(double loss, const TrainHooks& hooks) {
     const double auroc = MeanAuroc(validation_, state_.projection, normalizer_);
     if (state_.epoch == 0 || auroc > state_.best_auroc) {
       state_.best = state_.projection;
       state_.best_auroc = auroc;
       state_.best_epoch = state_.epoch;
     }
-    if (!progress) return;
+    if (!hooks.progress) return;
     double outside = 0;
     const Eigen::VectorXd s = SquaredNorms(state_.projection, norms_.features);
     for (double value : s) outside += !normalizer_.Valid(value);
-    progress({state_.epoch, options_.epochs, loss, auroc, outside / s.size()});
+    const double of_training =
+        hooks.measure_training ? MeanAuroc({train_.Paired()}, state_.projection, normalizer_) : 0;
+    hooks.progress({state_.epoch, options_.epochs, loss, auroc, outside / s.size(), of_training});
   }
 
   TrainOptions options_;
@@ -167,6 +169,8 @@ absl::Status Describe(const SamplePool& train, const SamplePool& held_out, const
   HEFT_ASSIGN_OR_RETURN(const ScoreSet scores, PairScores(CosineScores(z), paired.classes));
   HEFT_ASSIGN_OR_RETURN(result.thresholds, CalibrateThresholds(scores));
   HEFT_ASSIGN_OR_RETURN(result.calibration, CalibrateScores(scores));
+  result.summary["score_calibration"] = {{"slope", result.calibration.slope},
+                                         {"intercept", result.calibration.intercept}};
   const Interval& interval = result.approximation.interval;
   result.outside_share = OutsideShare(s, interval);
   nlohmann::json quantiles;

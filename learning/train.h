@@ -45,7 +45,10 @@ struct TrainOptions {
   double weight_decay = 1e-4;
   double shrinkage = 0.3;    // of the within-class covariance for the discriminant start, [0, 1]
   double drop_modality = 0;  // probability of training without a modality, [0, 1)
-  int max_batch = 2048;      // samples an epoch of the generalising recipe, 8 or more
+  // One a modality, > 0, of the generalising recipe's start; empty: the first 1, the others chosen
+  // by validation AUROC.
+  std::vector<double> modality_weights;
+  int max_batch = 2048;           // samples an epoch of the generalising recipe, 8 or more
   double interval_margin = 1.15;  // >= 1: room around the quantiles of s
   uint64_t seed = 1;
 };
@@ -59,6 +62,7 @@ struct TrainProgress {
   double loss = 0.0;
   double val_auroc = 0.0;      // with the normalisation that training uses
   double outside_share = 0.0;  // of training samples whose s is outside the interval, in [0, 1]
+  double train_auroc = 0.0;    // of the training people as they are paired; 0 unless asked for
 };
 
 struct TrainResult {
@@ -102,6 +106,7 @@ struct TrainHooks {
   const TrainCheckpoint* resume = nullptr;  // goes on from here
   // Called after every epoch; an error ends the run and is returned.
   std::function<absl::Status(const TrainCheckpoint&)> save;
+  bool measure_training = false;  // fill train_auroc, which costs as much as a small epoch
 };
 
 // Train: uses the training and validation splits of `dataset` only. The result depends on data,
