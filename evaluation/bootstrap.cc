@@ -99,30 +99,39 @@ Estimate Percentiles(double value, std::vector<double> replicates, double confid
 
 // Mean over sets of a metric, replicate by replicate.
 using MetricField = double VerificationMetrics::*;
+std::vector<double> Means(MetricField field,
+                          const std::vector<std::vector<VerificationMetrics>>& replicates) {
+  std::vector<double> means;
+  for (const auto& replicate : replicates) {
+    double mean = 0;
+    for (const VerificationMetrics& metrics : replicate) mean += metrics.*field / replicate.size();
+    means.push_back(mean);
+  }
+  return means;
+}
+
 Estimate Summarise(MetricField field, const std::vector<PreparedSet>& sets,
                    const std::vector<std::vector<VerificationMetrics>>& replicates,
                    double confidence) {
   double value = 0;
   for (const PreparedSet& set : sets) value += set.point.*field / sets.size();
-  std::vector<double> means;
-  for (const auto& replicate : replicates) {
-    double mean = 0;
-    for (const VerificationMetrics& metrics : replicate) mean += metrics.*field / sets.size();
-    means.push_back(mean);
-  }
-  return Percentiles(value, std::move(means), confidence);
+  return Percentiles(value, Means(field, replicates), confidence);
 }
 
 }  // namespace
 
-absl::StatusOr<VerificationEstimate> EstimateVerification(std::span<const LabelledScores> sets,
-                                                          const BootstrapOptions& options) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<PreparedSet> prepared, PrepareAll(sets, options));
+absl::StatusOr<VerificationEstimate> SystemComparison::Add(std::span<const LabelledScores> sets) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<PreparedSet> prepared, PrepareAll(sets, options_));
+  std::vector<std::vector<int>> identities;
+  for (const LabelledScores& set : sets) identities.push_back(set.identities);
+  if (!systems_.empty() && identities != identities_) {
+    return absl::InvalidArgumentError("systems are compared on the same sets of samples");
+  }
   std::vector<std::vector<VerificationMetrics>> replicates(
-      options.replicates, std::vector<VerificationMetrics>(sets.size()));
-  ParallelFor(options.replicates, [&](std::size_t replicate) {
+      options_.replicates, std::vector<VerificationMetrics>(sets.size()));
+  ParallelFor(options_.replicates, [&](std::size_t replicate) {
     for (std::size_t set = 0; set < sets.size(); ++set) {
-      OneReplicate(options, replicate, set, prepared[set].identity_count,
+      OneReplicate(options_, replicate, set, prepared[set].identity_count,
                    [&](const std::vector<double>& weights) {
                      replicates[replicate][set] = prepared[set].pairs.Measure(weights);
                      return !std::isnan(replicates[replicate][set].auroc);
@@ -131,7 +140,7 @@ absl::StatusOr<VerificationEstimate> EstimateVerification(std::span<const Labell
   });
   VerificationEstimate estimate;
   auto summarise = [&](MetricField field) {
-    return Summarise(field, prepared, replicates, options.confidence);
+    return Summarise(field, prepared, replicates, options_.confidence);
   };
   estimate.auroc = summarise(&VerificationMetrics::auroc);
   estimate.eer = summarise(&VerificationMetrics::eer);
@@ -145,7 +154,21 @@ absl::StatusOr<VerificationEstimate> EstimateVerification(std::span<const Labell
     squares += std::pow(set.point.auroc - estimate.auroc.value, 2);
   }
   if (sets.size() > 1) estimate.auroc_spread = std::sqrt(squares / (sets.size() - 1));
+  identities_ = std::move(identities);
+  systems_.push_back({estimate.auroc.value, Means(&VerificationMetrics::auroc, replicates)});
   return estimate;
+}
+
+Estimate SystemComparison::Difference(std::size_t a, std::size_t b) const {
+  std::vector<double> differences = systems_[a].replicates;
+  for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= systems_[b].replicates[i];
+  return Percentiles(systems_[a].auroc - systems_[b].auroc, std::move(differences),
+                     options_.confidence);
+}
+
+absl::StatusOr<VerificationEstimate> EstimateVerification(std::span<const LabelledScores> sets,
+                                                          const BootstrapOptions& options) {
+  return SystemComparison(options).Add(sets);
 }
 
 absl::StatusOr<VerificationEstimate> EstimateVerification(const LabelledScores& set,
@@ -156,33 +179,10 @@ absl::StatusOr<VerificationEstimate> EstimateVerification(const LabelledScores& 
 absl::StatusOr<Estimate> EstimateAurocDifference(std::span<const LabelledScores> a,
                                                  std::span<const LabelledScores> b,
                                                  const BootstrapOptions& options) {
-  if (a.size() != b.size()) {
-    return absl::InvalidArgumentError("two systems are compared on the same sets");
-  }
-  for (std::size_t set = 0; set < a.size(); ++set) {
-    if (a[set].identities == b[set].identities) continue;
-    return absl::InvalidArgumentError("two systems are compared on the same samples");
-  }
-  HEFT_ASSIGN_OR_RETURN(const std::vector<PreparedSet> first, PrepareAll(a, options));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<PreparedSet> second, PrepareAll(b, options));
-  std::vector<double> differences(options.replicates, 0.0);
-  ParallelFor(options.replicates, [&](std::size_t replicate) {
-    for (std::size_t set = 0; set < a.size(); ++set) {
-      OneReplicate(options, replicate, set, first[set].identity_count,
-                   [&](const std::vector<double>& weights) {
-                     const double difference = first[set].pairs.Measure(weights).auroc -
-                                               second[set].pairs.Measure(weights).auroc;
-                     if (std::isnan(difference)) return false;
-                     differences[replicate] += difference / a.size();
-                     return true;
-                   });
-    }
-  });
-  double value = 0;
-  for (std::size_t set = 0; set < a.size(); ++set) {
-    value += (first[set].point.auroc - second[set].point.auroc) / a.size();
-  }
-  return Percentiles(value, std::move(differences), options.confidence);
+  SystemComparison comparison(options);
+  HEFT_RETURN_IF_ERROR(comparison.Add(a).status());
+  HEFT_RETURN_IF_ERROR(comparison.Add(b).status());
+  return comparison.Difference(0, 1);
 }
 
 absl::StatusOr<Estimate> EstimateAurocDifference(const LabelledScores& a, const LabelledScores& b,

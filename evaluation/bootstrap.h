@@ -53,15 +53,39 @@ struct VerificationEstimate {
   int64_t impostor_pairs = 0;
 };
 
-// Runs replicates on ParallelFor; the result depends on the seed, not on the number of threads.
-// kInvalidArgument for PairScores's reasons, no set, or options out of range.
+// SystemComparison: systems measured on the same sets of samples. All see the same replicates, so
+// what the people have in common cancels in a difference.
+class SystemComparison {
+ public:
+  explicit SystemComparison(const BootstrapOptions& options = {}) : options_(options) {}
+
+  // Measures one more system. Runs replicates on ParallelFor; the result depends on the seed, not
+  // on the number of threads. kInvalidArgument for PairScores's reasons, no set, options out of
+  // range, or samples of other identities than those of the systems before.
+  absl::StatusOr<VerificationEstimate> Add(std::span<const LabelledScores> sets);
+
+  std::size_t size() const { return systems_.size(); }
+
+  // AUROC of system `a` minus that of `b`, numbered in the order of Add.
+  Estimate Difference(std::size_t a, std::size_t b) const;
+
+ private:
+  struct System {
+    double auroc = 0.0;              // mean over the sets
+    std::vector<double> replicates;  // the same of each replicate
+  };
+  BootstrapOptions options_;
+  std::vector<std::vector<int>> identities_;  // of each set
+  std::vector<System> systems_;
+};
+
+// One system alone. Errors as SystemComparison::Add's.
 absl::StatusOr<VerificationEstimate> EstimateVerification(std::span<const LabelledScores> sets,
                                                           const BootstrapOptions& options = {});
 absl::StatusOr<VerificationEstimate> EstimateVerification(const LabelledScores& set,
                                                           const BootstrapOptions& options = {});
 
-// AUROC of `a` minus that of `b`, two systems on the same samples: both see the same replicates, so
-// what the people have in common cancels. kInvalidArgument also if the identities differ.
+// AUROC of `a` minus that of `b`, two systems on the same samples.
 absl::StatusOr<Estimate> EstimateAurocDifference(std::span<const LabelledScores> a,
                                                  std::span<const LabelledScores> b,
                                                  const BootstrapOptions& options = {});

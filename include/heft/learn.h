@@ -5,6 +5,7 @@
 #define HEFT_LEARN_H_
 
 #include "evaluation/bootstrap.h"  // IWYU pragma: export
+#include "evaluation/folds.h"      // IWYU pragma: export
 #include "evaluation/metrics.h"    // IWYU pragma: export
 #include "features/dataset.h"      // IWYU pragma: export
 #include "features/synthetic.h"    // IWYU pragma: export
