@@ -76,6 +76,24 @@ SwitchKey::SwitchKey(const Context& context, std::span<const ring::RnsPoly> b,
   }
 }
 
+SwitchKey SwitchKey::WithoutLimb(size_t limb) const {
+  SwitchKey out;
+  out.n_ = n_;
+  out.limbs_ = limbs_ - 1;
+  out.data_.reserve(n_ * 2 * out.limbs_ * limbs_);
+  const size_t digit = 2 * std::min<size_t>(n_, ring::kTile);  // both parts, one tile
+  const size_t tile = limbs_ * digit;
+  for (size_t l = 0; l <= limbs_; ++l) {
+    if (l == limb) continue;
+    const uint32_t* end = this->limb(l) + limbs_ * 2 * n_;
+    for (const uint32_t* in = this->limb(l); in != end; in += tile) {
+      out.data_.insert(out.data_.end(), in, in + limb * digit);
+      out.data_.insert(out.data_.end(), in + (limb + 1) * digit, in + tile);
+    }
+  }
+  return out;
+}
+
 absl::StatusOr<const SwitchKey*> EvaluationKeys::Galois(uint32_t element, size_t limbs) const {
   const auto it = galois.find(element);
   if (it == galois.end() || it->second.limbs() < limbs) {

@@ -61,6 +61,8 @@ class SwitchKey {
   size_t bytes() const { return data_.size() * sizeof(uint32_t); }
   // `limb` in [0, limbs] with the special prime at limbs().
   const uint32_t* limb(size_t limb) const { return data_.data() + limb * limbs_ * 2 * n_; }
+  // Without one of the data primes, as a limb and as a digit (subchain.h).
+  SwitchKey WithoutLimb(size_t limb) const;
 
  private:
   void Allocate(const Context& context, size_t limbs);

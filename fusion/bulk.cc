@@ -91,7 +91,7 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeMasks(const Instance& instanc
                                                          uint32_t count, uint32_t lane) {
   const uint32_t gamma = instance.plan.gamma;
   // At the scale of the prime that the rescale divides by: the template's scale comes back.
-  const double scale = instance.context->modulus(kTemplateLimbs - 1).value();
+  const double scale = instance.plan.mask_scale;
   std::vector<ckks::Plaintext> masks(gamma);
   std::vector<absl::Status> statuses(gamma);
   ParallelFor(gamma, [&](size_t e) {

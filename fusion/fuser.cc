@@ -106,7 +106,7 @@ absl::StatusOr<Normalised> Fuser::Fuse(std::span<const Ciphertext* const> modali
   HEFT_ASSIGN_OR_RETURN(Normalised out,
                         NormaliseCiphertext(context(), z, plan().polynomial, plan().interval_hi,
                                             plan().norm_folds, *keys_));
-  HEFT_RETURN_IF_ERROR(ckks::DropLimbs(context(), &out.z, out.z, kTemplateLimbs));
+  HEFT_RETURN_IF_ERROR(ckks::DropLimbs(context(), &out.z, out.z, plan().template_limbs));
   return out;
 }
 

@@ -37,7 +37,7 @@ class Fuser {
   absl::StatusOr<ckks::Ciphertext> Project(
       std::span<const ckks::Ciphertext* const> modalities) const;
 
-  // Project, then normalise: kTemplateLimbs limbs at template_scale, values in about [-1, 1].
+  // Project, then normalise: template_limbs limbs at template_scale, values in about [-1, 1].
   absl::StatusOr<Normalised> Fuse(std::span<const ckks::Ciphertext* const> modalities) const;
 
  private:

@@ -61,7 +61,7 @@ void AddTiled(const Context& context, uint32_t gamma, uint32_t k,
 }
 
 absl::Status CheckTemplate(const FusionPlan& plan, const Ciphertext& z) {
-  if (z.size() == 2 && z.limbs() == kTemplateLimbs &&
+  if (z.size() == 2 && z.limbs() == plan.template_limbs &&
       std::abs(z.scale - plan.template_scale) <= 1e-6 * plan.template_scale) {
     return absl::OkStatus();
   }
@@ -88,9 +88,13 @@ using internal::CheckTiles;
 
 absl::StatusOr<ckks::Plaintext> EncodeMask(const Instance& instance,
                                            std::span<const Complex> mask) {
+  if (instance.plan.template_limbs != kTemplateLimbs) {
+    return absl::InvalidArgumentError(
+        "a probe's instance has no prime left for a mask: use MakeInstance's");
+  }
   // At the scale of the prime that the rescale divides by: the template's scale comes back.
-  const double scale = instance.context->modulus(kTemplateLimbs - 1).value();
-  return instance.encoder->Encode(mask, scale, kTemplateLimbs, /*extended=*/true);
+  return instance.encoder->Encode(mask, instance.plan.mask_scale, kTemplateLimbs,
+                                  /*extended=*/true);
 }
 
 // A template with the mask of the slots that it is to fill.
@@ -183,10 +187,9 @@ ckks::Noise BlockNoise(const Instance& instance) {
   const FusionPlan& plan = instance.plan;
   const ckks::Params& params = context.params();
   const double masks = 2.0 * params.slots();
-  const double mask_scale = context.modulus(kTemplateLimbs - 1).value();
   // Each mask's rounding times its template's coordinate (rms 1 / sqrt(gamma)), summed.
   const double rounding = std::sqrt(masks / plan.gamma) * ckks::EncodingError(params) *
-                          plan.template_scale / mask_scale;
+                          plan.template_scale / plan.mask_scale;
   return {1, ckks::Combine(rounding, ckks::RoundingError(params))};
 }
 

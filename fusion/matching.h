@@ -39,7 +39,7 @@ TiledCiphertexts EmptyBlock(const ckks::Context& context, uint32_t gamma);
 
 // What one template adds to a block.
 struct NewTemplate {
-  const ckks::Ciphertext* z;  // fused, kTemplateLimbs limbs
+  const ckks::Ciphertext* z;  // fused by an instance with the mask's prime
   Position position;
 };
 

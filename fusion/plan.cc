@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "ckks/subchain.h"
 
 namespace heft {
 namespace {
@@ -85,9 +86,10 @@ double ScaleBeforeNormalisation(const Params& params, const FactoredPolynomial& 
 }
 
 absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const ckks::Profile& profile,
-                                      const Model& model) {
+                                      const Model& model, size_t template_limbs) {
   HEFT_RETURN_IF_ERROR(model.Check());
   FusionPlan plan;
+  plan.template_limbs = template_limbs;
   plan.gamma = model.gamma;
   if (model.approximation.stages.size() != 1) {
     return absl::InvalidArgumentError(
@@ -99,10 +101,10 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const ckks::Profile&
   plan.interval_hi = model.approximation.interval.hi;
   constexpr size_t kLevelsUsed = 4;  // projection, s, square, apply
   plan.input_limbs = params.limbs();
-  if (plan.input_limbs < kTemplateLimbs + kLevelsUsed) {
+  if (plan.input_limbs < template_limbs + kLevelsUsed) {
     return absl::InvalidArgumentError(absl::StrCat("the profile has ", plan.input_limbs,
                                                    " data primes, fusion needs ",
-                                                   kTemplateLimbs + kLevelsUsed));
+                                                   template_limbs + kLevelsUsed));
   }
   plan.z_limbs = plan.input_limbs - 1;
   HEFT_RETURN_IF_ERROR(PackModalities(&plan, params, model));
@@ -114,6 +116,7 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const ckks::Profile&
   plan.factor_scale =
       plan.z_scale * params.modulus(plan.input_limbs - 1).value() / plan.input_scale;
   plan.score_scale = plan.template_scale * plan.template_scale / params.modulus(1).value();
+  plan.mask_scale = params.modulus(kMaskPrime).value();
 
   // z + conj(z) closes the projection, as the last generator.
   std::vector<uint32_t> generators = Doublings(params, plan.gamma, params.slots());
@@ -145,21 +148,33 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const ckks::Profile&
     NeedKeys(&plan, fold, plan.z_limbs - 1);
     plan.key_switches += fold.size() - 1;
   }
-  NeedKeys(&plan, plan.gallery_rotations, kTemplateLimbs);
+  NeedKeys(&plan, plan.gallery_rotations, template_limbs);
   plan.relinearisation_limbs = plan.z_limbs;
   plan.ciphertext_products = plan.polynomial.degree == 2 ? 3 : 4;
   plan.key_switches += plan.ciphertext_products;
   return plan;
 }
 
-absl::StatusOr<Instance> MakeInstance(const Model& model) {
+namespace {
+absl::StatusOr<Instance> MakeInstance(const Model& model, bool probe) {
   HEFT_ASSIGN_OR_RETURN(const ckks::Profile profile, ckks::FindProfile(model.profile));
-  HEFT_ASSIGN_OR_RETURN(const Params params, Params::Create(profile.spec));
+  HEFT_ASSIGN_OR_RETURN(Params params, Params::Create(profile.spec));
+  const double mask_scale = params.modulus(kMaskPrime).value();
+  if (probe) {
+    HEFT_ASSIGN_OR_RETURN(params, ckks::WithoutPrime(params, kMaskPrime));
+  }
   Instance instance;
-  HEFT_ASSIGN_OR_RETURN(instance.plan, PlanFusion(params, profile, model));
+  HEFT_ASSIGN_OR_RETURN(instance.plan, PlanFusion(params, profile, model,
+                                                  probe ? kMatchLimbs : kTemplateLimbs));
+  instance.plan.mask_scale = mask_scale;
   instance.context = std::make_shared<ckks::Context>(params);
   instance.encoder = std::make_shared<ckks::Encoder>(instance.context);
   return instance;
 }
+}  // namespace
+
+absl::StatusOr<Instance> MakeInstance(const Model& model) { return MakeInstance(model, false); }
+
+absl::StatusOr<Instance> MakeProbeInstance(const Model& model) { return MakeInstance(model, true); }
 
 }  // namespace heft

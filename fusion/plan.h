@@ -23,9 +23,11 @@
 
 namespace heft {
 
-// Limbs of what leaves fusion and enters enrolment, verification and identification.
+// Limbs of what leaves fusion and enters enrolment and verification, and of what a probe of an
+// identification is matched with.
 inline constexpr size_t kTemplateLimbs = 3;  // base, match, mask
 inline constexpr size_t kMatchLimbs = 2;     // base, match
+inline constexpr size_t kMaskPrime = kTemplateLimbs - 1;
 inline constexpr size_t kScoreLimbs = 1;     // base
 
 // One complex ciphertext of the compact encoding: one modality, or two with the second in the
@@ -46,12 +48,14 @@ struct FusionPlan {
   double z_scale = 0;
   double template_scale = 0;
   double score_scale = 0;
+  double mask_scale = 0;  // of the masks that templates were enrolled with
 
   // The polynomial that normalises, c ((s + a)^2 + b) or c ((s + a)^2 + b)(s + d).
   FactoredPolynomial polynomial;
   double interval_hi = 0;  // largest |z|^2 expected
 
   // Limbs at each stage.
+  size_t template_limbs = kTemplateLimbs;  // what fusion ends with
   size_t input_limbs = 0;  // fresh ciphertexts, the projection and its folds
   size_t z_limbs = 0;      // z, and its square; the norm's folds run one limb below
 
@@ -73,9 +77,9 @@ struct FusionPlan {
 };
 
 // kInvalidArgument where the model does not fit the parameters (dimension over n/2, too few
-// levels).
+// levels). `template_limbs`: kTemplateLimbs, or kMatchLimbs where `params` lack the mask's prime.
 absl::StatusOr<FusionPlan> PlanFusion(const ckks::Params& params, const ckks::Profile& profile,
-                                      const Model& model);
+                                      const Model& model, size_t template_limbs = kTemplateLimbs);
 
 // The scale of z for which a template normalised by `polynomial` comes out at `target`: its leading
 // coefficient goes into the scale, so no level is spent on it. z has `z_limbs` limbs.
@@ -90,6 +94,9 @@ struct Instance {
   const ckks::Params& params() const { return context->params(); }
 };
 absl::StatusOr<Instance> MakeInstance(const Model& model);
+// The same without the mask's prime, which only enrolment and verification need (ckks/subchain.h):
+// what fusion/probe.h runs on.
+absl::StatusOr<Instance> MakeProbeInstance(const Model& model);
 
 }  // namespace heft
 

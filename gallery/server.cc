@@ -250,16 +250,37 @@ absl::StatusOr<BatchEnrolment> Server::FuseBulk(const SampleSet& samples,
   return out;
 }
 
-absl::StatusOr<Normalised> Server::FuseProbe(const SampleSet& samples, size_t row) const {
+namespace {
+std::vector<const ckks::Ciphertext*> Present(const std::vector<ckks::Ciphertext>& row) {
+  std::vector<const ckks::Ciphertext*> out;
+  for (const ckks::Ciphertext& c : row) out.push_back(c.parts.empty() ? nullptr : &c);
+  return out;
+}
+}  // namespace
+
+absl::StatusOr<std::vector<ckks::Ciphertext>> Server::ReadRow(const SampleSet& samples,
+                                                              size_t row) const {
   HEFT_RETURN_IF_ERROR(CheckKeyId(keys_->key_id, samples.key_id(), "encrypted samples"));
-  std::vector<ckks::Ciphertext> inputs(samples.modalities());
-  std::vector<const ckks::Ciphertext*> pointers(samples.modalities(), nullptr);
+  std::vector<ckks::Ciphertext> out(samples.modalities());
   for (size_t m = 0; m < samples.modalities(); ++m) {
     if (samples.modality(m) == nullptr) continue;
-    HEFT_ASSIGN_OR_RETURN(inputs[m], samples.modality(m)->Sample(row));
-    pointers[m] = &inputs[m];
+    HEFT_ASSIGN_OR_RETURN(out[m], samples.modality(m)->Sample(row));
   }
-  return fuser_->Fuse(pointers);
+  return out;
+}
+
+absl::StatusOr<Normalised> Server::FuseProbe(const SampleSet& samples, size_t row) const {
+  HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, row));
+  return fuser_->Fuse(Present(inputs));
+}
+
+absl::StatusOr<const ProbeFuser*> Server::Prober() const {
+  const std::lock_guard<std::mutex> lock(prober_mutex_);
+  if (prober_ == nullptr) {
+    HEFT_ASSIGN_OR_RETURN(ProbeFuser prober, ProbeFuser::Create(instance_, model_, *keys_));
+    prober_ = std::make_unique<ProbeFuser>(std::move(prober));
+  }
+  return prober_.get();
 }
 
 absl::StatusOr<Gallery> Server::OpenGallery(const std::string& directory, bool create) const {
@@ -312,10 +333,13 @@ absl::StatusOr<EncryptedScores> Server::Identify(const Gallery& gallery, const S
                                                  const ProbeOptions& options,
                                                  const ProgressFunction& progress) const {
   HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
-  HEFT_ASSIGN_OR_RETURN(const Normalised probe, FuseProbe(samples, options.row));
+  HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
+  HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, options.row));
+  HEFT_ASSIGN_OR_RETURN(const Normalised probe, prober->Fuse(Present(inputs)));
   HEFT_ASSIGN_OR_RETURN(EncryptedScores reply,
                         StartReply(ScoreKind::kIdentification, samples, options, probe));
-  HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts prepared, PrepareProbe(instance_, probe.z, *keys_));
+  HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts prepared,
+                        PrepareProbe(prober->instance(), probe.z, prober->keys()));
   reply.templates = gallery.size();
   if (options.with_identities) reply.identities = gallery.identities();
   std::vector<absl::Status> statuses(gallery.blocks());
@@ -328,7 +352,8 @@ absl::StatusOr<EncryptedScores> Server::Identify(const Gallery& gallery, const S
       auto match = [&]() -> absl::Status {
         HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts block, gallery.ReadBlock(instance_, b));
         HEFT_ASSIGN_OR_RETURN(reply.replies[b].scores,
-                              MatchBlock(instance_, block, prepared, *keys_, options.relinearise));
+                              MatchBlock(prober->instance(), block, prepared, prober->keys(),
+                                         options.relinearise));
         return absl::OkStatus();
       };
       statuses[b] = match();

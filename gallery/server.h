@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "base/status.h"
 #include "fusion/fuser.h"
+#include "fusion/probe.h"
 #include "fusion/samples.h"
 #include "gallery/gallery.h"
 #include "gallery/scores.h"
@@ -81,7 +83,7 @@ class Server {
   // The same for samples encrypted for bulk enrolment.
   absl::StatusOr<BatchEnrolment> FuseBulk(const SampleSet& samples, const EnrolOptions& options,
                                           const ProgressFunction& progress = {}) const;
-  // Fuses row `row` of each file.
+  // Fuses row `row` of each file, for enrolment or verification.
   absl::StatusOr<Normalised> FuseProbe(const SampleSet& samples, size_t row) const;
 
   // Opens the gallery, or starts one, and checks that it is this model's and this key's.
@@ -110,6 +112,11 @@ class Server {
 
  private:
   Server() = default;
+  // Row `row` of each file; absent modalities are empty ciphertexts.
+  absl::StatusOr<std::vector<ckks::Ciphertext>> ReadRow(const SampleSet& samples,
+                                                        size_t row) const;
+  // Made when the first identification asks for it.
+  absl::StatusOr<const ProbeFuser*> Prober() const;
   absl::StatusOr<EncryptedScores> StartReply(ScoreKind kind, const SampleSet& samples,
                                              const ProbeOptions& options,
                                              const Normalised& probe) const;
@@ -118,6 +125,8 @@ class Server {
   Instance instance_;
   std::unique_ptr<ckks::EvaluationKeys> keys_;
   std::unique_ptr<Fuser> fuser_;
+  mutable std::mutex prober_mutex_;
+  mutable std::unique_ptr<ProbeFuser> prober_;
 };
 
 }  // namespace heft

@@ -139,6 +139,11 @@ HWY_INLINE void SplitSingles(V32& x, V32& y) {
 template <size_t kStage>
 HWY_INLINE void LoadTwiddles(const uint32_t* w, const uint32_t* wq, size_t at, V32& root,
                              V32& quotient) {
+  if constexpr (kStage == Lanes()) {
+    root = hn::Set(d32, w[at]);
+    quotient = hn::Set(d32, wq[at]);
+    return;
+  }
   root = hn::LoadU(d32, w + at);
   quotient = hn::LoadU(d32, wq + at);
   if constexpr (kStage > 1) {
@@ -155,77 +160,105 @@ HWY_INLINE void LoadTwiddles(const uint32_t* w, const uint32_t* wq, size_t at, V
   }
 }
 
+// Blocks of the in-register stages that run side by side: a block is one long chain of dependent
+// instructions, and several hide each other's latency.
+inline constexpr size_t kBlocks = Lanes() == 16 ? 4 : 2;
+using Blocks = V32[kBlocks];
+
 template <size_t kStage>
-HWY_INLINE void ForwardStage(V32& x, V32& y, const NttTables& tables, size_t block, V32 q,
+HWY_INLINE void ForwardStage(Blocks& x, Blocks& y, const NttTables& tables, size_t block, V32 q,
                              V32 two_q) {
   const size_t at = tables.n() / (2 * kStage) + block * (Lanes() / kStage);
-  V32 w, wq;
-  LoadTwiddles<kStage>(tables.forward(), tables.forward_quotient(), at, w, wq);
-  ForwardButterfly<false>(x, y, w, wq, q, two_q);
+  Blocks w, wq;
+  for (size_t i = 0; i < kBlocks; ++i) {
+    LoadTwiddles<kStage>(tables.forward(), tables.forward_quotient(), at + i * (Lanes() / kStage),
+                         w[i], wq[i]);
+  }
+  for (size_t i = 0; i < kBlocks; ++i) {
+    ForwardButterfly<kStage == Lanes()>(x[i], y[i], w[i], wq[i], q, two_q);
+  }
 }
 
 template <size_t kStage>
-HWY_INLINE void InverseStage(V32& x, V32& y, const NttTables& tables, size_t block, V32 q,
+HWY_INLINE void InverseStage(Blocks& x, Blocks& y, const NttTables& tables, size_t block, V32 q,
                              V32 two_q) {
   const size_t at = tables.n() / (2 * kStage) + block * (Lanes() / kStage);
-  V32 w, wq;
-  LoadTwiddles<kStage>(tables.inverse(), tables.inverse_quotient(), at, w, wq);
-  InverseButterfly<false>(x, y, w, wq, q, two_q);
+  Blocks w, wq;
+  for (size_t i = 0; i < kBlocks; ++i) {
+    LoadTwiddles<kStage>(tables.inverse(), tables.inverse_quotient(), at + i * (Lanes() / kStage),
+                         w[i], wq[i]);
+  }
+  for (size_t i = 0; i < kBlocks; ++i) {
+    InverseButterfly<kStage == Lanes()>(x[i], y[i], w[i], wq[i], q, two_q);
+  }
 }
 
-// Stages t = lanes ... 1 of one block of 2 * lanes values, stored in halves. In [0, 4q), out [0,
-// q).
-HWY_INLINE void ForwardBlock(uint32_t* low, uint32_t* high, const uint32_t* a,
-                             const NttTables& tables, size_t block, V32 q, V32 two_q) {
+template <void (*kSwap)(V32&, V32&)>
+HWY_INLINE void SwapAll(Blocks& x, Blocks& y) {
+  for (size_t i = 0; i < kBlocks; ++i) kSwap(x[i], y[i]);
+}
+
+// Stages t = lanes ... 1 of kBlocks blocks of 2 * lanes values from `block` on; place(i) is where
+// the values from i on are stored, a vector at a time. In [0, 4q), out [0, q).
+template <typename Place>
+HWY_INLINE void ForwardBlocks(const Place& place, const uint32_t* a, const NttTables& tables,
+                              size_t block, V32 q, V32 two_q) {
   constexpr size_t L = Lanes();
-  V32 x = hn::Load(d32, a);
-  V32 y = hn::Load(d32, a + L);
-  const size_t at = tables.n() / (2 * L) + block;
-  ForwardButterfly<true>(x, y, hn::Set(d32, tables.forward()[at]),
-                         hn::Set(d32, tables.forward_quotient()[at]), q, two_q);
-  SwapHalves(x, y);
+  Blocks x, y;
+  for (size_t i = 0; i < kBlocks; ++i) {
+    x[i] = hn::Load(d32, a + (block + i) * 2 * L);
+    y[i] = hn::Load(d32, a + (block + i) * 2 * L + L);
+  }
+  ForwardStage<L>(x, y, tables, block, q, two_q);
+  SwapAll<SwapHalves>(x, y);
   ForwardStage<L / 2>(x, y, tables, block, q, two_q);
   if constexpr (L == 16) {
-    SwapQuads(x, y);
+    SwapAll<SwapQuads>(x, y);
     ForwardStage<4>(x, y, tables, block, q, two_q);
   }
   if constexpr (L >= 8) {
-    SwapPairs(x, y);
+    SwapAll<SwapPairs>(x, y);
     ForwardStage<2>(x, y, tables, block, q, two_q);
   }
-  SwapSingles(x, y);
+  SwapAll<SwapSingles>(x, y);
   ForwardStage<1>(x, y, tables, block, q, two_q);
-  x = ReduceOnce(ReduceOnce(x, two_q), q);
-  y = ReduceOnce(ReduceOnce(y, two_q), q);
-  MergeSingles(x, y);
-  hn::Store(x, d32, low);
-  hn::Store(y, d32, high);
+  for (size_t i = 0; i < kBlocks; ++i) {
+    x[i] = ReduceOnce(ReduceOnce(x[i], two_q), q);
+    y[i] = ReduceOnce(ReduceOnce(y[i], two_q), q);
+    MergeSingles(x[i], y[i]);
+    hn::Store(x[i], d32, place((block + i) * 2 * L));
+    hn::Store(y[i], d32, place((block + i) * 2 * L + L));
+  }
 }
 
-// Stages t = 1 ... lanes of one block. In and out [0, 2q). Requires that the last stage is not
+// Stages t = 1 ... lanes of kBlocks blocks. In and out [0, 2q). Requires that the last stage is not
 // among them.
-HWY_INLINE void InverseBlock(uint32_t* a, const NttTables& tables, size_t block, V32 q, V32 two_q) {
+HWY_INLINE void InverseBlocks(uint32_t* a, const NttTables& tables, size_t block, V32 q,
+                              V32 two_q) {
   constexpr size_t L = Lanes();
-  V32 x = hn::Load(d32, a);
-  V32 y = hn::Load(d32, a + L);
-  SplitSingles(x, y);
+  Blocks x, y;
+  for (size_t i = 0; i < kBlocks; ++i) {
+    x[i] = hn::Load(d32, a + (block + i) * 2 * L);
+    y[i] = hn::Load(d32, a + (block + i) * 2 * L + L);
+    SplitSingles(x[i], y[i]);
+  }
   InverseStage<1>(x, y, tables, block, q, two_q);
-  SwapSingles(x, y);
+  SwapAll<SwapSingles>(x, y);
   if constexpr (L >= 8) {
     InverseStage<2>(x, y, tables, block, q, two_q);
-    SwapPairs(x, y);
+    SwapAll<SwapPairs>(x, y);
   }
   if constexpr (L == 16) {
     InverseStage<4>(x, y, tables, block, q, two_q);
-    SwapQuads(x, y);
+    SwapAll<SwapQuads>(x, y);
   }
   InverseStage<L / 2>(x, y, tables, block, q, two_q);
-  SwapHalves(x, y);
-  const size_t at = tables.n() / (2 * L) + block;
-  InverseButterfly<true>(x, y, hn::Set(d32, tables.inverse()[at]),
-                         hn::Set(d32, tables.inverse_quotient()[at]), q, two_q);
-  hn::Store(x, d32, a);
-  hn::Store(y, d32, a + L);
+  SwapAll<SwapHalves>(x, y);
+  InverseStage<L>(x, y, tables, block, q, two_q);
+  for (size_t i = 0; i < kBlocks; ++i) {
+    hn::Store(x[i], d32, a + (block + i) * 2 * L);
+    hn::Store(y[i], d32, a + (block + i) * 2 * L + L);
+  }
 }
 
 struct UniformRoot {
@@ -339,9 +372,9 @@ void NttForward(uint32_t* a, const NttTables& tables) {
   const V32 q = hn::Set(d32, tables.modulus().value());
   const V32 two_q = hn::Add(q, q);
   ForwardOverMemory(a, tables, q, two_q);
-  for (size_t block = 0; block < tables.n() / (2 * L); ++block) {
-    uint32_t* at = a + block * 2 * L;
-    ForwardBlock(at, at + L, at, tables, block, q, two_q);
+  auto place = [&](size_t i) { return a + i; };
+  for (size_t block = 0; block < tables.n() / (2 * L); block += kBlocks) {
+    ForwardBlocks(place, a, tables, block, q, two_q);
   }
 }
 
@@ -354,9 +387,8 @@ void NttForwardTiled(uint32_t* out, size_t tile_stride, uint32_t* a, const NttTa
   const V32 two_q = hn::Add(q, q);
   ForwardOverMemory(a, tables, q, two_q);
   auto place = [&](size_t i) { return out + i / kTile * tile_stride + i % kTile; };
-  for (size_t block = 0; block < tables.n() / (2 * L); ++block) {
-    const size_t i = block * 2 * L;
-    ForwardBlock(place(i), place(i + L), a + i, tables, block, q, two_q);
+  for (size_t block = 0; block < tables.n() / (2 * L); block += kBlocks) {
+    ForwardBlocks(place, a, tables, block, q, two_q);
   }
 }
 
@@ -366,8 +398,8 @@ void NttInverse(uint32_t* a, const NttTables& tables) {
   constexpr size_t L = Lanes();
   const V32 q = hn::Set(d32, tables.modulus().value());
   const V32 two_q = hn::Add(q, q);
-  for (size_t block = 0; block < n / (2 * L); ++block) {
-    InverseBlock(a + block * 2 * L, tables, block, q, two_q);
+  for (size_t block = 0; block < n / (2 * L); block += kBlocks) {
+    InverseBlocks(a, tables, block, q, two_q);
   }
   // Stages t = 2 * lanes ... n / 4 over memory, then the last one, t = n / 2, with n^-1.
   size_t t = 2 * L;
