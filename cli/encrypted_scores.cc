@@ -58,8 +58,13 @@ absl::Status ForAll(Progress& progress, std::size_t count,
 // The roles of one evaluation.
 class Experiment {
  public:
-  Experiment(const Common& common, const Model& model, const std::vector<FeatureMatrix>& modalities)
-      : common_(common), model_(model), modalities_(modalities), n_(modalities[0].rows()) {}
+  Experiment(const Common& common, const Model& model, const std::vector<FeatureMatrix>& modalities,
+             const std::vector<int>& only)
+      : common_(common),
+        model_(model),
+        modalities_(modalities),
+        only_(only),
+        n_(modalities[0].rows()) {}
 
   absl::StatusOr<EncryptedRun> Run() {
     run_.threads = ThreadCount();
@@ -103,6 +108,7 @@ class Experiment {
     const Stopwatch watch;
     Progress progress(common_, "encrypting and fusing samples");
     fused_.resize(n_);
+    partial_.assign(only_.size(), std::vector<Ciphertext>(n_));
     std::vector<double> encrypt_ms(n_), fuse_ms(n_);
     HEFT_RETURN_IF_ERROR(ForAll(progress, n_, [&](std::size_t i) -> absl::Status {
       const Stopwatch encryption;
@@ -120,6 +126,12 @@ class Experiment {
       HEFT_ASSIGN_OR_RETURN(Normalised fused, server_->fuser().Fuse(pointers));
       fused_[i] = std::move(fused.z);
       fuse_ms[i] = fusion.Milliseconds();
+      for (std::size_t k = 0; k < only_.size(); ++k) {
+        std::vector<const Ciphertext*> alone(encrypted.size(), nullptr);
+        alone[only_[k]] = &encrypted[only_[k]];
+        HEFT_ASSIGN_OR_RETURN(Normalised part, server_->fuser().Fuse(alone));
+        partial_[k][i] = std::move(part.z);
+      }
       return absl::OkStatus();
     }));
     run_.encrypt_ms = Median(std::move(encrypt_ms));
@@ -158,13 +170,26 @@ class Experiment {
   // Server: matches every probe with every block. Key owner: decrypts.
   absl::Status Match() {
     const Stopwatch watch;
-    Progress progress(common_, "matching probes");
-    run_.scores.resize(n_, n_);
+    HEFT_RETURN_IF_ERROR(MatchProbes("matching probes", fused_, run_.scores));
+    run_.match_seconds = watch.Seconds();
+    run_.partial_scores.resize(only_.size());
+    for (std::size_t k = 0; k < only_.size(); ++k) {
+      const std::string what =
+          absl::StrCat("matching probes of ", model_.modalities[only_[k]].name, " only");
+      HEFT_RETURN_IF_ERROR(MatchProbes(what, partial_[k], run_.partial_scores[k]));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status MatchProbes(const std::string& what, const std::vector<Ciphertext>& probes,
+                           FeatureMatrix& opened) {
+    Progress progress(common_, what);
+    opened.resize(n_, n_);
     std::vector<double> prepare_ms(n_), match_ms(n_), decrypt_ms(n_), predicted(n_);
     HEFT_RETURN_IF_ERROR(ForAll(progress, n_, [&](std::size_t i) -> absl::Status {
       const Stopwatch preparing;
       HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts probe,
-                            PrepareProbe(instance(), fused_[i], server_->keys()));
+                            PrepareProbe(instance(), probes[i], server_->keys()));
       prepare_ms[i] = preparing.Milliseconds();
       for (std::size_t b = 0; b < blocks_.size(); ++b) {
         const Stopwatch matching;
@@ -174,37 +199,39 @@ class Experiment {
         predicted[i] = std::max(
             predicted[i], ckks::SlotErrorBound(context().params(), scores.noise, scores.scale));
         const Stopwatch decryption;
-        Open(i, b, scores);
+        Open(i, b, scores, opened);
         decrypt_ms[i] = decryption.Milliseconds();
       }
       return absl::OkStatus();
     }));
-    run_.predicted_error = *std::max_element(predicted.begin(), predicted.end());
+    run_.predicted_error =
+        std::max(run_.predicted_error, *std::max_element(predicted.begin(), predicted.end()));
     run_.prepare_ms = Median(std::move(prepare_ms));
     run_.match_block_ms = Median(std::move(match_ms));
     run_.decrypt_ms = Median(std::move(decrypt_ms));
-    run_.match_seconds = watch.Seconds();
     return absl::OkStatus();
   }
 
-  void Open(std::size_t probe, std::size_t block, const Ciphertext& scores) {
+  void Open(std::size_t probe, std::size_t block, const Ciphertext& scores, FeatureMatrix& opened) {
     const std::vector<ckks::Complex> slots =
         instance().encoder->Decode(ckks::Decrypt(context(), scores, *secret_));
     const std::size_t first = block * PerBlock();
     for (std::size_t i = first; i < std::min(n_, first + PerBlock()); ++i) {
       const Position at = At(i);
-      run_.scores(probe, i) = at.lane == 0 ? slots[at.slot].real() : slots[at.slot].imag();
+      opened(probe, i) = at.lane == 0 ? slots[at.slot].real() : slots[at.slot].imag();
     }
   }
 
   const Common& common_;
   const Model& model_;
   const std::vector<FeatureMatrix>& modalities_;
+  const std::vector<int>& only_;
   const std::size_t n_;
   std::unique_ptr<Server> server_;
   std::optional<ckks::SecretKey> secret_;
   ckks::PublicKey public_key_;
   std::vector<Ciphertext> fused_;
+  std::vector<std::vector<Ciphertext>> partial_;  // [k][i]: sample i with modality only_[k] alone
   std::vector<TiledCiphertexts> blocks_;
   EncryptedRun run_;
 };
@@ -212,13 +239,14 @@ class Experiment {
 }  // namespace
 
 absl::StatusOr<EncryptedRun> ScoreEncrypted(const Common& common, const Model& model,
-                                            const std::vector<FeatureMatrix>& modalities) {
+                                            const std::vector<FeatureMatrix>& modalities,
+                                            const std::vector<int>& only) {
   if (modalities.size() != model.modalities.size() || modalities[0].rows() == 0) {
     return absl::InvalidArgumentError(absl::StrCat("the model fuses ", model.modalities.size(),
                                                    " modalities, ", modalities.size(),
                                                    " are given, with a sample each at least"));
   }
-  return Experiment(common, model, modalities).Run();
+  return Experiment(common, model, modalities, only).Run();
 }
 
 }  // namespace heft::cli

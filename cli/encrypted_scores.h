@@ -22,6 +22,8 @@ namespace heft::cli {
 // fused once and serves as probe and as template.
 struct EncryptedRun {
   FeatureMatrix scores;
+  // The same with probes that have one modality only, an entry for each of `only`.
+  std::vector<FeatureMatrix> partial_scores;
 
   // Bound on the error of a score that the noise estimator predicts (ckks/noise.h).
   double predicted_error = 0;
@@ -54,9 +56,12 @@ struct EncryptedRun {
 
 // `modalities`: n rows each, in the model's order. Encrypts with the public key, as a capture
 // device does. Templates alternate between the lanes of a block, so that both are exercised.
+// `only`: indices of modalities; for each, the probes are matched once more with that modality
+// alone, the templates being whole.
 // kInvalidArgument for samples that cannot be encrypted (NaN, zero), kCancelled when interrupted.
 absl::StatusOr<EncryptedRun> ScoreEncrypted(const Common& common, const Model& model,
-                                            const std::vector<FeatureMatrix>& modalities);
+                                            const std::vector<FeatureMatrix>& modalities,
+                                            const std::vector<int>& only = {});
 
 }  // namespace heft::cli
 

@@ -6,7 +6,10 @@
 #include "absl/strings/str_format.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "cli/choices.h"
 #include "cli/commands.h"
+#include "cli/cross_validation.h"
+#include "cli/cross_validation_output.h"
 #include "cli/evaluation.h"
 #include "cli/gnuplot.h"
 #include "cli/report.h"
@@ -17,6 +20,10 @@ namespace {
 
 struct Options {
   EvaluationOptions evaluation;
+  std::vector<std::string> models;
+  int folds = 0;
+  uint64_t fold_seed = 1;
+  bool choices = false, partial_probes = false;
   std::string split = "test";
   std::string report;
 };
@@ -140,16 +147,22 @@ std::string ToText(const Evaluation& e) {
   return text;
 }
 
-absl::Status Run(const Common& common, Options options) {
-  HEFT_ASSIGN_OR_RETURN(options.evaluation.split, ParseSplit(options.split));
-  // Before the work, not after it.
-  if (!options.report.empty()) {
-    const std::filesystem::path folder = std::filesystem::absolute(options.report).parent_path();
-    if (!std::filesystem::is_directory(folder)) {
-      return absl::NotFoundError(absl::StrCat(folder.string(), ": no such folder for the report"));
-    }
-    HEFT_RETURN_IF_ERROR(CheckGnuplot());
+// Before the work, not after it.
+absl::Status CheckReport(const std::string& report) {
+  if (report.empty()) return absl::OkStatus();
+  const std::filesystem::path folder = std::filesystem::absolute(report).parent_path();
+  if (!std::filesystem::is_directory(folder)) {
+    return absl::NotFoundError(absl::StrCat(folder.string(), ": no such folder for the report"));
   }
+  return CheckGnuplot();
+}
+
+absl::Status RunOnce(const Common& common, Options options) {
+  if (options.models.size() != 1) {
+    return absl::InvalidArgumentError("give one model with --model, or --folds");
+  }
+  options.evaluation.model = options.models[0];
+  HEFT_ASSIGN_OR_RETURN(options.evaluation.split, ParseSplit(options.split));
   HEFT_ASSIGN_OR_RETURN(const Evaluation evaluation, Evaluate(common, options.evaluation));
   Json json = ToJson(evaluation);
   std::string text = ToText(evaluation);
@@ -168,6 +181,83 @@ absl::Status Run(const Common& common, Options options) {
   return absl::OkStatus();
 }
 
+// The models of every folder named; several are told apart by their folders' names.
+absl::StatusOr<std::vector<FoldModels>> LoadAllFolds(const Options& options,
+                                                     const Dataset& dataset) {
+  std::vector<FoldModels> sets;
+  for (const std::string& folder : options.models) {
+    FoldModels set;
+    if (options.models.size() > 1) set.id = set.label = FolderName(folder);
+    for (const FoldModels& other : sets) {
+      if (other.id == set.id) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("two folders are called ", set.id, "; rows would have the same name"));
+      }
+    }
+    HEFT_ASSIGN_OR_RETURN(set.models, LoadFolds(folder, dataset, options.folds, options.fold_seed));
+    sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
+// The command that gave these numbers.
+std::string FoldCommand(const Options& options) {
+  std::string command =
+      absl::StrCat("heft evaluate --data ", ShellWord(options.evaluation.data), " --folds ",
+                   options.folds, " --fold-seed ", options.fold_seed);
+  for (const std::string& m : options.models) absl::StrAppend(&command, " --model ", ShellWord(m));
+  if (options.choices) absl::StrAppend(&command, " --choices");
+  if (options.partial_probes) absl::StrAppend(&command, " --partial-probes");
+  absl::StrAppend(&command, " --replicates ", options.evaluation.replicates);
+  if (options.evaluation.seed) absl::StrAppend(&command, " --seed ", *options.evaluation.seed);
+  return absl::StrCat(command, " --report report.html");
+}
+
+absl::Status RunFolds(const Common& common, const Options& options) {
+  if (options.choices == !options.models.empty()) {
+    return absl::InvalidArgumentError(
+        "with --folds give --model FOLDER, made by heft train --folds, or --choices");
+  }
+  CrossValidationOptions validation;
+  validation.folds = options.folds;
+  validation.fold_seed = options.fold_seed;
+  validation.partial_probes = options.partial_probes;
+  validation.bootstrap.replicates = options.evaluation.replicates;
+  validation.bootstrap.seed = options.evaluation.seed.value_or(1);
+  HEFT_ASSIGN_OR_RETURN(const Dataset dataset, LoadDataset(options.evaluation.data));
+  absl::StatusOr<CrossValidation> result;
+  if (options.choices) {
+    result = CompareChoices(common, dataset, {.validation = validation});
+  } else {
+    HEFT_ASSIGN_OR_RETURN(const std::vector<FoldModels> sets, LoadAllFolds(options, dataset));
+    result = CrossValidate(common, dataset, sets, validation);
+  }
+  HEFT_RETURN_IF_ERROR(result.status());
+  Json json = {{"data", options.evaluation.data}};
+  json.update(ToJson(*result));
+  std::string text = ToText(*result);
+  if (!options.report.empty()) {
+    HEFT_ASSIGN_OR_RETURN(
+        const std::string report,
+        MakeFoldReport(*result, FolderName(options.evaluation.data),
+                       DescribeData(options.evaluation.data), FoldCommand(options)));
+    HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.report, report));
+    json["report"] = options.report;
+    absl::StrAppend(&text, "report: ", options.report, "\n");
+  }
+  Print(common, json, text);
+  return absl::OkStatus();
+}
+
+absl::Status Run(const Common& common, const Options& options) {
+  HEFT_RETURN_IF_ERROR(CheckReport(options.report));
+  if (options.folds > 0) return RunFolds(common, options);
+  if (options.choices || options.partial_probes) {
+    return absl::InvalidArgumentError("--choices and --partial-probes need --folds");
+  }
+  return RunOnce(common, options);
+}
+
 }  // namespace
 
 void AddEvaluate(CLI::App& app) {
@@ -178,7 +268,19 @@ void AddEvaluate(CLI::App& app) {
       [options](const Common& common) { return Run(common, *options); });
   EvaluationOptions& e = options->evaluation;
   command->add_option("-d,--data", e.data, "data folder")->required();
-  command->add_option("-m,--model", e.model, "model file")->required();
+  command->add_option("-m,--model", options->models,
+                      "model file; with --folds a folder made by heft train --folds, or several to "
+                      "compare");
+  command
+      ->add_option("--folds", options->folds,
+                   "measure over identity folds, every person tested once")
+      ->check(CLI::Range(3, 1000));
+  command->add_option("--fold-seed", options->fold_seed, "the one given to heft train --folds")
+      ->capture_default_str();
+  command->add_flag("--choices", options->choices,
+                    "with --folds: train and compare fused dimensions, approximations and weights");
+  command->add_flag("--partial-probes", options->partial_probes,
+                    "with --folds: also probes that have one modality only");
   command->add_option("--split", options->split, "the samples to measure on")
       ->check(CLI::IsMember({"train", "val", "test"}))
       ->capture_default_str();

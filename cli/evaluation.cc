@@ -7,16 +7,15 @@
 #include <filesystem>
 #include <iterator>
 #include <set>
+#include <span>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "base/files.h"
+#include "cli/systems.h"
 #include "evaluation/thresholds.h"
-#include "inverse_sqrt/fit.h"
-#include "learning/baselines.h"
 #include "learning/projection.h"
 
 namespace heft::cli {
@@ -29,10 +28,6 @@ std::filesystem::path FolderPath(const std::string& directory) {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::absolute(directory + "/.", error);
   return path.lexically_normal().parent_path();
-}
-
-FeatureMatrix Projection(const std::vector<double>& values, uint32_t gamma) {
-  return Eigen::Map<const FeatureMatrix>(values.data(), gamma, values.size() / gamma);
 }
 
 // A point wherever the curve has moved by a five-hundredth of the plot's width or height.
@@ -51,29 +46,6 @@ std::vector<RocPoint> ThinForDrawing(const std::vector<RocPoint>& points) {
   return kept;
 }
 
-// The modalities that the model fuses, in its order.
-absl::StatusOr<Dataset> SelectModalities(Dataset dataset, const Model& model,
-                                         const std::string& directory) {
-  std::vector<Modality> selected;
-  for (const ModalitySpec& spec : model.modalities) {
-    const auto found = std::find_if(dataset.modalities.begin(), dataset.modalities.end(),
-                                    [&](const Modality& m) { return m.name == spec.name; });
-    if (found == dataset.modalities.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(directory, ": no modality \"", spec.name, "\", which the model fuses"));
-    }
-    if (found->features.cols() != spec.dimension) {
-      return absl::InvalidArgumentError(absl::StrCat(directory, ": \"", spec.name,
-                                                     "\" has dimension ", found->features.cols(),
-                                                     ", the model takes ", spec.dimension));
-    }
-    selected.push_back(*found);
-  }
-  dataset.modalities = std::move(selected);
-  dataset.unpaired.clear();
-  return dataset;
-}
-
 // Where the split is derived from a seed it must be the one that the model was trained with.
 uint64_t TrainingSeed(const Model& model) {
   const auto summary = nlohmann::json::parse(model.training_summary, nullptr, false);
@@ -82,42 +54,6 @@ uint64_t TrainingSeed(const Model& model) {
     return 1;
   }
   return summary[path].get<uint64_t>();
-}
-
-// The approximation that an exactly trained projection gets for itself: the model's kind and
-// degree, on the training samples' norms with the trainer's margin; the paper's interval is fixed.
-absl::StatusOr<Approximation> FitFor(const FeatureMatrix& projection, const Dataset& dataset,
-                                     const Approximation& model) {
-  if (model.interval == kPaperInterval) return model;
-  constexpr double kTail = 0.001, kMargin = 1.15;
-  HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features,
-                        Concatenate(dataset, RowsOf(dataset.split, Split::kTrain)));
-  const Eigen::VectorXd s = SquaredNorms(projection, features);
-  std::vector<double> sorted(s.begin(), s.end());
-  if (sorted.size() < 2) return model;
-  std::sort(sorted.begin(), sorted.end());
-  const std::size_t tail = static_cast<std::size_t>(kTail * (sorted.size() - 1));
-  const FitKind kind = model.name == "least_squares" ? FitKind::kLeastSquares : FitKind::kMinimax;
-  return Fit(kind, model.Degree(),
-             {sorted[tail] / kMargin, sorted[sorted.size() - 1 - tail] * kMargin});
-}
-
-// A system with all its scores, before it is measured.
-struct Scored {
-  std::string id, label;
-  int dimension;
-  bool encrypted;
-  LabelledScores scores;
-};
-
-std::string BaselineLabel(const Baseline& baseline, int gamma) {
-  if (baseline.name == "average") return "Average of vectors";
-  if (baseline.name == "concatenation") return "Concatenation";
-  if (baseline.name == "score_sum") return "Sum of scores";
-  if (baseline.name == "pca") return absl::StrCat("PCA to ", gamma);
-  if (baseline.name == "lda") return absl::StrCat("LDA to ", gamma);
-  return absl::StrCat(absl::AsciiStrToUpper(baseline.name.substr(0, 1)), baseline.name.substr(1),
-                      " alone");
 }
 
 class Evaluator {
@@ -154,7 +90,7 @@ class Evaluator {
       return absl::InvalidArgumentError(
           absl::StrCat(options.data, ": split \"", SplitName(options.split), "\" has no samples"));
     }
-    result_.data_name = FolderPath(options.data).filename().string();
+    result_.data_name = FolderName(options.data);
     result_.data_description = DescribeData(options.data);
     result_.samples = static_cast<int>(rows_.size());
     result_.identities = static_cast<int>(identities.size());
@@ -162,38 +98,15 @@ class Evaluator {
     return absl::OkStatus();
   }
 
-  absl::Status AddLearned(std::string id, std::string label, const FeatureMatrix& projection,
-                          const Normalizer& normalizer) {
-    HEFT_ASSIGN_OR_RETURN(LabelledScores scores,
-                          LearnedScores(dataset_, result_.options.split, projection, normalizer));
-    const int gamma = static_cast<int>(model().gamma);
-    scored_.push_back({std::move(id), std::move(label), gamma, false, std::move(scores)});
-    return absl::OkStatus();
-  }
-
   absl::Status ScorePlain() {
-    const int gamma = static_cast<int>(model().gamma);
-    HEFT_ASSIGN_OR_RETURN(std::vector<Baseline> baselines,
-                          ScoreBaselines(dataset_, result_.options.split, gamma));
-    for (Baseline& b : baselines) {
-      const std::string label = BaselineLabel(b, b.dimension);
-      scored_.push_back({b.name, label, b.dimension, false, std::move(b.scored)});
-    }
-    if (!model().exact_projection.empty()) {
-      const FeatureMatrix exact = Projection(model().exact_projection, model().gamma);
-      HEFT_RETURN_IF_ERROR(AddLearned("learned_exact", "Learned exact", exact, {}));
-      HEFT_ASSIGN_OR_RETURN(const Approximation own,
-                            FitFor(exact, dataset_, model().approximation));
-      HEFT_RETURN_IF_ERROR(AddLearned("learned_exact_approximate",
-                                      "Learned exact, approximate normalisation", exact, {own}));
-    }
-    const FeatureMatrix aware = Projection(model().projection, model().gamma);
-    HEFT_RETURN_IF_ERROR(
-        AddLearned("fhe_aware_exact", "FHE-aware, exact normalisation", aware, {}));
-    HEFT_RETURN_IF_ERROR(
-        AddLearned("fhe_aware_plain", "FHE-aware, plain", aware, {model().approximation}));
+    const Split split = result_.options.split;
+    HEFT_ASSIGN_OR_RETURN(scored_,
+                          BaselineSystems(dataset_, split, static_cast<int>(model().gamma)));
+    HEFT_ASSIGN_OR_RETURN(std::vector<SystemScores> learned,
+                          LearnedSystems(dataset_, split, model()));
+    std::move(learned.begin(), learned.end(), std::back_inserter(scored_));
     HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features, Concatenate(dataset_, rows_));
-    for (double s : SquaredNorms(aware, features)) {
+    for (double s : SquaredNorms(ProjectionOf(model()), features)) {
       result_.squared_norms.push_back(s);
       result_.outside += !model().approximation.interval.Contains(s);
     }
@@ -201,13 +114,12 @@ class Evaluator {
   }
 
   absl::Status ScoreUnderEncryption() {
-    const Dataset selected = SelectRows(dataset_, rows_);
-    std::vector<FeatureMatrix> modalities;
-    for (const Modality& m : selected.modalities) modalities.push_back(m.features);
-    HEFT_ASSIGN_OR_RETURN(result_.run, ScoreEncrypted(common_, model(), modalities));
+    HEFT_ASSIGN_OR_RETURN(
+        result_.run,
+        ScoreEncrypted(common_, model(), ModalityRows(dataset_, result_.options.split)));
     const LabelledScores& plain = scored_.back().scores;
     const int gamma = static_cast<int>(model().gamma);
-    scored_.push_back({"fhe_aware_encrypted", "FHE-aware, encrypted", gamma, true,
+    scored_.push_back({{"fhe_aware_encrypted", "FHE-aware, encrypted", gamma, true},
                        LabelledScores{result_.run.scores, plain.identities}});
     return absl::OkStatus();
   }
@@ -242,29 +154,28 @@ class Evaluator {
     BootstrapOptions bootstrap;
     bootstrap.replicates = result_.options.replicates;
     bootstrap.seed = result_.options.seed.value_or(1);
+    SystemComparison comparison(bootstrap);
     Progress progress(common_, "bootstrap");
     for (std::size_t i = 0; i < scored_.size(); ++i) {
-      if (!progress.Update(i, scored_.size(), scored_[i].label)) {
+      SystemScores& scored = scored_[i];
+      if (!progress.Update(i, scored_.size(), scored.system.label)) {
         return absl::CancelledError("interrupted");
       }
-      Scored& scored = scored_[i];
       SystemResult row;
-      row.id = scored.id;
-      row.label = scored.label;
-      row.dimension = scored.dimension;
-      row.encrypted = scored.encrypted;
-      HEFT_ASSIGN_OR_RETURN(row.estimate, EstimateVerification(scored.scores, bootstrap));
-      if (!scored.encrypted) {
-        HEFT_ASSIGN_OR_RETURN(
-            row.encrypted_minus_this,
-            EstimateAurocDifference(scored_.back().scores, scored.scores, bootstrap));
-      }
+      row.id = scored.system.id;
+      row.label = scored.system.label;
+      row.dimension = scored.system.dimension;
+      row.encrypted = scored.system.encrypted;
+      HEFT_ASSIGN_OR_RETURN(row.estimate, comparison.Add(std::span(&scored.scores, 1)));
       HEFT_ASSIGN_OR_RETURN(const ScoreSet pairs,
                             PairScores(scored.scores.scores, scored.scores.identities));
       HEFT_ASSIGN_OR_RETURN(const std::vector<RocPoint> roc, Roc(pairs));
       row.roc = ThinForDrawing(roc);
       result_.systems.push_back(std::move(row));
-      if (!scored.encrypted) scored.scores = {};  // n x n numbers a system add up
+      scored.scores = {};  // n x n numbers a system add up
+    }
+    for (std::size_t i = 0; i + 1 < scored_.size(); ++i) {
+      result_.systems[i].encrypted_minus_this = comparison.Difference(scored_.size() - 1, i);
     }
     progress.Update(scored_.size(), scored_.size());
     return absl::OkStatus();
@@ -308,7 +219,7 @@ class Evaluator {
   const Common& common_;
   Dataset dataset_;
   std::vector<int> rows_;
-  std::vector<Scored> scored_;
+  std::vector<SystemScores> scored_;
   Evaluation result_;
 };
 
@@ -324,6 +235,10 @@ const SystemResult* Evaluation::Find(std::string_view id) const {
     if (system.id == id) return &system;
   }
   return nullptr;
+}
+
+std::string FolderName(const std::string& directory) {
+  return FolderPath(directory).filename().string();
 }
 
 std::string DescribeData(const std::string& directory) {

@@ -89,6 +89,9 @@ struct Evaluation {
   const SystemResult* Find(std::string_view id) const;
 };
 
+// The last part of a folder's path, its name.
+std::string FolderName(const std::string& directory);
+
 // One sentence on a data folder: known data sets by name, otherwise the first line of its README.md
 // without markup; empty if there is none.
 std::string DescribeData(const std::string& directory);

@@ -287,13 +287,17 @@ std::string ReproduceSection(const Evaluation& e) {
       "heft evaluate --data ", ShellWord(e.options.data), " --model ", ShellWord(e.options.model),
       " --split ", SplitName(e.options.split), " --replicates ", e.options.replicates);
   if (e.options.seed) absl::StrAppend(&command, " --seed ", *e.options.seed);
-  return absl::StrCat("<h2>Reproduce</h2>\n<pre>", EscapeHtml(command),
-                      " --report report.html</pre>\n<p class=\"muted\">heft ", HEFT_VERSION,
-                      ". Plain numbers and intervals come out the same; the encrypted ones within "
-                      "their noise, as every run draws a fresh key.</p>\n");
+  return ReproduceHtml(command + " --report report.html");
 }
 
 }  // namespace
+
+std::string ReproduceHtml(const std::string& command) {
+  return absl::StrCat("<h2>Reproduce</h2>\n<pre>", EscapeHtml(command),
+                      "</pre>\n<p class=\"muted\">heft ", HEFT_VERSION,
+                      ". Plain numbers and intervals come out the same; the encrypted ones within "
+                      "their noise, as every run draws a fresh key.</p>\n");
+}
 
 std::string EscapeHtml(std::string_view text) {
   return absl::StrReplaceAll(
@@ -310,14 +314,19 @@ std::string ShellWord(std::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(std::string(text), {{"'", "'\\''"}}), "'");
 }
 
-std::string MakeReport(const Evaluation& e, const Plots& plots) {
+std::string HtmlPage(std::string_view title, std::string_view body) {
   return absl::StrCat(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>HEFT on ",
-      EscapeHtml(e.data_name), "</title>\n<style>", kStyle, "</style>\n</head>\n<body>\n",
-      Header(e), KeyFigures(e), Warnings(e), ResultsTable(e), Figures(e, plots), GapSection(e),
-      DecisionSection(e), ParameterSection(e), TimingSection(e), ReproduceSection(e),
-      "</body>\n</html>\n");
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+      EscapeHtml(title), "</title>\n<style>", kStyle, "</style>\n</head>\n<body>\n",
+      std::string(body), "</body>\n</html>\n");
+}
+
+std::string MakeReport(const Evaluation& e, const Plots& plots) {
+  return HtmlPage(absl::StrCat("HEFT on ", e.data_name),
+                  absl::StrCat(Header(e), KeyFigures(e), Warnings(e), ResultsTable(e),
+                               Figures(e, plots), GapSection(e), DecisionSection(e),
+                               ParameterSection(e), TimingSection(e), ReproduceSection(e)));
 }
 
 }  // namespace heft::cli

@@ -15,6 +15,12 @@ struct Plots;
 
 std::string MakeReport(const Evaluation& evaluation, const Plots& plots);
 
+// A whole page: `title` is text, `body` HTML.
+std::string HtmlPage(std::string_view title, std::string_view body);
+
+// The section that tells how to make a report again; `command` is text.
+std::string ReproduceHtml(const std::string& command);
+
 // `text` with & < > " ' replaced, for elements and attributes.
 std::string EscapeHtml(std::string_view text);
 

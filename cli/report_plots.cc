@@ -243,6 +243,17 @@ void DrawScoreError(GnuplotJob* job, const Evaluation& e) {
   figure.Finish();
 }
 
+// Draws one figure and gives it as an element of a page.
+absl::StatusOr<std::string> DrawOne(const GnuplotJob& job, std::string_view description) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> drawn, RunGnuplot(job));
+  return InlineSvg(drawn[0], description);
+}
+
+// Segments "x y dx dy" of a row: its interval, and short verticals at its mean and its folds.
+std::string Segment(double x, double y, double dx, double dy) {
+  return absl::StrFormat("%.9g %.9g %.9g %.9g\n", x, y, dx, dy);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> InlineSvg(std::string_view svg, std::string_view description) {
@@ -291,6 +302,67 @@ absl::StatusOr<Plots> DrawPlots(const Evaluation& evaluation) {
     HEFT_ASSIGN_OR_RETURN(*targets[i], InlineSvg(drawn[i], descriptions[i]));
   }
   return plots;
+}
+
+absl::StatusOr<std::string> DrawIntervals(const std::vector<IntervalBar>& bars) {
+  GnuplotJob job;
+  Figure figure(&job, "intervals");
+  figure.Line("set key off");
+  figure.Line("set tics font ',11'");
+  figure.Line(absl::StrFormat("set yrange [%g:%g]", bars.size() + 0.6, 0.4));
+  figure.Label("x", "AUROC");
+  std::vector<std::string> tics;
+  std::string folds, rows[2];
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const double y = static_cast<double>(i + 1);
+    const Estimate& e = bars[i].auroc;
+    tics.push_back(absl::StrCat(GnuplotQuote(bars[i].label), " ", i + 1));
+    std::string& own = rows[bars[i].encrypted ? 1 : 0];
+    absl::StrAppend(&own, Segment(e.lo, y, e.hi - e.lo, 0), Segment(e.value, y - 0.3, 0, 0.6));
+    for (double fold : bars[i].by_fold) absl::StrAppend(&folds, Segment(fold, y - 0.12, 0, 0.24));
+  }
+  figure.Line(absl::StrCat("set ytics (", absl::StrJoin(tics, ", "), ")"));
+  auto draw = [&](const std::string& segments, Colour colour, double width) {
+    if (!segments.empty()) figure.Curve(segments, "with vectors nohead", Style(colour, width), "");
+  };
+  draw(folds, kMuted, 1.5);
+  draw(rows[0], kPlain, 3);
+  draw(rows[1], kEncrypted, 3);
+  figure.Finish();
+  return DrawOne(job, "AUROC of every system with its interval and its folds");
+}
+
+absl::StatusOr<std::string> DrawTrainingCurve(const TrainingCurve& curve) {
+  GnuplotJob job;
+  Figure figure(&job, "training");
+  figure.Line("set key bottom right");
+  figure.Label("x", "epoch");
+  figure.Label("y", "AUROC");
+  figure.Mark(curve.best_epoch);
+  auto draw = [&](const std::vector<double>& values, Colour colour, const std::string& title) {
+    std::string rows;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      absl::StrAppendFormat(&rows, "%.9g %.9g\n", curve.epochs[i], values[i]);
+    }
+    figure.Curve(rows, "with lines", Style(colour, 3), title);
+  };
+  draw(curve.train_auroc, kPlain, "people trained on");
+  draw(curve.val_auroc, kEncrypted, "people held out");
+  figure.Finish();
+  return DrawOne(job, "AUROC of training and validation people by epoch");
+}
+
+std::string SvgFile(std::string_view inline_svg) {
+  constexpr std::string_view kOpening = "<svg ";
+  return absl::StrCat(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" ",
+      std::string(inline_svg.substr(0, inline_svg.find('>') + 1).substr(kOpening.size())),
+      "\n<style>\nsvg { --ink: #1d232b; --muted: #5d6773; --grid: #e3e7ec; --plain: #4a90d9;\n"
+      "  --encrypted: #c2410c; --first: #7a8794; --second: #b98a2e; --third: #4d8f6a; }\n"
+      "@media (prefers-color-scheme: dark) { svg { --ink: #e4e8ec; --muted: #98a3af;\n"
+      "  --grid: #2c333b; --plain: #4f8fd0; --encrypted: #ff9a5c; --first: #8c99a6;\n"
+      "  --second: #c99f4a; --third: #6bb58c; } }\n</style>\n",
+      std::string(inline_svg.substr(inline_svg.find('>') + 1)), "\n");
 }
 
 }  // namespace heft::cli

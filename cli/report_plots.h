@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "cli/evaluation.h"
@@ -22,6 +23,27 @@ struct Plots {
 
 // RunGnuplot's errors.
 absl::StatusOr<Plots> DrawPlots(const Evaluation& evaluation);
+
+// One system of a cross-validation.
+struct IntervalBar {
+  std::string label;
+  Estimate auroc;
+  std::vector<double> by_fold;
+  bool encrypted = false;
+};
+
+// Means, intervals and folds of all systems, one below the other. RunGnuplot's errors.
+absl::StatusOr<std::string> DrawIntervals(const std::vector<IntervalBar>& bars);
+
+// How a training went, epoch by epoch.
+struct TrainingCurve {
+  std::vector<double> epochs, train_auroc, val_auroc;
+  int best_epoch = 0;
+};
+absl::StatusOr<std::string> DrawTrainingCurve(const TrainingCurve& curve);
+
+// A picture of this header as a file of its own, its colours for light and dark included.
+std::string SvgFile(std::string_view inline_svg);
 
 // gnuplot's SVG as an element of a page: without prologue, fixed size, unused definitions and ids,
 // and with CSS variables in place of the colours that DrawPlots's scripts use. `description`

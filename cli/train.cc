@@ -10,93 +10,24 @@
 #include "base/hash.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/cross_validation.h"
+#include "cli/cross_validation_output.h"
+#include "cli/training.h"
 #include "features/dataset.h"
-#include "fusion/plan.h"
 
 namespace heft::cli {
 namespace {
 
 struct Options {
   std::string data, out, recipe = "generalising", fit, profile = "compact", checkpoint;
-  int degree = 0;
+  int degree = 0, folds = 0;
+  uint64_t fold_seed = 1;
   bool no_exact = false;
   TrainOptions train;
 };
 
-std::vector<double> RowMajor(const FeatureMatrix& matrix) {
-  return {matrix.data(), matrix.data() + matrix.size()};
-}
-
-// One training run with progress; --checkpoint makes it resumable.
-absl::StatusOr<TrainResult> TrainOnce(const Common& common, const Options& options,
-                                      const Dataset& dataset, const TrainOptions& train,
-                                      const std::string& name, const std::string& checkpoint) {
-  Progress progress(common, "training " + name);
-  TrainHooks hooks;
-  std::optional<TrainCheckpoint> resume;
-  if (!checkpoint.empty() && FileExists(checkpoint)) {
-    HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(checkpoint));
-    HEFT_ASSIGN_OR_RETURN(resume, ParseCheckpoint(text));
-    hooks.resume = &*resume;
-  }
-  hooks.progress = [&](const TrainProgress& p) {
-    progress.Update(p.epoch, p.epochs,
-                    absl::StrFormat("loss %.4f, validation AUROC %.4f, %.1f%% outside", p.loss,
-                                    p.val_auroc, 100 * p.outside_share));
-  };
-  if (!options.train.grid_search) {
-    hooks.save = [&](const TrainCheckpoint& state) -> absl::Status {
-      if (!checkpoint.empty()) {
-        HEFT_RETURN_IF_ERROR(WriteFileAtomic(checkpoint, FormatCheckpoint(state)));
-      }
-      return Interrupted() ? absl::CancelledError("interrupted") : absl::OkStatus();
-    };
-  }
-  return Train(dataset, train, hooks);
-}
-
-// A result of this form before any training: some projection, an approximation of the degree.
-absl::StatusOr<TrainResult> FormOf(const TrainOptions& train, const Dataset& dataset) {
-  TrainResult form;
-  form.projection = FeatureMatrix::Identity(train.gamma, dataset.TotalDimension());
-  HEFT_ASSIGN_OR_RETURN(form.approximation, FitMinimax(train.degree, Interval{0.2, 2.2}));
-  return form;
-}
-
-absl::StatusOr<Model> BuildModel(const Options& options, const Dataset& dataset,
-                                 const TrainResult& aware, const TrainResult* exact) {
-  Model model;
-  for (const Modality& m : dataset.modalities) {
-    model.modalities.push_back({m.name, static_cast<uint32_t>(m.features.cols())});
-  }
-  model.gamma = static_cast<uint32_t>(options.train.gamma);
-  model.projection = RowMajor(aware.projection);
-  model.approximation = aware.approximation;
-  model.profile = options.profile;
-  if (exact != nullptr) model.exact_projection = RowMajor(exact->projection);
-  const uint64_t impostors = aware.thresholds.impostor_pairs;
-  for (const auto& t : aware.thresholds.thresholds) {
-    model.thresholds.push_back({t.fmr, t.threshold, 1 - t.measured_tmr, impostors});
-  }
-  nlohmann::json summary = aware.summary;
-  if (exact != nullptr) summary["exact"] = exact->summary;
-  if (!aware.thresholds.warning.empty()) summary["threshold_warning"] = aware.thresholds.warning;
-  model.training_summary = summary.dump();
-  HEFT_RETURN_IF_ERROR(model.Check());
-  // Fails here, not at keygen, where the profile cannot evaluate this model.
-  HEFT_RETURN_IF_ERROR(MakeInstance(model).status());
-  return model;
-}
-
-// Whether the profile can evaluate a model of this form, found out before the training.
-absl::Status CheckEvaluable(const Options& options, const TrainOptions& train,
-                            const Dataset& dataset) {
-  HEFT_RETURN_IF_ERROR(CheckTrainOptions(train, dataset));
-  HEFT_ASSIGN_OR_RETURN(TrainResult form, FormOf(train, dataset));
-  return BuildModel(options, dataset, form, nullptr).status();
-}
-
-absl::Status Run(const Common& common, const Options& options) {
+// The options with the recipe's own form of normalisation where none was asked for.
+absl::StatusOr<TrainOptions> Resolve(const Options& options) {
   TrainOptions train = options.train;
   HEFT_ASSIGN_OR_RETURN(train.recipe, ParseRecipe(options.recipe));
   const bool paper = train.recipe == Recipe::kPaper;
@@ -104,26 +35,23 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(train.fit, ParseFitKind(!options.fit.empty() ? options.fit
                                                 : paper              ? "least_squares"
                                                                      : "minimax"));
-  // Found out now, not after the training.
-  const std::filesystem::path folder = std::filesystem::path(options.out).parent_path();
-  if (!folder.empty() && !FileExists(folder.string())) {
-    return absl::NotFoundError(
-        absl::StrCat("cannot write ", options.out, ": there is no folder ", folder.string()));
-  }
-  HEFT_ASSIGN_OR_RETURN(const Dataset dataset, LoadDataset(options.data, train.seed));
-  HEFT_RETURN_IF_ERROR(CheckEvaluable(options, train, dataset));
-  HEFT_ASSIGN_OR_RETURN(const TrainResult aware, TrainOnce(common, options, dataset, train,
-                                                           "FHE-aware", options.checkpoint));
+  return train;
+}
+
+absl::Status RunOnce(const Common& common, const Options& options, const TrainOptions& train,
+                     const Dataset& dataset) {
+  HEFT_ASSIGN_OR_RETURN(const TrainResult aware,
+                        TrainWithProgress(common, dataset, train, "FHE-aware", options.checkpoint));
   std::optional<TrainResult> exact;
   if (!options.no_exact) {
     TrainOptions exact_options = train;
     exact_options.fhe_aware = false;
     const std::string checkpoint = options.checkpoint.empty() ? "" : options.checkpoint + ".exact";
     HEFT_ASSIGN_OR_RETURN(exact,
-                          TrainOnce(common, options, dataset, exact_options, "exact", checkpoint));
+                          TrainWithProgress(common, dataset, exact_options, "exact", checkpoint));
   }
   HEFT_ASSIGN_OR_RETURN(const Model model,
-                        BuildModel(options, dataset, aware, exact ? &*exact : nullptr));
+                        MakeModel(dataset, options.profile, aware, exact ? &*exact : nullptr));
   const std::vector<uint8_t> bytes = model.Serialize();
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   if (!aware.thresholds.warning.empty() && !common.quiet) {
@@ -151,6 +79,51 @@ absl::Status Run(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status RunFolds(const Common& common, const Options& options, const TrainOptions& train,
+                      const Dataset& dataset) {
+  if (!options.checkpoint.empty()) {
+    return absl::InvalidArgumentError("--checkpoint cannot be used with --folds");
+  }
+  HEFT_ASSIGN_OR_RETURN(const std::vector<Model> models,
+                        TrainFolds(common, dataset, train, options.profile, !options.no_exact,
+                                   options.folds, options.fold_seed));
+  CrossValidationOptions validation;
+  validation.folds = options.folds;
+  validation.fold_seed = options.fold_seed;
+  validation.encrypted = false;
+  HEFT_ASSIGN_OR_RETURN(
+      const CrossValidation result,
+      CrossValidate(common, dataset, {{"", "", FoldModels::Rows::kAll, models}}, validation));
+  // All or nothing, as far as the disk allows.
+  if (Interrupted()) return absl::CancelledError("interrupted");
+  HEFT_RETURN_IF_ERROR(MakeDirectories(options.out));
+  for (int fold = 0; fold < options.folds; ++fold) {
+    HEFT_RETURN_IF_ERROR(WriteFileAtomic(FoldFile(options.out, fold), models[fold].Serialize()));
+  }
+  Json json = {{"out", options.out}};
+  json.update(ToJson(result));
+  Print(
+      common, json,
+      absl::StrCat(ToText(result), "models: ", FoldFile(options.out, 0), " to ",
+                   FoldFile(options.out, options.folds - 1), "; heft evaluate --folds ",
+                   options.folds, " --model ", options.out, " computes the encrypted rows too\n"));
+  return absl::OkStatus();
+}
+
+absl::Status Run(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const TrainOptions train, Resolve(options));
+  // Found out now, not after the training.
+  const std::filesystem::path folder = std::filesystem::path(options.out).parent_path();
+  if (!folder.empty() && !FileExists(folder.string())) {
+    return absl::NotFoundError(
+        absl::StrCat("cannot write ", options.out, ": there is no folder ", folder.string()));
+  }
+  HEFT_ASSIGN_OR_RETURN(const Dataset dataset, LoadDataset(options.data, train.seed));
+  HEFT_RETURN_IF_ERROR(CheckEvaluable(dataset, options.profile, train));
+  return options.folds > 0 ? RunFolds(common, options, train, dataset)
+                           : RunOnce(common, options, train, dataset);
+}
+
 }  // namespace
 
 void AddTrain(CLI::App& app) {
@@ -160,7 +133,14 @@ void AddTrain(CLI::App& app) {
                                  "heft train --data lfw-speech --out m.heft --gamma 32 --degree 3",
                                  [options](const Common& common) { return Run(common, *options); });
   command->add_option("-d,--data", options->data, "data folder")->required();
-  command->add_option("-o,--out", options->out, "model file to write")->required();
+  command->add_option("-o,--out", options->out, "model file to write; with --folds a folder")
+      ->required();
+  command
+      ->add_option("--folds", options->folds,
+                   "train a model for each of so many identity folds, and compare on them")
+      ->check(CLI::Range(3, 1000));
+  command->add_option("--fold-seed", options->fold_seed, "deals identities into folds")
+      ->capture_default_str();
   command->add_option("--gamma", t.gamma, "fused dimension: 16, 32, 64, ...")
       ->capture_default_str();
   command->add_option("--recipe", options->recipe, "generalising, or paper")->capture_default_str();
@@ -183,6 +163,8 @@ void AddTrain(CLI::App& app) {
       ->add_option("--drop-modality", t.drop_modality,
                    "probability of training without a modality, for probes that lack one")
       ->capture_default_str();
+  command->add_option("--modality-weights", t.modality_weights,
+                      "of the start, one a modality; default: chosen on validation people");
   command->add_option("--seed", t.seed, "random seed")->capture_default_str();
   command->add_option("--checkpoint", options->checkpoint,
                       "file to save the state to after every epoch and to resume from");

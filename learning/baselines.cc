@@ -97,14 +97,24 @@ absl::StatusOr<std::vector<Baseline>> ScoreBaselines(const Dataset& dataset, Spl
 absl::StatusOr<LabelledScores> LearnedScores(const Dataset& dataset, Split split,
                                              const FeatureMatrix& projection,
                                              const Normalizer& normalizer, int* outside) {
+  return PartialProbeScores(dataset, split, projection, normalizer, {}, outside);
+}
+
+absl::StatusOr<LabelledScores> PartialProbeScores(const Dataset& dataset, Split split,
+                                                  const FeatureMatrix& projection,
+                                                  const Normalizer& normalizer,
+                                                  std::span<const int> missing, int* outside) {
   if (projection.cols() != dataset.TotalDimension()) {
     return absl::InvalidArgumentError(absl::StrCat("the projection takes ", projection.cols(),
                                                    " dimensions, the data have ",
                                                    dataset.TotalDimension()));
   }
   HEFT_ASSIGN_OR_RETURN(SplitFeatures taken, Take(dataset, split));
-  const FeatureMatrix z = ProjectAndNormalize(projection, taken.features, normalizer, outside);
-  return LabelledScores{CosineScores(z), std::move(taken.identities)};
+  const FeatureMatrix templates = ProjectAndNormalize(projection, taken.features, normalizer);
+  HEFT_ASSIGN_OR_RETURN(const FeatureMatrix partial,
+                        Concatenate(dataset, RowsOf(dataset.split, split), missing));
+  const FeatureMatrix probes = ProjectAndNormalize(projection, partial, normalizer, outside);
+  return LabelledScores{ProjectAll(templates, probes), std::move(taken.identities)};
 }
 
 }  // namespace heft

@@ -3,6 +3,7 @@
 #ifndef HEFT_LEARNING_BASELINES_H_
 #define HEFT_LEARNING_BASELINES_H_
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,14 @@ absl::StatusOr<LabelledScores> LearnedScores(const Dataset& dataset, Split split
                                              const FeatureMatrix& projection,
                                              const Normalizer& normalizer = {},
                                              int* outside = nullptr);
+
+// PartialProbeScores: the same where probes (rows of the scores) lack the modalities `missing` and
+// templates (columns) are whole; row i of a pair i < j is the probe. `outside` counts probes.
+absl::StatusOr<LabelledScores> PartialProbeScores(const Dataset& dataset, Split split,
+                                                  const FeatureMatrix& projection,
+                                                  const Normalizer& normalizer,
+                                                  std::span<const int> missing,
+                                                  int* outside = nullptr);
 
 }  // namespace heft
 

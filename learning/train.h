@@ -45,7 +45,10 @@ struct TrainOptions {
   double weight_decay = 1e-4;
   double shrinkage = 0.3;    // of the within-class covariance for the discriminant start, [0, 1]
   double drop_modality = 0;  // probability of training without a modality, [0, 1)
-  int max_batch = 2048;      // samples an epoch of the generalising recipe, 8 or more
+  // One a modality, > 0, of the generalising recipe's start; empty: the first 1, the others chosen
+  // by validation AUROC.
+  std::vector<double> modality_weights;
+  int max_batch = 2048;           // samples an epoch of the generalising recipe, 8 or more
   double interval_margin = 1.15;  // >= 1: room around the quantiles of s
   uint64_t seed = 1;
 };

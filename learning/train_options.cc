@@ -42,6 +42,19 @@ absl::Status CheckTrainOptions(const TrainOptions& options, const Dataset& datas
   HEFT_RETURN_IF_ERROR(CheckRange("weight_decay", options.weight_decay, 0, 1));
   HEFT_RETURN_IF_ERROR(CheckRange("shrinkage", options.shrinkage, 0, 1));
   HEFT_RETURN_IF_ERROR(CheckRange("drop_modality", options.drop_modality, 0, 0.9));
+  if (!options.modality_weights.empty()) {
+    if (options.recipe == Recipe::kPaper) {
+      return absl::InvalidArgumentError("the paper's recipe has no modality weights");
+    }
+    if (options.modality_weights.size() != dataset.modalities.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(options.modality_weights.size(), " modality weights given, the data have ",
+                       dataset.modalities.size(), " modalities: give one each"));
+    }
+    for (double weight : options.modality_weights) {
+      HEFT_RETURN_IF_ERROR(CheckRange("modality_weights", weight, 1e-3, 1e3));
+    }
+  }
   HEFT_RETURN_IF_ERROR(CheckRange("max_batch", options.max_batch, 8, 1 << 20));
   return CheckRange("interval_margin", options.interval_margin, 1, 10);
 }
@@ -63,6 +76,7 @@ nlohmann::json OptionsToJson(const TrainOptions& options) {
           {"weight_decay", options.weight_decay},
           {"shrinkage", options.shrinkage},
           {"drop_modality", options.drop_modality},
+          {"modality_weights", options.modality_weights},
           {"max_batch", options.max_batch},
           {"interval_margin", options.interval_margin},
           {"seed", options.seed}};

@@ -119,7 +119,8 @@ absl::StatusOr<FeatureMatrix> DiscriminantStart(const SamplePool& pool,
     projection.block(found.vectors.rows(), 0, components.rows(), components.cols()) =
         kFillWeight * size * components;
   }
-  weights = SearchWeights(projection, pool, validation);
+  weights = options.modality_weights.empty() ? SearchWeights(projection, pool, validation)
+                                             : options.modality_weights;
   return Weighted(projection, pool, weights);
 }
 
