@@ -7,13 +7,13 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
-#include <fstream>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/threads.h"
 #include "ckks/encryptor.h"
 #include "ckks/key_switch.h"
+#include "cli/machine.h"
 #include "fusion/bulk.h"
 #include "fusion/compact.h"
 #include "fusion/dense.h"
@@ -71,27 +71,6 @@ absl::Status Time(Timings* timings, const Fn& fn) {
       std::chrono::steady_clock::now() - start;
   timings->Add(elapsed.count(), ThreadCpuMs() - cpu);
   return absl::OkStatus();
-}
-
-Json Machine() {
-  std::string model = "unknown", line;
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  while (std::getline(cpuinfo, line)) {
-    if (line.rfind("model name", 0) == 0) {
-      model = line.substr(line.find(':') + 2);
-      break;
-    }
-  }
-  return {{"cpu", model},
-          {"threads_used", ThreadCount()},
-          {"simd", ring::ActiveKernels().name},
-          {"compiler", __VERSION__},
-#ifdef NDEBUG
-          {"build", "release"}
-#else
-          {"build", "debug"}
-#endif
-  };
 }
 
 double PeakMegabytes() {

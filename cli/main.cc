@@ -18,5 +18,6 @@ int main(int argc, char** argv) {
                    AddEvaluate(app);
                    AddInspect(app);
                    AddBench(app);
+                   AddReproduce(app);
                  });
 }

@@ -98,4 +98,12 @@ FeatureMatrix ProjectAndNormalize(const FeatureMatrix& projection, const Feature
 
 FeatureMatrix CosineScores(const FeatureMatrix& z) { return ProductTransposed(z, z); }
 
+FeatureMatrix EuclideanScores(const FeatureMatrix& z) {
+  const Eigen::VectorXd s = z.rowwise().squaredNorm();
+  FeatureMatrix scores = 2 * ProductTransposed(z, z);
+  scores.colwise() -= s;
+  scores.rowwise() -= s.transpose();
+  return scores;
+}
+
 }  // namespace heft

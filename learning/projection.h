@@ -54,6 +54,9 @@ FeatureMatrix ProjectAndNormalize(const FeatureMatrix& projection, const Feature
 // CosineScores: z z^T, n x n; cosines if rows have unit length.
 FeatureMatrix CosineScores(const FeatureMatrix& z);
 
+// EuclideanScores: -|z_i - z_j|^2, n x n.
+FeatureMatrix EuclideanScores(const FeatureMatrix& z);
+
 }  // namespace heft
 
 #endif  // HEFT_LEARNING_PROJECTION_H_
