@@ -39,9 +39,8 @@ class PaperRoute {
  public:
   // `keys` must outlive the route.
   static absl::StatusOr<PaperRoute> Create(std::shared_ptr<const ckks::Context> context,
-                                           std::shared_ptr<const ckks::Encoder> encoder,
-                                           const PaperRoutePlan& plan, const Model& model,
-                                           const ckks::EvaluationKeys* keys);
+                                           const ckks::Encoder& encoder, const PaperRoutePlan& plan,
+                                           const Model& model, const ckks::EvaluationKeys* keys);
 
   const PaperRoutePlan& plan() const { return plan_; }
   const Projector& projector() const { return projector_; }

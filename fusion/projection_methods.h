@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,8 +71,9 @@ struct ProjectionPlan {
   size_t input_limbs = 0;        // fresh ciphertexts, and `vectors` of them in a batch
   size_t output_limbs = 0;       // of z: one less, two less for kNaive
   double input_scale = 0, factor_scale = 0, output_scale = 0;
-  double interval_hi = 0;   // largest |z|^2 expected, for the noise estimate
-  uint32_t baby_steps = 0;  // kHybridBabyGiant
+  double interval_hi = 0;             // largest |z|^2 expected, for the noise estimate
+  uint32_t baby_steps = 0;            // kHybridBabyGiant
+  std::optional<FusionPlan> compact;  // kCompact
   KeyNeeds keys;
 
   // Ciphertexts of a batch: `dimension` of a modality for SIMD, else 1.
@@ -80,12 +82,13 @@ struct ProjectionPlan {
   size_t OutputCiphertexts() const;
 };
 
-// Where z is wanted: `output_scale` 0 stands for the input's. Needs of the model: modalities,
-// gamma, projection, and the upper end of the approximation's interval. kInvalidArgument where 2
+// For fresh ciphertexts with `input_limbs` limbs (0: all) at `input_scale`, and z at `output_scale`
+// (0: the input's). Uses the model's modalities, gamma, projection and the upper end of its
+// approximation's interval; gamma may be any power of two up to delta. kInvalidArgument where 2
 // delta exceeds the slots, levels lack, or kDiagonalSquare meets gamma != delta.
 absl::StatusOr<ProjectionPlan> PlanProjection(const ckks::Params& params, ProjectionMethod method,
-                                              const Model& model, double input_scale,
-                                              double output_scale = 0);
+                                              const Model& model, size_t input_limbs,
+                                              double input_scale, double output_scale = 0);
 
 // The client's half: 1 to plan.vectors vectors of modality `index`, scaled to unit length here
 // unless `normalise` is false (l1 or l-infinity normalised features: paper, footnote 1). A single
@@ -99,9 +102,8 @@ class Projector {
   // Encodes the matrix once. `keys` must outlive the projector; kFailedPrecondition where they lack
   // one that the plan needs.
   static absl::StatusOr<Projector> Create(std::shared_ptr<const ckks::Context> context,
-                                          std::shared_ptr<const ckks::Encoder> encoder,
-                                          const ProjectionPlan& plan, const Model& model,
-                                          const ckks::EvaluationKeys* keys);
+                                          const ckks::Encoder& encoder, const ProjectionPlan& plan,
+                                          const Model& model, const ckks::EvaluationKeys* keys);
 
   const ProjectionPlan& plan() const { return plan_; }
   // Bytes of the encoded matrix; 0 for SIMD, whose factors are integers.
@@ -115,18 +117,20 @@ class Projector {
       std::span<const std::vector<ckks::Ciphertext>> modalities) const;
 
   // z of a concatenated batch at plan.output_limbs and plan.output_scale. Dense: slot t of window w
-  // holds row t mod gamma of vector w for t in [0, 2 gamma), kDiagonalPadded zero from gamma on; in
-  // all slots where one vector fills all windows. SIMD: ciphertext r holds row r, vector j in slot
-  // j. Compact: z repeats over all slots.
+  // holds row t mod gamma of vector w for t in [0, delta), and in all slots where one vector fills
+  // all windows. SIMD: ciphertext r holds row r, vector j in slot j. Compact: z repeats over all
+  // slots.
   absl::StatusOr<std::vector<ckks::Ciphertext>> Project(
       std::span<const ckks::Ciphertext> concatenated) const;
 
  private:
   Projector() = default;
+  absl::Status EncodeFactors(const ckks::Encoder& encoder, const Model& model);
   absl::StatusOr<ckks::Ciphertext> ProjectNaive(const ckks::Ciphertext& x) const;
   absl::StatusOr<ckks::Ciphertext> ProjectDiagonal(const ckks::Ciphertext& x) const;
   absl::StatusOr<ckks::Ciphertext> ProjectHybrid(const ckks::Ciphertext& x) const;
   absl::StatusOr<ckks::Ciphertext> ProjectBabyGiant(const ckks::Ciphertext& x) const;
+  absl::StatusOr<ckks::Ciphertext> FoldAndRescale(ckks::Ciphertext sum) const;
   absl::StatusOr<std::vector<ckks::Ciphertext>> ProjectSimd(
       std::span<const ckks::Ciphertext> x) const;
 
@@ -136,7 +140,7 @@ class Projector {
   std::vector<ckks::Plaintext> factors_;  // rows or diagonals
   std::vector<ckks::Plaintext> masks_;    // kNaive
   std::vector<int64_t> weights_;          // kSimd, [gamma][sum of dimensions]
-  std::shared_ptr<const Fuser> compact_;  // kCompact
+  std::shared_ptr<const Fuser> fuser_;    // kCompact
 };
 
 // Rows of `count` vectors from the decoded slots of Project's results, [vector][gamma].
