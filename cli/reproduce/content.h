@@ -38,8 +38,8 @@ struct Column {
 struct Table {
   std::string id, caption;
   std::vector<Column> columns;
-  std::vector<std::vector<Json>> rows;  // of columns.size() cells
-  std::vector<std::size_t> main_rows;   // set off from the others
+  std::vector<std::vector<Json>> rows = {};  // of columns.size() cells
+  std::vector<std::size_t> main_rows = {};   // set off from the others
 };
 
 // A cell with an interval.
@@ -50,7 +50,7 @@ enum class Mark { kLine, kSteps, kDots, kIntervals };
 
 struct Curve {
   std::string label;  // empty: not in the key
-  std::vector<std::pair<double, double>> points;
+  std::vector<std::pair<double, double>> points = {};
   int colour = 0;  // index into the chart's colours
   bool dashed = false;
   Mark mark = Mark::kLine;

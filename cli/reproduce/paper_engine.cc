@@ -193,7 +193,7 @@ absl::StatusOr<std::unique_ptr<PaperEngine>> MakePaperEngine(const Model& model,
     }
     engine->world->MakeKeys(needs);
     HEFT_ASSIGN_OR_RETURN(PaperRoute route,
-                          PaperRoute::Create(engine->world->context, engine->world->encoder, *plan,
+                          PaperRoute::Create(engine->world->context, *engine->world->encoder, *plan,
                                              engine->model, &engine->world->keys));
     engine->route = std::move(route);
     return engine;

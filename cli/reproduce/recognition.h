@@ -6,11 +6,14 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "cli/reproduce/content.h"
 #include "cli/reproduce/study.h"
 #include "evaluation/bootstrap.h"
+#include "evaluation/folds.h"
 #include "fusion/normalisation_methods.h"
 
 namespace heft::cli::reproduce {

@@ -32,13 +32,13 @@ Effort QuickEffort();
 
 struct Study {
   const Common& common;
-  Dataset data;
-  std::string data_name, data_description;
+  Dataset data = {};
+  std::string data_name = {}, data_description = {};
   bool synthetic = false;  // no data folder was given
   bool quick = false;
   uint64_t seed = 1;
-  std::string exact_projection, aware_projection;  // published matrices, empty or a file
-  Effort effort;
+  std::string exact_projection = {}, aware_projection = {};  // published matrices, empty or a file
+  Effort effort = {};
 };
 
 // `rows` at most of one split, the same number of each identity as far as they have them; the other
