@@ -87,10 +87,13 @@ class Normaliser {
  private:
   Normaliser() = default;
   // What z is multiplied with, one after the other, deepest last; `leading` is a matter of scale.
+  // `error`: of the normalised vector, beyond what the factors carry.
   struct Factors {
     std::vector<ckks::Ciphertext> factors;
     double leading = 1;
+    double error = 0;
   };
+  absl::Status CheckInput(const ckks::Ciphertext& z) const;
   absl::StatusOr<Factors> MakeFactors(const ckks::Ciphertext& s) const;
   absl::StatusOr<Factors> MakePolynomialFactors(const ckks::Ciphertext& s) const;
   absl::StatusOr<Factors> MakeGoldschmidtFactors(const ckks::Ciphertext& s) const;
