@@ -68,27 +68,13 @@ absl::StatusOr<std::vector<Method>> AllMethods(const Interval& interval) {
   return methods;
 }
 
-// The interval that the data need: discriminant projections of the training samples, as the trainer
-// does it: 0.1% quantiles with a margin of 15%, the geometric middle at 1.
-absl::StatusOr<Interval> DataInterval(const Study& study) {
-  HEFT_ASSIGN_OR_RETURN(const SamplePool pool, SamplePool::Make(study.data, Split::kTrain));
-  HEFT_ASSIGN_OR_RETURN(const Discriminants lda, ChimericLda(pool, 32));
-  const Eigen::VectorXd norms = SquaredNorms(lda.vectors, pool.Paired().features);
-  std::vector<double> s(norms.begin(), norms.end());
-  std::sort(s.begin(), s.end());
-  const std::size_t tail = static_cast<std::size_t>(0.001 * (s.size() - 1));
-  constexpr double kMargin = 1.15;
-  const double spread = kMargin * std::sqrt(s[s.size() - 1 - tail] / s[tail]);
-  return Interval{1 / spread, spread};
-}
-
 std::vector<std::pair<double, double>> Sample(const Interval& interval,
                                               const std::function<double(double)>& f) {
   constexpr int kSteps = 400;
   std::vector<std::pair<double, double>> points;
   for (int i = 0; i <= kSteps; ++i) {
     // Finer where the curves are steep.
-    const double s = interval.lo * std::pow(interval.hi / interval.lo, double{1.0 * i} / kSteps);
+    const double s = interval.lo * std::pow(interval.hi / interval.lo, static_cast<double>(i) / kSteps);
     points.emplace_back(s, f(s));
   }
   return points;
@@ -205,6 +191,18 @@ absl::StatusOr<Section> ErrorAgainstDepth(const Study& study) {
       "Goldschmidt’s iteration takes two levels each; ours starts from the linear minimax fit, "
       "which saves iterations against the paper’s start."};
   return section;
+}
+
+absl::StatusOr<Interval> DataInterval(const Study& study) {
+  HEFT_ASSIGN_OR_RETURN(const SamplePool pool, SamplePool::Make(study.data, Split::kTrain));
+  HEFT_ASSIGN_OR_RETURN(const Discriminants lda, ChimericLda(pool, 32));
+  const Eigen::VectorXd norms = SquaredNorms(lda.vectors, pool.Paired().features);
+  std::vector<double> s(norms.begin(), norms.end());
+  std::sort(s.begin(), s.end());
+  const std::size_t tail = static_cast<std::size_t>(0.001 * (s.size() - 1));
+  constexpr double kMargin = 1.15;
+  const double spread = kMargin * std::sqrt(s[s.size() - 1 - tail] / s[tail]);
+  return Interval{1 / spread, spread};
 }
 
 }  // namespace heft::cli::reproduce

@@ -149,8 +149,13 @@ std::vector<ckks::Complex> KeyedContext::Open(const Ciphertext& ciphertext) cons
 }
 
 absl::StatusOr<std::unique_ptr<KeyedContext>> MakeKeyedContext(const std::string& profile) {
+  HEFT_ASSIGN_OR_RETURN(const ckks::Profile found, ckks::FindProfile(profile));
+  return MakeKeyedContext(found);
+}
+
+absl::StatusOr<std::unique_ptr<KeyedContext>> MakeKeyedContext(const ckks::Profile& profile) {
   auto world = std::make_unique<KeyedContext>();
-  HEFT_ASSIGN_OR_RETURN(world->profile, ckks::FindProfile(profile));
+  world->profile = profile;
   HEFT_ASSIGN_OR_RETURN(const ckks::Params params, ckks::Params::Create(world->profile.spec));
   world->context = std::make_shared<ckks::Context>(params);
   world->encoder = std::make_shared<ckks::Encoder>(world->context);

@@ -37,6 +37,7 @@ struct KeyedContext {
   absl::StatusOr<std::vector<ckks::Ciphertext>> Encrypt(std::span<const ckks::Plaintext> plain);
   std::vector<ckks::Complex> Open(const ckks::Ciphertext& ciphertext) const;
 };
+absl::StatusOr<std::unique_ptr<KeyedContext>> MakeKeyedContext(const ckks::Profile& profile);
 absl::StatusOr<std::unique_ptr<KeyedContext>> MakeKeyedContext(const std::string& profile);
 
 // The paper's route for a model and a normalisation, under the smallest of the profiles "paper",

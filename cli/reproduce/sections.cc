@@ -12,11 +12,18 @@ namespace heft::cli::reproduce {
 
 std::span<const SectionSpec> AllSections() {
   static const auto& sections = *new std::vector<SectionSpec>{
+      {{"encodings"}, Encodings},
+      {{"projection"}, Projections},
       {{"fig5"}, Approximations},
       {{"fig9"}, ErrorAgainstDepth},
+      {{"normalisation"}, Normalisations},
+      {{"table1"}, OperationCounting},
+      {{"fig6b", "fig6c"}, Scaling},
       {{"table2", "fig6a"}, Recognition},
       {{"fig6d"}, GammaAblation},
       {{"table4", "fig10"}, Appendix},
+      {{"table3"}, Latency},
+      {{"protocols", "matching"}, Protocols},
       {{"footnotes"}, Footnotes},
   };
   return sections;

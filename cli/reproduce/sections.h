@@ -17,6 +17,18 @@ namespace heft::cli::reproduce {
 absl::StatusOr<Section> Approximations(const Study& study);
 absl::StatusOr<Section> ErrorAgainstDepth(const Study& study);
 
+// Single stages under encryption.
+absl::StatusOr<Section> Encodings(const Study& study);
+absl::StatusOr<Section> Projections(const Study& study);
+absl::StatusOr<Section> Normalisations(const Study& study);
+
+// Costs.
+absl::StatusOr<Section> OperationCounting(const Study& study);
+absl::StatusOr<Section> Scaling(const Study& study);
+absl::StatusOr<Section> Latency(const Study& study);
+
+absl::StatusOr<Section> Protocols(const Study& study);
+
 // Recognition.
 absl::StatusOr<Section> Recognition(const Study& study);
 absl::StatusOr<Section> GammaAblation(const Study& study);
