@@ -9,6 +9,7 @@
 #include "fusion/compact.h"
 #include "fusion/fuser.h"
 #include "fusion/matching.h"
+#include "fusion/probe.h"
 #include "fusion/testing.h"
 
 namespace heft {
@@ -24,8 +25,9 @@ struct World {
   ckks::SecretKey secret = *ckks::SecretKey::Generate(*instance.context, rng);
   ckks::EvaluationKeys keys = testing::MakeKeys(*instance.context, instance.plan, secret, rng);
   Fuser fuser = *Fuser::Create(instance, model, &keys);
+  ProbeFuser prober = *ProbeFuser::Create(instance, model, keys);
   std::vector<Ciphertext> inputs;
-  Normalised fused;
+  Normalised fused, fused_probe;
   TiledCiphertexts probe, block;
 
   World() {
@@ -36,7 +38,8 @@ struct World {
           *instance.context, ckks::EncryptSymmetric(*instance.context, *plain, secret, rng)));
     }
     fused = *fuser.Fuse(pointers());
-    probe = *PrepareProbe(instance, fused.z, keys);
+    fused_probe = *prober.Fuse(pointers());
+    probe = *PrepareProbe(prober.instance(), fused_probe.z, prober.keys());
     block = EmptyBlock(*instance.context, 32);
   }
   std::vector<const Ciphertext*> pointers() const { return {&inputs[0], &inputs[1]}; }
@@ -110,16 +113,25 @@ void Fuse(benchmark::State& state) {
 }
 BENCHMARK(Fuse);
 
+void FuseProbe(benchmark::State& state) {
+  World& w = World::Get();
+  for (auto _ : state) benchmark::DoNotOptimize(w.prober.Fuse(w.pointers()));
+}
+BENCHMARK(FuseProbe);
+
 void PrepareProbes(benchmark::State& state) {
   World& w = World::Get();
-  for (auto _ : state) benchmark::DoNotOptimize(PrepareProbe(w.instance, w.fused.z, w.keys));
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        PrepareProbe(w.prober.instance(), w.fused_probe.z, w.prober.keys()));
+  }
 }
 BENCHMARK(PrepareProbes);
 
 void MatchOneBlock(benchmark::State& state) {
   World& w = World::Get();
   for (auto _ : state) {
-    benchmark::DoNotOptimize(MatchBlock(w.instance, w.block, w.probe, w.keys));
+    benchmark::DoNotOptimize(MatchBlock(w.prober.instance(), w.block, w.probe, w.prober.keys()));
   }
 }
 BENCHMARK(MatchOneBlock);

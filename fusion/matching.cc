@@ -28,15 +28,25 @@ size_t TileOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_t
   return l * n * gamma * 2 + ((t * gamma + k) * 2 + p) * kTile;
 }
 
-// Both parts of ciphertext k, kMatchLimbs limbs, into the tiles.
-void StoreTiled(const Context& context, uint32_t gamma, uint32_t k,
+// A probe's tiles keep one line's distance more: it is written ciphertext by ciphertext, and lines
+// of one ciphertext a power of two apart would compete for the same cache sets.
+size_t ProbeStride(uint32_t gamma) { return (size_t{gamma} * 2 + 1) * kTile; }
+size_t ProbeSize(const Context& context, uint32_t gamma) {
+  return kMatchLimbs * context.n() / kTile * ProbeStride(gamma);
+}
+size_t ProbeOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_t p) {
+  return (l * n / kTile + t) * ProbeStride(gamma) + (k * 2 + p) * kTile;
+}
+
+// Both parts of ciphertext k, kMatchLimbs limbs, into a probe's tiles.
+void StoreProbe(const Context& context, uint32_t gamma, uint32_t k,
                 std::span<const ring::RnsPoly> parts, TiledCiphertexts* out) {
   const size_t n = context.n();
   for (size_t l = 0; l < kMatchLimbs; ++l) {
     for (size_t p = 0; p < 2; ++p) {
       const uint32_t* in = parts[p].limb(l).data();
       for (size_t t = 0; t < n / kTile; ++t) {
-        std::copy_n(in + t * kTile, kTile, out->data() + TileOffset(n, gamma, l, t, k, p));
+        std::copy_n(in + t * kTile, kTile, out->data() + ProbeOffset(n, gamma, l, t, k, p));
       }
     }
   }
@@ -86,6 +96,13 @@ namespace {
 using internal::AddTiled;
 using internal::CheckTemplate;
 using internal::CheckTiles;
+
+absl::Status CheckProbe(const Instance& instance, const TiledCiphertexts& probe) {
+  const size_t expected = ProbeSize(*instance.context, instance.plan.gamma);
+  if (probe.size() == expected) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a probe of ", probe.size(), " words, ", expected, " expected"));
+}
 
 absl::StatusOr<ckks::Plaintext> EncodeMask(const Instance& instance,
                                            std::span<const Complex> mask) {
@@ -177,10 +194,12 @@ Ciphertext InnerProduct(const Instance& instance, const TiledCiphertexts& block,
   Ciphertext out;
   for (int p = 0; p < 3; ++p) out.parts.emplace_back(n, kMatchLimbs);
   for (size_t l = 0; l < kMatchLimbs; ++l) {
-    const size_t at = TileOffset(n, plan.gamma, l, 0, 0, 0);
     ring::ActiveKernels().match(out.parts[0].limb(l).data(), out.parts[1].limb(l).data(),
-                                out.parts[2].limb(l).data(), probe.data() + at, block.data() + at,
-                                plan.gamma, n, instance.context->modulus(l));
+                                out.parts[2].limb(l).data(),
+                                probe.data() + ProbeOffset(n, plan.gamma, l, 0, 0, 0),
+                                ProbeStride(plan.gamma),
+                                block.data() + TileOffset(n, plan.gamma, l, 0, 0, 0), plan.gamma, n,
+                                instance.context->modulus(l));
   }
   out.scale = plan.template_scale * plan.template_scale;
   ckks::CountOperations({.additions = plan.gamma - 1, .ciphertext_products = plan.gamma});
@@ -253,9 +272,9 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const Ci
   }
   ckks::CountOperations({.rotations = plan.gamma - 1});
   const ckks::Digits digits(context, low.parts[1]);
-  TiledCiphertexts out(TiledSize(context, plan.gamma));
+  TiledCiphertexts out(ProbeSize(context, plan.gamma));
   ParallelFor(plan.gamma, [&](size_t k) {
-    if (switch_keys[k] == nullptr) return StoreTiled(context, plan.gamma, k, low.parts, &out);
+    if (switch_keys[k] == nullptr) return StoreProbe(context, plan.gamma, k, low.parts, &out);
     ckks::SwitchSum sum(n, kMatchLimbs);
     for (size_t l = 0; l <= kMatchLimbs; ++l) {
       ckks::SwitchLimb(context, sum.part[0].limb(l).data(), sum.part[1].limb(l).data(), digits,
@@ -266,8 +285,8 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const Ci
     const ring::Permutation& permutation = context.permutation(plan.gallery_rotations[k]);
     for (size_t l = 0; l < kMatchLimbs; ++l) {
       for (size_t p = 0; p < 2; ++p) {
-        ring::ActiveKernels().permute_tiled(out.data() + TileOffset(n, plan.gamma, l, 0, k, p),
-                                            plan.gamma * 2 * kTile, parts[p].limb(l).data(),
+        ring::ActiveKernels().permute_tiled(out.data() + ProbeOffset(n, plan.gamma, l, 0, k, p),
+                                            ProbeStride(plan.gamma), parts[p].limb(l).data(),
                                             permutation, n);
       }
     }
@@ -291,7 +310,7 @@ absl::StatusOr<Ciphertext> MatchBlock(const Instance& instance, const TiledCiphe
                                       const TiledCiphertexts& probe, const EvaluationKeys& keys,
                                       bool relinearise) {
   HEFT_RETURN_IF_ERROR(CheckTiles(instance, block, "a gallery block"));
-  HEFT_RETURN_IF_ERROR(CheckTiles(instance, probe, "a probe"));
+  HEFT_RETURN_IF_ERROR(CheckProbe(instance, probe));
   Ciphertext out = InnerProduct(instance, block, probe);
   out.noise = ProductNoise(instance);
   if (relinearise) {
@@ -303,7 +322,7 @@ absl::StatusOr<Ciphertext> MatchBlock(const Instance& instance, const TiledCiphe
 absl::StatusOr<ProbeBatch> PackProbes(const Instance& instance,
                                       std::span<const TiledCiphertexts> probes) {
   for (const TiledCiphertexts& probe : probes) {
-    HEFT_RETURN_IF_ERROR(CheckTiles(instance, probe, "a probe"));
+    HEFT_RETURN_IF_ERROR(CheckProbe(instance, probe));
   }
   const size_t run = size_t{instance.plan.gamma} * 2 * kTile;  // of one probe, one tile
   const size_t rows = kMatchLimbs * instance.context->n() / kTile;
@@ -312,7 +331,7 @@ absl::StatusOr<ProbeBatch> PackProbes(const Instance& instance,
   batch.tiles.resize(rows * run * probes.size());
   ParallelFor(rows, [&](size_t row) {
     for (size_t p = 0; p < probes.size(); ++p) {
-      std::copy_n(probes[p].data() + row * run, run,
+      std::copy_n(probes[p].data() + row * ProbeStride(instance.plan.gamma), run,
                   batch.tiles.data() + (row * probes.size() + p) * run);
     }
   });
@@ -322,7 +341,8 @@ absl::StatusOr<ProbeBatch> PackProbes(const Instance& instance,
 absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
                                                     std::span<const TiledCiphertexts* const> blocks,
                                                     const ProbeBatch& batch,
-                                                    const EvaluationKeys& keys) {
+                                                    const EvaluationKeys& keys,
+                                                    bool relinearise) {
   const Context& context = *instance.context;
   const uint32_t gamma = instance.plan.gamma;
   const size_t n = context.n();
@@ -348,17 +368,15 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
   ParallelFor(kMatchLimbs * tiles / kTilesATask, [&](size_t task) {
     const size_t l = task / (tiles / kTilesATask);
     const size_t first = task % (tiles / kTilesATask) * kTilesATask;
-    AlignedVector<uint32_t> sums(out.size() * 3 * kRun);
+    AlignedVector<uint32_t> sums(out.size() * 3 * kRun), scratch(2 * run);
+    std::vector<const uint32_t*> at(blocks.size());
     for (size_t t = 0; t < kTilesATask; ++t) {
       const size_t row = l * tiles + first + t;
-      for (size_t i = 0; i < out.size(); ++i) {
-        uint32_t* sum = sums.data() + i * 3 * kRun + t * kTile;
-        const size_t probe = i % batch.probes;
-        ring::ActiveKernels().match(sum, sum + kRun, sum + 2 * kRun,
-                                    batch.tiles.data() + (row * batch.probes + probe) * run,
-                                    blocks[i / batch.probes]->data() + row * run, gamma, kTile,
-                                    context.modulus(l));
-      }
+      for (size_t b = 0; b < blocks.size(); ++b) at[b] = blocks[b]->data() + row * run;
+      ring::ActiveKernels().match_tile(sums.data() + t * kTile, kRun,
+                                       batch.tiles.data() + row * batch.probes * run, batch.probes,
+                                       at.data(), at.size(), scratch.data(), gamma,
+                                       context.modulus(l));
     }
     for (size_t i = 0; i < out.size(); ++i) {
       for (size_t p = 0; p < 3; ++p) {
@@ -369,6 +387,7 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
   });
   ckks::CountOperations(
       {.additions = out.size() * (gamma - 1), .ciphertext_products = out.size() * gamma});
+  if (!relinearise) return out;
   std::vector<absl::Status> statuses(out.size());
   ParallelFor(out.size(), [&](size_t i) {
     statuses[i] = ckks::RelineariseAndRescale(context, &out[i], out[i], keys);
@@ -394,10 +413,10 @@ absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance, co
   std::vector<Masked> masked(1);
   masked[0].z = &z;
   HEFT_ASSIGN_OR_RETURN(masked[0].mask, EncodeMask(instance, values));
-  TiledCiphertexts out(TiledSize(context, plan.gamma));
+  TiledCiphertexts out(ProbeSize(context, plan.gamma));
   HEFT_RETURN_IF_ERROR(MaskedRotations(instance, masked, keys,
                                        [&](uint32_t k, const std::vector<ring::RnsPoly>& parts) {
-                                         StoreTiled(context, plan.gamma, k, parts, &out);
+                                         StoreProbe(context, plan.gamma, k, parts, &out);
                                        }));
   return out;
 }

@@ -48,7 +48,8 @@ struct NewTemplate {
 absl::Status AddToBlock(const Instance& instance, TiledCiphertexts* block,
                         std::span<const NewTemplate> templates, const ckks::EvaluationKeys& keys);
 
-// The probe's gamma rotations at two limbs, tiled: made once for a whole gallery.
+// The probe's gamma rotations at two limbs, tiled, with one unused tile after each row of gamma
+// pairs: made once for a whole gallery.
 absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const ckks::Ciphertext& z,
                                               const ckks::EvaluationKeys& keys);
 
@@ -73,10 +74,10 @@ absl::StatusOr<ProbeBatch> PackProbes(const Instance& instance,
 
 // Several probes against several blocks, each block read once: result[block * batch.probes +
 // probe]. All products are held until they are relinearised, so a caller passes few blocks at a
-// time.
+// time. `relinearise` as for MatchBlock.
 absl::StatusOr<std::vector<ckks::Ciphertext>> MatchBlocks(
     const Instance& instance, std::span<const TiledCiphertexts* const> blocks,
-    const ProbeBatch& batch, const ckks::EvaluationKeys& keys);
+    const ProbeBatch& batch, const ckks::EvaluationKeys& keys, bool relinearise = true);
 
 // The probe for 1:1 verification against `slots` of one lane of a block: masked, so that no other
 // template's score survives.

@@ -39,6 +39,15 @@ absl::StatusOr<Ciphertext> Product(const Context& context, const Ciphertext& a, 
   return left;
 }
 
+// x + shift, with x in `range`: a tighter bound on the message than AddConstant's.
+absl::StatusOr<Ciphertext> Shifted(const Context& context, const Ciphertext& x, double shift,
+                                   const Interval& range) {
+  Ciphertext out;
+  HEFT_RETURN_IF_ERROR(ckks::AddConstant(context, &out, x, shift));
+  out.noise.message = std::max(std::abs(range.lo + shift), std::abs(range.hi + shift));
+  return out;
+}
+
 // The last stage of a composite, applied to z: levels and what it does to scales. The argument has
 // `limbs` limbs and scale `scale`; the products divide by the primes from limbs - 1 down.
 struct LastStage {
@@ -399,16 +408,20 @@ absl::StatusOr<Normaliser::Factors> Normaliser::MakePolynomialFactors(const Ciph
     out.factors.push_back(std::move(argument));
     return out;
   }
-  out.leading = last.factored.leading;
-  if (last.factored.degree == 1) {
-    HEFT_RETURN_IF_ERROR(ckks::AddConstant(*context_, &argument, argument, last.factored.d));
-    out.factors.push_back(std::move(argument));
-    return out;
+  const FactoredPolynomial& f = last.factored;
+  out.leading = f.leading;
+  if (f.degree != 2) {
+    HEFT_ASSIGN_OR_RETURN(Ciphertext linear, Shifted(*context_, argument, f.d, range));
+    out.factors.push_back(std::move(linear));
   }
-  HEFT_ASSIGN_OR_RETURN(NormFactors factors,
-                        MakeNormFactors(*context_, argument, last.factored, *keys_));
-  if (last.factored.degree == 3) out.factors.push_back(std::move(factors.linear));
-  out.factors.push_back(std::move(factors.quadratic));
+  if (f.degree == 1) return out;
+  HEFT_ASSIGN_OR_RETURN(Ciphertext quadratic, Shifted(*context_, argument, f.a, range));
+  const double square = quadratic.noise.message * quadratic.noise.message;
+  HEFT_RETURN_IF_ERROR(ckks::Square(*context_, &quadratic, quadratic));
+  HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(*context_, &quadratic, quadratic, *keys_));
+  HEFT_RETURN_IF_ERROR(ckks::AddConstant(*context_, &quadratic, quadratic, f.b));
+  quadratic.noise.message = std::max(std::abs(f.b), std::abs(square + f.b));
+  out.factors.push_back(std::move(quadratic));
   return out;
 }
 

@@ -83,9 +83,17 @@ struct Kernels {
   // The three parts of a lazily summed product of `count` pairs of two-part ciphertexts, one limb:
   //   c0 = sum p0 g0,  c1 = sum p0 g1 + p1 g0,  c2 = sum p1 g1.
   // `probe` and `gallery` hold for each tile of kTile coefficients, for each k, the two parts'
-  // values: [n / tile][count][2][tile]. In [0, q), out [0, q).
+  // values: [n / tile][count][2][tile], the probe's tiles `probe_stride` values apart. In [0, q),
+  // out [0, q).
   void (*match)(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe,
-                const uint32_t* gallery, size_t count, size_t n, const Modulus& q);
+                size_t probe_stride, const uint32_t* gallery, size_t count, size_t n,
+                const Modulus& q);
+  // The same for one tile of several galleries and of several probes, whose tiles lie side by side:
+  // part c of gallery g and probe p goes to out + ((g * probe_count + p) * 3 + c) * stride.
+  // `scratch`: 4 * count * kTile values.
+  void (*match_tile)(uint32_t* out, size_t stride, const uint32_t* probes, size_t probe_count,
+                     const uint32_t* const* galleries, size_t gallery_count, uint32_t* scratch,
+                     size_t count, const Modulus& q);
   // Several sums of the same `count` inputs: out[r][i] += sum over d < count of
   // weights[r * count + d] * in[d][i], lazily in 64 bits. In and out [0, q). n need not be a power
   // of two; each input is read once, in pieces that stay in the first-level cache for all `rows`.

@@ -135,15 +135,15 @@ void PermuteAdd(uint32_t* out, const uint32_t* in, const Permutation& p, size_t 
   for (size_t i = 0; i < n; ++i) out[i] = q.Add(out[i], in[p[i]]);
 }
 
-void Match(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, const uint32_t* gallery,
-           size_t count, size_t n, const Modulus& q) {
+void Match(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, size_t probe_stride,
+           const uint32_t* gallery, size_t count, size_t n, const Modulus& q) {
   for (size_t i = 0; i < n; ++i) {
-    const size_t base = i / kTile * kTile * count * 2 + i % kTile;
+    const uint32_t* p = probe + i / kTile * probe_stride + i % kTile;
+    const uint32_t* g = gallery + i / kTile * kTile * count * 2 + i % kTile;
     uint32_t s0 = 0, s1 = 0, s2 = 0;
-    for (size_t k = 0; k < count; ++k) {
-      const size_t at = base + k * 2 * kTile;
-      const uint32_t p0 = probe[at], p1 = probe[at + kTile];
-      const uint32_t g0 = gallery[at], g1 = gallery[at + kTile];
+    for (size_t k = 0; k < count; ++k, p += 2 * kTile, g += 2 * kTile) {
+      const uint32_t p0 = p[0], p1 = p[kTile];
+      const uint32_t g0 = g[0], g1 = g[kTile];
       s0 = q.Add(s0, q.Multiply(p0, g0));
       s1 = q.Add(s1, q.Add(q.Multiply(p0, g1), q.Multiply(p1, g0)));
       s2 = q.Add(s2, q.Multiply(p1, g1));
@@ -151,6 +151,18 @@ void Match(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, cons
     c0[i] = s0;
     c1[i] = s1;
     c2[i] = s2;
+  }
+}
+
+void MatchTile(uint32_t* out, size_t stride, const uint32_t* probes, size_t probe_count,
+               const uint32_t* const* galleries, size_t gallery_count, uint32_t*, size_t count,
+               const Modulus& q) {
+  const size_t size = count * 2 * kTile;
+  for (size_t g = 0; g < gallery_count; ++g) {
+    for (size_t p = 0; p < probe_count; ++p, out += 3 * stride) {
+      Match(out, out + stride, out + 2 * stride, probes + p * size, size, galleries[g], count,
+            kTile, q);
+    }
   }
 }
 
@@ -171,7 +183,7 @@ const Kernels& ReferenceKernels() {
       "reference",  NttForward, NttForwardTiled, NttInverse,     Add,
       Subtract,     Negate,     Multiply,        MultiplyScalar, SubtractMultiplyScalar,
       InnerProduct, Lift,       SwitchProducts,  Permute,        PermuteTiled,
-      PermuteAdd,   Match,      ScalarSums};
+      PermuteAdd,   Match,      MatchTile,  ScalarSums};
   return kernels;
 }
 

@@ -46,6 +46,7 @@ const Kernels* Table() {
                                   PermuteTiled,
                                   PermuteAdd,
                                   Match,
+                                  MatchTile,
                                   ScalarSums};
   return &kernels;
 #endif

@@ -165,16 +165,41 @@ TEST_P(KernelsTest, SwitchProductsOfAnyLength) {
 
 TEST_P(KernelsTest, Matches) {
   for (size_t count : {4, 16, 32, 64}) {
-    const size_t size = std::max<size_t>(n(), kTile) * count * 2;
-    const auto probe = Input(size, q().value(), GetParam().fill, 7);
-    const auto gallery = Input(size, q().value(), GetParam().fill, 8);
+    const size_t tiles = std::max<size_t>(n() / kTile, 1);
+    const size_t stride = count * 2 * kTile + kTile;
+    const auto probe = Input(tiles * stride, q().value(), GetParam().fill, 7);
+    const auto gallery = Input(tiles * count * 2 * kTile, q().value(), GetParam().fill, 8);
     AlignedVector<uint32_t> x0(n()), x1(n()), x2(n()), y0(n()), y1(n()), y2(n());
-    fast().match(x0.data(), x1.data(), x2.data(), probe.data(), gallery.data(), count, n(), q());
-    reference().match(y0.data(), y1.data(), y2.data(), probe.data(), gallery.data(), count, n(),
-                      q());
+    fast().match(x0.data(), x1.data(), x2.data(), probe.data(), stride, gallery.data(), count, n(),
+                 q());
+    reference().match(y0.data(), y1.data(), y2.data(), probe.data(), stride, gallery.data(), count,
+                      n(), q());
     EXPECT_EQ(x0, y0);
     EXPECT_EQ(x1, y1);
     EXPECT_EQ(x2, y2);
+  }
+}
+
+TEST_P(KernelsTest, MatchesTilesOfSeveralProbesAndGalleries) {
+  for (size_t count : {4, 32, 64}) {
+    for (size_t probes : {1, 3}) {
+      for (size_t galleries : {1, 2, 5}) {
+        const size_t size = count * 2 * kTile;
+        const auto probe = Input(probes * size, q().value(), GetParam().fill, 9);
+        const auto gallery = Input(galleries * size, q().value(), GetParam().fill, 10);
+        std::vector<const uint32_t*> pointers;
+        for (size_t g = 0; g < galleries; ++g) pointers.push_back(gallery.data() + g * size);
+        const size_t stride = 2 * kTile;
+        AlignedVector<uint32_t> x(probes * galleries * 3 * stride), scratch(4 * count * kTile);
+        std::fill(x.begin(), x.end(), 0);
+        AlignedVector<uint32_t> y = x;
+        fast().match_tile(x.data(), stride, probe.data(), probes, pointers.data(), galleries,
+                          scratch.data(), count, q());
+        reference().match_tile(y.data(), stride, probe.data(), probes, pointers.data(), galleries,
+                               scratch.data(), count, q());
+        EXPECT_EQ(x, y) << count << " products, " << probes << " probes, " << galleries;
+      }
+    }
   }
 }
 

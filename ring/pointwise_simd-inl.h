@@ -310,46 +310,147 @@ void PermuteAdd(uint32_t* out, const uint32_t* in, const Permutation& p, size_t 
   }
 }
 
-void Match(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, const uint32_t* gallery,
-           size_t count, size_t n, const Modulus& q) {
-  if (n < kTile) return ReferenceKernels().match(c0, c1, c2, probe, gallery, count, n, q);
+// Keeps sums of products of two residues within 64 bits: a sum below 2 limit() comes out below
+// limit(), which leaves room for steps() more products.
+struct LazyLimit {
+  explicit HWY_INLINE LazyLimit(const Modulus& q)
+      : steps(static_cast<size_t>(q.lazy_products() / 2)),
+        limit(hn::Set(d64, uint64_t{steps} * q.value() * q.value())) {}
+  HWY_INLINE void Lower(WideSum& s) const {
+    s.even = hn::Min(s.even, hn::Sub(s.even, limit));
+    s.odd = hn::Min(s.odd, hn::Sub(s.odd, limit));
+  }
+  size_t steps;
+  V64 limit;
+};
+
+// A load that stays in its register: GCC would otherwise read memory again for every use, and loads
+// are then what limits the loop.
+HWY_INLINE V32 LoadOnce(const uint32_t* p) {
+  V32 v = hn::Load(d32, p);
+#if HWY_COMPILER_GCC && HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  asm("" : "+v"(v.raw));
+#endif
+  return v;
+}
+
+// The three sums of one tile, in registers.
+struct MatchSums {
+  HWY_INLINE MatchSums() {}
+  HWY_INLINE void Add(V32 p0, V32 p0_odd, V32 p1, V32 p1_odd, V32 g0, V32 g0_odd, V32 g1,
+                      V32 g1_odd) {
+    c0.even = hn::Add(c0.even, hn::MulEven(p0, g0));
+    c0.odd = hn::Add(c0.odd, hn::MulEven(p0_odd, g0_odd));
+    c1.even = hn::Add(c1.even, hn::MulEven(p0, g1));
+    c1.odd = hn::Add(c1.odd, hn::MulEven(p0_odd, g1_odd));
+    c1.even = hn::Add(c1.even, hn::MulEven(p1, g0));
+    c1.odd = hn::Add(c1.odd, hn::MulEven(p1_odd, g0_odd));
+    c2.even = hn::Add(c2.even, hn::MulEven(p1, g1));
+    c2.odd = hn::Add(c2.odd, hn::MulEven(p1_odd, g1_odd));
+  }
+  HWY_INLINE void Lower(const LazyLimit& lazy, bool all) {
+    lazy.Lower(c1);
+    if (!all) return;
+    lazy.Lower(c0);
+    lazy.Lower(c2);
+  }
+  WideSum c0, c1, c2;
+};
+
+void Match(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, size_t probe_stride,
+           const uint32_t* gallery, size_t count, size_t n, const Modulus& q) {
+  if (n < kTile) {
+    return ReferenceKernels().match(c0, c1, c2, probe, probe_stride, gallery, count, n, q);
+  }
   const WideReduction wide(q);
-  const size_t run = (q.lazy_products() - 1) / 2;  // c1 takes two products a step
+  const LazyLimit lazy(q);
+  const size_t run = lazy.steps / 2;  // c1 takes two products a step
   for (size_t tile = 0; tile < n; tile += kTile) {
     for (size_t lane = 0; lane < kTile; lane += Lanes()) {
-      const size_t at = tile * count * 2 + lane;
-      V64 even0 = hn::Zero(d64), odd0 = even0, even1 = even0, odd1 = even0, even2 = even0,
-          odd2 = even0;
-      for (size_t k = 0; k < count;) {
+      const uint32_t* p = probe + tile / kTile * probe_stride + lane;
+      const uint32_t* g = gallery + tile * count * 2 + lane;
+      MatchSums sums;
+      bool all = false;
+      for (size_t k = 0; k < count; all = !all) {
         const size_t end = count - k < run ? count : k + run;
-        for (; k < end; ++k) {
-          const uint32_t* p = probe + at + k * 2 * kTile;
-          const uint32_t* g = gallery + at + k * 2 * kTile;
+        for (; k < end; ++k, p += 2 * kTile, g += 2 * kTile) {
           hwy::Prefetch(g + kAhead * kTile);
           hwy::Prefetch(g + (kAhead + 1) * kTile);
-          const V32 p0 = hn::Load(d32, p), p1 = hn::Load(d32, p + kTile);
-          const V32 g0 = hn::Load(d32, g), g1 = hn::Load(d32, g + kTile);
+          const V32 p0 = LoadOnce(p), p1 = LoadOnce(p + kTile);
+          const V32 g0 = LoadOnce(g), g1 = LoadOnce(g + kTile);
+          sums.Add(p0, hn::DupOdd(p0), p1, hn::DupOdd(p1), g0, hn::DupOdd(g0), g1, hn::DupOdd(g1));
+        }
+        if (k < count) sums.Lower(lazy, all);
+      }
+      hn::Store(sums.c0.Finish(wide), d32, c0 + tile + lane);
+      hn::Store(sums.c1.Finish(wide), d32, c1 + tile + lane);
+      hn::Store(sums.c2.Finish(wide), d32, c2 + tile + lane);
+    }
+  }
+}
+
+// One tile of kGalleries galleries and all probes. `odd` holds the galleries' values with the odd
+// ones in even places, [gallery][k][part][tile]: split once for all probes.
+template <size_t kGalleries>
+HWY_INLINE void MatchTileOf(uint32_t* out, size_t stride, const uint32_t* probes,
+                            size_t probe_count, const uint32_t* const* galleries,
+                            const uint32_t* odd, size_t count, const WideReduction& wide,
+                            const LazyLimit& lazy) {
+  const size_t size = count * 2 * kTile;
+  const size_t run = lazy.steps / 2;
+  for (size_t probe = 0; probe < probe_count; ++probe) {
+    for (size_t lane = 0; lane < kTile; lane += Lanes()) {
+      MatchSums sums[kGalleries];
+      bool all = false;
+      for (size_t k = 0; k < count; all = !all) {
+        const size_t end = count - k < run ? count : k + run;
+        for (; k < end; ++k) {
+          const size_t at = k * 2 * kTile + lane;
+          const uint32_t* p = probes + probe * size + at;
+          const V32 p0 = LoadOnce(p), p1 = LoadOnce(p + kTile);
           const V32 p0_odd = hn::DupOdd(p0), p1_odd = hn::DupOdd(p1);
-          const V32 g0_odd = hn::DupOdd(g0), g1_odd = hn::DupOdd(g1);
-          even0 = hn::Add(even0, hn::MulEven(p0, g0));
-          odd0 = hn::Add(odd0, hn::MulEven(p0_odd, g0_odd));
-          even1 = hn::Add(even1, hn::Add(hn::MulEven(p0, g1), hn::MulEven(p1, g0)));
-          odd1 = hn::Add(odd1, hn::Add(hn::MulEven(p0_odd, g1_odd), hn::MulEven(p1_odd, g0_odd)));
-          even2 = hn::Add(even2, hn::MulEven(p1, g1));
-          odd2 = hn::Add(odd2, hn::MulEven(p1_odd, g1_odd));
+          for (size_t i = 0; i < kGalleries; ++i) {
+            const uint32_t* g = galleries[i] + at;
+            const uint32_t* o = odd + i * size + at;
+            sums[i].Add(p0, p0_odd, p1, p1_odd, LoadOnce(g), LoadOnce(o), LoadOnce(g + kTile),
+                        LoadOnce(o + kTile));
+          }
         }
         if (k < count) {
-          even0 = wide.Reduce(even0);
-          odd0 = wide.Reduce(odd0);
-          even1 = wide.Reduce(even1);
-          odd1 = wide.Reduce(odd1);
-          even2 = wide.Reduce(even2);
-          odd2 = wide.Reduce(odd2);
+          for (size_t i = 0; i < kGalleries; ++i) sums[i].Lower(lazy, all);
         }
       }
-      hn::Store(wide.Finish(even0, odd0), d32, c0 + tile + lane);
-      hn::Store(wide.Finish(even1, odd1), d32, c1 + tile + lane);
-      hn::Store(wide.Finish(even2, odd2), d32, c2 + tile + lane);
+      for (size_t i = 0; i < kGalleries; ++i) {
+        uint32_t* to = out + (i * probe_count + probe) * 3 * stride + lane;
+        hn::Store(sums[i].c0.Finish(wide), d32, to);
+        hn::Store(sums[i].c1.Finish(wide), d32, to + stride);
+        hn::Store(sums[i].c2.Finish(wide), d32, to + 2 * stride);
+      }
+    }
+  }
+}
+
+void MatchTile(uint32_t* out, size_t stride, const uint32_t* probes, size_t probe_count,
+               const uint32_t* const* galleries, size_t gallery_count, uint32_t* scratch,
+               size_t count, const Modulus& q) {
+  const WideReduction wide(q);
+  const LazyLimit lazy(q);
+  constexpr size_t kAtOnce = 2;  // their sums fill the registers
+  const size_t size = count * 2 * kTile;
+  for (size_t first = 0; first < gallery_count; first += kAtOnce) {
+    const size_t some = gallery_count - first < kAtOnce ? gallery_count - first : kAtOnce;
+    for (size_t i = 0; i < some; ++i) {
+      for (size_t j = 0; j < size; j += Lanes()) {
+        hn::Store(hn::DupOdd(hn::Load(d32, galleries[first + i] + j)), d32, scratch + i * size + j);
+      }
+    }
+    uint32_t* to = out + first * probe_count * 3 * stride;
+    if (some == kAtOnce) {
+      MatchTileOf<kAtOnce>(to, stride, probes, probe_count, galleries + first, scratch, count, wide,
+                           lazy);
+    } else {
+      MatchTileOf<1>(to, stride, probes, probe_count, galleries + first, scratch, count, wide,
+                     lazy);
     }
   }
 }
