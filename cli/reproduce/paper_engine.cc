@@ -2,6 +2,8 @@
 #include "cli/reproduce/paper_engine.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "base/threads.h"
@@ -52,47 +54,77 @@ class AllPairs {
       const uint32_t slot = packing.Slot(static_cast<uint32_t>(i % packing.templates));
       at[i / packing.templates][slot / gamma_] = static_cast<int>(i);
     }
-    std::vector<std::vector<Ciphertext>> babies;
-    for (const Ciphertext& g : gallery) {
-      HEFT_ASSIGN_OR_RETURN(babies.emplace_back(), Rotations(engine, g, baby_, gamma_));
-    }
-    const uint32_t giants = positions_ / baby_;
     for (std::size_t a = 0; a < gallery.size(); ++a) {
-      HEFT_ASSIGN_OR_RETURN(
-          const std::vector<Ciphertext> giant,
-          Rotations(engine, gallery[a], giants, -int64_t{baby_} * gamma_));
-      for (uint32_t k = 0; k < giants; ++k) {
-        if (!progress.Update(a * giants + k, gallery.size() * giants)) {
+      for (std::size_t b = a; b < gallery.size(); ++b) {
+        if (!progress.Update(a * gallery.size() + b, gallery.size() * gallery.size())) {
           return absl::CancelledError("interrupted");
         }
-        for (std::size_t b = a; b < gallery.size(); ++b) {
-          HEFT_ASSIGN_OR_RETURN(const std::vector<Ciphertext> products,
-                                engine.route->matcher().Match(giant[k], babies[b]));
-          for (uint32_t j = 0; j < baby_; ++j) {
-            Read(engine, products[j], at[a], at[b], baby_ * k, j, &scores);
-          }
-          *predicted = std::max(
-              *predicted, ckks::SlotErrorBound(engine.world->context->params(), products[0].noise,
-                                               products[0].scale));
-        }
+        HEFT_RETURN_IF_ERROR(
+            ScoreTwo(engine, gallery[a], gallery[b], at[a], at[b], a == b, &scores, predicted));
       }
     }
     return scores;
   }
 
  private:
-  // Rotations by 0, step, 2 step, ...
-  absl::StatusOr<std::vector<Ciphertext>> Rotations(const PaperEngine& engine, const Ciphertext& g,
-                                                    uint32_t count, int64_t step) const {
-    std::vector<Ciphertext> rotated = {g};
-    std::vector<absl::Status> statuses(count);
-    rotated.resize(count);
-    ParallelFor(count, [&](std::size_t i) {
-      if (i == 0) return;
-      statuses[i] = ckks::Rotate(*engine.world->context, &rotated[i], g,
-                                 step * static_cast<int64_t>(i), engine.world->keys);
-    });
-    for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
+  // Shifts at which some template of `first` meets one of `second`; within one ciphertext only the
+  // smaller of the two of a pair. Giant step -> baby steps.
+  std::map<uint32_t, std::vector<uint32_t>> Steps(const std::vector<int>& first,
+                                                  const std::vector<int>& second,
+                                                  bool same) const {
+    std::set<uint32_t> shifts;
+    for (uint32_t p = 0; p < positions_; ++p) {
+      for (uint32_t q = 0; q < positions_; ++q) {
+        const uint32_t shift = (q + positions_ - p) % positions_;
+        if (first[p] < 0 || second[q] < 0) continue;
+        if (!same || (shift > 0 && shift <= positions_ / 2)) shifts.insert(shift);
+      }
+    }
+    std::map<uint32_t, std::vector<uint32_t>> steps;
+    for (uint32_t shift : shifts) steps[shift / baby_].push_back(shift % baby_);
+    return steps;
+  }
+
+  absl::Status ScoreTwo(const PaperEngine& engine, const Ciphertext& a, const Ciphertext& b,
+                        const std::vector<int>& first, const std::vector<int>& second, bool same,
+                        FeatureMatrix* scores, double* predicted) const {
+    const ckks::Params& params = engine.world->context->params();
+    std::map<uint32_t, Ciphertext> babies;
+    for (const auto& [giant_step, baby_steps] : Steps(first, second, same)) {
+      HEFT_ASSIGN_OR_RETURN(
+          const Ciphertext giant,
+          Rotated(engine, a, -int64_t{giant_step} * baby_ * gamma_));
+      std::vector<Ciphertext> meeting;
+      for (uint32_t j : baby_steps) {
+        if (babies.count(j) == 0) {
+          HEFT_ASSIGN_OR_RETURN(babies[j], Rotated(engine, b, int64_t{j} * gamma_));
+        }
+        meeting.push_back(babies[j]);
+      }
+      std::vector<absl::Status> statuses(meeting.size());
+      std::vector<double> bounds(meeting.size());
+      ParallelFor(meeting.size(), [&, step = giant_step, &steps = baby_steps](std::size_t i) {
+        const auto product = engine.route->matcher().Match(giant, {&meeting[i], 1});
+        statuses[i] = product.status();
+        if (!product.ok()) return;
+        // No pair of templates meets twice, so no score is written twice.
+        Read(engine, (*product)[0], first, second, baby_ * step, steps[i], scores);
+        bounds[i] = ckks::SlotErrorBound(params, (*product)[0].noise, (*product)[0].scale);
+      });
+      for (std::size_t i = 0; i < meeting.size(); ++i) {
+        HEFT_RETURN_IF_ERROR(statuses[i]);
+        *predicted = std::max(*predicted, bounds[i]);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::StatusOr<Ciphertext> Rotated(const PaperEngine& engine, const Ciphertext& g,
+                                            int64_t steps) {
+    if (steps == 0) return g;
+    Ciphertext rotated;
+    HEFT_RETURN_IF_ERROR(
+        ckks::Rotate(*engine.world->context, &rotated, g, steps, engine.world->keys));
     return rotated;
   }
 

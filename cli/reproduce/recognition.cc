@@ -125,9 +125,7 @@ class Comparison {
     options.fhe_aware = aware;
     HEFT_ASSIGN_OR_RETURN(
         TrainResult result,
-        TrainWithProgress(study_.common,
-                          ThinSplit(data, Split::kTrain, study_.effort.train_rows, study_.seed),
-                          options,
+        TrainWithProgress(study_.common, ForTraining(study_, data, options.recipe), options,
                           absl::StrCat(name_, aware ? ", HEFT degree 2" : ", exact")));
     return std::move(result.projection);
   }
@@ -189,7 +187,9 @@ class Comparison {
   // compact encoding, diagonal blocks.
   absl::Status Ours(const Dataset& data) {
     HEFT_ASSIGN_OR_RETURN(const TrainResult ours,
-                          TrainWithProgress(study_.common, data, OurTraining(study_),
+                          TrainWithProgress(study_.common,
+                                            ForTraining(study_, data, Recipe::kGeneralising),
+                                            OurTraining(study_),
                                             absl::StrCat(name_, ", our recipe")));
     HEFT_RETURN_IF_ERROR(Plain(data, ours.projection, {"ours_exact", "Our recipe", kGamma}));
     HEFT_ASSIGN_OR_RETURN(const LabelledScores plain,

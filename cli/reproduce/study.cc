@@ -14,6 +14,8 @@ Effort FullEffort() { return {}; }
 Effort QuickEffort() {
   Effort effort;
   effort.folds = 3;
+  effort.other_folds = 3;
+  effort.val_rows = 120;
   effort.test_rows = 60;
   effort.train_rows = 300;
   effort.epochs = 20;
@@ -51,6 +53,13 @@ Dataset ThinSplit(const Dataset& dataset, Split split, int rows, uint64_t seed) 
   Dataset thinned = SelectRows(dataset, kept);
   thinned.unpaired = dataset.unpaired;
   return thinned;
+}
+
+Dataset ForTraining(const Study& study, const Dataset& dataset, Recipe recipe) {
+  const Dataset thin =
+      ThinSplit(dataset, Split::kValidation, study.effort.val_rows, study.seed);
+  if (recipe != Recipe::kPaper) return thin;
+  return ThinSplit(thin, Split::kTrain, study.effort.train_rows, study.seed);
 }
 
 TrainOptions PaperTraining(const Study& study) {
