@@ -119,8 +119,8 @@ absl::Status Run(const Common& common, const Options& options) {
   result.data_name = study.data_name;
   result.data_description = study.data_description;
   result.samples = study.data.Rows();
-  result.identities =
-      static_cast<int>(std::set<std::string>(study.data.labels.begin(), study.data.labels.end()).size());
+  result.identities = static_cast<int>(
+      std::set<std::string>(study.data.labels.begin(), study.data.labels.end()).size());
   for (const Modality& m : study.data.modalities) {
     result.modalities.emplace_back(m.name, static_cast<int>(m.features.cols()));
   }

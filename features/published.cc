@@ -89,8 +89,7 @@ absl::StatusOr<Dataset> LoadExtracted(const std::string& directory, const Extrac
   const FeatureMatrix used = faces.topRows(kRowsAnIdentity * identities);
   dataset.modalities = {{names.unlabelled, faces(face_rows, Eigen::all)},
                         {names.labelled, voices(voice_rows, Eigen::all)}};
-  dataset.unpaired = {{{names.unlabelled, used}, face_labels},
-                      {{names.labelled, voices}, labels}};
+  dataset.unpaired = {{{names.unlabelled, used}, face_labels}, {{names.labelled, voices}, labels}};
   return dataset;
 }
 
@@ -110,8 +109,8 @@ absl::Status AppendPaired(const std::string& directory, Split split,
     const std::string path = PairedFile(directory, name, split);
     HEFT_ASSIGN_OR_RETURN(const FeatureMatrix rows, ReadTextRows(path));
     if (rows.rows() != static_cast<Eigen::Index>(labels.size())) {
-      return absl::InvalidArgumentError(absl::StrCat(path, " has ", rows.rows(), " rows, ",
-                                                     labels.size(), " labels are given"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, " has ", rows.rows(), " rows, ", labels.size(), " labels are given"));
     }
     auto modality = std::find_if(dataset.modalities.begin(), dataset.modalities.end(),
                                  [&](const Modality& m) { return m.name == name; });
@@ -120,9 +119,8 @@ absl::Status AppendPaired(const std::string& directory, Split split,
     }
     FeatureMatrix& features = modality->features;
     if (features.cols() != rows.cols()) {
-      return absl::InvalidArgumentError(absl::StrCat(path, " has ", rows.cols(),
-                                                     " columns, the other splits ",
-                                                     features.cols()));
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, " has ", rows.cols(), " columns, the other splits ", features.cols()));
     }
     FeatureMatrix joined(features.rows() + kept.size(), rows.cols());
     joined.topRows(features.rows()) = features;
@@ -143,9 +141,8 @@ absl::StatusOr<Dataset> LoadPaired(const std::string& directory) {
 }
 
 bool HoldsPaired(const std::string& directory) {
-  return std::any_of(std::begin(kSplitOrder), std::end(kSplitOrder), [&](Split split) {
-    return FileExists(PairedFile(directory, "L", split));
-  });
+  return std::any_of(std::begin(kSplitOrder), std::end(kSplitOrder),
+                     [&](Split split) { return FileExists(PairedFile(directory, "L", split)); });
 }
 
 }  // namespace

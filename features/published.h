@@ -28,8 +28,8 @@ bool HoldsPublishedFiles(const std::string& directory);
 absl::StatusOr<Dataset> LoadPublished(const std::string& directory);
 
 // ReadPublishedProjection: a projection matrix as published ("..best_P_value_transpose..": gamma
-// rows of `dimension` numbers); also its transpose. gamma x dimension. kInvalidArgument, naming both
-// sizes, if neither fits.
+// rows of `dimension` numbers); also its transpose. gamma x dimension. kInvalidArgument, naming
+// both sizes, if neither fits.
 absl::StatusOr<FeatureMatrix> ReadPublishedProjection(const std::string& path, int dimension);
 
 }  // namespace heft

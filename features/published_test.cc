@@ -79,8 +79,8 @@ TEST(Published, ReadsPairedFilesWithAndWithoutBrackets) {
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   // Identity 2 was cut in two; it stays in the first file.
   EXPECT_THAT(dataset->labels, ElementsAre("1", "2", "3", "3"));
-  EXPECT_THAT(dataset->split, ElementsAre(Split::kValidation, Split::kValidation, Split::kTest,
-                                          Split::kTest));
+  EXPECT_THAT(dataset->split,
+              ElementsAre(Split::kValidation, Split::kValidation, Split::kTest, Split::kTest));
   EXPECT_EQ(dataset->modalities[0].features(2, 0), 0.7);
   EXPECT_EQ(dataset->modalities[1].features(3, 0), 5);
 }
@@ -112,9 +112,9 @@ TEST(Published, RefusesWhatDoesNotFit) {
   EXPECT_THAT(std::string(LoadDataset(Folder("labels", files)).status().message()),
               HasSubstr("2 labels"));
   for (const char* list : {"[1, 2", "[1, , 2]", "[]", "[1] [2]"}) {
-    const std::string folder = Folder(
-        "list",
-        {{"A_values_test.txt", "1\n2\n"}, {"B_values_test.txt", "1\n2\n"}, {"L_values_test.txt", list}});
+    const std::string folder = Folder("list", {{"A_values_test.txt", "1\n2\n"},
+                                               {"B_values_test.txt", "1\n2\n"},
+                                               {"L_values_test.txt", list}});
     EXPECT_FALSE(LoadDataset(folder).ok()) << list;
   }
 }

@@ -134,10 +134,10 @@ absl::StatusOr<Dataset> SynthesizeDataset(const SyntheticOptions& options) {
   const int modalities = static_cast<int>(options.dimensions.size());
   std::vector<std::vector<int>> owners;
   for (int m = 0; m < modalities; ++m) {
-    owners.push_back(Owners(options.identities,
-                            options.all_pairs_of.empty()
-                                ? options.identities * options.samples_per_identity
-                                : options.all_pairs_of[m]));
+    owners.push_back(
+        Owners(options.identities, options.all_pairs_of.empty()
+                                       ? options.identities * options.samples_per_identity
+                                       : options.all_pairs_of[m]));
   }
   Dataset dataset;
   for (int m = 0; m < modalities; ++m) {

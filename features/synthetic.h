@@ -45,8 +45,8 @@ SyntheticOptions PaperSize();
 
 // Modalities are named face, voice, then modality3, ...; identities are numbered; the split is
 // 60/20/20 by identity. kInvalidArgument for counts below 1 (identities below 3), negative or
-// non-finite noise, or no dimension; for all_pairs_of also unless it has an entry a modality, each at
-// least `identities`.
+// non-finite noise, or no dimension; for all_pairs_of also unless it has an entry a modality, each
+// at least `identities`.
 absl::StatusOr<Dataset> SynthesizeDataset(const SyntheticOptions& options);
 
 }  // namespace heft

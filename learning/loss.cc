@@ -17,9 +17,9 @@ constexpr Eigen::Index kChunks = 16;  // of blocks; fixed, so that sums do not d
 // c_ik = <left_i, right_k> a distance is base_i - c_ik: for cosines left = right = u and base = 1;
 // |u_i - u_k|^2 = |u_i|^2 - <(2 u_i, -1), (u_k, |u_k|^2)>.
 struct Ordered {
-  std::vector<int> rows;           // original row of each
-  std::vector<int> begin, end;     // run of its class, for each
-  FeatureMatrix left, right;       // rows in this order
+  std::vector<int> rows;        // original row of each
+  std::vector<int> begin, end;  // run of its class, for each
+  FeatureMatrix left, right;    // rows in this order
   Eigen::VectorXd base;
   double pairs = 0, triplets = 0;  // ordered pairs and triplets
 };
@@ -74,8 +74,8 @@ struct AnchorScratch {
   std::vector<double> thresholds, count, sum;
 };
 
-// One anchor: `cosines` holds c_ik for all k and is overwritten by dloss/dc_ik. Returns the anchor's
-// share of the loss.
+// One anchor: `cosines` holds c_ik for all k and is overwritten by dloss/dc_ik. Returns the
+// anchor's share of the loss.
 double AnchorTerm(int anchor, int begin, int end, double base, const TermWeights& weights,
                   double margin, Eigen::Ref<Eigen::RowVectorXd> cosines, AnchorScratch& scratch) {
   // The hinge [margin - c_ij + c_ik]_+ is active where c_ik > c_ij - margin.
@@ -181,9 +181,7 @@ FeatureMatrix ThroughMetric(const FeatureMatrix& z, const Eigen::VectorXd& s,
 
 }  // namespace
 
-std::string MetricName(Metric metric) {
-  return metric == Metric::kCosine ? "cosine" : "euclidean";
-}
+std::string MetricName(Metric metric) { return metric == Metric::kCosine ? "cosine" : "euclidean"; }
 
 LossResult LossAndGradient(const FeatureMatrix& projection, const FeatureMatrix& features,
                            std::span<const int> classes, const LossOptions& options,

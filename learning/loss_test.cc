@@ -81,9 +81,9 @@ TEST(Loss, EqualsEveryPairAndTriplet) {
   for (uint64_t seed = 0; seed < 3; ++seed) {
     const Problem p = SmallProblem(seed);
     for (const Normalizer& normalizer : Normalizers()) {
-      for (const LossOptions& options : {LossOptions{0.25, 0.25}, LossOptions{0.01, 1.0},
-                                         LossOptions{1.0, 0.1}, LossOptions{0.0, 0.0},
-                                         LossOptions{0.4, 0.7, Metric::kEuclidean}}) {
+      for (const LossOptions& options :
+           {LossOptions{0.25, 0.25}, LossOptions{0.01, 1.0}, LossOptions{1.0, 0.1},
+            LossOptions{0.0, 0.0}, LossOptions{0.4, 0.7, Metric::kEuclidean}}) {
         const LossResult result =
             LossAndGradient(p.projection, p.features, p.classes, options, normalizer);
         EXPECT_NEAR(result.loss, BruteLoss(p, options, normalizer), 1e-12);

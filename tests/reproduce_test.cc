@@ -112,12 +112,11 @@ TEST_F(ReproduceTest, WrongInputIsRefusedWithOneLine) {
     Args args;
     const char* message;
   };
-  for (const Case& c :
-       {Case{{"--out", w("r.html"), "--only", "table9"}, "choose of encodings"},
-        Case{{"--out", w("r.pdf")}, ".html"},
-        Case{{"--out", w("no/such/r.html")}, "no such folder"},
-        Case{{"--out", w("r.html"), "--data", w("nothing")}, "nothing"},
-        Case{{"--out", w("r.html"), "--exact-projection", w("P.txt")}, "both"}}) {
+  for (const Case& c : {Case{{"--out", w("r.html"), "--only", "table9"}, "choose of encodings"},
+                        Case{{"--out", w("r.pdf")}, ".html"},
+                        Case{{"--out", w("no/such/r.html")}, "no such folder"},
+                        Case{{"--out", w("r.html"), "--data", w("nothing")}, "nothing"},
+                        Case{{"--out", w("r.html"), "--exact-projection", w("P.txt")}, "both"}}) {
     Args args = {"reproduce", "--quiet"};
     args.insert(args.end(), c.args.begin(), c.args.end());
     const Finished run = RunProgram(kHeft, args);

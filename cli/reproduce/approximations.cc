@@ -56,14 +56,14 @@ absl::StatusOr<std::vector<Method>> AllMethods(const Interval& interval) {
     HEFT_RETURN_IF_ERROR(add(Composite(absl::StrCat("degree ", degree, ", least squares"),
                                        kLeastSquares, {degree}, interval, FitKind::kLeastSquares)));
   }
-  HEFT_RETURN_IF_ERROR(add(Composite("“degree 6” (cubic of cubic), least squares",
-                                     kLeastSquares, {3, 3}, interval, FitKind::kLeastSquares)));
+  HEFT_RETURN_IF_ERROR(add(Composite("“degree 6” (cubic of cubic), least squares", kLeastSquares,
+                                     {3, 3}, interval, FitKind::kLeastSquares)));
   for (int degree : {1, 2, 3, 7, 15, 31}) {
-    HEFT_RETURN_IF_ERROR(add(Composite(absl::StrCat("degree ", degree, ", minimax"),
-                                       kMinimaxFamily, {degree}, interval, FitKind::kMinimax)));
+    HEFT_RETURN_IF_ERROR(add(Composite(absl::StrCat("degree ", degree, ", minimax"), kMinimaxFamily,
+                                       {degree}, interval, FitKind::kMinimax)));
   }
-  HEFT_RETURN_IF_ERROR(add(Composite("cubic of cubic, minimax", kCompositeMinimax, {3, 3},
-                                     interval, FitKind::kMinimax)));
+  HEFT_RETURN_IF_ERROR(add(Composite("cubic of cubic, minimax", kCompositeMinimax, {3, 3}, interval,
+                                     FitKind::kMinimax)));
   for (int count = 1; count <= 7; ++count) HEFT_RETURN_IF_ERROR(add(Iterations(count, interval)));
   return methods;
 }
@@ -74,7 +74,8 @@ std::vector<std::pair<double, double>> Sample(const Interval& interval,
   std::vector<std::pair<double, double>> points;
   for (int i = 0; i <= kSteps; ++i) {
     // Finer where the curves are steep.
-    const double s = interval.lo * std::pow(interval.hi / interval.lo, static_cast<double>(i) / kSteps);
+    const double s =
+        interval.lo * std::pow(interval.hi / interval.lo, static_cast<double>(i) / kSteps);
     points.emplace_back(s, f(s));
   }
   return points;
@@ -84,22 +85,27 @@ std::vector<std::pair<double, double>> Sample(const Interval& interval,
 std::pair<Chart, Chart> Drawn(const Method& method, const std::string& id,
                               const std::string& caption) {
   const Interval& interval = method.spec.Range();
-  Chart curve{.id = id, .title = method.name + ".", .caption = caption, .x_label = "s",
+  Chart curve{.id = id,
+              .title = method.name + ".",
+              .caption = caption,
+              .x_label = "s",
               .y_label = "f(s) and 1/√s"};
   curve.x_range = {{0, interval.hi}};
-  curve.curves = {{.label = "1/√s", .points = Sample(interval, [](double s) { return 1 / std::sqrt(s); })},
-                  {.label = "f(s)", .points = Sample(interval, method.spec), .colour = 1}};
-  Chart error{.id = id + "-error", .title = method.name + ": relative error.",
-              .caption = absl::StrFormat("At most %.3g%%.", 100 * method.error), .x_label = "s",
+  curve.curves = {
+      {.label = "1/√s", .points = Sample(interval, [](double s) { return 1 / std::sqrt(s); })},
+      {.label = "f(s)", .points = Sample(interval, method.spec), .colour = 1}};
+  Chart error{.id = id + "-error",
+              .title = method.name + ": relative error.",
+              .caption = absl::StrFormat("At most %.3g%%.", 100 * method.error),
+              .x_label = "s",
               .y_label = "|f(s) − 1/√s| / (1/√s), %"};
   error.x_range = {{0, interval.hi}};
   error.y_range = {{0, 105 * method.error}};
-  error.curves = {{.label = "",
-                   .points = Sample(interval,
-                                    [&](double s) {
-                                      return 100 * std::abs(method.spec(s) * std::sqrt(s) - 1);
-                                    }),
-                   .colour = 1}};
+  error.curves = {
+      {.label = "",
+       .points = Sample(
+           interval, [&](double s) { return 100 * std::abs(method.spec(s) * std::sqrt(s) - 1); }),
+       .colour = 1}};
   return {curve, error};
 }
 
@@ -128,7 +134,8 @@ absl::StatusOr<Section> Approximations(const Study&) {
     section.charts.push_back(error);
   }
   section.notes = {
-      "The paper shows its polynomials without their errors in numbers: there is nothing to compare "
+      "The paper shows its polynomials without their errors in numbers: there is nothing to "
+      "compare "
       "but the shape. “Degree 6” is a cubic of a cubic in the published code, so its "
       "polynomial degree is 9."};
   return section;

@@ -30,10 +30,10 @@ constexpr uint32_t kGallery = 1024;
 // Milliseconds of the stages of one ciphertext; the paper's where it gives them.
 struct Stages {
   double concatenation = 0, projection = 0, normalisation = 0;
-  double preprocessing = 0;     // of one packed ciphertext
-  double score = 0;             // of one gallery ciphertext
-  uint32_t vectors = 1;         // samples that one ciphertext enrols
-  uint32_t templates = 1;       // of one gallery ciphertext
+  double preprocessing = 0;  // of one packed ciphertext
+  double score = 0;          // of one gallery ciphertext
+  uint32_t vectors = 1;      // samples that one ciphertext enrols
+  uint32_t templates = 1;    // of one gallery ciphertext
   std::string parameters, security;
   double Fusion() const { return concatenation + projection + normalisation; }
 };
@@ -90,8 +90,7 @@ absl::StatusOr<Stages> TimePaperRoute(const NormalisationSpec& normalisation, in
                           return absl::OkStatus();
                         }));
   HEFT_ASSIGN_OR_RETURN(stages.normalisation, Time(repetitions, [&]() -> absl::Status {
-                          HEFT_ASSIGN_OR_RETURN(normalised,
-                                                route.normaliser().Apply(projected[0]));
+                          HEFT_ASSIGN_OR_RETURN(normalised, route.normaliser().Apply(projected[0]));
                           return absl::OkStatus();
                         }));
   // As many results as one gallery ciphertext takes.
@@ -117,7 +116,8 @@ absl::StatusOr<Stages> TimeOurRoute(int degree, int repetitions) {
   Csprng rng;
   HEFT_ASSIGN_OR_RETURN(const ckks::SecretKey secret,
                         ckks::SecretKey::Generate(*instance.context, rng));
-  const ckks::EvaluationKeys keys = testing::MakeKeys(*instance.context, instance.plan, secret, rng);
+  const ckks::EvaluationKeys keys =
+      testing::MakeKeys(*instance.context, instance.plan, secret, rng);
   HEFT_ASSIGN_OR_RETURN(const Fuser fuser, Fuser::Create(instance, model, &keys));
   HEFT_ASSIGN_OR_RETURN(const ProbeFuser prober, ProbeFuser::Create(instance, model, keys));
   std::mt19937_64 random(3);
@@ -185,8 +185,7 @@ PlainTimes TimePlain() {
     return Median(us);
   };
   times.concatenation = each([&](int i) { joined.row(i) << x.row(i), y.row(i); });
-  times.projection =
-      each([&](int i) { z.row(i).noalias() = joined.row(i) * p.transpose(); });
+  times.projection = each([&](int i) { z.row(i).noalias() = joined.row(i) * p.transpose(); });
   times.normalisation = each([&](int i) { z.row(i) /= z.row(i).norm(); });
   times.score = each([&](int i) { sink += z.row(i).dot(z.row((i + 1) % kSamples)); });
   // What a loop computes must be used, or it is left out.
@@ -244,16 +243,19 @@ absl::StatusOr<Section> Latency(const Study& study) {
   section.title = "Latency";
   section.paper = "Table 3";
   section.text = {
-      "Milliseconds on one thread, medians, 512 + 512 dimensions to 32, random vectors. Enrolment is "
+      "Milliseconds on one thread, medians, 512 + 512 dimensions to 32, random vectors. Enrolment "
+      "is "
       "a sample’s share of a ciphertext that holds several; authentication is a whole ciphertext "
       "for one sample, as in the paper. Scores: one gallery ciphertext, with us one block with the "
       "probe’s preparation."};
   const int threads = ThreadCount();
   SetThreadCount(1);
-  Table enrol{.id = "enrolment", .caption = "Enrolment, ms a sample.", .columns = StageColumns(true)};
+  Table enrol{
+      .id = "enrolment", .caption = "Enrolment, ms a sample.", .columns = StageColumns(true)};
   Table probe{.id = "authentication",
-              .caption = "Authentication, ms. A gallery ciphertext of the paper’s holds 256 "
-                         "templates at N = 16384 and 512 at N = 32768; our block holds 8,192.",
+              .caption =
+                  "Authentication, ms. A gallery ciphertext of the paper’s holds 256 "
+                  "templates at N = 16384 and 512 at N = 32768; our block holds 8,192.",
               .columns = StageColumns(false)};
   struct Case {
     std::string name;
@@ -286,7 +288,8 @@ absl::StatusOr<Section> Latency(const Study& study) {
       if (!progress.Update(i, cases.size() + 2, cases[i].name)) {
         return absl::CancelledError("interrupted");
       }
-      HEFT_ASSIGN_OR_RETURN(const Stages s, TimePaperRoute(cases[i].spec, study.effort.repetitions));
+      HEFT_ASSIGN_OR_RETURN(const Stages s,
+                            TimePaperRoute(cases[i].spec, study.effort.repetitions));
       AddRows(cases[i].name, s, &cases[i].enrolment, &cases[i].authentication, &enrol, &probe);
       section.parameters.emplace_back(cases[i].name, absl::StrCat(s.parameters, "; ", s.security));
     }

@@ -47,13 +47,12 @@ absl::StatusOr<Trial> Try(ProjectionMethod method, const std::vector<uint32_t>& 
   const Model model = testing::RandomModel(dimensions, gamma, 2);
   HEFT_ASSIGN_OR_RETURN(const auto world, ProjectionContext(method));
   Trial trial;
-  HEFT_ASSIGN_OR_RETURN(trial.plan,
-                        PlanProjection(world->context->params(), method, model, 0,
-                                       world->profile.scale, world->profile.scale / 2));
+  HEFT_ASSIGN_OR_RETURN(trial.plan, PlanProjection(world->context->params(), method, model, 0,
+                                                   world->profile.scale, world->profile.scale / 2));
   world->MakeKeys(trial.plan.keys);
-  HEFT_ASSIGN_OR_RETURN(const Projector projector,
-                        Projector::Create(world->context, *world->encoder, trial.plan, model,
-                                          &world->keys));
+  HEFT_ASSIGN_OR_RETURN(
+      const Projector projector,
+      Projector::Create(world->context, *world->encoder, trial.plan, model, &world->keys));
   // Enough to check every window, and some of SIMD's thousands of slots.
   trial.samples = std::min(trial.plan.vectors, 8u);
   std::mt19937_64 random(11);
@@ -63,9 +62,8 @@ absl::StatusOr<Trial> Try(ProjectionMethod method, const std::vector<uint32_t>& 
     for (uint32_t j = 0; j < trial.samples; ++j) {
       samples[m].push_back(testing::RandomUnit(dimensions[m], random));
     }
-    HEFT_ASSIGN_OR_RETURN(
-        const std::vector<ckks::Plaintext> plain,
-        EncodeForProjection(*world->encoder, trial.plan, model, m, samples[m]));
+    HEFT_ASSIGN_OR_RETURN(const std::vector<ckks::Plaintext> plain,
+                          EncodeForProjection(*world->encoder, trial.plan, model, m, samples[m]));
     HEFT_ASSIGN_OR_RETURN(encrypted.emplace_back(), world->Encrypt(plain));
   }
   std::vector<double> concatenate_ms, project_ms;
@@ -87,8 +85,8 @@ absl::StatusOr<Trial> Try(ProjectionMethod method, const std::vector<uint32_t>& 
   std::vector<std::vector<ckks::Complex>> slots;
   for (const Ciphertext& c : z) {
     slots.push_back(world->Open(c));
-    trial.predicted = std::max(
-        trial.predicted, ckks::SlotErrorBound(world->context->params(), c.noise, c.scale));
+    trial.predicted =
+        std::max(trial.predicted, ckks::SlotErrorBound(world->context->params(), c.noise, c.scale));
   }
   const auto rows = ReadProjection(trial.plan, slots, trial.samples);
   Model linear = model;
@@ -143,16 +141,16 @@ absl::StatusOr<NormalisationTrial> TryNormalisation(const NormalisationSpec& spe
   std::mt19937_64 random(5);
   std::vector<double> layout(slots);
   for (uint32_t w = 0; w < windows; ++w) {
-    const double s = interval.lo * std::pow(interval.hi / interval.lo,
-                                            static_cast<double>(w) / (windows - 1));
+    const double s =
+        interval.lo * std::pow(interval.hi / interval.lo, static_cast<double>(w) / (windows - 1));
     const std::vector<double> unit = testing::RandomUnit(gamma, random);
     for (uint32_t t = 0; t < 2 * gamma; ++t) {
       layout[w * 2 * gamma + t] = std::sqrt(s) * unit[t % gamma];
     }
   }
-  HEFT_ASSIGN_OR_RETURN(const ckks::Plaintext plain,
-                        world->encoder->Encode(std::span<const double>(layout), plan.input_scale,
-                                               plan.input_limbs));
+  HEFT_ASSIGN_OR_RETURN(
+      const ckks::Plaintext plain,
+      world->encoder->Encode(std::span<const double>(layout), plan.input_scale, plan.input_limbs));
   HEFT_ASSIGN_OR_RETURN(const std::vector<Ciphertext> z, world->Encrypt({&plain, 1}));
   NormalisationTrial trial;
   std::vector<double> ms;
@@ -174,8 +172,7 @@ absl::StatusOr<NormalisationTrial> TryNormalisation(const NormalisationSpec& spe
     }
     trial.exact_error = std::max(trial.exact_error, std::abs(std::sqrt(length) - 1));
   }
-  trial.predicted =
-      ckks::SlotErrorBound(world->context->params(), result.z.noise, result.z.scale);
+  trial.predicted = ckks::SlotErrorBound(world->context->params(), result.z.noise, result.z.scale);
   trial.parameters = world->context->params().Describe();
   return trial;
 }
@@ -193,8 +190,9 @@ absl::StatusOr<Section> Encodings(const Study& study) {
       "ciphertexts side by side; the compact encoding (ours) puts the second modality into the "
       "imaginary part, which costs no key switch."};
   Table table{.id = "encodings",
-              .caption = "Times of one thread, medians. Each result was projected and compared with "
-                         "the plain product.",
+              .caption =
+                  "Times of one thread, medians. Each result was projected and compared with "
+                  "the plain product.",
               .columns = {{"encoding", "Encoding"},
                           {"vectors", "Samples a batch", Format::kCount},
                           {"ciphertexts", "Ciphertexts a modality", Format::kCount},
@@ -205,8 +203,7 @@ absl::StatusOr<Section> Encodings(const Study& study) {
                           {"predicted", "predicted", Format::kSmall}}};
   const std::vector<uint32_t> dimensions =
       study.quick ? std::vector<uint32_t>{128, 128} : std::vector<uint32_t>{512, 512};
-  for (const auto& [name, method] :
-       std::vector<std::pair<std::string, ProjectionMethod>>{
+  for (const auto& [name, method] : std::vector<std::pair<std::string, ProjectionMethod>>{
            {"dense", ProjectionMethod::kHybrid},
            {"SIMD", ProjectionMethod::kSimd},
            {"compact (ours)", ProjectionMethod::kCompact}}) {
@@ -232,9 +229,10 @@ absl::StatusOr<Section> Projections(const Study& study) {
       "largest error over all rows and up to 8 samples, beside the bound that the noise estimator "
       "predicts for it."};
   Table table{.id = "projections",
-              .caption = "N = 8192 with three primes, the compact method with its profile’s seven; "
-                         "one thread. Dense and SIMD batches hold more than one sample: time a "
-                         "sample is what compares.",
+              .caption =
+                  "N = 8192 with three primes, the compact method with its profile’s seven; "
+                  "one thread. Dense and SIMD batches hold more than one sample: time a "
+                  "sample is what compares.",
               .columns = {{"method", "Method"},
                           {"dimensions", "Dimensions"},
                           {"gamma", "gamma", Format::kCount},
@@ -265,15 +263,16 @@ absl::StatusOr<Section> Projections(const Study& study) {
         }
         uint32_t rows = gamma;
         if (method == ProjectionMethod::kDiagonalSquare) {
-          // It does not reduce the dimension, so gamma is delta: once, where a model can be so wide.
+          // It does not reduce the dimension, so gamma is delta: once, where a model can be so
+          // wide.
           if (gamma != 32 || shape[0] != 128) continue;
           rows = 256;
         }
         HEFT_ASSIGN_OR_RETURN(const Trial t, Try(method, shape, rows, 1));
         const bool within = t.error <= t.predicted;
         all_within = all_within && within;
-        table.rows.push_back({name, ShapeName(shape), rows, t.plan.vectors,
-                              t.projection.rotations, t.projection.plain_products,
+        table.rows.push_back({name, ShapeName(shape), rows, t.plan.vectors, t.projection.rotations,
+                              t.projection.plain_products,
                               method == ProjectionMethod::kNaive ? 2 : 1, t.project_ms,
                               t.project_ms / t.plan.vectors, t.error, t.predicted, within});
       }
@@ -282,9 +281,8 @@ absl::StatusOr<Section> Projections(const Study& study) {
   section.text.push_back(all_within ? "Every error is within its bound."
                                     : "NOT every error is within its bound: see the last column.");
   section.tables.push_back(std::move(table));
-  section.notes = {
-      "192 + 512 is padded to 1,024: the methods fold by halves.",
-      "The square diagonal method needs gamma = delta; it is shown at 256, once."};
+  section.notes = {"192 + 512 is padded to 1,024: the methods fold by halves.",
+                   "The square diagonal method needs gamma = delta; it is shown at 256, once."};
   return section;
 }
 
@@ -321,8 +319,8 @@ absl::StatusOr<Section> Normalisations(const Study& study) {
   }
   for (int degree : {3, 7, 15}) {
     HEFT_ASSIGN_OR_RETURN(const Approximation f, FitMinimax(degree, own));
-    cases.push_back({absl::StrCat("degree ", degree, ", minimax"), on_data,
-                     NormalisationSpec::Polynomials(f)});
+    cases.push_back(
+        {absl::StrCat("degree ", degree, ", minimax"), on_data, NormalisationSpec::Polynomials(f)});
   }
   Table table{.id = "normalisations",
               .caption = "One ciphertext, median of one thread.",
@@ -347,7 +345,8 @@ absl::StatusOr<Section> Normalisations(const Study& study) {
   }
   section.tables.push_back(std::move(table));
   section.notes = {
-      "Deferred exact normalisation computes nothing here: z and |z|² are returned and the key owner "
+      "Deferred exact normalisation computes nothing here: z and |z|² are returned and the key "
+      "owner "
       "divides. Section “Matching and protocols” shows its cosines.",
       "A last stage of degree 2 or 3 is applied in factored form, its leading coefficient in the "
       "scale: no level is spent on a constant."};

@@ -128,7 +128,8 @@ void Draw(GnuplotJob* job, const Chart& chart) {
       figure.Line(absl::StrCat("set logscale ", name));
       figure.Line(absl::StrCat("set format ", name, " '%g'"));
     }
-    if (range) figure.Line(absl::StrFormat("set %srange [%.9g:%.9g]", name, range->first, range->second));
+    if (range)
+      figure.Line(absl::StrFormat("set %srange [%.9g:%.9g]", name, range->first, range->second));
   };
   axis("x", chart.log_x, chart.x_range);
   axis("y", chart.log_y, chart.y_range);
@@ -186,9 +187,9 @@ std::string FactsHtml(const std::vector<std::pair<std::string, std::string>>& fa
 
 // `drawn` are the section's charts.
 std::string SectionHtml(const Section& section, std::span<const std::string> drawn) {
-  std::string html = absl::StrCat("<section id=\"", section.id, "\">\n<h2>",
-                                  EscapeHtml(section.title), " <span class=\"paper\">",
-                                  EscapeHtml(section.paper), "</span></h2>\n");
+  std::string html =
+      absl::StrCat("<section id=\"", section.id, "\">\n<h2>", EscapeHtml(section.title),
+                   " <span class=\"paper\">", EscapeHtml(section.paper), "</span></h2>\n");
   for (const std::string& paragraph : section.text) {
     absl::StrAppend(&html, "<p>", EscapeHtml(paragraph), "</p>\n");
   }
@@ -227,7 +228,8 @@ std::string TopHtml(const Reproduction& r) {
                     dimension, "-D)");
   }
   absl::StrAppend(&html, "<p class=\"muted\">", modalities, ": ", Count(r.samples), " samples of ",
-                  Count(r.identities), " identities. Published numbers of the paper are set in "
+                  Count(r.identities),
+                  " identities. Published numbers of the paper are set in "
                   "italics beside ours.</p>\n<nav>\n");
   for (const Section& section : r.sections) {
     absl::StrAppend(&html, "<a href=\"#", section.id, "\">", EscapeHtml(section.title), "</a>\n");
@@ -248,7 +250,8 @@ std::string EndHtml(const Reproduction& r) {
 Json TableJson(const Table& table) {
   Json columns = Json::array(), rows = Json::array();
   for (const Column& column : table.columns) {
-    columns.push_back({{"key", column.key}, {"label", column.label}, {"of_paper", column.of_paper}});
+    columns.push_back(
+        {{"key", column.key}, {"label", column.label}, {"of_paper", column.of_paper}});
   }
   for (const std::vector<Json>& cells : table.rows) {
     Json row = Json::object();
@@ -277,10 +280,9 @@ Json SectionJson(const Section& section) {
   for (const Table& table : section.tables) tables.push_back(TableJson(table));
   for (const Chart& chart : section.charts) charts.push_back(ChartJson(chart));
   for (const auto& [name, value] : section.parameters) parameters[name] = value;
-  return {{"id", section.id},         {"title", section.title}, {"paper", section.paper},
-          {"text", section.text},     {"tables", tables},       {"charts", charts},
-          {"notes", section.notes},   {"parameters", parameters},
-          {"seconds", section.seconds}};
+  return {{"id", section.id},       {"title", section.title},   {"paper", section.paper},
+          {"text", section.text},   {"tables", tables},         {"charts", charts},
+          {"notes", section.notes}, {"parameters", parameters}, {"seconds", section.seconds}};
 }
 
 }  // namespace

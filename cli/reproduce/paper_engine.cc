@@ -70,8 +70,7 @@ class AllPairs {
   // Shifts at which some template of `first` meets one of `second`; within one ciphertext only the
   // smaller of the two of a pair. Giant step -> baby steps.
   std::map<uint32_t, std::vector<uint32_t>> Steps(const std::vector<int>& first,
-                                                  const std::vector<int>& second,
-                                                  bool same) const {
+                                                  const std::vector<int>& second, bool same) const {
     std::set<uint32_t> shifts;
     for (uint32_t p = 0; p < positions_; ++p) {
       for (uint32_t q = 0; q < positions_; ++q) {
@@ -91,9 +90,8 @@ class AllPairs {
     const ckks::Params& params = engine.world->context->params();
     std::map<uint32_t, Ciphertext> babies;
     for (const auto& [giant_step, baby_steps] : Steps(first, second, same)) {
-      HEFT_ASSIGN_OR_RETURN(
-          const Ciphertext giant,
-          Rotated(engine, a, -int64_t{giant_step} * baby_ * gamma_));
+      HEFT_ASSIGN_OR_RETURN(const Ciphertext giant,
+                            Rotated(engine, a, -int64_t{giant_step} * baby_ * gamma_));
       std::vector<Ciphertext> meeting;
       for (uint32_t j : baby_steps) {
         if (babies.count(j) == 0) {
@@ -152,8 +150,8 @@ void KeyedContext::MakeKeys(const KeyNeeds& needs) {
   keys.key_id = secret->key_id();
   if (needs.relinearisation_limbs > 0) {
     keys.relinearisation = ckks::SwitchKey(
-        *context,
-        ckks::MakeRelinearisationKey(*context, *secret, needs.relinearisation_limbs, rng), 1);
+        *context, ckks::MakeRelinearisationKey(*context, *secret, needs.relinearisation_limbs, rng),
+        1);
   }
   std::vector<std::pair<uint32_t, std::size_t>> list(needs.galois_keys.begin(),
                                                      needs.galois_keys.end());
@@ -255,8 +253,8 @@ absl::StatusOr<PaperScores> ScoreByPaperRoute(const Common& common, const std::s
     std::vector<std::vector<std::vector<Ciphertext>>> encrypted(portion);
     for (std::size_t i = 0; i < portion; ++i) {
       const std::size_t first = (start + i) * batch;
-      HEFT_ASSIGN_OR_RETURN(encrypted[i], engine->EncryptBatch(modalities, first,
-                                                               std::min(batch, n - first)));
+      HEFT_ASSIGN_OR_RETURN(encrypted[i],
+                            engine->EncryptBatch(modalities, first, std::min(batch, n - first)));
     }
     std::vector<absl::Status> statuses(portion);
     ParallelFor(portion, [&](std::size_t i) {
@@ -275,8 +273,8 @@ absl::StatusOr<PaperScores> ScoreByPaperRoute(const Common& common, const std::s
   const ckks::Params& params = engine->world->context->params();
   const AllPairs all_pairs(params, model.gamma);
   Progress matching(common, absl::StrCat("encrypted: ", name, ", matching"));
-  HEFT_ASSIGN_OR_RETURN(
-      result.scores, all_pairs.Score(*engine, matching, gallery, n, &result.predicted_error));
+  HEFT_ASSIGN_OR_RETURN(result.scores,
+                        all_pairs.Score(*engine, matching, gallery, n, &result.predicted_error));
   result.parameters = params.Describe();
   result.security = params.security().Describe();
   return result;

@@ -61,8 +61,7 @@ std::vector<std::vector<double>> SamplesOf(const Dataset& data, const std::strin
 }
 
 // Template of unit features in plain.
-std::vector<double> PlainTemplate(const Model& model,
-                                  std::vector<std::vector<double>> sample) {
+std::vector<double> PlainTemplate(const Model& model, std::vector<std::vector<double>> sample) {
   for (std::vector<double>& x : sample) {
     double squares = 0;
     for (double v : x) squares += v * v;
@@ -226,8 +225,9 @@ class Trial {
 // The paper's packed gallery with deferred normalisation: exact cosines and Euclidean distances.
 absl::Status TryPaperMatching(const Study& study, const Model& model, Section* section) {
   Table table{.id = "matching",
-              .caption = "Scores of all pairs of the same samples, dense encoding, packed gallery "
-                         "with fold rotations.",
+              .caption =
+                  "Scores of all pairs of the same samples, dense encoding, packed gallery "
+                  "with fold rotations.",
               .columns = {{"matching", "Matching"},
                           {"pairs", "Pairs", Format::kCount},
                           {"error", "Error of a score", Format::kSmall},
@@ -235,9 +235,8 @@ absl::Status TryPaperMatching(const Study& study, const Model& model, Section* s
   const Dataset data = ThinSplit(study.data, Split::kTest, study.quick ? 24 : 64, study.seed);
   const std::vector<FeatureMatrix> rows = ModalityRows(data, Split::kTest);
   const NormalisationSpec cubic = NormalisationSpec::Polynomials(model.approximation);
-  HEFT_ASSIGN_OR_RETURN(
-      const PaperScores scores,
-      ScoreByPaperRoute(study.common, "packed gallery", model, cubic, rows));
+  HEFT_ASSIGN_OR_RETURN(const PaperScores scores,
+                        ScoreByPaperRoute(study.common, "packed gallery", model, cubic, rows));
   double error = 0;
   for (Eigen::Index i = 0; i < rows[0].rows(); ++i) {
     for (Eigen::Index j = 0; j < i; ++j) {
@@ -289,7 +288,8 @@ absl::StatusOr<Section> Protocols(const Study& study) {
   std::vector<std::vector<std::vector<double>>> probes;
   for (const std::string& identity : identities) {
     if (!progress.Update(done++, 2 * identities.size())) return absl::CancelledError("interrupted");
-    auto faces = SamplesOf(study.data, identity, 0, 4), voices = SamplesOf(study.data, identity, 1, 9);
+    auto faces = SamplesOf(study.data, identity, 0, 4),
+         voices = SamplesOf(study.data, identity, 1, 9);
     probes.push_back({faces[0], voices[0]});
     faces.erase(faces.begin());
     voices.erase(voices.begin());
@@ -310,26 +310,29 @@ absl::StatusOr<Section> Protocols(const Study& study) {
   HEFT_ASSIGN_OR_RETURN(const double one_ms, trial.FuseOneMs());
   const double pairs = static_cast<double>(trial.templates());
   section.text = {absl::StrFormat(
-      "%d people of the test split, their sets encrypted separately; all pairs of a class enrolled, "
+      "%d people of the test split, their sets encrypted separately; all pairs of a class "
+      "enrolled, "
       "%d templates. The first sample of each modality was kept out as the probe: %d of %d were "
       "identified by the best score (no training went into this projection).",
       identities.size(), trial.templates(), right, identities.size())};
-  Table table{.id = "protocols",
-              .caption = "Encrypted scores against plain ones of the same projection and polynomial.",
-              .columns = {{"protocol", "Protocol"},
-                          {"error", "Error of a score", Format::kSmall},
-                          {"predicted", "predicted", Format::kSmall},
-                          {"within", "within"}}};
+  Table table{
+      .id = "protocols",
+      .caption = "Encrypted scores against plain ones of the same projection and polynomial.",
+      .columns = {{"protocol", "Protocol"},
+                  {"error", "Error of a score", Format::kSmall},
+                  {"predicted", "predicted", Format::kSmall},
+                  {"within", "within"}}};
   table.rows = {{"identification, 1:N, diagonal blocks", identification.error,
                  identification.predicted, identification.error <= identification.predicted},
                 {"verification, 1:1, masked", verification.error, verification.predicted,
                  verification.error <= verification.predicted}};
   section.tables.push_back(std::move(table));
-  Table enrolment{.id = "all_pairs",
-                  .caption = "The projection is linear: each sample is projected once, and a pair "
-                             "costs an addition and a normalisation.",
-                  .columns = {{"how", "Enrolment of all pairs"},
-                              {"ms", "ms a pair", Format::kMilliseconds}}};
+  Table enrolment{
+      .id = "all_pairs",
+      .caption =
+          "The projection is linear: each sample is projected once, and a pair "
+          "costs an addition and a normalisation.",
+      .columns = {{"how", "Enrolment of all pairs"}, {"ms", "ms a pair", Format::kMilliseconds}}};
   enrolment.rows = {{"projected once a sample", trial.fuse_ms() / pairs},
                     {"each pair fused by itself", one_ms}};
   section.tables.push_back(std::move(enrolment));

@@ -51,7 +51,7 @@ RowWords Words(const std::string& id) {
   if (absl::StartsWith(id, "ours")) {
     return {absl::EndsWith(id, "_exact") ? "exact" : "cubic, minimax", "cubic, minimax"};
   }
-  const char* learning = absl::StartsWith(id, "heft")                             ? "HEFT (degree 2)"
+  const char* learning = absl::StartsWith(id, "heft") ? "HEFT (degree 2)"
                          : id == "learned_exact" || absl::StartsWith(id, "exact") ? "exact"
                                                                                   : "–";
   if (absl::StrContains(id, "degree6")) return {"“degree 6”", learning};
@@ -72,11 +72,10 @@ class Comparison {
 
   absl::Status Run(const Dataset& data) {
     if (study_.exact_projection.empty()) {
-      return ForEachFold(data, study_.effort.folds, study_.seed,
-                         [&](int fold, const Dataset& split) {
-                           return Fold(absl::StrCat("fold ", fold + 1, " of ", study_.effort.folds),
-                                       split);
-                         });
+      return ForEachFold(
+          data, study_.effort.folds, study_.seed, [&](int fold, const Dataset& split) {
+            return Fold(absl::StrCat("fold ", fold + 1, " of ", study_.effort.folds), split);
+          });
     }
     return Fold("published matrices", data);
   }
@@ -154,15 +153,13 @@ class Comparison {
     Approximation range;  // a model needs a polynomial; only its interval is looked at
     range.interval = normalisation.Range();
     range.stages = {Polynomial{{1.0, 0.0}}};
-    HEFT_ASSIGN_OR_RETURN(
-        const PaperScores encrypted,
-        ScoreByPaperRoute(study_.common, absl::StrCat(name_, ", ", id),
-                          ModelOf(data, projection, range, "paper"), normalisation,
-                          ModalityRows(data, Split::kTest)));
+    HEFT_ASSIGN_OR_RETURN(const PaperScores encrypted,
+                          ScoreByPaperRoute(study_.common, absl::StrCat(name_, ", ", id),
+                                            ModelOf(data, projection, range, "paper"),
+                                            normalisation, ModalityRows(data, Split::kTest)));
     Note(id, encrypted.scores - plain.scores, encrypted.predicted_error, encrypted.parameters,
          encrypted.security);
-    return Add({id + "_encrypted", "Learned", kGamma, true},
-               {encrypted.scores, plain.identities});
+    return Add({id + "_encrypted", "Learned", kGamma, true}, {encrypted.scores, plain.identities});
   }
 
   void Note(const std::string& id, FeatureMatrix difference, double predicted,
@@ -186,20 +183,18 @@ class Comparison {
   // Our default: re-paired samples from a discriminant start, cubic minimax on the data's interval,
   // compact encoding, diagonal blocks.
   absl::Status Ours(const Dataset& data) {
-    HEFT_ASSIGN_OR_RETURN(const TrainResult ours,
-                          TrainWithProgress(study_.common,
-                                            ForTraining(study_, data, Recipe::kGeneralising),
-                                            OurTraining(study_),
-                                            absl::StrCat(name_, ", our recipe")));
+    HEFT_ASSIGN_OR_RETURN(
+        const TrainResult ours,
+        TrainWithProgress(study_.common, ForTraining(study_, data, Recipe::kGeneralising),
+                          OurTraining(study_), absl::StrCat(name_, ", our recipe")));
     HEFT_RETURN_IF_ERROR(Plain(data, ours.projection, {"ours_exact", "Our recipe", kGamma}));
-    HEFT_ASSIGN_OR_RETURN(const LabelledScores plain,
-                          ScoresOf(data, ours.projection,
-                                   NormalisationSpec::Polynomials(ours.approximation)));
+    HEFT_ASSIGN_OR_RETURN(
+        const LabelledScores plain,
+        ScoresOf(data, ours.projection, NormalisationSpec::Polynomials(ours.approximation)));
     HEFT_RETURN_IF_ERROR(Add({"ours_plain", "Our recipe", kGamma}, plain));
     HEFT_ASSIGN_OR_RETURN(
         const EncryptedRun run,
-        ScoreEncrypted(study_.common,
-                       ModelOf(data, ours.projection, ours.approximation, "compact"),
+        ScoreEncrypted(study_.common, ModelOf(data, ours.projection, ours.approximation, "compact"),
                        ModalityRows(data, Split::kTest)));
     Note("ours", run.scores - plain.scores, run.predicted_error, run.parameters, run.security);
     return Add({"ours_encrypted", "Our recipe", kGamma, true}, {run.scores, plain.identities});
@@ -252,8 +247,9 @@ Table SystemsTable(const FoldComparison& c, const std::map<std::string, Gap>& ga
 // The differences that the paper's text speaks of, and our claim.
 Table DifferencesTable(const FoldComparison& c, const PaperAurocs& paper) {
   Table table{.id = "differences",
-              .caption = "Paired: both rows see the same bootstrap replicates. Where an interval "
-                         "excludes 0 the difference is more than the choice of people.",
+              .caption =
+                  "Paired: both rows see the same bootstrap replicates. Where an interval "
+                  "excludes 0 the difference is more than the choice of people.",
               .columns = {{"what", "What"},
                           {"paper", "Paper", Format::kDifference, true},
                           {"difference", "AUROC", Format::kDifference}}};
@@ -276,8 +272,8 @@ Table DifferencesTable(const FoldComparison& c, const PaperAurocs& paper) {
     if (a < 0 || b < 0) continue;
     const auto pa = paper.find(p.a), pb = paper.find(p.b);
     const bool published = pa != paper.end() && pb != paper.end();
-    table.rows.push_back({p.what, published ? Json(pa->second - pb->second) : Json(),
-                          Cell(c.differences[a][b])});
+    table.rows.push_back(
+        {p.what, published ? Json(pa->second - pb->second) : Json(), Cell(c.differences[a][b])});
   }
   return table;
 }
@@ -286,8 +282,9 @@ Chart RocChart(const FoldComparison& c, const std::map<std::string, ScoreSet>& p
                const std::string& id) {
   Chart chart{.id = id + "-roc",
               .title = "ROC.",
-              .caption = "Pairs of all folds together. Below the inverse of the number of impostor "
-                         "pairs there is nothing to see.",
+              .caption =
+                  "Pairs of all folds together. Below the inverse of the number of impostor "
+                  "pairs there is nothing to see.",
               .x_label = "FMR: share of impostor pairs accepted",
               .y_label = "TMR: share of genuine pairs accepted",
               .log_x = true,
@@ -391,12 +388,12 @@ absl::Status CompareSystems(const Study& study, const Dataset& data, const Paper
   const double back = c.differences[won][lost_b].value;
   section->text.push_back(
       lost > 0.0005
-          ? absl::StrFormat("Degree 2 without FHE-aware learning loses %.4f; FHE-aware learning "
-                            "wins back %.4f of it (%.0f%%; the paper: %.0f%%).",
-                            lost, back, 100 * back / lost,
-                            100 * (paper.at("heft_degree2_encrypted") -
-                                   paper.at("exact_degree2_encrypted")) /
-                                (paper.at("learned_exact") - paper.at("exact_degree2_encrypted")))
+          ? absl::StrFormat(
+                "Degree 2 without FHE-aware learning loses %.4f; FHE-aware learning "
+                "wins back %.4f of it (%.0f%%; the paper: %.0f%%).",
+                lost, back, 100 * back / lost,
+                100 * (paper.at("heft_degree2_encrypted") - paper.at("exact_degree2_encrypted")) /
+                    (paper.at("learned_exact") - paper.at("exact_degree2_encrypted")))
           : absl::StrFormat("Degree 2 without FHE-aware learning loses only %.4f on these data, so "
                             "there is next to nothing to win back (HEFT minus that row: %+.4f).",
                             lost, back));

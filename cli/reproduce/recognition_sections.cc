@@ -81,7 +81,8 @@ absl::StatusOr<Section> Recognition(const Study& study) {
             "modalities, concatenation and exact learning, and to nothing else."
           : "These are other people, faces and voices than the paper’s, so no row need agree; what "
             "can be compared is how the rows differ.",
-      "The paper tests on one split; these are means over folds. Its test set of 1,028 samples is a "
+      "The paper tests on one split; these are means over folds. Its test set of 1,028 samples is "
+      "a "
       "tenth of the 10,760, not the fifth that its text says.",
       "Average: the paper calls it encrypted. Adding two ciphertexts is all that there is to it; "
       "the vector of the modality’s whole dimension is compared in plain here.",
@@ -91,8 +92,7 @@ absl::StatusOr<Section> Recognition(const Study& study) {
                       "paper trains 1,000 epochs and chooses lambda and margin from a grid.",
                       study.effort.train_rows, study.effort.epochs)};
   if (!study.effort.slow_methods) {
-    section.notes.push_back(
-        "With --quick “degree 6” and Goldschmidt are computed in plain only.");
+    section.notes.push_back("With --quick “degree 6” and Goldschmidt are computed in plain only.");
   }
   return section;
 }
@@ -118,9 +118,9 @@ absl::StatusOr<Section> GammaAblation(const Study& study) {
                 const TrainResult result,
                 TrainWithProgress(study.common, ForTraining(study, data, options.recipe), options,
                                   absl::StrCat("fold ", fold + 1, ", gamma ", name)));
-            HEFT_ASSIGN_OR_RETURN(LabelledScores scores,
-                                  LearnedScores(data, Split::kTest, result.projection,
-                                                {result.approximation}));
+            HEFT_ASSIGN_OR_RETURN(
+                LabelledScores scores,
+                LearnedScores(data, Split::kTest, result.projection, {result.approximation}));
             table->Add({name, name, gamma}, std::move(scores));
           }
         }
@@ -176,9 +176,9 @@ absl::StatusOr<Section> Appendix(const Study& study) {
   options.seed = study.seed;
   HEFT_ASSIGN_OR_RETURN(Dataset data, SynthesizeDataset(options));
   data.modalities[1].name = "fingerprint";
-  Study own{study.common,    data,         study.data_name, study.data_description, true,
-            study.quick,     study.seed,   "",              "",
-            study.effort};
+  Study own{study.common, data,        study.data_name, study.data_description,
+            true,         study.quick, study.seed,      "",
+            "",           study.effort};
   own.effort.folds = study.effort.other_folds;
   section.text = {
       absl::StrFormat("Always on synthetic data, 512-D like the weak CPLFW faces with 192-D like "
@@ -210,7 +210,8 @@ absl::StatusOr<Section> Footnotes(const Study& study) {
   section.title = "Other norms, and Euclidean distance";
   section.paper = "Footnotes 1 and 3";
   section.text = {
-      "Features scaled by their l1 or l-infinity norm before fusion instead of l2, and a projection "
+      "Features scaled by their l1 or l-infinity norm before fusion instead of l2, and a "
+      "projection "
       "learned with squared Euclidean distance instead of cosine, scored by the same distance. All "
       "by the paper’s recipe with exact normalisation (Euclidean distance needs none), in plain."};
   HEFT_ASSIGN_OR_RETURN(
@@ -227,10 +228,9 @@ absl::StatusOr<Section> Footnotes(const Study& study) {
             options.fhe_aware = false;
             options.metric = metric;
             const std::string id = absl::StrCat(MetricName(metric), "_", norm.name);
-            HEFT_ASSIGN_OR_RETURN(
-                const TrainResult result,
-                TrainWithProgress(study.common, data, options,
-                                  absl::StrCat("fold ", fold + 1, ", ", id)));
+            HEFT_ASSIGN_OR_RETURN(const TrainResult result,
+                                  TrainWithProgress(study.common, data, options,
+                                                    absl::StrCat("fold ", fold + 1, ", ", id)));
             HEFT_ASSIGN_OR_RETURN(LabelledScores scores,
                                   LearnedScores(data, Split::kTest, result.projection));
             if (metric == Metric::kEuclidean) {
@@ -245,27 +245,26 @@ absl::StatusOr<Section> Footnotes(const Study& study) {
         }
         return absl::OkStatus();
       }));
-  Table table{.id = "norms",
-              .caption = "AUROC, means over the folds with 95% intervals.",
-              .columns = {{"norm", "Features scaled by"},
-                          {"concatenation", "Concatenation, cosine", Format::kScore},
-                          {"cosine", "Learned with cosine", Format::kScore},
-                          {"euclidean", "Learned with Euclidean distance, scored by it",
-                           Format::kScore},
-                          {"euclidean_by_cosine", "the same, scored by cosine", Format::kScore}}};
+  Table table{
+      .id = "norms",
+      .caption = "AUROC, means over the folds with 95% intervals.",
+      .columns = {{"norm", "Features scaled by"},
+                  {"concatenation", "Concatenation, cosine", Format::kScore},
+                  {"cosine", "Learned with cosine", Format::kScore},
+                  {"euclidean", "Learned with Euclidean distance, scored by it", Format::kScore},
+                  {"euclidean_by_cosine", "the same, scored by cosine", Format::kScore}}};
   for (const NamedNorm& norm : kNorms) {
     std::vector<Json> row = {norm.name};
     for (const char* column : {"concatenation", "cosine", "euclidean", "euclidean_by_cosine"}) {
-      row.push_back(
-          Cell(c.rows[c.Find(absl::StrCat(column, "_", norm.name))].estimate.auroc));
+      row.push_back(Cell(c.rows[c.Find(absl::StrCat(column, "_", norm.name))].estimate.auroc));
     }
     table.rows.push_back(std::move(row));
   }
   section.tables.push_back(std::move(table));
-  section.notes = {
-      "The paper mentions both and measures neither.",
-      "Under encryption the score is −|z − g|² = 2⟨z, g⟩ − |z|² − |g|², from the outputs of deferred "
-      "normalisation: two levels, and no approximation."};
+  section.notes = {"The paper mentions both and measures neither.",
+                   "Under encryption the score is −|z − g|² = 2⟨z, g⟩ − |z|² − |g|², from the "
+                   "outputs of deferred "
+                   "normalisation: two levels, and no approximation."};
   return section;
 }
 

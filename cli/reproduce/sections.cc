@@ -39,8 +39,8 @@ absl::StatusOr<std::vector<SectionSpec>> ChooseSections(const std::string& only)
   const std::vector<std::string> wanted = absl::StrSplit(only, ',');
   for (const std::string& name : wanted) {
     if (std::count(names.begin(), names.end(), name) == 0) {
-      return absl::InvalidArgumentError(absl::StrCat("no section \"", name, "\": choose of ",
-                                                     absl::StrJoin(names, ", ")));
+      return absl::InvalidArgumentError(
+          absl::StrCat("no section \"", name, "\": choose of ", absl::StrJoin(names, ", ")));
     }
   }
   std::vector<SectionSpec> chosen;

@@ -56,8 +56,7 @@ Dataset ThinSplit(const Dataset& dataset, Split split, int rows, uint64_t seed) 
 }
 
 Dataset ForTraining(const Study& study, const Dataset& dataset, Recipe recipe) {
-  const Dataset thin =
-      ThinSplit(dataset, Split::kValidation, study.effort.val_rows, study.seed);
+  const Dataset thin = ThinSplit(dataset, Split::kValidation, study.effort.val_rows, study.seed);
   if (recipe != Recipe::kPaper) return thin;
   return ThinSplit(thin, Split::kTrain, study.effort.train_rows, study.seed);
 }
