@@ -170,9 +170,10 @@ absl::StatusOr<Section> Appendix(const Study& study) {
   options.identities = study.effort.appendix_identities;
   options.samples_per_identity = 4;
   options.dimensions = {512, 192};
-  options.jitter = {1.3, 0.2};
-  options.within = {1.2, 0.35};
-  options.noise = {1.5, 0.4};
+  options.rank_within = 4;
+  options.jitter = {0.9, 0.2};
+  options.within = {2.25, 0.5};
+  options.noise = {0.6, 0.3};
   options.seed = study.seed;
   HEFT_ASSIGN_OR_RETURN(Dataset data, SynthesizeDataset(options));
   data.modalities[1].name = "fingerprint";
