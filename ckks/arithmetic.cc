@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "ckks/operation_counts.h"
 
 namespace heft::ckks {
 namespace {
@@ -103,6 +104,7 @@ absl::Status Add(const Context& context, Ciphertext* out, const Ciphertext& a,
                  const Ciphertext& b) {
   HEFT_RETURN_IF_ERROR(CheckSum(a.limbs(), b.limbs(), a.scale, b.scale));
   *out = Combine(context, ActiveKernels().add, false, a, b);
+  CountOperations({.additions = 1});
   return absl::OkStatus();
 }
 
@@ -110,6 +112,7 @@ absl::Status Subtract(const Context& context, Ciphertext* out, const Ciphertext&
                       const Ciphertext& b) {
   HEFT_RETURN_IF_ERROR(CheckSum(a.limbs(), b.limbs(), a.scale, b.scale));
   *out = Combine(context, ActiveKernels().subtract, true, a, b);
+  CountOperations({.additions = 1});
   return absl::OkStatus();
 }
 
@@ -120,6 +123,7 @@ absl::Status AddPlain(const Context& context, Ciphertext* out, const Ciphertext&
   result.parts[0] = Apply(context, ActiveKernels().add, a.parts[0], b.poly);
   result.noise = AddNoise(a.noise, b.noise);
   *out = std::move(result);
+  CountOperations({.additions = 1});
   return absl::OkStatus();
 }
 
@@ -150,6 +154,7 @@ absl::Status AddConstant(const Context& context, Ciphertext* out, const Cipherte
     for (uint32_t& v : out->parts[0].limb(l)) v = q.Add(v, residue);
   }
   out->noise.message += std::abs(value);
+  CountOperations({.constant_additions = 1});
   return absl::OkStatus();
 }
 
@@ -164,6 +169,7 @@ absl::Status MultiplyPlain(const Context& context, Ciphertext* out, const Cipher
     result.parts.push_back(Apply(context, ActiveKernels().multiply, part, b.poly));
   }
   *out = std::move(result);
+  CountOperations({.plain_products = 1});
   return absl::OkStatus();
 }
 
@@ -188,6 +194,7 @@ absl::Status Multiply(const Context& context, Ciphertext* out, const Ciphertext&
   }
   result.parts.push_back(Apply(context, ActiveKernels().multiply, a.parts[1], b.parts[1]));
   *out = std::move(result);
+  CountOperations({.ciphertext_products = 1});
   return absl::OkStatus();
 }
 
@@ -209,6 +216,7 @@ void MultiplyInteger(const Context& context, Ciphertext* out, const Ciphertext& 
   }
   out->noise.message *= std::abs(static_cast<double>(factor));
   out->noise.error *= std::abs(static_cast<double>(factor));
+  CountOperations({.plain_products = 1});
 }
 
 void MultiplyByMonomial(const Context& context, Ciphertext* out, const Ciphertext& a) {
@@ -289,6 +297,7 @@ absl::Status Rescale(const Context& context, Ciphertext* out, const Ciphertext& 
     DivideByLast(context, &result.parts.back(), scratch, last);
   }
   *out = std::move(result);
+  CountOperations({.rescales = 1});
   return absl::OkStatus();
 }
 

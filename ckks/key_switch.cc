@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ckks/arithmetic.h"
+#include "ckks/operation_counts.h"
 
 namespace heft::ckks {
 namespace {
@@ -83,6 +84,7 @@ Ciphertext ImageFromDigits(const Context& context, const Ciphertext& a, const Di
   out.scale = a.scale;
   out.noise = {a.noise.message, Combine(a.noise.error, SwitchingError(context.params(), limbs, 1, key.sizes()))};
   for (const RnsPoly& part : parts) out.parts.push_back(Permuted(context, part, element));
+  CountOperations({.rotations = 1});
   return out;
 }
 
@@ -103,6 +105,7 @@ absl::Status RelineariseMaybeRescale(const Context& context, Ciphertext* out, co
   result.parts = CloseSwitch(context, sum, plain, rescale);
   if (rescale) RescaleNoise(context, &result, limbs);
   *out = std::move(result);
+  CountOperations({.relinearisations = 1});
   return absl::OkStatus();
 }
 
@@ -185,6 +188,7 @@ absl::Status SumGaloisMaybeRescale(const Context& context, Ciphertext* out, cons
               SwitchingError(context.params(), limbs, switches, found_keys.sizes))};
   if (rescale) RescaleNoise(context, &result, limbs);
   *out = std::move(result);
+  CountOperations({.additions = elements.size() - 1, .rotations = switches});
   return absl::OkStatus();
 }
 
@@ -209,6 +213,7 @@ std::vector<RnsPoly> CloseSwitch(const Context& context, SwitchSum& sum,
                                  const RnsPoly* const plain[2], bool rescale) {
   const size_t n = context.n();
   const size_t limbs = sum.part[0].limbs() - 1;
+  CountOperations({.rescales = rescale ? 1u : 0u, .special_divisions = 1});
   std::vector<RnsPoly> out;
   for (int p = 0; p < 2; ++p) {
     out.emplace_back(n, limbs - (rescale ? 1 : 0));
@@ -230,6 +235,7 @@ Digits::Digits(const Context& context, const RnsPoly& poly, std::span<const uint
   };
   for (size_t first = 0; first < limbs_; first += size_of(count_ - 1, first)) ++count_;
   data_.resize(n_ * count_ * (limbs_ + 1));
+  CountOperations({.decompositions = 1});
   const ring::Kernels& kernels = ActiveKernels();
   const size_t tile = std::min<size_t>(n_, ring::kTile);
   AlignedVector<uint32_t> low(n_), high(n_), lifted(n_);
@@ -413,6 +419,9 @@ absl::Status SumGaloisProducts(const Context& context, Ciphertext* out, const Ci
   noise.error = Combine(noise.error, RoundingError(params));
   result.noise = noise;
   *out = std::move(result);
+  CountOperations({.additions = count - 1,
+                   .plain_products = count,
+                   .rotations = count - (identity ? 1 : 0)});
   return absl::OkStatus();
 }
 

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
-#include <fstream>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +14,7 @@
 #include "ckks/encryptor.h"
 #include "ckks/key_switch.h"
 #include "cli/bench_world.h"
+#include "cli/machine.h"
 #include "fusion/bulk.h"
 #include "fusion/compact.h"
 #include "fusion/dense.h"
@@ -31,27 +31,6 @@ namespace heft::cli {
 namespace {
 
 using ckks::Ciphertext;
-
-Json Machine() {
-  std::string model = "unknown", line;
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  while (std::getline(cpuinfo, line)) {
-    if (line.rfind("model name", 0) == 0) {
-      model = line.substr(line.find(':') + 2);
-      break;
-    }
-  }
-  return {{"cpu", model},
-          {"threads_used", ThreadCount()},
-          {"simd", ring::ActiveKernels().name},
-          {"compiler", __VERSION__},
-#ifdef NDEBUG
-          {"build", "release"}
-#else
-          {"build", "debug"}
-#endif
-  };
-}
 
 double PeakMegabytes() {
   rusage usage;

@@ -32,6 +32,7 @@ void AddSynth(CLI::App& app);
 void AddTrain(CLI::App& app);
 void AddEvaluate(CLI::App& app);
 void AddBench(CLI::App& app);
+void AddReproduce(CLI::App& app);
 
 }  // namespace heft::cli
 

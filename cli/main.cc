@@ -24,5 +24,6 @@ int main(int argc, char** argv) {
                    AddExportSeal(app);
                    AddSealSecret(app);
                    AddBench(app);
+                   AddReproduce(app);
                  });
 }

@@ -46,11 +46,6 @@ absl::StatusOr<std::string> DrawTrainingCurve(const TrainingCurve& curve);
 // A picture of this header as a file of its own, its colours for light and dark included.
 std::string SvgFile(std::string_view inline_svg);
 
-// gnuplot's SVG as an element of a page: without prologue, fixed size, unused definitions and ids,
-// and with CSS variables in place of the colours that DrawPlots's scripts use. `description`
-// becomes its accessible name. kInternal if `svg` is not what gnuplot writes.
-absl::StatusOr<std::string> InlineSvg(std::string_view svg, std::string_view description);
-
 }  // namespace heft::cli
 
 #endif  // HEFT_CLI_REPORT_PLOTS_H_

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "cli/figure.h"
 #include "cli/gnuplot.h"
 #include "cli/report_plots.h"
 #include "inverse_sqrt/fit.h"

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
+#include "features/published.h"
 #include "features/readers.h"
 
 namespace heft {
@@ -125,6 +126,7 @@ absl::Status CheckDataset(const Dataset& dataset) {
 }
 
 absl::StatusOr<Dataset> LoadDataset(const std::string& directory, uint64_t split_seed) {
+  if (HoldsPublishedFiles(directory)) return LoadPublished(directory);
   Dataset dataset;
   HEFT_ASSIGN_OR_RETURN(const auto files, FeatureFiles(directory));
   if (files.empty()) {
@@ -171,6 +173,7 @@ absl::Status WriteDataset(const std::string& directory, const Dataset& dataset) 
 Dataset SelectRows(const Dataset& dataset, std::span<const int> rows) {
   Dataset selected;
   selected.split_was_derived = dataset.split_was_derived;
+  selected.norm = dataset.norm;
   for (const Modality& modality : dataset.modalities) {
     FeatureMatrix features(rows.size(), modality.features.cols());
     for (std::size_t i = 0; i < rows.size(); ++i) features.row(i) = modality.features.row(rows[i]);

@@ -7,6 +7,8 @@
 //   labels.txt              identity of each row
 //   split.txt               train, val or test for each row, by identity; optional
 //   unpaired/NAME.npy, NAME_labels.txt    optional: more samples of single modalities
+//
+// A folder without labels.txt may hold the paper's published text files instead (published.h).
 #ifndef HEFT_FEATURES_DATASET_H_
 #define HEFT_FEATURES_DATASET_H_
 
@@ -39,6 +41,7 @@ struct Dataset {
   std::vector<Split> split;                // one entry a row
   std::vector<UnpairedModality> unpaired;  // may be empty; names among those of `modalities`
   bool split_was_derived = false;          // by DeriveIdentitySplit, for want of a split.txt
+  VectorNorm norm = VectorNorm::kL2;       // by which each vector is scaled before fusion
 
   int Rows() const { return static_cast<int>(labels.size()); }
   std::vector<int> Dimensions() const;
@@ -49,7 +52,7 @@ struct Dataset {
 absl::Status CheckDataset(const Dataset& dataset);
 
 // LoadDataset: reads and checks the folder. `split_seed` is used only where split.txt is missing.
-// kNotFound if the folder has no labels.txt or no modality; the readers' errors; CheckDataset's.
+// kNotFound if the folder has no labels.txt or no modality, nor published files; the readers' errors; CheckDataset's.
 absl::StatusOr<Dataset> LoadDataset(const std::string& directory, uint64_t split_seed = 1);
 
 // WriteDataset: the same form, float32 .npy, the folder made if need be.

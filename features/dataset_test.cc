@@ -124,6 +124,24 @@ TEST(Synthetic, ReproducibleAndChecked) {
   EXPECT_FALSE(SynthesizeDataset(bad).ok());
 }
 
+TEST(Synthetic, PairsAllSamplesOfAnIdentity) {
+  SyntheticOptions options = Small();
+  options.dimensions = {6, 4};
+  options.all_pairs_of = {2 * options.identities, 3 * options.identities + 1};
+  const auto dataset = SynthesizeDataset(options);
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  ASSERT_TRUE(CheckDataset(*dataset).ok()) << CheckDataset(*dataset);
+  EXPECT_EQ(dataset->Rows(), 2 * (3 * options.identities + 1));
+  ASSERT_EQ(dataset->unpaired.size(), 2u);
+  EXPECT_EQ(dataset->unpaired[0].modality.features.rows(), 2 * options.identities);
+  EXPECT_EQ(dataset->modalities[0].features.row(0), dataset->unpaired[0].modality.features.row(0));
+  EXPECT_EQ(dataset->modalities[1].features.row(1), dataset->unpaired[1].modality.features.row(1));
+  options.all_pairs_of = {options.identities};
+  EXPECT_FALSE(SynthesizeDataset(options).ok());
+  // The paper's numbers.
+  EXPECT_EQ(SynthesizeDataset(PaperSize())->Rows(), 10760);
+}
+
 TEST(SelectRowsTest, KeepsOrder) {
   const Dataset dataset = *SynthesizeDataset(Small());
   const int rows[] = {5, 0};

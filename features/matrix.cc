@@ -24,8 +24,22 @@ absl::Status CheckFinite(const FeatureMatrix& matrix, std::string_view what) {
   return absl::OkStatus();
 }
 
-absl::Status L2NormalizeRows(FeatureMatrix& matrix, std::string_view what) {
-  const Eigen::VectorXd norms = matrix.rowwise().stableNorm();
+std::string VectorNormName(VectorNorm norm) {
+  switch (norm) {
+    case VectorNorm::kL1:
+      return "l1";
+    case VectorNorm::kMax:
+      return "max";
+    default:
+      return "l2";
+  }
+}
+
+absl::Status NormalizeRows(FeatureMatrix& matrix, VectorNorm norm, std::string_view what) {
+  Eigen::VectorXd norms;
+  if (norm == VectorNorm::kL2) norms = matrix.rowwise().stableNorm();
+  if (norm == VectorNorm::kL1) norms = matrix.rowwise().lpNorm<1>();
+  if (norm == VectorNorm::kMax) norms = matrix.rowwise().lpNorm<Eigen::Infinity>();
   for (Eigen::Index row = 0; row < matrix.rows(); ++row) {
     if (norms[row] > 0 && std::isfinite(norms[row])) continue;
     return absl::InvalidArgumentError(absl::StrCat(std::string(what), ": row ", row,
@@ -34,6 +48,10 @@ absl::Status L2NormalizeRows(FeatureMatrix& matrix, std::string_view what) {
   }
   matrix.array().colwise() /= norms.array();
   return absl::OkStatus();
+}
+
+absl::Status L2NormalizeRows(FeatureMatrix& matrix, std::string_view what) {
+  return NormalizeRows(matrix, VectorNorm::kL2, what);
 }
 
 }  // namespace heft

@@ -4,6 +4,7 @@
 #define HEFT_FEATURES_MATRIX_H_
 
 #include <Eigen/Core>
+#include <string>
 #include <string_view>
 
 #include "base/status.h"
@@ -16,8 +17,17 @@ using FeatureMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eige
 // is empty; `what` names it ("face.npy").
 absl::Status CheckFinite(const FeatureMatrix& matrix, std::string_view what);
 
-// Divides every row by its Euclidean norm, in place. kInvalidArgument, and nothing changed, if a
-// row is zero or its norm is not finite.
+// VectorNorm: the norm by which feature vectors are scaled before fusion. The paper's is l2, and its
+// first footnote allows the others.
+enum class VectorNorm { kL2, kL1, kMax };
+
+// "l2", "l1", "max".
+std::string VectorNormName(VectorNorm norm);
+
+// NormalizeRows: divides every row by its norm, in place. kInvalidArgument, and nothing changed, if
+// a row is zero or its norm is not finite.
+absl::Status NormalizeRows(FeatureMatrix& matrix, VectorNorm norm,
+                           std::string_view what = "features");
 absl::Status L2NormalizeRows(FeatureMatrix& matrix, std::string_view what = "features");
 
 }  // namespace heft

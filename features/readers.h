@@ -36,7 +36,8 @@ absl::StatusOr<FeatureMatrix> ParseTextRows(std::string_view text, std::string_v
 // ReadFeatures: .npy by its magic bytes, text otherwise (a file named .npy must be one).
 absl::StatusOr<FeatureMatrix> ReadFeatures(const std::string& path);
 
-// ReadLabels: one label a line, white space around it dropped; blank lines only at the end.
+// ReadLabels: one label a line, white space around it dropped; blank lines only at the end. Or one
+// list in brackets, labels apart by commas, as Python prints it: quotes around a label are dropped.
 absl::StatusOr<std::vector<std::string>> ReadLabels(const std::string& path);
 absl::StatusOr<std::vector<std::string>> ParseLabels(std::string_view text, std::string_view what);
 

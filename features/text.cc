@@ -93,6 +93,33 @@ std::string_view Strip(std::string_view line) {
   return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
 }
 
+// "[1, 'b', ...]": the labels between the brackets.
+absl::StatusOr<std::vector<std::string>> LabelList(std::string_view text, std::string_view what) {
+  const std::size_t close = text.find(']');
+  if (close == text.npos || text.find_first_not_of(" \t\r\n", close + 1) != text.npos ||
+      text.find('[', 1) != text.npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(std::string(what), ": a list of labels is one pair of brackets; the file may be cut off"));
+  }
+  std::vector<std::string> labels;
+  std::string list(text.substr(1, close - 1));
+  std::replace(list.begin(), list.end(), '\n', ' ');
+  for (std::string_view rest = list; labels.empty() || !rest.empty();) {
+    const std::size_t comma = std::min(rest.size(), rest.find(','));
+    std::string_view label = Strip(rest.substr(0, comma));
+    if (label.size() >= 2 && (label[0] == '\'' || label[0] == '"') && label.back() == label[0]) {
+      label = label.substr(1, label.size() - 2);
+    }
+    if (label.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(std::string(what), ": label ", labels.size(), " (from 0) of the list is empty"));
+    }
+    labels.emplace_back(label);
+    rest.remove_prefix(std::min(rest.size(), comma + 1));
+  }
+  return labels;
+}
+
 }  // namespace
 
 absl::StatusOr<FeatureMatrix> ParseTextRows(std::string_view raw, std::string_view what) {
@@ -146,6 +173,8 @@ absl::StatusOr<FeatureMatrix> ReadFeatures(const std::string& path) {
 }
 
 absl::StatusOr<std::vector<std::string>> ParseLabels(std::string_view text, std::string_view what) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != text.npos && text[first] == '[') return LabelList(text.substr(first), what);
   std::vector<std::string> labels;
   std::size_t line_number = 0, first_blank = 0;
   for (std::size_t at = 0; at < text.size(); ++line_number) {

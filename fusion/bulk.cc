@@ -8,11 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "base/threads.h"
 #include "ckks/arithmetic.h"
+#include "ckks/inner_product.h"
 #include "ckks/key_switch.h"
+#include "ckks/operation_counts.h"
 #include "fusion/block_internal.h"
 #include "fusion/compact.h"
 #include "fusion/fuser.h"
 #include "fusion/normalise.h"
+#include "fusion/scalar_sums.h"
 #include "ring/kernels.h"
 
 namespace heft {
@@ -66,18 +69,6 @@ absl::StatusOr<std::vector<uint32_t>> RotationPath(const Instance& instance, uin
     path.push_back(last[at]);
   }
   return path;
-}
-
-// Parts `a` of the first operands times parts `b` of the second, summed, into limb l of `out`.
-void SumOfProducts(const Context& context, std::span<const Ciphertext> z, int a, int b, size_t l,
-                   ring::RnsPoly* out) {
-  std::vector<const uint32_t*> left, right;
-  for (const Ciphertext& c : z) {
-    left.push_back(c.parts[a].limb(l).data());
-    right.push_back(c.parts[b].limb(l).data());
-  }
-  ring::ActiveKernels().inner_product(out->limb(l).data(), left.data(), right.data(), z.size(),
-                                      context.n(), context.modulus(l));
 }
 
 // Whether slots [slot, slot + count) all hold samples of the batch.
@@ -201,38 +192,9 @@ absl::Status BulkFuser::CheckColumns(size_t modality, uint32_t first,
 
 absl::Status BulkFuser::Add(size_t modality, uint32_t first, std::span<const Ciphertext> columns) {
   HEFT_RETURN_IF_ERROR(CheckColumns(modality, first, columns));
-  const Context& context = *instance_.context;
-  const size_t n = context.n(), gamma = sums_.size(), count = columns.size();
-  const size_t limbs = instance_.plan.input_limbs;
-  const int64_t* weights = weights_.data() + offsets_[modality] + first;
-  // The factors modulo each prime, [limb][gamma][count].
-  std::vector<std::vector<uint32_t>> residues(limbs);
-  ParallelFor(limbs, [&](size_t l) {
-    residues[l].reserve(gamma * count);
-    for (size_t r = 0; r < gamma; ++r) {
-      for (size_t d = 0; d < count; ++d) {
-        residues[l].push_back(context.modulus(l).ReduceSigned(weights[r * total_ + d]));
-      }
-    }
-  });
-  // Tasks enough for any number of threads, each long enough for whole pages of every input.
-  const size_t piece = std::min<size_t>(n, 2048), pieces = n / piece;
-  ParallelFor(limbs * 2 * pieces, [&](size_t task) {
-    const size_t l = task / (2 * pieces), p = task / pieces % 2, at = task % pieces * piece;
-    std::vector<uint32_t*> out;
-    std::vector<const uint32_t*> in;
-    for (Ciphertext& sum : sums_) out.push_back(sum.parts[p].limb(l).data() + at);
-    for (const Ciphertext& c : columns) in.push_back(c.parts[p].limb(l).data() + at);
-    ring::ActiveKernels().scalar_sums(out.data(), in.data(), residues[l].data(), gamma, count,
-                                      piece, context.modulus(l));
-  });
-  for (size_t r = 0; r < gamma; ++r) {
-    double& error = sums_[r].noise.error;
-    for (size_t d = 0; d < count; ++d) {
-      error = ckks::Combine(error, weights[r * total_ + d] * columns[d].noise.error);
-    }
-  }
-  for (size_t d = 0; d < count; ++d) added_[modality][first + d] = true;
+  internal::AddScalarSums(*instance_.context, sums_, columns,
+                          weights_.data() + offsets_[modality] + first, total_);
+  for (size_t d = 0; d < columns.size(); ++d) added_[modality][first + d] = true;
   return absl::OkStatus();
 }
 
@@ -254,21 +216,7 @@ absl::Status BulkFuser::CheckComplete() const {
 // Degree-2 products summed lazily, relinearised once.
 absl::StatusOr<Ciphertext> BulkFuser::SquaredNorm(std::span<const Ciphertext> z) const {
   const Context& context = *instance_.context;
-  const size_t limbs = instance_.plan.z_limbs;
-  Ciphertext s;
-  for (int p = 0; p < 3; ++p) s.parts.emplace_back(context.n(), limbs);
-  ParallelFor(limbs, [&](size_t l) {
-    SumOfProducts(context, z, 0, 0, l, &s.parts[0]);
-    SumOfProducts(context, z, 0, 1, l, &s.parts[1]);
-    SumOfProducts(context, z, 1, 1, l, &s.parts[2]);
-    uint32_t* cross = s.parts[1].limb(l).data();
-    ring::ActiveKernels().add(cross, cross, cross, context.n(), context.modulus(l));
-  });
-  s.scale = z[0].scale * z[0].scale;
-  s.noise = {0, 0};
-  for (const Ciphertext& c : z) {
-    s.noise = ckks::AddNoise(s.noise, ckks::SquareNoise(c.noise, c.scale));
-  }
+  HEFT_ASSIGN_OR_RETURN(Ciphertext s, ckks::InnerProduct(context, z, z));
   HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(context, &s, s, *keys_));
   s.noise.message = instance_.plan.interval_hi;
   return s;
@@ -355,6 +303,9 @@ absl::Status AddBatchToBlock(const Instance& instance, TiledCiphertexts* block,
     }
     internal::AddTiled(context, gamma, static_cast<uint32_t>(k), parts, block);
   });
+  // gamma products summed for each k, and the sum joins the block.
+  const uint64_t products = uint64_t{gamma} * gamma;
+  ckks::CountOperations({.additions = products, .plain_products = products, .rescales = gamma});
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 #define HEFT_FUSION_DENSE_H_
 
 #include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,16 +16,16 @@
 #include "fusion/model.h"
 #include "fusion/normalise.h"
 #include "fusion/plan.h"
+#include "fusion/projection_methods.h"
 
 namespace heft {
 
 struct DensePlan {
   uint32_t gamma = 0;
-  uint32_t delta = 0;            // sum of dimensions, padded to a power of two
-  uint32_t vectors = 0;          // floor(slots / (2 delta)) vectors a ciphertext
-  std::vector<int64_t> offsets;  // of each modality in the concatenation
-  size_t input_limbs = 0;
-  double input_scale = 0, factor_scale = 0, template_scale = 0;
+  uint32_t delta = 0;    // sum of dimensions, padded to a power of two
+  uint32_t vectors = 0;  // floor(slots / (2 delta)) vectors a ciphertext
+  ProjectionPlan projection;
+  double template_scale = 0;
   FactoredPolynomial polynomial;
   double interval_hi = 0;
   std::vector<std::vector<uint32_t>> norm_folds;
@@ -58,7 +59,7 @@ class DenseFuser {
   std::shared_ptr<const ckks::Context> context_;
   DensePlan plan_;
   const ckks::EvaluationKeys* keys_ = nullptr;
-  std::vector<ckks::Plaintext> diagonals_;
+  std::shared_ptr<const Projector> projector_;
 };
 
 }  // namespace heft

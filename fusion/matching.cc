@@ -10,6 +10,7 @@
 #include "base/threads.h"
 #include "ckks/arithmetic.h"
 #include "ckks/key_switch.h"
+#include "ckks/operation_counts.h"
 #include "fusion/block_internal.h"
 #include "ring/kernels.h"
 
@@ -174,6 +175,10 @@ absl::Status MaskedRotations(const Instance& instance, std::span<const Masked> t
   ParallelFor(templates.size(), [&](size_t t) {
     digits[t] = std::make_unique<ckks::Digits>(context, templates[t].z->parts[1]);
   });
+  const uint64_t products = templates.size() * rotations.size();
+  ckks::CountOperations({.additions = products,
+                         .plain_products = products,
+                         .rotations = products - templates.size()});
   const ring::Kernels& kernels = ring::ActiveKernels();
   ParallelFor(rotations.size(), [&](size_t k) {
     ckks::SwitchSum sum(n, kTemplateLimbs);
@@ -233,6 +238,7 @@ Ciphertext InnerProduct(const Instance& instance, const TiledCiphertexts& block,
                                 instance.context->modulus(l));
   }
   out.scale = plan.template_scale * plan.template_scale;
+  ckks::CountOperations({.additions = plan.gamma - 1, .ciphertext_products = plan.gamma});
   return out;
 }
 
@@ -300,6 +306,7 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const Ci
     if (plan.gallery_rotations[k] == 1) continue;
     HEFT_ASSIGN_OR_RETURN(switch_keys[k], keys.Galois(plan.gallery_rotations[k], kMatchLimbs));
   }
+  ckks::CountOperations({.rotations = plan.gamma - 1});
   const ckks::Digits digits(context, low.parts[1]);
   TiledCiphertexts out = NewProbe(context, plan.gamma);
   ParallelFor(plan.gamma, [&](size_t k) {
@@ -414,6 +421,8 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
       }
     }
   });
+  ckks::CountOperations(
+      {.additions = out.size() * (gamma - 1), .ciphertext_products = out.size() * gamma});
   if (!relinearise) return out;
   std::vector<absl::Status> statuses(out.size());
   ParallelFor(out.size(), [&](size_t i) {

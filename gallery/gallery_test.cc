@@ -13,6 +13,7 @@
 
 #include "base/files.h"
 #include "ckks/arithmetic.h"
+#include "ckks/operation_counts.h"
 #include "fusion/key_files.h"
 #include "fusion/owner/keygen.h"
 #include "fusion/owner/secret_key_file.h"
@@ -151,6 +152,36 @@ TEST_F(GalleryTest, AllPairsOfAClass) {
   EnrolOptions options;
   options.all_pairs = true;
   EXPECT_EQ(*server_->Enrol(directory_, *set, options), 2u * 1 + 1 * 3);
+}
+
+// More pairs than are fused at a time, of one class after another.
+TEST_F(GalleryTest, AllPairsProjectEachSampleOnce) {
+  const std::vector<uint64_t> faces = {1, 2, 3, 4, 5}, voices = {6, 7, 8, 9, 10};
+  const std::vector<std::string> labels = {"ann", "ann", "ann", "ann", "bob"};
+  std::vector<SampleReader> files;
+  files.push_back(Samples(0, faces, labels));
+  files.push_back(Samples(1, voices, labels));
+  auto set = SampleSet::Create(*instance_, *model_, std::move(files));
+  EnrolOptions options;
+  options.all_pairs = true;
+  const ckks::OperationCounts before = ckks::TotalOperations();
+  const auto pairs = server_->FuseAll(*set, options);
+  const ckks::OperationCounts counts = ckks::TotalOperations() - before;
+  ASSERT_TRUE(pairs.ok()) << pairs.status();
+  ASSERT_EQ(pairs->size(), 4u * 4 + 1);
+  // Plaintext products are the projection's: ten samples, not seventeen pairs.
+  EXPECT_EQ(counts.plain_products, 10 * instance_->plan.pairs[0].run);
+  for (size_t i = 0; i < pairs->size(); ++i) {
+    const size_t face = i < 16 ? i / 4 : 4, voice = i < 16 ? i % 4 : 4;
+    EXPECT_EQ((*pairs)[i].identity, i < 16 ? "ann" : "bob");
+    const std::vector<double> expected =
+        testing::FusePlain(*model_, {Vector(0, faces[face]), Vector(1, voices[voice])});
+    const auto slots = instance_->encoder->Decode(
+        ckks::Decrypt(*instance_->context, (*pairs)[i].z, *secret_));
+    for (uint32_t r = 0; r < model_->gamma; ++r) {
+      ASSERT_NEAR(slots[r].real(), expected[r], 2e-3) << i;
+    }
+  }
 }
 
 TEST_F(GalleryTest, OneBlockHoldsBothLanes) {

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/threads.h"
 #include "ckks/arithmetic.h"
+#include "fusion/all_pairs.h"
 #include "fusion/key_files.h"
 
 namespace heft {
@@ -133,6 +136,60 @@ absl::StatusOr<std::vector<Combination>> AllPairs(const SampleSet& samples,
   return out;
 }
 
+// Projections of single samples, each made once and held for as long as a combination needs it.
+class ProjectedSamples {
+ public:
+  ProjectedSamples(const Fuser& fuser, const SampleSet& samples,
+                   std::span<const Combination> combinations)
+      : fuser_(fuser), samples_(samples), combinations_(combinations) {
+    for (size_t i = 0; i < combinations.size(); ++i) {
+      for (size_t m = 0; m < combinations[i].rows.size(); ++m) {
+        last_use_[{m, combinations[i].rows[m]}] = i;
+      }
+    }
+  }
+
+  // Projects what combinations [start, start + count) need, and drops what only earlier ones did.
+  absl::Status Hold(size_t start, size_t count) {
+    std::erase_if(held_, [&](const auto& entry) { return last_use_.at(entry.first) < start; });
+    std::vector<std::pair<const Sample, ckks::Ciphertext>*> missing;
+    for (const Combination& c : combinations_.subspan(start, count)) {
+      for (size_t m = 0; m < c.rows.size(); ++m) {
+        const auto [entry, added] = held_.try_emplace({m, c.rows[m]});
+        if (added) missing.push_back(&*entry);
+      }
+    }
+    std::vector<absl::Status> statuses(missing.size());
+    ParallelFor(missing.size(), [&](size_t i) {
+      auto project = [&]() -> absl::Status {
+        const auto [m, row] = missing[i]->first;
+        HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext sample, samples_.modality(m)->Sample(row));
+        HEFT_ASSIGN_OR_RETURN(missing[i]->second, ProjectAlone(fuser_, m, sample));
+        return absl::OkStatus();
+      };
+      statuses[i] = project();
+    });
+    for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Normalised> Fuse(size_t index) const {
+    std::vector<const ckks::Ciphertext*> parts;
+    for (size_t m = 0; m < combinations_[index].rows.size(); ++m) {
+      parts.push_back(&held_.at({m, combinations_[index].rows[m]}));
+    }
+    return FuseProjected(fuser_, parts);
+  }
+
+ private:
+  using Sample = std::pair<size_t, int64_t>;  // modality, row
+  const Fuser& fuser_;
+  const SampleSet& samples_;
+  std::span<const Combination> combinations_;
+  std::map<Sample, size_t> last_use_;
+  std::map<Sample, ckks::Ciphertext> held_;
+};
+
 }  // namespace
 
 absl::StatusOr<SampleSet> SampleSet::Create(const Instance& instance, const Model& model,
@@ -197,11 +254,20 @@ absl::StatusOr<std::vector<Enrolment>> Server::FuseAll(const SampleSet& samples,
   HEFT_RETURN_IF_ERROR(CheckIdentities(combinations));
   std::vector<Enrolment> out(combinations.size());
   std::vector<absl::Status> statuses(combinations.size());
+  // Pairs share samples: each is projected once.
+  std::optional<ProjectedSamples> projected;
+  if (options.all_pairs) projected.emplace(*fuser_, samples, combinations);
   for (size_t start = 0; start < combinations.size(); start += kChunk) {
     const size_t count = std::min(kChunk, combinations.size() - start);
+    if (projected.has_value()) HEFT_RETURN_IF_ERROR(projected->Hold(start, count));
     ParallelFor(count, [&](size_t i) {
       const Combination& combination = combinations[start + i];
       auto fuse = [&]() -> absl::Status {
+        if (projected.has_value()) {
+          HEFT_ASSIGN_OR_RETURN(Normalised fused, projected->Fuse(start + i));
+          out[start + i] = {combination.identity, std::move(fused.z)};
+          return absl::OkStatus();
+        }
         std::vector<ckks::Ciphertext> inputs(samples.modalities());
         std::vector<const ckks::Ciphertext*> pointers(samples.modalities(), nullptr);
         for (size_t m = 0; m < samples.modalities(); ++m) {

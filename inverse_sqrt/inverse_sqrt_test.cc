@@ -2,8 +2,10 @@
 #include <cmath>
 
 #include "gtest/gtest.h"
+#include "inverse_sqrt/chebyshev.h"
 #include "inverse_sqrt/factored.h"
 #include "inverse_sqrt/fit.h"
+#include "inverse_sqrt/goldschmidt.h"
 
 namespace heft {
 namespace {
@@ -148,6 +150,46 @@ TEST(Errors, AreInvalidArgument) {
         FactorForEvaluation(Polynomial{{1, 2, 0}}).status()}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
   }
+}
+
+TEST(GoldschmidtTest, SquaresItsErrorEveryStep) {
+  double error = FitMinimax(1, kPaperInterval)->MaxRelativeError();
+  for (int iterations = 1; iterations <= 8; ++iterations) {
+    const Goldschmidt g = *FitGoldschmidt(iterations, kPaperInterval);
+    EXPECT_EQ(g.iterations, iterations);
+    // One step takes a relative error e to -(3 e^2 + e^3) / 2: from the second on, from below.
+    const double e = iterations == 1 ? error : -error;
+    const double next = 1.5 * e * e + 0.5 * e * e * e;
+    EXPECT_NEAR(g.MaxRelativeError(), next, 1e-3 * next + 1e-12);
+    error = g.MaxRelativeError();
+  }
+  EXPECT_LT(error, 1e-9);
+}
+
+TEST(GoldschmidtTest, RefusesWhatDoesNotConverge) {
+  EXPECT_FALSE(FitGoldschmidt(0, kPaperInterval).ok());
+  EXPECT_FALSE(FitGoldschmidt(kMaxGoldschmidtIterations + 1, kPaperInterval).ok());
+  EXPECT_FALSE(FitGoldschmidt(5, Interval{1e-6, 100}).ok());
+  EXPECT_FALSE(FitGoldschmidt(5, Interval{-1, 1}).ok());
+}
+
+TEST(ChebyshevTest, CoefficientsGiveThePolynomialBack) {
+  const Interval interval{0.3, 2.7};
+  for (int degree : {1, 4, 15}) {
+    const Polynomial p = FitMinimax(degree, interval)->stages[0];
+    const std::vector<double> c = ChebyshevCoefficients(p, interval);
+    ASSERT_EQ(c.size(), degree + 1u);
+    for (double s = 0.3; s <= 2.7; s += 0.1) {
+      double sum = 0;
+      for (int k = 0; k <= degree; ++k) {
+        sum += c[k] * std::cos(k * std::acos(std::clamp((s - 1.5) / 1.2, -1.0, 1.0)));
+      }
+      EXPECT_NEAR(sum, p(s), 1e-9);
+    }
+  }
+  const Interval image = ImageOf(Polynomial{{1, 0, 1}}, Interval{-1, 2});
+  EXPECT_NEAR(image.lo, 1, 1e-5);
+  EXPECT_NEAR(image.hi, 5, 1e-12);
 }
 
 }  // namespace

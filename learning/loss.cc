@@ -13,26 +13,30 @@ namespace {
 constexpr Eigen::Index kAnchorsPerBlock = 32;
 constexpr Eigen::Index kChunks = 16;  // of blocks; fixed, so that sums do not depend on threads
 
-// The valid samples in order of class, so that an anchor's own class is one run of columns.
+// The valid samples in order of class, so that an anchor's own class is one run of columns. With
+// c_ik = <left_i, right_k> a distance is base_i - c_ik: for cosines left = right = u and base = 1;
+// |u_i - u_k|^2 = |u_i|^2 - <(2 u_i, -1), (u_k, |u_k|^2)>.
 struct Ordered {
-  std::vector<int> rows;           // original row of each
-  std::vector<int> begin, end;     // run of its class, for each
-  FeatureMatrix unit;              // u, rows in this order
+  std::vector<int> rows;        // original row of each
+  std::vector<int> begin, end;  // run of its class, for each
+  FeatureMatrix left, right;    // rows in this order
+  Eigen::VectorXd base;
   double pairs = 0, triplets = 0;  // ordered pairs and triplets
 };
 
 Ordered OrderByClass(const FeatureMatrix& z, const Eigen::VectorXd& s, std::span<const int> classes,
-                     const Normalizer& normalizer) {
+                     Metric metric, const Normalizer& normalizer) {
+  const bool euclidean = metric == Metric::kEuclidean;
   Ordered ordered;
   for (Eigen::Index i = 0; i < z.rows(); ++i) {
-    if (normalizer.Valid(s[i])) ordered.rows.push_back(static_cast<int>(i));
+    if (euclidean || normalizer.Valid(s[i])) ordered.rows.push_back(static_cast<int>(i));
   }
   std::stable_sort(ordered.rows.begin(), ordered.rows.end(),
                    [&](int a, int b) { return classes[a] < classes[b]; });
   const int n = ordered.rows.size();
   ordered.begin.resize(n);
   ordered.end.resize(n);
-  ordered.unit.resize(n, z.cols());
+  ordered.right.resize(n, euclidean ? z.cols() + 1 : z.cols());
   for (int start = 0; start < n;) {
     int stop = start;
     while (stop < n && classes[ordered.rows[stop]] == classes[ordered.rows[start]]) ++stop;
@@ -43,9 +47,18 @@ Ordered OrderByClass(const FeatureMatrix& z, const Eigen::VectorXd& s, std::span
       ordered.begin[i] = start;
       ordered.end[i] = stop;
       const int row = ordered.rows[i];
-      ordered.unit.row(i) = normalizer.Value(s[row]) * z.row(row);
+      const double factor = euclidean ? 1.0 : normalizer.Value(s[row]);
+      ordered.right.row(i).head(z.cols()) = factor * z.row(row);
+      if (euclidean) ordered.right(i, z.cols()) = s[row];
     }
     start = stop;
+  }
+  ordered.left = ordered.right;
+  ordered.base = Eigen::VectorXd::Ones(n);
+  if (euclidean) {
+    ordered.left.leftCols(z.cols()) *= 2;
+    ordered.left.col(z.cols()).setConstant(-1);
+    ordered.base = ordered.right.col(z.cols());
   }
   return ordered;
 }
@@ -61,17 +74,17 @@ struct AnchorScratch {
   std::vector<double> thresholds, count, sum;
 };
 
-// One anchor: `cosines` holds <u_i, u_k> for all k and is overwritten by dloss/d<u_i, u_k>. Returns
-// the anchor's share of the loss.
-double AnchorTerm(int anchor, int begin, int end, const TermWeights& weights, double margin,
-                  Eigen::Ref<Eigen::RowVectorXd> cosines, AnchorScratch& scratch) {
+// One anchor: `cosines` holds c_ik for all k and is overwritten by dloss/dc_ik. Returns the
+// anchor's share of the loss.
+double AnchorTerm(int anchor, int begin, int end, double base, const TermWeights& weights,
+                  double margin, Eigen::Ref<Eigen::RowVectorXd> cosines, AnchorScratch& scratch) {
   // The hinge [margin - c_ij + c_ik]_+ is active where c_ik > c_ij - margin.
   scratch.positives.clear();
   double loss = 0;
   for (int j = begin; j < end; ++j) {
     if (j == anchor) continue;
     scratch.positives.emplace_back(cosines[j] - margin, j);
-    loss += weights.pair * (1 - cosines[j]);
+    loss += weights.pair * (base - cosines[j]);
   }
   cosines.segment(begin, end - begin).setZero();
   const int positives = scratch.positives.size();
@@ -113,10 +126,15 @@ double AnchorTerm(int anchor, int begin, int end, const TermWeights& weights, do
   return loss;
 }
 
-// Anchors of chunk `chunk`: adds dloss/du to `du` (all samples) and returns their loss.
+// dloss/dleft and dloss/dright of all samples.
+struct SideGradients {
+  FeatureMatrix left, right;
+};
+
+// Anchors of chunk `chunk`: adds to the gradients and returns their loss.
 double ChunkTerm(Eigen::Index chunk, const Ordered& ordered, const TermWeights& weights,
-                 double margin, FeatureMatrix& du) {
-  const Eigen::Index n = ordered.unit.rows();
+                 double margin, SideGradients& gradients) {
+  const Eigen::Index n = ordered.right.rows();
   const Eigen::Index first = n * chunk / kChunks, last = n * (chunk + 1) / kChunks;
   AnchorScratch scratch;
   double loss = 0;
@@ -124,26 +142,53 @@ double ChunkTerm(Eigen::Index chunk, const Ordered& ordered, const TermWeights& 
   for (Eigen::Index start = first; start < last; start += kAnchorsPerBlock) {
     const Eigen::Index size = std::min(kAnchorsPerBlock, last - start);
     auto block = cosines.topRows(size);
-    block.noalias() = ordered.unit.middleRows(start, size) * ordered.unit.transpose();
+    block.noalias() = ordered.left.middleRows(start, size) * ordered.right.transpose();
     for (Eigen::Index i = 0; i < size; ++i) {
       const int anchor = start + i;
-      loss += AnchorTerm(anchor, ordered.begin[anchor], ordered.end[anchor], weights, margin,
-                         block.row(i), scratch);
+      loss += AnchorTerm(anchor, ordered.begin[anchor], ordered.end[anchor], ordered.base[anchor],
+                         weights, margin, block.row(i), scratch);
     }
-    du.middleRows(start, size).noalias() += block * ordered.unit;
-    du.noalias() += block.transpose() * ordered.unit.middleRows(start, size);
+    gradients.left.middleRows(start, size).noalias() += block * ordered.right;
+    gradients.right.noalias() += block.transpose() * ordered.left.middleRows(start, size);
   }
   return loss;
 }
 
+// dloss/dz of the samples in use, from the gradients of both sides.
+FeatureMatrix ThroughMetric(const FeatureMatrix& z, const Eigen::VectorXd& s,
+                            const Ordered& ordered, const SideGradients& gradients,
+                            const TermWeights& weights, Metric metric,
+                            const Normalizer& normalizer) {
+  FeatureMatrix dz = FeatureMatrix::Zero(z.rows(), z.cols());
+  const Eigen::Index width = z.cols();
+  for (std::size_t i = 0; i < ordered.rows.size(); ++i) {
+    const int row = ordered.rows[i];
+    const auto left = gradients.left.row(i), right = gradients.right.row(i);
+    if (metric == Metric::kCosine) {
+      // Through u = n(s) z: n v + 2 n' <v, z> z with v = dloss/du.
+      const Eigen::RowVectorXd v = left + right;
+      dz.row(row) = normalizer.Value(s[row]) * v +
+                    2 * normalizer.Derivative(s[row]) * v.dot(z.row(row)) * z.row(row);
+    } else {
+      // The last coordinate of `right` is |z|^2; so is the base of every pair.
+      const double positives = ordered.end[i] - ordered.begin[i] - 1;
+      dz.row(row) = 2 * left.head(width) + right.head(width) +
+                    2 * (right[width] + weights.pair * positives) * z.row(row);
+    }
+  }
+  return dz;
+}
+
 }  // namespace
+
+std::string MetricName(Metric metric) { return metric == Metric::kCosine ? "cosine" : "euclidean"; }
 
 LossResult LossAndGradient(const FeatureMatrix& projection, const FeatureMatrix& features,
                            std::span<const int> classes, const LossOptions& options,
                            const Normalizer& normalizer) {
   const FeatureMatrix z = ProjectAll(projection, features);
   const Eigen::VectorXd s = z.rowwise().squaredNorm();
-  const Ordered ordered = OrderByClass(z, s, classes, normalizer);
+  const Ordered ordered = OrderByClass(z, s, classes, options.metric, normalizer);
   LossResult result;
   result.used = ordered.rows.size();
   result.skipped = static_cast<int>(features.rows()) - result.used;
@@ -151,21 +196,19 @@ LossResult LossAndGradient(const FeatureMatrix& projection, const FeatureMatrix&
   TermWeights weights;
   if (ordered.pairs > 0) weights.pair = options.lambda / ordered.pairs;
   if (ordered.triplets > 0) weights.triplet = (1 - options.lambda) / ordered.triplets;
-  std::vector<FeatureMatrix> du(kChunks, FeatureMatrix::Zero(result.used, z.cols()));
+  const FeatureMatrix zero = FeatureMatrix::Zero(result.used, ordered.right.cols());
+  std::vector<SideGradients> gradients(kChunks, SideGradients{zero, zero});
   std::vector<double> losses(kChunks, 0.0);
   ParallelFor(kChunks, [&](std::size_t chunk) {
-    losses[chunk] = ChunkTerm(chunk, ordered, weights, options.margin, du[chunk]);
+    losses[chunk] = ChunkTerm(chunk, ordered, weights, options.margin, gradients[chunk]);
   });
-  for (Eigen::Index chunk = 1; chunk < kChunks; ++chunk) du[0] += du[chunk];
-  result.loss = std::accumulate(losses.begin(), losses.end(), 0.0);
-
-  // Through u = n(s) z: dloss/dz = n v + 2 n' <v, z> z with v = dloss/du.
-  FeatureMatrix dz = FeatureMatrix::Zero(z.rows(), z.cols());
-  for (int i = 0; i < result.used; ++i) {
-    const int row = ordered.rows[i];
-    dz.row(row) = normalizer.Value(s[row]) * du[0].row(i) +
-                  2 * normalizer.Derivative(s[row]) * du[0].row(i).dot(z.row(row)) * z.row(row);
+  for (Eigen::Index chunk = 1; chunk < kChunks; ++chunk) {
+    gradients[0].left += gradients[chunk].left;
+    gradients[0].right += gradients[chunk].right;
   }
+  result.loss = std::accumulate(losses.begin(), losses.end(), 0.0);
+  const FeatureMatrix dz =
+      ThroughMetric(z, s, ordered, gradients[0], weights, options.metric, normalizer);
   result.gradient = TransposedProduct(dz, features);
   return result;
 }

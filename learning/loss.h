@@ -5,15 +5,26 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "features/matrix.h"
 #include "learning/projection.h"
 
 namespace heft {
 
+// Metric: the distance between projected samples that is learned, and whose opposite is the score.
+enum class Metric {
+  kCosine,     // 1 - <u_i, u_j>, u scaled to unit length by the normaliser
+  kEuclidean,  // |z_i - z_j|^2, nothing scaled (paper, footnote 3; Siena et al., 2013)
+};
+
+// "cosine" and "euclidean".
+std::string MetricName(Metric metric);
+
 struct LossOptions {
   double lambda = 0.25;  // weight of the pairs' term, in [0, 1]; the triplets' is 1 - lambda
   double margin = 0.25;  // m of the hinge, >= 0
+  Metric metric = Metric::kCosine;
 };
 
 struct LossResult {
@@ -24,7 +35,7 @@ struct LossResult {
 };
 
 // LossAndGradient: with z = P x, u = n(|z|^2) z and d_ij = 1 - <u_i, u_j> (equation 2 of the paper
-// where n is an approximation),
+// where n is an approximation), or u = z and d_ij = |u_i - u_j|^2 for the Euclidean metric,
 //
 //   loss = lambda * mean over pairs of one class of d_ij
 //        + (1 - lambda) * mean over triplets of [margin + d_ij - d_ik]_+ ,

@@ -40,12 +40,16 @@ Problem SmallProblem(uint64_t seed) {
 
 // Equations 1 and 2 as they stand, O(n^3).
 double BruteLoss(const Problem& p, const LossOptions& options, const Normalizer& normalizer) {
+  const bool euclidean = options.metric == Metric::kEuclidean;
   std::vector<Eigen::RowVectorXd> u;
   std::vector<int> classes;
+  auto distance = [&](int i, int j) {
+    return euclidean ? (u[i] - u[j]).squaredNorm() : 1 - u[i].dot(u[j]);
+  };
   for (Eigen::Index i = 0; i < p.features.rows(); ++i) {
     const Eigen::RowVectorXd z = p.features.row(i) * p.projection.transpose();
-    if (!normalizer.Valid(z.squaredNorm())) continue;
-    u.push_back(normalizer.Value(z.squaredNorm()) * z);
+    if (!euclidean && !normalizer.Valid(z.squaredNorm())) continue;
+    u.push_back(euclidean ? z : normalizer.Value(z.squaredNorm()) * z);
     classes.push_back(p.classes[i]);
   }
   double pull = 0, push = 0, pairs = 0, triplets = 0;
@@ -53,12 +57,12 @@ double BruteLoss(const Problem& p, const LossOptions& options, const Normalizer&
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j < n; ++j) {
       if (i == j || classes[i] != classes[j]) continue;
-      const double d = 1 - u[i].dot(u[j]);
+      const double d = distance(i, j);
       pull += d;
       ++pairs;
       for (int k = 0; k < n; ++k) {
         if (classes[k] == classes[i]) continue;
-        push += std::max(0.0, options.margin + d - (1 - u[i].dot(u[k])));
+        push += std::max(0.0, options.margin + d - distance(i, k));
         ++triplets;
       }
     }
@@ -77,8 +81,9 @@ TEST(Loss, EqualsEveryPairAndTriplet) {
   for (uint64_t seed = 0; seed < 3; ++seed) {
     const Problem p = SmallProblem(seed);
     for (const Normalizer& normalizer : Normalizers()) {
-      for (const LossOptions& options : {LossOptions{0.25, 0.25}, LossOptions{0.01, 1.0},
-                                         LossOptions{1.0, 0.1}, LossOptions{0.0, 0.0}}) {
+      for (const LossOptions& options :
+           {LossOptions{0.25, 0.25}, LossOptions{0.01, 1.0}, LossOptions{1.0, 0.1},
+            LossOptions{0.0, 0.0}, LossOptions{0.4, 0.7, Metric::kEuclidean}}) {
         const LossResult result =
             LossAndGradient(p.projection, p.features, p.classes, options, normalizer);
         EXPECT_NEAR(result.loss, BruteLoss(p, options, normalizer), 1e-12);
@@ -90,8 +95,10 @@ TEST(Loss, EqualsEveryPairAndTriplet) {
 
 TEST(Loss, GradientMatchesCentralDifferences) {
   Problem p = SmallProblem(7);
-  const LossOptions options{0.3, 0.4};
-  for (const Normalizer& normalizer : Normalizers()) {
+  std::vector<std::pair<LossOptions, Normalizer>> cases = {
+      {LossOptions{0.3, 0.4, Metric::kEuclidean}, {}}};
+  for (const Normalizer& normalizer : Normalizers()) cases.push_back({{0.3, 0.4}, normalizer});
+  for (const auto& [options, normalizer] : cases) {
     const LossResult result =
         LossAndGradient(p.projection, p.features, p.classes, options, normalizer);
     for (Eigen::Index i = 0; i < p.projection.size(); ++i) {

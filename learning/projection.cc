@@ -55,7 +55,7 @@ absl::StatusOr<FeatureMatrix> Concatenate(const Dataset& dataset, std::span<cons
       for (std::size_t i = 0; i < rows.size(); ++i) {
         selected.row(i) = modality.features.row(rows[i]);
       }
-      HEFT_RETURN_IF_ERROR(L2NormalizeRows(selected, modality.name));
+      HEFT_RETURN_IF_ERROR(NormalizeRows(selected, dataset.norm, modality.name));
       features.middleCols(column, width) = selected;
     }
     column += width;
@@ -97,5 +97,13 @@ FeatureMatrix ProjectAndNormalize(const FeatureMatrix& projection, const Feature
 }
 
 FeatureMatrix CosineScores(const FeatureMatrix& z) { return ProductTransposed(z, z); }
+
+FeatureMatrix EuclideanScores(const FeatureMatrix& z) {
+  const Eigen::VectorXd s = z.rowwise().squaredNorm();
+  FeatureMatrix scores = 2 * ProductTransposed(z, z);
+  scores.colwise() -= s;
+  scores.rowwise() -= s.transpose();
+  return scores;
+}
 
 }  // namespace heft

@@ -27,8 +27,8 @@ struct Normalizer {
   bool Valid(double s) const;
 };
 
-// Concatenate: the given rows of all modalities, each scaled to unit length, side by side in the
-// data set's order of modalities; rows.size() x total dimension. Modalities whose index is in
+// Concatenate: the given rows of all modalities, each scaled to length 1 by the data set's norm,
+// side by side in its order of modalities; rows.size() x total dimension. Modalities whose index is in
 // `missing` were not captured: their columns are zero, and the projection makes a template of what
 // is there. kInvalidArgument for a zero row of a modality that is not missing.
 absl::StatusOr<FeatureMatrix> Concatenate(const Dataset& dataset, std::span<const int> rows,
@@ -53,6 +53,9 @@ FeatureMatrix ProjectAndNormalize(const FeatureMatrix& projection, const Feature
 
 // CosineScores: z z^T, n x n; cosines if rows have unit length.
 FeatureMatrix CosineScores(const FeatureMatrix& z);
+
+// EuclideanScores: -|z_i - z_j|^2, n x n.
+FeatureMatrix EuclideanScores(const FeatureMatrix& z);
 
 }  // namespace heft
 

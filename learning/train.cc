@@ -71,7 +71,7 @@ class Trainer {
     }
     const Batch& batch = paper() ? train_.Paired() : repaired;
     const LossResult loss = LossAndGradient(state_.projection, batch.features, batch.classes,
-                                            {options_.lambda, options_.margin}, normalizer_);
+                                            {options_.lambda, options_.margin, options_.metric}, normalizer_);
     AdamOptions adam;
     adam.weight_decay = options_.weight_decay;
     adam.learning_rate = options_.learning_rate;
@@ -101,7 +101,7 @@ class Trainer {
 
   // Measures the projection and keeps it if it is the best so far.
   void Judge(double loss, const TrainHooks& hooks) {
-    const double auroc = MeanAuroc(validation_, state_.projection, normalizer_);
+    const double auroc = MeanAuroc(validation_, state_.projection, normalizer_, options_.metric);
     if (state_.epoch == 0 || auroc > state_.best_auroc) {
       state_.best = state_.projection;
       state_.best_auroc = auroc;
@@ -162,11 +162,13 @@ double OutsideShare(const Eigen::VectorXd& s, const Interval& interval) {
 
 // Thresholds and calibration from the validation pairs; sizes and norms for the summary.
 absl::Status Describe(const SamplePool& train, const SamplePool& held_out, const Eigen::VectorXd& s,
-                      const TrainCheckpoint& state, TrainResult& result) {
+                      const TrainCheckpoint& state, Metric metric, TrainResult& result) {
   const Batch& paired = held_out.Paired();
-  const FeatureMatrix z =
-      ProjectAndNormalize(result.projection, paired.features, {result.approximation, 1.0});
-  HEFT_ASSIGN_OR_RETURN(const ScoreSet scores, PairScores(CosineScores(z), paired.classes));
+  HEFT_ASSIGN_OR_RETURN(
+      const ScoreSet scores,
+      PairScores(internal::ProjectedScores(result.projection, paired.features, metric,
+                                           {result.approximation, 1.0}),
+                 paired.classes));
   HEFT_ASSIGN_OR_RETURN(result.thresholds, CalibrateThresholds(scores));
   HEFT_ASSIGN_OR_RETURN(result.calibration, CalibrateScores(scores));
   result.summary["score_calibration"] = {{"slope", result.calibration.slope},
@@ -211,7 +213,7 @@ absl::StatusOr<TrainResult> Finish(const TrainCheckpoint& state, const TrainOpti
     s *= fitted.gain * fitted.gain;
   }
   result.summary["options"] = internal::OptionsToJson(options);
-  HEFT_RETURN_IF_ERROR(Describe(train, held_out, s, state, result));
+  HEFT_RETURN_IF_ERROR(Describe(train, held_out, s, state, options.metric, result));
   return result;
 }
 

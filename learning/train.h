@@ -15,6 +15,7 @@
 #include "features/dataset.h"
 #include "inverse_sqrt/fit.h"
 #include "learning/adam.h"
+#include "learning/loss.h"
 #include "learning/projection.h"
 
 namespace heft {
@@ -34,6 +35,9 @@ struct TrainOptions {
   int gamma = 32;  // fused dimension, 1 to the total dimension
   Recipe recipe = Recipe::kGeneralising;
   bool fhe_aware = true;  // the loss sees the approximation; else the exact 1/sqrt
+  // Euclidean needs fhe_aware false: it normalises nothing. Early stopping, thresholds and
+  // calibration then are of Euclidean scores.
+  Metric metric = Metric::kCosine;
   int degree = 3;         // of the approximation, 1 to 31
   FitKind fit = FitKind::kMinimax;
   double lambda = 0.25;      // weight of the pairs' term, in [0, 1]

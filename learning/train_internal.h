@@ -15,9 +15,13 @@ namespace heft::internal {
 // Options as the model file and the checkpoint hold them.
 nlohmann::json OptionsToJson(const TrainOptions& options);
 
+// Scores of all pairs of features (n x d) projected by P.
+FeatureMatrix ProjectedScores(const FeatureMatrix& projection, const FeatureMatrix& features,
+                              Metric metric, const Normalizer& normalizer);
+
 // AUROC of unit-length features projected by P, mean over the batches; -1 if not computable.
 double MeanAuroc(const std::vector<Batch>& batches, const FeatureMatrix& projection,
-                 const Normalizer& normalizer);
+                 const Normalizer& normalizer, Metric metric = Metric::kCosine);
 
 // Quantile (linear between order statistics) of values; `share` in [0, 1].
 double Quantile(const Eigen::VectorXd& values, double share);

@@ -33,6 +33,10 @@ absl::Status CheckTrainOptions(const TrainOptions& options, const Dataset& datas
                                                    total, " dimensions in all: choose 1 to ", total,
                                                    ", usually 16, 32 or 64"));
   }
+  if (options.metric == Metric::kEuclidean && options.fhe_aware) {
+    return absl::InvalidArgumentError(
+        "the Euclidean metric normalises nothing: train it with fhe_aware false");
+  }
   HEFT_RETURN_IF_ERROR(CheckRange("degree", options.degree, 1, kMaxFitDegree));
   HEFT_RETURN_IF_ERROR(CheckRange("lambda", options.lambda, 0, 1));
   HEFT_RETURN_IF_ERROR(CheckRange("margin", options.margin, 0, 2));
@@ -65,6 +69,7 @@ nlohmann::json OptionsToJson(const TrainOptions& options) {
   return {{"gamma", options.gamma},
           {"recipe", RecipeName(options.recipe)},
           {"fhe_aware", options.fhe_aware},
+          {"metric", MetricName(options.metric)},
           {"degree", options.degree},
           {"fit", FitKindName(options.fit)},
           {"lambda", options.lambda},

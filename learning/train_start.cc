@@ -52,12 +52,18 @@ std::vector<double> SearchWeights(const FeatureMatrix& projection, const SampleP
 
 }  // namespace
 
+FeatureMatrix ProjectedScores(const FeatureMatrix& projection, const FeatureMatrix& features,
+                              Metric metric, const Normalizer& normalizer) {
+  if (metric == Metric::kEuclidean) return EuclideanScores(ProjectAll(projection, features));
+  return CosineScores(ProjectAndNormalize(projection, features, normalizer));
+}
+
 double MeanAuroc(const std::vector<Batch>& batches, const FeatureMatrix& projection,
-                 const Normalizer& normalizer) {
+                 const Normalizer& normalizer, Metric metric) {
   double sum = 0;
   for (const Batch& batch : batches) {
-    const FeatureMatrix z = ProjectAndNormalize(projection, batch.features, normalizer);
-    const absl::StatusOr<ScoreSet> scores = PairScores(CosineScores(z), batch.classes);
+    const absl::StatusOr<ScoreSet> scores = PairScores(
+        ProjectedScores(projection, batch.features, metric, normalizer), batch.classes);
     if (!scores.ok()) return -1;
     // Counting each impostor's rank among the few genuine scores avoids sorting the many.
     std::vector<double> genuine = scores->genuine;
