@@ -13,6 +13,7 @@
 #include "ckks/encryptor.h"
 #include "ckks/key_switch.h"
 #include "ckks/owner/secret_key.h"
+#include "ckks/subchain.h"
 #include "ckks/seeded.h"
 #include "ckks/serialization.h"
 
@@ -256,6 +257,27 @@ TEST_P(CkksTest, SumsOfRotations) {
   Check(c, sum, "sum of rotations");
   ASSERT_TRUE(SumGaloisProducts(*context_, &c, ca, elements, factors, keys_).ok());
   Check(c, weighted, "weighted sum of rotations");
+}
+
+TEST_P(CkksTest, APrimeLeftOutLeavesMessageAndKeysAsTheyAre) {
+  if (top() < 3) GTEST_SKIP() << "too few primes";
+  const auto a = Random();
+  const Ciphertext ca = EncryptFresh(a, top());
+  for (size_t limb : {size_t{1}, top() - 1}) {
+    auto params = WithoutPrime(context_->params(), limb);
+    ASSERT_TRUE(params.ok()) << params.status();
+    const Context shorter(*params);
+    const EvaluationKeys keys = WithoutPrime(keys_, limb);
+    Ciphertext c = *WithoutPrime(ca, limb);
+    ASSERT_TRUE(CheckCiphertext(shorter, c).ok());
+    ASSERT_TRUE(Rotate(shorter, &c, c, 3, keys).ok());
+    // The secret key knows the whole chain: what is left below the gap is common to both.
+    ASSERT_TRUE(DropLimbs(shorter, &c, c, limb).ok());
+    Check(c, Rotated(a, 3), "rotated without a prime");
+  }
+  EXPECT_FALSE(WithoutPrime(context_->params(), top()).ok());
+  EXPECT_FALSE(WithoutPrime(ca, top()).ok());
+  EXPECT_EQ(WithoutPrime(keys_.relinearisation, top()).limbs(), top());
 }
 
 TEST_P(CkksTest, KeysCutToALevelServeThatLevelAndBelow) {

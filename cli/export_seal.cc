@@ -42,8 +42,7 @@ absl::Status ExportParameters(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Loaded loaded, Load(options));
   const ckks::Params& params = loaded.instance.params();
   const FusionPlan& plan = loaded.instance.plan;
-  HEFT_RETURN_IF_ERROR(
-      WriteResult(options.out, seal::WriteParams(params, options.compression)));
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, seal::WriteParams(params, options.compression)));
   const std::vector<uint32_t> steps = RotationSteps(params, plan.galois_keys);
   Json modalities = Json::array();
   for (size_t i = 0; i < loaded.model.modalities.size(); ++i) {
@@ -94,8 +93,7 @@ absl::Status ExportSamples(const Common& common, const Options& options) {
     HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext ciphertext,
                           samples.bulk() ? samples.Coordinate(i) : samples.Sample(i));
     const std::string name = absl::StrCat(i, ".seal");
-    files[name] =
-        seal::WriteCiphertext(*loaded.instance.context, ciphertext, options.compression);
+    files[name] = seal::WriteCiphertext(*loaded.instance.context, ciphertext, options.compression);
     list.push_back({{"file", name}});
     if (!samples.bulk()) list.back()["label"] = samples.labels()[i];
     if (!progress.Update(i + 1, count)) return absl::CancelledError("interrupted");

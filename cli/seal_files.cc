@@ -35,7 +35,8 @@ void AddCompressionOption(CLI::App* command, seal::Compression* compression) {
       {"none", seal::Compression::kNone},
       {"zlib", seal::Compression::kZlib},
       {"zstd", seal::Compression::kZstd}};
-  command->add_option("--compression", *compression, "of SEAL's objects: none, zlib or zstd (default)")
+  command
+      ->add_option("--compression", *compression, "of SEAL's objects: none, zlib or zstd (default)")
       ->transform(CLI::CheckedTransformer(kModes).description(""));
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // import-seal and export-seal for the key owner: what needs the secret key.
+#include <sys/stat.h>
+
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "base/hash.h"
@@ -25,11 +27,20 @@ absl::Status RefuseExisting(const std::string& path) {
   return absl::AlreadyExistsError(absl::StrCat(path, " exists: keys are never overwritten"));
 }
 
+// SEAL's file holds the key in the clear.
+absl::Status RefuseReadableByOthers(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 || (info.st_mode & 077) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": others may read this secret key: chmod 600 ", path));
+}
+
 absl::Status ImportSecretKey(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
   HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
   HEFT_ASSIGN_OR_RETURN(const ckks::KeyId key_id, KeyIdOf(options.key_id_of));
   HEFT_RETURN_IF_ERROR(RefuseExisting(options.out));
+  HEFT_RETURN_IF_ERROR(RefuseReadableByOthers(options.in));
   const ckks::Context& context = *instance.context;
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(options.in, 1 << 26));
   const auto secret = seal::ReadSecretKey(context, key_id, bytes, options.in);
@@ -87,9 +98,9 @@ absl::Status ExportEvaluationKeys(const Common& common, const Options& options) 
       context, seal::MakeSeededRelinearisationKey(context, secret, rng), options.compression);
   files["galois_keys.seal"] = seal::WriteGaloisKeys(context, galois, options.compression);
   HEFT_RETURN_IF_ERROR(WriteFiles(options.out, files));
-  Print(common, {{"out", options.out}, {"galois_keys", galois.size()}},
-        absl::StrCat("SEAL relinearisation key and ", galois.size(), " Galois keys: ",
-                     options.out));
+  Print(
+      common, {{"out", options.out}, {"galois_keys", galois.size()}},
+      absl::StrCat("SEAL relinearisation key and ", galois.size(), " Galois keys: ", options.out));
   return absl::OkStatus();
 }
 
@@ -117,11 +128,11 @@ CLI::App* AddExport(CLI::App& app, const std::shared_ptr<Options>& options, cons
 
 void AddSealSecret(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* import = Add(ImportSealGroup(app), options, "secret-key",
-                         "SEAL's secret key (key owner)",
-                         "heft import-seal secret-key --model m.heft --in secret.seal --key-id-of "
-                         "evaluation.keys --out secret.key",
-                         ImportSecretKey);
+  CLI::App* import =
+      Add(ImportSealGroup(app), options, "secret-key", "SEAL's secret key (key owner)",
+          "heft import-seal secret-key --model m.heft --in secret.seal --key-id-of "
+          "evaluation.keys --out secret.key",
+          ImportSecretKey);
   import->add_option("-i,--in", options->in, "SEAL's secret key")->required();
   import->add_option("-o,--out", options->out, "HEFT file to write, mode 0600")->required();
   import->add_flag("--passphrase", options->passphrase,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client that uses Microsoft SEAL sends its files; HEFT's engine computes x^2 + x on what they hold
-// and writes a file that SEAL loads.
+// A client that uses Microsoft SEAL sends its files; HEFT's engine computes x^2 + x on what they
+// hold and writes a file that SEAL loads.
 //
 //   examples/seal_exchange FOLDER OUT
 //
 // FOLDER has SEAL's parms, relin_keys_zstd, ciphertext and, only because this example plays the key
-// owner too, secret_key: tests/data/seal is such a folder. Prints the first slots, and exits 0 if they
-// decrypt to what was computed.
+// owner too, secret_key: tests/data/seal is such a folder. Prints the first slots, and exits 0 if
+// they decrypt to what was computed.
 #include <cmath>
 #include <fstream>
 #include <iostream>
@@ -74,8 +74,8 @@ int main(int argc, char** argv) {
   }
   const std::string folder = argv[1];
   // The files of the tests have a tiny degree that protects nothing, hence allow_insecure.
-  const auto context = std::make_shared<const heft::ckks::Context>(Check(
-      heft::seal::ReadParams(Read(folder + "/parms"), "parms", /*allow_insecure=*/true)));
+  const auto context = std::make_shared<const heft::ckks::Context>(
+      Check(heft::seal::ReadParams(Read(folder + "/parms"), "parms", /*allow_insecure=*/true)));
   const Bytes result = SquarePlusItself(*context, folder);
   std::ofstream(argv[2], std::ios::binary)
       .write(reinterpret_cast<const char*>(result.data()), result.size());
@@ -85,7 +85,8 @@ int main(int argc, char** argv) {
   const auto x = Open(context, secret, Read(folder + "/ciphertext"));
   const auto y = Open(context, secret, result);
   double worst = 0;
-  for (size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(y[i] - x[i] * x[i] - x[i]));
+  for (size_t i = 0; i < x.size(); ++i)
+    worst = std::max(worst, std::abs(y[i] - x[i] * x[i] - x[i]));
   for (size_t i = 0; i < 3; ++i) std::cout << x[i].real() << " -> " << y[i].real() << "\n";
   return worst < 1e-2 ? 0 : 1;
 }

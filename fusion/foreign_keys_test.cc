@@ -84,8 +84,8 @@ TEST_F(ForeignKeysTest, FusesWithoutTheKeyOfARotationAndConjugation) {
   std::vector<ckks::Ciphertext> inputs;
   for (size_t m = 0; m < 2; ++m) {
     vectors.push_back(testing::RandomUnit(model_.modalities[m].dimension, random));
-    inputs.push_back(Encrypt(context(), *EncodeCompact(instance_, model_, m, vectors[m]),
-                             public_key, rng_));
+    inputs.push_back(
+        Encrypt(context(), *EncodeCompact(instance_, model_, m, vectors[m]), public_key, rng_));
   }
   const ckks::Ciphertext* const pointers[] = {&inputs[0], &inputs[1]};
   const std::vector<double> expected = testing::FusePlain(model_, vectors);

@@ -105,6 +105,10 @@ absl::StatusOr<Ciphertext> Fuser::Project(std::span<const Ciphertext* const> mod
 
 absl::StatusOr<Normalised> Fuser::Fuse(std::span<const Ciphertext* const> modalities) const {
   HEFT_ASSIGN_OR_RETURN(const Ciphertext z, Project(modalities));
+  return Normalise(z);
+}
+
+absl::StatusOr<Normalised> Fuser::Normalise(const Ciphertext& z) const {
   HEFT_ASSIGN_OR_RETURN(Normalised out,
                         NormaliseCiphertext(context(), z, plan().polynomial, plan().interval_hi,
                                             plan().norm_folds, *keys_));

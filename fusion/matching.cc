@@ -33,6 +33,13 @@ size_t ProbeStride(uint32_t gamma) { return (size_t{gamma} * 2 + 1) * kTile; }
 size_t ProbeSize(const Context& context, uint32_t gamma) {
   return kMatchLimbs * context.n() / kTile * ProbeStride(gamma);
 }
+TiledCiphertexts NewProbe(const Context& context, uint32_t gamma) {
+  TiledCiphertexts out(ProbeSize(context, gamma));
+  for (size_t row = 0; row < kMatchLimbs * context.n() / kTile; ++row) {
+    std::fill_n(out.data() + (row + 1) * ProbeStride(gamma) - kTile, kTile, 0);
+  }
+  return out;
+}
 size_t ProbeOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_t p) {
   return (l * n / kTile + t) * ProbeStride(gamma) + (k * 2 + p) * kTile;
 }
@@ -265,7 +272,7 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const Ci
     HEFT_ASSIGN_OR_RETURN(switch_keys[k], keys.Galois(plan.gallery_rotations[k], kMatchLimbs));
   }
   const ckks::Digits digits(context, low.parts[1]);
-  TiledCiphertexts out(ProbeSize(context, plan.gamma));
+  TiledCiphertexts out = NewProbe(context, plan.gamma);
   ParallelFor(plan.gamma, [&](size_t k) {
     if (switch_keys[k] == nullptr) return StoreProbe(context, plan.gamma, k, low.parts, &out);
     ckks::SwitchSum sum(n, kMatchLimbs);
@@ -404,7 +411,7 @@ absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance, co
   std::vector<Masked> masked(1);
   masked[0].z = &z;
   HEFT_ASSIGN_OR_RETURN(masked[0].mask, EncodeMask(instance, values));
-  TiledCiphertexts out(ProbeSize(context, plan.gamma));
+  TiledCiphertexts out = NewProbe(context, plan.gamma);
   HEFT_RETURN_IF_ERROR(MaskedRotations(instance, masked, keys,
                                        [&](uint32_t k, const std::vector<ring::RnsPoly>& parts) {
                                          StoreProbe(context, plan.gamma, k, parts, &out);

@@ -9,8 +9,7 @@ bool IsRotationAndConjugation(const ckks::Params& params, uint32_t element) {
   return (residue == 5 || residue == 7) && element != ckks::ConjugationElement(params);
 }
 
-void FitPlanToKeys(const ckks::Params& params, const ckks::EvaluationKeys& keys,
-                   FusionPlan* plan) {
+void FitPlanToKeys(const ckks::Params& params, const ckks::EvaluationKeys& keys, FusionPlan* plan) {
   std::vector<std::vector<uint32_t>> folds;
   size_t before_rescale = plan->folds_before_rescale;
   for (size_t i = 0; i < plan->projection_folds.size(); ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan fitted to keys that were made elsewhere. SEAL's interface makes keys for rotations and for
-// conjugation, and not for a rotation followed by conjugation, which one fold of the projection uses.
+// conjugation, and not for a rotation followed by conjugation, which one fold of the projection
+// uses.
 #ifndef HEFT_FUSION_PLAN_FOR_KEYS_H_
 #define HEFT_FUSION_PLAN_FOR_KEYS_H_
 

@@ -21,7 +21,7 @@ absl::StatusOr<ProbeFuser> ProbeFuser::Create(const Instance& enrolment, const M
   return out;
 }
 
-absl::StatusOr<Normalised> ProbeFuser::Fuse(
+absl::StatusOr<Ciphertext> ProbeFuser::Project(
     std::span<const Ciphertext* const> modalities) const {
   std::vector<Ciphertext> inputs(modalities.size());
   std::vector<const Ciphertext*> pointers(modalities.size(), nullptr);
@@ -31,7 +31,17 @@ absl::StatusOr<Normalised> ProbeFuser::Fuse(
     HEFT_ASSIGN_OR_RETURN(inputs[i], ckks::WithoutPrime(*modalities[i], kMaskPrime));
     pointers[i] = &inputs[i];
   }
-  return fuser_->Fuse(pointers);
+  return fuser_->Project(pointers);
+}
+
+absl::StatusOr<Normalised> ProbeFuser::Normalise(const Ciphertext& z) const {
+  return fuser_->Normalise(z);
+}
+
+absl::StatusOr<Normalised> ProbeFuser::Fuse(
+    std::span<const Ciphertext* const> modalities) const {
+  HEFT_ASSIGN_OR_RETURN(const Ciphertext z, Project(modalities));
+  return Normalise(z);
 }
 
 }  // namespace heft

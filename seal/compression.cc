@@ -130,9 +130,8 @@ absl::Status Damaged(std::string_view what) {
 }
 
 absl::Status TooLarge(std::string_view what, size_t max_size) {
-  return absl::DataLossError(
-      absl::StrCat(std::string(what), ": decompresses to more than the ", max_size,
-                   " bytes that such an object can have"));
+  return absl::DataLossError(absl::StrCat(std::string(what), ": decompresses to more than the ",
+                                          max_size, " bytes that such an object can have"));
 }
 
 absl::Status CheckEnd(Inflater& inflater, std::string_view what, size_t max_size) {

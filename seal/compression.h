@@ -19,8 +19,8 @@ enum class Compression : uint8_t { kNone = 0, kZlib = 1, kZstd = 2 };
 
 std::vector<uint8_t> Compress(Compression compression, ByteSpan in);
 
-// Compression is not kNone. The whole of `in` must be one stream. kDataLoss for a damaged stream and
-// for one of more than `max_size` bytes; `what` names the object.
+// Compression is not kNone. The whole of `in` must be one stream. kDataLoss for a damaged stream
+// and for one of more than `max_size` bytes; `what` names the object.
 absl::StatusOr<std::vector<uint8_t>> Decompress(Compression compression, ByteSpan in,
                                                 size_t max_size, std::string_view what);
 // The same into memory of the caller's; kDataLoss unless the stream fills `out` exactly.

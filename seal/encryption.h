@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The members of SEAL's class Ciphertext, which are also those of a public key and of each digit of a
-// switching key, at the key level.
+// The members of SEAL's class Ciphertext, which are also those of a public key and of each digit of
+// a switching key, at the key level.
 #ifndef HEFT_SEAL_ENCRYPTION_H_
 #define HEFT_SEAL_ENCRYPTION_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frame of SEAL 4.x objects (docs/seal.md): a header of 16 bytes before every object, nested ones
-// too; only the outermost is ever compressed.
+// The frame of SEAL 4.x objects (docs/seal.md): a header of 16 bytes before every object, nested
+// ones too; only the outermost is ever compressed.
 #ifndef HEFT_SEAL_FORMAT_H_
 #define HEFT_SEAL_FORMAT_H_
 
@@ -54,8 +54,9 @@ ParmsId ParmsIdOf(const ckks::Params& params, size_t primes);
 absl::StatusOr<size_t> ReadLevel(ByteReader& reader, const ckks::Params& params,
                                  std::string_view what);
 
-// A polynomial's residues as SEAL's DynArray elements, one u64 each, without the array's header: the
-// limbs are modulo the first primes. Reading fails in `reader` for a residue not below its prime.
+// A polynomial's residues as SEAL's DynArray elements, one u64 each, without the array's header:
+// the limbs are modulo the first primes. Reading fails in `reader` for a residue not below its
+// prime.
 void WriteResidues(ByteWriter& writer, const ring::RnsPoly& poly);
 ring::RnsPoly ReadResidues(ByteReader& reader, const ckks::Context& context, size_t limbs);
 // The header and count that go before `count` elements.

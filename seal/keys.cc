@@ -23,8 +23,7 @@ const SealSeed* SeedOf(const KeyPart& part) { return part.seed ? &*part.seed : n
 
 // With its header, as it is nested.
 void WriteKeyPart(ByteWriter& writer, const ckks::Context& context, const KeyPart& part) {
-  const size_t size =
-      EncryptionSize(context.n(), 2, KeyPrimes(context), part.seed.has_value());
+  const size_t size = EncryptionSize(context.n(), 2, KeyPrimes(context), part.seed.has_value());
   WriteHeader(writer, kHeaderSize + size);
   const ring::RnsPoly parts[] = {part.b, part.a};
   WriteEncryption(writer, context, parts, 1.0, SeedOf(part));
@@ -63,11 +62,9 @@ std::vector<uint8_t> WriteSwitchKeys(const ckks::Context& context,
 absl::Status ReadSwitchKeys(const ckks::Context& context, ByteSpan bytes, size_t max_slots,
                             std::string_view what,
                             const std::function<bool(size_t, KeyDigits)>& take) {
-  const size_t expanded =
-      kMaxExpansion * bytes.size() + (max_slots + 16) * sizeof(uint64_t);
-  HEFT_ASSIGN_OR_RETURN(
-      const Members members,
-      Members::Open(bytes, std::min<size_t>(expanded, kMaxFileSize), what));
+  const size_t expanded = kMaxExpansion * bytes.size() + (max_slots + 16) * sizeof(uint64_t);
+  HEFT_ASSIGN_OR_RETURN(const Members members,
+                        Members::Open(bytes, std::min<size_t>(expanded, kMaxFileSize), what));
   ByteReader reader(members.span(), what);
   HEFT_ASSIGN_OR_RETURN(const size_t primes, ReadLevel(reader, context.params(), what));
   if (primes != KeyPrimes(context)) reader.Fail("not of the key level");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SEAL 4.x public, relinearisation and Galois keys (docs/seal.md). Nothing here can decrypt. Readers
-// check as those of seal/objects.h do. SEAL's keys are always of the full level.
+// SEAL 4.x public, relinearisation and Galois keys (docs/seal.md). Nothing here can decrypt.
+// Readers check as those of seal/objects.h do. SEAL's keys are always of the full level.
 #ifndef HEFT_SEAL_KEYS_H_
 #define HEFT_SEAL_KEYS_H_
 

@@ -2,10 +2,10 @@
 // SEAL 4.x objects without keys: encryption parameters, plaintexts, ciphertexts (docs/seal.md). The
 // CKKS scheme, in NTT form, with primes below 2^30: what this engine computes with.
 //
-// Readers take the whole of `bytes` as one object, with any compression, and check sizes before they
-// take memory and residues before anything computes with them; `what` names the object in errors.
-// kDataLoss: damaged bytes. kFailedPrecondition: good ones of other parameters. kInvalidArgument:
-// what SEAL allows and this engine does not.
+// Readers take the whole of `bytes` as one object, with any compression, and check sizes before
+// they take memory and residues before anything computes with them; `what` names the object in
+// errors. kDataLoss: damaged bytes. kFailedPrecondition: good ones of other parameters.
+// kInvalidArgument: what SEAL allows and this engine does not.
 #ifndef HEFT_SEAL_OBJECTS_H_
 #define HEFT_SEAL_OBJECTS_H_
 

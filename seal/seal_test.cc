@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SEAL's objects: files that SEAL wrote (tests/data/seal), round trips, and hostile bytes. That SEAL
-// takes what is written here is tested with SEAL itself, in tests/seal.
+// SEAL's objects: files that SEAL wrote (tests/data/seal), round trips, and hostile bytes. That
+// SEAL takes what is written here is tested with SEAL itself, in tests/seal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -310,8 +310,8 @@ TEST_F(SealObjectsTest, ObjectsOfOtherParametersAreRefused) {
   EXPECT_EQ(status(ReadCiphertext(other, c, "c")), expected);
   const Bytes p = *WritePlaintext(context(), plain_, Compression::kNone);
   EXPECT_EQ(status(ReadPlaintext(other, p, "p")), expected);
-  const Bytes k = WritePublicKey(context(), MakeSeededPublicKey(context(), secret_, rng_),
-                                 Compression::kNone);
+  const Bytes k =
+      WritePublicKey(context(), MakeSeededPublicKey(context(), secret_, rng_), Compression::kNone);
   EXPECT_EQ(status(ReadPublicKey(other, k, "k")), expected);
   // A key is no ciphertext, though the bytes are alike.
   EXPECT_EQ(status(ReadCiphertext(context(), k, "k")), absl::StatusCode::kInvalidArgument);

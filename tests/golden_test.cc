@@ -104,54 +104,38 @@ TEST_F(GoldenTest, SecretKeys) {
   EXPECT_EQ(Ok(SerializeSecretKey(context(), secret_, {})), Golden("secret.key"));
 }
 
-TEST_F(GoldenTest, EncryptionKey) {
-  const auto key = Ok(ParseEncryptionKey(context(), Golden("encryption.key"), "encryption.key"));
-  EXPECT_EQ(key.key_id, secret_.key_id());
-  Csprng rng;
-  const auto plain = Ok(EncodeCompact(instance_, model_, 1, Vector(1, 1)));
-  const auto slots = Decrypt(ckks::Encrypt(context(), plain, key, rng));
-  EXPECT_NEAR(slots[0].real(), 0.5 / std::sqrt(10.25), kTolerance);
-  EXPECT_EQ(SerializeEncryptionKey(context(), key), Golden("encryption.key"));
+TEST_F(GoldenTest, EncryptionKeysOfBothVersions) {
+  for (const char* name : {"encryption.key", "encryption-2.key"}) {
+    const auto key = Ok(ParseEncryptionKey(context(), Golden(name), name));
+    EXPECT_EQ(key.key_id, secret_.key_id());
+    Csprng rng;
+    const auto plain = Ok(EncodeCompact(instance_, model_, 1, Vector(1, 1)));
+    const auto slots = Decrypt(ckks::Encrypt(context(), plain, key, rng));
+    EXPECT_NEAR(slots[0].real(), 0.5 / std::sqrt(10.25), kTolerance);
+    EXPECT_EQ(SerializeEncryptionKey(context(), key), Golden(name));
+  }
 }
 
-TEST_F(GoldenTest, KeysMadeElsewhere) {
-  const auto key =
-      Ok(ParseEncryptionKey(context(), Golden("encryption-full.key"), "encryption-full.key"));
-  EXPECT_EQ(key.key_id, secret_.key_id());
-  EXPECT_FALSE(key.seeded);
-  Csprng rng;
-  const auto plain = Ok(EncodeCompact(instance_, model_, 1, Vector(1, 1)));
-  const auto slots = Decrypt(ckks::Encrypt(context(), plain, key, rng));
-  EXPECT_NEAR(slots[0].real(), 0.5 / std::sqrt(10.25), kTolerance);
-  EXPECT_EQ(SerializeEncryptionKey(context(), key), Golden("encryption-full.key"));
-  const auto keys =
-      Ok(ParseEvaluationKeys(context(), Golden("evaluation-full.keys"), "evaluation-full.keys"));
-  const double scale = std::ldexp(1.0, 24);
-  const auto steps = Ok(instance_.encoder->Encode(std::vector<double>{0.5, -0.75}, scale, 1));
-  ckks::Ciphertext rotated =
-      ckks::Expand(context(), ckks::EncryptSymmetric(context(), steps, secret_, rng));
-  ASSERT_TRUE(ckks::Rotate(context(), &rotated, rotated, 1, keys).ok());
-  EXPECT_NEAR(Decrypt(rotated)[0].real(), -0.75, kTolerance);
-}
-
-TEST_F(GoldenTest, EvaluationKeys) {
-  const auto keys =
-      Ok(ParseEvaluationKeys(context(), Golden("evaluation.keys"), "evaluation.keys"));
-  EXPECT_EQ(keys.key_id, secret_.key_id());
-  EXPECT_TRUE(keys.galois.empty());
-  ASSERT_EQ(keys.relinearisation.limbs(), 2u);
-  Csprng rng;
-  const double scale = std::ldexp(1.0, 24);
-  const auto plain = Ok(instance_.encoder->Encode(std::vector<double>{0.5, -0.75, 0.25}, scale, 2));
-  ckks::Ciphertext square =
-      ckks::Expand(context(), ckks::EncryptSymmetric(context(), plain, secret_, rng));
-  ASSERT_TRUE(ckks::Square(context(), &square, square).ok());
-  ASSERT_TRUE(ckks::Relinearise(context(), &square, square, keys).ok());
-  ASSERT_EQ(square.size(), 2u);
-  const auto slots = Decrypt(square);
-  EXPECT_NEAR(slots[0].real(), 0.25, kTolerance);
-  EXPECT_NEAR(slots[1].real(), 0.5625, kTolerance);
-  EXPECT_NEAR(slots[3].real(), 0, kTolerance);
+TEST_F(GoldenTest, EvaluationKeysOfBothVersions) {
+  for (const char* name : {"evaluation.keys", "evaluation-2.keys"}) {
+    const auto keys = Ok(ParseEvaluationKeys(context(), Golden(name), name));
+    EXPECT_EQ(keys.key_id, secret_.key_id());
+    EXPECT_TRUE(keys.galois.empty());
+    ASSERT_EQ(keys.relinearisation.limbs(), 2u);
+    Csprng rng;
+    const double scale = std::ldexp(1.0, 24);
+    const auto plain =
+        Ok(instance_.encoder->Encode(std::vector<double>{0.5, -0.75, 0.25}, scale, 2));
+    ckks::Ciphertext square =
+        ckks::Expand(context(), ckks::EncryptSymmetric(context(), plain, secret_, rng));
+    ASSERT_TRUE(ckks::Square(context(), &square, square).ok());
+    ASSERT_TRUE(ckks::Relinearise(context(), &square, square, keys).ok());
+    ASSERT_EQ(square.size(), 2u);
+    const auto slots = Decrypt(square);
+    EXPECT_NEAR(slots[0].real(), 0.25, kTolerance);
+    EXPECT_NEAR(slots[1].real(), 0.5625, kTolerance);
+    EXPECT_NEAR(slots[3].real(), 0, kTolerance);
+  }
 }
 
 TEST_F(GoldenTest, Samples) {

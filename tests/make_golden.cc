@@ -11,6 +11,7 @@
 #include "fusion/testing.h"
 #include "gallery/server.h"
 #include "inverse_sqrt/fit.h"
+#include "seal/owner/secret_key.h"
 #include "tests/golden.h"
 
 namespace heft::golden {
@@ -50,24 +51,16 @@ absl::Status WriteKeys(const std::string& folder, const Instance& instance,
   // The relinearisation key alone, of two limbs: small.
   EvaluationKeysWriter writer(context, secret.key_id(), 1);
   writer.Add(1, ckks::MakeRelinearisationKey(context, secret, 2, rng));
-  return WriteFileAtomic(folder + "/evaluation.keys", writer.Finish());
-}
-
-// Keys as if made elsewhere, both halves in full; one digit, to keep the file small.
-absl::Status WriteFullKeys(const std::string& folder, const ckks::Context& context,
-                           const ckks::SecretKey& secret, Csprng& rng) {
-  ckks::PublicKey key = ckks::MakePublicKey(context, secret, rng);
-  key.seeded = false;
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/evaluation.keys", writer.Finish()));
+  // Version 2 of both, as for keys made elsewhere.
+  const auto full = seal::ToPublicKey(secret.key_id(),
+                                      seal::MakeSeededPublicKey(context, secret, rng));
   HEFT_RETURN_IF_ERROR(
-      WriteFileAtomic(folder + "/encryption-full.key", SerializeEncryptionKey(context, key)));
-  const ckks::SeededSwitchKey one = ckks::MakeGaloisKey(context, secret, 3, 1, rng);
-  ckks::FullSwitchKey full;
-  full.b = one.b;
-  full.a = {ring::RnsPoly(context.n(), 2)};
-  ckks::ExpandUniform(context, full.a[0].limb(0), one.seed, 0, 0);
-  ckks::ExpandUniform(context, full.a[0].limb(1), one.seed, 0, context.special_index());
-  return WriteFileAtomic(folder + "/evaluation-full.keys",
-                         SerializeFullEvaluationKeys(context, secret.key_id(), {{3, full}}));
+      WriteFileAtomic(folder + "/encryption-2.key", SerializeEncryptionKey(context, full)));
+  const auto relin =
+      seal::CutKey(seal::MakeSeededRelinearisationKey(context, secret, rng), 2);
+  return WriteFileAtomic(folder + "/evaluation-2.keys",
+                         SerializeFullEvaluationKeys(context, secret.key_id(), {{1, relin}}));
 }
 
 absl::Status WriteBulk(const std::string& folder, const Approximation& approximation,
@@ -96,7 +89,6 @@ absl::Status Write(const std::string& folder) {
   HEFT_ASSIGN_OR_RETURN(const auto sample,
                         EncryptSamplesSymmetric(instance, model, 0, secret, row, label));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/face.ct", sample));
-  HEFT_RETURN_IF_ERROR(WriteFullKeys(folder, *instance.context, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteBulk(folder, model.approximation, secret));
 
   HEFT_ASSIGN_OR_RETURN(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects of Microsoft SEAL 4.x in and out (docs/seal.md), and the operations that compute on them:
-// heft::seal::ReadParams, ReadCiphertext, ReadRelinearisationKey, ...; heft::ckks::Multiply, Rotate,
+// heft::seal::ReadParams, ReadCiphertext, ReadRelinearisationKey, ...; heft::ckks::Multiply,
+// Rotate,
 // ... SEAL itself is not needed. examples/seal_exchange.cc shows both sides.
 #ifndef HEFT_SEAL_H_
 #define HEFT_SEAL_H_

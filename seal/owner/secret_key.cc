@@ -93,14 +93,13 @@ absl::StatusOr<ckks::SecretKey> ReadSecretKey(const ckks::Context& context, cons
   const ByteSpan body = bytes.subspan(kHeaderSize);
   HEFT_ASSIGN_OR_RETURN(auto members, SecureVector<uint8_t>::Create(MembersSize(context)));
   if (header.compression != Compression::kNone) {
-    HEFT_RETURN_IF_ERROR(
-        DecompressExactly(header.compression, body, members.span(), what));
+    HEFT_RETURN_IF_ERROR(DecompressExactly(header.compression, body, members.span(), what));
   } else if (body.size() == members.size()) {
     std::copy(body.begin(), body.end(), members.data());
   } else {
-    return absl::DataLossError(
-        absl::StrCat(std::string(what), ": not a secret key of these parameters: ", body.size(),
-                     " bytes where ", members.size(), " are needed"));
+    return absl::DataLossError(absl::StrCat(std::string(what),
+                                            ": not a secret key of these parameters: ", body.size(),
+                                            " bytes where ", members.size(), " are needed"));
   }
   HEFT_RETURN_IF_ERROR(CheckFields(context, members.span(), what));
 
@@ -160,7 +159,7 @@ absl::StatusOr<SecureVector<uint8_t>> WriteSecretKey(const ckks::Context& contex
 }
 
 SeededEncryption EncryptSeeded(const ckks::Context& context, const ckks::Plaintext& plaintext,
-                                  const ckks::SecretKey& secret, Csprng& rng) {
+                               const ckks::SecretKey& secret, Csprng& rng) {
   KeyPart zero = EncryptZero(context, secret, plaintext.limbs(), rng);
   SeededEncryption out;
   out.seed = *zero.seed;
@@ -177,12 +176,13 @@ SeededEncryption EncryptSeeded(const ckks::Context& context, const ckks::Plainte
   return out;
 }
 
-KeyPart MakeSeededPublicKey(const ckks::Context& context, const ckks::SecretKey& secret, Csprng& rng) {
+KeyPart MakeSeededPublicKey(const ckks::Context& context, const ckks::SecretKey& secret,
+                            Csprng& rng) {
   return EncryptZero(context, secret, KeyPrimes(context), rng);
 }
 
 KeyDigits MakeSeededRelinearisationKey(const ckks::Context& context, const ckks::SecretKey& secret,
-                                 Csprng& rng) {
+                                       Csprng& rng) {
   return MakeSwitchKey(context, secret, rng, [&](size_t digit, uint32_t* out) {
     const uint32_t* s = secret.residues(digit).data();
     ActiveKernels().multiply(out, s, s, context.n(), context.modulus(digit));
@@ -190,7 +190,7 @@ KeyDigits MakeSeededRelinearisationKey(const ckks::Context& context, const ckks:
 }
 
 KeyDigits MakeSeededGaloisKey(const ckks::Context& context, const ckks::SecretKey& secret,
-                        uint32_t element, Csprng& rng) {
+                              uint32_t element, Csprng& rng) {
   const ring::Permutation& table = context.permutation(element);
   return MakeSwitchKey(context, secret, rng, [&](size_t digit, uint32_t* out) {
     ActiveKernels().permute(out, secret.residues(digit).data(), table, context.n());

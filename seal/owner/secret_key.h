@@ -14,8 +14,9 @@
 
 namespace heft::seal {
 
-// `id` names the key from now on: SEAL's file has no name. kDataLoss unless the polynomial is ternary
-// and the same modulo every prime; other errors as in seal/objects.h. Constant time in the secret.
+// `id` names the key from now on: SEAL's file has no name. kDataLoss unless the polynomial is
+// ternary and the same modulo every prime; other errors as in seal/objects.h. Constant time in the
+// secret.
 absl::StatusOr<ckks::SecretKey> ReadSecretKey(const ckks::Context& context, const ckks::KeyId& id,
                                               ByteSpan bytes, std::string_view what);
 
@@ -29,14 +30,15 @@ struct SeededEncryption {
   SealSeed seed;
 };
 SeededEncryption EncryptSeeded(const ckks::Context& context, const ckks::Plaintext& plaintext,
-                                  const ckks::SecretKey& secret, Csprng& rng);
+                               const ckks::SecretKey& secret, Csprng& rng);
 
 // Keys of the full level, seeded.
-KeyPart MakeSeededPublicKey(const ckks::Context& context, const ckks::SecretKey& secret, Csprng& rng);
+KeyPart MakeSeededPublicKey(const ckks::Context& context, const ckks::SecretKey& secret,
+                            Csprng& rng);
 KeyDigits MakeSeededRelinearisationKey(const ckks::Context& context, const ckks::SecretKey& secret,
-                                 Csprng& rng);
+                                       Csprng& rng);
 KeyDigits MakeSeededGaloisKey(const ckks::Context& context, const ckks::SecretKey& secret,
-                        uint32_t element, Csprng& rng);
+                              uint32_t element, Csprng& rng);
 
 }  // namespace heft::seal
 

@@ -233,8 +233,8 @@ def main():
     model_id, gamma = model(here / "model.heft")
     key_id = encryption_key(here / "encryption.key")
     evaluation_keys(here / "evaluation.keys", key_id)
-    assert encryption_key(here / "encryption-full.key", 2) == key_id
-    evaluation_keys(here / "evaluation-full.keys", key_id, 2)
+    assert encryption_key(here / "encryption-2.key", 2) == key_id
+    evaluation_keys(here / "evaluation-2.keys", key_id, 2)
     secret_key(here / "secret.key", key_id, 0)
     secret_key(here / "sealed.key", key_id, 1)
     samples(here / "face.ct", "CTXT", key_id)
@@ -244,7 +244,7 @@ def main():
     scores(here / "verification.ct", key_id, model_id, 1)
     read = {"model.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
             "finger-bulk.ct", "gallery", "identification.ct", "verification.ct",
-            "checkpoint.json", "encryption-full.key", "evaluation-full.keys"}
+            "checkpoint.json", "encryption-2.key", "evaluation-2.keys"}
     checkpoint = json.loads((here / "checkpoint.json").read_text())
     assert checkpoint["kind"] == "heft training checkpoint 1"
     assert checkpoint["epoch"] == checkpoint["adam_step"] >= checkpoint["best_epoch"]

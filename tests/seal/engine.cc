@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our engine as a party beside SEAL, for tests/seal/engine.test.mjs: objects of SEAL in a folder in,
-// objects of SEAL out.
+// Our engine as a party beside SEAL, for tests/seal/engine.test.mjs: objects of SEAL in a folder
+// in, objects of SEAL out.
 //
 //   seal_engine compute DIR          every operation of the evaluator on `a`, `b`, `p` -> out.NAME
 //   seal_engine make DIR STEPS...    keys and encryptions of the slots in inputs.json
@@ -159,8 +159,7 @@ void Compute(const Engine& engine) {
          ckks::MultiplyInteger(ctx, &images[2], images[2], 2);
          return ckks::Add(ctx, out, images[1], images[2]);
        }},
-      {"sum_galois",
-       [&](Ciphertext* out) { return ckks::SumGalois(ctx, out, a, elements, keys); }},
+      {"sum_galois", [&](Ciphertext* out) { return ckks::SumGalois(ctx, out, a, elements, keys); }},
       {"sum_galois_and_rescale",
        [&](Ciphertext* out) { return ckks::SumGaloisAndRescale(ctx, out, ap, elements, keys); }},
       {"sum_galois_products",  // p a + p rot(a, 1) + p rot(a, 2)
@@ -200,9 +199,9 @@ void Make(const Engine& engine, const std::vector<int64_t>& steps) {
   const ckks::PublicKey public_key = ckks::MakePublicKey(ctx, secret, rng);
   engine.Write("public_key",
                seal::WritePublicKey(ctx, seal::FromPublicKey(public_key), Compression::kZlib));
-  engine.Write("public_key_seeded",
-               seal::WritePublicKey(ctx, seal::MakeSeededPublicKey(ctx, secret, rng),
-                                    Compression::kNone));
+  engine.Write(
+      "public_key_seeded",
+      seal::WritePublicKey(ctx, seal::MakeSeededPublicKey(ctx, secret, rng), Compression::kNone));
   const seal::KeyDigits relin = seal::MakeSeededRelinearisationKey(ctx, secret, rng);
   engine.Write("relin_keys", seal::WriteRelinearisationKey(ctx, relin, Compression::kZstd));
   std::map<uint32_t, seal::KeyDigits> galois;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operation of our evaluator under SEAL's keys, decrypted by SEAL; and SEAL's operations under
-// our keys, decrypted by us. N = 4096, 8192, 16384.
+// Every operation of our evaluator under SEAL's keys, decrypted by SEAL; and SEAL's operations
+// under our keys, decrypted by us. N = 4096, 8192, 16384.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { assertClose, must, programs, run, Suite, workplace } from './helpers.mjs';
@@ -10,14 +10,18 @@ const suite = new Suite();
 const folder = workplace();
 const { engine } = programs;
 
-// SEAL does not centre digits, so its key switching errs more in the slots near zeta = 1: there by a
-// standard deviation of N / pi * sqrt(10.5 N L) / scale where q and P are alike, L of such primes.
+// SEAL does not centre digits, so its key switching errs more in the slots near zeta = 1: there by
+// a standard deviation of N / pi * sqrt(10.5 N L) / scale where q and P are alike, L of such primes.
 // `sealWorst` is six of those; the root mean square stays within `tolerance`.
 const sets = [
   { degree: 4096, bits: [30, 23, 23, 30], scale: 2 ** 23, tolerance: 1e-2, sealWorst: 0.2 },
   { degree: 8192, bits: [30, 28, 28, 28, 30], scale: 2 ** 28, tolerance: 1e-3, sealWorst: 0.02 },
   {
-    degree: 16384, bits: [30, 28, 28, 28, 28, 28, 30], scale: 2 ** 28, tolerance: 2e-3, sealWorst: 0.1,
+    degree: 16384,
+    bits: [30, 28, 28, 28, 28, 28, 30],
+    scale: 2 ** 28,
+    tolerance: 2e-3,
+    sealWorst: 0.1,
   },
 ];
 
@@ -75,7 +79,8 @@ function sealToEngine({ degree, bits, scale, tolerance }) {
   const { generator, encryptor } = party;
   const steps = Int32Array.from([0, 1, 2, -1]);
   const seeded = degree !== 4096;
-  save(`${at}/public_key`, seeded ? generator.createPublicKeySerializable() : party.publicKey, modes.zlib);
+  const publicKey = seeded ? generator.createPublicKeySerializable() : party.publicKey;
+  save(`${at}/public_key`, publicKey, modes.zlib);
   save(`${at}/relin_keys`,
     seeded ? generator.createRelinKeysSerializable() : generator.createRelinKeys(), modes.zstd);
   save(`${at}/galois_keys`,
@@ -96,7 +101,8 @@ function sealToEngine({ degree, bits, scale, tolerance }) {
   for (const [name, slots] of Object.entries(expected)) {
     suite.test(`N = ${degree}, SEAL to HEFT: ${name}`, () =>
       scoped((hold) =>
-        assertClose(party.decrypt(hold(party.load('CipherText', `${at}/out.${name}`))), slots, tolerance)));
+        assertClose(
+          party.decrypt(hold(party.load('CipherText', `${at}/out.${name}`))), slots, tolerance)));
   }
 }
 

@@ -30,7 +30,8 @@ save(to('galois_keys_seeded'), party.generator.createGaloisKeysSerializable(step
 const plaintext = party.encode(a, 2 ** 20);
 save(to('plaintext'), plaintext);
 for (const [name, mode] of Object.entries(modes)) {
-  save(to(name === 'none' ? 'ciphertext' : `ciphertext_${name}`), party.encryptor.encrypt(plaintext), mode);
+  const file = name === 'none' ? 'ciphertext' : `ciphertext_${name}`;
+  save(to(file), party.encryptor.encrypt(plaintext), mode);
 }
 const seeded = party.encryptor.encryptSymmetricSerializable(plaintext);
 save(to('seeded'), seeded);
@@ -38,9 +39,10 @@ save(to('seeded_zstd'), seeded, modes.zstd);
 
 const hex = (id) => Buffer.from(new BigUint64Array(id.values).buffer).toString('hex');
 const ids = [];
-for (let level = context.firstContextData; ids.length < 3; level = level.nextContextData) {
+let level = context.firstContextData;
+for (let limbs = 3; limbs > 0; --limbs) {
   ids.unshift(hex(level.parmsId));
-  if (ids.length === 3) break;
+  if (limbs > 1) level = level.nextContextData; // SEAL does not take asking beyond the last
 }
 ids.push(hex(context.keyParmsId));
 const primes = Array.from(parameters.coeffModulus, Number);

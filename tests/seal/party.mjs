@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A party that uses Microsoft SEAL (node-seal, WebAssembly): parameters, keys, and files of objects.
+// A party that uses Microsoft SEAL (node-seal, WebAssembly): parameters, keys, files of objects.
 import { readFileSync, writeFileSync } from 'node:fs';
 import SEAL from 'node-seal';
 
@@ -28,8 +28,8 @@ export function scoped(body) {
 export const save = (path, object, mode = modes.none) =>
   writeFileSync(path, object.saveArray(mode));
 
-// From the bytes of encryption parameters, as another program wrote them; `insecure` is for tests with
-// tiny degrees.
+// From the bytes of encryption parameters, as another program wrote them; `insecure` is for tests
+// with tiny degrees.
 export function contextOf(bytes, insecure = false) {
   const parameters = seal.EncryptionParameters(seal.SchemeType.ckks);
   parameters.loadArray(bytes);

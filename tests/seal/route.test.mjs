@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole fuse-and-match route between HEFT and SEAL, N = 8192. First a client that has SEAL only, and
-// our server's program; then our keys and ciphertexts, and fusion and matching in SEAL.
+// The whole fuse-and-match route between HEFT and SEAL, N = 8192. First a client that has SEAL only,
+// and our server's program; then our keys and ciphertexts, and fusion and matching in SEAL.
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { assertClose, must, programs, run, Suite, workplace } from './helpers.mjs';
 import { compactSlots, dot, fuse, readModel, unit } from './model.mjs';
 import { contextOf, modes, parametersOf, Party, save, scoped, seal } from './party.mjs';
@@ -94,6 +94,22 @@ const inputs = (files) => files.flatMap((file) => ['--in', file]);
 suite.test('our server enrols what SEAL encrypted', () =>
   must(server, 'enroll', ...common, ...inputs(templates)));
 
+suite.test('samples at another scale or level are refused, and nothing is written', () => {
+  const other = (name, change) =>
+    scoped((hold) => {
+      const plain = hold(client.encode([1], plan.scale * (name === 'scale' ? 2 : 1)));
+      const ciphertext = hold(client.encryptor.encrypt(plain));
+      save(at(`other-${name}.seal`), change(hold, ciphertext));
+      const done = run(server, 'import-seal', 'samples', '--model', at('m.heft'), '--modality', names[0],
+        '--key-id-of', at('evaluation.keys'), '--in', at(`other-${name}.seal`), '--out', at('other.ct'));
+      assert.equal(done.status, 3);
+      assert.match(done.stderr, /a fresh one with/);
+      assert.ok(!existsSync(at('other.ct')));
+    });
+  other('scale', (hold, ciphertext) => ciphertext);
+  other('level', (hold, ciphertext) => hold(client.evaluator.cipherModSwitchToNext(ciphertext)));
+});
+
 must(server, 'identify', ...common, ...inputs(probes), '--out', at('scores.ct'));
 const exported = json(server, 'export-seal', 'scores', '--model', at('m.heft'), '--in', at('scores.ct'),
   '--out', at('scores'));
@@ -116,6 +132,11 @@ suite.test('only the key owner\'s program takes the secret key', () => {
   const refused = run(server, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
     '--out', at('secret.key'));
   assert.equal(refused.status, 2);
+  const readable = run(heft, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
+    '--out', at('secret.key'));
+  assert.equal(readable.status, 3);
+  assert.match(readable.stderr, /others may read this secret key/);
+  chmodSync(at('secret.seal'), 0o600);
   must(heft, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
     '--key-id-of', at('evaluation.keys'), '--out', at('secret.key'));
   assert.equal(statSync(at('secret.key')).mode & 0o777, 0o600);
@@ -154,7 +175,8 @@ function fuseAndMatchInSeal() {
   const scale = 2 ** 28;
   mkdirSync(at('reverse'));
   const into = (name) => at(`reverse/${name}`);
-  save(into('parms'), parametersOf(degree, [30, 28, 28, 28, 28, 28, 30]));
+  const parameters = parametersOf(degree, [30, 28, 28, 28, 28, 28, 30]);
+  save(into('parms'), parameters);
   const doublings = (from, to) => {
     const out = [];
     for (let step = from; step < to; step *= 2) out.push(step);
@@ -180,6 +202,15 @@ function fuseAndMatchInSeal() {
     h(evaluator.plainModSwitchTo(h(party.encode(new Array(slots).fill(value), c.scale)), h(c.parmsId)));
   const down = (h, c, to) => h(evaluator.cipherModSwitchTo(c, h(to.parmsId)));
 
+  // c0 + c1 u + c2 u^2, u = (s - centre) / half, as k ((s + a)^2 + b). k goes into the scale: that of z
+  // is chosen so that a template comes out at `scale`.
+  const { centre, half, coefficients: [c0, c1, c2] } = model.stages[0];
+  const k = c2 / half ** 2;
+  const a = (c1 * half) / (2 * c2) - centre;
+  const b = c0 / k - (a + centre) ** 2;
+  const q = Array.from(parameters.coeffModulus, Number);
+  const zScale = (scale * k * q[4] ** 2 * q[3] * q[2]) ** (1 / 5);
+
   const fused = (h, who) => {
     let column = 0;
     let z;
@@ -189,17 +220,13 @@ function fuseAndMatchInSeal() {
         return d < dimension ? model.projection[(t % gamma) * model.total + column + d] : 0;
       });
       const part = h(evaluator.multiplyPlain(
-        h(party.load('CipherText', into(`${who}-${i}`))), h(party.encode(factor, scale))));
+        h(party.load('CipherText', into(`${who}-${i}`))),
+        h(party.encode(factor, (zScale * q[5]) / scale))));
       z = z ? h(evaluator.add(z, part)) : part;
       column += dimension;
     });
     z = fold(h, h(evaluator.rescaleToNext(z)), doublings(gamma, slots));
     const s = fold(h, times(h, z, z), doublings(1, gamma));
-    // c0 + c1 u + c2 u^2, u = (s - m) / h, as k ((s + a)^2 + b); k goes into the scale.
-    const { centre, half, coefficients: [c0, c1, c2] } = model.stages[0];
-    const k = c2 / half ** 2;
-    const a = (c1 * half) / (2 * c2) - centre;
-    const b = c0 / k - (a + centre) ** 2;
     const shifted = h(evaluator.addPlain(s, constant(h, a, s)));
     const square = times(h, shifted, shifted);
     const sum = h(evaluator.addPlain(square, constant(h, b, square)));
