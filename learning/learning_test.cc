@@ -313,5 +313,59 @@ TEST(Train, SaysWhatIsWrong) {
   EXPECT_FALSE(ParseRecipe("magic").ok());
 }
 
+TEST(Train, ModalityWeightsAreTakenAsGiven) {
+  const Dataset dataset = Small();
+  TrainOptions options = Quick();
+  options.modality_weights = {1, 0.25};
+  const auto given = Train(dataset, options);
+  ASSERT_TRUE(given.ok()) << given.status();
+  EXPECT_EQ(given->summary["modality_weights"], nlohmann::json({1.0, 0.25}));
+  options.modality_weights = {1, 4};
+  const auto other = Train(dataset, options);
+  ASSERT_TRUE(other.ok());
+  auto share = [](const TrainResult& r) {
+    return r.projection.rightCols(32).norm() / r.projection.norm();
+  };
+  EXPECT_LT(share(*given), share(*other));
+  for (const std::vector<double>& wrong : {std::vector<double>{1}, {1, 0}, {1, -1}, {1, NAN}}) {
+    options.modality_weights = wrong;
+    EXPECT_FALSE(Train(dataset, options).ok());
+  }
+  options.modality_weights = {1, 1};
+  options.recipe = Recipe::kPaper;
+  EXPECT_THAT(std::string(Train(dataset, options).status().message()), HasSubstr("paper"));
+}
+
+TEST(Train, TrainingPeopleAreMeasuredWhereAsked) {
+  TrainHooks hooks;
+  double last = 0;
+  hooks.progress = [&](const TrainProgress& p) { last = p.train_auroc; };
+  ASSERT_TRUE(Train(Small(), Quick(), hooks).ok());
+  EXPECT_EQ(last, 0);
+  hooks.measure_training = true;
+  ASSERT_TRUE(Train(Small(), Quick(), hooks).ok());
+  EXPECT_GT(last, 0.8);
+  EXPECT_LE(last, 1);
+}
+
+TEST(Baselines, PartialProbesMeetWholeTemplates) {
+  const Dataset dataset = Small();
+  const FeatureMatrix p = FeatureMatrix::Random(8, 80);
+  const auto whole = LearnedScores(dataset, Split::kTest, p);
+  const int voice[] = {1};
+  int outside = -1;
+  const auto partial = PartialProbeScores(dataset, Split::kTest, p, {}, voice, &outside);
+  ASSERT_TRUE(partial.ok());
+  EXPECT_EQ(outside, 0) << "nothing is outside of exact normalisation";
+  EXPECT_EQ(partial->identities, whole->identities);
+  // Probe 2 without its second modality against template 5, by hand.
+  const std::vector<int> rows = RowsOf(dataset.split, Split::kTest);
+  const FeatureMatrix features = *Concatenate(dataset, rows);
+  const Eigen::VectorXd probe = p.leftCols(48) * features.row(2).head(48).transpose();
+  const Eigen::VectorXd enrolled = p * features.row(5).transpose();
+  EXPECT_NEAR(partial->scores(2, 5), probe.normalized().dot(enrolled.normalized()), 1e-12);
+  EXPECT_FALSE(PartialProbeScores(dataset, Split::kTest, p.leftCols(79), {}, voice).ok());
+}
+
 }  // namespace
 }  // namespace heft
