@@ -89,7 +89,7 @@ void Check(World& world, const NormalisationSpec& spec) {
   EXPECT_EQ(out->squared_norm.limbs(), limbs - 1);
   EXPECT_NEAR(out->z.scale / scale, 1, 1e-6);
   const double bound = ckks::SlotErrorBound(world.params(), out->z.noise, out->z.scale);
-  EXPECT_LT(bound, 0.1);
+  EXPECT_LT(bound, 0.04);
   const auto slots = world.encoder->Decode(ckks::Decrypt(*world.context, out->z, *world.secret));
   const auto norms =
       world.encoder->Decode(ckks::Decrypt(*world.context, out->squared_norm, *world.secret));
@@ -186,7 +186,7 @@ TEST(Coordinates, MatchPlain) {
     for (uint32_t r = 0; r < kGamma; ++r) {
       const Ciphertext& c = out->z[r];
       const double bound = ckks::SlotErrorBound(world.params(), c.noise, c.scale);
-      EXPECT_LT(bound, 0.05);
+      EXPECT_LT(bound, 0.02);
       const auto slot = world.encoder->Decode(ckks::Decrypt(*world.context, c, *world.secret));
       for (uint32_t j = 0; j < slots; ++j) {
         const double s = SquaredNorm(spec.Range(), j, slots);
