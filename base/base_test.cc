@@ -14,7 +14,6 @@
 #include "base/envelope.h"
 #include "base/files.h"
 #include "base/hash.h"
-#include "base/secure.h"
 #include "base/threads.h"
 
 namespace heft {
@@ -113,16 +112,6 @@ TEST(CsprngTest, StreamsDiffer) {
   Csprng a(seed, 0), b(seed, 1), c, d;
   EXPECT_NE(a.U64(), b.U64());
   EXPECT_NE(c.U64(), d.U64());
-}
-
-TEST(SecureTest, MovesAndIsZeroed) {
-  auto v = SecureVector<uint32_t>::Create(100);
-  ASSERT_TRUE(v.ok());
-  EXPECT_EQ(std::accumulate(v->span().begin(), v->span().end(), 0u), 0u);
-  (*v)[5] = 9;
-  SecureVector<uint32_t> w = std::move(*v);
-  EXPECT_EQ(w[5], 9u);
-  static_assert(!std::is_copy_constructible_v<SecureVector<uint32_t>>);
 }
 
 TEST(ThreadsTest, EveryIndexOnceWhateverTheCount) {

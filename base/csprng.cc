@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/constant_time.h"
+
 namespace heft {
 
 Csprng::Csprng() {
@@ -56,7 +58,7 @@ uint64_t Csprng::U64() {
 Seed Csprng::NewSeed() {
   Seed seed;
   Fill(seed);
-  return seed;
+  return Declassified(seed);  // of a public polynomial, and sent along with it
 }
 
 }  // namespace heft

@@ -26,6 +26,7 @@ class Csprng {
   void Fill(std::span<uint8_t> out);
   uint32_t U32();
   uint64_t U64();
+  // A seed to expand public polynomials from: it is no secret.
   Seed NewSeed();
 
  private:

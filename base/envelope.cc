@@ -34,6 +34,10 @@ std::string EnvelopeKind(ByteSpan bytes) {
   return std::string(reinterpret_cast<const char*>(bytes.data()) + 8, 4);
 }
 
+uint32_t EnvelopeVersion(ByteSpan bytes) {
+  return HasMagic(bytes) ? ByteReader(bytes.subspan(12), "envelope").U32() : 0;
+}
+
 absl::StatusOr<ByteSpan> OpenEnvelope(ByteSpan bytes, std::string_view kind, uint32_t version,
                                       std::string_view what) {
   const std::string name(what);

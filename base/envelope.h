@@ -33,8 +33,12 @@ std::vector<uint8_t> SealEnvelope(std::string_view kind, uint32_t version, ByteS
 absl::StatusOr<ByteSpan> OpenEnvelope(ByteSpan bytes, std::string_view kind, uint32_t version,
                                       std::string_view what);
 
-// The kind of an envelope ("MODL"), empty if `bytes` is not one.
+// The kind of an envelope ("MODL"), empty if `bytes` is not one; and its version, 0 if not.
 std::string EnvelopeKind(ByteSpan bytes);
+uint32_t EnvelopeVersion(ByteSpan bytes);
+
+// The version that an envelope declares, for kinds of which several are read; 0 if it is not one.
+uint32_t EnvelopeVersion(ByteSpan bytes);
 
 }  // namespace heft
 

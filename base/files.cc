@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -29,50 +31,70 @@ class FileDescriptor {
   ~FileDescriptor() {
     if (fd_ >= 0) close(fd_);
   }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&&) = delete;
   int get() const { return fd_; }
 
  private:
   int fd_;
 };
 
-template <typename Container>
-absl::StatusOr<Container> ReadWhole(const std::string& path, uint64_t max_size) {
+// Opens a file for reading; `info` is of what was opened.
+absl::StatusOr<FileDescriptor> OpenToRead(const std::string& path, uint64_t max_size,
+                                          struct stat* info) {
   FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   // A file where a folder should be: for a reader the same as no file.
   if (fd.get() < 0 && errno == ENOTDIR) errno = ENOENT;
   if (fd.get() < 0) return SystemError("cannot open", path, errno);
-  struct stat info;
-  if (fstat(fd.get(), &info) != 0) return SystemError("cannot stat", path, errno);
-  if (S_ISDIR(info.st_mode)) {
+  if (fstat(fd.get(), info) != 0) return SystemError("cannot stat", path, errno);
+  if (S_ISDIR(info->st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is a directory, not a file"));
   }
-  if (static_cast<uint64_t>(info.st_size) > max_size) {
+  if (static_cast<uint64_t>(info->st_size) > max_size) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": ", info.st_size, " bytes, more than the ", max_size, " allowed"));
+        absl::StrCat(path, ": ", info->st_size, " bytes, more than the ", max_size, " allowed"));
   }
-  // Pipes and /dev/stdin report no size: read until the end, bounded.
-  Container content;
-  content.resize(S_ISREG(info.st_mode) ? info.st_size : 0);
-  std::size_t done = 0;
-  while (true) {
-    if (done == content.size()) {
-      if (S_ISREG(info.st_mode)) break;
-      if (content.size() > max_size) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(path, ": more than the ", max_size, " bytes allowed"));
-      }
-      content.resize(content.size() + 65536);
-    }
-    const ssize_t n = read(fd.get(), content.data() + done, content.size() - done);
+  return fd;
+}
+
+// Reads until `out` is full or the file ends; returns the bytes read.
+absl::StatusOr<size_t> ReadInto(const FileDescriptor& fd, const std::string& path, void* out,
+                                size_t size) {
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t n = read(fd.get(), static_cast<char*>(out) + done, size - done);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return SystemError("cannot read", path, errno);
     if (n == 0) break;
     done += n;
   }
-  content.resize(done);
-  return content;
+  return done;
+}
+
+template <typename Container>
+absl::StatusOr<Container> ReadWhole(const std::string& path, uint64_t max_size) {
+  struct stat info;
+  HEFT_ASSIGN_OR_RETURN(const FileDescriptor fd, OpenToRead(path, max_size, &info));
+  Container content;
+  if (S_ISREG(info.st_mode)) {
+    content.resize(info.st_size);
+    HEFT_ASSIGN_OR_RETURN(const size_t size, ReadInto(fd, path, content.data(), content.size()));
+    content.resize(size);
+    return content;
+  }
+  // Pipes and /dev/stdin report no size: read until the end, bounded.
+  while (true) {
+    const size_t done = content.size();
+    if (done > max_size) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": more than the ", max_size, " bytes allowed"));
+    }
+    constexpr size_t kStep = 65536;
+    content.resize(done + kStep);
+    HEFT_ASSIGN_OR_RETURN(const size_t size, ReadInto(fd, path, content.data() + done, kStep));
+    content.resize(done + size);
+    if (size < kStep) return content;
+  }
 }
 
 }  // namespace
@@ -83,6 +105,22 @@ absl::StatusOr<std::vector<uint8_t>> ReadFile(const std::string& path, uint64_t 
 
 absl::StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t max_size) {
   return ReadWhole<std::string>(path, max_size);
+}
+
+absl::StatusOr<SecretFile> ReadSecretFile(const std::string& path, uint64_t max_size) {
+  struct stat info;
+  HEFT_ASSIGN_OR_RETURN(const FileDescriptor fd, OpenToRead(path, max_size, &info));
+  SecretFile file;
+  if ((info.st_mode & 077) != 0) {
+    file.permissions = absl::FailedPreconditionError(
+        absl::StrCat(path, ": others may read this secret: chmod 600 ", path));
+  }
+  const size_t room = S_ISREG(info.st_mode) ? info.st_size : max_size;  // a pipe reports no size
+  HEFT_ASSIGN_OR_RETURN(auto buffer, SecureVector<uint8_t>::Create(room));
+  HEFT_ASSIGN_OR_RETURN(const size_t size, ReadInto(fd, path, buffer.data(), room));
+  HEFT_ASSIGN_OR_RETURN(file.bytes, SecureVector<uint8_t>::Create(size));
+  std::copy_n(buffer.data(), size, file.bytes.data());
+  return file;
 }
 
 absl::Status SyncDirectory(const std::string& path) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/secure.h"
 #include "base/status.h"
 
 namespace heft {
@@ -23,6 +24,14 @@ absl::StatusOr<std::vector<uint8_t>> ReadFile(const std::string& path,
                                               uint64_t max_size = kMaxFileSize);
 absl::StatusOr<std::string> ReadTextFile(const std::string& path,
                                          uint64_t max_size = uint64_t{1} << 31);
+
+// A file with secrets, read into memory for secrets. `permissions` is kFailedPrecondition if
+// anybody but its owner may read or write it: for the caller to refuse, once it knows what it is.
+struct SecretFile {
+  SecureVector<uint8_t> bytes;
+  absl::Status permissions;
+};
+absl::StatusOr<SecretFile> ReadSecretFile(const std::string& path, uint64_t max_size);
 
 // Writes to a temporary name beside `path`, flushes to disk and renames. `mode` is the file's
 // permission bits from the first moment it exists.

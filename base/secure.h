@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SecureVector<T>: memory for secrets (libsodium's guarded allocation): locked against swapping,
-// left out of core dumps, wiped when freed. Moves, never copies.
+// left out of core dumps, wiped when freed. Moves, never copies. Where the system refuses to lock,
+// SecureMemoryStatus says so.
 #ifndef HEFT_BASE_SECURE_H_
 #define HEFT_BASE_SECURE_H_
 
@@ -21,6 +22,16 @@ void SecureFree(void* p);
 // Wipes memory in a way that the compiler may not leave out.
 void SecureWipe(void* p, std::size_t bytes);
 
+// OK if all memory for secrets that this process has taken so far is locked against swapping;
+// otherwise kUnavailable with the bytes refused and what to do. The secrets work all the same.
+absl::Status SecureMemoryStatus();
+
+// Keeps the whole process out of core dumps, crash reporters and other users' debuggers: no core
+// file (RLIMIT_CORE), and not dumpable (PR_SET_DUMPABLE), which also holds where cores go to a
+// pipe. For programs; a library must not do this to its host. kUnavailable where the system
+// refuses.
+absl::Status DisableCoreDumps();
+
 template <typename T>
 class SecureVector {
  public:
@@ -29,7 +40,7 @@ class SecureVector {
     SecureVector v;
     v.data_ = static_cast<T*>(internal::SecureAllocate(size * sizeof(T)));
     if (v.data_ == nullptr) {
-      return absl::UnavailableError("no locked memory for a secret: raise `ulimit -l`");
+      return absl::UnavailableError("the system has no memory for a secret");
     }
     v.size_ = size;
     return v;

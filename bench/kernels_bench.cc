@@ -72,7 +72,8 @@ void MatchLimb(benchmark::State& state, const Kernels* kernels) {
   const auto gallery = RandomResidues(kN * kGamma * 2, q);
   AlignedVector<uint32_t> c0(kN), c1(kN), c2(kN);
   for (auto _ : state) {
-    kernels->match(c0.data(), c1.data(), c2.data(), probe.data(), gallery.data(), kGamma, kN, q);
+    kernels->match(c0.data(), c1.data(), c2.data(), probe.data(), kGamma * 2 * kTile,
+                   gallery.data(), kGamma, kN, q);
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * gallery.size() * sizeof(uint32_t));

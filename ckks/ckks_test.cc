@@ -13,6 +13,7 @@
 #include "ckks/encryptor.h"
 #include "ckks/key_switch.h"
 #include "ckks/owner/secret_key.h"
+#include "ckks/subchain.h"
 #include "ckks/seeded.h"
 #include "ckks/serialization.h"
 
@@ -256,6 +257,61 @@ TEST_P(CkksTest, SumsOfRotations) {
   Check(c, sum, "sum of rotations");
   ASSERT_TRUE(SumGaloisProducts(*context_, &c, ca, elements, factors, keys_).ok());
   Check(c, weighted, "weighted sum of rotations");
+}
+
+TEST_P(CkksTest, DigitsOfTwoPrimes) {
+  const DigitSizes pairs((top() + 1) / 2, 2);
+  EvaluationKeys wide;
+  wide.relinearisation = keys_.relinearisation.WithDigits(*context_, pairs);
+  EXPECT_EQ(wide.relinearisation.digits(), (top() + 1) / 2);
+  EXPECT_EQ(wide.relinearisation.limbs(), top());
+  const uint32_t one = RotationElement(context_->params(), 1);
+  const uint32_t three = RotationElement(context_->params(), 3);
+  wide.galois[one] = keys_.galois.at(one).WithDigits(*context_, pairs);
+  wide.galois[three] = keys_.galois.at(three);
+  // At the scale of a product, where their error is small, for even and odd numbers of limbs.
+  const auto a = Random(), b = Random();
+  for (size_t limbs = 2; limbs <= top(); ++limbs) {
+    if (context_->params().Bits(limbs) < 58) continue;  // the product would not fit
+    const Ciphertext ca = EncryptFresh(a, limbs), cb = EncryptFresh(b, limbs);
+    std::vector<Complex> product = a;
+    for (size_t i = 0; i < product.size(); ++i) product[i] *= b[i];
+    Ciphertext c;
+    ASSERT_TRUE(Multiply(*context_, &c, ca, cb).ok());
+    ASSERT_TRUE(Relinearise(*context_, &c, c, wide).ok());
+    Check(c, product, "product");
+    ASSERT_TRUE(Rotate(*context_, &c, c, 1, wide).ok());
+    Check(c, Rotated(product, 1), "rotated product");
+    const uint32_t mixed[] = {1, one, three};
+    const absl::Status status = SumGalois(*context_, &c, c, mixed, wide);
+    EXPECT_EQ(status.ok(), false) << "keys of different digits in one sum";
+  }
+  // The error decides which primes go together.
+  const Params& params = context_->params();
+  EXPECT_EQ(DigitsWithin(params, top(), 0), DigitSizes(top(), 1));
+  EXPECT_EQ(DigitsWithin(params, 2, 1e300), DigitSizes{2});
+  EXPECT_EQ(KeySwitchError(params, top(), DigitSizes(top(), 1)), KeySwitchError(params, top()));
+}
+
+TEST_P(CkksTest, APrimeLeftOutLeavesMessageAndKeysAsTheyAre) {
+  if (top() < 3) GTEST_SKIP() << "too few primes";
+  const auto a = Random();
+  const Ciphertext ca = EncryptFresh(a, top());
+  for (size_t limb : {size_t{1}, top() - 1}) {
+    auto params = WithoutPrime(context_->params(), limb);
+    ASSERT_TRUE(params.ok()) << params.status();
+    const Context shorter(*params);
+    const EvaluationKeys keys = WithoutPrime(keys_, limb);
+    Ciphertext c = *WithoutPrime(ca, limb);
+    ASSERT_TRUE(CheckCiphertext(shorter, c).ok());
+    ASSERT_TRUE(Rotate(shorter, &c, c, 3, keys).ok());
+    // The secret key knows the whole chain: what is left below the gap is common to both.
+    ASSERT_TRUE(DropLimbs(shorter, &c, c, limb).ok());
+    Check(c, Rotated(a, 3), "rotated without a prime");
+  }
+  EXPECT_FALSE(WithoutPrime(context_->params(), top()).ok());
+  EXPECT_FALSE(WithoutPrime(ca, top()).ok());
+  EXPECT_EQ(WithoutPrime(keys_.relinearisation, top()).limbs(), top());
 }
 
 TEST_P(CkksTest, KeysCutToALevelServeThatLevelAndBelow) {

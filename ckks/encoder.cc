@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ckks/encoder.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numbers>
@@ -179,7 +180,8 @@ std::vector<double> CentredCoefficients(const Context& context, const Plaintext&
   for (uint32_t i = 0; i < n; ++i) {
     const double positive = value(i, false);
     const double negative = value(i, true);
-    out[i] = positive <= negative ? positive : -negative;
+    // By minimum and sign, not by a branch: this may be a decryption.
+    out[i] = std::copysign(std::min(positive, negative), negative - positive);
   }
   SecureWipe(poly.values().data(), poly.values().size_bytes());
   return out;

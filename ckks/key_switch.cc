@@ -63,9 +63,10 @@ RnsPoly Permuted(const Context& context, const RnsPoly& a, uint32_t element) {
 }
 
 // The error that `switches` key switches and one division by the special prime add.
-double SwitchingError(const Params& params, size_t limbs, size_t switches) {
+double SwitchingError(const Params& params, size_t limbs, size_t switches,
+                      const DigitSizes& sizes) {
   if (switches == 0) return 0;
-  return Combine(std::sqrt(static_cast<double>(switches)) * KeySwitchError(params, limbs),
+  return Combine(std::sqrt(static_cast<double>(switches)) * KeySwitchError(params, limbs, sizes),
                  RoundingError(params));
 }
 
@@ -81,7 +82,7 @@ Ciphertext ImageFromDigits(const Context& context, const Ciphertext& a, const Di
   const std::vector<RnsPoly> parts = CloseSwitch(context, sum, plain, /*rescale=*/false);
   Ciphertext out;
   out.scale = a.scale;
-  out.noise = {a.noise.message, Combine(a.noise.error, SwitchingError(context.params(), limbs, 1))};
+  out.noise = {a.noise.message, Combine(a.noise.error, SwitchingError(context.params(), limbs, 1, key.sizes()))};
   for (const RnsPoly& part : parts) out.parts.push_back(Permuted(context, part, element));
   CountOperations({.rotations = 1});
   return out;
@@ -91,7 +92,7 @@ absl::Status RelineariseMaybeRescale(const Context& context, Ciphertext* out, co
                                      const EvaluationKeys& keys, bool rescale) {
   const size_t limbs = a.limbs();
   HEFT_ASSIGN_OR_RETURN(const SwitchKey* key, keys.Relinearisation(limbs));
-  const Digits digits(context, a.parts[2]);
+  const Digits digits(context, a.parts[2], key->sizes());
   SwitchSum sum(context.n(), limbs);
   for (size_t l = 0; l <= limbs; ++l) {
     SwitchLimb(context, sum.part[0].limb(l).data(), sum.part[1].limb(l).data(), digits, *key, l);
@@ -100,7 +101,7 @@ absl::Status RelineariseMaybeRescale(const Context& context, Ciphertext* out, co
   Ciphertext result;
   result.scale = a.scale;
   result.noise = {a.noise.message,
-                  Combine(a.noise.error, SwitchingError(context.params(), limbs, 1))};
+                  Combine(a.noise.error, SwitchingError(context.params(), limbs, 1, key->sizes()))};
   result.parts = CloseSwitch(context, sum, plain, rescale);
   if (rescale) RescaleNoise(context, &result, limbs);
   *out = std::move(result);
@@ -108,15 +109,29 @@ absl::Status RelineariseMaybeRescale(const Context& context, Ciphertext* out, co
   return absl::OkStatus();
 }
 
-// Keys of all elements but 1 (nullptr there), or the first error.
-absl::StatusOr<std::vector<const SwitchKey*>> FindKeys(const EvaluationKeys& keys,
-                                                       std::span<const uint32_t> elements,
-                                                       size_t limbs) {
-  std::vector<const SwitchKey*> found;
+// Keys of all elements but 1 (nullptr there), or the first error, and the digits that they share.
+struct FoundKeys {
+  std::vector<const SwitchKey*> keys;
+  DigitSizes sizes;
+};
+absl::StatusOr<FoundKeys> FindKeys(const EvaluationKeys& keys, std::span<const uint32_t> elements,
+                                   size_t limbs) {
+  FoundKeys found;
+  bool first = true;
   for (uint32_t element : elements) {
-    found.push_back(nullptr);
+    found.keys.push_back(nullptr);
     if (element == 1) continue;
-    HEFT_ASSIGN_OR_RETURN(found.back(), keys.Galois(element, limbs));
+    HEFT_ASSIGN_OR_RETURN(found.keys.back(), keys.Galois(element, limbs));
+    const DigitSizes& sizes = found.keys.back()->sizes();
+    if (first) found.sizes = sizes;
+    first = false;
+    // Keys may be cut at different limbs: the digits must agree where the ciphertext has some.
+    for (size_t digit = 0, limb = 0; limb < limbs; limb += sizes[digit], ++digit) {
+      if (digit >= found.sizes.size() ||
+          (found.sizes[digit] != sizes[digit] && limb + 1 < limbs)) {
+        return absl::InvalidArgumentError("the keys of a sum of rotations have different digits");
+      }
+    }
   }
   return found;
 }
@@ -137,8 +152,9 @@ absl::Status SumGaloisMaybeRescale(const Context& context, Ciphertext* out, cons
   if (elements.empty()) return absl::InvalidArgumentError("a sum of no rotations");
   const size_t n = context.n();
   const size_t limbs = a.limbs();
-  HEFT_ASSIGN_OR_RETURN(const auto found, FindKeys(keys, elements, limbs));
-  const Digits digits(context, a.parts[1]);
+  HEFT_ASSIGN_OR_RETURN(const FoundKeys found_keys, FindKeys(keys, elements, limbs));
+  const std::vector<const SwitchKey*>& found = found_keys.keys;
+  const Digits digits(context, a.parts[1], found_keys.sizes);
   SwitchSum sum(n, limbs);
   RnsPoly plain[2] = {RnsPoly(n, limbs), RnsPoly(n, limbs)};
   AlignedVector<uint32_t> term0(n), term1(n);
@@ -168,7 +184,8 @@ absl::Status SumGaloisMaybeRescale(const Context& context, Ciphertext* out, cons
   const double terms = static_cast<double>(elements.size());
   result.noise = {
       a.noise.message * terms,
-      Combine(std::sqrt(terms) * a.noise.error, SwitchingError(context.params(), limbs, switches))};
+      Combine(std::sqrt(terms) * a.noise.error,
+              SwitchingError(context.params(), limbs, switches, found_keys.sizes))};
   if (rescale) RescaleNoise(context, &result, limbs);
   *out = std::move(result);
   CountOperations({.additions = elements.size() - 1, .rotations = switches});
@@ -188,8 +205,8 @@ void SwitchLimb(const Context& context, uint32_t* out0, uint32_t* out1, const Di
   // one.
   const size_t key_limb = limb < limbs ? limb : key.limbs();
   const ring::Modulus& q = context.modulus(ExtendedPrime(context, limb, limbs));
-  ActiveKernels().switch_products(out0, out1, digits.limb(limb), key.limb(key_limb), key.limbs(),
-                                  limbs, context.n(), q);
+  ActiveKernels().switch_products(out0, out1, digits.limb(limb), key.limb(key_limb), key.digits(),
+                                  digits.count(), context.n(), q);
 }
 
 std::vector<RnsPoly> CloseSwitch(const Context& context, SwitchSum& sum,
@@ -211,27 +228,52 @@ std::vector<RnsPoly> CloseSwitch(const Context& context, SwitchSum& sum,
   return out;
 }
 
-Digits::Digits(const Context& context, const RnsPoly& poly)
-    : n_(context.n()), limbs_(poly.limbs()), data_(n_ * limbs_ * (limbs_ + 1)) {
+Digits::Digits(const Context& context, const RnsPoly& poly, std::span<const uint8_t> sizes)
+    : n_(context.n()), limbs_(poly.limbs()) {
+  auto size_of = [&](size_t digit, size_t first) {
+    return digit < sizes.size() ? std::min<size_t>(sizes[digit], limbs_ - first) : size_t{1};
+  };
+  for (size_t first = 0; first < limbs_; first += size_of(count_ - 1, first)) ++count_;
+  data_.resize(n_ * count_ * (limbs_ + 1));
   CountOperations({.decompositions = 1});
   const ring::Kernels& kernels = ActiveKernels();
   const size_t tile = std::min<size_t>(n_, ring::kTile);
-  AlignedVector<uint32_t> coefficients(n_), lifted(n_);
-  for (size_t digit = 0; digit < limbs_; ++digit) {
-    const std::span<const uint32_t> own = poly.limb(digit);
-    std::copy(own.begin(), own.end(), coefficients.begin());
-    context.ntt(digit).Inverse(coefficients);
+  AlignedVector<uint32_t> low(n_), high(n_), lifted(n_);
+  size_t first = 0;
+  for (size_t digit = 0; digit < count_; ++digit) {
+    const size_t size = size_of(digit, first);
+    auto coefficients = [&](AlignedVector<uint32_t>& out, size_t limb) {
+      std::copy(poly.limb(limb).begin(), poly.limb(limb).end(), out.begin());
+      context.ntt(limb).Inverse(out);
+    };
+    coefficients(low, first);
+    if (size == 2) {
+      // The digit is low + q_first * high, both centred (Garner).
+      const ring::Modulus& q = context.modulus(first + 1);
+      coefficients(high, first + 1);
+      kernels.lift(lifted.data(), low.data(), context.lift(first, first + 1), n_, q);
+      kernels.subtract_multiply_scalar(high.data(), high.data(), lifted.data(),
+                                       context.inverse(first, first + 1), n_, q);
+    }
     for (size_t limb = 0; limb <= limbs_; ++limb) {
-      uint32_t* out = data_.data() + limb * limbs_ * n_ + digit * tile;
-      if (limb == digit) {  // its own residues need no lift
-        for (size_t i = 0; i < n_; i += tile) std::copy_n(&own[i], tile, out + i * limbs_);
+      uint32_t* out = data_.data() + limb * count_ * n_ + digit * tile;
+      if (limb >= first && limb < first + size) {  // its own residues need no lift
+        const std::span<const uint32_t> own = poly.limb(limb);
+        for (size_t i = 0; i < n_; i += tile) std::copy_n(&own[i], tile, out + i * count_);
         continue;
       }
       const size_t prime = ExtendedPrime(context, limb, limbs_);
-      kernels.lift(lifted.data(), coefficients.data(), context.lift(digit, prime), n_,
-                   context.modulus(prime));
-      context.ntt(prime).ForwardTiled(out, limbs_ * tile, lifted);
+      const ring::Modulus& q = context.modulus(prime);
+      if (size == 2) {
+        kernels.lift_sum(lifted.data(), low.data(), context.lift(first, prime), high.data(),
+                         context.lift(first + 1, prime),
+                         q.Shoup(q.Reduce(context.modulus(first).value())), n_, q);
+      } else {
+        kernels.lift(lifted.data(), low.data(), context.lift(first, prime), n_, q);
+      }
+      context.ntt(prime).ForwardTiled(out, count_ * tile, lifted);
     }
+    first += size;
   }
 }
 
@@ -259,7 +301,7 @@ absl::Status ApplyGalois(const Context& context, Ciphertext* out, const Cipherte
     return absl::OkStatus();
   }
   HEFT_ASSIGN_OR_RETURN(const SwitchKey* key, keys.Galois(element, a.limbs()));
-  *out = ImageFromDigits(context, a, Digits(context, a.parts[1]), element, *key);
+  *out = ImageFromDigits(context, a, Digits(context, a.parts[1], key->sizes()), element, *key);
   return absl::OkStatus();
 }
 
@@ -278,8 +320,9 @@ absl::StatusOr<std::vector<Ciphertext>> ApplyGaloisHoisted(const Context& contex
                                                            std::span<const uint32_t> elements,
                                                            const EvaluationKeys& keys) {
   HEFT_RETURN_IF_ERROR(CheckTwoParts(a));
-  HEFT_ASSIGN_OR_RETURN(const auto found, FindKeys(keys, elements, a.limbs()));
-  const Digits digits(context, a.parts[1]);
+  HEFT_ASSIGN_OR_RETURN(const FoundKeys found_keys, FindKeys(keys, elements, a.limbs()));
+  const std::vector<const SwitchKey*>& found = found_keys.keys;
+  const Digits digits(context, a.parts[1], found_keys.sizes);
   std::vector<Ciphertext> images;
   for (size_t i = 0; i < elements.size(); ++i) {
     images.push_back(
@@ -318,9 +361,10 @@ absl::Status SumGaloisProducts(const Context& context, Ciphertext* out, const Ci
           "the factors of a sum of rotations must be extended, of equal scale and level");
     }
   }
-  HEFT_ASSIGN_OR_RETURN(const auto found, FindKeys(keys, elements, limbs));
+  HEFT_ASSIGN_OR_RETURN(const FoundKeys found_keys, FindKeys(keys, elements, limbs));
+  const std::vector<const SwitchKey*>& found = found_keys.keys;
   const ring::Kernels& kernels = ActiveKernels();
-  const Digits digits(context, a.parts[1]);
+  const Digits digits(context, a.parts[1], found_keys.sizes);
   const size_t count = elements.size();
   // All images modulo one prime, then one inner product with the factors.
   AlignedVector<uint32_t> images(3 * count * n), term0(n), term1(n);
@@ -367,7 +411,7 @@ absl::Status SumGaloisProducts(const Context& context, Ciphertext* out, const Ci
   for (size_t i = 0; i < count; ++i) {
     Noise image_noise = a.noise;
     if (found[i] != nullptr) {
-      image_noise.error = Combine(image_noise.error, KeySwitchError(params, limbs));
+      image_noise.error = Combine(image_noise.error, KeySwitchError(params, limbs, found_keys.sizes));
     }
     noise =
         AddNoise(noise, MultiplyNoise(image_noise, a.scale, factors[i].noise, factors[i].scale));

@@ -21,16 +21,19 @@
 namespace heft::ckks {
 
 // The digits of part 1 of a ciphertext, in NTT form modulo all of its primes and the special one.
+// They fit keys of the same digit sizes.
 class Digits {
  public:
-  Digits(const Context& context, const ring::RnsPoly& poly);
+  // `sizes` empty: one limb a digit.
+  Digits(const Context& context, const ring::RnsPoly& poly, std::span<const uint8_t> sizes = {});
   size_t limbs() const { return limbs_; }
+  size_t count() const { return count_; }
   // All digits modulo one prime, in the layout of ring::Kernels::switch_products; `limb` in
   // [0, limbs()], the special prime last.
-  const uint32_t* limb(size_t limb) const { return data_.data() + limb * limbs_ * n_; }
+  const uint32_t* limb(size_t limb) const { return data_.data() + limb * count_ * n_; }
 
  private:
-  size_t n_, limbs_;
+  size_t n_, limbs_, count_ = 0;
   AlignedVector<uint32_t> data_;
 };
 

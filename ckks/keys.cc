@@ -32,6 +32,7 @@ static const ring::Permutation* InversePermutation(const Context& context, uint3
 void SwitchKey::Allocate(const Context& context, size_t limbs) {
   n_ = context.n();
   limbs_ = limbs;
+  sizes_.assign(limbs, 1);
   data_.resize(n_ * 2 * limbs * (limbs + 1));
 }
 
@@ -80,6 +81,7 @@ SwitchKey SwitchKey::WithoutLimb(size_t limb) const {
   SwitchKey out;
   out.n_ = n_;
   out.limbs_ = limbs_ - 1;
+  out.sizes_.assign(out.limbs_, 1);
   out.data_.reserve(n_ * 2 * out.limbs_ * limbs_);
   const size_t digit = 2 * std::min<size_t>(n_, ring::kTile);  // both parts, one tile
   const size_t tile = limbs_ * digit;
@@ -89,6 +91,34 @@ SwitchKey SwitchKey::WithoutLimb(size_t limb) const {
     for (const uint32_t* in = this->limb(l); in != end; in += tile) {
       out.data_.insert(out.data_.end(), in, in + limb * digit);
       out.data_.insert(out.data_.end(), in + (limb + 1) * digit, in + tile);
+    }
+  }
+  return out;
+}
+
+SwitchKey SwitchKey::WithDigits(const Context& context, const DigitSizes& sizes) const {
+  SwitchKey out;
+  out.n_ = n_;
+  out.limbs_ = limbs_;
+  for (size_t first = 0; first < limbs_; first += out.sizes_.back()) {
+    const size_t digit = out.sizes_.size();
+    const size_t size = digit < sizes.size() ? sizes[digit] : 1;
+    out.sizes_.push_back(static_cast<uint8_t>(std::min(size, limbs_ - first)));
+  }
+  out.data_.reserve(n_ * 2 * out.digits() * (limbs_ + 1));
+  const size_t digit = 2 * std::min<size_t>(n_, ring::kTile);  // both parts, one tile
+  for (size_t l = 0; l <= limbs_; ++l) {
+    const ring::Modulus& q = context.modulus(l < limbs_ ? l : context.special_index());
+    const uint32_t* end = limb(l) + limbs_ * 2 * n_;
+    for (const uint32_t* in = limb(l); in != end;) {
+      for (const uint8_t size : out.sizes_) {
+        out.data_.insert(out.data_.end(), in, in + digit);
+        uint32_t* sum = &*(out.data_.end() - static_cast<std::ptrdiff_t>(digit));
+        in += digit;
+        if (size == 1) continue;
+        for (size_t i = 0; i < digit; ++i) sum[i] = q.Add(sum[i], in[i]);
+        in += digit;
+      }
     }
   }
   return out;

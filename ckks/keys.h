@@ -13,6 +13,7 @@
 #include "base/csprng.h"
 #include "base/status.h"
 #include "ckks/context.h"
+#include "ckks/noise.h"
 #include "ring/rns_poly.h"
 
 namespace heft::ckks {
@@ -21,9 +22,11 @@ namespace heft::ckks {
 // are told apart before they are mixed.
 using KeyId = std::array<uint8_t, 16>;
 
-// (b, a) with b = -(a s + e) modulo all primes; a is expanded from the seed.
+// (b, a) with b = -(a s + e) modulo all primes; a is expanded from the seed, unless the key was made
+// elsewhere (SEAL's, for example).
 struct PublicKey {
   KeyId key_id{};
+  bool seeded = true;
   Seed seed{};
   ring::RnsPoly b;
   ring::RnsPoly a;
@@ -36,6 +39,12 @@ struct SeededSwitchKey {
   size_t limbs = 0;
   Seed seed{};
   std::vector<ring::RnsPoly> b;  // per digit, limbs + 1 limbs, the special prime last
+};
+
+// The same with both parts in full, a_j in the place of the seed: keys made elsewhere.
+struct FullSwitchKey {
+  std::vector<ring::RnsPoly> b, a;  // per digit, limbs + 1 limbs, the special prime last
+  size_t limbs() const { return b.size(); }
 };
 
 // The uniform polynomial of digit j, limb l (the special prime at index limbs()): one ChaCha20
@@ -56,13 +65,21 @@ class SwitchKey {
   SwitchKey(const Context& context, std::span<const ring::RnsPoly> b,
             std::span<const ring::RnsPoly> a, uint32_t element);
 
-  // Data primes, and so digits.
+  // Data primes.
   size_t limbs() const { return limbs_; }
+  // Digits of one or two limbs: as it travels, a key has one for each.
+  size_t digits() const { return sizes_.size(); }
+  const DigitSizes& sizes() const { return sizes_; }
   size_t bytes() const { return data_.size() * sizeof(uint32_t); }
   // `limb` in [0, limbs] with the special prime at limbs().
-  const uint32_t* limb(size_t limb) const { return data_.data() + limb * limbs_ * 2 * n_; }
-  // Without one of the data primes, as a limb and as a digit (subchain.h).
+  const uint32_t* limb(size_t limb) const { return data_.data() + limb * digits() * 2 * n_; }
+  // Without one of the data primes, as a limb and as a digit (subchain.h). For keys whose digits
+  // have one limb each.
   SwitchKey WithoutLimb(size_t limb) const;
+  // A key with one digit a limb, for digits of `sizes`: the sum of two digits' keys is the key of
+  // the digit of both primes. Fewer digits are fewer transforms and fewer bytes to read, for errors
+  // larger by a prime's size (DigitsWithin). `context` is the one that the key is for.
+  SwitchKey WithDigits(const Context& context, const DigitSizes& sizes) const;
 
  private:
   void Allocate(const Context& context, size_t limbs);
@@ -72,6 +89,7 @@ class SwitchKey {
 
   size_t n_ = 0;
   size_t limbs_ = 0;
+  DigitSizes sizes_;
   AlignedVector<uint32_t> data_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ckks/noise.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -30,13 +31,33 @@ double PublicKeyError(const Params& params) {
   return Combine(divided, RoundingError(params));
 }
 
-double KeySwitchError(const Params& params, size_t limbs) {
+double KeySwitchError(const Params& params, size_t limbs, std::span<const uint8_t> sizes) {
   double variance = 0;  // of sum_j digit_j e_j, digits uniform in (-q_j / 2, q_j / 2]
-  for (size_t j = 0; j < limbs; ++j) {
-    const double q = params.modulus(j).value();
-    variance += params.n() * (q * q / 12) * ring::kErrorVariance;
+  size_t digit = 0;
+  for (size_t j = 0; j < limbs; ++digit) {
+    const size_t size = digit < sizes.size() ? std::min<size_t>(sizes[digit], limbs - j) : 1;
+    double q = 1;
+    for (size_t i = 0; i < size; ++i) q *= params.modulus(j + i).value();
+    // The key of a digit of two primes is the sum of two, with two errors.
+    variance += params.n() * (q * q / 12) * (size * ring::kErrorVariance);
+    j += size;
   }
   return SlotDeviation(params, variance) / params.special().value();
+}
+
+DigitSizes DigitsWithin(const Params& params, size_t limbs, double error) {
+  DigitSizes sizes;
+  for (size_t j = 0; j < limbs;) {
+    double pair = 0;
+    if (j + 1 < limbs) {
+      const double q = double(params.modulus(j).value()) * params.modulus(j + 1).value();
+      pair = SlotDeviation(params, params.n() * (q * q / 12) * (2 * ring::kErrorVariance)) /
+             params.special().value();
+    }
+    sizes.push_back(j + 1 < limbs && pair <= error ? 2 : 1);
+    j += sizes.back();
+  }
+  return sizes;
 }
 
 double Combine(double a, double b) { return std::hypot(a, b); }

@@ -9,6 +9,8 @@
 #define HEFT_CKKS_NOISE_H_
 
 #include <cstddef>
+#include <span>
+#include <vector>
 
 #include "ckks/params.h"
 
@@ -24,8 +26,15 @@ double EncodingError(const Params& params);   // rounding to integers
 double RoundingError(const Params& params);   // the division by a prime of a two-part ciphertext
 double SymmetricError(const Params& params);  // a fresh secret-key encryption
 double PublicKeyError(const Params& params);  // a fresh public-key encryption
-// One key switch of a polynomial with `limbs` limbs, rounding not included.
-double KeySwitchError(const Params& params, size_t limbs);
+// How many limbs each digit of a key switch takes, the lowest limbs first: one or two. What lies
+// beyond a ciphertext's limbs is cut off.
+using DigitSizes = std::vector<uint8_t>;
+
+// One key switch of a polynomial with `limbs` limbs, rounding not included; `sizes` empty: digits of
+// one limb each.
+double KeySwitchError(const Params& params, size_t limbs, std::span<const uint8_t> sizes = {});
+// Digits of two primes where the error of one such digit alone stays within `error`.
+DigitSizes DigitsWithin(const Params& params, size_t limbs, double error);
 
 // Square root of the sum of squares.
 double Combine(double a, double b);

@@ -180,4 +180,22 @@ SeededSwitchKey ReadSwitchKey(ByteReader& reader, const Context& context) {
   return key;
 }
 
+void WriteFullSwitchKey(ByteWriter& writer, const Context& context, const FullSwitchKey& key) {
+  writer.U32(static_cast<uint32_t>(key.limbs()));
+  for (size_t digit = 0; digit < key.limbs(); ++digit) {
+    WritePoly(writer, context, key.b[digit], true);
+    WritePoly(writer, context, key.a[digit], true);
+  }
+}
+
+FullSwitchKey ReadFullSwitchKey(ByteReader& reader, const Context& context) {
+  FullSwitchKey key;
+  const size_t limbs = ReadLimbs(reader, context);
+  for (size_t digit = 0; digit < limbs && reader.ok(); ++digit) {
+    key.b.push_back(ReadPoly(reader, context, limbs, true));
+    key.a.push_back(ReadPoly(reader, context, limbs, true));
+  }
+  return key;
+}
+
 }  // namespace heft::ckks

@@ -30,6 +30,8 @@ SeededCiphertext ReadSeededCiphertext(ByteReader& reader, const Context& context
 
 void WriteSwitchKey(ByteWriter& writer, const Context& context, const SeededSwitchKey& key);
 SeededSwitchKey ReadSwitchKey(ByteReader& reader, const Context& context);
+void WriteFullSwitchKey(ByteWriter& writer, const Context& context, const FullSwitchKey& key);
+FullSwitchKey ReadFullSwitchKey(ByteReader& reader, const Context& context);
 
 void WriteId(ByteWriter& writer, const std::array<uint8_t, 16>& id);
 std::array<uint8_t, 16> ReadId(ByteReader& reader);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
+#include "base/files.h"
 #include "cli/bench_routes.h"
+#include "cli/bench_sweep.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 
@@ -8,10 +12,25 @@ namespace {
 
 struct Options {
   BenchOptions bench;
+  std::string pictures;
 };
+
+absl::Status RunSweeps(const Common& common, const Options& options, Progress& progress) {
+  HEFT_RETURN_IF_ERROR(MakeDirectories(options.pictures));
+  HEFT_ASSIGN_OR_RETURN(const Sweep sweep, RunSweep(options.bench, [&](std::string_view stage) {
+                          return progress.Update(0, 1, stage);
+                        }));
+  for (const auto& [name, svg] : sweep.pictures) {
+    HEFT_RETURN_IF_ERROR(
+        WriteFileAtomic((std::filesystem::path(options.pictures) / name).string(), svg));
+  }
+  Print(common, sweep.result, sweep.result.dump(2));
+  return absl::OkStatus();
+}
 
 absl::Status Run(const Common& common, const Options& options) {
   Progress progress(common, "benchmark");
+  if (!options.pictures.empty()) return RunSweeps(common, options, progress);
   HEFT_ASSIGN_OR_RETURN(const Json result, RunBench(options.bench, [&](std::string_view stage) {
                           return progress.Update(0, 1, stage);
                         }));
@@ -43,6 +62,9 @@ void AddBench(CLI::App& app) {
   command->add_option("--batch", options->bench.batch, "probes in one pass over it")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  command->add_option("--sweep", options->pictures,
+                      "instead, measure how times grow with gallery, dimensions and pairs, by stage "
+                      "and instruction set, and draw pictures into this folder");
   command->add_flag("--no-large", options->bench.skip_million, "leave out the large gallery");
   command->add_flag("--no-paper", options->bench.skip_paper, "leave out the paper's route");
 }

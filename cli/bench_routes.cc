@@ -14,6 +14,7 @@
 #include "base/threads.h"
 #include "ckks/encryptor.h"
 #include "ckks/key_switch.h"
+#include "cli/bench_world.h"
 #include "fusion/bulk.h"
 #include "fusion/compact.h"
 #include "fusion/dense.h"
@@ -30,48 +31,6 @@ namespace heft::cli {
 namespace {
 
 using ckks::Ciphertext;
-
-double Quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  return values[std::min(values.size() - 1, static_cast<size_t>(q * values.size()))];
-}
-
-// Wall times, and the calling thread's CPU times, of repeated runs, in milliseconds.
-class Timings {
- public:
-  void Add(double wall_ms, double cpu_ms) {
-    wall_.push_back(wall_ms);
-    cpu_.push_back(cpu_ms);
-  }
-  double Median() const { return Quantile(wall_, 0.5); }
-  Json Spread() const {
-    return {{"median", Median()},
-            {"p10", Quantile(wall_, 0.1)},
-            {"p90", Quantile(wall_, 0.9)},
-            {"cpu_median", Quantile(cpu_, 0.5)},
-            {"runs", wall_.size()}};
-  }
-
- private:
-  std::vector<double> wall_, cpu_;
-};
-
-double ThreadCpuMs() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return now.tv_sec * 1e3 + now.tv_nsec * 1e-6;
-}
-
-template <typename Fn>
-absl::Status Time(Timings* timings, const Fn& fn) {
-  const double cpu = ThreadCpuMs();
-  const auto start = std::chrono::steady_clock::now();
-  HEFT_RETURN_IF_ERROR(fn());
-  const std::chrono::duration<double, std::milli> elapsed =
-      std::chrono::steady_clock::now() - start;
-  timings->Add(elapsed.count(), ThreadCpuMs() - cpu);
-  return absl::OkStatus();
-}
 
 Json Machine() {
   std::string model = "unknown", line;
@@ -100,55 +59,11 @@ double PeakMegabytes() {
   return usage.ru_maxrss / 1024.0;
 }
 
-// A key owner, a client and a server in one process, for one model.
-struct World {
-  Model model;
-  Instance instance;
-  std::optional<ckks::SecretKey> secret;
-  ckks::PublicKey public_key;
-  ckks::EvaluationKeys keys;
-  std::optional<Fuser> fuser;        // for enrolment
-  std::optional<ProbeFuser> prober;  // for identification
-  Csprng rng;
-  std::mt19937_64 random{3};
-
-  std::vector<std::vector<double>> Sample() {
-    std::vector<std::vector<double>> sample;
-    for (const ModalitySpec& m : model.modalities) {
-      sample.push_back(testing::RandomUnit(m.dimension, random));
-    }
-    return sample;
-  }
-  absl::StatusOr<std::vector<Ciphertext>> EncryptSample(
-      const std::vector<std::vector<double>>& sample) {
-    std::vector<Ciphertext> out;
-    for (size_t i = 0; i < sample.size(); ++i) {
-      HEFT_ASSIGN_OR_RETURN(const auto plain, EncodeCompact(instance, model, i, sample[i]));
-      out.push_back(ckks::Encrypt(*instance.context, plain, public_key, rng));
-    }
-    return out;
-  }
-};
-
-std::vector<const Ciphertext*> Pointers(const std::vector<Ciphertext>& v) {
-  std::vector<const Ciphertext*> out;
-  for (const Ciphertext& c : v) out.push_back(&c);
-  return out;
-}
-
-absl::Status SetUp(World* world, const BenchOptions& options, Json* result) {
-  world->model = testing::RandomModel(options.dimensions, options.gamma, options.degree);
-  HEFT_ASSIGN_OR_RETURN(world->instance, MakeInstance(world->model));
-  const ckks::Context& context = *world->instance.context;
-  HEFT_ASSIGN_OR_RETURN(world->secret, ckks::SecretKey::Generate(context, world->rng));
-  world->public_key = ckks::MakePublicKey(context, *world->secret, world->rng);
+// The keys' size on disk.
+absl::Status MeasureKeys(const World& world, Json* result) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key_bytes,
-                        MakeEvaluationKeys(world->instance, *world->secret));
+                        MakeEvaluationKeys(world.instance, *world.secret));
   (*result)["eval_key_bytes"] = key_bytes.size();
-  world->keys = testing::MakeKeys(context, world->instance.plan, *world->secret, world->rng);
-  HEFT_ASSIGN_OR_RETURN(world->fuser, Fuser::Create(world->instance, world->model, &world->keys));
-  HEFT_ASSIGN_OR_RETURN(world->prober,
-                        ProbeFuser::Create(world->instance, world->model, world->keys));
   return absl::OkStatus();
 }
 
@@ -294,68 +209,27 @@ void ReadThrough(const TiledCiphertexts& block) {
 absl::Status RunBulk(World* world, const std::function<bool(std::string_view)>& stage,
                      Json* result) {
   const Instance& instance = world->instance;
-  const ckks::Context& context = *instance.context;
   const size_t count = instance.params().slots();
-  std::vector<std::vector<Ciphertext>> columns(world->model.modalities.size());
-  for (size_t m = 0; m < columns.size(); ++m) {
-    if (!stage("encrypting a bulk batch")) return absl::CancelledError("interrupted");
-    std::vector<std::vector<double>> rows;
-    for (size_t i = 0; i < count; ++i) {
-      rows.push_back(testing::RandomUnit(world->model.modalities[m].dimension, world->random));
-    }
-    HEFT_ASSIGN_OR_RETURN(const SimdColumns simd,
-                          SimdColumns::Create(instance, world->model, m, rows));
-    columns[m].resize(world->model.modalities[m].dimension);
-    std::vector<absl::Status> statuses(columns[m].size());
-    ParallelFor(columns[m].size(), [&](size_t d) {
-      Csprng rng;
-      auto plain = simd.Encode(instance, d);
-      statuses[d] = plain.status();
-      if (plain.ok()) columns[m][d] = ckks::Encrypt(context, *plain, world->public_key, rng);
-    });
-    for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
-  }
+  HEFT_ASSIGN_OR_RETURN(const auto columns, world->EncryptBulk(stage));
   Timings timings;
   for (int i = 0; i < 5; ++i) {
     if (!stage("bulk enrolment")) return absl::CancelledError("interrupted");
-    // A fuser holds the sums of one batch.
-    HEFT_ASSIGN_OR_RETURN(BulkFuser fuser, BulkFuser::Create(instance, world->model, &world->keys));
-    HEFT_RETURN_IF_ERROR(Time(&timings, [&]() -> absl::Status {
-      for (size_t m = 0; m < columns.size(); ++m) {
-        HEFT_RETURN_IF_ERROR(fuser.Add(m, 0, columns[m]));
-      }
-      HEFT_ASSIGN_OR_RETURN(const TemplateBatch batch, fuser.Finish(count));
-      TiledCiphertexts block = EmptyBlock(context, world->model.gamma);
-      return AddBatchToBlock(instance, &block, batch, 0, count, 0);
-    }));
+    HEFT_RETURN_IF_ERROR(Time(&timings, [&] { return world->EnrolBulk(columns); }));
   }
   (*result)["enroll_bulk_per_s"] = 1e3 * static_cast<double>(count) / timings.Median();
   (*result)["spread"]["enroll_bulk_ms"] = timings.Spread();
   return absl::OkStatus();
 }
 
-// A million templates in memory: random residues take the same time as encrypted templates.
+// A million templates in memory.
 absl::Status RunMillion(World* world, const BenchOptions& options,
                         const std::function<bool(std::string_view)>& stage, Json* result) {
   const Instance& instance = world->instance;
   const ProbeFuser& prober = *world->prober;
-  const ckks::Context& context = *instance.context;
+  HEFT_ASSIGN_OR_RETURN(const std::vector<TiledCiphertexts> gallery,
+                        RandomGallery(instance, options.million_templates, stage));
+  const size_t blocks = gallery.size();
   const size_t per_block = 2 * size_t{instance.params().slots()};
-  const size_t blocks = (options.million_templates + per_block - 1) / per_block;
-  std::vector<TiledCiphertexts> gallery(blocks);
-  for (size_t b = 0; b < blocks; ++b) {
-    if (!stage("filling a large gallery")) return absl::CancelledError("interrupted");
-    gallery[b].resize(TiledSize(context, options.gamma));
-    const size_t per_limb = gallery[b].size() / kMatchLimbs;
-    for (size_t l = 0; l < kMatchLimbs; ++l) {
-      const uint32_t q = context.modulus(l).value();
-      uint32_t x = static_cast<uint32_t>(b * kMatchLimbs + l + 1);
-      for (size_t i = 0; i < per_limb; ++i) {
-        x = x * 1664525u + 1013904223u;
-        gallery[b][l * per_limb + i] = static_cast<uint32_t>((uint64_t{x} * q) >> 32);
-      }
-    }
-  }
   std::vector<TiledCiphertexts> probes;
   for (int p = 0; p < options.batch; ++p) {
     HEFT_ASSIGN_OR_RETURN(const auto encrypted, world->EncryptSample(world->Sample()));
@@ -389,16 +263,16 @@ absl::Status RunMillion(World* world, const BenchOptions& options,
     SetThreadCount(threads);
   }
   HEFT_ASSIGN_OR_RETURN(const ProbeBatch packed, PackProbes(prober.instance(), probes));
-  constexpr size_t kBlocksAtOnce = 4;
   Timings batch[2];  // replies of degree 2, relinearised
   for (int i = 0; i < 6; ++i) {
     if (!stage("matching a batch of probes")) return absl::CancelledError("interrupted");
     const bool relinearise = i % 2 == 1;
+    const size_t stride = BlocksAPass(relinearise);
     HEFT_RETURN_IF_ERROR(Time(&batch[i % 2], [&]() -> absl::Status {
       std::vector<const TiledCiphertexts*> block_list;
-      for (size_t b = 0; b < blocks; b += kBlocksAtOnce) {
+      for (size_t b = 0; b < blocks; b += stride) {
         block_list.clear();
-        for (size_t k = b; k < std::min(b + kBlocksAtOnce, blocks); ++k) {
+        for (size_t k = b; k < std::min(b + stride, blocks); ++k) {
           block_list.push_back(&gallery[k]);
         }
         HEFT_RETURN_IF_ERROR(MatchBlocks(prober.instance(), block_list, packed, prober.keys(),
@@ -468,7 +342,8 @@ absl::StatusOr<Json> RunBench(const BenchOptions& options,
   Json result = {{"version", HEFT_VERSION}, {"machine", Machine()}};
   if (!stage("making keys")) return absl::CancelledError("interrupted");
   World world;
-  HEFT_RETURN_IF_ERROR(SetUp(&world, options, &result));
+  HEFT_RETURN_IF_ERROR(world.SetUp(options));
+  HEFT_RETURN_IF_ERROR(MeasureKeys(world, &result));
   result["parameters"] = world.instance.params().Describe();
   result["security"] = world.instance.params().security().Describe();
   HEFT_RETURN_IF_ERROR(RunCompact(&world, options, stage, &result));

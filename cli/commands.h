@@ -12,6 +12,9 @@ void AddEnroll(CLI::App& app);
 void AddIdentify(CLI::App& app);
 void AddVerify(CLI::App& app);
 void AddInspect(CLI::App& app);
+void AddImportSeal(CLI::App& app);
+void AddExportSeal(CLI::App& app);
+void AddRekeyGallery(CLI::App& app);
 
 // Client.
 void AddEncrypt(CLI::App& app);
@@ -19,6 +22,10 @@ void AddEncrypt(CLI::App& app);
 // Key owner.
 void AddKeygen(CLI::App& app);
 void AddDecrypt(CLI::App& app);
+// After AddImportSeal and AddExportSeal: the kinds of object that need the secret key.
+void AddSealSecret(CLI::App& app);
+void AddBudget(CLI::App& app);
+void AddRekey(CLI::App& app);
 
 // Without keys, or with all of them in one process.
 void AddSynth(CLI::App& app);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common.h"
 
-#include <sys/resource.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/files.h"
+#include "base/secure.h"
 #include "base/threads.h"
 #include "ring/kernels.h"
 
@@ -64,8 +64,9 @@ int ExitCode(const absl::Status& status) {
       return kExitInput;
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kPermissionDenied:
-    case absl::StatusCode::kResourceExhausted:
       return kExitSystem;
+    case absl::StatusCode::kResourceExhausted:
+      return kExitBudget;
     case absl::StatusCode::kCancelled:
       return kExitInterrupted;
     default:
@@ -107,8 +108,9 @@ int RunMain(int argc, char** argv, const std::string& description,
   std::signal(SIGTERM, OnSignal);
   std::signal(SIGPIPE, SIG_IGN);
   // Secrets must not end up in a core dump.
-  const rlimit no_core = {0, 0};
-  setrlimit(RLIMIT_CORE, &no_core);
+  if (const absl::Status off = DisableCoreDumps(); !off.ok()) {
+    std::cerr << "heft: warning: " << off.message() << "\n";
+  }
 
   // A forced instruction set that is not there must not fall back to another one unnoticed.
   const char* simd = std::getenv("HEFT_SIMD");
@@ -126,7 +128,7 @@ int RunMain(int argc, char** argv, const std::string& description,
   app.set_version_flag("--version", std::string("heft ") + HEFT_VERSION);
   app.footer(
       "Exit codes: 0 success, 1 internal error, 2 wrong usage, 3 wrong input, 4 refused by the\n"
-      "system, 130 interrupted.");
+      "system, 5 refused by the query budget, 130 interrupted.");
   add_commands(app);
   try {
     app.parse(argc, argv);
@@ -136,6 +138,9 @@ int RunMain(int argc, char** argv, const std::string& description,
   } catch (const std::exception& e) {
     std::cerr << "heft: internal error: " << e.what() << "\n";
     return kExitInternal;
+  }
+  if (const absl::Status locked = SecureMemoryStatus(); !locked.ok()) {
+    std::cerr << "heft: warning: " << locked.message() << "\n";
   }
   if (!g_status.ok()) std::cerr << "heft: " << OneLine(std::string(g_status.message())) << "\n";
   std::cout.flush();

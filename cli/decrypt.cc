@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <iostream>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -15,9 +16,12 @@ namespace heft::cli {
 namespace {
 
 struct Options {
-  std::string model, secret_key, passphrase_file, in;
+  std::string model, secret_key, passphrase_file, budget_file, in;
   size_t top = 10;
   std::optional<double> threshold, fmr;
+  bool decision = false;
+  std::optional<int> flood_bits;
+  uint32_t flood_queries = kDefaultQueryBudget;
 };
 
 // The threshold asked for: given, or by name from the model; none where neither is.
@@ -38,18 +42,54 @@ absl::StatusOr<std::optional<double>> ChooseThreshold(const Model& model, const 
       "; it has: ", known.empty() ? "none" : absl::StrJoin(known, ", "), ". Use --threshold"));
 }
 
+const char* KindName(ScoreKind kind) {
+  return kind == ScoreKind::kVerification ? "verification" : "identification";
+}
+
+// Accepted or not, and of whom: no score.
+absl::Status PrintDecision(const Common& common, const KeyOwner& owner, ByteSpan scores,
+                           const std::string& what, double threshold, const OpenOptions& open) {
+  HEFT_ASSIGN_OR_RETURN(const Decision decision, owner.Decide(scores, what, threshold, open));
+  Json json = {{"kind", KindName(decision.kind)}};
+  if (!decision.probe.empty()) json["probe"] = decision.probe;
+  if (decision.in_interval) json["norm_in_interval"] = *decision.in_interval;
+  json["threshold"] = threshold;
+  json["accept"] = decision.accepted;
+  if (decision.accepted) json["identity"] = decision.identity;
+  Print(common, json, decision.accepted ? absl::StrCat("accept ", decision.identity) : "reject");
+  return absl::OkStatus();
+}
+
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
   HEFT_ASSIGN_OR_RETURN(const std::optional<double> threshold, ChooseThreshold(model, options));
+  if (options.decision && !threshold) {
+    return absl::InvalidArgumentError("--decision needs --fmr or --threshold");
+  }
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores, ReadFile(options.in));
   HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
   HEFT_ASSIGN_OR_RETURN(ckks::SecretKey key, LoadSecretKey(*instance.context, options.secret_key,
                                                            options.passphrase_file));
-  HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, KeyOwner::Create(model, std::move(key)));
-  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, owner.Open(scores, options.in));
+  const std::string budget_path = BudgetPath(options.secret_key, options.budget_file);
+  const bool fresh = !FileExists(budget_path);
+  HEFT_ASSIGN_OR_RETURN(auto budget,
+                        QueryBudget::Open(budget_path, instance.params().id(), key.key_id()));
+  HEFT_ASSIGN_OR_RETURN(const KeyOwner owner,
+                        KeyOwner::Create(model, std::move(key), std::move(budget)));
+  OpenOptions open;
+  if (options.flood_bits) {
+    open.flooding.emplace();
+    open.flooding->security_bits = *options.flood_bits;
+    open.flooding->queries = options.flood_queries;
+  }
+  if (options.decision) return PrintDecision(common, owner, scores, options.in, *threshold, open);
+  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, owner.Open(scores, options.in, open));
+  if (fresh && !common.quiet) {
+    std::cerr << "heft: began a record of this key's queries: " << budget_path << "\n";
+  }
 
   const bool verification = opened.kind == ScoreKind::kVerification;
-  Json json = {{"kind", verification ? "verification" : "identification"}};
+  Json json = {{"kind", KindName(opened.kind)}};
   if (!opened.probe.empty()) json["probe"] = opened.probe;
   if (verification) json["claimed"] = opened.claimed;
   if (opened.in_interval) json["norm_in_interval"] = *opened.in_interval;
@@ -102,6 +142,18 @@ void AddDecrypt(CLI::App& app) {
       ->add_option("--fmr", options->fmr,
                    "accept at the model's threshold for this false match rate, e.g. 1e-3")
       ->excludes(threshold);
+  command->add_flag("--decision", options->decision,
+                    "print the decision alone, and no score: for what goes to others");
+  command->add_option("--budget-file", options->budget_file,
+                      "record of queries (default: SECRET-KEY.budget; see heft budget)");
+  auto* flood = command->add_option("--flood-bits", options->flood_bits,
+                                    "decrypt with noise flooding for this statistical security, at "
+                                    "least 30; refused where the profile has no room");
+  command
+      ->add_option("--flood-queries", options->flood_queries,
+                   "decryptions that an adversary may see, for --flood-bits")
+      ->capture_default_str()
+      ->needs(flood);
 }
 
 }  // namespace heft::cli

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/files.h"
 #include "cli/commands.h"
 #include "cli/server_files.h"
 
@@ -12,17 +16,56 @@ struct Options : ServerOptions {
   bool verify = false;
   bool no_identities = false;
   bool degree_two = false;
+  bool all = false;
   Server::ProbeOptions probe;
 };
+
+// Every sample of the files, one reply each, into a new folder: all of them or none.
+absl::Status RunAll(const Common& common, const Options& options, const LoadedServer& loaded,
+                    const Gallery& gallery, const Server::ProbeOptions& probe) {
+  std::error_code error;
+  if (std::filesystem::exists(options.out, error)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.out, " exists: with --all, --out names a folder that is made"));
+  }
+  const std::string partial = options.out + ".partial";
+  std::filesystem::remove_all(partial, error);
+  HEFT_RETURN_IF_ERROR(MakeDirectories(partial));
+  Progress progress(common, "identifying samples");
+  size_t files = 0, bytes = 0;
+  auto write = [&](size_t row, const EncryptedScores& scores) -> absl::Status {
+    const std::vector<uint8_t> reply =
+        SerializeScores(*loaded.server->instance().context, scores);
+    ++files;
+    bytes += reply.size();
+    return WriteFileAtomic(absl::StrFormat("%s/%05d.ct", partial, row), reply);
+  };
+  absl::Status status =
+      loaded.server->IdentifyAll(gallery, loaded.samples, probe, write, progress.Callback());
+  if (status.ok()) {
+    std::filesystem::rename(partial, options.out, error);
+    if (error) status = absl::InternalError(absl::StrCat(options.out, ": ", error.message()));
+  }
+  if (!status.ok()) {
+    std::filesystem::remove_all(partial, error);
+    return status;
+  }
+  Print(common,
+        {{"out", options.out}, {"replies", files}, {"bytes", bytes}, {"templates", gallery.size()}},
+        absl::StrCat(files, " samples against ", gallery.size(), " templates: ", options.out, ", ",
+                     HumanBytes(bytes)));
+  return absl::OkStatus();
+}
 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(options));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery,
                         loaded.server->OpenGallery(options.gallery, /*create=*/false));
-  Progress progress(common, "matching blocks");
   Server::ProbeOptions probe = options.probe;
   probe.with_identities = !options.no_identities;
   probe.relinearise = !options.degree_two;
+  if (options.all) return RunAll(common, options, loaded, gallery, probe);
+  Progress progress(common, "matching blocks");
   HEFT_ASSIGN_OR_RETURN(
       const EncryptedScores scores,
       options.verify
@@ -56,13 +99,18 @@ CLI::App* Add(CLI::App& app, bool verify) {
       [options](const Common& common) { return Run(common, *options); });
   AddServerOptions(command, options.get());
   command->add_option("-o,--out", options->out, "file for the encrypted scores")->required();
-  command->add_option("--row", options->probe.row, "which sample of the files, from 0")
-      ->capture_default_str();
+  CLI::Option* row =
+      command->add_option("--row", options->probe.row, "which sample of the files, from 0")
+          ->capture_default_str();
   command->add_flag("--norm", options->probe.with_squared_norm,
                     "add the probe's encrypted squared norm, for the key owner's interval check");
   if (verify) {
     command->add_option("--identity", options->identity, "the claimed identity")->required();
   } else {
+    command->add_flag("--all", options->all,
+                      "every sample of the files, reading the gallery once for up to 64 of them; "
+                      "--out is then a folder, made with one file a sample")
+        ->excludes(row);
     command->add_flag("--degree-two", options->degree_two,
                       "do not relinearise: less work for the server, three times as much to send");
     command->add_flag("--no-identities", options->no_identities,

@@ -137,11 +137,16 @@ absl::Status InspectGallery(const Common& common, const Options& options) {
                {"model_id", HexString(binding.model_id)},
                {"key_id", HexString(binding.key_id)},
                {"params_id", HexString(binding.params_id)}};
-  Print(common, json,
-        absl::StrFormat("gallery of %d templates of %d identities in %d blocks, intact\n"
-                        "  model %s, key %s\n",
-                        gallery.size(), counts.size(), gallery.blocks(),
-                        HexString(binding.model_id), HexString(binding.key_id)));
+  json["revoked_keys"] = Json::array();
+  for (const ckks::KeyId& key : gallery.revoked_keys()) {
+    json["revoked_keys"].push_back(HexString(key));
+  }
+  Print(
+      common, json,
+      absl::StrFormat("gallery of %d templates of %d identities in %d blocks, intact\n"
+                      "  model %s, key %s, %d revoked keys\n",
+                      gallery.size(), counts.size(), gallery.blocks(), HexString(binding.model_id),
+                      HexString(binding.key_id), gallery.revoked_keys().size()));
   return absl::OkStatus();
 }
 
@@ -155,7 +160,9 @@ std::string KindName(const std::string& kind) {
       {"CTXS", "encrypted samples for bulk enrolment"},
       {"GALM", "gallery manifest"},
       {"GBLK", "gallery block"},
-      {"SCOR", "encrypted scores"}};
+      {"SCOR", "encrypted scores"},
+      {"RKEY", "re-keying key"},
+      {"BUDG", "query budget"}};
   const auto it = names.find(kind);
   return it == names.end() ? "unknown kind " + kind : it->second;
 }
@@ -172,8 +179,7 @@ absl::Status Run(const Common& common, const Options& options) {
                       : absl::StrCat(options.path, ": not a HEFT file (wrong magic bytes)"));
   }
   // Other kinds: what the envelope says, and whether it is intact. All start with two ids.
-  ByteReader version_reader(ByteSpan(bytes).subspan(12), options.path);
-  const uint32_t version = version_reader.U32();
+  const uint32_t version = EnvelopeVersion(bytes);
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kind, version, options.path));
   Json json = {{"kind", KindName(kind)}, {"version", version}, {"bytes", bytes.size()}};
   std::string text = absl::StrCat(KindName(kind), ", version ", version, ", ",

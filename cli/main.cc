@@ -15,8 +15,14 @@ int main(int argc, char** argv) {
                    AddIdentify(app);
                    AddVerify(app);
                    AddDecrypt(app);
+                   AddBudget(app);
+                   AddRekey(app);
+                   AddRekeyGallery(app);
                    AddEvaluate(app);
                    AddInspect(app);
+                   AddImportSeal(app);
+                   AddExportSeal(app);
+                   AddSealSecret(app);
                    AddBench(app);
                  });
 }

@@ -11,6 +11,9 @@ int main(int argc, char** argv) {
                    AddEnroll(app);
                    AddIdentify(app);
                    AddVerify(app);
+                   AddRekeyGallery(app);
                    AddInspect(app);
+                   AddImportSeal(app);
+                   AddExportSeal(app);
                  });
 }

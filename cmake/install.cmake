@@ -5,7 +5,7 @@ install(TARGETS ${heft_libraries} EXPORT heftTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/heft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # The public headers include these; programs include <heft/...> only.
-install(DIRECTORY base ring ckks fusion gallery inverse_sqrt features evaluation learning
+install(DIRECTORY base ring ckks seal fusion gallery inverse_sqrt features evaluation learning
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heft/internal
         FILES_MATCHING PATTERN "*.h" PATTERN "testing.h" EXCLUDE PATTERN "*-inl.h" EXCLUDE)
 install(EXPORT heftTargets NAMESPACE heft:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/heft)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What matching.cc and bulk.cc share about the insides of a gallery block.
+// What matching.cc, bulk.cc and rekey.cc share about the insides of a gallery block.
 #ifndef HEFT_FUSION_BLOCK_INTERNAL_H_
 #define HEFT_FUSION_BLOCK_INTERNAL_H_
 
 #include <span>
+#include <vector>
 
 #include "base/status.h"
 #include "ckks/ciphertext.h"
@@ -11,6 +12,12 @@
 #include "fusion/plan.h"
 
 namespace heft::internal {
+
+// Both parts of ciphertext k, kMatchLimbs limbs, out of the tiles and into them.
+std::vector<ring::RnsPoly> LoadTiled(const ckks::Context& context, uint32_t gamma, uint32_t k,
+                                     const TiledCiphertexts& tiles);
+void StoreTiled(const ckks::Context& context, uint32_t gamma, uint32_t k,
+                std::span<const ring::RnsPoly> parts, TiledCiphertexts* out);
 
 // Adds both parts of ciphertext k, kMatchLimbs limbs, to the tiles.
 void AddTiled(const ckks::Context& context, uint32_t gamma, uint32_t k,

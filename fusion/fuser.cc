@@ -7,6 +7,7 @@
 #include "ckks/arithmetic.h"
 #include "ckks/key_switch.h"
 #include "fusion/compact.h"
+#include "fusion/plan_for_keys.h"
 
 namespace heft {
 
@@ -21,9 +22,10 @@ absl::Status CheckKeys(const FusionPlan& plan, const ckks::EvaluationKeys& keys)
 
 absl::StatusOr<Fuser> Fuser::Create(const Instance& instance, const Model& model,
                                     const ckks::EvaluationKeys* keys) {
-  HEFT_RETURN_IF_ERROR(CheckKeys(instance.plan, *keys));
   Fuser fuser;
   fuser.instance_ = instance;
+  FitPlanToKeys(instance.params(), *keys, &fuser.instance_.plan);
+  HEFT_RETURN_IF_ERROR(CheckKeys(fuser.instance_.plan, *keys));
   fuser.keys_ = keys;
   for (const ModalitySpec& modality : model.modalities) fuser.names_.push_back(modality.name);
   const ckks::Params& params = instance.context->params();
@@ -103,6 +105,10 @@ absl::StatusOr<Ciphertext> Fuser::Project(std::span<const Ciphertext* const> mod
 
 absl::StatusOr<Normalised> Fuser::Fuse(std::span<const Ciphertext* const> modalities) const {
   HEFT_ASSIGN_OR_RETURN(const Ciphertext z, Project(modalities));
+  return Normalise(z);
+}
+
+absl::StatusOr<Normalised> Fuser::Normalise(const Ciphertext& z) const {
   HEFT_ASSIGN_OR_RETURN(Normalised out,
                         NormaliseCiphertext(context(), z, plan().polynomial, plan().interval_hi,
                                             plan().norm_folds, *keys_));

@@ -37,6 +37,9 @@ class Fuser {
   absl::StatusOr<ckks::Ciphertext> Project(
       std::span<const ckks::Ciphertext* const> modalities) const;
 
+  // Project's z to a template: template_limbs limbs at template_scale.
+  absl::StatusOr<Normalised> Normalise(const ckks::Ciphertext& z) const;
+
   // Project, then normalise: template_limbs limbs at template_scale, values in about [-1, 1].
   absl::StatusOr<Normalised> Fuse(std::span<const ckks::Ciphertext* const> modalities) const;
 

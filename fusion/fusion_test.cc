@@ -12,6 +12,7 @@
 #include "fusion/compact.h"
 #include "fusion/fuser.h"
 #include "fusion/matching.h"
+#include "fusion/probe.h"
 #include "fusion/testing.h"
 
 namespace heft {
@@ -186,6 +187,48 @@ TEST_P(FusionTest, ScoresInBothLanesAndVerificationOfOne) {
       EXPECT_TRUE(std::ranges::equal(one.parts[1].values(), (*batch)[b * 2 + p].parts[1].values()));
     }
   }
+  auto batch_two = MatchBlocks(instance_, blocks, *PackProbes(instance_, probes), keys_,
+                               /*relinearise=*/false);
+  ASSERT_TRUE(batch_two.ok()) << batch_two.status();
+  for (size_t part = 0; part < 3; ++part) {
+    EXPECT_TRUE(std::ranges::equal(degree_two->parts[part].values(),
+                                   (*batch_two)[0].parts[part].values()));
+  }
+
+  // The shorter route of a probe gives the same scores against the same block.
+  auto prober = ProbeFuser::Create(instance_, model_, keys_);
+  ASSERT_TRUE(prober.ok()) << prober.status();
+  const std::vector<Ciphertext> inputs = EncryptSample(probe_sample);
+  std::vector<const Ciphertext*> pointers;
+  for (const Ciphertext& c : inputs) pointers.push_back(&c);
+  auto short_probe = prober->Fuse(pointers);
+  ASSERT_TRUE(short_probe.ok()) << short_probe.status();
+  EXPECT_EQ(short_probe->z.limbs(), kMatchLimbs);
+  auto short_scores =
+      MatchBlock(prober->instance(), block,
+                 *PrepareProbe(prober->instance(), short_probe->z, prober->keys()), prober->keys());
+  ASSERT_TRUE(short_scores.ok()) << short_scores.status();
+  EXPECT_EQ(short_scores->scale, scores->scale);
+  EXPECT_NEAR(short_scores->noise.error, scores->noise.error, 0.2 * scores->noise.error);
+  const auto short_opened = Open(*short_scores);
+  worst = 0;
+  for (uint32_t j = 0; j < slots; ++j) {
+    worst =
+        std::max(worst, std::abs(short_opened[j] - ckks::Complex(expected[j], expected[slots + j])));
+  }
+  EXPECT_LT(worst, kScoreTolerance);
+  // It has no level left for a mask, and its templates are not those of the other route.
+  EXPECT_FALSE(
+      PrepareMaskedProbe(prober->instance(), short_probe->z, {}, 0, prober->keys()).ok());
+  EXPECT_FALSE(PrepareMaskedProbe(instance_, short_probe->z, {}, 0, keys_).ok());
+  EXPECT_FALSE(PrepareProbe(instance_, short_probe->z, keys_).ok());
+  TiledCiphertexts untouched = block;
+  const NewTemplate foreign[] = {{&short_probe->z, {3, 0}}};
+  EXPECT_FALSE(AddToBlock(instance_, &untouched, foreign, keys_).ok());
+  EXPECT_FALSE(AddToBlock(prober->instance(), &untouched, foreign, prober->keys()).ok());
+  EXPECT_EQ(untouched, block);
+  const Ciphertext* const wrong[] = {&short_probe->z, nullptr};
+  EXPECT_FALSE(prober->Fuse(std::span(wrong).first(model_.modalities.size() == 1 ? 1 : 2)).ok());
 
   for (size_t i = 0; i < positions.size(); ++i) {
     const Position at = PositionOf(positions[i], slots);

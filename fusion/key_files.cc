@@ -23,29 +23,51 @@ absl::Status CheckKeyId(const ckks::KeyId& expected, const ckks::KeyId& id, std:
                                                     ", ", HexString(expected), " needed)"));
 }
 
+namespace {
+
+// The version that a key file declares, if it is one that is read; otherwise the usual one, for
+// OpenEnvelope to say what is wrong.
+uint32_t VersionOf(ByteSpan bytes) {
+  return EnvelopeVersion(bytes) == kFullKeyFileVersion ? kFullKeyFileVersion : kKeyFileVersion;
+}
+
+}  // namespace
+
 std::vector<uint8_t> SerializeEncryptionKey(const ckks::Context& context,
                                             const ckks::PublicKey& key) {
   ByteWriter writer;
   ckks::WriteId(writer, context.params().id());
   ckks::WriteId(writer, key.key_id);
-  ckks::WriteSeed(writer, key.seed);
+  if (key.seeded) {
+    ckks::WriteSeed(writer, key.seed);
+  } else {
+    ckks::WritePoly(writer, context, key.a, /*extended=*/true);
+  }
   ckks::WritePoly(writer, context, key.b, /*extended=*/true);
-  return SealEnvelope(kEncryptionKeyKind, kKeyFileVersion, writer.bytes());
+  return SealEnvelope(kEncryptionKeyKind, key.seeded ? kKeyFileVersion : kFullKeyFileVersion,
+                      writer.bytes());
 }
 
 absl::StatusOr<ckks::PublicKey> ParseEncryptionKey(const ckks::Context& context, ByteSpan bytes,
                                                    std::string_view what) {
+  const uint32_t version = VersionOf(bytes);
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kEncryptionKeyKind, kKeyFileVersion, what));
+                        OpenEnvelope(bytes, kEncryptionKeyKind, version, what));
   ByteReader reader(payload, what);
   const ckks::ParamsId params_id = ckks::ReadId(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
   HEFT_RETURN_IF_ERROR(CheckParamsId(context.params(), params_id, what));
   ckks::PublicKey key;
   key.key_id = ckks::ReadId(reader);
-  key.seed = ckks::ReadSeed(reader);
+  key.seeded = version == kKeyFileVersion;
+  if (key.seeded) {
+    key.seed = ckks::ReadSeed(reader);
+  } else {
+    key.a = ckks::ReadPoly(reader, context, context.params().limbs(), /*extended=*/true);
+  }
   key.b = ckks::ReadPoly(reader, context, context.params().limbs(), /*extended=*/true);
   HEFT_RETURN_IF_ERROR(reader.Finish());
+  if (!key.seeded) return key;
   key.a = ring::RnsPoly(context.n(), context.special_index() + 1);
   for (size_t i = 0; i <= context.special_index(); ++i) {
     ckks::ExpandUniform(context, key.a.limb(i), key.seed, 0, i);
@@ -70,10 +92,25 @@ std::vector<uint8_t> EvaluationKeysWriter::Finish() {
   return SealEnvelope(kEvaluationKeysKind, kKeyFileVersion, writer_.bytes());
 }
 
+std::vector<uint8_t> SerializeFullEvaluationKeys(
+    const ckks::Context& context, const ckks::KeyId& key_id,
+    const std::map<uint32_t, ckks::FullSwitchKey>& keys) {
+  ByteWriter writer;
+  ckks::WriteId(writer, context.params().id());
+  ckks::WriteId(writer, key_id);
+  writer.U64(keys.size());
+  for (const auto& [element, key] : keys) {
+    writer.U32(element);
+    ckks::WriteFullSwitchKey(writer, context, key);
+  }
+  return SealEnvelope(kEvaluationKeysKind, kFullKeyFileVersion, writer.bytes());
+}
+
 absl::StatusOr<ckks::EvaluationKeys> ParseEvaluationKeys(const ckks::Context& context,
                                                          ByteSpan bytes, std::string_view what) {
+  const uint32_t version = VersionOf(bytes);
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kEvaluationKeysKind, kKeyFileVersion, what));
+                        OpenEnvelope(bytes, kEvaluationKeysKind, version, what));
   ByteReader reader(payload, what);
   const ckks::ParamsId params_id = ckks::ReadId(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
@@ -83,17 +120,25 @@ absl::StatusOr<ckks::EvaluationKeys> ParseEvaluationKeys(const ckks::Context& co
   const uint64_t count = reader.Count(sizeof(uint32_t), 4096);
   std::vector<uint32_t> elements;
   std::vector<ckks::SeededSwitchKey> seeded;
+  std::vector<ckks::FullSwitchKey> full;
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     elements.push_back(reader.U32());
     if (elements.back() % 2 == 0 || elements.back() >= 2 * context.n()) {
       reader.Fail(absl::StrCat(elements.back(), " is not a Galois element"));
     }
-    seeded.push_back(ckks::ReadSwitchKey(reader, context));
+    if (version == kKeyFileVersion) {
+      seeded.push_back(ckks::ReadSwitchKey(reader, context));
+    } else {
+      full.push_back(ckks::ReadFullSwitchKey(reader, context));
+    }
   }
   HEFT_RETURN_IF_ERROR(reader.Finish());
-  std::vector<ckks::SwitchKey> expanded(seeded.size());
-  ParallelFor(seeded.size(),
-              [&](size_t i) { expanded[i] = ckks::SwitchKey(context, seeded[i], elements[i]); });
+  std::vector<ckks::SwitchKey> expanded(elements.size());
+  ParallelFor(elements.size(), [&](size_t i) {
+    expanded[i] = version == kKeyFileVersion
+                      ? ckks::SwitchKey(context, seeded[i], elements[i])
+                      : ckks::SwitchKey(context, full[i].b, full[i].a, elements[i]);
+  });
   for (size_t i = 0; i < expanded.size(); ++i) {
     ckks::SwitchKey& target = elements[i] == 1 ? keys.relinearisation : keys.galois[elements[i]];
     target = std::move(expanded[i]);

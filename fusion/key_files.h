@@ -4,6 +4,7 @@
 #ifndef HEFT_FUSION_KEY_FILES_H_
 #define HEFT_FUSION_KEY_FILES_H_
 
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace heft {
 inline constexpr std::string_view kEncryptionKeyKind = "PUBK";
 inline constexpr std::string_view kEvaluationKeysKind = "EVAL";
 inline constexpr uint32_t kKeyFileVersion = 1;
+// Both halves of every key in full, none expanded from a seed: keys made elsewhere (SEAL's).
+inline constexpr uint32_t kFullKeyFileVersion = 2;
 
 std::vector<uint8_t> SerializeEncryptionKey(const ckks::Context& context,
                                             const ckks::PublicKey& key);
@@ -37,6 +40,12 @@ class EvaluationKeysWriter {
   const ckks::Context& context_;
   ByteWriter writer_;
 };
+
+// The bytes of an evaluation key file with both halves of every key; element 1 is the
+// relinearisation key.
+std::vector<uint8_t> SerializeFullEvaluationKeys(
+    const ckks::Context& context, const ckks::KeyId& key_id,
+    const std::map<uint32_t, ckks::FullSwitchKey>& keys);
 
 // Parses and expands, on all threads.
 absl::StatusOr<ckks::EvaluationKeys> ParseEvaluationKeys(const ckks::Context& context,

@@ -34,6 +34,13 @@ size_t ProbeStride(uint32_t gamma) { return (size_t{gamma} * 2 + 1) * kTile; }
 size_t ProbeSize(const Context& context, uint32_t gamma) {
   return kMatchLimbs * context.n() / kTile * ProbeStride(gamma);
 }
+TiledCiphertexts NewProbe(const Context& context, uint32_t gamma) {
+  TiledCiphertexts out(ProbeSize(context, gamma));
+  for (size_t row = 0; row < kMatchLimbs * context.n() / kTile; ++row) {
+    std::fill_n(out.data() + (row + 1) * ProbeStride(gamma) - kTile, kTile, 0);
+  }
+  return out;
+}
 size_t ProbeOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_t p) {
   return (l * n / kTile + t) * ProbeStride(gamma) + (k * 2 + p) * kTile;
 }
@@ -55,6 +62,35 @@ void StoreProbe(const Context& context, uint32_t gamma, uint32_t k,
 }  // namespace
 
 namespace internal {
+
+std::vector<ring::RnsPoly> LoadTiled(const Context& context, uint32_t gamma, uint32_t k,
+                                     const TiledCiphertexts& tiles) {
+  const size_t n = context.n();
+  std::vector<ring::RnsPoly> parts;
+  for (size_t p = 0; p < 2; ++p) {
+    parts.emplace_back(n, kMatchLimbs);
+    for (size_t l = 0; l < kMatchLimbs; ++l) {
+      uint32_t* out = parts[p].limb(l).data();
+      for (size_t t = 0; t < n / kTile; ++t) {
+        std::copy_n(tiles.data() + TileOffset(n, gamma, l, t, k, p), kTile, out + t * kTile);
+      }
+    }
+  }
+  return parts;
+}
+
+void StoreTiled(const Context& context, uint32_t gamma, uint32_t k,
+                std::span<const ring::RnsPoly> parts, TiledCiphertexts* out) {
+  const size_t n = context.n();
+  for (size_t l = 0; l < kMatchLimbs; ++l) {
+    for (size_t p = 0; p < 2; ++p) {
+      const uint32_t* in = parts[p].limb(l).data();
+      for (size_t t = 0; t < n / kTile; ++t) {
+        std::copy_n(in + t * kTile, kTile, out->data() + TileOffset(n, gamma, l, t, k, p));
+      }
+    }
+  }
+}
 
 void AddTiled(const Context& context, uint32_t gamma, uint32_t k,
               std::span<const ring::RnsPoly> parts, TiledCiphertexts* out) {
@@ -272,7 +308,7 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const Ci
   }
   ckks::CountOperations({.rotations = plan.gamma - 1});
   const ckks::Digits digits(context, low.parts[1]);
-  TiledCiphertexts out(ProbeSize(context, plan.gamma));
+  TiledCiphertexts out = NewProbe(context, plan.gamma);
   ParallelFor(plan.gamma, [&](size_t k) {
     if (switch_keys[k] == nullptr) return StoreProbe(context, plan.gamma, k, low.parts, &out);
     ckks::SwitchSum sum(n, kMatchLimbs);
@@ -413,7 +449,7 @@ absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance, co
   std::vector<Masked> masked(1);
   masked[0].z = &z;
   HEFT_ASSIGN_OR_RETURN(masked[0].mask, EncodeMask(instance, values));
-  TiledCiphertexts out(ProbeSize(context, plan.gamma));
+  TiledCiphertexts out = NewProbe(context, plan.gamma);
   HEFT_RETURN_IF_ERROR(MaskedRotations(instance, masked, keys,
                                        [&](uint32_t k, const std::vector<ring::RnsPoly>& parts) {
                                          StoreProbe(context, plan.gamma, k, parts, &out);

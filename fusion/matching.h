@@ -79,6 +79,10 @@ absl::StatusOr<std::vector<ckks::Ciphertext>> MatchBlocks(
     const Instance& instance, std::span<const TiledCiphertexts* const> blocks,
     const ProbeBatch& batch, const ckks::EvaluationKeys& keys, bool relinearise = true);
 
+// Blocks to pass to MatchBlocks at once with a batch of some 64 probes: each pass reads all probes,
+// and what is to be relinearised should still be in the cache (measured).
+inline size_t BlocksAPass(bool relinearise) { return relinearise ? 4 : 16; }
+
 // The probe for 1:1 verification against `slots` of one lane of a block: masked, so that no other
 // template's score survives.
 absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance,

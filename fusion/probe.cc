@@ -1,12 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion/probe.h"
 
+#include <algorithm>
+#include <cmath>
+#include <set>
+
 #include "absl/strings/str_cat.h"
 #include "ckks/subchain.h"
 
 namespace heft {
 
 using ckks::Ciphertext;
+
+namespace {
+
+// What the key switches of one step may add to a slot, relative to the scale at which they happen.
+constexpr double kSwitchingError = 1.5e-4;
+
+// Where the scale is large, the error of a key switch hardly counts, and digits of two primes do:
+// relinearisations, at the scale of a product, and folds of the projection before the rescale.
+void WidenDigits(const Instance& instance, ckks::EvaluationKeys* keys) {
+  const ckks::Context& context = *instance.context;
+  const ckks::Params& params = instance.params();
+  const FusionPlan& plan = instance.plan;
+  const double product_scale = std::pow(std::min(plan.z_scale, plan.template_scale), 2);
+  ckks::SwitchKey& relinearisation = keys->relinearisation;
+  relinearisation = relinearisation.WithDigits(
+      context, ckks::DigitsWithin(params, relinearisation.limbs(), kSwitchingError * product_scale));
+
+  // Rotations that are used elsewhere too keep their digits.
+  std::set<uint32_t> elsewhere(plan.gallery_rotations.begin(), plan.gallery_rotations.end());
+  for (const PackedPair& pair : plan.pairs) {
+    for (uint32_t i = 0; i < pair.run; ++i) elsewhere.insert(ckks::RotationElement(params, i));
+  }
+  const size_t folds = plan.projection_folds.size();
+  for (size_t i = plan.folds_before_rescale; i < folds; ++i) {
+    elsewhere.insert(plan.projection_folds[i].begin(), plan.projection_folds[i].end());
+  }
+  for (const auto& fold : plan.norm_folds) elsewhere.insert(fold.begin(), fold.end());
+  // From the last one: a sum of independent errors grows with the square root of its terms, in its
+  // own fold and in each that follows.
+  double growth = 1;
+  for (size_t i = folds; i-- > 0;) {
+    growth *= std::sqrt(static_cast<double>(plan.projection_folds[i].size()));
+    if (i >= plan.folds_before_rescale) continue;
+    const ckks::DigitSizes sizes = ckks::DigitsWithin(
+        params, plan.input_limbs,
+        kSwitchingError / 2 / growth * plan.input_scale * plan.factor_scale);
+    for (uint32_t element : plan.projection_folds[i]) {
+      if (element == 1 || elsewhere.contains(element)) continue;
+      ckks::SwitchKey& key = keys->galois.at(element);
+      key = key.WithDigits(context, sizes);
+    }
+  }
+}
+
+}  // namespace
 
 absl::StatusOr<ProbeFuser> ProbeFuser::Create(const Instance& enrolment, const Model& model,
                                               const ckks::EvaluationKeys& keys) {
@@ -16,12 +65,13 @@ absl::StatusOr<ProbeFuser> ProbeFuser::Create(const Instance& enrolment, const M
   HEFT_ASSIGN_OR_RETURN(Instance instance, MakeProbeInstance(model));
   out.instance_ = std::make_unique<Instance>(std::move(instance));
   out.keys_ = std::make_unique<ckks::EvaluationKeys>(ckks::WithoutPrime(keys, kMaskPrime));
+  WidenDigits(*out.instance_, out.keys_.get());
   HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(*out.instance_, model, out.keys_.get()));
   out.fuser_ = std::make_unique<Fuser>(std::move(fuser));
   return out;
 }
 
-absl::StatusOr<Normalised> ProbeFuser::Fuse(
+absl::StatusOr<Ciphertext> ProbeFuser::Project(
     std::span<const Ciphertext* const> modalities) const {
   std::vector<Ciphertext> inputs(modalities.size());
   std::vector<const Ciphertext*> pointers(modalities.size(), nullptr);
@@ -31,7 +81,17 @@ absl::StatusOr<Normalised> ProbeFuser::Fuse(
     HEFT_ASSIGN_OR_RETURN(inputs[i], ckks::WithoutPrime(*modalities[i], kMaskPrime));
     pointers[i] = &inputs[i];
   }
-  return fuser_->Fuse(pointers);
+  return fuser_->Project(pointers);
+}
+
+absl::StatusOr<Normalised> ProbeFuser::Normalise(const Ciphertext& z) const {
+  return fuser_->Normalise(z);
+}
+
+absl::StatusOr<Normalised> ProbeFuser::Fuse(
+    std::span<const Ciphertext* const> modalities) const {
+  HEFT_ASSIGN_OR_RETURN(const Ciphertext z, Project(modalities));
+  return Normalise(z);
 }
 
 }  // namespace heft

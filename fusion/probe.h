@@ -25,7 +25,10 @@ class ProbeFuser {
   const Instance& instance() const { return *instance_; }
   const ckks::EvaluationKeys& keys() const { return *keys_; }
 
-  // As Fuser::Fuse, from the same ciphertexts; out in kMatchLimbs limbs.
+  // As Fuser's, from the same ciphertexts; templates come out in kMatchLimbs limbs.
+  absl::StatusOr<ckks::Ciphertext> Project(
+      std::span<const ckks::Ciphertext* const> modalities) const;
+  absl::StatusOr<Normalised> Normalise(const ckks::Ciphertext& z) const;
   absl::StatusOr<Normalised> Fuse(std::span<const ckks::Ciphertext* const> modalities) const;
 
  private:

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gallery/gallery.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <set>
 
@@ -14,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "base/envelope.h"
+#include "base/file_lock.h"
 #include "base/files.h"
 #include "ckks/serialization.h"
 #include "fusion/key_files.h"
@@ -25,8 +21,10 @@ namespace {
 
 constexpr std::string_view kManifestKind = "GALM";
 constexpr std::string_view kBlockKind = "GBLK";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kBlockVersion = 1;
+constexpr uint32_t kManifestVersion = 2;  // 1: without revoked keys, still read
 constexpr uint64_t kMaxTemplates = uint64_t{1} << 28;
+constexpr uint64_t kMaxRevoked = 1 << 16;
 // Block data starts here in its file, so that a mapped file is aligned for the kernels.
 constexpr size_t kBlockDataOffset = 128;
 
@@ -70,29 +68,11 @@ GalleryBinding ReadBinding(ByteReader& reader) {
 }
 
 // Held while a gallery is changed.
-class WriterLock {
- public:
-  static absl::StatusOr<WriterLock> Take(const std::string& directory) {
-    const std::string path = directory + "/lock";
-    WriterLock lock(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644));
-    if (lock.fd_ < 0) {
-      return absl::UnavailableError(absl::StrCat("cannot open ", path, ": ", std::strerror(errno)));
-    }
-    if (flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) {
-      return absl::UnavailableError(
-          absl::StrCat("the gallery ", directory, " is being changed by another process"));
-    }
-    return lock;
-  }
-  WriterLock(WriterLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  ~WriterLock() {
-    if (fd_ >= 0) close(fd_);
-  }
-
- private:
-  explicit WriterLock(int fd) : fd_(fd) {}
-  int fd_;
-};
+absl::StatusOr<FileLock> TakeWriterLock(const std::string& directory) {
+  return FileLock::Take(
+      directory + "/lock", 0644,
+      absl::StrCat("the gallery ", directory, " is being changed by another process"));
+}
 
 }  // namespace
 
@@ -123,7 +103,8 @@ absl::Status Gallery::CheckVacant(const std::string& directory) {
 absl::StatusOr<Gallery> Gallery::Open(std::string directory) {
   const std::string path = ManifestPath(directory);
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kManifestKind, kVersion, path));
+  const uint32_t version = EnvelopeVersion(bytes) == 1 ? 1 : kManifestVersion;
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kManifestKind, version, path));
   ByteReader reader(payload, path);
   Gallery gallery;
   gallery.directory_ = std::move(directory);
@@ -135,6 +116,8 @@ absl::StatusOr<Gallery> Gallery::Open(std::string directory) {
   for (uint64_t i = 0; i < templates && reader.ok(); ++i) {
     gallery.identities_.push_back(reader.String(256));
   }
+  const uint64_t revoked = version == 1 ? 0 : reader.Count(sizeof(ckks::KeyId), kMaxRevoked);
+  for (uint64_t i = 0; i < revoked; ++i) gallery.revoked_.push_back(ckks::ReadId(reader));
   HEFT_RETURN_IF_ERROR(reader.Finish());
   for (const std::string& identity : gallery.identities_) {
     HEFT_RETURN_IF_ERROR(CheckIdentity(identity));
@@ -152,6 +135,12 @@ absl::Status Gallery::CheckBinding(const GalleryBinding& binding) const {
         absl::StrCat(what, ": made with another model (id ", HexString(binding_.model_id),
                      ", this model is ", HexString(binding.model_id), ")"));
   }
+  if (std::ranges::count(revoked_, binding.key_id) > 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, ": key ", HexString(binding.key_id),
+                     " was revoked when the gallery was re-keyed: use the keys of ",
+                     HexString(binding_.key_id)));
+  }
   return CheckKeyId(binding.key_id, binding_.key_id, what);
 }
 
@@ -167,7 +156,8 @@ std::string Gallery::BlockPath(size_t block, uint64_t generation) const {
 
 absl::StatusOr<ByteSpan> Gallery::OpenBlock(ByteSpan file, size_t block,
                                             const std::string& path) const {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(file, kBlockKind, kVersion, path));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(file, kBlockKind, kBlockVersion, path));
   ByteReader reader(payload, path);
   const GalleryBinding binding = ReadBinding(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
@@ -221,7 +211,7 @@ absl::Status Gallery::WriteBlock(size_t block, uint64_t generation,
   writer.Raw(padding);
   writer.U32Array(data);
   return WriteFileAtomic(BlockPath(block, generation),
-                         SealEnvelope(kBlockKind, kVersion, writer.bytes()));
+                         SealEnvelope(kBlockKind, kBlockVersion, writer.bytes()));
 }
 
 std::vector<uint8_t> Gallery::SerializeManifest() const {
@@ -232,7 +222,9 @@ std::vector<uint8_t> Gallery::SerializeManifest() const {
   for (uint64_t g : generations_) writer.U64(g);
   writer.U64(identities_.size());
   for (const std::string& identity : identities_) writer.String(identity);
-  return SealEnvelope(kManifestKind, kVersion, writer.bytes());
+  writer.U64(revoked_.size());
+  for (const ckks::KeyId& key : revoked_) ckks::WriteId(writer, key);
+  return SealEnvelope(kManifestKind, kManifestVersion, writer.bytes());
 }
 
 void Gallery::RemoveStaleFiles() const {
@@ -294,29 +286,21 @@ absl::Status Gallery::Commit(const Instance& instance, std::span<const std::stri
   for (const std::string& identity : identities) HEFT_RETURN_IF_ERROR(CheckIdentity(identity));
   const bool fresh = !FileExists(directory_);
   HEFT_RETURN_IF_ERROR(MakeDirectories(directory_));
-  HEFT_ASSIGN_OR_RETURN(const WriterLock lock, WriterLock::Take(directory_));
+  HEFT_ASSIGN_OR_RETURN(const FileLock lock, TakeWriterLock(directory_));
   const bool first = !Exists(directory_);
-  if (first) {
-    HEFT_RETURN_IF_ERROR(CheckVacant(directory_));
-  } else {  // another process may have committed since this object was read
-    HEFT_ASSIGN_OR_RETURN(const Gallery current, Open(directory_));
-    if (current.generation_ != generation_) {
-      return absl::UnavailableError(
-          absl::StrCat("the gallery ", directory_, " has changed meanwhile: try again"));
-    }
-  }
+  HEFT_RETURN_IF_ERROR(first ? CheckVacant(directory_) : CheckCurrent());
   Gallery next = *this;
   ++next.generation_;
   const size_t per_block = 2 * size_t{instance.params().slots()};
   HEFT_RETURN_IF_ERROR(CheckBlockCount(per_block));
-  auto commit = [&]() -> absl::Status {
+  const absl::Status status = Replace(std::move(next), [&](Gallery* changed) -> absl::Status {
     // With an empty manifest from the start, a crash leaves an empty gallery, and blocks without a
     // manifest are always a manifest lost.
     if (first) {
       HEFT_RETURN_IF_ERROR(WriteFileAtomic(ManifestPath(directory_), SerializeManifest()));
     }
     for (size_t done = 0; done < identities.size();) {
-      const size_t position = next.identities_.size();
+      const size_t position = changed->identities_.size();
       const size_t block = position / per_block;
       const size_t count = std::min(identities.size() - done, per_block - position % per_block);
       TiledCiphertexts data;
@@ -324,40 +308,80 @@ absl::Status Gallery::Commit(const Instance& instance, std::span<const std::stri
         HEFT_ASSIGN_OR_RETURN(data, ReadBlock(instance, block));
       } else {
         data = EmptyBlock(*instance.context, binding_.gamma);
-        next.generations_.push_back(0);
+        changed->generations_.push_back(0);
       }
       const auto added = identities.subspan(done, count);
-      next.identities_.insert(next.identities_.end(), added.begin(), added.end());
+      changed->identities_.insert(changed->identities_.end(), added.begin(), added.end());
       HEFT_RETURN_IF_ERROR(fill(&data, static_cast<uint32_t>(position % per_block), done, count));
-      next.generations_[block] = next.generation_;
-      HEFT_RETURN_IF_ERROR(WriteBlock(block, next.generation_, data));
+      changed->generations_[block] = changed->generation_;
+      HEFT_RETURN_IF_ERROR(WriteBlock(block, changed->generation_, data));
       done += count;
     }
-    return WriteFileAtomic(ManifestPath(directory_), next.SerializeManifest());
-  };
-  const absl::Status status = commit();
-  if (!status.ok()) {
+    return absl::OkStatus();
+  });
+  if (!status.ok() && first) {  // the empty manifest goes again, if it is still that
+    const auto current = Open(directory_);
+    if (current.ok() ? current->generation_ > 0 : !absl::IsNotFound(current.status()))
+      return status;
+    std::error_code ignored;
+    std::filesystem::remove(ManifestPath(directory_), ignored);
+    if (fresh) std::filesystem::remove_all(directory_, ignored);
+  }
+  return status;
+}
+
+absl::Status Gallery::CheckCurrent() const {
+  HEFT_ASSIGN_OR_RETURN(const Gallery current, Open(directory_));
+  if (current.generation_ == generation_) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("the gallery ", directory_, " has changed meanwhile: try again"));
+}
+
+absl::Status Gallery::Replace(Gallery next, const std::function<absl::Status(Gallery*)>& write) {
+  absl::Status status = write(&next);
+  if (status.ok()) status = WriteFileAtomic(ManifestPath(directory_), next.SerializeManifest());
+  if (!status.ok() && Exists(directory_)) {
     // The manifest may have been replaced and only its flush have failed: then the change has
     // happened, and nothing must be removed. The same where it cannot be read.
-    if (Exists(directory_)) {
-      const auto current = Open(directory_);
-      if (!current.ok()) return status;
-      if (current->generation_ == next.generation_) {
-        *this = std::move(next);
-        return absl::UnavailableError(absl::StrCat(
-            "the gallery ", directory_,
-            " has changed, but the disk did not confirm it: ", std::string(status.message())));
-      }
+    const auto current = Open(directory_);
+    if (!current.ok()) return status;
+    if (current->generation_ == next.generation_) {
+      *this = std::move(next);
+      return absl::UnavailableError(absl::StrCat(
+          "the gallery ", directory_,
+          " has changed, but the disk did not confirm it: ", std::string(status.message())));
     }
-    RemoveStaleFiles();  // what this attempt wrote
-    std::error_code ignored;
-    if (first) std::filesystem::remove(ManifestPath(directory_), ignored);
-    if (fresh) std::filesystem::remove_all(directory_, ignored);
-    return status;
   }
-  *this = std::move(next);
-  RemoveStaleFiles();
-  return absl::OkStatus();
+  if (status.ok()) *this = std::move(next);
+  RemoveStaleFiles();  // what was replaced, or what this attempt wrote
+  return status;
+}
+
+absl::Status Gallery::Rekey(const Instance& instance, const RekeyingKey& key,
+                            const std::function<bool(size_t, size_t)>& progress) {
+  HEFT_RETURN_IF_ERROR(CheckKeyId(binding_.key_id, key.from, "the re-keying key"));
+  if (std::ranges::count(revoked_, key.to) > 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the re-keying key leads back to key ", HexString(key.to),
+                     ", which was revoked: make a new one with `heft rekey`"));
+  }
+  HEFT_ASSIGN_OR_RETURN(const FileLock lock, TakeWriterLock(directory_));
+  HEFT_RETURN_IF_ERROR(CheckCurrent());
+  Gallery next = *this;
+  ++next.generation_;
+  next.binding_.key_id = key.to;
+  next.revoked_.push_back(key.from);
+  return Replace(std::move(next), [&](Gallery* changed) -> absl::Status {
+    for (size_t block = 0; block < blocks(); ++block) {
+      if (progress && !progress(block, blocks())) return absl::CancelledError("interrupted");
+      HEFT_ASSIGN_OR_RETURN(TiledCiphertexts data, ReadBlock(instance, block));
+      HEFT_RETURN_IF_ERROR(RekeyBlock(instance, &data, key.key));
+      changed->generations_[block] = changed->generation_;
+      HEFT_RETURN_IF_ERROR(changed->WriteBlock(block, changed->generation_, data));
+    }
+    if (progress && !progress(blocks(), blocks())) return absl::CancelledError("interrupted");
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace heft

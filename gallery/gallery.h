@@ -17,6 +17,7 @@
 #include "fusion/matching.h"
 #include "fusion/model.h"
 #include "fusion/plan.h"
+#include "fusion/rekey.h"
 
 namespace heft {
 
@@ -65,6 +66,9 @@ class Gallery {
   // One block's ciphertexts, checked: hash, binding, every residue below its prime.
   absl::StatusOr<TiledCiphertexts> ReadBlock(const Instance& instance, size_t block) const;
 
+  // Keys that templates were once under, oldest first: no longer accepted.
+  const std::vector<ckks::KeyId>& revoked_keys() const { return revoked_; }
+
   // Adds templates and commits: all or none. kUnavailable if another writer holds the lock or the
   // disk refuses; the gallery on disk and this object are then as before.
   absl::Status Enrol(const Instance& instance, std::span<const Enrolment> templates,
@@ -73,6 +77,14 @@ class Gallery {
   absl::Status EnrolBatch(const Instance& instance, std::span<const std::string> identities,
                           TemplateBatch batch, const ckks::EvaluationKeys& keys);
 
+  // Moves all templates to another key, without decrypting them, and commits: all or none, as Enrol,
+  // block by block, so that one is held at a time. The old key is revoked: nothing under it is
+  // accepted again, and the gallery never returns to it. kFailedPrecondition for a key that does not
+  // start from this gallery's or leads to a revoked one; kCancelled if `progress`, called with
+  // (blocks done, all), returns false.
+  absl::Status Rekey(const Instance& instance, const RekeyingKey& key,
+                     const std::function<bool(size_t, size_t)>& progress = {});
+
  private:
   // Adds `count` templates, from the `done`th on, at index `first` of a block and behind it.
   using FillFunction = std::function<absl::Status(TiledCiphertexts* block, uint32_t first,
@@ -80,6 +92,11 @@ class Gallery {
   // Takes the lock, fills the blocks that take the templates of `identities`, and commits.
   absl::Status Commit(const Instance& instance, std::span<const std::string> identities,
                       const FillFunction& fill);
+  // kUnavailable if another process has committed since this object was read.
+  absl::Status CheckCurrent() const;
+  // Writes the blocks of `next` by `write` and then its manifest, and becomes it. If that fails the
+  // folder is cleared of what was written.
+  absl::Status Replace(Gallery next, const std::function<absl::Status(Gallery*)>& write);
 
   Gallery() = default;
   std::string BlockPath(size_t block, uint64_t generation) const;
@@ -94,6 +111,7 @@ class Gallery {
   std::vector<std::string> identities_;
   std::vector<uint64_t> generations_;  // of each block's file
   uint64_t generation_ = 0;
+  std::vector<ckks::KeyId> revoked_;
 };
 
 }  // namespace heft

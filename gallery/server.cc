@@ -16,6 +16,7 @@ namespace heft {
 namespace {
 
 constexpr size_t kChunk = 16;      // templates fused between two calls of the progress function
+constexpr size_t kProbesAPass = 64;  // identified together: 8 MB each
 constexpr uint32_t kColumns = 64;  // the same, coordinates of a batch: few are held at a time
 
 absl::Status Report(const ProgressFunction& progress, size_t done, size_t total) {
@@ -40,9 +41,9 @@ absl::Status CheckIdentities(const std::vector<Combination>& combinations) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Combination>> PairRows(const SampleSet& samples,
-                                                  const EnrolOptions& options) {
-  std::vector<Combination> out;
+// The first file; all must have as many samples.
+absl::StatusOr<const SampleReader*> FirstOfEqualFiles(const SampleSet& samples,
+                                                      std::string_view what) {
   const SampleReader* first = nullptr;
   for (size_t m = 0; m < samples.modalities(); ++m) {
     const SampleReader* file = samples.modality(m);
@@ -51,9 +52,19 @@ absl::StatusOr<std::vector<Combination>> PairRows(const SampleSet& samples,
     if (file->size() != first->size()) {
       return absl::InvalidArgumentError(absl::StrCat(
           file->what(), " has ", file->size(), " samples, ", first->what(), " has ", first->size(),
-          ": paired enrolment needs the same number (or use --all-pairs)"));
+          ": ", std::string(what)));
     }
   }
+  return first;
+}
+
+absl::StatusOr<std::vector<Combination>> PairRows(const SampleSet& samples,
+                                                  const EnrolOptions& options) {
+  std::vector<Combination> out;
+  HEFT_ASSIGN_OR_RETURN(
+      const SampleReader* first,
+      FirstOfEqualFiles(samples,
+                        "paired enrolment needs the same number (or use --all-pairs)"));
   for (size_t row = 0; row < first->size(); ++row) {
     Combination combination;
     combination.identity = options.identity.empty() ? first->labels()[row] : options.identity;
@@ -395,21 +406,30 @@ absl::StatusOr<EncryptedScores> Server::StartReply(ScoreKind kind, const SampleS
   return reply;
 }
 
+absl::StatusOr<Server::PreparedProbe> Server::Prepare(const ProbeFuser& prober,
+                                                      const Gallery& gallery,
+                                                      const SampleSet& samples,
+                                                      const ProbeOptions& options) const {
+  HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, options.row));
+  HEFT_ASSIGN_OR_RETURN(const Normalised probe, prober.Fuse(Present(inputs)));
+  PreparedProbe out;
+  HEFT_ASSIGN_OR_RETURN(out.reply,
+                        StartReply(ScoreKind::kIdentification, samples, options, probe));
+  HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(prober.instance(), probe.z, prober.keys()));
+  out.reply.templates = gallery.size();
+  if (options.with_identities) out.reply.identities = gallery.identities();
+  out.reply.replies.resize(gallery.blocks());
+  return out;
+}
+
 absl::StatusOr<EncryptedScores> Server::Identify(const Gallery& gallery, const SampleSet& samples,
                                                  const ProbeOptions& options,
                                                  const ProgressFunction& progress) const {
   HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
   HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
-  HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, options.row));
-  HEFT_ASSIGN_OR_RETURN(const Normalised probe, prober->Fuse(Present(inputs)));
-  HEFT_ASSIGN_OR_RETURN(EncryptedScores reply,
-                        StartReply(ScoreKind::kIdentification, samples, options, probe));
-  HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts prepared,
-                        PrepareProbe(prober->instance(), probe.z, prober->keys()));
-  reply.templates = gallery.size();
-  if (options.with_identities) reply.identities = gallery.identities();
+  HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared, Prepare(*prober, gallery, samples, options));
+  EncryptedScores& reply = prepared.reply;
   std::vector<absl::Status> statuses(gallery.blocks());
-  reply.replies.resize(gallery.blocks());
   const size_t stride = static_cast<size_t>(std::max(1, ThreadCount()));
   for (size_t start = 0; start < gallery.blocks(); start += stride) {
     const size_t count = std::min(stride, gallery.blocks() - start);
@@ -418,7 +438,7 @@ absl::StatusOr<EncryptedScores> Server::Identify(const Gallery& gallery, const S
       auto match = [&]() -> absl::Status {
         HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts block, gallery.ReadBlock(instance_, b));
         HEFT_ASSIGN_OR_RETURN(reply.replies[b].scores,
-                              MatchBlock(prober->instance(), block, prepared, prober->keys(),
+                              MatchBlock(prober->instance(), block, prepared.tiles, prober->keys(),
                                          options.relinearise));
         return absl::OkStatus();
       };
@@ -427,7 +447,51 @@ absl::StatusOr<EncryptedScores> Server::Identify(const Gallery& gallery, const S
     for (size_t b = start; b < start + count; ++b) HEFT_RETURN_IF_ERROR(statuses[b]);
     HEFT_RETURN_IF_ERROR(Report(progress, start + count, gallery.blocks()));
   }
-  return reply;
+  return std::move(reply);
+}
+
+absl::Status Server::IdentifyAll(
+    const Gallery& gallery, const SampleSet& samples, const ProbeOptions& options,
+    const std::function<absl::Status(size_t row, const EncryptedScores&)>& use,
+    const ProgressFunction& progress) const {
+  HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
+  HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
+  HEFT_ASSIGN_OR_RETURN(const SampleReader* file,
+                        FirstOfEqualFiles(samples, "--all needs the same number"));
+  const size_t rows = file->size();
+  const size_t stride = BlocksAPass(options.relinearise);
+  for (size_t first = 0; first < rows; first += kProbesAPass) {
+    const size_t count = std::min(kProbesAPass, rows - first);
+    std::vector<EncryptedScores> replies(count);
+    std::vector<TiledCiphertexts> tiles(count);
+    for (size_t i = 0; i < count; ++i) {
+      ProbeOptions one = options;
+      one.row = first + i;
+      HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared, Prepare(*prober, gallery, samples, one));
+      replies[i] = std::move(prepared.reply);
+      tiles[i] = std::move(prepared.tiles);
+      HEFT_RETURN_IF_ERROR(Report(progress, first + i, rows));
+    }
+    HEFT_ASSIGN_OR_RETURN(const ProbeBatch batch, PackProbes(prober->instance(), tiles));
+    tiles.clear();
+    for (size_t b = 0; b < gallery.blocks(); b += stride) {
+      std::vector<TiledCiphertexts> blocks;
+      std::vector<const TiledCiphertexts*> pointers;
+      for (size_t k = b; k < std::min(b + stride, gallery.blocks()); ++k) {
+        HEFT_ASSIGN_OR_RETURN(TiledCiphertexts block, gallery.ReadBlock(instance_, k));
+        blocks.push_back(std::move(block));
+      }
+      for (const TiledCiphertexts& block : blocks) pointers.push_back(&block);
+      HEFT_ASSIGN_OR_RETURN(auto scores, MatchBlocks(prober->instance(), pointers, batch,
+                                                     prober->keys(), options.relinearise));
+      for (size_t i = 0; i < scores.size(); ++i) {
+        replies[i % count].replies[b + i / count].scores = std::move(scores[i]);
+      }
+      HEFT_RETURN_IF_ERROR(Report(progress, first + count, rows));
+    }
+    for (size_t i = 0; i < count; ++i) HEFT_RETURN_IF_ERROR(use(first + i, replies[i]));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<EncryptedScores> Server::Verify(const Gallery& gallery, const SampleSet& samples,

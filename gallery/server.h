@@ -105,6 +105,12 @@ class Server {
   absl::StatusOr<EncryptedScores> Identify(const Gallery& gallery, const SampleSet& samples,
                                            const ProbeOptions& options,
                                            const ProgressFunction& progress = {}) const;
+  // The same for every sample of the files, in passes of up to 64 probes that read the gallery once
+  // each. `use` takes the replies in the order of the rows; its error ends the call.
+  absl::Status IdentifyAll(
+      const Gallery& gallery, const SampleSet& samples, const ProbeOptions& options,
+      const std::function<absl::Status(size_t row, const EncryptedScores&)>& use,
+      const ProgressFunction& progress = {}) const;
   // 1:1: scores against the claimed identity's templates only; kNotFound for an unknown identity.
   absl::StatusOr<EncryptedScores> Verify(const Gallery& gallery, const SampleSet& samples,
                                          const std::string& identity,
@@ -117,6 +123,14 @@ class Server {
                                                         size_t row) const;
   // Made when the first identification asks for it.
   absl::StatusOr<const ProbeFuser*> Prober() const;
+  // A fused and prepared probe, and its reply without scores.
+  struct PreparedProbe {
+    TiledCiphertexts tiles;
+    EncryptedScores reply;
+  };
+  absl::StatusOr<PreparedProbe> Prepare(const ProbeFuser& prober, const Gallery& gallery,
+                                        const SampleSet& samples,
+                                        const ProbeOptions& options) const;
   absl::StatusOr<EncryptedScores> StartReply(ScoreKind kind, const SampleSet& samples,
                                              const ProbeOptions& options,
                                              const Normalised& probe) const;

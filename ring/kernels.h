@@ -65,6 +65,10 @@ struct Kernels {
   // x in [0, from), out [0, to): the centred lift.
   void (*lift)(uint32_t* out, const uint32_t* a, const LiftConstants& constants, size_t n,
                const Modulus& to);
+  // lift(a) + lift(b) * w, each as above, w reduced modulo `to`: the lift of a pair of residues.
+  void (*lift_sum)(uint32_t* out, const uint32_t* a, const LiftConstants& a_constants,
+                   const uint32_t* b, const LiftConstants& b_constants, ShoupFactor w, size_t n,
+                   const Modulus& to);
   // The sums of a key switch: out_p = sum over j < count of digit_j * key_(j, p), for both parts p.
   // Two sequential streams: `digits` holds, for each tile of kTile values, the values of `count`
   // digits; `key`, for each tile, for each of `key_digits` >= count digits, those of both parts. In

@@ -99,9 +99,17 @@ void InnerProduct(uint32_t* out, const uint32_t* const* a, const uint32_t* const
 void Lift(uint32_t* out, const uint32_t* a, const LiftConstants& constants, size_t n,
           const Modulus& to) {
   for (size_t i = 0; i < n; ++i) {
-    const uint32_t x = a[i] > constants.half ? a[i] + constants.correction : a[i];
-    out[i] = to.Reduce(x);
+    // By mask: residues may be secret, and a condition here became a branch.
+    const uint32_t upper = 0 - static_cast<uint32_t>(a[i] > constants.half);
+    out[i] = to.Reduce(a[i] + (constants.correction & upper));
   }
+}
+void LiftSum(uint32_t* out, const uint32_t* a, const LiftConstants& a_constants, const uint32_t* b,
+             const LiftConstants& b_constants, ShoupFactor w, size_t n, const Modulus& to) {
+  AlignedVector<uint32_t> lifted(n);
+  Lift(lifted.data(), b, b_constants, n, to);
+  Lift(out, a, a_constants, n, to);
+  for (size_t i = 0; i < n; ++i) out[i] = to.Add(out[i], to.Multiply(lifted[i], w));
 }
 
 void SwitchProducts(uint32_t* out0, uint32_t* out1, const uint32_t* digits, const uint32_t* key,
@@ -182,7 +190,7 @@ const Kernels& ReferenceKernels() {
   static const Kernels kernels = {
       "reference",  NttForward, NttForwardTiled, NttInverse,     Add,
       Subtract,     Negate,     Multiply,        MultiplyScalar, SubtractMultiplyScalar,
-      InnerProduct, Lift,       SwitchProducts,  Permute,        PermuteTiled,
+      InnerProduct, Lift,       LiftSum,  SwitchProducts,  Permute,        PermuteTiled,
       PermuteAdd,   Match,      MatchTile,  ScalarSums};
   return kernels;
 }

@@ -29,6 +29,7 @@ const Kernels* Table() {
                                   : HWY_TARGET == HWY_AVX2 ? "avx2"
                                   : HWY_TARGET == HWY_SSE4 ? "sse4"
                                   : HWY_TARGET == HWY_NEON ? "neon"
+                                  : HWY_TARGET == HWY_WASM ? "wasm"
                                                            : "simd",
                                   NttForward,
                                   NttForwardTiled,
@@ -41,6 +42,7 @@ const Kernels* Table() {
                                   SubtractMultiplyScalar,
                                   InnerProduct,
                                   Lift,
+                                  LiftSum,
                                   SwitchProducts,
                                   Permute,
                                   PermuteTiled,

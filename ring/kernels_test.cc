@@ -124,6 +124,15 @@ TEST_P(KernelsTest, Lifts) {
       const int64_t centred = a[i] > from.value() / 2 ? int64_t{a[i]} - from.value() : a[i];
       ASSERT_EQ(y[i], q().ReduceSigned(centred));
     }
+    // lift(a) + lift(b) * w, from what is checked above.
+    const ShoupFactor w = q().Shoup(q().Reduce(123456789));
+    const AlignedVector<uint32_t> b = Input(n(), from.value(), GetParam().fill, 6);
+    AlignedVector<uint32_t> sum(n()), lifted(n());
+    fast().lift_sum(sum.data(), a.data(), constants, b.data(), constants, w, n(), q());
+    reference().lift(lifted.data(), b.data(), constants, n(), q());
+    for (uint32_t i = 0; i < n(); ++i) {
+      ASSERT_EQ(sum[i], q().Add(y[i], q().Multiply(lifted[i], w.value)));
+    }
   }
 }
 

@@ -43,7 +43,8 @@ class Modulus {
     return s >= q_ ? s - q_ : s;
   }
   uint32_t Sub(uint32_t a, uint32_t b) const { return a >= b ? a - b : a + q_ - b; }
-  uint32_t Negate(uint32_t a) const { return a == 0 ? 0 : q_ - a; }
+  // By mask: compilers make a branch of the obvious condition, and residues may be secret.
+  uint32_t Negate(uint32_t a) const { return (q_ - a) & (0 - static_cast<uint32_t>(a != 0)); }
   uint32_t Multiply(uint32_t a, uint32_t b) const {
     return static_cast<uint32_t>(static_cast<uint64_t>(a) * b % q_);
   }

@@ -162,18 +162,44 @@ void InnerProduct(uint32_t* out, const uint32_t* const* a, const uint32_t* const
   }
 }
 
+// A centred lift, vector by vector; out [0, 2q).
+struct Lifted {
+  HWY_INLINE Lifted(const uint32_t* in, const LiftConstants& constants, const Modulus& to)
+      : a(in),
+        q(hn::Set(d32, to.value())),
+        half(hn::Set(d32, constants.half)),
+        correction(hn::Set(d32, constants.correction)),
+        quotient(hn::Set(d32, to.one().quotient)) {}
+  HWY_INLINE V32 operator()(size_t i) const {
+    const V32 x = hn::Load(d32, a + i);
+    const V32 centred = hn::Add(x, hn::IfThenElseZero(hn::Gt(x, half), correction));
+    return hn::Sub(centred, hn::Mul(MultiplyHigh<true>(centred, quotient), q));
+  }
+  const uint32_t* a;
+  V32 q, half, correction, quotient;
+};
+
 void Lift(uint32_t* out, const uint32_t* a, const LiftConstants& constants, size_t n,
           const Modulus& to) {
   if (n < kSmallestVectorLoop) return ReferenceKernels().lift(out, a, constants, n, to);
-  const V32 vq = hn::Set(d32, to.value());
-  const V32 half = hn::Set(d32, constants.half);
-  const V32 correction = hn::Set(d32, constants.correction);
-  const V32 quotient = hn::Set(d32, to.one().quotient);
+  const Lifted lifted(a, constants, to);
   for (size_t i = 0; i < n; i += Lanes()) {
-    const V32 x = hn::Load(d32, a + i);
-    const V32 centred = hn::Add(x, hn::IfThenElseZero(hn::Gt(x, half), correction));
-    const V32 hi = MultiplyHigh<true>(centred, quotient);
-    hn::Store(ReduceOnce(hn::Sub(centred, hn::Mul(hi, vq)), vq), d32, out + i);
+    hn::Store(ReduceOnce(lifted(i), lifted.q), d32, out + i);
+  }
+}
+
+void LiftSum(uint32_t* out, const uint32_t* a, const LiftConstants& a_constants, const uint32_t* b,
+             const LiftConstants& b_constants, ShoupFactor w, size_t n, const Modulus& to) {
+  if (n < kSmallestVectorLoop) {
+    return ReferenceKernels().lift_sum(out, a, a_constants, b, b_constants, w, n, to);
+  }
+  const Lifted lifted_a(a, a_constants, to), lifted_b(b, b_constants, to);
+  const V32 q = lifted_a.q;
+  const V32 vw = hn::Set(d32, w.value);
+  const V32 vwq = hn::Set(d32, w.quotient);
+  for (size_t i = 0; i < n; i += Lanes()) {
+    const V32 sum = hn::Add(lifted_a(i), MultiplyLazy<true>(lifted_b(i), vw, vwq, q));
+    hn::Store(ReduceOnce(ReduceOnce(sum, hn::Add(q, q)), q), d32, out + i);
   }
 }
 

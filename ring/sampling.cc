@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/sampling.h"
 
+#include "base/constant_time.h"
+
 namespace heft::ring {
 namespace {
 
@@ -16,21 +18,25 @@ int ConstantTimePopcount(uint32_t v) {
 }  // namespace
 
 void SampleTernary(std::span<int8_t> out, Csprng& rng) {
-  // Two random bits a try, 3 is rejected. A rejection depends only on bits that are thrown away.
+  // Two random bits a try, 3 is rejected. Which tries are rejected is public: it depends only on
+  // bits that are thrown away.
   uint64_t bits = 0;
+  uint64_t rejected = 0;
   int left = 0;
   for (int8_t& value : out) {
-    uint32_t two;
+    bool again;
     do {
       if (left == 0) {
         bits = rng.U64();
+        rejected = Declassified(bits & (bits >> 1) & 0x5555555555555555u);
         left = 32;
       }
-      two = static_cast<uint32_t>(bits & 3);
+      value = static_cast<int8_t>(static_cast<int>(bits & 3) - 1);
+      again = rejected & 1;
       bits >>= 2;
+      rejected >>= 2;
       --left;
-    } while (two == 3);
-    value = static_cast<int8_t>(static_cast<int>(two) - 1);
+    } while (again);
   }
 }
 

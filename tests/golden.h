@@ -14,6 +14,8 @@ namespace heft::golden {
 inline const std::vector<std::string> kIdentities = {"ann", "bob", "ann"};
 inline constexpr char kPassphrase[] = "golden files";
 inline constexpr char kClaimed[] = "ann";
+inline constexpr uint64_t kBudget =
+    20;  // of which one identification and one verification are used
 
 // The model, but for its approximation, which a fit may change in the last digits. gamma 2 keeps
 // the gallery's block small.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <complex>
+#include <filesystem>
 
 #include "base/files.h"
 #include "ckks/arithmetic.h"
@@ -15,6 +16,7 @@
 #include "fusion/compact.h"
 #include "fusion/key_files.h"
 #include "fusion/owner/secret_key_file.h"
+#include "fusion/rekey.h"
 #include "fusion/testing.h"
 #include "gallery/owner/key_owner.h"
 #include "gallery/server.h"
@@ -54,9 +56,28 @@ class GoldenTest : public ::testing::Test {
     }
     return testing::FusePlain(model_, vectors, squared_norm);
   }
-  KeyOwner Owner() const {
+  KeyOwner Owner() const { return Owner(secret_); }
+  KeyOwner Owner(const ckks::SecretKey& secret) const {
     return Ok(KeyOwner::Create(model_, Ok(ckks::SecretKey::FromCoefficients(
-                                           context(), secret_.key_id(), secret_.coefficients()))));
+                                           context(), secret.key_id(), secret.coefficients()))));
+  }
+  // Person 0 against a gallery folder under `secret`.
+  void ExpectGallery(const std::string& folder, const ckks::SecretKey& secret) const {
+    Csprng rng;
+    const auto server =
+        Ok(Server::Create(model_, testing::MakeKeys(context(), instance_.plan, secret, rng)));
+    const Gallery gallery = Ok(server->OpenGallery(folder, /*create=*/false));
+    std::vector<SampleReader> files;
+    for (size_t m = 0; m < 2; ++m) {
+      const std::vector<std::vector<double>> row = {Vector(m, 0)};
+      files.push_back(Ok(SampleReader::Parse(
+          instance_.context, Ok(EncryptSamplesSymmetric(instance_, model_, m, secret, row, {})),
+          "sample")));
+    }
+    const auto set = Ok(SampleSet::Create(instance_, model_, std::move(files)));
+    const auto scores = Ok(server->Identify(gallery, set, {}));
+    ExpectScores(Ok(Owner(secret).Open(SerializeScores(context(), scores), "scores")),
+                 {"ann", "bob"});
   }
   // Best score of each identity against person 0.
   void ExpectScores(const OpenedScores& opened, const std::vector<std::string>& identities) const {
@@ -103,34 +124,38 @@ TEST_F(GoldenTest, SecretKeys) {
   EXPECT_EQ(Ok(SerializeSecretKey(context(), secret_, {})), Golden("secret.key"));
 }
 
-TEST_F(GoldenTest, EncryptionKey) {
-  const auto key = Ok(ParseEncryptionKey(context(), Golden("encryption.key"), "encryption.key"));
-  EXPECT_EQ(key.key_id, secret_.key_id());
-  Csprng rng;
-  const auto plain = Ok(EncodeCompact(instance_, model_, 1, Vector(1, 1)));
-  const auto slots = Decrypt(ckks::Encrypt(context(), plain, key, rng));
-  EXPECT_NEAR(slots[0].real(), 0.5 / std::sqrt(10.25), kTolerance);
-  EXPECT_EQ(SerializeEncryptionKey(context(), key), Golden("encryption.key"));
+TEST_F(GoldenTest, EncryptionKeysOfBothVersions) {
+  for (const char* name : {"encryption.key", "encryption-2.key"}) {
+    const auto key = Ok(ParseEncryptionKey(context(), Golden(name), name));
+    EXPECT_EQ(key.key_id, secret_.key_id());
+    Csprng rng;
+    const auto plain = Ok(EncodeCompact(instance_, model_, 1, Vector(1, 1)));
+    const auto slots = Decrypt(ckks::Encrypt(context(), plain, key, rng));
+    EXPECT_NEAR(slots[0].real(), 0.5 / std::sqrt(10.25), kTolerance);
+    EXPECT_EQ(SerializeEncryptionKey(context(), key), Golden(name));
+  }
 }
 
-TEST_F(GoldenTest, EvaluationKeys) {
-  const auto keys =
-      Ok(ParseEvaluationKeys(context(), Golden("evaluation.keys"), "evaluation.keys"));
-  EXPECT_EQ(keys.key_id, secret_.key_id());
-  EXPECT_TRUE(keys.galois.empty());
-  ASSERT_EQ(keys.relinearisation.limbs(), 2u);
-  Csprng rng;
-  const double scale = std::ldexp(1.0, 24);
-  const auto plain = Ok(instance_.encoder->Encode(std::vector<double>{0.5, -0.75, 0.25}, scale, 2));
-  ckks::Ciphertext square =
-      ckks::Expand(context(), ckks::EncryptSymmetric(context(), plain, secret_, rng));
-  ASSERT_TRUE(ckks::Square(context(), &square, square).ok());
-  ASSERT_TRUE(ckks::Relinearise(context(), &square, square, keys).ok());
-  ASSERT_EQ(square.size(), 2u);
-  const auto slots = Decrypt(square);
-  EXPECT_NEAR(slots[0].real(), 0.25, kTolerance);
-  EXPECT_NEAR(slots[1].real(), 0.5625, kTolerance);
-  EXPECT_NEAR(slots[3].real(), 0, kTolerance);
+TEST_F(GoldenTest, EvaluationKeysOfBothVersions) {
+  for (const char* name : {"evaluation.keys", "evaluation-2.keys"}) {
+    const auto keys = Ok(ParseEvaluationKeys(context(), Golden(name), name));
+    EXPECT_EQ(keys.key_id, secret_.key_id());
+    EXPECT_TRUE(keys.galois.empty());
+    ASSERT_EQ(keys.relinearisation.limbs(), 2u);
+    Csprng rng;
+    const double scale = std::ldexp(1.0, 24);
+    const auto plain =
+        Ok(instance_.encoder->Encode(std::vector<double>{0.5, -0.75, 0.25}, scale, 2));
+    ckks::Ciphertext square =
+        ckks::Expand(context(), ckks::EncryptSymmetric(context(), plain, secret_, rng));
+    ASSERT_TRUE(ckks::Square(context(), &square, square).ok());
+    ASSERT_TRUE(ckks::Relinearise(context(), &square, square, keys).ok());
+    ASSERT_EQ(square.size(), 2u);
+    const auto slots = Decrypt(square);
+    EXPECT_NEAR(slots[0].real(), 0.25, kTolerance);
+    EXPECT_NEAR(slots[1].real(), 0.5625, kTolerance);
+    EXPECT_NEAR(slots[3].real(), 0, kTolerance);
+  }
 }
 
 TEST_F(GoldenTest, Samples) {
@@ -168,6 +193,40 @@ TEST_F(GoldenTest, Galleries) {
   const auto set = Ok(SampleSet::Create(instance_, model_, std::move(files)));
   const auto scores = Ok(server->Identify(gallery, set, {}));
   ExpectScores(Ok(Owner().Open(SerializeScores(context(), scores), "scores")), {"ann", "bob"});
+}
+
+TEST_F(GoldenTest, Renewal) {
+  const std::string renewed = HEFT_SOURCE_DIR "/tests/golden/renewed";
+  const auto next =
+      Ok(ParseSecretKey(context(), Golden("renewed/secret.key"), {}, "renewed/secret.key"));
+  const auto key = Ok(ParseRekeyingKey(context(), Golden("renewed/rekeying.key"), "rekeying.key"));
+  EXPECT_EQ(key.from, secret_.key_id());
+  EXPECT_EQ(key.to, next.key_id());
+  // The gallery that was moved then, and the old one, moved now.
+  EXPECT_EQ(Ok(Gallery::Open(renewed + "/gallery")).revoked_keys(),
+            std::vector<ckks::KeyId>{secret_.key_id()});
+  ExpectGallery(renewed + "/gallery", next);
+  const std::string moved = ::testing::TempDir() + "/heft_golden_moved";
+  std::filesystem::remove_all(moved);
+  std::filesystem::copy(HEFT_SOURCE_DIR "/tests/golden/gallery", moved);
+  Gallery gallery = Ok(Gallery::Open(moved));
+  ASSERT_TRUE(gallery.Rekey(instance_, key).ok());
+  ExpectGallery(moved, next);
+  std::filesystem::remove_all(moved);
+}
+
+TEST_F(GoldenTest, QueryBudgets) {
+  for (const char* name : {"secret.key.budget", "renewed/secret.key.budget"}) {
+    const auto record = Ok(BudgetRecord::Parse(Golden(name), name));
+    ASSERT_EQ(record.galleries.size(), 1u);
+    const BudgetRecord::GalleryUse& use = record.galleries.at(model_.Id());
+    EXPECT_EQ(use.limit, kBudget);
+    EXPECT_EQ(use.identifications, 1u);
+    EXPECT_EQ(use.verifications.size(), 1u);
+    EXPECT_EQ(use.Used(), 2u);
+    EXPECT_EQ(record.key_id == secret_.key_id(), record.successor != ckks::KeyId{}) << name;
+    EXPECT_EQ(record.Serialize(), Golden(name));
+  }
 }
 
 TEST_F(GoldenTest, Scores) {

@@ -8,9 +8,12 @@
 #include "base/files.h"
 #include "fusion/key_files.h"
 #include "fusion/owner/secret_key_file.h"
+#include "fusion/rekey.h"
 #include "fusion/testing.h"
+#include "gallery/owner/query_budget.h"
 #include "gallery/server.h"
 #include "inverse_sqrt/fit.h"
+#include "seal/owner/secret_key.h"
 #include "tests/golden.h"
 
 namespace heft::golden {
@@ -50,7 +53,47 @@ absl::Status WriteKeys(const std::string& folder, const Instance& instance,
   // The relinearisation key alone, of two limbs: small.
   EvaluationKeysWriter writer(context, secret.key_id(), 1);
   writer.Add(1, ckks::MakeRelinearisationKey(context, secret, 2, rng));
-  return WriteFileAtomic(folder + "/evaluation.keys", writer.Finish());
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/evaluation.keys", writer.Finish()));
+  // Version 2 of both, as for keys made elsewhere.
+  const auto full = seal::ToPublicKey(secret.key_id(),
+                                      seal::MakeSeededPublicKey(context, secret, rng));
+  HEFT_RETURN_IF_ERROR(
+      WriteFileAtomic(folder + "/encryption-2.key", SerializeEncryptionKey(context, full)));
+  const auto relin =
+      seal::CutKey(seal::MakeSeededRelinearisationKey(context, secret, rng), 2);
+  return WriteFileAtomic(folder + "/evaluation-2.keys",
+                         SerializeFullEvaluationKeys(context, secret.key_id(), {{1, relin}}));
+}
+
+// The gallery under another key, with what it took to get there.
+absl::Status WriteRenewed(const std::string& folder, const Instance& instance, const Model& model,
+                          const ckks::SecretKey& secret) {
+  const ckks::Context& context = *instance.context;
+  const std::string renewed = folder + "/renewed";
+  Csprng rng(Seed{8});
+  HEFT_ASSIGN_OR_RETURN(const auto next, ckks::SecretKey::Generate(context, rng));
+  HEFT_RETURN_IF_ERROR(MakeDirectories(renewed));
+  HEFT_ASSIGN_OR_RETURN(const auto clear, SerializeSecretKey(context, next, {}));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(renewed + "/secret.key", clear));
+  const auto bytes =
+      SerializeRekeyingKey(context, secret.key_id(), next.key_id(),
+                           ckks::MakeRekeyingKey(context, secret, next, kMatchLimbs, rng));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(renewed + "/rekeying.key", bytes));
+  std::filesystem::copy(folder + "/gallery", renewed + "/gallery");
+  HEFT_ASSIGN_OR_RETURN(const auto key, ParseRekeyingKey(context, bytes, "rekeying.key"));
+  HEFT_ASSIGN_OR_RETURN(Gallery gallery, Gallery::Open(renewed + "/gallery"));
+  HEFT_RETURN_IF_ERROR(gallery.Rekey(instance, key));
+  std::filesystem::remove(renewed + "/gallery/lock");
+  // The counts of the old key, as it is revoked.
+  const std::string old_budget = folder + "/secret.key.budget";
+  HEFT_ASSIGN_OR_RETURN(const auto budget,
+                        QueryBudget::Open(old_budget, context.params().id(), secret.key_id()));
+  HEFT_RETURN_IF_ERROR(budget->SetLimit(model.Id(), kBudget));
+  HEFT_RETURN_IF_ERROR(budget->Charge(model.Id(), ""));
+  HEFT_RETURN_IF_ERROR(budget->Charge(model.Id(), kClaimed));
+  HEFT_RETURN_IF_ERROR(budget->PassOn(renewed + "/secret.key.budget", next.key_id()));
+  std::filesystem::remove(old_budget + ".lock");
+  return absl::OkStatus();
 }
 
 absl::Status Write(const std::string& folder) {
@@ -83,7 +126,9 @@ absl::Status Write(const std::string& folder) {
   HEFT_RETURN_IF_ERROR(
       WriteFileAtomic(folder + "/identification.ct", SerializeScores(*instance.context, ranked)));
   HEFT_ASSIGN_OR_RETURN(const auto claim, server->Verify(gallery, probe, kClaimed, {}));
-  return WriteFileAtomic(folder + "/verification.ct", SerializeScores(*instance.context, claim));
+  HEFT_RETURN_IF_ERROR(
+      WriteFileAtomic(folder + "/verification.ct", SerializeScores(*instance.context, claim)));
+  return WriteRenewed(folder, instance, model, secret);
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  pid_t pid() const { return pid_; }
   void Signal(int signal) const;
   bool Running();
   std::string Err() const;  // so far

@@ -186,6 +186,23 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
     EXPECT_EQ(opened["norm_in_interval"], model_->approximation.interval.Contains(s));
     EXPECT_FALSE(opened.contains("accept"));
   }
+  // All of them at once, in both forms of reply; the folder is new.
+  for (const Args& form : {Args{}, Args{"--degree-two"}}) {
+    const std::string folder = Own(form.empty() ? "all" : "all-degree-two");
+    Args args = Serve("identify", probes, form);
+    args.insert(args.end(), {"--all", "--out", Path("server", folder)});
+    EXPECT_EQ(Must(kServer, args)["replies"], 3);
+    EXPECT_FALSE(std::filesystem::exists(Path("server", folder + ".partial")));
+    int reply = 0;
+    for (int row : {2, 6, 100}) {
+      const std::string file = "0000" + std::to_string(reply++) + ".ct";
+      work_->Copy("server/" + folder + "/" + file, "owner/" + file);
+      const auto opened = Open(file, {"--top", "1000"});
+      EXPECT_EQ(opened["probe"], data_->labels[row]);
+      ExpectScores(opened, Fused(row), gallery);
+    }
+    EXPECT_EQ(RunProgram(kServer, args).exit_code, 3) << "the folder exists";
+  }
   EXPECT_EQ(Ask("identify", probes, {}, {"--top", "3"})["candidates"].size(), 3u);
   EXPECT_EQ(Ask("identify", probes, {}, {})["candidates"].size(), 8u) << "all identities";
   const auto unnamed = Ask("identify", probes, {"--no-identities"});
@@ -363,7 +380,7 @@ TEST_F(RolesTest, NoSecretLeavesTheOwner) {
 }
 
 TEST_F(RolesTest, TheServersProgramHasNoOwnersCommands) {
-  for (const char* subcommand : {"decrypt", "keygen", "encrypt", "train", "evaluate"}) {
+  for (const char* subcommand : {"decrypt", "keygen", "encrypt", "train", "evaluate", "rekey", "budget"}) {
     EXPECT_EQ(RunProgram(kServer, {subcommand}).exit_code, 2) << subcommand;
     EXPECT_THAT(RunProgram(kServer, {"--help"}).out,
                 Not(HasSubstr("\n  " + std::string(subcommand) + " ")));

@@ -434,6 +434,13 @@ TEST_F(WrongInputTest, SecretKeys) {
            blank},
           kInput, {blank, "empty passphrase"});
   Keygen("model", "sealed", {"--passphrase-file", right});
+  // Sealed or not: a passphrase can be guessed.
+  std::filesystem::copy(W("owner/sealed/secret.key"), W("owner/open-sealed.key"));
+  ASSERT_EQ(chmod(W("owner/open-sealed.key").c_str(), 0640), 0);
+  Refused(kHeft,
+          {"decrypt", "--model", W("owner/model.heft"), "--secret-key", W("owner/open-sealed.key"),
+           "--passphrase-file", right, "--in", W("server/scores.ct")},
+          kInput, {W("owner/open-sealed.key"), "chmod 600"});
   const Args decrypt = {"decrypt",
                         "--model",
                         W("owner/model.heft"),
@@ -535,7 +542,8 @@ TEST_F(WrongInputTest, UsageErrors) {
 TEST_F(WrongInputTest, HelpShowsAnExampleAndVersionsAreTold) {
   const std::vector<std::string> all = {"synth",    "train",    "keygen", "encrypt",
                                         "enroll",   "identify", "verify", "decrypt",
-                                        "evaluate", "inspect",  "bench"};
+                                        "evaluate", "inspect",  "bench",  "budget",
+                                        "rekey",    "rekey-gallery"};
   for (const std::string& subcommand : all) {
     const Finished run = RunProgram(kHeft, {subcommand, "--help"});
     EXPECT_EQ(run.exit_code, 0) << subcommand;

@@ -8,7 +8,7 @@
 
 #include "ckks/encryptor.h"
 #include "fusion/compact.h"
-#include "fusion/fuser.h"
+#include "fusion/probe.h"
 #include "fusion/matching.h"
 #include "fusion/testing.h"
 
@@ -37,7 +37,7 @@ class HeftRoute : public Route {
   Instance instance_;
   ckks::SecretKey secret_;
   ckks::EvaluationKeys keys_;
-  std::unique_ptr<Fuser> fuser_;
+  std::unique_ptr<ProbeFuser> prober_;
   std::vector<Ciphertext> modalities_;
   TiledCiphertexts block_;
   std::vector<double> expected_;
@@ -46,8 +46,8 @@ class HeftRoute : public Route {
 
 absl::Status HeftRoute::Prepare(const Workload& workload, const Model& model) {
   keys_ = testing::MakeKeys(*instance_.context, instance_.plan, secret_, rng_);
-  HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(instance_, model, &keys_));
-  fuser_ = std::make_unique<Fuser>(std::move(fuser));
+  HEFT_ASSIGN_OR_RETURN(ProbeFuser prober, ProbeFuser::Create(instance_, model, keys_));
+  prober_ = std::make_unique<ProbeFuser>(std::move(prober));
   const std::vector<std::vector<double>> sample = {workload.first, workload.second};
   for (size_t i = 0; i < sample.size(); ++i) {
     HEFT_ASSIGN_OR_RETURN(const auto plain, EncodeCompact(instance_, model, i, sample[i]));
@@ -85,12 +85,13 @@ T OrDie(absl::StatusOr<T> value) {
 
 void HeftRoute::Fuse() {
   const Ciphertext* const pointers[] = {&modalities_[0], &modalities_[1]};
-  probe_ = OrDie(fuser_->Fuse(pointers)).z;
+  probe_ = OrDie(prober_->Fuse(pointers)).z;
 }
 
 void HeftRoute::Match() {
-  const TiledCiphertexts prepared = OrDie(PrepareProbe(instance_, probe_, keys_));
-  scores_ = OrDie(MatchBlock(instance_, block_, prepared, keys_));
+  const TiledCiphertexts prepared =
+      OrDie(PrepareProbe(prober_->instance(), probe_, prober_->keys()));
+  scores_ = OrDie(MatchBlock(prober_->instance(), block_, prepared, prober_->keys()));
 }
 
 double HeftRoute::WorstError() const {

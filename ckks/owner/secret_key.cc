@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/constant_time.h"
 #include "ring/sampling.h"
 
 namespace heft::ckks {
@@ -87,7 +88,9 @@ absl::StatusOr<SecretKey> SecretKey::FromCoefficients(const Context& context, co
   const size_t n = context.n();
   bool ternary = coefficients.size() == n;
   for (int8_t c : coefficients) ternary &= (c >= -1) & (c <= 1);
-  if (!ternary) return absl::DataLossError("not the coefficients of a secret key of this size");
+  // Whether it is a key at all is public.
+  if (!Declassified(ternary))
+    return absl::DataLossError("not the coefficients of a secret key of this size");
   SecretKey key;
   key.key_id_ = id;
   HEFT_ASSIGN_OR_RETURN(key.coefficients_, SecureVector<int8_t>::Create(n));
@@ -100,6 +103,14 @@ absl::StatusOr<SecretKey> SecretKey::FromCoefficients(const Context& context, co
     context.ntt(i).Forward(limb);
   }
   return key;
+}
+
+ring::RnsPoly MaskUniform(const Context& context, const ring::RnsPoly& a, const SecretKey& secret,
+                          Csprng& rng) {
+  const ErrorSampler error(context, rng);
+  ring::RnsPoly out(a.n(), a.limbs());
+  for (size_t i = 0; i < a.limbs(); ++i) Mask(context, out.limb(i), a.limb(i), secret, error, i);
+  return out;
 }
 
 PublicKey MakePublicKey(const Context& context, const SecretKey& secret, Csprng& rng) {
@@ -131,6 +142,13 @@ SeededSwitchKey MakeRelinearisationKey(const Context& context, const SecretKey& 
   return MakeSwitchKey(context, secret, limbs, rng, [&](size_t digit, std::span<uint32_t> out) {
     const uint32_t* s = secret.residues(digit).data();
     ActiveKernels().multiply(out.data(), s, s, context.n(), context.modulus(digit));
+  });
+}
+
+SeededSwitchKey MakeRekeyingKey(const Context& context, const SecretKey& old,
+                                const SecretKey& secret, size_t limbs, Csprng& rng) {
+  return MakeSwitchKey(context, secret, limbs, rng, [&](size_t digit, std::span<uint32_t> out) {
+    std::copy_n(old.residues(digit).data(), out.size(), out.data());
   });
 }
 

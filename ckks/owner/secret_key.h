@@ -39,14 +39,22 @@ class SecretKey {
   SecureVector<uint32_t> residues_;
 };
 
+// -(a s + e) with a fresh error e, modulo the primes of `a`, the first ones: an encryption of zero
+// whose uniform part is chosen by the caller (seal/owner).
+ring::RnsPoly MaskUniform(const Context& context, const ring::RnsPoly& a, const SecretKey& secret,
+                          Csprng& rng);
+
 PublicKey MakePublicKey(const Context& context, const SecretKey& secret, Csprng& rng);
 
 // Switching key to `secret` for ciphertexts of at most `limbs` limbs. MakeGaloisKey: from the image
-// of the secret under X -> X^element; MakeRelinearisationKey: from its square.
+// of the secret under X -> X^element; MakeRelinearisationKey: from its square; MakeRekeyingKey:
+// from another secret, `old`. Whoever holds `secret` can compute `old` from that last one.
 SeededSwitchKey MakeGaloisKey(const Context& context, const SecretKey& secret, uint32_t element,
                               size_t limbs, Csprng& rng);
 SeededSwitchKey MakeRelinearisationKey(const Context& context, const SecretKey& secret,
                                        size_t limbs, Csprng& rng);
+SeededSwitchKey MakeRekeyingKey(const Context& context, const SecretKey& old,
+                                const SecretKey& secret, size_t limbs, Csprng& rng);
 
 // Secret-key encryption at the plaintext's level.
 SeededCiphertext EncryptSymmetric(const Context& context, const Plaintext& plaintext,

@@ -48,36 +48,86 @@ absl::Status CheckForms(const Instance& instance, const EncryptedScores& scores,
   return CheckForm(*scores.squared_norm, 2, kMatchLimbs, scale, what);
 }
 
+// The noise that a file states is its writer's word: it is at least what the rounding of a rescale
+// leaves behind, relative to the score, whether or not the reply has been rescaled yet.
+absl::Status PrepareFlooding(const Instance& instance, const ckks::FloodingOptions& options,
+                             EncryptedScores* scores) {
+  const ckks::Params& params = instance.params();
+  auto prepare = [&](ckks::Ciphertext& c) {
+    c.noise.message = std::max(c.noise.message, 1.0);
+    const double above = std::max(1.0, c.scale / instance.plan.score_scale);
+    c.noise.error = std::max(c.noise.error, ckks::RoundingError(params) * above);
+    return ckks::CheckFloodingRoom(params, c, options);
+  };
+  for (ScoreReply& reply : scores->replies) HEFT_RETURN_IF_ERROR(prepare(reply.scores));
+  return scores->squared_norm ? prepare(*scores->squared_norm) : absl::OkStatus();
+}
+
 }  // namespace
 
-absl::StatusOr<KeyOwner> KeyOwner::Create(const Model& model, ckks::SecretKey key) {
+absl::StatusOr<KeyOwner> KeyOwner::Create(const Model& model, ckks::SecretKey key,
+                                          std::unique_ptr<QueryBudget> budget) {
   HEFT_ASSIGN_OR_RETURN(Instance instance, MakeInstance(model));
-  return KeyOwner(model, std::move(instance), std::move(key));
+  if (budget == nullptr) budget = std::make_unique<QueryBudget>();
+  return KeyOwner(model, std::move(instance), std::move(key), std::move(budget));
 }
 
-std::vector<ckks::Complex> KeyOwner::OpenSlots(const ckks::Ciphertext& ciphertext) const {
-  ckks::Plaintext plain = ckks::Decrypt(*instance_.context, ciphertext, key_);
-  std::vector<ckks::Complex> slots = instance_.encoder->Decode(plain);
-  SecureWipe(plain.poly.values().data(), plain.poly.values().size_bytes());
-  return slots;
-}
-
-absl::StatusOr<OpenedScores> KeyOwner::Open(ByteSpan bytes, std::string_view what) const {
-  const ckks::Context& context = *instance_.context;
-  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, ParseScores(context, bytes, what));
+absl::StatusOr<EncryptedScores> KeyOwner::Admit(ByteSpan bytes, std::string_view what,
+                                                const OpenOptions& options) const {
+  HEFT_ASSIGN_OR_RETURN(EncryptedScores scores, ParseScores(*instance_.context, bytes, what));
   HEFT_RETURN_IF_ERROR(CheckKeyId(key_.key_id(), scores.key_id, what));
   if (scores.model_id != model_.Id()) {
     return absl::FailedPreconditionError(
         absl::StrCat(std::string(what), ": scores of another model"));
   }
   HEFT_RETURN_IF_ERROR(CheckForms(instance_, scores, what));
+  const bool verification = scores.kind == ScoreKind::kVerification;
+  // What is charged for must be what is opened.
+  if (verification && (scores.claimed.empty() || scores.identities[0] != scores.claimed)) {
+    return absl::DataLossError(
+        absl::StrCat(std::string(what), ": a verification of another identity than the claimed"));
+  }
+  if (options.flooding)
+    HEFT_RETURN_IF_ERROR(PrepareFlooding(instance_, *options.flooding, &scores));
+  HEFT_RETURN_IF_ERROR(budget_->Charge(scores.model_id, verification ? scores.claimed : ""));
+  return scores;
+}
+
+absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::OpenAnswers(const ckks::Ciphertext& ciphertext,
+                                                                 const Answers& answers,
+                                                                 const OpenOptions& options) const {
+  const ckks::Context& context = *instance_.context;
+  ckks::Plaintext plain;
+  if (options.flooding) {
+    HEFT_ASSIGN_OR_RETURN(plain,
+                          ckks::DecryptFlooded(context, ciphertext, key_, *options.flooding));
+  } else {
+    plain = ckks::Decrypt(context, ciphertext, key_);
+  }
+  std::vector<ckks::Complex> slots = instance_.encoder->Decode(plain);
+  SecureWipe(plain.poly.values().data(), plain.poly.values().size_bytes());
+  std::vector<ckks::Complex> masked(slots.size(), 0);
+  for (const ScoreReply::Answer& answer : answers) {
+    const ckks::Complex slot = slots[answer.slot];
+    ckks::Complex& out = masked[answer.slot];
+    out = answer.lane == 0 ? ckks::Complex(slot.real(), out.imag())
+                           : ckks::Complex(out.real(), slot.imag());
+  }
+  SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
+  return masked;
+}
+
+absl::StatusOr<OpenedScores> KeyOwner::Open(ByteSpan bytes, std::string_view what,
+                                            const OpenOptions& options) const {
+  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Admit(bytes, what, options));
   OpenedScores out;
   out.kind = scores.kind;
   out.probe = scores.probe;
   out.claimed = scores.claimed;
   std::map<std::string, Candidate> best;
   for (const ScoreReply& reply : scores.replies) {
-    std::vector<ckks::Complex> slots = OpenSlots(reply.scores);
+    HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
+                          OpenAnswers(reply.scores, reply.answers, options));
     for (const ScoreReply::Answer& answer : reply.answers) {
       const ckks::Complex slot = slots[answer.slot];
       const double score = RoundScore(answer.lane == 0 ? slot.real() : slot.imag());
@@ -93,10 +143,36 @@ absl::StatusOr<OpenedScores> KeyOwner::Open(ByteSpan bytes, std::string_view wha
   std::stable_sort(out.candidates.begin(), out.candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
   if (scores.squared_norm) {
-    std::vector<ckks::Complex> slots = OpenSlots(*scores.squared_norm);
-    const Interval& interval = model_.approximation.interval;
-    out.in_interval = interval.Contains(slots[0].real());
+    const Answers first = {{0, 0, 0}};
+    HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
+                          OpenAnswers(*scores.squared_norm, first, options));
+    out.in_interval = model_.approximation.interval.Contains(slots[0].real());
     SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
+  }
+  return out;
+}
+
+absl::StatusOr<Decision> KeyOwner::Decide(ByteSpan bytes, std::string_view what, double threshold,
+                                          const OpenOptions& options) const {
+  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, Open(bytes, what, options));
+  Decision out;
+  out.kind = opened.kind;
+  out.probe = opened.probe;
+  out.in_interval = opened.in_interval;
+  // Outside the interval a score means nothing.
+  out.accepted = !opened.candidates.empty() && opened.candidates[0].score >= threshold &&
+                 opened.in_interval.value_or(true);
+  if (out.accepted) out.identity = opened.candidates[0].identity;
+  return out;
+}
+
+absl::StatusOr<std::vector<std::vector<ckks::Complex>>> KeyOwner::OpenRawSlotsUnsafe(
+    ByteSpan bytes, std::string_view what) const {
+  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Admit(bytes, what, {}));
+  std::vector<std::vector<ckks::Complex>> out;
+  for (const ScoreReply& reply : scores.replies) {
+    HEFT_ASSIGN_OR_RETURN(auto slots, OpenAnswers(reply.scores, reply.answers, {}));
+    out.push_back(std::move(slots));
   }
   return out;
 }

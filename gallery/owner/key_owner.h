@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// KeyOwner: opens encrypted scores. What leaves it is rounded and restricted to the slots that
-// answer the question; raw slots, which carry the noise of the ciphertext, never do (SECURITY.md).
+// KeyOwner: opens encrypted scores. What leaves it is a decision, or rounded and restricted to the
+// slots that answer the question; raw slots, which carry the noise of the ciphertext, leave by one
+// function alone, which says so in its name (SECURITY.md).
 #ifndef HEFT_GALLERY_OWNER_KEY_OWNER_H_
 #define HEFT_GALLERY_OWNER_KEY_OWNER_H_
 
@@ -12,9 +13,11 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "ckks/owner/flooding.h"
 #include "ckks/owner/secret_key.h"
 #include "fusion/model.h"
 #include "fusion/plan.h"
+#include "gallery/owner/query_budget.h"
 #include "gallery/scores.h"
 
 namespace heft {
@@ -40,26 +43,69 @@ struct OpenedScores {
   std::optional<bool> in_interval;
 };
 
+// What a relying party needs to know, and no score.
+struct Decision {
+  ScoreKind kind = ScoreKind::kIdentification;
+  std::string probe;
+  bool accepted = false;
+  std::string identity;             // of whom, if accepted
+  std::optional<bool> in_interval;  // as OpenedScores; a probe outside is never accepted
+};
+
+struct OpenOptions {
+  // Decrypts with noise flooding; kFailedPrecondition where the model's profile has no room for it
+  // (SECURITY.md: none of those in 0.1 has).
+  std::optional<ckks::FloodingOptions> flooding;
+};
+
+// Releases decisions and rounded scores. Slots that carry no answer are masked before anything
+// leaves a function that decrypts, and every opening is charged to a query budget first.
 class KeyOwner {
  public:
-  static absl::StatusOr<KeyOwner> Create(const Model& model, ckks::SecretKey key);
+  // Without `budget` the owner counts in memory, against the default limit, as long as it lives.
+  static absl::StatusOr<KeyOwner> Create(const Model& model, ckks::SecretKey key,
+                                         std::unique_ptr<QueryBudget> budget = nullptr);
 
   const ckks::SecretKey& key() const { return key_; }
   const Instance& instance() const { return instance_; }
+  QueryBudget& budget() const { return *budget_; }
 
-  // kFailedPrecondition for scores under another key, model or parameters.
-  absl::StatusOr<OpenedScores> Open(ByteSpan scores, std::string_view what) const;
+  // kFailedPrecondition for scores under another key, model or parameters; kResourceExhausted if
+  // the query budget is spent.
+  absl::StatusOr<OpenedScores> Open(ByteSpan scores, std::string_view what,
+                                    const OpenOptions& options = {}) const;
+  // The same, reduced to whether the best candidate reaches `threshold`.
+  absl::StatusOr<Decision> Decide(ByteSpan scores, std::string_view what, double threshold,
+                                  const OpenOptions& options = {}) const;
+
+  // Slots as they are decrypted, unrounded, those without an answer zero; one vector a reply.
+  // **They carry the noise from which the secret key can be computed** (SECURITY.md): for
+  // measurements by the key owner, never to be shown to anybody. Charged like Open.
+  absl::StatusOr<std::vector<std::vector<ckks::Complex>>> OpenRawSlotsUnsafe(
+      ByteSpan scores, std::string_view what) const;
 
  private:
-  // Raw slots, for Open alone: to be wiped by the caller.
-  std::vector<ckks::Complex> OpenSlots(const ckks::Ciphertext& ciphertext) const;
+  using Answers = std::vector<ScoreReply::Answer>;
 
-  KeyOwner(const Model& model, Instance instance, ckks::SecretKey key)
-      : model_(model), instance_(std::move(instance)), key_(std::move(key)) {}
+  // Parses, checks that the scores belong here and can be opened as asked, charges.
+  absl::StatusOr<EncryptedScores> Admit(ByteSpan bytes, std::string_view what,
+                                        const OpenOptions& options) const;
+  // Slots with everything zero that `answers` does not name: to be wiped by the caller.
+  absl::StatusOr<std::vector<ckks::Complex>> OpenAnswers(const ckks::Ciphertext& ciphertext,
+                                                         const Answers& answers,
+                                                         const OpenOptions& options) const;
+
+  KeyOwner(const Model& model, Instance instance, ckks::SecretKey key,
+           std::unique_ptr<QueryBudget> budget)
+      : model_(model),
+        instance_(std::move(instance)),
+        key_(std::move(key)),
+        budget_(std::move(budget)) {}
 
   Model model_;
   Instance instance_;
   ckks::SecretKey key_;
+  std::unique_ptr<QueryBudget> budget_;
 };
 
 }  // namespace heft

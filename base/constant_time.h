@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Marks for the constant-time check (tests/constant_time.cc). Under valgrind, memory that is marked
+// secret counts as uninitialised, and memcheck reports every branch and every address that depends
+// on it (the method of Langley's ctgrind, 2010). The library marks nothing: it declassifies, in
+// the few places where a value that is derived from a secret is public, each with its reason.
+//
+// Outside valgrind a mark is a handful of instructions without effect; on machines without
+// valgrind's headers it is none.
+#ifndef HEFT_BASE_CONSTANT_TIME_H_
+#define HEFT_BASE_CONSTANT_TIME_H_
+
+#include <cstddef>
+
+#if __has_include(<valgrind/memcheck.h>)
+#include <valgrind/memcheck.h>
+#endif
+
+namespace heft {
+
+inline void MarkSecret([[maybe_unused]] const void* p, [[maybe_unused]] std::size_t bytes) {
+#if defined(VALGRIND_MAKE_MEM_UNDEFINED)
+  VALGRIND_MAKE_MEM_UNDEFINED(p, bytes);
+#endif
+}
+
+inline void Declassify([[maybe_unused]] const void* p, [[maybe_unused]] std::size_t bytes) {
+#if defined(VALGRIND_MAKE_MEM_DEFINED)
+  VALGRIND_MAKE_MEM_DEFINED(p, bytes);
+#endif
+}
+
+// The same value, now public.
+template <typename T>
+T Declassified(T value) {
+  Declassify(&value, sizeof(value));
+  return value;
+}
+
+}  // namespace heft
+
+#endif  // HEFT_BASE_CONSTANT_TIME_H_

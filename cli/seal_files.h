@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What import-seal and export-seal share. Each is a subcommand with one subcommand a kind of
+// object, of which the key owner's program has more than the server's.
+#ifndef HEFT_CLI_SEAL_FILES_H_
+#define HEFT_CLI_SEAL_FILES_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ckks/keys.h"
+#include "cli/common.h"
+#include "fusion/plan.h"
+#include "seal/compression.h"
+
+namespace heft::cli {
+
+// Finds or adds the subcommand under which the kinds stand.
+CLI::App& ImportSealGroup(CLI::App& app);
+CLI::App& ExportSealGroup(CLI::App& app);
+
+// --compression none, zlib or zstd.
+void AddCompressionOption(CLI::App* command, seal::Compression* compression);
+
+// The key id that a HEFT file carries (keys, samples or scores); a fresh one where `path` is empty.
+// SEAL's files do not name their key.
+absl::StatusOr<ckks::KeyId> KeyIdOf(const std::string& path);
+void AddKeyIdOption(CLI::App* command, std::string* path);
+
+// Rotations to the left among a plan's Galois elements, as SEAL counts them.
+std::vector<uint32_t> RotationSteps(const ckks::Params& params,
+                                    const std::map<uint32_t, size_t>& elements);
+
+// Writes files (name -> bytes) into a folder, all or none of them.
+absl::Status WriteFiles(const std::string& folder,
+                        const std::map<std::string, std::vector<uint8_t>>& files);
+
+}  // namespace heft::cli
+
+#endif  // HEFT_CLI_SEAL_FILES_H_

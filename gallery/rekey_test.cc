@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// Renewal: a gallery moves to another key. Scores agree before and after, the old key decrypts
+// nothing and is refused, and a renewal that fails leaves the gallery as it was.
+#include "fusion/rekey.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "base/files.h"
+#include "fusion/key_files.h"
+#include "fusion/owner/keygen.h"
+#include "fusion/owner/secret_key_file.h"
+#include "fusion/testing.h"
+#include "gallery/owner/key_owner.h"
+#include "gallery/server.h"
+#include "gallery/testing.h"
+
+namespace heft {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr size_t kPeople = 40;
+
+// A secret key and the server that works under it.
+struct Party {
+  explicit Party(const Instance& instance, const Model& model)
+      : secret(*ckks::SecretKey::Generate(*instance.context, rng)),
+        server(*Server::Create(model,
+                               testing::MakeKeys(*instance.context, instance.plan, secret, rng))) {}
+  Csprng rng;
+  ckks::SecretKey secret;
+  std::unique_ptr<Server> server;
+};
+
+class RekeyTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    model_ = new Model(testing::RandomModel({32, 24}, 8, 3));
+    instance_ = new Instance(*MakeInstance(*model_));
+    old_ = new Party(*instance_, *model_);
+    next_ = new Party(*instance_, *model_);
+    enrolled_ = ::testing::TempDir() + "/heft_rekey_enrolled";
+    std::filesystem::remove_all(enrolled_);
+    std::vector<uint64_t> all(kPeople);
+    for (size_t i = 0; i < kPeople; ++i) all[i] = i;
+    ASSERT_TRUE(old_->server->Enrol(enrolled_, Set(*old_, all, true), {}).ok());
+  }
+  void SetUp() override {
+    directory_ = ::testing::TempDir() + "/heft_rekey_" +
+                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(directory_);
+    std::filesystem::copy(enrolled_, directory_);
+  }
+
+  static const ckks::Context& context() { return *instance_->context; }
+  static SampleSet Set(const Party& party, const std::vector<uint64_t>& people, bool labelled) {
+    std::vector<SampleReader> files;
+    for (size_t m = 0; m < model_->modalities.size(); ++m) {
+      std::vector<std::vector<double>> rows;
+      std::vector<std::string> labels;
+      for (uint64_t p : people) {
+        std::mt19937_64 rng(p * 2 + m);
+        rows.push_back(testing::RandomUnit(model_->modalities[m].dimension, rng));
+        if (labelled) labels.push_back(absl::StrCat("p", p));
+      }
+      auto bytes = EncryptSamplesSymmetric(*instance_, *model_, m, party.secret, rows, labels);
+      EXPECT_TRUE(bytes.ok()) << bytes.status();
+      files.push_back(*SampleReader::Parse(instance_->context, *bytes, "samples"));
+    }
+    auto set = SampleSet::Create(*instance_, *model_, std::move(files));
+    EXPECT_TRUE(set.ok()) << set.status();
+    return std::move(*set);
+  }
+  static RekeyingKey Key(const ckks::SecretKey& from, const ckks::SecretKey& to) {
+    Csprng rng;
+    const auto key = ckks::MakeRekeyingKey(context(), from, to, kMatchLimbs, rng);
+    const auto bytes = SerializeRekeyingKey(context(), from.key_id(), to.key_id(), key);
+    auto parsed = ParseRekeyingKey(context(), bytes, "re-keying key");
+    EXPECT_TRUE(parsed.ok()) << parsed.status();
+    return std::move(*parsed);
+  }
+  static ckks::SecretKey Copy(const ckks::SecretKey& key) {
+    return *ckks::SecretKey::FromCoefficients(context(), key.key_id(), key.coefficients());
+  }
+  // Unrounded scores of person 0 against everybody in `directory`.
+  static std::vector<double> RawScores(const Party& party, const std::string& directory) {
+    const Gallery gallery = *party.server->OpenGallery(directory, false);
+    auto scores = party.server->Identify(gallery, Set(party, {0}, true), {});
+    EXPECT_TRUE(scores.ok()) << scores.status();
+    const KeyOwner owner = *KeyOwner::Create(*model_, Copy(party.secret));
+    auto slots = owner.OpenRawSlotsUnsafe(SerializeScores(context(), *scores), "scores");
+    EXPECT_TRUE(slots.ok()) << slots.status();
+    std::vector<double> out;
+    for (size_t i = 0; i < kPeople; ++i) out.push_back((*slots)[0][i].real());
+    return out;
+  }
+  static double RmsDifference(const std::vector<double>& a, const std::vector<double>& b) {
+    double squares = 0;
+    for (size_t i = 0; i < a.size(); ++i) squares += (a[i] - b[i]) * (a[i] - b[i]);
+    return std::sqrt(squares / static_cast<double>(a.size()));
+  }
+  // Bytes of every file but the lock, by name.
+  std::map<std::string, std::vector<uint8_t>> Files() const {
+    std::map<std::string, std::vector<uint8_t>> files;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+      const std::string name = entry.path().filename().string();
+      if (name != "lock") files[name] = *ReadFile(entry.path().string());
+    }
+    return files;
+  }
+
+  static Model* model_;
+  static Instance* instance_;
+  static Party* old_;
+  static Party* next_;
+  static std::string enrolled_;
+  std::string directory_;
+};
+
+Model* RekeyTest::model_;
+Instance* RekeyTest::instance_;
+Party* RekeyTest::old_;
+Party* RekeyTest::next_;
+std::string RekeyTest::enrolled_;
+
+TEST_F(RekeyTest, ScoresAgreeBeforeAndAfter) {
+  const std::vector<double> before = RawScores(*old_, directory_);
+  Gallery gallery = *Gallery::Open(directory_);
+  const absl::Status moved = gallery.Rekey(*instance_, Key(old_->secret, next_->secret));
+  ASSERT_TRUE(moved.ok()) << moved;
+  EXPECT_EQ(gallery.binding().key_id, next_->secret.key_id());
+  EXPECT_EQ(Gallery::Open(directory_)->identities(), gallery.identities());
+  const std::vector<double> after = RawScores(*next_, directory_);
+  EXPECT_NEAR(after[0], 1, 0.2);
+  // What re-keying adds is an order below the noise that each answer has anyhow.
+  const double added = RekeyScoreError(*instance_);
+  EXPECT_LT(added, 1e-4);
+  for (size_t i = 0; i < kPeople; ++i) EXPECT_NEAR(after[i], before[i], kScoreStep / 2) << i;
+  RecordProperty("rms_difference", absl::StrCat(RmsDifference(before, after)));
+  // And enrolment goes on under the new key.
+  EXPECT_TRUE(next_->server->Enrol(directory_, Set(*next_, {77}, true), {}).ok());
+  EXPECT_EQ(Gallery::Open(directory_)->size(), kPeople + 1);
+}
+
+// The error of re-keying alone: the same block, decrypted before and after.
+TEST_F(RekeyTest, RepeatedRenewalsAddTheErrorThatIsPredicted) {
+  const uint32_t n = instance_->params().n();
+  const Gallery gallery = *Gallery::Open(directory_);
+  TiledCiphertexts block = *gallery.ReadBlock(*instance_, 0);
+  // Ciphertext 0 of the block, out of its tiles ([limb][n / tile][k][part][tile]).
+  auto open = [&](const ckks::SecretKey& secret) {
+    ckks::Ciphertext c;
+    c.scale = instance_->plan.template_scale;
+    for (int p = 0; p < 2; ++p) {
+      c.parts.emplace_back(n, kMatchLimbs);
+      for (size_t l = 0; l < kMatchLimbs; ++l) {
+        for (size_t i = 0; i < n; ++i) {
+          const size_t row = l * (n / ring::kTile) + i / ring::kTile;
+          c.parts[p].limb(l)[i] =
+              block[(row * model_->gamma * 2 + p) * ring::kTile + i % ring::kTile];
+        }
+      }
+    }
+    return instance_->encoder->Decode(ckks::Decrypt(context(), c, secret));
+  };
+  const std::vector<ckks::Complex> original = open(old_->secret);
+  std::vector<ckks::SecretKey> keys;
+  keys.push_back(Copy(old_->secret));
+  constexpr int kRenewals = 16;
+  for (int i = 1; i <= kRenewals; ++i) {
+    Csprng rng;
+    keys.push_back(*ckks::SecretKey::Generate(context(), rng));
+    ASSERT_TRUE(RekeyBlock(*instance_, &block, Key(keys[i - 1], keys[i]).key).ok());
+    if (i != 1 && i != kRenewals) continue;
+    const std::vector<ckks::Complex> now = open(keys[i]);
+    double squares = 0, worst = 0;
+    for (size_t j = 0; j < now.size(); ++j) {
+      squares += std::norm(now[j] - original[j]) / 2;  // of one lane
+      worst = std::max(worst, std::abs(now[j].real() - original[j].real()));
+    }
+    const double measured = std::sqrt(squares / static_cast<double>(now.size()));
+    const double predicted = std::sqrt(static_cast<double>(i)) * RekeyScoreError(*instance_);
+    EXPECT_NEAR(measured / predicted, 1, 0.15) << i;
+    EXPECT_LT(worst, 6 * predicted) << i;
+    RecordProperty(absl::StrCat("rms_after_", i), absl::StrCat(measured));
+  }
+}
+
+TEST_F(RekeyTest, TheOldKeyDecryptsNothing) {
+  Gallery gallery = *Gallery::Open(directory_);
+  ASSERT_TRUE(gallery.Rekey(*instance_, Key(old_->secret, next_->secret)).ok());
+  const EncryptedScores scores = *next_->server->Identify(
+      *next_->server->OpenGallery(directory_, false), Set(*next_, {0}, true), {});
+  const KeyOwner owner = *KeyOwner::Create(*model_, Copy(old_->secret));
+  EXPECT_EQ(owner.Open(SerializeScores(context(), scores), "scores").status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  // Nor by itself, without asking the key owner: what comes out is uniform, so as large as the
+  // modulus allows and unrelated to the scores.
+  const auto right =
+      instance_->encoder->Decode(ckks::Decrypt(context(), scores.replies[0].scores, next_->secret));
+  const auto wrong =
+      instance_->encoder->Decode(ckks::Decrypt(context(), scores.replies[0].scores, old_->secret));
+  EXPECT_NEAR(right[0].real(), 1, 0.2);
+  double squares = 0;
+  for (const ckks::Complex& slot : wrong) squares += std::norm(slot);
+  const double q = instance_->params().modulus(0).value();
+  const double uniform =
+      q / std::sqrt(12.0) * std::sqrt(instance_->params().n()) / scores.replies[0].scores.scale;
+  EXPECT_NEAR(std::sqrt(squares / static_cast<double>(wrong.size())) / uniform, 1, 0.1);
+}
+
+TEST_F(RekeyTest, RevokedKeysAreRefused) {
+  Gallery gallery = *Gallery::Open(directory_);
+  ASSERT_TRUE(gallery.Rekey(*instance_, Key(old_->secret, next_->secret)).ok());
+  // A server that still has the old keys, and clients that still encrypt under them.
+  const auto opened = old_->server->OpenGallery(directory_, false);
+  EXPECT_EQ(opened.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(opened.status().message()), HasSubstr("was revoked"));
+  EXPECT_THAT(
+      std::string(old_->server->Enrol(directory_, Set(*old_, {99}, true), {}).status().message()),
+      HasSubstr("was revoked"));
+  const auto samples =
+      next_->server->Identify(*Gallery::Open(directory_), Set(*old_, {0}, true), {});
+  EXPECT_EQ(samples.status().code(), absl::StatusCode::kFailedPrecondition);
+  // The same key a second time, one from elsewhere, and the way back.
+  EXPECT_EQ(gallery.Rekey(*instance_, Key(old_->secret, next_->secret)).code(),
+            absl::StatusCode::kFailedPrecondition);
+  const absl::Status back = gallery.Rekey(*instance_, Key(next_->secret, old_->secret));
+  EXPECT_EQ(back.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(back.message()), HasSubstr("leads back"));
+  EXPECT_EQ(Gallery::Open(directory_)->revoked_keys(),
+            std::vector<ckks::KeyId>{old_->secret.key_id()});
+}
+
+TEST_F(RekeyTest, AFailedRenewalLeavesTheOldGalleryOrTheNewOne) {
+  const RekeyingKey key = Key(old_->secret, next_->secret);
+  const auto before = Files();
+  // Interrupted before the first block, and before the commit.
+  for (size_t stop : {0, 1}) {
+    Gallery gallery = *Gallery::Open(directory_);
+    EXPECT_EQ(
+        gallery.Rekey(*instance_, key, [&](size_t done, size_t) { return done != stop; }).code(),
+        absl::StatusCode::kCancelled);
+    EXPECT_EQ(Files(), before);
+    EXPECT_EQ(gallery.binding().key_id, old_->secret.key_id());
+  }
+  // A block and the manifest are two flushes each: of the file, and of the folder after the rename.
+  for (int failing = 1; failing <= 4; ++failing) {
+    SetUp();
+    Gallery gallery = *Gallery::Open(directory_);
+    g_flushes = 0;
+    g_failing_flush = failing;
+    EXPECT_EQ(gallery.Rekey(*instance_, key).code(), absl::StatusCode::kUnavailable);
+    g_failing_flush = 0;
+    const bool moved = failing == 4;  // the manifest's rename has happened by then
+    const Party& party = moved ? *next_ : *old_;
+    EXPECT_EQ(gallery.binding().key_id, party.secret.key_id());
+    auto reopened = party.server->OpenGallery(directory_, false);
+    ASSERT_TRUE(reopened.ok()) << reopened.status();
+    EXPECT_TRUE(reopened->ReadBlock(*instance_, 0).ok()) << failing;
+    if (!moved) {
+      EXPECT_EQ(Files(), before);
+    }
+  }
+  // One writer at a time; nobody with an old view.
+  SetUp();
+  Gallery first = *Gallery::Open(directory_), stale = *Gallery::Open(directory_);
+  ASSERT_TRUE(first.Rekey(*instance_, key).ok());
+  EXPECT_EQ(stale.Rekey(*instance_, key).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Files().size(), before.size()) << "the old blocks are gone";
+}
+
+TEST_F(RekeyTest, KeyFilesNoticeDamageAndOtherParameters) {
+  Csprng rng;
+  const auto key = ckks::MakeRekeyingKey(context(), old_->secret, next_->secret, 2, rng);
+  const ckks::KeyId from = old_->secret.key_id(), to = next_->secret.key_id();
+  const std::vector<uint8_t> good = SerializeRekeyingKey(context(), from, to, key);
+  for (size_t size : {size_t{0}, size_t{30}, good.size() / 2, good.size() - 1}) {
+    const std::vector<uint8_t> cut(good.begin(), good.begin() + size);
+    EXPECT_EQ(ParseRekeyingKey(context(), cut, "cut").status().code(), absl::StatusCode::kDataLoss);
+  }
+  std::vector<uint8_t> flipped = good;
+  flipped[good.size() / 3] ^= 1;
+  EXPECT_EQ(ParseRekeyingKey(context(), flipped, "flipped").status().code(),
+            absl::StatusCode::kDataLoss);
+  EXPECT_EQ(ParseRekeyingKey(context(), SerializeRekeyingKey(context(), from, from, key), "loop")
+                .status()
+                .code(),
+            absl::StatusCode::kDataLoss);
+  const auto low = ckks::MakeRekeyingKey(context(), old_->secret, next_->secret, 1, rng);
+  EXPECT_EQ(ParseRekeyingKey(context(), SerializeRekeyingKey(context(), from, to, low), "low")
+                .status()
+                .code(),
+            absl::StatusCode::kDataLoss);
+  const ckks::Context other(*ckks::Params::Create(ckks::FindProfile("compact-pq")->spec));
+  EXPECT_EQ(ParseRekeyingKey(other, good, "other").status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace heft

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SEAL 4.x public, relinearisation and Galois keys (docs/seal.md). Nothing here can decrypt.
+// Readers check as those of seal/objects.h do. SEAL's keys are always of the full level.
+#ifndef HEFT_SEAL_KEYS_H_
+#define HEFT_SEAL_KEYS_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "ckks/keys.h"
+#include "seal/compression.h"
+#include "seal/seed.h"
+
+namespace heft::seal {
+
+// (b, a) with b = -(a s + e), plus P t in limb j for digit j of a switching key from t: modulo all
+// primes, the special one last. Written with the seed where there is one.
+struct KeyPart {
+  ring::RnsPoly b, a;
+  std::optional<SealSeed> seed;  // that a is expanded from
+};
+using KeyDigits = std::vector<KeyPart>;  // one a data prime
+
+std::vector<uint8_t> WritePublicKey(const ckks::Context& context, const KeyPart& key,
+                                    Compression compression);
+absl::StatusOr<KeyPart> ReadPublicKey(const ckks::Context& context, ByteSpan bytes,
+                                      std::string_view what);
+
+std::vector<uint8_t> WriteRelinearisationKey(const ckks::Context& context, const KeyDigits& key,
+                                             Compression compression);
+// The key for s^2; those of higher powers, if there are any, are checked and left out.
+absl::StatusOr<KeyDigits> ReadRelinearisationKey(const ckks::Context& context, ByteSpan bytes,
+                                                 std::string_view what);
+
+// By Galois element.
+std::vector<uint8_t> WriteGaloisKeys(const ckks::Context& context,
+                                     const std::map<uint32_t, KeyDigits>& keys,
+                                     Compression compression);
+// The keys of `wanted` that the file has, each cut to so many limbs (element -> limbs); all of the
+// file is checked. `progress` is called with (keys read, keys wanted) and returns false to stop
+// (kCancelled).
+absl::StatusOr<std::map<uint32_t, ckks::FullSwitchKey>> ReadGaloisKeys(
+    const ckks::Context& context, ByteSpan bytes, const std::map<uint32_t, size_t>& wanted,
+    std::string_view what, const std::function<bool(size_t, size_t)>& progress = {});
+
+// Conversions. `limbs` in [1, params.limbs()]: the level up to which the key serves.
+ckks::FullSwitchKey CutKey(const KeyDigits& key, size_t limbs);
+ckks::PublicKey ToPublicKey(const ckks::KeyId& key_id, const KeyPart& key);
+KeyPart FromPublicKey(const ckks::PublicKey& key);
+
+}  // namespace heft::seal
+
+#endif  // HEFT_SEAL_KEYS_H_

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// The constant-time check: everything that touches a secret, run under valgrind with the secrets
+// marked as uninitialised (base/constant_time.h). memcheck reports every conditional jump and every
+// address that depends on them. What it does not see: instructions whose own time depends on their
+// operands (division on old machines), and code that the compiler turned into a conditional move,
+// which takes the same time either way.
+//
+//   valgrind --error-exitcode=1 constant_time         must find nothing
+//   valgrind --error-exitcode=1 constant_time --leak  must find the branch and the look-up put
+//   there
+#include "base/constant_time.h"
+
+#include <valgrind/memcheck.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+
+#include "ckks/arithmetic.h"
+#include "ckks/encoder.h"
+#include "ckks/encryptor.h"
+#include "ckks/key_switch.h"
+#include "ckks/owner/secret_key.h"
+#include "ring/sampling.h"
+
+namespace heft {
+namespace {
+
+// A failed check ends the program: what follows would measure nothing.
+void Require(bool condition, const char* what) {
+  if (condition) return;
+  std::cerr << "constant_time: " << what << "\n";
+  std::exit(2);
+}
+
+// Whether memcheck holds these bytes to be secret: a mark that was lost on the way would make every
+// check behind it empty.
+template <typename T>
+bool IsSecret(std::span<const T> values) {
+  for (const T& v : values) {
+    if (VALGRIND_CHECK_MEM_IS_DEFINED(&v, sizeof(v)) != 0) return true;
+  }
+  return false;
+}
+
+template <typename T>
+void RequireSecret(std::span<const T> values, const char* what) {
+  // memcheck counts each of these questions as an error of ours unless told not to.
+  VALGRIND_DISABLE_ERROR_REPORTING;
+  const bool secret = IsSecret(values);
+  VALGRIND_ENABLE_ERROR_REPORTING;
+  Require(secret, what);
+}
+
+void Release(const ring::RnsPoly& poly) {
+  Declassify(poly.values().data(), poly.values().size_bytes());
+}
+
+// A generator whose whole stream is secret.
+struct SecretRandomness {
+  explicit SecretRandomness(uint8_t number) : seed{number}, rng((MarkSecret(&seed, 32), seed)) {}
+  Seed seed;
+  Csprng rng;
+};
+
+void Samplers() {
+  SecretRandomness random(1);
+  std::vector<int8_t> ternary(4096), error(4096);
+  ring::SampleTernary(ternary, random.rng);
+  ring::SampleError(error, random.rng);
+  RequireSecret<int8_t>(ternary, "the ternary sampler lost its marks");
+  RequireSecret<int8_t>(error, "the error sampler lost its marks");
+}
+
+struct World {
+  World()
+      : params(*ckks::Params::Create(
+            {.n = 1024, .data_bits = {30, 28, 20}, .special_bits = 30, .allow_insecure = true})),
+        context(std::make_shared<ckks::Context>(params)),
+        encoder(context) {}
+  ckks::Params params;
+  std::shared_ptr<ckks::Context> context;
+  ckks::Encoder encoder;
+};
+
+// Key generation: the secret, and all keys made from it. They are public once they are made.
+ckks::SecretKey Keys(const World& world, ckks::PublicKey* public_key,
+                     ckks::EvaluationKeys* evaluation) {
+  SecretRandomness random(2);
+  const ckks::Context& context = *world.context;
+  auto secret = ckks::SecretKey::Generate(context, random.rng);
+  Require(secret.ok(), "no secret key");
+  RequireSecret(secret->coefficients(), "the secret key lost its marks");
+  for (size_t i = 0; i <= context.special_index(); ++i) {
+    RequireSecret(secret->residues(i), "the secret key's residues lost their marks");
+  }
+  *public_key = ckks::MakePublicKey(context, *secret, random.rng);
+  RequireSecret<uint32_t>(public_key->b.values(), "the public key lost its marks");
+  Release(public_key->b);
+  const size_t limbs = world.params.limbs();
+  auto expand = [&](ckks::SeededSwitchKey key, uint32_t element) {
+    for (const ring::RnsPoly& b : key.b) {
+      RequireSecret<uint32_t>(b.values(), "a switching key lost its marks");
+      Release(b);
+    }
+    return ckks::SwitchKey(context, key, element);
+  };
+  evaluation->relinearisation =
+      expand(ckks::MakeRelinearisationKey(context, *secret, limbs, random.rng), 1);
+  const uint32_t element = ckks::RotationElement(world.params, 1);
+  evaluation->galois[element] =
+      expand(ckks::MakeGaloisKey(context, *secret, element, limbs, random.rng), element);
+  auto next = ckks::SecretKey::Generate(context, random.rng);
+  Require(next.ok(), "no second secret key");
+  expand(ckks::MakeRekeyingKey(context, *secret, *next, limbs, random.rng), 1);
+  return std::move(*secret);
+}
+
+// The plaintext is as secret as the randomness; the ciphertext is public.
+void EncryptAndDecrypt(const World& world) {
+  const ckks::Context& context = *world.context;
+  ckks::PublicKey public_key;
+  ckks::EvaluationKeys evaluation;
+  const ckks::SecretKey secret = Keys(world, &public_key, &evaluation);
+  SecretRandomness random(3);
+  auto plain = world.encoder.Encode(std::vector<double>{0.5, -0.25}, std::ldexp(1.0, 28), 3);
+  Require(plain.ok(), "cannot encode");
+  MarkSecret(plain->poly.values().data(), plain->poly.values().size_bytes());
+
+  ckks::Ciphertext open = ckks::Encrypt(context, *plain, public_key, random.rng);
+  for (const ring::RnsPoly& part : open.parts) {
+    RequireSecret<uint32_t>(part.values(), "a ciphertext lost its marks");
+    Release(part);
+  }
+  ckks::SeededCiphertext seeded = ckks::EncryptSymmetric(context, *plain, secret, random.rng);
+  RequireSecret<uint32_t>(seeded.c0.values(), "a seeded ciphertext lost its marks");
+  Release(seeded.c0);
+
+  // Degree 1 and degree 2, as replies are.
+  ckks::Ciphertext square;
+  Require(ckks::Square(context, &square, open).ok(), "cannot square");
+  for (const ckks::Ciphertext& c : {open, ckks::Expand(context, seeded), square}) {
+    ckks::Plaintext opened = ckks::Decrypt(context, c, secret);
+    RequireSecret<uint32_t>(opened.poly.values(), "a decryption lost its marks");
+    // Decoding: integers to centred doubles, then the transform to slots.
+    std::vector<ckks::Complex> slots = world.encoder.Decode(opened);
+    Declassify(slots.data(), slots.size() * sizeof(slots[0]));  // the key owner's to see
+    const double expected = c.size() == 3 ? 0.25 : 0.5;
+    Require(std::abs(slots[0].real() - expected) < 1e-3, "the check computes something else");
+  }
+}
+
+// What the check must find.
+int Leak() {
+  SecretRandomness random(4);
+  const uint32_t secret = random.rng.U32();
+  static volatile int table[256] = {};
+  int sum = table[secret & 255];
+  if (secret & 256) sum += 1 + table[0];
+  return sum;
+}
+
+}  // namespace
+}  // namespace heft
+
+int main(int argc, char** argv) {
+  if (!RUNNING_ON_VALGRIND) {
+    std::cerr << "constant_time: run me under valgrind\n";
+    return 2;
+  }
+  if (argc > 1 && std::strcmp(argv[1], "--leak") == 0) {
+    std::cout << (heft::Leak() < 0 ? "" : "leaked") << "\n";
+    return 0;
+  }
+  const std::string kernels = heft::ring::ActiveKernels().name;
+  if (const char* wanted = std::getenv("HEFT_SIMD"); wanted != nullptr && kernels != wanted) {
+    std::cout << "skipped: this machine has no " << wanted << " kernels\n";
+    return 0;
+  }
+  heft::Samplers();
+  heft::EncryptAndDecrypt(heft::World());
+  std::cout << "checked with " << kernels << " kernels\n";
+  return 0;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model file (docs/formats.md, MODL) and what it makes of plain vectors: the independent reference.
+import { readFileSync } from 'node:fs';
+
+export function readModel(path) {
+  const bytes = readFileSync(path);
+  let at = 24; // behind the envelope's header
+  const u32 = () => bytes.readUInt32LE((at += 4) - 4);
+  const u64 = () => Number(bytes.readBigUInt64LE((at += 8) - 8));
+  const f64 = () => bytes.readDoubleLE((at += 8) - 8);
+  const string = () => {
+    const size = u64();
+    return bytes.toString('utf8', at, (at += size));
+  };
+  const array = (count, read) => Array.from({ length: count }, read);
+  const modalities = array(u32(), () => ({ name: string(), dimension: u32() }));
+  const gamma = u32();
+  string(); // profile
+  const projection = array(u64(), f64);
+  string(); // how the approximation was fitted
+  const interval = [f64(), f64()];
+  const stages = array(u32(), () => ({ centre: f64(), half: f64(), coefficients: array(u64(), f64) }));
+  const total = modalities.reduce((sum, m) => sum + m.dimension, 0);
+  return { modalities, gamma, projection, interval, stages, total };
+}
+
+// 1 / sqrt(s), approximately.
+export const evaluate = (model, s) =>
+  model.stages.reduce((x, { centre, half, coefficients }) => {
+    const u = (x - centre) / half;
+    return coefficients.reduceRight((y, c) => y * u + c, 0);
+  }, s);
+
+export const unit = (v) => {
+  const length = Math.hypot(...v);
+  return v.map((x) => x / length);
+};
+
+export const dot = (x, y) => x.reduce((sum, v, i) => sum + v * y[i], 0);
+
+// The fused template of one vector a modality.
+export function fuse(model, vectors) {
+  const all = vectors.flatMap(unit);
+  const z = Array.from({ length: model.gamma }, (_, r) =>
+    dot(all, model.projection.slice(r * model.total, (r + 1) * model.total)));
+  const factor = evaluate(model, dot(z, z));
+  return z.map((x) => x * factor);
+}
+
+// The compact encoding (docs/seal.md): slot t holds v[run * floor(t / gamma) + t mod run].
+export const compactSlots = (v, run, gamma, slots) =>
+  Array.from({ length: slots }, (_, t) => v[run * Math.floor(t / gamma) + (t % run)] ?? 0);

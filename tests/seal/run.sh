@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs one suite against SEAL in Node. Fails where Node or node-seal is missing: a suite that did not
+# run has not passed. Run by CTest.
+#
+#   tests/seal/run.sh SUITE SEAL_ENGINE HEFT HEFT_SERVER
+set -euo pipefail
+folder="$(cd "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
+if ! command -v node >/dev/null || [[ ! -d "$folder/node_modules/node-seal" ]]; then
+  echo "tests/seal: Node or node-seal is missing: run scripts/install-dependencies" >&2
+  exit 1
+fi
+export SEAL_ENGINE="$2" HEFT="$3" HEFT_SERVER="$4"
+exec node "$folder/$1"

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the key owner's programs do with secrets and with scores: budgets of queries, decisions
+// without scores, renewal of a key, and what the operating system is told.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+
+#include "tests/workplace.h"
+
+namespace heft::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int kInput = 3, kBudget = 5;
+
+class SecretsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    work_ = new Workplace("secrets");
+    Must(kHeft, {"synth", "--out", W("data"), "--identities", "20", "--samples", "3",
+                 "--dimensions", "16", "12"});
+    Must(kHeft, TrainArgs(W("data"), W("model.heft")));
+    Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys")});
+    Encrypt("keys", "all", {});
+    Encrypt("keys", "probe", {"--row", "4"});
+    Enroll("keys", "gallery");
+    Identify("keys", "gallery", "scores.ct");
+  }
+  static void TearDownTestSuite() { delete work_; }
+
+  static std::string W(const std::string& path) { return (*work_)(path); }
+  static void Encrypt(const std::string& keys, const std::string& name, const Args& more) {
+    for (const char* modality : {"face", "voice"}) {
+      Args args = {"encrypt",
+                   "--model",
+                   W("model.heft"),
+                   "--key",
+                   W(keys + "/encryption.key"),
+                   "--modality",
+                   modality,
+                   "--in",
+                   W(std::string("data/") + modality + ".npy"),
+                   "--labels",
+                   W("data/labels.txt"),
+                   "--out",
+                   Samples(keys, name, modality)};
+      args.insert(args.end(), more.begin(), more.end());
+      Must(kHeft, args);
+    }
+  }
+  static std::string Samples(const std::string& keys, const std::string& name,
+                             const std::string& modality) {
+    return W(keys + "-" + name + "-" + modality + ".ct");
+  }
+  static Args Serve(const std::string& subcommand, const std::string& keys,
+                    const std::string& gallery, const std::string& samples) {
+    return {subcommand,
+            "--model",
+            W("model.heft"),
+            "--keys",
+            W(keys + "/evaluation.keys"),
+            "--gallery",
+            W(gallery),
+            "--in",
+            Samples(keys, samples, "face"),
+            "--in",
+            Samples(keys, samples, "voice")};
+  }
+  static void Enroll(const std::string& keys, const std::string& gallery) {
+    Must(kServer, Serve("enroll", keys, gallery, "all"));
+  }
+  static void Identify(const std::string& keys, const std::string& gallery,
+                       const std::string& out) {
+    Args args = Serve("identify", keys, gallery, "probe");
+    args.insert(args.end(), {"--out", W(out)});
+    Must(kServer, args);
+  }
+  static Args Decrypt(const std::string& keys, const std::string& scores, const Args& more = {}) {
+    Args args = {"decrypt", "--model", W("model.heft"), "--secret-key", W(keys + "/secret.key"),
+                 "--in",    W(scores), "--quiet"};
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  }
+  static Args Budget(const std::string& keys, const Args& more = {}) {
+    Args args = {"budget", "--model", W("model.heft"), "--secret-key", W(keys + "/secret.key")};
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  }
+  static std::map<std::string, double> Scores(const std::string& keys, const std::string& file) {
+    std::map<std::string, double> scores;
+    const auto opened = Must(kHeft, Decrypt(keys, file, {"--top", "100"}));
+    for (const auto& c : opened["candidates"]) {
+      scores[c["identity"]] = c["score"];
+    }
+    return scores;
+  }
+
+  static Workplace* work_;
+};
+
+Workplace* SecretsTest::work_;
+
+TEST_F(SecretsTest, ABudgetIsEnforcedAcrossProcessesAndRaisedByHand) {
+  // A record of its own, so that other tests are not charged.
+  const Args own = {"--budget-file", W("own.budget")};
+  EXPECT_EQ(Must(kHeft, Budget("keys", own))["limit"], 49);
+  auto with_limit = [&](const std::string& limit) {
+    Args args = Budget("keys", own);
+    args.insert(args.end(), {"--set", limit});
+    return Must(kHeft, args);
+  };
+  EXPECT_EQ(with_limit("2")["limit"], 2);
+  for (int i = 0; i < 2; ++i) Must(kHeft, Decrypt("keys", "scores.ct", own));
+  const std::string record = Slurp(W("own.budget"));
+  const Finished refused = RunProgram(kHeft, Decrypt("keys", "scores.ct", own));
+  EXPECT_EQ(refused.exit_code, kBudget);
+  EXPECT_EQ(refused.out, "") << "no score beside a refusal";
+  EXPECT_THAT(refused.err, HasSubstr("50 to 192 scores"));
+  EXPECT_THAT(refused.err, HasSubstr("heft budget --set"));
+  EXPECT_EQ(Slurp(W("own.budget")), record);
+  EXPECT_EQ(with_limit("3")["used"], 2);
+  Must(kHeft, Decrypt("keys", "scores.ct", own));
+  EXPECT_EQ(RunProgram(kHeft, Decrypt("keys", "scores.ct", own)).exit_code, kBudget);
+}
+
+TEST_F(SecretsTest, ADecisionShowsNoScore) {
+  const auto scores = Scores("keys", "scores.ct");
+  double best = -2;
+  for (const auto& [identity, score] : scores) best = std::max(best, score);
+  for (const double threshold : {best - 0.01, best + 0.01}) {
+    const auto decision = Must(
+        kHeft,
+        Decrypt("keys", "scores.ct", {"--decision", "--threshold", std::to_string(threshold)}));
+    EXPECT_EQ(decision["accept"], threshold < best);
+    EXPECT_EQ(decision.contains("identity"), threshold < best);
+    EXPECT_FALSE(decision.contains("candidates"));
+    EXPECT_THAT(decision.dump(), Not(HasSubstr("score")));
+  }
+  EXPECT_EQ(RunProgram(kHeft, Decrypt("keys", "scores.ct", {"--decision"})).exit_code, kInput);
+}
+
+TEST_F(SecretsTest, NoiseFloodingIsRefusedWithoutRoom) {
+  const auto before = Snapshot(work_->root());
+  const Finished refused = RunProgram(kHeft, Decrypt("keys", "scores.ct", {"--flood-bits", "30"}));
+  EXPECT_EQ(refused.exit_code, kInput);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_THAT(refused.err, HasSubstr("no room for noise flooding"));
+  EXPECT_EQ(Snapshot(work_->root()), before) << "what is refused is not charged";
+}
+
+TEST_F(SecretsTest, ARenewedKeyTakesOverAndTheOldOneIsRefused) {
+  Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("first")});
+  Encrypt("first", "all", {});
+  Encrypt("first", "probe", {"--row", "4"});
+  Enroll("first", "moved");
+  Identify("first", "moved", "before.ct");
+  const auto before = Scores("first", "before.ct");
+  const auto old = Must(kHeft, {"inspect", W("first/secret.key")});
+  Spill(W("passphrase"), "correct horse\n");
+  const Args rekey = {
+      "rekey", "--model",   W("model.heft"),         "--secret-key", W("first/secret.key"),
+      "--out", W("second"), "--new-passphrase-file", W("passphrase")};
+  const auto renewed = Must(kHeft, rekey);
+  EXPECT_EQ(renewed["old_key_id"], old["key_id"]);
+  const auto moved = Must(kServer, {"rekey-gallery", "--model", W("model.heft"), "--rekeying-key",
+                                    W("second/rekeying.key"), "--gallery", W("moved")});
+  EXPECT_EQ(moved["revoked_key_id"], old["key_id"]);
+  const auto gallery = Must(kServer, {"inspect", W("moved")});
+  EXPECT_EQ(gallery["key_id"], renewed["key_id"]);
+  EXPECT_EQ(gallery["revoked_keys"], nlohmann::json::array({old["key_id"]}));
+
+  // Scores agree, and their count went along: one before, one now.
+  Encrypt("second", "probe", {"--row", "4"});
+  Identify("second", "moved", "after.ct");
+  const Args passphrase = {"--passphrase-file", W("passphrase")};
+  Args open = passphrase;
+  open.insert(open.end(), {"--top", "100"});
+  const auto after = Must(kHeft, Decrypt("second", "after.ct", open));
+  ASSERT_EQ(after["candidates"].size(), before.size());
+  for (const auto& c : after["candidates"]) {
+    EXPECT_NEAR(c["score"], before.at(c["identity"]), 1.5e-3) << c;
+  }
+  EXPECT_EQ(Must(kHeft, Budget("second", passphrase))["used"], 2);
+
+  // The old key: for the key owner, the server and clients.
+  auto refused = [&](const char* program, const Args& args, const std::string& text) {
+    const auto files = Snapshot(work_->root());
+    const Finished run = RunProgram(program, args);
+    EXPECT_EQ(run.exit_code, kInput) << args[0];
+    EXPECT_THAT(run.err, HasSubstr(text));
+    EXPECT_EQ(Snapshot(work_->root()), files);
+  };
+  refused(kHeft, Decrypt("first", "before.ct"), "was revoked");
+  refused(kHeft, Decrypt("first", "after.ct"), "another key");
+  refused(kServer, Serve("enroll", "first", "moved", "all"), "was revoked");
+  Args identify = Serve("identify", "first", "moved", "probe");
+  identify.insert(identify.end(), {"--out", W("no.ct")});
+  refused(kServer, identify, "was revoked");
+  refused(kServer,
+          {"rekey-gallery", "--model", W("model.heft"), "--rekeying-key", W("second/rekeying.key"),
+           "--gallery", W("moved")},
+          "another key");
+  // A key that was renewed is not renewed again, and no folder is written over.
+  Args again = rekey;
+  again[6] = W("third");
+  refused(kHeft, again, "was revoked");
+  refused(kHeft, rekey, "never overwritten");
+}
+
+TEST_F(SecretsTest, AKilledRenewalLeavesTheOldGalleryOrTheNewOne) {
+  Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("mortal")});
+  Encrypt("mortal", "all", {});
+  Enroll("mortal", "killed");
+  const auto next = Must(kHeft, {"rekey", "--model", W("model.heft"), "--secret-key",
+                                 W("mortal/secret.key"), "--out", W("heir")});
+  const std::string old = next["old_key_id"];
+  const Args move = {"rekey-gallery",        "--model",   W("model.heft"), "--rekeying-key",
+                     W("heir/rekeying.key"), "--gallery", W("killed")};
+  // Killed as soon as a file has come or gone, and a little later each time.
+  std::string key = old;
+  for (int attempt = 0; attempt < 6 && key == old; ++attempt) {
+    const auto before = Snapshot(W("killed")).size();
+    Process process(kServer, move);
+    while (process.Running() && Snapshot(W("killed")).size() == before) usleep(500);
+    usleep(3000 * attempt);
+    process.Signal(SIGKILL);
+    process.Wait();
+    const auto gallery = Must(kServer, {"inspect", W("killed")});  // every block intact
+    key = gallery["key_id"];
+    EXPECT_EQ(gallery["templates"], 60);
+    EXPECT_EQ(gallery["revoked_keys"].size(), key == old ? 0u : 1u);
+  }
+  if (key == old) Must(kServer, move);
+  EXPECT_EQ(Must(kServer, {"inspect", W("killed")})["key_id"], next["key_id"]);
+  // What a killed attempt had written goes with the next change.
+  EXPECT_EQ(Snapshot(W("killed")).size(), 3u) << "manifest, lock and one block";
+}
+
+TEST_F(SecretsTest, AProcessThatHoldsSecretsLeavesNoCore) {
+  // The program must turn off what it is given turned on.
+  rlimit limit = {};
+  getrlimit(RLIMIT_CORE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  if (limit.rlim_max == 0) GTEST_SKIP() << "core files are off for all of this system";
+  ASSERT_EQ(setrlimit(RLIMIT_CORE, &limit), 0);
+  Process keygen(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("late")});
+  const std::string limits = "/proc/" + std::to_string(keygen.pid()) + "/limits";
+  bool off = false;
+  while (!off && keygen.Running()) {
+    std::ifstream lines(limits);
+    for (std::string line; std::getline(lines, line);) {
+      off |= line.starts_with("Max core file size ") && line.find(" 0 ") != std::string::npos;
+    }
+  }
+  EXPECT_TRUE(off) << "the program ended without turning core files off";
+}
+
+TEST_F(SecretsTest, ARefusedLockIsToldAndNothingElseChanges) {
+  // Whoever may lock without limits (root) gives that up first.
+  Args args = {"--memlock=0:0", kHeft};
+  const Args decrypt = Decrypt("keys", "scores.ct");
+  args.insert(args.end(), decrypt.begin(), decrypt.end());
+  std::string program = "/usr/bin/prlimit";
+  if (geteuid() == 0) {
+    args.insert(args.begin(), {"--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock", program});
+    program = "/usr/bin/setpriv";
+  }
+  if (access(program.c_str(), X_OK) != 0) GTEST_SKIP() << program << " is not here";
+  const Finished run = RunProgram(program, args);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("heft: warning: the system refused to lock"));
+  EXPECT_THAT(run.err, HasSubstr("ulimit -l"));
+  EXPECT_NE(run.out, "");
+}
+
+TEST_F(SecretsTest, AKeyInTheClearIsWarnedOf) {
+  auto keygen = [&](const std::string& out, const Args& more) {
+    Args args = {"keygen", "--model", W("model.heft"), "--out", W(out)};
+    args.insert(args.end(), more.begin(), more.end());
+    const Finished run = RunProgram(kHeft, args);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return run.err;
+  };
+  EXPECT_THAT(keygen("clear", {}), HasSubstr("is not sealed"));
+  EXPECT_THAT(keygen("meant", {"--no-passphrase"}), Not(HasSubstr("is not sealed")));
+}
+
+}  // namespace
+}  // namespace heft::e2e
