@@ -90,6 +90,9 @@ void Check(World& world, const NormalisationSpec& spec) {
   EXPECT_NEAR(out->z.scale / scale, 1, 1e-6);
   const double bound = ckks::SlotErrorBound(world.params(), out->z.noise, out->z.scale);
   EXPECT_LT(bound, 0.04);
+  const Ciphertext& norm = out->squared_norm;
+  const double norm_bound = ckks::SlotErrorBound(world.params(), norm.noise, norm.scale);
+  EXPECT_LT(norm_bound, 0.01);
   const auto slots = world.encoder->Decode(ckks::Decrypt(*world.context, out->z, *world.secret));
   const auto norms =
       world.encoder->Decode(ckks::Decrypt(*world.context, out->squared_norm, *world.secret));
@@ -97,7 +100,7 @@ void Check(World& world, const NormalisationSpec& spec) {
   double error = 0;
   for (uint32_t w = 0; w < count; ++w) {
     const double s = SquaredNorm(spec.Range(), w, count);
-    ASSERT_NEAR(norms[w * 2 * kGamma].real(), s, 1e-3);
+    ASSERT_NEAR(norms[w * 2 * kGamma].real(), s, norm_bound);
     for (uint32_t r = 0; r < kGamma; ++r) {
       const uint32_t t = w * 2 * kGamma + r;
       error = std::max(error, std::abs(slots[t].real() - z[t] * spec(s)));
