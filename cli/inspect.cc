@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "fusion/operation_formulae.h"
 #include "fusion/plan.h"
 #include "gallery/gallery.h"
 
@@ -23,20 +24,19 @@ struct Options {
 
 // Operations of the paper's dense encoding for one ciphertext of samples, by its table 1.
 Json PaperCounts(const Model& model) {
-  const int gamma = static_cast<int>(model.gamma);
-  const int log_gamma = std::countr_zero(model.gamma);
-  const int log_delta = std::countr_zero(std::bit_ceil(model.TotalDimension()));
-  const int degree = model.approximation.Degree();
-  return {{"concatenation", {{"additions", 1}, {"rotations", 1}}},
-          {"projection",
-           {{"additions", gamma + log_delta - log_gamma - 2},
-            {"plain_products", gamma},
-            {"rotations", gamma + log_delta - log_gamma - 1}}},
-          {"normalisation",
-           {{"additions", log_gamma},
-            {"plain_products", degree},
-            {"ciphertext_products", 2},
-            {"rotations", log_gamma}}}};
+  const uint64_t delta = std::bit_ceil(model.TotalDimension());
+  const TableShape shape{.samples = 1, .slots = 2 * delta, .delta = delta, .gamma = model.gamma};
+  Json out;
+  for (const PipelineStage stage :
+       {PipelineStage::kConcatenation, PipelineStage::kProjection, PipelineStage::kNormalisation}) {
+    const StageCost cost =
+        PaperCost(TableEncoding::kDense, stage, shape, model.approximation.Degree());
+    out[PipelineStageName(stage)] = {{"additions", cost.additions},
+                                     {"plain_products", cost.plain_products},
+                                     {"ciphertext_products", cost.ciphertext_products},
+                                     {"rotations", cost.rotations}};
+  }
+  return out;
 }
 
 Json PlanJson(const Instance& instance, const Model& model) {

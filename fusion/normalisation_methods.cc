@@ -124,26 +124,40 @@ double GoldschmidtStartScale(const Params& params, size_t s_limbs, double s_scal
   return std::exp2((std::log2(target) - at_zero) / (log_scale(1) - at_zero));
 }
 
+// Calls fn(s) for points of the interval, denser at its lower end.
+template <typename Fn>
+void ForPoints(const Interval& interval, const Fn& fn) {
+  constexpr int kPoints = 128;
+  for (int i = 0; i <= kPoints; ++i) {
+    fn(interval.lo * std::pow(interval.hi / interval.lo, double(i) / kPoints));
+  }
+}
+
+// What errors of z's coordinates and of s itself do to the length of z f(s) by way of f: the
+// largest sqrt(s) |f'(s)| times the error of s, which from z is 2 sqrt(s) times a coordinate's.
+double ErrorThroughNorm(const NormalisationSpec& spec, double z_error, double s_error) {
+  double largest = 0;
+  ForPoints(spec.Range(), [&](double s) {
+    const double step = 1e-5 * s;
+    const double slope = (spec(s + step) - spec(s - step)) / (2 * step);
+    const double error = ckks::Combine(2 * std::sqrt(s) * z_error, s_error);
+    largest = std::max(largest, std::sqrt(s) * std::abs(slope) * error);
+  });
+  return largest;
+}
+
 // The error of Goldschmidt's iterates, in slot units. The iteration corrects an error that x and h
 // share, so bounds that are propagated product by product explode where the error does not: its
 // variance is followed through the iteration's derivative instead, over points of the interval.
 class GoldschmidtError {
  public:
-  // The deviations of s, of y's own and of x's own.
-  GoldschmidtError(const Goldschmidt& g, double s_error, double y_error, double x_error) {
-    constexpr int kPoints = 64;
-    for (int i = 0; i <= kPoints; ++i) {
-      Point p;
-      p.s = g.interval.lo * std::pow(g.interval.hi / g.interval.lo, double(i) / kPoints);
-      const double y = g.slope * p.s + g.offset;
-      p.x = p.s * y;
-      p.h = y / 2;
-      const double dx = (y + p.s * g.slope) * s_error, dh = g.slope / 2 * s_error;
-      p.xx = dx * dx + p.s * p.s * y_error * y_error + x_error * x_error;
-      p.xh = dx * dh + p.s / 2 * y_error * y_error;
-      p.hh = dh * dh + y_error * y_error / 4;
-      points_.push_back(p);
-    }
+  // The deviations of y's and of x's own errors.
+  GoldschmidtError(const Goldschmidt& g, double y_error, double x_error) {
+    ForPoints(g.interval, [&](double at) {
+      const double y = g.slope * at + g.offset;
+      const double yy = y_error * y_error;
+      points_.push_back({at, at * y, y / 2, at * at * yy + x_error * x_error, at / 2 * yy, yy / 4});
+    });
   }
 
   // r = 3/2 - x h, x = x r, h = h r, each with an error of its own.
@@ -324,20 +338,14 @@ absl::StatusOr<Normalised> Normaliser::Apply(const Ciphertext& z) const {
   Normalised out;
   Ciphertext& s = out.squared_norm;
   s = z;
-  // As NormaliseCiphertext: what counts for the sum's error is the length, not each coordinate.
-  s.noise.message = std::sqrt(plan_.spec.Range().hi / plan_.gamma);
+  const double z_error = TakeError(&s);
   HEFT_RETURN_IF_ERROR(ckks::Square(*context_, &s, s));
   HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(*context_, &s, s, *keys_));
   for (uint32_t k = 1; k < plan_.gamma; k *= 2) {
     const uint32_t fold[] = {1, ckks::RotationElement(context_->params(), k)};
     HEFT_RETURN_IF_ERROR(ckks::SumGalois(*context_, &s, s, fold, *keys_));
   }
-  s.noise.message = plan_.spec.Range().hi;
-  if (plan_.spec.method == NormalisationMethod::kDeferred) {
-    out.z = z;
-    return out;
-  }
-  HEFT_ASSIGN_OR_RETURN(const Factors factors, MakeFactors(s));
+  HEFT_ASSIGN_OR_RETURN(const Factors factors, MakeFactors(&s, z_error));
   HEFT_ASSIGN_OR_RETURN(out.z, ApplyFactors(factors, z));
   return out;
 }
@@ -348,19 +356,18 @@ absl::StatusOr<Normaliser::NormalisedCoordinates> Normaliser::ApplyToCoordinates
     return absl::InvalidArgumentError(
         absl::StrCat(z.size(), " coordinates given, gamma is ", plan_.gamma));
   }
-  std::vector<Ciphertext> bounded(z.begin(), z.end());
-  for (Ciphertext& c : bounded) {
+  std::vector<Ciphertext> exact(z.begin(), z.end());
+  double z_error = 0;
+  for (Ciphertext& c : exact) {
     HEFT_RETURN_IF_ERROR(CheckInput(c));
-    c.noise.message = std::sqrt(plan_.spec.Range().hi / plan_.gamma);
+    z_error = std::max(z_error, TakeError(&c));
   }
   NormalisedCoordinates out;
   Ciphertext& s = out.squared_norm;
-  HEFT_ASSIGN_OR_RETURN(s, ckks::InnerProduct(*context_, bounded, bounded));
+  HEFT_ASSIGN_OR_RETURN(s, ckks::InnerProduct(*context_, exact, exact));
   HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(*context_, &s, s, *keys_));
-  s.noise.message = plan_.spec.Range().hi;
-  out.z.assign(z.begin(), z.end());
-  if (plan_.spec.method == NormalisationMethod::kDeferred) return out;
-  HEFT_ASSIGN_OR_RETURN(const Factors factors, MakeFactors(s));
+  HEFT_ASSIGN_OR_RETURN(const Factors factors, MakeFactors(&s, z_error));
+  out.z.resize(z.size());
   std::vector<absl::Status> statuses(z.size());
   ParallelFor(z.size(), [&](size_t r) {
     auto normalised = ApplyFactors(factors, z[r]);
@@ -371,9 +378,21 @@ absl::StatusOr<Normaliser::NormalisedCoordinates> Normaliser::ApplyToCoordinates
   return out;
 }
 
-absl::StatusOr<Normaliser::Factors> Normaliser::MakeFactors(const Ciphertext& s) const {
-  return plan_.spec.method == NormalisationMethod::kGoldschmidt ? MakeGoldschmidtFactors(s)
-                                                                : MakePolynomialFactors(s);
+absl::StatusOr<Normaliser::Factors> Normaliser::MakeFactors(Ciphertext* s, double z_error) const {
+  const NormalisationSpec& spec = plan_.spec;
+  // The errors of z and s go through f as a whole: products that are bounded one by one would
+  // count the same error again and again. What each product adds of its own is counted there.
+  const double s_error = TakeError(s);
+  s->noise.message = spec.Range().hi;
+  Factors factors;
+  if (spec.method == NormalisationMethod::kGoldschmidt) {
+    HEFT_ASSIGN_OR_RETURN(factors, MakeGoldschmidtFactors(*s));
+  } else if (spec.method == NormalisationMethod::kPolynomial) {
+    HEFT_ASSIGN_OR_RETURN(factors, MakePolynomialFactors(*s));
+  }
+  factors.error = ckks::Combine(factors.error, ErrorThroughNorm(spec, z_error, s_error));
+  s->noise.error = s->scale * ckks::Combine(2 * std::sqrt(spec.Range().hi) * z_error, s_error);
+  return factors;
 }
 
 absl::StatusOr<Normaliser::Factors> Normaliser::MakePolynomialFactors(const Ciphertext& s) const {
@@ -425,12 +444,9 @@ absl::StatusOr<Normaliser::Factors> Normaliser::MakePolynomialFactors(const Ciph
   return out;
 }
 
-absl::StatusOr<Normaliser::Factors> Normaliser::MakeGoldschmidtFactors(
-    const Ciphertext& squared_norm) const {
+absl::StatusOr<Normaliser::Factors> Normaliser::MakeGoldschmidtFactors(const Ciphertext& s) const {
   const Goldschmidt& g = plan_.spec.goldschmidt;
   const Interval& range = g.interval;
-  Ciphertext s = squared_norm;
-  const double s_error = TakeError(&s);
   const double y_scale = GoldschmidtStartScale(context_->params(), s.limbs(), s.scale,
                                                plan_.input_scale, plan_.output_scale, g.iterations);
   const double line[] = {g.offset + g.slope * Centre(range), g.slope * HalfWidth(range)};
@@ -439,7 +455,7 @@ absl::StatusOr<Normaliser::Factors> Normaliser::MakeGoldschmidtFactors(
                                                 s.limbs() - 1, y_scale, *keys_));
   const double y_error = TakeError(&h);
   HEFT_ASSIGN_OR_RETURN(Ciphertext x, Product(*context_, s, h, *keys_));
-  GoldschmidtError error(g, s_error, y_error, TakeError(&x));
+  GoldschmidtError error(g, y_error, TakeError(&x));
   h.scale *= 2;  // h = y / 2
   HEFT_RETURN_IF_ERROR(ckks::DropLimbs(*context_, &h, h, x.limbs()));
   for (int i = 1;; ++i) {
@@ -463,6 +479,7 @@ absl::StatusOr<Normaliser::Factors> Normaliser::MakeGoldschmidtFactors(
 absl::StatusOr<Ciphertext> Normaliser::ApplyFactors(const Factors& factors,
                                                     const Ciphertext& z) const {
   Ciphertext out = z;
+  if (factors.factors.empty()) return out;  // deferred
   for (const Ciphertext& factor : factors.factors) {
     HEFT_ASSIGN_OR_RETURN(out, Product(*context_, out, factor, *keys_));
   }

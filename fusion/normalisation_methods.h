@@ -94,7 +94,8 @@ class Normaliser {
     double error = 0;
   };
   absl::Status CheckInput(const ckks::Ciphertext& z) const;
-  absl::StatusOr<Factors> MakeFactors(const ckks::Ciphertext& s) const;
+  // From |z|^2, whose estimate counts its own error only; adds that of z's coordinates to it.
+  absl::StatusOr<Factors> MakeFactors(ckks::Ciphertext* s, double z_error) const;
   absl::StatusOr<Factors> MakePolynomialFactors(const ckks::Ciphertext& s) const;
   absl::StatusOr<Factors> MakeGoldschmidtFactors(const ckks::Ciphertext& s) const;
   absl::StatusOr<ckks::Ciphertext> ApplyFactors(const Factors& factors,

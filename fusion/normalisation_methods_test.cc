@@ -89,7 +89,10 @@ void Check(World& world, const NormalisationSpec& spec) {
   EXPECT_EQ(out->squared_norm.limbs(), limbs - 1);
   EXPECT_NEAR(out->z.scale / scale, 1, 1e-6);
   const double bound = ckks::SlotErrorBound(world.params(), out->z.noise, out->z.scale);
-  EXPECT_LT(bound, 0.1);
+  EXPECT_LT(bound, 0.04);
+  const Ciphertext& norm = out->squared_norm;
+  const double norm_bound = ckks::SlotErrorBound(world.params(), norm.noise, norm.scale);
+  EXPECT_LT(norm_bound, 0.01);
   const auto slots = world.encoder->Decode(ckks::Decrypt(*world.context, out->z, *world.secret));
   const auto norms =
       world.encoder->Decode(ckks::Decrypt(*world.context, out->squared_norm, *world.secret));
@@ -97,7 +100,7 @@ void Check(World& world, const NormalisationSpec& spec) {
   double error = 0;
   for (uint32_t w = 0; w < count; ++w) {
     const double s = SquaredNorm(spec.Range(), w, count);
-    ASSERT_NEAR(norms[w * 2 * kGamma].real(), s, 1e-3);
+    ASSERT_NEAR(norms[w * 2 * kGamma].real(), s, norm_bound);
     for (uint32_t r = 0; r < kGamma; ++r) {
       const uint32_t t = w * 2 * kGamma + r;
       error = std::max(error, std::abs(slots[t].real() - z[t] * spec(s)));
@@ -186,7 +189,7 @@ TEST(Coordinates, MatchPlain) {
     for (uint32_t r = 0; r < kGamma; ++r) {
       const Ciphertext& c = out->z[r];
       const double bound = ckks::SlotErrorBound(world.params(), c.noise, c.scale);
-      EXPECT_LT(bound, 0.05);
+      EXPECT_LT(bound, 0.02);
       const auto slot = world.encoder->Decode(ckks::Decrypt(*world.context, c, *world.secret));
       for (uint32_t j = 0; j < slots; ++j) {
         const double s = SquaredNorm(spec.Range(), j, slots);

@@ -146,7 +146,7 @@ TEST_F(PaperRouteTest, DenseMethodsMatchInAPackedGallery) {
       ASSERT_TRUE(scores.ok()) << scores.status();
       const double bound =
           ckks::SlotErrorBound(context_->params(), (*scores)[0].noise, (*scores)[0].scale);
-      EXPECT_LT(bound, 0.2);
+      EXPECT_LT(bound, 0.03);
       const std::vector<double> z = FusePlain(probe);
       std::vector<ckks::Complex> slots[2] = {Open((*scores)[0]), Open((*scores)[1])};
       for (uint32_t i = 0; i < gallery.size(); ++i) {
@@ -191,7 +191,7 @@ TEST_F(PaperRouteTest, SimdMatchesCoordinates) {
     const auto score = MatchCoordinates(*context_, Fuse({&probe, 1}).z, Fuse(gallery).z, keys_);
     ASSERT_TRUE(score.ok()) << score.status();
     const double bound = ckks::SlotErrorBound(context_->params(), score->noise, score->scale);
-    EXPECT_LT(bound, 0.2);
+    EXPECT_LT(bound, 0.03);
     const auto slots = Open(*score);
     const std::vector<double> z = FusePlain(probe);
     for (uint32_t i = 0; i < gallery.size(); ++i) {

@@ -318,6 +318,15 @@ absl::Status Projector::EncodeFactors(const ckks::Encoder& encoder, const Model&
   };
   const bool naive = plan_.method == ProjectionMethod::kNaive;
   const uint32_t count = IsDiagonal(plan_.method) ? delta : gamma;
+  // For the noise estimate: a row's products with the errors of delta coordinates add up to its
+  // length times that of one.
+  double longest = 0;
+  for (uint32_t r = 0; r < gamma; ++r) {
+    double squares = 0;
+    for (uint32_t c = 0; c < columns; ++c) squares += entry(r, c) * entry(r, c);
+    longest = std::max(longest, squares);
+  }
+  const double root_mean_square = std::sqrt(longest / delta);
   std::vector<double> values(slots);
   for (uint32_t i = 0; i < count; ++i) {
     // A giant step rotates the sum over its baby steps, factors and all: they are shifted back.
@@ -334,6 +343,7 @@ absl::Status Projector::EncodeFactors(const ckks::Encoder& encoder, const Model&
     }
     HEFT_ASSIGN_OR_RETURN(auto factor, encoder.Encode(std::span<const double>(values),
                                                       plan_.factor_scale, plan_.input_limbs));
+    factor.noise.message = root_mean_square;
     factors_.push_back(std::move(factor));
     if (!naive) continue;
     // At the scale of the prime that the rescale divides by: z's scale comes back.

@@ -67,7 +67,7 @@ struct World {
         error = std::max(error, std::abs(rows[j][r] - expected[j][r]));
       }
     }
-    EXPECT_LT(bound, 0.1);  // a coordinate is about 0.2
+    EXPECT_LT(bound, 0.05);  // a coordinate is about 0.2
     EXPECT_GT(error, bound / 400);
     return error / bound;
   }
@@ -147,6 +147,8 @@ TEST(ProjectionMethods, AgreeWithAMatrixProductAtThePapersSizes) {
 
 TEST(ProjectionMethods, SquareDiagonalsKeepTheDimension) {
   CheckMethod(ProjectionMethod::kDiagonalSquare, {{128, 128}, 256});
+  CheckMethod(ProjectionMethod::kDiagonalSquare, {{192, 512}, 1024});
+  CheckMethod(ProjectionMethod::kDiagonalSquare, {{512, 512}, 1024});
   CheckMethod(ProjectionMethod::kDiagonalSquare, {{24, 40}, 64, 2});
 }
 
