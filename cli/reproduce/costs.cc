@@ -340,7 +340,7 @@ absl::StatusOr<Section> Scaling(const Study& study) {
                .y_label = "GB",
                .log_x = true,
                .log_y = true,
-               .key_at = "top left"};
+               .key_at = "bottom right"};
   Table crossings{.id = "crossover",
                   .caption = "From this n on, SIMD takes less than dense.",
                   .columns = {{"counts", "Counts"},
