@@ -89,7 +89,8 @@ TEST_F(ReproduceTest, ReadsPublishedFilesAndMatrices) {
     const double x = std::cos(i / 2), y = std::sin(i / 2), jitter = 0.01 * (i % 2);
     a += std::to_string(x + jitter) + " " + std::to_string(y) + " \n";
     b += "[" + std::to_string(y - jitter) + " " + std::to_string(x) + " ]\n";
-    labels += (i == 0 ? "" : ", ") + std::to_string(i / 2);
+    if (i > 0) labels += ", ";
+    labels += std::to_string(i / 2);
   }
   Spill(w("published/A_values_test.txt"), a);
   Spill(w("published/B_values_test.txt"), b);

@@ -169,12 +169,12 @@ absl::StatusOr<Section> ErrorAgainstDepth(const Study& study) {
                 .x_label = "levels from z to the normalised template",
                 .y_label = "largest relative error",
                 .log_y = true,
-                .key_at = "bottom left"};
+                .key_at = "top right"};
     for (const Method& method : methods) {
       auto curve = std::find_if(chart.curves.begin(), chart.curves.end(),
                                 [&](const Curve& c) { return c.label == method.family; });
       if (curve == chart.curves.end()) {
-        const int colour = static_cast<int>(chart.curves.size());
+        const int colour = static_cast<int>(chart.curves.size()) + on_data;
         curve = chart.curves.insert(
             curve, Curve{.label = method.family, .colour = colour, .mark = Mark::kDots});
       }

@@ -182,7 +182,7 @@ absl::StatusOr<OperationTimes> TimeOperations(int repetitions) {
   const auto time = [&](const auto& work) -> absl::StatusOr<double> {
     std::vector<double> ms;
     for (int i = 0; i < repetitions; ++i) {
-      const Stopwatch watch;
+      const CpuStopwatch watch;
       HEFT_RETURN_IF_ERROR(work());
       ms.push_back(watch.Milliseconds());
     }
@@ -317,7 +317,7 @@ absl::StatusOr<Section> Scaling(const Study& study) {
       "scalars, which it multiplies without encoding)."};
   section.parameters = {{"operations timed at", t.parameters}};
   Table operations{.id = "operations",
-                   .caption = "Medians, one thread.",
+                   .caption = "CPU time, medians.",
                    .columns = {{"operation", "Operation"}, {"ms", "ms", Format::kMilliseconds}}};
   operations.rows = {{"addition", t.addition},
                      {"plaintext product", t.plain_product},
@@ -340,7 +340,7 @@ absl::StatusOr<Section> Scaling(const Study& study) {
                .y_label = "GB",
                .log_x = true,
                .log_y = true,
-               .key_at = "top left"};
+               .key_at = "bottom right"};
   Table crossings{.id = "crossover",
                   .caption = "From this n on, SIMD takes less than dense.",
                   .columns = {{"counts", "Counts"},

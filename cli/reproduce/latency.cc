@@ -48,7 +48,7 @@ absl::StatusOr<double> Time(int repetitions, const Work& work) {
   std::vector<double> ms;
   for (int i = 0; i < repetitions; ++i) {
     if (Interrupted()) return absl::CancelledError("interrupted");
-    const Stopwatch watch;
+    const CpuStopwatch watch;
     HEFT_RETURN_IF_ERROR(work());
     ms.push_back(watch.Milliseconds());
   }
@@ -178,7 +178,7 @@ PlainTimes TimePlain() {
   const auto each = [&](const auto& work) {
     std::vector<double> us;
     for (int run = 0; run < 5; ++run) {
-      const Stopwatch watch;
+      const CpuStopwatch watch;
       for (int i = 0; i < kSamples; ++i) work(i);
       us.push_back(1e3 * watch.Milliseconds() / kSamples);
     }
@@ -243,7 +243,7 @@ absl::StatusOr<Section> Latency(const Study& study) {
   section.title = "Latency";
   section.paper = "Table 3";
   section.text = {
-      "Milliseconds on one thread, medians, 512 + 512 dimensions to 32, random vectors. Enrolment "
+      "CPU milliseconds, medians, 512 + 512 dimensions to 32, random vectors. Enrolment "
       "is "
       "a sample’s share of a ciphertext that holds several; authentication is a whole ciphertext "
       "for one sample, as in the paper. Scores: one gallery ciphertext, with us one block with the "
@@ -309,7 +309,7 @@ absl::StatusOr<Section> Latency(const Study& study) {
   SetThreadCount(threads);
   HEFT_RETURN_IF_ERROR(measured);
   Table message{.id = "message_space",
-                .caption = "Plain numbers, microseconds a sample or a comparison, one thread.",
+                .caption = "Plain numbers, CPU microseconds a sample or a comparison.",
                 .columns = {{"stage", "Stage"},
                             {"us", "µs", Format::kMilliseconds},
                             {"paper_us", "paper, µs", Format::kMilliseconds, true}}};

@@ -70,11 +70,11 @@ absl::StatusOr<Trial> Try(ProjectionMethod method, const std::vector<uint32_t>& 
   std::vector<Ciphertext> z;
   for (int i = 0; i < std::max(1, repetitions); ++i) {
     const ckks::OperationCounts start = ckks::TotalOperations();
-    const Stopwatch concatenating;
+    const CpuStopwatch concatenating;
     HEFT_ASSIGN_OR_RETURN(const std::vector<Ciphertext> joined, projector.Concatenate(encrypted));
     concatenate_ms.push_back(concatenating.Milliseconds());
     const ckks::OperationCounts middle = ckks::TotalOperations();
-    const Stopwatch projecting;
+    const CpuStopwatch projecting;
     HEFT_ASSIGN_OR_RETURN(z, projector.Project(joined));
     project_ms.push_back(projecting.Milliseconds());
     trial.concatenation = middle - start;
@@ -156,7 +156,7 @@ absl::StatusOr<NormalisationTrial> TryNormalisation(const NormalisationSpec& spe
   std::vector<double> ms;
   Normalised result;
   for (int i = 0; i < std::max(1, repetitions); ++i) {
-    const Stopwatch watch;
+    const CpuStopwatch watch;
     HEFT_ASSIGN_OR_RETURN(result, normaliser.Apply(z[0]));
     ms.push_back(watch.Milliseconds());
   }
@@ -191,7 +191,7 @@ absl::StatusOr<Section> Encodings(const Study& study) {
       "imaginary part, which costs no key switch."};
   Table table{.id = "encodings",
               .caption =
-                  "Times of one thread, medians. Each result was projected and compared with "
+                  "CPU milliseconds, medians. Each result was projected and compared with "
                   "the plain product.",
               .columns = {{"encoding", "Encoding"},
                           {"vectors", "Samples a batch", Format::kCount},
@@ -231,7 +231,7 @@ absl::StatusOr<Section> Projections(const Study& study) {
   Table table{.id = "projections",
               .caption =
                   "N = 8192 with three primes, the compact method with its profile’s seven; "
-                  "one thread. Dense and SIMD batches hold more than one sample: time a "
+                  "CPU time. Dense and SIMD batches hold more than one sample: time a "
                   "sample is what compares.",
               .columns = {{"method", "Method"},
                           {"dimensions", "Dimensions"},
@@ -323,7 +323,7 @@ absl::StatusOr<Section> Normalisations(const Study& study) {
         {absl::StrCat("degree ", degree, ", minimax"), on_data, NormalisationSpec::Polynomials(f)});
   }
   Table table{.id = "normalisations",
-              .caption = "One ciphertext, median of one thread.",
+              .caption = "One ciphertext, CPU milliseconds, median.",
               .columns = {{"method", "Method"},
                           {"interval", "Interval"},
                           {"levels", "Levels", Format::kCount},

@@ -61,6 +61,7 @@ std::string Number(double value, Format format) {
     case Format::kDifference:
       return Signed(value, 4);
     case Format::kPercent:
+      if (std::abs(value) < 1e-3) return Significant(100 * value) + "%";
       return Fixed(100 * value, std::abs(value) < 0.0995 ? 2 : 1) + "%";
     case Format::kMilliseconds:
       return value < 0.1 ? Significant(value) : value < 100 ? Fixed(value, 2) : Count(value);
@@ -139,7 +140,6 @@ void Draw(GnuplotJob* job, const Chart& chart) {
   for (const Curve& curve : chart.curves) {
     const Colour colour = kCurveColours[curve.colour % std::size(kCurveColours)];
     const std::string style = Style(colour, 2.5, curve.dashed ? 2 : 1);
-    const std::string points = absl::StrCat("pointtype 7 pointsize 0.6 ", Style(colour, 1.5));
     switch (curve.mark) {
       case Mark::kLine:
         figure.Curve(Points(curve), "with lines", style, curve.label);
@@ -148,10 +148,13 @@ void Draw(GnuplotJob* job, const Chart& chart) {
         figure.Curve(Points(curve), "with steps", style, curve.label);
         break;
       case Mark::kDots:
-        figure.Curve(Points(curve), "with linespoints", points, curve.label);
+        figure.Curve(Points(curve), "with lines", style, curve.label);
+        // Text, because InlineSvg leaves out the symbols of points.
+        figure.Curve(Points(curve), "using 1:2:('●') with labels",
+                     absl::StrCat("textcolor ", Rgb(colour)), "");
         break;
       case Mark::kIntervals:
-        figure.Curve(Points(curve), "with yerrorlines", points, curve.label);
+        figure.Curve(Points(curve), "with yerrorlines", style, curve.label);
         break;
     }
   }

@@ -98,7 +98,7 @@ class Trial {
       }
     }
     if (identities_.empty()) probe_ = {encrypted[0][0], encrypted[1][0]};
-    const Stopwatch watch;
+    const CpuStopwatch watch;
     std::vector<Normalised> fused;
     HEFT_RETURN_IF_ERROR(
         FuseAllPairs(*fuser_, encrypted, [&](std::span<const std::size_t> at, Normalised z) {
@@ -119,7 +119,7 @@ class Trial {
   // The same number of pairs, each fused by itself.
   absl::StatusOr<double> FuseOneMs() const {
     const std::vector<const Ciphertext*> pointers = {&probe_[0], &probe_[1]};
-    const Stopwatch watch;
+    const CpuStopwatch watch;
     HEFT_RETURN_IF_ERROR(fuser_->Fuse(pointers).status());
     return watch.Milliseconds();
   }

@@ -22,7 +22,7 @@ std::string RecipeText(const Study& study, const Dataset& data) {
     return "Learned rows use the published projection matrices, on the test split of the data.";
   }
   return absl::StrFormat(
-      "%d folds by identity; in each, %d test samples (as many of each identity as there are) are "
+      "%d folds by identity; in each, %d test samples (four of each identity) are "
       "compared with each other, and every system sees the same. The paper’s rows are learned by "
       "its recipe: random start, all pairs and triplets of at most %d training samples, Adam at "
       "5e-3, lambda 0.25, margin 0.5, %d epochs instead of 1,000, the best by validation AUROC. "

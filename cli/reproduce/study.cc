@@ -37,17 +37,24 @@ Dataset ThinSplit(const Dataset& dataset, Split split, int rows, uint64_t seed) 
     }
   }
   Random random(seed);
-  for (auto& [identity, own] : by_identity) random.Shuffle(own);
-  // One more of each identity in turn, until there are enough.
-  int taken = 0;
-  for (std::size_t turn = 0; taken < rows; ++turn) {
-    const int before = taken;
-    for (const auto& [identity, own] : by_identity) {
-      if (turn >= own.size() || taken == rows) continue;
-      kept.push_back(own[turn]);
-      ++taken;
+  std::vector<std::vector<int>> people;
+  for (auto& [identity, own] : by_identity) {
+    random.Shuffle(own);
+    people.push_back(std::move(own));
+  }
+  random.Shuffle(people);
+  // Some of each identity in turn, until there are enough: a single sample makes no genuine pair.
+  constexpr std::size_t kInTurn = 4;
+  std::size_t taken = 0;
+  for (std::size_t turn = 0, before = 0; turn == 0 || taken > before; turn += kInTurn) {
+    before = taken;
+    for (const std::vector<int>& own : people) {
+      for (std::size_t i = turn; i < std::min(turn + kInTurn, own.size()); ++i) {
+        if (taken == static_cast<std::size_t>(rows)) break;
+        kept.push_back(own[i]);
+        ++taken;
+      }
     }
-    if (taken == before) break;
   }
   std::sort(kept.begin(), kept.end());
   Dataset thinned = SelectRows(dataset, kept);

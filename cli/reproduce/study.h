@@ -4,6 +4,7 @@
 #define HEFT_CLI_REPRODUCE_STUDY_H_
 
 #include <chrono>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,7 @@ struct Study {
   Effort effort = {};
 };
 
-// `rows` at most of one split, the same number of each identity as far as they have them; the other
+// `rows` at most of one split, four of each identity in turn as far as they have them; the other
 // splits whole.
 Dataset ThinSplit(const Dataset& dataset, Split split, int rows, uint64_t seed);
 
@@ -64,14 +65,29 @@ Model ModelOf(const Dataset& dataset, const FeatureMatrix& projection,
 // quantile of |z|^2 to the 99.9% quantile with a margin of 15%, the geometric middle at 1.
 absl::StatusOr<Interval> DataInterval(const Study& study);
 
+// Of the wall, for whole sections.
 class Stopwatch {
  public:
   double Seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-  double Milliseconds() const { return 1e3 * Seconds(); }
 
  private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point start_ = Clock::now();
+};
+
+// CPU time of this process, all threads together, for single operations: what else the machine does
+// moves it little.
+class CpuStopwatch {
+ public:
+  double Milliseconds() const { return Now() - start_; }
+
+ private:
+  static double Now() {
+    timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return now.tv_sec * 1e3 + now.tv_nsec * 1e-6;
+  }
+  double start_ = Now();
 };
 
 // The middle of `values`; 0 of none.
