@@ -186,7 +186,10 @@ TEST_F(RekeyTest, RepeatedRenewalsAddTheErrorThatIsPredicted) {
     const double measured = std::sqrt(squares / static_cast<double>(now.size()));
     const double predicted = std::sqrt(static_cast<double>(i)) * RekeyScoreError(*instance_);
     EXPECT_NEAR(measured / predicted, 1, 0.15) << i;
-    EXPECT_LT(worst, 6 * predicted) << i;
+    // Both lanes' error, at a scale of 1: most of it is roundings times the secret, whose tail is
+    // longer than a Gaussian's.
+    EXPECT_LT(worst, ckks::SlotErrorBound(instance_->params(), {1, std::sqrt(2.0) * predicted}, 1))
+        << i;
     RecordProperty(absl::StrCat("rms_after_", i), absl::StrCat(measured));
   }
 }
