@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Key files: encryption key, evaluation keys, secret key (fusion/key_files.cc,
-// fusion/owner/secret_key_file.cc); the envelope's kind says which. Sealed secret keys are read up
-// to where a passphrase is needed.
+// Key files: encryption key, evaluation keys, secret key, re-keying key (fusion/key_files.cc,
+// fusion/owner/secret_key_file.cc, fusion/rekey.cc), and the record of queries that lies beside a
+// secret key (gallery/owner/query_budget.cc); the envelope's kind says which. Sealed secret keys are
+// read up to where a passphrase is needed.
 #include "base/envelope.h"
 #include "fusion/key_files.h"
 #include "fusion/owner/secret_key_file.h"
+#include "fusion/rekey.h"
 #include "fuzz/fuzz.h"
+#include "gallery/owner/query_budget.h"
 
 namespace heft::fuzz {
 namespace {
@@ -48,11 +51,26 @@ void ReadSecretKey(const ckks::Context& context, ByteSpan bytes) {
   CheckSame(*SerializeSecretKey(context, *key, {}), bytes);
 }
 
+void ReadRekeyingKey(const ckks::Context& context, ByteSpan bytes) {
+  const auto key = ParseRekeyingKey(context, bytes, "input");
+  if (!key.ok()) return CheckRefusal(key.status());
+  Check(key->from != key->to, "leads to another key");
+  Check(key->key.limbs() >= kMatchLimbs, "serves a gallery's blocks");
+}
+
+void ReadBudget(ByteSpan bytes) {
+  const auto record = BudgetRecord::Parse(bytes, "input");
+  if (!record.ok()) return CheckRefusal(record.status());
+  CheckSame(record->Serialize(), bytes);
+}
+
 void Read(ByteSpan bytes) {
   const ckks::Context& context = *SmallContext();
   const std::string kind = EnvelopeKind(bytes);
   if (kind == kEvaluationKeysKind) return ReadEvaluationKeys(context, bytes);
   if (kind == kSecretKeyKind) return ReadSecretKey(context, bytes);
+  if (kind == kRekeyingKeyKind) return ReadRekeyingKey(context, bytes);
+  if (kind == "BUDG") return ReadBudget(bytes);
   ReadEncryptionKey(context, bytes);
 }
 

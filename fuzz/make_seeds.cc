@@ -17,8 +17,10 @@
 #include "fusion/key_files.h"
 #include "fusion/matching.h"
 #include "fusion/owner/secret_key_file.h"
+#include "fusion/rekey.h"
 #include "fusion/samples.h"
 #include "fuzz/fuzz.h"
+#include "gallery/owner/query_budget.h"
 #include "gallery/scores.h"
 #include "learning/train.h"
 
@@ -90,7 +92,18 @@ absl::Status WriteKeys(const SeedWriter& seeds, const ckks::SecretKey& secret, C
   HEFT_RETURN_IF_ERROR(seeds.Write("keys", "secret", clear));
   HEFT_ASSIGN_OR_RETURN(const auto sealed,
                         SerializeSecretKey(context, secret, std::string("seed")));
-  return seeds.Write("keys", "sealed", sealed);
+  HEFT_RETURN_IF_ERROR(seeds.Write("keys", "sealed", sealed));
+  HEFT_ASSIGN_OR_RETURN(const auto next, ckks::SecretKey::Generate(context, rng));
+  HEFT_RETURN_IF_ERROR(seeds.Write(
+      "keys", "rekeying",
+      SerializeRekeyingKey(context, secret.key_id(), next.key_id(),
+                           ckks::MakeRekeyingKey(context, secret, next, kMatchLimbs, rng))));
+  BudgetRecord record;
+  record.params_id = context.params().id();
+  record.key_id = secret.key_id();
+  record.galleries[ModelId{1}] = {49, 2, {{{7}, 3}, {{9}, 1}}};
+  record.galleries[ModelId{2}] = {};
+  return seeds.Write("keys", "budget", record.Serialize());
 }
 
 // The same made elsewhere: both halves in full.
