@@ -13,9 +13,9 @@
 #include "ckks/encryptor.h"
 #include "ckks/key_switch.h"
 #include "ckks/owner/secret_key.h"
-#include "ckks/subchain.h"
 #include "ckks/seeded.h"
 #include "ckks/serialization.h"
+#include "ckks/subchain.h"
 
 namespace heft::ckks {
 namespace {

@@ -82,7 +82,8 @@ Ciphertext ImageFromDigits(const Context& context, const Ciphertext& a, const Di
   const std::vector<RnsPoly> parts = CloseSwitch(context, sum, plain, /*rescale=*/false);
   Ciphertext out;
   out.scale = a.scale;
-  out.noise = {a.noise.message, Combine(a.noise.error, SwitchingError(context.params(), limbs, 1, key.sizes()))};
+  out.noise = {a.noise.message,
+               Combine(a.noise.error, SwitchingError(context.params(), limbs, 1, key.sizes()))};
   for (const RnsPoly& part : parts) out.parts.push_back(Permuted(context, part, element));
   CountOperations({.rotations = 1});
   return out;
@@ -127,8 +128,7 @@ absl::StatusOr<FoundKeys> FindKeys(const EvaluationKeys& keys, std::span<const u
     first = false;
     // Keys may be cut at different limbs: the digits must agree where the ciphertext has some.
     for (size_t digit = 0, limb = 0; limb < limbs; limb += sizes[digit], ++digit) {
-      if (digit >= found.sizes.size() ||
-          (found.sizes[digit] != sizes[digit] && limb + 1 < limbs)) {
+      if (digit >= found.sizes.size() || (found.sizes[digit] != sizes[digit] && limb + 1 < limbs)) {
         return absl::InvalidArgumentError("the keys of a sum of rotations have different digits");
       }
     }
@@ -182,10 +182,9 @@ absl::Status SumGaloisMaybeRescale(const Context& context, Ciphertext* out, cons
   result.scale = a.scale;
   result.parts = CloseSwitch(context, sum, plain_parts, rescale);
   const double terms = static_cast<double>(elements.size());
-  result.noise = {
-      a.noise.message * terms,
-      Combine(std::sqrt(terms) * a.noise.error,
-              SwitchingError(context.params(), limbs, switches, found_keys.sizes))};
+  result.noise = {a.noise.message * terms,
+                  Combine(std::sqrt(terms) * a.noise.error,
+                          SwitchingError(context.params(), limbs, switches, found_keys.sizes))};
   if (rescale) RescaleNoise(context, &result, limbs);
   *out = std::move(result);
   CountOperations({.additions = elements.size() - 1, .rotations = switches});
@@ -411,7 +410,8 @@ absl::Status SumGaloisProducts(const Context& context, Ciphertext* out, const Ci
   for (size_t i = 0; i < count; ++i) {
     Noise image_noise = a.noise;
     if (found[i] != nullptr) {
-      image_noise.error = Combine(image_noise.error, KeySwitchError(params, limbs, found_keys.sizes));
+      image_noise.error =
+          Combine(image_noise.error, KeySwitchError(params, limbs, found_keys.sizes));
     }
     noise =
         AddNoise(noise, MultiplyNoise(image_noise, a.scale, factors[i].noise, factors[i].scale));
@@ -419,9 +419,8 @@ absl::Status SumGaloisProducts(const Context& context, Ciphertext* out, const Ci
   noise.error = Combine(noise.error, RoundingError(params));
   result.noise = noise;
   *out = std::move(result);
-  CountOperations({.additions = count - 1,
-                   .plain_products = count,
-                   .rotations = count - (identity ? 1 : 0)});
+  CountOperations(
+      {.additions = count - 1, .plain_products = count, .rotations = count - (identity ? 1 : 0)});
   return absl::OkStatus();
 }
 

@@ -22,8 +22,8 @@ namespace heft::ckks {
 // are told apart before they are mixed.
 using KeyId = std::array<uint8_t, 16>;
 
-// (b, a) with b = -(a s + e) modulo all primes; a is expanded from the seed, unless the key was made
-// elsewhere (SEAL's, for example).
+// (b, a) with b = -(a s + e) modulo all primes; a is expanded from the seed, unless the key was
+// made elsewhere (SEAL's, for example).
 struct PublicKey {
   KeyId key_id{};
   bool seeded = true;

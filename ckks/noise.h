@@ -30,8 +30,8 @@ double PublicKeyError(const Params& params);  // a fresh public-key encryption
 // beyond a ciphertext's limbs is cut off.
 using DigitSizes = std::vector<uint8_t>;
 
-// One key switch of a polynomial with `limbs` limbs, rounding not included; `sizes` empty: digits of
-// one limb each.
+// One key switch of a polynomial with `limbs` limbs, rounding not included; `sizes` empty: digits
+// of one limb each.
 double KeySwitchError(const Params& params, size_t limbs, std::span<const uint8_t> sizes = {});
 // Digits of two primes where the error of one such digit alone stays within `error`.
 DigitSizes DigitsWithin(const Params& params, size_t limbs, double error);

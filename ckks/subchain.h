@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same instance with one data prime left out. A ciphertext modulo Q is one modulo Q / q_i, and a
-// switching key decomposes by single primes, so it serves any of them: a route that does not need a
-// level can leave its prime out, and with it a share of the transforms and of the keys to read.
+// The same instance with one data prime left out. A ciphertext modulo Q is one modulo Q / q_i, and
+// a switching key decomposes by single primes, so it serves any of them: a route that does not need
+// a level can leave its prime out, and with it a share of the transforms and of the keys to read.
 #ifndef HEFT_CKKS_SUBCHAIN_H_
 #define HEFT_CKKS_SUBCHAIN_H_
 

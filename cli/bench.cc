@@ -62,9 +62,10 @@ void AddBench(CLI::App& app) {
   command->add_option("--batch", options->bench.batch, "probes in one pass over it")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option("--sweep", options->pictures,
-                      "instead, measure how times grow with gallery, dimensions and pairs, by stage "
-                      "and instruction set, and draw pictures into this folder");
+  command->add_option(
+      "--sweep", options->pictures,
+      "instead, measure how times grow with gallery, dimensions and pairs, by stage "
+      "and instruction set, and draw pictures into this folder");
   command->add_flag("--no-large", options->bench.skip_million, "leave out the large gallery");
   command->add_flag("--no-paper", options->bench.skip_paper, "leave out the paper's route");
 }

@@ -20,9 +20,9 @@
 #include "fusion/dense.h"
 #include "fusion/fuser.h"
 #include "fusion/matching.h"
-#include "fusion/probe.h"
 #include "fusion/owner/keygen.h"
 #include "fusion/owner/secret_key_file.h"
+#include "fusion/probe.h"
 #include "fusion/testing.h"
 #include "gallery/scores.h"
 #include "ring/kernels.h"
@@ -227,8 +227,8 @@ absl::Status RunMillion(World* world, const BenchOptions& options,
     for (const bool relinearise : {true, false}) {
       HEFT_RETURN_IF_ERROR(Time(relinearise ? &single : &degree2, [&]() -> absl::Status {
         for (const TiledCiphertexts& block : gallery) {
-          HEFT_RETURN_IF_ERROR(MatchBlock(prober.instance(), block, probes[0], prober.keys(),
-                                          relinearise).status());
+          HEFT_RETURN_IF_ERROR(
+              MatchBlock(prober.instance(), block, probes[0], prober.keys(), relinearise).status());
         }
         return absl::OkStatus();
       }));
@@ -254,8 +254,9 @@ absl::Status RunMillion(World* world, const BenchOptions& options,
         for (size_t k = b; k < std::min(b + stride, blocks); ++k) {
           block_list.push_back(&gallery[k]);
         }
-        HEFT_RETURN_IF_ERROR(MatchBlocks(prober.instance(), block_list, packed, prober.keys(),
-                                         relinearise).status());
+        HEFT_RETURN_IF_ERROR(
+            MatchBlocks(prober.instance(), block_list, packed, prober.keys(), relinearise)
+                .status());
       }
       return absl::OkStatus();
     }));

@@ -73,8 +73,8 @@ void AddBars(GnuplotJob* job, const std::string& name, const std::string& title,
   }
   job->inputs.emplace_back(name + ".dat", rows);
   absl::StrAppend(&job->script, "set style fill solid 0.6 noborder\nset boxwidth 0.6\n",
-                  log_y ? "set logscale y 10\nset yrange [0.1:]\n" : "set yrange [0:]\n",
-                  "plot '", name, ".dat' using 0:2:xtic(1) with boxes linecolor rgb '#4477aa' ",
+                  log_y ? "set logscale y 10\nset yrange [0.1:]\n" : "set yrange [0:]\n", "plot '",
+                  name, ".dat' using 0:2:xtic(1) with boxes linecolor rgb '#4477aa' ",
                   "notitle, '' using 0:2:3 with labels offset 0,0.7 notitle\nunset output\n");
 }
 
@@ -116,9 +116,8 @@ absl::StatusOr<ProbeTimes> TimeProbe(World& world, const BenchOptions& options,
       HEFT_ASSIGN_OR_RETURN(prepared, PrepareProbe(instance, fused.z, prober.keys()));
       return absl::OkStatus();
     }));
-    HEFT_RETURN_IF_ERROR(Time(&match, [&] {
-      return MatchBlock(instance, block, prepared, prober.keys()).status();
-    }));
+    HEFT_RETURN_IF_ERROR(Time(
+        &match, [&] { return MatchBlock(instance, block, prepared, prober.keys()).status(); }));
   }
   return ProbeTimes{project.Median(), normalise.Median(), prepare.Median(), match.Median()};
 }
@@ -126,8 +125,8 @@ absl::StatusOr<ProbeTimes> TimeProbe(World& world, const BenchOptions& options,
 // Fusion for several shapes of the model.
 absl::Status SweepShapes(const BenchOptions& options, const Stage& stage, GnuplotJob* job,
                          Json* result) {
-  Picture dimension{"dimension", "Fusing one pair by dimension", "dimension of each modality",
-                    "ms, one thread", {{"fuse one pair", {}}}, /*log_y=*/false};
+  Picture dimension{"dimension",      "Fusing one pair by dimension", "dimension of each modality",
+                    "ms, one thread", {{"fuse one pair", {}}},        /*log_y=*/false};
   for (uint32_t d : {32, 64, 128, 256, 512, 1024, 2048, 4096}) {
     BenchOptions shape = options;
     shape.dimensions = {d, d};
@@ -139,7 +138,10 @@ absl::Status SweepShapes(const BenchOptions& options, const Stage& stage, Gnuplo
     (*result)["by_dimension"][absl::StrCat(d)] = times.ToJson();
   }
   AddPicture(job, dimension);
-  Picture gamma{"gamma", "Fusing and matching by fused dimension", "fused dimension", "ms, one thread",
+  Picture gamma{"gamma",
+                "Fusing and matching by fused dimension",
+                "fused dimension",
+                "ms, one thread",
                 {{"fuse one pair", {}}, {"prepare the probe", {}}, {"match 8,192 templates", {}}}};
   for (uint32_t g : {8, 16, 32, 64, 128}) {
     BenchOptions shape = options;
@@ -168,8 +170,11 @@ absl::Status SweepGallery(World& world, const BenchOptions& options, const Stage
   HEFT_ASSIGN_OR_RETURN(const Normalised fused, prober.Fuse(Pointers(inputs)));
   HEFT_ASSIGN_OR_RETURN(const auto prepared, PrepareProbe(instance, fused.z, prober.keys()));
   const size_t per_block = 2 * size_t{instance.params().slots()};
-  Picture picture{"gallery", "Matching one probe by gallery size, gallery in memory", "templates",
-                  "ms", {{"one thread", {}}, {"all cores", {}}}};
+  Picture picture{"gallery",
+                  "Matching one probe by gallery size, gallery in memory",
+                  "templates",
+                  "ms",
+                  {{"one thread", {}}, {"all cores", {}}}};
   const int threads = ThreadCount();
   for (size_t templates = 1024; templates <= options.million_templates; templates *= 4) {
     const size_t blocks = (templates + per_block - 1) / per_block;
@@ -191,8 +196,8 @@ absl::Status SweepGallery(World& world, const BenchOptions& options, const Stage
     for (int all = 0; all < 2; ++all) {
       picture.curves[all].points.emplace_back(templates, times[all].Median());
     }
-    (*result)["by_gallery"][absl::StrCat(templates)] = {
-        {"one_thread_ms", times[0].Median()}, {"all_cores_ms", times[1].Median()}};
+    (*result)["by_gallery"][absl::StrCat(templates)] = {{"one_thread_ms", times[0].Median()},
+                                                        {"all_cores_ms", times[1].Median()}};
   }
   SetThreadCount(threads);
   AddPicture(job, picture);
@@ -202,7 +207,10 @@ absl::Status SweepGallery(World& world, const BenchOptions& options, const Stage
 // Enrolling n pairs: one by one, and by the SIMD encoding, whose cost is that of a full batch.
 absl::Status SweepPairs(World& world, const BenchOptions& options, const Stage& stage,
                         GnuplotJob* job, Json* result) {
-  Picture picture{"pairs", "Enrolling n pairs", "pairs", "ms, one thread",
+  Picture picture{"pairs",
+                  "Enrolling n pairs",
+                  "pairs",
+                  "ms, one thread",
                   {{"one by one (compact encoding)", {}}, {"in bulk (SIMD encoding)", {}}}};
   HEFT_ASSIGN_OR_RETURN(const auto inputs, world.EncryptSample(world.Sample()));
   TiledCiphertexts block = EmptyBlock(*world.instance.context, world.model.gamma);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How times grow: with the gallery, the dimensions, the number of pairs; by stage and by instruction
-// set. The pictures of docs/benchmarks.md.
+// How times grow: with the gallery, the dimensions, the number of pairs; by stage and by
+// instruction set. The pictures of docs/benchmarks.md.
 #ifndef HEFT_CLI_BENCH_SWEEP_H_
 #define HEFT_CLI_BENCH_SWEEP_H_
 

@@ -68,11 +68,10 @@ struct World {
 
 std::vector<const ckks::Ciphertext*> Pointers(const std::vector<ckks::Ciphertext>& v);
 
-// Blocks of residues for at least `templates` templates: random ones take the same time as encrypted
-// templates.
+// Blocks of residues for at least `templates` templates: random ones take the same time as
+// encrypted templates.
 absl::StatusOr<std::vector<TiledCiphertexts>> RandomGallery(
-    const Instance& instance, size_t templates,
-    const std::function<bool(std::string_view)>& stage);
+    const Instance& instance, size_t templates, const std::function<bool(std::string_view)>& stage);
 
 }  // namespace heft::cli
 

@@ -34,8 +34,7 @@ absl::Status RunAll(const Common& common, const Options& options, const LoadedSe
   Progress progress(common, "identifying samples");
   size_t files = 0, bytes = 0;
   auto write = [&](size_t row, const EncryptedScores& scores) -> absl::Status {
-    const std::vector<uint8_t> reply =
-        SerializeScores(*loaded.server->instance().context, scores);
+    const std::vector<uint8_t> reply = SerializeScores(*loaded.server->instance().context, scores);
     ++files;
     bytes += reply.size();
     return WriteFileAtomic(absl::StrFormat("%s/%05d.ct", partial, row), reply);
@@ -107,9 +106,10 @@ CLI::App* Add(CLI::App& app, bool verify) {
   if (verify) {
     command->add_option("--identity", options->identity, "the claimed identity")->required();
   } else {
-    command->add_flag("--all", options->all,
-                      "every sample of the files, reading the gallery once for up to 64 of them; "
-                      "--out is then a folder, made with one file a sample")
+    command
+        ->add_flag("--all", options->all,
+                   "every sample of the files, reading the gallery once for up to 64 of them; "
+                   "--out is then a folder, made with one file a sample")
         ->excludes(row);
     command->add_flag("--degree-two", options->degree_two,
                       "do not relinearise: less work for the server, three times as much to send");

@@ -163,12 +163,12 @@ absl::Status InspectGallery(const Common& common, const Options& options) {
   for (const ckks::KeyId& key : gallery.revoked_keys()) {
     json["revoked_keys"].push_back(HexString(key));
   }
-  Print(common, json,
-        absl::StrFormat("gallery of %d templates of %d identities in %d blocks, intact\n"
-                        "  model %s, key %s, %d revoked keys\n%s",
-                        gallery.size(), counts.size(), gallery.blocks(),
-                        HexString(binding.model_id), HexString(binding.key_id),
-                        gallery.revoked_keys().size(), params));
+  Print(
+      common, json,
+      absl::StrFormat("gallery of %d templates of %d identities in %d blocks, intact\n"
+                      "  model %s, key %s, %d revoked keys\n%s",
+                      gallery.size(), counts.size(), gallery.blocks(), HexString(binding.model_id),
+                      HexString(binding.key_id), gallery.revoked_keys().size(), params));
   return absl::OkStatus();
 }
 

@@ -98,8 +98,8 @@ absl::StatusOr<std::vector<std::string>> LabelList(std::string_view text, std::s
   const std::size_t close = text.find(']');
   if (close == text.npos || text.find_first_not_of(" \t\r\n", close + 1) != text.npos ||
       text.find('[', 1) != text.npos) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(what), ": a list of labels is one pair of brackets; the file may be cut off"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        std::string(what), ": a list of labels is one pair of brackets; the file may be cut off"));
   }
   std::vector<std::string> labels;
   std::string list(text.substr(1, close - 1));
@@ -111,8 +111,8 @@ absl::StatusOr<std::vector<std::string>> LabelList(std::string_view text, std::s
       label = label.substr(1, label.size() - 2);
     }
     if (label.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(std::string(what), ": label ", labels.size(), " (from 0) of the list is empty"));
+      return absl::InvalidArgumentError(absl::StrCat(std::string(what), ": label ", labels.size(),
+                                                     " (from 0) of the list is empty"));
     }
     labels.emplace_back(label);
     rest.remove_prefix(std::min(rest.size(), comma + 1));

@@ -191,8 +191,8 @@ TEST_P(FusionTest, ScoresInBothLanesAndVerificationOfOne) {
                                /*relinearise=*/false);
   ASSERT_TRUE(batch_two.ok()) << batch_two.status();
   for (size_t part = 0; part < 3; ++part) {
-    EXPECT_TRUE(std::ranges::equal(degree_two->parts[part].values(),
-                                   (*batch_two)[0].parts[part].values()));
+    EXPECT_TRUE(
+        std::ranges::equal(degree_two->parts[part].values(), (*batch_two)[0].parts[part].values()));
   }
 
   // The shorter route of a probe gives the same scores against the same block.
@@ -213,13 +213,12 @@ TEST_P(FusionTest, ScoresInBothLanesAndVerificationOfOne) {
   const auto short_opened = Open(*short_scores);
   worst = 0;
   for (uint32_t j = 0; j < slots; ++j) {
-    worst =
-        std::max(worst, std::abs(short_opened[j] - ckks::Complex(expected[j], expected[slots + j])));
+    worst = std::max(worst,
+                     std::abs(short_opened[j] - ckks::Complex(expected[j], expected[slots + j])));
   }
   EXPECT_LT(worst, kScoreTolerance);
   // It has no level left for a mask, and its templates are not those of the other route.
-  EXPECT_FALSE(
-      PrepareMaskedProbe(prober->instance(), short_probe->z, {}, 0, prober->keys()).ok());
+  EXPECT_FALSE(PrepareMaskedProbe(prober->instance(), short_probe->z, {}, 0, prober->keys()).ok());
   EXPECT_FALSE(PrepareMaskedProbe(instance_, short_probe->z, {}, 0, keys_).ok());
   EXPECT_FALSE(PrepareProbe(instance_, short_probe->z, keys_).ok());
   TiledCiphertexts untouched = block;

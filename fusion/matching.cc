@@ -230,12 +230,11 @@ Ciphertext InnerProduct(const Instance& instance, const TiledCiphertexts& block,
   Ciphertext out;
   for (int p = 0; p < 3; ++p) out.parts.emplace_back(n, kMatchLimbs);
   for (size_t l = 0; l < kMatchLimbs; ++l) {
-    ring::ActiveKernels().match(out.parts[0].limb(l).data(), out.parts[1].limb(l).data(),
-                                out.parts[2].limb(l).data(),
-                                probe.data() + ProbeOffset(n, plan.gamma, l, 0, 0, 0),
-                                ProbeStride(plan.gamma),
-                                block.data() + TileOffset(n, plan.gamma, l, 0, 0, 0), plan.gamma, n,
-                                instance.context->modulus(l));
+    ring::ActiveKernels().match(
+        out.parts[0].limb(l).data(), out.parts[1].limb(l).data(), out.parts[2].limb(l).data(),
+        probe.data() + ProbeOffset(n, plan.gamma, l, 0, 0, 0), ProbeStride(plan.gamma),
+        block.data() + TileOffset(n, plan.gamma, l, 0, 0, 0), plan.gamma, n,
+        instance.context->modulus(l));
   }
   out.scale = plan.template_scale * plan.template_scale;
   ckks::CountOperations({.additions = plan.gamma - 1, .ciphertext_products = plan.gamma});
@@ -377,8 +376,7 @@ absl::StatusOr<ProbeBatch> PackProbes(const Instance& instance,
 absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
                                                     std::span<const TiledCiphertexts* const> blocks,
                                                     const ProbeBatch& batch,
-                                                    const EvaluationKeys& keys,
-                                                    bool relinearise) {
+                                                    const EvaluationKeys& keys, bool relinearise) {
   const Context& context = *instance.context;
   const uint32_t gamma = instance.plan.gamma;
   const size_t n = context.n();
@@ -409,10 +407,9 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
     for (size_t t = 0; t < kTilesATask; ++t) {
       const size_t row = l * tiles + first + t;
       for (size_t b = 0; b < blocks.size(); ++b) at[b] = blocks[b]->data() + row * run;
-      ring::ActiveKernels().match_tile(sums.data() + t * kTile, kRun,
-                                       batch.tiles.data() + row * batch.probes * run, batch.probes,
-                                       at.data(), at.size(), scratch.data(), gamma,
-                                       context.modulus(l));
+      ring::ActiveKernels().match_tile(
+          sums.data() + t * kTile, kRun, batch.tiles.data() + row * batch.probes * run,
+          batch.probes, at.data(), at.size(), scratch.data(), gamma, context.modulus(l));
     }
     for (size_t i = 0; i < out.size(); ++i) {
       for (size_t p = 0; p < 3; ++p) {

@@ -164,8 +164,8 @@ absl::StatusOr<Instance> MakeInstance(const Model& model, bool probe) {
     HEFT_ASSIGN_OR_RETURN(params, ckks::WithoutPrime(params, kMaskPrime));
   }
   Instance instance;
-  HEFT_ASSIGN_OR_RETURN(instance.plan, PlanFusion(params, profile, model,
-                                                  probe ? kMatchLimbs : kTemplateLimbs));
+  HEFT_ASSIGN_OR_RETURN(instance.plan,
+                        PlanFusion(params, profile, model, probe ? kMatchLimbs : kTemplateLimbs));
   instance.plan.mask_scale = mask_scale;
   instance.context = std::make_shared<ckks::Context>(params);
   instance.encoder = std::make_shared<ckks::Encoder>(instance.context);

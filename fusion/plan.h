@@ -28,7 +28,7 @@ namespace heft {
 inline constexpr size_t kTemplateLimbs = 3;  // base, match, mask
 inline constexpr size_t kMatchLimbs = 2;     // base, match
 inline constexpr size_t kMaskPrime = kTemplateLimbs - 1;
-inline constexpr size_t kScoreLimbs = 1;     // base
+inline constexpr size_t kScoreLimbs = 1;  // base
 
 // One complex ciphertext of the compact encoding: one modality, or two with the second in the
 // imaginary part. Slot t holds v[run * floor(t / gamma) + t mod run].
@@ -56,8 +56,8 @@ struct FusionPlan {
 
   // Limbs at each stage.
   size_t template_limbs = kTemplateLimbs;  // what fusion ends with
-  size_t input_limbs = 0;  // fresh ciphertexts, the projection and its folds
-  size_t z_limbs = 0;      // z, and its square; the norm's folds run one limb below
+  size_t input_limbs = 0;                  // fresh ciphertexts, the projection and its folds
+  size_t z_limbs = 0;                      // z, and its square; the norm's folds run one limb below
 
   // Galois elements, each group one hoisted sum. Folds of the projection run over groups of slots,
   // the last with conjugation; folds of the norm over the gamma slots of a template.

@@ -27,7 +27,8 @@ void WidenDigits(const Instance& instance, ckks::EvaluationKeys* keys) {
   const double product_scale = std::pow(std::min(plan.z_scale, plan.template_scale), 2);
   ckks::SwitchKey& relinearisation = keys->relinearisation;
   relinearisation = relinearisation.WithDigits(
-      context, ckks::DigitsWithin(params, relinearisation.limbs(), kSwitchingError * product_scale));
+      context,
+      ckks::DigitsWithin(params, relinearisation.limbs(), kSwitchingError * product_scale));
 
   // Rotations that are used elsewhere too keep their digits.
   std::set<uint32_t> elsewhere(plan.gallery_rotations.begin(), plan.gallery_rotations.end());
@@ -45,9 +46,9 @@ void WidenDigits(const Instance& instance, ckks::EvaluationKeys* keys) {
   for (size_t i = folds; i-- > 0;) {
     growth *= std::sqrt(static_cast<double>(plan.projection_folds[i].size()));
     if (i >= plan.folds_before_rescale) continue;
-    const ckks::DigitSizes sizes = ckks::DigitsWithin(
-        params, plan.input_limbs,
-        kSwitchingError / 2 / growth * plan.input_scale * plan.factor_scale);
+    const ckks::DigitSizes sizes =
+        ckks::DigitsWithin(params, plan.input_limbs,
+                           kSwitchingError / 2 / growth * plan.input_scale * plan.factor_scale);
     for (uint32_t element : plan.projection_folds[i]) {
       if (element == 1 || elsewhere.contains(element)) continue;
       ckks::SwitchKey& key = keys->galois.at(element);
@@ -91,8 +92,7 @@ absl::StatusOr<Normalised> ProbeFuser::Normalise(const Ciphertext& z) const {
   return fuser_->Normalise(z);
 }
 
-absl::StatusOr<Normalised> ProbeFuser::Fuse(
-    std::span<const Ciphertext* const> modalities) const {
+absl::StatusOr<Normalised> ProbeFuser::Fuse(std::span<const Ciphertext* const> modalities) const {
   HEFT_ASSIGN_OR_RETURN(const Ciphertext z, Project(modalities));
   return Normalise(z);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Key files: encryption key, evaluation keys, secret key, re-keying key (fusion/key_files.cc,
 // fusion/owner/secret_key_file.cc, fusion/rekey.cc), and the record of queries that lies beside a
-// secret key (gallery/owner/query_budget.cc); the envelope's kind says which. Sealed secret keys are
-// read up to where a passphrase is needed.
+// secret key (gallery/owner/query_budget.cc); the envelope's kind says which. Sealed secret keys
+// are read up to where a passphrase is needed.
 #include "base/envelope.h"
 #include "fusion/key_files.h"
 #include "fusion/owner/secret_key_file.h"

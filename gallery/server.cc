@@ -15,9 +15,9 @@
 namespace heft {
 namespace {
 
-constexpr size_t kChunk = 16;      // templates fused between two calls of the progress function
+constexpr size_t kChunk = 16;        // templates fused between two calls of the progress function
 constexpr size_t kProbesAPass = 64;  // identified together: 8 MB each
-constexpr uint32_t kColumns = 64;  // the same, coordinates of a batch: few are held at a time
+constexpr uint32_t kColumns = 64;    // the same, coordinates of a batch: few are held at a time
 
 absl::Status Report(const ProgressFunction& progress, size_t done, size_t total) {
   if (progress && !progress(done, total)) return absl::CancelledError("interrupted");
@@ -50,9 +50,9 @@ absl::StatusOr<const SampleReader*> FirstOfEqualFiles(const SampleSet& samples,
     if (file == nullptr) continue;
     if (first == nullptr) first = file;
     if (file->size() != first->size()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          file->what(), " has ", file->size(), " samples, ", first->what(), " has ", first->size(),
-          ": ", std::string(what)));
+      return absl::InvalidArgumentError(absl::StrCat(file->what(), " has ", file->size(),
+                                                     " samples, ", first->what(), " has ",
+                                                     first->size(), ": ", std::string(what)));
     }
   }
   return first;
@@ -63,8 +63,7 @@ absl::StatusOr<std::vector<Combination>> PairRows(const SampleSet& samples,
   std::vector<Combination> out;
   HEFT_ASSIGN_OR_RETURN(
       const SampleReader* first,
-      FirstOfEqualFiles(samples,
-                        "paired enrolment needs the same number (or use --all-pairs)"));
+      FirstOfEqualFiles(samples, "paired enrolment needs the same number (or use --all-pairs)"));
   for (size_t row = 0; row < first->size(); ++row) {
     Combination combination;
     combination.identity = options.identity.empty() ? first->labels()[row] : options.identity;
@@ -413,8 +412,7 @@ absl::StatusOr<Server::PreparedProbe> Server::Prepare(const ProbeFuser& prober,
   HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, options.row));
   HEFT_ASSIGN_OR_RETURN(const Normalised probe, prober.Fuse(Present(inputs)));
   PreparedProbe out;
-  HEFT_ASSIGN_OR_RETURN(out.reply,
-                        StartReply(ScoreKind::kIdentification, samples, options, probe));
+  HEFT_ASSIGN_OR_RETURN(out.reply, StartReply(ScoreKind::kIdentification, samples, options, probe));
   HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(prober.instance(), probe.z, prober.keys()));
   out.reply.templates = gallery.size();
   if (options.with_identities) out.reply.identities = gallery.identities();

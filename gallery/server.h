@@ -119,8 +119,7 @@ class Server {
  private:
   Server() = default;
   // Row `row` of each file; absent modalities are empty ciphertexts.
-  absl::StatusOr<std::vector<ckks::Ciphertext>> ReadRow(const SampleSet& samples,
-                                                        size_t row) const;
+  absl::StatusOr<std::vector<ckks::Ciphertext>> ReadRow(const SampleSet& samples, size_t row) const;
   // Made when the first identification asks for it.
   absl::StatusOr<const ProbeFuser*> Prober() const;
   // A fused and prepared probe, and its reply without scores.

@@ -70,8 +70,9 @@ class Trainer {
       repaired = train_.Repair(random, options_.max_batch, options_.drop_modality);
     }
     const Batch& batch = paper() ? train_.Paired() : repaired;
-    const LossResult loss = LossAndGradient(state_.projection, batch.features, batch.classes,
-                                            {options_.lambda, options_.margin, options_.metric}, normalizer_);
+    const LossResult loss =
+        LossAndGradient(state_.projection, batch.features, batch.classes,
+                        {options_.lambda, options_.margin, options_.metric}, normalizer_);
     AdamOptions adam;
     adam.weight_decay = options_.weight_decay;
     adam.learning_rate = options_.learning_rate;
@@ -164,11 +165,10 @@ double OutsideShare(const Eigen::VectorXd& s, const Interval& interval) {
 absl::Status Describe(const SamplePool& train, const SamplePool& held_out, const Eigen::VectorXd& s,
                       const TrainCheckpoint& state, Metric metric, TrainResult& result) {
   const Batch& paired = held_out.Paired();
-  HEFT_ASSIGN_OR_RETURN(
-      const ScoreSet scores,
-      PairScores(internal::ProjectedScores(result.projection, paired.features, metric,
-                                           {result.approximation, 1.0}),
-                 paired.classes));
+  HEFT_ASSIGN_OR_RETURN(const ScoreSet scores,
+                        PairScores(internal::ProjectedScores(result.projection, paired.features,
+                                                             metric, {result.approximation, 1.0}),
+                                   paired.classes));
   HEFT_ASSIGN_OR_RETURN(result.thresholds, CalibrateThresholds(scores));
   HEFT_ASSIGN_OR_RETURN(result.calibration, CalibrateScores(scores));
   result.summary["score_calibration"] = {{"slope", result.calibration.slope},

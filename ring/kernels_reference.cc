@@ -190,8 +190,8 @@ const Kernels& ReferenceKernels() {
   static const Kernels kernels = {
       "reference",  NttForward, NttForwardTiled, NttInverse,     Add,
       Subtract,     Negate,     Multiply,        MultiplyScalar, SubtractMultiplyScalar,
-      InnerProduct, Lift,       LiftSum,  SwitchProducts,  Permute,        PermuteTiled,
-      PermuteAdd,   Match,      MatchTile,  ScalarSums};
+      InnerProduct, Lift,       LiftSum,         SwitchProducts, Permute,
+      PermuteTiled, PermuteAdd, Match,           MatchTile,      ScalarSums};
   return kernels;
 }
 

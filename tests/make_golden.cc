@@ -55,12 +55,11 @@ absl::Status WriteKeys(const std::string& folder, const Instance& instance,
   writer.Add(1, ckks::MakeRelinearisationKey(context, secret, 2, rng));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/evaluation.keys", writer.Finish()));
   // Version 2 of both, as for keys made elsewhere.
-  const auto full = seal::ToPublicKey(secret.key_id(),
-                                      seal::MakeSeededPublicKey(context, secret, rng));
+  const auto full =
+      seal::ToPublicKey(secret.key_id(), seal::MakeSeededPublicKey(context, secret, rng));
   HEFT_RETURN_IF_ERROR(
       WriteFileAtomic(folder + "/encryption-2.key", SerializeEncryptionKey(context, full)));
-  const auto relin =
-      seal::CutKey(seal::MakeSeededRelinearisationKey(context, secret, rng), 2);
+  const auto relin = seal::CutKey(seal::MakeSeededRelinearisationKey(context, secret, rng), 2);
   return WriteFileAtomic(folder + "/evaluation-2.keys",
                          SerializeFullEvaluationKeys(context, secret.key_id(), {{1, relin}}));
 }

@@ -380,7 +380,8 @@ TEST_F(RolesTest, NoSecretLeavesTheOwner) {
 }
 
 TEST_F(RolesTest, TheServersProgramHasNoOwnersCommands) {
-  for (const char* subcommand : {"decrypt", "keygen", "encrypt", "train", "evaluate", "rekey", "budget"}) {
+  for (const char* subcommand :
+       {"decrypt", "keygen", "encrypt", "train", "evaluate", "rekey", "budget"}) {
     EXPECT_EQ(RunProgram(kServer, {subcommand}).exit_code, 2) << subcommand;
     EXPECT_THAT(RunProgram(kServer, {"--help"}).out,
                 Not(HasSubstr("\n  " + std::string(subcommand) + " ")));
