@@ -88,7 +88,8 @@ TEST_F(ReproduceTest, ReadsPublishedFilesAndMatrices) {
   for (int i = 0; i < 24; ++i) {
     const double x = std::cos(i / 2), y = std::sin(i / 2), jitter = 0.01 * (i % 2);
     a += std::to_string(x + jitter) + " " + std::to_string(y) + " \n";
-    b += "[" + std::to_string(y - jitter) + " " + std::to_string(x) + " ]\n";
+    b += "[";
+    b += std::to_string(y - jitter) + " " + std::to_string(x) + " ]\n";
     if (i > 0) labels += ", ";
     labels += std::to_string(i / 2);
   }

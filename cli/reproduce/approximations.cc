@@ -194,9 +194,10 @@ absl::StatusOr<Section> ErrorAgainstDepth(const Study& study) {
   section.notes = {
       "The paper draws this figure without numbers. Its least-squares polynomials spend their "
       "accuracy where 1/√s is large and steep; the minimax fits spread the relative error evenly "
-      "and reach the same error one or two levels earlier.",
-      "Goldschmidt’s iteration takes two levels each; ours starts from the linear minimax fit, "
-      "which saves iterations against the paper’s start."};
+      "and are better at the same number of levels.",
+      "Goldschmidt’s iteration takes two levels each and starts from the linear minimax fit here; "
+      "the "
+      "paper does not give its start."};
   return section;
 }
 

@@ -28,7 +28,7 @@ enum class Format {
 
 struct Column {
   std::string key;    // for programs
-  std::string label;  // for people
+  std::string label;  // for people; empty: not on the page
   Format format = Format::kText;
   bool of_paper = false;  // published, not measured
 };

@@ -319,8 +319,8 @@ absl::StatusOr<Section> Latency(const Study& study) {
                   {"score", plain.score, 4.51}};
   section.tables = {std::move(enrol), std::move(probe), std::move(message)};
   section.notes = {
-      "The paper measured SEAL on another machine; 32-bit limbs, vector instructions and hoisted "
-      "rotations make the same route faster here. What compares is the ratio between rows.",
+      "The paper measured SEAL on another machine: its times and ours do not compare, the ratios "
+      "between rows do.",
       "“Degree 6” runs at N = 16384 here, as 32-bit limbs spend fewer bits a level; the published "
       "code uses N = 32768 for it.",
       "Our preprocessing is the enrolment of one template into a block, one at a time; the paper’s "

@@ -22,6 +22,7 @@ a { color: var(--plain); }
 td.published, th.published { color: var(--muted); font-style: italic; }
 h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; }
 section { border-top: 1px solid var(--grid); margin-top: 2.4rem; }
+.figures { grid-template-columns: repeat(auto-fill, minmax(min(100%, 26rem), 1fr)); }
 .deviations { border-left: 3px solid var(--second); padding: .1rem 0 .1rem 1.8rem; max-width: 46rem; }
 </style>
 )";
@@ -72,6 +73,9 @@ std::string Number(double value, Format format) {
   }
 }
 
+// A column without a label is for programs only.
+bool IsShown(const Column& column) { return !column.label.empty(); }
+
 bool IsNumeric(const Column& column) { return column.format != Format::kText; }
 
 std::string TableHtml(const Table& table) {
@@ -80,6 +84,7 @@ std::string TableHtml(const Table& table) {
     return column.of_paper ? std::string(" class=\"published\"") : std::string();
   };
   for (const Column& column : table.columns) {
+    if (!IsShown(column)) continue;
     absl::StrAppend(&html, "<th", of_paper(column),
                     IsNumeric(column) ? "" : " style=\"text-align:left\"", ">",
                     EscapeHtml(column.label), "</th>");
@@ -90,6 +95,7 @@ std::string TableHtml(const Table& table) {
     html += main ? "<tr class=\"main\">" : "<tr>";
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       const Column& column = table.columns[c];
+      if (!IsShown(column)) continue;
       absl::StrAppend(&html, "<td", of_paper(column),
                       IsNumeric(column) ? "" : " style=\"text-align:left\"", ">",
                       CellHtml(table.rows[i][c], column.format), "</td>");
