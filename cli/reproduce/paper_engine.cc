@@ -275,6 +275,17 @@ absl::StatusOr<PaperScores> ScoreByPaperRoute(const Common& common, const std::s
   Progress matching(common, absl::StrCat("encrypted: ", name, ", matching"));
   HEFT_ASSIGN_OR_RETURN(result.scores,
                         all_pairs.Score(*engine, matching, gallery, n, &result.predicted_error));
+  if (normalisation.method == NormalisationMethod::kDeferred) {
+    HEFT_ASSIGN_OR_RETURN(const std::vector<Ciphertext> norms,
+                          engine->route->matcher().SquaredNorms(gallery));
+    const PackedPlan& packing = *engine->plan().packing;
+    std::vector<ckks::Complex> slots;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i % packing.templates == 0) slots = engine->world->Open(norms[i / packing.templates]);
+      result.scores(i, i) =
+          slots[packing.Slot(static_cast<uint32_t>(i % packing.templates))].real();
+    }
+  }
   result.parameters = params.Describe();
   result.security = params.security().Describe();
   return result;

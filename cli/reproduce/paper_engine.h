@@ -57,9 +57,10 @@ absl::StatusOr<std::unique_ptr<PaperEngine>> MakePaperEngine(
     const Model& model, const NormalisationSpec& normalisation,
     ProjectionMethod projection = ProjectionMethod::kHybrid, const KeyNeeds& more = {});
 
-// Scores of all pairs, n x n, computed under encryption: fused in the paper's encoding, packed, and
-// every packed ciphertext multiplied with the rotations of every other, so that each pair of
-// templates meets in some product.
+// Scores of all pairs, n x n, computed under encryption (deferred normalisation: inner products,
+// and the squared norms on the diagonal): fused in the paper's encoding, packed, and every packed
+// ciphertext multiplied with the rotations of every other, so that each pair of templates meets in
+// some product.
 struct PaperScores {
   FeatureMatrix scores;
   double predicted_error = 0;  // the noise estimator's bound for one score
