@@ -80,12 +80,20 @@ absl::StatusOr<BudgetRecord> BudgetRecord::Parse(ByteSpan bytes, std::string_vie
   record.successor = ckks::ReadId(reader);
   const uint64_t galleries = reader.Count(sizeof(ModelId) + 24, kMaxEntries);
   for (uint64_t i = 0; i < galleries && reader.ok(); ++i) {
-    GalleryUse& use = record.galleries[ckks::ReadId(reader)];
+    const ModelId model = ckks::ReadId(reader);
+    // An entry that stood twice would lose what the first one counted.
+    if (!record.galleries.empty() && model <= record.galleries.rbegin()->first) {
+      reader.Fail("galleries out of order");
+    }
+    GalleryUse& use = record.galleries[model];
     use.limit = reader.U64();
     use.identifications = reader.U64();
     const uint64_t identities = reader.Count(24, kMaxEntries);
     for (uint64_t j = 0; j < identities && reader.ok(); ++j) {
       const auto identity = ckks::ReadId(reader);
+      if (!use.verifications.empty() && identity <= use.verifications.rbegin()->first) {
+        reader.Fail("identities out of order");
+      }
       use.verifications[identity] = reader.U64();
     }
   }
