@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
@@ -23,14 +25,18 @@ struct Options : ServerOptions {
 // Every sample of the files, one reply each, into a new folder: all of them or none.
 absl::Status RunAll(const Common& common, const Options& options, const LoadedServer& loaded,
                     const Gallery& gallery, const Server::ProbeOptions& probe) {
+  std::filesystem::path out = options.out;
+  if (!out.has_filename()) out = out.parent_path();  // FOLDER/ means FOLDER
   std::error_code error;
-  if (std::filesystem::exists(options.out, error)) {
+  if (std::filesystem::exists(out, error)) {
     return absl::InvalidArgumentError(
         absl::StrCat(options.out, " exists: with --all, --out names a folder that is made"));
   }
-  const std::string partial = options.out + ".partial";
-  std::filesystem::remove_all(partial, error);
-  HEFT_RETURN_IF_ERROR(MakeDirectories(partial));
+  // A new name beside it: nothing that is already there may be lost.
+  std::string partial = out.string() + ".XXXXXX";
+  if (mkdtemp(partial.data()) == nullptr) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot make a folder beside ", options.out));
+  }
   Progress progress(common, "identifying samples");
   size_t files = 0, bytes = 0;
   auto write = [&](size_t row, const EncryptedScores& scores) -> absl::Status {
@@ -42,7 +48,11 @@ absl::Status RunAll(const Common& common, const Options& options, const LoadedSe
   absl::Status status =
       loaded.server->IdentifyAll(gallery, loaded.samples, probe, write, progress.Callback());
   if (status.ok()) {
-    std::filesystem::rename(partial, options.out, error);
+    using std::filesystem::perms;
+    constexpr perms kReadable = perms::owner_all | perms::group_read | perms::group_exec |
+                                perms::others_read | perms::others_exec;
+    std::filesystem::permissions(partial, kReadable, error);
+    if (!error) std::filesystem::rename(partial, out, error);
     if (error) status = absl::InternalError(absl::StrCat(options.out, ": ", error.message()));
   }
   if (!status.ok()) {

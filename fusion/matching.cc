@@ -45,18 +45,25 @@ size_t ProbeOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_
   return (l * n / kTile + t) * ProbeStride(gamma) + (k * 2 + p) * kTile;
 }
 
-// Both parts of ciphertext k, kMatchLimbs limbs, into a probe's tiles.
-void StoreProbe(const Context& context, uint32_t gamma, uint32_t k,
-                std::span<const ring::RnsPoly> parts, TiledCiphertexts* out) {
-  const size_t n = context.n();
+// Both parts of a ciphertext, kMatchLimbs limbs, tile by tile to out + place(limb, tile, part).
+template <typename Place>
+void StoreParts(std::span<const ring::RnsPoly> parts, uint32_t* out, const Place& place) {
   for (size_t l = 0; l < kMatchLimbs; ++l) {
     for (size_t p = 0; p < 2; ++p) {
       const uint32_t* in = parts[p].limb(l).data();
-      for (size_t t = 0; t < n / kTile; ++t) {
-        std::copy_n(in + t * kTile, kTile, out->data() + ProbeOffset(n, gamma, l, t, k, p));
+      for (size_t t = 0; t < parts[p].n() / kTile; ++t) {
+        std::copy_n(in + t * kTile, kTile, out + place(l, t, p));
       }
     }
   }
+}
+
+// Ciphertext k into a probe's tiles.
+void StoreProbe(const Context& context, uint32_t gamma, uint32_t k,
+                std::span<const ring::RnsPoly> parts, TiledCiphertexts* out) {
+  StoreParts(parts, out->data(), [&](size_t l, size_t t, size_t p) {
+    return ProbeOffset(context.n(), gamma, l, t, k, p);
+  });
 }
 
 }  // namespace
@@ -81,15 +88,9 @@ std::vector<ring::RnsPoly> LoadTiled(const Context& context, uint32_t gamma, uin
 
 void StoreTiled(const Context& context, uint32_t gamma, uint32_t k,
                 std::span<const ring::RnsPoly> parts, TiledCiphertexts* out) {
-  const size_t n = context.n();
-  for (size_t l = 0; l < kMatchLimbs; ++l) {
-    for (size_t p = 0; p < 2; ++p) {
-      const uint32_t* in = parts[p].limb(l).data();
-      for (size_t t = 0; t < n / kTile; ++t) {
-        std::copy_n(in + t * kTile, kTile, out->data() + TileOffset(n, gamma, l, t, k, p));
-      }
-    }
-  }
+  StoreParts(parts, out->data(), [&](size_t l, size_t t, size_t p) {
+    return TileOffset(context.n(), gamma, l, t, k, p);
+  });
 }
 
 void AddTiled(const Context& context, uint32_t gamma, uint32_t k,
