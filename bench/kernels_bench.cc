@@ -71,9 +71,10 @@ void MatchLimb(benchmark::State& state, const Kernels* kernels) {
   const auto probe = RandomResidues(kN * kGamma * 2, q);
   const auto gallery = RandomResidues(kN * kGamma * 2, q);
   AlignedVector<uint32_t> c0(kN), c1(kN), c2(kN);
+  uint32_t* const out[] = {c0.data(), c1.data(), c2.data()};
+  const uint32_t* const galleries[] = {gallery.data()};
   for (auto _ : state) {
-    kernels->match(c0.data(), c1.data(), c2.data(), probe.data(), kGamma * 2 * kTile,
-                   gallery.data(), kGamma, kN, q);
+    kernels->match(out, probe.data(), kGamma * 2 * kTile, galleries, 1, kGamma, kN, q);
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * gallery.size() * sizeof(uint32_t));

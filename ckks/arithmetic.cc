@@ -261,7 +261,7 @@ void DivideBySpecialAndLast(const Context& context, RnsPoly* out, RnsPoly& in) {
   uint32_t* u = in.limb(limbs).data();
   context.ntt(special).Inverse(in.limb(limbs + 1));
   context.ntt(limbs).Inverse(in.limb(limbs));
-  AlignedVector<uint32_t> lifted(n), scaled(n);
+  AlignedVector<uint32_t> lifted(n);
   const ring::Modulus& last = context.modulus(limbs);
   kernels.lift(lifted.data(), t, context.lift(special, limbs), n, last);
   kernels.subtract_multiply_scalar(u, u, lifted.data(), context.inverse(special, limbs), n, last);
@@ -269,10 +269,8 @@ void DivideBySpecialAndLast(const Context& context, RnsPoly* out, RnsPoly& in) {
     // (x - (t + P u)) / (P q_last) is the twice rounded quotient.
     const ring::Modulus& q = context.modulus(l);
     const uint32_t p = q.Reduce(context.modulus(special).value());
-    kernels.lift(lifted.data(), t, context.lift(special, l), n, q);
-    kernels.lift(scaled.data(), u, context.lift(limbs, l), n, q);
-    kernels.multiply_scalar(scaled.data(), scaled.data(), q.Shoup(p), n, q);
-    kernels.add(lifted.data(), lifted.data(), scaled.data(), n, q);
+    kernels.lift_sum(lifted.data(), t, context.lift(special, l), u, context.lift(limbs, l),
+                     q.Shoup(p), n, q);
     context.ntt(l).Forward(lifted);
     const uint32_t inverse =
         q.Multiply(context.inverse(special, l).value, context.inverse(limbs, l).value);

@@ -34,14 +34,11 @@ void AddTo(const Context& context, RnsPoly* out, const RnsPoly& a) {
 
 // Adds P * a to a sum in the extended basis: what is then divided by P is a.
 void AddTimesSpecial(const Context& context, RnsPoly* sum, const RnsPoly& a) {
-  const size_t n = context.n();
-  AlignedVector<uint32_t> scaled(n);
   for (size_t l = 0; l < a.limbs(); ++l) {
     const ring::Modulus& q = context.modulus(l);
     const uint32_t p = q.Reduce(context.params().special().value());
-    uint32_t* v = sum->limb(l).data();
-    ActiveKernels().multiply_scalar(scaled.data(), a.limb(l).data(), q.Shoup(p), n, q);
-    ActiveKernels().add(v, v, scaled.data(), n, q);
+    ActiveKernels().add_multiply_scalar(sum->limb(l).data(), a.limb(l).data(), q.Shoup(p), a.n(),
+                                        q);
   }
 }
 
@@ -136,14 +133,36 @@ absl::StatusOr<FoundKeys> FindKeys(const EvaluationKeys& keys, std::span<const u
   return found;
 }
 
-void PermuteAddTo(const Context& context, uint32_t* out, const uint32_t* in, uint32_t element,
-                  const ring::Modulus& q) {
-  if (element == 1) {
-    ActiveKernels().add(out, out, in, context.n(), q);
-  } else {
-    ActiveKernels().permute_add(out, in, context.permutation(element), context.n(), q);
+// Sums the images of residues of one prime; what `out` held before the first is overwritten.
+class ImageSum {
+ public:
+  ImageSum(const Context& context, uint32_t* out, const ring::Modulus& q)
+      : context_(context), out_(out), q_(q) {}
+  ~ImageSum() {
+    if (empty_) std::fill_n(out_, context_.n(), 0);
   }
-}
+  ImageSum(const ImageSum&) = delete;
+  ImageSum& operator=(const ImageSum&) = delete;
+
+  void Add(const uint32_t* in, uint32_t element) {
+    const size_t n = context_.n();
+    const ring::Kernels& kernels = ActiveKernels();
+    if (element == 1) {
+      empty_ ? void(std::copy_n(in, n, out_)) : kernels.add(out_, out_, in, n, q_);
+    } else {
+      const ring::Permutation& permutation = context_.permutation(element);
+      empty_ ? kernels.permute(out_, in, permutation, n)
+             : kernels.permute_add(out_, in, permutation, n, q_);
+    }
+    empty_ = false;
+  }
+
+ private:
+  const Context& context_;
+  uint32_t* out_;
+  const ring::Modulus& q_;
+  bool empty_ = true;
+};
 
 absl::Status SumGaloisMaybeRescale(const Context& context, Ciphertext* out, const Ciphertext& a,
                                    std::span<const uint32_t> elements, const EvaluationKeys& keys,
@@ -160,20 +179,21 @@ absl::Status SumGaloisMaybeRescale(const Context& context, Ciphertext* out, cons
   AlignedVector<uint32_t> term0(n), term1(n);
   for (size_t l = 0; l <= limbs; ++l) {
     const ring::Modulus& q = context.modulus(ExtendedPrime(context, l, limbs));
-    for (RnsPoly& part : sum.part) std::fill(part.limb(l).begin(), part.limb(l).end(), 0);
+    ImageSum sum0(context, sum.part[0].limb(l).data(), q);
+    ImageSum sum1(context, sum.part[1].limb(l).data(), q);
     for (size_t i = 0; i < elements.size(); ++i) {
       if (found[i] == nullptr) continue;
       SwitchLimb(context, term0.data(), term1.data(), digits, *found[i], l);
-      PermuteAddTo(context, sum.part[0].limb(l).data(), term0.data(), elements[i], q);
-      PermuteAddTo(context, sum.part[1].limb(l).data(), term1.data(), elements[i], q);
+      sum0.Add(term0.data(), elements[i]);
+      sum1.Add(term1.data(), elements[i]);
     }
     if (l == limbs) break;
     // What needs no switching: part 0 of every image, and part 1 of the identity's.
-    for (RnsPoly& part : plain) std::fill(part.limb(l).begin(), part.limb(l).end(), 0);
+    ImageSum plain0(context, plain[0].limb(l).data(), q);
+    ImageSum plain1(context, plain[1].limb(l).data(), q);
     for (size_t i = 0; i < elements.size(); ++i) {
-      PermuteAddTo(context, plain[0].limb(l).data(), a.parts[0].limb(l).data(), elements[i], q);
-      if (found[i] != nullptr) continue;
-      PermuteAddTo(context, plain[1].limb(l).data(), a.parts[1].limb(l).data(), 1, q);
+      plain0.Add(a.parts[0].limb(l).data(), elements[i]);
+      if (found[i] == nullptr) plain1.Add(a.parts[1].limb(l).data(), 1);
     }
   }
   const size_t switches = elements.size() - std::count(found.begin(), found.end(), nullptr);

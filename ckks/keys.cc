@@ -36,12 +36,16 @@ void SwitchKey::Allocate(const Context& context, size_t limbs) {
   data_.resize(n_ * 2 * limbs * (limbs + 1));
 }
 
-void SwitchKey::Place(std::span<const uint32_t> values, const ring::Permutation* permutation,
-                      size_t limb, size_t digit, size_t part) {
-  AlignedVector<uint32_t> permuted;
+void SwitchKey::Place(const Context& context, std::span<const uint32_t> values,
+                      const ring::Permutation* permutation, size_t limb, size_t digit,
+                      size_t part) {
+  const ring::Modulus& q = context.modulus(limb < limbs_ ? limb : context.special_index());
+  AlignedVector<uint32_t> scaled(n_), permuted;
+  ring::ActiveKernels().multiply_scalar(scaled.data(), values.data(), q.two32(), n_, q);
+  values = scaled;
   if (permutation != nullptr) {
     permuted.resize(n_);
-    ring::ActiveKernels().permute(permuted.data(), values.data(), *permutation, n_);
+    ring::ActiveKernels().permute(permuted.data(), scaled.data(), *permutation, n_);
     values = permuted;
   }
   const size_t tile = std::min<size_t>(n_, ring::kTile);
@@ -58,9 +62,9 @@ SwitchKey::SwitchKey(const Context& context, const SeededSwitchKey& seeded, uint
   for (size_t digit = 0; digit < limbs_; ++digit) {
     for (size_t l = 0; l <= limbs_; ++l) {
       const size_t prime = l < limbs_ ? l : context.special_index();
-      Place(seeded.b[digit].limb(l), permutation, l, digit, 0);
+      Place(context, seeded.b[digit].limb(l), permutation, l, digit, 0);
       ExpandUniform(context, a, seeded.seed, digit, prime);
-      Place(a, permutation, l, digit, 1);
+      Place(context, a, permutation, l, digit, 1);
     }
   }
 }
@@ -71,8 +75,8 @@ SwitchKey::SwitchKey(const Context& context, std::span<const ring::RnsPoly> b,
   const ring::Permutation* permutation = InversePermutation(context, element);
   for (size_t digit = 0; digit < limbs_; ++digit) {
     for (size_t l = 0; l <= limbs_; ++l) {
-      Place(b[digit].limb(l), permutation, l, digit, 0);
-      Place(a[digit].limb(l), permutation, l, digit, 1);
+      Place(context, b[digit].limb(l), permutation, l, digit, 0);
+      Place(context, a[digit].limb(l), permutation, l, digit, 1);
     }
   }
 }

@@ -71,7 +71,8 @@ class SwitchKey {
   size_t digits() const { return sizes_.size(); }
   const DigitSizes& sizes() const { return sizes_; }
   size_t bytes() const { return data_.size() * sizeof(uint32_t); }
-  // `limb` in [0, limbs] with the special prime at limbs().
+  // `limb` in [0, limbs] with the special prime at limbs(). Values carry the factor 2^32, as
+  // switch_products wants them.
   const uint32_t* limb(size_t limb) const { return data_.data() + limb * digits() * 2 * n_; }
   // Without one of the data primes, as a limb and as a digit (subchain.h). For keys whose digits
   // have one limb each.
@@ -84,8 +85,8 @@ class SwitchKey {
  private:
   void Allocate(const Context& context, size_t limbs);
   // `permutation`: nullptr, or what to store the values under.
-  void Place(std::span<const uint32_t> values, const ring::Permutation* permutation, size_t limb,
-             size_t digit, size_t part);
+  void Place(const Context& context, std::span<const uint32_t> values,
+             const ring::Permutation* permutation, size_t limb, size_t digit, size_t part);
 
   size_t n_ = 0;
   size_t limbs_ = 0;

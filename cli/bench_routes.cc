@@ -209,6 +209,8 @@ absl::Status RunMillion(World* world, const BenchOptions& options,
                         RandomGallery(instance, options.million_templates, stage));
   const size_t blocks = gallery.size();
   const size_t per_block = 2 * size_t{instance.params().slots()};
+  std::vector<const TiledCiphertexts*> all_blocks;
+  for (const TiledCiphertexts& block : gallery) all_blocks.push_back(&block);
   std::vector<TiledCiphertexts> probes;
   for (int p = 0; p < options.batch; ++p) {
     HEFT_ASSIGN_OR_RETURN(const auto encrypted, world->EncryptSample(world->Sample()));
@@ -226,9 +228,10 @@ absl::Status RunMillion(World* world, const BenchOptions& options,
     }));
     for (const bool relinearise : {true, false}) {
       HEFT_RETURN_IF_ERROR(Time(relinearise ? &single : &degree2, [&]() -> absl::Status {
-        for (const TiledCiphertexts& block : gallery) {
+        for (size_t b = 0; b < blocks; b += kBlocksATile) {
+          const auto some = std::span(all_blocks).subspan(b, std::min(kBlocksATile, blocks - b));
           HEFT_RETURN_IF_ERROR(
-              MatchBlock(prober.instance(), block, probes[0], prober.keys(), relinearise).status());
+              MatchBlocks(prober.instance(), some, probes[0], prober.keys(), relinearise).status());
         }
         return absl::OkStatus();
       }));
@@ -248,15 +251,10 @@ absl::Status RunMillion(World* world, const BenchOptions& options,
     const bool relinearise = i % 2 == 1;
     const size_t stride = BlocksAPass(relinearise);
     HEFT_RETURN_IF_ERROR(Time(&batch[i % 2], [&]() -> absl::Status {
-      std::vector<const TiledCiphertexts*> block_list;
       for (size_t b = 0; b < blocks; b += stride) {
-        block_list.clear();
-        for (size_t k = b; k < std::min(b + stride, blocks); ++k) {
-          block_list.push_back(&gallery[k]);
-        }
+        const auto some = std::span(all_blocks).subspan(b, std::min(stride, blocks - b));
         HEFT_RETURN_IF_ERROR(
-            MatchBlocks(prober.instance(), block_list, packed, prober.keys(), relinearise)
-                .status());
+            MatchBlocks(prober.instance(), some, packed, prober.keys(), relinearise).status());
       }
       return absl::OkStatus();
     }));

@@ -187,6 +187,21 @@ TEST_P(FusionTest, ScoresInBothLanesAndVerificationOfOne) {
       EXPECT_TRUE(std::ranges::equal(one.parts[1].values(), (*batch)[b * 2 + p].parts[1].values()));
     }
   }
+  // So does one probe against more blocks than are read side by side.
+  const TiledCiphertexts* const many[] = {&block, &empty, &block, &block, &empty, &block};
+  for (const bool relinearise : {true, false}) {
+    const auto scores_of_many = MatchBlocks(instance_, many, *prepared, keys_, relinearise);
+    ASSERT_TRUE(scores_of_many.ok()) << scores_of_many.status();
+    ASSERT_EQ(scores_of_many->size(), std::size(many));
+    for (size_t b = 0; b < std::size(many); ++b) {
+      const Ciphertext one = *MatchBlock(instance_, *many[b], *prepared, keys_, relinearise);
+      const Ciphertext& other = (*scores_of_many)[b];
+      ASSERT_EQ(one.size(), other.size());
+      for (size_t part = 0; part < one.size(); ++part) {
+        EXPECT_TRUE(std::ranges::equal(one.parts[part].values(), other.parts[part].values()));
+      }
+    }
+  }
   auto batch_two = MatchBlocks(instance_, blocks, *PackProbes(instance_, probes), keys_,
                                /*relinearise=*/false);
   ASSERT_TRUE(batch_two.ok()) << batch_two.status();

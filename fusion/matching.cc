@@ -223,22 +223,30 @@ absl::Status MaskedRotations(const Instance& instance, std::span<const Masked> t
   return absl::OkStatus();
 }
 
-// sum_k rot(z, k) G_k for one block: degree 2, two limbs.
-Ciphertext InnerProduct(const Instance& instance, const TiledCiphertexts& block,
-                        const TiledCiphertexts& probe) {
+// sum_k rot(z, k) G_k for each block: degree 2, two limbs.
+std::vector<Ciphertext> InnerProducts(const Instance& instance,
+                                      std::span<const TiledCiphertexts* const> blocks,
+                                      const TiledCiphertexts& probe) {
   const FusionPlan& plan = instance.plan;
   const size_t n = instance.context->n();
-  Ciphertext out;
-  for (int p = 0; p < 3; ++p) out.parts.emplace_back(n, kMatchLimbs);
-  for (size_t l = 0; l < kMatchLimbs; ++l) {
-    ring::ActiveKernels().match(
-        out.parts[0].limb(l).data(), out.parts[1].limb(l).data(), out.parts[2].limb(l).data(),
-        probe.data() + ProbeOffset(n, plan.gamma, l, 0, 0, 0), ProbeStride(plan.gamma),
-        block.data() + TileOffset(n, plan.gamma, l, 0, 0, 0), plan.gamma, n,
-        instance.context->modulus(l));
+  std::vector<Ciphertext> out(blocks.size());
+  for (Ciphertext& c : out) {
+    for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, kMatchLimbs);
+    c.scale = plan.template_scale * plan.template_scale;
   }
-  out.scale = plan.template_scale * plan.template_scale;
-  ckks::CountOperations({.additions = plan.gamma - 1, .ciphertext_products = plan.gamma});
+  std::vector<uint32_t*> parts(3 * blocks.size());
+  std::vector<const uint32_t*> galleries(blocks.size());
+  for (size_t l = 0; l < kMatchLimbs; ++l) {
+    for (size_t b = 0; b < blocks.size(); ++b) {
+      for (size_t p = 0; p < 3; ++p) parts[3 * b + p] = out[b].parts[p].limb(l).data();
+      galleries[b] = blocks[b]->data() + TileOffset(n, plan.gamma, l, 0, 0, 0);
+    }
+    ring::ActiveKernels().match(parts.data(), probe.data() + ProbeOffset(n, plan.gamma, l, 0, 0, 0),
+                                ProbeStride(plan.gamma), galleries.data(), galleries.size(),
+                                plan.gamma, n, instance.context->modulus(l));
+  }
+  ckks::CountOperations({.additions = blocks.size() * (plan.gamma - 1),
+                         .ciphertext_products = blocks.size() * plan.gamma});
   return out;
 }
 
@@ -342,17 +350,36 @@ ckks::Noise ProductNoise(const Instance& instance) {
 
 }  // namespace
 
+absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
+                                                    std::span<const TiledCiphertexts* const> blocks,
+                                                    const TiledCiphertexts& probe,
+                                                    const EvaluationKeys& keys, bool relinearise) {
+  for (const TiledCiphertexts* block : blocks) {
+    HEFT_RETURN_IF_ERROR(CheckTiles(instance, *block, "a gallery block"));
+  }
+  HEFT_RETURN_IF_ERROR(CheckProbe(instance, probe));
+  std::vector<Ciphertext> out;
+  out.reserve(blocks.size());
+  while (out.size() < blocks.size()) {
+    const size_t count = std::min(kBlocksATile, blocks.size() - out.size());
+    for (Ciphertext& c : InnerProducts(instance, blocks.subspan(out.size(), count), probe)) {
+      c.noise = ProductNoise(instance);
+      if (relinearise) {
+        HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(*instance.context, &c, c, keys));
+      }
+      out.push_back(std::move(c));
+    }
+  }
+  return out;
+}
+
 absl::StatusOr<Ciphertext> MatchBlock(const Instance& instance, const TiledCiphertexts& block,
                                       const TiledCiphertexts& probe, const EvaluationKeys& keys,
                                       bool relinearise) {
-  HEFT_RETURN_IF_ERROR(CheckTiles(instance, block, "a gallery block"));
-  HEFT_RETURN_IF_ERROR(CheckProbe(instance, probe));
-  Ciphertext out = InnerProduct(instance, block, probe);
-  out.noise = ProductNoise(instance);
-  if (relinearise) {
-    HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(*instance.context, &out, out, keys));
-  }
-  return out;
+  const TiledCiphertexts* const blocks[] = {&block};
+  HEFT_ASSIGN_OR_RETURN(std::vector<Ciphertext> out,
+                        MatchBlocks(instance, blocks, probe, keys, relinearise));
+  return std::move(out[0]);
 }
 
 absl::StatusOr<ProbeBatch> PackProbes(const Instance& instance,

@@ -63,6 +63,13 @@ absl::StatusOr<ckks::Ciphertext> MatchBlock(const Instance& instance, const Tile
                                             const ckks::EvaluationKeys& keys,
                                             bool relinearise = true);
 
+// The same for several blocks. kBlocksATile at a time are read side by side, so that the probe, as
+// long as a block, comes from memory once for all of them (measured).
+inline constexpr size_t kBlocksATile = 4;
+absl::StatusOr<std::vector<ckks::Ciphertext>> MatchBlocks(
+    const Instance& instance, std::span<const TiledCiphertexts* const> blocks,
+    const TiledCiphertexts& probe, const ckks::EvaluationKeys& keys, bool relinearise = true);
+
 // Prepared probes side by side, tile by tile: in buffers of their own, equal offsets of all probes
 // would compete for the same cache sets.
 struct ProbeBatch {

@@ -11,18 +11,49 @@
 #include "ckks/arithmetic.h"
 #include "fusion/all_pairs.h"
 #include "fusion/key_files.h"
+#include "gallery/server_internal.h"
 
 namespace heft {
-namespace {
 
-constexpr size_t kChunk = 16;        // templates fused between two calls of the progress function
-constexpr size_t kProbesAPass = 64;  // identified together: 8 MB each
-constexpr uint32_t kColumns = 64;    // the same, coordinates of a batch: few are held at a time
+namespace internal {
 
 absl::Status Report(const ProgressFunction& progress, size_t done, size_t total) {
   if (progress && !progress(done, total)) return absl::CancelledError("interrupted");
   return absl::OkStatus();
 }
+
+absl::StatusOr<const SampleReader*> FirstOfEqualFiles(const SampleSet& samples,
+                                                      std::string_view what) {
+  const SampleReader* first = nullptr;
+  for (size_t m = 0; m < samples.modalities(); ++m) {
+    const SampleReader* file = samples.modality(m);
+    if (file == nullptr) continue;
+    if (first == nullptr) first = file;
+    if (file->size() != first->size()) {
+      return absl::InvalidArgumentError(absl::StrCat(file->what(), " has ", file->size(),
+                                                     " samples, ", first->what(), " has ",
+                                                     first->size(), ": ", std::string(what)));
+    }
+  }
+  return first;
+}
+
+std::vector<const ckks::Ciphertext*> Present(const std::vector<ckks::Ciphertext>& row) {
+  std::vector<const ckks::Ciphertext*> out;
+  for (const ckks::Ciphertext& c : row) out.push_back(c.parts.empty() ? nullptr : &c);
+  return out;
+}
+
+}  // namespace internal
+
+namespace {
+
+using internal::FirstOfEqualFiles;
+using internal::Present;
+using internal::Report;
+
+constexpr size_t kChunk = 16;      // templates fused between two calls of the progress function
+constexpr uint32_t kColumns = 64;  // the same, coordinates of a batch: few are held at a time
 
 // Rows, one a modality (-1: missing), of one template to enrol.
 struct Combination {
@@ -39,23 +70,6 @@ absl::Status CheckIdentities(const std::vector<Combination>& combinations) {
     HEFT_RETURN_IF_ERROR(CheckIdentity(c.identity));
   }
   return absl::OkStatus();
-}
-
-// The first file; all must have as many samples.
-absl::StatusOr<const SampleReader*> FirstOfEqualFiles(const SampleSet& samples,
-                                                      std::string_view what) {
-  const SampleReader* first = nullptr;
-  for (size_t m = 0; m < samples.modalities(); ++m) {
-    const SampleReader* file = samples.modality(m);
-    if (file == nullptr) continue;
-    if (first == nullptr) first = file;
-    if (file->size() != first->size()) {
-      return absl::InvalidArgumentError(absl::StrCat(file->what(), " has ", file->size(),
-                                                     " samples, ", first->what(), " has ",
-                                                     first->size(), ": ", std::string(what)));
-    }
-  }
-  return first;
 }
 
 absl::StatusOr<std::vector<Combination>> PairRows(const SampleSet& samples,
@@ -326,14 +340,6 @@ absl::StatusOr<BatchEnrolment> Server::FuseBulk(const SampleSet& samples,
   return out;
 }
 
-namespace {
-std::vector<const ckks::Ciphertext*> Present(const std::vector<ckks::Ciphertext>& row) {
-  std::vector<const ckks::Ciphertext*> out;
-  for (const ckks::Ciphertext& c : row) out.push_back(c.parts.empty() ? nullptr : &c);
-  return out;
-}
-}  // namespace
-
 absl::StatusOr<std::vector<ckks::Ciphertext>> Server::ReadRow(const SampleSet& samples,
                                                               size_t row) const {
   HEFT_RETURN_IF_ERROR(CheckKeyId(keys_->key_id, samples.key_id(), "encrypted samples"));
@@ -383,149 +389,6 @@ absl::StatusOr<size_t> Server::Enrol(const std::string& directory, const SampleS
   HEFT_ASSIGN_OR_RETURN(const auto templates, FuseAll(samples, options, progress));
   HEFT_RETURN_IF_ERROR(gallery.Enrol(instance_, templates, *keys_));
   return templates.size();
-}
-
-absl::StatusOr<EncryptedScores> Server::StartReply(ScoreKind kind, const SampleSet& samples,
-                                                   const ProbeOptions& options,
-                                                   const Normalised& probe) const {
-  EncryptedScores reply;
-  reply.kind = kind;
-  reply.params_id = instance_.params().id();
-  reply.key_id = keys_->key_id;
-  reply.model_id = model_.Id();
-  for (size_t m = 0; m < samples.modalities() && reply.probe.empty(); ++m) {
-    if (samples.modality(m) != nullptr) reply.probe = samples.modality(m)->labels()[options.row];
-  }
-  if (options.with_squared_norm) {
-    // Two limbs: |z|^2 at this scale may exceed one.
-    reply.squared_norm.emplace();
-    HEFT_RETURN_IF_ERROR(
-        ckks::DropLimbs(*instance_.context, &*reply.squared_norm, probe.squared_norm, kMatchLimbs));
-  }
-  return reply;
-}
-
-absl::StatusOr<Server::PreparedProbe> Server::Prepare(const ProbeFuser& prober,
-                                                      const Gallery& gallery,
-                                                      const SampleSet& samples,
-                                                      const ProbeOptions& options) const {
-  HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, options.row));
-  HEFT_ASSIGN_OR_RETURN(const Normalised probe, prober.Fuse(Present(inputs)));
-  PreparedProbe out;
-  HEFT_ASSIGN_OR_RETURN(out.reply, StartReply(ScoreKind::kIdentification, samples, options, probe));
-  HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(prober.instance(), probe.z, prober.keys()));
-  out.reply.templates = gallery.size();
-  if (options.with_identities) out.reply.identities = gallery.identities();
-  out.reply.replies.resize(gallery.blocks());
-  return out;
-}
-
-absl::StatusOr<EncryptedScores> Server::Identify(const Gallery& gallery, const SampleSet& samples,
-                                                 const ProbeOptions& options,
-                                                 const ProgressFunction& progress) const {
-  HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
-  HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
-  HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared, Prepare(*prober, gallery, samples, options));
-  EncryptedScores& reply = prepared.reply;
-  std::vector<absl::Status> statuses(gallery.blocks());
-  const size_t stride = static_cast<size_t>(std::max(1, ThreadCount()));
-  for (size_t start = 0; start < gallery.blocks(); start += stride) {
-    const size_t count = std::min(stride, gallery.blocks() - start);
-    ParallelFor(count, [&](size_t i) {
-      const size_t b = start + i;
-      auto match = [&]() -> absl::Status {
-        HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts block, gallery.ReadBlock(instance_, b));
-        HEFT_ASSIGN_OR_RETURN(reply.replies[b].scores,
-                              MatchBlock(prober->instance(), block, prepared.tiles, prober->keys(),
-                                         options.relinearise));
-        return absl::OkStatus();
-      };
-      statuses[b] = match();
-    });
-    for (size_t b = start; b < start + count; ++b) HEFT_RETURN_IF_ERROR(statuses[b]);
-    HEFT_RETURN_IF_ERROR(Report(progress, start + count, gallery.blocks()));
-  }
-  return std::move(reply);
-}
-
-absl::Status Server::IdentifyAll(
-    const Gallery& gallery, const SampleSet& samples, const ProbeOptions& options,
-    const std::function<absl::Status(size_t row, const EncryptedScores&)>& use,
-    const ProgressFunction& progress) const {
-  HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
-  HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
-  HEFT_ASSIGN_OR_RETURN(const SampleReader* file,
-                        FirstOfEqualFiles(samples, "--all needs the same number"));
-  const size_t rows = file->size();
-  const size_t stride = BlocksAPass(options.relinearise);
-  for (size_t first = 0; first < rows; first += kProbesAPass) {
-    const size_t count = std::min(kProbesAPass, rows - first);
-    std::vector<EncryptedScores> replies(count);
-    std::vector<TiledCiphertexts> tiles(count);
-    for (size_t i = 0; i < count; ++i) {
-      ProbeOptions one = options;
-      one.row = first + i;
-      HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared, Prepare(*prober, gallery, samples, one));
-      replies[i] = std::move(prepared.reply);
-      tiles[i] = std::move(prepared.tiles);
-      HEFT_RETURN_IF_ERROR(Report(progress, first + i, rows));
-    }
-    HEFT_ASSIGN_OR_RETURN(const ProbeBatch batch, PackProbes(prober->instance(), tiles));
-    tiles.clear();
-    for (size_t b = 0; b < gallery.blocks(); b += stride) {
-      std::vector<TiledCiphertexts> blocks;
-      std::vector<const TiledCiphertexts*> pointers;
-      for (size_t k = b; k < std::min(b + stride, gallery.blocks()); ++k) {
-        HEFT_ASSIGN_OR_RETURN(TiledCiphertexts block, gallery.ReadBlock(instance_, k));
-        blocks.push_back(std::move(block));
-      }
-      for (const TiledCiphertexts& block : blocks) pointers.push_back(&block);
-      HEFT_ASSIGN_OR_RETURN(auto scores, MatchBlocks(prober->instance(), pointers, batch,
-                                                     prober->keys(), options.relinearise));
-      for (size_t i = 0; i < scores.size(); ++i) {
-        replies[i % count].replies[b + i / count].scores = std::move(scores[i]);
-      }
-      HEFT_RETURN_IF_ERROR(Report(progress, first + count, rows));
-    }
-    for (size_t i = 0; i < count; ++i) HEFT_RETURN_IF_ERROR(use(first + i, replies[i]));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<EncryptedScores> Server::Verify(const Gallery& gallery, const SampleSet& samples,
-                                               const std::string& identity,
-                                               const ProbeOptions& options) const {
-  HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
-  const uint32_t slots = instance_.params().slots();
-  // (block, lane) -> slots of the claimed identity.
-  std::map<std::pair<size_t, uint32_t>, std::vector<uint32_t>> claimed;
-  for (size_t i = 0; i < gallery.size(); ++i) {
-    if (gallery.identities()[i] != identity) continue;
-    const Position at = PositionOf(static_cast<uint32_t>(i % (2 * slots)), slots);
-    claimed[{i / (2 * slots), at.lane}].push_back(at.slot);
-  }
-  if (claimed.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("unknown identity \"", identity, "\": it is not enrolled in this gallery"));
-  }
-  HEFT_ASSIGN_OR_RETURN(const Normalised probe, FuseProbe(samples, options.row));
-  HEFT_ASSIGN_OR_RETURN(EncryptedScores reply,
-                        StartReply(ScoreKind::kVerification, samples, options, probe));
-  reply.claimed = identity;
-  reply.identities = {identity};
-  for (const auto& [place, slot_list] : claimed) {
-    const auto [block_index, lane] = place;
-    HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts block, gallery.ReadBlock(instance_, block_index));
-    HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts masked,
-                          PrepareMaskedProbe(instance_, probe.z, slot_list, lane, *keys_));
-    ScoreReply part;
-    HEFT_ASSIGN_OR_RETURN(part.scores,
-                          VerifyBlock(instance_, block, masked, slot_list, lane, *keys_));
-    // VerifyBlock moves the claimed lane to the real parts.
-    for (uint32_t slot : slot_list) part.answers.push_back({slot, 0, 0});
-    reply.replies.push_back(std::move(part));
-  }
-  return reply;
 }
 
 }  // namespace heft

@@ -87,6 +87,11 @@ void SubtractMultiplyScalar(uint32_t* out, const uint32_t* a, const uint32_t* b,
   for (size_t i = 0; i < n; ++i) out[i] = q.Multiply(q.Sub(a[i], b[i]), w);
 }
 
+void AddMultiplyScalar(uint32_t* out, const uint32_t* a, ShoupFactor w, size_t n,
+                       const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) out[i] = q.Add(out[i], q.Multiply(a[i], w));
+}
+
 void InnerProduct(uint32_t* out, const uint32_t* const* a, const uint32_t* const* b, size_t count,
                   size_t n, const Modulus& q) {
   for (size_t i = 0; i < n; ++i) {
@@ -115,6 +120,7 @@ void LiftSum(uint32_t* out, const uint32_t* a, const LiftConstants& a_constants,
 void SwitchProducts(uint32_t* out0, uint32_t* out1, const uint32_t* digits, const uint32_t* key,
                     size_t key_digits, size_t count, size_t n, const Modulus& q) {
   const size_t tile = n < kTile ? n : kTile;
+  const ShoupFactor factor = q.Shoup(q.Inverse(q.two32().value));
   for (size_t i = 0; i < n; ++i) {
     const uint32_t* d = digits + i / tile * count * tile + i % tile;
     const uint32_t* k = key + i / tile * key_digits * 2 * tile + i % tile;
@@ -123,8 +129,8 @@ void SwitchProducts(uint32_t* out0, uint32_t* out1, const uint32_t* digits, cons
       s0 = q.Add(s0, q.Multiply(d[j * tile], k[2 * j * tile]));
       s1 = q.Add(s1, q.Multiply(d[j * tile], k[(2 * j + 1) * tile]));
     }
-    out0[i] = s0;
-    out1[i] = s1;
+    out0[i] = q.Multiply(s0, factor);
+    out1[i] = q.Multiply(s1, factor);
   }
 }
 
@@ -143,8 +149,8 @@ void PermuteAdd(uint32_t* out, const uint32_t* in, const Permutation& p, size_t 
   for (size_t i = 0; i < n; ++i) out[i] = q.Add(out[i], in[p[i]]);
 }
 
-void Match(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, size_t probe_stride,
-           const uint32_t* gallery, size_t count, size_t n, const Modulus& q) {
+void MatchOne(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, size_t probe_stride,
+              const uint32_t* gallery, size_t count, size_t n, const Modulus& q) {
   for (size_t i = 0; i < n; ++i) {
     const uint32_t* p = probe + i / kTile * probe_stride + i % kTile;
     const uint32_t* g = gallery + i / kTile * kTile * count * 2 + i % kTile;
@@ -162,14 +168,23 @@ void Match(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, size
   }
 }
 
+void Match(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
+           const uint32_t* const* galleries, size_t gallery_count, size_t count, size_t n,
+           const Modulus& q) {
+  for (size_t g = 0; g < gallery_count; ++g) {
+    MatchOne(out[3 * g], out[3 * g + 1], out[3 * g + 2], probe, probe_stride, galleries[g], count,
+             n, q);
+  }
+}
+
 void MatchTile(uint32_t* out, size_t stride, const uint32_t* probes, size_t probe_count,
                const uint32_t* const* galleries, size_t gallery_count, uint32_t*, size_t count,
                const Modulus& q) {
   const size_t size = count * 2 * kTile;
   for (size_t g = 0; g < gallery_count; ++g) {
     for (size_t p = 0; p < probe_count; ++p, out += 3 * stride) {
-      Match(out, out + stride, out + 2 * stride, probes + p * size, size, galleries[g], count,
-            kTile, q);
+      MatchOne(out, out + stride, out + 2 * stride, probes + p * size, size, galleries[g], count,
+               kTile, q);
     }
   }
 }
@@ -187,11 +202,27 @@ void ScalarSums(uint32_t* const* out, const uint32_t* const* in, const uint32_t*
 }  // namespace
 
 const Kernels& ReferenceKernels() {
-  static const Kernels kernels = {
-      "reference",  NttForward, NttForwardTiled, NttInverse,     Add,
-      Subtract,     Negate,     Multiply,        MultiplyScalar, SubtractMultiplyScalar,
-      InnerProduct, Lift,       LiftSum,         SwitchProducts, Permute,
-      PermuteTiled, PermuteAdd, Match,           MatchTile,      ScalarSums};
+  static const Kernels kernels = {"reference",
+                                  NttForward,
+                                  NttForwardTiled,
+                                  NttInverse,
+                                  Add,
+                                  Subtract,
+                                  Negate,
+                                  Multiply,
+                                  MultiplyScalar,
+                                  SubtractMultiplyScalar,
+                                  AddMultiplyScalar,
+                                  InnerProduct,
+                                  Lift,
+                                  LiftSum,
+                                  SwitchProducts,
+                                  Permute,
+                                  PermuteTiled,
+                                  PermuteAdd,
+                                  Match,
+                                  MatchTile,
+                                  ScalarSums};
   return kernels;
 }
 

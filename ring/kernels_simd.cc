@@ -40,6 +40,7 @@ const Kernels* Table() {
                                   Multiply,
                                   MultiplyScalar,
                                   SubtractMultiplyScalar,
+                                  AddMultiplyScalar,
                                   InnerProduct,
                                   Lift,
                                   LiftSum,

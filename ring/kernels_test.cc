@@ -89,6 +89,9 @@ TEST_P(KernelsTest, Pointwise) {
   fast().subtract_multiply_scalar(x.data(), a.data(), b.data(), w, n(), q());
   reference().subtract_multiply_scalar(y.data(), a.data(), b.data(), w, n(), q());
   EXPECT_EQ(x, y);
+  fast().add_multiply_scalar(x.data(), a.data(), w, n(), q());
+  reference().add_multiply_scalar(y.data(), a.data(), w, n(), q());
+  EXPECT_EQ(x, y);
 }
 
 TEST_P(KernelsTest, InnerProductsOfAnyLength) {
@@ -157,7 +160,7 @@ TEST_P(KernelsTest, Permutations) {
 }
 
 TEST_P(KernelsTest, SwitchProductsOfAnyLength) {
-  for (size_t count : {1, 2, 7, 13, 20}) {
+  for (size_t count : {1, 2, 3, 4, 5, 7, 8, 9, 17, 20}) {
     for (size_t key_digits : {count, count + 3}) {
       const auto digits = Input(n() * count, q().value(), GetParam().fill, 20);
       const auto key = Input(n() * 2 * key_digits, q().value(), GetParam().fill, 21);
@@ -173,19 +176,26 @@ TEST_P(KernelsTest, SwitchProductsOfAnyLength) {
 }
 
 TEST_P(KernelsTest, Matches) {
+  const size_t tiles = std::max<size_t>(n() / kTile, 1);
   for (size_t count : {4, 16, 32, 64}) {
-    const size_t tiles = std::max<size_t>(n() / kTile, 1);
-    const size_t stride = count * 2 * kTile + kTile;
-    const auto probe = Input(tiles * stride, q().value(), GetParam().fill, 7);
-    const auto gallery = Input(tiles * count * 2 * kTile, q().value(), GetParam().fill, 8);
-    AlignedVector<uint32_t> x0(n()), x1(n()), x2(n()), y0(n()), y1(n()), y2(n());
-    fast().match(x0.data(), x1.data(), x2.data(), probe.data(), stride, gallery.data(), count, n(),
-                 q());
-    reference().match(y0.data(), y1.data(), y2.data(), probe.data(), stride, gallery.data(), count,
-                      n(), q());
-    EXPECT_EQ(x0, y0);
-    EXPECT_EQ(x1, y1);
-    EXPECT_EQ(x2, y2);
+    for (size_t galleries : {1, 3, 4}) {
+      if (n() > 4096 && count != 32) continue;
+      const size_t stride = count * 2 * kTile + kTile;
+      const size_t size = tiles * count * 2 * kTile;
+      const auto probe = Input(tiles * stride, q().value(), GetParam().fill, 7);
+      const auto gallery = Input(galleries * size, q().value(), GetParam().fill, 8);
+      std::vector<const uint32_t*> pointers;
+      for (size_t g = 0; g < galleries; ++g) pointers.push_back(gallery.data() + g * size);
+      const size_t parts = 3 * galleries;
+      std::vector<AlignedVector<uint32_t>> x(parts, AlignedVector<uint32_t>(n())), y = x;
+      std::vector<uint32_t*> px, py;
+      for (auto& v : x) px.push_back(v.data());
+      for (auto& v : y) py.push_back(v.data());
+      fast().match(px.data(), probe.data(), stride, pointers.data(), galleries, count, n(), q());
+      reference().match(py.data(), probe.data(), stride, pointers.data(), galleries, count, n(),
+                        q());
+      EXPECT_EQ(x, y) << count << " products, " << galleries << " galleries";
+    }
   }
 }
 

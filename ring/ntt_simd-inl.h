@@ -33,11 +33,8 @@ HWY_INLINE constexpr size_t Lanes() { return HWY_MIN(16, HWY_MAX_BYTES / 4); }
 HWY_INLINE V32 As32(V64 v) { return hn::BitCast(d32, v); }
 HWY_INLINE V64 As64(V32 v) { return hn::BitCast(d64, v); }
 
-// The high halves of the products of all lanes. kUniform: all lanes of b are equal.
-template <bool kUniform>
-HWY_INLINE V32 MultiplyHigh(V32 a, V32 b) {
-  const V64 even = hn::MulEven(a, b);
-  const V64 odd = hn::MulEven(hn::DupOdd(a), kUniform ? b : hn::DupOdd(b));
+// The high halves of 64-bit values for the even and the odd lanes.
+HWY_INLINE V32 HighHalves(V64 even, V64 odd) {
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
   // One masked shuffle in place of a shuffle and a blend.
   return V32{_mm512_mask_shuffle_epi32(odd.raw, 0x5555, even.raw, _MM_PERM_DDBB)};
@@ -46,10 +43,16 @@ HWY_INLINE V32 MultiplyHigh(V32 a, V32 b) {
 #endif
 }
 
+// The high halves of the products of all lanes. kPairs: lanes 2i and 2i + 1 of b are equal.
+template <bool kPairs>
+HWY_INLINE V32 MultiplyHigh(V32 a, V32 b) {
+  return HighHalves(hn::MulEven(a, b), hn::MulEven(hn::DupOdd(a), kPairs ? b : hn::DupOdd(b)));
+}
+
 // x any, out [0, 2q).
-template <bool kUniform>
+template <bool kPairs>
 HWY_INLINE V32 MultiplyLazy(V32 x, V32 w, V32 w_quotient, V32 q) {
-  const V32 hi = MultiplyHigh<kUniform>(x, w_quotient);
+  const V32 hi = MultiplyHigh<kPairs>(x, w_quotient);
   return hn::Sub(hn::Mul(x, w), hn::Mul(hi, q));
 }
 
@@ -57,21 +60,21 @@ HWY_INLINE V32 MultiplyLazy(V32 x, V32 w, V32 w_quotient, V32 q) {
 HWY_INLINE V32 ReduceOnce(V32 x, V32 m) { return hn::Min(x, hn::Sub(x, m)); }
 
 // x, y in [0, 4q), out [0, 4q).
-template <bool kUniform>
+template <bool kPairs>
 HWY_INLINE void ForwardButterfly(V32& x, V32& y, V32 w, V32 w_quotient, V32 q, V32 two_q) {
   const V32 a = ReduceOnce(x, two_q);
-  const V32 b = MultiplyLazy<kUniform>(y, w, w_quotient, q);
+  const V32 b = MultiplyLazy<kPairs>(y, w, w_quotient, q);
   x = hn::Add(a, b);
   y = hn::Add(hn::Sub(a, b), two_q);
 }
 
 // x, y in [0, 2q), out [0, 2q).
-template <bool kUniform>
+template <bool kPairs>
 HWY_INLINE void InverseButterfly(V32& x, V32& y, V32 w, V32 w_quotient, V32 q, V32 two_q) {
   const V32 sum = hn::Add(x, y);
   const V32 difference = hn::Add(hn::Sub(x, y), two_q);
   x = ReduceOnce(sum, two_q);
-  y = MultiplyLazy<kUniform>(difference, w, w_quotient, q);
+  y = MultiplyLazy<kPairs>(difference, w, w_quotient, q);
 }
 
 // ---- Shuffles between the in-register stages. A pair (x, y) of stage t holds, in ascending order
@@ -175,7 +178,7 @@ HWY_INLINE void ForwardStage(Blocks& x, Blocks& y, const NttTables& tables, size
                          w[i], wq[i]);
   }
   for (size_t i = 0; i < kBlocks; ++i) {
-    ForwardButterfly<kStage == Lanes()>(x[i], y[i], w[i], wq[i], q, two_q);
+    ForwardButterfly<(kStage > 1)>(x[i], y[i], w[i], wq[i], q, two_q);
   }
 }
 
@@ -189,7 +192,7 @@ HWY_INLINE void InverseStage(Blocks& x, Blocks& y, const NttTables& tables, size
                          w[i], wq[i]);
   }
   for (size_t i = 0; i < kBlocks; ++i) {
-    InverseButterfly<kStage == Lanes()>(x[i], y[i], w[i], wq[i], q, two_q);
+    InverseButterfly<(kStage > 1)>(x[i], y[i], w[i], wq[i], q, two_q);
   }
 }
 

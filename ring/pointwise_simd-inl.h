@@ -112,6 +112,18 @@ void SubtractMultiplyScalar(uint32_t* out, const uint32_t* a, const uint32_t* b,
   }
 }
 
+void AddMultiplyScalar(uint32_t* out, const uint32_t* a, ShoupFactor w, size_t n,
+                       const Modulus& q) {
+  if (n < kSmallestVectorLoop) return ReferenceKernels().add_multiply_scalar(out, a, w, n, q);
+  const V32 vq = hn::Set(d32, q.value());
+  const V32 vw = hn::Set(d32, w.value);
+  const V32 vwq = hn::Set(d32, w.quotient);
+  for (size_t i = 0; i < n; i += Lanes()) {
+    const V32 product = ReduceOnce(MultiplyLazy<true>(hn::Load(d32, a + i), vw, vwq, vq), vq);
+    hn::Store(ReduceOnce(hn::Add(hn::Load(d32, out + i), product), vq), d32, out + i);
+  }
+}
+
 // Reduces any 64-bit lane: hi * (2^32 mod q) + lo, both by Shoup. Out [0, 4q).
 struct WideReduction {
   explicit HWY_INLINE WideReduction(const Modulus& modulus)
@@ -218,60 +230,85 @@ struct WideSum {
   V64 even, odd;
 };
 
+// A load that stays in its register: GCC would otherwise read memory again for every use, and loads
+// are then what limits the loop.
+HWY_INLINE V32 LoadOnce(const uint32_t* p) {
+  V32 v = hn::Load(d32, p);
+#if HWY_COMPILER_GCC && HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  asm("" : "+v"(v.raw));
+#endif
+  return v;
+}
+
 // Tiles to fetch ahead of a key or a gallery block: they come from memory, tens of megabytes a
 // call, and the hardware alone keeps too few lines in flight. (Measured: 32 to 256 tiles, 128
 // best.)
 inline constexpr size_t kAhead = 128;
 
-// A fixed count lets the compiler unroll, and keep all sums of a tile in registers.
-template <size_t kCount>
+// Montgomery's reduction of sums of at most kMost products of two residues: 2^-32 times the sum,
+// out [0, q).
+struct Montgomery {
+  static constexpr size_t kMost = 8;
+  explicit HWY_INLINE Montgomery(const Modulus& modulus) : q(hn::Set(d32, modulus.value())) {
+    uint32_t inverse = modulus.value();  // of q modulo 2^32; right to 3 bits, doubled four times
+    for (int i = 0; i < 4; ++i) inverse *= 2 - modulus.value() * inverse;
+    q_inverse = hn::Set(d32, inverse);
+  }
+  // The sum less the multiple of q with the same low half, which then is zero.
+  HWY_INLINE V64 Clear(V64 sum) const {
+    return hn::Sub(sum, hn::MulEven(As32(hn::MulEven(As32(sum), q_inverse)), q));
+  }
+  // High halves below 2 q for 8 products, q < 2^30, less one below q: (-q, 2q), or (-q, q) for 4.
+  template <size_t kCount>
+  HWY_INLINE V32 Finish(const WideSum& s) const {
+    static_assert(kCount <= kMost);
+    const V32 r = HighHalves(Clear(s.even), Clear(s.odd));
+    if constexpr (kCount <= 4) return hn::Min(r, hn::Add(r, q));
+    return ReduceOnce(ReduceOnce(hn::Add(r, q), hn::Add(q, q)), q);
+  }
+  V32 q, q_inverse;
+};
+
+// A fixed count lets the compiler unroll, and keep all sums of a tile in registers. kAdd: adds to
+// what is there.
+template <size_t kCount, bool kAdd = false>
 HWY_INLINE void SwitchProductsOf(uint32_t* out0, uint32_t* out1, const uint32_t* digits,
-                                 const uint32_t* key, size_t key_digits, size_t n,
+                                 size_t count, const uint32_t* key, size_t key_digits, size_t n,
                                  const Modulus& q) {
-  const WideReduction wide(q);
-  for (size_t i = 0; i < n; i += kTile, digits += kCount * kTile, key += key_digits * 2 * kTile) {
+  const Montgomery montgomery(q);
+  for (size_t i = 0; i < n; i += kTile, digits += count * kTile, key += key_digits * 2 * kTile) {
     for (size_t lane = 0; lane < kTile; lane += Lanes()) {
       WideSum sum0, sum1;
       for (size_t j = 0; j < kCount; ++j) {
-        const V32 d = hn::Load(d32, digits + j * kTile + lane);
+        const V32 d = LoadOnce(digits + j * kTile + lane);
         const V32 d_odd = hn::DupOdd(d);
         hwy::Prefetch(key + (2 * j + kAhead) * kTile + lane);
         hwy::Prefetch(key + (2 * j + 1 + kAhead) * kTile + lane);
-        sum0.Add(d, d_odd, hn::Load(d32, key + 2 * j * kTile + lane));
-        sum1.Add(d, d_odd, hn::Load(d32, key + (2 * j + 1) * kTile + lane));
+        sum0.Add(d, d_odd, LoadOnce(key + 2 * j * kTile + lane));
+        sum1.Add(d, d_odd, LoadOnce(key + (2 * j + 1) * kTile + lane));
       }
-      hn::Store(sum0.Finish(wide), d32, out0 + i + lane);
-      hn::Store(sum1.Finish(wide), d32, out1 + i + lane);
+      V32 r0 = montgomery.Finish<kCount>(sum0);
+      V32 r1 = montgomery.Finish<kCount>(sum1);
+      if constexpr (kAdd) {
+        r0 = ReduceOnce(hn::Add(r0, hn::Load(d32, out0 + i + lane)), montgomery.q);
+        r1 = ReduceOnce(hn::Add(r1, hn::Load(d32, out1 + i + lane)), montgomery.q);
+      }
+      hn::Store(r0, d32, out0 + i + lane);
+      hn::Store(r1, d32, out1 + i + lane);
     }
   }
 }
 
-// Any count, reducing before the sums overflow.
-HWY_INLINE void SwitchProductsOfMany(uint32_t* out0, uint32_t* out1, const uint32_t* digits,
-                                     const uint32_t* key, size_t key_digits, size_t count, size_t n,
-                                     const Modulus& q) {
-  const WideReduction wide(q);
-  const size_t run = q.lazy_products() - 1;
-  for (size_t i = 0; i < n; i += kTile, digits += count * kTile, key += key_digits * 2 * kTile) {
-    for (size_t lane = 0; lane < kTile; lane += Lanes()) {
-      WideSum sum0, sum1;
-      for (size_t j = 0; j < count;) {
-        const size_t end = count - j < run ? count : j + run;
-        for (; j < end; ++j) {
-          const V32 d = hn::Load(d32, digits + j * kTile + lane);
-          const V32 d_odd = hn::DupOdd(d);
-          sum0.Add(d, d_odd, hn::Load(d32, key + 2 * j * kTile + lane));
-          sum1.Add(d, d_odd, hn::Load(d32, key + (2 * j + 1) * kTile + lane));
-        }
-        if (j < count) {
-          sum0.Reduce(wide);
-          sum1.Reduce(wide);
-        }
-      }
-      hn::Store(sum0.Finish(wide), d32, out0 + i + lane);
-      hn::Store(sum1.Finish(wide), d32, out1 + i + lane);
+template <size_t kCount>
+HWY_INLINE void SwitchProductsUpTo(uint32_t* out0, uint32_t* out1, const uint32_t* digits,
+                                   const uint32_t* key, size_t key_digits, size_t count, size_t n,
+                                   const Modulus& q) {
+  if constexpr (kCount > 1) {
+    if (count < kCount) {
+      return SwitchProductsUpTo<kCount - 1>(out0, out1, digits, key, key_digits, count, n, q);
     }
   }
+  SwitchProductsOf<kCount>(out0, out1, digits, kCount, key, key_digits, n, q);
 }
 
 void SwitchProducts(uint32_t* out0, uint32_t* out1, const uint32_t* digits, const uint32_t* key,
@@ -279,25 +316,19 @@ void SwitchProducts(uint32_t* out0, uint32_t* out1, const uint32_t* digits, cons
   if (n < kSmallestVectorLoop) {
     return ReferenceKernels().switch_products(out0, out1, digits, key, key_digits, count, n, q);
   }
-  switch (count) {
-    case 1:
-      return SwitchProductsOf<1>(out0, out1, digits, key, key_digits, n, q);
-    case 2:
-      return SwitchProductsOf<2>(out0, out1, digits, key, key_digits, n, q);
-    case 3:
-      return SwitchProductsOf<3>(out0, out1, digits, key, key_digits, n, q);
-    case 4:
-      return SwitchProductsOf<4>(out0, out1, digits, key, key_digits, n, q);
-    case 5:
-      return SwitchProductsOf<5>(out0, out1, digits, key, key_digits, n, q);
-    case 6:
-      return SwitchProductsOf<6>(out0, out1, digits, key, key_digits, n, q);
-    case 7:
-      return SwitchProductsOf<7>(out0, out1, digits, key, key_digits, n, q);
-    case 8:
-      return SwitchProductsOf<8>(out0, out1, digits, key, key_digits, n, q);
-    default:
-      return SwitchProductsOfMany(out0, out1, digits, key, key_digits, count, n, q);
+  constexpr size_t kMost = Montgomery::kMost;
+  if (count <= kMost) {
+    return SwitchProductsUpTo<kMost>(out0, out1, digits, key, key_digits, count, n, q);
+  }
+  SwitchProductsOf<kMost>(out0, out1, digits, count, key, key_digits, n, q);
+  size_t j = kMost;
+  for (; j + kMost <= count; j += kMost) {
+    SwitchProductsOf<kMost, true>(out0, out1, digits + j * kTile, count, key + 2 * j * kTile,
+                                  key_digits, n, q);
+  }
+  for (; j < count; ++j) {
+    SwitchProductsOf<1, true>(out0, out1, digits + j * kTile, count, key + 2 * j * kTile,
+                              key_digits, n, q);
   }
 }
 
@@ -350,16 +381,6 @@ struct LazyLimit {
   V64 limit;
 };
 
-// A load that stays in its register: GCC would otherwise read memory again for every use, and loads
-// are then what limits the loop.
-HWY_INLINE V32 LoadOnce(const uint32_t* p) {
-  V32 v = hn::Load(d32, p);
-#if HWY_COMPILER_GCC && HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-  asm("" : "+v"(v.raw));
-#endif
-  return v;
-}
-
 // The three sums of one tile, in registers.
 struct MatchSums {
   HWY_INLINE MatchSums() {}
@@ -383,34 +404,52 @@ struct MatchSums {
   WideSum c0, c1, c2;
 };
 
-void Match(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, size_t probe_stride,
-           const uint32_t* gallery, size_t count, size_t n, const Modulus& q) {
+void Match(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
+           const uint32_t* const* galleries, size_t gallery_count, size_t count, size_t n,
+           const Modulus& q) {
   if (n < kTile) {
-    return ReferenceKernels().match(c0, c1, c2, probe, probe_stride, gallery, count, n, q);
+    return ReferenceKernels().match(out, probe, probe_stride, galleries, gallery_count, count, n,
+                                    q);
   }
   const WideReduction wide(q);
   const LazyLimit lazy(q);
   const size_t run = lazy.steps / 2;  // c1 takes two products a step
-  for (size_t tile = 0; tile < n; tile += kTile) {
-    for (size_t lane = 0; lane < kTile; lane += Lanes()) {
-      const uint32_t* p = probe + tile / kTile * probe_stride + lane;
-      const uint32_t* g = gallery + tile * count * 2 + lane;
-      MatchSums sums;
-      bool all = false;
-      for (size_t k = 0; k < count; all = !all) {
-        const size_t end = count - k < run ? count : k + run;
-        for (; k < end; ++k, p += 2 * kTile, g += 2 * kTile) {
-          hwy::Prefetch(g + kAhead * kTile);
-          hwy::Prefetch(g + (kAhead + 1) * kTile);
-          const V32 p0 = LoadOnce(p), p1 = LoadOnce(p + kTile);
-          const V32 g0 = LoadOnce(g), g1 = LoadOnce(g + kTile);
-          sums.Add(p0, hn::DupOdd(p0), p1, hn::DupOdd(p1), g0, hn::DupOdd(g0), g1, hn::DupOdd(g1));
-        }
-        if (k < count) sums.Lower(lazy, all);
+  const size_t size = count * 2 * kTile;
+  // The galleries' tiles are read in turn; what is fetched ahead is the tile that will be read
+  // after `ahead` others.
+  const size_t ahead = (kAhead * kTile + size - 1) / size;
+  size_t next_tile = ahead / gallery_count * kTile;
+  size_t next_gallery = ahead % gallery_count;
+  for (size_t tile = 0; tile < n; tile += kTile, probe += probe_stride) {
+    for (size_t gallery = 0; gallery < gallery_count; ++gallery) {
+      const uint32_t* next = galleries[next_gallery] + next_tile * count * 2;
+      if (++next_gallery == gallery_count) {
+        next_gallery = 0;
+        if (next_tile + kTile < n) next_tile += kTile;
       }
-      hn::Store(sums.c0.Finish(wide), d32, c0 + tile + lane);
-      hn::Store(sums.c1.Finish(wide), d32, c1 + tile + lane);
-      hn::Store(sums.c2.Finish(wide), d32, c2 + tile + lane);
+      for (size_t lane = 0; lane < kTile; lane += Lanes()) {
+        const uint32_t* p = probe + lane;
+        const uint32_t* g = galleries[gallery] + tile * count * 2 + lane;
+        const uint32_t* fetch = next + lane;
+        MatchSums sums;
+        bool all = false;
+        for (size_t k = 0; k < count; all = !all) {
+          const size_t end = count - k < run ? count : k + run;
+          for (; k < end; ++k, p += 2 * kTile, g += 2 * kTile, fetch += 2 * kTile) {
+            hwy::Prefetch(fetch);
+            hwy::Prefetch(fetch + kTile);
+            const V32 p0 = LoadOnce(p), p1 = LoadOnce(p + kTile);
+            const V32 g0 = LoadOnce(g), g1 = LoadOnce(g + kTile);
+            sums.Add(p0, hn::DupOdd(p0), p1, hn::DupOdd(p1), g0, hn::DupOdd(g0), g1,
+                     hn::DupOdd(g1));
+          }
+          if (k < count) sums.Lower(lazy, all);
+        }
+        uint32_t* const* to = out + 3 * gallery;
+        hn::Store(sums.c0.Finish(wide), d32, to[0] + tile + lane);
+        hn::Store(sums.c1.Finish(wide), d32, to[1] + tile + lane);
+        hn::Store(sums.c2.Finish(wide), d32, to[2] + tile + lane);
+      }
     }
   }
 }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the server's source files share.
+#ifndef HEFT_GALLERY_SERVER_INTERNAL_H_
+#define HEFT_GALLERY_SERVER_INTERNAL_H_
+
+#include <string_view>
+#include <vector>
+
+#include "gallery/server.h"
+
+namespace heft::internal {
+
+// kCancelled if the progress function wants to stop.
+absl::Status Report(const ProgressFunction& progress, size_t done, size_t total);
+
+// The first file; all must have as many samples, or the error says `what`.
+absl::StatusOr<const SampleReader*> FirstOfEqualFiles(const SampleSet& samples,
+                                                      std::string_view what);
+
+// Pointers to one row's ciphertexts, nullptr for an absent modality.
+std::vector<const ckks::Ciphertext*> Present(const std::vector<ckks::Ciphertext>& row);
+
+}  // namespace heft::internal
+
+#endif  // HEFT_GALLERY_SERVER_INTERNAL_H_

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server's identification and verification.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/threads.h"
+#include "ckks/arithmetic.h"
+#include "gallery/server.h"
+#include "gallery/server_internal.h"
+
+namespace heft {
+
+namespace {
+
+using internal::FirstOfEqualFiles;
+using internal::Present;
+using internal::Report;
+
+constexpr size_t kProbesAPass = 64;  // identified together: 8 MB each
+
+std::vector<const TiledCiphertexts*> Pointers(const std::vector<TiledCiphertexts>& blocks) {
+  std::vector<const TiledCiphertexts*> pointers;
+  for (const TiledCiphertexts& block : blocks) pointers.push_back(&block);
+  return pointers;
+}
+
+}  // namespace
+
+absl::StatusOr<EncryptedScores> Server::StartReply(ScoreKind kind, const SampleSet& samples,
+                                                   const ProbeOptions& options,
+                                                   const Normalised& probe) const {
+  EncryptedScores reply;
+  reply.kind = kind;
+  reply.params_id = instance_.params().id();
+  reply.key_id = keys_->key_id;
+  reply.model_id = model_.Id();
+  for (size_t m = 0; m < samples.modalities() && reply.probe.empty(); ++m) {
+    if (samples.modality(m) != nullptr) reply.probe = samples.modality(m)->labels()[options.row];
+  }
+  if (options.with_squared_norm) {
+    // Two limbs: |z|^2 at this scale may exceed one.
+    reply.squared_norm.emplace();
+    HEFT_RETURN_IF_ERROR(
+        ckks::DropLimbs(*instance_.context, &*reply.squared_norm, probe.squared_norm, kMatchLimbs));
+  }
+  return reply;
+}
+
+absl::StatusOr<Server::PreparedProbe> Server::Prepare(const ProbeFuser& prober,
+                                                      const Gallery& gallery,
+                                                      const SampleSet& samples,
+                                                      const ProbeOptions& options) const {
+  HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, options.row));
+  HEFT_ASSIGN_OR_RETURN(const Normalised probe, prober.Fuse(Present(inputs)));
+  PreparedProbe out;
+  HEFT_ASSIGN_OR_RETURN(out.reply, StartReply(ScoreKind::kIdentification, samples, options, probe));
+  HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(prober.instance(), probe.z, prober.keys()));
+  out.reply.templates = gallery.size();
+  if (options.with_identities) out.reply.identities = gallery.identities();
+  out.reply.replies.resize(gallery.blocks());
+  return out;
+}
+
+absl::StatusOr<std::vector<TiledCiphertexts>> Server::ReadBlocks(const Gallery& gallery,
+                                                                 size_t first, size_t end) const {
+  std::vector<TiledCiphertexts> blocks;
+  for (size_t b = first; b < end; ++b) {
+    HEFT_ASSIGN_OR_RETURN(TiledCiphertexts block, gallery.ReadBlock(instance_, b));
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
+absl::Status Server::MatchSome(const Gallery& gallery, const ProbeFuser& prober,
+                               const TiledCiphertexts& probe, bool relinearise, size_t first,
+                               size_t end, EncryptedScores* reply) const {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<TiledCiphertexts> blocks,
+                        ReadBlocks(gallery, first, end));
+  HEFT_ASSIGN_OR_RETURN(
+      std::vector<ckks::Ciphertext> scores,
+      MatchBlocks(prober.instance(), Pointers(blocks), probe, prober.keys(), relinearise));
+  for (size_t i = 0; i < scores.size(); ++i) {
+    reply->replies[first + i].scores = std::move(scores[i]);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<EncryptedScores> Server::Identify(const Gallery& gallery, const SampleSet& samples,
+                                                 const ProbeOptions& options,
+                                                 const ProgressFunction& progress) const {
+  HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
+  HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
+  HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared, Prepare(*prober, gallery, samples, options));
+  EncryptedScores& reply = prepared.reply;
+  // A few blocks a thread and task, but no thread without any.
+  const size_t blocks = gallery.blocks();
+  const size_t threads = static_cast<size_t>(std::max(1, ThreadCount()));
+  const size_t a_task = std::clamp<size_t>((blocks + threads - 1) / threads, 1, kBlocksATile);
+  for (size_t start = 0; start < blocks; start += threads * a_task) {
+    const size_t end = std::min(start + threads * a_task, blocks);
+    std::vector<absl::Status> statuses((end - start + a_task - 1) / a_task);
+    ParallelFor(statuses.size(), [&](size_t task) {
+      const size_t first = start + task * a_task;
+      statuses[task] = MatchSome(gallery, *prober, prepared.tiles, options.relinearise, first,
+                                 std::min(first + a_task, end), &reply);
+    });
+    for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
+    HEFT_RETURN_IF_ERROR(Report(progress, end, blocks));
+  }
+  return std::move(reply);
+}
+
+absl::Status Server::IdentifyAll(
+    const Gallery& gallery, const SampleSet& samples, const ProbeOptions& options,
+    const std::function<absl::Status(size_t row, const EncryptedScores&)>& use,
+    const ProgressFunction& progress) const {
+  HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
+  HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
+  HEFT_ASSIGN_OR_RETURN(const SampleReader* file,
+                        FirstOfEqualFiles(samples, "--all needs the same number"));
+  const size_t rows = file->size();
+  const size_t stride = BlocksAPass(options.relinearise);
+  for (size_t first = 0; first < rows; first += kProbesAPass) {
+    const size_t count = std::min(kProbesAPass, rows - first);
+    std::vector<EncryptedScores> replies(count);
+    std::vector<TiledCiphertexts> tiles(count);
+    for (size_t i = 0; i < count; ++i) {
+      ProbeOptions one = options;
+      one.row = first + i;
+      HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared, Prepare(*prober, gallery, samples, one));
+      replies[i] = std::move(prepared.reply);
+      tiles[i] = std::move(prepared.tiles);
+      HEFT_RETURN_IF_ERROR(Report(progress, first + i, rows));
+    }
+    HEFT_ASSIGN_OR_RETURN(const ProbeBatch batch, PackProbes(prober->instance(), tiles));
+    tiles.clear();
+    for (size_t b = 0; b < gallery.blocks(); b += stride) {
+      HEFT_ASSIGN_OR_RETURN(const std::vector<TiledCiphertexts> blocks,
+                            ReadBlocks(gallery, b, std::min(b + stride, gallery.blocks())));
+      HEFT_ASSIGN_OR_RETURN(auto scores, MatchBlocks(prober->instance(), Pointers(blocks), batch,
+                                                     prober->keys(), options.relinearise));
+      for (size_t i = 0; i < scores.size(); ++i) {
+        replies[i % count].replies[b + i / count].scores = std::move(scores[i]);
+      }
+      HEFT_RETURN_IF_ERROR(Report(progress, first + count, rows));
+    }
+    for (size_t i = 0; i < count; ++i) HEFT_RETURN_IF_ERROR(use(first + i, replies[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<EncryptedScores> Server::Verify(const Gallery& gallery, const SampleSet& samples,
+                                               const std::string& identity,
+                                               const ProbeOptions& options) const {
+  HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
+  const uint32_t slots = instance_.params().slots();
+  // (block, lane) -> slots of the claimed identity.
+  std::map<std::pair<size_t, uint32_t>, std::vector<uint32_t>> claimed;
+  for (size_t i = 0; i < gallery.size(); ++i) {
+    if (gallery.identities()[i] != identity) continue;
+    const Position at = PositionOf(static_cast<uint32_t>(i % (2 * slots)), slots);
+    claimed[{i / (2 * slots), at.lane}].push_back(at.slot);
+  }
+  if (claimed.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("unknown identity \"", identity, "\": it is not enrolled in this gallery"));
+  }
+  HEFT_ASSIGN_OR_RETURN(const Normalised probe, FuseProbe(samples, options.row));
+  HEFT_ASSIGN_OR_RETURN(EncryptedScores reply,
+                        StartReply(ScoreKind::kVerification, samples, options, probe));
+  reply.claimed = identity;
+  reply.identities = {identity};
+  for (const auto& [place, slot_list] : claimed) {
+    const auto [block_index, lane] = place;
+    HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts block, gallery.ReadBlock(instance_, block_index));
+    HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts masked,
+                          PrepareMaskedProbe(instance_, probe.z, slot_list, lane, *keys_));
+    ScoreReply part;
+    HEFT_ASSIGN_OR_RETURN(part.scores,
+                          VerifyBlock(instance_, block, masked, slot_list, lane, *keys_));
+    // VerifyBlock moves the claimed lane to the real parts.
+    for (uint32_t slot : slot_list) part.answers.push_back({slot, 0, 0});
+    reply.replies.push_back(std::move(part));
+  }
+  return reply;
+}
+
+}  // namespace heft
