@@ -16,7 +16,7 @@ using ckks::Ciphertext;
 namespace {
 
 // What the key switches of one step may add to a slot, relative to the scale at which they happen.
-constexpr double kSwitchingError = 1.5e-4;
+constexpr double kSwitchingError = 2.5e-4;
 
 // Where the scale is large, the error of a key switch hardly counts, and digits of two primes do:
 // relinearisations, at the scale of a product, and folds of the projection before the rescale.
