@@ -133,7 +133,8 @@ absl::StatusOr<FoundKeys> FindKeys(const EvaluationKeys& keys, std::span<const u
   return found;
 }
 
-// Sums the images of residues of one prime; what `out` held before the first is overwritten.
+// Sums the images of residues of one prime; what `out` held before is overwritten, when this object
+// ends by zeros if there were none.
 class ImageSum {
  public:
   ImageSum(const Context& context, uint32_t* out, const ring::Modulus& q)
@@ -147,12 +148,15 @@ class ImageSum {
   void Add(const uint32_t* in, uint32_t element) {
     const size_t n = context_.n();
     const ring::Kernels& kernels = ActiveKernels();
-    if (element == 1) {
-      empty_ ? void(std::copy_n(in, n, out_)) : kernels.add(out_, out_, in, n, q_);
+    const ring::Permutation* permutation = element == 1 ? nullptr : &context_.permutation(element);
+    if (empty_ && permutation == nullptr) {
+      std::copy_n(in, n, out_);
+    } else if (empty_) {
+      kernels.permute(out_, in, *permutation, n);
+    } else if (permutation == nullptr) {
+      kernels.add(out_, out_, in, n, q_);
     } else {
-      const ring::Permutation& permutation = context_.permutation(element);
-      empty_ ? kernels.permute(out_, in, permutation, n)
-             : kernels.permute_add(out_, in, permutation, n, q_);
+      kernels.permute_add(out_, in, *permutation, n, q_);
     }
     empty_ = false;
   }

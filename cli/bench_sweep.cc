@@ -185,11 +185,12 @@ absl::Status SweepGallery(World& world, const BenchOptions& options, const Stage
       if (!stage("matching a large gallery")) return Stopped();
       for (int all = 0; all < 2; ++all) {
         SetThreadCount(all == 1 ? 0 : 1);
-        std::vector<absl::Status> statuses((blocks + kBlocksATile - 1) / kBlocksATile);
+        const std::vector<BlockRun> runs = BlockRuns(blocks, ThreadCount());
+        std::vector<absl::Status> statuses(runs.size());
         HEFT_RETURN_IF_ERROR(Time(&times[all], [&] {
-          ParallelFor(statuses.size(), [&](size_t i) {
-            const size_t b = i * kBlocksATile;
-            const auto some = std::span(pointers).subspan(b, std::min(kBlocksATile, blocks - b));
+          ParallelFor(runs.size(), [&](size_t i) {
+            const auto some =
+                std::span(pointers).subspan(runs[i].first, runs[i].end - runs[i].first);
             statuses[i] = MatchBlocks(instance, some, prepared, prober.keys()).status();
           });
           return absl::OkStatus();

@@ -299,6 +299,36 @@ TEST_P(FusionTest, ALongProbeLearnsNoOtherScore) {
   EXPECT_GT(answers, 30 * leaks);
 }
 
+TEST(BlockRunsTest, AllBlocksOnceAndNoThreadIdle) {
+  EXPECT_TRUE(BlockRuns(0, 3).empty());
+  for (size_t threads : {1, 2, 3, 16}) {
+    for (size_t blocks = 1; blocks < 150; ++blocks) {
+      const std::vector<BlockRun> runs = BlockRuns(blocks, threads);
+      size_t next = 0;
+      for (const BlockRun& run : runs) {
+        EXPECT_EQ(run.first, next);
+        EXPECT_GT(run.end, run.first);
+        EXPECT_LE(run.end - run.first, kBlocksATile);
+        next = run.end;
+      }
+      EXPECT_EQ(next, blocks);
+      // Runs that are matched at the same time differ by one block at most.
+      for (size_t start = 0; start < runs.size(); start += threads) {
+        const size_t end = std::min(start + threads, runs.size());
+        size_t shortest = kBlocksATile, longest = 0;
+        for (size_t i = start; i < end; ++i) {
+          shortest = std::min(shortest, runs[i].end - runs[i].first);
+          longest = std::max(longest, runs[i].end - runs[i].first);
+        }
+        EXPECT_LE(longest - shortest, 1u) << blocks << " blocks, " << threads << " threads";
+        if (end - start < threads) {
+          EXPECT_EQ(longest, 1u);
+        }
+      }
+    }
+  }
+}
+
 TEST_P(FusionTest, TheNumberOfThreadsChangesNothing) {
   const auto encrypted = EncryptSample(RandomSample());
   std::vector<const Ciphertext*> pointers;

@@ -350,6 +350,19 @@ ckks::Noise ProductNoise(const Instance& instance) {
 
 }  // namespace
 
+std::vector<BlockRun> BlockRuns(size_t blocks, size_t threads) {
+  std::vector<BlockRun> runs;
+  for (size_t first = 0; first < blocks;) {
+    const size_t pass_end = std::min(first + threads * kBlocksATile, blocks);
+    for (size_t left = std::min(threads, pass_end - first); left > 0; --left) {
+      const size_t end = first + (pass_end - first + left - 1) / left;
+      runs.push_back({first, end});
+      first = end;
+    }
+  }
+  return runs;
+}
+
 absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
                                                     std::span<const TiledCiphertexts* const> blocks,
                                                     const TiledCiphertexts& probe,

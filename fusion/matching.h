@@ -63,9 +63,20 @@ absl::StatusOr<ckks::Ciphertext> MatchBlock(const Instance& instance, const Tile
                                             const ckks::EvaluationKeys& keys,
                                             bool relinearise = true);
 
-// The same for several blocks. kBlocksATile at a time are read side by side, so that the probe, as
-// long as a block, comes from memory once for all of them (measured).
+// Blocks that are read side by side with one probe, so that the probe, as long as a block, comes
+// from memory once for all of them (measured).
 inline constexpr size_t kBlocksATile = 4;
+
+// Blocks first ... end - 1.
+struct BlockRun {
+  size_t first, end;
+};
+// All of `blocks` in runs of at most kBlocksATile, in order, `threads` >= 1 of them to be matched
+// at the same time: at the end they become shorter, so that no thread waits while another has a
+// run.
+std::vector<BlockRun> BlockRuns(size_t blocks, size_t threads);
+
+// MatchBlock for several blocks: at most kBlocksATile at a time are read side by side.
 absl::StatusOr<std::vector<ckks::Ciphertext>> MatchBlocks(
     const Instance& instance, std::span<const TiledCiphertexts* const> blocks,
     const TiledCiphertexts& probe, const ckks::EvaluationKeys& keys, bool relinearise = true);

@@ -7,11 +7,13 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 
 #include "base/files.h"
+#include "base/threads.h"
 #include "ckks/arithmetic.h"
 #include "ckks/operation_counts.h"
 #include "fusion/key_files.h"
@@ -176,8 +178,8 @@ TEST_F(GalleryTest, AllPairsProjectEachSampleOnce) {
     EXPECT_EQ((*pairs)[i].identity, i < 16 ? "ann" : "bob");
     const std::vector<double> expected =
         testing::FusePlain(*model_, {Vector(0, faces[face]), Vector(1, voices[voice])});
-    const auto slots = instance_->encoder->Decode(
-        ckks::Decrypt(*instance_->context, (*pairs)[i].z, *secret_));
+    const auto slots =
+        instance_->encoder->Decode(ckks::Decrypt(*instance_->context, (*pairs)[i].z, *secret_));
     for (uint32_t r = 0; r < model_->gamma; ++r) {
       ASSERT_NEAR(slots[r].real(), expected[r], 2e-3) << i;
     }
@@ -221,8 +223,23 @@ TEST_F(GalleryTest, BulkEnrolmentAmongSingleOnes) {
   EXPECT_EQ(gallery.blocks(), 2u);
 
   const uint64_t probed = seeds[slots + 1];  // the first of the second batch
-  auto scores = server_->Identify(gallery, Set({probed}, {"probe"}), {});
+  const SampleSet probe = Set({probed}, {"probe"});
+  auto scores = server_->Identify(gallery, probe, {});
   ASSERT_TRUE(scores.ok()) << scores.status();
+  // The same residues however many threads match, and however many blocks each takes.
+  for (int threads : {1, 2, 5}) {
+    SetThreadCount(threads);
+    const auto again = server_->Identify(gallery, probe, {});
+    ASSERT_TRUE(again.ok()) << again.status();
+    ASSERT_EQ(again->replies.size(), 2u);
+    for (size_t b = 0; b < 2; ++b) {
+      for (size_t part = 0; part < 2; ++part) {
+        EXPECT_TRUE(std::ranges::equal(again->replies[b].scores.parts[part].values(),
+                                       scores->replies[b].scores.parts[part].values()));
+      }
+    }
+  }
+  SetThreadCount(0);
   auto opened = Owner().Open(SerializeScores(*instance_->context, *scores), "scores");
   ASSERT_TRUE(opened.ok()) << opened.status();
   ASSERT_EQ(opened->candidates.size(), seeds.size());

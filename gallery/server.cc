@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/threads.h"
-#include "ckks/arithmetic.h"
 #include "fusion/all_pairs.h"
 #include "fusion/key_files.h"
 #include "gallery/server_internal.h"

@@ -130,13 +130,12 @@ class Server {
   absl::StatusOr<PreparedProbe> Prepare(const ProbeFuser& prober, const Gallery& gallery,
                                         const SampleSet& samples,
                                         const ProbeOptions& options) const;
-  // Blocks first ... end - 1.
-  absl::StatusOr<std::vector<TiledCiphertexts>> ReadBlocks(const Gallery& gallery, size_t first,
-                                                           size_t end) const;
-  // Their scores, into the reply.
-  absl::Status MatchSome(const Gallery& gallery, const ProbeFuser& prober,
-                         const TiledCiphertexts& probe, bool relinearise, size_t first, size_t end,
-                         EncryptedScores* reply) const;
+  absl::StatusOr<std::vector<TiledCiphertexts>> ReadBlocks(const Gallery& gallery,
+                                                           BlockRun run) const;
+  // A run's scores, into the reply.
+  absl::Status MatchRun(const Gallery& gallery, const ProbeFuser& prober,
+                        const TiledCiphertexts& probe, bool relinearise, BlockRun run,
+                        EncryptedScores* reply) const;
   absl::StatusOr<EncryptedScores> StartReply(ScoreKind kind, const SampleSet& samples,
                                              const ProbeOptions& options,
                                              const Normalised& probe) const;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/status.h"
+#include "ckks/ciphertext.h"
 #include "gallery/server.h"
 
 namespace heft::internal {

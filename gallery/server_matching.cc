@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The server's identification and verification.
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/threads.h"
 #include "ckks/arithmetic.h"
+#include "fusion/matching.h"
 #include "gallery/server.h"
 #include "gallery/server_internal.h"
 
@@ -64,25 +69,24 @@ absl::StatusOr<Server::PreparedProbe> Server::Prepare(const ProbeFuser& prober,
 }
 
 absl::StatusOr<std::vector<TiledCiphertexts>> Server::ReadBlocks(const Gallery& gallery,
-                                                                 size_t first, size_t end) const {
+                                                                 BlockRun run) const {
   std::vector<TiledCiphertexts> blocks;
-  for (size_t b = first; b < end; ++b) {
+  for (size_t b = run.first; b < run.end; ++b) {
     HEFT_ASSIGN_OR_RETURN(TiledCiphertexts block, gallery.ReadBlock(instance_, b));
     blocks.push_back(std::move(block));
   }
   return blocks;
 }
 
-absl::Status Server::MatchSome(const Gallery& gallery, const ProbeFuser& prober,
-                               const TiledCiphertexts& probe, bool relinearise, size_t first,
-                               size_t end, EncryptedScores* reply) const {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<TiledCiphertexts> blocks,
-                        ReadBlocks(gallery, first, end));
+absl::Status Server::MatchRun(const Gallery& gallery, const ProbeFuser& prober,
+                              const TiledCiphertexts& probe, bool relinearise, BlockRun run,
+                              EncryptedScores* reply) const {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<TiledCiphertexts> blocks, ReadBlocks(gallery, run));
   HEFT_ASSIGN_OR_RETURN(
       std::vector<ckks::Ciphertext> scores,
       MatchBlocks(prober.instance(), Pointers(blocks), probe, prober.keys(), relinearise));
   for (size_t i = 0; i < scores.size(); ++i) {
-    reply->replies[first + i].scores = std::move(scores[i]);
+    reply->replies[run.first + i].scores = std::move(scores[i]);
   }
   return absl::OkStatus();
 }
@@ -94,20 +98,17 @@ absl::StatusOr<EncryptedScores> Server::Identify(const Gallery& gallery, const S
   HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
   HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared, Prepare(*prober, gallery, samples, options));
   EncryptedScores& reply = prepared.reply;
-  // A few blocks a thread and task, but no thread without any.
-  const size_t blocks = gallery.blocks();
   const size_t threads = static_cast<size_t>(std::max(1, ThreadCount()));
-  const size_t a_task = std::clamp<size_t>((blocks + threads - 1) / threads, 1, kBlocksATile);
-  for (size_t start = 0; start < blocks; start += threads * a_task) {
-    const size_t end = std::min(start + threads * a_task, blocks);
-    std::vector<absl::Status> statuses((end - start + a_task - 1) / a_task);
-    ParallelFor(statuses.size(), [&](size_t task) {
-      const size_t first = start + task * a_task;
-      statuses[task] = MatchSome(gallery, *prober, prepared.tiles, options.relinearise, first,
-                                 std::min(first + a_task, end), &reply);
+  const std::vector<BlockRun> runs = BlockRuns(gallery.blocks(), threads);
+  for (size_t start = 0; start < runs.size(); start += threads) {
+    const auto pass = std::span(runs).subspan(start, std::min(threads, runs.size() - start));
+    std::vector<absl::Status> statuses(pass.size());
+    ParallelFor(pass.size(), [&](size_t i) {
+      statuses[i] =
+          MatchRun(gallery, *prober, prepared.tiles, options.relinearise, pass[i], &reply);
     });
     for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
-    HEFT_RETURN_IF_ERROR(Report(progress, end, blocks));
+    HEFT_RETURN_IF_ERROR(Report(progress, pass.back().end, gallery.blocks()));
   }
   return std::move(reply);
 }
@@ -138,7 +139,7 @@ absl::Status Server::IdentifyAll(
     tiles.clear();
     for (size_t b = 0; b < gallery.blocks(); b += stride) {
       HEFT_ASSIGN_OR_RETURN(const std::vector<TiledCiphertexts> blocks,
-                            ReadBlocks(gallery, b, std::min(b + stride, gallery.blocks())));
+                            ReadBlocks(gallery, {b, std::min(b + stride, gallery.blocks())}));
       HEFT_ASSIGN_OR_RETURN(auto scores, MatchBlocks(prober->instance(), Pointers(blocks), batch,
                                                      prober->keys(), options.relinearise));
       for (size_t i = 0; i < scores.size(); ++i) {

@@ -74,7 +74,7 @@ struct Kernels {
                    const Modulus& to);
   // The sums of a key switch: out_p = 2^-32 sum over j < count of digit_j * key_(j, p), for both
   // parts p: the key's values carry the factor 2^32, and the sums are reduced as Montgomery does
-  // (Math. Comp. 44, 1985), in half the instructions of any other reduction of 64 bits.
+  // (Math. Comp. 44, 1985), in fewer than half the instructions of the reduction of other sums.
   // Two sequential streams: `digits` holds, for each tile of kTile values, the values of `count`
   // digits; `key`, for each tile, for each of `key_digits` >= count digits, those of both parts. In
   // and out [0, q).
@@ -90,7 +90,7 @@ struct Kernels {
   void (*permute_add)(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n,
                       const Modulus& q);
   // The three parts of a lazily summed product of `count` pairs of two-part ciphertexts, one limb,
-  // of one probe with each of several galleries:
+  // of one probe with each of one or more galleries:
   //   c0 = sum p0 g0,  c1 = sum p0 g1 + p1 g0,  c2 = sum p1 g1;
   // part c of gallery g goes to out[3 * g + c]. `probe` and each gallery hold for each tile of
   // kTile coefficients, for each k, the two parts' values: [n / tile][count][2][tile], the probe's

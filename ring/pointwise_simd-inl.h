@@ -222,10 +222,6 @@ struct WideSum {
     even = hn::Add(even, hn::MulEven(a, b));
     odd = hn::Add(odd, hn::MulEven(a_odd, hn::DupOdd(b)));
   }
-  HWY_INLINE void Reduce(const WideReduction& wide) {
-    even = wide.Reduce(even);
-    odd = wide.Reduce(odd);
-  }
   HWY_INLINE V32 Finish(const WideReduction& wide) const { return wide.Finish(even, odd); }
   V64 even, odd;
 };
@@ -269,32 +265,65 @@ struct Montgomery {
   V32 q, q_inverse;
 };
 
-// A fixed count lets the compiler unroll, and keep all sums of a tile in registers. kAdd: adds to
-// what is there.
-template <size_t kCount, bool kAdd = false>
+// Key tiles are fetched this many values ahead: at least kAhead tiles, in whole rows of the key, so
+// that what is fetched are the tiles that will be read where fewer digits are used than it has.
+HWY_INLINE size_t KeyAhead(size_t key_digits) {
+  const size_t row = key_digits * 2;
+  return (kAhead + row - 1) / row * row * kTile;
+}
+
+// Adds the products of digit j, at one place of a tile; `key` is its first part's.
+HWY_INLINE void AddDigit(WideSum* sum0, WideSum* sum1, const uint32_t* digit, const uint32_t* key,
+                         size_t ahead) {
+  const V32 d = LoadOnce(digit);
+  const V32 d_odd = hn::DupOdd(d);
+  hwy::Prefetch(key + ahead);
+  hwy::Prefetch(key + ahead + kTile);
+  sum0->Add(d, d_odd, LoadOnce(key));
+  sum1->Add(d, d_odd, LoadOnce(key + kTile));
+}
+
+// A fixed count lets the compiler unroll, and keep all sums of a tile in registers.
+template <size_t kCount>
 HWY_INLINE void SwitchProductsOf(uint32_t* out0, uint32_t* out1, const uint32_t* digits,
-                                 size_t count, const uint32_t* key, size_t key_digits, size_t n,
+                                 const uint32_t* key, size_t key_digits, size_t n,
                                  const Modulus& q) {
   const Montgomery montgomery(q);
-  for (size_t i = 0; i < n; i += kTile, digits += count * kTile, key += key_digits * 2 * kTile) {
+  const size_t ahead = KeyAhead(key_digits);
+  for (size_t i = 0; i < n; i += kTile, digits += kCount * kTile, key += key_digits * 2 * kTile) {
     for (size_t lane = 0; lane < kTile; lane += Lanes()) {
       WideSum sum0, sum1;
       for (size_t j = 0; j < kCount; ++j) {
-        const V32 d = LoadOnce(digits + j * kTile + lane);
-        const V32 d_odd = hn::DupOdd(d);
-        hwy::Prefetch(key + (2 * j + kAhead) * kTile + lane);
-        hwy::Prefetch(key + (2 * j + 1 + kAhead) * kTile + lane);
-        sum0.Add(d, d_odd, LoadOnce(key + 2 * j * kTile + lane));
-        sum1.Add(d, d_odd, LoadOnce(key + (2 * j + 1) * kTile + lane));
+        AddDigit(&sum0, &sum1, digits + j * kTile + lane, key + 2 * j * kTile + lane, ahead);
       }
-      V32 r0 = montgomery.Finish<kCount>(sum0);
-      V32 r1 = montgomery.Finish<kCount>(sum1);
-      if constexpr (kAdd) {
-        r0 = ReduceOnce(hn::Add(r0, hn::Load(d32, out0 + i + lane)), montgomery.q);
-        r1 = ReduceOnce(hn::Add(r1, hn::Load(d32, out1 + i + lane)), montgomery.q);
+      hn::Store(montgomery.Finish<kCount>(sum0), d32, out0 + i + lane);
+      hn::Store(montgomery.Finish<kCount>(sum1), d32, out1 + i + lane);
+    }
+  }
+}
+
+// Any count, reducing after each kMost digits.
+HWY_INLINE void SwitchProductsOfMany(uint32_t* out0, uint32_t* out1, const uint32_t* digits,
+                                     const uint32_t* key, size_t key_digits, size_t count, size_t n,
+                                     const Modulus& q) {
+  constexpr size_t kMost = Montgomery::kMost;
+  const Montgomery montgomery(q);
+  const size_t ahead = KeyAhead(key_digits);
+  for (size_t i = 0; i < n; i += kTile, digits += count * kTile, key += key_digits * 2 * kTile) {
+    for (size_t lane = 0; lane < kTile; lane += Lanes()) {
+      V32 total0 = hn::Zero(d32);
+      V32 total1 = hn::Zero(d32);
+      for (size_t j = 0; j < count;) {
+        const size_t end = count - j < kMost ? count : j + kMost;
+        WideSum sum0, sum1;
+        for (; j < end; ++j) {
+          AddDigit(&sum0, &sum1, digits + j * kTile + lane, key + 2 * j * kTile + lane, ahead);
+        }
+        total0 = ReduceOnce(hn::Add(total0, montgomery.Finish<kMost>(sum0)), montgomery.q);
+        total1 = ReduceOnce(hn::Add(total1, montgomery.Finish<kMost>(sum1)), montgomery.q);
       }
-      hn::Store(r0, d32, out0 + i + lane);
-      hn::Store(r1, d32, out1 + i + lane);
+      hn::Store(total0, d32, out0 + i + lane);
+      hn::Store(total1, d32, out1 + i + lane);
     }
   }
 }
@@ -308,7 +337,7 @@ HWY_INLINE void SwitchProductsUpTo(uint32_t* out0, uint32_t* out1, const uint32_
       return SwitchProductsUpTo<kCount - 1>(out0, out1, digits, key, key_digits, count, n, q);
     }
   }
-  SwitchProductsOf<kCount>(out0, out1, digits, kCount, key, key_digits, n, q);
+  SwitchProductsOf<kCount>(out0, out1, digits, key, key_digits, n, q);
 }
 
 void SwitchProducts(uint32_t* out0, uint32_t* out1, const uint32_t* digits, const uint32_t* key,
@@ -316,20 +345,10 @@ void SwitchProducts(uint32_t* out0, uint32_t* out1, const uint32_t* digits, cons
   if (n < kSmallestVectorLoop) {
     return ReferenceKernels().switch_products(out0, out1, digits, key, key_digits, count, n, q);
   }
-  constexpr size_t kMost = Montgomery::kMost;
-  if (count <= kMost) {
-    return SwitchProductsUpTo<kMost>(out0, out1, digits, key, key_digits, count, n, q);
+  if (count <= Montgomery::kMost) {
+    return SwitchProductsUpTo<Montgomery::kMost>(out0, out1, digits, key, key_digits, count, n, q);
   }
-  SwitchProductsOf<kMost>(out0, out1, digits, count, key, key_digits, n, q);
-  size_t j = kMost;
-  for (; j + kMost <= count; j += kMost) {
-    SwitchProductsOf<kMost, true>(out0, out1, digits + j * kTile, count, key + 2 * j * kTile,
-                                  key_digits, n, q);
-  }
-  for (; j < count; ++j) {
-    SwitchProductsOf<1, true>(out0, out1, digits + j * kTile, count, key + 2 * j * kTile,
-                              key_digits, n, q);
-  }
+  SwitchProductsOfMany(out0, out1, digits, key, key_digits, count, n, q);
 }
 
 // A vector of permuted values comes from one aligned vector: load it and shuffle.
@@ -418,7 +437,7 @@ void Match(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
   // The galleries' tiles are read in turn; what is fetched ahead is the tile that will be read
   // after `ahead` others.
   const size_t ahead = (kAhead * kTile + size - 1) / size;
-  size_t next_tile = ahead / gallery_count * kTile;
+  size_t next_tile = std::min(ahead / gallery_count * kTile, n - kTile);
   size_t next_gallery = ahead % gallery_count;
   for (size_t tile = 0; tile < n; tile += kTile, probe += probe_stride) {
     for (size_t gallery = 0; gallery < gallery_count; ++gallery) {

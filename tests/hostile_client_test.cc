@@ -292,7 +292,8 @@ TEST_F(HostileClientTest, GarbageEnrolled) {
       "garbage", [](Ciphertext* c) { std::swap(c->parts[0], c->parts[1]); }, "mallory");
   Must(kServer, Serve("enroll", {garbage}, {}, "server/spoilt"));
   EXPECT_EQ(Must(kServer, {"inspect", W("server/spoilt")})["templates"], 4);
-  for (const auto& c : Ask("identify", HonestProbe(), {}, "server/spoilt")["candidates"]) {
+  const auto reply = Ask("identify", HonestProbe(), {}, "server/spoilt");
+  for (const auto& c : reply["candidates"]) {
     EXPECT_LE(std::abs(c["score"].get<double>()), 2) << c;
   }
   EXPECT_EQ(Ask("verify", HonestProbe(), {"--identity", "0"})["accept"], true) << "the copy kept";
