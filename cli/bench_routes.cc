@@ -209,8 +209,6 @@ absl::Status RunMillion(World* world, const BenchOptions& options,
                         RandomGallery(instance, options.million_templates, stage));
   const size_t blocks = gallery.size();
   const size_t per_block = 2 * size_t{instance.params().slots()};
-  std::vector<const TiledCiphertexts*> all_blocks;
-  for (const TiledCiphertexts& block : gallery) all_blocks.push_back(&block);
   std::vector<TiledCiphertexts> probes;
   for (int p = 0; p < options.batch; ++p) {
     HEFT_ASSIGN_OR_RETURN(const auto encrypted, world->EncryptSample(world->Sample()));
@@ -229,7 +227,7 @@ absl::Status RunMillion(World* world, const BenchOptions& options,
     for (const bool relinearise : {true, false}) {
       HEFT_RETURN_IF_ERROR(Time(relinearise ? &single : &degree2, [&]() -> absl::Status {
         for (size_t b = 0; b < blocks; b += kBlocksATile) {
-          const auto some = std::span(all_blocks).subspan(b, std::min(kBlocksATile, blocks - b));
+          const auto some = std::span(gallery).subspan(b, std::min(kBlocksATile, blocks - b));
           HEFT_RETURN_IF_ERROR(
               MatchBlocks(prober.instance(), some, probes[0], prober.keys(), relinearise).status());
         }
@@ -252,7 +250,7 @@ absl::Status RunMillion(World* world, const BenchOptions& options,
     const size_t stride = BlocksAPass(relinearise);
     HEFT_RETURN_IF_ERROR(Time(&batch[i % 2], [&]() -> absl::Status {
       for (size_t b = 0; b < blocks; b += stride) {
-        const auto some = std::span(all_blocks).subspan(b, std::min(stride, blocks - b));
+        const auto some = std::span(gallery).subspan(b, std::min(stride, blocks - b));
         HEFT_RETURN_IF_ERROR(
             MatchBlocks(prober.instance(), some, packed, prober.keys(), relinearise).status());
       }

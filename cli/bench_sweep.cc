@@ -170,8 +170,6 @@ absl::Status SweepGallery(World& world, const BenchOptions& options, const Stage
   HEFT_ASSIGN_OR_RETURN(const Normalised fused, prober.Fuse(Pointers(inputs)));
   HEFT_ASSIGN_OR_RETURN(const auto prepared, PrepareProbe(instance, fused.z, prober.keys()));
   const size_t per_block = 2 * size_t{instance.params().slots()};
-  std::vector<const TiledCiphertexts*> pointers;
-  for (const TiledCiphertexts& block : gallery) pointers.push_back(&block);
   Picture picture{"gallery",
                   "Matching one probe by gallery size, gallery in memory",
                   "templates",
@@ -188,10 +186,10 @@ absl::Status SweepGallery(World& world, const BenchOptions& options, const Stage
         const std::vector<BlockRun> runs = BlockRuns(blocks, ThreadCount());
         std::vector<absl::Status> statuses(runs.size());
         HEFT_RETURN_IF_ERROR(Time(&times[all], [&] {
-          ParallelFor(runs.size(), [&](size_t i) {
+          ParallelFor(runs.size(), [&](size_t run) {
             const auto some =
-                std::span(pointers).subspan(runs[i].first, runs[i].end - runs[i].first);
-            statuses[i] = MatchBlocks(instance, some, prepared, prober.keys()).status();
+                std::span(gallery).subspan(runs[run].first, runs[run].end - runs[run].first);
+            statuses[run] = MatchBlocks(instance, some, prepared, prober.keys()).status();
           });
           return absl::OkStatus();
         }));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What matching.cc, bulk.cc and rekey.cc share about the insides of a gallery block.
+// What matching.cc, tiled_ciphertexts.cc, bulk.cc and rekey.cc share about the insides of a gallery
+// block.
 #ifndef HEFT_FUSION_BLOCK_INTERNAL_H_
 #define HEFT_FUSION_BLOCK_INTERNAL_H_
 
@@ -12,6 +13,16 @@
 #include "fusion/plan.h"
 
 namespace heft::internal {
+
+// Where limb l, tile t, ciphertext k, part p of a block lies.
+size_t TileOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_t p);
+
+// The same of a probe. Its tiles keep one line's distance more: it is written ciphertext by
+// ciphertext, and lines of one ciphertext a power of two apart would compete for the same cache
+// sets.
+size_t ProbeStride(uint32_t gamma);
+size_t ProbeSize(const ckks::Context& context, uint32_t gamma);
+size_t ProbeOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_t p);
 
 // Both parts of ciphertext k, kMatchLimbs limbs, out of the tiles and into them.
 std::vector<ring::RnsPoly> LoadTiled(const ckks::Context& context, uint32_t gamma, uint32_t k,
@@ -28,6 +39,9 @@ absl::Status CheckTemplate(const FusionPlan& plan, const ckks::Ciphertext& z);
 
 // kInvalidArgument, naming `what`, unless `tiles` has the size of a block.
 absl::Status CheckTiles(const Instance& instance, const TiledCiphertexts& tiles, const char* what);
+
+// The same for a probe.
+absl::Status CheckProbe(const Instance& instance, const TiledCiphertexts& probe);
 
 }  // namespace heft::internal
 

@@ -178,23 +178,23 @@ TEST_P(FusionTest, ScoresInBothLanesAndVerificationOfOne) {
   const std::vector<TiledCiphertexts> probes = {*prepared,
                                                 *PrepareProbe(instance_, fused[0].z, keys_)};
   const TiledCiphertexts empty = EmptyBlock(context(), model_.gamma);
-  const TiledCiphertexts* const blocks[] = {&block, &empty};
+  const std::vector<TiledCiphertexts> blocks = {block, empty};
   auto batch = MatchBlocks(instance_, blocks, *PackProbes(instance_, probes), keys_);
   ASSERT_TRUE(batch.ok()) << batch.status();
   for (size_t b = 0; b < 2; ++b) {
     for (size_t p = 0; p < 2; ++p) {
-      const Ciphertext one = *MatchBlock(instance_, *blocks[b], probes[p], keys_);
+      const Ciphertext one = *MatchBlock(instance_, blocks[b], probes[p], keys_);
       EXPECT_TRUE(std::ranges::equal(one.parts[1].values(), (*batch)[b * 2 + p].parts[1].values()));
     }
   }
   // So does one probe against more blocks than are read side by side.
-  const TiledCiphertexts* const many[] = {&block, &empty, &block, &block, &empty, &block};
+  const std::vector<TiledCiphertexts> many = {block, empty, block, block, empty, block};
   for (const bool relinearise : {true, false}) {
     const auto scores_of_many = MatchBlocks(instance_, many, *prepared, keys_, relinearise);
     ASSERT_TRUE(scores_of_many.ok()) << scores_of_many.status();
-    ASSERT_EQ(scores_of_many->size(), std::size(many));
-    for (size_t b = 0; b < std::size(many); ++b) {
-      const Ciphertext one = *MatchBlock(instance_, *many[b], *prepared, keys_, relinearise);
+    ASSERT_EQ(scores_of_many->size(), many.size());
+    for (size_t b = 0; b < many.size(); ++b) {
+      const Ciphertext one = *MatchBlock(instance_, many[b], *prepared, keys_, relinearise);
       const Ciphertext& other = (*scores_of_many)[b];
       ASSERT_EQ(one.size(), other.size());
       for (size_t part = 0; part < one.size(); ++part) {

@@ -77,9 +77,11 @@ struct BlockRun {
 std::vector<BlockRun> BlockRuns(size_t blocks, size_t threads);
 
 // MatchBlock for several blocks: at most kBlocksATile at a time are read side by side.
-absl::StatusOr<std::vector<ckks::Ciphertext>> MatchBlocks(
-    const Instance& instance, std::span<const TiledCiphertexts* const> blocks,
-    const TiledCiphertexts& probe, const ckks::EvaluationKeys& keys, bool relinearise = true);
+absl::StatusOr<std::vector<ckks::Ciphertext>> MatchBlocks(const Instance& instance,
+                                                          std::span<const TiledCiphertexts> blocks,
+                                                          const TiledCiphertexts& probe,
+                                                          const ckks::EvaluationKeys& keys,
+                                                          bool relinearise = true);
 
 // Prepared probes side by side, tile by tile: in buffers of their own, equal offsets of all probes
 // would compete for the same cache sets.
@@ -93,9 +95,11 @@ absl::StatusOr<ProbeBatch> PackProbes(const Instance& instance,
 // Several probes against several blocks, each block read once: result[block * batch.probes +
 // probe]. All products are held until they are relinearised, so a caller passes few blocks at a
 // time. `relinearise` as for MatchBlock.
-absl::StatusOr<std::vector<ckks::Ciphertext>> MatchBlocks(
-    const Instance& instance, std::span<const TiledCiphertexts* const> blocks,
-    const ProbeBatch& batch, const ckks::EvaluationKeys& keys, bool relinearise = true);
+absl::StatusOr<std::vector<ckks::Ciphertext>> MatchBlocks(const Instance& instance,
+                                                          std::span<const TiledCiphertexts> blocks,
+                                                          const ProbeBatch& batch,
+                                                          const ckks::EvaluationKeys& keys,
+                                                          bool relinearise = true);
 
 // Blocks to pass to MatchBlocks at once with a batch of some 64 probes: each pass reads all probes,
 // and what is to be relinearised should still be in the cache (measured).

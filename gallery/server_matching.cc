@@ -25,12 +25,6 @@ using internal::Report;
 
 constexpr size_t kProbesAPass = 64;  // identified together: 8 MB each
 
-std::vector<const TiledCiphertexts*> Pointers(const std::vector<TiledCiphertexts>& blocks) {
-  std::vector<const TiledCiphertexts*> pointers;
-  for (const TiledCiphertexts& block : blocks) pointers.push_back(&block);
-  return pointers;
-}
-
 }  // namespace
 
 absl::StatusOr<EncryptedScores> Server::StartReply(ScoreKind kind, const SampleSet& samples,
@@ -82,9 +76,8 @@ absl::Status Server::MatchRun(const Gallery& gallery, const ProbeFuser& prober,
                               const TiledCiphertexts& probe, bool relinearise, BlockRun run,
                               EncryptedScores* reply) const {
   HEFT_ASSIGN_OR_RETURN(const std::vector<TiledCiphertexts> blocks, ReadBlocks(gallery, run));
-  HEFT_ASSIGN_OR_RETURN(
-      std::vector<ckks::Ciphertext> scores,
-      MatchBlocks(prober.instance(), Pointers(blocks), probe, prober.keys(), relinearise));
+  HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Ciphertext> scores,
+                        MatchBlocks(prober.instance(), blocks, probe, prober.keys(), relinearise));
   for (size_t i = 0; i < scores.size(); ++i) {
     reply->replies[run.first + i].scores = std::move(scores[i]);
   }
@@ -140,7 +133,7 @@ absl::Status Server::IdentifyAll(
     for (size_t b = 0; b < gallery.blocks(); b += stride) {
       HEFT_ASSIGN_OR_RETURN(const std::vector<TiledCiphertexts> blocks,
                             ReadBlocks(gallery, {b, std::min(b + stride, gallery.blocks())}));
-      HEFT_ASSIGN_OR_RETURN(auto scores, MatchBlocks(prober->instance(), Pointers(blocks), batch,
+      HEFT_ASSIGN_OR_RETURN(auto scores, MatchBlocks(prober->instance(), blocks, batch,
                                                      prober->keys(), options.relinearise));
       for (size_t i = 0; i < scores.size(); ++i) {
         replies[i % count].replies[b + i / count].scores = std::move(scores[i]);

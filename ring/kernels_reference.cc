@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scalar reference: plain, and the definition of what every other instruction set computes.
+#include "ring/kernel_table.h"
 #include "ring/kernels.h"
 #include "ring/ntt.h"
 
@@ -202,27 +203,7 @@ void ScalarSums(uint32_t* const* out, const uint32_t* const* in, const uint32_t*
 }  // namespace
 
 const Kernels& ReferenceKernels() {
-  static const Kernels kernels = {"reference",
-                                  NttForward,
-                                  NttForwardTiled,
-                                  NttInverse,
-                                  Add,
-                                  Subtract,
-                                  Negate,
-                                  Multiply,
-                                  MultiplyScalar,
-                                  SubtractMultiplyScalar,
-                                  AddMultiplyScalar,
-                                  InnerProduct,
-                                  Lift,
-                                  LiftSum,
-                                  SwitchProducts,
-                                  Permute,
-                                  PermuteTiled,
-                                  PermuteAdd,
-                                  Match,
-                                  MatchTile,
-                                  ScalarSums};
+  static const Kernels kernels = HEFT_KERNEL_TABLE("reference");
   return kernels;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels in Highway, compiled once for each instruction set. The transforms are in
-// ntt_simd-inl.h, the pointwise loops in pointwise_simd-inl.h.
+// ntt_simd-inl.h, the pointwise loops in pointwise_simd-inl.h, sums of many products in
+// products_simd-inl.h.
 
 // The variants between SSE4 and AVX2, and AVX-512 extensions that these loops do not use, only cost
 // compile time.
@@ -12,10 +13,12 @@
 #define HWY_TARGET_INCLUDE "ring/kernels_simd.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "ring/kernel_table.h"
 #include "ring/kernels.h"
 #include "ring/ntt.h"
 #include "ring/ntt_simd-inl.h"
 #include "ring/pointwise_simd-inl.h"
+#include "ring/products_simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heft::ring {
@@ -25,32 +28,12 @@ const Kernels* Table() {
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
   return &ReferenceKernels();  // One lane, or a length that is not known here: no gain over scalar.
 #else
-  static const Kernels kernels = {HWY_TARGET == HWY_AVX3   ? "avx512"
-                                  : HWY_TARGET == HWY_AVX2 ? "avx2"
-                                  : HWY_TARGET == HWY_SSE4 ? "sse4"
-                                  : HWY_TARGET == HWY_NEON ? "neon"
-                                  : HWY_TARGET == HWY_WASM ? "wasm"
-                                                           : "simd",
-                                  NttForward,
-                                  NttForwardTiled,
-                                  NttInverse,
-                                  Add,
-                                  Subtract,
-                                  Negate,
-                                  Multiply,
-                                  MultiplyScalar,
-                                  SubtractMultiplyScalar,
-                                  AddMultiplyScalar,
-                                  InnerProduct,
-                                  Lift,
-                                  LiftSum,
-                                  SwitchProducts,
-                                  Permute,
-                                  PermuteTiled,
-                                  PermuteAdd,
-                                  Match,
-                                  MatchTile,
-                                  ScalarSums};
+  static const Kernels kernels = HEFT_KERNEL_TABLE(HWY_TARGET == HWY_AVX3   ? "avx512"
+                                                   : HWY_TARGET == HWY_AVX2 ? "avx2"
+                                                   : HWY_TARGET == HWY_SSE4 ? "sse4"
+                                                   : HWY_TARGET == HWY_NEON ? "neon"
+                                                   : HWY_TARGET == HWY_WASM ? "wasm"
+                                                                            : "simd");
   return &kernels;
 #endif
 }

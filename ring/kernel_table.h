@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of the kernels that stand under their own names where this macro is used: one list for
+// the reference and for every instruction set.
+#ifndef HEFT_RING_KERNEL_TABLE_H_
+#define HEFT_RING_KERNEL_TABLE_H_
+
+#define HEFT_KERNEL_TABLE(table_name)                                                              \
+  {                                                                                                \
+    .name = table_name, .ntt_forward = NttForward, .ntt_forward_tiled = NttForwardTiled,           \
+    .ntt_inverse = NttInverse, .add = Add, .subtract = Subtract, .negate = Negate,                 \
+    .multiply = Multiply, .multiply_scalar = MultiplyScalar,                                       \
+    .subtract_multiply_scalar = SubtractMultiplyScalar, .add_multiply_scalar = AddMultiplyScalar,  \
+    .inner_product = InnerProduct, .lift = Lift, .lift_sum = LiftSum,                              \
+    .switch_products = SwitchProducts, .permute = Permute, .permute_tiled = PermuteTiled,          \
+    .permute_add = PermuteAdd, .match = Match, .match_tile = MatchTile, .scalar_sums = ScalarSums, \
+  }
+
+#endif  // HEFT_RING_KERNEL_TABLE_H_
