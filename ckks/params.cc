@@ -20,8 +20,8 @@ struct SecurityRow {
 };
 
 // Uniform ternary secret. Classical 2024: Bossuat et al., "Security Guidelines for Implementing
-// Homomorphic Encryption", ePrint 2024/463; quantum 2024: the same source's search, starting values;
-// 2018: Albrecht et al., "Homomorphic Encryption Standard", HomomorphicEncryption.org.
+// Homomorphic Encryption", ePrint 2024/463; quantum 2024: the same source's search, starting
+// values; 2018: Albrecht et al., "Homomorphic Encryption Standard", HomomorphicEncryption.org.
 // Degrees that are not here have a bound of 0: always insecure, for tests.
 constexpr SecurityRow kSecurity[] = {
     {4096, 106, 101, 109}, {8192, 214, 203, 218}, {16384, 430, 409, 438}, {32768, 868, 825, 881}};
@@ -128,55 +128,6 @@ std::string Params::Describe() const {
   bits.pop_back();
   return absl::StrCat("N = ", n_, ", data primes ", absl::StrJoin(bits, "+"), " bits, special ",
                       special_bits);
-}
-
-static Profile MakeProfile(std::string_view name, uint32_t n, std::vector<int> data_bits,
-                           int special_bits, double scale, std::string_view purpose) {
-  Profile profile;
-  profile.name = name;
-  profile.spec.n = n;
-  profile.spec.data_bits = std::move(data_bits);
-  profile.spec.special_bits = special_bits;
-  profile.scale = scale;
-  profile.purpose = purpose;
-  return profile;
-}
-
-// A base prime and `levels` primes of one size.
-static std::vector<int> Chain(int base, int levels, int bits) {
-  std::vector<int> chain(levels + 1, bits);
-  chain[0] = base;
-  return chain;
-}
-
-const std::vector<Profile>& AllProfiles() {
-  static const std::vector<Profile> profiles = [] {
-    std::vector<Profile> all;
-    // Base first: base, match, mask, apply, square, s, projection.
-    all.push_back(MakeProfile("compact", 8192, {30, 29, 20, 28, 28, 28, 20}, 30, 0x1p28,
-                              "degree 2 or 3 normalisation, enrolment, 1:N, 1:1; 128-bit"));
-    all.push_back(MakeProfile("compact-pq", 8192, {30, 27, 18, 26, 26, 26, 20}, 29, 0x1p26,
-                              "as compact at 128-bit quantum, with larger errors"));
-    all.push_back(
-        MakeProfile("paper", 16384, Chain(30, 8, 28), 30, 0x1p28,
-                    "the paper's schedule: dense encoding, hybrid projection, ten primes"));
-    all.push_back(MakeProfile("deep", 16384, Chain(30, 12, 29), 30, 0x1p29,
-                              "composites and minimax polynomials of degree 6 to 15"));
-    all.push_back(MakeProfile("deepest", 32768, Chain(30, 27, 29), 30, 0x1p29,
-                              "Goldschmidt's iteration, encrypted thresholds"));
-    return all;
-  }();
-  return profiles;
-}
-
-absl::StatusOr<Profile> FindProfile(std::string_view name) {
-  std::vector<std::string> names;
-  for (const Profile& profile : AllProfiles()) {
-    if (profile.name == name) return profile;
-    names.push_back(profile.name);
-  }
-  return absl::InvalidArgumentError(absl::StrCat("no profile \"", std::string(name),
-                                                 "\": there are ", absl::StrJoin(names, ", ")));
 }
 
 }  // namespace heft::ckks

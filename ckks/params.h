@@ -10,7 +10,6 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -77,20 +76,6 @@ class Params {
   std::vector<ring::Modulus> moduli_;
   ParamsId id_{};
 };
-
-// A named parameter set and what its levels are for, from the top: the last data prime absorbs the
-// projection's factors, then s = |z|^2, its square, its application, the mask, the match; the base
-// prime holds the result (DESIGN, section 2).
-struct Profile {
-  std::string name;
-  ParamsSpec spec;
-  double scale;  // of a fresh ciphertext, and the target of a normalised template
-  std::string purpose;
-};
-
-// "compact", "compact-pq", "paper", "deep", "deepest". kInvalidArgument names those that exist.
-absl::StatusOr<Profile> FindProfile(std::string_view name);
-const std::vector<Profile>& AllProfiles();
 
 }  // namespace heft::ckks
 

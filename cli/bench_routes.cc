@@ -23,6 +23,7 @@
 #include "fusion/owner/keygen.h"
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/probe.h"
+#include "fusion/profile.h"
 #include "fusion/testing.h"
 #include "gallery/scores.h"
 #include "ring/kernels.h"
@@ -282,7 +283,7 @@ absl::Status RunMillion(World* world, const BenchOptions& options,
 absl::Status RunPaper(const BenchOptions& options,
                       const std::function<bool(std::string_view)>& stage, Json* result) {
   const Model model = testing::RandomModel(options.dimensions, options.gamma, 2, "paper");
-  HEFT_ASSIGN_OR_RETURN(const ckks::Profile profile, ckks::FindProfile("paper"));
+  HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile("paper"));
   HEFT_ASSIGN_OR_RETURN(const ckks::Params params, ckks::Params::Create(profile.spec));
   const auto context = std::make_shared<ckks::Context>(params);
   const ckks::Encoder encoder(context);

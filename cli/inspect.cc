@@ -12,6 +12,7 @@
 #include "cli/common.h"
 #include "fusion/operation_formulae.h"
 #include "fusion/plan.h"
+#include "fusion/profile.h"
 #include "gallery/gallery.h"
 
 namespace heft::cli {
@@ -78,7 +79,7 @@ Json SecurityJson(const ckks::Security& security) {
 // Adds to `json` the profile that has these parameters and the security that it reaches, and
 // returns a line about them.
 std::string DescribeParams(ByteSpan params_id, Json* json) {
-  for (const ckks::Profile& profile : ckks::AllProfiles()) {
+  for (const Profile& profile : AllProfiles()) {
     const auto params = ckks::Params::Create(profile.spec);
     if (!params.ok() ||
         !std::equal(params_id.begin(), params_id.end(), params->id().begin(), params->id().end())) {

@@ -12,7 +12,7 @@ namespace heft {
 using ckks::Ciphertext;
 using ckks::RotationElement;
 
-absl::StatusOr<DensePlan> PlanDense(const ckks::Params& params, const ckks::Profile& profile,
+absl::StatusOr<DensePlan> PlanDense(const ckks::Params& params, const Profile& profile,
                                     const Model& model) {
   HEFT_RETURN_IF_ERROR(model.Check());
   DensePlan plan;

@@ -16,6 +16,7 @@
 #include "fusion/model.h"
 #include "fusion/normalise.h"
 #include "fusion/plan.h"
+#include "fusion/profile.h"
 #include "fusion/projection_methods.h"
 
 namespace heft {
@@ -35,7 +36,7 @@ struct DensePlan {
 };
 
 // kInvalidArgument where 2 delta exceeds the slots or levels lack.
-absl::StatusOr<DensePlan> PlanDense(const ckks::Params& params, const ckks::Profile& profile,
+absl::StatusOr<DensePlan> PlanDense(const ckks::Params& params, const Profile& profile,
                                     const Model& model);
 
 // Up to plan.vectors vectors of modality `index`, each in a window of 2 delta slots, twice; a

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "ckks/encryptor.h"
+#include "fusion/profile.h"
 #include "fusion/testing.h"
 
 namespace heft {
@@ -22,7 +23,7 @@ class DenseTest : public ::testing::TestWithParam<Case> {};
 TEST_P(DenseTest, FusesPackedVectorsAndAProbe) {
   const Case& c = GetParam();
   const Model model = testing::RandomModel(c.dimensions, c.gamma, c.degree, "paper");
-  const ckks::Profile profile = *ckks::FindProfile("paper");
+  const Profile profile = *FindProfile("paper");
   auto context = std::make_shared<ckks::Context>(*ckks::Params::Create(profile.spec));
   const ckks::Encoder encoder(context);
   auto plan = PlanDense(context->params(), profile, model);

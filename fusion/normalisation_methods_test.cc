@@ -11,6 +11,7 @@
 #include "ckks/arithmetic.h"
 #include "ckks/encryptor.h"
 #include "ckks/owner/secret_key.h"
+#include "fusion/profile.h"
 #include "fusion/testing.h"
 #include "inverse_sqrt/fit.h"
 
@@ -47,11 +48,11 @@ struct World {
 };
 
 World& Deep() {
-  static World world(ckks::FindProfile("deep")->spec);
+  static World world(FindProfile("deep")->spec);
   return world;
 }
 World& Deepest() {
-  static World world(ckks::FindProfile("deepest")->spec);
+  static World world(FindProfile("deepest")->spec);
   return world;
 }
 

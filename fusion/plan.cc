@@ -85,7 +85,7 @@ double ScaleBeforeNormalisation(const Params& params, const FactoredPolynomial& 
   return std::pow(target * leading * std::pow(q_s, 3) * q_square * q_square * q_apply, 1.0 / 7);
 }
 
-absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const ckks::Profile& profile,
+absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profile,
                                       const Model& model, size_t template_limbs) {
   HEFT_RETURN_IF_ERROR(model.Check());
   FusionPlan plan;
@@ -157,7 +157,7 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const ckks::Profile&
 
 namespace {
 absl::StatusOr<Instance> MakeInstance(const Model& model, bool probe) {
-  HEFT_ASSIGN_OR_RETURN(const ckks::Profile profile, ckks::FindProfile(model.profile));
+  HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile(model.profile));
   HEFT_ASSIGN_OR_RETURN(Params params, Params::Create(profile.spec));
   const double mask_scale = params.modulus(kMaskPrime).value();
   if (probe) {

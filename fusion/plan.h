@@ -19,6 +19,7 @@
 #include "ckks/encoder.h"
 #include "ckks/params.h"
 #include "fusion/model.h"
+#include "fusion/profile.h"
 #include "inverse_sqrt/factored.h"
 
 namespace heft {
@@ -78,7 +79,7 @@ struct FusionPlan {
 
 // kInvalidArgument where the model does not fit the parameters (dimension over n/2, too few
 // levels). `template_limbs`: kTemplateLimbs, or kMatchLimbs where `params` lack the mask's prime.
-absl::StatusOr<FusionPlan> PlanFusion(const ckks::Params& params, const ckks::Profile& profile,
+absl::StatusOr<FusionPlan> PlanFusion(const ckks::Params& params, const Profile& profile,
                                       const Model& model, size_t template_limbs = kTemplateLimbs);
 
 // The scale of z for which a template normalised by `polynomial` comes out at `target`: its leading

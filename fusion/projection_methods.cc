@@ -10,6 +10,7 @@
 #include "ckks/arithmetic.h"
 #include "ckks/key_switch.h"
 #include "fusion/compact.h"
+#include "fusion/profile.h"
 #include "fusion/scalar_sums.h"
 
 namespace heft {
@@ -55,7 +56,7 @@ absl::StatusOr<FusionPlan> PlanCompact(const ckks::Params& params, const Model& 
                                        const ProjectionPlan& plan) {
   Model any = model;  // PlanFusion plans a normalisation too: one that it accepts
   any.approximation.stages = {Polynomial{{1, 0, 1}}};
-  HEFT_ASSIGN_OR_RETURN(FusionPlan compact, PlanFusion(params, ckks::Profile{}, any));
+  HEFT_ASSIGN_OR_RETURN(FusionPlan compact, PlanFusion(params, Profile{}, any));
   compact.input_limbs = plan.input_limbs;
   compact.z_limbs = plan.output_limbs;
   compact.input_scale = plan.input_scale;

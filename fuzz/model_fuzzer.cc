@@ -5,6 +5,7 @@
 
 #include "fusion/model.h"
 #include "fusion/plan.h"
+#include "fusion/profile.h"
 #include "fuzz/fuzz.h"
 
 namespace heft::fuzz {
@@ -20,9 +21,9 @@ void Read(ByteSpan bytes) {
   // As `heft inspect` shows it.
   const auto summary = nlohmann::json::parse(model->training_summary);
   Check(!summary.dump(2).empty(), "the summary is printed");
-  const auto profile = ckks::FindProfile(model->profile);
+  const auto profile = FindProfile(model->profile);
   if (!profile.ok()) return;
-  static const auto params = *ckks::Params::Create(ckks::FindProfile("compact")->spec);
+  static const auto params = *ckks::Params::Create(FindProfile("compact")->spec);
   const auto plan = PlanFusion(params, *profile, *model);
   if (!plan.ok()) CheckRefusal(plan.status());
 }

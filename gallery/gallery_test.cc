@@ -19,6 +19,7 @@
 #include "fusion/key_files.h"
 #include "fusion/owner/keygen.h"
 #include "fusion/owner/secret_key_file.h"
+#include "fusion/profile.h"
 #include "fusion/testing.h"
 #include "gallery/owner/key_owner.h"
 #include "gallery/server.h"
@@ -384,7 +385,7 @@ TEST_F(GalleryTest, OtherModelKeyOrParametersAreRefused) {
   EXPECT_EQ(Code(wrong.Open(SerializeScores(*instance_->context, *scores), "scores")),
             absl::StatusCode::kFailedPrecondition);
 
-  const ckks::Params pq = *ckks::Params::Create(ckks::FindProfile("compact-pq")->spec);
+  const ckks::Params pq = *ckks::Params::Create(FindProfile("compact-pq")->spec);
   const auto pq_context = std::make_shared<ckks::Context>(pq);
   EXPECT_EQ(Code(ParseEvaluationKeys(*pq_context, *evaluation_, "keys")),
             absl::StatusCode::kFailedPrecondition);

@@ -14,6 +14,7 @@
 #include "fusion/key_files.h"
 #include "fusion/owner/keygen.h"
 #include "fusion/owner/secret_key_file.h"
+#include "fusion/profile.h"
 #include "fusion/testing.h"
 #include "gallery/owner/key_owner.h"
 #include "gallery/server.h"
@@ -301,7 +302,7 @@ TEST_F(RekeyTest, KeyFilesNoticeDamageAndOtherParameters) {
                 .status()
                 .code(),
             absl::StatusCode::kDataLoss);
-  const ckks::Context other(*ckks::Params::Create(ckks::FindProfile("compact-pq")->spec));
+  const ckks::Context other(*ckks::Params::Create(FindProfile("compact-pq")->spec));
   EXPECT_EQ(ParseRekeyingKey(other, good, "other").status().code(),
             absl::StatusCode::kFailedPrecondition);
 }

@@ -87,19 +87,5 @@ TEST_F(FloodingTest, RefusedWithoutRoom) {
   EXPECT_EQ(code(low, {}), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_F(FloodingTest, NoProfileHasRoomForItInItsScores) {
-  // The rescale before a score leaves at least its rounding behind.
-  for (const Profile& profile : AllProfiles()) {
-    const Context context(*Params::Create(profile.spec));
-    const SecretKey secret = *SecretKey::Generate(context, rng_);
-    Ciphertext score;
-    score.scale = profile.scale;
-    score.noise = {1, RoundingError(context.params())};
-    for (int part = 0; part < 2; ++part) score.parts.emplace_back(context.n(), 1);
-    const auto refused = DecryptFlooded(context, score, secret, {});
-    EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition) << profile.name;
-  }
-}
-
 }  // namespace
 }  // namespace heft::ckks

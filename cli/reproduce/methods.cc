@@ -10,6 +10,7 @@
 #include "ckks/operation_counts.h"
 #include "cli/reproduce/paper_engine.h"
 #include "cli/reproduce/sections.h"
+#include "fusion/profile.h"
 #include "fusion/testing.h"
 #include "inverse_sqrt/fit.h"
 
@@ -23,7 +24,7 @@ using Samples = std::vector<std::vector<std::vector<double>>>;  // [modality][sa
 // methods compare, and the diagonal method's thousand keys fit into memory.
 absl::StatusOr<std::unique_ptr<KeyedContext>> ProjectionContext(ProjectionMethod method) {
   if (method == ProjectionMethod::kCompact) return MakeKeyedContext("compact");
-  ckks::Profile profile;
+  Profile profile;
   profile.name = "projection";
   profile.spec.n = 8192;
   profile.spec.data_bits = {30, 28, 28};
@@ -121,7 +122,7 @@ absl::StatusOr<NormalisationTrial> TryNormalisation(const NormalisationSpec& spe
   NormalisationPlan plan;
   absl::Status last;
   for (const char* name : {"paper", "deep", "deepest"}) {
-    HEFT_ASSIGN_OR_RETURN(const ckks::Profile profile, ckks::FindProfile(name));
+    HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile(name));
     HEFT_ASSIGN_OR_RETURN(const ckks::Params params, ckks::Params::Create(profile.spec));
     const std::size_t limbs = std::min(params.limbs(), spec.Levels() + 3);
     auto fits = PlanNormalisation(params, spec, gamma, limbs, profile.scale);

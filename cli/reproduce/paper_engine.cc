@@ -179,11 +179,11 @@ std::vector<ckks::Complex> KeyedContext::Open(const Ciphertext& ciphertext) cons
 }
 
 absl::StatusOr<std::unique_ptr<KeyedContext>> MakeKeyedContext(const std::string& profile) {
-  HEFT_ASSIGN_OR_RETURN(const ckks::Profile found, ckks::FindProfile(profile));
+  HEFT_ASSIGN_OR_RETURN(const Profile found, FindProfile(profile));
   return MakeKeyedContext(found);
 }
 
-absl::StatusOr<std::unique_ptr<KeyedContext>> MakeKeyedContext(const ckks::Profile& profile) {
+absl::StatusOr<std::unique_ptr<KeyedContext>> MakeKeyedContext(const Profile& profile) {
   auto world = std::make_unique<KeyedContext>();
   world->profile = profile;
   HEFT_ASSIGN_OR_RETURN(const ckks::Params params, ckks::Params::Create(world->profile.spec));
@@ -212,7 +212,7 @@ absl::StatusOr<std::unique_ptr<PaperEngine>> MakePaperEngine(const Model& model,
                                                              const KeyNeeds& more) {
   absl::Status last;
   for (const char* name : {"paper", "deep", "deepest"}) {
-    HEFT_ASSIGN_OR_RETURN(const ckks::Profile profile, ckks::FindProfile(name));
+    HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile(name));
     HEFT_ASSIGN_OR_RETURN(const ckks::Params params, ckks::Params::Create(profile.spec));
     auto plan = PlanPaperRoute(params, profile.scale, model, {projection, normalisation});
     last = plan.status();

@@ -19,12 +19,13 @@
 #include "features/matrix.h"
 #include "fusion/model.h"
 #include "fusion/paper_route.h"
+#include "fusion/profile.h"
 
 namespace heft::cli::reproduce {
 
 // A parameter set with a key pair, and evaluation keys for what was asked for.
 struct KeyedContext {
-  ckks::Profile profile;
+  Profile profile;
   std::shared_ptr<const ckks::Context> context;
   std::shared_ptr<const ckks::Encoder> encoder;
   std::optional<ckks::SecretKey> secret;
@@ -37,7 +38,7 @@ struct KeyedContext {
   absl::StatusOr<std::vector<ckks::Ciphertext>> Encrypt(std::span<const ckks::Plaintext> plain);
   std::vector<ckks::Complex> Open(const ckks::Ciphertext& ciphertext) const;
 };
-absl::StatusOr<std::unique_ptr<KeyedContext>> MakeKeyedContext(const ckks::Profile& profile);
+absl::StatusOr<std::unique_ptr<KeyedContext>> MakeKeyedContext(const Profile& profile);
 absl::StatusOr<std::unique_ptr<KeyedContext>> MakeKeyedContext(const std::string& profile);
 
 // The paper's route for a model and a normalisation, under the smallest of the profiles "paper",

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/profile.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace heft {
+namespace {
+
+Profile MakeProfile(std::string_view name, uint32_t n, std::vector<int> data_bits, int special_bits,
+                    double scale, std::string_view purpose) {
+  Profile profile;
+  profile.name = name;
+  profile.spec.n = n;
+  profile.spec.data_bits = std::move(data_bits);
+  profile.spec.special_bits = special_bits;
+  profile.scale = scale;
+  profile.purpose = purpose;
+  return profile;
+}
+
+// Chain: a base prime and `levels` primes of one size.
+std::vector<int> Chain(int base, int levels, int bits) {
+  std::vector<int> chain(levels + 1, bits);
+  chain[0] = base;
+  return chain;
+}
+
+}  // namespace
+
+const std::vector<Profile>& AllProfiles() {
+  static const std::vector<Profile> profiles = {
+      // Base first: base, match, mask, apply, square, s, projection.
+      MakeProfile("compact", 8192, {30, 29, 20, 28, 28, 28, 20}, 30, 0x1p28,
+                  "degree 2 or 3 normalisation, enrolment, 1:N, 1:1; 128-bit"),
+      MakeProfile("compact-pq", 8192, {30, 27, 18, 26, 26, 26, 20}, 29, 0x1p26,
+                  "as compact at 128-bit quantum, with larger errors"),
+      MakeProfile("paper", 16384, Chain(30, 8, 28), 30, 0x1p28,
+                  "the paper's schedule: dense encoding, hybrid projection, ten primes"),
+      MakeProfile("deep", 16384, Chain(30, 12, 29), 30, 0x1p29,
+                  "composites and minimax polynomials of degree 6 to 15"),
+      MakeProfile("deepest", 32768, Chain(30, 27, 29), 30, 0x1p29,
+                  "Goldschmidt's iteration as in the paper"),
+  };
+  return profiles;
+}
+
+absl::StatusOr<Profile> FindProfile(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Profile& profile : AllProfiles()) {
+    if (profile.name == name) return profile;
+    names.push_back(profile.name);
+  }
+  return absl::InvalidArgumentError(absl::StrCat("no profile \"", std::string(name),
+                                                 "\": there are ", absl::StrJoin(names, ", ")));
+}
+
+}  // namespace heft
