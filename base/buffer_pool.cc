@@ -99,9 +99,13 @@ void PoolFree(void* p, std::size_t bytes) noexcept {
   if (Pooled(rounded)) {
     ThreadPool& pool = Pool();
     if (pool.held + rounded <= kMaxHeld) {
-      pool.free[ClassOf(rounded)].push_back(p);
-      pool.held += rounded;
-      return;
+      try {
+        pool.free[ClassOf(rounded)].push_back(p);
+        pool.held += rounded;
+        return;
+      } catch (const std::bad_alloc&) {
+        // No memory to remember the buffer by: it goes back, which needs none.
+      }
     }
   }
   SystemFree(p, rounded);

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "base/files.h"
 
 namespace heft {
 
@@ -20,7 +21,10 @@ absl::StatusOr<FileLock> FileLock::Take(const std::string& path, mode_t mode,
   }
   const int operation = LOCK_EX | (busy.empty() ? 0 : LOCK_NB);
   while (flock(lock.fd_, operation) != 0) {
-    if (errno == EINTR) continue;
+    if (errno == EINTR) {
+      HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
+      continue;
+    }
     if (errno == EWOULDBLOCK) return absl::UnavailableError(std::string(busy));
     return absl::UnavailableError(absl::StrCat("cannot lock ", path, ": ", std::strerror(errno)));
   }

@@ -12,10 +12,13 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace heft {
 namespace {
+
+bool (*g_interrupted)() = nullptr;
 
 absl::Status SystemError(std::string_view action, const std::string& path, int error) {
   const std::string message =
@@ -39,13 +42,22 @@ class FileDescriptor {
   int fd_;
 };
 
+// Open is open(2), which waits for the other end of a pipe.
+absl::StatusOr<FileDescriptor> Open(const std::string& path, int flags) {
+  while (true) {
+    const int fd = open(path.c_str(), flags | O_CLOEXEC);
+    if (fd >= 0) return FileDescriptor(fd);
+    // A file where a folder should be: for a reader the same as no file.
+    if (errno == ENOTDIR) errno = ENOENT;
+    if (errno != EINTR) return SystemError("cannot open", path, errno);
+    HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
+  }
+}
+
 // Opens a file for reading; `info` is of what was opened.
 absl::StatusOr<FileDescriptor> OpenToRead(const std::string& path, uint64_t max_size,
                                           struct stat* info) {
-  FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  // A file where a folder should be: for a reader the same as no file.
-  if (fd.get() < 0 && errno == ENOTDIR) errno = ENOENT;
-  if (fd.get() < 0) return SystemError("cannot open", path, errno);
+  HEFT_ASSIGN_OR_RETURN(FileDescriptor fd, Open(path, O_RDONLY));
   if (fstat(fd.get(), info) != 0) return SystemError("cannot stat", path, errno);
   if (S_ISDIR(info->st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is a directory, not a file"));
@@ -63,12 +75,28 @@ absl::StatusOr<size_t> ReadInto(const FileDescriptor& fd, const std::string& pat
   size_t done = 0;
   while (done < size) {
     const ssize_t n = read(fd.get(), static_cast<char*>(out) + done, size - done);
-    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EINTR) {
+      HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
+      continue;
+    }
     if (n < 0) return SystemError("cannot read", path, errno);
     if (n == 0) break;
     done += n;
   }
   return done;
+}
+
+absl::Status WriteAll(const FileDescriptor& fd, const std::string& path, ByteSpan bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd.get(), bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) {
+      HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
+      continue;
+    }
+    if (n <= 0) return SystemError("cannot write", path, n < 0 ? errno : EIO);
+    bytes = bytes.subspan(n);
+  }
+  return absl::OkStatus();
 }
 
 template <typename Container>
@@ -142,12 +170,10 @@ absl::Status WriteFileAtomic(const std::string& path, ByteSpan bytes, mode_t mod
   };
   {
     FileDescriptor fd(raw);
-    std::size_t done = 0;
-    while (done < bytes.size()) {
-      const ssize_t n = write(fd.get(), bytes.data() + done, bytes.size() - done);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return fail("cannot write");
-      done += n;
+    const absl::Status written = WriteAll(fd, path, bytes);
+    if (!written.ok()) {
+      unlink(temporary.c_str());
+      return written;
     }
     if (fchmod(fd.get(), mode) != 0) return fail("cannot set permissions of");
     if (fsync(fd.get()) != 0) return fail("cannot flush");
@@ -160,6 +186,68 @@ absl::Status WriteFileAtomic(const std::string& path, std::string_view text, mod
   return WriteFileAtomic(path, AsBytes(text), mode);
 }
 
+namespace {
+
+// Descriptor: N of /dev/stdout, /dev/fd/N and the like, whose file must be written through the
+// descriptor that is open: its position is shared with what else is written there.
+int Descriptor(const std::string& path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view prefix : {"/dev/fd/", "/proc/self/fd/"}) {
+    int fd = -1;
+    if (path.rfind(prefix, 0) == 0 && absl::SimpleAtoi(path.substr(prefix.size()), &fd)) return fd;
+  }
+  return -1;
+}
+
+// LinkTarget: the path at the end of a chain of symbolic links, whether or not anything is there.
+absl::StatusOr<std::string> LinkTarget(const std::string& path) {
+  constexpr int kLongestChain = 40;  // as the kernel has it
+  std::filesystem::path at = path;
+  for (int i = 0; i < kLongestChain; ++i) {
+    std::error_code error;
+    if (!std::filesystem::is_symlink(at, error)) return at.string();
+    const std::filesystem::path next = std::filesystem::read_symlink(at, error);
+    if (error) return SystemError("cannot write", path, error.value());
+    at = at.parent_path() / next;  // `next` alone if that is absolute
+  }
+  return SystemError("cannot write", path, ELOOP);
+}
+
+absl::Status WriteThrough(const std::string& path, ByteSpan bytes) {
+  const int descriptor = Descriptor(path);
+  if (descriptor < 0) {
+    HEFT_ASSIGN_OR_RETURN(const FileDescriptor fd, Open(path, O_WRONLY));
+    return WriteAll(fd, path, bytes);
+  }
+  const FileDescriptor fd(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+  if (fd.get() < 0) return SystemError("cannot write", path, errno);
+  return WriteAll(fd, path, bytes);
+}
+
+}  // namespace
+
+absl::Status WriteOutput(const std::string& path, ByteSpan bytes, mode_t mode) {
+  struct stat info = {};
+  const bool exists = stat(path.c_str(), &info) == 0;
+  if (exists && (S_ISBLK(info.st_mode) || S_ISSOCK(info.st_mode))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot write ", path, ": it is a ",
+                     S_ISBLK(info.st_mode) ? "block device" : "socket", ", choose a file"));
+  }
+  const bool stream = exists && (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode));
+  if (stream || Descriptor(path) >= 0) return WriteThrough(path, bytes);
+  HEFT_ASSIGN_OR_RETURN(const std::string target, LinkTarget(path));
+  return WriteFileAtomic(target, bytes, mode);
+}
+
+void SetInterruptedCheck(bool (*interrupted)()) { g_interrupted = interrupted; }
+
+absl::Status CheckNotInterrupted() {
+  if (g_interrupted == nullptr || !g_interrupted()) return absl::OkStatus();
+  return absl::CancelledError("interrupted");
+}
+
 bool FileExists(const std::string& path) {
   struct stat info;
   return stat(path.c_str(), &info) == 0;
@@ -168,8 +256,15 @@ bool FileExists(const std::string& path) {
 absl::Status MakeDirectories(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error) return SystemError("cannot create directory", path, error.value());
-  return absl::OkStatus();
+  if (!error) return absl::OkStatus();
+  std::error_code ignored;
+  if (std::filesystem::is_symlink(path, ignored) && !FileExists(path)) {
+    const std::string target = std::filesystem::read_symlink(path, ignored).string();
+    return absl::UnavailableError(absl::StrCat("cannot create directory ", path,
+                                               ": it is a link to ", target,
+                                               ", which is not there; make that folder first"));
+  }
+  return SystemError("cannot create directory", path, error.value());
 }
 
 }  // namespace heft

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole files in and out. Writing is atomic: a reader sees the old file or the new one, never a
-// part, and a failed write leaves the old file as it was.
+// part, and a failed write leaves the old file as it was. Pipes are waited for; a signal ends the
+// wait where SetInterruptedCheck says so.
 #ifndef HEFT_BASE_FILES_H_
 #define HEFT_BASE_FILES_H_
 
@@ -38,7 +39,20 @@ absl::StatusOr<SecretFile> ReadSecretFile(const std::string& path, uint64_t max_
 absl::Status WriteFileAtomic(const std::string& path, ByteSpan bytes, mode_t mode = 0644);
 absl::Status WriteFileAtomic(const std::string& path, std::string_view text, mode_t mode = 0644);
 
+// WriteOutput writes to a path that a user chose. A file is written by WriteFileAtomic, one behind a
+// symbolic link in its own place, so that the link stays. Pipes and character devices (/dev/null,
+// /dev/stdout) are written to as they are. kInvalidArgument for block devices and sockets.
+absl::Status WriteOutput(const std::string& path, ByteSpan bytes, mode_t mode = 0644);
+
+// SetInterruptedCheck: what is asked when a signal interrupts a wait for a pipe, or for a lock. True
+// ends the wait with kCancelled. Without a check, waits go on. For handlers without SA_RESTART.
+void SetInterruptedCheck(bool (*interrupted)());
+// CheckNotInterrupted: kCancelled if that check is set and says so.
+absl::Status CheckNotInterrupted();
+
 bool FileExists(const std::string& path);
+// MakeDirectories makes the folder `path` and those above it. kUnavailable, saying what is there,
+// where something else has the name.
 absl::Status MakeDirectories(const std::string& path);
 // Flushes a directory's entries (a rename is durable only after that).
 absl::Status SyncDirectory(const std::string& path);

@@ -15,6 +15,8 @@ inline constexpr bool kLocksIgnored =
 #else
 inline constexpr bool kLocksIgnored = false;
 #endif
+// The same two reserve far more address space than a limit on it would leave.
+inline constexpr bool kMemoryReserved = kLocksIgnored;
 
 }  // namespace heft
 

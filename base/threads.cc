@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
-#include <vector>
+#include <utility>
 
 namespace heft {
 namespace {
@@ -26,16 +29,12 @@ class Pool {
     std::lock_guard<std::mutex> one_job(job_mutex_);
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      while (static_cast<int>(workers_.size()) < threads - 1) {
-        const int index = workers_.size();
-        workers_.emplace_back([this, index] { Work(index); });
-        workers_.back().detach();
-      }
+      AddWorkers(threads - 1);
       fn_ = &fn;
       count_ = count;
       next_.store(0);
-      helpers_wanted_ = threads - 1;
-      helpers_running_ = threads - 1;
+      helpers_wanted_ = std::min(threads - 1, workers_);
+      helpers_running_ = helpers_wanted_;
       ++generation_;
     }
     wake_.notify_all();
@@ -43,12 +42,31 @@ class Pool {
     std::unique_lock<std::mutex> lock(mutex_);
     done_.wait(lock, [this] { return helpers_running_ == 0; });
     fn_ = nullptr;
+    if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
   }
 
  private:
+  // AddWorkers: up to `wanted` in all. Fewer do where the system makes no more threads.
+  void AddWorkers(int wanted) {
+    try {
+      for (; workers_ < wanted; ++workers_) {
+        std::thread([this, index = workers_] { Work(index); }).detach();
+      }
+    } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
+    }
+  }
+
+  // Drain works on what is left of the job. The first exception of a task ends it.
   void Drain() {
     t_inside_task = true;
-    for (std::size_t i; (i = next_.fetch_add(1)) < count_;) (*fn_)(i);
+    try {
+      for (std::size_t i; (i = next_.fetch_add(1)) < count_;) (*fn_)(i);
+    } catch (...) {
+      next_.store(count_);
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (thrown_ == nullptr) thrown_ = std::current_exception();
+    }
     t_inside_task = false;
   }
 
@@ -69,7 +87,8 @@ class Pool {
   std::mutex job_mutex_;
   std::mutex mutex_;
   std::condition_variable wake_, done_;
-  std::vector<std::thread> workers_;
+  int workers_ = 0;
+  std::exception_ptr thrown_;  // by a task of this job
   const std::function<void(std::size_t)>* fn_ = nullptr;
   std::size_t count_ = 0;
   std::atomic<std::size_t> next_{0};

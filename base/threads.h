@@ -15,7 +15,9 @@ int ThreadCount();
 
 // Calls fn(i) once for every i in [0, count), in any order, on up to ThreadCount() threads, and
 // returns when all are done. Runs inline where count or ThreadCount() is 1, and when called from
-// within a task. `fn` must not throw.
+// within a task. Fewer threads work where the system makes no more. `fn` throws nothing of its own;
+// where it runs out of memory, what is left of the job is dropped, and std::bad_alloc reaches the
+// caller once every thread has left `fn`.
 void ParallelFor(std::size_t count, const std::function<void(std::size_t)>& fn);
 
 }  // namespace heft

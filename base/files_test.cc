@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <thread>
+
+namespace heft {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FilesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "/heft_files_XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override {
+    SetInterruptedCheck(nullptr);
+    fs::remove_all(folder_);
+  }
+  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string Fifo(const std::string& name) const {
+    EXPECT_EQ(mkfifo(Path(name).c_str(), 0600), 0);
+    return Path(name);
+  }
+  size_t Entries() const { return std::distance(fs::directory_iterator(folder_), {}); }
+
+  std::string folder_;
+};
+
+absl::Status Write(const std::string& path, std::string_view text) {
+  return WriteOutput(path, AsBytes(text));
+}
+
+TEST_F(FilesTest, OutputsReplaceFiles) {
+  ASSERT_TRUE(Write(Path("a"), "one").ok());
+  ASSERT_TRUE(WriteOutput(Path("a"), AsBytes("two"), 0600).ok());
+  EXPECT_EQ(*ReadTextFile(Path("a")), "two");
+  EXPECT_EQ(fs::status(Path("a")).permissions(), fs::perms(0600));
+  EXPECT_EQ(Entries(), 1u);
+}
+
+TEST_F(FilesTest, OutputsKeepLinks) {
+  ASSERT_TRUE(MakeDirectories(Path("far")).ok());
+  ASSERT_TRUE(Write(Path("far/file"), "one").ok());
+  fs::create_symlink("far/file", Path("link"));
+  fs::create_symlink(Path("link"), Path("link-to-link"));
+  ASSERT_TRUE(Write(Path("link-to-link"), "two").ok());
+  EXPECT_TRUE(fs::is_symlink(Path("link")));
+  EXPECT_TRUE(fs::is_symlink(Path("link-to-link")));
+  EXPECT_EQ(*ReadTextFile(Path("far/file")), "two");
+  // A link to a file that is yet to be made, and one to a folder that is not there.
+  fs::create_symlink("far/new", Path("dangling"));
+  ASSERT_TRUE(Write(Path("dangling"), "three").ok());
+  EXPECT_TRUE(fs::is_symlink(Path("dangling")));
+  EXPECT_EQ(*ReadTextFile(Path("far/new")), "three");
+  fs::create_symlink("nowhere/new", Path("lost"));
+  EXPECT_EQ(Write(Path("lost"), "four").code(), absl::StatusCode::kNotFound);
+  fs::create_symlink("loop", Path("loop"));
+  EXPECT_FALSE(Write(Path("loop"), "five").ok());
+  EXPECT_TRUE(fs::is_symlink(Path("loop")));
+}
+
+TEST_F(FilesTest, OutputsWriteThroughPipesAndDevices) {
+  const std::string fifo = Fifo("fifo");
+  const std::string large(1 << 20, 'x');  // more than a pipe holds
+  absl::StatusOr<std::string> read;
+  std::thread reader([&] { read = ReadTextFile(fifo); });
+  EXPECT_TRUE(Write(fifo, large).ok());
+  reader.join();
+  EXPECT_EQ(*read, large);
+  EXPECT_TRUE(fs::is_fifo(fifo));
+  fs::create_symlink("/dev/null", Path("null"));
+  EXPECT_TRUE(Write(Path("null"), "gone").ok());
+  EXPECT_TRUE(fs::is_symlink(Path("null")));
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  EXPECT_EQ(Write("/dev/full", "x").code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Entries(), 2u);
+}
+
+TEST_F(FilesTest, OutputsToDescriptorsFollowWhatIsThere) {
+  // As /dev/stdout is after ">file": both writers share one position.
+  ASSERT_TRUE(Write(Path("file"), "").ok());
+  const int fd = open(Path("file").c_str(), O_WRONLY);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(write(fd, "a", 1), 1);
+  EXPECT_TRUE(Write("/dev/fd/" + std::to_string(fd), "b").ok());
+  EXPECT_TRUE(Write("/proc/self/fd/" + std::to_string(fd), "c").ok());
+  ASSERT_EQ(write(fd, "d", 1), 1);
+  close(fd);
+  EXPECT_EQ(*ReadTextFile(Path("file")), "abcd");
+  EXPECT_FALSE(Write("/dev/fd/" + std::to_string(fd), "closed").ok());
+}
+
+TEST_F(FilesTest, OutputsRefuseSocketsAndFolders) {
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  const std::string path = Path("socket");
+  ASSERT_LT(path.size(), sizeof(address.sun_path));
+  path.copy(address.sun_path, path.size());
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  EXPECT_EQ(Write(path, "x").code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(fs::is_socket(path));
+  close(fd);
+  EXPECT_FALSE(Write(folder_, "x").ok());
+  EXPECT_EQ(Entries(), 1u);
+}
+
+std::atomic<bool> g_give_up{false};
+bool GiveUp() { return g_give_up; }
+
+// Calls `wait` in a thread and sends that thread signals until it returns or that is `enough`.
+void Disturb(const std::function<void()>& wait, const std::function<bool()>& enough) {
+  struct sigaction action = {}, before = {};
+  action.sa_handler = [](int) {};  // and no SA_RESTART
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+  std::atomic<bool> done{false};
+  std::thread waiter([&] {
+    wait();
+    done = true;
+  });
+  for (int i = 0; !done && !enough(); ++i) {
+    ASSERT_LT(i, 10000) << "the wait does not end";
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    pthread_kill(waiter.native_handle(), SIGUSR1);
+  }
+  waiter.join();
+  sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST_F(FilesTest, InterruptedWaitsForPipesEnd) {
+  const std::string fifo = Fifo("fifo");
+  SetInterruptedCheck(GiveUp);
+  g_give_up = true;
+  const auto never = [] { return false; };
+  absl::Status status;
+  Disturb([&] { status = ReadFile(fifo).status(); }, never);
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  Disturb([&] { status = Write(fifo, "x"); }, never);
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  // Open at both ends, but nothing comes, and nothing is taken.
+  const int both = open(fifo.c_str(), O_RDWR);
+  Disturb([&] { status = ReadFile(fifo).status(); }, never);
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  Disturb([&] { status = Write(fifo, std::string(1 << 20, 'x')); }, never);
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  close(both);
+}
+
+TEST_F(FilesTest, OtherSignalsLeaveWaitsAlone) {
+  const std::string fifo = Fifo("fifo");
+  SetInterruptedCheck(GiveUp);
+  g_give_up = false;
+  absl::StatusOr<std::string> read;
+  int signals = 0;
+  Disturb([&] { read = ReadTextFile(fifo); },
+          [&] {
+            if (++signals < 20) return false;
+            EXPECT_TRUE(Write(fifo, "late").ok());
+            return true;
+          });
+  EXPECT_EQ(*read, "late");
+}
+
+TEST_F(FilesTest, FoldersBehindDanglingLinksAreNamed) {
+  fs::create_symlink("nowhere", Path("gallery"));
+  const absl::Status status = MakeDirectories(Path("gallery"));
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_NE(status.message().find("it is a link to nowhere, which is not there"),
+            std::string_view::npos)
+      << status;
+  ASSERT_TRUE(MakeDirectories(Path("nowhere")).ok());
+  EXPECT_TRUE(MakeDirectories(Path("gallery")).ok());
+}
+
+}  // namespace
+}  // namespace heft
