@@ -14,18 +14,19 @@
 
 namespace heft {
 
-inline constexpr std::size_t kCacheLine = 64;
+// kCacheLine: bytes of a cache line, which is also the widest vector.
+inline constexpr size_t kCacheLine = 64;
 
+// AlignedAllocator takes from the pool of base/buffer_pool.h and initialises by default, which for
+// numbers is not at all.
 template <typename T>
 struct AlignedAllocator {
   using value_type = T;
   AlignedAllocator() = default;
   template <typename U>
   AlignedAllocator(const AlignedAllocator<U>&) {}  // NOLINT: allocators convert implicitly.
-  T* allocate(std::size_t n) {
-    return static_cast<T*>(internal::PoolAllocate(n * sizeof(T)));
-  }
-  void deallocate(T* p, std::size_t n) noexcept { internal::PoolFree(p, n * sizeof(T)); }
+  T* allocate(size_t n) { return static_cast<T*>(internal::PoolAllocate(n * sizeof(T))); }
+  void deallocate(T* p, size_t n) noexcept { internal::PoolFree(p, n * sizeof(T)); }
   template <typename U>
   void construct(U* p) {
     ::new (static_cast<void*>(p)) U;  // Default-initialised: no memset of what will be written.
@@ -40,6 +41,7 @@ struct AlignedAllocator {
   }
 };
 
+// AlignedVector: a std::vector that starts on a cache line.
 template <typename T>
 using AlignedVector = std::vector<T, AlignedAllocator<T>>;
 

@@ -137,6 +137,19 @@ TEST(ThreadsTest, EveryIndexOnceWhateverTheCount) {
   SetThreadCount(0);
 }
 
+TEST(BufferPoolTest, FreedBuffersAreHandedOutAgain) {
+  constexpr size_t kSize = 70000;  // 80 kB after rounding, as is 75000
+  void* first = internal::PoolAllocate(kSize);
+  void* second = internal::PoolAllocate(kSize);
+  EXPECT_NE(first, second);
+  internal::PoolFree(first, kSize);
+  internal::PoolFree(second, kSize);
+  EXPECT_EQ(internal::PoolAllocate(75000), second);
+  EXPECT_EQ(internal::PoolAllocate(kSize), first);
+  internal::PoolFree(first, kSize);
+  internal::PoolFree(second, 75000);
+}
+
 TEST(AlignedTest, StartsOnACacheLine) {
   for (int i = 1; i < 100; ++i) {
     AlignedVector<uint32_t> v(i);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
 namespace heft {
@@ -13,6 +14,10 @@ static_assert(std::endian::native == std::endian::little,
 
 ByteSpan AsBytes(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+std::string HexString(ByteSpan bytes) {
+  return absl::BytesToHexString({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 void ByteWriter::F64(double v) { U64(std::bit_cast<uint64_t>(v)); }
@@ -36,7 +41,7 @@ void ByteReader::Fail(std::string_view why) {
   if (status_.ok()) status_ = absl::DataLossError(absl::StrCat(what_, ": ", std::string(why)));
 }
 
-bool ByteReader::Need(std::size_t size) {
+bool ByteReader::Need(size_t size) {
   if (!ok()) return false;
   if (size <= remaining()) return true;
   Fail(absl::StrCat("truncated: ", size, " more bytes expected at offset ", position_, ", ",
@@ -44,7 +49,7 @@ bool ByteReader::Need(std::size_t size) {
   return false;
 }
 
-uint64_t ByteReader::Scalar(std::size_t size) {
+uint64_t ByteReader::Scalar(size_t size) {
   if (!Need(size)) return 0;
   uint64_t v = 0;
   std::memcpy(&v, bytes_.data() + position_, size);
@@ -54,13 +59,13 @@ uint64_t ByteReader::Scalar(std::size_t size) {
 
 double ByteReader::F64() { return std::bit_cast<double>(U64()); }
 
-std::string ByteReader::String(std::size_t max_size) {
+std::string ByteReader::String(size_t max_size) {
   const uint64_t size = Count(1, max_size);
   const ByteSpan raw = Raw(size);
   return std::string(reinterpret_cast<const char*>(raw.data()), raw.size());
 }
 
-ByteSpan ByteReader::Raw(std::size_t size) {
+ByteSpan ByteReader::Raw(size_t size) {
   if (!Need(size)) return {};
   const ByteSpan out = bytes_.subspan(position_, size);
   position_ += size;
@@ -79,7 +84,7 @@ void ByteReader::F64Array(std::span<double> out) {
   position_ += out.size_bytes();
 }
 
-uint64_t ByteReader::Count(std::size_t element_size, uint64_t max) {
+uint64_t ByteReader::Count(size_t element_size, uint64_t max) {
   const uint64_t count = U64();
   if (!ok()) return 0;
   if (count > max) {

@@ -17,19 +17,21 @@
 
 namespace heft {
 
-inline void MarkSecret([[maybe_unused]] const void* p, [[maybe_unused]] std::size_t bytes) {
+// MarkSecret: from here on memcheck reports what depends on these bytes.
+inline void MarkSecret([[maybe_unused]] const void* p, [[maybe_unused]] size_t bytes) {
 #if defined(VALGRIND_MAKE_MEM_UNDEFINED)
   VALGRIND_MAKE_MEM_UNDEFINED(p, bytes);
 #endif
 }
 
-inline void Declassify([[maybe_unused]] const void* p, [[maybe_unused]] std::size_t bytes) {
+// Declassify: these bytes are public from here on.
+inline void Declassify([[maybe_unused]] const void* p, [[maybe_unused]] size_t bytes) {
 #if defined(VALGRIND_MAKE_MEM_DEFINED)
   VALGRIND_MAKE_MEM_DEFINED(p, bytes);
 #endif
 }
 
-// The same value, now public.
+// Declassified: the same value, now public.
 template <typename T>
 T Declassified(T value) {
   Declassify(&value, sizeof(value));

@@ -36,7 +36,7 @@ void Csprng::Refill() {
 void Csprng::Fill(std::span<uint8_t> out) {
   while (!out.empty()) {
     if (used_ == buffer_.size()) Refill();
-    const std::size_t n = std::min(out.size(), buffer_.size() - used_);
+    const size_t n = std::min(out.size(), buffer_.size() - used_);
     std::memcpy(out.data(), buffer_.data() + used_, n);
     used_ += n;
     out = out.subspan(n);

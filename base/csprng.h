@@ -5,11 +5,13 @@
 #define HEFT_BASE_CSPRNG_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
 namespace heft {
 
+// Seed: the key of a stream.
 using Seed = std::array<uint8_t, 32>;
 
 class Csprng {
@@ -23,10 +25,11 @@ class Csprng {
   Csprng(const Csprng&) = delete;
   Csprng& operator=(const Csprng&) = delete;
 
+  // Fill, U32, U64: the next bytes of the stream.
   void Fill(std::span<uint8_t> out);
   uint32_t U32();
   uint64_t U64();
-  // A seed to expand public polynomials from: it is no secret.
+  // NewSeed: a seed to expand public polynomials from; it is no secret.
   Seed NewSeed();
 
  private:
@@ -36,7 +39,7 @@ class Csprng {
   std::array<uint8_t, 8> nonce_{};
   uint64_t block_ = 0;
   std::array<uint8_t, 4096> buffer_;
-  std::size_t used_ = 4096;
+  size_t used_ = 4096;
 };
 
 }  // namespace heft

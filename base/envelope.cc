@@ -62,12 +62,12 @@ absl::StatusOr<ByteSpan> OpenEnvelope(ByteSpan bytes, std::string_view kind, uin
                                             " payload bytes declared, the file has ", bytes.size(),
                                             " bytes in all"));
   }
-  const ByteSpan signed_part = bytes.first(bytes.size() - sizeof(Hash));
-  const Hash hash = HashBytes(signed_part);
+  const ByteSpan hashed = bytes.first(bytes.size() - sizeof(Hash));
+  const Hash hash = HashBytes(hashed);
   if (!std::equal(hash.begin(), hash.end(), bytes.end() - sizeof(Hash))) {
     return absl::DataLossError(absl::StrCat(name, ": checksum mismatch, the file is damaged"));
   }
-  return signed_part.subspan(kEnvelopeHeaderSize);
+  return hashed.subspan(kEnvelopeHeaderSize);
 }
 
 }  // namespace heft

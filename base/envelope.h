@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every HEFT file is an envelope (docs/formats.md):
+// Envelope: the frame of every HEFT file (docs/formats.md):
 //
 //   0   8  magic "HEFT\r\n\x1a\n"
 //   8   4  kind, four ASCII letters ("MODL", "CTXT", ...)
@@ -13,6 +13,7 @@
 #define HEFT_BASE_ENVELOPE_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,22 +23,23 @@
 
 namespace heft {
 
-inline constexpr std::size_t kEnvelopeHeaderSize = 24;
-inline constexpr std::size_t kEnvelopeOverhead = kEnvelopeHeaderSize + sizeof(Hash);
+// kEnvelopeHeaderSize: what precedes the payload. kEnvelopeOverhead: all but the payload.
+inline constexpr size_t kEnvelopeHeaderSize = 24;
+inline constexpr size_t kEnvelopeOverhead = kEnvelopeHeaderSize + sizeof(Hash);
 
-// `kind` has four letters.
+// SealEnvelope: the whole file. `kind` has four letters.
 std::vector<uint8_t> SealEnvelope(std::string_view kind, uint32_t version, ByteSpan payload);
 
-// The payload, a view into `bytes`. kDataLoss unless magic, kind, version, size and hash are right;
-// `what` names the object in the message ("model file x.model").
+// OpenEnvelope: the payload, a view into `bytes`. kDataLoss unless magic, kind, version, size and
+// hash are right; `what` names the object in the message ("model file x.model").
 absl::StatusOr<ByteSpan> OpenEnvelope(ByteSpan bytes, std::string_view kind, uint32_t version,
                                       std::string_view what);
 
-// The kind of an envelope ("MODL"), empty if `bytes` is not one; and its version, 0 if not.
+// EnvelopeKind: the kind that an envelope declares ("MODL"), empty if `bytes` do not begin one.
 std::string EnvelopeKind(ByteSpan bytes);
-uint32_t EnvelopeVersion(ByteSpan bytes);
 
-// The version that an envelope declares, for kinds of which several are read; 0 if it is not one.
+// EnvelopeVersion: the version that it declares, for kinds of which several are read; 0 if `bytes`
+// do not begin one.
 uint32_t EnvelopeVersion(ByteSpan bytes);
 
 }  // namespace heft

@@ -15,7 +15,7 @@ namespace heft {
 
 class FileLock {
  public:
-  // Locks the file `path`, which is made with permission bits `mode` if it is not there.
+  // Take locks the file `path`, which is made with permission bits `mode` if it is not there.
   // kUnavailable with the message `busy` if somebody else holds it; with an empty `busy` it waits
   // for them.
   static absl::StatusOr<FileLock> Take(const std::string& path, mode_t mode,

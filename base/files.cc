@@ -27,7 +27,7 @@ absl::Status SystemError(std::string_view action, const std::string& path, int e
   return absl::UnavailableError(message);
 }
 
-// Closes on every path out of a function.
+// FileDescriptor closes on every path out of a function.
 class FileDescriptor {
  public:
   explicit FileDescriptor(int fd) : fd_(fd) {}
@@ -54,7 +54,7 @@ absl::StatusOr<FileDescriptor> Open(const std::string& path, int flags) {
   }
 }
 
-// Opens a file for reading; `info` is of what was opened.
+// OpenToRead opens a file for reading; `info` is of what was opened.
 absl::StatusOr<FileDescriptor> OpenToRead(const std::string& path, uint64_t max_size,
                                           struct stat* info) {
   HEFT_ASSIGN_OR_RETURN(FileDescriptor fd, Open(path, O_RDONLY));
@@ -69,7 +69,7 @@ absl::StatusOr<FileDescriptor> OpenToRead(const std::string& path, uint64_t max_
   return fd;
 }
 
-// Reads until `out` is full or the file ends; returns the bytes read.
+// ReadInto reads until `out` is full or the file ends; returns the bytes read.
 absl::StatusOr<size_t> ReadInto(const FileDescriptor& fd, const std::string& path, void* out,
                                 size_t size) {
   size_t done = 0;

@@ -18,15 +18,17 @@
 
 namespace heft {
 
-// Files over this size are refused before memory is taken: nothing we write is that large.
+// kMaxFileSize: larger files are refused before memory is taken; nothing we write is that large.
 inline constexpr uint64_t kMaxFileSize = uint64_t{1} << 34;
 
+// ReadFile, ReadTextFile: the whole of a file or pipe. kNotFound, kUnavailable where the system
+// refuses, kInvalidArgument for a directory and for more than `max_size` bytes.
 absl::StatusOr<std::vector<uint8_t>> ReadFile(const std::string& path,
                                               uint64_t max_size = kMaxFileSize);
 absl::StatusOr<std::string> ReadTextFile(const std::string& path,
                                          uint64_t max_size = uint64_t{1} << 31);
 
-// A file with secrets, read into memory for secrets. `permissions` is kFailedPrecondition if
+// SecretFile: a file with secrets, in memory for secrets. `permissions` is kFailedPrecondition if
 // anybody but its owner may read or write it: for the caller to refuse, once it knows what it is.
 struct SecretFile {
   SecureVector<uint8_t> bytes;
@@ -34,27 +36,29 @@ struct SecretFile {
 };
 absl::StatusOr<SecretFile> ReadSecretFile(const std::string& path, uint64_t max_size);
 
-// Writes to a temporary name beside `path`, flushes to disk and renames. `mode` is the file's
-// permission bits from the first moment it exists.
+// WriteFileAtomic writes to a temporary name beside `path`, flushes to disk and renames. `mode` is
+// the file's permission bits from the first moment it exists.
 absl::Status WriteFileAtomic(const std::string& path, ByteSpan bytes, mode_t mode = 0644);
 absl::Status WriteFileAtomic(const std::string& path, std::string_view text, mode_t mode = 0644);
 
-// WriteOutput writes to a path that a user chose. A file is written by WriteFileAtomic, one behind a
-// symbolic link in its own place, so that the link stays. Pipes and character devices (/dev/null,
+// WriteOutput writes to a path that a user chose. A file is written by WriteFileAtomic, one behind
+// a symbolic link in its own place, so that the link stays. Pipes and character devices (/dev/null,
 // /dev/stdout) are written to as they are. kInvalidArgument for block devices and sockets.
 absl::Status WriteOutput(const std::string& path, ByteSpan bytes, mode_t mode = 0644);
 
-// SetInterruptedCheck: what is asked when a signal interrupts a wait for a pipe, or for a lock. True
-// ends the wait with kCancelled. Without a check, waits go on. For handlers without SA_RESTART.
+// SetInterruptedCheck: what is asked when a signal interrupts a wait for a pipe, or for a lock.
+// True ends the wait with kCancelled. Without a check, waits go on. For handlers without
+// SA_RESTART.
 void SetInterruptedCheck(bool (*interrupted)());
 // CheckNotInterrupted: kCancelled if that check is set and says so.
 absl::Status CheckNotInterrupted();
 
+// FileExists: whether the path leads to anything, a directory included.
 bool FileExists(const std::string& path);
 // MakeDirectories makes the folder `path` and those above it. kUnavailable, saying what is there,
 // where something else has the name.
 absl::Status MakeDirectories(const std::string& path);
-// Flushes a directory's entries (a rename is durable only after that).
+// SyncDirectory flushes a directory's entries (a rename is durable only after that).
 absl::Status SyncDirectory(const std::string& path);
 
 }  // namespace heft

@@ -11,15 +11,4 @@ Hash HashBytes(ByteSpan bytes) {
   return hash;
 }
 
-std::string HexString(ByteSpan bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * bytes.size());
-  for (uint8_t b : bytes) {
-    text.push_back(kDigits[b >> 4]);
-    text.push_back(kDigits[b & 15]);
-  }
-  return text;
-}
-
 }  // namespace heft

@@ -5,8 +5,8 @@
 
 namespace heft {
 
-// AddressSanitizer and ThreadSanitizer replace mlock by a function that does nothing, so that
-// nothing is locked and no lock is refused.
+// kLocksIgnored: AddressSanitizer and ThreadSanitizer replace mlock by a function that does
+// nothing, so that nothing is locked and no lock is refused.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kLocksIgnored = true;
 #elif defined(__has_feature)

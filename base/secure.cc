@@ -16,17 +16,17 @@
 
 namespace heft {
 namespace {
-std::atomic<std::size_t> g_refused_bytes{0};
+std::atomic<size_t> g_refused_bytes{0};
 std::atomic<int> g_refusal{0};  // errno of the last one
 }  // namespace
 
 namespace internal {
 
-// sodium_malloc returns memory that ends at a page's end, so it is aligned only if the size is a
-// multiple of the alignment wanted.
-void* SecureAllocate(std::size_t bytes) {
+// SecureAllocate: sodium_malloc returns memory that ends at a page's end, so it is aligned only if
+// the size is a multiple of the alignment wanted.
+void* SecureAllocate(size_t bytes) {
   if (sodium_init() < 0) return nullptr;
-  const std::size_t rounded = bytes == 0 ? 64 : (bytes + 63) / 64 * 64;
+  const size_t rounded = bytes == 0 ? 64 : (bytes + 63) / 64 * 64;
   void* p = sodium_malloc(rounded);
   if (p == nullptr) return nullptr;
   // sodium_malloc has tried to lock it already, and has not said whether it could.
@@ -42,7 +42,7 @@ void SecureFree(void* p) { sodium_free(p); }
 
 }  // namespace internal
 
-void SecureWipe(void* p, std::size_t bytes) { sodium_memzero(p, bytes); }
+void SecureWipe(void* p, size_t bytes) { sodium_memzero(p, bytes); }
 
 absl::Status SecureMemoryStatus() {
   if (g_refused_bytes == 0) return absl::OkStatus();

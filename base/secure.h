@@ -15,28 +15,31 @@
 namespace heft {
 
 namespace internal {
-void* SecureAllocate(std::size_t bytes);  // zeroed; nullptr where the system refuses
+void* SecureAllocate(size_t bytes);  // zeroed; nullptr where the system refuses
 void SecureFree(void* p);
 }  // namespace internal
 
-// Wipes memory in a way that the compiler may not leave out.
-void SecureWipe(void* p, std::size_t bytes);
+// SecureWipe wipes memory in a way that the compiler may not leave out.
+void SecureWipe(void* p, size_t bytes);
 
-// OK if all memory for secrets that this process has taken so far is locked against swapping;
-// otherwise kUnavailable with the bytes refused and what to do. The secrets work all the same.
+// SecureMemoryStatus: OK if all memory for secrets that this process has taken so far is locked
+// against swapping; otherwise kUnavailable with the bytes refused and what to do. The secrets work
+// all the same.
 absl::Status SecureMemoryStatus();
 
-// Keeps the whole process out of core dumps, crash reporters and other users' debuggers: no core
-// file (RLIMIT_CORE), and not dumpable (PR_SET_DUMPABLE), which also holds where cores go to a
-// pipe. For programs; a library must not do this to its host. kUnavailable where the system
-// refuses.
+// DisableCoreDumps keeps the whole process out of core dumps, crash reporters and other users'
+// debuggers: no core file (RLIMIT_CORE), and not dumpable (PR_SET_DUMPABLE), which also holds where
+// cores go to a pipe. For programs; a library must not do this to its host. kUnavailable where the
+// system refuses.
 absl::Status DisableCoreDumps();
 
+// SecureVector: `size` values, zero at first.
 template <typename T>
 class SecureVector {
  public:
   SecureVector() = default;
-  static absl::StatusOr<SecureVector> Create(std::size_t size) {
+  // Create: kUnavailable where the system has no memory.
+  static absl::StatusOr<SecureVector> Create(size_t size) {
     SecureVector v;
     v.data_ = static_cast<T*>(internal::SecureAllocate(size * sizeof(T)));
     if (v.data_ == nullptr) {
@@ -58,15 +61,15 @@ class SecureVector {
 
   T* data() { return data_; }
   const T* data() const { return data_; }
-  std::size_t size() const { return size_; }
+  size_t size() const { return size_; }
   std::span<T> span() { return {data_, size_}; }
   std::span<const T> span() const { return {data_, size_}; }
-  T& operator[](std::size_t i) { return data_[i]; }
-  const T& operator[](std::size_t i) const { return data_[i]; }
+  T& operator[](size_t i) { return data_[i]; }
+  const T& operator[](size_t i) const { return data_[i]; }
 
  private:
   T* data_ = nullptr;
-  std::size_t size_ = 0;
+  size_t size_ = 0;
 };
 
 }  // namespace heft

@@ -15,8 +15,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#define HEFT_RETURN_IF_ERROR(expr) \
-  HEFT_RETURN_IF_ERROR_(HEFT_CONCAT_(heft_status_, __LINE__), expr)
+// HEFT_RETURN_IF_ERROR(FunctionThatReturnsStatus());
+#define HEFT_RETURN_IF_ERROR(expr) HEFT_RETURN_IF_ERROR_(HEFT_CONCAT_(heft_status_, __LINE__), expr)
 #define HEFT_RETURN_IF_ERROR_(status, expr) \
   do {                                      \
     ::absl::Status status = (expr);         \

@@ -17,7 +17,7 @@ namespace {
 std::atomic<int> g_threads{0};
 thread_local bool t_inside_task = false;
 
-// Workers sleep until a job is posted; the poster works too and waits for the rest.
+// Pool: workers sleep until a job is posted; the poster works too and waits for the rest.
 class Pool {
  public:
   static Pool& Get() {
@@ -25,7 +25,7 @@ class Pool {
     return *pool;
   }
 
-  void Run(std::size_t count, const std::function<void(std::size_t)>& fn, int threads) {
+  void Run(size_t count, const std::function<void(size_t)>& fn, int threads) {
     std::lock_guard<std::mutex> one_job(job_mutex_);
     {
       std::lock_guard<std::mutex> lock(mutex_);
@@ -61,7 +61,7 @@ class Pool {
   void Drain() {
     t_inside_task = true;
     try {
-      for (std::size_t i; (i = next_.fetch_add(1)) < count_;) (*fn_)(i);
+      for (size_t i; (i = next_.fetch_add(1)) < count_;) (*fn_)(i);
     } catch (...) {
       next_.store(count_);
       std::lock_guard<std::mutex> lock(mutex_);
@@ -89,9 +89,9 @@ class Pool {
   std::condition_variable wake_, done_;
   int workers_ = 0;
   std::exception_ptr thrown_;  // by a task of this job
-  const std::function<void(std::size_t)>* fn_ = nullptr;
-  std::size_t count_ = 0;
-  std::atomic<std::size_t> next_{0};
+  const std::function<void(size_t)>* fn_ = nullptr;
+  size_t count_ = 0;
+  std::atomic<size_t> next_{0};
   int helpers_wanted_ = 0;
   int helpers_running_ = 0;
   uint64_t generation_ = 0;
@@ -106,10 +106,10 @@ int ThreadCount() {
   return wanted > 0 ? wanted : std::max(1u, std::thread::hardware_concurrency());
 }
 
-void ParallelFor(std::size_t count, const std::function<void(std::size_t)>& fn) {
-  const int threads = static_cast<int>(std::min<std::size_t>(ThreadCount(), count));
+void ParallelFor(size_t count, const std::function<void(size_t)>& fn) {
+  const int threads = static_cast<int>(std::min<size_t>(ThreadCount(), count));
   if (threads <= 1 || t_inside_task) {
-    for (std::size_t i = 0; i < count; ++i) fn(i);
+    for (size_t i = 0; i < count; ++i) fn(i);
     return;
   }
   Pool::Get().Run(count, fn, threads);

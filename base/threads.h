@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ParallelFor over a process-wide pool. Results must not depend on the number of threads: a task
-// writes only to its own index.
+// Threads: ParallelFor over a process-wide pool. Results must not depend on the number of threads:
+// a task writes only to its own index.
 #ifndef HEFT_BASE_THREADS_H_
 #define HEFT_BASE_THREADS_H_
 
@@ -9,16 +9,18 @@
 
 namespace heft {
 
-// Threads that ParallelFor uses, the caller's included; 0 restores the default, all cores.
+// SetThreadCount: threads that ParallelFor uses, the caller's included; 0 restores the default, all
+// cores.
 void SetThreadCount(int threads);
+// ThreadCount: how many that are.
 int ThreadCount();
 
-// Calls fn(i) once for every i in [0, count), in any order, on up to ThreadCount() threads, and
-// returns when all are done. Runs inline where count or ThreadCount() is 1, and when called from
-// within a task. Fewer threads work where the system makes no more. `fn` throws nothing of its own;
-// where it runs out of memory, what is left of the job is dropped, and std::bad_alloc reaches the
-// caller once every thread has left `fn`.
-void ParallelFor(std::size_t count, const std::function<void(std::size_t)>& fn);
+// ParallelFor calls fn(i) once for every i in [0, count), in any order, on up to ThreadCount()
+// threads, and returns when all are done. Runs inline where count or ThreadCount() is 1, and when
+// called from within a task. Fewer threads work where the system makes no more. `fn` throws nothing
+// of its own; where it runs out of memory, what is left of the job is dropped, and std::bad_alloc
+// reaches the caller once every thread has left `fn`.
+void ParallelFor(size_t count, const std::function<void(size_t)>& fn);
 
 }  // namespace heft
 

@@ -68,7 +68,7 @@ Eigen::VectorXd Residuals(const Approximation& f, const Samples& samples,
     for (int k = static_cast<int>(f.stages.size()) - 1; k >= 0; --k) {
       column -= f.stages[k].coefficients.size();
       double power = slope;
-      for (std::size_t j = 0; j < f.stages[k].coefficients.size(); ++j, power *= inputs[k]) {
+      for (size_t j = 0; j < f.stages[k].coefficients.size(); ++j, power *= inputs[k]) {
         (*jacobian)(i, column + j) = power;
       }
       slope *= f.stages[k].Derivative(inputs[k]);

@@ -27,14 +27,14 @@ absl::Status CheckFit(int degree, int max_degree, const Interval& interval) {
 }
 
 Polynomial FromChebyshev(std::span<const long double> chebyshev, const Interval& interval) {
-  const std::size_t n = chebyshev.size();
+  const size_t n = chebyshev.size();
   std::vector<long double> sum(n, 0.0L), previous(n, 0.0L), current(n, 0.0L);
   current[0] = 1.0L;  // T_0; the recurrence below starts from T_{-1} = T_1 = x.
   if (n > 1) previous[1] = 1.0L;
-  for (std::size_t k = 0; k < n; ++k) {
-    for (std::size_t j = 0; j <= k; ++j) sum[j] += chebyshev[k] * current[j];
+  for (size_t k = 0; k < n; ++k) {
+    for (size_t j = 0; j <= k; ++j) sum[j] += chebyshev[k] * current[j];
     std::vector<long double> next(n, 0.0L);
-    for (std::size_t j = 0; j < n; ++j)
+    for (size_t j = 0; j < n; ++j)
       next[j] = (j > 0 ? 2.0L * current[j - 1] : 0.0L) - previous[j];
     previous = current;
     current = next;
@@ -87,7 +87,7 @@ class Remez {
       if (worst - levelled <= 1e-10L * levelled) break;
     }
     coefficients_ = best;
-    return {coefficients_.data(), static_cast<std::size_t>(coefficients_.size())};
+    return {coefficients_.data(), static_cast<size_t>(coefficients_.size())};
   }
 
  private:
