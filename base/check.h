@@ -5,12 +5,15 @@
 //
 // Where the condition is false it prints place, condition and contract, and aborts: the caller has
 // a defect. In release builds (NDEBUG) neither argument is evaluated, so a check may walk whole
-// arrays but must not change anything. What comes from outside (files, callers of the library) is
-// never checked like this: it gets an absl::Status.
+// arrays but must not change anything. That a contract holds is public, even of secret values. What
+// comes from outside (files, callers of the library) is never checked like this: it gets an
+// absl::Status.
 #ifndef HEFT_BASE_CHECK_H_
 #define HEFT_BASE_CHECK_H_
 
 #include <string>
+
+#include "base/constant_time.h"
 
 namespace heft {
 
@@ -30,7 +33,7 @@ namespace internal {
 #define HEFT_DCHECK(condition, contract)                                            \
   do {                                                                              \
     if constexpr (::heft::kDebugChecks) {                                           \
-      if (!(condition)) {                                                           \
+      if (!::heft::Declassified(static_cast<bool>(condition))) {                    \
         ::heft::internal::ContractBroken(__FILE__, __LINE__, #condition, contract); \
       }                                                                             \
     }                                                                               \

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops that take the time, one table of functions per instruction set. The table is chosen
-// once, at run time; HEFT_SIMD=reference|sse4|avx2|avx512|neon|wasm forces one. Every table
+// Kernels: the loops that take the time, one table of functions per instruction set. The table is
+// chosen once, at run time; HEFT_SIMD=reference|sse4|avx2|avx512|neon|wasm forces one. Every table
 // computes exactly the same residues as the scalar reference (kernels_test runs them all on the
 // same input).
 //
-// Arrays hold n values, n a power of two, 64-byte aligned unless said. `out` may be an input.
+// Arrays hold n values, n a power of two, and start on a cache line where n is at least kTile.
+// `out` may be an input unless said. Debug builds assert all of this, and the ranges below, at each
+// call of an active kernel (kernels_checked.cc).
 #ifndef HEFT_RING_KERNELS_H_
 #define HEFT_RING_KERNELS_H_
 
@@ -20,32 +22,35 @@ namespace heft::ring {
 
 class NttTables;
 
-// A centred lift from one modulus to another: x in [0, from) stands for x or x - from, whichever is
-// nearer to zero.
+// LiftConstants: a centred lift from one modulus to another: x in [0, from) stands for x or x -
+// from, whichever is nearer to zero.
 struct LiftConstants {
   LiftConstants(const Modulus& from, const Modulus& to);
   uint32_t half;        // (from - 1) / 2
   uint32_t correction;  // -from modulo to
 };
 
-// Values that lie together in the layouts of switching keys and gallery blocks: a cache line.
+// kTile: values that lie together in the layouts of switching keys and gallery blocks: a cache
+// line.
 inline constexpr size_t kTile = 16;
 
-// A permutation of n values, n a power of two, as a table of sources, such that every aligned block
+// Permutation: of n values, n a power of two, as a table of sources, such that every aligned block
 // of a power of two of outputs comes from one aligned block of inputs. The automorphisms are of
 // that kind in bit-reversed order: a block shares the low bits of its exponents, and an odd factor
 // maps low bits to low bits.
 using Permutation = AlignedVector<uint32_t>;
 
 struct Kernels {
-  const char* name;
+  const char* name;  // as HEFT_SIMD has it
 
-  // In [0, 4q), out [0, q).
+  // ntt_forward: in [0, 4q), out [0, q).
+
   void (*ntt_forward)(uint32_t* a, const NttTables& tables);
-  // The same into another place, a tile of kTile values each `tile_stride` values; `a` is consumed.
+  // ntt_forward_tiled: the same into another place, a tile of kTile values each `tile_stride`
+  // values; `a` is consumed.
   void (*ntt_forward_tiled)(uint32_t* out, size_t tile_stride, uint32_t* a,
                             const NttTables& tables);
-  // In [0, 2q), out [0, q).
+  // ntt_inverse: in [0, 2q), out [0, q).
   void (*ntt_inverse)(uint32_t* a, const NttTables& tables);
 
   // Pointwise, in [0, q), out [0, q).
@@ -55,71 +60,74 @@ struct Kernels {
   void (*multiply)(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q);
   void (*multiply_scalar)(uint32_t* out, const uint32_t* a, ShoupFactor w, size_t n,
                           const Modulus& q);
-  // (a - b) * w: the last step of a rescale.
+  // subtract_multiply_scalar: (a - b) * w, the last step of a rescale.
   void (*subtract_multiply_scalar)(uint32_t* out, const uint32_t* a, const uint32_t* b,
                                    ShoupFactor w, size_t n, const Modulus& q);
-  // out += a * w.
+  // add_multiply_scalar: out += a * w.
   void (*add_multiply_scalar)(uint32_t* out, const uint32_t* a, ShoupFactor w, size_t n,
                               const Modulus& q);
-  // sum over k < count of a[k][i] * b[k][i], lazily in 64 bits, reduced once. In [0, q), out [0,
-  // q); `out` is none of the inputs.
+  // inner_product: sum over k < count of a[k][i] * b[k][i], lazily in 64 bits, reduced once. In [0,
+  // q), out [0, q); `out` is none of the inputs.
   void (*inner_product)(uint32_t* out, const uint32_t* const* a, const uint32_t* const* b,
                         size_t count, size_t n, const Modulus& q);
-  // x in [0, from), out [0, to): the centred lift.
+  // lift: the centred lift, in [0, from), out [0, to).
   void (*lift)(uint32_t* out, const uint32_t* a, const LiftConstants& constants, size_t n,
                const Modulus& to);
-  // lift(a) + lift(b) * w, each as above, w reduced modulo `to`: the lift of a pair of residues.
+  // lift_sum: lift(a) + lift(b) * w, each as above, w reduced modulo `to`: the lift of a pair of
+  // residues.
   void (*lift_sum)(uint32_t* out, const uint32_t* a, const LiftConstants& a_constants,
                    const uint32_t* b, const LiftConstants& b_constants, ShoupFactor w, size_t n,
                    const Modulus& to);
-  // The sums of a key switch: out_p = 2^-32 sum over j < count of digit_j * key_(j, p), for both
-  // parts p: the key's values carry the factor 2^32, and the sums are reduced as Montgomery does
-  // (Math. Comp. 44, 1985), in fewer than half the instructions of the reduction of other sums.
-  // Two sequential streams: `digits` holds, for each tile of kTile values, the values of `count`
-  // digits; `key`, for each tile, for each of `key_digits` >= count digits, those of both parts. In
-  // and out [0, q).
+  // switch_products: the sums of a key switch, out_p = 2^-32 sum over j < count of digit_j *
+  // key_(j, p), for both parts p: the key's values carry the factor 2^32, and the sums are reduced
+  // as Montgomery does (Math. Comp. 44, 1985), in fewer than half the instructions of the reduction
+  // of other sums. Two sequential streams: `digits` holds, for each tile of kTile values, the
+  // values of `count` digits; `key`, for each tile, for each of `key_digits` >= count digits, those
+  // of both parts. In and out [0, q).
   void (*switch_products)(uint32_t* out0, uint32_t* out1, const uint32_t* digits,
                           const uint32_t* key, size_t key_digits, size_t count, size_t n,
                           const Modulus& q);
-  // out[i] = in[p[i]]; `out` is not `in`.
+  // permute: out[i] = in[p[i]]; `out` is not `in`.
   void (*permute)(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n);
-  // The same into tiles of kTile values, `tile_stride` apart.
+  // permute_tiled: the same into tiles of kTile values, `tile_stride` apart.
   void (*permute_tiled)(uint32_t* out, size_t tile_stride, const uint32_t* in, const Permutation& p,
                         size_t n);
-  // out[i] += in[p[i]], in and out [0, q).
+  // permute_add: out[i] += in[p[i]], in and out [0, q); `out` is not `in`.
   void (*permute_add)(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n,
                       const Modulus& q);
-  // The three parts of a lazily summed product of `count` pairs of two-part ciphertexts, one limb,
-  // of one probe with each of one or more galleries:
+  // match: the three parts of a lazily summed product of `count` pairs of two-part ciphertexts, one
+  // limb, of one probe with each of one or more galleries:
   //   c0 = sum p0 g0,  c1 = sum p0 g1 + p1 g0,  c2 = sum p1 g1;
   // part c of gallery g goes to out[3 * g + c]. `probe` and each gallery hold for each tile of
   // kTile coefficients, for each k, the two parts' values: [n / tile][count][2][tile], the probe's
-  // tiles `probe_stride` values apart. A probe's tile is read from memory once for all galleries.
-  // In [0, q), out [0, q).
+  // tiles `probe_stride` values apart. A probe's tile is read from memory once for all galleries. n
+  // is at least kTile. In [0, q), out [0, q).
   void (*match)(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
                 const uint32_t* const* galleries, size_t gallery_count, size_t count, size_t n,
                 const Modulus& q);
-  // The same for one tile of several galleries and of several probes, whose tiles lie side by side:
-  // part c of gallery g and probe p goes to out + ((g * probe_count + p) * 3 + c) * stride.
-  // `scratch`: 4 * count * kTile values.
+  // match_tile: the same for one tile of several galleries and of several probes, whose tiles lie
+  // side by side: part c of gallery g and probe p goes to out + ((g * probe_count + p) * 3 + c) *
+  // stride. `scratch`: 4 * count * kTile values.
   void (*match_tile)(uint32_t* out, size_t stride, const uint32_t* probes, size_t probe_count,
                      const uint32_t* const* galleries, size_t gallery_count, uint32_t* scratch,
                      size_t count, const Modulus& q);
-  // Several sums of the same `count` inputs: out[r][i] += sum over d < count of
-  // weights[r * count + d] * in[d][i], lazily in 64 bits. In and out [0, q). n need not be a power
-  // of two; each input is read once, in pieces that stay in the first-level cache for all `rows`.
+  // scalar_sums: several sums of the same `count` inputs, out[r][i] += sum over d < count of
+  // weights[r * count + d] * in[d][i], lazily in 64 bits; `out` is none of the inputs. In, weights
+  // and out [0, q). n need not be a power of two; each input is read once, in pieces that stay in
+  // the first-level cache for all `rows`.
   void (*scalar_sums)(uint32_t* const* out, const uint32_t* const* in, const uint32_t* weights,
                       size_t rows, size_t count, size_t n, const Modulus& q);
 };
 
-// The scalar reference.
+// ReferenceKernels: the scalar reference.
 const Kernels& ReferenceKernels();
-// The reference and one table for each instruction set of this machine that was compiled, best
-// last.
+// AllKernels: the reference and one table for each instruction set of this machine that was
+// compiled, best last.
 const std::vector<const Kernels*>& AllKernels();
-// The best one, or the one that HEFT_SIMD names.
+// ActiveKernels: the best one, or the one that HEFT_SIMD names; behind assertions in debug builds.
 const Kernels& ActiveKernels();
-// Makes `name` the active table, for tests and benchmarks; false if this machine has none of it.
+// ForceKernels makes `name` the active table, for tests and benchmarks; false if this machine has
+// none of it.
 bool ForceKernels(std::string_view name);
 
 }  // namespace heft::ring

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scalar reference: plain, and the definition of what every other instruction set computes.
+// ReferenceKernels: plain, and the definition of what every other instruction set computes.
 #include "ring/kernel_table.h"
 #include "ring/kernels.h"
 #include "ring/ntt.h"
@@ -110,6 +110,7 @@ void Lift(uint32_t* out, const uint32_t* a, const LiftConstants& constants, size
     out[i] = to.Reduce(a[i] + (constants.correction & upper));
   }
 }
+
 void LiftSum(uint32_t* out, const uint32_t* a, const LiftConstants& a_constants, const uint32_t* b,
              const LiftConstants& b_constants, ShoupFactor w, size_t n, const Modulus& to) {
   AlignedVector<uint32_t> lifted(n);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels in Highway, compiled once for each instruction set. The transforms are in
-// ntt_simd-inl.h, the pointwise loops in pointwise_simd-inl.h, sums of many products in
-// products_simd-inl.h.
+// The kernels in Highway, compiled once for each instruction set, and the choice among them.
 
 // The variants between SSE4 and AVX2, and AVX-512 extensions that these loops do not use, only cost
 // compile time.
@@ -15,6 +13,8 @@
 #include "hwy/highway.h"
 #include "ring/kernel_table.h"
 #include "ring/kernels.h"
+#include "ring/key_products_simd-inl.h"
+#include "ring/match_simd-inl.h"
 #include "ring/ntt.h"
 #include "ring/ntt_simd-inl.h"
 #include "ring/pointwise_simd-inl.h"
@@ -47,6 +47,9 @@ HWY_AFTER_NAMESPACE();
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+
+#include "base/check.h"
+#include "ring/kernels_checked.h"
 
 namespace heft::ring {
 namespace {
@@ -87,7 +90,11 @@ const std::vector<const Kernels*>& AllKernels() {
   return all;
 }
 
-const Kernels& ActiveKernels() { return *Active().load(std::memory_order_relaxed); }
+const Kernels& ActiveKernels() {
+  const Kernels& active = *Active().load(std::memory_order_relaxed);
+  if constexpr (kDebugChecks) return CheckedKernels(active);
+  return active;
+}
 
 bool ForceKernels(std::string_view name) {
   const Kernels* table = Find(name);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 
 namespace heft::ring {
 
@@ -15,6 +16,8 @@ Modulus::Modulus(uint32_t q)
       barrett_(static_cast<uint32_t>((uint64_t{1} << (2 * bits_)) / q)),
       two32_(Shoup(static_cast<uint32_t>((uint64_t{1} << 32) % q))),
       one_(Shoup(1)) {
+  HEFT_DCHECK(q % 2 == 1 && bits_ >= kMinPrimeBits && bits_ <= kMaxPrimeBits,
+              "a modulus is odd, of 10 to 30 bits");
   const uint64_t largest = static_cast<uint64_t>(q - 1) * (q - 1);
   lazy_products_ = static_cast<int>(std::min<uint64_t>(~uint64_t{0} / largest, 1 << 20));
 }
@@ -78,6 +81,7 @@ absl::StatusOr<std::vector<uint32_t>> GeneratePrimes(uint32_t n, const std::vect
 }
 
 uint32_t MinimalPrimitiveRoot(const Modulus& q, uint32_t n) {
+  HEFT_DCHECK(q.value() % (2 * n) == 1, "the prime has 2n-th roots of unity");
   const uint32_t group = (q.value() - 1) / (2 * n);
   uint32_t root = 0;
   for (uint32_t g = 2; root == 0; ++g) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic modulo one prime q < 2^30. Lazy values stay below 4q < 2^32.
+// Modulus: arithmetic modulo one prime q < 2^30. Lazy values stay below 4q < 2^32.
 #ifndef HEFT_RING_MODULUS_H_
 #define HEFT_RING_MODULUS_H_
 
@@ -10,18 +10,18 @@
 
 namespace heft::ring {
 
-// No prime has more bits, so that 4q fits into 32 bits (Harvey, "Faster arithmetic for
-// number-theoretic transforms", 2014).
+// kMaxPrimeBits: no prime has more bits, so that 4q fits into 32 bits (Harvey, "Faster arithmetic
+// for number-theoretic transforms", 2014).
 inline constexpr int kMaxPrimeBits = 30;
 inline constexpr int kMinPrimeBits = 10;
 
-// A factor w in [0, q) with floor(w * 2^32 / q), for products by a constant (Shoup).
+// ShoupFactor: w in [0, q) with floor(w * 2^32 / q), for products by a constant (Shoup).
 struct ShoupFactor {
   uint32_t value = 0;
   uint32_t quotient = 0;
 };
 
-// A prime with the constants that the kernels need. Immutable.
+// Modulus: a prime with the constants that the kernels need. Immutable.
 class Modulus {
  public:
   // Requires 2^9 < q < 2^30, odd. Primality is checked by Params, once.
@@ -29,46 +29,47 @@ class Modulus {
 
   uint32_t value() const { return q_; }
   int bits() const { return bits_; }
-  // floor(2^(2 bits) / q), for Barrett reduction of a product of two reduced residues.
+  // barrett: floor(2^(2 bits) / q), for Barrett reduction of a product of two reduced residues.
   uint32_t barrett() const { return barrett_; }
-  // Factors for reducing 64-bit sums: 2^32 mod q, and 1.
+  // two32, one: factors for reducing 64-bit sums, 2^32 mod q and 1.
   ShoupFactor two32() const { return two32_; }
   ShoupFactor one() const { return one_; }
-  // How many products of two reduced residues may be summed in 64 bits.
+  // lazy_products: how many products of two reduced residues may be summed in 64 bits.
   int lazy_products() const { return lazy_products_; }
 
-  // In [0, q), out [0, q).
+  // Add, Sub, Negate, Multiply: in [0, q), out [0, q).
   uint32_t Add(uint32_t a, uint32_t b) const {
     const uint32_t s = a + b;
     return s >= q_ ? s - q_ : s;
   }
   uint32_t Sub(uint32_t a, uint32_t b) const { return a >= b ? a - b : a + q_ - b; }
-  // By mask: compilers make a branch of the obvious condition, and residues may be secret.
+  // Negate works by mask: compilers make a branch of the obvious condition, and residues may be
+  // secret.
   uint32_t Negate(uint32_t a) const { return (q_ - a) & (0 - static_cast<uint32_t>(a != 0)); }
   uint32_t Multiply(uint32_t a, uint32_t b) const {
     return static_cast<uint32_t>(static_cast<uint64_t>(a) * b % q_);
   }
-  // Any 64-bit value, out [0, q).
+  // Reduce: any 64-bit value, out [0, q).
   uint32_t Reduce(uint64_t a) const { return static_cast<uint32_t>(a % q_); }
-  // Any signed 64-bit value, out [0, q).
+  // ReduceSigned: any signed 64-bit value, out [0, q).
   uint32_t ReduceSigned(int64_t a) const {
     const int64_t r = a % static_cast<int64_t>(q_);
     return static_cast<uint32_t>(r < 0 ? r + q_ : r);
   }
   uint32_t Power(uint32_t base, uint64_t exponent) const;
-  // Requires a != 0.
+  // Inverse of a != 0 modulo q.
   uint32_t Inverse(uint32_t a) const { return Power(a, q_ - 2); }
 
-  // In w [0, q).
+  // Shoup: w in [0, q).
   ShoupFactor Shoup(uint32_t w) const {
     return {w, static_cast<uint32_t>((static_cast<uint64_t>(w) << 32) / q_)};
   }
-  // x any 32-bit value, out [0, 2q).
+  // MultiplyLazy: x any 32-bit value, out [0, 2q).
   uint32_t MultiplyLazy(uint32_t x, ShoupFactor w) const {
     const uint32_t hi = static_cast<uint32_t>((static_cast<uint64_t>(x) * w.quotient) >> 32);
     return x * w.value - hi * q_;
   }
-  // x any 32-bit value, out [0, q).
+  // Multiply by a constant: x any 32-bit value, out [0, q).
   uint32_t Multiply(uint32_t x, ShoupFactor w) const {
     const uint32_t r = MultiplyLazy(x, w);
     return r >= q_ ? r - q_ : r;
@@ -84,15 +85,16 @@ class Modulus {
   int lazy_products_;
 };
 
+// IsPrime: exact for every 32-bit number.
 bool IsPrime(uint32_t n);
 
-// The largest primes p = 1 (mod 2n) of exactly bits[i] bits, distinct, in the order of `bits`;
-// equal sizes take descending primes, as SEAL's CoeffModulus::Create does. kInvalidArgument where
-// there are not enough.
+// GeneratePrimes: the largest primes p = 1 (mod 2n) of exactly bits[i] bits, distinct, in the order
+// of `bits`; equal sizes take descending primes, as SEAL's CoeffModulus::Create does.
+// kInvalidArgument where there are not enough.
 absl::StatusOr<std::vector<uint32_t>> GeneratePrimes(uint32_t n, const std::vector<int>& bits);
 
-// The numerically smallest primitive 2n-th root of unity modulo q (SEAL's choice). Requires
-// q = 1 (mod 2n).
+// MinimalPrimitiveRoot: the numerically smallest primitive 2n-th root of unity modulo q (SEAL's
+// choice). Requires q = 1 (mod 2n).
 uint32_t MinimalPrimitiveRoot(const Modulus& q, uint32_t n);
 
 }  // namespace heft::ring

@@ -3,12 +3,13 @@
 
 #include <bit>
 
+#include "base/check.h"
 #include "ring/kernels.h"
 
 namespace heft::ring {
 namespace {
 constexpr uint32_t kPadding = 16;  // lanes of the widest vector
-}
+}  // namespace
 
 uint32_t ReverseBits(uint32_t value, int bits) {
   uint32_t reversed = 0;
@@ -18,6 +19,8 @@ uint32_t ReverseBits(uint32_t value, int bits) {
 
 NttTables::NttTables(const Modulus& modulus, uint32_t n)
     : modulus_(modulus), n_(n), root_(MinimalPrimitiveRoot(modulus, n)) {
+  HEFT_DCHECK(std::has_single_bit(n) && n >= 4, "n is a power of two, at least 4");
+  HEFT_DCHECK(modulus.value() % (2 * n) == 1, "the prime has 2n-th roots of unity");
   const int log_n = std::countr_zero(n);
   for (auto* table : {&forward_, &forward_quotient_, &inverse_, &inverse_quotient_}) {
     table->assign(n + kPadding, 0);
@@ -42,18 +45,22 @@ NttTables::NttTables(const Modulus& modulus, uint32_t n)
 }
 
 void NttTables::Forward(std::span<uint32_t> a) const {
+  HEFT_DCHECK(a.size() == n_, "a transform of n values");
   ActiveKernels().ntt_forward(a.data(), *this);
 }
 
 void NttTables::ForwardTiled(uint32_t* out, size_t tile_stride, std::span<uint32_t> a) const {
+  HEFT_DCHECK(a.size() == n_, "a transform of n values");
   ActiveKernels().ntt_forward_tiled(out, tile_stride, a.data(), *this);
 }
 
 void NttTables::Inverse(std::span<uint32_t> a) const {
+  HEFT_DCHECK(a.size() == n_, "a transform of n values");
   ActiveKernels().ntt_inverse(a.data(), *this);
 }
 
 Permutation GaloisPermutation(uint32_t n, uint32_t element) {
+  HEFT_DCHECK(element % 2 == 1 && element < 2 * n, "a Galois element is odd and below 2n");
   const int log_n = std::countr_zero(n);
   Permutation table(n);
   for (uint32_t j = 0; j < n; ++j) {

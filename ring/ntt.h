@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The negacyclic number-theoretic transform of Z_q[X]/(X^n + 1), with SEAL's conventions: psi is
-// the smallest primitive 2n-th root of unity, output index j is the value at psi^(2 brv(j) + 1),
-// where brv reverses log2(n) bits. (Merged Cooley-Tukey / Gentleman-Sande: Longa and Naehrig 2016;
-// lazy butterflies: Harvey 2014.)
+// NttTables: the negacyclic number-theoretic transform of Z_q[X]/(X^n + 1), with SEAL's
+// conventions: psi is the smallest primitive 2n-th root of unity, output index j is the value at
+// psi^(2 brv(j) + 1), where brv reverses log2(n) bits. (Merged Cooley-Tukey / Gentleman-Sande:
+// Longa and Naehrig 2016; lazy butterflies: Harvey 2014.)
 #ifndef HEFT_RING_NTT_H_
 #define HEFT_RING_NTT_H_
 
@@ -15,7 +15,7 @@
 
 namespace heft::ring {
 
-// Tables of one prime. Immutable. Requires n a power of two >= 4 and q = 1 (mod 2n).
+// NttTables: the roots of one prime. Immutable. Requires n a power of two >= 4 and q = 1 (mod 2n).
 class NttTables {
  public:
   NttTables(const Modulus& modulus, uint32_t n);
@@ -24,22 +24,23 @@ class NttTables {
   uint32_t n() const { return n_; }
   uint32_t root() const { return root_; }
 
-  // psi^brv(i) and its Shoup quotient, i in [0, n), padded so that a full vector may be read at any
-  // i.
+  // forward: psi^brv(i) and its Shoup quotient, i in [0, n), padded so that a full vector may be
+  // read at any i.
   const uint32_t* forward() const { return forward_.data(); }
   const uint32_t* forward_quotient() const { return forward_quotient_.data(); }
-  // psi^-brv(i).
+  // inverse: psi^-brv(i).
   const uint32_t* inverse() const { return inverse_.data(); }
   const uint32_t* inverse_quotient() const { return inverse_quotient_.data(); }
-  // n^-1, and n^-1 times the last stage's root.
+  // n_inverse, n_inverse_root: n^-1, and n^-1 times the last stage's root.
   ShoupFactor n_inverse() const { return n_inverse_; }
   ShoupFactor n_inverse_root() const { return n_inverse_root_; }
 
-  // In place. In [0, 4q), out [0, q).
+  // Forward, in place: in [0, 4q), out [0, q).
   void Forward(std::span<uint32_t> a) const;
-  // Into tiles of kTile values, `tile_stride` apart; `a` is consumed. In [0, 4q), out [0, q).
+  // ForwardTiled, into tiles of kTile values, `tile_stride` apart; `a` is consumed. In [0, 4q), out
+  // [0, q).
   void ForwardTiled(uint32_t* out, size_t tile_stride, std::span<uint32_t> a) const;
-  // In place. In [0, 2q), out [0, q).
+  // Inverse, in place: in [0, 2q), out [0, q).
   void Inverse(std::span<uint32_t> a) const;
 
  private:
@@ -50,10 +51,11 @@ class NttTables {
   ShoupFactor n_inverse_, n_inverse_root_;
 };
 
+// ReverseBits: the lowest `bits` bits, the last one first.
 uint32_t ReverseBits(uint32_t value, int bits);
 
-// The permutation of NTT values that X -> X^element performs. `element` is
-// odd, below 2n (seal-format, section 10).
+// GaloisPermutation: what X -> X^element does to NTT values. `element` is odd, below 2n
+// (docs/design.md, "Conventions").
 Permutation GaloisPermutation(uint32_t n, uint32_t element);
 
 }  // namespace heft::ring

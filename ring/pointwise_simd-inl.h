@@ -10,15 +10,12 @@
 
 #include "hwy/highway.h"
 #include "ring/kernels.h"
-#include "ring/ntt_simd-inl.h"
+#include "ring/vector_simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heft::ring {
 namespace HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
-
-// Below this many values the callers' arrays may be shorter than a vector.
-inline constexpr size_t kSmallestVectorLoop = 16;
 
 void Add(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q) {
   if (n < kSmallestVectorLoop) return ReferenceKernels().add(out, a, b, n, q);
@@ -29,7 +26,8 @@ void Add(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Mo
   }
 }
 
-// a - b in (-q, q) wraps to a large value when negative; adding q then gives the smaller one.
+// SubtractMod: a - b in (-q, q) wraps to a large value when negative; adding q then gives the
+// smaller one.
 HWY_INLINE V32 SubtractMod(V32 a, V32 b, V32 q) {
   const V32 difference = hn::Sub(a, b);
   return hn::Min(difference, hn::Add(difference, q));
@@ -51,7 +49,7 @@ void Negate(uint32_t* out, const uint32_t* a, size_t n, const Modulus& q) {
   }
 }
 
-// Barrett reduction of products of two residues in [0, q), in 64-bit lanes; out [0, 3q).
+// Barrett: the reduction of products of two residues in [0, q), in 64-bit lanes; out [0, 3q).
 struct Barrett {
   explicit HWY_INLINE Barrett(const Modulus& modulus)
       : q(hn::Set(d32, modulus.value())),
@@ -66,11 +64,6 @@ struct Barrett {
   V32 q, mu;
   int shift1, shift2;
 };
-
-// Even and odd 64-bit results, each below 2^32, as one vector.
-HWY_INLINE V32 Combine(V64 even, V64 odd) {
-  return hn::OddEven(As32(hn::ShiftLeft<32>(odd)), As32(even));
-}
 
 void Multiply(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q) {
   if (n < kSmallestVectorLoop) return ReferenceKernels().multiply(out, a, b, n, q);
@@ -123,7 +116,7 @@ void AddMultiplyScalar(uint32_t* out, const uint32_t* a, ShoupFactor w, size_t n
   }
 }
 
-// A centred lift, vector by vector; out [0, 2q).
+// Lifted: a centred lift, vector by vector; out [0, 2q).
 struct Lifted {
   HWY_INLINE Lifted(const uint32_t* in, const LiftConstants& constants, const Modulus& to)
       : a(in),
@@ -164,7 +157,8 @@ void LiftSum(uint32_t* out, const uint32_t* a, const LiftConstants& a_constants,
   }
 }
 
-// A vector of permuted values comes from one aligned vector: load it and shuffle.
+// LoadPermuted: a vector of permuted values comes from one aligned vector, which is loaded and
+// shuffled.
 HWY_INLINE V32 LoadPermuted(const uint32_t* in, const uint32_t* sources) {
   constexpr uint32_t kLow = static_cast<uint32_t>(Lanes() - 1);
   const V32 index = hn::And(hn::Load(d32, sources), hn::Set(d32, kLow));

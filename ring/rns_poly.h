@@ -8,24 +8,33 @@
 #include <span>
 
 #include "base/aligned.h"
+#include "base/check.h"
 
 namespace heft::ring {
 
+// RnsPoly: a value; copies copy the residues.
 class RnsPoly {
  public:
   RnsPoly() = default;
-  // Uninitialised.
+  // The values are uninitialised.
   RnsPoly(size_t n, size_t limbs) : n_(n), limbs_(limbs), data_(n * limbs) {}
 
   size_t n() const { return n_; }
   size_t limbs() const { return limbs_; }
-  std::span<uint32_t> limb(size_t i) { return {data_.data() + i * n_, n_}; }
-  std::span<const uint32_t> limb(size_t i) const { return {data_.data() + i * n_, n_}; }
+  std::span<uint32_t> limb(size_t i) {
+    HEFT_DCHECK(i < limbs_, "a limb that there is");
+    return {data_.data() + i * n_, n_};
+  }
+  std::span<const uint32_t> limb(size_t i) const {
+    HEFT_DCHECK(i < limbs_, "a limb that there is");
+    return {data_.data() + i * n_, n_};
+  }
   std::span<uint32_t> values() { return data_; }
   std::span<const uint32_t> values() const { return data_; }
 
-  // Drops the last limbs.
+  // Truncate drops all but the first `limbs` limbs; at most as many as there are.
   void Truncate(size_t limbs) {
+    HEFT_DCHECK(limbs <= limbs_, "a polynomial is cut, not extended");
     limbs_ = limbs;
     data_.resize(n_ * limbs);
   }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/sampling.h"
 
+#include "base/check.h"
 #include "base/constant_time.h"
 
 namespace heft::ring {
 namespace {
 
-// ConstantTimePopcount may compile to a table look-up, whose cache line depends on the (secret)
-// value.
+// ConstantTimePopcount: std::popcount may compile to a table look-up, whose cache line depends on
+// the (secret) value.
 int ConstantTimePopcount(uint32_t v) {
   v -= (v >> 1) & 0x55555555u;
   v = (v & 0x33333333u) + ((v >> 2) & 0x33333333u);
@@ -60,6 +61,7 @@ void SampleUniform(std::span<uint32_t> out, const Modulus& q, Csprng& rng) {
 }
 
 void ToResidues(std::span<uint32_t> out, std::span<const int8_t> in, const Modulus& q) {
+  HEFT_DCHECK(in.size() >= out.size(), "a value for each residue");
   for (size_t i = 0; i < out.size(); ++i) {
     const int32_t v = in[i];
     out[i] = static_cast<uint32_t>(v + (static_cast<int32_t>(q.value()) & (v >> 31)));

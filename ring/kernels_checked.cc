@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ring/kernels_checked.h"
+
+#include <atomic>
+#include <bit>
+
+#include "base/check.h"
+#include "ring/kernel_table.h"
+#include "ring/ntt.h"
+
+namespace heft::ring {
+namespace {
+
+std::atomic<const Kernels*> g_inner{nullptr};
+
+const Kernels& Inner() { return *g_inner.load(std::memory_order_relaxed); }
+
+// TileOf: values of a tile; arrays shorter than one are one tile.
+size_t TileOf(size_t n) { return n < kTile ? n : kTile; }
+
+bool Below(const uint32_t* values, size_t n, uint64_t bound) {
+  bool below = true;
+  for (size_t i = 0; i < n; ++i) below &= values[i] < bound;
+  return below;
+}
+
+// TilesBelow: the first `used` values of each of several rows, `stride` apart.
+bool TilesBelow(const uint32_t* values, size_t rows, size_t stride, size_t used, uint64_t bound) {
+  bool below = true;
+  for (size_t i = 0; i < rows; ++i) below &= Below(values + i * stride, used, bound);
+  return below;
+}
+
+// Aligned: arrays of less than a tile are read value by value.
+bool Aligned(const uint32_t* values, size_t n) {
+  return n % kTile != 0 || reinterpret_cast<uintptr_t>(values) % kCacheLine == 0;
+}
+
+// Input and Output: an array of n values below `bound`.
+void Input(const uint32_t* values, size_t n, uint64_t bound) {
+  HEFT_DCHECK(Aligned(values, n), "kernels take aligned arrays");
+  HEFT_DCHECK(Below(values, n, bound), "a kernel's input is in range");
+}
+
+void Output(const uint32_t* values, size_t n, const Modulus& q) {
+  HEFT_DCHECK(Aligned(values, n), "kernels write aligned arrays");
+  HEFT_DCHECK(Below(values, n, q.value()), "a kernel's output is reduced");
+}
+
+void Length(size_t n) { HEFT_DCHECK(std::has_single_bit(n), "n is a power of two"); }
+
+void Factor(ShoupFactor w, const Modulus& q) {
+  HEFT_DCHECK(w.value < q.value(), "a factor is reduced");
+  HEFT_DCHECK(w.quotient == q.Shoup(w.value).quotient, "a factor's quotient is of this prime");
+}
+
+// TileStride: tiles of `n` values stand apart, and as aligned as the first one.
+void TileStride(const uint32_t* out, size_t tile_stride, size_t n) {
+  HEFT_DCHECK(Aligned(out, n), "kernels write aligned tiles");
+  HEFT_DCHECK(tile_stride >= TileOf(n), "tiles do not overlap");
+  HEFT_DCHECK(n < kTile || tile_stride % kTile == 0, "a tile's stride is a multiple of its size");
+}
+
+void Sources(const Permutation& p, size_t n) {
+  HEFT_DCHECK(p.size() >= n, "a permutation has n sources");
+  bool inside = true;
+  const size_t tile = TileOf(n);
+  for (size_t i = 0; i < n; ++i) inside &= p[i] < n && p[i] / tile == p[i / tile * tile] / tile;
+  HEFT_DCHECK(inside, "a tile of a permutation comes from one tile");
+}
+
+// ---- The kernels, under the names that HEFT_KERNEL_TABLE takes.
+
+void NttForward(uint32_t* a, const NttTables& tables) {
+  Input(a, tables.n(), uint64_t{4} * tables.modulus().value());
+  Inner().ntt_forward(a, tables);
+  Output(a, tables.n(), tables.modulus());
+}
+
+void NttForwardTiled(uint32_t* out, size_t tile_stride, uint32_t* a, const NttTables& tables) {
+  const size_t n = tables.n();
+  Input(a, n, uint64_t{4} * tables.modulus().value());
+  TileStride(out, tile_stride, n);
+  HEFT_DCHECK(out != a, "tiles are written to another place");
+  Inner().ntt_forward_tiled(out, tile_stride, a, tables);
+  HEFT_DCHECK(TilesBelow(out, n / TileOf(n), tile_stride, TileOf(n), tables.modulus().value()),
+              "a kernel's output is reduced");
+}
+
+void NttInverse(uint32_t* a, const NttTables& tables) {
+  Input(a, tables.n(), uint64_t{2} * tables.modulus().value());
+  Inner().ntt_inverse(a, tables);
+  Output(a, tables.n(), tables.modulus());
+}
+
+void Add(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q) {
+  Length(n);
+  Input(a, n, q.value());
+  Input(b, n, q.value());
+  Inner().add(out, a, b, n, q);
+  Output(out, n, q);
+}
+
+void Subtract(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q) {
+  Length(n);
+  Input(a, n, q.value());
+  Input(b, n, q.value());
+  Inner().subtract(out, a, b, n, q);
+  Output(out, n, q);
+}
+
+void Negate(uint32_t* out, const uint32_t* a, size_t n, const Modulus& q) {
+  Length(n);
+  Input(a, n, q.value());
+  Inner().negate(out, a, n, q);
+  Output(out, n, q);
+}
+
+void Multiply(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q) {
+  Length(n);
+  Input(a, n, q.value());
+  Input(b, n, q.value());
+  Inner().multiply(out, a, b, n, q);
+  Output(out, n, q);
+}
+
+void MultiplyScalar(uint32_t* out, const uint32_t* a, ShoupFactor w, size_t n, const Modulus& q) {
+  Length(n);
+  Input(a, n, q.value());
+  Factor(w, q);
+  Inner().multiply_scalar(out, a, w, n, q);
+  Output(out, n, q);
+}
+
+void SubtractMultiplyScalar(uint32_t* out, const uint32_t* a, const uint32_t* b, ShoupFactor w,
+                            size_t n, const Modulus& q) {
+  Length(n);
+  Input(a, n, q.value());
+  Input(b, n, q.value());
+  Factor(w, q);
+  Inner().subtract_multiply_scalar(out, a, b, w, n, q);
+  Output(out, n, q);
+}
+
+void AddMultiplyScalar(uint32_t* out, const uint32_t* a, ShoupFactor w, size_t n,
+                       const Modulus& q) {
+  Length(n);
+  Input(out, n, q.value());
+  Input(a, n, q.value());
+  Factor(w, q);
+  Inner().add_multiply_scalar(out, a, w, n, q);
+  Output(out, n, q);
+}
+
+void InnerProduct(uint32_t* out, const uint32_t* const* a, const uint32_t* const* b, size_t count,
+                  size_t n, const Modulus& q) {
+  Length(n);
+  for (size_t k = 0; k < count; ++k) {
+    Input(a[k], n, q.value());
+    Input(b[k], n, q.value());
+    HEFT_DCHECK(out != a[k] && out != b[k], "an inner product is written to none of its inputs");
+  }
+  Inner().inner_product(out, a, b, count, n, q);
+  Output(out, n, q);
+}
+
+// CheckLift: the constants are of the prime that is lifted to.
+void CheckLift(const LiftConstants& constants, const Modulus& to) {
+  HEFT_DCHECK(constants.correction == to.Negate(to.Reduce(2 * uint64_t{constants.half} + 1)),
+              "the constants of a lift are of its primes");
+}
+
+void Lift(uint32_t* out, const uint32_t* a, const LiftConstants& constants, size_t n,
+          const Modulus& to) {
+  Length(n);
+  CheckLift(constants, to);
+  Input(a, n, 2 * uint64_t{constants.half} + 1);
+  Inner().lift(out, a, constants, n, to);
+  Output(out, n, to);
+}
+
+void LiftSum(uint32_t* out, const uint32_t* a, const LiftConstants& a_constants, const uint32_t* b,
+             const LiftConstants& b_constants, ShoupFactor w, size_t n, const Modulus& to) {
+  Length(n);
+  CheckLift(a_constants, to);
+  CheckLift(b_constants, to);
+  Input(a, n, 2 * uint64_t{a_constants.half} + 1);
+  Input(b, n, 2 * uint64_t{b_constants.half} + 1);
+  Factor(w, to);
+  Inner().lift_sum(out, a, a_constants, b, b_constants, w, n, to);
+  Output(out, n, to);
+}
+
+void SwitchProducts(uint32_t* out0, uint32_t* out1, const uint32_t* digits, const uint32_t* key,
+                    size_t key_digits, size_t count, size_t n, const Modulus& q) {
+  Length(n);
+  const size_t tile = TileOf(n);
+  HEFT_DCHECK(count <= key_digits, "a key has all the digits");
+  HEFT_DCHECK(out0 != out1, "the two sums of a key switch are two arrays");
+  Input(digits, n * count, q.value());
+  HEFT_DCHECK(Aligned(key, n), "kernels take aligned arrays");
+  HEFT_DCHECK(TilesBelow(key, n / tile, key_digits * 2 * tile, count * 2 * tile, q.value()),
+              "a kernel's input is in range");
+  Inner().switch_products(out0, out1, digits, key, key_digits, count, n, q);
+  Output(out0, n, q);
+  Output(out1, n, q);
+}
+
+void Permute(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n) {
+  Length(n);
+  Sources(p, n);
+  HEFT_DCHECK(Aligned(out, n) && Aligned(in, n), "kernels take aligned arrays");
+  HEFT_DCHECK(out != in, "a permutation is written to another place");
+  Inner().permute(out, in, p, n);
+}
+
+void PermuteTiled(uint32_t* out, size_t tile_stride, const uint32_t* in, const Permutation& p,
+                  size_t n) {
+  Length(n);
+  Sources(p, n);
+  TileStride(out, tile_stride, n);
+  HEFT_DCHECK(Aligned(in, n), "kernels take aligned arrays");
+  HEFT_DCHECK(out != in, "a permutation is written to another place");
+  Inner().permute_tiled(out, tile_stride, in, p, n);
+}
+
+void PermuteAdd(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n,
+                const Modulus& q) {
+  Length(n);
+  Sources(p, n);
+  Input(out, n, q.value());
+  Input(in, n, q.value());
+  HEFT_DCHECK(out != in, "a permutation is added to another place");
+  Inner().permute_add(out, in, p, n, q);
+  Output(out, n, q);
+}
+
+void Match(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
+           const uint32_t* const* galleries, size_t gallery_count, size_t count, size_t n,
+           const Modulus& q) {
+  Length(n);
+  HEFT_DCHECK(n >= kTile, "what is matched has whole tiles");
+  const size_t row = count * 2 * kTile;  // a tile of all pairs
+  TileStride(probe, probe_stride, n);
+  HEFT_DCHECK(probe_stride >= row, "a probe's tiles do not overlap");
+  HEFT_DCHECK(TilesBelow(probe, n / kTile, probe_stride, row, q.value()),
+              "a kernel's input is in range");
+  for (size_t g = 0; g < gallery_count; ++g) Input(galleries[g], n / kTile * row, q.value());
+  Inner().match(out, probe, probe_stride, galleries, gallery_count, count, n, q);
+  for (size_t i = 0; i < 3 * gallery_count; ++i) Output(out[i], n, q);
+}
+
+void MatchTile(uint32_t* out, size_t stride, const uint32_t* probes, size_t probe_count,
+               const uint32_t* const* galleries, size_t gallery_count, uint32_t* scratch,
+               size_t count, const Modulus& q) {
+  const size_t row = count * 2 * kTile;
+  TileStride(out, stride, kTile);
+  HEFT_DCHECK(Aligned(scratch, kTile), "kernels take aligned arrays");
+  Input(probes, probe_count * row, q.value());
+  for (size_t g = 0; g < gallery_count; ++g) Input(galleries[g], row, q.value());
+  Inner().match_tile(out, stride, probes, probe_count, galleries, gallery_count, scratch, count, q);
+  HEFT_DCHECK(TilesBelow(out, 3 * gallery_count * probe_count, stride, kTile, q.value()),
+              "a kernel's output is reduced");
+}
+
+void ScalarSums(uint32_t* const* out, const uint32_t* const* in, const uint32_t* weights,
+                size_t rows, size_t count, size_t n, const Modulus& q) {
+  HEFT_DCHECK(Below(weights, rows * count, q.value()), "the weights of sums are reduced");
+  for (size_t d = 0; d < count; ++d) Input(in[d], n, q.value());
+  for (size_t r = 0; r < rows; ++r) {
+    Input(out[r], n, q.value());
+    for (size_t d = 0; d < count; ++d) {
+      HEFT_DCHECK(out[r] != in[d], "a sum is written to none of its inputs");
+    }
+  }
+  Inner().scalar_sums(out, in, weights, rows, count, n, q);
+  for (size_t r = 0; r < rows; ++r) Output(out[r], n, q);
+}
+
+}  // namespace
+
+const Kernels& CheckedKernels(const Kernels& kernels) {
+  static const std::vector<Kernels> tables = [] {
+    std::vector<Kernels> all;
+    for (const Kernels* inner : AllKernels()) {
+      all.push_back(HEFT_KERNEL_TABLE(inner->name));
+    }
+    return all;
+  }();
+  g_inner.store(&kernels, std::memory_order_relaxed);
+  size_t i = 0;
+  while (AllKernels()[i] != &kernels) ++i;
+  return tables[i];
+}
+
+}  // namespace heft::ring
