@@ -2,12 +2,14 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "cli/bench_routes.h"
-#include "cli/bench_sweep.h"
+#include "bench/routes.h"
+#include "bench/sweep.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 
 namespace heft::cli {
+using namespace bench;  // NOLINT
+
 namespace {
 
 struct Options {
@@ -15,7 +17,7 @@ struct Options {
   std::string pictures;
 };
 
-absl::Status RunSweeps(const Common& common, const Options& options, Progress& progress) {
+absl::Status RunSweeps(const Common& common, const Options& options, const Progress& progress) {
   HEFT_RETURN_IF_ERROR(MakeDirectories(options.pictures));
   HEFT_ASSIGN_OR_RETURN(const Sweep sweep, RunSweep(options.bench, [&](std::string_view stage) {
                           return progress.Update(0, 1, stage);
@@ -29,7 +31,7 @@ absl::Status RunSweeps(const Common& common, const Options& options, Progress& p
 }
 
 absl::Status Run(const Common& common, const Options& options) {
-  Progress progress(common, "benchmark");
+  const Progress progress(common.monitor, "benchmark");
   if (!options.pictures.empty()) return RunSweeps(common, options, progress);
   HEFT_ASSIGN_OR_RETURN(const Json result, RunBench(options.bench, [&](std::string_view stage) {
                           return progress.Update(0, 1, stage);

@@ -8,7 +8,7 @@
 namespace heft::cli {
 
 // Server: nothing of these can decrypt; heft-server has only them.
-void AddEnroll(CLI::App& app);
+void AddEnrol(CLI::App& app);
 void AddIdentify(CLI::App& app);
 void AddVerify(CLI::App& app);
 void AddInspect(CLI::App& app);

@@ -49,6 +49,40 @@ double Now() {
   return std::chrono::duration<double>(now).count();
 }
 
+// ProgressLine: a line on stderr, rewritten in place on a terminal and printed now and then
+// otherwise.
+class ProgressLine {
+ public:
+  ~ProgressLine() { End(); }
+
+  void Show(const ProgressEvent& event) {
+    if (event.what != what_) {
+      End();
+      what_ = event.what;
+      last_ = -1e9;
+    }
+    const double now = Now();
+    if (now - last_ < (terminal_ ? 0.1 : 5) && event.done != event.total) return;
+    last_ = now;
+    open_ = terminal_;
+    std::cerr << (terminal_ ? "\r\033[K" : "")
+              << absl::StrFormat("%s %d/%d (%.0f%%) %s", what_, event.done, event.total,
+                                 100.0 * event.done / event.total, std::string(event.note))
+              << (terminal_ ? "" : "\n") << std::flush;
+  }
+
+ private:
+  void End() {
+    if (open_) std::cerr << "\n";
+    open_ = false;
+  }
+
+  const bool terminal_ = isatty(STDERR_FILENO) != 0;
+  bool open_ = false;  // a line without its end
+  std::string what_;
+  double last_ = 0;
+};
+
 }  // namespace
 
 int ExitCode(const absl::Status& status) {
@@ -96,8 +130,14 @@ CLI::App* AddCommand(CLI::App& app, const std::string& name, const std::string& 
   command->footer("Example:\n  " + example);
   command->callback([common, body = std::move(body)] {
     SetThreadCount(common->threads);
+    common->monitor = [quiet = common->quiet,
+                       line = std::make_shared<ProgressLine>()](const ProgressEvent& event) {
+      if (!quiet && event.total > 0) line->Show(event);
+      return !Interrupted();
+    };
     // A body that was interrupted too late to stop has done its work, and says so.
     g_status = body(*common);
+    common->monitor = {};
   });
   return command;
 }
@@ -158,37 +198,6 @@ absl::Status WriteResult(const std::string& path, ByteSpan bytes) {
   return WriteFileAtomic(path, bytes);
 }
 
-Progress::Progress(const Common& common, std::string what)
-    : enabled_(!common.quiet), terminal_(isatty(STDERR_FILENO) != 0), what_(std::move(what)) {}
-
-Progress::~Progress() {
-  if (printed_ && terminal_) std::cerr << "\n";
-}
-
-bool Progress::Update(size_t done, size_t total, std::string_view note) {
-  const double now = Now();
-  const double interval = terminal_ ? 0.1 : 5;
-  if (enabled_ && (now - last_ >= interval || done == total)) {
-    last_ = now;
-    printed_ = true;
-    const double percent = total == 0 ? 100 : 100.0 * done / total;
-    std::cerr << (terminal_ ? "\r\033[K" : "")
-              << absl::StrFormat("%s %d/%d (%.0f%%) %s", what_, done, total, percent,
-                                 std::string(note))
-              << (terminal_ ? "" : "\n") << std::flush;
-  }
-  return !Interrupted();
-}
-
-std::function<bool(size_t, size_t)> Progress::Callback() {
-  return [this](size_t done, size_t total) { return Update(done, total); };
-}
-
-absl::StatusOr<Model> LoadModel(const std::string& path) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
-  return Model::Parse(bytes, path);
-}
-
 absl::StatusOr<std::string> ReadPassphrase(const std::string& file, bool confirm) {
   if (!file.empty()) {
     HEFT_ASSIGN_OR_RETURN(std::string text, ReadTextFile(file, 1 << 16));
@@ -224,17 +233,6 @@ absl::StatusOr<std::string> ReadPassphrase(const std::string& file, bool confirm
     if (first != second) return absl::InvalidArgumentError("the two passphrases differ");
   }
   return first;
-}
-
-std::string HumanBytes(double bytes) {
-  const char* unit = "bytes";
-  for (const char* larger : {"kB", "MB", "GB"}) {
-    if (bytes < 1000) break;
-    bytes /= 1000;
-    unit = larger;
-  }
-  if (bytes < 10 && unit[0] != 'b') return absl::StrFormat("%.2f %s", bytes, unit);
-  return absl::StrFormat("%.0f %s", bytes, unit);
 }
 
 }  // namespace heft::cli

@@ -10,18 +10,18 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/human.h"
+#include "base/json.h"
+#include "base/progress.h"
 #include "base/status.h"
 #include "fusion/model.h"
 
 namespace heft::cli {
-
-using Json = nlohmann::ordered_json;
 
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitInternal = 1;
@@ -38,6 +38,8 @@ struct Common {
   bool json = false;
   bool quiet = false;  // no progress on stderr
   int threads = 0;     // 0: all cores
+  // Shows progress on stderr, unless quiet; stops once the user has interrupted.
+  Monitor monitor = {};
 };
 
 // Prints a result: `json` with --json, otherwise `text`.
@@ -53,37 +55,16 @@ CLI::App* AddCommand(CLI::App& app, const std::string& name, const std::string& 
 int RunMain(int argc, char** argv, const std::string& description,
             const std::function<void(CLI::App&)>& add_commands);
 
-// A progress line on stderr, rewritten in place on a terminal and printed now and then otherwise.
-// Returns false once the user has interrupted (SIGINT, SIGTERM).
-class Progress {
- public:
-  Progress(const Common& common, std::string what);
-  ~Progress();
-  bool Update(size_t done, size_t total, std::string_view note = "");
-  // As a callback for library functions.
-  std::function<bool(size_t, size_t)> Callback();
-
- private:
-  bool enabled_;
-  bool terminal_;
-  bool printed_ = false;
-  std::string what_;
-  double last_ = -1e9;
-};
+// Whether the user has interrupted (SIGINT, SIGTERM).
 bool Interrupted();
 
 // Writes a subcommand's output file, unless the user has interrupted (kCancelled): code 130 then
 // means that nothing was written.
 absl::Status WriteResult(const std::string& path, ByteSpan bytes);
 
-absl::StatusOr<Model> LoadModel(const std::string& path);
-
 // A passphrase: from the first line of `file`, or asked for on the terminal without echo where
 // `file` is empty. kInvalidArgument if it is empty or there is no terminal.
 absl::StatusOr<std::string> ReadPassphrase(const std::string& file, bool confirm);
-
-// "1.5 MB".
-std::string HumanBytes(double bytes);
 
 }  // namespace heft::cli
 

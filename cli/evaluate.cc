@@ -6,16 +6,19 @@
 #include "absl/strings/str_format.h"
 #include "base/files.h"
 #include "base/hash.h"
-#include "cli/choices.h"
 #include "cli/commands.h"
-#include "cli/cross_validation.h"
-#include "cli/cross_validation_output.h"
-#include "cli/evaluation.h"
-#include "cli/gnuplot.h"
-#include "cli/report.h"
-#include "cli/report_plots.h"
+#include "cli/common.h"
+#include "experiment/choices.h"
+#include "experiment/cross_validation.h"
+#include "experiment/cross_validation_output.h"
+#include "experiment/evaluation.h"
+#include "experiment/gnuplot.h"
+#include "experiment/report.h"
+#include "experiment/report_plots.h"
 
 namespace heft::cli {
+using namespace experiment;  // NOLINT
+
 namespace {
 
 struct Options {
@@ -181,7 +184,7 @@ absl::Status RunOnce(const Common& common, Options options) {
   }
   options.evaluation.model = options.models[0];
   HEFT_ASSIGN_OR_RETURN(options.evaluation.split, ParseSplit(options.split));
-  HEFT_ASSIGN_OR_RETURN(const Evaluation evaluation, Evaluate(common, options.evaluation));
+  HEFT_ASSIGN_OR_RETURN(const Evaluation evaluation, Evaluate(common.monitor, options.evaluation));
   Json json = ToJson(evaluation);
   std::string text = ToText(evaluation);
   if (!options.report.empty() || !options.pictures.empty()) {
@@ -256,10 +259,10 @@ absl::Status RunFolds(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Dataset dataset, LoadDataset(options.evaluation.data));
   absl::StatusOr<CrossValidation> result;
   if (options.choices) {
-    result = CompareChoices(common, dataset, {.validation = validation});
+    result = CompareChoices(common.monitor, dataset, {.validation = validation});
   } else {
     HEFT_ASSIGN_OR_RETURN(const std::vector<FoldModels> sets, LoadAllFolds(options, dataset));
-    result = CrossValidate(common, dataset, sets, validation);
+    result = CrossValidate(common.monitor, dataset, sets, validation);
   }
   HEFT_RETURN_IF_ERROR(result.status());
   Json json = {{"data", options.evaluation.data}};

@@ -87,7 +87,7 @@ absl::Status ExportSamples(const Common& common, const Options& options) {
       SampleReader::Parse(loaded.instance.context, std::move(loaded.bytes), options.in));
   std::map<std::string, std::vector<uint8_t>> files;
   Json list = Json::array();
-  Progress progress(common, "writing ciphertexts");
+  const Progress progress(common.monitor, "writing ciphertexts");
   const size_t count = samples.bulk() ? samples.header().dimension : samples.size();
   for (size_t i = 0; i < count; ++i) {
     HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext ciphertext,

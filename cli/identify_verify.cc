@@ -37,7 +37,7 @@ absl::Status RunAll(const Common& common, const Options& options, const LoadedSe
   if (mkdtemp(partial.data()) == nullptr) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot make a folder beside ", options.out));
   }
-  Progress progress(common, "identifying samples");
+  const Progress progress(common.monitor, "identifying samples");
   size_t files = 0, bytes = 0;
   auto write = [&](size_t row, const EncryptedScores& scores) -> absl::Status {
     const std::vector<uint8_t> reply = SerializeScores(*loaded.server->instance().context, scores);
@@ -74,7 +74,7 @@ absl::Status Run(const Common& common, const Options& options) {
   probe.with_identities = !options.no_identities;
   probe.relinearise = !options.degree_two;
   if (options.all) return RunAll(common, options, loaded, gallery, probe);
-  Progress progress(common, "matching blocks");
+  const Progress progress(common.monitor, "matching blocks");
   HEFT_ASSIGN_OR_RETURN(
       const EncryptedScores scores,
       options.verify

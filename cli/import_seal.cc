@@ -61,7 +61,7 @@ absl::Status ImportEvaluationKeys(const Common& common, const Options& options) 
   std::map<uint32_t, ckks::FullSwitchKey> keys;
   {
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.galois));
-    Progress progress(common, "reading Galois keys");
+    const Progress progress(common.monitor, "reading Galois keys");
     HEFT_ASSIGN_OR_RETURN(keys, seal::ReadGaloisKeys(context, bytes, instance.plan.galois_keys,
                                                      options.galois, progress.Callback()));
   }
@@ -108,7 +108,7 @@ absl::Status ImportSamples(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const ckks::KeyId key_id, KeyIdOf(options.key_id_of));
   SampleWriter writer(*instance.context, MakeSampleHeader(instance, model, index, key_id, false),
                       labels);
-  Progress progress(common, "reading ciphertexts");
+  const Progress progress(common.monitor, "reading ciphertexts");
   for (size_t i = 0; i < options.inputs.size(); ++i) {
     const std::string& path = options.inputs[i];
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <bit>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
@@ -10,7 +9,6 @@
 #include "base/hash.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "fusion/operation_formulae.h"
 #include "fusion/plan.h"
 #include "fusion/profile.h"
 #include "gallery/gallery.h"
@@ -22,23 +20,6 @@ struct Options {
   std::string path;
   bool plan = false;
 };
-
-// Operations of the paper's dense encoding for one ciphertext of samples, by its table 1.
-Json PaperCounts(const Model& model) {
-  const uint64_t delta = std::bit_ceil(model.TotalDimension());
-  const TableShape shape{.samples = 1, .slots = 2 * delta, .delta = delta, .gamma = model.gamma};
-  Json out;
-  for (const PipelineStage stage :
-       {PipelineStage::kConcatenation, PipelineStage::kProjection, PipelineStage::kNormalisation}) {
-    const StageCost cost =
-        PaperCost(TableEncoding::kDense, stage, shape, model.approximation.Degree());
-    out[PipelineStageName(stage)] = {{"additions", cost.additions},
-                                     {"plain_products", cost.plain_products},
-                                     {"ciphertext_products", cost.ciphertext_products},
-                                     {"rotations", cost.rotations}};
-  }
-  return out;
-}
 
 Json PlanJson(const Instance& instance, const Model& model) {
   const FusionPlan& plan = instance.plan;
@@ -58,7 +39,6 @@ Json PlanJson(const Instance& instance, const Model& model) {
           {"plain_products", plan.plain_products},
           {"ciphertext_products", plan.ciphertext_products},
           {"key_switches", plan.key_switches},
-          {"paper_table_1_dense", PaperCounts(model)},
           {"input_scale", plan.input_scale},
           {"factor_scale", plan.factor_scale},
           {"z_scale", plan.z_scale},

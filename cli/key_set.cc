@@ -76,7 +76,7 @@ absl::Status WriteKeySet(const Common& common, const Instance& instance,
                          const std::string& passphrase, bool with_secret, Json* json,
                          std::string* text) {
   const ckks::Context& context = *instance.context;
-  Progress progress(common, "making evaluation keys");
+  const Progress progress(common.monitor, "making evaluation keys");
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> evaluation,
                         MakeEvaluationKeys(instance, secret, progress.Callback()));
   Csprng rng;

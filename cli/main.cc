@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
                    AddTrain(app);
                    AddKeygen(app);
                    AddEncrypt(app);
-                   AddEnroll(app);
+                   AddEnrol(app);
                    AddIdentify(app);
                    AddVerify(app);
                    AddDecrypt(app);
@@ -24,6 +24,5 @@ int main(int argc, char** argv) {
                    AddExportSeal(app);
                    AddSealSecret(app);
                    AddBench(app);
-                   AddReproduce(app);
                  });
 }

@@ -27,7 +27,7 @@ absl::Status Run(const Common& common, const Options& options) {
   expected.gamma = model.gamma;
   HEFT_RETURN_IF_ERROR(gallery.CheckBinding(expected));
   HEFT_RETURN_IF_ERROR(gallery.CheckBlockCount(2 * size_t{instance.params().slots()}));
-  Progress progress(common, "re-keying blocks");
+  const Progress progress(common.monitor, "re-keying blocks");
   HEFT_RETURN_IF_ERROR(gallery.Rekey(instance, key, progress.Callback()));
   Print(
       common,

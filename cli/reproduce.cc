@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heft reproduce: the paper's tables and figures, measured on this engine.
+// heft-paper reproduce: the paper's tables and figures, measured on this engine.
 #include <filesystem>
 #include <iostream>
 #include <set>
@@ -9,21 +9,25 @@
 #include "absl/strings/str_format.h"
 #include "base/files.h"
 #include "cli/commands.h"
-#include "cli/evaluation.h"
-#include "cli/gnuplot.h"
-#include "cli/machine.h"
-#include "cli/report.h"
-#include "cli/reproduce/page.h"
-#include "cli/reproduce/sections.h"
-#include "cli/reproduce/study.h"
+#include "cli/common.h"
+#include "experiment/evaluation.h"
+#include "experiment/gnuplot.h"
+#include "experiment/machine.h"
+#include "experiment/report.h"
 #include "features/synthetic.h"
+#include "paper/page.h"
+#include "paper/sections.h"
+#include "paper/study.h"
 
 namespace heft::cli {
+using namespace experiment;  // NOLINT
+using namespace paper;       // NOLINT
+
 namespace {
 
-using reproduce::Reproduction;
-using reproduce::Section;
-using reproduce::Study;
+using paper::Reproduction;
+using paper::Section;
+using paper::Study;
 
 struct Options {
   std::string data, out, only, exact_projection, aware_projection;
@@ -43,10 +47,10 @@ SyntheticOptions SyntheticPeople(const Options& options) {
 }
 
 absl::StatusOr<Study> Load(const Common& common, const Options& options) {
-  Study study{.common = common};
+  Study study{.monitor = common.monitor};
   study.synthetic = options.data.empty();
   if (study.synthetic) {
-    HEFT_ASSIGN_OR_RETURN(study.data, SynthesizeDataset(SyntheticPeople(options)));
+    HEFT_ASSIGN_OR_RETURN(study.data, SynthesiseDataset(SyntheticPeople(options)));
     study.data_name = "synthetic data";
     study.data_description =
         "vectors made up with the paper’s number of people and samples and statistics tuned to its "
@@ -61,12 +65,12 @@ absl::StatusOr<Study> Load(const Common& common, const Options& options) {
   study.seed = options.seed;
   study.exact_projection = options.exact_projection;
   study.aware_projection = options.aware_projection;
-  study.effort = options.quick ? reproduce::QuickEffort() : reproduce::FullEffort();
+  study.effort = options.quick ? QuickEffort() : FullEffort();
   return study;
 }
 
 std::string CommandLine(const Options& options) {
-  std::string command = "heft reproduce";
+  std::string command = "heft-paper reproduce";
   auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) absl::StrAppend(&command, " ", name, " ", ShellWord(value));
   };
@@ -107,9 +111,9 @@ std::string ToText(const Reproduction& r, const Options& options) {
 }
 
 absl::Status Run(const Common& common, const Options& options) {
-  const reproduce::Stopwatch watch;
+  const Stopwatch watch;
   HEFT_RETURN_IF_ERROR(CheckOut(options.out));
-  HEFT_ASSIGN_OR_RETURN(const auto chosen, reproduce::ChooseSections(options.only));
+  HEFT_ASSIGN_OR_RETURN(const auto chosen, ChooseSections(options.only));
   if (options.exact_projection.empty() != options.aware_projection.empty()) {
     return absl::InvalidArgumentError(
         "give both published matrices, --exact-projection and --aware-projection, or none");
@@ -128,7 +132,7 @@ absl::Status Run(const Common& common, const Options& options) {
   result.command = CommandLine(options);
   result.machine = Machine();
   for (const auto& spec : chosen) {
-    const reproduce::Stopwatch own;
+    const Stopwatch own;
     HEFT_ASSIGN_OR_RETURN(Section section, spec.make(study));
     if (Interrupted()) return absl::CancelledError("interrupted");
     section.seconds = own.Seconds();
@@ -150,7 +154,7 @@ void AddReproduce(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = AddCommand(
       app, "reproduce", "measure the paper's tables and figures: a page, and the numbers as JSON",
-      "heft reproduce --data lfw-speech --out report.html --only table2,fig5",
+      "heft-paper reproduce --data lfw-speech --out report.html --only table2,fig5",
       [options](const Common& common) { return Run(common, *options); });
   command->add_option("-d,--data", options->data,
                       "data folder, also of the paper's published text files (default: synthetic "

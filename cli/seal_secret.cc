@@ -86,7 +86,7 @@ absl::Status ExportEvaluationKeys(const Common& common, const Options& options) 
                         LoadSecretKey(context, options.secret_key, options.passphrase_file));
   Csprng rng;
   std::map<uint32_t, seal::KeyDigits> galois;
-  Progress progress(common, "making Galois keys");
+  const Progress progress(common.monitor, "making Galois keys");
   for (const auto& [element, limbs] : instance.plan.galois_keys) {
     if (!progress.Update(galois.size(), instance.plan.galois_keys.size())) {
       return absl::CancelledError("interrupted");

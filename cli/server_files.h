@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options and files that enroll, identify and verify share.
+// Options and files that enrol, identify and verify share.
 #ifndef HEFT_CLI_SERVER_FILES_H_
 #define HEFT_CLI_SERVER_FILES_H_
 

@@ -25,20 +25,19 @@ absl::Status Run(const Common& common, const Options& options) {
     synthetic = PaperSize();
     synthetic.seed = options.synthetic.seed;
   }
-  HEFT_ASSIGN_OR_RETURN(const Dataset dataset, SynthesizeDataset(synthetic));
+  HEFT_ASSIGN_OR_RETURN(const Dataset dataset, SynthesiseDataset(synthetic));
   HEFT_RETURN_IF_ERROR(WriteDataset(options.out, dataset));
   // Reports show this line, so that nobody takes the numbers for those of people.
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(
-      options.out + "/README.md",
-      absl::StrCat("Synthetic vectors made by heft synth, seed ", synthetic.seed,
-                   ": no real people.\n")));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.out + "/README.md",
+                                       absl::StrCat("Synthetic vectors made by heft synth, seed ",
+                                                    synthetic.seed, ": no real people.\n")));
   Print(common,
         {{"out", options.out},
          {"samples", dataset.Rows()},
          {"identities", synthetic.identities},
          {"dimensions", dataset.Dimensions()}},
-        absl::StrCat("synthetic data: ", dataset.Rows(), " samples of ",
-                     synthetic.identities, " identities in ", options.out));
+        absl::StrCat("synthetic data: ", dataset.Rows(), " samples of ", synthetic.identities,
+                     " identities in ", options.out));
   return absl::OkStatus();
 }
 
@@ -52,8 +51,9 @@ void AddSynth(CLI::App& app) {
                  [options](const Common& common) { return Run(common, *options); });
   SyntheticOptions& s = options->synthetic;
   command->add_option("-o,--out", options->out, "folder to write")->required();
-  CLI::Option* identities = command->add_option("--identities", s.identities, "number of identities")
-                                ->capture_default_str();
+  CLI::Option* identities =
+      command->add_option("--identities", s.identities, "number of identities")
+          ->capture_default_str();
   CLI::Option* samples =
       command->add_option("--samples", s.samples_per_identity, "samples of each identity")
           ->capture_default_str();

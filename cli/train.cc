@@ -10,14 +10,16 @@
 #include "base/hash.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/cross_validation.h"
-#include "cli/cross_validation_output.h"
-#include "cli/gnuplot.h"
-#include "cli/report_plots.h"
-#include "cli/training.h"
+#include "experiment/cross_validation.h"
+#include "experiment/cross_validation_output.h"
+#include "experiment/gnuplot.h"
+#include "experiment/report_plots.h"
+#include "experiment/training.h"
 #include "features/dataset.h"
 
 namespace heft::cli {
+using namespace experiment;  // NOLINT
+
 namespace {
 
 struct Options {
@@ -43,16 +45,17 @@ absl::StatusOr<TrainOptions> Resolve(const Options& options) {
 absl::Status RunOnce(const Common& common, const Options& options, const TrainOptions& train,
                      const Dataset& dataset) {
   TrainingCurve curve;
-  HEFT_ASSIGN_OR_RETURN(const TrainResult aware,
-                        TrainWithProgress(common, dataset, train, "FHE-aware", options.checkpoint,
-                                          options.curve.empty() ? nullptr : &curve));
+  HEFT_ASSIGN_OR_RETURN(
+      const TrainResult aware,
+      TrainWithProgress(common.monitor, dataset, train, "FHE-aware", options.checkpoint,
+                        options.curve.empty() ? nullptr : &curve));
   std::optional<TrainResult> exact;
   if (!options.no_exact) {
     TrainOptions exact_options = train;
     exact_options.fhe_aware = false;
     const std::string checkpoint = options.checkpoint.empty() ? "" : options.checkpoint + ".exact";
-    HEFT_ASSIGN_OR_RETURN(exact,
-                          TrainWithProgress(common, dataset, exact_options, "exact", checkpoint));
+    HEFT_ASSIGN_OR_RETURN(
+        exact, TrainWithProgress(common.monitor, dataset, exact_options, "exact", checkpoint));
   }
   HEFT_ASSIGN_OR_RETURN(const Model model,
                         MakeModel(dataset, options.profile, aware, exact ? &*exact : nullptr));
@@ -93,15 +96,15 @@ absl::Status RunFolds(const Common& common, const Options& options, const TrainO
     return absl::InvalidArgumentError("--checkpoint and --curve cannot be used with --folds");
   }
   HEFT_ASSIGN_OR_RETURN(const std::vector<Model> models,
-                        TrainFolds(common, dataset, train, options.profile, !options.no_exact,
-                                   options.folds, options.fold_seed));
+                        TrainFolds(common.monitor, dataset, train, options.profile,
+                                   !options.no_exact, options.folds, options.fold_seed));
   CrossValidationOptions validation;
   validation.folds = options.folds;
   validation.fold_seed = options.fold_seed;
   validation.encrypted = false;
-  HEFT_ASSIGN_OR_RETURN(
-      const CrossValidation result,
-      CrossValidate(common, dataset, {{"", "", FoldModels::Rows::kAll, models}}, validation));
+  HEFT_ASSIGN_OR_RETURN(const CrossValidation result,
+                        CrossValidate(common.monitor, dataset,
+                                      {{"", "", FoldModels::Rows::kAll, models}}, validation));
   // All or nothing, as far as the disk allows.
   if (Interrupted()) return absl::CancelledError("interrupted");
   HEFT_RETURN_IF_ERROR(MakeDirectories(options.out));

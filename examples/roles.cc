@@ -149,7 +149,7 @@ int main() {
   people.identities = 30;
   people.samples_per_identity = 6;
   people.dimensions = {64, 48};
-  const heft::Dataset data = Check(heft::SynthesizeDataset(people));
+  const heft::Dataset data = Check(heft::SynthesiseDataset(people));
 
   const Bytes model = Learn(data);
   Owner owner(model);

@@ -43,7 +43,7 @@ SyntheticOptions Small() {
 }
 
 TEST_F(DatasetTest, WrittenAndReadBack) {
-  Dataset dataset = *SynthesizeDataset(Small());
+  Dataset dataset = *SynthesiseDataset(Small());
   dataset.unpaired.push_back({{"voice", dataset.modalities[1].features.topRows(4)},
                               {dataset.labels.begin(), dataset.labels.begin() + 4}});
   ASSERT_TRUE(WriteDataset(directory_, dataset).ok());
@@ -65,7 +65,7 @@ TEST_F(DatasetTest, WrittenAndReadBack) {
 }
 
 TEST_F(DatasetTest, DerivesAMissingSplit) {
-  ASSERT_TRUE(WriteDataset(directory_, *SynthesizeDataset(Small())).ok());
+  ASSERT_TRUE(WriteDataset(directory_, *SynthesiseDataset(Small())).ok());
   std::filesystem::remove(directory_ + "/split.txt");
   const auto a = LoadDataset(directory_, 5), b = LoadDataset(directory_, 5),
              c = LoadDataset(directory_, 6);
@@ -95,7 +95,7 @@ TEST_F(DatasetTest, SaysWhatIsWrong) {
 }
 
 TEST(Folds, EveryIdentityIsTestedOnce) {
-  const Dataset dataset = *SynthesizeDataset(Small());
+  const Dataset dataset = *SynthesiseDataset(Small());
   const auto folds = IdentityFolds(dataset.labels, 5, 3);
   ASSERT_TRUE(folds.ok());
   std::map<std::string, int> tested;
@@ -113,22 +113,22 @@ TEST(Folds, EveryIdentityIsTestedOnce) {
 }
 
 TEST(Synthetic, ReproducibleAndChecked) {
-  const Dataset a = *SynthesizeDataset(Small()), b = *SynthesizeDataset(Small());
+  const Dataset a = *SynthesiseDataset(Small()), b = *SynthesiseDataset(Small());
   EXPECT_EQ(a.modalities[2].features, b.modalities[2].features);
   EXPECT_TRUE(CheckDataset(a).ok());
   SyntheticOptions bad = Small();
   bad.identities = 2;
-  EXPECT_FALSE(SynthesizeDataset(bad).ok());
+  EXPECT_FALSE(SynthesiseDataset(bad).ok());
   bad = Small();
   bad.noise = {NAN};
-  EXPECT_FALSE(SynthesizeDataset(bad).ok());
+  EXPECT_FALSE(SynthesiseDataset(bad).ok());
 }
 
 TEST(Synthetic, PairsAllSamplesOfAnIdentity) {
   SyntheticOptions options = Small();
   options.dimensions = {6, 4};
   options.all_pairs_of = {2 * options.identities, 3 * options.identities + 1};
-  const auto dataset = SynthesizeDataset(options);
+  const auto dataset = SynthesiseDataset(options);
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   ASSERT_TRUE(CheckDataset(*dataset).ok()) << CheckDataset(*dataset);
   EXPECT_EQ(dataset->Rows(), 2 * (3 * options.identities + 1));
@@ -137,13 +137,13 @@ TEST(Synthetic, PairsAllSamplesOfAnIdentity) {
   EXPECT_EQ(dataset->modalities[0].features.row(0), dataset->unpaired[0].modality.features.row(0));
   EXPECT_EQ(dataset->modalities[1].features.row(1), dataset->unpaired[1].modality.features.row(1));
   options.all_pairs_of = {options.identities};
-  EXPECT_FALSE(SynthesizeDataset(options).ok());
+  EXPECT_FALSE(SynthesiseDataset(options).ok());
   // The paper's numbers.
-  EXPECT_EQ(SynthesizeDataset(PaperSize())->Rows(), 10760);
+  EXPECT_EQ(SynthesiseDataset(PaperSize())->Rows(), 10760);
 }
 
 TEST(SelectRowsTest, KeepsOrder) {
-  const Dataset dataset = *SynthesizeDataset(Small());
+  const Dataset dataset = *SynthesiseDataset(Small());
   const int rows[] = {5, 0};
   const Dataset selected = SelectRows(dataset, rows);
   EXPECT_EQ(selected.labels[0], dataset.labels[5]);

@@ -155,22 +155,22 @@ TEST(Labels, TrimAndRefuseGaps) {
   EXPECT_FALSE(ReadLabels(path).ok());
 }
 
-TEST(Normalize, UnitRowsOrError) {
+TEST(Normalise, UnitRowsOrError) {
   FeatureMatrix m(2, 2);
   m << 3, 4, 1e-200, 0;
-  ASSERT_TRUE(L2NormalizeRows(m).ok());
+  ASSERT_TRUE(L2NormaliseRows(m).ok());
   EXPECT_DOUBLE_EQ(m(0, 0), 0.6);
   EXPECT_DOUBLE_EQ(m(1, 0), 1.0);
   FeatureMatrix other(1, 2);
   other << -3, 4;
-  ASSERT_TRUE(NormalizeRows(other, VectorNorm::kL1).ok());
+  ASSERT_TRUE(NormaliseRows(other, VectorNorm::kL1).ok());
   EXPECT_DOUBLE_EQ(other(0, 0), -3.0 / 7);
-  ASSERT_TRUE(NormalizeRows(other, VectorNorm::kMax).ok());
+  ASSERT_TRUE(NormaliseRows(other, VectorNorm::kMax).ok());
   EXPECT_DOUBLE_EQ(other(0, 0), -0.75);
   EXPECT_DOUBLE_EQ(other(0, 1), 1.0);
   m.row(1).setZero();
   const FeatureMatrix before = m;
-  EXPECT_EQ(L2NormalizeRows(m).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(L2NormaliseRows(m).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(m, before);
 }
 

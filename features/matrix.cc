@@ -35,7 +35,7 @@ std::string VectorNormName(VectorNorm norm) {
   }
 }
 
-absl::Status NormalizeRows(FeatureMatrix& matrix, VectorNorm norm, std::string_view what) {
+absl::Status NormaliseRows(FeatureMatrix& matrix, VectorNorm norm, std::string_view what) {
   Eigen::VectorXd norms;
   if (norm == VectorNorm::kL2) norms = matrix.rowwise().stableNorm();
   if (norm == VectorNorm::kL1) norms = matrix.rowwise().lpNorm<1>();
@@ -50,8 +50,8 @@ absl::Status NormalizeRows(FeatureMatrix& matrix, VectorNorm norm, std::string_v
   return absl::OkStatus();
 }
 
-absl::Status L2NormalizeRows(FeatureMatrix& matrix, std::string_view what) {
-  return NormalizeRows(matrix, VectorNorm::kL2, what);
+absl::Status L2NormaliseRows(FeatureMatrix& matrix, std::string_view what) {
+  return NormaliseRows(matrix, VectorNorm::kL2, what);
 }
 
 }  // namespace heft

@@ -17,18 +17,18 @@ using FeatureMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eige
 // is empty; `what` names it ("face.npy").
 absl::Status CheckFinite(const FeatureMatrix& matrix, std::string_view what);
 
-// VectorNorm: the norm by which feature vectors are scaled before fusion. The paper's is l2, and its
-// first footnote allows the others.
+// VectorNorm: the norm by which feature vectors are scaled before fusion. The paper's is l2, and
+// its first footnote allows the others.
 enum class VectorNorm { kL2, kL1, kMax };
 
 // "l2", "l1", "max".
 std::string VectorNormName(VectorNorm norm);
 
-// NormalizeRows: divides every row by its norm, in place. kInvalidArgument, and nothing changed, if
+// NormaliseRows: divides every row by its norm, in place. kInvalidArgument, and nothing changed, if
 // a row is zero or its norm is not finite.
-absl::Status NormalizeRows(FeatureMatrix& matrix, VectorNorm norm,
+absl::Status NormaliseRows(FeatureMatrix& matrix, VectorNorm norm,
                            std::string_view what = "features");
-absl::Status L2NormalizeRows(FeatureMatrix& matrix, std::string_view what = "features");
+absl::Status L2NormaliseRows(FeatureMatrix& matrix, std::string_view what = "features");
 
 }  // namespace heft
 

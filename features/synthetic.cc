@@ -24,7 +24,7 @@ FeatureMatrix RandomDirections(Random& random, int rank, int dimension) {
 }
 
 // Sample i of the modality belongs to identity owners[i].
-Modality SynthesizeModality(const SyntheticOptions& options, int index,
+Modality SynthesiseModality(const SyntheticOptions& options, int index,
                             const std::vector<int>& owners) {
   Random random(options.seed, index);
   const int dimension = options.dimensions[index];
@@ -129,7 +129,7 @@ absl::Status CheckOptions(const SyntheticOptions& options) {
 
 }  // namespace
 
-absl::StatusOr<Dataset> SynthesizeDataset(const SyntheticOptions& options) {
+absl::StatusOr<Dataset> SynthesiseDataset(const SyntheticOptions& options) {
   HEFT_RETURN_IF_ERROR(CheckOptions(options));
   const int modalities = static_cast<int>(options.dimensions.size());
   std::vector<std::vector<int>> owners;
@@ -141,7 +141,7 @@ absl::StatusOr<Dataset> SynthesizeDataset(const SyntheticOptions& options) {
   }
   Dataset dataset;
   for (int m = 0; m < modalities; ++m) {
-    dataset.modalities.push_back(SynthesizeModality(options, m, owners[m]));
+    dataset.modalities.push_back(SynthesiseModality(options, m, owners[m]));
   }
   if (options.all_pairs_of.empty()) {
     dataset.labels = NamesOf(owners[0]);

@@ -47,7 +47,7 @@ SyntheticOptions PaperSize();
 // 60/20/20 by identity. kInvalidArgument for counts below 1 (identities below 3), negative or
 // non-finite noise, or no dimension; for all_pairs_of also unless it has an entry a modality, each
 // at least `identities`.
-absl::StatusOr<Dataset> SynthesizeDataset(const SyntheticOptions& options);
+absl::StatusOr<Dataset> SynthesiseDataset(const SyntheticOptions& options);
 
 }  // namespace heft
 

@@ -110,7 +110,7 @@ absl::StatusOr<SimdColumns> SimdColumns::Create(const Instance& instance, const 
   SimdColumns out;
   out.columns_.assign(model.modalities[index].dimension, std::vector<double>(rows.size()));
   for (size_t j = 0; j < rows.size(); ++j) {
-    const auto unit = NormalizedVector(rows[j], model.modalities[index]);
+    const auto unit = NormalisedVector(rows[j], model.modalities[index]);
     if (!unit.ok()) {
       return absl::Status(unit.status().code(),
                           absl::StrCat("row ", j, ": ", std::string(unit.status().message())));

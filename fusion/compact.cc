@@ -17,7 +17,7 @@ std::vector<double> CompactSlots(std::span<const double> vector, uint32_t run, u
   return out;
 }
 
-absl::StatusOr<std::vector<double>> NormalizedVector(std::span<const double> vector,
+absl::StatusOr<std::vector<double>> NormalisedVector(std::span<const double> vector,
                                                      const ModalitySpec& modality) {
   if (vector.size() != modality.dimension) {
     return absl::InvalidArgumentError(absl::StrCat("a ", modality.name, " vector has ",
@@ -49,7 +49,7 @@ absl::StatusOr<ckks::Plaintext> EncodeCompact(const Instance& instance, const Mo
     return absl::InvalidArgumentError(absl::StrCat("the model has no modality ", index));
   }
   HEFT_ASSIGN_OR_RETURN(const std::vector<double> unit,
-                        NormalizedVector(vector, model.modalities[index]));
+                        NormalisedVector(vector, model.modalities[index]));
   const std::vector<double> layout =
       CompactSlots(unit, plan.pairs[index / 2].run, plan.gamma, instance.params().slots());
   HEFT_ASSIGN_OR_RETURN(ckks::Plaintext plain,

@@ -30,7 +30,7 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance
                                                                   const PackedPair& pair);
 
 // `vector` divided by its Euclidean norm; the same errors.
-absl::StatusOr<std::vector<double>> NormalizedVector(std::span<const double> vector,
+absl::StatusOr<std::vector<double>> NormalisedVector(std::span<const double> vector,
                                                      const ModalitySpec& modality);
 
 }  // namespace heft

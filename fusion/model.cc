@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/envelope.h"
+#include "base/files.h"
 
 namespace heft {
 namespace {
@@ -215,6 +216,11 @@ absl::StatusOr<Model> Model::Parse(ByteSpan bytes, std::string_view what) {
                                             "at most ", kMaxSummaryDepth, " levels"));
   }
   return model;
+}
+
+absl::StatusOr<Model> LoadModel(const std::string& path) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+  return Model::Parse(bytes, path);
 }
 
 }  // namespace heft

@@ -59,6 +59,9 @@ struct Model {
   static absl::StatusOr<Model> Parse(ByteSpan bytes, std::string_view what);
 };
 
+// LoadModel reads and parses a model file.
+absl::StatusOr<Model> LoadModel(const std::string& path);
+
 }  // namespace heft
 
 #endif  // HEFT_FUSION_MODEL_H_

@@ -185,7 +185,7 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
 absl::StatusOr<ckks::Ciphertext> SampleReader::Sample(size_t index) const {
   if (bulk()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        what_, ": encrypted for bulk enrolment, only enroll takes it: encrypt without --bulk"));
+        what_, ": encrypted for bulk enrolment, only enrol takes it: encrypt without --bulk"));
   }
   if (index >= size()) {
     return absl::InvalidArgumentError(

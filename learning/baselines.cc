@@ -96,13 +96,13 @@ absl::StatusOr<std::vector<Baseline>> ScoreBaselines(const Dataset& dataset, Spl
 
 absl::StatusOr<LabelledScores> LearnedScores(const Dataset& dataset, Split split,
                                              const FeatureMatrix& projection,
-                                             const Normalizer& normalizer, int* outside) {
-  return PartialProbeScores(dataset, split, projection, normalizer, {}, outside);
+                                             const Normaliser& normaliser, int* outside) {
+  return PartialProbeScores(dataset, split, projection, normaliser, {}, outside);
 }
 
 absl::StatusOr<LabelledScores> PartialProbeScores(const Dataset& dataset, Split split,
                                                   const FeatureMatrix& projection,
-                                                  const Normalizer& normalizer,
+                                                  const Normaliser& normaliser,
                                                   std::span<const int> missing, int* outside) {
   if (projection.cols() != dataset.TotalDimension()) {
     return absl::InvalidArgumentError(absl::StrCat("the projection takes ", projection.cols(),
@@ -110,10 +110,10 @@ absl::StatusOr<LabelledScores> PartialProbeScores(const Dataset& dataset, Split 
                                                    dataset.TotalDimension()));
   }
   HEFT_ASSIGN_OR_RETURN(SplitFeatures taken, Take(dataset, split));
-  const FeatureMatrix templates = ProjectAndNormalize(projection, taken.features, normalizer);
+  const FeatureMatrix templates = ProjectAndNormalise(projection, taken.features, normaliser);
   HEFT_ASSIGN_OR_RETURN(const FeatureMatrix partial,
                         Concatenate(dataset, RowsOf(dataset.split, split), missing));
-  const FeatureMatrix probes = ProjectAndNormalize(projection, partial, normalizer, outside);
+  const FeatureMatrix probes = ProjectAndNormalise(projection, partial, normaliser, outside);
   return LabelledScores{ProjectAll(templates, probes), std::move(taken.identities)};
 }
 

@@ -38,14 +38,14 @@ absl::StatusOr<std::vector<Baseline>> ScoreBaselines(const Dataset& dataset, Spl
 // of samples outside the interval.
 absl::StatusOr<LabelledScores> LearnedScores(const Dataset& dataset, Split split,
                                              const FeatureMatrix& projection,
-                                             const Normalizer& normalizer = {},
+                                             const Normaliser& normaliser = {},
                                              int* outside = nullptr);
 
 // PartialProbeScores: the same where probes (rows of the scores) lack the modalities `missing` and
 // templates (columns) are whole; row i of a pair i < j is the probe. `outside` counts probes.
 absl::StatusOr<LabelledScores> PartialProbeScores(const Dataset& dataset, Split split,
                                                   const FeatureMatrix& projection,
-                                                  const Normalizer& normalizer,
+                                                  const Normaliser& normaliser,
                                                   std::span<const int> missing,
                                                   int* outside = nullptr);
 

@@ -27,7 +27,7 @@ Dataset Small(std::vector<int> dimensions = {48, 32}, uint64_t seed = 1) {
   options.within = {1.6};
   options.jitter = {0.7};
   options.seed = seed;
-  return *SynthesizeDataset(options);
+  return *SynthesiseDataset(options);
 }
 
 double TestAuroc(const LabelledScores& set) {
@@ -236,7 +236,7 @@ TEST(Train, GammaAboveTheNumberOfDiscriminantsIsFilledUp) {
   few.identities = 12;
   few.samples_per_identity = 6;
   few.dimensions = {20, 20};
-  const auto result = Train(*SynthesizeDataset(few), Quick(32));
+  const auto result = Train(*SynthesiseDataset(few), Quick(32));
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->projection.rows(), 32);
   EXPECT_TRUE(result->projection.allFinite());
@@ -279,7 +279,7 @@ TEST(Train, DroppingModalitiesKeepsTemplatesWithOneMissingInside) {
   ASSERT_TRUE(features.ok());
   EXPECT_TRUE(features->rightCols(32).isZero());
   int outside = 0;
-  ProjectAndNormalize(result->projection, *features, {result->approximation, 1.0}, &outside);
+  ProjectAndNormalise(result->projection, *features, {result->approximation, 1.0}, &outside);
   EXPECT_LE(outside, static_cast<int>(rows.size()) / 10);
 }
 

@@ -25,11 +25,11 @@ struct Ordered {
 };
 
 Ordered OrderByClass(const FeatureMatrix& z, const Eigen::VectorXd& s, std::span<const int> classes,
-                     Metric metric, const Normalizer& normalizer) {
+                     Metric metric, const Normaliser& normaliser) {
   const bool euclidean = metric == Metric::kEuclidean;
   Ordered ordered;
   for (Eigen::Index i = 0; i < z.rows(); ++i) {
-    if (euclidean || normalizer.Valid(s[i])) ordered.rows.push_back(static_cast<int>(i));
+    if (euclidean || normaliser.Valid(s[i])) ordered.rows.push_back(static_cast<int>(i));
   }
   std::stable_sort(ordered.rows.begin(), ordered.rows.end(),
                    [&](int a, int b) { return classes[a] < classes[b]; });
@@ -47,7 +47,7 @@ Ordered OrderByClass(const FeatureMatrix& z, const Eigen::VectorXd& s, std::span
       ordered.begin[i] = start;
       ordered.end[i] = stop;
       const int row = ordered.rows[i];
-      const double factor = euclidean ? 1.0 : normalizer.Value(s[row]);
+      const double factor = euclidean ? 1.0 : normaliser.Value(s[row]);
       ordered.right.row(i).head(z.cols()) = factor * z.row(row);
       if (euclidean) ordered.right(i, z.cols()) = s[row];
     }
@@ -158,7 +158,7 @@ double ChunkTerm(Eigen::Index chunk, const Ordered& ordered, const TermWeights& 
 FeatureMatrix ThroughMetric(const FeatureMatrix& z, const Eigen::VectorXd& s,
                             const Ordered& ordered, const SideGradients& gradients,
                             const TermWeights& weights, Metric metric,
-                            const Normalizer& normalizer) {
+                            const Normaliser& normaliser) {
   FeatureMatrix dz = FeatureMatrix::Zero(z.rows(), z.cols());
   const Eigen::Index width = z.cols();
   for (std::size_t i = 0; i < ordered.rows.size(); ++i) {
@@ -167,8 +167,8 @@ FeatureMatrix ThroughMetric(const FeatureMatrix& z, const Eigen::VectorXd& s,
     if (metric == Metric::kCosine) {
       // Through u = n(s) z: n v + 2 n' <v, z> z with v = dloss/du.
       const Eigen::RowVectorXd v = left + right;
-      dz.row(row) = normalizer.Value(s[row]) * v +
-                    2 * normalizer.Derivative(s[row]) * v.dot(z.row(row)) * z.row(row);
+      dz.row(row) = normaliser.Value(s[row]) * v +
+                    2 * normaliser.Derivative(s[row]) * v.dot(z.row(row)) * z.row(row);
     } else {
       // The last coordinate of `right` is |z|^2; so is the base of every pair.
       const double positives = ordered.end[i] - ordered.begin[i] - 1;
@@ -185,10 +185,10 @@ std::string MetricName(Metric metric) { return metric == Metric::kCosine ? "cosi
 
 LossResult LossAndGradient(const FeatureMatrix& projection, const FeatureMatrix& features,
                            std::span<const int> classes, const LossOptions& options,
-                           const Normalizer& normalizer) {
+                           const Normaliser& normaliser) {
   const FeatureMatrix z = ProjectAll(projection, features);
   const Eigen::VectorXd s = z.rowwise().squaredNorm();
-  const Ordered ordered = OrderByClass(z, s, classes, options.metric, normalizer);
+  const Ordered ordered = OrderByClass(z, s, classes, options.metric, normaliser);
   LossResult result;
   result.used = ordered.rows.size();
   result.skipped = static_cast<int>(features.rows()) - result.used;
@@ -208,7 +208,7 @@ LossResult LossAndGradient(const FeatureMatrix& projection, const FeatureMatrix&
   }
   result.loss = std::accumulate(losses.begin(), losses.end(), 0.0);
   const FeatureMatrix dz =
-      ThroughMetric(z, s, ordered, gradients[0], weights, options.metric, normalizer);
+      ThroughMetric(z, s, ordered, gradients[0], weights, options.metric, normaliser);
   result.gradient = TransposedProduct(dz, features);
   return result;
 }

@@ -49,7 +49,7 @@ struct LossResult {
 // is 0.
 LossResult LossAndGradient(const FeatureMatrix& projection, const FeatureMatrix& features,
                            std::span<const int> classes, const LossOptions& options,
-                           const Normalizer& normalizer);
+                           const Normaliser& normaliser);
 
 }  // namespace heft
 

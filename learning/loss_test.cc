@@ -39,7 +39,7 @@ Problem SmallProblem(uint64_t seed) {
 }
 
 // Equations 1 and 2 as they stand, O(n^3).
-double BruteLoss(const Problem& p, const LossOptions& options, const Normalizer& normalizer) {
+double BruteLoss(const Problem& p, const LossOptions& options, const Normaliser& normaliser) {
   const bool euclidean = options.metric == Metric::kEuclidean;
   std::vector<Eigen::RowVectorXd> u;
   std::vector<int> classes;
@@ -48,8 +48,8 @@ double BruteLoss(const Problem& p, const LossOptions& options, const Normalizer&
   };
   for (Eigen::Index i = 0; i < p.features.rows(); ++i) {
     const Eigen::RowVectorXd z = p.features.row(i) * p.projection.transpose();
-    if (!euclidean && !normalizer.Valid(z.squaredNorm())) continue;
-    u.push_back(euclidean ? z : normalizer.Value(z.squaredNorm()) * z);
+    if (!euclidean && !normaliser.Valid(z.squaredNorm())) continue;
+    u.push_back(euclidean ? z : normaliser.Value(z.squaredNorm()) * z);
     classes.push_back(p.classes[i]);
   }
   double pull = 0, push = 0, pairs = 0, triplets = 0;
@@ -70,7 +70,7 @@ double BruteLoss(const Problem& p, const LossOptions& options, const Normalizer&
   return options.lambda * pull / pairs + (1 - options.lambda) * push / triplets;
 }
 
-std::vector<Normalizer> Normalizers() {
+std::vector<Normaliser> Normalisers() {
   return {{},
           {*FitMinimax(2, {0.05, 3}), 1.0},
           {*FitMinimax(3, {0.4, 1.8}), 0.8},  // some samples are outside
@@ -80,13 +80,13 @@ std::vector<Normalizer> Normalizers() {
 TEST(Loss, EqualsEveryPairAndTriplet) {
   for (uint64_t seed = 0; seed < 3; ++seed) {
     const Problem p = SmallProblem(seed);
-    for (const Normalizer& normalizer : Normalizers()) {
+    for (const Normaliser& normaliser : Normalisers()) {
       for (const LossOptions& options :
            {LossOptions{0.25, 0.25}, LossOptions{0.01, 1.0}, LossOptions{1.0, 0.1},
             LossOptions{0.0, 0.0}, LossOptions{0.4, 0.7, Metric::kEuclidean}}) {
         const LossResult result =
-            LossAndGradient(p.projection, p.features, p.classes, options, normalizer);
-        EXPECT_NEAR(result.loss, BruteLoss(p, options, normalizer), 1e-12);
+            LossAndGradient(p.projection, p.features, p.classes, options, normaliser);
+        EXPECT_NEAR(result.loss, BruteLoss(p, options, normaliser), 1e-12);
         EXPECT_EQ(result.used + result.skipped, p.features.rows());
       }
     }
@@ -95,18 +95,18 @@ TEST(Loss, EqualsEveryPairAndTriplet) {
 
 TEST(Loss, GradientMatchesCentralDifferences) {
   Problem p = SmallProblem(7);
-  std::vector<std::pair<LossOptions, Normalizer>> cases = {
+  std::vector<std::pair<LossOptions, Normaliser>> cases = {
       {LossOptions{0.3, 0.4, Metric::kEuclidean}, {}}};
-  for (const Normalizer& normalizer : Normalizers()) cases.push_back({{0.3, 0.4}, normalizer});
-  for (const auto& [options, normalizer] : cases) {
+  for (const Normaliser& normaliser : Normalisers()) cases.push_back({{0.3, 0.4}, normaliser});
+  for (const auto& [options, normaliser] : cases) {
     const LossResult result =
-        LossAndGradient(p.projection, p.features, p.classes, options, normalizer);
+        LossAndGradient(p.projection, p.features, p.classes, options, normaliser);
     for (Eigen::Index i = 0; i < p.projection.size(); ++i) {
       const double h = 1e-6, kept = p.projection.data()[i];
       p.projection.data()[i] = kept + h;
-      const double above = BruteLoss(p, options, normalizer);
+      const double above = BruteLoss(p, options, normaliser);
       p.projection.data()[i] = kept - h;
-      const double below = BruteLoss(p, options, normalizer);
+      const double below = BruteLoss(p, options, normaliser);
       p.projection.data()[i] = kept;
       EXPECT_NEAR(result.gradient.data()[i], (above - below) / (2 * h), 1e-6);
     }
@@ -115,13 +115,13 @@ TEST(Loss, GradientMatchesCentralDifferences) {
 
 TEST(Loss, SkipsAndCountsSamplesOutside) {
   Problem p = SmallProblem(3);
-  Normalizer normalizer{*FitMinimax(3, {0.05, 3}), 1.0};
+  Normaliser normaliser{*FitMinimax(3, {0.05, 3}), 1.0};
   p.features.row(0) *= 100;
   p.features.row(1) *= 1e-3;
   const Eigen::VectorXd s = SquaredNorms(p.projection, p.features);
   const int outside = (s.array() < 0.05 || s.array() > 3).count();
   EXPECT_GE(outside, 2);
-  const LossResult result = LossAndGradient(p.projection, p.features, p.classes, {}, normalizer);
+  const LossResult result = LossAndGradient(p.projection, p.features, p.classes, {}, normaliser);
   EXPECT_EQ(result.skipped, outside);
   EXPECT_TRUE(result.gradient.allFinite());
 }

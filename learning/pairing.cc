@@ -75,7 +75,7 @@ absl::StatusOr<SamplePool> SamplePool::Make(const Dataset& dataset, Split split)
       samples = Collect(SelectRows(dataset, rows).modalities[pool.modalities_.size()].features,
                         labels, numbers);
     }
-    HEFT_RETURN_IF_ERROR(NormalizeRows(samples.features, dataset.norm, modality.name));
+    HEFT_RETURN_IF_ERROR(NormaliseRows(samples.features, dataset.norm, modality.name));
     pool.modalities_.push_back(std::move(samples));
   }
   return pool;

@@ -26,19 +26,19 @@ FeatureMatrix ProductTransposed(const FeatureMatrix& left, const FeatureMatrix& 
 
 }  // namespace
 
-double Normalizer::Value(double s) const {
+double Normaliser::Value(double s) const {
   if (approximation.has_value()) return gain * (*approximation)(gain * gain * s);
   return s > 0 ? 1 / std::sqrt(s) : 0.0;
 }
 
-double Normalizer::Derivative(double s) const {
+double Normaliser::Derivative(double s) const {
   if (approximation.has_value()) {
     return gain * gain * gain * approximation->Derivative(gain * gain * s);
   }
   return s > 0 ? -0.5 / (s * std::sqrt(s)) : 0.0;
 }
 
-bool Normalizer::Valid(double s) const {
+bool Normaliser::Valid(double s) const {
   if (!(s > 0) || !std::isfinite(s)) return false;
   return !approximation.has_value() || approximation->interval.Contains(gain * gain * s);
 }
@@ -55,7 +55,7 @@ absl::StatusOr<FeatureMatrix> Concatenate(const Dataset& dataset, std::span<cons
       for (std::size_t i = 0; i < rows.size(); ++i) {
         selected.row(i) = modality.features.row(rows[i]);
       }
-      HEFT_RETURN_IF_ERROR(NormalizeRows(selected, dataset.norm, modality.name));
+      HEFT_RETURN_IF_ERROR(NormaliseRows(selected, dataset.norm, modality.name));
       features.middleCols(column, width) = selected;
     }
     column += width;
@@ -83,14 +83,14 @@ Eigen::VectorXd SquaredNorms(const FeatureMatrix& projection, const FeatureMatri
   return ProductTransposed(features, projection).rowwise().squaredNorm();
 }
 
-FeatureMatrix ProjectAndNormalize(const FeatureMatrix& projection, const FeatureMatrix& features,
-                                  const Normalizer& normalizer, int* outside) {
+FeatureMatrix ProjectAndNormalise(const FeatureMatrix& projection, const FeatureMatrix& features,
+                                  const Normaliser& normaliser, int* outside) {
   FeatureMatrix z = ProductTransposed(features, projection);
   int invalid = 0;
   for (Eigen::Index i = 0; i < z.rows(); ++i) {
     const double s = z.row(i).squaredNorm();
-    invalid += !normalizer.Valid(s);
-    z.row(i) *= normalizer.Value(s);
+    invalid += !normaliser.Valid(s);
+    z.row(i) *= normaliser.Value(s);
   }
   if (outside != nullptr) *outside = invalid;
   return z;

@@ -14,10 +14,10 @@
 
 namespace heft {
 
-// Normalizer: the factor that brings z to (nearly) unit length, as a function of s = |z|^2. Exact
+// Normaliser: the factor that brings z to (nearly) unit length, as a function of s = |z|^2. Exact
 // 1/sqrt(s), or gain * f(gain^2 * s) for an approximation f; `gain` is a scale of z that has not
 // been folded into the projection yet.
-struct Normalizer {
+struct Normaliser {
   std::optional<Approximation> approximation;  // exact if empty
   double gain = 1.0;
 
@@ -28,9 +28,9 @@ struct Normalizer {
 };
 
 // Concatenate: the given rows of all modalities, each scaled to length 1 by the data set's norm,
-// side by side in its order of modalities; rows.size() x total dimension. Modalities whose index is in
-// `missing` were not captured: their columns are zero, and the projection makes a template of what
-// is there. kInvalidArgument for a zero row of a modality that is not missing.
+// side by side in its order of modalities; rows.size() x total dimension. Modalities whose index is
+// in `missing` were not captured: their columns are zero, and the projection makes a template of
+// what is there. kInvalidArgument for a zero row of a modality that is not missing.
 absl::StatusOr<FeatureMatrix> Concatenate(const Dataset& dataset, std::span<const int> rows,
                                           std::span<const int> missing = {});
 
@@ -44,12 +44,12 @@ FeatureMatrix TransposedProduct(const FeatureMatrix& left, const FeatureMatrix& 
 // |P x|^2 of each row x.
 Eigen::VectorXd SquaredNorms(const FeatureMatrix& projection, const FeatureMatrix& features);
 
-// ProjectAndNormalize: rows u = n(|z|^2) z with z = P x. `projection` is gamma x d, `features` n x
+// ProjectAndNormalise: rows u = n(|z|^2) z with z = P x. `projection` is gamma x d, `features` n x
 // d, the result n x gamma. Rows outside the interval are computed like the others, as an encrypted
 // evaluation would; with the exact normaliser a zero z stays zero. `outside`, if not null,
 // receives the number of rows for which Valid is false.
-FeatureMatrix ProjectAndNormalize(const FeatureMatrix& projection, const FeatureMatrix& features,
-                                  const Normalizer& normalizer = {}, int* outside = nullptr);
+FeatureMatrix ProjectAndNormalise(const FeatureMatrix& projection, const FeatureMatrix& features,
+                                  const Normaliser& normaliser = {}, int* outside = nullptr);
 
 // CosineScores: z z^T, n x n; cosines if rows have unit length.
 FeatureMatrix CosineScores(const FeatureMatrix& z);

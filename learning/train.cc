@@ -41,16 +41,16 @@ class Trainer {
     state_ = std::move(state);
     if (state_.epoch == 0) {
       Rescale();
-      HEFT_RETURN_IF_ERROR(FitNormalizer());
+      HEFT_RETURN_IF_ERROR(FitNormaliser());
       Judge(0, hooks);
     } else {
-      HEFT_RETURN_IF_ERROR(FitNormalizer());
+      HEFT_RETURN_IF_ERROR(FitNormaliser());
     }
     while (state_.epoch < options_.epochs && state_.epoch - state_.best_epoch < options_.patience) {
       ++state_.epoch;
       const double loss = Step();
       Rescale();
-      HEFT_RETURN_IF_ERROR(FitNormalizer());
+      HEFT_RETURN_IF_ERROR(FitNormaliser());
       Judge(loss, hooks);
       if (hooks.save) HEFT_RETURN_IF_ERROR(hooks.save(state_));
     }
@@ -72,7 +72,7 @@ class Trainer {
     const Batch& batch = paper() ? train_.Paired() : repaired;
     const LossResult loss =
         LossAndGradient(state_.projection, batch.features, batch.classes,
-                        {options_.lambda, options_.margin, options_.metric}, normalizer_);
+                        {options_.lambda, options_.margin, options_.metric}, normaliser_);
     AdamOptions adam;
     adam.weight_decay = options_.weight_decay;
     adam.learning_rate = options_.learning_rate;
@@ -88,13 +88,13 @@ class Trainer {
     state_.projection *= std::sqrt(wanted / mean);
   }
 
-  absl::Status FitNormalizer() {
+  absl::Status FitNormaliser() {
     if (!options_.fhe_aware) return absl::OkStatus();
     if (!paper()) {
       const Eigen::VectorXd s = SquaredNorms(state_.projection, norms_.features);
-      HEFT_ASSIGN_OR_RETURN(normalizer_, FitToNorms(s, options_));
-    } else if (!normalizer_.approximation.has_value()) {
-      HEFT_ASSIGN_OR_RETURN(normalizer_.approximation,
+      HEFT_ASSIGN_OR_RETURN(normaliser_, FitToNorms(s, options_));
+    } else if (!normaliser_.approximation.has_value()) {
+      HEFT_ASSIGN_OR_RETURN(normaliser_.approximation,
                             Fit(options_.fit, options_.degree, kPaperInterval));
     }
     return absl::OkStatus();
@@ -102,7 +102,7 @@ class Trainer {
 
   // Measures the projection and keeps it if it is the best so far.
   void Judge(double loss, const TrainHooks& hooks) {
-    const double auroc = MeanAuroc(validation_, state_.projection, normalizer_, options_.metric);
+    const double auroc = MeanAuroc(validation_, state_.projection, normaliser_, options_.metric);
     if (state_.epoch == 0 || auroc > state_.best_auroc) {
       state_.best = state_.projection;
       state_.best_auroc = auroc;
@@ -111,9 +111,9 @@ class Trainer {
     if (!hooks.progress) return;
     double outside = 0;
     const Eigen::VectorXd s = SquaredNorms(state_.projection, norms_.features);
-    for (double value : s) outside += !normalizer_.Valid(value);
+    for (double value : s) outside += !normaliser_.Valid(value);
     const double of_training =
-        hooks.measure_training ? MeanAuroc({train_.Paired()}, state_.projection, normalizer_) : 0;
+        hooks.measure_training ? MeanAuroc({train_.Paired()}, state_.projection, normaliser_) : 0;
     hooks.progress({state_.epoch, options_.epochs, loss, auroc, outside / s.size(), of_training});
   }
 
@@ -122,7 +122,7 @@ class Trainer {
   const std::vector<Batch>& validation_;
   const Batch& norms_;  // samples whose squared norms the interval is fitted to
   TrainCheckpoint state_;
-  Normalizer normalizer_;
+  Normaliser normaliser_;
 };
 
 FeatureMatrix RandomStart(int gamma, int dimension, uint64_t seed) {
@@ -207,7 +207,7 @@ absl::StatusOr<TrainResult> Finish(const TrainCheckpoint& state, const TrainOpti
   if (options.recipe == Recipe::kPaper) {
     HEFT_ASSIGN_OR_RETURN(result.approximation, Fit(options.fit, options.degree, kPaperInterval));
   } else {
-    HEFT_ASSIGN_OR_RETURN(const Normalizer fitted, FitToNorms(s, options));
+    HEFT_ASSIGN_OR_RETURN(const Normaliser fitted, FitToNorms(s, options));
     result.projection *= fitted.gain;
     result.approximation = *fitted.approximation;
     s *= fitted.gain * fitted.gain;

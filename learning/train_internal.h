@@ -17,18 +17,18 @@ nlohmann::json OptionsToJson(const TrainOptions& options);
 
 // Scores of all pairs of features (n x d) projected by P.
 FeatureMatrix ProjectedScores(const FeatureMatrix& projection, const FeatureMatrix& features,
-                              Metric metric, const Normalizer& normalizer);
+                              Metric metric, const Normaliser& normaliser);
 
 // AUROC of unit-length features projected by P, mean over the batches; -1 if not computable.
 double MeanAuroc(const std::vector<Batch>& batches, const FeatureMatrix& projection,
-                 const Normalizer& normalizer, Metric metric = Metric::kCosine);
+                 const Normaliser& normaliser, Metric metric = Metric::kCosine);
 
 // Quantile (linear between order statistics) of values; `share` in [0, 1].
 double Quantile(const Eigen::VectorXd& values, double share);
 
 // The interval from the 0.1% quantile / margin to the 99.9% quantile * margin of the squared norms
 // s, scaled by gain^2 so that its geometric middle is 1, and the fit on it.
-absl::StatusOr<Normalizer> FitToNorms(const Eigen::VectorXd& s, const TrainOptions& options);
+absl::StatusOr<Normaliser> FitToNorms(const Eigen::VectorXd& s, const TrainOptions& options);
 
 // The generalising start: chimeric discriminants (best `gamma`, filled up with principal
 // components where there are fewer), weighted by evidence, then modality weights by validation

@@ -53,17 +53,17 @@ std::vector<double> SearchWeights(const FeatureMatrix& projection, const SampleP
 }  // namespace
 
 FeatureMatrix ProjectedScores(const FeatureMatrix& projection, const FeatureMatrix& features,
-                              Metric metric, const Normalizer& normalizer) {
+                              Metric metric, const Normaliser& normaliser) {
   if (metric == Metric::kEuclidean) return EuclideanScores(ProjectAll(projection, features));
-  return CosineScores(ProjectAndNormalize(projection, features, normalizer));
+  return CosineScores(ProjectAndNormalise(projection, features, normaliser));
 }
 
 double MeanAuroc(const std::vector<Batch>& batches, const FeatureMatrix& projection,
-                 const Normalizer& normalizer, Metric metric) {
+                 const Normaliser& normaliser, Metric metric) {
   double sum = 0;
   for (const Batch& batch : batches) {
-    const absl::StatusOr<ScoreSet> scores = PairScores(
-        ProjectedScores(projection, batch.features, metric, normalizer), batch.classes);
+    const absl::StatusOr<ScoreSet> scores =
+        PairScores(ProjectedScores(projection, batch.features, metric, normaliser), batch.classes);
     if (!scores.ok()) return -1;
     // Counting each impostor's rank among the few genuine scores avoids sorting the many.
     std::vector<double> genuine = scores->genuine;
@@ -87,7 +87,7 @@ double Quantile(const Eigen::VectorXd& values, double share) {
   return sorted[below] + (position - below) * (sorted[above] - sorted[below]);
 }
 
-absl::StatusOr<Normalizer> FitToNorms(const Eigen::VectorXd& s, const TrainOptions& options) {
+absl::StatusOr<Normaliser> FitToNorms(const Eigen::VectorXd& s, const TrainOptions& options) {
   const double lo = Quantile(s, 0.001) / options.interval_margin;
   const double hi = Quantile(s, 0.999) * options.interval_margin;
   if (!(lo > 0) || !std::isfinite(hi)) {
@@ -97,11 +97,11 @@ absl::StatusOr<Normalizer> FitToNorms(const Eigen::VectorXd& s, const TrainOptio
   const double gain_squared = 1 / std::sqrt(lo * hi);
   // Equal norms (one dimension) would make the interval empty.
   const double spread = std::max(std::sqrt(hi / lo), 1.01);
-  Normalizer normalizer;
-  normalizer.gain = std::sqrt(gain_squared);
-  HEFT_ASSIGN_OR_RETURN(normalizer.approximation,
+  Normaliser normaliser;
+  normaliser.gain = std::sqrt(gain_squared);
+  HEFT_ASSIGN_OR_RETURN(normaliser.approximation,
                         Fit(options.fit, options.degree, {1 / spread, spread}));
-  return normalizer;
+  return normaliser;
 }
 
 absl::StatusOr<FeatureMatrix> DiscriminantStart(const SamplePool& pool,

@@ -187,7 +187,7 @@ class MeaningTest : public ::testing::Test {
     for (const char* folder : {"keys", "gallery"}) std::filesystem::remove_all(w_(folder));
     Must(kHeft, {"keygen", "--model", w_("m.heft"), "--out", w_("keys")});
     model_ = ReadModel(w_("m.heft"));
-    Serve("enroll", {Encrypt("face", 0), Encrypt("voice", 0)}, {});
+    Serve("enrol", {Encrypt("face", 0), Encrypt("voice", 0)}, {});
   }
   std::string Encrypt(const std::string& modality, int row) {
     const std::string base = w_(modality + std::to_string(row));
@@ -217,8 +217,8 @@ class MeaningTest : public ::testing::Test {
     const int rows[] = {1}, enrolled[] = {0};
     const FeatureMatrix probe = *Concatenate(data_, rows, missing);
     const FeatureMatrix whole = *Concatenate(data_, enrolled);
-    const Normalizer f{model_.approximation};
-    return {ProjectAndNormalize(p, probe, f).row(0).dot(ProjectAndNormalize(p, whole, f).row(0)),
+    const Normaliser f{model_.approximation};
+    return {ProjectAndNormalise(p, probe, f).row(0).dot(ProjectAndNormalise(p, whole, f).row(0)),
             SquaredNorms(p, probe)[0]};
   }
 

@@ -53,7 +53,7 @@ class GoldenTest : public ::testing::Test {
   std::vector<double> Fused(size_t person, double* squared_norm = nullptr) const {
     std::vector<std::vector<double>> vectors;
     for (size_t m = 0; m < 2; ++m) {
-      vectors.push_back(*NormalizedVector(Vector(m, person), model_.modalities[m]));
+      vectors.push_back(*NormalisedVector(Vector(m, person), model_.modalities[m]));
     }
     return testing::FusePlain(model_, vectors, squared_norm);
   }
@@ -166,7 +166,7 @@ TEST_F(GoldenTest, Samples) {
   EXPECT_TRUE(samples.header().seeded);
   ASSERT_EQ(samples.labels(), std::vector<std::string>{kIdentities[0]});
   const auto slots = Decrypt(Ok(samples.Sample(0)));
-  const auto unit = *NormalizedVector(Vector(0, 0), model_.modalities[0]);
+  const auto unit = *NormalisedVector(Vector(0, 0), model_.modalities[0]);
   const auto expected =
       CompactSlots(unit, samples.header().run, samples.header().gamma, instance_.params().slots());
   for (size_t j = 0; j < slots.size(); ++j) {

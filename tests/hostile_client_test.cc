@@ -51,7 +51,7 @@ class HostileClientTest : public ::testing::Test {
       EncryptRows(modality, {0, 3, 6}, w("client/enrol-" + std::string(modality) + ".ct"));
       EncryptRows(modality, {1}, w("client/" + std::string(modality) + ".ct"));
     }
-    Must(kServer, Serve("enroll", {W("client/enrol-face.ct"), W("client/enrol-voice.ct")}));
+    Must(kServer, Serve("enrol", {W("client/enrol-face.ct"), W("client/enrol-voice.ct")}));
   }
   static void TearDownTestSuite() {
     delete instance_;
@@ -112,9 +112,9 @@ class HostileClientTest : public ::testing::Test {
   static void ExpectRefused(const std::string& face, const std::vector<std::string>& texts) {
     const std::vector<std::string> samples = {face, W("client/voice.ct")};
     const auto before = Snapshot(work_->root());
-    for (const char* subcommand : {"enroll", "identify", "verify"}) {
+    for (const char* subcommand : {"enrol", "identify", "verify"}) {
       Args more = {"--quiet"};
-      if (subcommand != std::string("enroll")) {
+      if (subcommand != std::string("enrol")) {
         more.insert(more.end(), {"--out", W("server/new.ct")});
       }
       if (subcommand == std::string("verify")) more.insert(more.end(), {"--identity", "0"});
@@ -256,7 +256,7 @@ TEST_F(HostileClientTest, ReplayedFiles) {
   EXPECT_EQ(Ask("verify", HonestProbe(), {"--identity", "0"}), first);
   // Enrolled again, and again under another name: more templates, of the same scores.
   const std::vector<std::string> enrolled = {W("client/enrol-face.ct"), W("client/enrol-voice.ct")};
-  EXPECT_EQ(Must(kServer, Serve("enroll", enrolled, {}, "server/replayed"))["templates"], 6);
+  EXPECT_EQ(Must(kServer, Serve("enrol", enrolled, {}, "server/replayed"))["templates"], 6);
   const std::string renamed = Forged(
       "renamed", [](Ciphertext*) {}, "mallory");
   const SampleReader voice = Read(W("client/voice.ct"));
@@ -264,7 +264,7 @@ TEST_F(HostileClientTest, ReplayedFiles) {
   SampleWriter writer(context(), voice.header(), mallory);
   writer.Add(Ok(voice.Sample(0)));
   ASSERT_TRUE(WriteFileAtomic(W("client/mallory-voice.ct"), writer.Finish()).ok());
-  EXPECT_EQ(Must(kServer, Serve("enroll", {renamed, W("client/mallory-voice.ct")}, {},
+  EXPECT_EQ(Must(kServer, Serve("enrol", {renamed, W("client/mallory-voice.ct")}, {},
                                 "server/replayed"))["templates"],
             7);
   const auto opened = Ask("identify", HonestProbe(), {}, "server/replayed");
@@ -290,7 +290,7 @@ TEST_F(HostileClientTest, GarbageEnrolled) {
   work_->Copy("server/gallery", "server/spoilt");
   const std::string garbage = Forged(
       "garbage", [](Ciphertext* c) { std::swap(c->parts[0], c->parts[1]); }, "mallory");
-  Must(kServer, Serve("enroll", {garbage}, {}, "server/spoilt"));
+  Must(kServer, Serve("enrol", {garbage}, {}, "server/spoilt"));
   EXPECT_EQ(Must(kServer, {"inspect", W("server/spoilt")})["templates"], 4);
   const auto reply = Ask("identify", HonestProbe(), {}, "server/spoilt");
   for (const auto& c : reply["candidates"]) {

@@ -57,9 +57,9 @@ class InterruptTest : public ::testing::Test {
   static void TearDownTestSuite() { delete work_; }
 
   // Enrols one template, or all 400 pairs of 20 faces and 20 voices.
-  static Args Enroll(const std::string& gallery, int rows) {
+  static Args Enrol(const std::string& gallery, int rows) {
     const std::string n = std::to_string(rows);
-    return {"enroll",
+    return {"enrol",
             "--model",
             (*work_)("model.heft"),
             "--keys",
@@ -102,12 +102,12 @@ TEST_F(InterruptTest, EnrolmentLeavesTheGalleryAsItWas) {
   const Workplace& w = *work_;
   const std::string gallery = w("server/interrupted");
   for (const bool first : {true, false}) {
-    if (!first) Must(kServer, Enroll(gallery, 1));
+    if (!first) Must(kServer, Enrol(gallery, 1));
     const auto before = Snapshot(w.root());
-    Process enroll(kServer, Enroll(gallery, 20));
-    ASSERT_TRUE(WaitFor(enroll, [&] { return !enroll.Err().empty(); }));
-    enroll.Signal(SIGINT);
-    const Finished run = enroll.Wait();
+    Process enrol(kServer, Enrol(gallery, 20));
+    ASSERT_TRUE(WaitFor(enrol, [&] { return !enrol.Err().empty(); }));
+    enrol.Signal(SIGINT);
+    const Finished run = enrol.Wait();
     EXPECT_EQ(run.exit_code, kInterrupted) << run.signal << run.err;
     EXPECT_THAT(run.err, HasSubstr("heft: interrupted\n"));
     EXPECT_EQ(run.out, "");
@@ -118,7 +118,7 @@ TEST_F(InterruptTest, EnrolmentLeavesTheGalleryAsItWas) {
 
 // After a kill the gallery holds the old templates, or the new ones too; it takes further ones, and
 // these clear away what the killed writer left.
-void ExpectSound(const std::string& gallery, size_t before, size_t added, const Args& enroll_one,
+void ExpectSound(const std::string& gallery, size_t before, size_t added, const Args& enrol_one,
                  const std::function<size_t(const std::string&)>& templates) {
   size_t now = 0;
   if (std::filesystem::exists(gallery + "/manifest.heft")) {
@@ -127,7 +127,7 @@ void ExpectSound(const std::string& gallery, size_t before, size_t added, const 
   } else {
     EXPECT_EQ(before, 0u) << "the manifest is gone";
   }
-  Must(kServer, enroll_one);
+  Must(kServer, enrol_one);
   EXPECT_EQ(templates(gallery), now + 1);
   std::vector<std::string> left;
   for (const auto& entry : std::filesystem::directory_iterator(gallery)) {
@@ -145,12 +145,12 @@ TEST_F(InterruptTest, KilledAtAnyMomentTheGalleryStaysSound) {
       SCOPED_TRACE(milliseconds);
       const std::string gallery = w("server/killed");
       std::filesystem::remove_all(gallery);
-      if (!first) Must(kServer, Enroll(gallery, 1));
-      Process enroll(kServer, Enroll(gallery, 1));
+      if (!first) Must(kServer, Enrol(gallery, 1));
+      Process enrol(kServer, Enrol(gallery, 1));
       std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-      enroll.Signal(SIGKILL);
-      enroll.Wait();
-      ExpectSound(gallery, first ? 0 : 1, kAdded, Enroll(gallery, 1), Templates);
+      enrol.Signal(SIGKILL);
+      enrol.Wait();
+      ExpectSound(gallery, first ? 0 : 1, kAdded, Enrol(gallery, 1), Templates);
     }
   }
 }
@@ -163,7 +163,7 @@ TEST_F(InterruptTest, KilledWhileWritingTheGalleryStaysSound) {
     for (const bool first : {true, false}) {
       SCOPED_TRACE(files);
       std::filesystem::remove_all(gallery);
-      if (!first) Must(kServer, Enroll(gallery, 1));
+      if (!first) Must(kServer, Enrol(gallery, 1));
       auto count = [&] {
         std::error_code error;
         size_t n = 0;
@@ -173,12 +173,12 @@ TEST_F(InterruptTest, KilledWhileWritingTheGalleryStaysSound) {
         }
         return n;
       };
-      Process enroll(kServer, Enroll(gallery, 1));
-      while (enroll.Running() && count() < files) {
+      Process enrol(kServer, Enrol(gallery, 1));
+      while (enrol.Running() && count() < files) {
       }
-      enroll.Signal(SIGKILL);
-      enroll.Wait();
-      ExpectSound(gallery, first ? 0 : 1, 1, Enroll(gallery, 1), Templates);
+      enrol.Signal(SIGKILL);
+      enrol.Wait();
+      ExpectSound(gallery, first ? 0 : 1, 1, Enrol(gallery, 1), Templates);
     }
   }
 }
@@ -188,7 +188,7 @@ TEST_F(InterruptTest, TwoWritersAtOnceLoseNothing) {
   const std::string gallery = w("server/crowded");
   size_t expected = 0;
   for (int round = 0; round < 3; ++round) {
-    Process one(kServer, Enroll(gallery, 1)), two(kServer, Enroll(gallery, 1));
+    Process one(kServer, Enrol(gallery, 1)), two(kServer, Enrol(gallery, 1));
     for (const Finished& run : {one.Wait(), two.Wait()}) {
       // The slower one is told to try again, or has found the faster one's work in place.
       EXPECT_TRUE(run.exit_code == 0 || run.exit_code == 4) << run.exit_code << run.err;

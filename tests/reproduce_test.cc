@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// heft reproduce --quick: sections that are chosen are in page and JSON, numbers agree with what
-// they must, and wrong inputs are refused before any work.
+// heft-paper reproduce --quick: sections that are chosen are in page and JSON, numbers agree with
+// what they must, and wrong inputs are refused before any work.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,8 +38,8 @@ const nlohmann::json& TableOf(const nlohmann::json& section, const std::string& 
 TEST_F(ReproduceTest, QuickSectionsAgreeWithPlainNumbers) {
   const Workplace& w = *work_;
   const nlohmann::json result =
-      Must(kHeft, {"reproduce", "--data", w("data"), "--out", w("report.html"), "--quick", "--only",
-                   "fig5,fig9,table1,table2,protocols"});
+      Must(kHeftPaper, {"reproduce", "--data", w("data"), "--out", w("report.html"), "--quick",
+                        "--only", "fig5,fig9,table1,table2,protocols"});
   const auto& sections = result.at("sections");
   ASSERT_EQ(sections.size(), 5u);
   EXPECT_EQ(nlohmann::json::parse(Slurp(w("report.json"))), result);
@@ -98,9 +98,9 @@ TEST_F(ReproduceTest, ReadsPublishedFilesAndMatrices) {
   Spill(w("published/L_values_test.txt"), labels + "]");
   Spill(w("P.txt"), "[[0.9, 0.0, 0.0, 0.1], [0.0, 0.9, 0.1, 0.0]]");
   const nlohmann::json result =
-      Must(kHeft, {"reproduce", "--data", w("published"), "--out", w("published.html"), "--quick",
-                   "--only", "table2", "--exact-projection", w("P.txt"), "--aware-projection",
-                   w("P.txt")});
+      Must(kHeftPaper, {"reproduce", "--data", w("published"), "--out", w("published.html"),
+                        "--quick", "--only", "table2", "--exact-projection", w("P.txt"),
+                        "--aware-projection", w("P.txt")});
   for (const auto& row : TableOf(result.at("sections").at("table2"), "systems")) {
     if (row.at("id") == "learned_exact") {
       EXPECT_GT(row.at("auroc").at("value").get<double>(), 0.9);
@@ -121,7 +121,7 @@ TEST_F(ReproduceTest, WrongInputIsRefusedWithOneLine) {
                         Case{{"--out", w("r.html"), "--exact-projection", w("P.txt")}, "both"}}) {
     Args args = {"reproduce", "--quiet"};
     args.insert(args.end(), c.args.begin(), c.args.end());
-    const Finished run = RunProgram(kHeft, args);
+    const Finished run = RunProgram(kHeftPaper, args);
     EXPECT_EQ(run.exit_code, kInputError) << run.err;
     EXPECT_THAT(run.err, HasSubstr(c.message));
     EXPECT_EQ(Lines(run.err), 1u) << run.err;

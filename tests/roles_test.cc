@@ -161,15 +161,15 @@ Model* RolesTest::model_;
 
 TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
   const std::vector<int> rows = {0, 1, 4, 5, 8, 12, 16, 20};
-  EXPECT_EQ(Must(kServer, Serve("enroll", {Send("voice", rows, "enrol"),
-                                           Send("face", rows, "enrol")}))["enrolled"],
+  EXPECT_EQ(Must(kServer, Serve("enrol", {Send("voice", rows, "enrol"),
+                                          Send("face", rows, "enrol")}))["enrolled"],
             rows.size());
   Plain gallery;
   for (int row : rows) gallery.emplace_back(data_->labels[row], Fused(row));
   // In two steps: the second rewrites the block that the first began.
   const std::vector<int> later = {24, 28};
   const auto second =
-      Must(kServer, Serve("enroll", {Send("face", later, "later"), Send("voice", later, "later")}));
+      Must(kServer, Serve("enrol", {Send("face", later, "later"), Send("voice", later, "later")}));
   EXPECT_EQ(second["templates"], rows.size() + later.size());
   for (int row : later) gallery.emplace_back(data_->labels[row], Fused(row));
 
@@ -238,7 +238,7 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
 TEST_F(RolesTest, OneIdentityForAllSamplesWithoutLabels) {
   EXPECT_EQ(
       Must(kServer,
-           Serve("enroll", {Send("face", {0, 1}, "enrol", false), Send("voice", {0, 1}, "enrol")},
+           Serve("enrol", {Send("face", {0, 1}, "enrol", false), Send("voice", {0, 1}, "enrol")},
                  {"--identity", "ann"}))["enrolled"],
       2u);
   const auto opened =
@@ -252,7 +252,7 @@ TEST_F(RolesTest, AllPairsOfUnevenSets) {
   // identity has no voice.
   const std::string faces = Send("face", {0, 1, 4, 8}, "enrol");
   const std::string voices = Send("voice", {5, 2, 3, 1}, "enrol");
-  const auto enrolled = Must(kServer, Serve("enroll", {faces, voices}, {"--all-pairs"}));
+  const auto enrolled = Must(kServer, Serve("enrol", {faces, voices}, {"--all-pairs"}));
   EXPECT_EQ(enrolled["enrolled"], 2u * 3 + 1);
   Plain gallery;
   for (int face : {0, 1}) {
@@ -262,14 +262,14 @@ TEST_F(RolesTest, AllPairsOfUnevenSets) {
   ExpectScores(Ask("identify", {Send("face", {7}, "probe"), Send("voice", {7}, "probe")}), Fused(7),
                gallery);
   // With one identity for all, all faces meet all voices.
-  EXPECT_EQ(Must(kServer, Serve("enroll", {faces, voices},
+  EXPECT_EQ(Must(kServer, Serve("enrol", {faces, voices},
                                 {"--all-pairs", "--identity", "everybody"}))["enrolled"],
             4u * 4);
 }
 
 TEST_F(RolesTest, OneModalityAlone) {
-  Must(kServer, Serve("enroll", {Send("face", {0, 4}, "enrol")}));
-  Must(kServer, Serve("enroll", {Send("face", {8}, "both"), Send("voice", {8}, "both")}));
+  Must(kServer, Serve("enrol", {Send("face", {0, 4}, "enrol")}));
+  Must(kServer, Serve("enrol", {Send("face", {8}, "both"), Send("voice", {8}, "both")}));
   const Plain gallery = {{data_->labels[0], Fused({0, -1})},
                          {data_->labels[4], Fused({4, -1})},
                          {data_->labels[8], Fused(8)}};
@@ -300,7 +300,7 @@ TEST_F(RolesTest, ThreeModalities) {
     args.insert(args.end(), samples.begin(), samples.end());
     Must(kServer, args);
   };
-  serve({"enroll"});
+  serve({"enrol"});
   serve({"identify", "--out", w("owner/scores.ct")});
   const auto opened = Must(kHeft, {"decrypt", "--model", w("model.heft"), "--secret-key",
                                    w("owner/keys/secret.key"), "--in", w("owner/scores.ct")});
@@ -336,9 +336,9 @@ TEST_F(RolesTest, SecretKeyUnderAPassphrase) {
                "--keys",    Path("owner", "sealed/evaluation.keys"),
                "--gallery", Path("server", Own("gallery"))};
   base.insert(base.end(), samples.begin(), samples.end());
-  Args enroll = {"enroll"};
-  enroll.insert(enroll.end(), base.begin(), base.end());
-  Must(kServer, enroll);
+  Args enrol = {"enrol"};
+  enrol.insert(enrol.end(), base.begin(), base.end());
+  Must(kServer, enrol);
   Args identify = {"identify", "--row", "1", "--out", Path("owner", Own("scores.ct"))};
   identify.insert(identify.end(), base.begin(), base.end());
   Must(kServer, identify);
@@ -356,7 +356,7 @@ TEST_F(RolesTest, SecretKeyUnderAPassphrase) {
 }
 
 TEST_F(RolesTest, NoSecretLeavesTheOwner) {
-  Must(kServer, Serve("enroll", {Send("face", {0}, "enrol"), Send("voice", {0}, "enrol")}));
+  Must(kServer, Serve("enrol", {Send("face", {0}, "enrol"), Send("voice", {0}, "enrol")}));
   Ask("identify", {Send("face", {1}, "probe")});
   const std::string path = Path("owner", "keys/secret.key");
   struct stat info;
@@ -391,7 +391,7 @@ TEST_F(RolesTest, TheServersProgramHasNoOwnersCommands) {
   }
   const Finished help = RunProgram(kServer, {"--help"});
   EXPECT_EQ(help.exit_code, 0);
-  EXPECT_THAT(help.out, HasSubstr("\n  enroll "));
+  EXPECT_THAT(help.out, HasSubstr("\n  enrol "));
 }
 
 TEST_F(RolesTest, InspectReportsTheSecurityReached) {
@@ -406,7 +406,7 @@ TEST_F(RolesTest, InspectReportsTheSecurityReached) {
 
 TEST_F(RolesTest, NamesAreBytesAndJsonStaysJson) {
   const std::string name = "na\xefve";  // Latin-1, not UTF-8
-  Must(kServer, Serve("enroll", {Send("face", {0}, "enrol", false)}, {"--identity", name}));
+  Must(kServer, Serve("enrol", {Send("face", {0}, "enrol", false)}, {"--identity", name}));
   const auto opened = Ask("verify", {Send("face", {0}, "probe", false)}, {"--identity", name});
   EXPECT_THAT(std::string(opened["claimed"]), HasSubstr("\xef\xbf\xbd"));  // U+FFFD
 }

@@ -34,7 +34,7 @@ class SecretsTest : public ::testing::Test {
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys")});
     Encrypt("keys", "all", {});
     Encrypt("keys", "probe", {"--row", "4"});
-    Enroll("keys", "gallery");
+    Enrol("keys", "gallery");
     Identify("keys", "gallery", "scores.ct");
   }
   static void TearDownTestSuite() { delete work_; }
@@ -77,8 +77,8 @@ class SecretsTest : public ::testing::Test {
             "--in",
             Samples(keys, samples, "voice")};
   }
-  static void Enroll(const std::string& keys, const std::string& gallery) {
-    Must(kServer, Serve("enroll", keys, gallery, "all"));
+  static void Enrol(const std::string& keys, const std::string& gallery) {
+    Must(kServer, Serve("enrol", keys, gallery, "all"));
   }
   static void Identify(const std::string& keys, const std::string& gallery,
                        const std::string& out) {
@@ -163,7 +163,7 @@ TEST_F(SecretsTest, ARenewedKeyTakesOverAndTheOldOneIsRefused) {
   Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("first")});
   Encrypt("first", "all", {});
   Encrypt("first", "probe", {"--row", "4"});
-  Enroll("first", "moved");
+  Enrol("first", "moved");
   Identify("first", "moved", "before.ct");
   const auto before = Scores("first", "before.ct");
   const auto old = Must(kHeft, {"inspect", W("first/secret.key")});
@@ -203,7 +203,7 @@ TEST_F(SecretsTest, ARenewedKeyTakesOverAndTheOldOneIsRefused) {
   };
   refused(kHeft, Decrypt("first", "before.ct"), "was revoked");
   refused(kHeft, Decrypt("first", "after.ct"), "another key");
-  refused(kServer, Serve("enroll", "first", "moved", "all"), "was revoked");
+  refused(kServer, Serve("enrol", "first", "moved", "all"), "was revoked");
   Args identify = Serve("identify", "first", "moved", "probe");
   identify.insert(identify.end(), {"--out", W("no.ct")});
   refused(kServer, identify, "was revoked");
@@ -221,7 +221,7 @@ TEST_F(SecretsTest, ARenewedKeyTakesOverAndTheOldOneIsRefused) {
 TEST_F(SecretsTest, AKilledRenewalLeavesTheOldGalleryOrTheNewOne) {
   Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("mortal")});
   Encrypt("mortal", "all", {});
-  Enroll("mortal", "killed");
+  Enrol("mortal", "killed");
   const auto next = Must(kHeft, {"rekey", "--model", W("model.heft"), "--secret-key",
                                  W("mortal/secret.key"), "--out", W("heir")});
   const std::string old = next["old_key_id"];
@@ -251,7 +251,7 @@ TEST_F(SecretsTest, AKilledRenewalLeavesTheOldGalleryOrTheNewOne) {
   // What a killed attempt had written, or had yet to remove, goes with the next change.
   if (key != old) {
     Encrypt("heir", "more", {});
-    Must(kServer, Serve("enroll", "heir", "killed", "more"));
+    Must(kServer, Serve("enrol", "heir", "killed", "more"));
   }
   EXPECT_EQ(Snapshot(W("killed")).size(), 3u) << "manifest, lock and one block";
 }

@@ -18,6 +18,7 @@ namespace heft::e2e {
 
 inline const char* const kHeft = HEFT_PROGRAM;
 inline const char* const kServer = HEFT_SERVER_PROGRAM;
+inline const char* const kHeftPaper = HEFT_PAPER_PROGRAM;
 
 // A folder that is removed with this object. Paths are made below it: w("owner/model.heft").
 class Workplace {

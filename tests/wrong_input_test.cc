@@ -50,7 +50,7 @@ class WrongInputTest : public ::testing::Test {
     Encrypt("model", "stranger", "face", w("client/stranger.ct"));
     Encrypt("pq", "pq", "face", w("client/pq.ct"));
     Encrypt("small", "keys", "face", w("client/small.ct"), "small");
-    Must(kServer, Serve("enroll"));
+    Must(kServer, Serve("enrol"));
     Must(kServer, Serve("identify", {"--out", w("server/scores.ct")}));
   }
   static void TearDownTestSuite() { delete work_; }
@@ -174,9 +174,9 @@ Workplace* WrongInputTest::work_;
 
 TEST_F(WrongInputTest, EmptyFiles) {
   const std::string empty = File("empty", "");
-  Refused(kServer, Serve("enroll", {}, {.samples = {empty}}), kInput, {empty, "empty"});
-  Refused(kServer, Serve("enroll", {}, {.model = empty}), kInput, {empty, "empty"});
-  Refused(kServer, Serve("enroll", {}, {.keys = empty}), kInput, {empty, "empty"});
+  Refused(kServer, Serve("enrol", {}, {.samples = {empty}}), kInput, {empty, "empty"});
+  Refused(kServer, Serve("enrol", {}, {.model = empty}), kInput, {empty, "empty"});
+  Refused(kServer, Serve("enrol", {}, {.keys = empty}), kInput, {empty, "empty"});
   Refused(kHeft, DecryptArgs(empty), kInput, {empty, "empty"});
   Refused(kHeft, EncryptArgs(empty), kInput, {empty, "empty"});
   Refused(kHeft, {"inspect", empty}, kInput, {empty, "empty"});
@@ -185,17 +185,17 @@ TEST_F(WrongInputTest, EmptyFiles) {
 
 TEST_F(WrongInputTest, TruncatedFiles) {
   const std::string sample = File("face.ct", Truncated(Slurp(W("client/face.ct"))));
-  for (const char* subcommand : {"enroll", "identify"}) {
+  for (const char* subcommand : {"enrol", "identify"}) {
     Args out = {"--out", W("server/new.ct")};
-    if (subcommand == std::string("enroll")) out.clear();
+    if (subcommand == std::string("enrol")) out.clear();
     Refused(kServer, Serve(subcommand, out, {.samples = {sample}}), kInput, {sample, "truncated"});
   }
   const std::string few = File("few.ct", Slurp(W("client/face.ct")).substr(0, 10));
-  Refused(kServer, Serve("enroll", {}, {.samples = {few}}), kInput, {few, "not a HEFT file"});
+  Refused(kServer, Serve("enrol", {}, {.samples = {few}}), kInput, {few, "not a HEFT file"});
   const std::string scores = File("scores.ct", Truncated(Slurp(W("server/scores.ct"))));
   Refused(kHeft, DecryptArgs(scores), kInput, {scores, "truncated"});
   const std::string keys = File("keys", Truncated(Slurp(W("owner/keys/evaluation.keys"))));
-  Refused(kServer, Serve("enroll", {}, {.keys = keys}), kInput, {keys, "truncated"});
+  Refused(kServer, Serve("enrol", {}, {.keys = keys}), kInput, {keys, "truncated"});
   const std::string npy = File("face.npy", Truncated(Slurp(W("client/face.npy"))));
   Refused(kHeft, EncryptArgs(npy), kInput, {npy});
 }
@@ -204,7 +204,7 @@ TEST_F(WrongInputTest, FlippedBytes) {
   for (const size_t from_end : {size_t{1}, size_t{40}, size_t{100000}}) {
     const std::string good = Slurp(W("client/face.ct"));
     const std::string sample = File("face.ct", Flipped(good, good.size() - from_end));
-    Refused(kServer, Serve("enroll", {}, {.samples = {sample}}), kInput, {sample, "checksum"});
+    Refused(kServer, Serve("enrol", {}, {.samples = {sample}}), kInput, {sample, "checksum"});
   }
   const std::string good = Slurp(W("server/scores.ct"));
   const std::string scores = File("scores.ct", Flipped(good, good.size() / 2));
@@ -249,14 +249,14 @@ TEST_F(WrongInputTest, WrongDimension) {
   const std::string uneven = File("face.txt", "1 2 3\n1 2\n");
   Refused(kHeft, EncryptArgs(uneven), kInput, {uneven, "row 1"});
   // Samples of a model of other dimensions.
-  Refused(kServer, Serve("enroll", {}, {.samples = {W("client/small.ct")}}), kInput,
+  Refused(kServer, Serve("enrol", {}, {.samples = {W("client/small.ct")}}), kInput,
           {W("client/small.ct"), "dimension 4", "24"});
 }
 
 TEST_F(WrongInputTest, OtherKeyOrParameters) {
-  for (const char* subcommand : {"enroll", "identify", "verify"}) {
+  for (const char* subcommand : {"enrol", "identify", "verify"}) {
     Args more;
-    if (subcommand != std::string("enroll")) more = {"--out", W("server/new.ct")};
+    if (subcommand != std::string("enrol")) more = {"--out", W("server/new.ct")};
     if (subcommand == std::string("verify")) more.insert(more.end(), {"--identity", "0"});
     Refused(kServer, Serve(subcommand, more, {.samples = {W("client/stranger.ct")}}), kInput,
             {"another key"});
@@ -264,12 +264,11 @@ TEST_F(WrongInputTest, OtherKeyOrParameters) {
             {W("client/pq.ct"), "other parameters"});
   }
   // Two files that do not belong together.
-  Refused(kServer,
-          Serve("enroll", {}, {.samples = {W("client/voice.ct"), W("client/stranger.ct")}}), kInput,
-          {W("client/stranger.ct"), "another key"});
+  Refused(kServer, Serve("enrol", {}, {.samples = {W("client/voice.ct"), W("client/stranger.ct")}}),
+          kInput, {W("client/stranger.ct"), "another key"});
   // Keys of other parameters.
   const std::string pq_keys = W("owner/pq/evaluation.keys");
-  Refused(kServer, Serve("enroll", {}, {.keys = pq_keys}), kInput, {pq_keys, "other parameters"});
+  Refused(kServer, Serve("enrol", {}, {.keys = pq_keys}), kInput, {pq_keys, "other parameters"});
   Refused(kHeft,
           {"encrypt", "--model", W("owner/model.heft"), "--key", W("owner/pq/encryption.key"),
            "--modality", "face", "--in", W("client/face.npy"), "--out", W("client/new.ct")},
@@ -284,8 +283,7 @@ TEST_F(WrongInputTest, OtherKeyOrParameters) {
 
 TEST_F(WrongInputTest, EvaluationKeysLackARotation) {
   const std::string few = W("owner/few/evaluation.keys");
-  Refused(kServer, Serve("enroll", {}, {.keys = few}), kInput,
-          {"lack the rotation", "heft keygen"});
+  Refused(kServer, Serve("enrol", {}, {.keys = few}), kInput, {"lack the rotation", "heft keygen"});
   Refused(kServer, Serve("identify", {"--out", W("server/new.ct")}, {.keys = few}), kInput,
           {"lack the rotation", "heft keygen"});
 }
@@ -299,8 +297,8 @@ TEST_F(WrongInputTest, UnknownNames) {
   Refused(kHeft, With(EncryptArgs(W("client/face.npy")), "--modality", "gait"), kInput,
           {"no modality", "gait", "face", "voice"});
   Refused(kHeft, EncryptArgs(W("client/face.npy"), {"--label", "a\tb"}), kInput, {"control"});
-  Refused(kServer, Serve("enroll", {"--identity", "a\tb"}), kInput, {"control"});
-  Refused(kServer, Serve("enroll", {"--identity", std::string(256, 'x')}), kInput, {"255 bytes"});
+  Refused(kServer, Serve("enrol", {"--identity", "a\tb"}), kInput, {"control"});
+  Refused(kServer, Serve("enrol", {"--identity", std::string(256, 'x')}), kInput, {"255 bytes"});
   Refused(kHeft, TrainArgs(W("data"), W("owner/new.heft"), {"--recipe", "secret"}), kInput,
           {"secret", "generalising"});
   Refused(kHeft, TrainArgs(W("data"), W("owner/new.heft"), {"--profile", "tiny"}), kInput,
@@ -308,18 +306,17 @@ TEST_F(WrongInputTest, UnknownNames) {
 }
 
 TEST_F(WrongInputTest, OtherModelsGallery) {
-  Refused(kServer, Serve("enroll", {}, {.model = W("owner/other.heft")}), kInput,
-          {"another model"});
+  Refused(kServer, Serve("enrol", {}, {.model = W("owner/other.heft")}), kInput, {"another model"});
   Refused(kServer,
           Serve("identify", {"--out", W("server/new.ct")}, {.model = W("owner/other.heft")}),
           kInput, {"another model"});
   Refused(
       kServer,
-      Serve("enroll", {},
+      Serve("enrol", {},
             {.keys = W("owner/stranger/evaluation.keys"), .samples = {W("client/stranger.ct")}}),
       kInput, {"another key"});
   Refused(kServer,
-          Serve("enroll", {},
+          Serve("enrol", {},
                 {.model = W("owner/pq.heft"),
                  .keys = W("owner/pq/evaluation.keys"),
                  .samples = {W("client/pq.ct")}}),
@@ -332,9 +329,9 @@ TEST_F(WrongInputTest, OtherModelsGallery) {
 
 TEST_F(WrongInputTest, FilesThatAreNotThere) {
   const std::string none = W("client/none");
-  Refused(kServer, Serve("enroll", {}, {.model = none}), kInput, {none, "No such file"});
-  Refused(kServer, Serve("enroll", {}, {.keys = none}), kInput, {none, "No such file"});
-  Refused(kServer, Serve("enroll", {}, {.samples = {none}}), kInput, {none, "No such file"});
+  Refused(kServer, Serve("enrol", {}, {.model = none}), kInput, {none, "No such file"});
+  Refused(kServer, Serve("enrol", {}, {.keys = none}), kInput, {none, "No such file"});
+  Refused(kServer, Serve("enrol", {}, {.samples = {none}}), kInput, {none, "No such file"});
   Refused(kServer, Serve("identify", {"--out", W("server/new.ct")}, {.gallery = none}), kInput,
           {none, "No such file"});
   Refused(kHeft, DecryptArgs(none), kInput, {none, "No such file"});
@@ -346,16 +343,16 @@ TEST_F(WrongInputTest, FilesThatAreNotThere) {
   Refused(kHeft, TrainArgs(W("data"), W("nowhere/new.heft")), kInput, {W("nowhere")});
   // A file where a folder should be.
   const std::string below = W("client/face.ct/x");
-  Refused(kServer, Serve("enroll", {}, {.samples = {below}}), kInput, {below});
+  Refused(kServer, Serve("enrol", {}, {.samples = {below}}), kInput, {below});
 }
 
 TEST_F(WrongInputTest, FoldersInPlaceOfFilesAndBack) {
   const std::string folder = W("data");
-  Refused(kServer, Serve("enroll", {}, {.model = folder}), kInput, {folder, "directory"});
-  Refused(kServer, Serve("enroll", {}, {.samples = {folder}}), kInput, {folder, "directory"});
+  Refused(kServer, Serve("enrol", {}, {.model = folder}), kInput, {folder, "directory"});
+  Refused(kServer, Serve("enrol", {}, {.samples = {folder}}), kInput, {folder, "directory"});
   Refused(kHeft, DecryptArgs(folder), kInput, {folder, "directory"});
   Refused(kHeft, EncryptArgs(folder), kInput, {folder, "directory"});
-  Refused(kServer, Serve("enroll", {}, {.gallery = W("client/face.ct")}), kInput,
+  Refused(kServer, Serve("enrol", {}, {.gallery = W("client/face.ct")}), kInput,
           {W("client/face.ct"), "folder"});
   Refused(kHeft, {"inspect", folder}, kInput, {folder});
   Refused(kHeft, {"synth", "--out", folder, "--identities", "5"}, kInput,
@@ -369,20 +366,19 @@ TEST_F(WrongInputTest, LabelsThatDoNotFit) {
   Must(kHeft, {"encrypt", "--model", W("owner/model.heft"), "--key", W("owner/keys/encryption.key"),
                "--modality", "voice", "--in", W("client/voice.npy"), "--labels", other, "--out",
                W("client/xyz.ct")});
-  Refused(kServer, Serve("enroll", {}, {.samples = {W("client/face.ct"), W("client/xyz.ct")}}),
+  Refused(kServer, Serve("enrol", {}, {.samples = {W("client/face.ct"), W("client/xyz.ct")}}),
           kInput, {"labelled", "\"x\""});
   Refused(kServer,
-          Serve("enroll", {"--all-pairs"}, {.samples = {W("client/face.ct"), W("client/xyz.ct")}}),
+          Serve("enrol", {"--all-pairs"}, {.samples = {W("client/face.ct"), W("client/xyz.ct")}}),
           kInput, {"no identity has a sample of every modality"});
   Must(kHeft, {"encrypt", "--model", W("owner/model.heft"), "--key", W("owner/keys/encryption.key"),
                "--modality", "voice", "--in", W("client/voice.npy"), "--row", "0", "--out",
                W("client/unlabelled.ct")});
-  Refused(kServer, Serve("enroll", {}, {.samples = {W("client/unlabelled.ct")}}), kInput,
-          {"label"});
+  Refused(kServer, Serve("enrol", {}, {.samples = {W("client/unlabelled.ct")}}), kInput, {"label"});
   Refused(kServer,
-          Serve("enroll", {}, {.samples = {W("client/face.ct"), W("client/unlabelled.ct")}}),
-          kInput, {"1 samples", "3"});
-  Refused(kServer, Serve("enroll", {}, {.samples = {W("client/face.ct"), W("client/face.ct")}}),
+          Serve("enrol", {}, {.samples = {W("client/face.ct"), W("client/unlabelled.ct")}}), kInput,
+          {"1 samples", "3"});
+  Refused(kServer, Serve("enrol", {}, {.samples = {W("client/face.ct"), W("client/face.ct")}}),
           kInput, {"two files of modality face"});
 }
 
@@ -395,12 +391,12 @@ TEST_F(WrongInputTest, RowsOutOfRange) {
 }
 
 TEST_F(WrongInputTest, SwappedFiles) {
-  Refused(kServer, Serve("enroll", {}, {.samples = {W("owner/keys/encryption.key")}}), kInput,
+  Refused(kServer, Serve("enrol", {}, {.samples = {W("owner/keys/encryption.key")}}), kInput,
           {"PUBK", "CTXT"});
-  Refused(kServer, Serve("enroll", {}, {.keys = W("owner/keys/encryption.key")}), kInput,
+  Refused(kServer, Serve("enrol", {}, {.keys = W("owner/keys/encryption.key")}), kInput,
           {"PUBK", "EVAL"});
-  Refused(kServer, Serve("enroll", {}, {.model = W("client/face.ct")}), kInput, {"CTXT", "MODL"});
-  Refused(kServer, Serve("enroll", {}, {.model = W("client/face.npy")}), kInput,
+  Refused(kServer, Serve("enrol", {}, {.model = W("client/face.ct")}), kInput, {"CTXT", "MODL"});
+  Refused(kServer, Serve("enrol", {}, {.model = W("client/face.npy")}), kInput,
           {"not a HEFT file"});
   Refused(kHeft, DecryptArgs(W("client/face.ct")), kInput, {"CTXT", "SCOR"});
   Refused(kHeft, EncryptArgs(W("client/face.ct")), kInput, {W("client/face.ct")});
@@ -472,7 +468,7 @@ TEST_F(WrongInputTest, DamagedGalleries) {
   const Args identify_out = {"--quiet", "--out", W("server/new.ct")};
   auto all_refuse = [&](const std::string& gallery, const std::string& text) {
     Refused(kServer, Serve("identify", identify_out, {.gallery = gallery}), kInput, {text});
-    Refused(kServer, Serve("enroll", {"--quiet"}, {.gallery = gallery}), kInput, {text});
+    Refused(kServer, Serve("enrol", {"--quiet"}, {.gallery = gallery}), kInput, {text});
     Refused(kServer, {"inspect", gallery}, kInput, {text});
   };
   std::string gallery = GalleryCopy("flipped-block");
@@ -504,7 +500,7 @@ TEST_F(WrongInputTest, OutputThatCannotBeWritten) {
   Refused(kHeft, {"synth", "--out", below}, kSystem, {below});
   Refused(kHeft, {"keygen", "--quiet", "--model", W("owner/model.heft"), "--out", below}, kSystem,
           {below});
-  Refused(kServer, Serve("enroll", {"--quiet"}, {.gallery = below}), kSystem, {below});
+  Refused(kServer, Serve("enrol", {"--quiet"}, {.gallery = below}), kSystem, {below});
   Refused(kHeft, With(EncryptArgs(W("client/face.npy")), "--out", W("nowhere/new.ct")), kInput,
           {W("nowhere/new.ct"), "No such file"});
   // Onto a folder.
@@ -540,10 +536,9 @@ TEST_F(WrongInputTest, UsageErrors) {
 }
 
 TEST_F(WrongInputTest, HelpShowsAnExampleAndVersionsAreTold) {
-  const std::vector<std::string> all = {"synth",    "train",    "keygen", "encrypt",
-                                        "enroll",   "identify", "verify", "decrypt",
-                                        "evaluate", "inspect",  "bench",  "budget",
-                                        "rekey",    "rekey-gallery"};
+  const std::vector<std::string> all = {"synth",    "train",  "keygen",  "encrypt",      "enrol",
+                                        "identify", "verify", "decrypt", "evaluate",     "inspect",
+                                        "bench",    "budget", "rekey",   "rekey-gallery"};
   for (const std::string& subcommand : all) {
     const Finished run = RunProgram(kHeft, {subcommand, "--help"});
     EXPECT_EQ(run.exit_code, 0) << subcommand;

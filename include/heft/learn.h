@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Learning and evaluation on plain numbers, without cryptography: heft::LoadDataset, heft::Train,
-// heft::EstimateVerification; heft::SynthesizeDataset makes data to try them on.
+// heft::EstimateVerification; heft::SynthesiseDataset makes data to try them on.
 #ifndef HEFT_LEARN_H_
 #define HEFT_LEARN_H_
 

@@ -4,7 +4,7 @@
 #include <iostream>
 
 int main() {
-  const auto data = heft::SynthesizeDataset({});
+  const auto data = heft::SynthesiseDataset({});
   std::cout << data->Rows() << " samples\n";
   return data.ok() ? 0 : 1;
 }

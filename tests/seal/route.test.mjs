@@ -92,7 +92,7 @@ const probes = names.map((_, i) => importSamples(i, [probe], ['probe'], 'probe')
 const inputs = (files) => files.flatMap((file) => ['--in', file]);
 
 suite.test('our server enrols what SEAL encrypted', () =>
-  must(server, 'enroll', ...common, ...inputs(templates)));
+  must(server, 'enrol', ...common, ...inputs(templates)));
 
 suite.test('samples at another scale or level are refused, and nothing is written', () => {
   const other = (name, change) =>

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long work tells where it is, and learns that it should stop.
+#ifndef HEFT_BASE_PROGRESS_H_
+#define HEFT_BASE_PROGRESS_H_
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace heft {
+
+// ProgressEvent: a step of a job. total == 0: a question whether to go on, nothing to show.
+struct ProgressEvent {
+  std::string_view what;  // "training fold 2 of 5"
+  size_t done = 0;
+  size_t total = 0;
+  std::string_view note = {};
+};
+
+// Monitor is called with every step, from the thread that called the job, and returns false to stop
+// it: the job then ends with kCancelled. An empty one lets everything run.
+using Monitor = std::function<bool(const ProgressEvent&)>;
+
+// Stopped: whether the monitor wants the job to end.
+inline bool Stopped(const Monitor& monitor) { return monitor && !monitor(ProgressEvent{}); }
+
+// Progress: one job's reports to a monitor, which must outlive it.
+class Progress {
+ public:
+  Progress(const Monitor& monitor, std::string what) : monitor_(monitor), what_(std::move(what)) {}
+
+  // False if the job should stop.
+  bool Update(size_t done, size_t total, std::string_view note = "") const {
+    return !monitor_ || monitor_(ProgressEvent{what_, done, total, note});
+  }
+
+  // Update as a callback for library functions; the object must outlive it.
+  std::function<bool(size_t, size_t)> Callback() const {
+    return [this](size_t done, size_t total) { return Update(done, total); };
+  }
+
+ private:
+  const Monitor& monitor_;
+  std::string what_;
+};
+
+}  // namespace heft
+
+#endif  // HEFT_BASE_PROGRESS_H_

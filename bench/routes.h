@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The jobs that `heft bench` times.
+#ifndef HEFT_BENCH_ROUTES_H_
+#define HEFT_BENCH_ROUTES_H_
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "base/human.h"
+#include "base/json.h"
+#include "base/progress.h"
+#include "base/status.h"
+
+namespace heft::bench {
+
+struct BenchOptions {
+  int iterations = 20;
+  uint32_t templates = 1024;
+  std::vector<uint32_t> dimensions = {512, 512};
+  uint32_t gamma = 32;
+  int degree = 3;
+  bool skip_paper = false;
+  bool skip_million = false;
+  size_t million_templates = 1000000;  // of the large gallery
+  int batch = 64;                      // probes in one pass over it
+};
+
+// Medians with the spread of the repetitions, sizes, accuracy, machine. `stage` is called as the
+// work goes on and returns false to stop (kCancelled).
+absl::StatusOr<Json> RunBench(const BenchOptions& options,
+                              const std::function<bool(std::string_view)>& stage);
+
+}  // namespace heft::bench
+
+#endif  // HEFT_BENCH_ROUTES_H_

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// How times grow: with the gallery, the dimensions, the number of pairs; by stage and by
+// instruction set. The pictures of docs/benchmarks.md.
+#ifndef HEFT_BENCH_SWEEP_H_
+#define HEFT_BENCH_SWEEP_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bench/routes.h"
+
+namespace heft::bench {
+
+struct Sweep {
+  Json result;
+  std::vector<std::pair<std::string, std::string>> pictures;  // file name, SVG
+};
+
+// `options.iterations` repetitions a point; galleries up to `options.million_templates` templates.
+absl::StatusOr<Sweep> RunSweep(const BenchOptions& options,
+                               const std::function<bool(std::string_view)>& stage);
+
+}  // namespace heft::bench
+
+#endif  // HEFT_BENCH_SWEEP_H_

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/cross_validation.h"
+
+#include <algorithm>
+#include <iostream>
+#include <set>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "experiment/encrypted_scores.h"
+#include "experiment/systems.h"
+#include "experiment/training.h"
+#include "fusion/plan.h"
+#include "learning/baselines.h"
+
+namespace heft::experiment {
+namespace {
+
+double Median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+double AurocOf(const LabelledScores& set) {
+  const absl::StatusOr<ScoreSet> pairs = PairScores(set.scores, set.identities);
+  if (!pairs.ok()) return 0;
+  return Auroc(*pairs).value_or(0);
+}
+
+class CrossValidator {
+ public:
+  CrossValidator(const Monitor& monitor, const Dataset& dataset,
+                 const std::vector<FoldModels>& models, const CrossValidationOptions& options)
+      : monitor_(monitor), dataset_(dataset), models_(models) {
+    result_.options = options;
+  }
+
+  absl::StatusOr<CrossValidation> Run() {
+    const CrossValidationOptions& options = result_.options;
+    for (const FoldModels& set : models_) {
+      if (static_cast<int>(set.models.size()) == options.folds) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(set.models.size(), " models for ", options.folds, " folds"));
+    }
+    HEFT_RETURN_IF_ERROR(
+        ForEachFold(dataset_, options.folds, options.fold_seed,
+                    [&](int fold, const Dataset& data) { return ScoreFold(fold, data); }));
+    Progress progress(monitor_, "bootstrap");
+    HEFT_ASSIGN_OR_RETURN(result_.table, table_.Compare(options.bootstrap, progress.Callback()));
+    for (const auto& [id, runs] : runs_) AddCost(id, runs);
+    const std::set<std::string> identities(dataset_.labels.begin(), dataset_.labels.end());
+    result_.samples = dataset_.Rows();
+    result_.identities = static_cast<int>(identities.size());
+    result_.genuine_pairs = result_.table.rows[0].estimate.genuine_pairs;
+    result_.impostor_pairs = result_.table.rows[0].estimate.impostor_pairs;
+    return std::move(result_);
+  }
+
+ private:
+  absl::Status ScoreFold(int fold, const Dataset& data) {
+    fold_name_ = absl::StrCat("fold ", fold + 1, " of ", result_.options.folds);
+    if (!models_.empty()) {
+      HEFT_ASSIGN_OR_RETURN(const Dataset selected,
+                            SelectModalities(data, models_[0].models[fold], "the data set"));
+      const int gamma = static_cast<int>(models_[0].models[fold].gamma);
+      HEFT_ASSIGN_OR_RETURN(std::vector<SystemScores> baselines,
+                            BaselineSystems(selected, Split::kTest, gamma));
+      for (SystemScores& s : baselines) table_.Add(s.system, std::move(s.scores));
+    }
+    for (const FoldModels& set : models_) {
+      HEFT_RETURN_IF_ERROR(ScoreModel(set, set.models[fold], data));
+    }
+    return absl::OkStatus();
+  }
+
+  static std::string Id(const FoldModels& set, const std::string& row) {
+    return set.id.empty() ? row : absl::StrCat(set.id, "/", row);
+  }
+  static std::string Label(const FoldModels& set, const std::string& row) {
+    return set.label.empty() ? row : absl::StrCat(set.label, ": ", row);
+  }
+
+  absl::Status ScoreModel(const FoldModels& set, const Model& model, const Dataset& fold) {
+    HEFT_ASSIGN_OR_RETURN(const Dataset data, SelectModalities(fold, model, "the data set"));
+    HEFT_ASSIGN_OR_RETURN(const std::vector<SystemScores> learned,
+                          LearnedSystems(data, Split::kTest, model));
+    const int gamma = static_cast<int>(model.gamma);
+    if (set.rows != FoldModels::Rows::kAll) {
+      const bool exact = set.rows == FoldModels::Rows::kExact;
+      if (set.rows == FoldModels::Rows::kChoice && result_.options.encrypted &&
+          MakeInstance(model).ok()) {
+        return ScoreEncryptedRow(set, model, data, {set.id, set.label, gamma, true});
+      }
+      const SystemScores& row = learned[learned.size() - (exact ? 2 : 1)];
+      table_.Add({set.id, set.label, gamma}, row.scores);
+      return absl::OkStatus();
+    }
+    for (const SystemScores& row : learned) {
+      table_.Add({Id(set, row.system.id), Label(set, row.system.label), gamma}, row.scores);
+    }
+    HEFT_RETURN_IF_ERROR(AddDecisions(Id(set, "fhe_aware_plain"), model, learned.back().scores));
+    if (result_.options.encrypted && !model.exact_projection.empty()) {
+      HEFT_ASSIGN_OR_RETURN(const Model exact, ExactlyTrained(model, data));
+      HEFT_RETURN_IF_ERROR(
+          ScoreEncryptedRow(set, exact, data,
+                            {Id(set, "learned_exact_encrypted"),
+                             Label(set, "Learned exact, encrypted"), gamma, true}));
+    }
+    if (result_.options.partial_probes) HEFT_RETURN_IF_ERROR(ScorePartialPlain(set, model, data));
+    if (!result_.options.encrypted) return absl::OkStatus();
+    return ScoreEncryptedRow(
+        set, model, data,
+        {Id(set, "fhe_aware_encrypted"), Label(set, "FHE-aware, encrypted"), gamma, true},
+        result_.options.partial_probes);
+  }
+
+  static ScoredSystem Partial(const FoldModels& set, const Model& model, int only, bool encrypted) {
+    const std::string& name = model.modalities[only].name;
+    const std::string how = encrypted ? "encrypted" : "plain";
+    return {Id(set, absl::StrCat("fhe_aware_", how, "_only_", name)),
+            Label(set, absl::StrCat("FHE-aware, ", how, ", probe of ", name, " only")),
+            static_cast<int>(model.gamma), encrypted};
+  }
+
+  absl::Status ScorePartialPlain(const FoldModels& set, const Model& model, const Dataset& data) {
+    const int count = static_cast<int>(model.modalities.size());
+    for (int only = 0; only < count; ++only) {
+      int outside = 0;
+      HEFT_ASSIGN_OR_RETURN(
+          LabelledScores scores,
+          PartialProbeScores(data, Split::kTest, ProjectionOf(model), {model.approximation},
+                             AllBut(only, count), &outside));
+      const ScoredSystem row = Partial(set, model, only, false);
+      auto found = std::find_if(result_.partial_outside.begin(), result_.partial_outside.end(),
+                                [&](const FoldOutside& o) { return o.id == row.id; });
+      if (found == result_.partial_outside.end()) {
+        found = result_.partial_outside.insert(found, FoldOutside{row.id});
+      }
+      found->share += static_cast<double>(outside) / dataset_.Rows();
+      table_.Add(row, std::move(scores));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ScoreEncryptedRow(const FoldModels& set, const Model& model, const Dataset& data,
+                                 const ScoredSystem& row, bool partial_probes = false) {
+    std::vector<int> only;
+    if (partial_probes) {
+      for (std::size_t m = 0; m < model.modalities.size(); ++m) only.push_back(static_cast<int>(m));
+    }
+    Progress(monitor_, absl::StrCat(fold_name_, ", ", row.label)).Update(0, 1);
+    HEFT_ASSIGN_OR_RETURN(EncryptedRun run,
+                          ScoreEncrypted(monitor_, model, ModalityRows(data, Split::kTest), only));
+    int outside = 0;
+    HEFT_ASSIGN_OR_RETURN(
+        LabelledScores plain,
+        LearnedScores(data, Split::kTest, ProjectionOf(model), {model.approximation}, &outside));
+    LabelledScores scores{std::move(run.scores), plain.identities};
+    AddGap(row.id, plain, scores, outside);
+    for (std::size_t k = 0; k < only.size(); ++k) {
+      table_.Add(Partial(set, model, only[k], true),
+                 {std::move(run.partial_scores[k]), plain.identities});
+    }
+    table_.Add(row, std::move(scores));
+    RunsOf(row.id).push_back(std::move(run));
+    return absl::OkStatus();
+  }
+
+  absl::Status AddDecisions(const std::string& id, const Model& model,
+                            const LabelledScores& scores) {
+    HEFT_ASSIGN_OR_RETURN(const ScoreSet pairs, PairScores(scores.scores, scores.identities));
+    for (const DecisionThreshold& t : model.thresholds) {
+      const double fmr = ShareAccepted(pairs.impostor, t.score);
+      auto found =
+          std::find_if(result_.decisions.begin(), result_.decisions.end(),
+                       [&](const FoldDecision& d) { return d.id == id && d.wanted_fmr == t.fmr; });
+      if (found == result_.decisions.end()) {
+        found = result_.decisions.insert(found, FoldDecision{id, t.fmr});
+      }
+      found->fmr += fmr / result_.options.folds;
+      found->fnmr += (1 - ShareAccepted(pairs.genuine, t.score)) / result_.options.folds;
+      found->least_fmr = std::min(found->least_fmr, fmr);
+      found->most_fmr = std::max(found->most_fmr, fmr);
+    }
+    return absl::OkStatus();
+  }
+
+  void AddGap(const std::string& id, const LabelledScores& plain, const LabelledScores& encrypted,
+              int outside) {
+    auto gap = std::find_if(result_.gaps.begin(), result_.gaps.end(),
+                            [&](const FoldGap& g) { return g.id == id; });
+    if (gap == result_.gaps.end()) gap = result_.gaps.insert(gap, FoldGap{id});
+    const double difference = (encrypted.scores - plain.scores).cwiseAbs().maxCoeff();
+    gap->auroc += (AurocOf(encrypted) - AurocOf(plain)) / result_.options.folds;
+    gap->max_score = std::max(gap->max_score, difference);
+    gap->outside_share += static_cast<double>(outside) / dataset_.Rows();
+  }
+
+  std::vector<EncryptedRun>& RunsOf(const std::string& id) {
+    for (auto& [known, runs] : runs_) {
+      if (known == id) return runs;
+    }
+    runs_.push_back({id, {}});
+    return runs_.back().second;
+  }
+
+  void AddCost(const std::string& id, const std::vector<EncryptedRun>& runs) {
+    auto median = [&](double EncryptedRun::*field) {
+      std::vector<double> values;
+      for (const EncryptedRun& run : runs) values.push_back(run.*field);
+      return Median(std::move(values));
+    };
+    result_.costs.push_back(
+        {id, median(&EncryptedRun::fuse_ms), median(&EncryptedRun::match_block_ms),
+         median(&EncryptedRun::template_bytes), median(&EncryptedRun::sample_bytes),
+         median(&EncryptedRun::evaluation_keys_bytes)});
+  }
+
+  const Monitor& monitor_;
+  const Dataset& dataset_;
+  const std::vector<FoldModels>& models_;
+  std::string fold_name_;
+  FoldTable table_;
+  std::vector<std::pair<std::string, std::vector<EncryptedRun>>> runs_;  // without their scores
+  CrossValidation result_;
+};
+
+}  // namespace
+
+int CrossValidation::Reference() const {
+  const int found = table.Find(options.reference);
+  return found >= 0 ? found : static_cast<int>(table.rows.size()) - 1;
+}
+
+absl::StatusOr<CrossValidation> CrossValidate(const Monitor& monitor, const Dataset& dataset,
+                                              const std::vector<FoldModels>& models,
+                                              const CrossValidationOptions& options) {
+  return CrossValidator(monitor, dataset, models, options).Run();
+}
+
+absl::StatusOr<std::vector<Model>> TrainFolds(const Monitor& monitor, const Dataset& dataset,
+                                              const TrainOptions& train, const std::string& profile,
+                                              bool with_exact, int folds, uint64_t fold_seed) {
+  std::vector<Model> models;
+  HEFT_RETURN_IF_ERROR(
+      ForEachFold(dataset, folds, fold_seed, [&](int fold, const Dataset& data) -> absl::Status {
+        const std::string name = absl::StrCat("fold ", fold + 1, " of ", folds);
+        const FoldNumber number{folds, fold_seed, fold, dataset.Rows()};
+        HEFT_ASSIGN_OR_RETURN(Model model,
+                              TrainModel(monitor, data, train, profile, with_exact, name, number));
+        models.push_back(std::move(model));
+        return absl::OkStatus();
+      }));
+  return models;
+}
+
+std::string FoldFile(const std::string& folder, int fold) {
+  return absl::StrCat(folder, "/fold-", fold + 1, ".heft");
+}
+
+absl::StatusOr<std::vector<Model>> LoadFolds(const std::string& folder, const Dataset& dataset,
+                                             int folds, uint64_t fold_seed) {
+  std::vector<Model> models;
+  for (int fold = 0; fold < folds; ++fold) {
+    const std::string file = FoldFile(folder, fold);
+    HEFT_ASSIGN_OR_RETURN(Model model, LoadModel(file));
+    if (FoldOf(model) != FoldNumber{folds, fold_seed, fold, dataset.Rows()}) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          file, ": not trained in fold ", fold + 1, " of ", folds, " (fold seed ", fold_seed,
+          ") of these data; it may have seen the people it would be tested on. Make it with heft "
+          "train --folds ",
+          folds));
+    }
+    models.push_back(std::move(model));
+  }
+  return models;
+}
+
+}  // namespace heft::experiment

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cross-validation by identity: every system in every fold, plain and computed by the encrypted
+// engine, with intervals and paired differences.
+#ifndef HEFT_EXPERIMENT_CROSS_VALIDATION_H_
+#define HEFT_EXPERIMENT_CROSS_VALIDATION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/human.h"
+#include "base/json.h"
+#include "base/progress.h"
+#include "base/status.h"
+#include "evaluation/bootstrap.h"
+#include "evaluation/folds.h"
+#include "features/dataset.h"
+#include "fusion/model.h"
+#include "learning/train.h"
+
+namespace heft::experiment {
+
+// FoldModels: a model for each fold, and which rows of the table it gives.
+struct FoldModels {
+  enum class Rows {
+    kAll,     // LearnedSystems, and the encrypted ones
+    kChoice,  // one: encrypted where the engine can evaluate the model, plain otherwise
+    kPlain,   // one: plain
+    kExact,   // one: plain, divided by the exact norm (deferred normalisation)
+  };
+  std::string id;     // put before the rows' ids, with a slash; empty: nothing
+  std::string label;  // the same for people, with a colon; the whole label for one row
+  Rows rows = Rows::kAll;
+  std::vector<Model> models;
+};
+
+struct CrossValidationOptions {
+  int folds = 5;
+  uint64_t fold_seed = 1;
+  bool encrypted = true;  // false: plain rows only
+  // Further rows: probes that have one modality only, each in turn, against whole templates.
+  bool partial_probes = false;
+  // What all others are compared with in text and report: a row's id; empty: the last row.
+  std::string reference;
+  BootstrapOptions bootstrap;
+};
+
+// What a row that was computed by the engine cost, medians over the folds.
+struct FoldCost {
+  std::string id;  // of the row
+  double fuse_ms = 0, match_block_ms = 0;
+  double template_bytes = 0, sample_bytes = 0, evaluation_keys_bytes = 0;
+};
+
+// Encrypted against plain scores of one model in all folds: same projection, same approximation.
+struct FoldGap {
+  std::string id;            // of the encrypted row
+  double auroc = 0;          // mean over the folds, signed
+  double max_score = 0;      // largest absolute difference of a score
+  double outside_share = 0;  // of the test samples, outside the approximation's interval
+};
+
+// Share of a row's probes whose squared norm is outside the approximation's interval.
+struct FoldOutside {
+  std::string id;  // of the row
+  double share = 0;
+};
+
+// What the models' thresholds, fitted on validation people, did to the test people, by plain
+// scores.
+struct FoldDecision {
+  std::string id;  // of the row
+  double wanted_fmr = 0;
+  double fmr = 0, fnmr = 0;            // means over the folds
+  double least_fmr = 1, most_fmr = 0;  // of any fold
+};
+
+struct CrossValidation {
+  CrossValidationOptions options;
+  int samples = 0, identities = 0;
+  int64_t genuine_pairs = 0, impostor_pairs = 0;  // of all test splits together
+  FoldComparison table;
+  std::vector<FoldCost> costs;
+  std::vector<FoldGap> gaps;
+  std::vector<FoldOutside> partial_outside;  // of probes that lack modalities
+  std::vector<FoldDecision> decisions;
+  std::vector<std::string> notes;  // what a reader must know of some rows
+
+  // Index of the row that others are compared with.
+  int Reference() const;
+};
+
+// Scores the baselines and every set of models in every fold of `dataset` and compares them. Shows
+// progress; kCancelled when interrupted, kInvalidArgument where models and folds differ in number
+// or a model does not fit the data.
+absl::StatusOr<CrossValidation> CrossValidate(const Monitor& monitor, const Dataset& dataset,
+                                              const std::vector<FoldModels>& models,
+                                              const CrossValidationOptions& options);
+
+// Trains a model for each fold, FHE-aware and, if `with_exact`, exact.
+absl::StatusOr<std::vector<Model>> TrainFolds(const Monitor& monitor, const Dataset& dataset,
+                                              const TrainOptions& train, const std::string& profile,
+                                              bool with_exact, int folds, uint64_t fold_seed);
+
+// "FOLDER/fold-3.heft" for fold 2.
+std::string FoldFile(const std::string& folder, int fold);
+
+// The models that `heft train --folds` wrote into a folder. kFailedPrecondition unless they were
+// trained in these folds of a data set of as many rows.
+absl::StatusOr<std::vector<Model>> LoadFolds(const std::string& folder, const Dataset& dataset,
+                                             int folds, uint64_t fold_seed);
+
+}  // namespace heft::experiment
+
+#endif  // HEFT_EXPERIMENT_CROSS_VALIDATION_H_

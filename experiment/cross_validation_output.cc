@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/cross_validation_output.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "experiment/report.h"
+#include "experiment/report_plots.h"
+
+namespace heft::experiment {
+namespace {
+
+Json EstimateJson(const Estimate& e) { return {{"value", e.value}, {"lo", e.lo}, {"hi", e.hi}}; }
+
+// Standard deviation over the folds of the difference of two rows.
+double DifferenceSpread(const FoldRow& a, const FoldRow& b) {
+  const std::vector<double>&x = a.estimate.auroc_by_set, &y = b.estimate.auroc_by_set;
+  const double mean = a.estimate.auroc.value - b.estimate.auroc.value;
+  double squares = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) squares += std::pow(x[i] - y[i] - mean, 2);
+  return std::sqrt(squares / std::max<double>(1, x.size() - 1.0));
+}
+
+Json RowsJson(const CrossValidation& c) {
+  Json rows = Json::array();
+  for (const FoldRow& row : c.table.rows) {
+    const VerificationEstimate& e = row.estimate;
+    Json auroc = EstimateJson(e.auroc);
+    auroc["spread"] = e.auroc_spread;
+    auroc["by_fold"] = e.auroc_by_set;
+    rows.push_back({{"id", row.system.id},
+                    {"label", row.system.label},
+                    {"dimension", row.system.dimension},
+                    {"encrypted", row.system.encrypted},
+                    {"auroc", auroc},
+                    {"eer", EstimateJson(e.eer)},
+                    {"tar_at_far_1e-2", EstimateJson(e.tar_1e2)},
+                    {"tar_at_far_1e-3", EstimateJson(e.tar_1e3)}});
+  }
+  return rows;
+}
+
+Json DifferencesJson(const CrossValidation& c) {
+  Json differences = Json::array();
+  for (std::size_t a = 0; a < c.table.rows.size(); ++a) {
+    for (std::size_t b = 0; b < c.table.rows.size(); ++b) {
+      if (a == b) continue;
+      Json entry = {{"of", c.table.rows[a].system.id}, {"minus", c.table.rows[b].system.id}};
+      entry.update(EstimateJson(c.table.differences[a][b]));
+      entry["spread"] = DifferenceSpread(c.table.rows[a], c.table.rows[b]);
+      differences.push_back(std::move(entry));
+    }
+  }
+  return differences;
+}
+
+const FoldCost* CostOf(const CrossValidation& c, const std::string& id) {
+  for (const FoldCost& cost : c.costs) {
+    if (cost.id == id) return &cost;
+  }
+  return nullptr;
+}
+
+std::string WithInterval(const Estimate& e) {
+  return absl::StrFormat("%.4f [%.4f, %.4f]", e.value, e.lo, e.hi);
+}
+std::string Difference(const Estimate& e) {
+  return absl::StrFormat("%+.4f [%+.4f, %+.4f]", e.value, e.lo, e.hi);
+}
+
+// A difference that the choice of people does not explain.
+bool IsReal(const Estimate& e) { return e.lo > 0 || e.hi < 0; }
+
+std::string GapText(const FoldGap& gap, const FoldRow& row) {
+  return absl::StrFormat(
+      "%s minus the same in plain: AUROC %+.6f, a score by at most %.1e; %.2f%% of the test "
+      "samples outside the interval",
+      row.system.label, gap.auroc, gap.max_score, 100 * gap.outside_share);
+}
+
+std::string DecisionText(const FoldDecision& d, const FoldRow& row) {
+  return absl::StrFormat("%s at the threshold for FMR %g: FMR %.5f (folds %.5f to %.5f), FNMR %.3f",
+                         row.system.label, d.wanted_fmr, d.fmr, d.least_fmr, d.most_fmr, d.fnmr);
+}
+
+// Everything that is said in a sentence.
+std::vector<std::string> Sentences(const CrossValidation& c) {
+  std::vector<std::string> sentences;
+  auto row = [&](const std::string& id) { return c.table.rows[c.table.Find(id)]; };
+  for (const FoldGap& gap : c.gaps) sentences.push_back(GapText(gap, row(gap.id)));
+  for (const FoldOutside& o : c.partial_outside) {
+    sentences.push_back(absl::StrFormat("%s: %.1f%% of the probes outside the interval",
+                                        row(o.id).system.label, 100 * o.share));
+  }
+  for (const FoldDecision& d : c.decisions) sentences.push_back(DecisionText(d, row(d.id)));
+  sentences.insert(sentences.end(), c.notes.begin(), c.notes.end());
+  return sentences;
+}
+
+std::string Summary(const CrossValidation& c) {
+  return absl::StrFormat(
+      "%d folds by identity (fold seed %d): %d samples of %d identities, each tested once; %d "
+      "genuine and %d impostor pairs",
+      c.options.folds, c.options.fold_seed, c.samples, c.identities, c.genuine_pairs,
+      c.impostor_pairs);
+}
+
+std::string Cell(const Estimate& e, bool difference = false) {
+  const std::string format =
+      difference ? absl::StrFormat("%+.4f<small>%+.4f to %+.4f</small>", e.value, e.lo, e.hi)
+                 : absl::StrFormat("%.4f<small>%.4f to %.4f</small>", e.value, e.lo, e.hi);
+  return absl::StrCat(difference && IsReal(e) ? "<td><b>" : "<td>", format,
+                      difference && IsReal(e) ? "</b></td>" : "</td>");
+}
+
+std::string TableHtml(const CrossValidation& c) {
+  const int reference = c.Reference();
+  std::string html = absl::StrCat(
+      "<h2>Results</h2>\n<div class=\"scroll\"><table>\n<tr><th>System</th><th>Dim.</th>"
+      "<th>Computed</th><th>AUROC</th><th>Spread</th><th>EER</th><th>TAR at FAR 10⁻²</th>"
+      "<th>TAR at FAR 10⁻³</th><th>Minus<br>",
+      EscapeHtml(c.table.rows[reference].system.label), "</th><th>Template,<br>fusion</th></tr>\n");
+  for (std::size_t i = 0; i < c.table.rows.size(); ++i) {
+    const FoldRow& row = c.table.rows[i];
+    const FoldCost* cost = CostOf(c, row.system.id);
+    absl::StrAppend(
+        &html, static_cast<int>(i) == reference ? "<tr class=\"main\">" : "<tr>", "<td>",
+        EscapeHtml(row.system.label), "</td><td>", row.system.dimension, "</td><td>",
+        row.system.encrypted ? "encrypted" : "plain", "</td>", Cell(row.estimate.auroc),
+        absl::StrFormat("<td>%.4f</td>", row.estimate.auroc_spread), Cell(row.estimate.eer),
+        Cell(row.estimate.tar_1e2), Cell(row.estimate.tar_1e3),
+        static_cast<int>(i) == reference ? std::string("<td></td>")
+                                         : Cell(c.table.differences[i][reference], true),
+        cost == nullptr ? std::string("<td></td>")
+                        : absl::StrFormat("<td>%s<small>%.1f ms</small></td>",
+                                          HumanBytes(cost->template_bytes), cost->fuse_ms),
+        "</tr>\n");
+  }
+  absl::StrAppendFormat(
+      &html,
+      "</table></div>\n<p class=\"muted\">Means over the folds; spread is the standard deviation "
+      "over them. Small: 95%% intervals from %d bootstrap replicates over identities, folds "
+      "resampled each on its own. A difference is set bold where its interval excludes 0. The "
+      "intervals hold the projections as they were trained: what another training would change is "
+      "not in them.</p>\n",
+      c.options.bootstrap.replicates);
+  return html;
+}
+
+std::string MatrixHtml(const CrossValidation& c) {
+  std::string html =
+      "<h2>Every row against every other</h2>\n<div class=\"scroll\"><table>\n"
+      "<tr><th>AUROC of row minus column</th>";
+  for (std::size_t b = 0; b < c.table.rows.size(); ++b)
+    absl::StrAppend(&html, "<th>", b + 1, "</th>");
+  absl::StrAppend(&html, "</tr>\n");
+  for (std::size_t a = 0; a < c.table.rows.size(); ++a) {
+    absl::StrAppend(&html, "<tr><td>", a + 1, ". ", EscapeHtml(c.table.rows[a].system.label),
+                    "</td>");
+    for (std::size_t b = 0; b < c.table.rows.size(); ++b) {
+      absl::StrAppend(&html,
+                      a == b ? std::string("<td></td>") : Cell(c.table.differences[a][b], true));
+    }
+    absl::StrAppend(&html, "</tr>\n");
+  }
+  return html + "</table></div>\n";
+}
+
+}  // namespace
+
+Json ToJson(const CrossValidation& c) {
+  Json json = {{"folds", c.options.folds},
+               {"fold_seed", c.options.fold_seed},
+               {"samples", c.samples},
+               {"identities", c.identities},
+               {"genuine_pairs", c.genuine_pairs},
+               {"impostor_pairs", c.impostor_pairs},
+               {"replicates", c.options.bootstrap.replicates},
+               {"reference", c.table.rows[c.Reference()].system.id},
+               {"systems", RowsJson(c)},
+               {"differences", DifferencesJson(c)}};
+  json["gaps"] = Json::array();
+  for (const FoldGap& gap : c.gaps) {
+    json["gaps"].push_back({{"id", gap.id},
+                            {"auroc", gap.auroc},
+                            {"max_score", gap.max_score},
+                            {"outside_share", gap.outside_share}});
+  }
+  json["partial_outside"] = Json::array();
+  for (const FoldOutside& o : c.partial_outside) {
+    json["partial_outside"].push_back({{"id", o.id}, {"share", o.share}});
+  }
+  json["decisions"] = Json::array();
+  for (const FoldDecision& d : c.decisions) {
+    json["decisions"].push_back({{"id", d.id},
+                                 {"wanted_fmr", d.wanted_fmr},
+                                 {"fmr", d.fmr},
+                                 {"least_fmr", d.least_fmr},
+                                 {"most_fmr", d.most_fmr},
+                                 {"fnmr", d.fnmr}});
+  }
+  json["costs"] = Json::array();
+  for (const FoldCost& cost : c.costs) {
+    json["costs"].push_back({{"id", cost.id},
+                             {"fuse_ms", cost.fuse_ms},
+                             {"match_block_ms", cost.match_block_ms},
+                             {"template_bytes", cost.template_bytes},
+                             {"sample_bytes", cost.sample_bytes},
+                             {"evaluation_keys_bytes", cost.evaluation_keys_bytes}});
+  }
+  json["notes"] = c.notes;
+  return json;
+}
+
+std::string ToText(const CrossValidation& c) {
+  const int reference = c.Reference();
+  std::size_t width = 6;
+  for (const FoldRow& row : c.table.rows) width = std::max(width, row.system.label.size());
+  std::string text = absl::StrCat(Summary(c), "\n\n");
+  absl::StrAppendFormat(&text, "%-*s %4s  %-24s %-6s  %-6s  %-6s  %-6s  %s\n",
+                        static_cast<int>(width), "system", "dim", "AUROC [95% interval]", "spread",
+                        "EER", "TAR1e2", "TAR1e3",
+                        absl::StrCat("minus ", c.table.rows[reference].system.label));
+  for (std::size_t i = 0; i < c.table.rows.size(); ++i) {
+    const FoldRow& row = c.table.rows[i];
+    const VerificationEstimate& e = row.estimate;
+    absl::StrAppendFormat(
+        &text, "%-*s %4d  %-24s %.4f  %.4f  %.4f  %.4f  %s\n", static_cast<int>(width),
+        row.system.label, row.system.dimension, WithInterval(e.auroc), e.auroc_spread, e.eer.value,
+        e.tar_1e2.value, e.tar_1e3.value,
+        static_cast<int>(i) == reference ? "" : Difference(c.table.differences[i][reference]));
+  }
+  absl::StrAppend(&text, "\n");
+  for (const FoldCost& cost : c.costs) {
+    absl::StrAppendFormat(&text, "%s: template %s, fusion %.1f ms\n",
+                          c.table.rows[c.table.Find(cost.id)].system.label,
+                          HumanBytes(cost.template_bytes), cost.fuse_ms);
+  }
+  for (const std::string& sentence : Sentences(c)) absl::StrAppend(&text, sentence, "\n");
+  return text;
+}
+
+absl::StatusOr<std::string> MakeFoldReport(const CrossValidation& c, const std::string& data_name,
+                                           const std::string& data_description,
+                                           const std::string& command) {
+  std::vector<IntervalBar> bars;
+  for (const FoldRow& row : c.table.rows) {
+    bars.push_back(
+        {row.system.label, row.estimate.auroc, row.estimate.auroc_by_set, row.system.encrypted});
+  }
+  HEFT_ASSIGN_OR_RETURN(const std::string picture, DrawIntervals(bars));
+  std::string body =
+      absl::StrCat("<h1>HEFT: cross-validation on ", EscapeHtml(data_name), "</h1>\n");
+  if (!data_description.empty()) {
+    absl::StrAppend(&body, "<p>Data: ", EscapeHtml(data_description), ".</p>\n");
+  }
+  absl::StrAppend(&body, "<p class=\"muted\">", Summary(c), ".</p>\n", TableHtml(c),
+                  "<h2>Picture</h2>\n<figure>", picture,
+                  "<figcaption><b>AUROC.</b> Bars: mean and 95% interval; points: the folds. "
+                  "Encrypted rows in their own colour.</figcaption></figure>\n",
+                  MatrixHtml(c));
+  absl::StrAppend(&body, "<h2>Notes</h2>\n<ul>\n");
+  for (const std::string& sentence : Sentences(c)) {
+    absl::StrAppend(&body, "<li>", EscapeHtml(sentence), "</li>\n");
+  }
+  absl::StrAppend(&body, "</ul>\n");
+  absl::StrAppend(&body, ReproduceHtml(command));
+  return HtmlPage(absl::StrCat("HEFT on ", data_name), body);
+}
+
+}  // namespace heft::experiment

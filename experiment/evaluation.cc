@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/evaluation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <iterator>
+#include <set>
+#include <span>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "base/files.h"
+#include "evaluation/thresholds.h"
+#include "experiment/systems.h"
+#include "learning/projection.h"
+
+namespace heft::experiment {
+namespace {
+
+constexpr double kReportedFmrs[] = {1e-2, 1e-3};
+
+// Absolute and without a separator at its end, so that its last part is the folder's name.
+std::filesystem::path FolderPath(const std::string& directory) {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::absolute(directory + "/.", error);
+  return path.lexically_normal().parent_path();
+}
+
+// A point wherever the curve has moved by a five-hundredth of the plot's width or height.
+std::vector<RocPoint> ThinForDrawing(const std::vector<RocPoint>& points) {
+  constexpr double kStep = 1.0 / 500, kDecades = 4;
+  auto x = [](const RocPoint& p) { return std::log10(std::max(p.fmr, 1e-6)) / kDecades; };
+  std::vector<RocPoint> kept;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const RocPoint& p = points[i];
+    if (i > 0 && i + 1 < points.size() && x(p) - x(kept.back()) < kStep &&
+        p.tmr - kept.back().tmr < kStep) {
+      continue;
+    }
+    kept.push_back(p);
+  }
+  return kept;
+}
+
+// Where the split is derived from a seed it must be the one that the model was trained with.
+uint64_t TrainingSeed(const Model& model) {
+  const auto summary = nlohmann::json::parse(model.training_summary, nullptr, false);
+  const auto path = nlohmann::json::json_pointer("/options/seed");
+  if (summary.is_discarded() || !summary.contains(path) || !summary[path].is_number_unsigned()) {
+    return 1;
+  }
+  return summary[path].get<uint64_t>();
+}
+
+class Evaluator {
+ public:
+  Evaluator(const Monitor& monitor, const EvaluationOptions& options) : monitor_(monitor) {
+    result_.options = options;
+  }
+
+  absl::StatusOr<Evaluation> Run() {
+    const auto start = std::chrono::steady_clock::now();
+    HEFT_RETURN_IF_ERROR(Load());
+    HEFT_RETURN_IF_ERROR(ScorePlain());
+    HEFT_RETURN_IF_ERROR(ScoreUnderEncryption());
+    HEFT_RETURN_IF_ERROR(MeasureGap());
+    HEFT_RETURN_IF_ERROR(MeasureSystems());
+    HEFT_RETURN_IF_ERROR(Warn());
+    result_.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return std::move(result_);
+  }
+
+ private:
+  const Model& model() const { return result_.model; }
+
+  absl::Status Load() {
+    const EvaluationOptions& options = result_.options;
+    HEFT_ASSIGN_OR_RETURN(result_.model, LoadModel(options.model));
+    HEFT_ASSIGN_OR_RETURN(Dataset loaded, LoadDataset(options.data, TrainingSeed(model())));
+    HEFT_ASSIGN_OR_RETURN(dataset_, SelectModalities(std::move(loaded), model(), options.data));
+    rows_ = RowsOf(dataset_.split, options.split);
+    std::set<std::string> identities;
+    for (int row : rows_) identities.insert(dataset_.labels[row]);
+    if (rows_.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(options.data, ": split \"", SplitName(options.split), "\" has no samples"));
+    }
+    result_.data_name = FolderName(options.data);
+    result_.data_description = DescribeData(options.data);
+    result_.samples = static_cast<int>(rows_.size());
+    result_.identities = static_cast<int>(identities.size());
+    result_.split_was_derived = dataset_.split_was_derived;
+    return absl::OkStatus();
+  }
+
+  absl::Status ScorePlain() {
+    const Split split = result_.options.split;
+    HEFT_ASSIGN_OR_RETURN(scored_,
+                          BaselineSystems(dataset_, split, static_cast<int>(model().gamma)));
+    HEFT_ASSIGN_OR_RETURN(std::vector<SystemScores> learned,
+                          LearnedSystems(dataset_, split, model()));
+    std::move(learned.begin(), learned.end(), std::back_inserter(scored_));
+    HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features, Concatenate(dataset_, rows_));
+    for (double s : SquaredNorms(ProjectionOf(model()), features)) {
+      result_.squared_norms.push_back(s);
+      result_.outside += !model().approximation.interval.Contains(s);
+    }
+    return AddPartialNorms();
+  }
+
+  absl::Status AddPartialNorms() {
+    const int count = static_cast<int>(model().modalities.size());
+    for (int only = 0; count > 1 && only < count; ++only) {
+      HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features,
+                            Concatenate(dataset_, rows_, AllBut(only, count)));
+      const Eigen::VectorXd s = SquaredNorms(ProjectionOf(model()), features);
+      result_.partial_norms.emplace_back(s.begin(), s.end());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ScoreUnderEncryption() {
+    HEFT_ASSIGN_OR_RETURN(
+        result_.run,
+        ScoreEncrypted(monitor_, model(), ModalityRows(dataset_, result_.options.split)));
+    const LabelledScores& plain = scored_.back().scores;
+    const int gamma = static_cast<int>(model().gamma);
+    scored_.push_back({{"fhe_aware_encrypted", "FHE-aware, encrypted", gamma, true},
+                       LabelledScores{result_.run.scores, plain.identities}});
+    return absl::OkStatus();
+  }
+
+  // The last two systems are the same one, plain and encrypted.
+  absl::Status MeasureGap() {
+    const LabelledScores& plain = scored_[scored_.size() - 2].scores;
+    const LabelledScores& encrypted = scored_.back().scores;
+    const FeatureMatrix difference = encrypted.scores - plain.scores;
+    result_.gap.max_score = difference.cwiseAbs().maxCoeff();
+    result_.gap.rms_score = std::sqrt(difference.squaredNorm() / difference.size());
+    HEFT_ASSIGN_OR_RETURN(result_.plain, PairScores(plain.scores, plain.identities));
+    HEFT_ASSIGN_OR_RETURN(result_.encrypted, PairScores(encrypted.scores, encrypted.identities));
+    HEFT_ASSIGN_OR_RETURN(const double plain_auroc, Auroc(result_.plain));
+    HEFT_ASSIGN_OR_RETURN(const double encrypted_auroc, Auroc(result_.encrypted));
+    result_.gap.auroc = encrypted_auroc - plain_auroc;
+    result_.genuine_pairs = result_.plain.genuine.size();
+    result_.impostor_pairs = result_.plain.impostor.size();
+    for (const DecisionThreshold& t : model().thresholds) {
+      result_.decisions.push_back({t.fmr, t.score,
+                                   ShareAccepted(result_.encrypted.impostor, t.score),
+                                   1 - ShareAccepted(result_.encrypted.genuine, t.score)});
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status MeasureSystems() {
+    BootstrapOptions bootstrap;
+    bootstrap.replicates = result_.options.replicates;
+    bootstrap.seed = result_.options.seed.value_or(1);
+    SystemComparison comparison(bootstrap);
+    Progress progress(monitor_, "bootstrap");
+    for (std::size_t i = 0; i < scored_.size(); ++i) {
+      SystemScores& scored = scored_[i];
+      if (!progress.Update(i, scored_.size(), scored.system.label)) {
+        return absl::CancelledError("interrupted");
+      }
+      SystemResult row;
+      row.id = scored.system.id;
+      row.label = scored.system.label;
+      row.dimension = scored.system.dimension;
+      row.encrypted = scored.system.encrypted;
+      HEFT_ASSIGN_OR_RETURN(row.estimate, comparison.Add(std::span(&scored.scores, 1)));
+      HEFT_ASSIGN_OR_RETURN(const ScoreSet pairs,
+                            PairScores(scored.scores.scores, scored.scores.identities));
+      HEFT_ASSIGN_OR_RETURN(const std::vector<RocPoint> roc, Roc(pairs));
+      row.roc = ThinForDrawing(roc);
+      result_.systems.push_back(std::move(row));
+      scored.scores = {};  // n x n numbers a system add up
+    }
+    for (std::size_t i = 0; i + 1 < scored_.size(); ++i) {
+      result_.systems[i].encrypted_minus_this = comparison.Difference(scored_.size() - 1, i);
+    }
+    progress.Update(scored_.size(), scored_.size());
+    return absl::OkStatus();
+  }
+
+  absl::Status Warn() {
+    std::vector<std::string>& warnings = result_.warnings;
+    HEFT_ASSIGN_OR_RETURN(const ThresholdTable table,
+                          CalibrateThresholds(result_.encrypted, kReportedFmrs));
+    for (const Threshold& t : table.thresholds) {
+      if (t.supported) continue;
+      warnings.push_back(absl::StrFormat(
+          "TAR at FAR %g rests on %d impostor comparisons; %.0f are needed to trust it", t.fmr,
+          result_.impostor_pairs, std::ceil(30 / t.fmr)));
+    }
+    constexpr int kFewIdentities = 30;
+    if (result_.identities < kFewIdentities) {
+      warnings.push_back(
+          absl::StrFormat("only %d identities: the intervals are rough", result_.identities));
+    }
+    if (result_.options.split == Split::kTrain) {
+      warnings.push_back("this split was trained on: it says nothing about new people");
+    } else if (result_.options.split == Split::kValidation) {
+      warnings.push_back("this split chose the model: expect less of new people");
+    }
+    if (result_.outside > 0) {
+      warnings.push_back(absl::StrFormat(
+          "%d of %d samples lie outside the approximation's interval; their scores are not "
+          "cosines",
+          result_.outside, result_.samples));
+    }
+    if (!result_.KeepsPromise().value_or(true)) {
+      warnings.push_back(absl::StrFormat(
+          "encrypted and plain differ by more than promised: AUROC %+.5f (at "
+          "most %g), a score by %.5f (at most %g)",
+          result_.gap.auroc, kPromisedAurocGap, result_.gap.max_score, kPromisedScoreGap));
+    }
+    return absl::OkStatus();
+  }
+
+  const Monitor& monitor_;
+  Dataset dataset_;
+  std::vector<int> rows_;
+  std::vector<SystemScores> scored_;
+  Evaluation result_;
+};
+
+}  // namespace
+
+std::optional<bool> Evaluation::KeepsPromise() const {
+  if (model.profile != kPromisedProfile) return std::nullopt;
+  return std::abs(gap.auroc) <= kPromisedAurocGap && gap.max_score <= kPromisedScoreGap;
+}
+
+const SystemResult* Evaluation::Find(std::string_view id) const {
+  for (const SystemResult& system : systems) {
+    if (system.id == id) return &system;
+  }
+  return nullptr;
+}
+
+std::string FolderName(const std::string& directory) {
+  return FolderPath(directory).filename().string();
+}
+
+std::string DescribeData(const std::string& directory) {
+  const std::filesystem::path path = FolderPath(directory);
+  if (path.filename() == "lfw-speech") {
+    return "20-pixel faces (LFW) and one-second speech (Speech Commands), real data in chimeric "
+           "pairs: faces and voices of different people, paired by identity at random";
+  }
+  const auto readme = ReadTextFile((path / "README.md").string(), 1 << 16);
+  if (!readme.ok()) return "";
+  for (absl::string_view line : absl::StrSplit(*readme, '\n')) {
+    while (!line.empty() && (line[0] == '#' || line[0] == ' ')) line.remove_prefix(1);
+    line = absl::StripAsciiWhitespace(line);
+    if (absl::EndsWith(line, ".")) line.remove_suffix(1);
+    if (!line.empty()) return std::string(line);
+  }
+  return "";
+}
+
+absl::StatusOr<Evaluation> Evaluate(const Monitor& monitor, const EvaluationOptions& options) {
+  return Evaluator(monitor, options).Run();
+}
+
+}  // namespace heft::experiment

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures for reports: a gnuplot script, and what it draws as inline SVG whose colours are CSS
+// variables, which the page defines for light and dark.
+#ifndef HEFT_EXPERIMENT_FIGURE_H_
+#define HEFT_EXPERIMENT_FIGURE_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "experiment/gnuplot.h"
+
+namespace heft::experiment {
+
+// What is drawn in a colour of its own; InlineSvg puts the page's variable in its place.
+enum Colour { kInk, kMuted, kGrid, kPlain, kEncrypted, kFirst, kSecond, kThird, kColours };
+
+// The colour in gnuplot's words.
+std::string Rgb(Colour colour);
+// Of a line, and of an area.
+std::string Style(Colour colour, double width, int dash = 1);
+std::string Fill(Colour colour);
+
+// One picture: its settings and curves, each with its data.
+class Figure {
+ public:
+  Figure(GnuplotJob* job, std::string name);
+  void Line(const std::string& line);
+  void Label(const char* axis, std::string_view text);
+  // A dashed vertical line.
+  void Mark(double x);
+  // `rows` are lines of numbers; `how` says what gnuplot draws with them.
+  void Curve(const std::string& rows, const std::string& how, const std::string& style,
+             const std::string& title);
+  void Finish();
+
+ private:
+  GnuplotJob* job_;
+  std::string name_;
+  std::vector<std::string> curves_;
+};
+
+// gnuplot's SVG as an element of a page: without prologue, fixed size, unused definitions and ids,
+// and with CSS variables in place of a Figure's colours. `description` becomes its accessible name.
+// kInternal if `svg` is not what gnuplot writes.
+absl::StatusOr<std::string> InlineSvg(std::string_view svg, std::string_view description);
+
+}  // namespace heft::experiment
+
+#endif  // HEFT_EXPERIMENT_FIGURE_H_

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report: what it says, that text from outside stays text, and that it stands alone.
+#include "experiment/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "experiment/figure.h"
+#include "experiment/gnuplot.h"
+#include "experiment/report_plots.h"
+#include "inverse_sqrt/fit.h"
+
+namespace heft::experiment {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(EscapeHtml, LeavesNothingThatMarkupIsMadeOf) {
+  EXPECT_EQ(EscapeHtml("a<b>&\"c\"'d'"), "a&lt;b&gt;&amp;&quot;c&quot;&#39;d&#39;");
+  EXPECT_EQ(EscapeHtml("plain, 0.97 √s"), "plain, 0.97 √s");
+}
+
+TEST(ShellWord, QuotesWhatAShellWouldRead) {
+  EXPECT_EQ(ShellWord("/data/lfw-speech"), "/data/lfw-speech");
+  EXPECT_EQ(ShellWord("my data"), "'my data'");
+  EXPECT_EQ(ShellWord("$(rm -rf)"), "'$(rm -rf)'");
+  EXPECT_EQ(ShellWord("it's"), "'it'\\''s'");
+  EXPECT_EQ(ShellWord(""), "''");
+}
+
+TEST(GnuplotQuote, EndsNeitherStringNorLine) {
+  EXPECT_EQ(GnuplotQuote("it's"), "'it''s'");
+  EXPECT_EQ(GnuplotQuote("a\nb"), "'ab'");
+}
+
+TEST(Gnuplot, RunsNothingFromATitle) {
+  const std::filesystem::path mark =
+      std::filesystem::path(::testing::TempDir()) / "heft-gnuplot-ran-a-title";
+  std::filesystem::remove(mark);
+  const std::string hostile =
+      "`touch " + mark.string() + "`' ; system('touch " + mark.string() + "') #";
+  GnuplotJob job;
+  job.inputs = {{"a.dat", "0 0\n1 1\n"}};
+  job.outputs = {"a.svg"};
+  job.script = "set terminal svg noenhanced\nset output 'a.svg'\nplot 'a.dat' with lines title " +
+               GnuplotQuote(hostile) + "\nunset output\n";
+  const auto drawn = RunGnuplot(job);
+  ASSERT_TRUE(drawn.ok()) << drawn.status();
+  EXPECT_THAT((*drawn)[0], HasSubstr("touch"));
+  EXPECT_FALSE(std::filesystem::exists(mark));
+}
+
+TEST(Gnuplot, SaysWhatWentWrong) {
+  GnuplotJob job;
+  job.script = "plot 'not there'\n";
+  const auto drawn = RunGnuplot(job);
+  EXPECT_EQ(drawn.status().code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(drawn.status().message()), HasSubstr("not there"));
+}
+
+TEST(InlineSvg, RefusesOtherText) {
+  EXPECT_EQ(InlineSvg("", "x").status().code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(InlineSvg("<svg></svg>", "x").status().code(), absl::StatusCode::kInternal);
+}
+
+Estimate Around(double value) { return {value, value - 0.01, value + 0.01}; }
+
+SystemResult System(const std::string& id, const std::string& label, double auroc) {
+  SystemResult system;
+  system.id = id;
+  system.label = label;
+  system.dimension = 32;
+  system.encrypted = id == "fhe_aware_encrypted";
+  system.estimate.auroc = Around(auroc);
+  system.estimate.eer = Around(1 - auroc);
+  if (!system.encrypted) system.encrypted_minus_this = Around(-0.02);
+  system.roc = {{1, 0, 0}, {0.5, 0.01, 0.8}, {-1, 1, 1}};
+  return system;
+}
+
+// A small evaluation with a hostile folder name.
+Evaluation Example() {
+  Evaluation e;
+  e.options.data = "/data/<script>alert('x')</script>";
+  e.options.model = "my model.heft";
+  e.data_name = "<script>alert('x')</script>";
+  e.data_description = "Synthetic & made up";
+  e.samples = 4;
+  e.identities = 2;
+  e.genuine_pairs = 2;
+  e.impostor_pairs = 1234567;
+  e.model.modalities = {{"face", 8}, {"voice", 8}};
+  e.model.gamma = 32;
+  e.model.projection.assign(32 * 16, 0.1);
+  e.model.approximation = *FitMinimax(3, Interval{0.5, 2.0});
+  e.systems = {System("face", "Face alone", 0.91), System("voice", "Voice <b>alone</b>", 0.81),
+               System("fhe_aware_plain", "FHE-aware, plain", 0.9512),
+               System("fhe_aware_encrypted", "FHE-aware, encrypted", 0.9511)};
+  e.gap = {-1.2e-5, 7.1e-4, 1.5e-4};
+  e.decisions = {{1e-3, 0.613, 0.0006, 0.558}};
+  e.squared_norms = {0.4, 0.9, 1.1, 1.3};
+  e.outside = 1;
+  e.plain = {{0.8, 0.9}, {-0.1, 0.1}};
+  e.encrypted = {{0.8001, 0.8999}, {-0.1002, 0.1001}};
+  e.run.predicted_error = 4.9e-3;
+  e.run.parameters = "N = 8192";
+  e.run.security = "128-bit classical (2024)";
+  e.warnings = {"1 of 4 samples lie outside"};
+  return e;
+}
+
+TEST(Report, HoldsTheNumbersAndStandsAlone) {
+  const Evaluation e = Example();
+  const auto plots = DrawPlots(e);
+  ASSERT_TRUE(plots.ok()) << plots.status();
+  const std::string html = MakeReport(e, *plots);
+  for (const char* expected : {"0.9511", "0.9411 to 0.9611", "−0.000012", "0.00071", "1,234,567",
+                               "Synthetic &amp; made up", "128-bit classical (2024)", "0.613",
+                               "55.8%", "1 of 4 samples lie outside",
+                               "--model &#39;my model.heft&#39;", "prefers-color-scheme: dark"}) {
+    EXPECT_THAT(html, HasSubstr(expected));
+  }
+  EXPECT_THAT(html, Not(HasSubstr("<script")));
+  EXPECT_THAT(html, Not(HasSubstr("<b>alone")));
+  // Nothing is loaded: no addresses at all.
+  for (const char* refused : {"http:", "https:", "url(", "src=", "@import", "href="}) {
+    EXPECT_THAT(html, Not(HasSubstr(refused)));
+  }
+}
+
+TEST(Report, PicturesTakeTheirColoursFromThePage) {
+  const auto plots = DrawPlots(Example());
+  ASSERT_TRUE(plots.ok()) << plots.status();
+  for (const std::string* svg : {&plots->roc, &plots->scores, &plots->approximation,
+                                 &plots->relative_error, &plots->score_error}) {
+    EXPECT_THAT(*svg, ::testing::StartsWith("<svg viewBox="));
+    EXPECT_THAT(*svg, HasSubstr("var(--ink)"));
+    EXPECT_THAT(*svg, Not(HasSubstr("rgb(")));
+    EXPECT_THAT(*svg, Not(HasSubstr(" id=")));
+  }
+  EXPECT_THAT(plots->roc, HasSubstr("var(--encrypted)"));
+  EXPECT_THAT(plots->roc, HasSubstr("Face alone"));
+}
+
+TEST(DescribeData, KnowsTheRealSetAndReadsTheFirstLineOfAReadme) {
+  EXPECT_THAT(DescribeData("/somewhere/lfw-speech/"), HasSubstr("20-pixel faces"));
+  EXPECT_THAT(DescribeData("/somewhere/lfw-speech"), HasSubstr("chimeric pairs"));
+  EXPECT_EQ(DescribeData("/nowhere"), "");
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / "heft-described-data";
+  std::filesystem::create_directories(folder);
+  ASSERT_TRUE(WriteFileAtomic((folder / "README.md").string(),
+                              std::string_view("\n# Synthetic vectors.\n\nMore.\n"))
+                  .ok());
+  EXPECT_EQ(DescribeData(folder.string()), "Synthetic vectors");
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace heft::experiment

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/systems.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "inverse_sqrt/fit.h"
+#include "learning/baselines.h"
+
+namespace heft::experiment {
+namespace {
+
+FeatureMatrix Projection(const std::vector<double>& values, uint32_t gamma) {
+  return Eigen::Map<const FeatureMatrix>(values.data(), gamma, values.size() / gamma);
+}
+
+// The approximation that an exactly trained projection gets for itself: the model's kind and
+// degree, on the training samples' norms with the trainer's margin; the paper's interval is fixed.
+absl::StatusOr<Approximation> FitFor(const FeatureMatrix& projection, const Dataset& dataset,
+                                     const Approximation& model) {
+  if (model.interval == kPaperInterval) return model;
+  constexpr double kTail = 0.001, kMargin = 1.15;
+  HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features,
+                        Concatenate(dataset, RowsOf(dataset.split, Split::kTrain)));
+  const Eigen::VectorXd s = SquaredNorms(projection, features);
+  std::vector<double> sorted(s.begin(), s.end());
+  if (sorted.size() < 2) return model;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t tail = static_cast<std::size_t>(kTail * (sorted.size() - 1));
+  const FitKind kind = model.name == "least_squares" ? FitKind::kLeastSquares : FitKind::kMinimax;
+  return Fit(kind, model.Degree(),
+             {sorted[tail] / kMargin, sorted[sorted.size() - 1 - tail] * kMargin});
+}
+
+std::string BaselineLabel(const std::string& name, int gamma) {
+  if (name == "average") return "Average of vectors";
+  if (name == "concatenation") return "Concatenation";
+  if (name == "score_sum") return "Sum of scores";
+  if (name == "pca") return absl::StrCat("PCA to ", gamma);
+  if (name == "lda") return absl::StrCat("LDA to ", gamma);
+  return absl::StrCat(absl::AsciiStrToUpper(name.substr(0, 1)), name.substr(1), " alone");
+}
+
+}  // namespace
+
+absl::StatusOr<Dataset> SelectModalities(Dataset dataset, const Model& model,
+                                         const std::string& directory) {
+  std::vector<Modality> selected;
+  for (const ModalitySpec& spec : model.modalities) {
+    const auto found = std::find_if(dataset.modalities.begin(), dataset.modalities.end(),
+                                    [&](const Modality& m) { return m.name == spec.name; });
+    if (found == dataset.modalities.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(directory, ": no modality \"", spec.name, "\", which the model fuses"));
+    }
+    if (found->features.cols() != spec.dimension) {
+      return absl::InvalidArgumentError(absl::StrCat(directory, ": \"", spec.name,
+                                                     "\" has dimension ", found->features.cols(),
+                                                     ", the model takes ", spec.dimension));
+    }
+    selected.push_back(*found);
+  }
+  dataset.modalities = std::move(selected);
+  dataset.unpaired.clear();
+  return dataset;
+}
+
+std::vector<FeatureMatrix> ModalityRows(const Dataset& dataset, Split split) {
+  const Dataset selected = SelectRows(dataset, RowsOf(dataset.split, split));
+  std::vector<FeatureMatrix> modalities;
+  for (const Modality& m : selected.modalities) modalities.push_back(m.features);
+  return modalities;
+}
+
+absl::StatusOr<std::vector<SystemScores>> BaselineSystems(const Dataset& dataset, Split split,
+                                                          int gamma) {
+  HEFT_ASSIGN_OR_RETURN(std::vector<Baseline> baselines, ScoreBaselines(dataset, split, gamma));
+  std::vector<SystemScores> systems;
+  for (Baseline& b : baselines) {
+    systems.push_back(
+        {{b.name, BaselineLabel(b.name, b.dimension), b.dimension}, std::move(b.scored)});
+  }
+  return systems;
+}
+
+absl::StatusOr<std::vector<SystemScores>> LearnedSystems(const Dataset& dataset, Split split,
+                                                         const Model& model) {
+  std::vector<SystemScores> systems;
+  auto add = [&](const char* id, const char* label, const FeatureMatrix& projection,
+                 const Normaliser& normaliser) -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(LabelledScores scores,
+                          LearnedScores(dataset, split, projection, normaliser));
+    systems.push_back({{id, label, static_cast<int>(model.gamma)}, std::move(scores)});
+    return absl::OkStatus();
+  };
+  if (!model.exact_projection.empty()) {
+    HEFT_ASSIGN_OR_RETURN(const Model exact, ExactlyTrained(model, dataset));
+    HEFT_RETURN_IF_ERROR(add("learned_exact", "Learned exact", ProjectionOf(exact), {}));
+    HEFT_RETURN_IF_ERROR(add("learned_exact_approximate",
+                             "Learned exact, approximate normalisation", ProjectionOf(exact),
+                             {exact.approximation}));
+  }
+  const FeatureMatrix aware = ProjectionOf(model);
+  HEFT_RETURN_IF_ERROR(add("fhe_aware_exact", "FHE-aware, exact normalisation", aware, {}));
+  HEFT_RETURN_IF_ERROR(add("fhe_aware_plain", "FHE-aware, plain", aware, {model.approximation}));
+  return systems;
+}
+
+absl::StatusOr<Model> ExactlyTrained(const Model& model, const Dataset& dataset) {
+  if (model.exact_projection.empty()) {
+    return absl::FailedPreconditionError(
+        "the model holds no exactly trained projection; train it without --no-exact");
+  }
+  Model exact = model;
+  exact.projection = model.exact_projection;
+  exact.exact_projection.clear();
+  HEFT_ASSIGN_OR_RETURN(exact.approximation,
+                        FitFor(ProjectionOf(exact), dataset, model.approximation));
+  return exact;
+}
+
+FeatureMatrix ProjectionOf(const Model& model) { return Projection(model.projection, model.gamma); }
+
+std::vector<int> AllBut(int only, int count) {
+  std::vector<int> missing;
+  for (int m = 0; m < count; ++m) {
+    if (m != only) missing.push_back(m);
+  }
+  return missing;
+}
+
+}  // namespace heft::experiment

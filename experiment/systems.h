@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The systems that an evaluation compares: baselines and a model's learned projections, scored on
+// plain numbers; and the models by which the engine scores the same under encryption.
+#ifndef HEFT_EXPERIMENT_SYSTEMS_H_
+#define HEFT_EXPERIMENT_SYSTEMS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "evaluation/bootstrap.h"
+#include "evaluation/folds.h"
+#include "features/dataset.h"
+#include "fusion/model.h"
+#include "learning/projection.h"
+
+namespace heft::experiment {
+
+// A system with the scores of all pairs of one split.
+struct SystemScores {
+  ScoredSystem system;
+  LabelledScores scores;
+};
+
+// The modalities that the model fuses, in its order, without unpaired samples. kInvalidArgument
+// where the data lack one or have another dimension; `directory` is named in messages.
+absl::StatusOr<Dataset> SelectModalities(Dataset dataset, const Model& model,
+                                         const std::string& directory);
+
+// Samples of the split, a matrix a modality.
+std::vector<FeatureMatrix> ModalityRows(const Dataset& dataset, Split split);
+
+// Every baseline of learning/baselines.h: "face", "average", "concatenation", "pca", ...
+absl::StatusOr<std::vector<SystemScores>> BaselineSystems(const Dataset& dataset, Split split,
+                                                          int gamma);
+
+// The model's own, in this order: "learned_exact" and "learned_exact_approximate" where the model
+// has an exactly trained projection, "fhe_aware_exact", "fhe_aware_plain".
+absl::StatusOr<std::vector<SystemScores>> LearnedSystems(const Dataset& dataset, Split split,
+                                                         const Model& model);
+
+// The model with its exactly trained projection in place of the FHE-aware one, and an approximation
+// of the same kind and degree that is fitted to it on the training split. kFailedPrecondition where
+// it has none.
+absl::StatusOr<Model> ExactlyTrained(const Model& model, const Dataset& dataset);
+
+FeatureMatrix ProjectionOf(const Model& model);
+
+// What a sample lacks that has modality `only` of `count` alone.
+std::vector<int> AllBut(int only, int count);
+
+}  // namespace heft::experiment
+
+#endif  // HEFT_EXPERIMENT_SYSTEMS_H_

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Normalisation of encrypted vectors by every method that the paper compares and ours: composite
+// polynomials of any degrees, Goldschmidt's iteration, and deferred exact normalisation (DESIGN,
+// section 4). The shipped route (normalise.h) is the special case of one quadratic or cubic.
+#ifndef HEFT_PAPER_NORMALISATION_METHODS_H_
+#define HEFT_PAPER_NORMALISATION_METHODS_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "ckks/ciphertext.h"
+#include "ckks/keys.h"
+#include "fusion/normalise.h"
+#include "inverse_sqrt/approximation.h"
+#include "inverse_sqrt/goldschmidt.h"
+#include "paper/projection_methods.h"
+
+namespace heft::paper {
+
+enum class NormalisationMethod {
+  kPolynomial,   // composite polynomials, each of degree 1 to 31
+  kGoldschmidt,  // the iteration
+  kDeferred,     // none: z and |z|^2 go on, and the key owner divides
+};
+
+struct NormalisationSpec {
+  NormalisationMethod method = NormalisationMethod::kPolynomial;
+  Approximation approximation;  // kPolynomial
+  Goldschmidt goldschmidt;      // kGoldschmidt
+  Interval interval;            // of |z|^2, kDeferred
+
+  static NormalisationSpec Polynomials(const Approximation& approximation);
+  static NormalisationSpec Iteration(const Goldschmidt& goldschmidt);
+  static NormalisationSpec Deferred(const Interval& interval);
+
+  const Interval& Range() const;
+  // The number that z is multiplied with where |z|^2 = s; 1 for kDeferred.
+  double operator()(double s) const;
+  // Levels from z to z f(|z|^2): the square, f, and its application; 0 for kDeferred, whose |z|^2
+  // takes one. A last stage of degree 2 or 3 is applied in factored form and takes 2 with its
+  // application, degree 1 takes 1, Goldschmidt's last iteration 2.
+  size_t Levels() const;
+};
+
+struct NormalisationPlan {
+  NormalisationSpec spec;
+  uint32_t gamma = 0;
+  bool folds = true;        // sum the squares over gamma slots; false for SIMD coordinates
+  size_t input_limbs = 0;   // of z
+  size_t output_limbs = 0;  // of z f(|z|^2)
+  // z is expected at exactly this scale, and its result comes out at the other.
+  double input_scale = 0, output_scale = 0;
+  KeyNeeds keys;
+};
+
+// From z with `input_limbs` limbs to templates at `output_scale`. The plan says which scale z must
+// have (give it to PlanProjection). kInvalidArgument where levels lack: it says how many.
+absl::StatusOr<NormalisationPlan> PlanNormalisation(const ckks::Params& params,
+                                                    const NormalisationSpec& spec, uint32_t gamma,
+                                                    size_t input_limbs, double output_scale,
+                                                    bool folds = true);
+
+class Normaliser {
+ public:
+  // `keys` must outlive the normaliser.
+  static absl::StatusOr<Normaliser> Create(std::shared_ptr<const ckks::Context> context,
+                                           const NormalisationPlan& plan,
+                                           const ckks::EvaluationKeys* keys);
+  const NormalisationPlan& plan() const { return plan_; }
+
+  // Dense and compact: z repeats with period gamma over the slots that are used. The result is
+  // right where the gamma slots from it on hold a whole period.
+  absl::StatusOr<Normalised> Apply(const ckks::Ciphertext& z) const;
+
+  // SIMD: one ciphertext a coordinate; the norm is relinearised once, and f is evaluated once.
+  struct NormalisedCoordinates {
+    std::vector<ckks::Ciphertext> z;
+    ckks::Ciphertext squared_norm;
+  };
+  absl::StatusOr<NormalisedCoordinates> ApplyToCoordinates(
+      std::span<const ckks::Ciphertext> z) const;
+
+ private:
+  Normaliser() = default;
+  // What z is multiplied with, one after the other, deepest last; `leading` is a matter of scale.
+  // `error`: of the normalised vector, beyond what the factors carry.
+  struct Factors {
+    std::vector<ckks::Ciphertext> factors;
+    double leading = 1;
+    double error = 0;
+  };
+  absl::Status CheckInput(const ckks::Ciphertext& z) const;
+  // From |z|^2, whose estimate counts its own error only; adds that of z's coordinates to it.
+  absl::StatusOr<Factors> MakeFactors(ckks::Ciphertext* s, double z_error) const;
+  absl::StatusOr<Factors> MakePolynomialFactors(const ckks::Ciphertext& s) const;
+  absl::StatusOr<Factors> MakeGoldschmidtFactors(const ckks::Ciphertext& s) const;
+  absl::StatusOr<ckks::Ciphertext> ApplyFactors(const Factors& factors,
+                                                const ckks::Ciphertext& z) const;
+
+  std::shared_ptr<const ckks::Context> context_;
+  NormalisationPlan plan_;
+  const ckks::EvaluationKeys* keys_ = nullptr;
+};
+
+// Deferred exact normalisation: the cosine from decrypted <z, g>, |z|^2 and |g|^2. 0 where a norm
+// is not positive.
+double DeferredCosine(double dot, double squared_norm_z, double squared_norm_g);
+
+}  // namespace heft::paper
+
+#endif  // HEFT_PAPER_NORMALISATION_METHODS_H_
