@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/roles.h"
+
+#include <utility>
+
+#include "base/csprng.h"
+#include "base/threads.h"
+#include "ckks/encryptor.h"
+#include "fusion/compact.h"
+#include "fusion/key_files.h"
+#include "fusion/owner/keygen.h"
+
+namespace heft::experiment {
+
+using ckks::Ciphertext;
+
+KeyedContext::KeyedContext(std::shared_ptr<const ckks::Context> context,
+                           std::shared_ptr<const ckks::Encoder> encoder, ckks::SecretKey secret)
+    : context_(std::move(context)), encoder_(std::move(encoder)), secret_(std::move(secret)) {
+  Csprng rng;
+  public_key_ = ckks::MakePublicKey(*context_, secret_, rng);
+}
+
+absl::StatusOr<std::unique_ptr<KeyedContext>> KeyedContext::Create(
+    const ckks::ParamsSpec& parameters) {
+  HEFT_ASSIGN_OR_RETURN(const ckks::Params params, ckks::Params::Create(parameters));
+  auto context = std::make_shared<const ckks::Context>(params);
+  auto encoder = std::make_shared<const ckks::Encoder>(context);
+  Csprng rng;
+  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey secret, ckks::SecretKey::Generate(*context, rng));
+  return std::unique_ptr<KeyedContext>(
+      new KeyedContext(std::move(context), std::move(encoder), std::move(secret)));
+}
+
+void KeyedContext::MakeKeys(const std::map<uint32_t, size_t>& galois, size_t relinearisation) {
+  keys_.key_id = secret_.key_id();
+  if (relinearisation > 0) {
+    Csprng rng;
+    keys_.relinearisation = ckks::SwitchKey(
+        *context_, ckks::MakeRelinearisationKey(*context_, secret_, relinearisation, rng), 1);
+  }
+  const std::vector<std::pair<uint32_t, size_t>> wanted(galois.begin(), galois.end());
+  std::vector<ckks::SwitchKey> made(wanted.size());
+  ParallelFor(wanted.size(), [&](size_t i) {
+    Csprng rng;
+    const auto [element, limbs] = wanted[i];
+    made[i] = ckks::SwitchKey(
+        *context_, ckks::MakeGaloisKey(*context_, secret_, element, limbs, rng), element);
+  });
+  for (size_t i = 0; i < wanted.size(); ++i) keys_.galois[wanted[i].first] = std::move(made[i]);
+}
+
+Ciphertext KeyedContext::Encrypt(const ckks::Plaintext& plain) const {
+  Csprng rng;
+  return ckks::Encrypt(*context_, plain, public_key_, rng);
+}
+
+std::vector<Ciphertext> KeyedContext::Encrypt(std::span<const ckks::Plaintext> plain) const {
+  std::vector<Ciphertext> encrypted;
+  for (const ckks::Plaintext& p : plain) encrypted.push_back(Encrypt(p));
+  return encrypted;
+}
+
+std::vector<ckks::Complex> KeyedContext::Open(const Ciphertext& ciphertext) const {
+  return encoder_->Decode(ckks::Decrypt(*context_, ciphertext, secret_));
+}
+
+std::vector<const Ciphertext*> Pointers(std::span<const Ciphertext> sample) {
+  std::vector<const Ciphertext*> pointers;
+  for (const Ciphertext& c : sample) pointers.push_back(c.parts.empty() ? nullptr : &c);
+  return pointers;
+}
+
+Roles::Roles(const Model& model, Instance instance, ckks::SecretKey secret)
+    : KeyedContext(instance.context, instance.encoder, std::move(secret)),
+      model_(model),
+      instance_(std::move(instance)) {}
+
+absl::StatusOr<std::unique_ptr<Roles>> Roles::Create(
+    const Model& model, const std::function<bool(size_t, size_t)>& progress) {
+  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeInstance(model));
+  Csprng rng;
+  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey secret, ckks::SecretKey::Generate(*instance.context, rng));
+  std::unique_ptr<Roles> roles(new Roles(model, std::move(instance), std::move(secret)));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> keys,
+                        MakeEvaluationKeys(roles->instance_, roles->secret_, progress));
+  roles->evaluation_keys_bytes_ = keys.size();
+  HEFT_ASSIGN_OR_RETURN(roles->keys_,
+                        ParseEvaluationKeys(roles->context(), keys, "evaluation keys"));
+  HEFT_ASSIGN_OR_RETURN(roles->fuser_, Fuser::Create(roles->instance_, model, &roles->keys_));
+  HEFT_ASSIGN_OR_RETURN(roles->prober_, ProbeFuser::Create(roles->instance_, model, roles->keys_));
+  return roles;
+}
+
+absl::StatusOr<std::vector<Ciphertext>> Roles::EncryptSample(const Vectors& sample) const {
+  std::vector<Ciphertext> encrypted(sample.size());
+  for (size_t m = 0; m < sample.size(); ++m) {
+    if (sample[m].empty()) continue;
+    HEFT_ASSIGN_OR_RETURN(const ckks::Plaintext plain,
+                          EncodeCompact(instance_, model_, m, sample[m]));
+    encrypted[m] = Encrypt(plain);
+  }
+  return encrypted;
+}
+
+absl::Status Roles::Enrol(TiledCiphertexts* block, std::span<const NewTemplate> templates) const {
+  return AddToBlock(instance_, block, templates, keys_);
+}
+
+absl::StatusOr<Ciphertext> Roles::Match(const TiledCiphertexts& block,
+                                        const Ciphertext& probe) const {
+  HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts prepared,
+                        PrepareProbe(prober_->instance(), probe, prober_->keys()));
+  return MatchBlock(prober_->instance(), block, prepared, prober_->keys());
+}
+
+std::vector<double> Roles::OpenScores(const Ciphertext& scores) const {
+  const std::vector<ckks::Complex> slots = Open(scores);
+  std::vector<double> opened;
+  for (const ckks::Complex& slot : slots) opened.push_back(slot.real());
+  for (const ckks::Complex& slot : slots) opened.push_back(slot.imag());
+  return opened;
+}
+
+}  // namespace heft::experiment

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Key owner, client and server in one process: what measurements and experiments run on. The keys
+// are thrown away with the object, which alone makes it right to hold all of them at once.
+#ifndef HEFT_EXPERIMENT_ROLES_H_
+#define HEFT_EXPERIMENT_ROLES_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "ckks/ciphertext.h"
+#include "ckks/context.h"
+#include "ckks/encoder.h"
+#include "ckks/keys.h"
+#include "ckks/owner/secret_key.h"
+#include "experiment/random_model.h"
+#include "fusion/fuser.h"
+#include "fusion/matching.h"
+#include "fusion/model.h"
+#include "fusion/probe.h"
+
+namespace heft::experiment {
+
+// KeyedContext: parameters with a key pair, for any route, and the evaluation keys that were asked
+// for.
+class KeyedContext {
+ public:
+  static absl::StatusOr<std::unique_ptr<KeyedContext>> Create(const ckks::ParamsSpec& parameters);
+
+  // MakeKeys adds what `needs` (a plan, or paper::KeyNeeds) asks for, on all threads.
+  template <typename Needs>
+  void MakeKeys(const Needs& needs) {
+    MakeKeys(needs.galois_keys, needs.relinearisation_limbs);
+  }
+
+  const ckks::Context& context() const { return *context_; }
+  const std::shared_ptr<const ckks::Context>& shared_context() const { return context_; }
+  const ckks::Params& params() const { return context_->params(); }
+  const ckks::Encoder& encoder() const { return *encoder_; }
+  const ckks::EvaluationKeys& keys() const { return keys_; }
+
+  // Encrypt uses the public key, as a client does. Any thread.
+  ckks::Ciphertext Encrypt(const ckks::Plaintext& plain) const;
+  std::vector<ckks::Ciphertext> Encrypt(std::span<const ckks::Plaintext> plain) const;
+  // Open decrypts all slots.
+  std::vector<ckks::Complex> Open(const ckks::Ciphertext& ciphertext) const;
+
+ protected:
+  KeyedContext(std::shared_ptr<const ckks::Context> context,
+               std::shared_ptr<const ckks::Encoder> encoder, ckks::SecretKey secret);
+
+  std::shared_ptr<const ckks::Context> context_;
+  std::shared_ptr<const ckks::Encoder> encoder_;
+  ckks::SecretKey secret_;
+  ckks::PublicKey public_key_;
+  ckks::EvaluationKeys keys_;
+
+ private:
+  // Galois element -> limbs, and limbs of the relinearisation key or 0.
+  void MakeKeys(const std::map<uint32_t, size_t>& galois, size_t relinearisation);
+};
+
+// Pointers: what the fusers take; nullptr for a modality whose ciphertext is empty.
+std::vector<const ckks::Ciphertext*> Pointers(std::span<const ckks::Ciphertext> sample);
+
+// Roles: the product's route for one model. The server gets the evaluation keys as the bytes that
+// the key owner would send. Const functions may be called from any thread.
+class Roles : public KeyedContext {
+ public:
+  // `progress` is called with (done, total) keys and returns false to stop (kCancelled).
+  static absl::StatusOr<std::unique_ptr<Roles>> Create(
+      const Model& model, const std::function<bool(size_t, size_t)>& progress = {});
+
+  const Model& model() const { return model_; }
+  const Instance& instance() const { return instance_; }
+  const ckks::SecretKey& secret() const { return secret_; }
+  const ckks::PublicKey& public_key() const { return public_key_; }
+  size_t evaluation_keys_bytes() const { return evaluation_keys_bytes_; }
+  // What one block holds.
+  size_t TemplatesPerBlock() const { return 2 * size_t{params().slots()}; }
+
+  // Client: a ciphertext a modality, empty where the sample's vector is.
+  absl::StatusOr<std::vector<ckks::Ciphertext>> EncryptSample(const Vectors& sample) const;
+
+  // Server: fusion for enrolment and for identification.
+  const Fuser& fuser() const { return *fuser_; }
+  const ProbeFuser& prober() const { return *prober_; }
+  absl::Status Enrol(TiledCiphertexts* block, std::span<const NewTemplate> templates) const;
+  // Match: the scores of one block with what the prober fused.
+  absl::StatusOr<ckks::Ciphertext> Match(const TiledCiphertexts& block,
+                                         const ckks::Ciphertext& probe) const;
+
+  // Key owner: the scores of a block, templates at PositionOf(0), PositionOf(1), ...
+  std::vector<double> OpenScores(const ckks::Ciphertext& scores) const;
+
+ private:
+  Roles(const Model& model, Instance instance, ckks::SecretKey secret);
+
+  Model model_;
+  Instance instance_;
+  size_t evaluation_keys_bytes_ = 0;
+  std::optional<Fuser> fuser_;
+  std::optional<ProbeFuser> prober_;
+};
+
+}  // namespace heft::experiment
+
+#endif  // HEFT_EXPERIMENT_ROLES_H_
