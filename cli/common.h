@@ -19,7 +19,7 @@
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/status.h"
-#include "fusion/model.h"
+#include "heft/model.h"
 
 namespace heft::cli {
 

@@ -10,7 +10,6 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/secret_file.h"
-#include "experiment/training.h"
 #include "gallery/owner/key_owner.h"
 
 namespace heft::cli {
@@ -113,7 +112,7 @@ absl::Status Run(const Common& common, const Options& options) {
     json["threshold_warning"] = warning;
     if (!common.quiet) std::cerr << "heft: warning: " << warning << "\n";
   }
-  const std::optional<ScoreCalibration> calibration = experiment::CalibrationOf(model);
+  const std::optional<ScoreCalibration>& calibration = model.calibration;
   std::string text;
   if (opened.in_interval && !*opened.in_interval) {
     absl::StrAppend(&text,

@@ -11,8 +11,6 @@
 namespace heft {
 namespace {
 
-constexpr double kRuleOf30 = 30;
-
 // Share of `falling` (sorted) that is at least `threshold`.
 double ShareAtLeast(const std::vector<double>& falling, double threshold) {
   const auto end = std::upper_bound(falling.begin(), falling.end(), threshold, std::greater<>());
@@ -42,11 +40,11 @@ absl::StatusOr<ThresholdTable> CalibrateThresholds(const ScoreSet& scores,
     entry.threshold = std::nextafter(impostor[allowed], std::numeric_limits<double>::infinity());
     entry.measured_fmr = ShareAtLeast(impostor, entry.threshold);
     entry.measured_tmr = ShareAtLeast(genuine, entry.threshold);
-    entry.supported = fmr * impostor.size() >= kRuleOf30;
+    entry.supported = fmr * impostor.size() >= kFalseMatchesNeeded;
     if (!entry.supported) {
       absl::StrAppend(&table.warning, table.warning.empty() ? "" : "; ", "the threshold for FMR ",
                       fmr, " rests on ", impostor.size(), " impostor comparisons, ",
-                      std::ceil(kRuleOf30 / fmr), " are needed to trust it");
+                      std::ceil(kFalseMatchesNeeded / fmr), " are needed to trust it");
     }
     table.thresholds.push_back(entry);
   }

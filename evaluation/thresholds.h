@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "evaluation/metrics.h"
+#include "heft/model.h"
 
 namespace heft {
 
@@ -20,9 +21,7 @@ struct Threshold {
   double threshold = 0.0;
   double measured_fmr = 0.0;  // on the scores it was fitted on
   double measured_tmr = 0.0;
-  // The data allow 30 false matches at `fmr`, the rule of 30 (G. R. Doddington et al., The NIST
-  // speaker recognition evaluation, Speech Communication 31, 2000): the true rate is then within
-  // 30% of the wanted one with 90% confidence, if comparisons were independent.
+  // Whether the data allow kFalseMatchesNeeded false matches at `fmr`.
   bool supported = false;
 };
 
@@ -40,17 +39,8 @@ inline constexpr double kStandardFmrs[] = {1e-2, 1e-3, 1e-4};
 absl::StatusOr<ThresholdTable> CalibrateThresholds(const ScoreSet& scores,
                                                    std::span<const double> fmrs = kStandardFmrs);
 
-// ScoreCalibration: slope * score + intercept estimates the natural logarithm of the likelihood
-// ratio P(score | genuine) / P(score | impostor). Logistic regression, both kinds weighted alike,
-// as in N. Bruemmer and J. du Preez, Application-independent evaluation of speaker detection,
-// 2006.
-struct ScoreCalibration {
-  double slope = 0.0;
-  double intercept = 0.0;
-  double LogLikelihoodRatio(double score) const { return slope * score + intercept; }
-};
-
-// Errors as Verify's. A small ridge keeps the slope finite where the kinds are separable.
+// CalibrateScores fits how scores translate into evidence. Errors as Verify's. A small ridge keeps
+// the slope finite where the kinds are separable.
 absl::StatusOr<ScoreCalibration> CalibrateScores(const ScoreSet& scores);
 
 }  // namespace heft

@@ -15,7 +15,7 @@
 #include "evaluation/bootstrap.h"
 #include "evaluation/folds.h"
 #include "features/dataset.h"
-#include "fusion/model.h"
+#include "heft/model.h"
 #include "learning/train.h"
 
 namespace heft::experiment {

@@ -16,7 +16,7 @@
 #include "base/progress.h"
 #include "base/status.h"
 #include "features/matrix.h"
-#include "fusion/model.h"
+#include "heft/model.h"
 
 namespace heft::experiment {
 

@@ -18,7 +18,7 @@
 #include "evaluation/metrics.h"
 #include "experiment/encrypted_scores.h"
 #include "features/dataset.h"
-#include "fusion/model.h"
+#include "heft/model.h"
 
 namespace heft::experiment {
 

@@ -12,7 +12,7 @@
 #include "evaluation/bootstrap.h"
 #include "evaluation/folds.h"
 #include "features/dataset.h"
-#include "fusion/model.h"
+#include "heft/model.h"
 #include "learning/projection.h"
 
 namespace heft::experiment {

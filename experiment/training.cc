@@ -85,6 +85,7 @@ Model AssembleModel(const Dataset& dataset, const std::string& profile, const Tr
   for (const auto& t : aware.thresholds.thresholds) {
     model.thresholds.push_back({t.fmr, t.threshold, 1 - t.measured_tmr, impostors});
   }
+  model.calibration = aware.calibration;
   nlohmann::json summary = aware.summary;
   if (exact != nullptr) summary["exact"] = exact->summary;
   if (!aware.thresholds.warning.empty()) summary["threshold_warning"] = aware.thresholds.warning;
@@ -125,19 +126,6 @@ absl::StatusOr<Model> TrainModel(const Monitor& monitor, const Dataset& dataset,
   HEFT_ASSIGN_OR_RETURN(const TrainResult exact,
                         TrainWithProgress(monitor, dataset, exact_options, name + ", exact"));
   return MakeModel(dataset, profile, aware, &exact, fold);
-}
-
-std::optional<ScoreCalibration> CalibrationOf(const Model& model) {
-  const nlohmann::json found = SummaryPart(model, "score_calibration");
-  for (const char* key : {"slope", "intercept"}) {
-    if (!found.contains(key) || !found[key].is_number()) return std::nullopt;
-  }
-  const ScoreCalibration calibration{found["slope"].get<double>(),
-                                     found["intercept"].get<double>()};
-  if (!std::isfinite(calibration.slope) || !std::isfinite(calibration.intercept)) {
-    return std::nullopt;
-  }
-  return calibration;
 }
 
 std::optional<FoldNumber> FoldOf(const Model& model) {

@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "evaluation/thresholds.h"
 #include "features/dataset.h"
-#include "fusion/model.h"
+#include "heft/model.h"
 #include "learning/train.h"
 
 namespace heft::experiment {
@@ -57,9 +57,6 @@ absl::StatusOr<Model> TrainModel(const Monitor& monitor, const Dataset& dataset,
                                  const TrainOptions& train, const std::string& profile,
                                  bool with_exact, const std::string& name,
                                  const std::optional<FoldNumber>& fold = std::nullopt);
-
-// How the model's scores translate into evidence; empty if its trainer did not say.
-std::optional<ScoreCalibration> CalibrationOf(const Model& model);
 
 // The fold that a model was trained in; empty if it was not trained in one.
 std::optional<FoldNumber> FoldOf(const Model& model);

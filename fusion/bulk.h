@@ -15,8 +15,8 @@
 #include "ckks/ciphertext.h"
 #include "ckks/keys.h"
 #include "fusion/matching.h"
-#include "fusion/model.h"
 #include "fusion/plan.h"
+#include "heft/model.h"
 
 namespace heft {
 

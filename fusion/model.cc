@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fusion/model.h"
+#include "heft/model.h"
 
 #include <algorithm>
 #include <bit>
@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kKind = "MODL";
 constexpr uint32_t kVersion = 1;
+constexpr uint32_t kCalibratedVersion = 2;  // the same with a calibration
 constexpr uint32_t kMaxModalities = 8;
 constexpr uint32_t kMaxDimension = 4096;
 constexpr uint32_t kMaxGamma = 256;
@@ -43,6 +44,22 @@ bool GoodSummary(const std::string& text) {
   };
   const auto json = nlohmann::json::parse(text, stop_when_deep, /*allow_exceptions=*/false);
   return !deep && !json.is_discarded();
+}
+
+// Trainers before version 2 wrote the calibration into the summary.
+std::optional<ScoreCalibration> CalibrationInSummary(const std::string& text) {
+  const auto summary = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!summary.is_object() || !summary.contains("score_calibration")) return std::nullopt;
+  const auto& found = summary["score_calibration"];
+  if (!found.is_object()) return std::nullopt;
+  for (const char* key : {"slope", "intercept"}) {
+    if (!found.contains(key) || !found[key].is_number()) return std::nullopt;
+  }
+  return ScoreCalibration{found["slope"].get<double>(), found["intercept"].get<double>()};
+}
+
+bool Finite(const ScoreCalibration& calibration) {
+  return std::isfinite(calibration.slope) && std::isfinite(calibration.intercept);
 }
 
 void WriteDoubles(ByteWriter& writer, const std::vector<double>& values) {
@@ -156,6 +173,7 @@ absl::Status Model::Check() const {
   for (const DecisionThreshold& t : thresholds) {
     if (!std::isfinite(t.score) || !(t.fmr > 0 && t.fmr < 1)) return bad("a threshold is invalid");
   }
+  if (calibration && !Finite(*calibration)) return bad("the calibration is not finite");
   return absl::OkStatus();
 }
 
@@ -178,6 +196,23 @@ absl::StatusOr<size_t> Model::FindModality(std::string_view name) const {
                                                  "\": it has ", absl::StrJoin(names, ", ")));
 }
 
+absl::StatusOr<ChosenThreshold> Model::ThresholdFor(double fmr) const {
+  std::vector<std::string> known;
+  for (const DecisionThreshold& t : thresholds) {
+    known.push_back(absl::StrCat(t.fmr));
+    if (std::abs(t.fmr - fmr) > 1e-9 * t.fmr) continue;
+    if (t.Supported()) return ChosenThreshold{t.score, ""};
+    return ChosenThreshold{
+        t.score, absl::StrCat("the threshold for FMR ", t.fmr, " rests on ", t.impostor_pairs,
+                              " impostor comparisons; ",
+                              static_cast<uint64_t>(std::ceil(kFalseMatchesNeeded / t.fmr)),
+                              " are needed to trust it")};
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the model has no threshold for FMR ", fmr,
+                   "; it has: ", known.empty() ? "none" : absl::StrJoin(known, ", ")));
+}
+
 std::vector<uint8_t> Model::Serialize() const {
   ByteWriter writer;
   WriteCore(writer, *this);
@@ -189,12 +224,19 @@ std::vector<uint8_t> Model::Serialize() const {
     writer.F64(t.fnmr);
     writer.U64(t.impostor_pairs);
   }
+  if (calibration) {
+    writer.F64(calibration->slope);
+    writer.F64(calibration->intercept);
+  }
   writer.String(training_summary);
-  return SealEnvelope(kKind, kVersion, writer.bytes());
+  return SealEnvelope(kKind, calibration ? kCalibratedVersion : kVersion, writer.bytes());
 }
 
 absl::StatusOr<Model> Model::Parse(ByteSpan bytes, std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kKind, kVersion, what));
+  const bool calibrated = EnvelopeVersion(bytes) == kCalibratedVersion;
+  HEFT_ASSIGN_OR_RETURN(
+      const ByteSpan payload,
+      OpenEnvelope(bytes, kKind, calibrated ? kCalibratedVersion : kVersion, what));
   ByteReader reader(payload, what);
   Model model = ReadCore(reader);
   model.exact_projection = ReadDoubles(reader);
@@ -208,6 +250,7 @@ absl::StatusOr<Model> Model::Parse(ByteSpan bytes, std::string_view what) {
     t.impostor_pairs = reader.U64();
     model.thresholds.push_back(t);
   }
+  if (calibrated) model.calibration = {reader.F64(), reader.F64()};
   model.training_summary = reader.String(1 << 24);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   HEFT_RETURN_IF_ERROR(model.Check());
@@ -215,6 +258,9 @@ absl::StatusOr<Model> Model::Parse(ByteSpan bytes, std::string_view what) {
     return absl::DataLossError(absl::StrCat(std::string(what), ": training summary is not JSON of ",
                                             "at most ", kMaxSummaryDepth, " levels"));
   }
+  if (calibrated) return model;
+  model.calibration = CalibrationInSummary(model.training_summary);
+  if (model.calibration && !Finite(*model.calibration)) model.calibration.reset();
   return model;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fusion/model.h"
+#include "heft/model.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -32,6 +33,44 @@ TEST(ModelTest, ComesBack) {
   EXPECT_EQ(back->thresholds, model.thresholds);
   EXPECT_EQ(back->training_summary, model.training_summary);
   EXPECT_EQ(back->Id(), model.Id());
+}
+
+TEST(ModelTest, CalibrationComesBack) {
+  Model model = Small();
+  EXPECT_FALSE(Model::Parse(model.Serialize(), "model")->calibration.has_value());
+  model.calibration = {8, -2.5};
+  auto back = Model::Parse(model.Serialize(), "model");
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->calibration, model.calibration);
+  EXPECT_EQ(back->training_summary, model.training_summary);
+  EXPECT_EQ(back->Id(), Small().Id());
+  model.calibration->slope = std::nan("");
+  EXPECT_FALSE(Model::Parse(model.Serialize(), "model").ok());
+}
+
+// As trainers before version 2 wrote it.
+TEST(ModelTest, CalibrationIsFoundInTheSummaryOfVersion1) {
+  Model model = Small();
+  model.training_summary = R"({"score_calibration": {"slope": 8, "intercept": -2.5}})";
+  EXPECT_EQ(Model::Parse(model.Serialize(), "model")->calibration, (ScoreCalibration{8, -2.5}));
+  for (const char* other : {R"({"score_calibration": 3})", R"({"score_calibration": {"slope": 8}})",
+                            R"({"score_calibration": {"slope": "8", "intercept": 1}})"}) {
+    model.training_summary = other;
+    EXPECT_FALSE(Model::Parse(model.Serialize(), "model")->calibration.has_value()) << other;
+  }
+}
+
+TEST(ModelTest, ThresholdsByFalseMatchRate) {
+  Model model = Small();
+  const auto poor = model.ThresholdFor(1e-3);
+  ASSERT_TRUE(poor.ok()) << poor.status();
+  EXPECT_EQ(poor->score, 0.42);
+  EXPECT_THAT(poor->warning, ::testing::HasSubstr("30000 are needed"));
+  model.thresholds.push_back({1e-2, 0.3, 0.05, 3000});
+  EXPECT_EQ(model.ThresholdFor(0.01)->warning, "");
+  const auto unknown = model.ThresholdFor(1e-4);
+  EXPECT_EQ(unknown.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(unknown.status().message()), ::testing::HasSubstr("0.001, 0.01"));
 }
 
 TEST(ModelTest, IdFollowsWhatTemplatesDependOn) {

@@ -18,8 +18,8 @@
 #include "ckks/context.h"
 #include "ckks/encoder.h"
 #include "ckks/params.h"
-#include "fusion/model.h"
 #include "fusion/profile.h"
+#include "heft/model.h"
 #include "inverse_sqrt/factored.h"
 
 namespace heft {

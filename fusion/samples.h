@@ -18,8 +18,8 @@
 #include "ckks/keys.h"
 #include "ckks/seeded.h"
 #include "fusion/bulk.h"
-#include "fusion/model.h"
 #include "fusion/plan.h"
+#include "heft/model.h"
 
 namespace heft {
 

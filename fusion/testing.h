@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ckks/owner/secret_key.h"
-#include "fusion/model.h"
 #include "fusion/plan.h"
+#include "heft/model.h"
 #include "inverse_sqrt/fit.h"
 
 namespace heft::testing {

@@ -3,10 +3,11 @@
 // planned or refused without a crash.
 #include <nlohmann/json.hpp>
 
-#include "fusion/model.h"
+#include "base/envelope.h"
 #include "fusion/plan.h"
 #include "fusion/profile.h"
 #include "fuzz/fuzz.h"
+#include "heft/model.h"
 
 namespace heft::fuzz {
 namespace {
@@ -16,8 +17,11 @@ void Read(ByteSpan bytes) {
   if (!model.ok()) return CheckRefusal(model.status());
   Check(model->Check().ok(), "a model that is read is valid");
   const std::vector<uint8_t> again = model->Serialize();
-  Check(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
-        "a model writes the bytes that it was read from");
+  // A version 1 with a calibration in its summary becomes a version 2.
+  if (EnvelopeVersion(again) == EnvelopeVersion(bytes)) {
+    Check(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
+          "a model writes the bytes that it was read from");
+  }
   // As `heft inspect` shows it.
   const auto summary = nlohmann::json::parse(model->training_summary);
   Check(!summary.dump(2).empty(), "the summary is printed");

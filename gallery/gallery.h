@@ -15,9 +15,9 @@
 #include "ckks/keys.h"
 #include "fusion/bulk.h"
 #include "fusion/matching.h"
-#include "fusion/model.h"
 #include "fusion/plan.h"
 #include "fusion/rekey.h"
+#include "heft/model.h"
 
 namespace heft {
 
@@ -77,10 +77,10 @@ class Gallery {
   absl::Status EnrolBatch(const Instance& instance, std::span<const std::string> identities,
                           TemplateBatch batch, const ckks::EvaluationKeys& keys);
 
-  // Moves all templates to another key, without decrypting them, and commits: all or none, as Enrol,
-  // block by block, so that one is held at a time. The old key is revoked: nothing under it is
-  // accepted again, and the gallery never returns to it. kFailedPrecondition for a key that does not
-  // start from this gallery's or leads to a revoked one; kCancelled if `progress`, called with
+  // Moves all templates to another key, without decrypting them, and commits: all or none, as
+  // Enrol, block by block, so that one is held at a time. The old key is revoked: nothing under it
+  // is accepted again, and the gallery never returns to it. kFailedPrecondition for a key that does
+  // not start from this gallery's or leads to a revoked one; kCancelled if `progress`, called with
   // (blocks done, all), returns false.
   absl::Status Rekey(const Instance& instance, const RekeyingKey& key,
                      const std::function<bool(size_t, size_t)>& progress = {});

@@ -12,8 +12,8 @@
 #include "base/status.h"
 #include "ckks/ciphertext.h"
 #include "ckks/keys.h"
-#include "fusion/model.h"
 #include "fusion/plan.h"
+#include "heft/model.h"
 
 namespace heft {
 

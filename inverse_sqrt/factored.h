@@ -4,7 +4,7 @@
 #define HEFT_INVERSE_SQRT_FACTORED_H_
 
 #include "base/status.h"
-#include "inverse_sqrt/polynomial.h"
+#include "heft/approximation.h"
 
 namespace heft {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inverse_sqrt/polynomial.h"
+#include "heft/approximation.h"
 
 namespace heft {
 

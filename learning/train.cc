@@ -171,8 +171,6 @@ absl::Status Describe(const SamplePool& train, const SamplePool& held_out, const
                                    paired.classes));
   HEFT_ASSIGN_OR_RETURN(result.thresholds, CalibrateThresholds(scores));
   HEFT_ASSIGN_OR_RETURN(result.calibration, CalibrateScores(scores));
-  result.summary["score_calibration"] = {{"slope", result.calibration.slope},
-                                         {"intercept", result.calibration.intercept}};
   const Interval& interval = result.approximation.interval;
   result.outside_share = OutsideShare(s, interval);
   nlohmann::json quantiles;

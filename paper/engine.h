@@ -19,8 +19,8 @@
 #include "ckks/keys.h"
 #include "ckks/owner/secret_key.h"
 #include "features/matrix.h"
-#include "fusion/model.h"
 #include "fusion/profile.h"
+#include "heft/model.h"
 #include "paper/route.h"
 
 namespace heft::paper {

@@ -23,7 +23,7 @@
 #include "ckks/encoder.h"
 #include "ckks/keys.h"
 #include "fusion/fuser.h"
-#include "fusion/model.h"
+#include "heft/model.h"
 
 namespace heft::paper {
 

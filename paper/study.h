@@ -13,7 +13,7 @@
 #include "base/progress.h"
 #include "base/status.h"
 #include "features/dataset.h"
-#include "fusion/model.h"
+#include "heft/model.h"
 #include "learning/train.h"
 #include "paper/content.h"
 

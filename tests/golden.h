@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "fusion/model.h"
+#include "heft/model.h"
 
 namespace heft::golden {
 
@@ -16,6 +16,9 @@ inline constexpr char kPassphrase[] = "golden files";
 inline constexpr char kClaimed[] = "ann";
 inline constexpr uint64_t kBudget =
     20;  // of which one identification and one verification are used
+
+// Of model-2.heft.
+inline constexpr ScoreCalibration kCalibration = {8, -2.5};
 
 // The model, but for its approximation, which a fit may change in the last digits. gamma 2 keeps
 // the gallery's block small.

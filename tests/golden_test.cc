@@ -114,6 +114,10 @@ TEST_F(GoldenTest, Model) {
   EXPECT_EQ(model_.approximation.interval.hi, 2.2);
   EXPECT_NEAR(model_.approximation(1.0), 1.0, 0.1);
   EXPECT_EQ(model_.Serialize(), Golden("model.heft"));
+  Model calibrated = model_;
+  calibrated.calibration = kCalibration;
+  EXPECT_EQ(calibrated.Serialize(), Golden("model-2.heft"));
+  EXPECT_EQ(Ok(Model::Parse(Golden("model-2.heft"), "model-2.heft")).calibration, kCalibration);
 }
 
 TEST_F(GoldenTest, SecretKeys) {

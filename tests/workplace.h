@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "features/dataset.h"
-#include "fusion/model.h"
+#include "heft/model.h"
 #include "tests/process.h"
 
 namespace heft::e2e {

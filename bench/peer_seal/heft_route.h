@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "bench/peer_seal/route.h"
-#include "fusion/model.h"
+#include "heft/model.h"
 
 namespace heft::bench {
 

@@ -12,9 +12,9 @@
 #include "base/secure.h"
 #include "base/status.h"
 #include "ckks/owner/secret_key.h"
-#include "fusion/model.h"
 #include "fusion/plan.h"
 #include "fusion/samples.h"
+#include "heft/model.h"
 
 namespace heft {
 

@@ -15,10 +15,10 @@
 #include "base/status.h"
 #include "ckks/owner/flooding.h"
 #include "ckks/owner/secret_key.h"
-#include "fusion/model.h"
 #include "fusion/plan.h"
 #include "gallery/owner/query_budget.h"
 #include "gallery/scores.h"
+#include "heft/model.h"
 
 namespace heft {
 

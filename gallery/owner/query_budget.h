@@ -24,7 +24,7 @@
 #include "base/status.h"
 #include "ckks/keys.h"
 #include "ckks/params.h"
-#include "fusion/model.h"
+#include "heft/model.h"
 
 namespace heft {
 

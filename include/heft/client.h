@@ -5,8 +5,8 @@
 #define HEFT_CLIENT_H_
 
 #include "fusion/key_files.h"  // IWYU pragma: export
-#include "fusion/model.h"      // IWYU pragma: export
 #include "fusion/plan.h"       // IWYU pragma: export
 #include "fusion/samples.h"    // IWYU pragma: export
+#include "heft/model.h"        // IWYU pragma: export
 
 #endif  // HEFT_CLIENT_H_

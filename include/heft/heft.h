@@ -12,6 +12,6 @@
 #ifndef HEFT_HEFT_H_
 #define HEFT_HEFT_H_
 
-#include "fusion/model.h"  // IWYU pragma: export
+#include "heft/model.h"  // IWYU pragma: export
 
 #endif  // HEFT_HEFT_H_

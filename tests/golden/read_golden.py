@@ -108,8 +108,8 @@ def ids(r):
     return r.raw(16)
 
 
-def model(path):
-    r = open_envelope(path, "MODL")
+def model(path, version=1):
+    r = open_envelope(path, "MODL", version)
     dimensions = []
     for _ in range(r.u32()):
         assert r.string()
@@ -126,6 +126,8 @@ def model(path):
     for _ in range(r.u32()):
         assert 0 < r.f64() < 1
         r.f64(), r.f64(), r.u64()
+    if version == 2:
+        assert r.f64() > 0 and math.isfinite(r.f64())
     json.loads(r.string())
     r.end()
     return hashlib.blake2b(core, digest_size=32).digest()[:16], gamma
@@ -260,6 +262,7 @@ def scores(path, key_id, model_id, kind):
 def main():
     here = Path(__file__).parent
     model_id, gamma = model(here / "model.heft")
+    assert model(here / "model-2.heft", 2) == (model_id, gamma)
     key_id = encryption_key(here / "encryption.key")
     evaluation_keys(here / "evaluation.keys", key_id)
     assert encryption_key(here / "encryption-2.key", 2) == key_id
@@ -271,7 +274,7 @@ def main():
     gallery(here / "gallery", key_id, model_id, gamma)
     scores(here / "identification.ct", key_id, model_id, 0)
     scores(here / "verification.ct", key_id, model_id, 1)
-    read = {"model.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
+    read = {"model.heft", "model-2.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
             "finger-bulk.ct", "gallery", "identification.ct", "verification.ct",
             "checkpoint.json", "encryption-2.key", "evaluation-2.keys", "renewed",
             "secret.key.budget"}
