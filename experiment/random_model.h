@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "fusion/model.h"
+#include "heft/model.h"
 
 namespace heft::experiment {
 

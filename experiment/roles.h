@@ -20,8 +20,8 @@
 #include "experiment/random_model.h"
 #include "fusion/fuser.h"
 #include "fusion/matching.h"
-#include "fusion/model.h"
 #include "fusion/probe.h"
+#include "heft/model.h"
 
 namespace heft::experiment {
 
