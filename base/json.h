@@ -1,13 +1,124 @@
 // SPDX-License-Identifier: Apache-2.0
-// Json: what results and training summaries are written in; members keep their order.
+// Json: what results and training summaries are written in. A small value type, so that the library
+// that parses and prints it (nlohmann-json, whose names the members bear) is compiled in one file.
 #ifndef HEFT_BASE_JSON_H_
 #define HEFT_BASE_JSON_H_
 
-#include <nlohmann/json.hpp>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/status.h"
 
 namespace heft {
 
-using Json = nlohmann::ordered_json;
+class Json {
+ public:
+  using Member = std::pair<std::string, Json>;
+
+  Json() = default;
+  Json(std::nullptr_t) {}                                     // NOLINT: implicit, as below
+  Json(const char* text) : value_(std::string(text)) {}       // NOLINT
+  Json(std::string text) : value_(std::move(text)) {}         // NOLINT
+  Json(std::string_view text) : value_(std::string(text)) {}  // NOLINT
+  template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  Json(T value) : value_(Number(value)) {}  // NOLINT
+  template <typename T>
+  Json(const std::vector<T>& values)
+      : value_(std::vector<Json>(values.begin(), values.end())) {}  // NOLINT
+  // An object where every element is a pair that begins with a text, otherwise an array.
+  Json(std::initializer_list<Json> elements);
+
+  static Json array(std::initializer_list<Json> elements = {});
+  // `members` have different keys.
+  static Json object(std::vector<Member> members = {});
+
+  // Parse: kInvalidArgument for what is no JSON text, or deeper than `max_depth`: whoever prints it
+  // takes a stack frame a level.
+  static absl::StatusOr<Json> Parse(std::string_view text, int max_depth = 64);
+  // Text on one line, or indented. Bytes that are not UTF-8 are replaced; doubles read back
+  // exactly.
+  std::string dump(int indent = -1) const;
+
+  bool is_null() const { return value_.index() == 0; }
+  bool is_boolean() const { return std::holds_alternative<bool>(value_); }
+  bool is_number_unsigned() const;
+  bool is_number_integer() const;
+  bool is_number() const { return is_number_integer() || std::holds_alternative<double>(value_); }
+  bool is_string() const { return std::holds_alternative<std::string>(value_); }
+  bool is_array() const { return std::holds_alternative<std::vector<Json>>(value_); }
+  bool is_object() const { return std::holds_alternative<std::vector<Member>>(value_); }
+
+  // get: the value as bool, a number or std::string; zero or empty where it is of another kind.
+  template <typename T>
+  T get() const {
+    if constexpr (std::is_same_v<T, std::string>) {
+      return is_string() ? std::get<std::string>(value_) : std::string();
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return is_boolean() && std::get<bool>(value_);
+    } else {
+      if (const auto* v = std::get_if<int64_t>(&value_)) return static_cast<T>(*v);
+      if (const auto* v = std::get_if<uint64_t>(&value_)) return static_cast<T>(*v);
+      if (const auto* v = std::get_if<double>(&value_)) return static_cast<T>(*v);
+      return T{};
+    }
+  }
+
+  // Elements of an array or values of an object; 0 of anything else.
+  size_t size() const;
+  bool empty() const { return size() == 0; }
+  // Those of an array, none of anything else.
+  const std::vector<Json>& elements() const;
+  const std::vector<Member>& members() const;
+  const Json* begin() const { return elements().data(); }
+  const Json* end() const { return elements().data() + elements().size(); }
+
+  // find: a member of an object; null where there is none.
+  const Json* find(std::string_view key) const;
+  bool contains(std::string_view key) const { return find(key) != nullptr; }
+  // A member or element that must be there.
+  const Json& operator[](std::string_view key) const;
+  const Json& operator[](const char* key) const { return (*this)[std::string_view(key)]; }
+  template <typename I, std::enable_if_t<std::is_integral_v<I>, int> = 0>
+  const Json& operator[](I index) const {
+    return elements()[static_cast<size_t>(index)];
+  }
+
+  // What follows changes it; null becomes an object or array first.
+  Json& operator[](std::string_view key);
+  Json& operator[](const char* key) { return (*this)[std::string_view(key)]; }
+  void push_back(Json element);
+  void push_back(std::initializer_list<Json> elements) { push_back(Json(elements)); }
+  Json& back();
+  // The members of another object, those there already replaced.
+  void update(const Json& other);
+
+  // Numbers by value, objects in any order.
+  friend bool operator==(const Json& a, const Json& b);
+
+ private:
+  using Value = std::variant<std::nullptr_t, bool, int64_t, uint64_t, double, std::string,
+                             std::vector<Json>, std::vector<Member>>;
+  template <typename T>
+  static Value Number(T value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return value;
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<double>(value);
+    } else if constexpr (std::is_signed_v<T>) {
+      return static_cast<int64_t>(value);
+    } else {
+      return static_cast<uint64_t>(value);
+    }
+  }
+
+  Value value_ = nullptr;
+};
 
 }  // namespace heft
 
