@@ -31,6 +31,8 @@ class Json {
   template <typename T>
   Json(const std::vector<T>& values)
       : value_(std::vector<Json>(values.begin(), values.end())) {}  // NOLINT
+  template <typename A, typename B>
+  Json(const std::pair<A, B>& two) : value_(std::vector<Json>{two.first, two.second}) {}  // NOLINT
   // An object where every element is a pair that begins with a text, otherwise an array.
   Json(std::initializer_list<Json> elements);
 

@@ -111,7 +111,7 @@ int ExitCode(const absl::Status& status) {
 void Print(const Common& common, const Json& json, std::string_view text) {
   if (common.json) {
     // Identities are bytes; JSON takes UTF-8 only, and must not fail over a name.
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    std::cout << json.dump(2) << "\n";
   } else {
     std::cout << text;
     if (!text.empty() && text.back() != '\n') std::cout << "\n";

@@ -21,7 +21,7 @@ struct Options {
   bool plan = false;
 };
 
-Json PlanJson(const Instance& instance, const Model& model) {
+Json PlanJson(const Instance& instance) {
   const FusionPlan& plan = instance.plan;
   Json keys = Json::array();
   for (const auto& [element, limbs] : plan.galois_keys) {
@@ -106,8 +106,8 @@ absl::Status InspectModel(const Common& common, const Options& options, ByteSpan
                  {"interval", {interval.lo, interval.hi}},
                  {"max_relative_error", model.approximation.MaxRelativeError()}}},
                {"thresholds", thresholds},
-               {"training", Json::parse(model.training_summary)}};
-  if (options.plan) json["plan"] = PlanJson(instance, model);
+               {"training", *Json::Parse(model.training_summary)}};
+  if (options.plan) json["plan"] = PlanJson(instance);
   std::string text = absl::StrFormat(
       "model %s\n  %s -> %d dimensions, profile %s\n  %s\n  %s (%.1f bits of primes)\n"
       "  normalisation: %s, degree %d on [%.3f, %.3f], worst relative error %.2f%%\n",
@@ -119,7 +119,7 @@ absl::Status InspectModel(const Common& common, const Options& options, ByteSpan
     absl::StrAppendFormat(&text, "  threshold for FMR %g: %.3f (FNMR %.3f, %d impostor pairs)\n",
                           t.fmr, t.score, t.fnmr, t.impostor_pairs);
   }
-  if (options.plan) absl::StrAppend(&text, "plan:\n", PlanJson(instance, model).dump(2), "\n");
+  if (options.plan) absl::StrAppend(&text, "plan:\n", PlanJson(instance).dump(2), "\n");
   Print(common, json, text);
   return absl::OkStatus();
 }

@@ -48,12 +48,9 @@ std::vector<RocPoint> ThinForDrawing(const std::vector<RocPoint>& points) {
 
 // Where the split is derived from a seed it must be the one that the model was trained with.
 uint64_t TrainingSeed(const Model& model) {
-  const auto summary = nlohmann::json::parse(model.training_summary, nullptr, false);
-  const auto path = nlohmann::json::json_pointer("/options/seed");
-  if (summary.is_discarded() || !summary.contains(path) || !summary[path].is_number_unsigned()) {
-    return 1;
-  }
-  return summary[path].get<uint64_t>();
+  const Json summary = Json::Parse(model.training_summary).value_or(Json());
+  const Json& seed = std::as_const(summary)["options"]["seed"];
+  return seed.is_number_unsigned() ? seed.get<uint64_t>() : 1;
 }
 
 class Evaluator {

@@ -25,10 +25,10 @@ absl::StatusOr<TrainResult> FormOf(const TrainOptions& train, const Dataset& dat
 }
 
 // An object of the model's training summary, empty if there is none of this name.
-nlohmann::json SummaryPart(const Model& model, const char* name) {
-  const auto summary = nlohmann::json::parse(model.training_summary, nullptr, false);
+Json SummaryPart(const Model& model, const char* name) {
+  const Json summary = Json::Parse(model.training_summary).value_or(Json());
   if (!summary.is_object() || !summary.contains(name) || !summary[name].is_object()) {
-    return nlohmann::json::object();
+    return Json::object();
   }
   return summary[name];
 }
@@ -86,7 +86,7 @@ Model AssembleModel(const Dataset& dataset, const std::string& profile, const Tr
     model.thresholds.push_back({t.fmr, t.threshold, 1 - t.measured_tmr, impostors});
   }
   model.calibration = aware.calibration;
-  nlohmann::json summary = aware.summary;
+  Json summary = aware.summary;
   if (exact != nullptr) summary["exact"] = exact->summary;
   if (!aware.thresholds.warning.empty()) summary["threshold_warning"] = aware.thresholds.warning;
   if (fold) {
@@ -129,7 +129,7 @@ absl::StatusOr<Model> TrainModel(const Monitor& monitor, const Dataset& dataset,
 }
 
 std::optional<FoldNumber> FoldOf(const Model& model) {
-  const nlohmann::json found = SummaryPart(model, "cross_validation");
+  const Json found = SummaryPart(model, "cross_validation");
   for (const char* key : {"folds", "seed", "fold", "rows"}) {
     if (!found.contains(key) || !found[key].is_number_unsigned()) return std::nullopt;
   }

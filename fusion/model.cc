@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/envelope.h"
 #include "base/files.h"
+#include "base/json.h"
 
 namespace heft {
 namespace {
@@ -35,15 +35,7 @@ bool GoodName(const std::string& name) {
 
 // Printing JSON takes a stack frame a level, so a hostile text could end the program.
 bool GoodSummary(const std::string& text) {
-  using Event = nlohmann::json::parse_event_t;
-  bool deep = false;
-  const auto stop_when_deep = [&deep](int depth, Event event, nlohmann::json&) {
-    const bool opens = event == Event::array_start || event == Event::object_start;
-    deep |= opens && depth >= kMaxSummaryDepth;
-    return !deep;
-  };
-  const auto json = nlohmann::json::parse(text, stop_when_deep, /*allow_exceptions=*/false);
-  return !deep && !json.is_discarded();
+  return Json::Parse(text, kMaxSummaryDepth).ok();
 }
 
 // Trainers before version 2 wrote the calibration into the summary.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models (fusion/model.cc): what is accepted writes the same bytes again, can be shown, and is
 // planned or refused without a crash.
-#include <nlohmann/json.hpp>
 
 #include "base/envelope.h"
+#include "base/json.h"
 #include "fusion/plan.h"
 #include "fusion/profile.h"
 #include "fuzz/fuzz.h"
@@ -23,8 +23,8 @@ void Read(ByteSpan bytes) {
           "a model writes the bytes that it was read from");
   }
   // As `heft inspect` shows it.
-  const auto summary = nlohmann::json::parse(model->training_summary);
-  Check(!summary.dump(2).empty(), "the summary is printed");
+  const auto summary = Json::Parse(model->training_summary);
+  Check(summary.ok() && !summary->dump(2).empty(), "the summary is printed");
   const auto profile = FindProfile(model->profile);
   if (!profile.ok()) return;
   static const auto params = *ckks::Params::Create(FindProfile("compact")->spec);

@@ -8,34 +8,34 @@ namespace {
 
 constexpr const char* kKind = "heft training checkpoint 1";
 
-nlohmann::json MatrixToJson(const FeatureMatrix& matrix) {
+Json MatrixToJson(const FeatureMatrix& matrix) {
   return {{"rows", matrix.rows()},
           {"columns", matrix.cols()},
           {"values", std::vector<double>(matrix.data(), matrix.data() + matrix.size())}};
 }
 
-bool ReadInteger(const nlohmann::json& json, const char* key, int64_t& value) {
+bool ReadInteger(const Json& json, const char* key, int64_t& value) {
   const auto found = json.find(key);
-  if (found == json.end() || !found->is_number_integer()) return false;
+  if (found == nullptr || !found->is_number_integer()) return false;
   value = found->get<int64_t>();
   return value >= 0 && value <= INT32_MAX;
 }
 
-bool ReadNumbers(const nlohmann::json& json, const char* key, std::vector<double>& values) {
+bool ReadNumbers(const Json& json, const char* key, std::vector<double>& values) {
   const auto found = json.find(key);
-  if (found == json.end() || !found->is_array()) return false;
-  for (const nlohmann::json& value : *found) {
+  if (found == nullptr || !found->is_array()) return false;
+  for (const Json& value : *found) {
     if (!value.is_number() || !std::isfinite(value.get<double>())) return false;
     values.push_back(value.get<double>());
   }
   return true;
 }
 
-bool ReadMatrix(const nlohmann::json& json, const char* key, FeatureMatrix& matrix) {
+bool ReadMatrix(const Json& json, const char* key, FeatureMatrix& matrix) {
   const auto found = json.find(key);
   int64_t rows = 0, columns = 0;
   std::vector<double> values;
-  if (found == json.end() || !found->is_object() || !ReadInteger(*found, "rows", rows) ||
+  if (found == nullptr || !found->is_object() || !ReadInteger(*found, "rows", rows) ||
       !ReadInteger(*found, "columns", columns) || !ReadNumbers(*found, "values", values) ||
       rows * columns != static_cast<int64_t>(values.size())) {
     return false;
@@ -51,7 +51,7 @@ bool SameShape(const FeatureMatrix& a, const FeatureMatrix& b) {
 }  // namespace
 
 std::string FormatCheckpoint(const TrainCheckpoint& checkpoint) {
-  const nlohmann::json json = {{"kind", kKind},
+  const Json json = {{"kind", kKind},
                                {"options", checkpoint.options},
                                {"epoch", checkpoint.epoch},
                                {"projection", MatrixToJson(checkpoint.projection)},
@@ -66,16 +66,15 @@ std::string FormatCheckpoint(const TrainCheckpoint& checkpoint) {
 }
 
 absl::StatusOr<TrainCheckpoint> ParseCheckpoint(std::string_view text) {
-  const nlohmann::json json =
-      nlohmann::json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  const Json json = Json::Parse(text).value_or(Json());
   const absl::Status bad = absl::DataLossError(
       "not a training checkpoint, or a damaged one; train again from the start");
-  if (!json.is_object() || json.value("kind", nlohmann::json()) != kKind) return bad;
+  if (!json.is_object() || !(json["kind"] == kKind)) return bad;
   TrainCheckpoint checkpoint;
   int64_t epoch = 0, best_epoch = 0;
   const auto auroc = json.find("best_auroc");
   const auto options = json.find("options");
-  if (auroc == json.end() || !auroc->is_number() || options == json.end() ||
+  if (auroc == nullptr || !auroc->is_number() || options == nullptr ||
       !ReadInteger(json, "epoch", epoch) || !ReadInteger(json, "best_epoch", best_epoch) ||
       !ReadInteger(json, "adam_step", checkpoint.adam.step) ||
       !ReadMatrix(json, "projection", checkpoint.projection) ||

@@ -319,7 +319,7 @@ TEST(Train, ModalityWeightsAreTakenAsGiven) {
   options.modality_weights = {1, 0.25};
   const auto given = Train(dataset, options);
   ASSERT_TRUE(given.ok()) << given.status();
-  EXPECT_EQ(given->summary["modality_weights"], nlohmann::json({1.0, 0.25}));
+  EXPECT_EQ(given->summary["modality_weights"], Json({1.0, 0.25}));
   options.modality_weights = {1, 4};
   const auto other = Train(dataset, options);
   ASSERT_TRUE(other.ok());

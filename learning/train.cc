@@ -173,7 +173,7 @@ absl::Status Describe(const SamplePool& train, const SamplePool& held_out, const
   HEFT_ASSIGN_OR_RETURN(result.calibration, CalibrateScores(scores));
   const Interval& interval = result.approximation.interval;
   result.outside_share = OutsideShare(s, interval);
-  nlohmann::json quantiles;
+  Json quantiles;
   for (const char* share : {"0", "0.001", "0.01", "0.1", "0.5", "0.9", "0.99", "0.999", "1"}) {
     quantiles[share] = Quantile(s, std::atof(share));
   }

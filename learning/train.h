@@ -5,11 +5,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/status.h"
 #include "evaluation/thresholds.h"
 #include "features/dataset.h"
@@ -84,14 +84,14 @@ struct TrainResult {
   ScoreCalibration calibration;
   // What a model file tells about its training: options, val_auroc, best_epoch, epochs run, squared
   // norms' quantiles, outside shares, modality weights, sizes.
-  nlohmann::json summary;
+  Json summary;
 };
 
 using ProgressCallback = std::function<void(const TrainProgress&)>;
 
 // TrainCheckpoint: all that a run needs to go on as if it had never stopped, bit for bit.
 struct TrainCheckpoint {
-  nlohmann::json options;  // of the run, compared on resuming
+  Json options;  // of the run, compared on resuming
   int epoch = 0;
   FeatureMatrix projection, best;
   AdamState adam;

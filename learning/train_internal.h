@@ -13,7 +13,7 @@
 namespace heft::internal {
 
 // Options as the model file and the checkpoint hold them.
-nlohmann::json OptionsToJson(const TrainOptions& options);
+Json OptionsToJson(const TrainOptions& options);
 
 // Scores of all pairs of features (n x d) projected by P.
 FeatureMatrix ProjectedScores(const FeatureMatrix& projection, const FeatureMatrix& features,

@@ -65,7 +65,7 @@ absl::Status CheckTrainOptions(const TrainOptions& options, const Dataset& datas
 
 namespace internal {
 
-nlohmann::json OptionsToJson(const TrainOptions& options) {
+Json OptionsToJson(const TrainOptions& options) {
   return {{"gamma", options.gamma},
           {"recipe", RecipeName(options.recipe)},
           {"fhe_aware", options.fhe_aware},

@@ -250,7 +250,7 @@ std::string TopHtml(const Reproduction& r) {
 
 std::string EndHtml(const Reproduction& r) {
   std::vector<std::pair<std::string, std::string>> facts;
-  for (const auto& [name, value] : r.machine.items()) {
+  for (const auto& [name, value] : r.machine.members()) {
     facts.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
   }
   facts.emplace_back("whole run", absl::StrFormat("%.0f s", r.seconds));
@@ -303,8 +303,9 @@ std::string CellHtml(const Json& cell, Format format) {
   if (cell.is_boolean()) return cell.get<bool>() ? "yes" : "no";
   if (cell.is_string()) return EscapeHtml(cell.get<std::string>());
   if (cell.is_object()) {
-    return absl::StrCat(Number(cell["value"], format), "<small>", Number(cell["lo"], format),
-                        " to ", Number(cell["hi"], format), "</small>");
+    return absl::StrCat(Number(cell["value"].get<double>(), format), "<small>",
+                        Number(cell["lo"].get<double>(), format), " to ",
+                        Number(cell["hi"].get<double>(), format), "</small>");
   }
   return Number(cell.get<double>(), format);
 }
