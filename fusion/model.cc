@@ -40,14 +40,13 @@ bool GoodSummary(const std::string& text) {
 
 // Trainers before version 2 wrote the calibration into the summary.
 std::optional<ScoreCalibration> CalibrationInSummary(const std::string& text) {
-  const auto summary = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!summary.is_object() || !summary.contains("score_calibration")) return std::nullopt;
-  const auto& found = summary["score_calibration"];
-  if (!found.is_object()) return std::nullopt;
-  for (const char* key : {"slope", "intercept"}) {
-    if (!found.contains(key) || !found[key].is_number()) return std::nullopt;
-  }
-  return ScoreCalibration{found["slope"].get<double>(), found["intercept"].get<double>()};
+  const Json summary = Json::Parse(text).value_or(Json());
+  const Json* found = summary.find("score_calibration");
+  if (found == nullptr) return std::nullopt;
+  const Json& slope = (*found)["slope"];
+  const Json& intercept = (*found)["intercept"];
+  if (!slope.is_number() || !intercept.is_number()) return std::nullopt;
+  return ScoreCalibration{slope.get<double>(), intercept.get<double>()};
 }
 
 bool Finite(const ScoreCalibration& calibration) {
