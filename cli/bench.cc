@@ -42,34 +42,33 @@ absl::Status Run(const Common& common, const Options& options) {
 
 }  // namespace
 
-void AddBench(CLI::App& app) {
+void AddBench(Command app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = AddCommand(app, "bench", "measure whole jobs on this machine (always JSON)",
-                                 "heft bench --threads 1 --iterations 20",
-                                 [options](const Common& common) { return Run(common, *options); });
-  command->add_option("--iterations", options->bench.iterations, "repetitions of each job")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  command->add_option("--templates", options->bench.templates, "gallery size of the matching job")
-      ->check(CLI::Range(1, 8192))
-      ->capture_default_str();
-  command->add_option("--dimensions", options->bench.dimensions, "dimension of each modality")
-      ->capture_default_str();
-  command->add_option("--gamma", options->bench.gamma, "fused dimension")->capture_default_str();
-  command->add_option("--degree", options->bench.degree, "of the normalisation")
-      ->capture_default_str();
-  command->add_option("--large", options->bench.million_templates, "size of the large gallery")
-      ->check(CLI::Range(1, 100000000))
-      ->capture_default_str();
-  command->add_option("--batch", options->bench.batch, "probes in one pass over it")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  command->add_option(
-      "--sweep", options->pictures,
-      "instead, measure how times grow with gallery, dimensions and pairs, by stage "
-      "and instruction set, and draw pictures into this folder");
-  command->add_flag("--no-large", options->bench.skip_million, "leave out the large gallery");
-  command->add_flag("--no-paper", options->bench.skip_paper, "leave out the paper's route");
+  const Command command =
+      AddCommand(app, "bench", "measure whole jobs on this machine (always JSON)",
+                 "heft bench --threads 1 --iterations 20",
+                 [options](const Common& common) { return Run(common, *options); });
+  command.Add("--iterations", &options->bench.iterations, "repetitions of each job")
+      .Range(1, 100000)
+      .ShowDefault();
+  command.Add("--templates", &options->bench.templates, "gallery size of the matching job")
+      .Range(1, 8192)
+      .ShowDefault();
+  command.Add("--dimensions", &options->bench.dimensions, "dimension of each modality")
+      .ShowDefault();
+  command.Add("--gamma", &options->bench.gamma, "fused dimension").ShowDefault();
+  command.Add("--degree", &options->bench.degree, "of the normalisation").ShowDefault();
+  command.Add("--large", &options->bench.million_templates, "size of the large gallery")
+      .Range(1, 100000000)
+      .ShowDefault();
+  command.Add("--batch", &options->bench.batch, "probes in one pass over it")
+      .Range(1, 1024)
+      .ShowDefault();
+  command.Add("--sweep", &options->pictures,
+              "instead, measure how times grow with gallery, dimensions and pairs, by stage "
+              "and instruction set, and draw pictures into this folder");
+  command.Add("--no-large", &options->bench.skip_million, "leave out the large gallery");
+  command.Add("--no-paper", &options->bench.skip_paper, "leave out the paper's route");
 }
 
 }  // namespace heft::cli

@@ -54,20 +54,20 @@ absl::Status Run(const Common& common, const Options& options) {
 
 }  // namespace
 
-void AddBudget(CLI::App& app) {
+void AddBudget(Command app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = AddCommand(
+  const Command command = AddCommand(
       app, "budget", "show or set how many scores of an identity may be opened (key owner)",
       "heft budget --model m.heft --secret-key secret.key --set 100",
       [options](const Common& common) { return Run(common, *options); });
-  command->add_option("-m,--model", options->model, "model file")->required();
-  command->add_option("--secret-key", options->secret_key, "secret key")->required();
-  command->add_option("--passphrase-file", options->passphrase_file,
-                      "first line: passphrase of the secret key");
-  command->add_option("--budget-file", options->budget_file,
-                      "record of queries (default: SECRET-KEY.budget)");
-  command->add_option("--set", options->limit,
-                      "allow this many scores an identity; 50 to 192 recover a template");
+  command.Add("-m,--model", &options->model, "model file").Required();
+  command.Add("--secret-key", &options->secret_key, "secret key").Required();
+  command.Add("--passphrase-file", &options->passphrase_file,
+              "first line: passphrase of the secret key");
+  command.Add("--budget-file", &options->budget_file,
+              "record of queries (default: SECRET-KEY.budget)");
+  command.Add("--set", &options->limit,
+              "allow this many scores an identity; 50 to 192 recover a template");
 }
 
 }  // namespace heft::cli

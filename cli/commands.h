@@ -3,36 +3,36 @@
 #ifndef HEFT_CLI_COMMANDS_H_
 #define HEFT_CLI_COMMANDS_H_
 
-#include <CLI/CLI.hpp>
+#include "cli/flags.h"
 
 namespace heft::cli {
 
 // Server: nothing of these can decrypt; heft-server has only them.
-void AddEnrol(CLI::App& app);
-void AddIdentify(CLI::App& app);
-void AddVerify(CLI::App& app);
-void AddInspect(CLI::App& app);
-void AddImportSeal(CLI::App& app);
-void AddExportSeal(CLI::App& app);
-void AddRekeyGallery(CLI::App& app);
+void AddEnrol(Command app);
+void AddIdentify(Command app);
+void AddVerify(Command app);
+void AddInspect(Command app);
+void AddImportSeal(Command app);
+void AddExportSeal(Command app);
+void AddRekeyGallery(Command app);
 
 // Client.
-void AddEncrypt(CLI::App& app);
+void AddEncrypt(Command app);
 
 // Key owner.
-void AddKeygen(CLI::App& app);
-void AddDecrypt(CLI::App& app);
+void AddKeygen(Command app);
+void AddDecrypt(Command app);
 // After AddImportSeal and AddExportSeal: the kinds of object that need the secret key.
-void AddSealSecret(CLI::App& app);
-void AddBudget(CLI::App& app);
-void AddRekey(CLI::App& app);
+void AddSealSecret(Command app);
+void AddBudget(Command app);
+void AddRekey(Command app);
 
 // Without keys, or with all of them in one process.
-void AddSynth(CLI::App& app);
-void AddTrain(CLI::App& app);
-void AddEvaluate(CLI::App& app);
-void AddBench(CLI::App& app);
-void AddReproduce(CLI::App& app);
+void AddSynth(Command app);
+void AddTrain(Command app);
+void AddEvaluate(Command app);
+void AddBench(Command app);
+void AddReproduce(Command app);
 
 }  // namespace heft::cli
 

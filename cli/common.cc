@@ -118,17 +118,10 @@ void Print(const Common& common, const Json& json, std::string_view text) {
   }
 }
 
-CLI::App* AddCommand(CLI::App& app, const std::string& name, const std::string& description,
-                     const std::string& example, Body body) {
-  CLI::App* command = app.add_subcommand(name, description);
+Command AddCommand(Command app, const std::string& name, const std::string& description,
+                   const std::string& example, Body body) {
   auto common = std::make_shared<Common>();
-  command->add_flag("--json", common->json, "print the result as one JSON object");
-  command->add_flag("-q,--quiet", common->quiet, "no progress on stderr");
-  command->add_option("--threads", common->threads, "threads to use; 0: all cores")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
-  command->footer("Example:\n  " + example);
-  command->callback([common, body = std::move(body)] {
+  auto run = [common, body = std::move(body)] {
     SetThreadCount(common->threads);
     common->monitor = [quiet = common->quiet,
                        line = std::make_shared<ProgressLine>()](const ProgressEvent& event) {
@@ -138,12 +131,18 @@ CLI::App* AddCommand(CLI::App& app, const std::string& name, const std::string& 
     // A body that was interrupted too late to stop has done its work, and says so.
     g_status = body(*common);
     common->monitor = {};
-  });
+  };
+  const Command command = app.AddCommand(name, description, "Example:\n  " + example, run);
+  command.Add("--json", &common->json, "print the result as one JSON object");
+  command.Add("-q,--quiet", &common->quiet, "no progress on stderr");
+  command.Add("--threads", &common->threads, "threads to use; 0: all cores")
+      .Range(0, 1024)
+      .ShowDefault();
   return command;
 }
 
 int RunMain(int argc, char** argv, const std::string& description,
-            const std::function<void(CLI::App&)>& add_commands) {
+            const std::function<void(Command)>& add_commands) {
   std::signal(SIGINT, OnSignal);
   std::signal(SIGTERM, OnSignal);
   std::signal(SIGPIPE, SIG_IGN);
@@ -163,18 +162,15 @@ int RunMain(int argc, char** argv, const std::string& description,
     return kExitUsage;
   }
 
-  CLI::App app(description);
-  app.require_subcommand(1);
-  app.set_version_flag("--version", std::string("heft ") + HEFT_VERSION);
-  app.footer(
+  Program program(
+      description, std::string("heft ") + HEFT_VERSION,
       "Exit codes: 0 success, 1 internal error, 2 wrong usage, 3 wrong input, 4 refused by the\n"
       "system, 5 refused by the query budget, 130 interrupted.");
-  add_commands(app);
+  add_commands(program.root());
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
-    return code == 0 ? kExitOk : kExitUsage;
+    const Program::Outcome outcome = program.Parse(argc, argv);
+    if (outcome == Program::Outcome::kHelpShown) return kExitOk;
+    if (outcome == Program::Outcome::kWrongUsage) return kExitUsage;
   } catch (const std::exception& e) {
     std::cerr << "heft: internal error: " << e.what() << "\n";
     return kExitInternal;

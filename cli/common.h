@@ -8,7 +8,6 @@
 #ifndef HEFT_CLI_COMMON_H_
 #define HEFT_CLI_COMMON_H_
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -19,6 +18,7 @@
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/status.h"
+#include "cli/flags.h"
 #include "heft/model.h"
 
 namespace heft::cli {
@@ -48,12 +48,12 @@ void Print(const Common& common, const Json& json, std::string_view text);
 // Adds a subcommand with the common options, whose body runs after parsing. `example` closes
 // --help.
 using Body = std::function<absl::Status(const Common&)>;
-CLI::App* AddCommand(CLI::App& app, const std::string& name, const std::string& description,
-                     const std::string& example, Body body);
+Command AddCommand(Command app, const std::string& name, const std::string& description,
+                   const std::string& example, Body body);
 
 // Runs the program: parses, calls the chosen body, reports errors. Returns the exit code.
 int RunMain(int argc, char** argv, const std::string& description,
-            const std::function<void(CLI::App&)>& add_commands);
+            const std::function<void(Command)>& add_commands);
 
 // Whether the user has interrupted (SIGINT, SIGTERM).
 bool Interrupted();

@@ -150,36 +150,36 @@ absl::Status Run(const Common& common, const Options& options) {
 
 }  // namespace
 
-void AddDecrypt(CLI::App& app) {
+void AddDecrypt(Command app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = AddCommand(
+  const Command command = AddCommand(
       app, "decrypt", "open encrypted scores: ranked candidates, or a decision (key owner)",
       "heft decrypt --model m.heft --secret-key secret.key --in scores.ct --fmr 1e-3",
       [options](const Common& common) { return Run(common, *options); });
-  command->add_option("-m,--model", options->model, "model file")->required();
-  command->add_option("--secret-key", options->secret_key, "secret key")->required();
-  command->add_option("--passphrase-file", options->passphrase_file,
-                      "first line: passphrase of the secret key");
-  command->add_option("-i,--in", options->in, "encrypted scores")->required();
-  command->add_option("--top", options->top, "candidates to show")->capture_default_str();
-  auto* threshold =
-      command->add_option("--threshold", options->threshold, "accept at this score or above");
+  command.Add("-m,--model", &options->model, "model file").Required();
+  command.Add("--secret-key", &options->secret_key, "secret key").Required();
+  command.Add("--passphrase-file", &options->passphrase_file,
+              "first line: passphrase of the secret key");
+  command.Add("-i,--in", &options->in, "encrypted scores").Required();
+  command.Add("--top", &options->top, "candidates to show").ShowDefault();
+  const Option threshold =
+      command.Add("--threshold", &options->threshold, "accept at this score or above");
   command
-      ->add_option("--fmr", options->fmr,
-                   "accept at the model's threshold for this false match rate, e.g. 1e-3")
-      ->excludes(threshold);
-  command->add_flag("--decision", options->decision,
-                    "print the decision alone, and no score: for what goes to others");
-  command->add_option("--budget-file", options->budget_file,
-                      "record of queries (default: SECRET-KEY.budget; see heft budget)");
-  auto* flood = command->add_option("--flood-bits", options->flood_bits,
-                                    "decrypt with noise flooding for this statistical security, at "
-                                    "least 30; refused where the profile has no room");
+      .Add("--fmr", &options->fmr,
+           "accept at the model's threshold for this false match rate, e.g. 1e-3")
+      .Excludes(threshold);
+  command.Add("--decision", &options->decision,
+              "print the decision alone, and no score: for what goes to others");
+  command.Add("--budget-file", &options->budget_file,
+              "record of queries (default: SECRET-KEY.budget; see heft budget)");
+  const Option flood = command.Add("--flood-bits", &options->flood_bits,
+                                   "decrypt with noise flooding for this statistical security, at "
+                                   "least 30; refused where the profile has no room");
   command
-      ->add_option("--flood-queries", options->flood_queries,
-                   "decryptions that an adversary may see, for --flood-bits")
-      ->capture_default_str()
-      ->needs(flood);
+      .Add("--flood-queries", &options->flood_queries,
+           "decryptions that an adversary may see, for --flood-bits")
+      .ShowDefault()
+      .Needs(flood);
 }
 
 }  // namespace heft::cli

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "cli/commands.h"
@@ -14,19 +16,20 @@ namespace {
 
 struct Options {
   std::string model, key, secret_key, passphrase_file, modality, in, labels, label, out;
-  int64_t row = -1;
+  std::optional<uint64_t> row;
   bool bulk = false;
 };
 
 absl::StatusOr<std::vector<std::vector<double>>> Rows(const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const FeatureMatrix matrix, ReadFeatures(options.in));
-  if (options.row >= matrix.rows()) {
-    return absl::InvalidArgumentError(absl::StrCat(options.in, ": row ", options.row,
-                                                   " asked for, the file has ", matrix.rows()));
+  const uint64_t count = matrix.rows();
+  if (options.row && *options.row >= count) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.in, ": row ", *options.row, " asked for, the file has ", count));
   }
   std::vector<std::vector<double>> rows;
-  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
-    if (options.row >= 0 && i != options.row) continue;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (options.row && i != *options.row) continue;
     rows.emplace_back(matrix.row(i).data(), matrix.row(i).data() + matrix.cols());
   }
   return rows;
@@ -36,12 +39,12 @@ absl::StatusOr<std::vector<std::string>> Labels(const Options& options, size_t r
   if (!options.label.empty()) return std::vector<std::string>(rows, options.label);
   if (options.labels.empty()) return std::vector<std::string>();
   HEFT_ASSIGN_OR_RETURN(std::vector<std::string> labels, ReadLabels(options.labels));
-  if (options.row >= 0) {
-    if (static_cast<size_t>(options.row) >= labels.size()) {
+  if (options.row) {
+    if (*options.row >= labels.size()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(options.labels, ": no label for row ", options.row));
+          absl::StrCat(options.labels, ": no label for row ", *options.row));
     }
-    labels = {labels[options.row]};
+    labels = {labels[*options.row]};
   }
   return labels;
 }
@@ -80,38 +83,32 @@ absl::Status Run(const Common& common, const Options& options) {
 
 }  // namespace
 
-void AddEncrypt(CLI::App& app) {
+void AddEncrypt(Command app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  const Command command =
       AddCommand(app, "encrypt", "encrypt feature vectors of one modality (client)",
                  "heft encrypt --model m.heft --key encryption.key --modality face --in face.npy "
                  "--labels labels.txt --out face.ct",
                  [options](const Common& common) { return Run(common, *options); });
-  command->add_option("-m,--model", options->model, "model file")->required();
-  auto* key = command->add_option("-k,--key", options->key, "encryption key");
-  auto* secret = command->add_option("--secret-key", options->secret_key,
-                                     "encrypt with the secret key instead: half the size, less "
-                                     "noise; for a client that owns the key");
-  key->excludes(secret);
-  command->add_option("--passphrase-file", options->passphrase_file,
-                      "first line: passphrase of the secret key");
-  command->add_option("--modality", options->modality, "name of the modality in the model")
-      ->required();
-  command->add_option("-i,--in", options->in, "feature vectors: .npy, or text rows")->required();
-  command->add_option("-o,--out", options->out, "file for the encrypted samples")->required();
-  auto* labels =
-      command->add_option("--labels", options->labels, "identity of each row, a line each");
-  command->add_option("--label", options->label, "one identity for all rows")->excludes(labels);
-  command->add_flag("--bulk", options->bulk,
-                    "for bulk enrolment only: up to 4,096 rows (N / 2) in a ciphertext for each "
-                    "coordinate; worth it from some hundred rows on");
-  command->add_option("--row", options->row, "only this row, from 0")
-      ->check(CLI::NonNegativeNumber);
-  command->parse_complete_callback([options] {
-    if (options->key.empty() && options->secret_key.empty()) {
-      throw CLI::RequiredError("--key or --secret-key");
-    }
-  });
+  command.Add("-m,--model", &options->model, "model file").Required();
+  const Option key = command.Add("-k,--key", &options->key, "encryption key");
+  const Option secret = command.Add("--secret-key", &options->secret_key,
+                                    "encrypt with the secret key instead: half the size, less "
+                                    "noise; for a client that owns the key");
+  key.Excludes(secret);
+  command.Add("--passphrase-file", &options->passphrase_file,
+              "first line: passphrase of the secret key");
+  command.Add("--modality", &options->modality, "name of the modality in the model").Required();
+  command.Add("-i,--in", &options->in, "feature vectors: .npy, or text rows").Required();
+  command.Add("-o,--out", &options->out, "file for the encrypted samples").Required();
+  const Option labels =
+      command.Add("--labels", &options->labels, "identity of each row, a line each");
+  command.Add("--label", &options->label, "one identity for all rows").Excludes(labels);
+  command.Add("--bulk", &options->bulk,
+              "for bulk enrolment only: up to 4,096 rows (N / 2) in a ciphertext for each "
+              "coordinate; worth it from some hundred rows on");
+  command.Add("--row", &options->row, "only this row, from 0");
+  command.RequireOneOf(key, secret);
 }
 
 }  // namespace heft::cli

@@ -25,18 +25,18 @@ absl::Status Run(const Common& common, const Options& options) {
 
 }  // namespace
 
-void AddEnrol(CLI::App& app) {
+void AddEnrol(Command app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = AddCommand(
+  const Command command = AddCommand(
       app, "enrol", "fuse encrypted samples and add them to an encrypted gallery (server)",
       "heft enrol --model m.heft --keys evaluation.keys --gallery gallery "
       "--in face.ct --in voice.ct",
       [options](const Common& common) { return Run(common, *options); });
   AddServerOptions(command, options.get());
-  command->add_option("--identity", options->enrol.identity,
-                      "enrol all samples under this identity instead of their labels");
-  command->add_flag("--all-pairs", options->enrol.all_pairs,
-                    "every combination of an identity's samples, one a modality");
+  command.Add("--identity", &options->enrol.identity,
+              "enrol all samples under this identity instead of their labels");
+  command.Add("--all-pairs", &options->enrol.all_pairs,
+              "every combination of an identity's samples, one a modality");
 }
 
 }  // namespace heft::cli

@@ -293,39 +293,34 @@ absl::Status Run(const Common& common, const Options& options) {
 
 }  // namespace
 
-void AddEvaluate(CLI::App& app) {
+void AddEvaluate(Command app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = AddCommand(
+  const Command command = AddCommand(
       app, "evaluate", "measure a model on a data set, plain and encrypted, against baselines",
       "heft evaluate --data lfw-speech --model m.heft --report report.html",
       [options](const Common& common) { return Run(common, *options); });
   EvaluationOptions& e = options->evaluation;
-  command->add_option("-d,--data", e.data, "data folder")->required();
-  command->add_option("-m,--model", options->models,
-                      "model file; with --folds a folder made by heft train --folds, or several to "
-                      "compare");
-  command
-      ->add_option("--folds", options->folds,
-                   "measure over identity folds, every person tested once")
-      ->check(CLI::Range(3, 1000));
-  command->add_option("--fold-seed", options->fold_seed, "the one given to heft train --folds")
-      ->capture_default_str();
-  command->add_flag("--choices", options->choices,
-                    "with --folds: train and compare fused dimensions, approximations and weights");
-  command->add_flag("--partial-probes", options->partial_probes,
-                    "with --folds: also probes that have one modality only");
-  command->add_option("--split", options->split, "the samples to measure on")
-      ->check(CLI::IsMember({"train", "val", "test"}))
-      ->capture_default_str();
-  command->add_flag("--plain", options->plain, "with --folds: leave the encrypted rows out");
-  command->add_option("--report", options->report, "write a self-contained HTML page here");
-  command->add_option(
-      "--pictures", options->pictures,
-      "write the report's pictures into this folder as SVG files (without --folds)");
-  command->add_option("--seed", e.seed, "of the bootstrap (default 1)");
-  command->add_option("--replicates", e.replicates, "of the bootstrap")
-      ->check(CLI::Range(10, 1000000))
-      ->capture_default_str();
+  command.Add("-d,--data", &e.data, "data folder").Required();
+  command.Add("-m,--model", &options->models,
+              "model file; with --folds a folder made by heft train --folds, or several to "
+              "compare");
+  command.Add("--folds", &options->folds, "measure over identity folds, every person tested once")
+      .Range(3, 1000);
+  command.Add("--fold-seed", &options->fold_seed, "the one given to heft train --folds")
+      .ShowDefault();
+  command.Add("--choices", &options->choices,
+              "with --folds: train and compare fused dimensions, approximations and weights");
+  command.Add("--partial-probes", &options->partial_probes,
+              "with --folds: also probes that have one modality only");
+  command.Add("--split", &options->split, "the samples to measure on")
+      .Choices({"train", "val", "test"})
+      .ShowDefault();
+  command.Add("--plain", &options->plain, "with --folds: leave the encrypted rows out");
+  command.Add("--report", &options->report, "write a self-contained HTML page here");
+  command.Add("--pictures", &options->pictures,
+              "write the report's pictures into this folder as SVG files (without --folds)");
+  command.Add("--seed", &e.seed, "of the bootstrap (default 1)");
+  command.Add("--replicates", &e.replicates, "of the bootstrap").Range(10, 1000000).ShowDefault();
 }
 
 }  // namespace heft::cli

@@ -141,22 +141,22 @@ absl::Status ExportScores(const Common& common, const Options& options) {
 
 using Export = absl::Status (*)(const Common&, const Options&);
 
-void AddExport(CLI::App& app, const std::string& name, const std::string& description,
+void AddExport(Command app, const std::string& name, const std::string& description,
                const std::string& input, const std::string& output, const std::string& example,
                Export run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  const Command command =
       AddCommand(ExportSealGroup(app), name, description, "heft-server export-seal " + example,
                  [options, run](const Common& common) { return run(common, *options); });
-  command->add_option("-m,--model", options->model, "model file")->required();
-  if (!input.empty()) command->add_option("-i,--in", options->in, input)->required();
-  command->add_option("-o,--out", options->out, output)->required();
+  command.Add("-m,--model", &options->model, "model file").Required();
+  if (!input.empty()) command.Add("-i,--in", &options->in, input).Required();
+  command.Add("-o,--out", &options->out, output).Required();
   AddCompressionOption(command, &options->compression);
 }
 
 }  // namespace
 
-void AddExportSeal(CLI::App& app) {
+void AddExportSeal(Command app) {
   AddExport(app, "parameters", "SEAL's encryption parameters for a model, and what to do with them",
             "", "SEAL file to write", "parameters --model m.heft --out parms.seal",
             ExportParameters);

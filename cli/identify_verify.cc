@@ -94,11 +94,11 @@ absl::Status Run(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-CLI::App* Add(CLI::App& app, bool verify) {
+Command Add(Command app, bool verify) {
   auto options = std::make_shared<Options>();
   options->verify = verify;
   const std::string name = verify ? "verify" : "identify";
-  CLI::App* command = AddCommand(
+  const Command command = AddCommand(
       app, name,
       verify ? "score an encrypted probe against one claimed identity, 1:1 (server)"
              : "score an encrypted probe against a whole gallery, 1:N (server)",
@@ -107,31 +107,30 @@ CLI::App* Add(CLI::App& app, bool verify) {
           (verify ? " --identity ann" : "") + " --out scores.ct",
       [options](const Common& common) { return Run(common, *options); });
   AddServerOptions(command, options.get());
-  command->add_option("-o,--out", options->out, "file for the encrypted scores")->required();
-  CLI::Option* row =
-      command->add_option("--row", options->probe.row, "which sample of the files, from 0")
-          ->capture_default_str();
-  command->add_flag("--norm", options->probe.with_squared_norm,
-                    "add the probe's encrypted squared norm, for the key owner's interval check");
+  command.Add("-o,--out", &options->out, "file for the encrypted scores").Required();
+  const Option row =
+      command.Add("--row", &options->probe.row, "which sample of the files, from 0").ShowDefault();
+  command.Add("--norm", &options->probe.with_squared_norm,
+              "add the probe's encrypted squared norm, for the key owner's interval check");
   if (verify) {
-    command->add_option("--identity", options->identity, "the claimed identity")->required();
+    command.Add("--identity", &options->identity, "the claimed identity").Required();
   } else {
     command
-        ->add_flag("--all", options->all,
-                   "every sample of the files, reading the gallery once for up to 64 of them; "
-                   "--out is then a folder, made with one file a sample")
-        ->excludes(row);
-    command->add_flag("--degree-two", options->degree_two,
-                      "do not relinearise: less work for the server, three times as much to send");
-    command->add_flag("--no-identities", options->no_identities,
-                      "leave the names out of the reply; candidates are then positions");
+        .Add("--all", &options->all,
+             "every sample of the files, reading the gallery once for up to 64 of them; "
+             "--out is then a folder, made with one file a sample")
+        .Excludes(row);
+    command.Add("--degree-two", &options->degree_two,
+                "do not relinearise: less work for the server, three times as much to send");
+    command.Add("--no-identities", &options->no_identities,
+                "leave the names out of the reply; candidates are then positions");
   }
   return command;
 }
 
 }  // namespace
 
-void AddIdentify(CLI::App& app) { Add(app, /*verify=*/false); }
-void AddVerify(CLI::App& app) { Add(app, /*verify=*/true); }
+void AddIdentify(Command app) { Add(app, /*verify=*/false); }
+void AddVerify(Command app) { Add(app, /*verify=*/true); }
 
 }  // namespace heft::cli

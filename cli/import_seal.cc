@@ -17,7 +17,7 @@ namespace heft::cli {
 namespace {
 
 struct Options {
-  std::string model, relin, galois, modality, key_id_of, out;
+  std::string model, in, relin, galois, modality, key_id_of, out;
   std::vector<std::string> inputs, labels;
 };
 
@@ -79,9 +79,9 @@ absl::Status ImportEncryptionKey(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
   HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
   HEFT_ASSIGN_OR_RETURN(const ckks::KeyId key_id, KeyIdOf(options.key_id_of));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.inputs[0]));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.in));
   HEFT_ASSIGN_OR_RETURN(const seal::KeyPart key,
-                        seal::ReadPublicKey(*instance.context, bytes, options.inputs[0]));
+                        seal::ReadPublicKey(*instance.context, bytes, options.in));
   return Finish(common, options, key_id,
                 SerializeEncryptionKey(*instance.context, seal::ToPublicKey(key_id, key)),
                 Json::object(), "encryption key");
@@ -128,51 +128,51 @@ absl::Status ImportSamples(const Common& common, const Options& options) {
 
 using Import = absl::Status (*)(const Common&, const Options&);
 
-CLI::App* AddImport(CLI::App& app, const std::shared_ptr<Options>& options, const std::string& name,
-                    const std::string& description, const std::string& example, Import import) {
-  CLI::App* command =
+Command AddImport(Command app, const std::shared_ptr<Options>& options, const std::string& name,
+                  const std::string& description, const std::string& example, Import import) {
+  const Command command =
       AddCommand(ImportSealGroup(app), name, description, example,
                  [options, import](const Common& common) { return import(common, *options); });
-  command->add_option("-m,--model", options->model, "model file")->required();
-  command->add_option("-o,--out", options->out, "HEFT file to write")->required();
+  command.Add("-m,--model", &options->model, "model file").Required();
+  command.Add("-o,--out", &options->out, "HEFT file to write").Required();
   return command;
 }
 
 }  // namespace
 
-void AddImportSeal(CLI::App& app) {
+void AddImportSeal(Command app) {
   auto options = std::make_shared<Options>();
-  CLI::App* keys = AddImport(app, options, "evaluation-keys",
-                             "SEAL's relinearisation and Galois keys, for a server",
-                             "heft-server import-seal evaluation-keys --model m.heft --relin "
-                             "relin.seal --galois galois.seal --out evaluation.keys",
-                             ImportEvaluationKeys);
-  keys->add_option("--relin", options->relin, "SEAL's relinearisation keys")->required();
-  keys->add_option("--galois", options->galois, "SEAL's Galois keys")->required();
+  const Command keys = AddImport(app, options, "evaluation-keys",
+                                 "SEAL's relinearisation and Galois keys, for a server",
+                                 "heft-server import-seal evaluation-keys --model m.heft --relin "
+                                 "relin.seal --galois galois.seal --out evaluation.keys",
+                                 ImportEvaluationKeys);
+  keys.Add("--relin", &options->relin, "SEAL's relinearisation keys").Required();
+  keys.Add("--galois", &options->galois, "SEAL's Galois keys").Required();
   AddKeyIdOption(keys, &options->key_id_of);
 
   options = std::make_shared<Options>();
-  CLI::App* key = AddImport(app, options, "encryption-key", "SEAL's public key, for HEFT's clients",
-                            "heft-server import-seal encryption-key --model m.heft --in "
-                            "public.seal --key-id-of evaluation.keys --out encryption.key",
-                            ImportEncryptionKey);
-  key->add_option("-i,--in", options->inputs, "SEAL's public key")->required()->expected(1);
+  const Command key =
+      AddImport(app, options, "encryption-key", "SEAL's public key, for HEFT's clients",
+                "heft-server import-seal encryption-key --model m.heft --in "
+                "public.seal --key-id-of evaluation.keys --out encryption.key",
+                ImportEncryptionKey);
+  key.Add("-i,--in", &options->in, "SEAL's public key").Required();
   AddKeyIdOption(key, &options->key_id_of);
 
   options = std::make_shared<Options>();
-  CLI::App* samples = AddImport(
+  const Command samples = AddImport(
       app, options, "samples", "vectors of one modality that SEAL encrypted (docs/seal.md)",
       "heft-server import-seal samples --model m.heft --modality face --key-id-of evaluation.keys "
       "--in 0.seal 1.seal --label ann bob --out face.ct",
       ImportSamples);
-  samples->add_option("--modality", options->modality, "name of the modality in the model")
-      ->required();
-  samples->add_option("-i,--in", options->inputs, "SEAL's ciphertexts, one a sample")->required();
-  samples->add_option("--label", options->labels, "identity of each sample, or one for all");
+  samples.Add("--modality", &options->modality, "name of the modality in the model").Required();
+  samples.Add("-i,--in", &options->inputs, "SEAL's ciphertexts, one a sample").Required();
+  samples.Add("--label", &options->labels, "identity of each sample, or one for all");
   samples
-      ->add_option("--key-id-of", options->key_id_of,
-                   "a HEFT file made for the same secret key, such as the evaluation keys")
-      ->required();
+      .Add("--key-id-of", &options->key_id_of,
+           "a HEFT file made for the same secret key, such as the evaluation keys")
+      .Required();
 }
 
 }  // namespace heft::cli

@@ -200,15 +200,15 @@ absl::Status Run(const Common& common, const Options& options) {
 
 }  // namespace
 
-void AddInspect(CLI::App& app) {
+void AddInspect(Command app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = AddCommand(
+  const Command command = AddCommand(
       app, "inspect", "say what a HEFT file or gallery folder is, and whether it is intact",
       "heft inspect m.heft --plan",
       [options](const Common& common) { return Run(common, *options); });
-  command->add_option("path", options->path, "file or gallery folder")->required();
-  command->add_flag("--plan", options->plan,
-                    "for a model: levels, rotations, keys and operation counts of its evaluation");
+  command.Add("path", &options->path, "file or gallery folder").Required();
+  command.Add("--plan", &options->plan,
+              "for a model: levels, rotations, keys and operation counts of its evaluation");
 }
 
 }  // namespace heft::cli

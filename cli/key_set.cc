@@ -49,17 +49,17 @@ void KeyFolder::Remove() const {
   for (const std::string& path : {secret, encryption, evaluation}) unlink(path.c_str());
 }
 
-void AddSealOptions(CLI::App* command, const std::string& prefix, SealOptions* options) {
-  auto* ask = command->add_flag("--" + prefix + "passphrase", options->ask,
-                                "seal the new secret key under a passphrase, asked for on the "
-                                "terminal");
-  auto* file = command->add_option("--" + prefix + "passphrase-file", options->file,
-                                   "the same, from the first line of a file");
+void AddSealOptions(Command command, const std::string& prefix, SealOptions* options) {
+  const Option ask = command.Add("--" + prefix + "passphrase", &options->ask,
+                                 "seal the new secret key under a passphrase, asked for on the "
+                                 "terminal");
+  const Option file = command.Add("--" + prefix + "passphrase-file", &options->file,
+                                  "the same, from the first line of a file");
   command
-      ->add_flag("--no-" + prefix + "passphrase", options->unsealed,
-                 "leave the new secret key in the clear, without a warning")
-      ->excludes(ask)
-      ->excludes(file);
+      .Add("--no-" + prefix + "passphrase", &options->unsealed,
+           "leave the new secret key in the clear, without a warning")
+      .Excludes(ask)
+      .Excludes(file);
 }
 
 absl::StatusOr<std::string> ChoosePassphrase(const Common& common, const SealOptions& options) {

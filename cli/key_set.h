@@ -30,7 +30,7 @@ struct SealOptions {
   bool unsealed = false;  // or none, and say nothing about it
 };
 // `prefix` comes before "passphrase" in the options' names.
-void AddSealOptions(CLI::App* command, const std::string& prefix, SealOptions* options);
+void AddSealOptions(Command command, const std::string& prefix, SealOptions* options);
 // The passphrase, empty for none, which stderr warns of unless it was asked for.
 absl::StatusOr<std::string> ChoosePassphrase(const Common& common, const SealOptions& options);
 

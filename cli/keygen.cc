@@ -40,21 +40,20 @@ absl::Status Run(const Common& common, const Options& options) {
 
 }  // namespace
 
-void AddKeygen(CLI::App& app) {
+void AddKeygen(Command app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  const Command command =
       AddCommand(app, "keygen", "make the keys for a model (key owner)",
                  "heft keygen --model m.heft --out keys --passphrase-file passphrase.txt",
                  [options](const Common& common) { return Run(common, *options); });
-  command->add_option("-m,--model", options->model, "model file")->required();
+  command.Add("-m,--model", &options->model, "model file").Required();
   command
-      ->add_option("-o,--out", options->out,
-                   "folder for secret.key, encryption.key and evaluation.keys")
-      ->required();
+      .Add("-o,--out", &options->out, "folder for secret.key, encryption.key and evaluation.keys")
+      .Required();
   AddSealOptions(command, "", &options->seal);
-  command->add_option("--secret-key", options->secret_key,
-                      "use this secret key: makes new encryption and evaluation keys for it, after "
-                      "a model with other rotations");
+  command.Add("--secret-key", &options->secret_key,
+              "use this secret key: makes new encryption and evaluation keys for it, after "
+              "a model with other rotations");
 }
 
 }  // namespace heft::cli

@@ -5,24 +5,23 @@
 
 int main(int argc, char** argv) {
   using namespace heft::cli;  // NOLINT: a list of its functions follows.
-  return RunMain(argc, argv, "HEFT: fuse and match encrypted biometric templates",
-                 [](CLI::App& app) {
-                   AddSynth(app);
-                   AddTrain(app);
-                   AddKeygen(app);
-                   AddEncrypt(app);
-                   AddEnrol(app);
-                   AddIdentify(app);
-                   AddVerify(app);
-                   AddDecrypt(app);
-                   AddBudget(app);
-                   AddRekey(app);
-                   AddRekeyGallery(app);
-                   AddEvaluate(app);
-                   AddInspect(app);
-                   AddImportSeal(app);
-                   AddExportSeal(app);
-                   AddSealSecret(app);
-                   AddBench(app);
-                 });
+  return RunMain(argc, argv, "HEFT: fuse and match encrypted biometric templates", [](Command app) {
+    AddSynth(app);
+    AddTrain(app);
+    AddKeygen(app);
+    AddEncrypt(app);
+    AddEnrol(app);
+    AddIdentify(app);
+    AddVerify(app);
+    AddDecrypt(app);
+    AddBudget(app);
+    AddRekey(app);
+    AddRekeyGallery(app);
+    AddEvaluate(app);
+    AddInspect(app);
+    AddImportSeal(app);
+    AddExportSeal(app);
+    AddSealSecret(app);
+    AddBench(app);
+  });
 }

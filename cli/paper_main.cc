@@ -6,5 +6,5 @@
 
 int main(int argc, char** argv) {
   return heft::cli::RunMain(argc, argv, "HEFT's paper, measured: methods, counts, tables, figures",
-                            [](CLI::App& app) { heft::cli::AddReproduce(app); });
+                            [](heft::cli::Command app) { heft::cli::AddReproduce(app); });
 }

@@ -84,27 +84,27 @@ absl::Status Run(const Common& common, const Options& options) {
 
 }  // namespace
 
-void AddRekey(CLI::App& app) {
+void AddRekey(Command app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  const Command command =
       AddCommand(app, "rekey",
                  "make a new key in place of an old one, and the key that moves galleries to it "
                  "(key owner)",
                  "heft rekey --model m.heft --secret-key keys/secret.key --out keys-2 "
                  "--new-passphrase-file passphrase.txt",
                  [options](const Common& common) { return Run(common, *options); });
-  command->add_option("-m,--model", options->model, "model file")->required();
-  command->add_option("--secret-key", options->secret_key, "the old secret key, revoked by this")
-      ->required();
-  command->add_option("--passphrase-file", options->passphrase_file,
-                      "first line: passphrase of the old secret key");
-  command->add_option("--budget-file", options->budget_file,
-                      "the old key's record of queries (default: SECRET-KEY.budget)");
+  command.Add("-m,--model", &options->model, "model file").Required();
+  command.Add("--secret-key", &options->secret_key, "the old secret key, revoked by this")
+      .Required();
+  command.Add("--passphrase-file", &options->passphrase_file,
+              "first line: passphrase of the old secret key");
+  command.Add("--budget-file", &options->budget_file,
+              "the old key's record of queries (default: SECRET-KEY.budget)");
   command
-      ->add_option("-o,--out", options->out,
-                   "folder for the new secret.key, encryption.key, evaluation.keys, and "
-                   "rekeying.key")
-      ->required();
+      .Add("-o,--out", &options->out,
+           "folder for the new secret.key, encryption.key, evaluation.keys, and "
+           "rekeying.key")
+      .Required();
   AddSealOptions(command, "new-", &options->seal);
 }
 

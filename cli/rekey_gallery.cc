@@ -42,15 +42,15 @@ absl::Status Run(const Common& common, const Options& options) {
 
 }  // namespace
 
-void AddRekeyGallery(CLI::App& app) {
+void AddRekeyGallery(Command app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = AddCommand(
+  const Command command = AddCommand(
       app, "rekey-gallery", "move a gallery to another key without decrypting it (server)",
       "heft rekey-gallery --model m.heft --rekeying-key rekeying.key --gallery gallery",
       [options](const Common& common) { return Run(common, *options); });
-  command->add_option("-m,--model", options->model, "model file")->required();
-  command->add_option("-k,--rekeying-key", options->rekeying_key, "from `heft rekey`")->required();
-  command->add_option("-g,--gallery", options->gallery, "gallery folder")->required();
+  command.Add("-m,--model", &options->model, "model file").Required();
+  command.Add("-k,--rekeying-key", &options->rekeying_key, "from `heft rekey`").Required();
+  command.Add("-g,--gallery", &options->gallery, "gallery folder").Required();
 }
 
 }  // namespace heft::cli

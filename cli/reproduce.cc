@@ -150,28 +150,27 @@ absl::Status Run(const Common& common, const Options& options) {
 
 }  // namespace
 
-void AddReproduce(CLI::App& app) {
+void AddReproduce(Command app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = AddCommand(
+  const Command command = AddCommand(
       app, "reproduce", "measure the paper's tables and figures: a page, and the numbers as JSON",
       "heft-paper reproduce --data lfw-speech --out report.html --only table2,fig5",
       [options](const Common& common) { return Run(common, *options); });
-  command->add_option("-d,--data", options->data,
-                      "data folder, also of the paper's published text files (default: synthetic "
-                      "data of the paper's size)");
-  command->add_option("-o,--out", options->out, "the page, NAME.html; the numbers go to NAME.json")
-      ->required();
-  command->add_option("--only", options->only,
-                      "sections, apart by commas: the paper's tables and figures by number, and "
-                      "others; an unknown one lists them all");
-  command->add_flag("--quick", options->quick, "less of everything: minutes, and rough numbers");
-  command->add_option("--seed", options->seed, "of folds, training and synthetic data")
-      ->capture_default_str();
-  command->add_option("--exact-projection", options->exact_projection,
-                      "published matrix, learned with exact normalisation: table 2 on the data's "
-                      "own test split without any training");
-  command->add_option("--aware-projection", options->aware_projection,
-                      "published matrix, learned with HEFT");
+  command.Add("-d,--data", &options->data,
+              "data folder, also of the paper's published text files (default: synthetic "
+              "data of the paper's size)");
+  command.Add("-o,--out", &options->out, "the page, NAME.html; the numbers go to NAME.json")
+      .Required();
+  command.Add("--only", &options->only,
+              "sections, apart by commas: the paper's tables and figures by number, and "
+              "others; an unknown one lists them all");
+  command.Add("--quick", &options->quick, "less of everything: minutes, and rough numbers");
+  command.Add("--seed", &options->seed, "of folds, training and synthetic data").ShowDefault();
+  command.Add("--exact-projection", &options->exact_projection,
+              "published matrix, learned with exact normalisation: table 2 on the data's "
+              "own test split without any training");
+  command.Add("--aware-projection", &options->aware_projection,
+              "published matrix, learned with HEFT");
 }
 
 }  // namespace heft::cli

@@ -9,35 +9,25 @@
 #include "base/files.h"
 
 namespace heft::cli {
-namespace {
-
-CLI::App& Group(CLI::App& app, const std::string& name, const std::string& description) {
-  for (CLI::App* known : app.get_subcommands({})) {
-    if (known->get_name() == name) return *known;
-  }
-  CLI::App* group = app.add_subcommand(name, description);
-  group->require_subcommand(1);
-  return *group;
+Command ImportSealGroup(Command app) {
+  return app.Group("import-seal", "make HEFT files from objects of Microsoft SEAL 4.x");
 }
 
-}  // namespace
-
-CLI::App& ImportSealGroup(CLI::App& app) {
-  return Group(app, "import-seal", "make HEFT files from objects of Microsoft SEAL 4.x");
+Command ExportSealGroup(Command app) {
+  return app.Group("export-seal", "make objects of Microsoft SEAL 4.x from HEFT files");
 }
 
-CLI::App& ExportSealGroup(CLI::App& app) {
-  return Group(app, "export-seal", "make objects of Microsoft SEAL 4.x from HEFT files");
-}
-
-void AddCompressionOption(CLI::App* command, seal::Compression* compression) {
-  static const std::map<std::string, seal::Compression> kModes = {
-      {"none", seal::Compression::kNone},
-      {"zlib", seal::Compression::kZlib},
-      {"zstd", seal::Compression::kZstd}};
+void AddCompressionOption(Command command, seal::Compression* compression) {
   command
-      ->add_option("--compression", *compression, "of SEAL's objects: none, zlib or zstd (default)")
-      ->transform(CLI::CheckedTransformer(kModes).description(""));
+      .Add(
+          "--compression",
+          [compression](const std::string& name) {
+            *compression = name == "none"   ? seal::Compression::kNone
+                           : name == "zlib" ? seal::Compression::kZlib
+                                            : seal::Compression::kZstd;
+          },
+          "of SEAL's objects (default zstd)")
+      .Choices({"none", "zlib", "zstd"});
 }
 
 absl::StatusOr<ckks::KeyId> KeyIdOf(const std::string& path) {
@@ -62,10 +52,10 @@ absl::StatusOr<ckks::KeyId> KeyIdOf(const std::string& path) {
   return id;
 }
 
-void AddKeyIdOption(CLI::App* command, std::string* path) {
-  command->add_option("--key-id-of", *path,
-                      "a HEFT file made for the same secret key, whose key id to use; without it a "
-                      "new one is drawn");
+void AddKeyIdOption(Command command, std::string* path) {
+  command.Add("--key-id-of", path,
+              "a HEFT file made for the same secret key, whose key id to use; without it a "
+              "new one is drawn");
 }
 
 std::vector<uint32_t> RotationSteps(const ckks::Params& params,

@@ -16,16 +16,16 @@
 namespace heft::cli {
 
 // Finds or adds the subcommand under which the kinds stand.
-CLI::App& ImportSealGroup(CLI::App& app);
-CLI::App& ExportSealGroup(CLI::App& app);
+Command ImportSealGroup(Command app);
+Command ExportSealGroup(Command app);
 
 // --compression none, zlib or zstd.
-void AddCompressionOption(CLI::App* command, seal::Compression* compression);
+void AddCompressionOption(Command command, seal::Compression* compression);
 
 // The key id that a HEFT file carries (keys, samples or scores); a fresh one where `path` is empty.
 // SEAL's files do not name their key.
 absl::StatusOr<ckks::KeyId> KeyIdOf(const std::string& path);
-void AddKeyIdOption(CLI::App* command, std::string* path);
+void AddKeyIdOption(Command command, std::string* path);
 
 // Rotations to the left among a plan's Galois elements, as SEAL counts them.
 std::vector<uint32_t> RotationSteps(const ckks::Params& params,

@@ -106,56 +106,55 @@ absl::Status ExportEvaluationKeys(const Common& common, const Options& options) 
 
 using Run = absl::Status (*)(const Common&, const Options&);
 
-CLI::App* Add(CLI::App& group, const std::shared_ptr<Options>& options, const std::string& name,
-              const std::string& description, const std::string& example, Run run) {
-  CLI::App* command =
+Command Add(Command group, const std::shared_ptr<Options>& options, const std::string& name,
+            const std::string& description, const std::string& example, Run run) {
+  const Command command =
       AddCommand(group, name, description, example,
                  [options, run](const Common& common) { return run(common, *options); });
-  command->add_option("-m,--model", options->model, "model file")->required();
+  command.Add("-m,--model", &options->model, "model file").Required();
   return command;
 }
 
-CLI::App* AddExport(CLI::App& app, const std::shared_ptr<Options>& options, const std::string& name,
-                    const std::string& description, const std::string& example, Run run) {
-  CLI::App* command = Add(ExportSealGroup(app), options, name, description, example, run);
-  command->add_option("--secret-key", options->secret_key, "secret key")->required();
-  command->add_option("--passphrase-file", options->passphrase_file,
-                      "first line: passphrase of the secret key");
+Command AddExport(Command app, const std::shared_ptr<Options>& options, const std::string& name,
+                  const std::string& description, const std::string& example, Run run) {
+  const Command command = Add(ExportSealGroup(app), options, name, description, example, run);
+  command.Add("--secret-key", &options->secret_key, "secret key").Required();
+  command.Add("--passphrase-file", &options->passphrase_file,
+              "first line: passphrase of the secret key");
   return command;
 }
 
 }  // namespace
 
-void AddSealSecret(CLI::App& app) {
+void AddSealSecret(Command app) {
   auto options = std::make_shared<Options>();
-  CLI::App* import =
+  const Command import =
       Add(ImportSealGroup(app), options, "secret-key", "SEAL's secret key (key owner)",
           "heft import-seal secret-key --model m.heft --in secret.seal --key-id-of "
           "evaluation.keys --out secret.key",
           ImportSecretKey);
-  import->add_option("-i,--in", options->in, "SEAL's secret key")->required();
-  import->add_option("-o,--out", options->out, "HEFT file to write, mode 0600")->required();
-  import->add_flag("--passphrase", options->passphrase,
-                   "seal it under a passphrase, asked for on the terminal");
-  import->add_option("--passphrase-file", options->passphrase_file,
-                     "the same, from the first line of a file");
+  import.Add("-i,--in", &options->in, "SEAL's secret key").Required();
+  import.Add("-o,--out", &options->out, "HEFT file to write, mode 0600").Required();
+  import.Add("--passphrase", &options->passphrase,
+             "seal it under a passphrase, asked for on the terminal");
+  import.Add("--passphrase-file", &options->passphrase_file,
+             "the same, from the first line of a file");
   AddKeyIdOption(import, &options->key_id_of);
 
   options = std::make_shared<Options>();
   AddExport(app, options, "secret-key", "the secret key for SEAL, in the clear (key owner)",
             "heft export-seal secret-key --model m.heft --secret-key secret.key --out secret.seal",
             ExportSecretKey)
-      ->add_option("-o,--out", options->out, "SEAL file to write, mode 0600")
-      ->required();
+      .Add("-o,--out", &options->out, "SEAL file to write, mode 0600")
+      .Required();
 
   options = std::make_shared<Options>();
-  CLI::App* keys = AddExport(
+  const Command keys = AddExport(
       app, options, "evaluation-keys",
       "new relinearisation and Galois keys for SEAL, all that the model needs (key owner)",
       "heft export-seal evaluation-keys --model m.heft --secret-key secret.key --out seal-keys",
       ExportEvaluationKeys);
-  keys->add_option("-o,--out", options->out, "folder for relin_keys.seal and galois_keys.seal")
-      ->required();
+  keys.Add("-o,--out", &options->out, "folder for relin_keys.seal and galois_keys.seal").Required();
   AddCompressionOption(keys, &options->compression);
 }
 

@@ -5,12 +5,11 @@
 
 namespace heft::cli {
 
-void AddServerOptions(CLI::App* command, ServerOptions* options) {
-  command->add_option("-m,--model", options->model, "model file")->required();
-  command->add_option("-k,--keys", options->keys, "evaluation keys")->required();
-  command->add_option("-g,--gallery", options->gallery, "gallery folder")->required();
-  command->add_option("-i,--in", options->inputs, "encrypted samples, one file a modality")
-      ->required();
+void AddServerOptions(Command command, ServerOptions* options) {
+  command.Add("-m,--model", &options->model, "model file").Required();
+  command.Add("-k,--keys", &options->keys, "evaluation keys").Required();
+  command.Add("-g,--gallery", &options->gallery, "gallery folder").Required();
+  command.Add("-i,--in", &options->inputs, "encrypted samples, one file a modality").Required();
 }
 
 absl::StatusOr<LoadedServer> LoadServer(const ServerOptions& options) {

@@ -17,7 +17,7 @@ struct ServerOptions {
   std::vector<std::string> inputs;
 };
 
-void AddServerOptions(CLI::App* command, ServerOptions* options);
+void AddServerOptions(Command command, ServerOptions* options);
 
 struct LoadedServer {
   std::unique_ptr<Server> server;

@@ -7,7 +7,7 @@
 int main(int argc, char** argv) {
   using namespace heft::cli;  // NOLINT: a list of its functions follows.
   return RunMain(argc, argv, "HEFT server: fuse, enrol and match what it cannot read",
-                 [](CLI::App& app) {
+                 [](Command app) {
                    AddEnrol(app);
                    AddIdentify(app);
                    AddVerify(app);

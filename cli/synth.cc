@@ -43,30 +43,27 @@ absl::Status Run(const Common& common, const Options& options) {
 
 }  // namespace
 
-void AddSynth(CLI::App& app) {
+void AddSynth(Command app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  const Command command =
       AddCommand(app, "synth", "make a synthetic data set of the form of real ones",
                  "heft synth --out data --identities 188 --samples 8 --dimensions 512 512",
                  [options](const Common& common) { return Run(common, *options); });
   SyntheticOptions& s = options->synthetic;
-  command->add_option("-o,--out", options->out, "folder to write")->required();
-  CLI::Option* identities =
-      command->add_option("--identities", s.identities, "number of identities")
-          ->capture_default_str();
-  CLI::Option* samples =
-      command->add_option("--samples", s.samples_per_identity, "samples of each identity")
-          ->capture_default_str();
-  CLI::Option* dimensions =
-      command->add_option("--dimensions", s.dimensions, "dimension of each modality")
-          ->capture_default_str();
+  command.Add("-o,--out", &options->out, "folder to write").Required();
+  const Option identities =
+      command.Add("--identities", &s.identities, "number of identities").ShowDefault();
+  const Option samples =
+      command.Add("--samples", &s.samples_per_identity, "samples of each identity").ShowDefault();
+  const Option dimensions =
+      command.Add("--dimensions", &s.dimensions, "dimension of each modality").ShowDefault();
   command
-      ->add_flag("--paper", options->paper,
-                 "the paper's size: 188 identities, 376 faces with 5380 voices in 10760 pairs")
-      ->excludes(identities)
-      ->excludes(samples)
-      ->excludes(dimensions);
-  command->add_option("--seed", s.seed, "random seed")->capture_default_str();
+      .Add("--paper", &options->paper,
+           "the paper's size: 188 identities, 376 faces with 5380 voices in 10760 pairs")
+      .Excludes(identities)
+      .Excludes(samples)
+      .Excludes(dimensions);
+  command.Add("--seed", &s.seed, "random seed").ShowDefault();
 }
 
 }  // namespace heft::cli

@@ -138,56 +138,51 @@ absl::Status Run(const Common& common, const Options& options) {
 
 }  // namespace
 
-void AddTrain(CLI::App& app) {
+void AddTrain(Command app) {
   auto options = std::make_shared<Options>();
   TrainOptions& t = options->train;
-  CLI::App* command = AddCommand(app, "train", "learn the fusion of a data set's modalities",
-                                 "heft train --data lfw-speech --out m.heft --gamma 32 --degree 3",
-                                 [options](const Common& common) { return Run(common, *options); });
-  command->add_option("-d,--data", options->data, "data folder")->required();
-  command->add_option("-o,--out", options->out, "model file to write; with --folds a folder")
-      ->required();
+  const Command command =
+      AddCommand(app, "train", "learn the fusion of a data set's modalities",
+                 "heft train --data lfw-speech --out m.heft --gamma 32 --degree 3",
+                 [options](const Common& common) { return Run(common, *options); });
+  command.Add("-d,--data", &options->data, "data folder").Required();
+  command.Add("-o,--out", &options->out, "model file to write; with --folds a folder").Required();
   command
-      ->add_option("--folds", options->folds,
-                   "train a model for each of so many identity folds, and compare on them")
-      ->check(CLI::Range(3, 1000));
-  command->add_option("--fold-seed", options->fold_seed, "deals identities into folds")
-      ->capture_default_str();
-  command->add_option("--gamma", t.gamma, "fused dimension: 16, 32, 64, ...")
-      ->capture_default_str();
-  command->add_option("--recipe", options->recipe, "generalising, or paper")->capture_default_str();
-  command->add_option("--degree", options->degree,
-                      "of the normalisation's polynomial: 2 or 3 (default 3; paper 2)");
-  command->add_option("--fit", options->fit,
-                      "minimax or least_squares (default minimax; paper least_squares)");
-  command->add_option("--profile", options->profile, "parameters: compact or compact-pq")
-      ->capture_default_str();
-  command->add_option("--lambda", t.lambda, "weight of the pairs' term")->capture_default_str();
-  command->add_option("--margin", t.margin, "margin of the triplets' hinge")->capture_default_str();
-  command->add_flag("--grid", t.grid_search, "try the published grid of lambda and margin");
-  command->add_option("--epochs", t.epochs, "0: the recipe's own")->capture_default_str();
-  command->add_option("--learning-rate", t.learning_rate, "0: the recipe's own")
-      ->capture_default_str();
-  command->add_option("--weight-decay", t.weight_decay)->capture_default_str();
-  command->add_option("--shrinkage", t.shrinkage, "of the within-class covariance")
-      ->capture_default_str();
+      .Add("--folds", &options->folds,
+           "train a model for each of so many identity folds, and compare on them")
+      .Range(3, 1000);
+  command.Add("--fold-seed", &options->fold_seed, "deals identities into folds").ShowDefault();
+  command.Add("--gamma", &t.gamma, "fused dimension: 16, 32, 64, ...").ShowDefault();
+  command.Add("--recipe", &options->recipe, "generalising, or paper").ShowDefault();
+  command.Add("--degree", &options->degree,
+              "of the normalisation's polynomial: 2 or 3 (default 3; paper 2)");
+  command.Add("--fit", &options->fit,
+              "minimax or least_squares (default minimax; paper least_squares)");
+  command.Add("--profile", &options->profile, "parameters: compact or compact-pq").ShowDefault();
+  command.Add("--lambda", &t.lambda, "weight of the pairs' term").ShowDefault();
+  command.Add("--margin", &t.margin, "margin of the triplets' hinge").ShowDefault();
+  command.Add("--grid", &t.grid_search, "try the published grid of lambda and margin");
+  command.Add("--epochs", &t.epochs, "0: the recipe's own").ShowDefault();
+  command.Add("--learning-rate", &t.learning_rate, "0: the recipe's own").ShowDefault();
+  command.Add("--weight-decay", &t.weight_decay, "of the optimiser").ShowDefault();
+  command.Add("--shrinkage", &t.shrinkage, "of the within-class covariance").ShowDefault();
   command
-      ->add_option("--drop-modality", t.drop_modality,
-                   "probability of training without a modality, for probes that lack one")
-      ->capture_default_str();
-  command->add_option("--modality-weights", t.modality_weights,
-                      "of the start, one a modality; default: chosen on validation people");
-  command->add_option("--seed", t.seed, "random seed")->capture_default_str();
-  command->add_option("--checkpoint", options->checkpoint,
-                      "file to save the state to after every epoch and to resume from");
-  command->add_option("--curve", options->curve,
-                      "write a picture (SVG) of training and validation AUROC by epoch here");
+      .Add("--drop-modality", &t.drop_modality,
+           "probability of training without a modality, for probes that lack one")
+      .ShowDefault();
+  command.Add("--modality-weights", &t.modality_weights,
+              "of the start, one a modality; default: chosen on validation people");
+  command.Add("--seed", &t.seed, "random seed").ShowDefault();
+  command.Add("--checkpoint", &options->checkpoint,
+              "file to save the state to after every epoch and to resume from");
+  command.Add("--curve", &options->curve,
+              "write a picture (SVG) of training and validation AUROC by epoch here");
   command
-      ->add_option("--patience", t.patience,
-                   "epochs without a better validation AUROC; 0: the recipe's own")
-      ->capture_default_str();
-  command->add_flag("--no-exact", options->no_exact,
-                    "do not also train with exact normalisation, for comparison in reports");
+      .Add("--patience", &t.patience,
+           "epochs without a better validation AUROC; 0: the recipe's own")
+      .ShowDefault();
+  command.Add("--no-exact", &options->no_exact,
+              "do not also train with exact normalisation, for comparison in reports");
 }
 
 }  // namespace heft::cli

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/flags.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <limits>
+#include <type_traits>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+namespace heft::cli {
+namespace {
+
+// The value in quotes, of which errors show no more than one line has room for.
+std::string Quoted(const std::string& value) {
+  constexpr size_t kShown = 40;
+  if (value.size() <= kShown) return absl::StrCat("\"", value, "\"");
+  return absl::StrCat("\"", value.substr(0, kShown), "...\"");
+}
+
+// Read: the value of an option, or what is wrong with it (empty: nothing).
+std::string Read(const std::string& text, std::string* value) {
+  *value = text;
+  return "";
+}
+
+std::string Read(const std::string& text, double* value) {
+  return absl::SimpleAtod(text, value) ? "" : absl::StrCat(Quoted(text), " is not a number");
+}
+
+template <typename Integer>
+std::enable_if_t<std::is_integral_v<Integer>, std::string> Read(const std::string& text,
+                                                                Integer* value) {
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, *value);
+  if (end == last && error == std::errc::result_out_of_range) {
+    return absl::StrCat(Quoted(text), " is too large: at most ",
+                        std::numeric_limits<Integer>::max());
+  }
+  if (end == last && error == std::errc()) return "";
+  return absl::StrCat(Quoted(text), " is not a whole number",
+                      std::is_unsigned_v<Integer> ? " from 0 on" : "");
+}
+
+template <typename T>
+struct Single {
+  using Value = T;
+  static constexpr bool kMany = false;
+  static void Set(const std::vector<T>& values, T* variable) { *variable = values.back(); }
+  static std::string Show(const T& value) { return absl::StrCat(value); }
+};
+template <typename T>
+struct Single<std::optional<T>> {
+  using Value = T;
+  static constexpr bool kMany = false;
+  static void Set(const std::vector<T>& values, std::optional<T>* variable) {
+    *variable = values.back();
+  }
+  static std::string Show(const std::optional<T>& value) {
+    return value ? absl::StrCat(*value) : "";
+  }
+};
+template <typename T>
+struct Single<std::vector<T>> {
+  using Value = T;
+  static constexpr bool kMany = true;
+  static void Set(const std::vector<T>& values, std::vector<T>* variable) { *variable = values; }
+  static std::string Show(const std::vector<T>& values) { return absl::StrJoin(values, " "); }
+};
+
+template <typename T>
+const char* TypeName() {
+  if constexpr (std::is_same_v<T, std::string>) return "TEXT";
+  if constexpr (std::is_same_v<T, double>) return "NUMBER";
+  return std::is_unsigned_v<T> ? "UINT" : "INT";
+}
+
+template <typename T>
+CLI::Option* AddValue(CLI::App* app, const std::string& names, T* variable,
+                      const std::string& help) {
+  using Value = typename Single<T>::Value;
+  const CLI::callback_t set = [variable](const CLI::results_t& results) {
+    std::vector<Value> values(results.size());
+    for (size_t i = 0; i < results.size(); ++i) Read(results[i], &values[i]);
+    Single<T>::Set(values, variable);
+    return true;
+  };
+  auto show = [variable] { return Single<T>::Show(*variable); };
+  CLI::Option* option = app->add_option(names, set, help, /*defaulted=*/false, show);
+  option->type_name(TypeName<Value>())->type_size(1);
+  option->expected(Single<T>::kMany ? CLI::detail::expected_max_vector_size : 1);
+  option->check([](const std::string& text) -> std::string {
+    Value value;
+    return text.empty() ? "is empty" : Read(text, &value);
+  });
+  return option;
+}
+
+}  // namespace
+
+Option Option::Required() const {
+  option_->required();
+  return *this;
+}
+
+Option Option::ShowDefault() const {
+  option_->capture_default_str();
+  return *this;
+}
+
+Option Option::Range(double low, double high) const {
+  const std::string range = absl::StrFormat("%.15g to %.15g", low, high);
+  option_->type_name(absl::StrCat(option_->get_type_name(), " (", range, ")"));
+  option_->check([low, high, range](const std::string& text) -> std::string {
+    double value;
+    if (absl::SimpleAtod(text, &value) && low <= value && value <= high) return "";
+    return absl::StrCat(Quoted(text), " is not in ", range);
+  });
+  return *this;
+}
+
+Option Option::Choices(std::initializer_list<const char*> words) const {
+  const std::vector<std::string> known(words.begin(), words.end());
+  const std::string list = absl::StrJoin(known, ", ");
+  option_->type_name(absl::StrCat("(", list, ")"));
+  option_->check([known, list](const std::string& text) -> std::string {
+    for (const std::string& word : known) {
+      if (text == word) return "";
+    }
+    return absl::StrCat(Quoted(text), " is none of ", list);
+  });
+  return *this;
+}
+
+Option Option::Excludes(Option other) const {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Option Option::Needs(Option other) const {
+  option_->needs(other.option_);
+  return *this;
+}
+
+Option Command::Add(const std::string& names, bool* flag, const std::string& help) const {
+  return Option(app_->add_flag(names, *flag, help));
+}
+
+Option Command::Add(const std::string& names, std::string* variable,
+                    const std::string& help) const {
+  return Option(AddValue(app_, names, variable, help));
+}
+
+Option Command::Add(const std::string& names, int* variable, const std::string& help) const {
+  return Option(AddValue(app_, names, variable, help));
+}
+
+Option Command::Add(const std::string& names, uint32_t* variable, const std::string& help) const {
+  return Option(AddValue(app_, names, variable, help));
+}
+
+Option Command::Add(const std::string& names, size_t* variable, const std::string& help) const {
+  return Option(AddValue(app_, names, variable, help));
+}
+
+Option Command::Add(const std::string& names, double* variable, const std::string& help) const {
+  return Option(AddValue(app_, names, variable, help));
+}
+
+Option Command::Add(const std::string& names, std::optional<int>* variable,
+                    const std::string& help) const {
+  return Option(AddValue(app_, names, variable, help));
+}
+
+Option Command::Add(const std::string& names, std::optional<size_t>* variable,
+                    const std::string& help) const {
+  return Option(AddValue(app_, names, variable, help));
+}
+
+Option Command::Add(const std::string& names, std::optional<double>* variable,
+                    const std::string& help) const {
+  return Option(AddValue(app_, names, variable, help));
+}
+
+Option Command::Add(const std::string& names, std::function<void(const std::string&)> take,
+                    const std::string& help) const {
+  const CLI::callback_t set = [take = std::move(take)](const CLI::results_t& results) {
+    take(results.back());
+    return true;
+  };
+  return Option(app_->add_option(names, set, help));
+}
+
+Option Command::Add(const std::string& names, std::vector<std::string>* variable,
+                    const std::string& help) const {
+  return Option(AddValue(app_, names, variable, help));
+}
+
+Option Command::Add(const std::string& names, std::vector<int>* variable,
+                    const std::string& help) const {
+  return Option(AddValue(app_, names, variable, help));
+}
+
+Option Command::Add(const std::string& names, std::vector<uint32_t>* variable,
+                    const std::string& help) const {
+  return Option(AddValue(app_, names, variable, help));
+}
+
+Option Command::Add(const std::string& names, std::vector<double>* variable,
+                    const std::string& help) const {
+  return Option(AddValue(app_, names, variable, help));
+}
+
+void Command::RequireOneOf(Option a, Option b) const {
+  app_->parse_complete_callback([first = a.option_, second = b.option_] {
+    if (first->empty() && second->empty()) {
+      throw CLI::RequiredError(absl::StrCat(first->get_name(), " or ", second->get_name()));
+    }
+  });
+}
+
+std::string Command::Given(const std::string& name) const {
+  const CLI::Option* option = app_->get_option_no_throw(name);
+  return option == nullptr || option->empty() ? "" : option->results().front();
+}
+
+Command Command::AddCommand(const std::string& name, const std::string& description,
+                            const std::string& footer, std::function<void()> body) const {
+  CLI::App* command = app_->add_subcommand(name, description);
+  command->footer(footer);
+  command->callback(std::move(body));
+  return Command(command);
+}
+
+Command Command::Group(const std::string& name, const std::string& description) const {
+  for (CLI::App* known : app_->get_subcommands({})) {
+    if (known->get_name() == name) return Command(known);
+  }
+  CLI::App* group = app_->add_subcommand(name, description);
+  group->require_subcommand(1);
+  return Command(group);
+}
+
+Program::Program(const std::string& description, const std::string& version,
+                 const std::string& footer)
+    : app_(std::make_unique<CLI::App>(description)) {
+  app_->require_subcommand(1);
+  app_->set_version_flag("--version", version);
+  app_->footer(footer);
+}
+
+Program::~Program() = default;
+
+Command Program::root() const { return Command(app_.get()); }
+
+Program::Outcome Program::Parse(int argc, char** argv) {
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app_->exit(error) == 0 ? Outcome::kHelpShown : Outcome::kWrongUsage;
+  }
+  return Outcome::kRan;
+}
+
+}  // namespace heft::cli
