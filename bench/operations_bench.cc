@@ -5,6 +5,7 @@
 
 #include "base/threads.h"
 #include "ckks/arithmetic.h"
+#include "ckks/digits.h"
 #include "ckks/key_switch.h"
 #include "fusion/compact.h"
 #include "fusion/fuser.h"

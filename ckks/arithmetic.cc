@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "ckks/operation_counts.h"
+#include "ckks/shape.h"
 
 namespace heft::ckks {
 namespace {
@@ -13,7 +15,7 @@ namespace {
 using ring::ActiveKernels;
 using ring::RnsPoly;
 
-// Scales come from products and quotients of the same numbers in different orders.
+// SameScale: scales come from products and quotients of the same numbers in different orders.
 bool SameScale(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(a, b); }
 
 absl::Status CheckLimbs(size_t a, size_t b) {
@@ -49,8 +51,11 @@ RnsPoly Apply(const Context& context, Pointwise op, const RnsPoly& a, const RnsP
   return out;
 }
 
+// Combine: sums and differences, part by part.
 Ciphertext Combine(const Context& context, Pointwise op, bool negate_b, const Ciphertext& a,
                    const Ciphertext& b) {
+  HEFT_DCHECK_OK(CheckShape(context, a));
+  HEFT_DCHECK_OK(CheckShape(context, b));
   Ciphertext result;
   result.scale = a.scale;
   result.noise = AddNoise(a.noise, b.noise);
@@ -74,30 +79,9 @@ Ciphertext Combine(const Context& context, Pointwise op, bool negate_b, const Ci
 }  // namespace
 
 absl::Status CheckCiphertext(const Context& context, const Ciphertext& a) {
-  const Params& params = context.params();
-  if (a.size() < 2 || a.size() > 3) {
-    return absl::InvalidArgumentError(absl::StrCat("a ciphertext of ", a.size(), " parts"));
-  }
-  if (a.limbs() < 1 || a.limbs() > params.limbs()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a ciphertext of ", a.limbs(), " limbs, 1 to ", params.limbs(), " expected"));
-  }
-  if (!std::isfinite(a.scale) || a.scale <= 0 || std::log2(a.scale) >= params.Bits(a.limbs())) {
-    return absl::InvalidArgumentError(absl::StrCat("a ciphertext with scale ", a.scale));
-  }
-  for (const RnsPoly& part : a.parts) {
-    if (part.n() != params.n() || part.limbs() != a.limbs()) {
-      return absl::InvalidArgumentError("a ciphertext whose parts differ in size");
-    }
-    for (size_t l = 0; l < part.limbs(); ++l) {
-      const std::span<const uint32_t> limb = part.limb(l);
-      if (*std::max_element(limb.begin(), limb.end()) >= params.modulus(l).value()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("a ciphertext with a residue that is not below its prime, limb ", l));
-      }
-    }
-  }
-  return absl::OkStatus();
+  HEFT_RETURN_IF_ERROR(CheckShape(context, a));
+  if (std::log2(a.scale) < context.params().Bits(a.limbs())) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("a ciphertext with scale ", a.scale));
 }
 
 absl::Status Add(const Context& context, Ciphertext* out, const Ciphertext& a,
@@ -119,6 +103,8 @@ absl::Status Subtract(const Context& context, Ciphertext* out, const Ciphertext&
 absl::Status AddPlain(const Context& context, Ciphertext* out, const Ciphertext& a,
                       const Plaintext& b) {
   HEFT_RETURN_IF_ERROR(CheckSum(a.limbs(), b.limbs(), a.scale, b.scale));
+  HEFT_DCHECK_OK(CheckShape(context, a));
+  HEFT_DCHECK_OK(CheckShape(context, b));
   Ciphertext result = a;
   result.parts[0] = Apply(context, ActiveKernels().add, a.parts[0], b.poly);
   result.noise = AddNoise(a.noise, b.noise);
@@ -128,6 +114,7 @@ absl::Status AddPlain(const Context& context, Ciphertext* out, const Ciphertext&
 }
 
 void Negate(const Context& context, Ciphertext* out, const Ciphertext& a) {
+  HEFT_DCHECK_OK(CheckShape(context, a));
   if (out != &a) *out = a;
   for (RnsPoly& part : out->parts) {
     for (size_t l = 0; l < part.limbs(); ++l) {
@@ -146,6 +133,7 @@ absl::Status AddConstant(const Context& context, Ciphertext* out, const Cipherte
       std::log2(std::max(std::abs(integer), 1.0)) >= context.params().Bits(a.limbs()) - 1) {
     return absl::InvalidArgumentError(absl::StrCat("the constant ", value, " does not fit"));
   }
+  HEFT_DCHECK_OK(CheckShape(context, a));
   if (out != &a) *out = a;
   for (size_t l = 0; l < a.limbs(); ++l) {
     const ring::Modulus& q = context.modulus(l);
@@ -162,6 +150,8 @@ absl::Status MultiplyPlain(const Context& context, Ciphertext* out, const Cipher
                            const Plaintext& b) {
   HEFT_RETURN_IF_ERROR(CheckLimbs(a.limbs(), b.limbs()));
   HEFT_RETURN_IF_ERROR(CheckProduct(context, a.scale * b.scale, a.limbs()));
+  HEFT_DCHECK_OK(CheckShape(context, a));
+  HEFT_DCHECK_OK(CheckShape(context, b));
   Ciphertext result;
   result.scale = a.scale * b.scale;
   result.noise = MultiplyNoise(a.noise, a.scale, b.noise, b.scale);
@@ -180,6 +170,8 @@ absl::Status Multiply(const Context& context, Ciphertext* out, const Ciphertext&
   }
   HEFT_RETURN_IF_ERROR(CheckLimbs(a.limbs(), b.limbs()));
   HEFT_RETURN_IF_ERROR(CheckProduct(context, a.scale * b.scale, a.limbs()));
+  HEFT_DCHECK_OK(CheckShape(context, a));
+  HEFT_DCHECK_OK(CheckShape(context, b));
   const size_t n = context.n();
   Ciphertext result;
   result.scale = a.scale * b.scale;
@@ -206,6 +198,7 @@ absl::Status Square(const Context& context, Ciphertext* out, const Ciphertext& a
 }
 
 void MultiplyInteger(const Context& context, Ciphertext* out, const Ciphertext& a, int64_t factor) {
+  HEFT_DCHECK_OK(CheckShape(context, a));
   if (out != &a) *out = a;
   for (RnsPoly& part : out->parts) {
     for (size_t l = 0; l < part.limbs(); ++l) {
@@ -220,6 +213,7 @@ void MultiplyInteger(const Context& context, Ciphertext* out, const Ciphertext& 
 }
 
 void MultiplyByMonomial(const Context& context, Ciphertext* out, const Ciphertext& a) {
+  HEFT_DCHECK_OK(CheckShape(context, a));
   if (out != &a) *out = a;
   const size_t half = context.n() / 2;
   // In bit-reversed order the first half holds the roots psi^e with e = 1 modulo 4, where X^(n/2)
@@ -236,6 +230,10 @@ void MultiplyByMonomial(const Context& context, Ciphertext* out, const Ciphertex
 }
 
 void DivideByLast(const Context& context, RnsPoly* out, RnsPoly& in, size_t last_prime) {
+  HEFT_DCHECK(in.limbs() >= 2 && out->limbs() + 1 == in.limbs(), "one limb is divided away");
+  HEFT_DCHECK(in.n() == context.n() && out->n() == context.n(), "polynomials of this degree");
+  HEFT_DCHECK(last_prime == in.limbs() - 1 || last_prime == context.special_index(),
+              "the last limb's prime is that of its position, or the special one");
   const size_t n = context.n();
   const size_t limbs = in.limbs() - 1;
   const ring::Kernels& kernels = ActiveKernels();
@@ -252,6 +250,8 @@ void DivideByLast(const Context& context, RnsPoly* out, RnsPoly& in, size_t last
 }
 
 void DivideBySpecialAndLast(const Context& context, RnsPoly* out, RnsPoly& in) {
+  HEFT_DCHECK(in.limbs() >= 3 && out->limbs() + 2 == in.limbs(), "two limbs are divided away");
+  HEFT_DCHECK(in.n() == context.n() && out->n() == context.n(), "polynomials of this degree");
   const size_t n = context.n();
   const size_t limbs = in.limbs() - 2;
   const size_t special = context.special_index();
@@ -283,6 +283,7 @@ absl::Status Rescale(const Context& context, Ciphertext* out, const Ciphertext& 
   if (a.limbs() < 2) {
     return absl::InvalidArgumentError("no prime is left to rescale by: use deeper parameters");
   }
+  HEFT_DCHECK_OK(CheckShape(context, a));
   const size_t last = a.limbs() - 1;
   const double divisor = context.modulus(last).value();
   Ciphertext result;
@@ -299,11 +300,13 @@ absl::Status Rescale(const Context& context, Ciphertext* out, const Ciphertext& 
   return absl::OkStatus();
 }
 
-absl::Status DropLimbs(const Context&, Ciphertext* out, const Ciphertext& a, size_t limbs) {
+absl::Status DropLimbs([[maybe_unused]] const Context& context, Ciphertext* out,
+                       const Ciphertext& a, size_t limbs) {
   if (limbs < 1 || limbs > a.limbs()) {
     return absl::InvalidArgumentError(
         absl::StrCat("cannot go from ", a.limbs(), " limbs to ", limbs));
   }
+  HEFT_DCHECK_OK(CheckShape(context, a));
   if (out != &a) *out = a;
   for (RnsPoly& part : out->parts) part.Truncate(limbs);
   return absl::OkStatus();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on ciphertexts that need no key. `out` may be an input. On error `out` is unchanged.
-// Two operands must have the same number of limbs, and for sums the same scale: kInvalidArgument
-// says which differs (drop limbs or rescale first).
+// Arithmetic: operations on ciphertexts that need no key. `out` may be an input. On error `out` is
+// unchanged. Two operands must have the same number of limbs, and for sums the same scale:
+// kInvalidArgument says which differs (drop limbs or rescale first).
 #ifndef HEFT_CKKS_ARITHMETIC_H_
 #define HEFT_CKKS_ARITHMETIC_H_
 
@@ -11,47 +11,51 @@
 
 namespace heft::ckks {
 
-// Every residue below its prime, degree and limbs in range, parts alike: what a reader of foreign
-// bytes must check before any arithmetic.
+// CheckCiphertext: CheckShape (ckks/shape.h), and a scale below the modulus: what a reader of
+// foreign bytes must see to before any arithmetic. kInvalidArgument says what is wrong.
 absl::Status CheckCiphertext(const Context& context, const Ciphertext& a);
 
-// Sums and differences; operands of two and of three parts mix.
+// Add, Subtract, AddPlain: sums and differences; operands of two and of three parts mix.
 absl::Status Add(const Context& context, Ciphertext* out, const Ciphertext& a, const Ciphertext& b);
 absl::Status Subtract(const Context& context, Ciphertext* out, const Ciphertext& a,
                       const Ciphertext& b);
 absl::Status AddPlain(const Context& context, Ciphertext* out, const Ciphertext& a,
                       const Plaintext& b);
+// Negate: the negative of every slot.
 void Negate(const Context& context, Ciphertext* out, const Ciphertext& a);
 
-// Adds the real constant `value` to every slot; exact up to rounding, no encoding needed.
-// kInvalidArgument where value * scale does not fit.
+// AddConstant adds the real constant `value` to every slot; exact up to rounding, no encoding
+// needed. kInvalidArgument where value * scale does not fit.
 absl::Status AddConstant(const Context& context, Ciphertext* out, const Ciphertext& a,
                          double value);
 
-// Slot-wise products. The scale becomes the product of the scales; rescale afterwards.
+// MultiplyPlain: slot-wise products. The scale becomes the product of the scales; rescale
+// afterwards.
 absl::Status MultiplyPlain(const Context& context, Ciphertext* out, const Ciphertext& a,
                            const Plaintext& b);
-// Two parts times two parts gives three: relinearise (key_switch.h), or decrypt as it is.
+// Multiply: two parts times two parts gives three; relinearise (key_switch.h), or decrypt as it is.
 absl::Status Multiply(const Context& context, Ciphertext* out, const Ciphertext& a,
                       const Ciphertext& b);
+// Square: a product with itself, with a better noise estimate.
 absl::Status Square(const Context& context, Ciphertext* out, const Ciphertext& a);
-// Every slot times the integer `factor`; the scale stays.
+// MultiplyInteger: every slot times the integer `factor`; the scale stays.
 void MultiplyInteger(const Context& context, Ciphertext* out, const Ciphertext& a, int64_t factor);
-// Product with the monomial X^(n/2): slot j times i (-1)^j, exact, free of noise and of scale.
+// MultiplyByMonomial: the product with the monomial X^(n/2): slot j times i (-1)^j, exact, free of
+// noise and of scale.
 void MultiplyByMonomial(const Context& context, Ciphertext* out, const Ciphertext& a);
 
-// Divides by the last prime, which is dropped, with rounding; the scale is divided by it.
+// Rescale divides by the last prime, which is dropped, with rounding; the scale is divided by it.
 // kInvalidArgument with one limb left.
 absl::Status Rescale(const Context& context, Ciphertext* out, const Ciphertext& a);
-// Drops limbs without division; the scale stays.
+// DropLimbs: the first `limbs` limbs, without division; the scale stays.
 absl::Status DropLimbs(const Context& context, Ciphertext* out, const Ciphertext& a, size_t limbs);
 
-// One polynomial with one more limb than `out`: divides by the prime of the last limb, rounding.
-// `last_prime` is that limb's prime index. `in` is consumed as scratch space.
+// DivideByLast: `in` is one polynomial with one more limb than `out`; divides by the prime of the
+// last limb, rounding. `last_prime` is that limb's prime index. `in` is consumed as scratch space.
 void DivideByLast(const Context& context, ring::RnsPoly* out, ring::RnsPoly& in, size_t last_prime);
-// The same with the last two limbs at once: `in` has two more limbs than `out`, modulo the data
-// prime of its position and modulo the special prime. Equals dividing by the special prime, then
-// rescaling, with half the transforms.
+// DivideBySpecialAndLast: the same with the last two limbs at once, `in` has two more limbs than
+// `out`, modulo the data prime of its position and modulo the special prime. Equals dividing by the
+// special prime, then rescaling, with half the transforms.
 void DivideBySpecialAndLast(const Context& context, ring::RnsPoly* out, ring::RnsPoly& in);
 
 }  // namespace heft::ckks

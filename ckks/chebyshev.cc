@@ -13,12 +13,12 @@
 namespace heft::ckks {
 namespace {
 
-// T_1, T_2, T_4, ... of t, T_(2^i) i limbs below T_1, and sums of them.
+// Evaluator: T_1, T_2, T_4, ... of t, T_(2^i) i limbs below T_1, and sums of them.
 class Evaluator {
  public:
   Evaluator(const Context& context, const EvaluationKeys& keys) : context_(context), keys_(keys) {}
 
-  // `t`: the slots are in about [-1, 1].
+  // MakePowers: the slots of `t` are in about [-1, 1].
   absl::Status MakePowers(Ciphertext t, int degree) {
     t.noise.message = 1;
     powers_[1] = std::move(t);
@@ -34,7 +34,7 @@ class Evaluator {
     return absl::OkStatus();
   }
 
-  // sum_k c[k] T_k with `limbs` limbs at exactly `scale`.
+  // Evaluate: sum_k c[k] T_k with `limbs` limbs at exactly `scale`.
   absl::StatusOr<Ciphertext> Evaluate(std::span<const double> c, size_t limbs, double scale) const {
     const int degree = static_cast<int>(c.size()) - 1;
     const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(degree)));
@@ -59,7 +59,7 @@ class Evaluator {
   }
 
  private:
-  // q T_power.
+  // Product: q T_power.
   absl::StatusOr<Ciphertext> Product(std::span<const double> q, int power, size_t limbs,
                                      double scale) const {
     const double wide = scale * context_.modulus(limbs).value();  // before the rescale

@@ -10,6 +10,7 @@
 
 namespace heft::ckks {
 
+// Plaintext: an encoded vector; poly = scale * message + rounding.
 struct Plaintext {
   ring::RnsPoly poly;
   double scale = 1;
@@ -20,7 +21,7 @@ struct Plaintext {
   size_t limbs() const { return poly.limbs() - (extended ? 1 : 0); }
 };
 
-// c_0 + c_1 s (+ c_2 s^2) = scale * message + error.
+// Ciphertext: c_0 + c_1 s (+ c_2 s^2) = scale * message + error.
 struct Ciphertext {
   std::vector<ring::RnsPoly> parts;  // two, or three after a product without relinearisation
   double scale = 1;

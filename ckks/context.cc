@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ckks/context.h"
 
+#include "base/check.h"
+
 namespace heft::ckks {
 
 Context::Context(const Params& params) : params_(params), primes_(params.limbs() + 1) {
@@ -18,6 +20,7 @@ Context::Context(const Params& params) : params_(params), primes_(params.limbs()
 }
 
 const ring::Permutation& Context::permutation(uint32_t element) const {
+  HEFT_DCHECK(element % 2 == 1 && element < 2 * n(), "a Galois element is odd and below 2n");
   std::lock_guard<std::mutex> lock(mutex_);
   auto it = permutations_.find(element);
   if (it == permutations_.end()) {

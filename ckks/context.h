@@ -16,6 +16,7 @@
 
 namespace heft::ckks {
 
+// Context: not copied; everything made from the same parameters shares one.
 class Context {
  public:
   explicit Context(const Params& params);
@@ -28,12 +29,13 @@ class Context {
   const ring::Modulus& modulus(size_t i) const { return params_.modulus(i); }
   size_t special_index() const { return params_.special_index(); }
   const ring::NttTables& ntt(size_t i) const { return ntt_[i]; }
-  // q_from^-1 modulo q_to, from != to.
+  // inverse: q_from^-1 modulo q_to, from != to.
   ring::ShoupFactor inverse(size_t from, size_t to) const { return inverses_[from * primes_ + to]; }
+  // lift: of residues modulo q_from to q_to.
   const ring::LiftConstants& lift(size_t from, size_t to) const {
     return lifts_[from * primes_ + to];
   }
-  // ring::GaloisPermutation, computed at first use. `element` is odd and below 2n.
+  // permutation: ring::GaloisPermutation, computed at first use. `element` is odd and below 2n.
   const ring::Permutation& permutation(uint32_t element) const;
 
  private:
@@ -46,10 +48,10 @@ class Context {
   mutable std::map<uint32_t, ring::Permutation> permutations_;
 };
 
-// The Galois element of a rotation to the left by `steps` slots (slot i takes slot i + steps); any
-// integer. 0 gives 1.
+// RotationElement: the Galois element of a rotation to the left by `steps` slots (slot i takes slot
+// i + steps); any integer. 0 gives 1.
 uint32_t RotationElement(const Params& params, int64_t steps);
-// The Galois element of complex conjugation: 2n - 1.
+// ConjugationElement: the Galois element of complex conjugation, 2n - 1.
 uint32_t ConjugationElement(const Params& params);
 
 }  // namespace heft::ckks

@@ -7,12 +7,14 @@
 #include <numbers>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/secure.h"
+#include "ckks/shape.h"
 
 namespace heft::ckks {
 namespace {
 
-// std::complex's product checks for NaN in every step; these loops know their inputs.
+// Product: std::complex's checks for NaN in every step; these loops know their inputs.
 inline Complex Product(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -28,7 +30,8 @@ absl::Status CheckLevel(const Params& params, double scale, size_t limbs) {
   return absl::OkStatus();
 }
 
-// Coefficients up to `largest`, centred, must fit into the modulus and into the integers used here.
+// CheckFits: coefficients up to `largest`, centred, must fit into the modulus and into the integers
+// used here.
 absl::Status CheckFits(const Params& params, double largest, double scale, size_t limbs) {
   const double bits = std::log2(std::max(largest, 1.0));
   if (bits >= 62 || bits >= params.Bits(limbs) - 1) {
@@ -156,6 +159,7 @@ absl::StatusOr<Plaintext> Encoder::EncodeConstant(double value, double scale, si
 }
 
 std::vector<double> CentredCoefficients(const Context& context, const Plaintext& plaintext) {
+  HEFT_DCHECK_OK(CheckShape(context, plaintext));
   const uint32_t n = context.n();
   const size_t limbs = plaintext.limbs();
   ring::RnsPoly poly = plaintext.poly;

@@ -16,27 +16,28 @@
 
 namespace heft::ckks {
 
+// Complex: a slot.
 using Complex = std::complex<double>;
 
+// Encoder: immutable; safe to share between threads.
 class Encoder {
  public:
   explicit Encoder(std::shared_ptr<const Context> context);
 
   uint32_t slots() const { return context_->slots(); }
 
-  // Up to n/2 slots, the rest are zero. `limbs` in [1, params.limbs()]; `extended` adds the special
-  // prime's limb. kInvalidArgument for NaN, infinity, too many slots, or coefficients that do not
-  // fit
-  // (below 2^62 and half the modulus; a coefficient is at most the largest |slot| times sqrt(2)
-  // scale).
+  // Encode: up to n/2 slots, the rest are zero. `limbs` in [1, params.limbs()]; `extended` adds the
+  // special prime's limb. kInvalidArgument for NaN, infinity, too many slots, or coefficients that
+  // do not fit (below 2^62 and half the modulus; a coefficient is at most the largest |slot| times
+  // sqrt(2) scale).
   absl::StatusOr<Plaintext> Encode(std::span<const Complex> slots, double scale, size_t limbs,
                                    bool extended = false) const;
   absl::StatusOr<Plaintext> Encode(std::span<const double> slots, double scale, size_t limbs,
                                    bool extended = false) const;
-  // The same value in all slots, real: one coefficient, exact up to its rounding.
+  // EncodeConstant: the same value in all slots, real; one coefficient, exact up to its rounding.
   absl::StatusOr<Plaintext> EncodeConstant(double value, double scale, size_t limbs) const;
 
-  // n/2 slots.
+  // Decode: n/2 slots.
   std::vector<Complex> Decode(const Plaintext& plaintext) const;
 
  private:
@@ -50,7 +51,7 @@ class Encoder {
   std::vector<uint32_t> conjugate_index_;
 };
 
-// Coefficients of the plaintext as doubles, centred: the exact integers rounded to double.
+// CentredCoefficients: those of the plaintext as doubles, the exact integers rounded to double.
 std::vector<double> CentredCoefficients(const Context& context, const Plaintext& plaintext);
 
 }  // namespace heft::ckks

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ckks/encryptor.h"
 
+#include "base/check.h"
 #include "base/secure.h"
 #include "ckks/arithmetic.h"
+#include "ckks/shape.h"
 #include "ring/sampling.h"
 
 namespace heft::ckks {
 
 Ciphertext Encrypt(const Context& context, const Plaintext& plaintext, const PublicKey& key,
                    Csprng& rng) {
+  HEFT_DCHECK_OK(CheckShape(context, plaintext));
+  HEFT_DCHECK(!plaintext.extended, "what is encrypted is not extended");
+  HEFT_DCHECK_OK(CheckShape(context, key));
   const size_t n = context.n();
   const size_t limbs = plaintext.limbs();
   const ring::Kernels& kernels = ring::ActiveKernels();

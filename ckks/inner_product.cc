@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/threads.h"
 #include "ckks/operation_counts.h"
+#include "ckks/shape.h"
 #include "ring/kernels.h"
 
 namespace heft::ckks {
@@ -39,6 +41,8 @@ absl::Status CheckOperands(const Context& context, std::span<const Ciphertext> a
 absl::StatusOr<Ciphertext> InnerProduct(const Context& context, std::span<const Ciphertext> a,
                                         std::span<const Ciphertext> b) {
   HEFT_RETURN_IF_ERROR(CheckOperands(context, a, b));
+  for ([[maybe_unused]] const Ciphertext& c : a) HEFT_DCHECK_OK(CheckShape(context, c));
+  for ([[maybe_unused]] const Ciphertext& c : b) HEFT_DCHECK_OK(CheckShape(context, c));
   const size_t limbs = a[0].limbs();
   Ciphertext out;
   for (int p = 0; p < 3; ++p) out.parts.emplace_back(context.n(), limbs);

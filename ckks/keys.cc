@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "ring/sampling.h"
 
 namespace heft::ckks {
@@ -15,21 +16,23 @@ void ExpandUniform(const Context& context, std::span<uint32_t> out, const Seed& 
 }
 
 namespace {
+
+// InverseElement: by Newton's iteration modulo a power of two.
 uint32_t InverseElement(uint32_t element, uint32_t n) {
-  // Newton's iteration modulo a power of two.
   uint32_t inverse = element;
   for (int i = 0; i < 5; ++i) inverse *= 2 - element * inverse;
   return inverse & (2 * n - 1);
 }
-}  // namespace
-
-// The permutation of the inverse automorphism; nullptr for the identity.
-static const ring::Permutation* InversePermutation(const Context& context, uint32_t element) {
+// InversePermutation: that of the inverse automorphism; nullptr for the identity.
+const ring::Permutation* InversePermutation(const Context& context, uint32_t element) {
   if (element == 1) return nullptr;
   return &context.permutation(InverseElement(element, context.n()));
 }
 
+}  // namespace
+
 void SwitchKey::Allocate(const Context& context, size_t limbs) {
+  HEFT_DCHECK(limbs >= 1 && limbs <= context.params().limbs(), "a key of 1 to all data primes");
   n_ = context.n();
   limbs_ = limbs;
   sizes_.assign(limbs, 1);
@@ -56,6 +59,7 @@ void SwitchKey::Place(const Context& context, std::span<const uint32_t> values,
 }
 
 SwitchKey::SwitchKey(const Context& context, const SeededSwitchKey& seeded, uint32_t element) {
+  HEFT_DCHECK(seeded.b.size() == seeded.limbs, "a digit for each data prime");
   Allocate(context, seeded.limbs);
   const ring::Permutation* permutation = InversePermutation(context, element);
   AlignedVector<uint32_t> a(n_);
@@ -71,6 +75,7 @@ SwitchKey::SwitchKey(const Context& context, const SeededSwitchKey& seeded, uint
 
 SwitchKey::SwitchKey(const Context& context, std::span<const ring::RnsPoly> b,
                      std::span<const ring::RnsPoly> a, uint32_t element) {
+  HEFT_DCHECK(a.size() == b.size(), "both parts of every digit");
   Allocate(context, b.size());
   const ring::Permutation* permutation = InversePermutation(context, element);
   for (size_t digit = 0; digit < limbs_; ++digit) {
@@ -82,6 +87,8 @@ SwitchKey::SwitchKey(const Context& context, std::span<const ring::RnsPoly> b,
 }
 
 SwitchKey SwitchKey::WithoutLimb(size_t limb) const {
+  HEFT_DCHECK(limb < limbs_ && limbs_ >= 2, "one of several data primes is left out");
+  HEFT_DCHECK(digits() == limbs_, "a key of one digit a limb");
   SwitchKey out;
   out.n_ = n_;
   out.limbs_ = limbs_ - 1;
@@ -101,6 +108,8 @@ SwitchKey SwitchKey::WithoutLimb(size_t limb) const {
 }
 
 SwitchKey SwitchKey::WithDigits(const Context& context, const DigitSizes& sizes) const {
+  HEFT_DCHECK(digits() == limbs_ && n_ == context.n(),
+              "a key of one digit a limb, of this context");
   SwitchKey out;
   out.n_ = n_;
   out.limbs_ = limbs_;

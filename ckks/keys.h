@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Public keys: for encryption, and for key switching on the server. Nothing here can decrypt.
+// PublicKey, SwitchKey, EvaluationKeys: for encryption, and for key switching on the server.
+// Nothing here can decrypt.
 #ifndef HEFT_CKKS_KEYS_H_
 #define HEFT_CKKS_KEYS_H_
 
@@ -18,12 +19,12 @@
 
 namespace heft::ckks {
 
-// Names one secret key; everything made for it carries the id, so that objects under different keys
-// are told apart before they are mixed.
+// KeyId names one secret key; everything made for it carries the id, so that objects under
+// different keys are told apart before they are mixed.
 using KeyId = std::array<uint8_t, 16>;
 
-// (b, a) with b = -(a s + e) modulo all primes; a is expanded from the seed, unless the key was
-// made elsewhere (SEAL's, for example).
+// PublicKey: (b, a) with b = -(a s + e) modulo all primes; a is expanded from the seed, unless the
+// key was made elsewhere (SEAL's, for example).
 struct PublicKey {
   KeyId key_id{};
   bool seeded = true;
@@ -32,30 +33,31 @@ struct PublicKey {
   ring::RnsPoly a;
 };
 
-// A switching key as it travels: for each digit j < limbs, b_j = -(a_j s + e_j) + P t in limb j;
-// a_j is expanded from the seed. A key cut to `limbs` data primes serves ciphertexts of at most as
-// many.
+// SeededSwitchKey: a switching key as it travels, for each digit j < limbs, b_j = -(a_j s + e_j) +
+// P t in limb j; a_j is expanded from the seed. A key cut to `limbs` data primes serves ciphertexts
+// of at most as many.
 struct SeededSwitchKey {
   size_t limbs = 0;
   Seed seed{};
   std::vector<ring::RnsPoly> b;  // per digit, limbs + 1 limbs, the special prime last
 };
 
-// The same with both parts in full, a_j in the place of the seed: keys made elsewhere.
+// FullSwitchKey: the same with both parts in full, a_j in the place of the seed: keys made
+// elsewhere.
 struct FullSwitchKey {
   std::vector<ring::RnsPoly> b, a;  // per digit, limbs + 1 limbs, the special prime last
   size_t limbs() const { return b.size(); }
 };
 
-// The uniform polynomial of digit j, limb l (the special prime at index limbs()): one ChaCha20
-// stream for each pair, so that a cut key keeps its polynomials.
+// ExpandUniform: the uniform polynomial of a digit modulo one prime (the special one at
+// special_index()), one ChaCha20 stream for each pair, so that a cut key keeps its polynomials.
 void ExpandUniform(const Context& context, std::span<uint32_t> out, const Seed& seed, size_t digit,
                    size_t prime);
 
-// A switching key expanded for use, in the order in which it is read: for each limb, the special
-// prime's last, the layout of ring::Kernels::switch_products. For a Galois key the values are
-// permuted by the inverse automorphism, so that the product with hoisted digits comes first and one
-// permutation of the result follows.
+// SwitchKey: a switching key expanded for use, in the order in which it is read: for each limb, the
+// special prime's last, the layout of ring::Kernels::switch_products. For a Galois key the values
+// are permuted by the inverse automorphism, so that the product with hoisted digits comes first and
+// one permutation of the result follows.
 class SwitchKey {
  public:
   SwitchKey() = default;
@@ -65,21 +67,22 @@ class SwitchKey {
   SwitchKey(const Context& context, std::span<const ring::RnsPoly> b,
             std::span<const ring::RnsPoly> a, uint32_t element);
 
-  // Data primes.
+  // limbs: data primes.
   size_t limbs() const { return limbs_; }
-  // Digits of one or two limbs: as it travels, a key has one for each.
+  // digits: of one or two limbs; as it travels, a key has one for each.
   size_t digits() const { return sizes_.size(); }
   const DigitSizes& sizes() const { return sizes_; }
   size_t bytes() const { return data_.size() * sizeof(uint32_t); }
-  // `limb` in [0, limbs] with the special prime at limbs(). Values carry the factor 2^32, as
+  // limb: in [0, limbs()] with the special prime at limbs(). Values carry the factor 2^32, as
   // switch_products wants them.
   const uint32_t* limb(size_t limb) const { return data_.data() + limb * digits() * 2 * n_; }
-  // Without one of the data primes, as a limb and as a digit (subchain.h). For keys whose digits
-  // have one limb each.
+  // WithoutLimb: without one of the data primes, as a limb and as a digit (subchain.h). For keys
+  // whose digits have one limb each.
   SwitchKey WithoutLimb(size_t limb) const;
-  // A key with one digit a limb, for digits of `sizes`: the sum of two digits' keys is the key of
-  // the digit of both primes. Fewer digits are fewer transforms and fewer bytes to read, for errors
-  // larger by a prime's size (DigitsWithin). `context` is the one that the key is for.
+  // WithDigits: from a key with one digit a limb, one for digits of `sizes`; the sum of two digits'
+  // keys is the key of the digit of both primes. Fewer digits are fewer transforms and fewer bytes
+  // to read, for errors larger by a prime's size (DigitsWithin). `context` is the one that the key
+  // is for.
   SwitchKey WithDigits(const Context& context, const DigitSizes& sizes) const;
 
  private:
@@ -94,13 +97,15 @@ class SwitchKey {
   AlignedVector<uint32_t> data_;
 };
 
-// What a server needs: a relinearisation key and the Galois keys of the elements it uses.
+// EvaluationKeys: what a server needs, a relinearisation key and the Galois keys of the elements it
+// uses.
 struct EvaluationKeys {
   KeyId key_id{};
   SwitchKey relinearisation;  // limbs() == 0 where there is none
   std::map<uint32_t, SwitchKey> galois;
 
-  // kFailedPrecondition where there is no key for `element` that serves `limbs` limbs.
+  // Galois, Relinearisation: kFailedPrecondition where there is no key (for `element`) that serves
+  // `limbs` limbs.
   absl::StatusOr<const SwitchKey*> Galois(uint32_t element, size_t limbs) const;
   absl::StatusOr<const SwitchKey*> Relinearisation(size_t limbs) const;
 };

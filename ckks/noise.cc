@@ -9,7 +9,8 @@
 
 namespace heft::ckks {
 namespace {
-// A polynomial with independent coefficients of variance v has slots of variance n v.
+// SlotDeviation: a polynomial with independent coefficients of variance v has slots of variance n
+// v.
 double SlotDeviation(const Params& params, double coefficient_variance) {
   return std::sqrt(params.n() * coefficient_variance);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts of the operations that the engine executed, to be held against formulae (paper, table 1).
-// Every operation of arithmetic.h and key_switch.h counts itself, and so do the loops that fuse
-// many of them. Kept for the whole process over all threads: take the totals before and after, and
-// run nothing else meanwhile.
+// OperationCounts: the operations that the engine executed, to be held against formulae (paper,
+// table 1). Every operation of arithmetic.h and key_switch.h counts itself, and so do the loops
+// that fuse many of them. Kept for the whole process over all threads: take the totals before and
+// after, and run nothing else meanwhile.
 #ifndef HEFT_CKKS_OPERATION_COUNTS_H_
 #define HEFT_CKKS_OPERATION_COUNTS_H_
 
@@ -10,6 +10,7 @@
 
 namespace heft::ckks {
 
+// OperationCounts: how often each was executed.
 struct OperationCounts {
   uint64_t additions = 0;            // and subtractions, of ciphertexts and of encoded plaintexts
   uint64_t constant_additions = 0;   // of one number to all slots
@@ -27,13 +28,13 @@ struct OperationCounts {
 };
 
 OperationCounts operator+(const OperationCounts& a, const OperationCounts& b);
-// What was executed between two totals.
+// operator-: what was executed between two totals.
 OperationCounts operator-(const OperationCounts& after, const OperationCounts& before);
 
-// Since the program began.
+// TotalOperations: since the program began.
 OperationCounts TotalOperations();
 
-// Adds to the totals.
+// CountOperations adds to the totals.
 void CountOperations(const OperationCounts& executed);
 
 }  // namespace heft::ckks

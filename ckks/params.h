@@ -17,9 +17,10 @@
 
 namespace heft::ckks {
 
+// ParamsId identifies degree and primes.
 using ParamsId = std::array<uint8_t, 16>;
 
-// What is known about the hardness of a parameter set with a uniform ternary secret.
+// Security: what is known about the hardness of a parameter set with a uniform ternary secret.
 struct Security {
   double total_bits = 0;         // log2 of the product of all primes, the special one included
   int bound_2024_classical = 0;  // largest total for 128 bits, ePrint 2024/463
@@ -28,11 +29,11 @@ struct Security {
   bool secure_2024_classical() const { return total_bits <= bound_2024_classical; }
   bool secure_2024_quantum() const { return total_bits <= bound_2024_quantum; }
   bool secure_2018_classical() const { return total_bits <= bound_2018_classical; }
-  // "128-bit quantum (2024)", "128-bit classical (2024)", ..., "below 128 bits".
+  // Describe: "128-bit quantum (2024)", "128-bit classical (2024)", ..., "below 128 bits".
   std::string Describe() const;
 };
 
-// An unchecked literal; Params::Create validates it.
+// ParamsSpec: an unchecked literal; Params::Create validates it.
 struct ParamsSpec {
   uint32_t n = 8192;
   std::vector<int> data_bits;  // sizes of the data primes, base first
@@ -40,32 +41,34 @@ struct ParamsSpec {
   bool allow_insecure = false;  // tests only: accept sets below 128 bits
 };
 
+// Params: a value; equal where degree and primes are.
 class Params {
  public:
-  // Chooses the primes (ring::GeneratePrimes; those of the special and base primes' size first, so
-  // that they are the largest). kInvalidArgument for a degree that is no power of two in [8,
-  // 32768], sizes outside 10 to 30 bits, or a total above the 2024 128-bit classical bound.
+  // Create chooses the primes (ring::GeneratePrimes; those of the special and base primes' size
+  // first, so that they are the largest). kInvalidArgument for a degree that is no power of two in
+  // [8, 32768], sizes outside 10 to 30 bits, or a total above the 2024 128-bit classical bound.
   static absl::StatusOr<Params> Create(const ParamsSpec& spec);
-  // Given primes, data primes first and the special one last; the same checks, and primality.
+  // FromPrimes takes given ones, data primes first and the special one last; the same checks, and
+  // primality.
   static absl::StatusOr<Params> FromPrimes(uint32_t n, const std::vector<uint32_t>& primes,
                                            bool allow_insecure = false);
 
   uint32_t n() const { return n_; }
   uint32_t slots() const { return n_ / 2; }
-  // Number of data primes: the limbs of a fresh ciphertext.
+  // limbs: the number of data primes, which is that of the limbs of a fresh ciphertext.
   size_t limbs() const { return moduli_.size() - 1; }
-  // i in [0, limbs()] with the special prime at limbs().
+  // modulus: i in [0, limbs()] with the special prime at limbs().
   const ring::Modulus& modulus(size_t i) const { return moduli_[i]; }
   const ring::Modulus& special() const { return moduli_.back(); }
   size_t special_index() const { return moduli_.size() - 1; }
   std::vector<uint32_t> primes() const;
-  // log2 of q_0 ... q_{limbs - 1}.
+  // Bits: log2 of q_0 ... q_{limbs - 1}.
   double Bits(size_t limbs) const;
 
   Security security() const;
-  // Identifies degree and primes: BLAKE2b-256 over them, first 16 bytes.
+  // id: BLAKE2b-256 over degree and primes, first 16 bytes.
   const ParamsId& id() const { return id_; }
-  // "N = 8192, 30+29+20+... bits, special 30".
+  // Describe: "N = 8192, data primes 30+29+20+... bits, special 30".
   std::string Describe() const;
 
   friend bool operator==(const Params& a, const Params& b) { return a.id_ == b.id_; }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ckks/seeded.h"
 
+#include "base/check.h"
 #include "ckks/keys.h"
 
 namespace heft::ckks {
 
 Ciphertext Expand(const Context& context, const SeededCiphertext& seeded) {
+  HEFT_DCHECK(seeded.c0.n() == context.n() && seeded.c0.limbs() <= context.params().limbs(),
+              "a polynomial of this context");
   Ciphertext out;
   out.scale = seeded.scale;
   out.noise = seeded.noise;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fresh secret-key encryption with its uniform part as a seed: half the bytes on the wire.
+// SeededCiphertext: a fresh secret-key encryption with its uniform part as a seed: half the bytes
+// on the wire.
 #ifndef HEFT_CKKS_SEEDED_H_
 #define HEFT_CKKS_SEEDED_H_
 
@@ -9,6 +10,7 @@
 
 namespace heft::ckks {
 
+// SeededCiphertext: part 0, and what part 1 is made from.
 struct SeededCiphertext {
   ring::RnsPoly c0;
   Seed seed{};
@@ -16,7 +18,7 @@ struct SeededCiphertext {
   Noise noise;
 };
 
-// c1 is expanded from the seed, modulo each of c0's primes.
+// Expand: both parts; c1 is expanded from the seed, modulo each of c0's primes.
 Ciphertext Expand(const Context& context, const SeededCiphertext& seeded);
 
 }  // namespace heft::ckks

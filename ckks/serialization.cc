@@ -38,7 +38,7 @@ const ring::Modulus& LimbModulus(const Context& context, size_t limb, size_t lim
   return context.modulus(extended && limb + 1 == limbs ? context.special_index() : limb);
 }
 
-// n is a multiple of 8, so no limb ends within a byte.
+// PackedSize: n is a multiple of 8, so no limb ends within a byte.
 size_t PackedSize(size_t n, const ring::Modulus& q) { return n / 8 * q.bits(); }
 
 }  // namespace

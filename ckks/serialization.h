@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields of CKKS objects inside larger formats (docs/formats.md). Readers check every size against
-// the context before allocating and every residue against its prime.
+// WriteCiphertext and the like: fields of CKKS objects inside larger formats (docs/formats.md).
+// Readers check every size against the context before allocating and every residue against its
+// prime.
 #ifndef HEFT_CKKS_SERIALIZATION_H_
 #define HEFT_CKKS_SERIALIZATION_H_
 
@@ -12,27 +13,30 @@
 namespace heft::ckks {
 
 void WriteParams(ByteWriter& writer, const Params& params);
-// Insecure sets are refused unless `allow_insecure`.
+// ReadParams: insecure sets are refused unless `allow_insecure`.
 absl::StatusOr<Params> ReadParams(ByteReader& reader, bool allow_insecure = false);
 
-// A polynomial's residues, without its size. Limbs are modulo the first primes; with `extended` the
-// last one is modulo the special prime. Each limb is packed, as many bits a residue as its prime
-// has, the lowest first. Failures of reading are left in the reader.
+// WritePoly, ReadPoly: a polynomial's residues, without its size. Limbs are modulo the first
+// primes; with `extended` the last one is modulo the special prime. Each limb is packed, as many
+// bits a residue as its prime has, the lowest first. Failures of reading are left in the reader.
 void WritePoly(ByteWriter& writer, const Context& context, const ring::RnsPoly& poly,
                bool extended);
 ring::RnsPoly ReadPoly(ByteReader& reader, const Context& context, size_t limbs, bool extended);
 
+// WriteCiphertext, WriteSeededCiphertext: parts, limbs, scale, noise estimate, residues.
 void WriteCiphertext(ByteWriter& writer, const Context& context, const Ciphertext& ciphertext);
 Ciphertext ReadCiphertext(ByteReader& reader, const Context& context);
 void WriteSeededCiphertext(ByteWriter& writer, const Context& context,
                            const SeededCiphertext& ciphertext);
 SeededCiphertext ReadSeededCiphertext(ByteReader& reader, const Context& context);
 
+// WriteSwitchKey, WriteFullSwitchKey: limbs, then the digits, with a seed or both parts of each.
 void WriteSwitchKey(ByteWriter& writer, const Context& context, const SeededSwitchKey& key);
 SeededSwitchKey ReadSwitchKey(ByteReader& reader, const Context& context);
 void WriteFullSwitchKey(ByteWriter& writer, const Context& context, const FullSwitchKey& key);
 FullSwitchKey ReadFullSwitchKey(ByteReader& reader, const Context& context);
 
+// WriteId, WriteSeed: the bytes as they are.
 void WriteId(ByteWriter& writer, const std::array<uint8_t, 16>& id);
 std::array<uint8_t, 16> ReadId(ByteReader& reader);
 void WriteSeed(ByteWriter& writer, const Seed& seed);

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
 #include "base/threads.h"
-#include "ckks/key_switch.h"
+#include "ckks/digits.h"
 #include "ckks/serialization.h"
 #include "fusion/block_internal.h"
 #include "fusion/key_files.h"

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/threads.h"
 #include "ckks/arithmetic.h"
-#include "ckks/key_switch.h"
+#include "ckks/digits.h"
 #include "ckks/operation_counts.h"
 #include "fusion/block_internal.h"
 #include "fusion/matching.h"

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/constant_time.h"
+#include "ckks/shape.h"
 #include "ring/sampling.h"
 
 namespace heft::ckks {
@@ -11,7 +13,8 @@ namespace {
 
 using ring::ActiveKernels;
 
-// A fresh error polynomial in NTT form modulo one prime; the buffer is wiped by its owner.
+// ErrorSampler: a fresh error polynomial in NTT form modulo one prime; the buffer is wiped by its
+// owner.
 class ErrorSampler {
  public:
   ErrorSampler(const Context& context, Csprng& rng) : context_(context), values_(context.n()) {
@@ -31,7 +34,7 @@ class ErrorSampler {
   std::vector<int8_t> values_;
 };
 
-// out = -(a s + e) modulo one prime.
+// Mask: out = -(a s + e) modulo one prime.
 void Mask(const Context& context, std::span<uint32_t> out, std::span<const uint32_t> a,
           const SecretKey& secret, const ErrorSampler& error, size_t prime) {
   const size_t n = context.n();
@@ -44,10 +47,12 @@ void Mask(const Context& context, std::span<uint32_t> out, std::span<const uint3
   SecureWipe(e.data(), n * sizeof(uint32_t));
 }
 
-// `target(digit, out)` writes the residues of the polynomial to switch from, modulo prime `digit`.
+// MakeSwitchKey: `target(digit, out)` writes the residues of the polynomial to switch from, modulo
+// prime `digit`.
 template <typename Target>
 SeededSwitchKey MakeSwitchKey(const Context& context, const SecretKey& secret, size_t limbs,
                               Csprng& rng, const Target& target) {
+  HEFT_DCHECK(limbs >= 1 && limbs <= context.params().limbs(), "a key of 1 to all data primes");
   const size_t n = context.n();
   SeededSwitchKey key;
   key.limbs = limbs;
@@ -107,6 +112,8 @@ absl::StatusOr<SecretKey> SecretKey::FromCoefficients(const Context& context, co
 
 ring::RnsPoly MaskUniform(const Context& context, const ring::RnsPoly& a, const SecretKey& secret,
                           Csprng& rng) {
+  HEFT_DCHECK(a.n() == context.n() && a.limbs() <= context.special_index() + 1,
+              "a polynomial of this context");
   const ErrorSampler error(context, rng);
   ring::RnsPoly out(a.n(), a.limbs());
   for (size_t i = 0; i < a.limbs(); ++i) Mask(context, out.limb(i), a.limb(i), secret, error, i);
@@ -154,6 +161,8 @@ SeededSwitchKey MakeRekeyingKey(const Context& context, const SecretKey& old,
 
 SeededCiphertext EncryptSymmetric(const Context& context, const Plaintext& plaintext,
                                   const SecretKey& secret, Csprng& rng) {
+  HEFT_DCHECK_OK(CheckShape(context, plaintext));
+  HEFT_DCHECK(!plaintext.extended, "what is encrypted is not extended");
   const size_t n = context.n();
   SeededCiphertext out;
   out.seed = rng.NewSeed();
@@ -173,6 +182,7 @@ SeededCiphertext EncryptSymmetric(const Context& context, const Plaintext& plain
 }
 
 Plaintext Decrypt(const Context& context, const Ciphertext& ciphertext, const SecretKey& secret) {
+  HEFT_DCHECK_OK(CheckShape(context, ciphertext));
   const size_t n = context.n();
   const ring::Kernels& kernels = ActiveKernels();
   Plaintext out;

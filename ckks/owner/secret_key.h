@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The secret key and everything that needs it: key generation, secret-key encryption, decryption.
-// This is the library heft::owner; nothing that a server links includes it.
+// SecretKey: the secret key and everything that needs it: key generation, secret-key encryption,
+// decryption. This is the library heft::owner; nothing that a server links includes it.
 #ifndef HEFT_CKKS_OWNER_SECRET_KEY_H_
 #define HEFT_CKKS_OWNER_SECRET_KEY_H_
 
@@ -16,18 +16,18 @@
 
 namespace heft::ckks {
 
-// A uniform ternary secret, in locked memory, wiped when destroyed; moves, never copies, never
-// prints.
+// SecretKey: a uniform ternary secret, in locked memory, wiped when destroyed; moves, never copies,
+// never prints.
 class SecretKey {
  public:
   static absl::StatusOr<SecretKey> Generate(const Context& context, Csprng& rng);
-  // From n coefficients in {-1, 0, 1}; kDataLoss for any other value.
+  // FromCoefficients: n of them in {-1, 0, 1}; kDataLoss for any other value.
   static absl::StatusOr<SecretKey> FromCoefficients(const Context& context, const KeyId& id,
                                                     std::span<const int8_t> coefficients);
 
   const KeyId& key_id() const { return key_id_; }
   std::span<const int8_t> coefficients() const { return coefficients_.span(); }
-  // The NTT of s modulo prime i, the special prime included.
+  // residues: the NTT of s modulo prime i, the special prime included.
   std::span<const uint32_t> residues(size_t prime) const {
     return {residues_.data() + prime * coefficients_.size(), coefficients_.size()};
   }
@@ -39,16 +39,18 @@ class SecretKey {
   SecureVector<uint32_t> residues_;
 };
 
-// -(a s + e) with a fresh error e, modulo the primes of `a`, the first ones: an encryption of zero
-// whose uniform part is chosen by the caller (seal/owner).
+// MaskUniform: -(a s + e) with a fresh error e, modulo the primes of `a`, the first ones: an
+// encryption of zero whose uniform part is chosen by the caller (seal/owner).
 ring::RnsPoly MaskUniform(const Context& context, const ring::RnsPoly& a, const SecretKey& secret,
                           Csprng& rng);
 
+// MakePublicKey: seeded.
 PublicKey MakePublicKey(const Context& context, const SecretKey& secret, Csprng& rng);
 
-// Switching key to `secret` for ciphertexts of at most `limbs` limbs. MakeGaloisKey: from the image
-// of the secret under X -> X^element; MakeRelinearisationKey: from its square; MakeRekeyingKey:
-// from another secret, `old`. Whoever holds `secret` can compute `old` from that last one.
+// MakeGaloisKey and the others: a switching key to `secret` for ciphertexts of at most `limbs`
+// limbs, 1 to all data primes. MakeGaloisKey: from the image of the secret under X -> X^element;
+// MakeRelinearisationKey: from its square; MakeRekeyingKey: from another secret, `old`. Whoever
+// holds `secret` can compute `old` from that last one.
 SeededSwitchKey MakeGaloisKey(const Context& context, const SecretKey& secret, uint32_t element,
                               size_t limbs, Csprng& rng);
 SeededSwitchKey MakeRelinearisationKey(const Context& context, const SecretKey& secret,
@@ -56,12 +58,12 @@ SeededSwitchKey MakeRelinearisationKey(const Context& context, const SecretKey& 
 SeededSwitchKey MakeRekeyingKey(const Context& context, const SecretKey& old,
                                 const SecretKey& secret, size_t limbs, Csprng& rng);
 
-// Secret-key encryption at the plaintext's level.
+// EncryptSymmetric: secret-key encryption at the plaintext's level; the plaintext is not extended.
 SeededCiphertext EncryptSymmetric(const Context& context, const Plaintext& plaintext,
                                   const SecretKey& secret, Csprng& rng);
 
-// c_0 + c_1 s (+ c_2 s^2). The result carries the noise that IND-CPA-D attacks use (SECURITY.md):
-// it must not leave the key owner.
+// Decrypt: c_0 + c_1 s (+ c_2 s^2). The result carries the noise that IND-CPA-D attacks use
+// (SECURITY.md): it must not leave the key owner.
 Plaintext Decrypt(const Context& context, const Ciphertext& ciphertext, const SecretKey& secret);
 
 }  // namespace heft::ckks
