@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composite fits: a greedy start, then all coefficients together.
+// FitComposite: a greedy start, then all coefficients together.
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,8 @@ namespace {
 constexpr int kSamples = 600;
 constexpr int kMaxStages = 4;
 
-// The points s, and each one's share of what is minimised: sum_i weight_i (f(s_i) - 1/sqrt(s_i))^2.
+// Samples: the points s, and each one's share of what is minimised: sum_i weight_i (f(s_i) -
+// 1/sqrt(s_i))^2.
 struct Samples {
   Eigen::VectorXd s, weight;
 };
@@ -32,7 +33,7 @@ Samples MakeSamples(const Interval& interval, FitKind kind) {
   return samples;
 }
 
-// The weighted least-squares polynomial of `degree` through (t_i, 1/sqrt(s_i)).
+// FitStage: the weighted least-squares polynomial of `degree` through (t_i, 1/sqrt(s_i)).
 Polynomial FitStage(const Eigen::VectorXd& t, int degree, const Samples& samples) {
   const Interval range{t.minCoeff(), t.maxCoeff()};
   const double centre = (range.lo + range.hi) / 2, half_width = (range.hi - range.lo) / 2;
@@ -49,7 +50,7 @@ Polynomial FitStage(const Eigen::VectorXd& t, int degree, const Samples& samples
   return internal::FromChebyshev(chebyshev, range);
 }
 
-// Residuals sqrt(weight) (f - 1/sqrt(s)), and with `jacobian` their derivative by coefficients.
+// Residuals: sqrt(weight) (f - 1/sqrt(s)), and with `jacobian` their derivative by coefficients.
 Eigen::VectorXd Residuals(const Approximation& f, const Samples& samples,
                           Eigen::MatrixXd* jacobian) {
   Eigen::VectorXd residuals(kSamples);
@@ -84,7 +85,7 @@ void AddToCoefficients(const Eigen::VectorXd& step, Approximation& f) {
   }
 }
 
-// Levenberg-Marquardt on sum |residual|^p by reweighting; stops when no step helps.
+// Refine: Levenberg-Marquardt on sum |residual|^p by reweighting; stops when no step helps.
 void Refine(double p, const Samples& samples, Approximation& f) {
   int unknowns = 0;
   for (const Polynomial& stage : f.stages) unknowns += stage.coefficients.size();

@@ -9,7 +9,7 @@
 namespace heft {
 namespace {
 
-// A real root of s^3 + c2 s^2 + c1 s + c0.
+// RealRoot: a real root of s^3 + c2 s^2 + c1 s + c0.
 double RealRoot(double c2, double c1, double c0) {
   auto value = [&](long double s) { return ((s + c2) * s + c1) * s + c0; };
   const long double bound = 1.0L + std::max({std::abs(c2), std::abs(c1), std::abs(c0)});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quadratics and cubics in the form that costs an encrypted evaluation the fewest levels.
+// FactoredPolynomial: quadratics and cubics in the form that costs an encrypted evaluation the
+// fewest levels.
 #ifndef HEFT_INVERSE_SQRT_FACTORED_H_
 #define HEFT_INVERSE_SQRT_FACTORED_H_
 
@@ -18,6 +19,7 @@ struct FactoredPolynomial {
   double b = 0.0;
   double d = 0.0;  // degree 3 only
 
+  // Evaluate: the value at s.
   double Evaluate(double s) const;
 };
 

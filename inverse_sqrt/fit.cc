@@ -34,8 +34,7 @@ Polynomial FromChebyshev(std::span<const long double> chebyshev, const Interval&
   for (size_t k = 0; k < n; ++k) {
     for (size_t j = 0; j <= k; ++j) sum[j] += chebyshev[k] * current[j];
     std::vector<long double> next(n, 0.0L);
-    for (size_t j = 0; j < n; ++j)
-      next[j] = (j > 0 ? 2.0L * current[j - 1] : 0.0L) - previous[j];
+    for (size_t j = 0; j < n; ++j) next[j] = (j > 0 ? 2.0L * current[j - 1] : 0.0L) - previous[j];
     previous = current;
     current = next;
   }
@@ -54,7 +53,7 @@ using Real = long double;
 using RealVector = Eigen::Matrix<Real, Eigen::Dynamic, 1>;
 using RealMatrix = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic>;
 
-// One run of Remez's algorithm in x = (s - centre) / half_width.
+// Remez: one run of his algorithm in x = (s - centre) / half_width.
 class Remez {
  public:
   Remez(int degree, const Interval& interval)
@@ -103,7 +102,7 @@ class Remez {
     return (coefficients_[0] + x * b1 - b2) * SquareRoot(x) - 1;
   }
 
-  // Levels the error on the points: p(x_i) sqrt(s_i) + (-1)^i e = 1. Returns e.
+  // Solve levels the error on the points: p(x_i) sqrt(s_i) + (-1)^i e = 1. Returns e.
   Real Solve(const std::vector<Real>& points) {
     const int n = degree_ + 2;
     RealMatrix system(n, n);
@@ -123,7 +122,8 @@ class Remez {
     return solution[n - 1];
   }
 
-  // The largest |error| of each run of equal signs, trimmed to degree + 2 alternating points.
+  // AlternatingExtrema: the largest |error| of each run of equal signs, trimmed to degree + 2
+  // alternating points.
   std::vector<Real> AlternatingExtrema() const {
     const int samples = 48 * (degree_ + 2);
     std::vector<Real> runs;
@@ -145,7 +145,8 @@ class Remez {
     return runs;
   }
 
-  // Golden-section search for the local extremum of |error| within one sample of x, in the angle.
+  // Refine: golden-section search for the local extremum of |error| within one sample of x, in the
+  // angle.
   Real Refine(Real x, Real step) const {
     const Real angle = std::acos(std::clamp<Real>(x, -1, 1));
     Real lo = std::max<Real>(0, angle - step);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits of polynomials to 1/sqrt(s).
+// Fit: polynomials near 1/sqrt(s).
 #ifndef HEFT_INVERSE_SQRT_FIT_H_
 #define HEFT_INVERSE_SQRT_FIT_H_
 
@@ -12,11 +12,13 @@
 
 namespace heft {
 
+// kMaxFitDegree: of FitMinimax and FitLeastSquares.
 inline constexpr int kMaxFitDegree = 31;
 
+// FitKind: what is minimised, the largest relative error or the mean square of the absolute one.
 enum class FitKind { kMinimax, kLeastSquares };
 
-// "minimax" and "least_squares".
+// FitKindName, ParseFitKind: "minimax" and "least_squares".
 std::string FitKindName(FitKind kind);
 absl::StatusOr<FitKind> ParseFitKind(std::string_view name);
 
@@ -31,6 +33,7 @@ absl::StatusOr<Approximation> FitMinimax(int degree, const Interval& interval);
 // alike as in the paper's fits. QR in the Chebyshev basis. Errors as above.
 absl::StatusOr<Approximation> FitLeastSquares(int degree, const Interval& interval);
 
+// Fit: one of the two.
 absl::StatusOr<Approximation> Fit(FitKind kind, int degree, const Interval& interval);
 
 // FitComposite: f = f_k o ... o f_1 with deg f_i = degrees[i-1] (the paper's "degree 6" is {3, 3}).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the fits; not for use outside this folder.
+// CheckFit, FromChebyshev: shared by the fits; not for use outside this folder.
 #ifndef HEFT_INVERSE_SQRT_FIT_INTERNAL_H_
 #define HEFT_INVERSE_SQRT_FIT_INTERNAL_H_
 
@@ -10,11 +10,11 @@
 
 namespace heft::internal {
 
-// kInvalidArgument unless 0 < lo < hi are finite and 1 <= degree <= max_degree.
+// CheckFit: kInvalidArgument unless 0 < lo < hi are finite and 1 <= degree <= max_degree.
 absl::Status CheckFit(int degree, int max_degree, const Interval& interval);
 
-// sum_k chebyshev[k] T_k((s - centre) / half_width) as a Polynomial: in plain powers of s up to
-// degree kMaxPlainDegree, around the interval's middle above.
+// FromChebyshev: sum_k chebyshev[k] T_k((s - centre) / half_width) as a Polynomial: in plain powers
+// of s up to degree kMaxPlainDegree, around the interval's middle above.
 Polynomial FromChebyshev(std::span<const long double> chebyshev, const Interval& interval);
 
 }  // namespace heft::internal

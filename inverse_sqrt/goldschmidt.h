@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goldschmidt's iteration for 1/sqrt(s) from a linear start: products and sums only, and an error
-// that is squared by each step (Markstein, 2004; Panda, 2021; paper, section on approximate
+// Goldschmidt: his iteration for 1/sqrt(s) from a linear start: products and sums only, and an
+// error that is squared by each step (Markstein, 2004; Panda, 2021; paper, section on approximate
 // normalisation).
 #ifndef HEFT_INVERSE_SQRT_GOLDSCHMIDT_H_
 #define HEFT_INVERSE_SQRT_GOLDSCHMIDT_H_
@@ -10,6 +10,7 @@
 
 namespace heft {
 
+// kMaxGoldschmidtIterations: the most that FitGoldschmidt takes.
 inline constexpr int kMaxGoldschmidtIterations = 12;
 
 // Goldschmidt: y = slope s + offset, then x = s y, h = y / 2, and `iterations` times r = 3/2 - x h,
@@ -21,7 +22,8 @@ struct Goldschmidt {
   Interval interval;
 
   double operator()(double s) const;
-  // max |f(s) sqrt(s) - 1| over the interval, from a dense sample as Approximation's.
+  // MaxRelativeError: max |f(s) sqrt(s) - 1| over the interval, from a dense sample as
+  // Approximation's.
   double MaxRelativeError() const;
 };
 

@@ -20,7 +20,7 @@ TEST(Polynomial, EvaluatesAndDifferentiates) {
   EXPECT_EQ(centred.InPowersOfS(), (Polynomial{{17, -28, 12}}));
 }
 
-// The worst relative errors on [0.05, 3] that DESIGN.md, section 4, states for the optimum.
+// The worst relative errors on [0.05, 3] that docs/design.md, "Fits", states for the optimum.
 TEST(Minimax, KnownAnswersOnThePapersInterval) {
   const struct {
     int degree;
@@ -35,7 +35,7 @@ TEST(Minimax, KnownAnswersOnThePapersInterval) {
   }
 }
 
-// On [0.45, 1.7] DESIGN.md states 2.2% for the quadratic and 0.6% for the cubic.
+// On [0.45, 1.7] docs/design.md states 2.2% for the quadratic and 0.6% for the cubic.
 TEST(Minimax, KnownAnswersOnTheDatasOwnInterval) {
   EXPECT_NEAR(FitMinimax(2, {0.45, 1.7})->MaxRelativeError(), 0.022, 1e-3);
   EXPECT_NEAR(FitMinimax(3, {0.45, 1.7})->MaxRelativeError(), 0.006, 6e-4);
@@ -90,7 +90,7 @@ TEST(LeastSquares, NoPolynomialOfTheDegreeIsCloser) {
   }
 }
 
-// DESIGN.md, section 4: the published quadratic is off by up to 46% on [0.05, 3].
+// docs/design.md, "Fits": the published quadratic is off by up to 46% on [0.05, 3].
 TEST(Paper, PublishedQuadratic) {
   EXPECT_NEAR(PaperDegree2().MaxRelativeError(), 0.46, 0.01);
   EXPECT_DOUBLE_EQ(PaperDegree2()(1.0), 2.51308415 - 1.81897596 + 0.42084296);
@@ -104,7 +104,8 @@ TEST(Composite, CubicAfterCubicBeatsTheCubicAndMinimaxBeatsLeastSquares) {
   EXPECT_EQ(minimax->Degree(), 9);
   RecordProperty("least_squares", std::to_string(least_squares->MaxRelativeError()));
   RecordProperty("minimax", std::to_string(minimax->MaxRelativeError()));
-  // DESIGN.md states 21% for the paper's; the optimum of degree 9 without structure is near 4%.
+  // docs/design.md states 21% for the paper's; the optimum of degree 9 without structure is near
+  // 4%.
   EXPECT_LT(least_squares->MaxRelativeError(), 0.22);
   EXPECT_LT(minimax->MaxRelativeError(), 0.10);
   EXPECT_GT(minimax->MaxRelativeError(), 0.035);

@@ -18,7 +18,8 @@
 namespace heft::seal {
 namespace {
 
-// Allocations that are wiped when freed. The size stands in front, in room for any alignment.
+// WipingAllocate, WipingFree: allocations that are wiped when freed. The size stands in front, in
+// room for any alignment.
 constexpr size_t kPrefix = alignof(std::max_align_t);
 static_assert(kPrefix >= sizeof(size_t));
 
@@ -40,7 +41,7 @@ void* ZlibAllocate(void* opaque, unsigned items, unsigned size) {
   return WipingAllocate(opaque, size_t{items} * size);
 }
 
-// One stream, read piece by piece.
+// Inflater: one stream, read piece by piece.
 class Inflater {
  public:
   Inflater(Compression compression, ByteSpan in, size_t max_size)
@@ -67,7 +68,7 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // Writes until `out` is full or the stream ends; returns the bytes written.
+  // Fill writes until `out` is full or the stream ends; returns the bytes written.
   size_t Fill(std::span<uint8_t> out) {
     size_t written = 0;
     while (ok_ && !ended_ && written < out.size()) {
@@ -80,8 +81,8 @@ class Inflater {
     }
     return written;
   }
-  // The stream has ended; a zero-length read is tried, so that an end right after the last byte is
-  // seen.
+  // Ended: the stream has ended; a zero-length read is tried, so that an end right after the last
+  // byte is seen.
   bool Ended() {
     uint8_t none;
     if (ok_ && !ended_ && Fill({&none, 1}) != 0) return false;

@@ -10,7 +10,7 @@
 namespace heft::seal {
 namespace {
 
-// parms_id, is_ntt_form, size, degree, primes, scale, correction factor.
+// kFieldsSize: parms_id, is_ntt_form, size, degree, primes, scale, correction factor.
 constexpr size_t kFieldsSize = sizeof(ParmsId) + 1 + 5 * sizeof(uint64_t);
 constexpr size_t kSeedSize = 1 + sizeof(SealSeed::bytes);
 constexpr uint64_t kMaxParts = 3;

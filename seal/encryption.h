@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The members of SEAL's class Ciphertext, which are also those of a public key and of each digit of
-// a switching key, at the key level.
+// Encryption: the members of SEAL's class Ciphertext, which are also those of a public key and of
+// each digit of a switching key, at the key level.
 #ifndef HEFT_SEAL_ENCRYPTION_H_
 #define HEFT_SEAL_ENCRYPTION_H_
 
@@ -16,20 +16,22 @@
 
 namespace heft::seal {
 
+// Encryption: what those members say.
 struct Encryption {
   std::vector<ring::RnsPoly> parts;
   double scale = 1;
   std::optional<SealSeed> seed;  // that part 1 was expanded from
 };
 
-// Bytes of the members with `parts` parts modulo `primes` primes, seeded ones where `seeded`.
+// EncryptionSize: bytes of the members with `parts` parts modulo `primes` primes, seeded ones where
+// `seeded`.
 size_t EncryptionSize(uint32_t n, size_t parts, size_t primes, bool seeded);
 
-// Parts alike; with a seed there are two, and the second is not written.
+// WriteEncryption: parts alike; with a seed there are two, and the second is not written.
 void WriteEncryption(ByteWriter& writer, const ckks::Context& context,
                      std::span<const ring::RnsPoly> parts, double scale, const SealSeed* seed);
 
-// The whole of `members`. A seeded part is expanded.
+// ReadEncryption: the whole of `members`. A seeded part is expanded.
 absl::StatusOr<Encryption> ReadEncryption(const ckks::Context& context, ByteSpan members,
                                           std::string_view what);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frame of SEAL 4.x objects (docs/seal.md): a header of 16 bytes before every object, nested
-// ones too; only the outermost is ever compressed.
+// Header, Members: the frame of SEAL 4.x objects (docs/seal.md): a header of 16 bytes before every
+// object, nested ones too; only the outermost is ever compressed.
 #ifndef HEFT_SEAL_FORMAT_H_
 #define HEFT_SEAL_FORMAT_H_
 
@@ -17,24 +17,26 @@
 
 namespace heft::seal {
 
+// kHeaderSize: of every object's header.
 inline constexpr size_t kHeaderSize = 16;
-// Magic, header size, version 4.1 (which SEAL 4.1 and later read), compression.
+// WriteHeader: magic, header size, version 4.1 (which SEAL 4.1 and later read), compression.
 void WriteHeader(ByteWriter& writer, uint64_t size, Compression compression = Compression::kNone);
 
+// Header: what one says.
 struct Header {
   Compression compression = Compression::kNone;
   uint64_t size = 0;  // of the object, header included
 };
-// kDataLoss unless this begins an object of SEAL 4.x.
+// ReadHeader: kDataLoss unless this begins an object of SEAL 4.x.
 absl::StatusOr<Header> ReadHeader(ByteReader& reader, std::string_view what);
 
-// Puts the header before the members of an object, compressed if asked.
+// WrapObject puts the header before the members of an object, compressed if asked.
 std::vector<uint8_t> WrapObject(ByteSpan members, Compression compression);
 
-// The members of an object that is the whole of `bytes`: a view of them, or decompressed.
+// Members: those of an object that is the whole of `bytes`: a view of them, or decompressed.
 class Members {
  public:
-  // At most `max_size` bytes. kDataLoss for damaged bytes.
+  // Open: at most `max_size` bytes. kDataLoss for damaged bytes.
   static absl::StatusOr<Members> Open(ByteSpan bytes, size_t max_size, std::string_view what);
   ByteSpan span() const { return owned_.empty() ? view_ : ByteSpan(owned_); }
 
@@ -43,23 +45,25 @@ class Members {
   std::vector<uint8_t> owned_;
 };
 
-// The members of a nested object, which is never compressed; a failure is left in `reader` too.
+// ReadNested: the members of a nested object, which is never compressed; a failure is left in
+// `reader` too.
 absl::StatusOr<ByteSpan> ReadNested(ByteReader& reader, std::string_view what);
 
-// SEAL's identity of a level: BLAKE2b-256 of scheme, degree, primes and plain modulus. `primes`
-// counts from the base; all of them is the key level.
+// ParmsId: SEAL's identity of a level, BLAKE2b-256 of scheme, degree, primes and plain modulus.
+// `primes` counts from the base; all of them is the key level.
 using ParmsId = std::array<uint8_t, 32>;
 ParmsId ParmsIdOf(const ckks::Params& params, size_t primes);
-// The number of primes of a level by its identity; kFailedPrecondition for other parameters.
+// ReadLevel: the number of primes of a level by its identity; kFailedPrecondition for other
+// parameters.
 absl::StatusOr<size_t> ReadLevel(ByteReader& reader, const ckks::Params& params,
                                  std::string_view what);
 
-// A polynomial's residues as SEAL's DynArray elements, one u64 each, without the array's header:
-// the limbs are modulo the first primes. Reading fails in `reader` for a residue not below its
-// prime.
+// WriteResidues, ReadResidues: a polynomial's as SEAL's DynArray elements, one u64 each, without
+// the array's header: the limbs are modulo the first primes. Reading fails in `reader` for a
+// residue not below its prime.
 void WriteResidues(ByteWriter& writer, const ring::RnsPoly& poly);
 ring::RnsPoly ReadResidues(ByteReader& reader, const ckks::Context& context, size_t limbs);
-// The header and count that go before `count` elements.
+// kArrayOverhead: the header and count that go before the elements.
 inline constexpr size_t kArrayOverhead = kHeaderSize + sizeof(uint64_t);
 void WriteArrayHeader(ByteWriter& writer, size_t count);
 

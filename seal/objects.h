@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SEAL 4.x objects without keys: encryption parameters, plaintexts, ciphertexts (docs/seal.md). The
-// CKKS scheme, in NTT form, with primes below 2^30: what this engine computes with.
+// ReadCiphertext and the like: SEAL 4.x objects without keys, encryption parameters, plaintexts,
+// ciphertexts (docs/seal.md). The CKKS scheme, in NTT form, with primes below 2^30: what this
+// engine computes with.
 //
 // Readers take the whole of `bytes` as one object, with any compression, and check sizes before
 // they take memory and residues before anything computes with them; `what` names the object in
@@ -22,24 +23,27 @@
 
 namespace heft::seal {
 
+// WriteParams: data primes, then the special one.
 std::vector<uint8_t> WriteParams(const ckks::Params& params, Compression compression);
-// Insecure sets are refused unless `allow_insecure`.
+// ReadParams: insecure sets are refused unless `allow_insecure`.
 absl::StatusOr<ckks::Params> ReadParams(ByteSpan bytes, std::string_view what,
                                         bool allow_insecure = false);
 
-// kInvalidArgument for an extended plaintext.
+// WritePlaintext: kInvalidArgument for an extended plaintext.
 absl::StatusOr<std::vector<uint8_t>> WritePlaintext(const ckks::Context& context,
                                                     const ckks::Plaintext& plaintext,
                                                     Compression compression);
+// ReadPlaintext: of a data level. The noise is taken to be that of an encoding.
 absl::StatusOr<ckks::Plaintext> ReadPlaintext(const ckks::Context& context, ByteSpan bytes,
                                               std::string_view what);
 
-// Two or three parts. With `seed`, which part 1 was expanded from (two parts only), half the bytes.
+// WriteCiphertext: two or three parts. With `seed`, which part 1 was expanded from (two parts
+// only), half the bytes.
 std::vector<uint8_t> WriteCiphertext(const ckks::Context& context,
                                      const ckks::Ciphertext& ciphertext, Compression compression,
                                      const SealSeed* seed = nullptr);
-// A seeded part is expanded, and its seed returned through `seed` where that is given. The noise is
-// taken to be that of a fresh public-key encryption: SEAL's files do not tell.
+// ReadCiphertext: a seeded part is expanded, and its seed returned through `seed` where that is
+// given. The noise is taken to be that of a fresh public-key encryption: SEAL's files do not tell.
 absl::StatusOr<ckks::Ciphertext> ReadCiphertext(const ckks::Context& context, ByteSpan bytes,
                                                 std::string_view what,
                                                 std::optional<SealSeed>* seed = nullptr);

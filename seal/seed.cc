@@ -12,8 +12,8 @@ namespace {
 
 using Block = std::array<uint8_t, 4096>;
 
-// BLAKE2X (Aumasson et al., 2016): the length of the whole output stands in the upper half of the
-// node offset.
+// kXofLength: of BLAKE2X (Aumasson et al., 2016); the length of the whole output stands in the
+// upper half of the node offset.
 constexpr uint64_t kXofLength = uint64_t{sizeof(Block)} << 32;
 constexpr size_t kDigest = BLAKE2B_OUTBYTES;
 
@@ -58,7 +58,7 @@ Block Shake256(const SealSeed& seed, std::span<const uint8_t, 8> counter) {
   return out;
 }
 
-// The stream as words.
+// Words: the stream as 64-bit words.
 class Words {
  public:
   explicit Words(const SealSeed& seed) : seed_(seed) {}

@@ -15,7 +15,8 @@ using ring::ActiveKernels;
 
 size_t KeyPrimes(const ckks::Context& context) { return context.params().limbs() + 1; }
 
-// Members of SEAL's plaintext at the key level before its residues, and after them nothing.
+// kFieldsSize: members of SEAL's plaintext at the key level before its residues, and after them
+// nothing.
 constexpr size_t kFieldsSize = sizeof(ParmsId) + 2 * sizeof(uint64_t) + kArrayOverhead;
 
 size_t MembersSize(const ckks::Context& context) {
@@ -60,7 +61,7 @@ KeyPart EncryptZero(const ckks::Context& context, const ckks::SecretKey& secret,
   return out;
 }
 
-// `target(digit, out)` writes the polynomial to switch from, modulo prime `digit`.
+// MakeSwitchKey: `target(digit, out)` writes the polynomial to switch from, modulo prime `digit`.
 template <typename Target>
 KeyDigits MakeSwitchKey(const ckks::Context& context, const ckks::SecretKey& secret, Csprng& rng,
                         const Target& target) {
@@ -81,10 +82,9 @@ KeyDigits MakeSwitchKey(const ckks::Context& context, const ckks::SecretKey& sec
   return key;
 }
 
-}  // namespace
-
-absl::StatusOr<ckks::SecretKey> ReadSecretKey(const ckks::Context& context, const ckks::KeyId& id,
-                                              ByteSpan bytes, std::string_view what) {
+// OpenMembers: the members of the object, decompressed, in locked memory.
+absl::StatusOr<SecureVector<uint8_t>> OpenMembers(const ckks::Context& context, ByteSpan bytes,
+                                                  std::string_view what) {
   ByteReader outer(bytes, what);
   HEFT_ASSIGN_OR_RETURN(const Header header, ReadHeader(outer, what));
   if (header.size != bytes.size()) {
@@ -101,25 +101,35 @@ absl::StatusOr<ckks::SecretKey> ReadSecretKey(const ckks::Context& context, cons
                                             ": not a secret key of these parameters: ", body.size(),
                                             " bytes where ", members.size(), " are needed"));
   }
-  HEFT_RETURN_IF_ERROR(CheckFields(context, members.span(), what));
+  return members;
+}
 
+// Word: residue i of SEAL's array.
+uint64_t Word(const uint8_t* residues, size_t i) {
+  uint64_t value;
+  std::memcpy(&value, residues + i * sizeof(value), sizeof(value));
+  return value;
+}
+
+absl::Status NotTernary(std::string_view what) {
+  return absl::DataLossError(
+      absl::StrCat(std::string(what), ": not a secret key: it is not ternary modulo every prime"));
+}
+
+// TernaryCoefficients: of the polynomial whose residues modulo the base prime come first. Without a
+// branch on a secret, until it is known to be none.
+absl::StatusOr<SecureVector<int8_t>> TernaryCoefficients(const ckks::Context& context,
+                                                         const uint8_t* residues,
+                                                         std::string_view what) {
   const size_t n = context.n();
-  const uint8_t* residues = members.data() + kFieldsSize;
-  const auto word = [&](size_t i) {
-    uint64_t value;
-    std::memcpy(&value, residues + i * sizeof(value), sizeof(value));
-    return value;
-  };
   const uint32_t q = context.modulus(0).value();
   HEFT_ASSIGN_OR_RETURN(auto values, SecureVector<uint32_t>::Create(n));
-  bool reduced = true;  // collected without a branch on a secret
+  bool reduced = true;
   for (size_t i = 0; i < n; ++i) {
-    reduced &= word(i) < q;
-    values[i] = static_cast<uint32_t>(word(i));
+    reduced &= Word(residues, i) < q;
+    values[i] = static_cast<uint32_t>(Word(residues, i));
   }
-  const absl::Status bad = absl::DataLossError(
-      absl::StrCat(std::string(what), ": not a secret key: it is not ternary modulo every prime"));
-  if (!reduced) return bad;
+  if (!reduced) return NotTernary(what);
   context.ntt(0).Inverse(values.span());
   HEFT_ASSIGN_OR_RETURN(auto coefficients, SecureVector<int8_t>::Create(n));
   bool ternary = true;
@@ -129,14 +139,27 @@ absl::StatusOr<ckks::SecretKey> ReadSecretKey(const ckks::Context& context, cons
     ternary &= one | minus | (values[i] == 0);
     coefficients[i] = static_cast<int8_t>(one - minus);
   }
-  if (!ternary) return bad;
+  if (!ternary) return NotTernary(what);
+  return coefficients;
+}
+
+}  // namespace
+
+absl::StatusOr<ckks::SecretKey> ReadSecretKey(const ckks::Context& context, const ckks::KeyId& id,
+                                              ByteSpan bytes, std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(const auto members, OpenMembers(context, bytes, what));
+  HEFT_RETURN_IF_ERROR(CheckFields(context, members.span(), what));
+  const uint8_t* residues = members.data() + kFieldsSize;
+  HEFT_ASSIGN_OR_RETURN(const auto coefficients, TernaryCoefficients(context, residues, what));
   HEFT_ASSIGN_OR_RETURN(ckks::SecretKey key,
                         ckks::SecretKey::FromCoefficients(context, id, coefficients.span()));
   uint64_t difference = 0;
   for (size_t prime = 0; prime < KeyPrimes(context); ++prime) {
-    for (size_t i = 0; i < n; ++i) difference |= word(prime * n + i) ^ key.residues(prime)[i];
+    for (size_t i = 0; i < context.n(); ++i) {
+      difference |= Word(residues, prime * context.n() + i) ^ key.residues(prime)[i];
+    }
   }
-  if (difference != 0) return bad;
+  if (difference != 0) return NotTernary(what);
   return key;
 }
 

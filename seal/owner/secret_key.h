@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SEAL 4.x secret keys, and seeded objects made with one: what only the key owner may link.
+// ReadSecretKey, EncryptSeeded: SEAL 4.x secret keys, and seeded objects made with one: what only
+// the key owner may link.
 #ifndef HEFT_SEAL_OWNER_SECRET_KEY_H_
 #define HEFT_SEAL_OWNER_SECRET_KEY_H_
 
@@ -14,17 +15,17 @@
 
 namespace heft::seal {
 
-// `id` names the key from now on: SEAL's file has no name. kDataLoss unless the polynomial is
-// ternary and the same modulo every prime; other errors as in seal/objects.h. Constant time in the
-// secret.
+// ReadSecretKey: `id` names the key from now on: SEAL's file has no name. kDataLoss unless the
+// polynomial is ternary and the same modulo every prime; other errors as in seal/objects.h.
+// Constant time in the secret.
 absl::StatusOr<ckks::SecretKey> ReadSecretKey(const ckks::Context& context, const ckks::KeyId& id,
                                               ByteSpan bytes, std::string_view what);
 
-// Uncompressed, in locked memory.
+// WriteSecretKey: uncompressed, in locked memory.
 absl::StatusOr<SecureVector<uint8_t>> WriteSecretKey(const ckks::Context& context,
                                                      const ckks::SecretKey& key);
 
-// A secret-key encryption whose part 1 is expanded from `seed` as SEAL does.
+// SeededEncryption: a secret-key encryption whose part 1 is expanded from `seed` as SEAL does.
 struct SeededEncryption {
   ckks::Ciphertext ciphertext;
   SealSeed seed;
@@ -32,7 +33,7 @@ struct SeededEncryption {
 SeededEncryption EncryptSeeded(const ckks::Context& context, const ckks::Plaintext& plaintext,
                                const ckks::SecretKey& secret, Csprng& rng);
 
-// Keys of the full level, seeded.
+// MakeSeededPublicKey and the others: keys of the full level, seeded.
 KeyPart MakeSeededPublicKey(const ckks::Context& context, const ckks::SecretKey& secret,
                             Csprng& rng);
 KeyDigits MakeSeededRelinearisationKey(const ckks::Context& context, const ckks::SecretKey& secret,
