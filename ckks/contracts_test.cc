@@ -67,7 +67,7 @@ TEST_F(ContractsTest, ShapesThatAreWrong) {
             "a ciphertext with a residue that is not below its prime, limb 2");
   EXPECT_EQ(wrong([](Ciphertext& c) { c.scale = 0; }), "a ciphertext with scale 0");
   EXPECT_EQ(wrong([](Ciphertext& c) { c.noise.error = -1; }),
-            "a ciphertext with a noise estimate of 1 and -1");
+            "a ciphertext with a noise estimate of 0.5 and -1");
   PublicKey key = public_key_;
   key.a.Truncate(3);
   EXPECT_FALSE(CheckShape(*context_, key).ok());
