@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bulk fusion by the SIMD encoding (paper; DESIGN, section 3): one ciphertext a coordinate, sample
-// j in slot j, up to n/2 samples in one pass. The projection needs no rotation and no encoding, its
-// factors are integers; blocks are filled by masks alone (DESIGN, section 5). Templates are those
-// of the compact route: they share galleries and probes.
+// BulkFuser: bulk fusion by the SIMD encoding (paper; docs/design.md, "Dense and SIMD"): one
+// ciphertext a coordinate, sample j in slot j, up to n/2 samples in one pass. The projection needs
+// no rotation and no encoding, its factors are integers; blocks are filled by masks alone
+// (docs/design.md, "Filling a block"). Templates are those of the compact route: they share
+// galleries and probes.
 #ifndef HEFT_FUSION_BULK_H_
 #define HEFT_FUSION_BULK_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compact encoding (DESIGN, section 3): a modality stands in one ciphertext's real or imaginary
-// part with each run of values repeated, so that the projection needs few rotations and its result
-// repeats over all slots.
+// EncodeCompact: the compact encoding (docs/design.md): a modality stands in one ciphertext's real
+// or imaginary part with each run of values repeated, so that the projection needs few rotations
+// and its result repeats over all slots.
 #ifndef HEFT_FUSION_COMPACT_H_
 #define HEFT_FUSION_COMPACT_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matching against diagonal gallery blocks (DESIGN, section 5). Block: gamma ciphertexts
+// MatchBlock: diagonal gallery blocks (docs/design.md, "Diagonal blocks"). Block: gamma ciphertexts
 // G_k[j] = t_j[(j + k) mod gamma], for one template a slot in the real parts and a second one in
 // the imaginary parts (lanes 0 and 1). scores = sum_k rot(z, k) * G_k, one relinearisation a block.
 //

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Approximate normalisation of an encrypted vector z: z f(|z|^2) with f a quadratic or cubic
-// (DESIGN, section 4). No level is spent on constants: c ((s + a)^2 + b) z and
-// c ((s + a)^2 + b) ((s + d) z), with c in the scale.
+// NormaliseCiphertext: approximate normalisation of an encrypted vector z: z f(|z|^2) with f a
+// quadratic or cubic (docs/design.md, "Levels"). No level is spent on constants: c ((s + a)^2 + b)
+// z and c ((s + a)^2 + b) ((s + d) z), with c in the scale.
 #ifndef HEFT_FUSION_NORMALISE_H_
 #define HEFT_FUSION_NORMALISE_H_
 

@@ -3,8 +3,8 @@
 // keys that they need. Computed once for a model; client, key owner and server derive the same
 // plan.
 //
-// Levels of the compact route, from the top (DESIGN, section 2): the projection's factors, s =
-// |z|^2, its square, its application to z, a mask, the match; the base prime is what a score is
+// Levels of the compact route, from the top (docs/design.md, "Profiles"): the projection's factors,
+// s = |z|^2, its square, its application to z, a mask, the match; the base prime is what a score is
 // left with.
 #ifndef HEFT_FUSION_PLAN_H_
 #define HEFT_FUSION_PLAN_H_
@@ -36,7 +36,7 @@ inline constexpr size_t kScoreLimbs = 1;  // base
 struct PackedPair {
   size_t first = 0;  // index of the modality in the real part
   int second = -1;   // in the imaginary part, or -1
-  uint32_t run = 1;  // values in a row: c of DESIGN, section 3
+  uint32_t run = 1;  // values in a row: c of docs/design.md, "The compact encoding"
 };
 
 struct FusionPlan {

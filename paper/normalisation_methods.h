@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalisation of encrypted vectors by every method that the paper compares and ours: composite
-// polynomials of any degrees, Goldschmidt's iteration, and deferred exact normalisation (DESIGN,
-// section 4). The shipped route (normalise.h) is the special case of one quadratic or cubic.
+// polynomials of any degrees, Goldschmidt's iteration, and deferred exact normalisation
+// (docs/design.md, "Normalisation"). The shipped route (normalise.h) is the special case of one
+// quadratic or cubic.
 #ifndef HEFT_PAPER_NORMALISATION_METHODS_H_
 #define HEFT_PAPER_NORMALISATION_METHODS_H_
 

@@ -23,7 +23,7 @@ namespace {
 using ckks::Ciphertext;
 
 constexpr uint32_t kGamma = 4;
-const Interval kDataInterval{0.45, 1.7};  // of lfw-speech (DESIGN, section 4)
+const Interval kDataInterval{0.45, 1.7};  // of lfw-speech (docs/design.md, "Fits")
 
 // A profile's parameters with keys for all limbs.
 struct World {

@@ -34,7 +34,7 @@ enum class ProjectionMethod {
   kHybrid,           // gamma extended diagonals, then folds (Gazelle; the paper's choice)
   kHybridBabyGiant,  // the same diagonals, about 2 sqrt(gamma) rotations
   kSimd,             // a ciphertext a coordinate, no rotations
-  kCompact,          // ours: DESIGN, section 3
+  kCompact,          // ours: fusion/compact.h
 };
 inline constexpr ProjectionMethod kAllProjectionMethods[] = {
     ProjectionMethod::kNaive,           ProjectionMethod::kDiagonalSquare,

@@ -62,7 +62,7 @@ TEST_F(ReproduceTest, QuickSectionsAgreeWithPlainNumbers) {
   for (const auto& row : TableOf(sections.at("protocols"), "protocols")) {
     EXPECT_TRUE(row.at("within").get<bool>()) << row;
   }
-  // DESIGN, section 4: the minimax quadratic on [0.05, 3] is off by 37%, the cubic by 26%.
+  // docs/design.md, "Fits": the minimax quadratic on [0.05, 3] is off by 37%, the cubic by 26%.
   for (const auto& row : TableOf(sections.at("fig9"), "methods")) {
     if (row.at("method") == "degree 2, minimax") {
       EXPECT_NEAR(row.at("error_paper_interval").get<double>(), 0.37, 0.005);

@@ -26,7 +26,7 @@ std::unique_ptr<Route> MakePaperRoute(const Workload& workload);
 // Where the probe's values stand.
 enum class ProbeLayout {
   kDense,    // as in the paper, without its second copies
-  kCompact,  // ours (DESIGN, section 3), the second modality in the imaginary parts
+  kCompact,  // ours (fusion/compact.h), the second modality in the imaginary parts
 };
 
 // The schedule that a good engineer arrives at in SEAL, which cannot hoist: N = 8192 and primes of
