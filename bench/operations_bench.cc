@@ -7,50 +7,38 @@
 #include "ckks/arithmetic.h"
 #include "ckks/digits.h"
 #include "ckks/key_switch.h"
-#include "fusion/compact.h"
-#include "fusion/fuser.h"
-#include "fusion/matching.h"
-#include "fusion/probe.h"
-#include "fusion/testing.h"
+#include "experiment/roles.h"
 
-namespace heft {
+namespace heft::bench {
 namespace {
 
 using ckks::Ciphertext;
 
 // One key set for all benchmarks.
 struct World {
-  Model model = testing::RandomModel({512, 512}, 32, 3);
-  Instance instance = *MakeInstance(model);
-  Csprng rng;
-  ckks::SecretKey secret = *ckks::SecretKey::Generate(*instance.context, rng);
-  ckks::EvaluationKeys keys = testing::MakeKeys(*instance.context, instance.plan, secret, rng);
-  Fuser fuser = *Fuser::Create(instance, model, &keys);
-  ProbeFuser prober = *ProbeFuser::Create(instance, model, keys);
+  std::unique_ptr<experiment::Roles> roles =
+      *experiment::Roles::Create(experiment::RandomModel({512, 512}, 32, 3));
   std::vector<Ciphertext> inputs;
   Normalised fused, fused_probe;
-  TiledCiphertexts probe, block;
+  TiledCiphertexts probe, block = EmptyBlock(context(), 32);
 
   World() {
     std::mt19937_64 random(1);
-    for (size_t m = 0; m < 2; ++m) {
-      const auto plain = EncodeCompact(instance, model, m, testing::RandomUnit(512, random));
-      inputs.push_back(ckks::Expand(
-          *instance.context, ckks::EncryptSymmetric(*instance.context, *plain, secret, rng)));
-    }
-    fused = *fuser.Fuse(pointers());
-    fused_probe = *prober.Fuse(pointers());
-    probe = *PrepareProbe(prober.instance(), fused_probe.z, prober.keys());
-    block = EmptyBlock(*instance.context, 32);
+    inputs = *roles->EncryptSample(experiment::RandomSample(roles->model(), random));
+    fused = *roles->fuser().Fuse(pointers());
+    fused_probe = *prober().Fuse(pointers());
+    probe = *PrepareProbe(prober().instance(), fused_probe.z, prober().keys());
   }
-  std::vector<const Ciphertext*> pointers() const { return {&inputs[0], &inputs[1]}; }
-  const ckks::Context& context() const { return *instance.context; }
+  std::vector<const Ciphertext*> pointers() const { return experiment::Pointers(inputs); }
+  const ckks::Context& context() const { return roles->context(); }
+  const ProbeFuser& prober() const { return roles->prober(); }
   static World& Get() {
     static World world;
     return world;
   }
 };
 
+// A ciphertext of `limbs` limbs.
 Ciphertext AtLevel(int64_t limbs) {
   World& w = World::Get();
   Ciphertext c;
@@ -71,7 +59,7 @@ void RelineariseAndRescale(benchmark::State& state) {
   Ciphertext product, out;
   (void)ckks::Multiply(w.context(), &product, c, c);
   for (auto _ : state) {
-    (void)ckks::RelineariseAndRescale(w.context(), &out, product, w.keys);
+    (void)ckks::RelineariseAndRescale(w.context(), &out, product, w.roles->keys());
   }
 }
 BENCHMARK(RelineariseAndRescale)->DenseRange(2, 6);
@@ -87,7 +75,7 @@ BENCHMARK(Rescale)->DenseRange(2, 7);
 // The folds of a fusion, as planned: index of the projection's fold, then those of the norm.
 void Fold(benchmark::State& state) {
   World& w = World::Get();
-  const FusionPlan& plan = w.instance.plan;
+  const FusionPlan& plan = w.roles->instance().plan;
   const size_t i = state.range(0);
   const bool norm = i >= plan.projection_folds.size();
   const auto& fold =
@@ -97,26 +85,26 @@ void Fold(benchmark::State& state) {
                                                        : plan.z_limbs;
   const Ciphertext c = AtLevel(limbs);
   Ciphertext out;
-  for (auto _ : state) (void)ckks::SumGalois(w.context(), &out, c, fold, w.keys);
+  for (auto _ : state) (void)ckks::SumGalois(w.context(), &out, c, fold, w.roles->keys());
   state.SetLabel(std::to_string(fold.size()) + " images, " + std::to_string(limbs) + " limbs");
 }
 BENCHMARK(Fold)->DenseRange(0, 6);
 
 void Project(benchmark::State& state) {
   World& w = World::Get();
-  for (auto _ : state) benchmark::DoNotOptimize(w.fuser.Project(w.pointers()));
+  for (auto _ : state) benchmark::DoNotOptimize(w.roles->fuser().Project(w.pointers()));
 }
 BENCHMARK(Project);
 
 void Fuse(benchmark::State& state) {
   World& w = World::Get();
-  for (auto _ : state) benchmark::DoNotOptimize(w.fuser.Fuse(w.pointers()));
+  for (auto _ : state) benchmark::DoNotOptimize(w.roles->fuser().Fuse(w.pointers()));
 }
 BENCHMARK(Fuse);
 
 void FuseProbe(benchmark::State& state) {
   World& w = World::Get();
-  for (auto _ : state) benchmark::DoNotOptimize(w.prober.Fuse(w.pointers()));
+  for (auto _ : state) benchmark::DoNotOptimize(w.prober().Fuse(w.pointers()));
 }
 BENCHMARK(FuseProbe);
 
@@ -124,7 +112,7 @@ void PrepareProbes(benchmark::State& state) {
   World& w = World::Get();
   for (auto _ : state) {
     benchmark::DoNotOptimize(
-        PrepareProbe(w.prober.instance(), w.fused_probe.z, w.prober.keys()));
+        PrepareProbe(w.prober().instance(), w.fused_probe.z, w.prober().keys()));
   }
 }
 BENCHMARK(PrepareProbes);
@@ -132,7 +120,8 @@ BENCHMARK(PrepareProbes);
 void MatchOneBlock(benchmark::State& state) {
   World& w = World::Get();
   for (auto _ : state) {
-    benchmark::DoNotOptimize(MatchBlock(w.prober.instance(), w.block, w.probe, w.prober.keys()));
+    benchmark::DoNotOptimize(
+        MatchBlock(w.prober().instance(), w.block, w.probe, w.prober().keys()));
   }
 }
 BENCHMARK(MatchOneBlock);
@@ -141,13 +130,13 @@ void EnrolOne(benchmark::State& state) {
   World& w = World::Get();
   TiledCiphertexts block = w.block;
   const std::vector<NewTemplate> templates(state.range(0), {&w.fused.z, {0, 0}});
-  for (auto _ : state) (void)AddToBlock(w.instance, &block, templates, w.keys);
+  for (auto _ : state) (void)w.roles->Enrol(&block, templates);
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK(EnrolOne)->Arg(1)->Arg(16)->Arg(64);
 
 }  // namespace
-}  // namespace heft
+}  // namespace heft::bench
 
 int main(int argc, char** argv) {
   heft::SetThreadCount(1);

@@ -3,11 +3,9 @@
 #ifndef HEFT_BENCH_ROUTES_H_
 #define HEFT_BENCH_ROUTES_H_
 
-#include <functional>
-#include <string_view>
+#include <cstdint>
 #include <vector>
 
-#include "base/human.h"
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/status.h"
@@ -26,10 +24,9 @@ struct BenchOptions {
   int batch = 64;                      // probes in one pass over it
 };
 
-// Medians with the spread of the repetitions, sizes, accuracy, machine. `stage` is called as the
-// work goes on and returns false to stop (kCancelled).
-absl::StatusOr<Json> RunBench(const BenchOptions& options,
-                              const std::function<bool(std::string_view)>& stage);
+// RunBench: medians with the spread of the repetitions, sizes, accuracy, machine. kCancelled where
+// the monitor ends it.
+absl::StatusOr<Json> RunBench(const Monitor& monitor, const BenchOptions& options);
 
 }  // namespace heft::bench
 

@@ -2,28 +2,32 @@
 #include "bench/sweep.h"
 
 #include <algorithm>
+#include <memory>
+#include <random>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "base/threads.h"
-#include "bench/world.h"
+#include "bench/bulk.h"
+#include "experiment/figure.h"
 #include "experiment/gnuplot.h"
-#include "fusion/normalise.h"
+#include "experiment/stopwatch.h"
 #include "ring/kernels.h"
 
 namespace heft::bench {
-using namespace experiment;  // NOLINT
-
 namespace {
 
 using ckks::Ciphertext;
-using Stage = std::function<bool(std::string_view)>;
+using experiment::Figure;
+using experiment::GnuplotJob;
+using experiment::Pointers;
+using experiment::Roles;
+using experiment::Timings;
 
 // One curve: a label and its points.
 struct Curve {
   std::string title;
-  std::vector<std::pair<double, double>> points;
+  std::vector<std::pair<double, double>> points = {};
 };
 
 struct Picture {
@@ -32,270 +36,294 @@ struct Picture {
   bool log_y = true;
 };
 
-std::string Rows(const Curve& curve) {
-  std::string rows;
-  for (const auto& [x, y] : curve.points) absl::StrAppendFormat(&rows, "%.9g %.9g\n", x, y);
-  return rows;
-}
-
-void StartPicture(GnuplotJob* job, const std::string& name, const std::string& title,
-                  const std::string& y) {
-  absl::StrAppend(&job->script, "reset\nset terminal svg size 640,400 background rgb 'white' ",
-                  "noenhanced font 'sans-serif,14'\nset output '", name, ".svg'\nset title ",
-                  GnuplotQuote(title), "\nset ylabel ", GnuplotQuote(y),
-                  "\nset grid\nset tics nomirror\nset border 3\n");
-  job->outputs.push_back(name + ".svg");
-}
-
 // Times against a size, both axes logarithmic.
-void AddPicture(GnuplotJob* job, const Picture& picture) {
-  StartPicture(job, picture.name, picture.title, picture.y);
-  absl::StrAppend(&job->script, "set xlabel ", GnuplotQuote(picture.x),
-                  "\nset logscale x 2\nset format x '%.0s%c'\n",
-                  picture.log_y ? "set logscale y 10\nset format y '%g'\n" : "set yrange [0:]\n",
-                  "set key outside bottom center horizontal\n");
-  std::vector<std::string> plots;
+void Draw(GnuplotJob* job, const Picture& picture) {
+  Figure figure(job, picture.name, picture.title);
+  figure.Label("x", picture.x);
+  figure.Label("y", picture.y);
+  figure.Line("set logscale x 2\nset format x '%.0s%c'");
+  figure.Line(picture.log_y ? "set logscale y 10\nset format y '%g'" : "set yrange [0:]");
+  const experiment::Colour colours[] = {experiment::kPlain, experiment::kEncrypted,
+                                        experiment::kThird};
   for (size_t i = 0; i < picture.curves.size(); ++i) {
-    const std::string file = absl::StrCat(picture.name, i, ".dat");
-    job->inputs.emplace_back(file, Rows(picture.curves[i]));
-    plots.push_back(absl::StrCat("'", file, "' with linespoints linewidth 2 pointtype ", 5 + 2 * i,
-                                 " title ", GnuplotQuote(picture.curves[i].title)));
+    std::string rows;
+    for (const auto& [x, y] : picture.curves[i].points) {
+      absl::StrAppendFormat(&rows, "%.9g %.9g\n", x, y);
+    }
+    figure.Curve(rows, "with lines", experiment::Style(colours[i], 2.5), picture.curves[i].title);
   }
-  absl::StrAppend(&job->script, "plot ", absl::StrJoin(plots, ", "), "\nunset output\n");
+  figure.Finish();
 }
 
 // Named bars.
-void AddBars(GnuplotJob* job, const std::string& name, const std::string& title,
-             const std::string& y, const std::vector<std::pair<std::string, double>>& bars,
-             bool log_y) {
-  StartPicture(job, name, title, y);
+void DrawBars(GnuplotJob* job, const std::string& name, const std::string& title,
+              const std::vector<std::pair<std::string, double>>& bars, bool log_y) {
+  Figure figure(job, name, title);
+  figure.Label("y", "ms, one thread");
+  figure.Line("set boxwidth 0.6");
+  figure.Line(log_y ? "set logscale y 10\nset yrange [0.1:]" : "set yrange [0:]");
   std::string rows;
   for (const auto& [label, value] : bars) {
     absl::StrAppendFormat(&rows, "\"%s\" %.9g %.3g\n", label, value, value);
   }
-  job->inputs.emplace_back(name + ".dat", rows);
-  absl::StrAppend(&job->script, "set style fill solid 0.6 noborder\nset boxwidth 0.6\n",
-                  log_y ? "set logscale y 10\nset yrange [0.1:]\n" : "set yrange [0:]\n", "plot '",
-                  name, ".dat' using 0:2:xtic(1) with boxes linecolor rgb '#4477aa' ",
-                  "notitle, '' using 0:2:3 with labels offset 0,0.7 notitle\nunset output\n");
+  figure.Curve(rows, "using 0:2:xtic(1) with boxes", experiment::Fill(experiment::kPlain), "");
+  figure.Curve(rows, "using 0:2:3 with labels offset 0,0.7 textcolor",
+               experiment::Rgb(experiment::kInk), "");
+  figure.Finish();
 }
 
-absl::Status Stopped() { return absl::CancelledError("interrupted"); }
+// Sweeper: the measurements, each with its part of the result and its picture.
+class Sweeper {
+ public:
+  Sweeper(const Monitor& monitor, const BenchOptions& options)
+      : options_(options), progress_(monitor, "benchmark") {}
 
-// A probe's time through fusion, and its preparation for matching.
-struct ProbeTimes {
-  double project = 0, normalise = 0, prepare = 0, block = 0;
-  double fuse() const { return project + normalise; }
-  Json ToJson() const {
-    return {{"project_ms", project},
-            {"normalise_ms", normalise},
-            {"prepare_ms", prepare},
-            {"block_ms", block}};
-  }
-};
-
-absl::StatusOr<ProbeTimes> TimeProbe(World& world, const BenchOptions& options,
-                                     const Stage& stage) {
-  const ProbeFuser& prober = *world.prober;
-  const Instance& instance = prober.instance();
-  HEFT_ASSIGN_OR_RETURN(const auto inputs, world.EncryptSample(world.Sample()));
-  const TiledCiphertexts block = EmptyBlock(*instance.context, world.model.gamma);
-  Timings project, normalise, prepare, match;
-  for (int i = 0; i < options.iterations; ++i) {
-    if (!stage("fusing and matching")) return Stopped();
-    Ciphertext z;
-    Normalised fused;
-    TiledCiphertexts prepared;
-    HEFT_RETURN_IF_ERROR(Time(&project, [&]() -> absl::Status {
-      HEFT_ASSIGN_OR_RETURN(z, prober.Project(Pointers(inputs)));
-      return absl::OkStatus();
-    }));
-    HEFT_RETURN_IF_ERROR(Time(&normalise, [&]() -> absl::Status {
-      HEFT_ASSIGN_OR_RETURN(fused, prober.Normalise(z));
-      return absl::OkStatus();
-    }));
-    HEFT_RETURN_IF_ERROR(Time(&prepare, [&]() -> absl::Status {
-      HEFT_ASSIGN_OR_RETURN(prepared, PrepareProbe(instance, fused.z, prober.keys()));
-      return absl::OkStatus();
-    }));
-    HEFT_RETURN_IF_ERROR(Time(
-        &match, [&] { return MatchBlock(instance, block, prepared, prober.keys()).status(); }));
-  }
-  return ProbeTimes{project.Median(), normalise.Median(), prepare.Median(), match.Median()};
-}
-
-// Fusion for several shapes of the model.
-absl::Status SweepShapes(const BenchOptions& options, const Stage& stage, GnuplotJob* job,
-                         Json* result) {
-  Picture dimension{"dimension",      "Fusing one pair by dimension", "dimension of each modality",
-                    "ms, one thread", {{"fuse one pair", {}}},        /*log_y=*/false};
-  for (uint32_t d : {32, 64, 128, 256, 512, 1024, 2048, 4096}) {
-    BenchOptions shape = options;
-    shape.dimensions = {d, d};
-    World world;
-    if (!stage("making keys")) return Stopped();
-    HEFT_RETURN_IF_ERROR(world.SetUp(shape));
-    HEFT_ASSIGN_OR_RETURN(const ProbeTimes times, TimeProbe(world, options, stage));
-    dimension.curves[0].points.emplace_back(d, times.fuse());
-    (*result)["by_dimension"][absl::StrCat(d)] = times.ToJson();
-  }
-  AddPicture(job, dimension);
-  Picture gamma{"gamma",
-                "Fusing and matching by fused dimension",
-                "fused dimension",
-                "ms, one thread",
-                {{"fuse one pair", {}}, {"prepare the probe", {}}, {"match 8,192 templates", {}}}};
-  for (uint32_t g : {8, 16, 32, 64, 128}) {
-    BenchOptions shape = options;
-    shape.gamma = g;
-    World world;
-    if (!stage("making keys")) return Stopped();
-    HEFT_RETURN_IF_ERROR(world.SetUp(shape));
-    HEFT_ASSIGN_OR_RETURN(const ProbeTimes times, TimeProbe(world, options, stage));
-    gamma.curves[0].points.emplace_back(g, times.fuse());
-    gamma.curves[1].points.emplace_back(g, times.prepare);
-    gamma.curves[2].points.emplace_back(g, times.block);
-    (*result)["by_gamma"][absl::StrCat(g)] = times.ToJson();
-  }
-  AddPicture(job, gamma);
-  return absl::OkStatus();
-}
-
-// Matching against galleries of random residues, on one thread and on all.
-absl::Status SweepGallery(World& world, const BenchOptions& options, const Stage& stage,
-                          GnuplotJob* job, Json* result) {
-  const ProbeFuser& prober = *world.prober;
-  const Instance& instance = prober.instance();
-  HEFT_ASSIGN_OR_RETURN(const auto gallery,
-                        RandomGallery(instance, options.million_templates, stage));
-  HEFT_ASSIGN_OR_RETURN(const auto inputs, world.EncryptSample(world.Sample()));
-  HEFT_ASSIGN_OR_RETURN(const Normalised fused, prober.Fuse(Pointers(inputs)));
-  HEFT_ASSIGN_OR_RETURN(const auto prepared, PrepareProbe(instance, fused.z, prober.keys()));
-  const size_t per_block = 2 * size_t{instance.params().slots()};
-  Picture picture{"gallery",
-                  "Matching one probe by gallery size, gallery in memory",
-                  "templates",
-                  "ms",
-                  {{"one thread", {}}, {"all cores", {}}}};
-  const int threads = ThreadCount();
-  for (size_t templates = 1024; templates <= options.million_templates; templates *= 4) {
-    const size_t blocks = (templates + per_block - 1) / per_block;
-    Timings times[2];
-    for (int i = 0; i < options.iterations; ++i) {
-      if (!stage("matching a large gallery")) return Stopped();
-      for (int all = 0; all < 2; ++all) {
-        SetThreadCount(all == 1 ? 0 : 1);
-        const std::vector<BlockRun> runs = BlockRuns(blocks, ThreadCount());
-        std::vector<absl::Status> statuses(runs.size());
-        HEFT_RETURN_IF_ERROR(Time(&times[all], [&] {
-          ParallelFor(runs.size(), [&](size_t run) {
-            const auto some =
-                std::span(gallery).subspan(runs[run].first, runs[run].end - runs[run].first);
-            statuses[run] = MatchBlocks(instance, some, prepared, prober.keys()).status();
-          });
-          return absl::OkStatus();
-        }));
-        for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
-      }
+  absl::StatusOr<Sweep> Run() {
+    HEFT_ASSIGN_OR_RETURN(roles_, MakeRoles(options_));
+    HEFT_RETURN_IF_ERROR(Stages());
+    HEFT_RETURN_IF_ERROR(InstructionSets());
+    HEFT_RETURN_IF_ERROR(Pairs());
+    HEFT_RETURN_IF_ERROR(Dimensions());
+    HEFT_RETURN_IF_ERROR(FusedDimensions());
+    HEFT_RETURN_IF_ERROR(Galleries());
+    HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> svg, experiment::RunGnuplot(job_));
+    for (size_t i = 0; i < svg.size(); ++i) {
+      HEFT_ASSIGN_OR_RETURN(const std::string drawn,
+                            experiment::InlineSvg(svg[i], job_.outputs[i]));
+      sweep_.pictures.emplace_back(job_.outputs[i], experiment::SvgFile(drawn));
     }
-    for (int all = 0; all < 2; ++all) {
-      picture.curves[all].points.emplace_back(templates, times[all].Median());
-    }
-    (*result)["by_gallery"][absl::StrCat(templates)] = {{"one_thread_ms", times[0].Median()},
-                                                        {"all_cores_ms", times[1].Median()}};
+    return std::move(sweep_);
   }
-  SetThreadCount(threads);
-  AddPicture(job, picture);
-  return absl::OkStatus();
-}
 
-// Enrolling n pairs: one by one, and by the SIMD encoding, whose cost is that of a full batch.
-absl::Status SweepPairs(World& world, const BenchOptions& options, const Stage& stage,
-                        GnuplotJob* job, Json* result) {
-  Picture picture{"pairs",
-                  "Enrolling n pairs",
-                  "pairs",
-                  "ms, one thread",
-                  {{"one by one (compact encoding)", {}}, {"in bulk (SIMD encoding)", {}}}};
-  HEFT_ASSIGN_OR_RETURN(const auto inputs, world.EncryptSample(world.Sample()));
-  TiledCiphertexts block = EmptyBlock(*world.instance.context, world.model.gamma);
-  for (uint32_t n : {1, 4, 16, 64, 256}) {
-    Timings times;
-    for (int i = 0; i < std::min(options.iterations, n > 16 ? 3 : 10); ++i) {
-      if (!stage("enrolling one by one")) return Stopped();
-      HEFT_RETURN_IF_ERROR(Time(&times, [&]() -> absl::Status {
-        std::vector<Normalised> fused(n);
-        std::vector<NewTemplate> added;
-        for (uint32_t k = 0; k < n; ++k) {
-          HEFT_ASSIGN_OR_RETURN(fused[k], world.fuser->Fuse(Pointers(inputs)));
-          added.push_back({&fused[k].z, {k, 0}});
-        }
-        return AddToBlock(world.instance, &block, added, world.keys);
+ private:
+  // A probe's time through fusion, and its preparation for matching.
+  struct ProbeTimes {
+    double project = 0, normalise = 0, prepare = 0, block = 0;
+    double fuse() const { return project + normalise; }
+    Json ToJson() const {
+      return {{"project_ms", project},
+              {"normalise_ms", normalise},
+              {"prepare_ms", prepare},
+              {"block_ms", block}};
+    }
+  };
+
+  absl::StatusOr<std::unique_ptr<Roles>> MakeRoles(const BenchOptions& shape) const {
+    HEFT_RETURN_IF_ERROR(Step(progress_, "making keys"));
+    return Roles::Create(experiment::RandomModel(shape.dimensions, shape.gamma, shape.degree));
+  }
+
+  absl::StatusOr<std::vector<Ciphertext>> EncryptRandom(const Roles& roles) {
+    return roles.EncryptSample(experiment::RandomSample(roles.model(), random_));
+  }
+
+  absl::StatusOr<ProbeTimes> TimeProbe(const Roles& roles, int iterations) {
+    const ProbeFuser& prober = roles.prober();
+    const Instance& instance = prober.instance();
+    HEFT_ASSIGN_OR_RETURN(const auto inputs, EncryptRandom(roles));
+    const TiledCiphertexts block = EmptyBlock(*instance.context, roles.model().gamma);
+    Timings project, normalise, prepare, match;
+    for (int i = 0; i < iterations; ++i) {
+      HEFT_RETURN_IF_ERROR(Step(progress_, "fusing and matching"));
+      Ciphertext z;
+      Normalised fused;
+      TiledCiphertexts prepared;
+      HEFT_RETURN_IF_ERROR(project.Time([&]() -> absl::Status {
+        HEFT_ASSIGN_OR_RETURN(z, prober.Project(Pointers(inputs)));
+        return absl::OkStatus();
       }));
+      HEFT_RETURN_IF_ERROR(normalise.Time([&]() -> absl::Status {
+        HEFT_ASSIGN_OR_RETURN(fused, prober.Normalise(z));
+        return absl::OkStatus();
+      }));
+      HEFT_RETURN_IF_ERROR(prepare.Time([&]() -> absl::Status {
+        HEFT_ASSIGN_OR_RETURN(prepared, PrepareProbe(instance, fused.z, prober.keys()));
+        return absl::OkStatus();
+      }));
+      HEFT_RETURN_IF_ERROR(match.Time(
+          [&] { return MatchBlock(instance, block, prepared, prober.keys()).status(); }));
     }
-    picture.curves[0].points.emplace_back(n, times.Median());
-    (*result)["by_pairs"]["one_by_one_ms"][absl::StrCat(n)] = times.Median();
+    return ProbeTimes{project.Median(), normalise.Median(), prepare.Median(), match.Median()};
   }
-  HEFT_ASSIGN_OR_RETURN(const auto columns, world.EncryptBulk(stage));
-  Timings bulk;
-  for (int i = 0; i < 5; ++i) {
-    if (!stage("bulk enrolment")) return Stopped();
-    HEFT_RETURN_IF_ERROR(Time(&bulk, [&] { return world.EnrolBulk(columns); }));
-  }
-  const uint32_t batch = world.instance.params().slots();
-  for (uint32_t n = 1; n <= batch; n *= 4) {
-    picture.curves[1].points.emplace_back(n, bulk.Median());
-  }
-  (*result)["by_pairs"]["bulk_ms"][absl::StrCat(batch)] = bulk.Median();
-  AddPicture(job, picture);
-  return absl::OkStatus();
-}
 
-absl::Status SweepInstructionSets(World& world, const BenchOptions& options, const Stage& stage,
-                                  GnuplotJob* job, Json* result) {
-  const std::string active = ring::ActiveKernels().name;
-  std::vector<std::pair<std::string, double>> bars;
-  for (const ring::Kernels* kernels : ring::AllKernels()) {
-    ring::ForceKernels(kernels->name);
-    BenchOptions few = options;
-    few.iterations = std::min(options.iterations, 10);
-    const auto times = TimeProbe(world, few, stage);
-    ring::ForceKernels(active);
-    HEFT_RETURN_IF_ERROR(times.status());
-    bars.emplace_back(kernels->name, times->fuse());
-    (*result)["by_instruction_set"][kernels->name] = times->ToJson();
+  absl::Status Stages() {
+    HEFT_ASSIGN_OR_RETURN(const ProbeTimes times, TimeProbe(*roles_, options_.iterations));
+    DrawBars(&job_, "stages", "One probe by stage",
+             {{"project", times.project},
+              {"normalise", times.normalise},
+              {"prepare", times.prepare},
+              {"match 8,192", times.block}},
+             /*log_y=*/false);
+    sweep_.result["stages"] = times.ToJson();
+    return absl::OkStatus();
   }
-  AddBars(job, "instruction_set", "Fusing one 512 + 512 pair by instruction set", "ms, one thread",
-          bars, /*log_y=*/true);
-  return absl::OkStatus();
-}
+
+  absl::Status InstructionSets() {
+    const std::string active = ring::ActiveKernels().name;
+    std::vector<std::pair<std::string, double>> bars;
+    for (const ring::Kernels* kernels : ring::AllKernels()) {
+      ring::ForceKernels(kernels->name);
+      const auto times = TimeProbe(*roles_, std::min(options_.iterations, 10));
+      ring::ForceKernels(active);
+      HEFT_RETURN_IF_ERROR(times.status());
+      bars.emplace_back(kernels->name, times->fuse());
+      sweep_.result["by_instruction_set"][kernels->name] = times->ToJson();
+    }
+    DrawBars(&job_, "instruction_set", "Fusing one 512 + 512 pair by instruction set", bars,
+             /*log_y=*/true);
+    return absl::OkStatus();
+  }
+
+  // Enrolling n pairs: one by one, and by the SIMD encoding, whose cost is that of a full batch.
+  absl::Status Pairs() {
+    Picture picture{"pairs",
+                    "Enrolling n pairs",
+                    "pairs",
+                    "ms, one thread",
+                    {{"one by one (compact encoding)"}, {"in bulk (SIMD encoding)"}}};
+    HEFT_ASSIGN_OR_RETURN(const auto inputs, EncryptRandom(*roles_));
+    TiledCiphertexts block = EmptyBlock(roles_->context(), roles_->model().gamma);
+    Json& result = sweep_.result["by_pairs"];
+    for (uint32_t n : {1, 4, 16, 64, 256}) {
+      Timings times;
+      for (int i = 0; i < std::min(options_.iterations, n > 16 ? 3 : 10); ++i) {
+        HEFT_RETURN_IF_ERROR(Step(progress_, "enrolling one by one"));
+        HEFT_RETURN_IF_ERROR(times.Time([&]() -> absl::Status {
+          std::vector<Normalised> fused(n);
+          std::vector<NewTemplate> added;
+          for (uint32_t k = 0; k < n; ++k) {
+            HEFT_ASSIGN_OR_RETURN(fused[k], roles_->fuser().Fuse(Pointers(inputs)));
+            added.push_back({&fused[k].z, {k, 0}});
+          }
+          return roles_->Enrol(&block, added);
+        }));
+      }
+      picture.curves[0].points.emplace_back(n, times.Median());
+      result["one_by_one_ms"][absl::StrCat(n)] = times.Median();
+    }
+    HEFT_ASSIGN_OR_RETURN(const BulkColumns columns, EncryptBulk(*roles_, random_, progress_));
+    Timings bulk;
+    for (int i = 0; i < 5; ++i) {
+      HEFT_RETURN_IF_ERROR(Step(progress_, "bulk enrolment"));
+      HEFT_RETURN_IF_ERROR(bulk.Time([&] { return EnrolBulk(*roles_, columns); }));
+    }
+    const uint32_t batch = roles_->params().slots();
+    for (uint32_t n = 1; n <= batch; n *= 4) {
+      picture.curves[1].points.emplace_back(n, bulk.Median());
+    }
+    result["bulk_ms"][absl::StrCat(batch)] = bulk.Median();
+    Draw(&job_, picture);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<ProbeTimes> TimeShape(const BenchOptions& shape) {
+    HEFT_ASSIGN_OR_RETURN(const auto roles, MakeRoles(shape));
+    return TimeProbe(*roles, options_.iterations);
+  }
+
+  absl::Status Dimensions() {
+    Picture picture{"dimension",
+                    "Fusing one pair by dimension",
+                    "dimension of each modality",
+                    "ms, one thread",
+                    {{"fuse one pair"}},
+                    /*log_y=*/false};
+    for (uint32_t d : {32, 64, 128, 256, 512, 1024, 2048, 4096}) {
+      BenchOptions shape = options_;
+      shape.dimensions = {d, d};
+      HEFT_ASSIGN_OR_RETURN(const ProbeTimes times, TimeShape(shape));
+      picture.curves[0].points.emplace_back(d, times.fuse());
+      sweep_.result["by_dimension"][absl::StrCat(d)] = times.ToJson();
+    }
+    Draw(&job_, picture);
+    return absl::OkStatus();
+  }
+
+  absl::Status FusedDimensions() {
+    Picture picture{"gamma",
+                    "Fusing and matching by fused dimension",
+                    "fused dimension",
+                    "ms, one thread",
+                    {{"fuse one pair"}, {"prepare the probe"}, {"match 8,192 templates"}}};
+    for (uint32_t g : {8, 16, 32, 64, 128}) {
+      BenchOptions shape = options_;
+      shape.gamma = g;
+      HEFT_ASSIGN_OR_RETURN(const ProbeTimes times, TimeShape(shape));
+      picture.curves[0].points.emplace_back(g, times.fuse());
+      picture.curves[1].points.emplace_back(g, times.prepare);
+      picture.curves[2].points.emplace_back(g, times.block);
+      sweep_.result["by_gamma"][absl::StrCat(g)] = times.ToJson();
+    }
+    Draw(&job_, picture);
+    return absl::OkStatus();
+  }
+
+  // One probe against blocks [0, blocks) of `gallery` on the threads that are set.
+  absl::Status MatchAll(std::span<const TiledCiphertexts> gallery, const TiledCiphertexts& probe,
+                        size_t blocks) const {
+    const ProbeFuser& prober = roles_->prober();
+    const std::vector<BlockRun> runs = BlockRuns(blocks, ThreadCount());
+    std::vector<absl::Status> statuses(runs.size());
+    ParallelFor(runs.size(), [&](size_t run) {
+      const auto some = gallery.subspan(runs[run].first, runs[run].end - runs[run].first);
+      statuses[run] = MatchBlocks(prober.instance(), some, probe, prober.keys()).status();
+    });
+    for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
+    return absl::OkStatus();
+  }
+
+  // Matching against galleries of random residues, on one thread and on all.
+  absl::Status Galleries() {
+    const ProbeFuser& prober = roles_->prober();
+    HEFT_ASSIGN_OR_RETURN(const auto gallery,
+                          RandomGallery(prober.instance(), options_.million_templates, progress_));
+    HEFT_ASSIGN_OR_RETURN(const auto inputs, EncryptRandom(*roles_));
+    HEFT_ASSIGN_OR_RETURN(const Normalised fused, prober.Fuse(Pointers(inputs)));
+    HEFT_ASSIGN_OR_RETURN(const auto prepared,
+                          PrepareProbe(prober.instance(), fused.z, prober.keys()));
+    const size_t per_block = roles_->TemplatesPerBlock();
+    Picture picture{"gallery",
+                    "Matching one probe by gallery size, gallery in memory",
+                    "templates",
+                    "ms",
+                    {{"one thread"}, {"all cores"}}};
+    for (size_t templates = 1024; templates <= options_.million_templates; templates *= 4) {
+      const size_t blocks = (templates + per_block - 1) / per_block;
+      Timings times[2];
+      for (int i = 0; i < options_.iterations; ++i) {
+        HEFT_RETURN_IF_ERROR(Step(progress_, "matching a large gallery"));
+        for (int all = 0; all < 2; ++all) {
+          SetThreadCount(all == 1 ? 0 : 1);
+          HEFT_RETURN_IF_ERROR(
+              times[all].Time([&] { return MatchAll(gallery, prepared, blocks); }));
+        }
+      }
+      for (int all = 0; all < 2; ++all) {
+        picture.curves[all].points.emplace_back(templates, times[all].Median());
+      }
+      sweep_.result["by_gallery"][absl::StrCat(templates)] = {{"one_thread_ms", times[0].Median()},
+                                                              {"all_cores_ms", times[1].Median()}};
+    }
+    Draw(&job_, picture);
+    return absl::OkStatus();
+  }
+
+  const BenchOptions& options_;
+  const Progress progress_;
+  std::mt19937_64 random_{3};
+  std::unique_ptr<Roles> roles_;
+  GnuplotJob job_;
+  Sweep sweep_;
+};
 
 }  // namespace
 
-absl::StatusOr<Sweep> RunSweep(const BenchOptions& options, const Stage& stage) {
-  HEFT_RETURN_IF_ERROR(CheckGnuplot());
-  Sweep sweep;
-  GnuplotJob job;
+absl::StatusOr<Sweep> RunSweep(const Monitor& monitor, const BenchOptions& options) {
+  HEFT_RETURN_IF_ERROR(experiment::CheckGnuplot());
   const int threads = ThreadCount();
   SetThreadCount(1);
-  World world;
-  if (!stage("making keys")) return Stopped();
-  HEFT_RETURN_IF_ERROR(world.SetUp(options));
-  HEFT_ASSIGN_OR_RETURN(const ProbeTimes times, TimeProbe(world, options, stage));
-  AddBars(&job, "stages", "One probe by stage", "ms, one thread",
-          {{"project", times.project},
-           {"normalise", times.normalise},
-           {"prepare", times.prepare},
-           {"match 8,192", times.block}},
-          /*log_y=*/false);
-  sweep.result["stages"] = times.ToJson();
-  HEFT_RETURN_IF_ERROR(SweepInstructionSets(world, options, stage, &job, &sweep.result));
-  HEFT_RETURN_IF_ERROR(SweepPairs(world, options, stage, &job, &sweep.result));
-  HEFT_RETURN_IF_ERROR(SweepShapes(options, stage, &job, &sweep.result));
-  HEFT_RETURN_IF_ERROR(SweepGallery(world, options, stage, &job, &sweep.result));
+  auto sweep = Sweeper(monitor, options).Run();
   SetThreadCount(threads);
-  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> svg, RunGnuplot(job));
-  for (size_t i = 0; i < svg.size(); ++i) sweep.pictures.emplace_back(job.outputs[i], svg[i]);
   return sweep;
 }
 

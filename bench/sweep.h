@@ -4,9 +4,7 @@
 #ifndef HEFT_BENCH_SWEEP_H_
 #define HEFT_BENCH_SWEEP_H_
 
-#include <functional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,9 +17,9 @@ struct Sweep {
   std::vector<std::pair<std::string, std::string>> pictures;  // file name, SVG
 };
 
-// `options.iterations` repetitions a point; galleries up to `options.million_templates` templates.
-absl::StatusOr<Sweep> RunSweep(const BenchOptions& options,
-                               const std::function<bool(std::string_view)>& stage);
+// RunSweep: `options.iterations` repetitions a point; galleries up to `options.million_templates`
+// templates.
+absl::StatusOr<Sweep> RunSweep(const Monitor& monitor, const BenchOptions& options);
 
 }  // namespace heft::bench
 

@@ -8,20 +8,16 @@
 #include "cli/common.h"
 
 namespace heft::cli {
-using namespace bench;  // NOLINT
-
 namespace {
 
 struct Options {
-  BenchOptions bench;
+  bench::BenchOptions bench;
   std::string pictures;
 };
 
-absl::Status RunSweeps(const Common& common, const Options& options, const Progress& progress) {
+absl::Status RunSweeps(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(MakeDirectories(options.pictures));
-  HEFT_ASSIGN_OR_RETURN(const Sweep sweep, RunSweep(options.bench, [&](std::string_view stage) {
-                          return progress.Update(0, 1, stage);
-                        }));
+  HEFT_ASSIGN_OR_RETURN(const bench::Sweep sweep, bench::RunSweep(common.monitor, options.bench));
   for (const auto& [name, svg] : sweep.pictures) {
     HEFT_RETURN_IF_ERROR(
         WriteFileAtomic((std::filesystem::path(options.pictures) / name).string(), svg));
@@ -31,11 +27,8 @@ absl::Status RunSweeps(const Common& common, const Options& options, const Progr
 }
 
 absl::Status Run(const Common& common, const Options& options) {
-  const Progress progress(common.monitor, "benchmark");
-  if (!options.pictures.empty()) return RunSweeps(common, options, progress);
-  HEFT_ASSIGN_OR_RETURN(const Json result, RunBench(options.bench, [&](std::string_view stage) {
-                          return progress.Update(0, 1, stage);
-                        }));
+  if (!options.pictures.empty()) return RunSweeps(common, options);
+  HEFT_ASSIGN_OR_RETURN(const Json result, bench::RunBench(common.monitor, options.bench));
   Print(common, result, result.dump(2));
   return absl::OkStatus();
 }

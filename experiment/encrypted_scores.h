@@ -29,7 +29,7 @@ struct EncryptedRun {
 
   // Bound on the error of a score that the noise estimator predicts (ckks/noise.h).
   double predicted_error = 0;
-  std::size_t blocks = 0;
+  size_t blocks = 0;
   std::string parameters;
   std::string security;
 

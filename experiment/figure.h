@@ -25,7 +25,8 @@ std::string Fill(Colour colour);
 // One picture: its settings and curves, each with its data.
 class Figure {
  public:
-  Figure(GnuplotJob* job, std::string name);
+  // `title` may be empty. The key stands above the plot, where it covers no curve.
+  Figure(GnuplotJob* job, std::string name, std::string_view title = "");
   void Line(const std::string& line);
   void Label(const char* axis, std::string_view text);
   // A dashed vertical line.
@@ -45,6 +46,9 @@ class Figure {
 // and with CSS variables in place of a Figure's colours. `description` becomes its accessible name.
 // kInternal if `svg` is not what gnuplot writes.
 absl::StatusOr<std::string> InlineSvg(std::string_view svg, std::string_view description);
+
+// SvgFile: such an element as a file of its own, its colours for light and dark included.
+std::string SvgFile(std::string_view inline_svg);
 
 }  // namespace heft::experiment
 

@@ -46,7 +46,6 @@ void DrawRoc(GnuplotJob* job, const Evaluation& e) {
   figure.Line(absl::StrFormat("set xrange [%g:1]", kLowestFmr));
   figure.Line("set yrange [0:1]");
   figure.Line("set xtics ('10⁻⁴' 1e-4, '10⁻³' 1e-3, '0.01' 0.01, '0.1' 0.1, '1' 1)");
-  figure.Line("set key bottom right");
   figure.Label("x", "FMR: share of impostor pairs accepted");
   figure.Label("y", "TMR: share of genuine pairs accepted");
   auto draw = [&](const SystemResult& system, const std::string& style) {
@@ -80,7 +79,6 @@ void DrawScores(GnuplotJob* job, const Evaluation& e) {
   hi = std::max(hi, lo + 1e-6);
   constexpr int kBins = 60;
   Figure figure(job, "scores");
-  figure.Line("set key top left Left reverse");
   figure.Line("set yrange [0:*]");
   figure.Line(absl::StrFormat("set xrange [%.6g:%.6g]", lo, hi));
   figure.Label("x", "score");
@@ -123,7 +121,6 @@ void DrawApproximation(GnuplotJob* job, const Evaluation& e) {
   Figure figure(job, "approximation");
   figure.Line(absl::StrFormat("set xrange [%.6g:%.6g]", shown.lo, shown.hi));
   figure.Line(absl::StrFormat("set yrange [0:%.6g]", 1.1 / std::sqrt(shown.lo)));
-  figure.Line("set key at graph 0.88, graph 0.97");
   figure.Label("x", "s = |z|², squared norm of a fused template");
   figure.Label("y", "factor that brings z to unit length");
   figure.Mark(f.interval.lo);
@@ -144,7 +141,6 @@ void DrawRelativeError(GnuplotJob* job, const Evaluation& e) {
   figure.Line(absl::StrFormat("set xrange [%.6g:%.6g]", shown.lo, shown.hi));
   figure.Line(absl::StrFormat("set yrange [%.6g:%.6g]", -2.2 * worst, 2.2 * worst));
   figure.Line(absl::StrFormat("set y2range [0:%.6g]", 1.8 * norms.Largest()));
-  figure.Line("set key above horizontal maxrows 1");
   figure.Label("x", "s = |z|², squared norm of a fused template");
   figure.Label("y", "error of f against 1/√s, %");
   figure.Mark(f.interval.lo);
@@ -185,7 +181,6 @@ void DrawNorms(GnuplotJob* job, const Evaluation& e) {
   include(e.squared_norms);
   for (const std::vector<double>& norms : e.partial_norms) include(norms);
   Figure figure(job, "norms");
-  figure.Line("set key top right");
   figure.Line("set yrange [0:*]");
   figure.Line(absl::StrFormat("set xrange [0:%.6g]", 1.05 * hi));
   figure.Label("x", "s = |z|², squared norm of a fused template");
@@ -282,7 +277,6 @@ absl::StatusOr<std::string> DrawIntervals(const std::vector<IntervalBar>& bars) 
 absl::StatusOr<std::string> DrawTrainingCurve(const TrainingCurve& curve) {
   GnuplotJob job;
   Figure figure(&job, "training");
-  figure.Line("set key center right");
   figure.Label("x", "epoch");
   figure.Label("y", "AUROC");
   figure.Mark(curve.best_epoch);
@@ -297,19 +291,6 @@ absl::StatusOr<std::string> DrawTrainingCurve(const TrainingCurve& curve) {
   draw(curve.val_auroc, kEncrypted, "people held out");
   figure.Finish();
   return DrawOne(job, "AUROC of training and validation people by epoch");
-}
-
-std::string SvgFile(std::string_view inline_svg) {
-  constexpr std::string_view kOpening = "<svg ";
-  return absl::StrCat(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" ",
-      std::string(inline_svg.substr(0, inline_svg.find('>') + 1).substr(kOpening.size())),
-      "\n<style>\nsvg { --ink: #1d232b; --muted: #5d6773; --grid: #e3e7ec; --plain: #4a90d9;\n"
-      "  --encrypted: #c2410c; --first: #7a8794; --second: #b98a2e; --third: #4d8f6a; }\n"
-      "@media (prefers-color-scheme: dark) { svg { --ink: #e4e8ec; --muted: #98a3af;\n"
-      "  --grid: #2c333b; --plain: #4f8fd0; --encrypted: #ff9a5c; --first: #8c99a6;\n"
-      "  --second: #c99f4a; --third: #6bb58c; } }\n</style>\n",
-      std::string(inline_svg.substr(inline_svg.find('>') + 1)), "\n");
 }
 
 }  // namespace heft::experiment

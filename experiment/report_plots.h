@@ -43,9 +43,6 @@ struct TrainingCurve {
 };
 absl::StatusOr<std::string> DrawTrainingCurve(const TrainingCurve& curve);
 
-// A picture of this header as a file of its own, its colours for light and dark included.
-std::string SvgFile(std::string_view inline_svg);
-
 }  // namespace heft::experiment
 
 #endif  // HEFT_EXPERIMENT_REPORT_PLOTS_H_

@@ -2,78 +2,62 @@
 #include "bench/peer_seal/heft_route.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <utility>
 
-#include "ckks/encryptor.h"
-#include "fusion/compact.h"
-#include "fusion/probe.h"
-#include "fusion/matching.h"
-#include "fusion/testing.h"
+#include "experiment/roles.h"
 
 namespace heft::bench {
 namespace {
 
 using ckks::Ciphertext;
+using experiment::Roles;
 
 class HeftRoute : public Route {
  public:
-  HeftRoute(Instance instance, ckks::SecretKey secret)
-      : instance_(std::move(instance)), secret_(std::move(secret)) {}
-  absl::Status Prepare(const Workload& workload, const Model& model);
+  explicit HeftRoute(std::unique_ptr<Roles> roles) : roles_(std::move(roles)) {}
+  absl::Status Prepare(const Workload& workload);
   void Fuse() override;
   void Match() override;
   double WorstError() const override;
 
  private:
   absl::Status FillBlock(const Workload& workload);
-  Ciphertext Encrypt(const ckks::Plaintext& plain) {
-    return ckks::Expand(*instance_.context,
-                        ckks::EncryptSymmetric(*instance_.context, plain, secret_, rng_));
-  }
 
-  Csprng rng_;
-  Instance instance_;
-  ckks::SecretKey secret_;
-  ckks::EvaluationKeys keys_;
-  std::unique_ptr<ProbeFuser> prober_;
+  std::unique_ptr<Roles> roles_;
   std::vector<Ciphertext> modalities_;
   TiledCiphertexts block_;
   std::vector<double> expected_;
   Ciphertext probe_, scores_;
 };
 
-absl::Status HeftRoute::Prepare(const Workload& workload, const Model& model) {
-  keys_ = testing::MakeKeys(*instance_.context, instance_.plan, secret_, rng_);
-  HEFT_ASSIGN_OR_RETURN(ProbeFuser prober, ProbeFuser::Create(instance_, model, keys_));
-  prober_ = std::make_unique<ProbeFuser>(std::move(prober));
-  const std::vector<std::vector<double>> sample = {workload.first, workload.second};
-  for (size_t i = 0; i < sample.size(); ++i) {
-    HEFT_ASSIGN_OR_RETURN(const auto plain, EncodeCompact(instance_, model, i, sample[i]));
-    modalities_.push_back(Encrypt(plain));
-  }
-  const std::vector<double> z = testing::FusePlain(model, sample);
-  for (const auto& t : workload.gallery) expected_.push_back(testing::Dot(z, t));
+absl::Status HeftRoute::Prepare(const Workload& workload) {
+  const experiment::Vectors sample = {workload.first, workload.second};
+  HEFT_ASSIGN_OR_RETURN(modalities_, roles_->EncryptSample(sample));
+  const std::vector<double> z = experiment::FusePlain(roles_->model(), sample);
+  for (const auto& t : workload.gallery) expected_.push_back(experiment::Dot(z, t));
   return FillBlock(workload);
 }
 
 // Templates as fusion leaves them, encrypted directly; masks and rotations as in enrolment.
 absl::Status HeftRoute::FillBlock(const Workload& workload) {
-  const uint32_t slots = instance_.context->slots();
-  block_ = EmptyBlock(*instance_.context, instance_.plan.gamma);
+  const uint32_t slots = roles_->params().slots();
+  const FusionPlan& plan = roles_->instance().plan;
+  block_ = EmptyBlock(roles_->context(), plan.gamma);
   std::vector<Ciphertext> encrypted(workload.gallery.size());
   std::vector<NewTemplate> added;
   for (size_t i = 0; i < encrypted.size(); ++i) {
     std::vector<double> values(slots);
     for (uint32_t t = 0; t < slots; ++t) values[t] = workload.gallery[i][t % workload.gamma];
     HEFT_ASSIGN_OR_RETURN(const auto plain,
-                          instance_.encoder->Encode(std::span<const double>(values),
-                                                    instance_.plan.template_scale, kTemplateLimbs));
-    encrypted[i] = Encrypt(plain);
+                          roles_->encoder().Encode(std::span<const double>(values),
+                                                   plan.template_scale, kTemplateLimbs));
+    encrypted[i] = roles_->Encrypt(plain);
     added.push_back({&encrypted[i], PositionOf(static_cast<uint32_t>(i), slots)});
   }
-  return AddToBlock(instance_, &block_, added, keys_);
+  return roles_->Enrol(&block_, added);
 }
 
 template <typename T>
@@ -85,22 +69,16 @@ T OrDie(absl::StatusOr<T> value) {
 
 void HeftRoute::Fuse() {
   const Ciphertext* const pointers[] = {&modalities_[0], &modalities_[1]};
-  probe_ = OrDie(prober_->Fuse(pointers)).z;
+  probe_ = OrDie(roles_->prober().Fuse(pointers)).z;
 }
 
-void HeftRoute::Match() {
-  const TiledCiphertexts prepared =
-      OrDie(PrepareProbe(prober_->instance(), probe_, prober_->keys()));
-  scores_ = OrDie(MatchBlock(prober_->instance(), block_, prepared, prober_->keys()));
-}
+void HeftRoute::Match() { scores_ = OrDie(roles_->Match(block_, probe_)); }
 
 double HeftRoute::WorstError() const {
-  const auto slots = instance_.encoder->Decode(ckks::Decrypt(*instance_.context, scores_, secret_));
+  const std::vector<double> opened = roles_->OpenScores(scores_);
   double worst = 0;
   for (size_t i = 0; i < expected_.size(); ++i) {
-    const ckks::Complex& slot = slots[i % slots.size()];
-    const double score = i < slots.size() ? slot.real() : slot.imag();
-    worst = std::max(worst, std::abs(score - expected_[i]));
+    worst = std::max(worst, std::abs(opened[i] - expected_[i]));
   }
   return worst;
 }
@@ -108,11 +86,9 @@ double HeftRoute::WorstError() const {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Route>> MakeHeftRoute(const Workload& workload, const Model& model) {
-  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeInstance(model));
-  Csprng rng;
-  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey secret, ckks::SecretKey::Generate(*instance.context, rng));
-  auto route = std::make_unique<HeftRoute>(std::move(instance), std::move(secret));
-  HEFT_RETURN_IF_ERROR(route->Prepare(workload, model));
+  HEFT_ASSIGN_OR_RETURN(std::unique_ptr<Roles> roles, Roles::Create(model));
+  auto route = std::make_unique<HeftRoute>(std::move(roles));
+  HEFT_RETURN_IF_ERROR(route->Prepare(workload));
   return route;
 }
 

@@ -2,57 +2,39 @@
 // peer_seal: fuse a pair of 512-dimensional vectors to 32 dimensions and match 1,024 templates, on
 // one thread, in SEAL and with us, taking turns. Prints JSON. Times are thread CPU time, because a
 // shared machine interrupts long runs more often than short ones; wall time stands beside it.
-#include <time.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <iostream>
-#include <nlohmann/json.hpp>
+
 #include <random>
 
 #include "base/threads.h"
 #include "bench/peer_seal/heft_route.h"
 #include "bench/peer_seal/seal_routes.h"
-#include "fusion/testing.h"
+#include "experiment/random_model.h"
+#include "experiment/stopwatch.h"
+#include "inverse_sqrt/fit.h"
 
 namespace heft::bench {
 namespace {
 
 constexpr size_t kTemplates = 1024;
 
-struct Moment {
-  double cpu_ms, wall_ms;
-};
+using experiment::Median;
+using experiment::Stopwatch;
 
-Moment Now() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  const auto wall = std::chrono::steady_clock::now().time_since_epoch();
-  return {t.tv_sec * 1e3 + t.tv_nsec * 1e-6,
-          std::chrono::duration<double, std::milli>(wall).count()};
-}
-
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + values.size() / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// Times of one route's runs.
+// Times of one route's runs, in milliseconds.
 struct Times {
   std::vector<double> fuse, both, fuse_wall, both_wall;
 
   void Run(Route& route) {
-    const Moment begin = Now();
+    const Stopwatch cpu(Stopwatch::kThread), wall;
     route.Fuse();
-    const Moment fused = Now();
+    fuse.push_back(cpu.Milliseconds());
+    fuse_wall.push_back(wall.Milliseconds());
     route.Match();
-    const Moment end = Now();
-    fuse.push_back(fused.cpu_ms - begin.cpu_ms);
-    both.push_back(end.cpu_ms - begin.cpu_ms);
-    fuse_wall.push_back(fused.wall_ms - begin.wall_ms);
-    both_wall.push_back(end.wall_ms - begin.wall_ms);
+    both.push_back(cpu.Milliseconds());
+    both_wall.push_back(wall.Milliseconds());
   }
 };
 
@@ -73,7 +55,7 @@ struct Contestant {
     }
     worst_error = std::max(worst_error, route->WorstError());
   }
-  void Report(nlohmann::ordered_json* json) const {
+  void Report(Json* json) const {
     (*json)[name + "_fuse_ms"] = Median(all.fuse);
     (*json)[name + "_fuse_match_1024_ms"] = Median(all.both);
     (*json)[name + "_fuse_match_1024_min_ms"] = *std::min_element(all.both.begin(), all.both.end());
@@ -93,19 +75,19 @@ Workload MakeWorkload(const Model& model) {
   Workload w;
   w.gamma = model.gamma;
   w.projection = model.projection;
-  w.first = testing::RandomUnit(model.modalities[0].dimension, random);
-  w.second = testing::RandomUnit(model.modalities[1].dimension, random);
+  w.first = experiment::RandomUnit(model.modalities[0].dimension, random);
+  w.second = experiment::RandomUnit(model.modalities[1].dimension, random);
   const auto quadratic = FitMinimax(2, model.approximation.interval);
   std::copy_n(quadratic->stages[0].InPowersOfS().coefficients.begin(), 3, w.quadratic.begin());
   for (size_t i = 0; i < kTemplates; ++i) {
-    w.gallery.push_back(testing::RandomUnit(model.gamma, random));
+    w.gallery.push_back(experiment::RandomUnit(model.gamma, random));
   }
   return w;
 }
 
 int Run(int iterations, int heft_runs) {
   SetThreadCount(1);
-  const Model model = testing::RandomModel({512, 512}, 32, 3);
+  const Model model = experiment::RandomModel({512, 512}, 32, 3);
   const Workload workload = MakeWorkload(model);
   auto heft = MakeHeftRoute(workload, model);
   if (!heft.ok()) {
@@ -130,7 +112,7 @@ int Run(int iterations, int heft_runs) {
     for (Contestant& c : contestants) c.Turn();
   }
 
-  nlohmann::ordered_json json;
+  Json json;
   json["seal_version"] = SealVersion();
   json["hexl"] = SealUsesHexl();
   json["compiler"] = __VERSION__;  // of this program; SEAL gains much from Clang, says its README
