@@ -13,7 +13,7 @@
 #include "experiment/evaluation.h"
 #include "experiment/gnuplot.h"
 #include "experiment/machine.h"
-#include "experiment/report.h"
+#include "experiment/page.h"
 #include "features/synthetic.h"
 #include "paper/page.h"
 #include "paper/sections.h"

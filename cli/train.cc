@@ -12,14 +12,12 @@
 #include "cli/common.h"
 #include "experiment/cross_validation.h"
 #include "experiment/cross_validation_output.h"
-#include "experiment/gnuplot.h"
+#include "experiment/figure.h"
 #include "experiment/report_plots.h"
 #include "experiment/training.h"
 #include "features/dataset.h"
 
 namespace heft::cli {
-using namespace experiment;  // NOLINT
-
 namespace {
 
 struct Options {
@@ -44,26 +42,26 @@ absl::StatusOr<TrainOptions> Resolve(const Options& options) {
 
 absl::Status RunOnce(const Common& common, const Options& options, const TrainOptions& train,
                      const Dataset& dataset) {
-  TrainingCurve curve;
+  experiment::TrainingCurve curve;
   HEFT_ASSIGN_OR_RETURN(
       const TrainResult aware,
-      TrainWithProgress(common.monitor, dataset, train, "FHE-aware", options.checkpoint,
-                        options.curve.empty() ? nullptr : &curve));
+      experiment::TrainWithProgress(common.monitor, dataset, train, "FHE-aware", options.checkpoint,
+                                    options.curve.empty() ? nullptr : &curve));
   std::optional<TrainResult> exact;
   if (!options.no_exact) {
     TrainOptions exact_options = train;
     exact_options.fhe_aware = false;
     const std::string checkpoint = options.checkpoint.empty() ? "" : options.checkpoint + ".exact";
-    HEFT_ASSIGN_OR_RETURN(
-        exact, TrainWithProgress(common.monitor, dataset, exact_options, "exact", checkpoint));
+    HEFT_ASSIGN_OR_RETURN(exact, experiment::TrainWithProgress(common.monitor, dataset,
+                                                               exact_options, "exact", checkpoint));
   }
   HEFT_ASSIGN_OR_RETURN(const Model model,
-                        MakeModel(dataset, options.profile, aware, exact ? &*exact : nullptr));
+                        MakeModel(dataset, aware, {options.profile, exact ? &*exact : nullptr}));
   const std::vector<uint8_t> bytes = model.Serialize();
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   if (!options.curve.empty()) {
-    HEFT_ASSIGN_OR_RETURN(const std::string picture, DrawTrainingCurve(curve));
-    HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.curve, SvgFile(picture)));
+    HEFT_ASSIGN_OR_RETURN(const std::string picture, experiment::DrawTrainingCurve(curve));
+    HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.curve, experiment::SvgFile(picture)));
   }
   if (!aware.thresholds.warning.empty() && !common.quiet) {
     std::cerr << "heft: " << aware.thresholds.warning << "\n";
@@ -78,11 +76,13 @@ absl::Status RunOnce(const Common& common, const Options& options, const TrainOp
                {"interval", {interval.lo, interval.hi}},
                {"max_relative_error", model.approximation.MaxRelativeError()}};
   if (exact) json["exact_val_auroc"] = exact->val_auroc;
+  const std::string best = aware.best_epoch == 0 ? "of the start, which no epoch improved"
+                                                 : absl::StrCat("of epoch ", aware.best_epoch);
   std::string text = absl::StrFormat(
-      "model %s: %s\n  validation AUROC %.4f (epoch %d)%s\n"
+      "model %s: %s\n  validation AUROC %.4f, %s%s\n"
       "  normalisation of degree %d on [%.3f, %.3f], worst error %.2f%%, %.2f%% of training "
       "samples outside\n",
-      HexString(model.Id()), options.out, aware.val_auroc, aware.best_epoch,
+      HexString(model.Id()), options.out, aware.val_auroc, best,
       exact ? absl::StrFormat("; trained with exact normalisation %.4f", exact->val_auroc) : "",
       model.approximation.Degree(), interval.lo, interval.hi,
       100 * model.approximation.MaxRelativeError(), 100 * aware.outside_share);
@@ -95,29 +95,32 @@ absl::Status RunFolds(const Common& common, const Options& options, const TrainO
   if (!options.checkpoint.empty() || !options.curve.empty()) {
     return absl::InvalidArgumentError("--checkpoint and --curve cannot be used with --folds");
   }
-  HEFT_ASSIGN_OR_RETURN(const std::vector<Model> models,
-                        TrainFolds(common.monitor, dataset, train, options.profile,
-                                   !options.no_exact, options.folds, options.fold_seed));
-  CrossValidationOptions validation;
+  HEFT_ASSIGN_OR_RETURN(
+      const std::vector<Model> models,
+      experiment::TrainFolds(common.monitor, dataset, train, options.profile, !options.no_exact,
+                             options.folds, options.fold_seed));
+  experiment::CrossValidationOptions validation;
   validation.folds = options.folds;
   validation.fold_seed = options.fold_seed;
   validation.encrypted = false;
-  HEFT_ASSIGN_OR_RETURN(const CrossValidation result,
-                        CrossValidate(common.monitor, dataset,
-                                      {{"", "", FoldModels::Rows::kAll, models}}, validation));
+  HEFT_ASSIGN_OR_RETURN(const experiment::CrossValidation result,
+                        experiment::CrossValidate(
+                            common.monitor, dataset,
+                            {{"", "", experiment::FoldModels::Rows::kAll, models}}, validation));
   // All or nothing, as far as the disk allows.
   if (Interrupted()) return absl::CancelledError("interrupted");
   HEFT_RETURN_IF_ERROR(MakeDirectories(options.out));
   for (int fold = 0; fold < options.folds; ++fold) {
-    HEFT_RETURN_IF_ERROR(WriteFileAtomic(FoldFile(options.out, fold), models[fold].Serialize()));
+    HEFT_RETURN_IF_ERROR(
+        WriteFileAtomic(experiment::FoldFile(options.out, fold), models[fold].Serialize()));
   }
   Json json = {{"out", options.out}};
-  json.update(ToJson(result));
-  Print(
-      common, json,
-      absl::StrCat(ToText(result), "models: ", FoldFile(options.out, 0), " to ",
-                   FoldFile(options.out, options.folds - 1), "; heft evaluate --folds ",
-                   options.folds, " --model ", options.out, " computes the encrypted rows too\n"));
+  json.update(experiment::ToJson(result));
+  Print(common, json,
+        absl::StrCat(experiment::ToText(result), "models: ", experiment::FoldFile(options.out, 0),
+                     " to ", experiment::FoldFile(options.out, options.folds - 1),
+                     "; heft evaluate --folds ", options.folds, " --model ", options.out,
+                     " computes the encrypted rows too\n"));
   return absl::OkStatus();
 }
 
@@ -130,8 +133,8 @@ absl::Status Run(const Common& common, const Options& options) {
         absl::StrCat("cannot write ", options.out, ": there is no folder ", folder.string()));
   }
   HEFT_ASSIGN_OR_RETURN(const Dataset dataset, LoadDataset(options.data, train.seed));
-  if (!options.curve.empty()) HEFT_RETURN_IF_ERROR(CheckGnuplot());
-  HEFT_RETURN_IF_ERROR(CheckEvaluable(dataset, options.profile, train));
+  if (!options.curve.empty()) HEFT_RETURN_IF_ERROR(experiment::CheckGnuplot());
+  HEFT_RETURN_IF_ERROR(CheckEvaluable(dataset, train, options.profile));
   return options.folds > 0 ? RunFolds(common, options, train, dataset)
                            : RunOnce(common, options, train, dataset);
 }

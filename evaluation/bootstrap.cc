@@ -144,8 +144,8 @@ absl::StatusOr<VerificationEstimate> SystemComparison::Add(std::span<const Label
   };
   estimate.auroc = summarise(&VerificationMetrics::auroc);
   estimate.eer = summarise(&VerificationMetrics::eer);
-  estimate.tar_1e2 = summarise(&VerificationMetrics::tar_1e2);
-  estimate.tar_1e3 = summarise(&VerificationMetrics::tar_1e3);
+  estimate.tmr_1e2 = summarise(&VerificationMetrics::tmr_1e2);
+  estimate.tmr_1e3 = summarise(&VerificationMetrics::tmr_1e3);
   double squares = 0;
   for (const PreparedSet& set : prepared) {
     estimate.auroc_by_set.push_back(set.point.auroc);

@@ -46,7 +46,7 @@ struct Estimate {
 };
 
 struct VerificationEstimate {
-  Estimate auroc, eer, tar_1e2, tar_1e3;  // means over the sets
+  Estimate auroc, eer, tmr_1e2, tmr_1e3;  // means over the sets
   double auroc_spread = 0.0;              // standard deviation of AUROC over the sets, 0 for one
   std::vector<double> auroc_by_set;
   int64_t genuine_pairs = 0;

@@ -30,8 +30,8 @@ TEST(Metrics, SmallExampleByHand) {
   EXPECT_EQ((*roc)[4].fmr, 0.5);  // the tie at 0.3 is one point
   EXPECT_EQ((*roc)[4].tmr, 1.0);
   EXPECT_EQ(roc->back().fmr, 1.0);
-  EXPECT_DOUBLE_EQ(*TarAtFar(scores, 0.25), 2.0 / 3);
-  EXPECT_DOUBLE_EQ(*TarAtFar(scores, 1e-3), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(*TmrAtFmr(scores, 0.25), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(*TmrAtFmr(scores, 1e-3), 1.0 / 3);
   // Between (FMR, FNMR) = (.25, 1/3) and (.5, 0): equal at .25 + t/4 = 1/3 - t/3.
   EXPECT_NEAR(*EqualErrorRate(scores), 0.25 + 0.25 * (1.0 / 12) / (7.0 / 12), 1e-12);
   EXPECT_EQ(Roc(scores, 3)->size(), 3u);
@@ -42,7 +42,7 @@ TEST(Metrics, ExtremesAndErrors) {
   EXPECT_EQ(*Auroc({{1}, {2}}), 0);
   EXPECT_EQ(*Auroc({{1, 1}, {1}}), 0.5);
   EXPECT_EQ(*EqualErrorRate({{2}, {1}}), 0);
-  EXPECT_EQ(*TarAtFar({{2}, {1}}, 1e-3), 1);
+  EXPECT_EQ(*TmrAtFmr({{2}, {1}}, 1e-3), 1);
   EXPECT_FALSE(Auroc({{}, {1}}).ok());
   EXPECT_FALSE(Auroc({{1}, {}}).ok());
   EXPECT_FALSE(Auroc({{NAN}, {1}}).ok());
@@ -58,8 +58,8 @@ TEST(Metrics, AgreesWithCountingEveryPair) {
   for (int i = 0; i < 700; ++i) scores.impostor.push_back(std::round(random.Normal() * 8));
   EXPECT_NEAR(*Auroc(scores), BruteAuroc(scores), 1e-12);
   const auto all = Verify(scores);
-  EXPECT_DOUBLE_EQ(all->tar_1e2, *TarAtFar(scores, 1e-2));
-  EXPECT_DOUBLE_EQ(all->tar_1e3, *TarAtFar(scores, 1e-3));
+  EXPECT_DOUBLE_EQ(all->tmr_1e2, *TmrAtFmr(scores, 1e-2));
+  EXPECT_DOUBLE_EQ(all->tmr_1e3, *TmrAtFmr(scores, 1e-3));
   const ScoreHistogram histogram = Histogram(scores, 10);
   int64_t sum = 0;
   for (int64_t count : histogram.impostor) sum += count;
@@ -119,7 +119,7 @@ TEST(Bootstrap, CoversTheTruthAndDoesNotDependOnThreads) {
   const auto three = EstimateVerification(set, options);
   SetThreadCount(0);
   EXPECT_EQ(one->auroc.lo, three->auroc.lo);
-  EXPECT_EQ(one->tar_1e3.hi, three->tar_1e3.hi);
+  EXPECT_EQ(one->tmr_1e3.hi, three->tmr_1e3.hi);
   EXPECT_EQ(one->genuine_pairs, 30 * 10);
   EXPECT_EQ(one->impostor_pairs, 30 * 29 / 2 * 25);
 }

@@ -109,14 +109,14 @@ absl::StatusOr<double> EqualErrorRate(const ScoreSet& scores) {
   return metrics.eer;
 }
 
-absl::StatusOr<double> TarAtFar(const ScoreSet& scores, double far) {
+absl::StatusOr<double> TmrAtFmr(const ScoreSet& scores, double fmr) {
   HEFT_RETURN_IF_ERROR(CheckScores(scores));
-  double tar = 0;
+  double tmr = 0;
   for (const RocPoint& point : AllPoints(scores)) {
-    if (point.fmr > far) break;
-    tar = point.tmr;
+    if (point.fmr > fmr) break;
+    tmr = point.tmr;
   }
-  return tar;
+  return tmr;
 }
 
 absl::StatusOr<std::vector<RocPoint>> Roc(const ScoreSet& scores, std::size_t max_points) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verification metrics. Everywhere a score is a similarity and a comparison is accepted when its
 // score is at least the threshold. FMR is the share of impostor comparisons accepted (the false
-// match rate; FAR in the older words), TMR = 1 - FNMR that of genuine ones (TAR).
+// match rate), TMR = 1 - FNMR that of genuine ones (ISO/IEC 19795).
 #ifndef HEFT_EVALUATION_METRICS_H_
 #define HEFT_EVALUATION_METRICS_H_
 
@@ -39,15 +39,15 @@ struct RocPoint {
 struct VerificationMetrics {
   double auroc = 0.0;    // exact, by ranks; a tie between genuine and impostor counts half
   double eer = 0.0;      // where FMR = FNMR, linear between the points of the ROC
-  double tar_1e2 = 0.0;  // the highest TMR of any threshold with FMR <= 1e-2
-  double tar_1e3 = 0.0;  // and <= 1e-3; with fewer than 1000 impostor pairs, with FMR = 0
+  double tmr_1e2 = 0.0;  // the highest TMR of any threshold with FMR <= 1e-2
+  double tmr_1e3 = 0.0;  // and <= 1e-3; with fewer than 1000 impostor pairs, with FMR = 0
 };
 
 // All of these need one genuine and one impostor score at least, else kInvalidArgument.
 absl::StatusOr<VerificationMetrics> Verify(const ScoreSet& scores);
 absl::StatusOr<double> Auroc(const ScoreSet& scores);
 absl::StatusOr<double> EqualErrorRate(const ScoreSet& scores);
-absl::StatusOr<double> TarAtFar(const ScoreSet& scores, double far);
+absl::StatusOr<double> TmrAtFmr(const ScoreSet& scores, double fmr);
 
 // ShareAccepted: of `scores` those of at least `threshold`, in [0, 1]; 0 of none.
 double ShareAccepted(std::span<const double> scores, double threshold);

@@ -73,8 +73,8 @@ VerificationMetrics WeightedPairs::Measure(std::span<const double> weights) cons
                                impostor / all_impostor, genuine / all_genuine);
     }
   }
-  metrics.tar_1e2 = genuine_1e2 / all_genuine;
-  metrics.tar_1e3 = genuine_1e3 / all_genuine;
+  metrics.tmr_1e2 = genuine_1e2 / all_genuine;
+  metrics.tmr_1e3 = genuine_1e3 / all_genuine;
   metrics.auroc = area / product;
   return metrics;
 }

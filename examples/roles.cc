@@ -35,15 +35,7 @@ Bytes Learn(const heft::Dataset& data) {
   options.gamma = 16;
   options.epochs = 5;
   const heft::TrainResult trained = Check(heft::Train(data, options));
-  heft::Model model;
-  for (const heft::Modality& m : data.modalities) {
-    model.modalities.push_back({m.name, static_cast<uint32_t>(m.features.cols())});
-  }
-  model.gamma = static_cast<uint32_t>(options.gamma);
-  const heft::FeatureMatrix& p = trained.projection;
-  model.projection.assign(p.data(), p.data() + p.size());
-  model.approximation = trained.approximation;
-  return model.Serialize();
+  return Check(heft::MakeModel(data, trained)).Serialize();
 }
 
 // --- Key owner: holds the secret key. -> encryption key, evaluation keys

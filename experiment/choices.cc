@@ -63,7 +63,7 @@ Model WeightedConcatenation(const Dataset& dataset, const std::vector<double>& w
       form.projection(column, column) = weights[m];
     }
   }
-  return AssembleModel(dataset, "compact", form, nullptr);
+  return AssembleModel(dataset, form);
 }
 
 // Trains all choices in every fold, each on one thread: whole trainings side by side wait for each
@@ -94,7 +94,7 @@ absl::StatusOr<std::vector<FoldModels>> TrainChoices(const Monitor& monitor, con
         });
         for (std::size_t i = 0; i < choices.size(); ++i) {
           HEFT_RETURN_IF_ERROR(results[i].status());
-          sets[i].models.push_back(AssembleModel(data, options.profile, *results[i], nullptr));
+          sets[i].models.push_back(AssembleModel(data, *results[i], {options.profile}));
         }
         return absl::OkStatus();
       }));

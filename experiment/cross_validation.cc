@@ -2,14 +2,13 @@
 #include "experiment/cross_validation.h"
 
 #include <algorithm>
-#include <iostream>
 #include <set>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "experiment/encrypted_scores.h"
+#include "experiment/stopwatch.h"
 #include "experiment/systems.h"
 #include "experiment/training.h"
 #include "fusion/plan.h"
@@ -17,11 +16,6 @@
 
 namespace heft::experiment {
 namespace {
-
-double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
 
 double AurocOf(const LabelledScores& set) {
   const absl::StatusOr<ScoreSet> pairs = PairScores(set.scores, set.identities);
@@ -50,6 +44,7 @@ class CrossValidator {
     Progress progress(monitor_, "bootstrap");
     HEFT_ASSIGN_OR_RETURN(result_.table, table_.Compare(options.bootstrap, progress.Callback()));
     for (const auto& [id, runs] : runs_) AddCost(id, runs);
+    for (const FoldModels& set : models_) NoteStarts(set);
     const std::set<std::string> identities(dataset_.labels.begin(), dataset_.labels.end());
     result_.samples = dataset_.Rows();
     result_.identities = static_cast<int>(identities.size());
@@ -59,6 +54,16 @@ class CrossValidator {
   }
 
  private:
+  void NoteStarts(const FoldModels& set) {
+    const auto kept = std::count_if(set.models.begin(), set.models.end(), KeptItsStart);
+    if (kept == 0 || set.rows != FoldModels::Rows::kAll) return;
+    result_.notes.push_back(absl::StrCat(
+        set.label, set.label.empty() ? "" : ": ", "in ", kept, " of ", set.models.size(),
+        " folds no epoch of either training was better on the validation people than their common "
+        "start, so both kept it (epoch 0): there the exactly trained and the FHE-aware projection "
+        "are one, and their scores agree"));
+  }
+
   absl::Status ScoreFold(int fold, const Dataset& data) {
     fold_name_ = absl::StrCat("fold ", fold + 1, " of ", result_.options.folds);
     if (!models_.empty()) {

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/human.h"
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/status.h"

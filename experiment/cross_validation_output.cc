@@ -6,7 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "experiment/report.h"
+#include "base/human.h"
+#include "experiment/page.h"
 #include "experiment/report_plots.h"
 
 namespace heft::experiment {
@@ -19,7 +20,7 @@ double DifferenceSpread(const FoldRow& a, const FoldRow& b) {
   const std::vector<double>&x = a.estimate.auroc_by_set, &y = b.estimate.auroc_by_set;
   const double mean = a.estimate.auroc.value - b.estimate.auroc.value;
   double squares = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) squares += std::pow(x[i] - y[i] - mean, 2);
+  for (size_t i = 0; i < x.size(); ++i) squares += std::pow(x[i] - y[i] - mean, 2);
   return std::sqrt(squares / std::max<double>(1, x.size() - 1.0));
 }
 
@@ -36,16 +37,16 @@ Json RowsJson(const CrossValidation& c) {
                     {"encrypted", row.system.encrypted},
                     {"auroc", auroc},
                     {"eer", EstimateJson(e.eer)},
-                    {"tar_at_far_1e-2", EstimateJson(e.tar_1e2)},
-                    {"tar_at_far_1e-3", EstimateJson(e.tar_1e3)}});
+                    {"tmr_at_fmr_1e-2", EstimateJson(e.tmr_1e2)},
+                    {"tmr_at_fmr_1e-3", EstimateJson(e.tmr_1e3)}});
   }
   return rows;
 }
 
 Json DifferencesJson(const CrossValidation& c) {
   Json differences = Json::array();
-  for (std::size_t a = 0; a < c.table.rows.size(); ++a) {
-    for (std::size_t b = 0; b < c.table.rows.size(); ++b) {
+  for (size_t a = 0; a < c.table.rows.size(); ++a) {
+    for (size_t b = 0; b < c.table.rows.size(); ++b) {
       if (a == b) continue;
       Json entry = {{"of", c.table.rows[a].system.id}, {"minus", c.table.rows[b].system.id}};
       entry.update(EstimateJson(c.table.differences[a][b]));
@@ -63,7 +64,7 @@ const FoldCost* CostOf(const CrossValidation& c, const std::string& id) {
   return nullptr;
 }
 
-std::string WithInterval(const Estimate& e) {
+std::string ValueAndInterval(const Estimate& e) {
   return absl::StrFormat("%.4f [%.4f, %.4f]", e.value, e.lo, e.hi);
 }
 std::string Difference(const Estimate& e) {
@@ -107,65 +108,62 @@ std::string Summary(const CrossValidation& c) {
       c.impostor_pairs);
 }
 
-std::string Cell(const Estimate& e, bool difference = false) {
-  const std::string format =
-      difference ? absl::StrFormat("%+.4f<small>%+.4f to %+.4f</small>", e.value, e.lo, e.hi)
-                 : absl::StrFormat("%.4f<small>%.4f to %.4f</small>", e.value, e.lo, e.hi);
-  return absl::StrCat(difference && IsReal(e) ? "<td><b>" : "<td>", format,
-                      difference && IsReal(e) ? "</b></td>" : "</td>");
+std::string Cell(const Estimate& e) {
+  return WithInterval(Fixed(e.value, 4), Fixed(e.lo, 4), Fixed(e.hi, 4));
 }
 
-std::string TableHtml(const CrossValidation& c) {
+std::string DifferenceCell(const Estimate& e) {
+  const std::string cell = WithInterval(Signed(e.value, 4), Signed(e.lo, 4), Signed(e.hi, 4));
+  return IsReal(e) ? absl::StrCat("<b>", cell, "</b>") : cell;
+}
+
+PageTable ResultsTable(const CrossValidation& c) {
   const int reference = c.Reference();
-  std::string html = absl::StrCat(
-      "<h2>Results</h2>\n<div class=\"scroll\"><table>\n<tr><th>System</th><th>Dim.</th>"
-      "<th>Computed</th><th>AUROC</th><th>Spread</th><th>EER</th><th>TAR at FAR 10⁻²</th>"
-      "<th>TAR at FAR 10⁻³</th><th>Minus<br>",
-      EscapeHtml(c.table.rows[reference].system.label), "</th><th>Template,<br>fusion</th></tr>\n");
-  for (std::size_t i = 0; i < c.table.rows.size(); ++i) {
+  PageTable table{{{"System"},
+                   {"Dim."},
+                   {"Computed"},
+                   {"AUROC"},
+                   {"Spread"},
+                   {"EER"},
+                   {"TMR at FMR 10⁻²"},
+                   {"TMR at FMR 10⁻³"},
+                   {absl::StrCat("Minus ", c.table.rows[reference].system.label)},
+                   {"Template, fusion"}}};
+  for (int i = 0; i < static_cast<int>(c.table.rows.size()); ++i) {
     const FoldRow& row = c.table.rows[i];
+    const VerificationEstimate& e = row.estimate;
     const FoldCost* cost = CostOf(c, row.system.id);
-    absl::StrAppend(
-        &html, static_cast<int>(i) == reference ? "<tr class=\"main\">" : "<tr>", "<td>",
-        EscapeHtml(row.system.label), "</td><td>", row.system.dimension, "</td><td>",
-        row.system.encrypted ? "encrypted" : "plain", "</td>", Cell(row.estimate.auroc),
-        absl::StrFormat("<td>%.4f</td>", row.estimate.auroc_spread), Cell(row.estimate.eer),
-        Cell(row.estimate.tar_1e2), Cell(row.estimate.tar_1e3),
-        static_cast<int>(i) == reference ? std::string("<td></td>")
-                                         : Cell(c.table.differences[i][reference], true),
-        cost == nullptr ? std::string("<td></td>")
-                        : absl::StrFormat("<td>%s<small>%.1f ms</small></td>",
-                                          HumanBytes(cost->template_bytes), cost->fuse_ms),
-        "</tr>\n");
+    table.rows.push_back(
+        {{EscapeHtml(row.system.label), absl::StrCat(row.system.dimension),
+          row.system.encrypted ? "encrypted" : "plain", Cell(e.auroc), Fixed(e.auroc_spread, 4),
+          Cell(e.eer), Cell(e.tmr_1e2), Cell(e.tmr_1e3),
+          i == reference ? "" : DifferenceCell(c.table.differences[i][reference]),
+          cost == nullptr ? ""
+                          : absl::StrFormat("%s<small>%.1f ms</small>",
+                                            HumanBytes(cost->template_bytes), cost->fuse_ms)},
+         i == reference});
   }
-  absl::StrAppendFormat(
-      &html,
-      "</table></div>\n<p class=\"muted\">Means over the folds; spread is the standard deviation "
-      "over them. Small: 95%% intervals from %d bootstrap replicates over identities, folds "
-      "resampled each on its own. A difference is set bold where its interval excludes 0. The "
-      "intervals hold the projections as they were trained: what another training would change is "
-      "not in them.</p>\n",
+  table.caption = absl::StrFormat(
+      "Means over the folds; spread is the standard deviation over them. Small: 95%% intervals "
+      "from %d bootstrap replicates over identities, folds resampled each on its own. A difference "
+      "is set bold where its interval excludes 0. The intervals hold the projections as they were "
+      "trained: what another training would change is not in them.",
       c.options.bootstrap.replicates);
-  return html;
+  return table;
 }
 
-std::string MatrixHtml(const CrossValidation& c) {
-  std::string html =
-      "<h2>Every row against every other</h2>\n<div class=\"scroll\"><table>\n"
-      "<tr><th>AUROC of row minus column</th>";
-  for (std::size_t b = 0; b < c.table.rows.size(); ++b)
-    absl::StrAppend(&html, "<th>", b + 1, "</th>");
-  absl::StrAppend(&html, "</tr>\n");
-  for (std::size_t a = 0; a < c.table.rows.size(); ++a) {
-    absl::StrAppend(&html, "<tr><td>", a + 1, ". ", EscapeHtml(c.table.rows[a].system.label),
-                    "</td>");
-    for (std::size_t b = 0; b < c.table.rows.size(); ++b) {
-      absl::StrAppend(&html,
-                      a == b ? std::string("<td></td>") : Cell(c.table.differences[a][b], true));
+PageTable DifferencesTable(const CrossValidation& c) {
+  PageTable table{{{"AUROC of row minus column"}}};
+  const size_t count = c.table.rows.size();
+  for (size_t a = 0; a < count; ++a) {
+    table.columns.push_back({absl::StrCat(a + 1)});
+    PageTable::Row row{{absl::StrCat(a + 1, ". ", EscapeHtml(c.table.rows[a].system.label))}};
+    for (size_t b = 0; b < count; ++b) {
+      row.cells.push_back(a == b ? "" : DifferenceCell(c.table.differences[a][b]));
     }
-    absl::StrAppend(&html, "</tr>\n");
+    table.rows.push_back(std::move(row));
   }
-  return html + "</table></div>\n";
+  return table;
 }
 
 }  // namespace
@@ -216,20 +214,20 @@ Json ToJson(const CrossValidation& c) {
 
 std::string ToText(const CrossValidation& c) {
   const int reference = c.Reference();
-  std::size_t width = 6;
+  size_t width = 6;
   for (const FoldRow& row : c.table.rows) width = std::max(width, row.system.label.size());
   std::string text = absl::StrCat(Summary(c), "\n\n");
   absl::StrAppendFormat(&text, "%-*s %4s  %-24s %-6s  %-6s  %-6s  %-6s  %s\n",
                         static_cast<int>(width), "system", "dim", "AUROC [95% interval]", "spread",
-                        "EER", "TAR1e2", "TAR1e3",
+                        "EER", "TMR1e2", "TMR1e3",
                         absl::StrCat("minus ", c.table.rows[reference].system.label));
-  for (std::size_t i = 0; i < c.table.rows.size(); ++i) {
+  for (size_t i = 0; i < c.table.rows.size(); ++i) {
     const FoldRow& row = c.table.rows[i];
     const VerificationEstimate& e = row.estimate;
     absl::StrAppendFormat(
         &text, "%-*s %4d  %-24s %.4f  %.4f  %.4f  %.4f  %s\n", static_cast<int>(width),
-        row.system.label, row.system.dimension, WithInterval(e.auroc), e.auroc_spread, e.eer.value,
-        e.tar_1e2.value, e.tar_1e3.value,
+        row.system.label, row.system.dimension, ValueAndInterval(e.auroc), e.auroc_spread,
+        e.eer.value, e.tmr_1e2.value, e.tmr_1e3.value,
         static_cast<int>(i) == reference ? "" : Difference(c.table.differences[i][reference]));
   }
   absl::StrAppend(&text, "\n");
@@ -251,23 +249,22 @@ absl::StatusOr<std::string> MakeFoldReport(const CrossValidation& c, const std::
         {row.system.label, row.estimate.auroc, row.estimate.auroc_by_set, row.system.encrypted});
   }
   HEFT_ASSIGN_OR_RETURN(const std::string picture, DrawIntervals(bars));
-  std::string body =
-      absl::StrCat("<h1>HEFT: cross-validation on ", EscapeHtml(data_name), "</h1>\n");
-  if (!data_description.empty()) {
-    absl::StrAppend(&body, "<p>Data: ", EscapeHtml(data_description), ".</p>\n");
-  }
-  absl::StrAppend(&body, "<p class=\"muted\">", Summary(c), ".</p>\n", TableHtml(c),
-                  "<h2>Picture</h2>\n<figure>", picture,
-                  "<figcaption><b>AUROC.</b> Bars: mean and 95% interval; points: the folds. "
-                  "Encrypted rows in their own colour.</figcaption></figure>\n",
-                  MatrixHtml(c));
-  absl::StrAppend(&body, "<h2>Notes</h2>\n<ul>\n");
-  for (const std::string& sentence : Sentences(c)) {
-    absl::StrAppend(&body, "<li>", EscapeHtml(sentence), "</li>\n");
-  }
-  absl::StrAppend(&body, "</ul>\n");
-  absl::StrAppend(&body, ReproduceHtml(command));
-  return HtmlPage(absl::StrCat("HEFT on ", data_name), body);
+  Page page(absl::StrCat("HEFT on ", data_name));
+  page.Title(absl::StrCat("HEFT: cross-validation on ", data_name));
+  if (!data_description.empty()) page.Paragraph(absl::StrCat("Data: ", data_description, "."));
+  page.Note(Summary(c) + ".");
+  page.Heading("Results");
+  page.Table(ResultsTable(c));
+  page.Heading("Picture");
+  page.Figures({{picture, "AUROC.",
+                 "Bars: mean and 95% interval; points: the folds. Encrypted rows in their own "
+                 "colour."}});
+  page.Heading("Every row against every other");
+  page.Table(DifferencesTable(c));
+  page.Heading("Notes");
+  page.List(Sentences(c));
+  page.Reproduce(command);
+  return page.Finish();
 }
 
 }  // namespace heft::experiment

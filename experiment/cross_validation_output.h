@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "base/human.h"
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/status.h"

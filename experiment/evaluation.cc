@@ -2,7 +2,6 @@
 #include "experiment/evaluation.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <iterator>
@@ -15,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "base/files.h"
 #include "evaluation/thresholds.h"
+#include "experiment/stopwatch.h"
 #include "experiment/systems.h"
 #include "learning/projection.h"
 
@@ -60,15 +60,14 @@ class Evaluator {
   }
 
   absl::StatusOr<Evaluation> Run() {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     HEFT_RETURN_IF_ERROR(Load());
     HEFT_RETURN_IF_ERROR(ScorePlain());
     HEFT_RETURN_IF_ERROR(ScoreUnderEncryption());
     HEFT_RETURN_IF_ERROR(MeasureGap());
     HEFT_RETURN_IF_ERROR(MeasureSystems());
     HEFT_RETURN_IF_ERROR(Warn());
-    result_.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result_.seconds = watch.Seconds();
     return std::move(result_);
   }
 
@@ -192,7 +191,7 @@ class Evaluator {
     for (const Threshold& t : table.thresholds) {
       if (t.supported) continue;
       warnings.push_back(absl::StrFormat(
-          "TAR at FAR %g rests on %d impostor comparisons; %.0f are needed to trust it", t.fmr,
+          "TMR at FMR %g rests on %d impostor comparisons; %.0f are needed to trust it", t.fmr,
           result_.impostor_pairs, std::ceil(30 / t.fmr)));
     }
     constexpr int kFewIdentities = 30;
@@ -216,6 +215,14 @@ class Evaluator {
           "encrypted and plain differ by more than promised: AUROC %+.5f (at "
           "most %g), a score by %.5f (at most %g)",
           result_.gap.auroc, kPromisedAurocGap, result_.gap.max_score, kPromisedScoreGap));
+    }
+    if (KeptItsStart(model())) {
+      result_.notes.push_back(
+          "No epoch of either training was better on the validation people than their common "
+          "start, "
+          "so both kept it (epoch 0): the exactly trained and the FHE-aware projection are one, "
+          "and "
+          "their rows agree");
     }
     return absl::OkStatus();
   }

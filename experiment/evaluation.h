@@ -10,8 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/human.h"
-#include "base/json.h"
 #include "base/progress.h"
 #include "base/status.h"
 #include "evaluation/bootstrap.h"
@@ -84,6 +82,7 @@ struct Evaluation {
   ScoreSet plain, encrypted;  // of the FHE-aware projection, pair by pair
   EncryptedRun run;
   std::vector<std::string> warnings;
+  std::vector<std::string> notes;  // what a reader must know of some rows
   double seconds = 0;
 
   // Whether the gap keeps the promise; empty for a profile without one.

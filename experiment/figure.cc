@@ -5,7 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "experiment/report.h"
+#include "experiment/page.h"
 
 namespace heft::experiment {
 namespace {

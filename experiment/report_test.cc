@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "experiment/figure.h"
 #include "experiment/gnuplot.h"
+#include "experiment/page.h"
 #include "experiment/report_plots.h"
 #include "inverse_sqrt/fit.h"
 

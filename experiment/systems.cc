@@ -120,6 +120,10 @@ absl::StatusOr<Model> ExactlyTrained(const Model& model, const Dataset& dataset)
   return exact;
 }
 
+bool KeptItsStart(const Model& model) {
+  return !model.exact_projection.empty() && model.exact_projection == model.projection;
+}
+
 FeatureMatrix ProjectionOf(const Model& model) { return Projection(model.projection, model.gamma); }
 
 std::vector<int> AllBut(int only, int count) {

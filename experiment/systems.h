@@ -5,7 +5,6 @@
 #define HEFT_EXPERIMENT_SYSTEMS_H_
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -44,6 +43,11 @@ absl::StatusOr<std::vector<SystemScores>> LearnedSystems(const Dataset& dataset,
 // of the same kind and degree that is fitted to it on the training split. kFailedPrecondition where
 // it has none.
 absl::StatusOr<Model> ExactlyTrained(const Model& model, const Dataset& dataset);
+
+// KeptItsStart: whether the model's two trainings ended with the same projection, as they do where
+// no epoch was better on the validation people than the start that they share. Their rows then
+// agree.
+bool KeptItsStart(const Model& model);
 
 FeatureMatrix ProjectionOf(const Model& model);
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "experiment/figure.h"
-#include "experiment/report.h"
+#include "experiment/page.h"
 
 namespace heft::paper {
 using namespace experiment;  // NOLINT
@@ -254,8 +254,7 @@ std::string EndHtml(const Reproduction& r) {
     facts.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
   }
   facts.emplace_back("whole run", absl::StrFormat("%.0f s", r.seconds));
-  return absl::StrCat("<section id=\"machine\">\n<h2>Machine</h2>\n", FactsHtml(facts),
-                      ReproduceHtml(r.command), "</section>\n");
+  return absl::StrCat("<section id=\"machine\">\n<h2>Machine</h2>\n", FactsHtml(facts));
 }
 
 Json TableJson(const Table& table) {
@@ -338,7 +337,11 @@ absl::StatusOr<std::string> MakePage(const Reproduction& r) {
     body += SectionHtml(section, std::span(drawn).subspan(at, section.charts.size()));
     at += section.charts.size();
   }
-  return HtmlPage(absl::StrCat("HEFT reproduced on ", r.data_name), body + EndHtml(r));
+  Page page(absl::StrCat("HEFT reproduced on ", r.data_name));
+  page.Html(body + EndHtml(r));
+  page.Reproduce(r.command);
+  page.Html("</section>\n");
+  return page.Finish();
 }
 
 }  // namespace heft::paper

@@ -4,11 +4,12 @@
 #ifndef HEFT_LEARN_H_
 #define HEFT_LEARN_H_
 
-#include "evaluation/bootstrap.h"  // IWYU pragma: export
-#include "evaluation/folds.h"      // IWYU pragma: export
-#include "evaluation/metrics.h"    // IWYU pragma: export
-#include "features/dataset.h"      // IWYU pragma: export
-#include "features/synthetic.h"    // IWYU pragma: export
-#include "learning/train.h"        // IWYU pragma: export
+#include "evaluation/bootstrap.h"    // IWYU pragma: export
+#include "evaluation/folds.h"        // IWYU pragma: export
+#include "evaluation/metrics.h"      // IWYU pragma: export
+#include "features/dataset.h"        // IWYU pragma: export
+#include "features/synthetic.h"      // IWYU pragma: export
+#include "learning/train.h"          // IWYU pragma: export
+#include "learning/trained_model.h"  // IWYU pragma: export
 
 #endif  // HEFT_LEARN_H_

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learning/trained_model.h"
+
+#include <vector>
+
+#include "base/json.h"
+#include "fusion/plan.h"
+#include "inverse_sqrt/fit.h"
+
+namespace heft {
+namespace {
+
+std::vector<double> RowMajor(const FeatureMatrix& matrix) {
+  return {matrix.data(), matrix.data() + matrix.size()};
+}
+
+}  // namespace
+
+Model ModelOf(const Dataset& dataset, const FeatureMatrix& projection,
+              const Approximation& approximation, const std::string& profile) {
+  Model model;
+  for (const Modality& m : dataset.modalities) {
+    model.modalities.push_back({m.name, static_cast<uint32_t>(m.features.cols())});
+  }
+  model.gamma = static_cast<uint32_t>(projection.rows());
+  model.projection = RowMajor(projection);
+  model.approximation = approximation;
+  model.profile = profile;
+  return model;
+}
+
+Model AssembleModel(const Dataset& dataset, const TrainResult& aware, const ModelOptions& options) {
+  Model model = ModelOf(dataset, aware.projection, aware.approximation, options.profile);
+  const uint64_t impostors = aware.thresholds.impostor_pairs;
+  for (const Threshold& t : aware.thresholds.thresholds) {
+    model.thresholds.push_back({t.fmr, t.threshold, 1 - t.measured_tmr, impostors});
+  }
+  model.calibration = aware.calibration;
+  Json summary = aware.summary;
+  if (options.exact != nullptr) {
+    model.exact_projection = RowMajor(options.exact->projection);
+    summary["exact"] = options.exact->summary;
+  }
+  if (!aware.thresholds.warning.empty()) summary["threshold_warning"] = aware.thresholds.warning;
+  if (const auto& fold = options.fold) {
+    summary["cross_validation"] = {
+        {"folds", fold->folds}, {"seed", fold->seed}, {"fold", fold->fold}, {"rows", fold->rows}};
+  }
+  model.training_summary = summary.dump();
+  return model;
+}
+
+absl::StatusOr<Model> MakeModel(const Dataset& dataset, const TrainResult& aware,
+                                const ModelOptions& options) {
+  Model model = AssembleModel(dataset, aware, options);
+  HEFT_RETURN_IF_ERROR(model.Check());
+  HEFT_RETURN_IF_ERROR(MakeInstance(model).status());
+  return model;
+}
+
+absl::Status CheckEvaluable(const Dataset& dataset, const TrainOptions& train,
+                            const std::string& profile) {
+  HEFT_RETURN_IF_ERROR(CheckTrainOptions(train, dataset));
+  TrainResult form;  // some projection, an approximation of the degree
+  form.projection = FeatureMatrix::Identity(train.gamma, dataset.TotalDimension());
+  HEFT_ASSIGN_OR_RETURN(form.approximation, FitMinimax(train.degree, Interval{0.2, 2.2}));
+  return MakeModel(dataset, form, {profile}).status();
+}
+
+std::optional<FoldNumber> FoldOf(const Model& model) {
+  const Json summary = Json::Parse(model.training_summary).value_or(Json());
+  const Json* found = summary.find("cross_validation");
+  if (found == nullptr) return std::nullopt;
+  for (const char* key : {"folds", "seed", "fold", "rows"}) {
+    const Json* number = found->find(key);
+    if (number == nullptr || !number->is_number_unsigned()) return std::nullopt;
+  }
+  const Json& f = *found;
+  return FoldNumber{f["folds"].get<int>(), f["seed"].get<uint64_t>(), f["fold"].get<int>(),
+                    f["rows"].get<int>()};
+}
+
+}  // namespace heft
