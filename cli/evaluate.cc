@@ -62,7 +62,8 @@ absl::Status RunOnce(const Common& common, Options options) {
   }
   options.evaluation.model = options.models[0];
   HEFT_ASSIGN_OR_RETURN(options.evaluation.split, ParseSplit(options.split));
-  HEFT_ASSIGN_OR_RETURN(const experiment::Evaluation(?= evaluation) evaluation, experiment::Evaluate(?=\()(common.monitor, options.evaluation));
+  HEFT_ASSIGN_OR_RETURN(const experiment::Evaluation evaluation,
+                        experiment::Evaluate(common.monitor, options.evaluation));
   Json json = experiment::ToJson(evaluation);
   std::string text = experiment::ToText(evaluation);
   if (!options.report.empty() || !options.pictures.empty()) {

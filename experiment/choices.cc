@@ -58,7 +58,7 @@ Model WeightedConcatenation(const Dataset& dataset, const std::vector<double>& w
   TrainResult form;
   form.projection = FeatureMatrix::Zero(dataset.TotalDimension(), dataset.TotalDimension());
   Eigen::Index column = 0;
-  for (std::size_t m = 0; m < weights.size(); ++m) {
+  for (size_t m = 0; m < weights.size(); ++m) {
     for (int i = 0; i < dataset.Dimensions()[m]; ++i, ++column) {
       form.projection(column, column) = weights[m];
     }
@@ -76,7 +76,7 @@ absl::StatusOr<std::vector<FoldModels>> TrainChoices(const Monitor& monitor, con
   const CrossValidationOptions& v = options.validation;
   Progress progress(monitor, "training choices");
   std::mutex mutex;  // of progress
-  std::size_t done = 0;
+  size_t done = 0;
   TrainHooks hooks;
   hooks.save = [&](const TrainCheckpoint&) {
     return Stopped(monitor) ? absl::CancelledError("interrupted") : absl::OkStatus();
@@ -84,7 +84,7 @@ absl::StatusOr<std::vector<FoldModels>> TrainChoices(const Monitor& monitor, con
   HEFT_RETURN_IF_ERROR(ForEachFold(
       dataset, v.folds, v.fold_seed, [&](int fold, const Dataset& data) -> absl::Status {
         std::vector<absl::StatusOr<TrainResult>> results(choices.size());
-        ParallelFor(choices.size(), [&](std::size_t i) {
+        ParallelFor(choices.size(), [&](size_t i) {
           results[i] = absl::CancelledError("interrupted");
           if (Stopped(monitor)) return;
           results[i] = Train(data, choices[i].train, hooks);
@@ -92,7 +92,7 @@ absl::StatusOr<std::vector<FoldModels>> TrainChoices(const Monitor& monitor, con
           progress.Update(++done, v.folds * choices.size(),
                           absl::StrCat("fold ", fold + 1, ", ", choices[i].label));
         });
-        for (std::size_t i = 0; i < choices.size(); ++i) {
+        for (size_t i = 0; i < choices.size(); ++i) {
           HEFT_RETURN_IF_ERROR(results[i].status());
           sets[i].models.push_back(AssembleModel(data, *results[i], {options.profile}));
         }

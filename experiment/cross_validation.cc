@@ -153,7 +153,7 @@ class CrossValidator {
                                  const ScoredSystem& row, bool partial_probes = false) {
     std::vector<int> only;
     if (partial_probes) {
-      for (std::size_t m = 0; m < model.modalities.size(); ++m) only.push_back(static_cast<int>(m));
+      for (size_t m = 0; m < model.modalities.size(); ++m) only.push_back(static_cast<int>(m));
     }
     Progress(monitor_, absl::StrCat(fold_name_, ", ", row.label)).Update(0, 1);
     HEFT_ASSIGN_OR_RETURN(EncryptedRun run,
@@ -164,7 +164,7 @@ class CrossValidator {
         LearnedScores(data, Split::kTest, ProjectionOf(model), {model.approximation}, &outside));
     LabelledScores scores{std::move(run.scores), plain.identities};
     AddGap(row.id, plain, scores, outside);
-    for (std::size_t k = 0; k < only.size(); ++k) {
+    for (size_t k = 0; k < only.size(); ++k) {
       table_.Add(Partial(set, model, only[k], true),
                  {std::move(run.partial_scores[k]), plain.identities});
     }

@@ -35,7 +35,7 @@ std::vector<RocPoint> ThinForDrawing(const std::vector<RocPoint>& points) {
   constexpr double kStep = 1.0 / 500, kDecades = 4;
   auto x = [](const RocPoint& p) { return std::log10(std::max(p.fmr, 1e-6)) / kDecades; };
   std::vector<RocPoint> kept;
-  for (std::size_t i = 0; i < points.size(); ++i) {
+  for (size_t i = 0; i < points.size(); ++i) {
     const RocPoint& p = points[i];
     if (i > 0 && i + 1 < points.size() && x(p) - x(kept.back()) < kStep &&
         p.tmr - kept.back().tmr < kStep) {
@@ -159,7 +159,7 @@ class Evaluator {
     bootstrap.seed = result_.options.seed.value_or(1);
     SystemComparison comparison(bootstrap);
     Progress progress(monitor_, "bootstrap");
-    for (std::size_t i = 0; i < scored_.size(); ++i) {
+    for (size_t i = 0; i < scored_.size(); ++i) {
       SystemScores& scored = scored_[i];
       if (!progress.Update(i, scored_.size(), scored.system.label)) {
         return absl::CancelledError("interrupted");
@@ -177,7 +177,7 @@ class Evaluator {
       result_.systems.push_back(std::move(row));
       scored.scores = {};  // n x n numbers a system add up
     }
-    for (std::size_t i = 0; i + 1 < scored_.size(); ++i) {
+    for (size_t i = 0; i + 1 < scored_.size(); ++i) {
       result_.systems[i].encrypted_minus_this = comparison.Difference(scored_.size() - 1, i);
     }
     progress.Update(scored_.size(), scored_.size());

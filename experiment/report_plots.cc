@@ -19,11 +19,11 @@ namespace {
 struct Bins {
   double lo, hi;
   std::vector<double> share;
-  double Centre(std::size_t i) const { return lo + (i + 0.5) * (hi - lo) / share.size(); }
+  double Centre(size_t i) const { return lo + (i + 0.5) * (hi - lo) / share.size(); }
   double Largest() const { return *std::max_element(share.begin(), share.end()); }
   std::string Rows(double x_scale = 1, double y_scale = 1) const {
     std::string rows;
-    for (std::size_t i = 0; i < share.size(); ++i) {
+    for (size_t i = 0; i < share.size(); ++i) {
       absl::StrAppendFormat(&rows, "%.9g %.9g\n", Centre(i) * x_scale, share[i] * y_scale);
     }
     return rows;
@@ -56,7 +56,7 @@ void DrawRoc(GnuplotJob* job, const Evaluation& e) {
     figure.Curve(rows, "with steps", style, system.label);
   };
   const Colour simple[] = {kFirst, kSecond, kThird};
-  for (std::size_t m = 0; m < e.model.modalities.size(); ++m) {
+  for (size_t m = 0; m < e.model.modalities.size(); ++m) {
     if (const SystemResult* system = e.Find(e.model.modalities[m].name)) {
       draw(*system, Style(simple[m % 2], 1.5, 1 + static_cast<int>(m / 2)));
     }
@@ -153,7 +153,7 @@ void DrawRelativeError(GnuplotJob* job, const Evaluation& e) {
 void DrawScoreError(GnuplotJob* job, const Evaluation& e) {
   std::vector<double> errors;
   auto add = [&](const std::vector<double>& plain, const std::vector<double>& encrypted) {
-    for (std::size_t i = 0; i < plain.size(); ++i) errors.push_back(encrypted[i] - plain[i]);
+    for (size_t i = 0; i < plain.size(); ++i) errors.push_back(encrypted[i] - plain[i]);
   };
   add(e.plain.genuine, e.encrypted.genuine);
   add(e.plain.impostor, e.encrypted.impostor);
@@ -194,7 +194,7 @@ void DrawNorms(GnuplotJob* job, const Evaluation& e) {
   };
   draw(e.squared_norms, "with boxes", Fill(kPlain), "whole samples");
   const Colour colours[] = {kEncrypted, kThird, kFirst};
-  for (std::size_t m = 0; m < e.partial_norms.size(); ++m) {
+  for (size_t m = 0; m < e.partial_norms.size(); ++m) {
     draw(e.partial_norms[m], "with histeps", Style(colours[m % 3], 2),
          absl::StrCat(e.model.modalities[m].name, " only"));
   }
@@ -234,7 +234,7 @@ absl::StatusOr<Plots> DrawPlots(const Evaluation& evaluation) {
       "Relative error of the approximation over the histogram of squared norms",
       "Histogram of encrypted minus plain scores",
       "Histograms of squared norms of whole samples and of such that lack modalities"};
-  for (std::size_t i = 0; i < drawn.size(); ++i) {
+  for (size_t i = 0; i < drawn.size(); ++i) {
     HEFT_ASSIGN_OR_RETURN(*targets[i], InlineSvg(drawn[i], descriptions[i]));
   }
   return plots;
@@ -246,7 +246,7 @@ absl::StatusOr<std::string> DrawIntervals(const std::vector<IntervalBar>& bars) 
   figure.Line("set key off");
   figure.Line(absl::StrFormat("set tics font ',%d'", bars.size() > 20 ? 9 : 11));
   // gnuplot leaves room for labels of its standard size.
-  std::size_t longest = 0;
+  size_t longest = 0;
   for (const IntervalBar& bar : bars) longest = std::max(longest, bar.label.size());
   const double character = bars.size() > 20 ? 0.0085 : 0.0102;
   figure.Line(absl::StrFormat("set lmargin at screen %.3f",
@@ -255,7 +255,7 @@ absl::StatusOr<std::string> DrawIntervals(const std::vector<IntervalBar>& bars) 
   figure.Label("x", "AUROC");
   std::vector<std::string> tics;
   std::string folds, rows[2];
-  for (std::size_t i = 0; i < bars.size(); ++i) {
+  for (size_t i = 0; i < bars.size(); ++i) {
     const double y = static_cast<double>(i + 1);
     const Estimate& e = bars[i].auroc;
     tics.push_back(absl::StrCat(GnuplotQuote(bars[i].label), " ", i + 1));
@@ -282,7 +282,7 @@ absl::StatusOr<std::string> DrawTrainingCurve(const TrainingCurve& curve) {
   figure.Mark(curve.best_epoch);
   auto draw = [&](const std::vector<double>& values, Colour colour, const std::string& title) {
     std::string rows;
-    for (std::size_t i = 0; i < values.size(); ++i) {
+    for (size_t i = 0; i < values.size(); ++i) {
       absl::StrAppendFormat(&rows, "%.9g %.9g\n", curve.epochs[i], values[i]);
     }
     figure.Curve(rows, "with lines", Style(colour, 3), title);

@@ -27,7 +27,7 @@ absl::StatusOr<Approximation> FitFor(const FeatureMatrix& projection, const Data
   std::vector<double> sorted(s.begin(), s.end());
   if (sorted.size() < 2) return model;
   std::sort(sorted.begin(), sorted.end());
-  const std::size_t tail = static_cast<std::size_t>(kTail * (sorted.size() - 1));
+  const size_t tail = static_cast<size_t>(kTail * (sorted.size() - 1));
   const FitKind kind = model.name == "least_squares" ? FitKind::kLeastSquares : FitKind::kMinimax;
   return Fit(kind, model.Degree(),
              {sorted[tail] / kMargin, sorted[sorted.size() - 1 - tail] * kMargin});

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learning/trained_model.h"
+
+#include <gtest/gtest.h>
+
+#include "features/synthetic.h"
+
+namespace heft {
+namespace {
+
+Dataset SmallDataset() {
+  SyntheticOptions options;
+  options.identities = 24;
+  options.samples_per_identity = 4;
+  options.dimensions = {16, 12};
+  return *SynthesiseDataset(options);
+}
+
+TrainOptions FewSteps() {
+  TrainOptions options;
+  options.gamma = 8;
+  options.epochs = 2;
+  return options;
+}
+
+TEST(TrainedModel, HoldsWhatTheTrainingFound) {
+  const Dataset dataset = SmallDataset();
+  const auto aware = Train(dataset, FewSteps());
+  ASSERT_TRUE(aware.ok()) << aware.status();
+  const FoldNumber fold{5, 7, 2, dataset.Rows()};
+  const auto model = MakeModel(dataset, *aware, {"compact", &*aware, fold});
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->gamma, 8u);
+  EXPECT_EQ(model->modalities.size(), 2u);
+  EXPECT_EQ(model->projection.size(), 8u * 28);
+  EXPECT_EQ(model->exact_projection, model->projection);
+  EXPECT_EQ(model->approximation, aware->approximation);
+  ASSERT_EQ(model->thresholds.size(), aware->thresholds.thresholds.size());
+  EXPECT_EQ(model->thresholds[0].score, aware->thresholds.thresholds[0].threshold);
+  EXPECT_EQ(model->thresholds[0].impostor_pairs, aware->thresholds.impostor_pairs);
+  EXPECT_EQ(model->calibration, aware->calibration);
+  EXPECT_EQ(FoldOf(*model), fold);
+  const auto read = Model::Parse(model->Serialize(), "model");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(FoldOf(*read), fold);
+  EXPECT_EQ(FoldOf(*MakeModel(dataset, *aware)), std::nullopt);
+}
+
+TEST(TrainedModel, RefusesAFormThatNoProfileEvaluates) {
+  const Dataset dataset = SmallDataset();
+  TrainOptions options = FewSteps();
+  EXPECT_TRUE(CheckEvaluable(dataset, options, "compact").ok());
+  options.degree = 9;
+  EXPECT_FALSE(CheckEvaluable(dataset, options, "compact").ok());
+  EXPECT_FALSE(CheckEvaluable(dataset, FewSteps(), "no such profile").ok());
+}
+
+}  // namespace
+}  // namespace heft
