@@ -7,13 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/human.h"
+#include "experiment/evaluation_output.h"
 #include "experiment/page.h"
 #include "experiment/report_plots.h"
 
 namespace heft::experiment {
 namespace {
-
-Json EstimateJson(const Estimate& e) { return {{"value", e.value}, {"lo", e.lo}, {"hi", e.hi}}; }
 
 // Standard deviation over the folds of the difference of two rows.
 double DifferenceSpread(const FoldRow& a, const FoldRow& b) {
@@ -64,9 +63,6 @@ const FoldCost* CostOf(const CrossValidation& c, const std::string& id) {
   return nullptr;
 }
 
-std::string ValueAndInterval(const Estimate& e) {
-  return absl::StrFormat("%.4f [%.4f, %.4f]", e.value, e.lo, e.hi);
-}
 std::string Difference(const Estimate& e) {
   return absl::StrFormat("%+.4f [%+.4f, %+.4f]", e.value, e.lo, e.hi);
 }
@@ -226,8 +222,8 @@ std::string ToText(const CrossValidation& c) {
     const VerificationEstimate& e = row.estimate;
     absl::StrAppendFormat(
         &text, "%-*s %4d  %-24s %.4f  %.4f  %.4f  %.4f  %s\n", static_cast<int>(width),
-        row.system.label, row.system.dimension, ValueAndInterval(e.auroc), e.auroc_spread,
-        e.eer.value, e.tmr_1e2.value, e.tmr_1e3.value,
+        row.system.label, row.system.dimension, EstimateText(e.auroc), e.auroc_spread, e.eer.value,
+        e.tmr_1e2.value, e.tmr_1e3.value,
         static_cast<int>(i) == reference ? "" : Difference(c.table.differences[i][reference]));
   }
   absl::StrAppend(&text, "\n");

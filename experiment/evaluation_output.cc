@@ -8,8 +8,6 @@
 namespace heft::experiment {
 namespace {
 
-Json EstimateJson(const Estimate& e) { return {{"value", e.value}, {"lo", e.lo}, {"hi", e.hi}}; }
-
 Json DataJson(const Evaluation& e) {
   Json modalities = Json::array();
   for (const ModalitySpec& m : e.model.modalities) {
@@ -76,11 +74,13 @@ Json RunJson(const EncryptedRun& run) {
           {"template_bytes", run.template_bytes}};
 }
 
-std::string WithInterval(const Estimate& e) {
+}  // namespace
+
+Json EstimateJson(const Estimate& e) { return {{"value", e.value}, {"lo", e.lo}, {"hi", e.hi}}; }
+
+std::string EstimateText(const Estimate& e) {
   return absl::StrFormat("%.4f [%.4f, %.4f]", e.value, e.lo, e.hi);
 }
-
-}  // namespace
 
 Json ToJson(const Evaluation& e) {
   Json decisions = Json::array();
@@ -111,8 +111,8 @@ std::string ToText(const Evaluation& e) {
                         "AUROC [95% interval]", "EER", "TMR at FMR 1e-2", "TMR at FMR 1e-3");
   for (const SystemResult& s : e.systems) {
     absl::StrAppendFormat(&text, "%-42s %4d  %-24s %.4f  %-24s %s\n", s.label, s.dimension,
-                          WithInterval(s.estimate.auroc), s.estimate.eer.value,
-                          WithInterval(s.estimate.tmr_1e2), WithInterval(s.estimate.tmr_1e3));
+                          EstimateText(s.estimate.auroc), s.estimate.eer.value,
+                          EstimateText(s.estimate.tmr_1e2), EstimateText(s.estimate.tmr_1e3));
   }
   const Interval& interval = e.model.approximation.interval;
   absl::StrAppendFormat(
