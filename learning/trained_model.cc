@@ -16,26 +16,20 @@ std::vector<double> RowMajor(const FeatureMatrix& matrix) {
 
 }  // namespace
 
-Model ModelOf(const Dataset& dataset, const FeatureMatrix& projection,
-              const Approximation& approximation, const std::string& profile) {
+Model AssembleModel(const Dataset& dataset, const TrainResult& aware, const ModelOptions& options) {
   Model model;
   for (const Modality& m : dataset.modalities) {
     model.modalities.push_back({m.name, static_cast<uint32_t>(m.features.cols())});
   }
-  model.gamma = static_cast<uint32_t>(projection.rows());
-  model.projection = RowMajor(projection);
-  model.approximation = approximation;
-  model.profile = profile;
-  return model;
-}
-
-Model AssembleModel(const Dataset& dataset, const TrainResult& aware, const ModelOptions& options) {
-  Model model = ModelOf(dataset, aware.projection, aware.approximation, options.profile);
+  model.gamma = static_cast<uint32_t>(aware.projection.rows());
+  model.projection = RowMajor(aware.projection);
+  model.approximation = aware.approximation;
+  model.profile = options.profile;
   const uint64_t impostors = aware.thresholds.impostor_pairs;
   for (const Threshold& t : aware.thresholds.thresholds) {
     model.thresholds.push_back({t.fmr, t.threshold, 1 - t.measured_tmr, impostors});
   }
-  model.calibration = aware.calibration;
+  if (!model.thresholds.empty()) model.calibration = aware.calibration;
   Json summary = aware.summary;
   if (options.exact != nullptr) {
     model.exact_projection = RowMajor(options.exact->projection);

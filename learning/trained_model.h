@@ -30,12 +30,8 @@ struct ModelOptions {
   std::optional<FoldNumber> fold = {};
 };
 
-// ModelOf: a projection of the data set's modalities, without thresholds.
-Model ModelOf(const Dataset& dataset, const FeatureMatrix& projection,
-              const Approximation& approximation, const std::string& profile = "compact");
-
-// AssembleModel: the model of a result, with its thresholds and its calibration. Whatever its form:
-// for plain scores a degree is good that no profile can evaluate.
+// AssembleModel: the model of a result, with its thresholds and its calibration where it has been
+// trained. Whatever its form: for plain scores a degree is good that no profile can evaluate.
 Model AssembleModel(const Dataset& dataset, const TrainResult& aware,
                     const ModelOptions& options = {});
 
