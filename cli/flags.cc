@@ -191,7 +191,10 @@ Option Command::Add(const std::string& names, std::function<void(const std::stri
     take(results.back());
     return true;
   };
-  return Option(app_->add_option(names, set, help));
+  CLI::Option* option = app_->add_option(names, set, help);
+  option->type_name("TEXT")->check(
+      [](const std::string& text) -> std::string { return text.empty() ? "is empty" : ""; });
+  return Option(option);
 }
 
 Option Command::Add(const std::string& names, std::vector<std::string>* variable,
