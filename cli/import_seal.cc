@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/identity.h"
 #include "cli/commands.h"
 #include "cli/seal_files.h"
 #include "fusion/fuser.h"

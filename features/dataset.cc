@@ -6,6 +6,7 @@
 #include <set>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "features/published.h"
@@ -16,37 +17,56 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Feature files of a folder as (name, path), in alphabetical order of name.
-absl::StatusOr<std::vector<std::pair<std::string, std::string>>> FeatureFiles(
-    const std::string& directory) {
-  std::vector<std::pair<std::string, std::string>> files;
+// IsFeatureFile: by its name; a text file may still hold something else.
+bool IsFeatureFile(const fs::path& path) {
+  const std::string extension = path.extension().string(), name = path.stem().string();
+  if (name.empty() || name[0] == '.') return false;
+  if (extension == ".npy") return true;
+  return extension == ".txt" && name != "labels" && name != "split" &&
+         !absl::EndsWith(name, "_labels");
+}
+
+// Feature files of a folder as (name, path), in alphabetical order of name, and the names of text
+// files that are none.
+struct FolderFiles {
+  std::vector<std::pair<std::string, std::string>> features;
+  std::vector<std::string> left_out;
+};
+
+absl::StatusOr<FolderFiles> ListFolder(const std::string& directory) {
+  FolderFiles found;
+  auto& files = found.features;
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    const std::string extension = it->path().extension().string();
-    const std::string name = it->path().stem().string();
-    if (extension != ".npy" && extension != ".txt") continue;
-    const bool labels = name.size() >= 7 && name.substr(name.size() - 7) == "_labels";
-    if (extension == ".txt" && (name == "labels" || name == "split" || labels)) continue;
-    if (name.empty() || name[0] == '.') continue;
-    files.emplace_back(name, it->path().string());
+    const fs::path& path = it->path();
+    if (!IsFeatureFile(path)) continue;
+    std::error_code ignored;
+    if (path.extension() == ".txt" && it->is_regular_file(ignored) &&
+        !BeginsAsRows(path.string())) {
+      found.left_out.push_back(path.filename().string());
+      continue;
+    }
+    files.emplace_back(path.stem().string(), path.string());
   }
   if (error) {
     return absl::NotFoundError(
         absl::StrCat("cannot list folder ", directory, ": ", error.message()));
   }
   std::sort(files.begin(), files.end());
+  std::sort(found.left_out.begin(), found.left_out.end());
   for (std::size_t i = 1; i < files.size(); ++i) {
     if (files[i].first != files[i - 1].first) continue;
     return absl::InvalidArgumentError(absl::StrCat(files[i - 1].second, " and ", files[i].second,
                                                    ": one modality, two files; remove one"));
   }
-  return files;
+  return found;
 }
 
 absl::Status LoadUnpaired(const std::string& directory, Dataset& dataset) {
   if (!FileExists(directory)) return absl::OkStatus();
-  HEFT_ASSIGN_OR_RETURN(const auto files, FeatureFiles(directory));
-  for (const auto& [name, path] : files) {
+  HEFT_ASSIGN_OR_RETURN(const FolderFiles files, ListFolder(directory));
+  for (const std::string& name : files.left_out) dataset.left_out.push_back("unpaired/" + name);
+  for (const auto& [name, path] : files.features) {
     UnpairedModality unpaired;
     unpaired.modality.name = name;
     HEFT_ASSIGN_OR_RETURN(unpaired.modality.features, ReadFeatures(path));
@@ -128,13 +148,15 @@ absl::Status CheckDataset(const Dataset& dataset) {
 absl::StatusOr<Dataset> LoadDataset(const std::string& directory, uint64_t split_seed) {
   if (HoldsPublishedFiles(directory)) return LoadPublished(directory);
   Dataset dataset;
-  HEFT_ASSIGN_OR_RETURN(const auto files, FeatureFiles(directory));
-  if (files.empty()) {
+  HEFT_ASSIGN_OR_RETURN(FolderFiles files, ListFolder(directory));
+  if (files.features.empty()) {
     return absl::NotFoundError(
-        absl::StrCat(directory, ": no modality (a file NAME.npy or NAME.txt) in this folder"));
+        absl::StrCat(directory, ": no modality in this folder (a file NAME.npy, or NAME.txt that ",
+                     "begins with a number)"));
   }
+  dataset.left_out = std::move(files.left_out);
   HEFT_ASSIGN_OR_RETURN(dataset.labels, ReadLabels(absl::StrCat(directory, "/labels.txt")));
-  for (const auto& [name, path] : files) {
+  for (const auto& [name, path] : files.features) {
     HEFT_ASSIGN_OR_RETURN(FeatureMatrix features, ReadFeatures(path));
     dataset.modalities.push_back({name, std::move(features)});
   }

@@ -3,7 +3,8 @@
 // form that it is read from and written to:
 //
 //   NAME.npy or NAME.txt    one modality each, in alphabetical order of NAME; row i of all of them
-//                           belongs to the same identity
+//                           belongs to the same identity. A NAME.txt that does not begin with a
+//                           number or a bracket is none (notes, a licence) and is left out
 //   labels.txt              identity of each row
 //   split.txt               train, val or test for each row, by identity; optional
 //   unpaired/NAME.npy, NAME_labels.txt    optional: more samples of single modalities
@@ -40,6 +41,7 @@ struct Dataset {
   std::vector<std::string> labels;
   std::vector<Split> split;                // one entry a row
   std::vector<UnpairedModality> unpaired;  // may be empty; names among those of `modalities`
+  std::vector<std::string> left_out;       // names of text files that LoadDataset took for no modality
   bool split_was_derived = false;          // by DeriveIdentitySplit, for want of a split.txt
   VectorNorm norm = VectorNorm::kL2;       // by which each vector is scaled before fusion
 

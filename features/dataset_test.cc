@@ -27,8 +27,9 @@ class DatasetTest : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
   void Write(const std::string& name, std::string_view text) {
-    ASSERT_TRUE(MakeDirectories(directory_).ok());
-    ASSERT_TRUE(WriteFileAtomic(directory_ + "/" + name, text).ok());
+    const std::filesystem::path path = directory_ + "/" + name;
+    ASSERT_TRUE(MakeDirectories(path.parent_path().string()).ok());
+    ASSERT_TRUE(WriteFileAtomic(path.string(), text).ok());
   }
 
   std::string directory_;
@@ -92,6 +93,36 @@ TEST_F(DatasetTest, SaysWhatIsWrong) {
   EXPECT_FALSE(LoadDataset(directory_).ok());
   Write("split.txt", "train\ntrain\nvalid\n");
   EXPECT_THAT(std::string(LoadDataset(directory_).status().message()), HasSubstr("valid"));
+}
+
+TEST_F(DatasetTest, LeavesOutTextThatHoldsNoRows) {
+  Write("labels.txt", "a\nb\nc\n");
+  Write("face.txt", "# three faces\n\n1 2\n3 4\n5 6\n");
+  Write("voice.txt", "[[1 2]\n [3 4]\n [5 6]]\n");
+  Write("iris.txt", "\xef\xbb\xbf-1,2\n3,4\n5,6\n");
+  Write("notes.txt", "Recorded in 2023 with\n");
+  Write("README.txt", "# a comment, then\nwords\n");
+  Write("columns.txt", "x1,x2\n1,2\n3,4\n5,6\n");
+  Write("LICENSE", "1 2 3\n");
+  Write("unpaired/face.txt", "1 2\n");
+  Write("unpaired/face_labels.txt", "z\n");
+  Write("unpaired/about.txt", "words\n");
+  const auto data = LoadDataset(directory_);
+  ASSERT_TRUE(data.ok()) << data.status();
+  ASSERT_EQ(data->modalities.size(), 3u);
+  EXPECT_EQ(data->modalities[0].name, "face");
+  EXPECT_EQ(data->modalities[1].name, "iris");
+  EXPECT_EQ(data->modalities[2].name, "voice");
+  EXPECT_EQ(data->unpaired.size(), 1u);
+  EXPECT_EQ(data->left_out, (std::vector<std::string>{"README.txt", "columns.txt", "notes.txt",
+                                                      "unpaired/about.txt"}));
+  // What begins with a number, or with nothing at all, is meant to be a modality.
+  for (const char* text : {"1 2\nx 4\n5 6\n", "2023 recorded\n", "", "# nothing\n"}) {
+    Write("gait.txt", text);
+    const auto wrong = LoadDataset(directory_);
+    ASSERT_FALSE(wrong.ok()) << text;
+    EXPECT_THAT(std::string(wrong.status().message()), HasSubstr("gait.txt")) << text;
+  }
 }
 
 TEST(Folds, EveryIdentityIsTestedOnce) {

@@ -81,6 +81,12 @@ TEST(Npy, RefusesHostileFiles) {
       {Npy(header("<f4", "False", "(4611686018427387904, 4)"), data), "declares"},
       {Npy(header("<f4", "False", "(99999999999999999999, 4)"), data), "not readable"},
       {Npy(header("<f4", "False", "(0, 4)"), ""), "no numbers"},
+      {Npy(header("<f4", "False", "(2 2)"), data), "not readable"},
+      {Npy(header("<f4", "False", "(2,, 2)"), data), "not readable"},
+      {Npy(header("<f4", "False", "(, 2)"), data), "not readable"},
+      {Npy(header("<f4", "False", "(4)"), data), "not readable"},
+      {Npy(header("<f4", "False", "(2, 2"), data), "not readable"},
+      {Npy(header("<f4", "False", "(+2, 2)"), data), "not readable"},
       {Npy("{}", data), "elements are"},
       {Npy(header("<f4", "False", "(2, 2)"), Raw<float>({1, 2, NAN, 4})), "NaN in row 1, column 0"},
       {Npy(header("<f4", "False", "(2, 2)"), Raw<float>({1, INFINITY, 3, 4})),
@@ -109,9 +115,16 @@ TEST(Text, ReadsPlainAndBracketedRows) {
     EXPECT_EQ((*m)(1, 2), 6);
   }
   EXPECT_EQ((*ParseTextRows("1e-400 2", "x"))(0, 0), 0);
+  EXPECT_EQ((*ParseTextRows("-1e-400 2", "x"))(0, 0), 0);
+  EXPECT_EQ((*ParseTextRows("1e-310 2", "x"))(0, 0), 1e-310);
+  const std::string nines(400, '9'), zeros(400, '0');
+  EXPECT_EQ((*ParseTextRows("0." + zeros + "1e401 2", "x"))(0, 0), 1);
+  EXPECT_EQ((*ParseTextRows(nines + "e-400 2", "x"))(0, 0), 1);
 }
 
 TEST(Text, RefusesWhatIsNotRows) {
+  const std::string many_nines = std::string(400, '9') + "e-5 1";
+  const char* const kManyNines = many_nines.c_str();
   const struct {
     const char* text;
     const char* says;
@@ -127,6 +140,24 @@ TEST(Text, RefusesWhatIsNotRows) {
       {"1 2]\n", "do not pair"},
       {"[[[1 2]]]", "not pair"},
       {"1 0x10", "not a number"},
+      {"+-1 2", "'+-1' is not a number in row 0, column 0"},
+      {"1 ++2", "'++2' is not a number"},
+      {"1 +", "not a number"},
+      {"1 1e-", "not a number"},
+      {"1 -1e999\n", "infinity in row 0, column 1"},
+      {kManyNines, "infinity in row 0, column 0"},
+      // Empty fields, which shifted the rest of their row.
+      {"1,2,3\n4,,6\n", "x: an empty field in row 1, column 1 (from 0)"},
+      {"1, ,3\n", "an empty field in row 0, column 1"},
+      {",1,2\n", "an empty field in row 0, column 0"},
+      {"1,2,\n", "an empty field in row 0, column 2"},
+      {"1,2,", "an empty field in row 0, column 2"},
+      {"1;2;;3\n", "an empty field in row 0, column 2"},
+      {"1\t2\t\t3\n", "an empty field in row 0, column 2"},
+      {"1,2\n,\n3,4\n", "an empty field in row 1, column 0"},
+      {"[1,,2]", "an empty field in row 0, column 1"},
+      {"[,1,2]", "an empty field in row 0, column 0"},
+      {"[[1,2],[3,]]", "an empty field in row 1, column 1"},
   };
   for (const auto& c : kCases) {
     const auto m = ParseTextRows(c.text, "x");
@@ -143,6 +174,42 @@ TEST(Readers, ChooseByContentAndName) {
   ASSERT_TRUE(WriteFileAtomic(fake, std::string_view("1 2\n3 4 and more\n")).ok());
   EXPECT_EQ(ReadFeatures(fake).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(ReadFeatures(Temporary("absent.npy")).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(Text, PassesOverAByteOrderMark) {
+  const auto rows = ParseTextRows(
+      "\xef\xbb\xbf"
+      "1 2\n3 4\n",
+      "x");
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_EQ((*rows)(0, 0), 1);
+  EXPECT_FALSE(ParseTextRows("1 2\n\xef\xbb\xbf"
+                             "3 4\n",
+                             "x")
+                   .ok());
+  for (const char* text : {"\xef\xbb\xbf"
+                           "ann\nbob\n",
+                           "\xef\xbb\xbf['ann', 'bob']"}) {
+    const auto labels = ParseLabels(text, "x");
+    ASSERT_TRUE(labels.ok()) << labels.status();
+    EXPECT_EQ(*labels, (std::vector<std::string>{"ann", "bob"}));
+  }
+}
+
+TEST(Labels, ErrorsNameFileAndRow) {
+  for (const char* text : {"ann\nb\xfc"
+                           "b\n",
+                           "['ann', 'b\xfc"
+                           "b']"}) {
+    const auto labels = ParseLabels(text, "labels.txt");
+    EXPECT_EQ(labels.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(labels.status().message()),
+                HasSubstr("labels.txt, row 1 (from 0): an identity is not UTF-8"));
+  }
+  EXPECT_FALSE(ParseLabels("a\u202eb\n", "x").ok());
+  EXPECT_FALSE(ParseLabels("a\xc2\x85\n", "x").ok());
+  EXPECT_FALSE(ParseLabels("a\tb\n", "x").ok());
+  EXPECT_TRUE(ParseLabels("J\xc3\xbcrgen\n", "x").ok());
 }
 
 TEST(Labels, TrimAndRefuseGaps) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -15,14 +16,14 @@ constexpr std::string_view kNpyMagic("\x93NUMPY", 6);
 
 // What a header declares.
 struct NpyHeader {
-  std::size_t element_size = 0;  // 4 or 8
+  size_t element_size = 0;  // 4 or 8
   uint64_t rows = 0;
   uint64_t columns = 0;
 };
 
 // The text after `key` and its colon in a header's dictionary, empty if the key is absent.
 std::string_view ValueOf(std::string_view header, std::string_view key) {
-  std::size_t at = header.find(key);
+  size_t at = header.find(key);
   if (at == std::string_view::npos) return {};
   at = header.find(':', at + key.size());
   if (at == std::string_view::npos) return {};
@@ -30,22 +31,30 @@ std::string_view ValueOf(std::string_view header, std::string_view key) {
   return at == std::string_view::npos ? std::string_view() : header.substr(at);
 }
 
-// "(3, 4)" or "(5,)": one or two sizes; nothing if it is anything else.
+// A tuple of sizes as Python writes it, "(3, 4)" or "(5,)"; nothing if it is anything else.
 std::optional<std::vector<uint64_t>> ParseShape(std::string_view text) {
   if (text.empty() || text[0] != '(') return std::nullopt;
-  const std::size_t end = text.find(')');
+  const size_t end = text.find(')');
   if (end == std::string_view::npos) return std::nullopt;
   text = text.substr(1, end - 1);
+  const auto skip_spaces = [&text] {
+    text.remove_prefix(std::min(text.size(), text.find_first_not_of(' ')));
+  };
   std::vector<uint64_t> shape;
-  while (true) {
-    while (!text.empty() && (text[0] == ' ' || text[0] == ',')) text.remove_prefix(1);
-    if (text.empty()) return shape;
+  bool comma = false;  // after the last size
+  for (skip_spaces(); !text.empty(); skip_spaces()) {
     uint64_t size = 0;
     const auto [next, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-    if (error != std::errc() || shape.size() == 8) return std::nullopt;
+    if (error != std::errc() || shape.size() == 8 || (!shape.empty() && !comma))
+      return std::nullopt;
     shape.push_back(size);
     text.remove_prefix(next - text.data());
+    skip_spaces();
+    comma = !text.empty() && text[0] == ',';
+    if (comma) text.remove_prefix(1);
   }
+  if (shape.size() == 1 && !comma) return std::nullopt;  // "(5)" is a number
+  return shape;
 }
 
 absl::StatusOr<NpyHeader> ParseHeader(std::string_view text, const std::string& what) {
@@ -150,7 +159,7 @@ std::vector<uint8_t> FormatNpy(const FeatureMatrix& matrix) {
   writer.U8(header.size() >> 8);
   writer.Raw(AsBytes(header));
   std::vector<uint8_t> bytes = writer.Take();
-  const std::size_t start = bytes.size();
+  const size_t start = bytes.size();
   bytes.resize(start + 4 * matrix.size());
   for (Eigen::Index i = 0; i < matrix.size(); ++i) {
     const float value = static_cast<float>(matrix.data()[i]);

@@ -31,7 +31,10 @@ Extracted FindExtracted(const std::string& directory) {
   std::set<std::string> stems;
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() == ".txt") stems.insert(it->path().stem().string());
+    const fs::path& path = it->path();
+    if (path.extension() != ".txt") continue;
+    const std::string stem = path.stem().string();
+    if (absl::EndsWith(stem, "_labels") || BeginsAsRows(path.string())) stems.insert(stem);
   }
   Extracted found;
   for (const std::string& stem : stems) {

@@ -67,6 +67,16 @@ TEST(Published, PairsExtractedFeaturesAsThePaperDoes) {
   EXPECT_EQ(dataset->unpaired[1].labels[0], "e5");
 }
 
+TEST(Published, OtherTextInTheFolderIsNoModality) {
+  const std::string folder = Folder("noted", Extracted());
+  EXPECT_TRUE(
+      WriteFileAtomic(folder + "/README.txt", std::string_view("Features as extracted.\n")).ok());
+  ASSERT_TRUE(HoldsPublishedFiles(folder));
+  const auto dataset = LoadDataset(folder);
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_THAT(dataset->Dimensions(), ElementsAre(2, 3));
+}
+
 TEST(Published, ReadsPairedFilesWithAndWithoutBrackets) {
   const std::string folder = Folder(
       "paired", {{"A_values_val.txt", "[0.100000000 0.200000000 ]\n[0.300000000 0.400000000 ]\n"},

@@ -3,43 +3,75 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <fstream>
+#include <optional>
 
+#include "absl/strings/charconv.h"
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
+#include "base/identity.h"
 #include "features/readers.h"
 
 namespace heft {
 namespace {
 
-bool IsSeparator(char c) { return c == ' ' || c == '\t' || c == '\r' || c == ',' || c == ';'; }
+bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-// Collects rows of numbers and refuses what cannot be one.
+// WithoutByteOrderMark: editors put one in front of UTF-8.
+std::string_view WithoutByteOrderMark(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (text.substr(0, kMark.size()) == kMark) text.remove_prefix(kMark.size());
+  return text;
+}
+
+// ParseNumber: the whole token as a number, infinities and NaN included; nothing if it is none.
+std::optional<double> ParseNumber(std::string_view token) {
+  if (token.size() >= 2 && token[0] == '+' && token[1] != '-') token.remove_prefix(1);
+  const char* const end = token.data() + token.size();
+  double value = 0;
+  const auto [next, error] = std::from_chars(token.data(), end, value);
+  if (next != end || error == std::errc::invalid_argument) return std::nullopt;
+  if (error == std::errc()) return value;
+  // Too large or too small for a double, which std::from_chars does not tell apart.
+  absl::from_chars(token.data(), end, value);
+  return std::abs(value) > 1 ? std::copysign(INFINITY, value) : 0;
+}
+
+// Collects rows of numbers and refuses what cannot be one. Fields are apart by white space or by
+// one comma or semicolon; what stands between two of those, or two tabs, and is empty would shift a
+// row.
 class RowCollector {
  public:
   explicit RowCollector(std::string what) : what_(std::move(what)) {}
 
   // `token` is not empty and holds no separator.
   absl::Status Number(std::string_view token) {
-    const char* begin = token.data();
-    const char* end = begin + token.size();
-    if (*begin == '+') ++begin;
-    double value = 0;
-    const auto [next, error] = std::from_chars(begin, end, value);
-    const std::size_t column = values_.size() - row_start_;
-    if (next != end || (error != std::errc() && error != std::errc::result_out_of_range)) {
-      return Bad(absl::StrCat("'", std::string(token.substr(0, 40)), "' is not a number"), column);
-    }
-    if (error != std::errc()) value = OutOfRange(token);
-    if (!std::isfinite(value)) {
-      return Bad(std::isnan(value) ? "NaN" : "infinity", column);
-    }
-    values_.push_back(value);
+    const std::optional<double> value = ParseNumber(token);
+    if (!value)
+      return Bad(absl::StrCat("'", std::string(token.substr(0, 40)), "' is not a number"));
+    if (!std::isfinite(*value)) return Bad(std::isnan(*value) ? "NaN" : "infinity");
+    values_.push_back(*value);
+    before_ = Before::kNumber;
     return absl::OkStatus();
   }
 
-  // Ends a row; one without numbers is passed over.
-  absl::Status EndRow() {
-    const std::size_t columns = values_.size() - row_start_;
+  // A comma or semicolon.
+  absl::Status Separator() {
+    if (before_ != Before::kNumber && before_ != Before::kRow) return Bad("an empty field");
+    if (before_ == Before::kNumber) before_ = Before::kSeparator;
+    return absl::OkStatus();
+  }
+
+  absl::Status TwoTabs() {
+    return before_ == Before::kNumber ? Bad("an empty field") : absl::OkStatus();
+  }
+
+  // Ends a row; one without numbers is passed over. `closed`: by a bracket, after which a comma may
+  // come.
+  absl::Status EndRow(bool closed = false) {
+    if (before_ == Before::kSeparator) return Bad("an empty field");
+    before_ = closed ? Before::kRow : Before::kNothing;
+    const size_t columns = values_.size() - row_start_;
     if (columns == 0) return absl::OkStatus();
     if (rows_ == 0) columns_ = columns;
     if (columns != columns_) {
@@ -58,20 +90,19 @@ class RowCollector {
   }
 
  private:
-  // from_chars tells overflow from underflow only by the text: a negative exponent is tiny.
-  static double OutOfRange(std::string_view token) {
-    return token.find("e-") != std::string_view::npos || token.find("E-") != std::string_view::npos
-               ? 0.0
-               : INFINITY;
-  }
-  absl::Status Bad(std::string_view why, std::size_t column) const {
+  // What stands before the next field, in its row.
+  enum class Before { kNothing, kNumber, kSeparator, kRow };
+
+  absl::Status Bad(std::string_view why) const {
     return absl::InvalidArgumentError(absl::StrCat(what_, ": ", std::string(why), " in row ", rows_,
-                                                   ", column ", column, " (from 0)"));
+                                                   ", column ", values_.size() - row_start_,
+                                                   " (from 0)"));
   }
 
   std::string what_;
   std::vector<double> values_;
-  std::size_t rows_ = 0, columns_ = 0, row_start_ = 0;
+  size_t rows_ = 0, columns_ = 0, row_start_ = 0;
+  Before before_ = Before::kNothing;
 };
 
 // The text without its comment lines.
@@ -80,7 +111,7 @@ std::string DropComments(std::string_view text) {
   kept.reserve(text.size());
   while (!text.empty()) {
     const std::string_view line = text.substr(0, std::min(text.size(), text.find('\n')) + 1);
-    const std::size_t first = line.find_first_not_of(" \t");
+    const size_t first = line.find_first_not_of(" \t");
     if (first == std::string_view::npos || line[first] != '#') kept.append(line);
     text.remove_prefix(line.size());
   }
@@ -88,14 +119,14 @@ std::string DropComments(std::string_view text) {
 }
 
 std::string_view Strip(std::string_view line) {
-  const std::size_t first = line.find_first_not_of(" \t\r");
+  const size_t first = line.find_first_not_of(" \t\r");
   if (first == std::string_view::npos) return {};
   return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
 }
 
 // "[1, 'b', ...]": the labels between the brackets.
 absl::StatusOr<std::vector<std::string>> LabelList(std::string_view text, std::string_view what) {
-  const std::size_t close = text.find(']');
+  const size_t close = text.find(']');
   if (close == text.npos || text.find_first_not_of(" \t\r\n", close + 1) != text.npos ||
       text.find('[', 1) != text.npos) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -105,7 +136,7 @@ absl::StatusOr<std::vector<std::string>> LabelList(std::string_view text, std::s
   std::string list(text.substr(1, close - 1));
   std::replace(list.begin(), list.end(), '\n', ' ');
   for (std::string_view rest = list; labels.empty() || !rest.empty();) {
-    const std::size_t comma = std::min(rest.size(), rest.find(','));
+    const size_t comma = std::min(rest.size(), rest.find(','));
     std::string_view label = Strip(rest.substr(0, comma));
     if (label.size() >= 2 && (label[0] == '\'' || label[0] == '"') && label.back() == label[0]) {
       label = label.substr(1, label.size() - 2);
@@ -114,6 +145,7 @@ absl::StatusOr<std::vector<std::string>> LabelList(std::string_view text, std::s
       return absl::InvalidArgumentError(absl::StrCat(std::string(what), ": label ", labels.size(),
                                                      " (from 0) of the list is empty"));
     }
+    HEFT_RETURN_IF_ERROR(CheckIdentityAt(label, what, labels.size()));
     labels.emplace_back(label);
     rest.remove_prefix(std::min(rest.size(), comma + 1));
   }
@@ -126,11 +158,11 @@ absl::StatusOr<FeatureMatrix> ParseTextRows(std::string_view raw, std::string_vi
   if (raw.empty()) {
     return absl::DataLossError(absl::StrCat(std::string(what), ": the file is empty"));
   }
-  const std::string text = DropComments(raw);
+  const std::string text = DropComments(WithoutByteOrderMark(raw));
   const bool bracketed = text.find('[') != std::string::npos;
   RowCollector rows{std::string(what)};
   int depth = 0;
-  for (std::size_t at = 0; at < text.size();) {
+  for (size_t at = 0; at < text.size();) {
     const char c = text[at];
     if (c == '[' || c == ']') {
       depth += c == '[' ? 1 : -1;
@@ -138,15 +170,20 @@ absl::StatusOr<FeatureMatrix> ParseTextRows(std::string_view raw, std::string_vi
         return absl::InvalidArgumentError(
             absl::StrCat(std::string(what), ": brackets do not pair up at byte ", at));
       }
-      HEFT_RETURN_IF_ERROR(rows.EndRow());
+      HEFT_RETURN_IF_ERROR(rows.EndRow(/*closed=*/c == ']'));
       ++at;
     } else if (c == '\n') {
       if (!bracketed) HEFT_RETURN_IF_ERROR(rows.EndRow());
       ++at;
-    } else if (IsSeparator(c)) {
+    } else if (c == ',' || c == ';') {
+      HEFT_RETURN_IF_ERROR(rows.Separator());
       ++at;
+    } else if (IsSpace(c)) {
+      ++at;
+      const bool two = c == '\t' && at < text.size() && text[at] == '\t' && !bracketed;
+      if (two) HEFT_RETURN_IF_ERROR(rows.TwoTabs());
     } else {
-      const std::size_t end = std::min(text.size(), text.find_first_of(" \t\r\n,;[]", at));
+      const size_t end = std::min(text.size(), text.find_first_of(" \t\r\n,;[]", at));
       HEFT_RETURN_IF_ERROR(rows.Number(std::string_view(text).substr(at, end - at)));
       at = end;
     }
@@ -164,6 +201,19 @@ absl::StatusOr<FeatureMatrix> ReadTextRows(const std::string& path) {
   return ParseTextRows(text, path);
 }
 
+bool BeginsAsRows(const std::string& path) {
+  constexpr size_t kEnough = 1 << 16;
+  std::string head(kEnough, '\0');
+  std::ifstream in(path, std::ios::binary);
+  in.read(head.data(), kEnough);
+  head.resize(in.gcount());
+  const std::string text = DropComments(WithoutByteOrderMark(head));
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || text[first] == '[') return true;
+  const size_t end = std::min(text.size(), text.find_first_of(" \t\r\n,;[]", first));
+  return ParseNumber(std::string_view(text).substr(first, end - first)).has_value();
+}
+
 absl::StatusOr<FeatureMatrix> ReadFeatures(const std::string& path) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
   const bool named_npy = path.size() >= 4 && path.substr(path.size() - 4) == ".npy";
@@ -173,12 +223,13 @@ absl::StatusOr<FeatureMatrix> ReadFeatures(const std::string& path) {
 }
 
 absl::StatusOr<std::vector<std::string>> ParseLabels(std::string_view text, std::string_view what) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  text = WithoutByteOrderMark(text);
+  const size_t first = text.find_first_not_of(" \t\r\n");
   if (first != text.npos && text[first] == '[') return LabelList(text.substr(first), what);
   std::vector<std::string> labels;
-  std::size_t line_number = 0, first_blank = 0;
-  for (std::size_t at = 0; at < text.size(); ++line_number) {
-    const std::size_t end = std::min(text.size(), text.find('\n', at));
+  size_t line_number = 0, first_blank = 0;
+  for (size_t at = 0; at < text.size(); ++line_number) {
+    const size_t end = std::min(text.size(), text.find('\n', at));
     const std::string_view line = Strip(text.substr(at, end - at));
     at = end + 1;
     if (line.empty()) {
@@ -189,6 +240,7 @@ absl::StatusOr<std::vector<std::string>> ParseLabels(std::string_view text, std:
       return absl::InvalidArgumentError(absl::StrCat(std::string(what), ": line ", first_blank,
                                                      " is blank, every row needs a label"));
     }
+    HEFT_RETURN_IF_ERROR(CheckIdentityAt(line, what, labels.size()));
     labels.emplace_back(line);
   }
   if (labels.empty()) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
+#include "base/identity.h"
 #include "base/threads.h"
 #include "ckks/encryptor.h"
 #include "ckks/serialization.h"
@@ -51,14 +52,6 @@ bool Transparent(const ckks::Ciphertext& c) {
 
 }  // namespace
 
-absl::Status CheckIdentity(std::string_view identity) {
-  const bool clean = std::none_of(identity.begin(), identity.end(),
-                                  [](unsigned char c) { return c < 32 || c == 127; });
-  if (clean && !identity.empty() && identity.size() <= 255) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "an identity must have 1 to 255 bytes and no control characters");
-}
-
 SampleHeader MakeSampleHeader(const Instance& instance, const Model& model, size_t index,
                               const ckks::KeyId& key_id, bool seeded, SampleEncoding encoding) {
   SampleHeader header;
@@ -85,7 +78,9 @@ absl::StatusOr<SampleEncoder> SampleEncoder::Create(const Instance& instance, co
     return absl::InvalidArgumentError(
         absl::StrCat(labels.size(), " labels for ", rows.size(), " vectors"));
   }
-  for (const std::string& label : labels) HEFT_RETURN_IF_ERROR(CheckIdentity(label));
+  for (size_t i = 0; i < labels.size(); ++i) {
+    HEFT_RETURN_IF_ERROR(CheckIdentityAt(labels[i], "labels", i));
+  }
   SampleEncoder encoder;
   encoder.instance_ = &instance;
   encoder.model_ = &model;
@@ -163,7 +158,7 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     samples.labels_.push_back(reader.String(256));
     if (reader.ok() && !samples.labels_.back().empty()) {
-      HEFT_RETURN_IF_ERROR(CheckIdentity(samples.labels_.back()));
+      HEFT_RETURN_IF_ERROR(CheckIdentityAt(samples.labels_.back(), what, i));
     }
   }
   HEFT_RETURN_IF_ERROR(reader.status());

@@ -117,9 +117,6 @@ class SampleReader {
 absl::Status CheckSamples(const Instance& instance, const Model& model, size_t index,
                           const SampleHeader& header, std::string_view what);
 
-// A name of an identity or label: at most 255 bytes, no control characters.
-absl::Status CheckIdentity(std::string_view identity);
-
 // Encrypts rows of modality `index` under the public key. One label a row, or none at all; at most
 // n/2 rows for bulk. All threads.
 absl::StatusOr<std::vector<uint8_t>> EncryptSamples(

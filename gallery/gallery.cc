@@ -11,6 +11,7 @@
 #include "base/envelope.h"
 #include "base/file_lock.h"
 #include "base/files.h"
+#include "base/identity.h"
 #include "ckks/serialization.h"
 #include "fusion/key_files.h"
 #include "fusion/samples.h"
@@ -119,8 +120,8 @@ absl::StatusOr<Gallery> Gallery::Open(std::string directory) {
   const uint64_t revoked = version == 1 ? 0 : reader.Count(sizeof(ckks::KeyId), kMaxRevoked);
   for (uint64_t i = 0; i < revoked; ++i) gallery.revoked_.push_back(ckks::ReadId(reader));
   HEFT_RETURN_IF_ERROR(reader.Finish());
-  for (const std::string& identity : gallery.identities_) {
-    HEFT_RETURN_IF_ERROR(CheckIdentity(identity));
+  for (size_t i = 0; i < gallery.identities_.size(); ++i) {
+    HEFT_RETURN_IF_ERROR(CheckIdentityAt(gallery.identities_[i], path, i));
   }
   return gallery;
 }

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
+#include "base/identity.h"
 #include "ckks/serialization.h"
 #include "fusion/key_files.h"
 #include "fusion/samples.h"
@@ -102,12 +103,13 @@ absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSp
   scores.probe = reader.String(256);
   scores.claimed = reader.String(256);
   for (const std::string* name : {&scores.probe, &scores.claimed}) {
-    if (!name->empty()) HEFT_RETURN_IF_ERROR(CheckIdentity(*name));
+    const absl::Status sound = name->empty() ? absl::OkStatus() : CheckIdentity(*name);
+    if (!sound.ok()) reader.Fail(std::string(sound.message()));
   }
   const uint64_t names = reader.Count(1, kMaxNames);
   for (uint64_t i = 0; i < names && reader.ok(); ++i) {
     scores.identities.push_back(ReadName(reader));
-    if (reader.ok()) HEFT_RETURN_IF_ERROR(CheckIdentity(scores.identities.back()));
+    if (reader.ok()) HEFT_RETURN_IF_ERROR(CheckIdentityAt(scores.identities.back(), what, i));
   }
   scores.templates = reader.U64();
   const uint8_t has_norm = reader.U8();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/identity.h"
 #include "base/threads.h"
 #include "fusion/all_pairs.h"
 #include "fusion/key_files.h"

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may be the name of an identity: one rule for labels, options, and files of other roles.
+#ifndef HEFT_BASE_IDENTITY_H_
+#define HEFT_BASE_IDENTITY_H_
+
+#include <cstddef>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace heft {
+
+// CheckIdentity: kInvalidArgument, saying why, unless `name` is 1 to 255 bytes of UTF-8 that a
+// terminal shows as they are: no control characters (C0, DEL, C1, line and paragraph separators)
+// and none that turn the direction of text (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to
+// U+2069), with which one name can look like another.
+absl::Status CheckIdentity(std::string_view name);
+// CheckIdentityAt: the same of row `row` (from 0) of `what`, both of which the error names.
+absl::Status CheckIdentityAt(std::string_view name, std::string_view what, size_t row);
+
+}  // namespace heft
+
+#endif  // HEFT_BASE_IDENTITY_H_
