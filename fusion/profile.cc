@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion/profile.h"
 
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,6 +29,16 @@ std::vector<int> Chain(int base, int levels, int bits) {
   return chain;
 }
 
+absl::StatusOr<Profile> FindAmong(std::span<const Profile> profiles, std::string_view name) {
+  std::vector<std::string> names;
+  for (const Profile& profile : profiles) {
+    if (profile.name == name) return profile;
+    names.push_back(profile.name);
+  }
+  return absl::InvalidArgumentError(absl::StrCat("no profile \"", std::string(name),
+                                                 "\": there are ", absl::StrJoin(names, ", ")));
+}
+
 }  // namespace
 
 const std::vector<Profile>& AllProfiles() {
@@ -48,13 +59,12 @@ const std::vector<Profile>& AllProfiles() {
 }
 
 absl::StatusOr<Profile> FindProfile(std::string_view name) {
-  std::vector<std::string> names;
-  for (const Profile& profile : AllProfiles()) {
-    if (profile.name == name) return profile;
-    names.push_back(profile.name);
-  }
-  return absl::InvalidArgumentError(absl::StrCat("no profile \"", std::string(name),
-                                                 "\": there are ", absl::StrJoin(names, ", ")));
+  return FindAmong(AllProfiles(), name);
+}
+
+absl::StatusOr<Profile> FindModelProfile(std::string_view name) {
+  constexpr size_t kForModels = 2;  // the first two
+  return FindAmong(std::span(AllProfiles()).first(kForModels), name);
 }
 
 }  // namespace heft

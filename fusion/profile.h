@@ -27,6 +27,10 @@ absl::StatusOr<Profile> FindProfile(std::string_view name);
 // AllProfiles: "compact", "compact-pq", "paper", "deep", "deepest".
 const std::vector<Profile>& AllProfiles();
 
+// FindModelProfile: the same among those that a model is trained for, "compact" and "compact-pq". The
+// others hold the paper's methods, which have no key files, gallery or scores.
+absl::StatusOr<Profile> FindModelProfile(std::string_view name);
+
 }  // namespace heft
 
 #endif  // HEFT_FUSION_PROFILE_H_

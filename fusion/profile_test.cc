@@ -29,6 +29,15 @@ TEST(ProfileTest, AnUnknownNameIsToldThoseThatExist) {
   EXPECT_THAT(std::string(FindProfile("huge").status().message()), HasSubstr("compact"));
 }
 
+TEST(ProfileTest, ModelsAreTrainedForTwo) {
+  EXPECT_TRUE(FindModelProfile("compact").ok());
+  EXPECT_TRUE(FindModelProfile("compact-pq").ok());
+  for (const char* name : {"paper", "deep", "deepest", ""}) {
+    EXPECT_EQ(FindModelProfile(name).status().message(),
+              absl::StrCat("no profile \"", name, "\": there are compact, compact-pq"));
+  }
+}
+
 TEST(ProfileTest, NoneHasRoomForFloodingInItsScores) {
   // The rescale before a score leaves at least its rounding behind.
   Csprng rng;
