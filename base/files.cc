@@ -19,6 +19,7 @@ namespace heft {
 namespace {
 
 bool (*g_interrupted)() = nullptr;
+void (*g_read_observer)(const FileId&) = nullptr;
 
 absl::Status SystemError(std::string_view action, const std::string& path, int error) {
   const std::string message =
@@ -65,6 +66,9 @@ absl::StatusOr<FileDescriptor> OpenToRead(const std::string& path, uint64_t max_
   if (static_cast<uint64_t>(info->st_size) > max_size) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": ", info->st_size, " bytes, more than the ", max_size, " allowed"));
+  }
+  if (g_read_observer != nullptr && S_ISREG(info->st_mode)) {
+    g_read_observer({info->st_dev, info->st_ino});
   }
   return fd;
 }
@@ -247,6 +251,14 @@ absl::Status CheckNotInterrupted() {
   if (g_interrupted == nullptr || !g_interrupted()) return absl::OkStatus();
   return absl::CancelledError("interrupted");
 }
+
+std::optional<FileId> IdOf(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  return FileId{info.st_dev, info.st_ino};
+}
+
+void SetReadObserver(void (*observer)(const FileId&)) { g_read_observer = observer; }
 
 bool FileExists(const std::string& path) {
   struct stat info;

@@ -7,7 +7,9 @@
 
 #include <sys/types.h>
 
+#include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +54,16 @@ absl::Status WriteOutput(const std::string& path, ByteSpan bytes, mode_t mode = 
 void SetInterruptedCheck(bool (*interrupted)());
 // CheckNotInterrupted: kCancelled if that check is set and says so.
 absl::Status CheckNotInterrupted();
+
+// FileId: which file it is, whatever its paths are.
+struct FileId {
+  uint64_t device = 0, inode = 0;
+  auto operator<=>(const FileId&) const = default;
+};
+// IdOf: of the file that `path` leads to; nothing where there is none, or no regular one.
+std::optional<FileId> IdOf(const std::string& path);
+// SetReadObserver: told of every regular file that is opened to be read, by whatever thread.
+void SetReadObserver(void (*observer)(const FileId&));
 
 // FileExists: whether the path leads to anything, a directory included.
 bool FileExists(const std::string& path);

@@ -9,11 +9,16 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <exception>
 #include <iostream>
 #include <memory>
+#include <new>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/files.h"
 #include "base/secure.h"
 #include "base/threads.h"
@@ -25,9 +30,37 @@ namespace {
 std::atomic<bool> g_interrupted{false};
 absl::Status g_status;  // of the subcommand that ran
 
-void OnSignal(int signal) {
-  g_interrupted.store(true);
-  std::signal(signal, SIG_DFL);  // a second one ends the program at once
+void OnSignal(int) { g_interrupted.store(true); }
+
+// HandleSignals: SIGINT and SIGTERM ask to stop, and end what waits for a pipe; a second one ends
+// the program at once. A full disk, a limit on files and a reader that has gone are errors of the
+// write that meets them.
+void HandleSignals() {
+  struct sigaction action = {};
+  action.sa_handler = OnSignal;
+  action.sa_flags = SA_RESETHAND;  // and no SA_RESTART
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  SetInterruptedCheck(Interrupted);
+}
+
+constexpr char kNoMemory[] = "heft: not enough memory: free some, or raise the limit (ulimit -v)\n";
+
+// OnTerminate: memory can run out where an exception cannot pass. Nothing here takes any.
+[[noreturn]] void OnTerminate() {
+  const char* what = "heft: internal error: a task ended without a reason\n";
+  int code = kExitInternal;
+  try {
+    if (std::current_exception() != nullptr) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    what = kNoMemory;
+    code = kExitSystem;
+  } catch (...) {
+  }
+  if (write(STDERR_FILENO, what, std::strlen(what)) < 0) code = kExitSystem;
+  std::_Exit(code);
 }
 
 // `text` on one line, whatever names from files or arguments it quotes: control characters, which
@@ -109,30 +142,34 @@ int ExitCode(const absl::Status& status) {
 }
 
 void Print(const Common& common, const Json& json, std::string_view text) {
+  std::ostream& out = StdoutIsOutput() ? std::cerr : std::cout;
   if (common.json) {
-    // Identities are bytes; JSON takes UTF-8 only, and must not fail over a name.
-    std::cout << json.dump(2) << "\n";
+    // Paths are bytes; JSON takes UTF-8 only, and must not fail over a name.
+    out << json.dump(2) << "\n";
   } else {
-    std::cout << text;
-    if (!text.empty() && text.back() != '\n') std::cout << "\n";
+    out << text;
+    if (!text.empty() && text.back() != '\n') out << "\n";
   }
 }
 
 Command AddCommand(Command app, const std::string& name, const std::string& description,
                    const std::string& example, Body body) {
   auto common = std::make_shared<Common>();
-  auto run = [common, body = std::move(body)] {
+  auto self = std::make_shared<std::optional<Command>>();
+  auto run = [common, self, body = std::move(body)] {
     SetThreadCount(common->threads);
     common->monitor = [quiet = common->quiet,
                        line = std::make_shared<ProgressLine>()](const ProgressEvent& event) {
       if (!quiet && event.total > 0) line->Show(event);
       return !Interrupted();
     };
+    g_status = CheckOutputsDiffer(**self);
     // A body that was interrupted too late to stop has done its work, and says so.
-    g_status = body(*common);
+    if (g_status.ok()) g_status = body(*common);
     common->monitor = {};
   };
   const Command command = app.AddCommand(name, description, "Example:\n  " + example, run);
+  *self = command;
   command.Add("--json", &common->json, "print the result as one JSON object");
   command.Add("-q,--quiet", &common->quiet, "no progress on stderr");
   command.Add("--threads", &common->threads, "threads to use; 0: all cores")
@@ -143,9 +180,9 @@ Command AddCommand(Command app, const std::string& name, const std::string& desc
 
 int RunMain(int argc, char** argv, const std::string& description,
             const std::function<void(Command)>& add_commands) {
-  std::signal(SIGINT, OnSignal);
-  std::signal(SIGTERM, OnSignal);
-  std::signal(SIGPIPE, SIG_IGN);
+  HandleSignals();
+  std::set_terminate(OnTerminate);
+  WatchInputs();
   // Secrets must not end up in a core dump.
   if (const absl::Status off = DisableCoreDumps(); !off.ok()) {
     std::cerr << "heft: warning: " << off.message() << "\n";
@@ -171,6 +208,9 @@ int RunMain(int argc, char** argv, const std::string& description,
     const Program::Outcome outcome = program.Parse(argc, argv);
     if (outcome == Program::Outcome::kHelpShown) return kExitOk;
     if (outcome == Program::Outcome::kWrongUsage) return kExitUsage;
+  } catch (const std::bad_alloc&) {
+    std::cerr << kNoMemory;
+    return kExitSystem;
   } catch (const std::exception& e) {
     std::cerr << "heft: internal error: " << e.what() << "\n";
     return kExitInternal;
@@ -189,9 +229,10 @@ int RunMain(int argc, char** argv, const std::string& description,
 
 bool Interrupted() { return g_interrupted.load(); }
 
-absl::Status WriteResult(const std::string& path, ByteSpan bytes) {
-  if (Interrupted()) return absl::CancelledError("interrupted");
-  return WriteFileAtomic(path, bytes);
+void SayLeftOut(const Common& common, const std::vector<std::string>& left_out) {
+  if (common.quiet || left_out.empty()) return;
+  std::cerr << "heft: no modality, because it does not begin with a number: "
+            << OneLine(absl::StrJoin(left_out, ", ")) << "\n";
 }
 
 absl::StatusOr<std::string> ReadPassphrase(const std::string& file, bool confirm) {
@@ -220,6 +261,7 @@ absl::StatusOr<std::string> ReadPassphrase(const std::string& file, bool confirm
     std::fclose(terminal);
     std::string text = read ? line : "";
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+    HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
     if (text.empty()) return absl::InvalidArgumentError("empty passphrase");
     return text;
   };

@@ -19,6 +19,7 @@
 #include "base/progress.h"
 #include "base/status.h"
 #include "cli/flags.h"
+#include "cli/outputs.h"  // WriteResult
 #include "heft/model.h"
 
 namespace heft::cli {
@@ -42,7 +43,8 @@ struct Common {
   Monitor monitor = {};
 };
 
-// Prints a result: `json` with --json, otherwise `text`.
+// Prints a result: `json` with --json, otherwise `text`. On stdout, or on stderr where an output
+// file (WriteResult) went to stdout.
 void Print(const Common& common, const Json& json, std::string_view text);
 
 // Adds a subcommand with the common options, whose body runs after parsing. `example` closes
@@ -58,9 +60,8 @@ int RunMain(int argc, char** argv, const std::string& description,
 // Whether the user has interrupted (SIGINT, SIGTERM).
 bool Interrupted();
 
-// Writes a subcommand's output file, unless the user has interrupted (kCancelled): code 130 then
-// means that nothing was written.
-absl::Status WriteResult(const std::string& path, ByteSpan bytes);
+// SayLeftOut: which text files of a data folder were taken for no modality, if any, on stderr.
+void SayLeftOut(const Common& common, const std::vector<std::string>& left_out);
 
 // A passphrase: from the first line of `file`, or asked for on the terminal without echo where
 // `file` is empty. kInvalidArgument if it is empty or there is no terminal.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <iostream>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -49,11 +50,20 @@ absl::StatusOr<std::vector<std::string>> Labels(const Options& options, size_t r
   return labels;
 }
 
+// Many samples of few coordinates are smaller in bulk, if they are to be enrolled.
+void HintAtBulk(const Common& common, const Options& options, size_t rows, size_t dimension) {
+  constexpr size_t kMany = 100;
+  if (common.quiet || options.bulk || rows < kMany || rows <= dimension) return;
+  std::cerr << "heft: a ciphertext for each of " << rows << " samples; --bulk would make "
+            << dimension << ", for enrolment only: its files cannot be probes\n";
+}
+
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
   HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(options.modality));
   HEFT_ASSIGN_OR_RETURN(const auto rows, Rows(options));
   HEFT_ASSIGN_OR_RETURN(const auto labels, Labels(options, rows.size()));
+  HintAtBulk(common, options, rows.size(), model.modalities[index].dimension);
   HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
   const SampleEncoding encoding = options.bulk ? SampleEncoding::kBulk : SampleEncoding::kCompact;
   std::vector<uint8_t> bytes;
@@ -105,8 +115,8 @@ void AddEncrypt(Command app) {
       command.Add("--labels", &options->labels, "identity of each row, a line each");
   command.Add("--label", &options->label, "one identity for all rows").Excludes(labels);
   command.Add("--bulk", &options->bulk,
-              "for bulk enrolment only: up to 4,096 rows (N / 2) in a ciphertext for each "
-              "coordinate; worth it from some hundred rows on");
+              "for enrolment only, such files cannot be probes: up to 4,096 rows (N / 2) in a "
+              "ciphertext for each coordinate; smaller from as many rows as dimensions on");
   command.Add("--row", &options->row, "only this row, from 0");
   command.RequireOneOf(key, secret);
 }

@@ -69,8 +69,7 @@ absl::Status RunOnce(const Common& common, Options options) {
   if (!options.report.empty() || !options.pictures.empty()) {
     HEFT_ASSIGN_OR_RETURN(const experiment::Plots plots, experiment::DrawPlots(evaluation));
     if (!options.report.empty()) {
-      HEFT_RETURN_IF_ERROR(
-          WriteFileAtomic(options.report, experiment::MakeReport(evaluation, plots)));
+      HEFT_RETURN_IF_ERROR(WriteResult(options.report, experiment::MakeReport(evaluation, plots)));
       json["report"] = options.report;
       absl::StrAppend(&text, "report: ", options.report, "\n");
     }
@@ -139,6 +138,7 @@ absl::Status RunFolds(const Common& common, const Options& options) {
   validation.bootstrap.replicates = options.evaluation.replicates;
   validation.bootstrap.seed = options.evaluation.seed.value_or(1);
   HEFT_ASSIGN_OR_RETURN(const Dataset dataset, LoadDataset(options.evaluation.data));
+  SayLeftOut(common, dataset.left_out);
   absl::StatusOr<experiment::CrossValidation> result;
   if (options.choices) {
     result = experiment::CompareChoices(common.monitor, dataset, {.validation = validation});
@@ -157,7 +157,7 @@ absl::Status RunFolds(const Common& common, const Options& options) {
         experiment::MakeFoldReport(*result, experiment::FolderName(options.evaluation.data),
                                    experiment::DescribeData(options.evaluation.data),
                                    FoldCommand(options)));
-    HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.report, report));
+    HEFT_RETURN_IF_ERROR(WriteResult(options.report, report));
     json["report"] = options.report;
     absl::StrAppend(&text, "report: ", options.report, "\n");
   }

@@ -58,6 +58,7 @@ absl::StatusOr<Study> Load(const Common& common, const Options& options) {
     if (options.quick) study.data_description += "; --quick: fewer of them";
   } else {
     HEFT_ASSIGN_OR_RETURN(study.data, LoadDataset(options.data, options.seed));
+    SayLeftOut(common, study.data.left_out);
     study.data_name = std::filesystem::path(options.data + "/.").parent_path().filename().string();
     study.data_description = DescribeData(options.data);
   }
@@ -141,9 +142,8 @@ absl::Status Run(const Common& common, const Options& options) {
   result.seconds = watch.Seconds();
   HEFT_ASSIGN_OR_RETURN(const std::string page, MakePage(result));
   const Json json = ToJson(result);
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.out, std::string_view(page)));
-  HEFT_RETURN_IF_ERROR(
-      WriteFileAtomic(JsonPath(options.out), std::string_view(json.dump(1) + "\n")));
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, page));
+  HEFT_RETURN_IF_ERROR(WriteResult(JsonPath(options.out), json.dump(1) + "\n"));
   Print(common, json, ToText(result, options));
   return absl::OkStatus();
 }

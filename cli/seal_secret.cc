@@ -53,8 +53,7 @@ absl::Status ImportSecretKey(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> file,
                         SerializeSecretKey(context, *secret, passphrase));
   SecureWipe(passphrase.data(), passphrase.size());
-  const absl::Status written = Interrupted() ? absl::CancelledError("interrupted")
-                                             : WriteFileAtomic(options.out, file, 0600);
+  const absl::Status written = WriteResult(options.out, file, 0600);
   SecureWipe(file.data(), file.size());
   HEFT_RETURN_IF_ERROR(written);
   Print(common, {{"out", options.out}, {"key_id", HexString(key_id)}},
@@ -71,8 +70,7 @@ absl::Status ExportSecretKey(const Common& common, const Options& options) {
       const ckks::SecretKey secret,
       LoadSecretKey(*instance.context, options.secret_key, options.passphrase_file));
   HEFT_ASSIGN_OR_RETURN(const auto bytes, seal::WriteSecretKey(*instance.context, secret));
-  if (Interrupted()) return absl::CancelledError("interrupted");
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.out, bytes.span(), 0600));
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes.span(), 0600));
   Print(common, {{"out", options.out}, {"key_id", HexString(secret.key_id())}},
         absl::StrCat("SEAL secret key, in the clear (keep it, show nobody): ", options.out));
   return absl::OkStatus();

@@ -16,6 +16,7 @@
 #include "experiment/report_plots.h"
 #include "experiment/training.h"
 #include "features/dataset.h"
+#include "fusion/profile.h"
 
 namespace heft::cli {
 namespace {
@@ -30,6 +31,7 @@ struct Options {
 
 // The options with the recipe's own form of normalisation where none was asked for.
 absl::StatusOr<TrainOptions> Resolve(const Options& options) {
+  HEFT_RETURN_IF_ERROR(FindModelProfile(options.profile).status());
   TrainOptions train = options.train;
   HEFT_ASSIGN_OR_RETURN(train.recipe, ParseRecipe(options.recipe));
   const bool paper = train.recipe == Recipe::kPaper;
@@ -61,7 +63,7 @@ absl::Status RunOnce(const Common& common, const Options& options, const TrainOp
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   if (!options.curve.empty()) {
     HEFT_ASSIGN_OR_RETURN(const std::string picture, experiment::DrawTrainingCurve(curve));
-    HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.curve, experiment::SvgFile(picture)));
+    HEFT_RETURN_IF_ERROR(WriteResult(options.curve, experiment::SvgFile(picture)));
   }
   if (!aware.thresholds.warning.empty() && !common.quiet) {
     std::cerr << "heft: " << aware.thresholds.warning << "\n";
@@ -133,6 +135,10 @@ absl::Status Run(const Common& common, const Options& options) {
         absl::StrCat("cannot write ", options.out, ": there is no folder ", folder.string()));
   }
   HEFT_ASSIGN_OR_RETURN(const Dataset dataset, LoadDataset(options.data, train.seed));
+  SayLeftOut(common, dataset.left_out);
+  for (const std::string& output : {options.out, options.curve, options.checkpoint}) {
+    HEFT_RETURN_IF_ERROR(CheckOutput(output));
+  }
   if (!options.curve.empty()) HEFT_RETURN_IF_ERROR(experiment::CheckGnuplot());
   HEFT_RETURN_IF_ERROR(CheckEvaluable(dataset, train, options.profile));
   return options.folds > 0 ? RunFolds(common, options, train, dataset)
