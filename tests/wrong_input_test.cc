@@ -303,6 +303,54 @@ TEST_F(WrongInputTest, UnknownNames) {
           {"secret", "generalising"});
   Refused(kHeft, TrainArgs(W("data"), W("owner/new.heft"), {"--profile", "tiny"}), kInput,
           {"tiny", "compact-pq"});
+  // The paper's profiles are for the paper's methods.
+  for (const char* profile : {"paper", "deep", "deepest"}) {
+    Refused(kHeft, TrainArgs(W("data"), W("owner/new.heft"), {"--profile", profile}), kInput,
+            {profile, "there are compact, compact-pq\n"});
+  }
+}
+
+TEST_F(WrongInputTest, NamesThatDeceive) {
+  const std::string turned = "ann\u202enna";
+  for (const std::string& name : {turned, std::string("ann\xc2\x9b"), std::string("J\xfcrgen")}) {
+    const std::string labels = File("labels", "ann\n" + name + "\nbob\n");
+    Refused(kHeft, EncryptArgs(W("client/face.npy"), {"--labels", labels}), kInput,
+            {labels + ", row 1 (from 0): an identity "});
+    Refused(kHeft, EncryptArgs(W("client/face.npy"), {"--label", name}), kInput, {"an identity "});
+    Refused(kServer, Serve("enrol", {"--identity", name}), kInput, {"an identity "});
+  }
+  const std::string gap = File("gap.txt", "1,2,3\n4,,6\n");
+  Refused(kHeft, EncryptArgs(gap), kInput, {gap + ": an empty field in row 1, column 1"});
+}
+
+TEST_F(WrongInputTest, NotesInADataFolder) {
+  std::filesystem::copy(W("data"), W("noted"));
+  Spill(W("noted/notes.txt"), "Recorded by\x1b[2J nobody.\n");
+  const Finished run = RunProgram(kHeft, TrainArgs(W("noted"), W("noted/model.heft")));
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.err, StartsWith("heft: no modality, because it does not begin with a number: "
+                                  "notes.txt\n"));
+  EXPECT_EQ(Must(kHeft, {"inspect", W("noted/model.heft")})["modalities"].size(), 2u);
+}
+
+TEST_F(WrongInputTest, ManySamplesHintAtBulk) {
+  std::string rows;
+  for (int i = 0; i < 100; ++i) {
+    for (int j = 0; j < 24; ++j) rows += std::to_string(i + j + 1) + (j < 23 ? "," : "\n");
+  }
+  const std::string many = File("many.txt", rows);
+  const Finished run = RunProgram(kHeft, EncryptArgs(many));
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.err,
+            "heft: a ciphertext for each of 100 samples; --bulk would make 24, for enrolment only: "
+            "its files cannot be probes\n");
+  const Finished bulk = RunProgram(kHeft, EncryptArgs(many, {"--bulk"}));
+  EXPECT_EQ(bulk.err, "");
+  const Finished probe =
+      RunProgram(kServer, Serve("identify", {"--quiet", "--out", W("server/new.ct")},
+                                {.samples = {W("client/new.ct")}}));
+  EXPECT_EQ(probe.exit_code, kInput);
+  EXPECT_THAT(probe.err, HasSubstr("bulk"));
 }
 
 TEST_F(WrongInputTest, OtherModelsGallery) {
