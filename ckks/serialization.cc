@@ -127,6 +127,27 @@ ring::RnsPoly ReadPoly(ByteReader& reader, const Context& context, size_t limbs,
   return poly;
 }
 
+namespace {
+
+// Limbs, scale and noise, and one polynomial.
+constexpr size_t kHeaderSize = sizeof(uint32_t) + 3 * sizeof(double);
+
+size_t PolySize(const Context& context, size_t limbs) {
+  size_t size = 0;
+  for (size_t l = 0; l < limbs; ++l) size += PackedSize(context.n(), context.modulus(l));
+  return size;
+}
+
+}  // namespace
+
+size_t CiphertextSize(const Context& context, size_t parts, size_t limbs) {
+  return sizeof(uint32_t) + kHeaderSize + parts * PolySize(context, limbs);
+}
+
+size_t SeededCiphertextSize(const Context& context, size_t limbs) {
+  return kHeaderSize + sizeof(Seed) + PolySize(context, limbs);
+}
+
 void WriteCiphertext(ByteWriter& writer, const Context& context, const Ciphertext& ciphertext) {
   writer.U32(static_cast<uint32_t>(ciphertext.size()));
   writer.U32(static_cast<uint32_t>(ciphertext.limbs()));

@@ -23,6 +23,9 @@ void WritePoly(ByteWriter& writer, const Context& context, const ring::RnsPoly& 
                bool extended);
 ring::RnsPoly ReadPoly(ByteReader& reader, const Context& context, size_t limbs, bool extended);
 
+// CiphertextSize, SeededCiphertextSize: bytes that WriteCiphertext and WriteSeededCiphertext take.
+size_t CiphertextSize(const Context& context, size_t parts, size_t limbs);
+size_t SeededCiphertextSize(const Context& context, size_t limbs);
 // WriteCiphertext, WriteSeededCiphertext: parts, limbs, scale, noise estimate, residues.
 void WriteCiphertext(ByteWriter& writer, const Context& context, const Ciphertext& ciphertext);
 Ciphertext ReadCiphertext(ByteReader& reader, const Context& context);

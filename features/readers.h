@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "features/matrix.h"
+#include "heft/vectors.h"
 
 namespace heft {
 
@@ -42,10 +43,7 @@ bool BeginsAsRows(const std::string& path);
 // ReadFeatures: .npy by its magic bytes, text otherwise (a file named .npy must be one).
 absl::StatusOr<FeatureMatrix> ReadFeatures(const std::string& path);
 
-// ReadLabels: one label a line, white space around it dropped; blank lines only at the end. Or one
-// list in brackets, labels apart by commas, as Python prints it: quotes around a label are dropped.
-// Each must satisfy CheckIdentity; the error names file and row.
-absl::StatusOr<std::vector<std::string>> ReadLabels(const std::string& path);
+// ParseLabels: what ReadLabels (heft/vectors.h) takes.
 absl::StatusOr<std::vector<std::string>> ParseLabels(std::string_view text, std::string_view what);
 
 }  // namespace heft

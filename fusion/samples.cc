@@ -26,18 +26,9 @@ std::string_view Kind(SampleEncoding encoding) {
 
 // Bytes of one record: fixed by context and form.
 size_t RecordSize(const ckks::Context& context, bool seeded) {
-  ByteWriter writer;
   const size_t limbs = context.params().limbs();
-  if (seeded) {
-    ckks::SeededCiphertext c;
-    c.c0 = ring::RnsPoly(context.n(), limbs);
-    ckks::WriteSeededCiphertext(writer, context, c);
-  } else {
-    ckks::Ciphertext c;
-    c.parts = {ring::RnsPoly(context.n(), limbs), ring::RnsPoly(context.n(), limbs)};
-    ckks::WriteCiphertext(writer, context, c);
-  }
-  return writer.bytes().size();
+  return seeded ? ckks::SeededCiphertextSize(context, limbs)
+                : ckks::CiphertextSize(context, /*parts=*/2, limbs);
 }
 
 // The second part of an encryption is uniform; where a limb of it is zero, the first part shows the

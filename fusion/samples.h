@@ -19,13 +19,10 @@
 #include "ckks/seeded.h"
 #include "fusion/bulk.h"
 #include "fusion/plan.h"
+#include "heft/client.h"
 #include "heft/model.h"
 
 namespace heft {
-
-// What one ciphertext of a file holds: one sample (fusion/compact.h), or one coordinate of all of
-// them (fusion/bulk.h).
-enum class SampleEncoding { kCompact, kBulk };
 
 // What the samples of a file have in common. Independent of the projection: a model trained anew
 // for the same dimensions takes the same files.
@@ -116,6 +113,10 @@ class SampleReader {
 // kFailedPrecondition unless samples with this header can be fused under `model`.
 absl::Status CheckSamples(const Instance& instance, const Model& model, size_t index,
                           const SampleHeader& header, std::string_view what);
+
+// RowsOf: the rows of `samples`. kInvalidArgument for none, or an incomplete one.
+absl::StatusOr<std::vector<std::vector<double>>> RowsOf(const Samples& samples,
+                                                        const ModalitySpec& modality);
 
 // Encrypts rows of modality `index` under the public key. One label a row, or none at all; at most
 // n/2 rows for bulk. All threads.

@@ -8,7 +8,7 @@
 
 #include "base/envelope.h"
 #include "fuzz/fuzz.h"
-#include "gallery/gallery.h"
+#include "gallery/gallery_impl.h"
 
 namespace heft::fuzz {
 namespace {
@@ -39,7 +39,7 @@ void CheckRead(const absl::Status& status) {
 }
 
 void ReadFolder(const Folder& folder) {
-  const auto gallery = Gallery::Open(folder.path());
+  const auto gallery = Gallery::Impl::Open(folder.path());
   if (!gallery.ok()) return CheckRead(gallery.status());
   if (const auto checked = gallery->CheckBlockFiles(); !checked.ok()) CheckRead(checked);
   const Instance& instance = SmallInstance();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Roles end to end through their file formats: keys, samples, gallery, scores; and what each of
 // them says to wrong input.
-#include "gallery/gallery.h"
+#include "gallery/gallery_impl.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/profile.h"
 #include "fusion/testing.h"
-#include "gallery/owner/key_owner.h"
-#include "gallery/server.h"
+#include "gallery/owner/key_owner_impl.h"
+#include "gallery/server_impl.h"
 #include "gallery/testing.h"
 
 namespace heft {
@@ -46,7 +46,7 @@ class GalleryTest : public ::testing::Test {
     secret_ = new ckks::SecretKey(*ckks::SecretKey::Generate(*instance_->context, rng));
     public_key_ = new ckks::PublicKey(ckks::MakePublicKey(*instance_->context, *secret_, rng));
     evaluation_ = new std::vector<uint8_t>(*MakeEvaluationKeys(*instance_, *secret_));
-    server_ = Server::Create(*model_, *evaluation_, "evaluation keys")->release();
+    server_ = Server::Impl::Create(*model_, *evaluation_, "evaluation keys")->release();
   }
   void SetUp() override {
     directory_ = ::testing::TempDir() + "/heft_gallery_" +
@@ -82,7 +82,7 @@ class GalleryTest : public ::testing::Test {
     return std::move(*set);
   }
   KeyOwner Owner() const {
-    return *KeyOwner::Create(
+    return *KeyOwner::Impl::Own(
         *model_, *ckks::SecretKey::FromCoefficients(*instance_->context, secret_->key_id(),
                                                     secret_->coefficients()));
   }
@@ -104,7 +104,7 @@ class GalleryTest : public ::testing::Test {
   static ckks::SecretKey* secret_;
   static ckks::PublicKey* public_key_;
   static std::vector<uint8_t>* evaluation_;
-  static Server* server_;
+  static Server::Impl* server_;
   std::string directory_;
 };
 
@@ -113,15 +113,15 @@ Instance* GalleryTest::instance_;
 ckks::SecretKey* GalleryTest::secret_;
 ckks::PublicKey* GalleryTest::public_key_;
 std::vector<uint8_t>* GalleryTest::evaluation_;
-Server* GalleryTest::server_;
+Server::Impl* GalleryTest::server_;
 
 TEST_F(GalleryTest, EnrolIdentifyVerifyDecide) {
-  ASSERT_EQ(*server_->Enrol(directory_, Set({1, 2, 3}, {"ann", "bob", "ann"}), {}), 3u);
-  ASSERT_EQ(*server_->Enrol(directory_, Set({4}, {"cyd"}), {}), 1u);
-  const Gallery gallery = *server_->OpenGallery(directory_, false);
+  ASSERT_EQ(server_->Enrol(directory_, Set({1, 2, 3}, {"ann", "bob", "ann"})->added, {}), 3u);
+  ASSERT_EQ(server_->Enrol(directory_, Set({4}, {"cyd"})->added, {}), 1u);
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   EXPECT_EQ(gallery.size(), 4u);
   const SampleSet probe = Set({2}, {"probe"});
-  Server::ProbeOptions options;
+  ProbeOptions options;
   options.with_squared_norm = true;
   auto scores = server_->Identify(gallery, probe, options);
   ASSERT_TRUE(scores.ok()) << scores.status();
@@ -154,7 +154,7 @@ TEST_F(GalleryTest, AllPairsOfAClass) {
   auto set = SampleSet::Create(*instance_, *model_, std::move(files));
   EnrolOptions options;
   options.all_pairs = true;
-  EXPECT_EQ(*server_->Enrol(directory_, *set, options), 2u * 1 + 1 * 3);
+  EXPECT_EQ(server_->Enrol(directory_, *set, options)->added, 2u * 1 + 1 * 3);
 }
 
 // More pairs than are fused at a time, of one class after another.
@@ -192,7 +192,7 @@ TEST_F(GalleryTest, OneBlockHoldsBothLanes) {
   auto templates = server_->FuseAll(Set({1, 2}, {"ann", "bob"}), {});
   std::vector<Enrolment> many(2, (*templates)[0]);
   many[1] = (*templates)[1];
-  Gallery gallery = Gallery::New(directory_, server_->binding());
+  Gallery::Impl gallery = Gallery::Impl::New(directory_, server_->binding());
   ASSERT_TRUE(gallery.Enrol(*instance_, many, server_->keys()).ok());
   EXPECT_EQ(gallery.blocks(), 1u);
   EXPECT_EQ(PositionOf(per_block - 1, instance_->params().slots()).lane, 1u);
@@ -212,14 +212,14 @@ TEST_F(GalleryTest, BulkEnrolmentAmongSingleOnes) {
     }
     auto enrolled = server_->Enrol(directory_, Set(added, labels, encoding), {});
     ASSERT_TRUE(enrolled.ok()) << enrolled.status();
-    EXPECT_EQ(*enrolled, count);
+    EXPECT_EQ(enrolled->added, count);
     seeds.insert(seeds.end(), added.begin(), added.end());
   };
   enrol(1, SampleEncoding::kCompact);
   enrol(slots, SampleEncoding::kBulk);
   enrol(1, SampleEncoding::kCompact);
   enrol(slots, SampleEncoding::kBulk);
-  const Gallery gallery = *server_->OpenGallery(directory_, false);
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   EXPECT_EQ(gallery.size(), 2 * slots + 2);
   EXPECT_EQ(gallery.blocks(), 2u);
 
@@ -281,10 +281,10 @@ TEST_F(GalleryTest, BulkSamplesWhereTheyDoNotBelong) {
   EXPECT_FALSE(server_->Enrol(directory_, *unlabelled, {}).ok());
   EnrolOptions options;
   options.identity = "dan";
-  EXPECT_EQ(*server_->Enrol(directory_, *unlabelled, options), 2u);
+  EXPECT_EQ(server_->Enrol(directory_, *unlabelled, options)->added, 2u);
   auto fused = server_->FuseBulk(bulk, {});
   ASSERT_TRUE(fused.ok()) << fused.status();
-  Gallery gallery = *server_->OpenGallery(directory_, false);
+  Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   fused->identities.pop_back();
   EXPECT_FALSE(
       gallery.EnrolBatch(*instance_, fused->identities, fused->batch, server_->keys()).ok());
@@ -297,7 +297,7 @@ TEST_F(GalleryTest, FailedEnrolmentLeavesTheGalleryAsItWas) {
   const std::vector<uint8_t> manifest = *ReadFile(directory_ + "/manifest.heft");
   auto templates = *server_->FuseAll(Set({2}, {"bob"}), {});
   // A template of another level, and an identity with a control character.
-  Gallery gallery = *server_->OpenGallery(directory_, false);
+  Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   std::vector<Enrolment> bad = templates;
   ASSERT_TRUE(ckks::DropLimbs(*instance_->context, &bad[0].z, bad[0].z, 2).ok());
   EXPECT_FALSE(gallery.Enrol(*instance_, bad, server_->keys()).ok());
@@ -308,14 +308,14 @@ TEST_F(GalleryTest, FailedEnrolmentLeavesTheGalleryAsItWas) {
   EXPECT_EQ(*ReadFile(directory_ + "/manifest.heft"), manifest);
   EXPECT_TRUE(gallery.Enrol(*instance_, templates, server_->keys()).ok());
   // A stale view of the gallery must not overwrite what another writer added.
-  Gallery stale = *server_->OpenGallery(directory_, false);
+  Gallery::Impl stale = *server_->OpenGallery(directory_, false);
   ASSERT_TRUE(gallery.Enrol(*instance_, templates, server_->keys()).ok());
   EXPECT_EQ(Code(stale.Enrol(*instance_, templates, server_->keys())),
             absl::StatusCode::kUnavailable);
 }
 
 TEST_F(GalleryTest, FailedFirstEnrolmentLeavesNoFolder) {
-  Gallery gallery = Gallery::New(directory_, server_->binding());
+  Gallery::Impl gallery = Gallery::Impl::New(directory_, server_->binding());
   auto templates = *server_->FuseAll(Set({2}, {"bob"}), {});
   ASSERT_TRUE(ckks::DropLimbs(*instance_->context, &templates[0].z, templates[0].z, 2).ok());
   EXPECT_FALSE(gallery.Enrol(*instance_, templates, server_->keys()).ok());
@@ -329,7 +329,7 @@ TEST_F(GalleryTest, AFailedFlushLeavesTheOldGalleryOrTheNewOne) {
     std::filesystem::remove_all(directory_);
     g_failing_flush = 0;
     ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
-    Gallery gallery = *server_->OpenGallery(directory_, false);
+    Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
     g_flushes = 0;
     g_failing_flush = failing;
     EXPECT_EQ(Code(gallery.Enrol(*instance_, templates, server_->keys())),
@@ -347,7 +347,7 @@ TEST_F(GalleryTest, AFailedFlushLeavesTheOldGalleryOrTheNewOne) {
 
 TEST_F(GalleryTest, DamagedBlocksAreNoticed) {
   ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
-  const Gallery gallery = *server_->OpenGallery(directory_, false);
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   const std::string path = directory_ + "/block-0-1.heft";
   std::vector<uint8_t> bytes = *ReadFile(path);
   bytes[5000] ^= 4;
@@ -362,7 +362,7 @@ TEST_F(GalleryTest, OtherModelKeyOrParametersAreRefused) {
   ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
   GalleryBinding other = server_->binding();
   other.model_id[0] ^= 1;
-  const Gallery gallery = *Gallery::Open(directory_);
+  const Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
   EXPECT_THAT(std::string(gallery.CheckBinding(other).message()), HasSubstr("another model"));
   other = server_->binding();
   other.key_id[0] ^= 1;
@@ -381,7 +381,7 @@ TEST_F(GalleryTest, OtherModelKeyOrParametersAreRefused) {
 
   auto scores = server_->Identify(gallery, Set({1}, {"x"}), {});
   const KeyOwner wrong =
-      *KeyOwner::Create(*model_, *ckks::SecretKey::Generate(*instance_->context, rng));
+      *KeyOwner::Impl::Own(*model_, *ckks::SecretKey::Generate(*instance_->context, rng));
   EXPECT_EQ(Code(wrong.Open(SerializeScores(*instance_->context, *scores), "scores")),
             absl::StatusCode::kFailedPrecondition);
 
@@ -393,7 +393,7 @@ TEST_F(GalleryTest, OtherModelKeyOrParametersAreRefused) {
 
 TEST_F(GalleryTest, ScoresOfAnotherFormAreRefused) {
   ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
-  const Gallery gallery = *server_->OpenGallery(directory_, false);
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   const ckks::Context& context = *instance_->context;
   const EncryptedScores good = *server_->Identify(gallery, Set({1}, {"x"}), {});
   EXPECT_TRUE(Owner().Open(SerializeScores(context, good), "scores").ok());
@@ -406,7 +406,7 @@ TEST_F(GalleryTest, ScoresOfAnotherFormAreRefused) {
   bad.identities[0] = "\x1b[2Jann";
   EXPECT_FALSE(Owner().Open(SerializeScores(context, bad), "scores").ok());
   // A reply of degree 2 is a form that servers make.
-  Server::ProbeOptions options;
+  ProbeOptions options;
   options.relinearise = false;
   const EncryptedScores degree_two = *server_->Identify(gallery, Set({1}, {"x"}), options);
   auto opened = Owner().Open(SerializeScores(context, degree_two), "scores");
@@ -416,14 +416,14 @@ TEST_F(GalleryTest, ScoresOfAnotherFormAreRefused) {
 
 TEST_F(GalleryTest, OnlyAnswersAreOpened) {
   ASSERT_TRUE(server_->Enrol(directory_, Set({1, 2}, {"ann", "bob"}), {}).ok());
-  const Gallery gallery = *server_->OpenGallery(directory_, false);
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   const ckks::Context& context = *instance_->context;
   const EncryptedScores ranked = *server_->Identify(gallery, Set({1}, {"x"}), {});
   const EncryptedScores claim = *server_->Verify(gallery, Set({1}, {"x"}), "bob", {});
   for (const EncryptedScores* scores : {&ranked, &claim}) {
     const std::vector<ckks::Complex> all =
         instance_->encoder->Decode(ckks::Decrypt(context, scores->replies[0].scores, *secret_));
-    auto opened = Owner().OpenRawSlotsUnsafe(SerializeScores(context, *scores), "scores");
+    auto opened = Owner().impl().OpenRawSlotsUnsafe(SerializeScores(context, *scores), "scores");
     ASSERT_TRUE(opened.ok()) << opened.status();
     ASSERT_EQ(opened->size(), 1u);
     const std::vector<ckks::Complex>& slots = (*opened)[0];
@@ -440,12 +440,12 @@ TEST_F(GalleryTest, OnlyAnswersAreOpened) {
 
 TEST_F(GalleryTest, PublishedScoresAreRounded) {
   ASSERT_TRUE(server_->Enrol(directory_, Set({1, 2, 3}, {"ann", "bob", "cyd"}), {}).ok());
-  const Gallery gallery = *server_->OpenGallery(directory_, false);
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   const EncryptedScores scores = *server_->Identify(gallery, Set({1}, {"x"}), {});
   const std::vector<uint8_t> bytes = SerializeScores(*instance_->context, scores);
   const auto opened = Owner().Open(bytes, "scores");
   ASSERT_TRUE(opened.ok()) << opened.status();
-  const auto raw = Owner().OpenRawSlotsUnsafe(bytes, "scores");
+  const auto raw = Owner().impl().OpenRawSlotsUnsafe(bytes, "scores");
   ASSERT_TRUE(raw.ok()) << raw.status();
   for (const Candidate& c : opened->candidates) {
     const double steps = c.score / kScoreStep;
@@ -470,11 +470,11 @@ TEST_F(GalleryTest, PublishedScoresAreRounded) {
 
 TEST_F(GalleryTest, EveryOpeningIsChargedFirst) {
   ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
-  const Gallery gallery = *server_->OpenGallery(directory_, false);
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   const ckks::Context& context = *instance_->context;
   const EncryptedScores good = *server_->Identify(gallery, Set({1}, {"x"}), {});
   const std::vector<uint8_t> bytes = SerializeScores(context, good);
-  const KeyOwner owner = *KeyOwner::Create(
+  const KeyOwner owner = *KeyOwner::Impl::Own(
       *model_,
       *ckks::SecretKey::FromCoefficients(context, secret_->key_id(), secret_->coefficients()),
       std::make_unique<QueryBudget>(3));
@@ -484,21 +484,20 @@ TEST_F(GalleryTest, EveryOpeningIsChargedFirst) {
   EXPECT_EQ(Code(owner.Open(SerializeScores(context, bad), "scores")), absl::StatusCode::kDataLoss);
   EXPECT_TRUE(owner.Open(bytes, "scores").ok());
   EXPECT_TRUE(owner.Decide(bytes, "scores", 0.5).ok());
-  EXPECT_TRUE(owner.OpenRawSlotsUnsafe(bytes, "scores").ok());
+  EXPECT_TRUE(owner.impl().OpenRawSlotsUnsafe(bytes, "scores").ok());
   EXPECT_EQ(Code(owner.Open(bytes, "scores")), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(Code(owner.Decide(bytes, "scores", 0.5)), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(Code(owner.OpenRawSlotsUnsafe(bytes, "scores")), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Code(owner.impl().OpenRawSlotsUnsafe(bytes, "scores")), absl::StatusCode::kResourceExhausted);
   // No room for flooding, whatever the server says its noise is, rescaled or not; nothing charged.
-  Server::ProbeOptions raw;
+  ProbeOptions raw;
   raw.relinearise = false;
-  OpenOptions flooded;
-  flooded.flooding.emplace();
+  const Flooding flooded;
   for (EncryptedScores scores : {good, *server_->Identify(gallery, Set({1}, {"x"}), raw)}) {
     scores.replies[0].scores.noise.error = 0;
     const KeyOwner fresh = Owner();
     EXPECT_EQ(Code(fresh.Open(SerializeScores(context, scores), "scores", flooded)),
               absl::StatusCode::kFailedPrecondition);
-    EXPECT_TRUE(fresh.budget().Read()->galleries.empty());
+    EXPECT_TRUE(fresh.impl().budget().Read()->galleries.empty());
   }
   // A verification is charged to the identity that it is of.
   EncryptedScores claim = *server_->Verify(gallery, Set({1}, {"x"}), "ann", {});
@@ -524,7 +523,7 @@ TEST_F(GalleryTest, WrongSamplesAreRefused) {
   EXPECT_FALSE(server_->FuseAll(*no_labels, {}).ok());
   EnrolOptions options;
   options.identity = "dan";  // one modality alone, named on enrolment
-  EXPECT_EQ(*server_->Enrol(directory_, *no_labels, options), 1u);
+  EXPECT_EQ(server_->Enrol(directory_, *no_labels, options)->added, 1u);
 }
 
 TEST_F(GalleryTest, SampleFilesNoticeDamage) {
@@ -573,7 +572,7 @@ TEST_F(GalleryTest, EvaluationKeysLackingARotation) {
   writer.Add(1, ckks::MakeRelinearisationKey(*instance_->context, *secret_,
                                              instance_->plan.relinearisation_limbs, rng));
   const std::vector<uint8_t> bytes = writer.Finish();
-  auto server = Server::Create(*model_, bytes, "keys");
+  auto server = Server::Impl::Create(*model_, bytes, "keys");
   EXPECT_EQ(server.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(server.status().message()), HasSubstr("lack the rotation"));
 }

@@ -16,8 +16,8 @@
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/profile.h"
 #include "fusion/testing.h"
-#include "gallery/owner/key_owner.h"
-#include "gallery/server.h"
+#include "gallery/owner/key_owner_impl.h"
+#include "gallery/server_impl.h"
 #include "gallery/testing.h"
 
 namespace heft {
@@ -31,11 +31,11 @@ constexpr size_t kPeople = 40;
 struct Party {
   explicit Party(const Instance& instance, const Model& model)
       : secret(*ckks::SecretKey::Generate(*instance.context, rng)),
-        server(*Server::Create(model,
+        server(*Server::Impl::Create(model,
                                testing::MakeKeys(*instance.context, instance.plan, secret, rng))) {}
   Csprng rng;
   ckks::SecretKey secret;
-  std::unique_ptr<Server> server;
+  std::unique_ptr<Server::Impl> server;
 };
 
 class RekeyTest : public ::testing::Test {
@@ -90,11 +90,11 @@ class RekeyTest : public ::testing::Test {
   }
   // Unrounded scores of person 0 against everybody in `directory`.
   static std::vector<double> RawScores(const Party& party, const std::string& directory) {
-    const Gallery gallery = *party.server->OpenGallery(directory, false);
+    const Gallery::Impl gallery = *party.server->OpenGallery(directory, false);
     auto scores = party.server->Identify(gallery, Set(party, {0}, true), {});
     EXPECT_TRUE(scores.ok()) << scores.status();
-    const KeyOwner owner = *KeyOwner::Create(*model_, Copy(party.secret));
-    auto slots = owner.OpenRawSlotsUnsafe(SerializeScores(context(), *scores), "scores");
+    const KeyOwner owner = *KeyOwner::Impl::Own(*model_, Copy(party.secret));
+    auto slots = owner.impl().OpenRawSlotsUnsafe(SerializeScores(context(), *scores), "scores");
     EXPECT_TRUE(slots.ok()) << slots.status();
     std::vector<double> out;
     for (size_t i = 0; i < kPeople; ++i) out.push_back((*slots)[0][i].real());
@@ -131,11 +131,11 @@ std::string RekeyTest::enrolled_;
 
 TEST_F(RekeyTest, ScoresAgreeBeforeAndAfter) {
   const std::vector<double> before = RawScores(*old_, directory_);
-  Gallery gallery = *Gallery::Open(directory_);
+  Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
   const absl::Status moved = gallery.Rekey(*instance_, Key(old_->secret, next_->secret));
   ASSERT_TRUE(moved.ok()) << moved;
   EXPECT_EQ(gallery.binding().key_id, next_->secret.key_id());
-  EXPECT_EQ(Gallery::Open(directory_)->identities(), gallery.identities());
+  EXPECT_EQ(Gallery::Impl::Open(directory_)->identities(), gallery.identities());
   const std::vector<double> after = RawScores(*next_, directory_);
   EXPECT_NEAR(after[0], 1, 0.2);
   // What re-keying adds is an order below the noise that each answer has anyhow.
@@ -146,13 +146,13 @@ TEST_F(RekeyTest, ScoresAgreeBeforeAndAfter) {
   RecordProperty("rms_difference", absl::StrCat(RmsDifference(before, after)));
   // And enrolment goes on under the new key.
   EXPECT_TRUE(next_->server->Enrol(directory_, Set(*next_, {77}, true), {}).ok());
-  EXPECT_EQ(Gallery::Open(directory_)->size(), kPeople + 1);
+  EXPECT_EQ(Gallery::Impl::Open(directory_)->size(), kPeople + 1);
 }
 
 // The error of re-keying alone: the same block, decrypted before and after.
 TEST_F(RekeyTest, RepeatedRenewalsAddTheErrorThatIsPredicted) {
   const uint32_t n = instance_->params().n();
-  const Gallery gallery = *Gallery::Open(directory_);
+  const Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
   TiledCiphertexts block = *gallery.ReadBlock(*instance_, 0);
   // Ciphertext 0 of the block, out of its tiles ([limb][n / tile][k][part][tile]).
   auto open = [&](const ckks::SecretKey& secret) {
@@ -197,11 +197,11 @@ TEST_F(RekeyTest, RepeatedRenewalsAddTheErrorThatIsPredicted) {
 }
 
 TEST_F(RekeyTest, TheOldKeyDecryptsNothing) {
-  Gallery gallery = *Gallery::Open(directory_);
+  Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
   ASSERT_TRUE(gallery.Rekey(*instance_, Key(old_->secret, next_->secret)).ok());
   const EncryptedScores scores = *next_->server->Identify(
       *next_->server->OpenGallery(directory_, false), Set(*next_, {0}, true), {});
-  const KeyOwner owner = *KeyOwner::Create(*model_, Copy(old_->secret));
+  const KeyOwner owner = *KeyOwner::Impl::Own(*model_, Copy(old_->secret));
   EXPECT_EQ(owner.Open(SerializeScores(context(), scores), "scores").status().code(),
             absl::StatusCode::kFailedPrecondition);
   // Nor by itself, without asking the key owner: what comes out is uniform, so as large as the
@@ -220,7 +220,7 @@ TEST_F(RekeyTest, TheOldKeyDecryptsNothing) {
 }
 
 TEST_F(RekeyTest, RevokedKeysAreRefused) {
-  Gallery gallery = *Gallery::Open(directory_);
+  Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
   ASSERT_TRUE(gallery.Rekey(*instance_, Key(old_->secret, next_->secret)).ok());
   // A server that still has the old keys, and clients that still encrypt under them.
   const auto opened = old_->server->OpenGallery(directory_, false);
@@ -230,7 +230,7 @@ TEST_F(RekeyTest, RevokedKeysAreRefused) {
       std::string(old_->server->Enrol(directory_, Set(*old_, {99}, true), {}).status().message()),
       HasSubstr("was revoked"));
   const auto samples =
-      next_->server->Identify(*Gallery::Open(directory_), Set(*old_, {0}, true), {});
+      next_->server->Identify(*Gallery::Impl::Open(directory_), Set(*old_, {0}, true), {});
   EXPECT_EQ(samples.status().code(), absl::StatusCode::kFailedPrecondition);
   // The same key a second time, one from elsewhere, and the way back.
   EXPECT_EQ(gallery.Rekey(*instance_, Key(old_->secret, next_->secret)).code(),
@@ -238,7 +238,7 @@ TEST_F(RekeyTest, RevokedKeysAreRefused) {
   const absl::Status back = gallery.Rekey(*instance_, Key(next_->secret, old_->secret));
   EXPECT_EQ(back.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(back.message()), HasSubstr("leads back"));
-  EXPECT_EQ(Gallery::Open(directory_)->revoked_keys(),
+  EXPECT_EQ(Gallery::Impl::Open(directory_)->revoked_keys(),
             std::vector<ckks::KeyId>{old_->secret.key_id()});
 }
 
@@ -247,7 +247,7 @@ TEST_F(RekeyTest, AFailedRenewalLeavesTheOldGalleryOrTheNewOne) {
   const auto before = Files();
   // Interrupted before the first block, and before the commit.
   for (size_t stop : {0, 1}) {
-    Gallery gallery = *Gallery::Open(directory_);
+    Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
     EXPECT_EQ(
         gallery.Rekey(*instance_, key, [&](size_t done, size_t) { return done != stop; }).code(),
         absl::StatusCode::kCancelled);
@@ -257,7 +257,7 @@ TEST_F(RekeyTest, AFailedRenewalLeavesTheOldGalleryOrTheNewOne) {
   // A block and the manifest are two flushes each: of the file, and of the folder after the rename.
   for (int failing = 1; failing <= 4; ++failing) {
     SetUp();
-    Gallery gallery = *Gallery::Open(directory_);
+    Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
     g_flushes = 0;
     g_failing_flush = failing;
     EXPECT_EQ(gallery.Rekey(*instance_, key).code(), absl::StatusCode::kUnavailable);
@@ -274,7 +274,7 @@ TEST_F(RekeyTest, AFailedRenewalLeavesTheOldGalleryOrTheNewOne) {
   }
   // One writer at a time; nobody with an old view.
   SetUp();
-  Gallery first = *Gallery::Open(directory_), stale = *Gallery::Open(directory_);
+  Gallery::Impl first = *Gallery::Impl::Open(directory_), stale = *Gallery::Impl::Open(directory_);
   ASSERT_TRUE(first.Rekey(*instance_, key).ok());
   EXPECT_EQ(stale.Rekey(*instance_, key).code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(Files().size(), before.size()) << "the old blocks are gone";

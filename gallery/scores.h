@@ -13,11 +13,10 @@
 #include "ckks/ciphertext.h"
 #include "ckks/keys.h"
 #include "fusion/plan.h"
+#include "heft/gallery.h"
 #include "heft/model.h"
 
 namespace heft {
-
-enum class ScoreKind : uint8_t { kIdentification = 0, kVerification = 1 };
 
 // One ciphertext of scores and which slots of it answer.
 struct ScoreReply {

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gallery/server.h"
+#include "heft/server.h"
 
-#include <algorithm>
-#include <map>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/identity.h"
-#include "base/threads.h"
-#include "fusion/all_pairs.h"
+#include "base/progress.h"
 #include "fusion/key_files.h"
+#include "fusion/plan_for_keys.h"
+#include "gallery/server_impl.h"
 #include "gallery/server_internal.h"
 
 namespace heft {
@@ -46,164 +43,7 @@ std::vector<const ckks::Ciphertext*> Present(const std::vector<ckks::Ciphertext>
 
 }  // namespace internal
 
-namespace {
-
-using internal::FirstOfEqualFiles;
 using internal::Present;
-using internal::Report;
-
-constexpr size_t kChunk = 16;      // templates fused between two calls of the progress function
-constexpr uint32_t kColumns = 64;  // the same, coordinates of a batch: few are held at a time
-
-// Rows, one a modality (-1: missing), of one template to enrol.
-struct Combination {
-  std::string identity;
-  std::vector<int64_t> rows;
-};
-
-absl::Status CheckIdentities(const std::vector<Combination>& combinations) {
-  for (const Combination& c : combinations) {
-    if (c.identity.empty()) {
-      return absl::InvalidArgumentError(
-          "a sample without a label: encrypt with --labels, or give --identity");
-    }
-    HEFT_RETURN_IF_ERROR(CheckIdentity(c.identity));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<Combination>> PairRows(const SampleSet& samples,
-                                                  const EnrolOptions& options) {
-  std::vector<Combination> out;
-  HEFT_ASSIGN_OR_RETURN(
-      const SampleReader* first,
-      FirstOfEqualFiles(samples, "paired enrolment needs the same number (or use --all-pairs)"));
-  for (size_t row = 0; row < first->size(); ++row) {
-    Combination combination;
-    combination.identity = options.identity.empty() ? first->labels()[row] : options.identity;
-    for (size_t m = 0; m < samples.modalities(); ++m) {
-      const SampleReader* file = samples.modality(m);
-      combination.rows.push_back(file == nullptr ? -1 : static_cast<int64_t>(row));
-      if (file == nullptr) continue;
-      const std::string& label = file->labels()[row];
-      const std::string& other = first->labels()[row];
-      // A given identity stands in for labels that are missing, not for labels that disagree.
-      const bool stands_in = !options.identity.empty() && (label.empty() || other.empty());
-      if (label != other && !stands_in) {
-        return absl::InvalidArgumentError(absl::StrCat("row ", row, " is labelled \"", other,
-                                                       "\" in ", first->what(), " and \"", label,
-                                                       "\" in ", file->what()));
-      }
-    }
-    out.push_back(std::move(combination));
-  }
-  return out;
-}
-
-// Every combination of one sample a modality within an identity; of all samples, if one is given
-// for them.
-absl::StatusOr<std::vector<Combination>> AllPairs(const SampleSet& samples,
-                                                  const EnrolOptions& options) {
-  std::map<std::string, std::vector<std::vector<int64_t>>> rows;  // identity -> modality -> rows
-  for (size_t m = 0; m < samples.modalities(); ++m) {
-    const SampleReader* file = samples.modality(m);
-    if (file == nullptr) {
-      return absl::InvalidArgumentError("--all-pairs needs a file for every modality");
-    }
-    for (size_t row = 0; row < file->size(); ++row) {
-      auto& of_identity = rows[options.identity.empty() ? file->labels()[row] : options.identity];
-      of_identity.resize(samples.modalities());
-      of_identity[m].push_back(static_cast<int64_t>(row));
-    }
-  }
-  // All templates of a call are held until they are committed together.
-  constexpr size_t kMaxCombinations = 16384;
-  size_t total = 0;
-  for (const auto& [identity, by_modality] : rows) {
-    size_t product = 1;
-    for (const auto& choices : by_modality) {
-      product = std::min(product * choices.size(), kMaxCombinations + 1);
-    }
-    total = std::min(total + product, kMaxCombinations + 1);
-  }
-  if (total > kMaxCombinations) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--all-pairs would make more than ", kMaxCombinations, " templates: enrol in portions"));
-  }
-  std::vector<Combination> out;
-  for (const auto& [identity, by_modality] : rows) {
-    std::vector<Combination> partial = {{identity, {}}};
-    for (const std::vector<int64_t>& choices : by_modality) {
-      std::vector<Combination> longer;
-      for (const Combination& c : partial) {
-        for (int64_t row : choices) {
-          longer.push_back(c);
-          longer.back().rows.push_back(row);
-        }
-      }
-      partial = std::move(longer);
-    }
-    out.insert(out.end(), partial.begin(), partial.end());
-  }
-  if (out.empty()) return absl::InvalidArgumentError("no identity has a sample of every modality");
-  return out;
-}
-
-// Projections of single samples, each made once and held for as long as a combination needs it.
-class ProjectedSamples {
- public:
-  ProjectedSamples(const Fuser& fuser, const SampleSet& samples,
-                   std::span<const Combination> combinations)
-      : fuser_(fuser), samples_(samples), combinations_(combinations) {
-    for (size_t i = 0; i < combinations.size(); ++i) {
-      for (size_t m = 0; m < combinations[i].rows.size(); ++m) {
-        last_use_[{m, combinations[i].rows[m]}] = i;
-      }
-    }
-  }
-
-  // Projects what combinations [start, start + count) need, and drops what only earlier ones did.
-  absl::Status Hold(size_t start, size_t count) {
-    std::erase_if(held_, [&](const auto& entry) { return last_use_.at(entry.first) < start; });
-    std::vector<std::pair<const Sample, ckks::Ciphertext>*> missing;
-    for (const Combination& c : combinations_.subspan(start, count)) {
-      for (size_t m = 0; m < c.rows.size(); ++m) {
-        const auto [entry, added] = held_.try_emplace({m, c.rows[m]});
-        if (added) missing.push_back(&*entry);
-      }
-    }
-    std::vector<absl::Status> statuses(missing.size());
-    ParallelFor(missing.size(), [&](size_t i) {
-      auto project = [&]() -> absl::Status {
-        const auto [m, row] = missing[i]->first;
-        HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext sample, samples_.modality(m)->Sample(row));
-        HEFT_ASSIGN_OR_RETURN(missing[i]->second, ProjectAlone(fuser_, m, sample));
-        return absl::OkStatus();
-      };
-      statuses[i] = project();
-    });
-    for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<Normalised> Fuse(size_t index) const {
-    std::vector<const ckks::Ciphertext*> parts;
-    for (size_t m = 0; m < combinations_[index].rows.size(); ++m) {
-      parts.push_back(&held_.at({m, combinations_[index].rows[m]}));
-    }
-    return FuseProjected(fuser_, parts);
-  }
-
- private:
-  using Sample = std::pair<size_t, int64_t>;  // modality, row
-  const Fuser& fuser_;
-  const SampleSet& samples_;
-  std::span<const Combination> combinations_;
-  std::map<Sample, size_t> last_use_;
-  std::map<Sample, ckks::Ciphertext> held_;
-};
-
-}  // namespace
 
 absl::StatusOr<SampleSet> SampleSet::Create(const Instance& instance, const Model& model,
                                             std::vector<SampleReader> files) {
@@ -234,114 +74,46 @@ absl::StatusOr<SampleSet> SampleSet::Create(const Instance& instance, const Mode
   return set;
 }
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Create(const Model& model,
-                                                       std::span<const uint8_t> evaluation_keys,
-                                                       std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+absl::StatusOr<std::unique_ptr<Server::Impl>> Server::Impl::Create(
+    const Model& model, std::span<const uint8_t> evaluation_keys, std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeInstance(model));
   HEFT_ASSIGN_OR_RETURN(auto keys, ParseEvaluationKeys(*instance.context, evaluation_keys, what));
-  return Create(model, std::move(keys));
+  return Create(model, std::move(instance), std::move(keys));
 }
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Create(const Model& model,
-                                                       ckks::EvaluationKeys keys) {
-  std::unique_ptr<Server> server(new Server);
+absl::StatusOr<std::unique_ptr<Server::Impl>> Server::Impl::Create(const Model& model,
+                                                                   ckks::EvaluationKeys keys) {
+  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeInstance(model));
+  return Create(model, std::move(instance), std::move(keys));
+}
+
+absl::StatusOr<std::unique_ptr<Server::Impl>> Server::Impl::Create(const Model& model,
+                                                                   Instance instance,
+                                                                   ckks::EvaluationKeys keys) {
+  // Found out now, although what uses the keys is made later.
+  FusionPlan plan = instance.plan;
+  FitPlanToKeys(instance.params(), keys, &plan);
+  HEFT_RETURN_IF_ERROR(CheckKeys(plan, keys));
+  std::unique_ptr<Impl> server(new Impl);
   server->model_ = model;
-  HEFT_ASSIGN_OR_RETURN(server->instance_, MakeInstance(model));
+  server->instance_ = std::move(instance);
   server->keys_ = std::make_unique<ckks::EvaluationKeys>(std::move(keys));
-  HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(server->instance_, model, server->keys_.get()));
-  server->fuser_ = std::make_unique<Fuser>(std::move(fuser));
   return server;
 }
 
-GalleryBinding Server::binding() const {
-  return {instance_.params().id(), keys_->key_id, model_.Id(), model_.gamma};
+absl::StatusOr<SampleSet> Server::Impl::Read(std::vector<SampleFile> files) const {
+  std::vector<SampleReader> readers;
+  for (SampleFile& file : files) {
+    HEFT_ASSIGN_OR_RETURN(
+        SampleReader reader,
+        SampleReader::Parse(instance_.context, std::move(file.bytes), std::move(file.name)));
+    readers.push_back(std::move(reader));
+  }
+  return SampleSet::Create(instance_, model_, std::move(readers));
 }
 
-absl::StatusOr<std::vector<Enrolment>> Server::FuseAll(const SampleSet& samples,
-                                                       const EnrolOptions& options,
-                                                       const ProgressFunction& progress) const {
-  HEFT_RETURN_IF_ERROR(CheckKeyId(keys_->key_id, samples.key_id(), "encrypted samples"));
-  HEFT_ASSIGN_OR_RETURN(
-      const std::vector<Combination> combinations,
-      options.all_pairs ? AllPairs(samples, options) : PairRows(samples, options));
-  HEFT_RETURN_IF_ERROR(CheckIdentities(combinations));
-  std::vector<Enrolment> out(combinations.size());
-  std::vector<absl::Status> statuses(combinations.size());
-  // Pairs share samples: each is projected once.
-  std::optional<ProjectedSamples> projected;
-  if (options.all_pairs) projected.emplace(*fuser_, samples, combinations);
-  for (size_t start = 0; start < combinations.size(); start += kChunk) {
-    const size_t count = std::min(kChunk, combinations.size() - start);
-    if (projected.has_value()) HEFT_RETURN_IF_ERROR(projected->Hold(start, count));
-    ParallelFor(count, [&](size_t i) {
-      const Combination& combination = combinations[start + i];
-      auto fuse = [&]() -> absl::Status {
-        if (projected.has_value()) {
-          HEFT_ASSIGN_OR_RETURN(Normalised fused, projected->Fuse(start + i));
-          out[start + i] = {combination.identity, std::move(fused.z)};
-          return absl::OkStatus();
-        }
-        std::vector<ckks::Ciphertext> inputs(samples.modalities());
-        std::vector<const ckks::Ciphertext*> pointers(samples.modalities(), nullptr);
-        for (size_t m = 0; m < samples.modalities(); ++m) {
-          if (combination.rows[m] < 0) continue;
-          HEFT_ASSIGN_OR_RETURN(inputs[m], samples.modality(m)->Sample(combination.rows[m]));
-          pointers[m] = &inputs[m];
-        }
-        HEFT_ASSIGN_OR_RETURN(Normalised fused, fuser_->Fuse(pointers));
-        out[start + i] = {combination.identity, std::move(fused.z)};
-        return absl::OkStatus();
-      };
-      statuses[start + i] = fuse();
-    });
-    for (size_t i = start; i < start + count; ++i) HEFT_RETURN_IF_ERROR(statuses[i]);
-    HEFT_RETURN_IF_ERROR(Report(progress, start + count, combinations.size()));
-  }
-  return out;
-}
-
-absl::StatusOr<BatchEnrolment> Server::FuseBulk(const SampleSet& samples,
-                                                const EnrolOptions& options,
-                                                const ProgressFunction& progress) const {
-  HEFT_RETURN_IF_ERROR(CheckKeyId(keys_->key_id, samples.key_id(), "encrypted samples"));
-  if (options.all_pairs) {
-    return absl::InvalidArgumentError(
-        "samples encrypted for bulk enrolment stay paired row by row: to enrol all pairs, encrypt "
-        "without --bulk");
-  }
-  HEFT_ASSIGN_OR_RETURN(const auto combinations, PairRows(samples, options));
-  HEFT_RETURN_IF_ERROR(CheckIdentities(combinations));
-  BatchEnrolment out;
-  for (const Combination& c : combinations) out.identities.push_back(c.identity);
-  size_t total = 0, done = 0;
-  for (size_t m = 0; m < samples.modalities(); ++m) {
-    if (samples.modality(m) != nullptr) total += model_.modalities[m].dimension;
-  }
-  HEFT_ASSIGN_OR_RETURN(BulkFuser fuser, BulkFuser::Create(instance_, model_, keys_.get()));
-  for (size_t m = 0; m < samples.modalities(); ++m) {
-    const SampleReader* file = samples.modality(m);
-    if (file == nullptr) continue;
-    for (uint32_t first = 0; first < model_.modalities[m].dimension; first += kColumns) {
-      const uint32_t count = std::min(kColumns, model_.modalities[m].dimension - first);
-      std::vector<ckks::Ciphertext> columns(count);
-      std::vector<absl::Status> statuses(count);
-      ParallelFor(count, [&](size_t d) {
-        auto column = file->Coordinate(first + d);
-        statuses[d] = column.status();
-        if (column.ok()) columns[d] = std::move(*column);
-      });
-      for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
-      HEFT_RETURN_IF_ERROR(fuser.Add(m, first, columns));
-      done += count;
-      HEFT_RETURN_IF_ERROR(Report(progress, done, total));
-    }
-  }
-  HEFT_ASSIGN_OR_RETURN(out.batch, fuser.Finish(static_cast<uint32_t>(out.identities.size())));
-  return out;
-}
-
-absl::StatusOr<std::vector<ckks::Ciphertext>> Server::ReadRow(const SampleSet& samples,
-                                                              size_t row) const {
+absl::StatusOr<std::vector<ckks::Ciphertext>> Server::Impl::ReadRow(const SampleSet& samples,
+                                                                    size_t row) const {
   HEFT_RETURN_IF_ERROR(CheckKeyId(keys_->key_id, samples.key_id(), "encrypted samples"));
   std::vector<ckks::Ciphertext> out(samples.modalities());
   for (size_t m = 0; m < samples.modalities(); ++m) {
@@ -351,13 +123,23 @@ absl::StatusOr<std::vector<ckks::Ciphertext>> Server::ReadRow(const SampleSet& s
   return out;
 }
 
-absl::StatusOr<Normalised> Server::FuseProbe(const SampleSet& samples, size_t row) const {
+absl::StatusOr<Normalised> Server::Impl::FuseProbe(const SampleSet& samples, size_t row) const {
   HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, row));
-  return fuser_->Fuse(Present(inputs));
+  HEFT_ASSIGN_OR_RETURN(const Fuser* fuser, EnrolmentFuser());
+  return fuser->Fuse(Present(inputs));
 }
 
-absl::StatusOr<const ProbeFuser*> Server::Prober() const {
-  const std::lock_guard<std::mutex> lock(prober_mutex_);
+absl::StatusOr<const Fuser*> Server::Impl::EnrolmentFuser() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (fuser_ == nullptr) {
+    HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(instance_, model_, keys_.get()));
+    fuser_ = std::make_unique<Fuser>(std::move(fuser));
+  }
+  return fuser_.get();
+}
+
+absl::StatusOr<const ProbeFuser*> Server::Impl::Prober() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
   if (prober_ == nullptr) {
     HEFT_ASSIGN_OR_RETURN(ProbeFuser prober, ProbeFuser::Create(instance_, model_, *keys_));
     prober_ = std::make_unique<ProbeFuser>(std::move(prober));
@@ -365,30 +147,90 @@ absl::StatusOr<const ProbeFuser*> Server::Prober() const {
   return prober_.get();
 }
 
-absl::StatusOr<Gallery> Server::OpenGallery(const std::string& directory, bool create) const {
-  if (create && !Gallery::Exists(directory)) {
-    HEFT_RETURN_IF_ERROR(Gallery::CheckVacant(directory));
-    return Gallery::New(directory, binding());
+absl::StatusOr<Gallery::Impl> Server::Impl::OpenGallery(const std::string& directory,
+                                                        bool create) const {
+  if (create && !Gallery::Impl::Exists(directory)) {
+    HEFT_RETURN_IF_ERROR(Gallery::Impl::CheckVacant(directory));
+    return Gallery::Impl::New(directory, binding());
   }
-  HEFT_ASSIGN_OR_RETURN(Gallery gallery, Gallery::Open(directory));
-  HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
-  HEFT_RETURN_IF_ERROR(gallery.CheckBlockCount(2 * size_t{instance_.params().slots()}));
+  HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, Gallery::Impl::Open(directory));
+  HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance_, binding()));
   return gallery;
 }
 
-absl::StatusOr<size_t> Server::Enrol(const std::string& directory, const SampleSet& samples,
-                                     const EnrolOptions& options,
-                                     const ProgressFunction& progress) const {
-  HEFT_ASSIGN_OR_RETURN(Gallery gallery, OpenGallery(directory, /*create=*/true));
+absl::StatusOr<EnrolResult> Server::Impl::Enrol(const std::string& directory,
+                                                const SampleSet& samples,
+                                                const EnrolOptions& options,
+                                                const ProgressFunction& progress) const {
+  HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, OpenGallery(directory, /*create=*/true));
+  EnrolResult result;
   if (samples.bulk()) {
     HEFT_ASSIGN_OR_RETURN(BatchEnrolment bulk, FuseBulk(samples, options, progress));
     HEFT_RETURN_IF_ERROR(
         gallery.EnrolBatch(instance_, bulk.identities, std::move(bulk.batch), *keys_));
-    return bulk.identities.size();
+    result.added = bulk.identities.size();
+  } else {
+    HEFT_ASSIGN_OR_RETURN(const auto templates, FuseAll(samples, options, progress));
+    HEFT_RETURN_IF_ERROR(gallery.Enrol(instance_, templates, *keys_));
+    result.added = templates.size();
   }
-  HEFT_ASSIGN_OR_RETURN(const auto templates, FuseAll(samples, options, progress));
-  HEFT_RETURN_IF_ERROR(gallery.Enrol(instance_, templates, *keys_));
-  return templates.size();
+  result.templates = gallery.size();
+  result.blocks = gallery.blocks();
+  return result;
+}
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Server::Server(Server&&) noexcept = default;
+Server& Server::operator=(Server&&) noexcept = default;
+Server::~Server() = default;
+
+absl::StatusOr<Server> Server::Create(const Model& model, std::span<const uint8_t> evaluation_keys,
+                                      std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(auto impl, Impl::Create(model, evaluation_keys, what));
+  return Server(std::move(impl));
+}
+
+absl::StatusOr<EnrolResult> Server::Enrol(const std::string& folder, std::vector<SampleFile> files,
+                                          const EnrolOptions& options,
+                                          const Monitor& monitor) const {
+  HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
+  const Progress progress(monitor, "enrolling");
+  return impl_->Enrol(folder, samples, options, progress.Callback());
+}
+
+absl::StatusOr<std::vector<uint8_t>> Server::Identify(const Gallery& gallery,
+                                                      std::vector<SampleFile> files,
+                                                      const ProbeOptions& options,
+                                                      const Monitor& monitor) const {
+  HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
+  const Progress progress(monitor, "matching blocks");
+  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores,
+                        impl_->Identify(gallery.impl(), samples, options, progress.Callback()));
+  return SerializeScores(*impl_->instance().context, scores);
+}
+
+absl::Status Server::IdentifyAll(
+    const Gallery& gallery, std::vector<SampleFile> files, const ProbeOptions& options,
+    const std::function<absl::Status(size_t row, std::span<const uint8_t> reply)>& use,
+    const Monitor& monitor) const {
+  HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
+  const Progress progress(monitor, "identifying samples");
+  return impl_->IdentifyAll(
+      gallery.impl(), samples, options,
+      [&](size_t row, const EncryptedScores& scores) {
+        return use(row, SerializeScores(*impl_->instance().context, scores));
+      },
+      progress.Callback());
+}
+
+absl::StatusOr<std::vector<uint8_t>> Server::Verify(const Gallery& gallery,
+                                                    std::vector<SampleFile> files,
+                                                    const std::string& identity,
+                                                    const ProbeOptions& options) const {
+  HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
+  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores,
+                        impl_->Verify(gallery.impl(), samples, identity, options));
+  return SerializeScores(*impl_->instance().context, scores);
 }
 
 }  // namespace heft

@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "ckks/ciphertext.h"
-#include "gallery/server.h"
+#include "gallery/server_impl.h"
 
 namespace heft::internal {
 

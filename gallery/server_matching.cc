@@ -12,7 +12,7 @@
 #include "base/threads.h"
 #include "ckks/arithmetic.h"
 #include "fusion/matching.h"
-#include "gallery/server.h"
+#include "gallery/server_impl.h"
 #include "gallery/server_internal.h"
 
 namespace heft {
@@ -27,9 +27,9 @@ constexpr size_t kProbesAPass = 64;  // identified together: 8 MB each
 
 }  // namespace
 
-absl::StatusOr<EncryptedScores> Server::StartReply(ScoreKind kind, const SampleSet& samples,
-                                                   const ProbeOptions& options,
-                                                   const Normalised& probe) const {
+absl::StatusOr<EncryptedScores> Server::Impl::StartReply(ScoreKind kind, const SampleSet& samples,
+                                                         const ProbeOptions& options,
+                                                         const Normalised& probe) const {
   EncryptedScores reply;
   reply.kind = kind;
   reply.params_id = instance_.params().id();
@@ -47,10 +47,9 @@ absl::StatusOr<EncryptedScores> Server::StartReply(ScoreKind kind, const SampleS
   return reply;
 }
 
-absl::StatusOr<Server::PreparedProbe> Server::Prepare(const ProbeFuser& prober,
-                                                      const Gallery& gallery,
-                                                      const SampleSet& samples,
-                                                      const ProbeOptions& options) const {
+absl::StatusOr<Server::Impl::PreparedProbe> Server::Impl::Prepare(
+    const ProbeFuser& prober, const Gallery::Impl& gallery, const SampleSet& samples,
+    const ProbeOptions& options) const {
   HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, options.row));
   HEFT_ASSIGN_OR_RETURN(const Normalised probe, prober.Fuse(Present(inputs)));
   PreparedProbe out;
@@ -62,8 +61,8 @@ absl::StatusOr<Server::PreparedProbe> Server::Prepare(const ProbeFuser& prober,
   return out;
 }
 
-absl::StatusOr<std::vector<TiledCiphertexts>> Server::ReadBlocks(const Gallery& gallery,
-                                                                 BlockRun run) const {
+absl::StatusOr<std::vector<TiledCiphertexts>> Server::Impl::ReadBlocks(const Gallery::Impl& gallery,
+                                                                       BlockRun run) const {
   std::vector<TiledCiphertexts> blocks;
   for (size_t b = run.first; b < run.end; ++b) {
     HEFT_ASSIGN_OR_RETURN(TiledCiphertexts block, gallery.ReadBlock(instance_, b));
@@ -72,9 +71,9 @@ absl::StatusOr<std::vector<TiledCiphertexts>> Server::ReadBlocks(const Gallery& 
   return blocks;
 }
 
-absl::Status Server::MatchRun(const Gallery& gallery, const ProbeFuser& prober,
-                              const TiledCiphertexts& probe, bool relinearise, BlockRun run,
-                              EncryptedScores* reply) const {
+absl::Status Server::Impl::MatchRun(const Gallery::Impl& gallery, const ProbeFuser& prober,
+                                    const TiledCiphertexts& probe, bool relinearise, BlockRun run,
+                                    EncryptedScores* reply) const {
   HEFT_ASSIGN_OR_RETURN(const std::vector<TiledCiphertexts> blocks, ReadBlocks(gallery, run));
   HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Ciphertext> scores,
                         MatchBlocks(prober.instance(), blocks, probe, prober.keys(), relinearise));
@@ -84,10 +83,11 @@ absl::Status Server::MatchRun(const Gallery& gallery, const ProbeFuser& prober,
   return absl::OkStatus();
 }
 
-absl::StatusOr<EncryptedScores> Server::Identify(const Gallery& gallery, const SampleSet& samples,
-                                                 const ProbeOptions& options,
-                                                 const ProgressFunction& progress) const {
-  HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
+absl::StatusOr<EncryptedScores> Server::Impl::Identify(const Gallery::Impl& gallery,
+                                                       const SampleSet& samples,
+                                                       const ProbeOptions& options,
+                                                       const ProgressFunction& progress) const {
+  HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance_, binding()));
   HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
   HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared, Prepare(*prober, gallery, samples, options));
   EncryptedScores& reply = prepared.reply;
@@ -106,11 +106,11 @@ absl::StatusOr<EncryptedScores> Server::Identify(const Gallery& gallery, const S
   return std::move(reply);
 }
 
-absl::Status Server::IdentifyAll(
-    const Gallery& gallery, const SampleSet& samples, const ProbeOptions& options,
+absl::Status Server::Impl::IdentifyAll(
+    const Gallery::Impl& gallery, const SampleSet& samples, const ProbeOptions& options,
     const std::function<absl::Status(size_t row, const EncryptedScores&)>& use,
     const ProgressFunction& progress) const {
-  HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
+  HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance_, binding()));
   HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
   HEFT_ASSIGN_OR_RETURN(const SampleReader* file,
                         FirstOfEqualFiles(samples, "--all needs the same number"));
@@ -145,10 +145,11 @@ absl::Status Server::IdentifyAll(
   return absl::OkStatus();
 }
 
-absl::StatusOr<EncryptedScores> Server::Verify(const Gallery& gallery, const SampleSet& samples,
-                                               const std::string& identity,
-                                               const ProbeOptions& options) const {
-  HEFT_RETURN_IF_ERROR(gallery.CheckBinding(binding()));
+absl::StatusOr<EncryptedScores> Server::Impl::Verify(const Gallery::Impl& gallery,
+                                                     const SampleSet& samples,
+                                                     const std::string& identity,
+                                                     const ProbeOptions& options) const {
+  HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance_, binding()));
   const uint32_t slots = instance_.params().slots();
   // (block, lane) -> slots of the claimed identity.
   std::map<std::pair<size_t, uint32_t>, std::vector<uint32_t>> claimed;

@@ -18,8 +18,8 @@
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/rekey.h"
 #include "fusion/testing.h"
-#include "gallery/owner/key_owner.h"
-#include "gallery/server.h"
+#include "gallery/owner/key_owner_impl.h"
+#include "gallery/server_impl.h"
 #include "learning/train.h"
 
 namespace heft::golden {
@@ -59,15 +59,15 @@ class GoldenTest : public ::testing::Test {
   }
   KeyOwner Owner() const { return Owner(secret_); }
   KeyOwner Owner(const ckks::SecretKey& secret) const {
-    return Ok(KeyOwner::Create(model_, Ok(ckks::SecretKey::FromCoefficients(
+    return Ok(KeyOwner::Impl::Own(model_, Ok(ckks::SecretKey::FromCoefficients(
                                            context(), secret.key_id(), secret.coefficients()))));
   }
   // Person 0 against a gallery folder under `secret`.
   void ExpectGallery(const std::string& folder, const ckks::SecretKey& secret) const {
     Csprng rng;
     const auto server =
-        Ok(Server::Create(model_, testing::MakeKeys(context(), instance_.plan, secret, rng)));
-    const Gallery gallery = Ok(server->OpenGallery(folder, /*create=*/false));
+        Ok(Server::Impl::Create(model_, testing::MakeKeys(context(), instance_.plan, secret, rng)));
+    const Gallery::Impl gallery = Ok(server->OpenGallery(folder, /*create=*/false));
     std::vector<SampleReader> files;
     for (size_t m = 0; m < 2; ++m) {
       const std::vector<std::vector<double>> row = {Vector(m, 0)};
@@ -211,8 +211,8 @@ TEST_F(GoldenTest, Galleries) {
   const std::string folder = HEFT_SOURCE_DIR "/tests/golden/gallery";
   Csprng rng;
   const auto server =
-      Ok(Server::Create(model_, testing::MakeKeys(context(), instance_.plan, secret_, rng)));
-  const Gallery gallery = Ok(server->OpenGallery(folder, /*create=*/false));
+      Ok(Server::Impl::Create(model_, testing::MakeKeys(context(), instance_.plan, secret_, rng)));
+  const Gallery::Impl gallery = Ok(server->OpenGallery(folder, /*create=*/false));
   EXPECT_EQ(gallery.identities(), kIdentities);
   EXPECT_EQ(gallery.generation(), 1u);
   EXPECT_EQ(gallery.blocks(), 1u);
@@ -237,13 +237,13 @@ TEST_F(GoldenTest, Renewal) {
   EXPECT_EQ(key.from, secret_.key_id());
   EXPECT_EQ(key.to, next.key_id());
   // The gallery that was moved then, and the old one, moved now.
-  EXPECT_EQ(Ok(Gallery::Open(renewed + "/gallery")).revoked_keys(),
+  EXPECT_EQ(Ok(Gallery::Impl::Open(renewed + "/gallery")).revoked_keys(),
             std::vector<ckks::KeyId>{secret_.key_id()});
   ExpectGallery(renewed + "/gallery", next);
   const std::string moved = ::testing::TempDir() + "/heft_golden_moved";
   std::filesystem::remove_all(moved);
   std::filesystem::copy(HEFT_SOURCE_DIR "/tests/golden/gallery", moved);
-  Gallery gallery = Ok(Gallery::Open(moved));
+  Gallery::Impl gallery = Ok(Gallery::Impl::Open(moved));
   ASSERT_TRUE(gallery.Rekey(instance_, key).ok());
   ExpectGallery(moved, next);
   std::filesystem::remove_all(moved);

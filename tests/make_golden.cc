@@ -11,7 +11,7 @@
 #include "fusion/rekey.h"
 #include "fusion/testing.h"
 #include "gallery/owner/query_budget.h"
-#include "gallery/server.h"
+#include "gallery/server_impl.h"
 #include "inverse_sqrt/fit.h"
 #include "seal/owner/secret_key.h"
 #include "tests/golden.h"
@@ -80,7 +80,7 @@ absl::Status WriteRenewed(const std::string& folder, const Instance& instance, c
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(renewed + "/rekeying.key", bytes));
   std::filesystem::copy(folder + "/gallery", renewed + "/gallery");
   HEFT_ASSIGN_OR_RETURN(const auto key, ParseRekeyingKey(context, bytes, "rekeying.key"));
-  HEFT_ASSIGN_OR_RETURN(Gallery gallery, Gallery::Open(renewed + "/gallery"));
+  HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, Gallery::Impl::Open(renewed + "/gallery"));
   HEFT_RETURN_IF_ERROR(gallery.Rekey(instance, key));
   std::filesystem::remove(renewed + "/gallery/lock");
   // The counts of the old key, as it is revoked.
@@ -128,13 +128,13 @@ absl::Status Write(const std::string& folder) {
 
   HEFT_ASSIGN_OR_RETURN(
       const auto server,
-      Server::Create(model, testing::MakeKeys(*instance.context, instance.plan, secret, rng)));
+      Server::Impl::Create(model, testing::MakeKeys(*instance.context, instance.plan, secret, rng)));
   HEFT_ASSIGN_OR_RETURN(const SampleSet enrolled, Samples(instance, model, secret, {0, 1, 2}));
   HEFT_RETURN_IF_ERROR(server->Enrol(folder + "/gallery", enrolled, {}).status());
   std::filesystem::remove(folder + "/gallery/lock");
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, server->OpenGallery(folder + "/gallery", false));
   HEFT_ASSIGN_OR_RETURN(const SampleSet probe, Samples(instance, model, secret, {0}));
-  Server::ProbeOptions options;
+  ProbeOptions options;
   options.with_squared_norm = true;
   HEFT_ASSIGN_OR_RETURN(const auto ranked, server->Identify(gallery, probe, options));
   HEFT_RETURN_IF_ERROR(

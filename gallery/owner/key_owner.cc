@@ -1,180 +1,126 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gallery/owner/key_owner.h"
+#include "heft/key_owner.h"
 
-#include <algorithm>
-#include <cmath>
-#include <map>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "base/files.h"
+#include "base/progress.h"
 #include "base/secure.h"
 #include "fusion/key_files.h"
+#include "fusion/owner/keygen.h"
+#include "fusion/owner/secret_key_file.h"
+#include "gallery/owner/key_owner_impl.h"
 
 namespace heft {
-
-double RoundScore(double score) {
-  if (!std::isfinite(score)) return -2;
-  // Cosines; a score far outside is a sign of a wrong gallery, not something to publish bit by bit.
-  return std::round(std::clamp(score, -2.0, 2.0) / kScoreStep) * kScoreStep;
-}
-
 namespace {
 
-// The file is not authenticated, and the scale decides what a score is: whoever changes it chooses
-// the step to which we round. So it must be the plan's, and the ciphertext of the form that a
-// server makes.
-absl::Status CheckForm(const ckks::Ciphertext& c, size_t parts, size_t limbs, double scale,
-                       std::string_view what) {
-  if (c.size() == parts && c.limbs() == limbs && std::abs(c.scale - scale) <= 1e-6 * scale) {
-    return absl::OkStatus();
+// Refuses a file that others may read, sealed or not: a passphrase can be guessed.
+absl::StatusOr<ckks::SecretKey> LoadSecretKey(const ckks::Context& context, const std::string& path,
+                                              const PassphraseSource& ask) {
+  HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, 1 << 20));
+  HEFT_ASSIGN_OR_RETURN(const bool sealed, SecretKeyIsSealed(file.bytes.span(), path));
+  HEFT_RETURN_IF_ERROR(file.permissions);
+  std::string passphrase;
+  if (sealed && ask) {
+    HEFT_ASSIGN_OR_RETURN(passphrase, ask());
   }
-  return absl::DataLossError(absl::StrCat(std::string(what),
-                                          ": a ciphertext that is not of the form of this model's "
-                                          "scores (parts, limbs or scale)"));
-}
-
-absl::Status CheckForms(const Instance& instance, const EncryptedScores& scores,
-                        std::string_view what) {
-  const FusionPlan& plan = instance.plan;
-  for (const ScoreReply& reply : scores.replies) {
-    const bool degree_two = reply.scores.size() == 3;
-    HEFT_RETURN_IF_ERROR(degree_two
-                             ? CheckForm(reply.scores, 3, kMatchLimbs,
-                                         plan.template_scale * plan.template_scale, what)
-                             : CheckForm(reply.scores, 2, kScoreLimbs, plan.score_scale, what));
-  }
-  if (!scores.squared_norm) return absl::OkStatus();
-  const double scale =
-      plan.z_scale * plan.z_scale / instance.params().modulus(plan.z_limbs - 1).value();
-  return CheckForm(*scores.squared_norm, 2, kMatchLimbs, scale, what);
-}
-
-// The noise that a file states is its writer's word: it is at least what the rounding of a rescale
-// leaves behind, relative to the score, whether or not the reply has been rescaled yet.
-absl::Status PrepareFlooding(const Instance& instance, const ckks::FloodingOptions& options,
-                             EncryptedScores* scores) {
-  const ckks::Params& params = instance.params();
-  auto prepare = [&](ckks::Ciphertext& c) {
-    c.noise.message = std::max(c.noise.message, 1.0);
-    const double above = std::max(1.0, c.scale / instance.plan.score_scale);
-    c.noise.error = std::max(c.noise.error, ckks::RoundingError(params) * above);
-    return ckks::CheckFloodingRoom(params, c, options);
-  };
-  for (ScoreReply& reply : scores->replies) HEFT_RETURN_IF_ERROR(prepare(reply.scores));
-  return scores->squared_norm ? prepare(*scores->squared_norm) : absl::OkStatus();
+  auto key = ParseSecretKey(context, file.bytes.span(), passphrase, path);
+  SecureWipe(passphrase.data(), passphrase.size());
+  return key;
 }
 
 }  // namespace
 
-absl::StatusOr<KeyOwner> KeyOwner::Create(const Model& model, ckks::SecretKey key,
-                                          std::unique_ptr<QueryBudget> budget) {
-  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeInstance(model));
-  if (budget == nullptr) budget = std::make_unique<QueryBudget>();
-  return KeyOwner(model, std::move(instance), std::move(key), std::move(budget));
-}
-
-absl::StatusOr<EncryptedScores> KeyOwner::Admit(ByteSpan bytes, std::string_view what,
-                                                const OpenOptions& options) const {
-  HEFT_ASSIGN_OR_RETURN(EncryptedScores scores, ParseScores(*instance_.context, bytes, what));
-  HEFT_RETURN_IF_ERROR(CheckKeyId(key_.key_id(), scores.key_id, what));
-  if (scores.model_id != model_.Id()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(std::string(what), ": scores of another model"));
-  }
-  HEFT_RETURN_IF_ERROR(CheckForms(instance_, scores, what));
-  const bool verification = scores.kind == ScoreKind::kVerification;
-  // What is charged for must be what is opened.
-  if (verification && (scores.claimed.empty() || scores.identities[0] != scores.claimed)) {
-    return absl::DataLossError(
-        absl::StrCat(std::string(what), ": a verification of another identity than the claimed"));
-  }
-  if (options.flooding)
-    HEFT_RETURN_IF_ERROR(PrepareFlooding(instance_, *options.flooding, &scores));
-  HEFT_RETURN_IF_ERROR(budget_->Charge(scores.model_id, verification ? scores.claimed : ""));
-  return scores;
-}
-
-absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::OpenAnswers(const ckks::Ciphertext& ciphertext,
-                                                                 const Answers& answers,
-                                                                 const OpenOptions& options) const {
-  const ckks::Context& context = *instance_.context;
-  ckks::Plaintext plain;
-  if (options.flooding) {
-    HEFT_ASSIGN_OR_RETURN(plain,
-                          ckks::DecryptFlooded(context, ciphertext, key_, *options.flooding));
-  } else {
-    plain = ckks::Decrypt(context, ciphertext, key_);
-  }
-  std::vector<ckks::Complex> slots = instance_.encoder->Decode(plain);
-  SecureWipe(plain.poly.values().data(), plain.poly.values().size_bytes());
-  std::vector<ckks::Complex> masked(slots.size(), 0);
-  for (const ScoreReply::Answer& answer : answers) {
-    const ckks::Complex slot = slots[answer.slot];
-    ckks::Complex& out = masked[answer.slot];
-    out = answer.lane == 0 ? ckks::Complex(slot.real(), out.imag())
-                           : ckks::Complex(out.real(), slot.imag());
-  }
-  SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
-  return masked;
-}
-
-absl::StatusOr<OpenedScores> KeyOwner::Open(ByteSpan bytes, std::string_view what,
-                                            const OpenOptions& options) const {
-  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Admit(bytes, what, options));
-  OpenedScores out;
-  out.kind = scores.kind;
-  out.probe = scores.probe;
-  out.claimed = scores.claimed;
-  std::map<std::string, Candidate> best;
-  for (const ScoreReply& reply : scores.replies) {
-    HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
-                          OpenAnswers(reply.scores, reply.answers, options));
-    for (const ScoreReply::Answer& answer : reply.answers) {
-      const ckks::Complex slot = slots[answer.slot];
-      const double score = RoundScore(answer.lane == 0 ? slot.real() : slot.imag());
-      const std::string identity = scores.identities.empty() ? absl::StrCat("#", answer.identity)
-                                                             : scores.identities[answer.identity];
-      auto [it, fresh] = best.try_emplace(identity, Candidate{identity, score, 0});
-      it->second.score = std::max(it->second.score, score);
-      ++it->second.templates;
-    }
-    SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
-  }
-  for (auto& [identity, candidate] : best) out.candidates.push_back(std::move(candidate));
-  std::stable_sort(out.candidates.begin(), out.candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
-  if (scores.squared_norm) {
-    const Answers first = {{0, 0, 0}};
-    HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
-                          OpenAnswers(*scores.squared_norm, first, options));
-    out.in_interval = model_.approximation.interval.Contains(slots[0].real());
-    SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
-  }
-  return out;
-}
-
-absl::StatusOr<Decision> KeyOwner::Decide(ByteSpan bytes, std::string_view what, double threshold,
-                                          const OpenOptions& options) const {
-  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, Open(bytes, what, options));
+Decision OpenedScores::Decide(double threshold) const {
   Decision out;
-  out.kind = opened.kind;
-  out.probe = opened.probe;
-  out.in_interval = opened.in_interval;
+  out.kind = kind;
+  out.probe = probe;
+  out.in_interval = in_interval;
   // Outside the interval a score means nothing.
-  out.accepted = !opened.candidates.empty() && opened.candidates[0].score >= threshold &&
-                 opened.in_interval.value_or(true);
-  if (out.accepted) out.identity = opened.candidates[0].identity;
+  out.accepted =
+      !candidates.empty() && candidates[0].score >= threshold && in_interval.value_or(true);
+  if (out.accepted) out.identity = candidates[0].identity;
   return out;
 }
 
-absl::StatusOr<std::vector<std::vector<ckks::Complex>>> KeyOwner::OpenRawSlotsUnsafe(
-    ByteSpan bytes, std::string_view what) const {
-  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Admit(bytes, what, {}));
-  std::vector<std::vector<ckks::Complex>> out;
-  for (const ScoreReply& reply : scores.replies) {
-    HEFT_ASSIGN_OR_RETURN(auto slots, OpenAnswers(reply.scores, reply.answers, {}));
-    out.push_back(std::move(slots));
-  }
+KeyOwner::KeyOwner(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+KeyOwner::KeyOwner(KeyOwner&&) noexcept = default;
+KeyOwner& KeyOwner::operator=(KeyOwner&&) noexcept = default;
+KeyOwner::~KeyOwner() = default;
+
+absl::StatusOr<KeyOwner> KeyOwner::Generate(const Model& model) {
+  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeInstance(model));
+  Csprng rng;
+  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey key, ckks::SecretKey::Generate(*instance.context, rng));
+  HEFT_ASSIGN_OR_RETURN(auto impl, Impl::Create(model, std::move(instance), std::move(key)));
+  return KeyOwner(std::move(impl));
+}
+
+absl::StatusOr<KeyOwner> KeyOwner::Load(const Model& model, const std::string& path,
+                                        const PassphraseSource& passphrase,
+                                        const std::string& budget_file) {
+  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeInstance(model));
+  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey key, LoadSecretKey(*instance.context, path, passphrase));
+  HEFT_ASSIGN_OR_RETURN(auto budget,
+                        QueryBudget::Open(budget_file.empty() ? path + kBudgetSuffix : budget_file,
+                                          instance.params().id(), key.key_id()));
+  HEFT_ASSIGN_OR_RETURN(
+      auto impl, Impl::Create(model, std::move(instance), std::move(key), std::move(budget)));
+  return KeyOwner(std::move(impl));
+}
+
+const KeyId& KeyOwner::key_id() const { return impl_->key().key_id(); }
+
+std::vector<uint8_t> KeyOwner::EncryptionKey() const {
+  const ckks::Context& context = *impl_->instance().context;
+  Csprng rng;
+  return SerializeEncryptionKey(context, ckks::MakePublicKey(context, impl_->key(), rng));
+}
+
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::EvaluationKeys(const Monitor& monitor) const {
+  const Progress progress(monitor, "making evaluation keys");
+  return MakeEvaluationKeys(impl_->instance(), impl_->key(), progress.Callback());
+}
+
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::Encrypt(const Samples& samples) const {
+  const Model& model = impl_->model();
+  HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(samples.modality));
+  HEFT_ASSIGN_OR_RETURN(const auto rows, RowsOf(samples, model.modalities[index]));
+  return EncryptSamplesSymmetric(impl_->instance(), model, index, impl_->key(), rows,
+                                 samples.labels, samples.encoding);
+}
+
+absl::StatusOr<OpenedScores> KeyOwner::Open(std::span<const uint8_t> reply, std::string_view what,
+                                            const std::optional<Flooding>& flooding) const {
+  return impl_->Open(reply, what, flooding);
+}
+
+absl::StatusOr<Decision> KeyOwner::Decide(std::span<const uint8_t> reply, std::string_view what,
+                                          double threshold,
+                                          const std::optional<Flooding>& flooding) const {
+  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, Open(reply, what, flooding));
+  return opened.Decide(threshold);
+}
+
+absl::StatusOr<BudgetUse> KeyOwner::Budget() const {
+  HEFT_ASSIGN_OR_RETURN(const BudgetRecord record, impl_->budget().Read());
+  const auto it = record.galleries.find(impl_->model().Id());
+  const BudgetRecord::GalleryUse use =
+      it == record.galleries.end() ? BudgetRecord::GalleryUse() : it->second;
+  BudgetUse out;
+  out.limit = use.limit;
+  out.used = use.Used();
+  out.identifications = use.identifications;
+  out.identities_verified = use.verifications.size();
+  out.reconstruction_cosine = ReconstructionCosine(use.limit, impl_->model().gamma);
+  if (record.successor != KeyId{}) out.successor = record.successor;
   return out;
 }
+
+absl::Status KeyOwner::SetBudget(uint64_t limit) {
+  return impl_->budget().SetLimit(impl_->model().Id(), limit);
+}
+
+const std::string& KeyOwner::budget_file() const { return impl_->budget().path(); }
 
 }  // namespace heft

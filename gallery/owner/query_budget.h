@@ -28,6 +28,9 @@
 
 namespace heft {
 
+// The record lies beside the secret key, under its name with this at the end.
+inline constexpr char kBudgetSuffix[] = ".budget";
+
 // One less than the fewest of these. A template of fewer dimensions takes fewer scores:
 // ReconstructionCosine says how much this many give away.
 inline constexpr uint64_t kDefaultQueryBudget = 49;
@@ -72,6 +75,9 @@ class QueryBudget {
   // kResourceExhausted, and nothing counted, if the budget is spent; kFailedPrecondition if the key
   // was revoked; kUnavailable if it cannot be recorded. Safe from several threads and processes.
   absl::Status Charge(const ModelId& gallery, const std::string& claimed);
+
+  // Empty: in memory.
+  const std::string& path() const { return path_; }
 
   // The explicit way to raise (or lower) a budget.
   absl::Status SetLimit(const ModelId& gallery, uint64_t limit);

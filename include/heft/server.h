@@ -1,12 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's role: heft::Server with Enrol, Identify and Verify over heft::Gallery;
-// heft::ParseRekeyingKey and Gallery::Rekey.
+// The server's role: it fuses, enrols and matches what it cannot read. Link heft::gallery, which
+// holds nothing that can decrypt.
+//
+//   auto server = heft::Server::Create(model, evaluation_keys);
+//   server->Enrol("gallery", {{face, "face.ct"}, {voice, "voice.ct"}});
+//   auto gallery = heft::Gallery::Open("gallery");
+//   auto reply = server->Identify(*gallery, {{probe, "probe.ct"}});   // -> heft/key_owner.h
 #ifndef HEFT_SERVER_H_
 #define HEFT_SERVER_H_
 
-#include "fusion/rekey.h"     // IWYU pragma: export
-#include "gallery/gallery.h"  // IWYU pragma: export
-#include "gallery/scores.h"   // IWYU pragma: export
-#include "gallery/server.h"   // IWYU pragma: export
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "heft/gallery.h"
+#include "heft/model.h"
+#include "heft/progress.h"
+
+namespace heft {
+
+// SampleFile: what a client made (heft/client.h), encrypted samples of one modality.
+struct SampleFile {
+  std::vector<uint8_t> bytes;
+  std::string name;  // in errors
+};
+
+struct EnrolOptions {
+  // Enrols all under this identity instead of the samples' labels.
+  std::string identity;
+  // For each identity, every combination of one sample a modality (the paper's enrolment protocol);
+  // otherwise row i of one file belongs to row i of the others.
+  bool all_pairs = false;
+};
+
+// EnrolResult: templates added, and what the gallery holds now.
+struct EnrolResult {
+  size_t added = 0;
+  size_t templates = 0;
+  size_t blocks = 0;
+};
+
+struct ProbeOptions {
+  size_t row = 0;                  // which sample of the files, from 0
+  bool with_squared_norm = false;  // adds |z|^2, for the key owner's interval check
+  bool with_identities = true;     // identification: name the templates in the reply
+  // Identification: false leaves replies of degree 2, less work here and three times the bytes.
+  bool relinearise = true;
+};
+
+// Server: a model and the evaluation keys of one key set. Files are one a modality, in any order;
+// one that is absent counts as missing. Errors of all calls: kDataLoss for damaged files,
+// kFailedPrecondition for those of another model, key or parameters, kInvalidArgument for files
+// that do not go together; each names the file. Const: any number of threads may call at once, and
+// each call uses all threads (heft/runtime.h).
+class Server {
+ public:
+  class Impl;
+
+  // Expands the keys, some 100 MB in memory at 512 + 512 dimensions. kFailedPrecondition for keys
+  // of other parameters or too few for the model.
+  static absl::StatusOr<Server> Create(const Model& model, std::span<const uint8_t> evaluation_keys,
+                                       std::string_view what = "evaluation keys");
+
+  Server(Server&&) noexcept;
+  Server& operator=(Server&&) noexcept;
+  ~Server();
+
+  // Fuses samples and adds them to the gallery in `folder`, which is made if there is none: all or
+  // none of them. kUnavailable where another process changes the gallery or the disk refuses.
+  absl::StatusOr<EnrolResult> Enrol(const std::string& folder, std::vector<SampleFile> files,
+                                    const EnrolOptions& options = {},
+                                    const Monitor& monitor = {}) const;
+
+  // 1:N: the encrypted scores of a probe against every template, for the key owner. The gallery is
+  // read once, gamma x 32 KB x (templates / N) bytes.
+  absl::StatusOr<std::vector<uint8_t>> Identify(const Gallery& gallery,
+                                                std::vector<SampleFile> files,
+                                                const ProbeOptions& options = {},
+                                                const Monitor& monitor = {}) const;
+
+  // The same for every sample of the files, which hold equally many: the gallery is read once for
+  // up to 64 of them. `use` takes the replies in the order of the rows; its error ends the call.
+  absl::Status IdentifyAll(
+      const Gallery& gallery, std::vector<SampleFile> files, const ProbeOptions& options,
+      const std::function<absl::Status(size_t row, std::span<const uint8_t> reply)>& use,
+      const Monitor& monitor = {}) const;
+
+  // 1:1: the encrypted scores against the claimed identity's templates and no other. kNotFound for
+  // an identity that is not enrolled.
+  absl::StatusOr<std::vector<uint8_t>> Verify(const Gallery& gallery, std::vector<SampleFile> files,
+                                              const std::string& identity,
+                                              const ProbeOptions& options = {}) const;
+
+ private:
+  explicit Server(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace heft
 
 #endif  // HEFT_SERVER_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Server: fuses, enrols and matches what it cannot read. Holds a model, evaluation keys and
-// galleries; links nothing that can decrypt.
-#ifndef HEFT_GALLERY_SERVER_H_
-#define HEFT_GALLERY_SERVER_H_
+// Server::Impl: the server on parsed objects. What serves enrolment and verification, and what
+// serves identification, is each made when it is first asked for.
+#ifndef HEFT_GALLERY_SERVER_IMPL_H_
+#define HEFT_GALLERY_SERVER_IMPL_H_
 
 #include <functional>
 #include <memory>
@@ -16,8 +16,9 @@
 #include "fusion/fuser.h"
 #include "fusion/probe.h"
 #include "fusion/samples.h"
-#include "gallery/gallery.h"
+#include "gallery/gallery_impl.h"
 #include "gallery/scores.h"
+#include "heft/server.h"
 
 namespace heft {
 
@@ -47,33 +48,28 @@ class SampleSet {
   bool bulk_ = false;
 };
 
-struct EnrolOptions {
-  // Enrols all under this identity instead of the samples' labels.
-  std::string identity;
-  // For each identity, every combination of one sample a modality (the paper's enrolment protocol);
-  // otherwise row i of one file belongs to row i of the others.
-  bool all_pairs = false;
-};
-
 // Fused templates in bulk with the identity of each.
 struct BatchEnrolment {
   std::vector<std::string> identities;
   TemplateBatch batch;
 };
 
-class Server {
+class Server::Impl {
  public:
-  static absl::StatusOr<std::unique_ptr<Server>> Create(const Model& model,
-                                                        std::span<const uint8_t> evaluation_keys,
-                                                        std::string_view what);
-  static absl::StatusOr<std::unique_ptr<Server>> Create(const Model& model,
-                                                        ckks::EvaluationKeys keys);
+  static absl::StatusOr<std::unique_ptr<Impl>> Create(const Model& model,
+                                                      std::span<const uint8_t> evaluation_keys,
+                                                      std::string_view what);
+  static absl::StatusOr<std::unique_ptr<Impl>> Create(const Model& model,
+                                                      ckks::EvaluationKeys keys);
 
   const Instance& instance() const { return instance_; }
   const Model& model() const { return model_; }
   const ckks::EvaluationKeys& keys() const { return *keys_; }
-  const Fuser& fuser() const { return *fuser_; }
-  GalleryBinding binding() const;
+  GalleryBinding binding() const { return BindingOf(instance_, model_, keys_->key_id); }
+  absl::StatusOr<const Fuser*> EnrolmentFuser() const;
+
+  // Parses the files of one probe or enrolment.
+  absl::StatusOr<SampleSet> Read(std::vector<SampleFile> files) const;
 
   // The fused templates of a sample set with their identities. kInvalidArgument where labels are
   // missing or row counts differ.
@@ -87,53 +83,48 @@ class Server {
   absl::StatusOr<Normalised> FuseProbe(const SampleSet& samples, size_t row) const;
 
   // Opens the gallery, or starts one, and checks that it is this model's and this key's.
-  absl::StatusOr<Gallery> OpenGallery(const std::string& directory, bool create) const;
+  absl::StatusOr<Gallery::Impl> OpenGallery(const std::string& directory, bool create) const;
 
   // Adds to the gallery in `directory`, all or nothing, in bulk if the samples are encrypted for
-  // it; returns the number of templates added.
-  absl::StatusOr<size_t> Enrol(const std::string& directory, const SampleSet& samples,
-                               const EnrolOptions& options,
-                               const ProgressFunction& progress = {}) const;
+  // it.
+  absl::StatusOr<EnrolResult> Enrol(const std::string& directory, const SampleSet& samples,
+                                    const EnrolOptions& options,
+                                    const ProgressFunction& progress = {}) const;
 
-  struct ProbeOptions {
-    size_t row = 0;
-    bool with_squared_norm = false;  // adds |z|^2, for the key owner's interval check
-    bool with_identities = true;     // identification: name the templates in the reply
-    bool relinearise = true;         // identification: false leaves replies of degree 2
-  };
   // 1:N: scores against every template of the gallery.
-  absl::StatusOr<EncryptedScores> Identify(const Gallery& gallery, const SampleSet& samples,
+  absl::StatusOr<EncryptedScores> Identify(const Gallery::Impl& gallery, const SampleSet& samples,
                                            const ProbeOptions& options,
                                            const ProgressFunction& progress = {}) const;
   // The same for every sample of the files, in passes of up to 64 probes that read the gallery once
   // each. `use` takes the replies in the order of the rows; its error ends the call.
   absl::Status IdentifyAll(
-      const Gallery& gallery, const SampleSet& samples, const ProbeOptions& options,
+      const Gallery::Impl& gallery, const SampleSet& samples, const ProbeOptions& options,
       const std::function<absl::Status(size_t row, const EncryptedScores&)>& use,
       const ProgressFunction& progress = {}) const;
   // 1:1: scores against the claimed identity's templates only; kNotFound for an unknown identity.
-  absl::StatusOr<EncryptedScores> Verify(const Gallery& gallery, const SampleSet& samples,
+  absl::StatusOr<EncryptedScores> Verify(const Gallery::Impl& gallery, const SampleSet& samples,
                                          const std::string& identity,
                                          const ProbeOptions& options) const;
 
  private:
-  Server() = default;
+  Impl() = default;
   // Row `row` of each file; absent modalities are empty ciphertexts.
   absl::StatusOr<std::vector<ckks::Ciphertext>> ReadRow(const SampleSet& samples, size_t row) const;
-  // Made when the first identification asks for it.
+  static absl::StatusOr<std::unique_ptr<Impl>> Create(const Model& model, Instance instance,
+                                                      ckks::EvaluationKeys keys);
   absl::StatusOr<const ProbeFuser*> Prober() const;
   // A fused and prepared probe, and its reply without scores.
   struct PreparedProbe {
     TiledCiphertexts tiles;
     EncryptedScores reply;
   };
-  absl::StatusOr<PreparedProbe> Prepare(const ProbeFuser& prober, const Gallery& gallery,
+  absl::StatusOr<PreparedProbe> Prepare(const ProbeFuser& prober, const Gallery::Impl& gallery,
                                         const SampleSet& samples,
                                         const ProbeOptions& options) const;
-  absl::StatusOr<std::vector<TiledCiphertexts>> ReadBlocks(const Gallery& gallery,
+  absl::StatusOr<std::vector<TiledCiphertexts>> ReadBlocks(const Gallery::Impl& gallery,
                                                            BlockRun run) const;
   // A run's scores, into the reply.
-  absl::Status MatchRun(const Gallery& gallery, const ProbeFuser& prober,
+  absl::Status MatchRun(const Gallery::Impl& gallery, const ProbeFuser& prober,
                         const TiledCiphertexts& probe, bool relinearise, BlockRun run,
                         EncryptedScores* reply) const;
   absl::StatusOr<EncryptedScores> StartReply(ScoreKind kind, const SampleSet& samples,
@@ -143,11 +134,11 @@ class Server {
   Model model_;
   Instance instance_;
   std::unique_ptr<ckks::EvaluationKeys> keys_;
-  std::unique_ptr<Fuser> fuser_;
-  mutable std::mutex prober_mutex_;
+  mutable std::mutex mutex_;  // of the two below
+  mutable std::unique_ptr<Fuser> fuser_;
   mutable std::unique_ptr<ProbeFuser> prober_;
 };
 
 }  // namespace heft
 
-#endif  // HEFT_GALLERY_SERVER_H_
+#endif  // HEFT_GALLERY_SERVER_IMPL_H_

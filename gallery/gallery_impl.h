@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gallery: enrolled, encrypted templates in a folder. A manifest (kind GALM) names the identities
+// Gallery::Impl: the folder of a gallery. A manifest (kind GALM) names the identities
 // and the block files (kind GBLK); replacing the manifest is what commits a change, so a crash or a
 // full disk leaves the gallery as it was. One writer at a time (a lock file), any number of
 // readers; a reader whose block a later commit replaced gets kNotFound and opens the gallery again.
-#ifndef HEFT_GALLERY_GALLERY_H_
-#define HEFT_GALLERY_GALLERY_H_
+#ifndef HEFT_GALLERY_GALLERY_IMPL_H_
+#define HEFT_GALLERY_GALLERY_IMPL_H_
 
 #include <functional>
 #include <span>
@@ -17,6 +17,7 @@
 #include "fusion/matching.h"
 #include "fusion/plan.h"
 #include "fusion/rekey.h"
+#include "heft/gallery.h"
 #include "heft/model.h"
 
 namespace heft {
@@ -29,18 +30,21 @@ struct GalleryBinding {
   uint32_t gamma = 0;
 };
 
+// BindingOf: of templates that `model` fuses under a key.
+GalleryBinding BindingOf(const Instance& instance, const Model& model, const KeyId& key_id);
+
 // A fused template with the identity that it is enrolled for.
 struct Enrolment {
   std::string identity;
   ckks::Ciphertext z;  // kTemplateLimbs limbs
 };
 
-class Gallery {
+class Gallery::Impl {
  public:
   // An empty gallery in memory; the folder comes into being with the first commit.
-  static Gallery New(std::string directory, const GalleryBinding& binding);
+  static Impl New(std::string directory, const GalleryBinding& binding);
   // kNotFound if there is none, kDataLoss if it is damaged.
-  static absl::StatusOr<Gallery> Open(std::string directory);
+  static absl::StatusOr<Impl> Open(std::string directory);
   static bool Exists(const std::string& directory);
   // Whether a gallery may be started in `directory`: kDataLoss where there are blocks whose
   // manifest is gone, which a new gallery would remove; kInvalidArgument for a file.
@@ -56,8 +60,8 @@ class Gallery {
   // kFailedPrecondition, saying what differs, unless `binding` is this gallery's.
   absl::Status CheckBinding(const GalleryBinding& binding) const;
 
-  // kDataLoss unless the blocks are as many as the templates need.
-  absl::Status CheckBlockCount(size_t per_block) const;
+  // CheckBinding; and kDataLoss unless the blocks are as many as the templates need.
+  absl::Status CheckFits(const Instance& instance, const GalleryBinding& binding) const;
 
   // kDataLoss or kNotFound unless every block's file is there, intact and of this gallery, as far
   // as can be told without the model.
@@ -67,7 +71,7 @@ class Gallery {
   absl::StatusOr<TiledCiphertexts> ReadBlock(const Instance& instance, size_t block) const;
 
   // Keys that templates were once under, oldest first: no longer accepted.
-  const std::vector<ckks::KeyId>& revoked_keys() const { return revoked_; }
+  const std::vector<KeyId>& revoked_keys() const { return revoked_; }
 
   // Adds templates and commits: all or none. kUnavailable if another writer holds the lock or the
   // disk refuses; the gallery on disk and this object are then as before.
@@ -86,6 +90,7 @@ class Gallery {
                      const std::function<bool(size_t, size_t)>& progress = {});
 
  private:
+  absl::Status CheckBlockCount(const Instance& instance) const;
   // Adds `count` templates, from the `done`th on, at index `first` of a block and behind it.
   using FillFunction = std::function<absl::Status(TiledCiphertexts* block, uint32_t first,
                                                   size_t done, size_t count)>;
@@ -96,9 +101,9 @@ class Gallery {
   absl::Status CheckCurrent() const;
   // Writes the blocks of `next` by `write` and then its manifest, and becomes it. If that fails the
   // folder is cleared of what was written.
-  absl::Status Replace(Gallery next, const std::function<absl::Status(Gallery*)>& write);
+  absl::Status Replace(Impl next, const std::function<absl::Status(Impl*)>& write);
 
-  Gallery() = default;
+  Impl() = default;
   std::string BlockPath(size_t block, uint64_t generation) const;
   // The residues in `file`, which holds the bytes of block `block`'s file `path`.
   absl::StatusOr<ByteSpan> OpenBlock(ByteSpan file, size_t block, const std::string& path) const;
@@ -111,9 +116,9 @@ class Gallery {
   std::vector<std::string> identities_;
   std::vector<uint64_t> generations_;  // of each block's file
   uint64_t generation_ = 0;
-  std::vector<ckks::KeyId> revoked_;
+  std::vector<KeyId> revoked_;
 };
 
 }  // namespace heft
 
-#endif  // HEFT_GALLERY_GALLERY_H_
+#endif  // HEFT_GALLERY_GALLERY_IMPL_H_

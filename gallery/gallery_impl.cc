@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/gallery_impl.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "base/envelope.h"
+#include "base/file_lock.h"
+#include "base/files.h"
+#include "base/identity.h"
+#include "ckks/serialization.h"
+#include "fusion/key_files.h"
+#include "fusion/samples.h"
+#include "ring/kernels.h"
+
+namespace heft {
+namespace {
+
+constexpr std::string_view kManifestKind = "GALM";
+constexpr std::string_view kBlockKind = "GBLK";
+constexpr uint32_t kBlockVersion = 1;
+constexpr uint32_t kManifestVersion = 2;  // 1: without revoked keys, still read
+constexpr uint64_t kMaxTemplates = uint64_t{1} << 28;
+constexpr uint64_t kMaxRevoked = 1 << 16;
+// Block data starts here in its file, so that a mapped file is aligned for the kernels.
+constexpr size_t kBlockDataOffset = 128;
+
+std::string ManifestPath(const std::string& directory) { return directory + "/manifest.heft"; }
+
+// Takes digits from the front of `name`; false where there are none.
+bool ConsumeDigits(absl::string_view* name) {
+  const size_t digits = std::min(name->find_first_not_of("0123456789"), name->size());
+  name->remove_prefix(digits);
+  return digits > 0;
+}
+
+// "block-B-G.heft": nothing else in a gallery's folder is ever removed as a block.
+bool IsBlockName(absl::string_view name) {
+  return absl::ConsumePrefix(&name, "block-") && ConsumeDigits(&name) &&
+         absl::ConsumePrefix(&name, "-") && ConsumeDigits(&name) && name == ".heft";
+}
+
+// What a writer that was killed leaves of a block or manifest (WriteFileAtomic).
+bool IsTemporaryName(absl::string_view name) {
+  constexpr size_t kSuffix = 7;  // ".XXXXXX"
+  if (name.size() <= kSuffix || name[name.size() - kSuffix] != '.') return false;
+  name.remove_suffix(kSuffix);
+  return IsBlockName(name) || name == "manifest.heft";
+}
+
+void WriteBinding(ByteWriter& writer, const GalleryBinding& binding) {
+  ckks::WriteId(writer, binding.params_id);
+  ckks::WriteId(writer, binding.key_id);
+  ckks::WriteId(writer, binding.model_id);
+  writer.U32(binding.gamma);
+}
+
+GalleryBinding ReadBinding(ByteReader& reader) {
+  GalleryBinding binding;
+  binding.params_id = ckks::ReadId(reader);
+  binding.key_id = ckks::ReadId(reader);
+  binding.model_id = ckks::ReadId(reader);
+  binding.gamma = reader.U32();
+  return binding;
+}
+
+// Held while a gallery is changed.
+absl::StatusOr<FileLock> TakeWriterLock(const std::string& directory) {
+  return FileLock::Take(
+      directory + "/lock", 0644,
+      absl::StrCat("the gallery ", directory, " is being changed by another process"));
+}
+
+}  // namespace
+
+Gallery::Impl Gallery::Impl::New(std::string directory, const GalleryBinding& binding) {
+  Impl gallery;
+  gallery.directory_ = std::move(directory);
+  gallery.binding_ = binding;
+  return gallery;
+}
+
+bool Gallery::Impl::Exists(const std::string& directory) {
+  return FileExists(ManifestPath(directory));
+}
+
+absl::Status Gallery::Impl::CheckVacant(const std::string& directory) {
+  std::error_code ignored;
+  if (FileExists(directory) && !std::filesystem::is_directory(directory, ignored)) {
+    return absl::InvalidArgumentError(absl::StrCat(directory, " is a file: a gallery is a folder"));
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+    if (IsBlockName(entry.path().filename().string())) {
+      return absl::DataLossError(absl::StrCat("gallery ", directory,
+                                              ": its manifest.heft is missing: put it back, or "
+                                              "choose another folder"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Gallery::Impl> Gallery::Impl::Open(std::string directory) {
+  const std::string path = ManifestPath(directory);
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+  const uint32_t version = EnvelopeVersion(bytes) == 1 ? 1 : kManifestVersion;
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kManifestKind, version, path));
+  ByteReader reader(payload, path);
+  Impl gallery;
+  gallery.directory_ = std::move(directory);
+  gallery.binding_ = ReadBinding(reader);
+  gallery.generation_ = reader.U64();
+  const uint64_t blocks = reader.Count(sizeof(uint64_t), kMaxTemplates);
+  for (uint64_t b = 0; b < blocks; ++b) gallery.generations_.push_back(reader.U64());
+  const uint64_t templates = reader.Count(sizeof(uint64_t), kMaxTemplates);
+  for (uint64_t i = 0; i < templates && reader.ok(); ++i) {
+    gallery.identities_.push_back(reader.String(256));
+  }
+  const uint64_t revoked = version == 1 ? 0 : reader.Count(sizeof(ckks::KeyId), kMaxRevoked);
+  for (uint64_t i = 0; i < revoked; ++i) gallery.revoked_.push_back(ckks::ReadId(reader));
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  for (size_t i = 0; i < gallery.identities_.size(); ++i) {
+    HEFT_RETURN_IF_ERROR(CheckIdentityAt(gallery.identities_[i], path, i));
+  }
+  return gallery;
+}
+
+std::string Gallery::Impl::BlockPath(size_t block, uint64_t generation) const {
+  return absl::StrCat(directory_, "/block-", block, "-", generation, ".heft");
+}
+
+absl::StatusOr<ByteSpan> Gallery::Impl::OpenBlock(ByteSpan file, size_t block,
+                                                  const std::string& path) const {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(file, kBlockKind, kBlockVersion, path));
+  ByteReader reader(payload, path);
+  const GalleryBinding binding = ReadBinding(reader);
+  HEFT_RETURN_IF_ERROR(reader.status());
+  HEFT_RETURN_IF_ERROR(CheckBinding(binding));
+  if (reader.U64() != block) reader.Fail("holds another block");
+  const ByteSpan padding =
+      reader.Raw(kBlockDataOffset - kEnvelopeHeaderSize - (payload.size() - reader.remaining()));
+  if (std::any_of(padding.begin(), padding.end(), [](uint8_t byte) { return byte != 0; })) {
+    reader.Fail("bytes that must be zero are not");
+  }
+  HEFT_RETURN_IF_ERROR(reader.status());
+  return payload.last(reader.remaining());
+}
+
+absl::Status Gallery::Impl::CheckBlockFiles() const {
+  for (size_t block = 0; block < blocks(); ++block) {
+    const std::string path = BlockPath(block, generations_[block]);
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+    HEFT_RETURN_IF_ERROR(OpenBlock(bytes, block, path).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TiledCiphertexts> Gallery::Impl::ReadBlock(const Instance& instance,
+                                                          size_t block) const {
+  if (block >= blocks()) {
+    return absl::InvalidArgumentError(absl::StrCat("the gallery has no block ", block));
+  }
+  const std::string path = BlockPath(block, generations_[block]);
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan residues, OpenBlock(bytes, block, path));
+  const ckks::Context& context = *instance.context;
+  // Before memory is taken: gamma comes from the same files.
+  if (residues.size() != TiledSize(context, binding_.gamma) * sizeof(uint32_t)) {
+    return absl::DataLossError(
+        absl::StrCat(path, ": has another size than a block of this gallery"));
+  }
+  TiledCiphertexts data(TiledSize(context, binding_.gamma));
+  ByteReader(residues, path).U32Array(data);
+  const size_t per_limb = data.size() / kMatchLimbs;
+  for (size_t l = 0; l < kMatchLimbs; ++l) {
+    const uint32_t* first = data.data() + l * per_limb;
+    if (*std::max_element(first, first + per_limb) >= context.modulus(l).value()) {
+      return absl::DataLossError(absl::StrCat(path, ": a residue is not below its prime"));
+    }
+  }
+  return data;
+}
+
+absl::Status Gallery::Impl::WriteBlock(size_t block, uint64_t generation,
+                                       const TiledCiphertexts& data) const {
+  ByteWriter writer;
+  WriteBinding(writer, binding_);
+  writer.U64(block);
+  const std::vector<uint8_t> padding(kBlockDataOffset - kEnvelopeHeaderSize -
+                                     writer.bytes().size());
+  writer.Raw(padding);
+  writer.U32Array(data);
+  return WriteFileAtomic(BlockPath(block, generation),
+                         SealEnvelope(kBlockKind, kBlockVersion, writer.bytes()));
+}
+
+std::vector<uint8_t> Gallery::Impl::SerializeManifest() const {
+  ByteWriter writer;
+  WriteBinding(writer, binding_);
+  writer.U64(generation_);
+  writer.U64(generations_.size());
+  for (uint64_t g : generations_) writer.U64(g);
+  writer.U64(identities_.size());
+  for (const std::string& identity : identities_) writer.String(identity);
+  writer.U64(revoked_.size());
+  for (const ckks::KeyId& key : revoked_) ckks::WriteId(writer, key);
+  return SealEnvelope(kManifestKind, kManifestVersion, writer.bytes());
+}
+
+void Gallery::Impl::RemoveStaleFiles() const {
+  std::set<std::string> current;
+  for (size_t b = 0; b < blocks(); ++b) current.insert(BlockPath(b, generations_[b]));
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
+    const std::string name = entry.path().filename().string();
+    const bool stale_block = IsBlockName(name) && !current.contains(directory_ + "/" + name);
+    if (stale_block || IsTemporaryName(name)) std::filesystem::remove(entry.path(), ignored);
+  }
+}
+
+absl::Status Gallery::Impl::Enrol(const Instance& instance, std::span<const Enrolment> templates,
+                                  const ckks::EvaluationKeys& keys) {
+  HEFT_RETURN_IF_ERROR(CheckKeyId(binding_.key_id, keys.key_id, "evaluation keys"));
+  std::vector<std::string> identities;
+  for (const Enrolment& t : templates) identities.push_back(t.identity);
+  const uint32_t slots = instance.params().slots();
+  return Commit(instance, identities,
+                [&](TiledCiphertexts* block, uint32_t first, size_t done, size_t count) {
+                  std::vector<NewTemplate> added;
+                  for (size_t i = 0; i < count; ++i) {
+                    const uint32_t index = first + static_cast<uint32_t>(i);
+                    added.push_back({&templates[done + i].z, PositionOf(index, slots)});
+                  }
+                  return AddToBlock(instance, block, added, keys);
+                });
+}
+
+absl::Status Gallery::Impl::EnrolBatch(const Instance& instance,
+                                       std::span<const std::string> identities, TemplateBatch batch,
+                                       const ckks::EvaluationKeys& keys) {
+  HEFT_RETURN_IF_ERROR(CheckKeyId(binding_.key_id, keys.key_id, "evaluation keys"));
+  if (identities.size() != batch.count) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(identities.size(), " identities for a batch of ", batch.count));
+  }
+  const uint32_t slots = instance.params().slots();
+  const auto first_slot = static_cast<uint32_t>(size() % slots);
+  HEFT_RETURN_IF_ERROR(MoveBatch(instance, &batch, first_slot, keys));
+  return Commit(
+      instance, identities,
+      [&](TiledCiphertexts* block, uint32_t first, size_t, size_t count) -> absl::Status {
+        // A batch may go over into the next lane.
+        const auto end = static_cast<uint32_t>(first + count);
+        while (first < end) {
+          const Position at = PositionOf(first, slots);
+          const uint32_t in_lane = std::min(end - first, slots - at.slot);
+          HEFT_RETURN_IF_ERROR(AddBatchToBlock(instance, block, batch, at.slot, in_lane, at.lane));
+          first += in_lane;
+        }
+        return absl::OkStatus();
+      });
+}
+
+absl::Status Gallery::Impl::Commit(const Instance& instance,
+                                   std::span<const std::string> identities,
+                                   const FillFunction& fill) {
+  if (identities.empty()) return absl::InvalidArgumentError("no templates to enrol");
+  for (const std::string& identity : identities) HEFT_RETURN_IF_ERROR(CheckIdentity(identity));
+  const bool fresh = !FileExists(directory_);
+  HEFT_RETURN_IF_ERROR(MakeDirectories(directory_));
+  HEFT_ASSIGN_OR_RETURN(const FileLock lock, TakeWriterLock(directory_));
+  const bool first = !Exists(directory_);
+  HEFT_RETURN_IF_ERROR(first ? CheckVacant(directory_) : CheckCurrent());
+  Impl next = *this;
+  ++next.generation_;
+  const size_t per_block = 2 * size_t{instance.params().slots()};
+  HEFT_RETURN_IF_ERROR(CheckBlockCount(instance));
+  const absl::Status status = Replace(std::move(next), [&](Impl* changed) -> absl::Status {
+    // With an empty manifest from the start, a crash leaves an empty gallery, and blocks without a
+    // manifest are always a manifest lost.
+    if (first) {
+      HEFT_RETURN_IF_ERROR(WriteFileAtomic(ManifestPath(directory_), SerializeManifest()));
+    }
+    for (size_t done = 0; done < identities.size();) {
+      const size_t position = changed->identities_.size();
+      const size_t block = position / per_block;
+      const size_t count = std::min(identities.size() - done, per_block - position % per_block);
+      TiledCiphertexts data;
+      if (block < blocks()) {
+        HEFT_ASSIGN_OR_RETURN(data, ReadBlock(instance, block));
+      } else {
+        data = EmptyBlock(*instance.context, binding_.gamma);
+        changed->generations_.push_back(0);
+      }
+      const auto added = identities.subspan(done, count);
+      changed->identities_.insert(changed->identities_.end(), added.begin(), added.end());
+      HEFT_RETURN_IF_ERROR(fill(&data, static_cast<uint32_t>(position % per_block), done, count));
+      changed->generations_[block] = changed->generation_;
+      HEFT_RETURN_IF_ERROR(WriteBlock(block, changed->generation_, data));
+      done += count;
+    }
+    return absl::OkStatus();
+  });
+  if (!status.ok() && first) {  // the empty manifest goes again, if it is still that
+    const auto current = Open(directory_);
+    if (current.ok() ? current->generation_ > 0 : !absl::IsNotFound(current.status()))
+      return status;
+    std::error_code ignored;
+    std::filesystem::remove(ManifestPath(directory_), ignored);
+    if (fresh) std::filesystem::remove_all(directory_, ignored);
+  }
+  return status;
+}
+
+absl::Status Gallery::Impl::CheckCurrent() const {
+  HEFT_ASSIGN_OR_RETURN(const Impl current, Open(directory_));
+  if (current.generation_ == generation_) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("the gallery ", directory_, " has changed meanwhile: try again"));
+}
+
+absl::Status Gallery::Impl::Replace(Impl next, const std::function<absl::Status(Impl*)>& write) {
+  absl::Status status = write(&next);
+  if (status.ok()) status = WriteFileAtomic(ManifestPath(directory_), next.SerializeManifest());
+  if (!status.ok() && Exists(directory_)) {
+    // The manifest may have been replaced and only its flush have failed: then the change has
+    // happened, and nothing must be removed. The same where it cannot be read.
+    const auto current = Open(directory_);
+    if (!current.ok()) return status;
+    if (current->generation_ == next.generation_) {
+      *this = std::move(next);
+      return absl::UnavailableError(absl::StrCat(
+          "the gallery ", directory_,
+          " has changed, but the disk did not confirm it: ", std::string(status.message())));
+    }
+  }
+  if (status.ok()) *this = std::move(next);
+  RemoveStaleFiles();  // what was replaced, or what this attempt wrote
+  return status;
+}
+
+absl::Status Gallery::Impl::Rekey(const Instance& instance, const RekeyingKey& key,
+                                  const std::function<bool(size_t, size_t)>& progress) {
+  HEFT_RETURN_IF_ERROR(CheckKeyId(binding_.key_id, key.from, "the re-keying key"));
+  if (std::ranges::count(revoked_, key.to) > 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the re-keying key leads back to key ", HexString(key.to),
+                     ", which was revoked: make a new one with `heft rekey`"));
+  }
+  HEFT_ASSIGN_OR_RETURN(const FileLock lock, TakeWriterLock(directory_));
+  HEFT_RETURN_IF_ERROR(CheckCurrent());
+  Impl next = *this;
+  ++next.generation_;
+  next.binding_.key_id = key.to;
+  next.revoked_.push_back(key.from);
+  return Replace(std::move(next), [&](Impl* changed) -> absl::Status {
+    for (size_t block = 0; block < blocks(); ++block) {
+      if (progress && !progress(block, blocks())) return absl::CancelledError("interrupted");
+      HEFT_ASSIGN_OR_RETURN(TiledCiphertexts data, ReadBlock(instance, block));
+      HEFT_RETURN_IF_ERROR(RekeyBlock(instance, &data, key.key));
+      changed->generations_[block] = changed->generation_;
+      HEFT_RETURN_IF_ERROR(changed->WriteBlock(block, changed->generation_, data));
+    }
+    if (progress && !progress(blocks(), blocks())) return absl::CancelledError("interrupted");
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace heft

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/owner/key_owner_impl.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "base/secure.h"
+#include "ckks/owner/flooding.h"
+#include "fusion/key_files.h"
+
+namespace heft {
+
+double RoundScore(double score) {
+  if (!std::isfinite(score)) return -2;
+  // Cosines; a score far outside is a sign of a wrong gallery, not something to publish bit by bit.
+  return std::round(std::clamp(score, -2.0, 2.0) / kScoreStep) * kScoreStep;
+}
+
+namespace {
+
+// The file is not authenticated, and the scale decides what a score is: whoever changes it chooses
+// the step to which we round. So it must be the plan's, and the ciphertext of the form that a
+// server makes.
+absl::Status CheckForm(const ckks::Ciphertext& c, size_t parts, size_t limbs, double scale,
+                       std::string_view what) {
+  if (c.size() == parts && c.limbs() == limbs && std::abs(c.scale - scale) <= 1e-6 * scale) {
+    return absl::OkStatus();
+  }
+  return absl::DataLossError(absl::StrCat(std::string(what),
+                                          ": a ciphertext that is not of the form of this model's "
+                                          "scores (parts, limbs or scale)"));
+}
+
+absl::Status CheckForms(const Instance& instance, const EncryptedScores& scores,
+                        std::string_view what) {
+  const FusionPlan& plan = instance.plan;
+  for (const ScoreReply& reply : scores.replies) {
+    const bool degree_two = reply.scores.size() == 3;
+    HEFT_RETURN_IF_ERROR(degree_two
+                             ? CheckForm(reply.scores, 3, kMatchLimbs,
+                                         plan.template_scale * plan.template_scale, what)
+                             : CheckForm(reply.scores, 2, kScoreLimbs, plan.score_scale, what));
+  }
+  if (!scores.squared_norm) return absl::OkStatus();
+  const double scale =
+      plan.z_scale * plan.z_scale / instance.params().modulus(plan.z_limbs - 1).value();
+  return CheckForm(*scores.squared_norm, 2, kMatchLimbs, scale, what);
+}
+
+// The noise that a file states is its writer's word: it is at least what the rounding of a rescale
+// leaves behind, relative to the score, whether or not the reply has been rescaled yet.
+absl::Status PrepareFlooding(const Instance& instance, const Flooding& flooding,
+                             EncryptedScores* scores) {
+  const ckks::Params& params = instance.params();
+  const ckks::FloodingOptions options = {flooding.security_bits, flooding.queries};
+  auto prepare = [&](ckks::Ciphertext& c) {
+    c.noise.message = std::max(c.noise.message, 1.0);
+    const double above = std::max(1.0, c.scale / instance.plan.score_scale);
+    c.noise.error = std::max(c.noise.error, ckks::RoundingError(params) * above);
+    return ckks::CheckFloodingRoom(params, c, options);
+  };
+  for (ScoreReply& reply : scores->replies) HEFT_RETURN_IF_ERROR(prepare(reply.scores));
+  return scores->squared_norm ? prepare(*scores->squared_norm) : absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<KeyOwner::Impl>> KeyOwner::Impl::Create(
+    const Model& model, Instance instance, ckks::SecretKey key,
+    std::unique_ptr<QueryBudget> budget) {
+  if (budget == nullptr) budget = std::make_unique<QueryBudget>();
+  return std::unique_ptr<Impl>(
+      new Impl(model, std::move(instance), std::move(key), std::move(budget)));
+}
+
+absl::StatusOr<KeyOwner> KeyOwner::Impl::Own(const Model& model, ckks::SecretKey key,
+                                             std::unique_ptr<QueryBudget> budget) {
+  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeInstance(model));
+  HEFT_ASSIGN_OR_RETURN(auto impl,
+                        Create(model, std::move(instance), std::move(key), std::move(budget)));
+  return KeyOwner(std::move(impl));
+}
+
+absl::StatusOr<EncryptedScores> KeyOwner::Impl::Admit(
+    ByteSpan bytes, std::string_view what, const std::optional<Flooding>& flooding) const {
+  HEFT_ASSIGN_OR_RETURN(EncryptedScores scores, ParseScores(*instance_.context, bytes, what));
+  HEFT_RETURN_IF_ERROR(CheckKeyId(key_.key_id(), scores.key_id, what));
+  if (scores.model_id != model_.Id()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(std::string(what), ": scores of another model"));
+  }
+  HEFT_RETURN_IF_ERROR(CheckForms(instance_, scores, what));
+  const bool verification = scores.kind == ScoreKind::kVerification;
+  // What is charged for must be what is opened.
+  if (verification && (scores.claimed.empty() || scores.identities[0] != scores.claimed)) {
+    return absl::DataLossError(
+        absl::StrCat(std::string(what), ": a verification of another identity than the claimed"));
+  }
+  if (flooding) HEFT_RETURN_IF_ERROR(PrepareFlooding(instance_, *flooding, &scores));
+  HEFT_RETURN_IF_ERROR(budget_->Charge(scores.model_id, verification ? scores.claimed : ""));
+  return scores;
+}
+
+absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenAnswers(
+    const ckks::Ciphertext& ciphertext, const Answers& answers,
+    const std::optional<Flooding>& flooding) const {
+  const ckks::Context& context = *instance_.context;
+  ckks::Plaintext plain;
+  if (flooding) {
+    HEFT_ASSIGN_OR_RETURN(plain,
+                          ckks::DecryptFlooded(context, ciphertext, key_,
+                                               {flooding->security_bits, flooding->queries}));
+  } else {
+    plain = ckks::Decrypt(context, ciphertext, key_);
+  }
+  std::vector<ckks::Complex> slots = instance_.encoder->Decode(plain);
+  SecureWipe(plain.poly.values().data(), plain.poly.values().size_bytes());
+  std::vector<ckks::Complex> masked(slots.size(), 0);
+  for (const ScoreReply::Answer& answer : answers) {
+    const ckks::Complex slot = slots[answer.slot];
+    ckks::Complex& out = masked[answer.slot];
+    out = answer.lane == 0 ? ckks::Complex(slot.real(), out.imag())
+                           : ckks::Complex(out.real(), slot.imag());
+  }
+  SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
+  return masked;
+}
+
+void KeyOwner::Impl::Rank(std::vector<Candidate>* candidates) const {
+  std::stable_sort(candidates->begin(), candidates->end(),
+                   [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
+  if (!model_.calibration) return;
+  // Of the rounded score: what is published must not tell more than it.
+  for (Candidate& c : *candidates) {
+    c.log_likelihood_ratio =
+        std::round(100 * model_.calibration->LogLikelihoodRatio(c.score)) / 100;
+  }
+}
+
+absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_view what,
+                                                  const std::optional<Flooding>& flooding) const {
+  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Admit(bytes, what, flooding));
+  OpenedScores out;
+  out.kind = scores.kind;
+  out.probe = scores.probe;
+  out.claimed = scores.claimed;
+  std::map<std::string, Candidate> best;
+  for (const ScoreReply& reply : scores.replies) {
+    HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
+                          OpenAnswers(reply.scores, reply.answers, flooding));
+    for (const ScoreReply::Answer& answer : reply.answers) {
+      const ckks::Complex slot = slots[answer.slot];
+      const double score = RoundScore(answer.lane == 0 ? slot.real() : slot.imag());
+      const std::string identity = scores.identities.empty() ? absl::StrCat("#", answer.identity)
+                                                             : scores.identities[answer.identity];
+      auto [it, fresh] = best.try_emplace(identity, Candidate{identity, score, 0, {}});
+      it->second.score = std::max(it->second.score, score);
+      ++it->second.templates;
+    }
+    SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
+  }
+  for (auto& [identity, candidate] : best) out.candidates.push_back(std::move(candidate));
+  Rank(&out.candidates);
+  if (scores.squared_norm) {
+    const Answers first = {{0, 0, 0}};
+    HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
+                          OpenAnswers(*scores.squared_norm, first, flooding));
+    out.in_interval = model_.approximation.interval.Contains(slots[0].real());
+    SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
+  }
+  return out;
+}
+
+absl::StatusOr<std::vector<std::vector<ckks::Complex>>> KeyOwner::Impl::OpenRawSlotsUnsafe(
+    ByteSpan bytes, std::string_view what) const {
+  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Admit(bytes, what, {}));
+  std::vector<std::vector<ckks::Complex>> out;
+  for (const ScoreReply& reply : scores.replies) {
+    HEFT_ASSIGN_OR_RETURN(auto slots, OpenAnswers(reply.scores, reply.answers, {}));
+    out.push_back(std::move(slots));
+  }
+  return out;
+}
+
+}  // namespace heft

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// KeyOwner::Impl: the secret key and what it opens. Slots that carry no answer are masked before
+// anything leaves a function that decrypts; raw slots, which carry the noise of the ciphertext,
+// leave by one function alone, which says so in its name (SECURITY.md).
+#ifndef HEFT_GALLERY_OWNER_KEY_OWNER_IMPL_H_
+#define HEFT_GALLERY_OWNER_KEY_OWNER_IMPL_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "ckks/encoder.h"
+#include "ckks/owner/secret_key.h"
+#include "fusion/plan.h"
+#include "gallery/owner/query_budget.h"
+#include "gallery/scores.h"
+#include "heft/key_owner.h"
+
+namespace heft {
+
+// A published score: a multiple of kScoreStep in [-2, 2].
+double RoundScore(double score);
+
+class KeyOwner::Impl {
+ public:
+  // Without `budget` the owner counts in memory, against the default limit, as long as it lives.
+  static absl::StatusOr<std::unique_ptr<Impl>> Create(
+      const Model& model, Instance instance, ckks::SecretKey key,
+      std::unique_ptr<QueryBudget> budget = nullptr);
+  // The same, for those who hold a key already.
+  static absl::StatusOr<KeyOwner> Own(const Model& model, ckks::SecretKey key,
+                                      std::unique_ptr<QueryBudget> budget = nullptr);
+
+  const Model& model() const { return model_; }
+  const Instance& instance() const { return instance_; }
+  const ckks::SecretKey& key() const { return key_; }
+  QueryBudget& budget() const { return *budget_; }
+
+  absl::StatusOr<OpenedScores> Open(ByteSpan scores, std::string_view what,
+                                    const std::optional<Flooding>& flooding) const;
+  // Slots as they are decrypted, unrounded, those without an answer zero; one vector a reply.
+  // **They carry the noise from which the secret key can be computed** (SECURITY.md): for
+  // measurements by the key owner, never to be shown to anybody. Charged like Open.
+  absl::StatusOr<std::vector<std::vector<ckks::Complex>>> OpenRawSlotsUnsafe(
+      ByteSpan scores, std::string_view what) const;
+
+ private:
+  using Answers = std::vector<ScoreReply::Answer>;
+
+  // Parses, checks that the scores belong here and can be opened as asked, charges.
+  absl::StatusOr<EncryptedScores> Admit(ByteSpan bytes, std::string_view what,
+                                        const std::optional<Flooding>& flooding) const;
+  // Slots with everything zero that `answers` does not name: to be wiped by the caller.
+  absl::StatusOr<std::vector<ckks::Complex>> OpenAnswers(
+      const ckks::Ciphertext& ciphertext, const Answers& answers,
+      const std::optional<Flooding>& flooding) const;
+  // Best first, with what a score says for a match.
+  void Rank(std::vector<Candidate>* candidates) const;
+
+  Impl(const Model& model, Instance instance, ckks::SecretKey key,
+       std::unique_ptr<QueryBudget> budget)
+      : model_(model),
+        instance_(std::move(instance)),
+        key_(std::move(key)),
+        budget_(std::move(budget)) {}
+
+  Model model_;
+  Instance instance_;
+  ckks::SecretKey key_;
+  std::unique_ptr<QueryBudget> budget_;
+};
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_OWNER_KEY_OWNER_IMPL_H_

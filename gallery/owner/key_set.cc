@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "heft/key_set.h"
+
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/files.h"
+#include "base/progress.h"
+#include "base/secure.h"
+#include "fusion/owner/secret_key_file.h"
+#include "fusion/rekey.h"
+#include "gallery/owner/key_owner_impl.h"
+
+namespace heft {
+namespace {
+
+// Paths: where a key set lies.
+struct Paths {
+  explicit Paths(const std::string& directory)
+      : folder(directory),
+        secret(directory + "/secret.key"),
+        encryption(directory + "/encryption.key"),
+        evaluation(directory + "/evaluation.keys"),
+        rekeying(directory + "/rekeying.key"),
+        budget(secret + kBudgetSuffix) {}
+  std::string folder, secret, encryption, evaluation, rekeying, budget;
+
+  absl::Status CheckVacant() const {
+    for (const std::string& path : {secret, encryption, evaluation}) {
+      if (FileExists(path)) {
+        return absl::AlreadyExistsError(absl::StrCat(
+            path,
+            " exists: keys are never overwritten, choose another folder"
+            " (or give --secret-key to make new evaluation keys for an existing secret)"));
+      }
+    }
+    return absl::OkStatus();
+  }
+  // After a failure: a second attempt must not find half a set.
+  void Remove() const {
+    for (const std::string& path : {secret, encryption, evaluation}) unlink(path.c_str());
+  }
+};
+
+// Wiped: a passphrase for as long as it is needed.
+struct Wiped {
+  std::string text;
+  ~Wiped() { SecureWipe(text.data(), text.size()); }
+};
+
+absl::Status Ask(const PassphraseSource& source, Wiped* out) {
+  if (!source) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(out->text, source());
+  return absl::OkStatus();
+}
+
+absl::Status WriteSecretKey(const KeyOwner::Impl& owner, const std::string& passphrase,
+                            const std::string& path) {
+  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes,
+                        SerializeSecretKey(*owner.instance().context, owner.key(), passphrase));
+  const absl::Status written = WriteFileAtomic(path, bytes, 0600);
+  SecureWipe(bytes.data(), bytes.size());
+  return written;
+}
+
+// Makes the public keys and writes the set, the secret key last: without it the others are of no
+// use, with it they must be there. Without `passphrase` it is left out, and keys that are there are
+// replaced.
+absl::StatusOr<KeySet> Write(const KeyOwner& owner, const Paths& paths, const Wiped* passphrase,
+                             const Monitor& monitor) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> evaluation, owner.EvaluationKeys(monitor));
+  const std::vector<uint8_t> encryption = owner.EncryptionKey();
+  if (Stopped(monitor)) return absl::CancelledError("interrupted");
+  HEFT_RETURN_IF_ERROR(MakeDirectories(paths.folder));
+  absl::Status written = WriteFileAtomic(paths.encryption, encryption);
+  if (written.ok()) written = WriteFileAtomic(paths.evaluation, evaluation);
+  if (written.ok() && passphrase != nullptr) {
+    written = WriteSecretKey(owner.impl(), passphrase->text, paths.secret);
+  }
+  if (!written.ok()) {
+    if (passphrase != nullptr) paths.Remove();
+    return written;
+  }
+  const ckks::Params& params = owner.impl().instance().params();
+  KeySet set;
+  set.key_id = owner.key_id();
+  set.parameters = params.Describe();
+  set.security = params.security().Describe();
+  if (passphrase != nullptr) set.secret_key = paths.secret;
+  set.encryption_key = paths.encryption;
+  set.evaluation_keys = paths.evaluation;
+  set.encryption_key_bytes = encryption.size();
+  set.evaluation_keys_bytes = evaluation.size();
+  return set;
+}
+
+// Hands the counts to the new key and revokes the old one. `committed`: whether the revocation is
+// on disk, which a failed flush leaves possible.
+absl::Status Revoke(QueryBudget& budget, const std::string& path, const KeyId& next,
+                    bool* committed) {
+  const absl::Status passed = budget.PassOn(path, next);
+  const auto record = budget.Read();
+  *committed = !record.ok() || record->successor == next;
+  return passed;
+}
+
+}  // namespace
+
+absl::StatusOr<KeySet> MakeKeySet(const Model& model, const std::string& folder,
+                                  const PassphraseSource& passphrase, const Monitor& monitor) {
+  const Paths paths(folder);
+  HEFT_RETURN_IF_ERROR(paths.CheckVacant());
+  Wiped sealed;
+  HEFT_RETURN_IF_ERROR(Ask(passphrase, &sealed));
+  HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, KeyOwner::Generate(model));
+  return Write(owner, paths, &sealed, monitor);
+}
+
+absl::StatusOr<KeySet> MakePublicKeys(const KeyOwner& owner, const std::string& folder,
+                                      const Monitor& monitor) {
+  const Paths paths(folder);
+  if (FileExists(paths.secret)) HEFT_RETURN_IF_ERROR(paths.CheckVacant());
+  return Write(owner, paths, nullptr, monitor);
+}
+
+absl::StatusOr<KeySet> RenewKey(const KeyOwner& old, const std::string& folder,
+                                const PassphraseSource& passphrase, const Monitor& monitor) {
+  const Paths paths(folder);
+  HEFT_RETURN_IF_ERROR(paths.CheckVacant());
+  for (const std::string& path : {paths.rekeying, paths.budget}) {
+    if (FileExists(path)) {
+      return absl::AlreadyExistsError(absl::StrCat(path, " exists: choose another folder"));
+    }
+  }
+  QueryBudget& budget = old.impl().budget();
+  HEFT_RETURN_IF_ERROR(budget.CheckInUse());
+  Wiped sealed;
+  HEFT_RETURN_IF_ERROR(Ask(passphrase, &sealed));
+  HEFT_ASSIGN_OR_RETURN(const KeyOwner next, KeyOwner::Generate(old.impl().model()));
+  const ckks::Context& context = *old.impl().instance().context;
+  Csprng rng;
+  const std::vector<uint8_t> bytes = SerializeRekeyingKey(
+      context, old.key_id(), next.key_id(),
+      ckks::MakeRekeyingKey(context, old.impl().key(), next.impl().key(), kMatchLimbs, rng));
+  HEFT_ASSIGN_OR_RETURN(KeySet set, Write(next, paths, &sealed, monitor));
+  bool committed = false;
+  absl::Status finished = WriteFileAtomic(paths.rekeying, bytes);
+  if (finished.ok()) finished = Revoke(budget, paths.budget, next.key_id(), &committed);
+  if (!finished.ok() && !committed) {  // the old key is still the one in use
+    paths.Remove();
+    unlink(paths.rekeying.c_str());
+    unlink(paths.budget.c_str());
+  }
+  HEFT_RETURN_IF_ERROR(finished);
+  set.rekeying_key = paths.rekeying;
+  set.rekeying_key_bytes = bytes.size();
+  return set;
+}
+
+}  // namespace heft

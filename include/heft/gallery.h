@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gallery: enrolled, encrypted templates in a folder. Opening reads the manifest alone; templates
+// stay on disk until they are matched. One process changes a gallery at a time, any number read it;
+// a change is seen whole or not at all, also after a crash or on a full disk.
+//
+// One object may be used by several threads as long as none calls Rekey. It shows the gallery as it
+// was when it was opened: where another process has replaced what it needs, calls end with
+// kNotFound, and the gallery is opened again.
+#ifndef HEFT_GALLERY_H_
+#define HEFT_GALLERY_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "heft/model.h"
+#include "heft/progress.h"
+
+namespace heft {
+
+// KeyId: what everything that is made for one secret key carries. ParamsId: what everything that is
+// made for one set of encryption parameters carries.
+using KeyId = std::array<uint8_t, 16>;
+using ParamsId = std::array<uint8_t, 16>;
+
+// ScoreKind: the question that a reply answers, 1:N or 1:1.
+enum class ScoreKind : uint8_t { kIdentification = 0, kVerification = 1 };
+
+class Gallery {
+ public:
+  class Impl;
+
+  // kNotFound if there is none, kDataLoss if it is damaged.
+  static absl::StatusOr<Gallery> Open(const std::string& folder);
+
+  Gallery(Gallery&&) noexcept;
+  Gallery& operator=(Gallery&&) noexcept;
+  ~Gallery();
+
+  // Identity of each template, by position. Several templates may share one.
+  const std::vector<std::string>& identities() const;
+  size_t size() const;          // templates
+  size_t blocks() const;        // files that hold them
+  uint64_t generation() const;  // counts the changes
+  uint32_t gamma() const;       // dimension of a template
+  const ModelId& model_id() const;
+  const KeyId& key_id() const;
+  const ParamsId& params_id() const;
+  // Keys that templates were once under, oldest first: no longer accepted.
+  const std::vector<KeyId>& revoked_keys() const;
+
+  // kDataLoss or kNotFound unless every file is there, intact and of this gallery. Reads all.
+  absl::Status CheckFiles() const;
+
+  struct Rekeyed {
+    KeyId from{}, to{};
+  };
+  // Moves all templates to another key, without decrypting them: all or none. The old key is
+  // revoked: nothing under it is accepted again. `key` are the bytes of a re-keying key, `what`
+  // its name in errors. kFailedPrecondition for another model or a key that does not start from
+  // this gallery's or leads to a revoked one; kCancelled; kUnavailable where another process
+  // changes the gallery or the disk refuses. Some seconds a thousand blocks; a block in memory.
+  absl::StatusOr<Rekeyed> Rekey(const Model& model, std::span<const uint8_t> key,
+                                std::string_view what, const Monitor& monitor = {});
+
+  explicit Gallery(std::unique_ptr<Impl> impl);
+  const Impl& impl() const { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_H_
