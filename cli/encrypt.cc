@@ -6,34 +6,30 @@
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/secret_file.h"
-#include "features/readers.h"
-#include "fusion/key_files.h"
-#include "fusion/owner/secret_key_file.h"
-#include "fusion/samples.h"
+#include "cli/key_options.h"
+#include "heft/client.h"
+#include "heft/vectors.h"
 
 namespace heft::cli {
 namespace {
 
 struct Options {
-  std::string model, key, secret_key, passphrase_file, modality, in, labels, label, out;
-  std::optional<uint64_t> row;
+  KeyOptions owner;  // or `key`
+  std::string key, modality, in, labels, label, out;
+  std::optional<size_t> row;
   bool bulk = false;
 };
 
-absl::StatusOr<std::vector<std::vector<double>>> Rows(const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const FeatureMatrix matrix, ReadFeatures(options.in));
-  const uint64_t count = matrix.rows();
-  if (options.row && *options.row >= count) {
+// The row asked for alone, or all.
+absl::StatusOr<FeatureRows> Rows(const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(FeatureRows rows, ReadVectors(options.in));
+  if (!options.row) return rows;
+  if (*options.row >= rows.size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(options.in, ": row ", *options.row, " asked for, the file has ", count));
+        absl::StrCat(options.in, ": row ", *options.row, " asked for, the file has ", rows.size()));
   }
-  std::vector<std::vector<double>> rows;
-  for (uint64_t i = 0; i < count; ++i) {
-    if (options.row && i != *options.row) continue;
-    rows.emplace_back(matrix.row(i).data(), matrix.row(i).data() + matrix.cols());
-  }
-  return rows;
+  const std::span<const float> row = rows.row(*options.row);
+  return FeatureRows{rows.dimension, {row.begin(), row.end()}};
 }
 
 absl::StatusOr<std::vector<std::string>> Labels(const Options& options, size_t rows) {
@@ -51,34 +47,34 @@ absl::StatusOr<std::vector<std::string>> Labels(const Options& options, size_t r
 }
 
 // Many samples of few coordinates are smaller in bulk, if they are to be enrolled.
-void HintAtBulk(const Common& common, const Options& options, size_t rows, size_t dimension) {
+void HintAtBulk(const Common& common, const Options& options, const FeatureRows& rows) {
   constexpr size_t kMany = 100;
-  if (common.quiet || options.bulk || rows < kMany || rows <= dimension) return;
-  std::cerr << "heft: a ciphertext for each of " << rows << " samples; --bulk would make "
-            << dimension << ", for enrolment only: its files cannot be probes\n";
+  if (common.quiet || options.bulk || rows.size() < kMany || rows.size() <= rows.dimension) return;
+  std::cerr << "heft: a ciphertext for each of " << rows.size() << " samples; --bulk would make "
+            << rows.dimension << ", for enrolment only: its files cannot be probes\n";
 }
 
 absl::Status Run(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.owner.model));
   HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(options.modality));
-  HEFT_ASSIGN_OR_RETURN(const auto rows, Rows(options));
+  HEFT_ASSIGN_OR_RETURN(const FeatureRows rows, Rows(options));
   HEFT_ASSIGN_OR_RETURN(const auto labels, Labels(options, rows.size()));
-  HintAtBulk(common, options, rows.size(), model.modalities[index].dimension);
-  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
-  const SampleEncoding encoding = options.bulk ? SampleEncoding::kBulk : SampleEncoding::kCompact;
+  if (rows.dimension != model.modalities[index].dimension) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.in, ": vectors of dimension ", rows.dimension, ", ", options.modality,
+                     " of this model has ", model.modalities[index].dimension));
+  }
+  HintAtBulk(common, options, rows);
+  const Samples samples = {options.modality, rows.values, labels,
+                           options.bulk ? SampleEncoding::kBulk : SampleEncoding::kCompact};
   std::vector<uint8_t> bytes;
-  if (options.secret_key.empty()) {
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key_bytes, ReadFile(options.key));
-    HEFT_ASSIGN_OR_RETURN(const ckks::PublicKey key,
-                          ParseEncryptionKey(*instance.context, key_bytes, options.key));
-    HEFT_ASSIGN_OR_RETURN(bytes,
-                          EncryptSamples(instance, model, index, key, rows, labels, encoding));
+  if (options.owner.secret_key.empty()) {
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key, ReadFile(options.key));
+    HEFT_ASSIGN_OR_RETURN(const Client client, Client::Create(model, key, options.key));
+    HEFT_ASSIGN_OR_RETURN(bytes, client.Encrypt(samples));
   } else {
-    HEFT_ASSIGN_OR_RETURN(
-        const ckks::SecretKey key,
-        LoadSecretKey(*instance.context, options.secret_key, options.passphrase_file));
-    HEFT_ASSIGN_OR_RETURN(
-        bytes, EncryptSamplesSymmetric(instance, model, index, key, rows, labels, encoding));
+    HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadKeyOwner(model, options.owner));
+    HEFT_ASSIGN_OR_RETURN(bytes, owner.Encrypt(samples));
   }
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   Print(common,
@@ -100,13 +96,13 @@ void AddEncrypt(Command app) {
                  "heft encrypt --model m.heft --key encryption.key --modality face --in face.npy "
                  "--labels labels.txt --out face.ct",
                  [options](const Common& common) { return Run(common, *options); });
-  command.Add("-m,--model", &options->model, "model file").Required();
+  command.Add("-m,--model", &options->owner.model, "model file").Required();
   const Option key = command.Add("-k,--key", &options->key, "encryption key");
-  const Option secret = command.Add("--secret-key", &options->secret_key,
+  const Option secret = command.Add("--secret-key", &options->owner.secret_key,
                                     "encrypt with the secret key instead: half the size, less "
                                     "noise; for a client that owns the key");
   key.Excludes(secret);
-  command.Add("--passphrase-file", &options->passphrase_file,
+  command.Add("--passphrase-file", &options->owner.passphrase_file,
               "first line: passphrase of the secret key");
   command.Add("--modality", &options->modality, "name of the modality in the model").Required();
   command.Add("-i,--in", &options->in, "feature vectors: .npy, or text rows").Required();

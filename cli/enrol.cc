@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "cli/server_files.h"
+#include "cli/server_options.h"
 
 namespace heft::cli {
 namespace {
@@ -11,15 +11,12 @@ struct Options : ServerOptions {
 };
 
 absl::Status Run(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(options));
-  const Progress progress(common.monitor, "enrolling");
-  HEFT_ASSIGN_OR_RETURN(
-      const size_t added,
-      loaded.server->Enrol(options.gallery, loaded.samples, options.enrol, progress.Callback()));
-  HEFT_ASSIGN_OR_RETURN(const Gallery gallery,
-                        loaded.server->OpenGallery(options.gallery, /*create=*/false));
-  Print(common, {{"enrolled", added}, {"templates", gallery.size()}, {"blocks", gallery.blocks()}},
-        absl::StrCat("enrolled ", added, " templates; the gallery holds ", gallery.size()));
+  HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> files, ReadSamples(options));
+  HEFT_ASSIGN_OR_RETURN(const Server server, LoadServer(options));
+  HEFT_ASSIGN_OR_RETURN(const EnrolResult done, server.Enrol(options.gallery, std::move(files),
+                                                             options.enrol, common.monitor));
+  Print(common, {{"enrolled", done.added}, {"templates", done.templates}, {"blocks", done.blocks}},
+        absl::StrCat("enrolled ", done.added, " templates; the gallery holds ", done.templates));
   return absl::OkStatus();
 }
 

@@ -8,72 +8,47 @@
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/seal_files.h"
-#include "fusion/key_files.h"
-#include "fusion/samples.h"
-#include "gallery/scores.h"
-#include "seal/keys.h"
-#include "seal/objects.h"
 
 namespace heft::cli {
 namespace {
 
 struct Options {
   std::string model, in, out;
-  seal::Compression compression = seal::Compression::kZstd;
+  SealCompression compression = SealCompression::kZstd;
 };
-
-struct Loaded {
-  Model model;
-  Instance instance;
-  std::vector<uint8_t> bytes;  // of the input, if there is one
-};
-
-absl::StatusOr<Loaded> Load(const Options& options) {
-  Loaded loaded;
-  HEFT_ASSIGN_OR_RETURN(loaded.model, LoadModel(options.model));
-  HEFT_ASSIGN_OR_RETURN(loaded.instance, MakeInstance(loaded.model));
-  if (!options.in.empty()) {
-    HEFT_ASSIGN_OR_RETURN(loaded.bytes, ReadFile(options.in));
-  }
-  return loaded;
-}
 
 absl::Status ExportParameters(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Loaded loaded, Load(options));
-  const ckks::Params& params = loaded.instance.params();
-  const FusionPlan& plan = loaded.instance.plan;
-  HEFT_RETURN_IF_ERROR(WriteResult(options.out, seal::WriteParams(params, options.compression)));
-  const std::vector<uint32_t> steps = RotationSteps(params, plan.galois_keys);
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
+  HEFT_ASSIGN_OR_RETURN(const SealParameters made,
+                        ExportSealParameters(model, options.compression));
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, made.parameters));
   Json modalities = Json::array();
-  for (size_t i = 0; i < loaded.model.modalities.size(); ++i) {
-    const ModalitySpec& modality = loaded.model.modalities[i];
-    modalities.push_back({{"name", modality.name},
-                          {"dimension", modality.dimension},
-                          {"run", plan.pairs[i / 2].run}});
+  for (size_t i = 0; i < model.modalities.size(); ++i) {
+    const ModalitySpec& modality = model.modalities[i];
+    modalities.push_back(
+        {{"name", modality.name}, {"dimension", modality.dimension}, {"run", made.runs[i]}});
   }
   Print(common,
         {{"out", options.out},
-         {"degree", params.n()},
-         {"primes", params.primes()},
-         {"scale", plan.input_scale},
-         {"gamma", plan.gamma},
+         {"degree", made.degree},
+         {"primes", made.primes},
+         {"scale", made.scale},
+         {"gamma", model.gamma},
          {"modalities", modalities},
          {"conjugation", true},
-         {"rotation_steps", steps}},
+         {"rotation_steps", made.rotation_steps}},
         absl::StrFormat("SEAL parameters: %s, %s\n  encrypt at scale 2^%g and the first level\n"
                         "  Galois keys: conjugation (step 0) and steps %s\n",
-                        options.out, params.Describe(), std::log2(plan.input_scale),
-                        absl::StrJoin(steps, ", ")));
+                        options.out, made.description, std::log2(made.scale),
+                        absl::StrJoin(made.rotation_steps, ", ")));
   return absl::OkStatus();
 }
 
 absl::Status ExportEncryptionKey(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Loaded loaded, Load(options));
-  const ckks::Context& context = *loaded.instance.context;
-  HEFT_ASSIGN_OR_RETURN(const ckks::PublicKey key,
-                        ParseEncryptionKey(context, loaded.bytes, options.in));
-  const std::vector<uint8_t> bytes =
-      seal::WritePublicKey(context, seal::FromPublicKey(key), options.compression);
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key, ReadFile(options.in));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
+                        ExportSealEncryptionKey(model, key, options.in, options.compression));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   Print(common, {{"out", options.out}, {"bytes", bytes.size()}},
         absl::StrCat("SEAL public key: ", options.out, ", ", HumanBytes(bytes.size())));
@@ -81,22 +56,19 @@ absl::Status ExportEncryptionKey(const Common& common, const Options& options) {
 }
 
 absl::Status ExportSamples(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(Loaded loaded, Load(options));
-  HEFT_ASSIGN_OR_RETURN(
-      const SampleReader samples,
-      SampleReader::Parse(loaded.instance.context, std::move(loaded.bytes), options.in));
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
+  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(options.in));
+  HEFT_ASSIGN_OR_RETURN(SealSamples samples,
+                        ExportSealSamples(model, {std::move(bytes), options.in},
+                                          options.compression, common.monitor));
   std::map<std::string, std::vector<uint8_t>> files;
   Json list = Json::array();
-  const Progress progress(common.monitor, "writing ciphertexts");
-  const size_t count = samples.bulk() ? samples.header().dimension : samples.size();
+  const size_t count = samples.ciphertexts.size();
   for (size_t i = 0; i < count; ++i) {
-    HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext ciphertext,
-                          samples.bulk() ? samples.Coordinate(i) : samples.Sample(i));
     const std::string name = absl::StrCat(i, ".seal");
-    files[name] = seal::WriteCiphertext(*loaded.instance.context, ciphertext, options.compression);
+    files[name] = std::move(samples.ciphertexts[i]);
     list.push_back({{"file", name}});
-    if (!samples.bulk()) list.back()["label"] = samples.labels()[i];
-    if (!progress.Update(i + 1, count)) return absl::CancelledError("interrupted");
+    if (!samples.bulk) list.back()["label"] = samples.labels[i];
   }
   HEFT_RETURN_IF_ERROR(WriteFiles(options.out, files));
   Print(common, {{"out", options.out}, {"ciphertexts", list}},
@@ -105,20 +77,19 @@ absl::Status ExportSamples(const Common& common, const Options& options) {
 }
 
 absl::Status ExportScores(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Loaded loaded, Load(options));
-  const ckks::Context& context = *loaded.instance.context;
-  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores,
-                        ParseScores(context, loaded.bytes, options.in));
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.in));
+  HEFT_ASSIGN_OR_RETURN(SealScores scores,
+                        ExportSealScores(model, bytes, options.in, options.compression));
   const bool verification = scores.kind == ScoreKind::kVerification;
   std::map<std::string, std::vector<uint8_t>> files;
   Json replies = Json::array();
   for (size_t i = 0; i < scores.replies.size(); ++i) {
     const std::string name = absl::StrCat("scores-", i, ".seal");
-    files[name] = seal::WriteCiphertext(context, scores.replies[i].scores, options.compression);
+    files[name] = std::move(scores.replies[i].ciphertext);
     Json reply = {{"file", name}};
-    // An identification answers for every template, by position.
-    for (const ScoreReply::Answer& answer : scores.replies[i].answers) {
-      if (verification) reply["answers"].push_back({{"slot", answer.slot}, {"lane", answer.lane}});
+    for (const SealScores::Answer& answer : scores.replies[i].answers) {
+      reply["answers"].push_back({{"slot", answer.slot}, {"lane", answer.lane}});
     }
     replies.push_back(reply);
   }
@@ -130,8 +101,7 @@ absl::Status ExportScores(const Common& common, const Options& options) {
                {"replies", replies}};
   if (verification) json["claimed"] = scores.claimed;
   if (scores.squared_norm) {
-    files["squared-norm.seal"] =
-        seal::WriteCiphertext(context, *scores.squared_norm, options.compression);
+    files["squared-norm.seal"] = std::move(*scores.squared_norm);
     json["squared_norm"] = "squared-norm.seal";
   }
   HEFT_RETURN_IF_ERROR(WriteFiles(options.out, files));

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/files.h"
+#include "base/new_folder.h"
 #include "cli/commands.h"
-#include "cli/server_files.h"
+#include "cli/server_options.h"
 
 namespace heft::cli {
 namespace {
@@ -19,46 +16,23 @@ struct Options : ServerOptions {
   bool no_identities = false;
   bool degree_two = false;
   bool all = false;
-  Server::ProbeOptions probe;
+  ProbeOptions probe;
 };
 
 // Every sample of the files, one reply each, into a new folder: all of them or none.
-absl::Status RunAll(const Common& common, const Options& options, const LoadedServer& loaded,
-                    const Gallery& gallery, const Server::ProbeOptions& probe) {
-  std::filesystem::path out = options.out;
-  if (!out.has_filename()) out = out.parent_path();  // FOLDER/ means FOLDER
-  std::error_code error;
-  if (std::filesystem::exists(out, error)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.out, " exists: with --all, --out names a folder that is made"));
-  }
-  // A new name beside it: nothing that is already there may be lost.
-  std::string partial = out.string() + ".XXXXXX";
-  if (mkdtemp(partial.data()) == nullptr) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot make a folder beside ", options.out));
-  }
-  const Progress progress(common.monitor, "identifying samples");
+absl::Status RunAll(const Common& common, const Options& options, const Server& server,
+                    const Gallery& gallery, std::vector<SampleFile> samples,
+                    const ProbeOptions& probe) {
+  HEFT_ASSIGN_OR_RETURN(NewFolder folder, NewFolder::Create(options.out));
   size_t files = 0, bytes = 0;
-  auto write = [&](size_t row, const EncryptedScores& scores) -> absl::Status {
-    const std::vector<uint8_t> reply = SerializeScores(*loaded.server->instance().context, scores);
+  auto write = [&](size_t row, ByteSpan reply) {
     ++files;
     bytes += reply.size();
-    return WriteFileAtomic(absl::StrFormat("%s/%05d.ct", partial, row), reply);
+    return WriteFileAtomic(absl::StrFormat("%s/%05d.ct", folder.partial(), row), reply);
   };
-  absl::Status status =
-      loaded.server->IdentifyAll(gallery, loaded.samples, probe, write, progress.Callback());
-  if (status.ok()) {
-    using std::filesystem::perms;
-    constexpr perms kReadable = perms::owner_all | perms::group_read | perms::group_exec |
-                                perms::others_read | perms::others_exec;
-    std::filesystem::permissions(partial, kReadable, error);
-    if (!error) std::filesystem::rename(partial, out, error);
-    if (error) status = absl::InternalError(absl::StrCat(options.out, ": ", error.message()));
-  }
-  if (!status.ok()) {
-    std::filesystem::remove_all(partial, error);
-    return status;
-  }
+  HEFT_RETURN_IF_ERROR(
+      server.IdentifyAll(gallery, std::move(samples), probe, write, common.monitor));
+  HEFT_RETURN_IF_ERROR(folder.Commit());
   Print(common,
         {{"out", options.out}, {"replies", files}, {"bytes", bytes}, {"templates", gallery.size()}},
         absl::StrCat(files, " samples against ", gallery.size(), " templates: ", options.out, ", ",
@@ -67,22 +41,21 @@ absl::Status RunAll(const Common& common, const Options& options, const LoadedSe
 }
 
 absl::Status Run(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(options));
-  HEFT_ASSIGN_OR_RETURN(const Gallery gallery,
-                        loaded.server->OpenGallery(options.gallery, /*create=*/false));
-  Server::ProbeOptions probe = options.probe;
+  HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> samples, ReadSamples(options));
+  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
+  HEFT_ASSIGN_OR_RETURN(const Server server, LoadServer(options));
+  ProbeOptions probe = options.probe;
   probe.with_identities = !options.no_identities;
   probe.relinearise = !options.degree_two;
-  if (options.all) return RunAll(common, options, loaded, gallery, probe);
-  const Progress progress(common.monitor, "matching blocks");
-  HEFT_ASSIGN_OR_RETURN(
-      const EncryptedScores scores,
-      options.verify
-          ? loaded.server->Verify(gallery, loaded.samples, options.identity, probe)
-          : loaded.server->Identify(gallery, loaded.samples, probe, progress.Callback()));
-  const std::vector<uint8_t> bytes = SerializeScores(*loaded.server->instance().context, scores);
-  HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
-  Json json = {{"out", options.out}, {"bytes", bytes.size()}, {"templates", gallery.size()}};
+  if (options.all) {
+    return RunAll(common, options, server, gallery, std::move(samples), probe);
+  }
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> reply,
+                        options.verify
+                            ? server.Verify(gallery, std::move(samples), options.identity, probe)
+                            : server.Identify(gallery, std::move(samples), probe, common.monitor));
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, reply));
+  Json json = {{"out", options.out}, {"bytes", reply.size()}, {"templates", gallery.size()}};
   std::string text;
   if (options.verify) {
     json["claimed"] = options.identity;
@@ -90,7 +63,7 @@ absl::Status Run(const Common& common, const Options& options) {
   } else {
     text = absl::StrCat("encrypted scores against ", gallery.size(), " templates");
   }
-  Print(common, json, absl::StrCat(text, ": ", options.out, ", ", HumanBytes(bytes.size())));
+  Print(common, json, absl::StrCat(text, ": ", options.out, ", ", HumanBytes(reply.size())));
   return absl::OkStatus();
 }
 

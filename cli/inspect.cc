@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "heft/inspect.h"
+
 #include <filesystem>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "base/envelope.h"
 #include "base/files.h"
-#include "base/hash.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "fusion/plan.h"
-#include "fusion/profile.h"
-#include "gallery/gallery.h"
 
 namespace heft::cli {
 namespace {
@@ -21,14 +19,13 @@ struct Options {
   bool plan = false;
 };
 
-Json PlanJson(const Instance& instance) {
-  const FusionPlan& plan = instance.plan;
+Json PlanJson(const PlanInfo& plan) {
   Json keys = Json::array();
   for (const auto& [element, limbs] : plan.galois_keys) {
     keys.push_back({{"element", element}, {"limbs", limbs}});
   }
   Json pairs = Json::array();
-  for (const PackedPair& pair : plan.pairs) {
+  for (const PlanInfo::Pair& pair : plan.pairs) {
     pairs.push_back({{"first", pair.first}, {"second", pair.second}, {"run", pair.run}});
   }
   return {{"input_limbs", plan.input_limbs},
@@ -48,37 +45,29 @@ Json PlanJson(const Instance& instance) {
           {"galois_keys", keys}};
 }
 
-Json SecurityJson(const ckks::Security& security) {
-  return {{"level", security.Describe()},
-          {"total_bits", security.total_bits},
-          {"bound_2024_classical", security.bound_2024_classical},
-          {"bound_2024_quantum", security.bound_2024_quantum},
-          {"bound_2018_classical", security.bound_2018_classical}};
+Json SecurityJson(const ProfileInfo& profile) {
+  return {{"level", profile.security},
+          {"total_bits", profile.total_bits},
+          {"bound_2024_classical", profile.bound_2024_classical},
+          {"bound_2024_quantum", profile.bound_2024_quantum},
+          {"bound_2018_classical", profile.bound_2018_classical}};
 }
 
 // Adds to `json` the profile that has these parameters and the security that it reaches, and
 // returns a line about them.
-std::string DescribeParams(ByteSpan params_id, Json* json) {
-  for (const Profile& profile : AllProfiles()) {
-    const auto params = ckks::Params::Create(profile.spec);
-    if (!params.ok() ||
-        !std::equal(params_id.begin(), params_id.end(), params->id().begin(), params->id().end())) {
-      continue;
-    }
-    (*json)["profile"] = profile.name;
-    (*json)["security"] = SecurityJson(params->security());
-    return absl::StrFormat("  profile %s: %s (%.1f bits of primes at N = %d)\n", profile.name,
-                           params->security().Describe(), params->security().total_bits,
-                           params->n());
-  }
-  return "  parameters of no profile of this program: security unknown\n";
+std::string DescribeParams(const ParamsId& params_id, Json* json) {
+  const std::optional<ProfileInfo> profile = ProfileOf(params_id);
+  if (!profile) return "  parameters of no profile of this program: security unknown\n";
+  (*json)["profile"] = profile->name;
+  (*json)["security"] = SecurityJson(*profile);
+  return absl::StrFormat("  profile %s: %s (%.1f bits of primes at N = %d)\n", profile->name,
+                         profile->security, profile->total_bits, profile->ring_degree);
 }
 
 absl::Status InspectModel(const Common& common, const Options& options, ByteSpan bytes) {
   HEFT_ASSIGN_OR_RETURN(const Model model, Model::Parse(bytes, options.path));
-  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
-  const ckks::Params& params = instance.params();
-  const ckks::Security security = params.security();
+  HEFT_ASSIGN_OR_RETURN(const PlanInfo plan, DescribePlan(model));
+  HEFT_ASSIGN_OR_RETURN(const ProfileInfo profile, DescribeProfile(model.profile));
   Json modalities = Json::array();
   std::vector<std::string> names;
   for (const ModalitySpec& m : model.modalities) {
@@ -98,8 +87,8 @@ absl::Status InspectModel(const Common& common, const Options& options, ByteSpan
                {"modalities", modalities},
                {"gamma", model.gamma},
                {"profile", model.profile},
-               {"parameters", params.Describe()},
-               {"security", SecurityJson(security)},
+               {"parameters", profile.parameters},
+               {"security", SecurityJson(profile)},
                {"approximation",
                 {{"name", model.approximation.name},
                  {"degree", model.approximation.Degree()},
@@ -107,27 +96,30 @@ absl::Status InspectModel(const Common& common, const Options& options, ByteSpan
                  {"max_relative_error", model.approximation.MaxRelativeError()}}},
                {"thresholds", thresholds},
                {"training", *Json::Parse(model.training_summary)}};
-  if (options.plan) json["plan"] = PlanJson(instance);
+  if (model.calibration) {
+    json["calibration"] = {{"slope", model.calibration->slope},
+                           {"intercept", model.calibration->intercept}};
+  }
+  if (options.plan) json["plan"] = PlanJson(plan);
   std::string text = absl::StrFormat(
       "model %s\n  %s -> %d dimensions, profile %s\n  %s\n  %s (%.1f bits of primes)\n"
       "  normalisation: %s, degree %d on [%.3f, %.3f], worst relative error %.2f%%\n",
       HexString(model.Id()), absl::StrJoin(names, " + "), model.gamma, model.profile,
-      params.Describe(), security.Describe(), security.total_bits, model.approximation.name,
+      profile.parameters, profile.security, profile.total_bits, model.approximation.name,
       model.approximation.Degree(), interval.lo, interval.hi,
       100 * model.approximation.MaxRelativeError());
   for (const DecisionThreshold& t : model.thresholds) {
     absl::StrAppendFormat(&text, "  threshold for FMR %g: %.3f (FNMR %.3f, %d impostor pairs)\n",
                           t.fmr, t.score, t.fnmr, t.impostor_pairs);
   }
-  if (options.plan) absl::StrAppend(&text, "plan:\n", PlanJson(instance).dump(2), "\n");
+  if (options.plan) absl::StrAppend(&text, "plan:\n", PlanJson(plan).dump(2), "\n");
   Print(common, json, text);
   return absl::OkStatus();
 }
 
 absl::Status InspectGallery(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.path));
-  HEFT_RETURN_IF_ERROR(gallery.CheckBlockFiles());
-  const GalleryBinding& binding = gallery.binding();
+  HEFT_RETURN_IF_ERROR(gallery.CheckFiles());
   std::map<std::string, size_t> counts;
   for (const std::string& identity : gallery.identities()) ++counts[identity];
   Json json = {{"kind", "gallery"},
@@ -135,64 +127,39 @@ absl::Status InspectGallery(const Common& common, const Options& options) {
                {"identities", counts.size()},
                {"blocks", gallery.blocks()},
                {"generation", gallery.generation()},
-               {"gamma", binding.gamma},
-               {"model_id", HexString(binding.model_id)},
-               {"key_id", HexString(binding.key_id)},
-               {"params_id", HexString(binding.params_id)}};
-  const std::string params = DescribeParams(binding.params_id, &json);
+               {"gamma", gallery.gamma()},
+               {"model_id", HexString(gallery.model_id())},
+               {"key_id", HexString(gallery.key_id())},
+               {"params_id", HexString(gallery.params_id())}};
+  const std::string params = DescribeParams(gallery.params_id(), &json);
   json["revoked_keys"] = Json::array();
-  for (const ckks::KeyId& key : gallery.revoked_keys()) {
+  for (const KeyId& key : gallery.revoked_keys()) {
     json["revoked_keys"].push_back(HexString(key));
   }
-  Print(
-      common, json,
-      absl::StrFormat("gallery of %d templates of %d identities in %d blocks, intact\n"
-                      "  model %s, key %s, %d revoked keys\n%s",
-                      gallery.size(), counts.size(), gallery.blocks(), HexString(binding.model_id),
-                      HexString(binding.key_id), gallery.revoked_keys().size(), params));
+  Print(common, json,
+        absl::StrFormat("gallery of %d templates of %d identities in %d blocks, intact\n"
+                        "  model %s, key %s, %d revoked keys\n%s",
+                        gallery.size(), counts.size(), gallery.blocks(),
+                        HexString(gallery.model_id()), HexString(gallery.key_id()),
+                        gallery.revoked_keys().size(), params));
   return absl::OkStatus();
-}
-
-std::string KindName(const std::string& kind) {
-  static const std::map<std::string, std::string> names = {
-      {"MODL", "model"},
-      {"PUBK", "encryption key"},
-      {"EVAL", "evaluation keys"},
-      {"SECK", "secret key"},
-      {"CTXT", "encrypted samples"},
-      {"CTXS", "encrypted samples for bulk enrolment"},
-      {"GALM", "gallery manifest"},
-      {"GBLK", "gallery block"},
-      {"SCOR", "encrypted scores"},
-      {"RKEY", "re-keying key"},
-      {"BUDG", "query budget"}};
-  const auto it = names.find(kind);
-  return it == names.end() ? "unknown kind " + kind : it->second;
 }
 
 absl::Status Run(const Common& common, const Options& options) {
   std::error_code ignored;  // ReadFile says what is wrong with a path
   if (std::filesystem::is_directory(options.path, ignored)) return InspectGallery(common, options);
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.path));
-  const std::string kind = EnvelopeKind(bytes);
-  if (kind == "MODL") return InspectModel(common, options, bytes);
-  if (kind.empty()) {
-    return absl::DataLossError(
-        bytes.empty() ? absl::StrCat(options.path, ": the file is empty")
-                      : absl::StrCat(options.path, ": not a HEFT file (wrong magic bytes)"));
-  }
-  // Other kinds: what the envelope says, and whether it is intact. All start with two ids.
-  const uint32_t version = EnvelopeVersion(bytes);
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kind, version, options.path));
-  Json json = {{"kind", KindName(kind)}, {"version", version}, {"bytes", bytes.size()}};
-  std::string text = absl::StrCat(KindName(kind), ", version ", version, ", ",
-                                  HumanBytes(bytes.size()), ", intact\n");
-  if (payload.size() >= 32) {
-    json["params_id"] = HexString(payload.first(16));
-    json["key_id"] = HexString(payload.subspan(16, 16));
-    absl::StrAppend(&text, "  parameters ", HexString(payload.first(16)), ", key ",
-                    HexString(payload.subspan(16, 16)), "\n",
-                    DescribeParams(payload.first(16), &json));
+  HEFT_ASSIGN_OR_RETURN(const FileInfo file, InspectFile(bytes, options.path));
+  if (file.kind == "MODL") return InspectModel(common, options, bytes);
+  Json json = {{"kind", file.name}, {"version", file.version}, {"bytes", file.bytes}};
+  std::string text = absl::StrCat(file.name, ", version ", file.version, ", ",
+                                  HumanBytes(file.bytes), ", intact\n");
+  if (file.params_id) {
+    const std::string params = HexString(*file.params_id), key = HexString(*file.key_id);
+    json["params_id"] = params;
+    json["key_id"] = key;
+    absl::StrAppend(&text, "  parameters ", params, ", key ", key, "\n",
+                    DescribeParams(*file.params_id, &json));
   }
   Print(common, json, text);
   return absl::OkStatus();

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/secure.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/key_set.h"
-#include "cli/secret_file.h"
+#include "cli/key_options.h"
 
 namespace heft::cli {
 namespace {
@@ -13,27 +11,25 @@ struct Options {
   SealOptions seal;
 };
 
+// New public keys for the secret key that is given.
+absl::StatusOr<KeySet> MakeForExisting(const Common& common, const Options& options,
+                                       const Model& model) {
+  KeyOptions existing;
+  existing.secret_key = options.secret_key;
+  existing.passphrase_file = options.seal.file;
+  HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadKeyOwner(model, existing));
+  return MakePublicKeys(owner, options.out, common.monitor);
+}
+
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
-  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
-  const ckks::Context& context = *instance.context;
-  const KeyFolder folder(options.out);
-  const bool existing = !options.secret_key.empty();
-  HEFT_RETURN_IF_ERROR(folder.CheckVacant(/*but_public=*/existing));
-  std::string passphrase;
-  if (!existing) {
-    HEFT_ASSIGN_OR_RETURN(passphrase, ChoosePassphrase(common, options.seal));
-  }
-  Csprng rng;
-  HEFT_ASSIGN_OR_RETURN(const ckks::SecretKey secret,
-                        existing ? LoadSecretKey(context, options.secret_key, options.seal.file)
-                                 : ckks::SecretKey::Generate(context, rng));
+  HEFT_ASSIGN_OR_RETURN(
+      const KeySet set,
+      options.secret_key.empty()
+          ? MakeKeySet(model, options.out, NewPassphrase(common, options.seal), common.monitor)
+          : MakeForExisting(common, options, model));
   Json json;
-  std::string text;
-  const absl::Status written =
-      WriteKeySet(common, instance, secret, folder, passphrase, !existing, &json, &text);
-  SecureWipe(passphrase.data(), passphrase.size());
-  HEFT_RETURN_IF_ERROR(written);
+  const std::string text = DescribeKeySet(set, &json);
   Print(common, json, text);
   return absl::OkStatus();
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
-#include "base/hash.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "fusion/rekey.h"
-#include "gallery/gallery.h"
+#include "heft/gallery.h"
 
 namespace heft::cli {
 namespace {
@@ -16,27 +14,18 @@ struct Options {
 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
-  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.rekeying_key));
-  HEFT_ASSIGN_OR_RETURN(const RekeyingKey key,
-                        ParseRekeyingKey(*instance.context, bytes, options.rekeying_key));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key, ReadFile(options.rekeying_key));
   HEFT_ASSIGN_OR_RETURN(Gallery gallery, Gallery::Open(options.gallery));
-  GalleryBinding expected = gallery.binding();
-  expected.params_id = instance.params().id();
-  expected.model_id = model.Id();
-  expected.gamma = model.gamma;
-  HEFT_RETURN_IF_ERROR(gallery.CheckBinding(expected));
-  HEFT_RETURN_IF_ERROR(gallery.CheckBlockCount(2 * size_t{instance.params().slots()}));
-  const Progress progress(common.monitor, "re-keying blocks");
-  HEFT_RETURN_IF_ERROR(gallery.Rekey(instance, key, progress.Callback()));
-  Print(
-      common,
-      {{"templates", gallery.size()},
-       {"blocks", gallery.blocks()},
-       {"key_id", HexString(key.to)},
-       {"revoked_key_id", HexString(key.from)}},
-      absl::StrCat("moved ", gallery.size(), " templates in ", gallery.blocks(), " blocks to key ",
-                   HexString(key.to), "; key ", HexString(key.from), " is revoked"));
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Rekeyed moved,
+                        gallery.Rekey(model, key, options.rekeying_key, common.monitor));
+  const std::string from = HexString(moved.from), to = HexString(moved.to);
+  Print(common,
+        {{"templates", gallery.size()},
+         {"blocks", gallery.blocks()},
+         {"key_id", to},
+         {"revoked_key_id", from}},
+        absl::StrCat("moved ", gallery.size(), " templates in ", gallery.blocks(),
+                     " blocks to key ", to, "; key ", from, " is revoked"));
   return absl::OkStatus();
 }
 

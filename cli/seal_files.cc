@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/csprng.h"
-#include "base/envelope.h"
 #include "base/files.h"
+#include "heft/inspect.h"
 
 namespace heft::cli {
+
 Command ImportSealGroup(Command app) {
   return app.Group("import-seal", "make HEFT files from objects of Microsoft SEAL 4.x");
 }
@@ -17,54 +17,32 @@ Command ExportSealGroup(Command app) {
   return app.Group("export-seal", "make objects of Microsoft SEAL 4.x from HEFT files");
 }
 
-void AddCompressionOption(Command command, seal::Compression* compression) {
+void AddCompressionOption(Command command, SealCompression* compression) {
   command
       .Add(
           "--compression",
           [compression](const std::string& name) {
-            *compression = name == "none"   ? seal::Compression::kNone
-                           : name == "zlib" ? seal::Compression::kZlib
-                                            : seal::Compression::kZstd;
+            *compression = name == "none"   ? SealCompression::kNone
+                           : name == "zlib" ? SealCompression::kZlib
+                                            : SealCompression::kZstd;
           },
           "of SEAL's objects (default zstd)")
       .Choices({"none", "zlib", "zstd"});
 }
 
-absl::StatusOr<ckks::KeyId> KeyIdOf(const std::string& path) {
-  ckks::KeyId id{};
-  if (path.empty()) {
-    Csprng().Fill(id);
-    return id;
-  }
+absl::StatusOr<KeyId> KeyIdOf(const std::string& path) {
+  if (path.empty()) return NewKeyId();
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
-  const std::string kind = EnvelopeKind(bytes);
-  if (kind.empty() || kind == "MODL") {
-    return absl::DataLossError(
-        absl::StrCat(path, ": carries no key id: give HEFT keys, samples or scores"));
-  }
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kind, EnvelopeVersion(bytes), path));
-  ByteReader reader(payload, path);
-  reader.Raw(sizeof(ckks::ParamsId));
-  const ByteSpan raw = reader.Raw(id.size());
-  HEFT_RETURN_IF_ERROR(reader.status());
-  std::copy(raw.begin(), raw.end(), id.begin());
-  return id;
+  HEFT_ASSIGN_OR_RETURN(const FileInfo file, InspectFile(bytes, path));
+  if (file.key_id) return *file.key_id;
+  return absl::DataLossError(
+      absl::StrCat(path, ": carries no key id: give HEFT keys, samples or scores"));
 }
 
 void AddKeyIdOption(Command command, std::string* path) {
   command.Add("--key-id-of", path,
               "a HEFT file made for the same secret key, whose key id to use; without it a "
               "new one is drawn");
-}
-
-std::vector<uint32_t> RotationSteps(const ckks::Params& params,
-                                    const std::map<uint32_t, size_t>& elements) {
-  std::vector<uint32_t> steps;
-  for (uint32_t step = 1; step < params.slots(); ++step) {
-    if (elements.count(ckks::RotationElement(params, step)) != 0) steps.push_back(step);
-  }
-  return steps;
 }
 
 absl::Status WriteFiles(const std::string& folder,

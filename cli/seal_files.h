@@ -8,10 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "ckks/keys.h"
 #include "cli/common.h"
-#include "fusion/plan.h"
-#include "seal/compression.h"
+#include "heft/seal.h"
 
 namespace heft::cli {
 
@@ -20,16 +18,12 @@ Command ImportSealGroup(Command app);
 Command ExportSealGroup(Command app);
 
 // --compression none, zlib or zstd.
-void AddCompressionOption(Command command, seal::Compression* compression);
+void AddCompressionOption(Command command, SealCompression* compression);
 
 // The key id that a HEFT file carries (keys, samples or scores); a fresh one where `path` is empty.
 // SEAL's files do not name their key.
-absl::StatusOr<ckks::KeyId> KeyIdOf(const std::string& path);
+absl::StatusOr<KeyId> KeyIdOf(const std::string& path);
 void AddKeyIdOption(Command command, std::string* path);
-
-// Rotations to the left among a plan's Galois elements, as SEAL counts them.
-std::vector<uint32_t> RotationSteps(const ckks::Params& params,
-                                    const std::map<uint32_t, size_t>& elements);
 
 // Writes files (name -> bytes) into a folder, all or none of them.
 absl::Status WriteFiles(const std::string& folder,

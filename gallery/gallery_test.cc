@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Roles end to end through their file formats: keys, samples, gallery, scores; and what each of
 // them says to wrong input.
-#include "gallery/gallery_impl.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -21,6 +19,7 @@
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/profile.h"
 #include "fusion/testing.h"
+#include "gallery/gallery_impl.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/server_impl.h"
 #include "gallery/testing.h"
@@ -116,8 +115,8 @@ std::vector<uint8_t>* GalleryTest::evaluation_;
 Server::Impl* GalleryTest::server_;
 
 TEST_F(GalleryTest, EnrolIdentifyVerifyDecide) {
-  ASSERT_EQ(server_->Enrol(directory_, Set({1, 2, 3}, {"ann", "bob", "ann"})->added, {}), 3u);
-  ASSERT_EQ(server_->Enrol(directory_, Set({4}, {"cyd"})->added, {}), 1u);
+  ASSERT_EQ(server_->Enrol(directory_, Set({1, 2, 3}, {"ann", "bob", "ann"}), {})->added, 3u);
+  ASSERT_EQ(server_->Enrol(directory_, Set({4}, {"cyd"}), {})->added, 1u);
   const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   EXPECT_EQ(gallery.size(), 4u);
   const SampleSet probe = Set({2}, {"probe"});
@@ -487,7 +486,8 @@ TEST_F(GalleryTest, EveryOpeningIsChargedFirst) {
   EXPECT_TRUE(owner.impl().OpenRawSlotsUnsafe(bytes, "scores").ok());
   EXPECT_EQ(Code(owner.Open(bytes, "scores")), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(Code(owner.Decide(bytes, "scores", 0.5)), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(Code(owner.impl().OpenRawSlotsUnsafe(bytes, "scores")), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Code(owner.impl().OpenRawSlotsUnsafe(bytes, "scores")),
+            absl::StatusCode::kResourceExhausted);
   // No room for flooding, whatever the server says its noise is, rescaled or not; nothing charged.
   ProbeOptions raw;
   raw.relinearise = false;

@@ -31,8 +31,8 @@ constexpr size_t kPeople = 40;
 struct Party {
   explicit Party(const Instance& instance, const Model& model)
       : secret(*ckks::SecretKey::Generate(*instance.context, rng)),
-        server(*Server::Impl::Create(model,
-                               testing::MakeKeys(*instance.context, instance.plan, secret, rng))) {}
+        server(*Server::Impl::Create(
+            model, testing::MakeKeys(*instance.context, instance.plan, secret, rng))) {}
   Csprng rng;
   ckks::SecretKey secret;
   std::unique_ptr<Server::Impl> server;

@@ -60,7 +60,7 @@ class GoldenTest : public ::testing::Test {
   KeyOwner Owner() const { return Owner(secret_); }
   KeyOwner Owner(const ckks::SecretKey& secret) const {
     return Ok(KeyOwner::Impl::Own(model_, Ok(ckks::SecretKey::FromCoefficients(
-                                           context(), secret.key_id(), secret.coefficients()))));
+                                              context(), secret.key_id(), secret.coefficients()))));
   }
   // Person 0 against a gallery folder under `secret`.
   void ExpectGallery(const std::string& folder, const ckks::SecretKey& secret) const {

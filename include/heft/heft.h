@@ -1,14 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// HEFT: start here. Three roles, one header each; they share models and exchange bytes only.
+// HEFT: start here. Fuses and matches biometric templates that stay encrypted. Four roles share a
+// model and exchange bytes only; a program includes the headers of the roles that it plays:
 //
-//   heft/client.h   encrypts feature vectors under an encryption key     link heft::fusion
-//   heft/server.h   fuses, enrols and matches what it cannot read        link heft::gallery
-//   heft/owner.h    makes keys, opens encrypted scores, decides          link heft::key_owner
-//   heft/seal.h     exchanges objects with Microsoft SEAL                link heft::seal
-//   heft/learn.h    learns a model from feature vectors                  link heft::learning
+//   role            include               link                   it has
+//   learning        heft/train.h          heft::learning         vectors of people who agreed to it
+//   client          heft/client.h         heft::fusion           the encryption key
+//   server          heft/server.h         heft::gallery          the evaluation keys, a gallery
+//   key owner       heft/key_owner.h      heft::key_owner        the secret key, a query budget
 //
-// A server must not include heft/owner.h: what it links cannot decrypt. examples/roles.cc shows all
-// roles on one page. Every fallible call returns absl::Status or absl::StatusOr (base/status.h).
+// heft/model.h     what all of them share: projection, normalisation, thresholds, calibration
+// heft/gallery.h   enrolled templates in a folder; re-keying without decrypting them
+// heft/key_set.h   the key owner's files: made, renewed, sealed under a passphrase
+// heft/vectors.h, heft/dataset.h   vectors and data sets from files
+// heft/inspect.h   what a file is, and what its parameters protect
+// heft/seal.h, heft/seal_key_owner.h   exchange with Microsoft SEAL (heft::exchange,
+//                  heft::exchange_key_owner)
+// heft/approximation.h, heft/progress.h   types that the others use
+//
+// A server must not link heft::key_owner: what it links cannot decrypt. examples/roles.cc shows all
+// roles on one page; heft/model.h, client.h, server.h and key_owner.h are all that enrolment and
+// identification need.
+//
+// Errors are values (absl::Status); the message says what was wrong and what to do:
+//
+//   kInvalidArgument     the caller's value is wrong (dimension, NaN, unknown name)
+//   kDataLoss            bytes that are not what they claim to be (truncated, flipped, wrong magic)
+//   kFailedPrecondition  good objects that do not belong together (other key, model, parameters)
+//   kNotFound            an identity, file or key that is not there
+//   kAlreadyExists       a file that would be overwritten and must not be
+//   kResourceExhausted   the query budget is spent
+//   kUnavailable         the operating system refused (disk full, permission), or another process
+//                        changes the same gallery
+//   kCancelled           a monitor ended the call (heft/progress.h)
+//
+// On error, outputs, objects and files are as they were. Nothing prints or throws but std::bad_alloc,
+// and one thing aborts: an operating system without randomness. Objects may be shared by threads as
+// far as they are const, and calls use all cores.
 #ifndef HEFT_HEFT_H_
 #define HEFT_HEFT_H_
 

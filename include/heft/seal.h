@@ -1,15 +1,118 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects of Microsoft SEAL 4.x in and out (docs/seal.md), and the operations that compute on them:
-// heft::seal::ReadParams, ReadCiphertext, ReadRelinearisationKey, ...; heft::ckks::Multiply,
-// Rotate,
-// ... SEAL itself is not needed. examples/seal_exchange.cc shows both sides.
+// HEFT's files from objects of Microsoft SEAL 4.x and back (docs/seal.md): clients that use SEAL
+// send what a HEFT server computes on, and open what it replies. SEAL itself is not needed. Link
+// heft::exchange. What needs a secret key is in heft/seal_key_owner.h.
+//
+// `what` names the bytes in errors. kDataLoss: damaged bytes. kFailedPrecondition: good ones of
+// other parameters than the model's. kInvalidArgument: what SEAL allows and this engine does not.
 #ifndef HEFT_SEAL_H_
 #define HEFT_SEAL_H_
 
-#include "ckks/arithmetic.h"  // IWYU pragma: export
-#include "ckks/encoder.h"     // IWYU pragma: export
-#include "ckks/key_switch.h"  // IWYU pragma: export
-#include "seal/keys.h"        // IWYU pragma: export
-#include "seal/objects.h"     // IWYU pragma: export
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "heft/gallery.h"
+#include "heft/model.h"
+#include "heft/progress.h"
+#include "heft/server.h"
+
+namespace heft {
+
+// SealCompression: of SEAL's objects.
+enum class SealCompression : uint8_t { kNone = 0, kZlib = 1, kZstd = 2 };
+
+// SealParameters: SEAL's encryption parameters for a model, and what to do with them: encrypt at
+// `scale` and the first level; make a relinearisation key, and Galois keys of the conjugation (step
+// 0) and of these rotations to the left.
+struct SealParameters {
+  std::vector<uint8_t> parameters;  // SEAL's EncryptionParameters
+  std::string description;
+  uint32_t degree = 0;
+  std::vector<uint32_t> primes;  // the special one last
+  double scale = 0;
+  std::vector<uint32_t> runs;  // of each modality: docs/seal.md, "Samples"
+  std::vector<uint32_t> rotation_steps;
+};
+absl::StatusOr<SealParameters> ExportSealParameters(const Model& model,
+                                                    SealCompression compression);
+
+// ExportSealEncryptionKey: SEAL's PublicKey from an encryption key.
+absl::StatusOr<std::vector<uint8_t>> ExportSealEncryptionKey(const Model& model,
+                                                             std::span<const uint8_t> key,
+                                                             std::string_view what,
+                                                             SealCompression compression);
+
+// SealSamples: SEAL's Ciphertexts, one a sample, or one a coordinate of bulk samples.
+struct SealSamples {
+  std::vector<std::vector<uint8_t>> ciphertexts;
+  std::vector<std::string> labels;  // one a sample
+  bool bulk = false;
+};
+absl::StatusOr<SealSamples> ExportSealSamples(const Model& model, SampleFile samples,
+                                              SealCompression compression,
+                                              const Monitor& monitor = {});
+
+// SealScores: a reply in SEAL's Ciphertexts.
+struct SealScores {
+  struct Answer {
+    uint32_t slot = 0;
+    uint32_t lane = 0;  // 0: the real part, 1: the imaginary part
+  };
+  struct Reply {
+    std::vector<uint8_t> ciphertext;
+    std::vector<Answer>
+        answers;  // of a verification; an identification answers for all, by position
+  };
+  ScoreKind kind = ScoreKind::kIdentification;
+  std::string probe, claimed;
+  uint64_t templates = 0;
+  std::vector<std::string> identities;
+  std::vector<Reply> replies;
+  std::optional<std::vector<uint8_t>> squared_norm;
+};
+absl::StatusOr<SealScores> ExportSealScores(const Model& model, std::span<const uint8_t> scores,
+                                            std::string_view what, SealCompression compression);
+
+// SEAL's files do not name their key: the key id that a HEFT file carries (heft/inspect.h) or a new
+// one, which everything for one secret key must have in common.
+KeyId NewKeyId();
+
+absl::StatusOr<std::vector<uint8_t>> ImportSealEncryptionKey(const Model& model,
+                                                             const KeyId& key_id,
+                                                             std::span<const uint8_t> key,
+                                                             std::string_view what);
+
+// SealFile: an object of SEAL's.
+struct SealFile {
+  std::span<const uint8_t> bytes;
+  std::string name;  // in errors
+};
+// ImportedEvaluationKeys: HEFT's file, made of SEAL's GaloisKeys and RelinKeys.
+struct ImportedEvaluationKeys {
+  std::vector<uint8_t> bytes;
+  size_t galois_keys = 0;
+};
+// kFailedPrecondition, naming the steps, where Galois keys are missing that the model needs.
+absl::StatusOr<ImportedEvaluationKeys> ImportSealEvaluationKeys(const Model& model,
+                                                                const KeyId& key_id,
+                                                                const SealFile& galois,
+                                                                const SealFile& relinearisation,
+                                                                const Monitor& monitor = {});
+
+// ImportSealSamples: encrypted samples from SEAL's Ciphertexts, one a sample. One label a sample,
+// one for all, or none.
+absl::StatusOr<std::vector<uint8_t>> ImportSealSamples(const Model& model,
+                                                       std::string_view modality,
+                                                       const KeyId& key_id,
+                                                       std::span<const SampleFile> ciphertexts,
+                                                       std::span<const std::string> labels,
+                                                       const Monitor& monitor = {});
+
+}  // namespace heft
 
 #endif  // HEFT_SEAL_H_

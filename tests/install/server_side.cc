@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Includes and links what a server may: no secret key.
-#include <heft/heft.h>
+#include <heft/inspect.h>
 #include <heft/server.h>
 
 #include <iostream>
@@ -8,7 +8,8 @@
 int main() {
   const auto gallery = heft::Gallery::Open("/nonexistent");
   std::cout << gallery.status().message() << "\n";
-  const auto server = heft::Server::Create(heft::Model(), {}, "no keys");
+  const auto server = heft::Server::Create(heft::Model(), {});
   std::cout << server.status().message() << "\n";
+  std::cout << heft::DescribeProfile("compact")->security << "\n";
   return !gallery.ok() && !server.ok() ? 0 : 1;
 }

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/key_options.h"
+
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+
+namespace heft::cli {
+
+void AddKeyOptions(Command command, KeyOptions* options, const std::string& secret_key_help,
+                   bool with_budget) {
+  command.Add("-m,--model", &options->model, "model file").Required();
+  command.Add("--secret-key", &options->secret_key, secret_key_help).Required();
+  command.Add("--passphrase-file", &options->passphrase_file,
+              "first line: passphrase of the secret key");
+  if (!with_budget) return;
+  command.Add("--budget-file", &options->budget_file,
+              "the key's record of queries (default: SECRET-KEY.budget; see heft budget)");
+}
+
+absl::StatusOr<KeyOwner> LoadKeyOwner(const Model& model, const KeyOptions& options) {
+  return KeyOwner::Load(
+      model, options.secret_key,
+      [&] { return ReadPassphrase(options.passphrase_file, /*confirm=*/false); },
+      options.budget_file);
+}
+
+absl::StatusOr<KeyOwner> LoadKeyOwner(const KeyOptions& options) {
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
+  return LoadKeyOwner(model, options);
+}
+
+void AddSealOptions(Command command, const std::string& prefix, SealOptions* options) {
+  const Option ask = command.Add("--" + prefix + "passphrase", &options->ask,
+                                 "seal the new secret key under a passphrase, asked for on the "
+                                 "terminal");
+  const Option file = command.Add("--" + prefix + "passphrase-file", &options->file,
+                                  "the same, from the first line of a file");
+  command
+      .Add("--no-" + prefix + "passphrase", &options->unsealed,
+           "leave the new secret key in the clear, without a warning")
+      .Excludes(ask)
+      .Excludes(file);
+}
+
+PassphraseSource NewPassphrase(const Common& common, const SealOptions& options) {
+  return [quiet = common.quiet, options]() -> absl::StatusOr<std::string> {
+    if (options.ask || !options.file.empty()) return ReadPassphrase(options.file, /*confirm=*/true);
+    if (!options.unsealed && !quiet) {
+      std::cerr << "heft: warning: the secret key is not sealed: whoever reads the file has it; "
+                   "use --passphrase-file, or --no-passphrase if you mean it\n";
+    }
+    return std::string();
+  };
+}
+
+std::string DescribeKeySet(const KeySet& set, Json* json) {
+  json->update({{"key_id", HexString(set.key_id)},
+                {"parameters", set.parameters},
+                {"security", set.security},
+                {"encryption_key", set.encryption_key},
+                {"encryption_key_bytes", set.encryption_key_bytes},
+                {"evaluation_keys", set.evaluation_keys},
+                {"evaluation_keys_bytes", set.evaluation_keys_bytes}});
+  std::string secret;
+  if (!set.secret_key.empty()) {
+    (*json)["secret_key"] = set.secret_key;
+    secret = absl::StrCat("secret key (keep it, show nobody): ", set.secret_key, "\n");
+  }
+  return absl::StrCat("key ", HexString(set.key_id), "\n", set.parameters, "; ", set.security, "\n",
+                      secret, "encryption key (for clients): ", set.encryption_key, ", ",
+                      HumanBytes(set.encryption_key_bytes),
+                      "\nevaluation keys (for the server): ", set.evaluation_keys, ", ",
+                      HumanBytes(set.evaluation_keys_bytes), "\n");
+}
+
+}  // namespace heft::cli

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of the key owner's subcommands: a secret key that is there, and how a new one is sealed.
+#ifndef HEFT_CLI_KEY_OPTIONS_H_
+#define HEFT_CLI_KEY_OPTIONS_H_
+
+#include <string>
+
+#include "cli/common.h"
+#include "heft/key_owner.h"
+#include "heft/key_set.h"
+
+namespace heft::cli {
+
+// KeyOptions: --model, --secret-key, --passphrase-file and, unless left out, --budget-file.
+struct KeyOptions {
+  std::string model, secret_key, passphrase_file, budget_file;
+};
+void AddKeyOptions(Command command, KeyOptions* options, const std::string& secret_key_help,
+                   bool with_budget = true);
+// The key owner of `options` for `model`. Asks for the passphrase on the terminal where one is
+// needed and no file is given.
+absl::StatusOr<KeyOwner> LoadKeyOwner(const Model& model, const KeyOptions& options);
+absl::StatusOr<KeyOwner> LoadKeyOwner(const KeyOptions& options);
+
+// SealOptions: how the new secret key is sealed.
+struct SealOptions {
+  bool ask = false;       // for a passphrase, on the terminal
+  std::string file;       // or take its first line
+  bool unsealed = false;  // or none, and say nothing about it
+};
+// `prefix` comes before "passphrase" in the options' names.
+void AddSealOptions(Command command, const std::string& prefix, SealOptions* options);
+// The passphrase, empty for none, which stderr warns of unless it was asked for.
+PassphraseSource NewPassphrase(const Common& common, const SealOptions& options);
+
+// Describes a key set in `json`, and returns the same in words.
+std::string DescribeKeySet(const KeySet& set, Json* json);
+
+}  // namespace heft::cli
+
+#endif  // HEFT_CLI_KEY_OPTIONS_H_

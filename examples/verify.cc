@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// 1:1 verification with files between the roles, as services would do it: keys sealed under a
+// passphrase, a decision at the model's threshold, and the query budget that it is charged to.
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <random>
+
+#include "heft/key_set.h"
+#include "heft/server.h"
+#include "heft/train.h"
+
+template <typename T>
+T Check(absl::StatusOr<T> value) {
+  if (value.ok()) return *std::move(value);
+  std::cerr << "verify: " << value.status().message() << "\n";
+  std::exit(1);
+}
+
+std::vector<uint8_t> Read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+int main() {
+  const std::filesystem::path work = std::filesystem::temp_directory_path() /
+                                     ("heft-verify-" + std::to_string(std::random_device()()));
+  heft::SyntheticOptions people;
+  people.identities = 30;
+  people.dimensions = {48};
+  const auto data = Check(heft::TrainingData::Synthesise(people));
+  const heft::Model model = Check(heft::Learn(data, {.gamma = 16, .epochs = 5}));
+
+  // Key owner: a key set in a folder. A service takes the passphrase from its secret store.
+  auto passphrase = []() -> absl::StatusOr<std::string> { return "correct horse"; };
+  const heft::KeySet keys = Check(heft::MakeKeySet(model, work / "keys", passphrase));
+
+  // Client and server have the public files.
+  const auto client = Check(heft::Client::Create(model, Read(keys.encryption_key)));
+  const auto server = Check(heft::Server::Create(model, Read(keys.evaluation_keys)));
+  auto sample = [&](size_t row) {
+    auto bytes = Check(client.Encrypt("face", data.Vector(0, row), data.labels()[row]));
+    return std::vector<heft::SampleFile>{{std::move(bytes), "sample"}};
+  };
+  for (size_t row : {0, 8, 16}) Check(server.Enrol(work / "gallery", sample(row)));
+  const auto gallery = Check(heft::Gallery::Open(work / "gallery"));
+  const auto reply = Check(server.Verify(gallery, sample(8), data.labels()[8]));
+
+  // Key owner: a decision, no score.
+  const auto owner = Check(heft::KeyOwner::Load(model, keys.secret_key, passphrase));
+  const heft::ChosenThreshold at = Check(model.ThresholdFor(1e-2));
+  const heft::Decision decision = Check(owner.Decide(reply, "reply", at.score));
+  const heft::BudgetUse budget = Check(owner.Budget());
+  std::cout << (decision.accepted ? "accepted " : "rejected ") << decision.identity << "; "
+            << budget.used << " of " << budget.limit << " scores used\n";
+  std::filesystem::remove_all(work);
+  return decision.accepted ? 0 : 1;
+}

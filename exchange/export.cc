@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "base/progress.h"
+#include "exchange/steps.h"
+#include "fusion/key_files.h"
+#include "fusion/plan.h"
+#include "fusion/samples.h"
+#include "gallery/scores.h"
+#include "heft/seal.h"
+#include "seal/keys.h"
+#include "seal/objects.h"
+
+namespace heft {
+namespace {
+
+seal::Compression Inner(SealCompression compression) {
+  return static_cast<seal::Compression>(compression);
+}
+
+}  // namespace
+
+absl::StatusOr<SealParameters> ExportSealParameters(const Model& model,
+                                                    SealCompression compression) {
+  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  const ckks::Params& params = instance.params();
+  SealParameters out;
+  out.parameters = seal::WriteParams(params, Inner(compression));
+  out.description = params.Describe();
+  out.degree = params.n();
+  out.primes = params.primes();
+  out.scale = instance.plan.input_scale;
+  for (size_t i = 0; i < model.modalities.size(); ++i) {
+    out.runs.push_back(instance.plan.pairs[i / 2].run);
+  }
+  out.rotation_steps = RotationSteps(params, instance.plan.galois_keys);
+  return out;
+}
+
+absl::StatusOr<std::vector<uint8_t>> ExportSealEncryptionKey(const Model& model,
+                                                             std::span<const uint8_t> key,
+                                                             std::string_view what,
+                                                             SealCompression compression) {
+  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  const ckks::Context& context = *instance.context;
+  HEFT_ASSIGN_OR_RETURN(const ckks::PublicKey parsed, ParseEncryptionKey(context, key, what));
+  return seal::WritePublicKey(context, seal::FromPublicKey(parsed), Inner(compression));
+}
+
+absl::StatusOr<SealSamples> ExportSealSamples(const Model& model, SampleFile samples,
+                                              SealCompression compression, const Monitor& monitor) {
+  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  HEFT_ASSIGN_OR_RETURN(
+      const SampleReader reader,
+      SampleReader::Parse(instance.context, std::move(samples.bytes), std::move(samples.name)));
+  const Progress progress(monitor, "writing ciphertexts");
+  SealSamples out;
+  out.bulk = reader.bulk();
+  out.labels = reader.labels();
+  const size_t count = out.bulk ? reader.header().dimension : reader.size();
+  for (size_t i = 0; i < count; ++i) {
+    HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext ciphertext,
+                          out.bulk ? reader.Coordinate(i) : reader.Sample(i));
+    out.ciphertexts.push_back(
+        seal::WriteCiphertext(*instance.context, ciphertext, Inner(compression)));
+    if (!progress.Update(i + 1, count)) return absl::CancelledError("interrupted");
+  }
+  return out;
+}
+
+absl::StatusOr<SealScores> ExportSealScores(const Model& model, std::span<const uint8_t> scores,
+                                            std::string_view what, SealCompression compression) {
+  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  const ckks::Context& context = *instance.context;
+  HEFT_ASSIGN_OR_RETURN(EncryptedScores parsed, ParseScores(context, scores, what));
+  SealScores out;
+  out.kind = parsed.kind;
+  out.probe = std::move(parsed.probe);
+  out.claimed = std::move(parsed.claimed);
+  out.templates = parsed.templates;
+  out.identities = std::move(parsed.identities);
+  for (const ScoreReply& reply : parsed.replies) {
+    out.replies.emplace_back();
+    out.replies.back().ciphertext =
+        seal::WriteCiphertext(context, reply.scores, Inner(compression));
+    if (out.kind != ScoreKind::kVerification) continue;
+    for (const ScoreReply::Answer& answer : reply.answers) {
+      out.replies.back().answers.push_back({answer.slot, answer.lane});
+    }
+  }
+  if (parsed.squared_norm) {
+    out.squared_norm = seal::WriteCiphertext(context, *parsed.squared_norm, Inner(compression));
+  }
+  return out;
+}
+
+}  // namespace heft

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/csprng.h"
+#include "base/identity.h"
+#include "base/progress.h"
+#include "exchange/steps.h"
+#include "fusion/fuser.h"
+#include "fusion/key_files.h"
+#include "fusion/plan_for_keys.h"
+#include "fusion/samples.h"
+#include "heft/seal.h"
+#include "seal/keys.h"
+#include "seal/objects.h"
+
+namespace heft {
+namespace {
+
+// kFailedPrecondition where `keys` lack one that the plan cannot do without.
+absl::Status CheckRotations(const Instance& instance,
+                            const std::map<uint32_t, ckks::FullSwitchKey>& keys,
+                            const std::string& path) {
+  const ckks::Params& params = instance.params();
+  std::map<uint32_t, size_t> missing;
+  for (const auto& [element, limbs] : instance.plan.galois_keys) {
+    if (keys.count(element) == 0 && !IsRotationAndConjugation(params, element)) {
+      missing[element] = limbs;
+    }
+  }
+  if (missing.empty()) return absl::OkStatus();
+  std::vector<std::string> names;
+  if (missing.count(ckks::ConjugationElement(params)) != 0) names.push_back("conjugation (0)");
+  for (uint32_t step : RotationSteps(params, missing)) names.push_back(absl::StrCat(step));
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": lacks the Galois keys of these steps, which the model needs: ",
+                   absl::StrJoin(names, ", "), " (heft export-seal parameters lists all)"));
+}
+
+// One label a sample.
+absl::StatusOr<std::vector<std::string>> LabelsOf(std::span<const std::string> given,
+                                                  size_t samples) {
+  std::vector<std::string> labels(given.begin(), given.end());
+  if (labels.size() <= 1) labels.resize(samples, labels.empty() ? "" : labels[0]);
+  if (labels.size() != samples) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(labels.size(), " labels for ", samples, " samples"));
+  }
+  for (const std::string& label : given) HEFT_RETURN_IF_ERROR(CheckIdentity(label));
+  return labels;
+}
+
+}  // namespace
+
+std::vector<uint32_t> RotationSteps(const ckks::Params& params,
+                                    const std::map<uint32_t, size_t>& elements) {
+  std::vector<uint32_t> steps;
+  for (uint32_t step = 1; step < params.slots(); ++step) {
+    if (elements.count(ckks::RotationElement(params, step)) != 0) steps.push_back(step);
+  }
+  return steps;
+}
+
+KeyId NewKeyId() {
+  KeyId id{};
+  Csprng().Fill(id);
+  return id;
+}
+
+absl::StatusOr<std::vector<uint8_t>> ImportSealEncryptionKey(const Model& model,
+                                                             const KeyId& key_id,
+                                                             std::span<const uint8_t> key,
+                                                             std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  HEFT_ASSIGN_OR_RETURN(const seal::KeyPart part,
+                        seal::ReadPublicKey(*instance.context, key, what));
+  return SerializeEncryptionKey(*instance.context, seal::ToPublicKey(key_id, part));
+}
+
+absl::StatusOr<ImportedEvaluationKeys> ImportSealEvaluationKeys(const Model& model,
+                                                                const KeyId& key_id,
+                                                                const SealFile& galois,
+                                                                const SealFile& relinearisation,
+                                                                const Monitor& monitor) {
+  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  const ckks::Context& context = *instance.context;
+  const Progress progress(monitor, "reading Galois keys");
+  HEFT_ASSIGN_OR_RETURN(
+      auto keys, seal::ReadGaloisKeys(context, galois.bytes, instance.plan.galois_keys, galois.name,
+                                      progress.Callback()));
+  HEFT_RETURN_IF_ERROR(CheckRotations(instance, keys, galois.name));
+  ImportedEvaluationKeys out;
+  out.galois_keys = keys.size();
+  HEFT_ASSIGN_OR_RETURN(
+      const seal::KeyDigits digits,
+      seal::ReadRelinearisationKey(context, relinearisation.bytes, relinearisation.name));
+  keys[1] = seal::CutKey(digits, instance.plan.relinearisation_limbs);
+  out.bytes = SerializeFullEvaluationKeys(context, key_id, keys);
+  return out;
+}
+
+absl::StatusOr<std::vector<uint8_t>> ImportSealSamples(const Model& model,
+                                                       std::string_view modality,
+                                                       const KeyId& key_id,
+                                                       std::span<const SampleFile> ciphertexts,
+                                                       std::span<const std::string> labels,
+                                                       const Monitor& monitor) {
+  HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(modality));
+  HEFT_ASSIGN_OR_RETURN(const auto all_labels, LabelsOf(labels, ciphertexts.size()));
+  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  SampleWriter writer(*instance.context, MakeSampleHeader(instance, model, index, key_id, false),
+                      all_labels);
+  const Progress progress(monitor, "reading ciphertexts");
+  for (size_t i = 0; i < ciphertexts.size(); ++i) {
+    const SampleFile& file = ciphertexts[i];
+    HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext ciphertext,
+                          seal::ReadCiphertext(*instance.context, file.bytes, file.name));
+    const absl::Status form = CheckInput(instance.plan, ciphertext, modality);
+    if (!form.ok()) {
+      return absl::Status(form.code(), absl::StrCat(file.name, ": ", std::string(form.message())));
+    }
+    writer.Add(ciphertext);
+    if (!progress.Update(i + 1, ciphertexts.size())) return absl::CancelledError("interrupted");
+  }
+  return writer.Finish();
+}
+
+}  // namespace heft

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "heft/inspect.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/envelope.h"
+#include "fusion/plan.h"
+#include "fusion/profile.h"
+
+namespace heft {
+namespace {
+
+std::string NameOf(const std::string& kind) {
+  static const std::map<std::string, std::string> names = {
+      {"MODL", "model"},
+      {"PUBK", "encryption key"},
+      {"EVAL", "evaluation keys"},
+      {"SECK", "secret key"},
+      {"CTXT", "encrypted samples"},
+      {"CTXS", "encrypted samples for bulk enrolment"},
+      {"GALM", "gallery manifest"},
+      {"GBLK", "gallery block"},
+      {"SCOR", "encrypted scores"},
+      {"RKEY", "re-keying key"},
+      {"BUDG", "query budget"}};
+  const auto it = names.find(kind);
+  return it == names.end() ? "unknown kind " + kind : it->second;
+}
+
+ProfileInfo Describe(const std::string& name, const ckks::Params& params) {
+  const ckks::Security security = params.security();
+  return {name,
+          params.Describe(),
+          security.Describe(),
+          params.n(),
+          security.total_bits,
+          security.bound_2024_classical,
+          security.bound_2024_quantum,
+          security.bound_2018_classical};
+}
+
+}  // namespace
+
+absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes, std::string_view what) {
+  FileInfo info;
+  info.kind = EnvelopeKind(bytes);
+  if (info.kind.empty()) {
+    return absl::DataLossError(
+        absl::StrCat(std::string(what), bytes.empty() ? ": the file is empty"
+                                                      : ": not a HEFT file (wrong magic bytes)"));
+  }
+  info.name = NameOf(info.kind);
+  info.version = EnvelopeVersion(bytes);
+  info.bytes = bytes.size();
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, info.kind, info.version, what));
+  constexpr size_t kIdSize = sizeof(KeyId);
+  if (info.kind == "MODL" || payload.size() < 2 * kIdSize) return info;
+  std::copy_n(payload.begin(), kIdSize, info.params_id.emplace().begin());
+  std::copy_n(payload.begin() + kIdSize, kIdSize, info.key_id.emplace().begin());
+  return info;
+}
+
+absl::StatusOr<ProfileInfo> DescribeProfile(std::string_view name) {
+  HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile(name));
+  HEFT_ASSIGN_OR_RETURN(const ckks::Params params, ckks::Params::Create(profile.spec));
+  return Describe(profile.name, params);
+}
+
+std::optional<ProfileInfo> ProfileOf(const ParamsId& params_id) {
+  for (const Profile& profile : AllProfiles()) {
+    const auto params = ckks::Params::Create(profile.spec);
+    if (params.ok() && params->id() == params_id) return Describe(profile.name, *params);
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<PlanInfo> DescribePlan(const Model& model) {
+  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  const FusionPlan& plan = instance.plan;
+  PlanInfo info;
+  for (const PackedPair& pair : plan.pairs) {
+    info.pairs.push_back({pair.first, pair.second, pair.run});
+  }
+  info.projection_folds = plan.projection_folds;
+  info.norm_folds = plan.norm_folds;
+  info.galois_keys = plan.galois_keys;
+  info.input_limbs = plan.input_limbs;
+  info.relinearisation_limbs = plan.relinearisation_limbs;
+  info.folds_before_rescale = plan.folds_before_rescale;
+  info.plain_products = plan.plain_products;
+  info.ciphertext_products = plan.ciphertext_products;
+  info.key_switches = plan.key_switches;
+  info.input_scale = plan.input_scale;
+  info.factor_scale = plan.factor_scale;
+  info.z_scale = plan.z_scale;
+  info.template_scale = plan.template_scale;
+  info.score_scale = plan.score_scale;
+  return info;
+}
+
+}  // namespace heft

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a file is, what its parameters protect, and how a model is evaluated. Nothing here needs a
+// key. Link heft::fusion.
+#ifndef HEFT_INSPECT_H_
+#define HEFT_INSPECT_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "heft/gallery.h"
+#include "heft/model.h"
+
+namespace heft {
+
+// FileInfo: what the envelope of a file says (docs/formats.md).
+struct FileInfo {
+  std::string kind;  // "CTXT"
+  std::string name;  // "encrypted samples"
+  uint32_t version = 0;
+  size_t bytes = 0;
+  // Of all kinds but models.
+  std::optional<ParamsId> params_id;
+  std::optional<KeyId> key_id;
+};
+// InspectFile: kDataLoss for bytes that are not HEFT's, or damaged; `what` names them.
+absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes, std::string_view what);
+
+// ProfileInfo: a set of encryption parameters and what is known of its hardness.
+struct ProfileInfo {
+  std::string name;        // "compact"
+  std::string parameters;  // in words
+  std::string security;    // "128-bit quantum (2024)"
+  uint32_t ring_degree = 0;
+  double total_bits = 0;         // log2 of the product of all primes
+  int bound_2024_classical = 0;  // largest total for 128 bits, ePrint 2024/463
+  int bound_2024_quantum = 0;    // the same against quantum computers
+  int bound_2018_classical = 0;  // HomomorphicEncryption.org standard 2018
+};
+// DescribeProfile: kInvalidArgument names the profiles that there are.
+absl::StatusOr<ProfileInfo> DescribeProfile(std::string_view name);
+// ProfileOf: that has these parameters; none where this program knows no such profile.
+std::optional<ProfileInfo> ProfileOf(const ParamsId& params_id);
+
+// PlanInfo: how a model is evaluated: limbs, scales, rotations and keys (docs/design.md).
+struct PlanInfo {
+  struct Pair {
+    size_t first = 0;  // index of the modality in the real part
+    int second = -1;   // in the imaginary part, or -1
+    uint32_t run = 1;
+  };
+  std::vector<Pair> pairs;
+  std::vector<std::vector<uint32_t>> projection_folds, norm_folds;  // Galois elements
+  std::map<uint32_t, size_t> galois_keys;                           // element -> limbs
+  size_t input_limbs = 0, relinearisation_limbs = 0, folds_before_rescale = 0;
+  size_t plain_products = 0, ciphertext_products = 0, key_switches = 0;
+  double input_scale = 0, factor_scale = 0, z_scale = 0, template_scale = 0, score_scale = 0;
+};
+// DescribePlan: kInvalidArgument where the model does not fit its profile.
+absl::StatusOr<PlanInfo> DescribePlan(const Model& model);
+
+}  // namespace heft
+
+#endif  // HEFT_INSPECT_H_

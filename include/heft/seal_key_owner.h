@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The key owner's exchange with Microsoft SEAL 4.x (heft/seal.h): what needs the secret key. Link
+// heft::exchange_key_owner, and never into a server.
+#ifndef HEFT_SEAL_KEY_OWNER_H_
+#define HEFT_SEAL_KEY_OWNER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "heft/key_owner.h"
+#include "heft/seal.h"
+
+namespace heft {
+
+// ImportSealSecretKey: makes the secret key file `out` (mode 0600) from SEAL's SecretKey in the
+// file `in`, sealed under `passphrase` if that is set and gives one. kAlreadyExists if `out` is
+// there; kFailedPrecondition where others may read `in`, which holds the key in the clear.
+absl::Status ImportSealSecretKey(const Model& model, const KeyId& key_id, const std::string& in,
+                                 const std::string& out, const PassphraseSource& passphrase = {},
+                                 const Monitor& monitor = {});
+
+// ExportSealSecretKey: SEAL's SecretKey, in the clear, into a new file of mode 0600.
+absl::Status ExportSealSecretKey(const KeyOwner& owner, const std::string& out,
+                                 const Monitor& monitor = {});
+
+// ExportSealEvaluationKeys: new keys for SEAL, all that the model needs.
+struct SealEvaluationKeys {
+  std::vector<uint8_t> relinearisation;  // SEAL's RelinKeys
+  std::vector<uint8_t> galois;           // SEAL's GaloisKeys
+  size_t galois_keys = 0;
+};
+absl::StatusOr<SealEvaluationKeys> ExportSealEvaluationKeys(const KeyOwner& owner,
+                                                            SealCompression compression,
+                                                            const Monitor& monitor = {});
+
+}  // namespace heft
+
+#endif  // HEFT_SEAL_KEY_OWNER_H_
