@@ -7,13 +7,9 @@
 #include <cstddef>
 #include <functional>
 
-namespace heft {
+#include "heft/runtime.h"
 
-// SetThreadCount: threads that ParallelFor uses, the caller's included; 0 restores the default, all
-// cores.
-void SetThreadCount(int threads);
-// ThreadCount: how many that are.
-int ThreadCount();
+namespace heft {
 
 // ParallelFor calls fn(i) once for every i in [0, count), in any order, on up to ThreadCount()
 // threads, and returns when all are done. Runs inline where count or ThreadCount() is 1, and when

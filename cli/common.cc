@@ -21,8 +21,7 @@
 #include "absl/strings/str_join.h"
 #include "base/files.h"
 #include "base/secure.h"
-#include "base/threads.h"
-#include "ring/kernels.h"
+#include "heft/runtime.h"
 
 namespace heft::cli {
 namespace {
@@ -190,10 +189,9 @@ int RunMain(int argc, char** argv, const std::string& description,
 
   // A forced instruction set that is not there must not fall back to another one unnoticed.
   const char* simd = std::getenv("HEFT_SIMD");
-  if (simd != nullptr && *simd != '\0' && std::string_view(simd) != ring::ActiveKernels().name) {
+  if (simd != nullptr && *simd != '\0' && std::string_view(simd) != ActiveInstructionSet()) {
     std::string names;
-    for (const ring::Kernels* kernels : ring::AllKernels())
-      absl::StrAppend(&names, " ", kernels->name);
+    for (const std::string& name : InstructionSets()) absl::StrAppend(&names, " ", name);
     std::cerr << "heft: HEFT_SIMD names no instruction set of this machine; there are:" << names
               << "\n";
     return kExitUsage;

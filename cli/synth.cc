@@ -3,8 +3,7 @@
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "features/dataset.h"
-#include "features/synthetic.h"
+#include "heft/dataset.h"
 
 namespace heft::cli {
 namespace {
@@ -25,18 +24,18 @@ absl::Status Run(const Common& common, const Options& options) {
     synthetic = PaperSize();
     synthetic.seed = options.synthetic.seed;
   }
-  HEFT_ASSIGN_OR_RETURN(const Dataset dataset, SynthesiseDataset(synthetic));
-  HEFT_RETURN_IF_ERROR(WriteDataset(options.out, dataset));
+  HEFT_ASSIGN_OR_RETURN(const TrainingData data, TrainingData::Synthesise(synthetic));
+  HEFT_RETURN_IF_ERROR(data.Write(options.out));
   // Reports show this line, so that nobody takes the numbers for those of people.
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.out + "/README.md",
                                        absl::StrCat("Synthetic vectors made by heft synth, seed ",
                                                     synthetic.seed, ": no real people.\n")));
   Print(common,
         {{"out", options.out},
-         {"samples", dataset.Rows()},
+         {"samples", data.size()},
          {"identities", synthetic.identities},
-         {"dimensions", dataset.Dimensions()}},
-        absl::StrCat("synthetic data: ", dataset.Rows(), " samples of ", synthetic.identities,
+         {"dimensions", data.dimensions()}},
+        absl::StrCat("synthetic data: ", data.size(), " samples of ", synthetic.identities,
                      " identities in ", options.out));
   return absl::OkStatus();
 }

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "heft/runtime.h"
+
+#include "ring/kernels.h"
+
+namespace heft {
+
+std::vector<std::string> InstructionSets() {
+  std::vector<std::string> names;
+  for (const ring::Kernels* kernels : ring::AllKernels()) names.emplace_back(kernels->name);
+  return names;
+}
+
+std::string ActiveInstructionSet() { return ring::ActiveKernels().name; }
+
+}  // namespace heft
