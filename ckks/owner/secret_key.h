@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SecretKey: the secret key and everything that needs it: key generation, secret-key encryption,
-// decryption. This is the library heft::owner; nothing that a server links includes it.
+// decryption. This is the library heft::ckks_secret; nothing that a server links includes it.
 #ifndef HEFT_CKKS_OWNER_SECRET_KEY_H_
 #define HEFT_CKKS_OWNER_SECRET_KEY_H_
 

@@ -8,13 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "heft/export.h"
+
 namespace heft {
 
 // Polynomial: p(s) = sum_k coefficients[k] * t^k with t = (s - centre) / half_width. With the
 // default centre 0 and half_width 1 these are plain powers of s, lowest first. Fits of degree above
 // kMaxPlainDegree are returned around the middle of their interval, because their plain
 // coefficients cancel catastrophically in double precision.
-struct Polynomial {
+struct HEFT_EXPORT Polynomial {
   static constexpr int kMaxPlainDegree = 7;
 
   std::vector<double> coefficients;
@@ -42,7 +44,7 @@ struct Interval {
 
 // Approximation: f = stages.back() o ... o stages.front(), applied to s in `interval`; outside it
 // the value is defined but means nothing.
-struct Approximation {
+struct HEFT_EXPORT Approximation {
   std::vector<Polynomial> stages;
   Interval interval;
   std::string name;  // "minimax", "least_squares" or "paper"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "heft/export.h"
 #include "heft/model.h"
 
 namespace heft {
@@ -30,7 +31,7 @@ struct Samples {
 };
 
 // Client: a model and an encryption key. Const: any number of threads may call at once.
-class Client {
+class HEFT_EXPORT Client {
  public:
   class Impl;
 

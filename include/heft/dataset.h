@@ -20,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "heft/export.h"
 
 namespace heft {
 
@@ -53,10 +54,10 @@ struct SyntheticOptions {
 // PaperSize: 188 identities with 376 faces and 5,380 voices in 10,760 pairs (paper, section
 // "Evaluation Datasets"), and statistics that give, over identity folds, AUROCs near those of its
 // table 2.
-SyntheticOptions PaperSize();
+HEFT_EXPORT SyntheticOptions PaperSize();
 
 // TrainingData: rows of all modalities with labels and a split by identity. Const: any thread.
-class TrainingData {
+class HEFT_EXPORT TrainingData {
  public:
   class Impl;
 

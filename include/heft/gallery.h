@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "heft/export.h"
 #include "heft/model.h"
 #include "heft/progress.h"
 
@@ -32,7 +33,7 @@ using ParamsId = std::array<uint8_t, 16>;
 // ScoreKind: the question that a reply answers, 1:N or 1:1.
 enum class ScoreKind : uint8_t { kIdentification = 0, kVerification = 1 };
 
-class Gallery {
+class HEFT_EXPORT Gallery {
  public:
   class Impl;
 

@@ -33,9 +33,9 @@
 //                        changes the same gallery
 //   kCancelled           a monitor ended the call (heft/progress.h)
 //
-// On error, outputs, objects and files are as they were. Nothing prints or throws but std::bad_alloc,
-// and one thing aborts: an operating system without randomness. Objects may be shared by threads as
-// far as they are const, and calls use all cores.
+// On error, outputs, objects and files are as they were. Nothing prints or throws but
+// std::bad_alloc, and one thing aborts: an operating system without randomness. Objects may be
+// shared by threads as far as they are const, and calls use all cores.
 #ifndef HEFT_HEFT_H_
 #define HEFT_HEFT_H_
 

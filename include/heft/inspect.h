@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "heft/export.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
 
@@ -29,7 +30,8 @@ struct FileInfo {
   std::optional<KeyId> key_id;
 };
 // InspectFile: kDataLoss for bytes that are not HEFT's, or damaged; `what` names them.
-absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes, std::string_view what);
+HEFT_EXPORT absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes,
+                                                 std::string_view what);
 
 // ProfileInfo: a set of encryption parameters and what is known of its hardness.
 struct ProfileInfo {
@@ -43,9 +45,9 @@ struct ProfileInfo {
   int bound_2018_classical = 0;  // HomomorphicEncryption.org standard 2018
 };
 // DescribeProfile: kInvalidArgument names the profiles that there are.
-absl::StatusOr<ProfileInfo> DescribeProfile(std::string_view name);
+HEFT_EXPORT absl::StatusOr<ProfileInfo> DescribeProfile(std::string_view name);
 // ProfileOf: that has these parameters; none where this program knows no such profile.
-std::optional<ProfileInfo> ProfileOf(const ParamsId& params_id);
+HEFT_EXPORT std::optional<ProfileInfo> ProfileOf(const ParamsId& params_id);
 
 // PlanInfo: how a model is evaluated: limbs, scales, rotations and keys (docs/design.md).
 struct PlanInfo {
@@ -62,7 +64,7 @@ struct PlanInfo {
   double input_scale = 0, factor_scale = 0, z_scale = 0, template_scale = 0, score_scale = 0;
 };
 // DescribePlan: kInvalidArgument where the model does not fit its profile.
-absl::StatusOr<PlanInfo> DescribePlan(const Model& model);
+HEFT_EXPORT absl::StatusOr<PlanInfo> DescribePlan(const Model& model);
 
 }  // namespace heft
 

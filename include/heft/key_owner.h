@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "heft/client.h"
+#include "heft/export.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
 #include "heft/progress.h"
@@ -46,7 +47,7 @@ struct Decision {
 };
 
 // OpenedScores: a reply in the clear.
-struct OpenedScores {
+struct HEFT_EXPORT OpenedScores {
   ScoreKind kind = ScoreKind::kIdentification;
   std::string probe;
   std::string claimed;                // verification: the claimed identity
@@ -78,7 +79,7 @@ struct BudgetUse {
 
 // KeyOwner: a model and a secret key, in locked memory where the system grants it. Const calls may
 // come from any number of threads.
-class KeyOwner {
+class HEFT_EXPORT KeyOwner {
  public:
   class Impl;
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "heft/export.h"
 #include "heft/key_owner.h"
 
 namespace heft {
@@ -26,21 +27,21 @@ struct KeySet {
 
 // MakeKeySet: a new secret key, sealed under `passphrase`, or in the clear if that is not set or
 // gives an empty one. kAlreadyExists where the folder holds a key, before `passphrase` is asked.
-absl::StatusOr<KeySet> MakeKeySet(const Model& model, const std::string& folder,
-                                  const PassphraseSource& passphrase = {},
-                                  const Monitor& monitor = {});
+HEFT_EXPORT absl::StatusOr<KeySet> MakeKeySet(const Model& model, const std::string& folder,
+                                              const PassphraseSource& passphrase = {},
+                                              const Monitor& monitor = {});
 
 // MakePublicKeys: new encryption and evaluation keys for a secret key that is there, in the place
 // of those in the folder: after a model with other rotations.
-absl::StatusOr<KeySet> MakePublicKeys(const KeyOwner& owner, const std::string& folder,
-                                      const Monitor& monitor = {});
+HEFT_EXPORT absl::StatusOr<KeySet> MakePublicKeys(const KeyOwner& owner, const std::string& folder,
+                                                  const Monitor& monitor = {});
 
 // RenewKey: a set for a new secret key, the key that moves galleries to it, and the old key's
 // record of queries handed on, which revokes the old key. kFailedPrecondition if it is revoked
 // already.
-absl::StatusOr<KeySet> RenewKey(const KeyOwner& old, const std::string& folder,
-                                const PassphraseSource& passphrase = {},
-                                const Monitor& monitor = {});
+HEFT_EXPORT absl::StatusOr<KeySet> RenewKey(const KeyOwner& old, const std::string& folder,
+                                            const PassphraseSource& passphrase = {},
+                                            const Monitor& monitor = {});
 
 }  // namespace heft
 

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "heft/approximation.h"
+#include "heft/export.h"
 
 namespace heft {
 
@@ -64,7 +65,7 @@ struct ChosenThreshold {
 };
 
 // Model: a projection that fuses the modalities, and how its result is normalised and judged.
-struct Model {
+struct HEFT_EXPORT Model {
   std::vector<ModalitySpec> modalities;  // 1 to 8
   uint32_t gamma = 32;                   // fused dimension, a power of two from 2 to 256
   // gamma x (sum of dimensions), row by row: applied to the concatenated, l2-normalised vectors.
@@ -97,7 +98,7 @@ struct Model {
 };
 
 // LoadModel reads and parses a model file. Parse's errors, kNotFound, kUnavailable.
-absl::StatusOr<Model> LoadModel(const std::string& path);
+HEFT_EXPORT absl::StatusOr<Model> LoadModel(const std::string& path);
 
 }  // namespace heft
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "heft/export.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
 #include "heft/progress.h"
@@ -38,14 +39,13 @@ struct SealParameters {
   std::vector<uint32_t> runs;  // of each modality: docs/seal.md, "Samples"
   std::vector<uint32_t> rotation_steps;
 };
-absl::StatusOr<SealParameters> ExportSealParameters(const Model& model,
-                                                    SealCompression compression);
+HEFT_EXPORT absl::StatusOr<SealParameters> ExportSealParameters(const Model& model,
+                                                                SealCompression compression);
 
 // ExportSealEncryptionKey: SEAL's PublicKey from an encryption key.
-absl::StatusOr<std::vector<uint8_t>> ExportSealEncryptionKey(const Model& model,
-                                                             std::span<const uint8_t> key,
-                                                             std::string_view what,
-                                                             SealCompression compression);
+HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> ExportSealEncryptionKey(
+    const Model& model, std::span<const uint8_t> key, std::string_view what,
+    SealCompression compression);
 
 // SealSamples: SEAL's Ciphertexts, one a sample, or one a coordinate of bulk samples.
 struct SealSamples {
@@ -53,9 +53,9 @@ struct SealSamples {
   std::vector<std::string> labels;  // one a sample
   bool bulk = false;
 };
-absl::StatusOr<SealSamples> ExportSealSamples(const Model& model, SampleFile samples,
-                                              SealCompression compression,
-                                              const Monitor& monitor = {});
+HEFT_EXPORT absl::StatusOr<SealSamples> ExportSealSamples(const Model& model, SampleFile samples,
+                                                          SealCompression compression,
+                                                          const Monitor& monitor = {});
 
 // SealScores: a reply in SEAL's Ciphertexts.
 struct SealScores {
@@ -75,17 +75,17 @@ struct SealScores {
   std::vector<Reply> replies;
   std::optional<std::vector<uint8_t>> squared_norm;
 };
-absl::StatusOr<SealScores> ExportSealScores(const Model& model, std::span<const uint8_t> scores,
-                                            std::string_view what, SealCompression compression);
+HEFT_EXPORT absl::StatusOr<SealScores> ExportSealScores(const Model& model,
+                                                        std::span<const uint8_t> scores,
+                                                        std::string_view what,
+                                                        SealCompression compression);
 
 // SEAL's files do not name their key: the key id that a HEFT file carries (heft/inspect.h) or a new
 // one, which everything for one secret key must have in common.
-KeyId NewKeyId();
+HEFT_EXPORT KeyId NewKeyId();
 
-absl::StatusOr<std::vector<uint8_t>> ImportSealEncryptionKey(const Model& model,
-                                                             const KeyId& key_id,
-                                                             std::span<const uint8_t> key,
-                                                             std::string_view what);
+HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> ImportSealEncryptionKey(
+    const Model& model, const KeyId& key_id, std::span<const uint8_t> key, std::string_view what);
 
 // SealFile: an object of SEAL's.
 struct SealFile {
@@ -98,20 +98,16 @@ struct ImportedEvaluationKeys {
   size_t galois_keys = 0;
 };
 // kFailedPrecondition, naming the steps, where Galois keys are missing that the model needs.
-absl::StatusOr<ImportedEvaluationKeys> ImportSealEvaluationKeys(const Model& model,
-                                                                const KeyId& key_id,
-                                                                const SealFile& galois,
-                                                                const SealFile& relinearisation,
-                                                                const Monitor& monitor = {});
+HEFT_EXPORT absl::StatusOr<ImportedEvaluationKeys> ImportSealEvaluationKeys(
+    const Model& model, const KeyId& key_id, const SealFile& galois,
+    const SealFile& relinearisation, const Monitor& monitor = {});
 
 // ImportSealSamples: encrypted samples from SEAL's Ciphertexts, one a sample. One label a sample,
 // one for all, or none.
-absl::StatusOr<std::vector<uint8_t>> ImportSealSamples(const Model& model,
-                                                       std::string_view modality,
-                                                       const KeyId& key_id,
-                                                       std::span<const SampleFile> ciphertexts,
-                                                       std::span<const std::string> labels,
-                                                       const Monitor& monitor = {});
+HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> ImportSealSamples(
+    const Model& model, std::string_view modality, const KeyId& key_id,
+    std::span<const SampleFile> ciphertexts, std::span<const std::string> labels,
+    const Monitor& monitor = {});
 
 }  // namespace heft
 

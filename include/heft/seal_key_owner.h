@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "heft/export.h"
 #include "heft/key_owner.h"
 #include "heft/seal.h"
 
@@ -18,13 +19,14 @@ namespace heft {
 // ImportSealSecretKey: makes the secret key file `out` (mode 0600) from SEAL's SecretKey in the
 // file `in`, sealed under `passphrase` if that is set and gives one. kAlreadyExists if `out` is
 // there; kFailedPrecondition where others may read `in`, which holds the key in the clear.
-absl::Status ImportSealSecretKey(const Model& model, const KeyId& key_id, const std::string& in,
-                                 const std::string& out, const PassphraseSource& passphrase = {},
-                                 const Monitor& monitor = {});
+HEFT_EXPORT absl::Status ImportSealSecretKey(const Model& model, const KeyId& key_id,
+                                             const std::string& in, const std::string& out,
+                                             const PassphraseSource& passphrase = {},
+                                             const Monitor& monitor = {});
 
 // ExportSealSecretKey: SEAL's SecretKey, in the clear, into a new file of mode 0600.
-absl::Status ExportSealSecretKey(const KeyOwner& owner, const std::string& out,
-                                 const Monitor& monitor = {});
+HEFT_EXPORT absl::Status ExportSealSecretKey(const KeyOwner& owner, const std::string& out,
+                                             const Monitor& monitor = {});
 
 // ExportSealEvaluationKeys: new keys for SEAL, all that the model needs.
 struct SealEvaluationKeys {
@@ -32,9 +34,8 @@ struct SealEvaluationKeys {
   std::vector<uint8_t> galois;           // SEAL's GaloisKeys
   size_t galois_keys = 0;
 };
-absl::StatusOr<SealEvaluationKeys> ExportSealEvaluationKeys(const KeyOwner& owner,
-                                                            SealCompression compression,
-                                                            const Monitor& monitor = {});
+HEFT_EXPORT absl::StatusOr<SealEvaluationKeys> ExportSealEvaluationKeys(
+    const KeyOwner& owner, SealCompression compression, const Monitor& monitor = {});
 
 }  // namespace heft
 

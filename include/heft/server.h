@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "heft/export.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
 #include "heft/progress.h"
@@ -59,7 +60,7 @@ struct ProbeOptions {
 // kFailedPrecondition for those of another model, key or parameters, kInvalidArgument for files
 // that do not go together; each names the file. Const: any number of threads may call at once, and
 // each call uses all threads (heft/runtime.h).
-class Server {
+class HEFT_EXPORT Server {
  public:
   class Impl;
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "heft/dataset.h"
+#include "heft/export.h"
 #include "heft/model.h"
 #include "heft/progress.h"
 
@@ -27,8 +28,8 @@ struct LearnOptions {
 // on validation people. The result depends on data, options and seed, not on the number of threads.
 // About a minute at 512 + 512 dimensions and 1,000 rows, all threads. kInvalidArgument for options
 // out of range, fewer than two identities in either split or none with a second sample; kCancelled.
-absl::StatusOr<Model> Learn(const TrainingData& data, const LearnOptions& options = {},
-                            const Monitor& monitor = {});
+HEFT_EXPORT absl::StatusOr<Model> Learn(const TrainingData& data, const LearnOptions& options = {},
+                                        const Monitor& monitor = {});
 
 }  // namespace heft
 

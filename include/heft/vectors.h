@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "heft/export.h"
 
 namespace heft {
 
@@ -28,12 +29,12 @@ struct FeatureRows {
 // space or commas, a line or a pair of brackets a row. kDataLoss for bytes that are not what they
 // claim to be; kInvalidArgument, with row and column, for NaN, infinity, values beyond float's
 // range, empty files and rows of unequal length; kNotFound, kUnavailable.
-absl::StatusOr<FeatureRows> ReadVectors(const std::string& path);
+HEFT_EXPORT absl::StatusOr<FeatureRows> ReadVectors(const std::string& path);
 
 // ReadLabels: one label a line, white space around it dropped; blank lines only at the end. Or one
 // list in brackets, labels apart by commas, as Python prints it: quotes around a label are dropped.
 // kInvalidArgument, with file and row, for what cannot be an identity.
-absl::StatusOr<std::vector<std::string>> ReadLabels(const std::string& path);
+HEFT_EXPORT absl::StatusOr<std::vector<std::string>> ReadLabels(const std::string& path);
 
 }  // namespace heft
 
