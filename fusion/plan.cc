@@ -69,6 +69,30 @@ absl::Status PackModalities(FusionPlan* plan, const Params& params, const Model&
   return absl::OkStatus();
 }
 
+// The keys that the stages need, and what one fusion costs.
+void AddNeeds(const Params& params, FusionPlan* plan) {
+  for (const PackedPair& pair : plan->pairs) {
+    std::vector<uint32_t> elements;
+    for (uint32_t i = 0; i < pair.run; ++i) elements.push_back(RotationElement(params, i));
+    NeedKeys(plan, elements, plan->input_limbs);
+    plan->plain_products += pair.run;
+    plan->key_switches += pair.run - 1;
+  }
+  for (size_t i = 0; i < plan->projection_folds.size(); ++i) {
+    const auto& fold = plan->projection_folds[i];
+    NeedKeys(plan, fold, i < plan->folds_before_rescale ? plan->input_limbs : plan->z_limbs);
+    plan->key_switches += fold.size() - 1;
+  }
+  for (const auto& fold : plan->norm_folds) {
+    NeedKeys(plan, fold, plan->z_limbs - 1);
+    plan->key_switches += fold.size() - 1;
+  }
+  NeedKeys(plan, plan->gallery_rotations, plan->template_limbs);
+  plan->relinearisation_limbs = plan->z_limbs;
+  plan->ciphertext_products = plan->polynomial.degree == 2 ? 3 : 4;
+  plan->key_switches += plan->ciphertext_products;
+}
+
 }  // namespace
 
 double ScaleBeforeNormalisation(const Params& params, const FactoredPolynomial& f, size_t z_limbs,
@@ -132,26 +156,7 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profi
     plan.gallery_rotations.push_back(RotationElement(params, k));
   }
 
-  for (const PackedPair& pair : plan.pairs) {
-    std::vector<uint32_t> elements;
-    for (uint32_t i = 0; i < pair.run; ++i) elements.push_back(RotationElement(params, i));
-    NeedKeys(&plan, elements, plan.input_limbs);
-    plan.plain_products += pair.run;
-    plan.key_switches += pair.run - 1;
-  }
-  for (size_t i = 0; i < plan.projection_folds.size(); ++i) {
-    const auto& fold = plan.projection_folds[i];
-    NeedKeys(&plan, fold, i < plan.folds_before_rescale ? plan.input_limbs : plan.z_limbs);
-    plan.key_switches += fold.size() - 1;
-  }
-  for (const auto& fold : plan.norm_folds) {
-    NeedKeys(&plan, fold, plan.z_limbs - 1);
-    plan.key_switches += fold.size() - 1;
-  }
-  NeedKeys(&plan, plan.gallery_rotations, template_limbs);
-  plan.relinearisation_limbs = plan.z_limbs;
-  plan.ciphertext_products = plan.polynomial.degree == 2 ? 3 : 4;
-  plan.key_switches += plan.ciphertext_products;
+  AddNeeds(params, &plan);
   return plan;
 }
 
