@@ -1,38 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random models and samples with their plain reference, where what is fused does not matter:
-// benchmarks, costs, tests.
+// benchmarks, costs, tests. All in the header, so that tests of rooms below this one can use it.
 #ifndef HEFT_EXPERIMENT_RANDOM_MODEL_H_
 #define HEFT_EXPERIMENT_RANDOM_MODEL_H_
 
+#include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <random>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "heft/model.h"
+#include "inverse_sqrt/fit.h"
 
 namespace heft::experiment {
 
 // Vectors: one a modality, in the model's order; an empty one is missing.
 using Vectors = std::vector<std::vector<double>>;
 
+inline double Dot(std::span<const double> a, std::span<const double> b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
 // RandomModel: a projection scaled so that |z|^2 of random unit inputs is near 1, normalised by a
 // minimax polynomial on [0.2, 2.2].
-Model RandomModel(const std::vector<uint32_t>& dimensions, uint32_t gamma, int degree,
-                  const std::string& profile = "compact", uint64_t seed = 1);
+inline Model RandomModel(const std::vector<uint32_t>& dimensions, uint32_t gamma, int degree,
+                         const std::string& profile = "compact", uint64_t seed = 1) {
+  std::mt19937_64 rng(seed);
+  std::normal_distribution<double> normal;
+  Model model;
+  for (size_t i = 0; i < dimensions.size(); ++i) {
+    model.modalities.push_back({std::string("m").append(std::to_string(i)), dimensions[i]});
+  }
+  model.gamma = gamma;
+  model.profile = profile;
+  const double scale = 1 / std::sqrt(static_cast<double>(gamma) * dimensions.size());
+  model.projection.resize(size_t{gamma} * model.TotalDimension());
+  for (double& weight : model.projection) weight = scale * normal(rng);
+  model.approximation = *FitMinimax(degree, Interval{0.2, 2.2});
+  return model;
+}
 
 // RandomUnit: a direction drawn uniformly.
-std::vector<double> RandomUnit(uint32_t dimension, std::mt19937_64& rng);
+inline std::vector<double> RandomUnit(uint32_t dimension, std::mt19937_64& rng) {
+  std::normal_distribution<double> normal;
+  std::vector<double> v(dimension);
+  for (double& x : v) x = normal(rng);
+  const double norm = std::sqrt(Dot(v, v));
+  for (double& x : v) x /= norm;
+  return v;
+}
+
 // RandomSample: a random unit vector for each modality of the model.
-Vectors RandomSample(const Model& model, std::mt19937_64& rng);
+inline Vectors RandomSample(const Model& model, std::mt19937_64& rng) {
+  Vectors sample;
+  for (const ModalitySpec& m : model.modalities) sample.push_back(RandomUnit(m.dimension, rng));
+  return sample;
+}
 
 // FusePlain: z f(|z|^2) in doubles, what fusion computes under encryption; |z|^2 through
 // `squared_norm`.
-std::vector<double> FusePlain(const Model& model, const Vectors& sample,
-                              double* squared_norm = nullptr);
-
-double Dot(std::span<const double> a, std::span<const double> b);
+inline std::vector<double> FusePlain(const Model& model, const Vectors& sample,
+                                     double* squared_norm = nullptr) {
+  std::vector<double> z(model.gamma, 0);
+  const double* weight = model.projection.data();
+  for (double& v : z) {
+    for (size_t m = 0; m < sample.size(); ++m) {
+      const uint32_t dimension = model.modalities[m].dimension;
+      if (!sample[m].empty()) v += Dot({weight, dimension}, sample[m]);
+      weight += dimension;
+    }
+  }
+  const double s = Dot(z, z);
+  for (double& v : z) v *= model.approximation(s);
+  if (squared_norm != nullptr) *squared_norm = s;
+  return z;
+}
 
 }  // namespace heft::experiment
 
