@@ -17,6 +17,7 @@ function(heft_library name)
   target_compile_options(heft_${name} PRIVATE ${HEFT_WARNINGS})
   set_target_properties(heft_${name} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY HEFT_LIBRARIES heft_${name})
+  heft_precompile(heft_${name})
 endfunction()
 
 function(heft_test name)
