@@ -20,7 +20,7 @@
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/profile.h"
 #include "gallery/scores.h"
-#include "paper/route.h"
+#include "paper/methods/route.h"
 #include "ring/kernels.h"
 
 namespace heft::bench {

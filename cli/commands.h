@@ -32,6 +32,9 @@ void AddSynth(Command app);
 void AddTrain(Command app);
 void AddEvaluate(Command app);
 void AddBench(Command app);
+
+// heft-paper.
+void AddCounts(Command app);
 void AddReproduce(Command app);
 
 }  // namespace heft::cli

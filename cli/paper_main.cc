@@ -6,5 +6,8 @@
 
 int main(int argc, char** argv) {
   return heft::cli::RunMain(argc, argv, "HEFT's paper, measured: methods, counts, tables, figures",
-                            [](heft::cli::Command app) { heft::cli::AddReproduce(app); });
+                            [](heft::cli::Command app) {
+                              heft::cli::AddReproduce(app);
+                              heft::cli::AddCounts(app);
+                            });
 }

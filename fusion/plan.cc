@@ -69,20 +69,8 @@ absl::Status PackModalities(FusionPlan* plan, const Params& params, const Model&
   return absl::OkStatus();
 }
 
-// The keys that the stages need, and what one fusion costs.
-void AddNeeds(const Params& params, FusionPlan* plan) {
-  for (const PackedPair& pair : plan->pairs) {
-    std::vector<uint32_t> elements;
-    for (uint32_t i = 0; i < pair.run; ++i) elements.push_back(RotationElement(params, i));
-    NeedKeys(plan, elements, plan->input_limbs);
-    plan->plain_products += pair.run;
-    plan->key_switches += pair.run - 1;
-  }
-  for (size_t i = 0; i < plan->projection_folds.size(); ++i) {
-    const auto& fold = plan->projection_folds[i];
-    NeedKeys(plan, fold, i < plan->folds_before_rescale ? plan->input_limbs : plan->z_limbs);
-    plan->key_switches += fold.size() - 1;
-  }
+// AddNeeds: the keys that the stages after the projection need, and what they cost.
+void AddNeeds(FusionPlan* plan) {
   for (const auto& fold : plan->norm_folds) {
     NeedKeys(plan, fold, plan->z_limbs - 1);
     plan->key_switches += fold.size() - 1;
@@ -94,6 +82,31 @@ void AddNeeds(const Params& params, FusionPlan* plan) {
 }
 
 }  // namespace
+
+absl::Status PlanCompactProjection(const Params& params, const Model& model, FusionPlan* plan) {
+  HEFT_RETURN_IF_ERROR(PackModalities(plan, params, model));
+  // z + conj(z) closes the projection, as the last generator.
+  std::vector<uint32_t> generators = Doublings(params, plan->gamma, params.slots());
+  generators.push_back(ConjugationElement(params));
+  plan->projection_folds = Folds(params, generators);
+  // A fold's error grows with the folds that follow it, by a factor of two each, so they run before
+  // the rescale, where the error is relative to the larger scale. (Scores' rms error at 512 + 512:
+  // 2e-4 so, 3e-4 with the last two folds after the rescale and 4.3e-4 with the last three, for 0.2
+  // ms each; it varies with the key, and the promise is 2e-3 for the worst score.)
+  plan->folds_before_rescale = plan->projection_folds.size();
+  for (const PackedPair& pair : plan->pairs) {
+    std::vector<uint32_t> elements;
+    for (uint32_t i = 0; i < pair.run; ++i) elements.push_back(RotationElement(params, i));
+    NeedKeys(plan, elements, plan->input_limbs);
+    plan->plain_products += pair.run;
+    plan->key_switches += pair.run - 1;
+  }
+  for (const auto& fold : plan->projection_folds) {
+    NeedKeys(plan, fold, plan->input_limbs);
+    plan->key_switches += fold.size() - 1;
+  }
+  return absl::OkStatus();
+}
 
 double ScaleBeforeNormalisation(const Params& params, const FactoredPolynomial& f, size_t z_limbs,
                                 double target) {
@@ -131,7 +144,7 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profi
                                                    template_limbs + kLevelsUsed));
   }
   plan.z_limbs = plan.input_limbs - 1;
-  HEFT_RETURN_IF_ERROR(PackModalities(&plan, params, model));
+  HEFT_RETURN_IF_ERROR(PlanCompactProjection(params, model, &plan));
 
   plan.input_scale = profile.scale;
   plan.template_scale = profile.scale;
@@ -142,21 +155,12 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profi
   plan.score_scale = plan.template_scale * plan.template_scale / params.modulus(1).value();
   plan.mask_scale = params.modulus(kMaskPrime).value();
 
-  // z + conj(z) closes the projection, as the last generator.
-  std::vector<uint32_t> generators = Doublings(params, plan.gamma, params.slots());
-  generators.push_back(ConjugationElement(params));
-  plan.projection_folds = Folds(params, generators);
-  // A fold's error grows with the folds that follow it, by a factor of two each, so they run before
-  // the rescale, where the error is relative to the larger scale. (Scores' rms error at 512 + 512:
-  // 2e-4 so, 3e-4 with the last two folds after the rescale and 4.3e-4 with the last three, for 0.2
-  // ms each; it varies with the key, and the promise is 2e-3 for the worst score.)
-  plan.folds_before_rescale = plan.projection_folds.size();
   plan.norm_folds = Folds(params, Doublings(params, 1, plan.gamma));
   for (uint32_t k = 0; k < plan.gamma; ++k) {
     plan.gallery_rotations.push_back(RotationElement(params, k));
   }
 
-  AddNeeds(params, &plan);
+  AddNeeds(&plan);
   return plan;
 }
 

@@ -82,6 +82,11 @@ struct FusionPlan {
 absl::StatusOr<FusionPlan> PlanFusion(const ckks::Params& params, const Profile& profile,
                                       const Model& model, size_t template_limbs = kTemplateLimbs);
 
+// PlanCompactProjection: its part that ends with z, for callers that go on in another way. Adds
+// pairs, folds, keys and counts to a plan whose gamma and input_limbs are set.
+absl::Status PlanCompactProjection(const ckks::Params& params, const Model& model,
+                                   FusionPlan* plan);
+
 // The scale of z for which a template normalised by `polynomial` comes out at `target`: its leading
 // coefficient goes into the scale, so no level is spent on it. z has `z_limbs` limbs.
 double ScaleBeforeNormalisation(const ckks::Params& params, const FactoredPolynomial& polynomial,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// heft-paper reproduce --quick: sections that are chosen are in page and JSON, numbers agree with
-// what they must, and wrong inputs are refused before any work.
+// heft-paper: with reproduce --quick, sections that are chosen are in page and JSON, numbers agree
+// with what they must, and wrong inputs are refused before any work; counts gives table 1 of a
+// model.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,9 +40,9 @@ TEST_F(ReproduceTest, QuickSectionsAgreeWithPlainNumbers) {
   const Workplace& w = *work_;
   const nlohmann::json result =
       Must(kHeftPaper, {"reproduce", "--data", w("data"), "--out", w("report.html"), "--quick",
-                        "--only", "fig5,fig9,table1,table2,protocols"});
+                        "--only", "fig5,fig9,table1,table2,table3,protocols"});
   const auto& sections = result.at("sections");
-  ASSERT_EQ(sections.size(), 5u);
+  ASSERT_EQ(sections.size(), 6u);
   EXPECT_EQ(nlohmann::json::parse(Slurp(w("report.json"))), result);
 
   // Every encrypted row differs from its plain twin by no more than predicted.
@@ -61,6 +62,18 @@ TEST_F(ReproduceTest, QuickSectionsAgreeWithPlainNumbers) {
   }
   for (const auto& row : TableOf(sections.at("protocols"), "protocols")) {
     EXPECT_TRUE(row.at("within").get<bool>()) << row;
+  }
+  // Enrolments compare as a whole: our sum and the paper's are of the same stages.
+  for (const auto& row : TableOf(sections.at("table3"), "enrolment")) {
+    for (const std::string of : {"", "paper_"}) {
+      double sum = 0;
+      if (row.at(of + "all").is_null()) continue;
+      for (const char* stage : {"concatenation", "projection", "normalisation", "preprocessing"}) {
+        const auto& ms = row.at(of + stage);
+        if (ms.is_number()) sum += ms.get<double>();
+      }
+      EXPECT_NEAR(row.at(of + "all").get<double>(), sum, 0.02) << row;
+    }
   }
   // docs/design.md, "Fits": the minimax quadratic on [0.05, 3] is off by 37%, the cubic by 26%.
   for (const auto& row : TableOf(sections.at("fig9"), "methods")) {
@@ -127,6 +140,23 @@ TEST_F(ReproduceTest, WrongInputIsRefusedWithOneLine) {
     EXPECT_EQ(Lines(run.err), 1u) << run.err;
     EXPECT_FALSE(std::filesystem::exists(w("r.html")));
   }
+}
+
+// The golden model fuses 4 + 3 dimensions to 2: padded to 8, two folds.
+TEST_F(ReproduceTest, CountsTableOneForAModel) {
+  const nlohmann::json counts =
+      Must(kHeftPaper, {"counts", HEFT_SOURCE_DIR "/tests/golden/model.heft", "--samples", "1024"});
+  // 8,192 slots hold 512 windows of two copies: two ciphertexts.
+  const auto& dense = counts.at("dense").at("projection");
+  EXPECT_EQ(dense.at("paper").at("additions"), 2 * 2);
+  EXPECT_EQ(dense.at("engine").at("additions"), 2 * 3);
+  EXPECT_EQ(dense.at("engine").at("plain_products"), 2 * 2);
+  EXPECT_EQ(dense.at("engine").at("rotations"), dense.at("paper").at("rotations"));
+  EXPECT_THAT(dense.at("difference").get<std::string>(), HasSubstr("one less"));
+  const auto& simd = counts.at("simd").at("projection");
+  EXPECT_EQ(simd.at("engine").at("plain_products"), 2 * 7);
+  EXPECT_EQ(simd.at("engine").at("ciphertexts"), 2);
+  EXPECT_EQ(RunProgram(kHeftPaper, {"counts", "nothing.heft"}).exit_code, kInputError);
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// KeyNeeds: the keys that a plan asks for.
+#ifndef HEFT_PAPER_METHODS_KEY_NEEDS_H_
+#define HEFT_PAPER_METHODS_KEY_NEEDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include "base/status.h"
+#include "ckks/keys.h"
+#include "ckks/params.h"
+
+namespace heft::paper {
+
+// KeyNeeds: Galois element -> limbs, and limbs of the relinearisation key, 0 for none. What is
+// needed more than once is needed with the most limbs.
+struct KeyNeeds {
+  std::map<uint32_t, size_t> galois_keys;
+  size_t relinearisation_limbs = 0;
+
+  void Rotation(const ckks::Params& params, int64_t steps, size_t limbs);
+  void Galois(uint32_t element, size_t limbs);
+  void Relinearisation(size_t limbs);
+  void Merge(const KeyNeeds& other);
+  // Lacking: what `keys` do not have of these.
+  KeyNeeds Lacking(const ckks::EvaluationKeys& keys) const;
+};
+
+// CheckKeys: kFailedPrecondition where `keys` lack one.
+absl::Status CheckKeys(const KeyNeeds& needs, const ckks::EvaluationKeys& keys);
+
+}  // namespace heft::paper
+
+#endif  // HEFT_PAPER_METHODS_KEY_NEEDS_H_
