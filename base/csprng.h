@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Csprng: a ChaCha20 stream (libsodium) keyed by the operating system or by a 32-byte seed. Not
-// copyable, so that no stream is used twice by accident; wiped when destroyed.
+// Csprng: a ChaCha20 stream (libsodium) keyed by the operating system. Not copyable, so that no
+// stream is used twice by accident; wiped when destroyed.
 #ifndef HEFT_BASE_CSPRNG_H_
 #define HEFT_BASE_CSPRNG_H_
 
@@ -18,12 +18,14 @@ class Csprng {
  public:
   // Keyed by the operating system's generator.
   Csprng();
-  // The same stream for the same seed, on every machine: for public polynomials sent as a seed, and
-  // for tests. `stream` separates independent streams of one seed.
-  explicit Csprng(const Seed& seed, uint64_t stream = 0);
   ~Csprng();
   Csprng(const Csprng&) = delete;
   Csprng& operator=(const Csprng&) = delete;
+
+  // OfPublicSeed expands a seed that everybody may know: the same stream for the same seed, on
+  // every machine. For public polynomials, which travel as their seed, and nothing else. `stream`
+  // separates independent streams of one seed.
+  static Csprng OfPublicSeed(const Seed& seed, uint64_t stream) { return Csprng(seed, stream); }
 
   // Fill, U32, U64: the next bytes of the stream.
   void Fill(std::span<uint8_t> out);
@@ -33,6 +35,10 @@ class Csprng {
   Seed NewSeed();
 
  private:
+  // TestCsprng is in base/testing.h, which is not shipped: a known seed is for tests alone.
+  friend class TestCsprng;
+  Csprng(const Seed& seed, uint64_t stream);
+
   void Refill();
 
   Seed key_;

@@ -17,6 +17,8 @@
 #include <functional>
 #include <thread>
 
+#include "base/testing.h"
+
 namespace heft {
 namespace {
 
@@ -24,16 +26,8 @@ namespace fs = std::filesystem;
 
 class FilesTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "/heft_files_XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override {
-    SetInterruptedCheck(nullptr);
-    fs::remove_all(folder_);
-  }
-  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+  void TearDown() override { SetInterruptedCheck(nullptr); }
+  std::string Path(const std::string& name) const { return folder_ / name; }
   std::string Fifo(const std::string& name) const {
     EXPECT_EQ(mkfifo(Path(name).c_str(), 0600), 0);
     return Path(name);
@@ -47,13 +41,27 @@ class FilesTest : public ::testing::Test {
     }
     return path;
   }
-  size_t Entries() const { return std::distance(fs::directory_iterator(folder_), {}); }
+  size_t Entries() const { return std::distance(fs::directory_iterator(folder_.path()), {}); }
 
-  std::string folder_;
+  const testing::TemporaryFolder folder_;
 };
 
 absl::Status Write(const std::string& path, std::string_view text) {
   return WriteOutput(path, AsBytes(text));
+}
+
+TEST_F(FilesTest, AtomicWriteKeepsModeAndReplaces) {
+  const std::string folder = Path("made/as/needed");
+  ASSERT_TRUE(MakeDirectories(folder).ok());
+  const std::string path = folder + "/secret";
+  ASSERT_TRUE(WriteFileAtomic(path, std::string_view("one"), 0600).ok());
+  ASSERT_TRUE(WriteFileAtomic(path, std::string_view("two"), 0600).ok());
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms(0600));
+  EXPECT_EQ(*ReadTextFile(path), "two");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
+  EXPECT_EQ(ReadFile(folder + "/none").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_FALSE(ReadFile(path, 2).ok());
+  EXPECT_FALSE(WriteFileAtomic(folder + "/no/such/dir", std::string_view("x")).ok());
 }
 
 TEST_F(FilesTest, OutputsReplaceFiles) {
@@ -128,7 +136,7 @@ TEST_F(FilesTest, OutputsRefuseSocketsAndFolders) {
   EXPECT_EQ(Write(path, "x").code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(fs::is_socket(path));
   close(fd);
-  EXPECT_FALSE(Write(folder_, "x").ok());
+  EXPECT_FALSE(Write(folder_.path(), "x").ok());
   EXPECT_EQ(Entries(), 1u);
 }
 

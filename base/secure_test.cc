@@ -17,6 +17,7 @@
 
 #include "base/files.h"
 #include "base/sanitizers.h"
+#include "base/testing.h"
 
 namespace heft {
 namespace {
@@ -38,11 +39,9 @@ std::string KernelFlags(const void* p) {
   return "";
 }
 
-// Runs `body` in a process of its own, in an empty folder; returns waitpid's status.
+// Runs `body` in a process of its own, in `folder`; returns waitpid's status.
 template <typename Body>
 int InChild(const std::string& folder, const Body& body) {
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
   const pid_t child = fork();
   if (child == 0) {
     if (chdir(folder.c_str()) != 0) _exit(9);
@@ -98,7 +97,7 @@ TEST(SecureTest, TheKernelLocksItAndLeavesItOutOfDumps) {
 }
 
 TEST(SecureTest, ACoreFileHoldsOrdinaryMemoryAndNoSecret) {
-  const std::string folder = ::testing::TempDir() + "/heft_core";
+  const testing::TemporaryFolder folder;
   auto crash = [] {
     std::string hidden = Text('A');
     const std::string shown = Text('a');
@@ -107,18 +106,17 @@ TEST(SecureTest, ACoreFileHoldsOrdinaryMemoryAndNoSecret) {
     SecureWipe(hidden.data(), hidden.size());
     abort();
   };
-  const int status = InChild(folder, crash);
+  const int status = InChild(folder.path(), crash);
   ASSERT_TRUE(WIFSIGNALED(status));
-  const std::string core = Cores(folder);
+  const std::string core = Cores(folder.path());
   if (!WCOREDUMP(status) || core.empty()) GTEST_SKIP() << "this system writes no core files here";
   EXPECT_NE(core.find(Needle('a')), std::string::npos) << "the search finds nothing at all";
   EXPECT_EQ(core.find(Needle('A')), std::string::npos) << "a secret in a core file";
-  std::filesystem::remove_all(folder);
 }
 
 TEST(SecureTest, AProgramThatTurnsCoreDumpsOffLeavesNone) {
-  const std::string folder = ::testing::TempDir() + "/heft_no_core";
-  const int status = InChild(folder, [] {
+  const testing::TemporaryFolder folder;
+  const int status = InChild(folder.path(), [] {
     if (!DisableCoreDumps().ok()) _exit(8);
     // Not dumpable holds by itself, where cores go to a pipe and the limit does not count.
     if (prctl(PR_GET_DUMPABLE) != 0) _exit(7);
@@ -126,13 +124,13 @@ TEST(SecureTest, AProgramThatTurnsCoreDumpsOffLeavesNone) {
   });
   ASSERT_TRUE(WIFSIGNALED(status)) << WEXITSTATUS(status);
   EXPECT_FALSE(WCOREDUMP(status));
-  EXPECT_EQ(Cores(folder), "");
-  std::filesystem::remove_all(folder);
+  EXPECT_EQ(Cores(folder.path()), "");
 }
 
 TEST(SecureTest, ARefusedLockIsReported) {
   if (kLocksIgnored) GTEST_SKIP() << "sanitizers answer mlock themselves and refuse nothing";
-  const int status = InChild(::testing::TempDir() + "/heft_no_lock", [] {
+  const testing::TemporaryFolder folder;
+  const int status = InChild(folder.path(), [] {
     if (!SecureMemoryStatus().ok()) _exit(1);
     const rlimit none = {0, 0};
     // Whoever may lock without limits must give that up first.
@@ -150,7 +148,8 @@ TEST(SecureTest, ARefusedLockIsReported) {
 }
 
 TEST(SecureTest, SecretFilesOfOthersAreNoticed) {
-  const std::string path = ::testing::TempDir() + "/heft_secret_file";
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "secret";
   for (mode_t mode : {0600, 0400, 0640, 0604, 0620, 0666}) {
     ASSERT_TRUE(WriteFileAtomic(path, std::string_view("secret"), mode).ok());
     auto file = ReadSecretFile(path, 100);

@@ -19,6 +19,19 @@ class ThreadsTest : public ::testing::Test {
   void TearDown() override { SetThreadCount(0); }
 };
 
+TEST_F(ThreadsTest, EveryIndexOnceWhateverTheCount) {
+  for (int threads : {1, 2, 7}) {
+    SetThreadCount(threads);
+    for (size_t count : {0, 1, 2, 1000}) {
+      std::vector<std::atomic<int>> hits(count);
+      ParallelFor(count, [&](size_t i) {
+        ParallelFor(2, [&](size_t) { hits[i].fetch_add(1); });  // nested runs inline
+      });
+      for (auto& h : hits) EXPECT_EQ(h.load(), 2);
+    }
+  }
+}
+
 TEST_F(ThreadsTest, RunningOutOfMemoryReachesTheCaller) {
   for (const int threads : {1, 8}) {
     SetThreadCount(threads);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/testing.h"
 #include "ckks/arithmetic.h"
 #include "ckks/digits.h"
 #include "ckks/encoder.h"
@@ -26,14 +27,14 @@ class ContractsTest : public ::testing::Test {
         public_key_(MakePublicKey(*context_, secret_, rng_)),
         plain_(*encoder_.Encode(std::vector<double>(32, 0.5), 0x1p20, 3)),
         cipher_(Encrypt(*context_, plain_, public_key_, rng_)) {
-    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
   }
 
   SwitchKey Key(size_t limbs) {
     return SwitchKey(*context_, MakeRelinearisationKey(*context_, secret_, limbs, rng_), 1);
   }
 
-  Csprng rng_{Seed{1}};
+  TestCsprng rng_{Seed{1}};
   std::shared_ptr<const Context> context_;
   Encoder encoder_;
   SecretKey secret_;

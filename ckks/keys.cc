@@ -11,7 +11,7 @@ namespace heft::ckks {
 
 void ExpandUniform(const Context& context, std::span<uint32_t> out, const Seed& seed, size_t digit,
                    size_t prime) {
-  Csprng rng(seed, digit * 256 + prime);
+  Csprng rng = Csprng::OfPublicSeed(seed, digit * 256 + prime);
   ring::SampleUniform(out, context.modulus(prime), rng);
 }
 

@@ -15,7 +15,7 @@
 namespace heft::ckks {
 namespace {
 
-class RandomnessTest : public testing::Test {
+class RandomnessTest : public ::testing::Test {
  protected:
   RandomnessTest() {
     context_ = std::make_shared<Context>(*Params::Create({4096, {30, 26, 20}, 30}));

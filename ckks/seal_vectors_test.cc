@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-class SealVectorsTest : public testing::TestWithParam<const char*> {
+class SealVectorsTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     std::ifstream file(std::string(HEFT_SOURCE_DIR) + "/tests/data/" + GetParam());
@@ -149,7 +149,7 @@ TEST_P(SealVectorsTest, KeySwitchingWithSealKeysIsAtLeastAsExactAsSeals) {
   EXPECT_LE(WorstError(c, conjugated), WorstError(Load("conjugate"), conjugated) + slack);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SealVectorsTest, testing::Values("seal-n16.json", "seal-n256.json"),
+INSTANTIATE_TEST_SUITE_P(All, SealVectorsTest, ::testing::Values("seal-n16.json", "seal-n256.json"),
                          [](const auto& param) { return param.index == 0 ? "n16" : "n256"; });
 
 }  // namespace

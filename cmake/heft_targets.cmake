@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # heft_library(NAME SOURCES ... [DEPENDS ...]): a static library heft_NAME, alias heft::NAME.
-# heft_test(NAME SOURCES ... [DEPENDS ...]): a GoogleTest program registered with CTest.
+# heft_test(NAME SOURCES ... [DEPENDS ...]): a GoogleTest program, whose main is base/testing_main.cc.
+#   Of several sources, CTest knows each as a test of its own: NAME_test for NAME_test.cc.
 include(GoogleTest OPTIONAL)
 
 set(HEFT_WARNINGS -Wall -Wextra -Wshadow -Wno-sign-compare)
@@ -26,9 +27,16 @@ function(heft_test name)
   endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest_main GTest::gmock)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} heft_testing_main)
   target_compile_options(${name} PRIVATE ${HEFT_WARNINGS})
   target_compile_definitions(${name} PRIVATE HEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+  foreach(source ${ARG_SOURCES})
+    get_filename_component(file ${source} NAME)
+    get_filename_component(test ${source} NAME_WE)
+    if(ARG_SOURCES STREQUAL source)
+      set(test ${name})
+    endif()
+    add_test(NAME ${test} COMMAND ${name} --source=${file})
+    set_tests_properties(${test} PROPERTIES TIMEOUT 900)
+  endforeach()
 endfunction()

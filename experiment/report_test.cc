@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "base/testing.h"
 #include "experiment/figure.h"
 #include "experiment/gnuplot.h"
 #include "experiment/page.h"
@@ -39,9 +40,8 @@ TEST(GnuplotQuote, EndsNeitherStringNorLine) {
 }
 
 TEST(Gnuplot, RunsNothingFromATitle) {
-  const std::filesystem::path mark =
-      std::filesystem::path(::testing::TempDir()) / "heft-gnuplot-ran-a-title";
-  std::filesystem::remove(mark);
+  const heft::testing::TemporaryFolder folder;
+  const std::filesystem::path mark = folder / "ran-a-title";
   const std::string hostile =
       "`touch " + mark.string() + "`' ; system('touch " + mark.string() + "') #";
   GnuplotJob job;
@@ -151,14 +151,11 @@ TEST(DescribeData, KnowsTheRealSetAndReadsTheFirstLineOfAReadme) {
   EXPECT_THAT(DescribeData("/somewhere/lfw-speech/"), HasSubstr("20-pixel faces"));
   EXPECT_THAT(DescribeData("/somewhere/lfw-speech"), HasSubstr("chimeric pairs"));
   EXPECT_EQ(DescribeData("/nowhere"), "");
-  const std::filesystem::path folder =
-      std::filesystem::path(::testing::TempDir()) / "heft-described-data";
-  std::filesystem::create_directories(folder);
-  ASSERT_TRUE(WriteFileAtomic((folder / "README.md").string(),
-                              std::string_view("\n# Synthetic vectors.\n\nMore.\n"))
-                  .ok());
-  EXPECT_EQ(DescribeData(folder.string()), "Synthetic vectors");
-  std::filesystem::remove_all(folder);
+  const heft::testing::TemporaryFolder folder;
+  ASSERT_TRUE(
+      WriteFileAtomic(folder / "README.md", std::string_view("\n# Synthetic vectors.\n\nMore.\n"))
+          .ok());
+  EXPECT_EQ(DescribeData(folder.path()), "Synthetic vectors");
 }
 
 }  // namespace

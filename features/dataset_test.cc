@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/testing.h"
 #include "features/random.h"
 #include "features/readers.h"
 #include "features/synthetic.h"
@@ -19,20 +20,14 @@ using ::testing::HasSubstr;
 
 class DatasetTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    directory_ = ::testing::TempDir() + "/heft_dataset_" +
-                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(directory_);
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
   void Write(const std::string& name, std::string_view text) {
     const std::filesystem::path path = directory_ + "/" + name;
     ASSERT_TRUE(MakeDirectories(path.parent_path().string()).ok());
     ASSERT_TRUE(WriteFileAtomic(path.string(), text).ok());
   }
 
-  std::string directory_;
+  const testing::TemporaryFolder temporary_;
+  const std::string directory_ = temporary_ / "data";
 };
 
 SyntheticOptions Small() {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/files.h"
+#include "base/testing.h"
 #include "features/readers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -12,8 +13,6 @@ namespace heft {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::string Temporary(const std::string& name) { return ::testing::TempDir() + "/heft_" + name; }
 
 std::vector<uint8_t> Npy(const std::string& header, const std::string& data, int version = 1) {
   std::string bytes("\x93NUMPY", 6);
@@ -34,9 +33,10 @@ std::string Raw(std::initializer_list<T> values) {
 }
 
 TEST(Npy, RoundTrip) {
+  const testing::TemporaryFolder folder;
   FeatureMatrix m(2, 3);
   m << 1, -2, 0.5, 4, 5, 1e-3f;
-  const std::string path = Temporary("round.npy");
+  const std::string path = folder / "round.npy";
   ASSERT_TRUE(WriteNpy(path, m).ok());
   const auto read = ReadNpy(path);
   ASSERT_TRUE(read.ok()) << read.status();
@@ -167,13 +167,14 @@ TEST(Text, RefusesWhatIsNotRows) {
 }
 
 TEST(Readers, ChooseByContentAndName) {
-  const std::string path = Temporary("rows.txt");
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "rows.txt";
   ASSERT_TRUE(WriteFileAtomic(path, std::string_view("1 2\n3 4\n")).ok());
   EXPECT_EQ(ReadFeatures(path)->rows(), 2);
-  const std::string fake = Temporary("fake.npy");
+  const std::string fake = folder / "fake.npy";
   ASSERT_TRUE(WriteFileAtomic(fake, std::string_view("1 2\n3 4 and more\n")).ok());
   EXPECT_EQ(ReadFeatures(fake).status().code(), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(ReadFeatures(Temporary("absent.npy")).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ReadFeatures(folder / "absent.npy").status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST(Text, PassesOverAByteOrderMark) {
@@ -213,7 +214,8 @@ TEST(Labels, ErrorsNameFileAndRow) {
 }
 
 TEST(Labels, TrimAndRefuseGaps) {
-  const std::string path = Temporary("labels.txt");
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "labels.txt";
   ASSERT_TRUE(WriteFileAtomic(path, std::string_view("a\n b \r\nc\n\n")).ok());
   EXPECT_EQ(*ReadLabels(path), (std::vector<std::string>{"a", "b", "c"}));
   ASSERT_TRUE(WriteFileAtomic(path, std::string_view("a\n\nb\n")).ok());

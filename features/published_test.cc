@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/files.h"
+#include "base/testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -18,16 +19,20 @@ using ::testing::HasSubstr;
 
 using Files = std::map<std::string, std::string>;
 
-// A fresh folder with these files.
-std::string Folder(const std::string& name, const Files& files) {
-  const std::string path = ::testing::TempDir() + "/heft_published_" + name;
-  std::filesystem::remove_all(path);
-  std::filesystem::create_directories(path);
-  for (const auto& [file, text] : files) {
-    EXPECT_TRUE(WriteFileAtomic(path + "/" + file, std::string_view(text)).ok());
+class Published : public ::testing::Test {
+ protected:
+  // A folder with these files.
+  std::string Folder(const std::string& name, const Files& files) const {
+    const std::string path = temporary_ / name;
+    std::filesystem::create_directories(path);
+    for (const auto& [file, text] : files) {
+      EXPECT_TRUE(WriteFileAtomic(path + "/" + file, std::string_view(text)).ok());
+    }
+    return path;
   }
-  return path;
-}
+
+  const testing::TemporaryFolder temporary_;
+};
 
 // Five identities, voices not in order of their labels; a face file with rows to spare.
 Files Extracted() {
@@ -38,7 +43,7 @@ Files Extracted() {
           {"deep_speaker_labels.txt", "e5\na1\nb2\nc3\nd4\nd4\na1\n"}};
 }
 
-TEST(Published, PairsExtractedFeaturesAsThePaperDoes) {
+TEST_F(Published, PairsExtractedFeaturesAsThePaperDoes) {
   const std::string folder = Folder("extracted", Extracted());
   ASSERT_TRUE(HoldsPublishedFiles(folder));
   const auto dataset = LoadDataset(folder);
@@ -67,7 +72,7 @@ TEST(Published, PairsExtractedFeaturesAsThePaperDoes) {
   EXPECT_EQ(dataset->unpaired[1].labels[0], "e5");
 }
 
-TEST(Published, OtherTextInTheFolderIsNoModality) {
+TEST_F(Published, OtherTextInTheFolderIsNoModality) {
   const std::string folder = Folder("noted", Extracted());
   EXPECT_TRUE(
       WriteFileAtomic(folder + "/README.txt", std::string_view("Features as extracted.\n")).ok());
@@ -77,7 +82,7 @@ TEST(Published, OtherTextInTheFolderIsNoModality) {
   EXPECT_THAT(dataset->Dimensions(), ElementsAre(2, 3));
 }
 
-TEST(Published, ReadsPairedFilesWithAndWithoutBrackets) {
+TEST_F(Published, ReadsPairedFilesWithAndWithoutBrackets) {
   const std::string folder = Folder(
       "paired", {{"A_values_val.txt", "[0.100000000 0.200000000 ]\n[0.300000000 0.400000000 ]\n"},
                  {"B_values_val.txt", "[1.000000000 ]\n[2.000000000 ]\n"},
@@ -95,7 +100,7 @@ TEST(Published, ReadsPairedFilesWithAndWithoutBrackets) {
   EXPECT_EQ(dataset->modalities[1].features(3, 0), 5);
 }
 
-TEST(Published, ReadsProjectionsEitherWay) {
+TEST_F(Published, ReadsProjectionsEitherWay) {
   const std::string folder =
       Folder("matrix", {{"exact_best_P_value_transpose_lambda=0.25_margin=0.5_gamma=2_reg=0.txt",
                          "[[0.5, -0.25, 1e-05], [1.0, 2.0, 3.0]]"},
@@ -110,7 +115,7 @@ TEST(Published, ReadsProjectionsEitherWay) {
               HasSubstr("7 dimensions"));
 }
 
-TEST(Published, RefusesWhatDoesNotFit) {
+TEST_F(Published, RefusesWhatDoesNotFit) {
   EXPECT_FALSE(HoldsPublishedFiles(Folder("ours", {{"face.txt", "1\n"}, {"labels.txt", "a\n"}})));
   EXPECT_FALSE(HoldsPublishedFiles(Folder("one", {{"face.txt", "1\n"}})));
   Files files = Extracted();

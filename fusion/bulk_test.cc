@@ -67,10 +67,10 @@ class BulkTest : public ::testing::TestWithParam<Case> {
     auto columns = SimdColumns::Create(instance_, model_, modality, rows);
     EXPECT_TRUE(columns.ok()) << columns.status();
     std::vector<Ciphertext> out(columns->dimension());
+    std::vector<Csprng> rngs(out.size());  // made in order: randomness is fixed
     ParallelFor(out.size(), [&](size_t d) {
-      Csprng rng;
       out[d] = ckks::Encrypt(context(), *columns->Encode(instance_, static_cast<uint32_t>(d)),
-                             public_key_, rng);
+                             public_key_, rngs[d]);
     });
     return out;
   }

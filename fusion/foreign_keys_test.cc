@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/testing.h"
 #include "ckks/encryptor.h"
 #include "fusion/compact.h"
 #include "fusion/fuser.h"
@@ -37,7 +38,7 @@ class ForeignKeysTest : public ::testing::Test {
     return full;
   }
 
-  Csprng rng_{Seed{7}};
+  TestCsprng rng_{Seed{7}};
   Model model_;
   Instance instance_;
   ckks::SecretKey secret_;

@@ -237,14 +237,14 @@ absl::StatusOr<std::vector<uint8_t>> EncryptSamples(const Instance& instance, co
   for (size_t start = 0; start < encoder.size(); start += kChunk) {
     const size_t count = std::min(kChunk, encoder.size() - start);
     std::vector<absl::StatusOr<ckks::Ciphertext>> chunk(count, absl::UnknownError("not run"));
+    std::vector<Csprng> rngs(count);  // made in order, so that tests can fix which row gets which
     ParallelFor(count, [&](size_t i) {
       const auto plain = encoder.Encode(start + i);
       if (!plain.ok()) {
         chunk[i] = plain.status();
         return;
       }
-      Csprng rng;
-      chunk[i] = ckks::Encrypt(context, *plain, key, rng);
+      chunk[i] = ckks::Encrypt(context, *plain, key, rngs[i]);
     });
     for (auto& encrypted : chunk) {
       HEFT_RETURN_IF_ERROR(encrypted.status());

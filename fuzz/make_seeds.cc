@@ -11,6 +11,7 @@
 
 #include "base/envelope.h"
 #include "base/files.h"
+#include "base/testing.h"
 #include "ckks/owner/secret_key.h"
 #include "ckks/serialization.h"
 #include "features/readers.h"
@@ -227,7 +228,7 @@ absl::Status WriteScores(const SeedWriter& seeds, const ckks::SecretKey& secret,
 
 absl::Status Write(const std::string& root) {
   const SeedWriter seeds(root);
-  Csprng rng(Seed{9});
+  TestCsprng rng(Seed{9});
   HEFT_ASSIGN_OR_RETURN(const auto secret, ckks::SecretKey::Generate(*SmallContext(), rng));
   HEFT_RETURN_IF_ERROR(WriteFeatures(seeds));
   HEFT_RETURN_IF_ERROR(WriteLearning(seeds));

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
+#include "base/testing.h"
 #include "fusion/key_files.h"
 #include "fusion/owner/keygen.h"
 #include "fusion/owner/secret_key_file.h"
@@ -45,16 +46,21 @@ class RekeyTest : public ::testing::Test {
     instance_ = new Instance(*MakeInstance(*model_));
     old_ = new Party(*instance_, *model_);
     next_ = new Party(*instance_, *model_);
-    enrolled_ = ::testing::TempDir() + "/heft_rekey_enrolled";
-    std::filesystem::remove_all(enrolled_);
+    suite_folder_ = new testing::TemporaryFolder;
+    enrolled_ = *suite_folder_ / "enrolled";
     std::vector<uint64_t> all(kPeople);
     for (size_t i = 0; i < kPeople; ++i) all[i] = i;
     ASSERT_TRUE(old_->server->Enrol(enrolled_, Set(*old_, all, true), {}).ok());
   }
+  static void TearDownTestSuite() {
+    delete suite_folder_;
+    delete next_;
+    delete old_;
+    delete instance_;
+    delete model_;
+  }
   void SetUp() override {
-    directory_ = ::testing::TempDir() + "/heft_rekey_" +
-                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(directory_);
+    std::filesystem::remove_all(directory_);  // some tests begin again
     std::filesystem::copy(enrolled_, directory_);
   }
 
@@ -119,14 +125,17 @@ class RekeyTest : public ::testing::Test {
   static Instance* instance_;
   static Party* old_;
   static Party* next_;
+  static testing::TemporaryFolder* suite_folder_;
   static std::string enrolled_;
-  std::string directory_;
+  const testing::TemporaryFolder temporary_;
+  const std::string directory_ = temporary_ / "gallery";
 };
 
 Model* RekeyTest::model_;
 Instance* RekeyTest::instance_;
 Party* RekeyTest::old_;
 Party* RekeyTest::next_;
+testing::TemporaryFolder* RekeyTest::suite_folder_;
 std::string RekeyTest::enrolled_;
 
 TEST_F(RekeyTest, ScoresAgreeBeforeAndAfter) {

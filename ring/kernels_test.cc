@@ -31,7 +31,7 @@ struct Case {
   Fill fill;
 };
 
-class KernelsTest : public testing::TestWithParam<Case> {
+class KernelsTest : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
     modulus_ = std::make_unique<Modulus>((*GeneratePrimes(n(), {bits()}))[0]);
@@ -266,7 +266,7 @@ std::string CaseName(const testing::TestParamInfo<Case>& info) {
          std::to_string(info.param.bits) + "_" + kFills[static_cast<int>(info.param.fill)];
 }
 
-INSTANTIATE_TEST_SUITE_P(All, KernelsTest, testing::ValuesIn(Cases()), CaseName);
+INSTANTIATE_TEST_SUITE_P(All, KernelsTest, ::testing::ValuesIn(Cases()), CaseName);
 
 TEST(DispatchTest, ForcingATable) {
   const std::string best = ActiveKernels().name;

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/testing.h"
 #include "ckks/arithmetic.h"
 #include "ckks/encoder.h"
 #include "ckks/encryptor.h"
@@ -46,7 +47,7 @@ Bytes Changed(const Bytes& object, const Change& change) {
 }
 
 // Files written by SEAL 4.1.2 (tests/data/seal/README.md).
-class SealFilesTest : public testing::Test {
+class SealFilesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     auto params = ReadParams(ReadData("parms"), "parms", /*allow_insecure=*/true);
@@ -162,7 +163,7 @@ TEST_F(SealFilesTest, SecretKeyIsWrittenAsSealDoes) {
 }
 
 // Our own objects under a small context.
-class SealObjectsTest : public testing::Test {
+class SealObjectsTest : public ::testing::Test {
  protected:
   SealObjectsTest()
       : params_(*ckks::Params::Create({64, {30, 28, 20}, 30, true})),
@@ -178,7 +179,7 @@ class SealObjectsTest : public testing::Test {
   ckks::Params params_;
   std::shared_ptr<ckks::Context> context_;
   ckks::Encoder encoder_;
-  Csprng rng_{Seed{5}};
+  TestCsprng rng_{Seed{5}};
   ckks::SecretKey secret_;
   ckks::Plaintext plain_;
   SeededEncryption encryption_;
@@ -326,7 +327,7 @@ TEST_F(SealObjectsTest, LargePrimesAndOtherSchemesAreRefused) {
     return Changed(good, [&](Bytes& m) { std::memcpy(m.data() + 17 + 16, &prime, 8); });
   };
   const auto large = ReadParams(with_prime(1099511590913), "p", true);  // 40 bits
-  EXPECT_THAT(std::string(large.status().message()), testing::HasSubstr("at most 30"));
+  EXPECT_THAT(std::string(large.status().message()), ::testing::HasSubstr("at most 30"));
   EXPECT_FALSE(ReadParams(with_prime(1 << 20), "p", true).ok());
   EXPECT_FALSE(ReadParams(Changed(good, [](Bytes& m) { m[0] = 1; }), "p", true).ok());
   EXPECT_FALSE(ReadParams(Changed(good, [](Bytes& m) { m[9] = 200; }), "p", true).ok());
@@ -342,13 +343,13 @@ TEST_F(SealObjectsTest, DecompressionIsBounded) {
     const Bytes bomb = WrapObject(zeros, mode);
     ASSERT_LT(bomb.size(), size_t{100} << 10);
     EXPECT_THAT(std::string(ReadCiphertext(context(), bomb, "c").status().message()),
-                testing::HasSubstr("decompresses to more"));
+                ::testing::HasSubstr("decompresses to more"));
     EXPECT_FALSE(ReadParams(bomb, "p").ok());
     EXPECT_FALSE(ReadPlaintext(context(), bomb, "p").ok());
     EXPECT_FALSE(ReadPublicKey(context(), bomb, "k").ok());
     EXPECT_FALSE(ReadRelinearisationKey(context(), bomb, "k").ok());
     EXPECT_THAT(std::string(ReadGaloisKeys(context(), bomb, {}, "k").status().message()),
-                testing::HasSubstr("decompresses to more"));
+                ::testing::HasSubstr("decompresses to more"));
     EXPECT_FALSE(ReadSecretKey(context(), {}, bomb, "s").ok());
   }
 }
@@ -390,7 +391,7 @@ TEST_F(SealObjectsTest, OlderVersionsAreRefusedWithAdvice) {
   Bytes c = WriteCiphertext(context(), encryption_.ciphertext, Compression::kNone);
   c[3] = 3;
   EXPECT_THAT(std::string(ReadCiphertext(context(), c, "c").status().message()),
-              testing::HasSubstr("save it with SEAL 4"));
+              ::testing::HasSubstr("save it with SEAL 4"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "base/testing.h"
 #include "ckks/arithmetic.h"
 #include "ckks/encryptor.h"
 #include "ckks/key_switch.h"
@@ -240,13 +241,12 @@ TEST_F(GoldenTest, Renewal) {
   EXPECT_EQ(Ok(Gallery::Impl::Open(renewed + "/gallery")).revoked_keys(),
             std::vector<ckks::KeyId>{secret_.key_id()});
   ExpectGallery(renewed + "/gallery", next);
-  const std::string moved = ::testing::TempDir() + "/heft_golden_moved";
-  std::filesystem::remove_all(moved);
+  const testing::TemporaryFolder folder;
+  const std::string moved = folder / "moved";
   std::filesystem::copy(HEFT_SOURCE_DIR "/tests/golden/gallery", moved);
   Gallery::Impl gallery = Ok(Gallery::Impl::Open(moved));
   ASSERT_TRUE(gallery.Rekey(instance_, key).ok());
   ExpectGallery(moved, next);
-  std::filesystem::remove_all(moved);
 }
 
 TEST_F(GoldenTest, QueryBudgets) {

@@ -35,7 +35,7 @@ bool WaitFor(Process& process, const std::function<bool()>& reached) {
 class InterruptTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    work_ = new Workplace("interrupt");
+    work_ = new Workplace;
     const Workplace& w = *work_;
     Must(kHeft, {"synth", "--out", w("data"), "--identities", "40", "--samples", "6",
                  "--dimensions", "24", "16"});

@@ -26,7 +26,7 @@ constexpr int kUsage = 2, kInput = 3, kSystem = 4, kInterrupted = 130;
 class LimitsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    work_ = new Workplace("limits");
+    work_ = new Workplace;
     Must(kHeft, {"synth", "--out", W("data"), "--identities", "10", "--samples", "3",
                  "--dimensions", "24", "16"});
     Must(kHeft, TrainArgs(W("data"), W("model.heft")));

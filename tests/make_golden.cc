@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "base/files.h"
+#include "base/testing.h"
 #include "fusion/key_files.h"
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/rekey.h"
@@ -69,7 +70,7 @@ absl::Status WriteRenewed(const std::string& folder, const Instance& instance, c
                           const ckks::SecretKey& secret) {
   const ckks::Context& context = *instance.context;
   const std::string renewed = folder + "/renewed";
-  Csprng rng(Seed{8});
+  TestCsprng rng(Seed{8});
   HEFT_ASSIGN_OR_RETURN(const auto next, ckks::SecretKey::Generate(context, rng));
   HEFT_RETURN_IF_ERROR(MakeDirectories(renewed));
   HEFT_ASSIGN_OR_RETURN(const auto clear, SerializeSecretKey(context, next, {}));
@@ -116,7 +117,7 @@ absl::Status Write(const std::string& folder) {
   calibrated.calibration = kCalibration;
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/model-2.heft", calibrated.Serialize()));
   HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
-  Csprng rng(Seed{7});
+  TestCsprng rng(Seed{7});
   HEFT_ASSIGN_OR_RETURN(const auto secret, ckks::SecretKey::Generate(*instance.context, rng));
   HEFT_RETURN_IF_ERROR(WriteKeys(folder, instance, secret, rng));
   const std::vector<std::vector<double>> row = {Vector(0, 0)};

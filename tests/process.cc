@@ -21,13 +21,6 @@ extern char** environ;
 namespace heft::e2e {
 namespace {
 
-std::string TemporaryFile() {
-  std::string path = ::testing::TempDir() + "/heft_output_XXXXXX";
-  const int fd = mkstemp(path.data());
-  if (fd >= 0) close(fd);
-  return path;
-}
-
 // The hash of a file. Kept for as long as inode, size and the time of the last change, which nobody
 // can set, are the same: large files are hashed once.
 std::string FileHash(const std::string& path) {
@@ -46,8 +39,9 @@ std::string FileHash(const std::string& path) {
 
 }  // namespace
 
-Process::Process(const std::string& program, const Args& args)
-    : out_path_(TemporaryFile()), err_path_(TemporaryFile()) {
+Process::Process(const std::string& program, const Args& args) {
+  Spill(out_path_, "");
+  Spill(err_path_, "");
   std::vector<char*> argv = {const_cast<char*>(program.c_str())};
   for (const std::string& arg : args) argv.push_back(const_cast<char*>(arg.c_str()));
   argv.push_back(nullptr);
@@ -69,8 +63,6 @@ Process::~Process() {
     kill(pid_, SIGKILL);
     waitpid(pid_, &status_, 0);
   }
-  unlink(out_path_.c_str());
-  unlink(err_path_.c_str());
 }
 
 void Process::Signal(int signal) const {

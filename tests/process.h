@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/testing.h"
+
 namespace heft::e2e {
 
 using Args = std::vector<std::string>;
@@ -36,7 +38,8 @@ class Process {
 
  private:
   pid_t pid_ = -1;
-  std::string out_path_, err_path_;
+  testing::TemporaryFolder folder_;
+  const std::string out_path_ = folder_ / "out", err_path_ = folder_ / "err";
   bool reaped_ = false;
   int status_ = 0;
 };

@@ -20,7 +20,7 @@ constexpr int kInputError = 3;
 class ReproduceTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    work_ = new Workplace("reproduce");
+    work_ = new Workplace;
     Must(kHeft, {"synth", "--out", (*work_)("data"), "--identities", "24", "--samples", "4",
                  "--dimensions", "24", "16"});
   }

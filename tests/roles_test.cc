@@ -21,13 +21,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A score may be off by the noise that the product promises, and by its rounding to 0.001.
-constexpr double kTolerance = 2e-3 + 5e-4;
-
 class RolesTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    work_ = new Workplace("roles");
+    work_ = new Workplace;
     const Workplace& w = *work_;
     Must(kHeft, {"synth", "--out", w("data"), "--identities", "30", "--samples", "4",
                  "--dimensions", "24", "16"});
@@ -141,7 +138,7 @@ class RolesTest : public ::testing::Test {
       const double score = c["score"];
       const auto it = expected.find(c["identity"]);
       ASSERT_NE(it, expected.end()) << c;
-      EXPECT_NEAR(score, it->second.first, kTolerance) << c;
+      EXPECT_NEAR(score, it->second.first, kScoreNoise + kRounding) << c;
       EXPECT_EQ(c["templates"], it->second.second) << c;
       EXPECT_LE(score, previous);
       EXPECT_NEAR(score * 1000, std::round(score * 1000), 1e-6) << "not rounded";
@@ -183,7 +180,9 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
     ExpectScores(opened, Fused(row), gallery);
     double s = 0;
     testing::FusePlain(*model_, UnitVectors(*data_, row), &s);
-    EXPECT_EQ(opened["norm_in_interval"], model_->approximation.interval.Contains(s));
+    const Interval& interval = model_->approximation.interval;
+    ASSERT_GT(std::min(std::abs(s - interval.lo), std::abs(s - interval.hi)), kNormNoise);
+    EXPECT_EQ(opened["norm_in_interval"], interval.Contains(s));
     EXPECT_FALSE(opened.contains("accept"));
   }
   // All of them at once, in both forms of reply; the folder is new.
@@ -278,7 +277,7 @@ TEST_F(RolesTest, OneModalityAlone) {
 }
 
 TEST_F(RolesTest, ThreeModalities) {
-  const Workplace w("three");
+  const Workplace w;
   Must(kHeft, {"synth", "--out", w("data"), "--identities", "20", "--samples", "3", "--dimensions",
                "20", "12", "9"});
   Must(kHeft, TrainArgs(w("data"), w("model.heft")));
@@ -306,7 +305,7 @@ TEST_F(RolesTest, ThreeModalities) {
                                    w("owner/keys/secret.key"), "--in", w("owner/scores.ct")});
   const std::vector<double> z = testing::FusePlain(model, UnitVectors(data, 5));
   EXPECT_EQ(opened["candidates"][0]["identity"], data.labels[5]);
-  EXPECT_NEAR(opened["candidates"][0]["score"], testing::Dot(z, z), kTolerance);
+  EXPECT_NEAR(opened["candidates"][0]["score"], testing::Dot(z, z), kScoreNoise + kRounding);
 }
 
 TEST_F(RolesTest, SecretKeyUnderAPassphrase) {
@@ -380,28 +379,6 @@ TEST_F(RolesTest, NoSecretLeavesTheOwner) {
   EXPECT_GE(files, 10u);
   // The search does find what it searches for.
   EXPECT_NE(secret.find(needle), std::string::npos);
-}
-
-TEST_F(RolesTest, TheServersProgramHasNoOwnersCommands) {
-  for (const char* subcommand :
-       {"decrypt", "keygen", "encrypt", "train", "evaluate", "rekey", "budget"}) {
-    EXPECT_EQ(RunProgram(kServer, {subcommand}).exit_code, 2) << subcommand;
-    EXPECT_THAT(RunProgram(kServer, {"--help"}).out,
-                Not(HasSubstr("\n  " + std::string(subcommand) + " ")));
-  }
-  const Finished help = RunProgram(kServer, {"--help"});
-  EXPECT_EQ(help.exit_code, 0);
-  EXPECT_THAT(help.out, HasSubstr("\n  enrol "));
-}
-
-TEST_F(RolesTest, InspectReportsTheSecurityReached) {
-  for (const char* path : {"owner/model.heft", "owner/keys/secret.key", "owner/keys/encryption.key",
-                           "owner/keys/evaluation.keys"}) {
-    const auto shown = Must(kHeft, {"inspect", (*work_)(path)});
-    EXPECT_EQ(shown["profile"], "compact") << path;
-    EXPECT_EQ(shown["security"]["level"], "128-bit classical (2024)") << path;
-    EXPECT_LE(shown["security"]["total_bits"], shown["security"]["bound_2024_classical"]) << path;
-  }
 }
 
 TEST_F(RolesTest, NamesAreBytesAndJsonStaysJson) {

@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/workplace.h"
 
-#include <unistd.h>
-
 #include "base/files.h"
 #include "features/readers.h"
 
 namespace heft::e2e {
 
-Workplace::Workplace(const std::string& name)
-    : root_(::testing::TempDir() + "/heft_" + name + "_" + std::to_string(getpid())) {
-  std::filesystem::remove_all(root_);
+Workplace::Workplace() {
   for (const char* role : {"owner", "client", "server"}) {
-    std::filesystem::create_directories(root_ + "/" + role);
+    std::filesystem::create_directories((*this)(role));
   }
-}
-
-Workplace::~Workplace() {
-  std::error_code ignored;
-  std::filesystem::remove_all(root_, ignored);
 }
 
 void Workplace::Copy(const std::string& from, const std::string& to) const {

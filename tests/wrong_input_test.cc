@@ -29,7 +29,7 @@ std::string Flipped(std::string file, size_t at) {
 class WrongInputTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    work_ = new Workplace("wrong");
+    work_ = new Workplace;
     const Workplace& w = *work_;
     Must(kHeft, {"synth", "--out", w("data"), "--identities", "20", "--samples", "3",
                  "--dimensions", "24", "16"});

@@ -17,8 +17,9 @@ absl::StatusOr<std::vector<uint8_t>> MakeEvaluationKeys(
   for (size_t start = 0; start < wanted.size(); start += kChunk) {
     const size_t count = std::min(kChunk, wanted.size() - start);
     std::vector<ckks::SeededSwitchKey> keys(count);
+    std::vector<Csprng> rngs(count);  // made in order, so that tests can fix which key gets which
     ParallelFor(count, [&](size_t i) {
-      Csprng rng;
+      Csprng& rng = rngs[i];
       const auto [element, limbs] = wanted[start + i];
       keys[i] = element == 1 ? ckks::MakeRelinearisationKey(context, secret, limbs, rng)
                              : ckks::MakeGaloisKey(context, secret, element, limbs, rng);

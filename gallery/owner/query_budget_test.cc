@@ -12,6 +12,7 @@
 #include <random>
 
 #include "base/files.h"
+#include "base/testing.h"
 #include "fusion/testing.h"
 
 namespace heft {
@@ -25,12 +26,6 @@ constexpr ModelId kModel = {4}, kOther = {5};
 
 class QueryBudgetTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    path_ = ::testing::TempDir() + "/heft_" +
-            ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".budget";
-    std::filesystem::remove(path_);
-    std::filesystem::remove(path_ + ".next");
-  }
   std::unique_ptr<QueryBudget> Open() const {
     auto budget = QueryBudget::Open(path_, kParams, kKey);
     EXPECT_TRUE(budget.ok()) << budget.status();
@@ -45,7 +40,8 @@ class QueryBudgetTest : public ::testing::Test {
     EXPECT_THAT(std::string(status.message()), HasSubstr("heft budget --set"));
     return granted;
   }
-  std::string path_;
+  const testing::TemporaryFolder temporary_;
+  const std::string path_ = temporary_ / "key.budget";
 };
 
 TEST_F(QueryBudgetTest, TheDefaultStaysBelowWhatRecoversATemplate) {

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/envelope.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace heft {
+namespace {
+
+TEST(EnvelopeTest, EveryFlippedByteAndTruncationIsRefused) {
+  const std::vector<uint8_t> payload = {1, 2, 3, 4, 5};
+  std::vector<uint8_t> sealed = SealEnvelope("TEST", 3, payload);
+  auto opened = OpenEnvelope(sealed, "TEST", 3, "file");
+  ASSERT_TRUE(opened.ok());
+  EXPECT_TRUE(std::equal(opened->begin(), opened->end(), payload.begin(), payload.end()));
+  for (size_t i = 0; i < sealed.size(); ++i) {
+    sealed[i] ^= 0x20;
+    EXPECT_FALSE(OpenEnvelope(sealed, "TEST", 3, "file").ok()) << i;
+    sealed[i] ^= 0x20;
+    EXPECT_FALSE(OpenEnvelope(ByteSpan(sealed).first(i), "TEST", 3, "file").ok()) << i;
+  }
+  EXPECT_FALSE(OpenEnvelope(sealed, "KEYS", 3, "file").ok());
+  EXPECT_FALSE(OpenEnvelope(sealed, "TEST", 2, "file").ok());
+}
+
+}  // namespace
+}  // namespace heft

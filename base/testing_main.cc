@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main function of the test programs. Randomness is fixed: every test draws what its name
+// decides, so that it passes always or never. HEFT_TEST_SEED=WORD draws other values, the same for
+// the same word (scripts/soak-tests). --source=NAME_test.cc runs the tests of one source alone.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "base/testing.h"
+
+namespace {
+
+class FixedRandomness : public ::testing::EmptyTestEventListener {
+  void OnTestSuiteStart(const ::testing::TestSuite& suite) override { Fix(suite.name()); }
+  void OnTestStart(const ::testing::TestInfo& test) override {
+    Fix(std::string(test.test_suite_name()) + "." + test.name());
+  }
+  // Between tests: what a suite's end or an environment draws.
+  void OnTestEnd(const ::testing::TestInfo&) override { Fix("after a test"); }
+
+  void Fix(const std::string& name) const { heft::testing::FixRandomness(word_ + "/" + name); }
+
+  const char* const given_ = std::getenv("HEFT_TEST_SEED");
+  const std::string word_ = given_ == nullptr ? "" : given_;
+};
+
+// Selects the tests of `source`, unless some of them are selected by name already; false where
+// there are none, which would pass unnoticed.
+bool SelectSource(const std::string& source) {
+  if (GTEST_FLAG_GET(filter) != "*") return true;
+  std::string filter;
+  const ::testing::UnitTest& all = *::testing::UnitTest::GetInstance();
+  for (int s = 0; s < all.total_test_suite_count(); ++s) {
+    const ::testing::TestSuite& suite = *all.GetTestSuite(s);
+    for (int t = 0; t < suite.total_test_count(); ++t) {
+      const ::testing::TestInfo& test = *suite.GetTestInfo(t);
+      if (!std::string_view(test.file()).ends_with("/" + source)) continue;
+      filter.append(suite.name()).append(".").append(test.name()).append(":");
+    }
+  }
+  GTEST_FLAG_SET(filter, filter);
+  return !filter.empty();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  constexpr std::string_view kSource = "--source=";
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (!argument.starts_with(kSource) ||
+        !SelectSource(std::string(argument.substr(kSource.size())))) {
+      std::fprintf(stderr, "%s: no tests for %s\n", argv[0], argv[i]);
+      return 2;
+    }
+  }
+  ::testing::UnitTest::GetInstance()->listeners().Append(new FixedRandomness);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matching against plain arithmetic: scores within what the product promises, the same however they
+// are computed, and nobody else's where one is claimed.
+#include "fusion/matching.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ckks/arithmetic.h"
+#include "fusion/owner/testing.h"
+
+namespace heft {
+namespace {
+
+using ckks::Ciphertext;
+using testing::kScoreTolerance;
+using testing::MatchingTest;
+
+void ExpectSameResidues(const Ciphertext& one, const Ciphertext& other) {
+  ASSERT_EQ(one.size(), other.size());
+  for (size_t part = 0; part < one.size(); ++part) {
+    EXPECT_TRUE(std::ranges::equal(one.parts[part].values(), other.parts[part].values())) << part;
+  }
+}
+
+TEST_P(MatchingTest, ScoresInBothLanes) {
+  auto scores = MatchBlock(instance_, block_, prepared_, keys_);
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  EXPECT_EQ(scores->limbs(), kScoreLimbs);
+  EXPECT_LT(WorstError(*scores), kScoreTolerance);
+  EXPECT_LE(WorstError(*scores),
+            ckks::SlotErrorBound(instance_.params(), scores->noise, scores->scale));
+  // A reply of degree 2 holds the same scores.
+  auto degree_two = MatchBlock(instance_, block_, prepared_, keys_, /*relinearise=*/false);
+  ASSERT_TRUE(degree_two.ok()) << degree_two.status();
+  EXPECT_EQ(degree_two->size(), 3u);
+  EXPECT_LT(WorstError(*degree_two), kScoreTolerance);
+}
+
+TEST_P(MatchingTest, BatchesGiveTheSameResiduesAsOneAtATime) {
+  const std::vector<TiledCiphertexts> probes = {prepared_,
+                                                *PrepareProbe(instance_, fused_[0].z, keys_)};
+  const TiledCiphertexts empty = EmptyBlock(context(), model_.gamma);
+  const std::vector<TiledCiphertexts> blocks = {block_, empty};
+  // More than are read side by side.
+  const std::vector<TiledCiphertexts> many = {block_, empty, block_, block_, empty, block_};
+  for (const bool relinearise : {true, false}) {
+    const auto batch =
+        MatchBlocks(instance_, blocks, *PackProbes(instance_, probes), keys_, relinearise);
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    for (size_t b = 0; b < 2; ++b) {
+      for (size_t p = 0; p < 2; ++p) {
+        ExpectSameResidues(*MatchBlock(instance_, blocks[b], probes[p], keys_, relinearise),
+                           (*batch)[b * 2 + p]);
+      }
+    }
+    const auto scores = MatchBlocks(instance_, many, prepared_, keys_, relinearise);
+    ASSERT_TRUE(scores.ok()) << scores.status();
+    ASSERT_EQ(scores->size(), many.size());
+    for (size_t b = 0; b < many.size(); ++b) {
+      ExpectSameResidues(*MatchBlock(instance_, many[b], prepared_, keys_, relinearise),
+                         (*scores)[b]);
+    }
+  }
+}
+
+TEST_P(MatchingTest, AVerificationShowsOneScore) {
+  const uint32_t slots = context().slots();
+  for (size_t i = 0; i < positions_.size(); ++i) {
+    const Position at = PositionOf(positions_[i], slots);
+    const uint32_t claimed[] = {at.slot};
+    auto masked = PrepareMaskedProbe(instance_, probe_, claimed, at.lane, keys_);
+    ASSERT_TRUE(masked.ok()) << masked.status();
+    auto reply = VerifyBlock(instance_, block_, *masked, claimed, at.lane, keys_);
+    auto again = VerifyBlock(instance_, block_, *masked, claimed, at.lane, keys_);
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    const auto answer = Open(*reply), answer_again = Open(*again);
+    EXPECT_NEAR(answer[at.slot].real(), expected_[positions_[i]], kScoreTolerance);
+    EXPECT_NEAR(answer_again[at.slot].real(), expected_[positions_[i]], kScoreTolerance);
+    // No other identity's score, in either lane: fresh noise far above any score drowns them.
+    double squares = 0, difference = 0;
+    for (uint32_t j = 0; j < slots; ++j) {
+      if (j == at.slot) continue;
+      squares += std::norm(answer[j]);
+      difference += std::norm(answer[j] - answer_again[j]);
+    }
+    EXPECT_GT(std::sqrt(squares / slots), 10);
+    EXPECT_GT(std::sqrt(difference / slots), 10);
+  }
+}
+
+// A client may encrypt a vector of any length; what a mask's rounding then lets through must drown.
+TEST_P(MatchingTest, ALongProbeLearnsNoOtherScore) {
+  const uint32_t slots = context().slots();
+  const Normalised enrolled = *FuseSample(RandomSample());
+  TiledCiphertexts block = EmptyBlock(context(), model_.gamma);
+  std::vector<NewTemplate> added;
+  constexpr uint32_t kTemplates = 64;
+  for (uint32_t j = 0; j < kTemplates; ++j) added.push_back({&enrolled.z, {j, 0}});
+  ASSERT_TRUE(AddToBlock(instance_, &block, added, keys_).ok());
+  std::vector<Ciphertext> probe = EncryptSample(RandomSample());
+  std::vector<const Ciphertext*> pointers;
+  for (Ciphertext& c : probe) {
+    ckks::MultiplyInteger(context(), &c, c, 4);
+    pointers.push_back(&c);
+  }
+  const Normalised fused = *fuser_->Fuse(pointers);
+  const uint32_t claimed[] = {slots - 1};
+  auto masked = PrepareMaskedProbe(instance_, fused.z, claimed, 0, keys_);
+  auto bare = MatchBlock(instance_, block, *masked, keys_);  // without the noise
+  auto reply = VerifyBlock(instance_, block, *masked, claimed, 0, keys_);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  const auto leak = Open(*bare), answer = Open(*reply);
+  double product = 0, leaks = 0, answers = 0;
+  for (uint32_t j = 0; j < kTemplates; ++j) {
+    product += leak[j].real() * answer[j].real();
+    leaks += leak[j].real() * leak[j].real();
+    answers += answer[j].real() * answer[j].real();
+  }
+  EXPECT_LT(std::abs(product) / std::sqrt(leaks * answers), 6 / std::sqrt(kTemplates));
+  EXPECT_GT(answers, 30 * leaks);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MatchingTest, ::testing::ValuesIn(testing::FusionCases()),
+                         testing::FusionCaseName);
+
+TEST(BlockRunsTest, AllBlocksOnceAndNoThreadIdle) {
+  EXPECT_TRUE(BlockRuns(0, 3).empty());
+  for (size_t threads : {1, 2, 3, 16}) {
+    for (size_t blocks = 1; blocks < 150; ++blocks) {
+      const std::vector<BlockRun> runs = BlockRuns(blocks, threads);
+      size_t next = 0;
+      for (const BlockRun& run : runs) {
+        EXPECT_EQ(run.first, next);
+        EXPECT_GT(run.end, run.first);
+        EXPECT_LE(run.end - run.first, kBlocksATile);
+        next = run.end;
+      }
+      EXPECT_EQ(next, blocks);
+      // Runs that are matched at the same time differ by one block at most.
+      for (size_t start = 0; start < runs.size(); start += threads) {
+        const size_t end = std::min(start + threads, runs.size());
+        size_t shortest = kBlocksATile, longest = 0;
+        for (size_t i = start; i < end; ++i) {
+          shortest = std::min(shortest, runs[i].end - runs[i].first);
+          longest = std::max(longest, runs[i].end - runs[i].first);
+        }
+        EXPECT_LE(longest - shortest, 1u) << blocks << " blocks, " << threads << " threads";
+        if (end - start < threads) {
+          EXPECT_EQ(longest, 1u);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heft

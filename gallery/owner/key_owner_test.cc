@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the key owner opens, and what it publishes of it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "gallery/owner/key_owner_impl.h"
+#include "gallery/owner/testing.h"
+
+namespace heft {
+namespace {
+
+using testing::Code;
+
+class KeyOwnerTest : public testing::GalleryTest {};
+
+TEST_F(KeyOwnerTest, ScoresOfAnotherFormAreRefused) {
+  ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const ckks::Context& context = *instance_->context;
+  const EncryptedScores good = *server_->Identify(gallery, Set({1}, {"x"}), {});
+  EXPECT_TRUE(Owner().Open(SerializeScores(context, good), "scores").ok());
+  // A smaller scale would make the rounding of published scores finer.
+  EncryptedScores bad = good;
+  bad.replies[0].scores.scale *= 1e-3;
+  EXPECT_EQ(Code(Owner().Open(SerializeScores(context, bad), "scores")),
+            absl::StatusCode::kDataLoss);
+  bad = good;
+  bad.identities[0] = "\x1b[2Jann";
+  EXPECT_FALSE(Owner().Open(SerializeScores(context, bad), "scores").ok());
+  // A reply of degree 2 is a form that servers make.
+  ProbeOptions options;
+  options.relinearise = false;
+  const EncryptedScores degree_two = *server_->Identify(gallery, Set({1}, {"x"}), options);
+  auto opened = Owner().Open(SerializeScores(context, degree_two), "scores");
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_NEAR(opened->candidates[0].score, Expected(1, 1), 3e-3);
+}
+
+TEST_F(KeyOwnerTest, OnlyAnswersAreOpened) {
+  ASSERT_TRUE(server_->Enrol(directory_, Set({1, 2}, {"ann", "bob"}), {}).ok());
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const ckks::Context& context = *instance_->context;
+  const EncryptedScores ranked = *server_->Identify(gallery, Set({1}, {"x"}), {});
+  const EncryptedScores claim = *server_->Verify(gallery, Set({1}, {"x"}), "bob", {});
+  for (const EncryptedScores* scores : {&ranked, &claim}) {
+    const std::vector<ckks::Complex> all =
+        instance_->encoder->Decode(ckks::Decrypt(context, scores->replies[0].scores, *secret_));
+    auto opened = Owner().impl().OpenRawSlotsUnsafe(SerializeScores(context, *scores), "scores");
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    ASSERT_EQ(opened->size(), 1u);
+    const std::vector<ckks::Complex>& slots = (*opened)[0];
+    ASSERT_EQ(slots.size(), all.size());
+    double hidden = 0;
+    for (size_t j = 0; j < slots.size(); ++j) {
+      const bool answers = scores == &ranked ? j < 2 : j == 1;
+      EXPECT_EQ(slots[j], answers ? ckks::Complex(all[j].real(), 0) : ckks::Complex(0)) << j;
+      hidden += answers ? 0 : std::norm(all[j]);
+    }
+    EXPECT_GT(hidden, 0) << "there was nothing to mask";
+  }
+}
+
+TEST_F(KeyOwnerTest, PublishedScoresAreRounded) {
+  ASSERT_TRUE(server_->Enrol(directory_, Set({1, 2, 3}, {"ann", "bob", "cyd"}), {}).ok());
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const EncryptedScores scores = *server_->Identify(gallery, Set({1}, {"x"}), {});
+  const std::vector<uint8_t> bytes = SerializeScores(*instance_->context, scores);
+  const auto opened = Owner().Open(bytes, "scores");
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  const auto raw = Owner().impl().OpenRawSlotsUnsafe(bytes, "scores");
+  ASSERT_TRUE(raw.ok()) << raw.status();
+  for (const Candidate& c : opened->candidates) {
+    const double steps = c.score / kScoreStep;
+    EXPECT_NEAR(steps, std::round(steps), 1e-9) << c.identity;
+  }
+  EXPECT_NE((*raw)[0][0].real(), opened->candidates[0].score);
+  EXPECT_NEAR((*raw)[0][0].real(), opened->candidates[0].score, kScoreStep / 2);
+  // Nothing bit by bit from a wrong gallery either.
+  EXPECT_EQ(RoundScore(1e9), 2);
+  EXPECT_EQ(RoundScore(-1e9), -2);
+  EXPECT_EQ(RoundScore(std::nan("")), -2);
+  // A decision holds no score at all.
+  const auto yes = Owner().Decide(bytes, "scores", opened->candidates[0].score);
+  ASSERT_TRUE(yes.ok()) << yes.status();
+  EXPECT_TRUE(yes->accepted);
+  EXPECT_EQ(yes->identity, "ann");
+  const auto no = Owner().Decide(bytes, "scores", opened->candidates[0].score + kScoreStep);
+  ASSERT_TRUE(no.ok()) << no.status();
+  EXPECT_FALSE(no->accepted);
+  EXPECT_EQ(no->identity, "");
+}
+
+TEST_F(KeyOwnerTest, EveryOpeningIsChargedFirst) {
+  ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const ckks::Context& context = *instance_->context;
+  const EncryptedScores good = *server_->Identify(gallery, Set({1}, {"x"}), {});
+  const std::vector<uint8_t> bytes = SerializeScores(context, good);
+  const KeyOwner owner = *KeyOwner::Impl::Own(
+      *model_,
+      *ckks::SecretKey::FromCoefficients(context, secret_->key_id(), secret_->coefficients()),
+      std::make_unique<QueryBudget>(3));
+  // What is refused for another reason costs nothing.
+  EncryptedScores bad = good;
+  bad.replies[0].scores.scale *= 2;
+  EXPECT_EQ(Code(owner.Open(SerializeScores(context, bad), "scores")), absl::StatusCode::kDataLoss);
+  EXPECT_TRUE(owner.Open(bytes, "scores").ok());
+  EXPECT_TRUE(owner.Decide(bytes, "scores", 0.5).ok());
+  EXPECT_TRUE(owner.impl().OpenRawSlotsUnsafe(bytes, "scores").ok());
+  EXPECT_EQ(Code(owner.Open(bytes, "scores")), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Code(owner.Decide(bytes, "scores", 0.5)), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Code(owner.impl().OpenRawSlotsUnsafe(bytes, "scores")),
+            absl::StatusCode::kResourceExhausted);
+  // No room for flooding, whatever the server says its noise is, rescaled or not; nothing charged.
+  ProbeOptions raw;
+  raw.relinearise = false;
+  const Flooding flooded;
+  for (EncryptedScores scores : {good, *server_->Identify(gallery, Set({1}, {"x"}), raw)}) {
+    scores.replies[0].scores.noise.error = 0;
+    const KeyOwner fresh = Owner();
+    EXPECT_EQ(Code(fresh.Open(SerializeScores(context, scores), "scores", flooded)),
+              absl::StatusCode::kFailedPrecondition);
+    EXPECT_TRUE(fresh.impl().budget().Read()->galleries.empty());
+  }
+  // A verification is charged to the identity that it is of.
+  EncryptedScores claim = *server_->Verify(gallery, Set({1}, {"x"}), "ann", {});
+  claim.claimed = "eve";
+  EXPECT_EQ(Code(Owner().Open(SerializeScores(context, claim), "scores")),
+            absl::StatusCode::kDataLoss);
+}
+
+}  // namespace
+}  // namespace heft

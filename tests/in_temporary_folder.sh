@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs a program in an empty folder of its own, which is removed afterwards: for tests of programs
+# that write where they stand.
+#
+#   tests/in_temporary_folder.sh PROGRAM [ARGUMENT...]
+set -euo pipefail
+folder="$(mktemp -d)"
+trap 'rm -rf -- "$folder"' EXIT
+cd "$folder"
+"$@"
