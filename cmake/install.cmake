@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` puts where: two libraries, their public headers, CMake's and pkg-config's
+# descriptions of them. No internal header.
 include(CMakePackageConfigHelpers)
-get_property(heft_libraries GLOBAL PROPERTY HEFT_LIBRARIES)
-install(TARGETS ${heft_libraries} EXPORT heftTargets
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS heft heft_static heft_server heft_server_static EXPORT heftTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/heft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-# The public headers include these; programs include <heft/...> only.
-install(DIRECTORY base ring ckks seal fusion gallery inverse_sqrt features evaluation learning
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heft/internal
-        FILES_MATCHING PATTERN "*.h" PATTERN "testing.h" EXCLUDE PATTERN "*-inl.h" EXCLUDE)
 install(EXPORT heftTargets NAMESPACE heft:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/heft)
 configure_package_config_file(cmake/heftConfig.cmake.in heftConfig.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/heft)
@@ -15,3 +13,11 @@ write_basic_package_version_file(heftConfigVersion.cmake COMPATIBILITY SameMinor
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/heftConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/heftConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/heft)
+# Relative, so that an installation can be moved.
+file(RELATIVE_PATH HEFT_PREFIX_FROM_PKGCONFIG
+     ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+foreach(library heft heft_server)
+  configure_file(cmake/${library}.pc.in ${library}.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${library}.pc
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
