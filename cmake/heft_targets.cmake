@@ -11,13 +11,9 @@ function(heft_library name)
   add_library(heft_${name} STATIC ${ARG_SOURCES})
   add_library(heft::${name} ALIAS heft_${name})
   target_include_directories(heft_${name} PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
-    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/heft/internal>)
+    ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(heft_${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
   target_compile_options(heft_${name} PRIVATE ${HEFT_WARNINGS})
-  set_target_properties(heft_${name} PROPERTIES EXPORT_NAME ${name})
-  set_property(GLOBAL APPEND PROPERTY HEFT_LIBRARIES heft_${name})
   heft_precompile(heft_${name})
 endfunction()
 

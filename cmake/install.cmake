@@ -2,7 +2,7 @@
 # What `cmake --install` puts where: two libraries, their public headers, CMake's and pkg-config's
 # descriptions of them. No internal header.
 include(CMakePackageConfigHelpers)
-install(TARGETS heft heft_static heft_server heft_server_static EXPORT heftTargets
+install(TARGETS libheft libheft_static libheft_server libheft_server_static EXPORT heftTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/heft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

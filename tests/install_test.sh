@@ -17,11 +17,38 @@ cp -r "$source/tests/install" "$work/source"  # nothing of the source tree is ne
   -DCMAKE_CXX_FLAGS="$flags" \
   -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH="$work/prefix"
 "$cmake" --build "$work/build"
-for program in server_side owner_side learner; do "$work/build/$program"; done
+for program in server_side server_side_static owner_side owner_side_static learner; do
+  "$work/build/$program"
+done
+
+# With pkg-config alone.
+libraries="$(dirname "$(find "$work/prefix" -name libheft.so)")"
+PKG_CONFIG_PATH="$libraries/pkgconfig" pkg-config --cflags --libs heft_server >"$work/flags"
+# shellcheck disable=SC2046,SC2086  # flags are words
+"$compiler" $flags "$source/tests/install/server_side.cc" $(cat "$work/flags") -o "$work/by_pkg_config"
+LD_LIBRARY_PATH="$libraries" "$work/by_pkg_config"
 
 # What a server links must not know a secret key, seen from outside too.
-if nm -C "$work/build/server_side" | grep -E 'SecretKey|ckks::Decrypt'; then
-  echo "server_side holds secret-key code" >&2
+for file in "$work/build/server_side_static" "$libraries/libheft_server.so" "$libraries/libheft_server.a"; do
+  if nm -C "$file" 2>/dev/null | grep -E 'SecretKey|ckks::Decrypt'; then
+    echo "$file holds secret-key code" >&2
+    exit 1
+  fi
+done
+
+# A shared library shows what its headers declare: nothing of the rooms behind them.
+for library in libheft.so libheft_server.so; do
+  if nm -DC --defined-only "$libraries/$library" | grep -E 'heft::(ckks|ring|seal|internal|experiment|paper)::'; then
+    echo "$library shows internal symbols" >&2
+    exit 1
+  fi
+  nm -DC --defined-only "$libraries/$library" | grep -q 'heft::Server::Identify' ||
+    { echo "$library shows no heft::Server::Identify" >&2; exit 1; }
+done
+
+# Installed headers include each other, Abseil's and the standard library's, and nothing internal.
+if grep -rhE '^#include "' "$work/prefix/include" | grep -vE '"(heft|absl)/'; then
+  echo "an installed header includes an internal one" >&2
   exit 1
 fi
 "$work/prefix/bin/heft" --version

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client's role: it encrypts feature vectors under the key owner's encryption key, one file a
-// modality. What it encrypts it cannot decrypt. Link heft::fusion.
+// modality. What it encrypts it cannot decrypt. Link heft::server.
 #ifndef HEFT_CLIENT_H_
 #define HEFT_CLIENT_H_
 

@@ -2,22 +2,23 @@
 // HEFT: start here. Fuses and matches biometric templates that stay encrypted. Four roles share a
 // model and exchange bytes only; a program includes the headers of the roles that it plays:
 //
-//   role            include               link                   it has
-//   learning        heft/train.h          heft::learning         vectors of people who agreed to it
-//   client          heft/client.h         heft::fusion           the encryption key
-//   server          heft/server.h         heft::gallery          the evaluation keys, a gallery
-//   key owner       heft/key_owner.h      heft::key_owner        the secret key, a query budget
+//   role        include            it has                                 link
+//   learning    heft/train.h       vectors of people who agreed to it     heft::heft
+//   client      heft/client.h      the encryption key                     heft::server
+//   server      heft/server.h      the evaluation keys, a gallery         heft::server
+//   key owner   heft/key_owner.h   the secret key, a query budget         heft::heft
+//
+// heft::heft is all of HEFT; heft::server is the part that cannot decrypt. A program links one.
 //
 // heft/model.h     what all of them share: projection, normalisation, thresholds, calibration
 // heft/gallery.h   enrolled templates in a folder; re-keying without decrypting them
 // heft/key_set.h   the key owner's files: made, renewed, sealed under a passphrase
 // heft/vectors.h, heft/dataset.h   vectors and data sets from files
 // heft/inspect.h   what a file is, and what its parameters protect
-// heft/seal.h, heft/seal_key_owner.h   exchange with Microsoft SEAL (heft::exchange,
-//                  heft::exchange_key_owner)
+// heft/seal.h, heft/seal_key_owner.h   exchange with Microsoft SEAL
 // heft/approximation.h, heft/progress.h   types that the others use
 //
-// A server must not link heft::key_owner: what it links cannot decrypt. examples/roles.cc shows all
+// A server links heft::server, and then cannot decrypt. examples/roles.cc shows all
 // roles on one page; heft/model.h, client.h, server.h and key_owner.h are all that enrolment and
 // identification need.
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a file is, what its parameters protect, and how a model is evaluated. Nothing here needs a
-// key. Link heft::fusion.
+// key. Link heft::server.
 #ifndef HEFT_INSPECT_H_
 #define HEFT_INSPECT_H_
 

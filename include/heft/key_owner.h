@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The key owner's role: it makes the keys, opens the server's replies and decides. What leaves it
 // is a decision, or scores rounded and restricted to the templates that answer; every opening is
-// charged to a query budget first (SECURITY.md). Link heft::key_owner, and never into a server.
+// charged to a query budget first (SECURITY.md). Link heft::heft, never in a server.
 #ifndef HEFT_KEY_OWNER_H_
 #define HEFT_KEY_OWNER_H_
 

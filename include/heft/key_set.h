@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Key sets: a secret key with all that goes with it, in one folder. All of a set's files are
-// written or none, and a secret key is never overwritten. Link heft::key_owner.
+// written or none, and a secret key is never overwritten. Link heft::heft.
 #ifndef HEFT_KEY_SET_H_
 #define HEFT_KEY_SET_H_
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library in its process: threads and vector instructions. Link heft::ring, which all others
-// do.
+// The library in its process: threads and vector instructions.
 #ifndef HEFT_RUNTIME_H_
 #define HEFT_RUNTIME_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HEFT's files from objects of Microsoft SEAL 4.x and back (docs/seal.md): clients that use SEAL
 // send what a HEFT server computes on, and open what it replies. SEAL itself is not needed. Link
-// heft::exchange. What needs a secret key is in heft/seal_key_owner.h.
+// heft::server. What needs a secret key is in heft/seal_key_owner.h.
 //
 // `what` names the bytes in errors. kDataLoss: damaged bytes. kFailedPrecondition: good ones of
 // other parameters than the model's. kInvalidArgument: what SEAL allows and this engine does not.

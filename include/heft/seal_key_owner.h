@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The key owner's exchange with Microsoft SEAL 4.x (heft/seal.h): what needs the secret key. Link
-// heft::exchange_key_owner, and never into a server.
+// heft::heft, never in a server.
 #ifndef HEFT_SEAL_KEY_OWNER_H_
 #define HEFT_SEAL_KEY_OWNER_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's role: it fuses, enrols and matches what it cannot read. Link heft::gallery, which
+// The server's role: it fuses, enrols and matches what it cannot read. Link heft::server, which
 // holds nothing that can decrypt.
 //
 //   auto server = heft::Server::Create(model, evaluation_keys);

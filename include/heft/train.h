@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Learning a model from feature vectors of people who agreed to it: no cryptography and no keys.
-// Link heft::learning.
+// Link heft::heft.
 #ifndef HEFT_TRAIN_H_
 #define HEFT_TRAIN_H_
 

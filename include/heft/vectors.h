@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Feature vectors and labels from files: numpy's .npy and rows of text (docs/data.md). Link
-// heft::features.
+// heft::heft.
 #ifndef HEFT_VECTORS_H_
 #define HEFT_VECTORS_H_
 
