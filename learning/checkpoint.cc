@@ -9,8 +9,8 @@ namespace {
 constexpr const char* kKind = "heft training checkpoint 1";
 
 Json MatrixToJson(const FeatureMatrix& matrix) {
-  return {{"rows", matrix.rows()},
-          {"columns", matrix.cols()},
+  return {{"columns", matrix.cols()},
+          {"rows", matrix.rows()},
           {"values", std::vector<double>(matrix.data(), matrix.data() + matrix.size())}};
 }
 
@@ -51,17 +51,18 @@ bool SameShape(const FeatureMatrix& a, const FeatureMatrix& b) {
 }  // namespace
 
 std::string FormatCheckpoint(const TrainCheckpoint& checkpoint) {
-  const Json json = {{"kind", kKind},
-                               {"options", checkpoint.options},
-                               {"epoch", checkpoint.epoch},
-                               {"projection", MatrixToJson(checkpoint.projection)},
-                               {"best", MatrixToJson(checkpoint.best)},
-                               {"adam_mean", MatrixToJson(checkpoint.adam.mean)},
-                               {"adam_square", MatrixToJson(checkpoint.adam.square)},
-                               {"adam_step", checkpoint.adam.step},
-                               {"best_auroc", checkpoint.best_auroc},
-                               {"best_epoch", checkpoint.best_epoch},
-                               {"modality_weights", checkpoint.modality_weights}};
+  // In alphabetical order, as every version has written them.
+  const Json json = {{"adam_mean", MatrixToJson(checkpoint.adam.mean)},
+                     {"adam_square", MatrixToJson(checkpoint.adam.square)},
+                     {"adam_step", checkpoint.adam.step},
+                     {"best", MatrixToJson(checkpoint.best)},
+                     {"best_auroc", checkpoint.best_auroc},
+                     {"best_epoch", checkpoint.best_epoch},
+                     {"epoch", checkpoint.epoch},
+                     {"kind", kKind},
+                     {"modality_weights", checkpoint.modality_weights},
+                     {"options", checkpoint.options},
+                     {"projection", MatrixToJson(checkpoint.projection)}};
   return json.dump();  // Doubles are written so that they read back exactly.
 }
 
