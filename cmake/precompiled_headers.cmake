@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# Headers of the standard library and Abseil are most of what a small file parses.
-# heft_precompile(LIBRARY) has them parsed once for all libraries. Sources include what they use all
-# the same: builds without precompiled headers must pass.
+# Headers of the standard library, Abseil, Eigen and GoogleTest are most of what a small file parses.
+# heft_precompile(TARGET KIND) has them parsed once for all targets of a kind: standard, eigen, tests.
+# Sources include what they use all the same: builds without precompiled headers must pass.
 #
-# Not for ccache, which takes them for changed whenever they are built anew.
-option(HEFT_PRECOMPILED_HEADERS "Parse the headers that all files share once" OFF)
+# Not where ccache compiles, which takes them for changed whenever they are built anew, nor under
+# sanitizers.
+set(precompile ON)
+if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  set(precompile OFF)
+endif()
+option(HEFT_PRECOMPILED_HEADERS "Parse the headers that all files share once" ${precompile})
 
 set(HEFT_STANDARD_HEADERS <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <map> <memory>
     <optional> <span> <string> <string_view> <utility> <vector> <absl/status/status.h>
@@ -12,14 +17,26 @@ set(HEFT_STANDARD_HEADERS <algorithm> <array> <cmath> <cstdint> <cstring> <funct
 
 if(HEFT_PRECOMPILED_HEADERS)
   set(source ${PROJECT_BINARY_DIR}/precompiled.cc)
-  file(CONFIGURE OUTPUT ${source} CONTENT "// Only its headers count.\n")
-  add_library(heft_precompiled OBJECT EXCLUDE_FROM_ALL ${source})
-  target_precompile_headers(heft_precompiled PRIVATE ${HEFT_STANDARD_HEADERS})
-  target_link_libraries(heft_precompiled PRIVATE absl::statusor absl::str_format)
+  file(CONFIGURE OUTPUT ${source} CONTENT "int main() { return 0; }\n")
+  add_library(heft_precompiled_standard OBJECT EXCLUDE_FROM_ALL ${source})
+  target_precompile_headers(heft_precompiled_standard PRIVATE ${HEFT_STANDARD_HEADERS})
+  target_link_libraries(heft_precompiled_standard PRIVATE absl::statusor absl::str_format)
+
+  add_library(heft_precompiled_eigen OBJECT EXCLUDE_FROM_ALL ${source})
+  target_precompile_headers(heft_precompiled_eigen PRIVATE ${HEFT_STANDARD_HEADERS} <Eigen/Core>)
+  target_link_libraries(heft_precompiled_eigen PRIVATE absl::statusor absl::str_format Eigen3::Eigen)
 endif()
 
-function(heft_precompile target)
+# Programs are compiled for an executable (-fPIE), so theirs is one.
+if(HEFT_PRECOMPILED_HEADERS AND HEFT_BUILD_TESTS)
+  add_executable(heft_precompiled_tests EXCLUDE_FROM_ALL ${source})
+  target_precompile_headers(heft_precompiled_tests PRIVATE ${HEFT_STANDARD_HEADERS}
+                            <gmock/gmock.h> <gtest/gtest.h>)
+  target_link_libraries(heft_precompiled_tests PRIVATE absl::statusor absl::str_format GTest::gmock)
+endif()
+
+function(heft_precompile target kind)
   if(HEFT_PRECOMPILED_HEADERS)
-    target_precompile_headers(${target} REUSE_FROM heft_precompiled)
+    target_precompile_headers(${target} REUSE_FROM heft_precompiled_${kind})
   endif()
 endfunction()
