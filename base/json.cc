@@ -63,6 +63,13 @@ Printed ToLibrary(const Json& json) {
 
 }  // namespace
 
+Json::Json() = default;
+Json::Json(const Json&) = default;
+Json::Json(Json&&) noexcept = default;
+Json& Json::operator=(const Json&) = default;
+Json& Json::operator=(Json&&) noexcept = default;
+Json::~Json() = default;
+
 Json::Json(std::initializer_list<Json> elements) {
   const bool object = std::all_of(elements.begin(), elements.end(), [](const Json& element) {
     return element.is_array() && element.size() == 2 && element[0].is_string();

@@ -21,7 +21,12 @@ class Json {
  public:
   using Member = std::pair<std::string, Json>;
 
-  Json() = default;
+  Json();
+  Json(const Json&);
+  Json(Json&&) noexcept;
+  Json& operator=(const Json&);
+  Json& operator=(Json&&) noexcept;
+  ~Json();
   Json(std::nullptr_t) {}                                     // NOLINT: implicit, as below
   Json(const char* text) : value_(std::string(text)) {}       // NOLINT
   Json(std::string text) : value_(std::move(text)) {}         // NOLINT

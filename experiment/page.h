@@ -39,7 +39,7 @@ struct PageTable {
     std::vector<std::string> cells;
     bool main = false;  // set off from the others
   };
-  std::vector<Column> columns;
+  std::vector<Column> columns = {};
   std::vector<Row> rows = {};
   std::string caption = "";
 };

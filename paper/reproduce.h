@@ -28,11 +28,11 @@ struct Reproduction {
   std::string data_name, data_description;
   int samples = 0, identities = 0;
   std::vector<std::string> left_out;                    // files of the folder, as LoadDataset's
-  std::vector<std::pair<std::string, int>> modalities;  // name, dimension
+  std::vector<std::pair<std::string, int>> modalities = {};  // name, dimension
   bool quick = false;
   std::string command = {};  // that makes it again
   Json machine;
-  std::vector<Section> sections;
+  std::vector<Section> sections = {};
   double seconds = 0;
 };
 

@@ -44,9 +44,9 @@ struct Trial {
 
 // CountOf: what `work` executed.
 template <typename Work>
-ckks::OperationCounts CountOf(const Work& work) {
+absl::StatusOr<ckks::OperationCounts> CountOf(const Work& work) {
   const ckks::OperationCounts before = ckks::TotalOperations();
-  work();
+  HEFT_RETURN_IF_ERROR(work());
   return ckks::TotalOperations() - before;
 }
 
@@ -59,8 +59,8 @@ absl::StatusOr<std::vector<Ciphertext>> RunTimed(
   const auto project = [&] { return (z = projector.Project(*joined)).status(); };
   HEFT_ASSIGN_OR_RETURN(trial->concatenate_ms, MedianMs(monitor, repetitions, concatenate));
   HEFT_ASSIGN_OR_RETURN(trial->project_ms, MedianMs(monitor, repetitions, project));
-  trial->concatenation = CountOf(concatenate);
-  trial->projection = CountOf(project);
+  HEFT_ASSIGN_OR_RETURN(trial->concatenation, CountOf(concatenate));
+  HEFT_ASSIGN_OR_RETURN(trial->projection, CountOf(project));
   return z;
 }
 
