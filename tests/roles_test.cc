@@ -381,11 +381,16 @@ TEST_F(RolesTest, NoSecretLeavesTheOwner) {
   EXPECT_NE(secret.find(needle), std::string::npos);
 }
 
-TEST_F(RolesTest, NamesAreBytesAndJsonStaysJson) {
-  const std::string name = "na\xefve";  // Latin-1, not UTF-8
+TEST_F(RolesTest, NamesAreTextAndJsonKeepsThem) {
+  const std::string name = "na\u00efve \u5f20";
   Must(kServer, Serve("enrol", {Send("face", {0}, "enrol", false)}, {"--identity", name}));
   const auto opened = Ask("verify", {Send("face", {0}, "probe", false)}, {"--identity", name});
-  EXPECT_THAT(std::string(opened["claimed"]), HasSubstr("\xef\xbf\xbd"));  // U+FFFD
+  EXPECT_EQ(std::string(opened["claimed"]), name);
+  // Latin-1, not UTF-8: refused before anything is enrolled.
+  const Finished refused = RunProgram(
+      kServer, Serve("enrol", {Send("face", {0}, "enrol2", false)}, {"--identity", "na\xefve"}));
+  EXPECT_EQ(refused.exit_code, kInputError);
+  EXPECT_THAT(refused.err, HasSubstr("UTF-8"));
 }
 
 }  // namespace
