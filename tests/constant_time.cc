@@ -9,6 +9,7 @@
 //   valgrind --error-exitcode=1 constant_time --leak  must find the branch and the look-up put
 //   there
 #include "base/constant_time.h"
+#include "base/testing.h"
 
 #include <valgrind/memcheck.h>
 
@@ -61,7 +62,7 @@ void Release(const ring::RnsPoly& poly) {
 struct SecretRandomness {
   explicit SecretRandomness(uint8_t number) : seed{number}, rng((MarkSecret(&seed, 32), seed)) {}
   Seed seed;
-  Csprng rng;
+  TestCsprng rng;
 };
 
 void Samplers() {

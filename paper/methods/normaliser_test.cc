@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "ckks/arithmetic.h"
+#include "ckks/encoder.h"
 #include "ckks/encryptor.h"
 #include "ckks/owner/secret_key.h"
 #include "fusion/profile.h"
