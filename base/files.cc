@@ -145,7 +145,7 @@ absl::StatusOr<SecretFile> ReadSecretFile(const std::string& path, uint64_t max_
   SecretFile file;
   if ((info.st_mode & 077) != 0) {
     file.permissions = absl::FailedPreconditionError(
-        absl::StrCat(path, ": others may read this secret: chmod 600 ", path));
+        absl::StrCat(path, ": others may read this secret key: chmod 600 ", path));
   }
   const size_t room = S_ISREG(info.st_mode) ? info.st_size : max_size;  // a pipe reports no size
   HEFT_ASSIGN_OR_RETURN(auto buffer, SecureVector<uint8_t>::Create(room));

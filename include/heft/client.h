@@ -33,7 +33,7 @@ struct Samples {
 // Client: a model and an encryption key. Const: any number of threads may call at once.
 class HEFT_EXPORT Client {
  public:
-  class Impl;
+  class HEFT_HIDDEN Impl;
 
   // `encryption_key`: the bytes of the key file, `what` its name in errors. kDataLoss for damaged
   // bytes, kFailedPrecondition for a key of other parameters than the model's.

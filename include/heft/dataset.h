@@ -59,7 +59,7 @@ HEFT_EXPORT SyntheticOptions PaperSize();
 // TrainingData: rows of all modalities with labels and a split by identity. Const: any thread.
 class HEFT_EXPORT TrainingData {
  public:
-  class Impl;
+  class HEFT_HIDDEN Impl;
 
   // Reads and checks the folder. `split_seed` deals identities where split.txt is missing.
   // kNotFound without labels or a modality; kDataLoss; kInvalidArgument for rows that do not agree,

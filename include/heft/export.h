@@ -4,5 +4,7 @@
 #define HEFT_EXPORT_H_
 
 #define HEFT_EXPORT __attribute__((visibility("default")))
+// HEFT_HIDDEN: the private half of a class that is shown.
+#define HEFT_HIDDEN __attribute__((visibility("hidden")))
 
 #endif  // HEFT_EXPORT_H_

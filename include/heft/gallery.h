@@ -35,7 +35,7 @@ enum class ScoreKind : uint8_t { kIdentification = 0, kVerification = 1 };
 
 class HEFT_EXPORT Gallery {
  public:
-  class Impl;
+  class HEFT_HIDDEN Impl;
 
   // kNotFound if there is none, kDataLoss if it is damaged.
   static absl::StatusOr<Gallery> Open(const std::string& folder);

@@ -81,7 +81,7 @@ struct BudgetUse {
 // come from any number of threads.
 class HEFT_EXPORT KeyOwner {
  public:
-  class Impl;
+  class HEFT_HIDDEN Impl;
 
   // A new secret key. Queries are counted in memory, for as long as the object lives.
   static absl::StatusOr<KeyOwner> Generate(const Model& model);

@@ -62,7 +62,7 @@ struct ProbeOptions {
 // each call uses all threads (heft/runtime.h).
 class HEFT_EXPORT Server {
  public:
-  class Impl;
+  class HEFT_HIDDEN Impl;
 
   // Expands the keys, some 100 MB in memory at 512 + 512 dimensions. kFailedPrecondition for keys
   // of other parameters or too few for the model.
