@@ -42,7 +42,8 @@ for library in libheft.so libheft_server.so; do
     echo "$library shows internal symbols" >&2
     exit 1
   fi
-  nm -DC --defined-only "$libraries/$library" | grep -q 'heft::Server::Identify' ||
+  # Not grep -q: it would end before nm, and pipefail would take that for a failure.
+  nm -DC --defined-only "$libraries/$library" | grep 'heft::Server::Identify' >/dev/null ||
     { echo "$library shows no heft::Server::Identify" >&2; exit 1; }
 done
 
