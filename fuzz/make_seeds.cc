@@ -61,7 +61,7 @@ absl::Status WriteFeatures(const SeedWriter& seeds) {
   HEFT_RETURN_IF_ERROR(seeds.Write("npy", "float64-version2", writer.bytes()));
   HEFT_RETURN_IF_ERROR(seeds.Write("text", "lines", "# face\n1, -2e-3; +0.5\n1e-999 4 5\n"));
   HEFT_RETURN_IF_ERROR(seeds.Write("text", "brackets", "[[1.0 2.0\n 3.0]\n [4 5 6]]\n"));
-  HEFT_RETURN_IF_ERROR(seeds.Write("text", "fields", "\xef\xbb\xbf1\t2,,3;\n+4 5 6,\n"));
+  HEFT_RETURN_IF_ERROR(seeds.Write("text", "fields", "\xef\xbb\xbf" "1\t2,,3;\n+4 5 6,\n"));
   HEFT_RETURN_IF_ERROR(seeds.Write("text", "names", "J\u00fcrgen\na\u202eb\n\xfc\n"));
   HEFT_RETURN_IF_ERROR(seeds.Write("text", "labels", "ann\n bob \nann\n\n"));
   return seeds.Write("text", "split", "train\nvalidation\ntest\n");
