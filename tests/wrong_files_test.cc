@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the programs say to files that are damaged, misplaced or not there.
+#include <sys/stat.h>
+
+#include "tests/wrong_input.h"
+
+namespace heft::e2e {
+namespace {
+
+class WrongFilesTest : public WrongInputTest {};
+
+TEST_F(WrongFilesTest, EmptyFiles) {
+  const std::string empty = File("empty", "");
+  Refused(kServer, Serve("enrol", {}, {.samples = {empty}}), kInput, {empty, "empty"});
+  Refused(kServer, Serve("enrol", {}, {.model = empty}), kInput, {empty, "empty"});
+  Refused(kServer, Serve("enrol", {}, {.keys = empty}), kInput, {empty, "empty"});
+  Refused(kHeft, DecryptArgs(empty), kInput, {empty, "empty"});
+  Refused(kHeft, EncryptArgs(empty), kInput, {empty, "empty"});
+  Refused(kHeft, {"inspect", empty}, kInput, {empty, "empty"});
+  Refused(kHeft, EncryptArgs(W("client/face.npy"), {"--labels", empty}), kInput, {empty});
+}
+
+TEST_F(WrongFilesTest, TruncatedFiles) {
+  const std::string sample = File("face.ct", Truncated(Slurp(W("client/face.ct"))));
+  for (const char* subcommand : {"enrol", "identify"}) {
+    Args out = {"--out", W("server/new.ct")};
+    if (subcommand == std::string("enrol")) out.clear();
+    Refused(kServer, Serve(subcommand, out, {.samples = {sample}}), kInput, {sample, "truncated"});
+  }
+  const std::string few = File("few.ct", Slurp(W("client/face.ct")).substr(0, 10));
+  Refused(kServer, Serve("enrol", {}, {.samples = {few}}), kInput, {few, "not a HEFT file"});
+  const std::string scores = File("scores.ct", Truncated(Slurp(W("server/scores.ct"))));
+  Refused(kHeft, DecryptArgs(scores), kInput, {scores, "truncated"});
+  const std::string keys = File("keys", Truncated(Slurp(W("owner/keys/evaluation.keys"))));
+  Refused(kServer, Serve("enrol", {}, {.keys = keys}), kInput, {keys, "truncated"});
+  const std::string npy = File("face.npy", Truncated(Slurp(W("client/face.npy"))));
+  Refused(kHeft, EncryptArgs(npy), kInput, {npy});
+}
+
+TEST_F(WrongFilesTest, FlippedBytes) {
+  for (const size_t from_end : {size_t{1}, size_t{40}, size_t{100000}}) {
+    const std::string good = Slurp(W("client/face.ct"));
+    const std::string sample = File("face.ct", Flipped(good, good.size() - from_end));
+    Refused(kServer, Serve("enrol", {}, {.samples = {sample}}), kInput, {sample, "checksum"});
+  }
+  const std::string good = Slurp(W("server/scores.ct"));
+  const std::string scores = File("scores.ct", Flipped(good, good.size() / 2));
+  Refused(kHeft, DecryptArgs(scores), kInput, {scores, "checksum"});
+  const std::string key = File("key", Flipped(Slurp(W("owner/keys/encryption.key")), 5000));
+  Refused(kHeft,
+          {"encrypt", "--model", W("owner/model.heft"), "--key", key, "--modality", "face", "--in",
+           W("client/face.npy"), "--out", W("client/new.ct")},
+          kInput, {key, "checksum"});
+  const std::string model = File("model", Flipped(Slurp(W("owner/model.heft")), 300));
+  Refused(kHeft, {"keygen", "--model", model, "--out", W("owner/new")}, kInput,
+          {model, "checksum"});
+  Refused(kHeft, {"inspect", model}, kInput, {model, "checksum"});
+}
+
+TEST_F(WrongFilesTest, NotANumberOrInfinity) {
+  std::string row = "0.5";
+  for (int i = 1; i < 24; ++i) row += " 0.25";
+  for (const char* bad : {"nan", "inf", "-inf", "1e999"}) {
+    const std::string text = File("face.txt", row + "\n" + bad + row.substr(3) + "\n");
+    Refused(kHeft, EncryptArgs(text), kInput,
+            {text, "row 1", bad == std::string("nan") ? "NaN" : "infinity"});
+  }
+  const std::string word = File("word.txt", "abc" + row.substr(3) + "\n");
+  Refused(kHeft, EncryptArgs(word), kInput, {word, "not a number"});
+  std::string zero = "0";
+  for (int i = 1; i < 24; ++i) zero += " 0";
+  const std::string zeros = File("zero.txt", row + "\n" + zero + "\n");
+  Refused(kHeft, EncryptArgs(zeros), kInput, {"row 1", "length 0"});
+  Refused(kHeft, EncryptArgs(zeros, {"--label", "x"}), kInput, {"row 1", "length 0"});
+  // In .npy, behind a good header.
+  for (const uint32_t bits : {0x7fc00000u, 0x7f800000u}) {
+    std::string npy = Slurp(W("data/face.npy"));
+    for (int i = 0; i < 4; ++i) npy[npy.size() - 4 + i] = static_cast<char>(bits >> (8 * i));
+    const std::string path = File("face.npy", npy);
+    Refused(kHeft, EncryptArgs(path), kInput, {path, "row 59"});
+  }
+}
+
+TEST_F(WrongFilesTest, WrongDimension) {
+  Refused(kHeft, EncryptArgs(W("data/voice.npy")), kInput, {"16", "24", "face"});
+  const std::string uneven = File("face.txt", "1 2 3\n1 2\n");
+  Refused(kHeft, EncryptArgs(uneven), kInput, {uneven, "row 1"});
+  // Samples of a model of other dimensions.
+  Refused(kServer, Serve("enrol", {}, {.samples = {W("client/small.ct")}}), kInput,
+          {W("client/small.ct"), "dimension 4", "24"});
+}
+
+TEST_F(WrongFilesTest, FilesThatAreNotThere) {
+  const std::string none = W("client/none");
+  Refused(kServer, Serve("enrol", {}, {.model = none}), kInput, {none, "No such file"});
+  Refused(kServer, Serve("enrol", {}, {.keys = none}), kInput, {none, "No such file"});
+  Refused(kServer, Serve("enrol", {}, {.samples = {none}}), kInput, {none, "No such file"});
+  Refused(kServer, Serve("identify", {"--out", W("server/new.ct")}, {.gallery = none}), kInput,
+          {none, "No such file"});
+  Refused(kHeft, DecryptArgs(none), kInput, {none, "No such file"});
+  Refused(kHeft, EncryptArgs(none), kInput, {none, "No such file"});
+  Refused(kHeft, EncryptArgs(W("client/face.npy"), {"--labels", none}), kInput,
+          {none, "No such file"});
+  Refused(kHeft, {"inspect", none}, kInput, {none, "No such file"});
+  Refused(kHeft, TrainArgs(none, W("owner/new.heft")), kInput, {none});
+  Refused(kHeft, TrainArgs(W("data"), W("nowhere/new.heft")), kInput, {W("nowhere")});
+  // A file where a folder should be.
+  const std::string below = W("client/face.ct/x");
+  Refused(kServer, Serve("enrol", {}, {.samples = {below}}), kInput, {below});
+}
+
+TEST_F(WrongFilesTest, FoldersInPlaceOfFilesAndBack) {
+  const std::string folder = W("data");
+  Refused(kServer, Serve("enrol", {}, {.model = folder}), kInput, {folder, "directory"});
+  Refused(kServer, Serve("enrol", {}, {.samples = {folder}}), kInput, {folder, "directory"});
+  Refused(kHeft, DecryptArgs(folder), kInput, {folder, "directory"});
+  Refused(kHeft, EncryptArgs(folder), kInput, {folder, "directory"});
+  Refused(kServer, Serve("enrol", {}, {.gallery = W("client/face.ct")}), kInput,
+          {W("client/face.ct"), "folder"});
+  Refused(kHeft, {"inspect", folder}, kInput, {folder});
+  Refused(kHeft, {"synth", "--out", folder, "--identities", "5"}, kInput,
+          {folder, "holds a data set already"});
+}
+
+TEST_F(WrongFilesTest, LabelsThatDoNotFit) {
+  const std::string two = File("labels", "ann\nbob\n");
+  Refused(kHeft, EncryptArgs(W("client/face.npy"), {"--labels", two}), kInput, {"2 labels", "3"});
+  const std::string other = File("other", "x\ny\nz\n");
+  Must(kHeft, {"encrypt", "--model", W("owner/model.heft"), "--key", W("owner/keys/encryption.key"),
+               "--modality", "voice", "--in", W("client/voice.npy"), "--labels", other, "--out",
+               W("client/xyz.ct")});
+  Refused(kServer, Serve("enrol", {}, {.samples = {W("client/face.ct"), W("client/xyz.ct")}}),
+          kInput, {"labelled", "\"x\""});
+  Refused(kServer,
+          Serve("enrol", {"--all-pairs"}, {.samples = {W("client/face.ct"), W("client/xyz.ct")}}),
+          kInput, {"no identity has a sample of every modality"});
+  Must(kHeft, {"encrypt", "--model", W("owner/model.heft"), "--key", W("owner/keys/encryption.key"),
+               "--modality", "voice", "--in", W("client/voice.npy"), "--row", "0", "--out",
+               W("client/unlabelled.ct")});
+  Refused(kServer, Serve("enrol", {}, {.samples = {W("client/unlabelled.ct")}}), kInput, {"label"});
+  Refused(kServer,
+          Serve("enrol", {}, {.samples = {W("client/face.ct"), W("client/unlabelled.ct")}}), kInput,
+          {"1 samples", "3"});
+  Refused(kServer, Serve("enrol", {}, {.samples = {W("client/face.ct"), W("client/face.ct")}}),
+          kInput, {"two files of modality face"});
+}
+
+TEST_F(WrongFilesTest, RowsOutOfRange) {
+  Refused(kHeft, EncryptArgs(W("client/face.npy"), {"--row", "3"}), kInput, {"row 3", "has 3"});
+  Refused(kServer, Serve("identify", {"--row", "3", "--out", W("server/new.ct")}), kInput,
+          {"sample 3", "has 3"});
+  Refused(kServer, Serve("verify", {"--row", "99", "--identity", "0", "--out", W("server/new.ct")}),
+          kInput, {"sample 99", "has 3"});
+}
+
+TEST_F(WrongFilesTest, SwappedFiles) {
+  Refused(kServer, Serve("enrol", {}, {.samples = {W("owner/keys/encryption.key")}}), kInput,
+          {"PUBK", "CTXT"});
+  Refused(kServer, Serve("enrol", {}, {.keys = W("owner/keys/encryption.key")}), kInput,
+          {"PUBK", "EVAL"});
+  Refused(kServer, Serve("enrol", {}, {.model = W("client/face.ct")}), kInput, {"CTXT", "MODL"});
+  Refused(kServer, Serve("enrol", {}, {.model = W("client/face.npy")}), kInput,
+          {"not a HEFT file"});
+  Refused(kHeft, DecryptArgs(W("client/face.ct")), kInput, {"CTXT", "SCOR"});
+  Refused(kHeft, EncryptArgs(W("client/face.ct")), kInput, {W("client/face.ct")});
+  Refused(kHeft,
+          {"decrypt", "--model", W("owner/model.heft"), "--secret-key",
+           W("owner/keys/encryption.key"), "--in", W("server/scores.ct")},
+          kInput, {"PUBK", "SECK"});
+  // A secret key must not be taken for a public one.
+  Refused(kHeft,
+          {"encrypt", "--model", W("owner/model.heft"), "--key", W("owner/keys/secret.key"),
+           "--modality", "face", "--in", W("client/face.npy"), "--out", W("client/new.ct")},
+          kInput, {"SECK", "PUBK"});
+}
+
+TEST_F(WrongFilesTest, DamagedGalleries) {
+  const Args identify_out = {"--quiet", "--out", W("server/new.ct")};
+  auto all_refuse = [&](const std::string& gallery, const std::string& text) {
+    Refused(kServer, Serve("identify", identify_out, {.gallery = gallery}), kInput, {text});
+    Refused(kServer, Serve("enrol", {"--quiet"}, {.gallery = gallery}), kInput, {text});
+    Refused(kServer, {"inspect", gallery}, kInput, {text});
+  };
+  std::string gallery = GalleryCopy("flipped-block");
+  Spill(Block(gallery), Flipped(Slurp(Block(gallery)), 70000));
+  all_refuse(gallery, "checksum");
+  gallery = GalleryCopy("truncated-block");
+  Spill(Block(gallery), Truncated(Slurp(Block(gallery))));
+  all_refuse(gallery, "truncated");
+  gallery = GalleryCopy("no-block");
+  std::filesystem::remove(Block(gallery));
+  all_refuse(gallery, "No such file");
+  gallery = GalleryCopy("flipped-manifest");
+  Spill(gallery + "/manifest.heft", Flipped(Slurp(gallery + "/manifest.heft"), 100));
+  all_refuse(gallery, "checksum");
+  gallery = GalleryCopy("empty-manifest");
+  Spill(gallery + "/manifest.heft", "");
+  all_refuse(gallery, "empty");
+  // Blocks whose manifest is gone must not be taken for an empty folder and removed.
+  gallery = GalleryCopy("no-manifest");
+  std::filesystem::remove(gallery + "/manifest.heft");
+  all_refuse(gallery, "manifest.heft");
+}
+
+TEST_F(WrongFilesTest, OutputThatCannotBeWritten) {
+  // Below a file, where nobody may write, root included; and in a folder that is not there.
+  const std::string below = W("client/face.ct/new");
+  Refused(kHeft, With(EncryptArgs(W("client/face.npy")), "--out", below), kSystem, {below});
+  Refused(kServer, Serve("identify", {"--quiet", "--out", below}), kSystem, {below});
+  Refused(kHeft, {"synth", "--out", below}, kSystem, {below});
+  Refused(kHeft, {"keygen", "--quiet", "--model", W("owner/model.heft"), "--out", below}, kSystem,
+          {below});
+  Refused(kServer, Serve("enrol", {"--quiet"}, {.gallery = below}), kSystem, {below});
+  Refused(kHeft, With(EncryptArgs(W("client/face.npy")), "--out", W("nowhere/new.ct")), kInput,
+          {W("nowhere/new.ct"), "No such file"});
+  // Onto a folder.
+  Refused(kHeft, With(EncryptArgs(W("client/face.npy")), "--out", W("data")), kSystem, {W("data")});
+}
+
+}  // namespace
+}  // namespace heft::e2e
