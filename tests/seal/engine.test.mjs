@@ -12,10 +12,12 @@ const { engine } = programs;
 
 // SEAL does not centre digits, so its key switching errs more in the slots near zeta = 1: there by
 // a standard deviation of N / pi * sqrt(10.5 N L) / scale where q and P are alike, L of such primes.
-// `sealWorst` is six of those; the root mean square stays within `tolerance`.
+// `sealWorst` is eight of those; the root mean square stays within `tolerance`. Keys are drawn anew in
+// every run: what our engine computes has a root mean square below a tenth of `tolerance`, and no slot
+// beyond twice that once in 10^15 runs.
 const sets = [
-  { degree: 4096, bits: [30, 23, 23, 30], scale: 2 ** 23, tolerance: 1e-2, sealWorst: 0.2 },
-  { degree: 8192, bits: [30, 28, 28, 28, 30], scale: 2 ** 28, tolerance: 1e-3, sealWorst: 0.02 },
+  { degree: 4096, bits: [30, 23, 23, 30], scale: 2 ** 23, tolerance: 1e-2, sealWorst: 0.26 },
+  { degree: 8192, bits: [30, 28, 28, 28, 30], scale: 2 ** 28, tolerance: 1e-3, sealWorst: 0.025 },
   {
     degree: 16384,
     bits: [30, 28, 28, 28, 28, 28, 30],
@@ -102,7 +104,8 @@ function sealToEngine({ degree, bits, scale, tolerance }) {
     suite.test(`N = ${degree}, SEAL to HEFT: ${name}`, () =>
       scoped((hold) =>
         assertClose(
-          party.decrypt(hold(party.load('CipherText', `${at}/out.${name}`))), slots, tolerance)));
+          party.decrypt(hold(party.load('CipherText', `${at}/out.${name}`))), slots, 2 * tolerance,
+          tolerance / 4)));
   }
 }
 
