@@ -158,7 +158,7 @@ absl::Status RunOperations(Bench& bench) {
   HEFT_ASSIGN_OR_RETURN(const auto encrypted, roles.EncryptSample(sample));
   // The first element whose key reaches the top level.
   uint32_t element = 0;
-  for (const auto& [candidate, limbs] : roles.instance().plan.galois_keys) {
+  for (const auto& [candidate, limbs] : roles.instance().plan.keys.galois_keys) {
     if (limbs == roles.instance().plan.input_limbs) element = candidate;
   }
   Timings rotation;

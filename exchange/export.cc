@@ -33,7 +33,7 @@ absl::StatusOr<SealParameters> ExportSealParameters(const Model& model,
   for (size_t i = 0; i < model.modalities.size(); ++i) {
     out.runs.push_back(instance.plan.pairs[i / 2].run);
   }
-  out.rotation_steps = RotationSteps(params, instance.plan.galois_keys);
+  out.rotation_steps = RotationSteps(params, instance.plan.keys.galois_keys);
   return out;
 }
 

@@ -24,7 +24,7 @@ absl::Status CheckRotations(const Instance& instance,
                             const std::string& path) {
   const ckks::Params& params = instance.params();
   std::map<uint32_t, size_t> missing;
-  for (const auto& [element, limbs] : instance.plan.galois_keys) {
+  for (const auto& [element, limbs] : instance.plan.keys.galois_keys) {
     if (keys.count(element) == 0 && !IsRotationAndConjugation(params, element)) {
       missing[element] = limbs;
     }
@@ -86,16 +86,16 @@ absl::StatusOr<ImportedEvaluationKeys> ImportSealEvaluationKeys(const Model& mod
   HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
   const ckks::Context& context = *instance.context;
   const Progress progress(monitor, "reading Galois keys");
-  HEFT_ASSIGN_OR_RETURN(
-      auto keys, seal::ReadGaloisKeys(context, galois.bytes, instance.plan.galois_keys, galois.name,
-                                      progress.Callback()));
+  HEFT_ASSIGN_OR_RETURN(auto keys,
+                        seal::ReadGaloisKeys(context, galois.bytes, instance.plan.keys.galois_keys,
+                                             galois.name, progress.Callback()));
   HEFT_RETURN_IF_ERROR(CheckRotations(instance, keys, galois.name));
   ImportedEvaluationKeys out;
   out.galois_keys = keys.size();
   HEFT_ASSIGN_OR_RETURN(
       const seal::KeyDigits digits,
       seal::ReadRelinearisationKey(context, relinearisation.bytes, relinearisation.name));
-  keys[1] = seal::CutKey(digits, instance.plan.relinearisation_limbs);
+  keys[1] = seal::CutKey(digits, instance.plan.keys.relinearisation_limbs);
   out.bytes = SerializeFullEvaluationKeys(context, key_id, keys);
   return out;
 }

@@ -32,14 +32,16 @@ absl::StatusOr<std::unique_ptr<KeyedContext>> KeyedContext::Create(
       new KeyedContext(std::move(context), std::move(encoder), std::move(secret)));
 }
 
-void KeyedContext::MakeKeys(const std::map<uint32_t, size_t>& galois, size_t relinearisation) {
+void KeyedContext::MakeKeys(const KeyNeeds& needs) {
   keys_.key_id = secret_.key_id();
-  if (relinearisation > 0) {
+  if (needs.relinearisation_limbs > 0) {
     Csprng rng;
     keys_.relinearisation = ckks::SwitchKey(
-        *context_, ckks::MakeRelinearisationKey(*context_, secret_, relinearisation, rng), 1);
+        *context_,
+        ckks::MakeRelinearisationKey(*context_, secret_, needs.relinearisation_limbs, rng), 1);
   }
-  const std::vector<std::pair<uint32_t, size_t>> wanted(galois.begin(), galois.end());
+  const std::vector<std::pair<uint32_t, size_t>> wanted(needs.galois_keys.begin(),
+                                                        needs.galois_keys.end());
   std::vector<ckks::SwitchKey> made(wanted.size());
   ParallelFor(wanted.size(), [&](size_t i) {
     Csprng rng;

@@ -31,11 +31,8 @@ class KeyedContext {
  public:
   static absl::StatusOr<std::unique_ptr<KeyedContext>> Create(const ckks::ParamsSpec& parameters);
 
-  // MakeKeys adds what `needs` (a plan, or paper::KeyNeeds) asks for, on all threads.
-  template <typename Needs>
-  void MakeKeys(const Needs& needs) {
-    MakeKeys(needs.galois_keys, needs.relinearisation_limbs);
-  }
+  // MakeKeys adds what `needs` asks for, on all threads.
+  void MakeKeys(const KeyNeeds& needs);
 
   const ckks::Context& context() const { return *context_; }
   const std::shared_ptr<const ckks::Context>& shared_context() const { return context_; }
@@ -58,10 +55,6 @@ class KeyedContext {
   ckks::SecretKey secret_;
   ckks::PublicKey public_key_;
   ckks::EvaluationKeys keys_;
-
- private:
-  // Galois element -> limbs, and limbs of the relinearisation key or 0.
-  void MakeKeys(const std::map<uint32_t, size_t>& galois, size_t relinearisation);
 };
 
 // Pointers: what the fusers take; nullptr for a modality whose ciphertext is empty.

@@ -22,7 +22,7 @@ TEST(AllPairs, FuseEveryCombinationWithOneProjectionASample) {
   Csprng rng;
   const ckks::SecretKey secret = *ckks::SecretKey::Generate(context, rng);
   const ckks::PublicKey public_key = ckks::MakePublicKey(context, secret, rng);
-  const ckks::EvaluationKeys keys = testing::MakeKeys(context, instance.plan, secret, rng);
+  const ckks::EvaluationKeys keys = testing::MakeKeys(context, instance.plan.keys, secret, rng);
   const Fuser fuser = *Fuser::Create(instance, model, &keys);
 
   const size_t sizes[] = {2, 3, 1};

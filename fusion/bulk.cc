@@ -41,10 +41,11 @@ absl::Status CheckCount(size_t count, uint32_t slots, const char* what) {
 absl::StatusOr<std::vector<uint32_t>> RotationPath(const Instance& instance, uint32_t steps) {
   const ckks::Params& params = instance.params();
   const uint32_t slots = params.slots();
+  const auto& galois = instance.plan.keys.galois_keys;
   std::vector<uint32_t> available;
   for (uint32_t s = 1; s < slots; ++s) {
-    const auto key = instance.plan.galois_keys.find(ckks::RotationElement(params, s));
-    if (key != instance.plan.galois_keys.end() && key->second >= kTemplateLimbs) {
+    const auto key = galois.find(ckks::RotationElement(params, s));
+    if (key != galois.end() && key->second >= kTemplateLimbs) {
       available.push_back(s);
     }
   }
@@ -137,7 +138,7 @@ absl::StatusOr<ckks::Plaintext> SimdColumns::Encode(const Instance& instance, ui
 absl::StatusOr<BulkFuser> BulkFuser::Create(const Instance& instance, const Model& model,
                                             const EvaluationKeys* keys) {
   const FusionPlan& plan = instance.plan;
-  HEFT_RETURN_IF_ERROR(keys->Relinearisation(plan.relinearisation_limbs).status());
+  HEFT_RETURN_IF_ERROR(keys->Relinearisation(plan.keys.relinearisation_limbs).status());
   BulkFuser fuser;
   fuser.instance_ = instance;
   fuser.keys_ = keys;

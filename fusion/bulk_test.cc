@@ -38,7 +38,7 @@ class BulkTest : public ::testing::TestWithParam<Case> {
     secret_ =
         std::make_unique<ckks::SecretKey>(std::move(*ckks::SecretKey::Generate(context(), rng_)));
     public_key_ = ckks::MakePublicKey(context(), *secret_, rng_);
-    keys_ = testing::MakeKeys(context(), instance_.plan, *secret_, rng_);
+    keys_ = testing::MakeKeys(context(), instance_.plan.keys, *secret_, rng_);
   }
   const ckks::Context& context() const { return *instance_.context; }
   uint32_t slots() const { return context().slots(); }

@@ -78,7 +78,7 @@ TEST_F(ForeignKeysTest, FullEncryptionKeysRoundTrip) {
 }
 
 TEST_F(ForeignKeysTest, FusesWithoutTheKeyOfARotationAndConjugation) {
-  ckks::EvaluationKeys keys = testing::MakeKeys(context(), instance_.plan, secret_, rng_);
+  ckks::EvaluationKeys keys = testing::MakeKeys(context(), instance_.plan.keys, secret_, rng_);
   const ckks::PublicKey public_key = MakePublicKey(context(), secret_, rng_);
   std::mt19937_64 random(3);
   std::vector<std::vector<double>> vectors;

@@ -13,19 +13,12 @@ namespace heft {
 
 using ckks::Ciphertext;
 
-absl::Status CheckKeys(const FusionPlan& plan, const ckks::EvaluationKeys& keys) {
-  for (const auto& [element, limbs] : plan.galois_keys) {
-    HEFT_RETURN_IF_ERROR(keys.Galois(element, limbs).status());
-  }
-  return keys.Relinearisation(plan.relinearisation_limbs).status();
-}
-
 absl::StatusOr<Fuser> Fuser::Create(const Instance& instance, const Model& model,
                                     const ckks::EvaluationKeys* keys) {
   Fuser fuser;
   fuser.instance_ = instance;
   FitPlanToKeys(instance.params(), *keys, &fuser.instance_.plan);
-  HEFT_RETURN_IF_ERROR(CheckKeys(fuser.instance_.plan, *keys));
+  HEFT_RETURN_IF_ERROR(CheckKeys(fuser.instance_.plan.keys, *keys));
   fuser.keys_ = keys;
   for (const ModalitySpec& modality : model.modalities) fuser.names_.push_back(modality.name);
   const ckks::Params& params = instance.context->params();

@@ -58,9 +58,6 @@ class Fuser {
 absl::Status CheckInput(const FusionPlan& plan, const ckks::Ciphertext& input,
                         std::string_view modality);
 
-// kFailedPrecondition where `keys` lack what `plan` needs.
-absl::Status CheckKeys(const FusionPlan& plan, const ckks::EvaluationKeys& keys);
-
 }  // namespace heft
 
 #endif  // HEFT_FUSION_FUSER_H_

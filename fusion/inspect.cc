@@ -84,9 +84,9 @@ absl::StatusOr<PlanInfo> DescribePlan(const Model& model) {
   }
   info.projection_folds = plan.projection_folds;
   info.norm_folds = plan.norm_folds;
-  info.galois_keys = plan.galois_keys;
+  info.galois_keys = plan.keys.galois_keys;
   info.input_limbs = plan.input_limbs;
-  info.relinearisation_limbs = plan.relinearisation_limbs;
+  info.relinearisation_limbs = plan.keys.relinearisation_limbs;
   info.folds_before_rescale = plan.folds_before_rescale;
   info.plain_products = plan.plain_products;
   info.ciphertext_products = plan.ciphertext_products;

@@ -42,14 +42,6 @@ std::vector<uint32_t> Doublings(const Params& params, uint32_t first, uint32_t e
   return elements;
 }
 
-void NeedKeys(FusionPlan* plan, const std::vector<uint32_t>& elements, size_t limbs) {
-  for (uint32_t element : elements) {
-    if (element == 1) continue;
-    size_t& have = plan->galois_keys[element];
-    have = std::max(have, limbs);
-  }
-}
-
 absl::Status PackModalities(FusionPlan* plan, const Params& params, const Model& model) {
   for (size_t i = 0; i < model.modalities.size(); i += 2) {
     PackedPair pair;
@@ -72,11 +64,11 @@ absl::Status PackModalities(FusionPlan* plan, const Params& params, const Model&
 // AddNeeds: the keys that the stages after the projection need, and what they cost.
 void AddNeeds(FusionPlan* plan) {
   for (const auto& fold : plan->norm_folds) {
-    NeedKeys(plan, fold, plan->z_limbs - 1);
+    plan->keys.Galois(fold, plan->z_limbs - 1);
     plan->key_switches += fold.size() - 1;
   }
-  NeedKeys(plan, plan->gallery_rotations, plan->template_limbs);
-  plan->relinearisation_limbs = plan->z_limbs;
+  plan->keys.Galois(plan->gallery_rotations, plan->template_limbs);
+  plan->keys.Relinearisation(plan->z_limbs);
   plan->ciphertext_products = plan->polynomial.degree == 2 ? 3 : 4;
   plan->key_switches += plan->ciphertext_products;
 }
@@ -97,12 +89,12 @@ absl::Status PlanCompactProjection(const Params& params, const Model& model, Fus
   for (const PackedPair& pair : plan->pairs) {
     std::vector<uint32_t> elements;
     for (uint32_t i = 0; i < pair.run; ++i) elements.push_back(RotationElement(params, i));
-    NeedKeys(plan, elements, plan->input_limbs);
+    plan->keys.Galois(elements, plan->input_limbs);
     plan->plain_products += pair.run;
     plan->key_switches += pair.run - 1;
   }
   for (const auto& fold : plan->projection_folds) {
-    NeedKeys(plan, fold, plan->input_limbs);
+    plan->keys.Galois(fold, plan->input_limbs);
     plan->key_switches += fold.size() - 1;
   }
   return absl::OkStatus();

@@ -10,7 +10,6 @@
 #define HEFT_FUSION_PLAN_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "ckks/context.h"
 #include "ckks/encoder.h"
 #include "ckks/params.h"
+#include "fusion/key_needs.h"
 #include "fusion/profile.h"
 #include "heft/model.h"
 #include "inverse_sqrt/factored.h"
@@ -67,9 +67,7 @@ struct FusionPlan {
   std::vector<std::vector<uint32_t>> norm_folds;
   std::vector<uint32_t> gallery_rotations;  // by 0 ... gamma - 1 slots
 
-  // Keys: Galois element -> limbs, and limbs of the relinearisation key.
-  std::map<uint32_t, size_t> galois_keys;
-  size_t relinearisation_limbs = 0;
+  KeyNeeds keys;
 
   // Predicted counts of one fusion.
   size_t plain_products = 0;

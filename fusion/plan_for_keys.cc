@@ -22,7 +22,7 @@ void FitPlanToKeys(const ckks::Params& params, const ckks::EvaluationKeys& keys,
     }
     folds.push_back({1, fold[1]});
     folds.push_back({1, fold[2]});
-    plan->galois_keys.erase(fold[3]);
+    plan->keys.galois_keys.erase(fold[3]);
     --plan->key_switches;
     if (i < plan->folds_before_rescale) ++before_rescale;
   }

@@ -68,7 +68,7 @@ absl::StatusOr<ProbeFuser> ProbeFuser::Create(const Instance& enrolment, const M
   out.instance_ = std::make_unique<Instance>(std::move(instance));
   out.keys_ = std::make_unique<ckks::EvaluationKeys>(ckks::WithoutPrime(keys, kMaskPrime));
   FitPlanToKeys(out.instance_->params(), *out.keys_, &out.instance_->plan);
-  HEFT_RETURN_IF_ERROR(CheckKeys(out.instance_->plan, *out.keys_));
+  HEFT_RETURN_IF_ERROR(CheckKeys(out.instance_->plan.keys, *out.keys_));
   WidenDigits(*out.instance_, out.keys_.get());
   HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(*out.instance_, model, out.keys_.get()));
   out.fuser_ = std::make_unique<Fuser>(std::move(fuser));

@@ -5,6 +5,7 @@
 
 #include "ckks/owner/secret_key.h"
 #include "experiment/random_model.h"
+#include "fusion/key_needs.h"
 
 namespace heft::testing {
 
@@ -13,15 +14,14 @@ using experiment::FusePlain;
 using experiment::RandomModel;
 using experiment::RandomUnit;
 
-// All keys of a plan.
-template <typename Plan>
-ckks::EvaluationKeys MakeKeys(const ckks::Context& context, const Plan& plan,
-                              const ckks::SecretKey& secret, Csprng& rng) {
+// MakeKeys: those that `needs` ask for.
+inline ckks::EvaluationKeys MakeKeys(const ckks::Context& context, const KeyNeeds& needs,
+                                     const ckks::SecretKey& secret, Csprng& rng) {
   ckks::EvaluationKeys keys;
   keys.key_id = secret.key_id();
   keys.relinearisation = ckks::SwitchKey(
-      context, ckks::MakeRelinearisationKey(context, secret, plan.relinearisation_limbs, rng), 1);
-  for (const auto& [element, limbs] : plan.galois_keys) {
+      context, ckks::MakeRelinearisationKey(context, secret, needs.relinearisation_limbs, rng), 1);
+  for (const auto& [element, limbs] : needs.galois_keys) {
     keys.galois[element] = ckks::SwitchKey(
         context, ckks::MakeGaloisKey(context, secret, element, limbs, rng), element);
   }

@@ -33,7 +33,7 @@ struct Party {
   explicit Party(const Instance& instance, const Model& model)
       : secret(*ckks::SecretKey::Generate(*instance.context, rng)),
         server(*Server::Impl::Create(
-            model, testing::MakeKeys(*instance.context, instance.plan, secret, rng))) {}
+            model, testing::MakeKeys(*instance.context, instance.plan.keys, secret, rng))) {}
   Csprng rng;
   ckks::SecretKey secret;
   std::unique_ptr<Server::Impl> server;

@@ -93,7 +93,7 @@ absl::StatusOr<std::unique_ptr<Server::Impl>> Server::Impl::Create(const Model& 
   // Found out now, although what uses the keys is made later.
   FusionPlan plan = instance.plan;
   FitPlanToKeys(instance.params(), keys, &plan);
-  HEFT_RETURN_IF_ERROR(CheckKeys(plan, keys));
+  HEFT_RETURN_IF_ERROR(CheckKeys(plan.keys, keys));
   std::unique_ptr<Impl> server(new Impl);
   server->model_ = model;
   server->instance_ = std::move(instance);

@@ -244,7 +244,7 @@ TEST_F(ServerTest, EvaluationKeysLackingARotation) {
   EvaluationKeysWriter writer(*instance_->context, secret_->key_id(), 1);
   Csprng rng;
   writer.Add(1, ckks::MakeRelinearisationKey(*instance_->context, *secret_,
-                                             instance_->plan.relinearisation_limbs, rng));
+                                             instance_->plan.keys.relinearisation_limbs, rng));
   const std::vector<uint8_t> bytes = writer.Finish();
   auto server = Server::Impl::Create(*model_, bytes, "keys");
   EXPECT_EQ(server.status().code(), absl::StatusCode::kFailedPrecondition);

@@ -66,8 +66,8 @@ class GoldenTest : public ::testing::Test {
   // Person 0 against a gallery folder under `secret`.
   void ExpectGallery(const std::string& folder, const ckks::SecretKey& secret) const {
     Csprng rng;
-    const auto server =
-        Ok(Server::Impl::Create(model_, testing::MakeKeys(context(), instance_.plan, secret, rng)));
+    const auto server = Ok(Server::Impl::Create(
+        model_, testing::MakeKeys(context(), instance_.plan.keys, secret, rng)));
     const Gallery::Impl gallery = Ok(server->OpenGallery(folder, /*create=*/false));
     std::vector<SampleReader> files;
     for (size_t m = 0; m < 2; ++m) {
@@ -211,8 +211,8 @@ TEST(GoldenCheckpointTest, ComesBack) {
 TEST_F(GoldenTest, Galleries) {
   const std::string folder = HEFT_SOURCE_DIR "/tests/golden/gallery";
   Csprng rng;
-  const auto server =
-      Ok(Server::Impl::Create(model_, testing::MakeKeys(context(), instance_.plan, secret_, rng)));
+  const auto server = Ok(Server::Impl::Create(
+      model_, testing::MakeKeys(context(), instance_.plan.keys, secret_, rng)));
   const Gallery::Impl gallery = Ok(server->OpenGallery(folder, /*create=*/false));
   EXPECT_EQ(gallery.identities(), kIdentities);
   EXPECT_EQ(gallery.generation(), 1u);

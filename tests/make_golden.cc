@@ -127,9 +127,10 @@ absl::Status Write(const std::string& folder) {
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/face.ct", sample));
   HEFT_RETURN_IF_ERROR(WriteBulk(folder, model.approximation, secret));
 
-  HEFT_ASSIGN_OR_RETURN(const auto server,
-                        Server::Impl::Create(model, testing::MakeKeys(*instance.context,
-                                                                      instance.plan, secret, rng)));
+  HEFT_ASSIGN_OR_RETURN(
+      const auto server,
+      Server::Impl::Create(model,
+                           testing::MakeKeys(*instance.context, instance.plan.keys, secret, rng)));
   HEFT_ASSIGN_OR_RETURN(const SampleSet enrolled, Samples(instance, model, secret, {0, 1, 2}));
   HEFT_RETURN_IF_ERROR(server->Enrol(folder + "/gallery", enrolled, {}).status());
   std::filesystem::remove(folder + "/gallery/lock");

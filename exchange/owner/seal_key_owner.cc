@@ -62,8 +62,8 @@ absl::StatusOr<SealEvaluationKeys> ExportSealEvaluationKeys(const KeyOwner& owne
   Csprng rng;
   std::map<uint32_t, seal::KeyDigits> galois;
   const Progress progress(monitor, "making Galois keys");
-  for (const auto& [element, limbs] : instance.plan.galois_keys) {
-    if (!progress.Update(galois.size(), instance.plan.galois_keys.size())) {
+  for (const auto& [element, limbs] : instance.plan.keys.galois_keys) {
+    if (!progress.Update(galois.size(), instance.plan.keys.galois_keys.size())) {
       return absl::CancelledError("interrupted");
     }
     galois[element] = seal::MakeSeededGaloisKey(context, secret, element, rng);

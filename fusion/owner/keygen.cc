@@ -10,8 +10,9 @@ absl::StatusOr<std::vector<uint8_t>> MakeEvaluationKeys(
     const Instance& instance, const ckks::SecretKey& secret,
     const std::function<bool(size_t, size_t)>& progress) {
   const ckks::Context& context = *instance.context;
-  std::vector<std::pair<uint32_t, size_t>> wanted = {{1, instance.plan.relinearisation_limbs}};
-  wanted.insert(wanted.end(), instance.plan.galois_keys.begin(), instance.plan.galois_keys.end());
+  const KeyNeeds& needs = instance.plan.keys;
+  std::vector<std::pair<uint32_t, size_t>> wanted = {{1, needs.relinearisation_limbs}};
+  wanted.insert(wanted.end(), needs.galois_keys.begin(), needs.galois_keys.end());
   EvaluationKeysWriter writer(context, secret.key_id(), wanted.size());
   constexpr size_t kChunk = 8;
   for (size_t start = 0; start < wanted.size(); start += kChunk) {

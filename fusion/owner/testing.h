@@ -41,7 +41,7 @@ class FusionTest : public ::testing::TestWithParam<FusionCase> {
     instance_ = *instance;
     secret_ =
         std::make_unique<ckks::SecretKey>(std::move(*ckks::SecretKey::Generate(context(), rng_)));
-    keys_ = MakeKeys(context(), instance_.plan, *secret_, rng_);
+    keys_ = MakeKeys(context(), instance_.plan.keys, *secret_, rng_);
     auto fuser = Fuser::Create(instance_, model_, &keys_);
     ASSERT_TRUE(fuser.ok()) << fuser.status();
     fuser_ = std::make_unique<Fuser>(std::move(*fuser));

@@ -10,9 +10,9 @@
 
 #include "base/status.h"
 #include "ckks/params.h"
+#include "fusion/key_needs.h"
 #include "inverse_sqrt/approximation.h"
 #include "inverse_sqrt/goldschmidt.h"
-#include "paper/methods/key_needs.h"
 
 namespace heft::paper {
 

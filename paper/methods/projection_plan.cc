@@ -39,7 +39,7 @@ absl::Status PlanOurs(const ckks::Params& params, const Model& model, Projection
   compact.z_scale = plan->output_scale;
   plan->vectors = 1;
   HEFT_RETURN_IF_ERROR(PlanCompactProjection(params, model, &compact));
-  plan->keys.galois_keys = compact.galois_keys;
+  plan->keys = compact.keys;
   return absl::OkStatus();
 }
 

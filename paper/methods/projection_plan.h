@@ -18,9 +18,9 @@
 
 #include "base/status.h"
 #include "ckks/encoder.h"
+#include "fusion/key_needs.h"
 #include "fusion/plan.h"
 #include "heft/model.h"
-#include "paper/methods/key_needs.h"
 
 namespace heft::paper {
 

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // KeyNeeds: the keys that a plan asks for.
-#ifndef HEFT_PAPER_METHODS_KEY_NEEDS_H_
-#define HEFT_PAPER_METHODS_KEY_NEEDS_H_
+#ifndef HEFT_FUSION_KEY_NEEDS_H_
+#define HEFT_FUSION_KEY_NEEDS_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 
 #include "base/status.h"
 #include "ckks/keys.h"
 #include "ckks/params.h"
 
-namespace heft::paper {
+namespace heft {
 
 // KeyNeeds: Galois element -> limbs, and limbs of the relinearisation key, 0 for none. What is
 // needed more than once is needed with the most limbs.
@@ -20,7 +21,8 @@ struct KeyNeeds {
   size_t relinearisation_limbs = 0;
 
   void Rotation(const ckks::Params& params, int64_t steps, size_t limbs);
-  void Galois(uint32_t element, size_t limbs);
+  void Galois(uint32_t element, size_t limbs);  // nothing for 1, the identity
+  void Galois(std::span<const uint32_t> elements, size_t limbs);
   void Relinearisation(size_t limbs);
   void Merge(const KeyNeeds& other);
   // Lacking: what `keys` do not have of these.
@@ -30,6 +32,6 @@ struct KeyNeeds {
 // CheckKeys: kFailedPrecondition where `keys` lack one.
 absl::Status CheckKeys(const KeyNeeds& needs, const ckks::EvaluationKeys& keys);
 
-}  // namespace heft::paper
+}  // namespace heft
 
-#endif  // HEFT_PAPER_METHODS_KEY_NEEDS_H_
+#endif  // HEFT_FUSION_KEY_NEEDS_H_

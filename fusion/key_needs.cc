@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "paper/methods/key_needs.h"
+#include "fusion/key_needs.h"
 
 #include <algorithm>
 
 #include "ckks/key_switch.h"
 
-namespace heft::paper {
+namespace heft {
 
 void KeyNeeds::Rotation(const ckks::Params& params, int64_t steps, size_t limbs) {
   Galois(ckks::RotationElement(params, steps), limbs);
@@ -15,6 +15,10 @@ void KeyNeeds::Galois(uint32_t element, size_t limbs) {
   if (element == 1) return;
   size_t& have = galois_keys[element];
   have = std::max(have, limbs);
+}
+
+void KeyNeeds::Galois(std::span<const uint32_t> elements, size_t limbs) {
+  for (uint32_t element : elements) Galois(element, limbs);
 }
 
 void KeyNeeds::Relinearisation(size_t limbs) {
@@ -44,4 +48,4 @@ absl::Status CheckKeys(const KeyNeeds& needs, const ckks::EvaluationKeys& keys) 
   return keys.Relinearisation(needs.relinearisation_limbs).status();
 }
 
-}  // namespace heft::paper
+}  // namespace heft
