@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -19,7 +21,33 @@ namespace heft {
 namespace {
 
 bool (*g_interrupted)() = nullptr;
-void (*g_read_observer)(const FileId&) = nullptr;
+
+// UsedFiles: by device and inode, whatever their paths are, the regular files that this process has
+// read or written since GuardInputs.
+class UsedFiles {
+ public:
+  static UsedFiles& Get() {
+    static auto& used = *new UsedFiles;
+    return used;
+  }
+  void Guard() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    guarded_ = true;
+  }
+  void Add(const struct stat& info) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (guarded_ && S_ISREG(info.st_mode)) ids_.emplace(info.st_dev, info.st_ino);
+  }
+  bool Has(const struct stat& info) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return ids_.count({info.st_dev, info.st_ino}) != 0;
+  }
+
+ private:
+  std::mutex mutex_;
+  bool guarded_ = false;
+  std::set<std::pair<dev_t, ino_t>> ids_;
+};
 
 absl::Status SystemError(std::string_view action, const std::string& path, int error) {
   const std::string message =
@@ -67,9 +95,7 @@ absl::StatusOr<FileDescriptor> OpenToRead(const std::string& path, uint64_t max_
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": ", info->st_size, " bytes, more than the ", max_size, " allowed"));
   }
-  if (g_read_observer != nullptr && S_ISREG(info->st_mode)) {
-    g_read_observer({info->st_dev, info->st_ino});
-  }
+  UsedFiles::Get().Add(*info);
   return fd;
 }
 
@@ -167,22 +193,22 @@ absl::Status WriteFileAtomic(const std::string& path, ByteSpan bytes, mode_t mod
   std::string temporary = absl::StrCat(path, ".XXXXXX");
   const int raw = mkostemp(temporary.data(), O_CLOEXEC);  // Created with mode 0600.
   if (raw < 0) return SystemError("cannot write", path, errno);
-  auto fail = [&](std::string_view action) {
-    const int error = errno;
-    unlink(temporary.c_str());
-    return SystemError(action, path, error);
-  };
+  struct Removal {  // unless it has been renamed
+    ~Removal() {
+      if (name != nullptr) unlink(name);
+    }
+    const char* name;
+  } removal{temporary.c_str()};
   {
     FileDescriptor fd(raw);
-    const absl::Status written = WriteAll(fd, path, bytes);
-    if (!written.ok()) {
-      unlink(temporary.c_str());
-      return written;
-    }
-    if (fchmod(fd.get(), mode) != 0) return fail("cannot set permissions of");
-    if (fsync(fd.get()) != 0) return fail("cannot flush");
+    HEFT_RETURN_IF_ERROR(WriteAll(fd, path, bytes));
+    if (fchmod(fd.get(), mode) != 0) return SystemError("cannot set permissions of", path, errno);
+    if (fsync(fd.get()) != 0) return SystemError("cannot flush", path, errno);
   }
-  if (rename(temporary.c_str(), path.c_str()) != 0) return fail("cannot rename to");
+  if (rename(temporary.c_str(), path.c_str()) != 0) {
+    return SystemError("cannot rename to", path, errno);
+  }
+  removal.name = nullptr;
   return SyncDirectory(std::filesystem::path(path).parent_path().string());
 }
 
@@ -231,7 +257,7 @@ absl::Status WriteThrough(const std::string& path, ByteSpan bytes) {
 
 }  // namespace
 
-absl::Status WriteOutput(const std::string& path, ByteSpan bytes, mode_t mode) {
+absl::Status WriteOutput(const std::string& path, ByteSpan bytes) {
   struct stat info = {};
   const bool exists = stat(path.c_str(), &info) == 0;
   if (exists && (S_ISBLK(info.st_mode) || S_ISSOCK(info.st_mode))) {
@@ -242,7 +268,32 @@ absl::Status WriteOutput(const std::string& path, ByteSpan bytes, mode_t mode) {
   const bool stream = exists && (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode));
   if (stream || Descriptor(path) >= 0) return WriteThrough(path, bytes);
   HEFT_ASSIGN_OR_RETURN(const std::string target, LinkTarget(path));
-  return WriteFileAtomic(target, bytes, mode);
+  return WriteFileAtomic(target, bytes);
+}
+
+absl::Status WriteFile(const std::string& path, std::span<const uint8_t> bytes) {
+  HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
+  HEFT_RETURN_IF_ERROR(CheckOutput(path));
+  HEFT_RETURN_IF_ERROR(WriteOutput(path, bytes));
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0) UsedFiles::Get().Add(info);
+  return absl::OkStatus();
+}
+
+absl::Status WriteFile(const std::string& path, std::string_view text) {
+  return WriteFile(path, AsBytes(text));
+}
+
+void GuardInputs() { UsedFiles::Get().Guard(); }
+
+absl::Status CheckOutput(const std::string& path) {
+  struct stat info;
+  if (Descriptor(path) >= 0 || stat(path.c_str(), &info) != 0 || !UsedFiles::Get().Has(info)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("cannot write ", path,
+                   ": this command has that file already, choose another for its output"));
 }
 
 void SetInterruptedCheck(bool (*interrupted)()) { g_interrupted = interrupted; }
@@ -251,14 +302,6 @@ absl::Status CheckNotInterrupted() {
   if (g_interrupted == nullptr || !g_interrupted()) return absl::OkStatus();
   return absl::CancelledError("interrupted");
 }
-
-std::optional<FileId> IdOf(const std::string& path) {
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
-  return FileId{info.st_dev, info.st_ino};
-}
-
-void SetReadObserver(void (*observer)(const FileId&)) { g_read_observer = observer; }
 
 bool FileExists(const std::string& path) {
   struct stat info;
@@ -277,6 +320,48 @@ absl::Status MakeDirectories(const std::string& path) {
                                                ", which is not there; make that folder first"));
   }
   return SystemError("cannot create directory", path, error.value());
+}
+
+NewFolder::NewFolder(std::string path) : path_(std::move(path)), partial_(path_ + ".XXXXXX") {
+  if (mkdtemp(partial_.data()) == nullptr) partial_.clear();
+}
+
+NewFolder::NewFolder(NewFolder&& other) noexcept
+    : path_(std::move(other.path_)),
+      partial_(std::exchange(other.partial_, "")),
+      files_(std::move(other.files_)) {}
+
+absl::StatusOr<NewFolder> NewFolder::Create(const std::string& path) {
+  std::filesystem::path out = path;
+  if (!out.has_filename()) out = out.parent_path();  // FOLDER/ means FOLDER
+  struct stat info;
+  if (lstat(out.c_str(), &info) == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " exists: give the name of a folder that is to be made"));
+  }
+  NewFolder folder(out.string());
+  if (folder.partial_.empty()) return SystemError("cannot make a folder beside", path, errno);
+  return folder;
+}
+
+// Takes no memory, for which there may be none.
+NewFolder::~NewFolder() {
+  if (partial_.empty()) return;
+  for (const std::string& file : files_) unlink(file.c_str());
+  rmdir(partial_.c_str());
+}
+
+absl::Status NewFolder::Write(std::string_view name, std::span<const uint8_t> bytes) {
+  files_.push_back(absl::StrCat(partial_, "/", std::string(name)));
+  return WriteFileAtomic(files_.back(), bytes);
+}
+
+absl::Status NewFolder::Commit() {
+  if (chmod(partial_.c_str(), 0755) != 0 || rename(partial_.c_str(), path_.c_str()) != 0) {
+    return SystemError("cannot make the folder", path_, errno);
+  }
+  partial_.clear();
+  return SyncDirectory(std::filesystem::path(path_).parent_path().string());
 }
 
 }  // namespace heft

@@ -66,9 +66,8 @@ TEST_F(FilesTest, AtomicWriteKeepsModeAndReplaces) {
 
 TEST_F(FilesTest, OutputsReplaceFiles) {
   ASSERT_TRUE(Write(Path("a"), "one").ok());
-  ASSERT_TRUE(WriteOutput(Path("a"), AsBytes("two"), 0600).ok());
+  ASSERT_TRUE(Write(Path("a"), "two").ok());
   EXPECT_EQ(*ReadTextFile(Path("a")), "two");
-  EXPECT_EQ(fs::status(Path("a")).permissions(), fs::perms(0600));
   EXPECT_EQ(Entries(), 1u);
 }
 
@@ -205,6 +204,82 @@ TEST_F(FilesTest, FoldersBehindDanglingLinksAreNamed) {
       << status;
   ASSERT_TRUE(MakeDirectories(Path("nowhere")).ok());
   EXPECT_TRUE(MakeDirectories(Path("gallery")).ok());
+}
+
+TEST_F(FilesTest, GuardedInputsAndOutputsAreNotReplaced) {
+  ASSERT_TRUE(WriteFile(Path("before"), std::string_view("x")).ok());
+  ASSERT_TRUE(ReadFile(Path("before")).ok());
+  GuardInputs();  // of this process, for good: files of other tests have other names
+  EXPECT_TRUE(CheckOutput(Path("before")).ok()) << "what was read before does not count";
+  ASSERT_TRUE(WriteFileAtomic(Path("in"), std::string_view("in")).ok());
+  ASSERT_TRUE(ReadFile(Path("in")).ok());
+  fs::create_symlink("in", Path("link"));
+  fs::create_hard_link(Path("in"), Path("name"));
+  for (const char* name : {"in", "link", "name"}) {
+    EXPECT_EQ(CheckOutput(Path(name)).code(), absl::StatusCode::kInvalidArgument) << name;
+    EXPECT_EQ(WriteFile(Path(name), std::string_view("out")).code(),
+              absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(*ReadTextFile(Path("in")), "in");
+  }
+  ASSERT_TRUE(WriteFile(Path("out"), std::string_view("1")).ok());
+  EXPECT_FALSE(WriteFile(Path("out"), std::string_view("2")).ok()) << "this process wrote it";
+  EXPECT_TRUE(CheckOutput(Path("none")).ok());
+  ASSERT_TRUE(ReadFile("/dev/null").ok());
+  EXPECT_TRUE(WriteFile("/dev/null", std::string_view("3")).ok()) << "no file";
+}
+
+TEST_F(FilesTest, InterruptedWritesNothing) {
+  SetInterruptedCheck([] { return true; });
+  EXPECT_EQ(WriteFile(Path("a"), std::string_view("a")).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(Entries(), 0u);
+}
+
+TEST_F(FilesTest, NewFoldersComeWholeOrNotAtAll) {
+  const auto bytes = AsBytes("content");
+  {
+    auto folder = NewFolder::Create(Path("made/"));
+    ASSERT_TRUE(folder.ok()) << folder.status();
+    ASSERT_TRUE(folder->Write("a", bytes).ok());
+    NewFolder moved = *std::move(folder);
+    ASSERT_TRUE(moved.Write("b", bytes).ok());
+    EXPECT_FALSE(fs::exists(Path("made")));
+    EXPECT_EQ(Entries(), 1u);
+    ASSERT_TRUE(moved.Commit().ok());
+  }
+  EXPECT_EQ(*ReadTextFile(Path("made/a")), "content");
+  EXPECT_EQ(*ReadTextFile(Path("made/b")), "content");
+  EXPECT_EQ(fs::status(Path("made")).permissions(), fs::perms(0755));
+  {
+    auto dropped = NewFolder::Create(Path("dropped"));
+    ASSERT_TRUE(dropped.ok());
+    ASSERT_TRUE(dropped->Write("a", bytes).ok());
+    EXPECT_FALSE(dropped->Write("no/such/folder", bytes).ok());
+    EXPECT_EQ(Entries(), 2u);
+  }
+  EXPECT_EQ(Entries(), 1u) << "what was not committed is gone";
+  try {
+    auto thrown = NewFolder::Create(Path("thrown"));
+    ASSERT_TRUE(thrown->Write("a", bytes).ok());
+    throw std::bad_alloc();
+  } catch (const std::bad_alloc&) {
+  }
+  EXPECT_EQ(Entries(), 1u);
+}
+
+TEST_F(FilesTest, NewFoldersNeedAPlaceOfTheirOwn) {
+  ASSERT_TRUE(Write(Path("file"), "x").ok());
+  fs::create_symlink("nowhere", Path("dangling"));
+  for (const char* taken : {"file", "dangling", "."}) {
+    EXPECT_EQ(NewFolder::Create(Path(taken)).status().code(), absl::StatusCode::kInvalidArgument)
+        << taken;
+  }
+  EXPECT_EQ(NewFolder::Create(Path("no/such/folder")).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(NewFolder::Create(Path("file/x")).status().code(), absl::StatusCode::kUnavailable);
+  // Another has taken the name in the meantime.
+  auto folder = NewFolder::Create(Path("late"));
+  ASSERT_TRUE(folder.ok());
+  fs::create_directories(Path("late/full"));
+  EXPECT_EQ(folder->Commit().code(), absl::StatusCode::kUnavailable);
 }
 
 }  // namespace

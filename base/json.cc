@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/json.h"
+#include "heft/json.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

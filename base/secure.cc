@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "heft/runtime.h"
 
 namespace heft {
 namespace {

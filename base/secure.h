@@ -22,17 +22,6 @@ void SecureFree(void* p);
 // SecureWipe wipes memory in a way that the compiler may not leave out.
 void SecureWipe(void* p, size_t bytes);
 
-// SecureMemoryStatus: OK if all memory for secrets that this process has taken so far is locked
-// against swapping; otherwise kUnavailable with the bytes refused and what to do. The secrets work
-// all the same.
-absl::Status SecureMemoryStatus();
-
-// DisableCoreDumps keeps the whole process out of core dumps, crash reporters and other users'
-// debuggers: no core file (RLIMIT_CORE), and not dumpable (PR_SET_DUMPABLE), which also holds where
-// cores go to a pipe. For programs; a library must not do this to its host. kUnavailable where the
-// system refuses.
-absl::Status DisableCoreDumps();
-
 // SecureVector: `size` values, zero at first.
 template <typename T>
 class SecureVector {

@@ -18,6 +18,7 @@
 #include "base/files.h"
 #include "base/sanitizers.h"
 #include "base/testing.h"
+#include "heft/runtime.h"
 
 namespace heft {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/json.h"
 #include "base/progress.h"
 #include "base/status.h"
+#include "heft/json.h"
 
 namespace heft::bench {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 
-#include "base/files.h"
 #include "bench/routes.h"
 #include "bench/sweep.h"
 #include "cli/commands.h"
@@ -20,7 +19,7 @@ absl::Status RunSweeps(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const bench::Sweep sweep, bench::RunSweep(common.monitor, options.bench));
   for (const auto& [name, svg] : sweep.pictures) {
     HEFT_RETURN_IF_ERROR(
-        WriteFileAtomic((std::filesystem::path(options.pictures) / name).string(), svg));
+        WriteResult((std::filesystem::path(options.pictures) / name).string(), svg));
   }
   Print(common, sweep.result, sweep.result.dump(2));
   return absl::OkStatus();
@@ -48,9 +47,12 @@ void AddBench(Command app) {
       .Range(1, 8192)
       .ShowDefault();
   command.Add("--dimensions", &options->bench.dimensions, "dimension of each modality")
+      .Range(1, 4096)
       .ShowDefault();
-  command.Add("--gamma", &options->bench.gamma, "fused dimension").ShowDefault();
-  command.Add("--degree", &options->bench.degree, "of the normalisation").ShowDefault();
+  command.Add("--gamma", &options->bench.gamma, "fused dimension: 16, 32, 64, ...")
+      .Range(2, 256)
+      .ShowDefault();
+  command.Add("--degree", &options->bench.degree, "of the normalisation").Range(2, 3).ShowDefault();
   command.Add("--large", &options->bench.million_templates, "size of the large gallery")
       .Range(1, 100000000)
       .ShowDefault();

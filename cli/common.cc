@@ -4,6 +4,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -16,11 +17,10 @@
 #include <new>
 #include <optional>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "base/files.h"
-#include "base/secure.h"
 #include "heft/runtime.h"
 
 namespace heft::cli {
@@ -181,7 +181,7 @@ int RunMain(int argc, char** argv, const std::string& description,
             const std::function<void(Command)>& add_commands) {
   HandleSignals();
   std::set_terminate(OnTerminate);
-  WatchInputs();
+  GuardInputs();
   // Secrets must not end up in a core dump.
   if (const absl::Status off = DisableCoreDumps(); !off.ok()) {
     std::cerr << "heft: warning: " << off.message() << "\n";
@@ -225,6 +225,11 @@ int RunMain(int argc, char** argv, const std::string& description,
   return ExitCode(g_status);
 }
 
+std::string HexString(std::span<const uint8_t> id) {
+  return absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(id.data()), id.size()));
+}
+
 bool Interrupted() { return g_interrupted.load(); }
 
 void SayLeftOut(const Common& common, const std::vector<std::string>& left_out) {
@@ -235,8 +240,8 @@ void SayLeftOut(const Common& common, const std::vector<std::string>& left_out) 
 
 absl::StatusOr<std::string> ReadPassphrase(const std::string& file, bool confirm) {
   if (!file.empty()) {
-    HEFT_ASSIGN_OR_RETURN(std::string text, ReadTextFile(file, 1 << 16));
-    text.resize(std::min(text.find('\n'), text.size()));
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(file, 1 << 16));
+    std::string text(bytes.begin(), std::find(bytes.begin(), bytes.end(), '\n'));
     if (!text.empty() && text.back() == '\r') text.pop_back();
     if (text.empty()) return absl::InvalidArgumentError(absl::StrCat(file, ": empty passphrase"));
     return text;
@@ -259,7 +264,7 @@ absl::StatusOr<std::string> ReadPassphrase(const std::string& file, bool confirm
     std::fclose(terminal);
     std::string text = read ? line : "";
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-    HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
+    if (Interrupted()) return absl::CancelledError("interrupted");
     if (text.empty()) return absl::InvalidArgumentError("empty passphrase");
     return text;
   };

@@ -8,19 +8,22 @@
 #ifndef HEFT_CLI_COMMON_H_
 #define HEFT_CLI_COMMON_H_
 
+#include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/human.h"
-#include "base/json.h"
-#include "base/progress.h"
-#include "base/status.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "cli/flags.h"
 #include "cli/outputs.h"  // WriteResult
+#include "cli/status.h"
+#include "heft/files.h"
+#include "heft/json.h"
 #include "heft/model.h"
+#include "heft/progress.h"
 
 namespace heft::cli {
 
@@ -59,6 +62,9 @@ int RunMain(int argc, char** argv, const std::string& description,
 
 // Whether the user has interrupted (SIGINT, SIGTERM).
 bool Interrupted();
+
+// HexString: an id as all tools and files' names show it.
+std::string HexString(std::span<const uint8_t> id);
 
 // SayLeftOut: which text files of a data folder were taken for no modality, if any, on stderr.
 void SayLeftOut(const Common& common, const std::vector<std::string>& left_out);

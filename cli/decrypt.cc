@@ -2,11 +2,11 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/files.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/key_options.h"
@@ -28,8 +28,7 @@ struct Options {
 absl::StatusOr<std::optional<ChosenThreshold>> Choose(const Model& model, const Options& options) {
   if (options.fmr) return model.ThresholdFor(*options.fmr);
   if (!options.threshold) return std::nullopt;
-  if (std::isfinite(*options.threshold)) return ChosenThreshold{*options.threshold, ""};
-  return absl::InvalidArgumentError("--threshold is not a finite number");
+  return ChosenThreshold{*options.threshold, ""};
 }
 
 // What decisions and scores have in common.
@@ -127,19 +126,23 @@ void AddDecrypt(Command app) {
   command.Add("-i,--in", &options->in, "encrypted scores").Required();
   command.Add("--top", &options->top, "candidates to show").ShowDefault();
   const Option threshold =
-      command.Add("--threshold", &options->threshold, "accept at this score or above");
+      command.Add("--threshold", &options->threshold, "accept at this score or above").Range(-2, 2);
   command
       .Add("--fmr", &options->fmr,
            "accept at the model's threshold for this false match rate, e.g. 1e-3")
+      .Range(0, 1)
       .Excludes(threshold);
   command.Add("--decision", &options->decision,
               "print the decision alone, and no score: for what goes to others");
-  const Option flood = command.Add("--flood-bits", &options->flood_bits,
-                                   "decrypt with noise flooding for this statistical security, at "
-                                   "least 30; refused where the profile has no room");
+  const Option flood = command
+                           .Add("--flood-bits", &options->flood_bits,
+                                "decrypt with noise flooding for this statistical security; "
+                                "refused where the profile has no room")
+                           .Range(30, 256);
   command
       .Add("--flood-queries", &options->flooding.queries,
            "decryptions that an adversary may see, for --flood-bits")
+      .Range(1, std::numeric_limits<uint32_t>::max())
       .ShowDefault()
       .Needs(flood);
 }

@@ -3,11 +3,11 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "base/files.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/key_options.h"
 #include "heft/client.h"
+#include "heft/inspect.h"
 #include "heft/vectors.h"
 
 namespace heft::cli {

@@ -3,7 +3,6 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
-#include "base/files.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "experiment/choices.h"
@@ -41,7 +40,7 @@ absl::Status WritePictures(const std::string& folder, const experiment::Plots& p
   for (const auto& [name, picture] : pictures) {
     if (picture->empty()) continue;
     HEFT_RETURN_IF_ERROR(
-        WriteFileAtomic(absl::StrCat(folder, "/", name, ".svg"), experiment::SvgFile(*picture)));
+        WriteResult(absl::StrCat(folder, "/", name, ".svg"), experiment::SvgFile(*picture)));
   }
   return absl::OkStatus();
 }
@@ -61,6 +60,7 @@ absl::Status RunOnce(const Common& common, Options options) {
     return absl::InvalidArgumentError("give one model with --model, or --folds");
   }
   options.evaluation.model = options.models[0];
+  options.evaluation.left_out = [&](const auto& names) { SayLeftOut(common, names); };
   HEFT_ASSIGN_OR_RETURN(options.evaluation.split, ParseSplit(options.split));
   HEFT_ASSIGN_OR_RETURN(const experiment::Evaluation evaluation,
                         experiment::Evaluate(common.monitor, options.evaluation));

@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "base/files.h"
 #include "cli/commands.h"
 #include "cli/seal_files.h"
+#include "heft/inspect.h"
 
 namespace heft::cli {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/files.h"
-#include "base/new_folder.h"
 #include "cli/commands.h"
 #include "cli/server_options.h"
+#include "heft/inspect.h"
 
 namespace heft::cli {
 namespace {
@@ -25,10 +24,10 @@ absl::Status RunAll(const Common& common, const Options& options, const Server& 
                     const ProbeOptions& probe) {
   HEFT_ASSIGN_OR_RETURN(NewFolder folder, NewFolder::Create(options.out));
   size_t files = 0, bytes = 0;
-  auto write = [&](size_t row, ByteSpan reply) {
+  auto write = [&](size_t row, std::span<const uint8_t> reply) {
     ++files;
     bytes += reply.size();
-    return WriteFileAtomic(absl::StrFormat("%s/%05d.ct", folder.partial(), row), reply);
+    return folder.Write(absl::StrFormat("%05d.ct", row), reply);
   };
   HEFT_RETURN_IF_ERROR(
       server.IdentifyAll(gallery, std::move(samples), probe, write, common.monitor));

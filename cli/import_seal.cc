@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // heft import-seal: what a server may have. The secret key is in cli/seal_secret.cc.
 #include "absl/strings/str_cat.h"
-#include "base/files.h"
 #include "cli/commands.h"
 #include "cli/seal_files.h"
+#include "heft/inspect.h"
 
 namespace heft::cli {
 namespace {

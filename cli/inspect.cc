@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "base/files.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 
@@ -64,7 +63,8 @@ std::string DescribeParams(const ParamsId& params_id, Json* json) {
                          profile->security, profile->total_bits, profile->ring_degree);
 }
 
-absl::Status InspectModel(const Common& common, const Options& options, ByteSpan bytes) {
+absl::Status InspectModel(const Common& common, const Options& options,
+                          std::span<const uint8_t> bytes) {
   HEFT_ASSIGN_OR_RETURN(const Model model, Model::Parse(bytes, options.path));
   HEFT_ASSIGN_OR_RETURN(const PlanInfo plan, DescribePlan(model));
   HEFT_ASSIGN_OR_RETURN(const ProfileInfo profile, DescribeProfile(model.profile));

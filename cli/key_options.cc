@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
+#include "heft/inspect.h"
 
 namespace heft::cli {
 

@@ -6,38 +6,13 @@
 
 #include <filesystem>
 #include <map>
-#include <mutex>
-#include <optional>
-#include <set>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "base/files.h"
+#include "heft/files.h"
 
 namespace heft::cli {
 namespace {
-
-// Files that this command has read or written, none of which may become its output.
-class UsedFiles {
- public:
-  void Add(const FileId& id) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    ids_.insert(id);
-  }
-  bool Has(const FileId& id) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return ids_.count(id) != 0;
-  }
-
- private:
-  std::mutex mutex_;
-  std::set<FileId> ids_;
-};
-
-UsedFiles& Used() {
-  static auto& used = *new UsedFiles;
-  return used;
-}
 
 bool g_stdout_is_output = false;
 
@@ -58,10 +33,6 @@ std::string Place(const std::string& path) {
 
 }  // namespace
 
-void WatchInputs() {
-  SetReadObserver([](const FileId& id) { Used().Add(id); });
-}
-
 absl::Status CheckOutputsDiffer(const Command& command) {
   std::map<std::string, std::string> seen;  // place -> option
   for (const char* option : {"--out", "--report", "--curve", "--checkpoint"}) {
@@ -76,28 +47,13 @@ absl::Status CheckOutputsDiffer(const Command& command) {
   return absl::OkStatus();
 }
 
-absl::Status CheckOutput(const std::string& path) {
-  const std::optional<FileId> id = IdOf(path);
-  if (!id || !Used().Has(*id)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("cannot write ", path,
-                   ": this command has that file already, choose another for its output"));
-}
-
-absl::Status WriteResult(const std::string& path, ByteSpan bytes, mode_t mode) {
-  HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
-  if (IsStdout(path)) {
-    g_stdout_is_output = true;
-  } else {
-    HEFT_RETURN_IF_ERROR(CheckOutput(path));
-  }
-  HEFT_RETURN_IF_ERROR(WriteOutput(path, bytes, mode));
-  if (const std::optional<FileId> id = IdOf(path)) Used().Add(*id);
-  return absl::OkStatus();
+absl::Status WriteResult(const std::string& path, std::span<const uint8_t> bytes) {
+  if (IsStdout(path)) g_stdout_is_output = true;
+  return WriteFile(path, bytes);
 }
 
 absl::Status WriteResult(const std::string& path, std::string_view text) {
-  return WriteResult(path, AsBytes(text));
+  return WriteResult(path, std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
 }
 
 bool StdoutIsOutput() { return g_stdout_is_output; }

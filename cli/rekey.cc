@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/key_options.h"
+#include "heft/inspect.h"
 
 namespace heft::cli {
 namespace {

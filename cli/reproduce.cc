@@ -41,10 +41,10 @@ std::string ToText(const paper::Reproduction& r, const Options& options) {
   return text;
 }
 
-absl::Status Run(const Common& common, const Options& options) {
+absl::Status Run(const Common& common, Options options) {
   HEFT_RETURN_IF_ERROR(paper::CheckPagePath(options.out));
+  options.what.left_out = [&](const auto& names) { SayLeftOut(common, names); };
   HEFT_ASSIGN_OR_RETURN(paper::Reproduction result, paper::Reproduce(common.monitor, options.what));
-  SayLeftOut(common, result.left_out);
   result.command = CommandLine(options);
   HEFT_ASSIGN_OR_RETURN(const std::string page, paper::MakePage(result));
   const Json json = paper::ToJson(result);

@@ -3,8 +3,9 @@
 
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "absl/strings/str_cat.h"
-#include "base/files.h"
 #include "heft/inspect.h"
 
 namespace heft::cli {
@@ -48,8 +49,9 @@ void AddKeyIdOption(Command command, std::string* path) {
 absl::Status WriteFiles(const std::string& folder,
                         const std::map<std::string, std::vector<uint8_t>>& files) {
   HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
+  std::error_code ignored;
   for (const auto& [name, bytes] : files) {
-    if (FileExists(folder + "/" + name)) {
+    if (std::filesystem::exists(folder + "/" + name, ignored)) {
       return absl::AlreadyExistsError(
           absl::StrCat(folder, "/", name, " exists: choose another folder"));
     }

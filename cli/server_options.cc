@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/server_options.h"
 
-#include "base/files.h"
-
 namespace heft::cli {
 
 void AddServerOptions(Command command, ServerOptions* options) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
 #include "absl/strings/str_cat.h"
-#include "base/files.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "heft/dataset.h"
@@ -15,7 +16,8 @@ struct Options {
 };
 
 absl::Status Run(const Common& common, const Options& options) {
-  if (FileExists(options.out + "/labels.txt")) {
+  std::error_code ignored;
+  if (std::filesystem::exists(options.out + "/labels.txt", ignored)) {
     return absl::AlreadyExistsError(
         absl::StrCat(options.out, " holds a data set already: choose another folder"));
   }
@@ -27,9 +29,9 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const TrainingData data, TrainingData::Synthesise(synthetic));
   HEFT_RETURN_IF_ERROR(data.Write(options.out));
   // Reports show this line, so that nobody takes the numbers for those of people.
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(options.out + "/README.md",
-                                       absl::StrCat("Synthetic vectors made by heft synth, seed ",
-                                                    synthetic.seed, ": no real people.\n")));
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out + "/README.md",
+                                   absl::StrCat("Synthetic vectors made by heft synth, seed ",
+                                                synthetic.seed, ": no real people.\n")));
   Print(common,
         {{"out", options.out},
          {"samples", data.size()},
@@ -50,12 +52,16 @@ void AddSynth(Command app) {
                  [options](const Common& common) { return Run(common, *options); });
   SyntheticOptions& s = options->synthetic;
   command.Add("-o,--out", &options->out, "folder to write").Required();
-  const Option identities =
-      command.Add("--identities", &s.identities, "number of identities").ShowDefault();
+  const Option identities = command.Add("--identities", &s.identities, "number of identities")
+                                .Range(3, 1e6)
+                                .ShowDefault();
   const Option samples =
-      command.Add("--samples", &s.samples_per_identity, "samples of each identity").ShowDefault();
-  const Option dimensions =
-      command.Add("--dimensions", &s.dimensions, "dimension of each modality").ShowDefault();
+      command.Add("--samples", &s.samples_per_identity, "samples of each identity")
+          .Range(1, 1e6)
+          .ShowDefault();
+  const Option dimensions = command.Add("--dimensions", &s.dimensions, "dimension of each modality")
+                                .Range(1, 4096)
+                                .ShowDefault();
   command
       .Add("--paper", &options->paper,
            "the paper's size: 188 identities, 376 faces with 5380 voices in 10760 pairs")

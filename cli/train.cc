@@ -6,8 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/files.h"
-#include "base/hash.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "experiment/cross_validation.h"
@@ -114,7 +112,7 @@ absl::Status RunFolds(const Common& common, const Options& options, const TrainO
   HEFT_RETURN_IF_ERROR(MakeDirectories(options.out));
   for (int fold = 0; fold < options.folds; ++fold) {
     HEFT_RETURN_IF_ERROR(
-        WriteFileAtomic(experiment::FoldFile(options.out, fold), models[fold].Serialize()));
+        WriteResult(experiment::FoldFile(options.out, fold), models[fold].Serialize()));
   }
   Json json = {{"out", options.out}};
   json.update(experiment::ToJson(result));
@@ -130,7 +128,8 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const TrainOptions train, Resolve(options));
   // Found out now, not after the training.
   const std::filesystem::path folder = std::filesystem::path(options.out).parent_path();
-  if (!folder.empty() && !FileExists(folder.string())) {
+  std::error_code ignored;
+  if (!folder.empty() && !std::filesystem::exists(folder, ignored)) {
     return absl::NotFoundError(
         absl::StrCat("cannot write ", options.out, ": there is no folder ", folder.string()));
   }
@@ -161,26 +160,34 @@ void AddTrain(Command app) {
            "train a model for each of so many identity folds, and compare on them")
       .Range(3, 1000);
   command.Add("--fold-seed", &options->fold_seed, "deals identities into folds").ShowDefault();
-  command.Add("--gamma", &t.gamma, "fused dimension: 16, 32, 64, ...").ShowDefault();
+  command.Add("--gamma", &t.gamma, "fused dimension: 16, 32, 64, ...").Range(2, 256).ShowDefault();
   command.Add("--recipe", &options->recipe, "generalising, or paper").ShowDefault();
-  command.Add("--degree", &options->degree,
-              "of the normalisation's polynomial: 2 or 3 (default 3; paper 2)");
+  command
+      .Add("--degree", &options->degree, "of the normalisation's polynomial (default 3; paper 2)")
+      .Range(2, 3);
   command.Add("--fit", &options->fit,
               "minimax or least_squares (default minimax; paper least_squares)");
   command.Add("--profile", &options->profile, "parameters: compact or compact-pq").ShowDefault();
-  command.Add("--lambda", &t.lambda, "weight of the pairs' term").ShowDefault();
-  command.Add("--margin", &t.margin, "margin of the triplets' hinge").ShowDefault();
+  command.Add("--lambda", &t.lambda, "weight of the pairs' term").Range(0, 1).ShowDefault();
+  command.Add("--margin", &t.margin, "margin of the triplets' hinge").Range(0, 2).ShowDefault();
   command.Add("--grid", &t.grid_search, "try the published grid of lambda and margin");
-  command.Add("--epochs", &t.epochs, "0: the recipe's own").ShowDefault();
-  command.Add("--learning-rate", &t.learning_rate, "0: the recipe's own").ShowDefault();
-  command.Add("--weight-decay", &t.weight_decay, "of the optimiser").ShowDefault();
-  command.Add("--shrinkage", &t.shrinkage, "of the within-class covariance").ShowDefault();
+  command.Add("--epochs", &t.epochs, "0: the recipe's own").Range(0, 1e6).ShowDefault();
+  command.Add("--learning-rate", &t.learning_rate, "0: the recipe's own")
+      .Range(0, 10)
+      .ShowDefault();
+  command.Add("--weight-decay", &t.weight_decay, "of the optimiser").Range(0, 1).ShowDefault();
+  command.Add("--shrinkage", &t.shrinkage, "of the within-class covariance")
+      .Range(0, 1)
+      .ShowDefault();
   command
       .Add("--drop-modality", &t.drop_modality,
            "probability of training without a modality, for probes that lack one")
+      .Range(0, 0.9)
       .ShowDefault();
-  command.Add("--modality-weights", &t.modality_weights,
-              "of the start, one a modality; default: chosen on validation people");
+  command
+      .Add("--modality-weights", &t.modality_weights,
+           "of the start, one a modality; default: chosen on validation people")
+      .Range(1e-3, 1e3);
   command.Add("--seed", &t.seed, "random seed").ShowDefault();
   command.Add("--checkpoint", &options->checkpoint,
               "file to save the state to after every epoch and to resume from");
@@ -189,6 +196,7 @@ void AddTrain(Command app) {
   command
       .Add("--patience", &t.patience,
            "epochs without a better validation AUROC; 0: the recipe's own")
+      .Range(0, 1e6)
       .ShowDefault();
   command.Add("--no-exact", &options->no_exact,
               "do not also train with exact normalisation, for comparison in reports");

@@ -6,12 +6,11 @@
 
 #include <cstdint>
 
-#include "base/human.h"
-#include "base/json.h"
 #include "base/progress.h"
 #include "base/status.h"
 #include "experiment/cross_validation.h"
 #include "features/dataset.h"
+#include "heft/json.h"
 
 namespace heft::experiment {
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
 #include "base/progress.h"
 #include "base/status.h"
 #include "evaluation/bootstrap.h"
 #include "evaluation/folds.h"
 #include "features/dataset.h"
+#include "heft/json.h"
 #include "heft/model.h"
 #include "learning/train.h"
 

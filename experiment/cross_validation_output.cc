@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/human.h"
 #include "experiment/evaluation_output.h"
 #include "experiment/page.h"
 #include "experiment/report_plots.h"
+#include "heft/inspect.h"
 
 namespace heft::experiment {
 namespace {

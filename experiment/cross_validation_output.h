@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "base/json.h"
 #include "base/progress.h"
 #include "base/status.h"
 #include "experiment/cross_validation.h"
+#include "heft/json.h"
 
 namespace heft::experiment {
 

@@ -11,11 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "base/human.h"
-#include "base/json.h"
 #include "base/progress.h"
 #include "base/status.h"
 #include "features/matrix.h"
+#include "heft/json.h"
 #include "heft/model.h"
 
 namespace heft::experiment {

@@ -78,6 +78,7 @@ class Evaluator {
     const EvaluationOptions& options = result_.options;
     HEFT_ASSIGN_OR_RETURN(result_.model, LoadModel(options.model));
     HEFT_ASSIGN_OR_RETURN(Dataset loaded, LoadDataset(options.data, TrainingSeed(model())));
+    if (options.left_out) options.left_out(loaded.left_out);
     HEFT_ASSIGN_OR_RETURN(dataset_, SelectModalities(std::move(loaded), model(), options.data));
     rows_ = RowsOf(dataset_.split, options.split);
     std::set<std::string> identities;

@@ -5,6 +5,7 @@
 #define HEFT_EXPERIMENT_EVALUATION_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,8 @@ struct EvaluationOptions {
   Split split = Split::kTest;    // measured on this split
   std::optional<uint64_t> seed;  // of the bootstrap; 1 if empty
   int replicates = 1000;         // of the bootstrap
+  // Told before the work which of the folder's files were taken for no modality.
+  std::function<void(const std::vector<std::string>&)> left_out = {};
 };
 
 // SystemResult: one row of the table.

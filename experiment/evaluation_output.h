@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "base/json.h"
 #include "experiment/evaluation.h"
+#include "heft/json.h"
 
 namespace heft::experiment {
 

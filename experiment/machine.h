@@ -2,9 +2,8 @@
 #ifndef HEFT_EXPERIMENT_MACHINE_H_
 #define HEFT_EXPERIMENT_MACHINE_H_
 
-#include "base/human.h"
-#include "base/json.h"
 #include "base/progress.h"
+#include "heft/json.h"
 
 namespace heft::experiment {
 

@@ -7,9 +7,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/hash.h"
-#include "base/human.h"
 #include "experiment/page.h"
 #include "experiment/report_plots.h"
+#include "heft/inspect.h"
 
 namespace heft::experiment {
 namespace {

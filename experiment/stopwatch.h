@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
 #include "base/status.h"
+#include "heft/json.h"
 
 namespace heft::experiment {
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiment/training.h"
 
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/files.h"
 #include "experiment/report_plots.h"
@@ -13,6 +16,10 @@ absl::StatusOr<TrainResult> TrainWithProgress(const Monitor& monitor, const Data
   TrainHooks hooks;
   std::optional<TrainCheckpoint> resume;
   if (!checkpoint.empty() && FileExists(checkpoint)) {
+    if (std::filesystem::is_other(checkpoint)) {  // follows links
+      return absl::InvalidArgumentError(
+          absl::StrCat(checkpoint, ": give a file for the checkpoint, which is read again"));
+    }
     HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(checkpoint));
     HEFT_ASSIGN_OR_RETURN(resume, ParseCheckpoint(text));
     hooks.resume = &*resume;
@@ -31,7 +38,7 @@ absl::StatusOr<TrainResult> TrainWithProgress(const Monitor& monitor, const Data
   if (!train.grid_search) {
     hooks.save = [&](const TrainCheckpoint& state) -> absl::Status {
       if (!checkpoint.empty()) {
-        HEFT_RETURN_IF_ERROR(WriteFileAtomic(checkpoint, FormatCheckpoint(state)));
+        HEFT_RETURN_IF_ERROR(WriteOutput(checkpoint, AsBytes(FormatCheckpoint(state))));
       }
       return Stopped(monitor) ? absl::CancelledError("interrupted") : absl::OkStatus();
     };

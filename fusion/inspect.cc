@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/envelope.h"
 #include "fusion/plan.h"
 #include "fusion/profile.h"
@@ -59,6 +60,17 @@ absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes, std::string
   std::copy_n(payload.begin(), kIdSize, info.params_id.emplace().begin());
   std::copy_n(payload.begin() + kIdSize, kIdSize, info.key_id.emplace().begin());
   return info;
+}
+
+std::string HumanBytes(double bytes) {
+  const char* unit = "bytes";
+  for (const char* larger : {"kB", "MB", "GB"}) {
+    if (bytes < 1000) break;
+    bytes /= 1000;
+    unit = larger;
+  }
+  if (bytes < 10 && unit[0] != 'b') return absl::StrFormat("%.2f %s", bytes, unit);
+  return absl::StrFormat("%.0f %s", bytes, unit);
 }
 
 absl::StatusOr<ProfileInfo> DescribeProfile(std::string_view name) {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/envelope.h"
 #include "base/files.h"
-#include "base/json.h"
+#include "heft/json.h"
 
 namespace heft {
 namespace {

@@ -3,10 +3,10 @@
 // planned or refused without a crash.
 
 #include "base/envelope.h"
-#include "base/json.h"
 #include "fusion/plan.h"
 #include "fusion/profile.h"
 #include "fuzz/fuzz.h"
+#include "heft/json.h"
 #include "heft/model.h"
 
 namespace heft::fuzz {

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
 #include "base/status.h"
 #include "evaluation/thresholds.h"
 #include "features/dataset.h"
+#include "heft/json.h"
 #include "inverse_sqrt/fit.h"
 #include "learning/adam.h"
 #include "learning/loss.h"

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "base/json.h"
 #include "fusion/plan.h"
+#include "heft/json.h"
 #include "inverse_sqrt/fit.h"
 
 namespace heft {

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
-#include "base/human.h"
 #include "experiment/figure.h"
 #include "experiment/page.h"
+#include "heft/inspect.h"
 
 namespace heft::paper {
 

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "base/json.h"
 #include "base/status.h"
+#include "heft/json.h"
 #include "paper/reproduce.h"
 
 namespace heft::paper {

@@ -77,12 +77,12 @@ absl::StatusOr<Reproduction> Reproduce(const Monitor& monitor, const Reproductio
         "give both published matrices, --exact-projection and --aware-projection, or none");
   }
   HEFT_ASSIGN_OR_RETURN(const Study study, LoadStudy(monitor, options));
+  if (options.left_out) options.left_out(study.data.left_out);
   const std::set<std::string> people(study.data.labels.begin(), study.data.labels.end());
   Reproduction result{.data_name = study.data_name,
                       .data_description = study.data_description,
                       .samples = study.data.Rows(),
                       .identities = static_cast<int>(people.size()),
-                      .left_out = study.data.left_out,
                       .quick = options.quick,
                       .machine = experiment::Machine()};
   for (const Modality& m : study.data.modalities) {

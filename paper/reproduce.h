@@ -4,13 +4,14 @@
 #define HEFT_PAPER_REPRODUCE_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
 #include "base/progress.h"
 #include "base/status.h"
+#include "heft/json.h"
 #include "paper/sections/content.h"
 
 namespace heft::paper {
@@ -22,12 +23,13 @@ struct ReproductionOptions {
   std::string data, only, exact_projection, aware_projection;
   bool quick = false;
   size_t seed = 1;
+  // Told before the work which of the folder's files were taken for no modality.
+  std::function<void(const std::vector<std::string>&)> left_out = {};
 };
 
 struct Reproduction {
   std::string data_name, data_description;
   int samples = 0, identities = 0;
-  std::vector<std::string> left_out;                    // files of the folder, as LoadDataset's
   std::vector<std::pair<std::string, int>> modalities = {};  // name, dimension
   bool quick = false;
   std::string command = {};  // that makes it again

@@ -238,7 +238,9 @@ TEST_F(MeaningTest, AProbeWithoutAModalityIsTheProjectionOfWhatIsThere) {
       ASSERT_GT(std::min(std::abs(norm - interval.lo), std::abs(norm - interval.hi)), kNormNoise);
       const bool inside = interval.Contains(norm);
       EXPECT_EQ(opened["norm_in_interval"], inside) << norm;
-      if (!inside) EXPECT_EQ(opened["accept"], false) << "a score outside means nothing";
+      if (!inside) {
+        EXPECT_EQ(opened["accept"], false) << "a score outside means nothing";
+      }
     }
   }
 }

@@ -77,7 +77,9 @@ TEST_F(EvaluateTest, SameSeedSameIntervals) {
   for (size_t i = 0; i < a.at("systems").size(); ++i) {
     const auto& x = a.at("systems")[i];
     const auto& y = b.at("systems")[i];
-    if (!x.at("encrypted")) EXPECT_EQ(x.at("auroc"), y.at("auroc")) << x.at("id");
+    if (!x.at("encrypted")) {
+      EXPECT_EQ(x.at("auroc"), y.at("auroc")) << x.at("id");
+    }
   }
 }
 

@@ -122,6 +122,65 @@ TEST_F(LimitsTest, InputsAreNoOutputs) {
   }
 }
 
+TEST_F(LimitsTest, CheckpointsKeepLinksAndAreFiles) {
+  fs::create_symlink("state.json", W("state-link"));
+  for (int run = 0; run < 2; ++run) {  // the second goes on from the first's
+    Must(kHeft, TrainArgs(W("data"), W("resumed.heft"), {"--checkpoint", W("state-link")}));
+    EXPECT_TRUE(fs::is_symlink(W("state-link")));
+    EXPECT_TRUE(fs::is_regular_file(W("state.json")));
+  }
+  for (const std::string& path : {Fifo("state-fifo"), std::string("/dev/null")}) {
+    const Finished run = RunProgram(
+        kHeft, TrainArgs(W("data"), W("refused.heft"), {"--quiet", "--checkpoint", path}));
+    EXPECT_EQ(run.exit_code, kInput);
+    EXPECT_EQ(run.err, "heft: " + path + ": give a file for the checkpoint, which is read again\n");
+    EXPECT_FALSE(fs::exists(W("refused.heft")));
+    EXPECT_TRUE(fs::is_other(path));
+  }
+}
+
+TEST_F(LimitsTest, FoldsAndPicturesKeepPipesAndLinks) {
+  fs::create_directory(W("folds"));
+  fs::create_symlink("elsewhere.heft", W("folds/fold-2.heft"));
+  Must(kHeft, {"train", "--data", W("data"), "--out", W("folds"), "--folds", "3", "--gamma", "4",
+               "--epochs", "1", "--no-exact"});
+  EXPECT_TRUE(fs::is_symlink(W("folds/fold-2.heft")));
+  EXPECT_TRUE(fs::is_regular_file(W("folds/elsewhere.heft")));
+  fs::create_directory(W("pictures"));
+  const std::string fifo = Fifo("pictures/roc.svg");
+  std::string received;
+  std::thread reader([&] { received = Slurp(fifo); });
+  Must(kHeft, {"evaluate", "--data", W("data"), "--model", W("model.heft"), "--replicates", "10",
+               "--pictures", W("pictures")});
+  reader.join();
+  EXPECT_THAT(received, HasSubstr("<svg"));
+  EXPECT_TRUE(fs::is_fifo(fifo));
+}
+
+TEST_F(LimitsTest, FoldersOfRepliesAreWholeOrGone) {
+  if (kMemoryReserved) GTEST_SKIP() << "sanitizers reserve address space without end";
+  const Args all = Serve("identify", {"--quiet", "--all", "--threads", "1", "--out", W("all")});
+  const auto before = Snapshot(work_->root());
+  // A limit on the size of files ends it at the first reply, and too little memory anywhere.
+  Finished run = Limited("-f 10", kServer, all);
+  EXPECT_EQ(run.exit_code, kSystem) << run.err;
+  EXPECT_EQ(Snapshot(work_->root()), before);
+  int done = 0;
+  for (int kilobytes = 150000; kilobytes <= 400000; kilobytes += 10000) {
+    run = Limited("-v " + std::to_string(kilobytes), kServer, all);
+    SCOPED_TRACE(kilobytes);
+    if (run.exit_code == 0) {
+      ++done;
+      EXPECT_EQ(std::distance(fs::directory_iterator(W("all")), {}), 30);
+      fs::remove_all(W("all"));
+    } else {
+      EXPECT_EQ(run.exit_code, kSystem) << "signal " << run.signal << ", " << run.err;
+    }
+    EXPECT_EQ(Snapshot(work_->root()), before);
+  }
+  EXPECT_GE(done, 1);
+}
+
 TEST_F(LimitsTest, OutputsOfOneCommandDiffer) {
   const std::string out = W("both");
   for (const Args& more : {Args{"--curve", W("data/../both")}, Args{"--checkpoint", out}}) {
@@ -217,27 +276,66 @@ TEST_F(LimitsTest, GalleryBehindADanglingLink) {
 
 TEST_F(LimitsTest, ValuesThatOptionsRefuse) {
   const Args bench = {"bench"}, synth = {"synth", "--out", W("new")},
-             train = TrainArgs(W("data"), W("new")), encrypt = Encrypt("face", W("new")),
-             identify = Serve("identify", {"--out", W("new")}), decrypt = Decrypt({}),
-             verify = Serve("verify", {"--out", W("new")}), enrol = Serve("enrol", {}),
+             train = {"train", "--data", W("data"), "--out", W("new")},
+             encrypt = Encrypt("face", W("new")), identify = Serve("identify", {"--out", W("new")}),
+             decrypt = Decrypt({}), verify = Serve("verify", {"--out", W("new")}),
+             enrol = Serve("enrol", {}),
              budget = {"budget", "--model", W("model.heft"), "--secret-key", W("keys/secret.key")};
   const std::vector<std::string> signs = {
       "-1", "1e30", "0x2", "1.5", "", "many", "99999999999999999999"};
   const std::vector<std::string> numbers = {"1e30", "0x2",  "1.5",
                                             "",     "many", "99999999999999999999"};
-  const std::vector<std::string> empty = {""};
+  const std::vector<std::string> empty = {""}, reals = {"-1", "1e4", "nan", "inf", "", "many"},
+                                 counts = {"-1", "0", "1e30", "1.5", ""};
+  const Args evaluate = {"evaluate", "--data", W("data"), "--model", W("model.heft")};
   const std::vector<std::tuple<Args, std::string, std::vector<std::string>>> all = {
-      {encrypt, "--row", signs},          {identify, "--row", signs},
-      {verify, "--row", signs},           {decrypt, "--top", signs},
-      {decrypt, "--flood-bits", numbers}, {decrypt, "--threads", signs},
-      {budget, "--set", signs},           {train, "--seed", signs},
-      {train, "--folds", signs},          {train, "--fold-seed", signs},
-      {train, "--patience", numbers},     {train, "--degree", numbers},
-      {synth, "--identities", numbers},   {synth, "--seed", signs},
-      {bench, "--iterations", signs},     {bench, "--templates", signs},
-      {bench, "--gamma", numbers},        {enrol, "--identity", empty},
-      {verify, "--identity", empty},      {encrypt, "--label", empty},
-      {encrypt, "--labels", empty},       {decrypt, "--passphrase-file", empty},
+      {train, "--epochs", signs},
+      {train, "--gamma", {"-1", "0", "1", "257", ""}},
+      {train, "--lambda", reals},
+      {train, "--margin", reals},
+      {train, "--learning-rate", reals},
+      {train, "--weight-decay", reals},
+      {train, "--shrinkage", reals},
+      {train, "--drop-modality", reals},
+      {train, "--modality-weights", reals},
+      {train, "--degree", {"-1", "0", "1", "4"}},
+      {train, "--patience", signs},
+      {synth, "--identities", {"-1", "0", "2"}},
+      {synth, "--samples", counts},
+      {synth, "--dimensions", counts},
+      {bench, "--dimensions", counts},
+      {bench, "--gamma", counts},
+      {bench, "--degree", counts},
+      {bench, "--large", counts},
+      {bench, "--batch", counts},
+      {decrypt, "--threshold", {"nan", "inf", "-3", "3"}},
+      {decrypt, "--fmr", {"-1", "2", "nan"}},
+      {decrypt, "--flood-bits", {"-1", "0", "29", "257"}},
+      {evaluate, "--folds", counts},
+      {evaluate, "--replicates", counts},
+      {evaluate, "--seed", signs},
+      {encrypt, "--row", signs},
+      {identify, "--row", signs},
+      {verify, "--row", signs},
+      {decrypt, "--top", signs},
+      {decrypt, "--flood-bits", numbers},
+      {decrypt, "--threads", signs},
+      {budget, "--set", signs},
+      {train, "--seed", signs},
+      {train, "--folds", signs},
+      {train, "--fold-seed", signs},
+      {train, "--patience", numbers},
+      {train, "--degree", numbers},
+      {synth, "--identities", numbers},
+      {synth, "--seed", signs},
+      {bench, "--iterations", signs},
+      {bench, "--templates", signs},
+      {bench, "--gamma", numbers},
+      {enrol, "--identity", empty},
+      {verify, "--identity", empty},
+      {encrypt, "--label", empty},
+      {encrypt, "--labels", empty},
+      {decrypt, "--passphrase-file", empty},
       {decrypt, "--budget-file", empty}};
   const auto before = Snapshot(work_->root());
   for (const auto& [args, option, values] : all) {

@@ -40,7 +40,9 @@ void WriteRows(const Dataset& data, const std::string& modality, const std::vect
                const std::string& npy, const std::string& labels) {
   const Dataset selected = SelectRows(data, rows);
   for (const Modality& m : selected.modalities) {
-    if (m.name == modality) ASSERT_TRUE(WriteNpy(npy, m.features).ok());
+    if (m.name == modality) {
+      ASSERT_TRUE(WriteNpy(npy, m.features).ok());
+    }
   }
   std::string text;
   for (const std::string& label : selected.labels) text += label + "\n";

@@ -14,6 +14,7 @@
 // heft/gallery.h   enrolled templates in a folder; re-keying without decrypting them
 // heft/key_set.h   the key owner's files: made, renewed, sealed under a passphrase
 // heft/vectors.h, heft/dataset.h   vectors and data sets from files
+// heft/files.h, heft/json.h        whole files in and out; results as JSON
 // heft/inspect.h   what a file is, and what its parameters protect
 // heft/seal.h, heft/seal_key_owner.h   exchange with Microsoft SEAL
 // heft/approximation.h, heft/progress.h   types that the others use

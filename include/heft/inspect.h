@@ -32,6 +32,8 @@ struct FileInfo {
 // InspectFile: kDataLoss for bytes that are not HEFT's, or damaged; `what` names them.
 HEFT_EXPORT absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes,
                                                  std::string_view what);
+// HumanBytes: "1.5 MB", in powers of ten.
+HEFT_EXPORT std::string HumanBytes(double bytes);
 
 // ProfileInfo: a set of encryption parameters and what is known of its hardness.
 struct ProfileInfo {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library in its process: threads and vector instructions.
+// The library in its process: threads, vector instructions, memory for secrets. Link heft::server.
 #ifndef HEFT_RUNTIME_H_
 #define HEFT_RUNTIME_H_
 
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "heft/export.h"
 
 namespace heft {
@@ -20,6 +21,17 @@ HEFT_EXPORT int ThreadCount();
 // C++. ActiveInstructionSet: the one in use, which HEFT_SIMD=NAME in the environment chooses.
 HEFT_EXPORT std::vector<std::string> InstructionSets();
 HEFT_EXPORT std::string ActiveInstructionSet();
+
+// SecureMemoryStatus: OK if all memory for secrets that this process has taken so far is locked
+// against swapping; otherwise kUnavailable with the bytes refused and what to do. The secrets work
+// all the same.
+HEFT_EXPORT absl::Status SecureMemoryStatus();
+
+// DisableCoreDumps keeps the whole process out of core dumps, crash reporters and other users'
+// debuggers: no core file (RLIMIT_CORE), and not dumpable (PR_SET_DUMPABLE), which also holds where
+// cores go to a pipe. For programs; a library must not do this to its host. kUnavailable where the
+// system refuses.
+HEFT_EXPORT absl::Status DisableCoreDumps();
 
 }  // namespace heft
 

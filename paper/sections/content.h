@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
 #include "evaluation/bootstrap.h"
+#include "heft/json.h"
 
 namespace heft::paper {
 

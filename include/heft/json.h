@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Json: what results and training summaries are written in. A small value type, so that the library
-// that parses and prints it (nlohmann-json, whose names the members bear) is compiled in one file.
-#ifndef HEFT_BASE_JSON_H_
-#define HEFT_BASE_JSON_H_
+// Json: what results and training summaries (heft/model.h) are written in. A value; objects keep
+// the order of their members. Its own bear the names of nlohmann-json's, which parses and prints
+// behind this file. Link heft::server.
+#ifndef HEFT_JSON_H_
+#define HEFT_JSON_H_
 
 #include <cstdint>
 #include <initializer_list>
@@ -13,11 +14,12 @@
 #include <variant>
 #include <vector>
 
-#include "base/status.h"
+#include "absl/status/statusor.h"
+#include "heft/export.h"
 
 namespace heft {
 
-class Json {
+class HEFT_EXPORT Json {
  public:
   using Member = std::pair<std::string, Json>;
 
@@ -129,4 +131,4 @@ class Json {
 
 }  // namespace heft
 
-#endif  // HEFT_BASE_JSON_H_
+#endif  // HEFT_JSON_H_
