@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -79,29 +80,54 @@ class Experiment {
     return sample;
   }
 
-  // Capture device: encrypts each modality by itself. Server: fuses.
+  // Probe: what is matched, and of a thin one its squared norm.
+  struct Probe {
+    Ciphertext z;
+    std::optional<Ciphertext> norm;
+  };
+
+  // One sample as a probe, with modality `only` alone if that is not negative.
+  absl::StatusOr<Probe> FuseProbe(std::span<const Ciphertext> encrypted, int only = -1) const {
+    std::vector<const Ciphertext*> modalities = Pointers(encrypted);
+    for (int m = 0; only >= 0 && m < static_cast<int>(modalities.size()); ++m) {
+      if (m != only) modalities[m] = nullptr;
+    }
+    if (!roles_->rings().thin()) {
+      HEFT_ASSIGN_OR_RETURN(Ciphertext z, roles_->FuseTemplate(modalities));
+      return Probe{std::move(z), {}};
+    }
+    HEFT_ASSIGN_OR_RETURN(Normalised fused, roles_->prober().Fuse(modalities));
+    return Probe{std::move(fused.z), std::move(fused.squared_norm)};
+  }
+
+  // Capture device: encrypts each modality by itself. Server: fuses. One ring: what is enrolled is
+  // the probe too.
   absl::Status EncryptAndFuse() {
     const Stopwatch watch;
     const Progress progress(monitor_, "encrypting and fusing samples");
     fused_.resize(n_);
-    partial_.assign(only_.size(), std::vector<Ciphertext>(n_));
+    probes_.resize(n_);
+    partial_.assign(only_.size(), std::vector<Probe>(n_));
+    const bool thin = roles_->rings().thin();
     std::vector<double> encrypt_ms(n_), fuse_ms(n_);
     HEFT_RETURN_IF_ERROR(ForAll(progress, n_, [&](size_t i) -> absl::Status {
       const Stopwatch encryption;
       HEFT_ASSIGN_OR_RETURN(const std::vector<Ciphertext> encrypted,
-                            roles_->EncryptSample(Sample(i)));
+                            roles_->EncryptProbe(Sample(i)));
       encrypt_ms[i] = encryption.Milliseconds();
       const Stopwatch fusion;
-      const std::vector<const Ciphertext*> whole = Pointers(encrypted);
-      HEFT_ASSIGN_OR_RETURN(Normalised fused, roles_->fuser().Fuse(whole));
-      fused_[i] = std::move(fused.z);
+      HEFT_ASSIGN_OR_RETURN(probes_[i], FuseProbe(encrypted));
       fuse_ms[i] = fusion.Milliseconds();
       for (size_t k = 0; k < only_.size(); ++k) {
-        std::vector<const Ciphertext*> alone(whole.size(), nullptr);
-        alone[only_[k]] = whole[only_[k]];
-        HEFT_ASSIGN_OR_RETURN(Normalised part, roles_->fuser().Fuse(alone));
-        partial_[k][i] = std::move(part.z);
+        HEFT_ASSIGN_OR_RETURN(partial_[k][i], FuseProbe(encrypted, only_[k]));
       }
+      if (!thin) {
+        fused_[i] = probes_[i].z;
+        return absl::OkStatus();
+      }
+      HEFT_ASSIGN_OR_RETURN(const std::vector<Ciphertext> enrolled,
+                            roles_->EncryptSample(Sample(i)));
+      HEFT_ASSIGN_OR_RETURN(fused_[i], roles_->FuseTemplate(Pointers(enrolled)));
       return absl::OkStatus();
     }));
     run_.encrypt_ms = Median(std::move(encrypt_ms));
@@ -140,7 +166,7 @@ class Experiment {
   // Server: matches every probe with every block. Key owner: decrypts.
   absl::Status Match() {
     const Stopwatch watch;
-    HEFT_RETURN_IF_ERROR(MatchProbes("matching probes", fused_, run_.scores));
+    HEFT_RETURN_IF_ERROR(MatchProbes("matching probes", probes_, run_.scores));
     run_.match_seconds = watch.Seconds();
     run_.partial_scores.resize(only_.size());
     for (size_t k = 0; k < only_.size(); ++k) {
@@ -151,7 +177,7 @@ class Experiment {
     return absl::OkStatus();
   }
 
-  absl::Status MatchProbes(const std::string& what, const std::vector<Ciphertext>& probes,
+  absl::Status MatchProbes(const std::string& what, const std::vector<Probe>& probes,
                            FeatureMatrix& opened) {
     const Progress progress(monitor_, what);
     opened.resize(n_, n_);
@@ -159,7 +185,7 @@ class Experiment {
     HEFT_RETURN_IF_ERROR(ForAll(progress, n_, [&](size_t i) -> absl::Status {
       const Stopwatch preparing;
       HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts probe,
-                            PrepareProbe(roles_->instance(), probes[i], roles_->keys()));
+                            PrepareProbe(roles_->instance(), probes[i].z, roles_->keys()));
       prepare_ms[i] = preparing.Milliseconds();
       for (size_t b = 0; b < blocks_.size(); ++b) {
         const Stopwatch matching;
@@ -169,7 +195,7 @@ class Experiment {
         predicted[i] = std::max(predicted[i],
                                 ckks::SlotErrorBound(roles_->params(), scores.noise, scores.scale));
         const Stopwatch decryption;
-        Open(i, b, scores, opened);
+        Open(i, b, scores, probes[i], opened);
         decrypt_ms[i] = decryption.Milliseconds();
       }
       return absl::OkStatus();
@@ -182,8 +208,10 @@ class Experiment {
     return absl::OkStatus();
   }
 
-  void Open(size_t probe, size_t block, const Ciphertext& scores, FeatureMatrix& opened) {
-    const std::vector<double> values = roles_->OpenScores(scores);
+  void Open(size_t probe, size_t block, const Ciphertext& scores, const Probe& fused,
+            FeatureMatrix& opened) {
+    const std::vector<double> values =
+        roles_->OpenScores(scores, fused.norm ? &*fused.norm : nullptr);
     const size_t first = block * roles_->TemplatesPerBlock();
     for (size_t i = first; i < std::min(n_, first + roles_->TemplatesPerBlock()); ++i) {
       const Position at = At(i);
@@ -197,8 +225,9 @@ class Experiment {
   const std::vector<int>& only_;
   const size_t n_;
   std::unique_ptr<Roles> roles_;
-  std::vector<Ciphertext> fused_;
-  std::vector<std::vector<Ciphertext>> partial_;  // [k][i]: sample i with modality only_[k] alone
+  std::vector<Ciphertext> fused_;  // to enrol
+  std::vector<Probe> probes_;
+  std::vector<std::vector<Probe>> partial_;  // [k][i]: sample i with modality only_[k] alone
   std::vector<TiledCiphertexts> blocks_;
   EncryptedRun run_;
 };

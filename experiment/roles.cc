@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiment/roles.h"
 
+#include <cmath>
 #include <utility>
 
 #include "base/csprng.h"
@@ -73,40 +74,74 @@ std::vector<const Ciphertext*> Pointers(std::span<const Ciphertext> sample) {
   return pointers;
 }
 
-Roles::Roles(const Model& model, Instance instance, ckks::SecretKey secret)
-    : KeyedContext(instance.context, instance.encoder, std::move(secret)),
+Roles::Roles(const Model& model, const Rings& rings, SecretKeys secrets)
+    : KeyedContext(rings.matching.context, rings.matching.encoder,
+                   std::move(secrets.small ? *secrets.small : secrets.enrolment)),
       model_(model),
-      instance_(std::move(instance)) {}
+      rings_(rings) {
+  if (!rings.thin()) return;
+  enrolment_ = std::make_unique<KeyedContext>(rings.enrolment.context, rings.enrolment.encoder,
+                                              std::move(secrets.enrolment));
+}
 
 absl::StatusOr<std::unique_ptr<Roles>> Roles::Create(
     const Model& model, const std::function<bool(size_t, size_t)>& progress) {
-  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeInstance(model));
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
   Csprng rng;
-  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey secret, ckks::SecretKey::Generate(*instance.context, rng));
-  std::unique_ptr<Roles> roles(new Roles(model, std::move(instance), std::move(secret)));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> keys,
-                        MakeEvaluationKeys(roles->instance_, roles->secret_, progress));
-  roles->evaluation_keys_bytes_ = keys.size();
-  HEFT_ASSIGN_OR_RETURN(roles->keys_,
-                        ParseEvaluationKeys(roles->context(), keys, "evaluation keys"));
-  HEFT_ASSIGN_OR_RETURN(roles->fuser_, Fuser::Create(roles->instance_, model, &roles->keys_));
-  HEFT_ASSIGN_OR_RETURN(roles->prober_, ProbeFuser::Create(roles->instance_, model, roles->keys_));
+  HEFT_ASSIGN_OR_RETURN(SecretKeys secrets, GenerateSecretKeys(rings, rng));
+  RingKeys keys;
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
+                        MakeEvaluationKeys(rings.matching, secrets.matching(), progress));
+  HEFT_ASSIGN_OR_RETURN(keys.matching,
+                        ParseEvaluationKeys(*rings.matching.context, bytes, "evaluation keys"));
+  std::vector<uint8_t> enrolment;
+  if (rings.thin()) {
+    HEFT_ASSIGN_OR_RETURN(enrolment, MakeEnrolmentKeys(rings, secrets, progress));
+    HEFT_RETURN_IF_ERROR(ParseEnrolmentKeys(rings, enrolment, "enrolment keys", &keys));
+  }
+  std::unique_ptr<Roles> roles(new Roles(model, rings, std::move(secrets)));
+  roles->evaluation_keys_bytes_ = bytes.size();
+  roles->enrolment_keys_bytes_ = enrolment.size();
+  roles->TakeKeys(std::move(keys.matching));
+  if (rings.thin()) roles->enrolment_->TakeKeys(std::move(keys.enrolment));
+  roles->ring_switch_ = std::move(keys.ring_switch);
+  HEFT_ASSIGN_OR_RETURN(roles->fuser_,
+                        Fuser::Create(roles->rings_.enrolment, model, &roles->enrolment().keys()));
+  HEFT_ASSIGN_OR_RETURN(roles->prober_, ProbeFuser::Create(roles->rings_, model, roles->keys()));
   return roles;
 }
 
-absl::StatusOr<std::vector<Ciphertext>> Roles::EncryptSample(const Vectors& sample) const {
+namespace {
+
+absl::StatusOr<std::vector<Ciphertext>> EncryptIn(const Instance& ring, const KeyedContext& keys,
+                                                  const Model& model, const Vectors& sample) {
   std::vector<Ciphertext> encrypted(sample.size());
   for (size_t m = 0; m < sample.size(); ++m) {
     if (sample[m].empty()) continue;
-    HEFT_ASSIGN_OR_RETURN(const ckks::Plaintext plain,
-                          EncodeCompact(instance_, model_, m, sample[m]));
-    encrypted[m] = Encrypt(plain);
+    HEFT_ASSIGN_OR_RETURN(const ckks::Plaintext plain, EncodeCompact(ring, model, m, sample[m]));
+    encrypted[m] = keys.Encrypt(plain);
   }
   return encrypted;
 }
 
+}  // namespace
+
+absl::StatusOr<std::vector<Ciphertext>> Roles::EncryptSample(const Vectors& sample) const {
+  return EncryptIn(rings_.enrolment, enrolment(), model_, sample);
+}
+
+absl::StatusOr<std::vector<Ciphertext>> Roles::EncryptProbe(const Vectors& sample) const {
+  return EncryptIn(rings_.matching, *this, model_, sample);
+}
+
+absl::StatusOr<Ciphertext> Roles::FuseTemplate(
+    std::span<const Ciphertext* const> modalities) const {
+  HEFT_ASSIGN_OR_RETURN(const Normalised fused, fuser_->Fuse(modalities));
+  return ToMatchingRing(rings_, ring_switch_, fused.z);
+}
+
 absl::Status Roles::Enrol(TiledCiphertexts* block, std::span<const NewTemplate> templates) const {
-  return AddToBlock(instance_, block, templates, keys_);
+  return AddToBlock(instance(), block, templates, keys_);
 }
 
 absl::StatusOr<Ciphertext> Roles::Match(const TiledCiphertexts& block,
@@ -116,11 +151,18 @@ absl::StatusOr<Ciphertext> Roles::Match(const TiledCiphertexts& block,
   return MatchBlock(prober_->instance(), block, prepared, prober_->keys());
 }
 
-std::vector<double> Roles::OpenScores(const Ciphertext& scores) const {
+std::vector<double> Roles::OpenScores(const Ciphertext& scores, const Ciphertext* norm) const {
+  double length = 1;
+  if (norm != nullptr) {
+    double sum = 0;
+    const std::vector<ckks::Complex> slots = Open(*norm);
+    for (const ckks::Complex& slot : slots) sum += slot.real();
+    length = std::sqrt(sum / static_cast<double>(slots.size()));
+  }
   const std::vector<ckks::Complex> slots = Open(scores);
   std::vector<double> opened;
-  for (const ckks::Complex& slot : slots) opened.push_back(slot.real());
-  for (const ckks::Complex& slot : slots) opened.push_back(slot.imag());
+  for (const ckks::Complex& slot : slots) opened.push_back(slot.real() / length);
+  for (const ckks::Complex& slot : slots) opened.push_back(slot.imag() / length);
   return opened;
 }
 

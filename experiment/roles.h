@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -20,6 +21,7 @@
 #include "experiment/random_model.h"
 #include "fusion/fuser.h"
 #include "fusion/matching.h"
+#include "fusion/owner/keygen.h"
 #include "fusion/probe.h"
 #include "heft/model.h"
 
@@ -39,6 +41,8 @@ class KeyedContext {
   const ckks::Params& params() const { return context_->params(); }
   const ckks::Encoder& encoder() const { return *encoder_; }
   const ckks::EvaluationKeys& keys() const { return keys_; }
+  const ckks::SecretKey& secret() const { return secret_; }
+  const ckks::PublicKey& public_key() const { return public_key_; }
 
   // Encrypt uses the public key, as a client does. Any thread.
   ckks::Ciphertext Encrypt(const ckks::Plaintext& plain) const;
@@ -46,10 +50,12 @@ class KeyedContext {
   // Open decrypts all slots.
   std::vector<ckks::Complex> Open(const ckks::Ciphertext& ciphertext) const;
 
- protected:
   KeyedContext(std::shared_ptr<const ckks::Context> context,
                std::shared_ptr<const ckks::Encoder> encoder, ckks::SecretKey secret);
+  // TakeKeys: evaluation keys that were made elsewhere.
+  void TakeKeys(ckks::EvaluationKeys keys) { keys_ = std::move(keys); }
 
+ protected:
   std::shared_ptr<const ckks::Context> context_;
   std::shared_ptr<const ckks::Encoder> encoder_;
   ckks::SecretKey secret_;
@@ -61,7 +67,8 @@ class KeyedContext {
 std::vector<const ckks::Ciphertext*> Pointers(std::span<const ckks::Ciphertext> sample);
 
 // Roles: the product's route for one model. The server gets the evaluation keys as the bytes that
-// the key owner would send. Const functions may be called from any thread.
+// the key owner would send. Const functions may be called from any thread. The base is the ring of
+// gallery and replies.
 class Roles : public KeyedContext {
  public:
   // `progress` is called with (done, total) keys and returns false to stop (kCancelled).
@@ -69,33 +76,49 @@ class Roles : public KeyedContext {
       const Model& model, const std::function<bool(size_t, size_t)>& progress = {});
 
   const Model& model() const { return model_; }
-  const Instance& instance() const { return instance_; }
-  const ckks::SecretKey& secret() const { return secret_; }
-  const ckks::PublicKey& public_key() const { return public_key_; }
-  size_t evaluation_keys_bytes() const { return evaluation_keys_bytes_; }
+  const Rings& rings() const { return rings_; }
+  const Instance& instance() const { return rings_.matching; }
+  // The ring in which samples are enrolled: this one, or the large one of two.
+  const KeyedContext& enrolment() const {
+    if (enrolment_ != nullptr) return *enrolment_;
+    return *this;
+  }
+  const ckks::SwitchKey& ring_switch() const { return ring_switch_; }
+  // Of all evaluation keys, and of two rings those for enrolment.
+  size_t evaluation_keys_bytes() const { return evaluation_keys_bytes_ + enrolment_keys_bytes_; }
+  size_t enrolment_keys_bytes() const { return enrolment_keys_bytes_; }
   // What one block holds.
   size_t TemplatesPerBlock() const { return 2 * size_t{params().slots()}; }
 
-  // Client: a ciphertext a modality, empty where the sample's vector is.
+  // Client: a ciphertext a modality, empty where the sample's vector is; for enrolment, and for a
+  // probe of an identification.
   absl::StatusOr<std::vector<ckks::Ciphertext>> EncryptSample(const Vectors& sample) const;
+  absl::StatusOr<std::vector<ckks::Ciphertext>> EncryptProbe(const Vectors& sample) const;
 
-  // Server: fusion for enrolment and for identification.
+  // Server: fusion for enrolment, with FuseTemplate's way into the gallery's ring, and for
+  // identification.
   const Fuser& fuser() const { return *fuser_; }
+  absl::StatusOr<ckks::Ciphertext> FuseTemplate(
+      std::span<const ckks::Ciphertext* const> modalities) const;
   const ProbeFuser& prober() const { return *prober_; }
   absl::Status Enrol(TiledCiphertexts* block, std::span<const NewTemplate> templates) const;
   // Match: the scores of one block with what the prober fused.
   absl::StatusOr<ckks::Ciphertext> Match(const TiledCiphertexts& block,
                                          const ckks::Ciphertext& probe) const;
 
-  // Key owner: the scores of a block, templates at PositionOf(0), PositionOf(1), ...
-  std::vector<double> OpenScores(const ckks::Ciphertext& scores) const;
+  // Key owner: the cosines of a block, templates at PositionOf(0), PositionOf(1), ... `norm`: of a
+  // thin probe, by whose root scores are divided; without it they are products.
+  std::vector<double> OpenScores(const ckks::Ciphertext& scores,
+                                 const ckks::Ciphertext* norm = nullptr) const;
 
  private:
-  Roles(const Model& model, Instance instance, ckks::SecretKey secret);
+  Roles(const Model& model, const Rings& rings, SecretKeys secrets);
 
   Model model_;
-  Instance instance_;
-  size_t evaluation_keys_bytes_ = 0;
+  Rings rings_;
+  std::unique_ptr<KeyedContext> enrolment_;  // of two rings
+  ckks::SwitchKey ring_switch_;
+  size_t evaluation_keys_bytes_ = 0, enrolment_keys_bytes_ = 0;
   std::optional<Fuser> fuser_;
   std::optional<ProbeFuser> prober_;
 };

@@ -11,6 +11,7 @@
 #include "ckks/inner_product.h"
 #include "ckks/key_switch.h"
 #include "ckks/operation_counts.h"
+#include "ckks/ring_switch.h"
 #include "fusion/block_internal.h"
 #include "fusion/compact.h"
 #include "fusion/fuser.h"
@@ -79,21 +80,27 @@ bool Holds(const TemplateBatch& batch, uint32_t slots, uint32_t slot, uint32_t c
          count <= batch.count - sample;
 }
 
+// mask_e for each e < gamma, and for a split batch the masks of its odd halves behind them: in slot
+// j of the half, even + zeta^(3^j) odd are the first one's samples, even - zeta^(3^j) odd the
+// second's.
 absl::StatusOr<std::vector<ckks::Plaintext>> EncodeMasks(const Instance& instance, uint32_t slot,
-                                                         uint32_t count, uint32_t lane) {
-  const uint32_t gamma = instance.plan.gamma;
-  // At the scale of the prime that the rescale divides by: the template's scale comes back.
-  const double scale = instance.plan.mask_scale;
-  std::vector<ckks::Plaintext> masks(gamma);
-  std::vector<absl::Status> statuses(gamma);
-  ParallelFor(gamma, [&](size_t e) {
-    std::vector<Complex> values(instance.params().slots(), 0);
-    for (uint32_t j = slot; j < slot + count; ++j) {
-      if (j % gamma == e) values[j] = lane == 0 ? Complex(1, 0) : Complex(0, 1);
+                                                         uint32_t count, uint32_t lane,
+                                                         bool split) {
+  const uint32_t gamma = instance.plan.gamma, slots = instance.params().slots();
+  const double scale = MaskScale(instance.plan, instance.plan.template_scale);
+  const double sign = slot < slots ? 1 : -1;
+  std::vector<ckks::Plaintext> masks(split ? 2 * gamma : gamma);
+  std::vector<absl::Status> statuses(masks.size());
+  ParallelFor(masks.size(), [&](size_t i) {
+    std::vector<Complex> values(slots, 0);
+    for (uint32_t j = slot % slots; j < slot % slots + count; ++j) {
+      if (j % gamma != i % gamma) continue;
+      values[j] = lane == 0 ? Complex(1, 0) : Complex(0, 1);
+      if (i >= gamma) values[j] *= sign * ckks::OddFactor(*instance.context, j);
     }
     auto mask = instance.encoder->Encode(values, scale, kTemplateLimbs);
-    statuses[e] = mask.status();
-    if (mask.ok()) masks[e] = std::move(*mask);
+    statuses[i] = mask.status();
+    if (mask.ok()) masks[i] = std::move(*mask);
   });
   HEFT_RETURN_IF_ERROR(FirstError(statuses));
   return masks;
@@ -269,43 +276,68 @@ absl::Status MoveBatch(const Instance& instance, TemplateBatch* batch, uint32_t 
   return absl::OkStatus();
 }
 
+absl::Status SplitBatch(const Rings& rings, const ckks::SwitchKey& ring_switch,
+                        TemplateBatch* batch) {
+  if (!rings.thin()) return absl::OkStatus();
+  std::vector<ckks::RingHalves> halves(batch->coordinates.size());
+  std::vector<absl::Status> statuses(halves.size());
+  ParallelFor(halves.size(), [&](size_t r) {
+    auto split = ckks::SplitRing(*rings.switching, *rings.matching.context, batch->coordinates[r],
+                                 ring_switch);
+    statuses[r] = split.status();
+    if (split.ok()) halves[r] = std::move(*split);
+  });
+  HEFT_RETURN_IF_ERROR(FirstError(statuses));
+  batch->odd.resize(halves.size());
+  for (size_t r = 0; r < halves.size(); ++r) {
+    batch->coordinates[r] = std::move(halves[r].even);
+    batch->odd[r] = std::move(halves[r].odd);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status AddBatchToBlock(const Instance& instance, TiledCiphertexts* block,
                              const TemplateBatch& batch, uint32_t slot, uint32_t count,
                              uint32_t lane) {
   const Context& context = *instance.context;
-  const uint32_t gamma = instance.plan.gamma;
+  const uint32_t gamma = instance.plan.gamma, slots = context.slots();
   HEFT_RETURN_IF_ERROR(internal::CheckTiles(instance, *block, "a gallery block"));
+  const bool split = !batch.odd.empty();
   if (batch.coordinates.size() != gamma || lane > 1 ||
-      !Holds(batch, context.slots(), slot, count)) {
+      !Holds(batch, split ? 2 * slots : slots, slot, count) || slot % slots + count > slots) {
     return absl::InvalidArgumentError(
         absl::StrCat("a batch of ", batch.coordinates.size(), " coordinates and ", batch.count,
                      " samples from slot ", batch.first, " cannot fill slots ", slot, " to ",
                      slot + count, " of lane ", lane));
   }
-  for (const Ciphertext& c : batch.coordinates) {
-    HEFT_RETURN_IF_ERROR(internal::CheckTemplate(instance.plan, c));
+  std::vector<const Ciphertext*> terms;
+  for (const Ciphertext& c : batch.coordinates) terms.push_back(&c);
+  for (const Ciphertext& c : batch.odd) terms.push_back(&c);
+  for (const Ciphertext* c : terms) {
+    HEFT_RETURN_IF_ERROR(internal::CheckTemplate(instance.plan, *c));
   }
-  HEFT_ASSIGN_OR_RETURN(const auto masks, EncodeMasks(instance, slot, count, lane));
+  HEFT_ASSIGN_OR_RETURN(const auto masks, EncodeMasks(instance, slot, count, lane, split));
   ParallelFor(gamma, [&](size_t k) {
-    std::vector<const uint32_t*> left(gamma), right(gamma);
+    std::vector<const uint32_t*> left(masks.size()), right(masks.size());
     std::vector<ring::RnsPoly> parts;
     for (int p = 0; p < 2; ++p) {
       ring::RnsPoly sum(context.n(), kTemplateLimbs);
       for (size_t l = 0; l < kTemplateLimbs; ++l) {
-        for (uint32_t e = 0; e < gamma; ++e) {
-          left[e] = masks[e].poly.limb(l).data();
-          right[e] = batch.coordinates[(e + k) % gamma].parts[p].limb(l).data();
+        for (size_t i = 0; i < masks.size(); ++i) {
+          const size_t term = i / gamma * gamma + (i + k) % gamma;
+          left[i] = masks[i].poly.limb(l).data();
+          right[i] = terms[term]->parts[p].limb(l).data();
         }
-        ring::ActiveKernels().inner_product(sum.limb(l).data(), left.data(), right.data(), gamma,
-                                            context.n(), context.modulus(l));
+        ring::ActiveKernels().inner_product(sum.limb(l).data(), left.data(), right.data(),
+                                            masks.size(), context.n(), context.modulus(l));
       }
       parts.emplace_back(context.n(), kMatchLimbs);
       ckks::DivideByLast(context, &parts[p], sum, kMatchLimbs);
     }
     internal::AddTiled(context, gamma, static_cast<uint32_t>(k), parts, block);
   });
-  // gamma products summed for each k, and the sum joins the block.
-  const uint64_t products = uint64_t{gamma} * gamma;
+  // The products summed for each k, and the sum joins the block.
+  const uint64_t products = uint64_t{gamma} * masks.size();
   ckks::CountOperations({.additions = products, .plain_products = products, .rescales = gamma});
   return absl::OkStatus();
 }

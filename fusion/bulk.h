@@ -17,6 +17,7 @@
 #include "ckks/keys.h"
 #include "fusion/matching.h"
 #include "fusion/plan.h"
+#include "fusion/rings.h"
 #include "heft/model.h"
 
 namespace heft {
@@ -44,6 +45,8 @@ struct TemplateBatch {
   std::vector<ckks::Ciphertext> coordinates;  // gamma, each as a fused template: kTemplateLimbs
   uint32_t first = 0;
   uint32_t count = 0;
+  // After SplitBatch: the odd halves, where `coordinates` are the even ones.
+  std::vector<ckks::Ciphertext> odd;
 };
 
 // The server's half, for one batch: add every coordinate of the modalities that there are, then
@@ -83,8 +86,15 @@ class BulkFuser {
 absl::Status MoveBatch(const Instance& instance, TemplateBatch* batch, uint32_t first,
                        const ckks::EvaluationKeys& keys);
 
+// SplitBatch: a batch of the enrolment ring, moved to where it belongs, into the matching ring: both
+// halves of each coordinate (ckks/ring_switch.h), of which AddBatchToBlock's masks make either half
+// of the slots. One ring: nothing to do.
+absl::Status SplitBatch(const Rings& rings, const ckks::SwitchKey& ring_switch,
+                        TemplateBatch* batch);
+
 // Adds the samples in slots [slot, slot + count) of `batch` to the same slots of one lane of a
-// block, which hold no template yet: G_k = sum over e of mask_e C_((e + k) mod gamma), mask_e being
+// block, which hold no template yet; after SplitBatch the batch has twice a block's slots, the block
+// is filled at `slot` modulo its own, and the range lies in one half: G_k = sum over e of mask_e C_((e + k) mod gamma), mask_e being
 // one in the slots j = e (mod gamma) of the range. On error the block is unchanged.
 absl::Status AddBatchToBlock(const Instance& instance, TiledCiphertexts* block,
                              const TemplateBatch& batch, uint32_t slot, uint32_t count,

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "fusion/key_files.h"
-#include "fusion/plan.h"
+#include "fusion/rings.h"
 #include "fusion/samples.h"
 
 namespace heft {
@@ -13,8 +13,8 @@ namespace heft {
 class Client::Impl {
  public:
   Model model;
-  Instance instance;
-  ckks::PublicKey key;
+  Rings rings;
+  PublicKeys keys;
 };
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -26,16 +26,17 @@ absl::StatusOr<Client> Client::Create(const Model& model, std::span<const uint8_
                                       std::string_view what) {
   auto impl = std::make_unique<Impl>();
   impl->model = model;
-  HEFT_ASSIGN_OR_RETURN(impl->instance, MakeInstance(model));
-  HEFT_ASSIGN_OR_RETURN(impl->key,
-                        ParseEncryptionKey(*impl->instance.context, encryption_key, what));
+  HEFT_ASSIGN_OR_RETURN(impl->rings, MakeRings(model));
+  HEFT_ASSIGN_OR_RETURN(impl->keys, ParseEncryptionKeys(impl->rings, encryption_key, what));
   return Client(std::move(impl));
 }
 
 absl::StatusOr<std::vector<uint8_t>> Client::Encrypt(std::string_view modality,
                                                      std::span<const float> vector,
-                                                     const std::string& label) const {
+                                                     const std::string& label,
+                                                     SampleUse use) const {
   Samples samples{modality, vector};
+  samples.use = use;
   if (!label.empty()) samples.labels = {&label, 1};
   return Encrypt(samples);
 }
@@ -43,8 +44,18 @@ absl::StatusOr<std::vector<uint8_t>> Client::Encrypt(std::string_view modality,
 absl::StatusOr<std::vector<uint8_t>> Client::Encrypt(const Samples& samples) const {
   HEFT_ASSIGN_OR_RETURN(const size_t index, impl_->model.FindModality(samples.modality));
   HEFT_ASSIGN_OR_RETURN(const auto rows, RowsOf(samples, impl_->model.modalities[index]));
-  return EncryptSamples(impl_->instance, impl_->model, index, impl_->key, rows, samples.labels,
-                        samples.encoding);
+  HEFT_ASSIGN_OR_RETURN(const Instance* ring, RingOf(impl_->rings, samples));
+  const ckks::PublicKey& key =
+      ring == &impl_->rings.matching ? impl_->keys.matching() : impl_->keys.enrolment;
+  return EncryptSamples(*ring, impl_->model, index, key, rows, samples.labels, samples.encoding);
+}
+
+absl::StatusOr<const Instance*> RingOf(const Rings& rings, const Samples& samples) {
+  if (samples.use == SampleUse::kEnrolment) return &rings.enrolment;
+  if (samples.encoding == SampleEncoding::kBulk) {
+    return absl::InvalidArgumentError("samples in bulk are for enrolment, not for identification");
+  }
+  return &rings.matching;
 }
 
 absl::StatusOr<std::vector<std::vector<double>>> RowsOf(const Samples& samples,

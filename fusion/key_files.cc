@@ -33,6 +33,11 @@ uint32_t VersionOf(ByteSpan bytes) {
   return EnvelopeVersion(bytes) == kFullKeyFileVersion ? kFullKeyFileVersion : kKeyFileVersion;
 }
 
+// A whole file within another one.
+ByteSpan ReadFileField(ByteReader& reader) {
+  return reader.Raw(reader.Count(1, uint64_t{1} << 32));
+}
+
 }  // namespace
 
 std::vector<uint8_t> SerializeEncryptionKey(const ckks::Context& context,
@@ -75,6 +80,82 @@ absl::StatusOr<ckks::PublicKey> ParseEncryptionKey(const ckks::Context& context,
     ckks::ExpandUniform(context, key.a.limb(i), key.seed, 0, i);
   }
   return key;
+}
+
+std::vector<uint8_t> SerializeEncryptionKeys(const Rings& rings, const PublicKeys& keys) {
+  const auto large = SerializeEncryptionKey(*rings.enrolment.context, keys.enrolment);
+  if (!rings.thin()) return large;
+  ByteWriter writer;
+  ckks::WriteId(writer, rings.enrolment.params().id());
+  ckks::WriteId(writer, keys.enrolment.key_id);
+  const auto small = SerializeEncryptionKey(*rings.matching.context, *keys.small);
+  for (const std::vector<uint8_t>* file : {&large, &small}) {
+    writer.U64(file->size());
+    writer.Raw(*file);
+  }
+  return SealEnvelope(kEncryptionKeyKind, kTwoRingsKeyFileVersion, writer.bytes());
+}
+
+absl::StatusOr<PublicKeys> ParseEncryptionKeys(const Rings& rings, ByteSpan bytes,
+                                               std::string_view what) {
+  PublicKeys keys;
+  const ckks::Context& large = *rings.enrolment.context;
+  if (!rings.thin()) {
+    HEFT_ASSIGN_OR_RETURN(keys.enrolment, ParseEncryptionKey(large, bytes, what));
+    return keys;
+  }
+  HEFT_ASSIGN_OR_RETURN(
+      const ByteSpan payload,
+      OpenEnvelope(bytes, kEncryptionKeyKind, kTwoRingsKeyFileVersion, what));
+  ByteReader reader(payload, what);
+  const ckks::ParamsId params_id = ckks::ReadId(reader);
+  const ckks::KeyId key_id = ckks::ReadId(reader);
+  const ByteSpan files[2] = {ReadFileField(reader), ReadFileField(reader)};
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  HEFT_RETURN_IF_ERROR(CheckParamsId(large.params(), params_id, what));
+  HEFT_ASSIGN_OR_RETURN(keys.enrolment, ParseEncryptionKey(large, files[0], what));
+  HEFT_ASSIGN_OR_RETURN(keys.small, ParseEncryptionKey(*rings.matching.context, files[1], what));
+  HEFT_RETURN_IF_ERROR(CheckKeyId(key_id, keys.enrolment.key_id, what));
+  HEFT_RETURN_IF_ERROR(CheckKeyId(key_id, keys.small->key_id, what));
+  return keys;
+}
+
+std::vector<uint8_t> SerializeEnrolmentKeys(const Rings& rings, const ckks::KeyId& key_id,
+                                            ByteSpan evaluation,
+                                            const ckks::SeededSwitchKey& ring_switch) {
+  ByteWriter writer;
+  writer.Reserve(evaluation.size() + (1 << 20));
+  ckks::WriteId(writer, rings.enrolment.params().id());
+  ckks::WriteId(writer, key_id);
+  ckks::WriteSwitchKey(writer, *rings.switching, ring_switch);
+  writer.U64(evaluation.size());
+  writer.Raw(evaluation);
+  return SealEnvelope(kEnrolmentKeysKind, kKeyFileVersion, writer.bytes());
+}
+
+absl::Status ParseEnrolmentKeys(const Rings& rings, ByteSpan bytes, std::string_view what,
+                                RingKeys* keys) {
+  if (!rings.thin()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(std::string(what), ": this model's profile has no enrolment keys"));
+  }
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, kEnrolmentKeysKind, kKeyFileVersion, what));
+  ByteReader reader(payload, what);
+  const ckks::ParamsId params_id = ckks::ReadId(reader);
+  const ckks::KeyId key_id = ckks::ReadId(reader);
+  HEFT_RETURN_IF_ERROR(reader.status());
+  HEFT_RETURN_IF_ERROR(CheckParamsId(rings.enrolment.params(), params_id, what));
+  HEFT_RETURN_IF_ERROR(CheckKeyId(keys->matching.key_id, key_id, what));
+  const ckks::SeededSwitchKey ring_switch = ckks::ReadSwitchKey(reader, *rings.switching);
+  if (reader.ok() && ring_switch.limbs < kTemplateLimbs) reader.Fail("a ring switch cut short");
+  const ByteSpan evaluation = ReadFileField(reader);
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  HEFT_ASSIGN_OR_RETURN(keys->enrolment,
+                        ParseEvaluationKeys(*rings.enrolment.context, evaluation, what));
+  HEFT_RETURN_IF_ERROR(CheckKeyId(key_id, keys->enrolment.key_id, what));
+  keys->ring_switch = ckks::SwitchKey(*rings.switching, ring_switch, 1);
+  return absl::OkStatus();
 }
 
 EvaluationKeysWriter::EvaluationKeysWriter(const ckks::Context& context, const ckks::KeyId& key_id,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Public key files: the encryption key (kind PUBK) and the evaluation keys (kind EVAL). Neither can
-// decrypt. Formats: docs/formats.md.
+// Public key files: the encryption key (kind PUBK), the evaluation keys (kind EVAL) and, for two
+// rings, the enrolment keys (kind ENRK). None can decrypt. Formats: docs/formats.md.
 #ifndef HEFT_FUSION_KEY_FILES_H_
 #define HEFT_FUSION_KEY_FILES_H_
 
 #include <map>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -12,14 +13,18 @@
 #include "base/status.h"
 #include "ckks/context.h"
 #include "ckks/keys.h"
+#include "fusion/rings.h"
 
 namespace heft {
 
 inline constexpr std::string_view kEncryptionKeyKind = "PUBK";
 inline constexpr std::string_view kEvaluationKeysKind = "EVAL";
+inline constexpr std::string_view kEnrolmentKeysKind = "ENRK";
 inline constexpr uint32_t kKeyFileVersion = 1;
 // Both halves of every key in full, none expanded from a seed: keys made elsewhere (SEAL's).
 inline constexpr uint32_t kFullKeyFileVersion = 2;
+// PUBK: one key for each of two rings.
+inline constexpr uint32_t kTwoRingsKeyFileVersion = 3;
 
 std::vector<uint8_t> SerializeEncryptionKey(const ckks::Context& context,
                                             const ckks::PublicKey& key);
@@ -27,6 +32,25 @@ std::vector<uint8_t> SerializeEncryptionKey(const ckks::Context& context,
 // damaged bytes.
 absl::StatusOr<ckks::PublicKey> ParseEncryptionKey(const ckks::Context& context, ByteSpan bytes,
                                                    std::string_view what);
+
+// PublicKeys: the enrolment ring's, and of two rings the matching ring's.
+struct PublicKeys {
+  ckks::PublicKey enrolment;
+  std::optional<ckks::PublicKey> small;
+  const ckks::PublicKey& matching() const { return small ? *small : enrolment; }
+};
+std::vector<uint8_t> SerializeEncryptionKeys(const Rings& rings, const PublicKeys& keys);
+absl::StatusOr<PublicKeys> ParseEncryptionKeys(const Rings& rings, ByteSpan bytes,
+                                               std::string_view what);
+
+// SerializeEnrolmentKeys: of two rings, the large one's, `evaluation` being the bytes of its
+// evaluation keys, and the key of the switch to the small one.
+std::vector<uint8_t> SerializeEnrolmentKeys(const Rings& rings, const ckks::KeyId& key_id,
+                                            ByteSpan evaluation,
+                                            const ckks::SeededSwitchKey& ring_switch);
+// ParseEnrolmentKeys: into `keys`, whose key id they must have.
+absl::Status ParseEnrolmentKeys(const Rings& rings, ByteSpan bytes, std::string_view what,
+                                RingKeys* keys);
 
 // Writes evaluation keys one after the other, so that only one seeded key is held at a time.
 class EvaluationKeysWriter {

@@ -36,7 +36,7 @@ std::vector<Ciphertext> InnerProducts(const Instance& instance,
   std::vector<Ciphertext> out(blocks.size());
   for (Ciphertext& c : out) {
     for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, kMatchLimbs);
-    c.scale = plan.template_scale * plan.template_scale;
+    c.scale = plan.probe_scale * plan.block_scale;
   }
   std::vector<uint32_t*> parts(3 * blocks.size());
   std::vector<const uint32_t*> galleries(blocks.size());
@@ -62,7 +62,7 @@ ckks::Noise BlockNoise(const Instance& instance) {
   const double masks = 2.0 * params.slots();
   // Each mask's rounding times its template's coordinate (rms 1 / sqrt(gamma)), summed.
   const double rounding = std::sqrt(masks / plan.gamma) * ckks::EncodingError(params) *
-                          plan.template_scale / plan.mask_scale;
+                          plan.template_scale / plan.mask_prime;
   return {1, ckks::Combine(rounding, ckks::RoundingError(params))};
 }
 
@@ -75,7 +75,9 @@ ckks::Noise ProductNoise(const Instance& instance) {
   const ckks::Params& params = instance.params();
   const double probe =
       ckks::Combine(ckks::KeySwitchError(params, kMatchLimbs), ckks::RoundingError(params));
-  return {1, instance.plan.template_scale * ckks::Combine(BlockNoise(instance).error, probe)};
+  const FusionPlan& plan = instance.plan;
+  return {1, ckks::Combine(plan.probe_scale * BlockNoise(instance).error,
+                           plan.block_scale * probe)};
 }
 
 }  // namespace
@@ -160,7 +162,7 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
   std::vector<Ciphertext> out(blocks.size() * batch.probes);
   for (Ciphertext& c : out) {
     for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, kMatchLimbs);
-    c.scale = instance.plan.template_scale * instance.plan.template_scale;
+    c.scale = instance.plan.probe_scale * instance.plan.block_scale;
     c.noise = ProductNoise(instance);
   }
   // Tile by tile: the probes' tiles stay in the cache while the blocks' stream past them. Sums go

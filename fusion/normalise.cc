@@ -27,6 +27,25 @@ absl::Status MultiplyRescale(const Context& context, Ciphertext* out, const Ciph
 
 }  // namespace
 
+absl::StatusOr<Ciphertext> SquaredNorm(const Context& context, const Ciphertext& z, double s_bound,
+                                       std::span<const std::vector<uint32_t>> folds,
+                                       const EvaluationKeys& keys) {
+  // Its error matters little (a normalising polynomial is flat, and a key owner averages over the
+  // slots), so it is folded after rescaling, where that is cheaper.
+  // For the noise estimate: the error of the sum is 2 |z| times that of a coordinate, so of each
+  // square 2 |z| / sqrt(gamma), not twice the largest coordinate.
+  double gamma = 1;
+  for (const std::vector<uint32_t>& fold : folds) gamma *= static_cast<double>(fold.size());
+  Ciphertext s = z;
+  s.noise.message = std::sqrt(s_bound / gamma);
+  HEFT_RETURN_IF_ERROR(MultiplyRescale(context, &s, s, s, keys));
+  for (const std::vector<uint32_t>& fold : folds) {
+    HEFT_RETURN_IF_ERROR(ckks::SumGalois(context, &s, s, fold, keys));
+  }
+  s.noise.message = s_bound;
+  return s;
+}
+
 absl::StatusOr<NormFactors> MakeNormFactors(const Context& context, const Ciphertext& s,
                                             const FactoredPolynomial& f,
                                             const EvaluationKeys& keys) {
@@ -66,21 +85,9 @@ absl::StatusOr<Normalised> NormaliseCiphertext(const Context& context, const Cip
                                                std::span<const std::vector<uint32_t>> folds,
                                                const EvaluationKeys& keys) {
   Normalised out;
-  // s. Its error matters little (f is flat), so it is folded after rescaling, where that is
-  // cheaper.
-  Ciphertext& s = out.squared_norm;
-  // For the noise estimate: the error of the sum is 2 |z| times that of a coordinate, so of each
-  // square 2 |z| / sqrt(gamma), not twice the largest coordinate.
-  double gamma = 1;
-  for (const std::vector<uint32_t>& fold : folds) gamma *= static_cast<double>(fold.size());
-  s = z;
-  s.noise.message = std::sqrt(s_bound / gamma);
-  HEFT_RETURN_IF_ERROR(MultiplyRescale(context, &s, s, s, keys));
-  for (const std::vector<uint32_t>& fold : folds) {
-    HEFT_RETURN_IF_ERROR(ckks::SumGalois(context, &s, s, fold, keys));
-  }
-  s.noise.message = s_bound;
-  HEFT_ASSIGN_OR_RETURN(const NormFactors factors, MakeNormFactors(context, s, f, keys));
+  HEFT_ASSIGN_OR_RETURN(out.squared_norm, SquaredNorm(context, z, s_bound, folds, keys));
+  HEFT_ASSIGN_OR_RETURN(const NormFactors factors,
+                        MakeNormFactors(context, out.squared_norm, f, keys));
   HEFT_ASSIGN_OR_RETURN(out.z, ApplyNormFactors(context, factors, z, f, keys));
   return out;
 }

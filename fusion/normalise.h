@@ -20,6 +20,14 @@ struct Normalised {
   ckks::Ciphertext squared_norm;  // s, one limb below the input's
 };
 
+// |z|^2 in all slots that hold z, one limb below it. `z` repeats with period gamma, at least over
+// the slots that are used; `folds` sum the squares over one period; `s_bound` is the largest squared
+// norm expected, for the noise estimate.
+absl::StatusOr<ckks::Ciphertext> SquaredNorm(const ckks::Context& context,
+                                             const ckks::Ciphertext& z, double s_bound,
+                                             std::span<const std::vector<uint32_t>> folds,
+                                             const ckks::EvaluationKeys& keys);
+
 // What is multiplied with every coordinate of a vector whose squared norm is s.
 struct NormFactors {
   ckks::Ciphertext quadratic;  // (s + a)^2 + b, one limb below s
@@ -36,8 +44,7 @@ absl::StatusOr<ckks::Ciphertext> ApplyNormFactors(const ckks::Context& context,
                                                   const FactoredPolynomial& f,
                                                   const ckks::EvaluationKeys& keys);
 
-// `z` repeats with period gamma, at least over the slots that are used; `folds` sum the squares
-// over one period; `s_bound` is the largest squared norm expected, for the noise estimate.
+// z f(|z|^2), with what SquaredNorm takes.
 absl::StatusOr<Normalised> NormaliseCiphertext(const ckks::Context& context,
                                                const ckks::Ciphertext& z,
                                                const FactoredPolynomial& f, double s_bound,

@@ -61,13 +61,19 @@ absl::Status PackModalities(FusionPlan* plan, const Params& params, const Model&
   return absl::OkStatus();
 }
 
+void AddGalleryRotations(const Params& params, FusionPlan* plan) {
+  for (uint32_t k = 0; k < plan->gamma; ++k) {
+    plan->gallery_rotations.push_back(RotationElement(params, k));
+  }
+  plan->keys.Galois(plan->gallery_rotations, plan->template_limbs);
+}
+
 // AddNeeds: the keys that the stages after the projection need, and what they cost.
 void AddNeeds(FusionPlan* plan) {
   for (const auto& fold : plan->norm_folds) {
     plan->keys.Galois(fold, plan->z_limbs - 1);
     plan->key_switches += fold.size() - 1;
   }
-  plan->keys.Galois(plan->gallery_rotations, plan->template_limbs);
   plan->keys.Relinearisation(plan->z_limbs);
   plan->ciphertext_products = plan->polynomial.degree == 2 ? 3 : 4;
   plan->key_switches += plan->ciphertext_products;
@@ -140,19 +146,56 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profi
 
   plan.input_scale = profile.scale;
   plan.template_scale = profile.scale;
+  plan.probe_scale = plan.block_scale = plan.template_scale;
+  plan.probe_limbs = template_limbs;
   plan.z_scale =
       ScaleBeforeNormalisation(params, plan.polynomial, plan.z_limbs, plan.template_scale);
   plan.factor_scale =
       plan.z_scale * params.modulus(plan.input_limbs - 1).value() / plan.input_scale;
   plan.score_scale = plan.template_scale * plan.template_scale / params.modulus(1).value();
-  plan.mask_scale = params.modulus(kMaskPrime).value();
+  plan.mask_prime = params.modulus(kMaskPrime).value();
 
   plan.norm_folds = Folds(params, Doublings(params, 1, plan.gamma));
-  for (uint32_t k = 0; k < plan.gamma; ++k) {
-    plan.gallery_rotations.push_back(RotationElement(params, k));
-  }
-
+  // Of two rings, the other one has the gallery.
+  if (!profile.thin()) AddGalleryRotations(params, &plan);
   AddNeeds(&plan);
+  return plan;
+}
+
+double ThinNormRoom(const ckks::Params& params, const FusionPlan& plan) {
+  return 0.9 * params.modulus(0).value() / 2 / plan.score_scale;
+}
+
+absl::StatusOr<FusionPlan> PlanMatching(const Params& params, const Profile& profile,
+                                        const Model& model) {
+  FusionPlan plan;
+  plan.gamma = model.gamma;
+  plan.template_limbs = kTemplateLimbs;
+  plan.input_limbs = params.limbs();
+  plan.z_limbs = plan.probe_limbs = plan.input_limbs - 1;
+  HEFT_RETURN_IF_ERROR(PlanCompactProjection(params, model, &plan));
+  plan.input_scale = plan.template_scale = profile.scale;
+  plan.z_scale = plan.probe_scale = plan.block_scale = profile.match_scale;
+  plan.mask_prime = params.modulus(kMaskPrime).value();
+  plan.factor_scale =
+      plan.z_scale * params.modulus(plan.input_limbs - 1).value() / plan.input_scale;
+  plan.score_scale = plan.probe_scale * plan.block_scale / params.modulus(1).value();
+  plan.interval_hi = model.approximation.interval.hi;
+  const double room = ThinNormRoom(params, plan);
+  if (plan.interval_hi > room) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("squared norms up to ", plan.interval_hi, " do not fit the profile's ", room,
+                     ": train with smaller ones, or use profile compact"));
+  }
+  plan.norm_folds = Folds(params, Doublings(params, 1, plan.gamma));
+  AddGalleryRotations(params, &plan);
+  for (const auto& fold : plan.norm_folds) {
+    plan.keys.Galois(fold, kScoreLimbs);
+    plan.key_switches += fold.size() - 1;
+  }
+  plan.keys.Relinearisation(kMatchLimbs);
+  plan.ciphertext_products = 1;
+  plan.key_switches += plan.ciphertext_products;
   return plan;
 }
 
@@ -160,14 +203,14 @@ namespace {
 absl::StatusOr<Instance> MakeInstance(const Model& model, bool probe) {
   HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile(model.profile));
   HEFT_ASSIGN_OR_RETURN(Params params, Params::Create(profile.spec));
-  const double mask_scale = params.modulus(kMaskPrime).value();
+  const double mask_prime = params.modulus(kMaskPrime).value();
   if (probe) {
     HEFT_ASSIGN_OR_RETURN(params, ckks::WithoutPrime(params, kMaskPrime));
   }
   Instance instance;
   HEFT_ASSIGN_OR_RETURN(instance.plan,
                         PlanFusion(params, profile, model, probe ? kMatchLimbs : kTemplateLimbs));
-  instance.plan.mask_scale = mask_scale;
+  instance.plan.mask_prime = mask_prime;
   instance.context = std::make_shared<ckks::Context>(params);
   instance.encoder = std::make_shared<ckks::Encoder>(instance.context);
   return instance;

@@ -48,8 +48,12 @@ struct FusionPlan {
   double factor_scale = 0;
   double z_scale = 0;
   double template_scale = 0;
+  // Of a probe before its rotations, of templates in blocks, and of scores.
+  double probe_scale = 0;
+  double block_scale = 0;
   double score_scale = 0;
-  double mask_scale = 0;  // of the masks that templates were enrolled with
+  double mask_prime = 0;  // what the rescale after a mask divides by
+
 
   // The polynomial that normalises, c ((s + a)^2 + b) or c ((s + a)^2 + b)(s + d).
   FactoredPolynomial polynomial;
@@ -59,6 +63,7 @@ struct FusionPlan {
   size_t template_limbs = kTemplateLimbs;  // what fusion ends with
   size_t input_limbs = 0;                  // fresh ciphertexts, the projection and its folds
   size_t z_limbs = 0;                      // z, and its square; the norm's folds run one limb below
+  size_t probe_limbs = 0;                  // what PrepareProbe takes, at least kMatchLimbs
 
   // Galois elements, each group one hoisted sum. Folds of the projection run over groups of slots,
   // the last with conjugation; folds of the norm over the gamma slots of a template.
@@ -80,6 +85,16 @@ struct FusionPlan {
 absl::StatusOr<FusionPlan> PlanFusion(const ckks::Params& params, const Profile& profile,
                                       const Model& model, size_t template_limbs = kTemplateLimbs);
 
+// PlanMatching: how probes are fused and matched in the small ring of a profile of two. What enters
+// its blocks are templates of kTemplateLimbs limbs at the plan's template_scale; a probe is not
+// normalised: the key owner divides its scores by |z|. kInvalidArgument where the model does not
+// fit.
+absl::StatusOr<FusionPlan> PlanMatching(const ckks::Params& params, const Profile& profile,
+                                        const Model& model);
+
+// ThinNormRoom: the largest squared norm that fits the base prime at the scale of a score.
+double ThinNormRoom(const ckks::Params& params, const FusionPlan& plan);
+
 // PlanCompactProjection: its part that ends with z, for callers that go on in another way. Adds
 // pairs, folds, keys and counts to a plan whose gamma and input_limbs are set.
 absl::Status PlanCompactProjection(const ckks::Params& params, const Model& model,
@@ -90,13 +105,20 @@ absl::Status PlanCompactProjection(const ckks::Params& params, const Model& mode
 double ScaleBeforeNormalisation(const ckks::Params& params, const FactoredPolynomial& polynomial,
                                 size_t z_limbs, double target);
 
-// Context, encoder and plan of a model's profile: what every role derives from a model.
+// MaskScale: of a mask after which what stood at `scale` stands at the scale of probes and of
+// templates in blocks.
+inline double MaskScale(const FusionPlan& plan, double scale) {
+  return plan.mask_prime * plan.block_scale / scale;
+}
+
+// Context, encoder and plan of one ring: what every role derives from a model.
 struct Instance {
   std::shared_ptr<const ckks::Context> context;
   std::shared_ptr<const ckks::Encoder> encoder;
   FusionPlan plan;
   const ckks::Params& params() const { return context->params(); }
 };
+// The ring in which a model's samples are enrolled and verified.
 absl::StatusOr<Instance> MakeInstance(const Model& model);
 // The same without the mask's prime, which only enrolment and verification need (ckks/subchain.h):
 // what fusion/probe.h runs on.

@@ -24,7 +24,7 @@ void WidenDigits(const Instance& instance, ckks::EvaluationKeys* keys) {
   const ckks::Context& context = *instance.context;
   const ckks::Params& params = instance.params();
   const FusionPlan& plan = instance.plan;
-  const double product_scale = std::pow(std::min(plan.z_scale, plan.template_scale), 2);
+  const double product_scale = std::pow(std::min(plan.z_scale, plan.block_scale), 2);
   ckks::SwitchKey& relinearisation = keys->relinearisation;
   relinearisation = relinearisation.WithDigits(
       context,
@@ -59,24 +59,36 @@ void WidenDigits(const Instance& instance, ckks::EvaluationKeys* keys) {
 
 }  // namespace
 
-absl::StatusOr<ProbeFuser> ProbeFuser::Create(const Instance& enrolment, const Model& model,
+absl::StatusOr<ProbeFuser> ProbeFuser::Create(const Rings& rings, const Model& model,
                                               const ckks::EvaluationKeys& keys) {
   ProbeFuser out;
-  out.enrolment_plan_ = enrolment.plan;
-  for (const ModalitySpec& modality : model.modalities) out.names_.push_back(modality.name);
-  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeProbeInstance(model));
-  out.instance_ = std::make_unique<Instance>(std::move(instance));
-  out.keys_ = std::make_unique<ckks::EvaluationKeys>(ckks::WithoutPrime(keys, kMaskPrime));
-  FitPlanToKeys(out.instance_->params(), *out.keys_, &out.instance_->plan);
-  HEFT_RETURN_IF_ERROR(CheckKeys(out.instance_->plan.keys, *out.keys_));
-  WidenDigits(*out.instance_, out.keys_.get());
-  HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(*out.instance_, model, out.keys_.get()));
+  out.thin_ = rings.thin();
+  if (out.thin_) {
+    out.instance_ = std::make_unique<Instance>(rings.matching);
+    out.keys_ = &keys;
+  } else {
+    out.enrolment_plan_ = rings.enrolment.plan;
+    for (const ModalitySpec& modality : model.modalities) out.names_.push_back(modality.name);
+    HEFT_ASSIGN_OR_RETURN(Instance instance, MakeProbeInstance(model));
+    out.instance_ = std::make_unique<Instance>(std::move(instance));
+    out.own_keys_ = std::make_unique<ckks::EvaluationKeys>(ckks::WithoutPrime(keys, kMaskPrime));
+    out.keys_ = out.own_keys_.get();
+    FitPlanToKeys(out.instance_->params(), keys, &out.instance_->plan);
+    HEFT_RETURN_IF_ERROR(CheckKeys(out.instance_->plan.keys, *out.keys_));
+    WidenDigits(*out.instance_, out.own_keys_.get());
+  }
+  HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(*out.instance_, model, out.keys_));
   out.fuser_ = std::make_unique<Fuser>(std::move(fuser));
   return out;
 }
 
 absl::StatusOr<Ciphertext> ProbeFuser::Project(
     std::span<const Ciphertext* const> modalities) const {
+  if (thin_) {
+    HEFT_ASSIGN_OR_RETURN(Ciphertext z, fuser_->Project(modalities));
+    z.scale = instance_->plan.probe_scale;  // but for the factors' rounding
+    return z;
+  }
   std::vector<Ciphertext> inputs(modalities.size());
   std::vector<const Ciphertext*> pointers(modalities.size(), nullptr);
   for (size_t i = 0; i < modalities.size() && i < names_.size(); ++i) {
@@ -89,7 +101,11 @@ absl::StatusOr<Ciphertext> ProbeFuser::Project(
 }
 
 absl::StatusOr<Normalised> ProbeFuser::Normalise(const Ciphertext& z) const {
-  return fuser_->Normalise(z);
+  if (!thin_) return fuser_->Normalise(z);
+  Normalised out;
+  out.z = z;
+  HEFT_ASSIGN_OR_RETURN(out.squared_norm, ProbeNorm(*instance_, z, *keys_));
+  return out;
 }
 
 absl::StatusOr<Normalised> ProbeFuser::Fuse(std::span<const Ciphertext* const> modalities) const {

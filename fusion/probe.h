@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The route of a 1:N probe. Only enrolment and verification mask, so a probe is fused without the
-// mask's prime: a quarter fewer key bytes and transforms. What comes out matches the same gallery.
+// The route of a 1:N probe. One ring: only enrolment and verification mask, so a probe is fused
+// without the mask's prime, a quarter fewer key bytes and transforms. Two rings: a thin probe, in the
+// small one, which is projected and not normalised. What comes out matches the same gallery.
 #ifndef HEFT_FUSION_PROBE_H_
 #define HEFT_FUSION_PROBE_H_
 
@@ -11,21 +12,24 @@
 #include "ckks/keys.h"
 #include "fusion/fuser.h"
 #include "fusion/matching.h"
+#include "fusion/rings.h"
 
 namespace heft {
 
 class ProbeFuser {
  public:
-  // `enrolment` is MakeInstance's for the model; `keys` are copied without the mask's prime.
-  // kFailedPrecondition where they lack one that the plan needs.
-  static absl::StatusOr<ProbeFuser> Create(const Instance& enrolment, const Model& model,
+  // `keys` are the matching ring's. One ring: they are copied without the mask's prime; two: they
+  // must outlive the fuser. kFailedPrecondition where they lack one that the plan needs.
+  static absl::StatusOr<ProbeFuser> Create(const Rings& rings, const Model& model,
                                            const ckks::EvaluationKeys& keys);
 
   // What PrepareProbe and MatchBlock take for its probes.
   const Instance& instance() const { return *instance_; }
   const ckks::EvaluationKeys& keys() const { return *keys_; }
 
-  // As Fuser's, from the same ciphertexts; templates come out in kMatchLimbs limbs.
+  // As Fuser's, from fresh ciphertexts of the enrolment ring, or of the small one of two; out in
+  // kMatchLimbs limbs. Two rings: Normalise and Fuse leave z as it is beside its squared norm, by
+  // whose root the key owner divides.
   absl::StatusOr<ckks::Ciphertext> Project(
       std::span<const ckks::Ciphertext* const> modalities) const;
   absl::StatusOr<Normalised> Normalise(const ckks::Ciphertext& z) const;
@@ -34,10 +38,12 @@ class ProbeFuser {
  private:
   ProbeFuser() = default;
 
-  FusionPlan enrolment_plan_;
+  bool thin_ = false;
+  FusionPlan enrolment_plan_;  // one ring
   std::vector<std::string> names_;
   std::unique_ptr<Instance> instance_;
-  std::unique_ptr<ckks::EvaluationKeys> keys_;
+  std::unique_ptr<ckks::EvaluationKeys> own_keys_;  // one ring
+  const ckks::EvaluationKeys* keys_ = nullptr;
   std::unique_ptr<Fuser> fuser_;
 };
 

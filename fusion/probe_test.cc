@@ -16,7 +16,7 @@ class ProbeTest : public testing::MatchingTest {
  protected:
   void SetUp() override {
     MatchingTest::SetUp();
-    auto prober = ProbeFuser::Create(instance_, model_, keys_);
+    auto prober = ProbeFuser::Create(*MakeRings(model_), model_, keys_);
     ASSERT_TRUE(prober.ok()) << prober.status();
     prober_ = std::make_unique<ProbeFuser>(std::move(*prober));
     const std::vector<Ciphertext> inputs = EncryptSample(probe_sample_);

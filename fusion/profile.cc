@@ -29,6 +29,20 @@ std::vector<int> Chain(int base, int levels, int bits) {
   return chain;
 }
 
+Profile Thin(Profile profile, double match_scale) {
+  profile.match_scale = match_scale;
+  return profile;
+}
+
+// The first kTemplateLimbs primes of `enrolment` and the next one, in a ring of degree n.
+absl::StatusOr<ckks::Params> FirstPrimes(const ckks::Params& enrolment, uint32_t n) {
+  constexpr size_t kPrimes = 4;
+  std::vector<uint32_t> primes = enrolment.primes();
+  if (primes.size() < kPrimes) return absl::InvalidArgumentError("too few primes for two rings");
+  primes.resize(kPrimes);
+  return ckks::Params::FromPrimes(n, primes);
+}
+
 absl::StatusOr<Profile> FindAmong(std::span<const Profile> profiles, std::string_view name) {
   std::vector<std::string> names;
   for (const Profile& profile : profiles) {
@@ -48,6 +62,11 @@ const std::vector<Profile>& AllProfiles() {
                   "degree 2 or 3 normalisation, enrolment, 1:N, 1:1; 128-bit"),
       MakeProfile("compact-pq", 8192, {30, 27, 18, 26, 26, 26, 20}, 29, 0x1p26,
                   "as compact at 128-bit quantum, with larger errors"),
+      // The first three and the fourth, 106 bits in all, are the small ring's: base, match, mask or
+      // projection, special.
+      Thin(MakeProfile("thin", 8192, {27, 26, 25, 28, 28, 28, 20}, 30, 0x1p28,
+                       "two rings: enrolment normalises as compact, probes are thin; 128-bit"),
+           0x1p25),
       MakeProfile("paper", 16384, Chain(30, 8, 28), 30, 0x1p28,
                   "the paper's schedule: dense encoding, hybrid projection, ten primes"),
       MakeProfile("deep", 16384, Chain(30, 12, 29), 30, 0x1p29,
@@ -58,12 +77,20 @@ const std::vector<Profile>& AllProfiles() {
   return profiles;
 }
 
+absl::StatusOr<ckks::Params> MatchingParams(const ckks::Params& enrolment) {
+  return FirstPrimes(enrolment, enrolment.n() / 2);
+}
+
+absl::StatusOr<ckks::Params> SwitchingParams(const ckks::Params& enrolment) {
+  return FirstPrimes(enrolment, enrolment.n());
+}
+
 absl::StatusOr<Profile> FindProfile(std::string_view name) {
   return FindAmong(AllProfiles(), name);
 }
 
 absl::StatusOr<Profile> FindModelProfile(std::string_view name) {
-  constexpr size_t kForModels = 2;  // the first two
+  constexpr size_t kForModels = 3;  // the first three
   return FindAmong(std::span(AllProfiles()).first(kForModels), name);
 }
 

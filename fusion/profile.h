@@ -20,14 +20,25 @@ struct Profile {
   ckks::ParamsSpec spec;
   double scale = 0;  // of a fresh ciphertext, and the target of a normalised template
   std::string purpose;
+  // Two rings: gallery, probes of identifications and scores live in the ring of half the degree,
+  // modulo the chain's first three primes, with the next one in the place of the special prime.
+  // match_scale: of their probes and templates; 0 where there is one ring.
+  double match_scale = 0;
+  bool thin() const { return match_scale > 0; }
 };
+
+// MatchingParams: of the small ring. SwitchingParams: the same primes in the large one, for the
+// switch between them.
+absl::StatusOr<ckks::Params> MatchingParams(const ckks::Params& enrolment);
+absl::StatusOr<ckks::Params> SwitchingParams(const ckks::Params& enrolment);
 
 // FindProfile: the profile of that name. kInvalidArgument names those that exist.
 absl::StatusOr<Profile> FindProfile(std::string_view name);
-// AllProfiles: "compact", "compact-pq", "paper", "deep", "deepest".
+// AllProfiles: "compact", "compact-pq", "thin", "paper", "deep", "deepest".
 const std::vector<Profile>& AllProfiles();
 
-// FindModelProfile: the same among those that a model is trained for, "compact" and "compact-pq". The
+// FindModelProfile: the same among those that a model is trained for, "compact", "compact-pq" and
+// "thin". The
 // others hold the paper's methods, which have no key files, gallery or scores.
 absl::StatusOr<Profile> FindModelProfile(std::string_view name);
 

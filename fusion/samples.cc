@@ -168,6 +168,16 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
   return samples;
 }
 
+ckks::ParamsId SampleParamsId(ByteSpan bytes) {
+  ckks::ParamsId id{};
+  const std::string kind = EnvelopeKind(bytes);
+  if ((kind == kCompactKind || kind == kBulkKind) &&
+      bytes.size() >= kEnvelopeHeaderSize + id.size()) {
+    std::copy_n(bytes.begin() + kEnvelopeHeaderSize, id.size(), id.begin());
+  }
+  return id;
+}
+
 absl::StatusOr<ckks::Ciphertext> SampleReader::Sample(size_t index) const {
   if (bulk()) {
     return absl::InvalidArgumentError(absl::StrCat(

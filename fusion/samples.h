@@ -19,6 +19,7 @@
 #include "ckks/seeded.h"
 #include "fusion/bulk.h"
 #include "fusion/plan.h"
+#include "fusion/rings.h"
 #include "heft/client.h"
 #include "heft/model.h"
 
@@ -113,6 +114,13 @@ class SampleReader {
 // kFailedPrecondition unless samples with this header can be fused under `model`.
 absl::Status CheckSamples(const Instance& instance, const Model& model, size_t index,
                           const SampleHeader& header, std::string_view what);
+
+// SampleParamsId: the parameters that a file of samples declares; zeros where it is none.
+ckks::ParamsId SampleParamsId(ByteSpan bytes);
+
+// RingOf: where `samples` are encrypted: in rings.enrolment or rings.matching. kInvalidArgument for
+// bulk samples to be identified.
+absl::StatusOr<const Instance*> RingOf(const Rings& rings, const Samples& samples);
 
 // RowsOf: the rows of `samples`. kInvalidArgument for none, or an incomplete one.
 absl::StatusOr<std::vector<std::vector<double>>> RowsOf(const Samples& samples,

@@ -115,14 +115,19 @@ void AddTiled(const Context& context, uint32_t gamma, uint32_t k,
   }
 }
 
-absl::Status CheckTemplate(const FusionPlan& plan, const Ciphertext& z) {
-  if (z.size() == 2 && z.limbs() == plan.template_limbs &&
-      std::abs(z.scale - plan.template_scale) <= 1e-6 * plan.template_scale) {
+namespace {
+absl::Status CheckForm(const Ciphertext& z, size_t limbs, double scale, double tolerance) {
+  if (z.size() == 2 && z.limbs() == limbs && std::abs(z.scale - scale) <= tolerance * scale) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat("not a fused template of this model: ", z.size(),
                                                  " parts, ", z.limbs(), " limbs, scale 2^",
                                                  std::log2(z.scale)));
+}
+}  // namespace
+
+absl::Status CheckTemplate(const FusionPlan& plan, const Ciphertext& z) {
+  return CheckForm(z, plan.template_limbs, plan.template_scale, 1e-6);
 }
 
 absl::Status CheckTiles(const Instance& instance, const TiledCiphertexts& tiles, const char* what) {
@@ -148,14 +153,14 @@ using internal::AddTiled;
 using internal::CheckTemplate;
 using internal::CheckTiles;
 
-absl::StatusOr<ckks::Plaintext> EncodeMask(const Instance& instance,
+// A mask for a template or probe at `scale`.
+absl::StatusOr<ckks::Plaintext> EncodeMask(const Instance& instance, double scale,
                                            std::span<const Complex> mask) {
   if (instance.plan.template_limbs != kTemplateLimbs) {
     return absl::InvalidArgumentError(
         "a probe's instance has no prime left for a mask: use MakeInstance's");
   }
-  // At the scale of the prime that the rescale divides by: the template's scale comes back.
-  return instance.encoder->Encode(mask, instance.plan.mask_scale, kTemplateLimbs,
+  return instance.encoder->Encode(mask, MaskScale(instance.plan, scale), kTemplateLimbs,
                                   /*extended=*/true);
 }
 
@@ -257,7 +262,7 @@ absl::Status AddToBlock(const Instance& instance, TiledCiphertexts* block,
          templates.subspan(start, std::min(kChunk, templates.size() - start))) {
       std::vector<Complex> values(context.slots(), 0);
       values[t.position.slot] = t.position.lane == 0 ? Complex(1, 0) : Complex(0, 1);
-      HEFT_ASSIGN_OR_RETURN(ckks::Plaintext mask, EncodeMask(instance, values));
+      HEFT_ASSIGN_OR_RETURN(ckks::Plaintext mask, EncodeMask(instance, t.z->scale, values));
       chunk.push_back({t.z, std::move(mask)});
     }
     HEFT_RETURN_IF_ERROR(MaskedRotations(instance, chunk, keys,
@@ -273,7 +278,7 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const Ci
                                               const EvaluationKeys& keys) {
   const Context& context = *instance.context;
   const FusionPlan& plan = instance.plan;
-  HEFT_RETURN_IF_ERROR(CheckTemplate(plan, z));
+  HEFT_RETURN_IF_ERROR(internal::CheckForm(z, plan.probe_limbs, plan.probe_scale, 1e-6));
   const size_t n = context.n();
   Ciphertext low;
   HEFT_RETURN_IF_ERROR(ckks::DropLimbs(context, &low, z, kMatchLimbs));
@@ -311,7 +316,8 @@ absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance, co
                                                     const EvaluationKeys& keys) {
   const Context& context = *instance.context;
   const FusionPlan& plan = instance.plan;
-  HEFT_RETURN_IF_ERROR(CheckTemplate(plan, z));
+  // Its scale may be any near a template's: the mask brings it to a probe's.
+  HEFT_RETURN_IF_ERROR(internal::CheckForm(z, kTemplateLimbs, plan.template_scale, 3));
   std::vector<Complex> values(context.slots(), 0);
   for (uint32_t slot : slots) {
     if (slot >= context.slots()) {
@@ -322,7 +328,7 @@ absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance, co
   }
   std::vector<Masked> masked(1);
   masked[0].z = &z;
-  HEFT_ASSIGN_OR_RETURN(masked[0].mask, EncodeMask(instance, values));
+  HEFT_ASSIGN_OR_RETURN(masked[0].mask, EncodeMask(instance, z.scale, values));
   TiledCiphertexts out = NewProbe(context, plan.gamma);
   HEFT_RETURN_IF_ERROR(MaskedRotations(instance, masked, keys,
                                        [&](uint32_t k, const std::vector<ring::RnsPoly>& parts) {

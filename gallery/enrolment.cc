@@ -188,7 +188,7 @@ absl::StatusOr<Normalised> FuseRow(const Fuser& fuser, const SampleSet& samples,
 
 absl::StatusOr<std::vector<Enrolment>> Server::Impl::FuseAll(
     const SampleSet& samples, const EnrolOptions& options, const ProgressFunction& progress) const {
-  HEFT_RETURN_IF_ERROR(CheckKeyId(keys_->key_id, samples.key_id(), "encrypted samples"));
+  HEFT_RETURN_IF_ERROR(CheckRing(samples, rings_.enrolment));
   HEFT_ASSIGN_OR_RETURN(const Fuser* fuser, EnrolmentFuser());
   HEFT_ASSIGN_OR_RETURN(
       const std::vector<Combination> combinations,
@@ -207,7 +207,10 @@ absl::StatusOr<std::vector<Enrolment>> Server::Impl::FuseAll(
       auto fused =
           projected.has_value() ? projected->Fuse(i) : FuseRow(*fuser, samples, combinations[i]);
       statuses[i] = fused.status();
-      if (fused.ok()) out[i] = {combinations[i].identity, std::move(fused->z)};
+      if (!fused.ok()) return;
+      auto z = ToMatchingRing(rings_, keys_->ring_switch, fused->z);
+      statuses[i] = z.status();
+      if (z.ok()) out[i] = {combinations[i].identity, std::move(*z)};
     });
     for (size_t i = start; i < start + count; ++i) HEFT_RETURN_IF_ERROR(statuses[i]);
     HEFT_RETURN_IF_ERROR(Report(progress, start + count, combinations.size()));
@@ -218,7 +221,7 @@ absl::StatusOr<std::vector<Enrolment>> Server::Impl::FuseAll(
 absl::StatusOr<BatchEnrolment> Server::Impl::FuseBulk(const SampleSet& samples,
                                                       const EnrolOptions& options,
                                                       const ProgressFunction& progress) const {
-  HEFT_RETURN_IF_ERROR(CheckKeyId(keys_->key_id, samples.key_id(), "encrypted samples"));
+  HEFT_RETURN_IF_ERROR(CheckRing(samples, rings_.enrolment));
   if (options.all_pairs) {
     return absl::InvalidArgumentError(
         "samples encrypted for bulk enrolment stay paired row by row: to enrol all pairs, encrypt "
@@ -232,7 +235,9 @@ absl::StatusOr<BatchEnrolment> Server::Impl::FuseBulk(const SampleSet& samples,
   for (size_t m = 0; m < samples.modalities(); ++m) {
     if (samples.modality(m) != nullptr) total += model_.modalities[m].dimension;
   }
-  HEFT_ASSIGN_OR_RETURN(BulkFuser fuser, BulkFuser::Create(instance_, model_, keys_.get()));
+  HEFT_RETURN_IF_ERROR(CheckEnrolmentKeys());
+  HEFT_ASSIGN_OR_RETURN(BulkFuser fuser,
+                        BulkFuser::Create(rings_.enrolment, model_, &enrolment_keys()));
   for (size_t m = 0; m < samples.modalities(); ++m) {
     const SampleReader* file = samples.modality(m);
     if (file == nullptr) continue;

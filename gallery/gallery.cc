@@ -70,7 +70,8 @@ absl::Status Gallery::CheckFiles() const { return impl_->CheckBlockFiles(); }
 
 absl::StatusOr<Gallery::Rekeyed> Gallery::Rekey(const Model& model, std::span<const uint8_t> key,
                                                 std::string_view what, const Monitor& monitor) {
-  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  const Instance& instance = rings.matching;
   HEFT_ASSIGN_OR_RETURN(const RekeyingKey parsed, ParseRekeyingKey(*instance.context, key, what));
   GalleryBinding expected = BindingOf(instance, model, key_id());
   HEFT_RETURN_IF_ERROR(impl_->CheckFits(instance, expected));

@@ -239,27 +239,32 @@ absl::Status Gallery::Impl::Enrol(const Instance& instance, std::span<const Enro
                 });
 }
 
-absl::Status Gallery::Impl::EnrolBatch(const Instance& instance,
-                                       std::span<const std::string> identities, TemplateBatch batch,
-                                       const ckks::EvaluationKeys& keys) {
-  HEFT_RETURN_IF_ERROR(CheckKeyId(binding_.key_id, keys.key_id, "evaluation keys"));
+absl::Status Gallery::Impl::EnrolBatch(const Rings& rings, std::span<const std::string> identities,
+                                       TemplateBatch batch, const RingKeys& keys) {
+  HEFT_RETURN_IF_ERROR(CheckKeyId(binding_.key_id, keys.matching.key_id, "evaluation keys"));
   if (identities.size() != batch.count) {
     return absl::InvalidArgumentError(
         absl::StrCat(identities.size(), " identities for a batch of ", batch.count));
   }
+  const Instance& instance = rings.matching;
   const uint32_t slots = instance.params().slots();
+  const uint32_t batch_slots = rings.enrolment.params().slots();
   const auto first_slot = static_cast<uint32_t>(size() % slots);
-  HEFT_RETURN_IF_ERROR(MoveBatch(instance, &batch, first_slot, keys));
+  HEFT_RETURN_IF_ERROR(MoveBatch(rings.enrolment, &batch, first_slot,
+                                 rings.thin() ? keys.enrolment : keys.matching));
+  HEFT_RETURN_IF_ERROR(SplitBatch(rings, keys.ring_switch, &batch));
   return Commit(
       instance, identities,
-      [&](TiledCiphertexts* block, uint32_t first, size_t, size_t count) -> absl::Status {
+      [&](TiledCiphertexts* block, uint32_t first, size_t done, size_t count) -> absl::Status {
         // A batch may go over into the next lane.
         const auto end = static_cast<uint32_t>(first + count);
         while (first < end) {
           const Position at = PositionOf(first, slots);
           const uint32_t in_lane = std::min(end - first, slots - at.slot);
-          HEFT_RETURN_IF_ERROR(AddBatchToBlock(instance, block, batch, at.slot, in_lane, at.lane));
+          const auto slot = static_cast<uint32_t>((first_slot + done) % batch_slots);
+          HEFT_RETURN_IF_ERROR(AddBatchToBlock(instance, block, batch, slot, in_lane, at.lane));
           first += in_lane;
+          done += in_lane;
         }
         return absl::OkStatus();
       });

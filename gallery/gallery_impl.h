@@ -30,7 +30,7 @@ struct GalleryBinding {
   uint32_t gamma = 0;
 };
 
-// BindingOf: of templates that `model` fuses under a key.
+// BindingOf: of templates that `model` fuses under a key; `instance` is the matching ring's.
 GalleryBinding BindingOf(const Instance& instance, const Model& model, const KeyId& key_id);
 
 // A fused template with the identity that it is enrolled for.
@@ -78,8 +78,8 @@ class Gallery::Impl {
   absl::Status Enrol(const Instance& instance, std::span<const Enrolment> templates,
                      const ckks::EvaluationKeys& keys);
   // The same for a batch in bulk, identities[i] being sample i's.
-  absl::Status EnrolBatch(const Instance& instance, std::span<const std::string> identities,
-                          TemplateBatch batch, const ckks::EvaluationKeys& keys);
+  absl::Status EnrolBatch(const Rings& rings, std::span<const std::string> identities,
+                          TemplateBatch batch, const RingKeys& keys);
 
   // Moves all templates to another key, without decrypting them, and commits: all or none, as
   // Enrol, block by block, so that one is held at a time. The old key is revoked: nothing under it

@@ -51,9 +51,14 @@ absl::StatusOr<SampleSet> SampleSet::Create(const Instance& instance, const Mode
   SampleSet set;
   set.by_modality_.resize(model.modalities.size());
   set.key_id_ = files[0].header().key_id;
+  set.params_id_ = files[0].header().params_id;
   set.bulk_ = files[0].bulk();
   for (SampleReader& file : files) {
     HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(file.header().modality));
+    if (file.header().params_id != set.params_id_) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          file.what(), ": for another use than the first file: encrypt all modalities alike"));
+    }
     HEFT_RETURN_IF_ERROR(CheckSamples(instance, model, index, file.header(), file.what()));
     HEFT_RETURN_IF_ERROR(CheckKeyId(set.key_id_, file.header().key_id, file.what()));
     if (file.bulk() != set.bulk_) {
@@ -75,46 +80,75 @@ absl::StatusOr<SampleSet> SampleSet::Create(const Instance& instance, const Mode
 }
 
 absl::StatusOr<std::unique_ptr<Server::Impl>> Server::Impl::Create(
-    const Model& model, std::span<const uint8_t> evaluation_keys, std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeInstance(model));
-  HEFT_ASSIGN_OR_RETURN(auto keys, ParseEvaluationKeys(*instance.context, evaluation_keys, what));
-  return Create(model, std::move(instance), std::move(keys));
+    const Model& model, std::span<const uint8_t> evaluation_keys, std::string_view what,
+    std::span<const uint8_t> enrolment_keys, std::string_view enrolment_what) {
+  HEFT_ASSIGN_OR_RETURN(Rings rings, MakeRings(model));
+  RingKeys keys;
+  HEFT_ASSIGN_OR_RETURN(keys.matching,
+                        ParseEvaluationKeys(*rings.matching.context, evaluation_keys, what));
+  if (!enrolment_keys.empty()) {
+    HEFT_RETURN_IF_ERROR(ParseEnrolmentKeys(rings, enrolment_keys, enrolment_what, &keys));
+  }
+  return Create(model, std::move(rings), std::move(keys));
 }
 
 absl::StatusOr<std::unique_ptr<Server::Impl>> Server::Impl::Create(const Model& model,
-                                                                   ckks::EvaluationKeys keys) {
-  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeInstance(model));
-  return Create(model, std::move(instance), std::move(keys));
+                                                                   RingKeys keys) {
+  HEFT_ASSIGN_OR_RETURN(Rings rings, MakeRings(model));
+  return Create(model, std::move(rings), std::move(keys));
 }
 
-absl::StatusOr<std::unique_ptr<Server::Impl>> Server::Impl::Create(const Model& model,
-                                                                   Instance instance,
-                                                                   ckks::EvaluationKeys keys) {
-  // Found out now, although what uses the keys is made later.
+namespace {
+
+// Found out at once, although what uses the keys is made later.
+absl::Status CheckPlanKeys(const Instance& instance, const ckks::EvaluationKeys& keys) {
   FusionPlan plan = instance.plan;
   FitPlanToKeys(instance.params(), keys, &plan);
-  HEFT_RETURN_IF_ERROR(CheckKeys(plan.keys, keys));
+  return CheckKeys(plan.keys, keys);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Server::Impl>> Server::Impl::Create(const Model& model, Rings rings,
+                                                                   RingKeys keys) {
+  HEFT_RETURN_IF_ERROR(CheckPlanKeys(rings.matching, keys.matching));
+  if (keys.ring_switch.limbs() > 0) {
+    HEFT_RETURN_IF_ERROR(CheckPlanKeys(rings.enrolment, keys.enrolment));
+  }
   std::unique_ptr<Impl> server(new Impl);
   server->model_ = model;
-  server->instance_ = std::move(instance);
-  server->keys_ = std::make_unique<ckks::EvaluationKeys>(std::move(keys));
+  server->rings_ = std::move(rings);
+  server->keys_ = std::make_unique<RingKeys>(std::move(keys));
   return server;
 }
 
 absl::StatusOr<SampleSet> Server::Impl::Read(std::vector<SampleFile> files) const {
   std::vector<SampleReader> readers;
+  const Instance* ring = &rings_.enrolment;
   for (SampleFile& file : files) {
+    ring = SampleParamsId(file.bytes) == rings_.matching.params().id() ? &rings_.matching
+                                                                      : &rings_.enrolment;
     HEFT_ASSIGN_OR_RETURN(
         SampleReader reader,
-        SampleReader::Parse(instance_.context, std::move(file.bytes), std::move(file.name)));
+        SampleReader::Parse(ring->context, std::move(file.bytes), std::move(file.name)));
     readers.push_back(std::move(reader));
   }
-  return SampleSet::Create(instance_, model_, std::move(readers));
+  return SampleSet::Create(*ring, model_, std::move(readers));
+}
+
+absl::Status Server::Impl::CheckRing(const SampleSet& samples, const Instance& ring) const {
+  HEFT_RETURN_IF_ERROR(CheckKeyId(keys().key_id, samples.key_id(), "encrypted samples"));
+  if (samples.params_id() == ring.params().id()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      &ring == &rings_.matching
+          ? "samples encrypted for enrolment or verification: encrypt the probes of an "
+            "identification with `heft encrypt --for identification`"
+          : "thin probes, encrypted for identification: encrypt for enrolment and verification "
+            "without `--for identification`");
 }
 
 absl::StatusOr<std::vector<ckks::Ciphertext>> Server::Impl::ReadRow(const SampleSet& samples,
                                                                     size_t row) const {
-  HEFT_RETURN_IF_ERROR(CheckKeyId(keys_->key_id, samples.key_id(), "encrypted samples"));
   std::vector<ckks::Ciphertext> out(samples.modalities());
   for (size_t m = 0; m < samples.modalities(); ++m) {
     if (samples.modality(m) == nullptr) continue;
@@ -124,15 +158,31 @@ absl::StatusOr<std::vector<ckks::Ciphertext>> Server::Impl::ReadRow(const Sample
 }
 
 absl::StatusOr<Normalised> Server::Impl::FuseProbe(const SampleSet& samples, size_t row) const {
+  HEFT_RETURN_IF_ERROR(CheckRing(samples, rings_.enrolment));
   HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, row));
   HEFT_ASSIGN_OR_RETURN(const Fuser* fuser, EnrolmentFuser());
-  return fuser->Fuse(Present(inputs));
+  if (!rings_.thin()) return fuser->Fuse(Present(inputs));
+  // A projection is all that it needs: the key owner normalises.
+  HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext projected, fuser->Project(Present(inputs)));
+  Normalised out;
+  HEFT_ASSIGN_OR_RETURN(out.z, ToMatchingRing(rings_, keys_->ring_switch, projected));
+  HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext probe, ToProbe(rings_.matching, out.z));
+  HEFT_ASSIGN_OR_RETURN(out.squared_norm, ProbeNorm(rings_.matching, probe, keys_->matching));
+  return out;
+}
+
+absl::Status Server::Impl::CheckEnrolmentKeys() const {
+  if (!rings_.thin() || keys_->ring_switch.limbs() > 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "the keys for enrolment and verification are missing: give enrolment.keys of the key set");
 }
 
 absl::StatusOr<const Fuser*> Server::Impl::EnrolmentFuser() const {
+  HEFT_RETURN_IF_ERROR(CheckEnrolmentKeys());
   const std::lock_guard<std::mutex> lock(mutex_);
   if (fuser_ == nullptr) {
-    HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(instance_, model_, keys_.get()));
+    HEFT_ASSIGN_OR_RETURN(Fuser fuser,
+                          Fuser::Create(rings_.enrolment, model_, &enrolment_keys()));
     fuser_ = std::make_unique<Fuser>(std::move(fuser));
   }
   return fuser_.get();
@@ -141,7 +191,7 @@ absl::StatusOr<const Fuser*> Server::Impl::EnrolmentFuser() const {
 absl::StatusOr<const ProbeFuser*> Server::Impl::Prober() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (prober_ == nullptr) {
-    HEFT_ASSIGN_OR_RETURN(ProbeFuser prober, ProbeFuser::Create(instance_, model_, *keys_));
+    HEFT_ASSIGN_OR_RETURN(ProbeFuser prober, ProbeFuser::Create(rings_, model_, keys()));
     prober_ = std::make_unique<ProbeFuser>(std::move(prober));
   }
   return prober_.get();
@@ -154,7 +204,7 @@ absl::StatusOr<Gallery::Impl> Server::Impl::OpenGallery(const std::string& direc
     return Gallery::Impl::New(directory, binding());
   }
   HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, Gallery::Impl::Open(directory));
-  HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance_, binding()));
+  HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance(), binding()));
   return gallery;
 }
 
@@ -167,11 +217,11 @@ absl::StatusOr<EnrolResult> Server::Impl::Enrol(const std::string& directory,
   if (samples.bulk()) {
     HEFT_ASSIGN_OR_RETURN(BatchEnrolment bulk, FuseBulk(samples, options, progress));
     HEFT_RETURN_IF_ERROR(
-        gallery.EnrolBatch(instance_, bulk.identities, std::move(bulk.batch), *keys_));
+        gallery.EnrolBatch(rings_, bulk.identities, std::move(bulk.batch), *keys_));
     result.added = bulk.identities.size();
   } else {
     HEFT_ASSIGN_OR_RETURN(const auto templates, FuseAll(samples, options, progress));
-    HEFT_RETURN_IF_ERROR(gallery.Enrol(instance_, templates, *keys_));
+    HEFT_RETURN_IF_ERROR(gallery.Enrol(instance(), templates, keys()));
     result.added = templates.size();
   }
   result.templates = gallery.size();
@@ -185,8 +235,11 @@ Server& Server::operator=(Server&&) noexcept = default;
 Server::~Server() = default;
 
 absl::StatusOr<Server> Server::Create(const Model& model, std::span<const uint8_t> evaluation_keys,
-                                      std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(auto impl, Impl::Create(model, evaluation_keys, what));
+                                      std::string_view what,
+                                      std::span<const uint8_t> enrolment_keys,
+                                      std::string_view enrolment_what) {
+  HEFT_ASSIGN_OR_RETURN(
+      auto impl, Impl::Create(model, evaluation_keys, what, enrolment_keys, enrolment_what));
   return Server(std::move(impl));
 }
 

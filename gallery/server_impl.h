@@ -35,6 +35,7 @@ class SampleSet {
                                           std::vector<SampleReader> files);
 
   const ckks::KeyId& key_id() const { return key_id_; }
+  const ckks::ParamsId& params_id() const { return params_id_; }
   // By the model's order of modalities; nullptr where missing.
   const SampleReader* modality(size_t index) const { return by_modality_[index]; }
   size_t modalities() const { return by_modality_.size(); }
@@ -45,6 +46,7 @@ class SampleSet {
   std::vector<std::unique_ptr<SampleReader>> files_;
   std::vector<const SampleReader*> by_modality_;
   ckks::KeyId key_id_{};
+  ckks::ParamsId params_id_{};
   bool bulk_ = false;
 };
 
@@ -58,14 +60,22 @@ class Server::Impl {
  public:
   static absl::StatusOr<std::unique_ptr<Impl>> Create(const Model& model,
                                                       std::span<const uint8_t> evaluation_keys,
-                                                      std::string_view what);
-  static absl::StatusOr<std::unique_ptr<Impl>> Create(const Model& model,
-                                                      ckks::EvaluationKeys keys);
+                                                      std::string_view what,
+                                                      std::span<const uint8_t> enrolment_keys = {},
+                                                      std::string_view enrolment_what = {});
+  static absl::StatusOr<std::unique_ptr<Impl>> Create(const Model& model, RingKeys keys);
 
-  const Instance& instance() const { return instance_; }
+  const Rings& rings() const { return rings_; }
+  // Of gallery and replies.
+  const Instance& instance() const { return rings_.matching; }
   const Model& model() const { return model_; }
-  const ckks::EvaluationKeys& keys() const { return *keys_; }
-  GalleryBinding binding() const { return BindingOf(instance_, model_, keys_->key_id); }
+  // Of gallery and replies; of the ring in which samples are enrolled.
+  const ckks::EvaluationKeys& keys() const { return keys_->matching; }
+  const ckks::EvaluationKeys& enrolment_keys() const {
+    return rings_.thin() ? keys_->enrolment : keys_->matching;
+  }
+  GalleryBinding binding() const { return BindingOf(instance(), model_, keys().key_id); }
+  // kFailedPrecondition where the keys for enrolment are missing.
   absl::StatusOr<const Fuser*> EnrolmentFuser() const;
 
   // Parses the files of one probe or enrolment.
@@ -79,7 +89,7 @@ class Server::Impl {
   // The same for samples encrypted for bulk enrolment.
   absl::StatusOr<BatchEnrolment> FuseBulk(const SampleSet& samples, const EnrolOptions& options,
                                           const ProgressFunction& progress = {}) const;
-  // Fuses row `row` of each file, for enrolment or verification.
+  // Fuses row `row` of each file for verification: what PrepareMaskedProbe takes, with its norm.
   absl::StatusOr<Normalised> FuseProbe(const SampleSet& samples, size_t row) const;
 
   // Opens the gallery, or starts one, and checks that it is this model's and this key's.
@@ -110,8 +120,11 @@ class Server::Impl {
   Impl() = default;
   // Row `row` of each file; absent modalities are empty ciphertexts.
   absl::StatusOr<std::vector<ckks::Ciphertext>> ReadRow(const SampleSet& samples, size_t row) const;
-  static absl::StatusOr<std::unique_ptr<Impl>> Create(const Model& model, Instance instance,
-                                                      ckks::EvaluationKeys keys);
+  static absl::StatusOr<std::unique_ptr<Impl>> Create(const Model& model, Rings rings,
+                                                      RingKeys keys);
+  absl::Status CheckEnrolmentKeys() const;
+  // kFailedPrecondition unless the samples are for this server's key and were encrypted in `ring`.
+  absl::Status CheckRing(const SampleSet& samples, const Instance& ring) const;
   absl::StatusOr<const ProbeFuser*> Prober() const;
   // A fused and prepared probe, and its reply without scores.
   struct PreparedProbe {
@@ -132,8 +145,8 @@ class Server::Impl {
                                              const Normalised& probe) const;
 
   Model model_;
-  Instance instance_;
-  std::unique_ptr<ckks::EvaluationKeys> keys_;
+  Rings rings_;
+  std::unique_ptr<RingKeys> keys_;
   mutable std::mutex mutex_;  // of the two below
   mutable std::unique_ptr<Fuser> fuser_;
   mutable std::unique_ptr<ProbeFuser> prober_;

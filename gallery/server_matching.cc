@@ -32,17 +32,19 @@ absl::StatusOr<EncryptedScores> Server::Impl::StartReply(ScoreKind kind, const S
                                                          const Normalised& probe) const {
   EncryptedScores reply;
   reply.kind = kind;
-  reply.params_id = instance_.params().id();
-  reply.key_id = keys_->key_id;
+  reply.params_id = instance().params().id();
+  reply.key_id = keys().key_id;
   reply.model_id = model_.Id();
   for (size_t m = 0; m < samples.modalities() && reply.probe.empty(); ++m) {
     if (samples.modality(m) != nullptr) reply.probe = samples.modality(m)->labels()[options.row];
   }
-  if (options.with_squared_norm) {
+  if (rings_.thin()) {
+    reply.squared_norm = probe.squared_norm;
+  } else if (options.with_squared_norm) {
     // Two limbs: |z|^2 at this scale may exceed one.
     reply.squared_norm.emplace();
     HEFT_RETURN_IF_ERROR(
-        ckks::DropLimbs(*instance_.context, &*reply.squared_norm, probe.squared_norm, kMatchLimbs));
+        ckks::DropLimbs(*instance().context, &*reply.squared_norm, probe.squared_norm, kMatchLimbs));
   }
   return reply;
 }
@@ -50,6 +52,7 @@ absl::StatusOr<EncryptedScores> Server::Impl::StartReply(ScoreKind kind, const S
 absl::StatusOr<Server::Impl::PreparedProbe> Server::Impl::Prepare(
     const ProbeFuser& prober, const Gallery::Impl& gallery, const SampleSet& samples,
     const ProbeOptions& options) const {
+  HEFT_RETURN_IF_ERROR(CheckRing(samples, rings_.matching));
   HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, options.row));
   HEFT_ASSIGN_OR_RETURN(const Normalised probe, prober.Fuse(Present(inputs)));
   PreparedProbe out;
@@ -65,7 +68,7 @@ absl::StatusOr<std::vector<TiledCiphertexts>> Server::Impl::ReadBlocks(const Gal
                                                                        BlockRun run) const {
   std::vector<TiledCiphertexts> blocks;
   for (size_t b = run.first; b < run.end; ++b) {
-    HEFT_ASSIGN_OR_RETURN(TiledCiphertexts block, gallery.ReadBlock(instance_, b));
+    HEFT_ASSIGN_OR_RETURN(TiledCiphertexts block, gallery.ReadBlock(instance(), b));
     blocks.push_back(std::move(block));
   }
   return blocks;
@@ -87,7 +90,7 @@ absl::StatusOr<EncryptedScores> Server::Impl::Identify(const Gallery::Impl& gall
                                                        const SampleSet& samples,
                                                        const ProbeOptions& options,
                                                        const ProgressFunction& progress) const {
-  HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance_, binding()));
+  HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance(), binding()));
   HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
   HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared, Prepare(*prober, gallery, samples, options));
   EncryptedScores& reply = prepared.reply;
@@ -110,7 +113,7 @@ absl::Status Server::Impl::IdentifyAll(
     const Gallery::Impl& gallery, const SampleSet& samples, const ProbeOptions& options,
     const std::function<absl::Status(size_t row, const EncryptedScores&)>& use,
     const ProgressFunction& progress) const {
-  HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance_, binding()));
+  HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance(), binding()));
   HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
   HEFT_ASSIGN_OR_RETURN(const SampleReader* file,
                         FirstOfEqualFiles(samples, "--all needs the same number"));
@@ -149,8 +152,8 @@ absl::StatusOr<EncryptedScores> Server::Impl::Verify(const Gallery::Impl& galler
                                                      const SampleSet& samples,
                                                      const std::string& identity,
                                                      const ProbeOptions& options) const {
-  HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance_, binding()));
-  const uint32_t slots = instance_.params().slots();
+  HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance(), binding()));
+  const uint32_t slots = instance().params().slots();
   // (block, lane) -> slots of the claimed identity.
   std::map<std::pair<size_t, uint32_t>, std::vector<uint32_t>> claimed;
   for (size_t i = 0; i < gallery.size(); ++i) {
@@ -169,12 +172,12 @@ absl::StatusOr<EncryptedScores> Server::Impl::Verify(const Gallery::Impl& galler
   reply.identities = {identity};
   for (const auto& [place, slot_list] : claimed) {
     const auto [block_index, lane] = place;
-    HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts block, gallery.ReadBlock(instance_, block_index));
+    HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts block, gallery.ReadBlock(instance(), block_index));
     HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts masked,
-                          PrepareMaskedProbe(instance_, probe.z, slot_list, lane, *keys_));
+                          PrepareMaskedProbe(instance(), probe.z, slot_list, lane, keys()));
     ScoreReply part;
     HEFT_ASSIGN_OR_RETURN(part.scores,
-                          VerifyBlock(instance_, block, masked, slot_list, lane, *keys_));
+                          VerifyBlock(instance(), block, masked, slot_list, lane, keys()));
     // VerifyBlock moves the claimed lane to the real parts.
     for (uint32_t slot : slot_list) part.answers.push_back({slot, 0, 0});
     reply.replies.push_back(std::move(part));

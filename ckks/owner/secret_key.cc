@@ -159,6 +159,25 @@ SeededSwitchKey MakeRekeyingKey(const Context& context, const SecretKey& old,
   });
 }
 
+absl::StatusOr<SeededSwitchKey> MakeRingSwitchKey(const Context& from, const SecretKey& secret,
+                                                  const SecretKey& half, size_t limbs,
+                                                  Csprng& rng) {
+  if (secret.coefficients().size() != from.n() || 2 * half.coefficients().size() != from.n()) {
+    return absl::InvalidArgumentError("a ring switch leads to the ring of half the degree");
+  }
+  HEFT_ASSIGN_OR_RETURN(
+      const SecretKey old,
+      SecretKey::FromCoefficients(from, secret.key_id(), secret.coefficients()));
+  // half(X^2): every second coefficient.
+  HEFT_ASSIGN_OR_RETURN(auto lifted, SecureVector<int8_t>::Create(from.n()));
+  for (size_t i = 0; i < from.n(); ++i) {
+    lifted.data()[i] = i % 2 == 0 ? half.coefficients()[i / 2] : int8_t{0};
+  }
+  HEFT_ASSIGN_OR_RETURN(const SecretKey next,
+                        SecretKey::FromCoefficients(from, half.key_id(), lifted.span()));
+  return MakeRekeyingKey(from, old, next, limbs, rng);
+}
+
 SeededCiphertext EncryptSymmetric(const Context& context, const Plaintext& plaintext,
                                   const SecretKey& secret, Csprng& rng) {
   HEFT_DCHECK_OK(CheckShape(context, plaintext));

@@ -58,6 +58,12 @@ SeededSwitchKey MakeRelinearisationKey(const Context& context, const SecretKey& 
 SeededSwitchKey MakeRekeyingKey(const Context& context, const SecretKey& old,
                                 const SecretKey& secret, size_t limbs, Csprng& rng);
 
+// MakeRingSwitchKey: to the secret `half` of the ring of half the degree, for SplitRing
+// (ckks/ring_switch.h). `from` has the degree of `secret`, and the primes of `half`; `secret` may
+// have been made for other primes. Its samples are as hard as those of `half`'s ring.
+absl::StatusOr<SeededSwitchKey> MakeRingSwitchKey(const Context& from, const SecretKey& secret,
+                                                  const SecretKey& half, size_t limbs, Csprng& rng);
+
 // EncryptSymmetric: secret-key encryption at the plaintext's level; the plaintext is not extended.
 SeededCiphertext EncryptSymmetric(const Context& context, const Plaintext& plaintext,
                                   const SecretKey& secret, Csprng& rng);

@@ -6,6 +6,27 @@
 
 namespace heft {
 
+absl::StatusOr<SecretKeys> GenerateSecretKeys(const Rings& rings, Csprng& rng) {
+  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey large,
+                        ckks::SecretKey::Generate(*rings.enrolment.context, rng));
+  if (!rings.thin()) return SecretKeys(std::move(large));
+  const ckks::Context& matching = *rings.matching.context;
+  HEFT_ASSIGN_OR_RETURN(const ckks::SecretKey drawn, ckks::SecretKey::Generate(matching, rng));
+  HEFT_ASSIGN_OR_RETURN(
+      ckks::SecretKey half,
+      ckks::SecretKey::FromCoefficients(matching, large.key_id(), drawn.coefficients()));
+  return SecretKeys(std::move(large), std::move(half));
+}
+
+PublicKeys MakeEncryptionKeys(const Rings& rings, const SecretKeys& secret, Csprng& rng) {
+  PublicKeys keys;
+  keys.enrolment = ckks::MakePublicKey(*rings.enrolment.context, secret.enrolment, rng);
+  if (rings.thin()) {
+    keys.small = ckks::MakePublicKey(*rings.matching.context, secret.matching(), rng);
+  }
+  return keys;
+}
+
 absl::StatusOr<std::vector<uint8_t>> MakeEvaluationKeys(
     const Instance& instance, const ckks::SecretKey& secret,
     const std::function<bool(size_t, size_t)>& progress) {
@@ -31,6 +52,21 @@ absl::StatusOr<std::vector<uint8_t>> MakeEvaluationKeys(
     }
   }
   return writer.Finish();
+}
+
+absl::StatusOr<std::vector<uint8_t>> MakeEnrolmentKeys(
+    const Rings& rings, const SecretKeys& secret,
+    const std::function<bool(size_t, size_t)>& progress) {
+  if (!rings.thin()) {
+    return absl::FailedPreconditionError("one ring's evaluation keys serve enrolment too");
+  }
+  HEFT_ASSIGN_OR_RETURN(const auto evaluation,
+                        MakeEvaluationKeys(rings.enrolment, secret.enrolment, progress));
+  Csprng rng;
+  HEFT_ASSIGN_OR_RETURN(const ckks::SeededSwitchKey ring_switch,
+                        ckks::MakeRingSwitchKey(*rings.switching, secret.enrolment,
+                                                secret.matching(), kTemplateLimbs, rng));
+  return SerializeEnrolmentKeys(rings, secret.key_id(), evaluation, ring_switch);
 }
 
 }  // namespace heft

@@ -12,6 +12,7 @@ namespace heft {
 namespace {
 
 constexpr uint32_t kVersion = 1;
+constexpr uint32_t kTwoRingsVersion = 2;
 constexpr uint8_t kClear = 0;
 constexpr uint8_t kSealed = 1;
 constexpr unsigned long long kOpsLimit = crypto_pwhash_OPSLIMIT_MODERATE;
@@ -52,19 +53,23 @@ Header ReadHeader(ByteReader& reader) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<uint8_t>> SerializeSecretKey(const ckks::Context& context,
-                                                        const ckks::SecretKey& key,
-                                                        std::span<const char> passphrase) {
-  const std::span<const int8_t> coefficients = key.coefficients();
-  const ByteSpan plain(reinterpret_cast<const uint8_t*>(coefficients.data()), coefficients.size());
+namespace {
+
+ByteSpan CoefficientBytes(const ckks::SecretKey& key) {
+  return {reinterpret_cast<const uint8_t*>(key.coefficients().data()), key.coefficients().size()};
+}
+
+absl::StatusOr<std::vector<uint8_t>> Serialize(uint32_t version, const ckks::ParamsId& params_id,
+                                               const ckks::KeyId& key_id, ByteSpan plain,
+                                               std::span<const char> passphrase) {
   ByteWriter writer;
   writer.Reserve(plain.size() + 1024);
-  ckks::WriteId(writer, context.params().id());
-  ckks::WriteId(writer, key.key_id());
+  ckks::WriteId(writer, params_id);
+  ckks::WriteId(writer, key_id);
   if (passphrase.empty()) {
     writer.U8(kClear);
     writer.Raw(plain);
-    std::vector<uint8_t> sealed = SealEnvelope(kSecretKeyKind, kVersion, writer.bytes());
+    std::vector<uint8_t> sealed = SealEnvelope(kSecretKeyKind, version, writer.bytes());
     std::vector<uint8_t> scratch = writer.Take();
     SecureWipe(scratch.data(), scratch.size());
     return sealed;
@@ -85,42 +90,73 @@ absl::StatusOr<std::vector<uint8_t>> SerializeSecretKey(const ckks::Context& con
   writer.Raw(salt);
   writer.Raw(nonce);
   writer.Raw(cipher);
-  return SealEnvelope(kSecretKeyKind, kVersion, writer.bytes());
+  return SealEnvelope(kSecretKeyKind, version, writer.bytes());
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<uint8_t>> SerializeSecretKey(const ckks::Context& context,
+                                                        const ckks::SecretKey& key,
+                                                        std::span<const char> passphrase) {
+  return Serialize(kVersion, context.params().id(), key.key_id(), CoefficientBytes(key),
+                   passphrase);
+}
+
+absl::StatusOr<std::vector<uint8_t>> SerializeSecretKeys(const Rings& rings,
+                                                         const SecretKeys& keys,
+                                                         std::span<const char> passphrase) {
+  if (!rings.thin()) {
+    return SerializeSecretKey(*rings.enrolment.context, keys.enrolment, passphrase);
+  }
+  const ByteSpan large = CoefficientBytes(keys.enrolment), half = CoefficientBytes(*keys.small);
+  HEFT_ASSIGN_OR_RETURN(auto both, SecureVector<uint8_t>::Create(large.size() + half.size()));
+  std::copy(half.begin(), half.end(), std::copy(large.begin(), large.end(), both.data()));
+  return Serialize(kTwoRingsVersion, rings.enrolment.params().id(), keys.key_id(), both.span(),
+                   passphrase);
 }
 
 absl::StatusOr<bool> SecretKeyIsSealed(ByteSpan bytes, std::string_view what) {
+  const uint32_t version = EnvelopeVersion(bytes) == kTwoRingsVersion ? kTwoRingsVersion : kVersion;
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kSecretKeyKind, kVersion, what));
+                        OpenEnvelope(bytes, kSecretKeyKind, version, what));
   ByteReader reader(payload, what);
   const Header header = ReadHeader(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
   return header.form == kSealed;
 }
 
-absl::StatusOr<ckks::SecretKey> ParseSecretKey(const ckks::Context& context, ByteSpan bytes,
-                                               std::span<const char> passphrase,
-                                               std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kSecretKeyKind, kVersion, what));
+namespace {
+
+// Opened: what a file holds in the clear.
+struct Opened {
+  ckks::KeyId key_id{};
+  SecureVector<int8_t> coefficients;
+};
+
+absl::StatusOr<Opened> Open(uint32_t version, const ckks::Params& params, size_t size,
+                            ByteSpan bytes, std::span<const char> passphrase,
+                            std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kSecretKeyKind, version, what));
   ByteReader reader(payload, what);
   const Header header = ReadHeader(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
-  HEFT_RETURN_IF_ERROR(CheckParamsId(context.params(), header.params_id, what));
-  const size_t n = context.n();
-  HEFT_ASSIGN_OR_RETURN(auto coefficients, SecureVector<int8_t>::Create(n));
-  uint8_t* plain = reinterpret_cast<uint8_t*>(coefficients.data());
+  HEFT_RETURN_IF_ERROR(CheckParamsId(params, header.params_id, what));
+  Opened out;
+  out.key_id = header.key_id;
+  HEFT_ASSIGN_OR_RETURN(out.coefficients, SecureVector<int8_t>::Create(size));
+  uint8_t* plain = reinterpret_cast<uint8_t*>(out.coefficients.data());
   if (header.form == kClear) {
-    const ByteSpan raw = reader.Raw(n);
+    const ByteSpan raw = reader.Raw(size);
     HEFT_RETURN_IF_ERROR(reader.Finish());
     std::copy(raw.begin(), raw.end(), plain);
-    return ckks::SecretKey::FromCoefficients(context, header.key_id, coefficients.span());
+    return out;
   }
   const ByteSpan associated = payload.first(payload.size() - reader.remaining());
   const uint64_t ops = reader.U64();
   const uint64_t memory = reader.U64();
   const ByteSpan salt = reader.Raw(kSaltSize);
   const ByteSpan nonce = reader.Raw(kNonceSize);
-  const ByteSpan cipher = reader.Raw(n + kTagSize);
+  const ByteSpan cipher = reader.Raw(size + kTagSize);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   if (ops < 1 || ops > kMaxOps || memory < crypto_pwhash_MEMLIMIT_MIN || memory > kMaxMemory) {
     return absl::DataLossError(
@@ -136,7 +172,39 @@ absl::StatusOr<ckks::SecretKey> ParseSecretKey(const ckks::Context& context, Byt
           associated.size(), nonce.data(), derived.data()) != 0) {
     return absl::InvalidArgumentError(absl::StrCat(std::string(what), ": wrong passphrase"));
   }
-  return ckks::SecretKey::FromCoefficients(context, header.key_id, coefficients.span());
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<ckks::SecretKey> ParseSecretKey(const ckks::Context& context, ByteSpan bytes,
+                                               std::span<const char> passphrase,
+                                               std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(const Opened opened, Open(kVersion, context.params(), context.n(), bytes,
+                                                  passphrase, what));
+  return ckks::SecretKey::FromCoefficients(context, opened.key_id, opened.coefficients.span());
+}
+
+absl::StatusOr<SecretKeys> ParseSecretKeys(const Rings& rings, ByteSpan bytes,
+                                           std::span<const char> passphrase,
+                                           std::string_view what) {
+  const ckks::Context& large = *rings.enrolment.context;
+  const ckks::Context& small = *rings.matching.context;
+  if (!rings.thin()) {
+    HEFT_ASSIGN_OR_RETURN(ckks::SecretKey key, ParseSecretKey(large, bytes, passphrase, what));
+    return SecretKeys(std::move(key));
+  }
+  HEFT_ASSIGN_OR_RETURN(const Opened opened,
+                        Open(kTwoRingsVersion, large.params(), size_t{large.n()} + small.n(), bytes,
+                             passphrase, what));
+  const std::span<const int8_t> all = opened.coefficients.span();
+  HEFT_ASSIGN_OR_RETURN(
+      ckks::SecretKey first,
+      ckks::SecretKey::FromCoefficients(large, opened.key_id, all.first(large.n())));
+  HEFT_ASSIGN_OR_RETURN(
+      ckks::SecretKey second,
+      ckks::SecretKey::FromCoefficients(small, opened.key_id, all.subspan(large.n())));
+  return SecretKeys(std::move(first), std::move(second));
 }
 
 absl::StatusOr<std::vector<uint8_t>> EncryptSamplesSymmetric(

@@ -12,6 +12,7 @@
 #include "base/secure.h"
 #include "base/status.h"
 #include "ckks/owner/secret_key.h"
+#include "fusion/owner/keygen.h"
 #include "fusion/plan.h"
 #include "fusion/samples.h"
 #include "heft/model.h"
@@ -25,6 +26,11 @@ absl::StatusOr<std::vector<uint8_t>> SerializeSecretKey(const ckks::Context& con
                                                         const ckks::SecretKey& key,
                                                         std::span<const char> passphrase);
 
+// The same of all of a model's rings. Two rings: version 2, their coefficients one after the other.
+absl::StatusOr<std::vector<uint8_t>> SerializeSecretKeys(const Rings& rings,
+                                                         const SecretKeys& keys,
+                                                         std::span<const char> passphrase);
+
 // True if the file is sealed under a passphrase. kDataLoss for damaged bytes.
 absl::StatusOr<bool> SecretKeyIsSealed(ByteSpan bytes, std::string_view what);
 
@@ -33,6 +39,10 @@ absl::StatusOr<bool> SecretKeyIsSealed(ByteSpan bytes, std::string_view what);
 absl::StatusOr<ckks::SecretKey> ParseSecretKey(const ckks::Context& context, ByteSpan bytes,
                                                std::span<const char> passphrase,
                                                std::string_view what);
+
+absl::StatusOr<SecretKeys> ParseSecretKeys(const Rings& rings, ByteSpan bytes,
+                                           std::span<const char> passphrase,
+                                           std::string_view what);
 
 // Secret-key encryption of samples: seeded, half the bytes of EncryptSamples, and less noise.
 absl::StatusOr<std::vector<uint8_t>> EncryptSamplesSymmetric(

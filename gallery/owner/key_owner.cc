@@ -15,8 +15,8 @@ namespace heft {
 namespace {
 
 // Refuses a file that others may read, sealed or not: a passphrase can be guessed.
-absl::StatusOr<ckks::SecretKey> LoadSecretKey(const ckks::Context& context, const std::string& path,
-                                              const PassphraseSource& ask) {
+absl::StatusOr<SecretKeys> LoadSecretKeys(const Rings& rings, const std::string& path,
+                                          const PassphraseSource& ask) {
   HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, 1 << 20));
   HEFT_ASSIGN_OR_RETURN(const bool sealed, SecretKeyIsSealed(file.bytes.span(), path));
   HEFT_RETURN_IF_ERROR(file.permissions);
@@ -24,9 +24,9 @@ absl::StatusOr<ckks::SecretKey> LoadSecretKey(const ckks::Context& context, cons
   if (sealed && ask) {
     HEFT_ASSIGN_OR_RETURN(passphrase, ask());
   }
-  auto key = ParseSecretKey(context, file.bytes.span(), passphrase, path);
+  auto keys = ParseSecretKeys(rings, file.bytes.span(), passphrase, path);
   SecureWipe(passphrase.data(), passphrase.size());
-  return key;
+  return keys;
 }
 
 }  // namespace
@@ -49,32 +49,31 @@ KeyOwner& KeyOwner::operator=(KeyOwner&&) noexcept = default;
 KeyOwner::~KeyOwner() = default;
 
 absl::StatusOr<KeyOwner> KeyOwner::Generate(const Model& model) {
-  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeInstance(model));
+  HEFT_ASSIGN_OR_RETURN(Rings rings, MakeRings(model));
   Csprng rng;
-  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey key, ckks::SecretKey::Generate(*instance.context, rng));
-  HEFT_ASSIGN_OR_RETURN(auto impl, Impl::Create(model, std::move(instance), std::move(key)));
+  HEFT_ASSIGN_OR_RETURN(SecretKeys keys, GenerateSecretKeys(rings, rng));
+  HEFT_ASSIGN_OR_RETURN(auto impl, Impl::Create(model, std::move(rings), std::move(keys)));
   return KeyOwner(std::move(impl));
 }
 
 absl::StatusOr<KeyOwner> KeyOwner::Load(const Model& model, const std::string& path,
                                         const PassphraseSource& passphrase,
                                         const std::string& budget_file) {
-  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeInstance(model));
-  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey key, LoadSecretKey(*instance.context, path, passphrase));
+  HEFT_ASSIGN_OR_RETURN(Rings rings, MakeRings(model));
+  HEFT_ASSIGN_OR_RETURN(SecretKeys keys, LoadSecretKeys(rings, path, passphrase));
   HEFT_ASSIGN_OR_RETURN(auto budget,
                         QueryBudget::Open(budget_file.empty() ? path + kBudgetSuffix : budget_file,
-                                          instance.params().id(), key.key_id()));
+                                          rings.matching.params().id(), keys.key_id()));
   HEFT_ASSIGN_OR_RETURN(
-      auto impl, Impl::Create(model, std::move(instance), std::move(key), std::move(budget)));
+      auto impl, Impl::Create(model, std::move(rings), std::move(keys), std::move(budget)));
   return KeyOwner(std::move(impl));
 }
 
 const KeyId& KeyOwner::key_id() const { return impl_->key().key_id(); }
 
 std::vector<uint8_t> KeyOwner::EncryptionKey() const {
-  const ckks::Context& context = *impl_->instance().context;
   Csprng rng;
-  return SerializeEncryptionKey(context, ckks::MakePublicKey(context, impl_->key(), rng));
+  return SerializeEncryptionKeys(impl_->rings(), MakeEncryptionKeys(impl_->rings(), impl_->keys(), rng));
 }
 
 absl::StatusOr<std::vector<uint8_t>> KeyOwner::EvaluationKeys(const Monitor& monitor) const {
@@ -82,11 +81,21 @@ absl::StatusOr<std::vector<uint8_t>> KeyOwner::EvaluationKeys(const Monitor& mon
   return MakeEvaluationKeys(impl_->instance(), impl_->key(), progress.Callback());
 }
 
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::EnrolmentKeys(const Monitor& monitor) const {
+  if (!impl_->rings().thin()) return std::vector<uint8_t>();
+  const Progress progress(monitor, "making enrolment keys");
+  return MakeEnrolmentKeys(impl_->rings(), impl_->keys(), progress.Callback());
+}
+
 absl::StatusOr<std::vector<uint8_t>> KeyOwner::Encrypt(const Samples& samples) const {
   const Model& model = impl_->model();
   HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(samples.modality));
   HEFT_ASSIGN_OR_RETURN(const auto rows, RowsOf(samples, model.modalities[index]));
-  return EncryptSamplesSymmetric(impl_->instance(), model, index, impl_->key(), rows,
+  const Rings& rings = impl_->rings();
+  HEFT_ASSIGN_OR_RETURN(const Instance* ring, RingOf(rings, samples));
+  const SecretKeys& keys = impl_->keys();
+  return EncryptSamplesSymmetric(*ring, model, index,
+                                 ring == &rings.matching ? keys.matching() : keys.enrolment, rows,
                                  samples.labels, samples.encoding);
 }
 

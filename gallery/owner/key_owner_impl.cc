@@ -33,19 +33,25 @@ absl::Status CheckForm(const ckks::Ciphertext& c, size_t parts, size_t limbs, do
                                           "scores (parts, limbs or scale)"));
 }
 
-absl::Status CheckForms(const Instance& instance, const EncryptedScores& scores,
-                        std::string_view what) {
-  const FusionPlan& plan = instance.plan;
+absl::Status CheckForms(const Rings& rings, const EncryptedScores& scores, std::string_view what) {
+  const FusionPlan& plan = rings.matching.plan;
   for (const ScoreReply& reply : scores.replies) {
     const bool degree_two = reply.scores.size() == 3;
     HEFT_RETURN_IF_ERROR(degree_two
                              ? CheckForm(reply.scores, 3, kMatchLimbs,
-                                         plan.template_scale * plan.template_scale, what)
+                                         plan.probe_scale * plan.block_scale, what)
                              : CheckForm(reply.scores, 2, kScoreLimbs, plan.score_scale, what));
   }
+  if (rings.thin()) {
+    // Without the norm a thin probe's scores are not cosines.
+    if (scores.squared_norm) {
+      return CheckForm(*scores.squared_norm, 2, kScoreLimbs, plan.score_scale, what);
+    }
+    return absl::DataLossError(absl::StrCat(std::string(what), ": the probe's norm is missing"));
+  }
   if (!scores.squared_norm) return absl::OkStatus();
-  const double scale =
-      plan.z_scale * plan.z_scale / instance.params().modulus(plan.z_limbs - 1).value();
+  const ckks::Params& params = rings.matching.params();
+  const double scale = plan.z_scale * plan.z_scale / params.modulus(plan.z_limbs - 1).value();
   return CheckForm(*scores.squared_norm, 2, kMatchLimbs, scale, what);
 }
 
@@ -68,37 +74,36 @@ absl::Status PrepareFlooding(const Instance& instance, const Flooding& flooding,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<KeyOwner::Impl>> KeyOwner::Impl::Create(
-    const Model& model, Instance instance, ckks::SecretKey key,
-    std::unique_ptr<QueryBudget> budget) {
+    const Model& model, Rings rings, SecretKeys keys, std::unique_ptr<QueryBudget> budget) {
   if (budget == nullptr) budget = std::make_unique<QueryBudget>();
   return std::unique_ptr<Impl>(
-      new Impl(model, std::move(instance), std::move(key), std::move(budget)));
+      new Impl(model, std::move(rings), std::move(keys), std::move(budget)));
 }
 
-absl::StatusOr<KeyOwner> KeyOwner::Impl::Own(const Model& model, ckks::SecretKey key,
+absl::StatusOr<KeyOwner> KeyOwner::Impl::Own(const Model& model, SecretKeys keys,
                                              std::unique_ptr<QueryBudget> budget) {
-  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeInstance(model));
+  HEFT_ASSIGN_OR_RETURN(Rings rings, MakeRings(model));
   HEFT_ASSIGN_OR_RETURN(auto impl,
-                        Create(model, std::move(instance), std::move(key), std::move(budget)));
+                        Create(model, std::move(rings), std::move(keys), std::move(budget)));
   return KeyOwner(std::move(impl));
 }
 
 absl::StatusOr<EncryptedScores> KeyOwner::Impl::Admit(
     ByteSpan bytes, std::string_view what, const std::optional<Flooding>& flooding) const {
-  HEFT_ASSIGN_OR_RETURN(EncryptedScores scores, ParseScores(*instance_.context, bytes, what));
-  HEFT_RETURN_IF_ERROR(CheckKeyId(key_.key_id(), scores.key_id, what));
+  HEFT_ASSIGN_OR_RETURN(EncryptedScores scores, ParseScores(*instance().context, bytes, what));
+  HEFT_RETURN_IF_ERROR(CheckKeyId(keys_.key_id(), scores.key_id, what));
   if (scores.model_id != model_.Id()) {
     return absl::FailedPreconditionError(
         absl::StrCat(std::string(what), ": scores of another model"));
   }
-  HEFT_RETURN_IF_ERROR(CheckForms(instance_, scores, what));
+  HEFT_RETURN_IF_ERROR(CheckForms(rings_, scores, what));
   const bool verification = scores.kind == ScoreKind::kVerification;
   // What is charged for must be what is opened.
   if (verification && (scores.claimed.empty() || scores.identities[0] != scores.claimed)) {
     return absl::DataLossError(
         absl::StrCat(std::string(what), ": a verification of another identity than the claimed"));
   }
-  if (flooding) HEFT_RETURN_IF_ERROR(PrepareFlooding(instance_, *flooding, &scores));
+  if (flooding) HEFT_RETURN_IF_ERROR(PrepareFlooding(instance(), *flooding, &scores));
   HEFT_RETURN_IF_ERROR(budget_->Charge(scores.model_id, verification ? scores.claimed : ""));
   return scores;
 }
@@ -106,16 +111,16 @@ absl::StatusOr<EncryptedScores> KeyOwner::Impl::Admit(
 absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenAnswers(
     const ckks::Ciphertext& ciphertext, const Answers& answers,
     const std::optional<Flooding>& flooding) const {
-  const ckks::Context& context = *instance_.context;
+  const ckks::Context& context = *instance().context;
   ckks::Plaintext plain;
   if (flooding) {
     HEFT_ASSIGN_OR_RETURN(plain,
-                          ckks::DecryptFlooded(context, ciphertext, key_,
+                          ckks::DecryptFlooded(context, ciphertext, key(),
                                                {flooding->security_bits, flooding->queries}));
   } else {
-    plain = ckks::Decrypt(context, ciphertext, key_);
+    plain = ckks::Decrypt(context, ciphertext, key());
   }
-  std::vector<ckks::Complex> slots = instance_.encoder->Decode(plain);
+  std::vector<ckks::Complex> slots = instance().encoder->Decode(plain);
   SecureWipe(plain.poly.values().data(), plain.poly.values().size_bytes());
   std::vector<ckks::Complex> masked(slots.size(), 0);
   for (const ScoreReply::Answer& answer : answers) {
@@ -139,6 +144,20 @@ void KeyOwner::Impl::Rank(std::vector<Candidate>* candidates) const {
   }
 }
 
+absl::StatusOr<double> KeyOwner::Impl::OpenNorm(const EncryptedScores& scores,
+                                                const std::optional<Flooding>& flooding) const {
+  // All slots hold it; of a thin probe their mean has the less error.
+  Answers answers;
+  const uint32_t count = rings_.thin() ? instance().params().slots() : 1;
+  for (uint32_t slot = 0; slot < count; ++slot) answers.push_back({slot, 0, 0});
+  HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
+                        OpenAnswers(*scores.squared_norm, answers, flooding));
+  double sum = 0;
+  for (const ckks::Complex& slot : slots) sum += slot.real();
+  SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
+  return sum / count;
+}
+
 absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_view what,
                                                   const std::optional<Flooding>& flooding) const {
   HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Admit(bytes, what, flooding));
@@ -146,13 +165,20 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_vi
   out.kind = scores.kind;
   out.probe = scores.probe;
   out.claimed = scores.claimed;
+  double length = 1;  // of the probe, by which its scores are to be divided
+  if (scores.squared_norm) {
+    HEFT_ASSIGN_OR_RETURN(const double norm, OpenNorm(scores, flooding));
+    const Interval interval = NormInterval(rings_, model_);
+    out.in_interval = interval.Contains(norm);
+    if (rings_.thin()) length = std::sqrt(std::max(norm, interval.lo));
+  }
   std::map<std::string, Candidate> best;
   for (const ScoreReply& reply : scores.replies) {
     HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
                           OpenAnswers(reply.scores, reply.answers, flooding));
     for (const ScoreReply::Answer& answer : reply.answers) {
       const ckks::Complex slot = slots[answer.slot];
-      const double score = RoundScore(answer.lane == 0 ? slot.real() : slot.imag());
+      const double score = RoundScore((answer.lane == 0 ? slot.real() : slot.imag()) / length);
       const std::string identity = scores.identities.empty() ? absl::StrCat("#", answer.identity)
                                                              : scores.identities[answer.identity];
       auto [it, fresh] = best.try_emplace(identity, Candidate{identity, score, 0, {}});
@@ -163,13 +189,6 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_vi
   }
   for (auto& [identity, candidate] : best) out.candidates.push_back(std::move(candidate));
   Rank(&out.candidates);
-  if (scores.squared_norm) {
-    const Answers first = {{0, 0, 0}};
-    HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
-                          OpenAnswers(*scores.squared_norm, first, flooding));
-    out.in_interval = model_.approximation.interval.Contains(slots[0].real());
-    SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
-  }
   return out;
 }
 

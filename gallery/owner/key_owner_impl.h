@@ -15,7 +15,8 @@
 #include "base/status.h"
 #include "ckks/encoder.h"
 #include "ckks/owner/secret_key.h"
-#include "fusion/plan.h"
+#include "fusion/owner/keygen.h"
+#include "fusion/rings.h"
 #include "gallery/owner/query_budget.h"
 #include "gallery/scores.h"
 #include "heft/key_owner.h"
@@ -29,15 +30,18 @@ class KeyOwner::Impl {
  public:
   // Without `budget` the owner counts in memory, against the default limit, as long as it lives.
   static absl::StatusOr<std::unique_ptr<Impl>> Create(
-      const Model& model, Instance instance, ckks::SecretKey key,
+      const Model& model, Rings rings, SecretKeys keys,
       std::unique_ptr<QueryBudget> budget = nullptr);
-  // The same, for those who hold a key already.
-  static absl::StatusOr<KeyOwner> Own(const Model& model, ckks::SecretKey key,
+  // The same, for those who hold the keys already.
+  static absl::StatusOr<KeyOwner> Own(const Model& model, SecretKeys keys,
                                       std::unique_ptr<QueryBudget> budget = nullptr);
 
   const Model& model() const { return model_; }
-  const Instance& instance() const { return instance_; }
-  const ckks::SecretKey& key() const { return key_; }
+  const Rings& rings() const { return rings_; }
+  const SecretKeys& keys() const { return keys_; }
+  // Of gallery and replies.
+  const Instance& instance() const { return rings_.matching; }
+  const ckks::SecretKey& key() const { return keys_.matching(); }
   QueryBudget& budget() const { return *budget_; }
 
   absl::StatusOr<OpenedScores> Open(ByteSpan scores, std::string_view what,
@@ -61,16 +65,19 @@ class KeyOwner::Impl {
   // Best first, with what a score says for a match.
   void Rank(std::vector<Candidate>* candidates) const;
 
-  Impl(const Model& model, Instance instance, ckks::SecretKey key,
-       std::unique_ptr<QueryBudget> budget)
+  // |z|^2, from the slots of an opened norm.
+  absl::StatusOr<double> OpenNorm(const EncryptedScores& scores,
+                                  const std::optional<Flooding>& flooding) const;
+
+  Impl(const Model& model, Rings rings, SecretKeys keys, std::unique_ptr<QueryBudget> budget)
       : model_(model),
-        instance_(std::move(instance)),
-        key_(std::move(key)),
+        rings_(std::move(rings)),
+        keys_(std::move(keys)),
         budget_(std::move(budget)) {}
 
   Model model_;
-  Instance instance_;
-  ckks::SecretKey key_;
+  Rings rings_;
+  SecretKeys keys_;
   std::unique_ptr<QueryBudget> budget_;
 };
 

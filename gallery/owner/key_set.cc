@@ -21,12 +21,13 @@ struct Paths {
         secret(directory + "/secret.key"),
         encryption(directory + "/encryption.key"),
         evaluation(directory + "/evaluation.keys"),
+        enrolment(directory + "/enrolment.keys"),
         rekeying(directory + "/rekeying.key"),
         budget(secret + kBudgetSuffix) {}
-  std::string folder, secret, encryption, evaluation, rekeying, budget;
+  std::string folder, secret, encryption, evaluation, enrolment, rekeying, budget;
 
   absl::Status CheckVacant() const {
-    for (const std::string& path : {secret, encryption, evaluation}) {
+    for (const std::string& path : {secret, encryption, evaluation, enrolment}) {
       if (FileExists(path)) {
         return absl::AlreadyExistsError(absl::StrCat(
             path,
@@ -38,7 +39,7 @@ struct Paths {
   }
   // After a failure: a second attempt must not find half a set.
   void Remove() const {
-    for (const std::string& path : {secret, encryption, evaluation}) unlink(path.c_str());
+    for (const std::string& path : {secret, encryption, evaluation, enrolment}) unlink(path.c_str());
   }
 };
 
@@ -57,7 +58,7 @@ absl::Status Ask(const PassphraseSource& source, Wiped* out) {
 absl::Status WriteSecretKey(const KeyOwner::Impl& owner, const std::string& passphrase,
                             const std::string& path) {
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes,
-                        SerializeSecretKey(*owner.instance().context, owner.key(), passphrase));
+                        SerializeSecretKeys(owner.rings(), owner.keys(), passphrase));
   const absl::Status written = WriteFileAtomic(path, bytes, 0600);
   SecureWipe(bytes.data(), bytes.size());
   return written;
@@ -69,11 +70,13 @@ absl::Status WriteSecretKey(const KeyOwner::Impl& owner, const std::string& pass
 absl::StatusOr<KeySet> Write(const KeyOwner& owner, const Paths& paths, const Wiped* passphrase,
                              const Monitor& monitor) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> evaluation, owner.EvaluationKeys(monitor));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> enrolment, owner.EnrolmentKeys(monitor));
   const std::vector<uint8_t> encryption = owner.EncryptionKey();
   if (Stopped(monitor)) return absl::CancelledError("interrupted");
   HEFT_RETURN_IF_ERROR(MakeDirectories(paths.folder));
   absl::Status written = WriteFileAtomic(paths.encryption, encryption);
   if (written.ok()) written = WriteFileAtomic(paths.evaluation, evaluation);
+  if (written.ok() && !enrolment.empty()) written = WriteFileAtomic(paths.enrolment, enrolment);
   if (written.ok() && passphrase != nullptr) {
     written = WriteSecretKey(owner.impl(), passphrase->text, paths.secret);
   }
@@ -81,11 +84,17 @@ absl::StatusOr<KeySet> Write(const KeyOwner& owner, const Paths& paths, const Wi
     if (passphrase != nullptr) paths.Remove();
     return written;
   }
-  const ckks::Params& params = owner.impl().instance().params();
+  const Rings& rings = owner.impl().rings();
   KeySet set;
   set.key_id = owner.key_id();
-  set.parameters = params.Describe();
-  set.security = params.security().Describe();
+  set.parameters = rings.enrolment.params().Describe();
+  set.security = rings.enrolment.params().security().Describe();
+  if (rings.thin()) {
+    absl::StrAppend(&set.parameters, "; ", rings.matching.params().Describe());
+    absl::StrAppend(&set.security, "; ", rings.matching.params().security().Describe());
+    set.enrolment_keys = paths.enrolment;
+    set.enrolment_keys_bytes = enrolment.size();
+  }
   if (passphrase != nullptr) set.secret_key = paths.secret;
   set.encryption_key = paths.encryption;
   set.evaluation_keys = paths.evaluation;

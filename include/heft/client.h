@@ -22,12 +22,18 @@ namespace heft {
 // more.
 enum class SampleEncoding { kCompact, kBulk };
 
+// SampleUse: what a file is for, where a model's profile has two rings ("thin"): enrolment and
+// verification, or probes of an identification, which are thin: a fifth of the bytes. Other
+// profiles: one file serves all.
+enum class SampleUse { kEnrolment, kIdentification };
+
 // Samples: rows of one modality, to be encrypted into one file. Views: the caller keeps the values.
 struct Samples {
   std::string_view modality;      // its name in the model
   std::span<const float> values;  // row by row, each of the modality's dimension; any length but 0
   std::span<const std::string> labels = {};  // an identity a row, 1 to 255 bytes each; or none
   SampleEncoding encoding = SampleEncoding::kCompact;  // kBulk: at most 4096 rows
+  SampleUse use = SampleUse::kEnrolment;               // kBulk: this
 };
 
 // Client: a model and an encryption key. Const: any number of threads may call at once.
@@ -49,7 +55,8 @@ class HEFT_EXPORT Client {
   // infinity, a zero vector, or a label that cannot be an identity.
   absl::StatusOr<std::vector<uint8_t>> Encrypt(std::string_view modality,
                                                std::span<const float> vector,
-                                               const std::string& label = "") const;
+                                               const std::string& label = "",
+                                               SampleUse use = SampleUse::kEnrolment) const;
 
   // Many rows, one file; all threads. The same errors, with the row.
   absl::StatusOr<std::vector<uint8_t>> Encrypt(const Samples& samples) const;

@@ -52,8 +52,8 @@ struct HEFT_EXPORT OpenedScores {
   std::string probe;
   std::string claimed;                // verification: the claimed identity
   std::vector<Candidate> candidates;  // best first
-  // Where the reply carries |z|^2: whether it lies in the approximation's interval. Outside of it
-  // scores are wrong.
+  // Where the reply carries |z|^2: whether it lies in the approximation's interval, or, of a thin
+  // probe, where scores are precise. Outside of it scores are wrong.
   std::optional<bool> in_interval;
 
   // The rule of acceptance: the best candidate reaches `threshold` and the probe is not outside.
@@ -104,6 +104,9 @@ class HEFT_EXPORT KeyOwner {
   // For the server (heft/server.h): just what the model's evaluation needs, some 20 MB, a second.
   // kCancelled.
   absl::StatusOr<std::vector<uint8_t>> EvaluationKeys(const Monitor& monitor = {}) const;
+  // The same for enrolment and verification, where the model's profile has two rings ("thin"), some
+  // 30 MB; empty where one file serves all. kCancelled.
+  absl::StatusOr<std::vector<uint8_t>> EnrolmentKeys(const Monitor& monitor = {}) const;
   // Client::Encrypt with the secret key: half the bytes and less noise.
   absl::StatusOr<std::vector<uint8_t>> Encrypt(const Samples& samples) const;
 

@@ -49,7 +49,7 @@ struct EnrolResult {
 
 struct ProbeOptions {
   size_t row = 0;                  // which sample of the files, from 0
-  bool with_squared_norm = false;  // adds |z|^2, for the key owner's interval check
+  bool with_squared_norm = false;  // adds |z|^2, for the key owner's interval check; thin: always
   bool with_identities = true;     // identification: name the templates in the reply
   // Identification: false leaves replies of degree 2, less work here and three times the bytes.
   bool relinearise = true;
@@ -64,10 +64,13 @@ class HEFT_EXPORT Server {
  public:
   class HEFT_HIDDEN Impl;
 
-  // Expands the keys, some 100 MB in memory at 512 + 512 dimensions. kFailedPrecondition for keys
+  // `enrolment_keys`: of a model whose profile has two rings ("thin"), for Enrol and Verify; a server
+  // that only identifies needs none. Expands the keys, some 100 MB in memory at 512 + 512 dimensions. kFailedPrecondition for keys
   // of other parameters or too few for the model.
   static absl::StatusOr<Server> Create(const Model& model, std::span<const uint8_t> evaluation_keys,
-                                       std::string_view what = "evaluation keys");
+                                       std::string_view what = "evaluation keys",
+                                       std::span<const uint8_t> enrolment_keys = {},
+                                       std::string_view enrolment_what = "enrolment keys");
 
   Server(Server&&) noexcept;
   Server& operator=(Server&&) noexcept;

@@ -15,9 +15,11 @@ namespace {
 void PlanBlocks(const ckks::Params& params, PaperRoutePlan* plan) {
   FusionPlan& compact = *plan->projection.compact;
   compact.template_scale = plan->template_scale;
+  compact.probe_scale = compact.block_scale = plan->template_scale;
+  compact.probe_limbs = kTemplateLimbs;
   compact.score_scale =
       plan->template_scale * plan->template_scale / params.modulus(kMatchLimbs - 1).value();
-  compact.mask_scale = params.modulus(kMaskPrime).value();
+  compact.mask_prime = params.modulus(kMaskPrime).value();
   for (uint32_t k = 0; k < compact.gamma; ++k) {
     compact.gallery_rotations.push_back(ckks::RotationElement(params, k));
     plan->keys.Galois(compact.gallery_rotations.back(), kTemplateLimbs);

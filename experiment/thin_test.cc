@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two rings: thin probes, templates that were switched, verification and bulk enrolment, against
+// plain arithmetic.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "experiment/random_model.h"
+#include "experiment/roles.h"
+#include "fusion/bulk.h"
+
+namespace heft::experiment {
+namespace {
+
+using ckks::Ciphertext;
+
+// What is promised of the worst score.
+constexpr double kTolerance = 2e-3;
+
+struct Case {
+  const char* name;
+  std::vector<uint32_t> dimensions;
+  uint32_t gamma;
+  int degree;
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+class ThinTest : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    model_ = RandomModel(GetParam().dimensions, GetParam().gamma, GetParam().degree, "thin");
+    auto roles = Roles::Create(model_);
+    ASSERT_TRUE(roles.ok()) << roles.status();
+    roles_ = std::move(*roles);
+  }
+  Vectors Sample() { return RandomSample(model_, random_); }
+  // What a thin probe's scores are cosines with: exactly normalised.
+  std::vector<double> Exact(const Vectors& sample) const {
+    double norm = 0;
+    std::vector<double> z = FusePlain(model_, sample, &norm);
+    const double length = std::sqrt(Dot(z, z));
+    for (double& v : z) v /= length;
+    return z;
+  }
+  Ciphertext Template(const Vectors& sample) {
+    auto encrypted = roles_->EncryptSample(sample);
+    EXPECT_TRUE(encrypted.ok()) << encrypted.status();
+    auto z = roles_->FuseTemplate(Pointers(*encrypted));
+    EXPECT_TRUE(z.ok()) << z.status();
+    return *z;
+  }
+  Normalised Probe(const Vectors& sample) {
+    auto encrypted = roles_->EncryptProbe(sample);
+    EXPECT_TRUE(encrypted.ok()) << encrypted.status();
+    auto fused = roles_->prober().Fuse(Pointers(*encrypted));
+    EXPECT_TRUE(fused.ok()) << fused.status();
+    return *fused;
+  }
+  uint32_t slots() const { return roles_->params().slots(); }
+
+  std::mt19937_64 random_{7};
+  Model model_;
+  std::unique_ptr<Roles> roles_;
+};
+
+TEST_P(ThinTest, ScoresAreCosines) {
+  // Neighbours in one lane, the same slot in the other, and the last position.
+  const std::vector<uint32_t> positions = {0, 1, 7, slots(), slots() + 1, 2 * slots() - 1};
+  std::vector<Ciphertext> templates;
+  std::vector<NewTemplate> added;
+  Vectors plain;
+  templates.reserve(positions.size());
+  for (uint32_t at : positions) {
+    const Vectors sample = Sample();
+    plain.push_back(FusePlain(model_, sample));
+    templates.push_back(Template(sample));
+    added.push_back({&templates.back(), PositionOf(at, slots())});
+  }
+  TiledCiphertexts block = EmptyBlock(roles_->context(), model_.gamma);
+  ASSERT_TRUE(roles_->Enrol(&block, added).ok());
+  Vectors sample = Sample();
+  for (const bool whole : {true, false}) {
+    if (!whole) sample[0].clear();  // a missing modality: normalised exactly all the same
+    if (!whole && sample.size() == 1) break;
+    const std::vector<double> probe = Exact(sample);
+    const Normalised fused = Probe(sample);
+    const auto scores = roles_->Match(block, fused.z);
+    ASSERT_TRUE(scores.ok()) << scores.status();
+    EXPECT_EQ(scores->limbs(), kScoreLimbs);
+    const std::vector<double> opened = roles_->OpenScores(*scores, &fused.squared_norm);
+    double worst = 0;
+    for (size_t i = 0; i < opened.size(); ++i) {
+      const auto at = std::find(positions.begin(), positions.end(), i);
+      const double expected = at == positions.end() ? 0 : Dot(probe, plain[at - positions.begin()]);
+      worst = std::max(worst, std::abs(opened[i] - expected));
+    }
+    EXPECT_LE(worst, kTolerance) << (whole ? "whole" : "one missing");
+  }
+}
+
+// Verification: the claimed slot's score and no other.
+TEST_P(ThinTest, VerificationHidesTheOthers) {
+  const Vectors enrolled = Sample(), other = Sample(), sample = Sample();
+  const Ciphertext templates[] = {Template(enrolled), Template(other)};
+  const Rings& rings = roles_->rings();
+  for (const uint32_t lane : {0u, 1u}) {
+    TiledCiphertexts block = EmptyBlock(roles_->context(), model_.gamma);
+    ASSERT_TRUE(roles_
+                    ->Enrol(&block, std::vector<NewTemplate>{{&templates[0], {5, lane}},
+                                                             {&templates[1], {6, lane}},
+                                                             {&templates[1], {5, 1 - lane}}})
+                    .ok());
+    const auto encrypted = roles_->EncryptSample(sample);
+    const auto projected = roles_->fuser().Project(Pointers(*encrypted));
+    ASSERT_TRUE(projected.ok()) << projected.status();
+    const auto z = ToMatchingRing(rings, roles_->ring_switch(), *projected);
+    ASSERT_TRUE(z.ok()) << z.status();
+    const uint32_t claimed[] = {5};
+    const auto probe = PrepareMaskedProbe(rings.matching, *z, claimed, lane, roles_->keys());
+    ASSERT_TRUE(probe.ok()) << probe.status();
+    const auto scores = VerifyBlock(rings.matching, block, *probe, claimed, lane, roles_->keys());
+    ASSERT_TRUE(scores.ok()) << scores.status();
+    const auto thin = ToProbe(rings.matching, *z);
+    ASSERT_TRUE(thin.ok()) << thin.status();
+    const auto norm = ProbeNorm(rings.matching, *thin, roles_->keys());
+    ASSERT_TRUE(norm.ok()) << norm.status();
+    const std::vector<double> opened = roles_->OpenScores(*scores, &*norm);
+    const double expected = Dot(Exact(sample), FusePlain(model_, enrolled));
+    EXPECT_NEAR(opened[5], expected, kTolerance);
+    // Everything else is noise that fills the base prime.
+    double squares = 0;
+    for (size_t i = 0; i < opened.size(); ++i)
+      squares += i % slots() == 5 ? 0 : opened[i] * opened[i];
+    EXPECT_GE(std::sqrt(squares / static_cast<double>(opened.size())), 1);
+  }
+}
+
+// Bulk: both halves of the large ring's slots, in both lanes, beside templates fused one by one.
+TEST_P(ThinTest, BulkEnrolment) {
+  const Rings& rings = roles_->rings();
+  const uint32_t count = slots() + 40, first = 9;  // over the end of a lane, into the second half
+  std::vector<Vectors> samples(count);
+  for (Vectors& sample : samples) sample = Sample();
+  auto fuser = BulkFuser::Create(rings.enrolment, model_, &roles_->enrolment().keys());
+  ASSERT_TRUE(fuser.ok()) << fuser.status();
+  for (size_t m = 0; m < model_.modalities.size(); ++m) {
+    Vectors rows;
+    for (const Vectors& sample : samples) rows.push_back(sample[m]);
+    const auto columns = SimdColumns::Create(rings.enrolment, model_, m, rows);
+    ASSERT_TRUE(columns.ok()) << columns.status();
+    for (uint32_t d = 0; d < columns->dimension(); ++d) {
+      const Ciphertext column = roles_->enrolment().Encrypt(*columns->Encode(rings.enrolment, d));
+      ASSERT_TRUE(fuser->Add(m, d, {&column, 1}).ok());
+    }
+  }
+  auto batch = fuser->Finish(count);
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  ASSERT_TRUE(MoveBatch(rings.enrolment, &*batch, first, roles_->enrolment().keys()).ok());
+  ASSERT_TRUE(SplitBatch(rings, roles_->ring_switch(), &*batch).ok());
+  TiledCiphertexts block = EmptyBlock(roles_->context(), model_.gamma);
+  const uint32_t in_lane = slots() - first;
+  const Instance& matching = rings.matching;
+  // A range goes over neither half's end.
+  EXPECT_FALSE(AddBatchToBlock(matching, &block, *batch, first, count, 0).ok());
+  ASSERT_TRUE(AddBatchToBlock(matching, &block, *batch, first, in_lane, 0).ok());
+  ASSERT_TRUE(AddBatchToBlock(matching, &block, *batch, slots(), count - in_lane, 1).ok());
+  const Vectors alone = Sample();
+  const Ciphertext single = Template(alone);
+  ASSERT_TRUE(roles_->Enrol(&block, std::vector<NewTemplate>{{&single, {3, 0}}}).ok());
+  const Vectors sample = Sample();
+  const Normalised probe = Probe(sample);
+  const auto scores = roles_->Match(block, probe.z);
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  const std::vector<double> opened = roles_->OpenScores(*scores, &probe.squared_norm);
+  std::vector<double> expected(opened.size(), 0);
+  const std::vector<double> exact = Exact(sample);
+  for (uint32_t i = 0; i < count; ++i)
+    expected[first + i] = Dot(exact, FusePlain(model_, samples[i]));
+  expected[3] = Dot(exact, FusePlain(model_, alone));
+  double worst = 0;
+  for (size_t i = 0; i < opened.size(); ++i) {
+    worst = std::max(worst, std::abs(opened[i] - expected[i]));
+  }
+  EXPECT_LE(worst, kTolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ThinTest,
+                         ::testing::Values(Case{"pair_512_g32", {512, 512}, 32, 3},
+                                           Case{"three_g16_quadratic", {60, 100, 64}, 16, 2},
+                                           Case{"one_g64", {192}, 64, 3}),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace heft::experiment

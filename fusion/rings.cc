@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/rings.h"
+
+#include <cmath>
+#include <utility>
+
+#include "ckks/arithmetic.h"
+#include "fusion/profile.h"
+
+namespace heft {
+
+absl::StatusOr<Rings> MakeRings(const Model& model) {
+  Rings rings;
+  HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile(model.profile));
+  HEFT_ASSIGN_OR_RETURN(rings.enrolment, MakeInstance(model));
+  if (!profile.thin()) {
+    rings.matching = rings.enrolment;
+    return rings;
+  }
+  HEFT_ASSIGN_OR_RETURN(const ckks::Params large, SwitchingParams(rings.enrolment.params()));
+  HEFT_ASSIGN_OR_RETURN(const ckks::Params small, MatchingParams(rings.enrolment.params()));
+  rings.switching = std::make_shared<ckks::Context>(large);
+  HEFT_ASSIGN_OR_RETURN(rings.matching.plan, PlanMatching(small, profile, model));
+  rings.matching.context = std::make_shared<ckks::Context>(small);
+  rings.matching.encoder = std::make_shared<ckks::Encoder>(rings.matching.context);
+  return rings;
+}
+
+Interval NormInterval(const Rings& rings, const Model& model) {
+  const Interval& interval = model.approximation.interval;
+  if (!rings.thin()) return interval;
+  // A score's error grows as 1 / |z|.
+  constexpr double kShorter = 8;
+  return {interval.lo / kShorter, ThinNormRoom(rings.matching.params(), rings.matching.plan)};
+}
+
+absl::StatusOr<ckks::Ciphertext> ToMatchingRing(const Rings& rings,
+                                                const ckks::SwitchKey& ring_switch,
+                                                const ckks::Ciphertext& z) {
+  ckks::Ciphertext cut;
+  HEFT_RETURN_IF_ERROR(ckks::DropLimbs(*rings.enrolment.context, &cut, z, kTemplateLimbs));
+  if (!rings.thin()) return cut;
+  return ckks::SwitchRing(*rings.switching, *rings.matching.context, cut, ring_switch);
+}
+
+absl::StatusOr<ckks::Ciphertext> ProbeNorm(const Instance& matching, const ckks::Ciphertext& z,
+                                           const ckks::EvaluationKeys& keys) {
+  return SquaredNorm(*matching.context, z, matching.plan.interval_hi, matching.plan.norm_folds,
+                     keys);
+}
+
+absl::StatusOr<ckks::Ciphertext> ToProbe(const Instance& matching, const ckks::Ciphertext& z) {
+  const FusionPlan& plan = matching.plan;
+  ckks::Ciphertext out;
+  // The factor's rounding is 2^-22 of the vector.
+  const int64_t factor = std::llround(MaskScale(plan, z.scale));
+  ckks::MultiplyInteger(*matching.context, &out, z, factor);
+  out.noise.message = z.noise.message;
+  out.scale *= static_cast<double>(factor);
+  HEFT_RETURN_IF_ERROR(ckks::Rescale(*matching.context, &out, out));
+  out.scale = plan.probe_scale;
+  return out;
+}
+
+}  // namespace heft
