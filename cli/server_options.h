@@ -12,7 +12,7 @@
 namespace heft::cli {
 
 struct ServerOptions {
-  std::string model, keys, gallery;
+  std::string model, keys, enrolment_keys, gallery;
   std::vector<std::string> inputs;
 };
 

@@ -69,6 +69,7 @@ class Server::Impl {
   // Of gallery and replies.
   const Instance& instance() const { return rings_.matching; }
   const Model& model() const { return model_; }
+  const RingKeys& ring_keys() const { return *keys_; }
   // Of gallery and replies; of the ring in which samples are enrolled.
   const ckks::EvaluationKeys& keys() const { return keys_->matching; }
   const ckks::EvaluationKeys& enrolment_keys() const {
