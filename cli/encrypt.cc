@@ -16,6 +16,7 @@ namespace {
 struct Options {
   KeyOptions owner;  // or `key`
   std::string key, modality, in, labels, label, out;
+  std::string use = "enrolment";
   std::optional<size_t> row;
   bool bulk = false;
 };
@@ -65,8 +66,10 @@ absl::Status Run(const Common& common, const Options& options) {
                      " of this model has ", model.modalities[index].dimension));
   }
   HintAtBulk(common, options, rows);
-  const Samples samples = {options.modality, rows.values, labels,
-                           options.bulk ? SampleEncoding::kBulk : SampleEncoding::kCompact};
+  const Samples samples = {
+      options.modality, rows.values, labels,
+      options.bulk ? SampleEncoding::kBulk : SampleEncoding::kCompact,
+      options.use == "identification" ? SampleUse::kIdentification : SampleUse::kEnrolment};
   std::vector<uint8_t> bytes;
   if (options.owner.secret_key.empty()) {
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key, ReadFile(options.key));
@@ -113,6 +116,12 @@ void AddEncrypt(Command app) {
   command.Add("--bulk", &options->bulk,
               "for enrolment only, such files cannot be probes: up to 4,096 rows (N / 2) in a "
               "ciphertext for each coordinate; smaller from as many rows as dimensions on");
+  command
+      .Add("--for", &options->use,
+           "enrolment (and verification), or identification: with a model of profile thin, probes "
+           "of an identification are a fifth of the size; other profiles: the same")
+      .Choices({"enrolment", "identification"})
+      .ShowDefault();
   command.Add("--row", &options->row, "only this row, from 0");
   command.RequireOneOf(key, secret);
 }

@@ -12,7 +12,7 @@ struct Options : ServerOptions {
 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> files, ReadSamples(options));
-  HEFT_ASSIGN_OR_RETURN(const Server server, LoadServer(options));
+  HEFT_ASSIGN_OR_RETURN(const Server server, LoadServer(options, /*enrols=*/true));
   HEFT_ASSIGN_OR_RETURN(const EnrolResult done, server.Enrol(options.gallery, std::move(files),
                                                              options.enrol, common.monitor));
   Print(common, {{"enrolled", done.added}, {"templates", done.templates}, {"blocks", done.blocks}},
@@ -30,6 +30,7 @@ void AddEnrol(Command app) {
       "--in face.ct --in voice.ct",
       [options](const Common& common) { return Run(common, *options); });
   AddServerOptions(command, options.get());
+  AddEnrolmentKeys(command, options.get());
   command.Add("--identity", &options->enrol.identity,
               "enrol all samples under this identity instead of their labels");
   command.Add("--all-pairs", &options->enrol.all_pairs,

@@ -42,7 +42,7 @@ absl::Status RunAll(const Common& common, const Options& options, const Server& 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> samples, ReadSamples(options));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
-  HEFT_ASSIGN_OR_RETURN(const Server server, LoadServer(options));
+  HEFT_ASSIGN_OR_RETURN(const Server server, LoadServer(options, options.verify));
   ProbeOptions probe = options.probe;
   probe.with_identities = !options.no_identities;
   probe.relinearise = !options.degree_two;
@@ -82,9 +82,12 @@ Command Add(Command app, bool verify) {
   command.Add("-o,--out", &options->out, "file for the encrypted scores").Required();
   const Option row =
       command.Add("--row", &options->probe.row, "which sample of the files, from 0").ShowDefault();
-  command.Add("--norm", &options->probe.with_squared_norm,
-              "add the probe's encrypted squared norm, for the key owner's interval check");
+  command.Add(
+      "--norm", &options->probe.with_squared_norm,
+      "add the probe's encrypted squared norm, for the key owner's interval check; profile thin "
+      "always does");
   if (verify) {
+    AddEnrolmentKeys(command, options.get());
     command.Add("--identity", &options->identity, "the claimed identity").Required();
   } else {
     command

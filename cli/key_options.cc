@@ -63,7 +63,13 @@ std::string DescribeKeySet(const KeySet& set, Json* json) {
                 {"encryption_key_bytes", set.encryption_key_bytes},
                 {"evaluation_keys", set.evaluation_keys},
                 {"evaluation_keys_bytes", set.evaluation_keys_bytes}});
-  std::string secret;
+  std::string secret, enrolment;
+  if (!set.enrolment_keys.empty()) {
+    json->update({{"enrolment_keys", set.enrolment_keys},
+                  {"enrolment_keys_bytes", set.enrolment_keys_bytes}});
+    enrolment = absl::StrCat("enrolment keys (the same, to enrol and verify): ", set.enrolment_keys,
+                             ", ", HumanBytes(set.enrolment_keys_bytes), "\n");
+  }
   if (!set.secret_key.empty()) {
     (*json)["secret_key"] = set.secret_key;
     secret = absl::StrCat("secret key (keep it, show nobody): ", set.secret_key, "\n");
@@ -72,7 +78,7 @@ std::string DescribeKeySet(const KeySet& set, Json* json) {
                       secret, "encryption key (for clients): ", set.encryption_key, ", ",
                       HumanBytes(set.encryption_key_bytes),
                       "\nevaluation keys (for the server): ", set.evaluation_keys, ", ",
-                      HumanBytes(set.evaluation_keys_bytes), "\n");
+                      HumanBytes(set.evaluation_keys_bytes), "\n", enrolment);
 }
 
 }  // namespace heft::cli

@@ -44,7 +44,9 @@ void AddKeygen(Command app) {
                  [options](const Common& common) { return Run(common, *options); });
   command.Add("-m,--model", &options->model, "model file").Required();
   command
-      .Add("-o,--out", &options->out, "folder for secret.key, encryption.key and evaluation.keys")
+      .Add("-o,--out", &options->out,
+           "folder for secret.key, encryption.key, evaluation.keys and, profile thin, "
+           "enrolment.keys")
       .Required();
   AddSealOptions(command, "", &options->seal);
   command.Add("--secret-key", &options->secret_key,

@@ -19,10 +19,26 @@ absl::StatusOr<std::vector<SampleFile>> ReadSamples(const ServerOptions& options
   return files;
 }
 
-absl::StatusOr<Server> LoadServer(const ServerOptions& options) {
+void AddEnrolmentKeys(Command command, ServerOptions* options) {
+  command.Add("--enrolment-keys", &options->enrolment_keys,
+              "keys for enrolment and verification, for models of profile thin; without it "
+              "enrolment.keys beside the evaluation keys, if it is there");
+}
+
+absl::StatusOr<Server> LoadServer(const ServerOptions& options, bool enrols) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> keys, ReadFile(options.keys));
-  return Server::Create(model, keys, options.keys);
+  if (!enrols) return Server::Create(model, keys, options.keys);
+  const bool given = !options.enrolment_keys.empty();
+  const std::string path =
+      given ? options.enrolment_keys
+            : options.keys.substr(0, options.keys.find_last_of('/') + 1) + "enrolment.keys";
+  const auto enrolment = ReadFile(path);
+  if (!given && absl::IsNotFound(enrolment.status())) {
+    return Server::Create(model, keys, options.keys);
+  }
+  HEFT_RETURN_IF_ERROR(enrolment.status());
+  return Server::Create(model, keys, options.keys, *enrolment, path);
 }
 
 }  // namespace heft::cli

@@ -18,7 +18,10 @@ struct ServerOptions {
 
 void AddServerOptions(Command command, ServerOptions* options);
 absl::StatusOr<std::vector<SampleFile>> ReadSamples(const ServerOptions& options);
-absl::StatusOr<Server> LoadServer(const ServerOptions& options);
+// AddEnrolmentKeys: for commands that enrol or verify.
+void AddEnrolmentKeys(Command command, ServerOptions* options);
+// LoadServer: with the keys for enrolment and verification if `enrols`.
+absl::StatusOr<Server> LoadServer(const ServerOptions& options, bool enrols);
 
 }  // namespace heft::cli
 
