@@ -17,6 +17,7 @@ std::string NameOf(const std::string& kind) {
       {"MODL", "model"},
       {"PUBK", "encryption key"},
       {"EVAL", "evaluation keys"},
+      {"ENRK", "enrolment keys"},
       {"SECK", "secret key"},
       {"CTXT", "encrypted samples"},
       {"CTXS", "encrypted samples for bulk enrolment"},
@@ -82,7 +83,11 @@ absl::StatusOr<ProfileInfo> DescribeProfile(std::string_view name) {
 std::optional<ProfileInfo> ProfileOf(const ParamsId& params_id) {
   for (const Profile& profile : AllProfiles()) {
     const auto params = ckks::Params::Create(profile.spec);
-    if (params.ok() && params->id() == params_id) return Describe(profile.name, *params);
+    if (!params.ok()) continue;
+    if (params->id() == params_id) return Describe(profile.name, *params);
+    if (!profile.thin()) continue;
+    const auto matching = MatchingParams(*params);
+    if (matching.ok() && matching->id() == params_id) return Describe(profile.name, *matching);
   }
   return std::nullopt;
 }

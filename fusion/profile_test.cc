@@ -29,12 +29,12 @@ TEST(ProfileTest, AnUnknownNameIsToldThoseThatExist) {
   EXPECT_THAT(std::string(FindProfile("huge").status().message()), HasSubstr("compact"));
 }
 
-TEST(ProfileTest, ModelsAreTrainedForTwo) {
+TEST(ProfileTest, ModelsAreTrainedForThree) {
   EXPECT_TRUE(FindModelProfile("compact").ok());
   EXPECT_TRUE(FindModelProfile("compact-pq").ok());
   for (const char* name : {"paper", "deep", "deepest", ""}) {
     EXPECT_EQ(FindModelProfile(name).status().message(),
-              absl::StrCat("no profile \"", name, "\": there are compact, compact-pq"));
+              absl::StrCat("no profile \"", name, "\": there are compact, compact-pq, thin"));
   }
 }
 
