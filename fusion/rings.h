@@ -7,6 +7,7 @@
 #define HEFT_FUSION_RINGS_H_
 
 #include <memory>
+#include <utility>
 
 #include "base/status.h"
 #include "ckks/keys.h"
@@ -37,6 +38,9 @@ Interval NormInterval(const Rings& rings, const Model& model);
 // RingKeys: a server's keys. `enrolment` and `ring_switch` are empty where there is one ring, whose
 // keys are `matching`'s, and at a server of two that only identifies.
 struct RingKeys {
+  RingKeys() = default;
+  RingKeys(ckks::EvaluationKeys one) : matching(std::move(one)) {}  // NOLINT: of one ring
+
   ckks::EvaluationKeys matching;
   ckks::EvaluationKeys enrolment;
   ckks::SwitchKey ring_switch;
