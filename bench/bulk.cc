@@ -19,17 +19,17 @@ absl::StatusOr<BulkColumns> EncryptBulk(const Roles& roles, std::mt19937_64& ran
     HEFT_RETURN_IF_ERROR(Step(progress, "encrypting a bulk batch"));
     const uint32_t dimension = roles.model().modalities[m].dimension;
     experiment::Vectors rows;
-    for (size_t i = 0; i < roles.params().slots(); ++i) {
+    for (size_t i = 0; i < roles.enrolment().params().slots(); ++i) {
       rows.push_back(experiment::RandomUnit(dimension, random));
     }
     HEFT_ASSIGN_OR_RETURN(const SimdColumns simd,
-                          SimdColumns::Create(roles.instance(), roles.model(), m, rows));
+                          SimdColumns::Create(roles.rings().enrolment, roles.model(), m, rows));
     columns[m].resize(dimension);
     std::vector<absl::Status> statuses(dimension);
     ParallelFor(dimension, [&](size_t d) {
-      const auto plain = simd.Encode(roles.instance(), d);
+      const auto plain = simd.Encode(roles.rings().enrolment, d);
       statuses[d] = plain.status();
-      if (plain.ok()) columns[m][d] = roles.Encrypt(*plain);
+      if (plain.ok()) columns[m][d] = roles.enrolment().Encrypt(*plain);
     });
     for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
   }
@@ -37,16 +37,22 @@ absl::StatusOr<BulkColumns> EncryptBulk(const Roles& roles, std::mt19937_64& ran
 }
 
 absl::Status EnrolBulk(const Roles& roles, const BulkColumns& columns) {
+  const Rings& rings = roles.rings();
   // A fuser holds the sums of one batch.
-  HEFT_ASSIGN_OR_RETURN(BulkFuser bulk,
-                        BulkFuser::Create(roles.instance(), roles.model(), &roles.keys()));
+  HEFT_ASSIGN_OR_RETURN(
+      BulkFuser bulk, BulkFuser::Create(rings.enrolment, roles.model(), &roles.enrolment().keys()));
   for (size_t m = 0; m < columns.size(); ++m) {
     HEFT_RETURN_IF_ERROR(bulk.Add(m, 0, columns[m]));
   }
-  const uint32_t count = roles.params().slots();
-  HEFT_ASSIGN_OR_RETURN(const TemplateBatch batch, bulk.Finish(count));
+  const uint32_t count = rings.enrolment.params().slots(), slots = roles.params().slots();
+  HEFT_ASSIGN_OR_RETURN(TemplateBatch batch, bulk.Finish(count));
+  HEFT_RETURN_IF_ERROR(SplitBatch(rings, roles.ring_switch(), &batch));
   TiledCiphertexts block = EmptyBlock(roles.context(), roles.model().gamma);
-  return AddBatchToBlock(roles.instance(), &block, batch, 0, count, 0);
+  for (uint32_t first = 0, lane = 0; first < count; first += slots, ++lane) {
+    HEFT_RETURN_IF_ERROR(AddBatchToBlock(roles.instance(), &block, batch, first,
+                                         std::min(slots, count - first), lane));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<TiledCiphertexts>> RandomGallery(const Instance& instance,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -51,7 +52,7 @@ struct Bench {
 
   const ProbeFuser& prober() const { return roles->prober(); }
   absl::StatusOr<std::vector<Ciphertext>> EncryptRandom() {
-    return roles->EncryptSample(RandomSample(roles->model(), random));
+    return roles->EncryptProbe(RandomSample(roles->model(), random));
   }
   void AddSpread(const std::string& name, const Timings& timings) {
     result["spread"][name] = timings.Spread();
@@ -69,23 +70,22 @@ struct SmallGallery {
   Vectors plain;
 };
 
-absl::StatusOr<SmallGallery> FillGallery(Bench& bench) {
+absl::StatusOr<SmallGallery> FillGallery(Bench& bench, const Roles& roles) {
   constexpr uint32_t kDistinct = 16, kStep = 64;
-  const Roles& roles = *bench.roles;
   const uint32_t templates = bench.options.templates;
   SmallGallery gallery{EmptyBlock(roles.context(), roles.model().gamma), {}};
-  std::vector<Normalised> fused;
+  std::vector<Ciphertext> fused;
   for (uint32_t i = 0; i < std::min(kDistinct, templates); ++i) {
     const Vectors sample = RandomSample(roles.model(), bench.random);
     gallery.plain.push_back(experiment::FusePlain(roles.model(), sample));
     HEFT_ASSIGN_OR_RETURN(const auto encrypted, roles.EncryptSample(sample));
-    HEFT_ASSIGN_OR_RETURN(Normalised z, roles.fuser().Fuse(Pointers(encrypted)));
+    HEFT_ASSIGN_OR_RETURN(Ciphertext z, roles.FuseTemplate(Pointers(encrypted)));
     fused.push_back(std::move(z));
   }
   for (uint32_t start = 0; start < templates; start += kStep) {
     std::vector<NewTemplate> added;
     for (uint32_t i = start; i < std::min(start + kStep, templates); ++i) {
-      added.push_back({&fused[i % fused.size()].z, PositionOf(i, roles.params().slots())});
+      added.push_back({&fused[i % fused.size()], PositionOf(i, roles.params().slots())});
     }
     HEFT_RETURN_IF_ERROR(roles.Enrol(&gallery.block, added));
     HEFT_RETURN_IF_ERROR(Step(bench.progress, "filling the gallery"));
@@ -93,10 +93,24 @@ absl::StatusOr<SmallGallery> FillGallery(Bench& bench) {
   return gallery;
 }
 
-// Errors of the scores against plain arithmetic.
-void MeasureAccuracy(Bench& bench, const SmallGallery& gallery, const std::vector<double>& probe,
-                     const Ciphertext& scores) {
-  const std::vector<double> opened = bench.roles->OpenScores(scores);
+// Identification of one probe: what is timed.
+struct Identified {
+  Normalised probe;
+  Ciphertext scores;
+};
+
+// Errors of the scores against plain arithmetic: cosines with the probe as the route normalises it.
+void MeasureAccuracy(Bench& bench, const SmallGallery& gallery, const Vectors& sample,
+                     const Identified& identified) {
+  const Roles& roles = *bench.roles;
+  std::vector<double> probe = experiment::FusePlain(roles.model(), sample);
+  const bool thin = roles.rings().thin();
+  if (thin) {
+    const double length = std::sqrt(experiment::Dot(probe, probe));
+    for (double& v : probe) v /= length;
+  }
+  const std::vector<double> opened =
+      roles.OpenScores(identified.scores, thin ? &identified.probe.squared_norm : nullptr);
   double worst = 0, squares = 0;
   for (uint32_t i = 0; i < bench.options.templates; ++i) {
     const double error =
@@ -107,43 +121,75 @@ void MeasureAccuracy(Bench& bench, const SmallGallery& gallery, const std::vecto
   bench.result["score_error_max"] = worst;
   bench.result["score_error_rms"] = std::sqrt(squares / bench.options.templates);
   bench.result["score_error_bound"] =
-      ckks::SlotErrorBound(bench.roles->params(), scores.noise, scores.scale);
+      ckks::SlotErrorBound(roles.params(), identified.scores.noise, identified.scores.scale);
 }
 
-// Our route: fusing one pair, matching it, accuracy against plain arithmetic.
-absl::Status RunCompact(Bench& bench) {
-  const Roles& roles = *bench.roles;
-  HEFT_ASSIGN_OR_RETURN(const SmallGallery gallery, FillGallery(bench));
-  const Vectors sample = RandomSample(roles.model(), bench.random);
-  HEFT_ASSIGN_OR_RETURN(const auto probe, roles.EncryptSample(sample));
-  Timings fuse, match, both;
-  Ciphertext scores;
-  for (int i = 0; i < bench.options.iterations; ++i) {
-    HEFT_RETURN_IF_ERROR(Step(bench.progress, "fusing and matching"));
-    Normalised z;
+// Route: one profile's identification, ready to be timed.
+struct Route {
+  const Roles& roles;
+  SmallGallery gallery;
+  std::vector<Ciphertext> probe;
+  Timings fuse = {}, match = {}, both = {};
+
+  absl::StatusOr<Identified> Time() {
+    Identified out;
     HEFT_RETURN_IF_ERROR(both.Time([&]() -> absl::Status {
       HEFT_RETURN_IF_ERROR(fuse.Time([&]() -> absl::Status {
-        HEFT_ASSIGN_OR_RETURN(z, bench.prober().Fuse(Pointers(probe)));
+        HEFT_ASSIGN_OR_RETURN(out.probe, roles.prober().Fuse(Pointers(probe)));
         return absl::OkStatus();
       }));
       return match.Time([&]() -> absl::Status {
-        HEFT_ASSIGN_OR_RETURN(scores, roles.Match(gallery.block, z.z));
+        HEFT_ASSIGN_OR_RETURN(out.scores, roles.Match(gallery.block, out.probe.z));
         return absl::OkStatus();
       });
     }));
+    return out;
+  }
+};
+
+// Our route: fusing one pair, matching it, accuracy against plain arithmetic. Two rings: the same
+// with profile compact beside it, in turn, so that a busy machine is busy for both.
+absl::Status RunProduct(Bench& bench) {
+  const Roles& roles = *bench.roles;
+  const Vectors sample = RandomSample(roles.model(), bench.random);
+  HEFT_ASSIGN_OR_RETURN(SmallGallery gallery, FillGallery(bench, roles));
+  HEFT_ASSIGN_OR_RETURN(auto probe, roles.EncryptProbe(sample));
+  Route route{roles, std::move(gallery), std::move(probe)};
+  std::unique_ptr<Roles> other_roles;
+  std::optional<Route> other;
+  if (roles.rings().thin()) {
+    Model model = roles.model();
+    model.profile = "compact";
+    HEFT_RETURN_IF_ERROR(Step(bench.progress, "making keys of profile compact"));
+    HEFT_ASSIGN_OR_RETURN(other_roles, Roles::Create(model));
+    HEFT_ASSIGN_OR_RETURN(SmallGallery filled, FillGallery(bench, *other_roles));
+    HEFT_ASSIGN_OR_RETURN(auto encrypted, other_roles->EncryptProbe(sample));
+    other.emplace(Route{*other_roles, std::move(filled), std::move(encrypted)});
+  }
+  Identified identified;
+  for (int i = 0; i < bench.options.iterations; ++i) {
+    HEFT_RETURN_IF_ERROR(Step(bench.progress, "fusing and matching"));
+    HEFT_ASSIGN_OR_RETURN(identified, route.Time());
+    if (other) HEFT_RETURN_IF_ERROR(other->Time().status());
   }
   const std::string templates = absl::StrCat(bench.options.templates);
-  bench.Add("fuse_ms", fuse);
-  bench.Add("match_" + templates + "_ms", match);
-  bench.Add("fuse_match_" + templates + "_ms", both);
-  MeasureAccuracy(bench, gallery, experiment::FusePlain(roles.model(), sample), scores);
+  bench.Add("fuse_ms", route.fuse);
+  bench.Add("match_" + templates + "_ms", route.match);
+  bench.Add("fuse_match_" + templates + "_ms", route.both);
+  if (other) {
+    bench.Add("compact_fuse_ms", other->fuse);
+    bench.Add("compact_fuse_match_" + templates + "_ms", other->both);
+    bench.result["ratio_compact_thin"] = other->both.Median() / route.both.Median();
+  }
+  MeasureAccuracy(bench, route.gallery, sample, identified);
   const size_t per_block = roles.TemplatesPerBlock();
   EncryptedScores reply;
   reply.templates = static_cast<uint32_t>(per_block);
-  reply.replies.push_back({{}, scores});
+  reply.replies.push_back({{}, identified.scores});
   bench.result["score_bytes"] = SerializeScores(roles.context(), reply).size();
   bench.result["gallery_bytes_per_template"] =
-      static_cast<double>(gallery.block.size() * sizeof(uint32_t)) / static_cast<double>(per_block);
+      static_cast<double>(route.gallery.block.size() * sizeof(uint32_t)) /
+      static_cast<double>(per_block);
   return absl::OkStatus();
 }
 
@@ -152,20 +198,23 @@ absl::Status RunCompact(Bench& bench) {
 absl::Status RunOperations(Bench& bench) {
   HEFT_RETURN_IF_ERROR(Step(bench.progress, "single operations"));
   const Roles& roles = *bench.roles;
-  const ckks::Context& context = roles.context();
+  // Of the ring in which samples are enrolled, as in 0.1.
+  const KeyedContext& large = roles.enrolment();
+  const ckks::Context& context = large.context();
+  const FusionPlan& plan = roles.rings().enrolment.plan;
   const int iterations = std::max(20, bench.options.iterations);
   const Vectors sample = RandomSample(roles.model(), bench.random);
   HEFT_ASSIGN_OR_RETURN(const auto encrypted, roles.EncryptSample(sample));
   // The first element whose key reaches the top level.
   uint32_t element = 0;
-  for (const auto& [candidate, limbs] : roles.instance().plan.keys.galois_keys) {
-    if (limbs == roles.instance().plan.input_limbs) element = candidate;
+  for (const auto& [candidate, limbs] : plan.keys.galois_keys) {
+    if (limbs == plan.input_limbs) element = candidate;
   }
   Timings rotation;
   Ciphertext rotated;
   for (int i = 0; i < iterations; ++i) {
     HEFT_RETURN_IF_ERROR(rotation.Time(
-        [&] { return ckks::ApplyGalois(context, &rotated, encrypted[0], element, roles.keys()); }));
+        [&] { return ckks::ApplyGalois(context, &rotated, encrypted[0], element, large.keys()); }));
   }
   bench.Add("rotate_top_ms", rotation);
   AlignedVector<uint32_t> values(context.n(), 1);
@@ -214,7 +263,8 @@ absl::Status RunBulk(Bench& bench) {
     HEFT_RETURN_IF_ERROR(Step(bench.progress, "bulk enrolment"));
     HEFT_RETURN_IF_ERROR(timings.Time([&] { return EnrolBulk(*bench.roles, columns); }));
   }
-  bench.result["enrol_bulk_per_s"] = 1e3 * bench.roles->params().slots() / timings.Median();
+  bench.result["enrol_bulk_per_s"] =
+      1e3 * bench.roles->enrolment().params().slots() / timings.Median();
   bench.AddSpread("enrol_bulk_ms", timings);
   return absl::OkStatus();
 }
@@ -351,12 +401,17 @@ absl::StatusOr<Json> RunBench(const Monitor& monitor, const BenchOptions& option
   Bench bench{options, progress};
   bench.result = {{"version", HEFT_VERSION}, {"machine", experiment::Machine()}};
   HEFT_RETURN_IF_ERROR(Step(progress, "making keys"));
-  HEFT_ASSIGN_OR_RETURN(bench.roles, Roles::Create(experiment::RandomModel(
-                                         options.dimensions, options.gamma, options.degree)));
+  HEFT_ASSIGN_OR_RETURN(bench.roles,
+                        Roles::Create(experiment::RandomModel(options.dimensions, options.gamma,
+                                                              options.degree, options.profile)));
+  bench.result["profile"] = options.profile;
   bench.result["eval_key_bytes"] = bench.roles->evaluation_keys_bytes();
+  bench.result["enrol_key_bytes"] = bench.roles->enrolment_keys_bytes();
+  bench.result["probe_key_bytes"] =
+      bench.roles->evaluation_keys_bytes() - bench.roles->enrolment_keys_bytes();
   bench.result["parameters"] = bench.roles->params().Describe();
   bench.result["security"] = bench.roles->params().security().Describe();
-  HEFT_RETURN_IF_ERROR(RunCompact(bench));
+  HEFT_RETURN_IF_ERROR(RunProduct(bench));
   HEFT_RETURN_IF_ERROR(RunOperations(bench));
   HEFT_RETURN_IF_ERROR(RunBulk(bench));
   if (!options.skip_million) HEFT_RETURN_IF_ERROR(RunMillion(bench));

@@ -18,6 +18,7 @@ struct BenchOptions {
   std::vector<uint32_t> dimensions = {512, 512};
   uint32_t gamma = 32;
   int degree = 3;
+  std::string profile = "thin";
   bool skip_paper = false;
   bool skip_million = false;
   size_t million_templates = 1000000;  // of the large gallery
