@@ -166,28 +166,4 @@ Estimate SystemComparison::Difference(std::size_t a, std::size_t b) const {
                      options_.confidence);
 }
 
-absl::StatusOr<VerificationEstimate> EstimateVerification(std::span<const LabelledScores> sets,
-                                                          const BootstrapOptions& options) {
-  return SystemComparison(options).Add(sets);
-}
-
-absl::StatusOr<VerificationEstimate> EstimateVerification(const LabelledScores& set,
-                                                          const BootstrapOptions& options) {
-  return EstimateVerification(std::span(&set, 1), options);
-}
-
-absl::StatusOr<Estimate> EstimateAurocDifference(std::span<const LabelledScores> a,
-                                                 std::span<const LabelledScores> b,
-                                                 const BootstrapOptions& options) {
-  SystemComparison comparison(options);
-  HEFT_RETURN_IF_ERROR(comparison.Add(a).status());
-  HEFT_RETURN_IF_ERROR(comparison.Add(b).status());
-  return comparison.Difference(0, 1);
-}
-
-absl::StatusOr<Estimate> EstimateAurocDifference(const LabelledScores& a, const LabelledScores& b,
-                                                 const BootstrapOptions& options) {
-  return EstimateAurocDifference(std::span(&a, 1), std::span(&b, 1), options);
-}
-
 }  // namespace heft

@@ -64,8 +64,6 @@ class SystemComparison {
   // range, or samples of other identities than those of the systems before.
   absl::StatusOr<VerificationEstimate> Add(std::span<const LabelledScores> sets);
 
-  std::size_t size() const { return systems_.size(); }
-
   // AUROC of system `a` minus that of `b`, numbered in the order of Add.
   Estimate Difference(std::size_t a, std::size_t b) const;
 
@@ -78,19 +76,6 @@ class SystemComparison {
   std::vector<std::vector<int>> identities_;  // of each set
   std::vector<System> systems_;
 };
-
-// One system alone. Errors as SystemComparison::Add's.
-absl::StatusOr<VerificationEstimate> EstimateVerification(std::span<const LabelledScores> sets,
-                                                          const BootstrapOptions& options = {});
-absl::StatusOr<VerificationEstimate> EstimateVerification(const LabelledScores& set,
-                                                          const BootstrapOptions& options = {});
-
-// AUROC of `a` minus that of `b`, two systems on the same samples.
-absl::StatusOr<Estimate> EstimateAurocDifference(std::span<const LabelledScores> a,
-                                                 std::span<const LabelledScores> b,
-                                                 const BootstrapOptions& options = {});
-absl::StatusOr<Estimate> EstimateAurocDifference(const LabelledScores& a, const LabelledScores& b,
-                                                 const BootstrapOptions& options = {});
 
 }  // namespace heft
 

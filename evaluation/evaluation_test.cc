@@ -20,6 +20,16 @@ double BruteAuroc(const ScoreSet& scores) {
   return sum / (scores.genuine.size() * scores.impostor.size());
 }
 
+// TmrAtFmr: the highest TMR of any threshold with no more than `fmr`, from the ROC.
+double TmrAtFmr(const ScoreSet& scores, double fmr) {
+  double tmr = 0;
+  const auto roc = Roc(scores);
+  for (const RocPoint& point : *roc) {
+    if (point.fmr <= fmr) tmr = point.tmr;
+  }
+  return tmr;
+}
+
 TEST(Metrics, SmallExampleByHand) {
   const ScoreSet scores{{0.9, 0.8, 0.3}, {0.85, 0.3, 0.2, 0.1}};
   EXPECT_DOUBLE_EQ(*Auroc(scores), (4 + 3 + 2.5) / 12);
@@ -30,19 +40,18 @@ TEST(Metrics, SmallExampleByHand) {
   EXPECT_EQ((*roc)[4].fmr, 0.5);  // the tie at 0.3 is one point
   EXPECT_EQ((*roc)[4].tmr, 1.0);
   EXPECT_EQ(roc->back().fmr, 1.0);
-  EXPECT_DOUBLE_EQ(*TmrAtFmr(scores, 0.25), 2.0 / 3);
-  EXPECT_DOUBLE_EQ(*TmrAtFmr(scores, 1e-3), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(TmrAtFmr(scores, 0.25), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(TmrAtFmr(scores, 1e-3), 1.0 / 3);
   // Between (FMR, FNMR) = (.25, 1/3) and (.5, 0): equal at .25 + t/4 = 1/3 - t/3.
-  EXPECT_NEAR(*EqualErrorRate(scores), 0.25 + 0.25 * (1.0 / 12) / (7.0 / 12), 1e-12);
-  EXPECT_EQ(Roc(scores, 3)->size(), 3u);
+  EXPECT_NEAR(Verify(scores)->eer, 0.25 + 0.25 * (1.0 / 12) / (7.0 / 12), 1e-12);
 }
 
 TEST(Metrics, ExtremesAndErrors) {
   EXPECT_EQ(*Auroc({{2}, {1}}), 1);
   EXPECT_EQ(*Auroc({{1}, {2}}), 0);
   EXPECT_EQ(*Auroc({{1, 1}, {1}}), 0.5);
-  EXPECT_EQ(*EqualErrorRate({{2}, {1}}), 0);
-  EXPECT_EQ(*TmrAtFmr({{2}, {1}}, 1e-3), 1);
+  EXPECT_EQ(Verify({{2}, {1}})->eer, 0);
+  EXPECT_EQ(TmrAtFmr({{2}, {1}}, 1e-3), 1);
   EXPECT_FALSE(Auroc({{}, {1}}).ok());
   EXPECT_FALSE(Auroc({{1}, {}}).ok());
   EXPECT_FALSE(Auroc({{NAN}, {1}}).ok());
@@ -58,24 +67,8 @@ TEST(Metrics, AgreesWithCountingEveryPair) {
   for (int i = 0; i < 700; ++i) scores.impostor.push_back(std::round(random.Normal() * 8));
   EXPECT_NEAR(*Auroc(scores), BruteAuroc(scores), 1e-12);
   const auto all = Verify(scores);
-  EXPECT_DOUBLE_EQ(all->tmr_1e2, *TmrAtFmr(scores, 1e-2));
-  EXPECT_DOUBLE_EQ(all->tmr_1e3, *TmrAtFmr(scores, 1e-3));
-  const ScoreHistogram histogram = Histogram(scores, 10);
-  int64_t sum = 0;
-  for (int64_t count : histogram.impostor) sum += count;
-  EXPECT_EQ(sum, 700);
-  EXPECT_GT(histogram.impostor.front() + histogram.genuine.front(), 0);
-}
-
-TEST(Metrics, CrossScoresCountsTheRectangle) {
-  FeatureMatrix m(2, 3);
-  m << 1, 2, 3, 4, 5, 6;
-  const int probes[] = {7, 8}, references[] = {7, 8, 9};
-  const auto set = CrossScores(m, probes, references);
-  ASSERT_TRUE(set.ok());
-  EXPECT_EQ(set->genuine, (std::vector<double>{1, 5}));
-  EXPECT_EQ(set->impostor, (std::vector<double>{2, 3, 4, 6}));
-  EXPECT_FALSE(CrossScores(m, references, probes).ok());
+  EXPECT_DOUBLE_EQ(all->tmr_1e2, TmrAtFmr(scores, 1e-2));
+  EXPECT_DOUBLE_EQ(all->tmr_1e3, TmrAtFmr(scores, 1e-3));
 }
 
 // Identities with a mean of their own, samples around it; score = -|difference|.
@@ -96,6 +89,15 @@ LabelledScores Simulated(uint64_t seed, int identities, int samples, double nois
     for (int j = 0; j < n; ++j) set.scores(i, j) = -std::abs(values[i] - values[j]);
   }
   return set;
+}
+
+absl::StatusOr<VerificationEstimate> EstimateVerification(std::span<const LabelledScores> sets,
+                                                          const BootstrapOptions& options = {}) {
+  return SystemComparison(options).Add(sets);
+}
+absl::StatusOr<VerificationEstimate> EstimateVerification(const LabelledScores& set,
+                                                          const BootstrapOptions& options = {}) {
+  return EstimateVerification(std::span(&set, 1), options);
 }
 
 TEST(Bootstrap, CoversTheTruthAndDoesNotDependOnThreads) {
@@ -131,15 +133,17 @@ TEST(Bootstrap, PairedDifferenceIsSharperThanTwoIntervals) {
   for (int i = 0; i < b.scores.rows(); ++i) {
     for (int j = i + 1; j < b.scores.cols(); ++j) b.scores(i, j) += 0.3 * random.Normal();
   }
-  const auto difference = EstimateAurocDifference(a, b);
-  ASSERT_TRUE(difference.ok());
-  const auto alone = EstimateVerification(a);
-  EXPECT_GT(difference->lo, 0);
-  EXPECT_LT(difference->hi - difference->lo, alone->auroc.hi - alone->auroc.lo);
-  const auto none = EstimateAurocDifference(a, a);
-  EXPECT_EQ(none->lo, 0);
-  EXPECT_EQ(none->hi, 0);
-  EXPECT_FALSE(EstimateAurocDifference(a, Simulated(5, 20, 8, 0.5)).ok());
+  SystemComparison systems;
+  const auto alone = systems.Add({&a, 1});
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  ASSERT_TRUE(systems.Add({&b, 1}).ok());
+  const Estimate difference = systems.Difference(0, 1), none = systems.Difference(0, 0);
+  EXPECT_GT(difference.lo, 0);
+  EXPECT_LT(difference.hi - difference.lo, alone->auroc.hi - alone->auroc.lo);
+  EXPECT_EQ(none.lo, 0);
+  EXPECT_EQ(none.hi, 0);
+  const LabelledScores others = Simulated(5, 20, 8, 0.5);
+  EXPECT_FALSE(systems.Add({&others, 1}).ok());
 }
 
 TEST(Bootstrap, FoldsAreAveragedAndLargeSetsThinned) {

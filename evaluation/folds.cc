@@ -52,9 +52,9 @@ absl::StatusOr<FoldComparison> FoldTable::Compare(
     HEFT_ASSIGN_OR_RETURN(VerificationEstimate estimate, comparison.Add(entry.folds));
     result.rows.push_back({entry.system, std::move(estimate)});
   }
-  result.differences.resize(comparison.size());
-  for (std::size_t a = 0; a < comparison.size(); ++a) {
-    for (std::size_t b = 0; b < comparison.size(); ++b) {
+  result.differences.resize(entries_.size());
+  for (std::size_t a = 0; a < entries_.size(); ++a) {
+    for (std::size_t b = 0; b < entries_.size(); ++b) {
       result.differences[a].push_back(comparison.Difference(a, b));
     }
   }

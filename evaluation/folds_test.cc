@@ -81,15 +81,16 @@ TEST(Folds, TableAgreesWithTheBootstrapOfEachSystem) {
   EXPECT_EQ(compared->Find("ugly"), -1);
   const VerificationEstimate& first = compared->rows[0].estimate;
   EXPECT_EQ(first.auroc_by_set.size(), 5u);
-  EXPECT_EQ(first.auroc.lo, EstimateVerification(good)->auroc.lo);
+  SystemComparison apart;
+  const auto alone = apart.Add(good);
+  ASSERT_TRUE(alone.ok() && apart.Add(bad).ok());
+  EXPECT_EQ(first.auroc.lo, alone->auroc.lo);
   EXPECT_GT(first.auroc_spread, 0);
 
   const Estimate gain = compared->differences[0][1];
-  const auto alone = EstimateAurocDifference(good, bad);
-  ASSERT_TRUE(alone.ok());
-  EXPECT_EQ(gain.value, alone->value);
-  EXPECT_EQ(gain.lo, alone->lo);
-  EXPECT_EQ(gain.hi, alone->hi);
+  EXPECT_EQ(gain.value, apart.Difference(0, 1).value);
+  EXPECT_EQ(gain.lo, apart.Difference(0, 1).lo);
+  EXPECT_EQ(gain.hi, apart.Difference(0, 1).hi);
   EXPECT_GT(gain.lo, 0) << "much noise is worse, whoever is sampled";
   EXPECT_DOUBLE_EQ(compared->differences[1][0].value, -gain.value);
   EXPECT_EQ(compared->differences[1][1].hi, 0);

@@ -36,19 +36,6 @@ std::vector<std::pair<double, bool>> SortedScores(const ScoreSet& scores) {
   return sorted;
 }
 
-std::vector<RocPoint> AllPoints(const ScoreSet& scores) {
-  const auto sorted = SortedScores(scores);
-  std::vector<RocPoint> points = {{std::numeric_limits<double>::infinity(), 0, 0}};
-  double genuine = 0, impostor = 0;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    (sorted[i].second ? genuine : impostor) += 1;
-    if (i + 1 < sorted.size() && sorted[i + 1].first == sorted[i].first) continue;
-    points.push_back(
-        {sorted[i].first, impostor / scores.impostor.size(), genuine / scores.genuine.size()});
-  }
-  return points;
-}
-
 }  // namespace
 
 absl::StatusOr<ScoreSet> PairScores(const FeatureMatrix& scores, std::span<const int> identities) {
@@ -61,26 +48,6 @@ absl::StatusOr<ScoreSet> PairScores(const FeatureMatrix& scores, std::span<const
   for (Eigen::Index i = 0; i < n; ++i) {
     for (Eigen::Index j = i + 1; j < n; ++j) {
       (identities[i] == identities[j] ? set.genuine : set.impostor).push_back(scores(i, j));
-    }
-  }
-  HEFT_RETURN_IF_ERROR(CheckScores(set));
-  return set;
-}
-
-absl::StatusOr<ScoreSet> CrossScores(const FeatureMatrix& scores,
-                                     std::span<const int> probe_identities,
-                                     std::span<const int> reference_identities) {
-  if (scores.rows() != static_cast<Eigen::Index>(probe_identities.size()) ||
-      scores.cols() != static_cast<Eigen::Index>(reference_identities.size())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "scores are ", scores.rows(), " x ", scores.cols(), ", ", probe_identities.size(),
-        " probes and ", reference_identities.size(), " references are given"));
-  }
-  ScoreSet set;
-  for (Eigen::Index i = 0; i < scores.rows(); ++i) {
-    for (Eigen::Index j = 0; j < scores.cols(); ++j) {
-      const bool genuine = probe_identities[i] == reference_identities[j];
-      (genuine ? set.genuine : set.impostor).push_back(scores(i, j));
     }
   }
   HEFT_RETURN_IF_ERROR(CheckScores(set));
@@ -104,54 +71,18 @@ absl::StatusOr<double> Auroc(const ScoreSet& scores) {
   return metrics.auroc;
 }
 
-absl::StatusOr<double> EqualErrorRate(const ScoreSet& scores) {
-  HEFT_ASSIGN_OR_RETURN(const VerificationMetrics metrics, Verify(scores));
-  return metrics.eer;
-}
-
-absl::StatusOr<double> TmrAtFmr(const ScoreSet& scores, double fmr) {
+absl::StatusOr<std::vector<RocPoint>> Roc(const ScoreSet& scores) {
   HEFT_RETURN_IF_ERROR(CheckScores(scores));
-  double tmr = 0;
-  for (const RocPoint& point : AllPoints(scores)) {
-    if (point.fmr > fmr) break;
-    tmr = point.tmr;
+  const auto sorted = SortedScores(scores);
+  std::vector<RocPoint> points = {{std::numeric_limits<double>::infinity(), 0, 0}};
+  double genuine = 0, impostor = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    (sorted[i].second ? genuine : impostor) += 1;
+    if (i + 1 < sorted.size() && sorted[i + 1].first == sorted[i].first) continue;
+    points.push_back(
+        {sorted[i].first, impostor / scores.impostor.size(), genuine / scores.genuine.size()});
   }
-  return tmr;
-}
-
-absl::StatusOr<std::vector<RocPoint>> Roc(const ScoreSet& scores, std::size_t max_points) {
-  HEFT_RETURN_IF_ERROR(CheckScores(scores));
-  std::vector<RocPoint> points = AllPoints(scores);
-  if (max_points < 2 || points.size() <= max_points) return points;
-  std::vector<RocPoint> thinned;
-  for (std::size_t i = 0; i < max_points; ++i) {
-    thinned.push_back(points[i * (points.size() - 1) / (max_points - 1)]);
-  }
-  return thinned;
-}
-
-ScoreHistogram Histogram(const ScoreSet& scores, int bins) {
-  ScoreHistogram histogram;
-  histogram.genuine.assign(bins, 0);
-  histogram.impostor.assign(bins, 0);
-  bool first = true;
-  for (const auto* kind : {&scores.genuine, &scores.impostor}) {
-    for (double score : *kind) {
-      histogram.lo = first ? score : std::min(histogram.lo, score);
-      histogram.hi = first ? score : std::max(histogram.hi, score);
-      first = false;
-    }
-  }
-  const double width = (histogram.hi - histogram.lo) / bins;
-  auto count = [&](const std::vector<double>& values, std::vector<int64_t>& counts) {
-    for (double score : values) {
-      const double bin = width > 0 ? std::floor((score - histogram.lo) / width) : 0;
-      ++counts[std::clamp(static_cast<int>(bin), 0, bins - 1)];
-    }
-  };
-  count(scores.genuine, histogram.genuine);
-  count(scores.impostor, histogram.impostor);
-  return histogram;
+  return points;
 }
 
 double ShareAccepted(std::span<const double> scores, double threshold) {

@@ -5,7 +5,6 @@
 #ifndef HEFT_EVALUATION_METRICS_H_
 #define HEFT_EVALUATION_METRICS_H_
 
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -25,11 +24,6 @@ struct ScoreSet {
 // there is no genuine or no impostor pair.
 absl::StatusOr<ScoreSet> PairScores(const FeatureMatrix& scores, std::span<const int> identities);
 
-// The same for a rectangle of probes (rows) against references (columns), all pairs counted.
-absl::StatusOr<ScoreSet> CrossScores(const FeatureMatrix& scores,
-                                     std::span<const int> probe_identities,
-                                     std::span<const int> reference_identities);
-
 struct RocPoint {
   double threshold;
   double fmr;  // in [0, 1]
@@ -46,26 +40,13 @@ struct VerificationMetrics {
 // All of these need one genuine and one impostor score at least, else kInvalidArgument.
 absl::StatusOr<VerificationMetrics> Verify(const ScoreSet& scores);
 absl::StatusOr<double> Auroc(const ScoreSet& scores);
-absl::StatusOr<double> EqualErrorRate(const ScoreSet& scores);
-absl::StatusOr<double> TmrAtFmr(const ScoreSet& scores, double fmr);
 
 // ShareAccepted: of `scores` those of at least `threshold`, in [0, 1]; 0 of none.
 double ShareAccepted(std::span<const double> scores, double threshold);
 
 // Roc: one point a distinct score, thresholds falling, the first point (infinity, 0, 0) and the
-// last (lowest score, 1, 1). With max_points > 1 thinned evenly in rank, the ends kept.
-absl::StatusOr<std::vector<RocPoint>> Roc(const ScoreSet& scores, std::size_t max_points = 0);
-
-// ScoreHistogram: equal bins over [lo, hi]; scores outside go to the first or last bin.
-struct ScoreHistogram {
-  double lo = 0.0;
-  double hi = 0.0;
-  std::vector<int64_t> genuine;
-  std::vector<int64_t> impostor;
-};
-
-// Over the range of all scores. `bins` is 1 or more.
-ScoreHistogram Histogram(const ScoreSet& scores, int bins);
+// last (lowest score, 1, 1).
+absl::StatusOr<std::vector<RocPoint>> Roc(const ScoreSet& scores);
 
 }  // namespace heft
 

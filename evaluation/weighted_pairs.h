@@ -4,7 +4,6 @@
 #ifndef HEFT_EVALUATION_WEIGHTED_PAIRS_H_
 #define HEFT_EVALUATION_WEIGHTED_PAIRS_H_
 
-#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -227,7 +227,7 @@ TEST(Labels, TrimAndRefuseGaps) {
 TEST(Normalise, UnitRowsOrError) {
   FeatureMatrix m(2, 2);
   m << 3, 4, 1e-200, 0;
-  ASSERT_TRUE(L2NormaliseRows(m).ok());
+  ASSERT_TRUE(NormaliseRows(m).ok());
   EXPECT_DOUBLE_EQ(m(0, 0), 0.6);
   EXPECT_DOUBLE_EQ(m(1, 0), 1.0);
   FeatureMatrix other(1, 2);
@@ -239,7 +239,7 @@ TEST(Normalise, UnitRowsOrError) {
   EXPECT_DOUBLE_EQ(other(0, 1), 1.0);
   m.row(1).setZero();
   const FeatureMatrix before = m;
-  EXPECT_EQ(L2NormaliseRows(m).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(NormaliseRows(m).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(m, before);
 }
 

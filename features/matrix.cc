@@ -24,17 +24,6 @@ absl::Status CheckFinite(const FeatureMatrix& matrix, std::string_view what) {
   return absl::OkStatus();
 }
 
-std::string VectorNormName(VectorNorm norm) {
-  switch (norm) {
-    case VectorNorm::kL1:
-      return "l1";
-    case VectorNorm::kMax:
-      return "max";
-    default:
-      return "l2";
-  }
-}
-
 absl::Status NormaliseRows(FeatureMatrix& matrix, VectorNorm norm, std::string_view what) {
   Eigen::VectorXd norms;
   if (norm == VectorNorm::kL2) norms = matrix.rowwise().stableNorm();
@@ -48,10 +37,6 @@ absl::Status NormaliseRows(FeatureMatrix& matrix, VectorNorm norm, std::string_v
   }
   matrix.array().colwise() /= norms.array();
   return absl::OkStatus();
-}
-
-absl::Status L2NormaliseRows(FeatureMatrix& matrix, std::string_view what) {
-  return NormaliseRows(matrix, VectorNorm::kL2, what);
 }
 
 }  // namespace heft

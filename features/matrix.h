@@ -4,7 +4,6 @@
 #define HEFT_FEATURES_MATRIX_H_
 
 #include <Eigen/Core>
-#include <string>
 #include <string_view>
 
 #include "base/status.h"
@@ -21,14 +20,10 @@ absl::Status CheckFinite(const FeatureMatrix& matrix, std::string_view what);
 // its first footnote allows the others.
 enum class VectorNorm { kL2, kL1, kMax };
 
-// "l2", "l1", "max".
-std::string VectorNormName(VectorNorm norm);
-
 // NormaliseRows: divides every row by its norm, in place. kInvalidArgument, and nothing changed, if
 // a row is zero or its norm is not finite.
-absl::Status NormaliseRows(FeatureMatrix& matrix, VectorNorm norm,
+absl::Status NormaliseRows(FeatureMatrix& matrix, VectorNorm norm = VectorNorm::kL2,
                            std::string_view what = "features");
-absl::Status L2NormaliseRows(FeatureMatrix& matrix, std::string_view what = "features");
 
 }  // namespace heft
 
