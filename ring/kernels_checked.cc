@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <bit>
+#include <initializer_list>
 
 #include "base/check.h"
 #include "ring/kernel_table.h"
@@ -49,6 +50,12 @@ void Output(const uint32_t* values, size_t n, const Modulus& q) {
 
 void Length(size_t n) { HEFT_DCHECK(std::has_single_bit(n), "n is a power of two"); }
 
+// Inputs: arrays of a power of two values, reduced.
+void Inputs(std::initializer_list<const uint32_t*> arrays, size_t n, const Modulus& q) {
+  Length(n);
+  for (const uint32_t* values : arrays) Input(values, n, q.value());
+}
+
 void Factor(ShoupFactor w, const Modulus& q) {
   HEFT_DCHECK(w.value < q.value(), "a factor is reduced");
   HEFT_DCHECK(w.quotient == q.Shoup(w.value).quotient, "a factor's quotient is of this prime");
@@ -93,40 +100,23 @@ void NttInverse(uint32_t* a, const NttTables& tables) {
   Output(a, tables.n(), tables.modulus());
 }
 
-void Add(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q) {
-  Length(n);
-  Input(a, n, q.value());
-  Input(b, n, q.value());
-  Inner().add(out, a, b, n, q);
+template <auto kKernel>
+void OfTwo(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q) {
+  Inputs({a, b}, n, q);
+  (Inner().*kKernel)(out, a, b, n, q);
   Output(out, n, q);
 }
-
-void Subtract(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q) {
-  Length(n);
-  Input(a, n, q.value());
-  Input(b, n, q.value());
-  Inner().subtract(out, a, b, n, q);
-  Output(out, n, q);
-}
+constexpr auto Add = OfTwo<&Kernels::add>, Subtract = OfTwo<&Kernels::subtract>,
+               Multiply = OfTwo<&Kernels::multiply>;
 
 void Negate(uint32_t* out, const uint32_t* a, size_t n, const Modulus& q) {
-  Length(n);
-  Input(a, n, q.value());
+  Inputs({a}, n, q);
   Inner().negate(out, a, n, q);
   Output(out, n, q);
 }
 
-void Multiply(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q) {
-  Length(n);
-  Input(a, n, q.value());
-  Input(b, n, q.value());
-  Inner().multiply(out, a, b, n, q);
-  Output(out, n, q);
-}
-
 void MultiplyScalar(uint32_t* out, const uint32_t* a, ShoupFactor w, size_t n, const Modulus& q) {
-  Length(n);
-  Input(a, n, q.value());
+  Inputs({a}, n, q);
   Factor(w, q);
   Inner().multiply_scalar(out, a, w, n, q);
   Output(out, n, q);
@@ -134,9 +124,7 @@ void MultiplyScalar(uint32_t* out, const uint32_t* a, ShoupFactor w, size_t n, c
 
 void SubtractMultiplyScalar(uint32_t* out, const uint32_t* a, const uint32_t* b, ShoupFactor w,
                             size_t n, const Modulus& q) {
-  Length(n);
-  Input(a, n, q.value());
-  Input(b, n, q.value());
+  Inputs({a, b}, n, q);
   Factor(w, q);
   Inner().subtract_multiply_scalar(out, a, b, w, n, q);
   Output(out, n, q);
@@ -144,9 +132,7 @@ void SubtractMultiplyScalar(uint32_t* out, const uint32_t* a, const uint32_t* b,
 
 void AddMultiplyScalar(uint32_t* out, const uint32_t* a, ShoupFactor w, size_t n,
                        const Modulus& q) {
-  Length(n);
-  Input(out, n, q.value());
-  Input(a, n, q.value());
+  Inputs({out, a}, n, q);
   Factor(w, q);
   Inner().add_multiply_scalar(out, a, w, n, q);
   Output(out, n, q);
@@ -226,10 +212,8 @@ void PermuteTiled(uint32_t* out, size_t tile_stride, const uint32_t* in, const P
 
 void PermuteAdd(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n,
                 const Modulus& q) {
-  Length(n);
+  Inputs({out, in}, n, q);
   Sources(p, n);
-  Input(out, n, q.value());
-  Input(in, n, q.value());
   HEFT_DCHECK(out != in, "a permutation is added to another place");
   Inner().permute_add(out, in, p, n, q);
   Output(out, n, q);

@@ -14,7 +14,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "ring/kernels.h"
-#include "ring/wide_sums_simd-inl.h"
+#include "ring/vector_simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heft::ring {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inner products and scalar sums, lazily in 64 bits, one source for all instruction sets.
+// Inner products and scalar sums, lazily in 64 bits, and the products of a key switch: one source
+// for all instruction sets.
 
 #if defined(HEFT_RING_PRODUCTS_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEFT_RING_PRODUCTS_SIMD_INL_H_
@@ -8,9 +9,10 @@
 #define HEFT_RING_PRODUCTS_SIMD_INL_H_
 #endif
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "ring/kernels.h"
-#include "ring/wide_sums_simd-inl.h"
+#include "ring/vector_simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heft::ring {
@@ -103,6 +105,121 @@ void ScalarSums(uint32_t* const* out, const uint32_t* const* in, const uint32_t*
       }
     }
   }
+}
+
+// ---- The products of a key switch: digits times a key that streams from memory.
+
+// Montgomery: his reduction of sums of at most kMost products of two residues: 2^-32 times the sum,
+// out [0, q).
+struct Montgomery {
+  static constexpr size_t kMost = 8;
+  explicit HWY_INLINE Montgomery(const Modulus& modulus) : q(hn::Set(d32, modulus.value())) {
+    uint32_t inverse = modulus.value();  // of q modulo 2^32; right to 3 bits, doubled four times
+    for (int i = 0; i < 4; ++i) inverse *= 2 - modulus.value() * inverse;
+    q_inverse = hn::Set(d32, inverse);
+  }
+  // The sum less the multiple of q with the same low half, which then is zero.
+  HWY_INLINE V64 Clear(V64 sum) const {
+    return hn::Sub(sum, hn::MulEven(As32(hn::MulEven(As32(sum), q_inverse)), q));
+  }
+  // High halves below 2 q for 8 products, q < 2^30, less one below q: (-q, 2q), or (-q, q) for 4.
+  template <size_t kCount>
+  HWY_INLINE V32 Finish(const WideSum& s) const {
+    static_assert(kCount <= kMost);
+    const V32 r = HighHalves(Clear(s.even), Clear(s.odd));
+    if constexpr (kCount <= 4) return hn::Min(r, hn::Add(r, q));
+    return ReduceOnce(ReduceOnce(hn::Add(r, q), hn::Add(q, q)), q);
+  }
+  V32 q, q_inverse;
+};
+
+// KeyAhead: key tiles are fetched this many values ahead: at least kAhead tiles, in whole rows of
+// the key, so that what is fetched are the tiles that will be read where fewer digits are used than
+// it has.
+HWY_INLINE size_t KeyAhead(size_t key_digits) {
+  const size_t row = key_digits * 2;
+  return (kAhead + row - 1) / row * row * kTile;
+}
+
+// AddDigit adds the products of digit j, at one place of a tile; `key` is its first part's.
+HWY_INLINE void AddDigit(WideSum* sum0, WideSum* sum1, const uint32_t* digit, const uint32_t* key,
+                         size_t ahead) {
+  const V32 d = LoadOnce(digit);
+  const V32 d_odd = hn::DupOdd(d);
+  hwy::Prefetch(key + ahead);
+  hwy::Prefetch(key + ahead + kTile);
+  sum0->Add(d, d_odd, LoadOnce(key));
+  sum1->Add(d, d_odd, LoadOnce(key + kTile));
+}
+
+// SwitchProductsOf: a fixed count lets the compiler unroll, and keep all sums of a tile in
+// registers.
+template <size_t kCount>
+HWY_INLINE void SwitchProductsOf(uint32_t* out0, uint32_t* out1, const uint32_t* digits,
+                                 const uint32_t* key, size_t key_digits, size_t n,
+                                 const Modulus& q) {
+  const Montgomery montgomery(q);
+  const size_t ahead = KeyAhead(key_digits);
+  for (size_t i = 0; i < n; i += kTile, digits += kCount * kTile, key += key_digits * 2 * kTile) {
+    for (size_t lane = 0; lane < kTile; lane += Lanes()) {
+      WideSum sum0, sum1;
+      for (size_t j = 0; j < kCount; ++j) {
+        AddDigit(&sum0, &sum1, digits + j * kTile + lane, key + 2 * j * kTile + lane, ahead);
+      }
+      hn::Store(montgomery.Finish<kCount>(sum0), d32, out0 + i + lane);
+      hn::Store(montgomery.Finish<kCount>(sum1), d32, out1 + i + lane);
+    }
+  }
+}
+
+// SwitchProductsOfMany: any count, reducing after each kMost digits.
+HWY_INLINE void SwitchProductsOfMany(uint32_t* out0, uint32_t* out1, const uint32_t* digits,
+                                     const uint32_t* key, size_t key_digits, size_t count, size_t n,
+                                     const Modulus& q) {
+  constexpr size_t kMost = Montgomery::kMost;
+  const Montgomery montgomery(q);
+  const size_t ahead = KeyAhead(key_digits);
+  for (size_t i = 0; i < n; i += kTile, digits += count * kTile, key += key_digits * 2 * kTile) {
+    for (size_t lane = 0; lane < kTile; lane += Lanes()) {
+      V32 total0 = hn::Zero(d32);
+      V32 total1 = hn::Zero(d32);
+      for (size_t j = 0; j < count;) {
+        const size_t end = count - j < kMost ? count : j + kMost;
+        WideSum sum0, sum1;
+        for (; j < end; ++j) {
+          AddDigit(&sum0, &sum1, digits + j * kTile + lane, key + 2 * j * kTile + lane, ahead);
+        }
+        total0 = ReduceOnce(hn::Add(total0, montgomery.Finish<kMost>(sum0)), montgomery.q);
+        total1 = ReduceOnce(hn::Add(total1, montgomery.Finish<kMost>(sum1)), montgomery.q);
+      }
+      hn::Store(total0, d32, out0 + i + lane);
+      hn::Store(total1, d32, out1 + i + lane);
+    }
+  }
+}
+
+// SwitchProductsUpTo finds the fixed count.
+template <size_t kCount>
+HWY_INLINE void SwitchProductsUpTo(uint32_t* out0, uint32_t* out1, const uint32_t* digits,
+                                   const uint32_t* key, size_t key_digits, size_t count, size_t n,
+                                   const Modulus& q) {
+  if constexpr (kCount > 1) {
+    if (count < kCount) {
+      return SwitchProductsUpTo<kCount - 1>(out0, out1, digits, key, key_digits, count, n, q);
+    }
+  }
+  SwitchProductsOf<kCount>(out0, out1, digits, key, key_digits, n, q);
+}
+
+void SwitchProducts(uint32_t* out0, uint32_t* out1, const uint32_t* digits, const uint32_t* key,
+                    size_t key_digits, size_t count, size_t n, const Modulus& q) {
+  if (n < kSmallestVectorLoop) {
+    return ReferenceKernels().switch_products(out0, out1, digits, key, key_digits, count, n, q);
+  }
+  if (count <= Montgomery::kMost) {
+    return SwitchProductsUpTo<Montgomery::kMost>(out0, out1, digits, key, key_digits, count, n, q);
+  }
+  SwitchProductsOfMany(out0, out1, digits, key, key_digits, count, n, q);
 }
 
 #endif  // HWY_TARGET != HWY_SCALAR
