@@ -25,13 +25,11 @@ absl::StatusOr<BulkColumns> EncryptBulk(const Roles& roles, std::mt19937_64& ran
     HEFT_ASSIGN_OR_RETURN(const SimdColumns simd,
                           SimdColumns::Create(roles.rings().enrolment, roles.model(), m, rows));
     columns[m].resize(dimension);
-    std::vector<absl::Status> statuses(dimension);
-    ParallelFor(dimension, [&](size_t d) {
-      const auto plain = simd.Encode(roles.rings().enrolment, d);
-      statuses[d] = plain.status();
-      if (plain.ok()) columns[m][d] = roles.enrolment().Encrypt(*plain);
-    });
-    for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
+    HEFT_RETURN_IF_ERROR(TryParallelFor(dimension, [&](size_t d) -> absl::Status {
+      HEFT_ASSIGN_OR_RETURN(const ckks::Plaintext plain, simd.Encode(roles.rings().enrolment, d));
+      columns[m][d] = roles.enrolment().Encrypt(plain);
+      return absl::OkStatus();
+    }));
   }
   return columns;
 }

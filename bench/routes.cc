@@ -15,13 +15,10 @@
 #include "base/threads.h"
 #include "bench/bulk.h"
 #include "ckks/key_switch.h"
-#include "experiment/machine.h"
 #include "experiment/roles.h"
 #include "experiment/stopwatch.h"
 #include "fusion/owner/secret_key_file.h"
-#include "fusion/profile.h"
 #include "gallery/scores.h"
-#include "paper/methods/route.h"
 #include "ring/kernels.h"
 
 namespace heft::bench {
@@ -31,7 +28,6 @@ using ckks::Ciphertext;
 using experiment::KeyedContext;
 using experiment::Pointers;
 using experiment::RandomSample;
-using experiment::RandomUnit;
 using experiment::Roles;
 using experiment::Timings;
 using experiment::Vectors;
@@ -132,18 +128,14 @@ struct Route {
   Timings fuse = {}, match = {}, both = {};
 
   absl::StatusOr<Identified> Time() {
-    Identified out;
-    HEFT_RETURN_IF_ERROR(both.Time([&]() -> absl::Status {
-      HEFT_RETURN_IF_ERROR(fuse.Time([&]() -> absl::Status {
-        HEFT_ASSIGN_OR_RETURN(out.probe, roles.prober().Fuse(Pointers(probe)));
-        return absl::OkStatus();
-      }));
-      return match.Time([&]() -> absl::Status {
-        HEFT_ASSIGN_OR_RETURN(out.scores, roles.Match(gallery.block, out.probe.z));
-        return absl::OkStatus();
-      });
-    }));
-    return out;
+    return both.Time([&]() -> absl::StatusOr<Identified> {
+      Identified out;
+      HEFT_ASSIGN_OR_RETURN(out.probe,
+                            fuse.Time([&] { return roles.prober().Fuse(Pointers(probe)); }));
+      HEFT_ASSIGN_OR_RETURN(out.scores,
+                            match.Time([&] { return roles.Match(gallery.block, out.probe.z); }));
+      return out;
+    });
   }
 };
 
@@ -227,9 +219,10 @@ absl::Status RunOperations(Bench& bench) {
         return absl::OkStatus();
       }));
     }
-    const std::string name = kernels == &ring::ActiveKernels()
-                                 ? "ntt_8192_us"
-                                 : absl::StrCat("ntt_8192_", kernels->name, "_us");
+    // By name: in debug builds the active table is another one, with assertions around it.
+    const bool active = std::string_view(kernels->name) == ring::ActiveKernels().name;
+    const std::string name =
+        active ? "ntt_8192_us" : absl::StrCat("ntt_8192_", kernels->name, "_us");
     bench.result[name] = ntt.Median() * 1e3 / kCalls;
   }
   HEFT_ASSIGN_OR_RETURN(const auto seeded,
@@ -361,39 +354,6 @@ absl::Status RunMillion(Bench& bench) {
   return MatchBatch(bench, gallery, probes);
 }
 
-// The paper's route on our engine: dense encoding, hybrid projection, N = 16384, rotations one at a
-// time, degree-2 normalisation.
-absl::Status RunPaper(Bench& bench) {
-  const BenchOptions& options = bench.options;
-  const Model model = experiment::RandomModel(options.dimensions, options.gamma, 2, "paper");
-  HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile("paper"));
-  HEFT_ASSIGN_OR_RETURN(const auto world, KeyedContext::Create(profile.spec));
-  const paper::PaperRouteSpec spec{paper::ProjectionMethod::kHybrid,
-                                   paper::NormalisationSpec::Polynomials(model.approximation)};
-  HEFT_ASSIGN_OR_RETURN(const paper::PaperRoutePlan plan,
-                        paper::PlanPaperRoute(world->params(), profile.scale, model, spec));
-  world->MakeKeys(plan.keys);
-  HEFT_ASSIGN_OR_RETURN(const auto route,
-                        paper::PaperRoute::Create(world->shared_context(), world->encoder(), plan,
-                                                  model, &world->keys()));
-  std::mt19937_64 random(9);
-  std::vector<std::vector<Ciphertext>> encrypted;
-  for (size_t m = 0; m < model.modalities.size(); ++m) {
-    const Vectors vectors = {RandomUnit(model.modalities[m].dimension, random)};
-    HEFT_ASSIGN_OR_RETURN(
-        const auto plain,
-        paper::EncodeForProjection(world->encoder(), plan.projection, model, m, vectors));
-    encrypted.push_back(world->Encrypt(plain));
-  }
-  Timings timings;
-  for (int i = 0; i < std::min(options.iterations, 20); ++i) {
-    HEFT_RETURN_IF_ERROR(Step(bench.progress, "the paper's route"));
-    HEFT_RETURN_IF_ERROR(timings.Time([&] { return route.Fuse(encrypted).status(); }));
-  }
-  bench.Add("paper_fuse_ms", timings);
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<Json> RunBench(const Monitor& monitor, const BenchOptions& options) {
@@ -415,7 +375,6 @@ absl::StatusOr<Json> RunBench(const Monitor& monitor, const BenchOptions& option
   HEFT_RETURN_IF_ERROR(RunOperations(bench));
   HEFT_RETURN_IF_ERROR(RunBulk(bench));
   if (!options.skip_million) HEFT_RETURN_IF_ERROR(RunMillion(bench));
-  if (!options.skip_paper) HEFT_RETURN_IF_ERROR(RunPaper(bench));
   bench.result["peak_memory_mb"] = PeakMegabytes();
   return std::move(bench.result);
 }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/sweep.h"
-
 #include <algorithm>
 #include <memory>
 #include <random>
@@ -9,8 +7,8 @@
 #include "absl/strings/str_format.h"
 #include "base/threads.h"
 #include "bench/bulk.h"
+#include "bench/routes.h"
 #include "experiment/figure.h"
-#include "experiment/gnuplot.h"
 #include "experiment/stopwatch.h"
 #include "ring/kernels.h"
 
@@ -125,23 +123,16 @@ class Sweeper {
     Timings project, normalise, prepare, match;
     for (int i = 0; i < iterations; ++i) {
       HEFT_RETURN_IF_ERROR(Step(progress_, "fusing and matching"));
-      Ciphertext z;
-      Normalised fused;
-      TiledCiphertexts prepared;
-      HEFT_RETURN_IF_ERROR(project.Time([&]() -> absl::Status {
-        HEFT_ASSIGN_OR_RETURN(z, prober.Project(Pointers(inputs)));
-        return absl::OkStatus();
+      HEFT_ASSIGN_OR_RETURN(const Ciphertext z,
+                            project.Time([&] { return prober.Project(Pointers(inputs)); }));
+      HEFT_ASSIGN_OR_RETURN(const Normalised fused,
+                            normalise.Time([&] { return prober.Normalise(z); }));
+      HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts prepared, prepare.Time([&] {
+        return PrepareProbe(instance, fused.z, prober.keys());
       }));
-      HEFT_RETURN_IF_ERROR(normalise.Time([&]() -> absl::Status {
-        HEFT_ASSIGN_OR_RETURN(fused, prober.Normalise(z));
-        return absl::OkStatus();
-      }));
-      HEFT_RETURN_IF_ERROR(prepare.Time([&]() -> absl::Status {
-        HEFT_ASSIGN_OR_RETURN(prepared, PrepareProbe(instance, fused.z, prober.keys()));
-        return absl::OkStatus();
-      }));
-      HEFT_RETURN_IF_ERROR(match.Time(
-          [&] { return MatchBlock(instance, block, prepared, prober.keys()).status(); }));
+      HEFT_RETURN_IF_ERROR(
+          match.Time([&] { return MatchBlock(instance, block, prepared, prober.keys()); })
+              .status());
     }
     return ProbeTimes{project.Median(), normalise.Median(), prepare.Median(), match.Median()};
   }
@@ -263,13 +254,10 @@ class Sweeper {
                         size_t blocks) const {
     const ProbeFuser& prober = roles_->prober();
     const std::vector<BlockRun> runs = BlockRuns(blocks, ThreadCount());
-    std::vector<absl::Status> statuses(runs.size());
-    ParallelFor(runs.size(), [&](size_t run) {
+    return TryParallelFor(runs.size(), [&](size_t run) {
       const auto some = gallery.subspan(runs[run].first, runs[run].end - runs[run].first);
-      statuses[run] = MatchBlocks(prober.instance(), some, probe, prober.keys()).status();
+      return MatchBlocks(prober.instance(), some, probe, prober.keys()).status();
     });
-    for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
-    return absl::OkStatus();
   }
 
   // Matching against galleries of random residues, on one thread and on all.

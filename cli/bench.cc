@@ -2,7 +2,6 @@
 #include <filesystem>
 
 #include "bench/routes.h"
-#include "bench/sweep.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 
@@ -66,7 +65,6 @@ void AddBench(Command app) {
               "instead, measure how times grow with gallery, dimensions and pairs, by stage "
               "and instruction set, and draw pictures into this folder");
   command.Add("--no-large", &options->bench.skip_million, "leave out the large gallery");
-  command.Add("--no-paper", &options->bench.skip_paper, "leave out the paper's route");
 }
 
 }  // namespace heft::cli

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/peer_seal/heft_route.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <utility>
 
+#include "bench/peer_seal/route.h"
 #include "experiment/roles.h"
 
 namespace heft::bench {

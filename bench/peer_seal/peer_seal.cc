@@ -5,12 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
-
 #include <random>
 
 #include "base/threads.h"
-#include "bench/peer_seal/heft_route.h"
-#include "bench/peer_seal/seal_routes.h"
+#include "bench/peer_seal/route.h"
 #include "experiment/random_model.h"
 #include "experiment/stopwatch.h"
 #include "inverse_sqrt/fit.h"
@@ -77,10 +75,14 @@ Workload MakeWorkload(const Model& model) {
   w.projection = model.projection;
   w.first = experiment::RandomUnit(model.modalities[0].dimension, random);
   w.second = experiment::RandomUnit(model.modalities[1].dimension, random);
-  const auto quadratic = FitMinimax(2, model.approximation.interval);
-  std::copy_n(quadratic->stages[0].InPowersOfS().coefficients.begin(), 3, w.quadratic.begin());
+  Model quadratic = model;
+  quadratic.approximation = *FitMinimax(2, model.approximation.interval);
+  std::copy_n(quadratic.approximation.stages[0].InPowersOfS().coefficients.begin(), 3,
+              w.quadratic.begin());
+  const std::vector<double> fused = experiment::FusePlain(quadratic, {w.first, w.second});
   for (size_t i = 0; i < kTemplates; ++i) {
     w.gallery.push_back(experiment::RandomUnit(model.gamma, random));
+    w.expected.push_back(experiment::Dot(fused, w.gallery.back()));
   }
   return w;
 }

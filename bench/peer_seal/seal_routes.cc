@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/peer_seal/seal_routes.h"
-
 #include <seal/util/config.h>
 
 #include <algorithm>
@@ -8,37 +6,11 @@
 #include <complex>
 #include <type_traits>
 
+#include "bench/peer_seal/route.h"
 #include "bench/peer_seal/seal_party.h"
 
 namespace heft::bench {
 namespace {
-
-// P [x; y] scaled by the quadratic in |P [x; y]|^2.
-std::vector<double> FusePlain(const Workload& w) {
-  std::vector<double> z(w.gamma, 0);
-  double s = 0;
-  for (uint32_t r = 0; r < w.gamma; ++r) {
-    for (uint32_t j = 0; j < w.delta(); ++j) {
-      const double v = j < w.first.size() ? w.first[j] : w.second[j - w.first.size()];
-      z[r] += w.projection[r * w.delta() + j] * v;
-    }
-    s += z[r] * z[r];
-  }
-  const double f = w.quadratic[0] + s * (w.quadratic[1] + s * w.quadratic[2]);
-  for (double& v : z) v *= f;
-  return z;
-}
-
-std::vector<double> ExpectedScores(const Workload& workload) {
-  const std::vector<double> z = FusePlain(workload);
-  std::vector<double> scores;
-  for (const std::vector<double>& t : workload.gallery) {
-    double sum = 0;
-    for (uint32_t r = 0; r < workload.gamma; ++r) sum += z[r] * t[r];
-    scores.push_back(sum);
-  }
-  return scores;
-}
 
 // value(t) in slot t.
 template <typename F>
@@ -99,7 +71,7 @@ PaperRoute::PaperRoute(const Workload& w)
       template_folds_(HalvingSteps(w.gamma / 2, 1)),
       party_(kDegree, {50, 40, 40, 40, 40, 40, 40, 40, 40, 50},
              Join({{-offset_, 1}, projection_folds_, template_folds_})),
-      expected_(ExpectedScores(w)) {
+      expected_(w.expected) {
   const size_t slots = party_.slots();
   const uint32_t delta = w.delta();
   for (uint32_t i = 0; i < gamma_; ++i) {
@@ -259,7 +231,7 @@ ImprovedRoute::ImprovedRoute(const Workload& w, ProbeLayout layout)
                    projection_folds_,
                    norm_folds_,
                    score_folds_})),
-      expected_(ExpectedScores(w)) {
+      expected_(w.expected) {
   EncodeFactors(w);
   EncryptProbe(w);
   EncryptGallery(w);
