@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/bytes.h"
 
+#include <sodium.h>
+
 #include <bit>
 #include <cstring>
 
@@ -102,6 +104,12 @@ uint64_t ByteReader::Count(size_t element_size, uint64_t max) {
 absl::Status ByteReader::Finish() {
   if (ok() && remaining() != 0) Fail(absl::StrCat(remaining(), " bytes too many at the end"));
   return status_;
+}
+
+Hash HashBytes(ByteSpan bytes) {
+  Hash hash;
+  crypto_generichash(hash.data(), hash.size(), bytes.data(), bytes.size(), nullptr, 0);
+  return hash;
 }
 
 }  // namespace heft

@@ -5,6 +5,7 @@
 #ifndef HEFT_BASE_BYTES_H_
 #define HEFT_BASE_BYTES_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -90,6 +91,12 @@ class ByteReader {
   size_t position_ = 0;
   absl::Status status_;
 };
+
+// Hash: BLAKE2b-256 (libsodium), for checksums and for the identities of objects.
+using Hash = std::array<uint8_t, 32>;
+
+// HashBytes: the hash of `bytes`, without a key.
+Hash HashBytes(ByteSpan bytes);
 
 }  // namespace heft
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/hash.h"
+#include "base/bytes.h"
 #include "base/testing.h"
 
 namespace heft {

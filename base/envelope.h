@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/hash.h"
 #include "base/status.h"
 
 namespace heft {

@@ -5,8 +5,12 @@
 
 #include <sys/types.h>
 
+#include <compare>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/secure.h"
@@ -42,6 +46,24 @@ absl::Status CheckNotInterrupted();
 bool FileExists(const std::string& path);
 // SyncDirectory flushes a directory's entries (a rename is durable only after that).
 absl::Status SyncDirectory(const std::string& path);
+
+// FileLock: held by one process, or one object within it, at a time; released when destroyed, and
+// by the system when the process ends.
+class FileLock {
+ public:
+  // Take locks the file `path`, which is made with permission bits `mode` if it is not there.
+  // kUnavailable with the message `busy` if somebody else holds it; with an empty `busy` it waits
+  // for them.
+  static absl::StatusOr<FileLock> Take(const std::string& path, mode_t mode,
+                                       std::string_view busy = {});
+  FileLock(FileLock&& other) noexcept;
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock();
+
+ private:
+  explicit FileLock(int fd) : fd_(fd) {}
+  int fd_;
+};
 
 }  // namespace heft
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/identity.h"
 
-#include <bit>
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"

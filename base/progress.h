@@ -9,12 +9,17 @@
 #include <string_view>
 #include <utility>
 
+#include "base/status.h"
 #include "heft/progress.h"
 
 namespace heft {
 
 // Stopped: whether the monitor wants the job to end.
 inline bool Stopped(const Monitor& monitor) { return monitor && !monitor(ProgressEvent{}); }
+// CheckNotStopped: the same as kCancelled.
+inline absl::Status CheckNotStopped(const Monitor& monitor) {
+  return Stopped(monitor) ? absl::CancelledError("interrupted") : absl::OkStatus();
+}
 
 // Progress: one job's reports to a monitor, which must outlive it.
 class Progress {
@@ -24,6 +29,11 @@ class Progress {
   // False if the job should stop.
   bool Update(size_t done, size_t total, std::string_view note = "") const {
     return !monitor_ || monitor_(ProgressEvent{what_, done, total, note});
+  }
+
+  // Step: Update, and kCancelled if the job should stop.
+  absl::Status Step(size_t done, size_t total, std::string_view note = "") const {
+    return Update(done, total, note) ? absl::OkStatus() : absl::CancelledError("interrupted");
   }
 
   // Update as a callback for library functions; the object must outlive it.

@@ -11,7 +11,6 @@
 #include <mutex>
 
 #include "base/bytes.h"
-#include "base/hash.h"
 
 namespace heft::testing {
 namespace {

@@ -115,4 +115,11 @@ void ParallelFor(size_t count, const std::function<void(size_t)>& fn) {
   Pool::Get().Run(count, fn, threads);
 }
 
+absl::Status TryParallelFor(size_t count, const std::function<absl::Status(size_t)>& fn) {
+  std::vector<absl::Status> statuses(count);
+  ParallelFor(count, [&](size_t i) { statuses[i] = fn(i); });
+  for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
+
 }  // namespace heft

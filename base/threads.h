@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 
+#include "base/status.h"
 #include "heft/runtime.h"
 
 namespace heft {
@@ -17,6 +18,9 @@ namespace heft {
 // of its own; where it runs out of memory, what is left of the job is dropped, and std::bad_alloc
 // reaches the caller once every thread has left `fn`.
 void ParallelFor(size_t count, const std::function<void(size_t)>& fn);
+// TryParallelFor: the same of tasks that can fail. All run; the error of the first of them in
+// order.
+absl::Status TryParallelFor(size_t count, const std::function<absl::Status(size_t)>& fn);
 
 }  // namespace heft
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "base/hash.h"
+#include "base/bytes.h"
 #include "ckks/arithmetic.h"
 #include "ckks/encoder.h"
 #include "ckks/key_switch.h"

@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/bytes.h"
-#include "base/hash.h"
 
 namespace heft::ckks {
 namespace {

@@ -5,14 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "experiment/choices.h"
 #include "experiment/cross_validation.h"
-#include "experiment/cross_validation_output.h"
-#include "experiment/evaluation_output.h"
 #include "experiment/figure.h"
 #include "experiment/page.h"
-#include "experiment/report.h"
-#include "experiment/report_plots.h"
+#include "experiment/reports.h"
 
 namespace heft::cli {
 namespace {

@@ -7,7 +7,6 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "experiment/page.h"
-#include "paper/page.h"
 
 namespace heft::cli {
 namespace {

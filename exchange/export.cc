@@ -63,7 +63,7 @@ absl::StatusOr<SealSamples> ExportSealSamples(const Model& model, SampleFile sam
                           out.bulk ? reader.Coordinate(i) : reader.Sample(i));
     out.ciphertexts.push_back(
         seal::WriteCiphertext(*instance.context, ciphertext, Inner(compression)));
-    if (!progress.Update(i + 1, count)) return absl::CancelledError("interrupted");
+    HEFT_RETURN_IF_ERROR(progress.Step(i + 1, count));
   }
   return out;
 }

@@ -9,7 +9,6 @@
 #include "exchange/steps.h"
 #include "fusion/fuser.h"
 #include "fusion/key_files.h"
-#include "fusion/plan_for_keys.h"
 #include "fusion/samples.h"
 #include "heft/seal.h"
 #include "seal/keys.h"
@@ -121,7 +120,7 @@ absl::StatusOr<std::vector<uint8_t>> ImportSealSamples(const Model& model,
       return absl::Status(form.code(), absl::StrCat(file.name, ": ", std::string(form.message())));
     }
     writer.Add(ciphertext);
-    if (!progress.Update(i + 1, ciphertexts.size())) return absl::CancelledError("interrupted");
+    HEFT_RETURN_IF_ERROR(progress.Step(i + 1, ciphertexts.size()));
   }
   return writer.Finish();
 }

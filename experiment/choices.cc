@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiment/choices.h"
-
 #include <mutex>
 #include <string>
 #include <vector>
@@ -8,7 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/threads.h"
-#include "experiment/training.h"
+#include "experiment/cross_validation.h"
+#include "learning/trained_model.h"
 
 namespace heft::experiment {
 namespace {
@@ -78,9 +77,7 @@ absl::StatusOr<std::vector<FoldModels>> TrainChoices(const Monitor& monitor, con
   std::mutex mutex;  // of progress
   size_t done = 0;
   TrainHooks hooks;
-  hooks.save = [&](const TrainCheckpoint&) {
-    return Stopped(monitor) ? absl::CancelledError("interrupted") : absl::OkStatus();
-  };
+  hooks.save = [&](const TrainCheckpoint&) { return CheckNotStopped(monitor); };
   HEFT_RETURN_IF_ERROR(ForEachFold(
       dataset, v.folds, v.fold_seed, [&](int fold, const Dataset& data) -> absl::Status {
         std::vector<absl::StatusOr<TrainResult>> results(choices.size());

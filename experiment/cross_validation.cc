@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "experiment/encrypted_scores.h"
 #include "experiment/stopwatch.h"
 #include "experiment/systems.h"
@@ -21,6 +20,15 @@ double AurocOf(const LabelledScores& set) {
   const absl::StatusOr<ScoreSet> pairs = PairScores(set.scores, set.identities);
   if (!pairs.ok()) return 0;
   return Auroc(*pairs).value_or(0);
+}
+
+// FindOrAdd: the entry that is like `wanted` in its id, and `wanted` itself where there is none.
+template <typename Entry>
+Entry& FindOrAdd(std::vector<Entry>& entries, Entry wanted) {
+  for (Entry& entry : entries) {
+    if (entry.id == wanted.id) return entry;
+  }
+  return entries.emplace_back(std::move(wanted));
 }
 
 class CrossValidator {
@@ -54,6 +62,12 @@ class CrossValidator {
   }
 
  private:
+  // Runs: of one row, a fold each, without their scores.
+  struct Runs {
+    std::string id;
+    std::vector<EncryptedRun> runs = {};
+  };
+
   void NoteStarts(const FoldModels& set) {
     const auto kept = std::count_if(set.models.begin(), set.models.end(), KeptItsStart);
     if (kept == 0 || set.rows != FoldModels::Rows::kAll) return;
@@ -138,12 +152,8 @@ class CrossValidator {
           PartialProbeScores(data, Split::kTest, ProjectionOf(model), {model.approximation},
                              AllBut(only, count), &outside));
       const ScoredSystem row = Partial(set, model, only, false);
-      auto found = std::find_if(result_.partial_outside.begin(), result_.partial_outside.end(),
-                                [&](const FoldOutside& o) { return o.id == row.id; });
-      if (found == result_.partial_outside.end()) {
-        found = result_.partial_outside.insert(found, FoldOutside{row.id});
-      }
-      found->share += static_cast<double>(outside) / dataset_.Rows();
+      FindOrAdd(result_.partial_outside, FoldOutside{row.id}).share +=
+          static_cast<double>(outside) / dataset_.Rows();
       table_.Add(row, std::move(scores));
     }
     return absl::OkStatus();
@@ -169,7 +179,7 @@ class CrossValidator {
                  {std::move(run.partial_scores[k]), plain.identities});
     }
     table_.Add(row, std::move(scores));
-    RunsOf(row.id).push_back(std::move(run));
+    FindOrAdd(runs_, Runs{row.id}).runs.push_back(std::move(run));
     return absl::OkStatus();
   }
 
@@ -194,21 +204,11 @@ class CrossValidator {
 
   void AddGap(const std::string& id, const LabelledScores& plain, const LabelledScores& encrypted,
               int outside) {
-    auto gap = std::find_if(result_.gaps.begin(), result_.gaps.end(),
-                            [&](const FoldGap& g) { return g.id == id; });
-    if (gap == result_.gaps.end()) gap = result_.gaps.insert(gap, FoldGap{id});
+    FoldGap& gap = FindOrAdd(result_.gaps, FoldGap{id});
     const double difference = (encrypted.scores - plain.scores).cwiseAbs().maxCoeff();
-    gap->auroc += (AurocOf(encrypted) - AurocOf(plain)) / result_.options.folds;
-    gap->max_score = std::max(gap->max_score, difference);
-    gap->outside_share += static_cast<double>(outside) / dataset_.Rows();
-  }
-
-  std::vector<EncryptedRun>& RunsOf(const std::string& id) {
-    for (auto& [known, runs] : runs_) {
-      if (known == id) return runs;
-    }
-    runs_.push_back({id, {}});
-    return runs_.back().second;
+    gap.auroc += (AurocOf(encrypted) - AurocOf(plain)) / result_.options.folds;
+    gap.max_score = std::max(gap.max_score, difference);
+    gap.outside_share += static_cast<double>(outside) / dataset_.Rows();
   }
 
   void AddCost(const std::string& id, const std::vector<EncryptedRun>& runs) {
@@ -228,7 +228,7 @@ class CrossValidator {
   const std::vector<FoldModels>& models_;
   std::string fold_name_;
   FoldTable table_;
-  std::vector<std::pair<std::string, std::vector<EncryptedRun>>> runs_;  // without their scores
+  std::vector<Runs> runs_;
   CrossValidation result_;
 };
 

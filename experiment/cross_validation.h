@@ -109,6 +109,23 @@ std::string FoldFile(const std::string& folder, int fold);
 absl::StatusOr<std::vector<Model>> LoadFolds(const std::string& folder, const Dataset& dataset,
                                              int folds, uint64_t fold_seed);
 
+// The choices that a model's owner has to make, each trained and measured in the same folds: fused
+// dimension and approximation, and the modalities' weights.
+
+struct ChoiceOptions {
+  CrossValidationOptions validation;
+  uint64_t seed = 1;  // of the trainings
+  std::string profile = "compact";
+};
+
+// Fused dimensions 16, 32 and 64 (those that the data allow) with normalisation by degree 2, degree
+// 3, minimax of degree 7, and exactly after decryption (deferred); then, at 32 dimensions and
+// degree 3, weights of the last modality from 0.5 to 2 in the trained projection's start and in
+// plain concatenation. Rows are encrypted where the engine can evaluate the model. CrossValidate's
+// errors.
+absl::StatusOr<CrossValidation> CompareChoices(const Monitor& monitor, const Dataset& dataset,
+                                               const ChoiceOptions& options);
+
 }  // namespace heft::experiment
 
 #endif  // HEFT_EXPERIMENT_CROSS_VALIDATION_H_

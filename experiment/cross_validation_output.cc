@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiment/cross_validation_output.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "experiment/evaluation_output.h"
+#include "base/bytes.h"
 #include "experiment/page.h"
-#include "experiment/report_plots.h"
+#include "experiment/reports.h"
 #include "heft/inspect.h"
 
 namespace heft::experiment {
@@ -26,18 +24,10 @@ double DifferenceSpread(const FoldRow& a, const FoldRow& b) {
 Json RowsJson(const CrossValidation& c) {
   Json rows = Json::array();
   for (const FoldRow& row : c.table.rows) {
-    const VerificationEstimate& e = row.estimate;
-    Json auroc = EstimateJson(e.auroc);
-    auroc["spread"] = e.auroc_spread;
-    auroc["by_fold"] = e.auroc_by_set;
-    rows.push_back({{"id", row.system.id},
-                    {"label", row.system.label},
-                    {"dimension", row.system.dimension},
-                    {"encrypted", row.system.encrypted},
-                    {"auroc", auroc},
-                    {"eer", EstimateJson(e.eer)},
-                    {"tmr_at_fmr_1e-2", EstimateJson(e.tmr_1e2)},
-                    {"tmr_at_fmr_1e-3", EstimateJson(e.tmr_1e3)}});
+    Json entry = RowJson(row);
+    entry["auroc"]["spread"] = row.estimate.auroc_spread;
+    entry["auroc"]["by_fold"] = row.estimate.auroc_by_set;
+    rows.push_back(std::move(entry));
   }
   return rows;
 }

@@ -21,19 +21,20 @@ std::vector<double> Row(const FeatureMatrix& matrix, size_t row) {
   return {matrix.row(row).data(), matrix.row(row).data() + matrix.cols()};
 }
 
-// Calls task(i) for i in [0, count) on all threads, in portions between which progress is shown.
+}  // namespace
+
 absl::Status ForAll(const Progress& progress, size_t count,
                     const std::function<absl::Status(size_t)>& task) {
   const size_t portion = 8 * static_cast<size_t>(ThreadCount());
   for (size_t start = 0; start < count; start += portion) {
     const size_t size = std::min(portion, count - start);
-    std::vector<absl::Status> status(size);
-    ParallelFor(size, [&](size_t i) { status[i] = task(start + i); });
-    for (const absl::Status& s : status) HEFT_RETURN_IF_ERROR(s);
-    if (!progress.Update(start + size, count)) return absl::CancelledError("interrupted");
+    HEFT_RETURN_IF_ERROR(TryParallelFor(size, [&](size_t i) { return task(start + i); }));
+    HEFT_RETURN_IF_ERROR(progress.Step(start + size, count));
   }
   return absl::OkStatus();
 }
+
+namespace {
 
 // One evaluation.
 class Experiment {
@@ -154,7 +155,7 @@ class Experiment {
         batch.push_back({&fused_[i], At(i)});
       }
       HEFT_RETURN_IF_ERROR(roles_->Enrol(&blocks_.back(), batch));
-      if (!progress.Update(start + batch.size(), n_)) return absl::CancelledError("interrupted");
+      HEFT_RETURN_IF_ERROR(progress.Step(start + batch.size(), n_));
     }
     run_.blocks = blocks_.size();
     run_.template_bytes = static_cast<double>(blocks_[0].size() * sizeof(uint32_t)) /

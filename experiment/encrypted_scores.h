@@ -8,6 +8,7 @@
 #define HEFT_EXPERIMENT_ENCRYPTED_SCORES_H_
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,11 @@ struct EncryptedRun {
   double match_block_ms = 0;
   double decrypt_ms = 0;
 };
+
+// ForAll calls task(i) for i in [0, count) on all threads, in portions between which progress is
+// shown. kCancelled when the monitor says so.
+absl::Status ForAll(const Progress& progress, size_t count,
+                    const std::function<absl::Status(size_t)>& task);
 
 // `modalities`: n rows each, in the model's order. Encrypts with the public key, as a capture
 // device does. Templates alternate between the lanes of a block, so that both are exercised.

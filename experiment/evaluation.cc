@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <iterator>
 #include <set>
 #include <span>
 
@@ -162,14 +161,9 @@ class Evaluator {
     Progress progress(monitor_, "bootstrap");
     for (size_t i = 0; i < scored_.size(); ++i) {
       SystemScores& scored = scored_[i];
-      if (!progress.Update(i, scored_.size(), scored.system.label)) {
-        return absl::CancelledError("interrupted");
-      }
+      HEFT_RETURN_IF_ERROR(progress.Step(i, scored_.size(), scored.system.label));
       SystemResult row;
-      row.id = scored.system.id;
-      row.label = scored.system.label;
-      row.dimension = scored.system.dimension;
-      row.encrypted = scored.system.encrypted;
+      row.system = scored.system;
       HEFT_ASSIGN_OR_RETURN(row.estimate, comparison.Add(std::span(&scored.scores, 1)));
       HEFT_ASSIGN_OR_RETURN(const ScoreSet pairs,
                             PairScores(scored.scores.scores, scored.scores.identities));
@@ -207,8 +201,7 @@ class Evaluator {
     }
     if (result_.outside > 0) {
       warnings.push_back(absl::StrFormat(
-          "%d of %d samples lie outside the approximation's interval; their scores are not "
-          "cosines",
+          "%d of %d samples lie outside the approximation's interval; their scores are not cosines",
           result_.outside, result_.samples));
     }
     if (!result_.KeepsPromise().value_or(true)) {
@@ -220,10 +213,8 @@ class Evaluator {
     if (KeptItsStart(model())) {
       result_.notes.push_back(
           "No epoch of either training was better on the validation people than their common "
-          "start, "
-          "so both kept it (epoch 0): the exactly trained and the FHE-aware projection are one, "
-          "and "
-          "their rows agree");
+          "start, so both kept it (epoch 0): the exactly trained and the FHE-aware projection are "
+          "one, and their rows agree");
     }
     return absl::OkStatus();
   }
@@ -244,7 +235,7 @@ std::optional<bool> Evaluation::KeepsPromise() const {
 
 const SystemResult* Evaluation::Find(std::string_view id) const {
   for (const SystemResult& system : systems) {
-    if (system.id == id) return &system;
+    if (system.system.id == id) return &system;
   }
   return nullptr;
 }

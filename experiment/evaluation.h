@@ -13,7 +13,7 @@
 
 #include "base/progress.h"
 #include "base/status.h"
-#include "evaluation/bootstrap.h"
+#include "evaluation/folds.h"
 #include "evaluation/metrics.h"
 #include "experiment/encrypted_scores.h"
 #include "features/dataset.h"
@@ -38,12 +38,7 @@ struct EvaluationOptions {
 };
 
 // SystemResult: one row of the table.
-struct SystemResult {
-  std::string id;     // "face", "concatenation", "fhe_aware_encrypted"; a key for programs
-  std::string label;  // for people
-  int dimension = 0;  // of a template
-  bool encrypted = false;
-  VerificationEstimate estimate;
+struct SystemResult : FoldRow {
   // AUROC of the encrypted system minus this one's, on the same replicates; none for itself.
   std::optional<Estimate> encrypted_minus_this;
   std::vector<RocPoint> roc;  // thinned for drawing

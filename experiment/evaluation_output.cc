@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiment/evaluation_output.h"
+#include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/hash.h"
+#include "absl/strings/str_join.h"
+#include "base/bytes.h"
+#include "experiment/page.h"
+#include "experiment/reports.h"
+#include "heft/inspect.h"
 
 namespace heft::experiment {
 namespace {
@@ -43,14 +47,7 @@ Json ModelJson(const Evaluation& e) {
 Json SystemsJson(const Evaluation& e) {
   Json systems = Json::array();
   for (const SystemResult& s : e.systems) {
-    Json row = {{"id", s.id},
-                {"label", s.label},
-                {"dimension", s.dimension},
-                {"encrypted", s.encrypted},
-                {"auroc", EstimateJson(s.estimate.auroc)},
-                {"eer", EstimateJson(s.estimate.eer)},
-                {"tmr_at_fmr_1e-2", EstimateJson(s.estimate.tmr_1e2)},
-                {"tmr_at_fmr_1e-3", EstimateJson(s.estimate.tmr_1e3)}};
+    Json row = RowJson(s);
     if (s.encrypted_minus_this) row["encrypted_minus_this"] = EstimateJson(*s.encrypted_minus_this);
     systems.push_back(std::move(row));
   }
@@ -75,6 +72,18 @@ Json RunJson(const EncryptedRun& run) {
 }
 
 }  // namespace
+
+Json RowJson(const FoldRow& row) {
+  const VerificationEstimate& e = row.estimate;
+  return {{"id", row.system.id},
+          {"label", row.system.label},
+          {"dimension", row.system.dimension},
+          {"encrypted", row.system.encrypted},
+          {"auroc", EstimateJson(e.auroc)},
+          {"eer", EstimateJson(e.eer)},
+          {"tmr_at_fmr_1e-2", EstimateJson(e.tmr_1e2)},
+          {"tmr_at_fmr_1e-3", EstimateJson(e.tmr_1e3)}};
+}
 
 Json EstimateJson(const Estimate& e) { return {{"value", e.value}, {"lo", e.lo}, {"hi", e.hi}}; }
 
@@ -110,8 +119,8 @@ std::string ToText(const Evaluation& e) {
   absl::StrAppendFormat(&text, "\n%-42s %4s  %-24s %-6s  %-24s %s\n", "system", "dim",
                         "AUROC [95% interval]", "EER", "TMR at FMR 1e-2", "TMR at FMR 1e-3");
   for (const SystemResult& s : e.systems) {
-    absl::StrAppendFormat(&text, "%-42s %4d  %-24s %.4f  %-24s %s\n", s.label, s.dimension,
-                          EstimateText(s.estimate.auroc), s.estimate.eer.value,
+    absl::StrAppendFormat(&text, "%-42s %4d  %-24s %.4f  %-24s %s\n", s.system.label,
+                          s.system.dimension, EstimateText(s.estimate.auroc), s.estimate.eer.value,
                           EstimateText(s.estimate.tmr_1e2), EstimateText(s.estimate.tmr_1e3));
   }
   const Interval& interval = e.model.approximation.interval;
@@ -129,6 +138,189 @@ std::string ToText(const Evaluation& e) {
       e.run.match_block_ms);
   for (const std::string& note : e.notes) absl::StrAppend(&text, note, "\n");
   return text;
+}
+
+namespace {
+
+std::string Cell(const Estimate& e, bool with_sign = false) {
+  return WithInterval(with_sign ? Signed(e.value, 4) : Fixed(e.value, 4), Fixed(e.lo, 4),
+                      Fixed(e.hi, 4));
+}
+
+void AddHeader(const Evaluation& e, Page& page) {
+  page.Title(absl::StrCat("HEFT: plain against encrypted on ", e.data_name));
+  if (!e.data_description.empty()) {
+    page.Paragraph(absl::StrCat("Data: ", e.data_description, "."));
+  }
+  std::vector<std::string> modalities;
+  for (const ModalitySpec& m : e.model.modalities) {
+    modalities.push_back(absl::StrCat(m.name, " (", m.dimension, "-D)"));
+  }
+  page.Note(absl::StrCat(absl::StrJoin(modalities, " and "), ", fused into ", e.model.gamma,
+                         " dimensions. Split “", SplitName(e.options.split), "”, ",
+                         e.split_was_derived ? "drawn by identity for want of a split.txt, " : "",
+                         Count(e.samples), " samples of ", Count(e.identities),
+                         " identities: ", Count(e.genuine_pairs), " genuine and ",
+                         Count(e.impostor_pairs), " impostor pairs."));
+}
+
+void AddKeyFigures(const Evaluation& e, Page& page) {
+  const VerificationEstimate& encrypted = e.Find("fhe_aware_encrypted")->estimate;
+  page.Html("<div class=\"key\">\n");
+  const auto add = [&](const std::string& value, const std::string& text) {
+    page.Html(absl::StrCat("<div><b>", value, "</b><span>", text, "</span></div>\n"));
+  };
+  add(Fixed(encrypted.auroc.value, 4),
+      absl::StrCat("AUROC, encrypted; 95% interval ", Fixed(encrypted.auroc.lo, 4), " to ",
+                   Fixed(encrypted.auroc.hi, 4)));
+  add(Signed(e.gap.auroc, 6), "AUROC, encrypted minus plain");
+  add(Significant(e.gap.max_score),
+      absl::StrCat("largest error of a score; rms ", Significant(e.gap.rms_score)));
+  add(Milliseconds(e.run.fuse_ms), "to fuse and normalise one encrypted sample, one thread");
+  page.Html("</div>\n");
+}
+
+void AddResults(const Evaluation& e, Page& page) {
+  PageTable table{{{"System"},
+                   {"Dim."},
+                   {"AUROC"},
+                   {"EER"},
+                   {"TMR at FMR 10⁻²"},
+                   {"TMR at FMR 10⁻³"},
+                   {"Encrypted minus this"}}};
+  for (const SystemResult& s : e.systems) {
+    table.rows.push_back(
+        {{EscapeHtml(s.system.label), absl::StrCat(s.system.dimension), Cell(s.estimate.auroc),
+          Cell(s.estimate.eer), Cell(s.estimate.tmr_1e2), Cell(s.estimate.tmr_1e3),
+          s.encrypted_minus_this ? Cell(*s.encrypted_minus_this, true) : ""},
+         s.system.id == "fhe_aware_plain" || s.system.id == "fhe_aware_encrypted"});
+  }
+  table.caption = absl::StrCat(
+      "95% intervals from ", Count(e.options.replicates),
+      " bootstrap replicates over identities. “Encrypted minus this” is the difference in AUROC on "
+      "the same replicates; where its interval excludes 0 the difference is more than the choice "
+      "of people. FMR and TMR: shares of impostor and genuine pairs accepted.");
+  page.Heading("Results");
+  page.Table(table);
+  for (const std::string& note : e.notes) page.Note(note + ".");
+}
+
+void AddPictures(const Evaluation& e, const Plots& plots, Page& page) {
+  const Approximation& f = e.model.approximation;
+  page.Heading("Pictures");
+  page.Figures(
+      {{plots.roc, "ROC.",
+        "The encrypted curve (dashed) lies on the plain one. The FMR axis is logarithmic; below "
+        "the inverse of the number of impostor pairs there is nothing to see."},
+       {plots.scores, "Scores.",
+        "Histograms of genuine and impostor pairs. Areas are plain, outlines encrypted."},
+       {plots.approximation, "Approximation.",
+        absl::StrFormat("The polynomial that stands in for 1/√s. Dashed verticals: its interval, "
+                        "[%.3f, %.3f].",
+                        f.interval.lo, f.interval.hi)},
+       {plots.relative_error, "Its error where the data are.",
+        absl::StrCat("At most ", Percent(f.MaxRelativeError()), " inside the interval; ",
+                     Count(e.outside), " of ", Count(e.samples), " samples lie outside.")},
+       {plots.score_error, "What encryption adds to a score.",
+        absl::StrCat("rms ", Significant(e.gap.rms_score), ", at most ",
+                     Significant(e.gap.max_score), " over all ",
+                     Count(int64_t{e.samples} * e.samples), " scores.")}});
+}
+
+void AddGap(const Evaluation& e, Page& page) {
+  // What is promised, where anything is.
+  const auto promised = [&](const std::string& sign, double value) {
+    return e.KeepsPromise() ? absl::StrCat(" (promised: ", sign, value, ")") : std::string();
+  };
+  page.Heading("What encryption changes");
+  page.Paragraph(
+      "Every sample was encrypted under a public key, fused, normalised, enrolled and matched "
+      "against all others without decryption. The same projection and the same approximation in "
+      "the clear are the reference.");
+  page.Facts(
+      {{"AUROC, encrypted minus plain",
+        absl::StrCat(Signed(e.gap.auroc, 6), promised("±", kPromisedAurocGap))},
+       {"Score, largest difference",
+        absl::StrCat(Significant(e.gap.max_score), promised("", kPromisedScoreGap))},
+       {"Score, rms difference", Significant(e.gap.rms_score)},
+       {"Score, bound predicted by the noise estimator",
+        absl::StrFormat("%s (%.1f times the largest seen)", Significant(e.run.predicted_error),
+                        e.run.predicted_error / std::max(e.gap.max_score, 1e-12))}});
+}
+
+void AddDecisions(const Evaluation& e, Page& page) {
+  if (e.decisions.empty()) return;
+  PageTable table{{{"Fitted for FMR"}, {"Threshold"}, {"FMR here"}, {"FNMR here"}}};
+  for (const DecisionResult& d : e.decisions) {
+    table.rows.push_back({{absl::StrCat(d.wanted_fmr), absl::StrFormat("%.3f", d.threshold),
+                           Percent(d.fmr), Percent(d.fnmr)}});
+  }
+  table.caption = "Fitted on the validation people, applied to the encrypted scores of this split.";
+  page.Heading("The model's thresholds on these people");
+  page.Table(table);
+}
+
+void AddParameters(const Evaluation& e, Page& page) {
+  const Approximation& f = e.model.approximation;
+  const EncryptedRun& run = e.run;
+  page.Heading("Parameters");
+  page.Facts(
+      {{"Profile", e.model.profile},
+       {"Parameters", run.parameters},
+       {"Security", run.security},
+       {"Normalisation",
+        absl::StrFormat("%s, degree %d on [%.4f, %.4f], relative error at most %s", f.name,
+                        f.Degree(), f.interval.lo, f.interval.hi, Percent(f.MaxRelativeError()))},
+       {"Evaluation keys", HumanBytes(run.evaluation_keys_bytes)},
+       {"One encrypted sample, all modalities", HumanBytes(run.sample_bytes)},
+       {"One enrolled template, in a full block", HumanBytes(run.template_bytes)},
+       {"Model", HexString(e.model.Id())}});
+}
+
+void AddTimes(const Evaluation& e, Page& page) {
+  const EncryptedRun& run = e.run;
+  const std::string n = Count(e.samples);
+  page.Heading("Time");
+  page.Note(absl::StrCat("Single operations: medians on one thread while ", run.threads,
+                         run.threads == 1 ? " thread works" : " threads work",
+                         "; the rest is wall clock."));
+  page.Facts({{"Encrypt one sample, all modalities", Milliseconds(run.encrypt_ms)},
+              {"Fuse and normalise one sample", Milliseconds(run.fuse_ms)},
+              {"Prepare a probe for a gallery", Milliseconds(run.prepare_ms)},
+              {"Match one block", Milliseconds(run.match_block_ms)},
+              {"Decrypt one block's scores", Milliseconds(run.decrypt_ms)},
+              {"Make keys", Seconds(run.keys_seconds)},
+              {absl::StrCat("Encrypt and fuse ", n, " samples"), Seconds(run.fuse_seconds)},
+              {absl::StrCat("Enrol ", n, " templates"), Seconds(run.enrol_seconds)},
+              {absl::StrCat("Match ", n, " probes, decrypt"), Seconds(run.match_seconds)},
+              {"Whole evaluation, bootstrap included", Seconds(e.seconds)}});
+}
+
+void AddCommand(const Evaluation& e, Page& page) {
+  std::string command = absl::StrCat(
+      "heft evaluate --data ", ShellWord(e.options.data), " --model ", ShellWord(e.options.model),
+      " --split ", SplitName(e.options.split), " --replicates ", e.options.replicates);
+  if (e.options.seed) absl::StrAppend(&command, " --seed ", *e.options.seed);
+  page.Reproduce(command + " --report report.html");
+}
+
+}  // namespace
+
+std::string MakeReport(const Evaluation& e, const Plots& plots) {
+  Page page(absl::StrCat("HEFT on ", e.data_name));
+  AddHeader(e, page);
+  AddKeyFigures(e, page);
+  std::vector<std::string> warnings;
+  for (const std::string& warning : e.warnings) warnings.push_back(warning + ".");
+  page.List(warnings, "warnings");
+  AddResults(e, page);
+  AddPictures(e, plots, page);
+  AddGap(e, page);
+  AddDecisions(e, page);
+  AddParameters(e, page);
+  AddTimes(e, page);
+  AddCommand(e, page);
+  return page.Finish();
 }
 
 }  // namespace heft::experiment

@@ -1,17 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures for reports: a gnuplot script, and what it draws as inline SVG whose colours are CSS
-// variables, which the page defines for light and dark.
+// Pictures for reports: a gnuplot script, which runs as a child process without a shell, and what
+// it draws as inline SVG whose colours are CSS variables, which the page defines for light and
+// dark.
 #ifndef HEFT_EXPERIMENT_FIGURE_H_
 #define HEFT_EXPERIMENT_FIGURE_H_
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
-#include "experiment/gnuplot.h"
 
 namespace heft::experiment {
+
+// GnuplotJob: a script with the data files that it reads and the files that it writes, all by plain
+// names in its working directory.
+struct GnuplotJob {
+  std::string script;
+  std::vector<std::pair<std::string, std::string>> inputs;  // name, content
+  std::vector<std::string> outputs;
+};
+
+// kUnavailable, naming scripts/install-dependencies, where gnuplot is not installed.
+absl::Status CheckGnuplot();
+
+// Runs the job in a temporary folder of its own, which is removed, and returns the outputs in their
+// order. kInternal with gnuplot's message if it fails.
+absl::StatusOr<std::vector<std::string>> RunGnuplot(const GnuplotJob& job);
+
+// `text` as a gnuplot string in single quotes: nothing in it is expanded or run.
+std::string GnuplotQuote(std::string_view text);
 
 // What is drawn in a colour of its own; InlineSvg puts the page's variable in its place.
 enum Colour { kInk, kMuted, kGrid, kPlain, kEncrypted, kFirst, kSecond, kThird, kColours };

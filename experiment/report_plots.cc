@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiment/report_plots.h"
-
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "experiment/figure.h"
-#include "experiment/gnuplot.h"
+#include "experiment/reports.h"
 
 namespace heft::experiment {
 namespace {
@@ -53,7 +49,7 @@ void DrawRoc(GnuplotJob* job, const Evaluation& e) {
     for (const RocPoint& p : system.roc) {
       absl::StrAppendFormat(&rows, "%.6g %.6g\n", std::max(p.fmr, kLowestFmr / 10), p.tmr);
     }
-    figure.Curve(rows, "with steps", style, system.label);
+    figure.Curve(rows, "with steps", style, system.system.label);
   };
   const Colour simple[] = {kFirst, kSecond, kThird};
   for (size_t m = 0; m < e.model.modalities.size(); ++m) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report: what it says, that text from outside stays text, and that it stands alone.
-#include "experiment/report.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,9 +8,8 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "experiment/figure.h"
-#include "experiment/gnuplot.h"
 #include "experiment/page.h"
-#include "experiment/report_plots.h"
+#include "experiment/reports.h"
 #include "inverse_sqrt/fit.h"
 
 namespace heft::experiment {
@@ -72,13 +69,10 @@ Estimate Around(double value) { return {value, value - 0.01, value + 0.01}; }
 
 SystemResult System(const std::string& id, const std::string& label, double auroc) {
   SystemResult system;
-  system.id = id;
-  system.label = label;
-  system.dimension = 32;
-  system.encrypted = id == "fhe_aware_encrypted";
+  system.system = {id, label, 32, id == "fhe_aware_encrypted"};
   system.estimate.auroc = Around(auroc);
   system.estimate.eer = Around(1 - auroc);
-  if (!system.encrypted) system.encrypted_minus_this = Around(-0.02);
+  if (!system.system.encrypted) system.encrypted_minus_this = Around(-0.02);
   system.roc = {{1, 0, 0}, {0.5, 0.01, 0.8}, {-1, 1, 1}};
   return system;
 }

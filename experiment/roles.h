@@ -5,7 +5,6 @@
 #define HEFT_EXPERIMENT_ROLES_H_
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>

@@ -2,7 +2,11 @@
 #include "experiment/stopwatch.h"
 
 #include <algorithm>
-#include <utility>
+#include <fstream>
+#include <string>
+
+#include "base/threads.h"
+#include "ring/kernels.h"
 
 namespace heft::experiment {
 
@@ -19,6 +23,27 @@ Json Timings::Spread() const {
           {"p90", Quantile(wall_, 0.9)},
           {"cpu_median", experiment::Median(cpu_)},
           {"runs", wall_.size()}};
+}
+
+Json Machine() {
+  std::string model = "unknown", line;
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  while (std::getline(cpuinfo, line)) {
+    if (line.rfind("model name", 0) == 0) {
+      model = line.substr(line.find(':') + 2);
+      break;
+    }
+  }
+  return {{"cpu", model},
+          {"threads_used", ThreadCount()},
+          {"simd", ring::ActiveKernels().name},
+          {"compiler", __VERSION__},
+#ifdef NDEBUG
+          {"build", "release"}
+#else
+          {"build", "debug"}
+#endif
+  };
 }
 
 }  // namespace heft::experiment

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time of the wall and of the processor, and what repeated measurements come to.
+// Time of the wall and of the processor, what repeated measurements come to, and the machine.
 #ifndef HEFT_EXPERIMENT_STOPWATCH_H_
 #define HEFT_EXPERIMENT_STOPWATCH_H_
 
-#include <ctime>
 #include <utility>
 #include <vector>
 
@@ -44,14 +43,17 @@ inline double Median(std::vector<double> values) { return Quantile(std::move(val
 // Timings: wall times, and the calling thread's CPU times, of repeated runs, in milliseconds.
 class Timings {
  public:
-  // Time measures one run of `work`, which returns a status, and passes its error on.
+  // Time measures one run of `work`, whose status or result it passes on; only one that ended well
+  // counts.
   template <typename Work>
-  absl::Status Time(const Work& work) {
+  auto Time(const Work& work) {
     const Stopwatch cpu(Stopwatch::kThread), wall;
-    HEFT_RETURN_IF_ERROR(work());
-    wall_.push_back(wall.Milliseconds());
-    cpu_.push_back(cpu.Milliseconds());
-    return absl::OkStatus();
+    auto result = work();
+    if (result.ok()) {
+      wall_.push_back(wall.Milliseconds());
+      cpu_.push_back(cpu.Milliseconds());
+    }
+    return result;
   }
 
   double Median() const { return experiment::Median(wall_); }
@@ -61,6 +63,9 @@ class Timings {
  private:
   std::vector<double> wall_, cpu_;
 };
+
+// Machine: what measurements were made on: processor, threads, instruction set, compiler, build.
+Json Machine();
 
 }  // namespace heft::experiment
 

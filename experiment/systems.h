@@ -12,7 +12,6 @@
 #include "evaluation/folds.h"
 #include "features/dataset.h"
 #include "heft/model.h"
-#include "learning/projection.h"
 
 namespace heft::experiment {
 

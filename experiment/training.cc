@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/files.h"
-#include "experiment/report_plots.h"
+#include "experiment/reports.h"
 
 namespace heft::experiment {
 absl::StatusOr<TrainResult> TrainWithProgress(const Monitor& monitor, const Dataset& dataset,
@@ -40,7 +40,7 @@ absl::StatusOr<TrainResult> TrainWithProgress(const Monitor& monitor, const Data
       if (!checkpoint.empty()) {
         HEFT_RETURN_IF_ERROR(WriteOutput(checkpoint, AsBytes(FormatCheckpoint(state))));
       }
-      return Stopped(monitor) ? absl::CancelledError("interrupted") : absl::OkStatus();
+      return CheckNotStopped(monitor);
     };
   }
   HEFT_ASSIGN_OR_RETURN(TrainResult result, Train(dataset, train, hooks));

@@ -15,7 +15,7 @@
 
 namespace heft::experiment {
 
-struct TrainingCurve;  // experiment/report_plots.h
+struct TrainingCurve;  // experiment/reports.h
 
 // TrainWithProgress: one run, shown as "training `name`". With `checkpoint` the state is saved
 // there after every epoch, and a run that finds the file goes on from it. `curve`, if not null,

@@ -9,7 +9,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
-#include "features/published.h"
 #include "features/readers.h"
 
 namespace heft {

@@ -9,7 +9,6 @@
 #include "base/testing.h"
 #include "features/random.h"
 #include "features/readers.h"
-#include "features/synthetic.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "features/published.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <numeric>
 #include <set>
 #include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
+#include "features/dataset.h"
 #include "features/readers.h"
 
 namespace heft {

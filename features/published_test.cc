@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Golden files of the published forms: made by hand, small, with the separators, line ends and
 // brackets of the originals.
-#include "features/published.h"
-
 #include <filesystem>
 #include <map>
 
 #include "base/files.h"
 #include "base/testing.h"
+#include "features/dataset.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

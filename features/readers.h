@@ -28,16 +28,17 @@ absl::StatusOr<FeatureMatrix> ParseNpy(ByteSpan bytes, std::string_view what);
 absl::Status WriteNpy(const std::string& path, const FeatureMatrix& matrix);
 std::vector<uint8_t> FormatNpy(const FeatureMatrix& matrix);
 
-// ReadTextRows: numbers apart by white space, or by one comma or semicolon; empty fields (two commas,
-// one at an end of a line, two tabs) are refused. Without brackets every line that is not blank is a
-// row; with brackets a row is what stands between an innermost '[' and its ']', on one line or
-// several, as numpy prints arrays. Lines that start with '#' are comments. A byte order mark of
-// UTF-8 is passed over, here and in front of labels.
+// ReadTextRows: numbers apart by white space, or by one comma or semicolon; empty fields (two
+// commas, one at an end of a line, two tabs) are refused. Without brackets every line that is not
+// blank is a row; with brackets a row is what stands between an innermost '[' and its ']', on one
+// line or several, as numpy prints arrays. Lines that start with '#' are comments. A byte order
+// mark of UTF-8 is passed over, here and in front of labels.
 absl::StatusOr<FeatureMatrix> ReadTextRows(const std::string& path);
 absl::StatusOr<FeatureMatrix> ParseTextRows(std::string_view text, std::string_view what);
 
 // BeginsAsRows: whether the first thing in a text file, after blanks and comments, is a number or a
-// bracket. Also true of what cannot be read, or holds nothing: ReadTextRows says what is wrong there.
+// bracket. Also true of what cannot be read, or holds nothing: ReadTextRows says what is wrong
+// there.
 bool BeginsAsRows(const std::string& path);
 
 // ReadFeatures: .npy by its magic bytes, text otherwise (a file named .npy must be one).

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "features/synthetic.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "features/dataset.h"
 #include "features/random.h"
 
 namespace heft {

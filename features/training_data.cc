@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "features/training_data.h"
-
 #include <utility>
 
-#include "features/synthetic.h"
+#include "features/dataset.h"
 
 namespace heft {
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // All pairs of a class: the templates of Fuser::Fuse, with each sample projected once.
-#include "fusion/all_pairs.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "ckks/encryptor.h"
 #include "ckks/operation_counts.h"
 #include "fusion/compact.h"
+#include "fusion/fuser.h"
 #include "fusion/testing.h"
 
 namespace heft {

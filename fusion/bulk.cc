@@ -27,11 +27,6 @@ using ckks::Complex;
 using ckks::Context;
 using ckks::EvaluationKeys;
 
-absl::Status FirstError(std::span<const absl::Status> statuses) {
-  for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
-  return absl::OkStatus();
-}
-
 absl::Status CheckCount(size_t count, uint32_t slots, const char* what) {
   if (count >= 1 && count <= slots) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -90,19 +85,16 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeMasks(const Instance& instanc
   const double scale = MaskScale(instance.plan, instance.plan.template_scale);
   const double sign = slot < slots ? 1 : -1;
   std::vector<ckks::Plaintext> masks(split ? 2 * gamma : gamma);
-  std::vector<absl::Status> statuses(masks.size());
-  ParallelFor(masks.size(), [&](size_t i) {
+  HEFT_RETURN_IF_ERROR(TryParallelFor(masks.size(), [&](size_t i) -> absl::Status {
     std::vector<Complex> values(slots, 0);
     for (uint32_t j = slot % slots; j < slot % slots + count; ++j) {
       if (j % gamma != i % gamma) continue;
       values[j] = lane == 0 ? Complex(1, 0) : Complex(0, 1);
       if (i >= gamma) values[j] *= sign * ckks::OddFactor(*instance.context, j);
     }
-    auto mask = instance.encoder->Encode(values, scale, kTemplateLimbs);
-    statuses[i] = mask.status();
-    if (mask.ok()) masks[i] = std::move(*mask);
-  });
-  HEFT_RETURN_IF_ERROR(FirstError(statuses));
+    HEFT_ASSIGN_OR_RETURN(masks[i], instance.encoder->Encode(values, scale, kTemplateLimbs));
+    return absl::OkStatus();
+  }));
   return masks;
 }
 
@@ -239,20 +231,16 @@ absl::StatusOr<TemplateBatch> BulkFuser::Finish(uint32_t count) {
   batch.count = count;
   std::vector<Ciphertext>& z = batch.coordinates;
   z.resize(plan.gamma);
-  std::vector<absl::Status> statuses(plan.gamma);
-  ParallelFor(z.size(), [&](size_t r) { statuses[r] = ckks::Rescale(context, &z[r], sums_[r]); });
-  HEFT_RETURN_IF_ERROR(FirstError(statuses));
+  HEFT_RETURN_IF_ERROR(
+      TryParallelFor(z.size(), [&](size_t r) { return ckks::Rescale(context, &z[r], sums_[r]); }));
   HEFT_ASSIGN_OR_RETURN(const Ciphertext s, SquaredNorm(z));
   HEFT_ASSIGN_OR_RETURN(const NormFactors factors,
                         MakeNormFactors(context, s, plan.polynomial, *keys_));
-  ParallelFor(z.size(), [&](size_t r) {
-    auto normalised = ApplyNormFactors(context, factors, z[r], plan.polynomial, *keys_);
-    statuses[r] = normalised.status();
-    if (normalised.ok()) {
-      statuses[r] = ckks::DropLimbs(context, &z[r], *normalised, kTemplateLimbs);
-    }
-  });
-  HEFT_RETURN_IF_ERROR(FirstError(statuses));
+  HEFT_RETURN_IF_ERROR(TryParallelFor(z.size(), [&](size_t r) -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(const Ciphertext normalised,
+                          ApplyNormFactors(context, factors, z[r], plan.polynomial, *keys_));
+    return ckks::DropLimbs(context, &z[r], normalised, kTemplateLimbs);
+  }));
   return batch;
 }
 
@@ -263,14 +251,13 @@ absl::Status MoveBatch(const Instance& instance, TemplateBatch* batch, uint32_t 
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint32_t> path,
                         RotationPath(instance, (batch->first + slots - first) % slots));
   std::vector<Ciphertext> moved(batch->coordinates.size());
-  std::vector<absl::Status> statuses(moved.size());
-  ParallelFor(moved.size(), [&](size_t r) {
+  HEFT_RETURN_IF_ERROR(TryParallelFor(moved.size(), [&](size_t r) -> absl::Status {
     moved[r] = batch->coordinates[r];
-    for (size_t i = 0; i < path.size() && statuses[r].ok(); ++i) {
-      statuses[r] = ckks::Rotate(*instance.context, &moved[r], moved[r], path[i], keys);
+    for (uint32_t steps : path) {
+      HEFT_RETURN_IF_ERROR(ckks::Rotate(*instance.context, &moved[r], moved[r], steps, keys));
     }
-  });
-  HEFT_RETURN_IF_ERROR(FirstError(statuses));
+    return absl::OkStatus();
+  }));
   batch->coordinates = std::move(moved);
   batch->first = first;
   return absl::OkStatus();
@@ -280,14 +267,11 @@ absl::Status SplitBatch(const Rings& rings, const ckks::SwitchKey& ring_switch,
                         TemplateBatch* batch) {
   if (!rings.thin()) return absl::OkStatus();
   std::vector<ckks::RingHalves> halves(batch->coordinates.size());
-  std::vector<absl::Status> statuses(halves.size());
-  ParallelFor(halves.size(), [&](size_t r) {
-    auto split = ckks::SplitRing(*rings.switching, *rings.matching.context, batch->coordinates[r],
-                                 ring_switch);
-    statuses[r] = split.status();
-    if (split.ok()) halves[r] = std::move(*split);
-  });
-  HEFT_RETURN_IF_ERROR(FirstError(statuses));
+  HEFT_RETURN_IF_ERROR(TryParallelFor(halves.size(), [&](size_t r) -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(halves[r], ckks::SplitRing(*rings.switching, *rings.matching.context,
+                                                     batch->coordinates[r], ring_switch));
+    return absl::OkStatus();
+  }));
   batch->odd.resize(halves.size());
   for (size_t r = 0; r < halves.size(); ++r) {
     batch->coordinates[r] = std::move(halves[r].even);

@@ -10,7 +10,6 @@
 #include "fusion/compact.h"
 #include "fusion/fuser.h"
 #include "fusion/key_files.h"
-#include "fusion/plan_for_keys.h"
 #include "fusion/testing.h"
 
 namespace heft {

@@ -4,7 +4,7 @@
 #ifndef HEFT_FUSION_FUSER_H_
 #define HEFT_FUSION_FUSER_H_
 
-#include <memory>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,6 +57,37 @@ class Fuser {
 // ciphertext.
 absl::Status CheckInput(const FusionPlan& plan, const ckks::Ciphertext& input,
                         std::string_view modality);
+
+// IsRotationAndConjugation: true where `element` is a rotation followed by conjugation.
+bool IsRotationAndConjugation(const ckks::Params& params, uint32_t element);
+
+// FitPlanToKeys fits a plan to keys that were made elsewhere: SEAL's interface makes none for such
+// elements, which one fold of the projection uses. Splits each fold that needs one into two,
+// {1, a, b, ab} into {1, a} and {1, b}, unless `keys` has its key: the same sum, one key fewer and
+// one decomposition more.
+void FitPlanToKeys(const ckks::Params& params, const ckks::EvaluationKeys& keys, FusionPlan* plan);
+
+// ---- Enrolment of all pairs of a class from separately encrypted sets (paper, section
+// "Protocols"). The projection is linear: each sample is projected once, and a pair costs one
+// addition and a normalisation: a + b projections instead of a b.
+
+// The projection of one sample of modality `index`, as if the others were zero. Errors as
+// Fuser::Project.
+absl::StatusOr<ckks::Ciphertext> ProjectAlone(const Fuser& fuser, size_t index,
+                                              const ckks::Ciphertext& sample);
+
+// The sum of projections of single samples, normalised: what Fuser::Fuse makes of the samples, but
+// for noise. kInvalidArgument for no projection.
+absl::StatusOr<Normalised> FuseProjected(const Fuser& fuser,
+                                         std::span<const ckks::Ciphertext* const> projected);
+
+// sets[m]: the samples of modality m of one class, fresh ciphertexts of EncodeCompact's plaintexts;
+// every set has one or more. Calls `use` with the fused template of every combination of one sample
+// a modality, in lexicographic order of their indices, the last fastest, one at a time: few classes
+// fit into memory whole. Stops at the first error, also `use`'s.
+absl::Status FuseAllPairs(
+    const Fuser& fuser, std::span<const std::vector<ckks::Ciphertext>> sets,
+    const std::function<absl::Status(std::span<const size_t> indices, Normalised fused)>& use);
 
 }  // namespace heft
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "ckks/key_switch.h"
-
 namespace heft {
 
 void KeyNeeds::Rotation(const ckks::Params& params, int64_t steps, size_t limbs) {

@@ -193,11 +193,9 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
   ckks::CountOperations(
       {.additions = out.size() * (gamma - 1), .ciphertext_products = out.size() * gamma});
   if (!relinearise) return out;
-  std::vector<absl::Status> statuses(out.size());
-  ParallelFor(out.size(), [&](size_t i) {
-    statuses[i] = ckks::RelineariseAndRescale(context, &out[i], out[i], keys);
-  });
-  for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
+  HEFT_RETURN_IF_ERROR(TryParallelFor(out.size(), [&](size_t i) {
+    return ckks::RelineariseAndRescale(context, &out[i], out[i], keys);
+  }));
   return out;
 }
 

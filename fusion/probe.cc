@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ckks/subchain.h"
-#include "fusion/plan_for_keys.h"
+#include "fusion/fuser.h"
 
 namespace heft {
 

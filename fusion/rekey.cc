@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion/rekey.h"
 
-#include <algorithm>
 #include <numbers>
 
-#include "absl/strings/str_cat.h"
 #include "base/envelope.h"
 #include "base/threads.h"
 #include "ckks/digits.h"

@@ -11,7 +11,6 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "ckks/keys.h"
-#include "ckks/noise.h"
 #include "fusion/matching.h"
 #include "fusion/plan.h"
 

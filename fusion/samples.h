@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/csprng.h"
 #include "base/status.h"
 #include "ckks/ciphertext.h"
 #include "ckks/keys.h"

@@ -2,7 +2,6 @@
 #include "fusion/scalar_sums.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "base/threads.h"

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/identity.h"
 #include "base/threads.h"
-#include "fusion/all_pairs.h"
+#include "fusion/fuser.h"
 #include "fusion/key_files.h"
 #include "gallery/server_impl.h"
 #include "gallery/server_internal.h"

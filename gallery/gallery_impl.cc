@@ -9,7 +9,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "base/envelope.h"
-#include "base/file_lock.h"
 #include "base/files.h"
 #include "base/identity.h"
 #include "ckks/serialization.h"

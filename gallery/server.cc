@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/progress.h"
+#include "fusion/fuser.h"
 #include "fusion/key_files.h"
-#include "fusion/plan_for_keys.h"
 #include "gallery/server_impl.h"
 #include "gallery/server_internal.h"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements heft/approximation.h, and has the interval of the paper.
+// Implements heft/approximation.h; the interval of the paper, and polynomials on an interval.
 #ifndef HEFT_INVERSE_SQRT_APPROXIMATION_H_
 #define HEFT_INVERSE_SQRT_APPROXIMATION_H_
+
+#include <vector>
 
 #include "heft/approximation.h"
 
@@ -9,6 +11,13 @@ namespace heft {
 
 // kPaperInterval: the interval of the paper (appendix, practical considerations).
 inline constexpr Interval kPaperInterval{0.05, 3.0};
+
+// ChebyshevCoefficients: c such that p(s) = sum_k c[k] T_k((s - centre) / half_width) on the
+// interval, where coefficients do not cancel; p.Degree() + 1 of them.
+std::vector<double> ChebyshevCoefficients(const Polynomial& p, const Interval& interval);
+
+// ImageOf: the values that `f` takes on the interval, from a dense sample.
+Interval ImageOf(const Polynomial& f, const Interval& interval);
 
 }  // namespace heft
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "gtest/gtest.h"
-#include "inverse_sqrt/chebyshev.h"
+#include "inverse_sqrt/approximation.h"
 #include "inverse_sqrt/factored.h"
 #include "inverse_sqrt/fit.h"
 #include "inverse_sqrt/goldschmidt.h"

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/threads.h"
-#include "features/synthetic.h"
+#include "features/dataset.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "learning/baselines.h"

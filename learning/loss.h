@@ -3,7 +3,6 @@
 #ifndef HEFT_LEARNING_LOSS_H_
 #define HEFT_LEARNING_LOSS_H_
 
-#include <cstdint>
 #include <span>
 #include <string>
 

@@ -3,7 +3,6 @@
 #ifndef HEFT_LEARNING_PAIRING_H_
 #define HEFT_LEARNING_PAIRING_H_
 
-#include <string>
 #include <vector>
 
 #include "base/status.h"

@@ -12,13 +12,28 @@
 #include "base/status.h"
 #include "evaluation/thresholds.h"
 #include "features/dataset.h"
+#include "features/matrix.h"
 #include "heft/json.h"
 #include "inverse_sqrt/fit.h"
-#include "learning/adam.h"
 #include "learning/loss.h"
-#include "learning/projection.h"
 
 namespace heft {
+
+// AdamStep: Adam (D. P. Kingma and J. Ba, 2015) for one matrix.
+struct AdamOptions {
+  double learning_rate = 5e-3;  // the paper's
+  double weight_decay = 1e-4;   // added to the gradient as weight_decay * parameter
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+};
+
+// AdamState: all that a resumed run needs.
+struct AdamState {
+  FeatureMatrix mean, square;  // running moments; empty before the first step
+  int64_t step = 0;
+};
+
+void AdamStep(const AdamOptions& options, const FeatureMatrix& gradient, FeatureMatrix& parameter,
+              AdamState& state);
 
 enum class Recipe {
   // Re-paired samples, a discriminant start, modality weights, few small steps, early stopping.
@@ -38,7 +53,7 @@ struct TrainOptions {
   // Euclidean needs fhe_aware false: it normalises nothing. Early stopping, thresholds and
   // calibration then are of Euclidean scores.
   Metric metric = Metric::kCosine;
-  int degree = 3;         // of the approximation, 1 to 31
+  int degree = 3;  // of the approximation, 1 to 31
   FitKind fit = FitKind::kMinimax;
   double lambda = 0.25;      // weight of the pairs' term, in [0, 1]
   double margin = 0.5;       // of the hinge, in [0, 2]

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "learning/train_internal.h"

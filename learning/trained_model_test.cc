@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "features/synthetic.h"
+#include "features/dataset.h"
 
 namespace heft {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "paper/page.h"
+#include "experiment/page.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,9 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "base/bytes.h"
 #include "experiment/figure.h"
-#include "experiment/page.h"
 #include "heft/inspect.h"
+#include "paper/reproduce.h"
 
 namespace heft::paper {
 

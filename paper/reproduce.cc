@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "paper/reproduce.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "experiment/evaluation.h"
-#include "experiment/gnuplot.h"
-#include "experiment/machine.h"
+#include "experiment/figure.h"
 #include "experiment/stopwatch.h"
-#include "features/synthetic.h"
+#include "features/dataset.h"
 #include "paper/sections/sections.h"
 
 namespace heft::paper {
-
 namespace {
 
 // SyntheticPeople: of the paper's number, or fewer.
@@ -91,12 +92,56 @@ absl::StatusOr<Reproduction> Reproduce(const Monitor& monitor, const Reproductio
   for (const SectionSpec& spec : chosen) {
     const experiment::Stopwatch own;
     HEFT_ASSIGN_OR_RETURN(Section section, spec.make(study));
-    if (Stopped(monitor)) return absl::CancelledError("interrupted");
+    HEFT_RETURN_IF_ERROR(CheckNotStopped(monitor));
     section.seconds = own.Seconds();
     result.sections.push_back(std::move(section));
   }
   result.seconds = watch.Seconds();
   return result;
+}
+
+std::span<const SectionSpec> AllSections() {
+  static const auto& sections = *new std::vector<SectionSpec>{
+      {{"encodings"}, Encodings},
+      {{"projection"}, Projections},
+      {{"fig5"}, Approximations},
+      {{"fig9"}, ErrorAgainstDepth},
+      {{"normalisation"}, Normalisations},
+      {{"table1"}, OperationCounting},
+      {{"fig6b", "fig6c"}, Scaling},
+      {{"table2", "fig6a"}, Recognition},
+      {{"fig6d"}, GammaAblation},
+      {{"table4", "fig10"}, Appendix},
+      {{"table3"}, Latency},
+      {{"protocols", "matching"}, Protocols},
+      {{"footnotes"}, Footnotes},
+  };
+  return sections;
+}
+
+absl::StatusOr<std::vector<SectionSpec>> ChooseSections(const std::string& only) {
+  const std::span<const SectionSpec> all = AllSections();
+  if (only.empty()) return std::vector<SectionSpec>(all.begin(), all.end());
+  std::vector<std::string> names;
+  for (const SectionSpec& spec : all) {
+    names.insert(names.end(), spec.names.begin(), spec.names.end());
+  }
+  const std::vector<std::string> wanted = absl::StrSplit(only, ',');
+  for (const std::string& name : wanted) {
+    if (std::count(names.begin(), names.end(), name) == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("no section \"", name, "\": choose of ", absl::StrJoin(names, ", ")));
+    }
+  }
+  std::vector<SectionSpec> chosen;
+  for (const SectionSpec& spec : all) {
+    const bool is_wanted =
+        std::any_of(spec.names.begin(), spec.names.end(), [&](const std::string& name) {
+          return std::count(wanted.begin(), wanted.end(), name) > 0;
+        });
+    if (is_wanted) chosen.push_back(spec);
+  }
+  return chosen;
 }
 
 }  // namespace heft::paper

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reproduction of the paper: sections chosen and measured, for a page and as JSON (page.h).
+// A reproduction of the paper: sections chosen and measured, as one self-contained page and as
+// JSON.
 #ifndef HEFT_PAPER_REPRODUCE_H_
 #define HEFT_PAPER_REPRODUCE_H_
 
@@ -12,7 +13,7 @@
 #include "base/progress.h"
 #include "base/status.h"
 #include "heft/json.h"
-#include "paper/sections/content.h"
+#include "paper/sections/sections.h"
 
 namespace heft::paper {
 
@@ -49,6 +50,12 @@ std::string JsonPath(const std::string& page);
 // Reproduce measures. kInvalidArgument for options that do not go together, LoadDataset's errors,
 // kCancelled when the monitor says so.
 absl::StatusOr<Reproduction> Reproduce(const Monitor& monitor, const ReproductionOptions& options);
+
+// ToJson: everything in it, for programs.
+Json ToJson(const Reproduction& reproduction);
+
+// MakePage: RunGnuplot's errors.
+absl::StatusOr<std::string> MakePage(const Reproduction& reproduction);
 
 }  // namespace heft::paper
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "seal/compression.h"
+#include "seal/format.h"
 
 #define ZSTD_STATIC_LINKING_ONLY  // ZSTD_createDCtx_advanced: an allocator that wipes
 #include <zlib.h>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encryption: the members of SEAL's class Ciphertext, which are also those of a public key and of
-// each digit of a switching key, at the key level.
+// SealSeed: the uniform half of an encryption travels as 64 bytes. The stream is blocks of 4096
+// bytes, block c made from the seed and the counter c, by BLAKE2Xb or SHAKE256 (docs/seal.md).
 #ifndef HEFT_SEAL_ENCRYPTION_H_
 #define HEFT_SEAL_ENCRYPTION_H_
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -12,9 +14,28 @@
 #include "base/bytes.h"
 #include "ckks/context.h"
 #include "ring/rns_poly.h"
-#include "seal/seed.h"
 
 namespace heft::seal {
+
+// SeedKind: SEAL's generators, as it numbers them.
+enum class SeedKind : uint8_t { kBlake2xb = 1, kShake256 = 2 };
+
+// SealSeed: a seed and the generator that it is for.
+struct SealSeed {
+  SeedKind kind = SeedKind::kBlake2xb;
+  std::array<uint8_t, 64> bytes{};
+  bool operator==(const SealSeed&) const = default;
+};
+
+// SeedBlock: block `counter` of the stream.
+std::array<uint8_t, 4096> SeedBlock(const SealSeed& seed, uint64_t counter);
+
+// ExpandSeed: the uniform polynomial that SEAL expands from the seed, NTT values in [0, q) modulo
+// the first `primes` primes (the special one included where `primes` counts all).
+ring::RnsPoly ExpandSeed(const ckks::Context& context, const SealSeed& seed, size_t primes);
+
+// Encryption: the members of SEAL's class Ciphertext, which are also those of a public key and of
+// each digit of a switching key, at the key level.
 
 // Encryption: what those members say.
 struct Encryption {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/hash.h"
+#include "base/bytes.h"
 
 namespace heft::seal {
 namespace {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Header, Members: the frame of SEAL 4.x objects (docs/seal.md): a header of 16 bytes before every
-// object, nested ones too; only the outermost is ever compressed.
+// Compress, Decompress: SEAL's compression of whole objects: zlib (RFC 1950) and zstd streams.
+// Decompression never takes more memory than its caller allows, whatever the stream declares;
+// internal buffers are wiped, because secret keys pass through them.
 #ifndef HEFT_SEAL_FORMAT_H_
 #define HEFT_SEAL_FORMAT_H_
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -13,9 +15,26 @@
 #include "base/status.h"
 #include "ckks/context.h"
 #include "ring/rns_poly.h"
-#include "seal/compression.h"
 
 namespace heft::seal {
+
+// Compression: as SEAL numbers them.
+enum class Compression : uint8_t { kNone = 0, kZlib = 1, kZstd = 2 };
+
+// Compress: one stream of the whole of `in`.
+std::vector<uint8_t> Compress(Compression compression, ByteSpan in);
+
+// Decompress: compression is not kNone. The whole of `in` must be one stream. kDataLoss for a
+// damaged stream and for one of more than `max_size` bytes; `what` names the object.
+absl::StatusOr<std::vector<uint8_t>> Decompress(Compression compression, ByteSpan in,
+                                                size_t max_size, std::string_view what);
+// DecompressExactly: the same into memory of the caller's; kDataLoss unless the stream fills `out`
+// exactly.
+absl::Status DecompressExactly(Compression compression, ByteSpan in, std::span<uint8_t> out,
+                               std::string_view what);
+
+// Header, Members: the frame of SEAL 4.x objects (docs/seal.md): a header of 16 bytes before every
+// object, nested ones too; only the outermost is ever compressed.
 
 // kHeaderSize: of every object's header.
 inline constexpr size_t kHeaderSize = 16;

@@ -13,8 +13,8 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "ckks/keys.h"
-#include "seal/compression.h"
-#include "seal/seed.h"
+#include "seal/encryption.h"
+#include "seal/format.h"
 
 namespace heft::seal {
 

@@ -18,8 +18,8 @@
 #include "base/status.h"
 #include "ckks/ciphertext.h"
 #include "ckks/context.h"
-#include "seal/compression.h"
-#include "seal/seed.h"
+#include "seal/encryption.h"
+#include "seal/format.h"
 
 namespace heft::seal {
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/bytes.h"
 #include "base/files.h"
-#include "base/hash.h"
 #include "base/testing.h"
 #include "ckks/arithmetic.h"
 #include "ckks/encoder.h"

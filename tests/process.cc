@@ -13,8 +13,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/bytes.h"
 #include "base/files.h"
-#include "base/hash.h"
 
 extern char** environ;
 

@@ -49,7 +49,7 @@ absl::Status ExportSealSecretKey(const KeyOwner& owner, const std::string& out,
   HEFT_RETURN_IF_ERROR(RefuseExisting(out));
   HEFT_ASSIGN_OR_RETURN(const auto bytes,
                         seal::WriteSecretKey(*owner.impl().instance().context, owner.impl().key()));
-  if (Stopped(monitor)) return absl::CancelledError("interrupted");
+  HEFT_RETURN_IF_ERROR(CheckNotStopped(monitor));
   return WriteFileAtomic(out, bytes.span(), 0600);
 }
 
@@ -63,9 +63,7 @@ absl::StatusOr<SealEvaluationKeys> ExportSealEvaluationKeys(const KeyOwner& owne
   std::map<uint32_t, seal::KeyDigits> galois;
   const Progress progress(monitor, "making Galois keys");
   for (const auto& [element, limbs] : instance.plan.keys.galois_keys) {
-    if (!progress.Update(galois.size(), instance.plan.keys.galois_keys.size())) {
-      return absl::CancelledError("interrupted");
-    }
+    HEFT_RETURN_IF_ERROR(progress.Step(galois.size(), instance.plan.keys.galois_keys.size()));
     galois[element] = seal::MakeSeededGaloisKey(context, secret, element, rng);
   }
   const auto inner = static_cast<seal::Compression>(compression);

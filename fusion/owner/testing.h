@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "ckks/encryptor.h"
 #include "fusion/compact.h"
 #include "fusion/fuser.h"
 #include "fusion/matching.h"

@@ -6,10 +6,9 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "base/bytes.h"
 #include "base/envelope.h"
-#include "base/file_lock.h"
 #include "base/files.h"
-#include "base/hash.h"
 #include "ckks/serialization.h"
 #include "fusion/key_files.h"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "paper/methods/all_pairs_scores.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -8,10 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/threads.h"
 #include "ckks/key_switch.h"
-#include "paper/methods/engine.h"
+#include "experiment/encrypted_scores.h"
+#include "paper/methods/route.h"
 
 namespace heft::paper {
-
 namespace {
 
 using ckks::Ciphertext;
@@ -48,9 +46,8 @@ class AllPairs {
     }
     for (size_t a = 0; a < gallery.size(); ++a) {
       for (size_t b = a; b < gallery.size(); ++b) {
-        if (!progress.Update(a * gallery.size() + b, gallery.size() * gallery.size())) {
-          return absl::CancelledError("interrupted");
-        }
+        HEFT_RETURN_IF_ERROR(
+            progress.Step(a * gallery.size() + b, gallery.size() * gallery.size()));
         HEFT_RETURN_IF_ERROR(
             ScoreTwo(engine, gallery[a], gallery[b], at[a], at[b], a == b, &scores, predicted));
       }
@@ -91,20 +88,17 @@ class AllPairs {
         }
         meeting.push_back(babies[j]);
       }
-      std::vector<absl::Status> statuses(meeting.size());
       std::vector<double> bounds(meeting.size());
-      ParallelFor(meeting.size(), [&, step = giant_step, &steps = baby_steps](size_t i) {
-        const auto product = engine.route->matcher().Match(giant, {&meeting[i], 1});
-        statuses[i] = product.status();
-        if (!product.ok()) return;
+      const auto match = [&, step = giant_step, &steps = baby_steps](size_t i) -> absl::Status {
+        HEFT_ASSIGN_OR_RETURN(const std::vector<Ciphertext> product,
+                              engine.route->matcher().Match(giant, {&meeting[i], 1}));
         // No pair of templates meets twice, so no score is written twice.
-        Read(engine, (*product)[0], first, second, baby_ * step, steps[i], scores);
-        bounds[i] = ckks::SlotErrorBound(params, (*product)[0].noise, (*product)[0].scale);
-      });
-      for (size_t i = 0; i < meeting.size(); ++i) {
-        HEFT_RETURN_IF_ERROR(statuses[i]);
-        *predicted = std::max(*predicted, bounds[i]);
-      }
+        Read(engine, product[0], first, second, baby_ * step, steps[i], scores);
+        bounds[i] = ckks::SlotErrorBound(params, product[0].noise, product[0].scale);
+        return absl::OkStatus();
+      };
+      HEFT_RETURN_IF_ERROR(TryParallelFor(meeting.size(), match));
+      for (double bound : bounds) *predicted = std::max(*predicted, bound);
     }
     return absl::OkStatus();
   }
@@ -136,31 +130,19 @@ class AllPairs {
   uint32_t gamma_, positions_, baby_ = 1;
 };
 
-// FuseAll: the fused batches of all samples, as many at once as there are threads.
-absl::StatusOr<std::vector<Ciphertext>> FuseAll(const PaperEngine& engine, Progress& progress,
+// FuseAll: the fused batches of all samples.
+absl::StatusOr<std::vector<Ciphertext>> FuseAll(const PaperEngine& engine, const Progress& progress,
                                                 const std::vector<FeatureMatrix>& modalities) {
   const size_t n = modalities[0].rows(), batch = engine.plan().projection.vectors;
-  const size_t batches = (n + batch - 1) / batch;
-  std::vector<Ciphertext> fused(batches);
-  const size_t threads = static_cast<size_t>(ThreadCount());
-  for (size_t start = 0; start < batches; start += threads) {
-    const size_t portion = std::min(threads, batches - start);
-    std::vector<absl::Status> statuses(portion);
-    ParallelFor(portion, [&](size_t i) {
-      statuses[i] = [&]() -> absl::Status {
-        const size_t first = (start + i) * batch;
-        HEFT_ASSIGN_OR_RETURN(const auto encrypted,
-                              engine.EncryptBatch(modalities, first, std::min(batch, n - first)));
-        HEFT_ASSIGN_OR_RETURN(PaperRoute::Fused z, engine.route->Fuse(encrypted));
-        fused[start + i] = std::move(z.z[0]);
-        return absl::OkStatus();
-      }();
-    });
-    for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
-    if (!progress.Update(start + portion, batches, "fusing")) {
-      return absl::CancelledError("interrupted");
-    }
-  }
+  std::vector<Ciphertext> fused((n + batch - 1) / batch);
+  HEFT_RETURN_IF_ERROR(experiment::ForAll(progress, fused.size(), [&](size_t i) -> absl::Status {
+    const size_t first = i * batch;
+    HEFT_ASSIGN_OR_RETURN(const auto encrypted,
+                          engine.EncryptBatch(modalities, first, std::min(batch, n - first)));
+    HEFT_ASSIGN_OR_RETURN(Fused z, engine.route->Fuse(encrypted));
+    fused[i] = std::move(z.z[0]);
+    return absl::OkStatus();
+  }));
   return fused;
 }
 

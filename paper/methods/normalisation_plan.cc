@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "paper/methods/normalisation_plan.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "ckks/chebyshev.h"
+#include "ckks/noise.h"
+#include "fusion/plan.h"
 #include "inverse_sqrt/fit.h"
-#include "paper/methods/last_stage.h"
+#include "paper/methods/normalisation.h"
+#include "paper/methods/normalisation_internal.h"
 
 namespace heft::paper {
-
 namespace {
 
 using ckks::Params;
@@ -43,24 +43,15 @@ absl::Status CheckSpec(const NormalisationSpec& spec) {
 }  // namespace
 
 NormalisationSpec NormalisationSpec::Polynomials(const Approximation& approximation) {
-  NormalisationSpec spec;
-  spec.method = NormalisationMethod::kPolynomial;
-  spec.approximation = approximation;
-  return spec;
+  return {.method = NormalisationMethod::kPolynomial, .approximation = approximation};
 }
 
 NormalisationSpec NormalisationSpec::Iteration(const Goldschmidt& goldschmidt) {
-  NormalisationSpec spec;
-  spec.method = NormalisationMethod::kGoldschmidt;
-  spec.goldschmidt = goldschmidt;
-  return spec;
+  return {.method = NormalisationMethod::kGoldschmidt, .goldschmidt = goldschmidt};
 }
 
 NormalisationSpec NormalisationSpec::Deferred(const Interval& interval) {
-  NormalisationSpec spec;
-  spec.method = NormalisationMethod::kDeferred;
-  spec.interval = interval;
-  return spec;
+  return {.method = NormalisationMethod::kDeferred, .interval = interval};
 }
 
 const Interval& NormalisationSpec::Range() const {
@@ -140,6 +131,93 @@ absl::StatusOr<NormalisationPlan> PlanNormalisation(const Params& params,
   plan.keys.Relinearisation(input_limbs);
   for (uint32_t k = 1; folds && k < gamma; k *= 2) plan.keys.Rotation(params, k, input_limbs - 1);
   return plan;
+}
+
+absl::StatusOr<LastStage> LastStage::Of(const Polynomial& stage) {
+  LastStage out;
+  const int degree = stage.Degree();
+  if (degree == 1) {
+    const Polynomial line = stage.InPowersOfS();
+    if (line.coefficients[1] == 0) return absl::InvalidArgumentError("a constant approximation");
+    out.factored.degree = 1;
+    out.factored.leading = line.coefficients[1];
+    out.factored.d = line.coefficients[0] / line.coefficients[1];
+  } else if (degree <= kMaxFactoredDegree) {
+    HEFT_ASSIGN_OR_RETURN(out.factored, FactorForEvaluation(stage));
+  } else {
+    out.factored.degree = 0;
+  }
+  return out;
+}
+
+double LastStage::ArgumentScale(const ckks::Params& params, size_t limbs, double z_scale,
+                                double target) const {
+  const double first = Prime(params, limbs - 1);
+  const double product = target * std::abs(factored.leading) / z_scale;
+  if (factored.degree == 1) return product * first;
+  const double second = Prime(params, limbs - 2);
+  if (factored.degree == 2) return std::sqrt(product * first * second);
+  return std::cbrt(product * first * first * second);
+}
+
+double LastStage::ZScale(const ckks::Params& params, size_t z_limbs, double target) const {
+  if (factored.degree > 1) return ScaleBeforeNormalisation(params, factored, z_limbs, target);
+  return std::cbrt(target * std::abs(factored.leading) * Prime(params, z_limbs - 1) *
+                   Prime(params, z_limbs - 2));
+}
+
+namespace {
+
+// ForPoints calls fn(s) for points of the interval, denser at its lower end.
+template <typename Fn>
+void ForPoints(const Interval& interval, const Fn& fn) {
+  constexpr int kPoints = 128;
+  for (int i = 0; i <= kPoints; ++i) {
+    fn(interval.lo * std::pow(interval.hi / interval.lo, double(i) / kPoints));
+  }
+}
+
+}  // namespace
+
+double ErrorThroughNorm(const NormalisationSpec& spec, double z_error, double s_error) {
+  double largest = 0;
+  ForPoints(spec.Range(), [&](double s) {
+    const double step = 1e-5 * s;
+    const double slope = (spec(s + step) - spec(s - step)) / (2 * step);
+    const double error = ckks::Combine(2 * std::sqrt(s) * z_error, s_error);
+    largest = std::max(largest, std::sqrt(s) * std::abs(slope) * error);
+  });
+  return largest;
+}
+
+GoldschmidtError::GoldschmidtError(const Goldschmidt& g, double y_error, double x_error) {
+  ForPoints(g.interval, [&](double at) {
+    const double y = g.slope * at + g.offset;
+    const double yy = y_error * y_error;
+    points_.push_back({at, at * y, y / 2, at * at * yy + x_error * x_error, at / 2 * yy, yy / 4});
+  });
+}
+
+void GoldschmidtError::Step(double r_error, double x_error, double h_error) {
+  for (Point& p : points_) {
+    const double r = 1.5 - p.x * p.h;
+    const double a = r - p.x * p.h, b = -p.x * p.x, c = -p.h * p.h;
+    const Point old = p;
+    const double rr = r_error * r_error;
+    p.xx = a * a * old.xx + 2 * a * b * old.xh + b * b * old.hh + old.x * old.x * rr +
+           x_error * x_error;
+    p.xh = a * c * old.xx + (a * a + b * c) * old.xh + a * b * old.hh + old.x * old.h * rr;
+    p.hh = c * c * old.xx + 2 * a * c * old.xh + a * a * old.hh + old.h * old.h * rr +
+           h_error * h_error;
+    p.x *= r;
+    p.h *= r;
+  }
+}
+
+double GoldschmidtError::OfLength() const {
+  double largest = 0;
+  for (const Point& p : points_) largest = std::max(largest, 2 * std::sqrt(p.s * p.hh));
+  return largest;
 }
 
 }  // namespace heft::paper

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "paper/methods/normaliser.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -10,12 +8,11 @@
 #include "ckks/chebyshev.h"
 #include "ckks/inner_product.h"
 #include "ckks/key_switch.h"
-#include "inverse_sqrt/chebyshev.h"
-#include "paper/methods/last_stage.h"
-#include "paper/methods/normalisation_error.h"
+#include "inverse_sqrt/approximation.h"
+#include "paper/methods/normalisation.h"
+#include "paper/methods/normalisation_internal.h"
 
 namespace heft::paper {
-
 namespace {
 
 using ckks::Ciphertext;
@@ -121,8 +118,7 @@ absl::StatusOr<Normalised> Normaliser::Apply(const Ciphertext& z) const {
   return out;
 }
 
-absl::StatusOr<Normaliser::NormalisedCoordinates> Normaliser::ApplyToCoordinates(
-    std::span<const Ciphertext> z) const {
+absl::StatusOr<Fused> Normaliser::ApplyToCoordinates(std::span<const Ciphertext> z) const {
   if (z.size() != plan_.gamma) {
     return absl::InvalidArgumentError(
         absl::StrCat(z.size(), " coordinates given, gamma is ", plan_.gamma));
@@ -133,19 +129,16 @@ absl::StatusOr<Normaliser::NormalisedCoordinates> Normaliser::ApplyToCoordinates
     HEFT_RETURN_IF_ERROR(CheckInput(c));
     z_error = std::max(z_error, TakeError(&c));
   }
-  NormalisedCoordinates out;
+  Fused out;
   Ciphertext& s = out.squared_norm;
   HEFT_ASSIGN_OR_RETURN(s, ckks::InnerProduct(*context_, exact, exact));
   HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(*context_, &s, s, *keys_));
   HEFT_ASSIGN_OR_RETURN(const Factors factors, MakeFactors(&s, z_error));
   out.z.resize(z.size());
-  std::vector<absl::Status> statuses(z.size());
-  ParallelFor(z.size(), [&](size_t r) {
-    auto normalised = ApplyFactors(factors, z[r]);
-    statuses[r] = normalised.status();
-    if (normalised.ok()) out.z[r] = std::move(*normalised);
-  });
-  for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
+  HEFT_RETURN_IF_ERROR(TryParallelFor(z.size(), [&](size_t r) -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(out.z[r], ApplyFactors(factors, z[r]));
+    return absl::OkStatus();
+  }));
   return out;
 }
 

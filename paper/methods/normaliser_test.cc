@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every normalisation under encryption against the same one in plain numbers, over its whole
 // interval, within the noise that was predicted.
-#include "paper/methods/normaliser.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,9 +13,9 @@
 #include "fusion/profile.h"
 #include "fusion/testing.h"
 #include "inverse_sqrt/fit.h"
+#include "paper/methods/normalisation.h"
 
 namespace heft::paper {
-
 namespace {
 
 using ckks::Ciphertext;

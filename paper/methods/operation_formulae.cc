@@ -5,7 +5,6 @@
 #include <bit>
 
 namespace heft::paper {
-
 namespace {
 
 uint64_t CeilDivide(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
@@ -21,14 +20,6 @@ uint64_t Batches(TableEncoding encoding, const TableShape& shape) {
 // Of the packed gallery.
 uint64_t GalleryCiphertexts(const TableShape& shape) {
   return CeilDivide(shape.samples * shape.gamma, shape.slots);
-}
-
-StageCost Times(StageCost cost, uint64_t batches) {
-  cost.additions *= batches;
-  cost.plain_products *= batches;
-  cost.ciphertext_products *= batches;
-  cost.rotations *= batches;
-  return cost;
 }
 
 // What ckks::EvaluateChebyshev does beside the powers.
@@ -93,88 +84,6 @@ FactorsCost CostOfFactors(const NormalisationSpec& spec) {
   return out;
 }
 
-StageCost EngineDense(PipelineStage stage, const TableShape& shape,
-                      const NormalisationSpec& normalisation) {
-  const uint64_t batches = Batches(TableEncoding::kDense, shape);
-  const uint64_t gallery = GalleryCiphertexts(shape);
-  const uint64_t gamma = shape.gamma, log_gamma = Log2(gamma);
-  const uint64_t folds = Log2(shape.delta) - log_gamma;
-  StageCost cost;
-  switch (stage) {
-    case PipelineStage::kConcatenation:
-      cost = Times({.additions = 1, .rotations = 1}, batches);
-      break;
-    case PipelineStage::kProjection:
-      cost = Times({.additions = gamma - 1 + folds,
-                    .plain_products = gamma,
-                    .depth = 1,
-                    .rotations = gamma - 1 + folds},
-                   batches);
-      cost.plaintexts = gamma;
-      break;
-    case PipelineStage::kNormalisation: {
-      const FactorsCost f = CostOfFactors(normalisation);
-      cost = f.cost;
-      cost.additions += log_gamma;
-      cost.ciphertext_products += 1 + f.factors;
-      cost.rotations = log_gamma;
-      cost.depth = normalisation.Levels();
-      cost = Times(cost, batches);
-      break;
-    }
-    case PipelineStage::kPreprocessing:
-      cost = {.additions = batches - gallery,
-              .plain_products = batches,
-              .depth = 1,
-              .rotations = batches - gallery,
-              .plaintexts = 1};
-      break;
-    case PipelineStage::kMatching:
-      cost = Times(
-          {.additions = log_gamma, .ciphertext_products = 1, .depth = 1, .rotations = log_gamma},
-          gallery);
-      break;
-  }
-  const bool packed = stage == PipelineStage::kPreprocessing || stage == PipelineStage::kMatching;
-  cost.ciphertexts = packed ? gallery : batches;
-  return cost;
-}
-
-StageCost EngineSimd(PipelineStage stage, const TableShape& shape,
-                     const NormalisationSpec& normalisation) {
-  const uint64_t batches = Batches(TableEncoding::kSimd, shape);
-  const uint64_t gamma = shape.gamma;
-  StageCost cost;
-  switch (stage) {
-    case PipelineStage::kConcatenation:
-      cost.ciphertexts = shape.delta * batches;
-      return cost;
-    case PipelineStage::kProjection:
-      cost = Times(
-          {.additions = gamma * shape.delta, .plain_products = gamma * shape.delta, .depth = 1},
-          batches);
-      cost.ciphertexts = gamma * batches;
-      return cost;
-    case PipelineStage::kNormalisation: {
-      const FactorsCost f = CostOfFactors(normalisation);
-      cost = f.cost;
-      cost.additions += gamma - 1;
-      cost.ciphertext_products += gamma + gamma * f.factors;
-      cost.depth = normalisation.Levels();
-      cost = Times(cost, batches);
-      cost.ciphertexts = gamma * batches;
-      return cost;
-    }
-    case PipelineStage::kPreprocessing:
-      return cost;
-    case PipelineStage::kMatching:
-      cost = Times({.additions = gamma - 1, .ciphertext_products = gamma, .depth = 1}, batches);
-      cost.ciphertexts = batches;
-      return cost;
-  }
-  return cost;
-}
-
 std::string WhyNormalisationsDiffer(TableEncoding encoding, const NormalisationSpec& spec) {
   if (spec.method == NormalisationMethod::kDeferred) {
     return "Deferred normalisation only squares z on the server; the paper has no such row.";
@@ -218,103 +127,74 @@ StageCost CountedCost(const ckks::OperationCounts& executed, size_t limbs_in, si
           .plaintexts = plaintexts};
 }
 
+// Rows of both tables: additions, plaintext products, ciphertext products, depth, rotations,
+// ciphertexts, plaintexts; a row a stage.
 StageCost PaperCost(TableEncoding encoding, PipelineStage stage, const TableShape& shape,
                     int degree) {
-  const uint64_t batches = Batches(encoding, shape), gallery = GalleryCiphertexts(shape);
+  const uint64_t b = Batches(encoding, shape), packed = GalleryCiphertexts(shape);
   const uint64_t gamma = shape.gamma, delta = shape.delta, d = static_cast<uint64_t>(degree);
-  const uint64_t log_gamma = Log2(gamma), log_delta = Log2(delta);
-  const bool dense = encoding == TableEncoding::kDense;
-  switch (stage) {
-    case PipelineStage::kConcatenation:
-      if (!dense) return {};
-      return {.additions = batches, .rotations = batches, .ciphertexts = batches};
-    case PipelineStage::kProjection:
-      if (dense) {
-        return {.additions = (gamma + log_delta - log_gamma - 2) * batches,
-                .plain_products = gamma * batches,
-                .depth = 1,
-                .rotations = (gamma + log_delta - log_gamma - 1) * batches,
-                .ciphertexts = batches,
-                .plaintexts = gamma};
-      }
-      return {.additions = gamma * (delta - 1) * batches,
-              .plain_products = delta * gamma * batches,
-              .depth = 1,
-              .ciphertexts = gamma * batches,
-              .plaintexts = delta * gamma};
-    case PipelineStage::kNormalisation:
-      if (dense) {
-        return {.additions = log_gamma * batches,
-                .plain_products = d * batches,
-                .ciphertext_products = 2 * batches,
-                .depth = 2 + d,
-                .rotations = log_gamma * batches,
-                .ciphertexts = batches};
-      }
-      return {.additions = (gamma - 1) * batches,
-              .plain_products = d * batches,
-              .ciphertext_products = 2 * gamma * batches,
-              .depth = 2 + d,
-              .ciphertexts = gamma * batches};
-    case PipelineStage::kPreprocessing:
-      if (!dense) return {};
-      return {.additions = batches - gallery,
-              .plain_products = batches,
-              .depth = 1,
-              .rotations = batches - gallery,
-              .ciphertexts = batches + gallery};
-    case PipelineStage::kMatching:
-      if (dense) {
-        return {.additions = log_gamma * gallery,
-                .ciphertext_products = gallery,
-                .depth = 1,
-                .rotations = log_gamma * gallery,
-                .ciphertexts = gallery};
-      }
-      return {.additions = (log_gamma - 1) * batches,
-              .ciphertext_products = gamma * batches,
-              .depth = 1,
-              .ciphertexts = gamma * batches};
-  }
-  return {};
+  const uint64_t lg = Log2(gamma), projected = gamma + Log2(delta) - lg - 1;
+  const StageCost dense[] = {{b, 0, 0, 0, b, b, 0},
+                             {(projected - 1) * b, gamma * b, 0, 1, projected * b, b, gamma},
+                             {lg * b, d * b, 2 * b, 2 + d, lg * b, b, 0},
+                             {b - packed, b, 0, 1, b - packed, b + packed, 0},
+                             {lg * packed, 0, packed, 1, lg * packed, packed, 0}};
+  const StageCost simd[] = {
+      {},
+      {gamma * (delta - 1) * b, delta * gamma * b, 0, 1, 0, gamma * b, delta * gamma},
+      {(gamma - 1) * b, d * b, 2 * gamma * b, 2 + d, 0, gamma * b, 0},
+      {},
+      {(lg - 1) * b, 0, gamma * b, 1, 0, gamma * b, 0}};
+  return (encoding == TableEncoding::kDense ? dense : simd)[static_cast<size_t>(stage)];
 }
 
 StageCost EngineCost(TableEncoding encoding, PipelineStage stage, const TableShape& shape,
                      const NormalisationSpec& normalisation) {
-  return encoding == TableEncoding::kDense ? EngineDense(stage, shape, normalisation)
-                                           : EngineSimd(stage, shape, normalisation);
+  const uint64_t b = Batches(encoding, shape), packed = GalleryCiphertexts(shape);
+  const uint64_t gamma = shape.gamma, delta = shape.delta, depth = normalisation.Levels();
+  const uint64_t lg = Log2(gamma), projected = gamma + Log2(delta) - lg - 1;
+  const auto [f, factors] = CostOfFactors(normalisation);
+  const uint64_t plain = f.plain_products * b, products = f.ciphertext_products;
+  const StageCost dense[] = {
+      {b, 0, 0, 0, b, b, 0},
+      {projected * b, gamma * b, 0, 1, projected * b, b, gamma},
+      {(f.additions + lg) * b, plain, (products + 1 + factors) * b, depth, lg * b, b, 0},
+      {b - packed, b, 0, 1, b - packed, packed, 1},
+      {lg * packed, 0, packed, 1, lg * packed, packed, 0}};
+  const StageCost simd[] = {{0, 0, 0, 0, 0, delta * b, 0},
+                            {gamma * delta * b, gamma * delta * b, 0, 1, 0, gamma * b, 0},
+                            {(f.additions + gamma - 1) * b, plain,
+                             (products + gamma * (1 + factors)) * b, depth, 0, gamma * b, 0},
+                            {},
+                            {(gamma - 1) * b, 0, gamma * b, 1, 0, b, 0}};
+  return (encoding == TableEncoding::kDense ? dense : simd)[static_cast<size_t>(stage)];
 }
 
 std::string WhyCostsDiffer(TableEncoding encoding, PipelineStage stage,
                            const NormalisationSpec& normalisation) {
-  const bool dense = encoding == TableEncoding::kDense;
-  switch (stage) {
-    case PipelineStage::kConcatenation:
-      return dense ? ""
-                   : "Nothing is executed. The paper leaves the space open; the delta ciphertexts "
-                     "of the input are counted here.";
-    case PipelineStage::kProjection:
-      if (dense) {
-        return "Adding up gamma products takes gamma - 1 additions and each of the log(delta) - "
-               "log(gamma) folds one more: gamma + log(delta) - log(gamma) - 1, as many as "
-               "rotations. The paper's formula has one less.";
-      }
-      return "Sums start from zero, so that a coordinate joins all gamma of them in one pass: "
-             "gamma delta additions instead of gamma (delta - 1). The factors are integers, so no "
-             "plaintext is encoded or kept.";
-    case PipelineStage::kNormalisation:
-      return WhyNormalisationsDiffer(encoding, normalisation);
-    case PipelineStage::kPreprocessing:
-      return dense ? "The gallery's ciphertexts replace the results that they were made of; the "
-                     "paper counts both. There is one mask."
-                   : "";
-    case PipelineStage::kMatching:
-      return dense ? ""
-                   : "Adding up gamma products takes gamma - 1 additions; the paper's log(gamma) - "
-                     "1 would fold slots, but the coordinates stand in different ciphertexts. One "
-                     "ciphertext of scores is left; the paper counts the gallery.";
+  if (stage == PipelineStage::kNormalisation) {
+    return WhyNormalisationsDiffer(encoding, normalisation);
   }
-  return "";
+  constexpr const char* kDense[] = {
+      "",
+      "Adding up gamma products takes gamma - 1 additions and each of the log(delta) - log(gamma) "
+      "folds one more: gamma + log(delta) - log(gamma) - 1, as many as rotations. The paper's "
+      "formula has one less.",
+      "",
+      "The gallery's ciphertexts replace the results that they were made of; the paper counts "
+      "both. There is one mask.",
+      ""};
+  constexpr const char* kSimd[] = {
+      "Nothing is executed. The paper leaves the space open; the delta ciphertexts of the input "
+      "are counted here.",
+      "Sums start from zero, so that a coordinate joins all gamma of them in one pass: gamma delta "
+      "additions instead of gamma (delta - 1). The factors are integers, so no plaintext is "
+      "encoded or kept.",
+      "", "",
+      "Adding up gamma products takes gamma - 1 additions; the paper's log(gamma) - 1 would fold "
+      "slots, but the coordinates stand in different ciphertexts. One ciphertext of scores is "
+      "left; the paper counts the gallery."};
+  return (encoding == TableEncoding::kDense ? kDense : kSimd)[static_cast<size_t>(stage)];
 }
 
 std::vector<StageCounts> CountStages(const Model& model, uint64_t samples) {

@@ -10,7 +10,7 @@
 
 #include "ckks/operation_counts.h"
 #include "heft/model.h"
-#include "paper/methods/normalisation_plan.h"
+#include "paper/methods/normalisation.h"
 
 namespace heft::paper {
 

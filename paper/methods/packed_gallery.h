@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "ckks/encoder.h"
 #include "ckks/keys.h"
-#include "paper/methods/projection_plan.h"
+#include "paper/methods/projection.h"
 
 namespace heft::paper {
 

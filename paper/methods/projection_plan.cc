@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "paper/methods/projection_plan.h"
-
 #include <algorithm>
 #include <bit>
 
 #include "absl/strings/str_cat.h"
 #include "fusion/compact.h"
+#include "paper/methods/projection.h"
 
 namespace heft::paper {
-
 namespace {
 
 using ckks::Plaintext;

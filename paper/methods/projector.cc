@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "paper/methods/projector.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -8,9 +6,9 @@
 #include "ckks/arithmetic.h"
 #include "ckks/key_switch.h"
 #include "fusion/scalar_sums.h"
+#include "paper/methods/projection.h"
 
 namespace heft::paper {
-
 namespace {
 
 using ckks::Ciphertext;

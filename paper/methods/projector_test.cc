@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every projection method against a plain matrix product, within the noise that was predicted.
-#include "paper/methods/projector.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,9 +8,9 @@
 #include "ckks/encryptor.h"
 #include "ckks/operation_counts.h"
 #include "fusion/testing.h"
+#include "paper/methods/projection.h"
 
 namespace heft::paper {
-
 namespace {
 
 using ckks::Ciphertext;

@@ -5,10 +5,8 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "ckks/key_switch.h"
 
 namespace heft::paper {
-
 namespace {
 
 // PlanBlocks: the compact plan from the end of the normalisation on, for diagonal blocks.
@@ -90,30 +88,60 @@ absl::StatusOr<PaperRoute> PaperRoute::Create(std::shared_ptr<const ckks::Contex
   return route;
 }
 
-absl::StatusOr<PaperRoute::Fused> PaperRoute::Fuse(
+absl::StatusOr<Fused> PaperRoute::Fuse(
     std::span<const std::vector<ckks::Ciphertext>> modalities) const {
   HEFT_ASSIGN_OR_RETURN(const auto concatenated, projector_.Concatenate(modalities));
   HEFT_ASSIGN_OR_RETURN(const auto projected, projector_.Project(concatenated));
   return Normalise(projected);
 }
 
-absl::StatusOr<PaperRoute::Fused> PaperRoute::Normalise(
-    std::span<const ckks::Ciphertext> projected) const {
-  Fused out;
+absl::StatusOr<Fused> PaperRoute::Normalise(std::span<const ckks::Ciphertext> projected) const {
   if (plan_.projection.method == ProjectionMethod::kSimd) {
-    HEFT_ASSIGN_OR_RETURN(auto normalised, normaliser_.ApplyToCoordinates(projected));
-    out.z = std::move(normalised.z);
-    out.squared_norm = std::move(normalised.squared_norm);
-    return out;
+    return normaliser_.ApplyToCoordinates(projected);
   }
   if (projected.size() != 1) {
     return absl::InvalidArgumentError(
         absl::StrCat(projected.size(), " projected ciphertexts, 1 expected"));
   }
   HEFT_ASSIGN_OR_RETURN(Normalised normalised, normaliser_.Apply(projected[0]));
+  Fused out{.squared_norm = std::move(normalised.squared_norm)};
   out.z.push_back(std::move(normalised.z));
-  out.squared_norm = std::move(normalised.squared_norm);
   return out;
+}
+
+using ckks::Ciphertext;
+
+absl::StatusOr<std::vector<std::vector<Ciphertext>>> PaperEngine::EncryptBatch(
+    const std::vector<FeatureMatrix>& modalities, size_t first, size_t count) const {
+  std::vector<std::vector<Ciphertext>> batch;
+  for (size_t m = 0; m < modalities.size(); ++m) {
+    std::vector<std::vector<double>> rows;
+    for (size_t i = first; i < first + count; ++i) {
+      rows.emplace_back(modalities[m].row(i).begin(), modalities[m].row(i).end());
+    }
+    HEFT_ASSIGN_OR_RETURN(const std::vector<ckks::Plaintext> plain,
+                          EncodeForProjection(world->encoder(), plan().projection, model, m, rows));
+    batch.push_back(world->Encrypt(plain));
+  }
+  return batch;
+}
+
+absl::StatusOr<std::unique_ptr<PaperEngine>> MakePaperEngine(const Model& model,
+                                                             const NormalisationSpec& normalisation,
+                                                             ProjectionMethod projection) {
+  const auto make = [&](const Profile& profile, const ckks::Params& params) {
+    return PlanPaperRoute(params, profile.scale, model, {projection, normalisation});
+  };
+  HEFT_ASSIGN_OR_RETURN(const auto planned, PlanForSmallestProfile<PaperRoutePlan>(make));
+  auto engine = std::make_unique<PaperEngine>();
+  engine->model = model;
+  HEFT_ASSIGN_OR_RETURN(engine->world, experiment::KeyedContext::Create(planned.profile.spec));
+  const experiment::KeyedContext& world = *engine->world;
+  engine->world->MakeKeys(planned.plan.keys);
+  HEFT_ASSIGN_OR_RETURN(engine->route,
+                        PaperRoute::Create(world.shared_context(), world.encoder(), planned.plan,
+                                           engine->model, &world.keys()));
+  return engine;
 }
 
 }  // namespace heft::paper

@@ -9,13 +9,19 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "base/progress.h"
 #include "base/status.h"
-#include "paper/methods/normaliser.h"
+#include "experiment/roles.h"
+#include "features/matrix.h"
+#include "fusion/profile.h"
+#include "heft/model.h"
+#include "paper/methods/normalisation.h"
 #include "paper/methods/packed_gallery.h"
-#include "paper/methods/projector.h"
+#include "paper/methods/projection.h"
 
 namespace heft::paper {
 
@@ -57,12 +63,7 @@ class PaperRoute {
   // Compact only: what AddToBlock, PrepareProbe and MatchBlock take.
   const Instance& instance() const { return *instance_; }
 
-  // Fuse: concatenation, projection and normalisation of one batch: one ciphertext, or gamma
-  // (SIMD).
-  struct Fused {
-    std::vector<ckks::Ciphertext> z;
-    ckks::Ciphertext squared_norm;
-  };
+  // Fuse: concatenation, projection and normalisation of one batch.
   absl::StatusOr<Fused> Fuse(std::span<const std::vector<ckks::Ciphertext>> modalities) const;
   // Normalise: Project's results.
   absl::StatusOr<Fused> Normalise(std::span<const ckks::Ciphertext> projected) const;
@@ -76,6 +77,64 @@ class PaperRoute {
   std::optional<PackedMatcher> matcher_;
   std::optional<Instance> instance_;
 };
+
+// Planned: a plan and the profile that it is for.
+template <typename Plan>
+struct Planned {
+  Profile profile;
+  Plan plan;
+};
+
+// PlanForSmallestProfile: the first plan that `make`(profile, params) gives for the profiles
+// "paper", "deep" and "deepest"; the last one's error where none has the levels.
+template <typename Plan, typename Make>
+absl::StatusOr<Planned<Plan>> PlanForSmallestProfile(const Make& make) {
+  absl::Status last;
+  for (const char* name : {"paper", "deep", "deepest"}) {
+    HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile(name));
+    HEFT_ASSIGN_OR_RETURN(const ckks::Params params, ckks::Params::Create(profile.spec));
+    absl::StatusOr<Plan> plan = make(profile, params);
+    if (plan.ok()) return Planned<Plan>{profile, *std::move(plan)};
+    last = plan.status();
+  }
+  return last;
+}
+
+// PaperEngine: the route under encryption, all roles in one process; for a model and a
+// normalisation, under the smallest profile that has the levels.
+struct PaperEngine {
+  std::unique_ptr<experiment::KeyedContext> world;
+  Model model;
+  std::optional<PaperRoute> route;
+
+  const PaperRoutePlan& plan() const { return route->plan(); }
+  // EncryptBatch: ciphertexts of samples first, first + 1, ... (at most `count`, as many as a batch
+  // takes), a list a modality; one sample fills all windows. `modalities`: n rows each, scaled to
+  // unit length here.
+  absl::StatusOr<std::vector<std::vector<ckks::Ciphertext>>> EncryptBatch(
+      const std::vector<FeatureMatrix>& modalities, size_t first, size_t count) const;
+};
+absl::StatusOr<std::unique_ptr<PaperEngine>> MakePaperEngine(
+    const Model& model, const NormalisationSpec& normalisation,
+    ProjectionMethod projection = ProjectionMethod::kHybrid);
+
+// Scores of all pairs of samples by the paper's route.
+
+// PaperScores: n x n, computed under encryption (deferred normalisation: inner products, and the
+// squared norms on the diagonal).
+struct PaperScores {
+  FeatureMatrix scores;
+  double predicted_error = 0;  // the noise estimator's bound for one score
+  std::string parameters, security;
+};
+
+// ScoreByPaperRoute fuses in the paper's dense encoding, packs, and multiplies every packed
+// ciphertext with the rotations of every other, so that each pair of templates meets in some
+// product. kCancelled when the monitor says so.
+absl::StatusOr<PaperScores> ScoreByPaperRoute(const Monitor& monitor, const std::string& name,
+                                              const Model& model,
+                                              const NormalisationSpec& normalisation,
+                                              const std::vector<FeatureMatrix>& modalities);
 
 }  // namespace heft::paper
 

@@ -15,7 +15,6 @@
 #include "paper/methods/operation_formulae.h"
 
 namespace heft::paper {
-
 namespace {
 
 using ckks::Ciphertext;
@@ -85,7 +84,7 @@ class PaperRouteTest : public ::testing::Test {
     return out;
   }
 
-  PaperRoute::Fused Fuse(std::span<const Sample> samples) {
+  Fused Fuse(std::span<const Sample> samples) {
     auto fused = route_->Fuse(Encrypt(samples));
     EXPECT_TRUE(fused.ok()) << fused.status();
     return std::move(*fused);
@@ -165,7 +164,7 @@ TEST_F(PaperRouteTest, DeferredNormalisationIsExact) {
   Build(ProjectionMethod::kHybrid, NormalisationSpec::Deferred(kPaperInterval));
   const auto packed = route_->matcher().Pack(FuseGallery(gallery));
   ASSERT_TRUE(packed.ok()) << packed.status();
-  const PaperRoute::Fused fused = Fuse({&probe, 1});
+  const Fused fused = Fuse({&probe, 1});
   const auto scores = route_->matcher().Match(fused.z[0], *packed);
   const auto norms = route_->matcher().SquaredNorms(*packed);
   ASSERT_TRUE(scores.ok() && norms.ok());

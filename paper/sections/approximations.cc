@@ -9,11 +9,10 @@
 #include "absl/strings/str_format.h"
 #include "inverse_sqrt/fit.h"
 #include "inverse_sqrt/goldschmidt.h"
-#include "paper/methods/normalisation_plan.h"
+#include "paper/methods/normalisation.h"
 #include "paper/sections/sections.h"
 
 namespace heft::paper {
-
 namespace {
 
 // Method: one way to normalise.
@@ -134,10 +133,8 @@ Chart DepthChart(const std::vector<Method>& methods, bool on_data) {
 }  // namespace
 
 absl::StatusOr<Section> Approximations(const Study&) {
-  Section section;
-  section.id = "fig5";
-  section.title = "Approximations of the inverse square root";
-  section.paper = "Figure 5";
+  Section section{
+      .id = "fig5", .title = "Approximations of the inverse square root", .paper = "Figure 5"};
   section.text = {
       "The paper’s fits by least squares on [0.05, 3], and beside them the fits of the same "
       "depth that minimise the largest relative error, which are ours."};
@@ -163,10 +160,9 @@ absl::StatusOr<Section> Approximations(const Study&) {
 }
 
 absl::StatusOr<Section> ErrorAgainstDepth(const Study& study) {
-  Section section;
-  section.id = "fig9";
-  section.title = "Error against multiplicative depth";
-  section.paper = "Figure 9 (appendix, ErrorComparison)";
+  Section section{.id = "fig9",
+                  .title = "Error against multiplicative depth",
+                  .paper = "Figure 9 (appendix, ErrorComparison)"};
   HEFT_ASSIGN_OR_RETURN(const Interval own, DataInterval(study));
   section.text = {
       "Levels count everything from z to the normalised template on our engine: squaring z, the "
@@ -202,8 +198,7 @@ absl::StatusOr<Section> ErrorAgainstDepth(const Study& study) {
       "accuracy where 1/√s is large and steep; the minimax fits spread the relative error evenly "
       "and are better at the same number of levels.",
       "Goldschmidt’s iteration takes two levels each and starts from the linear minimax fit here; "
-      "the "
-      "paper does not give its start."};
+      "the paper does not give its start."};
   return section;
 }
 

@@ -6,13 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "experiment/encrypted_scores.h"
 #include "experiment/training.h"
-#include "features/published.h"
+#include "features/dataset.h"
 #include "learning/projection.h"
-#include "paper/methods/all_pairs_scores.h"
-#include "paper/sections/systems.h"
+#include "paper/methods/route.h"
+#include "paper/sections/sections.h"
 
 namespace heft::paper {
-
 namespace {
 
 constexpr int kGamma = 32;

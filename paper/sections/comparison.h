@@ -10,9 +10,8 @@
 #include "base/status.h"
 #include "evaluation/folds.h"
 #include "evaluation/metrics.h"
-#include "paper/methods/normalisation_plan.h"
-#include "paper/sections/content.h"
-#include "paper/sections/study.h"
+#include "paper/methods/normalisation.h"
+#include "paper/sections/sections.h"
 
 namespace heft::paper {
 

@@ -8,7 +8,6 @@
 #include "paper/sections/comparison.h"
 
 namespace heft::paper {
-
 namespace {
 
 // RowWords: what a row of the paper's table says besides its number.
@@ -173,9 +172,8 @@ void AddVerdict(const FoldComparison& c, const PaperAurocs& paper, double outsid
         "FHE-aware learning does not help here. Its projection is worse with exact normalisation "
         "too (row “exact, HEFT”), so it is the training that suffers, not the normalisation at "
         "inference. We suppose, but have not measured, that the quadratic’s large error on [0.05, "
-        "3] "
-        "lets the loss fall by way of the lengths of z. The paper’s grid of lambda and margin and "
-        "its 1,000 epochs were not tried here.");
+        "3] lets the loss fall by way of the lengths of z. The paper’s grid of lambda and margin "
+        "and its 1,000 epochs were not tried here.");
   }
   section->text.push_back(absl::StrFormat(
       "%.2f%% of the test samples fall out of [0.05, 3] under the FHE-aware projection.",

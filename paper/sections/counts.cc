@@ -5,13 +5,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "ckks/operation_counts.h"
-#include "paper/methods/engine.h"
 #include "paper/methods/operation_formulae.h"
-#include "paper/sections/measure.h"
+#include "paper/methods/route.h"
 #include "paper/sections/sections.h"
 
 namespace heft::paper {
-
 namespace {
 
 using ckks::Ciphertext;
@@ -131,10 +129,7 @@ std::string FourCounts(const StageCost& c) {
 }  // namespace
 
 absl::StatusOr<Section> OperationCounting(const Study& study) {
-  Section section;
-  section.id = "table1";
-  section.title = "Operations, predicted and counted";
-  section.paper = "Table 1";
+  Section section{.id = "table1", .title = "Operations, predicted and counted", .paper = "Table 1"};
   const std::vector<uint32_t> dimensions = {128, 128};
   const uint32_t samples = study.quick ? 32 : 64;
   section.text = {

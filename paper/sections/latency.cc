@@ -6,12 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "experiment/roles.h"
-#include "paper/methods/engine.h"
-#include "paper/sections/measure.h"
+#include "paper/methods/route.h"
 #include "paper/sections/sections.h"
 
 namespace heft::paper {
-
 namespace {
 
 using ckks::Ciphertext;
@@ -198,9 +196,8 @@ struct Tables {
                                 {"all", "All"}});
   Table authentication = StageTable(
       "authentication",
-      "Authentication, ms. Fusion is the three stages before it. A gallery ciphertext of "
-      "the paper’s holds 256 templates at N = 16384 and 512 at N = 32768; our block "
-      "holds 8,192.",
+      "Authentication, ms. Fusion is the three stages before it. A gallery ciphertext of the "
+      "paper’s holds 256 templates at N = 16384 and 512 at N = 32768; our block holds 8,192.",
       {{"concatenation", "Concat."},
        {"projection", "Projection"},
        {"normalisation", "Normal."},
@@ -280,10 +277,7 @@ absl::StatusOr<Tables> MeasureAll(const Study& study) {
 }  // namespace
 
 absl::StatusOr<Section> Latency(const Study& study) {
-  Section section;
-  section.id = "table3";
-  section.title = "Latency";
-  section.paper = "Table 3";
+  Section section{.id = "table3", .title = "Latency", .paper = "Table 3"};
   section.text = {
       "CPU milliseconds, medians, 512 + 512 dimensions to 32, random vectors. Enrolment is a "
       "sample’s share of a ciphertext that holds several; authentication is a whole ciphertext for "
@@ -300,10 +294,8 @@ absl::StatusOr<Section> Latency(const Study& study) {
       "“Degree 6” runs at N = 16384 here, as 32-bit limbs spend fewer bits a level; the published "
       "code uses N = 32768 for it.",
       "Enrolments compare as a whole: concatenation, projection, normalisation and preprocessing "
-      "of "
-      "one sample, in the paper’s numbers as in ours. The paper sets their sum under “fusion”; of "
-      "an "
-      "authentication its “fusion” has no preprocessing.",
+      "of one sample, in the paper’s numbers as in ours. The paper sets their sum under “fusion”; "
+      "of an authentication its “fusion” has no preprocessing.",
       "Our preprocessing is the enrolment of one template into a block, one at a time; the paper’s "
       "packs as many as a ciphertext holds.",
       "The paper’s score computation is a single number without its gallery’s size; its abstract "

@@ -6,12 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "inverse_sqrt/fit.h"
-#include "paper/methods/engine.h"
-#include "paper/sections/measure.h"
+#include "paper/methods/route.h"
 #include "paper/sections/sections.h"
 
 namespace heft::paper {
-
 namespace {
 
 using ckks::Ciphertext;
@@ -114,10 +112,9 @@ absl::StatusOr<std::vector<Case>> Cases(const Interval& own, bool slow) {
 }  // namespace
 
 absl::StatusOr<Section> Normalisations(const Study& study) {
-  Section section;
-  section.id = "normalisation";
-  section.title = "Normalisation under encryption";
-  section.paper = "Section “Approximate Normalization”";
+  Section section{.id = "normalisation",
+                  .title = "Normalisation under encryption",
+                  .paper = "Section “Approximate Normalization”"};
   HEFT_ASSIGN_OR_RETURN(const Interval own, DataInterval(study));
   section.text = {
       "Each method on vectors of 32 coordinates whose squared norms cover its interval evenly in "
@@ -138,9 +135,7 @@ absl::StatusOr<Section> Normalisations(const Study& study) {
                           {"parameters", "Parameters"}}};
   Progress progress(study.monitor, "normalisations");
   for (const Case& c : cases) {
-    if (!progress.Update(table.rows.size(), cases.size(), c.name)) {
-      return absl::CancelledError("interrupted");
-    }
+    HEFT_RETURN_IF_ERROR(progress.Step(table.rows.size(), cases.size(), c.name));
     HEFT_ASSIGN_OR_RETURN(const Trial t,
                           Try(study.monitor, c.spec, std::min(3, study.effort.repetitions)));
     table.rows.push_back({c.name, c.interval, c.spec.Levels(), t.ms, t.error, t.predicted,
@@ -149,8 +144,7 @@ absl::StatusOr<Section> Normalisations(const Study& study) {
   section.tables.push_back(std::move(table));
   section.notes = {
       "Deferred exact normalisation computes nothing here: z and |z|² are returned and the key "
-      "owner "
-      "divides. Section “Matching and protocols” shows its cosines.",
+      "owner divides. Section “Matching and protocols” shows its cosines.",
       "A last stage of degree 2 or 3 is applied in factored form, its leading coefficient in the "
       "scale: no level is spent on a constant."};
   return section;

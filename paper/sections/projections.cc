@@ -7,8 +7,7 @@
 #include "ckks/operation_counts.h"
 #include "experiment/roles.h"
 #include "fusion/profile.h"
-#include "paper/methods/projector.h"
-#include "paper/sections/measure.h"
+#include "paper/methods/projection.h"
 #include "paper/sections/sections.h"
 
 namespace heft::paper {
@@ -122,9 +121,8 @@ absl::StatusOr<Trial> Try(const Monitor& monitor, ProjectionMethod method,
 Table ProjectionTable() {
   return {.id = "projections",
           .caption =
-              "N = 8192 with three primes, the compact method with its profile’s seven; "
-              "CPU time. Dense and SIMD batches hold more than one sample: time a "
-              "sample is what compares.",
+              "N = 8192 with three primes, the compact method with its profile’s seven; CPU time. "
+              "Dense and SIMD batches hold more than one sample: time a sample is what compares.",
           .columns = {{"method", "Method"},
                       {"dimensions", "Dimensions"},
                       {"gamma", "gamma", Format::kCount},
@@ -170,10 +168,9 @@ std::vector<ProjectionCase> ProjectionCases(bool quick) {
 }  // namespace
 
 absl::StatusOr<Section> Encodings(const Study& study) {
-  Section section;
-  section.id = "encodings";
-  section.title = "Encodings and concatenation";
-  section.paper = "Section “Input Encoding and Vector Packing”, figure 2";
+  Section section{.id = "encodings",
+                  .title = "Encodings and concatenation",
+                  .paper = "Section “Input Encoding and Vector Packing”, figure 2"};
   section.text = {
       "512 + 512 dimensions to 32 at N = 8192. Dense packs floor(m / 2 delta) vectors with their "
       "wrap-around copies and concatenates by one rotation and one addition; SIMD stands the "
@@ -211,10 +208,9 @@ absl::StatusOr<Section> Encodings(const Study& study) {
 }
 
 absl::StatusOr<Section> Projections(const Study& study) {
-  Section section;
-  section.id = "projection";
-  section.title = "Projection methods";
-  section.paper = "Section “Encrypted Linear Projection”, figures 3, 4, 7 and 8";
+  Section section{.id = "projection",
+                  .title = "Projection methods",
+                  .paper = "Section “Encrypted Linear Projection”, figures 3, 4, 7 and 8"};
   section.text = {
       "Every method on random unit vectors and a random matrix, against the plain product: the "
       "largest error over all rows and up to 8 samples, beside the bound that the noise estimator "
@@ -225,9 +221,7 @@ absl::StatusOr<Section> Projections(const Study& study) {
   bool all_within = true;
   for (const auto& [method, shape, gamma] : cases) {
     const std::string name = ProjectionMethodName(method);
-    if (!progress.Update(table.rows.size(), cases.size(), name)) {
-      return absl::CancelledError("interrupted");
-    }
+    HEFT_RETURN_IF_ERROR(progress.Step(table.rows.size(), cases.size(), name));
     HEFT_ASSIGN_OR_RETURN(const Trial t, Try(study.monitor, method, shape, gamma, 1));
     const bool within = t.error <= t.predicted;
     all_within = all_within && within;

@@ -8,17 +8,16 @@
 #include "experiment/roles.h"
 #include "experiment/stopwatch.h"
 #include "experiment/systems.h"
-#include "fusion/all_pairs.h"
+#include "fusion/fuser.h"
 #include "inverse_sqrt/fit.h"
 #include "learning/discriminant.h"
 #include "learning/pairing.h"
 #include "learning/projection.h"
-#include "paper/methods/all_pairs_scores.h"
-#include "paper/methods/normaliser.h"
+#include "paper/methods/normalisation.h"
+#include "paper/methods/route.h"
 #include "paper/sections/sections.h"
 
 namespace heft::paper {
-
 namespace {
 
 using ckks::Ciphertext;
@@ -281,9 +280,7 @@ absl::Status AddProtocols(const Study& study, const Model& model,
   Progress progress(study.monitor, "protocols");
   std::vector<Vectors> probes;
   for (const std::string& identity : identities) {
-    if (!progress.Update(probes.size(), 2 * identities.size())) {
-      return absl::CancelledError("interrupted");
-    }
+    HEFT_RETURN_IF_ERROR(progress.Step(probes.size(), 2 * identities.size()));
     Vectors faces = SamplesOf(study.data, identity, 0, 4),
             voices = SamplesOf(study.data, identity, 1, 9);
     probes.push_back({faces[0], voices[0]});
@@ -293,9 +290,7 @@ absl::Status AddProtocols(const Study& study, const Model& model,
   }
   Trial::Answer identification, verification;
   for (size_t i = 0; i < identities.size(); ++i) {
-    if (!progress.Update(identities.size() + i, 2 * identities.size())) {
-      return absl::CancelledError("interrupted");
-    }
+    HEFT_RETURN_IF_ERROR(progress.Step(identities.size() + i, 2 * identities.size()));
     HEFT_RETURN_IF_ERROR(trial.Identify(identities[i], probes[i], &identification));
     HEFT_RETURN_IF_ERROR(trial.Verify(identities[i], probes[i], &verification));
   }
@@ -333,10 +328,9 @@ absl::Status AddProtocols(const Study& study, const Model& model,
 }  // namespace
 
 absl::StatusOr<Section> Protocols(const Study& study) {
-  Section section;
-  section.id = "protocols";
-  section.title = "Matching and protocols";
-  section.paper = "Sections “Protocols” and “Encrypted Template Fusion and Matching”";
+  Section section{.id = "protocols",
+                  .title = "Matching and protocols",
+                  .paper = "Sections “Protocols” and “Encrypted Template Fusion and Matching”"};
   if (study.data.modalities.size() != 2) {
     section.text = {"Needs two modalities."};
     return section;

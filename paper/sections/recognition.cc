@@ -6,15 +6,13 @@
 #include "absl/strings/str_format.h"
 #include "evaluation/folds.h"
 #include "experiment/training.h"
-#include "features/synthetic.h"
+#include "features/dataset.h"
 #include "learning/baselines.h"
 #include "learning/projection.h"
 #include "paper/sections/comparison.h"
 #include "paper/sections/sections.h"
-#include "paper/sections/systems.h"
 
 namespace heft::paper {
-
 namespace {
 
 std::string RecipeText(const Study& study, const Dataset& data) {
@@ -118,10 +116,7 @@ absl::StatusOr<FoldComparison> CompareNorms(const Study& study) {
 }  // namespace
 
 absl::StatusOr<Section> Recognition(const Study& study) {
-  Section section;
-  section.id = "table2";
-  section.title = "Recognition";
-  section.paper = "Table 2 and figure 6a";
+  Section section{.id = "table2", .title = "Recognition", .paper = "Table 2 and figure 6a"};
   section.text = {RecipeText(study, study.data)};
   const PaperAurocs paper = {{"modality0", .8401},
                              {"modality1", .8550},
@@ -141,8 +136,7 @@ absl::StatusOr<Section> Recognition(const Study& study) {
           : "These are other people, faces and voices than the paper’s, so no row need agree; what "
             "can be compared is how the rows differ.",
       "The paper tests on one split; these are means over folds. Its test set of 1,028 samples is "
-      "a "
-      "tenth of the 10,760, not the fifth that its text says.",
+      "a tenth of the 10,760, not the fifth that its text says.",
       "Average: the paper calls it encrypted. Adding two ciphertexts is all that there is to it; "
       "the vector of the modality’s whole dimension is compared in plain here.",
       "Encrypted rows of the paper run its own route on our engine (dense encoding, hybrid "
@@ -158,10 +152,8 @@ absl::StatusOr<Section> Recognition(const Study& study) {
 }
 
 absl::StatusOr<Section> GammaAblation(const Study& study) {
-  Section section;
-  section.id = "fig6d";
-  section.title = "The fused dimension";
-  section.paper = "Figure 6d (ablation of gamma)";
+  Section section{
+      .id = "fig6d", .title = "The fused dimension", .paper = "Figure 6d (ablation of gamma)"};
   section.text = {
       "Learned by the paper’s recipe with HEFT (degree 2) and by ours, scores in plain with the "
       "normalisation of each."};
@@ -195,18 +187,15 @@ absl::StatusOr<Section> GammaAblation(const Study& study) {
   section.charts.push_back(std::move(chart));
   section.notes = {
       "The paper draws this without numbers and finds 32 the best, 64 slightly better than 16. "
-      "Where "
-      "AUROC rises with gamma in the table above we differ from it; other data and shorter "
-      "training "
-      "are the likely reasons, but we have not separated them."};
+      "Where AUROC rises with gamma in the table above we differ from it; other data and shorter "
+      "training are the likely reasons, but we have not separated them."};
   return section;
 }
 
 absl::StatusOr<Section> Appendix(const Study& study) {
-  Section section;
-  section.id = "table4";
-  section.title = "A strong modality beside a weak one";
-  section.paper = "Appendix: its table of AUROCs and figure 10";
+  Section section{.id = "table4",
+                  .title = "A strong modality beside a weak one",
+                  .paper = "Appendix: its table of AUROCs and figure 10"};
   SyntheticOptions options;
   options.identities = study.effort.appendix_identities;
   options.samples_per_identity = 4;
@@ -250,10 +239,9 @@ absl::StatusOr<Section> Appendix(const Study& study) {
 }
 
 absl::StatusOr<Section> Footnotes(const Study& study) {
-  Section section;
-  section.id = "footnotes";
-  section.title = "Other norms, and Euclidean distance";
-  section.paper = "Footnotes 1 and 3";
+  Section section{.id = "footnotes",
+                  .title = "Other norms, and Euclidean distance",
+                  .paper = "Footnotes 1 and 3"};
   section.text = {
       "Features scaled by their l1 or l-infinity norm before fusion instead of l2, and a "
       "projection "
@@ -278,8 +266,7 @@ absl::StatusOr<Section> Footnotes(const Study& study) {
   section.tables.push_back(std::move(table));
   section.notes = {"The paper mentions both and measures neither.",
                    "Under encryption the score is −|z − g|² = 2⟨z, g⟩ − |z|² − |g|², from the "
-                   "outputs of deferred "
-                   "normalisation: two levels, and no approximation."};
+                   "outputs of deferred normalisation: two levels, and no approximation."};
   return section;
 }
 

@@ -11,11 +11,9 @@
 #include "experiment/roles.h"
 #include "fusion/profile.h"
 #include "paper/methods/operation_formulae.h"
-#include "paper/sections/measure.h"
 #include "paper/sections/sections.h"
 
 namespace heft::paper {
-
 namespace {
 
 using ckks::Ciphertext;
@@ -170,18 +168,16 @@ absl::Status AddCurves(const OperationTimes& t, Section* section) {
 }  // namespace
 
 absl::StatusOr<Section> Scaling(const Study& study) {
-  Section section;
-  section.id = "fig6b";
-  section.title = "Time and memory against the number of samples";
-  section.paper = "Figures 6b and 6c (TimeComparison, MemoryComparison)";
+  Section section{.id = "fig6b",
+                  .title = "Time and memory against the number of samples",
+                  .paper = "Figures 6b and 6c (TimeComparison, MemoryComparison)"};
   HEFT_ASSIGN_OR_RETURN(const OperationTimes t,
                         TimeOperations(study.monitor, study.quick ? 20 : 200));
   section.text = {
       "As in the paper: single operations are timed at the top of its parameters and multiplied "
       "with the number of them, delta = 1024, gamma = 32, degree 2, from concatenation to "
-      "matching. "
-      "Once with the paper’s formulae, once with what this engine executes (SIMD’s factors are "
-      "scalars, which it multiplies without encoding)."};
+      "matching. Once with the paper’s formulae, once with what this engine executes (SIMD’s "
+      "factors are scalars, which it multiplies without encoding)."};
   section.parameters = {{"operations timed at", t.parameters}};
   Table operations{.id = "operations",
                    .caption = "CPU time, medians.",

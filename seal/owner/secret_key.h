@@ -10,8 +10,8 @@
 #include "base/secure.h"
 #include "base/status.h"
 #include "ckks/owner/secret_key.h"
+#include "seal/encryption.h"
 #include "seal/keys.h"
-#include "seal/seed.h"
 
 namespace heft::seal {
 
