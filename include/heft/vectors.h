@@ -27,8 +27,8 @@ struct FeatureRows {
 
 // ReadVectors: .npy by its magic bytes (float32 or float64), text otherwise: numbers apart by white
 // space or commas, a line or a pair of brackets a row. kDataLoss for bytes that are not what they
-// claim to be; kInvalidArgument, with row and column, for NaN, infinity, values beyond float's
-// range, empty files and rows of unequal length; kNotFound, kUnavailable.
+// claim to be and for an empty file; kInvalidArgument, with row and column, for NaN, infinity,
+// values beyond float's range and rows of unequal length; kNotFound, kUnavailable.
 HEFT_EXPORT absl::StatusOr<FeatureRows> ReadVectors(const std::string& path);
 
 // ReadLabels: one label a line, white space around it dropped; blank lines only at the end. Or one
