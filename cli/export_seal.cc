@@ -15,12 +15,13 @@ namespace {
 struct Options {
   std::string model, in, out;
   SealCompression compression = SealCompression::kZstd;
+  SealRing ring = SealRing::kMatching;
 };
 
 absl::Status ExportParameters(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
   HEFT_ASSIGN_OR_RETURN(const SealParameters made,
-                        ExportSealParameters(model, options.compression));
+                        ExportSealParameters(model, options.compression, options.ring));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, made.parameters));
   Json modalities = Json::array();
   for (size_t i = 0; i < model.modalities.size(); ++i) {
@@ -28,27 +29,30 @@ absl::Status ExportParameters(const Common& common, const Options& options) {
     modalities.push_back(
         {{"name", modality.name}, {"dimension", modality.dimension}, {"run", made.runs[i]}});
   }
-  Print(common,
-        {{"out", options.out},
-         {"degree", made.degree},
-         {"primes", made.primes},
-         {"scale", made.scale},
-         {"gamma", model.gamma},
-         {"modalities", modalities},
-         {"conjugation", true},
-         {"rotation_steps", made.rotation_steps}},
-        absl::StrFormat("SEAL parameters: %s, %s\n  encrypt at scale 2^%g and the first level\n"
-                        "  Galois keys: conjugation (step 0) and steps %s\n",
-                        options.out, made.description, std::log2(made.scale),
-                        absl::StrJoin(made.rotation_steps, ", ")));
+  const bool keys = !made.rotation_steps.empty();
+  Json json = {{"out", options.out},    {"degree", made.degree},
+               {"primes", made.primes}, {"scale", made.scale},
+               {"gamma", model.gamma},  {"modalities", modalities},
+               {"conjugation", keys},   {"rotation_steps", made.rotation_steps}};
+  if (!made.ring.empty()) json["ring"] = made.ring;
+  const std::string steps = keys ? absl::StrCat("conjugation (step 0) and steps ",
+                                                absl::StrJoin(made.rotation_steps, ", "))
+                                 : "none: heft keygen makes enrolment keys";
+  Print(common, json,
+        absl::StrFormat("SEAL parameters: %s, %s%s\n  encrypt at scale 2^%g and the first level\n"
+                        "  Galois keys: %s\n",
+                        options.out, made.description,
+                        made.ring.empty() ? "" : absl::StrCat(", the ", made.ring, " ring"),
+                        std::log2(made.scale), steps));
   return absl::OkStatus();
 }
 
 absl::Status ExportEncryptionKey(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key, ReadFile(options.in));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
-                        ExportSealEncryptionKey(model, key, options.in, options.compression));
+  HEFT_ASSIGN_OR_RETURN(
+      const std::vector<uint8_t> bytes,
+      ExportSealEncryptionKey(model, key, options.in, options.compression, options.ring));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   Print(common, {{"out", options.out}, {"bytes", bytes.size()}},
         absl::StrCat("SEAL public key: ", options.out, ", ", HumanBytes(bytes.size())));
@@ -103,18 +107,22 @@ absl::Status ExportScores(const Common& common, const Options& options) {
   if (scores.squared_norm) {
     files["squared-norm.seal"] = std::move(*scores.squared_norm);
     json["squared_norm"] = "squared-norm.seal";
+    json["divide_by_norm"] = scores.divide_by_norm;
   }
   HEFT_RETURN_IF_ERROR(WriteFiles(options.out, files));
-  Print(common, json, absl::StrCat(files.size(), " SEAL ciphertexts: ", options.out));
+  Print(common, json,
+        absl::StrCat(files.size(), " SEAL ciphertexts: ", options.out,
+                     scores.divide_by_norm ? "\n  scores are to be divided by the root of "
+                                             "squared-norm.seal"
+                                           : ""));
   return absl::OkStatus();
 }
 
 using Export = absl::Status (*)(const Common&, const Options&);
 
-void AddExport(Command app, const std::string& name, const std::string& description,
-               const std::string& input, const std::string& output, const std::string& example,
-               Export run) {
-  auto options = std::make_shared<Options>();
+Command AddExport(Command app, const std::shared_ptr<Options>& options, const std::string& name,
+                  const std::string& description, const std::string& input,
+                  const std::string& output, const std::string& example, Export run) {
   const Command command =
       AddCommand(ExportSealGroup(app), name, description, "heft-server export-seal " + example,
                  [options, run](const Common& common) { return run(common, *options); });
@@ -122,24 +130,33 @@ void AddExport(Command app, const std::string& name, const std::string& descript
   if (!input.empty()) command.Add("-i,--in", &options->in, input).Required();
   command.Add("-o,--out", &options->out, output).Required();
   AddCompressionOption(command, &options->compression);
+  return command;
 }
 
 }  // namespace
 
 void AddExportSeal(Command app) {
-  AddExport(app, "parameters", "SEAL's encryption parameters for a model, and what to do with them",
-            "", "SEAL file to write", "parameters --model m.heft --out parms.seal",
-            ExportParameters);
-  AddExport(app, "encryption-key", "a HEFT encryption key as SEAL's public key", "encryption key",
-            "SEAL file to write",
-            "encryption-key --model m.heft --in encryption.key --out public.seal",
-            ExportEncryptionKey);
-  AddExport(app, "samples", "encrypted samples as SEAL's ciphertexts", "encrypted samples",
-            "folder for the SEAL files", "samples --model m.heft --in face.ct --out face",
-            ExportSamples);
-  AddExport(app, "scores", "encrypted scores as SEAL's ciphertexts", "encrypted scores",
-            "folder for the SEAL files", "scores --model m.heft --in scores.ct --out scores",
-            ExportScores);
+  auto options = std::make_shared<Options>();
+  AddRingOption(AddExport(app, options, "parameters",
+                          "SEAL's encryption parameters for a model, and what to do with them", "",
+                          "SEAL file to write", "parameters --model m.heft --out parms.seal",
+                          ExportParameters),
+                &options->ring);
+
+  options = std::make_shared<Options>();
+  AddRingOption(
+      AddExport(app, options, "encryption-key", "a HEFT encryption key as SEAL's public key",
+                "encryption key", "SEAL file to write",
+                "encryption-key --model m.heft --in encryption.key --out public.seal",
+                ExportEncryptionKey),
+      &options->ring);
+
+  AddExport(app, std::make_shared<Options>(), "samples", "encrypted samples as SEAL's ciphertexts",
+            "encrypted samples", "folder for the SEAL files",
+            "samples --model m.heft --in face.ct --out face", ExportSamples);
+  AddExport(app, std::make_shared<Options>(), "scores", "encrypted scores as SEAL's ciphertexts",
+            "encrypted scores", "folder for the SEAL files",
+            "scores --model m.heft --in scores.ct --out scores", ExportScores);
 }
 
 }  // namespace heft::cli

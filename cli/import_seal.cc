@@ -9,7 +9,7 @@ namespace heft::cli {
 namespace {
 
 struct Options {
-  std::string model, in, relin, galois, modality, key_id_of, out;
+  std::string model, in, enrolment_in, relin, galois, modality, key_id_of, out;
   std::vector<std::string> inputs, labels;
 };
 
@@ -41,8 +41,13 @@ absl::Status ImportEncryptionKey(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
   HEFT_ASSIGN_OR_RETURN(const KeyId key_id, KeyIdOf(options.key_id_of));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> seal, ReadFile(options.in));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key,
-                        ImportSealEncryptionKey(model, key_id, seal, options.in));
+  std::vector<uint8_t> enrolment;
+  if (!options.enrolment_in.empty()) {
+    HEFT_ASSIGN_OR_RETURN(enrolment, ReadFile(options.enrolment_in));
+  }
+  HEFT_ASSIGN_OR_RETURN(
+      const std::vector<uint8_t> key,
+      ImportSealEncryptionKey(model, key_id, seal, options.in, {enrolment, options.enrolment_in}));
   return Finish(common, options, key_id, key, Json::object(), "encryption key");
 }
 
@@ -79,7 +84,8 @@ Command AddImport(Command app, const std::shared_ptr<Options>& options, const st
 void AddImportSeal(Command app) {
   auto options = std::make_shared<Options>();
   const Command keys = AddImport(app, options, "evaluation-keys",
-                                 "SEAL's relinearisation and Galois keys, for a server",
+                                 "SEAL's relinearisation and Galois keys, for a server "
+                                 "(profile thin: of the matching ring)",
                                  "heft-server import-seal evaluation-keys --model m.heft --relin "
                                  "relin.seal --galois galois.seal --out evaluation.keys",
                                  ImportEvaluationKeys);
@@ -93,7 +99,10 @@ void AddImportSeal(Command app) {
                 "heft-server import-seal encryption-key --model m.heft --in "
                 "public.seal --key-id-of evaluation.keys --out encryption.key",
                 ImportEncryptionKey);
-  key.Add("-i,--in", &options->in, "SEAL's public key").Required();
+  key.Add("-i,--in", &options->in, "SEAL's public key; profile thin: of the matching ring")
+      .Required();
+  key.Add("--enrolment-in", &options->enrolment_in,
+          "profile thin: SEAL's public key of the enrolment ring");
   AddKeyIdOption(key, &options->key_id_of);
 
   options = std::make_shared<Options>();
@@ -103,7 +112,11 @@ void AddImportSeal(Command app) {
       "--in 0.seal 1.seal --label ann bob --out face.ct",
       ImportSamples);
   samples.Add("--modality", &options->modality, "name of the modality in the model").Required();
-  samples.Add("-i,--in", &options->inputs, "SEAL's ciphertexts, one a sample").Required();
+  samples
+      .Add("-i,--in", &options->inputs,
+           "SEAL's ciphertexts, one a sample; profile thin: all of the matching ring, for "
+           "identification, or all of the enrolment ring")
+      .Required();
   samples.Add("--label", &options->labels, "identity of each sample, or one for all");
   samples
       .Add("--key-id-of", &options->key_id_of,

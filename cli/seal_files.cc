@@ -31,6 +31,18 @@ void AddCompressionOption(Command command, SealCompression* compression) {
       .Choices({"none", "zlib", "zstd"});
 }
 
+void AddRingOption(Command command, SealRing* ring) {
+  command
+      .Add(
+          "--ring",
+          [ring](const std::string& name) {
+            *ring = name == "enrolment" ? SealRing::kEnrolment : SealRing::kMatching;
+          },
+          "profile thin: matching, for probes of an identification and scores (default), or "
+          "enrolment, for samples to enrol or verify; other profiles have one ring")
+      .Choices({"matching", "enrolment"});
+}
+
 absl::StatusOr<KeyId> KeyIdOf(const std::string& path) {
   if (path.empty()) return NewKeyId();
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));

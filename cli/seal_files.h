@@ -20,6 +20,9 @@ Command ExportSealGroup(Command app);
 // --compression none, zlib or zstd.
 void AddCompressionOption(Command command, SealCompression* compression);
 
+// --ring matching or enrolment, of a profile with two.
+void AddRingOption(Command command, SealRing* ring);
+
 // The key id that a HEFT file carries (keys, samples or scores); a fresh one where `path` is empty.
 // SEAL's files do not name their key.
 absl::StatusOr<KeyId> KeyIdOf(const std::string& path);

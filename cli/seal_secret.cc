@@ -11,9 +11,10 @@ namespace {
 
 struct Options {
   KeyOptions key;
-  std::string in, key_id_of, out;
+  std::string in, enrolment_in, key_id_of, out;
   SealOptions seal;
   SealCompression compression = SealCompression::kZstd;
+  SealRing ring = SealRing::kMatching;
 };
 
 absl::Status ImportSecretKey(const Common& common, const Options& options) {
@@ -22,7 +23,8 @@ absl::Status ImportSecretKey(const Common& common, const Options& options) {
   SealOptions seal = options.seal;
   seal.unsealed = true;  // SEAL's own file is
   HEFT_RETURN_IF_ERROR(ImportSealSecretKey(model, key_id, options.in, options.out,
-                                           NewPassphrase(common, seal), common.monitor));
+                                           NewPassphrase(common, seal), common.monitor,
+                                           options.enrolment_in));
   Print(common, {{"out", options.out}, {"key_id", HexString(key_id)}},
         absl::StrCat("secret key (keep it, show nobody): ", options.out, ", key ",
                      HexString(key_id)));
@@ -31,7 +33,7 @@ absl::Status ImportSecretKey(const Common& common, const Options& options) {
 
 absl::Status ExportSecretKey(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadKeyOwner(options.key));
-  HEFT_RETURN_IF_ERROR(ExportSealSecretKey(owner, options.out, common.monitor));
+  HEFT_RETURN_IF_ERROR(ExportSealSecretKey(owner, options.out, common.monitor, options.ring));
   Print(common, {{"out", options.out}, {"key_id", HexString(owner.key_id())}},
         absl::StrCat("SEAL secret key, in the clear (keep it, show nobody): ", options.out));
   return absl::OkStatus();
@@ -80,7 +82,10 @@ void AddSealSecret(Command app) {
           "heft import-seal secret-key --model m.heft --in secret.seal --key-id-of "
           "evaluation.keys --out secret.key",
           ImportSecretKey);
-  import.Add("-i,--in", &options->in, "SEAL's secret key").Required();
+  import.Add("-i,--in", &options->in, "SEAL's secret key; profile thin: of the matching ring")
+      .Required();
+  import.Add("--enrolment-in", &options->enrolment_in,
+             "profile thin: SEAL's secret key of the enrolment ring");
   import.Add("-o,--out", &options->out, "HEFT file to write, mode 0600").Required();
   import.Add("--passphrase", &options->seal.ask,
              "seal it under a passphrase, asked for on the terminal");
@@ -88,16 +93,18 @@ void AddSealSecret(Command app) {
   AddKeyIdOption(import, &options->key_id_of);
 
   options = std::make_shared<Options>();
-  AddExport(app, options, "secret-key", "the secret key for SEAL, in the clear (key owner)",
-            "heft export-seal secret-key --model m.heft --secret-key secret.key --out secret.seal",
-            ExportSecretKey)
-      .Add("-o,--out", &options->out, "SEAL file to write, mode 0600")
-      .Required();
+  const Command secret = AddExport(
+      app, options, "secret-key", "the secret key for SEAL, in the clear (key owner)",
+      "heft export-seal secret-key --model m.heft --secret-key secret.key --out secret.seal",
+      ExportSecretKey);
+  secret.Add("-o,--out", &options->out, "SEAL file to write, mode 0600").Required();
+  AddRingOption(secret, &options->ring);
 
   options = std::make_shared<Options>();
   const Command keys = AddExport(
       app, options, "evaluation-keys",
-      "new relinearisation and Galois keys for SEAL, all that the model needs (key owner)",
+      "new relinearisation and Galois keys for SEAL, all that the model needs (key owner); profile "
+      "thin: of the matching ring",
       "heft export-seal evaluation-keys --model m.heft --secret-key secret.key --out seal-keys",
       ExportEvaluationKeys);
   keys.Add("-o,--out", &options->out, "folder for relin_keys.seal and galois_keys.seal").Required();

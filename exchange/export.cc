@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/progress.h"
+#include "exchange/ring_choice.h"
 #include "exchange/steps.h"
 #include "fusion/key_files.h"
-#include "fusion/plan.h"
+#include "fusion/rings.h"
 #include "fusion/samples.h"
 #include "gallery/scores.h"
 #include "heft/seal.h"
@@ -20,11 +22,13 @@ seal::Compression Inner(SealCompression compression) {
 
 }  // namespace
 
-absl::StatusOr<SealParameters> ExportSealParameters(const Model& model,
-                                                    SealCompression compression) {
-  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+absl::StatusOr<SealParameters> ExportSealParameters(const Model& model, SealCompression compression,
+                                                    SealRing ring) {
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  const Instance& instance = InstanceOf(rings, ring);
   const ckks::Params& params = instance.params();
   SealParameters out;
+  out.ring = RingName(rings, ring);
   out.parameters = seal::WriteParams(params, Inner(compression));
   out.description = params.Describe();
   out.degree = params.n();
@@ -33,23 +37,30 @@ absl::StatusOr<SealParameters> ExportSealParameters(const Model& model,
   for (size_t i = 0; i < model.modalities.size(); ++i) {
     out.runs.push_back(instance.plan.pairs[i / 2].run);
   }
-  out.rotation_steps = RotationSteps(params, instance.plan.keys.galois_keys);
+  if (!rings.thin() || ring == SealRing::kMatching) {
+    out.rotation_steps = RotationSteps(params, instance.plan.keys.galois_keys);
+  }
   return out;
 }
 
 absl::StatusOr<std::vector<uint8_t>> ExportSealEncryptionKey(const Model& model,
                                                              std::span<const uint8_t> key,
                                                              std::string_view what,
-                                                             SealCompression compression) {
-  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
-  const ckks::Context& context = *instance.context;
-  HEFT_ASSIGN_OR_RETURN(const ckks::PublicKey parsed, ParseEncryptionKey(context, key, what));
-  return seal::WritePublicKey(context, seal::FromPublicKey(parsed), Inner(compression));
+                                                             SealCompression compression,
+                                                             SealRing ring) {
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  HEFT_ASSIGN_OR_RETURN(const PublicKeys parsed, ParseEncryptionKeys(rings, key, what));
+  return seal::WritePublicKey(
+      *InstanceOf(rings, ring).context,
+      seal::FromPublicKey(ring == SealRing::kMatching ? parsed.matching() : parsed.enrolment),
+      Inner(compression));
 }
 
 absl::StatusOr<SealSamples> ExportSealSamples(const Model& model, SampleFile samples,
                                               SealCompression compression, const Monitor& monitor) {
-  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  const bool matching = SampleParamsId(samples.bytes) == rings.matching.params().id();
+  const Instance& instance = matching ? rings.matching : rings.enrolment;
   HEFT_ASSIGN_OR_RETURN(
       const SampleReader reader,
       SampleReader::Parse(instance.context, std::move(samples.bytes), std::move(samples.name)));
@@ -70,10 +81,14 @@ absl::StatusOr<SealSamples> ExportSealSamples(const Model& model, SampleFile sam
 
 absl::StatusOr<SealScores> ExportSealScores(const Model& model, std::span<const uint8_t> scores,
                                             std::string_view what, SealCompression compression) {
-  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
-  const ckks::Context& context = *instance.context;
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  const ckks::Context& context = *rings.matching.context;
   HEFT_ASSIGN_OR_RETURN(EncryptedScores parsed, ParseScores(context, scores, what));
+  if (rings.thin() && !parsed.squared_norm) {
+    return absl::DataLossError(absl::StrCat(std::string(what), ": the probe's norm is missing"));
+  }
   SealScores out;
+  out.divide_by_norm = rings.thin();
   out.kind = parsed.kind;
   out.probe = std::move(parsed.probe);
   out.claimed = std::move(parsed.claimed);

@@ -6,6 +6,7 @@
 #include "base/csprng.h"
 #include "base/identity.h"
 #include "base/progress.h"
+#include "exchange/ring_choice.h"
 #include "exchange/steps.h"
 #include "fusion/fuser.h"
 #include "fusion/key_files.h"
@@ -50,6 +51,43 @@ absl::StatusOr<std::vector<std::string>> LabelsOf(std::span<const std::string> g
   return labels;
 }
 
+// A public key of one ring.
+absl::StatusOr<ckks::PublicKey> ReadPublicKey(const Rings& rings, SealRing ring,
+                                              const KeyId& key_id, std::span<const uint8_t> key,
+                                              std::string_view what) {
+  const auto part = seal::ReadPublicKey(*InstanceOf(rings, ring).context, key, what);
+  HEFT_RETURN_IF_ERROR(Needing(rings, ring, part.status()));
+  return seal::ToPublicKey(key_id, *part);
+}
+
+// Needing of evaluation keys, with where those of the other ring come from.
+absl::Status NeedingMatching(const Rings& rings, const absl::Status& status) {
+  if (status.ok() || !rings.thin() || absl::IsCancelled(status)) return status;
+  const absl::Status needing = Needing(rings, SealRing::kMatching, status);
+  return absl::Status(needing.code(),
+                      absl::StrCat(std::string(needing.message()),
+                                   "; enrolment keys hold a ring switch, which SEAL cannot make: "
+                                   "heft keygen --secret-key makes them"));
+}
+
+// The ring that a ciphertext was made in: SEAL's files name their parameters by a hash.
+absl::StatusOr<SealRing> RingOfCiphertext(const Rings& rings, const SampleFile& file) {
+  if (!rings.thin()) return SealRing::kMatching;
+  // The larger one first, whose bound on sizes suits both.
+  for (SealRing ring : {SealRing::kEnrolment, SealRing::kMatching}) {
+    const ckks::Context& context = *InstanceOf(rings, ring).context;
+    const absl::Status read = seal::ReadCiphertext(context, file.bytes, file.name).status();
+    if (!absl::IsFailedPrecondition(read)) {
+      HEFT_RETURN_IF_ERROR(read);
+      return ring;
+    }
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(file.name,
+                   ": made with other SEAL parameters than those of the model's two "
+                   "rings (export-seal parameters --ring matching, --ring enrolment)"));
+}
+
 }  // namespace
 
 std::vector<uint32_t> RotationSteps(const ckks::Params& params,
@@ -70,11 +108,19 @@ KeyId NewKeyId() {
 absl::StatusOr<std::vector<uint8_t>> ImportSealEncryptionKey(const Model& model,
                                                              const KeyId& key_id,
                                                              std::span<const uint8_t> key,
-                                                             std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
-  HEFT_ASSIGN_OR_RETURN(const seal::KeyPart part,
-                        seal::ReadPublicKey(*instance.context, key, what));
-  return SerializeEncryptionKey(*instance.context, seal::ToPublicKey(key_id, part));
+                                                             std::string_view what,
+                                                             const SealFile& enrolment) {
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  HEFT_RETURN_IF_ERROR(
+      CheckRingFiles(rings, !enrolment.name.empty() || !enrolment.bytes.empty(), "public key"));
+  HEFT_ASSIGN_OR_RETURN(const ckks::PublicKey matching,
+                        ReadPublicKey(rings, SealRing::kMatching, key_id, key, what));
+  if (!rings.thin()) return SerializeEncryptionKey(*rings.matching.context, matching);
+  PublicKeys keys;
+  HEFT_ASSIGN_OR_RETURN(keys.enrolment, ReadPublicKey(rings, SealRing::kEnrolment, key_id,
+                                                      enrolment.bytes, enrolment.name));
+  keys.small = matching;
+  return SerializeEncryptionKeys(rings, keys);
 }
 
 absl::StatusOr<ImportedEvaluationKeys> ImportSealEvaluationKeys(const Model& model,
@@ -82,20 +128,21 @@ absl::StatusOr<ImportedEvaluationKeys> ImportSealEvaluationKeys(const Model& mod
                                                                 const SealFile& galois,
                                                                 const SealFile& relinearisation,
                                                                 const Monitor& monitor) {
-  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  const Instance& instance = rings.matching;
   const ckks::Context& context = *instance.context;
   const Progress progress(monitor, "reading Galois keys");
-  HEFT_ASSIGN_OR_RETURN(auto keys,
-                        seal::ReadGaloisKeys(context, galois.bytes, instance.plan.keys.galois_keys,
-                                             galois.name, progress.Callback()));
-  HEFT_RETURN_IF_ERROR(CheckRotations(instance, keys, galois.name));
+  auto keys = seal::ReadGaloisKeys(context, galois.bytes, instance.plan.keys.galois_keys,
+                                   galois.name, progress.Callback());
+  HEFT_RETURN_IF_ERROR(NeedingMatching(rings, keys.status()));
+  HEFT_RETURN_IF_ERROR(CheckRotations(instance, *keys, galois.name));
   ImportedEvaluationKeys out;
-  out.galois_keys = keys.size();
-  HEFT_ASSIGN_OR_RETURN(
-      const seal::KeyDigits digits,
-      seal::ReadRelinearisationKey(context, relinearisation.bytes, relinearisation.name));
-  keys[1] = seal::CutKey(digits, instance.plan.keys.relinearisation_limbs);
-  out.bytes = SerializeFullEvaluationKeys(context, key_id, keys);
+  out.galois_keys = keys->size();
+  const auto digits =
+      seal::ReadRelinearisationKey(context, relinearisation.bytes, relinearisation.name);
+  HEFT_RETURN_IF_ERROR(NeedingMatching(rings, digits.status()));
+  (*keys)[1] = seal::CutKey(*digits, instance.plan.keys.relinearisation_limbs);
+  out.bytes = SerializeFullEvaluationKeys(context, key_id, *keys);
   return out;
 }
 
@@ -107,19 +154,22 @@ absl::StatusOr<std::vector<uint8_t>> ImportSealSamples(const Model& model,
                                                        const Monitor& monitor) {
   HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(modality));
   HEFT_ASSIGN_OR_RETURN(const auto all_labels, LabelsOf(labels, ciphertexts.size()));
-  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  if (ciphertexts.empty()) return absl::InvalidArgumentError("no ciphertexts given");
+  HEFT_ASSIGN_OR_RETURN(const SealRing ring, RingOfCiphertext(rings, ciphertexts[0]));
+  const Instance& instance = InstanceOf(rings, ring);
   SampleWriter writer(*instance.context, MakeSampleHeader(instance, model, index, key_id, false),
                       all_labels);
   const Progress progress(monitor, "reading ciphertexts");
   for (size_t i = 0; i < ciphertexts.size(); ++i) {
     const SampleFile& file = ciphertexts[i];
-    HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext ciphertext,
-                          seal::ReadCiphertext(*instance.context, file.bytes, file.name));
-    const absl::Status form = CheckInput(instance.plan, ciphertext, modality);
+    const auto ciphertext = seal::ReadCiphertext(*instance.context, file.bytes, file.name);
+    HEFT_RETURN_IF_ERROR(Needing(rings, ring, ciphertext.status()));
+    const absl::Status form = CheckInput(instance.plan, *ciphertext, modality);
     if (!form.ok()) {
       return absl::Status(form.code(), absl::StrCat(file.name, ": ", std::string(form.message())));
     }
-    writer.Add(ciphertext);
+    writer.Add(*ciphertext);
     HEFT_RETURN_IF_ERROR(progress.Step(i + 1, ciphertexts.size()));
   }
   return writer.Finish();

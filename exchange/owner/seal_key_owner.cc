@@ -7,6 +7,8 @@
 #include "base/files.h"
 #include "base/progress.h"
 #include "base/secure.h"
+#include "exchange/ring_choice.h"
+#include "fusion/owner/keygen.h"
 #include "fusion/owner/secret_key_file.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "seal/owner/secret_key.h"
@@ -19,23 +21,41 @@ absl::Status RefuseExisting(const std::string& path) {
   return absl::AlreadyExistsError(absl::StrCat(path, " exists: keys are never overwritten"));
 }
 
+// The secret key of one ring.
+absl::StatusOr<ckks::SecretKey> ReadSecretKey(const Rings& rings, SealRing ring,
+                                              const KeyId& key_id, const std::string& path) {
+  HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, 1 << 26));
+  HEFT_RETURN_IF_ERROR(file.permissions);
+  auto key = seal::ReadSecretKey(*InstanceOf(rings, ring).context, key_id, file.bytes.span(), path);
+  HEFT_RETURN_IF_ERROR(Needing(rings, ring, key.status()));
+  return key;
+}
+
+absl::StatusOr<SecretKeys> ReadSecretKeys(const Rings& rings, const KeyId& key_id,
+                                          const std::string& matching_in,
+                                          const std::string& enrolment_in) {
+  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey matching,
+                        ReadSecretKey(rings, SealRing::kMatching, key_id, matching_in));
+  if (!rings.thin()) return SecretKeys(std::move(matching));
+  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey enrolment,
+                        ReadSecretKey(rings, SealRing::kEnrolment, key_id, enrolment_in));
+  return SecretKeys(std::move(enrolment), std::move(matching));
+}
+
 }  // namespace
 
 absl::Status ImportSealSecretKey(const Model& model, const KeyId& key_id, const std::string& in,
                                  const std::string& out, const PassphraseSource& passphrase,
-                                 const Monitor& monitor) {
-  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
+                                 const Monitor& monitor, const std::string& enrolment_in) {
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  HEFT_RETURN_IF_ERROR(CheckRingFiles(rings, !enrolment_in.empty(), "secret key"));
   HEFT_RETURN_IF_ERROR(RefuseExisting(out));
-  const ckks::Context& context = *instance.context;
-  HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(in, 1 << 26));
-  HEFT_RETURN_IF_ERROR(file.permissions);
-  HEFT_ASSIGN_OR_RETURN(const ckks::SecretKey secret,
-                        seal::ReadSecretKey(context, key_id, file.bytes.span(), in));
+  HEFT_ASSIGN_OR_RETURN(const SecretKeys secret, ReadSecretKeys(rings, key_id, in, enrolment_in));
   std::string sealed;
   if (passphrase) {
     HEFT_ASSIGN_OR_RETURN(sealed, passphrase());
   }
-  auto bytes = SerializeSecretKey(context, secret, sealed);
+  auto bytes = SerializeSecretKeys(rings, secret, sealed);
   SecureWipe(sealed.data(), sealed.size());
   HEFT_RETURN_IF_ERROR(bytes.status());
   const absl::Status written =
@@ -45,10 +65,13 @@ absl::Status ImportSealSecretKey(const Model& model, const KeyId& key_id, const 
 }
 
 absl::Status ExportSealSecretKey(const KeyOwner& owner, const std::string& out,
-                                 const Monitor& monitor) {
+                                 const Monitor& monitor, SealRing ring) {
   HEFT_RETURN_IF_ERROR(RefuseExisting(out));
+  const KeyOwner::Impl& impl = owner.impl();
   HEFT_ASSIGN_OR_RETURN(const auto bytes,
-                        seal::WriteSecretKey(*owner.impl().instance().context, owner.impl().key()));
+                        seal::WriteSecretKey(*InstanceOf(impl.rings(), ring).context,
+                                             ring == SealRing::kMatching ? impl.keys().matching()
+                                                                         : impl.keys().enrolment));
   HEFT_RETURN_IF_ERROR(CheckNotStopped(monitor));
   return WriteFileAtomic(out, bytes.span(), 0600);
 }

@@ -27,11 +27,24 @@ namespace heft {
 // SealCompression: of SEAL's objects.
 enum class SealCompression : uint8_t { kNone = 0, kZlib = 1, kZstd = 2 };
 
+// SealRing: of a model whose profile has two ("thin"), each with parameters and keys of its own.
+// The matching ring is that of probes of an identification, of scores and of evaluation keys; the
+// enrolment ring that of samples to enrol or verify. Other profiles have one, which is both.
+enum class SealRing : uint8_t { kMatching = 0, kEnrolment = 1 };
+
+// SealFile: an object of SEAL's.
+struct SealFile {
+  std::span<const uint8_t> bytes;
+  std::string name;  // in errors
+};
+
 // SealParameters: SEAL's encryption parameters for a model, and what to do with them: encrypt at
 // `scale` and the first level; make a relinearisation key, and Galois keys of the conjugation (step
-// 0) and of these rotations to the left.
+// 0) and of these rotations to the left, unless there are none. Of two rings that is the enrolment
+// ring, whose evaluation keys SEAL cannot make: they lead to the other ring.
 struct SealParameters {
   std::vector<uint8_t> parameters;  // SEAL's EncryptionParameters
+  std::string ring;                 // of two: "matching" or "enrolment"; otherwise empty
   std::string description;
   uint32_t degree = 0;
   std::vector<uint32_t> primes;  // the special one last
@@ -39,15 +52,16 @@ struct SealParameters {
   std::vector<uint32_t> runs;  // of each modality: docs/seal.md, "Samples"
   std::vector<uint32_t> rotation_steps;
 };
-HEFT_EXPORT absl::StatusOr<SealParameters> ExportSealParameters(const Model& model,
-                                                                SealCompression compression);
+HEFT_EXPORT absl::StatusOr<SealParameters> ExportSealParameters(
+    const Model& model, SealCompression compression, SealRing ring = SealRing::kMatching);
 
-// ExportSealEncryptionKey: SEAL's PublicKey from an encryption key.
+// ExportSealEncryptionKey: SEAL's PublicKey from an encryption key, which holds one for each ring.
 HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> ExportSealEncryptionKey(
     const Model& model, std::span<const uint8_t> key, std::string_view what,
-    SealCompression compression);
+    SealCompression compression, SealRing ring = SealRing::kMatching);
 
-// SealSamples: SEAL's Ciphertexts, one a sample, or one a coordinate of bulk samples.
+// SealSamples: SEAL's Ciphertexts, one a sample, or one a coordinate of bulk samples; of the ring
+// in which the samples are encrypted.
 struct SealSamples {
   std::vector<std::vector<uint8_t>> ciphertexts;
   std::vector<std::string> labels;  // one a sample
@@ -57,7 +71,7 @@ HEFT_EXPORT absl::StatusOr<SealSamples> ExportSealSamples(const Model& model, Sa
                                                           SealCompression compression,
                                                           const Monitor& monitor = {});
 
-// SealScores: a reply in SEAL's Ciphertexts.
+// SealScores: a reply in SEAL's Ciphertexts, of the matching ring.
 struct SealScores {
   struct Answer {
     uint32_t slot = 0;
@@ -74,6 +88,8 @@ struct SealScores {
   std::vector<std::string> identities;
   std::vector<Reply> replies;
   std::optional<std::vector<uint8_t>> squared_norm;
+  // Scores are not cosines yet: they are to be divided by the root of the mean of the norm's slots.
+  bool divide_by_norm = false;
 };
 HEFT_EXPORT absl::StatusOr<SealScores> ExportSealScores(const Model& model,
                                                         std::span<const uint8_t> scores,
@@ -84,15 +100,15 @@ HEFT_EXPORT absl::StatusOr<SealScores> ExportSealScores(const Model& model,
 // one, which everything for one secret key must have in common.
 HEFT_EXPORT KeyId NewKeyId();
 
+// ImportSealEncryptionKey: from SEAL's PublicKey, of two rings from that of each. kInvalidArgument
+// unless `enrolment` is given where there are two, and only there.
 HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> ImportSealEncryptionKey(
-    const Model& model, const KeyId& key_id, std::span<const uint8_t> key, std::string_view what);
+    const Model& model, const KeyId& key_id, std::span<const uint8_t> key, std::string_view what,
+    const SealFile& enrolment = {});
 
-// SealFile: an object of SEAL's.
-struct SealFile {
-  std::span<const uint8_t> bytes;
-  std::string name;  // in errors
-};
-// ImportedEvaluationKeys: HEFT's file, made of SEAL's GaloisKeys and RelinKeys.
+// ImportedEvaluationKeys: HEFT's file, made of SEAL's GaloisKeys and RelinKeys of the matching
+// ring. Of two rings they serve identification alone: enrolment keys are KeyOwner::EnrolmentKeys of
+// the imported secret keys (heft/seal_key_owner.h).
 struct ImportedEvaluationKeys {
   std::vector<uint8_t> bytes;
   size_t galois_keys = 0;
@@ -103,7 +119,8 @@ HEFT_EXPORT absl::StatusOr<ImportedEvaluationKeys> ImportSealEvaluationKeys(
     const SealFile& relinearisation, const Monitor& monitor = {});
 
 // ImportSealSamples: encrypted samples from SEAL's Ciphertexts, one a sample. One label a sample,
-// one for all, or none.
+// one for all, or none. Of two rings, those that the first ciphertext was made in: samples of the
+// matching ring are probes of an identification, of the enrolment ring samples to enrol or verify.
 HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> ImportSealSamples(
     const Model& model, std::string_view modality, const KeyId& key_id,
     std::span<const SampleFile> ciphertexts, std::span<const std::string> labels,

@@ -17,18 +17,23 @@
 namespace heft {
 
 // ImportSealSecretKey: makes the secret key file `out` (mode 0600) from SEAL's SecretKey in the
-// file `in`, sealed under `passphrase` if that is set and gives one. kAlreadyExists if `out` is
-// there; kFailedPrecondition where others may read `in`, which holds the key in the clear.
+// file `in`, sealed under `passphrase` if that is set and gives one. Of two rings `in` is the
+// matching ring's key and `enrolment_in` the enrolment ring's: kInvalidArgument unless both are
+// given there, and one otherwise. kAlreadyExists if `out` is there; kFailedPrecondition where
+// others may read `in`, which holds the key in the clear.
 HEFT_EXPORT absl::Status ImportSealSecretKey(const Model& model, const KeyId& key_id,
                                              const std::string& in, const std::string& out,
                                              const PassphraseSource& passphrase = {},
-                                             const Monitor& monitor = {});
+                                             const Monitor& monitor = {},
+                                             const std::string& enrolment_in = "");
 
 // ExportSealSecretKey: SEAL's SecretKey, in the clear, into a new file of mode 0600.
 HEFT_EXPORT absl::Status ExportSealSecretKey(const KeyOwner& owner, const std::string& out,
-                                             const Monitor& monitor = {});
+                                             const Monitor& monitor = {},
+                                             SealRing ring = SealRing::kMatching);
 
-// ExportSealEvaluationKeys: new keys for SEAL, all that the model needs.
+// ExportSealEvaluationKeys: new keys for SEAL, all that the model needs in the matching ring. (SEAL
+// has no ring switch, so what enrols stays with HEFT.)
 struct SealEvaluationKeys {
   std::vector<uint8_t> relinearisation;  // SEAL's RelinKeys
   std::vector<uint8_t> galois;           // SEAL's GaloisKeys

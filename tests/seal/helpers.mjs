@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both suites share: folders, programs, comparison, and a count of the cases that ran.
+// What the suites share: folders, programs, comparison, and a count of the cases that ran.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -24,6 +24,20 @@ export function readModel(path) {
   return { modalities, gamma, projection, interval, stages, total };
 }
 
+// Rows of numbers, as heft synth writes them: .npy, version 1, float32 or float64.
+export function readNpy(path) {
+  const bytes = readFileSync(path);
+  const header = bytes.toString('latin1', 10, 10 + bytes.readUInt16LE(8));
+  const [rows, columns] = /\((\d+), (\d+)\)/.exec(header).slice(1).map(Number);
+  const wide = header.includes('<f8');
+  const start = 10 + bytes.readUInt16LE(8);
+  return Array.from({ length: rows }, (_, i) =>
+    Array.from({ length: columns }, (_, j) => {
+      const index = i * columns + j;
+      return wide ? bytes.readDoubleLE(start + 8 * index) : bytes.readFloatLE(start + 4 * index);
+    }));
+}
+
 // 1 / sqrt(s), approximately.
 export const evaluate = (model, s) =>
   model.stages.reduce((x, { centre, half, coefficients }) => {
@@ -38,11 +52,16 @@ export const unit = (v) => {
 
 export const dot = (x, y) => x.reduce((sum, v, i) => sum + v * y[i], 0);
 
+// One vector a modality, projected.
+export function project(model, vectors) {
+  const all = vectors.flatMap(unit);
+  return Array.from({ length: model.gamma }, (_, r) =>
+    dot(all, model.projection.slice(r * model.total, (r + 1) * model.total)));
+}
+
 // The fused template of one vector a modality.
 export function fuse(model, vectors) {
-  const all = vectors.flatMap(unit);
-  const z = Array.from({ length: model.gamma }, (_, r) =>
-    dot(all, model.projection.slice(r * model.total, (r + 1) * model.total)));
+  const z = project(model, vectors);
   const factor = evaluate(model, dot(z, z));
   return z.map((x) => x * factor);
 }

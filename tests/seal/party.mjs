@@ -46,6 +46,16 @@ export function parametersOf(degree, bits) {
   return parameters;
 }
 
+// Of primes that are given, the special one last.
+export function parametersWith(degree, primes) {
+  const parameters = seal.EncryptionParameters(seal.SchemeType.ckks);
+  parameters.setPolyModulusDegree(degree);
+  const moduli = seal.Vector();
+  moduli.from(primes.map((prime) => seal.Modulus(BigInt(prime)).instance), 'Modulus');
+  parameters.setCoeffModulus(moduli);
+  return parameters;
+}
+
 // A holder of a secret key, or of what it made.
 export class Party {
   constructor(context) {
@@ -66,6 +76,12 @@ export class Party {
     this.publicKey = this.generator.createPublicKey();
     this.encryptor = seal.Encryptor(this.context, this.publicKey, this.secretKey);
     this.decryptor = seal.Decryptor(this.context, this.secretKey);
+  }
+  // A public key that another program made: encrypts, and decrypts nothing.
+  useKey(publicKeyBytes) {
+    const key = seal.PublicKey();
+    key.loadArray(this.context, publicKeyBytes);
+    this.encryptor = seal.Encryptor(this.context, key);
   }
   encode(slots, scale) {
     return this.encoder.encode(Float64Array.from(slots), scale);

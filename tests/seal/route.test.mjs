@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole fuse-and-match route between HEFT and SEAL, N = 8192. First a client that has SEAL only,
+// The whole fuse-and-match route between HEFT and SEAL, profile compact, N = 8192. First a client that has SEAL only,
 // and our server's program; then our keys and ciphertexts, and fusion and matching in SEAL.
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { assertClose, must, programs, run, Suite, workplace } from './helpers.mjs';
-import { compactSlots, dot, fuse, readModel, unit } from './model.mjs';
+import { compactSlots, dot, fuse, readModel, readNpy, unit } from './model.mjs';
 import { contextOf, modes, parametersOf, Party, save, scoped, seal } from './party.mjs';
 
 const suite = new Suite();
@@ -13,24 +13,10 @@ const at = (name) => `${folder}/${name}`;
 const { engine, heft, server } = programs;
 const json = (program, ...args) => JSON.parse(must(program, ...args, '--json', '--quiet'));
 
-// Rows of numbers, as heft synth writes them: .npy, version 1, float32 or float64.
-function readNpy(path) {
-  const bytes = readFileSync(path);
-  const header = bytes.toString('latin1', 10, 10 + bytes.readUInt16LE(8));
-  const [rows, columns] = /\((\d+), (\d+)\)/.exec(header).slice(1).map(Number);
-  const wide = header.includes('<f8');
-  const start = 10 + bytes.readUInt16LE(8);
-  return Array.from({ length: rows }, (_, i) =>
-    Array.from({ length: columns }, (_, j) => {
-      const index = i * columns + j;
-      return wide ? bytes.readDoubleLE(start + 8 * index) : bytes.readFloatLE(start + 4 * index);
-    }));
-}
-
 // --- A model, and vectors of people.
 json(heft, 'synth', '--out', at('data'), '--identities', 30, '--samples', 4, '--dimensions', 24, 16);
 json(heft, 'train', '--data', at('data'), '--out', at('m.heft'), '--gamma', 16, '--degree', 2,
-  '--epochs', 3, '--no-exact');
+  '--epochs', 3, '--no-exact', '--profile', 'compact');
 const model = readModel(at('m.heft'));
 const names = model.modalities.map((m) => m.name);
 const data = names.map((name) => readNpy(at(`data/${name}.npy`)));

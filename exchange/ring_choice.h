@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// SealRing of a model: which of its rings an object of SEAL's belongs to.
+#ifndef HEFT_EXCHANGE_RING_CHOICE_H_
+#define HEFT_EXCHANGE_RING_CHOICE_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "fusion/rings.h"
+#include "heft/seal.h"
+
+namespace heft {
+
+inline const Instance& InstanceOf(const Rings& rings, SealRing ring) {
+  return ring == SealRing::kMatching ? rings.matching : rings.enrolment;
+}
+
+// RingName: as --ring takes it; empty of a model with one ring, where there is nothing to choose.
+inline std::string RingName(const Rings& rings, SealRing ring) {
+  if (!rings.thin()) return "";
+  return ring == SealRing::kMatching ? "matching" : "enrolment";
+}
+
+// Needing: `status` with the ring that is needed. SEAL's objects name their parameters by a hash
+// alone, and the other ring's fail in several ways.
+inline absl::Status Needing(const Rings& rings, SealRing ring, const absl::Status& status) {
+  if (status.ok() || !rings.thin()) return status;
+  return absl::Status(
+      status.code(),
+      absl::StrCat(std::string(status.message()), " (needed: one of the ", RingName(rings, ring),
+                   " ring, N = ", InstanceOf(rings, ring).params().n(), ")"));
+}
+
+// CheckRingFiles: kInvalidArgument unless the enrolment ring's file is given where there are two
+// rings, and only there. `object`: "public key".
+inline absl::Status CheckRingFiles(const Rings& rings, bool enrolment_given,
+                                   std::string_view object) {
+  if (rings.thin() == enrolment_given) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      rings.thin()
+          ? absl::StrCat("the model's profile has two rings: give the ", std::string(object),
+                         " of the matching ring and, with --enrolment-in, the one of the "
+                         "enrolment ring (export-seal parameters --ring matching, --ring "
+                         "enrolment)")
+          : absl::StrCat("the model's profile has one ring: give one ", std::string(object),
+                         ", without --enrolment-in"));
+}
+
+}  // namespace heft
+
+#endif  // HEFT_EXCHANGE_RING_CHOICE_H_
