@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client that uses Microsoft SEAL, and a HEFT server: keys and samples come as SEAL's objects,
-// the reply leaves as SEAL's ciphertexts. Here HEFT plays SEAL's part too, by its exports. Exits 0
-// if the right person comes first.
+// the reply leaves as SEAL's ciphertexts. The model has two rings: samples are enrolled in one and
+// identified in the other. Here HEFT plays SEAL's part too, by its exports. Exits 0 if the right
+// person comes first.
 #include <filesystem>
 #include <iostream>
 #include <random>
@@ -22,38 +23,48 @@ int main() {
   people.identities = 30;
   people.dimensions = {48};
   const auto data = Check(heft::TrainingData::Synthesise(people));
-  const heft::Model model = Check(heft::Learn(data, {.gamma = 16, .epochs = 5}));
-  const heft::SealParameters parameters = Check(heft::ExportSealParameters(model, kZstd));
-  std::cout << "SEAL's parameters: " << parameters.description << "\n";
+  const heft::Model model = Check(heft::Learn(data, {.gamma = 16, .profile = "thin", .epochs = 5}));
+  for (const auto ring : {heft::SealRing::kEnrolment, heft::SealRing::kMatching}) {
+    const auto parameters = Check(heft::ExportSealParameters(model, kZstd, ring));
+    std::cout << "SEAL's parameters for " << parameters.ring << ": " << parameters.description
+              << "\n";
+  }
 
   // SEAL's side: keys, and one ciphertext a sample.
   const auto owner = Check(heft::KeyOwner::Generate(model));
   const auto seal_keys = Check(heft::ExportSealEvaluationKeys(owner, kZstd));
   const auto client = Check(heft::Client::Create(model, owner.EncryptionKey()));
-  auto seal_encrypt = [&](size_t row) {
-    const auto bytes = Check(client.Encrypt("face", data.Vector(0, row)));
+  auto seal_encrypt = [&](size_t row, heft::SampleUse use) {
+    const auto bytes = Check(client.Encrypt("face", data.Vector(0, row), "", use));
     return Check(heft::ExportSealSamples(model, {bytes, "sample"}, kZstd)).ciphertexts[0];
   };
 
-  // Server: makes HEFT's files of them, under one key id, and computes.
+  // Server: makes HEFT's files of them, under one key id, and computes. What leads from one ring to
+  // the other is not SEAL's: the key owner makes it here, from both secret keys.
   const heft::KeyId id = owner.key_id();
   const auto keys = Check(heft::ImportSealEvaluationKeys(model, id, {seal_keys.galois, "galois"},
                                                          {seal_keys.relinearisation, "relin"}));
-  const auto server = Check(heft::Server::Create(model, keys.bytes));
-  auto import = [&](size_t row) {
-    const std::vector<heft::SampleFile> files = {{seal_encrypt(row), "sample.seal"}};
+  const auto enrolment_keys = Check(owner.EnrolmentKeys());
+  const auto server =
+      Check(heft::Server::Create(model, keys.bytes, "evaluation keys", enrolment_keys));
+  auto import = [&](size_t row, heft::SampleUse use) {
+    const std::vector<heft::SampleFile> files = {{seal_encrypt(row, use), "sample.seal"}};
     const std::vector<std::string> labels = {"person " + data.labels()[row]};
     auto bytes = Check(heft::ImportSealSamples(model, "face", id, files, labels));
     return std::vector<heft::SampleFile>{{std::move(bytes), "sample"}};
   };
   const std::string folder = std::filesystem::temp_directory_path() /
                              ("heft-seal-" + std::to_string(std::random_device()()));
-  for (size_t row : {0, 8, 16, 24}) Check(server.Enrol(folder, import(row)));
-  const auto reply = Check(server.Identify(Check(heft::Gallery::Open(folder)), import(16)));
+  for (size_t row : {0, 8, 16, 24}) {
+    Check(server.Enrol(folder, import(row, heft::SampleUse::kEnrolment)));
+  }
+  const auto reply = Check(server.Identify(Check(heft::Gallery::Open(folder)),
+                                           import(16, heft::SampleUse::kIdentification)));
   std::filesystem::remove_all(folder);
 
-  // Key owner: opens it in SEAL, or here.
+  // Key owner: opens it in SEAL, where it divides by the root of the norm, or here.
   const auto scores = Check(heft::ExportSealScores(model, reply, "reply", kZstd));
-  std::cout << scores.replies[0].ciphertext.size() << " bytes of scores for SEAL\n";
+  std::cout << scores.replies[0].ciphertext.size() << " bytes of scores for SEAL"
+            << (scores.divide_by_norm ? ", to be divided by the norm's root\n" : "\n");
   return Check(owner.Open(reply, "reply")).candidates[0].identity == "person 2" ? 0 : 1;
 }

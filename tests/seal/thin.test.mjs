@@ -172,6 +172,12 @@ suite.test('SEAL decrypts the scores of an identification and divides them by th
   assertClose(opened.cosines, cosines, 1.5e-3);
 });
 
+must(server, 'identify', ...identifying, '--degree-two', ...probes, '--out', at('scores-2.ct'));
+suite.test('SEAL decrypts scores of degree two, in three parts', () => {
+  const opened = openInSeal('scores-2.ct', 'scores-2', () => people.map((_, position) => position));
+  assertClose(opened.cosines, cosines, 1.5e-3);
+});
+
 suite.test('samples of the enrolment ring are refused as probes of an identification', () =>
   refuses(3, /encrypted for enrolment or verification/, at('no.ct'), server, 'identify', ...identifying, ...claims));
 
@@ -317,4 +323,4 @@ suite.test('SEAL projects and matches our thin probes; SEAL and our engine decry
   assertClose([cosine(ours)], [expected], 2e-4);
 });
 
-suite.finish(16);
+suite.finish(17);
