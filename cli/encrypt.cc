@@ -15,19 +15,27 @@ namespace {
 
 struct Options {
   KeyOptions owner;  // or `key`
-  std::string key, modality, in, labels, label, out;
-  std::string use = "enrolment";
+  std::string key, labels, label, out;
+  std::vector<std::string> modalities, inputs;
+  std::string use = "enrolment", fuse = "server";
   std::optional<size_t> row;
   bool bulk = false;
 };
 
 // The row asked for alone, or all.
-absl::StatusOr<FeatureRows> Rows(const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(FeatureRows rows, ReadVectors(options.in));
+absl::StatusOr<FeatureRows> Rows(const Options& options, const Model& model, size_t i) {
+  const std::string& path = options.inputs[i];
+  HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(options.modalities[i]));
+  HEFT_ASSIGN_OR_RETURN(FeatureRows rows, ReadVectors(path));
+  if (rows.dimension != model.modalities[index].dimension) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": vectors of dimension ", rows.dimension, ", ", options.modalities[i],
+                     " of this model has ", model.modalities[index].dimension));
+  }
   if (!options.row) return rows;
   if (*options.row >= rows.size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(options.in, ": row ", *options.row, " asked for, the file has ", rows.size()));
+        absl::StrCat(path, ": row ", *options.row, " asked for, the file has ", rows.size()));
   }
   const std::span<const float> row = rows.row(*options.row);
   return FeatureRows{rows.dimension, {row.begin(), row.end()}};
@@ -55,38 +63,63 @@ void HintAtBulk(const Common& common, const Options& options, const FeatureRows&
             << rows.dimension << ", for enrolment only: its files cannot be probes\n";
 }
 
-absl::Status Run(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.owner.model));
-  HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(options.modality));
-  HEFT_ASSIGN_OR_RETURN(const FeatureRows rows, Rows(options));
-  HEFT_ASSIGN_OR_RETURN(const auto labels, Labels(options, rows.size()));
-  if (rows.dimension != model.modalities[index].dimension) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.in, ": vectors of dimension ", rows.dimension, ", ", options.modality,
-                     " of this model has ", model.modalities[index].dimension));
+SampleEncoding EncodingOf(const Options& options) {
+  if (options.bulk) return SampleEncoding::kBulk;
+  return options.fuse == "partial" ? SampleEncoding::kPartial : SampleEncoding::kCompact;
+}
+
+// The bytes of the file; `role` is a client, or a key owner.
+template <typename Role>
+absl::StatusOr<std::vector<uint8_t>> Encrypt(const Options& options, const Role& role,
+                                             const std::vector<Samples>& samples) {
+  return options.fuse == "client" ? role.EncryptFused(samples) : role.Encrypt(samples[0]);
+}
+
+absl::Status CheckInputs(const Options& options) {
+  const size_t files = options.inputs.size();
+  if (files != options.modalities.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.modalities.size(), " times --modality and ", files, " times --in: one for each"));
   }
-  HintAtBulk(common, options, rows);
-  const Samples samples = {
-      options.modality, rows.values, labels,
-      options.bulk ? SampleEncoding::kBulk : SampleEncoding::kCompact,
-      options.use == "identification" ? SampleUse::kIdentification : SampleUse::kEnrolment};
+  if (files == 1 || options.fuse == "client") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "one modality a file: call encrypt for each, or fuse them here with --fuse client");
+}
+
+absl::Status Run(const Common& common, const Options& options) {
+  HEFT_RETURN_IF_ERROR(CheckInputs(options));
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.owner.model));
+  std::vector<FeatureRows> rows;
+  for (size_t i = 0; i < options.inputs.size(); ++i) {
+    HEFT_ASSIGN_OR_RETURN(FeatureRows read, Rows(options, model, i));
+    rows.push_back(std::move(read));
+  }
+  HEFT_ASSIGN_OR_RETURN(const auto labels, Labels(options, rows[0].size()));
+  HintAtBulk(common, options, rows[0]);
+  std::vector<Samples> samples;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    samples.push_back(
+        {options.modalities[i], rows[i].values, labels, EncodingOf(options),
+         options.use == "identification" ? SampleUse::kIdentification : SampleUse::kEnrolment});
+  }
   std::vector<uint8_t> bytes;
   if (options.owner.secret_key.empty()) {
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key, ReadFile(options.key));
     HEFT_ASSIGN_OR_RETURN(const Client client, Client::Create(model, key, options.key));
-    HEFT_ASSIGN_OR_RETURN(bytes, client.Encrypt(samples));
+    HEFT_ASSIGN_OR_RETURN(bytes, Encrypt(options, client, samples));
   } else {
     HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadKeyOwner(model, options.owner));
-    HEFT_ASSIGN_OR_RETURN(bytes, owner.Encrypt(samples));
+    HEFT_ASSIGN_OR_RETURN(bytes, Encrypt(options, owner, samples));
   }
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
+  const std::string what = options.fuse == "client" ? "fused" : options.modalities[0];
   Print(common,
         {{"out", options.out},
-         {"modality", options.modality},
-         {"samples", rows.size()},
+         {"modality", what},
+         {"samples", rows[0].size()},
          {"bytes", bytes.size()}},
-        absl::StrCat("encrypted ", rows.size(), " ", options.modality, " samples: ", options.out,
-                     ", ", HumanBytes(bytes.size())));
+        absl::StrCat("encrypted ", rows[0].size(), " ", what, " samples: ", options.out, ", ",
+                     HumanBytes(bytes.size())));
   return absl::OkStatus();
 }
 
@@ -107,20 +140,32 @@ void AddEncrypt(Command app) {
   key.Excludes(secret);
   command.Add("--passphrase-file", &options->owner.passphrase_file,
               "first line: passphrase of the secret key");
-  command.Add("--modality", &options->modality, "name of the modality in the model").Required();
-  command.Add("-i,--in", &options->in, "feature vectors: .npy, or text rows").Required();
+  command
+      .Add("--modality", &options->modalities,
+           "name of the modality in the model; with --fuse client one for each --in")
+      .Required();
+  command.Add("-i,--in", &options->inputs, "feature vectors: .npy, or text rows").Required();
   command.Add("-o,--out", &options->out, "file for the encrypted samples").Required();
   const Option labels =
       command.Add("--labels", &options->labels, "identity of each row, a line each");
   command.Add("--label", &options->label, "one identity for all rows").Excludes(labels);
-  command.Add("--bulk", &options->bulk,
-              "for enrolment only, such files cannot be probes: up to 4,096 rows (N / 2) in a "
-              "ciphertext for each coordinate; smaller from as many rows as dimensions on");
+  const Option bulk =
+      command.Add("--bulk", &options->bulk,
+                  "for enrolment only, such files cannot be probes: up to 4,096 rows (N / 2) in a "
+                  "ciphertext for each coordinate; smaller from as many rows as dimensions on");
   command
       .Add("--for", &options->use,
            "enrolment (and verification), or identification: with a model of profile thin, probes "
            "of an identification are a fifth of the size; other profiles: the same")
       .Choices({"enrolment", "identification"})
+      .ShowDefault();
+  command
+      .Add(
+          "--fuse", &options->fuse,
+          "where modalities are fused, profile thin: server; partial: projected here, added there; "
+          "client: fused and normalised here, whose templates a server takes with --accept-fused")
+      .Choices({"server", "partial", "client"})
+      .Excludes(bulk)
       .ShowDefault();
   command.Add("--row", &options->row, "only this row, from 0");
   command.RequireOneOf(key, secret);

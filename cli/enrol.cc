@@ -33,6 +33,9 @@ void AddEnrol(Command app) {
   AddEnrolmentKeys(command, options.get());
   command.Add("--identity", &options->enrol.identity,
               "enrol all samples under this identity instead of their labels");
+  command.Add("--accept-fused", &options->enrol.accept_fused,
+              "take templates that a client has fused (heft encrypt --fuse client): nobody checks "
+              "their length, and a longer one scores higher with everybody");
   command.Add("--all-pairs", &options->enrol.all_pairs,
               "every combination of an identity's samples, one a modality");
 }

@@ -85,16 +85,17 @@ class BulkFuser {
 absl::Status MoveBatch(const Instance& instance, TemplateBatch* batch, uint32_t first,
                        const ckks::EvaluationKeys& keys);
 
-// SplitBatch: a batch of the enrolment ring, moved to where it belongs, into the matching ring: both
-// halves of each coordinate (ckks/ring_switch.h), of which AddBatchToBlock's masks make either half
-// of the slots. One ring: nothing to do.
+// SplitBatch: a batch of the enrolment ring, moved to where it belongs, into the matching ring:
+// both halves of each coordinate (ckks/ring_switch.h), of which AddBatchToBlock's masks make either
+// half of the slots. One ring: nothing to do.
 absl::Status SplitBatch(const Rings& rings, const ckks::SwitchKey& ring_switch,
                         TemplateBatch* batch);
 
 // Adds the samples in slots [slot, slot + count) of `batch` to the same slots of one lane of a
-// block, which hold no template yet; after SplitBatch the batch has twice a block's slots, the block
-// is filled at `slot` modulo its own, and the range lies in one half: G_k = sum over e of mask_e C_((e + k) mod gamma), mask_e being
-// one in the slots j = e (mod gamma) of the range. On error the block is unchanged.
+// block, which hold no template yet; after SplitBatch the batch has twice a block's slots, the
+// block is filled at `slot` modulo its own, and the range lies in one half: G_k = sum over e of
+// mask_e C_((e + k) mod gamma), mask_e being one in the slots j = e (mod gamma) of the range. On
+// error the block is unchanged.
 absl::Status AddBatchToBlock(const Instance& instance, TiledCiphertexts* block,
                              const TemplateBatch& batch, uint32_t slot, uint32_t count,
                              uint32_t lane);

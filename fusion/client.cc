@@ -42,20 +42,65 @@ absl::StatusOr<std::vector<uint8_t>> Client::Encrypt(std::string_view modality,
 }
 
 absl::StatusOr<std::vector<uint8_t>> Client::Encrypt(const Samples& samples) const {
-  HEFT_ASSIGN_OR_RETURN(const size_t index, impl_->model.FindModality(samples.modality));
-  HEFT_ASSIGN_OR_RETURN(const auto rows, RowsOf(samples, impl_->model.modalities[index]));
-  HEFT_ASSIGN_OR_RETURN(const Instance* ring, RingOf(impl_->rings, samples));
+  HEFT_ASSIGN_OR_RETURN(const EncodableRows rows, RowsToEncrypt(impl_->model, samples));
+  HEFT_ASSIGN_OR_RETURN(const Instance* ring, RingOf(impl_->rings, rows.form));
   const ckks::PublicKey& key =
       ring == &impl_->rings.matching ? impl_->keys.matching() : impl_->keys.enrolment;
-  return EncryptSamples(*ring, impl_->model, index, key, rows, samples.labels, samples.encoding);
+  return EncryptSamples(*ring, impl_->model, rows.index, key, rows.rows, samples.labels, rows.form);
 }
 
-absl::StatusOr<const Instance*> RingOf(const Rings& rings, const Samples& samples) {
-  if (samples.use == SampleUse::kEnrolment) return &rings.enrolment;
-  if (samples.encoding == SampleEncoding::kBulk) {
+absl::StatusOr<std::vector<uint8_t>> Client::EncryptFused(
+    std::span<const Samples> modalities) const {
+  HEFT_ASSIGN_OR_RETURN(const EncodableRows rows, RowsToFuse(impl_->model, modalities));
+  HEFT_ASSIGN_OR_RETURN(const Instance* ring, RingOf(impl_->rings, rows.form));
+  return EncryptSamples(*ring, impl_->model, rows.index, impl_->keys.matching(), rows.rows,
+                        modalities[0].labels, rows.form);
+}
+
+absl::StatusOr<EncodableRows> RowsToEncrypt(const Model& model, const Samples& samples) {
+  EncodableRows out;
+  out.form = {samples.encoding, samples.use};
+  if (samples.encoding == SampleEncoding::kFused) {
+    return absl::InvalidArgumentError("samples are fused of all modalities: EncryptFused");
+  }
+  HEFT_ASSIGN_OR_RETURN(out.index, model.FindModality(samples.modality));
+  HEFT_ASSIGN_OR_RETURN(out.rows, RowsOf(samples, model.modalities[out.index]));
+  if (samples.encoding == SampleEncoding::kPartial) {
+    HEFT_ASSIGN_OR_RETURN(out.rows, ProjectRows(model, out.index, out.rows));
+  }
+  return out;
+}
+
+absl::StatusOr<EncodableRows> RowsToFuse(const Model& model, std::span<const Samples> modalities) {
+  if (modalities.empty()) return absl::InvalidArgumentError("no modality given");
+  EncodableRows out;
+  out.form = {SampleEncoding::kFused, modalities[0].use};
+  std::vector<std::vector<std::vector<double>>> rows(model.modalities.size());
+  for (const Samples& samples : modalities) {
+    HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(samples.modality));
+    if (!rows[index].empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("modality ", std::string(samples.modality), " is given twice"));
+    }
+    HEFT_ASSIGN_OR_RETURN(rows[index], RowsOf(samples, model.modalities[index]));
+  }
+  HEFT_ASSIGN_OR_RETURN(out.rows, FuseRows(model, rows));
+  return out;
+}
+
+absl::StatusOr<const Instance*> RingOf(const Rings& rings, const SampleForm& form) {
+  const bool identification = form.use == SampleUse::kIdentification;
+  const bool projected =
+      form.encoding == SampleEncoding::kPartial || form.encoding == SampleEncoding::kFused;
+  if (form.encoding == SampleEncoding::kBulk && identification) {
     return absl::InvalidArgumentError("samples in bulk are for enrolment, not for identification");
   }
-  return &rings.matching;
+  if (projected && !rings.thin()) {
+    return absl::InvalidArgumentError(
+        "only a model of profile thin takes what a client has projected");
+  }
+  const bool matching = identification || form.encoding == SampleEncoding::kFused;
+  return matching ? &rings.matching : &rings.enrolment;
 }
 
 absl::StatusOr<std::vector<std::vector<double>>> RowsOf(const Samples& samples,

@@ -82,12 +82,21 @@ absl::StatusOr<Ciphertext> Fuser::Project(std::span<const Ciphertext* const> mod
     }
   }
   if (z.parts.empty()) return absl::InvalidArgumentError("no modality given");
+  return Fold(z);
+}
+
+absl::StatusOr<Ciphertext> Fuser::Fold(const Ciphertext& products) const {
+  if (products.size() != 2 || products.limbs() != plan().input_limbs) {
+    return absl::InvalidArgumentError(absl::StrCat("a projection of ", products.size(),
+                                                   " parts and ", products.limbs(), " limbs"));
+  }
+  Ciphertext z = products;
   for (size_t i = 0; i < plan().projection_folds.size(); ++i) {
     const std::vector<uint32_t>& fold = plan().projection_folds[i];
     if (i + 1 == plan().folds_before_rescale) {
-      HEFT_RETURN_IF_ERROR(ckks::SumGaloisAndRescale(ctx, &z, z, fold, *keys_));
+      HEFT_RETURN_IF_ERROR(ckks::SumGaloisAndRescale(context(), &z, z, fold, *keys_));
     } else {
-      HEFT_RETURN_IF_ERROR(ckks::SumGalois(ctx, &z, z, fold, *keys_));
+      HEFT_RETURN_IF_ERROR(ckks::SumGalois(context(), &z, z, fold, *keys_));
     }
   }
   // One coordinate of z is at most its length.

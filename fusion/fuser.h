@@ -37,6 +37,10 @@ class Fuser {
   absl::StatusOr<ckks::Ciphertext> Project(
       std::span<const ckks::Ciphertext* const> modalities) const;
 
+  // Project's second half: from products in partial sums over the groups of slots, or from what a
+  // client has projected (ProjectedScale), to z, which repeats. kInvalidArgument for another form.
+  absl::StatusOr<ckks::Ciphertext> Fold(const ckks::Ciphertext& products) const;
+
   // Project's z to a template: template_limbs limbs at template_scale.
   absl::StatusOr<Normalised> Normalise(const ckks::Ciphertext& z) const;
 

@@ -104,9 +104,8 @@ absl::StatusOr<PublicKeys> ParseEncryptionKeys(const Rings& rings, ByteSpan byte
     HEFT_ASSIGN_OR_RETURN(keys.enrolment, ParseEncryptionKey(large, bytes, what));
     return keys;
   }
-  HEFT_ASSIGN_OR_RETURN(
-      const ByteSpan payload,
-      OpenEnvelope(bytes, kEncryptionKeyKind, kTwoRingsKeyFileVersion, what));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, kEncryptionKeyKind, kTwoRingsKeyFileVersion, what));
   ByteReader reader(payload, what);
   const ckks::ParamsId params_id = ckks::ReadId(reader);
   const ckks::KeyId key_id = ckks::ReadId(reader);

@@ -76,8 +76,8 @@ ckks::Noise ProductNoise(const Instance& instance) {
   const double probe =
       ckks::Combine(ckks::KeySwitchError(params, kMatchLimbs), ckks::RoundingError(params));
   const FusionPlan& plan = instance.plan;
-  return {1, ckks::Combine(plan.probe_scale * BlockNoise(instance).error,
-                           plan.block_scale * probe)};
+  return {1,
+          ckks::Combine(plan.probe_scale * BlockNoise(instance).error, plan.block_scale * probe)};
 }
 
 }  // namespace

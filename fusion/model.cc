@@ -34,9 +34,7 @@ bool GoodName(const std::string& name) {
 }
 
 // Printing JSON takes a stack frame a level, so a hostile text could end the program.
-bool GoodSummary(const std::string& text) {
-  return Json::Parse(text, kMaxSummaryDepth).ok();
-}
+bool GoodSummary(const std::string& text) { return Json::Parse(text, kMaxSummaryDepth).ok(); }
 
 // Trainers before version 2 wrote the calibration into the summary.
 std::optional<ScoreCalibration> CalibrationInSummary(const std::string& text) {

@@ -21,8 +21,8 @@ struct Normalised {
 };
 
 // |z|^2 in all slots that hold z, one limb below it. `z` repeats with period gamma, at least over
-// the slots that are used; `folds` sum the squares over one period; `s_bound` is the largest squared
-// norm expected, for the noise estimate.
+// the slots that are used; `folds` sum the squares over one period; `s_bound` is the largest
+// squared norm expected, for the noise estimate.
 absl::StatusOr<ckks::Ciphertext> SquaredNorm(const ckks::Context& context,
                                              const ckks::Ciphertext& z, double s_bound,
                                              std::span<const std::vector<uint32_t>> folds,

@@ -180,6 +180,7 @@ absl::StatusOr<FusionPlan> PlanMatching(const Params& params, const Profile& pro
   plan.factor_scale =
       plan.z_scale * params.modulus(plan.input_limbs - 1).value() / plan.input_scale;
   plan.score_scale = plan.probe_scale * plan.block_scale / params.modulus(1).value();
+  plan.polynomial.degree = 0;  // nothing is normalised here
   plan.interval_hi = model.approximation.interval.hi;
   const double room = ThinNormRoom(params, plan);
   if (plan.interval_hi > room) {

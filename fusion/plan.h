@@ -54,10 +54,9 @@ struct FusionPlan {
   double score_scale = 0;
   double mask_prime = 0;  // what the rescale after a mask divides by
 
-
   // The polynomial that normalises, c ((s + a)^2 + b) or c ((s + a)^2 + b)(s + d).
-  FactoredPolynomial polynomial;
-  double interval_hi = 0;  // largest |z|^2 expected
+  FactoredPolynomial polynomial;  // degree 0: none, where probes are not normalised
+  double interval_hi = 0;         // largest |z|^2 expected
 
   // Limbs at each stage.
   size_t template_limbs = kTemplateLimbs;  // what fusion ends with

@@ -64,8 +64,8 @@ absl::StatusOr<ProbeFuser> ProbeFuser::Create(const Rings& rings, const Model& m
   ProbeFuser out;
   out.thin_ = rings.thin();
   if (out.thin_) {
-    // With digits of two primes for the folds, as below, a fusion was not faster (measured), and the
-    // error of a score rose from 1.2e-4 to 1.6e-4.
+    // With digits of two primes for the folds, as below, a fusion was not faster (measured), and
+    // the error of a score rose from 1.2e-4 to 1.6e-4.
     out.instance_ = std::make_unique<Instance>(rings.matching);
     out.keys_ = &keys;
     FitPlanToKeys(out.instance_->params(), keys, &out.instance_->plan);

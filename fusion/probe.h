@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The route of a 1:N probe. One ring: only enrolment and verification mask, so a probe is fused
-// without the mask's prime, a quarter fewer key bytes and transforms. Two rings: a thin probe, in the
-// small one, which is projected and not normalised. What comes out matches the same gallery.
+// without the mask's prime, a quarter fewer key bytes and transforms. Two rings: a thin probe, in
+// the small one, which is projected and not normalised. What comes out matches the same gallery.
 #ifndef HEFT_FUSION_PROBE_H_
 #define HEFT_FUSION_PROBE_H_
 

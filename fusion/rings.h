@@ -31,8 +31,8 @@ struct Rings {
 // kInvalidArgument where the model does not fit its profile.
 absl::StatusOr<Rings> MakeRings(const Model& model);
 
-// NormInterval: of squared norms that a probe may have. One ring: the approximation's. Two: from what
-// the promised error allows to what fits the base prime, since probes are normalised exactly.
+// NormInterval: of squared norms that a probe may have. One ring: the approximation's. Two: from
+// what the promised error allows to what fits the base prime, since probes are normalised exactly.
 Interval NormInterval(const Rings& rings, const Model& model);
 
 // RingKeys: a server's keys. `enrolment` and `ring_switch` are empty where there is one ring, whose

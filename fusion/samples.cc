@@ -2,12 +2,15 @@
 #include "fusion/samples.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
 #include "base/identity.h"
 #include "base/threads.h"
+#include "ckks/arithmetic.h"
 #include "ckks/encryptor.h"
+#include "ckks/key_switch.h"
 #include "ckks/serialization.h"
 #include "fusion/compact.h"
 #include "fusion/key_files.h"
@@ -17,11 +20,59 @@ namespace {
 
 constexpr std::string_view kCompactKind = "CTXT";
 constexpr std::string_view kBulkKind = "CTXS";
+constexpr std::string_view kPartialKind = "CTXP";
+constexpr std::string_view kFusedKind = "CTXF";
 constexpr uint32_t kVersion = 1;
 constexpr uint64_t kMaxSamples = 1 << 24;
 
 std::string_view Kind(SampleEncoding encoding) {
-  return encoding == SampleEncoding::kBulk ? kBulkKind : kCompactKind;
+  switch (encoding) {
+    case SampleEncoding::kBulk:
+      return kBulkKind;
+    case SampleEncoding::kPartial:
+      return kPartialKind;
+    case SampleEncoding::kFused:
+      return kFusedKind;
+    case SampleEncoding::kCompact:
+      break;
+  }
+  return kCompactKind;
+}
+
+// What a file declares to be; compact where it is no file of samples.
+SampleEncoding EncodingOf(std::string_view kind) {
+  for (const SampleEncoding e :
+       {SampleEncoding::kBulk, SampleEncoding::kPartial, SampleEncoding::kFused}) {
+    if (kind == Kind(e)) return e;
+  }
+  return SampleEncoding::kCompact;
+}
+
+// The sum over the model's columns of one modality, into `out`.
+void AddProjected(const Model& model, size_t index, std::span<const double> unit,
+                  std::vector<double>* out) {
+  size_t column = 0;
+  for (size_t m = 0; m < index; ++m) column += model.modalities[m].dimension;
+  for (size_t r = 0; r < model.gamma; ++r) {
+    const double* row = model.projection.data() + r * model.TotalDimension() + column;
+    for (size_t d = 0; d < unit.size(); ++d) (*out)[r] += row[d] * unit[d];
+  }
+}
+
+absl::Status AtRow(const absl::Status& status, size_t row) {
+  return absl::Status(status.code(),
+                      absl::StrCat("row ", row, ": ", std::string(status.message())));
+}
+
+// A vector of gamma values in all slots. For enrolment the server folds over the groups of slots
+// before anything else, so that what it enrols repeats: the scale makes up for the sum.
+absl::StatusOr<ckks::Plaintext> EncodeProjected(const Instance& instance, SampleUse use,
+                                                std::span<const double> z) {
+  const FusionPlan& plan = instance.plan;
+  std::vector<double> slots(instance.params().slots());
+  for (size_t t = 0; t < slots.size(); ++t) slots[t] = z[t % plan.gamma];
+  return instance.encoder->Encode(std::span<const double>(slots), ProjectedScale(instance, use),
+                                  instance.params().limbs());
 }
 
 // Bytes of one record: fixed by context and form.
@@ -44,16 +95,25 @@ bool Transparent(const ckks::Ciphertext& c) {
 }  // namespace
 
 SampleHeader MakeSampleHeader(const Instance& instance, const Model& model, size_t index,
-                              const ckks::KeyId& key_id, bool seeded, SampleEncoding encoding) {
+                              const ckks::KeyId& key_id, bool seeded, SampleForm form) {
   SampleHeader header;
   header.params_id = instance.params().id();
   header.key_id = key_id;
   header.modality = model.modalities[index].name;
   header.dimension = model.modalities[index].dimension;
-  header.encoding = encoding;
-  if (encoding == SampleEncoding::kCompact) {
+  header.encoding = form.encoding;
+  if (form.encoding == SampleEncoding::kCompact) {
     header.run = instance.plan.pairs[index / 2].run;
     header.gamma = model.gamma;
+  }
+  if (header.projected()) {
+    header.model_id = model.Id();
+    header.use = form.use;
+    header.gamma = model.gamma;
+  }
+  if (form.encoding == SampleEncoding::kFused) {
+    header.modality.clear();
+    header.dimension = model.TotalDimension();
   }
   header.seeded = seeded;
   return header;
@@ -63,7 +123,7 @@ absl::StatusOr<SampleEncoder> SampleEncoder::Create(const Instance& instance, co
                                                     size_t index,
                                                     std::span<const std::vector<double>> rows,
                                                     std::span<const std::string> labels,
-                                                    SampleEncoding encoding) {
+                                                    SampleForm form) {
   if (rows.empty()) return absl::InvalidArgumentError("no vectors to encrypt");
   if (!labels.empty() && labels.size() != rows.size()) {
     return absl::InvalidArgumentError(
@@ -76,10 +136,11 @@ absl::StatusOr<SampleEncoder> SampleEncoder::Create(const Instance& instance, co
   encoder.instance_ = &instance;
   encoder.model_ = &model;
   encoder.index_ = index;
+  encoder.form_ = form;
   encoder.rows_ = rows;
   encoder.labels_.assign(labels.begin(), labels.end());
   encoder.labels_.resize(rows.size());
-  if (encoding == SampleEncoding::kBulk) {
+  if (form.encoding == SampleEncoding::kBulk) {
     HEFT_ASSIGN_OR_RETURN(encoder.columns_, SimdColumns::Create(instance, model, index, rows));
   }
   return encoder;
@@ -89,10 +150,13 @@ size_t SampleEncoder::size() const { return columns_ ? columns_->dimension() : r
 
 absl::StatusOr<ckks::Plaintext> SampleEncoder::Encode(size_t i) const {
   if (columns_) return columns_->Encode(*instance_, static_cast<uint32_t>(i));
-  auto plain = EncodeCompact(*instance_, *model_, index_, rows_[i]);
-  if (plain.ok()) return plain;
-  return absl::Status(plain.status().code(),
-                      absl::StrCat("row ", i, ": ", std::string(plain.status().message())));
+  const bool compact = form_.encoding == SampleEncoding::kCompact;
+  auto plain = compact ? EncodeCompact(*instance_, *model_, index_, rows_[i])
+                       : EncodeProjected(*instance_, form_.use, rows_[i]);
+  if (!plain.ok()) return AtRow(plain.status(), i);
+  // The largest coordinate is secret and the estimate travels in the clear.
+  plain->noise.message = 1;
+  return plain;
 }
 
 SampleWriter::SampleWriter(const ckks::Context& context, const SampleHeader& header,
@@ -105,6 +169,11 @@ SampleWriter::SampleWriter(const ckks::Context& context, const SampleHeader& hea
   if (header.encoding == SampleEncoding::kCompact) {
     writer_.U32(header.run);
     writer_.U32(header.gamma);
+  }
+  if (header.projected()) {
+    ckks::WriteId(writer_, header.model_id);
+    writer_.U32(header.gamma);
+    writer_.U8(header.use == SampleUse::kIdentification ? 1 : 0);
   }
   writer_.U8(header.seeded ? 1 : 0);
   writer_.U64(labels.size());
@@ -127,8 +196,8 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
                                                  std::vector<uint8_t> bytes, std::string what) {
   SampleReader samples;
   SampleHeader& header = samples.header_;
-  const bool bulk = EnvelopeKind(bytes) == kBulkKind;
-  header.encoding = bulk ? SampleEncoding::kBulk : SampleEncoding::kCompact;
+  header.encoding = EncodingOf(EnvelopeKind(bytes));
+  const bool bulk = header.encoding == SampleEncoding::kBulk;
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
                         OpenEnvelope(bytes, Kind(header.encoding), kVersion, what));
   ByteReader reader(payload, what);
@@ -138,9 +207,16 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
   header.key_id = ckks::ReadId(reader);
   header.modality = reader.String(64);
   header.dimension = reader.U32();
-  if (!bulk) {
+  if (header.encoding == SampleEncoding::kCompact) {
     header.run = reader.U32();
     header.gamma = reader.U32();
+  }
+  if (header.projected()) {
+    header.model_id = ckks::ReadId(reader);
+    header.gamma = reader.U32();
+    const uint8_t use = reader.U8();
+    if (use > 1) reader.Fail(absl::StrCat("for an unknown use ", use));
+    header.use = use == 1 ? SampleUse::kIdentification : SampleUse::kEnrolment;
   }
   const uint8_t form = reader.U8();
   if (form > 1) reader.Fail(absl::StrCat("unknown form ", form));
@@ -171,8 +247,7 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
 ckks::ParamsId SampleParamsId(ByteSpan bytes) {
   ckks::ParamsId id{};
   const std::string kind = EnvelopeKind(bytes);
-  if ((kind == kCompactKind || kind == kBulkKind) &&
-      bytes.size() >= kEnvelopeHeaderSize + id.size()) {
+  if (kind == Kind(EncodingOf(kind)) && bytes.size() >= kEnvelopeHeaderSize + id.size()) {
     std::copy_n(bytes.begin() + kEnvelopeHeaderSize, id.size(), id.begin());
   }
   return id;
@@ -220,7 +295,12 @@ absl::StatusOr<ckks::Ciphertext> SampleReader::Record(size_t index) const {
 absl::Status CheckSamples(const Instance& instance, const Model& model, size_t index,
                           const SampleHeader& header, std::string_view what) {
   const SampleHeader expected =
-      MakeSampleHeader(instance, model, index, header.key_id, false, header.encoding);
+      MakeSampleHeader(instance, model, index, header.key_id, false, {header.encoding, header.use});
+  if (header.model_id != expected.model_id) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        std::string(what), ": projected by another model (id ", HexString(header.model_id),
+        ", this model is ", HexString(expected.model_id), "): encrypt again with this one"));
+  }
   if (header.modality == expected.modality && header.dimension == expected.dimension &&
       header.run == expected.run && header.gamma == expected.gamma) {
     return absl::OkStatus();
@@ -231,16 +311,99 @@ absl::Status CheckSamples(const Instance& instance, const Model& model, size_t i
       " and gamma ", expected.gamma, ": encrypt them with this model"));
 }
 
+double ProjectedScale(const Instance& instance, SampleUse use) {
+  const FusionPlan& plan = instance.plan;
+  // Where the plan normalises, that of the projection's products; a template's otherwise.
+  const bool normalises = plan.polynomial.degree > 0;
+  const double scale = normalises ? plan.input_scale * plan.factor_scale : plan.template_scale;
+  if (use == SampleUse::kIdentification) return scale;
+  return scale / FoldedCopies(instance);
+}
+
+double FoldedCopies(const Instance& instance) {
+  return 2.0 * instance.params().slots() / instance.plan.gamma;
+}
+
+absl::StatusOr<ckks::Ciphertext> SumProjected(const Instance& instance, SampleUse use,
+                                              std::span<const ckks::Ciphertext* const> modalities) {
+  const double scale = ProjectedScale(instance, use);
+  ckks::Ciphertext sum;
+  for (const ckks::Ciphertext* c : modalities) {
+    if (c == nullptr) continue;
+    if (c->size() != 2 || c->limbs() != instance.params().limbs() ||
+        std::abs(c->scale - scale) > 1e-9 * scale) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a projected vector of ", c->limbs(), " limbs and scale 2^", std::log2(c->scale), "; ",
+          instance.params().limbs(), " limbs and scale 2^", std::log2(scale), " are needed"));
+    }
+    if (sum.parts.empty()) {
+      sum = *c;
+    } else {
+      HEFT_RETURN_IF_ERROR(ckks::Add(*instance.context, &sum, sum, *c));
+    }
+  }
+  if (sum.parts.empty()) return absl::InvalidArgumentError("no modality given");
+  return sum;
+}
+
+absl::StatusOr<ckks::Ciphertext> FoldFused(const Instance& matching, const ckks::Ciphertext& sample,
+                                           const ckks::EvaluationKeys& keys) {
+  const ckks::Ciphertext* const one[] = {&sample};
+  HEFT_ASSIGN_OR_RETURN(ckks::Ciphertext z, SumProjected(matching, SampleUse::kEnrolment, one));
+  for (const auto& fold : matching.plan.projection_folds) {
+    HEFT_RETURN_IF_ERROR(ckks::SumGalois(*matching.context, &z, z, fold, keys));
+  }
+  z.scale = matching.plan.template_scale;
+  z.noise.message = 1;
+  return z;
+}
+
+absl::StatusOr<std::vector<std::vector<double>>> ProjectRows(
+    const Model& model, size_t index, std::span<const std::vector<double>> rows) {
+  std::vector<std::vector<double>> out;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto unit = NormalisedVector(rows[i], model.modalities[index]);
+    if (!unit.ok()) return AtRow(unit.status(), i);
+    out.emplace_back(model.gamma, 0.0);
+    AddProjected(model, index, *unit, &out.back());
+  }
+  return out;
+}
+
+absl::StatusOr<std::vector<std::vector<double>>> FuseRows(
+    const Model& model, std::span<const std::vector<std::vector<double>>> modalities) {
+  std::vector<std::vector<double>> out;
+  for (size_t m = 0; m < modalities.size(); ++m) {
+    if (modalities[m].empty()) continue;
+    HEFT_ASSIGN_OR_RETURN(const auto part, ProjectRows(model, m, modalities[m]));
+    if (out.empty()) out.assign(part.size(), std::vector<double>(model.gamma, 0.0));
+    if (part.size() != out.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          part.size(), " rows of ", model.modalities[m].name, " for ", out.size(), " of another"));
+    }
+    for (size_t i = 0; i < part.size(); ++i) {
+      for (size_t r = 0; r < model.gamma; ++r) out[i][r] += part[i][r];
+    }
+  }
+  if (out.empty()) return absl::InvalidArgumentError("no modality given");
+  for (size_t i = 0; i < out.size(); ++i) {
+    const ModalitySpec fused{"fused", model.gamma};
+    const auto unit = NormalisedVector(out[i], fused);
+    if (!unit.ok()) return AtRow(unit.status(), i);
+    out[i] = *unit;
+  }
+  return out;
+}
+
 absl::StatusOr<std::vector<uint8_t>> EncryptSamples(const Instance& instance, const Model& model,
                                                     size_t index, const ckks::PublicKey& key,
                                                     std::span<const std::vector<double>> rows,
                                                     std::span<const std::string> labels,
-                                                    SampleEncoding encoding) {
+                                                    SampleForm form) {
   HEFT_ASSIGN_OR_RETURN(const SampleEncoder encoder,
-                        SampleEncoder::Create(instance, model, index, rows, labels, encoding));
+                        SampleEncoder::Create(instance, model, index, rows, labels, form));
   const ckks::Context& context = *instance.context;
-  SampleWriter writer(context,
-                      MakeSampleHeader(instance, model, index, key.key_id, false, encoding),
+  SampleWriter writer(context, MakeSampleHeader(instance, model, index, key.key_id, false, form),
                       encoder.labels());
   // In chunks: all threads work, and few ciphertexts are held at a time.
   constexpr size_t kChunk = 64;

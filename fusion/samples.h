@@ -35,23 +35,38 @@ struct SampleHeader {
   uint32_t run = 0;  // of the compact encoding; 0 for bulk
   uint32_t gamma = 0;
   bool seeded = false;  // encrypted with the secret key, the uniform part as a seed
+  // Of samples that a client has projected: by which model, and for what.
+  ModelId model_id{};
+  SampleUse use = SampleUse::kEnrolment;
+
+  bool projected() const {
+    return encoding == SampleEncoding::kPartial || encoding == SampleEncoding::kFused;
+  }
+};
+
+// SampleForm: how samples are to be encrypted.
+struct SampleForm {
+  SampleForm(SampleEncoding e = SampleEncoding::kCompact,  // NOLINT: an encoding is a form
+             SampleUse u = SampleUse::kEnrolment)
+      : encoding(e), use(u) {}
+  SampleEncoding encoding;
+  SampleUse use;
 };
 
 // The header of modality `index` under a model.
 SampleHeader MakeSampleHeader(const Instance& instance, const Model& model, size_t index,
-                              const ckks::KeyId& key_id, bool seeded,
-                              SampleEncoding encoding = SampleEncoding::kCompact);
+                              const ckks::KeyId& key_id, bool seeded, SampleForm form = {});
 
 // The plaintexts of a file's ciphertexts.
 class SampleEncoder {
  public:
   // One label a row, or none at all; `rows` must outlive the encoder. kInvalidArgument for wrong
-  // labels or rows; for the compact encoding rows are checked as they are encoded.
+  // labels or rows; for the compact encoding rows are checked as they are encoded. Rows of kPartial
+  // and kFused are what ProjectRows and FuseRows make.
   static absl::StatusOr<SampleEncoder> Create(const Instance& instance, const Model& model,
                                               size_t index,
                                               std::span<const std::vector<double>> rows,
-                                              std::span<const std::string> labels,
-                                              SampleEncoding encoding);
+                                              std::span<const std::string> labels, SampleForm form);
   size_t size() const;
   absl::StatusOr<ckks::Plaintext> Encode(size_t i) const;
   const std::vector<std::string>& labels() const { return labels_; }
@@ -61,6 +76,7 @@ class SampleEncoder {
   const Instance* instance_ = nullptr;
   const Model* model_ = nullptr;
   size_t index_ = 0;
+  SampleForm form_;
   std::span<const std::vector<double>> rows_;
   std::vector<std::string> labels_;
   std::optional<SimdColumns> columns_;  // bulk
@@ -117,9 +133,43 @@ absl::Status CheckSamples(const Instance& instance, const Model& model, size_t i
 // SampleParamsId: the parameters that a file of samples declares; zeros where it is none.
 ckks::ParamsId SampleParamsId(ByteSpan bytes);
 
-// RingOf: where `samples` are encrypted: in rings.enrolment or rings.matching. kInvalidArgument for
-// bulk samples to be identified.
-absl::StatusOr<const Instance*> RingOf(const Rings& rings, const Samples& samples);
+// FoldedCopies: what the projection's folds add up, conjugates included.
+double FoldedCopies(const Instance& instance);
+// ProjectedScale: at which a client encrypts what it has projected, in the given ring.
+double ProjectedScale(const Instance& instance, SampleUse use);
+
+// SumProjected: the sum of what clients have projected, pointers as Fuser::Project's.
+// kInvalidArgument unless each has the limbs and the scale of such a vector for that use.
+absl::StatusOr<ckks::Ciphertext> SumProjected(const Instance& instance, SampleUse use,
+                                              std::span<const ckks::Ciphertext* const> modalities);
+// FoldFused: the template that a client has fused for enrolment, summed over the groups of slots,
+// so that it repeats whatever the client has sent: as ToMatchingRing's. `keys` are the matching
+// ring's.
+absl::StatusOr<ckks::Ciphertext> FoldFused(const Instance& matching, const ckks::Ciphertext& sample,
+                                           const ckks::EvaluationKeys& keys);
+
+// ProjectRows: each row of modality `index`, normalised, times the model's projection: gamma
+// values. FuseRows: the same, summed over the modalities that are there (empty: missing) and
+// normalised exactly. kInvalidArgument, with the row, as EncodeCompact, and for a sum that is zero.
+absl::StatusOr<std::vector<std::vector<double>>> ProjectRows(
+    const Model& model, size_t index, std::span<const std::vector<double>> rows);
+absl::StatusOr<std::vector<std::vector<double>>> FuseRows(
+    const Model& model, std::span<const std::vector<std::vector<double>>> modalities);
+
+// RingOf: where such samples are encrypted: in rings.enrolment or rings.matching. kInvalidArgument
+// for bulk samples to be identified, and for projected ones where there is one ring.
+absl::StatusOr<const Instance*> RingOf(const Rings& rings, const SampleForm& form);
+
+// EncodableRows: what a SampleEncoder takes. RowsToEncrypt: of one modality, projected if that is
+// its encoding; RowsToFuse: of all that are given, fused. kInvalidArgument as Client::Encrypt and
+// Client::EncryptFused.
+struct EncodableRows {
+  size_t index = 0;  // of the modality; fused: 0
+  SampleForm form;
+  std::vector<std::vector<double>> rows;
+};
+absl::StatusOr<EncodableRows> RowsToEncrypt(const Model& model, const Samples& samples);
+absl::StatusOr<EncodableRows> RowsToFuse(const Model& model, std::span<const Samples> modalities);
 
 // RowsOf: the rows of `samples`. kInvalidArgument for none, or an incomplete one.
 absl::StatusOr<std::vector<std::vector<double>>> RowsOf(const Samples& samples,
@@ -127,10 +177,11 @@ absl::StatusOr<std::vector<std::vector<double>>> RowsOf(const Samples& samples,
 
 // Encrypts rows of modality `index` under the public key. One label a row, or none at all; at most
 // n/2 rows for bulk. All threads.
-absl::StatusOr<std::vector<uint8_t>> EncryptSamples(
-    const Instance& instance, const Model& model, size_t index, const ckks::PublicKey& key,
-    std::span<const std::vector<double>> rows, std::span<const std::string> labels,
-    SampleEncoding encoding = SampleEncoding::kCompact);
+absl::StatusOr<std::vector<uint8_t>> EncryptSamples(const Instance& instance, const Model& model,
+                                                    size_t index, const ckks::PublicKey& key,
+                                                    std::span<const std::vector<double>> rows,
+                                                    std::span<const std::string> labels,
+                                                    SampleForm form = {});
 
 }  // namespace heft
 

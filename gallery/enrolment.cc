@@ -171,25 +171,40 @@ class ProjectedSamples {
   std::map<Sample, ckks::Ciphertext> held_;
 };
 
-// One combination by itself.
-absl::StatusOr<Normalised> FuseRow(const Fuser& fuser, const SampleSet& samples,
-                                   const Combination& combination) {
+}  // namespace
+
+absl::Status Server::Impl::CheckEnrolable(const SampleSet& samples,
+                                          const EnrolOptions& options) const {
+  HEFT_RETURN_IF_ERROR(CheckUse(samples, SampleUse::kEnrolment));
+  if (samples.fused() && !options.accept_fused) {
+    return absl::FailedPreconditionError(
+        "templates that the client has normalised: nobody checks their length, and a longer one "
+        "stands first for other people's probes. Enrol them with --accept-fused if you trust "
+        "whoever made them");
+  }
+  const bool projected = samples.fused() || samples.encoding() == SampleEncoding::kPartial;
+  if (projected && options.all_pairs) {
+    return absl::InvalidArgumentError(
+        "--all-pairs takes samples that the server projects: encrypt without --fuse");
+  }
+  return samples.fused() ? absl::OkStatus() : CheckEnrolmentKeys();
+}
+
+absl::StatusOr<ckks::Ciphertext> Server::Impl::FuseRow(const SampleSet& samples,
+                                                       std::span<const int64_t> rows) const {
   std::vector<ckks::Ciphertext> inputs(samples.modalities());
   std::vector<const ckks::Ciphertext*> pointers(samples.modalities(), nullptr);
   for (size_t m = 0; m < samples.modalities(); ++m) {
-    if (combination.rows[m] < 0) continue;
-    HEFT_ASSIGN_OR_RETURN(inputs[m], samples.modality(m)->Sample(combination.rows[m]));
+    if (rows[m] < 0) continue;
+    HEFT_ASSIGN_OR_RETURN(inputs[m], samples.modality(m)->Sample(rows[m]));
     pointers[m] = &inputs[m];
   }
-  return fuser.Fuse(pointers);
+  return FuseTemplate(samples, pointers);
 }
-
-}  // namespace
 
 absl::StatusOr<std::vector<Enrolment>> Server::Impl::FuseAll(
     const SampleSet& samples, const EnrolOptions& options, const ProgressFunction& progress) const {
-  HEFT_RETURN_IF_ERROR(CheckRing(samples, rings_.enrolment));
-  HEFT_ASSIGN_OR_RETURN(const Fuser* fuser, EnrolmentFuser());
+  HEFT_RETURN_IF_ERROR(CheckEnrolable(samples, options));
   HEFT_ASSIGN_OR_RETURN(
       const std::vector<Combination> combinations,
       options.all_pairs ? AllPairs(samples, options) : PairRows(samples, options));
@@ -198,17 +213,21 @@ absl::StatusOr<std::vector<Enrolment>> Server::Impl::FuseAll(
   std::vector<absl::Status> statuses(combinations.size());
   // Pairs share samples: each is projected once.
   std::optional<ProjectedSamples> projected;
-  if (options.all_pairs) projected.emplace(*fuser, samples, combinations);
+  if (options.all_pairs) {
+    HEFT_ASSIGN_OR_RETURN(const Fuser* fuser, EnrolmentFuser());
+    projected.emplace(*fuser, samples, combinations);
+  }
+  auto fuse = [&](size_t i) -> absl::StatusOr<ckks::Ciphertext> {
+    if (!projected) return FuseRow(samples, combinations[i].rows);
+    HEFT_ASSIGN_OR_RETURN(const Normalised fused, projected->Fuse(i));
+    return ToMatchingRing(rings_, keys_->ring_switch, fused.z);
+  };
   for (size_t start = 0; start < combinations.size(); start += kChunk) {
     const size_t count = std::min(kChunk, combinations.size() - start);
-    if (projected.has_value()) HEFT_RETURN_IF_ERROR(projected->Hold(start, count));
+    if (projected) HEFT_RETURN_IF_ERROR(projected->Hold(start, count));
     ParallelFor(count, [&](size_t j) {
       const size_t i = start + j;
-      auto fused =
-          projected.has_value() ? projected->Fuse(i) : FuseRow(*fuser, samples, combinations[i]);
-      statuses[i] = fused.status();
-      if (!fused.ok()) return;
-      auto z = ToMatchingRing(rings_, keys_->ring_switch, fused->z);
+      auto z = fuse(i);
       statuses[i] = z.status();
       if (z.ok()) out[i] = {combinations[i].identity, std::move(*z)};
     });
@@ -221,7 +240,7 @@ absl::StatusOr<std::vector<Enrolment>> Server::Impl::FuseAll(
 absl::StatusOr<BatchEnrolment> Server::Impl::FuseBulk(const SampleSet& samples,
                                                       const EnrolOptions& options,
                                                       const ProgressFunction& progress) const {
-  HEFT_RETURN_IF_ERROR(CheckRing(samples, rings_.enrolment));
+  HEFT_RETURN_IF_ERROR(CheckEnrolable(samples, options));
   if (options.all_pairs) {
     return absl::InvalidArgumentError(
         "samples encrypted for bulk enrolment stay paired row by row: to enrol all pairs, encrypt "
@@ -235,7 +254,6 @@ absl::StatusOr<BatchEnrolment> Server::Impl::FuseBulk(const SampleSet& samples,
   for (size_t m = 0; m < samples.modalities(); ++m) {
     if (samples.modality(m) != nullptr) total += model_.modalities[m].dimension;
   }
-  HEFT_RETURN_IF_ERROR(CheckEnrolmentKeys());
   HEFT_ASSIGN_OR_RETURN(BulkFuser fuser,
                         BulkFuser::Create(rings_.enrolment, model_, &enrolment_keys()));
   for (size_t m = 0; m < samples.modalities(); ++m) {

@@ -52,19 +52,29 @@ absl::StatusOr<SampleSet> SampleSet::Create(const Instance& instance, const Mode
   set.by_modality_.resize(model.modalities.size());
   set.key_id_ = files[0].header().key_id;
   set.params_id_ = files[0].header().params_id;
-  set.bulk_ = files[0].bulk();
+  set.encoding_ = files[0].header().encoding;
+  set.use_ = files[0].header().use;
+  if (set.fused() && files.size() > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(files[0].what(), ": all modalities fused in one file, give no other one"));
+  }
   for (SampleReader& file : files) {
-    HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(file.header().modality));
+    size_t index = 0;
+    if (!set.fused()) {
+      HEFT_ASSIGN_OR_RETURN(index, model.FindModality(file.header().modality));
+    }
     if (file.header().params_id != set.params_id_) {
       return absl::InvalidArgumentError(absl::StrCat(
           file.what(), ": for another use than the first file: encrypt all modalities alike"));
     }
     HEFT_RETURN_IF_ERROR(CheckSamples(instance, model, index, file.header(), file.what()));
     HEFT_RETURN_IF_ERROR(CheckKeyId(set.key_id_, file.header().key_id, file.what()));
-    if (file.bulk() != set.bulk_) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(file.what(), ": encrypted ", file.bulk() ? "with" : "without",
-                       " --bulk, unlike the first file: encrypt all modalities alike"));
+    if (file.header().encoding != set.encoding_ || file.header().use != set.use_) {
+      const bool of_bulk = file.bulk() != set.bulk();
+      return absl::InvalidArgumentError(absl::StrCat(
+          file.what(), ": encrypted ",
+          of_bulk ? (file.bulk() ? "with --bulk" : "without --bulk") : "in another way",
+          ", unlike the first file: encrypt all modalities alike"));
     }
     if (set.by_modality_[index] != nullptr) {
       return absl::InvalidArgumentError(
@@ -127,7 +137,7 @@ absl::StatusOr<SampleSet> Server::Impl::Read(std::vector<SampleFile> files) cons
   const Instance* ring = &rings_.enrolment;
   for (SampleFile& file : files) {
     ring = SampleParamsId(file.bytes) == rings_.matching.params().id() ? &rings_.matching
-                                                                      : &rings_.enrolment;
+                                                                       : &rings_.enrolment;
     HEFT_ASSIGN_OR_RETURN(
         SampleReader reader,
         SampleReader::Parse(ring->context, std::move(file.bytes), std::move(file.name)));
@@ -136,11 +146,15 @@ absl::StatusOr<SampleSet> Server::Impl::Read(std::vector<SampleFile> files) cons
   return SampleSet::Create(*ring, model_, std::move(readers));
 }
 
-absl::Status Server::Impl::CheckRing(const SampleSet& samples, const Instance& ring) const {
+absl::Status Server::Impl::CheckUse(const SampleSet& samples, SampleUse use) const {
   HEFT_RETURN_IF_ERROR(CheckKeyId(keys().key_id, samples.key_id(), "encrypted samples"));
-  if (samples.params_id() == ring.params().id()) return absl::OkStatus();
+  const bool identification = use == SampleUse::kIdentification;
+  const Instance& ring = identification ? rings_.matching : rings_.enrolment;
+  const bool projected = samples.fused() || samples.encoding() == SampleEncoding::kPartial;
+  const bool right_ring = samples.fused() || samples.params_id() == ring.params().id();
+  if (right_ring && (!projected || samples.use() == use)) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      &ring == &rings_.matching
+      identification
           ? "samples encrypted for enrolment or verification: encrypt the probes of an "
             "identification with `heft encrypt --for identification`"
           : "thin probes, encrypted for identification: encrypt for enrolment and verification "
@@ -157,17 +171,57 @@ absl::StatusOr<std::vector<ckks::Ciphertext>> Server::Impl::ReadRow(const Sample
   return out;
 }
 
-absl::StatusOr<Normalised> Server::Impl::FuseProbe(const SampleSet& samples, size_t row) const {
-  HEFT_RETURN_IF_ERROR(CheckRing(samples, rings_.enrolment));
-  HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, row));
+absl::StatusOr<ckks::Ciphertext> Server::Impl::Project(
+    const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities) const {
   HEFT_ASSIGN_OR_RETURN(const Fuser* fuser, EnrolmentFuser());
-  if (!rings_.thin()) return fuser->Fuse(Present(inputs));
-  // A projection is all that it needs: the key owner normalises.
-  HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext projected, fuser->Project(Present(inputs)));
+  if (samples.encoding() != SampleEncoding::kPartial) return fuser->Project(modalities);
+  HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext sum,
+                        SumProjected(rings_.enrolment, SampleUse::kEnrolment, modalities));
+  HEFT_ASSIGN_OR_RETURN(ckks::Ciphertext z, fuser->Fold(sum));
+  z.scale *= FoldedCopies(rings_.enrolment);
+  return z;
+}
+
+absl::StatusOr<ckks::Ciphertext> Server::Impl::FuseTemplate(
+    const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities) const {
+  if (samples.fused()) return FoldFused(rings_.matching, *modalities[0], keys());
+  HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext z, Project(samples, modalities));
+  HEFT_ASSIGN_OR_RETURN(const Fuser* fuser, EnrolmentFuser());
+  HEFT_ASSIGN_OR_RETURN(const Normalised fused, fuser->Normalise(z));
+  return ToMatchingRing(rings_, keys_->ring_switch, fused.z);
+}
+
+absl::StatusOr<Normalised> Server::Impl::FuseToIdentify(
+    const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities) const {
+  if (!samples.fused() && samples.encoding() != SampleEncoding::kPartial) {
+    HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
+    return prober->Fuse(modalities);
+  }
+  HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext sum,
+                        SumProjected(rings_.matching, SampleUse::kIdentification, modalities));
   Normalised out;
-  HEFT_ASSIGN_OR_RETURN(out.z, ToMatchingRing(rings_, keys_->ring_switch, projected));
+  HEFT_ASSIGN_OR_RETURN(out.z, ToProbe(rings_.matching, sum));
+  HEFT_ASSIGN_OR_RETURN(out.squared_norm, ProbeNorm(rings_.matching, out.z, keys()));
+  return out;
+}
+
+absl::StatusOr<Normalised> Server::Impl::FuseProbe(const SampleSet& samples, size_t row) const {
+  HEFT_RETURN_IF_ERROR(CheckUse(samples, SampleUse::kEnrolment));
+  HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, row));
+  if (!rings_.thin()) {
+    HEFT_ASSIGN_OR_RETURN(const Fuser* fuser, EnrolmentFuser());
+    return fuser->Fuse(Present(inputs));
+  }
+  // A projection is all that it needs: the key owner normalises.
+  Normalised out;
+  if (samples.fused()) {
+    HEFT_ASSIGN_OR_RETURN(out.z, FuseTemplate(samples, Present(inputs)));
+  } else {
+    HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext projected, Project(samples, Present(inputs)));
+    HEFT_ASSIGN_OR_RETURN(out.z, ToMatchingRing(rings_, keys_->ring_switch, projected));
+  }
   HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext probe, ToProbe(rings_.matching, out.z));
-  HEFT_ASSIGN_OR_RETURN(out.squared_norm, ProbeNorm(rings_.matching, probe, keys_->matching));
+  HEFT_ASSIGN_OR_RETURN(out.squared_norm, ProbeNorm(rings_.matching, probe, keys()));
   return out;
 }
 
@@ -181,8 +235,7 @@ absl::StatusOr<const Fuser*> Server::Impl::EnrolmentFuser() const {
   HEFT_RETURN_IF_ERROR(CheckEnrolmentKeys());
   const std::lock_guard<std::mutex> lock(mutex_);
   if (fuser_ == nullptr) {
-    HEFT_ASSIGN_OR_RETURN(Fuser fuser,
-                          Fuser::Create(rings_.enrolment, model_, &enrolment_keys()));
+    HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(rings_.enrolment, model_, &enrolment_keys()));
     fuser_ = std::make_unique<Fuser>(std::move(fuser));
   }
   return fuser_.get();
@@ -238,8 +291,8 @@ absl::StatusOr<Server> Server::Create(const Model& model, std::span<const uint8_
                                       std::string_view what,
                                       std::span<const uint8_t> enrolment_keys,
                                       std::string_view enrolment_what) {
-  HEFT_ASSIGN_OR_RETURN(
-      auto impl, Impl::Create(model, evaluation_keys, what, enrolment_keys, enrolment_what));
+  HEFT_ASSIGN_OR_RETURN(auto impl,
+                        Impl::Create(model, evaluation_keys, what, enrolment_keys, enrolment_what));
   return Server(std::move(impl));
 }
 

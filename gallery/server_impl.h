@@ -39,15 +39,20 @@ class SampleSet {
   // By the model's order of modalities; nullptr where missing.
   const SampleReader* modality(size_t index) const { return by_modality_[index]; }
   size_t modalities() const { return by_modality_.size(); }
+  SampleEncoding encoding() const { return encoding_; }
   // Whether the samples are encrypted for bulk enrolment, which is then all that they are good for.
-  bool bulk() const { return bulk_; }
+  bool bulk() const { return encoding_ == SampleEncoding::kBulk; }
+  // Fused by the client: the file stands in the place of the first modality.
+  bool fused() const { return encoding_ == SampleEncoding::kFused; }
+  SampleUse use() const { return use_; }  // of projected ones
 
  private:
   std::vector<std::unique_ptr<SampleReader>> files_;
   std::vector<const SampleReader*> by_modality_;
   ckks::KeyId key_id_{};
   ckks::ParamsId params_id_{};
-  bool bulk_ = false;
+  SampleEncoding encoding_ = SampleEncoding::kCompact;
+  SampleUse use_ = SampleUse::kEnrolment;
 };
 
 // Fused templates in bulk with the identity of each.
@@ -90,6 +95,10 @@ class Server::Impl {
   // The same for samples encrypted for bulk enrolment.
   absl::StatusOr<BatchEnrolment> FuseBulk(const SampleSet& samples, const EnrolOptions& options,
                                           const ProgressFunction& progress = {}) const;
+  // The template of one combination of samples, pointers as Fuser::Project's: what AddToBlock
+  // takes.
+  absl::StatusOr<ckks::Ciphertext> FuseTemplate(
+      const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities) const;
   // Fuses row `row` of each file for verification: what PrepareMaskedProbe takes, with its norm.
   absl::StatusOr<Normalised> FuseProbe(const SampleSet& samples, size_t row) const;
 
@@ -124,8 +133,20 @@ class Server::Impl {
   static absl::StatusOr<std::unique_ptr<Impl>> Create(const Model& model, Rings rings,
                                                       RingKeys keys);
   absl::Status CheckEnrolmentKeys() const;
-  // kFailedPrecondition unless the samples are for this server's key and were encrypted in `ring`.
-  absl::Status CheckRing(const SampleSet& samples, const Instance& ring) const;
+  // kFailedPrecondition unless the samples are for this server's key and this use; verification's
+  // is that of enrolment.
+  absl::Status CheckUse(const SampleSet& samples, SampleUse use) const;
+  // z of one row, of a set that is not fused, in the enrolment ring.
+  absl::StatusOr<ckks::Ciphertext> Project(
+      const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities) const;
+  // kFailedPrecondition unless the samples may be enrolled, and the keys for it are there.
+  absl::Status CheckEnrolable(const SampleSet& samples, const EnrolOptions& options) const;
+  // The template of one row a modality, -1 where it is missing.
+  absl::StatusOr<ckks::Ciphertext> FuseRow(const SampleSet& samples,
+                                           std::span<const int64_t> rows) const;
+  // A probe of an identification: projected by the prober, or by clients.
+  absl::StatusOr<Normalised> FuseToIdentify(
+      const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities) const;
   absl::StatusOr<const ProbeFuser*> Prober() const;
   // A fused and prepared probe, and its reply without scores.
   struct PreparedProbe {

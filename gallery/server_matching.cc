@@ -43,8 +43,8 @@ absl::StatusOr<EncryptedScores> Server::Impl::StartReply(ScoreKind kind, const S
   } else if (options.with_squared_norm) {
     // Two limbs: |z|^2 at this scale may exceed one.
     reply.squared_norm.emplace();
-    HEFT_RETURN_IF_ERROR(
-        ckks::DropLimbs(*instance().context, &*reply.squared_norm, probe.squared_norm, kMatchLimbs));
+    HEFT_RETURN_IF_ERROR(ckks::DropLimbs(*instance().context, &*reply.squared_norm,
+                                         probe.squared_norm, kMatchLimbs));
   }
   return reply;
 }
@@ -52,9 +52,9 @@ absl::StatusOr<EncryptedScores> Server::Impl::StartReply(ScoreKind kind, const S
 absl::StatusOr<Server::Impl::PreparedProbe> Server::Impl::Prepare(
     const ProbeFuser& prober, const Gallery::Impl& gallery, const SampleSet& samples,
     const ProbeOptions& options) const {
-  HEFT_RETURN_IF_ERROR(CheckRing(samples, rings_.matching));
+  HEFT_RETURN_IF_ERROR(CheckUse(samples, SampleUse::kIdentification));
   HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, options.row));
-  HEFT_ASSIGN_OR_RETURN(const Normalised probe, prober.Fuse(Present(inputs)));
+  HEFT_ASSIGN_OR_RETURN(const Normalised probe, FuseToIdentify(samples, Present(inputs)));
   PreparedProbe out;
   HEFT_ASSIGN_OR_RETURN(out.reply, StartReply(ScoreKind::kIdentification, samples, options, probe));
   HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(prober.instance(), probe.z, prober.keys()));

@@ -210,12 +210,12 @@ absl::StatusOr<SecretKeys> ParseSecretKeys(const Rings& rings, ByteSpan bytes,
 absl::StatusOr<std::vector<uint8_t>> EncryptSamplesSymmetric(
     const Instance& instance, const Model& model, size_t index, const ckks::SecretKey& key,
     std::span<const std::vector<double>> rows, std::span<const std::string> labels,
-    SampleEncoding encoding) {
+    SampleForm form) {
   HEFT_ASSIGN_OR_RETURN(const SampleEncoder encoder,
-                        SampleEncoder::Create(instance, model, index, rows, labels, encoding));
+                        SampleEncoder::Create(instance, model, index, rows, labels, form));
   const ckks::Context& context = *instance.context;
   SampleWriter writer(context,
-                      MakeSampleHeader(instance, model, index, key.key_id(), true, encoding),
+                      MakeSampleHeader(instance, model, index, key.key_id(), true, form),
                       encoder.labels());
   Csprng rng;
   for (size_t i = 0; i < encoder.size(); ++i) {

@@ -48,7 +48,7 @@ absl::StatusOr<SecretKeys> ParseSecretKeys(const Rings& rings, ByteSpan bytes,
 absl::StatusOr<std::vector<uint8_t>> EncryptSamplesSymmetric(
     const Instance& instance, const Model& model, size_t index, const ckks::SecretKey& key,
     std::span<const std::vector<double>> rows, std::span<const std::string> labels,
-    SampleEncoding encoding = SampleEncoding::kCompact);
+    SampleForm form = {});
 
 }  // namespace heft
 

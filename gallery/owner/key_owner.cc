@@ -87,16 +87,22 @@ absl::StatusOr<std::vector<uint8_t>> KeyOwner::EnrolmentKeys(const Monitor& moni
   return MakeEnrolmentKeys(impl_->rings(), impl_->keys(), progress.Callback());
 }
 
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::Encrypt(
+    const EncodableRows& rows, std::span<const std::string> labels) const {
+  HEFT_ASSIGN_OR_RETURN(const Instance* ring, RingOf(rings_, rows.form));
+  const ckks::SecretKey& key = ring == &rings_.matching ? keys_.matching() : keys_.enrolment;
+  return EncryptSamplesSymmetric(*ring, model_, rows.index, key, rows.rows, labels, rows.form);
+}
+
 absl::StatusOr<std::vector<uint8_t>> KeyOwner::Encrypt(const Samples& samples) const {
-  const Model& model = impl_->model();
-  HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(samples.modality));
-  HEFT_ASSIGN_OR_RETURN(const auto rows, RowsOf(samples, model.modalities[index]));
-  const Rings& rings = impl_->rings();
-  HEFT_ASSIGN_OR_RETURN(const Instance* ring, RingOf(rings, samples));
-  const SecretKeys& keys = impl_->keys();
-  return EncryptSamplesSymmetric(*ring, model, index,
-                                 ring == &rings.matching ? keys.matching() : keys.enrolment, rows,
-                                 samples.labels, samples.encoding);
+  HEFT_ASSIGN_OR_RETURN(const EncodableRows rows, RowsToEncrypt(impl_->model(), samples));
+  return impl_->Encrypt(rows, samples.labels);
+}
+
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::EncryptFused(
+    std::span<const Samples> modalities) const {
+  HEFT_ASSIGN_OR_RETURN(const EncodableRows rows, RowsToFuse(impl_->model(), modalities));
+  return impl_->Encrypt(rows, modalities[0].labels);
 }
 
 absl::StatusOr<OpenedScores> KeyOwner::Open(std::span<const uint8_t> reply, std::string_view what,

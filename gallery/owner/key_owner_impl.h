@@ -17,6 +17,7 @@
 #include "ckks/owner/secret_key.h"
 #include "fusion/owner/keygen.h"
 #include "fusion/rings.h"
+#include "fusion/samples.h"
 #include "gallery/owner/query_budget.h"
 #include "gallery/scores.h"
 #include "heft/key_owner.h"
@@ -44,6 +45,8 @@ class KeyOwner::Impl {
   const ckks::SecretKey& key() const { return keys_.matching(); }
   QueryBudget& budget() const { return *budget_; }
 
+  absl::StatusOr<std::vector<uint8_t>> Encrypt(const EncodableRows& rows,
+                                               std::span<const std::string> labels) const;
   absl::StatusOr<OpenedScores> Open(ByteSpan scores, std::string_view what,
                                     const std::optional<Flooding>& flooding) const;
   // Slots as they are decrypted, unrounded, those without an answer zero; one vector a reply.
@@ -65,7 +68,7 @@ class KeyOwner::Impl {
   // Best first, with what a score says for a match.
   void Rank(std::vector<Candidate>* candidates) const;
 
-  // |z|^2, from the slots of an opened norm.
+  // |z|^2, from the slots of an opened norm; negative where they differ.
   absl::StatusOr<double> OpenNorm(const EncryptedScores& scores,
                                   const std::optional<Flooding>& flooding) const;
 

@@ -17,10 +17,11 @@
 
 namespace heft {
 
-// SampleEncoding: what one ciphertext of a file holds: one sample, or one coordinate of all of
-// them. Compact files serve everything; bulk ones enrolment alone, of some hundred samples and
-// more.
-enum class SampleEncoding { kCompact, kBulk };
+// SampleEncoding: what one ciphertext of a file holds. kCompact: one sample; such files serve
+// everything. kBulk: one coordinate of all samples; for enrolment alone, of some hundred samples and
+// more. Profile "thin" alone: kPartial: one sample that the client has projected, of which the server
+// adds up the modalities; kFused: one that the client has fused and normalised whole, exactly.
+enum class SampleEncoding { kCompact, kBulk, kPartial, kFused };
 
 // SampleUse: what a file is for, where a model's profile has two rings ("thin"): enrolment and
 // verification, or probes of an identification, which are thin: a fifth of the bytes. Other
@@ -33,7 +34,7 @@ struct Samples {
   std::span<const float> values;  // row by row, each of the modality's dimension; any length but 0
   std::span<const std::string> labels = {};  // an identity a row, 1 to 255 bytes each; or none
   SampleEncoding encoding = SampleEncoding::kCompact;  // kBulk: at most 4096 rows
-  SampleUse use = SampleUse::kEnrolment;               // kBulk: this
+  SampleUse use = SampleUse::kEnrolment;               // kBulk: this one
 };
 
 // Client: a model and an encryption key. Const: any number of threads may call at once.
@@ -58,8 +59,14 @@ class HEFT_EXPORT Client {
                                                const std::string& label = "",
                                                SampleUse use = SampleUse::kEnrolment) const;
 
-  // Many rows, one file; all threads. The same errors, with the row.
+  // Many rows, one file; all threads. The same errors, with the row; kInvalidArgument for kFused.
   absl::StatusOr<std::vector<uint8_t>> Encrypt(const Samples& samples) const;
+
+  // Fuses row i of all modalities and encrypts what comes out, for a client that holds them all:
+  // one file, whose labels and use are those of the first. A modality that is absent counts as
+  // missing. Profile "thin" alone. kInvalidArgument as above, for a modality twice, or where rows
+  // differ in number.
+  absl::StatusOr<std::vector<uint8_t>> EncryptFused(std::span<const Samples> modalities) const;
 
  private:
   explicit Client(std::unique_ptr<Impl> impl);

@@ -109,6 +109,8 @@ class HEFT_EXPORT KeyOwner {
   absl::StatusOr<std::vector<uint8_t>> EnrolmentKeys(const Monitor& monitor = {}) const;
   // Client::Encrypt with the secret key: half the bytes and less noise.
   absl::StatusOr<std::vector<uint8_t>> Encrypt(const Samples& samples) const;
+  // Client::EncryptFused with the secret key.
+  absl::StatusOr<std::vector<uint8_t>> EncryptFused(std::span<const Samples> modalities) const;
 
   // A reply of the server. kFailedPrecondition for scores under another key, model or parameters,
   // and where the model's profile has no room for flooding (SECURITY.md: none of those in 0.1 has);

@@ -38,6 +38,9 @@ struct EnrolOptions {
   // For each identity, every combination of one sample a modality (the paper's enrolment protocol);
   // otherwise row i of one file belongs to row i of the others.
   bool all_pairs = false;
+  // Takes templates that a client has fused and normalised (heft/client.h, kFused), whose length
+  // nobody checks: a longer one scores higher with everybody. kFailedPrecondition without it.
+  bool accept_fused = false;
 };
 
 // EnrolResult: templates added, and what the gallery holds now.
