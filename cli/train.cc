@@ -19,7 +19,7 @@ namespace heft::cli {
 namespace {
 
 struct Options {
-  std::string data, out, recipe = "generalising", fit, profile = "compact", checkpoint, curve;
+  std::string data, out, recipe = "generalising", fit, profile = "thin", checkpoint, curve;
   int degree = 0, folds = 0;
   uint64_t fold_seed = 1;
   bool no_exact = false;

@@ -31,15 +31,16 @@ int main() {
   // Key owner: makes the keys. -> encryption key to clients, evaluation keys to the server
   const auto owner = Check(heft::KeyOwner::Generate(model));
   const auto client = Check(heft::Client::Create(model, owner.EncryptionKey()));
-  const auto server = Check(heft::Server::Create(model, Check(owner.EvaluationKeys())));
+  const auto server = Check(heft::Server::Create(model, Check(owner.EvaluationKeys()), "keys",
+                                                 Check(owner.EnrolmentKeys())));
 
-  // Client: encrypts each modality by itself. -> samples to the server
-  auto encrypt = [&](size_t row) {
+  // Client: encrypts each modality by itself, for what it is to be. -> samples to the server
+  auto encrypt = [&](size_t row, heft::SampleUse use) {
     std::vector<heft::SampleFile> files;
     for (size_t m = 0; m < model.modalities.size(); ++m) {
       const std::string& name = model.modalities[m].name;
       const std::string label = "person " + data.labels()[row];
-      files.push_back({Check(client.Encrypt(name, data.Vector(m, row), label)), name});
+      files.push_back({Check(client.Encrypt(name, data.Vector(m, row), label, use)), name});
     }
     return files;
   };
@@ -48,9 +49,12 @@ int main() {
   // read neither. -> reply to the key owner
   const std::string folder = std::filesystem::temp_directory_path() /
                              ("heft-example-" + std::to_string(std::random_device()()));
-  for (size_t row = 0; row < data.size(); row += 6) Check(server.Enrol(folder, encrypt(row)));
+  for (size_t row = 0; row < data.size(); row += 6) {
+    Check(server.Enrol(folder, encrypt(row, heft::SampleUse::kEnrolment)));
+  }
   const auto gallery = Check(heft::Gallery::Open(folder));
-  const auto reply = Check(server.Identify(gallery, encrypt(7 * 6 + 2)));
+  const auto reply =
+      Check(server.Identify(gallery, encrypt(7 * 6 + 2, heft::SampleUse::kIdentification)));
 
   // Key owner: opens it, and decides.
   const heft::OpenedScores opened = Check(owner.Open(reply, "reply"));

@@ -23,7 +23,7 @@ int main() {
   people.identities = 30;
   people.dimensions = {48};
   const auto data = Check(heft::TrainingData::Synthesise(people));
-  const heft::Model model = Check(heft::Learn(data, {.gamma = 16, .profile = "thin", .epochs = 5}));
+  const heft::Model model = Check(heft::Learn(data, {.gamma = 16, .epochs = 5}));
   for (const auto ring : {heft::SealRing::kEnrolment, heft::SealRing::kMatching}) {
     const auto parameters = Check(heft::ExportSealParameters(model, kZstd, ring));
     std::cout << "SEAL's parameters for " << parameters.ring << ": " << parameters.description

@@ -38,7 +38,8 @@ int main() {
 
   // Client and server have the public files.
   const auto client = Check(heft::Client::Create(model, Read(keys.encryption_key)));
-  const auto server = Check(heft::Server::Create(model, Read(keys.evaluation_keys)));
+  const auto server = Check(
+      heft::Server::Create(model, Read(keys.evaluation_keys), "keys", Read(keys.enrolment_keys)));
   auto sample = [&](size_t row) {
     auto bytes = Check(client.Encrypt("face", data.Vector(0, row), data.labels()[row]));
     return std::vector<heft::SampleFile>{{std::move(bytes), "sample"}};

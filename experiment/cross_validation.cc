@@ -147,10 +147,8 @@ class CrossValidator {
     const int count = static_cast<int>(model.modalities.size());
     for (int only = 0; only < count; ++only) {
       int outside = 0;
-      HEFT_ASSIGN_OR_RETURN(
-          LabelledScores scores,
-          PartialProbeScores(data, Split::kTest, ProjectionOf(model), {model.approximation},
-                             AllBut(only, count), &outside));
+      HEFT_ASSIGN_OR_RETURN(LabelledScores scores,
+                            PlainScores(data, Split::kTest, model, AllBut(only, count), &outside));
       const ScoredSystem row = Partial(set, model, only, false);
       FindOrAdd(result_.partial_outside, FoldOutside{row.id}).share +=
           static_cast<double>(outside) / dataset_.Rows();
@@ -169,9 +167,8 @@ class CrossValidator {
     HEFT_ASSIGN_OR_RETURN(EncryptedRun run,
                           ScoreEncrypted(monitor_, model, ModalityRows(data, Split::kTest), only));
     int outside = 0;
-    HEFT_ASSIGN_OR_RETURN(
-        LabelledScores plain,
-        LearnedScores(data, Split::kTest, ProjectionOf(model), {model.approximation}, &outside));
+    HEFT_ASSIGN_OR_RETURN(LabelledScores plain,
+                          PlainScores(data, Split::kTest, model, {}, &outside));
     LabelledScores scores{std::move(run.scores), plain.identities};
     AddGap(row.id, plain, scores, outside);
     for (size_t k = 0; k < only.size(); ++k) {

@@ -115,7 +115,7 @@ absl::StatusOr<std::vector<Model>> LoadFolds(const std::string& folder, const Da
 struct ChoiceOptions {
   CrossValidationOptions validation;
   uint64_t seed = 1;  // of the trainings
-  std::string profile = "compact";
+  std::string profile = "thin";
 };
 
 // Fused dimensions 16, 32 and 64 (those that the data allow) with normalisation by degree 2, degree

@@ -229,7 +229,7 @@ class Evaluator {
 }  // namespace
 
 std::optional<bool> Evaluation::KeepsPromise() const {
-  if (model.profile != kPromisedProfile) return std::nullopt;
+  if (std::ranges::count(kPromisedProfiles, model.profile) == 0) return std::nullopt;
   return std::abs(gap.auroc) <= kPromisedAurocGap && gap.max_score <= kPromisedScoreGap;
 }
 

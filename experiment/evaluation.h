@@ -21,9 +21,9 @@
 
 namespace heft::experiment {
 
-// What the product promises of profile "compact": encrypted against plain scores with the same
-// approximation.
-inline constexpr std::string_view kPromisedProfile = "compact";
+// What the product promises of profiles "thin" and "compact": encrypted against plain scores with
+// the same approximation.
+inline constexpr std::string_view kPromisedProfiles[] = {"thin", "compact"};
 inline constexpr double kPromisedAurocGap = 5e-4;
 inline constexpr double kPromisedScoreGap = 2e-3;
 

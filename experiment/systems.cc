@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "fusion/profile.h"
 #include "inverse_sqrt/fit.h"
 #include "learning/baselines.h"
 
@@ -84,6 +85,15 @@ absl::StatusOr<std::vector<SystemScores>> BaselineSystems(const Dataset& dataset
   return systems;
 }
 
+absl::StatusOr<LabelledScores> PlainScores(const Dataset& dataset, Split split, const Model& model,
+                                           std::span<const int> missing, int* outside) {
+  HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile(model.profile));
+  const Normaliser approximate{model.approximation};
+  return PartialProbeScores(dataset, split, ProjectionOf(model),
+                            profile.thin() ? Normaliser{} : approximate, missing, outside,
+                            profile.thin() ? &approximate : nullptr);
+}
+
 absl::StatusOr<std::vector<SystemScores>> LearnedSystems(const Dataset& dataset, Split split,
                                                          const Model& model) {
   std::vector<SystemScores> systems;
@@ -103,7 +113,9 @@ absl::StatusOr<std::vector<SystemScores>> LearnedSystems(const Dataset& dataset,
   }
   const FeatureMatrix aware = ProjectionOf(model);
   HEFT_RETURN_IF_ERROR(add("fhe_aware_exact", "FHE-aware, exact normalisation", aware, {}));
-  HEFT_RETURN_IF_ERROR(add("fhe_aware_plain", "FHE-aware, plain", aware, {model.approximation}));
+  HEFT_ASSIGN_OR_RETURN(LabelledScores plain, PlainScores(dataset, split, model));
+  systems.push_back(
+      {{"fhe_aware_plain", "FHE-aware, plain", static_cast<int>(model.gamma)}, std::move(plain)});
   return systems;
 }
 

@@ -26,6 +26,14 @@ struct SystemScores {
 absl::StatusOr<Dataset> SelectModalities(Dataset dataset, const Model& model,
                                          const std::string& directory);
 
+// PlainScores: those that the model's profile should give under encryption, templates (columns)
+// normalised by the polynomial and so the probes (rows), which lack the modalities `missing`; thin
+// probes exactly. `outside`: of those that the polynomial normalises, how many leave its interval;
+// of templates, where probes are thin.
+absl::StatusOr<LabelledScores> PlainScores(const Dataset& dataset, Split split, const Model& model,
+                                           std::span<const int> missing = {},
+                                           int* outside = nullptr);
+
 // Samples of the split, a matrix a modality.
 std::vector<FeatureMatrix> ModalityRows(const Dataset& dataset, Split split);
 

@@ -103,17 +103,21 @@ absl::StatusOr<LabelledScores> LearnedScores(const Dataset& dataset, Split split
 absl::StatusOr<LabelledScores> PartialProbeScores(const Dataset& dataset, Split split,
                                                   const FeatureMatrix& projection,
                                                   const Normaliser& normaliser,
-                                                  std::span<const int> missing, int* outside) {
+                                                  std::span<const int> missing, int* outside,
+                                                  const Normaliser* of_templates) {
   if (projection.cols() != dataset.TotalDimension()) {
     return absl::InvalidArgumentError(absl::StrCat("the projection takes ", projection.cols(),
                                                    " dimensions, the data have ",
                                                    dataset.TotalDimension()));
   }
   HEFT_ASSIGN_OR_RETURN(SplitFeatures taken, Take(dataset, split));
-  const FeatureMatrix templates = ProjectAndNormalise(projection, taken.features, normaliser);
+  const bool alike = of_templates == nullptr;
+  const FeatureMatrix templates = ProjectAndNormalise(
+      projection, taken.features, alike ? normaliser : *of_templates, alike ? nullptr : outside);
   HEFT_ASSIGN_OR_RETURN(const FeatureMatrix partial,
                         Concatenate(dataset, RowsOf(dataset.split, split), missing));
-  const FeatureMatrix probes = ProjectAndNormalise(projection, partial, normaliser, outside);
+  const FeatureMatrix probes =
+      ProjectAndNormalise(projection, partial, normaliser, alike ? outside : nullptr);
   return LabelledScores{ProjectAll(templates, probes), std::move(taken.identities)};
 }
 

@@ -42,12 +42,14 @@ absl::StatusOr<LabelledScores> LearnedScores(const Dataset& dataset, Split split
                                              int* outside = nullptr);
 
 // PartialProbeScores: the same where probes (rows of the scores) lack the modalities `missing` and
-// templates (columns) are whole; row i of a pair i < j is the probe. `outside` counts probes.
+// templates (columns) are whole; row i of a pair i < j is the probe. `outside` counts probes; with
+// `of_templates`, which then normalises the templates instead, it counts those.
 absl::StatusOr<LabelledScores> PartialProbeScores(const Dataset& dataset, Split split,
                                                   const FeatureMatrix& projection,
                                                   const Normaliser& normaliser,
                                                   std::span<const int> missing,
-                                                  int* outside = nullptr);
+                                                  int* outside = nullptr,
+                                                  const Normaliser* of_templates = nullptr);
 
 }  // namespace heft
 

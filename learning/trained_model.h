@@ -25,7 +25,7 @@ struct FoldNumber {
 
 // ModelOptions: what a model holds besides the result of its training.
 struct ModelOptions {
-  std::string profile = "compact";
+  std::string profile = "thin";
   const TrainResult* exact = nullptr;  // trained with exact normalisation on the same data
   std::optional<FoldNumber> fold = {};
 };

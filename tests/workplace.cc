@@ -31,7 +31,7 @@ nlohmann::json Must(const char* program, Args args) {
 
 Args TrainArgs(const std::string& data, const std::string& out, const Args& more) {
   Args args = {"train",   "--data", data,       "--out", out,
-               "--gamma", "16",     "--epochs", "3",     "--no-exact"};
+               "--gamma", "16",     "--epochs", "3",     "--no-exact", "--profile", "compact"};
   args.insert(args.end(), more.begin(), more.end());
   return args;
 }

@@ -19,7 +19,7 @@ namespace heft {
 struct LearnOptions {
   int gamma = 32;  // fused dimension, a power of two
   int degree = 3;  // of the polynomial that normalises, 2 or 3
-  std::string profile = "compact";
+  std::string profile = "thin";
   int epochs = 0;  // 0: at most 60, fewer where validation gets no better
   uint64_t seed = 1;
 };
