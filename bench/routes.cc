@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/threads.h"
 #include "bench/bulk.h"
+#include "bench/thin.h"
 #include "ckks/key_switch.h"
 #include "experiment/roles.h"
 #include "experiment/stopwatch.h"
@@ -373,6 +374,10 @@ absl::StatusOr<Json> RunBench(const Monitor& monitor, const BenchOptions& option
   bench.result["security"] = bench.roles->params().security().Describe();
   HEFT_RETURN_IF_ERROR(RunProduct(bench));
   HEFT_RETURN_IF_ERROR(RunOperations(bench));
+  if (bench.roles->rings().thin()) {
+    HEFT_RETURN_IF_ERROR(RunClientFused(options, progress, *bench.roles, &bench.result));
+  }
+  HEFT_RETURN_IF_ERROR(RunCold(options, progress, &bench.result));
   HEFT_RETURN_IF_ERROR(RunBulk(bench));
   if (!options.skip_million) HEFT_RETURN_IF_ERROR(RunMillion(bench));
   bench.result["peak_memory_mb"] = PeakMegabytes();

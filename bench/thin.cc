@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/thin.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "bench/bulk.h"
+#include "experiment/random_model.h"
+#include "experiment/stopwatch.h"
+#include "fusion/samples.h"
+#include "heft/client.h"
+#include "heft/files.h"
+#include "heft/key_owner.h"
+#include "heft/server.h"
+
+extern char** environ;
+
+namespace heft::bench {
+namespace {
+
+using ckks::Ciphertext;
+using experiment::Pointers;
+using experiment::Roles;
+using experiment::Timings;
+
+// A folder that is gone with the object.
+class Folder {
+ public:
+  static absl::StatusOr<Folder> Create() {
+    std::string path = (std::filesystem::temp_directory_path() / "heft-bench-XXXXXX").string();
+    if (mkdtemp(path.data()) == nullptr) {
+      return absl::UnavailableError(absl::StrCat("cannot make a folder like ", path));
+    }
+    return Folder(std::move(path));
+  }
+  Folder(Folder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
+  ~Folder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  explicit Folder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// Runs this program with `args`, its stdout to nowhere; its CPU time in milliseconds.
+absl::StatusOr<double> CpuOfChild(std::vector<std::string> args) {
+  std::vector<char*> argv;
+  for (std::string& arg : args) argv.push_back(arg.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  const int failed = posix_spawn(&child, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) return absl::UnavailableError("cannot start a process of this program");
+  int status = 0;
+  rusage usage;
+  while (wait4(child, &status, 0, &usage) < 0) {
+    if (errno != EINTR) return absl::UnavailableError("cannot wait for a process");
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    return absl::InternalError("a process that should identify has failed");
+  }
+  auto ms = [](const timeval& t) { return 1e3 * t.tv_sec + 1e-3 * t.tv_usec; };
+  return ms(usage.ru_utime) + ms(usage.ru_stime);
+}
+
+// Random vectors of one modality, row by row.
+std::vector<float> RandomRows(uint32_t dimension, size_t rows, std::mt19937_64& random) {
+  std::vector<float> values;
+  for (size_t i = 0; i < rows; ++i) {
+    for (double v : experiment::RandomUnit(dimension, random)) {
+      values.push_back(static_cast<float>(v));
+    }
+  }
+  return values;
+}
+
+// Keys, a gallery and a probe in `folder`; the arguments of an identification with them.
+absl::StatusOr<std::vector<std::string>> PrepareCold(const BenchOptions& options,
+                                                     const Progress& progress,
+                                                     const Folder& folder) {
+  const Model model =
+      experiment::RandomModel(options.dimensions, options.gamma, options.degree, options.profile);
+  HEFT_RETURN_IF_ERROR(Step(progress, "making keys for a process of its own"));
+  HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, KeyOwner::Generate(model));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> keys, owner.EvaluationKeys());
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> enrolment, owner.EnrolmentKeys());
+  HEFT_ASSIGN_OR_RETURN(const Server server,
+                        Server::Create(model, keys, "keys", enrolment, "enrolment keys"));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder / "model", model.Serialize()));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder / "keys", keys));
+  std::vector<std::string> args = {"heft",
+                                   "identify",
+                                   "--quiet",
+                                   "--threads",
+                                   "1",
+                                   "--model",
+                                   folder / "model",
+                                   "--keys",
+                                   folder / "keys",
+                                   "--gallery",
+                                   folder / "gallery",
+                                   "--out",
+                                   folder / "reply"};
+  std::mt19937_64 random(5);
+  std::vector<std::string> labels;
+  for (uint32_t i = 0; i < options.templates; ++i) labels.push_back(absl::StrCat("person ", i));
+  std::vector<SampleFile> enrolled;
+  for (const ModalitySpec& modality : model.modalities) {
+    HEFT_RETURN_IF_ERROR(Step(progress, "encrypting a gallery"));
+    const auto rows = RandomRows(modality.dimension, options.templates, random);
+    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bulk,
+                          owner.Encrypt({modality.name, rows, labels, SampleEncoding::kBulk}));
+    enrolled.push_back({std::move(bulk), modality.name});
+    const auto probe = RandomRows(modality.dimension, 1, random);
+    HEFT_ASSIGN_OR_RETURN(
+        const std::vector<uint8_t> thin,
+        owner.Encrypt(
+            {modality.name, probe, {}, SampleEncoding::kCompact, SampleUse::kIdentification}));
+    args.push_back("--in");
+    args.push_back(folder / modality.name);
+    HEFT_RETURN_IF_ERROR(WriteFileAtomic(args.back(), thin));
+  }
+  HEFT_RETURN_IF_ERROR(Step(progress, "enrolling a gallery"));
+  HEFT_RETURN_IF_ERROR(server.Enrol(folder / "gallery", std::move(enrolled)).status());
+  return args;
+}
+
+}  // namespace
+
+absl::Status RunClientFused(const BenchOptions& options, const Progress& progress,
+                            const Roles& roles, Json* result) {
+  std::mt19937_64 random(9);
+  const experiment::Vectors sample = experiment::RandomSample(roles.model(), random);
+  HEFT_ASSIGN_OR_RETURN(const auto encrypted, roles.EncryptProbe(sample));
+  std::vector<std::vector<std::vector<double>>> rows;
+  for (const std::vector<double>& vector : sample) rows.push_back({vector});
+  HEFT_ASSIGN_OR_RETURN(const auto fused, FuseRows(roles.model(), rows));
+  const SampleForm form{SampleEncoding::kFused, SampleUse::kIdentification};
+  HEFT_ASSIGN_OR_RETURN(const SampleEncoder encoder,
+                        SampleEncoder::Create(roles.instance(), roles.model(), 0, fused, {}, form));
+  HEFT_ASSIGN_OR_RETURN(const ckks::Plaintext plain, encoder.Encode(0));
+  const Ciphertext one = roles.Encrypt(plain);
+  const Ciphertext* const pointer[] = {&one};
+  HEFT_ASSIGN_OR_RETURN(const auto gallery,
+                        RandomGallery(roles.instance(), options.templates, progress));
+  Timings client, server;
+  for (int i = 0; i < options.iterations; ++i) {
+    HEFT_RETURN_IF_ERROR(Step(progress, "probes that a client has fused"));
+    HEFT_RETURN_IF_ERROR(client.Time([&]() -> absl::Status {
+      HEFT_ASSIGN_OR_RETURN(const Ciphertext sum,
+                            SumProjected(roles.instance(), SampleUse::kIdentification, pointer));
+      HEFT_ASSIGN_OR_RETURN(const Ciphertext z, ToProbe(roles.instance(), sum));
+      HEFT_RETURN_IF_ERROR(ProbeNorm(roles.instance(), z, roles.keys()).status());
+      return roles.Match(gallery[0], z).status();
+    }));
+    HEFT_RETURN_IF_ERROR(server.Time([&]() -> absl::Status {
+      HEFT_ASSIGN_OR_RETURN(const Normalised z, roles.prober().Fuse(Pointers(encrypted)));
+      return roles.Match(gallery[0], z.z).status();
+    }));
+  }
+  const std::string name = absl::StrCat("client_fused_match_", options.templates, "_ms");
+  (*result)[name] = client.Median();
+  (*result)["spread"][name] = client.Spread();
+  (*result)["ratio_client_server_fused"] = client.Median() / server.Median();
+  return absl::OkStatus();
+}
+
+absl::Status RunCold(const BenchOptions& options, const Progress& progress, Json* result) {
+  HEFT_ASSIGN_OR_RETURN(const Folder folder, Folder::Create());
+  HEFT_ASSIGN_OR_RETURN(const auto args, PrepareCold(options, progress, folder));
+  std::vector<double> times;
+  for (int i = 0; i < 9; ++i) {
+    HEFT_RETURN_IF_ERROR(Step(progress, "identifying by a process of its own"));
+    HEFT_ASSIGN_OR_RETURN(const double ms, CpuOfChild(args));
+    times.push_back(ms);
+  }
+  (*result)["identify_cold_ms"] = experiment::Median(times);
+  return absl::OkStatus();
+}
+
+}  // namespace heft::bench
