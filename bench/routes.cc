@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/routes.h"
-
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -20,6 +18,7 @@
 #include "experiment/stopwatch.h"
 #include "fusion/owner/secret_key_file.h"
 #include "gallery/scores.h"
+#include "heft/benchmark.h"
 #include "ring/kernels.h"
 
 namespace heft::bench {
@@ -41,7 +40,7 @@ double PeakMegabytes() {
 
 // Bench: what the jobs share.
 struct Bench {
-  const BenchOptions& options;
+  const BenchmarkOptions& options;
   const Progress& progress;
   std::unique_ptr<Roles> roles = nullptr;
   std::mt19937_64 random{3};
@@ -356,8 +355,12 @@ absl::Status RunMillion(Bench& bench) {
 }
 
 }  // namespace
+}  // namespace heft::bench
 
-absl::StatusOr<Json> RunBench(const Monitor& monitor, const BenchOptions& options) {
+namespace heft {
+
+absl::StatusOr<Json> RunBenchmark(const BenchmarkOptions& options, const Monitor& monitor) {
+  using namespace bench;  // NOLINT: of this room
   const Progress progress(monitor, "benchmark");
   Bench bench{options, progress};
   bench.result = {{"version", HEFT_VERSION}, {"machine", experiment::Machine()}};
@@ -384,4 +387,4 @@ absl::StatusOr<Json> RunBench(const Monitor& monitor, const BenchOptions& option
   return std::move(bench.result);
 }
 
-}  // namespace heft::bench
+}  // namespace heft

@@ -7,9 +7,9 @@
 #include "absl/strings/str_format.h"
 #include "base/threads.h"
 #include "bench/bulk.h"
-#include "bench/routes.h"
 #include "experiment/figure.h"
 #include "experiment/stopwatch.h"
+#include "heft/benchmark.h"
 #include "ring/kernels.h"
 
 namespace heft::bench {
@@ -73,7 +73,7 @@ void DrawBars(GnuplotJob* job, const std::string& name, const std::string& title
 // Sweeper: the measurements, each with its part of the result and its picture.
 class Sweeper {
  public:
-  Sweeper(const Monitor& monitor, const BenchOptions& options)
+  Sweeper(const Monitor& monitor, const BenchmarkOptions& options)
       : options_(options), progress_(monitor, "benchmark") {}
 
   absl::StatusOr<Sweep> Run() {
@@ -106,7 +106,7 @@ class Sweeper {
     }
   };
 
-  absl::StatusOr<std::unique_ptr<Roles>> MakeRoles(const BenchOptions& shape) const {
+  absl::StatusOr<std::unique_ptr<Roles>> MakeRoles(const BenchmarkOptions& shape) const {
     HEFT_RETURN_IF_ERROR(Step(progress_, "making keys"));
     return Roles::Create(experiment::RandomModel(shape.dimensions, shape.gamma, shape.degree));
   }
@@ -207,7 +207,7 @@ class Sweeper {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<ProbeTimes> TimeShape(const BenchOptions& shape) {
+  absl::StatusOr<ProbeTimes> TimeShape(const BenchmarkOptions& shape) {
     HEFT_ASSIGN_OR_RETURN(const auto roles, MakeRoles(shape));
     return TimeProbe(*roles, options_.iterations);
   }
@@ -220,7 +220,7 @@ class Sweeper {
                     {{"fuse one pair"}},
                     /*log_y=*/false};
     for (uint32_t d : {32, 64, 128, 256, 512, 1024, 2048, 4096}) {
-      BenchOptions shape = options_;
+      BenchmarkOptions shape = options_;
       shape.dimensions = {d, d};
       HEFT_ASSIGN_OR_RETURN(const ProbeTimes times, TimeShape(shape));
       picture.curves[0].points.emplace_back(d, times.fuse());
@@ -237,7 +237,7 @@ class Sweeper {
                     "ms, one thread",
                     {{"fuse one pair"}, {"prepare the probe"}, {"match 8,192 templates"}}};
     for (uint32_t g : {8, 16, 32, 64, 128}) {
-      BenchOptions shape = options_;
+      BenchmarkOptions shape = options_;
       shape.gamma = g;
       HEFT_ASSIGN_OR_RETURN(const ProbeTimes times, TimeShape(shape));
       picture.curves[0].points.emplace_back(g, times.fuse());
@@ -296,7 +296,7 @@ class Sweeper {
     return absl::OkStatus();
   }
 
-  const BenchOptions& options_;
+  const BenchmarkOptions& options_;
   const Progress progress_;
   std::mt19937_64 random_{3};
   std::unique_ptr<Roles> roles_;
@@ -305,14 +305,17 @@ class Sweeper {
 };
 
 }  // namespace
+}  // namespace heft::bench
 
-absl::StatusOr<Sweep> RunSweep(const Monitor& monitor, const BenchOptions& options) {
+namespace heft {
+
+absl::StatusOr<Sweep> RunSweep(const BenchmarkOptions& options, const Monitor& monitor) {
   HEFT_RETURN_IF_ERROR(experiment::CheckGnuplot());
   const int threads = ThreadCount();
   SetThreadCount(1);
-  auto sweep = Sweeper(monitor, options).Run();
+  auto sweep = bench::Sweeper(monitor, options).Run();
   SetThreadCount(threads);
   return sweep;
 }
 
-}  // namespace heft::bench
+}  // namespace heft

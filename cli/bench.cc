@@ -1,33 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <filesystem>
-
-#include "bench/routes.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "heft/benchmark.h"
 
 namespace heft::cli {
 namespace {
 
 struct Options {
-  bench::BenchOptions bench;
+  BenchmarkOptions bench;
   std::string pictures;
 };
 
-absl::Status RunSweeps(const Common& common, const Options& options) {
-  HEFT_RETURN_IF_ERROR(MakeDirectories(options.pictures));
-  HEFT_ASSIGN_OR_RETURN(const bench::Sweep sweep, bench::RunSweep(common.monitor, options.bench));
-  for (const auto& [name, svg] : sweep.pictures) {
-    HEFT_RETURN_IF_ERROR(
-        WriteResult((std::filesystem::path(options.pictures) / name).string(), svg));
+absl::Status Run(const Common& common, const Options& options) {
+  Sweep sweep;
+  if (options.pictures.empty()) {
+    HEFT_ASSIGN_OR_RETURN(sweep.result, RunBenchmark(options.bench, common.monitor));
+  } else {
+    HEFT_RETURN_IF_ERROR(MakeDirectories(options.pictures));
+    HEFT_ASSIGN_OR_RETURN(sweep, RunSweep(options.bench, common.monitor));
+    HEFT_RETURN_IF_ERROR(WritePictures(options.pictures, sweep.pictures));
   }
   Print(common, sweep.result, sweep.result.dump(2));
-  return absl::OkStatus();
-}
-
-absl::Status Run(const Common& common, const Options& options) {
-  if (!options.pictures.empty()) return RunSweeps(common, options);
-  HEFT_ASSIGN_OR_RETURN(const Json result, bench::RunBench(common.monitor, options.bench));
-  Print(common, result, result.dump(2));
   return absl::OkStatus();
 }
 

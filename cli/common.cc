@@ -28,6 +28,7 @@ namespace {
 
 std::atomic<bool> g_interrupted{false};
 absl::Status g_status;  // of the subcommand that ran
+std::string g_command;
 
 void OnSignal(int) { g_interrupted.store(true); }
 
@@ -157,6 +158,7 @@ Command AddCommand(Command app, const std::string& name, const std::string& desc
   auto self = std::make_shared<std::optional<Command>>();
   auto run = [common, self, body = std::move(body)] {
     SetThreadCount(common->threads);
+    common->command = g_command;
     common->monitor = [quiet = common->quiet,
                        line = std::make_shared<ProgressLine>()](const ProgressEvent& event) {
       if (!quiet && event.total > 0) line->Show(event);
@@ -202,6 +204,7 @@ int RunMain(int argc, char** argv, const std::string& description,
       "Exit codes: 0 success, 1 internal error, 2 wrong usage, 3 wrong input, 4 refused by the\n"
       "system, 5 refused by the query budget, 130 interrupted.");
   add_commands(program.root());
+  g_command = ShellLine({argv, argv + argc});
   try {
     const Program::Outcome outcome = program.Parse(argc, argv);
     if (outcome == Program::Outcome::kHelpShown) return kExitOk;

@@ -40,8 +40,9 @@ int ExitCode(const absl::Status& status);
 // Options of every subcommand.
 struct Common {
   bool json = false;
-  bool quiet = false;  // no progress on stderr
-  int threads = 0;     // 0: all cores
+  bool quiet = false;        // no progress on stderr
+  int threads = 0;           // 0: all cores
+  std::string command = {};  // as a shell takes it
   // Shows progress on stderr, unless quiet; stops once the user has interrupted.
   Monitor monitor = {};
 };

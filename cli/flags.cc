@@ -2,14 +2,18 @@
 #include "cli/flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 
 namespace heft::cli {
 namespace {
@@ -245,6 +249,18 @@ Command Command::Group(const std::string& name, const std::string& description) 
   CLI::App* group = app_->add_subcommand(name, description);
   group->require_subcommand(1);
   return Command(group);
+}
+
+std::string ShellLine(std::vector<std::string> args) {
+  args[0] = args[0].substr(args[0].rfind('/') + 1);
+  for (std::string& arg : args) {
+    const bool plain = std::all_of(arg.begin(), arg.end(), [](unsigned char c) {
+      return absl::ascii_isalnum(c) || std::strchr("/._-+:,=", c) != nullptr;
+    });
+    if (plain && !arg.empty()) continue;
+    arg = absl::StrCat("'", absl::StrReplaceAll(arg, {{"'", "'\\''"}}), "'");
+  }
+  return absl::StrJoin(args, " ");
 }
 
 Program::Program(const std::string& description, const std::string& version,

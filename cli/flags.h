@@ -89,6 +89,10 @@ class Command {
   CLI::App* app_;
 };
 
+// ShellLine: the arguments as a shell takes them, in quotes where they need them, the program by
+// its name alone.
+std::string ShellLine(std::vector<std::string> args);
+
 // Program: the command line of a program whose first word is a command.
 class Program {
  public:

@@ -159,5 +159,12 @@ TEST(Flags, HelpShowsDefaultsRangesAndWords) {
   EXPECT_THAT(Parse({"--help"}).out, HasSubstr("last words"));
 }
 
+TEST(ShellLine, QuotesWhatAShellWouldRead) {
+  EXPECT_EQ(ShellLine({"/usr/bin/heft", "synth", "--out=/data/lfw-speech"}),
+            "heft synth --out=/data/lfw-speech");
+  EXPECT_EQ(ShellLine({"heft", "my data", "$(rm -rf)", "it's", ""}),
+            "heft 'my data' '$(rm -rf)' 'it'\\''s' ''");
+}
+
 }  // namespace
 }  // namespace heft::cli

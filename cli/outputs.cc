@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "cli/status.h"
 #include "heft/files.h"
 
 namespace heft::cli {
@@ -54,6 +55,15 @@ absl::Status WriteResult(const std::string& path, std::span<const uint8_t> bytes
 
 absl::Status WriteResult(const std::string& path, std::string_view text) {
   return WriteResult(path, std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+}
+
+absl::Status WritePictures(const std::string& folder,
+                           const std::vector<std::pair<std::string, std::string>>& files) {
+  HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
+  for (const auto& [name, content] : files) {
+    HEFT_RETURN_IF_ERROR(WriteResult(absl::StrCat(folder, "/", name), content));
+  }
+  return absl::OkStatus();
 }
 
 bool StdoutIsOutput() { return g_stdout_is_output; }

@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "cli/flags.h"
@@ -20,6 +22,10 @@ absl::Status CheckOutputsDiffer(const Command& command);
 // WriteResult: WriteFile (heft/files.h), of all files that a subcommand writes.
 absl::Status WriteResult(const std::string& path, std::span<const uint8_t> bytes);
 absl::Status WriteResult(const std::string& path, std::string_view text);
+
+// WritePictures: name and content, into a folder that is made if need be.
+absl::Status WritePictures(const std::string& folder,
+                           const std::vector<std::pair<std::string, std::string>>& files);
 
 // StdoutIsOutput: whether stdout took such an output, so that nothing else may go there.
 bool StdoutIsOutput();

@@ -6,7 +6,6 @@
 #include "absl/strings/str_format.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "experiment/page.h"
 
 namespace heft::cli {
 namespace {
@@ -15,20 +14,6 @@ struct Options {
   paper::ReproductionOptions what;
   std::string out;
 };
-
-std::string CommandLine(const Options& options) {
-  std::string command = "heft-paper reproduce";
-  auto add = [&](const char* name, const std::string& value) {
-    if (!value.empty()) absl::StrAppend(&command, " ", name, " ", experiment::ShellWord(value));
-  };
-  add("--data", options.what.data);
-  add("--only", options.what.only);
-  add("--exact-projection", options.what.exact_projection);
-  add("--aware-projection", options.what.aware_projection);
-  if (options.what.seed != 1) add("--seed", absl::StrCat(options.what.seed));
-  if (options.what.quick) command += " --quick";
-  return command + " --out " + experiment::ShellWord(options.out);
-}
 
 std::string ToText(const paper::Reproduction& r, const Options& options) {
   std::string text;
@@ -44,7 +29,7 @@ absl::Status Run(const Common& common, Options options) {
   HEFT_RETURN_IF_ERROR(paper::CheckPagePath(options.out));
   options.what.left_out = [&](const auto& names) { SayLeftOut(common, names); };
   HEFT_ASSIGN_OR_RETURN(paper::Reproduction result, paper::Reproduce(common.monitor, options.what));
-  result.command = CommandLine(options);
+  result.command = common.command;
   HEFT_ASSIGN_OR_RETURN(const std::string page, paper::MakePage(result));
   const Json json = paper::ToJson(result);
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, page));

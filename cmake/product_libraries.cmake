@@ -2,12 +2,13 @@
 # The libraries that are installed, each shared and static, made of the rooms' objects:
 #
 #   heft::server, heft::server_static  client and server: what links it cannot decrypt
-#   heft::heft, heft::heft_static      those, the key owner, SEAL's secret keys, learning
+#   heft::heft, heft::heft_static      those, the key owner, SEAL's secret keys, learning, and what
+#                                      measures models and time
 #
 # A program links one of them. Shared ones show what include/heft/ declares with HEFT_EXPORT alone.
 set(HEFT_SERVER_ROOMS base ring ckks seal inverse_sqrt fusion gallery exchange)
 set(HEFT_ALL_ROOMS ${HEFT_SERVER_ROOMS} ckks_secret seal_secret key_owner exchange_key_owner features
-    evaluation learning)
+    evaluation learning experiment bench)
 set(HEFT_PUBLIC_PACKAGES absl::status absl::statusor absl::strings)
 set(HEFT_PRIVATE_PACKAGES absl::str_format Threads::Threads PkgConfig::HWY PkgConfig::SODIUM
     PkgConfig::ZSTD PkgConfig::B2 ZLIB::ZLIB OpenSSL::Crypto)

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "base/threads.h"
 #include "experiment/cross_validation.h"
+#include "learning/train.h"
 #include "learning/trained_model.h"
 
 namespace heft::experiment {
@@ -20,26 +21,25 @@ struct Choice {
   TrainOptions train;
 };
 
-TrainOptions Base(const ChoiceOptions& options, int gamma, int degree) {
+TrainOptions Base(int gamma, int degree) {
   TrainOptions train;
-  train.seed = options.seed;
   train.gamma = gamma;
   train.degree = degree;
   return train;
 }
 
-std::vector<Choice> Choices(const Dataset& dataset, const ChoiceOptions& options) {
+std::vector<Choice> Choices(const Dataset& dataset) {
   std::vector<Choice> choices;
   for (int gamma : {16, kDefaultGamma, 64}) {
     if (gamma > dataset.TotalDimension()) continue;
     for (int degree : {2, kDefaultDegree, 7}) {
       choices.push_back({absl::StrCat("gamma", gamma, "_degree", degree),
                          absl::StrCat("gamma ", gamma, ", degree ", degree),
-                         FoldModels::Rows::kChoice, Base(options, gamma, degree)});
+                         FoldModels::Rows::kChoice, Base(gamma, degree)});
     }
     choices.push_back({absl::StrCat("gamma", gamma, "_deferred"),
                        absl::StrCat("gamma ", gamma, ", deferred exact"), FoldModels::Rows::kExact,
-                       Base(options, gamma, kDefaultDegree)});
+                       Base(gamma, kDefaultDegree)});
     choices.back().train.fhe_aware = false;
   }
   return choices;
@@ -68,30 +68,29 @@ Model WeightedConcatenation(const Dataset& dataset, const std::vector<double>& w
 // Trains all choices in every fold, each on one thread: whole trainings side by side wait for each
 // other less than the parts of one do.
 absl::StatusOr<std::vector<FoldModels>> TrainChoices(const Monitor& monitor, const Dataset& dataset,
-                                                     const ChoiceOptions& options,
+                                                     const FoldOptions& options,
                                                      const std::vector<Choice>& choices) {
   std::vector<FoldModels> sets;
   for (const Choice& choice : choices) sets.push_back({choice.id, choice.label, choice.rows, {}});
-  const CrossValidationOptions& v = options.validation;
   Progress progress(monitor, "training choices");
   std::mutex mutex;  // of progress
   size_t done = 0;
   TrainHooks hooks;
   hooks.save = [&](const TrainCheckpoint&) { return CheckNotStopped(monitor); };
   HEFT_RETURN_IF_ERROR(ForEachFold(
-      dataset, v.folds, v.fold_seed, [&](int fold, const Dataset& data) -> absl::Status {
+      dataset, options.folds, options.fold_seed, [&](int fold, const Dataset& data) -> absl::Status {
         std::vector<absl::StatusOr<TrainResult>> results(choices.size());
         ParallelFor(choices.size(), [&](size_t i) {
           results[i] = absl::CancelledError("interrupted");
           if (Stopped(monitor)) return;
           results[i] = Train(data, choices[i].train, hooks);
           std::lock_guard<std::mutex> lock(mutex);
-          progress.Update(++done, v.folds * choices.size(),
+          progress.Update(++done, options.folds * choices.size(),
                           absl::StrCat("fold ", fold + 1, ", ", choices[i].label));
         });
         for (size_t i = 0; i < choices.size(); ++i) {
           HEFT_RETURN_IF_ERROR(results[i].status());
-          sets[i].models.push_back(AssembleModel(data, *results[i], {options.profile}));
+          sets[i].models.push_back(AssembleModel(data, *results[i]));
         }
         return absl::OkStatus();
       }));
@@ -101,8 +100,8 @@ absl::StatusOr<std::vector<FoldModels>> TrainChoices(const Monitor& monitor, con
 }  // namespace
 
 absl::StatusOr<CrossValidation> CompareChoices(const Monitor& monitor, const Dataset& dataset,
-                                               const ChoiceOptions& options) {
-  std::vector<Choice> choices = Choices(dataset, options);
+                                               const FoldOptions& options) {
+  std::vector<Choice> choices = Choices(dataset);
   if (choices.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("the data have ", dataset.TotalDimension(),
                                                    " dimensions in all, choices need 16 or more"));
@@ -115,29 +114,30 @@ absl::StatusOr<CrossValidation> CompareChoices(const Monitor& monitor, const Dat
       Choice choice{absl::StrFormat("weight%g", weight),
                     absl::StrFormat("gamma %d, degree %d, %s weighs %g at the start", kDefaultGamma,
                                     kDefaultDegree, last, weight),
-                    FoldModels::Rows::kPlain, Base(options, kDefaultGamma, kDefaultDegree)};
+                    FoldModels::Rows::kPlain, Base(kDefaultGamma, kDefaultDegree)};
       choice.train.modality_weights = weights;
       choices.push_back(std::move(choice));
       concatenations.push_back(
           {absl::StrFormat("concatenation%g", weight),
            absl::StrFormat("concatenation, %s weighs %g", last, weight), FoldModels::Rows::kExact,
-           std::vector<Model>(options.validation.folds, WeightedConcatenation(dataset, weights))});
+           std::vector<Model>(options.folds, WeightedConcatenation(dataset, weights))});
     }
   }
   HEFT_ASSIGN_OR_RETURN(std::vector<FoldModels> sets,
                         TrainChoices(monitor, dataset, options, choices));
   sets.insert(sets.end(), concatenations.begin(), concatenations.end());
-  CrossValidationOptions validation = options.validation;
-  validation.reference = absl::StrCat("gamma", kDefaultGamma, "_degree", kDefaultDegree);
-  HEFT_ASSIGN_OR_RETURN(CrossValidation result, CrossValidate(monitor, dataset, sets, validation));
+  HEFT_ASSIGN_OR_RETURN(
+      CrossValidation result,
+      CrossValidate(monitor, dataset, sets, options,
+                    absl::StrCat("gamma", kDefaultGamma, "_degree", kDefaultDegree)));
   for (const FoldRow& row : result.table.rows) {
     if (row.system.encrypted || row.system.id.rfind("gamma", 0) != 0) continue;
     const bool deferred = row.system.id.find("deferred") != std::string::npos;
     result.notes.push_back(
         absl::StrCat(row.system.label, ": computed in plain. ",
                      deferred ? "Deferred normalisation divides by the exact norm after decryption."
-                     : validation.encrypted ? "The engine's profile cannot evaluate this degree."
-                                            : "No encrypted rows were asked for."));
+                     : options.encrypted ? "The engine's profile cannot evaluate this degree."
+                                         : "No encrypted rows were asked for."));
   }
   return result;
 }

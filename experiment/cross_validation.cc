@@ -9,7 +9,6 @@
 #include "experiment/encrypted_scores.h"
 #include "experiment/stopwatch.h"
 #include "experiment/systems.h"
-#include "experiment/training.h"
 #include "fusion/plan.h"
 #include "learning/baselines.h"
 
@@ -34,13 +33,15 @@ Entry& FindOrAdd(std::vector<Entry>& entries, Entry wanted) {
 class CrossValidator {
  public:
   CrossValidator(const Monitor& monitor, const Dataset& dataset,
-                 const std::vector<FoldModels>& models, const CrossValidationOptions& options)
+                 const std::vector<FoldModels>& models, const FoldOptions& options,
+                 const std::string& reference)
       : monitor_(monitor), dataset_(dataset), models_(models) {
     result_.options = options;
+    result_.reference = reference;
   }
 
   absl::StatusOr<CrossValidation> Run() {
-    const CrossValidationOptions& options = result_.options;
+    const FoldOptions& options = result_.options;
     for (const FoldModels& set : models_) {
       if (static_cast<int>(set.models.size()) == options.folds) continue;
       return absl::InvalidArgumentError(
@@ -50,7 +51,8 @@ class CrossValidator {
         ForEachFold(dataset_, options.folds, options.fold_seed,
                     [&](int fold, const Dataset& data) { return ScoreFold(fold, data); }));
     Progress progress(monitor_, "bootstrap");
-    HEFT_ASSIGN_OR_RETURN(result_.table, table_.Compare(options.bootstrap, progress.Callback()));
+    HEFT_ASSIGN_OR_RETURN(result_.table, table_.Compare({.replicates = options.replicates, .seed = options.seed},
+                                         progress.Callback()));
     for (const auto& [id, runs] : runs_) AddCost(id, runs);
     for (const FoldModels& set : models_) NoteStarts(set);
     const std::set<std::string> identities(dataset_.labels.begin(), dataset_.labels.end());
@@ -232,52 +234,15 @@ class CrossValidator {
 }  // namespace
 
 int CrossValidation::Reference() const {
-  const int found = table.Find(options.reference);
+  const int found = table.Find(reference);
   return found >= 0 ? found : static_cast<int>(table.rows.size()) - 1;
 }
 
 absl::StatusOr<CrossValidation> CrossValidate(const Monitor& monitor, const Dataset& dataset,
                                               const std::vector<FoldModels>& models,
-                                              const CrossValidationOptions& options) {
-  return CrossValidator(monitor, dataset, models, options).Run();
-}
-
-absl::StatusOr<std::vector<Model>> TrainFolds(const Monitor& monitor, const Dataset& dataset,
-                                              const TrainOptions& train, const std::string& profile,
-                                              bool with_exact, int folds, uint64_t fold_seed) {
-  std::vector<Model> models;
-  HEFT_RETURN_IF_ERROR(
-      ForEachFold(dataset, folds, fold_seed, [&](int fold, const Dataset& data) -> absl::Status {
-        const std::string name = absl::StrCat("fold ", fold + 1, " of ", folds);
-        const FoldNumber number{folds, fold_seed, fold, dataset.Rows()};
-        HEFT_ASSIGN_OR_RETURN(Model model,
-                              TrainModel(monitor, data, train, profile, with_exact, name, number));
-        models.push_back(std::move(model));
-        return absl::OkStatus();
-      }));
-  return models;
-}
-
-std::string FoldFile(const std::string& folder, int fold) {
-  return absl::StrCat(folder, "/fold-", fold + 1, ".heft");
-}
-
-absl::StatusOr<std::vector<Model>> LoadFolds(const std::string& folder, const Dataset& dataset,
-                                             int folds, uint64_t fold_seed) {
-  std::vector<Model> models;
-  for (int fold = 0; fold < folds; ++fold) {
-    const std::string file = FoldFile(folder, fold);
-    HEFT_ASSIGN_OR_RETURN(Model model, LoadModel(file));
-    if (FoldOf(model) != FoldNumber{folds, fold_seed, fold, dataset.Rows()}) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          file, ": not trained in fold ", fold + 1, " of ", folds, " (fold seed ", fold_seed,
-          ") of these data; it may have seen the people it would be tested on. Make it with heft "
-          "train --folds ",
-          folds));
-    }
-    models.push_back(std::move(model));
-  }
-  return models;
+                                              const FoldOptions& options,
+                                              const std::string& reference) {
+  return CrossValidator(monitor, dataset, models, options, reference).Run();
 }
 
 }  // namespace heft::experiment

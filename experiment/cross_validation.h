@@ -13,6 +13,7 @@
 #include "evaluation/bootstrap.h"
 #include "evaluation/folds.h"
 #include "features/dataset.h"
+#include "heft/evaluate.h"
 #include "heft/json.h"
 #include "heft/model.h"
 #include "learning/train.h"
@@ -31,17 +32,6 @@ struct FoldModels {
   std::string label;  // the same for people, with a colon; the whole label for one row
   Rows rows = Rows::kAll;
   std::vector<Model> models;
-};
-
-struct CrossValidationOptions {
-  int folds = 5;
-  uint64_t fold_seed = 1;
-  bool encrypted = true;  // false: plain rows only
-  // Further rows: probes that have one modality only, each in turn, against whole templates.
-  bool partial_probes = false;
-  // What all others are compared with in text and report: a row's id; empty: the last row.
-  std::string reference;
-  BootstrapOptions bootstrap;
 };
 
 // What a row that was computed by the engine cost, medians over the folds.
@@ -75,7 +65,8 @@ struct FoldDecision {
 };
 
 struct CrossValidation {
-  CrossValidationOptions options;
+  FoldOptions options;
+  std::string reference;  // what all others are compared with: a row's id; empty: the last row
   int samples = 0, identities = 0;
   int64_t genuine_pairs = 0, impostor_pairs = 0;  // of all test splits together
   FoldComparison table;
@@ -94,29 +85,11 @@ struct CrossValidation {
 // or a model does not fit the data.
 absl::StatusOr<CrossValidation> CrossValidate(const Monitor& monitor, const Dataset& dataset,
                                               const std::vector<FoldModels>& models,
-                                              const CrossValidationOptions& options);
-
-// Trains a model for each fold, FHE-aware and, if `with_exact`, exact.
-absl::StatusOr<std::vector<Model>> TrainFolds(const Monitor& monitor, const Dataset& dataset,
-                                              const TrainOptions& train, const std::string& profile,
-                                              bool with_exact, int folds, uint64_t fold_seed);
-
-// "FOLDER/fold-3.heft" for fold 2.
-std::string FoldFile(const std::string& folder, int fold);
-
-// The models that `heft train --folds` wrote into a folder. kFailedPrecondition unless they were
-// trained in these folds of a data set of as many rows.
-absl::StatusOr<std::vector<Model>> LoadFolds(const std::string& folder, const Dataset& dataset,
-                                             int folds, uint64_t fold_seed);
+                                              const FoldOptions& options,
+                                              const std::string& reference = "");
 
 // The choices that a model's owner has to make, each trained and measured in the same folds: fused
 // dimension and approximation, and the modalities' weights.
-
-struct ChoiceOptions {
-  CrossValidationOptions validation;
-  uint64_t seed = 1;  // of the trainings
-  std::string profile = "thin";
-};
 
 // Fused dimensions 16, 32 and 64 (those that the data allow) with normalisation by degree 2, degree
 // 3, minimax of degree 7, and exactly after decryption (deferred); then, at 32 dimensions and
@@ -124,7 +97,7 @@ struct ChoiceOptions {
 // plain concatenation. Rows are encrypted where the engine can evaluate the model. CrossValidate's
 // errors.
 absl::StatusOr<CrossValidation> CompareChoices(const Monitor& monitor, const Dataset& dataset,
-                                               const ChoiceOptions& options);
+                                               const FoldOptions& options);
 
 }  // namespace heft::experiment
 

@@ -134,7 +134,7 @@ PageTable ResultsTable(const CrossValidation& c) {
       "from %d bootstrap replicates over identities, folds resampled each on its own. A difference "
       "is set bold where its interval excludes 0. The intervals hold the projections as they were "
       "trained: what another training would change is not in them.",
-      c.options.bootstrap.replicates);
+      c.options.replicates);
   return table;
 }
 
@@ -161,7 +161,7 @@ Json ToJson(const CrossValidation& c) {
                {"identities", c.identities},
                {"genuine_pairs", c.genuine_pairs},
                {"impostor_pairs", c.impostor_pairs},
-               {"replicates", c.options.bootstrap.replicates},
+               {"replicates", c.options.replicates},
                {"reference", c.table.rows[c.Reference()].system.id},
                {"systems", RowsJson(c)},
                {"differences", DifferencesJson(c)}};

@@ -45,22 +45,18 @@ std::vector<RocPoint> ThinForDrawing(const std::vector<RocPoint>& points) {
   return kept;
 }
 
-// Where the split is derived from a seed it must be the one that the model was trained with.
-uint64_t TrainingSeed(const Model& model) {
-  const Json summary = Json::Parse(model.training_summary).value_or(Json());
-  const Json& seed = std::as_const(summary)["options"]["seed"];
-  return seed.is_number_unsigned() ? seed.get<uint64_t>() : 1;
-}
-
 class Evaluator {
  public:
-  Evaluator(const Monitor& monitor, const EvaluationOptions& options) : monitor_(monitor) {
+  Evaluator(const Monitor& monitor, Dataset dataset, const Model& model,
+            const EvaluationOptions& options)
+      : monitor_(monitor), dataset_(std::move(dataset)) {
+    result_.model = model;
     result_.options = options;
   }
 
   absl::StatusOr<Evaluation> Run() {
     const Stopwatch watch;
-    HEFT_RETURN_IF_ERROR(Load());
+    HEFT_RETURN_IF_ERROR(Choose());
     HEFT_RETURN_IF_ERROR(ScorePlain());
     HEFT_RETURN_IF_ERROR(ScoreUnderEncryption());
     HEFT_RETURN_IF_ERROR(MeasureGap());
@@ -73,21 +69,21 @@ class Evaluator {
  private:
   const Model& model() const { return result_.model; }
 
-  absl::Status Load() {
-    const EvaluationOptions& options = result_.options;
-    HEFT_ASSIGN_OR_RETURN(result_.model, LoadModel(options.model));
-    HEFT_ASSIGN_OR_RETURN(Dataset loaded, LoadDataset(options.data, TrainingSeed(model())));
-    if (options.left_out) options.left_out(loaded.left_out);
-    HEFT_ASSIGN_OR_RETURN(dataset_, SelectModalities(std::move(loaded), model(), options.data));
-    rows_ = RowsOf(dataset_.split, options.split);
+  // The modalities of the model, and the rows of the split.
+  absl::Status Choose() {
+    const Split split = result_.options.split;
+    const std::string folder = dataset_.folder;
+    HEFT_ASSIGN_OR_RETURN(dataset_, SelectModalities(std::move(dataset_), model(), folder));
+    rows_ = RowsOf(dataset_.split, split);
     std::set<std::string> identities;
     for (int row : rows_) identities.insert(dataset_.labels[row]);
     if (rows_.empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(options.data, ": split \"", SplitName(options.split), "\" has no samples"));
+          absl::StrCat(folder, ": split \"", SplitName(split), "\" has no samples"));
     }
-    result_.data_name = FolderName(options.data);
-    result_.data_description = DescribeData(options.data);
+    result_.data_folder = folder;
+    result_.data_name = FolderName(folder);
+    result_.data_description = DescribeData(folder);
     result_.samples = static_cast<int>(rows_.size());
     result_.identities = static_cast<int>(identities.size());
     result_.split_was_derived = dataset_.split_was_derived;
@@ -156,7 +152,7 @@ class Evaluator {
   absl::Status MeasureSystems() {
     BootstrapOptions bootstrap;
     bootstrap.replicates = result_.options.replicates;
-    bootstrap.seed = result_.options.seed.value_or(1);
+    bootstrap.seed = result_.options.seed;
     SystemComparison comparison(bootstrap);
     Progress progress(monitor_, "bootstrap");
     for (size_t i = 0; i < scored_.size(); ++i) {
@@ -261,8 +257,9 @@ std::string DescribeData(const std::string& directory) {
   return "";
 }
 
-absl::StatusOr<Evaluation> Evaluate(const Monitor& monitor, const EvaluationOptions& options) {
-  return Evaluator(monitor, options).Run();
+absl::StatusOr<Evaluation> Evaluate(const Monitor& monitor, Dataset dataset, const Model& model,
+                                    const EvaluationOptions& options) {
+  return Evaluator(monitor, std::move(dataset), model, options).Run();
 }
 
 }  // namespace heft::experiment

@@ -5,7 +5,6 @@
 #define HEFT_EXPERIMENT_EVALUATION_H_
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,13 +27,9 @@ inline constexpr double kPromisedAurocGap = 5e-4;
 inline constexpr double kPromisedScoreGap = 2e-3;
 
 struct EvaluationOptions {
-  std::string data;              // folder
-  std::string model;             // file
-  Split split = Split::kTest;    // measured on this split
-  std::optional<uint64_t> seed;  // of the bootstrap; 1 if empty
-  int replicates = 1000;         // of the bootstrap
-  // Told before the work which of the folder's files were taken for no modality.
-  std::function<void(const std::vector<std::string>&)> left_out = {};
+  Split split = Split::kTest;  // measured on this split
+  uint64_t seed = 1;           // of the bootstrap
+  int replicates = 1000;       // of the bootstrap
 };
 
 // SystemResult: one row of the table.
@@ -61,6 +56,7 @@ struct ScoreGap {
 
 struct Evaluation {
   EvaluationOptions options;
+  std::string data_folder;       // empty: none
   std::string data_name;         // last part of the folder's path
   std::string data_description;  // one sentence, may be empty
   int samples = 0;
@@ -97,9 +93,10 @@ std::string FolderName(const std::string& directory);
 // without markup; empty if there is none.
 std::string DescribeData(const std::string& directory);
 
-// Loads, scores and measures. kInvalidArgument where the data lack a modality of the model or have
+// Scores and measures. kInvalidArgument where the data lack a modality of the model or have
 // another dimension, or the split has no pairs; kCancelled when interrupted.
-absl::StatusOr<Evaluation> Evaluate(const Monitor& monitor, const EvaluationOptions& options);
+absl::StatusOr<Evaluation> Evaluate(const Monitor& monitor, Dataset dataset, const Model& model,
+                                    const EvaluationOptions& options);
 
 }  // namespace heft::experiment
 

@@ -17,7 +17,7 @@ Json DataJson(const Evaluation& e) {
   for (const ModalitySpec& m : e.model.modalities) {
     modalities.push_back({{"name", m.name}, {"dimension", m.dimension}});
   }
-  Json data = {{"folder", e.options.data}, {"split", SplitName(e.options.split)}};
+  Json data = {{"folder", e.data_folder}, {"split", SplitName(e.options.split)}};
   if (!e.data_description.empty()) data["description"] = e.data_description;
   data.update({{"split_was_derived", e.split_was_derived},
                {"samples", e.samples},
@@ -30,8 +30,7 @@ Json DataJson(const Evaluation& e) {
 
 Json ModelJson(const Evaluation& e) {
   const Approximation& f = e.model.approximation;
-  return {{"file", e.options.model},
-          {"id", HexString(e.model.Id())},
+  return {{"id", HexString(e.model.Id())},
           {"gamma", e.model.gamma},
           {"profile", e.model.profile},
           {"parameters", e.run.parameters},
@@ -296,17 +295,9 @@ void AddTimes(const Evaluation& e, Page& page) {
               {"Whole evaluation, bootstrap included", Seconds(e.seconds)}});
 }
 
-void AddCommand(const Evaluation& e, Page& page) {
-  std::string command = absl::StrCat(
-      "heft evaluate --data ", ShellWord(e.options.data), " --model ", ShellWord(e.options.model),
-      " --split ", SplitName(e.options.split), " --replicates ", e.options.replicates);
-  if (e.options.seed) absl::StrAppend(&command, " --seed ", *e.options.seed);
-  page.Reproduce(command + " --report report.html");
-}
-
 }  // namespace
 
-std::string MakeReport(const Evaluation& e, const Plots& plots) {
+std::string MakeReport(const Evaluation& e, const Plots& plots, const std::string& command) {
   Page page(absl::StrCat("HEFT on ", e.data_name));
   AddHeader(e, page);
   AddKeyFigures(e, page);
@@ -319,7 +310,7 @@ std::string MakeReport(const Evaluation& e, const Plots& plots) {
   AddDecisions(e, page);
   AddParameters(e, page);
   AddTimes(e, page);
-  AddCommand(e, page);
+  page.Reproduce(command);
   return page.Finish();
 }
 

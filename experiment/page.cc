@@ -81,15 +81,6 @@ std::string EscapeHtml(std::string_view text) {
       {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&#39;"}});
 }
 
-std::string ShellWord(std::string_view text) {
-  const auto plain = [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
-           std::string_view("/._-+:,").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return std::string(text);
-  return absl::StrCat("'", absl::StrReplaceAll(std::string(text), {{"'", "'\\''"}}), "'");
-}
-
 std::string Fixed(double value, int digits) {
   const double unit = std::pow(10.0, -digits);
   return Minus(absl::StrFormat("%.*f", digits, std::abs(value) < unit / 2 ? 0.0 : value));

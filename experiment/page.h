@@ -14,8 +14,6 @@ namespace heft::experiment {
 
 // EscapeHtml: `text` with & < > " ' replaced, for elements and attributes.
 std::string EscapeHtml(std::string_view text);
-// ShellWord: `text` as one word of a shell command, in single quotes where it needs them.
-std::string ShellWord(std::string_view text);
 
 // Numbers as they are printed, with the printers' minus sign. What rounds to nothing has no sign.
 std::string Fixed(double value, int digits);

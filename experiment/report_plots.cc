@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "experiment/figure.h"
 #include "experiment/reports.h"
+#include "heft/evaluate.h"
 
 namespace heft::experiment {
 namespace {
@@ -270,23 +271,28 @@ absl::StatusOr<std::string> DrawIntervals(const std::vector<IntervalBar>& bars) 
   return DrawOne(job, "AUROC of every system with its interval and its folds");
 }
 
-absl::StatusOr<std::string> DrawTrainingCurve(const TrainingCurve& curve) {
+}  // namespace heft::experiment
+
+namespace heft {
+
+absl::StatusOr<std::string> DrawLearningCurve(std::span<const LearnEpoch> curve, int best_epoch) {
+  using namespace experiment;  // NOLINT: of this room
   GnuplotJob job;
   Figure figure(&job, "training");
   figure.Label("x", "epoch");
   figure.Label("y", "AUROC");
-  figure.Mark(curve.best_epoch);
-  auto draw = [&](const std::vector<double>& values, Colour colour, const std::string& title) {
+  figure.Mark(best_epoch);
+  auto draw = [&](double LearnEpoch::*auroc, Colour colour, const std::string& title) {
     std::string rows;
-    for (size_t i = 0; i < values.size(); ++i) {
-      absl::StrAppendFormat(&rows, "%.9g %.9g\n", curve.epochs[i], values[i]);
-    }
+    for (const LearnEpoch& e : curve) absl::StrAppendFormat(&rows, "%d %.9g\n", e.epoch, e.*auroc);
     figure.Curve(rows, "with lines", Style(colour, 3), title);
   };
-  draw(curve.train_auroc, kPlain, "people trained on");
-  draw(curve.val_auroc, kEncrypted, "people held out");
+  draw(&LearnEpoch::train_auroc, kPlain, "people trained on");
+  draw(&LearnEpoch::val_auroc, kEncrypted, "people held out");
   figure.Finish();
-  return DrawOne(job, "AUROC of training and validation people by epoch");
+  HEFT_ASSIGN_OR_RETURN(const std::string picture,
+                        DrawOne(job, "AUROC of training and validation people by epoch"));
+  return SvgFile(picture);
 }
 
-}  // namespace heft::experiment
+}  // namespace heft

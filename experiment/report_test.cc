@@ -23,14 +23,6 @@ TEST(EscapeHtml, LeavesNothingThatMarkupIsMadeOf) {
   EXPECT_EQ(EscapeHtml("plain, 0.97 √s"), "plain, 0.97 √s");
 }
 
-TEST(ShellWord, QuotesWhatAShellWouldRead) {
-  EXPECT_EQ(ShellWord("/data/lfw-speech"), "/data/lfw-speech");
-  EXPECT_EQ(ShellWord("my data"), "'my data'");
-  EXPECT_EQ(ShellWord("$(rm -rf)"), "'$(rm -rf)'");
-  EXPECT_EQ(ShellWord("it's"), "'it'\\''s'");
-  EXPECT_EQ(ShellWord(""), "''");
-}
-
 TEST(GnuplotQuote, EndsNeitherStringNorLine) {
   EXPECT_EQ(GnuplotQuote("it's"), "'it''s'");
   EXPECT_EQ(GnuplotQuote("a\nb"), "'ab'");
@@ -80,8 +72,6 @@ SystemResult System(const std::string& id, const std::string& label, double auro
 // A small evaluation with a hostile folder name.
 Evaluation Example() {
   Evaluation e;
-  e.options.data = "/data/<script>alert('x')</script>";
-  e.options.model = "my model.heft";
   e.data_name = "<script>alert('x')</script>";
   e.data_description = "Synthetic & made up";
   e.samples = 4;
@@ -112,7 +102,7 @@ TEST(Report, HoldsTheNumbersAndStandsAlone) {
   const Evaluation e = Example();
   const auto plots = DrawPlots(e);
   ASSERT_TRUE(plots.ok()) << plots.status();
-  const std::string html = MakeReport(e, *plots);
+  const std::string html = MakeReport(e, *plots, "heft evaluate --model 'my model.heft'");
   for (const char* expected : {"0.9511", "0.9411 to 0.9611", "−0.000012", "0.00071", "1,234,567",
                                "Synthetic &amp; made up", "128-bit classical (2024)", "0.613",
                                "55.8%", "1 of 4 samples lie outside",

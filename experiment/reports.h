@@ -35,7 +35,9 @@ struct Plots {
 
 // DrawPlots: RunGnuplot's errors.
 absl::StatusOr<Plots> DrawPlots(const Evaluation& evaluation);
-std::string MakeReport(const Evaluation& evaluation, const Plots& plots);
+// `command` is what makes it again.
+std::string MakeReport(const Evaluation& evaluation, const Plots& plots,
+                       const std::string& command);
 
 // One system of a cross-validation.
 struct IntervalBar {
@@ -47,13 +49,6 @@ struct IntervalBar {
 
 // Means, intervals and folds of all systems, one below the other. RunGnuplot's errors.
 absl::StatusOr<std::string> DrawIntervals(const std::vector<IntervalBar>& bars);
-
-// How a training went, epoch by epoch.
-struct TrainingCurve {
-  std::vector<double> epochs, train_auroc, val_auroc;
-  int best_epoch = 0;
-};
-absl::StatusOr<std::string> DrawTrainingCurve(const TrainingCurve& curve);
 
 Json ToJson(const CrossValidation& c);
 std::string ToText(const CrossValidation& c);

@@ -145,8 +145,12 @@ absl::Status CheckDataset(const Dataset& dataset) {
 }
 
 absl::StatusOr<Dataset> LoadDataset(const std::string& directory, uint64_t split_seed) {
-  if (HoldsPublishedFiles(directory)) return LoadPublished(directory);
   Dataset dataset;
+  if (HoldsPublishedFiles(directory)) {
+    HEFT_ASSIGN_OR_RETURN(dataset, LoadPublished(directory));
+    dataset.folder = directory;
+    return dataset;
+  }
   HEFT_ASSIGN_OR_RETURN(FolderFiles files, ListFolder(directory));
   if (files.features.empty()) {
     return absl::NotFoundError(
@@ -154,6 +158,7 @@ absl::StatusOr<Dataset> LoadDataset(const std::string& directory, uint64_t split
                      "begins with a number)"));
   }
   dataset.left_out = std::move(files.left_out);
+  dataset.folder = directory;
   HEFT_ASSIGN_OR_RETURN(dataset.labels, ReadLabels(absl::StrCat(directory, "/labels.txt")));
   for (const auto& [name, path] : files.features) {
     HEFT_ASSIGN_OR_RETURN(FeatureMatrix features, ReadFeatures(path));

@@ -38,6 +38,7 @@ struct UnpairedModality {
 };
 
 struct Dataset {
+  std::string folder;                // that it was read from; empty for none
   std::vector<Modality> modalities;  // at least one, all with labels.size() rows
   std::vector<std::string> labels;
   std::vector<Split> split;                // one entry a row

@@ -28,6 +28,7 @@ absl::Status TrainingData::Write(const std::string& folder) const {
 
 size_t TrainingData::size() const { return impl_->dataset.labels.size(); }
 const std::vector<std::string>& TrainingData::labels() const { return impl_->dataset.labels; }
+const std::vector<std::string>& TrainingData::left_out() const { return impl_->dataset.left_out; }
 std::vector<int> TrainingData::dimensions() const { return impl_->dataset.Dimensions(); }
 
 std::vector<std::string> TrainingData::modalities() const {

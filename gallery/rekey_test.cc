@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
+#include "base/inside.h"
 #include "base/testing.h"
 #include "fusion/key_files.h"
 #include "fusion/owner/keygen.h"
@@ -100,7 +101,8 @@ class RekeyTest : public ::testing::Test {
     auto scores = party.server->Identify(gallery, Set(party, {0}, true), {});
     EXPECT_TRUE(scores.ok()) << scores.status();
     const KeyOwner owner = *KeyOwner::Impl::Own(*model_, Copy(party.secret));
-    auto slots = owner.impl().OpenRawSlotsUnsafe(SerializeScores(context(), *scores), "scores");
+    auto slots =
+        Inside::Of(owner).OpenRawSlotsUnsafe(SerializeScores(context(), *scores), "scores");
     EXPECT_TRUE(slots.ok()) << slots.status();
     std::vector<double> out;
     for (size_t i = 0; i < kPeople; ++i) out.push_back((*slots)[0][i].real());

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/inside.h"
 #include "base/progress.h"
 #include "fusion/fuser.h"
 #include "fusion/key_files.h"
@@ -310,8 +311,9 @@ absl::StatusOr<std::vector<uint8_t>> Server::Identify(const Gallery& gallery,
                                                       const Monitor& monitor) const {
   HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
   const Progress progress(monitor, "matching blocks");
-  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores,
-                        impl_->Identify(gallery.impl(), samples, options, progress.Callback()));
+  HEFT_ASSIGN_OR_RETURN(
+      const EncryptedScores scores,
+      impl_->Identify(Inside::Of(gallery), samples, options, progress.Callback()));
   return SerializeScores(*impl_->instance().context, scores);
 }
 
@@ -322,7 +324,7 @@ absl::Status Server::IdentifyAll(
   HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
   const Progress progress(monitor, "identifying samples");
   return impl_->IdentifyAll(
-      gallery.impl(), samples, options,
+      Inside::Of(gallery), samples, options,
       [&](size_t row, const EncryptedScores& scores) {
         return use(row, SerializeScores(*impl_->instance().context, scores));
       },
@@ -335,7 +337,7 @@ absl::StatusOr<std::vector<uint8_t>> Server::Verify(const Gallery& gallery,
                                                     const ProbeOptions& options) const {
   HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
   HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores,
-                        impl_->Verify(gallery.impl(), samples, identity, options));
+                        impl_->Verify(Inside::Of(gallery), samples, identity, options));
   return SerializeScores(*impl_->instance().context, scores);
 }
 

@@ -8,7 +8,6 @@
 #include "features/dataset.h"
 #include "fusion/plan.h"
 #include "heft/json.h"
-#include "heft/train.h"
 #include "inverse_sqrt/fit.h"
 #include "learning/train.h"
 
@@ -77,27 +76,6 @@ std::optional<FoldNumber> FoldOf(const Model& model) {
   const Json& f = *found;
   return FoldNumber{f["folds"].get<int>(), f["seed"].get<uint64_t>(), f["fold"].get<int>(),
                     f["rows"].get<int>()};
-}
-
-absl::StatusOr<Model> Learn(const TrainingData& data, const LearnOptions& options,
-                            const Monitor& monitor) {
-  const Dataset& dataset = data.impl().dataset;
-  TrainOptions train;
-  train.gamma = options.gamma;
-  train.degree = options.degree;
-  train.epochs = options.epochs;
-  train.seed = options.seed;
-  ModelOptions model;
-  model.profile = options.profile;
-  HEFT_RETURN_IF_ERROR(CheckEvaluable(dataset, train, model.profile));
-  const Progress progress(monitor, "training");
-  TrainHooks hooks;
-  hooks.progress = [&](const TrainProgress& p) {
-    progress.Update(p.epoch, p.epochs, absl::StrCat("validation AUROC ", p.val_auroc));
-  };
-  hooks.save = [&](const TrainCheckpoint&) -> absl::Status { return CheckNotStopped(monitor); };
-  HEFT_ASSIGN_OR_RETURN(const TrainResult result, Train(dataset, train, hooks));
-  return MakeModel(dataset, result, model);
 }
 
 }  // namespace heft

@@ -38,7 +38,7 @@ done
 
 # A shared library shows what its headers declare: nothing of the rooms behind them.
 for library in libheft.so libheft_server.so; do
-  if nm -DC --defined-only "$libraries/$library" | grep -E 'heft::(ckks|ring|seal|internal|experiment|paper)::'; then
+  if nm -DC --defined-only "$libraries/$library" | grep -E 'heft::(ckks|ring|seal|internal|experiment|paper|bench)::'; then
     echo "$library shows internal symbols" >&2
     exit 1
   fi

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
+#include "base/inside.h"
 #include "base/progress.h"
 #include "base/secure.h"
 #include "exchange/ring_choice.h"
@@ -67,7 +68,7 @@ absl::Status ImportSealSecretKey(const Model& model, const KeyId& key_id, const 
 absl::Status ExportSealSecretKey(const KeyOwner& owner, const std::string& out,
                                  const Monitor& monitor, SealRing ring) {
   HEFT_RETURN_IF_ERROR(RefuseExisting(out));
-  const KeyOwner::Impl& impl = owner.impl();
+  const KeyOwner::Impl& impl = Inside::Of(owner);
   HEFT_ASSIGN_OR_RETURN(const auto bytes,
                         seal::WriteSecretKey(*InstanceOf(impl.rings(), ring).context,
                                              ring == SealRing::kMatching ? impl.keys().matching()
@@ -79,9 +80,9 @@ absl::Status ExportSealSecretKey(const KeyOwner& owner, const std::string& out,
 absl::StatusOr<SealEvaluationKeys> ExportSealEvaluationKeys(const KeyOwner& owner,
                                                             SealCompression compression,
                                                             const Monitor& monitor) {
-  const Instance& instance = owner.impl().instance();
+  const Instance& instance = Inside::Of(owner).instance();
   const ckks::Context& context = *instance.context;
-  const ckks::SecretKey& secret = owner.impl().key();
+  const ckks::SecretKey& secret = Inside::Of(owner).key();
   Csprng rng;
   std::map<uint32_t, seal::KeyDigits> galois;
   const Progress progress(monitor, "making Galois keys");

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/inside.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/owner/testing.h"
 
@@ -46,7 +47,8 @@ TEST_F(KeyOwnerTest, OnlyAnswersAreOpened) {
   for (const EncryptedScores* scores : {&ranked, &claim}) {
     const std::vector<ckks::Complex> all =
         instance_->encoder->Decode(ckks::Decrypt(context, scores->replies[0].scores, *secret_));
-    auto opened = Owner().impl().OpenRawSlotsUnsafe(SerializeScores(context, *scores), "scores");
+    auto opened =
+        Inside::Of(Owner()).OpenRawSlotsUnsafe(SerializeScores(context, *scores), "scores");
     ASSERT_TRUE(opened.ok()) << opened.status();
     ASSERT_EQ(opened->size(), 1u);
     const std::vector<ckks::Complex>& slots = (*opened)[0];
@@ -68,7 +70,7 @@ TEST_F(KeyOwnerTest, PublishedScoresAreRounded) {
   const std::vector<uint8_t> bytes = SerializeScores(*instance_->context, scores);
   const auto opened = Owner().Open(bytes, "scores");
   ASSERT_TRUE(opened.ok()) << opened.status();
-  const auto raw = Owner().impl().OpenRawSlotsUnsafe(bytes, "scores");
+  const auto raw = Inside::Of(Owner()).OpenRawSlotsUnsafe(bytes, "scores");
   ASSERT_TRUE(raw.ok()) << raw.status();
   for (const Candidate& c : opened->candidates) {
     const double steps = c.score / kScoreStep;
@@ -107,10 +109,10 @@ TEST_F(KeyOwnerTest, EveryOpeningIsChargedFirst) {
   EXPECT_EQ(Code(owner.Open(SerializeScores(context, bad), "scores")), absl::StatusCode::kDataLoss);
   EXPECT_TRUE(owner.Open(bytes, "scores").ok());
   EXPECT_TRUE(owner.Decide(bytes, "scores", 0.5).ok());
-  EXPECT_TRUE(owner.impl().OpenRawSlotsUnsafe(bytes, "scores").ok());
+  EXPECT_TRUE(Inside::Of(owner).OpenRawSlotsUnsafe(bytes, "scores").ok());
   EXPECT_EQ(Code(owner.Open(bytes, "scores")), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(Code(owner.Decide(bytes, "scores", 0.5)), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(Code(owner.impl().OpenRawSlotsUnsafe(bytes, "scores")),
+  EXPECT_EQ(Code(Inside::Of(owner).OpenRawSlotsUnsafe(bytes, "scores")),
             absl::StatusCode::kResourceExhausted);
   // No room for flooding, whatever the server says its noise is, rescaled or not; nothing charged.
   ProbeOptions raw;
@@ -121,7 +123,7 @@ TEST_F(KeyOwnerTest, EveryOpeningIsChargedFirst) {
     const KeyOwner fresh = Owner();
     EXPECT_EQ(Code(fresh.Open(SerializeScores(context, scores), "scores", flooded)),
               absl::StatusCode::kFailedPrecondition);
-    EXPECT_TRUE(fresh.impl().budget().Read()->galleries.empty());
+    EXPECT_TRUE(Inside::Of(fresh).budget().Read()->galleries.empty());
   }
   // A verification is charged to the identity that it is of.
   EncryptedScores claim = *server_->Verify(gallery, Set({1}, {"x"}), "ann", {});

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
+#include "base/inside.h"
 #include "base/progress.h"
 #include "base/secure.h"
 #include "fusion/owner/secret_key_file.h"
@@ -78,13 +79,13 @@ absl::StatusOr<KeySet> Write(const KeyOwner& owner, const Paths& paths, const Wi
   if (written.ok()) written = WriteFileAtomic(paths.evaluation, evaluation);
   if (written.ok() && !enrolment.empty()) written = WriteFileAtomic(paths.enrolment, enrolment);
   if (written.ok() && passphrase != nullptr) {
-    written = WriteSecretKey(owner.impl(), passphrase->text, paths.secret);
+    written = WriteSecretKey(Inside::Of(owner), passphrase->text, paths.secret);
   }
   if (!written.ok()) {
     if (passphrase != nullptr) paths.Remove();
     return written;
   }
-  const Rings& rings = owner.impl().rings();
+  const Rings& rings = Inside::Of(owner).rings();
   KeySet set;
   set.key_id = owner.key_id();
   set.parameters = rings.enrolment.params().Describe();
@@ -141,16 +142,17 @@ absl::StatusOr<KeySet> RenewKey(const KeyOwner& old, const std::string& folder,
       return absl::AlreadyExistsError(absl::StrCat(path, " exists: choose another folder"));
     }
   }
-  QueryBudget& budget = old.impl().budget();
+  QueryBudget& budget = Inside::Of(old).budget();
   HEFT_RETURN_IF_ERROR(budget.CheckInUse());
   Wiped sealed;
   HEFT_RETURN_IF_ERROR(Ask(passphrase, &sealed));
-  HEFT_ASSIGN_OR_RETURN(const KeyOwner next, KeyOwner::Generate(old.impl().model()));
-  const ckks::Context& context = *old.impl().instance().context;
+  HEFT_ASSIGN_OR_RETURN(const KeyOwner next, KeyOwner::Generate(Inside::Of(old).model()));
+  const ckks::Context& context = *Inside::Of(old).instance().context;
   Csprng rng;
-  const std::vector<uint8_t> bytes = SerializeRekeyingKey(
-      context, old.key_id(), next.key_id(),
-      ckks::MakeRekeyingKey(context, old.impl().key(), next.impl().key(), kMatchLimbs, rng));
+  const std::vector<uint8_t> bytes =
+      SerializeRekeyingKey(context, old.key_id(), next.key_id(),
+                           ckks::MakeRekeyingKey(context, Inside::Of(old).key(),
+                                                 Inside::Of(next).key(), kMatchLimbs, rng));
   HEFT_ASSIGN_OR_RETURN(KeySet set, Write(next, paths, &sealed, monitor));
   bool committed = false;
   absl::Status finished = WriteFileAtomic(paths.rekeying, bytes);

@@ -82,13 +82,15 @@ class HEFT_EXPORT TrainingData {
   const std::vector<std::string>& labels() const;  // identity of each row
   std::vector<std::string> modalities() const;     // their names
   std::vector<int> dimensions() const;             // of each modality
+  // Text files of the folder that were taken for no modality, because they do not begin with a
+  // number (notes, a licence): to be shown to whoever asked to read it.
+  const std::vector<std::string>& left_out() const;
   // Row `row` of modality `modality`, both from 0 and in range.
   std::vector<float> Vector(size_t modality, size_t row) const;
 
-  explicit TrainingData(std::unique_ptr<Impl> impl);
-  const Impl& impl() const { return *impl_; }
-
  private:
+  friend struct Inside;
+  explicit TrainingData(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -70,10 +70,9 @@ class HEFT_EXPORT Gallery {
   absl::StatusOr<Rekeyed> Rekey(const Model& model, std::span<const uint8_t> key,
                                 std::string_view what, const Monitor& monitor = {});
 
-  explicit Gallery(std::unique_ptr<Impl> impl);
-  const Impl& impl() const { return *impl_; }
-
  private:
+  friend struct Inside;
+  explicit Gallery(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -16,12 +16,13 @@
 // heft/vectors.h, heft/dataset.h   vectors and data sets from files
 // heft/files.h, heft/json.h        whole files in and out; results as JSON
 // heft/inspect.h   what a file is, and what its parameters protect
+// heft/evaluate.h, heft/benchmark.h   what a model is worth on people's data; times on a machine
 // heft/seal.h, heft/seal_key_owner.h   exchange with Microsoft SEAL
 // heft/approximation.h, heft/progress.h   types that the others use
+// heft/runtime.h   threads, vector instructions and memory for secrets of this process
 //
-// A server links heft::server, and then cannot decrypt. examples/roles.cc shows all
-// roles on one page; heft/model.h, client.h, server.h and key_owner.h are all that enrolment and
-// identification need.
+// examples/roles.cc shows all roles on one page; heft/model.h, client.h, server.h and key_owner.h are
+// all that enrolment and identification need. The tools (cli/) are programs of these headers too.
 //
 // Errors are values (absl::Status); the message says what was wrong and what to do:
 //

@@ -129,10 +129,9 @@ class HEFT_EXPORT KeyOwner {
   // Where queries are recorded; empty: in memory.
   const std::string& budget_file() const;
 
-  explicit KeyOwner(std::unique_ptr<Impl> impl);
-  const Impl& impl() const { return *impl_; }
-
  private:
+  friend struct Inside;
+  explicit KeyOwner(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

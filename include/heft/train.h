@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "heft/dataset.h"
@@ -15,21 +16,56 @@
 
 namespace heft {
 
-// LearnOptions: `heft train --help` says more, and has more.
+// LearnEpoch: how a training stood after an epoch; 0 is its start.
+struct LearnEpoch {
+  int epoch = 0;
+  double train_auroc = 0, val_auroc = 0;
+};
+
+// LearnOptions: docs/design.md says what they do.
 struct LearnOptions {
-  int gamma = 32;  // fused dimension, a power of two
-  int degree = 3;  // of the polynomial that normalises, 2 or 3
-  std::string profile = "thin";
-  int epochs = 0;  // 0: at most 60, fewer where validation gets no better
+  int gamma = 32;                       // fused dimension, a power of two from 2 to 256
+  std::string recipe = "generalising";  // or "paper", the HEFT paper's
+  int degree = 0;  // of the polynomial that normalises, 2 or 3; 0: the recipe's own, 3 (paper 2)
+  std::string
+      fit;  // "minimax", "least_squares"; empty: the recipe's own, minimax (paper the other)
+  std::string profile = "thin";  // or "compact", "compact-pq"
+  double lambda = 0.25;             // weight of the pairs' term, in [0, 1]
+  double margin = 0.5;              // of the triplets' hinge, in [0, 2]
+  bool grid_search = false;         // tries the published grid of the two; without a checkpoint
+  int epochs = 0;                   // 0: the recipe's own, at most 60 (paper 1000)
+  int patience = 0;                 // epochs without a better validation AUROC; 0: the recipe's own
+  double learning_rate = 0;         // at most 10; 0: the recipe's own
+  double weight_decay = 1e-4;       // of the optimiser, in [0, 1]
+  double shrinkage = 0.3;           // of the within-class covariance, in [0, 1]
+  double drop_modality = 0;         // probability of training without one, in [0, 0.9]
+  // Of the start, one a modality, 1e-3 to 1e3; empty: chosen on validation people.
+  std::vector<double> modality_weights;
   uint64_t seed = 1;
+  // Also learns Model::exact_projection, for comparison in reports.
+  bool with_exact = false;
+  // File to save the state to after every epoch, and to go on from where it is there; that of the
+  // exact projection is called CHECKPOINT.exact. Empty: none.
+  std::string checkpoint;
+  // Where not null, receives every epoch, at the cost of measuring the training people.
+  std::vector<LearnEpoch>* curve = nullptr;
 };
 
 // Learn trains on the training and validation splits of `data` and fits thresholds and calibration
 // on validation people. The result depends on data, options and seed, not on the number of threads.
-// About a minute at 512 + 512 dimensions and 1,000 rows, all threads. kInvalidArgument for options
-// out of range, fewer than two identities in either split or none with a second sample; kCancelled.
+// About a minute at 512 + 512 dimensions and 1,000 rows, all threads. Model::training_summary tells
+// how it went. kInvalidArgument for options out of range, fewer than two identities in either split
+// or none with a second sample; kFailedPrecondition for a checkpoint of other options; kCancelled.
 HEFT_EXPORT absl::StatusOr<Model> Learn(const TrainingData& data, const LearnOptions& options = {},
                                         const Monitor& monitor = {});
+
+// LearnFolds: a model for each of `folds` parts of the people, 3 or more, learned from the others,
+// for cross-validation (heft/evaluate.h). The data's own split is not looked at; `fold_seed` deals.
+// Learn's errors; without checkpoint and curve.
+HEFT_EXPORT absl::StatusOr<std::vector<Model>> LearnFolds(const TrainingData& data,
+                                                          const LearnOptions& options, int folds,
+                                                          uint64_t fold_seed,
+                                                          const Monitor& monitor = {});
 
 }  // namespace heft
 

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "experiment/encrypted_scores.h"
-#include "experiment/training.h"
 #include "features/dataset.h"
+#include "learning/learn.h"
 #include "learning/projection.h"
 #include "paper/methods/route.h"
 #include "paper/sections/sections.h"
@@ -61,10 +61,10 @@ absl::StatusOr<FeatureMatrix> Comparison::Projection(const Dataset& data, bool a
   if (!file.empty()) return ReadPublishedProjection(file, data.TotalDimension());
   TrainOptions options = PaperTraining(study_);
   options.fhe_aware = aware;
-  HEFT_ASSIGN_OR_RETURN(TrainResult result,
-                        experiment::TrainWithProgress(
-                            study_.monitor, ForTraining(study_, data, options.recipe), options,
-                            absl::StrCat(name_, aware ? ", HEFT degree 2" : ", exact")));
+  HEFT_ASSIGN_OR_RETURN(
+      TrainResult result,
+      TrainWithProgress(study_.monitor, ForTraining(study_, data, options.recipe), options,
+                        absl::StrCat(name_, aware ? ", HEFT degree 2" : ", exact")));
   return std::move(result.projection);
 }
 
@@ -120,10 +120,10 @@ absl::Status Comparison::CountOutside(const Dataset& data, const FeatureMatrix& 
 }
 
 absl::Status Comparison::Ours(const Dataset& data) {
-  HEFT_ASSIGN_OR_RETURN(const TrainResult ours,
-                        experiment::TrainWithProgress(
-                            study_.monitor, ForTraining(study_, data, Recipe::kGeneralising),
-                            OurTraining(study_), absl::StrCat(name_, ", our recipe")));
+  HEFT_ASSIGN_OR_RETURN(
+      const TrainResult ours,
+      TrainWithProgress(study_.monitor, ForTraining(study_, data, Recipe::kGeneralising),
+                        OurTraining(study_), absl::StrCat(name_, ", our recipe")));
   HEFT_RETURN_IF_ERROR(Plain(data, ours.projection, {"ours_exact", "Our recipe", kGamma}));
   HEFT_ASSIGN_OR_RETURN(
       const LabelledScores plain,

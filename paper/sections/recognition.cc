@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "evaluation/folds.h"
-#include "experiment/training.h"
 #include "features/dataset.h"
 #include "learning/baselines.h"
+#include "learning/learn.h"
 #include "learning/projection.h"
 #include "paper/sections/comparison.h"
 #include "paper/sections/sections.h"
@@ -64,10 +64,10 @@ absl::StatusOr<FoldComparison> CompareGammas(const Study& study) {
         TrainOptions options = ours ? OurTraining(study) : PaperTraining(study);
         options.gamma = gamma;
         const std::string name = absl::StrCat(ours ? "ours" : "paper", gamma);
-        HEFT_ASSIGN_OR_RETURN(const TrainResult result,
-                              experiment::TrainWithProgress(
-                                  study.monitor, ForTraining(study, data, options.recipe), options,
-                                  absl::StrCat("fold ", fold + 1, ", gamma ", name)));
+        HEFT_ASSIGN_OR_RETURN(
+            const TrainResult result,
+            TrainWithProgress(study.monitor, ForTraining(study, data, options.recipe), options,
+                              absl::StrCat("fold ", fold + 1, ", gamma ", name)));
         HEFT_ASSIGN_OR_RETURN(
             LabelledScores scores,
             LearnedScores(data, Split::kTest, result.projection, {result.approximation}));
@@ -93,10 +93,9 @@ absl::StatusOr<FoldComparison> CompareNorms(const Study& study) {
         options.fhe_aware = false;
         options.metric = metric;
         const std::string id = absl::StrCat(MetricName(metric), "_", norm.name);
-        HEFT_ASSIGN_OR_RETURN(
-            const TrainResult result,
-            experiment::TrainWithProgress(study.monitor, data, options,
-                                          absl::StrCat("fold ", fold + 1, ", ", id)));
+        HEFT_ASSIGN_OR_RETURN(const TrainResult result,
+                              TrainWithProgress(study.monitor, data, options,
+                                                absl::StrCat("fold ", fold + 1, ", ", id)));
         HEFT_ASSIGN_OR_RETURN(LabelledScores scores,
                               LearnedScores(data, Split::kTest, result.projection));
         if (metric == Metric::kEuclidean) {

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "heft/evaluate.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/inside.h"
+#include "experiment/cross_validation.h"
+#include "experiment/evaluation.h"
+#include "experiment/figure.h"
+#include "experiment/reports.h"
+#include "features/dataset.h"
+#include "learning/trained_model.h"
+
+namespace heft {
+namespace {
+
+using experiment::Plots;
+
+// The pictures that were drawn, as files.
+std::vector<std::pair<std::string, std::string>> Files(const Plots& plots) {
+  constexpr std::pair<const char*, std::string Plots::*> kPictures[] = {
+      {"roc.svg", &Plots::roc},
+      {"scores.svg", &Plots::scores},
+      {"approximation.svg", &Plots::approximation},
+      {"relative_error.svg", &Plots::relative_error},
+      {"score_error.svg", &Plots::score_error},
+      {"norms.svg", &Plots::norms}};
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const auto& [name, picture] : kPictures) {
+    if (!(plots.*picture).empty()) files.emplace_back(name, experiment::SvgFile(plots.*picture));
+  }
+  return files;
+}
+
+absl::StatusOr<Report> ReportOf(const absl::StatusOr<experiment::CrossValidation>& found,
+                                const Dataset& dataset, const FoldOptions& options) {
+  HEFT_RETURN_IF_ERROR(found.status());
+  Report report{experiment::ToJson(*found), experiment::ToText(*found)};
+  if (options.page) {
+    HEFT_ASSIGN_OR_RETURN(
+        report.page,
+        experiment::MakeFoldReport(*found, experiment::FolderName(dataset.folder),
+                                   experiment::DescribeData(dataset.folder), options.command));
+  }
+  return report;
+}
+
+}  // namespace
+
+absl::Status CheckDrawing() { return experiment::CheckGnuplot(); }
+
+absl::StatusOr<Report> Evaluate(const TrainingData& data, const Model& model,
+                                const EvaluationOptions& options, const Monitor& monitor) {
+  HEFT_ASSIGN_OR_RETURN(const Split split, ParseSplit(options.split));
+  if (options.page || options.pictures) HEFT_RETURN_IF_ERROR(CheckDrawing());
+  HEFT_ASSIGN_OR_RETURN(const experiment::Evaluation found,
+                        experiment::Evaluate(monitor, Inside::Of(data).dataset, model,
+                                             {split, options.seed, options.replicates}));
+  Report report{experiment::ToJson(found), experiment::ToText(found)};
+  report.warnings = found.warnings;
+  if (!options.page && !options.pictures) return report;
+  HEFT_ASSIGN_OR_RETURN(const Plots plots, experiment::DrawPlots(found));
+  if (options.page) report.page = experiment::MakeReport(found, plots, options.command);
+  if (options.pictures) report.pictures = Files(plots);
+  return report;
+}
+
+absl::StatusOr<Report> EvaluateFolds(const TrainingData& data, std::span<const FoldModels> models,
+                                     const FoldOptions& options, const Monitor& monitor) {
+  if (options.page) HEFT_RETURN_IF_ERROR(CheckDrawing());
+  const Dataset& dataset = Inside::Of(data).dataset;
+  std::vector<experiment::FoldModels> sets;
+  for (const FoldModels& set : models) {
+    for (const experiment::FoldModels& other : sets) {
+      if (other.id == set.name) {
+        return absl::InvalidArgumentError(absl::StrCat("two sets of models are called \"", set.name,
+                                                       "\"; rows would have the same name"));
+      }
+    }
+    sets.push_back({set.name, set.name, experiment::FoldModels::Rows::kAll, set.models});
+  }
+  return ReportOf(experiment::CrossValidate(monitor, dataset, sets, options), dataset, options);
+}
+
+absl::StatusOr<Report> CompareChoices(const TrainingData& data, const FoldOptions& options,
+                                      const Monitor& monitor) {
+  if (options.page) HEFT_RETURN_IF_ERROR(CheckDrawing());
+  const Dataset& dataset = Inside::Of(data).dataset;
+  return ReportOf(experiment::CompareChoices(monitor, dataset, options), dataset, options);
+}
+
+uint64_t SplitSeed(const Model& model) {
+  const Json summary = Json::Parse(model.training_summary).value_or(Json());
+  const Json& seed = std::as_const(summary)["options"]["seed"];
+  return seed.is_number_unsigned() ? seed.get<uint64_t>() : 1;
+}
+
+std::string FoldFile(const std::string& folder, int fold) {
+  return absl::StrCat(folder, "/fold-", fold + 1, ".heft");
+}
+
+absl::StatusOr<std::vector<Model>> LoadFolds(const std::string& folder, const TrainingData& data,
+                                             int folds, uint64_t fold_seed) {
+  std::vector<Model> models;
+  for (int fold = 0; fold < folds; ++fold) {
+    const std::string file = FoldFile(folder, fold);
+    HEFT_ASSIGN_OR_RETURN(Model model, LoadModel(file));
+    if (FoldOf(model) != FoldNumber{folds, fold_seed, fold, Inside::Of(data).dataset.Rows()}) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          file, ": not trained in fold ", fold + 1, " of ", folds, " (fold seed ", fold_seed,
+          ") of these data; it may have seen the people it would be tested on. Make it with heft "
+          "train --folds ",
+          folds));
+    }
+    models.push_back(std::move(model));
+  }
+  return models;
+}
+
+}  // namespace heft

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measuring models on people: how well they tell them apart, plain and under encryption, beside
+// baselines and with 95% intervals, and what encryption changes. Keys are made here and thrown
+// away, and scores of all pairs are seen: for the owner of the data, never in a server. Calls use
+// all threads (heft/runtime.h). Link heft::heft.
+#ifndef HEFT_EVALUATE_H_
+#define HEFT_EVALUATE_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "heft/dataset.h"
+#include "heft/export.h"
+#include "heft/json.h"
+#include "heft/model.h"
+#include "heft/progress.h"
+#include "heft/train.h"
+
+namespace heft {
+
+// Report: what was found.
+struct Report {
+  Json json;         // all numbers: data, model, a row a system, gap, decisions, times
+  std::string text;  // the main ones as lines for people
+  std::string page;  // one self-contained HTML page; empty unless asked for
+  std::vector<std::pair<std::string, std::string>> pictures;  // file name, SVG; the same
+  std::vector<std::string> warnings;  // why some numbers should not be relied on
+};
+
+struct EvaluationOptions {
+  std::string split = "test";  // "train", "val" or "test": the people to measure on
+  int replicates = 1000;       // of the bootstrap over identities, 10 or more
+  uint64_t seed = 1;           // of the bootstrap
+  bool page = false, pictures = false;
+  std::string command;  // what the page says makes it again
+};
+
+// Evaluate measures a model on one split, every sample against every other. The split is the one
+// that the model was learned with if the data have a split.txt or were loaded with
+// SplitSeed(model). Minutes for some hundred samples. kInvalidArgument where the data lack a
+// modality of the model or have another dimension, or the split has no pairs; kCancelled;
+// CheckDrawing's for pictures.
+HEFT_EXPORT absl::StatusOr<Report> Evaluate(const TrainingData& data, const Model& model,
+                                            const EvaluationOptions& options = {},
+                                            const Monitor& monitor = {});
+// SplitSeed: of TrainingData::Load when the model was learned.
+HEFT_EXPORT uint64_t SplitSeed(const Model& model);
+
+// FoldOptions: cross-validation, where every person is tested once, by a model that has not seen
+// them.
+struct FoldOptions {
+  int folds = 5;                // 3 or more
+  uint64_t fold_seed = 1;       // deals identities into folds
+  bool encrypted = true;        // false: plain rows alone
+  bool partial_probes = false;  // also probes that have one modality only
+  int replicates = 1000;
+  uint64_t seed = 1;
+  bool page = false;
+  std::string command;
+};
+
+// FoldFile: "FOLDER/fold-3.heft" for fold 2. LoadFolds: the models in such files.
+// kFailedPrecondition unless they were trained in these folds of data of as many rows.
+HEFT_EXPORT std::string FoldFile(const std::string& folder, int fold);
+HEFT_EXPORT absl::StatusOr<std::vector<Model>> LoadFolds(const std::string& folder,
+                                                         const TrainingData& data, int folds,
+                                                         uint64_t fold_seed);
+
+// FoldModels: a model for each fold. `name` tells the rows of several apart; empty: nothing.
+struct FoldModels {
+  std::string name;
+  std::vector<Model> models;
+};
+// EvaluateFolds compares models over the folds that they were learned in. Evaluate's errors, and
+// kInvalidArgument where models and folds differ in number.
+HEFT_EXPORT absl::StatusOr<Report> EvaluateFolds(const TrainingData& data,
+                                                 std::span<const FoldModels> models,
+                                                 const FoldOptions& options = {},
+                                                 const Monitor& monitor = {});
+// CompareChoices learns and compares what a model's owner has to choose: fused dimension,
+// approximation, the modalities' weights. The same errors; about an hour.
+HEFT_EXPORT absl::StatusOr<Report> CompareChoices(const TrainingData& data,
+                                                  const FoldOptions& options = {},
+                                                  const Monitor& monitor = {});
+
+// DrawLearningCurve: training and validation AUROC by epoch, a picture (SVG).
+HEFT_EXPORT absl::StatusOr<std::string> DrawLearningCurve(std::span<const LearnEpoch> curve,
+                                                          int best_epoch);
+// CheckDrawing: kUnavailable where gnuplot, which draws pages and pictures, is not installed: to be
+// asked before long work.
+HEFT_EXPORT absl::Status CheckDrawing();
+
+}  // namespace heft
+
+#endif  // HEFT_EVALUATE_H_

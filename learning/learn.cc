@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learning/learn.h"
+
+#include <filesystem>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/files.h"
+#include "base/inside.h"
+#include "base/progress.h"
+#include "evaluation/folds.h"
+#include "features/dataset.h"
+#include "fusion/profile.h"
+#include "learning/trained_model.h"
+
+namespace heft {
+namespace {
+
+// The state to go on from; none where the file is not there.
+absl::StatusOr<std::optional<TrainCheckpoint>> ReadCheckpoint(const std::string& path) {
+  if (path.empty() || !FileExists(path)) return std::nullopt;
+  if (std::filesystem::is_other(path)) {  // follows links
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": give a file for the checkpoint, which is read again"));
+  }
+  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+  return ParseCheckpoint(text);
+}
+
+// The options with the recipe's own form of normalisation where none was asked for.
+absl::StatusOr<TrainOptions> Resolve(const LearnOptions& options) {
+  TrainOptions train;
+  HEFT_ASSIGN_OR_RETURN(train.recipe, ParseRecipe(options.recipe));
+  const bool paper = train.recipe == Recipe::kPaper;
+  const std::string own = paper ? "least_squares" : "minimax";
+  HEFT_ASSIGN_OR_RETURN(train.fit, ParseFitKind(options.fit.empty() ? own : options.fit));
+  train.degree = options.degree != 0 ? options.degree : paper ? 2 : 3;
+  train.gamma = options.gamma;
+  train.lambda = options.lambda;
+  train.margin = options.margin;
+  train.grid_search = options.grid_search;
+  train.epochs = options.epochs;
+  train.patience = options.patience;
+  train.learning_rate = options.learning_rate;
+  train.weight_decay = options.weight_decay;
+  train.shrinkage = options.shrinkage;
+  train.drop_modality = options.drop_modality;
+  train.modality_weights = options.modality_weights;
+  train.seed = options.seed;
+  return train;
+}
+
+// Both trainings on the split of `dataset`, and the model. `name` tells runs apart.
+absl::StatusOr<Model> LearnOne(const Dataset& dataset, const LearnOptions& options,
+                               const Monitor& monitor, const std::string& name,
+                               const std::optional<FoldNumber>& fold = {}) {
+  HEFT_RETURN_IF_ERROR(FindModelProfile(options.profile).status());
+  HEFT_ASSIGN_OR_RETURN(TrainOptions train, Resolve(options));
+  HEFT_RETURN_IF_ERROR(CheckEvaluable(dataset, train, options.profile));
+  HEFT_ASSIGN_OR_RETURN(const TrainResult aware,
+                        TrainWithProgress(monitor, dataset, train, name + "FHE-aware",
+                                          options.checkpoint, options.curve));
+  if (!options.with_exact) return MakeModel(dataset, aware, {options.profile, nullptr, fold});
+  train.fhe_aware = false;
+  const std::string checkpoint = options.checkpoint.empty() ? "" : options.checkpoint + ".exact";
+  HEFT_ASSIGN_OR_RETURN(const TrainResult exact,
+                        TrainWithProgress(monitor, dataset, train, name + "exact", checkpoint));
+  return MakeModel(dataset, aware, {options.profile, &exact, fold});
+}
+
+}  // namespace
+
+absl::StatusOr<TrainResult> TrainWithProgress(const Monitor& monitor, const Dataset& dataset,
+                                              const TrainOptions& train, const std::string& name,
+                                              const std::string& checkpoint,
+                                              std::vector<LearnEpoch>* curve) {
+  const Progress progress(monitor, "training " + name);
+  TrainHooks hooks;
+  HEFT_ASSIGN_OR_RETURN(const std::optional<TrainCheckpoint> resume, ReadCheckpoint(checkpoint));
+  if (resume) hooks.resume = &*resume;
+  hooks.measure_training = curve != nullptr;
+  hooks.progress = [&](const TrainProgress& p) {
+    if (curve != nullptr) curve->push_back({p.epoch, p.train_auroc, p.val_auroc});
+    progress.Update(p.epoch, p.epochs,
+                    absl::StrFormat("loss %.4f, validation AUROC %.4f, %.1f%% outside", p.loss,
+                                    p.val_auroc, 100 * p.outside_share));
+  };
+  if (!train.grid_search || !checkpoint.empty()) {  // Train says that these two exclude each other
+    hooks.save = [&](const TrainCheckpoint& state) -> absl::Status {
+      if (!checkpoint.empty()) {
+        HEFT_RETURN_IF_ERROR(WriteOutput(checkpoint, AsBytes(FormatCheckpoint(state))));
+      }
+      return CheckNotStopped(monitor);
+    };
+  }
+  return Train(dataset, train, hooks);
+}
+
+absl::StatusOr<Model> Learn(const TrainingData& data, const LearnOptions& options,
+                            const Monitor& monitor) {
+  return LearnOne(Inside::Of(data).dataset, options, monitor, "");
+}
+
+absl::StatusOr<std::vector<Model>> LearnFolds(const TrainingData& data, const LearnOptions& options,
+                                              int folds, uint64_t fold_seed,
+                                              const Monitor& monitor) {
+  if (!options.checkpoint.empty() || options.curve != nullptr) {
+    return absl::InvalidArgumentError("folds are learned without checkpoint and curve");
+  }
+  const Dataset& dataset = Inside::Of(data).dataset;
+  std::vector<Model> models;
+  HEFT_RETURN_IF_ERROR(
+      ForEachFold(dataset, folds, fold_seed, [&](int fold, const Dataset& part) -> absl::Status {
+        HEFT_ASSIGN_OR_RETURN(
+            Model model,
+            LearnOne(part, options, monitor, absl::StrFormat("fold %d of %d, ", fold + 1, folds),
+                     FoldNumber{folds, fold_seed, fold, dataset.Rows()}));
+        models.push_back(std::move(model));
+        return absl::OkStatus();
+      }));
+  return models;
+}
+
+}  // namespace heft

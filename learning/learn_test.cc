@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Learning as a program meets it: heft/train.h.
+#include "learning/learn.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/testing.h"
+#include "heft/runtime.h"
+
+namespace heft {
+namespace {
+
+using ::testing::HasSubstr;
+
+TrainingData People(int identities = 30) {
+  SyntheticOptions options;
+  options.identities = identities;
+  options.samples_per_identity = 4;
+  options.dimensions = {24, 16};
+  return *TrainingData::Synthesise(options);
+}
+
+LearnOptions Quick() { return {.gamma = 8, .epochs = 4, .patience = 100}; }
+
+Json Summary(const Model& model) { return *Json::Parse(model.training_summary); }
+
+TEST(Learn, GivesAModelToUse) {
+  const TrainingData data = People();
+  size_t steps = 0;
+  const auto model = Learn(data, Quick(), [&](const ProgressEvent& event) {
+    steps += event.total > 0;
+    return true;
+  });
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_TRUE(model->Check().ok());
+  EXPECT_EQ(model->gamma, 8u);
+  EXPECT_EQ(model->modalities, (std::vector<ModalitySpec>{{"face", 24}, {"voice", 16}}));
+  EXPECT_EQ(model->approximation.Degree(), 3);
+  EXPECT_FALSE(model->thresholds.empty());
+  EXPECT_TRUE(model->calibration.has_value());
+  EXPECT_TRUE(model->exact_projection.empty());
+  EXPECT_EQ(steps, 5u) << "the start and four epochs";
+  EXPECT_GT(Summary(*model)["val_auroc"].get<double>(), 0.5);
+}
+
+TEST(Learn, DependsOnDataOptionsAndSeedAlone) {
+  const TrainingData data = People();
+  SetThreadCount(1);
+  const auto one = Learn(data, Quick());
+  SetThreadCount(3);
+  const auto three = Learn(data, Quick());
+  SetThreadCount(0);
+  ASSERT_TRUE(one.ok() && three.ok());
+  EXPECT_EQ(one->Serialize(), three->Serialize());
+  LearnOptions other = Quick();
+  other.seed = 2;
+  EXPECT_NE(Learn(data, other)->projection, one->projection);
+}
+
+TEST(Learn, RecipesHaveFormsOfTheirOwn) {
+  const TrainingData data = People();
+  LearnOptions options = Quick();
+  options.recipe = "paper";
+  const auto paper = Learn(data, options);
+  ASSERT_TRUE(paper.ok()) << paper.status();
+  EXPECT_EQ(paper->approximation.Degree(), 2);
+  EXPECT_EQ(paper->approximation.name, "least_squares");
+  options.degree = 3;
+  options.fit = "minimax";
+  EXPECT_EQ(Learn(data, options)->approximation.Degree(), 3);
+}
+
+TEST(Learn, TheExactProjectionAndTheCurveAreThereWhereAskedFor) {
+  std::vector<LearnEpoch> curve;
+  LearnOptions options = Quick();
+  options.with_exact = true;
+  options.curve = &curve;
+  const auto model = Learn(People(), options);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->exact_projection.size(), model->projection.size());
+  EXPECT_TRUE(Summary(*model).contains("exact"));
+  ASSERT_EQ(curve.size(), 5u) << "of the first training";
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(curve[i].epoch, i);
+    EXPECT_GT(curve[i].train_auroc, 0.5);
+    EXPECT_GT(curve[i].val_auroc, 0.5);
+  }
+}
+
+TEST(Learn, GoesOnFromACheckpoint) {
+  const testing::TemporaryFolder folder;
+  const TrainingData data = People();
+  const auto whole = Learn(data, Quick());
+  LearnOptions options = Quick();
+  options.checkpoint = folder / "state";
+  int epochs = 0;
+  const auto stopped = Learn(data, options, [&](const ProgressEvent& event) {
+    epochs += event.total > 0;
+    return epochs < 3;
+  });
+  EXPECT_EQ(stopped.status().code(), absl::StatusCode::kCancelled);
+  epochs = 0;
+  const auto resumed = Learn(data, options, [&](const ProgressEvent& event) {
+    epochs += event.total > 0;
+    return true;
+  });
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_LT(epochs, 4);
+  EXPECT_EQ(resumed->Serialize(), whole->Serialize());
+  options.lambda = 0.5;
+  EXPECT_EQ(Learn(data, options).status().code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(WriteFileAtomic(options.checkpoint, std::string_view("not a state")).ok());
+  EXPECT_EQ(Learn(data, options).status().code(), absl::StatusCode::kDataLoss);
+  options.checkpoint = "/dev/null";
+  EXPECT_EQ(Learn(data, options).status().code(), absl::StatusCode::kInvalidArgument);
+  options.checkpoint = folder / "new";
+  options.grid_search = true;
+  EXPECT_EQ(Learn(data, options).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Learn, FoldsLearnFromTheOthers) {
+  const TrainingData data = People();
+  const auto models = LearnFolds(data, Quick(), 3, 7);
+  ASSERT_TRUE(models.ok()) << models.status();
+  ASSERT_EQ(models->size(), 3u);
+  for (int fold = 0; fold < 3; ++fold) {
+    const Json made = Summary((*models)[fold])["cross_validation"];
+    EXPECT_EQ(made, Json({{"folds", 3}, {"seed", 7}, {"fold", fold}, {"rows", data.size()}}));
+  }
+  EXPECT_NE((*models)[0].projection, (*models)[1].projection);
+  LearnOptions options = Quick();
+  options.checkpoint = "state";
+  EXPECT_EQ(LearnFolds(data, options, 3, 7).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Learn, SaysWhatIsWrongBeforeTheWork) {
+  const TrainingData data = People();
+  const auto refused = [&](auto change, const std::string& what) {
+    LearnOptions options = Quick();
+    change(options);
+    bool began = false;
+    const auto model = Learn(data, options, [&](const ProgressEvent&) { return began = true; });
+    EXPECT_EQ(model.status().code(), absl::StatusCode::kInvalidArgument) << what;
+    EXPECT_THAT(std::string(model.status().message()), HasSubstr(what));
+    EXPECT_FALSE(began) << what;
+  };
+  refused([](LearnOptions& o) { o.gamma = 5; }, "gamma");
+  refused([](LearnOptions& o) { o.gamma = 64; }, "gamma");
+  refused([](LearnOptions& o) { o.degree = 7; }, "degree");
+  refused([](LearnOptions& o) { o.epochs = -1; }, "epochs");
+  refused([](LearnOptions& o) { o.lambda = 2; }, "lambda");
+  refused([](LearnOptions& o) { o.modality_weights = {1}; }, "weights");
+  refused([](LearnOptions& o) { o.recipe = "secret"; }, "secret");
+  refused([](LearnOptions& o) { o.fit = "wild"; }, "wild");
+  refused([](LearnOptions& o) { o.profile = "tiny"; }, "tiny");
+  EXPECT_EQ(Learn(People(3), Quick()).status().code(), absl::StatusCode::kInvalidArgument)
+      << "one person in validation";
+}
+
+}  // namespace
+}  // namespace heft
