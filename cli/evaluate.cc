@@ -24,8 +24,10 @@ struct Options {
 
 // Before the work, not after it.
 absl::Status CheckReport(const std::string& report) {
-  const std::filesystem::path folder = std::filesystem::absolute(report).parent_path();
-  if (report.empty() || std::filesystem::is_directory(folder)) return absl::OkStatus();
+  if (report.empty()) return absl::OkStatus();
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::absolute(report, ignored).parent_path();
+  if (std::filesystem::is_directory(folder, ignored)) return absl::OkStatus();
   return absl::NotFoundError(absl::StrCat(folder.string(), ": no such folder for the report"));
 }
 
@@ -74,7 +76,8 @@ absl::StatusOr<std::vector<FoldModels>> LoadAllFolds(const Options& options,
   std::vector<FoldModels> sets;
   for (const std::string& folder : options.models) {
     FoldModels set;
-    const std::filesystem::path path = std::filesystem::absolute(folder + "/.");
+    std::error_code ignored;
+    const std::filesystem::path path = std::filesystem::absolute(folder + "/.", ignored);
     if (options.models.size() > 1) set.name = path.lexically_normal().parent_path().filename();
     HEFT_ASSIGN_OR_RETURN(set.models, LoadFolds(folder, data, options.folds, options.fold_seed));
     sets.push_back(std::move(set));
