@@ -126,7 +126,7 @@ TEST_F(CrossValidationTest, RefusesModelsThatMayHaveSeenTheTestPeople) {
                         Case{{"--model", w("wrong")}, "not trained in fold 1"},
                         Case{{"--model", w("nowhere")}, "fold-1.heft"}, Case{{}, "--model FOLDER"},
                         Case{{"--choices", "--model", w("models")}, "--choices"},
-                        Case{{"--model", w("models"), "--model", w("models")}, "two folders"}}) {
+                        Case{{"--model", w("models"), "--model", w("models")}, "two sets of models are called"}}) {
     Args args = Evaluation(c.args);
     args.push_back("--quiet");
     const Finished run = RunProgram(kHeft, args);

@@ -25,11 +25,11 @@ namespace heft {
 
 // Report: what was found.
 struct Report {
-  Json json;         // all numbers: data, model, a row a system, gap, decisions, times
-  std::string text;  // the main ones as lines for people
-  std::string page;  // one self-contained HTML page; empty unless asked for
-  std::vector<std::pair<std::string, std::string>> pictures;  // file name, SVG; the same
-  std::vector<std::string> warnings;  // why some numbers should not be relied on
+  Json json = {};         // all numbers: data, model, a row a system, gap, decisions, times
+  std::string text = {};  // the main ones as lines for people
+  std::string page = {};  // one self-contained HTML page; empty unless asked for
+  std::vector<std::pair<std::string, std::string>> pictures = {};  // file name, SVG; the same
+  std::vector<std::string> warnings = {};  // why some numbers should not be relied on
 };
 
 struct EvaluationOptions {
@@ -37,7 +37,7 @@ struct EvaluationOptions {
   int replicates = 1000;       // of the bootstrap over identities, 10 or more
   uint64_t seed = 1;           // of the bootstrap
   bool page = false, pictures = false;
-  std::string command;  // what the page says makes it again
+  std::string command = {};  // what the page says makes it again
 };
 
 // Evaluate measures a model on one split, every sample against every other. The split is the one
@@ -61,7 +61,7 @@ struct FoldOptions {
   int replicates = 1000;
   uint64_t seed = 1;
   bool page = false;
-  std::string command;
+  std::string command = {};
 };
 
 // FoldFile: "FOLDER/fold-3.heft" for fold 2. LoadFolds: the models in such files.
