@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/files.h"
 #include "bench/bulk.h"
 #include "experiment/random_model.h"
 #include "experiment/stopwatch.h"
 #include "fusion/samples.h"
 #include "heft/client.h"
-#include "heft/files.h"
 #include "heft/key_owner.h"
 #include "heft/server.h"
 
@@ -91,7 +91,7 @@ std::vector<float> RandomRows(uint32_t dimension, size_t rows, std::mt19937_64& 
 }
 
 // Keys, a gallery and a probe in `folder`; the arguments of an identification with them.
-absl::StatusOr<std::vector<std::string>> PrepareCold(const BenchOptions& options,
+absl::StatusOr<std::vector<std::string>> PrepareCold(const BenchmarkOptions& options,
                                                      const Progress& progress,
                                                      const Folder& folder) {
   const Model model =
@@ -143,7 +143,7 @@ absl::StatusOr<std::vector<std::string>> PrepareCold(const BenchOptions& options
 
 }  // namespace
 
-absl::Status RunClientFused(const BenchOptions& options, const Progress& progress,
+absl::Status RunClientFused(const BenchmarkOptions& options, const Progress& progress,
                             const Roles& roles, Json* result) {
   std::mt19937_64 random(9);
   const experiment::Vectors sample = experiment::RandomSample(roles.model(), random);
@@ -181,7 +181,7 @@ absl::Status RunClientFused(const BenchOptions& options, const Progress& progres
   return absl::OkStatus();
 }
 
-absl::Status RunCold(const BenchOptions& options, const Progress& progress, Json* result) {
+absl::Status RunCold(const BenchmarkOptions& options, const Progress& progress, Json* result) {
   HEFT_ASSIGN_OR_RETURN(const Folder folder, Folder::Create());
   HEFT_ASSIGN_OR_RETURN(const auto args, PrepareCold(options, progress, folder));
   std::vector<double> times;

@@ -6,7 +6,7 @@
 
 #include "base/progress.h"
 #include "base/status.h"
-#include "bench/routes.h"
+#include "heft/benchmark.h"
 #include "experiment/roles.h"
 #include "heft/json.h"
 
@@ -14,13 +14,13 @@ namespace heft::bench {
 
 // RunClientFused adds client_fused_match_1024_ms, and its ratio to what the server fuses, timed in
 // turn, against a block of the gallery's size. `roles` are of profile thin.
-absl::Status RunClientFused(const BenchOptions& options, const Progress& progress,
+absl::Status RunClientFused(const BenchmarkOptions& options, const Progress& progress,
                             const experiment::Roles& roles, Json* result);
 
 // RunCold adds identify_cold_ms: CPU time, user and system, of `identify` as a process of its own
 // (this program's), from its start to the written reply. Makes keys and a gallery of
 // options.templates in a folder of its own.
-absl::Status RunCold(const BenchOptions& options, const Progress& progress, Json* result);
+absl::Status RunCold(const BenchmarkOptions& options, const Progress& progress, Json* result);
 
 }  // namespace heft::bench
 

@@ -8,7 +8,7 @@
 
 #include "base/testing.h"
 #include "ckks/encryptor.h"
-#include "experiment/random_model.h"
+#include "fusion/testing.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "heft/client.h"
 #include "heft/gallery.h"
@@ -23,7 +23,7 @@ using Bytes = std::vector<uint8_t>;
 class ThinGalleryTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    model_ = new Model(experiment::RandomModel({40, 24}, 16, 3, "thin"));
+    model_ = new Model(testing::RandomModel({40, 24}, 16, 3, "thin"));
     owner_ = new KeyOwner(*KeyOwner::Generate(*model_));
     client_ = new Client(*Client::Create(*model_, owner_->EncryptionKey()));
     evaluation_ = new Bytes(*owner_->EvaluationKeys());
@@ -41,8 +41,8 @@ class ThinGalleryTest : public ::testing::Test {
   // Person `seed`'s vectors; both captures of a person are alike but for noise.
   std::vector<float> Vector(size_t modality, uint64_t seed, uint64_t capture) const {
     std::mt19937_64 person(seed * 2 + modality), noise(seed * 1000 + capture * 2 + modality);
-    const auto unit = experiment::RandomUnit(model_->modalities[modality].dimension, person);
-    const auto other = experiment::RandomUnit(model_->modalities[modality].dimension, noise);
+    const auto unit = testing::RandomUnit(model_->modalities[modality].dimension, person);
+    const auto other = testing::RandomUnit(model_->modalities[modality].dimension, noise);
     std::vector<float> out;
     for (size_t i = 0; i < unit.size(); ++i) {
       out.push_back(static_cast<float>(unit[i] + 0.3 * other[i]));
@@ -84,16 +84,16 @@ class ThinGalleryTest : public ::testing::Test {
       for (size_t m = 0; m < 2; ++m) {
         const auto v = Vector(m, seed, capture);
         std::vector<double> unit(v.begin(), v.end());
-        const double length = std::sqrt(experiment::Dot(unit, unit));
+        const double length = std::sqrt(testing::Dot(unit, unit));
         for (double& x : unit) x /= length;
         sample.push_back(unit);
       }
-      std::vector<double> z = experiment::FusePlain(*model_, sample);
-      const double length = exact ? std::sqrt(experiment::Dot(z, z)) : 1;
+      std::vector<double> z = testing::FusePlain(*model_, sample);
+      const double length = exact ? std::sqrt(testing::Dot(z, z)) : 1;
       for (double& x : z) x /= length;
       return z;
     };
-    return experiment::Dot(fused(a, a_capture, true), fused(b, b_capture, way == Fuse::kClient));
+    return testing::Dot(fused(a, a_capture, true), fused(b, b_capture, way == Fuse::kClient));
   }
   double Score(const OpenedScores& opened, const std::string& identity) const {
     for (const Candidate& c : opened.candidates) {
@@ -214,7 +214,7 @@ TEST_F(ThinGalleryTest, WhatDoesNotBelongTogetherIsRefused) {
   EXPECT_EQ(server_->Identify(gallery, {{*stranger->Encrypt(partial), "file"}}).status().code(),
             Code::kFailedPrecondition);
   // One ring takes nothing that a client has projected.
-  const Model compact = experiment::RandomModel({40, 24}, 16, 3, "compact");
+  const Model compact = testing::RandomModel({40, 24}, 16, 3, "compact");
   const auto one_ring = KeyOwner::Generate(compact);
   ASSERT_TRUE(one_ring.ok()) << one_ring.status();
   EXPECT_EQ(one_ring->Encrypt(partial).status().code(), Code::kInvalidArgument);
@@ -230,7 +230,7 @@ TEST_F(ThinGalleryTest, ManyProbesInOneAreNotAccepted) {
   std::mt19937_64 random(3);
   std::vector<double> slots(ring.params().slots());
   for (size_t start = 0; start < slots.size(); start += model_->gamma) {
-    const auto unit = experiment::RandomUnit(model_->gamma, random);
+    const auto unit = testing::RandomUnit(model_->gamma, random);
     std::copy(unit.begin(), unit.end(), slots.begin() + static_cast<std::ptrdiff_t>(start));
   }
   const auto plain =
