@@ -10,7 +10,6 @@
 #include "heft/server.h"
 #include "heft/train.h"
 
-// An example may end at the first error; a program returns the status.
 template <typename T>
 T Check(absl::StatusOr<T> value) {
   if (value.ok()) return *std::move(value);
@@ -18,11 +17,12 @@ T Check(absl::StatusOr<T> value) {
   std::exit(1);
 }
 
+using Use = heft::SampleUse;
+
 int main() {
   // Feature vectors: made up here; TrainingData::Load reads a folder of real ones.
   heft::SyntheticOptions people;
-  people.identities = 30;
-  people.samples_per_identity = 6;
+  people.identities = 30, people.samples_per_identity = 6;
   people.dimensions = {64, 48};
   const auto data = Check(heft::TrainingData::Synthesise(people));
   // Learning. -> model to everybody
@@ -35,7 +35,7 @@ int main() {
                                                  Check(owner.EnrolmentKeys())));
 
   // Client: encrypts each modality by itself, for what it is to be. -> samples to the server
-  auto encrypt = [&](size_t row, heft::SampleUse use) {
+  auto encrypt = [&](size_t row, Use use) {
     std::vector<heft::SampleFile> files;
     for (size_t m = 0; m < model.modalities.size(); ++m) {
       const std::string& name = model.modalities[m].name;
@@ -49,12 +49,9 @@ int main() {
   // read neither. -> reply to the key owner
   const std::string folder = std::filesystem::temp_directory_path() /
                              ("heft-example-" + std::to_string(std::random_device()()));
-  for (size_t row = 0; row < data.size(); row += 6) {
-    Check(server.Enrol(folder, encrypt(row, heft::SampleUse::kEnrolment)));
-  }
+  for (size_t i = 0; i < 180; i += 6) Check(server.Enrol(folder, encrypt(i, Use::kEnrolment)));
   const auto gallery = Check(heft::Gallery::Open(folder));
-  const auto reply =
-      Check(server.Identify(gallery, encrypt(7 * 6 + 2, heft::SampleUse::kIdentification)));
+  const auto reply = Check(server.Identify(gallery, encrypt(7 * 6 + 2, Use::kIdentification)));
 
   // Key owner: opens it, and decides.
   const heft::OpenedScores opened = Check(owner.Open(reply, "reply"));

@@ -17,6 +17,8 @@ T Check(absl::StatusOr<T> value) {
   std::exit(1);
 }
 
+using Use = heft::SampleUse;
+
 int main() {
   constexpr auto kZstd = heft::SealCompression::kZstd;
   heft::SyntheticOptions people;
@@ -24,17 +26,14 @@ int main() {
   people.dimensions = {48};
   const auto data = Check(heft::TrainingData::Synthesise(people));
   const heft::Model model = Check(heft::Learn(data, {.gamma = 16, .epochs = 5}));
-  for (const auto ring : {heft::SealRing::kEnrolment, heft::SealRing::kMatching}) {
-    const auto parameters = Check(heft::ExportSealParameters(model, kZstd, ring));
-    std::cout << "SEAL's parameters for " << parameters.ring << ": " << parameters.description
-              << "\n";
-  }
+  const auto parameters = Check(heft::ExportSealParameters(model, kZstd));
+  std::cout << "SEAL's parameters of probes: " << parameters.description << "\n";
 
   // SEAL's side: keys, and one ciphertext a sample.
   const auto owner = Check(heft::KeyOwner::Generate(model));
   const auto seal_keys = Check(heft::ExportSealEvaluationKeys(owner, kZstd));
   const auto client = Check(heft::Client::Create(model, owner.EncryptionKey()));
-  auto seal_encrypt = [&](size_t row, heft::SampleUse use) {
+  auto seal_encrypt = [&](size_t row, Use use) {
     const auto bytes = Check(client.Encrypt("face", data.Vector(0, row), "", use));
     return Check(heft::ExportSealSamples(model, {bytes, "sample"}, kZstd)).ciphertexts[0];
   };
@@ -44,10 +43,9 @@ int main() {
   const heft::KeyId id = owner.key_id();
   const auto keys = Check(heft::ImportSealEvaluationKeys(model, id, {seal_keys.galois, "galois"},
                                                          {seal_keys.relinearisation, "relin"}));
-  const auto enrolment_keys = Check(owner.EnrolmentKeys());
   const auto server =
-      Check(heft::Server::Create(model, keys.bytes, "evaluation keys", enrolment_keys));
-  auto import = [&](size_t row, heft::SampleUse use) {
+      Check(heft::Server::Create(model, keys.bytes, "keys", Check(owner.EnrolmentKeys())));
+  auto import = [&](size_t row, Use use) {
     const std::vector<heft::SampleFile> files = {{seal_encrypt(row, use), "sample.seal"}};
     const std::vector<std::string> labels = {"person " + data.labels()[row]};
     auto bytes = Check(heft::ImportSealSamples(model, "face", id, files, labels));
@@ -55,11 +53,9 @@ int main() {
   };
   const std::string folder = std::filesystem::temp_directory_path() /
                              ("heft-seal-" + std::to_string(std::random_device()()));
-  for (size_t row : {0, 8, 16, 24}) {
-    Check(server.Enrol(folder, import(row, heft::SampleUse::kEnrolment)));
-  }
-  const auto reply = Check(server.Identify(Check(heft::Gallery::Open(folder)),
-                                           import(16, heft::SampleUse::kIdentification)));
+  for (size_t row : {0, 8, 16, 24}) Check(server.Enrol(folder, import(row, Use::kEnrolment)));
+  const auto gallery = Check(heft::Gallery::Open(folder));
+  const auto reply = Check(server.Identify(gallery, import(16, Use::kIdentification)));
   std::filesystem::remove_all(folder);
 
   // Key owner: opens it in SEAL, where it divides by the root of the norm, or here.
