@@ -25,7 +25,7 @@ int main() {
   people.identities = 30, people.samples_per_identity = 6;
   people.dimensions = {64, 48};
   const auto data = Check(heft::TrainingData::Synthesise(people));
-  // Learning. -> model to everybody
+  // Learning. -> model to all
   const heft::Model model = Check(heft::Learn(data, {.gamma = 16, .epochs = 5}));
 
   // Key owner: makes the keys. -> encryption key to clients, evaluation keys to the server
@@ -34,7 +34,7 @@ int main() {
   const auto server = Check(heft::Server::Create(model, Check(owner.EvaluationKeys()), "keys",
                                                  Check(owner.EnrolmentKeys())));
 
-  // Client: encrypts each modality by itself, for what it is to be. -> samples to the server
+  // Client: encrypts each modality. -> samples to the server
   auto encrypt = [&](size_t row, Use use) {
     std::vector<heft::SampleFile> files;
     for (size_t m = 0; m < model.modalities.size(); ++m) {
@@ -45,8 +45,7 @@ int main() {
     return files;
   };
 
-  // Server: enrols the first sample of every person and matches another one of person 7, and can
-  // read neither. -> reply to the key owner
+  // Server: enrols everybody, matches person 7, can read neither. -> reply to the key owner
   const std::string folder = std::filesystem::temp_directory_path() /
                              ("heft-example-" + std::to_string(std::random_device()()));
   for (size_t i = 0; i < 180; i += 6) Check(server.Enrol(folder, encrypt(i, Use::kEnrolment)));

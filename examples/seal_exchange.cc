@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client that uses Microsoft SEAL, and a HEFT server: keys and samples come as SEAL's objects,
-// the reply leaves as SEAL's ciphertexts. The model has two rings: samples are enrolled in one and
-// identified in the other. Here HEFT plays SEAL's part too, by its exports. Exits 0 if the right
-// person comes first.
+// the reply leaves as SEAL's ciphertexts. HEFT plays SEAL's part too, by its exports. Exits 0 if
+// the right person comes first.
 #include <filesystem>
 #include <iostream>
 #include <random>
@@ -22,12 +21,9 @@ using Use = heft::SampleUse;
 int main() {
   constexpr auto kZstd = heft::SealCompression::kZstd;
   heft::SyntheticOptions people;
-  people.identities = 30;
-  people.dimensions = {48};
+  people.identities = 30, people.dimensions = {48};
   const auto data = Check(heft::TrainingData::Synthesise(people));
   const heft::Model model = Check(heft::Learn(data, {.gamma = 16, .epochs = 5}));
-  const auto parameters = Check(heft::ExportSealParameters(model, kZstd));
-  std::cout << "SEAL's parameters of probes: " << parameters.description << "\n";
 
   // SEAL's side: keys, and one ciphertext a sample.
   const auto owner = Check(heft::KeyOwner::Generate(model));
@@ -38,17 +34,16 @@ int main() {
     return Check(heft::ExportSealSamples(model, {bytes, "sample"}, kZstd)).ciphertexts[0];
   };
 
-  // Server: makes HEFT's files of them, under one key id, and computes. What leads from one ring to
-  // the other is not SEAL's: the key owner makes it here, from both secret keys.
-  const heft::KeyId id = owner.key_id();
-  const auto keys = Check(heft::ImportSealEvaluationKeys(model, id, {seal_keys.galois, "galois"},
-                                                         {seal_keys.relinearisation, "relin"}));
+  // Server: makes HEFT's files of them, under one key id, and computes. The ring switch is not
+  // SEAL's: the key owner makes the enrolment keys.
+  const auto keys = Check(heft::ImportSealEvaluationKeys(
+      model, owner.key_id(), {seal_keys.galois, "galois"}, {seal_keys.relinearisation, "relin"}));
   const auto server =
       Check(heft::Server::Create(model, keys.bytes, "keys", Check(owner.EnrolmentKeys())));
   auto import = [&](size_t row, Use use) {
     const std::vector<heft::SampleFile> files = {{seal_encrypt(row, use), "sample.seal"}};
     const std::vector<std::string> labels = {"person " + data.labels()[row]};
-    auto bytes = Check(heft::ImportSealSamples(model, "face", id, files, labels));
+    auto bytes = Check(heft::ImportSealSamples(model, "face", owner.key_id(), files, labels));
     return std::vector<heft::SampleFile>{{std::move(bytes), "sample"}};
   };
   const std::string folder = std::filesystem::temp_directory_path() /
@@ -60,7 +55,6 @@ int main() {
 
   // Key owner: opens it in SEAL, where it divides by the root of the norm, or here.
   const auto scores = Check(heft::ExportSealScores(model, reply, "reply", kZstd));
-  std::cout << scores.replies[0].ciphertext.size() << " bytes of scores for SEAL"
-            << (scores.divide_by_norm ? ", to be divided by the norm's root\n" : "\n");
+  std::cout << scores.replies[0].ciphertext.size() << " bytes of scores for SEAL\n";
   return Check(owner.Open(reply, "reply")).candidates[0].identity == "person 2" ? 0 : 1;
 }
