@@ -9,6 +9,7 @@
 #include <random>
 
 #include "base/files.h"
+#include "base/inside.h"
 #include "base/testing.h"
 #include "fusion/samples.h"
 #include "fusion/testing.h"
@@ -38,12 +39,12 @@ class SealRingsTest : public ::testing::Test {
     delete owner_;
     delete model_;
   }
-  const Rings& rings() const { return owner_->impl().rings(); }
+  const Rings& rings() const { return Inside::Of(*owner_).rings(); }
   const Instance& instance(SealRing ring) const {
     return ring == SealRing::kMatching ? rings().matching : rings().enrolment;
   }
   const ckks::SecretKey& key(SealRing ring) const {
-    const SecretKeys& keys = owner_->impl().keys();
+    const SecretKeys& keys = Inside::Of(*owner_).keys();
     return ring == SealRing::kMatching ? keys.matching() : keys.enrolment;
   }
   std::vector<double> Vector(size_t modality, uint64_t seed) const {
@@ -164,8 +165,8 @@ TEST_F(SealRingsTest, SecretKeysOfBothRings) {
   ASSERT_TRUE(both.ok()) << both;
   const auto loaded = KeyOwner::Load(*model_, Path("secret.key"));
   ASSERT_TRUE(loaded.ok()) << loaded.status();
-  const SecretKeys& ours = owner_->impl().keys();
-  const SecretKeys& theirs = loaded->impl().keys();
+  const SecretKeys& ours = Inside::Of(*owner_).keys();
+  const SecretKeys& theirs = Inside::Of(*loaded).keys();
   EXPECT_TRUE(std::ranges::equal(ours.enrolment.coefficients(), theirs.enrolment.coefficients()));
   EXPECT_TRUE(std::ranges::equal(ours.matching().coefficients(), theirs.matching().coefficients()));
   EXPECT_EQ(theirs.matching().key_id(), owner_->key_id());
