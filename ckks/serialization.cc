@@ -5,25 +5,10 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "ckks/packed_bits.h"
 
 namespace heft::ckks {
 namespace {
-
-void WriteNoise(ByteWriter& writer, double scale, const Noise& noise) {
-  writer.F64(scale);
-  writer.F64(noise.message);
-  writer.F64(noise.error);
-}
-
-void ReadNoise(ByteReader& reader, double* scale, Noise* noise) {
-  *scale = reader.F64();
-  noise->message = reader.F64();
-  noise->error = reader.F64();
-  if (!reader.ok()) return;
-  const bool good = std::isfinite(*scale) && *scale > 0 && std::isfinite(noise->message) &&
-                    noise->message >= 0 && std::isfinite(noise->error) && noise->error >= 0;
-  if (!good) reader.Fail("scale or noise estimate is not a positive number");
-}
 
 size_t ReadLimbs(ByteReader& reader, const Context& context) {
   const uint32_t limbs = reader.U32();
@@ -38,10 +23,25 @@ const ring::Modulus& LimbModulus(const Context& context, size_t limb, size_t lim
   return context.modulus(extended && limb + 1 == limbs ? context.special_index() : limb);
 }
 
-// PackedSize: n is a multiple of 8, so no limb ends within a byte.
-size_t PackedSize(size_t n, const ring::Modulus& q) { return n / 8 * q.bits(); }
+size_t LimbSize(size_t n, const ring::Modulus& q) { return PackedSize(n, q.bits()); }
 
 }  // namespace
+
+void WriteScaleAndNoise(ByteWriter& writer, double scale, const Noise& noise) {
+  writer.F64(scale);
+  writer.F64(noise.message);
+  writer.F64(noise.error);
+}
+
+void ReadScaleAndNoise(ByteReader& reader, double* scale, Noise* noise) {
+  *scale = reader.F64();
+  noise->message = reader.F64();
+  noise->error = reader.F64();
+  if (!reader.ok()) return;
+  const bool good = std::isfinite(*scale) && *scale > 0 && std::isfinite(noise->message) &&
+                    noise->message >= 0 && std::isfinite(noise->error) && noise->error >= 0;
+  if (!good) reader.Fail("scale or noise estimate is not a positive number");
+}
 
 void WriteId(ByteWriter& writer, const std::array<uint8_t, 16>& id) { writer.Raw(id); }
 
@@ -81,15 +81,8 @@ void WritePoly(ByteWriter& writer, const Context& context, const ring::RnsPoly& 
   std::vector<uint8_t> packed;
   for (size_t l = 0; l < poly.limbs(); ++l) {
     const ring::Modulus& q = LimbModulus(context, l, poly.limbs(), extended);
-    packed.resize(PackedSize(poly.n(), q));
-    uint64_t buffer = 0;
-    int held = 0;
-    size_t at = 0;
-    for (uint32_t value : poly.limb(l)) {
-      buffer |= uint64_t{value} << held;
-      held += q.bits();
-      for (; held >= 8; held -= 8, buffer >>= 8) packed[at++] = static_cast<uint8_t>(buffer);
-    }
+    packed.resize(LimbSize(poly.n(), q));
+    PackBits(poly.limb(l), q.bits(), packed);
     writer.Raw(packed);
   }
 }
@@ -98,7 +91,7 @@ ring::RnsPoly ReadPoly(ByteReader& reader, const Context& context, size_t limbs,
   const size_t n = context.n();
   const size_t all = limbs + (extended ? 1 : 0);
   size_t size = 0;
-  for (size_t l = 0; l < all; ++l) size += PackedSize(n, LimbModulus(context, l, all, extended));
+  for (size_t l = 0; l < all; ++l) size += LimbSize(n, LimbModulus(context, l, all, extended));
   if (!reader.ok() || reader.remaining() < size) {
     reader.Fail("truncated: a polynomial is cut short");
     return {};
@@ -106,19 +99,9 @@ ring::RnsPoly ReadPoly(ByteReader& reader, const Context& context, size_t limbs,
   ring::RnsPoly poly(n, all);
   for (size_t l = 0; l < all; ++l) {
     const ring::Modulus& q = LimbModulus(context, l, all, extended);
-    const ByteSpan packed = reader.Raw(PackedSize(n, q));
-    const uint64_t mask = (uint64_t{1} << q.bits()) - 1;
-    uint64_t buffer = 0;
-    int held = 0;
-    size_t at = 0;
+    UnpackBits(reader.Raw(LimbSize(n, q)), q.bits(), poly.limb(l));
     bool reduced = true;
-    for (uint32_t& value : poly.limb(l)) {
-      for (; held < q.bits(); held += 8) buffer |= uint64_t{packed[at++]} << held;
-      value = static_cast<uint32_t>(buffer & mask);
-      buffer >>= q.bits();
-      held -= q.bits();
-      reduced &= value < q.value();
-    }
+    for (uint32_t value : poly.limb(l)) reduced &= value < q.value();
     if (!reduced) {
       reader.Fail(absl::StrCat("a residue is not below its prime, limb ", l));
       return {};
@@ -134,7 +117,7 @@ constexpr size_t kHeaderSize = sizeof(uint32_t) + 3 * sizeof(double);
 
 size_t PolySize(const Context& context, size_t limbs) {
   size_t size = 0;
-  for (size_t l = 0; l < limbs; ++l) size += PackedSize(context.n(), context.modulus(l));
+  for (size_t l = 0; l < limbs; ++l) size += LimbSize(context.n(), context.modulus(l));
   return size;
 }
 
@@ -151,7 +134,7 @@ size_t SeededCiphertextSize(const Context& context, size_t limbs) {
 void WriteCiphertext(ByteWriter& writer, const Context& context, const Ciphertext& ciphertext) {
   writer.U32(static_cast<uint32_t>(ciphertext.size()));
   writer.U32(static_cast<uint32_t>(ciphertext.limbs()));
-  WriteNoise(writer, ciphertext.scale, ciphertext.noise);
+  WriteScaleAndNoise(writer, ciphertext.scale, ciphertext.noise);
   for (const ring::RnsPoly& part : ciphertext.parts) WritePoly(writer, context, part, false);
 }
 
@@ -161,7 +144,7 @@ Ciphertext ReadCiphertext(ByteReader& reader, const Context& context) {
   if (reader.ok() && (parts < 2 || parts > 3))
     reader.Fail(absl::StrCat(parts, " parts, not 2 or 3"));
   const size_t limbs = ReadLimbs(reader, context);
-  ReadNoise(reader, &out.scale, &out.noise);
+  ReadScaleAndNoise(reader, &out.scale, &out.noise);
   for (uint32_t p = 0; p < parts && reader.ok(); ++p) {
     out.parts.push_back(ReadPoly(reader, context, limbs, false));
   }
@@ -171,7 +154,7 @@ Ciphertext ReadCiphertext(ByteReader& reader, const Context& context) {
 void WriteSeededCiphertext(ByteWriter& writer, const Context& context,
                            const SeededCiphertext& ciphertext) {
   writer.U32(static_cast<uint32_t>(ciphertext.c0.limbs()));
-  WriteNoise(writer, ciphertext.scale, ciphertext.noise);
+  WriteScaleAndNoise(writer, ciphertext.scale, ciphertext.noise);
   WriteSeed(writer, ciphertext.seed);
   WritePoly(writer, context, ciphertext.c0, false);
 }
@@ -179,7 +162,7 @@ void WriteSeededCiphertext(ByteWriter& writer, const Context& context,
 SeededCiphertext ReadSeededCiphertext(ByteReader& reader, const Context& context) {
   SeededCiphertext out;
   const size_t limbs = ReadLimbs(reader, context);
-  ReadNoise(reader, &out.scale, &out.noise);
+  ReadScaleAndNoise(reader, &out.scale, &out.noise);
   out.seed = ReadSeed(reader);
   if (reader.ok()) out.c0 = ReadPoly(reader, context, limbs, false);
   return out;

@@ -33,6 +33,10 @@ void WriteSeededCiphertext(ByteWriter& writer, const Context& context,
                            const SeededCiphertext& ciphertext);
 SeededCiphertext ReadSeededCiphertext(ByteReader& reader, const Context& context);
 
+// WriteScaleAndNoise, ReadScaleAndNoise: the scale and both numbers of the estimate.
+void WriteScaleAndNoise(ByteWriter& writer, double scale, const Noise& noise);
+void ReadScaleAndNoise(ByteReader& reader, double* scale, Noise* noise);
+
 // WriteSwitchKey, WriteFullSwitchKey: limbs, then the digits, with a seed or both parts of each.
 void WriteSwitchKey(ByteWriter& writer, const Context& context, const SeededSwitchKey& key);
 SeededSwitchKey ReadSwitchKey(ByteReader& reader, const Context& context);
