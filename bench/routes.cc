@@ -95,9 +95,10 @@ struct Identified {
   Ciphertext scores;
 };
 
-// Errors of the scores against plain arithmetic: cosines with the probe as the route normalises it.
-void MeasureAccuracy(Bench& bench, const SmallGallery& gallery, const Vectors& sample,
-                     const Identified& identified) {
+// Errors of the scores against plain arithmetic, as they leave the server: cosines with the probe
+// as the route normalises it.
+absl::Status MeasureAccuracy(Bench& bench, const SmallGallery& gallery, const Vectors& sample,
+                             const Identified& identified) {
   const Roles& roles = *bench.roles;
   std::vector<double> probe = experiment::FusePlain(roles.model(), sample);
   const bool thin = roles.rings().thin();
@@ -105,8 +106,9 @@ void MeasureAccuracy(Bench& bench, const SmallGallery& gallery, const Vectors& s
     const double length = std::sqrt(experiment::Dot(probe, probe));
     for (double& v : probe) v /= length;
   }
+  HEFT_ASSIGN_OR_RETURN(const Ciphertext sent, roles.Sent(identified.scores));
   const std::vector<double> opened =
-      roles.OpenScores(identified.scores, thin ? &identified.probe.squared_norm : nullptr);
+      roles.OpenScores(sent, thin ? &identified.probe.squared_norm : nullptr);
   double worst = 0, squares = 0;
   for (uint32_t i = 0; i < bench.options.templates; ++i) {
     const double error =
@@ -116,8 +118,29 @@ void MeasureAccuracy(Bench& bench, const SmallGallery& gallery, const Vectors& s
   }
   bench.result["score_error_max"] = worst;
   bench.result["score_error_rms"] = std::sqrt(squares / bench.options.templates);
-  bench.result["score_error_bound"] =
-      ckks::SlotErrorBound(roles.params(), identified.scores.noise, identified.scores.scale);
+  bench.result["score_error_bound"] = ckks::SlotErrorBound(roles.params(), sent.noise, sent.scale);
+  return absl::OkStatus();
+}
+
+// Bytes of the reply of one full block. `score_bytes` is all of it, with the norm where the route
+// sends one: once a probe, however many blocks; `reply_bytes_per_score` is the block's own part.
+absl::Status MeasureReply(Bench& bench, const Identified& identified) {
+  const Roles& roles = *bench.roles;
+  const FusionPlan& plan = roles.instance().plan;
+  EncryptedScores reply;
+  reply.templates = roles.TemplatesPerBlock();
+  const size_t empty = SerializeScores(roles.context(), reply).size();
+  reply.replies.push_back({{}, identified.scores, {}});
+  if (plan.short_replies) {
+    HEFT_ASSIGN_OR_RETURN(reply.replies[0].brief,
+                          ckks::Shorten(roles.context(), identified.scores, plan.reply_form));
+  }
+  const size_t block = SerializeScores(roles.context(), reply).size() - empty;
+  bench.result["reply_bytes_per_score"] =
+      static_cast<double>(block) / static_cast<double>(reply.templates);
+  if (roles.rings().thin()) reply.squared_norm = identified.probe.squared_norm;
+  bench.result["score_bytes"] = SerializeScores(roles.context(), reply).size();
+  return absl::OkStatus();
 }
 
 // Route: one profile's identification, ready to be timed.
@@ -173,12 +196,9 @@ absl::Status RunProduct(Bench& bench) {
     bench.Add("compact_fuse_match_" + templates + "_ms", other->both);
     bench.result["ratio_compact_thin"] = other->both.Median() / route.both.Median();
   }
-  MeasureAccuracy(bench, route.gallery, sample, identified);
+  HEFT_RETURN_IF_ERROR(MeasureAccuracy(bench, route.gallery, sample, identified));
+  HEFT_RETURN_IF_ERROR(MeasureReply(bench, identified));
   const size_t per_block = roles.TemplatesPerBlock();
-  EncryptedScores reply;
-  reply.templates = static_cast<uint32_t>(per_block);
-  reply.replies.push_back({{}, identified.scores});
-  bench.result["score_bytes"] = SerializeScores(roles.context(), reply).size();
   bench.result["gallery_bytes_per_template"] =
       static_cast<double>(route.gallery.block.size() * sizeof(uint32_t)) /
       static_cast<double>(per_block);

@@ -104,6 +104,7 @@ absl::Status ExportScores(const Common& common, const Options& options) {
                {"identities", scores.identities},
                {"replies", replies}};
   if (verification) json["claimed"] = scores.claimed;
+  if (!scores.factors.empty()) json["factors"] = scores.factors;
   if (scores.squared_norm) {
     files["squared-norm.seal"] = std::move(*scores.squared_norm);
     json["squared_norm"] = "squared-norm.seal";

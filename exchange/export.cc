@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -79,6 +80,25 @@ absl::StatusOr<SealSamples> ExportSealSamples(const Model& model, SampleFile sam
   return out;
 }
 
+namespace {
+
+// ScoreFactors: the signs; and what short replies are raised by, which SEAL, to which no scale may
+// exceed the modulus, has to see as a part of the message.
+std::vector<double> ScoreFactors(const Instance& matching, const EncryptedScores& scores) {
+  std::vector<double> factors;
+  const FusionPlan& plan = matching.plan;
+  if (!plan.short_replies) return factors;
+  const bool brief = !scores.replies.empty() && scores.replies[0].brief;
+  const double raised = brief ? std::ldexp(1.0, -scores.replies[0].brief->form.raised) : 1;
+  const uint32_t slots = matching.params().slots();
+  for (uint32_t i = 0; i < 2 * slots; ++i) {
+    factors.push_back(raised * SlotSign(plan, i % slots, i / slots));
+  }
+  return factors;
+}
+
+}  // namespace
+
 absl::StatusOr<SealScores> ExportSealScores(const Model& model, std::span<const uint8_t> scores,
                                             std::string_view what, SealCompression compression) {
   HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
@@ -89,6 +109,7 @@ absl::StatusOr<SealScores> ExportSealScores(const Model& model, std::span<const 
   }
   SealScores out;
   out.divide_by_norm = rings.thin();
+  out.factors = ScoreFactors(rings.matching, parsed);
   out.kind = parsed.kind;
   out.probe = std::move(parsed.probe);
   out.claimed = std::move(parsed.claimed);
@@ -96,8 +117,9 @@ absl::StatusOr<SealScores> ExportSealScores(const Model& model, std::span<const 
   out.identities = std::move(parsed.identities);
   for (const ScoreReply& reply : parsed.replies) {
     out.replies.emplace_back();
-    out.replies.back().ciphertext =
-        seal::WriteCiphertext(context, reply.scores, Inner(compression));
+    ckks::Ciphertext full = reply.Full(context);
+    if (reply.brief) full.scale = std::ldexp(full.scale, -reply.brief->form.raised);
+    out.replies.back().ciphertext = seal::WriteCiphertext(context, full, Inner(compression));
     if (out.kind != ScoreKind::kVerification) continue;
     for (const ScoreReply::Answer& answer : reply.answers) {
       out.replies.back().answers.push_back({answer.slot, answer.lane});

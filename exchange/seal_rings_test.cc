@@ -241,8 +241,9 @@ TEST_F(SealRingsTest, IdentifiesUnderSealsKeysAndTheScoresOpenAfterDivision) {
         ->Decode(ckks::Decrypt(*matching.context, ciphertext, key(SealRing::kMatching)))[0]
         .real();
   };
-  const double cosine =
-      open(scores->replies[0].ciphertext) / std::sqrt(open(*scores->squared_norm));
+  ASSERT_EQ(scores->factors.size(), rings().matching.params().n());
+  const double cosine = scores->factors[0] * open(scores->replies[0].ciphertext) /
+                        std::sqrt(open(*scores->squared_norm));
   const auto plain = [&](uint64_t seed) {
     return testing::FusePlain(*model_, {Vector(0, seed), Vector(1, seed)});
   };

@@ -193,10 +193,11 @@ class Experiment {
         HEFT_ASSIGN_OR_RETURN(const Ciphertext scores,
                               MatchBlock(roles_->instance(), blocks_[b], probe, roles_->keys()));
         match_ms[i] = matching.Milliseconds();
+        HEFT_ASSIGN_OR_RETURN(const Ciphertext sent, roles_->Sent(scores));
         predicted[i] = std::max(predicted[i],
-                                ckks::SlotErrorBound(roles_->params(), scores.noise, scores.scale));
+                                ckks::SlotErrorBound(roles_->params(), sent.noise, sent.scale));
         const Stopwatch decryption;
-        Open(i, b, scores, probes[i], opened);
+        Open(i, b, sent, probes[i], opened);
         decrypt_ms[i] = decryption.Milliseconds();
       }
       return absl::OkStatus();

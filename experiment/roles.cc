@@ -151,6 +151,14 @@ absl::StatusOr<Ciphertext> Roles::Match(const TiledCiphertexts& block,
   return MatchBlock(prober_->instance(), block, prepared, prober_->keys());
 }
 
+absl::StatusOr<Ciphertext> Roles::Sent(const Ciphertext& scores) const {
+  const FusionPlan& plan = instance().plan;
+  if (!plan.short_replies) return scores;
+  HEFT_ASSIGN_OR_RETURN(const ckks::ShortCiphertext brief,
+                        ckks::Shorten(context(), scores, plan.reply_form));
+  return ckks::Lengthen(context(), brief);
+}
+
 std::vector<double> Roles::OpenScores(const Ciphertext& scores, const Ciphertext* norm) const {
   double length = 1;
   if (norm != nullptr) {
@@ -160,9 +168,12 @@ std::vector<double> Roles::OpenScores(const Ciphertext& scores, const Ciphertext
     length = std::sqrt(sum / static_cast<double>(slots.size()));
   }
   const std::vector<ckks::Complex> slots = Open(scores);
-  std::vector<double> opened;
-  for (const ckks::Complex& slot : slots) opened.push_back(slot.real() / length);
-  for (const ckks::Complex& slot : slots) opened.push_back(slot.imag() / length);
+  const uint32_t count = params().slots();
+  std::vector<double> opened(2 * size_t{count});
+  for (uint32_t j = 0; j < count; ++j) {
+    opened[j] = SlotSign(instance().plan, j, 0) * slots[j].real() / length;
+    opened[count + j] = SlotSign(instance().plan, j, 1) * slots[j].imag() / length;
+  }
   return opened;
 }
 

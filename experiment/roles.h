@@ -105,6 +105,9 @@ class Roles : public KeyedContext {
   absl::StatusOr<ckks::Ciphertext> Match(const TiledCiphertexts& block,
                                          const ckks::Ciphertext& probe) const;
 
+  // Sent: the scores of an identification as the key owner has them, short where replies are.
+  absl::StatusOr<ckks::Ciphertext> Sent(const ckks::Ciphertext& scores) const;
+
   // Key owner: the cosines of a block, templates at PositionOf(0), PositionOf(1), ... `norm`: of a
   // thin probe, by whose root scores are divided; without it they are products.
   std::vector<double> OpenScores(const ckks::Ciphertext& scores,

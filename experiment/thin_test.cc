@@ -89,7 +89,9 @@ TEST_P(ThinTest, ScoresAreCosines) {
     const auto scores = roles_->Match(block, fused.z);
     ASSERT_TRUE(scores.ok()) << scores.status();
     EXPECT_EQ(scores->limbs(), kScoreLimbs);
-    const std::vector<double> opened = roles_->OpenScores(*scores, &fused.squared_norm);
+    const auto sent = roles_->Sent(*scores);
+    ASSERT_TRUE(sent.ok()) << sent.status();
+    const std::vector<double> opened = roles_->OpenScores(*sent, &fused.squared_norm);
     double worst = 0;
     for (size_t i = 0; i < opened.size(); ++i) {
       const auto at = std::find(positions.begin(), positions.end(), i);
@@ -186,11 +188,37 @@ TEST_P(ThinTest, BulkEnrolment) {
   EXPECT_LE(worst, kTolerance);
 }
 
+// A block full of one person, and a probe of the same: the mean of the scores, which would be one
+// coefficient, is near 1, and a short reply has room for an eighth.
+class ManyAlikeTest : public ThinTest {};
+
+TEST_P(ManyAlikeTest, FitAShortReply) {
+  const Vectors sample = Sample();
+  const Ciphertext z = Template(sample);
+  TiledCiphertexts block = EmptyBlock(roles_->context(), model_.gamma);
+  std::vector<NewTemplate> added;
+  for (uint32_t i = 0; i < 2 * slots(); ++i) added.push_back({&z, PositionOf(i, slots())});
+  ASSERT_TRUE(roles_->Enrol(&block, added).ok());
+  const Normalised probe = Probe(sample);
+  const auto scores = roles_->Match(block, probe.z);
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  const auto sent = roles_->Sent(*scores);
+  ASSERT_TRUE(sent.ok()) << sent.status();
+  const double expected = Dot(Exact(sample), FusePlain(model_, sample));
+  double worst = 0;
+  for (double score : roles_->OpenScores(*sent, &probe.squared_norm)) {
+    worst = std::max(worst, std::abs(score - expected));
+  }
+  EXPECT_LE(worst, kTolerance);
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, ThinTest,
                          ::testing::Values(Case{"pair_512_g32", {512, 512}, 32, 3},
                                            Case{"three_g16_quadratic", {60, 100, 64}, 16, 2},
                                            Case{"one_g64", {192}, 64, 3}),
                          [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(Models, ManyAlikeTest,
+                         ::testing::Values(Case{"three_g16_quadratic", {60, 100, 64}, 16, 2}));
 
 }  // namespace
 }  // namespace heft::experiment

@@ -82,14 +82,16 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeMasks(const Instance& instanc
                                                          uint32_t count, uint32_t lane,
                                                          bool split) {
   const uint32_t gamma = instance.plan.gamma, slots = instance.params().slots();
-  const double scale = MaskScale(instance.plan, instance.plan.template_scale);
+  const FusionPlan& plan = instance.plan;
+  const double scale = MaskScale(plan, plan.template_scale, plan.block_scale);
   const double sign = slot < slots ? 1 : -1;
   std::vector<ckks::Plaintext> masks(split ? 2 * gamma : gamma);
   HEFT_RETURN_IF_ERROR(TryParallelFor(masks.size(), [&](size_t i) -> absl::Status {
     std::vector<Complex> values(slots, 0);
     for (uint32_t j = slot % slots; j < slot % slots + count; ++j) {
       if (j % gamma != i % gamma) continue;
-      values[j] = lane == 0 ? Complex(1, 0) : Complex(0, 1);
+      const double own = SlotSign(plan, j, lane);
+      values[j] = lane == 0 ? Complex(own, 0) : Complex(0, own);
       if (i >= gamma) values[j] *= sign * ckks::OddFactor(*instance.context, j);
     }
     HEFT_ASSIGN_OR_RETURN(masks[i], instance.encoder->Encode(values, scale, kTemplateLimbs));

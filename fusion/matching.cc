@@ -27,16 +27,38 @@ using internal::ProbeStride;
 using internal::TileOffset;
 using ring::kTile;
 
+// Error of one entry of a template after masking into a block that is full.
+ckks::Noise BlockNoise(const Instance& instance) {
+  const Context& context = *instance.context;
+  const FusionPlan& plan = instance.plan;
+  const ckks::Params& params = context.params();
+  const double masks = 2.0 * params.slots();
+  // Each mask's rounding times its template's coordinate (rms 1 / sqrt(gamma)), summed.
+  const double rounding = std::sqrt(masks / plan.gamma) * ckks::EncodingError(params) *
+                          plan.template_scale / plan.mask_prime;
+  return {1, ckks::Combine(rounding, ckks::RoundingError(params))};
+}
+
+// Scores' error: that of a coordinate of the probe and of the gallery, |z| and |t| being about 1.
+ckks::Noise ProductNoise(const Instance& instance, double probe_scale) {
+  const ckks::Params& params = instance.params();
+  const double probe =
+      ckks::Combine(ckks::KeySwitchError(params, kMatchLimbs), ckks::RoundingError(params));
+  const FusionPlan& plan = instance.plan;
+  return {1, ckks::Combine(probe_scale * BlockNoise(instance).error, plan.block_scale * probe)};
+}
+
 // sum_k rot(z, k) G_k for each block: degree 2, two limbs.
 std::vector<Ciphertext> InnerProducts(const Instance& instance,
                                       std::span<const TiledCiphertexts> blocks,
-                                      const TiledCiphertexts& probe) {
+                                      const TiledCiphertexts& probe, double probe_scale) {
   const FusionPlan& plan = instance.plan;
   const size_t n = instance.context->n();
   std::vector<Ciphertext> out(blocks.size());
   for (Ciphertext& c : out) {
     for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, kMatchLimbs);
-    c.scale = plan.probe_scale * plan.block_scale;
+    c.scale = probe_scale * plan.block_scale;
+    c.noise = ProductNoise(instance, probe_scale);
   }
   std::vector<uint32_t*> parts(3 * blocks.size());
   std::vector<const uint32_t*> galleries(blocks.size());
@@ -54,32 +76,6 @@ std::vector<Ciphertext> InnerProducts(const Instance& instance,
   return out;
 }
 
-// Error of one entry of a template after masking into a block that is full.
-ckks::Noise BlockNoise(const Instance& instance) {
-  const Context& context = *instance.context;
-  const FusionPlan& plan = instance.plan;
-  const ckks::Params& params = context.params();
-  const double masks = 2.0 * params.slots();
-  // Each mask's rounding times its template's coordinate (rms 1 / sqrt(gamma)), summed.
-  const double rounding = std::sqrt(masks / plan.gamma) * ckks::EncodingError(params) *
-                          plan.template_scale / plan.mask_prime;
-  return {1, ckks::Combine(rounding, ckks::RoundingError(params))};
-}
-
-}  // namespace
-
-namespace {
-
-// Scores' error: that of a coordinate of the probe and of the gallery, |z| and |t| being about 1.
-ckks::Noise ProductNoise(const Instance& instance) {
-  const ckks::Params& params = instance.params();
-  const double probe =
-      ckks::Combine(ckks::KeySwitchError(params, kMatchLimbs), ckks::RoundingError(params));
-  const FusionPlan& plan = instance.plan;
-  return {1,
-          ckks::Combine(plan.probe_scale * BlockNoise(instance).error, plan.block_scale * probe)};
-}
-
 }  // namespace
 
 std::vector<BlockRun> BlockRuns(size_t blocks, size_t threads) {
@@ -95,10 +91,13 @@ std::vector<BlockRun> BlockRuns(size_t blocks, size_t threads) {
   return runs;
 }
 
-absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
-                                                    std::span<const TiledCiphertexts> blocks,
-                                                    const TiledCiphertexts& probe,
-                                                    const EvaluationKeys& keys, bool relinearise) {
+namespace {
+
+// MatchBlocks for a probe at `probe_scale`.
+absl::StatusOr<std::vector<Ciphertext>> MatchAt(const Instance& instance, double probe_scale,
+                                                std::span<const TiledCiphertexts> blocks,
+                                                const TiledCiphertexts& probe,
+                                                const EvaluationKeys& keys, bool relinearise) {
   for (const TiledCiphertexts& block : blocks) {
     HEFT_RETURN_IF_ERROR(CheckTiles(instance, block, "a gallery block"));
   }
@@ -107,8 +106,8 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
   out.reserve(blocks.size());
   while (out.size() < blocks.size()) {
     const size_t count = std::min(kBlocksATile, blocks.size() - out.size());
-    for (Ciphertext& c : InnerProducts(instance, blocks.subspan(out.size(), count), probe)) {
-      c.noise = ProductNoise(instance);
+    for (Ciphertext& c :
+         InnerProducts(instance, blocks.subspan(out.size(), count), probe, probe_scale)) {
       if (relinearise) {
         HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(*instance.context, &c, c, keys));
       }
@@ -116,6 +115,15 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
     }
   }
   return out;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
+                                                    std::span<const TiledCiphertexts> blocks,
+                                                    const TiledCiphertexts& probe,
+                                                    const EvaluationKeys& keys, bool relinearise) {
+  return MatchAt(instance, instance.plan.probe_scale, blocks, probe, keys, relinearise);
 }
 
 absl::StatusOr<Ciphertext> MatchBlock(const Instance& instance, const TiledCiphertexts& block,
@@ -163,7 +171,7 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
   for (Ciphertext& c : out) {
     for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, kMatchLimbs);
     c.scale = instance.plan.probe_scale * instance.plan.block_scale;
-    c.noise = ProductNoise(instance);
+    c.noise = ProductNoise(instance, instance.plan.probe_scale);
   }
   // Tile by tile: the probes' tiles stay in the cache while the blocks' stream past them. Sums go
   // through a buffer of a few tiles: all ciphertexts start at the same offset within a page, and
@@ -228,14 +236,17 @@ absl::StatusOr<Ciphertext> VerifyBlock(const Instance& instance, const TiledCiph
       return absl::InvalidArgumentError(absl::StrCat("slot ", slot, " does not exist"));
     }
   }
-  HEFT_ASSIGN_OR_RETURN(Ciphertext out, MatchBlock(instance, block, probe, keys));
+  HEFT_ASSIGN_OR_RETURN(
+      std::vector<Ciphertext> matched,
+      MatchAt(instance, instance.plan.masked_scale, {&block, 1}, probe, keys, true));
+  Ciphertext& out = matched[0];
   if (lane == 1) ckks::MultiplyByMonomial(context, &out, out);
   const uint32_t elements[] = {1, ckks::ConjugationElement(context.params())};
   HEFT_RETURN_IF_ERROR(ckks::SumGalois(context, &out, out, elements, keys));
   HEFT_ASSIGN_OR_RETURN(const ckks::Plaintext noise, NoiseOutside(instance, slots, out.scale));
   HEFT_RETURN_IF_ERROR(ckks::AddPlain(context, &out, out, noise));
   out.noise.message = 1;
-  return out;
+  return std::move(out);
 }
 
 }  // namespace heft

@@ -68,6 +68,13 @@ void AddGalleryRotations(const Params& params, FusionPlan* plan) {
   plan->keys.Galois(plan->gallery_rotations, plan->template_limbs);
 }
 
+// kReplyForm: what measured best of 4.9 bytes a score (docs/design.md, "Short replies").
+constexpr ckks::ShortForm kReplyForm = {.bits = 23, .dropped = 7, .raised = 3};
+
+// kBlockRoom: with signs no coefficient of a score is large, so templates may stand in blocks at a
+// scale that many times larger, where what is added to them rounds less.
+constexpr double kBlockRoom = 4;
+
 // AddNeeds: the keys that the stages after the projection need, and what they cost.
 void AddNeeds(FusionPlan* plan) {
   for (const auto& fold : plan->norm_folds) {
@@ -153,6 +160,8 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profi
   plan.factor_scale =
       plan.z_scale * params.modulus(plan.input_limbs - 1).value() / plan.input_scale;
   plan.score_scale = plan.template_scale * plan.template_scale / params.modulus(1).value();
+  plan.masked_scale = plan.probe_scale;
+  plan.verified_scale = plan.score_scale;
   plan.mask_prime = params.modulus(kMaskPrime).value();
 
   plan.norm_folds = Folds(params, Doublings(params, 1, plan.gamma));
@@ -162,8 +171,21 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profi
   return plan;
 }
 
+double ThinNormScale(const ckks::Params& params, const FusionPlan& plan) {
+  return plan.z_scale * plan.z_scale / params.modulus(1).value();
+}
+
 double ThinNormRoom(const ckks::Params& params, const FusionPlan& plan) {
-  return 0.9 * params.modulus(0).value() / 2 / plan.score_scale;
+  return 0.9 * params.modulus(0).value() / 2 / ThinNormScale(params, plan);
+}
+
+double SlotSign(const FusionPlan& plan, uint32_t slot, uint32_t lane) {
+  if (!plan.short_replies) return 1;
+  // SplitMix64's output number 2 slot + lane from state 0 (docs/formats.md, "Signs").
+  uint64_t x = (2 * uint64_t{slot} + lane + 1) * 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x >> 63 == 0 ? 1 : -1;
 }
 
 absl::StatusOr<FusionPlan> PlanMatching(const Params& params, const Profile& profile,
@@ -175,12 +197,17 @@ absl::StatusOr<FusionPlan> PlanMatching(const Params& params, const Profile& pro
   plan.z_limbs = plan.probe_limbs = plan.input_limbs - 1;
   HEFT_RETURN_IF_ERROR(PlanCompactProjection(params, model, &plan));
   plan.input_scale = plan.template_scale = profile.scale;
-  plan.z_scale = plan.probe_scale = plan.block_scale = profile.match_scale;
+  plan.z_scale = plan.probe_scale = profile.match_scale;
+  plan.block_scale = kBlockRoom * profile.match_scale;
   plan.mask_prime = params.modulus(kMaskPrime).value();
   plan.factor_scale =
       plan.z_scale * params.modulus(plan.input_limbs - 1).value() / plan.input_scale;
   plan.score_scale = plan.probe_scale * plan.block_scale / params.modulus(1).value();
   plan.polynomial.degree = 0;  // nothing is normalised here
+  plan.masked_scale = plan.probe_scale / kBlockRoom;
+  plan.verified_scale = plan.score_scale / kBlockRoom;
+  plan.short_replies = true;
+  plan.reply_form = kReplyForm;
   plan.interval_hi = model.approximation.interval.hi;
   const double room = ThinNormRoom(params, plan);
   if (plan.interval_hi > room) {

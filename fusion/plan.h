@@ -17,6 +17,7 @@
 #include "ckks/context.h"
 #include "ckks/encoder.h"
 #include "ckks/params.h"
+#include "ckks/short_ciphertext.h"
 #include "fusion/key_needs.h"
 #include "fusion/profile.h"
 #include "heft/model.h"
@@ -48,11 +49,19 @@ struct FusionPlan {
   double factor_scale = 0;
   double z_scale = 0;
   double template_scale = 0;
-  // Of a probe before its rotations, of templates in blocks, and of scores.
+  // Of a probe before its rotations, of templates in blocks, and of an identification's scores.
   double probe_scale = 0;
   double block_scale = 0;
   double score_scale = 0;
+  // Of a probe masked for a verification, and of its scores: they leave the base prime room for the
+  // noise over other people's.
+  double masked_scale = 0;
+  double verified_scale = 0;
   double mask_prime = 0;  // what the rescale after a mask divides by
+  // Where `short_replies`: the form in which an identification's scores leave the server. It has no
+  // room for a large coefficient, so templates stand in blocks with SlotSign's signs.
+  bool short_replies = false;
+  ckks::ShortForm reply_form;
 
   // The polynomial that normalises, c ((s + a)^2 + b) or c ((s + a)^2 + b)(s + d).
   FactoredPolynomial polynomial;  // degree 0: none, where probes are not normalised
@@ -91,8 +100,17 @@ absl::StatusOr<FusionPlan> PlanFusion(const ckks::Params& params, const Profile&
 absl::StatusOr<FusionPlan> PlanMatching(const ckks::Params& params, const Profile& profile,
                                         const Model& model);
 
-// ThinNormRoom: the largest squared norm that fits the base prime at the scale of a score.
+// ThinNormScale: of a thin probe's squared norm. ThinNormRoom: the largest that fits the base
+// prime.
+double ThinNormScale(const ckks::Params& params, const FusionPlan& plan);
 double ThinNormRoom(const ckks::Params& params, const FusionPlan& plan);
+
+// SlotSign: 1, or of a plan with short replies a sign that is fixed for each slot and lane of a
+// block, of which half are -1: a template stands there with it, and so does its score in an
+// identification's reply. What all scores of a block have in common would add up in one
+// coefficient; signs that have nothing to do with the scores spread it over all of them
+// (docs/design.md, "Short replies").
+double SlotSign(const FusionPlan& plan, uint32_t slot, uint32_t lane);
 
 // PlanCompactProjection: its part that ends with z, for callers that go on in another way. Adds
 // pairs, folds, keys and counts to a plan whose gamma and input_limbs are set.
@@ -104,10 +122,9 @@ absl::Status PlanCompactProjection(const ckks::Params& params, const Model& mode
 double ScaleBeforeNormalisation(const ckks::Params& params, const FactoredPolynomial& polynomial,
                                 size_t z_limbs, double target);
 
-// MaskScale: of a mask after which what stood at `scale` stands at the scale of probes and of
-// templates in blocks.
-inline double MaskScale(const FusionPlan& plan, double scale) {
-  return plan.mask_prime * plan.block_scale / scale;
+// MaskScale: of a mask after which what stood at `from` stands at `to`.
+inline double MaskScale(const FusionPlan& plan, double from, double to) {
+  return plan.mask_prime * to / from;
 }
 
 // Context, encoder and plan of one ring: what every role derives from a model.

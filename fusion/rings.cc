@@ -53,7 +53,7 @@ absl::StatusOr<ckks::Ciphertext> ToProbe(const Instance& matching, const ckks::C
   const FusionPlan& plan = matching.plan;
   ckks::Ciphertext out;
   // The factor's rounding is 2^-22 of the vector.
-  const int64_t factor = std::llround(MaskScale(plan, z.scale));
+  const int64_t factor = std::llround(MaskScale(plan, z.scale, plan.probe_scale));
   ckks::MultiplyInteger(*matching.context, &out, z, factor);
   out.noise.message = z.noise.message;
   out.scale *= static_cast<double>(factor);

@@ -153,14 +153,14 @@ using internal::AddTiled;
 using internal::CheckTemplate;
 using internal::CheckTiles;
 
-// A mask for a template or probe at `scale`.
-absl::StatusOr<ckks::Plaintext> EncodeMask(const Instance& instance, double scale,
+// A mask that brings a template or probe from one scale to another.
+absl::StatusOr<ckks::Plaintext> EncodeMask(const Instance& instance, double from, double to,
                                            std::span<const Complex> mask) {
   if (instance.plan.template_limbs != kTemplateLimbs) {
     return absl::InvalidArgumentError(
         "a probe's instance has no prime left for a mask: use MakeInstance's");
   }
-  return instance.encoder->Encode(mask, MaskScale(instance.plan, scale), kTemplateLimbs,
+  return instance.encoder->Encode(mask, MaskScale(instance.plan, from, to), kTemplateLimbs,
                                   /*extended=*/true);
 }
 
@@ -261,8 +261,10 @@ absl::Status AddToBlock(const Instance& instance, TiledCiphertexts* block,
     for (const NewTemplate& t :
          templates.subspan(start, std::min(kChunk, templates.size() - start))) {
       std::vector<Complex> values(context.slots(), 0);
-      values[t.position.slot] = t.position.lane == 0 ? Complex(1, 0) : Complex(0, 1);
-      HEFT_ASSIGN_OR_RETURN(ckks::Plaintext mask, EncodeMask(instance, t.z->scale, values));
+      const double sign = SlotSign(instance.plan, t.position.slot, t.position.lane);
+      values[t.position.slot] = t.position.lane == 0 ? Complex(sign, 0) : Complex(0, sign);
+      HEFT_ASSIGN_OR_RETURN(ckks::Plaintext mask,
+                            EncodeMask(instance, t.z->scale, instance.plan.block_scale, values));
       chunk.push_back({t.z, std::move(mask)});
     }
     HEFT_RETURN_IF_ERROR(MaskedRotations(instance, chunk, keys,
@@ -316,19 +318,21 @@ absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance, co
                                                     const EvaluationKeys& keys) {
   const Context& context = *instance.context;
   const FusionPlan& plan = instance.plan;
-  // Its scale may be any near a template's: the mask brings it to a probe's.
+  // Its scale may be any near a template's: the mask brings it to its own.
   HEFT_RETURN_IF_ERROR(internal::CheckForm(z, kTemplateLimbs, plan.template_scale, 3));
   std::vector<Complex> values(context.slots(), 0);
   for (uint32_t slot : slots) {
     if (slot >= context.slots()) {
       return absl::InvalidArgumentError(absl::StrCat("slot ", slot, " does not exist"));
     }
-    // Half, because adding the conjugate doubles; in lane 1 also the sign that X^(n/2) brings.
-    values[slot] = lane == 0 ? 0.5 : (slot % 2 == 0 ? -0.5 : 0.5);
+    // Half, because adding the conjugate doubles; in lane 1 also the sign that X^(n/2) brings. The
+    // score ends in lane 0, so that lane's sign takes the place of the template's.
+    const double signs = SlotSign(plan, slot, lane) * SlotSign(plan, slot, 0);
+    values[slot] = signs * (lane == 0 ? 0.5 : (slot % 2 == 0 ? -0.5 : 0.5));
   }
   std::vector<Masked> masked(1);
   masked[0].z = &z;
-  HEFT_ASSIGN_OR_RETURN(masked[0].mask, EncodeMask(instance, z.scale, values));
+  HEFT_ASSIGN_OR_RETURN(masked[0].mask, EncodeMask(instance, z.scale, plan.masked_scale, values));
   TiledCiphertexts out = NewProbe(context, plan.gamma);
   HEFT_RETURN_IF_ERROR(MaskedRotations(instance, masked, keys,
                                        [&](uint32_t k, const std::vector<ring::RnsPoly>& parts) {

@@ -217,6 +217,10 @@ absl::Status WriteScores(const SeedWriter& seeds, const ckks::SecretKey& secret,
   scores.replies = {{{}, ckks::Expand(context, fresh)}};
   scores.squared_norm = ckks::Expand(context, fresh);
   HEFT_RETURN_IF_ERROR(seeds.Write("scores", "identification", SerializeScores(context, scores)));
+  EncryptedScores brief = scores;
+  HEFT_ASSIGN_OR_RETURN(brief.replies[0].brief,
+                        ckks::Shorten(context, scores.replies[0].scores, {8, 2, 1}));
+  HEFT_RETURN_IF_ERROR(seeds.Write("scores", "short", SerializeScores(context, brief)));
   scores.kind = ScoreKind::kVerification;
   scores.claimed = "ann";
   scores.identities = {"ann"};

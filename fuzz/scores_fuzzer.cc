@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encrypted scores (gallery/scores.cc): what is accepted writes the same bytes again, and its
 // answers are those of its templates.
+#include "ckks/shape.h"
 #include "fuzz/fuzz.h"
 #include "gallery/scores.h"
 
@@ -17,6 +18,13 @@ void Read(ByteSpan bytes) {
   uint64_t answers = 0;
   for (const ScoreReply& reply : scores->replies) {
     answers += reply.answers.size();
+    Check(reply.brief.has_value() == scores->replies[0].brief.has_value(),
+          "all replies are short, or none");
+    if (reply.brief) {
+      const ckks::Ciphertext full = reply.Full(context);
+      Check(CheckShape(context, full).ok() && full.size() == 2 && full.limbs() == 1,
+            "a short reply is lengthened to a ciphertext");
+    }
     for (const ScoreReply::Answer& answer : reply.answers) {
       Check(answer.slot < context.slots() && answer.lane < 2, "an answer within the slots");
       Check(scores->identities.empty() || answer.identity < scores->identities.size(),

@@ -12,7 +12,8 @@ namespace heft {
 namespace {
 
 constexpr std::string_view kKind = "SCOR";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kFull = 1;   // versions: replies are ciphertexts,
+constexpr uint32_t kShort = 2;  // or short ones
 constexpr uint64_t kMaxNames = uint64_t{1} << 28;
 
 void WriteAnswers(ByteWriter& writer, const ScoreReply& reply) {
@@ -53,7 +54,34 @@ std::string ReadName(ByteReader& reader) {
   return std::string(reinterpret_cast<const char*>(raw.data()), raw.size());
 }
 
+void WriteReply(ByteWriter& writer, const ckks::Context& context, const EncryptedScores& scores,
+                const ScoreReply& reply) {
+  if (reply.brief) return ckks::WriteShortCiphertext(writer, *reply.brief);
+  if (scores.kind == ScoreKind::kVerification) WriteAnswers(writer, reply);
+  ckks::WriteCiphertext(writer, context, reply.scores);
+}
+
+// Of reply `number`.
+ScoreReply ReadReply(ByteReader& reader, const ckks::Context& context,
+                     const EncryptedScores& scores, uint64_t number, bool brief) {
+  ScoreReply reply;
+  const bool verification = scores.kind == ScoreKind::kVerification;
+  reply.answers = verification ? ReadAnswers(reader, context)
+                               : IdentificationAnswers(context, number, scores.templates);
+  if (!reader.ok()) return reply;
+  if (brief) {
+    reply.brief = ckks::ReadShortCiphertext(reader, context);
+  } else {
+    reply.scores = ckks::ReadCiphertext(reader, context);
+  }
+  return reply;
+}
+
 }  // namespace
+
+ckks::Ciphertext ScoreReply::Full(const ckks::Context& context) const {
+  return brief ? ckks::Lengthen(context, *brief) : scores;
+}
 
 std::vector<ScoreReply::Answer> IdentificationAnswers(const ckks::Context& context, size_t block,
                                                       uint64_t templates) {
@@ -81,15 +109,17 @@ std::vector<uint8_t> SerializeScores(const ckks::Context& context, const Encrypt
   if (scores.squared_norm) ckks::WriteCiphertext(writer, context, *scores.squared_norm);
   writer.U64(scores.replies.size());
   for (const ScoreReply& reply : scores.replies) {
-    if (scores.kind == ScoreKind::kVerification) WriteAnswers(writer, reply);
-    ckks::WriteCiphertext(writer, context, reply.scores);
+    WriteReply(writer, context, scores, reply);
   }
-  return SealEnvelope(kKind, kVersion, writer.bytes());
+  const bool brief = !scores.replies.empty() && scores.replies[0].brief.has_value();
+  return SealEnvelope(kKind, brief ? kShort : kFull, writer.bytes());
 }
 
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,
                                             std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kKind, kVersion, what));
+  const bool brief = EnvelopeVersion(bytes) == kShort;
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, kKind, brief ? kShort : kFull, what));
   ByteReader reader(payload, what);
   EncryptedScores scores;
   scores.params_id = ckks::ReadId(reader);
@@ -116,16 +146,14 @@ absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSp
   if (has_norm > 1) reader.Fail("neither with nor without a squared norm");
   if (has_norm == 1) scores.squared_norm = ckks::ReadCiphertext(reader, context);
   const uint64_t replies = reader.Count(sizeof(uint64_t), 1 << 24);
-  const bool verification = scores.kind == ScoreKind::kVerification;
+  if (brief && (scores.kind == ScoreKind::kVerification || replies == 0)) {
+    reader.Fail("short replies are those of an identification, one at least");
+  }
   if (reader.ok() && !CountsAgree(scores, replies, 2 * uint64_t{context.slots()})) {
     reader.Fail("identities, templates and replies do not agree");
   }
   for (uint64_t i = 0; i < replies && reader.ok(); ++i) {
-    ScoreReply reply;
-    reply.answers = verification ? ReadAnswers(reader, context)
-                                 : IdentificationAnswers(context, i, scores.templates);
-    if (reader.ok()) reply.scores = ckks::ReadCiphertext(reader, context);
-    scores.replies.push_back(std::move(reply));
+    scores.replies.push_back(ReadReply(reader, context, scores, i, brief));
   }
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return scores;

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "ckks/ciphertext.h"
 #include "ckks/keys.h"
+#include "ckks/short_ciphertext.h"
 #include "fusion/plan.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
@@ -28,6 +29,11 @@ struct ScoreReply {
   };
   std::vector<Answer> answers;
   ckks::Ciphertext scores;
+  // In place of `scores`, of identifications alone: in all replies of a file, or in none.
+  std::optional<ckks::ShortCiphertext> brief;
+
+  // Full: `scores`, or what `brief` is lengthened to.
+  ckks::Ciphertext Full(const ckks::Context& context) const;
 };
 
 struct EncryptedScores {
@@ -51,6 +57,7 @@ struct EncryptedScores {
 std::vector<ScoreReply::Answer> IdentificationAnswers(const ckks::Context& context, size_t block,
                                                       uint64_t templates);
 
+// SerializeScores: version 2 where replies are short, 1 otherwise.
 std::vector<uint8_t> SerializeScores(const ckks::Context& context, const EncryptedScores& scores);
 // kFailedPrecondition for other parameters, kDataLoss for damaged bytes.
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,

@@ -25,6 +25,18 @@ using internal::Report;
 
 constexpr size_t kProbesAPass = 64;  // identified together: 8 MB each
 
+// TakeScores: of an identification, short where the plan has a form for it. Replies of degree two
+// stay as they are: their rounding, times s^2, would be too large.
+absl::Status TakeScores(const Instance& instance, ckks::Ciphertext scores, ScoreReply* reply) {
+  if (!instance.plan.short_replies || scores.size() != 2) {
+    reply->scores = std::move(scores);
+    return absl::OkStatus();
+  }
+  HEFT_ASSIGN_OR_RETURN(reply->brief,
+                        ckks::Shorten(*instance.context, scores, instance.plan.reply_form));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<EncryptedScores> Server::Impl::StartReply(ScoreKind kind, const SampleSet& samples,
@@ -81,7 +93,8 @@ absl::Status Server::Impl::MatchRun(const Gallery::Impl& gallery, const ProbeFus
   HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Ciphertext> scores,
                         MatchBlocks(prober.instance(), blocks, probe, prober.keys(), relinearise));
   for (size_t i = 0; i < scores.size(); ++i) {
-    reply->replies[run.first + i].scores = std::move(scores[i]);
+    HEFT_RETURN_IF_ERROR(
+        TakeScores(instance(), std::move(scores[i]), &reply->replies[run.first + i]));
   }
   return absl::OkStatus();
 }
@@ -138,9 +151,12 @@ absl::Status Server::Impl::IdentifyAll(
                             ReadBlocks(gallery, {b, std::min(b + stride, gallery.blocks())}));
       HEFT_ASSIGN_OR_RETURN(auto scores, MatchBlocks(prober->instance(), blocks, batch,
                                                      prober->keys(), options.relinearise));
-      for (size_t i = 0; i < scores.size(); ++i) {
-        replies[i % count].replies[b + i / count].scores = std::move(scores[i]);
-      }
+      std::vector<absl::Status> statuses(scores.size());
+      ParallelFor(scores.size(), [&](size_t i) {
+        statuses[i] = TakeScores(instance(), std::move(scores[i]),
+                                 &replies[i % count].replies[b + i / count]);
+      });
+      for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
       HEFT_RETURN_IF_ERROR(Report(progress, first + count, rows));
     }
     for (size_t i = 0; i < count; ++i) HEFT_RETURN_IF_ERROR(use(first + i, replies[i]));

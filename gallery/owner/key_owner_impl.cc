@@ -6,6 +6,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "base/constant_time.h"
 #include "base/secure.h"
 #include "ckks/owner/flooding.h"
 #include "fusion/key_files.h"
@@ -33,19 +34,40 @@ absl::Status CheckForm(const ckks::Ciphertext& c, size_t parts, size_t limbs, do
                                           "scores (parts, limbs or scale)"));
 }
 
+// LengthenReply: a short reply of the plan's form and no other, for all that follows.
+absl::Status LengthenReply(const Instance& instance, ScoreReply* reply, std::string_view what) {
+  const FusionPlan& plan = instance.plan;
+  if (!plan.short_replies || reply->brief->form != plan.reply_form) {
+    return absl::DataLossError(absl::StrCat(
+        std::string(what), ": short scores that are not of the form of this model's replies"));
+  }
+  reply->scores = reply->Full(*instance.context);
+  // At least this, whatever the file says.
+  double& error = reply->scores.noise.error;
+  error = std::max(error, ckks::ShorteningError(instance.params(), plan.reply_form));
+  return absl::OkStatus();
+}
+
 absl::Status CheckForms(const Rings& rings, const EncryptedScores& scores, std::string_view what) {
   const FusionPlan& plan = rings.matching.plan;
+  const double one_limb =
+      scores.kind == ScoreKind::kVerification ? plan.verified_scale : plan.score_scale;
   for (const ScoreReply& reply : scores.replies) {
+    if (reply.brief) {
+      const double scale = std::ldexp(plan.score_scale, plan.reply_form.raised);
+      HEFT_RETURN_IF_ERROR(CheckForm(reply.scores, 2, kScoreLimbs, scale, what));
+      continue;
+    }
     const bool degree_two = reply.scores.size() == 3;
-    HEFT_RETURN_IF_ERROR(degree_two
-                             ? CheckForm(reply.scores, 3, kMatchLimbs,
-                                         plan.probe_scale * plan.block_scale, what)
-                             : CheckForm(reply.scores, 2, kScoreLimbs, plan.score_scale, what));
+    HEFT_RETURN_IF_ERROR(degree_two ? CheckForm(reply.scores, 3, kMatchLimbs,
+                                                plan.probe_scale * plan.block_scale, what)
+                                    : CheckForm(reply.scores, 2, kScoreLimbs, one_limb, what));
   }
   if (rings.thin()) {
     // Without the norm a thin probe's scores are not cosines.
     if (scores.squared_norm) {
-      return CheckForm(*scores.squared_norm, 2, kScoreLimbs, plan.score_scale, what);
+      const double scale = ThinNormScale(rings.matching.params(), plan);
+      return CheckForm(*scores.squared_norm, 2, kScoreLimbs, scale, what);
     }
     return absl::DataLossError(absl::StrCat(std::string(what), ": the probe's norm is missing"));
   }
@@ -63,12 +85,28 @@ absl::Status PrepareFlooding(const Instance& instance, const Flooding& flooding,
   const ckks::FloodingOptions options = {flooding.security_bits, flooding.queries};
   auto prepare = [&](ckks::Ciphertext& c) {
     c.noise.message = std::max(c.noise.message, 1.0);
-    const double above = std::max(1.0, c.scale / instance.plan.score_scale);
+    const double above = std::max(1.0, c.scale / instance.plan.verified_scale);
     c.noise.error = std::max(c.noise.error, ckks::RoundingError(params) * above);
     return ckks::CheckFloodingRoom(params, c, options);
   };
   for (ScoreReply& reply : scores->replies) HEFT_RETURN_IF_ERROR(prepare(reply.scores));
   return scores->squared_norm ? prepare(*scores->squared_norm) : absl::OkStatus();
+}
+
+// CheckRoom: a short reply's coefficients are known modulo the base prime alone. Those of scores
+// are all of one size, by their signs, so a reply of which one might have wrapped around has others
+// near to it; one that keeps clear of it by a quarter has none.
+absl::Status CheckRoom(const ckks::Context& context, const ckks::Plaintext& plain) {
+  constexpr double kMost = 0.375;  // of the base prime; it wraps at a half
+  std::vector<double> coefficients = ckks::CentredCoefficients(context, plain);
+  double largest = 0;
+  for (double c : coefficients) largest = std::max(largest, std::abs(c));
+  SecureWipe(coefficients.data(), coefficients.size() * sizeof(double));
+  // That a reply is refused is public.
+  if (Declassified(largest <= kMost * context.modulus(0).value())) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "scores too large for a short reply: those of no honest probe, or of a gallery whose "
+      "templates are nearly all alike; ask the server for --degree-two");
 }
 
 }  // namespace
@@ -96,6 +134,9 @@ absl::StatusOr<EncryptedScores> KeyOwner::Impl::Admit(
     return absl::FailedPreconditionError(
         absl::StrCat(std::string(what), ": scores of another model"));
   }
+  for (ScoreReply& reply : scores.replies) {
+    if (reply.brief) HEFT_RETURN_IF_ERROR(LengthenReply(instance(), &reply, what));
+  }
   HEFT_RETURN_IF_ERROR(CheckForms(rings_, scores, what));
   const bool verification = scores.kind == ScoreKind::kVerification;
   // What is charged for must be what is opened.
@@ -108,9 +149,8 @@ absl::StatusOr<EncryptedScores> KeyOwner::Impl::Admit(
   return scores;
 }
 
-absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenAnswers(
-    const ckks::Ciphertext& ciphertext, const Answers& answers,
-    const std::optional<Flooding>& flooding) const {
+absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenSlots(
+    const ckks::Ciphertext& ciphertext, const std::optional<Flooding>& flooding, bool brief) const {
   const ckks::Context& context = *instance().context;
   ckks::Plaintext plain;
   if (flooding) {
@@ -120,11 +160,22 @@ absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenAnswers(
   } else {
     plain = ckks::Decrypt(context, ciphertext, key());
   }
-  std::vector<ckks::Complex> slots = instance().encoder->Decode(plain);
+  const absl::Status room = brief ? CheckRoom(context, plain) : absl::OkStatus();
+  std::vector<ckks::Complex> slots;
+  if (room.ok()) slots = instance().encoder->Decode(plain);
   SecureWipe(plain.poly.values().data(), plain.poly.values().size_bytes());
+  HEFT_RETURN_IF_ERROR(room);
+  return slots;
+}
+
+absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenReply(
+    const ScoreReply& reply, const std::optional<Flooding>& flooding) const {
+  HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
+                        OpenSlots(reply.scores, flooding, reply.brief.has_value()));
   std::vector<ckks::Complex> masked(slots.size(), 0);
-  for (const ScoreReply::Answer& answer : answers) {
-    const ckks::Complex slot = slots[answer.slot];
+  for (const ScoreReply::Answer& answer : reply.answers) {
+    const ckks::Complex slot =
+        SlotSign(instance().plan, answer.slot, answer.lane) * slots[answer.slot];
     ckks::Complex& out = masked[answer.slot];
     out = answer.lane == 0 ? ckks::Complex(slot.real(), out.imag())
                            : ckks::Complex(out.real(), slot.imag());
@@ -147,11 +198,9 @@ void KeyOwner::Impl::Rank(std::vector<Candidate>* candidates) const {
 absl::StatusOr<double> KeyOwner::Impl::OpenNorm(const EncryptedScores& scores,
                                                 const std::optional<Flooding>& flooding) const {
   // All slots hold it; of a thin probe their mean has the less error.
-  Answers answers;
   const uint32_t count = rings_.thin() ? instance().params().slots() : 1;
-  for (uint32_t slot = 0; slot < count; ++slot) answers.push_back({slot, 0, 0});
   HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
-                        OpenAnswers(*scores.squared_norm, answers, flooding));
+                        OpenSlots(*scores.squared_norm, flooding, /*brief=*/false));
   double sum = 0, low = slots[0].real(), high = low;
   for (uint32_t slot = 0; slot < count; ++slot) {
     sum += slots[slot].real();
@@ -181,8 +230,7 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_vi
   }
   std::map<std::string, Candidate> best;
   for (const ScoreReply& reply : scores.replies) {
-    HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
-                          OpenAnswers(reply.scores, reply.answers, flooding));
+    HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots, OpenReply(reply, flooding));
     for (const ScoreReply::Answer& answer : reply.answers) {
       const ckks::Complex slot = slots[answer.slot];
       const double score = RoundScore((answer.lane == 0 ? slot.real() : slot.imag()) / length);
@@ -204,7 +252,7 @@ absl::StatusOr<std::vector<std::vector<ckks::Complex>>> KeyOwner::Impl::OpenRawS
   HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Admit(bytes, what, {}));
   std::vector<std::vector<ckks::Complex>> out;
   for (const ScoreReply& reply : scores.replies) {
-    HEFT_ASSIGN_OR_RETURN(auto slots, OpenAnswers(reply.scores, reply.answers, {}));
+    HEFT_ASSIGN_OR_RETURN(auto slots, OpenReply(reply, {}));
     out.push_back(std::move(slots));
   }
   return out;

@@ -56,15 +56,17 @@ class KeyOwner::Impl {
       ByteSpan scores, std::string_view what) const;
 
  private:
-  using Answers = std::vector<ScoreReply::Answer>;
-
   // Parses, checks that the scores belong here and can be opened as asked, charges.
   absl::StatusOr<EncryptedScores> Admit(ByteSpan bytes, std::string_view what,
                                         const std::optional<Flooding>& flooding) const;
-  // Slots with everything zero that `answers` does not name: to be wiped by the caller.
-  absl::StatusOr<std::vector<ckks::Complex>> OpenAnswers(
-      const ckks::Ciphertext& ciphertext, const Answers& answers,
-      const std::optional<Flooding>& flooding) const;
+  // Decrypted slots, to be wiped by the caller. `brief`: of a short reply, whose coefficients must
+  // have had room.
+  absl::StatusOr<std::vector<ckks::Complex>> OpenSlots(const ckks::Ciphertext& ciphertext,
+                                                       const std::optional<Flooding>& flooding,
+                                                       bool brief) const;
+  // The same of a reply, signs taken back, with everything zero that is no answer.
+  absl::StatusOr<std::vector<ckks::Complex>> OpenReply(
+      const ScoreReply& reply, const std::optional<Flooding>& flooding) const;
   // Best first, with what a score says for a match.
   void Rank(std::vector<Candidate>* candidates) const;
 

@@ -90,6 +90,9 @@ struct SealScores {
   std::optional<std::vector<uint8_t>> squared_norm;
   // Scores are not cosines yet: they are to be divided by the root of the mean of the norm's slots.
   bool divide_by_norm = false;
+  // With which the score at a position of a block is to be multiplied: the real parts of all slots,
+  // then the imaginary ones. Empty where all are 1.
+  std::vector<double> factors;
 };
 HEFT_EXPORT absl::StatusOr<SealScores> ExportSealScores(const Model& model,
                                                         std::span<const uint8_t> scores,

@@ -17,6 +17,8 @@ void PlanBlocks(const ckks::Params& params, PaperRoutePlan* plan) {
   compact.probe_limbs = kTemplateLimbs;
   compact.score_scale =
       plan->template_scale * plan->template_scale / params.modulus(kMatchLimbs - 1).value();
+  compact.masked_scale = compact.probe_scale;
+  compact.verified_scale = compact.score_scale;
   compact.mask_prime = params.modulus(kMaskPrime).value();
   for (uint32_t k = 0; k < compact.gamma; ++k) {
     compact.gallery_rotations.push_back(ckks::RotationElement(params, k));

@@ -160,7 +160,7 @@ function openInSeal(scores, out, slotsOf) {
   const norms = decrypted(reply.squared_norm);
   const length = Math.sqrt(norms.reduce((sum, x) => sum + x, 0) / norms.length);
   const slots = decrypted(reply.replies[0].file);
-  return { reply, length, cosines: slotsOf(reply).map((slot) => slots[slot] / length) };
+  return { reply, length, cosines: slotsOf(reply).map((slot) => (reply.factors[slot] * slots[slot]) / length) };
 }
 
 // No enrolment keys: SEAL's evaluation keys alone identify.
