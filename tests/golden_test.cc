@@ -282,5 +282,33 @@ TEST_F(GoldenTest, Scores) {
   }
 }
 
+// A short reply of two rings: form, signs and both secrets mean what they meant.
+TEST(GoldenThinTest, ShortReply) {
+  const Model model = Ok(Model::Parse(Golden("thin/model.heft"), "model.heft"));
+  const Rings rings = Ok(MakeRings(model));
+  SecretKeys secrets = Ok(ParseSecretKeys(rings, Golden("thin/secret.key"), {}, "secret.key"));
+  const auto owner = Ok(KeyOwner::Impl::Own(model, std::move(secrets)));
+  const std::vector<uint8_t> bytes = Golden("thin/identification.ct");
+  const auto opened = Ok(owner.Open(bytes, "identification.ct"));
+  auto fused = [&](size_t person) {
+    std::vector<std::vector<double>> vectors;
+    for (size_t m = 0; m < 2; ++m) {
+      vectors.push_back(*NormalisedVector(Vector(m, person), model.modalities[m]));
+    }
+    return testing::FusePlain(model, vectors);
+  };
+  std::vector<double> probe = fused(0);
+  const double length = std::sqrt(testing::Dot(probe, probe));
+  double ann = -2;
+  for (size_t p : {0, 2}) ann = std::max(ann, testing::Dot(probe, fused(p)) / length);
+  const double bob = testing::Dot(probe, fused(1)) / length;
+  ASSERT_EQ(opened.candidates.size(), 2u);
+  for (const Candidate& c : opened.candidates) {
+    EXPECT_NEAR(c.score, c.identity == "ann" ? ann : bob, kTolerance + kScoreStep / 2);
+  }
+  const ckks::Context& context = *rings.matching.context;
+  EXPECT_EQ(SerializeScores(context, Ok(ParseScores(context, bytes, "identification.ct"))), bytes);
+}
+
 }  // namespace
 }  // namespace heft::golden

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "fusion/key_files.h"
+#include "fusion/owner/keygen.h"
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/rekey.h"
 #include "fusion/testing.h"
@@ -107,6 +108,32 @@ absl::Status WriteBulk(const std::string& folder, const Approximation& approxima
   return WriteFileAtomic(folder + "/finger-bulk.ct", samples);
 }
 
+// Two rings: their keys and a short reply.
+absl::Status WriteThin(const std::string& folder, const Model& model) {
+  HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/model.heft", model.Serialize()));
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  TestCsprng rng(Seed{9});
+  HEFT_ASSIGN_OR_RETURN(const SecretKeys secrets, GenerateSecretKeys(rings, rng));
+  HEFT_ASSIGN_OR_RETURN(const auto clear, SerializeSecretKeys(rings, secrets, {}));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/secret.key", clear));
+  HEFT_ASSIGN_OR_RETURN(const auto keys, MakeEvaluationKeys(rings.matching, secrets.matching()));
+  HEFT_ASSIGN_OR_RETURN(const auto enrolment_keys, MakeEnrolmentKeys(rings, secrets));
+  HEFT_ASSIGN_OR_RETURN(const auto server,
+                        Server::Impl::Create(model, keys, "keys", enrolment_keys, "keys"));
+  HEFT_ASSIGN_OR_RETURN(const SampleSet enrolled,
+                        Samples(rings.enrolment, model, secrets.enrolment, {0, 1, 2}));
+  const std::string gallery_folder = folder + "/gallery";
+  HEFT_RETURN_IF_ERROR(server->Enrol(gallery_folder, enrolled, {}).status());
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, server->OpenGallery(gallery_folder, false));
+  HEFT_ASSIGN_OR_RETURN(const SampleSet probe,
+                        Samples(rings.matching, model, secrets.matching(), {0}));
+  HEFT_ASSIGN_OR_RETURN(const auto ranked, server->Identify(gallery, probe, {}));
+  std::filesystem::remove_all(gallery_folder);
+  return WriteFileAtomic(folder + "/identification.ct",
+                         SerializeScores(*rings.matching.context, ranked));
+}
+
 absl::Status Write(const std::string& folder) {
   if (FileExists(folder)) return absl::AlreadyExistsError(folder + " exists");
   HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
@@ -145,6 +172,9 @@ absl::Status Write(const std::string& folder) {
   HEFT_ASSIGN_OR_RETURN(const auto claim, server->Verify(gallery, probe, kClaimed, {}));
   HEFT_RETURN_IF_ERROR(
       WriteFileAtomic(folder + "/verification.ct", SerializeScores(*instance.context, claim)));
+  Model thin = model;
+  thin.profile = "thin";
+  HEFT_RETURN_IF_ERROR(WriteThin(folder + "/thin", thin));
   return WriteRenewed(folder, instance, model, secret);
 }
 

@@ -15,25 +15,27 @@ import sys
 from pathlib import Path
 
 MAGIC = bytes.fromhex("484546540d0a1a0a")
-# The profile "compact": N, data primes from the base up, the special prime last.
-N = 8192
-SIZES = [30, 29, 20, 28, 28, 28, 20, 30]
+# The rings: N, and the primes in order, the special one last. use() chooses one.
+COMPACT = (8192, [30, 29, 20, 28, 28, 28, 20, 30])
+THIN = (8192, [27, 26, 25, 28, 28, 28, 20, 30])
 
 
-def primes_of_compact():
+def primes_of(n, sizes):
     """The largest primes = 1 (mod 2N) of each size, the special prime chosen first."""
     taken = []
-    for bits in [SIZES[-1]] + SIZES[:-1]:
-        q = (1 << bits) - ((1 << bits) - 1) % (2 * N)
+    for bits in [sizes[-1]] + sizes[:-1]:
+        q = (1 << bits) - ((1 << bits) - 1) % (2 * n)
         while q in taken or any(q % d == 0 for d in range(3, math.isqrt(q) + 1, 2)):
-            q -= 2 * N
+            q -= 2 * n
         taken.append(q)
     return taken[1:] + taken[:1]
 
 
-PRIMES = primes_of_compact()
-PARAMETERS_ID = hashlib.blake2b(struct.pack(f"<{len(PRIMES) + 1}I", N, *PRIMES),
-                                digest_size=32).digest()[:16]
+def use(n, primes):
+    global N, PRIMES, PARAMETERS_ID
+    N, PRIMES = n, primes
+    PARAMETERS_ID = hashlib.blake2b(struct.pack(f"<{len(primes) + 1}I", n, *primes),
+                                    digest_size=32).digest()[:16]
 
 
 class Reader:
@@ -95,6 +97,13 @@ def ciphertext(r):
         polynomial(r, PRIMES[:limbs])
 
 
+def short_ciphertext(r):
+    bits, dropped, raised = r.u8(), r.u8(), r.u8()
+    assert (bits, dropped, raised) == (23, 7, 3) and bits + raised < PRIMES[0].bit_length()
+    noise(r)
+    r.raw(N * (bits - dropped) // 8 + N * bits // 8)
+
+
 def seeded_ciphertext(r):
     limbs = r.u32()
     assert 1 <= limbs < len(PRIMES)
@@ -108,14 +117,14 @@ def ids(r):
     return r.raw(16)
 
 
-def model(path, version=1):
+def model(path, version=1, of="compact"):
     r = open_envelope(path, "MODL", version)
     dimensions = []
     for _ in range(r.u32()):
         assert r.string()
         dimensions.append(r.u32())
     gamma, profile = r.u32(), r.string()
-    assert len(r.f64s()) == gamma * sum(dimensions) and profile == "compact"
+    assert len(r.f64s()) == gamma * sum(dimensions) and profile == of
     r.string()
     assert 0 < r.f64() < r.f64()
     for _ in range(r.u32()):
@@ -184,12 +193,12 @@ def budget(path, key_id, successor):
     r.end()
 
 
-def secret_key(path, key_id, form):
-    r = open_envelope(path, "SECK")
+def secret_key(path, key_id, form, version=1):
+    r = open_envelope(path, "SECK", version)
     found = ids(r)
     assert key_id in (None, found) and r.u8() == form
     if form == 0:
-        assert set(r.raw(N)) <= {0, 1, 255}
+        assert set(r.raw(N + (N // 2 if version == 2 else 0))) <= {0, 1, 255}
     else:
         assert 1 <= r.u64() <= 16 and r.u64() <= 2**31
         r.raw(16 + 24 + N + 16)
@@ -237,8 +246,8 @@ def gallery(folder, key_id, model_id, gamma, revoked=None):
         r.end()
 
 
-def scores(path, key_id, model_id, kind):
-    r = open_envelope(path, "SCOR")
+def scores(path, key_id, model_id, kind, version=1):
+    r = open_envelope(path, "SCOR", version)
     assert ids(r) == key_id and r.raw(16) == model_id and r.u8() == kind
     r.string()
     claimed = r.string()
@@ -248,6 +257,7 @@ def scores(path, key_id, model_id, kind):
     if has_norm:
         ciphertext(r)
     replies = r.u64()
+    assert version == 1 or replies > 0 and kind == 0
     if kind == 0:
         assert len(identities) in (0, templates) and replies == -(-templates // N) and not claimed
     else:
@@ -255,12 +265,13 @@ def scores(path, key_id, model_id, kind):
     for _ in range(replies):
         if kind == 1:
             assert all(r.u32() & 0x7FFFFFFF < N // 2 for _ in range(r.u64()))
-        ciphertext(r)
+        (short_ciphertext if version == 2 else ciphertext)(r)
     r.end()
 
 
 def main():
     here = Path(__file__).parent
+    use(COMPACT[0], primes_of(*COMPACT))
     model_id, gamma = model(here / "model.heft")
     assert model(here / "model-2.heft", 2) == (model_id, gamma)
     key_id = encryption_key(here / "encryption.key")
@@ -277,7 +288,7 @@ def main():
     read = {"model.heft", "model-2.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
             "finger-bulk.ct", "gallery", "identification.ct", "verification.ct",
             "checkpoint.json", "encryption-2.key", "evaluation-2.keys", "renewed",
-            "secret.key.budget"}
+            "secret.key.budget", "thin"}
     renewed = here / "renewed"
     new_key_id = secret_key(renewed / "secret.key", None, 0)
     rekeying_key(renewed / "rekeying.key", key_id, new_key_id)
@@ -295,6 +306,15 @@ def main():
     assert {"options", "best_auroc", "modality_weights"} < set(checkpoint)
     others = {p.name for p in here.iterdir()} - read - {"README.md", "read_golden.py", "__pycache__"}
     assert not others, f"files that nobody reads: {others}"
+    # Two rings: the matching ring has half the degree and the first four primes.
+    thin = here / "thin"
+    thin_id, _ = model(thin / "model.heft", of="thin")
+    large = primes_of(*THIN)
+    use(THIN[0], large)
+    thin_key_id = secret_key(thin / "secret.key", None, 0, 2)
+    use(THIN[0] // 2, large[:4])
+    scores(thin / "identification.ct", thin_key_id, thin_id, 0, 2)
+    assert {p.name for p in thin.iterdir()} == {"model.heft", "secret.key", "identification.ct"}
     return 0
 
 
