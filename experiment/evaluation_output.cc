@@ -175,7 +175,7 @@ void AddKeyFigures(const Evaluation& e, Page& page) {
   add(Signed(e.gap.auroc, 6), "AUROC, encrypted minus plain");
   add(Significant(e.gap.max_score),
       absl::StrCat("largest error of a score; rms ", Significant(e.gap.rms_score)));
-  add(Milliseconds(e.run.fuse_ms), "to fuse and normalise one encrypted sample, one thread");
+  add(Milliseconds(e.run.fuse_ms), "to fuse one encrypted probe, one thread");
   page.Html("</div>\n");
 }
 

@@ -2,6 +2,7 @@
 #include "ring/ntt.h"
 
 #include <bit>
+#include <vector>
 
 #include "base/check.h"
 #include "ring/kernels.h"
@@ -61,11 +62,14 @@ void NttTables::Inverse(std::span<uint32_t> a) const {
 
 Permutation GaloisPermutation(uint32_t n, uint32_t element) {
   HEFT_DCHECK(element % 2 == 1 && element < 2 * n, "a Galois element is odd and below 2n");
+  // A process that has just begun makes one for each of its keys: the reversals come from a table.
   const int log_n = std::countr_zero(n);
+  std::vector<uint32_t> reversed(n, 0);
+  for (uint32_t j = 1; j < n; ++j) reversed[j] = reversed[j / 2] / 2 | (j % 2) << (log_n - 1);
   Permutation table(n);
   for (uint32_t j = 0; j < n; ++j) {
-    const uint64_t exponent = static_cast<uint64_t>(element) * (2 * ReverseBits(j, log_n) + 1);
-    table[j] = ReverseBits(static_cast<uint32_t>((exponent >> 1) & (n - 1)), log_n);
+    const uint64_t exponent = static_cast<uint64_t>(element) * (2 * reversed[j] + 1);
+    table[j] = reversed[(exponent >> 1) & (n - 1)];
   }
   return table;
 }
