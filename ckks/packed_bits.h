@@ -22,16 +22,29 @@ inline void PackBits(std::span<const uint32_t> values, int bits, std::span<uint8
   for (uint32_t value : values) {
     buffer |= uint64_t{value} << held;
     held += bits;
-    for (; held >= 8; held -= 8, buffer >>= 8) out[at++] = static_cast<uint8_t>(buffer);
+    if (held < 32) continue;
+    for (int i = 0; i < 4; ++i) out[at + i] = static_cast<uint8_t>(buffer >> (8 * i));
+    at += 4;
+    buffer >>= 32;
+    held -= 32;
   }
+  for (; held > 0; held -= 8, buffer >>= 8) out[at++] = static_cast<uint8_t>(buffer);
 }
 
+// UnpackBits: `packed` has PackedSize bytes.
 inline void UnpackBits(ByteSpan packed, int bits, std::span<uint32_t> out) {
   const uint64_t mask = (uint64_t{1} << bits) - 1;
   uint64_t buffer = 0;
   int held = 0;
   size_t at = 0;
   for (uint32_t& value : out) {
+    if (held < bits && packed.size() - at >= 4) {
+      uint32_t word = 0;
+      for (int i = 0; i < 4; ++i) word |= uint32_t{packed[at + i]} << (8 * i);
+      at += 4;
+      buffer |= uint64_t{word} << held;
+      held += 32;
+    }
     for (; held < bits; held += 8) buffer |= uint64_t{packed[at++]} << held;
     value = static_cast<uint32_t>(buffer & mask);
     buffer >>= bits;

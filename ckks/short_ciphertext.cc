@@ -20,15 +20,16 @@ namespace {
 // RoundedQuotients: round(v 2^shift / q) mod 2^bits of each value, v < q and shift < 30. What is
 // shortened is public, so branches are free.
 void RoundedQuotients(std::span<uint32_t> values, int shift, int bits, uint32_t q) {
-  const double reciprocal = 1.0 / q;
-  const uint64_t half = q / 2;
+  const double factor = std::ldexp(1.0, shift) / q;
+  const uint32_t half = q / 2;
   const uint32_t mask = (uint32_t{1} << bits) - 1;
   for (uint32_t& v : values) {
-    const uint64_t x = (uint64_t{v} << shift) + half;
-    // Off by one at most, either way: the quotient has 30 bits.
-    auto quotient = static_cast<int64_t>(static_cast<double>(x) * reciprocal);
-    const int64_t rest = static_cast<int64_t>(x) - quotient * q;
-    quotient += (rest >= q ? 1 : 0) - (rest < 0 ? 1 : 0);
+    // Below 2^30, and off by one at most; the rest, exact modulo 2^32, tells which way.
+    auto quotient =
+        static_cast<int32_t>(static_cast<double>(static_cast<int32_t>(v)) * factor + 0.5);
+    const auto rest =
+        static_cast<int32_t>((v << shift) + half - static_cast<uint32_t>(quotient) * q);
+    quotient += (rest >= static_cast<int32_t>(q) ? 1 : 0) - (rest < 0 ? 1 : 0);
     v = static_cast<uint32_t>(quotient) & mask;
   }
 }
