@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/threads.h"
 #include "bench/bulk.h"
+#include "bench/jobs.h"
 #include "bench/thin.h"
 #include "ckks/key_switch.h"
 #include "experiment/roles.h"
@@ -37,27 +38,6 @@ double PeakMegabytes() {
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_maxrss / 1024.0;
 }
-
-// Bench: what the jobs share.
-struct Bench {
-  const BenchmarkOptions& options;
-  const Progress& progress;
-  std::unique_ptr<Roles> roles = nullptr;
-  std::mt19937_64 random{3};
-  Json result = {};
-
-  const ProbeFuser& prober() const { return roles->prober(); }
-  absl::StatusOr<std::vector<Ciphertext>> EncryptRandom() {
-    return roles->EncryptProbe(RandomSample(roles->model(), random));
-  }
-  void AddSpread(const std::string& name, const Timings& timings) {
-    result["spread"][name] = timings.Spread();
-  }
-  void Add(const std::string& name, const Timings& timings) {
-    result[name] = timings.Median();
-    AddSpread(name, timings);
-  }
-};
 
 // SmallGallery: one block and the plain templates in it. A gallery of distinct templates costs
 // seconds to fill; 16 distinct ones repeated time the same.
@@ -266,20 +246,6 @@ absl::Status RunOperations(Bench& bench) {
   return absl::OkStatus();
 }
 
-volatile uint32_t benchmark_sink;  // what a loop computes must be used, or it is left out
-
-// Reads a block in order, as fast as memory gives it.
-void ReadThrough(const TiledCiphertexts& block) {
-  // Independent sums: the compiler makes them vectors, the memory is the limit.
-  uint32_t sums[64] = {};
-  for (size_t j = 0; j + 64 <= block.size(); j += 64) {
-    for (size_t k = 0; k < 64; ++k) sums[k] ^= block[j + k];
-  }
-  uint32_t all = 0;
-  for (uint32_t v : sums) all ^= v;
-  benchmark_sink = all;
-}
-
 // Bulk enrolment: one batch of n / 2 samples from ciphertexts in memory, fused and put into a
 // block.
 absl::Status RunBulk(Bench& bench) {
@@ -294,98 +260,6 @@ absl::Status RunBulk(Bench& bench) {
       1e3 * bench.roles->enrolment().params().slots() / timings.Median();
   bench.AddSpread("enrol_bulk_ms", timings);
   return absl::OkStatus();
-}
-
-// Prepared random probes, as many as one batch takes.
-absl::StatusOr<std::vector<TiledCiphertexts>> PrepareProbes(Bench& bench) {
-  const ProbeFuser& prober = bench.prober();
-  std::vector<TiledCiphertexts> probes;
-  for (int p = 0; p < bench.options.batch; ++p) {
-    HEFT_ASSIGN_OR_RETURN(const auto encrypted, bench.EncryptRandom());
-    HEFT_ASSIGN_OR_RETURN(const Normalised z, prober.Fuse(Pointers(encrypted)));
-    HEFT_ASSIGN_OR_RETURN(auto prepared, PrepareProbe(prober.instance(), z.z, prober.keys()));
-    probes.push_back(std::move(prepared));
-  }
-  return probes;
-}
-
-// Matches `probe`, one or a batch, with all of the gallery, `stride` blocks at a time.
-template <typename Probe>
-absl::Status MatchAll(const ProbeFuser& prober, std::span<const TiledCiphertexts> gallery,
-                      const Probe& probe, size_t stride, bool relinearise) {
-  for (size_t b = 0; b < gallery.size(); b += stride) {
-    const auto some = gallery.subspan(b, std::min(stride, gallery.size() - b));
-    HEFT_RETURN_IF_ERROR(
-        MatchBlocks(prober.instance(), some, probe, prober.keys(), relinearise).status());
-  }
-  return absl::OkStatus();
-}
-
-// One probe against a large gallery, and as fast as memory gives the gallery. What is compared is
-// interleaved: a busy machine is busy for all of them.
-absl::Status MatchOne(Bench& bench, std::span<const TiledCiphertexts> gallery,
-                      const TiledCiphertexts& probe) {
-  Timings single, degree2, read, read_all_cores;
-  for (int i = 0; i < std::max(1, bench.options.iterations); ++i) {
-    HEFT_RETURN_IF_ERROR(Step(bench.progress, "matching a large gallery"));
-    HEFT_RETURN_IF_ERROR(read.Time([&] {
-      for (const TiledCiphertexts& block : gallery) ReadThrough(block);
-      return absl::OkStatus();
-    }));
-    for (const bool relinearise : {true, false}) {
-      HEFT_RETURN_IF_ERROR((relinearise ? single : degree2).Time([&] {
-        return MatchAll(bench.prober(), gallery, probe, kBlocksATile, relinearise);
-      }));
-    }
-    const int threads = ThreadCount();
-    SetThreadCount(0);
-    HEFT_RETURN_IF_ERROR(read_all_cores.Time([&] {
-      ParallelFor(gallery.size(), [&](size_t b) { ReadThrough(gallery[b]); });
-      return absl::OkStatus();
-    }));
-    SetThreadCount(threads);
-  }
-  const double bytes = static_cast<double>(gallery.size() * gallery[0].size() * sizeof(uint32_t));
-  bench.result["match_1m_templates"] = gallery.size() * bench.roles->TemplatesPerBlock();
-  bench.Add("match_1m_ms", single);
-  bench.Add("match_1m_degree2_ms", degree2);
-  bench.AddSpread("read_ms", read);
-  bench.result["match_1m_bytes"] = bytes;
-  bench.result["read_bandwidth_gb_s"] = bytes / read.Median() / 1e6;
-  bench.result["read_bandwidth_all_cores_gb_s"] = bytes / read_all_cores.Median() / 1e6;
-  bench.result["match_bandwidth_fraction"] = read.Median() / single.Median();
-  bench.result["match_bandwidth_fraction_degree2"] = read.Median() / degree2.Median();
-  return absl::OkStatus();
-}
-
-// A batch of probes in one pass over a large gallery.
-absl::Status MatchBatch(Bench& bench, std::span<const TiledCiphertexts> gallery,
-                        std::span<const TiledCiphertexts> probes) {
-  HEFT_ASSIGN_OR_RETURN(const ProbeBatch packed, PackProbes(bench.prober().instance(), probes));
-  Timings times[2];  // replies of degree 2, relinearised
-  for (int i = 0; i < 6; ++i) {
-    HEFT_RETURN_IF_ERROR(Step(bench.progress, "matching a batch of probes"));
-    const bool relinearise = i % 2 == 1;
-    HEFT_RETURN_IF_ERROR(times[i % 2].Time([&] {
-      return MatchAll(bench.prober(), gallery, packed, BlocksAPass(relinearise), relinearise);
-    }));
-  }
-  const std::string name = absl::StrCat("match_1m_batch", bench.options.batch);
-  bench.result[name + "_ms_per_probe"] = times[1].Median() / bench.options.batch;
-  bench.result[name + "_degree2_ms_per_probe"] = times[0].Median() / bench.options.batch;
-  bench.AddSpread("match_batch_ms", times[1]);
-  bench.AddSpread("match_batch_degree2_ms", times[0]);
-  return absl::OkStatus();
-}
-
-// A million templates in memory.
-absl::Status RunMillion(Bench& bench) {
-  HEFT_ASSIGN_OR_RETURN(
-      const std::vector<TiledCiphertexts> gallery,
-      RandomGallery(bench.roles->instance(), bench.options.million_templates, bench.progress));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<TiledCiphertexts> probes, PrepareProbes(bench));
-  HEFT_RETURN_IF_ERROR(MatchOne(bench, gallery, probes[0]));
-  return MatchBatch(bench, gallery, probes);
 }
 
 }  // namespace
@@ -416,7 +290,7 @@ absl::StatusOr<Json> RunBenchmark(const BenchmarkOptions& options, const Monitor
   }
   HEFT_RETURN_IF_ERROR(RunCold(options, progress, &bench.result));
   HEFT_RETURN_IF_ERROR(RunBulk(bench));
-  if (!options.skip_million) HEFT_RETURN_IF_ERROR(RunMillion(bench));
+  if (!options.skip_million) HEFT_RETURN_IF_ERROR(RunLarge(bench));
   bench.result["peak_memory_mb"] = PeakMegabytes();
   return std::move(bench.result);
 }

@@ -6,8 +6,8 @@
 
 #include "base/progress.h"
 #include "base/status.h"
-#include "heft/benchmark.h"
 #include "experiment/roles.h"
+#include "heft/benchmark.h"
 #include "heft/json.h"
 
 namespace heft::bench {

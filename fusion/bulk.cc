@@ -113,10 +113,7 @@ absl::StatusOr<SimdColumns> SimdColumns::Create(const Instance& instance, const 
   out.columns_.assign(model.modalities[index].dimension, std::vector<double>(rows.size()));
   for (size_t j = 0; j < rows.size(); ++j) {
     const auto unit = NormalisedVector(rows[j], model.modalities[index]);
-    if (!unit.ok()) {
-      return absl::Status(unit.status().code(),
-                          absl::StrCat("row ", j, ": ", std::string(unit.status().message())));
-    }
+    if (!unit.ok()) return AtRow(unit.status(), j);
     for (size_t d = 0; d < unit->size(); ++d) out.columns_[d][j] = (*unit)[d];
   }
   return out;

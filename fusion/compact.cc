@@ -7,6 +7,11 @@
 
 namespace heft {
 
+absl::Status AtRow(const absl::Status& status, size_t row) {
+  return absl::Status(status.code(),
+                      absl::StrCat("row ", row, ": ", std::string(status.message())));
+}
+
 std::vector<double> CompactSlots(std::span<const double> vector, uint32_t run, uint32_t gamma,
                                  uint32_t slots) {
   std::vector<double> out(slots, 0);

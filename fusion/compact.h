@@ -29,6 +29,9 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance
                                                                   const Model& model,
                                                                   const PackedPair& pair);
 
+// AtRow: an error of one of several rows, with the row.
+absl::Status AtRow(const absl::Status& status, size_t row);
+
 // `vector` divided by its Euclidean norm; the same errors.
 absl::StatusOr<std::vector<double>> NormalisedVector(std::span<const double> vector,
                                                      const ModalitySpec& modality);

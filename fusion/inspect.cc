@@ -77,7 +77,12 @@ std::string HumanBytes(double bytes) {
 absl::StatusOr<ProfileInfo> DescribeProfile(std::string_view name) {
   HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile(name));
   HEFT_ASSIGN_OR_RETURN(const ckks::Params params, ckks::Params::Create(profile.spec));
-  return Describe(profile.name, params);
+  ProfileInfo info = Describe(profile.name, params);
+  if (!profile.thin()) return info;
+  HEFT_ASSIGN_OR_RETURN(const ckks::Params matching, MatchingParams(params));
+  absl::StrAppend(&info.parameters, "; probes, gallery, scores: ", matching.Describe());
+  absl::StrAppend(&info.security, "; ", matching.security().Describe());
+  return info;
 }
 
 std::optional<ProfileInfo> ProfileOf(const ParamsId& params_id) {

@@ -18,6 +18,7 @@
 #include "ckks/seeded.h"
 #include "fusion/bulk.h"
 #include "fusion/plan.h"
+#include "fusion/projected.h"
 #include "fusion/rings.h"
 #include "heft/client.h"
 #include "heft/model.h"
@@ -132,29 +133,6 @@ absl::Status CheckSamples(const Instance& instance, const Model& model, size_t i
 
 // SampleParamsId: the parameters that a file of samples declares; zeros where it is none.
 ckks::ParamsId SampleParamsId(ByteSpan bytes);
-
-// FoldedCopies: what the projection's folds add up, conjugates included.
-double FoldedCopies(const Instance& instance);
-// ProjectedScale: at which a client encrypts what it has projected, in the given ring.
-double ProjectedScale(const Instance& instance, SampleUse use);
-
-// SumProjected: the sum of what clients have projected, pointers as Fuser::Project's.
-// kInvalidArgument unless each has the limbs and the scale of such a vector for that use.
-absl::StatusOr<ckks::Ciphertext> SumProjected(const Instance& instance, SampleUse use,
-                                              std::span<const ckks::Ciphertext* const> modalities);
-// FoldFused: the template that a client has fused for enrolment, summed over the groups of slots,
-// so that it repeats whatever the client has sent: as ToMatchingRing's. `keys` are the matching
-// ring's.
-absl::StatusOr<ckks::Ciphertext> FoldFused(const Instance& matching, const ckks::Ciphertext& sample,
-                                           const ckks::EvaluationKeys& keys);
-
-// ProjectRows: each row of modality `index`, normalised, times the model's projection: gamma
-// values. FuseRows: the same, summed over the modalities that are there (empty: missing) and
-// normalised exactly. kInvalidArgument, with the row, as EncodeCompact, and for a sum that is zero.
-absl::StatusOr<std::vector<std::vector<double>>> ProjectRows(
-    const Model& model, size_t index, std::span<const std::vector<double>> rows);
-absl::StatusOr<std::vector<std::vector<double>>> FuseRows(
-    const Model& model, std::span<const std::vector<std::vector<double>>> modalities);
 
 // RingOf: where such samples are encrypted: in rings.enrolment or rings.matching. kInvalidArgument
 // for bulk samples to be identified, and for projected ones where there is one ring.

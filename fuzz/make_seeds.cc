@@ -61,7 +61,9 @@ absl::Status WriteFeatures(const SeedWriter& seeds) {
   HEFT_RETURN_IF_ERROR(seeds.Write("npy", "float64-version2", writer.bytes()));
   HEFT_RETURN_IF_ERROR(seeds.Write("text", "lines", "# face\n1, -2e-3; +0.5\n1e-999 4 5\n"));
   HEFT_RETURN_IF_ERROR(seeds.Write("text", "brackets", "[[1.0 2.0\n 3.0]\n [4 5 6]]\n"));
-  HEFT_RETURN_IF_ERROR(seeds.Write("text", "fields", "\xef\xbb\xbf" "1\t2,,3;\n+4 5 6,\n"));
+  HEFT_RETURN_IF_ERROR(seeds.Write("text", "fields",
+                                   "\xef\xbb\xbf"
+                                   "1\t2,,3;\n+4 5 6,\n"));
   HEFT_RETURN_IF_ERROR(seeds.Write("text", "names", "J\u00fcrgen\na\u202eb\n\xfc\n"));
   HEFT_RETURN_IF_ERROR(seeds.Write("text", "labels", "ann\n bob \nann\n\n"));
   return seeds.Write("text", "split", "train\nvalidation\ntest\n");
@@ -146,16 +148,19 @@ absl::StatusOr<ckks::SeededCiphertext> Encrypt(const ckks::SecretKey& secret, si
 
 absl::Status WriteSamples(const SeedWriter& seeds, const ckks::SecretKey& secret, Csprng& rng) {
   const ckks::Context& context = *SmallContext();
-  for (const SampleEncoding encoding : {SampleEncoding::kCompact, SampleEncoding::kBulk}) {
+  using enum SampleEncoding;
+  const std::map<SampleEncoding, std::string> names = {
+      {kCompact, "compact"}, {kBulk, "bulk"}, {kPartial, "partial"}, {kFused, "fused"}};
+  for (const auto& [encoding, name] : names) {
     for (const bool seeded : {false, true}) {
       SampleHeader header;
       header.params_id = context.params().id();
       header.key_id = secret.key_id();
-      header.modality = "face";
+      header.modality = encoding == kFused ? "" : "face";
       header.dimension = 2;
       header.encoding = encoding;
-      header.run = encoding == SampleEncoding::kCompact ? 1 : 0;
-      header.gamma = encoding == SampleEncoding::kCompact ? kSmallGamma : 0;
+      header.run = encoding == kCompact ? 1 : 0;
+      header.gamma = encoding == kBulk ? 0 : kSmallGamma;
       header.seeded = seeded;
       const std::vector<std::string> labels = {"ann", ""};
       SampleWriter writer(context, header, labels);
@@ -167,10 +172,8 @@ absl::Status WriteSamples(const SeedWriter& seeds, const ckks::SecretKey& secret
           writer.Add(ckks::Expand(context, c));
         }
       }
-      const bool bulk = encoding == SampleEncoding::kBulk;
       HEFT_RETURN_IF_ERROR(
-          seeds.Write("samples", std::string(bulk ? "bulk" : "compact") + (seeded ? "-seeded" : ""),
-                      writer.Finish()));
+          seeds.Write("samples", name + (seeded ? "-seeded" : ""), writer.Finish()));
     }
   }
   return absl::OkStatus();

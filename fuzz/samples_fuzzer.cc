@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encrypted samples, kinds CTXT and CTXS (fusion/samples.cc), and every ciphertext in them.
+// Encrypted samples, kinds CTXT, CTXS, CTXP and CTXF (fusion/samples.cc), and every ciphertext in them.
 #include "ckks/arithmetic.h"
 #include "fusion/samples.h"
 #include "fuzz/fuzz.h"
