@@ -102,6 +102,7 @@ absl::StatusOr<std::unique_ptr<Roles>> Roles::Create(
   std::unique_ptr<Roles> roles(new Roles(model, rings, std::move(secrets)));
   roles->evaluation_keys_bytes_ = bytes.size();
   roles->enrolment_keys_bytes_ = enrolment.size();
+  if (rings.thin()) WidenRelinearisation(rings.matching, &keys.matching);
   roles->TakeKeys(std::move(keys.matching));
   if (rings.thin()) roles->enrolment_->TakeKeys(std::move(keys.enrolment));
   roles->ring_switch_ = std::move(keys.ring_switch);

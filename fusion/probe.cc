@@ -24,11 +24,7 @@ void WidenDigits(const Instance& instance, ckks::EvaluationKeys* keys) {
   const ckks::Context& context = *instance.context;
   const ckks::Params& params = instance.params();
   const FusionPlan& plan = instance.plan;
-  const double product_scale = std::pow(std::min(plan.z_scale, plan.block_scale), 2);
-  ckks::SwitchKey& relinearisation = keys->relinearisation;
-  relinearisation = relinearisation.WithDigits(
-      context,
-      ckks::DigitsWithin(params, relinearisation.limbs(), kSwitchingError * product_scale));
+  WidenRelinearisation(instance, keys);
 
   // Rotations that are used elsewhere too keep their digits.
   std::set<uint32_t> elsewhere(plan.gallery_rotations.begin(), plan.gallery_rotations.end());
@@ -58,6 +54,15 @@ void WidenDigits(const Instance& instance, ckks::EvaluationKeys* keys) {
 }
 
 }  // namespace
+
+void WidenRelinearisation(const Instance& instance, ckks::EvaluationKeys* keys) {
+  const ckks::Params& params = instance.params();
+  const FusionPlan& plan = instance.plan;
+  const double product_scale = std::pow(std::min(plan.z_scale, plan.block_scale), 2);
+  ckks::SwitchKey& key = keys->relinearisation;
+  key = key.WithDigits(*instance.context,
+                       ckks::DigitsWithin(params, key.limbs(), kSwitchingError * product_scale));
+}
 
 absl::StatusOr<ProbeFuser> ProbeFuser::Create(const Rings& rings, const Model& model,
                                               const ckks::EvaluationKeys& keys) {

@@ -16,6 +16,11 @@
 
 namespace heft {
 
+// WidenRelinearisation: the relinearisation key for digits of two primes where the scale of what is
+// relinearised, products of probes, makes their larger error count for nothing: half of the key's
+// bytes, and a quarter of the transforms. For the matching ring's keys, once.
+void WidenRelinearisation(const Instance& instance, ckks::EvaluationKeys* keys);
+
 class ProbeFuser {
  public:
   // `keys` are the matching ring's. One ring: they are copied without the mask's prime; two: they

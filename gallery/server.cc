@@ -126,6 +126,8 @@ absl::StatusOr<std::unique_ptr<Server::Impl>> Server::Impl::Create(const Model& 
   if (keys.ring_switch.limbs() > 0) {
     HEFT_RETURN_IF_ERROR(CheckPlanKeys(rings.enrolment, keys.enrolment));
   }
+  // One ring: enrolment has the key too, and probes a copy of their own.
+  if (rings.thin()) WidenRelinearisation(rings.matching, &keys.matching);
   std::unique_ptr<Impl> server(new Impl);
   server->model_ = model;
   server->rings_ = std::move(rings);

@@ -29,13 +29,18 @@ class HeftRoute : public Route {
   std::vector<Ciphertext> modalities_;
   TiledCiphertexts block_;
   std::vector<double> expected_;
-  Ciphertext probe_, scores_;
+  Normalised probe_;
+  Ciphertext scores_;
 };
 
 absl::Status HeftRoute::Prepare(const Workload& workload) {
   const experiment::Vectors sample = {workload.first, workload.second};
-  HEFT_ASSIGN_OR_RETURN(modalities_, roles_->EncryptSample(sample));
-  const std::vector<double> z = experiment::FusePlain(roles_->model(), sample);
+  HEFT_ASSIGN_OR_RETURN(modalities_, roles_->EncryptProbe(sample));
+  std::vector<double> z = experiment::FusePlain(roles_->model(), sample);
+  if (roles_->rings().thin()) {  // the key owner normalises, exactly
+    const double length = std::sqrt(experiment::Dot(z, z));
+    for (double& v : z) v /= length;
+  }
   for (const auto& t : workload.gallery) expected_.push_back(experiment::Dot(z, t));
   return FillBlock(workload);
 }
@@ -68,13 +73,15 @@ T OrDie(absl::StatusOr<T> value) {
 
 void HeftRoute::Fuse() {
   const Ciphertext* const pointers[] = {&modalities_[0], &modalities_[1]};
-  probe_ = OrDie(roles_->prober().Fuse(pointers)).z;
+  probe_ = OrDie(roles_->prober().Fuse(pointers));
 }
 
-void HeftRoute::Match() { scores_ = OrDie(roles_->Match(block_, probe_)); }
+void HeftRoute::Match() { scores_ = OrDie(roles_->Match(block_, probe_.z)); }
 
 double HeftRoute::WorstError() const {
-  const std::vector<double> opened = roles_->OpenScores(scores_);
+  const bool thin = roles_->rings().thin();
+  const std::vector<double> opened =
+      roles_->OpenScores(scores_, thin ? &probe_.squared_norm : nullptr);
   double worst = 0;
   for (size_t i = 0; i < expected_.size(); ++i) {
     worst = std::max(worst, std::abs(opened[i] - expected_[i]));

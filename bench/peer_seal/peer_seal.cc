@@ -87,9 +87,9 @@ Workload MakeWorkload(const Model& model) {
   return w;
 }
 
-int Run(int iterations, int heft_runs) {
+int Run(int iterations, int heft_runs, const std::string& profile) {
   SetThreadCount(1);
-  const Model model = experiment::RandomModel({512, 512}, 32, 3);
+  const Model model = experiment::RandomModel({512, 512}, 32, 3, profile);
   const Workload workload = MakeWorkload(model);
   auto heft = MakeHeftRoute(workload, model);
   if (!heft.ok()) {
@@ -118,6 +118,7 @@ int Run(int iterations, int heft_runs) {
   json["seal_version"] = SealVersion();
   json["hexl"] = SealUsesHexl();
   json["compiler"] = __VERSION__;  // of this program; SEAL gains much from Clang, says its README
+  json["profile"] = profile;
   json["iterations"] = iterations;
   json["heft_runs_per_iteration"] = heft_runs;
   for (const Contestant& c : contestants) c.Report(&json);
@@ -146,6 +147,9 @@ int main(int argc, char** argv) {
   app.add_option("--iterations", iterations, "turns of every contestant")
       ->check(CLI::PositiveNumber);
   app.add_option("--heft-runs", heft_runs, "our runs in a turn")->check(CLI::PositiveNumber);
+  std::string profile = "thin";
+  app.add_option("--profile", profile, "ours: thin or compact")
+      ->check(CLI::IsMember({"thin", "compact"}));
   CLI11_PARSE(app, argc, argv);
-  return heft::bench::Run(iterations, heft_runs);
+  return heft::bench::Run(iterations, heft_runs, profile);
 }
