@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/server_options.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace heft::cli {
 
 void AddServerOptions(Command command, ServerOptions* options) {
@@ -38,6 +40,8 @@ absl::StatusOr<Server> LoadServer(const ServerOptions& options, bool enrols) {
     return Server::Create(model, keys, options.keys);
   }
   HEFT_RETURN_IF_ERROR(enrolment.status());
+  // No bytes would mean: no such keys.
+  if (enrolment->empty()) return absl::DataLossError(absl::StrCat(path, ": the file is empty"));
   return Server::Create(model, keys, options.keys, *enrolment, path);
 }
 
