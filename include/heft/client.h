@@ -18,9 +18,10 @@
 namespace heft {
 
 // SampleEncoding: what one ciphertext of a file holds. kCompact: one sample; such files serve
-// everything. kBulk: one coordinate of all samples; for enrolment alone, of some hundred samples and
-// more. Profile "thin" alone: kPartial: one sample that the client has projected, of which the server
-// adds up the modalities; kFused: one that the client has fused and normalised whole, exactly.
+// everything. kBulk: one coordinate of all samples; for enrolment alone, of some hundred samples
+// and more. Profile "thin" alone: kPartial: one sample that the client has projected, of which the
+// server adds up the modalities; kFused: one that the client has fused and normalised whole,
+// exactly.
 enum class SampleEncoding { kCompact, kBulk, kPartial, kFused };
 
 // SampleUse: what a file is for, where a model's profile has two rings ("thin"): enrolment and
@@ -52,8 +53,8 @@ class HEFT_EXPORT Client {
   ~Client();
 
   // One vector of a modality, for an enrolment or a probe. Vectors are scaled to unit length here.
-  // About 5 ms and 200 KB. kInvalidArgument for an unknown modality, another dimension, NaN,
-  // infinity, a zero vector, or a label that cannot be an identity.
+  // Some 370 KB, a thin probe 80 KB. kInvalidArgument for an unknown modality, another dimension,
+  // NaN, infinity, a zero vector, or a label that cannot be an identity.
   absl::StatusOr<std::vector<uint8_t>> Encrypt(std::string_view modality,
                                                std::span<const float> vector,
                                                const std::string& label = "",

@@ -21,8 +21,9 @@
 // heft/approximation.h, heft/progress.h   types that the others use
 // heft/runtime.h   threads, vector instructions and memory for secrets of this process
 //
-// examples/roles.cc shows all roles on one page; heft/model.h, client.h, server.h and key_owner.h are
-// all that enrolment and identification need. The tools (cli/) are programs of these headers too.
+// examples/roles.cc shows all roles on one page; heft/model.h, client.h, server.h and key_owner.h
+// are all that enrolment and identification need. The tools (cli/) are programs of these headers
+// too.
 //
 // Errors are values (absl::Status); the message says what was wrong and what to do:
 //

@@ -99,10 +99,10 @@ class HEFT_EXPORT KeyOwner {
 
   const KeyId& key_id() const;
 
-  // For clients (heft/client.h), some 200 KB.
+  // For clients (heft/client.h), some 270 KB.
   std::vector<uint8_t> EncryptionKey() const;
-  // For the server (heft/server.h): just what the model's evaluation needs, some 20 MB, a second.
-  // kCancelled.
+  // For the server (heft/server.h): just what the model's evaluation needs, some 7 MB (one ring:
+  // 35). kCancelled.
   absl::StatusOr<std::vector<uint8_t>> EvaluationKeys(const Monitor& monitor = {}) const;
   // The same for enrolment and verification, where the model's profile has two rings ("thin"), some
   // 30 MB; empty where one file serves all. kCancelled.

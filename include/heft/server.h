@@ -67,9 +67,10 @@ class HEFT_EXPORT Server {
  public:
   class HEFT_HIDDEN Impl;
 
-  // `enrolment_keys`: of a model whose profile has two rings ("thin"), for Enrol and Verify; a server
-  // that only identifies needs none. Expands the keys, some 100 MB in memory at 512 + 512 dimensions. kFailedPrecondition for keys
-  // of other parameters or too few for the model.
+  // `enrolment_keys`: of a model whose profile has two rings ("thin"), for Enrol and Verify; a
+  // server that only identifies needs none. Expands the keys, at 512 + 512 dimensions to some 16 MB
+  // in memory, and 66 more for enrolment. kFailedPrecondition for keys of other parameters or too
+  // few for the model.
   static absl::StatusOr<Server> Create(const Model& model, std::span<const uint8_t> evaluation_keys,
                                        std::string_view what = "evaluation keys",
                                        std::span<const uint8_t> enrolment_keys = {},

@@ -30,15 +30,15 @@ struct LearnOptions {
   std::string
       fit;  // "minimax", "least_squares"; empty: the recipe's own, minimax (paper the other)
   std::string profile = "thin";  // or "compact", "compact-pq"
-  double lambda = 0.25;             // weight of the pairs' term, in [0, 1]
-  double margin = 0.5;              // of the triplets' hinge, in [0, 2]
-  bool grid_search = false;         // tries the published grid of the two; without a checkpoint
-  int epochs = 0;                   // 0: the recipe's own, at most 60 (paper 1000)
-  int patience = 0;                 // epochs without a better validation AUROC; 0: the recipe's own
-  double learning_rate = 0;         // at most 10; 0: the recipe's own
-  double weight_decay = 1e-4;       // of the optimiser, in [0, 1]
-  double shrinkage = 0.3;           // of the within-class covariance, in [0, 1]
-  double drop_modality = 0;         // probability of training without one, in [0, 0.9]
+  double lambda = 0.25;          // weight of the pairs' term, in [0, 1]
+  double margin = 0.5;           // of the triplets' hinge, in [0, 2]
+  bool grid_search = false;      // tries the published grid of the two; without a checkpoint
+  int epochs = 0;                // 0: the recipe's own, at most 60 (paper 1000)
+  int patience = 0;              // epochs without a better validation AUROC; 0: the recipe's own
+  double learning_rate = 0;      // at most 10; 0: the recipe's own
+  double weight_decay = 1e-4;    // of the optimiser, in [0, 1]
+  double shrinkage = 0.3;        // of the within-class covariance, in [0, 1]
+  double drop_modality = 0;      // probability of training without one, in [0, 0.9]
   // Of the start, one a modality, 1e-3 to 1e3; empty: chosen on validation people.
   std::vector<double> modality_weights;
   uint64_t seed = 1;
