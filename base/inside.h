@@ -3,12 +3,20 @@
 #ifndef HEFT_BASE_INSIDE_H_
 #define HEFT_BASE_INSIDE_H_
 
+#include <memory>
+#include <utility>
+
 namespace heft {
 
 struct Inside {
   template <typename T>
   static const auto& Of(const T& object) {
     return *object.impl_;
+  }
+  // Make: the public object around a private half.
+  template <typename T>
+  static T Make(std::unique_ptr<typename T::Impl> impl) {
+    return T(std::move(impl));
   }
 };
 

@@ -25,7 +25,9 @@ std::string NameOf(const std::string& kind) {
       {"GBLK", "gallery block"},
       {"SCOR", "encrypted scores"},
       {"RKEY", "re-keying key"},
-      {"BUDG", "query budget"}};
+      {"BUDG", "query budget"},
+      {"SIGN", "signed file"},
+      {"SIGK", "signing key"}};
   const auto it = names.find(kind);
   return it == names.end() ? "unknown kind " + kind : it->second;
 }
@@ -57,7 +59,7 @@ absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes, std::string
   info.bytes = bytes.size();
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, info.kind, info.version, what));
   constexpr size_t kIdSize = sizeof(KeyId);
-  if (info.kind == "MODL" || payload.size() < 2 * kIdSize) return info;
+  if (info.kind == "MODL" || info.kind == "SIGN" || info.kind == "SIGK" || payload.size() < 2 * kIdSize) return info;
   std::copy_n(payload.begin(), kIdSize, info.params_id.emplace().begin());
   std::copy_n(payload.begin() + kIdSize, kIdSize, info.key_id.emplace().begin());
   return info;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion/owner/secret_key_file.h"
 
-#include <sodium.h>
-
-#include "absl/strings/str_cat.h"
 #include "base/envelope.h"
+#include "base/passphrase.h"
+#include "base/secure.h"
 #include "ckks/serialization.h"
 #include "fusion/key_files.h"
 
@@ -13,47 +12,20 @@ namespace {
 
 constexpr uint32_t kVersion = 1;
 constexpr uint32_t kTwoRingsVersion = 2;
-constexpr uint8_t kClear = 0;
-constexpr uint8_t kSealed = 1;
-constexpr unsigned long long kOpsLimit = crypto_pwhash_OPSLIMIT_MODERATE;
-constexpr size_t kMemLimit = crypto_pwhash_MEMLIMIT_MODERATE;
-// More than any sane file asks for; a hostile one must not make us take all memory.
-constexpr uint64_t kMaxOps = 16;
-constexpr uint64_t kMaxMemory = uint64_t{1} << 31;
-
-constexpr size_t kSaltSize = crypto_pwhash_SALTBYTES;
-constexpr size_t kNonceSize = crypto_aead_xchacha20poly1305_ietf_NPUBBYTES;
-constexpr size_t kTagSize = crypto_aead_xchacha20poly1305_ietf_ABYTES;
-
-absl::StatusOr<SecureVector<uint8_t>> DeriveKey(std::span<const char> passphrase, ByteSpan salt,
-                                                uint64_t ops, uint64_t memory) {
-  HEFT_ASSIGN_OR_RETURN(auto key,
-                        SecureVector<uint8_t>::Create(crypto_aead_xchacha20poly1305_ietf_KEYBYTES));
-  if (crypto_pwhash(key.data(), key.size(), passphrase.data(), passphrase.size(), salt.data(), ops,
-                    memory, crypto_pwhash_ALG_ARGON2ID13) != 0) {
-    return absl::UnavailableError("not enough memory to derive a key from the passphrase");
-  }
-  return key;
-}
 
 struct Header {
   ckks::ParamsId params_id{};
   ckks::KeyId key_id{};
-  uint8_t form = 0;
+  bool sealed = false;
 };
 
 Header ReadHeader(ByteReader& reader) {
   Header header;
   header.params_id = ckks::ReadId(reader);
   header.key_id = ckks::ReadId(reader);
-  header.form = reader.U8();
-  if (header.form > kSealed) reader.Fail(absl::StrCat("unknown form ", header.form));
+  header.sealed = SecretIsSealed(reader);
   return header;
 }
-
-}  // namespace
-
-namespace {
 
 ByteSpan CoefficientBytes(const ckks::SecretKey& key) {
   return {reinterpret_cast<const uint8_t*>(key.coefficients().data()), key.coefficients().size()};
@@ -66,31 +38,13 @@ absl::StatusOr<std::vector<uint8_t>> Serialize(uint32_t version, const ckks::Par
   writer.Reserve(plain.size() + 1024);
   ckks::WriteId(writer, params_id);
   ckks::WriteId(writer, key_id);
-  if (passphrase.empty()) {
-    writer.U8(kClear);
-    writer.Raw(plain);
-    std::vector<uint8_t> sealed = SealEnvelope(kSecretKeyKind, version, writer.bytes());
-    std::vector<uint8_t> scratch = writer.Take();
-    SecureWipe(scratch.data(), scratch.size());
-    return sealed;
-  }
-  writer.U8(kSealed);
-  const std::vector<uint8_t> associated = writer.bytes();
-  std::array<uint8_t, kSaltSize> salt;
-  std::array<uint8_t, kNonceSize> nonce;
-  randombytes_buf(salt.data(), salt.size());
-  randombytes_buf(nonce.data(), nonce.size());
-  HEFT_ASSIGN_OR_RETURN(const auto derived, DeriveKey(passphrase, salt, kOpsLimit, kMemLimit));
-  std::vector<uint8_t> cipher(plain.size() + kTagSize);
-  crypto_aead_xchacha20poly1305_ietf_encrypt(cipher.data(), nullptr, plain.data(), plain.size(),
-                                             associated.data(), associated.size(), nullptr,
-                                             nonce.data(), derived.data());
-  writer.U64(kOpsLimit);
-  writer.U64(kMemLimit);
-  writer.Raw(salt);
-  writer.Raw(nonce);
-  writer.Raw(cipher);
-  return SealEnvelope(kSecretKeyKind, version, writer.bytes());
+  const absl::Status written = WriteSecret(&writer, plain, passphrase);
+  std::vector<uint8_t> payload = writer.Take();
+  std::vector<uint8_t> file;
+  if (written.ok()) file = SealEnvelope(kSecretKeyKind, version, payload);
+  SecureWipe(payload.data(), payload.size());
+  HEFT_RETURN_IF_ERROR(written);
+  return file;
 }
 
 }  // namespace
@@ -102,8 +56,7 @@ absl::StatusOr<std::vector<uint8_t>> SerializeSecretKey(const ckks::Context& con
                    passphrase);
 }
 
-absl::StatusOr<std::vector<uint8_t>> SerializeSecretKeys(const Rings& rings,
-                                                         const SecretKeys& keys,
+absl::StatusOr<std::vector<uint8_t>> SerializeSecretKeys(const Rings& rings, const SecretKeys& keys,
                                                          std::span<const char> passphrase) {
   if (!rings.thin()) {
     return SerializeSecretKey(*rings.enrolment.context, keys.enrolment, passphrase);
@@ -117,12 +70,11 @@ absl::StatusOr<std::vector<uint8_t>> SerializeSecretKeys(const Rings& rings,
 
 absl::StatusOr<bool> SecretKeyIsSealed(ByteSpan bytes, std::string_view what) {
   const uint32_t version = EnvelopeVersion(bytes) == kTwoRingsVersion ? kTwoRingsVersion : kVersion;
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kSecretKeyKind, version, what));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kSecretKeyKind, version, what));
   ByteReader reader(payload, what);
   const Header header = ReadHeader(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
-  return header.form == kSealed;
+  return header.sealed;
 }
 
 namespace {
@@ -144,34 +96,9 @@ absl::StatusOr<Opened> Open(uint32_t version, const ckks::Params& params, size_t
   Opened out;
   out.key_id = header.key_id;
   HEFT_ASSIGN_OR_RETURN(out.coefficients, SecureVector<int8_t>::Create(size));
-  uint8_t* plain = reinterpret_cast<uint8_t*>(out.coefficients.data());
-  if (header.form == kClear) {
-    const ByteSpan raw = reader.Raw(size);
-    HEFT_RETURN_IF_ERROR(reader.Finish());
-    std::copy(raw.begin(), raw.end(), plain);
-    return out;
-  }
-  const ByteSpan associated = payload.first(payload.size() - reader.remaining());
-  const uint64_t ops = reader.U64();
-  const uint64_t memory = reader.U64();
-  const ByteSpan salt = reader.Raw(kSaltSize);
-  const ByteSpan nonce = reader.Raw(kNonceSize);
-  const ByteSpan cipher = reader.Raw(size + kTagSize);
-  HEFT_RETURN_IF_ERROR(reader.Finish());
-  if (ops < 1 || ops > kMaxOps || memory < crypto_pwhash_MEMLIMIT_MIN || memory > kMaxMemory) {
-    return absl::DataLossError(
-        absl::StrCat(std::string(what), ": asks for an unreasonable Argon2id cost"));
-  }
-  if (passphrase.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        std::string(what), ": sealed under a passphrase: give --passphrase-file, or a terminal"));
-  }
-  HEFT_ASSIGN_OR_RETURN(const auto derived, DeriveKey(passphrase, salt, ops, memory));
-  if (crypto_aead_xchacha20poly1305_ietf_decrypt(
-          plain, nullptr, nullptr, cipher.data(), cipher.size(), associated.data(),
-          associated.size(), nonce.data(), derived.data()) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(std::string(what), ": wrong passphrase"));
-  }
+  HEFT_RETURN_IF_ERROR(
+      ReadSecret(reader, payload, header.sealed, passphrase, what,
+                 {reinterpret_cast<uint8_t*>(out.coefficients.data()), out.coefficients.size()}));
   return out;
 }
 
@@ -180,8 +107,8 @@ absl::StatusOr<Opened> Open(uint32_t version, const ckks::Params& params, size_t
 absl::StatusOr<ckks::SecretKey> ParseSecretKey(const ckks::Context& context, ByteSpan bytes,
                                                std::span<const char> passphrase,
                                                std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const Opened opened, Open(kVersion, context.params(), context.n(), bytes,
-                                                  passphrase, what));
+  HEFT_ASSIGN_OR_RETURN(const Opened opened,
+                        Open(kVersion, context.params(), context.n(), bytes, passphrase, what));
   return ckks::SecretKey::FromCoefficients(context, opened.key_id, opened.coefficients.span());
 }
 
@@ -198,12 +125,10 @@ absl::StatusOr<SecretKeys> ParseSecretKeys(const Rings& rings, ByteSpan bytes,
                         Open(kTwoRingsVersion, large.params(), size_t{large.n()} + small.n(), bytes,
                              passphrase, what));
   const std::span<const int8_t> all = opened.coefficients.span();
-  HEFT_ASSIGN_OR_RETURN(
-      ckks::SecretKey first,
-      ckks::SecretKey::FromCoefficients(large, opened.key_id, all.first(large.n())));
-  HEFT_ASSIGN_OR_RETURN(
-      ckks::SecretKey second,
-      ckks::SecretKey::FromCoefficients(small, opened.key_id, all.subspan(large.n())));
+  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey first, ckks::SecretKey::FromCoefficients(
+                                                   large, opened.key_id, all.first(large.n())));
+  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey second, ckks::SecretKey::FromCoefficients(
+                                                    small, opened.key_id, all.subspan(large.n())));
   return SecretKeys(std::move(first), std::move(second));
 }
 
@@ -214,8 +139,7 @@ absl::StatusOr<std::vector<uint8_t>> EncryptSamplesSymmetric(
   HEFT_ASSIGN_OR_RETURN(const SampleEncoder encoder,
                         SampleEncoder::Create(instance, model, index, rows, labels, form));
   const ckks::Context& context = *instance.context;
-  SampleWriter writer(context,
-                      MakeSampleHeader(instance, model, index, key.key_id(), true, form),
+  SampleWriter writer(context, MakeSampleHeader(instance, model, index, key.key_id(), true, form),
                       encoder.labels());
   Csprng rng;
   for (size_t i = 0; i < encoder.size(); ++i) {

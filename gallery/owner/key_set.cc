@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "base/inside.h"
+#include "base/passphrase.h"
 #include "base/progress.h"
 #include "base/secure.h"
 #include "fusion/owner/secret_key_file.h"
@@ -43,18 +44,6 @@ struct Paths {
     for (const std::string& path : {secret, encryption, evaluation, enrolment}) unlink(path.c_str());
   }
 };
-
-// Wiped: a passphrase for as long as it is needed.
-struct Wiped {
-  std::string text;
-  ~Wiped() { SecureWipe(text.data(), text.size()); }
-};
-
-absl::Status Ask(const PassphraseSource& source, Wiped* out) {
-  if (!source) return absl::OkStatus();
-  HEFT_ASSIGN_OR_RETURN(out->text, source());
-  return absl::OkStatus();
-}
 
 absl::Status WriteSecretKey(const KeyOwner::Impl& owner, const std::string& passphrase,
                             const std::string& path) {
@@ -121,7 +110,7 @@ absl::StatusOr<KeySet> MakeKeySet(const Model& model, const std::string& folder,
   const Paths paths(folder);
   HEFT_RETURN_IF_ERROR(paths.CheckVacant());
   Wiped sealed;
-  HEFT_RETURN_IF_ERROR(Ask(passphrase, &sealed));
+  HEFT_RETURN_IF_ERROR(AskPassphrase(passphrase, &sealed));
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, KeyOwner::Generate(model));
   return Write(owner, paths, &sealed, monitor);
 }
@@ -145,7 +134,7 @@ absl::StatusOr<KeySet> RenewKey(const KeyOwner& old, const std::string& folder,
   QueryBudget& budget = Inside::Of(old).budget();
   HEFT_RETURN_IF_ERROR(budget.CheckInUse());
   Wiped sealed;
-  HEFT_RETURN_IF_ERROR(Ask(passphrase, &sealed));
+  HEFT_RETURN_IF_ERROR(AskPassphrase(passphrase, &sealed));
   HEFT_ASSIGN_OR_RETURN(const KeyOwner next, KeyOwner::Generate(Inside::Of(old).model()));
   const ckks::Context& context = *Inside::Of(old).instance().context;
   Csprng rng;

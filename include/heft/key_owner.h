@@ -6,7 +6,6 @@
 #define HEFT_KEY_OWNER_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,11 +20,9 @@
 #include "heft/gallery.h"
 #include "heft/model.h"
 #include "heft/progress.h"
+#include "heft/trust.h"
 
 namespace heft {
-
-// PassphraseSource is asked once, where a passphrase is needed; what it returns is wiped after use.
-using PassphraseSource = std::function<absl::StatusOr<std::string>()>;
 
 // Candidate: an identity with its best score over its templates.
 struct Candidate {
