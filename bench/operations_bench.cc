@@ -77,12 +77,12 @@ void Fold(benchmark::State& state) {
   World& w = World::Get();
   const FusionPlan& plan = w.roles->instance().plan;
   const size_t i = state.range(0);
-  const bool norm = i >= plan.projection_folds.size();
+  const bool norm = i >= plan.projection.folds.size();
   const auto& fold =
-      norm ? plan.norm_folds[i - plan.projection_folds.size()] : plan.projection_folds[i];
-  const size_t limbs = norm                            ? plan.z_limbs - 1
-                       : i < plan.folds_before_rescale ? plan.input_limbs
-                                                       : plan.z_limbs;
+      norm ? plan.normalisation.folds[i - plan.projection.folds.size()] : plan.projection.folds[i];
+  const size_t limbs = norm                                       ? plan.projection.z_limbs - 1
+                       : i < plan.projection.folds_before_rescale ? plan.projection.input_limbs
+                                                                  : plan.projection.z_limbs;
   const Ciphertext c = AtLevel(limbs);
   Ciphertext out;
   for (auto _ : state) (void)ckks::SumGalois(w.context(), &out, c, fold, w.roles->keys());

@@ -111,9 +111,9 @@ absl::Status MeasureReply(Bench& bench, const Identified& identified) {
   reply.templates = roles.TemplatesPerBlock();
   const size_t empty = SerializeScores(roles.context(), reply).size();
   reply.replies.push_back({{}, identified.scores, {}});
-  if (plan.short_replies) {
-    HEFT_ASSIGN_OR_RETURN(reply.replies[0].brief,
-                          ckks::Shorten(roles.context(), identified.scores, plan.reply_form));
+  if (plan.matching.short_replies) {
+    HEFT_ASSIGN_OR_RETURN(reply.replies[0].brief, ckks::Shorten(roles.context(), identified.scores,
+                                                                plan.matching.reply_form));
   }
   const size_t block = SerializeScores(roles.context(), reply).size() - empty;
   bench.result["reply_bytes_per_score"] =
@@ -214,7 +214,7 @@ absl::Status RunOperations(Bench& bench) {
   // The first element whose key reaches the top level.
   uint32_t element = 0;
   for (const auto& [candidate, limbs] : plan.keys.galois_keys) {
-    if (limbs == plan.input_limbs) element = candidate;
+    if (limbs == plan.projection.input_limbs) element = candidate;
   }
   Timings rotation;
   Ciphertext rotated;

@@ -18,30 +18,63 @@ struct Options {
   bool plan = false;
 };
 
-Json PlanJson(const PlanInfo& plan) {
-  Json keys = Json::array();
-  for (const auto& [element, limbs] : plan.galois_keys) {
-    keys.push_back({{"element", element}, {"limbs", limbs}});
-  }
+Json ProjectionJson(const PlanInfo::Projection& projection) {
   Json pairs = Json::array();
-  for (const PlanInfo::Pair& pair : plan.pairs) {
+  for (const PlanInfo::Pair& pair : projection.pairs) {
     pairs.push_back({{"first", pair.first}, {"second", pair.second}, {"run", pair.run}});
   }
-  return {{"input_limbs", plan.input_limbs},
-          {"pairs", pairs},
-          {"projection_folds", plan.projection_folds},
-          {"folds_before_rescale", plan.folds_before_rescale},
-          {"norm_folds", plan.norm_folds},
-          {"plain_products", plan.plain_products},
-          {"ciphertext_products", plan.ciphertext_products},
-          {"key_switches", plan.key_switches},
-          {"input_scale", plan.input_scale},
-          {"factor_scale", plan.factor_scale},
-          {"z_scale", plan.z_scale},
-          {"template_scale", plan.template_scale},
-          {"score_scale", plan.score_scale},
-          {"relinearisation_limbs", plan.relinearisation_limbs},
-          {"galois_keys", keys}};
+  return {{"pairs", pairs},
+          {"input_limbs", projection.input_limbs},
+          {"z_limbs", projection.z_limbs},
+          {"input_scale", projection.input_scale},
+          {"factor_scale", projection.factor_scale},
+          {"z_scale", projection.z_scale},
+          {"folds", projection.folds},
+          {"folds_before_rescale", projection.folds_before_rescale}};
+}
+
+Json MatchingJson(const PlanInfo::Matching& matching) {
+  Json json = {{"template_limbs", matching.template_limbs},
+               {"probe_limbs", matching.probe_limbs},
+               {"template_scale", matching.template_scale},
+               {"probe_scale", matching.probe_scale},
+               {"block_scale", matching.block_scale},
+               {"score_scale", matching.score_scale},
+               {"masked_scale", matching.masked_scale},
+               {"verified_scale", matching.verified_scale},
+               {"rotations", matching.rotations}};
+  if (matching.reply_bits > 0) {
+    json["short_reply"] = {{"bits", matching.reply_bits},
+                           {"dropped", matching.reply_dropped},
+                           {"raised", matching.reply_raised}};
+  }
+  return json;
+}
+
+Json RingJson(const PlanInfo::Ring& ring) {
+  Json keys = Json::array();
+  for (const auto& [element, limbs] : ring.galois_keys) {
+    keys.push_back({{"element", element}, {"limbs", limbs}});
+  }
+  return {{"serves", ring.serves},
+          {"ring_degree", ring.ring_degree},
+          {"projection", ProjectionJson(ring.projection)},
+          {"normalisation",
+           {{"degree", ring.normalisation.degree},
+            {"interval_hi", ring.normalisation.interval_hi},
+            {"folds", ring.normalisation.folds}}},
+          {"matching", MatchingJson(ring.matching)},
+          {"relinearisation_limbs", ring.relinearisation_limbs},
+          {"galois_keys", keys},
+          {"plain_products", ring.plain_products},
+          {"ciphertext_products", ring.ciphertext_products},
+          {"key_switches", ring.key_switches}};
+}
+
+Json PlanJson(const PlanInfo& plan) {
+  Json rings = Json::array();
+  for (const PlanInfo::Ring& ring : plan.rings) rings.push_back(RingJson(ring));
+  return {{"rings", rings}};
 }
 
 Json SecurityJson(const ProfileInfo& profile) {

@@ -34,9 +34,9 @@ absl::StatusOr<SealParameters> ExportSealParameters(const Model& model, SealComp
   out.description = params.Describe();
   out.degree = params.n();
   out.primes = params.primes();
-  out.scale = instance.plan.input_scale;
+  out.scale = instance.plan.projection.input_scale;
   for (size_t i = 0; i < model.modalities.size(); ++i) {
-    out.runs.push_back(instance.plan.pairs[i / 2].run);
+    out.runs.push_back(instance.plan.projection.pairs[i / 2].run);
   }
   if (!rings.thin() || ring == SealRing::kMatching) {
     out.rotation_steps = RotationSteps(params, instance.plan.keys.galois_keys);
@@ -87,7 +87,7 @@ namespace {
 std::vector<double> ScoreFactors(const Instance& matching, const EncryptedScores& scores) {
   std::vector<double> factors;
   const FusionPlan& plan = matching.plan;
-  if (!plan.short_replies) return factors;
+  if (!plan.matching.short_replies) return factors;
   const bool brief = !scores.replies.empty() && scores.replies[0].brief;
   const double raised = brief ? std::ldexp(1.0, -scores.replies[0].brief->form.raised) : 1;
   const uint32_t slots = matching.params().slots();

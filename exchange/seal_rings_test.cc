@@ -87,8 +87,8 @@ TEST_F(SealRingsTest, ParametersOfEachRing) {
     const auto params = seal::ReadParams(exported->parameters, "parameters");
     ASSERT_TRUE(params.ok()) << params.status();
     EXPECT_EQ(params->id(), instance(ring).params().id());
-    EXPECT_EQ(exported->scale, instance(ring).plan.input_scale);
-    EXPECT_EQ(exported->runs[0], instance(ring).plan.pairs[0].run);
+    EXPECT_EQ(exported->scale, instance(ring).plan.projection.input_scale);
+    EXPECT_EQ(exported->runs[0], instance(ring).plan.projection.pairs[0].run);
   }
   const auto matching = *ExportSealParameters(*model_, kNone);
   const auto enrolment = *ExportSealParameters(*model_, kNone, SealRing::kEnrolment);
@@ -180,7 +180,7 @@ TEST_F(SealRingsTest, SamplesKeepTheirRing) {
     ASSERT_TRUE(imported.ok()) << imported.status();
     const auto reader = SampleReader::Parse(instance(ring).context, *imported, "sample");
     ASSERT_TRUE(reader.ok()) << reader.status();
-    EXPECT_EQ(reader->header().run, instance(ring).plan.pairs[0].run);
+    EXPECT_EQ(reader->header().run, instance(ring).plan.projection.pairs[0].run);
     const auto sealed = *ExportSealSamples(*model_, {*imported, "sample"}, kNone);
     EXPECT_TRUE(
         seal::ReadCiphertext(*instance(ring).context, sealed.ciphertexts[0], "sealed").ok());

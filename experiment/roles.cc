@@ -154,9 +154,9 @@ absl::StatusOr<Ciphertext> Roles::Match(const TiledCiphertexts& block,
 
 absl::StatusOr<Ciphertext> Roles::Sent(const Ciphertext& scores) const {
   const FusionPlan& plan = instance().plan;
-  if (!plan.short_replies) return scores;
+  if (!plan.matching.short_replies) return scores;
   HEFT_ASSIGN_OR_RETURN(const ckks::ShortCiphertext brief,
-                        ckks::Shorten(context(), scores, plan.reply_form));
+                        ckks::Shorten(context(), scores, plan.matching.reply_form));
   return ckks::Lengthen(context(), brief);
 }
 

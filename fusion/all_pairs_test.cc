@@ -56,7 +56,8 @@ TEST(AllPairs, FuseEveryCombinationWithOneProjectionASample) {
                         ::testing::ElementsAre(0, 2, 0), ::testing::ElementsAre(1, 0, 0),
                         ::testing::ElementsAre(1, 1, 0), ::testing::ElementsAre(1, 2, 0)));
   // Plaintext products are the projection's: of each of the six samples once, not of six triples.
-  const size_t run[] = {instance.plan.pairs[0].run, instance.plan.pairs[1].run};
+  const size_t run[] = {instance.plan.projection.pairs[0].run,
+                        instance.plan.projection.pairs[1].run};
   EXPECT_EQ(counts.plain_products, 5 * run[0] + run[1]);
   EXPECT_EQ(counts.ciphertext_products, 6 * instance.plan.ciphertext_products);
 

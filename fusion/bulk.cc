@@ -83,7 +83,7 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeMasks(const Instance& instanc
                                                          bool split) {
   const uint32_t gamma = instance.plan.gamma, slots = instance.params().slots();
   const FusionPlan& plan = instance.plan;
-  const double scale = MaskScale(plan, plan.template_scale, plan.block_scale);
+  const double scale = MaskScale(plan, plan.matching.template_scale, plan.matching.block_scale);
   const double sign = slot < slots ? 1 : -1;
   std::vector<ckks::Plaintext> masks(split ? 2 * gamma : gamma);
   HEFT_RETURN_IF_ERROR(TryParallelFor(masks.size(), [&](size_t i) -> absl::Status {
@@ -124,10 +124,10 @@ absl::StatusOr<ckks::Plaintext> SimdColumns::Encode(const Instance& instance, ui
     return absl::InvalidArgumentError(
         absl::StrCat("coordinate ", d, " asked for, there are ", columns_.size()));
   }
-  HEFT_ASSIGN_OR_RETURN(
-      ckks::Plaintext plain,
-      instance.encoder->Encode(std::span<const double>(columns_[d]), instance.plan.input_scale,
-                               instance.plan.input_limbs));
+  HEFT_ASSIGN_OR_RETURN(ckks::Plaintext plain,
+                        instance.encoder->Encode(std::span<const double>(columns_[d]),
+                                                 instance.plan.projection.input_scale,
+                                                 instance.plan.projection.input_limbs));
   // The largest coordinate is secret and the estimate travels in the clear.
   plain.noise.message = 1;
   return plain;
@@ -147,7 +147,7 @@ absl::StatusOr<BulkFuser> BulkFuser::Create(const Instance& instance, const Mode
     fuser.added_.emplace_back(modality.dimension, false);
   }
   for (double p : model.projection) {
-    const double weight = p * plan.factor_scale;
+    const double weight = p * plan.projection.factor_scale;
     if (std::abs(weight) >= 0x1p62) {
       return absl::InvalidArgumentError(
           absl::StrCat("the projection's factor ", p, " is too large"));
@@ -157,13 +157,13 @@ absl::StatusOr<BulkFuser> BulkFuser::Create(const Instance& instance, const Mode
   fuser.sums_.resize(plan.gamma);
   for (Ciphertext& sum : fuser.sums_) {
     for (int p = 0; p < 2; ++p) {
-      sum.parts.emplace_back(instance.context->n(), plan.input_limbs);
+      sum.parts.emplace_back(instance.context->n(), plan.projection.input_limbs);
       std::ranges::fill(sum.parts[p].values(), 0u);
     }
-    sum.scale = plan.input_scale * plan.factor_scale;
+    sum.scale = plan.projection.input_scale * plan.projection.factor_scale;
     // A weight is rounded to an integer: at most the length of the inputs times 1/12 of variance.
     const double rounding = std::sqrt(static_cast<double>(model.modalities.size()) / 12);
-    sum.noise = {std::sqrt(plan.interval_hi), rounding * plan.input_scale};
+    sum.noise = {std::sqrt(plan.normalisation.interval_hi), rounding * plan.projection.input_scale};
   }
   return fuser;
 }
@@ -217,7 +217,7 @@ absl::StatusOr<Ciphertext> BulkFuser::SquaredNorm(std::span<const Ciphertext> z)
   const Context& context = *instance_.context;
   HEFT_ASSIGN_OR_RETURN(Ciphertext s, ckks::InnerProduct(context, z, z));
   HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(context, &s, s, *keys_));
-  s.noise.message = instance_.plan.interval_hi;
+  s.noise.message = instance_.plan.normalisation.interval_hi;
   return s;
 }
 
@@ -234,10 +234,11 @@ absl::StatusOr<TemplateBatch> BulkFuser::Finish(uint32_t count) {
       TryParallelFor(z.size(), [&](size_t r) { return ckks::Rescale(context, &z[r], sums_[r]); }));
   HEFT_ASSIGN_OR_RETURN(const Ciphertext s, SquaredNorm(z));
   HEFT_ASSIGN_OR_RETURN(const NormFactors factors,
-                        MakeNormFactors(context, s, plan.polynomial, *keys_));
+                        MakeNormFactors(context, s, plan.normalisation.polynomial, *keys_));
   HEFT_RETURN_IF_ERROR(TryParallelFor(z.size(), [&](size_t r) -> absl::Status {
-    HEFT_ASSIGN_OR_RETURN(const Ciphertext normalised,
-                          ApplyNormFactors(context, factors, z[r], plan.polynomial, *keys_));
+    HEFT_ASSIGN_OR_RETURN(
+        const Ciphertext normalised,
+        ApplyNormFactors(context, factors, z[r], plan.normalisation.polynomial, *keys_));
     return ckks::DropLimbs(context, &z[r], normalised, kTemplateLimbs);
   }));
   return batch;

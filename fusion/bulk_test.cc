@@ -144,7 +144,7 @@ TEST_P(BulkTest, TemplatesAreThePlainOnes) {
   for (uint32_t r = 0; r < model_.gamma; ++r) {
     const Ciphertext& c = batch.coordinates[r];
     EXPECT_EQ(c.limbs(), kTemplateLimbs);
-    EXPECT_NEAR(c.scale / instance_.plan.template_scale, 1, 1e-9);
+    EXPECT_NEAR(c.scale / instance_.plan.matching.template_scale, 1, 1e-9);
     const auto values = Open(c);
     double worst = 0;
     for (size_t j = 0; j < slots(); ++j) {

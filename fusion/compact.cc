@@ -55,11 +55,12 @@ absl::StatusOr<ckks::Plaintext> EncodeCompact(const Instance& instance, const Mo
   }
   HEFT_ASSIGN_OR_RETURN(const std::vector<double> unit,
                         NormalisedVector(vector, model.modalities[index]));
-  const std::vector<double> layout =
-      CompactSlots(unit, plan.pairs[index / 2].run, plan.gamma, instance.params().slots());
-  HEFT_ASSIGN_OR_RETURN(ckks::Plaintext plain,
-                        instance.encoder->Encode(std::span<const double>(layout), plan.input_scale,
-                                                 plan.input_limbs));
+  const std::vector<double> layout = CompactSlots(unit, plan.projection.pairs[index / 2].run,
+                                                  plan.gamma, instance.params().slots());
+  HEFT_ASSIGN_OR_RETURN(
+      ckks::Plaintext plain,
+      instance.encoder->Encode(std::span<const double>(layout), plan.projection.input_scale,
+                               plan.projection.input_limbs));
   // The largest coordinate is the template's secret and the estimate travels in the clear.
   plain.noise.message = 1;
   return plain;
@@ -89,10 +90,11 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance
       // X^(n/2) carried the second modality by i (-1)^source.
       values[t] = 0.5 * ckks::Complex(x, source % 2 == 0 ? -y : y);
     }
-    HEFT_ASSIGN_OR_RETURN(auto factor,
-                          instance.encoder->Encode(std::span<const ckks::Complex>(values),
-                                                   plan.factor_scale, plan.input_limbs,
-                                                   /*extended=*/true));
+    HEFT_ASSIGN_OR_RETURN(
+        auto factor,
+        instance.encoder->Encode(std::span<const ckks::Complex>(values),
+                                 plan.projection.factor_scale, plan.projection.input_limbs,
+                                 /*extended=*/true));
     factors.push_back(std::move(factor));
   }
   return factors;

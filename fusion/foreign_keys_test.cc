@@ -97,7 +97,7 @@ TEST_F(ForeignKeysTest, FusesWithoutTheKeyOfARotationAndConjugation) {
   ASSERT_EQ(keys.galois.size(), all - 1);
   const auto fuser = Fuser::Create(instance_, model_, &keys);
   ASSERT_TRUE(fuser.ok()) << fuser.status();
-  EXPECT_EQ(fuser->plan().projection_folds.size(), instance_.plan.projection_folds.size() + 1);
+  EXPECT_EQ(fuser->plan().projection.folds.size(), instance_.plan.projection.folds.size() + 1);
   EXPECT_EQ(fuser->plan().key_switches, instance_.plan.key_switches - 1);
   const auto fused = fuser->Fuse(pointers);
   ASSERT_TRUE(fused.ok()) << fused.status();

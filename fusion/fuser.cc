@@ -21,7 +21,7 @@ absl::StatusOr<Fuser> Fuser::Create(const Instance& instance, const Model& model
   fuser.keys_ = keys;
   for (const ModalitySpec& modality : model.modalities) fuser.names_.push_back(modality.name);
   const ckks::Params& params = instance.context->params();
-  for (const PackedPair& pair : instance.plan.pairs) {
+  for (const PackedPair& pair : instance.plan.projection.pairs) {
     HEFT_ASSIGN_OR_RETURN(auto factors, EncodeCompactFactors(instance, model, pair));
     fuser.factors_.push_back(std::move(factors));
     std::vector<uint32_t> elements;
@@ -32,14 +32,15 @@ absl::StatusOr<Fuser> Fuser::Create(const Instance& instance, const Model& model
 }
 
 absl::Status CheckInput(const FusionPlan& p, const Ciphertext& input, std::string_view modality) {
-  if (input.size() == 2 && input.limbs() == p.input_limbs &&
-      std::abs(input.scale - p.input_scale) <= 1e-9 * p.input_scale) {
+  if (input.size() == 2 && input.limbs() == p.projection.input_limbs &&
+      std::abs(input.scale - p.projection.input_scale) <= 1e-9 * p.projection.input_scale) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the ", std::string(modality), " ciphertext has ", input.size(), " parts, ", input.limbs(),
-      " limbs and scale 2^", std::log2(input.scale), "; a fresh one with ", p.input_limbs,
-      " limbs and scale 2^", std::log2(p.input_scale), " is needed"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the ", std::string(modality), " ciphertext has ", input.size(), " parts, ",
+                   input.limbs(), " limbs and scale 2^", std::log2(input.scale),
+                   "; a fresh one with ", p.projection.input_limbs, " limbs and scale 2^",
+                   std::log2(p.projection.input_scale), " is needed"));
 }
 
 absl::StatusOr<Ciphertext> Fuser::Project(std::span<const Ciphertext* const> modalities) const {
@@ -54,8 +55,8 @@ absl::StatusOr<Ciphertext> Fuser::Project(std::span<const Ciphertext* const> mod
   }
   const ckks::Context& ctx = context();
   Ciphertext z;
-  for (size_t p = 0; p < plan().pairs.size(); ++p) {
-    const PackedPair& pair = plan().pairs[p];
+  for (size_t p = 0; p < plan().projection.pairs.size(); ++p) {
+    const PackedPair& pair = plan().projection.pairs[p];
     const Ciphertext* first = modalities[pair.first];
     const Ciphertext* second = pair.second < 0 ? nullptr : modalities[pair.second];
     if (first == nullptr && second == nullptr) continue;
@@ -86,21 +87,21 @@ absl::StatusOr<Ciphertext> Fuser::Project(std::span<const Ciphertext* const> mod
 }
 
 absl::StatusOr<Ciphertext> Fuser::Fold(const Ciphertext& products) const {
-  if (products.size() != 2 || products.limbs() != plan().input_limbs) {
+  if (products.size() != 2 || products.limbs() != plan().projection.input_limbs) {
     return absl::InvalidArgumentError(absl::StrCat("a projection of ", products.size(),
                                                    " parts and ", products.limbs(), " limbs"));
   }
   Ciphertext z = products;
-  for (size_t i = 0; i < plan().projection_folds.size(); ++i) {
-    const std::vector<uint32_t>& fold = plan().projection_folds[i];
-    if (i + 1 == plan().folds_before_rescale) {
+  for (size_t i = 0; i < plan().projection.folds.size(); ++i) {
+    const std::vector<uint32_t>& fold = plan().projection.folds[i];
+    if (i + 1 == plan().projection.folds_before_rescale) {
       HEFT_RETURN_IF_ERROR(ckks::SumGaloisAndRescale(context(), &z, z, fold, *keys_));
     } else {
       HEFT_RETURN_IF_ERROR(ckks::SumGalois(context(), &z, z, fold, *keys_));
     }
   }
   // One coordinate of z is at most its length.
-  z.noise.message = std::sqrt(plan().interval_hi);
+  z.noise.message = std::sqrt(plan().normalisation.interval_hi);
   return z;
 }
 
@@ -110,10 +111,11 @@ absl::StatusOr<Normalised> Fuser::Fuse(std::span<const Ciphertext* const> modali
 }
 
 absl::StatusOr<Normalised> Fuser::Normalise(const Ciphertext& z) const {
-  HEFT_ASSIGN_OR_RETURN(Normalised out,
-                        NormaliseCiphertext(context(), z, plan().polynomial, plan().interval_hi,
-                                            plan().norm_folds, *keys_));
-  HEFT_RETURN_IF_ERROR(ckks::DropLimbs(context(), &out.z, out.z, plan().template_limbs));
+  HEFT_ASSIGN_OR_RETURN(
+      Normalised out,
+      NormaliseCiphertext(context(), z, plan().normalisation.polynomial,
+                          plan().normalisation.interval_hi, plan().normalisation.folds, *keys_));
+  HEFT_RETURN_IF_ERROR(ckks::DropLimbs(context(), &out.z, out.z, plan().matching.template_limbs));
   return out;
 }
 
@@ -125,9 +127,9 @@ bool IsRotationAndConjugation(const ckks::Params& params, uint32_t element) {
 
 void FitPlanToKeys(const ckks::Params& params, const ckks::EvaluationKeys& keys, FusionPlan* plan) {
   std::vector<std::vector<uint32_t>> folds;
-  size_t before_rescale = plan->folds_before_rescale;
-  for (size_t i = 0; i < plan->projection_folds.size(); ++i) {
-    const std::vector<uint32_t>& fold = plan->projection_folds[i];
+  size_t before_rescale = plan->projection.folds_before_rescale;
+  for (size_t i = 0; i < plan->projection.folds.size(); ++i) {
+    const std::vector<uint32_t>& fold = plan->projection.folds[i];
     const bool split = fold.size() == 4 && IsRotationAndConjugation(params, fold[3]) &&
                        keys.galois.count(fold[3]) == 0;
     if (!split) {
@@ -138,16 +140,17 @@ void FitPlanToKeys(const ckks::Params& params, const ckks::EvaluationKeys& keys,
     folds.push_back({1, fold[2]});
     plan->keys.galois_keys.erase(fold[3]);
     --plan->key_switches;
-    if (i < plan->folds_before_rescale) ++before_rescale;
+    if (i < plan->projection.folds_before_rescale) ++before_rescale;
   }
-  plan->projection_folds = std::move(folds);
-  plan->folds_before_rescale = before_rescale;
+  plan->projection.folds = std::move(folds);
+  plan->projection.folds_before_rescale = before_rescale;
 }
 
 absl::StatusOr<Ciphertext> ProjectAlone(const Fuser& fuser, size_t index,
                                         const Ciphertext& sample) {
   size_t modalities = 0;
-  for (const PackedPair& pair : fuser.plan().pairs) modalities += pair.second < 0 ? 1 : 2;
+  for (const PackedPair& pair : fuser.plan().projection.pairs)
+    modalities += pair.second < 0 ? 1 : 2;
   if (index >= modalities) {
     return absl::InvalidArgumentError(absl::StrCat("the model has no modality ", index));
   }
@@ -164,11 +167,13 @@ absl::StatusOr<Normalised> FuseProjected(const Fuser& fuser,
   for (const Ciphertext* other : projected.subspan(1)) {
     HEFT_RETURN_IF_ERROR(ckks::Add(fuser.context(), &z, z, *other));
   }
-  z.noise.message = std::sqrt(plan.interval_hi);  // as Fuser::Project
-  HEFT_ASSIGN_OR_RETURN(Normalised out,
-                        NormaliseCiphertext(fuser.context(), z, plan.polynomial, plan.interval_hi,
-                                            plan.norm_folds, fuser.keys()));
-  HEFT_RETURN_IF_ERROR(ckks::DropLimbs(fuser.context(), &out.z, out.z, plan.template_limbs));
+  z.noise.message = std::sqrt(plan.normalisation.interval_hi);  // as Fuser::Project
+  HEFT_ASSIGN_OR_RETURN(
+      Normalised out,
+      NormaliseCiphertext(fuser.context(), z, plan.normalisation.polynomial,
+                          plan.normalisation.interval_hi, plan.normalisation.folds, fuser.keys()));
+  HEFT_RETURN_IF_ERROR(
+      ckks::DropLimbs(fuser.context(), &out.z, out.z, plan.matching.template_limbs));
   return out;
 }
 

@@ -27,7 +27,7 @@ TEST_P(FuserTest, FusedTemplateIsThePlainOneInEverySlot) {
   auto fused = FuseSample(sample);
   ASSERT_TRUE(fused.ok()) << fused.status();
   EXPECT_EQ(fused->z.limbs(), kTemplateLimbs);
-  EXPECT_NEAR(fused->z.scale / instance_.plan.template_scale, 1, 1e-9);
+  EXPECT_NEAR(fused->z.scale / instance_.plan.matching.template_scale, 1, 1e-9);
   const auto slots = Open(fused->z);
   double worst = 0;
   for (size_t t = 0; t < slots.size(); ++t) {

@@ -8,6 +8,7 @@
 #include "base/envelope.h"
 #include "fusion/plan.h"
 #include "fusion/profile.h"
+#include "fusion/rings.h"
 
 namespace heft {
 namespace {
@@ -42,6 +43,48 @@ ProfileInfo Describe(const std::string& name, const ckks::Params& params) {
           security.bound_2024_classical,
           security.bound_2024_quantum,
           security.bound_2018_classical};
+}
+
+PlanInfo::Matching Describe(const FusionPlan::Matching& matching) {
+  PlanInfo::Matching info = {.template_limbs = matching.template_limbs,
+                             .probe_limbs = matching.probe_limbs,
+                             .template_scale = matching.template_scale,
+                             .probe_scale = matching.probe_scale,
+                             .block_scale = matching.block_scale,
+                             .score_scale = matching.score_scale,
+                             .masked_scale = matching.masked_scale,
+                             .verified_scale = matching.verified_scale,
+                             .rotations = matching.rotations.size()};
+  if (matching.short_replies) {
+    info.reply_bits = matching.reply_form.bits;
+    info.reply_dropped = matching.reply_form.dropped;
+    info.reply_raised = matching.reply_form.raised;
+  }
+  return info;
+}
+
+PlanInfo::Ring Describe(std::string_view serves, const Instance& instance) {
+  const FusionPlan& plan = instance.plan;
+  PlanInfo::Ring info = {.serves = std::string(serves), .ring_degree = instance.params().n()};
+  for (const PackedPair& pair : plan.projection.pairs) {
+    info.projection.pairs.push_back({pair.first, pair.second, pair.run});
+  }
+  info.projection.input_limbs = plan.projection.input_limbs;
+  info.projection.z_limbs = plan.projection.z_limbs;
+  info.projection.input_scale = plan.projection.input_scale;
+  info.projection.factor_scale = plan.projection.factor_scale;
+  info.projection.z_scale = plan.projection.z_scale;
+  info.projection.folds = plan.projection.folds;
+  info.projection.folds_before_rescale = plan.projection.folds_before_rescale;
+  info.normalisation = {plan.normalisation.polynomial.degree, plan.normalisation.interval_hi,
+                        plan.normalisation.folds};
+  info.matching = Describe(plan.matching);
+  info.galois_keys = plan.keys.galois_keys;
+  info.relinearisation_limbs = plan.keys.relinearisation_limbs;
+  info.plain_products = plan.plain_products;
+  info.ciphertext_products = plan.ciphertext_products;
+  info.key_switches = plan.key_switches;
+  return info;
 }
 
 }  // namespace
@@ -100,26 +143,14 @@ std::optional<ProfileInfo> ProfileOf(const ParamsId& params_id) {
 }
 
 absl::StatusOr<PlanInfo> DescribePlan(const Model& model) {
-  HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
-  const FusionPlan& plan = instance.plan;
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
   PlanInfo info;
-  for (const PackedPair& pair : plan.pairs) {
-    info.pairs.push_back({pair.first, pair.second, pair.run});
+  if (!rings.thin()) {
+    info.rings.push_back(Describe("enrolment and matching", rings.enrolment));
+  } else {
+    info.rings.push_back(Describe("enrolment", rings.enrolment));
+    info.rings.push_back(Describe("matching", rings.matching));
   }
-  info.projection_folds = plan.projection_folds;
-  info.norm_folds = plan.norm_folds;
-  info.galois_keys = plan.keys.galois_keys;
-  info.input_limbs = plan.input_limbs;
-  info.relinearisation_limbs = plan.keys.relinearisation_limbs;
-  info.folds_before_rescale = plan.folds_before_rescale;
-  info.plain_products = plan.plain_products;
-  info.ciphertext_products = plan.ciphertext_products;
-  info.key_switches = plan.key_switches;
-  info.input_scale = plan.input_scale;
-  info.factor_scale = plan.factor_scale;
-  info.z_scale = plan.z_scale;
-  info.template_scale = plan.template_scale;
-  info.score_scale = plan.score_scale;
   return info;
 }
 

@@ -35,7 +35,7 @@ ckks::Noise BlockNoise(const Instance& instance) {
   const double masks = 2.0 * params.slots();
   // Each mask's rounding times its template's coordinate (rms 1 / sqrt(gamma)), summed.
   const double rounding = std::sqrt(masks / plan.gamma) * ckks::EncodingError(params) *
-                          plan.template_scale / plan.mask_prime;
+                          plan.matching.template_scale / plan.matching.mask_prime;
   return {1, ckks::Combine(rounding, ckks::RoundingError(params))};
 }
 
@@ -45,7 +45,8 @@ ckks::Noise ProductNoise(const Instance& instance, double probe_scale) {
   const double probe =
       ckks::Combine(ckks::KeySwitchError(params, kMatchLimbs), ckks::RoundingError(params));
   const FusionPlan& plan = instance.plan;
-  return {1, ckks::Combine(probe_scale * BlockNoise(instance).error, plan.block_scale * probe)};
+  return {1, ckks::Combine(probe_scale * BlockNoise(instance).error,
+                           plan.matching.block_scale * probe)};
 }
 
 // sum_k rot(z, k) G_k for each block: degree 2, two limbs.
@@ -57,7 +58,7 @@ std::vector<Ciphertext> InnerProducts(const Instance& instance,
   std::vector<Ciphertext> out(blocks.size());
   for (Ciphertext& c : out) {
     for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, kMatchLimbs);
-    c.scale = probe_scale * plan.block_scale;
+    c.scale = probe_scale * plan.matching.block_scale;
     c.noise = ProductNoise(instance, probe_scale);
   }
   std::vector<uint32_t*> parts(3 * blocks.size());
@@ -123,7 +124,7 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
                                                     std::span<const TiledCiphertexts> blocks,
                                                     const TiledCiphertexts& probe,
                                                     const EvaluationKeys& keys, bool relinearise) {
-  return MatchAt(instance, instance.plan.probe_scale, blocks, probe, keys, relinearise);
+  return MatchAt(instance, instance.plan.matching.probe_scale, blocks, probe, keys, relinearise);
 }
 
 absl::StatusOr<Ciphertext> MatchBlock(const Instance& instance, const TiledCiphertexts& block,
@@ -170,8 +171,8 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
   std::vector<Ciphertext> out(blocks.size() * batch.probes);
   for (Ciphertext& c : out) {
     for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, kMatchLimbs);
-    c.scale = instance.plan.probe_scale * instance.plan.block_scale;
-    c.noise = ProductNoise(instance, instance.plan.probe_scale);
+    c.scale = instance.plan.matching.probe_scale * instance.plan.matching.block_scale;
+    c.noise = ProductNoise(instance, instance.plan.matching.probe_scale);
   }
   // Tile by tile: the probes' tiles stay in the cache while the blocks' stream past them. Sums go
   // through a buffer of a few tiles: all ciphertexts start at the same offset within a page, and
@@ -238,7 +239,7 @@ absl::StatusOr<Ciphertext> VerifyBlock(const Instance& instance, const TiledCiph
   }
   HEFT_ASSIGN_OR_RETURN(
       std::vector<Ciphertext> matched,
-      MatchAt(instance, instance.plan.masked_scale, {&block, 1}, probe, keys, true));
+      MatchAt(instance, instance.plan.matching.masked_scale, {&block, 1}, probe, keys, true));
   Ciphertext& out = matched[0];
   if (lane == 1) ckks::MultiplyByMonomial(context, &out, out);
   const uint32_t elements[] = {1, ckks::ConjugationElement(context.params())};

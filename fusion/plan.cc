@@ -56,16 +56,17 @@ absl::Status PackModalities(FusionPlan* plan, const Params& params, const Model&
     }
     const uint64_t run = uint64_t{padded} * plan->gamma / params.slots();
     pair.run = static_cast<uint32_t>(std::max<uint64_t>(1, run));
-    plan->pairs.push_back(pair);
+    plan->projection.pairs.push_back(pair);
   }
   return absl::OkStatus();
 }
 
 void AddGalleryRotations(const Params& params, FusionPlan* plan) {
+  FusionPlan::Matching& matching = plan->matching;
   for (uint32_t k = 0; k < plan->gamma; ++k) {
-    plan->gallery_rotations.push_back(RotationElement(params, k));
+    matching.rotations.push_back(RotationElement(params, k));
   }
-  plan->keys.Galois(plan->gallery_rotations, plan->template_limbs);
+  plan->keys.Galois(matching.rotations, matching.template_limbs);
 }
 
 // kReplyForm: what measured best of 4.9 bytes a score (docs/design.md, "Short replies").
@@ -75,15 +76,57 @@ constexpr ckks::ShortForm kReplyForm = {.bits = 23, .dropped = 7, .raised = 3};
 // scale that many times larger, where what is added to them rounds less.
 constexpr double kBlockRoom = 4;
 
-// AddNeeds: the keys that the stages after the projection need, and what they cost.
-void AddNeeds(FusionPlan* plan) {
-  for (const auto& fold : plan->norm_folds) {
-    plan->keys.Galois(fold, plan->z_limbs - 1);
+// ReachZ: the factors' scale for which z comes out at `z_scale`.
+void ReachZ(const Params& params, double z_scale, FusionPlan::Projection* projection) {
+  projection->z_scale = z_scale;
+  projection->factor_scale =
+      z_scale * params.modulus(projection->input_limbs - 1).value() / projection->input_scale;
+}
+
+// AddNormNeeds: the folds of |z|^2, one limb below z, and the first relinearisation.
+void AddNormNeeds(const Params& params, FusionPlan* plan) {
+  const size_t z_limbs = plan->projection.z_limbs;
+  plan->normalisation.folds = Folds(params, Doublings(params, 1, plan->gamma));
+  for (const auto& fold : plan->normalisation.folds) {
+    plan->keys.Galois(fold, z_limbs - 1);
     plan->key_switches += fold.size() - 1;
   }
-  plan->keys.Relinearisation(plan->z_limbs);
-  plan->ciphertext_products = plan->polynomial.degree == 2 ? 3 : 4;
-  plan->key_switches += plan->ciphertext_products;
+  plan->keys.Relinearisation(z_limbs);
+}
+
+void AddProducts(size_t count, FusionPlan* plan) {
+  plan->ciphertext_products = count;
+  plan->key_switches += count;
+}
+
+// MatchTemplates: probes are templates, and nothing has a scale of its own.
+FusionPlan::Matching MatchTemplates(const Params& params, double scale, size_t template_limbs) {
+  FusionPlan::Matching matching;
+  matching.template_limbs = matching.probe_limbs = template_limbs;
+  matching.template_scale = matching.probe_scale = matching.block_scale = scale;
+  matching.score_scale = scale * scale / params.modulus(kMatchLimbs - 1).value();
+  matching.masked_scale = matching.probe_scale;
+  matching.verified_scale = matching.score_scale;
+  matching.mask_prime = params.modulus(kMaskPrime).value();
+  return matching;
+}
+
+// MatchThinProbes: what enters blocks stands there at a larger scale, and replies are short.
+FusionPlan::Matching MatchThinProbes(const Params& params, const Profile& profile) {
+  FusionPlan::Matching matching;
+  matching.template_limbs = kTemplateLimbs;
+  matching.template_scale = profile.scale;
+  matching.probe_limbs = kMatchLimbs;
+  matching.probe_scale = profile.match_scale;
+  matching.block_scale = kBlockRoom * profile.match_scale;
+  matching.score_scale =
+      matching.probe_scale * matching.block_scale / params.modulus(kMatchLimbs - 1).value();
+  matching.masked_scale = matching.probe_scale / kBlockRoom;
+  matching.verified_scale = matching.score_scale / kBlockRoom;
+  matching.mask_prime = params.modulus(kMaskPrime).value();
+  matching.short_replies = true;
+  matching.reply_form = kReplyForm;
+  return matching;
 }
 
 }  // namespace
@@ -93,21 +136,21 @@ absl::Status PlanCompactProjection(const Params& params, const Model& model, Fus
   // z + conj(z) closes the projection, as the last generator.
   std::vector<uint32_t> generators = Doublings(params, plan->gamma, params.slots());
   generators.push_back(ConjugationElement(params));
-  plan->projection_folds = Folds(params, generators);
+  plan->projection.folds = Folds(params, generators);
   // A fold's error grows with the folds that follow it, by a factor of two each, so they run before
   // the rescale, where the error is relative to the larger scale. (Scores' rms error at 512 + 512:
   // 2e-4 so, 3e-4 with the last two folds after the rescale and 4.3e-4 with the last three, for 0.2
   // ms each; it varies with the key, and the promise is 2e-3 for the worst score.)
-  plan->folds_before_rescale = plan->projection_folds.size();
-  for (const PackedPair& pair : plan->pairs) {
+  plan->projection.folds_before_rescale = plan->projection.folds.size();
+  for (const PackedPair& pair : plan->projection.pairs) {
     std::vector<uint32_t> elements;
     for (uint32_t i = 0; i < pair.run; ++i) elements.push_back(RotationElement(params, i));
-    plan->keys.Galois(elements, plan->input_limbs);
+    plan->keys.Galois(elements, plan->projection.input_limbs);
     plan->plain_products += pair.run;
     plan->key_switches += pair.run - 1;
   }
-  for (const auto& fold : plan->projection_folds) {
-    plan->keys.Galois(fold, plan->input_limbs);
+  for (const auto& fold : plan->projection.folds) {
+    plan->keys.Galois(fold, plan->projection.input_limbs);
     plan->key_switches += fold.size() - 1;
   }
   return absl::OkStatus();
@@ -131,7 +174,6 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profi
                                       const Model& model, size_t template_limbs) {
   HEFT_RETURN_IF_ERROR(model.Check());
   FusionPlan plan;
-  plan.template_limbs = template_limbs;
   plan.gamma = model.gamma;
   if (model.approximation.stages.size() != 1) {
     return absl::InvalidArgumentError(
@@ -139,40 +181,33 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profi
         "a "
         "composite");
   }
-  HEFT_ASSIGN_OR_RETURN(plan.polynomial, FactorForEvaluation(model.approximation.stages[0]));
-  plan.interval_hi = model.approximation.interval.hi;
+  HEFT_ASSIGN_OR_RETURN(plan.normalisation.polynomial,
+                        FactorForEvaluation(model.approximation.stages[0]));
+  plan.normalisation.interval_hi = model.approximation.interval.hi;
   constexpr size_t kLevelsUsed = 4;  // projection, s, square, apply
-  plan.input_limbs = params.limbs();
-  if (plan.input_limbs < template_limbs + kLevelsUsed) {
-    return absl::InvalidArgumentError(absl::StrCat("the profile has ", plan.input_limbs,
+  if (params.limbs() < template_limbs + kLevelsUsed) {
+    return absl::InvalidArgumentError(absl::StrCat("the profile has ", params.limbs(),
                                                    " data primes, fusion needs ",
                                                    template_limbs + kLevelsUsed));
   }
-  plan.z_limbs = plan.input_limbs - 1;
+  plan.projection.input_limbs = params.limbs();
+  plan.projection.z_limbs = params.limbs() - 1;
+  plan.projection.input_scale = profile.scale;
   HEFT_RETURN_IF_ERROR(PlanCompactProjection(params, model, &plan));
-
-  plan.input_scale = profile.scale;
-  plan.template_scale = profile.scale;
-  plan.probe_scale = plan.block_scale = plan.template_scale;
-  plan.probe_limbs = template_limbs;
-  plan.z_scale =
-      ScaleBeforeNormalisation(params, plan.polynomial, plan.z_limbs, plan.template_scale);
-  plan.factor_scale =
-      plan.z_scale * params.modulus(plan.input_limbs - 1).value() / plan.input_scale;
-  plan.score_scale = plan.template_scale * plan.template_scale / params.modulus(1).value();
-  plan.masked_scale = plan.probe_scale;
-  plan.verified_scale = plan.score_scale;
-  plan.mask_prime = params.modulus(kMaskPrime).value();
-
-  plan.norm_folds = Folds(params, Doublings(params, 1, plan.gamma));
+  ReachZ(params,
+         ScaleBeforeNormalisation(params, plan.normalisation.polynomial, plan.projection.z_limbs,
+                                  profile.scale),
+         &plan.projection);
+  AddNormNeeds(params, &plan);
+  AddProducts(plan.normalisation.polynomial.degree == 2 ? 3 : 4, &plan);
+  plan.matching = MatchTemplates(params, profile.scale, template_limbs);
   // Of two rings, the other one has the gallery.
   if (!profile.thin()) AddGalleryRotations(params, &plan);
-  AddNeeds(&plan);
   return plan;
 }
 
 double ThinNormScale(const ckks::Params& params, const FusionPlan& plan) {
-  return plan.z_scale * plan.z_scale / params.modulus(1).value();
+  return plan.projection.z_scale * plan.projection.z_scale / params.modulus(1).value();
 }
 
 double ThinNormRoom(const ckks::Params& params, const FusionPlan& plan) {
@@ -180,7 +215,7 @@ double ThinNormRoom(const ckks::Params& params, const FusionPlan& plan) {
 }
 
 double SlotSign(const FusionPlan& plan, uint32_t slot, uint32_t lane) {
-  if (!plan.short_replies) return 1;
+  if (!plan.matching.short_replies) return 1;
   // SplitMix64's output number 2 slot + lane from state 0 (docs/formats.md, "Signs").
   uint64_t x = (2 * uint64_t{slot} + lane + 1) * 0x9E3779B97F4A7C15u;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -192,38 +227,23 @@ absl::StatusOr<FusionPlan> PlanMatching(const Params& params, const Profile& pro
                                         const Model& model) {
   FusionPlan plan;
   plan.gamma = model.gamma;
-  plan.template_limbs = kTemplateLimbs;
-  plan.input_limbs = params.limbs();
-  plan.z_limbs = plan.probe_limbs = plan.input_limbs - 1;
+  plan.projection.input_limbs = params.limbs();
+  plan.projection.z_limbs = params.limbs() - 1;
+  plan.projection.input_scale = profile.scale;
   HEFT_RETURN_IF_ERROR(PlanCompactProjection(params, model, &plan));
-  plan.input_scale = plan.template_scale = profile.scale;
-  plan.z_scale = plan.probe_scale = profile.match_scale;
-  plan.block_scale = kBlockRoom * profile.match_scale;
-  plan.mask_prime = params.modulus(kMaskPrime).value();
-  plan.factor_scale =
-      plan.z_scale * params.modulus(plan.input_limbs - 1).value() / plan.input_scale;
-  plan.score_scale = plan.probe_scale * plan.block_scale / params.modulus(1).value();
-  plan.polynomial.degree = 0;  // nothing is normalised here
-  plan.masked_scale = plan.probe_scale / kBlockRoom;
-  plan.verified_scale = plan.score_scale / kBlockRoom;
-  plan.short_replies = true;
-  plan.reply_form = kReplyForm;
-  plan.interval_hi = model.approximation.interval.hi;
+  ReachZ(params, profile.match_scale, &plan.projection);
+  plan.normalisation.polynomial.degree = 0;
+  plan.normalisation.interval_hi = model.approximation.interval.hi;
   const double room = ThinNormRoom(params, plan);
-  if (plan.interval_hi > room) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("squared norms up to ", plan.interval_hi, " do not fit the profile's ", room,
-                     ": train with smaller ones, or use profile compact"));
+  if (plan.normalisation.interval_hi > room) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "squared norms up to ", plan.normalisation.interval_hi, " do not fit the profile's ", room,
+        ": train with smaller ones, or use profile compact"));
   }
-  plan.norm_folds = Folds(params, Doublings(params, 1, plan.gamma));
+  AddNormNeeds(params, &plan);
+  AddProducts(1, &plan);
+  plan.matching = MatchThinProbes(params, profile);
   AddGalleryRotations(params, &plan);
-  for (const auto& fold : plan.norm_folds) {
-    plan.keys.Galois(fold, kScoreLimbs);
-    plan.key_switches += fold.size() - 1;
-  }
-  plan.keys.Relinearisation(kMatchLimbs);
-  plan.ciphertext_products = 1;
-  plan.key_switches += plan.ciphertext_products;
   return plan;
 }
 
@@ -238,7 +258,7 @@ absl::StatusOr<Instance> MakeInstance(const Model& model, bool probe) {
   Instance instance;
   HEFT_ASSIGN_OR_RETURN(instance.plan,
                         PlanFusion(params, profile, model, probe ? kMatchLimbs : kTemplateLimbs));
-  instance.plan.mask_prime = mask_prime;
+  instance.plan.matching.mask_prime = mask_prime;
   instance.context = std::make_shared<ckks::Context>(params);
   instance.encoder = std::make_shared<ckks::Encoder>(instance.context);
   return instance;

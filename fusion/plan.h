@@ -40,45 +40,55 @@ struct PackedPair {
   uint32_t run = 1;  // values in a row: c of docs/design.md, "The compact encoding"
 };
 
+// FusionPlan: of one ring, and of the one or two rings of a profile alike: three parts, in the
+// order in which a sample passes through them, and the keys and operations of all of them together.
+// A part that a ring does not have is empty: the small ring of two does not normalise, the large
+// one has no gallery.
 struct FusionPlan {
   uint32_t gamma = 0;
-  std::vector<PackedPair> pairs;
 
-  // Scales: of a fresh ciphertext, of the projection's factors, of z, and of a normalised template.
-  double input_scale = 0;
-  double factor_scale = 0;
-  double z_scale = 0;
-  double template_scale = 0;
-  // Of a probe before its rotations, of templates in blocks, and of an identification's scores.
-  double probe_scale = 0;
-  double block_scale = 0;
-  double score_scale = 0;
-  // Of a probe masked for a verification, and of its scores: they leave the base prime room for the
-  // noise over other people's.
-  double masked_scale = 0;
-  double verified_scale = 0;
-  double mask_prime = 0;  // what the rescale after a mask divides by
-  // Where `short_replies`: the form in which an identification's scores leave the server. It has no
-  // room for a large coefficient, so templates stand in blocks with SlotSign's signs.
-  bool short_replies = false;
-  ckks::ShortForm reply_form;
+  // Projection: from fresh ciphertexts to z.
+  struct Projection {
+    std::vector<PackedPair> pairs;
+    size_t input_limbs = 0;   // of fresh ciphertexts, the products and the folds before the rescale
+    double input_scale = 0;   // of fresh ciphertexts
+    double factor_scale = 0;  // of the projection's factors
+    // Galois elements, each group one hoisted sum, over groups of slots, the last with conjugation.
+    std::vector<std::vector<uint32_t>> folds;
+    size_t folds_before_rescale = 0;  // at input_limbs; at least one
+    size_t z_limbs = 0;
+    double z_scale = 0;
+  } projection;
 
-  // The polynomial that normalises, c ((s + a)^2 + b) or c ((s + a)^2 + b)(s + d).
-  FactoredPolynomial polynomial;  // degree 0: none, where probes are not normalised
-  double interval_hi = 0;         // largest |z|^2 expected
+  // Normalisation: from z to z f(|z|^2), or to |z|^2 alone, by which the key owner divides.
+  struct Normalisation {
+    // c ((s + a)^2 + b) or c ((s + a)^2 + b)(s + d); degree 0: none, where z is left as it is.
+    FactoredPolynomial polynomial;
+    double interval_hi = 0;  // largest |z|^2 expected
+    // Galois elements as above, over the gamma slots of a template, one limb below z.
+    std::vector<std::vector<uint32_t>> folds;
+  } normalisation;
 
-  // Limbs at each stage.
-  size_t template_limbs = kTemplateLimbs;  // what fusion ends with
-  size_t input_limbs = 0;                  // fresh ciphertexts, the projection and its folds
-  size_t z_limbs = 0;                      // z, and its square; the norm's folds run one limb below
-  size_t probe_limbs = 0;                  // what PrepareProbe takes, at least kMatchLimbs
-
-  // Galois elements, each group one hoisted sum. Folds of the projection run over groups of slots,
-  // the last with conjugation; folds of the norm over the gamma slots of a template.
-  std::vector<std::vector<uint32_t>> projection_folds;
-  size_t folds_before_rescale = 0;  // of the projection, at input_limbs; at least one
-  std::vector<std::vector<uint32_t>> norm_folds;
-  std::vector<uint32_t> gallery_rotations;  // by 0 ... gamma - 1 slots
+  // Matching: of probes with templates in blocks, and what enters those.
+  struct Matching {
+    size_t template_limbs = kTemplateLimbs;  // of what enters a block or is masked: fusion's end
+    double template_scale = 0;               // of the same
+    size_t probe_limbs = 0;                  // what PrepareProbe takes, at least kMatchLimbs
+    // Of a probe before its rotations, of templates in blocks, and of an identification's scores.
+    double probe_scale = 0;
+    double block_scale = 0;
+    double score_scale = 0;
+    // Of a probe masked for a verification, and of its scores: they leave the base prime room for
+    // the noise over other people's.
+    double masked_scale = 0;
+    double verified_scale = 0;
+    double mask_prime = 0;  // what the rescale after a mask divides by
+    // Where `short_replies`: the form in which an identification's scores leave the server. It has
+    // no room for a large coefficient, so templates stand in blocks with SlotSign's signs.
+    bool short_replies = false;
+    ckks::ShortForm reply_form;
+    std::vector<uint32_t> rotations;  // Galois elements, by 0 ... gamma - 1 slots
+  } matching;
 
   KeyNeeds keys;
 
@@ -94,7 +104,7 @@ absl::StatusOr<FusionPlan> PlanFusion(const ckks::Params& params, const Profile&
                                       const Model& model, size_t template_limbs = kTemplateLimbs);
 
 // PlanMatching: how probes are fused and matched in the small ring of a profile of two. What enters
-// its blocks are templates of kTemplateLimbs limbs at the plan's template_scale; a probe is not
+// its blocks are templates of kTemplateLimbs limbs at matching.template_scale; a probe is not
 // normalised: the key owner divides its scores by |z|. kInvalidArgument where the model does not
 // fit.
 absl::StatusOr<FusionPlan> PlanMatching(const ckks::Params& params, const Profile& profile,
@@ -113,7 +123,7 @@ double ThinNormRoom(const ckks::Params& params, const FusionPlan& plan);
 double SlotSign(const FusionPlan& plan, uint32_t slot, uint32_t lane);
 
 // PlanCompactProjection: its part that ends with z, for callers that go on in another way. Adds
-// pairs, folds, keys and counts to a plan whose gamma and input_limbs are set.
+// pairs, folds, keys and counts to a plan whose gamma and projection.input_limbs are set.
 absl::Status PlanCompactProjection(const ckks::Params& params, const Model& model,
                                    FusionPlan* plan);
 
@@ -124,7 +134,7 @@ double ScaleBeforeNormalisation(const ckks::Params& params, const FactoredPolyno
 
 // MaskScale: of a mask after which what stood at `from` stands at `to`.
 inline double MaskScale(const FusionPlan& plan, double from, double to) {
-  return plan.mask_prime * to / from;
+  return plan.matching.mask_prime * to / from;
 }
 
 // Context, encoder and plan of one ring: what every role derives from a model.

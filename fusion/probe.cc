@@ -27,25 +27,25 @@ void WidenDigits(const Instance& instance, ckks::EvaluationKeys* keys) {
   WidenRelinearisation(instance, keys);
 
   // Rotations that are used elsewhere too keep their digits.
-  std::set<uint32_t> elsewhere(plan.gallery_rotations.begin(), plan.gallery_rotations.end());
-  for (const PackedPair& pair : plan.pairs) {
+  std::set<uint32_t> elsewhere(plan.matching.rotations.begin(), plan.matching.rotations.end());
+  for (const PackedPair& pair : plan.projection.pairs) {
     for (uint32_t i = 0; i < pair.run; ++i) elsewhere.insert(ckks::RotationElement(params, i));
   }
-  const size_t folds = plan.projection_folds.size();
-  for (size_t i = plan.folds_before_rescale; i < folds; ++i) {
-    elsewhere.insert(plan.projection_folds[i].begin(), plan.projection_folds[i].end());
+  const size_t folds = plan.projection.folds.size();
+  for (size_t i = plan.projection.folds_before_rescale; i < folds; ++i) {
+    elsewhere.insert(plan.projection.folds[i].begin(), plan.projection.folds[i].end());
   }
-  for (const auto& fold : plan.norm_folds) elsewhere.insert(fold.begin(), fold.end());
+  for (const auto& fold : plan.normalisation.folds) elsewhere.insert(fold.begin(), fold.end());
   // From the last one: a sum of independent errors grows with the square root of its terms, in its
   // own fold and in each that follows.
   double growth = 1;
   for (size_t i = folds; i-- > 0;) {
-    growth *= std::sqrt(static_cast<double>(plan.projection_folds[i].size()));
-    if (i >= plan.folds_before_rescale) continue;
-    const ckks::DigitSizes sizes =
-        ckks::DigitsWithin(params, plan.input_limbs,
-                           kSwitchingError / 2 / growth * plan.input_scale * plan.factor_scale);
-    for (uint32_t element : plan.projection_folds[i]) {
+    growth *= std::sqrt(static_cast<double>(plan.projection.folds[i].size()));
+    if (i >= plan.projection.folds_before_rescale) continue;
+    const ckks::DigitSizes sizes = ckks::DigitsWithin(
+        params, plan.projection.input_limbs,
+        kSwitchingError / 2 / growth * plan.projection.input_scale * plan.projection.factor_scale);
+    for (uint32_t element : plan.projection.folds[i]) {
       if (element == 1 || elsewhere.contains(element)) continue;
       ckks::SwitchKey& key = keys->galois.at(element);
       key = key.WithDigits(context, sizes);
@@ -58,7 +58,8 @@ void WidenDigits(const Instance& instance, ckks::EvaluationKeys* keys) {
 void WidenRelinearisation(const Instance& instance, ckks::EvaluationKeys* keys) {
   const ckks::Params& params = instance.params();
   const FusionPlan& plan = instance.plan;
-  const double product_scale = std::pow(std::min(plan.z_scale, plan.block_scale), 2);
+  const double product_scale =
+      std::pow(std::min(plan.projection.z_scale, plan.matching.block_scale), 2);
   ckks::SwitchKey& key = keys->relinearisation;
   key = key.WithDigits(*instance.context,
                        ckks::DigitsWithin(params, key.limbs(), kSwitchingError * product_scale));
@@ -95,7 +96,7 @@ absl::StatusOr<Ciphertext> ProbeFuser::Project(
     std::span<const Ciphertext* const> modalities) const {
   if (thin_) {
     HEFT_ASSIGN_OR_RETURN(Ciphertext z, fuser_->Project(modalities));
-    z.scale = instance_->plan.probe_scale;  // but for the factors' rounding
+    z.scale = instance_->plan.matching.probe_scale;  // but for the factors' rounding
     return z;
   }
   std::vector<Ciphertext> inputs(modalities.size());

@@ -36,8 +36,9 @@ absl::StatusOr<ckks::Plaintext> EncodeProjected(const Instance& instance, Sample
 double ProjectedScale(const Instance& instance, SampleUse use) {
   const FusionPlan& plan = instance.plan;
   // Where the plan normalises, that of the projection's products; a template's otherwise.
-  const bool normalises = plan.polynomial.degree > 0;
-  const double scale = normalises ? plan.input_scale * plan.factor_scale : plan.template_scale;
+  const bool normalises = plan.normalisation.polynomial.degree > 0;
+  const double scale = normalises ? plan.projection.input_scale * plan.projection.factor_scale
+                                  : plan.matching.template_scale;
   if (use == SampleUse::kIdentification) return scale;
   return scale / FoldedCopies(instance);
 }
@@ -72,10 +73,10 @@ absl::StatusOr<ckks::Ciphertext> FoldFused(const Instance& matching, const ckks:
                                            const ckks::EvaluationKeys& keys) {
   const ckks::Ciphertext* const one[] = {&sample};
   HEFT_ASSIGN_OR_RETURN(ckks::Ciphertext z, SumProjected(matching, SampleUse::kEnrolment, one));
-  for (const auto& fold : matching.plan.projection_folds) {
+  for (const auto& fold : matching.plan.projection.folds) {
     HEFT_RETURN_IF_ERROR(ckks::SumGalois(*matching.context, &z, z, fold, keys));
   }
-  z.scale = matching.plan.template_scale;
+  z.scale = matching.plan.matching.template_scale;
   z.noise.message = 1;
   return z;
 }

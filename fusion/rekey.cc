@@ -75,7 +75,7 @@ double RekeyScoreError(const Instance& instance) {
   // errors of gamma coordinates, each times one of a unit vector.
   const double slot =
       ckks::Combine(ckks::KeySwitchError(params, kMatchLimbs), ckks::RoundingError(params));
-  return slot / std::numbers::sqrt2 / instance.plan.block_scale;
+  return slot / std::numbers::sqrt2 / instance.plan.matching.block_scale;
 }
 
 }  // namespace heft

@@ -45,20 +45,20 @@ absl::StatusOr<ckks::Ciphertext> ToMatchingRing(const Rings& rings,
 
 absl::StatusOr<ckks::Ciphertext> ProbeNorm(const Instance& matching, const ckks::Ciphertext& z,
                                            const ckks::EvaluationKeys& keys) {
-  return SquaredNorm(*matching.context, z, matching.plan.interval_hi, matching.plan.norm_folds,
-                     keys);
+  return SquaredNorm(*matching.context, z, matching.plan.normalisation.interval_hi,
+                     matching.plan.normalisation.folds, keys);
 }
 
 absl::StatusOr<ckks::Ciphertext> ToProbe(const Instance& matching, const ckks::Ciphertext& z) {
   const FusionPlan& plan = matching.plan;
   ckks::Ciphertext out;
   // The factor's rounding is 2^-22 of the vector.
-  const int64_t factor = std::llround(MaskScale(plan, z.scale, plan.probe_scale));
+  const int64_t factor = std::llround(MaskScale(plan, z.scale, plan.matching.probe_scale));
   ckks::MultiplyInteger(*matching.context, &out, z, factor);
   out.noise.message = z.noise.message;
   out.scale *= static_cast<double>(factor);
   HEFT_RETURN_IF_ERROR(ckks::Rescale(*matching.context, &out, out));
-  out.scale = plan.probe_scale;
+  out.scale = plan.matching.probe_scale;
   return out;
 }
 

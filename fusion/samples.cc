@@ -73,7 +73,7 @@ SampleHeader MakeSampleHeader(const Instance& instance, const Model& model, size
   header.dimension = model.modalities[index].dimension;
   header.encoding = form.encoding;
   if (form.encoding == SampleEncoding::kCompact) {
-    header.run = instance.plan.pairs[index / 2].run;
+    header.run = instance.plan.projection.pairs[index / 2].run;
     header.gamma = model.gamma;
   }
   if (header.projected()) {

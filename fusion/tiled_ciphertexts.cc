@@ -127,7 +127,7 @@ absl::Status CheckForm(const Ciphertext& z, size_t limbs, double scale, double t
 }  // namespace
 
 absl::Status CheckTemplate(const FusionPlan& plan, const Ciphertext& z) {
-  return CheckForm(z, plan.template_limbs, plan.template_scale, 1e-6);
+  return CheckForm(z, plan.matching.template_limbs, plan.matching.template_scale, 1e-6);
 }
 
 absl::Status CheckTiles(const Instance& instance, const TiledCiphertexts& tiles, const char* what) {
@@ -156,7 +156,7 @@ using internal::CheckTiles;
 // A mask that brings a template or probe from one scale to another.
 absl::StatusOr<ckks::Plaintext> EncodeMask(const Instance& instance, double from, double to,
                                            std::span<const Complex> mask) {
-  if (instance.plan.template_limbs != kTemplateLimbs) {
+  if (instance.plan.matching.template_limbs != kTemplateLimbs) {
     return absl::InvalidArgumentError(
         "a probe's instance has no prime left for a mask: use MakeInstance's");
   }
@@ -178,7 +178,7 @@ absl::Status MaskedRotations(const Instance& instance, std::span<const Masked> t
                              const EvaluationKeys& keys, const Use& use) {
   const Context& context = *instance.context;
   const size_t n = context.n();
-  const std::vector<uint32_t>& rotations = instance.plan.gallery_rotations;
+  const std::vector<uint32_t>& rotations = instance.plan.matching.rotations;
   std::vector<const ckks::SwitchKey*> switch_keys(rotations.size(), nullptr);
   for (size_t k = 0; k < rotations.size(); ++k) {
     if (rotations[k] == 1) continue;
@@ -263,8 +263,9 @@ absl::Status AddToBlock(const Instance& instance, TiledCiphertexts* block,
       std::vector<Complex> values(context.slots(), 0);
       const double sign = SlotSign(instance.plan, t.position.slot, t.position.lane);
       values[t.position.slot] = t.position.lane == 0 ? Complex(sign, 0) : Complex(0, sign);
-      HEFT_ASSIGN_OR_RETURN(ckks::Plaintext mask,
-                            EncodeMask(instance, t.z->scale, instance.plan.block_scale, values));
+      HEFT_ASSIGN_OR_RETURN(
+          ckks::Plaintext mask,
+          EncodeMask(instance, t.z->scale, instance.plan.matching.block_scale, values));
       chunk.push_back({t.z, std::move(mask)});
     }
     HEFT_RETURN_IF_ERROR(MaskedRotations(instance, chunk, keys,
@@ -280,14 +281,15 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const Ci
                                               const EvaluationKeys& keys) {
   const Context& context = *instance.context;
   const FusionPlan& plan = instance.plan;
-  HEFT_RETURN_IF_ERROR(internal::CheckForm(z, plan.probe_limbs, plan.probe_scale, 1e-6));
+  HEFT_RETURN_IF_ERROR(
+      internal::CheckForm(z, plan.matching.probe_limbs, plan.matching.probe_scale, 1e-6));
   const size_t n = context.n();
   Ciphertext low;
   HEFT_RETURN_IF_ERROR(ckks::DropLimbs(context, &low, z, kMatchLimbs));
   std::vector<const ckks::SwitchKey*> switch_keys(plan.gamma, nullptr);
   for (uint32_t k = 0; k < plan.gamma; ++k) {
-    if (plan.gallery_rotations[k] == 1) continue;
-    HEFT_ASSIGN_OR_RETURN(switch_keys[k], keys.Galois(plan.gallery_rotations[k], kMatchLimbs));
+    if (plan.matching.rotations[k] == 1) continue;
+    HEFT_ASSIGN_OR_RETURN(switch_keys[k], keys.Galois(plan.matching.rotations[k], kMatchLimbs));
   }
   ckks::CountOperations({.rotations = plan.gamma - 1});
   const ckks::Digits digits(context, low.parts[1]);
@@ -301,7 +303,7 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const Ci
     }
     const ring::RnsPoly* const plain[2] = {&low.parts[0], nullptr};
     const auto parts = ckks::CloseSwitch(context, sum, plain, /*rescale=*/false);
-    const ring::Permutation& permutation = context.permutation(plan.gallery_rotations[k]);
+    const ring::Permutation& permutation = context.permutation(plan.matching.rotations[k]);
     for (size_t l = 0; l < kMatchLimbs; ++l) {
       for (size_t p = 0; p < 2; ++p) {
         ring::ActiveKernels().permute_tiled(out.data() + ProbeOffset(n, plan.gamma, l, 0, k, p),
@@ -319,7 +321,7 @@ absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance, co
   const Context& context = *instance.context;
   const FusionPlan& plan = instance.plan;
   // Its scale may be any near a template's: the mask brings it to its own.
-  HEFT_RETURN_IF_ERROR(internal::CheckForm(z, kTemplateLimbs, plan.template_scale, 3));
+  HEFT_RETURN_IF_ERROR(internal::CheckForm(z, kTemplateLimbs, plan.matching.template_scale, 3));
   std::vector<Complex> values(context.slots(), 0);
   for (uint32_t slot : slots) {
     if (slot >= context.slots()) {
@@ -332,7 +334,8 @@ absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance, co
   }
   std::vector<Masked> masked(1);
   masked[0].z = &z;
-  HEFT_ASSIGN_OR_RETURN(masked[0].mask, EncodeMask(instance, z.scale, plan.masked_scale, values));
+  HEFT_ASSIGN_OR_RETURN(masked[0].mask,
+                        EncodeMask(instance, z.scale, plan.matching.masked_scale, values));
   TiledCiphertexts out = NewProbe(context, plan.gamma);
   HEFT_RETURN_IF_ERROR(MaskedRotations(instance, masked, keys,
                                        [&](uint32_t k, const std::vector<ring::RnsPoly>& parts) {

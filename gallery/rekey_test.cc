@@ -168,7 +168,7 @@ TEST_F(RekeyTest, RepeatedRenewalsAddTheErrorThatIsPredicted) {
   // Ciphertext 0 of the block, out of its tiles ([limb][n / tile][k][part][tile]).
   auto open = [&](const ckks::SecretKey& secret) {
     ckks::Ciphertext c;
-    c.scale = instance_->plan.template_scale;
+    c.scale = instance_->plan.matching.template_scale;
     for (int p = 0; p < 2; ++p) {
       c.parts.emplace_back(n, kMatchLimbs);
       for (size_t l = 0; l < kMatchLimbs; ++l) {

@@ -28,12 +28,12 @@ constexpr size_t kProbesAPass = 64;  // identified together: 8 MB each
 // TakeScores: of an identification, short where the plan has a form for it. Replies of degree two
 // stay as they are: their rounding, times s^2, would be too large.
 absl::Status TakeScores(const Instance& instance, ckks::Ciphertext scores, ScoreReply* reply) {
-  if (!instance.plan.short_replies || scores.size() != 2) {
+  if (!instance.plan.matching.short_replies || scores.size() != 2) {
     reply->scores = std::move(scores);
     return absl::OkStatus();
   }
-  HEFT_ASSIGN_OR_RETURN(reply->brief,
-                        ckks::Shorten(*instance.context, scores, instance.plan.reply_form));
+  HEFT_ASSIGN_OR_RETURN(
+      reply->brief, ckks::Shorten(*instance.context, scores, instance.plan.matching.reply_form));
   return absl::OkStatus();
 }
 

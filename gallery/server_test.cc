@@ -80,7 +80,7 @@ TEST_F(ServerTest, AllPairsProjectEachSampleOnce) {
   ASSERT_TRUE(pairs.ok()) << pairs.status();
   ASSERT_EQ(pairs->size(), 4u * 4 + 1);
   // Plaintext products are the projection's: ten samples, not seventeen pairs.
-  EXPECT_EQ(counts.plain_products, 10 * instance_->plan.pairs[0].run);
+  EXPECT_EQ(counts.plain_products, 10 * instance_->plan.projection.pairs[0].run);
   for (size_t i = 0; i < pairs->size(); ++i) {
     const size_t face = i < 16 ? i / 4 : 4, voice = i < 16 ? i % 4 : 4;
     EXPECT_EQ((*pairs)[i].identity, i < 16 ? "ann" : "bob");

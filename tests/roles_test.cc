@@ -354,6 +354,31 @@ TEST_F(RolesTest, SecretKeyUnderAPassphrase) {
   EXPECT_EQ(renewed["key_id"], Must(kHeft, {"inspect", secret})["key_id"]);
 }
 
+TEST_F(RolesTest, InspectShowsThePlanOfBothRings) {
+  Model thin = *model_;
+  thin.profile = "thin";
+  const std::string path = Path("owner", "thin.heft");
+  const std::vector<uint8_t> bytes = thin.Serialize();
+  Spill(path, std::string(bytes.begin(), bytes.end()));
+  const auto rings = Must(kHeft, {"inspect", path, "--plan"})["plan"]["rings"];
+  ASSERT_EQ(rings.size(), 2u) << rings;
+  EXPECT_EQ(rings[0]["serves"], "enrolment");
+  EXPECT_EQ(rings[1]["serves"], "matching");
+  for (const auto& ring : rings) {
+    EXPECT_EQ(ring["projection"]["pairs"].size(), 1u) << ring;
+    EXPECT_EQ(ring["projection"]["input_limbs"].get<int>(),
+              ring["projection"]["z_limbs"].get<int>() + 1);
+    EXPECT_GT(ring["normalisation"]["interval_hi"], 0);
+    EXPECT_GT(ring["matching"]["template_scale"], 0);
+    EXPECT_FALSE(ring["galois_keys"].empty());
+  }
+  EXPECT_GT(rings[0]["normalisation"]["degree"], 0);
+  EXPECT_EQ(rings[1]["normalisation"]["degree"], 0);
+  EXPECT_TRUE(rings[1]["matching"].contains("short_reply"));
+  EXPECT_EQ(Must(kHeft, {"inspect", Path("owner", "model.heft"), "--plan"})["plan"]["rings"].size(),
+            1u);
+}
+
 TEST_F(RolesTest, NoSecretLeavesTheOwner) {
   Must(kServer, Serve("enrol", {Send("face", {0}, "enrol"), Send("voice", {0}, "enrol")}));
   Ask("identify", {Send("face", {1}, "probe")});

@@ -57,7 +57,7 @@ absl::Status HeftRoute::FillBlock(const Workload& workload) {
     for (uint32_t t = 0; t < slots; ++t) values[t] = workload.gallery[i][t % workload.gamma];
     HEFT_ASSIGN_OR_RETURN(const auto plain,
                           roles_->encoder().Encode(std::span<const double>(values),
-                                                   plan.template_scale, kTemplateLimbs));
+                                                   plan.matching.template_scale, kTemplateLimbs));
     encrypted[i] = roles_->Encrypt(plain);
     added.push_back({&encrypted[i], PositionOf(static_cast<uint32_t>(i), slots)});
   }

@@ -37,31 +37,32 @@ absl::Status CheckForm(const ckks::Ciphertext& c, size_t parts, size_t limbs, do
 // LengthenReply: a short reply of the plan's form and no other, for all that follows.
 absl::Status LengthenReply(const Instance& instance, ScoreReply* reply, std::string_view what) {
   const FusionPlan& plan = instance.plan;
-  if (!plan.short_replies || reply->brief->form != plan.reply_form) {
+  if (!plan.matching.short_replies || reply->brief->form != plan.matching.reply_form) {
     return absl::DataLossError(absl::StrCat(
         std::string(what), ": short scores that are not of the form of this model's replies"));
   }
   reply->scores = reply->Full(*instance.context);
   // At least this, whatever the file says.
   double& error = reply->scores.noise.error;
-  error = std::max(error, ckks::ShorteningError(instance.params(), plan.reply_form));
+  error = std::max(error, ckks::ShorteningError(instance.params(), plan.matching.reply_form));
   return absl::OkStatus();
 }
 
 absl::Status CheckForms(const Rings& rings, const EncryptedScores& scores, std::string_view what) {
   const FusionPlan& plan = rings.matching.plan;
-  const double one_limb =
-      scores.kind == ScoreKind::kVerification ? plan.verified_scale : plan.score_scale;
+  const double one_limb = scores.kind == ScoreKind::kVerification ? plan.matching.verified_scale
+                                                                  : plan.matching.score_scale;
   for (const ScoreReply& reply : scores.replies) {
     if (reply.brief) {
-      const double scale = std::ldexp(plan.score_scale, plan.reply_form.raised);
+      const double scale = std::ldexp(plan.matching.score_scale, plan.matching.reply_form.raised);
       HEFT_RETURN_IF_ERROR(CheckForm(reply.scores, 2, kScoreLimbs, scale, what));
       continue;
     }
     const bool degree_two = reply.scores.size() == 3;
-    HEFT_RETURN_IF_ERROR(degree_two ? CheckForm(reply.scores, 3, kMatchLimbs,
-                                                plan.probe_scale * plan.block_scale, what)
-                                    : CheckForm(reply.scores, 2, kScoreLimbs, one_limb, what));
+    HEFT_RETURN_IF_ERROR(
+        degree_two ? CheckForm(reply.scores, 3, kMatchLimbs,
+                               plan.matching.probe_scale * plan.matching.block_scale, what)
+                   : CheckForm(reply.scores, 2, kScoreLimbs, one_limb, what));
   }
   if (rings.thin()) {
     // Without the norm a thin probe's scores are not cosines.
@@ -73,7 +74,8 @@ absl::Status CheckForms(const Rings& rings, const EncryptedScores& scores, std::
   }
   if (!scores.squared_norm) return absl::OkStatus();
   const ckks::Params& params = rings.matching.params();
-  const double scale = plan.z_scale * plan.z_scale / params.modulus(plan.z_limbs - 1).value();
+  const double scale = plan.projection.z_scale * plan.projection.z_scale /
+                       params.modulus(plan.projection.z_limbs - 1).value();
   return CheckForm(*scores.squared_norm, 2, kMatchLimbs, scale, what);
 }
 
@@ -85,7 +87,7 @@ absl::Status PrepareFlooding(const Instance& instance, const Flooding& flooding,
   const ckks::FloodingOptions options = {flooding.security_bits, flooding.queries};
   auto prepare = [&](ckks::Ciphertext& c) {
     c.noise.message = std::max(c.noise.message, 1.0);
-    const double above = std::max(1.0, c.scale / instance.plan.verified_scale);
+    const double above = std::max(1.0, c.scale / instance.plan.matching.verified_scale);
     c.noise.error = std::max(c.noise.error, ckks::RoundingError(params) * above);
     return ckks::CheckFloodingRoom(params, c, options);
   };

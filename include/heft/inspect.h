@@ -51,19 +51,46 @@ HEFT_EXPORT absl::StatusOr<ProfileInfo> DescribeProfile(std::string_view name);
 // ProfileOf: that has these parameters; none where this program knows no such profile.
 HEFT_EXPORT std::optional<ProfileInfo> ProfileOf(const ParamsId& params_id);
 
-// PlanInfo: how a model is evaluated: limbs, scales, rotations and keys (docs/design.md).
+// PlanInfo: how a model is evaluated, in one ring or two (docs/design.md, "Two rings"). Each ring
+// has the same three parts; a number is 0 and a list empty where a ring lacks what they are about.
 struct PlanInfo {
   struct Pair {
     size_t first = 0;  // index of the modality in the real part
     int second = -1;   // in the imaginary part, or -1
     uint32_t run = 1;
   };
-  std::vector<Pair> pairs;
-  std::vector<std::vector<uint32_t>> projection_folds, norm_folds;  // Galois elements
-  std::map<uint32_t, size_t> galois_keys;                           // element -> limbs
-  size_t input_limbs = 0, relinearisation_limbs = 0, folds_before_rescale = 0;
-  size_t plain_products = 0, ciphertext_products = 0, key_switches = 0;
-  double input_scale = 0, factor_scale = 0, z_scale = 0, template_scale = 0, score_scale = 0;
+  using Folds = std::vector<std::vector<uint32_t>>;  // Galois elements
+  struct Projection {
+    std::vector<Pair> pairs;
+    size_t input_limbs = 0, z_limbs = 0;
+    double input_scale = 0, factor_scale = 0, z_scale = 0;
+    Folds folds;
+    size_t folds_before_rescale = 0;
+  };
+  struct Normalisation {
+    int degree = 0;  // of the polynomial under encryption; 0: the key owner divides by the norm
+    double interval_hi = 0;
+    Folds folds;
+  };
+  struct Matching {
+    size_t template_limbs = 0, probe_limbs = 0;
+    double template_scale = 0, probe_scale = 0, block_scale = 0, score_scale = 0;
+    double masked_scale = 0, verified_scale = 0;
+    size_t rotations = 0;  // of a probe; 0: the other ring has the gallery
+    int reply_bits = 0;    // short replies: bits a coefficient, dropped of part 0, left out above
+    int reply_dropped = 0, reply_raised = 0;
+  };
+  struct Ring {
+    std::string serves;  // "enrolment and matching", "enrolment" or "matching"
+    uint32_t ring_degree = 0;
+    Projection projection;
+    Normalisation normalisation;
+    Matching matching;
+    std::map<uint32_t, size_t> galois_keys;  // element -> limbs
+    size_t relinearisation_limbs = 0;
+    size_t plain_products = 0, ciphertext_products = 0, key_switches = 0;  // of one fusion
+  };
+  std::vector<Ring> rings;  // enrolment's first
 };
 // DescribePlan: kInvalidArgument where the model does not fit its profile.
 HEFT_EXPORT absl::StatusOr<PlanInfo> DescribePlan(const Model& model);

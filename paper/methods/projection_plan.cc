@@ -29,12 +29,12 @@ absl::Status CheckModel(const Model& model) {
 absl::Status PlanOurs(const ckks::Params& params, const Model& model, ProjectionPlan* plan) {
   FusionPlan& compact = plan->compact.emplace();
   compact.gamma = plan->gamma;
-  compact.interval_hi = plan->interval_hi;
-  compact.input_limbs = plan->input_limbs;
-  compact.z_limbs = plan->output_limbs;
-  compact.input_scale = plan->input_scale;
-  compact.factor_scale = plan->factor_scale;
-  compact.z_scale = plan->output_scale;
+  compact.normalisation.interval_hi = plan->interval_hi;
+  compact.projection.input_limbs = plan->input_limbs;
+  compact.projection.z_limbs = plan->output_limbs;
+  compact.projection.input_scale = plan->input_scale;
+  compact.projection.factor_scale = plan->factor_scale;
+  compact.projection.z_scale = plan->output_scale;
   plan->vectors = 1;
   HEFT_RETURN_IF_ERROR(PlanCompactProjection(params, model, &compact));
   plan->keys = compact.keys;
@@ -180,7 +180,7 @@ absl::StatusOr<std::vector<Plaintext>> EncodeForProjection(
     }
   } else if (plan.method == ProjectionMethod::kCompact) {
     layouts.push_back(
-        CompactSlots(values[0], plan.compact->pairs[index / 2].run, plan.gamma, slots));
+        CompactSlots(values[0], plan.compact->projection.pairs[index / 2].run, plan.gamma, slots));
   } else {
     layouts.push_back(DenseSlots(values, plan, slots));
   }

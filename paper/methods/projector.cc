@@ -128,7 +128,7 @@ size_t Projector::PlaintextBytes() const {
     for (const Plaintext& p : *plaintexts) bytes += p.poly.values().size_bytes();
   }
   if (fuser_ != nullptr) {
-    for (const PackedPair& pair : plan_.compact->pairs) {
+    for (const PackedPair& pair : plan_.compact->projection.pairs) {
       bytes += size_t{pair.run} * context_->n() * (plan_.input_limbs + 1) * sizeof(uint32_t);
     }
   }

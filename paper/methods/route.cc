@@ -12,17 +12,17 @@ namespace {
 // PlanBlocks: the compact plan from the end of the normalisation on, for diagonal blocks.
 void PlanBlocks(const ckks::Params& params, PaperRoutePlan* plan) {
   FusionPlan& compact = *plan->projection.compact;
-  compact.template_scale = plan->template_scale;
-  compact.probe_scale = compact.block_scale = plan->template_scale;
-  compact.probe_limbs = kTemplateLimbs;
-  compact.score_scale =
+  compact.matching.template_scale = plan->template_scale;
+  compact.matching.probe_scale = compact.matching.block_scale = plan->template_scale;
+  compact.matching.probe_limbs = kTemplateLimbs;
+  compact.matching.score_scale =
       plan->template_scale * plan->template_scale / params.modulus(kMatchLimbs - 1).value();
-  compact.masked_scale = compact.probe_scale;
-  compact.verified_scale = compact.score_scale;
-  compact.mask_prime = params.modulus(kMaskPrime).value();
+  compact.matching.masked_scale = compact.matching.probe_scale;
+  compact.matching.verified_scale = compact.matching.score_scale;
+  compact.matching.mask_prime = params.modulus(kMaskPrime).value();
   for (uint32_t k = 0; k < compact.gamma; ++k) {
-    compact.gallery_rotations.push_back(ckks::RotationElement(params, k));
-    plan->keys.Galois(compact.gallery_rotations.back(), kTemplateLimbs);
+    compact.matching.rotations.push_back(ckks::RotationElement(params, k));
+    plan->keys.Galois(compact.matching.rotations.back(), kTemplateLimbs);
   }
   plan->keys.Relinearisation(kTemplateLimbs);
 }
