@@ -46,15 +46,16 @@ ProfileInfo Describe(const std::string& name, const ckks::Params& params) {
 }
 
 PlanInfo::Matching Describe(const FusionPlan::Matching& matching) {
-  PlanInfo::Matching info = {.template_limbs = matching.template_limbs,
-                             .probe_limbs = matching.probe_limbs,
-                             .template_scale = matching.template_scale,
-                             .probe_scale = matching.probe_scale,
-                             .block_scale = matching.block_scale,
-                             .score_scale = matching.score_scale,
-                             .masked_scale = matching.masked_scale,
-                             .verified_scale = matching.verified_scale,
-                             .rotations = matching.rotations.size()};
+  PlanInfo::Matching info;
+  info.template_limbs = matching.template_limbs;
+  info.probe_limbs = matching.probe_limbs;
+  info.template_scale = matching.template_scale;
+  info.probe_scale = matching.probe_scale;
+  info.block_scale = matching.block_scale;
+  info.score_scale = matching.score_scale;
+  info.masked_scale = matching.masked_scale;
+  info.verified_scale = matching.verified_scale;
+  info.rotations = matching.rotations.size();
   if (matching.short_replies) {
     info.reply_bits = matching.reply_form.bits;
     info.reply_dropped = matching.reply_form.dropped;
@@ -65,7 +66,9 @@ PlanInfo::Matching Describe(const FusionPlan::Matching& matching) {
 
 PlanInfo::Ring Describe(std::string_view serves, const Instance& instance) {
   const FusionPlan& plan = instance.plan;
-  PlanInfo::Ring info = {.serves = std::string(serves), .ring_degree = instance.params().n()};
+  PlanInfo::Ring info;
+  info.serves = serves;
+  info.ring_degree = instance.params().n();
   for (const PackedPair& pair : plan.projection.pairs) {
     info.projection.pairs.push_back({pair.first, pair.second, pair.run});
   }
