@@ -50,6 +50,7 @@ class Gallery::Impl {
   // manifest is gone, which a new gallery would remove; kInvalidArgument for a file.
   static absl::Status CheckVacant(const std::string& directory);
 
+  const std::string& directory() const { return directory_; }
   const GalleryBinding& binding() const { return binding_; }
   // Identity of each template, by position; a position is block * 2 slots + lane * slots + slot.
   const std::vector<std::string>& identities() const { return identities_; }

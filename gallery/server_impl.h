@@ -121,7 +121,8 @@ class Server::Impl {
       const Gallery::Impl& gallery, const SampleSet& samples, const ProbeOptions& options,
       const std::function<absl::Status(size_t row, const EncryptedScores&)>& use,
       const ProgressFunction& progress = {}) const;
-  // 1:1: scores against the claimed identity's templates only; kNotFound for an unknown identity.
+  // 1:1: scores against the claimed identity's templates only, or against its stand-in
+  // (gallery/stand_in.h).
   absl::StatusOr<EncryptedScores> Verify(const Gallery::Impl& gallery, const SampleSet& samples,
                                          const std::string& identity,
                                          const ProbeOptions& options) const;

@@ -2,18 +2,18 @@
 // The server's identification and verification.
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "base/identity.h"
 #include "base/threads.h"
 #include "ckks/arithmetic.h"
 #include "fusion/matching.h"
 #include "gallery/server_impl.h"
 #include "gallery/server_internal.h"
+#include "gallery/stand_in.h"
 
 namespace heft {
 
@@ -169,31 +169,26 @@ absl::StatusOr<EncryptedScores> Server::Impl::Verify(const Gallery::Impl& galler
                                                      const std::string& identity,
                                                      const ProbeOptions& options) const {
   HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance(), binding()));
-  const uint32_t slots = instance().params().slots();
-  // (block, lane) -> slots of the claimed identity.
-  std::map<std::pair<size_t, uint32_t>, std::vector<uint32_t>> claimed;
-  for (size_t i = 0; i < gallery.size(); ++i) {
-    if (gallery.identities()[i] != identity) continue;
-    const Position at = PositionOf(static_cast<uint32_t>(i % (2 * slots)), slots);
-    claimed[{i / (2 * slots), at.lane}].push_back(at.slot);
-  }
-  if (claimed.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("unknown identity \"", identity, "\": it is not enrolled in this gallery"));
+  HEFT_RETURN_IF_ERROR(CheckIdentity(identity));
+  if (gallery.size() == 0) {
+    return absl::FailedPreconditionError(
+        "nobody is enrolled in this gallery: enrol somebody first");
   }
   HEFT_ASSIGN_OR_RETURN(const Normalised probe, FuseProbe(samples, options.row));
   HEFT_ASSIGN_OR_RETURN(EncryptedScores reply,
                         StartReply(ScoreKind::kVerification, samples, options, probe));
   reply.claimed = identity;
   reply.identities = {identity};
-  for (const auto& [place, slot_list] : claimed) {
+  HEFT_ASSIGN_OR_RETURN(const Seed stand_in_key, StandInKey(gallery.directory()));
+  const Claim claim = FindClaim(instance(), gallery, stand_in_key, identity);
+  for (const auto& [place, slot_list] : claim.places) {
     const auto [block_index, lane] = place;
     HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts block, gallery.ReadBlock(instance(), block_index));
     HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts masked,
                           PrepareMaskedProbe(instance(), probe.z, slot_list, lane, keys()));
     ScoreReply part;
-    HEFT_ASSIGN_OR_RETURN(part.scores,
-                          VerifyBlock(instance(), block, masked, slot_list, lane, keys()));
+    HEFT_ASSIGN_OR_RETURN(part.scores, VerifyBlock(instance(), claim.known ? block : claim.stand_in,
+                                                   masked, slot_list, lane, keys()));
     // VerifyBlock moves the claimed lane to the real parts.
     for (uint32_t slot : slot_list) part.answers.push_back({slot, 0, 0});
     reply.replies.push_back(std::move(part));

@@ -150,6 +150,31 @@ TEST_F(SecretsTest, ADecisionShowsNoScore) {
   EXPECT_EQ(RunProgram(kHeft, Decrypt("keys", "scores.ct", {"--decision"})).exit_code, kInput);
 }
 
+// An identity that is not enrolled: nothing that the server's program says or does, and no
+// decision, tells it from one that is.
+TEST_F(SecretsTest, AVerificationDoesNotTellWhoIsEnrolled) {
+  std::map<std::string, std::string> said;
+  std::map<std::string, size_t> sizes;
+  for (const std::string identity : {"12", "13", "77", "78"}) {  // the first two are enrolled
+    Args args = Serve("verify", "keys", "gallery", "probe");
+    args.insert(args.end(), {"--identity", identity, "--out", W("claim.ct")});
+    const Finished run = RunProgram(kServer, args);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(run.err, "");
+    said[identity] = run.out;
+    said[identity].replace(run.out.find("\"" + identity + "\""), identity.size() + 2, "somebody");
+    sizes[identity] = Slurp(W("claim.ct")).size();
+    for (const std::string threshold : {"0.9", "0.26"}) {
+      const auto opened = Must(kHeft, Decrypt("keys", "claim.ct", {"--threshold", threshold}));
+      if (identity[0] == '7') EXPECT_EQ(opened["accept"], false) << identity;
+      EXPECT_EQ(opened["candidates"].size(), 1u);
+      EXPECT_EQ(opened["candidates"][0]["templates"], 3);
+    }
+  }
+  for (const auto& [identity, text] : said) EXPECT_EQ(text, said["12"]);
+  for (const auto& [identity, size] : sizes) EXPECT_EQ(size, sizes["12"]);
+}
+
 TEST_F(SecretsTest, NoiseFloodingIsRefusedWithoutRoom) {
   const auto before = Snapshot(work_->root());
   const Finished refused = RunProgram(kHeft, Decrypt("keys", "scores.ct", {"--flood-bits", "30"}));

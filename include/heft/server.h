@@ -100,8 +100,9 @@ class HEFT_EXPORT Server {
       const std::function<absl::Status(size_t row, std::span<const uint8_t> reply)>& use,
       const Monitor& monitor = {}) const;
 
-  // 1:1: the encrypted scores against the claimed identity's templates and no other. kNotFound for
-  // an identity that is not enrolled.
+  // 1:1: the encrypted scores against the claimed identity's templates and no other. An identity
+  // that is not enrolled is answered alike, with scores of at most 0.25: the reply does not tell.
+  // kFailedPrecondition where nobody is enrolled.
   absl::StatusOr<std::vector<uint8_t>> Verify(const Gallery& gallery, std::vector<SampleFile> files,
                                               const std::string& identity,
                                               const ProbeOptions& options = {}) const;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// KeyedHash: bytes that depend on a secret key and a message, and look random to whoever lacks the
+// key.
+#ifndef HEFT_BASE_KEYED_HASH_H_
+#define HEFT_BASE_KEYED_HASH_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/csprng.h"
+
+namespace heft {
+
+// KeyedHash fills `out`, of any length: ChaCha20 under the keyed BLAKE2b of `message`. `purpose`
+// keeps uses of one key apart.
+void KeyedHash(std::span<uint8_t> out, const Seed& key, std::string_view purpose,
+               std::string_view message);
+
+}  // namespace heft
+
+#endif  // HEFT_BASE_KEYED_HASH_H_
