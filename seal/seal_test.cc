@@ -387,6 +387,19 @@ TEST_F(SealObjectsTest, SecretKeysMustBeTernaryModuloEveryPrime) {
   }
 }
 
+TEST_F(SealObjectsTest, SecretKeysMustBeUniform) {
+  std::vector<int8_t> sparse(64, 0);
+  for (const size_t weight : {0, 1, 8}) {
+    for (size_t i = 0; i < weight; ++i) sparse[5 * i] = i % 2 == 0 ? 1 : -1;
+    const auto key = ckks::SecretKey::FromCoefficients(context(), {}, sparse);
+    ASSERT_TRUE(key.ok());
+    const auto written = WriteSecretKey(context(), *key);
+    const auto read = ReadSecretKey(context(), {}, written->span(), "s");
+    EXPECT_EQ(read.status().code(), absl::StatusCode::kDataLoss) << weight;
+    EXPECT_THAT(std::string(read.status().message()), ::testing::HasSubstr("uniform"));
+  }
+}
+
 TEST_F(SealObjectsTest, OlderVersionsAreRefusedWithAdvice) {
   Bytes c = WriteCiphertext(context(), encryption_.ciphertext, Compression::kNone);
   c[3] = 3;

@@ -96,6 +96,7 @@ ckks::SecretKey Keys(const World& world, ckks::PublicKey* public_key,
   for (size_t i = 0; i <= context.special_index(); ++i) {
     RequireSecret(secret->residues(i), "the secret key's residues lost their marks");
   }
+  Require(ckks::CheckUniformTernary(secret->coefficients(), "secret").ok(), "an unlikely secret");
   *public_key = ckks::MakePublicKey(context, *secret, random.rng);
   RequireSecret<uint32_t>(public_key->b.values(), "the public key lost its marks");
   Release(public_key->b);

@@ -2,7 +2,9 @@
 #include "ckks/owner/secret_key.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/constant_time.h"
 #include "ckks/shape.h"
@@ -108,6 +110,27 @@ absl::StatusOr<SecretKey> SecretKey::FromCoefficients(const Context& context, co
     context.ntt(i).Forward(limb);
   }
   return key;
+}
+
+absl::Status CheckUniformTernary(std::span<const int8_t> coefficients, std::string_view what) {
+  constexpr double kDeviations = 7;
+  int64_t weight = 0, sum = 0;
+  for (const int8_t c : coefficients) {
+    weight += c * c;
+    sum += c;
+  }
+  const auto n = static_cast<double>(coefficients.size());
+  const auto most_weight = static_cast<int64_t>(kDeviations * std::sqrt(n * 2 / 9));
+  const auto most_sum = static_cast<int64_t>(kDeviations * std::sqrt(n * 2 / 3));
+  const int64_t expected = static_cast<int64_t>(2 * coefficients.size() / 3);
+  const bool uniform = (weight - expected <= most_weight) & (expected - weight <= most_weight) &
+                       (sum <= most_sum) & (-sum <= most_sum);
+  // Whether it is a key at all is public.
+  if (Declassified(uniform)) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      std::string(what),
+      ": not a uniform ternary secret key, the only kind that the parameters are secure "
+      "for (too many or too few zeros, or too many of one sign): make a new key"));
 }
 
 ring::RnsPoly MaskUniform(const Context& context, const ring::RnsPoly& a, const SecretKey& secret,

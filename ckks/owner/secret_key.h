@@ -5,6 +5,7 @@
 #define HEFT_CKKS_OWNER_SECRET_KEY_H_
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/csprng.h"
@@ -38,6 +39,14 @@ class SecretKey {
   SecureVector<int8_t> coefficients_;
   SecureVector<uint32_t> residues_;
 };
+
+// CheckUniformTernary: kDataLoss unless the coefficients, all in {-1, 0, 1}, can be a secret that
+// was drawn uniformly: their number that is not zero, and their sum, within 7 standard deviations
+// of what is expected, 2n/3 and 0. A uniform secret is refused with a probability below 1e-9
+// (Hoeffding's and Bernstein's inequalities, n >= 4096), one that is zero, sparse or mostly of one
+// sign is found: security estimates are for uniform ones. Its time tells nothing, and the error no
+// more than the verdict.
+absl::Status CheckUniformTernary(std::span<const int8_t> coefficients, std::string_view what);
 
 // MaskUniform: -(a s + e) with a fresh error e, modulo the primes of `a`, the first ones: an
 // encryption of zero whose uniform part is chosen by the caller (seal/owner).

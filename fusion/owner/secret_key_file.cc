@@ -104,12 +104,26 @@ absl::StatusOr<Opened> Open(uint32_t version, const ckks::Params& params, size_t
 
 }  // namespace
 
+namespace {
+
+absl::StatusOr<ckks::SecretKey> MakeKey(const ckks::Context& context, const ckks::KeyId& id,
+                                        std::span<const int8_t> coefficients,
+                                        std::string_view what) {
+  // What is no key at all says so first.
+  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey key,
+                        ckks::SecretKey::FromCoefficients(context, id, coefficients));
+  HEFT_RETURN_IF_ERROR(ckks::CheckUniformTernary(coefficients, what));
+  return key;
+}
+
+}  // namespace
+
 absl::StatusOr<ckks::SecretKey> ParseSecretKey(const ckks::Context& context, ByteSpan bytes,
                                                std::span<const char> passphrase,
                                                std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(const Opened opened,
                         Open(kVersion, context.params(), context.n(), bytes, passphrase, what));
-  return ckks::SecretKey::FromCoefficients(context, opened.key_id, opened.coefficients.span());
+  return MakeKey(context, opened.key_id, opened.coefficients.span(), what);
 }
 
 absl::StatusOr<SecretKeys> ParseSecretKeys(const Rings& rings, ByteSpan bytes,
@@ -125,10 +139,10 @@ absl::StatusOr<SecretKeys> ParseSecretKeys(const Rings& rings, ByteSpan bytes,
                         Open(kTwoRingsVersion, large.params(), size_t{large.n()} + small.n(), bytes,
                              passphrase, what));
   const std::span<const int8_t> all = opened.coefficients.span();
-  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey first, ckks::SecretKey::FromCoefficients(
-                                                   large, opened.key_id, all.first(large.n())));
-  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey second, ckks::SecretKey::FromCoefficients(
-                                                    small, opened.key_id, all.subspan(large.n())));
+  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey first,
+                        MakeKey(large, opened.key_id, all.first(large.n()), what));
+  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey second,
+                        MakeKey(small, opened.key_id, all.subspan(large.n()), what));
   return SecretKeys(std::move(first), std::move(second));
 }
 

@@ -151,6 +151,7 @@ absl::StatusOr<ckks::SecretKey> ReadSecretKey(const ckks::Context& context, cons
   HEFT_RETURN_IF_ERROR(CheckFields(context, members.span(), what));
   const uint8_t* residues = members.data() + kFieldsSize;
   HEFT_ASSIGN_OR_RETURN(const auto coefficients, TernaryCoefficients(context, residues, what));
+  HEFT_RETURN_IF_ERROR(ckks::CheckUniformTernary(coefficients.span(), what));
   HEFT_ASSIGN_OR_RETURN(ckks::SecretKey key,
                         ckks::SecretKey::FromCoefficients(context, id, coefficients.span()));
   uint64_t difference = 0;
