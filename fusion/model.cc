@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/envelope.h"
 #include "base/files.h"
+#include "base/signed_file.h"
 #include "heft/json.h"
 
 namespace heft {
@@ -82,6 +83,27 @@ void WriteCore(ByteWriter& writer, const Model& model) {
     writer.F64(stage.half_width);
     WriteDoubles(writer, stage.coefficients);
   }
+}
+
+// The part that decides what a score means.
+void WriteRules(ByteWriter& writer, const Model& model) {
+  writer.U32(static_cast<uint32_t>(model.thresholds.size()));
+  for (const DecisionThreshold& t : model.thresholds) {
+    writer.F64(t.fmr);
+    writer.F64(t.score);
+    writer.F64(t.fnmr);
+    writer.U64(t.impostor_pairs);
+  }
+  if (!model.calibration) return;
+  writer.F64(model.calibration->slope);
+  writer.F64(model.calibration->intercept);
+}
+
+ModelId IdOf(const ByteWriter& writer) {
+  const Hash hash = HashBytes(writer.bytes());
+  ModelId id;
+  std::copy_n(hash.begin(), id.size(), id.begin());
+  return id;
 }
 
 Model ReadCore(ByteReader& reader) {
@@ -169,10 +191,14 @@ absl::Status Model::Check() const {
 ModelId Model::Id() const {
   ByteWriter writer;
   WriteCore(writer, *this);
-  const Hash hash = HashBytes(writer.bytes());
-  ModelId id;
-  std::copy_n(hash.begin(), id.size(), id.begin());
-  return id;
+  return IdOf(writer);
+}
+
+ModelId Model::DecisionId() const {
+  ByteWriter writer;
+  WriteCore(writer, *this);
+  WriteRules(writer, *this);
+  return IdOf(writer);
 }
 
 absl::StatusOr<size_t> Model::FindModality(std::string_view name) const {
@@ -206,22 +232,13 @@ std::vector<uint8_t> Model::Serialize() const {
   ByteWriter writer;
   WriteCore(writer, *this);
   WriteDoubles(writer, exact_projection);
-  writer.U32(static_cast<uint32_t>(thresholds.size()));
-  for (const DecisionThreshold& t : thresholds) {
-    writer.F64(t.fmr);
-    writer.F64(t.score);
-    writer.F64(t.fnmr);
-    writer.U64(t.impostor_pairs);
-  }
-  if (calibration) {
-    writer.F64(calibration->slope);
-    writer.F64(calibration->intercept);
-  }
+  WriteRules(writer, *this);
   writer.String(training_summary);
   return SealEnvelope(kKind, calibration ? kCalibratedVersion : kVersion, writer.bytes());
 }
 
 absl::StatusOr<Model> Model::Parse(ByteSpan bytes, std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
   const bool calibrated = EnvelopeVersion(bytes) == kCalibratedVersion;
   HEFT_ASSIGN_OR_RETURN(
       const ByteSpan payload,

@@ -81,6 +81,21 @@ TEST(ModelTest, IdFollowsWhatTemplatesDependOn) {
   EXPECT_NE(a.Id(), b.Id());
 }
 
+TEST(ModelTest, DecisionIdFollowsThresholdsAndCalibrationToo) {
+  const Model model = Small();
+  Model other = model;
+  other.thresholds[0].score -= 0.01;
+  EXPECT_EQ(other.Id(), model.Id());
+  EXPECT_NE(other.DecisionId(), model.DecisionId());
+  other = model;
+  other.calibration = {8, -2.5};
+  EXPECT_NE(other.DecisionId(), model.DecisionId());
+  other = model;
+  other.projection[0] += 1;
+  EXPECT_NE(other.DecisionId(), model.DecisionId());
+  EXPECT_EQ(Model::Parse(model.Serialize(), "model")->DecisionId(), model.DecisionId());
+}
+
 TEST(ModelTest, DamageIsNoticed) {
   const std::vector<uint8_t> good = Small().Serialize();
   for (size_t i = 0; i < good.size(); i += 3) {

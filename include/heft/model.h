@@ -87,6 +87,8 @@ struct HEFT_EXPORT Model {
   absl::Status Check() const;
   // What a gallery depends on: modalities, gamma, projection, approximation and profile.
   ModelId Id() const;
+  // What decisions depend on: all that, thresholds and calibration.
+  ModelId DecisionId() const;
   // Index of a modality by name; kInvalidArgument names those that exist.
   absl::StatusOr<size_t> FindModality(std::string_view name) const;
   // The threshold fitted for this false match rate. kInvalidArgument names the rates that exist.
