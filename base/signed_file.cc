@@ -207,14 +207,20 @@ absl::StatusOr<ByteSpan> Unsigned(ByteSpan bytes, std::string_view what) {
   return parsed.file.file;
 }
 
-Digest RequestDigest(std::span<const std::span<const uint8_t>> files, uint64_t row) {
+Digest FilesDigest(std::span<const std::span<const uint8_t>> files) {
   std::vector<Hash> hashes;
   for (const ByteSpan file : files) hashes.push_back(HashBytes(file));
   std::ranges::sort(hashes);
   ByteWriter writer;
+  for (const Hash& hash : hashes) writer.Raw(hash);
+  return HashBytes(writer.bytes());
+}
+
+Digest RequestDigest(const Digest& files, uint64_t row) {
+  ByteWriter writer;
   writer.Raw(AsBytes("HEFT request, version 1"));
   writer.U64(row);
-  for (const Hash& hash : hashes) writer.Raw(hash);
+  writer.Raw(files);
   return HashBytes(writer.bytes());
 }
 
@@ -254,6 +260,12 @@ absl::StatusOr<SignedFile> ReadSigned(std::span<const uint8_t> bytes, std::strin
 
 absl::StatusOr<SignedFile> OpenSigned(std::span<const uint8_t> bytes, const Trust& trust,
                                       const Expected& expected, std::string_view what) {
+  const std::string kind = EnvelopeKind(bytes);
+  if (!expected.kind.empty() && !kind.empty() && kind != kSignedKind && kind != expected.kind) {
+    return absl::FailedPreconditionError(absl::StrCat(std::string(what), ": a HEFT file of kind ",
+                                                      kind, " where ", expected.kind,
+                                                      " is needed, signed"));
+  }
   HEFT_ASSIGN_OR_RETURN(SignedFile file, ReadSigned(bytes, what));
   const Check check(file, what);
   HEFT_RETURN_IF_ERROR(check.Kind(expected));

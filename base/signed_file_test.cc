@@ -218,9 +218,10 @@ TEST_F(SignedFileTest, SignsOnceAndHeftFilesOnly) {
 TEST(RequestDigestTest, BindsFilesAndRowInAnyOrder) {
   const std::vector<uint8_t> a = {1}, b = {2};
   const std::vector<ByteSpan> ab = {a, b}, ba = {b, a}, one = {a};
-  EXPECT_EQ(RequestDigest(ab, 3), RequestDigest(ba, 3));
-  EXPECT_NE(RequestDigest(ab, 3), RequestDigest(ab, 4));
-  EXPECT_NE(RequestDigest(ab, 3), RequestDigest(one, 3));
+  EXPECT_EQ(FilesDigest(ab), FilesDigest(ba));
+  EXPECT_NE(FilesDigest(ab), FilesDigest(one));
+  EXPECT_NE(RequestDigest(FilesDigest(ab), 3), RequestDigest(FilesDigest(ab), 4));
+  EXPECT_NE(RequestDigest(FilesDigest(ab), 3), RequestDigest(FilesDigest(one), 3));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/envelope.h"
+#include "base/signed_file.h"
 #include "fusion/plan.h"
 #include "fusion/profile.h"
 #include "fusion/rings.h"
@@ -27,7 +28,6 @@ std::string NameOf(const std::string& kind) {
       {"SCOR", "encrypted scores"},
       {"RKEY", "re-keying key"},
       {"BUDG", "query budget"},
-      {"SIGN", "signed file"},
       {"SIGK", "signing key"}};
   const auto it = names.find(kind);
   return it == names.end() ? "unknown kind " + kind : it->second;
@@ -94,6 +94,8 @@ PlanInfo::Ring Describe(std::string_view serves, const Instance& instance) {
 
 absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes, std::string_view what) {
   FileInfo info;
+  info.bytes = bytes.size();
+  HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
   info.kind = EnvelopeKind(bytes);
   if (info.kind.empty()) {
     return absl::DataLossError(
@@ -102,10 +104,9 @@ absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes, std::string
   }
   info.name = NameOf(info.kind);
   info.version = EnvelopeVersion(bytes);
-  info.bytes = bytes.size();
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, info.kind, info.version, what));
   constexpr size_t kIdSize = sizeof(KeyId);
-  if (info.kind == "MODL" || info.kind == "SIGN" || info.kind == "SIGK" || payload.size() < 2 * kIdSize) return info;
+  if (info.kind == "MODL" || info.kind == "SIGK" || payload.size() < 2 * kIdSize) return info;
   std::copy_n(payload.begin(), kIdSize, info.params_id.emplace().begin());
   std::copy_n(payload.begin() + kIdSize, kIdSize, info.key_id.emplace().begin());
   return info;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
+#include "base/signed_file.h"
 #include "base/threads.h"
 #include "ckks/serialization.h"
 
@@ -57,6 +58,7 @@ std::vector<uint8_t> SerializeEncryptionKey(const ckks::Context& context,
 
 absl::StatusOr<ckks::PublicKey> ParseEncryptionKey(const ckks::Context& context, ByteSpan bytes,
                                                    std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
   const uint32_t version = VersionOf(bytes);
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
                         OpenEnvelope(bytes, kEncryptionKeyKind, version, what));
@@ -98,6 +100,7 @@ std::vector<uint8_t> SerializeEncryptionKeys(const Rings& rings, const PublicKey
 
 absl::StatusOr<PublicKeys> ParseEncryptionKeys(const Rings& rings, ByteSpan bytes,
                                                std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
   PublicKeys keys;
   const ckks::Context& large = *rings.enrolment.context;
   if (!rings.thin()) {
@@ -138,6 +141,7 @@ absl::Status ParseEnrolmentKeys(const Rings& rings, ByteSpan bytes, std::string_
     return absl::InvalidArgumentError(
         absl::StrCat(std::string(what), ": this model's profile has no enrolment keys"));
   }
+  HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
                         OpenEnvelope(bytes, kEnrolmentKeysKind, kKeyFileVersion, what));
   ByteReader reader(payload, what);
@@ -190,6 +194,7 @@ std::vector<uint8_t> SerializeFullEvaluationKeys(
 
 absl::StatusOr<ckks::EvaluationKeys> ParseEvaluationKeys(const ckks::Context& context,
                                                          ByteSpan bytes, std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
   const uint32_t version = VersionOf(bytes);
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
                         OpenEnvelope(bytes, kEvaluationKeysKind, version, what));

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "base/envelope.h"
+#include "base/signed_file.h"
 #include "base/threads.h"
 #include "ckks/digits.h"
 #include "ckks/serialization.h"
@@ -27,6 +28,7 @@ std::vector<uint8_t> SerializeRekeyingKey(const ckks::Context& context, const ck
 
 absl::StatusOr<RekeyingKey> ParseRekeyingKey(const ckks::Context& context, ByteSpan bytes,
                                              std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
                         OpenEnvelope(bytes, kRekeyingKeyKind, kVersion, what));
   ByteReader reader(payload, what);

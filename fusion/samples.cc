@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
 #include "base/identity.h"
+#include "base/signed_file.h"
 #include "base/threads.h"
 #include "ckks/encryptor.h"
 #include "ckks/serialization.h"
@@ -166,10 +167,11 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
                                                  std::vector<uint8_t> bytes, std::string what) {
   SampleReader samples;
   SampleHeader& header = samples.header_;
-  header.encoding = EncodingOf(EnvelopeKind(bytes));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan file, Unsigned(bytes, what));
+  header.encoding = EncodingOf(EnvelopeKind(file));
   const bool bulk = header.encoding == SampleEncoding::kBulk;
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, Kind(header.encoding), kVersion, what));
+                        OpenEnvelope(file, Kind(header.encoding), kVersion, what));
   ByteReader reader(payload, what);
   header.params_id = ckks::ReadId(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
@@ -207,7 +209,8 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
                                             " declared, ", reader.remaining(),
                                             " bytes of ciphertexts"));
   }
-  samples.first_ = kEnvelopeHeaderSize + payload.size() - reader.remaining();
+  samples.first_ =
+      static_cast<size_t>(payload.data() - bytes.data()) + payload.size() - reader.remaining();
   samples.context_ = std::move(context);
   samples.bytes_ = std::move(bytes);
   samples.what_ = std::move(what);
@@ -216,6 +219,9 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
 
 ckks::ParamsId SampleParamsId(ByteSpan bytes) {
   ckks::ParamsId id{};
+  const auto file = Unsigned(bytes, "samples");
+  if (!file.ok()) return id;  // its reader will say why
+  bytes = *file;
   const std::string kind = EnvelopeKind(bytes);
   if (kind == Kind(EncodingOf(kind)) && bytes.size() >= kEnvelopeHeaderSize + id.size()) {
     std::copy_n(bytes.begin() + kEnvelopeHeaderSize, id.size(), id.begin());

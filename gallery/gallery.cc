@@ -60,6 +60,7 @@ absl::StatusOr<Gallery> Gallery::Open(const std::string& folder) {
 const std::vector<std::string>& Gallery::identities() const { return impl_->identities(); }
 size_t Gallery::size() const { return impl_->size(); }
 size_t Gallery::blocks() const { return impl_->blocks(); }
+const GalleryId& Gallery::id() const { return impl_->id(); }
 uint64_t Gallery::generation() const { return impl_->generation(); }
 uint32_t Gallery::gamma() const { return impl_->binding().gamma; }
 const ModelId& Gallery::model_id() const { return impl_->binding().model_id; }

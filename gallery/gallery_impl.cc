@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "base/csprng.h"
 #include "base/envelope.h"
 #include "base/files.h"
 #include "base/identity.h"
@@ -22,7 +23,8 @@ namespace {
 constexpr std::string_view kManifestKind = "GALM";
 constexpr std::string_view kBlockKind = "GBLK";
 constexpr uint32_t kBlockVersion = 1;
-constexpr uint32_t kManifestVersion = 2;  // 1: without revoked keys, still read
+// Still read: 1, without revoked keys and id; 2, without id.
+constexpr uint32_t kManifestVersion = 3;
 constexpr uint64_t kMaxTemplates = uint64_t{1} << 28;
 constexpr uint64_t kMaxRevoked = 1 << 16;
 // Block data starts here in its file, so that a mapped file is aligned for the kernels.
@@ -68,6 +70,17 @@ GalleryBinding ReadBinding(ByteReader& reader) {
   return binding;
 }
 
+// The id of a gallery that was started without one; it keeps it from its next change on.
+GalleryId IdOfOld(const GalleryBinding& binding) {
+  ByteWriter writer;
+  writer.Raw(AsBytes("HEFT gallery without an id"));
+  WriteBinding(writer, binding);
+  const Hash hash = HashBytes(writer.bytes());
+  GalleryId id;
+  std::copy_n(hash.begin(), id.size(), id.begin());
+  return id;
+}
+
 // Held while a gallery is changed.
 absl::StatusOr<FileLock> TakeWriterLock(const std::string& directory) {
   return FileLock::Take(
@@ -81,6 +94,7 @@ Gallery::Impl Gallery::Impl::New(std::string directory, const GalleryBinding& bi
   Impl gallery;
   gallery.directory_ = std::move(directory);
   gallery.binding_ = binding;
+  Csprng().Fill(gallery.id_);
   return gallery;
 }
 
@@ -106,7 +120,8 @@ absl::Status Gallery::Impl::CheckVacant(const std::string& directory) {
 absl::StatusOr<Gallery::Impl> Gallery::Impl::Open(std::string directory) {
   const std::string path = ManifestPath(directory);
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
-  const uint32_t version = EnvelopeVersion(bytes) == 1 ? 1 : kManifestVersion;
+  const uint32_t declared = EnvelopeVersion(bytes);
+  const uint32_t version = declared == 1 || declared == 2 ? declared : kManifestVersion;
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kManifestKind, version, path));
   ByteReader reader(payload, path);
   Impl gallery;
@@ -121,6 +136,7 @@ absl::StatusOr<Gallery::Impl> Gallery::Impl::Open(std::string directory) {
   }
   const uint64_t revoked = version == 1 ? 0 : reader.Count(sizeof(ckks::KeyId), kMaxRevoked);
   for (uint64_t i = 0; i < revoked; ++i) gallery.revoked_.push_back(ckks::ReadId(reader));
+  gallery.id_ = version < 3 ? IdOfOld(gallery.binding_) : ckks::ReadId(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   for (size_t i = 0; i < gallery.identities_.size(); ++i) {
     HEFT_RETURN_IF_ERROR(CheckIdentityAt(gallery.identities_[i], path, i));
@@ -208,6 +224,7 @@ std::vector<uint8_t> Gallery::Impl::SerializeManifest() const {
   for (const std::string& identity : identities_) writer.String(identity);
   writer.U64(revoked_.size());
   for (const ckks::KeyId& key : revoked_) ckks::WriteId(writer, key);
+  ckks::WriteId(writer, id_);
   return SealEnvelope(kManifestKind, kManifestVersion, writer.bytes());
 }
 

@@ -41,7 +41,7 @@ struct Enrolment {
 
 class Gallery::Impl {
  public:
-  // An empty gallery in memory; the folder comes into being with the first commit.
+  // An empty gallery in memory, with an id of its own; the folder comes into being with the first commit.
   static Impl New(std::string directory, const GalleryBinding& binding);
   // kNotFound if there is none, kDataLoss if it is damaged.
   static absl::StatusOr<Impl> Open(std::string directory);
@@ -57,6 +57,7 @@ class Gallery::Impl {
   size_t size() const { return identities_.size(); }
   size_t blocks() const { return generations_.size(); }
   uint64_t generation() const { return generation_; }
+  const GalleryId& id() const { return id_; }
 
   // kFailedPrecondition, saying what differs, unless `binding` is this gallery's.
   absl::Status CheckBinding(const GalleryBinding& binding) const;
@@ -114,6 +115,7 @@ class Gallery::Impl {
 
   std::string directory_;
   GalleryBinding binding_;
+  GalleryId id_{};
   std::vector<std::string> identities_;
   std::vector<uint64_t> generations_;  // of each block's file
   uint64_t generation_ = 0;

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
 #include "base/identity.h"
+#include "base/signed_file.h"
 #include "ckks/serialization.h"
 #include "fusion/key_files.h"
 #include "fusion/samples.h"
@@ -117,6 +118,7 @@ std::vector<uint8_t> SerializeScores(const ckks::Context& context, const Encrypt
 
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,
                                             std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
   const bool brief = EnvelopeVersion(bytes) == kShort;
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
                         OpenEnvelope(bytes, kKind, brief ? kShort : kFull, what));

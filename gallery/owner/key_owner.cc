@@ -71,6 +71,12 @@ absl::StatusOr<KeyOwner> KeyOwner::Load(const Model& model, const std::string& p
 
 const KeyId& KeyOwner::key_id() const { return impl_->key().key_id(); }
 
+absl::StatusOr<SigningKey> KeyOwner::Signer() const { return impl_->Signer(); }
+
+absl::Status KeyOwner::RequireSigned(Trust trust) {
+  return impl_->RequireSigned(std::move(trust));
+}
+
 std::vector<uint8_t> KeyOwner::EncryptionKey() const {
   Csprng rng;
   return SerializeEncryptionKeys(impl_->rings(), MakeEncryptionKeys(impl_->rings(), impl_->keys(), rng));

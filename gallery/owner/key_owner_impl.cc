@@ -130,7 +130,9 @@ absl::StatusOr<KeyOwner> KeyOwner::Impl::Own(const Model& model, SecretKeys keys
 
 absl::StatusOr<EncryptedScores> KeyOwner::Impl::Admit(
     ByteSpan bytes, std::string_view what, const std::optional<Flooding>& flooding) const {
-  HEFT_ASSIGN_OR_RETURN(EncryptedScores scores, ParseScores(*instance().context, bytes, what));
+  HEFT_ASSIGN_OR_RETURN(const TrustedReply trusted, CheckSigned(bytes, what));
+  HEFT_ASSIGN_OR_RETURN(EncryptedScores scores,
+                        ParseScores(*instance().context, trusted.file, what));
   HEFT_RETURN_IF_ERROR(CheckKeyId(keys_.key_id(), scores.key_id, what));
   if (scores.model_id != model_.Id()) {
     return absl::FailedPreconditionError(

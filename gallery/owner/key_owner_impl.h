@@ -44,6 +44,9 @@ class KeyOwner::Impl {
   const Instance& instance() const { return rings_.matching; }
   const ckks::SecretKey& key() const { return keys_.matching(); }
   QueryBudget& budget() const { return *budget_; }
+  absl::StatusOr<SigningKey> Signer() const;
+  absl::Status RequireSigned(Trust trust);
+  const std::optional<Trust>& trust() const { return trust_; }
 
   absl::StatusOr<std::vector<uint8_t>> Encrypt(const EncodableRows& rows,
                                                std::span<const std::string> labels) const;
@@ -56,6 +59,12 @@ class KeyOwner::Impl {
       ByteSpan scores, std::string_view what) const;
 
  private:
+  // Where replies must be signed: of a good one the file in it, and who asked for it.
+  struct TrustedReply {
+    ByteSpan file;
+    SignerKey client{};  // zeros: unknown
+  };
+  absl::StatusOr<TrustedReply> CheckSigned(ByteSpan bytes, std::string_view what) const;
   // Parses, checks that the scores belong here and can be opened as asked, charges.
   absl::StatusOr<EncryptedScores> Admit(ByteSpan bytes, std::string_view what,
                                         const std::optional<Flooding>& flooding) const;
@@ -84,6 +93,8 @@ class KeyOwner::Impl {
   Rings rings_;
   SecretKeys keys_;
   std::unique_ptr<QueryBudget> budget_;
+  std::optional<Trust> trust_;  // whose replies to take; none: anybody's
+  SignerKey public_key_{};      // this owner's, where there is `trust_`
 };
 
 }  // namespace heft

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "base/inside.h"
@@ -25,11 +27,12 @@ struct Paths {
         evaluation(directory + "/evaluation.keys"),
         enrolment(directory + "/enrolment.keys"),
         rekeying(directory + "/rekeying.key"),
+        trust(directory + "/trust.heft"),
         budget(secret + kBudgetSuffix) {}
-  std::string folder, secret, encryption, evaluation, enrolment, rekeying, budget;
+  std::string folder, secret, encryption, evaluation, enrolment, rekeying, trust, budget;
 
   absl::Status CheckVacant() const {
-    for (const std::string& path : {secret, encryption, evaluation, enrolment}) {
+    for (const std::string& path : {secret, encryption, evaluation, enrolment, trust}) {
       if (FileExists(path)) {
         return absl::AlreadyExistsError(absl::StrCat(
             path,
@@ -41,7 +44,9 @@ struct Paths {
   }
   // After a failure: a second attempt must not find half a set.
   void Remove() const {
-    for (const std::string& path : {secret, encryption, evaluation, enrolment}) unlink(path.c_str());
+    for (const std::string& path : {secret, encryption, evaluation, enrolment, trust}) {
+      unlink(path.c_str());
+    }
   }
 };
 
@@ -54,19 +59,53 @@ absl::Status WriteSecretKey(const KeyOwner::Impl& owner, const std::string& pass
   return written;
 }
 
+// The trust file of a set: `trust`, or what is there, with the owner in it.
+absl::StatusOr<std::string> TrustWith(const KeyOwner& owner, const SignerKey& key,
+                                      const std::string& path, Trust trust) {
+  if (FileExists(path)) {
+    HEFT_ASSIGN_OR_RETURN(trust, Trust::Load(path));
+  }
+  const auto& known = trust.keys(Role::kKeyOwner);
+  if (std::ranges::count(known, key, &Trust::Key::key) == 0) {
+    const std::string name = "key-" + HexString(owner.key_id()).substr(0, 8);
+    HEFT_RETURN_IF_ERROR(trust.Add(Role::kKeyOwner, name, key));
+  }
+  return trust.Serialize();
+}
+
+// The file signed by the key owner, for anybody and without an end; its size into `size`.
+absl::Status WriteSigned(const SigningKey& signer, const std::string& path, ByteSpan file,
+                         size_t* size) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
+                        signer.Sign({.role = Role::kKeyOwner}, file));
+  *size = bytes.size();
+  return WriteFileAtomic(path, bytes);
+}
+
 // Makes the public keys and writes the set, the secret key last: without it the others are of no
 // use, with it they must be there. Without `passphrase` it is left out, and keys that are there are
 // replaced.
 absl::StatusOr<KeySet> Write(const KeyOwner& owner, const Paths& paths, const Wiped* passphrase,
-                             const Monitor& monitor) {
+                             const Monitor& monitor, const Trust& others = {}) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> evaluation, owner.EvaluationKeys(monitor));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> enrolment, owner.EnrolmentKeys(monitor));
   const std::vector<uint8_t> encryption = owner.EncryptionKey();
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, owner.Signer());
+  HEFT_ASSIGN_OR_RETURN(const std::string trust,
+                        TrustWith(owner, signer.public_key(), paths.trust, others));
   if (Stopped(monitor)) return absl::CancelledError("interrupted");
   HEFT_RETURN_IF_ERROR(MakeDirectories(paths.folder));
-  absl::Status written = WriteFileAtomic(paths.encryption, encryption);
-  if (written.ok()) written = WriteFileAtomic(paths.evaluation, evaluation);
-  if (written.ok() && !enrolment.empty()) written = WriteFileAtomic(paths.enrolment, enrolment);
+  absl::Status written = WriteFileAtomic(paths.trust, trust);
+  KeySet set;
+  if (written.ok()) {
+    written = WriteSigned(signer, paths.encryption, encryption, &set.encryption_key_bytes);
+  }
+  if (written.ok()) {
+    written = WriteSigned(signer, paths.evaluation, evaluation, &set.evaluation_keys_bytes);
+  }
+  if (written.ok() && !enrolment.empty()) {
+    written = WriteSigned(signer, paths.enrolment, enrolment, &set.enrolment_keys_bytes);
+  }
   if (written.ok() && passphrase != nullptr) {
     written = WriteSecretKey(Inside::Of(owner), passphrase->text, paths.secret);
   }
@@ -75,7 +114,6 @@ absl::StatusOr<KeySet> Write(const KeyOwner& owner, const Paths& paths, const Wi
     return written;
   }
   const Rings& rings = Inside::Of(owner).rings();
-  KeySet set;
   set.key_id = owner.key_id();
   set.parameters = rings.enrolment.params().Describe();
   set.security = rings.enrolment.params().security().Describe();
@@ -83,13 +121,11 @@ absl::StatusOr<KeySet> Write(const KeyOwner& owner, const Paths& paths, const Wi
     absl::StrAppend(&set.parameters, "; ", rings.matching.params().Describe());
     absl::StrAppend(&set.security, "; ", rings.matching.params().security().Describe());
     set.enrolment_keys = paths.enrolment;
-    set.enrolment_keys_bytes = enrolment.size();
   }
   if (passphrase != nullptr) set.secret_key = paths.secret;
+  set.trust = paths.trust;
   set.encryption_key = paths.encryption;
   set.evaluation_keys = paths.evaluation;
-  set.encryption_key_bytes = encryption.size();
-  set.evaluation_keys_bytes = evaluation.size();
   return set;
 }
 
@@ -101,6 +137,16 @@ absl::Status Revoke(QueryBudget& budget, const std::string& path, const KeyId& n
   const auto record = budget.Read();
   *committed = !record.ok() || record->successor == next;
   return passed;
+}
+
+// Whom an owner whose key is renewed believes, but for itself.
+absl::StatusOr<Trust> WithoutOwner(const KeyOwner& old) {
+  if (!Inside::Of(old).trust()) return Trust();
+  Trust trust = *Inside::Of(old).trust();
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, old.Signer());
+  const absl::Status revoked = trust.Revoke(signer.public_key());
+  if (!revoked.ok() && !absl::IsNotFound(revoked)) return revoked;
+  return trust;
 }
 
 }  // namespace
@@ -142,9 +188,11 @@ absl::StatusOr<KeySet> RenewKey(const KeyOwner& old, const std::string& folder,
       SerializeRekeyingKey(context, old.key_id(), next.key_id(),
                            ckks::MakeRekeyingKey(context, Inside::Of(old).key(),
                                                  Inside::Of(next).key(), kMatchLimbs, rng));
-  HEFT_ASSIGN_OR_RETURN(KeySet set, Write(next, paths, &sealed, monitor));
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, next.Signer());
+  HEFT_ASSIGN_OR_RETURN(const Trust trust, WithoutOwner(old));
+  HEFT_ASSIGN_OR_RETURN(KeySet set, Write(next, paths, &sealed, monitor, trust));
   bool committed = false;
-  absl::Status finished = WriteFileAtomic(paths.rekeying, bytes);
+  absl::Status finished = WriteSigned(signer, paths.rekeying, bytes, &set.rekeying_key_bytes);
   if (finished.ok()) finished = Revoke(budget, paths.budget, next.key_id(), &committed);
   if (!finished.ok() && !committed) {  // the old key is still the one in use
     paths.Remove();
@@ -153,7 +201,6 @@ absl::StatusOr<KeySet> RenewKey(const KeyOwner& old, const std::string& folder,
   }
   HEFT_RETURN_IF_ERROR(finished);
   set.rekeying_key = paths.rekeying;
-  set.rekeying_key_bytes = bytes.size();
   return set;
 }
 

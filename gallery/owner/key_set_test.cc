@@ -35,7 +35,7 @@ class KeySetTest : public ::testing::Test {
 TEST_F(KeySetTest, MakesKeysThatBelongTogether) {
   const auto set = MakeKeySet(model_, Path("keys"));
   ASSERT_TRUE(set.ok()) << set.status();
-  EXPECT_EQ(Files("keys"), 3u);
+  EXPECT_EQ(Files("keys"), 4u);
   EXPECT_EQ(set->secret_key, Path("keys/secret.key"));
   EXPECT_EQ(fs::status(set->secret_key).permissions(), fs::perms(0600));
   EXPECT_EQ(set->encryption_key_bytes, fs::file_size(set->encryption_key));
@@ -60,6 +60,30 @@ TEST_F(KeySetTest, MakesKeysThatBelongTogether) {
   EXPECT_EQ(opened->candidates.at(0).identity, "ann");
 }
 
+// Public keys are signed by the owner, whom the trust file lists; the owner of the same secret key
+// is the same signer.
+TEST_F(KeySetTest, PublicKeysAreSigned) {
+  const auto set = MakeKeySet(model_, Path("keys"));
+  ASSERT_TRUE(set.ok()) << set.status();
+  const auto trust = Trust::Load(set->trust);
+  ASSERT_TRUE(trust.ok()) << trust.status();
+  const auto owner = KeyOwner::Load(model_, set->secret_key);
+  const SignerKey signer = owner->Signer()->public_key();
+  ASSERT_EQ(trust->keys(Role::kKeyOwner).size(), 1u);
+  EXPECT_EQ(trust->keys(Role::kKeyOwner)[0].key, signer);
+  for (const auto& [path, kind] :
+       {std::pair{set->encryption_key, "PUBK"}, std::pair{set->evaluation_keys, "EVAL"}}) {
+    const auto bytes = *ReadFile(path);
+    const auto file = OpenSigned(bytes, *trust, {.roles = {Role::kKeyOwner}, .kind = kind}, path);
+    EXPECT_TRUE(file.ok()) << file.status();
+  }
+  const auto other = MakeKeySet(model_, Path("other"));
+  EXPECT_NE(Trust::Load(other->trust)->keys(Role::kKeyOwner)[0].key, signer);
+  const auto foreign = OpenSigned(*ReadFile(other->encryption_key), *trust,
+                                  {.roles = {Role::kKeyOwner}}, "encryption.key");
+  EXPECT_THAT(foreign.status().message(), HasSubstr("unknown key-owner"));
+}
+
 TEST_F(KeySetTest, NeverOverwrites) {
   ASSERT_TRUE(MakeKeySet(model_, Path("keys")).ok());
   const auto before = *ReadFile(Path("keys/secret.key"));
@@ -71,7 +95,7 @@ TEST_F(KeySetTest, NeverOverwrites) {
   EXPECT_EQ(again.status().code(), absl::StatusCode::kAlreadyExists);
   EXPECT_FALSE(asked) << "nobody types a passphrase for nothing";
   EXPECT_EQ(*ReadFile(Path("keys/secret.key")), before);
-  EXPECT_EQ(Files("keys"), 3u);
+  EXPECT_EQ(Files("keys"), 4u);
 }
 
 TEST_F(KeySetTest, SealedUnderThePassphraseThatIsGiven) {
@@ -108,7 +132,7 @@ TEST_F(KeySetTest, PublicKeysAreMadeAnew) {
   const auto owner = KeyOwner::Load(model_, set->secret_key);
   const auto made = MakePublicKeys(*owner, Path("public"));
   ASSERT_TRUE(made.ok()) << made.status();
-  EXPECT_EQ(Files("public"), 2u);
+  EXPECT_EQ(Files("public"), 3u);
   EXPECT_TRUE(made->secret_key.empty());
   EXPECT_EQ(made->key_id, set->key_id);
   EXPECT_NE(*ReadFile(made->encryption_key), *ReadFile(set->encryption_key)) << "new randomness";
@@ -121,12 +145,23 @@ TEST_F(KeySetTest, RenewingRevokesTheOldKeyOnce) {
   const auto set = MakeKeySet(model_, Path("old"));
   auto old = KeyOwner::Load(model_, set->secret_key);
   ASSERT_TRUE(old->SetBudget(7).ok());
+  Trust believed = *Trust::Load(set->trust);
+  ASSERT_TRUE(believed.Add(Role::kServer, "matcher", {1}).ok());
+  ASSERT_TRUE(old->RequireSigned(believed).ok());
   const auto renewed = RenewKey(*old, Path("new"));
   ASSERT_TRUE(renewed.ok()) << renewed.status();
   EXPECT_NE(renewed->key_id, set->key_id);
   EXPECT_EQ(renewed->rekeying_key_bytes, fs::file_size(renewed->rekeying_key));
   EXPECT_THAT(renewed->rekeying_key, EndsWith("new/rekeying.key"));
   EXPECT_EQ(old->Budget()->successor, renewed->key_id);
+  // Whom the old owner believed, the new one does, but for the old key.
+  const auto trust = Trust::Load(renewed->trust);
+  ASSERT_TRUE(trust.ok()) << trust.status();
+  EXPECT_TRUE(trust->IsRevoked(old->Signer()->public_key()));
+  EXPECT_EQ(trust->keys(Role::kServer).size(), 1u);
+  EXPECT_TRUE(OpenSigned(*ReadFile(renewed->rekeying_key), *trust,
+                         {.roles = {Role::kKeyOwner}, .kind = "RKEY"}, "rekeying.key")
+                  .ok());
   const auto next = KeyOwner::Load(model_, renewed->secret_key);
   EXPECT_EQ(next->Budget()->limit, 7u) << "counts go along";
   EXPECT_FALSE(next->Budget()->successor.has_value());

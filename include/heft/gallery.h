@@ -22,6 +22,7 @@
 #include "heft/export.h"
 #include "heft/model.h"
 #include "heft/progress.h"
+#include "heft/trust.h"
 
 namespace heft {
 
@@ -48,6 +49,7 @@ class HEFT_EXPORT Gallery {
   const std::vector<std::string>& identities() const;
   size_t size() const;          // templates
   size_t blocks() const;        // files that hold them
+  const GalleryId& id() const;  // drawn when it was started
   uint64_t generation() const;  // counts the changes
   uint32_t gamma() const;       // dimension of a template
   const ModelId& model_id() const;

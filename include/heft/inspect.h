@@ -19,7 +19,7 @@
 
 namespace heft {
 
-// FileInfo: what the envelope of a file says (docs/formats.md).
+// FileInfo: what the envelope of a file says (docs/formats.md), of a signed one that in it.
 struct FileInfo {
   std::string kind;  // "CTXT"
   std::string name;  // "encrypted samples"

@@ -96,6 +96,13 @@ class HEFT_EXPORT KeyOwner {
 
   const KeyId& key_id() const;
 
+  // The key that this owner signs with, which follows from the secret key. kUnavailable.
+  absl::StatusOr<SigningKey> Signer() const;
+  // From here on Open and Decide take replies alone that OpenSigned takes: signed by a server of
+  // `trust`, for this owner, in time, of a gallery that it pins if it pins any. Their further
+  // errors: OpenSigned's. kUnavailable. Not while others use the object.
+  absl::Status RequireSigned(Trust trust);
+
   // For clients (heft/client.h), some 270 KB.
   std::vector<uint8_t> EncryptionKey() const;
   // For the server (heft/server.h): just what the model's evaluation needs, some 7 MB (one ring:

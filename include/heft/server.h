@@ -9,6 +9,7 @@
 #ifndef HEFT_SERVER_H_
 #define HEFT_SERVER_H_
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,6 +24,7 @@
 #include "heft/gallery.h"
 #include "heft/model.h"
 #include "heft/progress.h"
+#include "heft/trust.h"
 
 namespace heft {
 
@@ -111,6 +113,35 @@ class HEFT_EXPORT Server {
   explicit Server(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+// GallerySigner: the key that a gallery's server signs with, FOLDER/server.key (mode 0600); made,
+// with server.pub for those who are to believe it, where there is none. kNotFound without a
+// gallery; kFailedPrecondition for a file that others may read; kUnavailable, kDataLoss.
+HEFT_EXPORT absl::StatusOr<SigningKey> GallerySigner(const std::string& folder);
+
+// Request: what a reply is to say of what it answers.
+struct Request {
+  SignerKey client{};               // who signed its files; zeros: unknown
+  std::array<uint8_t, 16> nonce{};  // of the first one; zeros: not signed
+  Digest files{};                   // FilesDigest
+};
+// ReadRequest: of the files of a request as they came. Where `trust` lists
+// clients or registrars each must be signed by one of them, or by a key owner, for `server` or for
+// anybody, and all by the same: otherwise OpenSigned's errors. What is signed must be so by
+// somebody who is listed; without `trust` nobody is asked.
+HEFT_EXPORT absl::StatusOr<Request> ReadRequest(std::span<const SampleFile> files,
+                                                const Trust* trust, const SignerKey& server);
+
+// kLife: seconds for which requests and replies are good unless somebody says otherwise. Long
+// enough to hand files about and to open a batch at leisure; a recorded one is refused the next
+// day.
+inline constexpr uint64_t kLife = 3600;
+
+// SignReply: a reply, signed by a server for the key owner `audience` (zeros: anybody): of which
+// gallery and generation, to which row of what request, and good for `life` seconds, 0 for ever.
+HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> SignReply(
+    const SigningKey& key, const Gallery& gallery, const Request& request, uint64_t row,
+    const SignerKey& audience, std::span<const uint8_t> reply, uint64_t life = kLife);
 
 }  // namespace heft
 

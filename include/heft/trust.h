@@ -72,9 +72,10 @@ struct Statement {
   uint64_t expires = 0;             // the last second of its life; 0: it has no end
 };
 
-// RequestDigest binds a reply to what was asked: the files as they were sent, in any order, and the
-// row of them that was the probe.
-HEFT_EXPORT Digest RequestDigest(std::span<const std::span<const uint8_t>> files, uint64_t row);
+// RequestDigest binds a reply to what was asked: the files as they were sent, in any order
+// (FilesDigest), and the row of them that was the probe.
+HEFT_EXPORT Digest FilesDigest(std::span<const std::span<const uint8_t>> files);
+HEFT_EXPORT Digest RequestDigest(const Digest& files, uint64_t row);
 
 // SigningKey: an Ed25519 key pair, the secret half in locked memory where the system grants it.
 // Const calls may come from any number of threads.

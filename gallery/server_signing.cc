@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server's signature: who asked, and what a reply says of itself.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "base/files.h"
+#include "gallery/gallery_impl.h"
+#include "heft/server.h"
+
+namespace heft {
+namespace {
+
+absl::Status MakeSigner(const std::string& folder, const std::string& path) {
+  // Two servers that start at once must not each have a key.
+  HEFT_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(folder + "/lock", 0644));
+  if (FileExists(path)) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(const SigningKey key, SigningKey::Generate());
+  // The public half first: a key that is there has its other file.
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/server.pub",
+                                       absl::StrCat(HexString(key.public_key()), " server\n")));
+  return key.Save(path);
+}
+
+}  // namespace
+
+absl::StatusOr<SigningKey> GallerySigner(const std::string& folder) {
+  const std::string path = folder + "/server.key";
+  if (!FileExists(path)) {
+    if (!Gallery::Impl::Exists(folder)) {
+      return absl::NotFoundError(absl::StrCat("no gallery in ", folder));
+    }
+    HEFT_RETURN_IF_ERROR(MakeSigner(folder, path));
+  }
+  return SigningKey::Load(path);
+}
+
+absl::StatusOr<Request> ReadRequest(std::span<const SampleFile> files, const Trust* trust,
+                                    const SignerKey& server) {
+  const bool demanded =
+      trust != nullptr && (trust->Lists(Role::kClient) || trust->Lists(Role::kRegistrar));
+  Request request;
+  std::vector<ByteSpan> bytes;
+  for (const SampleFile& file : files) {
+    bytes.push_back(file.bytes);
+    if (!demanded && !IsSigned(file.bytes)) continue;
+    const auto opened =
+        trust == nullptr ? ReadSigned(file.bytes, file.name)
+                         : OpenSigned(file.bytes, *trust,
+                                      {.roles = {Role::kClient, Role::kRegistrar, Role::kKeyOwner},
+                                       .audience = server},
+                                      file.name);
+    HEFT_RETURN_IF_ERROR(opened.status());
+    if (request.client != SignerKey{} && request.client != opened->signer) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          file.name, ": signed by another than the first file: a request is one client's"));
+    }
+    if (request.client == SignerKey{}) request.nonce = opened->statement.nonce;
+    // Without trust the name of a signer is its own word.
+    if (trust != nullptr) request.client = opened->signer;
+  }
+  request.files = FilesDigest(bytes);
+  return request;
+}
+
+absl::StatusOr<std::vector<uint8_t>> SignReply(const SigningKey& key, const Gallery& gallery,
+                                               const Request& request, uint64_t row,
+                                               const SignerKey& audience,
+                                               std::span<const uint8_t> reply, uint64_t life) {
+  Statement statement;
+  statement.role = Role::kServer;
+  statement.audience = audience;
+  statement.subject = request.client;
+  statement.gallery = gallery.id();
+  statement.generation = gallery.generation();
+  statement.nonce = request.nonce;
+  statement.request = RequestDigest(request.files, row);
+  statement.issued = UnixTime();
+  statement.expires = life == 0 ? 0 : statement.issued + life;
+  return key.Sign(std::move(statement), reply);
+}
+
+}  // namespace heft
