@@ -11,6 +11,7 @@
 
 #include "base/envelope.h"
 #include "base/files.h"
+#include "base/signing.h"
 #include "base/testing.h"
 #include "ckks/owner/secret_key.h"
 #include "ckks/serialization.h"
@@ -233,6 +234,29 @@ absl::Status WriteScores(const SeedWriter& seeds, const ckks::SecretKey& secret,
   return seeds.Write("scores", "verification", SerializeScores(context, scores));
 }
 
+absl::Status WriteSigned(const SeedWriter& seeds) {
+  HEFT_ASSIGN_OR_RETURN(const auto key,
+                        SigningKey::Impl::FromSeed(std::vector<uint8_t>(kSigningSeedSize, 1)));
+  HEFT_ASSIGN_OR_RETURN(const auto clear, key->Serialize({}));
+  HEFT_RETURN_IF_ERROR(seeds.Write("signed", "key", clear));
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer,
+                        SigningKeyOfSeed(std::vector<uint8_t>(kSigningSeedSize, 1)));
+  Statement statement;
+  statement.role = Role::kServer;
+  statement.gallery = {1};
+  statement.nonce = {2};
+  statement.issued = 2'000'000'000;
+  HEFT_ASSIGN_OR_RETURN(const auto file,
+                        signer.Sign(statement, SealEnvelope("TEST", 1, AsBytes("signed"))));
+  HEFT_RETURN_IF_ERROR(seeds.Write("signed", "file", file));
+  Trust trust;
+  HEFT_RETURN_IF_ERROR(trust.Add(Role::kServer, "server", {1}));
+  HEFT_RETURN_IF_ERROR(trust.Add(Role::kClient, "camera", {2}));
+  HEFT_RETURN_IF_ERROR(trust.Revoke({2}));
+  trust.Pin({3}, 4);
+  return seeds.Write("signed", "trust", trust.Serialize());
+}
+
 absl::Status Write(const std::string& root) {
   const SeedWriter seeds(root);
   TestCsprng rng(Seed{9});
@@ -242,6 +266,7 @@ absl::Status Write(const std::string& root) {
   HEFT_RETURN_IF_ERROR(WriteKeys(seeds, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteFullKeys(seeds, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteSealObjects(seeds));
+  HEFT_RETURN_IF_ERROR(WriteSigned(seeds));
   HEFT_RETURN_IF_ERROR(WriteSamples(seeds, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteGallery(seeds, secret));
   return WriteScores(seeds, secret, rng);

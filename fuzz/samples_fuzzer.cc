@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encrypted samples, kinds CTXT, CTXS, CTXP and CTXF (fusion/samples.cc), and every ciphertext in them.
+// Encrypted samples, kinds CTXT, CTXS, CTXP and CTXF (fusion/samples.cc), and every ciphertext in
+// them.
 #include "ckks/arithmetic.h"
 #include "fusion/samples.h"
 #include "fuzz/fuzz.h"
