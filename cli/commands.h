@@ -15,6 +15,7 @@ void AddInspect(Command app);
 void AddImportSeal(Command app);
 void AddExportSeal(Command app);
 void AddRekeyGallery(Command app);
+void AddTrust(Command app);
 
 // Client.
 void AddEncrypt(Command app);

@@ -7,9 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/key_options.h"
+#include "cli/trust_options.h"
 
 namespace heft::cli {
 namespace {
@@ -22,7 +24,46 @@ struct Options {
   bool decision = false;
   std::optional<int> flood_bits;
   Flooding flooding;
+  TrustOptions trust;
+  std::vector<std::string> request;
+  uint64_t row = 0;
+  std::string gallery;
 };
+
+// What the reply says of itself must be what is asked for: the answer to these files, of this
+// gallery. Its signature is checked when it is opened.
+absl::Status CheckStatement(const Options& options, std::span<const uint8_t> reply) {
+  if (options.request.empty() && options.gallery.empty()) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(reply, options.in));
+  if (!options.gallery.empty()) {
+    HEFT_ASSIGN_OR_RETURN(const GalleryId id, ParseGalleryId(options.gallery));
+    if (file.statement.gallery != id) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(options.in, ": of another gallery, ", HexString(file.statement.gallery)));
+    }
+  }
+  if (options.request.empty()) return absl::OkStatus();
+  std::vector<std::vector<uint8_t>> files;
+  for (const std::string& path : options.request) {
+    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path));
+    files.push_back(std::move(bytes));
+  }
+  const std::vector<std::span<const uint8_t>> views(files.begin(), files.end());
+  if (file.statement.request == RequestDigest(FilesDigest(views), options.row)) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(options.in, ": answers another request than row ", options.row, " of ",
+                   absl::StrJoin(options.request, ", ")));
+}
+
+// The key owner, who takes replies of trusted servers alone.
+absl::StatusOr<KeyOwner> LoadStrictOwner(const Model& model, const Options& options,
+                                         std::optional<Trust> trust) {
+  HEFT_ASSIGN_OR_RETURN(KeyOwner owner, LoadKeyOwner(model, options.key));
+  if (trust) HEFT_RETURN_IF_ERROR(owner.RequireSigned(*std::move(trust)));
+  return owner;
+}
 
 // The threshold asked for: given, or the model's; none where neither is.
 absl::StatusOr<std::optional<ChosenThreshold>> Choose(const Model& model, const Options& options) {
@@ -87,13 +128,15 @@ void PrintScores(const Common& common, const OpenedScores& opened,
 }
 
 absl::Status Run(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.key.model));
+  HEFT_ASSIGN_OR_RETURN(auto trust, LoadTrust(options.trust, options.key.secret_key));
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.key.model, trust));
   HEFT_ASSIGN_OR_RETURN(const auto threshold, Choose(model, options));
   if (options.decision && !threshold) {
     return absl::InvalidArgumentError("--decision needs --fmr or --threshold");
   }
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores, ReadFile(options.in));
-  HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadKeyOwner(model, options.key));
+  HEFT_RETURN_IF_ERROR(CheckStatement(options, scores));
+  HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadStrictOwner(model, options, std::move(trust)));
   const bool fresh = !std::filesystem::exists(owner.budget_file());
   std::optional<Flooding> flooding;
   if (options.flood_bits) flooding = {*options.flood_bits, options.flooding.queries};
@@ -124,6 +167,12 @@ void AddDecrypt(Command app) {
       [options](const Common& common) { return Run(common, *options); });
   AddKeyOptions(command, &options->key, "secret key");
   command.Add("-i,--in", &options->in, "encrypted scores").Required();
+  AddTrustOptions(command, &options->trust, "the secret key");
+  const Option request =
+      command.Add("--request", &options->request,
+                  "the encrypted samples that were sent: refuse a reply to anything else");
+  command.Add("--row", &options->row, "which sample of them, from 0").ShowDefault().Needs(request);
+  command.Add("--gallery-id", &options->gallery, "refuse a reply of any other gallery");
   command.Add("--top", &options->top, "candidates to show").ShowDefault();
   const Option threshold =
       command.Add("--threshold", &options->threshold, "accept at this score or above").Range(-2, 2);

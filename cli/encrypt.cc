@@ -6,8 +6,10 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/key_options.h"
+#include "cli/trust_options.h"
 #include "heft/client.h"
 #include "heft/inspect.h"
+#include "heft/server.h"
 #include "heft/vectors.h"
 
 namespace heft::cli {
@@ -20,7 +22,45 @@ struct Options {
   std::string use = "enrolment", fuse = "server";
   std::optional<size_t> row;
   bool bulk = false;
+  TrustOptions trust;
+  std::string sign, sign_as = "client", to;
+  uint64_t life = kLife;
 };
+
+// The request, signed by who sends it.
+absl::StatusOr<std::vector<uint8_t>> Sign(const Options& options, std::vector<uint8_t> bytes) {
+  if (options.sign.empty()) return bytes;
+  Statement statement;
+  HEFT_ASSIGN_OR_RETURN(statement.role, ParseRole(options.sign_as));
+  if (!options.to.empty()) {
+    HEFT_ASSIGN_OR_RETURN(statement.audience, ReadSignerKey(options.to));
+  }
+  HEFT_ASSIGN_OR_RETURN(const SigningKey key, LoadSigner(options.sign));
+  statement.issued = UnixTime();
+  if (options.life > 0) statement.expires = statement.issued + options.life;
+  return key.Sign(std::move(statement), bytes);
+}
+
+// The model and, of a client, the encryption key, as far as they are to be believed.
+struct Keys {
+  Model model;
+  std::vector<uint8_t> encryption;
+};
+absl::StatusOr<Keys> LoadKeys(const Options& options) {
+  Keys keys;
+  if (!options.owner.secret_key.empty()) {
+    HEFT_ASSIGN_OR_RETURN(keys.model, LoadModel(options.owner.model));
+    return keys;
+  }
+  HEFT_ASSIGN_OR_RETURN(keys.encryption, ReadFile(options.key));
+  HEFT_ASSIGN_OR_RETURN(const auto trust,
+                        LoadTrustFor(options.trust, options.key, keys.encryption));
+  HEFT_ASSIGN_OR_RETURN(keys.model, LoadTrustedModel(options.owner.model, trust));
+  HEFT_RETURN_IF_ERROR(
+      CheckSigned(trust, keys.encryption, {.roles = {Role::kKeyOwner}, .kind = "PUBK"}, options.key)
+          .status());
+  return keys;
+}
 
 // The row asked for alone, or all.
 absl::StatusOr<FeatureRows> Rows(const Options& options, const Model& model, size_t i) {
@@ -88,7 +128,8 @@ absl::Status CheckInputs(const Options& options) {
 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(CheckInputs(options));
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.owner.model));
+  HEFT_ASSIGN_OR_RETURN(const Keys keys, LoadKeys(options));
+  const Model& model = keys.model;
   std::vector<FeatureRows> rows;
   for (size_t i = 0; i < options.inputs.size(); ++i) {
     HEFT_ASSIGN_OR_RETURN(FeatureRows read, Rows(options, model, i));
@@ -104,13 +145,13 @@ absl::Status Run(const Common& common, const Options& options) {
   }
   std::vector<uint8_t> bytes;
   if (options.owner.secret_key.empty()) {
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key, ReadFile(options.key));
-    HEFT_ASSIGN_OR_RETURN(const Client client, Client::Create(model, key, options.key));
+    HEFT_ASSIGN_OR_RETURN(const Client client, Client::Create(model, keys.encryption, options.key));
     HEFT_ASSIGN_OR_RETURN(bytes, Encrypt(options, client, samples));
   } else {
     HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadKeyOwner(model, options.owner));
     HEFT_ASSIGN_OR_RETURN(bytes, Encrypt(options, owner, samples));
   }
+  HEFT_ASSIGN_OR_RETURN(bytes, Sign(options, std::move(bytes)));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   const std::string what = options.fuse == "client" ? "fused" : options.modalities[0];
   Print(common,
@@ -169,6 +210,15 @@ void AddEncrypt(Command app) {
       .ShowDefault();
   command.Add("--row", &options->row, "only this row, from 0");
   command.RequireOneOf(key, secret);
+  AddTrustOptions(command, &options->trust, "the encryption key");
+  const Option sign =
+      command.Add("--sign", &options->sign, "sign what is sent with this key (heft trust new-key)");
+  command.Add("--sign-as", &options->sign_as, "role that it signs in")
+      .Choices({"client", "registrar"})
+      .Needs(sign)
+      .ShowDefault();
+  command.Add("--to", &options->to, "server.pub of the only server that is to take it").Needs(sign);
+  AddLife(command, &options->life);
 }
 
 }  // namespace heft::cli

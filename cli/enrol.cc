@@ -12,9 +12,17 @@ struct Options : ServerOptions {
 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> files, ReadSamples(options));
-  HEFT_ASSIGN_OR_RETURN(const Server server, LoadServer(options, /*enrols=*/true));
-  HEFT_ASSIGN_OR_RETURN(const EnrolResult done, server.Enrol(options.gallery, std::move(files),
-                                                             options.enrol, common.monitor));
+  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(options, /*enrols=*/true));
+  // A gallery that is yet to be has no key that a request could be for.
+  SignerKey own{};
+  const auto signer = GallerySigner(options.gallery);
+  if (signer.ok()) own = signer->public_key();
+  if (!absl::IsNotFound(signer.status())) HEFT_RETURN_IF_ERROR(signer.status());
+  HEFT_RETURN_IF_ERROR(loaded.CheckRequest(files, own).status());
+  HEFT_ASSIGN_OR_RETURN(
+      const EnrolResult done,
+      loaded.server.Enrol(options.gallery, std::move(files), options.enrol, common.monitor));
+  HEFT_RETURN_IF_ERROR(GallerySigner(options.gallery).status());  // made with the gallery
   Print(common, {{"enrolled", done.added}, {"templates", done.templates}, {"blocks", done.blocks}},
         absl::StrCat("enrolled ", done.added, " templates; the gallery holds ", done.templates));
   return absl::OkStatus();

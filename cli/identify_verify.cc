@@ -16,15 +16,40 @@ struct Options : ServerOptions {
   bool degree_two = false;
   bool all = false;
   ProbeOptions probe;
+  std::string server_key;
+  uint64_t life = kLife;
 };
+
+// Signer: what signs the replies to a request.
+struct Signer {
+  const Options& options;
+  const Gallery& gallery;
+  const SignerKey& audience;
+  SigningKey key;
+  Request request;
+
+  absl::StatusOr<std::vector<uint8_t>> Sign(size_t row, std::span<const uint8_t> reply) const {
+    return SignReply(key, gallery, request, row, audience, reply, options.life);
+  }
+};
+
+absl::StatusOr<Signer> MakeSigner(const Options& options, const LoadedServer& server,
+                                  const Gallery& gallery, const std::vector<SampleFile>& samples) {
+  HEFT_ASSIGN_OR_RETURN(SigningKey key, options.server_key.empty()
+                                            ? GallerySigner(options.gallery)
+                                            : LoadSigner(options.server_key));
+  HEFT_ASSIGN_OR_RETURN(const Request request, server.CheckRequest(samples, key.public_key()));
+  return Signer{options, gallery, server.key_owner, std::move(key), request};
+}
 
 // Every sample of the files, one reply each, into a new folder: all of them or none.
 absl::Status RunAll(const Common& common, const Options& options, const Server& server,
                     const Gallery& gallery, std::vector<SampleFile> samples,
-                    const ProbeOptions& probe) {
+                    const ProbeOptions& probe, const Signer& signer) {
   HEFT_ASSIGN_OR_RETURN(NewFolder folder, NewFolder::Create(options.out));
   size_t files = 0, bytes = 0;
-  auto write = [&](size_t row, std::span<const uint8_t> reply) {
+  auto write = [&](size_t row, std::span<const uint8_t> scores) -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> reply, signer.Sign(row, scores));
     ++files;
     bytes += reply.size();
     return folder.Write(absl::StrFormat("%05d.ct", row), reply);
@@ -42,17 +67,20 @@ absl::Status RunAll(const Common& common, const Options& options, const Server& 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> samples, ReadSamples(options));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
-  HEFT_ASSIGN_OR_RETURN(const Server server, LoadServer(options, options.verify));
+  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(options, options.verify));
+  HEFT_ASSIGN_OR_RETURN(const Signer signer, MakeSigner(options, loaded, gallery, samples));
+  const Server& server = loaded.server;
   ProbeOptions probe = options.probe;
   probe.with_identities = !options.no_identities;
   probe.relinearise = !options.degree_two;
   if (options.all) {
-    return RunAll(common, options, server, gallery, std::move(samples), probe);
+    return RunAll(common, options, server, gallery, std::move(samples), probe, signer);
   }
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> reply,
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores,
                         options.verify
                             ? server.Verify(gallery, std::move(samples), options.identity, probe)
                             : server.Identify(gallery, std::move(samples), probe, common.monitor));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> reply, signer.Sign(probe.row, scores));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, reply));
   Json json = {{"out", options.out}, {"bytes", reply.size()}, {"templates", gallery.size()}};
   std::string text;
@@ -80,6 +108,9 @@ Command Add(Command app, bool verify) {
       [options](const Common& common) { return Run(common, *options); });
   AddServerOptions(command, options.get());
   command.Add("-o,--out", &options->out, "file for the encrypted scores").Required();
+  AddLife(command, &options->life);
+  command.Add("--server-key", &options->server_key,
+              "signing key (default: server.key in the gallery's folder, made with it)");
   const Option row =
       command.Add("--row", &options->probe.row, "which sample of the files, from 0").ShowDefault();
   command.Add(

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "heft/trust.h"
 
 namespace heft::cli {
 namespace {
@@ -117,6 +118,7 @@ absl::Status InspectModel(const Common& common, const Options& options,
   const Interval& interval = model.approximation.interval;
   Json json = {{"kind", "model"},
                {"id", HexString(model.Id())},
+               {"decision_id", HexString(model.DecisionId())},
                {"modalities", modalities},
                {"gamma", model.gamma},
                {"profile", model.profile},
@@ -135,11 +137,12 @@ absl::Status InspectModel(const Common& common, const Options& options,
   }
   if (options.plan) json["plan"] = PlanJson(plan);
   std::string text = absl::StrFormat(
-      "model %s\n  %s -> %d dimensions, profile %s\n  %s\n  %s (%.1f bits of primes)\n"
+      "model %s, with its thresholds %s\n  %s -> %d dimensions, profile %s\n  %s\n  %s (%.1f bits "
+      "of primes)\n"
       "  normalisation: %s, degree %d on [%.3f, %.3f], worst relative error %.2f%%\n",
-      HexString(model.Id()), absl::StrJoin(names, " + "), model.gamma, model.profile,
-      profile.parameters, profile.security, profile.total_bits, model.approximation.name,
-      model.approximation.Degree(), interval.lo, interval.hi,
+      HexString(model.Id()), HexString(model.DecisionId()), absl::StrJoin(names, " + "),
+      model.gamma, model.profile, profile.parameters, profile.security, profile.total_bits,
+      model.approximation.name, model.approximation.Degree(), interval.lo, interval.hi,
       100 * model.approximation.MaxRelativeError());
   for (const DecisionThreshold& t : model.thresholds) {
     absl::StrAppendFormat(&text, "  threshold for FMR %g: %.3f (FNMR %.3f, %d impostor pairs)\n",
@@ -156,6 +159,7 @@ absl::Status InspectGallery(const Common& common, const Options& options) {
   std::map<std::string, size_t> counts;
   for (const std::string& identity : gallery.identities()) ++counts[identity];
   Json json = {{"kind", "gallery"},
+               {"id", HexString(gallery.id())},
                {"templates", gallery.size()},
                {"identities", counts.size()},
                {"blocks", gallery.blocks()},
@@ -170,9 +174,9 @@ absl::Status InspectGallery(const Common& common, const Options& options) {
     json["revoked_keys"].push_back(HexString(key));
   }
   Print(common, json,
-        absl::StrFormat("gallery of %d templates of %d identities in %d blocks, intact\n"
+        absl::StrFormat("gallery %s of %d templates of %d identities in %d blocks, intact\n"
                         "  model %s, key %s, %d revoked keys\n%s",
-                        gallery.size(), counts.size(), gallery.blocks(),
+                        HexString(gallery.id()), gallery.size(), counts.size(), gallery.blocks(),
                         HexString(gallery.model_id()), HexString(gallery.key_id()),
                         gallery.revoked_keys().size(), params));
   return absl::OkStatus();
@@ -187,6 +191,13 @@ absl::Status Run(const Common& common, const Options& options) {
   Json json = {{"kind", file.name}, {"version", file.version}, {"bytes", file.bytes}};
   std::string text = absl::StrCat(file.name, ", version ", file.version, ", ",
                                   HumanBytes(file.bytes), ", intact\n");
+  if (IsSigned(bytes)) {
+    HEFT_ASSIGN_OR_RETURN(const SignedFile signed_file, ReadSigned(bytes, options.path));
+    const std::string role(RoleName(signed_file.statement.role));
+    json["signed"] = {{"role", role}, {"key", HexString(signed_file.signer)}};
+    absl::StrAppend(&text, "  signed as ", role, " with key ", HexString(signed_file.signer),
+                    ": heft trust check\n");
+  }
   if (file.params_id) {
     const std::string params = HexString(*file.params_id), key = HexString(*file.key_id);
     json["params_id"] = params;

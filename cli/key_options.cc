@@ -62,7 +62,8 @@ std::string DescribeKeySet(const KeySet& set, Json* json) {
                 {"encryption_key", set.encryption_key},
                 {"encryption_key_bytes", set.encryption_key_bytes},
                 {"evaluation_keys", set.evaluation_keys},
-                {"evaluation_keys_bytes", set.evaluation_keys_bytes}});
+                {"evaluation_keys_bytes", set.evaluation_keys_bytes},
+                {"trust", set.trust}});
   std::string secret, enrolment;
   if (!set.enrolment_keys.empty()) {
     json->update({{"enrolment_keys", set.enrolment_keys},
@@ -78,7 +79,8 @@ std::string DescribeKeySet(const KeySet& set, Json* json) {
                       secret, "encryption key (for clients): ", set.encryption_key, ", ",
                       HumanBytes(set.encryption_key_bytes),
                       "\nevaluation keys (for the server): ", set.evaluation_keys, ", ",
-                      HumanBytes(set.evaluation_keys_bytes), "\n", enrolment);
+                      HumanBytes(set.evaluation_keys_bytes), "\n", enrolment,
+                      "trust file (for both, by a way that you trust): ", set.trust, "\n");
 }
 
 }  // namespace heft::cli

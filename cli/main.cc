@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
     AddBudget(app);
     AddRekey(app);
     AddRekeyGallery(app);
+    AddTrust(app);
     AddEvaluate(app);
     AddInspect(app);
     AddImportSeal(app);

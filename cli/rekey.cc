@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/key_options.h"
+#include "cli/trust_options.h"
 #include "heft/inspect.h"
 
 namespace heft::cli {
@@ -12,10 +13,14 @@ struct Options {
   KeyOptions key;
   std::string out;
   SealOptions seal;
+  TrustOptions trust;
 };
 
 absl::Status Run(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const KeyOwner old, LoadKeyOwner(options.key));
+  // Whom the old key's owner believes, the new one's will.
+  HEFT_ASSIGN_OR_RETURN(auto trust, LoadTrust(options.trust, options.key.secret_key));
+  HEFT_ASSIGN_OR_RETURN(KeyOwner old, LoadKeyOwner(options.key));
+  if (trust) HEFT_RETURN_IF_ERROR(old.RequireSigned(*std::move(trust)));
   HEFT_ASSIGN_OR_RETURN(
       const KeySet set,
       RenewKey(old, options.out, NewPassphrase(common, options.seal), common.monitor));
@@ -48,6 +53,7 @@ void AddRekey(Command app) {
            "rekeying.key")
       .Required();
   AddSealOptions(command, "new-", &options->seal);
+  AddTrustOptions(command, &options->trust, "the old secret key");
 }
 
 }  // namespace heft::cli

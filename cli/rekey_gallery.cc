@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/trust_options.h"
 #include "heft/gallery.h"
 
 namespace heft::cli {
@@ -9,11 +10,16 @@ namespace {
 
 struct Options {
   std::string model, rekeying_key, gallery;
+  TrustOptions trust;
 };
 
 absl::Status Run(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key, ReadFile(options.rekeying_key));
+  HEFT_ASSIGN_OR_RETURN(const auto trust, LoadTrustFor(options.trust, options.rekeying_key, key));
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.model, trust));
+  HEFT_RETURN_IF_ERROR(
+      CheckSigned(trust, key, {.roles = {Role::kKeyOwner}, .kind = "RKEY"}, options.rekeying_key)
+          .status());
   HEFT_ASSIGN_OR_RETURN(Gallery gallery, Gallery::Open(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const Gallery::Rekeyed moved,
                         gallery.Rekey(model, key, options.rekeying_key, common.monitor));
@@ -39,6 +45,7 @@ void AddRekeyGallery(Command app) {
   command.Add("-m,--model", &options->model, "model file").Required();
   command.Add("-k,--rekeying-key", &options->rekeying_key, "from `heft rekey`").Required();
   command.Add("-g,--gallery", &options->gallery, "gallery folder").Required();
+  AddTrustOptions(command, &options->trust, "the re-keying key");
 }
 
 }  // namespace heft::cli

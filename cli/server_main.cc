@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
                    AddIdentify(app);
                    AddVerify(app);
                    AddRekeyGallery(app);
+                   AddTrust(app);
                    AddInspect(app);
                    AddImportSeal(app);
                    AddExportSeal(app);

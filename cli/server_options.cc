@@ -10,6 +10,7 @@ void AddServerOptions(Command command, ServerOptions* options) {
   command.Add("-k,--keys", &options->keys, "evaluation keys").Required();
   command.Add("-g,--gallery", &options->gallery, "gallery folder").Required();
   command.Add("-i,--in", &options->inputs, "encrypted samples, one file a modality").Required();
+  AddTrustOptions(command, &options->trust, "the evaluation keys");
 }
 
 absl::StatusOr<std::vector<SampleFile>> ReadSamples(const ServerOptions& options) {
@@ -27,22 +28,55 @@ void AddEnrolmentKeys(Command command, ServerOptions* options) {
               "enrolment.keys beside the evaluation keys, if it is there");
 }
 
-absl::StatusOr<Server> LoadServer(const ServerOptions& options, bool enrols) {
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> keys, ReadFile(options.keys));
-  if (!enrols) return Server::Create(model, keys, options.keys);
+namespace {
+
+// The bytes of the enrolment keys, and where they lie; none where nobody asked for them and there
+// are none.
+struct EnrolmentKeys {
+  std::vector<uint8_t> bytes;
+  std::string path;
+};
+absl::StatusOr<EnrolmentKeys> ReadEnrolmentKeys(const ServerOptions& options) {
   const bool given = !options.enrolment_keys.empty();
-  const std::string path =
-      given ? options.enrolment_keys
-            : options.keys.substr(0, options.keys.find_last_of('/') + 1) + "enrolment.keys";
-  const auto enrolment = ReadFile(path);
-  if (!given && absl::IsNotFound(enrolment.status())) {
-    return Server::Create(model, keys, options.keys);
-  }
-  HEFT_RETURN_IF_ERROR(enrolment.status());
+  EnrolmentKeys keys;
+  keys.path = given ? options.enrolment_keys
+                    : options.keys.substr(0, options.keys.find_last_of('/') + 1) + "enrolment.keys";
+  auto bytes = ReadFile(keys.path);
+  if (!given && absl::IsNotFound(bytes.status())) return keys;
+  HEFT_RETURN_IF_ERROR(bytes.status());
   // No bytes would mean: no such keys.
-  if (enrolment->empty()) return absl::DataLossError(absl::StrCat(path, ": the file is empty"));
-  return Server::Create(model, keys, options.keys, *enrolment, path);
+  if (bytes->empty()) return absl::DataLossError(absl::StrCat(keys.path, ": the file is empty"));
+  keys.bytes = *std::move(bytes);
+  return keys;
+}
+
+}  // namespace
+
+absl::StatusOr<LoadedServer> LoadServer(const ServerOptions& options, bool enrols) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> keys, ReadFile(options.keys));
+  HEFT_ASSIGN_OR_RETURN(std::optional<Trust> trust,
+                        LoadTrustFor(options.trust, options.keys, keys));
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.model, trust));
+  HEFT_ASSIGN_OR_RETURN(
+      const SignerKey owner,
+      CheckSigned(trust, keys, {.roles = {Role::kKeyOwner}, .kind = "EVAL"}, options.keys));
+  EnrolmentKeys enrolment;
+  if (enrols) {
+    HEFT_ASSIGN_OR_RETURN(enrolment, ReadEnrolmentKeys(options));
+  }
+  if (!enrolment.bytes.empty()) {
+    HEFT_ASSIGN_OR_RETURN(
+        const SignerKey signer,
+        CheckSigned(trust, enrolment.bytes, {.roles = {Role::kKeyOwner}, .kind = "ENRK"},
+                    enrolment.path));
+    if (signer != owner) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(enrolment.path, ": signed by another key owner than ", options.keys));
+    }
+  }
+  HEFT_ASSIGN_OR_RETURN(Server server,
+                        Server::Create(model, keys, options.keys, enrolment.bytes, enrolment.path));
+  return LoadedServer{std::move(server), std::move(trust), owner};
 }
 
 }  // namespace heft::cli

@@ -206,6 +206,7 @@ class MeaningTest : public ::testing::Test {
   // Claims to be the enrolled person, and asks for a decision at FMR 1e-3.
   Args Decide(const std::vector<std::string>& files) {
     Serve("verify", files, {"--identity", data_.labels[0], "--norm", "--out", w_("score.ct")});
+    Believe(w_("keys/trust.heft"), w_("gallery"));
     return {"decrypt", "--model",      w_("m.heft"), "--secret-key", w_("keys/secret.key"),
             "--in",    w_("score.ct"), "--fmr",      "1e-3"};
   }

@@ -85,6 +85,7 @@ class HostileClientTest : public ::testing::Test {
     Args args = Serve(subcommand, samples, more, gallery);
     args.insert(args.end(), {"--out", W("server/scores.ct")});
     Must(kServer, args);
+    Believe(W("owner/keys/trust.heft"), W(gallery));
     return Must(kHeft,
                 {"decrypt", "--model", W("owner/model.heft"), "--secret-key",
                  W("owner/keys/secret.key"), "--in", W("server/scores.ct"), "--threshold", "0.5"});

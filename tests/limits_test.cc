@@ -36,6 +36,7 @@ class LimitsTest : public ::testing::Test {
     }
     Must(kServer, Serve("enrol", {}));
     Must(kServer, Serve("identify", {"--out", W("scores.ct")}));
+    Believe(W("keys/trust.heft"), W("gallery"));
   }
   static void TearDownTestSuite() { delete work_; }
 

@@ -33,8 +33,10 @@ class RolesTest : public ::testing::Test {
     // All that a client and a server get.
     w.Copy("owner/model.heft", "client/model.heft");
     w.Copy("owner/keys/encryption.key", "client/encryption.key");
+    w.Copy("owner/keys/trust.heft", "client/trust.heft");
     w.Copy("owner/model.heft", "server/model.heft");
     w.Copy("owner/keys/evaluation.keys", "server/evaluation.keys");
+    w.Copy("owner/keys/trust.heft", "server/trust.heft");
     data_ = new Dataset(*LoadDataset(w("data")));
     model_ = new Model(ReadModel(w("owner/model.heft")));
   }
@@ -95,6 +97,7 @@ class RolesTest : public ::testing::Test {
     Args args = Serve(subcommand, samples, more);
     args.insert(args.end(), {"--out", Path("server", file)});
     Must(kServer, args);
+    Believe(Path("owner", "keys/trust.heft"), Path("server", Own("gallery")));
     work_->Copy("server/" + file, "owner/" + file);
     return Open(file, decide);
   }
@@ -301,6 +304,7 @@ TEST_F(RolesTest, ThreeModalities) {
   };
   serve({"enrol"});
   serve({"identify", "--out", w("owner/scores.ct")});
+  Believe(w("owner/keys/trust.heft"), w("server/gallery"));
   const auto opened = Must(kHeft, {"decrypt", "--model", w("model.heft"), "--secret-key",
                                    w("owner/keys/secret.key"), "--in", w("owner/scores.ct")});
   const std::vector<double> z = testing::FusePlain(model, UnitVectors(data, 5));
@@ -341,6 +345,7 @@ TEST_F(RolesTest, SecretKeyUnderAPassphrase) {
   Args identify = {"identify", "--row", "1", "--out", Path("owner", Own("scores.ct"))};
   identify.insert(identify.end(), base.begin(), base.end());
   Must(kServer, identify);
+  Believe(Path("owner", "sealed/trust.heft"), Path("server", Own("gallery")));
   const auto opened =
       Must(kHeft, {"decrypt", "--model", model, "--secret-key", secret, "--passphrase-file",
                    Path("owner", "passphrase.txt"), "--in", Path("owner", Own("scores.ct"))});

@@ -51,6 +51,9 @@ nlohmann::json Must(const char* program, Args args);
 // heft train: quick, and not good at anything.
 Args TrainArgs(const std::string& data, const std::string& out, const Args& more = {});
 
+// Adds a gallery's server to those that a trust file believes, unless it is there already.
+void Believe(const std::string& trust, const std::string& gallery);
+
 // Writes rows of a modality of `data` as .npy, and their labels.
 void WriteRows(const Dataset& data, const std::string& modality, const std::vector<int>& rows,
                const std::string& npy, const std::string& labels);

@@ -166,7 +166,7 @@ TEST_F(WrongFilesTest, SwappedFiles) {
   Refused(kHeft,
           {"decrypt", "--model", W("owner/model.heft"), "--secret-key",
            W("owner/keys/encryption.key"), "--in", W("server/scores.ct")},
-          kInput, {"PUBK", "SECK"});
+          kInput, {"SIGN", "SECK"});
   // A secret key must not be taken for a public one.
   Refused(kHeft,
           {"encrypt", "--model", W("owner/model.heft"), "--key", W("owner/keys/secret.key"),

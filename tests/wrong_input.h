@@ -55,6 +55,9 @@ class WrongInputTest : public ::testing::Test {
     Encrypt("small", "keys", "face", w("client/small.ct"), "small");
     Must(kServer, Serve("enrol"));
     Must(kServer, Serve("identify", {"--out", w("server/scores.ct")}));
+    for (const char* keys : {"keys", "stranger", "pq"}) {
+      Believe(W("owner/" + std::string(keys) + "/trust.heft"), W("server/gallery"));
+    }
   }
   static void TearDownTestSuite() { delete work_; }
 

@@ -35,7 +35,7 @@ TEST_F(WrongArgumentsTest, OtherKeyOrParameters) {
     Refused(kHeft,
             {"decrypt", "--model", W("owner/model.heft"), "--secret-key",
              W("owner/" + std::string(owner) + "/secret.key"), "--in", W("server/scores.ct")},
-            kInput, {owner == std::string("pq") ? "other parameters" : "another key"});
+            kInput, {owner == std::string("pq") ? "other parameters" : "made for another"});
   }
 }
 
@@ -150,9 +150,10 @@ TEST_F(WrongArgumentsTest, SecretKeys) {
   // Readable by others.
   std::filesystem::copy(W("owner/keys/secret.key"), W("owner/open.key"));
   ASSERT_EQ(chmod(W("owner/open.key").c_str(), 0644), 0);
+  const std::string trust = W("owner/keys/trust.heft");
   Refused(kHeft,
           {"decrypt", "--model", W("owner/model.heft"), "--secret-key", W("owner/open.key"), "--in",
-           W("server/scores.ct")},
+           W("server/scores.ct"), "--trust", trust},
           kInput, {W("owner/open.key"), "chmod 600"});
   // Passphrases.
   const std::string right = File("right", "right\n"), wrong = File("wrong", "wrong\n"),
@@ -162,12 +163,13 @@ TEST_F(WrongArgumentsTest, SecretKeys) {
            blank},
           kInput, {blank, "empty passphrase"});
   Keygen("model", "sealed", {"--passphrase-file", right});
+  Believe(W("owner/sealed/trust.heft"), W("server/gallery"));
   // Sealed or not: a passphrase can be guessed.
   std::filesystem::copy(W("owner/sealed/secret.key"), W("owner/open-sealed.key"));
   ASSERT_EQ(chmod(W("owner/open-sealed.key").c_str(), 0640), 0);
   Refused(kHeft,
           {"decrypt", "--model", W("owner/model.heft"), "--secret-key", W("owner/open-sealed.key"),
-           "--passphrase-file", right, "--in", W("server/scores.ct")},
+           "--passphrase-file", right, "--in", W("server/scores.ct"), "--trust", trust},
           kInput, {W("owner/open-sealed.key"), "chmod 600"});
   const Args decrypt = {"decrypt",
                         "--model",
@@ -185,7 +187,7 @@ TEST_F(WrongArgumentsTest, SecretKeys) {
   ASSERT_EQ(chmod(damaged.c_str(), 0600), 0);
   Refused(kHeft,
           {"decrypt", "--model", W("owner/model.heft"), "--secret-key", damaged, "--in",
-           W("server/scores.ct")},
+           W("server/scores.ct"), "--trust", trust},
           kInput, {damaged, "checksum"});
 }
 

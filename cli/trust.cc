@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/trust_options.h"
+
+namespace heft::cli {
+namespace {
+
+constexpr Role kRoles[] = {Role::kKeyOwner, Role::kServer, Role::kClient, Role::kRegistrar,
+                           Role::kTrainer};
+
+struct Options {
+  std::string trust, role, name, key, in, out, passphrase_file, to;
+  uint64_t generation = 0, life = 0;
+  bool passphrase = false;
+};
+
+// The name of a key in a file: what the file is called.
+std::string NameOf(const Options& options) {
+  if (!options.name.empty()) return options.name;
+  if (ParseSignerKey(options.key).ok()) return options.key.substr(0, 8);
+  std::string name = options.key.substr(options.key.find_last_of('/') + 1);
+  if (name.ends_with(".pub")) name.resize(name.size() - 4);
+  return name;
+}
+
+// The trust file; one that is not there is begun.
+absl::StatusOr<Trust> LoadOrBegin(const std::string& path) {
+  auto trust = Trust::Load(path);
+  if (absl::IsNotFound(trust.status())) return Trust();
+  return trust;
+}
+
+Json Describe(const Trust::Key& key) { return {{"name", key.name}, {"key", HexString(key.key)}}; }
+
+absl::Status List(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const Trust trust, Trust::Load(options.trust));
+  Json json = Json::object();
+  std::string text;
+  const auto add = [&](std::string_view role, const Trust::Key& key) {
+    json[role].push_back(Describe(key));
+    absl::StrAppend(&text, std::string(role), "  ", HexString(key.key), "  ", key.name, "\n");
+  };
+  for (const Role role : kRoles) {
+    for (const Trust::Key& key : trust.keys(role)) add(RoleName(role), key);
+  }
+  for (const Trust::Key& key : trust.revoked()) add("revoked", key);
+  for (const Trust::PinnedGallery& gallery : trust.galleries()) {
+    json["galleries"].push_back(
+        {{"id", HexString(gallery.id)}, {"generation", gallery.generation}});
+    absl::StrAppend(&text, "gallery  ", HexString(gallery.id), ", from generation ",
+                    gallery.generation, " on\n");
+  }
+  Print(common, json, text.empty() ? "nobody is believed" : text);
+  return absl::OkStatus();
+}
+
+absl::Status Add(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const Role role, ParseRole(options.role));
+  HEFT_ASSIGN_OR_RETURN(const SignerKey key, ReadSignerKey(options.key));
+  HEFT_ASSIGN_OR_RETURN(Trust trust, LoadOrBegin(options.trust));
+  const std::string name = NameOf(options);
+  HEFT_RETURN_IF_ERROR(trust.Add(role, name, key));
+  HEFT_RETURN_IF_ERROR(trust.Save(options.trust));
+  Print(common, {{"role", options.role}, {"name", name}, {"key", HexString(key)}},
+        absl::StrCat(options.trust, " believes ", options.role, " \"", name, "\", key ",
+                     HexString(key)));
+  return absl::OkStatus();
+}
+
+absl::Status Revoke(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const SignerKey key, ReadSignerKey(options.key));
+  HEFT_ASSIGN_OR_RETURN(Trust trust, Trust::Load(options.trust));
+  HEFT_RETURN_IF_ERROR(trust.Revoke(key));
+  HEFT_RETURN_IF_ERROR(trust.Save(options.trust));
+  Print(common, {{"revoked", HexString(key)}},
+        absl::StrCat(options.trust, " revokes key ", HexString(key)));
+  return absl::OkStatus();
+}
+
+absl::Status Pin(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const GalleryId id, ParseGalleryId(options.in));
+  HEFT_ASSIGN_OR_RETURN(Trust trust, LoadOrBegin(options.trust));
+  trust.Pin(id, options.generation);
+  HEFT_RETURN_IF_ERROR(trust.Save(options.trust));
+  Print(common, {{"gallery", HexString(id)}, {"generation", options.generation}},
+        absl::StrCat("replies of gallery ", HexString(id), " from generation ", options.generation,
+                     " on are taken, and of no other that is not pinned"));
+  return absl::OkStatus();
+}
+
+absl::Status NewKey(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const SigningKey key, SigningKey::Generate());
+  const bool sealed = options.passphrase || !options.passphrase_file.empty();
+  HEFT_RETURN_IF_ERROR(key.Save(options.out, [&]() -> absl::StatusOr<std::string> {
+    if (!sealed) return std::string();
+    return ReadPassphrase(options.passphrase_file, /*confirm=*/true);
+  }));
+  std::string pub = options.out;
+  if (pub.ends_with(".key")) pub.resize(pub.size() - 4);
+  pub += ".pub";
+  const std::string name =
+      pub.substr(pub.find_last_of('/') + 1, pub.size() - pub.find_last_of('/') - 5);
+  HEFT_RETURN_IF_ERROR(
+      WriteResult(pub, absl::StrCat(HexString(key.public_key()), " ", name, "\n")));
+  Print(common,
+        {{"key", HexString(key.public_key())}, {"signing_key", options.out}, {"public_key", pub}},
+        absl::StrCat("signing key (show nobody): ", options.out,
+                     "\npublic key (for trust files): ", pub));
+  return absl::OkStatus();
+}
+
+absl::Status Sign(const Common& common, const Options& options) {
+  Statement statement;
+  HEFT_ASSIGN_OR_RETURN(statement.role, ParseRole(options.role));
+  if (!options.to.empty()) {
+    HEFT_ASSIGN_OR_RETURN(statement.audience, ReadSignerKey(options.to));
+  }
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> file, ReadFile(options.in));
+  HEFT_ASSIGN_OR_RETURN(const SigningKey key, LoadSigner(options.key));
+  statement.issued = UnixTime();
+  if (options.life > 0) statement.expires = statement.issued + options.life;
+  const auto bytes = key.Sign(statement, file);
+  if (!bytes.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.in, ": ", std::string(bytes.status().message())));
+  }
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, *bytes));
+  Print(common,
+        {{"out", options.out}, {"role", options.role}, {"signer", HexString(key.public_key())}},
+        absl::StrCat("signed as ", options.role, ": ", options.out));
+  return absl::OkStatus();
+}
+
+template <typename Bytes>
+void AddIfAny(std::string_view name, const Bytes& bytes, Json* json, std::string* text) {
+  if (bytes == Bytes{}) return;
+  (*json)[name] = HexString(bytes);
+  absl::StrAppend(text, "  ", std::string(name), " ", HexString(bytes), "\n");
+}
+
+// What a signed file says of itself; and, where there is a trust file, whether to believe it.
+absl::Status Check(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.in));
+  HEFT_ASSIGN_OR_RETURN(SignedFile file, ReadSigned(bytes, options.in));
+  const Statement& s = file.statement;
+  if (!options.trust.empty()) {
+    HEFT_ASSIGN_OR_RETURN(const Trust trust, Trust::Load(options.trust));
+    HEFT_ASSIGN_OR_RETURN(file, OpenSigned(bytes, trust, {.audience = s.audience}, options.in));
+  }
+  const std::string role(RoleName(s.role));
+  Json json = {{"kind", s.kind},     {"role", role},         {"signer", HexString(file.signer)},
+               {"issued", s.issued}, {"expires", s.expires}, {"believed", !options.trust.empty()}};
+  std::string text =
+      absl::StrCat(s.kind, " signed as ", role, " with key ", HexString(file.signer), "\n");
+  if (!file.signer_name.empty()) {
+    json["name"] = file.signer_name;
+    absl::StrAppend(&text, "  the trust file knows it as \"", file.signer_name, "\"\n");
+  } else {
+    absl::StrAppend(&text, "  whose that is only a trust file can say: --trust\n");
+  }
+  AddIfAny("audience", s.audience, &json, &text);
+  AddIfAny("subject", s.subject, &json, &text);
+  AddIfAny("gallery", s.gallery, &json, &text);
+  if (s.gallery != GalleryId{}) {
+    json["generation"] = s.generation;
+    absl::StrAppend(&text, "  generation ", s.generation, "\n");
+  }
+  AddIfAny("request", s.request, &json, &text);
+  AddIfAny("nonce", s.nonce, &json, &text);
+  absl::StrAppend(&text, "  issued at ", s.issued, ", ",
+                  s.expires == 0 ? "for ever" : absl::StrCat("good until ", s.expires),
+                  " (seconds since 1970)\n");
+  Print(common, json, text);
+  return absl::OkStatus();
+}
+
+using Run = absl::Status (*)(const Common&, const Options&);
+
+Command AddOne(Command group, const std::shared_ptr<Options>& options, const std::string& name,
+               const std::string& description, const std::string& example, Run run) {
+  return AddCommand(group, name, description, example,
+                    [options, run](const Common& common) { return run(common, *options); });
+}
+
+// Commands that write a trust file.
+Command AddChange(Command group, const std::shared_ptr<Options>& options, const std::string& name,
+                  const std::string& description, const std::string& example, Run run) {
+  const Command command = AddOne(group, options, name, description, example, run);
+  command.Add("--trust", &options->trust, "trust file").Required();
+  return command;
+}
+
+void AddSigning(Command group) {
+  auto options = std::make_shared<Options>();
+  Command command = AddOne(group, options, "new-key",
+                           "make a signing key for a server, client, registrar or "
+                           "trainer (a key owner has one already)",
+                           "heft trust new-key --out client.key", NewKey);
+  command.Add("-o,--out", &options->out, "NAME.key to write; NAME.pub comes beside it").Required();
+  const Option ask = command.Add("--passphrase", &options->passphrase,
+                                 "seal it under a passphrase, asked for on the terminal");
+  command.Add("--passphrase-file", &options->passphrase_file, "the same, from a file's first line")
+      .Excludes(ask);
+
+  options = std::make_shared<Options>();
+  command = AddOne(group, options, "sign", "sign one of HEFT's files",
+                   "heft trust sign --key trainer.key --role trainer --in m.heft --out signed.heft",
+                   Sign);
+  command.Add("-k,--key", &options->key, "signing key").Required();
+  command.Add("--role", &options->role, "that it signs in").Required();
+  command.Add("-i,--in", &options->in, "file to sign").Required();
+  command.Add("-o,--out", &options->out, "signed file to write").Required();
+  command.Add("--to", &options->to, "public key of the only one who is to take it");
+  AddLife(command, &options->life);
+
+  options = std::make_shared<Options>();
+  command = AddOne(group, options, "check", "say who signed a file, for whom and until when",
+                   "heft trust check --trust trust.heft scores.ct", Check);
+  command.Add("path", &options->in, "signed file").Required();
+  command.Add("--trust", &options->trust, "and whether this trust file believes it");
+}
+
+}  // namespace
+
+void AddTrust(Command app) {
+  const Command group = app.Group("trust", "whose signatures to believe, and keys to sign with");
+  auto options = std::make_shared<Options>();
+  Command command = AddChange(group, options, "list", "show a trust file",
+                              "heft trust list --trust trust.heft", List);
+
+  options = std::make_shared<Options>();
+  command = AddChange(
+      group, options, "add", "believe a public key in a role",
+      "heft trust add --trust keys/trust.heft --role server --key gallery/server.pub", Add);
+  command.Add("--role", &options->role, "key-owner, server, client, registrar or trainer")
+      .Required();
+  command.Add("-k,--key", &options->key, "NAME.pub, or 64 hexadecimal digits").Required();
+  command.Add("--name", &options->name, "what to call it; without it the file's name");
+
+  options = std::make_shared<Options>();
+  command = AddChange(group, options, "revoke", "believe a public key no more, in any role",
+                      "heft trust revoke --trust trust.heft --key client.pub", Revoke);
+  command.Add("-k,--key", &options->key, "NAME.pub, or 64 hexadecimal digits").Required();
+
+  options = std::make_shared<Options>();
+  command = AddChange(group, options, "pin", "take replies of this gallery, and no unpinned one's",
+                      "heft trust pin --trust trust.heft --gallery ID --generation 7", Pin);
+  command.Add("--gallery", &options->in, "its id: heft inspect GALLERY").Required();
+  command.Add("--generation", &options->generation, "refuse replies of earlier ones").ShowDefault();
+  AddSigning(group);
+}
+
+}  // namespace heft::cli

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/trust_options.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "heft/inspect.h"
+
+namespace heft::cli {
+namespace {
+
+constexpr double kLongestLife = 10.0 * 366 * 24 * 3600;
+
+}  // namespace
+
+void AddTrustOptions(Command command, TrustOptions* options, const std::string& beside) {
+  const Option file = command.Add(
+      "--trust", &options->file,
+      absl::StrCat("whose signatures to believe (heft trust); without it trust.heft beside ",
+                   beside));
+  command
+      .Add("--unchecked", &options->unchecked,
+           "take files whoever made them: for experiments, and for keys made by other programs")
+      .Excludes(file);
+}
+
+absl::StatusOr<std::optional<Trust>> LoadTrust(const TrustOptions& options,
+                                               const std::string& path) {
+  if (options.unchecked) return std::nullopt;
+  const bool given = !options.file.empty();
+  const std::string file =
+      given ? options.file : path.substr(0, path.find_last_of('/') + 1) + "trust.heft";
+  auto trust = Trust::Load(file);
+  if (!given && absl::IsNotFound(trust.status())) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path,
+        ": nothing says whose signature it needs: put the key owner's trust.heft beside it, "
+        "or give --trust (--unchecked for an experiment)"));
+  }
+  HEFT_RETURN_IF_ERROR(trust.status());
+  return *std::move(trust);
+}
+
+absl::StatusOr<std::optional<Trust>> LoadTrustFor(const TrustOptions& options,
+                                                  const std::string& path,
+                                                  std::span<const uint8_t> bytes) {
+  HEFT_RETURN_IF_ERROR(InspectFile(bytes, path).status());
+  return LoadTrust(options, path);
+}
+
+absl::StatusOr<SignerKey> CheckSigned(const std::optional<Trust>& trust,
+                                      std::span<const uint8_t> bytes, const Expected& expected,
+                                      const std::string& path) {
+  if (!trust) return SignerKey{};
+  HEFT_ASSIGN_OR_RETURN(const SignedFile file, OpenSigned(bytes, *trust, expected, path));
+  return file.signer;
+}
+
+absl::StatusOr<Model> LoadTrustedModel(const std::string& path, const std::optional<Trust>& trust) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+  if (trust && trust->Lists(Role::kTrainer)) {
+    HEFT_RETURN_IF_ERROR(
+        OpenSigned(bytes, *trust, {.roles = {Role::kTrainer}, .kind = "MODL"}, path).status());
+  }
+  return Model::Parse(bytes, path);
+}
+
+void AddLife(Command command, uint64_t* life) {
+  command.Add("--valid-for", life, "seconds for which the signature is good; 0: for ever")
+      .Range(0, kLongestLife)
+      .ShowDefault();
+}
+
+absl::StatusOr<SignerKey> ReadSignerKey(const std::string& given) {
+  const auto digits = ParseSignerKey(given);
+  if (digits.ok()) return digits;
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(given, 1 << 12));
+  auto key = ParseSignerKey(std::string(bytes.begin(), bytes.end()));
+  if (key.ok()) return key;
+  return absl::InvalidArgumentError(absl::StrCat(given, ": ", std::string(key.status().message())));
+}
+
+absl::StatusOr<SigningKey> LoadSigner(const std::string& path) {
+  return SigningKey::Load(path, [] { return ReadPassphrase("", /*confirm=*/false); });
+}
+
+}  // namespace heft::cli

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whom a tool believes: --trust, and what it asks of files before it uses them.
+#ifndef HEFT_CLI_TRUST_OPTIONS_H_
+#define HEFT_CLI_TRUST_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/common.h"
+#include "heft/trust.h"
+
+namespace heft::cli {
+
+// TrustOptions: --trust and --unchecked.
+struct TrustOptions {
+  std::string file;
+  bool unchecked = false;
+};
+// `beside`: the option in whose file's folder trust.heft is looked for.
+void AddTrustOptions(Command command, TrustOptions* options, const std::string& beside);
+
+// LoadTrust: the file given, or trust.heft in the folder of `path`; none with --unchecked.
+// kFailedPrecondition, saying what to do, where there is none.
+absl::StatusOr<std::optional<Trust>> LoadTrust(const TrustOptions& options,
+                                               const std::string& path);
+
+// LoadTrustFor: the same for the file `path` with these bytes: that it is damaged, or none of ours,
+// is said first.
+absl::StatusOr<std::optional<Trust>> LoadTrustFor(const TrustOptions& options,
+                                                  const std::string& path,
+                                                  std::span<const uint8_t> bytes);
+
+// CheckSigned: who signed the bytes, which must be `expected`; zeros without trust. OpenSigned's
+// errors, and what to do about an unsigned file.
+absl::StatusOr<SignerKey> CheckSigned(const std::optional<Trust>& trust,
+                                      std::span<const uint8_t> bytes, const Expected& expected,
+                                      const std::string& path);
+
+// LoadTrustedModel: where the trust file lists trainers, one of them must have signed it.
+absl::StatusOr<Model> LoadTrustedModel(const std::string& path, const std::optional<Trust>& trust);
+
+// AddLife: --valid-for, in seconds; 0: for ever.
+void AddLife(Command command, uint64_t* life);
+
+// ReadSignerKey: a public key: NAME.pub, or 64 hexadecimal digits.
+absl::StatusOr<SignerKey> ReadSignerKey(const std::string& given);
+
+// LoadSigner: a signing key, asking for its passphrase where it has one.
+absl::StatusOr<SigningKey> LoadSigner(const std::string& path);
+
+}  // namespace heft::cli
+
+#endif  // HEFT_CLI_TRUST_OPTIONS_H_

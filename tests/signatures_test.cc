@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the programs refuse to believe, with default flags: files of another maker, for another,
+// of another gallery, too old, changed, or not signed at all. Each with its own reason.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/envelope.h"
+#include "base/files.h"
+#include "heft/trust.h"
+#include "tests/workplace.h"
+
+namespace heft::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+using Bytes = std::vector<uint8_t>;
+
+constexpr int kInput = 3;
+
+Bytes Read(const std::string& path) {
+  auto bytes = ReadFile(path);
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  return *std::move(bytes);
+}
+
+// The file in a signed one.
+Bytes Inner(const std::string& path) {
+  const Bytes bytes = Read(path);
+  const auto file = ReadSigned(bytes, path);
+  EXPECT_TRUE(file.ok()) << file.status();
+  return {file->file.begin(), file->file.end()};
+}
+
+// The same payload with a checksum of its own, which anybody can compute.
+Bytes Reseal(const Bytes& file) {
+  return SealEnvelope(EnvelopeKind(file), EnvelopeVersion(file),
+                      ByteSpan(file).subspan(kEnvelopeHeaderSize, file.size() - kEnvelopeOverhead));
+}
+
+// owner/: model, keys, and those of a stranger; server/gallery and server/other: ann, bob and cay;
+// server/scores.ct: an answer to client/face.ct.
+class SignaturesTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    work_ = new Workplace;
+    Must(kHeft, {"synth", "--out", W("data"), "--identities", "20", "--samples", "3",
+                 "--dimensions", "24", "16"});
+    Must(kHeft, TrainArgs(W("data"), W("model.heft")));
+    for (const char* keys : {"owner/keys", "owner/stranger"}) {
+      Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W(keys)});
+    }
+    Must(kHeft, Encrypt("client/face.ct", "owner/keys"));
+    for (const char* gallery : {"server/gallery", "server/other"}) {
+      Must(kServer, Serve("enrol", {"--gallery", W(gallery)}));
+      Believe(Trusted(), W(gallery));
+    }
+    Must(kServer, Identify("server/scores.ct"));
+    for (const char* name : {"client", "trainer", "nobody"}) {
+      Must(kHeft, {"trust", "new-key", "--out", W(std::string(name) + ".key")});
+    }
+  }
+  static void TearDownTestSuite() { delete work_; }
+
+  static std::string W(const std::string& path) { return (*work_)(path); }
+  static std::string Trusted() { return W("owner/keys/trust.heft"); }
+  static Args Join(Args args, const Args& more) {
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  }
+  static Args Encrypt(const std::string& out, const std::string& keys, const Args& more = {}) {
+    return Join(
+        {"encrypt", "--model", W("model.heft"), "--key", W(keys + "/encryption.key"), "--modality",
+         "face", "--in", W("data/face.npy"), "--labels", W("data/labels.txt"), "--out", W(out)},
+        more);
+  }
+  static Args Serve(const std::string& subcommand, const Args& more,
+                    const std::string& keys = "owner/keys") {
+    return Join({subcommand, "--model", W("model.heft"), "--keys", W(keys + "/evaluation.keys"),
+                 "--in", W("client/face.ct")},
+                more);
+  }
+  static Args Identify(const std::string& out, const std::string& gallery = "server/gallery") {
+    return Serve("identify", {"--gallery", W(gallery), "--out", W(out)});
+  }
+  static Args Decrypt(const std::string& in, const Args& more = {}) {
+    return Join({"decrypt", "--model", W("model.heft"), "--secret-key", W("owner/keys/secret.key"),
+                 "--in", W(in)},
+                more);
+  }
+  // The file, as a new one of this name.
+  static std::string Write(const std::string& name, const Bytes& bytes) {
+    EXPECT_TRUE(WriteFile(W(name), bytes).ok());
+    return name;
+  }
+  // The answer signed anew, by whom and as is said.
+  static std::string SignedReply(const std::string& name, const SigningKey& key,
+                                 const Statement& statement) {
+    return Write(name, *key.Sign(statement, Inner(W("server/scores.ct"))));
+  }
+  static SigningKey ServerKey(const std::string& gallery = "server/gallery") {
+    auto key = SigningKey::Load(W(gallery + "/server.key"));
+    EXPECT_TRUE(key.ok()) << key.status();
+    return *std::move(key);
+  }
+  // A folder with a key file and the owner's trust.
+  static std::string Folder(const std::string& name, const std::string& file, const Bytes& bytes) {
+    std::filesystem::create_directories(W(name));
+    std::filesystem::copy(Trusted(), W(name + "/trust.heft"),
+                          std::filesystem::copy_options::overwrite_existing);
+    Write(name + "/" + file, bytes);
+    return name;
+  }
+
+  // Refused for this reason: one line, nothing printed, no file changed.
+  static void Refused(const char* program, const Args& args, const std::string& reason) {
+    const auto before = Snapshot(work_->root());
+    const Finished run = RunProgram(program, args);
+    EXPECT_EQ(run.exit_code, kInput) << ::testing::PrintToString(args) << run.err;
+    EXPECT_EQ(run.out, "");
+    EXPECT_EQ(Lines(run.err), 1u) << run.err;
+    EXPECT_THAT(run.err, HasSubstr(reason));
+    EXPECT_EQ(Snapshot(work_->root()), before) << "files have changed";
+  }
+
+  inline static Workplace* work_ = nullptr;
+};
+
+TEST_F(SignaturesTest, HonestFilesAreTaken) {
+  const auto opened = Must(kHeft, Decrypt("server/scores.ct", {"--top", "3"}));
+  EXPECT_EQ(opened["candidates"].size(), 3u);
+}
+
+TEST_F(SignaturesTest, ASubstitutedEncryptionKey) {
+  // The stranger could read whatever is encrypted under it.
+  const Bytes theirs = Read(W("owner/stranger/encryption.key"));
+  const std::string folder = Folder("client/substituted", "encryption.key", theirs);
+  Refused(kHeft, Encrypt("client/no.ct", folder), "signed by an unknown key-owner");
+  // Without its signature, and with a false one.
+  Folder("client/plain", "encryption.key", Inner(W("owner/stranger/encryption.key")));
+  Refused(kHeft, Encrypt("client/no.ct", "client/plain"), "not signed");
+  Bytes pasted = Read(W("owner/keys/encryption.key"));
+  const Bytes other = Inner(W("owner/stranger/encryption.key"));
+  ASSERT_EQ(pasted.size(), theirs.size());
+  std::copy(other.begin(), other.end(), pasted.end() - sizeof(Hash) - other.size());
+  Folder("client/pasted", "encryption.key", Reseal(pasted));
+  Refused(kHeft, Encrypt("client/no.ct", "client/pasted"), "its signature is false");
+  // Nobody to ask.
+  std::filesystem::create_directories(W("client/lonely"));
+  Write("client/lonely/encryption.key", theirs);
+  Refused(kHeft, Encrypt("client/no.ct", "client/lonely"), "put the key owner's trust.heft beside");
+  Must(kHeft, Encrypt("client/unchecked.ct", "client/lonely", {"--unchecked"}));
+}
+
+TEST_F(SignaturesTest, SubstitutedEvaluationKeys) {
+  const std::string folder =
+      Folder("server/substituted", "evaluation.keys", Read(W("owner/stranger/evaluation.keys")));
+  for (const char* subcommand : {"enrol", "identify", "verify"}) {
+    Args more = {"--gallery", W("server/gallery")};
+    if (subcommand != std::string("enrol")) more = Join(more, {"--out", W("server/no.ct")});
+    if (subcommand == std::string("verify")) more = Join(more, {"--identity", "0"});
+    Refused(kServer, Serve(subcommand, more, folder), "signed by an unknown key-owner");
+  }
+  Folder("server/plain", "evaluation.keys", Inner(W("owner/keys/evaluation.keys")));
+  Refused(kServer, Serve("enrol", {"--gallery", W("server/gallery")}, "server/plain"),
+          "not signed");
+  // Another of the owner's files in their place.
+  Folder("server/swapped", "evaluation.keys", Read(W("owner/keys/encryption.key")));
+  Refused(kServer, Serve("enrol", {"--gallery", W("server/gallery")}, "server/swapped"),
+          "kind PUBK where EVAL is needed");
+}
+
+TEST_F(SignaturesTest, ARelabelledReply) {
+  Must(kServer, Serve("verify", {"--gallery", W("server/gallery"), "--identity", "3", "--out",
+                                 W("server/claim.ct")}));
+  const Bytes good = Read(W("server/claim.ct"));
+  const Bytes inner = Inner(W("server/claim.ct"));
+  const size_t start = good.size() - sizeof(Hash) - inner.size();
+  // The claimed identity, its name, the probe's label: each is a "3" or a "0" behind its length.
+  size_t changed = 0;
+  for (size_t at = kEnvelopeHeaderSize + 48; at < kEnvelopeHeaderSize + 110; ++at) {
+    if (inner[at] != '0' && inner[at] != '3') continue;
+    Bytes label = inner;
+    label[at] = '7';
+    const Bytes sealed = Reseal(label);
+    Bytes whole = good;
+    std::copy(sealed.begin(), sealed.end(), whole.begin() + static_cast<long>(start));
+    Refused(kHeft, Decrypt(Write("server/relabelled.ct", Reseal(whole))), "its signature is false");
+    ++changed;
+  }
+  EXPECT_GE(changed, 3u) << "the claim, its name and the probe's label";
+}
+
+TEST_F(SignaturesTest, AReplayedReplyAfterItsTime) {
+  const uint64_t now = UnixTime();
+  Refused(kHeft,
+          Decrypt(SignedReply("server/old.ct", ServerKey(),
+                              {.role = Role::kServer, .issued = now - 7200, .expires = now - 10})),
+          "expired at");
+  Refused(kHeft,
+          Decrypt(SignedReply("server/early.ct", ServerKey(),
+                              {.role = Role::kServer, .issued = now + 7200})),
+          "not valid yet");
+  // What the server makes by itself ends.
+  const auto check = Must(kHeft, {"trust", "check", W("server/scores.ct")});
+  EXPECT_EQ(check["expires"].get<uint64_t>(), check["issued"].get<uint64_t>() + 3600);
+}
+
+TEST_F(SignaturesTest, AReplyOfAnotherGallery) {
+  const std::string id = Must(kServer, {"inspect", W("server/gallery")})["id"];
+  const std::string other = Must(kServer, {"inspect", W("server/other")})["id"];
+  EXPECT_NE(id, other);
+  Must(kServer, Identify("server/other.ct", "server/other"));
+  Refused(kHeft, Decrypt("server/other.ct", {"--gallery-id", id}), "of another gallery, " + other);
+  Must(kHeft, Decrypt("server/other.ct", {"--gallery-id", other}));
+  // Pinned in the trust file.
+  std::filesystem::copy(Trusted(), W("pinned.heft"));
+  Must(kHeft, {"trust", "pin", "--trust", W("pinned.heft"), "--gallery", id});
+  Refused(kHeft, Decrypt("server/other.ct", {"--trust", W("pinned.heft")}),
+          "of another gallery, " + other);
+  Must(kHeft, Decrypt("server/scores.ct", {"--trust", W("pinned.heft")}));
+  Must(kHeft,
+       {"trust", "pin", "--trust", W("pinned.heft"), "--gallery", id, "--generation", "1000"});
+  Refused(kHeft, Decrypt("server/scores.ct", {"--trust", W("pinned.heft")}), "older than 1000");
+}
+
+TEST_F(SignaturesTest, AReplyOfAnotherSigner) {
+  const SigningKey nobody = *SigningKey::Load(W("nobody.key"));
+  const SigningKey client = *SigningKey::Load(W("client.key"));
+  const Statement statement = {.role = Role::kServer};
+  Refused(kHeft, Decrypt(SignedReply("server/nobody.ct", nobody, statement)),
+          "signed by an unknown server");
+  // A client's key, as a client and as a server.
+  std::filesystem::copy(Trusted(), W("clients.heft"));
+  Must(kHeft, {"trust", "add", "--trust", W("clients.heft"), "--role", "client", "--key",
+               W("client.pub")});
+  const Args trust = {"--trust", W("clients.heft")};
+  Refused(kHeft, Decrypt(SignedReply("server/client.ct", client, statement), trust),
+          "lists as client and not as server");
+  Refused(kHeft, Decrypt(SignedReply("server/client.ct", client, {.role = Role::kClient}), trust),
+          "signed as by a client");
+  // And a server that is believed no more.
+  Must(kHeft,
+       {"trust", "revoke", "--trust", W("clients.heft"), "--key", W("server/gallery/server.pub")});
+  Refused(kHeft, Decrypt("server/scores.ct", trust), "which the trust file revokes");
+}
+
+TEST_F(SignaturesTest, AnUnsignedReply) {
+  Refused(kHeft, Decrypt(Write("server/plain.ct", Inner(W("server/scores.ct")))), "not signed");
+}
+
+TEST_F(SignaturesTest, ADamagedStatement) {
+  const Bytes good = Read(W("server/scores.ct"));
+  const size_t statement = good.size() - sizeof(Hash) - Inner(W("server/scores.ct")).size();
+  for (size_t at = kEnvelopeHeaderSize; at < statement; at += 7) {
+    Bytes flipped = good;
+    flipped[at] ^= 1;
+    const std::string raw = Write("server/flipped.ct", flipped);
+    Refused(kHeft, Decrypt(raw), "checksum mismatch");
+    const std::string sealed = Write("server/flipped.ct", Reseal(flipped));
+    // A role or kind that there is none of is no statement; all else was not signed.
+    Refused(kHeft, Decrypt(sealed), at < kEnvelopeHeaderSize + 5 ? "signed" : "signature is false");
+  }
+  for (const size_t size : {size_t{0}, size_t{10}, statement - 1, statement, good.size() - 1}) {
+    Refused(kHeft,
+            Decrypt(Write("server/cut.ct",
+                          Bytes(good.begin(), good.begin() + static_cast<long>(size)))),
+            size == 0                    ? "empty"
+            : size < kEnvelopeHeaderSize ? "not a HEFT file"
+                                         : "truncated");
+  }
+}
+
+TEST_F(SignaturesTest, AReplyForAnotherOwner) {
+  const auto trust = Trust::Load(W("owner/stranger/trust.heft"));
+  ASSERT_TRUE(trust.ok());
+  Refused(kHeft,
+          Decrypt(SignedReply(
+              "server/astray.ct", ServerKey(),
+              {.role = Role::kServer, .audience = trust->keys(Role::kKeyOwner).at(0).key})),
+          "made for another");
+}
+
+TEST_F(SignaturesTest, RequestsWhereClientsAreListed) {
+  const std::string folder =
+      Folder("server/strict", "evaluation.keys", Read(W("owner/keys/evaluation.keys")));
+  Must(kHeft, {"trust", "add", "--trust", W(folder + "/trust.heft"), "--role", "client", "--key",
+               W("client.pub"), "--name", "camera"});
+  const Args ask = {"--gallery", W("server/gallery"), "--row", "4", "--out", W("server/asked.ct")};
+  Refused(kServer, Serve("identify", ask, folder), "client/face.ct: not signed");
+  Must(kHeft, Encrypt("client/signed.ct", "owner/keys",
+                      {"--sign", W("client.key"), "--to", W("server/gallery/server.pub")}));
+  Args asked = Serve("identify", ask, folder);
+  for (std::string& arg : asked) {
+    if (arg == W("client/face.ct")) arg = W("client/signed.ct");
+  }
+  Must(kServer, asked);
+  const auto check = Must(kHeft, {"trust", "check", W("server/asked.ct")});
+  EXPECT_EQ(check["subject"], Slurp(W("client.pub")).substr(0, 64));
+  const auto sent = Must(kHeft, {"trust", "check", W("client/signed.ct")});
+  EXPECT_EQ(check["nonce"], sent["nonce"]);
+  // Bound to what was asked.
+  const Args request = {"--request", W("client/signed.ct"), "--row", "4"};
+  Must(kHeft, Decrypt("server/asked.ct", request));
+  Refused(kHeft, Decrypt("server/asked.ct", {"--request", W("client/signed.ct"), "--row", "3"}),
+          "answers another request");
+  Refused(kHeft, Decrypt("server/asked.ct", {"--request", W("client/face.ct"), "--row", "4"}),
+          "answers another request");
+  // Meant for one server alone; and by somebody unknown.
+  Args elsewhere = asked;
+  for (std::string& arg : elsewhere) {
+    if (arg == W("server/gallery")) arg = W("server/other");
+  }
+  Refused(kServer, elsewhere, "made for another");
+  Must(kHeft, Encrypt("client/signed.ct", "owner/keys", {"--sign", W("nobody.key")}));
+  Refused(kServer, asked, "signed by an unknown client");
+}
+
+TEST_F(SignaturesTest, ModelsWhereTrainersAreListed) {
+  const std::string folder =
+      Folder("client/strict", "encryption.key", Read(W("owner/keys/encryption.key")));
+  Must(kHeft, {"trust", "add", "--trust", W(folder + "/trust.heft"), "--role", "trainer", "--key",
+               W("trainer.pub")});
+  Refused(kHeft, Encrypt("client/no.ct", folder), "model.heft: not signed");
+  Must(kHeft, {"trust", "sign", "--key", W("trainer.key"), "--role", "trainer", "--in",
+               W("model.heft"), "--out", W("signed.heft")});
+  Args encrypt = Encrypt("client/again.ct", folder);
+  encrypt[2] = W("signed.heft");
+  Must(kHeft, encrypt);
+}
+
+TEST_F(SignaturesTest, WhatATrustFileHolds) {
+  const auto list = Must(kHeft, {"trust", "list", "--trust", Trusted()});
+  EXPECT_EQ(list["key-owner"].size(), 1u);
+  EXPECT_EQ(list["server"].size(), 2u);
+  const auto believed =
+      Must(kServer, {"trust", "check", "--trust", Trusted(), W("server/scores.ct")});
+  EXPECT_EQ(believed["believed"], true);
+  EXPECT_EQ(believed["role"], "server");
+  EXPECT_EQ(believed["kind"], "SCOR");
+  Refused(kServer,
+          {"trust", "check", "--trust", W("owner/stranger/trust.heft"), W("server/scores.ct")},
+          "signed by an unknown server");
+  Refused(kHeft, {"trust", "check", W("model.heft")}, "not signed");
+  Refused(kHeft,
+          {"trust", "add", "--trust", Trusted(), "--role", "server", "--key",
+           W("server/gallery/server.pub")},
+          "already");
+  Refused(kHeft, {"trust", "new-key", "--out", W("client.key")}, "never overwritten");
+}
+
+}  // namespace
+}  // namespace heft::e2e
