@@ -22,9 +22,9 @@ absl::Status CheckRings(const Context& from, const Context& to, const Ciphertext
   if (a.size() == 2 && a.parts[0].n() == from.n() && a.limbs() <= key.limbs()) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("a ring switch for two parts of at most ", key.limbs(), " limbs, not ", a.size(),
-                   " of ", a.limbs()));
+  return absl::InvalidArgumentError(absl::StrCat("a ring switch for two parts of at most ",
+                                                 key.limbs(), " limbs, not ", a.size(), " of ",
+                                                 a.limbs()));
 }
 
 // `a` under the secret of the small ring, still in the large one.
@@ -52,10 +52,11 @@ absl::Status Split(const Context& from, const Context& to, const Ciphertext& a,
   HEFT_RETURN_IF_ERROR(CheckRings(from, to, a, key));
   std::vector<ring::RnsPoly> parts = SwitchSecret(from, a, key);
   Noise noise = a.noise;
-  // A half's slot is the mean of two of the large ring's, whose errors are independent.
-  noise.error = Combine(noise.error, Combine(KeySwitchError(from.params(), a.limbs()),
-                                             RoundingError(from.params()))) /
-                std::numbers::sqrt2;
+  // A half's slot is the mean of two of the large ring's. The switch errs in each on its own; what
+  // repeats may err alike.
+  const double own =
+      Combine(KeySwitchError(from.params(), a.limbs()), RoundingError(from.params()));
+  noise.error = Combine(noise.error, own / std::numbers::sqrt2);
   for (Ciphertext* half : {even, odd}) {
     if (half == nullptr) continue;
     half->scale = a.scale;

@@ -163,7 +163,9 @@ absl::StatusOr<BulkFuser> BulkFuser::Create(const Instance& instance, const Mode
     sum.scale = plan.projection.input_scale * plan.projection.factor_scale;
     // A weight is rounded to an integer: at most the length of the inputs times 1/12 of variance.
     const double rounding = std::sqrt(static_cast<double>(model.modalities.size()) / 12);
-    sum.noise = {std::sqrt(plan.normalisation.interval_hi), rounding * plan.projection.input_scale};
+    // The norm sums the squares of all coordinates, so their root mean square counts.
+    sum.noise = {std::sqrt(plan.normalisation.interval_hi / plan.gamma),
+                 rounding * plan.projection.input_scale};
   }
   return fuser;
 }
@@ -237,8 +239,9 @@ absl::StatusOr<TemplateBatch> BulkFuser::Finish(uint32_t count) {
                         MakeNormFactors(context, s, plan.normalisation.polynomial, *keys_));
   HEFT_RETURN_IF_ERROR(TryParallelFor(z.size(), [&](size_t r) -> absl::Status {
     HEFT_ASSIGN_OR_RETURN(
-        const Ciphertext normalised,
+        Ciphertext normalised,
         ApplyNormFactors(context, factors, z[r], plan.normalisation.polynomial, *keys_));
+    SetNormalisedNoise(instance_, z[r], s, &normalised);
     return ckks::DropLimbs(context, &z[r], normalised, kTemplateLimbs);
   }));
   return batch;

@@ -2,6 +2,7 @@
 #include "fusion/compact.h"
 
 #include <cmath>
+#include <numbers>
 
 #include "absl/strings/str_cat.h"
 
@@ -77,6 +78,7 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance
   for (size_t i = 0; i < pair.first; ++i) offset += model.modalities[i].dimension;
   const uint32_t first_size = model.modalities[pair.first].dimension;
   const uint32_t second_size = pair.second < 0 ? 0 : model.modalities[pair.second].dimension;
+  const ckks::Noise noise = FactorNoise(instance.params(), model, plan, pair);
   std::vector<ckks::Plaintext> factors;
   std::vector<ckks::Complex> values(slots);
   for (uint32_t i = 0; i < pair.run; ++i) {
@@ -95,9 +97,32 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance
         instance.encoder->Encode(std::span<const ckks::Complex>(values),
                                  plan.projection.factor_scale, plan.projection.input_limbs,
                                  /*extended=*/true));
+    factor.noise = noise;
     factors.push_back(std::move(factor));
   }
   return factors;
+}
+
+ckks::Noise FactorNoise(const ckks::Params& params, const Model& model, const FusionPlan& plan,
+                        const PackedPair& pair) {
+  size_t first = 0;
+  for (size_t i = 0; i < pair.first; ++i) first += model.modalities[i].dimension;
+  size_t end = first + model.modalities[pair.first].dimension;
+  if (pair.second >= 0) end += model.modalities[pair.second].dimension;
+  double largest = 0;
+  for (size_t row = 0; row < model.gamma; ++row) {
+    double squares = 0;
+    for (size_t u = first; u < end; ++u) {
+      const double p = model.projection[row * model.TotalDimension() + u];
+      squares += p * p;
+    }
+    largest = std::max(largest, squares);
+  }
+  const double values = double(pair.run) * params.slots() / plan.gamma;
+  // Factors are halved, because z + conj(z) closes the sum. Those of a single modality are real,
+  // and so is what is rounded off them: the conjugate doubles that.
+  const double real = pair.second < 0 ? std::numbers::sqrt2 : 1;
+  return {0.5 * std::sqrt(largest / values), real * ckks::EncodingError(params)};
 }
 
 }  // namespace heft

@@ -29,6 +29,11 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance
                                                                   const Model& model,
                                                                   const PackedPair& pair);
 
+// FactorNoise: of a pair's factors, as far as it counts for z. Its message is their root mean
+// square in the row of the projection where that is largest, over the slots that a coordinate sums.
+ckks::Noise FactorNoise(const ckks::Params& params, const Model& model, const FusionPlan& plan,
+                        const PackedPair& pair);
+
 // AtRow: an error of one of several rows, with the row.
 absl::Status AtRow(const absl::Status& status, size_t row);
 

@@ -111,10 +111,7 @@ absl::StatusOr<Normalised> Fuser::Fuse(std::span<const Ciphertext* const> modali
 }
 
 absl::StatusOr<Normalised> Fuser::Normalise(const Ciphertext& z) const {
-  HEFT_ASSIGN_OR_RETURN(
-      Normalised out,
-      NormaliseCiphertext(context(), z, plan().normalisation.polynomial,
-                          plan().normalisation.interval_hi, plan().normalisation.folds, *keys_));
+  HEFT_ASSIGN_OR_RETURN(Normalised out, NormaliseCiphertext(instance_, z, *keys_));
   HEFT_RETURN_IF_ERROR(ckks::DropLimbs(context(), &out.z, out.z, plan().matching.template_limbs));
   return out;
 }
@@ -162,19 +159,12 @@ absl::StatusOr<Ciphertext> ProjectAlone(const Fuser& fuser, size_t index,
 absl::StatusOr<Normalised> FuseProjected(const Fuser& fuser,
                                          std::span<const Ciphertext* const> projected) {
   if (projected.empty()) return absl::InvalidArgumentError("no projection given");
-  const FusionPlan& plan = fuser.plan();
   Ciphertext z = *projected[0];
   for (const Ciphertext* other : projected.subspan(1)) {
     HEFT_RETURN_IF_ERROR(ckks::Add(fuser.context(), &z, z, *other));
   }
-  z.noise.message = std::sqrt(plan.normalisation.interval_hi);  // as Fuser::Project
-  HEFT_ASSIGN_OR_RETURN(
-      Normalised out,
-      NormaliseCiphertext(fuser.context(), z, plan.normalisation.polynomial,
-                          plan.normalisation.interval_hi, plan.normalisation.folds, fuser.keys()));
-  HEFT_RETURN_IF_ERROR(
-      ckks::DropLimbs(fuser.context(), &out.z, out.z, plan.matching.template_limbs));
-  return out;
+  z.noise.message = std::sqrt(fuser.plan().normalisation.interval_hi);  // as Project
+  return fuser.Normalise(z);
 }
 
 absl::Status FuseAllPairs(

@@ -11,6 +11,7 @@
 #include "ckks/key_switch.h"
 #include "ckks/operation_counts.h"
 #include "fusion/block_internal.h"
+#include "fusion/errors.h"
 #include "ring/kernels.h"
 
 namespace heft {
@@ -27,39 +28,30 @@ using internal::ProbeStride;
 using internal::TileOffset;
 using ring::kTile;
 
-// Error of one entry of a template after masking into a block that is full.
-ckks::Noise BlockNoise(const Instance& instance) {
-  const Context& context = *instance.context;
-  const FusionPlan& plan = instance.plan;
-  const ckks::Params& params = context.params();
-  const double masks = 2.0 * params.slots();
-  // Each mask's rounding times its template's coordinate (rms 1 / sqrt(gamma)), summed.
-  const double rounding = std::sqrt(masks / plan.gamma) * ckks::EncodingError(params) *
-                          plan.matching.template_scale / plan.matching.mask_prime;
-  return {1, ckks::Combine(rounding, ckks::RoundingError(params))};
+// Form: what a prepared probe is.
+enum class Form { kProbe, kMasked };
+
+double ScaleOf(const FusionPlan& plan, Form form) {
+  return form == Form::kMasked ? plan.matching.masked_scale : plan.matching.probe_scale;
 }
 
-// Scores' error: that of a coordinate of the probe and of the gallery, |z| and |t| being about 1.
-ckks::Noise ProductNoise(const Instance& instance, double probe_scale) {
-  const ckks::Params& params = instance.params();
-  const double probe =
-      ckks::Combine(ckks::KeySwitchError(params, kMatchLimbs), ckks::RoundingError(params));
+// SetProducts: scale and noise of the inner products of a probe and a block.
+void SetProducts(const Instance& instance, Form form, Ciphertext* c) {
   const FusionPlan& plan = instance.plan;
-  return {1, ckks::Combine(probe_scale * BlockNoise(instance).error,
-                           plan.matching.block_scale * probe)};
+  c->scale = ScaleOf(plan, form) * plan.matching.block_scale;
+  c->noise = {1, ProductError(instance.params(), plan, form == Form::kMasked) * c->scale};
 }
 
 // sum_k rot(z, k) G_k for each block: degree 2, two limbs.
 std::vector<Ciphertext> InnerProducts(const Instance& instance,
                                       std::span<const TiledCiphertexts> blocks,
-                                      const TiledCiphertexts& probe, double probe_scale) {
+                                      const TiledCiphertexts& probe, Form form) {
   const FusionPlan& plan = instance.plan;
   const size_t n = instance.context->n();
   std::vector<Ciphertext> out(blocks.size());
   for (Ciphertext& c : out) {
     for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, kMatchLimbs);
-    c.scale = probe_scale * plan.matching.block_scale;
-    c.noise = ProductNoise(instance, probe_scale);
+    SetProducts(instance, form, &c);
   }
   std::vector<uint32_t*> parts(3 * blocks.size());
   std::vector<const uint32_t*> galleries(blocks.size());
@@ -94,8 +86,8 @@ std::vector<BlockRun> BlockRuns(size_t blocks, size_t threads) {
 
 namespace {
 
-// MatchBlocks for a probe at `probe_scale`.
-absl::StatusOr<std::vector<Ciphertext>> MatchAt(const Instance& instance, double probe_scale,
+// MatchBlocks for a probe of either form.
+absl::StatusOr<std::vector<Ciphertext>> MatchAs(const Instance& instance, Form form,
                                                 std::span<const TiledCiphertexts> blocks,
                                                 const TiledCiphertexts& probe,
                                                 const EvaluationKeys& keys, bool relinearise) {
@@ -107,8 +99,7 @@ absl::StatusOr<std::vector<Ciphertext>> MatchAt(const Instance& instance, double
   out.reserve(blocks.size());
   while (out.size() < blocks.size()) {
     const size_t count = std::min(kBlocksATile, blocks.size() - out.size());
-    for (Ciphertext& c :
-         InnerProducts(instance, blocks.subspan(out.size(), count), probe, probe_scale)) {
+    for (Ciphertext& c : InnerProducts(instance, blocks.subspan(out.size(), count), probe, form)) {
       if (relinearise) {
         HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(*instance.context, &c, c, keys));
       }
@@ -124,7 +115,7 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
                                                     std::span<const TiledCiphertexts> blocks,
                                                     const TiledCiphertexts& probe,
                                                     const EvaluationKeys& keys, bool relinearise) {
-  return MatchAt(instance, instance.plan.matching.probe_scale, blocks, probe, keys, relinearise);
+  return MatchAs(instance, Form::kProbe, blocks, probe, keys, relinearise);
 }
 
 absl::StatusOr<Ciphertext> MatchBlock(const Instance& instance, const TiledCiphertexts& block,
@@ -171,8 +162,7 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
   std::vector<Ciphertext> out(blocks.size() * batch.probes);
   for (Ciphertext& c : out) {
     for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, kMatchLimbs);
-    c.scale = instance.plan.matching.probe_scale * instance.plan.matching.block_scale;
-    c.noise = ProductNoise(instance, instance.plan.matching.probe_scale);
+    SetProducts(instance, Form::kProbe, &c);
   }
   // Tile by tile: the probes' tiles stay in the cache while the blocks' stream past them. Sums go
   // through a buffer of a few tiles: all ciphertexts start at the same offset within a page, and
@@ -237,9 +227,8 @@ absl::StatusOr<Ciphertext> VerifyBlock(const Instance& instance, const TiledCiph
       return absl::InvalidArgumentError(absl::StrCat("slot ", slot, " does not exist"));
     }
   }
-  HEFT_ASSIGN_OR_RETURN(
-      std::vector<Ciphertext> matched,
-      MatchAt(instance, instance.plan.matching.masked_scale, {&block, 1}, probe, keys, true));
+  HEFT_ASSIGN_OR_RETURN(std::vector<Ciphertext> matched,
+                        MatchAs(instance, Form::kMasked, {&block, 1}, probe, keys, true));
   Ciphertext& out = matched[0];
   if (lane == 1) ckks::MultiplyByMonomial(context, &out, out);
   const uint32_t elements[] = {1, ckks::ConjugationElement(context.params())};

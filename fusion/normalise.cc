@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "ckks/arithmetic.h"
 #include "ckks/key_switch.h"
+#include "fusion/errors.h"
 
 namespace heft {
 namespace {
@@ -43,6 +44,7 @@ absl::StatusOr<Ciphertext> SquaredNorm(const Context& context, const Ciphertext&
     HEFT_RETURN_IF_ERROR(ckks::SumGalois(context, &s, s, fold, keys));
   }
   s.noise.message = s_bound;
+  s.noise.error *= kKeyMargin;
   return s;
 }
 
@@ -76,19 +78,27 @@ absl::StatusOr<Ciphertext> ApplyNormFactors(const Context& context, const NormFa
   // The leading coefficient: its size is a matter of scale, its sign is not.
   out.scale /= std::abs(f.leading);
   if (f.leading < 0) ckks::Negate(context, &out, out);
-  out.noise.message = 1;
   return out;
 }
 
-absl::StatusOr<Normalised> NormaliseCiphertext(const Context& context, const Ciphertext& z,
-                                               const FactoredPolynomial& f, double s_bound,
-                                               std::span<const std::vector<uint32_t>> folds,
+void SetNormalisedNoise(const Instance& instance, const Ciphertext& z, const Ciphertext& s,
+                        Ciphertext* out) {
+  const double error = NormalisedError(instance.params(), instance.plan, z.noise.error / z.scale,
+                                       s.noise.error / s.scale);
+  out->noise = {1, error * out->scale};
+}
+
+absl::StatusOr<Normalised> NormaliseCiphertext(const Instance& instance, const Ciphertext& z,
                                                const EvaluationKeys& keys) {
+  const Context& context = *instance.context;
+  const FusionPlan::Normalisation& plan = instance.plan.normalisation;
   Normalised out;
-  HEFT_ASSIGN_OR_RETURN(out.squared_norm, SquaredNorm(context, z, s_bound, folds, keys));
+  HEFT_ASSIGN_OR_RETURN(out.squared_norm,
+                        SquaredNorm(context, z, plan.interval_hi, plan.folds, keys));
   HEFT_ASSIGN_OR_RETURN(const NormFactors factors,
-                        MakeNormFactors(context, out.squared_norm, f, keys));
-  HEFT_ASSIGN_OR_RETURN(out.z, ApplyNormFactors(context, factors, z, f, keys));
+                        MakeNormFactors(context, out.squared_norm, plan.polynomial, keys));
+  HEFT_ASSIGN_OR_RETURN(out.z, ApplyNormFactors(context, factors, z, plan.polynomial, keys));
+  SetNormalisedNoise(instance, z, out.squared_norm, &out.z);
   return out;
 }
 

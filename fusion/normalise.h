@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "ckks/ciphertext.h"
 #include "ckks/keys.h"
+#include "fusion/plan.h"
 #include "inverse_sqrt/factored.h"
 
 namespace heft {
@@ -44,11 +45,13 @@ absl::StatusOr<ckks::Ciphertext> ApplyNormFactors(const ckks::Context& context,
                                                   const FactoredPolynomial& f,
                                                   const ckks::EvaluationKeys& keys);
 
-// z f(|z|^2), with what SquaredNorm takes.
-absl::StatusOr<Normalised> NormaliseCiphertext(const ckks::Context& context,
-                                               const ckks::Ciphertext& z,
-                                               const FactoredPolynomial& f, double s_bound,
-                                               std::span<const std::vector<uint32_t>> folds,
+// SetNormalisedNoise: the noise of `out`, a vector or coordinate normalised from `z` and `s`. What
+// the operations propagate would bound each factor by its largest value, a hundred times too much.
+void SetNormalisedNoise(const Instance& instance, const ckks::Ciphertext& z,
+                        const ckks::Ciphertext& s, ckks::Ciphertext* out);
+
+// z f(|z|^2), as the plan says.
+absl::StatusOr<Normalised> NormaliseCiphertext(const Instance& instance, const ckks::Ciphertext& z,
                                                const ckks::EvaluationKeys& keys);
 
 }  // namespace heft

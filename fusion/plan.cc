@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ckks/subchain.h"
+#include "fusion/errors.h"
 
 namespace heft {
 namespace {
@@ -129,6 +130,16 @@ FusionPlan::Matching MatchThinProbes(const Params& params, const Profile& profil
   return matching;
 }
 
+// PredictTemplate: the errors of z and of a normalised template, which probes are too.
+void PredictTemplate(const Params& params, const Model& model, FusionPlan* plan) {
+  const double z_error = ProjectedError(params, *plan, model);
+  const double s_error = SquaredNormError(params, *plan, z_error);
+  plan->projection.z_error = z_error;
+  FusionPlan::Matching& matching = plan->matching;
+  matching.template_error = NormalisedError(params, *plan, z_error, s_error);
+  matching.probe_error = matching.claim_error = matching.template_error;
+}
+
 }  // namespace
 
 absl::Status PlanCompactProjection(const Params& params, const Model& model, FusionPlan* plan) {
@@ -183,6 +194,7 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profi
   }
   HEFT_ASSIGN_OR_RETURN(plan.normalisation.polynomial,
                         FactorForEvaluation(model.approximation.stages[0]));
+  plan.normalisation.interval_lo = model.approximation.interval.lo;
   plan.normalisation.interval_hi = model.approximation.interval.hi;
   constexpr size_t kLevelsUsed = 4;  // projection, s, square, apply
   if (params.limbs() < template_limbs + kLevelsUsed) {
@@ -201,6 +213,7 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profi
   AddNormNeeds(params, &plan);
   AddProducts(plan.normalisation.polynomial.degree == 2 ? 3 : 4, &plan);
   plan.matching = MatchTemplates(params, profile.scale, template_limbs);
+  PredictTemplate(params, model, &plan);
   // Of two rings, the other one has the gallery.
   if (!profile.thin()) AddGalleryRotations(params, &plan);
   return plan;
@@ -233,6 +246,7 @@ absl::StatusOr<FusionPlan> PlanMatching(const Params& params, const Profile& pro
   HEFT_RETURN_IF_ERROR(PlanCompactProjection(params, model, &plan));
   ReachZ(params, profile.match_scale, &plan.projection);
   plan.normalisation.polynomial.degree = 0;
+  plan.normalisation.interval_lo = model.approximation.interval.lo;
   plan.normalisation.interval_hi = model.approximation.interval.hi;
   const double room = ThinNormRoom(params, plan);
   if (plan.normalisation.interval_hi > room) {
@@ -243,6 +257,8 @@ absl::StatusOr<FusionPlan> PlanMatching(const Params& params, const Profile& pro
   AddNormNeeds(params, &plan);
   AddProducts(1, &plan);
   plan.matching = MatchThinProbes(params, profile);
+  plan.projection.z_error = plan.matching.probe_error = ProjectedError(params, plan, model);
+  plan.matching.probe_length = std::sqrt(plan.normalisation.interval_hi);
   AddGalleryRotations(params, &plan);
   return plan;
 }

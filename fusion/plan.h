@@ -58,13 +58,14 @@ struct FusionPlan {
     size_t folds_before_rescale = 0;  // at input_limbs; at least one
     size_t z_limbs = 0;
     double z_scale = 0;
+    double z_error = 0;  // predicted (fusion/errors.h)
   } projection;
 
   // Normalisation: from z to z f(|z|^2), or to |z|^2 alone, by which the key owner divides.
   struct Normalisation {
     // c ((s + a)^2 + b) or c ((s + a)^2 + b)(s + d); degree 0: none, where z is left as it is.
     FactoredPolynomial polynomial;
-    double interval_hi = 0;  // largest |z|^2 expected
+    double interval_lo = 0, interval_hi = 0;  // |z|^2 expected
     // Galois elements as above, over the gamma slots of a template, one limb below z.
     std::vector<std::vector<uint32_t>> folds;
   } normalisation;
@@ -88,6 +89,10 @@ struct FusionPlan {
     bool short_replies = false;
     ckks::ShortForm reply_form;
     std::vector<uint32_t> rotations;  // Galois elements, by 0 ... gamma - 1 slots
+    // Predicted, as z_error: of what enters a block, of a probe before its rotations, and of what
+    // is masked for a verification; the largest |z| of a probe.
+    double template_error = 0, probe_error = 0, claim_error = 0;
+    double probe_length = 1;
   } matching;
 
   KeyNeeds keys;

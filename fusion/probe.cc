@@ -6,6 +6,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "ckks/noise.h"
 #include "ckks/subchain.h"
 #include "fusion/fuser.h"
 
@@ -86,6 +87,8 @@ absl::StatusOr<ProbeFuser> ProbeFuser::Create(const Rings& rings, const Model& m
     FitPlanToKeys(out.instance_->params(), keys, &out.instance_->plan);
     HEFT_RETURN_IF_ERROR(CheckKeys(out.instance_->plan.keys, *out.keys_));
     WidenDigits(*out.instance_, out.own_keys_.get());
+    double& error = out.instance_->plan.matching.probe_error;
+    error = ckks::Combine(error, kSwitchingError);
   }
   HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(*out.instance_, model, out.keys_));
   out.fuser_ = std::make_unique<Fuser>(std::move(fuser));

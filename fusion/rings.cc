@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ckks/arithmetic.h"
+#include "fusion/errors.h"
 #include "fusion/profile.h"
 
 namespace heft {
@@ -21,6 +22,10 @@ absl::StatusOr<Rings> MakeRings(const Model& model) {
   HEFT_ASSIGN_OR_RETURN(const ckks::Params small, MatchingParams(rings.enrolment.params()));
   rings.switching = std::make_shared<ckks::Context>(large);
   HEFT_ASSIGN_OR_RETURN(rings.matching.plan, PlanMatching(small, profile, model));
+  const FusionPlan& enrolment = rings.enrolment.plan;
+  FusionPlan::Matching& matching = rings.matching.plan.matching;
+  matching.template_error = SwitchedError(large, enrolment, enrolment.matching.template_error);
+  matching.claim_error = SwitchedError(large, enrolment, enrolment.projection.z_error);
   rings.matching.context = std::make_shared<ckks::Context>(small);
   rings.matching.encoder = std::make_shared<ckks::Encoder>(rings.matching.context);
   return rings;

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/errors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "ckks/noise.h"
+#include "fusion/compact.h"
+
+namespace heft {
+namespace {
+
+using ckks::Combine;
+using ckks::KeySwitchError;
+using ckks::Params;
+using ckks::RoundingError;
+
+// Folded: in integer units; a fold as ckks::SumGalois sums it, at `limbs` limbs.
+double Folded(const Params& params, size_t limbs, const std::vector<uint32_t>& fold, double error) {
+  const auto terms = static_cast<double>(fold.size());
+  const double switches = std::sqrt(terms - 1) * KeySwitchError(params, limbs);
+  return Combine(std::sqrt(terms) * error, Combine(switches, RoundingError(params)));
+}
+
+// Rescaled: in integer units, divided by the last of `limbs` primes.
+double Rescaled(const Params& params, size_t limbs, double error) {
+  return Combine(error / params.modulus(limbs - 1).value(), RoundingError(params));
+}
+
+// OwnError: in integer units, what a relinearisation and rescale of `limbs` limbs add.
+double OwnError(const Params& params, size_t limbs) {
+  return Rescaled(params, limbs, KeySwitchError(params, limbs));
+}
+
+// PairError: in integer units, of one pair's products with the projection's factors.
+double PairError(const Params& params, const FusionPlan& plan, const Model& model,
+                 const PackedPair& pair) {
+  const FusionPlan::Projection& projection = plan.projection;
+  const double modalities = pair.second >= 0 ? 2 : 1;
+  const double fresh =
+      std::sqrt(modalities) * Combine(ckks::EncodingError(params), ckks::PublicKeyError(params));
+  const double rotated = Combine(fresh, KeySwitchError(params, projection.input_limbs));
+  const double values = double(pair.run) * params.slots() / plan.gamma;
+  const ckks::Noise factor = FactorNoise(params, model, plan, pair);
+  double error = RoundingError(params);
+  for (uint32_t i = 0; i < pair.run; ++i) {
+    const ckks::Noise image = {std::sqrt(modalities / values), i == 0 ? fresh : rotated};
+    error = Combine(error, ckks::MultiplyNoise(image, projection.input_scale, factor,
+                                               projection.factor_scale)
+                               .error);
+  }
+  return error;
+}
+
+// BlockError: of a coordinate in a block, whose slots hold a template in each lane.
+double BlockError(const Params& params, const FusionPlan& plan) {
+  const FusionPlan::Matching& matching = plan.matching;
+  const double rotated = Combine(matching.template_error,
+                                 KeySwitchError(params, kTemplateLimbs) / matching.template_scale);
+  // Each mask's rounding is multiplied by its template's coordinates, rms 1 / sqrt(gamma).
+  const double templates = 2.0 * params.slots();
+  const double mask_scale = MaskScale(plan, matching.template_scale, matching.block_scale);
+  const double masks = std::sqrt(templates / plan.gamma) * ckks::EncodingError(params) / mask_scale;
+  const double roundings = std::sqrt(templates) * RoundingError(params) / matching.block_scale;
+  return Combine(std::numbers::sqrt2 * rotated, Combine(masks, roundings));
+}
+
+// PreparedError: of a rotated probe's coordinate.
+double PreparedError(const Params& params, const FusionPlan& plan) {
+  const FusionPlan::Matching& matching = plan.matching;
+  const double rotation = Combine(KeySwitchError(params, kMatchLimbs), RoundingError(params));
+  return Combine(matching.probe_error, rotation / matching.probe_scale);
+}
+
+// MaskedError: of a rotated and masked probe's coordinate. The mask is a half, since adding the
+// conjugate doubles.
+double MaskedError(const Params& params, const FusionPlan& plan) {
+  const FusionPlan::Matching& matching = plan.matching;
+  const double rotated = Combine(matching.claim_error,
+                                 KeySwitchError(params, kTemplateLimbs) / matching.template_scale);
+  const double mask_scale = MaskScale(plan, matching.template_scale, matching.masked_scale);
+  const double mask =
+      matching.probe_length / std::sqrt(plan.gamma) * ckks::EncodingError(params) / mask_scale;
+  return Combine(rotated / 2, Combine(mask, RoundingError(params) / matching.masked_scale));
+}
+
+}  // namespace
+
+double ProjectedError(const Params& params, const FusionPlan& plan, const Model& model) {
+  const FusionPlan::Projection& projection = plan.projection;
+  double error = 0;
+  for (const PackedPair& pair : projection.pairs) {
+    error = Combine(error, PairError(params, plan, model, pair));
+  }
+  size_t limbs = projection.input_limbs;
+  for (size_t i = 0; i < projection.folds.size(); ++i) {
+    error = Folded(params, limbs, projection.folds[i], error);
+    if (i + 1 == projection.folds_before_rescale) error = Rescaled(params, limbs--, error);
+  }
+  return error / projection.z_scale;
+}
+
+double SquaredNormError(const Params& params, const FusionPlan& plan, double z_error) {
+  const size_t limbs = plan.projection.z_limbs;
+  const double z_scale = plan.projection.z_scale;
+  const double scale = z_scale * z_scale / params.modulus(limbs - 1).value();
+  // The error of the sum is 2 |z| times that of a coordinate.
+  const double coordinate = std::sqrt(plan.normalisation.interval_hi / plan.gamma);
+  double error = Combine(2 * coordinate * z_error * scale, OwnError(params, limbs));
+  for (const std::vector<uint32_t>& fold : plan.normalisation.folds) {
+    error = Folded(params, limbs - 1, fold, error);
+  }
+  return kKeyMargin * error / scale;
+}
+
+double NormalisedError(const Params& params, const FusionPlan& plan, double z_error,
+                       double s_error) {
+  const FactoredPolynomial& f = plan.normalisation.polynomial;
+  const size_t limbs = plan.projection.z_limbs;
+  const double z_scale = plan.projection.z_scale;
+  const double s_scale = z_scale * z_scale / params.modulus(limbs - 1).value();
+  const double q_square = params.modulus(limbs - 2).value();
+  // Of the brackets (s + a)^2 + b and (s + d) z, and of the template: what their products add.
+  const double own = OwnError(params, limbs - 1);
+  const double quadratic_error = own / (s_scale * s_scale / q_square);
+  const double linear_error = f.degree == 3 ? own / (s_scale * z_scale / q_square) : 0;
+  const double last = OwnError(params, limbs - 2) / plan.matching.template_scale;
+  const double c = std::abs(f.leading);
+  const double lo = plan.normalisation.interval_lo, hi = plan.normalisation.interval_hi;
+  constexpr int kSteps = 64;
+  double worst = 0;
+  for (int i = 0; i <= kSteps; ++i) {
+    const double s = lo + (hi - lo) * i / kSteps;
+    const double coordinate = std::sqrt(s / plan.gamma);
+    const double quadratic = (s + f.a) * (s + f.a) + f.b;
+    const double linear = f.degree == 3 ? s + f.d : 1;
+    const double slope = c * (2 * (s + f.a) * linear + (f.degree == 3 ? quadratic : 0));
+    const double of_z = f.Evaluate(s) * z_error;
+    const double of_s = coordinate * slope * s_error;
+    const double of_quadratic = coordinate * c * linear * quadratic_error;
+    const double of_linear = c * quadratic * linear_error;
+    worst = std::max(worst, Combine(Combine(of_z, of_s), Combine(of_quadratic, of_linear)));
+  }
+  return Combine(worst, last);
+}
+
+double SwitchedError(const Params& switching, const FusionPlan& plan, double error) {
+  const double own = Combine(KeySwitchError(switching, kTemplateLimbs), RoundingError(switching));
+  // A slot is the mean of two, in which the switch errs alone and the vector alike.
+  return Combine(error, own / std::numbers::sqrt2 / plan.matching.template_scale);
+}
+
+double ProductError(const Params& params, const FusionPlan& plan, bool masked) {
+  // A slot's templates have length one in each lane.
+  const double probe = masked ? MaskedError(params, plan) : PreparedError(params, plan);
+  const double length = masked ? plan.matching.probe_length / 2 : plan.matching.probe_length;
+  return Combine(std::numbers::sqrt2 * probe, length * BlockError(params, plan));
+}
+
+}  // namespace heft

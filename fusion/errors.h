@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predicted errors of a plan: root mean square errors of a slot, in slot units, from parameters,
+// plan and model alone (docs/design.md, "The noise"). Neither a gallery's blocks nor a prepared
+// probe carry an estimate, so what templates and probes bring to a score is predicted here.
+#ifndef HEFT_FUSION_ERRORS_H_
+#define HEFT_FUSION_ERRORS_H_
+
+#include "ckks/params.h"
+#include "fusion/plan.h"
+#include "heft/model.h"
+
+namespace heft {
+
+// kKeyMargin: over an estimate that has no bound in it: what a secret key of more coefficients than
+// most, six standard deviations, and a slot's share of them add.
+inline constexpr double kKeyMargin = 1.1;
+
+// ProjectedError: of z, projected from fresh samples of all modalities.
+double ProjectedError(const ckks::Params& params, const FusionPlan& plan, const Model& model);
+
+// SquaredNormError: of |z|^2, from that of z.
+double SquaredNormError(const ckks::Params& params, const FusionPlan& plan, double z_error);
+
+// NormalisedError: of z f(s), from those of z and s: the largest over the interval of s, with
+// coordinates of z as large as its length says.
+double NormalisedError(const ckks::Params& params, const FusionPlan& plan, double z_error,
+                       double s_error);
+
+// SwitchedError: of a vector that was taken to the small ring of two; `switching` are the ring
+// switch's parameters.
+double SwitchedError(const ckks::Params& switching, const FusionPlan& plan, double error);
+
+// ProductError: of the inner products of a prepared probe and a block's templates, before they are
+// relinearised; |z| at most matching.probe_length. Blocks are full and each template was added by a
+// call of its own, which rounds most. `masked`: of a verification's probe.
+double ProductError(const ckks::Params& params, const FusionPlan& plan, bool masked);
+
+}  // namespace heft
+
+#endif  // HEFT_FUSION_ERRORS_H_
