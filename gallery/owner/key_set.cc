@@ -73,13 +73,9 @@ absl::StatusOr<std::string> TrustWith(const KeyOwner& owner, const SignerKey& ke
   return trust.Serialize();
 }
 
-// The file signed by the key owner, for anybody and without an end; its size into `size`.
-absl::Status WriteSigned(const SigningKey& signer, const std::string& path, ByteSpan file,
-                         size_t* size) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
-                        signer.Sign({.role = Role::kKeyOwner}, file));
-  *size = bytes.size();
-  return WriteFileAtomic(path, bytes);
+// The file signed by the key owner, for anybody and without an end.
+absl::StatusOr<std::vector<uint8_t>> Signed(const SigningKey& signer, ByteSpan file) {
+  return signer.Sign({.role = Role::kKeyOwner}, file);
 }
 
 // Makes the public keys and writes the set, the secret key last: without it the others are of no
@@ -87,25 +83,24 @@ absl::Status WriteSigned(const SigningKey& signer, const std::string& path, Byte
 // replaced.
 absl::StatusOr<KeySet> Write(const KeyOwner& owner, const Paths& paths, const Wiped* passphrase,
                              const Monitor& monitor, const Trust& others = {}) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> evaluation, owner.EvaluationKeys(monitor));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> enrolment, owner.EnrolmentKeys(monitor));
-  const std::vector<uint8_t> encryption = owner.EncryptionKey();
+  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> evaluation, owner.EvaluationKeys(monitor));
+  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> enrolment, owner.EnrolmentKeys(monitor));
+  // All that takes memory comes before the first file.
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, owner.Signer());
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> encryption,
+                        Signed(signer, owner.EncryptionKey()));
+  HEFT_ASSIGN_OR_RETURN(evaluation, Signed(signer, evaluation));
+  if (!enrolment.empty()) {
+    HEFT_ASSIGN_OR_RETURN(enrolment, Signed(signer, enrolment));
+  }
   HEFT_ASSIGN_OR_RETURN(const std::string trust,
                         TrustWith(owner, signer.public_key(), paths.trust, others));
   if (Stopped(monitor)) return absl::CancelledError("interrupted");
   HEFT_RETURN_IF_ERROR(MakeDirectories(paths.folder));
   absl::Status written = WriteFileAtomic(paths.trust, trust);
-  KeySet set;
-  if (written.ok()) {
-    written = WriteSigned(signer, paths.encryption, encryption, &set.encryption_key_bytes);
-  }
-  if (written.ok()) {
-    written = WriteSigned(signer, paths.evaluation, evaluation, &set.evaluation_keys_bytes);
-  }
-  if (written.ok() && !enrolment.empty()) {
-    written = WriteSigned(signer, paths.enrolment, enrolment, &set.enrolment_keys_bytes);
-  }
+  if (written.ok()) written = WriteFileAtomic(paths.encryption, encryption);
+  if (written.ok()) written = WriteFileAtomic(paths.evaluation, evaluation);
+  if (written.ok() && !enrolment.empty()) written = WriteFileAtomic(paths.enrolment, enrolment);
   if (written.ok() && passphrase != nullptr) {
     written = WriteSecretKey(Inside::Of(owner), passphrase->text, paths.secret);
   }
@@ -114,6 +109,7 @@ absl::StatusOr<KeySet> Write(const KeyOwner& owner, const Paths& paths, const Wi
     return written;
   }
   const Rings& rings = Inside::Of(owner).rings();
+  KeySet set;
   set.key_id = owner.key_id();
   set.parameters = rings.enrolment.params().Describe();
   set.security = rings.enrolment.params().security().Describe();
@@ -121,11 +117,14 @@ absl::StatusOr<KeySet> Write(const KeyOwner& owner, const Paths& paths, const Wi
     absl::StrAppend(&set.parameters, "; ", rings.matching.params().Describe());
     absl::StrAppend(&set.security, "; ", rings.matching.params().security().Describe());
     set.enrolment_keys = paths.enrolment;
+    set.enrolment_keys_bytes = enrolment.size();
   }
   if (passphrase != nullptr) set.secret_key = paths.secret;
   set.trust = paths.trust;
   set.encryption_key = paths.encryption;
   set.evaluation_keys = paths.evaluation;
+  set.encryption_key_bytes = encryption.size();
+  set.evaluation_keys_bytes = evaluation.size();
   return set;
 }
 
@@ -184,15 +183,16 @@ absl::StatusOr<KeySet> RenewKey(const KeyOwner& old, const std::string& folder,
   HEFT_ASSIGN_OR_RETURN(const KeyOwner next, KeyOwner::Generate(Inside::Of(old).model()));
   const ckks::Context& context = *Inside::Of(old).instance().context;
   Csprng rng;
-  const std::vector<uint8_t> bytes =
+  std::vector<uint8_t> bytes =
       SerializeRekeyingKey(context, old.key_id(), next.key_id(),
                            ckks::MakeRekeyingKey(context, Inside::Of(old).key(),
                                                  Inside::Of(next).key(), kMatchLimbs, rng));
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, next.Signer());
+  HEFT_ASSIGN_OR_RETURN(bytes, Signed(signer, bytes));
   HEFT_ASSIGN_OR_RETURN(const Trust trust, WithoutOwner(old));
   HEFT_ASSIGN_OR_RETURN(KeySet set, Write(next, paths, &sealed, monitor, trust));
   bool committed = false;
-  absl::Status finished = WriteSigned(signer, paths.rekeying, bytes, &set.rekeying_key_bytes);
+  absl::Status finished = WriteFileAtomic(paths.rekeying, bytes);
   if (finished.ok()) finished = Revoke(budget, paths.budget, next.key_id(), &committed);
   if (!finished.ok() && !committed) {  // the old key is still the one in use
     paths.Remove();
@@ -201,6 +201,7 @@ absl::StatusOr<KeySet> RenewKey(const KeyOwner& old, const std::string& folder,
   }
   HEFT_RETURN_IF_ERROR(finished);
   set.rekeying_key = paths.rekeying;
+  set.rekeying_key_bytes = bytes.size();
   return set;
 }
 
