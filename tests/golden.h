@@ -44,6 +44,9 @@ inline Model BulkModel() {
 }
 inline const std::vector<std::vector<double>> kBulkRows = {{2}, {-3}, {0.5}};
 
+// Of the request that signed/identification.ct answers.
+inline constexpr uint64_t kRow = 1;
+
 // Vector of modality 0 or 1 of person 0, 1, 2. Person 0 is also the probe and the sample file.
 inline std::vector<double> Vector(size_t modality, size_t person) {
   static const std::vector<double> all[2][3] = {{{3, 1, -2, 0.5}, {-1, 2, 2, 1}, {2, 1, -1, 1}},

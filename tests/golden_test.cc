@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "base/signing.h"
 #include "base/testing.h"
 #include "ckks/arithmetic.h"
 #include "ckks/encryptor.h"
@@ -21,6 +22,7 @@
 #include "fusion/testing.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/server_impl.h"
+#include "heft/server.h"
 #include "learning/train.h"
 
 namespace heft::golden {
@@ -280,6 +282,36 @@ TEST_F(GoldenTest, Scores) {
     EXPECT_EQ(SerializeScores(context(), Ok(ParseScores(context(), Golden(name), name))),
               Golden(name));
   }
+}
+
+// What was signed is believed, for whoever is in the trust file, and opens.
+TEST_F(GoldenTest, Signed) {
+  const std::vector<uint8_t> text = Golden("signed/trust.heft");
+  const Trust trust =
+      Ok(Trust::Parse({reinterpret_cast<const char*>(text.data()), text.size()}, "trust.heft"));
+  EXPECT_EQ(AsBytes(trust.Serialize()).size(), text.size());
+  const auto key = Ok(SigningKey::Impl::Parse(Golden("signed/server.key"), {}, "server.key"));
+  EXPECT_EQ(trust.keys(Role::kServer).at(0).key, key->public_key());
+  EXPECT_TRUE(trust.IsRevoked({1}));
+  const std::vector<uint8_t> bytes = Golden("signed/identification.ct");
+  const SignedFile file =
+      Ok(OpenSigned(bytes, trust, {.roles = {Role::kServer}, .kind = "SCOR"}, "reply"));
+  EXPECT_TRUE(std::ranges::equal(file.file, Golden("identification.ct")));
+  const std::vector<uint8_t> sample = Golden("face.ct");
+  const std::vector<std::span<const uint8_t>> asked = {sample};
+  EXPECT_EQ(file.statement.request, RequestDigest(FilesDigest(asked), kRow));
+  KeyOwner owner = Owner();
+  ASSERT_TRUE(owner.RequireSigned(trust).ok());
+  ExpectScores(Ok(owner.Open(bytes, "identification.ct")), {"ann", "bob"});
+  // The manifest that the server had then.
+  const testing::TemporaryFolder folder;
+  ASSERT_TRUE(WriteFileAtomic(folder / "manifest.heft", Golden("signed/manifest.heft")).ok());
+  const Gallery gallery = Ok(Gallery::Open(folder.path()));
+  EXPECT_EQ(gallery.id(), file.statement.gallery);
+  EXPECT_EQ(gallery.generation(), file.statement.generation);
+  EXPECT_EQ(gallery.size(), kIdentities.size() + 1);
+  // The one from which it came had no id of its own yet, and the same by the rule for such.
+  EXPECT_EQ(Ok(Gallery::Open(HEFT_SOURCE_DIR "/tests/golden/renewed/gallery")).id(), gallery.id());
 }
 
 // A short reply of two rings: form, signs and both secrets mean what they meant.

@@ -97,6 +97,43 @@ absl::Status WriteRenewed(const std::string& folder, const Instance& instance, c
   return absl::OkStatus();
 }
 
+// A server's keys, a reply that it signed, whom to believe, and the manifest of the renewed gallery
+// with a template more, from `folder`'s other files.
+absl::Status WriteSigned(const std::string& folder, const Instance& instance, const Model& model) {
+  const std::string out = folder + "/signed", copy = folder + "/copy";
+  HEFT_RETURN_IF_ERROR(MakeDirectories(out));
+  std::filesystem::copy(folder + "/renewed/gallery", copy);
+  HEFT_ASSIGN_OR_RETURN(const auto bytes, ReadFile(folder + "/renewed/secret.key"));
+  HEFT_ASSIGN_OR_RETURN(const auto secret,
+                        ParseSecretKey(*instance.context, bytes, {}, "secret.key"));
+  Csprng rng;
+  HEFT_ASSIGN_OR_RETURN(
+      const auto server,
+      Server::Impl::Create(model,
+                           testing::MakeKeys(*instance.context, instance.plan.keys, secret, rng)));
+  HEFT_ASSIGN_OR_RETURN(const SampleSet more, Samples(instance, model, secret, {1}));
+  HEFT_RETURN_IF_ERROR(server->Enrol(copy, more, {}).status());
+  HEFT_ASSIGN_OR_RETURN(const SigningKey key, GallerySigner(copy));
+  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(copy));
+  for (const char* name : {"server.key", "server.pub", "manifest.heft"}) {
+    std::filesystem::copy(copy + "/" + name, out + "/" + name);
+  }
+  std::filesystem::remove_all(copy);
+  HEFT_ASSIGN_OR_RETURN(auto sample, ReadFile(folder + "/face.ct"));
+  HEFT_ASSIGN_OR_RETURN(const auto reply, ReadFile(folder + "/identification.ct"));
+  const std::vector<SampleFile> files = {{std::move(sample), "face.ct"}};
+  HEFT_ASSIGN_OR_RETURN(const Request request, ReadRequest(files, nullptr, {}));
+  HEFT_ASSIGN_OR_RETURN(const auto signed_reply,
+                        SignReply(key, gallery, request, kRow, {}, reply, /*life=*/0));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/identification.ct", signed_reply));
+  Trust trust;
+  HEFT_RETURN_IF_ERROR(trust.Add(Role::kServer, "server", key.public_key()));
+  HEFT_RETURN_IF_ERROR(trust.Add(Role::kClient, "camera", {1}));
+  HEFT_RETURN_IF_ERROR(trust.Revoke({1}));
+  trust.Pin(gallery.id(), gallery.generation());
+  return trust.Save(out + "/trust.heft");
+}
+
 absl::Status WriteBulk(const std::string& folder, const Approximation& approximation,
                        const ckks::SecretKey& secret) {
   Model model = BulkModel();
@@ -175,7 +212,8 @@ absl::Status Write(const std::string& folder) {
   Model thin = model;
   thin.profile = "thin";
   HEFT_RETURN_IF_ERROR(WriteThin(folder + "/thin", thin));
-  return WriteRenewed(folder, instance, model, secret);
+  HEFT_RETURN_IF_ERROR(WriteRenewed(folder, instance, model, secret));
+  return WriteSigned(folder, instance, model);
 }
 
 }  // namespace

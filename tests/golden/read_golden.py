@@ -225,15 +225,23 @@ def binding(r, key_id, model_id, gamma):
     assert ids(r) == key_id and r.raw(16) == model_id and r.u32() == gamma
 
 
-def gallery(folder, key_id, model_id, gamma, revoked=None):
-    r = open_envelope(folder / "manifest.heft", "GALM", 1 if revoked is None else 2)
+def manifest(path, key_id, model_id, gamma, revoked, version):
+    """The generations of the blocks' files and, from version 3 on, the gallery's id."""
+    r = open_envelope(path, "GALM", version)
     binding(r, key_id, model_id, gamma)
     r.u64()
     generations = [r.u64() for _ in range(r.u64())]
     assert all(1 <= len(r.string()) <= 255 for _ in range(r.u64()))
-    if revoked is not None:
+    if version >= 2:
         assert [r.raw(16) for _ in range(r.u64())] == revoked
+    gallery_id = r.raw(16) if version >= 3 else None
     r.end()
+    return generations, gallery_id
+
+
+def gallery(folder, key_id, model_id, gamma, revoked=None):
+    generations, _ = manifest(folder / "manifest.heft", key_id, model_id, gamma, revoked,
+                              1 if revoked is None else 2)
     names = {f"block-{b}-{g}.heft" for b, g in enumerate(generations)} | {"manifest.heft"}
     assert names == {p.name for p in folder.iterdir()}
     for number, generation in enumerate(generations):
@@ -269,6 +277,85 @@ def scores(path, key_id, model_id, kind, version=1):
     r.end()
 
 
+# Ed25519 (RFC 8032, section 5.1): the curve -x^2 + y^2 = 1 + d x^2 y^2 modulo P, of order L.
+P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, -1, P) % P
+
+
+def point(data):
+    y = int.from_bytes(data, "little")
+    sign, y = y >> 255, y & (1 << 255) - 1
+    square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if (x * x - square) % P:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    assert (x * x - square) % P == 0, "no point of the curve"
+    return (x if x & 1 == sign else P - x, y)
+
+
+def add(a, b):
+    product = D * a[0] * b[0] * a[1] * b[1] % P
+    return ((a[0] * b[1] + a[1] * b[0]) * pow(1 + product, -1, P) % P,
+            (a[1] * b[1] + a[0] * b[0]) * pow(1 - product, -1, P) % P)
+
+
+def times(n, a):
+    out = (0, 1)
+    while n:
+        if n & 1:
+            out = add(out, a)
+        a, n = add(a, a), n >> 1
+    return out
+
+
+BASE = point((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
+
+
+def public_key(seed):
+    half = int.from_bytes(hashlib.sha512(seed).digest()[:32], "little")
+    x, y = times(half & (1 << 254) - 8 | 1 << 254, BASE)
+    return (y | (x & 1) << 255).to_bytes(32, "little")
+
+
+def signature_is_good(key, message, signature):
+    s = int.from_bytes(signature[32:], "little")
+    h = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % L
+    return s < L and times(s, BASE) == add(point(signature[:32]), times(h, point(key)))
+
+
+def blake(data):
+    return hashlib.blake2b(data, digest_size=32).digest()
+
+
+def signed(folder, reply, manifest_id, samples_file):
+    """A reply signed by a server, its key, and the trust file that believes it."""
+    r = open_envelope(folder / "server.key", "SIGK")
+    key = r.raw(32)
+    assert r.u8() == 0 and public_key(r.raw(32)) == key
+    r.end()
+    assert (folder / "server.pub").read_text() == f"{key.hex()} server\n"
+    r = open_envelope(folder / "identification.ct", "SIGN")
+    statement = r.raw(1 + 4 + 32 + 32 + 16 + 8 + 16 + 32 + 8 + 8)
+    assert r.raw(32) == key
+    signature, file = r.raw(64), r.raw(len(r.data) - r.at)
+    assert file == reply and statement[:5] == b"\2SCOR"
+    assert signature_is_good(
+        key, b"HEFT signed file, version 1" + statement + key + blake(file), signature)
+    s = Reader(statement[5:])
+    assert s.raw(32) == bytes(32) and s.raw(32) == bytes(32)
+    assert s.raw(16) == manifest_id and s.u64() == 3 and s.raw(16) != bytes(16)
+    files = blake(blake(samples_file))
+    assert s.raw(32) == blake(b"HEFT request, version 1" + struct.pack("<Q", 1) + files)
+    issued, expires = s.u64(), s.u64()
+    assert issued > 0 and expires == 0
+    s.end()
+    trust = json.loads((folder / "trust.heft").read_text())
+    assert trust["heft_trust"] == 1 and trust["server"] == [{"name": "server", "key": key.hex()}]
+    assert trust["galleries"] == [{"id": manifest_id.hex(), "generation": 3}]
+    assert set(trust) == {"heft_trust", "server", "revoked", "galleries"}
+    assert len(bytes.fromhex(trust["revoked"][0]["key"])) == 32
+
+
 def main():
     here = Path(__file__).parent
     use(COMPACT[0], primes_of(*COMPACT))
@@ -288,11 +375,18 @@ def main():
     read = {"model.heft", "model-2.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
             "finger-bulk.ct", "gallery", "identification.ct", "verification.ct",
             "checkpoint.json", "encryption-2.key", "evaluation-2.keys", "renewed",
-            "secret.key.budget", "thin"}
+            "secret.key.budget", "thin", "signed"}
     renewed = here / "renewed"
     new_key_id = secret_key(renewed / "secret.key", None, 0)
     rekeying_key(renewed / "rekeying.key", key_id, new_key_id)
     gallery(renewed / "gallery", new_key_id, model_id, gamma, [key_id])
+    _, gallery_id = manifest(here / "signed" / "manifest.heft", new_key_id, model_id, gamma, [key_id], 3)
+    assert gallery_id == blake(b"HEFT gallery without an id" + PARAMETERS_ID + new_key_id + model_id
+                               + struct.pack("<I", gamma))[:16]
+    signed(here / "signed", (here / "identification.ct").read_bytes(), gallery_id,
+           (here / "face.ct").read_bytes())
+    assert {p.name for p in (here / "signed").iterdir()} == {
+        "server.key", "server.pub", "identification.ct", "trust.heft", "manifest.heft"}
     budget(here / "secret.key.budget", key_id, new_key_id)
     budget(renewed / "secret.key.budget", new_key_id, bytes(16))
     assert {p.name for p in renewed.iterdir()} == {"secret.key", "rekeying.key", "gallery",
