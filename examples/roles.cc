@@ -29,7 +29,7 @@ int main() {
   const heft::Model model = Check(heft::Learn(data, {.gamma = 16, .epochs = 5}));
 
   // Key owner: makes the keys. -> encryption key to clients, evaluation keys to the server
-  const auto owner = Check(heft::KeyOwner::Generate(model));
+  auto owner = Check(heft::KeyOwner::Generate(model));
   const auto client = Check(heft::Client::Create(model, owner.EncryptionKey()));
   const auto server = Check(heft::Server::Create(model, Check(owner.EvaluationKeys()), "keys",
                                                  Check(owner.EnrolmentKeys())));
@@ -50,9 +50,14 @@ int main() {
                              ("heft-example-" + std::to_string(std::random_device()()));
   for (size_t i = 0; i < 180; i += 6) Check(server.Enrol(folder, encrypt(i, Use::kEnrolment)));
   const auto gallery = Check(heft::Gallery::Open(folder));
-  const auto reply = Check(server.Identify(gallery, encrypt(7 * 6 + 2, Use::kIdentification)));
+  const auto scores = Check(server.Identify(gallery, encrypt(7 * 6 + 2, Use::kIdentification)));
+  const auto key = Check(heft::GallerySigner(folder));
+  const auto reply = Check(heft::SignReply(key, gallery, {}, /*row=*/0, {}, scores));
 
-  // Key owner: opens it, and decides.
+  // Key owner: takes what this server signed and nothing else, opens it, and decides.
+  heft::Trust trust;
+  if (!trust.Add(heft::Role::kServer, "server", key.public_key()).ok()) return 1;
+  if (!owner.RequireSigned(trust).ok()) return 1;
   const heft::OpenedScores opened = Check(owner.Open(reply, "reply"));
   for (const auto& c : opened.candidates) std::cout << c.identity << "  " << c.score << "\n";
   std::filesystem::remove_all(folder);

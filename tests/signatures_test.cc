@@ -174,6 +174,28 @@ TEST_F(SignaturesTest, SubstitutedEvaluationKeys) {
           "kind PUBK where EVAL is needed");
 }
 
+// Profile thin: the keys for enrolment and verification are a file of their own.
+TEST_F(SignaturesTest, SubstitutedEnrolmentKeys) {
+  Must(kHeft, TrainArgs(W("data"), W("thin.heft"), {"--profile", "thin"}));
+  for (const char* keys : {"owner/thin", "owner/thin-stranger"}) {
+    Must(kHeft, {"keygen", "--model", W("thin.heft"), "--out", W(keys)});
+  }
+  std::filesystem::create_directories(W("server/thin"));
+  const std::string trust = W("server/thin/trust.heft");
+  std::filesystem::copy(W("owner/thin/trust.heft"), trust);
+  Write("server/thin/evaluation.keys", Read(W("owner/thin/evaluation.keys")));
+  Write("server/thin/enrolment.keys", Read(W("owner/thin-stranger/enrolment.keys")));
+  Args enrol = Serve("enrol", {"--gallery", W("server/thin-gallery")}, "server/thin");
+  enrol[2] = W("thin.heft");
+  Refused(kServer, enrol, "enrolment.keys: signed by an unknown key-owner");
+  // Both owners believed: still not each other's.
+  const auto stranger = Trust::Load(W("owner/thin-stranger/trust.heft"));
+  ASSERT_TRUE(stranger.ok());
+  Must(kHeft, {"trust", "add", "--trust", trust, "--role", "key-owner", "--key",
+               HexString(stranger->keys(Role::kKeyOwner).at(0).key)});
+  Refused(kServer, enrol, "signed by another key owner");
+}
+
 TEST_F(SignaturesTest, ARelabelledReply) {
   Must(kServer, Serve("verify", {"--gallery", W("server/gallery"), "--identity", "3", "--out",
                                  W("server/claim.ct")}));
@@ -256,14 +278,15 @@ TEST_F(SignaturesTest, AnUnsignedReply) {
 TEST_F(SignaturesTest, ADamagedStatement) {
   const Bytes good = Read(W("server/scores.ct"));
   const size_t statement = good.size() - sizeof(Hash) - Inner(W("server/scores.ct")).size();
-  for (size_t at = kEnvelopeHeaderSize; at < statement; at += 7) {
+  for (size_t at = kEnvelopeHeaderSize; at < statement; at += 2) {
     Bytes flipped = good;
     flipped[at] ^= 1;
     const std::string raw = Write("server/flipped.ct", flipped);
     Refused(kHeft, Decrypt(raw), "checksum mismatch");
     const std::string sealed = Write("server/flipped.ct", Reseal(flipped));
-    // A role or kind that there is none of is no statement; all else was not signed.
-    Refused(kHeft, Decrypt(sealed), at < kEnvelopeHeaderSize + 5 ? "signed" : "signature is false");
+    // A kind that the file is not of shows at once; all else is not what was signed.
+    const bool kind = at > kEnvelopeHeaderSize && at < kEnvelopeHeaderSize + 5;
+    Refused(kHeft, Decrypt(sealed), kind ? "which it does not hold" : "its signature is false");
   }
   for (const size_t size : {size_t{0}, size_t{10}, statement - 1, statement, good.size() - 1}) {
     Refused(kHeft,

@@ -2,6 +2,7 @@
 // Includes and links what a server may: no secret key.
 #include <heft/inspect.h>
 #include <heft/server.h>
+#include <heft/trust.h>
 
 #include <iostream>
 
@@ -11,5 +12,12 @@ int main() {
   const auto server = heft::Server::Create(heft::Model(), {});
   std::cout << server.status().message() << "\n";
   std::cout << heft::DescribeProfile("compact")->security << "\n";
+  // A signing key decrypts nothing: a server may have one.
+  const auto key = heft::SigningKey::Generate();
+  heft::Trust trust;
+  if (!key.ok() || !trust.Add(heft::Role::kServer, "server", key->public_key()).ok()) return 1;
+  const std::vector<uint8_t> model = heft::Model().Serialize();
+  const auto bytes = key->Sign({.role = heft::Role::kServer}, model);
+  if (!bytes.ok() || !heft::OpenSigned(*bytes, trust, {}, "model").ok()) return 1;
   return !gallery.ok() && !server.ok() ? 0 : 1;
 }
