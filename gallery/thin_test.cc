@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "base/files.h"
 #include "base/testing.h"
 #include "ckks/encryptor.h"
 #include "fusion/testing.h"
@@ -13,7 +14,9 @@
 #include "heft/client.h"
 #include "heft/gallery.h"
 #include "heft/key_owner.h"
+#include "heft/key_set.h"
 #include "heft/server.h"
+#include "heft/trust.h"
 
 namespace heft {
 namespace {
@@ -161,6 +164,80 @@ TEST_F(ThinGalleryTest, AMissingModalityIsNormalisedExactly) {
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_EQ(opened->in_interval, true);
   EXPECT_GT(opened->candidates[0].score, 0.3);
+}
+
+// Renewal: a gallery of the small ring moves, and enrolment, probes and verification go on with the
+// new keys of both rings.
+TEST_F(ThinGalleryTest, ARenewedKeyTakesOverBothRings) {
+  const std::string old_folder = temporary_ / "old", new_folder = temporary_ / "new";
+  const auto made = MakeKeySet(*model_, old_folder);
+  ASSERT_TRUE(made.ok()) << made.status();
+  const KeyOwner old = *KeyOwner::Load(*model_, made->secret_key);
+  auto serve = [&](const KeyOwner& owner) {
+    return *Server::Create(*model_, *owner.EvaluationKeys(), "evaluation", *owner.EnrolmentKeys(),
+                           "enrolment");
+  };
+  auto files = [&](const KeyOwner& owner, SampleUse use, uint64_t seed, uint64_t capture,
+                   const std::string& label = "") {
+    std::vector<SampleFile> out;
+    const std::vector<std::string> labels(label.empty() ? 0 : 1, label);
+    for (size_t m = 0; m < 2; ++m) {
+      const std::vector<float> vector = Vector(m, seed, capture);
+      out.push_back({*owner.Encrypt({model_->modalities[m].name, vector, labels,
+                                     SampleEncoding::kCompact, use}),
+                     "file"});
+    }
+    return out;
+  };
+  const auto enrol = SampleUse::kEnrolment, identify = SampleUse::kIdentification;
+  const Server old_server = serve(old);
+  ASSERT_TRUE(old_server.Enrol(folder_, files(old, enrol, 1, 0, "ann")).ok());
+  const auto before = old_server.Identify(*Gallery::Open(folder_), files(old, identify, 1, 1));
+  ASSERT_TRUE(before.ok()) << before.status();
+
+  const auto renewed = RenewKey(old, new_folder);
+  ASSERT_TRUE(renewed.ok()) << renewed.status();
+  const KeyOwner next = *KeyOwner::Load(*model_, renewed->secret_key);
+  const Bytes signed_key = *ReadFile(renewed->rekeying_key);
+  const auto key = ReadSigned(signed_key, "rekeying.key");
+  ASSERT_TRUE(key.ok()) << key.status();
+  Gallery gallery = *Gallery::Open(folder_);
+  const auto moved = gallery.Rekey(*model_, key->file, "rekeying.key");
+  ASSERT_TRUE(moved.ok()) << moved.status();
+  const Server server = serve(next);
+  ASSERT_TRUE(server.Enrol(folder_, files(next, enrol, 2, 0, "bob")).ok());
+  gallery = *Gallery::Open(folder_);
+  for (uint64_t i = 1; i <= 2; ++i) {
+    const auto reply = server.Identify(gallery, files(next, identify, i, 1));
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    const auto opened = next.Open(*reply, "reply");
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    for (uint64_t j = 1; j <= 2; ++j) {
+      EXPECT_NEAR(Score(*opened, j == 1 ? "ann" : "bob"), Expected(i, 1, j, 0, Fuse::kServer),
+                  kTolerance);
+    }
+  }
+  const auto verified = server.Verify(gallery, files(next, enrol, 1, 1), "ann");
+  ASSERT_TRUE(verified.ok()) << verified.status();
+  const auto claimed = next.Open(*verified, "reply");
+  ASSERT_TRUE(claimed.ok()) << claimed.status();
+  EXPECT_NEAR(claimed->candidates[0].score, Expected(1, 1, 1, 0, Fuse::kServer), kTolerance);
+
+  // The old key: at the key owner, at an old server, in samples, and half of the keys.
+  using Code = absl::StatusCode;
+  EXPECT_EQ(old.Open(*before, "reply").status().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(next.Open(*before, "reply").status().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(old_server.Identify(gallery, files(old, identify, 1, 1)).status().code(),
+            Code::kFailedPrecondition);
+  EXPECT_EQ(old_server.Enrol(folder_, files(old, enrol, 3, 0, "cat")).status().code(),
+            Code::kFailedPrecondition);
+  EXPECT_EQ(server.Identify(gallery, files(old, identify, 1, 1)).status().code(),
+            Code::kFailedPrecondition);
+  EXPECT_EQ(server.Verify(gallery, files(old, enrol, 1, 1), "ann").status().code(),
+            Code::kFailedPrecondition);
+  EXPECT_FALSE(Server::Create(*model_, *next.EvaluationKeys(), "evaluation", *old.EnrolmentKeys(),
+                              "enrolment")
+                   .ok());
 }
 
 TEST_F(ThinGalleryTest, WhatDoesNotBelongTogetherIsRefused) {

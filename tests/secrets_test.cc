@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the key owner's programs do with secrets and with scores: budgets of queries, decisions
-// without scores, renewal of a key, and what the operating system is told.
+// without scores, a renewal that is killed (renewal_test.cc has those that are not), and what the
+// operating system is told.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -183,65 +184,6 @@ TEST_F(SecretsTest, NoiseFloodingIsRefusedWithoutRoom) {
   EXPECT_EQ(refused.out, "");
   EXPECT_THAT(refused.err, HasSubstr("no room for noise flooding"));
   EXPECT_EQ(Snapshot(work_->root()), before) << "what is refused is not charged";
-}
-
-TEST_F(SecretsTest, ARenewedKeyTakesOverAndTheOldOneIsRefused) {
-  Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("first")});
-  Encrypt("first", "all", {});
-  Encrypt("first", "probe", {"--row", "4"});
-  Enrol("first", "moved");
-  Identify("first", "moved", "before.ct");
-  const auto before = Scores("first", "before.ct");
-  const auto old = Must(kHeft, {"inspect", W("first/secret.key")});
-  Spill(W("passphrase"), "correct horse\n");
-  const Args rekey = {
-      "rekey", "--model",   W("model.heft"),         "--secret-key", W("first/secret.key"),
-      "--out", W("second"), "--new-passphrase-file", W("passphrase")};
-  const auto renewed = Must(kHeft, rekey);
-  EXPECT_EQ(renewed["old_key_id"], old["key_id"]);
-  const auto moved = Must(kServer, {"rekey-gallery", "--model", W("model.heft"), "--rekeying-key",
-                                    W("second/rekeying.key"), "--gallery", W("moved")});
-  EXPECT_EQ(moved["revoked_key_id"], old["key_id"]);
-  const auto gallery = Must(kServer, {"inspect", W("moved")});
-  EXPECT_EQ(gallery["key_id"], renewed["key_id"]);
-  EXPECT_EQ(gallery["revoked_keys"], nlohmann::json::array({old["key_id"]}));
-
-  // Scores agree, and their count went along: one before, one now.
-  Encrypt("second", "probe", {"--row", "4"});
-  Identify("second", "moved", "after.ct");
-  const Args passphrase = {"--passphrase-file", W("passphrase")};
-  Args open = passphrase;
-  open.insert(open.end(), {"--top", "100"});
-  const auto after = Must(kHeft, Decrypt("second", "after.ct", open));
-  ASSERT_EQ(after["candidates"].size(), before.size());
-  for (const auto& c : after["candidates"]) {
-    EXPECT_NEAR(c["score"], before.at(c["identity"]), kScoreNoise + kRounding) << c;
-  }
-  EXPECT_EQ(Must(kHeft, Budget("second", passphrase))["used"], 2);
-
-  // The old key: for the key owner, the server and clients.
-  auto refused = [&](const char* program, const Args& args, const std::string& text) {
-    const auto files = Snapshot(work_->root());
-    const Finished run = RunProgram(program, args);
-    EXPECT_EQ(run.exit_code, kInput) << args[0];
-    EXPECT_THAT(run.err, HasSubstr(text));
-    EXPECT_EQ(Snapshot(work_->root()), files);
-  };
-  refused(kHeft, Decrypt("first", "before.ct"), "was revoked");
-  refused(kHeft, Decrypt("first", "after.ct"), "made for another");
-  refused(kServer, Serve("enrol", "first", "moved", "all"), "was revoked");
-  Args identify = Serve("identify", "first", "moved", "probe");
-  identify.insert(identify.end(), {"--out", W("no.ct")});
-  refused(kServer, identify, "was revoked");
-  refused(kServer,
-          {"rekey-gallery", "--model", W("model.heft"), "--rekeying-key", W("second/rekeying.key"),
-           "--gallery", W("moved")},
-          "another key");
-  // A key that was renewed is not renewed again, and no folder is written over.
-  Args again = rekey;
-  again[6] = W("third");
-  refused(kHeft, again, "was revoked");
-  refused(kHeft, rekey, "never overwritten");
 }
 
 TEST_F(SecretsTest, AKilledRenewalLeavesTheOldGalleryOrTheNewOne) {

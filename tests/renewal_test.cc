@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Renewal of a key by the real programs, in one ring and in two: keys, gallery, samples and probes
+// go on under the new key, and the old one is refused everywhere.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <sstream>
+
+#include "tests/workplace.h"
+
+namespace heft::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kInput = 3;
+
+class RenewalTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    Must(kHeft, {"synth", "--out", W("data"), "--identities", "20", "--samples", "3",
+                 "--dimensions", "16", "12"});
+    Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", GetParam()}));
+  }
+
+  bool thin() const { return std::string(GetParam()) == "thin"; }
+  std::string W(const std::string& path) const { return work_(path); }
+  std::string Samples(const std::string& keys, const std::string& name,
+                      const std::string& modality) const {
+    return W(keys + "-" + name + "-" + modality + ".ct");
+  }
+  void Encrypt(const std::string& keys, const std::string& name, const Args& more) const {
+    for (const char* modality : {"face", "voice"}) {
+      Args args = {"encrypt",
+                   "--model",
+                   W("model.heft"),
+                   "--key",
+                   W(keys + "/encryption.key"),
+                   "--modality",
+                   modality,
+                   "--in",
+                   W(std::string("data/") + modality + ".npy"),
+                   "--labels",
+                   W("data/labels.txt"),
+                   "--out",
+                   Samples(keys, name, modality)};
+      args.insert(args.end(), more.begin(), more.end());
+      Must(kHeft, args);
+    }
+  }
+  std::string LabelOfRow(int row) const {
+    std::istringstream lines(Slurp(W("data/labels.txt")));
+    std::string label;
+    for (int i = 0; i <= row; ++i) std::getline(lines, label);
+    return label;
+  }
+  void EncryptProbe(const std::string& keys) const {
+    Encrypt(keys, "probe", {"--row", "4", "--for", "identification"});
+  }
+  Args Serve(const std::string& subcommand, const std::string& keys, const std::string& samples,
+             const Args& more = {}) const {
+    Args args = {subcommand,
+                 "--model",
+                 W("model.heft"),
+                 "--keys",
+                 W(keys + "/evaluation.keys"),
+                 "--gallery",
+                 W("gallery"),
+                 "--in",
+                 Samples(keys, samples, "face"),
+                 "--in",
+                 Samples(keys, samples, "voice")};
+    if (thin() && subcommand != "identify") {
+      args.insert(args.end(), {"--enrolment-keys", W(keys + "/enrolment.keys")});
+    }
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  }
+  void Answer(const std::string& subcommand, const std::string& keys, const std::string& samples,
+              const std::string& out, const Args& more = {}) const {
+    Args args = Serve(subcommand, keys, samples, {"--out", W(out)});
+    args.insert(args.end(), more.begin(), more.end());
+    Must(kServer, args);
+    Believe(W(keys + "/trust.heft"), W("gallery"));
+  }
+  Args Decrypt(const std::string& keys, const std::string& scores, const Args& more = {}) const {
+    Args args = {"decrypt", "--model", W("model.heft"), "--secret-key", W(keys + "/secret.key"),
+                 "--in",    W(scores), "--quiet"};
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  }
+  std::map<std::string, double> Scores(const std::string& keys, const std::string& file,
+                                       const Args& more = {}) const {
+    Args args = Decrypt(keys, file, more);
+    args.insert(args.end(), {"--top", "100"});
+    std::map<std::string, double> scores;
+    const auto opened = Must(kHeft, args);
+    for (const auto& c : opened["candidates"]) scores[c["identity"]] = c["score"];
+    EXPECT_FALSE(scores.empty()) << opened;
+    return scores;
+  }
+  Args Rekey(const std::string& out) const {
+    return {"rekey", "--model", W("model.heft"), "--secret-key",          W("first/secret.key"),
+            "--out", W(out),    "--quiet",       "--new-passphrase-file", W("passphrase")};
+  }
+  Args MoveGallery() const {
+    return {"rekey-gallery",          "--model",   W("model.heft"), "--rekeying-key",
+            W("second/rekeying.key"), "--gallery", W("gallery")};
+  }
+  // `program` refuses and changes nothing.
+  void ExpectRefused(const char* program, const Args& args, const std::string& text) const {
+    const auto files = Snapshot(work_.root());
+    const Finished run = RunProgram(program, args);
+    EXPECT_EQ(run.exit_code, kInput) << args[0];
+    EXPECT_THAT(run.err, HasSubstr(text));
+    EXPECT_EQ(Snapshot(work_.root()), files);
+  }
+  // A gallery, a probe's answer and a verification under key "first", then the renewal: the folder
+  // "second", and the gallery moved to it.
+  void Renew() {
+    Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("first")});
+    Encrypt("first", "all", {});
+    EncryptProbe("first");
+    Must(kServer, Serve("enrol", "first", "all"));
+    Answer("identify", "first", "probe", "before.ct");
+    before_ = Scores("first", "before.ct");
+    const auto old = Must(kHeft, {"inspect", W("first/secret.key")});
+    Spill(W("passphrase"), "correct horse\n");
+    const auto renewed = Must(kHeft, Rekey("second"));
+    EXPECT_EQ(renewed["old_key_id"], old["key_id"]);
+    EXPECT_EQ(renewed.contains("enrolment_keys"), thin());
+    const auto moved = Must(kServer, MoveGallery());
+    EXPECT_EQ(moved["revoked_key_id"], old["key_id"]);
+    const auto gallery = Must(kServer, {"inspect", W("gallery")});
+    EXPECT_EQ(gallery["key_id"], renewed["key_id"]);
+    EXPECT_EQ(gallery["revoked_keys"], nlohmann::json::array({old["key_id"]}));
+  }
+
+  const Workplace work_;
+  std::map<std::string, double> before_;
+};
+
+TEST_P(RenewalTest, TheNewKeyTakesOver) {
+  Renew();
+  // Scores agree, and their count went along: one before, one now.
+  const Args passphrase = {"--passphrase-file", W("passphrase")};
+  EncryptProbe("second");
+  Answer("identify", "second", "probe", "after.ct");
+  const auto after = Scores("second", "after.ct", passphrase);
+  ASSERT_EQ(after.size(), before_.size());
+  for (const auto& [identity, score] : after) {
+    EXPECT_NEAR(score, before_.at(identity), kScoreNoise + kRounding) << identity;
+  }
+  Args budget = {"budget", "--model", W("model.heft"), "--secret-key", W("second/secret.key")};
+  budget.insert(budget.end(), passphrase.begin(), passphrase.end());
+  EXPECT_EQ(Must(kHeft, budget)["used"], 2);
+
+  // Verification against a template that moved, then one that is enrolled now beside those.
+  Encrypt("second", "claim", {"--row", "4"});
+  const std::string identity = LabelOfRow(4);
+  Answer("verify", "second", "claim", "claim.ct", {"--identity", identity});
+  EXPECT_NEAR(Scores("second", "claim.ct", passphrase).at(identity), before_.at(identity),
+              kScoreNoise + kRounding);
+  Must(kServer, Serve("enrol", "second", "claim"));
+  EXPECT_EQ(Must(kServer, {"inspect", W("gallery")})["templates"], 61);
+  Answer("identify", "second", "probe", "more.ct");
+  EXPECT_GT(Scores("second", "more.ct", passphrase).at(identity), 0.9) << "the same sample";
+}
+
+TEST_P(RenewalTest, TheOldKeyIsRefused) {
+  Renew();
+  EncryptProbe("second");
+  Answer("identify", "second", "probe", "after.ct");
+  // For the key owner, the server and clients.
+  ExpectRefused(kHeft, Decrypt("first", "before.ct"), "was revoked");
+  ExpectRefused(kHeft, Decrypt("first", "after.ct"), "made for another");
+  ExpectRefused(kServer, Serve("enrol", "first", "all"), "was revoked");
+  ExpectRefused(kServer, Serve("identify", "first", "probe", {"--out", W("no.ct")}), "was revoked");
+  ExpectRefused(kServer, Serve("verify", "first", "all", {"--identity", "1", "--out", W("no.ct")}),
+                "was revoked");
+  // Samples under the old key, to a server that has the new ones.
+  std::filesystem::copy(Samples("first", "all", "face"), Samples("second", "old", "face"));
+  std::filesystem::copy(Samples("first", "all", "voice"), Samples("second", "old", "voice"));
+  ExpectRefused(kServer, Serve("enrol", "second", "old"), "another key");
+  ExpectRefused(kServer, MoveGallery(), "another key");
+  if (thin()) {  // the old keys of one ring beside the new ones of the other
+    Args mixed = Serve("enrol", "second", "old");
+    mixed.insert(mixed.end(), {"--enrolment-keys", W("first/enrolment.keys")});
+    std::erase(mixed, W("second/enrolment.keys"));
+    mixed.erase(std::ranges::find(mixed, "--enrolment-keys"));
+    ExpectRefused(kServer, mixed, "which the trust file revokes");
+  }
+  // A key that was renewed is not renewed again, and no folder is written over.
+  ExpectRefused(kHeft, Rekey("third"), "was revoked");
+  ExpectRefused(kHeft, Rekey("second"), "never overwritten");
+}
+
+INSTANTIATE_TEST_SUITE_P(Profiles, RenewalTest, ::testing::Values("compact", "thin"),
+                         [](const auto& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace heft::e2e
