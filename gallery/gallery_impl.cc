@@ -45,13 +45,14 @@ bool IsBlockName(absl::string_view name) {
          absl::ConsumePrefix(&name, "-") && ConsumeDigits(&name) && name == ".heft";
 }
 
-// What a writer that was killed leaves of a block, a manifest or the stand-ins' key
+// What a writer that was killed leaves of a block, a manifest or the server's keys
 // (WriteFileAtomic).
 bool IsTemporaryName(absl::string_view name) {
   constexpr size_t kSuffix = 7;  // ".XXXXXX"
   if (name.size() <= kSuffix || name[name.size() - kSuffix] != '.') return false;
   name.remove_suffix(kSuffix);
-  return IsBlockName(name) || name == "manifest.heft" || name == "stand-in.key";
+  return IsBlockName(name) || name == "manifest.heft" || name == "stand-in.key" ||
+         name == "server.key" || name == "server.pub";
 }
 
 void WriteBinding(ByteWriter& writer, const GalleryBinding& binding) {

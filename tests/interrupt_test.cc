@@ -133,7 +133,8 @@ void ExpectSound(const std::string& gallery, size_t before, size_t added, const 
   for (const auto& entry : std::filesystem::directory_iterator(gallery)) {
     left.push_back(entry.path().filename().string());
   }
-  EXPECT_EQ(left.size(), 3u) << ::testing::PrintToString(left);  // manifest, lock, one block
+  // Manifest, lock, one block, the server's two keys.
+  EXPECT_EQ(left.size(), 5u) << ::testing::PrintToString(left);
 }
 
 TEST_F(InterruptTest, KilledAtAnyMomentTheGalleryStaysSound) {
