@@ -254,6 +254,7 @@ suite.test('SEAL encrypts a thin probe under our exported public key, and our pr
   const keys = [...of, '--keys', at('heft-keys/evaluation.keys'), '--gallery', at('second')];
   must(server, 'enrol', ...keys, '--enrolment-keys', at('heft-keys/enrolment.keys'), ...inputs.enrolment);
   must(server, 'identify', ...keys, ...inputs.matching, '--out', at('second.ct'));
+  must(heft, 'trust', 'add', '--trust', at('heft-keys/trust.heft'), '--role', 'server', '--key', at('second/server.pub'));
   const { candidates } = json(heft, 'decrypt', ...of, '--secret-key', at('heft-keys/secret.key'), '--in', at('second.ct'));
   assertClose([candidates[0].score], [cosines[1]], 2e-3);
 });
