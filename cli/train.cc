@@ -3,18 +3,20 @@
 
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/trust_options.h"
 #include "heft/evaluate.h"
 
 namespace heft::cli {
 namespace {
 
 struct Options {
-  std::string data, out, curve;
+  std::string data, out, curve, sign;
   int folds = 0;
   uint64_t fold_seed = 1;
   bool no_exact = false;
@@ -22,13 +24,21 @@ struct Options {
 };
 
 absl::Status RunOnce(const Common& common, const Options& options, const TrainingData& data) {
+  // Before the training, in case the key is not there.
+  std::optional<SigningKey> signer;
+  if (!options.sign.empty()) {
+    HEFT_ASSIGN_OR_RETURN(signer, LoadSigner(options.sign));
+  }
   LearnOptions learn = options.learn;
   std::vector<LearnEpoch> curve;
   if (!options.curve.empty()) learn.curve = &curve;
   HEFT_ASSIGN_OR_RETURN(const Model model, Learn(data, learn, common.monitor));
   HEFT_ASSIGN_OR_RETURN(const Json training, Json::Parse(model.training_summary));
   const int best_epoch = training["best_epoch"].get<int>();
-  const std::vector<uint8_t> bytes = model.Serialize();
+  std::vector<uint8_t> bytes = model.Serialize();
+  if (signer) {
+    HEFT_ASSIGN_OR_RETURN(bytes, signer->Sign({.role = Role::kTrainer}, bytes));
+  }
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   if (!options.curve.empty()) {
     HEFT_ASSIGN_OR_RETURN(const std::string picture, DrawLearningCurve(curve, best_epoch));
@@ -157,6 +167,8 @@ void AddTrain(Command app) {
            "of the start, one a modality; default: chosen on validation people")
       .Range(1e-3, 1e3);
   command.Add("--seed", &t.seed, "random seed").ShowDefault();
+  command.Add("--sign", &options->sign, "sign the model as its trainer, with this key (heft trust)")
+      .Excludes(folds);
   command
       .Add("--checkpoint", &t.checkpoint,
            "file to save the state to after every epoch and to resume from")

@@ -351,6 +351,9 @@ TEST_F(SignaturesTest, ModelsWhereTrainersAreListed) {
   Refused(kHeft, Encrypt("client/no.ct", folder), "model.heft: not signed");
   Must(kHeft, {"trust", "sign", "--key", W("trainer.key"), "--role", "trainer", "--in",
                W("model.heft"), "--out", W("signed.heft")});
+  // At the training, too.
+  Must(kHeft, TrainArgs(W("data"), W("trained.heft"), {"--sign", W("trainer.key")}));
+  EXPECT_EQ(Must(kHeft, {"trust", "check", W("trained.heft")})["role"], "trainer");
   Args encrypt = Encrypt("client/again.ct", folder);
   encrypt[2] = W("signed.heft");
   Must(kHeft, encrypt);
