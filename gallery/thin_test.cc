@@ -79,6 +79,23 @@ class ThinGalleryTest : public ::testing::Test {
     }
     return files;
   }
+  // A server of any key owner, and the files of one capture that it encrypts itself.
+  static Server Serve(const KeyOwner& owner) {
+    return *Server::Create(*model_, *owner.EvaluationKeys(), "evaluation", *owner.EnrolmentKeys(),
+                           "enrolment");
+  }
+  std::vector<SampleFile> OwnFiles(const KeyOwner& owner, SampleUse use, uint64_t seed,
+                                   uint64_t capture, const std::string& label = "") const {
+    std::vector<SampleFile> out;
+    const std::vector<std::string> labels(label.empty() ? 0 : 1, label);
+    for (size_t m = 0; m < 2; ++m) {
+      const std::vector<float> vector = Vector(m, seed, capture);
+      out.push_back({*owner.Encrypt({model_->modalities[m].name, vector, labels,
+                                     SampleEncoding::kCompact, use}),
+                     "file"});
+    }
+    return out;
+  }
   // The cosine that probe a should have with capture b, enrolled in that way: all is exactly
   // normalised, but what the server's polynomial does.
   double Expected(uint64_t a, uint64_t a_capture, uint64_t b, uint64_t b_capture, Fuse way) const {
@@ -173,26 +190,10 @@ TEST_F(ThinGalleryTest, ARenewedKeyTakesOverBothRings) {
   const auto made = MakeKeySet(*model_, old_folder);
   ASSERT_TRUE(made.ok()) << made.status();
   const KeyOwner old = *KeyOwner::Load(*model_, made->secret_key);
-  auto serve = [&](const KeyOwner& owner) {
-    return *Server::Create(*model_, *owner.EvaluationKeys(), "evaluation", *owner.EnrolmentKeys(),
-                           "enrolment");
-  };
-  auto files = [&](const KeyOwner& owner, SampleUse use, uint64_t seed, uint64_t capture,
-                   const std::string& label = "") {
-    std::vector<SampleFile> out;
-    const std::vector<std::string> labels(label.empty() ? 0 : 1, label);
-    for (size_t m = 0; m < 2; ++m) {
-      const std::vector<float> vector = Vector(m, seed, capture);
-      out.push_back({*owner.Encrypt({model_->modalities[m].name, vector, labels,
-                                     SampleEncoding::kCompact, use}),
-                     "file"});
-    }
-    return out;
-  };
   const auto enrol = SampleUse::kEnrolment, identify = SampleUse::kIdentification;
-  const Server old_server = serve(old);
-  ASSERT_TRUE(old_server.Enrol(folder_, files(old, enrol, 1, 0, "ann")).ok());
-  const auto before = old_server.Identify(*Gallery::Open(folder_), files(old, identify, 1, 1));
+  const Server old_server = Serve(old);
+  ASSERT_TRUE(old_server.Enrol(folder_, OwnFiles(old, enrol, 1, 0, "ann")).ok());
+  const auto before = old_server.Identify(*Gallery::Open(folder_), OwnFiles(old, identify, 1, 1));
   ASSERT_TRUE(before.ok()) << before.status();
 
   const auto renewed = RenewKey(old, new_folder);
@@ -204,11 +205,11 @@ TEST_F(ThinGalleryTest, ARenewedKeyTakesOverBothRings) {
   Gallery gallery = *Gallery::Open(folder_);
   const auto moved = gallery.Rekey(*model_, key->file, "rekeying.key");
   ASSERT_TRUE(moved.ok()) << moved.status();
-  const Server server = serve(next);
-  ASSERT_TRUE(server.Enrol(folder_, files(next, enrol, 2, 0, "bob")).ok());
+  const Server server = Serve(next);
+  ASSERT_TRUE(server.Enrol(folder_, OwnFiles(next, enrol, 2, 0, "bob")).ok());
   gallery = *Gallery::Open(folder_);
   for (uint64_t i = 1; i <= 2; ++i) {
-    const auto reply = server.Identify(gallery, files(next, identify, i, 1));
+    const auto reply = server.Identify(gallery, OwnFiles(next, identify, i, 1));
     ASSERT_TRUE(reply.ok()) << reply.status();
     const auto opened = next.Open(*reply, "reply");
     ASSERT_TRUE(opened.ok()) << opened.status();
@@ -217,7 +218,7 @@ TEST_F(ThinGalleryTest, ARenewedKeyTakesOverBothRings) {
                   kTolerance);
     }
   }
-  const auto verified = server.Verify(gallery, files(next, enrol, 1, 1), "ann");
+  const auto verified = server.Verify(gallery, OwnFiles(next, enrol, 1, 1), "ann");
   ASSERT_TRUE(verified.ok()) << verified.status();
   const auto claimed = next.Open(*verified, "reply");
   ASSERT_TRUE(claimed.ok()) << claimed.status();
@@ -227,13 +228,13 @@ TEST_F(ThinGalleryTest, ARenewedKeyTakesOverBothRings) {
   using Code = absl::StatusCode;
   EXPECT_EQ(old.Open(*before, "reply").status().code(), Code::kFailedPrecondition);
   EXPECT_EQ(next.Open(*before, "reply").status().code(), Code::kFailedPrecondition);
-  EXPECT_EQ(old_server.Identify(gallery, files(old, identify, 1, 1)).status().code(),
+  EXPECT_EQ(old_server.Identify(gallery, OwnFiles(old, identify, 1, 1)).status().code(),
             Code::kFailedPrecondition);
-  EXPECT_EQ(old_server.Enrol(folder_, files(old, enrol, 3, 0, "cat")).status().code(),
+  EXPECT_EQ(old_server.Enrol(folder_, OwnFiles(old, enrol, 3, 0, "cat")).status().code(),
             Code::kFailedPrecondition);
-  EXPECT_EQ(server.Identify(gallery, files(old, identify, 1, 1)).status().code(),
+  EXPECT_EQ(server.Identify(gallery, OwnFiles(old, identify, 1, 1)).status().code(),
             Code::kFailedPrecondition);
-  EXPECT_EQ(server.Verify(gallery, files(old, enrol, 1, 1), "ann").status().code(),
+  EXPECT_EQ(server.Verify(gallery, OwnFiles(old, enrol, 1, 1), "ann").status().code(),
             Code::kFailedPrecondition);
   EXPECT_FALSE(Server::Create(*model_, *next.EvaluationKeys(), "evaluation", *old.EnrolmentKeys(),
                               "enrolment")
