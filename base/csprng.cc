@@ -2,18 +2,55 @@
 #include "base/csprng.h"
 
 #include <sodium.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "base/constant_time.h"
 
 namespace heft {
+namespace {
 
-Csprng::Csprng() {
+using Generation = std::atomic<uint64_t>;
+static_assert(Generation::is_always_lock_free);
+
+// NewPage: memory that is zero in every child, however it was forked; nullptr where the kernel
+// (before Linux 4.14) has no such thing.
+Generation* NewPage() {
+  const size_t size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* page = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return nullptr;
+  if (madvise(page, size, MADV_WIPEONFORK) == 0) return new (page) Generation(0);
+  munmap(page, size);
+  return nullptr;
+}
+
+}  // namespace
+
+uint64_t ForkGeneration() {
+  static Generation* const page = NewPage();
+  static Generation last(0);
+  if (page == nullptr) return static_cast<uint64_t>(getpid());
+  uint64_t now = page->load(std::memory_order_acquire);
+  if (now != 0) return now;
+  // The first call in this process; one of its threads wins.
+  const uint64_t next = last.fetch_add(1) + 1;
+  return page->compare_exchange_strong(now, next) ? next : now;
+}
+
+Csprng::Csprng() { KeyAnew(); }
+
+void Csprng::KeyAnew() {
   if (sodium_init() < 0) std::abort();  // No randomness: nothing safe can follow.
+  process_ = ForkGeneration();
   randombytes_buf(key_.data(), key_.size());
+  block_ = 0;
+  used_ = buffer_.size();
 }
 
 Csprng::Csprng(const Seed& seed, uint64_t stream) : key_(seed) {
@@ -34,6 +71,8 @@ void Csprng::Refill() {
 }
 
 void Csprng::Fill(std::span<uint8_t> out) {
+  // What is left in the buffer is the parent's too.
+  if (process_ != 0 && process_ != ForkGeneration()) KeyAnew();
   while (!out.empty()) {
     if (used_ == buffer_.size()) Refill();
     const size_t n = std::min(out.size(), buffer_.size() - used_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Csprng: a ChaCha20 stream (libsodium) keyed by the operating system. Not copyable, so that no
-// stream is used twice by accident; wiped when destroyed.
+// stream is used twice by accident; wiped when destroyed. A process that forks has two: the child's
+// takes a new key from the operating system before it gives another byte.
 #ifndef HEFT_BASE_CSPRNG_H_
 #define HEFT_BASE_CSPRNG_H_
 
@@ -13,6 +14,9 @@ namespace heft {
 
 // Seed: the key of a stream.
 using Seed = std::array<uint8_t, 32>;
+
+// ForkGeneration: at least 1, another number in a child than in the process that forked it.
+uint64_t ForkGeneration();
 
 class Csprng {
  public:
@@ -39,8 +43,11 @@ class Csprng {
   friend class TestCsprng;
   Csprng(const Seed& seed, uint64_t stream);
 
+  void KeyAnew();
   void Refill();
 
+  uint64_t process_ =
+      0;  // ForkGeneration when it was keyed; 0: of a known seed, the same everywhere
   Seed key_;
   std::array<uint8_t, 8> nonce_{};
   uint64_t block_ = 0;

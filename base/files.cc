@@ -17,8 +17,12 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/files_internal.h"
 
 namespace heft {
+
+using internal::SystemError;
+
 namespace {
 
 bool (*g_interrupted)() = nullptr;
@@ -50,13 +54,6 @@ class UsedFiles {
   std::set<std::pair<dev_t, ino_t>> ids_;
 };
 
-absl::Status SystemError(std::string_view action, const std::string& path, int error) {
-  const std::string message =
-      absl::StrCat(std::string(action), " ", path, ": ", std::strerror(error));
-  if (error == ENOENT) return absl::NotFoundError(message);
-  return absl::UnavailableError(message);
-}
-
 // FileDescriptor closes on every path out of a function.
 class FileDescriptor {
  public:
@@ -79,6 +76,13 @@ absl::StatusOr<FileDescriptor> Open(const std::string& path, int flags) {
     if (fd >= 0) return FileDescriptor(fd);
     // A file where a folder should be: for a reader the same as no file.
     if (errno == ENOTDIR) errno = ENOENT;
+    if (errno == ELOOP && (flags & O_NOFOLLOW) != 0) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(path,
+                       " is a symbolic link, and whoever can change it chooses the secret: "
+                       "give the path of the file itself (readlink -f ",
+                       path, ")"));
+    }
     if (errno != EINTR) return SystemError("cannot open", path, errno);
     HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
   }
@@ -86,8 +90,8 @@ absl::StatusOr<FileDescriptor> Open(const std::string& path, int flags) {
 
 // OpenToRead opens a file for reading; `info` is of what was opened.
 absl::StatusOr<FileDescriptor> OpenToRead(const std::string& path, uint64_t max_size,
-                                          struct stat* info) {
-  HEFT_ASSIGN_OR_RETURN(FileDescriptor fd, Open(path, O_RDONLY));
+                                          struct stat* info, int flags = 0) {
+  HEFT_ASSIGN_OR_RETURN(FileDescriptor fd, Open(path, O_RDONLY | flags));
   if (fstat(fd.get(), info) != 0) return SystemError("cannot stat", path, errno);
   if (S_ISDIR(info->st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is a directory, not a file"));
@@ -98,6 +102,31 @@ absl::StatusOr<FileDescriptor> OpenToRead(const std::string& path, uint64_t max_
   }
   UsedFiles::Get().Add(*info);
   return fd;
+}
+
+// Descriptor: N of /dev/stdout, /dev/fd/N and the like, whose file must be written through the
+// descriptor that is open: its position is shared with what else is written there.
+int Descriptor(const std::string& path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view prefix : {"/dev/fd/", "/proc/self/fd/"}) {
+    int fd = -1;
+    if (path.rfind(prefix, 0) == 0 && absl::SimpleAtoi(path.substr(prefix.size()), &fd)) return fd;
+  }
+  return -1;
+}
+
+// CheckSecretOwner: kFailedPrecondition where another user owns a secret, and so can change it, or
+// others may read or write it.
+absl::Status CheckSecretOwner(const struct stat& info, const std::string& path) {
+  if (info.st_uid != geteuid() && info.st_uid != 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": this secret belongs to another user (", info.st_uid,
+                     "), who can change it: make a copy of your own (cp, then chmod 600)"));
+  }
+  if ((info.st_mode & 077) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": others may read this secret: chmod 600 ", path));
 }
 
 // ReadInto reads until `out` is full or the file ends; returns the bytes read.
@@ -158,6 +187,13 @@ absl::StatusOr<Container> ReadWhole(const std::string& path, uint64_t max_size) 
 
 }  // namespace
 
+absl::Status internal::SystemError(std::string_view action, const std::string& path, int error) {
+  const std::string message =
+      absl::StrCat(std::string(action), " ", path, ": ", std::strerror(error));
+  if (error == ENOENT) return absl::NotFoundError(message);
+  return absl::UnavailableError(message);
+}
+
 absl::StatusOr<std::vector<uint8_t>> ReadFile(const std::string& path, uint64_t max_size) {
   return ReadWhole<std::vector<uint8_t>>(path, max_size);
 }
@@ -168,26 +204,18 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t max_s
 
 absl::StatusOr<SecretFile> ReadSecretFile(const std::string& path, uint64_t max_size) {
   struct stat info;
-  HEFT_ASSIGN_OR_RETURN(const FileDescriptor fd, OpenToRead(path, max_size, &info));
+  // Everything is checked of what was opened. The links of open descriptors are the kernel's.
+  const bool link = Descriptor(path) < 0 && path != "/dev/stdin";
+  HEFT_ASSIGN_OR_RETURN(const FileDescriptor fd,
+                        OpenToRead(path, max_size, &info, link ? O_NOFOLLOW : 0));
   SecretFile file;
-  if ((info.st_mode & 077) != 0) {
-    file.permissions = absl::FailedPreconditionError(
-        absl::StrCat(path, ": others may read this secret key: chmod 600 ", path));
-  }
+  file.permissions = CheckSecretOwner(info, path);
   const size_t room = S_ISREG(info.st_mode) ? info.st_size : max_size;  // a pipe reports no size
   HEFT_ASSIGN_OR_RETURN(auto buffer, SecureVector<uint8_t>::Create(room));
   HEFT_ASSIGN_OR_RETURN(const size_t size, ReadInto(fd, path, buffer.data(), room));
   HEFT_ASSIGN_OR_RETURN(file.bytes, SecureVector<uint8_t>::Create(size));
   std::copy_n(buffer.data(), size, file.bytes.data());
   return file;
-}
-
-absl::Status SyncDirectory(const std::string& path) {
-  FileDescriptor fd(open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (fd.get() < 0) return SystemError("cannot open directory", path, errno);
-  // Some file systems cannot flush a directory; there a rename is as durable as it gets.
-  if (fsync(fd.get()) != 0 && errno != EINVAL) return SystemError("cannot flush", path, errno);
-  return absl::OkStatus();
 }
 
 absl::Status WriteFileAtomic(const std::string& path, ByteSpan bytes, mode_t mode) {
@@ -218,18 +246,6 @@ absl::Status WriteFileAtomic(const std::string& path, std::string_view text, mod
 }
 
 namespace {
-
-// Descriptor: N of /dev/stdout, /dev/fd/N and the like, whose file must be written through the
-// descriptor that is open: its position is shared with what else is written there.
-int Descriptor(const std::string& path) {
-  if (path == "/dev/stdout") return STDOUT_FILENO;
-  if (path == "/dev/stderr") return STDERR_FILENO;
-  for (const std::string_view prefix : {"/dev/fd/", "/proc/self/fd/"}) {
-    int fd = -1;
-    if (path.rfind(prefix, 0) == 0 && absl::SimpleAtoi(path.substr(prefix.size()), &fd)) return fd;
-  }
-  return -1;
-}
 
 // LinkTarget: the path at the end of a chain of symbolic links, whether or not anything is there.
 absl::StatusOr<std::string> LinkTarget(const std::string& path) {
@@ -307,62 +323,6 @@ absl::Status CheckNotInterrupted() {
 bool FileExists(const std::string& path) {
   struct stat info;
   return stat(path.c_str(), &info) == 0;
-}
-
-absl::Status MakeDirectories(const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (!error) return absl::OkStatus();
-  std::error_code ignored;
-  if (std::filesystem::is_symlink(path, ignored) && !FileExists(path)) {
-    const std::string target = std::filesystem::read_symlink(path, ignored).string();
-    return absl::UnavailableError(absl::StrCat("cannot create directory ", path,
-                                               ": it is a link to ", target,
-                                               ", which is not there; make that folder first"));
-  }
-  return SystemError("cannot create directory", path, error.value());
-}
-
-NewFolder::NewFolder(std::string path) : path_(std::move(path)), partial_(path_ + ".XXXXXX") {
-  if (mkdtemp(partial_.data()) == nullptr) partial_.clear();
-}
-
-NewFolder::NewFolder(NewFolder&& other) noexcept
-    : path_(std::move(other.path_)),
-      partial_(std::exchange(other.partial_, "")),
-      files_(std::move(other.files_)) {}
-
-absl::StatusOr<NewFolder> NewFolder::Create(const std::string& path) {
-  std::filesystem::path out = path;
-  if (!out.has_filename()) out = out.parent_path();  // FOLDER/ means FOLDER
-  struct stat info;
-  if (lstat(out.c_str(), &info) == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " exists: give the name of a folder that is to be made"));
-  }
-  NewFolder folder(out.string());
-  if (folder.partial_.empty()) return SystemError("cannot make a folder beside", path, errno);
-  return folder;
-}
-
-// Takes no memory, for which there may be none.
-NewFolder::~NewFolder() {
-  if (partial_.empty()) return;
-  for (const std::string& file : files_) unlink(file.c_str());
-  rmdir(partial_.c_str());
-}
-
-absl::Status NewFolder::Write(std::string_view name, std::span<const uint8_t> bytes) {
-  files_.push_back(absl::StrCat(partial_, "/", std::string(name)));
-  return WriteFileAtomic(files_.back(), bytes);
-}
-
-absl::Status NewFolder::Commit() {
-  if (chmod(partial_.c_str(), 0755) != 0 || rename(partial_.c_str(), path_.c_str()) != 0) {
-    return SystemError("cannot make the folder", path_, errno);
-  }
-  partial_.clear();
-  return SyncDirectory(std::filesystem::path(path_).parent_path().string());
 }
 
 absl::StatusOr<FileLock> FileLock::Take(const std::string& path, mode_t mode,

@@ -24,7 +24,9 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path,
                                          uint64_t max_size = uint64_t{1} << 31);
 
 // SecretFile: a file with secrets, in memory for secrets. `permissions` is kFailedPrecondition if
-// anybody but its owner may read or write it: for the caller to refuse, once it knows what it is.
+// anybody but its owner may read or write it, or if that is neither the effective user nor root: of
+// the file that was read, for the caller to refuse, once it knows what it is. ReadSecretFile:
+// kFailedPrecondition for a symbolic link, but for those of open descriptors (/dev/fd/N).
 struct SecretFile {
   SecureVector<uint8_t> bytes;
   absl::Status permissions;

@@ -3,6 +3,7 @@
 // file of a process that crashed, and a system that refuses to lock.
 #include "base/secure.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -159,8 +160,42 @@ TEST(SecureTest, SecretFilesOfOthersAreNoticed) {
     EXPECT_EQ(file->permissions.code(),
               (mode & 077) == 0 ? absl::StatusCode::kOk : absl::StatusCode::kFailedPrecondition);
   }
+  // Another user's, who can change it whatever its mode says. Only root can give a file away.
+  ASSERT_TRUE(WriteFileAtomic(path, std::string_view("secret"), 0600).ok());
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(path.c_str(), 12345, 12345), 0);
+    const auto file = ReadSecretFile(path, 100);
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_EQ(file->permissions.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_NE(file->permissions.message().find("12345"), std::string::npos);
+    ASSERT_EQ(chown(path.c_str(), 0, 0), 0);
+    EXPECT_TRUE(ReadSecretFile(path, 100)->permissions.ok());
+  }
   EXPECT_EQ(ReadSecretFile(path, 5).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(ReadSecretFile(path + ".none", 100).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(SecureTest, LinksToSecretFilesAreRefused) {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "secret", link = folder / "link", dangling = folder / "gone";
+  ASSERT_TRUE(WriteFileAtomic(path, std::string_view("secret"), 0600).ok());
+  ASSERT_EQ(symlink("secret", link.c_str()), 0);
+  ASSERT_EQ(symlink("nowhere", dangling.c_str()), 0);
+  for (const std::string& name : {link, dangling}) {
+    const auto file = ReadSecretFile(name, 100);
+    EXPECT_EQ(file.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_NE(file.status().message().find("symbolic link"), std::string::npos);
+  }
+  // What a shell hands over is a link of the kernel's.
+  const int fd = open(path.c_str(), O_RDONLY);
+  ASSERT_GE(fd, 0);
+  for (const char* where : {"/dev/fd/", "/proc/self/fd/"}) {
+    const auto file = ReadSecretFile(where + std::to_string(fd), 100);
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_EQ(file->bytes.size(), 6u);
+    EXPECT_TRUE(file->permissions.ok());
+  }
+  close(fd);
 }
 
 }  // namespace

@@ -194,7 +194,8 @@ std::vector<double> CentredCoefficients(const Context& context, const Plaintext&
 std::vector<Complex> Encoder::Decode(const Plaintext& plaintext) const {
   std::vector<double> coefficients = CentredCoefficients(*context_, plaintext);
   std::vector<Complex> a(coefficients.size());
-  for (size_t i = 0; i < a.size(); ++i) a[i] = coefficients[i] / plaintext.scale;
+  const double inverse = 1 / plaintext.scale;  // the time of a division depends on its operands
+  for (size_t i = 0; i < a.size(); ++i) a[i] = coefficients[i] * inverse;
   Forward(a);
   std::vector<Complex> slots(context_->slots());
   for (size_t j = 0; j < slots.size(); ++j) slots[j] = a[slot_index_[j]];

@@ -134,7 +134,7 @@ absl::Status Run(const Common& common, const Options& options) {
   if (options.decision && !threshold) {
     return absl::InvalidArgumentError("--decision needs --fmr or --threshold");
   }
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores, ReadFile(options.in));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores, ReadFile(options.in, kMaxReplySize));
   HEFT_RETURN_IF_ERROR(CheckStatement(options, scores));
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadStrictOwner(model, options, std::move(trust)));
   const bool fresh = !std::filesystem::exists(owner.budget_file());

@@ -52,7 +52,7 @@ absl::StatusOr<Keys> LoadKeys(const Options& options) {
     HEFT_ASSIGN_OR_RETURN(keys.model, LoadModel(options.owner.model));
     return keys;
   }
-  HEFT_ASSIGN_OR_RETURN(keys.encryption, ReadFile(options.key));
+  HEFT_ASSIGN_OR_RETURN(keys.encryption, ReadFile(options.key, kMaxKeysSize));
   HEFT_ASSIGN_OR_RETURN(const auto trust,
                         LoadTrustFor(options.trust, options.key, keys.encryption));
   HEFT_ASSIGN_OR_RETURN(keys.model, LoadTrustedModel(options.owner.model, trust));

@@ -10,13 +10,18 @@ void AddServerOptions(Command command, ServerOptions* options) {
   command.Add("-k,--keys", &options->keys, "evaluation keys").Required();
   command.Add("-g,--gallery", &options->gallery, "gallery folder").Required();
   command.Add("-i,--in", &options->inputs, "encrypted samples, one file a modality").Required();
+  command
+      .Add("--max-sample-file", &options->max_sample_mib,
+           "in MiB: refuse larger files of samples before reading them")
+      .Range(1, static_cast<double>(kMaxFileSize >> 20))
+      .ShowDefault();
   AddTrustOptions(command, &options->trust, "the evaluation keys");
 }
 
 absl::StatusOr<std::vector<SampleFile>> ReadSamples(const ServerOptions& options) {
   std::vector<SampleFile> files;
   for (const std::string& path : options.inputs) {
-    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path));
+    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path, options.max_sample_mib << 20));
     files.push_back({std::move(bytes), path});
   }
   return files;
@@ -41,7 +46,7 @@ absl::StatusOr<EnrolmentKeys> ReadEnrolmentKeys(const ServerOptions& options) {
   EnrolmentKeys keys;
   keys.path = given ? options.enrolment_keys
                     : options.keys.substr(0, options.keys.find_last_of('/') + 1) + "enrolment.keys";
-  auto bytes = ReadFile(keys.path);
+  auto bytes = ReadFile(keys.path, kMaxKeysSize);
   if (!given && absl::IsNotFound(bytes.status())) return keys;
   HEFT_RETURN_IF_ERROR(bytes.status());
   // No bytes would mean: no such keys.
@@ -53,7 +58,7 @@ absl::StatusOr<EnrolmentKeys> ReadEnrolmentKeys(const ServerOptions& options) {
 }  // namespace
 
 absl::StatusOr<LoadedServer> LoadServer(const ServerOptions& options, bool enrols) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> keys, ReadFile(options.keys));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> keys, ReadFile(options.keys, kMaxKeysSize));
   HEFT_ASSIGN_OR_RETURN(std::optional<Trust> trust,
                         LoadTrustFor(options.trust, options.keys, keys));
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.model, trust));

@@ -10,6 +10,7 @@
 
 #include "cli/common.h"
 #include "cli/trust_options.h"
+#include "heft/files.h"
 #include "heft/server.h"
 
 namespace heft::cli {
@@ -18,6 +19,7 @@ struct ServerOptions {
   std::string model, keys, enrolment_keys, gallery;
   TrustOptions trust;
   std::vector<std::string> inputs;
+  size_t max_sample_mib = kMaxSamplesSize >> 20;
 };
 
 void AddServerOptions(Command command, ServerOptions* options);

@@ -271,7 +271,7 @@ absl::StatusOr<Model> Model::Parse(ByteSpan bytes, std::string_view what) {
 }
 
 absl::StatusOr<Model> LoadModel(const std::string& path) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path, kMaxModelSize));
   return Model::Parse(bytes, path);
 }
 

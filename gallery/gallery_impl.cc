@@ -27,6 +27,7 @@ constexpr uint32_t kBlockVersion = 1;
 constexpr uint32_t kManifestVersion = 3;
 constexpr uint64_t kMaxTemplates = uint64_t{1} << 28;
 constexpr uint64_t kMaxRevoked = 1 << 16;
+constexpr uint64_t kMaxBlockSize = uint64_t{1} << 31;
 // Block data starts here in its file, so that a mapped file is aligned for the kernels.
 constexpr size_t kBlockDataOffset = 128;
 
@@ -170,7 +171,7 @@ absl::StatusOr<ByteSpan> Gallery::Impl::OpenBlock(ByteSpan file, size_t block,
 absl::Status Gallery::Impl::CheckBlockFiles() const {
   for (size_t block = 0; block < blocks(); ++block) {
     const std::string path = BlockPath(block, generations_[block]);
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path, kMaxBlockSize));
     HEFT_RETURN_IF_ERROR(OpenBlock(bytes, block, path).status());
   }
   return absl::OkStatus();
@@ -182,7 +183,7 @@ absl::StatusOr<TiledCiphertexts> Gallery::Impl::ReadBlock(const Instance& instan
     return absl::InvalidArgumentError(absl::StrCat("the gallery has no block ", block));
   }
   const std::string path = BlockPath(block, generations_[block]);
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path, kMaxBlockSize));
   HEFT_ASSIGN_OR_RETURN(const ByteSpan residues, OpenBlock(bytes, block, path));
   const ckks::Context& context = *instance.context;
   // Before memory is taken: gamma comes from the same files.

@@ -47,14 +47,20 @@ class Modulus {
   // secret.
   uint32_t Negate(uint32_t a) const { return (q_ - a) & (0 - static_cast<uint32_t>(a != 0)); }
   uint32_t Multiply(uint32_t a, uint32_t b) const {
-    return static_cast<uint32_t>(static_cast<uint64_t>(a) * b % q_);
+    return Reduce(static_cast<uint64_t>(a) * b);
   }
-  // Reduce: any 64-bit value, out [0, q).
-  uint32_t Reduce(uint64_t a) const { return static_cast<uint32_t>(a % q_); }
+  // Reduce: any 64-bit value, out [0, q). Without a division, whose time would depend on the value.
+  uint32_t Reduce(uint64_t a) const {
+    const uint32_t high = MultiplyLazy(static_cast<uint32_t>(a >> 32), two32_);
+    const uint32_t low = MultiplyLazy(static_cast<uint32_t>(a), one_);
+    return Multiply(high + low, one_);  // a sum below 4q
+  }
   // ReduceSigned: any signed 64-bit value, out [0, q).
   uint32_t ReduceSigned(int64_t a) const {
-    const int64_t r = a % static_cast<int64_t>(q_);
-    return static_cast<uint32_t>(r < 0 ? r + q_ : r);
+    const uint64_t minus = static_cast<uint64_t>(a >> 63);  // all ones below zero
+    const uint32_t r = Reduce((static_cast<uint64_t>(a) ^ minus) - minus);
+    const uint32_t mask = static_cast<uint32_t>(minus);
+    return (Negate(r) & mask) | (r & ~mask);
   }
   uint32_t Power(uint32_t base, uint64_t exponent) const;
   // Inverse of a != 0 modulo q.

@@ -17,8 +17,14 @@
 
 namespace heft {
 
-// kMaxFileSize: larger files are refused before memory is taken; nothing we write is that large.
+// kMaxFileSize: larger files are refused before memory is taken; nothing we write is that large. The
+// others: of what another role has made, which may claim any size: a model, keys, the samples of one
+// request, a reply.
 inline constexpr uint64_t kMaxFileSize = uint64_t{1} << 34;
+inline constexpr uint64_t kMaxModelSize = uint64_t{1} << 28;
+inline constexpr uint64_t kMaxKeysSize = uint64_t{1} << 31;
+inline constexpr uint64_t kMaxSamplesSize = uint64_t{1} << 30;
+inline constexpr uint64_t kMaxReplySize = uint64_t{1} << 30;
 
 // ReadFile: the whole of a file or pipe. kNotFound; kInvalidArgument for a directory and for more
 // than `max_size` bytes.
