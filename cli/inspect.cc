@@ -83,6 +83,7 @@ Json SecurityJson(const ProfileInfo& profile) {
           {"total_bits", profile.total_bits},
           {"bound_2024_classical", profile.bound_2024_classical},
           {"bound_2024_quantum", profile.bound_2024_quantum},
+          {"bound_2024_quantum_is", "unconfirmed: where the source's search starts"},
           {"bound_2018_classical", profile.bound_2018_classical}};
 }
 

@@ -61,7 +61,7 @@ const std::vector<Profile>& AllProfiles() {
       MakeProfile("compact", 8192, {30, 29, 20, 28, 28, 28, 20}, 30, 0x1p28,
                   "degree 2 or 3 normalisation, enrolment, 1:N, 1:1; 128-bit"),
       MakeProfile("compact-pq", 8192, {30, 27, 18, 26, 26, 26, 20}, 29, 0x1p26,
-                  "as compact at 128-bit quantum, with larger errors"),
+                  "as compact below an unconfirmed quantum bound, with larger errors"),
       // The first three and the fourth, 106 bits in all, are the small ring's: base, match, mask or
       // projection, special.
       Thin(MakeProfile("thin", 8192, {27, 26, 25, 28, 28, 28, 20}, 30, 0x1p28,

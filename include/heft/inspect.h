@@ -39,11 +39,11 @@ HEFT_EXPORT std::string HumanBytes(double bytes);
 struct ProfileInfo {
   std::string name;        // "compact"
   std::string parameters;  // in words
-  std::string security;    // "128-bit quantum (2024)"
+  std::string security;    // "128-bit classical (2024)"
   uint32_t ring_degree = 0;
   double total_bits = 0;         // log2 of the product of all primes
   int bound_2024_classical = 0;  // largest total for 128 bits, ePrint 2024/463
-  int bound_2024_quantum = 0;    // the same against quantum computers
+  int bound_2024_quantum = 0;    // where that source's search for a quantum bound starts
   int bound_2018_classical = 0;  // HomomorphicEncryption.org standard 2018
 };
 // DescribeProfile: kInvalidArgument names the profiles that there are.
