@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ckks/arithmetic.h"
 #include "fusion/owner/testing.h"
@@ -120,6 +121,49 @@ TEST_P(MatchingTest, ALongProbeLearnsNoOtherScore) {
   }
   EXPECT_LT(std::abs(product) / std::sqrt(leaks * answers), 6 / std::sqrt(kTemplates));
   EXPECT_GT(answers, 30 * leaks);
+}
+
+// The bound of SECURITY.md. The noise of a part of a slot is uniform on [-A, A]: a leak of d moves
+// that distribution by |d| / 2A in total variation, and the slots of a reply by their sum at most.
+TEST_P(MatchingTest, DrowningIsWithinItsBound) {
+  const FusionPlan::Matching& plan = instance_.plan.matching;
+  const uint32_t slots = context().slots();
+  const double q = context().modulus(0).value();
+  const double amplitude =
+      std::sqrt(1.5) * q / 26 * std::sqrt(instance_.params().n()) / plan.verified_scale;
+  EXPECT_GT(amplitude, 20);
+
+  const Normalised enrolled = *FuseSample(RandomSample());
+  TiledCiphertexts block = EmptyBlock(context(), model_.gamma);
+  constexpr uint32_t kTemplates = 64;
+  std::vector<NewTemplate> added;
+  for (uint32_t j = 0; j < kTemplates; ++j) added.push_back({&enrolled.z, {j, 0}});
+  ASSERT_TRUE(AddToBlock(instance_, &block, added, keys_).ok());
+  const uint32_t claimed[] = {slots - 1};
+  const auto masked = PrepareMaskedProbe(instance_, enrolled.z, claimed, 0, keys_);
+  ASSERT_TRUE(masked.ok()) << masked.status();
+  // The worst probe of its length: the template itself, score 1 in all these slots. Without the
+  // noise; VerifyBlock adds the conjugate, which doubles, at the masked probe's scale.
+  const auto bare = Open(*MatchBlock(instance_, block, *masked, keys_));
+  double distance = 0;
+  for (uint32_t j = 0; j < kTemplates; ++j) {
+    const double leak = 2 * bare[j].real() * plan.probe_scale / plan.masked_scale;
+    distance += std::abs(leak) / (2 * amplitude) / kTemplates;
+  }
+  EXPECT_LT(distance, 2e-6) << "a slot";
+  EXPECT_LT(distance * slots, 8e-3) << "a whole reply";
+
+  // The noise is as large as that takes, and no larger than the base prime has room for.
+  const auto answer = Open(*VerifyBlock(instance_, block, *masked, claimed, 0, keys_));
+  double squares = 0, largest = 0;
+  for (uint32_t j = 0; j + 1 < slots; ++j) {
+    squares += std::norm(answer[j]);
+    largest = std::max({largest, std::abs(answer[j].real()), std::abs(answer[j].imag())});
+  }
+  EXPECT_LT(largest, amplitude * 1.001);
+  EXPECT_NEAR(std::sqrt(squares / (2.0 * slots)) / (amplitude / std::sqrt(3)), 1, 0.05);
+  RecordProperty("amplitude", std::to_string(amplitude));
+  RecordProperty("distance_a_slot", std::to_string(distance * 1e6) + "e-6");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, MatchingTest, ::testing::ValuesIn(testing::FusionCases()),
