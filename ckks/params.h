@@ -24,7 +24,7 @@ using ParamsId = std::array<uint8_t, 16>;
 struct Security {
   double total_bits = 0;         // log2 of the product of all primes, the special one included
   int bound_2024_classical = 0;  // largest total for 128 bits, ePrint 2024/463
-  int bound_2024_quantum = 0;    // the same, quantum: where that source's search starts; unconfirmed
+  int bound_2024_quantum = 0;  // the same, quantum: where that source's search starts; unconfirmed
   int bound_2018_classical = 0;  // HomomorphicEncryption.org standard 2018
   bool secure_2024_classical() const { return total_bits <= bound_2024_classical; }
   bool secure_2024_quantum() const { return total_bits <= bound_2024_quantum; }

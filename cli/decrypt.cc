@@ -45,7 +45,7 @@ absl::Status CheckStatement(const Options& options, std::span<const uint8_t> rep
   if (options.request.empty()) return absl::OkStatus();
   std::vector<std::vector<uint8_t>> files;
   for (const std::string& path : options.request) {
-    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path));
+    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path, kMaxSamplesSize));
     files.push_back(std::move(bytes));
   }
   const std::vector<std::span<const uint8_t>> views(files.begin(), files.end());

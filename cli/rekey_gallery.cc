@@ -14,7 +14,8 @@ struct Options {
 };
 
 absl::Status Run(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key, ReadFile(options.rekeying_key, kMaxKeysSize));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key,
+                        ReadFile(options.rekeying_key, kMaxKeysSize));
   HEFT_ASSIGN_OR_RETURN(const auto trust, LoadTrustFor(options.trust, options.rekeying_key, key));
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.model, trust));
   HEFT_RETURN_IF_ERROR(

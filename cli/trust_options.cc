@@ -58,7 +58,7 @@ absl::StatusOr<SignerKey> CheckSigned(const std::optional<Trust>& trust,
 }
 
 absl::StatusOr<Model> LoadTrustedModel(const std::string& path, const std::optional<Trust>& trust) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path, kMaxModelSize));
   if (trust && trust->Lists(Role::kTrainer)) {
     HEFT_RETURN_IF_ERROR(
         OpenSigned(bytes, *trust, {.roles = {Role::kTrainer}, .kind = "MODL"}, path).status());

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "base/envelope.h"
 #include "base/files.h"
 #include "base/keyed_hash.h"
@@ -49,7 +50,13 @@ absl::StatusOr<Seed> StandInKey(const std::string& directory) {
   auto key = ReadKey(path);
   if (!absl::IsNotFound(key.status())) return key;
   // The file that is locked is empty until one of those who wait for it has written it.
-  HEFT_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(path, 0600));
+  const absl::StatusOr<FileLock> lock = FileLock::Take(path, 0600);
+  if (!lock.ok()) {
+    return absl::UnavailableError(
+        absl::StrCat(std::string(lock.status().message()),
+                     ": a gallery's first verification writes this key, so verify once as the "
+                     "user who owns the gallery's folder"));
+  }
   key = ReadKey(path);
   if (!absl::IsNotFound(key.status())) return key;
   Seed fresh;

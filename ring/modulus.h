@@ -46,9 +46,7 @@ class Modulus {
   // Negate works by mask: compilers make a branch of the obvious condition, and residues may be
   // secret.
   uint32_t Negate(uint32_t a) const { return (q_ - a) & (0 - static_cast<uint32_t>(a != 0)); }
-  uint32_t Multiply(uint32_t a, uint32_t b) const {
-    return Reduce(static_cast<uint64_t>(a) * b);
-  }
+  uint32_t Multiply(uint32_t a, uint32_t b) const { return Reduce(static_cast<uint64_t>(a) * b); }
   // Reduce: any 64-bit value, out [0, q). Without a division, whose time would depend on the value.
   uint32_t Reduce(uint64_t a) const {
     const uint32_t high = MultiplyLazy(static_cast<uint32_t>(a >> 32), two32_);

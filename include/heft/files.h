@@ -17,9 +17,9 @@
 
 namespace heft {
 
-// kMaxFileSize: larger files are refused before memory is taken; nothing we write is that large. The
-// others: of what another role has made, which may claim any size: a model, keys, the samples of one
-// request, a reply.
+// kMaxFileSize: larger files are refused before memory is taken; nothing we write is that large.
+// The others: of what another role has made, which may claim any size: a model, keys, the samples
+// of one request, a reply.
 inline constexpr uint64_t kMaxFileSize = uint64_t{1} << 34;
 inline constexpr uint64_t kMaxModelSize = uint64_t{1} << 28;
 inline constexpr uint64_t kMaxKeysSize = uint64_t{1} << 31;
