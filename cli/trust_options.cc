@@ -2,6 +2,8 @@
 #include "cli/trust_options.h"
 
 #include <cstdint>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -39,6 +41,12 @@ absl::StatusOr<std::optional<Trust>> LoadTrust(const TrustOptions& options,
         "or give --trust (--unchecked for an experiment)"));
   }
   HEFT_RETURN_IF_ERROR(trust.status());
+  std::error_code ignored;
+  const auto mode = std::filesystem::status(file, ignored).permissions();
+  if ((mode & std::filesystem::perms::others_write) != std::filesystem::perms::none) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(file, ": anybody may change whom it believes: chmod o-w ", file));
+  }
   return *std::move(trust);
 }
 

@@ -23,7 +23,7 @@ struct TrustOptions {
 void AddTrustOptions(Command command, TrustOptions* options, const std::string& beside);
 
 // LoadTrust: the file given, or trust.heft in the folder of `path`; none with --unchecked.
-// kFailedPrecondition, saying what to do, where there is none.
+// kFailedPrecondition, saying what to do, where there is none, or one that everybody may write.
 absl::StatusOr<std::optional<Trust>> LoadTrust(const TrustOptions& options,
                                                const std::string& path);
 

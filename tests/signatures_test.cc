@@ -359,6 +359,12 @@ TEST_F(SignaturesTest, ModelsWhereTrainersAreListed) {
   Must(kHeft, encrypt);
 }
 
+TEST_F(SignaturesTest, ATrustFileThatAnybodyMayChange) {
+  std::filesystem::copy(Trusted(), W("open.heft"));
+  std::filesystem::permissions(W("open.heft"), std::filesystem::perms(0646));
+  Refused(kHeft, Decrypt("server/scores.ct", {"--trust", W("open.heft")}), "chmod o-w");
+}
+
 TEST_F(SignaturesTest, WhatATrustFileHolds) {
   const auto list = Must(kHeft, {"trust", "list", "--trust", Trusted()});
   EXPECT_EQ(list["key-owner"].size(), 1u);
