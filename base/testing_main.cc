@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,15 @@ class FixedRandomness : public ::testing::EmptyTestEventListener {
 
   const char* const given_ = std::getenv("HEFT_TEST_SEED");
   const std::string word_ = given_ == nullptr ? "" : given_;
+};
+
+// OwnState: what this program and those that it starts keep of keys (HEFT_STATE_DIR) goes to a
+// folder of this run, not among what a developer's own keys have.
+class OwnState : public ::testing::Environment {
+  void SetUp() override { setenv("HEFT_STATE_DIR", folder_.emplace().path().c_str(), 1); }
+  void TearDown() override { folder_.reset(); }
+
+  std::optional<heft::testing::TemporaryFolder> folder_;
 };
 
 // Selects the tests of `source`, unless some of them are selected by name already; false where
@@ -59,5 +69,6 @@ int main(int argc, char** argv) {
     }
   }
   ::testing::UnitTest::GetInstance()->listeners().Append(new FixedRandomness);
+  ::testing::AddGlobalTestEnvironment(new OwnState);
   return RUN_ALL_TESTS();
 }

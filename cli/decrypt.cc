@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
-#include <filesystem>
 #include <iostream>
 #include <limits>
 #include <optional>
@@ -19,7 +18,8 @@ namespace {
 struct Options {
   KeyOptions key;
   std::string in;
-  size_t top = 10;
+  uint32_t top = kPublishedCandidates;
+  bool beyond_cap = false;
   std::optional<double> threshold, fmr;
   bool decision = false;
   std::optional<int> flood_bits;
@@ -93,7 +93,7 @@ void PrintDecision(const Common& common, const Decision& decision,
 }
 
 void PrintScores(const Common& common, const OpenedScores& opened,
-                 const std::optional<ChosenThreshold>& threshold, size_t top) {
+                 const std::optional<ChosenThreshold>& threshold) {
   Json json = Describe(opened, threshold);
   if (opened.kind == ScoreKind::kVerification) json["claimed"] = opened.claimed;
   std::string text;
@@ -110,7 +110,7 @@ void PrintScores(const Common& common, const OpenedScores& opened,
                     absl::StrFormat(" (threshold %.3f)\n", threshold->score));
   }
   json["candidates"] = Json::array();
-  for (size_t i = 0; i < opened.candidates.size() && i < top; ++i) {
+  for (size_t i = 0; i < opened.candidates.size(); ++i) {
     const Candidate& c = opened.candidates[i];
     json["candidates"].push_back({{"rank", i + 1},
                                   {"identity", c.identity},
@@ -124,6 +124,11 @@ void PrintScores(const Common& common, const OpenedScores& opened,
     absl::StrAppendFormat(&text, "%4d  %6.3f%s  %s\n", i + 1, c.score, evidence, c.identity);
   }
   if (opened.candidates.empty()) absl::StrAppend(&text, "no candidates\n");
+  if (opened.withheld > 0) {
+    json["withheld"] = opened.withheld;
+    absl::StrAppend(&text, opened.withheld,
+                    " more are not shown: their scores are spent (see heft budget)\n");
+  }
   Print(common, json, text);
 }
 
@@ -134,10 +139,15 @@ absl::Status Run(const Common& common, const Options& options) {
   if (options.decision && !threshold) {
     return absl::InvalidArgumentError("--decision needs --fmr or --threshold");
   }
+  if (options.top > kPublishedCandidates && !options.beyond_cap) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--top ", options.top, ": at most ", kPublishedCandidates,
+                     " candidates are published, as each of them gives a score away for good; "
+                     "--beyond-cap if you mean it"));
+  }
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores, ReadFile(options.in, kMaxReplySize));
   HEFT_RETURN_IF_ERROR(CheckStatement(options, scores));
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadStrictOwner(model, options, std::move(trust)));
-  const bool fresh = !std::filesystem::exists(owner.budget_file());
   std::optional<Flooding> flooding;
   if (options.flood_bits) flooding = {*options.flood_bits, options.flooding.queries};
   if (options.decision) {
@@ -146,14 +156,12 @@ absl::Status Run(const Common& common, const Options& options) {
     PrintDecision(common, decision, *threshold);
     return absl::OkStatus();
   }
-  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, owner.Open(scores, options.in, flooding));
-  if (fresh && !common.quiet) {
-    std::cerr << "heft: began a record of this key's queries: " << owner.budget_file() << "\n";
-  }
+  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened,
+                        owner.Open(scores, options.in, flooding, options.top));
   if (threshold && !threshold->warning.empty() && !common.quiet) {
     std::cerr << "heft: warning: " << threshold->warning << "\n";
   }
-  PrintScores(common, opened, threshold, options.top);
+  PrintScores(common, opened, threshold);
   return absl::OkStatus();
 }
 
@@ -173,7 +181,11 @@ void AddDecrypt(Command app) {
                   "the encrypted samples that were sent: refuse a reply to anything else");
   command.Add("--row", &options->row, "which sample of them, from 0").ShowDefault().Needs(request);
   command.Add("--gallery-id", &options->gallery, "refuse a reply of any other gallery");
-  command.Add("--top", &options->top, "candidates to show").ShowDefault();
+  command.Add("--top", &options->top, "candidates to publish; each is charged a score")
+      .Range(1, std::numeric_limits<uint32_t>::max())
+      .ShowDefault();
+  command.Add("--beyond-cap", &options->beyond_cap,
+              absl::StrCat("publish more than ", kPublishedCandidates, " candidates"));
   const Option threshold =
       command.Add("--threshold", &options->threshold, "accept at this score or above").Range(-2, 2);
   command

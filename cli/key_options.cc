@@ -8,22 +8,16 @@
 
 namespace heft::cli {
 
-void AddKeyOptions(Command command, KeyOptions* options, const std::string& secret_key_help,
-                   bool with_budget) {
+void AddKeyOptions(Command command, KeyOptions* options, const std::string& secret_key_help) {
   command.Add("-m,--model", &options->model, "model file").Required();
   command.Add("--secret-key", &options->secret_key, secret_key_help).Required();
   command.Add("--passphrase-file", &options->passphrase_file,
               "first line: passphrase of the secret key");
-  if (!with_budget) return;
-  command.Add("--budget-file", &options->budget_file,
-              "the key's record of queries (default: SECRET-KEY.budget; see heft budget)");
 }
 
 absl::StatusOr<KeyOwner> LoadKeyOwner(const Model& model, const KeyOptions& options) {
-  return KeyOwner::Load(
-      model, options.secret_key,
-      [&] { return ReadPassphrase(options.passphrase_file, /*confirm=*/false); },
-      options.budget_file);
+  return KeyOwner::Load(model, options.secret_key,
+                        [&] { return ReadPassphrase(options.passphrase_file, /*confirm=*/false); });
 }
 
 absl::StatusOr<KeyOwner> LoadKeyOwner(const KeyOptions& options) {

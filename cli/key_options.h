@@ -11,12 +11,11 @@
 
 namespace heft::cli {
 
-// KeyOptions: --model, --secret-key, --passphrase-file and, unless left out, --budget-file.
+// KeyOptions: --model, --secret-key, --passphrase-file.
 struct KeyOptions {
-  std::string model, secret_key, passphrase_file, budget_file;
+  std::string model, secret_key, passphrase_file;
 };
-void AddKeyOptions(Command command, KeyOptions* options, const std::string& secret_key_help,
-                   bool with_budget = true);
+void AddKeyOptions(Command command, KeyOptions* options, const std::string& secret_key_help);
 // The key owner of `options` for `model`. Asks for the passphrase on the terminal where one is
 // needed and no file is given.
 absl::StatusOr<KeyOwner> LoadKeyOwner(const Model& model, const KeyOptions& options);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // 1:1 verification with files between the roles, as services would do it: keys sealed under a
 // passphrase, a decision at the model's threshold, and the query budget that it is charged to.
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -26,6 +27,8 @@ std::vector<uint8_t> Read(const std::string& path) {
 int main() {
   const std::filesystem::path work = std::filesystem::temp_directory_path() /
                                      ("heft-verify-" + std::to_string(std::random_device()()));
+  // The ends of keys' journals: left alone, they are in ~/.local/state/heft, where they last.
+  setenv("HEFT_STATE_DIR", (work / "state").c_str(), 1);
   heft::SyntheticOptions people;
   people.identities = 30;
   people.dimensions = {48};
@@ -54,7 +57,7 @@ int main() {
   const heft::Decision decision = Check(owner.Decide(reply, "reply", at.score));
   const heft::BudgetUse budget = Check(owner.Budget());
   std::cout << (decision.accepted ? "accepted " : "rejected ") << decision.identity << "; "
-            << budget.used << " of " << budget.limit << " scores used\n";
+            << budget.decisions << " of " << budget.limits.decisions << " decisions a day used\n";
   std::filesystem::remove_all(work);
   return decision.accepted ? 0 : 1;
 }

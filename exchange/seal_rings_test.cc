@@ -34,6 +34,7 @@ class SealRingsTest : public ::testing::Test {
   static void SetUpTestSuite() {
     model_ = new Model(testing::RandomModel({300, 20}, 16, 2, "thin"));
     owner_ = new KeyOwner(*KeyOwner::Generate(*model_));
+    ASSERT_TRUE(owner_->SetBudget({1000000, 1000000, 1000000000}).ok());
   }
   static void TearDownTestSuite() {
     delete owner_;

@@ -27,7 +27,9 @@ std::string NameOf(const std::string& kind) {
       {"GBLK", "gallery block"},
       {"SCOR", "encrypted scores"},
       {"RKEY", "re-keying key"},
-      {"BUDG", "query budget"},
+      {"BUDG", "query budget of version 0.1"},
+      {"JRNL", "journal of openings"},
+      {"JANC", "anchor of a journal"},
       {"SIGK", "signing key"}};
   const auto it = names.find(kind);
   return it == names.end() ? "unknown kind " + kind : it->second;
@@ -104,6 +106,8 @@ absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes, std::string
   }
   info.name = NameOf(info.kind);
   info.version = EnvelopeVersion(bytes);
+  // It grows, so it is no envelope; only the key's owner can tell whether it is whole.
+  if (info.kind == "JRNL") return info;
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, info.kind, info.version, what));
   constexpr size_t kIdSize = sizeof(KeyId);
   if (info.kind == "MODL" || info.kind == "SIGK" || payload.size() < 2 * kIdSize) return info;

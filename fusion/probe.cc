@@ -56,30 +56,14 @@ void WidenDigits(const Instance& instance, ckks::EvaluationKeys* keys) {
 
 }  // namespace
 
-namespace {
-
-// SmallestProduct: the smallest scale of the products that a probe's relinearisation key serves:
-// z z, a probe with a block, and, where z is normalised, s s and the last one's, both brackets.
-double SmallestProduct(const Instance& instance) {
-  const FusionPlan& plan = instance.plan;
-  const double z = plan.projection.z_scale;
-  const double smallest = std::min(z * z, plan.matching.probe_scale * plan.matching.block_scale);
-  const int degree = plan.normalisation.polynomial.degree;
-  if (degree == 0) return smallest;
-  const size_t limbs = plan.projection.z_limbs;
-  const double s = z * z / instance.params().modulus(limbs - 1).value();
-  const double q = instance.params().modulus(limbs - 2).value();
-  const double last = s * s / q * (degree == 3 ? s * z / q : z);
-  return std::min({smallest, s * s, last});
-}
-
-}  // namespace
-
 void WidenRelinearisation(const Instance& instance, ckks::EvaluationKeys* keys) {
+  const ckks::Params& params = instance.params();
+  const FusionPlan& plan = instance.plan;
+  const double product_scale =
+      std::pow(std::min(plan.projection.z_scale, plan.matching.block_scale), 2);
   ckks::SwitchKey& key = keys->relinearisation;
   key = key.WithDigits(*instance.context,
-                       ckks::DigitsWithin(instance.params(), key.limbs(),
-                                          kSwitchingError * SmallestProduct(instance)));
+                       ckks::DigitsWithin(params, key.limbs(), kSwitchingError * product_scale));
 }
 
 absl::StatusOr<ProbeFuser> ProbeFuser::Create(const Rings& rings, const Model& model,

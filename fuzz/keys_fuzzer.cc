@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Key files: encryption key, evaluation keys, secret key, re-keying key (fusion/key_files.cc,
-// fusion/owner/secret_key_file.cc, fusion/rekey.cc), and the record of queries that lies beside a
-// secret key (gallery/owner/query_budget.cc); the envelope's kind says which. Sealed secret keys
-// are read up to where a passphrase is needed.
+// fusion/owner/secret_key_file.cc, fusion/rekey.cc), and the journal of openings that lies beside a
+// secret key, its anchor and the record of version 0.1 (gallery/owner); the kind says which. Sealed
+// secret keys are read up to where a passphrase is needed, journals without looking at their MACs.
 #include "base/envelope.h"
 #include "fusion/key_files.h"
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/rekey.h"
 #include "fuzz/fuzz.h"
-#include "gallery/owner/query_budget.h"
+#include "gallery/owner/journal_anchor.h"
+#include "gallery/owner/journal_file.h"
+#include "gallery/owner/legacy_budget.h"
 
 namespace heft::fuzz {
 namespace {
@@ -58,10 +60,37 @@ void ReadRekeyingKey(const ckks::Context& context, ByteSpan bytes) {
   Check(key->key.limbs() >= kMatchLimbs, "serves a gallery's blocks");
 }
 
-void ReadBudget(ByteSpan bytes) {
-  const auto record = BudgetRecord::Parse(bytes, "input");
+void ReadLegacyBudget(ByteSpan bytes) {
+  const auto record = LegacyBudget::Parse(bytes, "input");
   if (!record.ok()) return CheckRefusal(record.status());
   CheckSame(record->Serialize(), bytes);
+}
+
+void ReadJournal(ByteSpan bytes) {
+  const auto head = JournalHead::Parse(bytes, nullptr, "input");
+  if (!head.ok()) return CheckRefusal(head.status());
+  const ByteSpan rest = bytes.subspan(JournalHead::kSize);
+  Link link{head->before.sequence, {}};
+  QueryLedger ledger;
+  size_t at = 0;
+  const auto read =
+      ReadEntries(rest, nullptr, "input", &link, [&](const Entry& entry, const Link&) {
+        const std::vector<uint8_t> again = entry.Serialize();
+        Check(again.size() <= rest.size() - at - 8, "an entry writes no more than was read");
+        CheckSame(again, rest.subspan(at + 8, again.size()));
+        at += 8 + again.size() + sizeof(Hash);
+        return ledger.Apply(entry, "input");
+      });
+  if (!read.ok()) return CheckRefusal(read.status());
+  Check(*read == at && at <= rest.size(), "entries are what was read");
+  const std::vector<uint8_t> sum = ledger.Serialize();
+  const auto back = QueryLedger::Parse(sum, "sum");
+  Check(back.ok() && back->Serialize() == sum, "a ledger survives its checkpoint");
+}
+
+void ReadAnchorFile(ByteSpan bytes) {
+  const auto anchor = Anchor::Parse(bytes, nullptr, "input");
+  if (!anchor.ok()) CheckRefusal(anchor.status());
 }
 
 void Read(ByteSpan bytes) {
@@ -70,7 +99,9 @@ void Read(ByteSpan bytes) {
   if (kind == kEvaluationKeysKind) return ReadEvaluationKeys(context, bytes);
   if (kind == kSecretKeyKind) return ReadSecretKey(context, bytes);
   if (kind == kRekeyingKeyKind) return ReadRekeyingKey(context, bytes);
-  if (kind == "BUDG") return ReadBudget(bytes);
+  if (kind == "BUDG") return ReadLegacyBudget(bytes);
+  if (kind == kJournalKind) return ReadJournal(bytes);
+  if (kind == kAnchorKind) return ReadAnchorFile(bytes);
   ReadEncryptionKey(context, bytes);
 }
 

@@ -22,7 +22,9 @@
 #include "fusion/rekey.h"
 #include "fusion/samples.h"
 #include "fuzz/fuzz.h"
-#include "gallery/owner/query_budget.h"
+#include "gallery/owner/journal_anchor.h"
+#include "gallery/owner/journal_file.h"
+#include "gallery/owner/legacy_budget.h"
 #include "gallery/scores.h"
 #include "learning/train.h"
 
@@ -85,6 +87,35 @@ absl::Status WriteLearning(const SeedWriter& seeds) {
   return seeds.Write("checkpoint", "two-epochs", FormatCheckpoint(checkpoint));
 }
 
+// A journal with each act once, and its anchor.
+absl::Status WriteJournal(const SeedWriter& seeds, const ckks::KeyId& key_id) {
+  HEFT_ASSIGN_OR_RETURN(const JournalKeys keys, JournalKeys::Random(key_id));
+  HEFT_ASSIGN_OR_RETURN(const auto tag_key, NewTagKey());
+  const JournalHead head = {keys.fingerprint(), key_id, keys.Seal(tag_key), {}};
+  std::vector<uint8_t> bytes = head.Serialize(keys);
+  Link link;
+  QueryLedger ledger;
+  for (const Entry::Act act :
+       {Entry::Act::kStart, Entry::Act::kLimits, Entry::Act::kOpening, Entry::Act::kPublished,
+        Entry::Act::kRestart, Entry::Act::kRevocation, Entry::Act::kCheckpoint}) {
+    Entry entry;
+    entry.sequence = link.sequence + 1;
+    entry.time = 1000 * entry.sequence;
+    entry.act = act;
+    entry.client = {1};
+    entry.model = {2};
+    entry.slots = 3;
+    entry.identities = {{4}, {5}};
+    entry.text = "seed";
+    if (act == Entry::Act::kCheckpoint) entry.state = ledger.Serialize();
+    HEFT_RETURN_IF_ERROR(ledger.Apply(entry, "seed"));
+    const std::vector<uint8_t> sealed = SealEntry(entry, keys, &link);
+    bytes.insert(bytes.end(), sealed.begin(), sealed.end());
+  }
+  HEFT_RETURN_IF_ERROR(seeds.Write("keys", "journal", bytes));
+  return seeds.Write("keys", "anchor", Anchor{link, 1, {}}.Serialize(keys));
+}
+
 absl::Status WriteKeys(const SeedWriter& seeds, const ckks::SecretKey& secret, Csprng& rng) {
   const ckks::Context& context = *SmallContext();
   HEFT_RETURN_IF_ERROR(
@@ -104,7 +135,8 @@ absl::Status WriteKeys(const SeedWriter& seeds, const ckks::SecretKey& secret, C
       "keys", "rekeying",
       SerializeRekeyingKey(context, secret.key_id(), next.key_id(),
                            ckks::MakeRekeyingKey(context, secret, next, kMatchLimbs, rng))));
-  BudgetRecord record;
+  HEFT_RETURN_IF_ERROR(WriteJournal(seeds, secret.key_id()));
+  LegacyBudget record;
   record.params_id = context.params().id();
   record.key_id = secret.key_id();
   record.galleries[ModelId{1}] = {49, 2, {{{7}, 3}, {{9}, 1}}};

@@ -136,7 +136,9 @@ TEST_F(ServerTest, BulkEnrolmentAmongSingleOnes) {
     }
   }
   SetThreadCount(0);
-  auto opened = Owner().Open(SerializeScores(*instance_->context, *scores), "scores");
+  const BudgetLimits plenty = {.scores = 100, .decisions = 100, .client_bits = 1000000};
+  auto opened = Owner(plenty).Open(SerializeScores(*instance_->context, *scores), "scores", {},
+                                   /*publish=*/10000);
   ASSERT_TRUE(opened.ok()) << opened.status();
   ASSERT_EQ(opened->candidates.size(), seeds.size());
   for (const Candidate& c : opened->candidates) {

@@ -185,6 +185,7 @@ class MeaningTest : public ::testing::Test {
     Must(kHeft, TrainArgs(w_("data"), w_("m.heft"), more));
     for (const char* folder : {"keys", "gallery"}) std::filesystem::remove_all(w_(folder));
     Must(kHeft, {"keygen", "--model", w_("m.heft"), "--out", w_("keys")});
+    RaiseBudget(w_("m.heft"), w_("keys/secret.key"));
     model_ = ReadModel(w_("m.heft"));
     Serve("enrol", {Encrypt("face", 0), Encrypt("voice", 0)}, {});
   }
@@ -248,8 +249,8 @@ TEST_F(MeaningTest, AProbeWithoutAModalityIsTheProjectionOfWhatIsThere) {
 
 TEST_F(MeaningTest, ThresholdByNameWarningAndEvidence) {
   Prepare({});
-  const Args decide = Decide({Encrypt("face", 1), Encrypt("voice", 1)});
-  const nlohmann::json opened = Must(kHeft, decide);
+  const auto decide = [&] { return Decide({Encrypt("face", 1), Encrypt("voice", 1)}); };
+  const nlohmann::json opened = Must(kHeft, decide());
   const double score = opened["candidates"][0]["score"];
   EXPECT_EQ(opened["threshold"], model_.thresholds[1].score);
   EXPECT_EQ(opened["accept"], score >= model_.thresholds[1].score);
@@ -259,7 +260,7 @@ TEST_F(MeaningTest, ThresholdByNameWarningAndEvidence) {
   EXPECT_NEAR(opened["candidates"][0]["log_likelihood_ratio"],
               model_.calibration->LogLikelihoodRatio(score), 0.0051);
   // The same for people, the warning on stderr.
-  const Finished run = RunProgram(kHeft, decide);
+  const Finished run = RunProgram(kHeft, decide());
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_THAT(run.err, HasSubstr("impostor comparisons"));
   EXPECT_THAT(run.out, HasSubstr("LLR"));

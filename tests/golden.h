@@ -17,6 +17,9 @@ inline constexpr char kClaimed[] = "ann";
 inline constexpr uint64_t kBudget =
     20;  // of which one identification and one verification are used
 
+// Of all entries of the journal.
+inline constexpr uint64_t kJournalTime = 1800000000;
+
 // Of model-2.heft.
 inline constexpr ScoreCalibration kCalibration = {8, -2.5};
 

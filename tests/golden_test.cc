@@ -3,10 +3,12 @@
 // mean what they meant.
 #include "tests/golden.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <complex>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/files.h"
@@ -20,7 +22,9 @@
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/rekey.h"
 #include "fusion/testing.h"
+#include "gallery/owner/journal_keys.h"
 #include "gallery/owner/key_owner_impl.h"
+#include "gallery/owner/legacy_budget.h"
 #include "gallery/server_impl.h"
 #include "heft/server.h"
 #include "learning/train.h"
@@ -253,15 +257,60 @@ TEST_F(GoldenTest, Renewal) {
 
 TEST_F(GoldenTest, QueryBudgets) {
   for (const char* name : {"secret.key.budget", "renewed/secret.key.budget"}) {
-    const auto record = Ok(BudgetRecord::Parse(Golden(name), name));
+    const auto record = Ok(LegacyBudget::Parse(Golden(name), name));
     ASSERT_EQ(record.galleries.size(), 1u);
-    const BudgetRecord::GalleryUse& use = record.galleries.at(model_.Id());
+    const LegacyBudget::GalleryUse& use = record.galleries.at(model_.Id());
     EXPECT_EQ(use.limit, kBudget);
     EXPECT_EQ(use.identifications, 1u);
-    EXPECT_EQ(use.verifications.size(), 1u);
-    EXPECT_EQ(use.Used(), 2u);
+    EXPECT_EQ(use.verifications,
+              (std::map<std::array<uint8_t, 16>, uint64_t>{{NameHash(kClaimed), 1}}));
     EXPECT_EQ(record.key_id == secret_.key_id(), record.successor != ckks::KeyId{}) << name;
     EXPECT_EQ(record.Serialize(), Golden(name));
+  }
+}
+
+TEST_F(GoldenTest, Journal) {
+  const testing::TemporaryFolder copy;
+  const std::string golden = HEFT_SOURCE_DIR "/tests/golden/";
+  std::filesystem::copy(golden + "journal", copy.path());
+  std::filesystem::copy(golden + "secret.key", copy / "secret.key");
+  std::filesystem::permissions(copy / "secret.key", std::filesystem::perms(0600));
+  const std::string state = std::getenv("HEFT_STATE_DIR");
+  setenv("HEFT_STATE_DIR", copy.path().c_str(), 1);
+  const auto owner = KeyOwner::Load(model_, copy / "secret.key");
+  setenv("HEFT_STATE_DIR", state.c_str(), 1);
+  ASSERT_TRUE(owner.ok()) << owner.status();
+  const BudgetUse use = Ok(owner->Budget());
+  EXPECT_EQ(use.limits.scores, kBudget);
+  EXPECT_EQ(use.scores, 1u);
+  EXPECT_EQ(use.decisions, 1u);
+  EXPECT_EQ(use.identities, 2u);
+  EXPECT_EQ(use.clients.size(), 2u);
+  EXPECT_EQ(use.entries, 5u);
+  EXPECT_GE(use.last_entry, kJournalTime);
+}
+
+// A key of version 0.1 goes on where its record stood, and a revoked one stays revoked.
+TEST_F(GoldenTest, QueryBudgetsAreTakenIntoAJournal) {
+  for (const std::string folder : {"", "renewed/"}) {
+    const testing::TemporaryFolder copy;
+    for (const char* name : {"secret.key", "secret.key.budget"}) {
+      std::filesystem::copy(HEFT_SOURCE_DIR "/tests/golden/" + folder + name, copy / name);
+    }
+    std::filesystem::permissions(copy / "secret.key", std::filesystem::perms(0600));
+    const auto owner = Ok(KeyOwner::Load(model_, copy / "secret.key"));
+    const BudgetUse use = Ok(owner.Budget());
+    EXPECT_EQ(use.limits.scores, kBudget);
+    EXPECT_EQ(use.scores, 2u);
+    EXPECT_EQ(use.identifications, 1u);
+    EXPECT_EQ(use.successor.has_value(), folder.empty());
+    EXPECT_TRUE(FileExists(copy / "secret.key.journal"));
+    const auto opened = owner.Open(Golden("identification.ct"), "identification.ct");
+    if (folder.empty()) {
+      EXPECT_THAT(std::string(opened.status().message()), ::testing::HasSubstr("revoked"));
+    }
+    std::filesystem::remove(copy / "secret.key.journal");
+    EXPECT_FALSE(owner.Budget().ok()) << "once";
   }
 }
 

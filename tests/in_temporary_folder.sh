@@ -7,5 +7,6 @@
 set -euo pipefail
 folder="$(mktemp -d)"
 trap 'rm -rf -- "$folder"' EXIT
+export HEFT_STATE_DIR="$folder/state"  # not among what a developer's own keys have
 cd "$folder"
 "$@"

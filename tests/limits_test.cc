@@ -322,6 +322,8 @@ TEST_F(LimitsTest, ValuesThatOptionsRefuse) {
       {decrypt, "--flood-bits", numbers},
       {decrypt, "--threads", signs},
       {budget, "--set", signs},
+      {budget, "--set-decisions", signs},
+      {budget, "--set-client-bits", signs},
       {train, "--seed", signs},
       {train, "--folds", signs},
       {train, "--fold-seed", signs},
@@ -337,7 +339,7 @@ TEST_F(LimitsTest, ValuesThatOptionsRefuse) {
       {encrypt, "--label", empty},
       {encrypt, "--labels", empty},
       {decrypt, "--passphrase-file", empty},
-      {decrypt, "--budget-file", empty}};
+      {budget, "--reason", empty}};
   const auto before = Snapshot(work_->root());
   for (const auto& [args, option, values] : all) {
     for (const std::string& value : values) {

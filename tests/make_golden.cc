@@ -2,6 +2,7 @@
 // Writes the golden files (tests/golden/README.md) into a folder that does not exist yet:
 //
 //   make_golden NEW_FOLDER
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 
@@ -12,7 +13,9 @@
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/rekey.h"
 #include "fusion/testing.h"
-#include "gallery/owner/query_budget.h"
+#include "gallery/owner/journal_keys.h"
+#include "gallery/owner/legacy_budget.h"
+#include "gallery/owner/query_journal.h"
 #include "gallery/server_impl.h"
 #include "inverse_sqrt/fit.h"
 #include "seal/owner/secret_key.h"
@@ -86,14 +89,47 @@ absl::Status WriteRenewed(const std::string& folder, const Instance& instance, c
   HEFT_RETURN_IF_ERROR(gallery.Rekey(instance, key));
   std::filesystem::remove(renewed + "/gallery/lock");
   // The counts of the old key, as it is revoked.
-  const std::string old_budget = folder + "/secret.key.budget";
-  HEFT_ASSIGN_OR_RETURN(const auto budget,
-                        QueryBudget::Open(old_budget, context.params().id(), secret.key_id()));
-  HEFT_RETURN_IF_ERROR(budget->SetLimit(model.Id(), kBudget));
-  HEFT_RETURN_IF_ERROR(budget->Charge(model.Id(), ""));
-  HEFT_RETURN_IF_ERROR(budget->Charge(model.Id(), kClaimed));
-  HEFT_RETURN_IF_ERROR(budget->PassOn(renewed + "/secret.key.budget", next.key_id()));
-  std::filesystem::remove(old_budget + ".lock");
+  LegacyBudget record;
+  record.params_id = context.params().id();
+  record.key_id = next.key_id();
+  record.galleries[model.Id()] = {kBudget, 1, {{NameHash(kClaimed), 1}}};
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(renewed + "/secret.key.budget", record.Serialize(), 0600));
+  record.key_id = secret.key_id();
+  record.successor = next.key_id();
+  return WriteFileAtomic(folder + "/secret.key.budget", record.Serialize(), 0600);
+}
+
+// A journal with a decision on one identity and scores of two, and its anchor.
+absl::Status WriteJournal(const std::string& folder, const Instance& instance, const Model& model,
+                          const ckks::SecretKey& secret) {
+  HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
+  setenv("HEFT_STATE_DIR", folder.c_str(), 1);
+  HEFT_ASSIGN_OR_RETURN(
+      ckks::SecretKey copy,
+      ckks::SecretKey::FromCoefficients(*instance.context, secret.key_id(), secret.coefficients()));
+  HEFT_ASSIGN_OR_RETURN(JournalKeys keys, JournalKeys::Derive(SecretKeys(std::move(copy))));
+  const auto journal =
+      QueryJournal::OnDisk(folder + "/secret.key.journal", "", std::move(keys),
+                           {.clock = [] { return kJournalTime; }, .entries_per_file = 100});
+  HEFT_RETURN_IF_ERROR(journal->Start("golden"));
+  Opening opening;
+  opening.model = model.Id();
+  opening.defaults = {.scores = kBudget};
+  opening.verification = true;
+  opening.claimed = kClaimed;
+  opening.decision = true;
+  opening.reply = {1};
+  HEFT_RETURN_IF_ERROR(journal->Charge(opening));
+  opening.verification = opening.decision = false;
+  opening.slots = 2;
+  opening.client = {7};
+  opening.reply = {2};
+  HEFT_RETURN_IF_ERROR(journal->Charge(opening));
+  const std::vector<std::string> ranked = {kIdentities[0], kIdentities[1]};
+  HEFT_RETURN_IF_ERROR(journal->Publish(opening, ranked).status());
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (file.path().extension() == ".lock") std::filesystem::remove(file.path());
+  }
   return absl::OkStatus();
 }
 
@@ -212,6 +248,7 @@ absl::Status Write(const std::string& folder) {
   Model thin = model;
   thin.profile = "thin";
   HEFT_RETURN_IF_ERROR(WriteThin(folder + "/thin", thin));
+  HEFT_RETURN_IF_ERROR(WriteJournal(folder + "/journal", instance, model, secret));
   HEFT_RETURN_IF_ERROR(WriteRenewed(folder, instance, model, secret));
   return WriteSigned(folder, instance, model);
 }

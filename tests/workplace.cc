@@ -31,6 +31,13 @@ nlohmann::json Must(const char* program, Args args) {
   return json;
 }
 
+void RaiseBudget(const std::string& model, const std::string& secret_key, Args more) {
+  more.insert(more.begin(),
+              {"budget", "--model", model, "--secret-key", secret_key, "--set", "1000000",
+               "--set-decisions", "1000000", "--set-client-bits", "1000000000"});
+  Must(kHeft, more);
+}
+
 Args TrainArgs(const std::string& data, const std::string& out, const Args& more) {
   Args args = {"train",   "--data", data,       "--out", out,
                "--gamma", "16",     "--epochs", "3",     "--no-exact"};

@@ -48,6 +48,9 @@ class Workplace {
 // Runs a program that must succeed; its result as JSON.
 nlohmann::json Must(const char* program, Args args);
 
+// Lets a key be asked as often as a test likes.
+void RaiseBudget(const std::string& model, const std::string& secret_key, Args more = {});
+
 // heft train: quick, and not good at anything.
 Args TrainArgs(const std::string& data, const std::string& out, const Args& more = {});
 

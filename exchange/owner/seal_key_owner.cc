@@ -43,6 +43,15 @@ absl::StatusOr<SecretKeys> ReadSecretKeys(const Rings& rings, const KeyId& key_i
   return SecretKeys(std::move(enrolment), std::move(matching));
 }
 
+// A key that is new here begins its journal. One that has been here before has one, under whatever
+// name its file lay: then `out` has none, and opens nothing until it is told so (heft budget).
+absl::Status StartJournal(const SecretKeys& secret, const std::string& out) {
+  HEFT_ASSIGN_OR_RETURN(JournalKeys keys, JournalKeys::Derive(secret));
+  const auto journal = QueryJournal::OnDisk(out + kJournalSuffix, "", std::move(keys));
+  const absl::Status begun = journal->Start("imported from SEAL");
+  return absl::IsAlreadyExists(begun) ? absl::OkStatus() : begun;
+}
+
 }  // namespace
 
 absl::Status ImportSealSecretKey(const Model& model, const KeyId& key_id, const std::string& in,
@@ -59,8 +68,9 @@ absl::Status ImportSealSecretKey(const Model& model, const KeyId& key_id, const 
   auto bytes = SerializeSecretKeys(rings, secret, sealed);
   SecureWipe(sealed.data(), sealed.size());
   HEFT_RETURN_IF_ERROR(bytes.status());
-  const absl::Status written =
-      Stopped(monitor) ? absl::CancelledError("interrupted") : WriteFileAtomic(out, *bytes, 0600);
+  absl::Status written = Stopped(monitor) ? absl::CancelledError("interrupted") : absl::OkStatus();
+  if (written.ok()) written = StartJournal(secret, out);
+  if (written.ok()) written = WriteFileAtomic(out, *bytes, 0600);
   SecureWipe(bytes->data(), bytes->size());
   return written;
 }

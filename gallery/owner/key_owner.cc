@@ -9,7 +9,9 @@
 #include "fusion/key_files.h"
 #include "fusion/owner/keygen.h"
 #include "fusion/owner/secret_key_file.h"
+#include "gallery/owner/budget_use.h"
 #include "gallery/owner/key_owner_impl.h"
+#include "gallery/owner/legacy_budget.h"
 
 namespace heft {
 namespace {
@@ -57,15 +59,14 @@ absl::StatusOr<KeyOwner> KeyOwner::Generate(const Model& model) {
 }
 
 absl::StatusOr<KeyOwner> KeyOwner::Load(const Model& model, const std::string& path,
-                                        const PassphraseSource& passphrase,
-                                        const std::string& budget_file) {
+                                        const PassphraseSource& passphrase) {
   HEFT_ASSIGN_OR_RETURN(Rings rings, MakeRings(model));
   HEFT_ASSIGN_OR_RETURN(SecretKeys keys, LoadSecretKeys(rings, path, passphrase));
-  HEFT_ASSIGN_OR_RETURN(auto budget,
-                        QueryBudget::Open(budget_file.empty() ? path + kBudgetSuffix : budget_file,
-                                          rings.matching.params().id(), keys.key_id()));
-  HEFT_ASSIGN_OR_RETURN(
-      auto impl, Impl::Create(model, std::move(rings), std::move(keys), std::move(budget)));
+  HEFT_ASSIGN_OR_RETURN(JournalKeys journal, JournalKeys::Derive(keys));
+  HEFT_ASSIGN_OR_RETURN(auto impl, Impl::Create(model, std::move(rings), std::move(keys),
+                                                QueryJournal::OnDisk(path + kJournalSuffix,
+                                                                     path + kLegacyBudgetSuffix,
+                                                                     std::move(journal))));
   return KeyOwner(std::move(impl));
 }
 
@@ -79,7 +80,8 @@ absl::Status KeyOwner::RequireSigned(Trust trust) {
 
 std::vector<uint8_t> KeyOwner::EncryptionKey() const {
   Csprng rng;
-  return SerializeEncryptionKeys(impl_->rings(), MakeEncryptionKeys(impl_->rings(), impl_->keys(), rng));
+  return SerializeEncryptionKeys(impl_->rings(),
+                                 MakeEncryptionKeys(impl_->rings(), impl_->keys(), rng));
 }
 
 absl::StatusOr<std::vector<uint8_t>> KeyOwner::EvaluationKeys(const Monitor& monitor) const {
@@ -112,36 +114,32 @@ absl::StatusOr<std::vector<uint8_t>> KeyOwner::EncryptFused(
 }
 
 absl::StatusOr<OpenedScores> KeyOwner::Open(std::span<const uint8_t> reply, std::string_view what,
-                                            const std::optional<Flooding>& flooding) const {
-  return impl_->Open(reply, what, flooding);
+                                            const std::optional<Flooding>& flooding,
+                                            uint32_t publish) const {
+  return impl_->Open(reply, what, flooding, {/*decision=*/false, publish});
 }
 
 absl::StatusOr<Decision> KeyOwner::Decide(std::span<const uint8_t> reply, std::string_view what,
                                           double threshold,
                                           const std::optional<Flooding>& flooding) const {
-  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, Open(reply, what, flooding));
+  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened,
+                        impl_->Open(reply, what, flooding, {/*decision=*/true, 1}));
   return opened.Decide(threshold);
 }
 
 absl::StatusOr<BudgetUse> KeyOwner::Budget() const {
-  HEFT_ASSIGN_OR_RETURN(const BudgetRecord record, impl_->budget().Read());
-  const auto it = record.galleries.find(impl_->model().Id());
-  const BudgetRecord::GalleryUse use =
-      it == record.galleries.end() ? BudgetRecord::GalleryUse() : it->second;
-  BudgetUse out;
-  out.limit = use.limit;
-  out.used = use.Used();
-  out.identifications = use.identifications;
-  out.identities_verified = use.verifications.size();
-  out.reconstruction_cosine = ReconstructionCosine(use.limit, impl_->model().gamma);
-  if (record.successor != KeyId{}) out.successor = record.successor;
-  return out;
+  HEFT_ASSIGN_OR_RETURN(const QueryJournal::Status status, impl_->journal().Read());
+  return Summarise(status, impl_->model());
 }
 
-absl::Status KeyOwner::SetBudget(uint64_t limit) {
-  return impl_->budget().SetLimit(impl_->model().Id(), limit);
+absl::Status KeyOwner::SetBudget(const BudgetLimits& limits) {
+  return impl_->journal().SetLimits(impl_->model().Id(), limits);
 }
 
-const std::string& KeyOwner::budget_file() const { return impl_->budget().path(); }
+absl::Status KeyOwner::RestartJournal(const std::string& reason) {
+  return impl_->journal().Restart(reason);
+}
+
+const std::string& KeyOwner::journal_file() const { return impl_->journal().path(); }
 
 }  // namespace heft

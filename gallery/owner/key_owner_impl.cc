@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/constant_time.h"
 #include "base/secure.h"
+#include "base/signed_file.h"
 #include "ckks/owner/flooding.h"
 #include "fusion/key_files.h"
 
@@ -114,22 +115,26 @@ absl::Status CheckRoom(const ckks::Context& context, const ckks::Plaintext& plai
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<KeyOwner::Impl>> KeyOwner::Impl::Create(
-    const Model& model, Rings rings, SecretKeys keys, std::unique_ptr<QueryBudget> budget) {
-  if (budget == nullptr) budget = std::make_unique<QueryBudget>();
+    const Model& model, Rings rings, SecretKeys keys, std::unique_ptr<QueryJournal> journal) {
+  if (journal == nullptr) {
+    HEFT_ASSIGN_OR_RETURN(journal, QueryJournal::InMemory());
+  }
   return std::unique_ptr<Impl>(
-      new Impl(model, std::move(rings), std::move(keys), std::move(budget)));
+      new Impl(model, std::move(rings), std::move(keys), std::move(journal)));
 }
 
 absl::StatusOr<KeyOwner> KeyOwner::Impl::Own(const Model& model, SecretKeys keys,
-                                             std::unique_ptr<QueryBudget> budget) {
+                                             std::unique_ptr<QueryJournal> journal) {
   HEFT_ASSIGN_OR_RETURN(Rings rings, MakeRings(model));
   HEFT_ASSIGN_OR_RETURN(auto impl,
-                        Create(model, std::move(rings), std::move(keys), std::move(budget)));
+                        Create(model, std::move(rings), std::move(keys), std::move(journal)));
   return KeyOwner(std::move(impl));
 }
 
-absl::StatusOr<EncryptedScores> KeyOwner::Impl::Admit(
-    ByteSpan bytes, std::string_view what, const std::optional<Flooding>& flooding) const {
+absl::StatusOr<EncryptedScores> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_view what,
+                                                      const std::optional<Flooding>& flooding,
+                                                      const Purpose& purpose,
+                                                      Opening* opening) const {
   HEFT_ASSIGN_OR_RETURN(const TrustedReply trusted, CheckSigned(bytes, what));
   HEFT_ASSIGN_OR_RETURN(EncryptedScores scores,
                         ParseScores(*instance().context, trusted.file, what));
@@ -149,8 +154,33 @@ absl::StatusOr<EncryptedScores> KeyOwner::Impl::Admit(
         absl::StrCat(std::string(what), ": a verification of another identity than the claimed"));
   }
   if (flooding) HEFT_RETURN_IF_ERROR(PrepareFlooding(instance(), *flooding, &scores));
-  HEFT_RETURN_IF_ERROR(budget_->Charge(scores.model_id, verification ? scores.claimed : ""));
+  opening->model = scores.model_id;
+  opening->verification = verification;
+  opening->claimed = scores.claimed;
+  opening->client = trusted.client;
+  opening->decision = purpose.decision;
+  opening->slots = verification || purpose.decision ? 1 : purpose.publish;
+  // Signed again it is the same reply.
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan reply, Unsigned(trusted.file, what));
+  opening->reply = HashBytes(reply);
+  opening->defaults = DefaultLimits(model_);
+  HEFT_RETURN_IF_ERROR(journal_->Charge(*opening));
   return scores;
+}
+
+absl::Status KeyOwner::Impl::Publish(const Opening& opening, OpenedScores* scores) const {
+  std::vector<Candidate>& all = scores->candidates;
+  all.resize(std::min<size_t>(all.size(), opening.slots));
+  std::vector<std::string> ranked;
+  for (const Candidate& candidate : all) ranked.push_back(candidate.identity);
+  HEFT_ASSIGN_OR_RETURN(const std::vector<bool> may, journal_->Publish(opening, ranked));
+  size_t kept = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (may[i]) std::swap(all[kept++], all[i]);
+  }
+  scores->withheld = all.size() - kept;
+  all.resize(kept);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenSlots(
@@ -219,8 +249,11 @@ absl::StatusOr<double> KeyOwner::Impl::OpenNorm(const EncryptedScores& scores,
 }
 
 absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_view what,
-                                                  const std::optional<Flooding>& flooding) const {
-  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Admit(bytes, what, flooding));
+                                                  const std::optional<Flooding>& flooding,
+                                                  const Purpose& purpose) const {
+  Opening opening;
+  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores,
+                        Admit(bytes, what, flooding, purpose, &opening));
   OpenedScores out;
   out.kind = scores.kind;
   out.probe = scores.probe;
@@ -248,12 +281,14 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_vi
   }
   for (auto& [identity, candidate] : best) out.candidates.push_back(std::move(candidate));
   Rank(&out.candidates);
+  HEFT_RETURN_IF_ERROR(Publish(opening, &out));
   return out;
 }
 
 absl::StatusOr<std::vector<std::vector<ckks::Complex>>> KeyOwner::Impl::OpenRawSlotsUnsafe(
     ByteSpan bytes, std::string_view what) const {
-  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Admit(bytes, what, {}));
+  Opening opening;
+  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Admit(bytes, what, {}, {}, &opening));
   std::vector<std::vector<ckks::Complex>> out;
   for (const ScoreReply& reply : scores.replies) {
     HEFT_ASSIGN_OR_RETURN(auto slots, OpenReply(reply, {}));

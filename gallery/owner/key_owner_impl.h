@@ -18,7 +18,7 @@
 #include "fusion/owner/keygen.h"
 #include "fusion/rings.h"
 #include "fusion/samples.h"
-#include "gallery/owner/query_budget.h"
+#include "gallery/owner/query_journal.h"
 #include "gallery/scores.h"
 #include "heft/key_owner.h"
 
@@ -29,13 +29,13 @@ double RoundScore(double score);
 
 class KeyOwner::Impl {
  public:
-  // Without `budget` the owner counts in memory, against the default limit, as long as it lives.
+  // Without `journal` the owner counts in memory, against the default limits, as long as it lives.
   static absl::StatusOr<std::unique_ptr<Impl>> Create(
       const Model& model, Rings rings, SecretKeys keys,
-      std::unique_ptr<QueryBudget> budget = nullptr);
+      std::unique_ptr<QueryJournal> journal = nullptr);
   // The same, for those who hold the keys already.
   static absl::StatusOr<KeyOwner> Own(const Model& model, SecretKeys keys,
-                                      std::unique_ptr<QueryBudget> budget = nullptr);
+                                      std::unique_ptr<QueryJournal> journal = nullptr);
 
   const Model& model() const { return model_; }
   const Rings& rings() const { return rings_; }
@@ -43,18 +43,25 @@ class KeyOwner::Impl {
   // Of gallery and replies.
   const Instance& instance() const { return rings_.matching; }
   const ckks::SecretKey& key() const { return keys_.matching(); }
-  QueryBudget& budget() const { return *budget_; }
+  QueryJournal& journal() const { return *journal_; }
   absl::StatusOr<SigningKey> Signer() const;
   absl::Status RequireSigned(Trust trust);
   const std::optional<Trust>& trust() const { return trust_; }
 
   absl::StatusOr<std::vector<uint8_t>> Encrypt(const EncodableRows& rows,
                                                std::span<const std::string> labels) const;
+  // Purpose: what is published of a reply.
+  struct Purpose {
+    bool decision = false;  // of the best candidate, and no score
+    uint32_t publish = 1;   // candidates of an identification
+  };
   absl::StatusOr<OpenedScores> Open(ByteSpan scores, std::string_view what,
-                                    const std::optional<Flooding>& flooding) const;
+                                    const std::optional<Flooding>& flooding,
+                                    const Purpose& purpose) const;
   // Slots as they are decrypted, unrounded, those without an answer zero; one vector a reply.
   // **They carry the noise from which the secret key can be computed** (SECURITY.md): for
-  // measurements by the key owner, never to be shown to anybody. Charged like Open.
+  // measurements by the key owner, never to be shown to anybody. Charged like Open, of one
+  // candidate.
   absl::StatusOr<std::vector<std::vector<ckks::Complex>>> OpenRawSlotsUnsafe(
       ByteSpan scores, std::string_view what) const;
 
@@ -65,9 +72,12 @@ class KeyOwner::Impl {
     SignerKey client{};  // zeros: unknown
   };
   absl::StatusOr<TrustedReply> CheckSigned(ByteSpan bytes, std::string_view what) const;
-  // Parses, checks that the scores belong here and can be opened as asked, charges.
+  // Parses, checks that the scores belong here and can be opened as asked, charges `opening`.
   absl::StatusOr<EncryptedScores> Admit(ByteSpan bytes, std::string_view what,
-                                        const std::optional<Flooding>& flooding) const;
+                                        const std::optional<Flooding>& flooding,
+                                        const Purpose& purpose, Opening* opening) const;
+  // Charges what is published of ranked candidates, and leaves out the rest.
+  absl::Status Publish(const Opening& opening, OpenedScores* scores) const;
   // Decrypted slots, to be wiped by the caller. `brief`: of a short reply, whose coefficients must
   // have had room.
   absl::StatusOr<std::vector<ckks::Complex>> OpenSlots(const ckks::Ciphertext& ciphertext,
@@ -83,16 +93,16 @@ class KeyOwner::Impl {
   absl::StatusOr<double> OpenNorm(const EncryptedScores& scores,
                                   const std::optional<Flooding>& flooding) const;
 
-  Impl(const Model& model, Rings rings, SecretKeys keys, std::unique_ptr<QueryBudget> budget)
+  Impl(const Model& model, Rings rings, SecretKeys keys, std::unique_ptr<QueryJournal> journal)
       : model_(model),
         rings_(std::move(rings)),
         keys_(std::move(keys)),
-        budget_(std::move(budget)) {}
+        journal_(std::move(journal)) {}
 
   Model model_;
   Rings rings_;
   SecretKeys keys_;
-  std::unique_ptr<QueryBudget> budget_;
+  std::unique_ptr<QueryJournal> journal_;
   std::optional<Trust> trust_;  // whose replies to take; none: anybody's
   SignerKey public_key_{};      // this owner's, where there is `trust_`
 };

@@ -99,21 +99,24 @@ TEST_F(KeyOwnerTest, EveryOpeningIsChargedFirst) {
   const ckks::Context& context = *instance_->context;
   const EncryptedScores good = *server_->Identify(gallery, Set({1}, {"x"}), {});
   const std::vector<uint8_t> bytes = SerializeScores(context, good);
-  const KeyOwner owner = *KeyOwner::Impl::Own(
-      *model_,
-      *ckks::SecretKey::FromCoefficients(context, secret_->key_id(), secret_->coefficients()),
-      std::make_unique<QueryBudget>(3));
+  const KeyOwner owner = Owner(BudgetLimits{.scores = 6});  // three of them for one client
   // What is refused for another reason costs nothing.
   EncryptedScores bad = good;
   bad.replies[0].scores.scale *= 2;
   EXPECT_EQ(Code(owner.Open(SerializeScores(context, bad), "scores")), absl::StatusCode::kDataLoss);
+  const auto another = [&] {
+    return SerializeScores(context, *server_->Identify(gallery, Set({1}, {"x"}), {}));
+  };
   EXPECT_TRUE(owner.Open(bytes, "scores").ok());
-  EXPECT_TRUE(owner.Decide(bytes, "scores", 0.5).ok());
-  EXPECT_TRUE(Inside::Of(owner).OpenRawSlotsUnsafe(bytes, "scores").ok());
-  EXPECT_EQ(Code(owner.Open(bytes, "scores")), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(Code(owner.Decide(bytes, "scores", 0.5)), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(owner.Open(another(), "scores").ok());
+  EXPECT_TRUE(owner.Open(another(), "scores").ok());
+  EXPECT_EQ(Code(owner.Open(another(), "scores")), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(owner.Decide(another(), "scores", 0.5).ok()) << "decisions go on";
+  // Every reply once, whatever for.
+  EXPECT_EQ(Code(owner.Open(bytes, "scores")), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Code(owner.Decide(bytes, "scores", 0.5)), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(Code(Inside::Of(owner).OpenRawSlotsUnsafe(bytes, "scores")),
-            absl::StatusCode::kResourceExhausted);
+            absl::StatusCode::kFailedPrecondition);
   // No room for flooding, whatever the server says its noise is, rescaled or not; nothing charged.
   ProbeOptions raw;
   raw.relinearise = false;
@@ -123,13 +126,57 @@ TEST_F(KeyOwnerTest, EveryOpeningIsChargedFirst) {
     const KeyOwner fresh = Owner();
     EXPECT_EQ(Code(fresh.Open(SerializeScores(context, scores), "scores", flooded)),
               absl::StatusCode::kFailedPrecondition);
-    EXPECT_TRUE(Inside::Of(fresh).budget().Read()->galleries.empty());
+    EXPECT_EQ(fresh.Budget()->entries, 0u);
   }
   // A verification is charged to the identity that it is of.
   EncryptedScores claim = *server_->Verify(gallery, Set({1}, {"x"}), "ann", {});
   claim.claimed = "eve";
   EXPECT_EQ(Code(Owner().Open(SerializeScores(context, claim), "scores")),
             absl::StatusCode::kDataLoss);
+}
+
+// The attack of version 0.1's table: identifications by anybody, and everybody is locked out.
+TEST_F(KeyOwnerTest, IdentificationsLockNobodyOut) {
+  ASSERT_TRUE(server_->Enrol(directory_, Set({1, 2, 3}, {"ann", "bob", "cyd"}), {}).ok());
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const ckks::Context& context = *instance_->context;
+  const auto reply = [&](const Gallery::Impl& from, uint64_t who) {
+    return SerializeScores(context, *server_->Identify(from, Set({who}, {"x"}), {}));
+  };
+  const KeyOwner owner = Owner();
+  int answered = 0;
+  for (int i = 0; i < 49; ++i) answered += owner.Open(reply(gallery, 1 + i % 3), "reply").ok();
+  EXPECT_EQ(answered, 1) << "one client's half of two scores";
+  const auto decision = owner.Decide(reply(gallery, 1), "reply", 0.5);
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  EXPECT_TRUE(decision->accepted);
+  // Enrolled a minute ago: charged for nothing.
+  ASSERT_TRUE(server_->Enrol(directory_, Set({4}, {"dan"}), {}).ok());
+  const Gallery::Impl larger = *server_->OpenGallery(directory_, false);
+  const auto opened = owner.Open(reply(larger, 4), "reply");
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  ASSERT_EQ(opened->candidates.size(), 1u);
+  EXPECT_EQ(opened->candidates[0].identity, "dan");
+  EXPECT_EQ(opened->withheld, 3u);
+}
+
+TEST_F(KeyOwnerTest, NoMoreIsPublishedThanAskedFor) {
+  std::vector<uint64_t> people(12);
+  std::vector<std::string> names;
+  for (uint64_t& person : people) {
+    person = names.size() + 1;
+    names.push_back("p" + std::to_string(person));
+  }
+  ASSERT_TRUE(server_->Enrol(directory_, Set(people, names), {}).ok());
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const auto reply = [&] {
+    return SerializeScores(*instance_->context, *server_->Identify(gallery, Set({1}, {"x"}), {}));
+  };
+  const KeyOwner owner = Owner(BudgetLimits{.scores = 100});
+  EXPECT_EQ(owner.Open(reply(), "reply")->candidates.size(), kPublishedCandidates);
+  EXPECT_EQ(owner.Budget()->identities, kPublishedCandidates);
+  EXPECT_EQ(owner.Open(reply(), "reply", {}, 3)->candidates.size(), 3u);
+  EXPECT_EQ(owner.Open(reply(), "reply", {}, 100)->candidates.size(), 12u);
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ struct Paths {
         enrolment(directory + "/enrolment.keys"),
         rekeying(directory + "/rekeying.key"),
         trust(directory + "/trust.heft"),
-        budget(secret + kBudgetSuffix) {}
-  std::string folder, secret, encryption, evaluation, enrolment, rekeying, trust, budget;
+        journal(secret + kJournalSuffix) {}
+  std::string folder, secret, encryption, evaluation, enrolment, rekeying, trust, journal;
 
   absl::Status CheckVacant() const {
     for (const std::string& path : {secret, encryption, evaluation, enrolment, trust}) {
@@ -79,10 +79,11 @@ absl::StatusOr<std::vector<uint8_t>> Signed(const SigningKey& signer, ByteSpan f
 }
 
 // Makes the public keys and writes the set, the secret key last: without it the others are of no
-// use, with it they must be there. Without `passphrase` it is left out, and keys that are there are
-// replaced.
+// use, with it they must be there. `journal`, if any, is begun before it. Without `passphrase` it
+// is left out, and keys that are there are replaced.
 absl::StatusOr<KeySet> Write(const KeyOwner& owner, const Paths& paths, const Wiped* passphrase,
-                             const Monitor& monitor, const Trust& others = {}) {
+                             const Monitor& monitor, QueryJournal* journal,
+                             const Trust& others = {}) {
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> evaluation, owner.EvaluationKeys(monitor));
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> enrolment, owner.EnrolmentKeys(monitor));
   // All that takes memory comes before the first file.
@@ -101,11 +102,15 @@ absl::StatusOr<KeySet> Write(const KeyOwner& owner, const Paths& paths, const Wi
   if (written.ok()) written = WriteFileAtomic(paths.encryption, encryption);
   if (written.ok()) written = WriteFileAtomic(paths.evaluation, evaluation);
   if (written.ok() && !enrolment.empty()) written = WriteFileAtomic(paths.enrolment, enrolment);
+  const absl::Status begun =
+      written.ok() && journal != nullptr ? journal->Start("with the key") : absl::OkStatus();
+  if (written.ok()) written = begun;
   if (written.ok() && passphrase != nullptr) {
     written = WriteSecretKey(Inside::Of(owner), passphrase->text, paths.secret);
   }
   if (!written.ok()) {
     if (passphrase != nullptr) paths.Remove();
+    if (journal != nullptr && begun.ok()) journal->Discard();
     return written;
   }
   const Rings& rings = Inside::Of(owner).rings();
@@ -130,12 +135,19 @@ absl::StatusOr<KeySet> Write(const KeyOwner& owner, const Paths& paths, const Wi
 
 // Hands the counts to the new key and revokes the old one. `committed`: whether the revocation is
 // on disk, which a failed flush leaves possible.
-absl::Status Revoke(QueryBudget& budget, const std::string& path, const KeyId& next,
+absl::Status Revoke(QueryJournal& journal, const std::string& path, const SecretKeys& next,
                     bool* committed) {
-  const absl::Status passed = budget.PassOn(path, next);
-  const auto record = budget.Read();
-  *committed = !record.ok() || record->successor == next;
+  HEFT_ASSIGN_OR_RETURN(JournalKeys keys, JournalKeys::Derive(next));
+  const absl::Status passed = journal.PassOn(path, std::move(keys));
+  const auto status = journal.Read();
+  *committed = !status.ok() || status->ledger.successor == next.key_id();
   return passed;
+}
+
+// JournalOf: of a key set that is being made.
+absl::StatusOr<std::unique_ptr<QueryJournal>> JournalOf(const KeyOwner& owner, const Paths& paths) {
+  HEFT_ASSIGN_OR_RETURN(JournalKeys keys, JournalKeys::Derive(Inside::Of(owner).keys()));
+  return QueryJournal::OnDisk(paths.journal, "", std::move(keys));
 }
 
 // Whom an owner whose key is renewed believes, but for itself.
@@ -157,27 +169,28 @@ absl::StatusOr<KeySet> MakeKeySet(const Model& model, const std::string& folder,
   Wiped sealed;
   HEFT_RETURN_IF_ERROR(AskPassphrase(passphrase, &sealed));
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, KeyOwner::Generate(model));
-  return Write(owner, paths, &sealed, monitor);
+  HEFT_ASSIGN_OR_RETURN(const auto journal, JournalOf(owner, paths));
+  return Write(owner, paths, &sealed, monitor, journal.get());
 }
 
 absl::StatusOr<KeySet> MakePublicKeys(const KeyOwner& owner, const std::string& folder,
                                       const Monitor& monitor) {
   const Paths paths(folder);
   if (FileExists(paths.secret)) HEFT_RETURN_IF_ERROR(paths.CheckVacant());
-  return Write(owner, paths, nullptr, monitor);
+  return Write(owner, paths, nullptr, monitor, nullptr);
 }
 
 absl::StatusOr<KeySet> RenewKey(const KeyOwner& old, const std::string& folder,
                                 const PassphraseSource& passphrase, const Monitor& monitor) {
   const Paths paths(folder);
   HEFT_RETURN_IF_ERROR(paths.CheckVacant());
-  for (const std::string& path : {paths.rekeying, paths.budget}) {
+  for (const std::string& path : {paths.rekeying, paths.journal}) {
     if (FileExists(path)) {
       return absl::AlreadyExistsError(absl::StrCat(path, " exists: choose another folder"));
     }
   }
-  QueryBudget& budget = Inside::Of(old).budget();
-  HEFT_RETURN_IF_ERROR(budget.CheckInUse());
+  QueryJournal& journal = Inside::Of(old).journal();
+  HEFT_RETURN_IF_ERROR(journal.CheckInUse());
   Wiped sealed;
   HEFT_RETURN_IF_ERROR(AskPassphrase(passphrase, &sealed));
   HEFT_ASSIGN_OR_RETURN(const KeyOwner next, KeyOwner::Generate(Inside::Of(old).model()));
@@ -190,14 +203,14 @@ absl::StatusOr<KeySet> RenewKey(const KeyOwner& old, const std::string& folder,
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, next.Signer());
   HEFT_ASSIGN_OR_RETURN(bytes, Signed(signer, bytes));
   HEFT_ASSIGN_OR_RETURN(const Trust trust, WithoutOwner(old));
-  HEFT_ASSIGN_OR_RETURN(KeySet set, Write(next, paths, &sealed, monitor, trust));
+  HEFT_ASSIGN_OR_RETURN(KeySet set, Write(next, paths, &sealed, monitor, nullptr, trust));
   bool committed = false;
   absl::Status finished = WriteFileAtomic(paths.rekeying, bytes);
-  if (finished.ok()) finished = Revoke(budget, paths.budget, next.key_id(), &committed);
+  if (finished.ok()) finished = Revoke(journal, paths.journal, Inside::Of(next).keys(), &committed);
   if (!finished.ok() && !committed) {  // the old key is still the one in use
     paths.Remove();
     unlink(paths.rekeying.c_str());
-    unlink(paths.budget.c_str());
+    if (const auto heir = JournalOf(next, paths); heir.ok()) (*heir)->Discard();
   }
   HEFT_RETURN_IF_ERROR(finished);
   set.rekeying_key = paths.rekeying;

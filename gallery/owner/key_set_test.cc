@@ -35,7 +35,7 @@ class KeySetTest : public ::testing::Test {
 TEST_F(KeySetTest, MakesKeysThatBelongTogether) {
   const auto set = MakeKeySet(model_, Path("keys"));
   ASSERT_TRUE(set.ok()) << set.status();
-  EXPECT_EQ(Files("keys"), 4u);
+  EXPECT_EQ(Files("keys"), 6u) << "with the journal and its lock";
   EXPECT_EQ(set->secret_key, Path("keys/secret.key"));
   EXPECT_EQ(fs::status(set->secret_key).permissions(), fs::perms(0600));
   EXPECT_EQ(set->encryption_key_bytes, fs::file_size(set->encryption_key));
@@ -95,7 +95,7 @@ TEST_F(KeySetTest, NeverOverwrites) {
   EXPECT_EQ(again.status().code(), absl::StatusCode::kAlreadyExists);
   EXPECT_FALSE(asked) << "nobody types a passphrase for nothing";
   EXPECT_EQ(*ReadFile(Path("keys/secret.key")), before);
-  EXPECT_EQ(Files("keys"), 4u);
+  EXPECT_EQ(Files("keys"), 6u) << "with the journal and its lock";
 }
 
 TEST_F(KeySetTest, SealedUnderThePassphraseThatIsGiven) {
@@ -144,7 +144,7 @@ TEST_F(KeySetTest, PublicKeysAreMadeAnew) {
 TEST_F(KeySetTest, RenewingRevokesTheOldKeyOnce) {
   const auto set = MakeKeySet(model_, Path("old"));
   auto old = KeyOwner::Load(model_, set->secret_key);
-  ASSERT_TRUE(old->SetBudget(7).ok());
+  ASSERT_TRUE(old->SetBudget({.scores = 7}).ok());
   Trust believed = *Trust::Load(set->trust);
   ASSERT_TRUE(believed.Add(Role::kServer, "matcher", {1}).ok());
   ASSERT_TRUE(old->RequireSigned(believed).ok());
@@ -163,7 +163,7 @@ TEST_F(KeySetTest, RenewingRevokesTheOldKeyOnce) {
                          {.roles = {Role::kKeyOwner}, .kind = "RKEY"}, "rekeying.key")
                   .ok());
   const auto next = KeyOwner::Load(model_, renewed->secret_key);
-  EXPECT_EQ(next->Budget()->limit, 7u) << "counts go along";
+  EXPECT_EQ(next->Budget()->limits.scores, 7u) << "counts go along";
   EXPECT_FALSE(next->Budget()->successor.has_value());
   EXPECT_EQ(RenewKey(*old, Path("twice")).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(Files("twice"), 0u);

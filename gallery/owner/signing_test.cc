@@ -37,13 +37,17 @@ class SignedRepliesTest : public testing::GalleryTest {
 };
 
 TEST_F(SignedRepliesTest, AnOwnerWhoRequiresSignaturesTakesNothingElse) {
+  EXPECT_TRUE(Owner().Open(reply_, "reply").ok()) << "nobody required any";
+  EXPECT_TRUE(Owner().Open(Signed(), "reply").ok()) << "nor must one be in the way";
   KeyOwner owner = Owner();
-  EXPECT_TRUE(owner.Open(reply_, "reply").ok()) << "nobody required any";
-  EXPECT_TRUE(owner.Open(Signed(), "reply").ok()) << "nor must one be in the way";
   ASSERT_TRUE(owner.RequireSigned(trust_).ok());
   const auto opened = owner.Open(Signed(owner.Signer()->public_key()), "reply");
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_EQ(opened->candidates.at(0).identity, "ann");
+  EXPECT_EQ(owner.Budget()->clients.at(0).client, client_.public_key()) << "who asked is charged";
+  // Signed anew it is the same reply.
+  EXPECT_THAT(owner.Open(Signed(owner.Signer()->public_key()), "reply").status().message(),
+              HasSubstr("opened before"));
   const auto plain = owner.Decide(reply_, "reply", 0);
   EXPECT_EQ(Code(plain), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(plain.status().message(), HasSubstr("reply: not signed"));
@@ -56,7 +60,7 @@ TEST_F(SignedRepliesTest, RefusedRepliesCostNothing) {
   KeyOwner owner = Owner();
   ASSERT_TRUE(owner.RequireSigned(trust_).ok());
   EXPECT_FALSE(owner.Open(reply_, "reply").ok());
-  EXPECT_EQ(owner.Budget()->used, 0u);
+  EXPECT_EQ(owner.Budget()->entries, 0u);
 }
 
 TEST_F(SignedRepliesTest, ARelabelledReplyIsRefused) {

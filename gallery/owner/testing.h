@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fixture that holds a secret key, for the tests of galleries, the server and the key owner.
+// Fixtures that hold a secret key, for the tests of galleries, the server and the key owner.
 #ifndef HEFT_GALLERY_OWNER_TESTING_H_
 #define HEFT_GALLERY_OWNER_TESTING_H_
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -75,10 +78,13 @@ class GalleryTest : public ::testing::Test {
     EXPECT_TRUE(set.ok()) << set.status();
     return std::move(*set);
   }
-  KeyOwner Owner() const {
+  // Its journal is new, and in memory.
+  KeyOwner Owner(const std::optional<BudgetLimits>& limits = {}) const {
     return *KeyOwner::Impl::Own(
-        *model_, *ckks::SecretKey::FromCoefficients(*instance_->context, secret_->key_id(),
-                                                    secret_->coefficients()));
+        *model_,
+        *ckks::SecretKey::FromCoefficients(*instance_->context, secret_->key_id(),
+                                           secret_->coefficients()),
+        *QueryJournal::InMemory(limits));
   }
   double Expected(uint64_t a, uint64_t b) const {
     return Dot(FusePlain(*model_, {Vector(0, a), Vector(1, a)}),
@@ -101,6 +107,72 @@ class GalleryTest : public ::testing::Test {
   inline static Server::Impl* server_ = nullptr;
   const TemporaryFolder temporary_;
   const std::string directory_ = temporary_ / "gallery";
+};
+
+// JournalTest: a key's journal in a folder of its own.
+inline constexpr ModelId kModel = {4};
+
+class JournalTest : public ::testing::Test {
+ protected:
+  JournalTest() {
+    if (const char* state = std::getenv("HEFT_STATE_DIR")) before_ = state;
+    State("state");
+    master_ = *NewTagKey();
+    EXPECT_TRUE(Open()->Start("for a test").ok());
+  }
+  ~JournalTest() override { setenv("HEFT_STATE_DIR", before_.c_str(), 1); }
+
+  void State(const std::string& folder) const {
+    setenv("HEFT_STATE_DIR", (temporary_ / folder).c_str(), 1);
+  }
+  // The same key each time, as a process would derive it.
+  JournalKeys Keys() const { return *JournalKeys::FromMaster({2}, master_); }
+  std::unique_ptr<QueryJournal> Open(const std::string& path = "") const {
+    return QueryJournal::OnDisk(path.empty() ? path_ : path, temporary_ / "key.budget", Keys(),
+                                {[this] { return now_; }, entries_per_file_});
+  }
+  static Opening Of(const std::string& claimed, bool decision = false) {
+    static uint32_t counter = 0;
+    Opening opening;
+    opening.model = kModel;
+    opening.verification = !claimed.empty();
+    opening.claimed = claimed;
+    opening.decision = decision;
+    opening.reply = HashBytes(AsBytes(std::to_string(getpid()) + " " + std::to_string(++counter)));
+    opening.defaults = {.scores = 20, .decisions = 8, .client_bits = 10000};
+    return opening;
+  }
+  // How many scores of it are granted before the first refusal.
+  static int Granted(QueryJournal& journal, const std::string& claimed, bool decision = false) {
+    for (int granted = 0;; ++granted) {
+      const absl::Status status = journal.Charge(Of(claimed, decision));
+      if (status.ok()) continue;
+      EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+      return granted;
+    }
+  }
+  // That nothing is opened, and why.
+  static void ExpectRefused(QueryJournal& journal, const std::string& why) {
+    const absl::Status status = journal.Charge(Of("ann"));
+    EXPECT_FALSE(status.ok());
+    EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr(why));
+    if (why != "revoked") {
+      EXPECT_THAT(std::string(status.message()),
+                  ::testing::HasSubstr("heft budget --restart --reason"));
+    }
+  }
+  std::string Slurp() const { return *ReadTextFile(path_); }
+  void Spill(const std::string& bytes) const {
+    ASSERT_TRUE(WriteFileAtomic(path_, bytes, 0600).ok());
+  }
+  std::string AnchorFile() const { return AnchorPath(Keys()); }
+
+  const TemporaryFolder temporary_;
+  const std::string path_ = temporary_ / "key.journal";
+  std::string before_;
+  SecureVector<uint8_t> master_;
+  uint64_t now_ = 1000000;
+  uint64_t entries_per_file_ = 1 << 15;
 };
 
 }  // namespace heft::testing

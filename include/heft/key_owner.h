@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The key owner's role: it makes the keys, opens the server's replies and decides. What leaves it
 // is a decision, or scores rounded and restricted to the templates that answer; every opening is
-// charged to a query budget first (SECURITY.md). Link heft::heft, never in a server.
+// recorded and charged to a budget first (SECURITY.md). Link heft::heft, never in a server.
 #ifndef HEFT_KEY_OWNER_H_
 #define HEFT_KEY_OWNER_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,6 +35,12 @@ struct Candidate {
 };
 inline constexpr double kScoreStep = 1e-3;
 
+// ClientId: an Ed25519 public key; zeros where nobody knows who asked.
+using ClientId = std::array<uint8_t, 32>;
+
+// kPublishedCandidates: of an identification, unless more are asked for.
+inline constexpr uint32_t kPublishedCandidates = 10;
+
 // Decision: what a relying party needs to know, and no score.
 struct Decision {
   ScoreKind kind = ScoreKind::kIdentification;
@@ -48,7 +55,9 @@ struct HEFT_EXPORT OpenedScores {
   ScoreKind kind = ScoreKind::kIdentification;
   std::string probe;
   std::string claimed;                // verification: the claimed identity
-  std::vector<Candidate> candidates;  // best first
+  std::vector<Candidate> candidates;  // best first, at most as many as were asked for
+  // Candidates among these that are not shown: their scores are spent.
+  uint32_t withheld = 0;
   // Where the reply carries |z|^2: whether it lies in the approximation's interval, or, of a thin
   // probe, where scores are precise. Outside of it scores are wrong.
   std::optional<bool> in_interval;
@@ -64,14 +73,44 @@ struct Flooding {
   uint32_t queries = 49;
 };
 
-// BudgetUse: what the record of a key's queries says of a model's galleries (SECURITY.md).
+// BudgetLimits: what may be published of a model's galleries (SECURITY.md derives the numbers).
+struct BudgetLimits {
+  // Scores of an identity, ever, by all clients; one client gets half of them.
+  uint64_t scores = 4;
+  // Decisions on an identity, at once and again within a day; one client gets half of them.
+  uint64_t decisions = 32;
+  // What one client is told, at once and again within a day: a score counts 10, a decision 1.
+  uint64_t client_bits = 10000;
+};
+// DefaultLimits: those of a model until SetBudget; scores by its gamma, 4 of 32 dimensions.
+HEFT_EXPORT BudgetLimits DefaultLimits(const Model& model);
+
+// BudgetUse: what the journal of a key's openings says of a model's galleries.
 struct BudgetUse {
-  uint64_t limit = 0;  // scores that an identity may give
-  uint64_t used = 0;   // of the identity that has given the most
-  uint64_t identifications = 0;
-  uint64_t identities_verified = 0;
-  double reconstruction_cosine = 0;  // what `limit` scores tell of a template, in (0, 1]
-  std::optional<KeyId> successor;    // the key is revoked: this one has taken its place
+  BudgetLimits limits;
+  // Of the identity with the most, by all clients.
+  uint64_t scores = 0, decisions = 0;
+  uint64_t inherited = 0;  // of the scores: counted for everybody by version 0.1
+  uint64_t identifications = 0, verifications = 0;
+  uint64_t identities = 0;           // of which anything was published
+  double reconstruction_cosine = 0;  // what `limits.scores` tell of a template, in (0, 1]
+  struct Client {
+    ClientId client{};
+    uint64_t openings = 0;
+    uint64_t slots = 0;    // published
+    uint64_t bits = 0;     // that it may be told now
+    uint64_t full_at = 0;  // Unix seconds: from then on, all of its bits again
+  };
+  std::vector<Client> clients;
+  struct Restart {
+    uint64_t time = 0;  // Unix seconds
+    std::string reason;
+  };
+  std::vector<Restart> restarts;   // of the journal, by hand
+  uint64_t restart_count = 0;      // more than these where a journal was lost
+  uint64_t entries = 0;            // of the journal, ever
+  uint64_t last_entry = 0;         // Unix seconds
+  std::optional<KeyId> successor;  // the key is revoked: this one has taken its place
 };
 
 // KeyOwner: a model and a secret key, in locked memory where the system grants it. Const calls may
@@ -80,15 +119,14 @@ class HEFT_EXPORT KeyOwner {
  public:
   class HEFT_HIDDEN Impl;
 
-  // A new secret key. Queries are counted in memory, for as long as the object lives.
+  // A new secret key. Openings are counted in memory, for as long as the object lives.
   static absl::StatusOr<KeyOwner> Generate(const Model& model);
-  // The secret key of a file. Queries are recorded in `budget_file`, or beside the key in
-  // PATH.budget if that is empty; the first one starts the record. kFailedPrecondition for a file
-  // that others may read, for other parameters, or for a sealed key without a `passphrase` to ask;
+  // The secret key of a file. Openings are recorded beside it in PATH.journal, which MakeKeySet
+  // began with the key; without it nothing is opened. kFailedPrecondition for a file that others
+  // may read, for other parameters, or for a sealed key without a `passphrase` to ask;
   // kInvalidArgument for a wrong passphrase; kDataLoss.
   static absl::StatusOr<KeyOwner> Load(const Model& model, const std::string& path,
-                                       const PassphraseSource& passphrase = {},
-                                       const std::string& budget_file = "");
+                                       const PassphraseSource& passphrase = {});
 
   KeyOwner(KeyOwner&&) noexcept;
   KeyOwner& operator=(KeyOwner&&) noexcept;
@@ -116,22 +154,30 @@ class HEFT_EXPORT KeyOwner {
   // Client::EncryptFused with the secret key.
   absl::StatusOr<std::vector<uint8_t>> EncryptFused(std::span<const Samples> modalities) const;
 
-  // A reply of the server. kFailedPrecondition for scores under another key, model or parameters,
-  // and where the model's profile has no room for flooding (SECURITY.md: none of those in 0.1 has);
-  // kDataLoss; kResourceExhausted if the query budget is spent, kUnavailable if it cannot be
-  // recorded. What fails before decryption is not charged.
+  // A reply of the server, once: kFailedPrecondition for one that was opened before, for scores
+  // under another key, model or parameters, where the key is revoked or its journal is not the
+  // latest, and where the model's profile has no room for flooding (SECURITY.md: none has);
+  // kDataLoss; kResourceExhausted if a budget is spent, kUnavailable if it cannot be recorded. What
+  // fails before decryption is not charged. Of an identification the best `publish` candidates are
+  // published, and charged.
   absl::StatusOr<OpenedScores> Open(std::span<const uint8_t> reply, std::string_view what,
-                                    const std::optional<Flooding>& flooding = {}) const;
-  // The same, reduced to what OpenedScores::Decide says.
+                                    const std::optional<Flooding>& flooding = {},
+                                    uint32_t publish = kPublishedCandidates) const;
+  // The same, reduced to what OpenedScores::Decide says, and charged as a decision.
   absl::StatusOr<Decision> Decide(std::span<const uint8_t> reply, std::string_view what,
                                   double threshold,
                                   const std::optional<Flooding>& flooding = {}) const;
 
   absl::StatusOr<BudgetUse> Budget() const;
-  // The explicit way to raise or lower a budget. kFailedPrecondition if the key is revoked.
-  absl::Status SetBudget(uint64_t limit);
-  // Where queries are recorded; empty: in memory.
-  const std::string& budget_file() const;
+  // The explicit way to raise or lower a budget, recorded. kFailedPrecondition if the key is
+  // revoked.
+  absl::Status SetBudget(const BudgetLimits& limits);
+  // Begins the journal anew, for the reason that it records: after a loss, or where the key has
+  // moved. What can still be read of the old one stays counted. kFailedPrecondition if the key is
+  // revoked.
+  absl::Status RestartJournal(const std::string& reason);
+  // Where openings are recorded; empty: in memory.
+  const std::string& journal_file() const;
 
  private:
   friend struct Inside;

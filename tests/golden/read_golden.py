@@ -193,6 +193,79 @@ def budget(path, key_id, successor):
     r.end()
 
 
+class JournalKeys:
+    """What is derived from a secret key in the clear."""
+
+    def __init__(self, path):
+        coefficients = path.read_bytes()[24 + 33:-32]
+        assert len(coefficients) == N
+        master = hashlib.blake2b(coefficients, digest_size=32,
+                                 key=b"HEFT journal of openings, 1").digest()
+
+        def subkey(number):
+            return hashlib.blake2b(b"", digest_size=32, key=master, person=b"heftjrnl",
+                                   salt=struct.pack("<QQ", number, 0)).digest()
+        self.mac_key, self.fingerprint = subkey(1), subkey(3)[:16]
+
+    def mac(self, *parts):
+        return hashlib.blake2b(b"".join(parts), digest_size=32, key=self.mac_key).digest()
+
+
+def ledger(r):
+    assert r.raw(16) == bytes(16)
+    r.u64()
+    for _ in range(r.u64()):
+        r.u64(), r.raw(r.u64())
+    for _ in range(r.u64()):
+        r.raw(16), r.u8(), r.raw(3 * 8), r.raw(3 * 8)
+        for key in (16, 48, 32):
+            r.raw(r.u64() * (key + 4 * 8))
+    r.raw(r.u64() * 24)
+
+
+def journal(path, key_id, keys):
+    """The last entry's sequence and MAC."""
+    data = path.read_bytes()
+    r = Reader(data)
+    assert r.raw(8) == MAGIC and r.raw(4) == b"JRNL" and r.u32() == 1
+    assert r.raw(16) == keys.fingerprint and r.raw(16) == key_id
+    r.raw(72)
+    sequence, before = r.u64(), r.raw(32)
+    assert (sequence, before) == (0, bytes(32))
+    mac = keys.mac(data[:r.at])
+    assert r.raw(32) == mac
+    acts = []
+    while r.at < len(data):
+        start = r.at
+        end = r.u64() + r.at
+        assert r.u64() == sequence + 1 and r.u64() == 1800000000
+        sequence += 1
+        acts.append(r.u8())
+        r.raw(32), r.raw(16)
+        assert r.u8() <= 1 and r.u8() <= 1
+        r.u32(), r.raw(16), r.raw(16 * r.u64())
+        r.raw(3 * 8), r.raw(16), r.raw(r.u64())
+        state = Reader(r.raw(r.u64()))
+        if acts[-1] == 1:
+            ledger(state)
+        assert state.at == len(state.data) and r.at == end
+        mac = keys.mac(mac, data[start:end])
+        assert r.raw(32) == mac
+    assert acts == [1, 6, 4, 4, 5]
+    return sequence, mac
+
+
+def anchor(path, key_id, keys, link):
+    assert path.name == keys.fingerprint.hex() + ".anchor"
+    r = open_envelope(path, "JANC")
+    start = r.at
+    assert r.raw(16) == keys.fingerprint and r.raw(16) == key_id
+    assert (r.u64(), r.raw(32)) == link
+    assert r.u64() == 0 and r.raw(16) == bytes(16)
+    assert keys.mac(b"JANC", r.data[start:r.at]) == r.raw(32)
+    r.end()
+
+
 def secret_key(path, key_id, form, version=1):
     r = open_envelope(path, "SECK", version)
     found = ids(r)
@@ -375,7 +448,12 @@ def main():
     read = {"model.heft", "model-2.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
             "finger-bulk.ct", "gallery", "identification.ct", "verification.ct",
             "checkpoint.json", "encryption-2.key", "evaluation-2.keys", "renewed",
-            "secret.key.budget", "thin", "signed"}
+            "secret.key.budget", "thin", "signed", "journal"}
+    keys = JournalKeys(here / "secret.key")
+    link = journal(here / "journal/secret.key.journal", key_id, keys)
+    (end,) = (here / "journal").glob("*.anchor")
+    anchor(end, key_id, keys, link)
+    assert len(list((here / "journal").iterdir())) == 2
     renewed = here / "renewed"
     new_key_id = secret_key(renewed / "secret.key", None, 0)
     rekeying_key(renewed / "rekeying.key", key_id, new_key_id)

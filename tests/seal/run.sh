@@ -10,5 +10,7 @@ if ! command -v node >/dev/null || [[ ! -d "$folder/node_modules/node-seal" ]]; 
   echo "tests/seal: Node or node-seal is missing: run scripts/install-dependencies" >&2
   exit 1
 fi
-export SEAL_ENGINE="$2" HEFT="$3" HEFT_SERVER="$4"
-exec node "$folder/$1"
+HEFT_STATE_DIR="$(mktemp -d)" # not among what a developer's own keys have
+trap 'rm -rf -- "$HEFT_STATE_DIR"' EXIT
+export HEFT_STATE_DIR SEAL_ENGINE="$2" HEFT="$3" HEFT_SERVER="$4"
+node "$folder/$1"

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evaluation/recovery.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "features/random.h"
+
+namespace heft {
+namespace {
+
+using Vector = Eigen::VectorXd;
+using Matrix = Eigen::MatrixXd;
+
+constexpr double kStep = 1e-3;  // of a published score
+
+absl::Status Check(const Population& people) {
+  if (people.known.rows() < 2 || people.targets.rows() < 1 ||
+      people.known.cols() != people.targets.cols() || people.known.cols() < 2) {
+    return absl::InvalidArgumentError("recovery needs people of one dimension on both sides");
+  }
+  return absl::OkStatus();
+}
+
+Vector Unit(const Vector& v) {
+  const double norm = v.norm();
+  return norm > 0 ? Vector(v / norm) : v;
+}
+
+// Moments: E[t t'] of the attacker's people, a little towards the identity, as they are few.
+Matrix Moments(const FeatureMatrix& known) {
+  constexpr double kShrinkage = 0.05;
+  const Matrix m = known.transpose() * known / known.rows();
+  return (1 - kShrinkage) * m +
+         kShrinkage * m.trace() / m.rows() * Matrix::Identity(m.rows(), m.cols());
+}
+
+// Directions: those of the moments, the largest first, one a column.
+Matrix Directions(const Matrix& moments) {
+  return Eigen::SelfAdjointEigenSolver<Matrix>(moments).eigenvectors().rowwise().reverse();
+}
+
+double Round(double score) { return std::round(score / kStep) * kStep; }
+
+// Sent: the probes of an attack on scores, one a row.
+Matrix Sent(const Population& people, Probes probes, const Matrix& moments, int count,
+            Random* random) {
+  if (probes == Probes::kChosen) return Directions(moments).leftCols(count).transpose();
+  std::vector<int> order(people.known.rows());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+  random->Shuffle(order);
+  Matrix sent(count, people.known.cols());
+  for (int i = 0; i < count; ++i) sent.row(i) = people.known.row(order[i]);
+  return sent;
+}
+
+// Cover: vectors, each of which is accepted for most of those of the attacker's people for whom
+// none before it is: the best order of guesses while all answers are no. People are few, so more
+// are drawn like them.
+std::vector<Vector> Cover(const FeatureMatrix& known, double threshold, int count, Random* random) {
+  constexpr int kDrawn = 6000, kCandidates = 3000;
+  const Eigen::Index dimension = known.cols();
+  const Vector mean = known.colwise().mean().transpose();
+  const Matrix spread = Moments(known.rowwise() - mean.transpose());
+  const Matrix root = spread.llt().matrixL();
+  const auto draw = [&] {
+    Vector v(dimension);
+    for (double& x : v) x = random->Normal();
+    return Unit(mean + root * v);
+  };
+  Matrix drawn(kDrawn, dimension), candidates(kCandidates, dimension);
+  for (int i = 0; i < kDrawn; ++i) drawn.row(i) = draw().transpose();
+  for (int i = 0; i < kCandidates; ++i) candidates.row(i) = draw().transpose();
+  candidates.row(0) = Unit(mean).transpose();
+  const Eigen::MatrixXf scores = (candidates * drawn.transpose()).cast<float>();
+  std::vector<int> gain(kCandidates, 0);
+  for (int c = 0; c < kCandidates; ++c) {
+    gain[c] = static_cast<int>((scores.row(c).array() >= threshold).count());
+  }
+  std::vector<bool> covered(kDrawn, false);
+  std::vector<Vector> chosen;
+  while (static_cast<int>(chosen.size()) < std::min(count, kCandidates)) {
+    const int best = static_cast<int>(std::max_element(gain.begin(), gain.end()) - gain.begin());
+    chosen.push_back(candidates.row(best).transpose());
+    for (int i = 0; i < kDrawn; ++i) {
+      if (covered[i] || scores(best, i) < threshold) continue;
+      covered[i] = true;
+      for (int c = 0; c < kCandidates; ++c) gain[c] -= scores(c, i) >= threshold ? 1 : 0;
+    }
+    gain[best] = -1;
+  }
+  while (static_cast<int>(chosen.size()) < count) chosen.push_back(draw());
+  return chosen;
+}
+
+// Refined: what `answers` more decisions tell of a target that accepts `found`: of a plane through
+// it, the angle at which acceptance ends, by halving. Those on both sides of one plane give the
+// share along `found`; then one side of each plane gives one coordinate.
+Vector Refined(const Vector& target, const Vector& found, const Matrix& directions,
+               double threshold, int answers) {
+  constexpr int kHalvings = 5;
+  int left = answers;
+  const auto angle = [&](const Vector& side) {
+    double low = 0, high = std::numbers::pi;  // accepted, not
+    for (int i = 0; i < kHalvings; ++i) {
+      const double middle = (low + high) / 2;
+      const double score = target.dot(std::cos(middle) * found + std::sin(middle) * side);
+      (score >= threshold ? low : high) = middle;
+    }
+    left -= kHalvings;
+    return (low + high) / 2;
+  };
+  double along = std::max(threshold, 0.05);
+  bool known = false;
+  Vector across = Vector::Zero(target.size());
+  Matrix basis(target.size(), 1);
+  basis.col(0) = found;
+  for (Eigen::Index d = 0; d < directions.cols() && left >= (known ? 1 : 2) * kHalvings; ++d) {
+    Vector side = directions.col(d);
+    side -= basis * (basis.transpose() * side);
+    if (side.norm() < 1e-6) continue;
+    side.normalize();
+    basis.conservativeResize(Eigen::NoChange, basis.cols() + 1);
+    basis.col(basis.cols() - 1) = side;
+    const double one = angle(side);
+    if (!known) {
+      // cos(a) p + sin(a) q = cos(b) p - sin(b) q = threshold.
+      const double other = angle(-side), sum = std::sin(one + other);
+      if (std::abs(sum) > 1e-3) {
+        along = std::clamp(threshold * (std::sin(one) + std::sin(other)) / sum, threshold, 1.0);
+      }
+      known = true;
+    }
+    across += std::clamp((threshold - std::cos(one) * along) / std::sin(one), -1.0, 1.0) * side;
+  }
+  return Unit(along * found + across);
+}
+
+void Add(const Vector& guess, const Vector& target, std::span<const double> thresholds,
+         double share, Recovery* out) {
+  const double cosine = guess.dot(target);
+  out->cosine += share * cosine;
+  for (size_t i = 0; i < thresholds.size(); ++i) {
+    if (cosine >= thresholds[i]) out->accepted[i] += share;
+  }
+}
+
+}  // namespace
+
+double ImpostorThreshold(const Population& people, double fmr) {
+  const Matrix all = people.known * people.targets.transpose();
+  std::vector<double> scores(all.data(), all.data() + all.size());
+  const size_t rank = std::min(scores.size() - 1, static_cast<size_t>(fmr * scores.size()));
+  std::nth_element(scores.begin(), scores.begin() + rank, scores.end(), std::greater<>());
+  return scores[rank];
+}
+
+absl::StatusOr<std::vector<Recovery>> RecoverFromScores(const Population& people, Probes probes,
+                                                        std::span<const int> answers,
+                                                        std::span<const double> thresholds,
+                                                        uint64_t seed) {
+  HEFT_RETURN_IF_ERROR(Check(people));
+  const Matrix moments = Moments(people.known);
+  const double share = 1.0 / people.targets.rows();
+  std::vector<Recovery> out;
+  for (const int wanted : answers) {
+    const int most =
+        static_cast<int>(probes == Probes::kChosen ? people.known.cols() : people.known.rows());
+    const int count = std::clamp(wanted, 1, most);
+    Random random(seed, static_cast<uint64_t>(count));
+    Recovery& row = out.emplace_back(Recovery{wanted, 0, {}});
+    row.accepted.resize(thresholds.size());
+    Matrix sent = Sent(people, probes, moments, count, &random);
+    for (Eigen::Index t = 0; t < people.targets.rows(); ++t) {
+      // Strangers are drawn anew for each target.
+      if (probes == Probes::kStrangers) sent = Sent(people, probes, moments, count, &random);
+      const Vector target = people.targets.row(t).transpose();
+      const Vector scores = (sent * target).unaryExpr(&Round);
+      Matrix seen = sent * moments * sent.transpose();
+      seen.diagonal().array() += kStep * kStep / 12;  // of the rounding
+      Add(Unit(moments * sent.transpose() * seen.ldlt().solve(scores)), target, thresholds, share,
+          &row);
+    }
+  }
+  return out;
+}
+
+absl::StatusOr<std::vector<Recovery>> RecoverFromDecisions(const Population& people,
+                                                           std::span<const int> answers,
+                                                           double threshold, uint64_t seed) {
+  HEFT_RETURN_IF_ERROR(Check(people));
+  if (answers.empty()) return absl::InvalidArgumentError("recovery needs numbers of answers");
+  Random random(seed);
+  const Matrix directions = Directions(Moments(people.known));
+  const int most = *std::max_element(answers.begin(), answers.end());
+  const std::vector<Vector> guesses = Cover(people.known, threshold, most, &random);
+  const double share = 1.0 / people.targets.rows(), thresholds[] = {threshold};
+  std::vector<Recovery> out;
+  for (const int count : answers) {
+    Recovery& row = out.emplace_back(Recovery{count, 0, {0}});
+    for (Eigen::Index t = 0; t < people.targets.rows(); ++t) {
+      const Vector target = people.targets.row(t).transpose();
+      int used = 0;
+      while (used < count && guesses[used].dot(target) < threshold) ++used;
+      const bool found = used < count;
+      const Vector guess =
+          found ? Refined(target, guesses[used], directions, threshold, count - used - 1)
+                : guesses[0];
+      Add(guess, target, thresholds, share, &row);
+      // What was found is accepted, however the guess has turned out.
+      if (found && guess.dot(target) < threshold) row.accepted[0] += share;
+    }
+  }
+  return out;
+}
+
+}  // namespace heft

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much scores and decisions give away of a template: the attacks by which the key owner's
+// budget is measured (SECURITY.md). The attacker sends whatever vectors it likes as probes, knows
+// them, has templates of people of its own, and wants a vector that is accepted as the target.
+#ifndef HEFT_EVALUATION_RECOVERY_H_
+#define HEFT_EVALUATION_RECOVERY_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "features/matrix.h"
+
+namespace heft {
+
+// Population: templates of length 1, a row each, of the attacker's people and of its targets.
+struct Population {
+  FeatureMatrix known, targets;
+};
+
+// Recovery: after so many answers, over all targets.
+struct Recovery {
+  int answers = 0;
+  double cosine = 0;             // of the best guess with the target, mean
+  std::vector<double> accepted;  // share of targets for which it reaches each threshold
+};
+
+// Probes: kChosen: the directions along which people differ most, one after the other. kStrangers:
+// templates of the attacker's own people, in random order.
+enum class Probes { kChosen, kStrangers };
+
+// RecoverFromScores: the linear guess from scores in steps of 0.001, with the second moments of the
+// attacker's people as its prior. kInvalidArgument where dimensions differ or people are missing.
+absl::StatusOr<std::vector<Recovery>> RecoverFromScores(const Population& people, Probes probes,
+                                                        std::span<const int> answers,
+                                                        std::span<const double> thresholds,
+                                                        uint64_t seed);
+
+// RecoverFromDecisions: at one threshold. Until it is accepted, the attacker sends the vectors that
+// are accepted for most of its people, leaving out those for whom an earlier one was; then it finds
+// out angle by angle where acceptance ends.
+absl::StatusOr<std::vector<Recovery>> RecoverFromDecisions(const Population& people,
+                                                           std::span<const int> answers,
+                                                           double threshold, uint64_t seed);
+
+// ImpostorThreshold: the least at which a share `fmr` of comparisons between a target and one of
+// the attacker's people is accepted.
+double ImpostorThreshold(const Population& people, double fmr);
+
+}  // namespace heft
+
+#endif  // HEFT_EVALUATION_RECOVERY_H_

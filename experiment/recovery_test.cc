@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers from which the key owner's budget is derived (SECURITY.md, "Scores leak"): how much
+// scores and decisions give away of the templates of a model with 32 dimensions, learned from other
+// people than its targets.
+#include "evaluation/recovery.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "experiment/random_model.h"
+#include "features/dataset.h"
+#include "gallery/owner/budget_use.h"
+#include "heft/train.h"
+
+namespace heft {
+namespace {
+
+using Rows = std::vector<std::vector<double>>;
+
+FeatureMatrix Matrix(const Rows& rows) {
+  FeatureMatrix out(rows.size(), rows[0].size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (size_t j = 0; j < rows[i].size(); ++j) out(i, j) = rows[i][j];
+  }
+  return out;
+}
+
+std::vector<double> Template(const Model& model, const Dataset& data, int row) {
+  std::vector<std::vector<double>> sample;
+  for (const Modality& m : data.modalities) {
+    const auto unit = m.features.row(row).normalized().eval();
+    sample.emplace_back(unit.data(), unit.data() + unit.size());
+  }
+  std::vector<double> z = experiment::FusePlain(model, sample);
+  const double length = std::sqrt(experiment::Dot(z, z));
+  for (double& v : z) v /= length;
+  return z;
+}
+
+// RecoveryTest: 400 people; the model learns from some, the attacker knows others, its targets are
+// the test split's, by their first template.
+class RecoveryTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    SyntheticOptions options;
+    options.identities = 400;
+    options.samples_per_identity = 4;
+    options.dimensions = {64, 64};
+    options.seed = 7;
+    LearnOptions learn;
+    learn.epochs = 10;
+    learn.profile = "compact";
+    model_ = new Model(*Learn(*TrainingData::Synthesise(options), learn));
+    const Dataset data = *SynthesiseDataset(options);
+    Rows known, targets;
+    std::map<std::string, int> seen;
+    for (int row = 0; row < data.Rows(); ++row) {
+      const bool first = seen[data.labels[row]]++ == 0;
+      if (data.split[row] == Split::kValidation) known.push_back(Template(*model_, data, row));
+      if (data.split[row] == Split::kTest && first) targets.push_back(Template(*model_, data, row));
+    }
+    people_ = new Population{Matrix(known), Matrix(targets)};
+    at_1e2_ = ImpostorThreshold(*people_, 1e-2);
+    at_1e3_ = ImpostorThreshold(*people_, 1e-3);
+  }
+  static void TearDownTestSuite() {
+    delete people_;
+    delete model_;
+  }
+  static std::vector<Recovery> Scores(Probes probes, const std::vector<int>& answers) {
+    const double thresholds[] = {at_1e2_, at_1e3_};
+    return *RecoverFromScores(*people_, probes, answers, thresholds, 1);
+  }
+
+  inline static Model* model_ = nullptr;
+  inline static Population* people_ = nullptr;
+  inline static double at_1e2_ = 0, at_1e3_ = 0;
+};
+
+// A row of the table: answers, cosine, accepted at the FMR of 1e-2 and 1e-3.
+struct Expected {
+  int answers;
+  double cosine, at_1e2, at_1e3;
+};
+
+TEST_F(RecoveryTest, FromScores) {
+  ASSERT_EQ(people_->targets.rows(), 80);
+  EXPECT_NEAR(at_1e2_, 0.42, 0.01);
+  EXPECT_NEAR(at_1e3_, 0.55, 0.01);
+  const std::vector<int> answers = {1, 2, 4, 8, 16, 32};
+  const Expected chosen[] = {{1, 0.17, 0.06, 0.00}, {2, 0.26, 0.13, 0.03}, {4, 0.39, 0.44, 0.13},
+                             {8, 0.55, 0.86, 0.51}, {16, 0.77, 1, 0.99},   {32, 1, 1, 1}};
+  const Expected strangers[] = {{1, 0.14, 0.01, 0.00}, {2, 0.25, 0.14, 0.00}, {4, 0.33, 0.29, 0.09},
+                                {8, 0.53, 0.79, 0.41}, {16, 0.74, 1, 0.95},   {32, 1, 1, 1}};
+  for (const Probes probes : {Probes::kChosen, Probes::kStrangers}) {
+    const auto found = Scores(probes, answers);
+    for (size_t i = 0; i < answers.size(); ++i) {
+      const Expected& row = probes == Probes::kChosen ? chosen[i] : strangers[i];
+      EXPECT_NEAR(found[i].cosine, row.cosine, 0.015) << answers[i];
+      EXPECT_NEAR(found[i].accepted[0], row.at_1e2, 0.04) << answers[i];
+      EXPECT_NEAR(found[i].accepted[1], row.at_1e3, 0.04) << answers[i];
+      // The plain bound that `heft budget` states.
+      EXPECT_NEAR(found[i].cosine, ReconstructionCosine(answers[i], 32), 0.07) << answers[i];
+    }
+  }
+}
+
+TEST_F(RecoveryTest, FromDecisions) {
+  const std::vector<int> answers = {16, 128, 1024};
+  const auto low = *RecoverFromDecisions(*people_, answers, at_1e2_, 1);
+  const auto high = *RecoverFromDecisions(*people_, answers, at_1e3_, 1);
+  const Expected expected[] = {
+      {16, 0.01, 0.16, 0.01}, {128, 0.07, 0.69, 0.09}, {1024, 0.44, 1, 0.48}};
+  for (size_t i = 0; i < answers.size(); ++i) {
+    EXPECT_NEAR(low[i].accepted[0], expected[i].at_1e2, 0.04) << answers[i];
+    EXPECT_NEAR(high[i].accepted[0], expected[i].at_1e3, 0.04) << answers[i];
+    EXPECT_NEAR(high[i].cosine, expected[i].cosine, 0.04) << answers[i];
+  }
+}
+
+// What the defaults are chosen for.
+TEST_F(RecoveryTest, TheDefaultsStayBelowWhatIsAccepted) {
+  const BudgetLimits limits = DefaultLimits(*model_);
+  EXPECT_EQ(limits.scores, 4u);
+  const std::vector<int> scores = {static_cast<int>(Share(limits.scores)),
+                                   static_cast<int>(limits.scores)};
+  for (const Probes probes : {Probes::kChosen, Probes::kStrangers}) {
+    const auto found = Scores(probes, scores);
+    EXPECT_LE(found[0].accepted[1], 0.05) << "one client, all that it may get of an identity";
+    EXPECT_LE(found[1].accepted[1], 0.15) << "all of them together";
+  }
+  const std::vector<int> day = {static_cast<int>(Share(limits.decisions))};
+  EXPECT_LE((*RecoverFromDecisions(*people_, day, at_1e3_, 1))[0].accepted[0], 0.03)
+      << "one client's first day";
+  // A decision is charged less than a score by no more than it tells less: the chance of 1 in 8
+  // takes 4 scores, and more than 40 decisions.
+  const std::vector<int> forty = {static_cast<int>(limits.scores * kScoreBits / kDecisionBits)};
+  EXPECT_LT((*RecoverFromDecisions(*people_, forty, at_1e3_, 1))[0].accepted[0],
+            Scores(Probes::kChosen, {static_cast<int>(limits.scores)})[0].accepted[1]);
+}
+
+TEST(RecoveryAlone, RefusesPeopleThatDoNotFit) {
+  Population people;
+  EXPECT_FALSE(RecoverFromScores(people, Probes::kChosen, {}, {}, 1).ok());
+  people.known = FeatureMatrix::Identity(4, 4);
+  people.targets = FeatureMatrix::Identity(4, 3);
+  EXPECT_FALSE(RecoverFromScores(people, Probes::kChosen, {}, {}, 1).ok());
+}
+
+}  // namespace
+}  // namespace heft

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/owner/budget_use.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace heft {
+namespace {
+
+constexpr uint64_t kMilli = 1000;
+
+BudgetUse::Client Describe(const ClientId& client, const QueryLedger::ClientUse& use, uint64_t size,
+                           uint64_t now) {
+  BudgetUse::Client out;
+  out.client = client;
+  out.openings = use.openings;
+  out.slots = use.slots;
+  const uint64_t spent = (use.bucket.Spent(now, size) + kMilli - 1) / kMilli;
+  out.bits = size - std::min(size, spent);
+  out.full_at = use.bucket.ReadyAt(now, size, size).value_or(now);
+  return out;
+}
+
+}  // namespace
+
+double ReconstructionCosine(uint64_t scores, uint32_t gamma) {
+  return std::sqrt(std::min(1.0, static_cast<double>(scores) / gamma));
+}
+
+BudgetLimits DefaultLimits(const Model& model) {
+  // From an eighth of a template's coordinates the best guess is rarely accepted at an FMR of 1e-3
+  // (evaluation/recovery.h, SECURITY.md); never as many as the literature needs, 50.
+  constexpr uint64_t kLiterature = 49;
+  BudgetLimits limits;
+  limits.scores = std::clamp<uint64_t>(model.gamma / 8, 2, kLiterature);
+  return limits;
+}
+
+BudgetUse Summarise(const QueryJournal::Status& status, const Model& model) {
+  BudgetUse out;
+  const QueryLedger& ledger = status.ledger;
+  const auto it = ledger.models.find(model.Id());
+  const QueryLedger::ModelUse use =
+      it == ledger.models.end() ? QueryLedger::ModelUse() : it->second;
+  out.limits = use.limits.value_or(DefaultLimits(model));
+  out.inherited = use.inherited;
+  out.identifications = use.identifications;
+  out.verifications = use.verifications;
+  out.identities = use.identities.size();
+  for (const auto& [tag, of] : use.identities) {
+    out.scores = std::max(out.scores, of.scores);
+    out.decisions = std::max(out.decisions, of.decisions);
+  }
+  out.scores += use.inherited;
+  out.reconstruction_cosine = ReconstructionCosine(out.limits.scores, model.gamma);
+  for (const auto& [client, of] : use.clients) {
+    out.clients.push_back(Describe(client, of, out.limits.client_bits, status.now));
+  }
+  for (const QueryLedger::Restart& restart : ledger.restarts) {
+    out.restarts.push_back({restart.time, restart.reason});
+  }
+  out.restart_count = status.restarts;
+  out.entries = status.sequence;
+  out.last_entry = ledger.time;
+  if (ledger.successor != KeyId{}) out.successor = ledger.successor;
+  return out;
+}
+
+}  // namespace heft

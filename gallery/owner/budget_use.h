@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a journal says, for people.
+#ifndef HEFT_GALLERY_OWNER_BUDGET_USE_H_
+#define HEFT_GALLERY_OWNER_BUDGET_USE_H_
+
+#include "gallery/owner/query_journal.h"
+#include "heft/key_owner.h"
+
+namespace heft {
+
+// ReconstructionCosine: expected cosine between a template of `gamma` dimensions and the best guess
+// from its scores against as many random probes, all known: the template's projection on the space
+// that they span. In (0, 1].
+double ReconstructionCosine(uint64_t scores, uint32_t gamma);
+
+// Summarise: of a model's galleries.
+BudgetUse Summarise(const QueryJournal::Status& status, const Model& model);
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_OWNER_BUDGET_USE_H_

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/owner/query_journal.h"
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/files.h"
+
+namespace heft {
+namespace {
+
+constexpr mode_t kMode = 0600;
+
+ReplyTag ReplyTagOf(const Hash& reply) {
+  ReplyTag tag;
+  std::copy_n(reply.begin(), tag.size(), tag.begin());
+  return tag;
+}
+
+// Prune forgets what no longer limits anything: buckets that are full again, and identities that
+// were asked about once or twice (anybody can claim any name).
+void Prune(QueryLedger* ledger) {
+  constexpr uint64_t kFew = 2;
+  for (auto& [id, model] : ledger->models) {
+    const uint64_t size = model.limits.value_or(BudgetLimits()).decisions;
+    std::erase_if(model.shares, [&](const auto& share) {
+      const QueryLedger::Use& use = share.second;
+      return use.scores == 0 && use.bucket.Spent(ledger->time, Share(size)) == 0;
+    });
+    std::erase_if(model.identities, [&](const auto& identity) {
+      const QueryLedger::Use& use = identity.second;
+      return use.scores == 0 && use.decisions <= kFew && use.bucket.Spent(ledger->time, size) == 0;
+    });
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<QueryJournal>> QueryJournal::InMemory(
+    const std::optional<BudgetLimits>& limits, JournalOptions options) {
+  std::unique_ptr<QueryJournal> journal(new QueryJournal);
+  HEFT_ASSIGN_OR_RETURN(journal->tag_key_, NewTagKey());
+  journal->limits_ = limits;
+  journal->options_ = std::move(options);
+  return journal;
+}
+
+std::unique_ptr<QueryJournal> QueryJournal::OnDisk(std::string path, std::string legacy,
+                                                   JournalKeys keys, JournalOptions options) {
+  std::unique_ptr<QueryJournal> journal(new QueryJournal);
+  journal->path_ = std::move(path);
+  journal->legacy_ = std::move(legacy);
+  journal->anchor_path_ = AnchorPath(keys);
+  journal->keys_ = std::move(keys);
+  journal->options_ = std::move(options);
+  return journal;
+}
+
+uint64_t QueryJournal::Now() const {
+  const uint64_t now =
+      options_.clock ? options_.clock() : static_cast<uint64_t>(std::max<time_t>(time(nullptr), 0));
+  return std::max(now, ledger_.time);  // a clock that is set back fills no bucket
+}
+
+absl::StatusOr<QueryJournal::Locks> QueryJournal::Lock() const {
+  HEFT_RETURN_IF_ERROR(MakeAnchorFolder(anchor_path_));
+  HEFT_ASSIGN_OR_RETURN(FileLock journal, FileLock::Take(path_ + ".lock", kMode));
+  HEFT_ASSIGN_OR_RETURN(FileLock anchor, FileLock::Take(anchor_path_ + ".lock", kMode));
+  return Locks{std::move(journal), std::move(anchor)};
+}
+
+absl::Status QueryJournal::Lost(std::string_view why) const {
+  return absl::FailedPreconditionError(absl::StrCat(
+      why.starts_with(path_) ? "" : path_ + ": ", std::string(why),
+      ". Nothing is opened without a key's latest journal: put that back beside the key, or, if it "
+      "is lost or you moved the key yourself, begin another one, which is recorded: "
+      "heft budget --restart --reason TEXT"));
+}
+
+absl::Status QueryJournal::Take(const Entry& entry, const Link& link, const Anchor& anchor,
+                                bool* anchored) {
+  const bool first = entries_ == 0;
+  const bool begins = entry.act == Entry::Act::kStart || entry.act == Entry::Act::kRestart ||
+                      entry.act == Entry::Act::kCheckpoint;
+  if (first != begins) return absl::DataLossError(absl::StrCat(path_, ": out of order"));
+  HEFT_RETURN_IF_ERROR(ledger_.Apply(entry, path_));
+  ++entries_;
+  *anchored = *anchored || link == anchor.link;
+  return absl::OkStatus();
+}
+
+// Load reads the file, or what was appended since it was read; `anchored`: the anchor's entry is
+// among that.
+absl::Status QueryJournal::Load(const Anchor& anchor, bool whole, bool* anchored) {
+  loaded_ = false;
+  *anchored = !whole && link_ == anchor.link;
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFrom(path_, whole ? 0 : stamp_.size));
+  ByteSpan rest = bytes;
+  if (whole) {
+    HEFT_ASSIGN_OR_RETURN(const JournalHead head, JournalHead::Parse(bytes, &*keys_, path_));
+    HEFT_ASSIGN_OR_RETURN(tag_key_, keys_->Open(head.sealed_tag_key));
+    ledger_ = QueryLedger();
+    entries_ = 0;
+    *anchored = head.before == anchor.link;
+    rest = rest.subspan(JournalHead::kSize);
+    link_.sequence = head.before.sequence;
+    std::copy_n(rest.begin() - sizeof(Hash), sizeof(Hash), link_.mac.begin());  // the head's own
+    stamp_.size = JournalHead::kSize;
+  }
+  HEFT_ASSIGN_OR_RETURN(const size_t read, ReadEntries(rest, &*keys_, path_, &link_,
+                                                       [&](const Entry& entry, const Link& link) {
+                                                         return Take(entry, link, anchor, anchored);
+                                                       }));
+  stamp_.size += read;
+  if (entries_ == 0) {
+    return absl::DataLossError(absl::StrCat(path_, ": damaged: nothing of it can be read"));
+  }
+  // What is left over was being written when the power went: it was never answered, as the anchor
+  // does not know it. The next entry takes its place.
+  loaded_ = *anchored;
+  return absl::OkStatus();
+}
+
+absl::Status QueryJournal::Refresh() {
+  const auto read = ReadAnchor(anchor_path_, *keys_);
+  if (absl::IsDataLoss(read.status())) return Lost(std::string(read.status().message()));
+  HEFT_RETURN_IF_ERROR(read.status());
+  const std::optional<Anchor>& anchor = *read;
+  const std::optional<Stamp> stamp = StampOf(path_);
+  if (!stamp) {
+    if (anchor) return Lost("the key's journal is not there");
+    if (!FileExists(legacy_)) return Lost("the key has no journal: it was copied without it");
+    return Import();
+  }
+  if (!anchor) {
+    return Lost(absl::StrCat("key and journal were copied from elsewhere: ", anchor_path_,
+                             " does not say how far the journal has come"));
+  }
+  bool anchored = false;
+  const bool follow = loaded_ && stamp->device == stamp_.device && stamp->inode == stamp_.inode &&
+                      stamp->size >= stamp_.size;
+  absl::Status loaded = follow ? Load(*anchor, /*whole=*/false, &anchored) : absl::OkStatus();
+  stamp_.device = stamp->device;
+  stamp_.inode = stamp->inode;
+  if (!anchored) loaded = Load(*anchor, /*whole=*/true, &anchored);
+  if (absl::IsDataLoss(loaded) || absl::IsFailedPrecondition(loaded)) {
+    return Lost(std::string(loaded.message()));
+  }
+  HEFT_RETURN_IF_ERROR(loaded);
+  if (!anchored && anchor->link.sequence > link_.sequence) {
+    return Lost(
+        stamp->size > stamp_.size
+            ? absl::StrCat("damaged behind entry ", link_.sequence, " of ", anchor->link.sequence)
+            : absl::StrCat("an older journal was put back, or its end cut off: it has ",
+                           link_.sequence, " entries, the key's own has ", anchor->link.sequence));
+  }
+  if (!anchored) return Lost("not the key's own journal but one of a copy of the key");
+  anchor_ = *anchor;
+  if (anchor_.successor != KeyId{}) ledger_.successor = anchor_.successor;
+  return absl::OkStatus();
+}
+
+absl::Status QueryJournal::Add(Entry entry) {
+  entry.sequence = link_.sequence + 1;
+  if (path_.empty()) {
+    ++link_.sequence;
+  } else {
+    const std::vector<uint8_t> sealed = SealEntry(entry, *keys_, &link_);
+    pending_.insert(pending_.end(), sealed.begin(), sealed.end());
+    ++entries_;
+  }
+  return ledger_.Apply(entry, path_);
+}
+
+absl::Status QueryJournal::Commit() {
+  if (path_.empty() || pending_.empty()) return absl::OkStatus();
+  HEFT_RETURN_IF_ERROR(AppendToFile(path_, stamp_.size, pending_));
+  anchor_.link = link_;
+  anchor_.successor = ledger_.successor;
+  HEFT_RETURN_IF_ERROR(WriteAnchor(anchor_path_, *keys_, anchor_));
+  stamp_.size += pending_.size();
+  if (entries_ > options_.entries_per_file) Compact();
+  return absl::OkStatus();
+}
+
+absl::Status QueryJournal::Update(const std::function<absl::Status()>& change) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  pending_.clear();
+  if (path_.empty()) return change();
+  HEFT_ASSIGN_OR_RETURN(const Locks locks, Lock());
+  HEFT_RETURN_IF_ERROR(Refresh());
+  absl::Status status = change();
+  if (status.ok()) status = Commit();
+  // What is in memory is no longer what the file says.
+  if (!status.ok() && !pending_.empty()) loaded_ = false;
+  return status;
+}
+
+absl::Status QueryJournal::Replace(Entry first, const Link& before) {
+  loaded_ = false;
+  first.sequence = before.sequence + 1;
+  JournalHead head;
+  head.fingerprint = keys_->fingerprint();
+  head.key_id = keys_->key_id();
+  head.sealed_tag_key = keys_->Seal(tag_key_);
+  head.before = before;
+  std::vector<uint8_t> bytes = head.Serialize(*keys_);
+  Link link{before.sequence, {}};
+  std::copy(bytes.end() - sizeof(Hash), bytes.end(), link.mac.begin());
+  const std::vector<uint8_t> entry = SealEntry(first, *keys_, &link);
+  bytes.insert(bytes.end(), entry.begin(), entry.end());
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(path_, bytes, kMode));
+  anchor_.link = link;
+  return WriteAnchor(anchor_path_, *keys_, anchor_);
+}
+
+// Compact begins a new file with the sums of the old one. If that fails the old one grows on.
+void QueryJournal::Compact() {
+  Prune(&ledger_);
+  Entry sum;
+  sum.act = Entry::Act::kCheckpoint;
+  sum.time = Now();
+  sum.state = ledger_.Serialize();
+  (void)Replace(std::move(sum), link_);
+}
+
+absl::Status QueryJournal::EnsureLimits(const ModelId& model, const BudgetLimits& defaults) {
+  if (const auto it = ledger_.models.find(model); it != ledger_.models.end() && it->second.limits) {
+    return absl::OkStatus();
+  }
+  Entry entry;
+  entry.act = Entry::Act::kLimits;
+  entry.time = Now();
+  entry.model = model;
+  entry.limits = limits_.value_or(defaults);
+  return Add(std::move(entry));
+}
+
+Entry QueryJournal::EntryOf(const Opening& opening, Entry::Act act) const {
+  Entry entry;
+  entry.act = act;
+  entry.time = Now();
+  entry.client = opening.client;
+  entry.model = opening.model;
+  entry.verification = opening.verification;
+  entry.decision = opening.decision;
+  entry.slots = opening.slots;
+  entry.reply = ReplyTagOf(opening.reply);
+  return entry;
+}
+
+absl::Status QueryJournal::Charge(const Opening& opening) {
+  return Update([&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
+    HEFT_RETURN_IF_ERROR(EnsureLimits(opening.model, opening.defaults));
+    Entry entry = EntryOf(opening, Entry::Act::kOpening);
+    if (opening.verification) {
+      entry.identities = {TagOf(tag_key_, NameHash(opening.claimed))};
+    }
+    HEFT_RETURN_IF_ERROR(ledger_.Check(entry, opening.claimed));
+    return Add(std::move(entry));
+  });
+}
+
+absl::StatusOr<std::vector<bool>> QueryJournal::Publish(const Opening& opening,
+                                                        std::span<const std::string> ranked) {
+  std::vector<bool> may(ranked.size(), true);
+  if (opening.verification || ranked.empty()) return may;
+  absl::Status refused;
+  HEFT_RETURN_IF_ERROR(Update([&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(EnsureLimits(opening.model, opening.defaults));
+    Entry entry = EntryOf(opening, Entry::Act::kPublished);
+    HEFT_RETURN_IF_ERROR(ledger_.Check(entry, {}));
+    for (size_t i = 0; i < ranked.size(); ++i) {
+      const IdentityTag tag = TagOf(tag_key_, NameHash(ranked[i]));
+      const absl::Status allowed = ledger_.CheckIdentity(entry, tag, {});
+      may[i] = allowed.ok();
+      if (may[i]) entry.identities.push_back(tag);
+      if (i > 0 || may[i]) continue;
+      refused = allowed;  // without its best candidate a ranking says something else
+      break;
+    }
+    return Add(std::move(entry));
+  }));
+  HEFT_RETURN_IF_ERROR(refused);
+  return may;
+}
+
+absl::Status QueryJournal::SetLimits(const ModelId& model, const BudgetLimits& limits) {
+  return Update([&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
+    Entry entry;
+    entry.act = Entry::Act::kLimits;
+    entry.time = Now();
+    entry.model = model;
+    entry.limits = limits;
+    return Add(std::move(entry));
+  });
+}
+
+absl::Status QueryJournal::CheckInUse() {
+  return Update([&] { return ledger_.CheckInUse(); });
+}
+
+absl::StatusOr<QueryJournal::Status> QueryJournal::Read() {
+  Status out;
+  HEFT_RETURN_IF_ERROR(Update([&] {
+    out = {ledger_, link_.sequence, std::max<uint64_t>(anchor_.restarts, ledger_.restarts.size()),
+           Now()};
+    return absl::OkStatus();
+  }));
+  return out;
+}
+
+}  // namespace heft

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// QueryJournal: what the key owner has opened, in a journal beside the secret key that only its
+// holder can write (gallery/owner/journal_file.h), and what may still be opened
+// (gallery/owner/query_ledger.h). Nothing is granted that is not on disk: no journal, an older one,
+// another key's or a copy's, and every opening is refused.
+#ifndef HEFT_GALLERY_OWNER_QUERY_JOURNAL_H_
+#define HEFT_GALLERY_OWNER_QUERY_JOURNAL_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/files.h"
+#include "base/secure.h"
+#include "base/status.h"
+#include "gallery/owner/journal_anchor.h"
+#include "gallery/owner/journal_file.h"
+#include "gallery/owner/journal_keys.h"
+#include "gallery/owner/query_ledger.h"
+
+namespace heft {
+
+// It lies beside the secret key, under its name with this at the end.
+inline constexpr char kJournalSuffix[] = ".journal";
+
+// Opening: of one reply, as it is charged.
+struct Opening {
+  ModelId model{};
+  ClientId client{};  // zeros: nobody knows who asked
+  bool verification = false;
+  std::string claimed;    // of a verification, known to the gallery or not
+  bool decision = false;  // yes or no is published, and no score
+  uint32_t slots = 1;     // that are published at most
+  Hash reply{};           // of all its bytes
+  BudgetLimits defaults;  // where the model has none yet
+};
+
+// JournalOptions: for tests.
+struct JournalOptions {
+  std::function<uint64_t()> clock;      // Unix seconds; the system's
+  uint64_t entries_per_file = 1 << 15;  // then a checkpoint begins a new file, some 7 MB later
+};
+
+class QueryJournal {
+ public:
+  // InMemory: forgotten with the object: for keys that are, and tests. `limits`: of every model.
+  static absl::StatusOr<std::unique_ptr<QueryJournal>> InMemory(
+      const std::optional<BudgetLimits>& limits = {}, JournalOptions options = {});
+  // OnDisk: in the file `path`; a record of version 0.1 at `legacy` is taken in where there is no
+  // journal. Reads nothing yet.
+  static std::unique_ptr<QueryJournal> OnDisk(std::string path, std::string legacy,
+                                              JournalKeys keys, JournalOptions options = {});
+
+  // Start begins the journal of a new key. kAlreadyExists where it has one, here or elsewhere.
+  absl::Status Start(const std::string& how);
+  // Restart begins anew, by hand: for a journal that is lost, damaged or was moved. What can still
+  // be read of it stays counted, and the file is kept under another name. kFailedPrecondition for a
+  // revoked key.
+  absl::Status Restart(const std::string& reason);
+
+  // Charge counts an opening before it is decrypted: what the client is told at most and, of a
+  // verification, what the claimed identity gives. Errors as QueryLedger::Check, and kDataLoss or
+  // kFailedPrecondition for a journal that is not the key's latest, kUnavailable if it cannot be
+  // written. Safe from several threads and processes.
+  absl::Status Charge(const Opening& opening);
+  // Publish counts what an identification publishes, before the answer is out: `ranked`, the best
+  // first. Returns which of them may be; kResourceExhausted if the best may not.
+  absl::StatusOr<std::vector<bool>> Publish(const Opening& opening,
+                                            std::span<const std::string> ranked);
+
+  absl::Status SetLimits(const ModelId& model, const BudgetLimits& limits);
+  absl::Status CheckInUse();
+  // PassOn hands everything counted to the journal of another key, `path`, and revokes this one:
+  // the templates stay the same when a gallery is re-keyed. kAlreadyExists if `path` is there.
+  absl::Status PassOn(const std::string& path, JournalKeys next);
+  // Discard removes journal and anchor of a key that nobody has.
+  void Discard();
+
+  struct Status {
+    QueryLedger ledger;
+    uint64_t sequence = 0, restarts = 0, now = 0;
+  };
+  absl::StatusOr<Status> Read();
+  // Empty: in memory.
+  const std::string& path() const { return path_; }
+
+ private:
+  // Locks: of the journal, for those who share the folder, and of the anchor, for copies elsewhere.
+  struct Locks {
+    FileLock journal, anchor;
+  };
+  QueryJournal() = default;
+  uint64_t Now() const;
+  absl::StatusOr<Locks> Lock() const;
+  // Runs `change`, which adds entries, and writes them; a failed change leaves all as it was.
+  absl::Status Update(const std::function<absl::Status()>& change);
+  absl::Status Add(Entry entry);
+  absl::Status Commit();
+  absl::Status Refresh();
+  absl::Status Load(const Anchor& anchor, bool whole, bool* anchored);
+  absl::Status Take(const Entry& entry, const Link& link, const Anchor& anchor, bool* anchored);
+  absl::Status Import();
+  // Replaces the file by one that begins with `first`, behind `before`.
+  absl::Status Replace(Entry first, const Link& before);
+  absl::Status StartWith(const std::string& how, QueryLedger ledger,
+                         const SecureVector<uint8_t>& tag_key);
+  // What can be read of a journal that may be damaged.
+  absl::StatusOr<Link> Salvage();
+  void Compact();
+  absl::Status Lost(std::string_view why) const;
+  absl::Status EnsureLimits(const ModelId& model, const BudgetLimits& defaults);
+  Entry EntryOf(const Opening& opening, Entry::Act act) const;
+
+  std::mutex mutex_;
+  std::string path_, legacy_, anchor_path_;
+  std::optional<JournalKeys> keys_;  // on disk
+  std::optional<BudgetLimits> limits_;
+  JournalOptions options_;
+
+  bool loaded_ = false;  // what follows is what the file says
+  Stamp stamp_;          // `size`: of the entries that were read
+  Link link_;
+  Anchor anchor_;
+  uint64_t entries_ = 0;  // of this file
+  SecureVector<uint8_t> tag_key_;
+  QueryLedger ledger_;
+  std::vector<uint8_t> pending_;
+};
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_OWNER_QUERY_JOURNAL_H_

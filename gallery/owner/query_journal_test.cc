@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a journal counts, how it begins, goes on under another key, and begins anew.
+#include "gallery/owner/query_journal.h"
+
+#include <sys/wait.h>
+
+#include <filesystem>
+
+#include "gallery/owner/legacy_budget.h"
+#include "gallery/owner/testing.h"
+
+namespace heft {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using testing::kModel;
+
+constexpr ModelId kOther = {5};
+constexpr uint64_t kDay = 86400;
+
+class QueryJournalTest : public testing::JournalTest {};
+
+TEST_F(QueryJournalTest, TheRecordOutlivesTheProcess) {
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(Open()->Charge(Of("ann")).ok());
+  struct stat info;
+  for (const std::string& file : {path_, AnchorFile()}) {
+    ASSERT_EQ(stat(file.c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 07777, 0600u) << file;
+  }
+  EXPECT_EQ(Granted(*Open(), "ann"), 5) << "ten of twenty for one client";
+  EXPECT_EQ(Granted(*Open(), "ann"), 0) << "a refusal stays one";
+  EXPECT_EQ(Granted(*Open(), "bob"), 10);
+  ASSERT_TRUE(Open()->SetLimits(kModel, {.scores = 30, .decisions = 8, .client_bits = 9999}).ok());
+  EXPECT_EQ(Granted(*Open(), "ann"), 5);
+}
+
+TEST_F(QueryJournalTest, ProcessesShareOneBudget) {
+  constexpr int kProcesses = 4;
+  int granted = 0;
+  std::vector<pid_t> children;
+  for (int i = 0; i < kProcesses; ++i) {
+    const pid_t child = fork();
+    if (child == 0) _exit(Granted(*Open(), "ann"));
+    children.push_back(child);
+  }
+  for (pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFEXITED(status));
+    granted += WEXITSTATUS(status);
+  }
+  EXPECT_EQ(granted, 10);
+}
+
+// Two that stay open follow each other's entries, and a file that was replaced.
+TEST_F(QueryJournalTest, OpenJournalsFollowEachOther) {
+  entries_per_file_ = 5;
+  const auto one = Open(), two = Open();
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(one->Charge(Of("ann")).ok()) << i;
+    ASSERT_TRUE(two->Charge(Of("ann")).ok()) << i;
+  }
+  EXPECT_FALSE(one->Charge(Of("ann")).ok());
+  EXPECT_FALSE(two->Charge(Of("ann")).ok());
+  EXPECT_EQ(two->Read()->ledger.models.at(kModel).verifications, 10u);
+}
+
+TEST_F(QueryJournalTest, AClockThatIsSetBackFillsNoBucket) {
+  EXPECT_EQ(Granted(*Open(), "ann", true), 4);
+  now_ -= 500000;
+  EXPECT_EQ(Granted(*Open(), "ann", true), 0);
+  now_ += 500000;
+  EXPECT_EQ(Granted(*Open(), "ann", true), 0) << "nor forward again";
+  now_ += kDay / 4;
+  EXPECT_EQ(Granted(*Open(), "ann", true), 1);
+  now_ += kDay;
+  EXPECT_EQ(Granted(*Open(), "ann", true), 4);
+}
+
+TEST_F(QueryJournalTest, AReplyIsOpenedOnce) {
+  Opening opening = Of("ann", /*decision=*/true);
+  ASSERT_TRUE(Open()->Charge(opening).ok());
+  opening.decision = false;  // for its scores now
+  const absl::Status again = Open()->Charge(opening);
+  EXPECT_EQ(again.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(again.message()), HasSubstr("opened before, at 1970-01-12 13:46:40 UTC"));
+}
+
+// Names that nobody has are charged like any other: what is refused does not tell who is known.
+TEST_F(QueryJournalTest, UnknownNamesAreChargedAlike) {
+  EXPECT_EQ(Granted(*Open(), "nobody of that name", true), Granted(*Open(), "ann", true));
+  EXPECT_EQ(Granted(*Open(), "nobody of that name"), Granted(*Open(), "ann"));
+}
+
+TEST_F(QueryJournalTest, NamesCannotBeLookedUp) {
+  ASSERT_TRUE(Open()->Charge(Of("ann")).ok());
+  const std::string bytes = Slurp();
+  EXPECT_EQ(bytes.find("ann"), std::string::npos);
+  const auto hash = NameHash("ann");
+  EXPECT_EQ(bytes.find(std::string(hash.begin(), hash.begin() + 8)), std::string::npos);
+  EXPECT_EQ(bytes.find(std::string(reinterpret_cast<const char*>(master_.data()), 8)),
+            std::string::npos);
+}
+
+TEST_F(QueryJournalTest, AnIdentificationIsChargedToThoseItPublishes) {
+  const std::vector<std::string> ranked = {"ann", "bob"};
+  for (int i = 0; i < 10; ++i) {
+    Opening search = Of("");
+    search.slots = 2;
+    ASSERT_TRUE(Open()->Charge(search).ok());
+    EXPECT_EQ(*Open()->Publish(search, ranked), std::vector<bool>({true, true}));
+  }
+  const auto search = [&](const std::vector<std::string>& names, bool decision) {
+    Opening opening = Of("", decision);
+    EXPECT_TRUE(Open()->Charge(opening).ok());
+    return Open()->Publish(opening, names);
+  };
+  EXPECT_EQ(*search({"new", "bob"}, false), std::vector<bool>({true, false}));
+  EXPECT_EQ(search(ranked, false).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(*search({"ann"}, true), std::vector<bool>({true})) << "decisions go on";
+  EXPECT_EQ(Granted(*Open(), "new"), 9);
+  EXPECT_EQ(Granted(*Open(), "bob"), 0);
+}
+
+TEST_F(QueryJournalTest, RestartingIsRecordedAndKeepsWhatCanBeRead) {
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(Open()->Charge(Of("ann")).ok());
+  const uint64_t sequence = Open()->Read()->sequence;
+  State("moved");
+  EXPECT_EQ(Open()->Restart("").code(), absl::StatusCode::kInvalidArgument);
+  ASSERT_TRUE(Open()->Restart("moved to the new machine").ok());
+  auto read = Open()->Read();
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->sequence, sequence + 1);
+  ASSERT_EQ(read->ledger.restarts.size(), 1u);
+  EXPECT_EQ(read->ledger.restarts[0].reason, "moved to the new machine");
+  EXPECT_EQ(Granted(*Open(), "ann"), 4) << "moving is no new budget";
+  // Lost for good: what was counted is gone, but not that it was.
+  fs::remove(path_);
+  ASSERT_TRUE(Open()->Restart("the disk died").ok());
+  read = Open()->Read();
+  EXPECT_EQ(read->restarts, 2u);
+  EXPECT_GT(read->sequence, sequence + 4);
+  EXPECT_EQ(Granted(*Open(), "ann"), 10);
+  // Damaged: up to there.
+  const std::string whole = Slurp();
+  Spill(whole.substr(0, whole.size() - 300));
+  ASSERT_TRUE(Open()->Restart("cut").ok());
+  EXPECT_EQ(Granted(*Open(), "ann"), 2);
+  size_t kept = 0;
+  for (const auto& file : fs::directory_iterator(temporary_.path())) {
+    kept += file.path().filename().string().starts_with("key.journal.before-");
+  }
+  EXPECT_EQ(kept, 2u) << "the old ones are still there to be looked at";
+}
+
+// After a clock that was wrong by years.
+TEST_F(QueryJournalTest, RestartingTakesTheClockAsItIs) {
+  EXPECT_EQ(Granted(*Open(), "ann", true), 4);
+  now_ += 40000 * kDay;
+  EXPECT_EQ(Granted(*Open(), "ann", true), 4);
+  now_ -= 40000 * kDay;
+  now_ += kDay;
+  EXPECT_EQ(Granted(*Open(), "ann", true), 0);
+  ASSERT_TRUE(Open()->Restart("the clock was wrong").ok());
+  EXPECT_EQ(Granted(*Open(), "ann", true), 0) << "which fills nothing by itself";
+  now_ += kDay;
+  EXPECT_EQ(Granted(*Open(), "ann", true), 4);
+}
+
+TEST_F(QueryJournalTest, ARenewedKeyTakesTheCountsAndTheOldOneIsRevoked) {
+  const auto old = Open();
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(old->Charge(Of("ann")).ok());
+  const std::string before = Slurp(), copy = temporary_ / "copy.journal";
+  fs::copy(path_, copy);
+  const auto heir_master = *NewTagKey();
+  const auto heir = [&] { return *JournalKeys::FromMaster({3}, heir_master); };
+  const std::string next = temporary_ / "next.journal";
+  ASSERT_TRUE(old->PassOn(next, heir()).ok());
+  ExpectRefused(*old, "revoked");
+  ExpectRefused(*Open(), "revoked");
+  EXPECT_FALSE(old->SetLimits(kModel, {}).ok());
+  // Whatever is put back, and wherever the key lies: the anchor knows.
+  EXPECT_FALSE(Open(copy)->Charge(Of("ann")).ok());
+  Spill(before);
+  EXPECT_FALSE(Open()->Charge(Of("ann")).ok());
+  EXPECT_THAT(std::string(Open()->Restart("please").message()), HasSubstr("revoked"));
+  EXPECT_THAT(std::string(Open(copy)->Restart("please").message()), HasSubstr("revoked"));
+  fs::remove(path_);
+  EXPECT_THAT(std::string(Open()->Restart("please").message()), HasSubstr("revoked"));
+
+  const auto renewed = QueryJournal::OnDisk(next, "", heir(), {[this] { return now_; }});
+  EXPECT_EQ(Granted(*renewed, "ann"), 4) << "of the ten, under another key";
+  EXPECT_EQ(renewed->PassOn(next, Keys()).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_TRUE(renewed->Charge(Of("bob")).ok()) << "a failed hand-over changes nothing";
+}
+
+TEST_F(QueryJournalTest, ARecordOfVersion01IsTakenIn) {
+  LegacyBudget record;
+  record.key_id = {2};
+  record.galleries[kModel] = {49, 3, {{NameHash("ann"), 2}}};
+  record.galleries[kOther] = {60, 0, {}};
+  const auto write = [&] {
+    return WriteFileAtomic(temporary_ / "key.budget", record.Serialize(), 0600);
+  };
+  ASSERT_TRUE(write().ok());
+  EXPECT_EQ(Granted(*Open(), "ann"), 10) << "there is a journal, so it counts for nothing";
+  fs::remove(path_);
+  ExpectRefused(*Open(), "the key's journal is not there");
+  fs::remove(AnchorFile());
+  const auto journal = Open();
+  EXPECT_EQ(Granted(*journal, "bob"), 10) << "3 of 20 were given to nobody knows whom";
+  EXPECT_EQ(journal->Read()->ledger.models.at(kModel).inherited, 3u);
+  EXPECT_EQ(journal->Read()->ledger.models.at(kOther).limits->scores, 60u);
+  Opening shop = Of("bob");
+  shop.client = {1};
+  for (int i = 0; i < 7; ++i) {
+    ASSERT_TRUE(journal->Charge(shop).ok()) << i;
+    shop.reply[0] += 1;
+  }
+  EXPECT_FALSE(journal->Charge(shop).ok()) << "10 + 7 + 3 are 20";
+  shop.claimed = "ann";
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(journal->Charge(shop).ok()) << i;
+    shop.reply[1] += 1;
+  }
+  EXPECT_EQ(Granted(*journal, "ann"), 5) << "10 + 5 + 3 + 2 are 20";
+}
+
+TEST_F(QueryJournalTest, ARevokedRecordOfVersion01StaysRevoked) {
+  fs::remove(path_);
+  fs::remove(AnchorFile());
+  LegacyBudget record;
+  record.key_id = {2};
+  record.successor = {9};
+  ASSERT_TRUE(WriteFileAtomic(temporary_ / "key.budget", record.Serialize(), 0600).ok());
+  ExpectRefused(*Open(), "revoked");
+  EXPECT_THAT(std::string(Open()->Restart("please").message()), HasSubstr("revoked"));
+}
+
+TEST_F(QueryJournalTest, InMemoryAsOnDisk) {
+  const auto journal = *QueryJournal::InMemory(BudgetLimits{.scores = 6});
+  EXPECT_EQ(Granted(*journal, "ann"), 3);
+  const Opening once = Of("bob");
+  ASSERT_TRUE(journal->Charge(once).ok());
+  EXPECT_FALSE(journal->Charge(once).ok());
+  EXPECT_FALSE(journal->Restart("why").ok());
+}
+
+TEST(LegacyBudgetTest, RoundTripsAndNoticesDamage) {
+  LegacyBudget record;
+  record.params_id = {1};
+  record.key_id = {2};
+  record.successor = {3};
+  record.galleries[kModel] = {7, 3, {{{9}, 2}}};
+  record.galleries[kOther];
+  const std::vector<uint8_t> bytes = record.Serialize();
+  const auto back = LegacyBudget::Parse(bytes, "budget");
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->Serialize(), bytes);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::vector<uint8_t> damaged = bytes;
+    damaged[i] ^= 0x20;
+    EXPECT_FALSE(LegacyBudget::Parse(damaged, "budget").ok()) << i;
+    damaged.resize(i);
+    EXPECT_FALSE(LegacyBudget::Parse(damaged, "budget").ok()) << i;
+  }
+}
+
+TEST(JournalKeysTest, AreOfOneSecret) {
+  const auto one = JournalKeys::Random({1}), two = JournalKeys::Random({1});
+  const uint8_t text[] = {1, 2, 3};
+  EXPECT_NE(one->Mac({text}), two->Mac({text}));
+  EXPECT_NE(one->fingerprint(), two->fingerprint());
+  const auto secret = *NewTagKey();
+  const auto sealed = one->Seal(secret);
+  EXPECT_TRUE(one->Open(sealed).ok());
+  EXPECT_FALSE(two->Open(sealed).ok());
+}
+
+}  // namespace
+}  // namespace heft

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/owner/query_ledger.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "absl/strings/str_cat.h"
+
+namespace heft {
+namespace {
+
+constexpr uint64_t kDay = 86400, kMilli = 1000;
+// Larger buckets are as good as none, and no product of theirs with a time overflows.
+constexpr uint64_t kLargest = uint64_t{1} << 32, kLongest = 20 * kDay;
+
+uint64_t Size(uint64_t tokens) { return std::min(tokens, kLargest); }
+
+uint64_t Bits(const Entry& entry) { return entry.decision ? kDecisionBits : kScoreBits; }
+
+// Cost: what an opening reserves.
+uint64_t Cost(const Entry& entry) { return entry.slots * Bits(entry); }
+
+template <typename Map, typename Key>
+typename Map::mapped_type Find(const Map& map, const Key& key) {
+  const auto it = map.find(key);
+  return it == map.end() ? typename Map::mapped_type() : it->second;
+}
+
+std::string Named(std::string_view who) {
+  return who.empty() ? std::string("the identity that the reply is of")
+                     : absl::StrCat("\"", std::string(who), "\"");
+}
+
+absl::Status Spent(std::string_view what, std::string_view when) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the query budget is spent: ", std::string(what), "; ", std::string(when),
+                   ". More, if you mean it: `heft budget --set` (SECURITY.md)"));
+}
+
+std::string Again(const std::optional<uint64_t>& time) {
+  return time ? absl::StrCat("again from ", UtcTime(*time)) : std::string("never as it is set");
+}
+
+}  // namespace
+
+std::string UtcTime(uint64_t unix_seconds) {
+  const std::time_t seconds = static_cast<std::time_t>(unix_seconds);
+  std::tm parts = {};
+  char text[64];
+  if (gmtime_r(&seconds, &parts) == nullptr ||
+      std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &parts) == 0) {
+    return absl::StrCat(unix_seconds, " s");
+  }
+  return text;
+}
+
+uint64_t Bucket::Spent(uint64_t now, uint64_t size) const {
+  if (now <= time) return spent;
+  const uint64_t back = std::min(now - time, kLongest) * Size(size) * kMilli / kDay;
+  return spent - std::min(spent, back);
+}
+
+void Bucket::Take(uint64_t now, uint64_t size, uint64_t tokens) {
+  spent = Spent(now, size) + Size(tokens) * kMilli;
+  time = std::max(time, now);
+}
+
+std::optional<uint64_t> Bucket::ReadyAt(uint64_t now, uint64_t size, uint64_t tokens) const {
+  if (tokens > Size(size)) return std::nullopt;
+  const uint64_t room = (Size(size) - tokens) * kMilli, used = Spent(now, size);
+  if (used <= room) return now;
+  if (size == 0) return std::nullopt;
+  const uint64_t per_day = Size(size) * kMilli;
+  // Of a bucket that was larger once, more than all may be spent.
+  const uint64_t seconds =
+      ((used - room) / per_day) * kDay + ((used - room) % per_day * kDay + per_day - 1) / per_day;
+  return std::max(now, time) + seconds;
+}
+
+absl::Status QueryLedger::CheckInUse() const {
+  if (successor == KeyId{}) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the key was revoked: key ", HexString(successor), " has taken its place"));
+}
+
+absl::Status QueryLedger::CheckClient(const ModelUse& use, const Entry& entry) const {
+  const ClientUse client = Find(use.clients, entry.client);
+  const uint64_t size = use.limits->client_bits;
+  const auto ready = client.bucket.ReadyAt(entry.time, size, Cost(entry));
+  if (ready == entry.time) return absl::OkStatus();
+  return Spent(
+      absl::StrCat(entry.client == ClientId{} ? "this client (no name)" : "this client",
+                   " has been told what it may be in a day, ", size, " bits (a score ", kScoreBits,
+                   ", a decision ", kDecisionBits, "), and asks for ", Cost(entry)),
+      Again(ready));
+}
+
+absl::Status QueryLedger::CheckIdentity(const Entry& entry, const IdentityTag& identity,
+                                        std::string_view who) const {
+  const auto it = models.find(entry.model);
+  if (it == models.end() || !it->second.limits) {
+    return absl::InternalError("a model without limits in the journal");
+  }
+  const ModelUse& use = it->second;
+  const Use share = Find(use.shares, std::make_pair(identity, entry.client));
+  const Use all = Find(use.identities, identity);
+  if (!entry.decision) {
+    const uint64_t limit = use.limits->scores, half = Share(limit);
+    const uint64_t given = all.scores + use.inherited;
+    const char* const instead = "scores are spent for good, decisions go on (--decision)";
+    if (share.scores >= half) {
+      return Spent(absl::StrCat(Named(who), " has given this client ", share.scores,
+                                " scores, and one client may get ", half),
+                   instead);
+    }
+    if (given < limit) return absl::OkStatus();
+    return Spent(absl::StrCat(Named(who), " has given ", given, " scores and may give ", limit),
+                 instead);
+  }
+  const uint64_t size = use.limits->decisions, half = Share(size);
+  const auto own = share.bucket.ReadyAt(entry.time, half, 1);
+  if (own != entry.time) {
+    return Spent(absl::StrCat("this client has asked about ", Named(who), " ", half,
+                              " times, as often as one client may in a day"),
+                 Again(own));
+  }
+  const auto ready = all.bucket.ReadyAt(entry.time, size, 1);
+  if (ready == entry.time) return absl::OkStatus();
+  return Spent(absl::StrCat(Named(who), " was asked about ", size,
+                            " times, as often as all clients together may in a day"),
+               Again(ready));
+}
+
+absl::Status QueryLedger::Check(const Entry& entry, std::string_view who) const {
+  HEFT_RETURN_IF_ERROR(CheckInUse());
+  if (entry.act != Entry::Act::kOpening) return absl::OkStatus();
+  if (const auto it = opened_.find(entry.reply); it != opened_.end()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("this reply was opened before, at ", UtcTime(it->second),
+                     ": a reply is opened once; ask the server for a new one"));
+  }
+  const auto it = models.find(entry.model);
+  if (it == models.end() || !it->second.limits) {
+    return absl::InternalError("a model without limits in the journal");
+  }
+  HEFT_RETURN_IF_ERROR(CheckClient(it->second, entry));
+  for (const IdentityTag& identity : entry.identities) {
+    HEFT_RETURN_IF_ERROR(CheckIdentity(entry, identity, who));
+  }
+  return absl::OkStatus();
+}
+
+void QueryLedger::Publish(ModelUse* use, const Entry& entry) {
+  const BudgetLimits limits = use->limits.value_or(BudgetLimits());
+  for (const IdentityTag& identity : entry.identities) {
+    Use& all = use->identities[identity];
+    Use& share = use->shares[{identity, entry.client}];
+    if (!entry.decision) {
+      ++all.scores;
+      ++share.scores;
+      continue;
+    }
+    ++all.decisions;
+    ++share.decisions;
+    all.bucket.Take(entry.time, limits.decisions, 1);
+    share.bucket.Take(entry.time, Share(limits.decisions), 1);
+  }
+}
+
+void QueryLedger::Remember(const ReplyTag& reply, uint64_t when) {
+  replies.emplace_back(reply, when);
+  opened_[reply] = when;
+  // Not one by one: that would move all of them each time.
+  if (replies.size() <= kMostReplies + kMostReplies / 8) return;
+  replies.erase(replies.begin(), replies.end() - kMostReplies);
+  Index();
+}
+
+void QueryLedger::Index() {
+  opened_.clear();
+  for (const auto& [reply, when] : replies) opened_[reply] = when;
+}
+
+absl::Status QueryLedger::Apply(const Entry& entry, std::string_view what) {
+  if (!entry.state.empty()) {
+    HEFT_ASSIGN_OR_RETURN(*this, Parse(entry.state, what));
+  }
+  time = std::max(time, entry.time);
+  ModelUse* const use = entry.model == ModelId{} ? nullptr : &models[entry.model];
+  switch (entry.act) {
+    case Entry::Act::kStart:
+    case Entry::Act::kCheckpoint:
+      break;
+    case Entry::Act::kRestart:
+      restarts.push_back({entry.time, entry.text});
+      break;
+    case Entry::Act::kOpening: {
+      if (use == nullptr) break;
+      ++(entry.verification ? use->verifications : use->identifications);
+      ClientUse& client = use->clients[entry.client];
+      ++client.openings;
+      client.slots += entry.slots;
+      client.bucket.Take(entry.time, use->limits.value_or(BudgetLimits()).client_bits, Cost(entry));
+      Remember(entry.reply, entry.time);
+      Publish(use, entry);
+      break;
+    }
+    case Entry::Act::kPublished: {
+      if (use == nullptr) break;
+      // What was reserved and not published is given back, but for the bit that an answer is.
+      const uint64_t used = std::max<uint64_t>(entry.identities.size() * Bits(entry), 1);
+      ClientUse& client = use->clients[entry.client];
+      const uint64_t back = (Cost(entry) - std::min(Cost(entry), used)) * kMilli;
+      client.bucket.spent -= std::min(client.bucket.spent, back);
+      client.slots -= std::min(
+          client.slots, entry.slots - std::min<uint64_t>(entry.slots, entry.identities.size()));
+      Publish(use, entry);
+      break;
+    }
+    case Entry::Act::kLimits:
+      if (use != nullptr) use->limits = entry.limits;
+      break;
+    case Entry::Act::kRevocation:
+      successor = entry.successor;
+      break;
+  }
+  return absl::OkStatus();
+}
+
+void QueryLedger::Rebase(uint64_t now) {
+  time = now;
+  const auto rebase = [now](Bucket& bucket) { bucket.time = std::min(bucket.time, now); };
+  for (auto& [id, model] : models) {
+    for (auto& [tag, use] : model.identities) rebase(use.bucket);
+    for (auto& [tag, use] : model.shares) rebase(use.bucket);
+    for (auto& [client, use] : model.clients) rebase(use.bucket);
+  }
+}
+
+}  // namespace heft

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// QueryLedger: what has been published under a key, and what may be still. It is a pure function of
+// the entries of the key's journal (gallery/owner/query_journal.h): Check says whether an entry may
+// be added, Apply adds it.
+//
+// Three things are limited (heft/key_owner.h has the numbers, SECURITY.md derives them):
+// - scores of an identity, for good: what they tell of a template is never taken back;
+// - decisions on an identity, in a bucket that fills up again within a day;
+// - what one client is told, in a bucket of its own; and of what an identity may give, one client
+//   gets half, so that nobody can use up another's alone.
+#ifndef HEFT_GALLERY_OWNER_QUERY_LEDGER_H_
+#define HEFT_GALLERY_OWNER_QUERY_LEDGER_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "heft/key_owner.h"
+#include "heft/model.h"
+
+namespace heft {
+
+// IdentityTag: an identity's name under a secret key of the journal, so that names cannot be looked
+// up in it. ReplyTag: the first bytes of a reply's hash.
+using IdentityTag = std::array<uint8_t, 16>;
+using ReplyTag = std::array<uint8_t, 16>;
+
+// Entry: one line of the journal.
+struct Entry {
+  enum class Act : uint8_t {
+    kStart = 1,       // of a key: `text` says how it came to be, `state` what it brings along
+    kRestart = 2,     // by hand, `text` being the reason, `state` what could still be read
+    kCheckpoint = 3,  // `state` is the sum of all before
+    kOpening = 4,  // of a reply, before it is decrypted; a verification's `identities`: the claimed
+    kPublished = 5,   // of an identification's `slots`, before the answer is out: `identities`
+    kLimits = 6,      // of a model, from here on
+    kRevocation = 7,  // `successor` has taken this key's place
+  };
+  uint64_t sequence = 0;
+  uint64_t time = 0;  // Unix seconds, never below the entry's before
+  Act act = Act::kOpening;
+  ClientId client{};
+  ModelId model{};
+  bool verification = false;
+  bool decision = false;  // and no score
+  uint32_t slots = 0;     // that may be published
+  ReplyTag reply{};
+  std::vector<IdentityTag> identities;
+  BudgetLimits limits;
+  KeyId successor{};
+  std::string text;
+  std::vector<uint8_t> state;  // QueryLedger::Serialize
+
+  std::vector<uint8_t> Serialize() const;
+  static absl::StatusOr<Entry> Parse(ByteSpan bytes, std::string_view what);
+};
+
+// Bucket: tokens that come back, as many in a day as it holds.
+struct Bucket {
+  uint64_t spent = 0;  // thousandths, at `time`
+  uint64_t time = 0;
+
+  // Spent: thousandths at `now`, rounded up; as at `time` where `now` is before it.
+  uint64_t Spent(uint64_t now, uint64_t size) const;
+  void Take(uint64_t now, uint64_t size, uint64_t tokens);
+  // ReadyAt: from when on `tokens` are there, at least `now`; nothing where they never are.
+  std::optional<uint64_t> ReadyAt(uint64_t now, uint64_t size, uint64_t tokens) const;
+};
+
+class QueryLedger {
+ public:
+  // Use: of an identity, by all clients or by one of them.
+  struct Use {
+    uint64_t scores = 0, decisions = 0;  // published so far
+    Bucket bucket;                       // of decisions
+  };
+  struct ClientUse {
+    uint64_t openings = 0, slots = 0;  // slots: that were published
+    Bucket bucket;                     // of bits
+  };
+  struct ModelUse {
+    std::optional<BudgetLimits> limits;
+    uint64_t identifications = 0, verifications = 0;
+    uint64_t inherited = 0;  // scores that every identity has given under version 0.1
+    std::map<IdentityTag, Use> identities;
+    std::map<std::pair<IdentityTag, ClientId>, Use> shares;
+    std::map<ClientId, ClientUse> clients;
+  };
+  struct Restart {
+    uint64_t time = 0;
+    std::string reason;
+  };
+
+  // Check: kFailedPrecondition if the key is revoked or the reply was opened before,
+  // kResourceExhausted if a budget is spent, saying from when on it is not. `who` names the
+  // identity in errors; empty: it is not to be named.
+  absl::Status Check(const Entry& entry, std::string_view who) const;
+  // CheckIdentity: whether one more may be published of it.
+  absl::Status CheckIdentity(const Entry& entry, const IdentityTag& identity,
+                             std::string_view who) const;
+  absl::Status CheckInUse() const;
+  // Apply adds what Check has allowed, or what stands in a journal. kDataLoss for a state that
+  // cannot be read.
+  absl::Status Apply(const Entry& entry, std::string_view what);
+
+  std::vector<uint8_t> Serialize() const;
+  static absl::StatusOr<QueryLedger> Parse(ByteSpan bytes, std::string_view what);
+
+  // Rebase: from here on the time is `now`, even where it was later.
+  void Rebase(uint64_t now);
+
+  std::map<ModelId, ModelUse> models;
+  std::vector<std::pair<ReplyTag, uint64_t>> replies;  // opened when, oldest first
+  std::vector<Restart> restarts;                       // oldest first
+  KeyId successor{};                                   // zeros: the key is in use
+  uint64_t time = 0;                                   // of the last entry
+
+ private:
+  absl::Status CheckClient(const ModelUse& use, const Entry& entry) const;
+  void Publish(ModelUse* use, const Entry& entry);
+  void Remember(const ReplyTag& reply, uint64_t when);
+  void Index();
+
+  std::map<ReplyTag, uint64_t> opened_;
+};
+
+// kMostReplies: of which the journal knows that they were opened; of more, the oldest are forgotten
+// (opening one of those again is charged like any other).
+inline constexpr size_t kMostReplies = 1 << 17;
+
+// Bits: what a published slot tells at most. A score of a template of 32 dimensions has a standard
+// deviation of 0.18 against a stranger's probe, in steps of 0.001: 9.5 bits.
+inline constexpr uint64_t kScoreBits = 10, kDecisionBits = 1;
+
+// Share: of what an identity may give, what one client may get: half, rounded up.
+inline constexpr uint64_t Share(uint64_t limit) { return limit / 2 + limit % 2; }
+
+// UtcTime: "2026-11-22 04:15:00 UTC".
+std::string UtcTime(uint64_t unix_seconds);
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_OWNER_QUERY_LEDGER_H_

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attacks on the budget through the programs, with their default flags: other processes, copies of
+// the key, journals that are deleted, put back or cut, and identifications by anybody.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/workplace.h"
+
+namespace heft::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int kUsage = 2, kInput = 3, kBudget = 5;
+
+class BudgetTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    work_ = new Workplace;
+    Must(kHeft, {"synth", "--out", W("data"), "--identities", "17", "--samples", "3",
+                 "--dimensions", "16", "12"});
+    Must(kHeft, TrainArgs(W("data"), W("model.heft")));
+  }
+  static void TearDownTestSuite() { delete work_; }
+  // Each test has a key of its own, a gallery of 16 of the people, and all their probes.
+  void SetUp() override {
+    Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", K("")});
+    Encrypt("all");
+    for (const char* row : {"0", "3"}) Enrol(row);
+    Believe(K("trust.heft"), K("gallery"));
+  }
+
+  static std::string W(const std::string& path) { return (*work_)(path); }
+  static std::string Name() {
+    return ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  }
+  static std::string K(const std::string& path) { return W(Name() + "/" + path); }
+  static std::string Sample(const std::string& name, const std::string& modality) {
+    return K(name + "-" + modality + ".ct");
+  }
+  static void Encrypt(const std::string& name, const Args& more = {}) {
+    for (const std::string modality : {"face", "voice"}) {
+      Args args = {"encrypt",
+                   "--model",
+                   W("model.heft"),
+                   "--key",
+                   K("encryption.key"),
+                   "--modality",
+                   modality,
+                   "--in",
+                   W("data/" + modality + ".npy"),
+                   "--labels",
+                   W("data/labels.txt"),
+                   "--out",
+                   Sample(name, modality)};
+      args.insert(args.end(), more.begin(), more.end());
+      Must(kHeft, args);
+    }
+  }
+  static nlohmann::json Serve(const std::string& subcommand, const std::string& samples,
+                              const Args& more) {
+    Args args = {subcommand,
+                 "--model",
+                 W("model.heft"),
+                 "--keys",
+                 K("evaluation.keys"),
+                 "--gallery",
+                 K("gallery"),
+                 "--in",
+                 Sample(samples, "face"),
+                 "--in",
+                 Sample(samples, "voice")};
+    args.insert(args.end(), more.begin(), more.end());
+    return Must(kServer, args);
+  }
+  static void Enrol(const std::string& row) {
+    Encrypt("one", {"--row", row});
+    Serve("enrol", "one", {});
+  }
+  // A new reply each time.
+  static std::string Verify(const std::string& identity) {
+    static int replies = 0;
+    const std::string out = K("reply" + std::to_string(replies++) + ".ct");
+    Serve("verify", "one", {"--identity", identity, "--out", out});
+    return out;
+  }
+  static Args Decrypt(const std::string& reply, const Args& more = {},
+                      const std::string& key = K("secret.key")) {
+    Args args = {"decrypt", "--model", W("model.heft"), "--secret-key",
+                 key,       "--in",    reply,           "--quiet"};
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  }
+  static Args Budget(const Args& more = {}, const std::string& key = K("secret.key")) {
+    Args args = {"budget", "--model", W("model.heft"), "--secret-key", key};
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  }
+  // Nothing is opened, and the reason is told on one line.
+  static void ExpectRefused(const Args& args, int code, const std::string& why) {
+    const Finished run = RunProgram(kHeft, args);
+    EXPECT_EQ(run.exit_code, code) << run.err;
+    EXPECT_EQ(run.out, "") << "no score beside a refusal";
+    EXPECT_THAT(run.err, HasSubstr(why));
+    if (code != kUsage) EXPECT_EQ(Lines(run.err), 1u);
+  }
+  static int Open(const std::string& reply, const Args& more = {}) {
+    return RunProgram(kHeft, Decrypt(reply, more)).exit_code;
+  }
+
+  static Workplace* work_;
+};
+
+Workplace* BudgetTest::work_;
+
+TEST_F(BudgetTest, IsEnforcedAcrossProcessesAndRaisedByHand) {
+  EXPECT_EQ(Must(kHeft, Budget())["limits"]["scores"], 2) << "of 16 dimensions";
+  EXPECT_EQ(Must(kHeft, Budget({"--set", "4"}))["limits"]["scores"], 4);
+  for (int i = 0; i < 2; ++i) Must(kHeft, Decrypt(Verify("1")));
+  const std::string journal = Slurp(K("secret.key.journal"));
+  const std::string third = Verify("1");
+  ExpectRefused(Decrypt(third), kBudget, "one client may get 2");
+  ExpectRefused(Decrypt(third), kBudget, "heft budget --set");
+  EXPECT_EQ(Slurp(K("secret.key.journal")), journal);
+  // Whom nobody knows is charged alike.
+  for (int i = 0; i < 2; ++i) Must(kHeft, Decrypt(Verify("nobody")));
+  ExpectRefused(Decrypt(Verify("nobody")), kBudget, "one client may get 2");
+  EXPECT_EQ(Must(kHeft, Budget({"--set", "6"}))["scores"], 2);
+  Must(kHeft, Decrypt(third));
+  ExpectRefused(Decrypt(Verify("1")), kBudget, "one client may get 3");
+  Must(kHeft, Decrypt(Verify("1"), {"--decision", "--threshold", "0.5"}));
+  const auto use = Must(kHeft, Budget());
+  EXPECT_EQ(use["scores"], 3);
+  EXPECT_EQ(use["decisions"], 1);
+  EXPECT_EQ(use["verifications"], 6);
+  ASSERT_EQ(use["clients"].size(), 1u);
+  EXPECT_EQ(use["clients"][0]["client"], "unnamed");
+  EXPECT_LT(use["clients"][0]["bits_left"], use["limits"]["client_bits"]);
+}
+
+TEST_F(BudgetTest, EveryReplyIsOpenedOnce) {
+  const std::string reply = Verify("1");
+  Must(kHeft, Decrypt(reply, {"--decision", "--threshold", "0.5"}));
+  ExpectRefused(Decrypt(reply), kInput, "opened before, at 20");
+  ExpectRefused(Decrypt(reply, {"--decision", "--threshold", "0.6"}), kInput, "opened before");
+}
+
+TEST_F(BudgetTest, TwoProcessesAtOnceShareIt) {
+  std::vector<std::string> replies;
+  for (int i = 0; i < 6; ++i) replies.push_back(Verify("1"));
+  Must(kHeft, Budget({"--set", "6"}));
+  std::vector<std::unique_ptr<Process>> running;
+  for (const std::string& reply : replies) {
+    running.push_back(std::make_unique<Process>(kHeft, Decrypt(reply)));
+  }
+  int opened = 0;
+  for (const auto& process : running) {
+    const int code = process->Wait().exit_code;
+    EXPECT_TRUE(code == 0 || code == kBudget) << code;
+    opened += code == 0;
+  }
+  EXPECT_EQ(opened, 3);
+}
+
+TEST_F(BudgetTest, AnotherFileIsNoOtherBudget) {
+  ExpectRefused(Decrypt(Verify("1"), {"--budget-file", K("new")}), kUsage, "--budget-file");
+  const std::string fresh = Slurp(K("secret.key.journal")), copy = K("elsewhere");
+  Must(kHeft, Decrypt(Verify("1")));
+  // The key alone; with the journal that it began with; with nothing in the folder of states.
+  fs::create_directory(copy);
+  for (const char* name : {"secret.key", "trust.heft"}) fs::copy(K(name), copy + "/" + name);
+  const std::string reply = Verify("1");
+  ExpectRefused(Decrypt(reply, {}, copy + "/secret.key"), kInput, "heft budget --restart");
+  Spill(copy + "/secret.key.journal", fresh);
+  ExpectRefused(Decrypt(reply, {}, copy + "/secret.key"), kInput, "an older journal");
+  const std::string state = std::getenv("HEFT_STATE_DIR");
+  setenv("HEFT_STATE_DIR", K("state").c_str(), 1);
+  ExpectRefused(Decrypt(reply, {}, copy + "/secret.key"), kInput, "copied from elsewhere");
+  ExpectRefused(Decrypt(reply), kInput, "copied from elsewhere");
+  setenv("HEFT_STATE_DIR", state.c_str(), 1);
+  // Deleted, put back, cut, another key's.
+  const std::string latest = Slurp(K("secret.key.journal"));
+  const auto with = [&](const std::string& journal, const std::string& why) {
+    Spill(K("secret.key.journal"), journal);
+    ExpectRefused(Decrypt(reply), kInput, why);
+    EXPECT_NE(RunProgram(kHeft, Budget()).exit_code, 0) << "nor does it say 0";
+  };
+  with(fresh, "an older journal");
+  with(latest.substr(0, latest.size() - 1), "damaged behind entry");
+  with(latest.substr(0, 100), "cut short");
+  with("", "heft budget --restart");
+  Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", K("stranger")});
+  with(Slurp(K("stranger/secret.key.journal")), "the journal of another key");
+  fs::remove(K("secret.key.journal"));
+  ExpectRefused(Decrypt(reply), kInput, "is not there");
+  Spill(K("secret.key.journal"), latest);
+  ExpectRefused(Decrypt(reply), kBudget, "one client may get 1");
+}
+
+TEST_F(BudgetTest, BeginningAnewIsAnActThatIsRecorded) {
+  Must(kHeft, Decrypt(Verify("1")));
+  fs::remove(K("secret.key.journal"));
+  ExpectRefused(Budget({"--restart"}), kUsage, "--reason");
+  const auto begun = Must(kHeft, Budget({"--restart", "--reason", "the disk died"}));
+  ASSERT_EQ(begun["restarts"].size(), 1u);
+  EXPECT_EQ(begun["restarts"][0]["reason"], "the disk died");
+  EXPECT_EQ(begun["restart_count"], 1);
+  EXPECT_GT(begun["entries"], 3) << "that there were others before is still known";
+  Must(kHeft, Decrypt(Verify("1")));
+  const Finished text = RunProgram(kHeft, Budget());
+  EXPECT_THAT(text.out, HasSubstr("the disk died"));
+  // On another machine: what was counted goes along.
+  const std::string state = std::getenv("HEFT_STATE_DIR");
+  setenv("HEFT_STATE_DIR", K("moved").c_str(), 1);
+  Must(kHeft, Budget({"--restart", "--reason", "moved"}));
+  EXPECT_EQ(Open(Verify("1")), kBudget);
+  setenv("HEFT_STATE_DIR", state.c_str(), 1);
+}
+
+// Version 0.1's: 49 identifications by anybody, and everybody was locked out.
+TEST_F(BudgetTest, IdentificationsByAnybodyLockNobodyOut) {
+  Serve("identify", "all", {"--all", "--out", K("searches")});
+  int opened = 0, asked = 0;
+  for (const auto& file : fs::directory_iterator(K("searches"))) {
+    const int code = Open(file.path().string());
+    EXPECT_TRUE(code == 0 || code == kBudget) << code;
+    opened += code == 0;
+    ++asked;
+  }
+  EXPECT_GE(asked, 49);
+  EXPECT_GE(opened, 1);
+  const auto use = Must(kHeft, Budget());
+  EXPECT_LE(use["scores"], 1) << "one client's half";
+  // Who was published gives decisions, who was enrolled a minute ago gives everything.
+  const auto decided = Must(kHeft, Decrypt(Verify("1"), {"--decision", "--threshold", "-1"}));
+  EXPECT_EQ(decided["accept"], true);
+  Enrol("6");
+  const auto person = Must(kHeft, Decrypt(Verify("2")));
+  EXPECT_EQ(person["candidates"].size(), 1u);
+}
+
+TEST_F(BudgetTest, TheCapOnWhatIsPublished) {
+  const auto out = [](const std::string& name) { return K(name + ".ct"); };
+  Serve("identify", "one", {"--out", out("search")});
+  ExpectRefused(Decrypt(out("search"), {"--top", "11"}), kInput, "--beyond-cap");
+  EXPECT_EQ(Must(kHeft, Decrypt(out("search"), {"--top", "1"}))["candidates"].size(), 1u);
+  EXPECT_EQ(Must(kHeft, Budget())["identities"], 1) << "the other one is not charged";
+  Encrypt("one", {"--row", "4"});
+  Serve("identify", "one", {"--out", out("again")});
+  const Finished more = RunProgram(kHeft, Decrypt(out("again"), {"--top", "11", "--beyond-cap"}));
+  EXPECT_THAT(more.err, Not(HasSubstr("--beyond-cap")));
+}
+
+TEST_F(BudgetTest, ARevokedKeyOpensNothingWhereverACopyLies) {
+  const std::string copy = K("copy");
+  fs::create_directory(copy);
+  for (const char* name : {"secret.key", "secret.key.journal", "trust.heft"}) {
+    fs::copy(K(name), copy + "/" + name);
+  }
+  const std::string reply = Verify("1");
+  Must(kHeft,
+       {"rekey", "--model", W("model.heft"), "--secret-key", K("secret.key"), "--out", K("next")});
+  ExpectRefused(Decrypt(reply), kInput, "revoked");
+  EXPECT_EQ(Open(reply), kInput);
+  const Finished copied = RunProgram(kHeft, Decrypt(reply, {}, copy + "/secret.key"));
+  EXPECT_EQ(copied.exit_code, kInput);
+  EXPECT_EQ(copied.out, "");
+  for (const std::string& key : {K("secret.key"), copy + "/secret.key"}) {
+    ExpectRefused(Budget({"--restart", "--reason", "please"}, key), kInput, "revoked");
+  }
+}
+
+}  // namespace
+}  // namespace heft::e2e
