@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<TiledCiphertexts>> PrepareProbes(Bench& bench) {
   std::vector<TiledCiphertexts> probes;
   for (int p = 0; p < bench.options.batch; ++p) {
     HEFT_ASSIGN_OR_RETURN(const auto encrypted, bench.EncryptRandom());
-    HEFT_ASSIGN_OR_RETURN(const Normalised z, prober.Fuse(Pointers(encrypted)));
+    HEFT_ASSIGN_OR_RETURN(const ProvenProbe z, prober.Fuse(Pointers(encrypted)));
     HEFT_ASSIGN_OR_RETURN(auto prepared, PrepareProbe(prober.instance(), z.z, prober.keys()));
     probes.push_back(std::move(prepared));
   }

@@ -19,7 +19,8 @@ struct World {
   std::unique_ptr<experiment::Roles> roles =
       *experiment::Roles::Create(experiment::RandomModel({512, 512}, 32, 3));
   std::vector<Ciphertext> inputs;
-  Normalised fused, fused_probe;
+  Normalised fused;
+  ProvenProbe fused_probe;
   TiledCiphertexts probe, block = EmptyBlock(context(), 32);
 
   World() {

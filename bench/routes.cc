@@ -71,7 +71,7 @@ absl::StatusOr<SmallGallery> FillGallery(Bench& bench, const Roles& roles) {
 
 // Identification of one probe: what is timed.
 struct Identified {
-  Normalised probe;
+  ProvenProbe probe;
   Ciphertext scores;
 };
 
@@ -88,7 +88,7 @@ absl::Status MeasureAccuracy(Bench& bench, const SmallGallery& gallery, const Ve
   }
   HEFT_ASSIGN_OR_RETURN(const Ciphertext sent, roles.Sent(identified.scores));
   const std::vector<double> opened =
-      roles.OpenScores(sent, thin ? &identified.probe.squared_norm : nullptr);
+      roles.OpenScores(sent, thin ? &identified.probe.norm : nullptr);
   double worst = 0, squares = 0;
   for (uint32_t i = 0; i < bench.options.templates; ++i) {
     const double error =
@@ -118,7 +118,10 @@ absl::Status MeasureReply(Bench& bench, const Identified& identified) {
   const size_t block = SerializeScores(roles.context(), reply).size() - empty;
   bench.result["reply_bytes_per_score"] =
       static_cast<double>(block) / static_cast<double>(reply.templates);
-  if (roles.rings().thin()) reply.squared_norm = identified.probe.squared_norm;
+  if (roles.rings().thin()) {
+    reply.norm_form = NormForm::kProof;
+    reply.norm = identified.probe.norm;
+  }
   bench.result["score_bytes"] = SerializeScores(roles.context(), reply).size();
   return absl::OkStatus();
 }
@@ -133,7 +136,7 @@ struct Route {
   // TimeGroup: runs in a row, before which one, with the other route's keys in the caches, does not
   // count: a server does one thing all day.
   absl::StatusOr<Identified> TimeGroup(int runs) {
-    HEFT_ASSIGN_OR_RETURN(const Normalised first, roles.prober().Fuse(Pointers(probe)));
+    HEFT_ASSIGN_OR_RETURN(const ProvenProbe first, roles.prober().Fuse(Pointers(probe)));
     HEFT_RETURN_IF_ERROR(roles.Match(gallery.block, first.z).status());
     Identified out;
     for (int i = 0; i < runs; ++i) {

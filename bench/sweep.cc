@@ -266,7 +266,7 @@ class Sweeper {
     HEFT_ASSIGN_OR_RETURN(const auto gallery,
                           RandomGallery(prober.instance(), options_.million_templates, progress_));
     HEFT_ASSIGN_OR_RETURN(const auto inputs, EncryptRandom(*roles_));
-    HEFT_ASSIGN_OR_RETURN(const Normalised fused, prober.Fuse(Pointers(inputs)));
+    HEFT_ASSIGN_OR_RETURN(const ProvenProbe fused, prober.Fuse(Pointers(inputs)));
     HEFT_ASSIGN_OR_RETURN(const auto prepared,
                           PrepareProbe(prober.instance(), fused.z, prober.keys()));
     const size_t per_block = roles_->TemplatesPerBlock();

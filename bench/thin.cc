@@ -18,6 +18,7 @@
 #include "bench/bulk.h"
 #include "experiment/random_model.h"
 #include "experiment/stopwatch.h"
+#include "fusion/norm_proof.h"
 #include "fusion/samples.h"
 #include "heft/client.h"
 #include "heft/key_owner.h"
@@ -165,12 +166,13 @@ absl::Status RunClientFused(const BenchmarkOptions& options, const Progress& pro
     HEFT_RETURN_IF_ERROR(client.Time([&]() -> absl::Status {
       HEFT_ASSIGN_OR_RETURN(const Ciphertext sum,
                             SumProjected(roles.instance(), SampleUse::kIdentification, pointer));
-      HEFT_ASSIGN_OR_RETURN(const Ciphertext z, ToProbe(roles.instance(), sum));
-      HEFT_RETURN_IF_ERROR(ProbeNorm(roles.instance(), z, roles.keys()).status());
+      HEFT_ASSIGN_OR_RETURN(const Ciphertext real, RealPart(roles.instance(), sum, roles.keys()));
+      HEFT_ASSIGN_OR_RETURN(const Ciphertext z, ToProbe(roles.instance(), real));
+      HEFT_RETURN_IF_ERROR(ProveTemplateNorm(roles.instance(), real, roles.keys()).status());
       return roles.Match(gallery[0], z).status();
     }));
     HEFT_RETURN_IF_ERROR(server.Time([&]() -> absl::Status {
-      HEFT_ASSIGN_OR_RETURN(const Normalised z, roles.prober().Fuse(Pointers(encrypted)));
+      HEFT_ASSIGN_OR_RETURN(const ProvenProbe z, roles.prober().Fuse(Pointers(encrypted)));
       return roles.Match(gallery[0], z.z).status();
     }));
   }

@@ -229,6 +229,28 @@ void MultiplyByMonomial(const Context& context, Ciphertext* out, const Ciphertex
   }
 }
 
+void MultiplyByRootOfMinusTwo(const Context& context, Ciphertext* out, const Ciphertext& a) {
+  HEFT_DCHECK_OK(CheckShape(context, a));
+  if (out != &a) *out = a;
+  const size_t quarter = context.n() / 4;
+  // At psi^e it is a square root of -2 for e = 1 or 3 modulo 8, its negative for 5 or 7. In
+  // bit-reversed order the quarters hold the roots with e = 1, 5, 3, 7 modulo 8.
+  for (RnsPoly& part : out->parts) {
+    for (size_t l = 0; l < part.limbs(); ++l) {
+      const ring::Modulus& q = context.modulus(l);
+      const auto& roots = context.ntt(l).forward();  // [2], [3]: psi^(n/4), psi^(3n/4)
+      const uint32_t root = q.Add(roots[2], roots[3]);
+      uint32_t* v = part.limb(l).data();
+      for (size_t k = 0; k < 4; ++k, v += quarter) {
+        const uint32_t factor = k % 2 == 0 ? root : q.Negate(root);
+        ActiveKernels().multiply_scalar(v, v, q.Shoup(factor), quarter, q);
+      }
+    }
+  }
+  out->noise.message *= std::sqrt(2.0);
+  out->noise.error *= std::sqrt(2.0);
+}
+
 void DivideByLast(const Context& context, RnsPoly* out, RnsPoly& in, size_t last_prime) {
   HEFT_DCHECK(in.limbs() >= 2 && out->limbs() + 1 == in.limbs(), "one limb is divided away");
   HEFT_DCHECK(in.n() == context.n() && out->n() == context.n(), "polynomials of this degree");

@@ -43,6 +43,9 @@ void MultiplyInteger(const Context& context, Ciphertext* out, const Ciphertext& 
 // MultiplyByMonomial: the product with the monomial X^(n/2): slot j times i (-1)^j, exact, free of
 // noise and of scale.
 void MultiplyByMonomial(const Context& context, Ciphertext* out, const Ciphertext& a);
+// MultiplyByRootOfMinusTwo: the product with X^(n/4) + X^(3n/4): every slot times i sqrt(2), exact
+// and free of scale. (No power of X is i in all slots.)
+void MultiplyByRootOfMinusTwo(const Context& context, Ciphertext* out, const Ciphertext& a);
 
 // Rescale divides by the last prime, which is dropped, with rounding; the scale is divided by it.
 // kInvalidArgument with one limb left.

@@ -124,72 +124,91 @@ absl::Status CheckFactors(std::span<const uint32_t> elements, std::span<const Pl
   return absl::OkStatus();
 }
 
-// ProductSum: all images of one ciphertext modulo one prime, then one inner product with the
-// factors, prime by prime.
+// ProductSum: all images of one ciphertext modulo one prime, then one inner product with each set
+// of factors, prime by prime.
 class ProductSum {
  public:
   ProductSum(const Context& context, const Ciphertext& a, std::span<const uint32_t> elements,
-             std::span<const Plaintext> factors, const internal::FoundKeys& found)
+             std::span<const std::span<const Plaintext>> factors, const internal::FoundKeys& found)
       : context_(context),
         a_(a),
         elements_(elements),
-        factors_(factors),
         keys_(found.keys),
         n_(context.n()),
         limbs_(a.limbs()),
         digits_(context, a.parts[1], found.sizes),
         images_(3 * elements.size() * n_),
         term0_(n_),
-        term1_(n_),
-        sum_(n_, limbs_),
-        plain_{RnsPoly(n_, limbs_), RnsPoly(n_, limbs_)} {
+        term1_(n_) {
+    for (std::span<const Plaintext> set : factors) {
+      sums_.push_back({set, SwitchSum(n_, limbs_), {RnsPoly(n_, limbs_), RnsPoly(n_, limbs_)}});
+    }
     for (size_t which = 0; which < 3; ++which) {
       for (size_t i = 0; i < elements.size(); ++i) image_[which].push_back(Slot(which, i));
     }
   }
 
-  // Close: the parts of the whole sum.
-  std::vector<RnsPoly> Close() {
+  // Close: the parts of each whole sum.
+  std::vector<std::vector<RnsPoly>> Close() {
     for (size_t l = 0; l <= limbs_; ++l) AddLimb(l);
     const bool identity = std::count(keys_.begin(), keys_.end(), nullptr) != 0;
-    const RnsPoly* const plain[2] = {&plain_[0], identity ? &plain_[1] : nullptr};
-    return CloseSwitch(context_, sum_, plain, /*rescale=*/false);
+    std::vector<std::vector<RnsPoly>> parts;
+    for (Sum& sum : sums_) {
+      const RnsPoly* const plain[2] = {&sum.plain[0], identity ? &sum.plain[1] : nullptr};
+      parts.push_back(CloseSwitch(context_, sum.switched, plain, /*rescale=*/false));
+    }
+    return parts;
   }
 
  private:
+  // Sum: of the images with one set of factors; `plain` is what is not switched.
+  struct Sum {
+    std::span<const Plaintext> factors;
+    SwitchSum switched;
+    RnsPoly plain[2];
+  };
+
   // Slot: image i of what is switched (0 and 1: both parts of the key's sum) or is not (2: part 0).
   uint32_t* Slot(size_t which, size_t i) {
     return images_.data() + (which * elements_.size() + i) * n_;
   }
 
   void AddLimb(size_t l) {
-    const ring::Kernels& kernels = ActiveKernels();
-    const ring::Modulus& q = context_.modulus(ExtendedPrime(context_, l, limbs_));
-    const size_t count = elements_.size();
-    std::vector<const uint32_t*> factor;
-    for (const Plaintext& f : factors_) factor.push_back(f.poly.limb(l).data());
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < elements_.size(); ++i) {
       if (keys_[i] == nullptr) {
-        Identity(l, i, factor[i], q);
+        Identity(l, i);
       } else {
         Image(l, i);
       }
     }
-    for (int p = 0; p < 2; ++p) {
-      kernels.inner_product(sum_.part[p].limb(l).data(), image_[p].data(), factor.data(), count, n_,
-                            q);
-    }
-    if (l == limbs_) return;
-    kernels.inner_product(plain_[0].limb(l).data(), image_[2].data(), factor.data(), count, n_, q);
+    const ring::Modulus& q = context_.modulus(ExtendedPrime(context_, l, limbs_));
+    for (Sum& sum : sums_) AddProducts(l, q, &sum);
   }
 
-  // Identity: nothing is switched, and part 1 joins the sum as it is.
-  void Identity(size_t l, size_t i, const uint32_t* factor, const ring::Modulus& q) {
+  void AddProducts(size_t l, const ring::Modulus& q, Sum* sum) {
+    const ring::Kernels& kernels = ActiveKernels();
+    const size_t count = elements_.size();
+    std::vector<const uint32_t*> factor;
+    for (const Plaintext& f : sum->factors) factor.push_back(f.poly.limb(l).data());
+    for (int p = 0; p < 2; ++p) {
+      kernels.inner_product(sum->switched.part[p].limb(l).data(), image_[p].data(), factor.data(),
+                            count, n_, q);
+    }
+    if (l == limbs_) return;
+    kernels.inner_product(sum->plain[0].limb(l).data(), image_[2].data(), factor.data(), count, n_,
+                          q);
+    for (size_t i = 0; i < count; ++i) {
+      // The identity's part 1 joins the sum as it is.
+      if (keys_[i] != nullptr) continue;
+      kernels.multiply(sum->plain[1].limb(l).data(), a_.parts[1].limb(l).data(), factor[i], n_, q);
+    }
+  }
+
+  // Identity: nothing is switched.
+  void Identity(size_t l, size_t i) {
     std::fill_n(Slot(0, i), n_, 0);
     std::fill_n(Slot(1, i), n_, 0);
-    if (l == limbs_) return;
-    std::copy_n(a_.parts[0].limb(l).data(), n_, Slot(2, i));
-    ActiveKernels().multiply(plain_[1].limb(l).data(), a_.parts[1].limb(l).data(), factor, n_, q);
+    if (l < limbs_) std::copy_n(a_.parts[0].limb(l).data(), n_, Slot(2, i));
   }
 
   void Image(size_t l, size_t i) {
@@ -204,14 +223,12 @@ class ProductSum {
   const Context& context_;
   const Ciphertext& a_;
   std::span<const uint32_t> elements_;
-  std::span<const Plaintext> factors_;
   const std::vector<const SwitchKey*>& keys_;
   size_t n_, limbs_;
   Digits digits_;
   AlignedVector<uint32_t> images_, term0_, term1_;
   std::vector<const uint32_t*> image_[3];
-  SwitchSum sum_;
-  RnsPoly plain_[2];
+  std::vector<Sum> sums_;
 };
 
 // ProductsNoise: that of the sum of the images' products.
@@ -245,18 +262,35 @@ absl::Status SumGaloisAndRescale(const Context& context, Ciphertext* out, const 
 absl::Status SumGaloisProducts(const Context& context, Ciphertext* out, const Ciphertext& a,
                                std::span<const uint32_t> elements,
                                std::span<const Plaintext> factors, const EvaluationKeys& keys) {
+  Ciphertext result;
+  HEFT_RETURN_IF_ERROR(
+      SumGaloisProducts(context, std::span(&result, 1), a, elements, std::span(&factors, 1), keys));
+  *out = std::move(result);
+  return absl::OkStatus();
+}
+
+absl::Status SumGaloisProducts(const Context& context, std::span<Ciphertext> out,
+                               const Ciphertext& a, std::span<const uint32_t> elements,
+                               std::span<const std::span<const Plaintext>> factors,
+                               const EvaluationKeys& keys) {
   HEFT_RETURN_IF_ERROR(CheckTwoParts(a));
-  HEFT_RETURN_IF_ERROR(CheckFactors(elements, factors, a.limbs()));
+  HEFT_DCHECK(out.size() == factors.size(), "one sum for each set of factors");
+  for (std::span<const Plaintext> set : factors) {
+    HEFT_RETURN_IF_ERROR(CheckFactors(elements, set, a.limbs()));
+  }
   HEFT_DCHECK_OK(CheckShape(context, a));
   HEFT_ASSIGN_OR_RETURN(const internal::FoundKeys found, FindKeys(keys, elements, a.limbs()));
-  Ciphertext result;
-  result.scale = a.scale * factors[0].scale;
-  result.parts = ProductSum(context, a, elements, factors, found).Close();
-  result.noise = ProductsNoise(context.params(), a, factors, found);
-  *out = std::move(result);
+  std::vector<std::vector<RnsPoly>> parts =
+      ProductSum(context, a, elements, factors, found).Close();
   const size_t count = elements.size();
-  const size_t switches = count - std::count(found.keys.begin(), found.keys.end(), nullptr);
-  CountOperations({.additions = count - 1, .plain_products = count, .rotations = switches});
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i].scale = a.scale * factors[i][0].scale;
+    out[i].parts = std::move(parts[i]);
+    out[i].noise = ProductsNoise(context.params(), a, factors[i], found);
+    CountOperations({.additions = count - 1, .plain_products = count});
+  }
+  CountOperations({.rotations = count - static_cast<size_t>(std::count(
+                                            found.keys.begin(), found.keys.end(), nullptr))});
   return absl::OkStatus();
 }
 

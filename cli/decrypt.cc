@@ -78,7 +78,7 @@ Json Describe(const Opened& opened, const std::optional<ChosenThreshold>& thresh
   const bool verification = opened.kind == ScoreKind::kVerification;
   Json json = {{"kind", verification ? "verification" : "identification"}};
   if (!opened.probe.empty()) json["probe"] = opened.probe;
-  if (opened.in_interval) json["norm_in_interval"] = *opened.in_interval;
+  if (!opened.refusal.empty()) json["refused"] = opened.refusal;
   if (threshold) json["threshold"] = threshold->score;
   return json;
 }
@@ -89,7 +89,10 @@ void PrintDecision(const Common& common, const Decision& decision,
   Json json = Describe(decision, threshold);
   json["accept"] = decision.accepted;
   if (decision.accepted) json["identity"] = decision.identity;
-  Print(common, json, decision.accepted ? absl::StrCat("accept ", decision.identity) : "reject");
+  Print(common, json,
+        decision.accepted          ? absl::StrCat("accept ", decision.identity)
+        : decision.refusal.empty() ? "reject"
+                                   : absl::StrCat("reject: ", decision.refusal));
 }
 
 void PrintScores(const Common& common, const OpenedScores& opened,
@@ -97,11 +100,7 @@ void PrintScores(const Common& common, const OpenedScores& opened,
   Json json = Describe(opened, threshold);
   if (opened.kind == ScoreKind::kVerification) json["claimed"] = opened.claimed;
   std::string text;
-  if (!opened.in_interval.value_or(true)) {
-    absl::StrAppend(&text,
-                    "WARNING: the probe's norm lies outside the model's interval; "
-                    "its scores cannot be trusted\n");
-  }
+  if (!opened.refusal.empty()) absl::StrAppend(&text, "refused: ", opened.refusal, "\n");
   if (threshold) {
     if (!threshold->warning.empty()) json["threshold_warning"] = threshold->warning;
     const bool accept = opened.Decide(threshold->score).accepted;
@@ -123,7 +122,7 @@ void PrintScores(const Common& common, const OpenedScores& opened,
     }
     absl::StrAppendFormat(&text, "%4d  %6.3f%s  %s\n", i + 1, c.score, evidence, c.identity);
   }
-  if (opened.candidates.empty()) absl::StrAppend(&text, "no candidates\n");
+  if (opened.candidates.empty() && opened.refusal.empty()) absl::StrAppend(&text, "no candidates\n");
   if (opened.withheld > 0) {
     json["withheld"] = opened.withheld;
     absl::StrAppend(&text, opened.withheld,

@@ -105,11 +105,11 @@ absl::Status ExportScores(const Common& common, const Options& options) {
                {"replies", replies}};
   if (verification) json["claimed"] = scores.claimed;
   if (!scores.factors.empty()) json["factors"] = scores.factors;
-  if (scores.squared_norm) {
-    files["squared-norm.seal"] = std::move(*scores.squared_norm);
-    json["squared_norm"] = "squared-norm.seal";
-    json["divide_by_norm"] = scores.divide_by_norm;
-  }
+  files["squared-norm.seal"] = std::move(scores.squared_norm);
+  files["squared-norm-turned.seal"] = std::move(scores.squared_norm_turned);
+  json["squared_norm"] = "squared-norm.seal";
+  json["squared_norm_turned"] = "squared-norm-turned.seal";
+  json["divide_by_norm"] = scores.divide_by_norm;
   HEFT_RETURN_IF_ERROR(WriteFiles(options.out, files));
   Print(common, json,
         absl::StrCat(files.size(), " SEAL ciphertexts: ", options.out,

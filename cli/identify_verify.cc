@@ -113,10 +113,6 @@ Command Add(Command app, bool verify) {
               "signing key (default: server.key in the gallery's folder, made with it)");
   const Option row =
       command.Add("--row", &options->probe.row, "which sample of the files, from 0").ShowDefault();
-  command.Add(
-      "--norm", &options->probe.with_squared_norm,
-      "add the probe's encrypted squared norm, for the key owner's interval check; profile thin "
-      "always does");
   if (verify) {
     AddEnrolmentKeys(command, options.get());
     command.Add("--identity", &options->identity, "the claimed identity").Required();

@@ -114,7 +114,7 @@ TEST_F(ExchangeTest, KeysAndSamplesThatWereSealsDoTheSameWork) {
   const std::vector<SampleFile> probe = {{*client->Encrypt("m0", Row(24, 1)), "m0"},
                                          {*client->Encrypt("m1", Row(16, 2)), "m1"}};
   const Gallery gallery = *Gallery::Open(folder_ / "gallery");
-  const auto reply = server->Identify(gallery, probe, {.with_squared_norm = true});
+  const auto reply = server->Identify(gallery, probe);
   ASSERT_TRUE(reply.ok()) << reply.status();
   const auto opened = world_->owner.Open(*reply, "reply");
   ASSERT_TRUE(opened.ok()) << opened.status();
@@ -126,7 +126,7 @@ TEST_F(ExchangeTest, KeysAndSamplesThatWereSealsDoTheSameWork) {
   EXPECT_EQ(scores->templates, 1u);
   EXPECT_THAT(scores->identities, ElementsAre("ann"));
   EXPECT_THAT(scores->replies, SizeIs(1));
-  EXPECT_TRUE(scores->squared_norm.has_value());
+  EXPECT_FALSE(scores->squared_norm.empty());
   const auto claim = server->Verify(gallery, probe, "ann");
   const auto verified = ExportSealScores(world_->model, *claim, "claim", kZstd);
   ASSERT_TRUE(verified.ok()) << verified.status();

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/progress.h"
+#include "ckks/arithmetic.h"
 #include "exchange/ring_choice.h"
 #include "exchange/steps.h"
 #include "fusion/key_files.h"
@@ -104,7 +105,7 @@ absl::StatusOr<SealScores> ExportSealScores(const Model& model, std::span<const 
   HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
   const ckks::Context& context = *rings.matching.context;
   HEFT_ASSIGN_OR_RETURN(EncryptedScores parsed, ParseScores(context, scores, what));
-  if (rings.thin() && !parsed.squared_norm) {
+  if (parsed.norm_form == NormForm::kNone) {
     return absl::DataLossError(absl::StrCat(std::string(what), ": the probe's norm is missing"));
   }
   SealScores out;
@@ -125,9 +126,10 @@ absl::StatusOr<SealScores> ExportSealScores(const Model& model, std::span<const 
       out.replies.back().answers.push_back({answer.slot, answer.lane});
     }
   }
-  if (parsed.squared_norm) {
-    out.squared_norm = seal::WriteCiphertext(context, *parsed.squared_norm, Inner(compression));
-  }
+  out.squared_norm = seal::WriteCiphertext(context, parsed.norm, Inner(compression));
+  ckks::Ciphertext turned;
+  ckks::MultiplyByMonomial(context, &turned, parsed.norm);
+  out.squared_norm_turned = seal::WriteCiphertext(context, turned, Inner(compression));
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/inside.h"
 #include "base/testing.h"
+#include "fusion/norm_proof.h"
 #include "fusion/samples.h"
 #include "fusion/testing.h"
 #include "gallery/owner/key_owner_impl.h"
@@ -234,17 +235,23 @@ TEST_F(SealRingsTest, IdentifiesUnderSealsKeysAndTheScoresOpenAfterDivision) {
   const auto scores = ExportSealScores(*model_, *reply, "reply", kNone);
   ASSERT_TRUE(scores.ok()) << scores.status();
   EXPECT_TRUE(scores->divide_by_norm);
-  ASSERT_TRUE(scores->squared_norm.has_value());
-  const auto open = [&](const std::vector<uint8_t>& bytes) {
+  const auto open_all = [&](const std::vector<uint8_t>& bytes) {
     const Instance& matching = rings().matching;
     const auto ciphertext = *seal::ReadCiphertext(*matching.context, bytes, "scores");
-    return matching.encoder
-        ->Decode(ckks::Decrypt(*matching.context, ciphertext, key(SealRing::kMatching)))[0]
-        .real();
+    return matching.encoder->Decode(
+        ckks::Decrypt(*matching.context, ciphertext, key(SealRing::kMatching)));
   };
+  const auto open = [&](const std::vector<uint8_t>& bytes) { return open_all(bytes)[0].real(); };
+  const auto norm = ReadNorm(open_all(scores->squared_norm));
+  ASSERT_TRUE(norm.ok()) << norm.status();
+  double factor = 0;
+  const auto turned = open_all(scores->squared_norm_turned);
+  for (const ckks::Complex& slot : turned) {
+    factor -= slot.real() / static_cast<double>(turned.size());
+  }
+  EXPECT_NEAR(*norm, open(scores->squared_norm) / (1 - factor * factor), 0.01);
   ASSERT_EQ(scores->factors.size(), rings().matching.params().n());
-  const double cosine = scores->factors[0] * open(scores->replies[0].ciphertext) /
-                        std::sqrt(open(*scores->squared_norm));
+  const double cosine = scores->factors[0] * open(scores->replies[0].ciphertext) / std::sqrt(*norm);
   const auto plain = [&](uint64_t seed) {
     return testing::FusePlain(*model_, {Vector(0, seed), Vector(1, seed)});
   };
@@ -257,7 +264,7 @@ TEST_F(SealRingsTest, IdentifiesUnderSealsKeysAndTheScoresOpenAfterDivision) {
   // Without the norm there is nothing to divide by.
   const ckks::Context& context = *rings().matching.context;
   EncryptedScores bare = *ParseScores(context, *reply, "reply");
-  bare.squared_norm.reset();
+  bare.norm_form = NormForm::kNone;
   const auto refused =
       ExportSealScores(*model_, SerializeScores(context, bare), "reply", kNone).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);

@@ -81,7 +81,7 @@ class Experiment {
     return sample;
   }
 
-  // Probe: what is matched, and of a thin one its squared norm.
+  // Probe: what is matched, and of a thin one the proof of its norm.
   struct Probe {
     Ciphertext z;
     std::optional<Ciphertext> norm;
@@ -97,8 +97,8 @@ class Experiment {
       HEFT_ASSIGN_OR_RETURN(Ciphertext z, roles_->FuseTemplate(modalities));
       return Probe{std::move(z), {}};
     }
-    HEFT_ASSIGN_OR_RETURN(Normalised fused, roles_->prober().Fuse(modalities));
-    return Probe{std::move(fused.z), std::move(fused.squared_norm)};
+    HEFT_ASSIGN_OR_RETURN(ProvenProbe fused, roles_->prober().Fuse(modalities));
+    return Probe{std::move(fused.z), std::move(fused.norm)};
   }
 
   // Capture device: encrypts each modality by itself. Server: fuses. One ring: what is enrolled is

@@ -9,6 +9,7 @@
 #include "ckks/encryptor.h"
 #include "fusion/compact.h"
 #include "fusion/key_files.h"
+#include "fusion/norm_proof.h"
 #include "fusion/owner/keygen.h"
 
 namespace heft::experiment {
@@ -163,10 +164,8 @@ absl::StatusOr<Ciphertext> Roles::Sent(const Ciphertext& scores) const {
 std::vector<double> Roles::OpenScores(const Ciphertext& scores, const Ciphertext* norm) const {
   double length = 1;
   if (norm != nullptr) {
-    double sum = 0;
-    const std::vector<ckks::Complex> slots = Open(*norm);
-    for (const ckks::Complex& slot : slots) sum += slot.real();
-    length = std::sqrt(sum / static_cast<double>(slots.size()));
+    const absl::StatusOr<double> square = ReadNorm(Open(*norm));
+    length = square.ok() ? std::sqrt(*square) : std::numeric_limits<double>::quiet_NaN();
   }
   const std::vector<ckks::Complex> slots = Open(scores);
   const uint32_t count = params().slots();

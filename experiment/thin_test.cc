@@ -10,6 +10,7 @@
 #include "experiment/random_model.h"
 #include "experiment/roles.h"
 #include "fusion/bulk.h"
+#include "fusion/norm_proof.h"
 
 namespace heft::experiment {
 namespace {
@@ -51,7 +52,7 @@ class ThinTest : public ::testing::TestWithParam<Case> {
     EXPECT_TRUE(z.ok()) << z.status();
     return *z;
   }
-  Normalised Probe(const Vectors& sample) {
+  ProvenProbe Probe(const Vectors& sample) {
     auto encrypted = roles_->EncryptProbe(sample);
     EXPECT_TRUE(encrypted.ok()) << encrypted.status();
     auto fused = roles_->prober().Fuse(Pointers(*encrypted));
@@ -85,13 +86,13 @@ TEST_P(ThinTest, ScoresAreCosines) {
     if (!whole) sample[0].clear();  // a missing modality: normalised exactly all the same
     if (!whole && sample.size() == 1) break;
     const std::vector<double> probe = Exact(sample);
-    const Normalised fused = Probe(sample);
+    const ProvenProbe fused = Probe(sample);
     const auto scores = roles_->Match(block, fused.z);
     ASSERT_TRUE(scores.ok()) << scores.status();
     EXPECT_EQ(scores->limbs(), kScoreLimbs);
     const auto sent = roles_->Sent(*scores);
     ASSERT_TRUE(sent.ok()) << sent.status();
-    const std::vector<double> opened = roles_->OpenScores(*sent, &fused.squared_norm);
+    const std::vector<double> opened = roles_->OpenScores(*sent, &fused.norm);
     double worst = 0;
     for (size_t i = 0; i < opened.size(); ++i) {
       const auto at = std::find(positions.begin(), positions.end(), i);
@@ -124,9 +125,7 @@ TEST_P(ThinTest, VerificationHidesTheOthers) {
     ASSERT_TRUE(probe.ok()) << probe.status();
     const auto scores = VerifyBlock(rings.matching, block, *probe, claimed, lane, roles_->keys());
     ASSERT_TRUE(scores.ok()) << scores.status();
-    const auto thin = ToProbe(rings.matching, *z);
-    ASSERT_TRUE(thin.ok()) << thin.status();
-    const auto norm = ProbeNorm(rings.matching, *thin, roles_->keys());
+    const auto norm = ProveTemplateNorm(rings.matching, *z, roles_->keys());
     ASSERT_TRUE(norm.ok()) << norm.status();
     const std::vector<double> opened = roles_->OpenScores(*scores, &*norm);
     const double expected = Dot(Exact(sample), FusePlain(model_, enrolled));
@@ -172,10 +171,10 @@ TEST_P(ThinTest, BulkEnrolment) {
   const Ciphertext single = Template(alone);
   ASSERT_TRUE(roles_->Enrol(&block, std::vector<NewTemplate>{{&single, {3, 0}}}).ok());
   const Vectors sample = Sample();
-  const Normalised probe = Probe(sample);
+  const ProvenProbe probe = Probe(sample);
   const auto scores = roles_->Match(block, probe.z);
   ASSERT_TRUE(scores.ok()) << scores.status();
-  const std::vector<double> opened = roles_->OpenScores(*scores, &probe.squared_norm);
+  const std::vector<double> opened = roles_->OpenScores(*scores, &probe.norm);
   std::vector<double> expected(opened.size(), 0);
   const std::vector<double> exact = Exact(sample);
   for (uint32_t i = 0; i < count; ++i)
@@ -199,14 +198,14 @@ TEST_P(ManyAlikeTest, FitAShortReply) {
   std::vector<NewTemplate> added;
   for (uint32_t i = 0; i < 2 * slots(); ++i) added.push_back({&z, PositionOf(i, slots())});
   ASSERT_TRUE(roles_->Enrol(&block, added).ok());
-  const Normalised probe = Probe(sample);
+  const ProvenProbe probe = Probe(sample);
   const auto scores = roles_->Match(block, probe.z);
   ASSERT_TRUE(scores.ok()) << scores.status();
   const auto sent = roles_->Sent(*scores);
   ASSERT_TRUE(sent.ok()) << sent.status();
   const double expected = Dot(Exact(sample), FusePlain(model_, sample));
   double worst = 0;
-  for (double score : roles_->OpenScores(*sent, &probe.squared_norm)) {
+  for (double score : roles_->OpenScores(*sent, &probe.norm)) {
     worst = std::max(worst, std::abs(score - expected));
   }
   EXPECT_LE(worst, kTolerance);

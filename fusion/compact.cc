@@ -69,7 +69,8 @@ absl::StatusOr<ckks::Plaintext> EncodeCompact(const Instance& instance, const Mo
 
 absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance& instance,
                                                                   const Model& model,
-                                                                  const PackedPair& pair) {
+                                                                  const PackedPair& pair,
+                                                                  double times) {
   const FusionPlan& plan = instance.plan;
   const uint32_t slots = instance.params().slots();
   const uint32_t columns = model.TotalDimension();
@@ -90,7 +91,7 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance
       const double x = u < first_size ? p[u] : 0;
       const double y = u < second_size ? p[first_size + u] : 0;
       // X^(n/2) carried the second modality by i (-1)^source.
-      values[t] = 0.5 * ckks::Complex(x, source % 2 == 0 ? -y : y);
+      values[t] = 0.5 * times * ckks::Complex(x, source % 2 == 0 ? -y : y);
     }
     HEFT_ASSIGN_OR_RETURN(
         auto factor,

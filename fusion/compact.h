@@ -24,10 +24,12 @@ std::vector<double> CompactSlots(std::span<const double> vector, uint32_t run, u
 absl::StatusOr<ckks::Plaintext> EncodeCompact(const Instance& instance, const Model& model,
                                               size_t index, std::span<const double> vector);
 
-// The projection's factors A_0 ... A_(run-1) of one pair, extended plaintexts.
+// The projection's factors A_0 ... A_(run-1) of one pair, extended plaintexts; all of them `times`
+// the model's.
 absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance& instance,
                                                                   const Model& model,
-                                                                  const PackedPair& pair);
+                                                                  const PackedPair& pair,
+                                                                  double times = 1);
 
 // FactorNoise: of a pair's factors, as far as it counts for z. Its message is their root mean
 // square in the row of the projection where that is largest, over the slots that a coordinate sums.

@@ -16,7 +16,7 @@ absl::StatusOr<Fuser> Fuser::Create(const Instance& instance, const Model& model
                                     const ckks::EvaluationKeys* keys) {
   Fuser fuser;
   fuser.instance_ = instance;
-  FitPlanToKeys(instance.params(), *keys, &fuser.instance_.plan);
+  FitPlanToKeys(*keys, &fuser.instance_.plan);
   HEFT_RETURN_IF_ERROR(CheckKeys(fuser.instance_.plan.keys, *keys));
   fuser.keys_ = keys;
   for (const ModalitySpec& modality : model.modalities) fuser.names_.push_back(modality.name);
@@ -43,43 +43,46 @@ absl::Status CheckInput(const FusionPlan& p, const Ciphertext& input, std::strin
                    std::log2(p.projection.input_scale), " is needed"));
 }
 
-absl::StatusOr<Ciphertext> Fuser::Project(std::span<const Ciphertext* const> modalities) const {
+absl::StatusOr<Ciphertext> Fuser::Pack(size_t index,
+                                       std::span<const Ciphertext* const> modalities) const {
   if (modalities.size() != names_.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat(modalities.size(), " modalities given, the model has ", names_.size()));
   }
-  for (size_t i = 0; i < modalities.size(); ++i) {
-    if (modalities[i] != nullptr) {
-      HEFT_RETURN_IF_ERROR(CheckInput(plan(), *modalities[i], names_[i]));
-    }
+  const PackedPair& pair = plan().projection.pairs[index];
+  const Ciphertext* first = modalities[pair.first];
+  const Ciphertext* second = pair.second < 0 ? nullptr : modalities[pair.second];
+  Ciphertext packed;
+  if (first == nullptr && second == nullptr) return packed;
+  if (first != nullptr) HEFT_RETURN_IF_ERROR(CheckInput(plan(), *first, names_[pair.first]));
+  // The second modality goes to the imaginary part: concatenation is free.
+  if (second != nullptr) {
+    HEFT_RETURN_IF_ERROR(CheckInput(plan(), *second, names_[static_cast<size_t>(pair.second)]));
+    ckks::MultiplyByMonomial(context(), &packed, *second);
   }
-  const ckks::Context& ctx = context();
+  if (second == nullptr) {
+    packed = *first;
+  } else if (first != nullptr) {
+    HEFT_RETURN_IF_ERROR(ckks::Add(context(), &packed, packed, *first));
+  }
+  // Unit vectors: the folds sum over the slots, so their root mean square counts for the error.
+  const double values = double(pair.run) * context().slots() / plan().gamma;
+  packed.noise.message = std::sqrt((first != nullptr && second != nullptr ? 2 : 1) / values);
+  return packed;
+}
+
+absl::StatusOr<Ciphertext> Fuser::Project(std::span<const Ciphertext* const> modalities) const {
   Ciphertext z;
   for (size_t p = 0; p < plan().projection.pairs.size(); ++p) {
-    const PackedPair& pair = plan().projection.pairs[p];
-    const Ciphertext* first = modalities[pair.first];
-    const Ciphertext* second = pair.second < 0 ? nullptr : modalities[pair.second];
-    if (first == nullptr && second == nullptr) continue;
-    // The second modality goes to the imaginary part: concatenation is free.
-    Ciphertext packed;
-    if (second != nullptr) ckks::MultiplyByMonomial(ctx, &packed, *second);
-    if (first != nullptr) {
-      if (second == nullptr) {
-        packed = *first;
-      } else {
-        HEFT_RETURN_IF_ERROR(ckks::Add(ctx, &packed, packed, *first));
-      }
-    }
-    // Unit vectors: the folds sum over the slots, so their root mean square counts for the error.
-    const double values = double(pair.run) * ctx.slots() / plan().gamma;
-    packed.noise.message = std::sqrt((first != nullptr && second != nullptr ? 2 : 1) / values);
+    HEFT_ASSIGN_OR_RETURN(const Ciphertext packed, Pack(p, modalities));
+    if (packed.parts.empty()) continue;
     Ciphertext part;
-    HEFT_RETURN_IF_ERROR(
-        ckks::SumGaloisProducts(ctx, &part, packed, factor_elements_[p], factors_[p], *keys_));
+    HEFT_RETURN_IF_ERROR(ckks::SumGaloisProducts(context(), &part, packed, factor_elements_[p],
+                                                 factors_[p], *keys_));
     if (z.parts.empty()) {
       z = std::move(part);
     } else {
-      HEFT_RETURN_IF_ERROR(ckks::Add(ctx, &z, z, part));
+      HEFT_RETURN_IF_ERROR(ckks::Add(context(), &z, z, part));
     }
   }
   if (z.parts.empty()) return absl::InvalidArgumentError("no modality given");
@@ -122,13 +125,12 @@ bool IsRotationAndConjugation(const ckks::Params& params, uint32_t element) {
   return (residue == 5 || residue == 7) && element != ckks::ConjugationElement(params);
 }
 
-void FitPlanToKeys(const ckks::Params& params, const ckks::EvaluationKeys& keys, FusionPlan* plan) {
+void FitPlanToKeys(const ckks::EvaluationKeys& keys, FusionPlan* plan) {
   std::vector<std::vector<uint32_t>> folds;
   size_t before_rescale = plan->projection.folds_before_rescale;
   for (size_t i = 0; i < plan->projection.folds.size(); ++i) {
     const std::vector<uint32_t>& fold = plan->projection.folds[i];
-    const bool split = fold.size() == 4 && IsRotationAndConjugation(params, fold[3]) &&
-                       keys.galois.count(fold[3]) == 0;
+    const bool split = fold.size() == 4 && keys.galois.count(fold[3]) == 0;
     if (!split) {
       folds.push_back(fold);
       continue;

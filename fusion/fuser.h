@@ -37,6 +37,12 @@ class Fuser {
   absl::StatusOr<ckks::Ciphertext> Project(
       std::span<const ckks::Ciphertext* const> modalities) const;
 
+  // Project's first step: the modalities of pair `index` in one ciphertext; empty where both are
+  // missing. factor_elements: the rotations of it that the projection's factors multiply.
+  absl::StatusOr<ckks::Ciphertext> Pack(size_t index,
+                                        std::span<const ckks::Ciphertext* const> modalities) const;
+  std::span<const uint32_t> factor_elements(size_t index) const { return factor_elements_[index]; }
+
   // Project's second half: from products in partial sums over the groups of slots, or from what a
   // client has projected (ProjectedScale), to z, which repeats. kInvalidArgument for another form.
   absl::StatusOr<ckks::Ciphertext> Fold(const ckks::Ciphertext& products) const;
@@ -69,7 +75,7 @@ bool IsRotationAndConjugation(const ckks::Params& params, uint32_t element);
 // elements, which one fold of the projection uses. Splits each fold that needs one into two,
 // {1, a, b, ab} into {1, a} and {1, b}, unless `keys` has its key: the same sum, one key fewer and
 // one decomposition more.
-void FitPlanToKeys(const ckks::Params& params, const ckks::EvaluationKeys& keys, FusionPlan* plan);
+void FitPlanToKeys(const ckks::EvaluationKeys& keys, FusionPlan* plan);
 
 // ---- Enrolment of all pairs of a class from separately encrypted sets (paper, section
 // "Protocols"). The projection is linear: each sample is projected once, and a pair costs one

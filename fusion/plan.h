@@ -53,7 +53,7 @@ struct FusionPlan {
     size_t input_limbs = 0;   // of fresh ciphertexts, the products and the folds before the rescale
     double input_scale = 0;   // of fresh ciphertexts
     double factor_scale = 0;  // of the projection's factors
-    // Galois elements, each group one hoisted sum, over groups of slots, the last with conjugation.
+    // Galois elements, each group one hoisted sum, over groups of slots, one with conjugation.
     std::vector<std::vector<uint32_t>> folds;
     size_t folds_before_rescale = 0;  // at input_limbs; at least one
     size_t z_limbs = 0;
@@ -115,9 +115,7 @@ absl::StatusOr<FusionPlan> PlanFusion(const ckks::Params& params, const Profile&
 absl::StatusOr<FusionPlan> PlanMatching(const ckks::Params& params, const Profile& profile,
                                         const Model& model);
 
-// ThinNormScale: of a thin probe's squared norm. ThinNormRoom: the largest that fits the base
-// prime.
-double ThinNormScale(const ckks::Params& params, const FusionPlan& plan);
+// ThinNormRoom: the largest squared norm of a thin probe whose square fits two primes.
 double ThinNormRoom(const ckks::Params& params, const FusionPlan& plan);
 
 // SlotSign: 1, or of a plan with short replies a sign that is fixed for each slot and lane of a
@@ -129,8 +127,10 @@ double SlotSign(const FusionPlan& plan, uint32_t slot, uint32_t lane);
 
 // PlanCompactProjection: its part that ends with z, for callers that go on in another way. Adds
 // pairs, folds, keys and counts to a plan whose gamma and projection.input_limbs are set.
+// `real_first`: the fold that adds the conjugates is the first, and stands alone
+// (fusion/thin_fuser.h).
 absl::Status PlanCompactProjection(const ckks::Params& params, const Model& model,
-                                   FusionPlan* plan);
+                                   FusionPlan* plan, bool real_first = false);
 
 // The scale of z for which a template normalised by `polynomial` comes out at `target`: its leading
 // coefficient goes into the scale, so no level is spent on it. z has `z_limbs` limbs.

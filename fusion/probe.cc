@@ -6,6 +6,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "ckks/noise.h"
 #include "ckks/subchain.h"
 #include "fusion/fuser.h"
@@ -69,27 +70,26 @@ void WidenRelinearisation(const Instance& instance, ckks::EvaluationKeys* keys) 
 absl::StatusOr<ProbeFuser> ProbeFuser::Create(const Rings& rings, const Model& model,
                                               const ckks::EvaluationKeys& keys) {
   ProbeFuser out;
-  out.thin_ = rings.thin();
-  if (out.thin_) {
+  if (rings.thin()) {
     // With digits of two primes for the folds, as below, a fusion was not faster (measured), and
     // the error of a score rose from 1.2e-4 to 1.6e-4.
-    out.instance_ = std::make_unique<Instance>(rings.matching);
+    HEFT_ASSIGN_OR_RETURN(ThinFuser thin, ThinFuser::Create(rings.matching, model, &keys));
+    out.thin_ = std::make_unique<ThinFuser>(std::move(thin));
+    out.instance_ = std::make_unique<Instance>(out.thin_->instance());
     out.keys_ = &keys;
-    FitPlanToKeys(out.instance_->params(), keys, &out.instance_->plan);
-    HEFT_RETURN_IF_ERROR(CheckKeys(out.instance_->plan.keys, keys));
-  } else {
-    out.enrolment_plan_ = rings.enrolment.plan;
-    for (const ModalitySpec& modality : model.modalities) out.names_.push_back(modality.name);
-    HEFT_ASSIGN_OR_RETURN(Instance instance, MakeProbeInstance(model));
-    out.instance_ = std::make_unique<Instance>(std::move(instance));
-    out.own_keys_ = std::make_unique<ckks::EvaluationKeys>(ckks::WithoutPrime(keys, kMaskPrime));
-    out.keys_ = out.own_keys_.get();
-    FitPlanToKeys(out.instance_->params(), keys, &out.instance_->plan);
-    HEFT_RETURN_IF_ERROR(CheckKeys(out.instance_->plan.keys, *out.keys_));
-    WidenDigits(*out.instance_, out.own_keys_.get());
-    double& error = out.instance_->plan.matching.probe_error;
-    error = ckks::Combine(error, kSwitchingError);
+    return out;
   }
+  out.enrolment_plan_ = rings.enrolment.plan;
+  for (const ModalitySpec& modality : model.modalities) out.names_.push_back(modality.name);
+  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeProbeInstance(model));
+  out.instance_ = std::make_unique<Instance>(std::move(instance));
+  out.own_keys_ = std::make_unique<ckks::EvaluationKeys>(ckks::WithoutPrime(keys, kMaskPrime));
+  out.keys_ = out.own_keys_.get();
+  FitPlanToKeys(keys, &out.instance_->plan);
+  HEFT_RETURN_IF_ERROR(CheckKeys(out.instance_->plan.keys, *out.keys_));
+  WidenDigits(*out.instance_, out.own_keys_.get());
+  double& error = out.instance_->plan.matching.probe_error;
+  error = ckks::Combine(error, kSwitchingError);
   HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(*out.instance_, model, out.keys_));
   out.fuser_ = std::make_unique<Fuser>(std::move(fuser));
   return out;
@@ -97,11 +97,7 @@ absl::StatusOr<ProbeFuser> ProbeFuser::Create(const Rings& rings, const Model& m
 
 absl::StatusOr<Ciphertext> ProbeFuser::Project(
     std::span<const Ciphertext* const> modalities) const {
-  if (thin_) {
-    HEFT_ASSIGN_OR_RETURN(Ciphertext z, fuser_->Project(modalities));
-    z.scale = instance_->plan.matching.probe_scale;  // but for the factors' rounding
-    return z;
-  }
+  HEFT_DCHECK(fuser_ != nullptr, "of one ring");
   std::vector<Ciphertext> inputs(modalities.size());
   std::vector<const Ciphertext*> pointers(modalities.size(), nullptr);
   for (size_t i = 0; i < modalities.size() && i < names_.size(); ++i) {
@@ -114,16 +110,15 @@ absl::StatusOr<Ciphertext> ProbeFuser::Project(
 }
 
 absl::StatusOr<Normalised> ProbeFuser::Normalise(const Ciphertext& z) const {
-  if (!thin_) return fuser_->Normalise(z);
-  Normalised out;
-  out.z = z;
-  HEFT_ASSIGN_OR_RETURN(out.squared_norm, ProbeNorm(*instance_, z, *keys_));
-  return out;
+  HEFT_DCHECK(fuser_ != nullptr, "of one ring");
+  return fuser_->Normalise(z);
 }
 
-absl::StatusOr<Normalised> ProbeFuser::Fuse(std::span<const Ciphertext* const> modalities) const {
+absl::StatusOr<ProvenProbe> ProbeFuser::Fuse(std::span<const Ciphertext* const> modalities) const {
+  if (thin_ != nullptr) return thin_->Fuse(modalities);
   HEFT_ASSIGN_OR_RETURN(const Ciphertext z, Project(modalities));
-  return Normalise(z);
+  HEFT_ASSIGN_OR_RETURN(Normalised normalised, Normalise(z));
+  return ProvenProbe{std::move(normalised.z), {}};
 }
 
 }  // namespace heft

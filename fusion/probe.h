@@ -13,6 +13,7 @@
 #include "fusion/fuser.h"
 #include "fusion/matching.h"
 #include "fusion/rings.h"
+#include "fusion/thin_fuser.h"
 
 namespace heft {
 
@@ -32,24 +33,26 @@ class ProbeFuser {
   const Instance& instance() const { return *instance_; }
   const ckks::EvaluationKeys& keys() const { return *keys_; }
 
-  // As Fuser's, from fresh ciphertexts of the enrolment ring, or of the small one of two; out in
-  // kMatchLimbs limbs. Two rings: Normalise and Fuse leave z as it is beside its squared norm, by
-  // whose root the key owner divides.
+  // From fresh ciphertexts of the enrolment ring, or of the small one of two: what is matched, in
+  // kMatchLimbs limbs. Two rings: z is not normalised: `norm` proves its squared norm, by whose
+  // root the key owner divides. One ring: z is normalised, and `norm` is empty (see PlainNorm).
+  absl::StatusOr<ProvenProbe> Fuse(std::span<const ckks::Ciphertext* const> modalities) const;
+
+  // One ring: both halves of Fuse, as Fuser's.
   absl::StatusOr<ckks::Ciphertext> Project(
       std::span<const ckks::Ciphertext* const> modalities) const;
   absl::StatusOr<Normalised> Normalise(const ckks::Ciphertext& z) const;
-  absl::StatusOr<Normalised> Fuse(std::span<const ckks::Ciphertext* const> modalities) const;
 
  private:
   ProbeFuser() = default;
 
-  bool thin_ = false;
   FusionPlan enrolment_plan_;  // one ring
   std::vector<std::string> names_;
   std::unique_ptr<Instance> instance_;
   std::unique_ptr<ckks::EvaluationKeys> own_keys_;  // one ring
   const ckks::EvaluationKeys* keys_ = nullptr;
-  std::unique_ptr<Fuser> fuser_;
+  std::unique_ptr<Fuser> fuser_;     // one ring
+  std::unique_ptr<ThinFuser> thin_;  // two
 };
 
 }  // namespace heft

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion/rings.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -32,11 +33,24 @@ absl::StatusOr<Rings> MakeRings(const Model& model) {
 }
 
 Interval NormInterval(const Rings& rings, const Model& model) {
-  const Interval& interval = model.approximation.interval;
-  if (!rings.thin()) return interval;
+  if (!rings.thin()) return TemplateNormInterval(model);
   // A score's error grows as 1 / |z|.
   constexpr double kShorter = 8;
-  return {interval.lo / kShorter, ThinNormRoom(rings.matching.params(), rings.matching.plan)};
+  return {model.approximation.interval.lo / kShorter,
+          ThinNormRoom(rings.matching.params(), rings.matching.plan)};
+}
+
+Interval TemplateNormInterval(const Model& model) {
+  // What a polynomial leaves beside 1, and errors, far above the promised one.
+  constexpr double kError = 0.01, kRoom = 0.3;
+  const double off = std::min(model.approximation.MaxRelativeError() + kError, kRoom);
+  return {(1 - off) * (1 - off), (1 + off) * (1 + off)};
+}
+
+double ScoreBound(const Rings& rings, const Model& model) {
+  constexpr double kError = 0.01;
+  const double longest = TemplateNormInterval(model).hi;
+  return (rings.thin() ? std::sqrt(longest) : longest) + kError;
 }
 
 absl::StatusOr<ckks::Ciphertext> ToMatchingRing(const Rings& rings,
@@ -46,12 +60,6 @@ absl::StatusOr<ckks::Ciphertext> ToMatchingRing(const Rings& rings,
   HEFT_RETURN_IF_ERROR(ckks::DropLimbs(*rings.enrolment.context, &cut, z, kTemplateLimbs));
   if (!rings.thin()) return cut;
   return ckks::SwitchRing(*rings.switching, *rings.matching.context, cut, ring_switch);
-}
-
-absl::StatusOr<ckks::Ciphertext> ProbeNorm(const Instance& matching, const ckks::Ciphertext& z,
-                                           const ckks::EvaluationKeys& keys) {
-  return SquaredNorm(*matching.context, z, matching.plan.normalisation.interval_hi,
-                     matching.plan.normalisation.folds, keys);
 }
 
 absl::StatusOr<ckks::Ciphertext> ToProbe(const Instance& matching, const ckks::Ciphertext& z) {

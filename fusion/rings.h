@@ -31,9 +31,14 @@ struct Rings {
 // kInvalidArgument where the model does not fit its profile.
 absl::StatusOr<Rings> MakeRings(const Model& model);
 
-// NormInterval: of squared norms that a probe may have. One ring: the approximation's. Two: from
-// what the promised error allows to what fits the base prime, since probes are normalised exactly.
+// NormInterval: of squared norms that a probe may have. One ring: a template's, since probes are
+// normalised as templates are. Two: from what the promised error allows to what fits the base prime,
+// since probes are normalised exactly.
 Interval NormInterval(const Rings& rings, const Model& model);
+// TemplateNormInterval: of squared norms of templates: 1, but for what the approximation leaves.
+Interval TemplateNormInterval(const Model& model);
+// ScoreBound: no score of a sound probe and template is larger, in absolute value.
+double ScoreBound(const Rings& rings, const Model& model);
 
 // RingKeys: a server's keys. `enrolment` and `ring_switch` are empty where there is one ring, whose
 // keys are `matching`'s, and at a server of two that only identifies.
@@ -51,11 +56,6 @@ struct RingKeys {
 absl::StatusOr<ckks::Ciphertext> ToMatchingRing(const Rings& rings,
                                                 const ckks::SwitchKey& ring_switch,
                                                 const ckks::Ciphertext& z);
-
-// ProbeNorm: |z|^2 of a probe in the small ring of two, for the key owner: kScoreLimbs limbs at the
-// scale of a score.
-absl::StatusOr<ckks::Ciphertext> ProbeNorm(const Instance& matching, const ckks::Ciphertext& z,
-                                           const ckks::EvaluationKeys& keys);
 
 // ToProbe: a vector of the matching ring at any scale near a template's, kTemplateLimbs limbs, as
 // one that PrepareProbe takes: the mask's prime brings it to the scale of a probe.

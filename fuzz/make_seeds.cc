@@ -251,7 +251,8 @@ absl::Status WriteScores(const SeedWriter& seeds, const ckks::SecretKey& secret,
   scores.identities = {"ann", "bob"};
   scores.templates = 2;
   scores.replies = {{{}, ckks::Expand(context, fresh)}};
-  scores.squared_norm = ckks::Expand(context, fresh);
+  scores.norm_form = NormForm::kProof;
+  scores.norm = ckks::Expand(context, fresh);
   HEFT_RETURN_IF_ERROR(seeds.Write("scores", "identification", SerializeScores(context, scores)));
   EncryptedScores brief = scores;
   HEFT_ASSIGN_OR_RETURN(brief.replies[0].brief,
@@ -262,7 +263,7 @@ absl::Status WriteScores(const SeedWriter& seeds, const ckks::SecretKey& secret,
   scores.identities = {"ann"};
   scores.templates = 0;
   scores.replies[0].answers = {{1, 0, 0}, {3, 1, 0}};
-  scores.squared_norm.reset();
+  scores.norm_form = NormForm::kNone;
   return seeds.Write("scores", "verification", SerializeScores(context, scores));
 }
 

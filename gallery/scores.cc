@@ -13,8 +13,9 @@ namespace heft {
 namespace {
 
 constexpr std::string_view kKind = "SCOR";
-constexpr uint32_t kFull = 1;   // versions: replies are ciphertexts,
-constexpr uint32_t kShort = 2;  // or short ones
+constexpr uint32_t kFull = 1;     // old versions: replies are ciphertexts,
+constexpr uint32_t kShort = 2;    // or short ones; a norm is there or not
+constexpr uint32_t kVersion = 3;  // says which, and has a NormForm
 constexpr uint64_t kMaxNames = uint64_t{1} << 28;
 
 void WriteAnswers(ByteWriter& writer, const ScoreReply& reply) {
@@ -78,6 +79,17 @@ ScoreReply ReadReply(ByteReader& reader, const ckks::Context& context,
   return reply;
 }
 
+void ReadNormOf(ByteReader& reader, const ckks::Context& context, uint32_t version,
+                EncryptedScores* scores) {
+  const uint8_t form = reader.U8();
+  if (form > (version == kVersion ? 2 : 1)) reader.Fail("a norm of an unknown form");
+  if (!reader.ok() || form == 0) return;
+  ckks::Ciphertext norm = ckks::ReadCiphertext(reader, context);
+  if (version != kVersion) return;
+  scores->norm_form = static_cast<NormForm>(form);
+  scores->norm = std::move(norm);
+}
+
 }  // namespace
 
 ckks::Ciphertext ScoreReply::Full(const ckks::Context& context) const {
@@ -106,22 +118,23 @@ std::vector<uint8_t> SerializeScores(const ckks::Context& context, const Encrypt
   writer.U64(scores.identities.size());
   for (const std::string& identity : scores.identities) WriteName(writer, identity);
   writer.U64(scores.templates);
-  writer.U8(scores.squared_norm.has_value() ? 1 : 0);
-  if (scores.squared_norm) ckks::WriteCiphertext(writer, context, *scores.squared_norm);
+  const bool brief = !scores.replies.empty() && scores.replies[0].brief.has_value();
+  writer.U8(static_cast<uint8_t>(scores.norm_form));
+  if (scores.norm_form != NormForm::kNone) ckks::WriteCiphertext(writer, context, scores.norm);
+  writer.U8(brief ? 1 : 0);
   writer.U64(scores.replies.size());
   for (const ScoreReply& reply : scores.replies) {
     WriteReply(writer, context, scores, reply);
   }
-  const bool brief = !scores.replies.empty() && scores.replies[0].brief.has_value();
-  return SealEnvelope(kKind, brief ? kShort : kFull, writer.bytes());
+  return SealEnvelope(kKind, kVersion, writer.bytes());
 }
 
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,
                                             std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
-  const bool brief = EnvelopeVersion(bytes) == kShort;
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kKind, brief ? kShort : kFull, what));
+  uint32_t version = EnvelopeVersion(bytes);
+  if (version != kFull && version != kShort) version = kVersion;
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kKind, version, what));
   ByteReader reader(payload, what);
   EncryptedScores scores;
   scores.params_id = ckks::ReadId(reader);
@@ -144,9 +157,10 @@ absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSp
     if (reader.ok()) HEFT_RETURN_IF_ERROR(CheckIdentityAt(scores.identities.back(), what, i));
   }
   scores.templates = reader.U64();
-  const uint8_t has_norm = reader.U8();
-  if (has_norm > 1) reader.Fail("neither with nor without a squared norm");
-  if (has_norm == 1) scores.squared_norm = ckks::ReadCiphertext(reader, context);
+  ReadNormOf(reader, context, version, &scores);
+  const uint8_t form = version == kVersion ? reader.U8() : (version == kShort ? 1 : 0);
+  if (form > 1) reader.Fail("replies of an unknown form");
+  const bool brief = form == 1;
   const uint64_t replies = reader.Count(sizeof(uint64_t), 1 << 24);
   if (brief && (scores.kind == ScoreKind::kVerification || replies == 0)) {
     reader.Fail("short replies are those of an identification, one at least");

@@ -36,6 +36,12 @@ struct ScoreReply {
   ckks::Ciphertext Full(const ckks::Context& context) const;
 };
 
+// NormForm: what a reply says of its probe's norm. kNone: nothing, as servers of 0.1 did. kProof: a
+// proof. kPlain: a norm without a factor, of one ring's identifications in galleries of
+// kPlainNormTemplates or more, among whose scores a wrapped one shows.
+enum class NormForm : uint8_t { kNone = 0, kProof = 1, kPlain = 2 };
+inline constexpr size_t kPlainNormTemplates = 1024;
+
 struct EncryptedScores {
   ScoreKind kind = ScoreKind::kIdentification;
   ckks::ParamsId params_id{};
@@ -48,16 +54,17 @@ struct EncryptedScores {
   std::vector<std::string> identities;
   uint64_t templates = 0;  // identification: templates in the gallery
   std::vector<ScoreReply> replies;
-  // |z|^2 of the probe before normalisation, so that the key owner can see whether it lies in the
-  // approximation's interval.
-  std::optional<ckks::Ciphertext> squared_norm;
+  // |z|^2 of the probe as it was matched (fusion/norm_proof.h): nothing is decided without it.
+  NormForm norm_form = NormForm::kNone;
+  ckks::Ciphertext norm;  // empty for kNone
 };
 
 // The answers of block `block` of an identification: all its templates. They are not sent.
 std::vector<ScoreReply::Answer> IdentificationAnswers(const ckks::Context& context, size_t block,
                                                       uint64_t templates);
 
-// SerializeScores: version 2 where replies are short, 1 otherwise.
+// SerializeScores: version 3. Versions 1 and 2, of 0.1, are read; their norm, which proves nothing,
+// is not.
 std::vector<uint8_t> SerializeScores(const ckks::Context& context, const EncryptedScores& scores);
 // kFailedPrecondition for other parameters, kDataLoss for damaged bytes.
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,

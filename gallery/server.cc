@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "fusion/fuser.h"
 #include "fusion/key_files.h"
+#include "fusion/norm_proof.h"
 #include "gallery/server_impl.h"
 #include "gallery/server_internal.h"
 
@@ -114,7 +115,7 @@ namespace {
 // Found out at once, although what uses the keys is made later.
 absl::Status CheckPlanKeys(const Instance& instance, const ckks::EvaluationKeys& keys) {
   FusionPlan plan = instance.plan;
-  FitPlanToKeys(instance.params(), keys, &plan);
+  FitPlanToKeys(keys, &plan);
   return CheckKeys(plan.keys, keys);
 }
 
@@ -194,7 +195,7 @@ absl::StatusOr<ckks::Ciphertext> Server::Impl::FuseTemplate(
   return ToMatchingRing(rings_, keys_->ring_switch, fused.z);
 }
 
-absl::StatusOr<Normalised> Server::Impl::FuseToIdentify(
+absl::StatusOr<ProvenProbe> Server::Impl::FuseToIdentify(
     const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities) const {
   if (!samples.fused() && samples.encoding() != SampleEncoding::kPartial) {
     HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
@@ -202,29 +203,25 @@ absl::StatusOr<Normalised> Server::Impl::FuseToIdentify(
   }
   HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext sum,
                         SumProjected(rings_.matching, SampleUse::kIdentification, modalities));
-  Normalised out;
-  HEFT_ASSIGN_OR_RETURN(out.z, ToProbe(rings_.matching, sum));
-  HEFT_ASSIGN_OR_RETURN(out.squared_norm, ProbeNorm(rings_.matching, out.z, keys()));
+  HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext z, RealPart(rings_.matching, sum, keys()));
+  ProvenProbe out;
+  HEFT_ASSIGN_OR_RETURN(out.z, ToProbe(rings_.matching, z));
+  HEFT_ASSIGN_OR_RETURN(out.norm, ProveTemplateNorm(rings_.matching, z, keys()));
   return out;
 }
 
-absl::StatusOr<Normalised> Server::Impl::FuseProbe(const SampleSet& samples, size_t row) const {
+absl::StatusOr<ProvenProbe> Server::Impl::FuseProbe(const SampleSet& samples, size_t row) const {
   HEFT_RETURN_IF_ERROR(CheckUse(samples, SampleUse::kEnrolment));
   HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, row));
-  if (!rings_.thin()) {
-    HEFT_ASSIGN_OR_RETURN(const Fuser* fuser, EnrolmentFuser());
-    return fuser->Fuse(Present(inputs));
-  }
-  // A projection is all that it needs: the key owner normalises.
-  Normalised out;
-  if (samples.fused()) {
+  ProvenProbe out;
+  if (samples.fused() || !rings_.thin()) {
     HEFT_ASSIGN_OR_RETURN(out.z, FuseTemplate(samples, Present(inputs)));
   } else {
+    // A projection is all that it needs: the key owner normalises.
     HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext projected, Project(samples, Present(inputs)));
     HEFT_ASSIGN_OR_RETURN(out.z, ToMatchingRing(rings_, keys_->ring_switch, projected));
   }
-  HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext probe, ToProbe(rings_.matching, out.z));
-  HEFT_ASSIGN_OR_RETURN(out.squared_norm, ProbeNorm(rings_.matching, probe, keys()));
+  HEFT_ASSIGN_OR_RETURN(out.norm, ProveTemplateNorm(rings_.matching, out.z, keys()));
   return out;
 }
 

@@ -99,8 +99,9 @@ class Server::Impl {
   // takes.
   absl::StatusOr<ckks::Ciphertext> FuseTemplate(
       const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities) const;
-  // Fuses row `row` of each file for verification: what PrepareMaskedProbe takes, with its norm.
-  absl::StatusOr<Normalised> FuseProbe(const SampleSet& samples, size_t row) const;
+  // Fuses row `row` of each file for verification: what PrepareMaskedProbe takes, with the proof of
+  // its norm.
+  absl::StatusOr<ProvenProbe> FuseProbe(const SampleSet& samples, size_t row) const;
 
   // Opens the gallery, or starts one, and checks that it is this model's and this key's.
   absl::StatusOr<Gallery::Impl> OpenGallery(const std::string& directory, bool create) const;
@@ -146,7 +147,7 @@ class Server::Impl {
   absl::StatusOr<ckks::Ciphertext> FuseRow(const SampleSet& samples,
                                            std::span<const int64_t> rows) const;
   // A probe of an identification: projected by the prober, or by clients.
-  absl::StatusOr<Normalised> FuseToIdentify(
+  absl::StatusOr<ProvenProbe> FuseToIdentify(
       const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities) const;
   absl::StatusOr<const ProbeFuser*> Prober() const;
   // A fused and prepared probe, and its reply without scores.
@@ -163,9 +164,8 @@ class Server::Impl {
   absl::Status MatchRun(const Gallery::Impl& gallery, const ProbeFuser& prober,
                         const TiledCiphertexts& probe, bool relinearise, BlockRun run,
                         EncryptedScores* reply) const;
-  absl::StatusOr<EncryptedScores> StartReply(ScoreKind kind, const SampleSet& samples,
-                                             const ProbeOptions& options,
-                                             const Normalised& probe) const;
+  EncryptedScores StartReply(ScoreKind kind, const SampleSet& samples, const ProbeOptions& options,
+                             ckks::Ciphertext norm, NormForm form) const;
 
   Model model_;
   Rings rings_;

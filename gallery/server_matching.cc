@@ -9,8 +9,8 @@
 
 #include "base/identity.h"
 #include "base/threads.h"
-#include "ckks/arithmetic.h"
 #include "fusion/matching.h"
+#include "fusion/norm_proof.h"
 #include "gallery/server_impl.h"
 #include "gallery/server_internal.h"
 #include "gallery/stand_in.h"
@@ -39,9 +39,9 @@ absl::Status TakeScores(const Instance& instance, ckks::Ciphertext scores, Score
 
 }  // namespace
 
-absl::StatusOr<EncryptedScores> Server::Impl::StartReply(ScoreKind kind, const SampleSet& samples,
-                                                         const ProbeOptions& options,
-                                                         const Normalised& probe) const {
+EncryptedScores Server::Impl::StartReply(ScoreKind kind, const SampleSet& samples,
+                                         const ProbeOptions& options, ckks::Ciphertext norm,
+                                         NormForm form) const {
   EncryptedScores reply;
   reply.kind = kind;
   reply.params_id = instance().params().id();
@@ -50,14 +50,8 @@ absl::StatusOr<EncryptedScores> Server::Impl::StartReply(ScoreKind kind, const S
   for (size_t m = 0; m < samples.modalities() && reply.probe.empty(); ++m) {
     if (samples.modality(m) != nullptr) reply.probe = samples.modality(m)->labels()[options.row];
   }
-  if (rings_.thin()) {
-    reply.squared_norm = probe.squared_norm;
-  } else if (options.with_squared_norm) {
-    // Two limbs: |z|^2 at this scale may exceed one.
-    reply.squared_norm.emplace();
-    HEFT_RETURN_IF_ERROR(ckks::DropLimbs(*instance().context, &*reply.squared_norm,
-                                         probe.squared_norm, kMatchLimbs));
-  }
+  reply.norm_form = form;
+  reply.norm = std::move(norm);
   return reply;
 }
 
@@ -65,11 +59,23 @@ absl::StatusOr<Server::Impl::PreparedProbe> Server::Impl::Prepare(
     const ProbeFuser& prober, const Gallery::Impl& gallery, const SampleSet& samples,
     const ProbeOptions& options) const {
   HEFT_RETURN_IF_ERROR(CheckUse(samples, SampleUse::kIdentification));
-  HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, options.row));
-  HEFT_ASSIGN_OR_RETURN(const Normalised probe, FuseToIdentify(samples, Present(inputs)));
   PreparedProbe out;
-  HEFT_ASSIGN_OR_RETURN(out.reply, StartReply(ScoreKind::kIdentification, samples, options, probe));
-  HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(prober.instance(), probe.z, prober.keys()));
+  NormForm form = NormForm::kProof;
+  ProvenProbe probe;
+  if (!rings_.thin() && gallery.size() < kPlainNormTemplates) {
+    // The way of a verification, with the prime that a factor needs.
+    HEFT_ASSIGN_OR_RETURN(probe, FuseProbe(samples, options.row));
+    HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(instance(), probe.z, keys()));
+  } else {
+    HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, options.row));
+    HEFT_ASSIGN_OR_RETURN(probe, FuseToIdentify(samples, Present(inputs)));
+    if (!rings_.thin()) {
+      form = NormForm::kPlain;
+      HEFT_ASSIGN_OR_RETURN(probe.norm, PlainNorm(prober.instance(), probe.z, prober.keys()));
+    }
+    HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(prober.instance(), probe.z, prober.keys()));
+  }
+  out.reply = StartReply(ScoreKind::kIdentification, samples, options, std::move(probe.norm), form);
   out.reply.templates = gallery.size();
   if (options.with_identities) out.reply.identities = gallery.identities();
   out.reply.replies.resize(gallery.blocks());
@@ -174,9 +180,9 @@ absl::StatusOr<EncryptedScores> Server::Impl::Verify(const Gallery::Impl& galler
     return absl::FailedPreconditionError(
         "nobody is enrolled in this gallery: enrol somebody first");
   }
-  HEFT_ASSIGN_OR_RETURN(const Normalised probe, FuseProbe(samples, options.row));
-  HEFT_ASSIGN_OR_RETURN(EncryptedScores reply,
-                        StartReply(ScoreKind::kVerification, samples, options, probe));
+  HEFT_ASSIGN_OR_RETURN(ProvenProbe probe, FuseProbe(samples, options.row));
+  EncryptedScores reply = StartReply(ScoreKind::kVerification, samples, options,
+                                     std::move(probe.norm), NormForm::kProof);
   reply.claimed = identity;
   reply.identities = {identity};
   HEFT_ASSIGN_OR_RETURN(const Seed stand_in_key, StandInKey(gallery.directory()));

@@ -28,16 +28,14 @@ TEST_F(ServerTest, EnrolIdentifyVerifyDecide) {
   const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   EXPECT_EQ(gallery.size(), 4u);
   const SampleSet probe = Set({2}, {"probe"});
-  ProbeOptions options;
-  options.with_squared_norm = true;
-  auto scores = server_->Identify(gallery, probe, options);
+  auto scores = server_->Identify(gallery, probe, {});
   ASSERT_TRUE(scores.ok()) << scores.status();
   auto opened = Owner().Open(SerializeScores(*instance_->context, *scores), "scores");
   ASSERT_TRUE(opened.ok()) << opened.status();
   ASSERT_EQ(opened->candidates.size(), 3u);
   EXPECT_EQ(opened->candidates[0].identity, "bob");
   EXPECT_EQ(opened->probe, "probe");
-  EXPECT_TRUE(*opened->in_interval);
+  EXPECT_EQ(opened->refusal, "");
   for (const Candidate& c : opened->candidates) {
     const double expected = c.identity == "bob"   ? Expected(2, 2)
                             : c.identity == "cyd" ? Expected(2, 4)

@@ -237,9 +237,7 @@ absl::Status Write(const std::string& folder) {
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery,
                         server->OpenGallery(folder + "/gallery", false));
   HEFT_ASSIGN_OR_RETURN(const SampleSet probe, Samples(instance, model, secret, {0}));
-  ProbeOptions options;
-  options.with_squared_norm = true;
-  HEFT_ASSIGN_OR_RETURN(const auto ranked, server->Identify(gallery, probe, options));
+  HEFT_ASSIGN_OR_RETURN(const auto ranked, server->Identify(gallery, probe, {}));
   HEFT_RETURN_IF_ERROR(
       WriteFileAtomic(folder + "/identification.ct", SerializeScores(*instance.context, ranked)));
   HEFT_ASSIGN_OR_RETURN(const auto claim, server->Verify(gallery, probe, kClaimed, {}));

@@ -29,7 +29,7 @@ class HeftRoute : public Route {
   std::vector<Ciphertext> modalities_;
   TiledCiphertexts block_;
   std::vector<double> expected_;
-  Normalised probe_;
+  ProvenProbe probe_;
   Ciphertext scores_;
 };
 
@@ -81,7 +81,7 @@ void HeftRoute::Match() { scores_ = OrDie(roles_->Match(block_, probe_.z)); }
 double HeftRoute::WorstError() const {
   const bool thin = roles_->rings().thin();
   const std::vector<double> opened =
-      roles_->OpenScores(scores_, thin ? &probe_.squared_norm : nullptr);
+      roles_->OpenScores(scores_, thin ? &probe_.norm : nullptr);
   double worst = 0;
   for (size_t i = 0; i < expected_.size(); ++i) {
     worst = std::max(worst, std::abs(opened[i] - expected_[i]));

@@ -37,10 +37,8 @@ Decision OpenedScores::Decide(double threshold) const {
   Decision out;
   out.kind = kind;
   out.probe = probe;
-  out.in_interval = in_interval;
-  // Outside the interval a score means nothing.
-  out.accepted =
-      !candidates.empty() && candidates[0].score >= threshold && in_interval.value_or(true);
+  out.refusal = refusal;
+  out.accepted = refusal.empty() && !candidates.empty() && candidates[0].score >= threshold;
   if (out.accepted) out.identity = candidates[0].identity;
   return out;
 }

@@ -11,14 +11,11 @@
 #include "base/signed_file.h"
 #include "ckks/owner/flooding.h"
 #include "fusion/key_files.h"
+#include "fusion/norm_proof.h"
 
 namespace heft {
 
-double RoundScore(double score) {
-  if (!std::isfinite(score)) return -2;
-  // Cosines; a score far outside is a sign of a wrong gallery, not something to publish bit by bit.
-  return std::round(std::clamp(score, -2.0, 2.0) / kScoreStep) * kScoreStep;
-}
+double RoundScore(double score) { return std::round(score / kScoreStep) * kScoreStep; }
 
 namespace {
 
@@ -49,6 +46,29 @@ absl::Status LengthenReply(const Instance& instance, ScoreReply* reply, std::str
   return absl::OkStatus();
 }
 
+// CheckNormForm: no norm, no answer; and one without a factor only where scores make up for it.
+absl::Status CheckNormForm(const Rings& rings, const EncryptedScores& scores,
+                           std::string_view what) {
+  const FusionPlan& plan = rings.matching.plan;
+  const ckks::Params& params = rings.matching.params();
+  switch (scores.norm_form) {
+    case NormForm::kProof:
+      return CheckForm(scores.norm, 2, kScoreLimbs, NormProofScale(params, plan), what);
+    case NormForm::kPlain:
+      if (!rings.thin() && scores.kind == ScoreKind::kIdentification &&
+          scores.templates >= kPlainNormTemplates) {
+        return CheckForm(scores.norm, 2, kScoreLimbs, NormProofScale(params, plan), what);
+      }
+      break;
+    case NormForm::kNone:
+      break;
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(std::string(what),
+                   ": no proof of the probe's norm, without which nothing is decided; ask a server "
+                   "of this version"));
+}
+
 absl::Status CheckForms(const Rings& rings, const EncryptedScores& scores, std::string_view what) {
   const FusionPlan& plan = rings.matching.plan;
   const double one_limb = scores.kind == ScoreKind::kVerification ? plan.matching.verified_scale
@@ -65,19 +85,7 @@ absl::Status CheckForms(const Rings& rings, const EncryptedScores& scores, std::
                                plan.matching.probe_scale * plan.matching.block_scale, what)
                    : CheckForm(reply.scores, 2, kScoreLimbs, one_limb, what));
   }
-  if (rings.thin()) {
-    // Without the norm a thin probe's scores are not cosines.
-    if (scores.squared_norm) {
-      const double scale = ThinNormScale(rings.matching.params(), plan);
-      return CheckForm(*scores.squared_norm, 2, kScoreLimbs, scale, what);
-    }
-    return absl::DataLossError(absl::StrCat(std::string(what), ": the probe's norm is missing"));
-  }
-  if (!scores.squared_norm) return absl::OkStatus();
-  const ckks::Params& params = rings.matching.params();
-  const double scale = plan.projection.z_scale * plan.projection.z_scale /
-                       params.modulus(plan.projection.z_limbs - 1).value();
-  return CheckForm(*scores.squared_norm, 2, kMatchLimbs, scale, what);
+  return CheckNormForm(rings, scores, what);
 }
 
 // The noise that a file states is its writer's word: it is at least what the rounding of a rescale
@@ -93,24 +101,26 @@ absl::Status PrepareFlooding(const Instance& instance, const Flooding& flooding,
     return ckks::CheckFloodingRoom(params, c, options);
   };
   for (ScoreReply& reply : scores->replies) HEFT_RETURN_IF_ERROR(prepare(reply.scores));
-  return scores->squared_norm ? prepare(*scores->squared_norm) : absl::OkStatus();
+  return prepare(scores->norm);
 }
 
-// CheckRoom: a short reply's coefficients are known modulo the base prime alone. Those of scores
+// HasRoom: a short reply's coefficients are known modulo the base prime alone. Those of scores
 // are all of one size, by their signs, so a reply of which one might have wrapped around has others
 // near to it; one that keeps clear of it by a quarter has none.
-absl::Status CheckRoom(const ckks::Context& context, const ckks::Plaintext& plain) {
+bool HasRoom(const ckks::Context& context, const ckks::Plaintext& plain) {
   constexpr double kMost = 0.375;  // of the base prime; it wraps at a half
   std::vector<double> coefficients = ckks::CentredCoefficients(context, plain);
   double largest = 0;
   for (double c : coefficients) largest = std::max(largest, std::abs(c));
   SecureWipe(coefficients.data(), coefficients.size() * sizeof(double));
   // That a reply is refused is public.
-  if (Declassified(largest <= kMost * context.modulus(0).value())) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "scores too large for a short reply: those of no honest probe, or of a gallery whose "
-      "templates are nearly all alike; ask the server for --degree-two");
+  return Declassified(largest <= kMost * context.modulus(0).value());
 }
+
+constexpr char kNoRoom[] =
+    "scores too large for a short reply: those of no honest probe, or of a gallery whose templates "
+    "are nearly all alike; ask the server for --degree-two";
+constexpr char kNoCosine[] = "a score that is no cosine: not one of a sound probe and template";
 
 }  // namespace
 
@@ -194,18 +204,20 @@ absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenSlots(
   } else {
     plain = ckks::Decrypt(context, ciphertext, key());
   }
-  const absl::Status room = brief ? CheckRoom(context, plain) : absl::OkStatus();
   std::vector<ckks::Complex> slots;
-  if (room.ok()) slots = instance().encoder->Decode(plain);
+  if (!brief || HasRoom(context, plain)) slots = instance().encoder->Decode(plain);
   SecureWipe(plain.poly.values().data(), plain.poly.values().size_bytes());
-  HEFT_RETURN_IF_ERROR(room);
   return slots;
 }
 
 absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenReply(
-    const ScoreReply& reply, const std::optional<Flooding>& flooding) const {
+    const ScoreReply& reply, const std::optional<Flooding>& flooding, std::string* refusal) const {
   HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
                         OpenSlots(reply.scores, flooding, reply.brief.has_value()));
+  if (slots.empty()) {
+    *refusal = kNoRoom;
+    return slots;
+  }
   std::vector<ckks::Complex> masked(slots.size(), 0);
   for (const ScoreReply::Answer& answer : reply.answers) {
     const ckks::Complex slot =
@@ -230,22 +242,21 @@ void KeyOwner::Impl::Rank(std::vector<Candidate>* candidates) const {
 }
 
 absl::StatusOr<double> KeyOwner::Impl::OpenNorm(const EncryptedScores& scores,
-                                                const std::optional<Flooding>& flooding) const {
-  // All slots hold it; of a thin probe their mean has the less error.
-  const uint32_t count = rings_.thin() ? instance().params().slots() : 1;
+                                                const std::optional<Flooding>& flooding,
+                                                std::string* refusal) const {
   HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
-                        OpenSlots(*scores.squared_norm, flooding, /*brief=*/false));
-  double sum = 0, low = slots[0].real(), high = low;
-  for (uint32_t slot = 0; slot < count; ++slot) {
-    sum += slots[slot].real();
-    low = std::min(low, slots[slot].real());
-    high = std::max(high, slots[slot].real());
-  }
+                        OpenSlots(scores.norm, flooding, /*brief=*/false));
+  const absl::StatusOr<double> norm =
+      scores.norm_form == NormForm::kProof ? ReadNorm(slots) : ReadPlainNorm(slots);
   SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
-  // A probe that a client has fused passes no fold at the server: where its norms differ it is many
-  // vectors in one. Errors of a slot are some 3e-4.
-  constexpr double kAgree = 0.02;
-  return high - low <= kAgree ? sum / count : -1;
+  if (!norm.ok()) {
+    *refusal = std::string(norm.status().message());
+    return 0;
+  }
+  if (!NormInterval(rings_, model_).Contains(*norm)) {
+    *refusal = "the probe's norm lies outside the model's interval";
+  }
+  return *norm;
 }
 
 absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_view what,
@@ -258,19 +269,20 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_vi
   out.kind = scores.kind;
   out.probe = scores.probe;
   out.claimed = scores.claimed;
-  double length = 1;  // of the probe, by which its scores are to be divided
-  if (scores.squared_norm) {
-    HEFT_ASSIGN_OR_RETURN(const double norm, OpenNorm(scores, flooding));
-    const Interval interval = NormInterval(rings_, model_);
-    out.in_interval = interval.Contains(norm);
-    if (rings_.thin()) length = std::sqrt(std::max(norm, interval.lo));
-  }
+  HEFT_ASSIGN_OR_RETURN(const double norm, OpenNorm(scores, flooding, &out.refusal));
+  if (!out.refusal.empty()) return out;
+  // A thin probe's scores are to be divided by its length.
+  const double length = rings_.thin() ? std::sqrt(norm) : 1;
+  const double bound = ScoreBound(rings_, model_);
   std::map<std::string, Candidate> best;
   for (const ScoreReply& reply : scores.replies) {
-    HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots, OpenReply(reply, flooding));
+    HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
+                          OpenReply(reply, flooding, &out.refusal));
     for (const ScoreReply::Answer& answer : reply.answers) {
-      const ckks::Complex slot = slots[answer.slot];
-      const double score = RoundScore((answer.lane == 0 ? slot.real() : slot.imag()) / length);
+      const ckks::Complex slot = slots.empty() ? 0 : slots[answer.slot];
+      const double cosine = (answer.lane == 0 ? slot.real() : slot.imag()) / length;
+      if (!(std::abs(cosine) <= bound)) out.refusal = kNoCosine;
+      const double score = RoundScore(cosine);
       const std::string identity = scores.identities.empty() ? absl::StrCat("#", answer.identity)
                                                              : scores.identities[answer.identity];
       auto [it, fresh] = best.try_emplace(identity, Candidate{identity, score, 0, {}});
@@ -278,6 +290,7 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_vi
       ++it->second.templates;
     }
     SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
+    if (!out.refusal.empty()) return out;
   }
   for (auto& [identity, candidate] : best) out.candidates.push_back(std::move(candidate));
   Rank(&out.candidates);
@@ -291,7 +304,9 @@ absl::StatusOr<std::vector<std::vector<ckks::Complex>>> KeyOwner::Impl::OpenRawS
   HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Admit(bytes, what, {}, {}, &opening));
   std::vector<std::vector<ckks::Complex>> out;
   for (const ScoreReply& reply : scores.replies) {
-    HEFT_ASSIGN_OR_RETURN(auto slots, OpenReply(reply, {}));
+    std::string refusal;
+    HEFT_ASSIGN_OR_RETURN(auto slots, OpenReply(reply, {}, &refusal));
+    if (!refusal.empty()) return absl::FailedPreconditionError(refusal);
     out.push_back(std::move(slots));
   }
   return out;

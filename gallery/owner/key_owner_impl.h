@@ -24,7 +24,7 @@
 
 namespace heft {
 
-// A published score: a multiple of kScoreStep in [-2, 2].
+// A published score: a multiple of kScoreStep.
 double RoundScore(double score);
 
 class KeyOwner::Impl {
@@ -78,20 +78,23 @@ class KeyOwner::Impl {
                                         const Purpose& purpose, Opening* opening) const;
   // Charges what is published of ranked candidates, and leaves out the rest.
   absl::Status Publish(const Opening& opening, OpenedScores* scores) const;
-  // Decrypted slots, to be wiped by the caller. `brief`: of a short reply, whose coefficients must
-  // have had room.
+  // Decrypted slots, to be wiped by the caller. `brief`: of a short reply; none where its
+  // coefficients had no room.
   absl::StatusOr<std::vector<ckks::Complex>> OpenSlots(const ckks::Ciphertext& ciphertext,
                                                        const std::optional<Flooding>& flooding,
                                                        bool brief) const;
-  // The same of a reply, signs taken back, with everything zero that is no answer.
-  absl::StatusOr<std::vector<ckks::Complex>> OpenReply(
-      const ScoreReply& reply, const std::optional<Flooding>& flooding) const;
+  // The same of a reply, signs taken back, with everything zero that is no answer. None, and why in
+  // `refusal`, where it had no room.
+  absl::StatusOr<std::vector<ckks::Complex>> OpenReply(const ScoreReply& reply,
+                                                       const std::optional<Flooding>& flooding,
+                                                       std::string* refusal) const;
   // Best first, with what a score says for a match.
   void Rank(std::vector<Candidate>* candidates) const;
 
-  // |z|^2, from the slots of an opened norm; negative where they differ.
+  // |z|^2 of the probe; in `refusal` why it is not that of a sound one.
   absl::StatusOr<double> OpenNorm(const EncryptedScores& scores,
-                                  const std::optional<Flooding>& flooding) const;
+                                  const std::optional<Flooding>& flooding,
+                                  std::string* refusal) const;
 
   Impl(const Model& model, Rings rings, SecretKeys keys, std::unique_ptr<QueryJournal> journal)
       : model_(model),

@@ -46,8 +46,8 @@ struct Decision {
   ScoreKind kind = ScoreKind::kIdentification;
   std::string probe;  // its label, as the client gave it
   bool accepted = false;
-  std::string identity;             // of whom, if accepted
-  std::optional<bool> in_interval;  // as OpenedScores; a probe outside is never accepted
+  std::string identity;  // of whom, if accepted
+  std::string refusal;   // as OpenedScores; never accepted where it is not empty
 };
 
 // OpenedScores: a reply in the clear.
@@ -58,11 +58,11 @@ struct HEFT_EXPORT OpenedScores {
   std::vector<Candidate> candidates;  // best first, at most as many as were asked for
   // Candidates among these that are not shown: their scores are spent.
   uint32_t withheld = 0;
-  // Where the reply carries |z|^2: whether it lies in the approximation's interval, or, of a thin
-  // probe, where scores are precise. Outside of it scores are wrong.
-  std::optional<bool> in_interval;
+  // Why the reply is refused: its probe's norm, or one of its scores, cannot be those of a sound
+  // probe (SECURITY.md, "What a reply proves"). There are no candidates then.
+  std::string refusal;
 
-  // The rule of acceptance: the best candidate reaches `threshold` and the probe is not outside.
+  // The rule of acceptance: the reply is not refused, and the best candidate reaches `threshold`.
   Decision Decide(double threshold) const;
 };
 

@@ -87,8 +87,11 @@ struct SealScores {
   uint64_t templates = 0;
   std::vector<std::string> identities;
   std::vector<Reply> replies;
-  std::optional<std::vector<uint8_t>> squared_norm;
-  // Scores are not cosines yet: they are to be divided by the root of the mean of the norm's slots.
+  // Of the probe: slot j holds (1 - s^2) n + i s (2 n + (-1)^j), n being |z|^2 and s the secret factor
+  // that proves it (docs/seal.md). For decoders that give real parts, `squared_norm_turned` holds the
+  // same times i (-1)^j: the mean of its slots is -s.
+  std::vector<uint8_t> squared_norm, squared_norm_turned;
+  // Scores are not cosines yet: they are to be divided by the root of n.
   bool divide_by_norm = false;
   // With which the score at a position of a block is to be multiplied: the real parts of all slots,
   // then the imaginary ones. Empty where all are 1.

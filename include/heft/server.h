@@ -54,7 +54,6 @@ struct EnrolResult {
 
 struct ProbeOptions {
   size_t row = 0;                  // which sample of the files, from 0
-  bool with_squared_norm = false;  // adds |z|^2, for the key owner's interval check; thin: always
   bool with_identities = true;     // identification: name the templates in the reply
   // Identification: false leaves replies of degree 2, less work here and three times the bytes.
   bool relinearise = true;

@@ -104,7 +104,7 @@ absl::StatusOr<Stages> TimeOurRoute(const Monitor& monitor, int degree, int repe
   const NewTemplate added[] = {{&fused->z, PositionOf(0, roles->params().slots())}};
   HEFT_ASSIGN_OR_RETURN(stages.preprocessing,
                         MedianMs(monitor, 1, [&] { return roles->Enrol(&block, added); }));
-  HEFT_ASSIGN_OR_RETURN(const Normalised probe, roles->prober().Fuse(pointers));
+  HEFT_ASSIGN_OR_RETURN(const ProvenProbe probe, roles->prober().Fuse(pointers));
   HEFT_ASSIGN_OR_RETURN(stages.score, MedianMs(monitor, repetitions, [&] {
                           return roles->Match(block, probe.z).status();
                         }));

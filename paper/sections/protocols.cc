@@ -127,7 +127,7 @@ class Trial {
   // Identify: 1:N with the template of a sample against the whole gallery.
   absl::Status Identify(const std::string& identity, const Vectors& sample, Answer* answer) const {
     HEFT_ASSIGN_OR_RETURN(const std::vector<Ciphertext> encrypted, roles_.EncryptSample(sample));
-    HEFT_ASSIGN_OR_RETURN(const Normalised z,
+    HEFT_ASSIGN_OR_RETURN(const ProvenProbe z,
                           roles_.prober().Fuse(experiment::Pointers(encrypted)));
     HEFT_ASSIGN_OR_RETURN(const Ciphertext reply, roles_.Match(block_, z.z));
     const std::vector<double> scores = roles_.OpenScores(reply);

@@ -157,8 +157,9 @@ function openInSeal(scores, out, slotsOf) {
   const reply = json(server, 'export-seal', 'scores', ...of, '--in', at(scores), '--out', at(out));
   assert.equal(reply.divide_by_norm, true);
   const decrypted = (file) => small.decrypt(small.load('CipherText', at(`${out}/${file}`)));
-  const norms = decrypted(reply.squared_norm);
-  const length = Math.sqrt(norms.reduce((sum, x) => sum + x, 0) / norms.length);
+  const mean = (file) => decrypted(file).reduce((sum, x, _, all) => sum + x / all.length, 0);
+  const factor = -mean(reply.squared_norm_turned);
+  const length = Math.sqrt(mean(reply.squared_norm) / (1 - factor * factor));
   const slots = decrypted(reply.replies[0].file);
   return { reply, length, cosines: slotsOf(reply).map((slot) => (reply.factors[slot] * slots[slot]) / length) };
 }

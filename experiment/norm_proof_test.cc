@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// The proof of a probe's norm, against plain arithmetic and against probes that were made to pass.
+#include "fusion/norm_proof.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <random>
+
+#include "experiment/random_model.h"
+#include "experiment/roles.h"
+#include "fusion/projected.h"
+
+namespace heft::experiment {
+namespace {
+
+using ckks::Ciphertext;
+using ckks::Complex;
+using ::testing::HasSubstr;
+
+class NormProofTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    model_ = RandomModel({64, 48}, 32, 3, GetParam());
+    auto roles = Roles::Create(model_);
+    ASSERT_TRUE(roles.ok()) << roles.status();
+    roles_ = std::move(*roles);
+  }
+  const Instance& ring() const { return roles_->instance(); }
+  bool thin() const { return roles_->rings().thin(); }
+  std::vector<double> Direction() {
+    std::normal_distribution<double> normal;
+    std::vector<double> v(model_.gamma);
+    double squares = 0;
+    for (double& x : v) {
+      x = normal(random_);
+      squares += x * x;
+    }
+    for (double& x : v) x /= std::sqrt(squares);
+    return v;
+  }
+  // A vector of any length, complex too, in the form of a template.
+  Ciphertext Vector(std::span<const Complex> z) {
+    std::vector<Complex> slots(ring().params().slots());
+    for (size_t j = 0; j < slots.size(); ++j) slots[j] = z[j % z.size()];
+    auto plain = ring().encoder->Encode(std::span<const Complex>(slots),
+                                        ring().plan.matching.template_scale, kTemplateLimbs);
+    EXPECT_TRUE(plain.ok()) << plain.status();
+    Ciphertext out = roles_->Encrypt(*plain);
+    out.noise.message = 1;
+    return out;
+  }
+  std::vector<Complex> Times(std::span<const double> v, Complex factor) {
+    std::vector<Complex> out;
+    for (double x : v) out.push_back(factor * x);
+    return out;
+  }
+  absl::StatusOr<double> Read(const Ciphertext& z) {
+    const auto norm = ProveTemplateNorm(ring(), z, roles_->keys());
+    EXPECT_TRUE(norm.ok()) << norm.status();
+    return ReadNorm(roles_->Open(*norm));
+  }
+
+  std::mt19937_64 random_{5};
+  Model model_;
+  std::unique_ptr<Roles> roles_;
+};
+
+TEST_P(NormProofTest, BothMultiplesAgree) {
+  double worst = 0;
+  for (int i = 0; i < 40; ++i) {
+    const double length = 0.3 + 0.04 * i;
+    if (!thin() && length > 1.3) break;
+    const auto norm = Read(Vector(Times(Direction(), length)));
+    ASSERT_TRUE(norm.ok()) << norm.status();
+    worst = std::max(worst, std::abs(*norm - length * length) / length);
+  }
+  EXPECT_LE(worst, 1e-3);
+}
+
+TEST_P(NormProofTest, ProbesOfIdentifications) {
+  if (!thin()) GTEST_SKIP() << "one ring proves them as templates";
+  for (int i = 0; i < 40; ++i) {
+    Vectors sample = RandomSample(model_, random_);
+    if (i % 4 == 3) sample[0].clear();
+    const auto encrypted = roles_->EncryptProbe(sample);
+    ASSERT_TRUE(encrypted.ok()) << encrypted.status();
+    const auto fused = roles_->prober().Fuse(Pointers(*encrypted));
+    ASSERT_TRUE(fused.ok()) << fused.status();
+    const auto norm = ReadNorm(roles_->Open(fused->norm));
+    ASSERT_TRUE(norm.ok()) << norm.status();
+    double expected = 0;
+    FusePlain(model_, sample, &expected);
+    EXPECT_NEAR(*norm, expected, 1.5e-3);
+  }
+}
+
+// Attack: vectors so long that their norm, or what is made of it under the likeliest factor, comes
+// round to 1. None may pass but by the chance that SECURITY.md states, 1e-3 at most.
+TEST_P(NormProofTest, WrappedNormsAreRefused) {
+  const double range = NormProofRange(ring().params(), ring().plan);
+  int passed = 0, tried = 0;
+  for (int wraps = 1; wraps <= 4; ++wraps) {
+    for (int i = 0; i < 50; ++i) {
+      const double sigma = kLeastNormFactor + (kLargestNormFactor - kLeastNormFactor) * i / 50;
+      const double squared = (wraps * range + (1 - sigma * sigma)) / (1 - sigma * sigma);
+      ++tried;
+      const auto norm = Read(Vector(Times(Direction(), std::sqrt(squared))));
+      if (norm.ok() && *norm > 0 && *norm < 4) ++passed;
+    }
+  }
+  // 200 attempts at 1e-3: five would be a chance of 3e-6, seven of 2e-9.
+  EXPECT_LE(passed, 6) << "of " << tried;
+}
+
+TEST_P(NormProofTest, RandomResiduesAreRefused) {
+  int passed = 0;
+  for (int i = 0; i < 200; ++i) {
+    Ciphertext z = Vector(Times(Direction(), 1));
+    for (size_t l = 0; l < z.limbs(); ++l) {
+      // The same in all groups of slots, as after the folds: a constant.
+      const uint32_t constant =
+          static_cast<uint32_t>(random_() % ring().context->modulus(l).value());
+      for (uint32_t& x : z.parts[0].limb(l)) x = ring().context->modulus(l).Add(x, constant);
+    }
+    const auto norm = Read(z);
+    if (norm.ok() && *norm > 0 && *norm < 4) ++passed;
+  }
+  EXPECT_LE(passed, 6);
+}
+
+// Attack: complex vectors, of which the square says nothing about the length.
+TEST_P(NormProofTest, ComplexVectorsAreMadeReal) {
+  const std::vector<double> a = Direction(), b = Direction();
+  std::vector<Complex> z;
+  for (size_t i = 0; i < a.size(); ++i) z.push_back({2 * a[i], std::sqrt(3) * b[i]});
+  const auto real = RealPart(ring(), Vector(z), roles_->keys());
+  ASSERT_TRUE(real.ok()) << real.status();
+  const auto norm = Read(*real);
+  ASSERT_TRUE(norm.ok()) << norm.status();
+  EXPECT_NEAR(*norm, 4, 5e-3) << "of the real part alone";
+}
+
+TEST_P(NormProofTest, ManyVectorsInOneAreRefused) {
+  std::vector<Complex> z = Times(Direction(), 1);
+  const std::vector<Complex> longer = Times(Direction(), 1.05);
+  z.insert(z.end(), longer.begin(), longer.end());
+  const auto norm = Read(Vector(z));
+  EXPECT_EQ(norm.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(norm.status().message()), HasSubstr("many vectors in one"));
+}
+
+TEST_P(NormProofTest, ANormWithoutAFactorIsNoProof) {
+  const std::vector<Complex> slots(64, 1);
+  EXPECT_THAT(std::string(ReadNorm(slots).status().message()), HasSubstr("factor is missing"));
+  const auto plain = ReadPlainNorm(slots);
+  ASSERT_TRUE(plain.ok());
+  EXPECT_DOUBLE_EQ(*plain, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Profiles, NormProofTest, ::testing::Values("thin", "compact"));
+
+}  // namespace
+}  // namespace heft::experiment

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// ThinFuser: the fusion of a thin probe, in the small ring of a profile of two: a projection, and
+// the proof of its norm from the same pass over the samples and keys.
+#ifndef HEFT_FUSION_THIN_FUSER_H_
+#define HEFT_FUSION_THIN_FUSER_H_
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/csprng.h"
+#include "base/status.h"
+#include "fusion/fuser.h"
+#include "heft/model.h"
+
+namespace heft {
+
+// ProvenProbe: what a probe is matched with, and the proof of its norm (fusion/norm_proof.h).
+struct ProvenProbe {
+  ckks::Ciphertext z;
+  ckks::Ciphertext norm;
+};
+
+// Calls come from any number of threads.
+class ThinFuser {
+ public:
+  // `matching` is the small ring's; `keys` must outlive the fuser. kFailedPrecondition names the
+  // first key that is missing.
+  static absl::StatusOr<ThinFuser> Create(const Instance& matching, const Model& model,
+                                          const ckks::EvaluationKeys* keys);
+
+  const Instance& instance() const { return matching_; }
+
+  // As Fuser::Project's arguments: z in kMatchLimbs limbs at probe_scale.
+  absl::StatusOr<ProvenProbe> Fuse(std::span<const ckks::Ciphertext* const> modalities) const;
+
+ private:
+  using Factors = std::vector<std::vector<ckks::Plaintext>>;  // [pair][rotation]
+  // Secret: a factor of the norm, with the projection times it. Nobody but the key owner learns it;
+  // still, it serves a thousand probes and no more.
+  struct Secret {
+    double sigma = 0;
+    Factors factors;
+  };
+
+  ThinFuser() = default;
+  absl::StatusOr<Factors> Encode(double times) const;
+  absl::StatusOr<std::shared_ptr<const Secret>> CurrentSecret() const;
+  // Both sums of products, before the folds: of z / 2, and of sigma z / (2 sqrt(2)).
+  absl::StatusOr<std::vector<ckks::Ciphertext>> Products(
+      std::span<const ckks::Ciphertext* const> modalities, const Secret& secret) const;
+
+  Instance matching_;
+  Model model_;
+  const ckks::EvaluationKeys* keys_ = nullptr;
+  std::unique_ptr<Fuser> fuser_;
+  Factors factors_;
+  struct State {
+    std::mutex mutex;
+    std::shared_ptr<const Secret> secret;
+    size_t uses = 0;
+  };
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace heft
+
+#endif  // HEFT_FUSION_THIN_FUSER_H_
