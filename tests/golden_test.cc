@@ -315,19 +315,16 @@ TEST_F(GoldenTest, QueryBudgetsAreTakenIntoAJournal) {
 }
 
 TEST_F(GoldenTest, Scores) {
-  const auto ranked = Ok(Owner().Open(Golden("identification.ct"), "identification.ct"));
+  const auto ranked = Ok(Owner().Open(Golden("proved/identification.ct"), "identification.ct"));
   EXPECT_EQ(ranked.kind, ScoreKind::kIdentification);
   EXPECT_EQ(ranked.probe, kIdentities[0]);
+  EXPECT_EQ(ranked.refusal, "");
   ExpectScores(ranked, {"ann", "bob"});
-  double s = 0;
-  Fused(0, &s);
-  ASSERT_TRUE(ranked.in_interval.has_value());
-  EXPECT_EQ(*ranked.in_interval, model_.approximation.interval.Contains(s));
-  const auto claim = Ok(Owner().Open(Golden("verification.ct"), "verification.ct"));
+  const auto claim = Ok(Owner().Open(Golden("proved/verification.ct"), "verification.ct"));
   EXPECT_EQ(claim.kind, ScoreKind::kVerification);
   EXPECT_EQ(claim.claimed, kClaimed);
   ExpectScores(claim, {kClaimed});
-  for (const char* name : {"identification.ct", "verification.ct"}) {
+  for (const char* name : {"proved/identification.ct", "proved/verification.ct"}) {
     EXPECT_EQ(SerializeScores(context(), Ok(ParseScores(context(), Golden(name), name))),
               Golden(name));
   }
@@ -351,7 +348,9 @@ TEST_F(GoldenTest, Signed) {
   EXPECT_EQ(file.statement.request, RequestDigest(FilesDigest(asked), kRow));
   KeyOwner owner = Owner();
   ASSERT_TRUE(owner.RequireSigned(trust).ok());
-  ExpectScores(Ok(owner.Open(bytes, "identification.ct")), {"ann", "bob"});
+  EXPECT_THAT(std::string(owner.Open(bytes, "identification.ct").status().message()),
+              ::testing::HasSubstr("no proof"))
+      << "the signature is taken, what it signs is of 0.1";
   // The manifest that the server had then.
   const testing::TemporaryFolder folder;
   ASSERT_TRUE(WriteFileAtomic(folder / "manifest.heft", Golden("signed/manifest.heft")).ok());
@@ -363,13 +362,34 @@ TEST_F(GoldenTest, Signed) {
   EXPECT_EQ(Ok(Gallery::Open(HEFT_SOURCE_DIR "/tests/golden/renewed/gallery")).id(), gallery.id());
 }
 
+// Replies of 0.1 say nothing that one could believe of their probe's norm: they are read, what they
+// say is what it was, and nothing is decided by it.
+TEST_F(GoldenTest, ScoresWithoutAProof) {
+  for (const char* name : {"identification.ct", "verification.ct"}) {
+    const auto refused = Owner().Open(Golden(name), name).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("no proof"));
+    const EncryptedScores scores = Ok(ParseScores(context(), Golden(name), name));
+    EXPECT_EQ(scores.norm_form, NormForm::kNone);
+    ASSERT_EQ(scores.replies.size(), 1u);
+    const auto slots =
+        instance_.encoder->Decode(ckks::Decrypt(context(), scores.replies[0].scores, secret_));
+    for (const ScoreReply::Answer& answer : scores.replies[0].answers) {
+      EXPECT_NEAR(slots[answer.slot].real(), testing::Dot(Fused(0), Fused(answer.slot)),
+                  kTolerance);
+    }
+  }
+}
+
 // A short reply of two rings: form, signs and both secrets mean what they meant.
 TEST(GoldenThinTest, ShortReply) {
   const Model model = Ok(Model::Parse(Golden("thin/model.heft"), "model.heft"));
   const Rings rings = Ok(MakeRings(model));
   SecretKeys secrets = Ok(ParseSecretKeys(rings, Golden("thin/secret.key"), {}, "secret.key"));
   const auto owner = Ok(KeyOwner::Impl::Own(model, std::move(secrets)));
-  const std::vector<uint8_t> bytes = Golden("thin/identification.ct");
+  EXPECT_EQ(owner.Open(Golden("thin/identification.ct"), "without a proof").status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  const std::vector<uint8_t> bytes = Golden("thin/proved.ct");
   const auto opened = Ok(owner.Open(bytes, "identification.ct"));
   auto fused = [&](size_t person) {
     std::vector<std::vector<double>> vectors;

@@ -333,12 +333,13 @@ def scores(path, key_id, model_id, kind, version=1):
     r.string()
     claimed = r.string()
     identities = [r.name() for _ in range(r.u64())]
-    templates, has_norm = r.u64(), r.u8()
-    assert has_norm in (0, 1)
-    if has_norm:
+    templates, norm = r.u64(), r.u8()
+    assert norm in ((0, 1) if version < 3 else (1, 2))
+    if norm:
         ciphertext(r)
+    short = version == 2 if version < 3 else (0, 1).index(r.u8()) == 1
     replies = r.u64()
-    assert version == 1 or replies > 0 and kind == 0
+    assert not short or replies > 0 and kind == 0
     if kind == 0:
         assert len(identities) in (0, templates) and replies == -(-templates // N) and not claimed
     else:
@@ -346,7 +347,7 @@ def scores(path, key_id, model_id, kind, version=1):
     for _ in range(replies):
         if kind == 1:
             assert all(r.u32() & 0x7FFFFFFF < N // 2 for _ in range(r.u64()))
-        (short_ciphertext if version == 2 else ciphertext)(r)
+        (short_ciphertext if short else ciphertext)(r)
     r.end()
 
 
@@ -445,10 +446,14 @@ def main():
     gallery(here / "gallery", key_id, model_id, gamma)
     scores(here / "identification.ct", key_id, model_id, 0)
     scores(here / "verification.ct", key_id, model_id, 1)
+    proved = here / "proved"
+    scores(proved / "identification.ct", key_id, model_id, 0, 3)
+    scores(proved / "verification.ct", key_id, model_id, 1, 3)
+    assert len(list(proved.iterdir())) == 2
     read = {"model.heft", "model-2.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
             "finger-bulk.ct", "gallery", "identification.ct", "verification.ct",
             "checkpoint.json", "encryption-2.key", "evaluation-2.keys", "renewed",
-            "secret.key.budget", "thin", "signed", "journal"}
+            "secret.key.budget", "thin", "signed", "journal", "proved"}
     keys = JournalKeys(here / "secret.key")
     link = journal(here / "journal/secret.key.journal", key_id, keys)
     (end,) = (here / "journal").glob("*.anchor")
@@ -486,7 +491,9 @@ def main():
     thin_key_id = secret_key(thin / "secret.key", None, 0, 2)
     use(THIN[0] // 2, large[:4])
     scores(thin / "identification.ct", thin_key_id, thin_id, 0, 2)
-    assert {p.name for p in thin.iterdir()} == {"model.heft", "secret.key", "identification.ct"}
+    scores(thin / "proved.ct", thin_key_id, thin_id, 0, 3)
+    assert {p.name for p in thin.iterdir()} == {"model.heft", "secret.key", "identification.ct",
+                                                "proved.ct"}
     return 0
 
 
