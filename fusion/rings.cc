@@ -33,7 +33,9 @@ absl::StatusOr<Rings> MakeRings(const Model& model) {
 }
 
 Interval NormInterval(const Rings& rings, const Model& model) {
-  if (!rings.thin()) return TemplateNormInterval(model);
+  // A probe that is too short, as one without a modality may be, scores less than it should.
+  constexpr double kShortest = 0.01;
+  if (!rings.thin()) return {kShortest, TemplateNormInterval(model).hi};
   // A score's error grows as 1 / |z|.
   constexpr double kShorter = 8;
   return {model.approximation.interval.lo / kShorter,

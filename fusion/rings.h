@@ -31,7 +31,7 @@ struct Rings {
 // kInvalidArgument where the model does not fit its profile.
 absl::StatusOr<Rings> MakeRings(const Model& model);
 
-// NormInterval: of squared norms that a probe may have. One ring: a template's, since probes are
+// NormInterval: of squared norms that a probe may have. One ring: up to a template's, since probes are
 // normalised as templates are. Two: from what the promised error allows to what fits the base prime,
 // since probes are normalised exactly.
 Interval NormInterval(const Rings& rings, const Model& model);

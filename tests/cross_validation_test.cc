@@ -236,7 +236,7 @@ TEST_F(MeaningTest, AProbeWithoutAModalityIsTheProjectionOfWhatIsThere) {
       const std::string file = Encrypt(face_only ? "face" : "voice", 1);
       const nlohmann::json opened = Must(kHeft, Decide({file}));
       const auto [score, norm] = Plain({face_only ? 1 : 0});
-      const Interval interval = TemplateNormInterval(model_);
+      const Interval interval = NormInterval(*MakeRings(model_), model_);
       ASSERT_GT(std::min(std::abs(norm - interval.lo), std::abs(norm - interval.hi)), kNormNoise);
       if (interval.Contains(norm)) {
         EXPECT_NEAR(opened["candidates"][0]["score"], score, kScoreNoise + kRounding);
