@@ -220,8 +220,8 @@ class MeaningTest : public ::testing::Test {
     const FeatureMatrix probe = *Concatenate(data_, rows, missing);
     const FeatureMatrix whole = *Concatenate(data_, enrolled);
     const Normaliser f{model_.approximation};
-    const auto z = ProjectAndNormalise(p, probe, f).row(0);
-    return {z.dot(ProjectAndNormalise(p, whole, f).row(0)), z.squaredNorm()};
+    const FeatureMatrix z = ProjectAndNormalise(p, probe, f);
+    return {z.row(0).dot(ProjectAndNormalise(p, whole, f).row(0)), z.squaredNorm()};
   }
 
   Workplace w_;
