@@ -13,6 +13,7 @@
 #include "experiment/random_model.h"
 #include "experiment/roles.h"
 #include "fusion/bulk.h"
+#include "fusion/norm_proof.h"
 #include "fusion/errors.h"
 
 namespace heft::experiment {
@@ -82,7 +83,7 @@ class NoiseTest : public ::testing::TestWithParam<Case> {
   Ciphertext Template(const Vectors& sample) const {
     return *roles_->FuseTemplate(Pointers(*roles_->EncryptSample(sample)));
   }
-  Normalised Probe(const Vectors& sample) const {
+  ProvenProbe Probe(const Vectors& sample) const {
     return *roles_->prober().Fuse(Pointers(*roles_->EncryptProbe(sample)));
   }
 
@@ -92,6 +93,20 @@ class NoiseTest : public ::testing::TestWithParam<Case> {
     const auto opened = ring.Open(c);
     for (size_t t = 0; t < opened.size(); ++t) {
       out->Add(std::norm(opened[t] - expected[t % expected.size()]));
+    }
+  }
+
+  // All slots of the proof of a squared norm s, sigma taken from them.
+  static void AddProof(const KeyedContext& ring, const Ciphertext& c, double s, Measured* out) {
+    const auto opened = ring.Open(c);
+    double sigma = 0;
+    for (size_t t = 0; t < opened.size(); ++t) {
+      sigma += (t % 2 == 0 ? 1 : -1) * opened[t].imag() / static_cast<double>(opened.size());
+    }
+    for (size_t t = 0; t < opened.size(); ++t) {
+      const ckks::Complex expected((1 - sigma * sigma) * s,
+                                   2 * sigma * s + (t % 2 == 0 ? sigma : -sigma));
+      out->Add(std::norm(opened[t] - expected));
     }
   }
 
@@ -159,17 +174,17 @@ TEST_P(NoiseTest, OfAProbe) {
     return;
   }
   Measured of_z, of_norm;
-  Normalised probe;
+  ProvenProbe probe;
   for (int i = 0; i < kSamples; ++i) {
     const Vectors sample = Sample();
     double s = 0;
     FusePlain(model_, sample, &s);
     probe = Probe(sample);
     AddSlots(*roles_, probe.z, ProbeOf(sample), &of_z);
-    AddSlots(*roles_, probe.squared_norm, std::span(&s, 1), &of_norm);
+    AddProof(*roles_, probe.norm, s, &of_norm);
   }
   ExpectNear(Predicted(probe.z), of_z, "z");
-  ExpectCovers(Predicted(probe.squared_norm), of_norm, "norm");
+  ExpectCovers(Predicted(probe.norm), of_norm, "norm");
   EXPECT_NEAR(matching().probe_error / Predicted(probe.z), 1, 0.01);
 }
 
@@ -265,8 +280,8 @@ TEST_P(NoiseTest, OfVerifiedScores) {
     if (!thin()) continue;
     double s = 0;
     FusePlain(model_, sample, &s);
-    norm = *ProbeNorm(instance, *ToProbe(instance, probe), roles_->keys());
-    AddSlots(*roles_, norm, std::span(&s, 1), &of_norm);
+    norm = *ProveTemplateNorm(instance, probe, roles_->keys());
+    AddProof(*roles_, norm, s, &of_norm);
   }
   ExpectCovers(Predicted(scores), of_scores, "verified scores");
   if (thin()) ExpectCovers(Predicted(norm), of_norm, "norm");
