@@ -98,7 +98,7 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance
         instance.encoder->Encode(std::span<const ckks::Complex>(values),
                                  plan.projection.factor_scale, plan.projection.input_limbs,
                                  /*extended=*/true));
-    factor.noise = noise;
+    factor.noise = {times * noise.message, noise.error};
     factors.push_back(std::move(factor));
   }
   return factors;
