@@ -96,7 +96,7 @@ absl::Status Time(const Prototype& prototype, std::span<const Ciphertext> probe,
       return prototype.Match(z).status();
     }));
     HEFT_RETURN_IF_ERROR(thin_whole.Time([&]() -> absl::Status {
-      Normalised z;
+      ProvenProbe z;
       HEFT_RETURN_IF_ERROR(thin_fuse.Time([&]() -> absl::Status {
         HEFT_ASSIGN_OR_RETURN(z, thin.roles->prober().Fuse(experiment::Pointers(thin.probe)));
         return absl::OkStatus();
