@@ -13,8 +13,8 @@
 #include "experiment/random_model.h"
 #include "experiment/roles.h"
 #include "fusion/bulk.h"
-#include "fusion/norm_proof.h"
 #include "fusion/errors.h"
+#include "fusion/norm_proof.h"
 
 namespace heft::experiment {
 namespace {

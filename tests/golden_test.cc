@@ -305,7 +305,7 @@ TEST_F(GoldenTest, QueryBudgetsAreTakenIntoAJournal) {
     EXPECT_EQ(use.identifications, 1u);
     EXPECT_EQ(use.successor.has_value(), folder.empty());
     EXPECT_TRUE(FileExists(copy / "secret.key.journal"));
-    const auto opened = owner.Open(Golden("identification.ct"), "identification.ct");
+    const auto opened = owner.Open(Golden("proved/identification.ct"), "identification.ct");
     if (folder.empty()) {
       EXPECT_THAT(std::string(opened.status().message()), ::testing::HasSubstr("revoked"));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hostile probes by the thousand, through the public classes as anybody would use them: how often is
-// one accepted? Prints a table, or JSON; exits with 1 if a kind is accepted more often than the
+// Hostile probes by the thousand, through the public classes as anybody would use them: how often
+// is one accepted? Prints a table, or JSON; exits with 1 if a kind is accepted more often than the
 // one-sided 99% bound of the threshold's own false match rate allows.
 //
 //   hostile_suite [ATTEMPTS]         attempts in all, default 240
@@ -12,13 +12,11 @@
 #include <iostream>
 #include <random>
 
-#include "base/inside.h"
 #include "ckks/arithmetic.h"
 #include "ckks/encryptor.h"
 #include "fusion/key_files.h"
 #include "fusion/norm_proof.h"
 #include "fusion/projected.h"
-#include "gallery/owner/key_owner_impl.h"
 #include "gallery/server_impl.h"
 #include "heft/client.h"
 #include "heft/key_owner.h"
@@ -52,6 +50,9 @@ class Suite {
     model_ = Ok(Learn(*data_, {.gamma = 32, .epochs = 20}));
     rings_ = Ok(MakeRings(model_));
     owner_ = std::make_unique<KeyOwner>(Ok(KeyOwner::Generate(model_)));
+    // Attempts are many, budgets are small, and they are not what is tried here.
+    constexpr uint64_t kMany = uint64_t{1} << 40;
+    if (!owner_->SetBudget({kMany, kMany, kMany}).ok()) std::abort();
     stranger_ = std::make_unique<KeyOwner>(Ok(KeyOwner::Generate(model_)));
     client_ = std::make_unique<Client>(Ok(Client::Create(model_, owner_->EncryptionKey())));
     server_ = std::make_unique<Server>(Ok(Server::Create(
@@ -74,7 +75,8 @@ class Suite {
   };
   std::vector<Kind> Kinds() {
     return {
-        {"honest form, random direction", [this](SampleUse use) { return Fused(Direction(), use); }},
+        {"honest form, random direction",
+         [this](SampleUse use) { return Fused(Direction(), use); }},
         {"random residues", [this](SampleUse use) { return Changed(use, Randomise); }},
         {"random residues, client-fused",
          [this](SampleUse use) {
@@ -88,8 +90,7 @@ class Suite {
              ckks::MultiplyInteger(*ring.context, c, *c, factor);
            });
          }},
-        {"a stranger, wrapped on purpose",
-         [this](SampleUse use) { return Fused(Wrapped(), use); }},
+        {"a stranger, wrapped on purpose", [this](SampleUse use) { return Fused(Wrapped(), use); }},
         {"wrapped on purpose, complex",
          [this](SampleUse use) {
            std::vector<ckks::Complex> z;
@@ -143,7 +144,6 @@ class Suite {
       ++count->errors;
       return;
     }
-    if (++openings_ % 40 == 0) Renew();
     const OpenedScores opened = Ok(owner_->Open(*reply, "reply"));
     if (!opened.refusal.empty()) ++count->refused;
     for (size_t i = 0; i < 2; ++i) {
@@ -157,18 +157,6 @@ class Suite {
  private:
   const Instance& Ring(SampleUse use) const {
     return use == SampleUse::kIdentification ? rings_.matching : rings_.enrolment;
-  }
-  // The owner of the same keys with a record of its own: attempts are many, budgets are small, and
-  // they are not what is tried here.
-  void Renew() {
-    const SecretKeys& keys = Inside::Of(*owner_).keys();
-    SecretKeys again(Ok(ckks::SecretKey::FromCoefficients(*rings_.enrolment.context,
-                                                          keys.enrolment.key_id(),
-                                                          keys.enrolment.coefficients())),
-                     Ok(ckks::SecretKey::FromCoefficients(*rings_.matching.context,
-                                                          keys.small->key_id(),
-                                                          keys.small->coefficients())));
-    *owner_ = Ok(KeyOwner::Impl::Own(model_, std::move(again)));
   }
   std::vector<double> Direction() {
     std::normal_distribution<double> normal;
@@ -192,9 +180,9 @@ class Suite {
   Files Honest(size_t row, SampleUse use, const std::string& label = "") {
     Files files;
     for (size_t m = 0; m < 2; ++m) {
-      files.push_back({Ok(client_->Encrypt(model_.modalities[m].name, data_->Vector(m, row), label,
-                                           use)),
-                       "sample"});
+      files.push_back(
+          {Ok(client_->Encrypt(model_.modalities[m].name, data_->Vector(m, row), label, use)),
+           "sample"});
     }
     return files;
   }
@@ -240,8 +228,8 @@ class Suite {
                                                ProjectedScale(ring, use), ring.params().limbs()));
     const auto keys = Ok(ParseEncryptionKeys(rings_, owner_->EncryptionKey(), "key"));
     Csprng rng;
-    const SampleHeader header = MakeSampleHeader(ring, model_, 0, owner_->key_id(), false,
-                                                 {SampleEncoding::kFused, use});
+    const SampleHeader header =
+        MakeSampleHeader(ring, model_, 0, owner_->key_id(), false, {SampleEncoding::kFused, use});
     SampleWriter writer(*ring.context, header, std::vector<std::string>{""});
     writer.Add(ckks::Encrypt(*ring.context, plain, keys.matching(), rng));
     return {{writer.Finish(), "hostile"}};
@@ -250,8 +238,8 @@ class Suite {
     const Client other = Ok(Client::Create(model_, stranger_->EncryptionKey()));
     Files files;
     for (size_t m = 0; m < 2; ++m) {
-      const auto bytes = Ok(other.Encrypt(model_.modalities[m].name,
-                                          data_->Vector(m, Stranger()), "", use));
+      const auto bytes =
+          Ok(other.Encrypt(model_.modalities[m].name, data_->Vector(m, Stranger()), "", use));
       const Instance& ring = Ring(use);
       const SampleReader reader = Ok(SampleReader::Parse(ring.context, bytes, "sample"));
       SampleHeader header = reader.header();
@@ -279,7 +267,6 @@ class Suite {
   std::unique_ptr<Client> client_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<Gallery> gallery_;
-  size_t openings_ = 0;
 };
 
 // The most that may be accepted: the one-sided 99% quantile of a binomial of this rate.

@@ -239,7 +239,7 @@ TEST_F(SignaturesTest, AReplyOfAnotherGallery) {
   const std::string id = Must(kServer, {"inspect", W("server/gallery")})["id"];
   const std::string other = Must(kServer, {"inspect", W("server/other")})["id"];
   EXPECT_NE(id, other);
-  Must(kServer, Join(Identify("server/other.ct", "server/other"), {"--norm"}));
+  Must(kServer, Join(Identify("server/other.ct", "server/other"), {"--degree-two"}));
   Refused(kHeft, Decrypt("server/other.ct", {"--gallery-id", id}), "of another gallery, " + other);
   Must(kHeft, Decrypt("server/other.ct", {"--gallery-id", other}));
   // Pinned in the trust file.

@@ -122,7 +122,7 @@ suite.test('only the key owner\'s program takes the secret key', () => {
   const readable = run(heft, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
     '--out', at('secret.key'));
   assert.equal(readable.status, 3);
-  assert.match(readable.stderr, /others may read this secret key/);
+  assert.match(readable.stderr, /others may read this secret/);
   chmodSync(at('secret.seal'), 0o600);
   must(heft, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
     '--key-id-of', at('evaluation.keys'), '--out', at('secret.key'));
