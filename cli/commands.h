@@ -9,6 +9,8 @@ namespace heft::cli {
 
 // Server: nothing of these can decrypt; heft-server has only them.
 void AddEnrol(Command app);
+void AddPending(Command app);
+void AddRelease(Command app);
 void AddIdentify(Command app);
 void AddVerify(Command app);
 void AddInspect(Command app);
@@ -17,11 +19,15 @@ void AddExportSeal(Command app);
 void AddRekeyGallery(Command app);
 void AddTrust(Command app);
 
+// Registrar.
+void AddAuthorise(Command app);
+
 // Client.
 void AddEncrypt(Command app);
 
 // Key owner.
 void AddKeygen(Command app);
+void AddAdmit(Command app);
 void AddDecrypt(Command app);
 // After AddImportSeal and AddExportSeal: the kinds of object that need the secret key.
 void AddSealSecret(Command app);

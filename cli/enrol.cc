@@ -8,6 +8,7 @@ namespace {
 
 struct Options : ServerOptions {
   EnrolOptions enrol;
+  std::string authorisation;
 };
 
 absl::Status Run(const Common& common, const Options& options) {
@@ -19,12 +20,25 @@ absl::Status Run(const Common& common, const Options& options) {
   if (signer.ok()) own = signer->public_key();
   if (!absl::IsNotFound(signer.status())) HEFT_RETURN_IF_ERROR(signer.status());
   HEFT_RETURN_IF_ERROR(loaded.CheckRequest(files, own).status());
+  EnrolOptions enrol = options.enrol;
+  if (loaded.trust) enrol.trust = &*loaded.trust;
+  if (!options.authorisation.empty()) {
+    HEFT_ASSIGN_OR_RETURN(enrol.authorisation, ReadFile(options.authorisation));
+  }
   HEFT_ASSIGN_OR_RETURN(
       const EnrolResult done,
-      loaded.server.Enrol(options.gallery, std::move(files), options.enrol, common.monitor));
+      loaded.server.Enrol(options.gallery, std::move(files), enrol, common.monitor));
   HEFT_RETURN_IF_ERROR(GallerySigner(options.gallery).status());  // made with the gallery
-  Print(common, {{"enrolled", done.added}, {"templates", done.templates}, {"blocks", done.blocks}},
-        absl::StrCat("enrolled ", done.added, " templates; the gallery holds ", done.templates));
+  Json json = {{"enrolled", done.added}, {"templates", done.templates}, {"blocks", done.blocks}};
+  std::string text =
+      absl::StrCat("enrolled ", done.added, " templates; the gallery holds ", done.templates);
+  if (enrol.quarantine) {
+    json = {{"brought", done.added}, {"waiting", done.waiting}, {"templates", done.templates}};
+    text = absl::StrCat("brought ", done.added, " templates; ", done.waiting,
+                        " wait for the key owner (heft-server pending), the gallery holds ",
+                        done.templates);
+  }
+  Print(common, json, text);
   return absl::OkStatus();
 }
 
@@ -42,8 +56,15 @@ void AddEnrol(Command app) {
   command.Add("--identity", &options->enrol.identity,
               "enrol all samples under this identity instead of their labels");
   command.Add("--accept-fused", &options->enrol.accept_fused,
-              "take templates that a client has fused (heft encrypt --fuse client): nobody checks "
-              "their length, and a longer one scores higher with everybody");
+              "take templates that a client has fused (heft encrypt --fuse client) without "
+              "--quarantine: nobody checks their length, and a longer one scores higher with "
+              "everybody");
+  command.Add("--quarantine", &options->enrol.quarantine,
+              "keep them apart until the key owner has checked and admitted them (heft-server "
+              "pending, heft admit, heft-server release)");
+  command.Add("--authorisation", &options->authorisation,
+              "with --quarantine: the registrar's, for somebody who is enrolled already (heft "
+              "authorise)");
   command.Add("--all-pairs", &options->enrol.all_pairs,
               "every combination of an identity's samples, one a modality");
 }

@@ -10,7 +10,11 @@ int main(int argc, char** argv) {
     AddTrain(app);
     AddKeygen(app);
     AddEncrypt(app);
+    AddAuthorise(app);
     AddEnrol(app);
+    AddPending(app);
+    AddAdmit(app);
+    AddRelease(app);
     AddIdentify(app);
     AddVerify(app);
     AddDecrypt(app);

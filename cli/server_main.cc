@@ -9,6 +9,8 @@ int main(int argc, char** argv) {
   return RunMain(argc, argv, "HEFT server: fuse, enrol and match what it cannot read",
                  [](Command app) {
                    AddEnrol(app);
+                   AddPending(app);
+                   AddRelease(app);
                    AddIdentify(app);
                    AddVerify(app);
                    AddRekeyGallery(app);

@@ -137,6 +137,9 @@ absl::StatusOr<BulkFuser> BulkFuser::Create(const Instance& instance, const Mode
                                             const EvaluationKeys* keys) {
   const FusionPlan& plan = instance.plan;
   HEFT_RETURN_IF_ERROR(keys->Relinearisation(plan.keys.relinearisation_limbs).status());
+  HEFT_RETURN_IF_ERROR(
+      keys->Galois(ckks::ConjugationElement(instance.params()), plan.projection.input_limbs)
+          .status());
   BulkFuser fuser;
   fuser.instance_ = instance;
   fuser.keys_ = keys;
@@ -147,7 +150,7 @@ absl::StatusOr<BulkFuser> BulkFuser::Create(const Instance& instance, const Mode
     fuser.added_.emplace_back(modality.dimension, false);
   }
   for (double p : model.projection) {
-    const double weight = p * plan.projection.factor_scale;
+    const double weight = 0.5 * p * plan.projection.factor_scale;  // z + conj(z) follows
     if (std::abs(weight) >= 0x1p62) {
       return absl::InvalidArgumentError(
           absl::StrCat("the projection's factor ", p, " is too large"));
@@ -232,8 +235,11 @@ absl::StatusOr<TemplateBatch> BulkFuser::Finish(uint32_t count) {
   batch.count = count;
   std::vector<Ciphertext>& z = batch.coordinates;
   z.resize(plan.gamma);
-  HEFT_RETURN_IF_ERROR(
-      TryParallelFor(z.size(), [&](size_t r) { return ckks::Rescale(context, &z[r], sums_[r]); }));
+  // Real, whatever was encrypted: an imaginary part would stand in another person's template.
+  const uint32_t real[] = {1, ckks::ConjugationElement(instance_.params())};
+  HEFT_RETURN_IF_ERROR(TryParallelFor(z.size(), [&](size_t r) {
+    return ckks::SumGaloisAndRescale(context, &z[r], sums_[r], real, *keys_);
+  }));
   HEFT_ASSIGN_OR_RETURN(const Ciphertext s, SquaredNorm(z));
   HEFT_ASSIGN_OR_RETURN(const NormFactors factors,
                         MakeNormFactors(context, s, plan.normalisation.polynomial, *keys_));

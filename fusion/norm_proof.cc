@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/threads.h"
 #include "ckks/arithmetic.h"
+#include "ckks/inner_product.h"
 #include "ckks/key_switch.h"
 #include "fusion/normalise.h"
 
@@ -24,33 +26,82 @@ struct Multiple {
   ckks::Ciphertext z;
   double times = 0;
 };
-absl::StatusOr<Multiple> MultipleOf(const Instance& matching, const ckks::Ciphertext& z,
-                                    double times) {
-  const double unit = MaskScale(matching.plan, z.scale, matching.plan.matching.probe_scale);
+absl::StatusOr<Multiple> MultipleOf(const ckks::Context& context, const FusionPlan& plan,
+                                    const ckks::Ciphertext& z, double times) {
+  const double unit = MaskScale(plan, z.scale, plan.matching.probe_scale);
   const int64_t factor = std::llround(unit * times);
   Multiple out;
-  ckks::MultiplyInteger(*matching.context, &out.z, z, factor);
+  ckks::MultiplyInteger(context, &out.z, z, factor);
   out.z.noise.message = z.noise.message;
   out.z.scale *= static_cast<double>(factor);
-  HEFT_RETURN_IF_ERROR(ckks::Rescale(*matching.context, &out.z, out.z));
-  out.z.scale = matching.plan.matching.probe_scale;
+  HEFT_RETURN_IF_ERROR(ckks::Rescale(context, &out.z, out.z));
+  out.z.scale = plan.matching.probe_scale;
   out.times = static_cast<double>(factor) / unit;
   return out;
 }
 
+// z (1 + i sigma) of kMatchLimbs limbs at probe_scale, and sigma, which rounding moves a little.
+struct Blinded {
+  ckks::Ciphertext u;
+  double sigma = 0;
+};
+absl::StatusOr<Blinded> Blind(const ckks::Context& context, const FusionPlan& plan,
+                              const ckks::Ciphertext& z, double sigma) {
+  HEFT_ASSIGN_OR_RETURN(const Multiple real, MultipleOf(context, plan, z, 1));
+  HEFT_ASSIGN_OR_RETURN(Multiple imaginary, MultipleOf(context, plan, z, sigma / std::sqrt(2.0)));
+  ckks::MultiplyByRootOfMinusTwo(context, &imaginary.z, imaginary.z);
+  Blinded out;
+  HEFT_RETURN_IF_ERROR(ckks::Add(context, &out.u, real.z, imaginary.z));
+  out.sigma = std::sqrt(2.0) * imaginary.times / real.times;
+  return out;
+}
+
 // Adds i sigma (-1)^j to slot j: sigma X^(n/2).
-absl::Status AddFactor(const Instance& matching, double sigma, ckks::Ciphertext* norm) {
-  const ckks::Context& context = *matching.context;
+absl::Status AddFactor(const ckks::Context& context, double sigma, ckks::Ciphertext* norm) {
   ckks::MultiplyByMonomial(context, norm, *norm);
   HEFT_RETURN_IF_ERROR(ckks::AddConstant(context, norm, *norm, -sigma));
   for (int i = 0; i < 3; ++i) ckks::MultiplyByMonomial(context, norm, *norm);  // X^(2n) = 1
   return absl::OkStatus();
 }
 
-constexpr char kManyVectors[] =
-    "the probe's norm is not the same in all slots: many vectors in one";
-
+constexpr char kManyVectors[] = "the norm is not the same in all slots: many vectors in one";
+constexpr char kNoFactor[] = "the norm's secret factor is missing: no proof";
 absl::Status Refused(const char* reason) { return absl::FailedPreconditionError(reason); }
+
+bool InRange(double sigma) {
+  return sigma >= kLeastNormFactor - kMultiplesAgree &&
+         sigma <= kLargestNormFactor + kMultiplesAgree;
+}
+
+// What all slots say together: the sum, and sigma from the part whose sign alternates.
+struct Reading {
+  ckks::Complex mean = 0;
+  double sigma = 0;
+};
+absl::StatusOr<Reading> ReadMeans(std::span<const ckks::Complex> slots) {
+  const double count = static_cast<double>(slots.size());
+  Reading out;
+  ckks::Complex alternating = 0;
+  for (size_t j = 0; j < slots.size(); ++j) {
+    out.mean += slots[j] / count;
+    alternating += (j % 2 == 0 ? slots[j] : -slots[j]) / count;
+  }
+  out.sigma = alternating.imag();
+  // An honest norm has no alternating share: a hostile one's could change what sigma is read as.
+  if (!(std::abs(alternating.real()) <= kMultiplesAgree)) return Refused(kManyVectors);
+  if (!InRange(out.sigma)) return Refused(kNoFactor);
+  return out;
+}
+
+// The norm of which `multiples` are the two, `sigma`'s own share taken off.
+absl::StatusOr<double> NormOf(ckks::Complex multiples, double sigma, double agree) {
+  const double first = multiples.real() / (1 - sigma * sigma);
+  const double second = multiples.imag() / (2 * sigma);
+  if (!(std::abs(first - second) <= agree * std::sqrt(std::max(1.0, first)))) {
+    return Refused("the norm is not the same under two factors: it wraps around");
+  }
+  return first;
+}
 
 }  // namespace
 
@@ -71,7 +122,7 @@ absl::StatusOr<ckks::Ciphertext> ProveNorm(const Instance& matching, const ckks:
   HEFT_ASSIGN_OR_RETURN(ckks::Ciphertext norm,
                         SquaredNorm(*matching.context, u, matching.plan.normalisation.interval_hi,
                                     matching.plan.normalisation.folds, keys));
-  HEFT_RETURN_IF_ERROR(AddFactor(matching, sigma, &norm));
+  HEFT_RETURN_IF_ERROR(AddFactor(*matching.context, sigma, &norm));
   return norm;
 }
 
@@ -79,14 +130,29 @@ absl::StatusOr<ckks::Ciphertext> ProveTemplateNorm(const Instance& matching,
                                                    const ckks::Ciphertext& z,
                                                    const ckks::EvaluationKeys& keys) {
   Csprng rng;
-  HEFT_ASSIGN_OR_RETURN(Multiple real, MultipleOf(matching, z, 1));
-  HEFT_ASSIGN_OR_RETURN(Multiple imaginary,
-                        MultipleOf(matching, z, DrawNormFactor(rng) / std::sqrt(2.0)));
-  const ckks::Context& context = *matching.context;
-  ckks::MultiplyByRootOfMinusTwo(context, &imaginary.z, imaginary.z);
-  ckks::Ciphertext u;
-  HEFT_RETURN_IF_ERROR(ckks::Add(context, &u, real.z, imaginary.z));
-  return ProveNorm(matching, u, std::sqrt(2.0) * imaginary.times / real.times, keys);
+  HEFT_ASSIGN_OR_RETURN(const Blinded u,
+                        Blind(*matching.context, matching.plan, z, DrawNormFactor(rng)));
+  return ProveNorm(matching, u.u, u.sigma, keys);
+}
+
+absl::StatusOr<BatchNorms> ProveBatchNorms(const Rings& rings,
+                                           std::span<const ckks::Ciphertext> coordinates,
+                                           const ckks::EvaluationKeys& keys) {
+  const ckks::Context& context = *rings.enrolment.context;
+  const FusionPlan& plan = rings.matching.plan;
+  Csprng rng;
+  const double drawn = DrawNormFactor(rng);
+  std::vector<ckks::Ciphertext> u(coordinates.size());
+  BatchNorms out;
+  HEFT_RETURN_IF_ERROR(TryParallelFor(u.size(), [&](size_t r) -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(Blinded blinded, Blind(context, plan, coordinates[r], drawn));
+    u[r] = std::move(blinded.u);
+    if (r == 0) out.sigma = blinded.sigma;  // the same for all, as their scales are
+    return absl::OkStatus();
+  }));
+  HEFT_ASSIGN_OR_RETURN(out.norms, ckks::InnerProduct(context, u, u));
+  HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(context, &out.norms, out.norms, keys));
+  return out;
 }
 
 absl::StatusOr<ckks::Ciphertext> PlainNorm(const Instance& probes, const ckks::Ciphertext& z,
@@ -115,33 +181,20 @@ absl::StatusOr<ckks::Ciphertext> RealPart(const Instance& matching, const ckks::
 }
 
 absl::StatusOr<double> ReadNorm(std::span<const ckks::Complex> slots) {
-  const double count = static_cast<double>(slots.size());
-  ckks::Complex mean = 0, alternating = 0;
+  HEFT_ASSIGN_OR_RETURN(const Reading all, ReadMeans(slots));
   for (size_t j = 0; j < slots.size(); ++j) {
-    mean += slots[j] / count;
-    alternating += (j % 2 == 0 ? slots[j] : -slots[j]) / count;
-  }
-  const double sigma = alternating.imag();
-  for (size_t j = 0; j < slots.size(); ++j) {
-    const double imaginary = mean.imag() + (j % 2 == 0 ? sigma : -sigma);
-    if (!(std::abs(slots[j].real() - mean.real()) <= kSlotsAgree) ||
+    const double imaginary = all.mean.imag() + (j % 2 == 0 ? all.sigma : -all.sigma);
+    if (!(std::abs(slots[j].real() - all.mean.real()) <= kSlotsAgree) ||
         !(std::abs(slots[j].imag() - imaginary) <= kSlotsAgree)) {
       return Refused(kManyVectors);
     }
   }
-  constexpr double kSlack = kMultiplesAgree;
-  if (!(sigma >= kLeastNormFactor - kSlack && sigma <= kLargestNormFactor + kSlack)) {
-    return Refused("the norm's secret factor is missing: not a proof of the probe's norm");
-  }
-  const double first = mean.real() / (1 - sigma * sigma);
-  const double second = mean.imag() / (2 * sigma);
-  const double length = std::sqrt(std::max(1.0, first));
-  // The sign's share of an honest norm is none: somebody else's could change what sigma is read as.
-  if (!(std::abs(alternating.real()) <= kMultiplesAgree) ||
-      !(std::abs(first - second) <= kMultiplesAgree * length)) {
-    return Refused("the probe's norm is not the same under two factors: it wraps around");
-  }
-  return first;
+  return NormOf(all.mean, all.sigma, kMultiplesAgree);
+}
+
+absl::StatusOr<double> ReadNormOf(ckks::Complex slot, double sigma) {
+  if (!InRange(sigma)) return Refused(kNoFactor);
+  return NormOf(slot, sigma, kSlotsAgree);
 }
 
 }  // namespace heft

@@ -23,6 +23,7 @@
 #include "ckks/encoder.h"
 #include "ckks/keys.h"
 #include "fusion/plan.h"
+#include "fusion/rings.h"
 
 namespace heft {
 
@@ -46,6 +47,19 @@ absl::StatusOr<ckks::Ciphertext> ProveNorm(const Instance& matching, const ckks:
 absl::StatusOr<ckks::Ciphertext> ProveTemplateNorm(const Instance& matching,
                                                    const ckks::Ciphertext& z,
                                                    const ckks::EvaluationKeys& keys);
+
+// ProveBatchNorms: of a batch in bulk, real coordinates of kTemplateLimbs limbs in the enrolment
+// ring: slot j proves the norm of sample j. Slots differ, so sigma is said beside them: it must go
+// to the key owner alone. `keys` are that ring's.
+struct BatchNorms {
+  ckks::Ciphertext norms;  // one limb
+  double sigma = 0;
+};
+absl::StatusOr<BatchNorms> ProveBatchNorms(const Rings& rings,
+                                           std::span<const ckks::Ciphertext> coordinates,
+                                           const ckks::EvaluationKeys& keys);
+// ReadNormOf: of one slot of such a proof. Errors as ReadNorm's.
+absl::StatusOr<double> ReadNormOf(ckks::Complex slot, double sigma);
 
 // PlainNorm: the squared norm of a normalised probe of one ring, as it is: kMatchLimbs limbs in,
 // one out. It proves nothing by itself: a probe without the mask's prime has no level for a factor.

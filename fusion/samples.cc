@@ -211,6 +211,7 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
   }
   samples.first_ =
       static_cast<size_t>(payload.data() - bytes.data()) + payload.size() - reader.remaining();
+  if (bulk) samples.all_ = HashBytes(payload.last(reader.remaining()));
   samples.context_ = std::move(context);
   samples.bytes_ = std::move(bytes);
   samples.what_ = std::move(what);
@@ -246,6 +247,18 @@ absl::StatusOr<ckks::Ciphertext> SampleReader::Coordinate(size_t index) const {
   return absl::InvalidArgumentError(
       absl::StrCat(what_, ": coordinate ", index, " asked for, the file has ",
                    bulk() ? header_.dimension : 0, " ciphertexts of coordinates"));
+}
+
+Hash SampleReader::RowDigest(size_t index) const {
+  ByteWriter writer;
+  writer.Raw(AsBytes(header_.modality));
+  if (bulk()) {
+    writer.U64(index);
+    writer.Raw(all_);
+  } else {
+    writer.Raw(ByteSpan(bytes_).subspan(first_ + index * record_, record_));
+  }
+  return HashBytes(writer.bytes());
 }
 
 absl::StatusOr<ckks::Ciphertext> SampleReader::Record(size_t index) const {

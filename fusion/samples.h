@@ -114,6 +114,9 @@ class SampleReader {
   // kInvalidArgument for an index past the end, and for files of the other encoding.
   absl::StatusOr<ckks::Ciphertext> Sample(size_t index) const;
   absl::StatusOr<ckks::Ciphertext> Coordinate(size_t index) const;
+  // Of sample `index` as it was encrypted, by which it is recognised when it is sent again; in bulk
+  // of all samples, and its number.
+  Hash RowDigest(size_t index) const;
 
  private:
   absl::StatusOr<ckks::Ciphertext> Record(size_t index) const;
@@ -125,6 +128,7 @@ class SampleReader {
   std::vector<std::string> labels_;
   size_t first_ = 0;   // offset of the first record in bytes_
   size_t record_ = 0;  // size of one record
+  Hash all_{};         // bulk: of all records
 };
 
 // kFailedPrecondition unless samples with this header can be fused under `model`.

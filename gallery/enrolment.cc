@@ -176,11 +176,11 @@ class ProjectedSamples {
 absl::Status Server::Impl::CheckEnrolable(const SampleSet& samples,
                                           const EnrolOptions& options) const {
   HEFT_RETURN_IF_ERROR(CheckUse(samples, SampleUse::kEnrolment));
-  if (samples.fused() && !options.accept_fused) {
+  if (samples.fused() && !options.accept_fused && !options.quarantine) {
     return absl::FailedPreconditionError(
         "templates that the client has normalised: nobody checks their length, and a longer one "
-        "stands first for other people's probes. Enrol them with --accept-fused if you trust "
-        "whoever made them");
+        "stands first for other people's probes. Enrol them with --quarantine, where the key owner "
+        "checks it, or with --accept-fused if you trust whoever made them");
   }
   const bool projected = samples.fused() || samples.encoding() == SampleEncoding::kPartial;
   if (projected && options.all_pairs) {
@@ -188,6 +188,19 @@ absl::Status Server::Impl::CheckEnrolable(const SampleSet& samples,
         "--all-pairs takes samples that the server projects: encrypt without --fuse");
   }
   return samples.fused() ? absl::OkStatus() : CheckEnrolmentKeys();
+}
+
+SampleDigest Server::Impl::DigestOf(const SampleSet& samples, std::span<const int64_t> rows) const {
+  ByteWriter writer;
+  for (size_t m = 0; m < samples.modalities(); ++m) {
+    const bool present = rows[m] >= 0 && samples.modality(m) != nullptr;
+    writer.U8(present ? 1 : 0);
+    if (present) writer.Raw(samples.modality(m)->RowDigest(static_cast<size_t>(rows[m])));
+  }
+  const Hash hash = HashBytes(writer.bytes());
+  SampleDigest digest;
+  std::copy_n(hash.begin(), digest.size(), digest.begin());
+  return digest;
 }
 
 absl::StatusOr<ckks::Ciphertext> Server::Impl::FuseRow(const SampleSet& samples,
@@ -229,7 +242,9 @@ absl::StatusOr<std::vector<Enrolment>> Server::Impl::FuseAll(
       const size_t i = start + j;
       auto z = fuse(i);
       statuses[i] = z.status();
-      if (z.ok()) out[i] = {combinations[i].identity, std::move(*z)};
+      if (z.ok()) {
+        out[i] = {combinations[i].identity, std::move(*z), DigestOf(samples, combinations[i].rows)};
+      }
     });
     for (size_t i = start; i < start + count; ++i) HEFT_RETURN_IF_ERROR(statuses[i]);
     HEFT_RETURN_IF_ERROR(Report(progress, start + count, combinations.size()));
@@ -249,7 +264,10 @@ absl::StatusOr<BatchEnrolment> Server::Impl::FuseBulk(const SampleSet& samples,
   HEFT_ASSIGN_OR_RETURN(const auto combinations, PairRows(samples, options));
   HEFT_RETURN_IF_ERROR(CheckIdentities(combinations));
   BatchEnrolment out;
-  for (const Combination& c : combinations) out.identities.push_back(c.identity);
+  for (const Combination& c : combinations) {
+    out.identities.push_back(c.identity);
+    out.samples.push_back(DigestOf(samples, c.rows));
+  }
   size_t total = 0, done = 0;
   for (size_t m = 0; m < samples.modalities(); ++m) {
     if (samples.modality(m) != nullptr) total += model_.modalities[m].dimension;

@@ -23,8 +23,8 @@ namespace {
 constexpr std::string_view kManifestKind = "GALM";
 constexpr std::string_view kBlockKind = "GBLK";
 constexpr uint32_t kBlockVersion = 1;
-// Still read: 1, without revoked keys and id; 2, without id.
-constexpr uint32_t kManifestVersion = 3;
+// Still read: 1, without revoked keys and id; 2, without id; 3, without digests of samples.
+constexpr uint32_t kManifestVersion = 4;
 constexpr uint64_t kMaxTemplates = uint64_t{1} << 28;
 constexpr uint64_t kMaxRevoked = 1 << 16;
 constexpr uint64_t kMaxBlockSize = uint64_t{1} << 31;
@@ -56,6 +56,19 @@ bool IsTemporaryName(absl::string_view name) {
          name == "server.key" || name == "server.pub";
 }
 
+// The id of a gallery that was started without one; it keeps it from its next change on.
+GalleryId IdOfOld(const GalleryBinding& binding) {
+  ByteWriter writer;
+  writer.Raw(AsBytes("HEFT gallery without an id"));
+  WriteBinding(writer, binding);
+  const Hash hash = HashBytes(writer.bytes());
+  GalleryId id;
+  std::copy_n(hash.begin(), id.size(), id.begin());
+  return id;
+}
+
+}  // namespace
+
 void WriteBinding(ByteWriter& writer, const GalleryBinding& binding) {
   ckks::WriteId(writer, binding.params_id);
   ckks::WriteId(writer, binding.key_id);
@@ -71,26 +84,6 @@ GalleryBinding ReadBinding(ByteReader& reader) {
   binding.gamma = reader.U32();
   return binding;
 }
-
-// The id of a gallery that was started without one; it keeps it from its next change on.
-GalleryId IdOfOld(const GalleryBinding& binding) {
-  ByteWriter writer;
-  writer.Raw(AsBytes("HEFT gallery without an id"));
-  WriteBinding(writer, binding);
-  const Hash hash = HashBytes(writer.bytes());
-  GalleryId id;
-  std::copy_n(hash.begin(), id.size(), id.begin());
-  return id;
-}
-
-// Held while a gallery is changed.
-absl::StatusOr<FileLock> TakeWriterLock(const std::string& directory) {
-  return FileLock::Take(
-      directory + "/lock", 0644,
-      absl::StrCat("the gallery ", directory, " is being changed by another process"));
-}
-
-}  // namespace
 
 Gallery::Impl Gallery::Impl::New(std::string directory, const GalleryBinding& binding) {
   Impl gallery;
@@ -123,7 +116,8 @@ absl::StatusOr<Gallery::Impl> Gallery::Impl::Open(std::string directory) {
   const std::string path = ManifestPath(directory);
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
   const uint32_t declared = EnvelopeVersion(bytes);
-  const uint32_t version = declared == 1 || declared == 2 ? declared : kManifestVersion;
+  const uint32_t version =
+      declared >= 1 && declared < kManifestVersion ? declared : kManifestVersion;
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kManifestKind, version, path));
   ByteReader reader(payload, path);
   Impl gallery;
@@ -139,6 +133,10 @@ absl::StatusOr<Gallery::Impl> Gallery::Impl::Open(std::string directory) {
   const uint64_t revoked = version == 1 ? 0 : reader.Count(sizeof(ckks::KeyId), kMaxRevoked);
   for (uint64_t i = 0; i < revoked; ++i) gallery.revoked_.push_back(ckks::ReadId(reader));
   gallery.id_ = version < 3 ? IdOfOld(gallery.binding_) : ckks::ReadId(reader);
+  gallery.samples_.resize(gallery.identities_.size());
+  for (SampleDigest& sample : gallery.samples_) {
+    if (version >= 4) sample = ckks::ReadId(reader);
+  }
   HEFT_RETURN_IF_ERROR(reader.Finish());
   for (size_t i = 0; i < gallery.identities_.size(); ++i) {
     HEFT_RETURN_IF_ERROR(CheckIdentityAt(gallery.identities_[i], path, i));
@@ -227,6 +225,7 @@ std::vector<uint8_t> Gallery::Impl::SerializeManifest() const {
   writer.U64(revoked_.size());
   for (const ckks::KeyId& key : revoked_) ckks::WriteId(writer, key);
   ckks::WriteId(writer, id_);
+  for (const SampleDigest& sample : samples_) ckks::WriteId(writer, sample);
   return SealEnvelope(kManifestKind, kManifestVersion, writer.bytes());
 }
 
@@ -245,9 +244,13 @@ absl::Status Gallery::Impl::Enrol(const Instance& instance, std::span<const Enro
                                   const ckks::EvaluationKeys& keys) {
   HEFT_RETURN_IF_ERROR(CheckKeyId(binding_.key_id, keys.key_id, "evaluation keys"));
   std::vector<std::string> identities;
-  for (const Enrolment& t : templates) identities.push_back(t.identity);
+  std::vector<SampleDigest> samples;
+  for (const Enrolment& t : templates) {
+    identities.push_back(t.identity);
+    samples.push_back(t.sample);
+  }
   const uint32_t slots = instance.params().slots();
-  return Commit(instance, identities,
+  return Commit(instance, identities, samples,
                 [&](TiledCiphertexts* block, uint32_t first, size_t done, size_t count) {
                   std::vector<NewTemplate> added;
                   for (size_t i = 0; i < count; ++i) {
@@ -259,9 +262,10 @@ absl::Status Gallery::Impl::Enrol(const Instance& instance, std::span<const Enro
 }
 
 absl::Status Gallery::Impl::EnrolBatch(const Rings& rings, std::span<const std::string> identities,
-                                       TemplateBatch batch, const RingKeys& keys) {
+                                       TemplateBatch batch, const RingKeys& keys,
+                                       std::span<const SampleDigest> samples) {
   HEFT_RETURN_IF_ERROR(CheckKeyId(binding_.key_id, keys.matching.key_id, "evaluation keys"));
-  if (identities.size() != batch.count) {
+  if (identities.size() != batch.count || samples.size() != identities.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat(identities.size(), " identities for a batch of ", batch.count));
   }
@@ -273,7 +277,7 @@ absl::Status Gallery::Impl::EnrolBatch(const Rings& rings, std::span<const std::
                                  rings.thin() ? keys.enrolment : keys.matching));
   HEFT_RETURN_IF_ERROR(SplitBatch(rings, keys.ring_switch, &batch));
   return Commit(
-      instance, identities,
+      instance, identities, samples,
       [&](TiledCiphertexts* block, uint32_t first, size_t done, size_t count) -> absl::Status {
         // A batch may go over into the next lane.
         const auto end = static_cast<uint32_t>(first + count);
@@ -291,12 +295,13 @@ absl::Status Gallery::Impl::EnrolBatch(const Rings& rings, std::span<const std::
 
 absl::Status Gallery::Impl::Commit(const Instance& instance,
                                    std::span<const std::string> identities,
+                                   std::span<const SampleDigest> samples,
                                    const FillFunction& fill) {
   if (identities.empty()) return absl::InvalidArgumentError("no templates to enrol");
   for (const std::string& identity : identities) HEFT_RETURN_IF_ERROR(CheckIdentity(identity));
   const bool fresh = !FileExists(directory_);
   HEFT_RETURN_IF_ERROR(MakeDirectories(directory_));
-  HEFT_ASSIGN_OR_RETURN(const FileLock lock, TakeWriterLock(directory_));
+  HEFT_ASSIGN_OR_RETURN(const FileLock lock, TakeLock());
   const bool first = !Exists(directory_);
   HEFT_RETURN_IF_ERROR(first ? CheckVacant(directory_) : CheckCurrent());
   Impl next = *this;
@@ -307,7 +312,7 @@ absl::Status Gallery::Impl::Commit(const Instance& instance,
     // With an empty manifest from the start, a crash leaves an empty gallery, and blocks without a
     // manifest are always a manifest lost.
     if (first) {
-      HEFT_RETURN_IF_ERROR(WriteFileAtomic(ManifestPath(directory_), SerializeManifest()));
+      HEFT_RETURN_IF_ERROR(WriteManifest());
     }
     for (size_t done = 0; done < identities.size();) {
       const size_t position = changed->identities_.size();
@@ -322,6 +327,8 @@ absl::Status Gallery::Impl::Commit(const Instance& instance,
       }
       const auto added = identities.subspan(done, count);
       changed->identities_.insert(changed->identities_.end(), added.begin(), added.end());
+      const auto of = samples.subspan(done, count);
+      changed->samples_.insert(changed->samples_.end(), of.begin(), of.end());
       HEFT_RETURN_IF_ERROR(fill(&data, static_cast<uint32_t>(position % per_block), done, count));
       changed->generations_[block] = changed->generation_;
       HEFT_RETURN_IF_ERROR(WriteBlock(block, changed->generation_, data));
@@ -338,6 +345,16 @@ absl::Status Gallery::Impl::Commit(const Instance& instance,
     if (fresh) std::filesystem::remove_all(directory_, ignored);
   }
   return status;
+}
+
+absl::StatusOr<FileLock> Gallery::Impl::TakeLock() const {
+  return FileLock::Take(
+      directory_ + "/lock", 0644,
+      absl::StrCat("the gallery ", directory_, " is being changed by another process"));
+}
+
+absl::Status Gallery::Impl::WriteManifest() const {
+  return WriteFileAtomic(ManifestPath(directory_), SerializeManifest());
 }
 
 absl::Status Gallery::Impl::CheckCurrent() const {
@@ -375,8 +392,14 @@ absl::Status Gallery::Impl::Rekey(const Instance& instance, const RekeyingKey& k
         absl::StrCat("the re-keying key leads back to key ", HexString(key.to),
                      ", which was revoked: make a new one with `heft rekey`"));
   }
-  HEFT_ASSIGN_OR_RETURN(const FileLock lock, TakeWriterLock(directory_));
+  HEFT_ASSIGN_OR_RETURN(const FileLock lock, TakeLock());
   HEFT_RETURN_IF_ERROR(CheckCurrent());
+  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> waiting, QuarantinedFiles());
+  if (!waiting.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "enrolments wait in the quarantine of ", directory_,
+        ", under the old key: admit or reject them first (heft-server pending, heft admit)"));
+  }
   Impl next = *this;
   ++next.generation_;
   next.binding_.key_id = key.to;

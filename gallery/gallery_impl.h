@@ -6,11 +6,13 @@
 #ifndef HEFT_GALLERY_GALLERY_IMPL_H_
 #define HEFT_GALLERY_GALLERY_IMPL_H_
 
+#include <array>
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/status.h"
 #include "ckks/keys.h"
 #include "fusion/bulk.h"
@@ -28,20 +30,30 @@ struct GalleryBinding {
   ckks::KeyId key_id{};
   ModelId model_id{};
   uint32_t gamma = 0;
+  bool operator==(const GalleryBinding&) const = default;
 };
+void WriteBinding(ByteWriter& writer, const GalleryBinding& binding);
+GalleryBinding ReadBinding(ByteReader& reader);
 
 // BindingOf: of templates that `model` fuses under a key; `instance` is the matching ring's.
 GalleryBinding BindingOf(const Instance& instance, const Model& model, const KeyId& key_id);
+
+// SampleDigest: of the encrypted samples that a template was made of, by which they are recognised
+// when they are sent again: the first 16 bytes of a BLAKE2b-256. Zeros: unknown, of galleries of
+// 0.1.
+using SampleDigest = std::array<uint8_t, 16>;
 
 // A fused template with the identity that it is enrolled for.
 struct Enrolment {
   std::string identity;
   ckks::Ciphertext z;  // kTemplateLimbs limbs
+  SampleDigest sample{};
 };
 
 class Gallery::Impl {
  public:
-  // An empty gallery in memory, with an id of its own; the folder comes into being with the first commit.
+  // An empty gallery in memory, with an id of its own; the folder comes into being with the first
+  // commit.
   static Impl New(std::string directory, const GalleryBinding& binding);
   // kNotFound if there is none, kDataLoss if it is damaged.
   static absl::StatusOr<Impl> Open(std::string directory);
@@ -54,6 +66,8 @@ class Gallery::Impl {
   const GalleryBinding& binding() const { return binding_; }
   // Identity of each template, by position; a position is block * 2 slots + lane * slots + slot.
   const std::vector<std::string>& identities() const { return identities_; }
+  // Of the samples of each template, by position.
+  const std::vector<SampleDigest>& samples() const { return samples_; }
   size_t size() const { return identities_.size(); }
   size_t blocks() const { return generations_.size(); }
   uint64_t generation() const { return generation_; }
@@ -79,9 +93,18 @@ class Gallery::Impl {
   // disk refuses; the gallery on disk and this object are then as before.
   absl::Status Enrol(const Instance& instance, std::span<const Enrolment> templates,
                      const ckks::EvaluationKeys& keys);
-  // The same for a batch in bulk, identities[i] being sample i's.
+  // The same for a batch in bulk, identities[i] and samples[i] being sample i's.
   absl::Status EnrolBatch(const Rings& rings, std::span<const std::string> identities,
-                          TemplateBatch batch, const RingKeys& keys);
+                          TemplateBatch batch, const RingKeys& keys,
+                          std::span<const SampleDigest> samples);
+
+  // Quarantine: keeps an enrolment's file apart, if `check`, under the lock, says so; the gallery
+  // is started if there is none. Durable when it returns.
+  absl::Status Quarantine(ByteSpan enrolment, const std::function<absl::Status()>& check);
+  // QuarantinedFiles: their paths.
+  absl::StatusOr<std::vector<std::string>> QuarantinedFiles() const;
+  // Release: removes the files of these digests.
+  absl::Status Release(std::span<const Hash> decided) const;
 
   // Moves all templates to another key, without decrypting them, and commits: all or none, as
   // Enrol, block by block, so that one is held at a time. The old key is revoked: nothing under it
@@ -98,7 +121,10 @@ class Gallery::Impl {
                                                   size_t done, size_t count)>;
   // Takes the lock, fills the blocks that take the templates of `identities`, and commits.
   absl::Status Commit(const Instance& instance, std::span<const std::string> identities,
-                      const FillFunction& fill);
+                      std::span<const SampleDigest> samples, const FillFunction& fill);
+  // Held while a gallery is changed.
+  absl::StatusOr<FileLock> TakeLock() const;
+  absl::Status WriteManifest() const;
   // kUnavailable if another process has committed since this object was read.
   absl::Status CheckCurrent() const;
   // Writes the blocks of `next` by `write` and then its manifest, and becomes it. If that fails the
@@ -117,6 +143,7 @@ class Gallery::Impl {
   GalleryBinding binding_;
   GalleryId id_{};
   std::vector<std::string> identities_;
+  std::vector<SampleDigest> samples_;  // one an identity
   std::vector<uint64_t> generations_;  // of each block's file
   uint64_t generation_ = 0;
   std::vector<KeyId> revoked_;

@@ -9,6 +9,7 @@
 #include "fusion/fuser.h"
 #include "fusion/key_files.h"
 #include "fusion/norm_proof.h"
+#include "gallery/admission.h"
 #include "gallery/server_impl.h"
 #include "gallery/server_internal.h"
 
@@ -270,7 +271,7 @@ absl::StatusOr<EnrolResult> Server::Impl::Enrol(const std::string& directory,
   if (samples.bulk()) {
     HEFT_ASSIGN_OR_RETURN(BatchEnrolment bulk, FuseBulk(samples, options, progress));
     HEFT_RETURN_IF_ERROR(
-        gallery.EnrolBatch(rings_, bulk.identities, std::move(bulk.batch), *keys_));
+        gallery.EnrolBatch(rings_, bulk.identities, std::move(bulk.batch), *keys_, bulk.samples));
     result.added = bulk.identities.size();
   } else {
     HEFT_ASSIGN_OR_RETURN(const auto templates, FuseAll(samples, options, progress));
@@ -301,7 +302,27 @@ absl::StatusOr<EnrolResult> Server::Enrol(const std::string& folder, std::vector
                                           const Monitor& monitor) const {
   HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
   const Progress progress(monitor, "enrolling");
+  if (options.quarantine) {
+    return impl_->Quarantine(folder, samples, options, progress.Callback());
+  }
   return impl_->Enrol(folder, samples, options, progress.Callback());
+}
+
+absl::StatusOr<std::vector<uint8_t>> Server::Pending(const Gallery& gallery) const {
+  HEFT_ASSIGN_OR_RETURN(const AdmissionRequest request, impl_->Pending(Inside::Of(gallery)));
+  return SerializeAdmissionRequest(impl_->rings(), request);
+}
+
+absl::StatusOr<AdmitResult> Server::Admit(const std::string& folder,
+                                          std::span<const uint8_t> admission, std::string_view what,
+                                          const Trust& trust, const Monitor& monitor) const {
+  Expected expected;
+  expected.roles = {Role::kKeyOwner};
+  expected.kind = kAdmissionKind;
+  HEFT_ASSIGN_OR_RETURN(const SignedFile file, OpenSigned(admission, trust, expected, what));
+  HEFT_ASSIGN_OR_RETURN(const Admission parsed, ParseAdmission(file.file, what));
+  const Progress progress(monitor, "admitting");
+  return impl_->Admit(folder, parsed, &trust, progress.Callback());
 }
 
 absl::StatusOr<std::vector<uint8_t>> Server::Identify(const Gallery& gallery,

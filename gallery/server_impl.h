@@ -16,6 +16,7 @@
 #include "fusion/fuser.h"
 #include "fusion/probe.h"
 #include "fusion/samples.h"
+#include "gallery/admission.h"
 #include "gallery/gallery_impl.h"
 #include "gallery/scores.h"
 #include "heft/server.h"
@@ -58,6 +59,7 @@ class SampleSet {
 // Fused templates in bulk with the identity of each.
 struct BatchEnrolment {
   std::vector<std::string> identities;
+  std::vector<SampleDigest> samples;
   TemplateBatch batch;
 };
 
@@ -106,8 +108,16 @@ class Server::Impl {
   // Opens the gallery, or starts one, and checks that it is this model's and this key's.
   absl::StatusOr<Gallery::Impl> OpenGallery(const std::string& directory, bool create) const;
 
-  // Adds to the gallery in `directory`, all or nothing, in bulk if the samples are encrypted for
-  // it.
+  // Server::Enrol, Pending and Admit on parsed objects (server_admission.cc).
+  absl::StatusOr<EnrolResult> Quarantine(const std::string& directory, const SampleSet& samples,
+                                         const EnrolOptions& options,
+                                         const ProgressFunction& progress = {}) const;
+  absl::StatusOr<AdmissionRequest> Pending(const Gallery::Impl& gallery) const;
+  absl::StatusOr<AdmitResult> Admit(const std::string& directory, const Admission& admission,
+                                    const Trust* trust,
+                                    const ProgressFunction& progress = {}) const;
+  // Adds to the gallery in `directory` at once, all or nothing, in bulk if the samples are
+  // encrypted for it.
   absl::StatusOr<EnrolResult> Enrol(const std::string& directory, const SampleSet& samples,
                                     const EnrolOptions& options,
                                     const ProgressFunction& progress = {}) const;
@@ -135,6 +145,16 @@ class Server::Impl {
   static absl::StatusOr<std::unique_ptr<Impl>> Create(const Model& model, Rings rings,
                                                       RingKeys keys);
   absl::Status CheckEnrolmentKeys() const;
+  // With the proofs of their norms.
+  absl::StatusOr<QuarantinedEnrolment> Prove(std::vector<Enrolment> fused,
+                                             const ProgressFunction& progress) const;
+  absl::StatusOr<QuarantinedEnrolment> Prove(BatchEnrolment bulk) const;
+  // What waits, by the digests of their files.
+  absl::StatusOr<std::map<Digest, QuarantinedEnrolment>> Waiting(
+      const Gallery::Impl& gallery) const;
+  // Those samples of a batch that are admitted, run by run.
+  absl::Status AdmitBatch(Gallery::Impl* gallery, QuarantinedEnrolment* e,
+                          const std::vector<bool>& admitted) const;
   // kFailedPrecondition unless the samples are for this server's key and this use; verification's
   // is that of enrolment.
   absl::Status CheckUse(const SampleSet& samples, SampleUse use) const;
@@ -143,6 +163,8 @@ class Server::Impl {
       const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities) const;
   // kFailedPrecondition unless the samples may be enrolled, and the keys for it are there.
   absl::Status CheckEnrolable(const SampleSet& samples, const EnrolOptions& options) const;
+  // The digest of the samples of one row a modality.
+  SampleDigest DigestOf(const SampleSet& samples, std::span<const int64_t> rows) const;
   // The template of one row a modality, -1 where it is missing.
   absl::StatusOr<ckks::Ciphertext> FuseRow(const SampleSet& samples,
                                            std::span<const int64_t> rows) const;

@@ -182,7 +182,8 @@ TEST_F(ServerTest, BulkSamplesWhereTheyDoNotBelong) {
   Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   fused->identities.pop_back();
   EXPECT_FALSE(
-      gallery.EnrolBatch(server_->rings(), fused->identities, fused->batch, server_->ring_keys())
+      gallery
+          .EnrolBatch(server_->rings(), fused->identities, fused->batch, server_->ring_keys(), {})
           .ok());
   EXPECT_EQ(gallery.size(), 2u);
 }

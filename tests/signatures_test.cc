@@ -388,5 +388,40 @@ TEST_F(SignaturesTest, WhatATrustFileHolds) {
   Refused(kHeft, {"trust", "new-key", "--out", W("client.key")}, "never overwritten");
 }
 
+// From quarantine into the gallery, by way of both roles; nothing on the way is believed unsigned.
+TEST_F(SignaturesTest, EnrolmentsWaitForTheKeyOwner) {
+  const std::string gallery = W("server/waiting");
+  const Args enrol = Serve("enrol", {"--gallery", gallery, "--quarantine"});
+  const auto brought = Must(kServer, enrol);
+  const Args again = Join(enrol, {"--quiet"});
+  EXPECT_EQ(brought["templates"], 0);
+  EXPECT_EQ(brought["waiting"], brought["brought"]);
+  Refused(kServer, again, "enrolled before");
+  Believe(Trusted(), gallery);
+  const auto at_server = [&](const std::string& subcommand, const Args& more) {
+    return Join({subcommand, "--model", W("model.heft"), "--keys", W("owner/keys/evaluation.keys"),
+                 "--gallery", gallery},
+                more);
+  };
+  Must(kServer, at_server("pending", {"--out", W("pending.ct")}));
+  const auto admit = [&](const std::string& in) {
+    return Args{"admit", "--model", W("model.heft"), "--secret-key",     W("owner/keys/secret.key"),
+                "--in",  W(in),     "--out",         W("admission.heft")};
+  };
+  Refused(kHeft, admit(Write("bare.ct", Inner(W("pending.ct")))), "not signed");
+  // Samples whose norm the quick model's interval does not hold are rejected.
+  const auto admitted = Must(kHeft, admit("pending.ct"));
+  EXPECT_GT(admitted["admitted"], 0);
+  EXPECT_EQ(admitted["admitted"].get<size_t>() + admitted["rejected"].size(),
+            brought["brought"].get<size_t>());
+  Refused(kServer,
+          at_server("release", {"--in", W(Write("bare.heft", Inner(W("admission.heft"))))}),
+          "not signed");
+  const auto done = Must(kServer, at_server("release", {"--in", W("admission.heft")}));
+  EXPECT_EQ(done["templates"], admitted["admitted"]);
+  EXPECT_EQ(done["waiting"], 0);
+  Refused(kServer, again, "enrolled before");
+}
+
 }  // namespace
 }  // namespace heft::e2e

@@ -141,11 +141,11 @@ absl::StatusOr<KeyOwner> KeyOwner::Impl::Own(const Model& model, SecretKeys keys
   return KeyOwner(std::move(impl));
 }
 
-absl::StatusOr<EncryptedScores> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_view what,
-                                                      const std::optional<Flooding>& flooding,
-                                                      const Purpose& purpose,
-                                                      Opening* opening) const {
-  HEFT_ASSIGN_OR_RETURN(const TrustedReply trusted, CheckSigned(bytes, what));
+absl::StatusOr<EncryptedScores> KeyOwner::Impl::Accept(ByteSpan bytes, std::string_view what,
+                                                       const std::optional<Flooding>& flooding,
+                                                       const Purpose& purpose,
+                                                       Opening* opening) const {
+  HEFT_ASSIGN_OR_RETURN(const TrustedReply trusted, CheckSigned(bytes, "SCOR", what));
   HEFT_ASSIGN_OR_RETURN(EncryptedScores scores,
                         ParseScores(*instance().context, trusted.file, what));
   HEFT_RETURN_IF_ERROR(CheckKeyId(keys_.key_id(), scores.key_id, what));
@@ -264,7 +264,7 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_vi
                                                   const Purpose& purpose) const {
   Opening opening;
   HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores,
-                        Admit(bytes, what, flooding, purpose, &opening));
+                        Accept(bytes, what, flooding, purpose, &opening));
   OpenedScores out;
   out.kind = scores.kind;
   out.probe = scores.probe;
@@ -301,7 +301,7 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_vi
 absl::StatusOr<std::vector<std::vector<ckks::Complex>>> KeyOwner::Impl::OpenRawSlotsUnsafe(
     ByteSpan bytes, std::string_view what) const {
   Opening opening;
-  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Admit(bytes, what, {}, {}, &opening));
+  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Accept(bytes, what, {}, {}, &opening));
   std::vector<std::vector<ckks::Complex>> out;
   for (const ScoreReply& reply : scores.replies) {
     std::string refusal;

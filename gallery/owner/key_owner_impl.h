@@ -18,6 +18,7 @@
 #include "fusion/owner/keygen.h"
 #include "fusion/rings.h"
 #include "fusion/samples.h"
+#include "gallery/admission.h"
 #include "gallery/owner/query_journal.h"
 #include "gallery/scores.h"
 #include "heft/key_owner.h"
@@ -50,6 +51,8 @@ class KeyOwner::Impl {
 
   absl::StatusOr<std::vector<uint8_t>> Encrypt(const EncodableRows& rows,
                                                std::span<const std::string> labels) const;
+  absl::StatusOr<Admissions> Admit(ByteSpan request, std::string_view what,
+                                   const AdmissionPolicy& policy) const;
   // Purpose: what is published of a reply.
   struct Purpose {
     bool decision = false;  // of the best candidate, and no score
@@ -66,16 +69,22 @@ class KeyOwner::Impl {
       ByteSpan scores, std::string_view what) const;
 
  private:
-  // Where replies must be signed: of a good one the file in it, and who asked for it.
+  // Where files must be signed: of a good one of this kind the file in it, and who asked for it.
   struct TrustedReply {
     ByteSpan file;
     SignerKey client{};  // zeros: unknown
   };
-  absl::StatusOr<TrustedReply> CheckSigned(ByteSpan bytes, std::string_view what) const;
+  absl::StatusOr<TrustedReply> CheckSigned(ByteSpan bytes, std::string_view kind,
+                                           std::string_view what) const;
+  // Of each template, what its proofs say against it; empty: nothing.
+  std::vector<std::string> Flaws(const EnrolmentCheck& check) const;
+  // What else speaks against template `i`.
+  std::string Objection(const AdmissionRequest& request, const EnrolmentCheck& check, size_t i,
+                        const AdmissionPolicy& policy) const;
   // Parses, checks that the scores belong here and can be opened as asked, charges `opening`.
-  absl::StatusOr<EncryptedScores> Admit(ByteSpan bytes, std::string_view what,
-                                        const std::optional<Flooding>& flooding,
-                                        const Purpose& purpose, Opening* opening) const;
+  absl::StatusOr<EncryptedScores> Accept(ByteSpan bytes, std::string_view what,
+                                         const std::optional<Flooding>& flooding,
+                                         const Purpose& purpose, Opening* opening) const;
   // Charges what is published of ranked candidates, and leaves out the rest.
   absl::Status Publish(const Opening& opening, OpenedScores* scores) const;
   // Decrypted slots, to be wiped by the caller. `brief`: of a short reply; none where its

@@ -43,12 +43,12 @@ absl::Status KeyOwner::Impl::RequireSigned(Trust trust) {
 }
 
 absl::StatusOr<KeyOwner::Impl::TrustedReply> KeyOwner::Impl::CheckSigned(
-    ByteSpan bytes, std::string_view what) const {
+    ByteSpan bytes, std::string_view kind, std::string_view what) const {
   if (!trust_) return TrustedReply{bytes};
   HEFT_ASSIGN_OR_RETURN(
       const SignedFile file,
       OpenSigned(bytes, *trust_,
-                 {.roles = {Role::kServer}, .kind = "SCOR", .audience = public_key_}, what));
+                 {.roles = {Role::kServer}, .kind = std::string(kind), .audience = public_key_}, what));
   return TrustedReply{file.file, file.statement.subject};
 }
 

@@ -113,6 +113,24 @@ struct BudgetUse {
   std::optional<KeyId> successor;  // the key is revoked: this one has taken its place
 };
 
+// AdmissionPolicy: whom to admit of those who wait, beside what must hold anyway: that each template
+// has length 1, and that another one for an identity that is enrolled comes with a registrar's
+// authorisation.
+struct AdmissionPolicy {
+  std::vector<std::string> only;     // none but these; empty: all
+  std::vector<std::string> reject;   // not these
+  bool new_identities_only = false;  // not even with an authorisation
+};
+struct Admissions {
+  struct Verdict {
+    std::string identity;
+    bool admitted = false;
+    std::string reason;  // of a rejection
+  };
+  std::vector<Verdict> verdicts;          // in the order of the request
+  std::vector<uint8_t> signed_admission;  // for Server::Admit, good for kAdmissionLife
+};
+
 // KeyOwner: a model and a secret key, in locked memory where the system grants it. Const calls may
 // come from any number of threads.
 class HEFT_EXPORT KeyOwner {
@@ -167,6 +185,11 @@ class HEFT_EXPORT KeyOwner {
   absl::StatusOr<Decision> Decide(std::span<const uint8_t> reply, std::string_view what,
                                   double threshold,
                                   const std::optional<Flooding>& flooding = {}) const;
+
+  // Server::Pending's bytes: opens the proofs of the norms of all templates that wait, and nothing
+  // else of them. Not charged: a norm of 1 says nothing. Errors as Open's.
+  absl::StatusOr<Admissions> Admit(std::span<const uint8_t> request, std::string_view what,
+                                   const AdmissionPolicy& policy = {}) const;
 
   absl::StatusOr<BudgetUse> Budget() const;
   // The explicit way to raise or lower a budget, recorded. kFailedPrecondition if the key is

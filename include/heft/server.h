@@ -40,17 +40,49 @@ struct EnrolOptions {
   // For each identity, every combination of one sample a modality (the paper's enrolment protocol);
   // otherwise row i of one file belongs to row i of the others.
   bool all_pairs = false;
-  // Takes templates that a client has fused and normalised (heft/client.h, kFused), whose length
-  // nobody checks: a longer one scores higher with everybody. kFailedPrecondition without it.
+  // Takes templates that a client has fused and normalised (heft/client.h, kFused) without
+  // `quarantine`, where nobody checks their length: a longer one scores higher with everybody.
   bool accept_fused = false;
+  // Keeps the templates apart, matched by nobody, until the key owner has admitted them.
+  bool quarantine = false;
+  // With `quarantine`: a registrar's authorisation (Authorise), needed for an identity that the
+  // gallery has already, and the trust file that lists the registrar.
+  std::vector<uint8_t> authorisation;
+  const Trust* trust = nullptr;
 };
 
-// EnrolResult: templates added, and what the gallery holds now.
+// EnrolResult: templates added, or brought into quarantine, what waits there, and what the gallery
+// holds now.
 struct EnrolResult {
   size_t added = 0;
+  size_t waiting = 0;
   size_t templates = 0;
   size_t blocks = 0;
 };
+
+// AdmitResult: templates that an admission brought into the gallery, that it rejected, which leaves
+// nothing of them, and what there is now.
+struct AdmitResult {
+  size_t admitted = 0;
+  size_t rejected = 0;
+  size_t waiting = 0;
+  size_t templates = 0;
+  size_t blocks = 0;
+};
+
+// kAdmissionLife: seconds for which a request for admission, and its answer, are good.
+inline constexpr uint64_t kAdmissionLife = 7 * 86400;
+
+// AuthorisedAct: what a registrar may allow for an identity that a gallery has.
+enum class AuthorisedAct : uint8_t { kAdd = 1, kReplace = 2, kRemove = 3 };
+
+// Authorise: a registrar's word, signed, for EnrolOptions; good for `life` seconds, 0 for ever.
+// kInvalidArgument for what is no identity's name.
+HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> Authorise(const SigningKey& registrar,
+                                                           const GalleryId& gallery,
+                                                           AuthorisedAct act,
+                                                           const std::string& identity,
+                                                           uint64_t life = 86400);
 
 struct ProbeOptions {
   size_t row = 0;                  // which sample of the files, from 0
@@ -81,10 +113,21 @@ class HEFT_EXPORT Server {
   Server& operator=(Server&&) noexcept;
   ~Server();
 
-  // Fuses samples and adds them to the gallery in `folder`, which is made if there is none: all or
-  // none of them. kUnavailable where another process changes the gallery or the disk refuses.
+  // Fuses samples and adds them to the gallery in `folder`, which is made if there is none, or to its
+  // quarantine: all or none of them. With quarantine also kAlreadyExists for samples that were
+  // enrolled before, and kFailedPrecondition for an identity that is enrolled and nobody's
+  // authorisation. kUnavailable where another process changes the gallery or the disk refuses.
   absl::StatusOr<EnrolResult> Enrol(const std::string& folder, std::vector<SampleFile> files,
                                     const EnrolOptions& options = {},
+                                    const Monitor& monitor = {}) const;
+
+  // All that waits, for KeyOwner::Admit.
+  absl::StatusOr<std::vector<uint8_t>> Pending(const Gallery& gallery) const;
+  // What the key owner answered, signed by a key owner of `trust`: admitted templates join the
+  // gallery, all or none of them, and rejected ones are gone. Again: nothing more happens. Errors of
+  // OpenSigned; kFailedPrecondition for another gallery; as Enrol's.
+  absl::StatusOr<AdmitResult> Admit(const std::string& folder, std::span<const uint8_t> admission,
+                                    std::string_view what, const Trust& trust,
                                     const Monitor& monitor = {}) const;
 
   // 1:N: the encrypted scores of a probe against every template, for the key owner. The gallery is

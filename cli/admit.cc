@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// admit, of the key owner; authorise, of the registrar.
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/key_options.h"
+#include "cli/trust_options.h"
+#include "heft/server.h"
+
+namespace heft::cli {
+namespace {
+
+struct AdmitOptions {
+  KeyOptions key;
+  TrustOptions trust;
+  std::string in, out;
+  AdmissionPolicy policy;
+};
+
+absl::Status RunAdmit(const Common& common, const AdmitOptions& options) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, ReadFile(options.in));
+  HEFT_ASSIGN_OR_RETURN(std::optional<Trust> trust,
+                        LoadTrustFor(options.trust, options.key.secret_key, request));
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.key.model, trust));
+  HEFT_ASSIGN_OR_RETURN(KeyOwner owner, LoadKeyOwner(model, options.key));
+  if (trust) HEFT_RETURN_IF_ERROR(owner.RequireSigned(*std::move(trust)));
+  HEFT_ASSIGN_OR_RETURN(const Admissions done, owner.Admit(request, options.in, options.policy));
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, done.signed_admission));
+  size_t admitted = 0;
+  Json json = {{"out", options.out}, {"rejected", Json::array()}};
+  std::string text;
+  for (const Admissions::Verdict& verdict : done.verdicts) {
+    admitted += verdict.admitted ? 1 : 0;
+    if (verdict.admitted) continue;
+    json["rejected"].push_back({{"identity", verdict.identity}, {"reason", verdict.reason}});
+    absl::StrAppend(&text, "rejected ", verdict.identity, ": ", verdict.reason, "\n");
+  }
+  json["admitted"] = admitted;
+  Print(common, json,
+        absl::StrCat(text, "admitted ", admitted, " templates; for the server: ", options.out));
+  return absl::OkStatus();
+}
+
+struct AuthoriseOptions {
+  std::string key, gallery, identity, act = "add", out;
+  uint64_t life = 86400;
+};
+
+absl::Status RunAuthorise(const Common& common, const AuthoriseOptions& options) {
+  if (options.act != "add") {
+    return absl::InvalidArgumentError(absl::StrCat("there is no act \"", options.act,
+                                                   "\": add is all that galleries can do yet"));
+  }
+  HEFT_ASSIGN_OR_RETURN(const GalleryId gallery, ParseGalleryId(options.gallery));
+  HEFT_ASSIGN_OR_RETURN(const SigningKey key, LoadSigner(options.key));
+  HEFT_ASSIGN_OR_RETURN(
+      const std::vector<uint8_t> bytes,
+      Authorise(key, gallery, AuthorisedAct::kAdd, options.identity, options.life));
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
+  Print(common, {{"out", options.out}, {"identity", options.identity}},
+        absl::StrCat("whoever has ", options.out, " may bring another template for \"",
+                     options.identity, "\""));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddAdmit(Command app) {
+  auto options = std::make_shared<AdmitOptions>();
+  const Command command = AddCommand(
+      app, "admit", "check the templates that wait in quarantine, and admit them (key owner)",
+      "heft admit --model m.heft --secret-key keys/secret.key --in pending.ct "
+      "--out admission.heft",
+      [options](const Common& common) { return RunAdmit(common, *options); });
+  AddKeyOptions(command, &options->key, "secret key");
+  AddTrustOptions(command, &options->trust, "the secret key");
+  command.Add("-i,--in", &options->in, "what heft-server pending wrote").Required();
+  command.Add("-o,--out", &options->out, "signed admission, for heft-server release").Required();
+  command.Add("--only", &options->policy.only, "none but these identities; the others wait on");
+  command.Add("--reject", &options->policy.reject, "not these identities: they are removed");
+  command.Add("--new-only", &options->policy.new_identities_only,
+              "no further template for anybody who is enrolled, authorised or not");
+}
+
+void AddAuthorise(Command app) {
+  auto options = std::make_shared<AuthoriseOptions>();
+  const Command command = AddCommand(
+      app, "authorise", "allow another template for somebody who is enrolled (registrar)",
+      "heft authorise --key registrar.key --gallery-id 0123... --identity ann --out ann.auth",
+      [options](const Common& common) { return RunAuthorise(common, *options); });
+  command.Add("-k,--key", &options->key, "the registrar's signing key (heft trust new-key)")
+      .Required();
+  command.Add("--gallery-id", &options->gallery, "of the gallery (heft inspect)").Required();
+  command.Add("--identity", &options->identity, "whom it is about").Required();
+  command.Add("--act", &options->act, "what is allowed").ShowDefault();
+  command.Add("-o,--out", &options->out, "file to write").Required();
+  AddLife(command, &options->life);
+}
+
+}  // namespace heft::cli

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// pending and release: both ends of the server's part in an admission.
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "cli/server_options.h"
+#include "heft/server.h"
+
+namespace heft::cli {
+namespace {
+
+struct PendingOptions : ServerOptions {
+  std::string out;
+  uint64_t life = kAdmissionLife;
+};
+
+absl::Status RunPending(const Common& common, const PendingOptions& options) {
+  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(options, /*enrols=*/false));
+  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(options.gallery));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, loaded.server.Pending(gallery));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
+                        SignReply(signer, gallery, {}, 0, loaded.key_owner, request, options.life));
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
+  Print(common, {{"out", options.out}}, absl::StrCat("for the key owner: ", options.out));
+  return absl::OkStatus();
+}
+
+struct ReleaseOptions : ServerOptions {
+  std::string in;
+};
+
+absl::Status RunRelease(const Common& common, const ReleaseOptions& options) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> admission, ReadFile(options.in));
+  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(options, /*enrols=*/true));
+  if (!loaded.trust) {
+    return absl::InvalidArgumentError(
+        "an admission is believed by its signature alone: give --trust instead of --unchecked");
+  }
+  HEFT_ASSIGN_OR_RETURN(
+      const AdmitResult done,
+      loaded.server.Admit(options.gallery, admission, options.in, *loaded.trust, common.monitor));
+  Print(common,
+        {{"admitted", done.admitted},
+         {"rejected", done.rejected},
+         {"waiting", done.waiting},
+         {"templates", done.templates},
+         {"blocks", done.blocks}},
+        absl::StrCat("admitted ", done.admitted, " templates, rejected ", done.rejected,
+                     "; the gallery holds ", done.templates, ", ", done.waiting, " wait"));
+  return absl::OkStatus();
+}
+
+void AddGalleryOptions(Command command, ServerOptions* options) {
+  command.Add("-m,--model", &options->model, "model file").Required();
+  command.Add("-k,--keys", &options->keys, "evaluation keys").Required();
+  command.Add("-g,--gallery", &options->gallery, "gallery folder").Required();
+  AddTrustOptions(command, &options->trust, "the evaluation keys");
+}
+
+}  // namespace
+
+void AddPending(Command app) {
+  auto options = std::make_shared<PendingOptions>();
+  const Command command = AddCommand(
+      app, "pending", "write what waits in quarantine, for the key owner to admit (server)",
+      "heft pending --model m.heft --keys evaluation.keys --gallery gallery "
+      "--out pending.ct",
+      [options](const Common& common) { return RunPending(common, *options); });
+  AddGalleryOptions(command, options.get());
+  command.Add("-o,--out", &options->out, "file for the key owner").Required();
+  AddLife(command, &options->life);
+}
+
+void AddRelease(Command app) {
+  auto options = std::make_shared<ReleaseOptions>();
+  const Command command =
+      AddCommand(app, "release",
+                 "let what the key owner has admitted out of quarantine into the gallery (server)",
+                 "heft release --model m.heft --keys evaluation.keys --gallery gallery "
+                 "--in admission.heft",
+                 [options](const Common& common) { return RunRelease(common, *options); });
+  AddGalleryOptions(command, options.get());
+  AddEnrolmentKeys(command, options.get());
+  command.Add("-i,--in", &options->in, "what heft admit wrote").Required();
+}
+
+}  // namespace heft::cli

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/admission.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "base/envelope.h"
+#include "base/identity.h"
+#include "ckks/serialization.h"
+#include "fusion/key_files.h"
+#include "fusion/samples.h"
+
+namespace heft {
+namespace {
+
+constexpr uint32_t kVersion = 1;
+constexpr uint64_t kMaxEnrolments = 1 << 20;
+constexpr uint64_t kMaxTemplates = 1 << 20;  // of one enrolment
+constexpr uint64_t kMaxAuthorisation = 1 << 16;
+
+void WriteDigest(ByteWriter& writer, const Digest& digest) { writer.Raw(digest); }
+Digest ReadDigest(ByteReader& reader) {
+  Digest digest{};
+  const ByteSpan raw = reader.Raw(digest.size());
+  std::copy(raw.begin(), raw.end(), digest.begin());
+  return digest;
+}
+
+void WriteBytes(ByteWriter& writer, ByteSpan bytes) {
+  writer.U64(bytes.size());
+  writer.Raw(bytes);
+}
+std::vector<uint8_t> ReadBytes(ByteReader& reader, uint64_t most) {
+  const ByteSpan raw = reader.Raw(reader.Count(1, most));
+  return {raw.begin(), raw.end()};
+}
+
+void WriteTemplates(ByteWriter& writer, std::span<const WaitingTemplate> templates) {
+  writer.U64(templates.size());
+  for (const WaitingTemplate& t : templates) {
+    writer.String(t.identity);
+    writer.Raw(t.sample);
+  }
+}
+
+std::vector<WaitingTemplate> ReadTemplates(ByteReader& reader) {
+  std::vector<WaitingTemplate> out;
+  const uint64_t count = reader.Count(sizeof(uint64_t) + sizeof(SampleDigest), kMaxTemplates);
+  if (count == 0) reader.Fail("an enrolment of nobody");
+  for (uint64_t i = 0; i < count && reader.ok(); ++i) {
+    WaitingTemplate t;
+    t.identity = reader.String(256);
+    const ByteSpan raw = reader.Raw(t.sample.size());
+    std::copy(raw.begin(), raw.end(), t.sample.begin());
+    const absl::Status sound = reader.ok() ? CheckIdentity(t.identity) : absl::OkStatus();
+    if (!sound.ok()) reader.Fail(std::string(sound.message()));
+    out.push_back(std::move(t));
+  }
+  return out;
+}
+
+void WriteFlags(ByteWriter& writer, const std::vector<bool>& flags) {
+  for (bool flag : flags) writer.U8(flag ? 1 : 0);
+}
+std::vector<bool> ReadFlags(ByteReader& reader, size_t count) {
+  std::vector<bool> flags;
+  for (size_t i = 0; i < count && reader.ok(); ++i) {
+    const uint8_t flag = reader.U8();
+    if (flag > 1) reader.Fail("a flag that is neither 0 nor 1");
+    flags.push_back(flag == 1);
+  }
+  return flags;
+}
+
+// Proofs of single templates, of the matching ring; of a batch, of the enrolment ring.
+void WriteProofs(ByteWriter& writer, const Rings& rings, std::span<const ckks::Ciphertext> proofs,
+                 std::span<const BatchNorms> batch) {
+  writer.U8(batch.empty() ? 0 : 1);
+  for (const ckks::Ciphertext& c : proofs)
+    ckks::WriteCiphertext(writer, *rings.matching.context, c);
+  for (const BatchNorms& norms : batch) {
+    writer.F64(norms.sigma);
+    ckks::WriteCiphertext(writer, *rings.enrolment.context, norms.norms);
+  }
+}
+
+void ReadProofs(ByteReader& reader, const Rings& rings, size_t templates,
+                std::vector<ckks::Ciphertext>* proofs, std::vector<BatchNorms>* batch) {
+  const uint8_t bulk = reader.U8();
+  if (bulk > 1) reader.Fail("neither single templates nor a batch");
+  if (bulk == 1 && templates > rings.enrolment.params().slots()) reader.Fail("too large a batch");
+  for (size_t i = 0; i < kNormProofs && bulk == 1 && reader.ok(); ++i) {
+    BatchNorms norms;
+    norms.sigma = reader.F64();
+    norms.norms = ckks::ReadCiphertext(reader, *rings.enrolment.context);
+    batch->push_back(std::move(norms));
+  }
+  for (size_t i = 0; i < kNormProofs * templates && bulk == 0 && reader.ok(); ++i) {
+    proofs->push_back(ckks::ReadCiphertext(reader, *rings.matching.context));
+  }
+}
+
+absl::Status CheckRequestId(const ckks::Params& params, const GalleryBinding& binding,
+                            std::string_view what) {
+  return CheckParamsId(params, binding.params_id, what);
+}
+
+}  // namespace
+
+std::vector<uint8_t> SerializeAdmissionRequest(const Rings& rings,
+                                               const AdmissionRequest& request) {
+  ByteWriter writer;
+  WriteBinding(writer, request.binding);
+  ckks::WriteId(writer, request.gallery);
+  writer.U64(request.generation);
+  writer.U64(request.enrolments.size());
+  for (const EnrolmentCheck& e : request.enrolments) {
+    WriteDigest(writer, e.entry);
+    WriteTemplates(writer, e.templates);
+    WriteFlags(writer, e.known);
+    WriteBytes(writer, e.authorisation);
+    WriteProofs(writer, rings, e.proofs, e.batch);
+  }
+  return SealEnvelope(kAdmissionRequestKind, kVersion, writer.bytes());
+}
+
+absl::StatusOr<AdmissionRequest> ParseAdmissionRequest(const Rings& rings, ByteSpan bytes,
+                                                       std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, kAdmissionRequestKind, kVersion, what));
+  ByteReader reader(payload, what);
+  AdmissionRequest request;
+  request.binding = ReadBinding(reader);
+  request.gallery = ckks::ReadId(reader);
+  request.generation = reader.U64();
+  HEFT_RETURN_IF_ERROR(reader.status());
+  HEFT_RETURN_IF_ERROR(CheckRequestId(rings.matching.params(), request.binding, what));
+  const uint64_t count = reader.Count(sizeof(Digest), kMaxEnrolments);
+  for (uint64_t i = 0; i < count && reader.ok(); ++i) {
+    EnrolmentCheck e;
+    e.entry = ReadDigest(reader);
+    e.templates = ReadTemplates(reader);
+    e.known = ReadFlags(reader, e.templates.size());
+    e.authorisation = ReadBytes(reader, kMaxAuthorisation);
+    ReadProofs(reader, rings, e.templates.size(), &e.proofs, &e.batch);
+    request.enrolments.push_back(std::move(e));
+  }
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  return request;
+}
+
+std::vector<uint8_t> SerializeAdmission(const Admission& admission) {
+  ByteWriter writer;
+  WriteBinding(writer, admission.binding);
+  ckks::WriteId(writer, admission.gallery);
+  writer.U64(admission.enrolments.size());
+  for (const Admission::Enrolment& e : admission.enrolments) {
+    WriteDigest(writer, e.entry);
+    writer.U64(e.admitted.size());
+    WriteFlags(writer, e.admitted);
+  }
+  return SealEnvelope(kAdmissionKind, kVersion, writer.bytes());
+}
+
+absl::StatusOr<Admission> ParseAdmission(ByteSpan bytes, std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, kAdmissionKind, kVersion, what));
+  ByteReader reader(payload, what);
+  Admission admission;
+  admission.binding = ReadBinding(reader);
+  admission.gallery = ckks::ReadId(reader);
+  const uint64_t count = reader.Count(sizeof(Digest), kMaxEnrolments);
+  for (uint64_t i = 0; i < count && reader.ok(); ++i) {
+    Admission::Enrolment e;
+    e.entry = ReadDigest(reader);
+    e.admitted = ReadFlags(reader, reader.Count(1, kMaxTemplates));
+    admission.enrolments.push_back(std::move(e));
+  }
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  return admission;
+}
+
+std::vector<uint8_t> SerializeQuarantined(const Rings& rings, const GalleryBinding& binding,
+                                          const QuarantinedEnrolment& enrolment) {
+  ByteWriter writer;
+  WriteBinding(writer, binding);
+  WriteTemplates(writer, enrolment.templates);
+  WriteBytes(writer, enrolment.authorisation);
+  WriteProofs(writer, rings, enrolment.proofs, enrolment.norms);
+  for (const ckks::Ciphertext& c : enrolment.fused) {
+    ckks::WriteCiphertext(writer, *rings.matching.context, c);
+  }
+  for (const ckks::Ciphertext& c : enrolment.batch.coordinates) {
+    ckks::WriteCiphertext(writer, *rings.enrolment.context, c);
+  }
+  return SealEnvelope(kQuarantineKind, kVersion, writer.bytes());
+}
+
+absl::StatusOr<QuarantinedEnrolment> ParseQuarantined(const Rings& rings,
+                                                      const GalleryBinding& binding, ByteSpan bytes,
+                                                      std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, kQuarantineKind, kVersion, what));
+  ByteReader reader(payload, what);
+  const GalleryBinding of = ReadBinding(reader);
+  HEFT_RETURN_IF_ERROR(reader.status());
+  if (!(of == binding)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(std::string(what), ": for another model, key or parameters"));
+  }
+  QuarantinedEnrolment out;
+  out.templates = ReadTemplates(reader);
+  out.authorisation = ReadBytes(reader, kMaxAuthorisation);
+  ReadProofs(reader, rings, out.templates.size(), &out.proofs, &out.norms);
+  const bool bulk = !out.norms.empty();
+  const size_t ciphertexts = bulk ? binding.gamma : out.templates.size();
+  for (size_t i = 0; i < ciphertexts && reader.ok(); ++i) {
+    if (bulk) {
+      out.batch.coordinates.push_back(ckks::ReadCiphertext(reader, *rings.enrolment.context));
+    } else {
+      out.fused.push_back(ckks::ReadCiphertext(reader, *rings.matching.context));
+    }
+  }
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  out.batch.count = bulk ? static_cast<uint32_t>(out.templates.size()) : 0;
+  return out;
+}
+
+}  // namespace heft

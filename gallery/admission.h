@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Admission: what passes between a server and the key owner before a template joins a gallery. The
+// server holds enrolments in quarantine and asks (kind ADRQ) with two proofs of each template's
+// norm; the key owner answers (kind ADMS, signed). Formats: docs/formats.md.
+#ifndef HEFT_GALLERY_ADMISSION_H_
+#define HEFT_GALLERY_ADMISSION_H_
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "ckks/ciphertext.h"
+#include "fusion/norm_proof.h"
+#include "fusion/rings.h"
+#include "gallery/gallery_impl.h"
+#include "heft/trust.h"
+
+namespace heft {
+
+inline constexpr std::string_view kAdmissionRequestKind = "ADRQ";
+inline constexpr std::string_view kAdmissionKind = "ADMS";
+inline constexpr std::string_view kQuarantineKind = "QENR";
+
+// Proofs of each norm: independent ones, so that chance has to strike twice.
+inline constexpr size_t kNormProofs = 2;
+
+// WaitingTemplate: one that an enrolment brought.
+struct WaitingTemplate {
+  std::string identity;
+  SampleDigest sample{};  // of the encrypted samples that it was made of
+};
+
+// EnrolmentCheck: an enrolment, as the key owner sees it. No template is in it.
+struct EnrolmentCheck {
+  Digest entry{};  // BLAKE2b-256 of the enrolment's file in quarantine
+  std::vector<WaitingTemplate> templates;
+  // Whether the gallery has the identity already: then the registrar's authorisation is needed.
+  std::vector<bool> known;
+  std::vector<uint8_t> authorisation;  // a signed file of kind AUTH, or nothing
+  // kNormProofs of each template, one after the other; or of all of a batch in bulk.
+  std::vector<ckks::Ciphertext> proofs;
+  std::vector<BatchNorms> batch;
+};
+
+struct AdmissionRequest {
+  GalleryBinding binding;
+  GalleryId gallery{};
+  uint64_t generation = 0;
+  std::vector<EnrolmentCheck> enrolments;
+};
+std::vector<uint8_t> SerializeAdmissionRequest(const Rings& rings, const AdmissionRequest& request);
+// kFailedPrecondition for other parameters, kDataLoss.
+absl::StatusOr<AdmissionRequest> ParseAdmissionRequest(const Rings& rings, ByteSpan bytes,
+                                                       std::string_view what);
+
+// Admission: the key owner's answer; templates in the order of the request.
+struct Admission {
+  struct Enrolment {
+    Digest entry{};
+    std::vector<bool> admitted;
+  };
+  GalleryBinding binding;
+  GalleryId gallery{};
+  std::vector<Enrolment> enrolments;
+};
+std::vector<uint8_t> SerializeAdmission(const Admission& admission);
+absl::StatusOr<Admission> ParseAdmission(ByteSpan bytes, std::string_view what);
+
+// QuarantinedEnrolment: what waits. Single templates, or a batch in bulk that has no place yet.
+struct QuarantinedEnrolment {
+  std::vector<WaitingTemplate> templates;
+  std::vector<uint8_t> authorisation;
+  std::vector<ckks::Ciphertext> fused;   // single: one a template
+  std::vector<ckks::Ciphertext> proofs;  // single
+  TemplateBatch batch;                   // bulk
+  std::vector<BatchNorms> norms;         // bulk
+
+  bool bulk() const { return !batch.coordinates.empty(); }
+};
+std::vector<uint8_t> SerializeQuarantined(const Rings& rings, const GalleryBinding& binding,
+                                          const QuarantinedEnrolment& enrolment);
+absl::StatusOr<QuarantinedEnrolment> ParseQuarantined(const Rings& rings,
+                                                      const GalleryBinding& binding, ByteSpan bytes,
+                                                      std::string_view what);
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_ADMISSION_H_

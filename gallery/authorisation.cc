@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/authorisation.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/envelope.h"
+#include "base/identity.h"
+#include "ckks/serialization.h"
+
+namespace heft {
+namespace {
+constexpr uint32_t kVersion = 1;
+}  // namespace
+
+absl::StatusOr<std::vector<uint8_t>> SerializeAuthorisation(const GalleryId& gallery,
+                                                            AuthorisedAct act,
+                                                            const std::string& identity) {
+  HEFT_RETURN_IF_ERROR(CheckIdentity(identity));
+  ByteWriter writer;
+  ckks::WriteId(writer, gallery);
+  writer.U8(static_cast<uint8_t>(act));
+  writer.String(identity);
+  return SealEnvelope(kAuthorisationKind, kVersion, writer.bytes());
+}
+
+absl::Status CheckAuthorisation(ByteSpan bytes, const Trust& trust, AuthorisedAct act,
+                                const GalleryId& gallery, const std::string& identity,
+                                std::string_view what) {
+  Expected expected;
+  expected.roles = {Role::kRegistrar};
+  expected.kind = kAuthorisationKind;
+  expected.gallery = gallery;
+  HEFT_ASSIGN_OR_RETURN(const SignedFile file, OpenSigned(bytes, trust, expected, what));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(file.file, kAuthorisationKind, kVersion, what));
+  ByteReader reader(payload, what);
+  const GalleryId of = ckks::ReadId(reader);
+  const uint8_t allowed = reader.U8();
+  const std::string whom = reader.String(256);
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  if (of == gallery && allowed == static_cast<uint8_t>(act) && whom == identity) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(std::string(what), ": of another act, identity or gallery than to add to \"",
+                   identity, "\""));
+}
+
+absl::StatusOr<std::vector<uint8_t>> Authorise(const SigningKey& registrar,
+                                               const GalleryId& gallery, AuthorisedAct act,
+                                               const std::string& identity, uint64_t life) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> file,
+                        SerializeAuthorisation(gallery, act, identity));
+  Statement statement;
+  statement.role = Role::kRegistrar;
+  statement.gallery = gallery;
+  statement.expires = life == 0 ? 0 : UnixTime() + life;
+  return registrar.Sign(statement, file);
+}
+
+}  // namespace heft

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The key owner's side of admission: it opens the proofs of norms, and nothing else of a template.
+#include "gallery/admission.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "base/secure.h"
+#include "fusion/key_files.h"
+#include "fusion/norm_proof.h"
+#include "fusion/owner/keygen.h"
+#include "gallery/authorisation.h"
+#include "gallery/owner/key_owner_impl.h"
+
+namespace heft {
+namespace {
+
+// Slots of a decrypted ciphertext, to be wiped by the caller.
+std::vector<ckks::Complex> OpenIn(const Instance& ring, const ckks::SecretKey& key,
+                                  const ckks::Ciphertext& ciphertext) {
+  ckks::Plaintext plain = ckks::Decrypt(*ring.context, ciphertext, key);
+  std::vector<ckks::Complex> slots = ring.encoder->Decode(plain);
+  SecureWipe(plain.poly.values().data(), plain.poly.values().size_bytes());
+  return slots;
+}
+
+absl::Status CheckProofForm(const ckks::Ciphertext& c, double scale) {
+  if (c.size() == 2 && c.limbs() == kScoreLimbs && std::abs(c.scale - scale) <= 1e-6 * scale) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError("not the form of a norm's proof");
+}
+
+// Why a template with this norm is not admitted; empty: it is sound.
+std::string Flaw(const absl::StatusOr<double>& norm, const Interval& interval) {
+  if (!norm.ok()) return std::string(norm.status().message());
+  if (interval.Contains(*norm)) return "";
+  return "the template is not of unit length";
+}
+
+bool Chosen(const AdmissionPolicy& policy, const std::string& identity) {
+  return policy.only.empty() || std::ranges::count(policy.only, identity) > 0;
+}
+
+}  // namespace
+
+std::vector<std::string> KeyOwner::Impl::Flaws(const EnrolmentCheck& check) const {
+  const Interval interval = TemplateNormInterval(model_);
+  const double scale = NormProofScale(rings_.matching.params(), rings_.matching.plan);
+  std::vector<std::string> flaws(check.templates.size());
+  auto note = [&](size_t i, const absl::StatusOr<double>& norm) {
+    if (flaws[i].empty()) flaws[i] = Flaw(norm, interval);
+  };
+  for (const BatchNorms& norms : check.batch) {
+    const absl::Status form = CheckProofForm(norms.norms, scale);
+    std::vector<ckks::Complex> slots;
+    if (form.ok()) slots = OpenIn(rings_.enrolment, keys_.enrolment, norms.norms);
+    for (size_t i = 0; i < flaws.size(); ++i) {
+      note(i, form.ok() ? ReadNormOf(slots[i], norms.sigma) : absl::StatusOr<double>(form));
+    }
+    SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
+  }
+  for (size_t i = 0; i < check.proofs.size(); ++i) {
+    const absl::Status form = CheckProofForm(check.proofs[i], scale);
+    std::vector<ckks::Complex> slots;
+    if (form.ok()) slots = OpenIn(rings_.matching, key(), check.proofs[i]);
+    note(i / kNormProofs, form.ok() ? ReadNorm(slots) : absl::StatusOr<double>(form));
+    SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
+  }
+  return flaws;
+}
+
+std::string KeyOwner::Impl::Objection(const AdmissionRequest& request, const EnrolmentCheck& check,
+                                      size_t i, const AdmissionPolicy& policy) const {
+  const std::string& identity = check.templates[i].identity;
+  if (std::ranges::count(policy.reject, identity) > 0) return "rejected by name";
+  if (!Chosen(policy, identity)) return "not chosen";
+  if (!check.known[i]) return "";
+  if (policy.new_identities_only) return "the identity is enrolled already";
+  if (check.authorisation.empty() || !trust_) {
+    return "the identity is enrolled already, and no registrar has authorised another template";
+  }
+  const absl::Status allowed = CheckAuthorisation(check.authorisation, *trust_, AuthorisedAct::kAdd,
+                                                  request.gallery, identity, "the authorisation");
+  return allowed.ok() ? "" : std::string(allowed.message());
+}
+
+absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_view what,
+                                                 const AdmissionPolicy& policy) const {
+  HEFT_RETURN_IF_ERROR(journal_->CheckInUse());
+  HEFT_ASSIGN_OR_RETURN(const TrustedReply trusted,
+                        CheckSigned(bytes, kAdmissionRequestKind, what));
+  HEFT_ASSIGN_OR_RETURN(const AdmissionRequest request,
+                        ParseAdmissionRequest(rings_, trusted.file, what));
+  HEFT_RETURN_IF_ERROR(CheckKeyId(keys_.key_id(), request.binding.key_id, what));
+  if (request.binding.model_id != model_.Id()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(std::string(what), ": enrolments under another model"));
+  }
+  Admission admission;
+  admission.binding = request.binding;
+  admission.gallery = request.gallery;
+  Admissions out;
+  for (const EnrolmentCheck& check : request.enrolments) {
+    // An enrolment is decided as a whole; one of which nobody is chosen waits on.
+    if (std::ranges::none_of(check.templates, [&](const WaitingTemplate& t) {
+          return Chosen(policy, t.identity);
+        })) {
+      continue;
+    }
+    Admission::Enrolment& verdict = admission.enrolments.emplace_back();
+    verdict.entry = check.entry;
+    const std::vector<std::string> flaws = Flaws(check);
+    for (size_t i = 0; i < check.templates.size(); ++i) {
+      std::string reason = flaws[i].empty() ? Objection(request, check, i, policy) : flaws[i];
+      verdict.admitted.push_back(reason.empty());
+      out.verdicts.push_back({check.templates[i].identity, reason.empty(), std::move(reason)});
+    }
+  }
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, Signer());
+  Statement statement;
+  statement.role = Role::kKeyOwner;
+  statement.gallery = request.gallery;
+  statement.generation = request.generation;
+  statement.expires = UnixTime() + kAdmissionLife;
+  HEFT_ASSIGN_OR_RETURN(out.signed_admission,
+                        signer.Sign(statement, SerializeAdmission(admission)));
+  return out;
+}
+
+absl::StatusOr<Admissions> KeyOwner::Admit(std::span<const uint8_t> request, std::string_view what,
+                                           const AdmissionPolicy& policy) const {
+  return impl_->Admit(request, what, policy);
+}
+
+}  // namespace heft

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quarantine and admission through the public classes, and what an attacker would try on them.
+#include "gallery/admission.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "base/testing.h"
+#include "ckks/encryptor.h"
+#include "fusion/projected.h"
+#include "fusion/testing.h"
+#include "gallery/owner/admit_all.h"
+#include "gallery/owner/key_owner_impl.h"
+#include "heft/client.h"
+
+namespace heft {
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+using ::testing::HasSubstr;
+using StatusCode = absl::StatusCode;
+
+class AdmissionTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    model_ = testing::RandomModel({40, 24}, 16, 3, GetParam());
+    owner_ = std::make_unique<KeyOwner>(*KeyOwner::Generate(model_));
+    client_ = std::make_unique<Client>(*Client::Create(model_, owner_->EncryptionKey()));
+    server_ = std::make_unique<Server>(*Server::Create(model_, *owner_->EvaluationKeys(), "keys",
+                                                       *owner_->EnrolmentKeys(), "keys"));
+    ASSERT_TRUE(trust_.Add(Role::kKeyOwner, "owner", owner_->Signer()->public_key()).ok());
+    ASSERT_TRUE(trust_.Add(Role::kRegistrar, "registrar", registrar_.public_key()).ok());
+    options_.quarantine = true;
+    options_.trust = &trust_;
+  }
+  bool thin() const { return std::string(GetParam()) == "thin"; }
+  std::vector<float> Vector(size_t modality, uint64_t person) const {
+    std::mt19937_64 random(person * 2 + modality);
+    const auto unit = testing::RandomUnit(model_.modalities[modality].dimension, random);
+    return {unit.begin(), unit.end()};
+  }
+  std::vector<SampleFile> Files(uint64_t person, const std::string& label,
+                                SampleUse use = SampleUse::kEnrolment) const {
+    std::vector<SampleFile> files;
+    for (size_t m = 0; m < 2; ++m) {
+      files.push_back(
+          {*client_->Encrypt(model_.modalities[m].name, Vector(m, person), label, use), "sample"});
+    }
+    return files;
+  }
+  std::vector<SampleFile> Bulk(const std::vector<uint64_t>& people) const {
+    std::vector<SampleFile> files;
+    std::vector<std::string> labels;
+    for (uint64_t p : people) labels.push_back("bulk " + std::to_string(p));
+    for (size_t m = 0; m < 2; ++m) {
+      std::vector<float> rows;
+      for (uint64_t p : people) {
+        const auto v = Vector(m, p);
+        rows.insert(rows.end(), v.begin(), v.end());
+      }
+      files.push_back(
+          {*client_->Encrypt({model_.modalities[m].name, rows, labels, SampleEncoding::kBulk}),
+           "bulk"});
+    }
+    return files;
+  }
+  // A template that a client has fused, of any length.
+  std::vector<SampleFile> Fused(double length, const std::string& label) const {
+    const Rings rings = *MakeRings(model_);
+    const Instance& ring = rings.matching;
+    std::mt19937_64 random(9);
+    std::vector<double> z = testing::RandomUnit(model_.gamma, random);
+    for (double& v : z) v *= length;
+    const auto plain = EncodeProjected(ring, SampleUse::kEnrolment, z);
+    const auto keys = ParseEncryptionKeys(rings, owner_->EncryptionKey(), "key");
+    Csprng rng;
+    const SampleHeader header = MakeSampleHeader(ring, model_, 0, owner_->key_id(), false,
+                                                 {SampleEncoding::kFused, SampleUse::kEnrolment});
+    SampleWriter writer(*ring.context, header, std::vector<std::string>{label});
+    writer.Add(ckks::Encrypt(*ring.context, *plain, keys->matching(), rng));
+    return {{writer.Finish(), "fused"}};
+  }
+  absl::StatusOr<EnrolResult> Bring(std::vector<SampleFile> files) const {
+    return server_->Enrol(folder_, std::move(files), options_);
+  }
+  Gallery Open() const { return *Gallery::Open(folder_); }
+  Bytes Pending() const { return *server_->Pending(Open()); }
+  // Who comes first for a person's probe, or nothing.
+  std::string First(uint64_t person) const {
+    const SampleUse use = thin() ? SampleUse::kIdentification : SampleUse::kEnrolment;
+    const auto reply = server_->Identify(Open(), Files(person, "", use));
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    const auto decision = owner_->Decide(*reply, "reply", 0.9);
+    EXPECT_TRUE(decision.ok()) << decision.status();
+    return decision.ok() ? decision->identity : "nobody could tell";
+  }
+
+  Model model_;
+  std::unique_ptr<KeyOwner> owner_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<Server> server_;
+  SigningKey registrar_ = *SigningKey::Generate();
+  Trust trust_;
+  EnrolOptions options_;
+  const testing::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_ / "gallery";
+};
+
+TEST_P(AdmissionTest, WhatWaitsMatchesNobody) {
+  const auto brought = Bring(Files(1, "ann"));
+  ASSERT_TRUE(brought.ok()) << brought.status();
+  EXPECT_EQ(brought->added, 1u);
+  EXPECT_EQ(brought->waiting, 1u);
+  EXPECT_EQ(brought->templates, 0u);
+  EXPECT_EQ(Open().size(), 0u);
+  ASSERT_TRUE(Bring(Files(2, "bob")).ok());
+  const auto admitted = testing::AdmitAll(*server_, *owner_, folder_);
+  ASSERT_TRUE(admitted.ok()) << admitted.status();
+  EXPECT_EQ(admitted->admitted, 2u);
+  EXPECT_EQ(admitted->waiting, 0u);
+  EXPECT_EQ(Open().size(), 2u);
+  EXPECT_EQ(First(1), "ann");
+  EXPECT_EQ(First(2), "bob");
+}
+
+// Attack: a template that is longer than 1 stands first for other people's probes.
+TEST_P(AdmissionTest, LongTemplatesAreRejectedAndGone) {
+  if (!thin()) GTEST_SKIP() << "clients fuse under two rings alone";
+  for (const double length : {2.0, 1.2, 0.5, 30.0}) {
+    ASSERT_TRUE(Bring(Fused(length, "mallory")).ok()) << length;
+  }
+  ASSERT_TRUE(Bring(Fused(1, "eve")).ok());
+  ASSERT_TRUE(Bring(Files(1, "ann")).ok());
+  const auto admissions = owner_->Admit(Pending(), "pending");
+  ASSERT_TRUE(admissions.ok()) << admissions.status();
+  for (const Admissions::Verdict& verdict : admissions->verdicts) {
+    EXPECT_EQ(verdict.admitted, verdict.identity != "mallory") << verdict.reason;
+  }
+  const auto done = server_->Admit(folder_, admissions->signed_admission, "admission", trust_);
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_EQ(done->admitted, 2u);
+  EXPECT_EQ(done->rejected, 4u);
+  EXPECT_EQ(done->waiting, 0u);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ + "/quarantine"));
+  // The same admission again: nothing happens.
+  const auto again = server_->Admit(folder_, admissions->signed_admission, "admission", trust_);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->admitted, 0u);
+  EXPECT_EQ(Open().size(), 2u);
+}
+
+// Attack: a stranger enrols under a victim's name.
+TEST_P(AdmissionTest, AnotherTemplateNeedsTheRegistrar) {
+  ASSERT_TRUE(Bring(Files(1, "ann")).ok());
+  ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, folder_).ok());
+  const auto refused = Bring(Files(7, "ann"));
+  EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("registrar"));
+  const GalleryId id = Open().id();
+  const auto add = AuthorisedAct::kAdd;
+  const SigningKey stranger = *SigningKey::Generate();
+  GalleryId other = id;
+  other[0] ^= 1;
+  for (const auto& wrong :
+       {Authorise(stranger, id, add, "ann"), Authorise(registrar_, other, add, "ann"),
+        Authorise(registrar_, id, add, "bob"),
+        Authorise(registrar_, id, AuthorisedAct::kRemove, "ann")}) {
+    options_.authorisation = *wrong;
+    EXPECT_FALSE(Bring(Files(7, "ann")).ok());
+  }
+  options_.authorisation = *Authorise(registrar_, id, add, "ann");
+  ASSERT_TRUE(Bring(Files(7, "ann")).ok());
+  // A key owner who knows no registrar rejects it; one who does admits it.
+  const Bytes pending = Pending();
+  EXPECT_FALSE(owner_->Admit(pending, "pending")->verdicts[0].admitted);
+  const SigningKey signer = *GallerySigner(folder_);
+  ASSERT_TRUE(trust_.Add(Role::kServer, "server", signer.public_key()).ok());
+  ASSERT_TRUE(owner_->RequireSigned(trust_).ok());
+  EXPECT_FALSE(owner_->Admit(pending, "pending").ok()) << "not signed";
+  const auto request = SignReply(signer, Open(), {}, 0, {}, pending);
+  AdmissionPolicy strict;
+  strict.new_identities_only = true;
+  EXPECT_FALSE(owner_->Admit(*request, "pending", strict)->verdicts[0].admitted);
+  const auto admissions = owner_->Admit(*request, "pending");
+  ASSERT_TRUE(admissions.ok()) << admissions.status();
+  EXPECT_TRUE(admissions->verdicts[0].admitted) << admissions->verdicts[0].reason;
+  ASSERT_TRUE(server_->Admit(folder_, admissions->signed_admission, "admission", trust_).ok());
+  EXPECT_EQ(Open().size(), 2u);
+}
+
+TEST_P(AdmissionTest, ASampleThatIsSentAgainIsRecognised) {
+  const auto files = Files(1, "ann");
+  ASSERT_TRUE(Bring(files).ok());
+  EXPECT_EQ(Bring(files).status().code(), StatusCode::kAlreadyExists) << "it waits";
+  ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, folder_).ok());
+  EXPECT_EQ(Bring(files).status().code(), StatusCode::kAlreadyExists) << "it is enrolled";
+}
+
+// Bulk enrolment passes the same gate, template by template.
+TEST_P(AdmissionTest, Bulk) {
+  const auto brought = Bring(Bulk({11, 12, 13, 14, 15}));
+  ASSERT_TRUE(brought.ok()) << brought.status();
+  EXPECT_EQ(brought->added, 5u);
+  AdmissionPolicy policy;
+  policy.reject = {"bulk 13"};
+  const auto admissions = owner_->Admit(Pending(), "pending", policy);
+  ASSERT_TRUE(admissions.ok()) << admissions.status();
+  for (const Admissions::Verdict& verdict : admissions->verdicts) {
+    EXPECT_EQ(verdict.admitted, verdict.identity != "bulk 13") << verdict.reason;
+  }
+  const auto done = server_->Admit(folder_, admissions->signed_admission, "admission", trust_);
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_EQ(done->admitted, 4u);
+  EXPECT_EQ(done->rejected, 1u);
+  EXPECT_EQ(Open().size(), 4u);
+  EXPECT_EQ(First(11), "bulk 11");
+  EXPECT_EQ(First(13), "");
+  EXPECT_EQ(First(15), "bulk 15");
+}
+
+TEST_P(AdmissionTest, OnlyTheKeyOwnersWordCounts) {
+  ASSERT_TRUE(Bring(Files(1, "ann")).ok());
+  const Bytes pending = Pending();
+  const auto good = *owner_->Admit(pending, "pending");
+  const KeyOwner stranger = *KeyOwner::Generate(model_);
+  EXPECT_FALSE(stranger.Admit(pending, "pending").ok()) << "of another key";
+  // The owner's answer, signed by somebody else.
+  const SignedFile inner = *ReadSigned(good.signed_admission, "admission");
+  const Bytes plain(inner.file.begin(), inner.file.end());
+  const SigningKey key = *SigningKey::Generate();
+  EXPECT_FALSE(
+      server_->Admit(folder_, *key.Sign({.role = Role::kKeyOwner}, plain), "admission", trust_)
+          .ok());
+  EXPECT_FALSE(server_->Admit(folder_, plain, "admission", trust_).ok());
+  // Of another gallery.
+  const std::string second = temporary_ / "second";
+  ASSERT_TRUE(server_->Enrol(second, Files(2, "bob"), options_).ok());
+  const auto elsewhere = server_->Admit(second, good.signed_admission, "admission", trust_);
+  EXPECT_THAT(std::string(elsewhere.status().message()), HasSubstr("another gallery"));
+  EXPECT_EQ(Open().size(), 0u);
+  // None but those that are chosen; the others wait on.
+  AdmissionPolicy only;
+  only.only = {"cyd"};
+  const auto nobody = *owner_->Admit(pending, "pending", only);
+  EXPECT_TRUE(nobody.verdicts.empty());
+  EXPECT_EQ(server_->Admit(folder_, nobody.signed_admission, "admission", trust_)->waiting, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Profiles, AdmissionTest, ::testing::Values("thin", "compact"));
+
+}  // namespace
+}  // namespace heft

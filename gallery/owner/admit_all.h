@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// AdmitAll: for tests, all that waits in a gallery's quarantine, by way of both roles.
+#ifndef HEFT_GALLERY_OWNER_ADMIT_ALL_H_
+#define HEFT_GALLERY_OWNER_ADMIT_ALL_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heft/gallery.h"
+#include "heft/key_owner.h"
+#include "heft/server.h"
+#include "heft/trust.h"
+
+namespace heft::testing {
+
+inline absl::StatusOr<AdmitResult> AdmitAll(const Server& server, const KeyOwner& owner,
+                                            const std::string& folder) {
+  const auto gallery = Gallery::Open(folder);
+  if (!gallery.ok()) return gallery.status();
+  const auto request = server.Pending(*gallery);
+  if (!request.ok()) return request.status();
+  const auto admissions = owner.Admit(*request, "pending");
+  if (!admissions.ok()) return admissions.status();
+  const auto signer = owner.Signer();
+  if (!signer.ok()) return signer.status();
+  Trust trust;
+  const absl::Status added = trust.Add(Role::kKeyOwner, "owner", signer->public_key());
+  if (!added.ok()) return added;
+  return server.Admit(folder, admissions->signed_admission, "admission", trust);
+}
+
+// EnrolNow: brought and admitted at once.
+inline absl::StatusOr<AdmitResult> EnrolNow(const Server& server, const KeyOwner& owner,
+                                            const std::string& folder,
+                                            std::vector<SampleFile> files,
+                                            const EnrolOptions& options = {}) {
+  const auto brought = server.Enrol(folder, std::move(files), options);
+  if (!brought.ok()) return brought.status();
+  return AdmitAll(server, owner, folder);
+}
+
+}  // namespace heft::testing
+
+#endif  // HEFT_GALLERY_OWNER_ADMIT_ALL_H_
