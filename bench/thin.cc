@@ -23,6 +23,7 @@
 #include "heft/client.h"
 #include "heft/key_owner.h"
 #include "heft/server.h"
+#include "heft/trust.h"
 
 extern char** environ;
 
@@ -104,7 +105,13 @@ absl::StatusOr<std::vector<std::string>> PrepareCold(const BenchmarkOptions& opt
   HEFT_ASSIGN_OR_RETURN(const Server server,
                         Server::Create(model, keys, "keys", enrolment, "enrolment keys"));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder / "model", model.Serialize()));
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder / "keys", keys));
+  // Signed, as the process demands.
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, owner.Signer());
+  Trust trust;
+  HEFT_RETURN_IF_ERROR(trust.Add(Role::kKeyOwner, "owner", signer.public_key()));
+  HEFT_RETURN_IF_ERROR(trust.Save(folder / "trust.heft"));
+  HEFT_ASSIGN_OR_RETURN(const auto signed_keys, signer.Sign({.role = Role::kKeyOwner}, keys));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder / "keys", signed_keys));
   std::vector<std::string> args = {"heft",
                                    "identify",
                                    "--quiet",

@@ -116,5 +116,16 @@ TEST_F(EvaluateTest, WrongInputIsRefusedWithOneLine) {
   }
 }
 
+// Whole jobs, one of them in a process of its own, which takes files as anybody's would.
+TEST(Bench, RunsEveryJob) {
+  const nlohmann::json result =
+      Must(kHeft, {"bench", "--iterations", "1", "--templates", "16", "--dimensions", "16", "12",
+                   "--gamma", "16", "--no-large"});
+  for (const char* key : {"fuse_ms", "ratio_compact_thin", "client_fused_match_16_ms",
+                          "identify_cold_ms", "reply_bytes_per_score"}) {
+    EXPECT_GT(result.value(key, 0.0), 0) << key;
+  }
+}
+
 }  // namespace
 }  // namespace heft::e2e
