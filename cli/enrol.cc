@@ -19,7 +19,10 @@ absl::Status Run(const Common& common, const Options& options) {
   const auto signer = GallerySigner(options.gallery);
   if (signer.ok()) own = signer->public_key();
   if (!absl::IsNotFound(signer.status())) HEFT_RETURN_IF_ERROR(signer.status());
-  HEFT_RETURN_IF_ERROR(loaded.CheckRequest(files, own).status());
+  HEFT_ASSIGN_OR_RETURN(const Request request, loaded.CheckRequest(files, own));
+  if (signer.ok()) {
+    HEFT_RETURN_IF_ERROR(RememberRequest(options.gallery, request, kAllRows));
+  }
   EnrolOptions enrol = options.enrol;
   if (loaded.trust) enrol.trust = &*loaded.trust;
   if (!options.authorisation.empty()) {
@@ -29,6 +32,9 @@ absl::Status Run(const Common& common, const Options& options) {
       const EnrolResult done,
       loaded.server.Enrol(options.gallery, std::move(files), enrol, common.monitor));
   HEFT_RETURN_IF_ERROR(GallerySigner(options.gallery).status());  // made with the gallery
+  if (!signer.ok()) {                                             // so is what remembers requests
+    HEFT_RETURN_IF_ERROR(RememberRequest(options.gallery, request, kAllRows));
+  }
   Json json = {{"enrolled", done.added}, {"templates", done.templates}, {"blocks", done.blocks}};
   std::string text =
       absl::StrCat("enrolled ", done.added, " templates; the gallery holds ", done.templates);

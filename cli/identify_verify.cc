@@ -69,6 +69,8 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(options, options.verify));
   HEFT_ASSIGN_OR_RETURN(const Signer signer, MakeSigner(options, loaded, gallery, samples));
+  HEFT_RETURN_IF_ERROR(
+      RememberRequest(options.gallery, signer.request, options.all ? kAllRows : options.probe.row));
   const Server& server = loaded.server;
   ProbeOptions probe = options.probe;
   probe.with_identities = !options.no_identities;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's signature: who asked, and what a reply says of itself.
+// The server's signature: who asked, for the first time, and what a reply says of itself.
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/files.h"
 #include "gallery/gallery_impl.h"
+#include "gallery/request_log.h"
 #include "heft/server.h"
 
 namespace heft {
@@ -22,6 +24,15 @@ absl::Status MakeSigner(const std::string& folder, const std::string& path) {
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/server.pub",
                                        absl::StrCat(HexString(key.public_key()), " server\n")));
   return key.Save(path);
+}
+
+// Who remembers a request has to know until when.
+absl::Status CheckLife(const Statement& statement, const std::string& name) {
+  const uint64_t last = UnixTime() + kClockSkew + kLongestRequest;
+  if (statement.expires != 0 && statement.expires <= last) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      name, ": good for longer than a server remembers requests, which is ", kLongestRequest,
+      " seconds: sign it anew with an end (heft encrypt --valid-for)"));
 }
 
 }  // namespace
@@ -58,11 +69,30 @@ absl::StatusOr<Request> ReadRequest(std::span<const SampleFile> files, const Tru
           file.name, ": signed by another than the first file: a request is one client's"));
     }
     if (request.client == SignerKey{}) request.nonce = opened->statement.nonce;
-    // Without trust the name of a signer is its own word.
-    if (trust != nullptr) request.client = opened->signer;
+    // Without trust the name of a signer is its own word, and anybody could sign anew.
+    if (trust == nullptr) continue;
+    request.client = opened->signer;
+    HEFT_RETURN_IF_ERROR(CheckLife(opened->statement, file.name));
+    request.parts.push_back(
+        {file.name, opened->signer, opened->statement.nonce, opened->statement.expires});
   }
   request.files = FilesDigest(bytes);
   return request;
+}
+
+absl::Status RememberRequest(const std::string& folder, const Request& request, uint64_t row) {
+  if (request.parts.empty()) return absl::OkStatus();
+  std::vector<TakenRow> rows;
+  for (const Request::Part& part : request.parts) {
+    rows.push_back({RequestIdOf(part.signer, part.nonce), row, part.expires});
+  }
+  HEFT_ASSIGN_OR_RETURN(const std::optional<size_t> known,
+                        RequestLog(folder).Take(rows, UnixTime()));
+  if (!known) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(request.parts[*known].name,
+                   ": this request was taken before, and each is answered once: to ask again, or "
+                   "after a failure, sign a new one (heft encrypt --sign)"));
 }
 
 absl::StatusOr<std::vector<uint8_t>> SignReply(const SigningKey& key, const Gallery& gallery,

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -325,6 +326,7 @@ TEST_F(SignaturesTest, RequestsWhereClientsAreListed) {
     if (arg == W("client/face.ct")) arg = W("client/signed.ct");
   }
   Must(kServer, asked);
+  Refused(kServer, asked, "client/signed.ct: this request was taken before");
   const auto check = Must(kHeft, {"trust", "check", W("server/asked.ct")});
   EXPECT_EQ(check["subject"], Slurp(W("client.pub")).substr(0, 64));
   const auto sent = Must(kHeft, {"trust", "check", W("client/signed.ct")});
@@ -344,6 +346,51 @@ TEST_F(SignaturesTest, RequestsWhereClientsAreListed) {
   Refused(kServer, elsewhere, "made for another");
   Must(kHeft, Encrypt("client/signed.ct", "owner/keys", {"--sign", W("nobody.key")}));
   Refused(kServer, asked, "signed by an unknown client");
+}
+
+// Recorded on the way and sent again, by many at once: one of them is answered.
+TEST_F(SignaturesTest, ARequestIsAnsweredOnce) {
+  const std::string folder =
+      Folder("server/once", "evaluation.keys", Read(W("owner/keys/evaluation.keys")));
+  Must(kHeft, {"trust", "add", "--trust", W(folder + "/trust.heft"), "--role", "client", "--key",
+               W("client.pub"), "--name", "camera"});
+  Must(kHeft, Encrypt("client/recorded.ct", "owner/keys", {"--sign", W("client.key")}));
+  const auto ask = [&](const std::string& subcommand, const std::string& gallery,
+                       const Args& more) {
+    Args args = Serve(subcommand, Join({"--gallery", W(gallery)}, more), folder);
+    for (std::string& arg : args) {
+      if (arg == W("client/face.ct")) arg = W("client/recorded.ct");
+    }
+    return args;
+  };
+  std::vector<std::unique_ptr<Process>> at_once;
+  for (int i = 0; i < 4; ++i) {
+    at_once.push_back(std::make_unique<Process>(
+        kServer, ask("identify", "server/gallery",
+                     {"--row", "2", "--out", W("server/once-" + std::to_string(i) + ".ct")})));
+  }
+  int answered = 0;
+  for (const auto& process : at_once) {
+    const Finished run = process->Wait();
+    answered += run.exit_code == 0 ? 1 : 0;
+    if (run.exit_code == 0) continue;
+    EXPECT_EQ(run.exit_code, kInput) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("taken before"));
+  }
+  EXPECT_EQ(answered, 1);
+  // Nor is it a verification or an enrolment afterwards.
+  Refused(kServer,
+          ask("verify", "server/gallery",
+              {"--row", "2", "--identity", "ann", "--out", W("server/once.ct")}),
+          "taken before");
+  Refused(kServer, ask("enrol", "server/gallery", {}), "taken before");
+  // The other samples of the file were not answered yet.
+  Must(kServer, ask("identify", "server/gallery", {"--row", "3", "--out", W("server/once.ct")}));
+  // For ever, or longer than anybody remembers: refused at once.
+  Must(kHeft, Encrypt("client/recorded.ct", "owner/keys",
+                      {"--sign", W("client.key"), "--valid-for", "0"}));
+  Refused(kServer, ask("identify", "server/gallery", {"--out", W("server/no.ct")}),
+          "longer than a server remembers");
 }
 
 TEST_F(SignaturesTest, ModelsWhereTrainersAreListed) {

@@ -55,9 +55,6 @@ absl::StatusOr<size_t> ReadEntries(
     ByteSpan bytes, const JournalKeys* keys, std::string_view what, Link* link,
     const std::function<absl::Status(const Entry&, const Link&)>& take);
 
-// AppendToFile: cuts the file to `size` bytes if it is longer, appends, and flushes.
-absl::Status AppendToFile(const std::string& path, uint64_t size, ByteSpan bytes);
-
 // Stamp: which file it is and how long.
 struct Stamp {
   uint64_t device = 0, inode = 0, size = 0;

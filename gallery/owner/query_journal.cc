@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/append_file.h"
 #include "base/files.h"
 
 namespace heft {

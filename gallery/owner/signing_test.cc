@@ -113,7 +113,9 @@ TEST_F(SignedRepliesTest, RequestsAreSignedWhereClientsAreListed) {
   const std::vector<uint8_t> sample = SealEnvelope("CTXT", 1, AsBytes("a"));
   const auto file = [&](const SigningKey* key, const SignerKey& audience = {}) -> SampleFile {
     if (key == nullptr) return {sample, "plain"};
-    return {*key->Sign({.role = Role::kClient, .audience = audience}, sample), "signed"};
+    return {*key->Sign({.role = Role::kClient, .audience = audience, .expires = UnixTime() + kLife},
+                       sample),
+            "signed"};
   };
   const SignerKey server = signer_.public_key();
   const std::vector<SampleFile> plain = {file(nullptr)}, good = {file(&client_), file(&client_)};
@@ -138,11 +140,49 @@ TEST_F(SignedRepliesTest, ARequestIsOneClients) {
   const SigningKey second = *SigningKey::Generate();
   ASSERT_TRUE(trust_.Add(Role::kRegistrar, "desk", second.public_key()).ok());
   const std::vector<uint8_t> sample = SealEnvelope("CTXT", 1, AsBytes("a"));
+  const uint64_t end = UnixTime() + kLife;
   const std::vector<SampleFile> files = {
-      {*client_.Sign({.role = Role::kClient}, sample), "face"},
-      {*second.Sign({.role = Role::kRegistrar}, sample), "voice"}};
+      {*client_.Sign({.role = Role::kClient, .expires = end}, sample), "face"},
+      {*second.Sign({.role = Role::kRegistrar, .expires = end}, sample), "voice"}};
   EXPECT_THAT(ReadRequest(files, &trust_, {}).status().message(),
               HasSubstr("voice: signed by another than the first file"));
+}
+
+// A server remembers for a day: what is good for longer could be sent again when it is forgotten.
+TEST_F(SignedRepliesTest, RequestsHaveAnEnd) {
+  const std::vector<uint8_t> sample = SealEnvelope("CTXT", 1, AsBytes("a"));
+  for (const uint64_t life : {uint64_t{0}, kLongestRequest + 2 * kClockSkew}) {
+    const uint64_t end = life == 0 ? 0 : UnixTime() + life;
+    const std::vector<SampleFile> files = {
+        {*client_.Sign({.role = Role::kClient, .expires = end}, sample), "face"}};
+    EXPECT_THAT(ReadRequest(files, &trust_, {}).status().message(),
+                HasSubstr("good for longer than a server remembers"));
+    EXPECT_TRUE(ReadRequest(files, nullptr, {}).ok()) << "nobody was asked";
+  }
+}
+
+// A voice that was recorded does not become new beside another face.
+TEST_F(SignedRepliesTest, EveryFileOfARequestIsRemembered) {
+  const std::vector<uint8_t> sample = SealEnvelope("CTXT", 1, AsBytes("a"));
+  const auto fresh = [&](const std::string& name) {
+    return SampleFile{*client_.Sign({.role = Role::kClient, .expires = UnixTime() + kLife}, sample),
+                      name};
+  };
+  const auto remember = [&](const std::vector<SampleFile>& files) {
+    return RememberRequest(directory_, *ReadRequest(files, &trust_, {}), kAllRows);
+  };
+  const SampleFile face = fresh("face"), voice = fresh("voice");
+  EXPECT_TRUE(remember({face, voice}).ok());
+  const absl::Status again = remember({fresh("another"), voice});
+  EXPECT_EQ(again.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(again.message(), HasSubstr("voice: this request was taken before"));
+  EXPECT_TRUE(remember({fresh("another"), fresh("voice")}).ok());
+  // What nobody signed is not known again.
+  const std::vector<SampleFile> plain = {{sample, "plain"}};
+  const Trust nobody;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(RememberRequest(directory_, *ReadRequest(plain, &nobody, {}), kAllRows).ok());
+  }
 }
 
 }  // namespace

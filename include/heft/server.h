@@ -85,8 +85,8 @@ HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> Authorise(const SigningKey& reg
                                                            uint64_t life = 86400);
 
 struct ProbeOptions {
-  size_t row = 0;                  // which sample of the files, from 0
-  bool with_identities = true;     // identification: name the templates in the reply
+  size_t row = 0;               // which sample of the files, from 0
+  bool with_identities = true;  // identification: name the templates in the reply
   // Identification: false leaves replies of degree 2, less work here and three times the bytes.
   bool relinearise = true;
 };
@@ -113,8 +113,8 @@ class HEFT_EXPORT Server {
   Server& operator=(Server&&) noexcept;
   ~Server();
 
-  // Fuses samples and adds them to the gallery in `folder`, which is made if there is none, or to its
-  // quarantine: all or none of them. With quarantine also kAlreadyExists for samples that were
+  // Fuses samples and adds them to the gallery in `folder`, which is made if there is none, or to
+  // its quarantine: all or none of them. With quarantine also kAlreadyExists for samples that were
   // enrolled before, and kFailedPrecondition for an identity that is enrolled and nobody's
   // authorisation. kUnavailable where another process changes the gallery or the disk refuses.
   absl::StatusOr<EnrolResult> Enrol(const std::string& folder, std::vector<SampleFile> files,
@@ -124,8 +124,8 @@ class HEFT_EXPORT Server {
   // All that waits, for KeyOwner::Admit.
   absl::StatusOr<std::vector<uint8_t>> Pending(const Gallery& gallery) const;
   // What the key owner answered, signed by a key owner of `trust`: admitted templates join the
-  // gallery, all or none of them, and rejected ones are gone. Again: nothing more happens. Errors of
-  // OpenSigned; kFailedPrecondition for another gallery; as Enrol's.
+  // gallery, all or none of them, and rejected ones are gone. Again: nothing more happens. Errors
+  // of OpenSigned; kFailedPrecondition for another gallery; as Enrol's.
   absl::StatusOr<AdmitResult> Admit(const std::string& folder, std::span<const uint8_t> admission,
                                     std::string_view what, const Trust& trust,
                                     const Monitor& monitor = {}) const;
@@ -162,17 +162,37 @@ class HEFT_EXPORT Server {
 HEFT_EXPORT absl::StatusOr<SigningKey> GallerySigner(const std::string& folder);
 
 // Request: what a reply is to say of what it answers.
-struct Request {
+struct HEFT_EXPORT Request {
   SignerKey client{};               // who signed its files; zeros: unknown
   std::array<uint8_t, 16> nonce{};  // of the first one; zeros: not signed
   Digest files{};                   // FilesDigest
+  // Of each file that somebody signed who is trusted: what it is known by when it comes again.
+  struct Part {
+    std::string name;  // in errors
+    SignerKey signer{};
+    std::array<uint8_t, 16> nonce{};
+    uint64_t expires = 0;
+  };
+  std::vector<Part> parts;
 };
+// kLongestRequest: seconds for which a signed request may be good, as servers remember it so long.
+inline constexpr uint64_t kLongestRequest = 86400;
+
 // ReadRequest: of the files of a request as they came. Where `trust` lists
 // clients or registrars each must be signed by one of them, or by a key owner, for `server` or for
-// anybody, and all by the same: otherwise OpenSigned's errors. What is signed must be so by
-// somebody who is listed; without `trust` nobody is asked.
+// anybody, for kLongestRequest at most, and all by the same: otherwise OpenSigned's errors. What is
+// signed must be so by somebody who is listed; without `trust` nobody is asked.
 HEFT_EXPORT absl::StatusOr<Request> ReadRequest(std::span<const SampleFile> files,
                                                 const Trust* trust, const SignerKey& server);
+
+// RememberRequest: of the signed files of a request, that row `row` (kAllRows: every row) is about
+// to be answered, in the gallery's folder and on the disk when this returns. kFailedPrecondition
+// where it was before, in whatever process or company: a request is answered once, and who asks
+// again signs a new one. kResourceExhausted where too many are remembered, kUnavailable, kDataLoss.
+// A request that nobody signed passes.
+inline constexpr uint64_t kAllRows = ~uint64_t{0};
+HEFT_EXPORT absl::Status RememberRequest(const std::string& folder, const Request& request,
+                                         uint64_t row);
 
 // kLife: seconds for which requests and replies are good unless somebody says otherwise. Long
 // enough to hand files about and to open a batch at leisure; a recorded one is refused the next
