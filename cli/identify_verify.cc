@@ -55,12 +55,17 @@ absl::Status RunAll(const Common& common, const Options& options, const Server& 
     return folder.Write(absl::StrFormat("%05d.ct", row), reply);
   };
   HEFT_RETURN_IF_ERROR(
-      server.IdentifyAll(gallery, std::move(samples), probe, write, common.monitor));
+      options.verify
+          ? server.VerifyAll(gallery, std::move(samples), options.identity, write, common.monitor)
+          : server.IdentifyAll(gallery, std::move(samples), probe, write, common.monitor));
   HEFT_RETURN_IF_ERROR(folder.Commit());
-  Print(common,
-        {{"out", options.out}, {"replies", files}, {"bytes", bytes}, {"templates", gallery.size()}},
-        absl::StrCat(files, " samples against ", gallery.size(), " templates: ", options.out, ", ",
-                     HumanBytes(bytes)));
+  Json json = {
+      {"out", options.out}, {"replies", files}, {"bytes", bytes}, {"templates", gallery.size()}};
+  if (options.verify) json["claimed"] = options.identity;
+  const std::string whom = options.verify ? absl::StrCat("\"", options.identity, "\"")
+                                          : absl::StrCat(gallery.size(), " templates");
+  Print(common, json,
+        absl::StrCat(files, " samples against ", whom, ": ", options.out, ", ", HumanBytes(bytes)));
   return absl::OkStatus();
 }
 
@@ -115,15 +120,17 @@ Command Add(Command app, bool verify) {
               "signing key (default: server.key in the gallery's folder, made with it)");
   const Option row =
       command.Add("--row", &options->probe.row, "which sample of the files, from 0").ShowDefault();
+  command
+      .Add("--all", &options->all,
+           absl::StrCat("every sample of the files, ",
+                        verify ? "against the one claimed identity"
+                               : "reading the gallery once for up to 64 of them",
+                        "; --out is then a folder, made with one file a sample"))
+      .Excludes(row);
   if (verify) {
     AddEnrolmentKeys(command, options.get());
     command.Add("--identity", &options->identity, "the claimed identity").Required();
   } else {
-    command
-        .Add("--all", &options->all,
-             "every sample of the files, reading the gallery once for up to 64 of them; "
-             "--out is then a folder, made with one file a sample")
-        .Excludes(row);
     command.Add("--degree-two", &options->degree_two,
                 "do not relinearise: less work for the server, three times as much to send");
     command.Add("--no-identities", &options->no_identities,

@@ -46,7 +46,9 @@ std::vector<const ckks::Ciphertext*> Present(const std::vector<ckks::Ciphertext>
 
 }  // namespace internal
 
+using internal::FirstOfEqualFiles;
 using internal::Present;
+using internal::Report;
 
 absl::StatusOr<SampleSet> SampleSet::Create(const Instance& instance, const Model& model,
                                             std::vector<SampleReader> files) {
@@ -359,6 +361,24 @@ absl::StatusOr<std::vector<uint8_t>> Server::Verify(const Gallery& gallery,
   HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores,
                         impl_->Verify(Inside::Of(gallery), samples, identity, options));
   return SerializeScores(*impl_->instance().context, scores);
+}
+
+absl::Status Server::VerifyAll(
+    const Gallery& gallery, std::vector<SampleFile> files, const std::string& identity,
+    const std::function<absl::Status(size_t row, std::span<const uint8_t> reply)>& use,
+    const Monitor& monitor) const {
+  HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
+  HEFT_ASSIGN_OR_RETURN(const SampleReader* file,
+                        FirstOfEqualFiles(samples, "--all needs the same number"));
+  const Progress progress(monitor, "verifying samples");
+  ProbeOptions options;
+  for (; options.row < file->size(); ++options.row) {
+    HEFT_RETURN_IF_ERROR(Report(progress.Callback(), options.row, file->size()));
+    HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores,
+                          impl_->Verify(Inside::Of(gallery), samples, identity, options));
+    HEFT_RETURN_IF_ERROR(use(options.row, SerializeScores(*impl_->instance().context, scores)));
+  }
+  return Report(progress.Callback(), file->size(), file->size());
 }
 
 }  // namespace heft

@@ -225,6 +225,19 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
     EXPECT_EQ(opened["kind"], "verification");
     EXPECT_EQ(opened["claimed"], claimed);
     ExpectScores(opened, Fused(2), of_claimed);
+    // Every sample of the files against the same claim; a reply each.
+    const std::string folder = Own("verify-all-" + claimed);
+    const auto all = Must(kServer, Serve("verify", probes,
+                                         {"--identity", claimed, "--all", "--out",
+                                          Path("server", folder)}));
+    EXPECT_EQ(all["claimed"], claimed);
+    EXPECT_EQ(all["replies"], 3);
+    int reply = 0;
+    for (int row : {2, 6, 100}) {
+      const std::string file = "0000" + std::to_string(reply++) + ".ct";
+      work_->Copy("server/" + folder + "/" + file, "owner/" + file);
+      ExpectScores(Open(file, {}), Fused(row), of_claimed);
+    }
     const double score = opened["candidates"][0]["score"];
     // Every reply is opened once: a new one for each question.
     const auto decide = [&](const std::string& option, const std::string& value) {

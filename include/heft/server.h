@@ -151,6 +151,12 @@ class HEFT_EXPORT Server {
                                               const std::string& identity,
                                               const ProbeOptions& options = {}) const;
 
+  // The same for every sample of the files, which hold equally many, as IdentifyAll.
+  absl::Status VerifyAll(
+      const Gallery& gallery, std::vector<SampleFile> files, const std::string& identity,
+      const std::function<absl::Status(size_t row, std::span<const uint8_t> reply)>& use,
+      const Monitor& monitor = {}) const;
+
  private:
   explicit Server(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
