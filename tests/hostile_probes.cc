@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/hostile_probes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/envelope.h"
+#include "base/files.h"
+#include "ckks/arithmetic.h"
+#include "ckks/encryptor.h"
+#include "fusion/key_files.h"
+#include "fusion/norm_proof.h"
+#include "fusion/projected.h"
+#include "fusion/samples.h"
+#include "heft/trust.h"
+#include "ring/sampling.h"
+
+namespace heft::e2e {
+namespace {
+
+void Randomise(const Instance& ring, ckks::Ciphertext* c) {
+  Csprng rng;
+  for (ring::RnsPoly& part : c->parts) {
+    for (size_t l = 0; l < part.limbs(); ++l) {
+      ring::SampleUniform(part.limb(l), ring.context->modulus(l), rng);
+    }
+  }
+}
+
+void KeepAsItIs(const Instance&, ckks::Ciphertext*) {}
+
+SampleUse TheOther(SampleUse use) {
+  return use == SampleUse::kEnrolment ? SampleUse::kIdentification : SampleUse::kEnrolment;
+}
+
+Bytes Reseal(const Bytes& file) {
+  return SealEnvelope(EnvelopeKind(file), EnvelopeVersion(file),
+                      ByteSpan(file).subspan(kEnvelopeHeaderSize, file.size() - kEnvelopeOverhead));
+}
+
+}  // namespace
+
+Attacker::Attacker(const World& world)
+    : world_(world),
+      rings_(Ok(MakeRings(world.model()))),
+      encryption_key_(Ok(ReadFile(world("keys/encryption.key")))) {
+  const Bytes sample = Strangers(SampleUse::kIdentification, 1)[0];
+  key_id_ = Ok(SampleReader::Parse(rings_.matching.context, sample, "sample")).header().key_id;
+}
+
+const Instance& Attacker::Ring(SampleUse use) const {
+  return use == SampleUse::kIdentification ? rings_.matching : rings_.enrolment;
+}
+
+std::vector<Vectors> Attacker::Rows(size_t count, const Row& row) {
+  std::vector<Vectors> modalities(world_.strangers().size());
+  for (size_t i = 0; i < count; ++i) {
+    const auto vectors = row();
+    for (size_t m = 0; m < modalities.size(); ++m) modalities[m].push_back(vectors[m]);
+  }
+  return modalities;
+}
+
+std::vector<std::vector<float>> Attacker::OfPeople(size_t face, size_t voice) const {
+  return {world_.strangers()[0][face], world_.strangers()[1][voice]};
+}
+
+std::vector<std::vector<float>> Attacker::RandomVectors() {
+  std::normal_distribution<float> normal;
+  std::vector<std::vector<float>> vectors = OfPeople(0, 0);
+  for (auto& vector : vectors) {
+    for (float& x : vector) x = normal(random_);
+  }
+  return vectors;
+}
+
+std::vector<std::vector<float>> Attacker::OneFeature() {
+  std::vector<std::vector<float>> vectors = OfPeople(0, 0);
+  for (auto& vector : vectors) {
+    std::ranges::fill(vector, 0.0f);
+    vector[Random(vector.size())] = Random(2) == 0 ? 1.0f : -1.0f;
+  }
+  return vectors;
+}
+
+std::vector<Bytes> Attacker::Strangers(SampleUse use, size_t count, const std::string& keys) {
+  const auto one = [this] {
+    const size_t stranger = Stranger();
+    return OfPeople(stranger, stranger);
+  };
+  return world_.Encrypt(Rows(count, one), use, keys);
+}
+
+std::vector<Bytes> Attacker::Changed(std::vector<Bytes> files, const Change& change) const {
+  for (Bytes& file : files) {
+    const bool small = SampleParamsId(file) == rings_.matching.params().id();
+    const Instance& ring = small ? rings_.matching : rings_.enrolment;
+    const SampleReader reader = Ok(SampleReader::Parse(ring.context, file, "sample"));
+    SampleHeader header = reader.header();
+    header.key_id = key_id_;
+    header.seeded = false;
+    SampleWriter writer(*ring.context, header, reader.labels());
+    for (size_t i = 0; i < reader.size(); ++i) {
+      ckks::Ciphertext c = Ok(reader.Sample(i));
+      change(ring, &c);
+      writer.Add(c);
+    }
+    file = writer.Finish();
+  }
+  return files;
+}
+
+std::vector<Bytes> Attacker::Fused(SampleUse use, size_t count,
+                                   const std::function<Slots()>& make) {
+  const Instance& ring = rings_.matching;
+  const auto keys = Ok(ParseEncryptionKeys(rings_, encryption_key_, "key"));
+  const SampleHeader header =
+      MakeSampleHeader(ring, world_.model(), 0, key_id_, false, {SampleEncoding::kFused, use});
+  SampleWriter writer(*ring.context, header, std::vector<std::string>(count));
+  Csprng rng;
+  for (size_t i = 0; i < count; ++i) {
+    const Slots values = make();
+    Slots slots(ring.params().slots());
+    for (size_t j = 0; j < slots.size(); ++j) slots[j] = values[j % values.size()];
+    const auto plain = Ok(ring.encoder->Encode(std::span<const ckks::Complex>(slots),
+                                               ProjectedScale(ring, use), ring.params().limbs()));
+    writer.Add(ckks::Encrypt(*ring.context, plain, keys.matching(), rng));
+  }
+  return {writer.Finish()};
+}
+
+std::vector<double> Attacker::Direction() {
+  std::normal_distribution<double> normal;
+  std::vector<double> v(world_.model().gamma);
+  double squares = 0;
+  for (double& x : v) squares += (x = normal(random_)) * x;
+  for (double& x : v) x /= std::sqrt(squares);
+  return v;
+}
+
+Attacker::Slots Attacker::Scaled(std::span<const double> z, ckks::Complex factor) const {
+  Slots slots;
+  for (const double v : z) slots.push_back(factor * v);
+  return slots;
+}
+
+// So long that the norm, or one of its multiples under a likely factor, comes round to 1.
+Attacker::Slots Attacker::Wrapped() {
+  const double range = NormProofRange(rings_.matching.params(), rings_.matching.plan);
+  const double sigma = kLeastNormFactor + (kLargestNormFactor - kLeastNormFactor) *
+                                              static_cast<double>(Random(1000)) / 1000;
+  const double wraps = 1 + static_cast<double>(Random(5));
+  const double multiple = Random(2) == 0 ? 1 - sigma * sigma : 2 * sigma;
+  return Scaled(Direction(), std::sqrt(1 + wraps * range / multiple));
+}
+
+// What `heft encrypt` makes of vectors, of people or not, and what can be done to that.
+std::vector<ProbeKind> Attacker::PeoplesKinds() {
+  const auto encrypted = [this](const Row& row) {
+    return
+        [this, row](SampleUse use, size_t count) { return world_.Encrypt(Rows(count, row), use); };
+  };
+  const auto changed = [this](const Change& change) {
+    return [this, change](SampleUse use, size_t count) {
+      return Changed(Strangers(use, count), change);
+    };
+  };
+  return {
+      {"a stranger", Stopped::kByScore, false, "",
+       [this](SampleUse use, size_t count) { return Strangers(use, count); }},
+      {"spliced from two people", Stopped::kByScore, false, "",
+       encrypted([this] { return OfPeople(Stranger(), Stranger()); })},
+      {"random vectors", Stopped::kByScore, false, "",
+       encrypted([this] { return RandomVectors(); })},
+      {"one feature alone", Stopped::kByScore, false, "",
+       encrypted([this] { return OneFeature(); })},
+      {"a stranger, times 2 to 40", Stopped::kByScore, false, "",
+       changed([this](const Instance& ring, ckks::Ciphertext* c) {
+         ckks::MultiplyInteger(*ring.context, c, *c, static_cast<int64_t>(2 + Random(39)));
+       })},
+      {"random residues", Stopped::kByProof, false, "", changed(Randomise)},
+      {"under another key", Stopped::kByProof, false, "",
+       [this](SampleUse use, size_t count) {
+         return Changed(Strangers(use, count, "other-keys"), KeepAsItIs);
+       }},
+      {"transparent", Stopped::kAlways, true, "is not encrypted",
+       changed([](const Instance&, ckks::Ciphertext* c) {
+         std::ranges::fill(c->parts[1].values(), 0u);
+       })},
+      {"of another ring", Stopped::kAlways, true, "encrypted for",
+       [this](SampleUse use, size_t count) { return Strangers(TheOther(use), count); }},
+  };
+}
+
+// What a client of its own making says it has fused.
+std::vector<ProbeKind> Attacker::ForgedKinds() {
+  const auto fused = [this](const std::function<Slots()>& make) {
+    return [this, make](SampleUse use, size_t count) { return Fused(use, count, make); };
+  };
+  return {
+      {"random direction, fused", Stopped::kByScore, false, "",
+       fused([this] { return Scaled(Direction(), 1); })},
+      {"one coordinate alone, fused", Stopped::kByScore, false, "", fused([this] {
+         Slots z(world_.model().gamma);
+         z[Random(z.size())] = Random(2) == 0 ? 1 : -1;
+         return z;
+       })},
+      {"random residues, fused", Stopped::kByProof, false, "",
+       [this](SampleUse use, size_t count) {
+         return Changed(Fused(use, count, [this] { return Scaled(Direction(), 1); }), Randomise);
+       }},
+      {"wrapped on purpose", Stopped::kByProof, false, "", fused([this] { return Wrapped(); })},
+      // Complex values are made real where the proof is; what is left may be of any length.
+      {"complex, fused", Stopped::kByScore, false, "", fused([this] {
+         return Scaled(Direction(), {1.5, 1.2});
+       })},
+      {"many vectors in one", Stopped::kByProof, false, "", fused([this] {
+         Slots all;
+         while (all.size() < rings_.matching.params().slots()) {
+           for (const double v : Direction()) all.emplace_back(v, 0);
+         }
+         return all;
+       })},
+  };
+}
+
+std::vector<ProbeKind> Attacker::Kinds() {
+  std::vector<ProbeKind> kinds = PeoplesKinds();
+  for (ProbeKind& kind : ForgedKinds()) kinds.push_back(std::move(kind));
+  return kinds;
+}
+
+Bytes Attacker::Relabelled(const Bytes& reply, const std::string& from, const std::string& to) {
+  const auto file = Ok(ReadSigned(reply, "reply"));
+  const auto at = file.file.data() - reply.data();
+  Bytes inner(file.file.begin(), file.file.end());
+  auto found = inner.begin();
+  while ((found = std::search(found, inner.end(), from.begin(), from.end())) != inner.end()) {
+    found = std::copy(to.begin(), to.end(), found);
+  }
+  inner = Reseal(inner);
+  Bytes whole = reply;
+  std::ranges::copy(inner, whole.begin() + at);
+  return Reseal(whole);
+}
+
+}  // namespace heft::e2e

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an attacker makes who has the model, the encryption key, a client's signing key, samples of
+// strangers, and code of his own.
+#ifndef HEFT_TESTS_HOSTILE_PROBES_H_
+#define HEFT_TESTS_HOSTILE_PROBES_H_
+
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ckks/ciphertext.h"
+#include "fusion/rings.h"
+#include "tests/hostile_world.h"
+
+namespace heft::e2e {
+
+// What has to stop a kind of attack.
+enum class Stopped {
+  kAlways,   // server or key owner, whatever chance does
+  kByProof,  // the proof of the norm, which one of 2,500 may pass (SECURITY.md)
+  kByScore,  // the threshold, at its false match rate
+};
+
+// ProbeKind: how its files are made, `count` samples each. `alone`: the server turns away a whole
+// file for one of them, so each attempt is a file of its own.
+struct ProbeKind {
+  std::string name;
+  Stopped stopped = Stopped::kByScore;
+  bool alone = false;
+  // What the refusal of those says that are always stopped.
+  std::string reason;
+  std::function<std::vector<Bytes>(SampleUse use, size_t count)> make;
+};
+
+class Attacker {
+ public:
+  explicit Attacker(const World& world);
+
+  std::vector<ProbeKind> Kinds();
+  // Somebody's name in a reply exchanged for another's of the same length, and all checksums made
+  // anew, as anybody can.
+  static Bytes Relabelled(const Bytes& reply, const std::string& from, const std::string& to);
+  size_t Random(size_t below) { return random_() % below; }
+
+ private:
+  using Change = std::function<void(const Instance&, ckks::Ciphertext*)>;
+  using Slots = std::vector<ckks::Complex>;
+
+  std::vector<ProbeKind> PeoplesKinds();
+  std::vector<ProbeKind> ForgedKinds();
+  const Instance& Ring(SampleUse use) const;
+  std::vector<double> Direction();
+  Slots Wrapped();
+  Slots Scaled(std::span<const double> z, ckks::Complex factor) const;
+  size_t Stranger() { return Random(world_.strangers()[0].size()); }
+
+  // Vectors of each modality, a row for each of `count` samples.
+  using Row = std::function<std::vector<std::vector<float>>()>;
+  std::vector<Vectors> Rows(size_t count, const Row& row);
+  std::vector<std::vector<float>> OfPeople(size_t face, size_t voice) const;
+  std::vector<std::vector<float>> RandomVectors();
+  std::vector<std::vector<float>> OneFeature();
+  std::vector<Bytes> Strangers(SampleUse use, size_t count, const std::string& keys = "keys");
+  // The same files with every ciphertext changed, said to be under the owner's key.
+  std::vector<Bytes> Changed(std::vector<Bytes> files, const Change& change) const;
+  // A file that claims to be fused by a client, with the values of `make` over and over in each
+  // sample's slots.
+  std::vector<Bytes> Fused(SampleUse use, size_t count, const std::function<Slots()>& make);
+
+  const World& world_;
+  Rings rings_;
+  Bytes encryption_key_;
+  ckks::KeyId key_id_{};
+  std::mt19937_64 random_{std::random_device()()};
+};
+
+}  // namespace heft::e2e
+
+#endif  // HEFT_TESTS_HOSTILE_PROBES_H_

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/hostile_world.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "features/readers.h"
+#include "heft/files.h"
+#include "heft/trust.h"
+#include "tests/workplace.h"
+
+namespace heft::e2e {
+namespace {
+
+constexpr int kInput = 3;
+
+void Write(const std::string& path, const Bytes& bytes) {
+  const absl::Status status = WriteFile(path, bytes);
+  if (!status.ok()) Die(std::string(status.message()));
+}
+
+void Append(Args* args, const Args& more) { args->insert(args->end(), more.begin(), more.end()); }
+
+nlohmann::json ParseJson(const std::string& text) {
+  auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) Die("no JSON: " + text);
+  return json;
+}
+
+}  // namespace
+
+void Die(const std::string& what) {
+  std::cerr << "hostile_suite: " << what << "\n";
+  std::exit(2);
+}
+
+World::World() {
+  // The key owner's state is this run's own.
+  setenv("HEFT_STATE_DIR", (*this)("state").c_str(), 1);
+  MakePeople();
+  MakeKeys();
+  Enrol();
+}
+
+std::string World::Run(const char* program, const Args& args) const {
+  Args all = args;
+  Append(&all, {"--json", "--quiet"});
+  const Finished run = RunProgram(program, all);
+  if (run.exit_code != 0)
+    Die(args[0] + " ended with " + std::to_string(run.exit_code) + ": " + run.err);
+  return run.out;
+}
+
+std::string World::New(const std::string& name) {
+  return (*this)("files/" + std::to_string(files_++) + "-" + name);
+}
+
+// Enrolled people and strangers are those of the test split: the model was learned from others and
+// its thresholds fitted to others again.
+void World::MakePeople() {
+  Run(kHeft, {"synth", "--out", (*this)("data"), "--identities", "800", "--samples", "4",
+              "--dimensions", "96", "64"});
+  Run(kHeft, {"train", "--data", (*this)("data"), "--out", (*this)("model.heft"), "--epochs", "20",
+              "--no-exact"});
+  model_ = Ok(LoadModel((*this)("model.heft")));
+  const Dataset data = Ok(LoadDataset((*this)("data")));
+  own_.resize(data.modalities.size());
+  strangers_.resize(data.modalities.size());
+  std::string last;  // of those who are enrolled
+  for (size_t row = 0; row < data.labels.size(); ++row) {
+    const std::string& label = data.labels[row];
+    if (data.split[row] != Split::kTest || label == last) continue;
+    const bool enrol = enrolled_.size() < kEnrolled;
+    if (enrol) {
+      last = label;
+      enrolled_.push_back("person-" + std::to_string(100 + enrolled_.size()));
+    }
+    for (size_t m = 0; m < data.modalities.size(); ++m) {
+      const auto vector = data.modalities[m].features.row(static_cast<Eigen::Index>(row));
+      (enrol ? own_ : strangers_)[m].emplace_back(vector.begin(), vector.end());
+    }
+  }
+}
+
+void World::MakeKeys() {
+  for (const char* keys : {"keys", "other-keys"}) {
+    Run(kHeft, {"keygen", "--model", (*this)("model.heft"), "--out", (*this)(keys)});
+  }
+  Run(kHeft, {"trust", "new-key", "--out", (*this)("client.key")});
+  Run(kHeft, {"trust", "add", "--trust", (*this)("keys/trust.heft"), "--role", "client", "--key",
+              (*this)("client.pub")});
+  Run(kHeft,
+      {"budget", "--model", (*this)("model.heft"), "--secret-key", (*this)("keys/secret.key"),
+       "--set", "1000000", "--set-decisions", "1000000", "--set-client-bits", "1000000000"});
+  std::filesystem::create_directory((*this)("files"));
+}
+
+// By way of the quarantine: brought by a client, admitted by the key owner, released by the server.
+void World::Enrol() {
+  const std::string gallery = (*this)("gallery");
+  std::string labels;
+  for (const std::string& name : enrolled_) labels += name + "\n";
+  Spill((*this)("labels.txt"), labels);
+  const auto samples =
+      Encrypt(own_, SampleUse::kEnrolment, "keys", {"--labels", (*this)("labels.txt")});
+  Args enrol = ServerArgs("enrol", Send(samples));
+  Append(&enrol, {"--quarantine"});
+  Run(kServer, enrol);
+  Run(kHeft, {"trust", "add", "--trust", (*this)("keys/trust.heft"), "--role", "server", "--key",
+              gallery + "/server.pub"});
+  Args pending = ServerArgs("pending", {});
+  Append(&pending, {"--out", (*this)("pending.ct")});
+  Run(kServer, pending);
+  Run(kHeft, {"admit", "--model", (*this)("model.heft"), "--secret-key", (*this)("keys/secret.key"),
+              "--in", (*this)("pending.ct"), "--out", (*this)("admission.heft")});
+  Args release = ServerArgs("release", {});
+  Append(&release, {"--in", (*this)("admission.heft")});
+  const auto done = ParseJson(Run(kServer, release));
+  if (done["templates"] != kEnrolled) Die("not everybody was admitted: " + done.dump());
+}
+
+std::vector<Bytes> World::Encrypt(const std::vector<Vectors>& modalities, SampleUse use,
+                                  const std::string& keys, const Args& more) const {
+  std::vector<Bytes> files;
+  for (size_t m = 0; m < modalities.size(); ++m) {
+    const Vectors& rows = modalities[m];
+    FeatureMatrix matrix(static_cast<Eigen::Index>(rows.size()),
+                         static_cast<Eigen::Index>(rows[0].size()));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      for (size_t j = 0; j < rows[i].size(); ++j) {
+        matrix(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = rows[i][j];
+      }
+    }
+    const std::string npy = (*this)("vectors.npy"), out = (*this)("vectors.ct");
+    if (!WriteNpy(npy, matrix).ok()) Die("cannot write " + npy);
+    Args args = {"encrypt",
+                 "--model",
+                 (*this)("model.heft"),
+                 "--key",
+                 (*this)(keys + "/encryption.key"),
+                 "--modality",
+                 model_.modalities[m].name,
+                 "--in",
+                 npy,
+                 "--for",
+                 use == SampleUse::kEnrolment ? "enrolment" : "identification",
+                 "--out",
+                 out};
+    Append(&args, more);
+    Run(kHeft, args);
+    files.push_back(Ok(ReadFile(out)));
+  }
+  return files;
+}
+
+std::vector<std::string> World::Send(const std::vector<Bytes>& files) {
+  static const SigningKey key = Ok(SigningKey::Load((*this)("client.key")));
+  std::vector<std::string> paths;
+  for (const Bytes& file : files) {
+    Statement statement;
+    statement.role = Role::kClient;
+    statement.issued = UnixTime();
+    statement.expires = statement.issued + 3600;
+    paths.push_back(New("request.ct"));
+    Write(paths.back(), Ok(key.Sign(statement, file)));
+  }
+  return paths;
+}
+
+Args World::ServerArgs(const std::string& subcommand,
+                       const std::vector<std::string>& request) const {
+  Args args = {subcommand,
+               "--model",
+               (*this)("model.heft"),
+               "--keys",
+               (*this)("keys/evaluation.keys"),
+               "--gallery",
+               (*this)("gallery")};
+  for (const std::string& file : request) Append(&args, {"--in", file});
+  return args;
+}
+
+bool World::Serve(const Args& args, std::string* why) const {
+  const Finished run = RunProgram(kServer, args);
+  if (run.exit_code != 0 && run.exit_code != kInput) {
+    Die(args[0] + " ended with " + std::to_string(run.exit_code) + ": " + run.err);
+  }
+  *why = run.exit_code == 0 ? "" : run.err;
+  return run.exit_code == 0;
+}
+
+std::vector<std::string> World::Ask(const std::vector<std::string>& request,
+                                    const std::string& claimed, std::string* why) {
+  const bool verify = !claimed.empty();
+  Args args = ServerArgs(verify ? "verify" : "identify", request);
+  const std::string out = New("replies");
+  Append(&args, {"--all", "--out", out, "--quiet"});
+  if (verify) Append(&args, {"--identity", claimed});
+  std::vector<std::string> replies;
+  if (!Serve(args, why)) return replies;
+  for (const auto& entry : std::filesystem::directory_iterator(out)) {
+    replies.push_back(entry.path().string());
+  }
+  std::ranges::sort(replies);
+  return replies;
+}
+
+std::string World::Keep(const std::string& path) {
+  const std::string kept = (*this)("kept-" + std::to_string(files_++));
+  std::filesystem::rename(path, kept);
+  return kept;
+}
+
+void World::Clear() const {
+  for (const auto& entry : std::filesystem::directory_iterator((*this)("files"))) {
+    std::filesystem::remove_all(entry.path());
+  }
+}
+
+Fate World::Decide(const std::string& reply, const std::string& rate) const {
+  const Finished run = RunProgram(
+      kHeft, {"decrypt", "--model", (*this)("model.heft"), "--secret-key",
+              (*this)("keys/secret.key"), "--in", reply, "--fmr", rate, "--decision", "--json"});
+  if (run.exit_code == kInput) return {Outcome::kRefused, run.err};
+  if (run.exit_code != 0)
+    Die("decrypt ended with " + std::to_string(run.exit_code) + ": " + run.err);
+  const auto json = ParseJson(run.out);
+  if (json["accept"] == true) return {Outcome::kAccepted, ""};
+  if (json.contains("refused")) return {Outcome::kRefused, json["refused"]};
+  return {Outcome::kRejected, ""};
+}
+
+}  // namespace heft::e2e
