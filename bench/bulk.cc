@@ -59,13 +59,14 @@ absl::StatusOr<std::vector<TiledCiphertexts>> RandomGallery(const Instance& inst
   const ckks::Context& context = *instance.context;
   const size_t per_block = 2 * size_t{instance.params().slots()};
   std::vector<TiledCiphertexts> gallery((templates + per_block - 1) / per_block);
+  const size_t limbs = MatchLimbs(context.params());
   for (size_t b = 0; b < gallery.size(); ++b) {
     HEFT_RETURN_IF_ERROR(Step(progress, "filling a large gallery"));
     gallery[b].resize(TiledSize(context, instance.plan.gamma));
-    const size_t per_limb = gallery[b].size() / kMatchLimbs;
-    for (size_t l = 0; l < kMatchLimbs; ++l) {
+    const size_t per_limb = gallery[b].size() / limbs;
+    for (size_t l = 0; l < limbs; ++l) {
       const uint32_t q = context.modulus(l).value();
-      uint32_t x = static_cast<uint32_t>(b * kMatchLimbs + l + 1);
+      uint32_t x = static_cast<uint32_t>(b * limbs + l + 1);
       for (size_t i = 0; i < per_limb; ++i) {
         x = x * 1664525u + 1013904223u;
         gallery[b][l * per_limb + i] = static_cast<uint32_t>((uint64_t{x} * q) >> 32);

@@ -81,7 +81,7 @@ void Fold(benchmark::State& state) {
   const bool norm = i >= plan.projection.folds.size();
   const auto& fold =
       norm ? plan.normalisation.folds[i - plan.projection.folds.size()] : plan.projection.folds[i];
-  const size_t limbs = norm                                       ? plan.projection.z_limbs - 1
+  const size_t limbs = norm ? plan.projection.z_limbs - w.context().params().level_primes()
                        : i < plan.projection.folds_before_rescale ? plan.projection.input_limbs
                                                                   : plan.projection.z_limbs;
   const Ciphertext c = AtLevel(limbs);

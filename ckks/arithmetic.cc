@@ -301,22 +301,27 @@ void DivideBySpecialAndLast(const Context& context, RnsPoly* out, RnsPoly& in) {
   }
 }
 
+void DivideByLimbs(const Context& context, RnsPoly* poly, size_t count) {
+  for (size_t limbs = poly->limbs() - 1; count > 0; --limbs, --count) {
+    RnsPoly quotient(poly->n(), limbs);
+    DivideByLast(context, &quotient, *poly, limbs);
+    *poly = std::move(quotient);
+  }
+}
+
 absl::Status Rescale(const Context& context, Ciphertext* out, const Ciphertext& a) {
-  if (a.limbs() < 2) {
-    return absl::InvalidArgumentError("no prime is left to rescale by: use deeper parameters");
+  const size_t level = context.params().level_primes();
+  if (a.limbs() <= level) {
+    return absl::InvalidArgumentError("no level is left to rescale by: use deeper parameters");
   }
   HEFT_DCHECK_OK(CheckShape(context, a));
-  const size_t last = a.limbs() - 1;
-  const double divisor = context.modulus(last).value();
+  const double divisor = context.params().LevelModulus(a.limbs());
   Ciphertext result;
   result.scale = a.scale / divisor;
   result.noise = {a.noise.message,
                   Combine(a.noise.error / divisor, RoundingError(context.params()))};
-  for (const RnsPoly& part : a.parts) {
-    RnsPoly scratch = part;
-    result.parts.emplace_back(part.n(), last);
-    DivideByLast(context, &result.parts.back(), scratch, last);
-  }
+  result.parts = a.parts;
+  for (RnsPoly& part : result.parts) DivideByLimbs(context, &part, level);
   *out = std::move(result);
   CountOperations({.rescales = 1});
   return absl::OkStatus();

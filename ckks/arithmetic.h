@@ -47,8 +47,8 @@ void MultiplyByMonomial(const Context& context, Ciphertext* out, const Ciphertex
 // and free of scale. (No power of X is i in all slots.)
 void MultiplyByRootOfMinusTwo(const Context& context, Ciphertext* out, const Ciphertext& a);
 
-// Rescale divides by the last prime, which is dropped, with rounding; the scale is divided by it.
-// kInvalidArgument with one limb left.
+// Rescale divides by the last level's primes (ckks/params.h), one after the other, with rounding;
+// they are dropped, and the scale is divided by them. kInvalidArgument with one level left.
 absl::Status Rescale(const Context& context, Ciphertext* out, const Ciphertext& a);
 // DropLimbs: the first `limbs` limbs, without division; the scale stays.
 absl::Status DropLimbs(const Context& context, Ciphertext* out, const Ciphertext& a, size_t limbs);
@@ -60,6 +60,8 @@ void DivideByLast(const Context& context, ring::RnsPoly* out, ring::RnsPoly& in,
 // `out`, modulo the data prime of its position and modulo the special prime. Equals dividing by the
 // special prime, then rescaling, with half the transforms.
 void DivideBySpecialAndLast(const Context& context, ring::RnsPoly* out, ring::RnsPoly& in);
+// DivideByLimbs divides by the primes of the last `count` limbs, the last one first.
+void DivideByLimbs(const Context& context, ring::RnsPoly* poly, size_t count);
 
 }  // namespace heft::ckks
 

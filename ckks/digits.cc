@@ -54,7 +54,9 @@ std::vector<RnsPoly> CloseSwitch(const Context& context, SwitchSum& sum,
                                  const RnsPoly* const plain[2], bool rescale) {
   const size_t n = context.n();
   HEFT_DCHECK(sum.part[0].limbs() == sum.part[1].limbs(), "both parts have one level");
-  HEFT_DCHECK(sum.part[0].limbs() >= (rescale ? 3 : 2), "a limb is left after the divisions");
+  const size_t level = context.params().level_primes();
+  HEFT_DCHECK(sum.part[0].limbs() >= (rescale ? level + 2 : 2),
+              "a limb is left after the divisions");
   const size_t limbs = sum.part[0].limbs() - 1;
   for ([[maybe_unused]] int p = 0; p < 2; ++p) {
     HEFT_DCHECK(plain[p] == nullptr || plain[p]->limbs() >= limbs, "a limb for each of the sum's");
@@ -66,6 +68,7 @@ std::vector<RnsPoly> CloseSwitch(const Context& context, SwitchSum& sum,
     if (rescale) {
       if (plain[p] != nullptr) AddTimesSpecial(context, &sum.part[p], *plain[p]);
       DivideBySpecialAndLast(context, &out[p], sum.part[p]);
+      DivideByLimbs(context, &out[p], level - 1);
     } else {
       DivideByLast(context, &out[p], sum.part[p], context.special_index());
       if (plain[p] != nullptr) AddTo(context, &out[p], *plain[p]);

@@ -53,7 +53,7 @@ size_t ExtendedPrime(const Context& context, size_t limb, size_t limbs);
 void SwitchLimb(const Context& context, uint32_t* out0, uint32_t* out1, const Digits& digits,
                 const SwitchKey& key, size_t limb);
 
-// CloseSwitch: both parts of sum / P + plain; with `rescale`, that divided by the last data prime.
+// CloseSwitch: both parts of sum / P + plain; with `rescale`, that divided by the last level.
 // A nullptr in `plain` stands for zero. `sum` is consumed.
 std::vector<ring::RnsPoly> CloseSwitch(const Context& context, SwitchSum& sum,
                                        const ring::RnsPoly* const plain[2], bool rescale);

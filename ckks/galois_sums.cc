@@ -255,7 +255,7 @@ absl::Status SumGalois(const Context& context, Ciphertext* out, const Ciphertext
 
 absl::Status SumGaloisAndRescale(const Context& context, Ciphertext* out, const Ciphertext& a,
                                  std::span<const uint32_t> elements, const EvaluationKeys& keys) {
-  HEFT_RETURN_IF_ERROR(CheckRescale(a));
+  HEFT_RETURN_IF_ERROR(CheckRescale(context, a));
   return SumGaloisMaybeRescale(context, out, a, elements, keys, /*rescale=*/true);
 }
 

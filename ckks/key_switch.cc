@@ -20,13 +20,13 @@ absl::Status CheckTwoParts(const Ciphertext& a) {
       absl::StrCat("a ciphertext of ", a.size(), " parts cannot be rotated: relinearise first"));
 }
 
-absl::Status CheckRescale(const Ciphertext& a) {
-  if (a.limbs() >= 2) return absl::OkStatus();
-  return absl::InvalidArgumentError("no prime is left to rescale by: use deeper parameters");
+absl::Status CheckRescale(const Context& context, const Ciphertext& a) {
+  if (a.limbs() > context.params().level_primes()) return absl::OkStatus();
+  return absl::InvalidArgumentError("no level is left to rescale by: use deeper parameters");
 }
 
 void RescaleNoise(const Context& context, Ciphertext* c, size_t limbs) {
-  const double divisor = context.modulus(limbs - 1).value();
+  const double divisor = context.params().LevelModulus(limbs);
   c->scale /= divisor;
   c->noise.error = Combine(c->noise.error / divisor, RoundingError(context.params()));
 }
@@ -138,7 +138,7 @@ absl::Status Relinearise(const Context& context, Ciphertext* out, const Cipherte
 
 absl::Status RelineariseAndRescale(const Context& context, Ciphertext* out, const Ciphertext& a,
                                    const EvaluationKeys& keys) {
-  HEFT_RETURN_IF_ERROR(CheckRescale(a));
+  HEFT_RETURN_IF_ERROR(CheckRescale(context, a));
   if (a.size() == 2) return Rescale(context, out, a);
   return RelineariseMaybeRescale(context, out, a, keys, /*rescale=*/true);
 }

@@ -17,8 +17,8 @@ namespace heft::ckks::internal {
 // CheckTwoParts: kInvalidArgument for a ciphertext that has to be relinearised first.
 absl::Status CheckTwoParts(const Ciphertext& a);
 
-// CheckRescale: kInvalidArgument where no prime is left to divide by.
-absl::Status CheckRescale(const Ciphertext& a);
+// CheckRescale: kInvalidArgument where no level is left to divide by.
+absl::Status CheckRescale(const Context& context, const Ciphertext& a);
 
 // RescaleNoise: what a rescale from `limbs` limbs does to scale and error.
 void RescaleNoise(const Context& context, Ciphertext* c, size_t limbs);

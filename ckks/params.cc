@@ -56,11 +56,11 @@ absl::StatusOr<Params> Params::Create(const ParamsSpec& spec) {
   bits.insert(bits.end(), spec.data_bits.begin(), spec.data_bits.end());
   HEFT_ASSIGN_OR_RETURN(std::vector<uint32_t> primes, ring::GeneratePrimes(spec.n, bits));
   std::rotate(primes.begin(), primes.begin() + 1, primes.end());
-  return FromPrimes(spec.n, primes, spec.allow_insecure);
+  return FromPrimes(spec.n, primes, spec.allow_insecure, spec.level_primes);
 }
 
 absl::StatusOr<Params> Params::FromPrimes(uint32_t n, const std::vector<uint32_t>& primes,
-                                          bool allow_insecure) {
+                                          bool allow_insecure, size_t level_primes) {
   HEFT_RETURN_IF_ERROR(CheckDegree(n));
   if (primes.size() < 2 || primes.size() > kMaxPrimes) {
     return absl::InvalidArgumentError(
@@ -80,12 +80,18 @@ absl::StatusOr<Params> Params::FromPrimes(uint32_t n, const std::vector<uint32_t
   if (std::set<uint32_t>(primes.begin(), primes.end()).size() != primes.size()) {
     return absl::InvalidArgumentError("a prime stands twice");
   }
+  if (level_primes < 1 || level_primes > 2 || (primes.size() - 1) % level_primes != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(primes.size() - 1, " data primes in levels of ",
+                                                   level_primes, ": a level has one or two"));
+  }
   Params params;
   params.n_ = n;
+  params.level_primes_ = level_primes;
   for (uint32_t q : primes) params.moduli_.emplace_back(q);
   ByteWriter writer;
   writer.U32(n);
   writer.U32Array(primes);
+  if (level_primes > 1) writer.U64(level_primes);
   const Hash hash = HashBytes(writer.bytes());
   std::copy_n(hash.begin(), params.id_.size(), params.id_.begin());
   const Security security = params.security();
@@ -110,6 +116,12 @@ double Params::Bits(size_t limbs) const {
   return bits;
 }
 
+double Params::LevelModulus(size_t limbs) const {
+  double product = 1;
+  for (size_t i = 0; i < level_primes_; ++i) product *= modulus(limbs - 1 - i).value();
+  return product;
+}
+
 Security Params::security() const {
   Security security;
   security.total_bits = Bits(moduli_.size());
@@ -128,7 +140,7 @@ std::string Params::Describe() const {
   const int special_bits = bits.back();
   bits.pop_back();
   return absl::StrCat("N = ", n_, ", data primes ", absl::StrJoin(bits, "+"), " bits, special ",
-                      special_bits);
+                      special_bits, level_primes_ == 1 ? "" : ", levels of two primes");
 }
 
 }  // namespace heft::ckks

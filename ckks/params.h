@@ -2,8 +2,9 @@
 // Params: the ring degree and the primes of a CKKS instance. Validated once, here; immutable.
 //
 // The data primes are q_0 (base) ... q_{L-1}; a ciphertext "with k limbs" lives modulo q_0 ...
-// q_{k-1} and rescaling drops the last. The special prime serves key switching only. This is SEAL's
-// order with the special prime last.
+// q_{k-1}. A level is one prime, or two where a scale is to be larger than a prime: a rescale
+// divides by the last level and drops it. The special prime serves key switching only. This is
+// SEAL's order with the special prime last.
 #ifndef HEFT_CKKS_PARAMS_H_
 #define HEFT_CKKS_PARAMS_H_
 
@@ -39,19 +40,21 @@ struct ParamsSpec {
   std::vector<int> data_bits;  // sizes of the data primes, base first
   int special_bits = 30;
   bool allow_insecure = false;  // tests only: accept sets below 128 bits
+  size_t level_primes = 1;      // of each level, the base included: one or two
 };
 
-// Params: a value; equal where degree and primes are.
+// Params: a value; equal where degree, primes and levels are.
 class Params {
  public:
   // Create chooses the primes (ring::GeneratePrimes; those of the special and base primes' size
   // first, so that they are the largest). kInvalidArgument for a degree that is no power of two in
-  // [8, 32768], sizes outside 10 to 30 bits, or a total above the 2024 128-bit classical bound.
+  // [8, 32768], sizes outside 10 to 30 bits, data primes that make no whole levels, or a total
+  // above the 2024 128-bit classical bound.
   static absl::StatusOr<Params> Create(const ParamsSpec& spec);
   // FromPrimes takes given ones, data primes first and the special one last; the same checks, and
   // primality.
   static absl::StatusOr<Params> FromPrimes(uint32_t n, const std::vector<uint32_t>& primes,
-                                           bool allow_insecure = false);
+                                           bool allow_insecure = false, size_t level_primes = 1);
 
   uint32_t n() const { return n_; }
   uint32_t slots() const { return n_ / 2; }
@@ -62,11 +65,16 @@ class Params {
   const ring::Modulus& special() const { return moduli_.back(); }
   size_t special_index() const { return moduli_.size() - 1; }
   std::vector<uint32_t> primes() const;
+  // level_primes: how many limbs a level has. LevelModulus: the product of the last level's primes
+  // of `limbs` limbs, by which a rescale divides.
+  size_t level_primes() const { return level_primes_; }
+  double LevelModulus(size_t limbs) const;
   // Bits: log2 of q_0 ... q_{limbs - 1}.
   double Bits(size_t limbs) const;
 
   Security security() const;
-  // id: BLAKE2b-256 over degree and primes, first 16 bytes.
+  // id: BLAKE2b-256 over degree, primes and, where it is not one, the primes of a level; the first
+  // 16 bytes.
   const ParamsId& id() const { return id_; }
   // Describe: "N = 8192, data primes 30+29+20+... bits, special 30".
   std::string Describe() const;
@@ -76,6 +84,7 @@ class Params {
  private:
   Params() = default;
   uint32_t n_ = 0;
+  size_t level_primes_ = 1;
   std::vector<ring::Modulus> moduli_;
   ParamsId id_{};
 };

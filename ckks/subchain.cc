@@ -9,9 +9,9 @@
 namespace heft::ckks {
 
 absl::StatusOr<Params> WithoutPrime(const Params& params, size_t limb) {
-  if (limb >= params.limbs() || params.limbs() < 2) {
+  if (limb >= params.limbs() || params.limbs() < 2 || params.level_primes() > 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("data prime ", limb, " of ", params.limbs(), " cannot be left out"));
+        absl::StrCat("data prime ", limb, " of ", params.Describe(), " cannot be left out"));
   }
   std::vector<uint32_t> primes = params.primes();
   primes.erase(primes.begin() + static_cast<std::ptrdiff_t>(limb));

@@ -45,8 +45,10 @@ void AddBench(Command app) {
       .Range(2, 256)
       .ShowDefault();
   command.Add("--degree", &options->bench.degree, "of the normalisation").Range(2, 3).ShowDefault();
-  command.Add("--profile", &options->bench.profile, "thin (with compact beside it) or compact")
-      .Choices({"thin", "compact", "compact-pq"})
+  command
+      .Add("--profile", &options->bench.profile,
+           "thin (with compact beside it), flooded (with thin beside it) or compact")
+      .Choices({"thin", "flooded", "compact", "compact-pq"})
       .ShowDefault();
   command.Add("--large", &options->bench.million_templates, "size of the large gallery")
       .Range(1, 100000000)

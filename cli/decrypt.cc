@@ -122,7 +122,8 @@ void PrintScores(const Common& common, const OpenedScores& opened,
     }
     absl::StrAppendFormat(&text, "%4d  %6.3f%s  %s\n", i + 1, c.score, evidence, c.identity);
   }
-  if (opened.candidates.empty() && opened.refusal.empty()) absl::StrAppend(&text, "no candidates\n");
+  if (opened.candidates.empty() && opened.refusal.empty())
+    absl::StrAppend(&text, "no candidates\n");
   if (opened.withheld > 0) {
     json["withheld"] = opened.withheld;
     absl::StrAppend(&text, opened.withheld,
@@ -148,7 +149,7 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(CheckStatement(options, scores));
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadStrictOwner(model, options, std::move(trust)));
   std::optional<Flooding> flooding;
-  if (options.flood_bits) flooding = {*options.flood_bits, options.flooding.queries};
+  if (options.flood_bits) flooding = {*options.flood_bits, options.flooding.openings};
   if (options.decision) {
     HEFT_ASSIGN_OR_RETURN(const Decision decision,
                           owner.Decide(scores, options.in, threshold->score, flooding));
@@ -196,12 +197,13 @@ void AddDecrypt(Command app) {
               "print the decision alone, and no score: for what goes to others");
   const Option flood = command
                            .Add("--flood-bits", &options->flood_bits,
-                                "decrypt with noise flooding for this statistical security; "
-                                "refused where the profile has no room")
+                                "decrypt with noise flooding for this statistical security: 30 "
+                                "with a model of profile flooded, in any case; refused where "
+                                "there is no room")
                            .Range(30, 256);
   command
-      .Add("--flood-queries", &options->flooding.queries,
-           "decryptions that an adversary may see, for --flood-bits")
+      .Add("--flood-openings", &options->flooding.openings,
+           "replies that may be opened under this key, for --flood-bits; more are refused")
       .Range(1, std::numeric_limits<uint32_t>::max())
       .ShowDefault()
       .Needs(flood);

@@ -145,7 +145,8 @@ void AddTrain(Command app) {
   command.Add("--degree", &t.degree, "of the normalisation's polynomial (default 3; paper 2)")
       .Range(2, 3);
   command.Add("--fit", &t.fit, "minimax or least_squares (default minimax; paper least_squares)");
-  command.Add("--profile", &t.profile, "parameters: thin, compact or compact-pq").ShowDefault();
+  command.Add("--profile", &t.profile, "parameters: thin, flooded, compact or compact-pq")
+      .ShowDefault();
   command.Add("--lambda", &t.lambda, "weight of the pairs' term").Range(0, 1).ShowDefault();
   command.Add("--margin", &t.margin, "margin of the triplets' hinge").Range(0, 2).ShowDefault();
   command.Add("--grid", &t.grid_search, "try the published grid of lambda and margin");

@@ -26,7 +26,7 @@ seal::Compression Inner(SealCompression compression) {
 
 absl::StatusOr<SealParameters> ExportSealParameters(const Model& model, SealCompression compression,
                                                     SealRing ring) {
-  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, ExchangeRings(model));
   const Instance& instance = InstanceOf(rings, ring);
   const ckks::Params& params = instance.params();
   SealParameters out;
@@ -50,7 +50,7 @@ absl::StatusOr<std::vector<uint8_t>> ExportSealEncryptionKey(const Model& model,
                                                              std::string_view what,
                                                              SealCompression compression,
                                                              SealRing ring) {
-  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, ExchangeRings(model));
   HEFT_ASSIGN_OR_RETURN(const PublicKeys parsed, ParseEncryptionKeys(rings, key, what));
   return seal::WritePublicKey(
       *InstanceOf(rings, ring).context,
@@ -60,7 +60,7 @@ absl::StatusOr<std::vector<uint8_t>> ExportSealEncryptionKey(const Model& model,
 
 absl::StatusOr<SealSamples> ExportSealSamples(const Model& model, SampleFile samples,
                                               SealCompression compression, const Monitor& monitor) {
-  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, ExchangeRings(model));
   const bool matching = SampleParamsId(samples.bytes) == rings.matching.params().id();
   const Instance& instance = matching ? rings.matching : rings.enrolment;
   HEFT_ASSIGN_OR_RETURN(
@@ -102,7 +102,7 @@ std::vector<double> ScoreFactors(const Instance& matching, const EncryptedScores
 
 absl::StatusOr<SealScores> ExportSealScores(const Model& model, std::span<const uint8_t> scores,
                                             std::string_view what, SealCompression compression) {
-  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, ExchangeRings(model));
   const ckks::Context& context = *rings.matching.context;
   HEFT_ASSIGN_OR_RETURN(EncryptedScores parsed, ParseScores(context, scores, what));
   if (parsed.norm_form == NormForm::kNone) {

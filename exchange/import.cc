@@ -110,7 +110,7 @@ absl::StatusOr<std::vector<uint8_t>> ImportSealEncryptionKey(const Model& model,
                                                              std::span<const uint8_t> key,
                                                              std::string_view what,
                                                              const SealFile& enrolment) {
-  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, ExchangeRings(model));
   HEFT_RETURN_IF_ERROR(
       CheckRingFiles(rings, !enrolment.name.empty() || !enrolment.bytes.empty(), "public key"));
   HEFT_ASSIGN_OR_RETURN(const ckks::PublicKey matching,
@@ -128,7 +128,7 @@ absl::StatusOr<ImportedEvaluationKeys> ImportSealEvaluationKeys(const Model& mod
                                                                 const SealFile& galois,
                                                                 const SealFile& relinearisation,
                                                                 const Monitor& monitor) {
-  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, ExchangeRings(model));
   const Instance& instance = rings.matching;
   const ckks::Context& context = *instance.context;
   const Progress progress(monitor, "reading Galois keys");
@@ -154,7 +154,7 @@ absl::StatusOr<std::vector<uint8_t>> ImportSealSamples(const Model& model,
                                                        const Monitor& monitor) {
   HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(modality));
   HEFT_ASSIGN_OR_RETURN(const auto all_labels, LabelsOf(labels, ciphertexts.size()));
-  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, ExchangeRings(model));
   if (ciphertexts.empty()) return absl::InvalidArgumentError("no ciphertexts given");
   HEFT_ASSIGN_OR_RETURN(const SealRing ring, RingOfCiphertext(rings, ciphertexts[0]));
   const Instance& instance = InstanceOf(rings, ring);

@@ -8,10 +8,28 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "fusion/profile.h"
 #include "fusion/rings.h"
 #include "heft/seal.h"
 
 namespace heft {
+
+// CheckExchangeable: kInvalidArgument for a model whose keys and ciphertexts SEAL must not hold:
+// decryptions are to be flooded, which SEAL does not do.
+inline absl::Status CheckExchangeable(const Model& model) {
+  HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile(model.profile));
+  if (!profile.flooded) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a model of profile ", profile.name,
+                   ": SEAL decrypts without noise flooding, and rescales by one prime; train for "
+                   "profile thin or compact to exchange objects with SEAL"));
+}
+
+// ExchangeRings: the rings of such a model.
+inline absl::StatusOr<Rings> ExchangeRings(const Model& model) {
+  HEFT_RETURN_IF_ERROR(CheckExchangeable(model));
+  return MakeRings(model);
+}
 
 inline const Instance& InstanceOf(const Rings& rings, SealRing ring) {
   return ring == SealRing::kMatching ? rings.matching : rings.enrolment;

@@ -44,9 +44,11 @@ class Measured {
 
 double Predicted(const Ciphertext& c) { return c.noise.error / c.scale; }
 
-void ExpectCovers(double predicted, const Measured& measured, const char* what) {
+constexpr double kMost = 8;
+void ExpectCovers(double predicted, const Measured& measured, const char* what,
+                  double most = kMost) {
   EXPECT_GE(predicted, measured.Error()) << what;
-  EXPECT_LE(predicted, 8 * measured.Error()) << what;
+  EXPECT_LE(predicted, most * measured.Error()) << what;
 }
 
 // ExpectNear: where the estimate is what is expected, with no bound in it.
@@ -112,7 +114,8 @@ class NoiseTest : public ::testing::TestWithParam<Case> {
 
   // The scores of `block`, whose position i < fill holds templates[i % count], with new probes: as
   // they are computed and as they are sent.
-  void ExpectScoresCovered(const TiledCiphertexts& block, const Vectors& templates, uint32_t fill) {
+  void ExpectScoresCovered(const TiledCiphertexts& block, const Vectors& templates, uint32_t fill,
+                           double most = kMost) {
     Measured computed, sent;
     Ciphertext scores, reply;
     for (int i = 0; i < kSamples; ++i) {
@@ -130,8 +133,8 @@ class NoiseTest : public ::testing::TestWithParam<Case> {
         sent.Add(2 * (b[j] - e) * (b[j] - e));
       }
     }
-    ExpectCovers(Predicted(scores), computed, "scores");
-    ExpectCovers(Predicted(reply), sent, "scores as they are sent");
+    ExpectCovers(Predicted(scores), computed, "scores", most);
+    ExpectCovers(Predicted(reply), sent, "scores as they are sent", most);
   }
 
   std::mt19937_64 random_{7};
@@ -204,7 +207,10 @@ TEST_P(NoiseTest, OfScoresOfAFewTemplates) {
     added.push_back({&templates[i % kCount], PositionOf(i, slots())});
   }
   ASSERT_TRUE(roles_->Enrol(&block, added).ok());
-  ExpectScoresCovered(block, plain, kFill);
+  // Two primes a level leave little beside the roundings of a block that was filled one by one,
+  // which are predicted and not there; SingleEnrolmentTest has them.
+  const bool little = roles_->params().level_primes() == 2;
+  ExpectScoresCovered(block, plain, kFill, little ? 2 * kMost : kMost);
 }
 
 // A block full of templates that were enrolled in bulk.
@@ -293,6 +299,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Case{"thin_512_g32", "thin", {512, 512}, 32, 3},
                       Case{"thin_three_g16_quadratic", "thin", {60, 100, 64}, 16, 2},
                       Case{"thin_one_g64", "thin", {192}, 64, 3},
+                      Case{"flooded_two_g32", "flooded", {128, 64}, 32, 3},
                       Case{"compact_three_g16_quadratic", "compact", {60, 100, 64}, 16, 2},
                       Case{"compact_two_g32", "compact", {128, 64}, 32, 3}),
     [](const auto& test) { return std::string(test.param.name); });
@@ -314,6 +321,7 @@ TEST_P(SingleEnrolmentTest, EachRoundsTheBlock) {
 
 INSTANTIATE_TEST_SUITE_P(Models, SingleEnrolmentTest,
                          ::testing::Values(Case{"thin_g2", "thin", {6, 6}, 2, 3},
+                                           Case{"flooded_g2", "flooded", {6, 6}, 2, 3},
                                            Case{"compact_g2", "compact", {6, 6}, 2, 2}),
                          [](const auto& test) { return std::string(test.param.name); });
 

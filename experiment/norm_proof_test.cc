@@ -45,8 +45,9 @@ class NormProofTest : public ::testing::TestWithParam<const char*> {
   Ciphertext Vector(std::span<const Complex> z) {
     std::vector<Complex> slots(ring().params().slots());
     for (size_t j = 0; j < slots.size(); ++j) slots[j] = z[j % z.size()];
-    auto plain = ring().encoder->Encode(std::span<const Complex>(slots),
-                                        ring().plan.matching.template_scale, kTemplateLimbs);
+    auto plain =
+        ring().encoder->Encode(std::span<const Complex>(slots), ring().plan.matching.template_scale,
+                               TemplateLimbs(ring().params()));
     EXPECT_TRUE(plain.ok()) << plain.status();
     Ciphertext out = roles_->Encrypt(*plain);
     out.noise.message = 1;

@@ -89,7 +89,7 @@ TEST_P(ThinTest, ScoresAreCosines) {
     const ProvenProbe fused = Probe(sample);
     const auto scores = roles_->Match(block, fused.z);
     ASSERT_TRUE(scores.ok()) << scores.status();
-    EXPECT_EQ(scores->limbs(), kScoreLimbs);
+    EXPECT_EQ(scores->limbs(), ScoreLimbs(roles_->params()));
     const auto sent = roles_->Sent(*scores);
     ASSERT_TRUE(sent.ok()) << sent.status();
     const std::vector<double> opened = roles_->OpenScores(*sent, &fused.norm);

@@ -38,7 +38,7 @@ TEST(AllPairs, FuseEveryCombinationWithOneProjectionASample) {
   std::vector<std::vector<size_t>> seen;
   const auto check = [&](std::span<const size_t> indices, Normalised fused) {
     seen.emplace_back(indices.begin(), indices.end());
-    EXPECT_EQ(fused.z.limbs(), kTemplateLimbs);
+    EXPECT_EQ(fused.z.limbs(), TemplateLimbs(fuser.context().params()));
     const std::vector<double> expected = testing::FusePlain(
         model, {plain[0][indices[0]], plain[1][indices[1]], plain[2][indices[2]]});
     const auto slots = instance.encoder->Decode(ckks::Decrypt(context, fused.z, secret));

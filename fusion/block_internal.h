@@ -24,17 +24,17 @@ size_t ProbeStride(uint32_t gamma);
 size_t ProbeSize(const ckks::Context& context, uint32_t gamma);
 size_t ProbeOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_t p);
 
-// Both parts of ciphertext k, kMatchLimbs limbs, out of the tiles and into them.
+// Both parts of ciphertext k, MatchLimbs limbs, out of the tiles and into them.
 std::vector<ring::RnsPoly> LoadTiled(const ckks::Context& context, uint32_t gamma, uint32_t k,
                                      const TiledCiphertexts& tiles);
 void StoreTiled(const ckks::Context& context, uint32_t gamma, uint32_t k,
                 std::span<const ring::RnsPoly> parts, TiledCiphertexts* out);
 
-// Adds both parts of ciphertext k, kMatchLimbs limbs, to the tiles.
+// Adds both parts of ciphertext k, MatchLimbs limbs, to the tiles.
 void AddTiled(const ckks::Context& context, uint32_t gamma, uint32_t k,
               std::span<const ring::RnsPoly> parts, TiledCiphertexts* out);
 
-// kInvalidArgument unless `z` has the parts, limbs and scale of a fused template.
+// kInvalidArgument unless `z` has the parts, limbs and scale of a fused template, whoever fused it.
 absl::Status CheckTemplate(const FusionPlan& plan, const ckks::Ciphertext& z);
 
 // kInvalidArgument, naming `what`, unless `tiles` has the size of a block.

@@ -41,7 +41,7 @@ absl::StatusOr<std::vector<uint32_t>> RotationPath(const Instance& instance, uin
   std::vector<uint32_t> available;
   for (uint32_t s = 1; s < slots; ++s) {
     const auto key = galois.find(ckks::RotationElement(params, s));
-    if (key != galois.end() && key->second >= kTemplateLimbs) {
+    if (key != galois.end() && key->second >= TemplateLimbs(params)) {
       available.push_back(s);
     }
   }
@@ -82,6 +82,7 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeMasks(const Instance& instanc
                                                          uint32_t count, uint32_t lane,
                                                          bool split) {
   const uint32_t gamma = instance.plan.gamma, slots = instance.params().slots();
+  const size_t limbs = TemplateLimbs(instance.params());
   const FusionPlan& plan = instance.plan;
   const double scale = MaskScale(plan, plan.matching.template_scale, plan.matching.block_scale);
   const double sign = slot < slots ? 1 : -1;
@@ -94,7 +95,7 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeMasks(const Instance& instanc
       values[j] = lane == 0 ? Complex(own, 0) : Complex(0, own);
       if (i >= gamma) values[j] *= sign * ckks::OddFactor(*instance.context, j);
     }
-    HEFT_ASSIGN_OR_RETURN(masks[i], instance.encoder->Encode(values, scale, kTemplateLimbs));
+    HEFT_ASSIGN_OR_RETURN(masks[i], instance.encoder->Encode(values, scale, limbs));
     return absl::OkStatus();
   }));
   return masks;
@@ -248,7 +249,7 @@ absl::StatusOr<TemplateBatch> BulkFuser::Finish(uint32_t count) {
         Ciphertext normalised,
         ApplyNormFactors(context, factors, z[r], plan.normalisation.polynomial, *keys_));
     SetNormalisedNoise(instance_, z[r], s, &normalised);
-    return ckks::DropLimbs(context, &z[r], normalised, kTemplateLimbs);
+    return ckks::DropLimbs(context, &z[r], normalised, TemplateLimbs(instance_.params()));
   }));
   return batch;
 }
@@ -310,12 +311,13 @@ absl::Status AddBatchToBlock(const Instance& instance, TiledCiphertexts* block,
     HEFT_RETURN_IF_ERROR(internal::CheckTemplate(instance.plan, *c));
   }
   HEFT_ASSIGN_OR_RETURN(const auto masks, EncodeMasks(instance, slot, count, lane, split));
+  const size_t limbs = TemplateLimbs(context.params());
   ParallelFor(gamma, [&](size_t k) {
     std::vector<const uint32_t*> left(masks.size()), right(masks.size());
     std::vector<ring::RnsPoly> parts;
     for (int p = 0; p < 2; ++p) {
-      ring::RnsPoly sum(context.n(), kTemplateLimbs);
-      for (size_t l = 0; l < kTemplateLimbs; ++l) {
+      ring::RnsPoly sum(context.n(), limbs);
+      for (size_t l = 0; l < limbs; ++l) {
         for (size_t i = 0; i < masks.size(); ++i) {
           const size_t term = i / gamma * gamma + (i + k) % gamma;
           left[i] = masks[i].poly.limb(l).data();
@@ -324,8 +326,8 @@ absl::Status AddBatchToBlock(const Instance& instance, TiledCiphertexts* block,
         ring::ActiveKernels().inner_product(sum.limb(l).data(), left.data(), right.data(),
                                             masks.size(), context.n(), context.modulus(l));
       }
-      parts.emplace_back(context.n(), kMatchLimbs);
-      ckks::DivideByLast(context, &parts[p], sum, kMatchLimbs);
+      ckks::DivideByLimbs(context, &sum, context.params().level_primes());
+      parts.push_back(std::move(sum));
     }
     internal::AddTiled(context, gamma, static_cast<uint32_t>(k), parts, block);
   });

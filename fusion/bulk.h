@@ -41,7 +41,7 @@ class SimdColumns {
 // Fused, normalised templates: coordinate r of sample j in slot (first + j) mod n/2 of
 // coordinates[r].
 struct TemplateBatch {
-  std::vector<ckks::Ciphertext> coordinates;  // gamma, each as a fused template: kTemplateLimbs
+  std::vector<ckks::Ciphertext> coordinates;  // gamma, each as a fused template: TemplateLimbs
   uint32_t first = 0;
   uint32_t count = 0;
   // After SplitBatch: the odd halves, where `coordinates` are the even ones.

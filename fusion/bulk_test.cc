@@ -143,7 +143,7 @@ TEST_P(BulkTest, TemplatesAreThePlainOnes) {
   for (const Sample& s : samples) expected.push_back(FusePlain(model_, s));
   for (uint32_t r = 0; r < model_.gamma; ++r) {
     const Ciphertext& c = batch.coordinates[r];
-    EXPECT_EQ(c.limbs(), kTemplateLimbs);
+    EXPECT_EQ(c.limbs(), TemplateLimbs(instance_.params()));
     EXPECT_NEAR(c.scale / instance_.plan.matching.template_scale, 1, 1e-9);
     const auto values = Open(c);
     double worst = 0;

@@ -24,9 +24,9 @@ double Folded(const Params& params, size_t limbs, const std::vector<uint32_t>& f
   return Combine(std::sqrt(terms) * error, Combine(switches, RoundingError(params)));
 }
 
-// Rescaled: in integer units, divided by the last of `limbs` primes.
+// Rescaled: in integer units, divided by the last level of `limbs` limbs.
 double Rescaled(const Params& params, size_t limbs, double error) {
-  return Combine(error / params.modulus(limbs - 1).value(), RoundingError(params));
+  return Combine(error / params.LevelModulus(limbs), RoundingError(params));
 }
 
 // OwnError: in integer units, what a relinearisation and rescale of `limbs` limbs add.
@@ -47,9 +47,9 @@ double PairError(const Params& params, const FusionPlan& plan, const Model& mode
   double error = RoundingError(params);
   for (uint32_t i = 0; i < pair.run; ++i) {
     const ckks::Noise image = {std::sqrt(modalities / values), i == 0 ? fresh : rotated};
-    error = Combine(error, ckks::MultiplyNoise(image, projection.input_scale, factor,
-                                               projection.factor_scale)
-                               .error);
+    error = Combine(
+        error,
+        ckks::MultiplyNoise(image, projection.input_scale, factor, projection.factor_scale).error);
   }
   return error;
 }
@@ -57,8 +57,9 @@ double PairError(const Params& params, const FusionPlan& plan, const Model& mode
 // BlockError: of a coordinate in a block, whose slots hold a template in each lane.
 double BlockError(const Params& params, const FusionPlan& plan) {
   const FusionPlan::Matching& matching = plan.matching;
-  const double rotated = Combine(matching.template_error,
-                                 KeySwitchError(params, kTemplateLimbs) / matching.template_scale);
+  const double rotated =
+      Combine(matching.template_error,
+              KeySwitchError(params, TemplateLimbs(params)) / matching.template_scale);
   // Each mask's rounding is multiplied by its template's coordinates, rms 1 / sqrt(gamma).
   const double templates = 2.0 * params.slots();
   const double mask_scale = MaskScale(plan, matching.template_scale, matching.block_scale);
@@ -70,7 +71,8 @@ double BlockError(const Params& params, const FusionPlan& plan) {
 // PreparedError: of a rotated probe's coordinate.
 double PreparedError(const Params& params, const FusionPlan& plan) {
   const FusionPlan::Matching& matching = plan.matching;
-  const double rotation = Combine(KeySwitchError(params, kMatchLimbs), RoundingError(params));
+  const double rotation =
+      Combine(KeySwitchError(params, MatchLimbs(params)), RoundingError(params));
   return Combine(matching.probe_error, rotation / matching.probe_scale);
 }
 
@@ -78,8 +80,9 @@ double PreparedError(const Params& params, const FusionPlan& plan) {
 // conjugate doubles.
 double MaskedError(const Params& params, const FusionPlan& plan) {
   const FusionPlan::Matching& matching = plan.matching;
-  const double rotated = Combine(matching.claim_error,
-                                 KeySwitchError(params, kTemplateLimbs) / matching.template_scale);
+  const double rotated =
+      Combine(matching.claim_error,
+              KeySwitchError(params, TemplateLimbs(params)) / matching.template_scale);
   const double mask_scale = MaskScale(plan, matching.template_scale, matching.masked_scale);
   const double mask =
       matching.probe_length / std::sqrt(plan.gamma) * ckks::EncodingError(params) / mask_scale;
@@ -97,7 +100,9 @@ double ProjectedError(const Params& params, const FusionPlan& plan, const Model&
   size_t limbs = projection.input_limbs;
   for (size_t i = 0; i < projection.folds.size(); ++i) {
     error = Folded(params, limbs, projection.folds[i], error);
-    if (i + 1 == projection.folds_before_rescale) error = Rescaled(params, limbs--, error);
+    if (i + 1 != projection.folds_before_rescale) continue;
+    error = Rescaled(params, limbs, error);
+    limbs -= params.level_primes();
   }
   return error / projection.z_scale;
 }
@@ -105,12 +110,12 @@ double ProjectedError(const Params& params, const FusionPlan& plan, const Model&
 double SquaredNormError(const Params& params, const FusionPlan& plan, double z_error) {
   const size_t limbs = plan.projection.z_limbs;
   const double z_scale = plan.projection.z_scale;
-  const double scale = z_scale * z_scale / params.modulus(limbs - 1).value();
+  const double scale = z_scale * z_scale / params.LevelModulus(limbs);
   // The error of the sum is 2 |z| times that of a coordinate.
   const double coordinate = std::sqrt(plan.normalisation.interval_hi / plan.gamma);
   double error = Combine(2 * coordinate * z_error * scale, OwnError(params, limbs));
   for (const std::vector<uint32_t>& fold : plan.normalisation.folds) {
-    error = Folded(params, limbs - 1, fold, error);
+    error = Folded(params, limbs - params.level_primes(), fold, error);
   }
   return kKeyMargin * error / scale;
 }
@@ -120,13 +125,14 @@ double NormalisedError(const Params& params, const FusionPlan& plan, double z_er
   const FactoredPolynomial& f = plan.normalisation.polynomial;
   const size_t limbs = plan.projection.z_limbs;
   const double z_scale = plan.projection.z_scale;
-  const double s_scale = z_scale * z_scale / params.modulus(limbs - 1).value();
-  const double q_square = params.modulus(limbs - 2).value();
+  const size_t level = params.level_primes();
+  const double s_scale = z_scale * z_scale / params.LevelModulus(limbs);
+  const double q_square = params.LevelModulus(limbs - level);
   // Of the brackets (s + a)^2 + b and (s + d) z, and of the template: what their products add.
-  const double own = OwnError(params, limbs - 1);
+  const double own = OwnError(params, limbs - level);
   const double quadratic_error = own / (s_scale * s_scale / q_square);
   const double linear_error = f.degree == 3 ? own / (s_scale * z_scale / q_square) : 0;
-  const double last = OwnError(params, limbs - 2) / plan.matching.template_scale;
+  const double last = OwnError(params, limbs - 2 * level) / plan.matching.template_scale;
   const double c = std::abs(f.leading);
   const double lo = plan.normalisation.interval_lo, hi = plan.normalisation.interval_hi;
   constexpr int kSteps = 64;
@@ -147,7 +153,8 @@ double NormalisedError(const Params& params, const FusionPlan& plan, double z_er
 }
 
 double SwitchedError(const Params& switching, const FusionPlan& plan, double error) {
-  const double own = Combine(KeySwitchError(switching, kTemplateLimbs), RoundingError(switching));
+  const double own =
+      Combine(KeySwitchError(switching, TemplateLimbs(switching)), RoundingError(switching));
   // A slot is the mean of two, in which the switch errs alone and the vector alike.
   return Combine(error, own / std::numbers::sqrt2 / plan.matching.template_scale);
 }
@@ -157,6 +164,28 @@ double ProductError(const Params& params, const FusionPlan& plan, bool masked) {
   const double probe = masked ? MaskedError(params, plan) : PreparedError(params, plan);
   const double length = masked ? plan.matching.probe_length / 2 : plan.matching.probe_length;
   return Combine(std::numbers::sqrt2 * probe, length * BlockError(params, plan));
+}
+
+double ScoreError(const Params& params, const FusionPlan& plan, bool masked) {
+  const FusionPlan::Matching& matching = plan.matching;
+  const size_t limbs = MatchLimbs(params);
+  const double scale =
+      (masked ? matching.masked_scale : matching.probe_scale) * matching.block_scale;
+  const double products = ProductError(params, plan, masked) * scale;
+  const double rescaled = Rescaled(params, limbs, Combine(products, KeySwitchError(params, limbs)));
+  if (!masked) return rescaled / matching.score_scale;
+  // The conjugate is added, and the noise over the other slots.
+  const double folded = Folded(params, ScoreLimbs(params), {1, 0}, rescaled);
+  return Combine(folded, ckks::EncodingError(params)) / matching.verified_scale;
+}
+
+double NormProofError(const Params& params, const FusionPlan& plan) {
+  // The proof squares z (1 + i sigma); a template's, or a claim's, was rounded once more before.
+  const FusionPlan::Matching& matching = plan.matching;
+  const double z_error =
+      std::max(matching.probe_error, std::max(matching.claim_error, matching.template_error));
+  const double rounded = Combine(z_error, RoundingError(params) / matching.probe_scale);
+  return SquaredNormError(params, plan, std::numbers::sqrt2 * rounded);
 }
 
 }  // namespace heft

@@ -35,6 +35,12 @@ double SwitchedError(const ckks::Params& switching, const FusionPlan& plan, doub
 // call of its own, which rounds most. `masked`: of a verification's probe.
 double ProductError(const ckks::Params& params, const FusionPlan& plan, bool masked);
 
+// ScoreError, NormProofError: of an honest reply's scores (`masked`: of a verification) and of the
+// proof of its probe's norm, as the key owner opens them. What is flooded is flooded for these at
+// least, whatever a reply says of itself.
+double ScoreError(const ckks::Params& params, const FusionPlan& plan, bool masked);
+double NormProofError(const ckks::Params& params, const FusionPlan& plan);
+
 }  // namespace heft
 
 #endif  // HEFT_FUSION_ERRORS_H_

@@ -26,7 +26,7 @@ TEST_P(FuserTest, FusedTemplateIsThePlainOneInEverySlot) {
   const std::vector<double> expected = FusePlain(model_, sample, &s);
   auto fused = FuseSample(sample);
   ASSERT_TRUE(fused.ok()) << fused.status();
-  EXPECT_EQ(fused->z.limbs(), kTemplateLimbs);
+  EXPECT_EQ(fused->z.limbs(), TemplateLimbs(instance_.params()));
   EXPECT_NEAR(fused->z.scale / instance_.plan.matching.template_scale, 1, 1e-9);
   const auto slots = Open(fused->z);
   double worst = 0;

@@ -151,7 +151,9 @@ absl::Status ParseEnrolmentKeys(const Rings& rings, ByteSpan bytes, std::string_
   HEFT_RETURN_IF_ERROR(CheckParamsId(rings.enrolment.params(), params_id, what));
   HEFT_RETURN_IF_ERROR(CheckKeyId(keys->matching.key_id, key_id, what));
   const ckks::SeededSwitchKey ring_switch = ckks::ReadSwitchKey(reader, *rings.switching);
-  if (reader.ok() && ring_switch.limbs < kTemplateLimbs) reader.Fail("a ring switch cut short");
+  if (reader.ok() && ring_switch.limbs < TemplateLimbs(rings.enrolment.params())) {
+    reader.Fail("a ring switch cut short");
+  }
   const ByteSpan evaluation = ReadFileField(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   HEFT_ASSIGN_OR_RETURN(keys->enrolment,

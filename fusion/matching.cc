@@ -42,20 +42,20 @@ void SetProducts(const Instance& instance, Form form, Ciphertext* c) {
   c->noise = {1, ProductError(instance.params(), plan, form == Form::kMasked) * c->scale};
 }
 
-// sum_k rot(z, k) G_k for each block: degree 2, two limbs.
+// sum_k rot(z, k) G_k for each block: degree 2, MatchLimbs limbs.
 std::vector<Ciphertext> InnerProducts(const Instance& instance,
                                       std::span<const TiledCiphertexts> blocks,
                                       const TiledCiphertexts& probe, Form form) {
   const FusionPlan& plan = instance.plan;
-  const size_t n = instance.context->n();
+  const size_t n = instance.context->n(), limbs = MatchLimbs(instance.params());
   std::vector<Ciphertext> out(blocks.size());
   for (Ciphertext& c : out) {
-    for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, kMatchLimbs);
+    for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, limbs);
     SetProducts(instance, form, &c);
   }
   std::vector<uint32_t*> parts(3 * blocks.size());
   std::vector<const uint32_t*> galleries(blocks.size());
-  for (size_t l = 0; l < kMatchLimbs; ++l) {
+  for (size_t l = 0; l < limbs; ++l) {
     for (size_t b = 0; b < blocks.size(); ++b) {
       for (size_t p = 0; p < 3; ++p) parts[3 * b + p] = out[b].parts[p].limb(l).data();
       galleries[b] = blocks[b].data() + TileOffset(n, plan.gamma, l, 0, 0, 0);
@@ -132,7 +132,7 @@ absl::StatusOr<ProbeBatch> PackProbes(const Instance& instance,
     HEFT_RETURN_IF_ERROR(CheckProbe(instance, probe));
   }
   const size_t run = size_t{instance.plan.gamma} * 2 * kTile;  // of one probe, one tile
-  const size_t rows = kMatchLimbs * instance.context->n() / kTile;
+  const size_t rows = MatchLimbs(instance.params()) * instance.context->n() / kTile;
   ProbeBatch batch;
   batch.probes = probes.size();
   batch.tiles.resize(rows * run * probes.size());
@@ -151,7 +151,7 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
                                                     const EvaluationKeys& keys, bool relinearise) {
   const Context& context = *instance.context;
   const uint32_t gamma = instance.plan.gamma;
-  const size_t n = context.n();
+  const size_t n = context.n(), limbs = MatchLimbs(context.params());
   const size_t run = size_t{gamma} * 2 * kTile;
   for (const TiledCiphertexts& block : blocks) {
     HEFT_RETURN_IF_ERROR(CheckTiles(instance, block, "a gallery block"));
@@ -161,7 +161,7 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
   }
   std::vector<Ciphertext> out(blocks.size() * batch.probes);
   for (Ciphertext& c : out) {
-    for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, kMatchLimbs);
+    for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, limbs);
     SetProducts(instance, Form::kProbe, &c);
   }
   // Tile by tile: the probes' tiles stay in the cache while the blocks' stream past them. Sums go
@@ -170,7 +170,7 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
   const size_t tiles = n / kTile;
   constexpr size_t kTilesATask = 8;
   constexpr size_t kRun = kTilesATask * kTile;
-  ParallelFor(kMatchLimbs * tiles / kTilesATask, [&](size_t task) {
+  ParallelFor(limbs * tiles / kTilesATask, [&](size_t task) {
     const size_t l = task / (tiles / kTilesATask);
     const size_t first = task % (tiles / kTilesATask) * kTilesATask;
     AlignedVector<uint32_t> sums(out.size() * 3 * kRun), scratch(2 * run);
@@ -201,18 +201,21 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
 namespace {
 
 // Uniform noise in the real and imaginary parts of all slots but the claimed ones. Its coefficients
-// stay below a quarter of the base prime (6.5 standard deviations), so that nothing wraps.
+// stay below a quarter of the base level (6.5 standard deviations), so that nothing wraps. Its
+// steps are finer than any error of a score, below which nothing of one must show.
 absl::StatusOr<ckks::Plaintext> NoiseOutside(const Instance& instance,
                                              std::span<const uint32_t> claimed, double scale) {
   const double n = instance.params().n();
-  const double deviation = instance.params().modulus(0).value() / 4.0 / 6.5 * std::sqrt(n) / scale;
+  const size_t limbs = ScoreLimbs(instance.params());
+  const double base = instance.params().LevelModulus(limbs);
+  const double deviation = base / 4.0 / 6.5 * std::sqrt(n) / scale;
   const double amplitude = deviation * std::sqrt(1.5);
   Csprng rng;
-  auto uniform = [&] { return amplitude * (rng.U32() * 0x1p-31 - 1); };
+  auto uniform = [&] { return amplitude * (static_cast<double>(rng.U64() >> 11) * 0x1p-52 - 1); };
   std::vector<Complex> values(instance.params().slots());
   for (Complex& v : values) v = Complex(uniform(), uniform());
   for (uint32_t slot : claimed) values[slot] = 0;
-  return instance.encoder->Encode(values, scale, kScoreLimbs);
+  return instance.encoder->Encode(values, scale, limbs);
 }
 
 }  // namespace

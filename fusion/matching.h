@@ -20,7 +20,7 @@
 
 namespace heft {
 
-// gamma two-part ciphertexts with two limbs in the order in which matching reads them:
+// gamma two-part ciphertexts with MatchLimbs limbs in the order in which matching reads them:
 // [limb][n / tile][k][part][tile], tile = ring::kTile values.
 using TiledCiphertexts = AlignedVector<uint32_t>;
 size_t TiledSize(const ckks::Context& context, uint32_t gamma);
@@ -48,14 +48,14 @@ struct NewTemplate {
 absl::Status AddToBlock(const Instance& instance, TiledCiphertexts* block,
                         std::span<const NewTemplate> templates, const ckks::EvaluationKeys& keys);
 
-// The probe's gamma rotations at two limbs, tiled, with one unused tile after each row of gamma
-// pairs: made once for a whole gallery.
+// The probe's gamma rotations at MatchLimbs limbs, tiled, with one unused tile after each row of
+// gamma pairs: made once for a whole gallery.
 absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const ckks::Ciphertext& z,
                                               const ckks::EvaluationKeys& keys);
 
-// Scores of one block: slot j holds lane 0's score in its real, lane 1's in its imaginary part. One
-// limb at score_scale.
-// `relinearise` false leaves three parts at kMatchLimbs limbs: the key owner decrypts with s^2, the
+// Scores of one block: slot j holds lane 0's score in its real, lane 1's in its imaginary part.
+// ScoreLimbs limbs at score_scale.
+// `relinearise` false leaves three parts at MatchLimbs limbs: the key owner decrypts with s^2, the
 // server saves a key switch, and the reply is three times as long. (It is not rescaled: the
 // rounding of the third part, times s^2, would be 1e-3 of a score.)
 absl::StatusOr<ckks::Ciphertext> MatchBlock(const Instance& instance, const TiledCiphertexts& block,

@@ -28,7 +28,7 @@ void ExpectSameResidues(const Ciphertext& one, const Ciphertext& other) {
 TEST_P(MatchingTest, ScoresInBothLanes) {
   auto scores = MatchBlock(instance_, block_, prepared_, keys_);
   ASSERT_TRUE(scores.ok()) << scores.status();
-  EXPECT_EQ(scores->limbs(), kScoreLimbs);
+  EXPECT_EQ(scores->limbs(), ScoreLimbs(instance_.params()));
   EXPECT_LT(WorstError(*scores), kScoreTolerance);
   EXPECT_LE(WorstError(*scores),
             ckks::SlotErrorBound(instance_.params(), scores->noise, scores->scale));

@@ -20,7 +20,7 @@ constexpr double kSlotsAgree = 0.02;
 // SECURITY.md, "What a reply proves".
 constexpr double kMultiplesAgree = 1.5e-3;
 
-// z times `times`, at probe_scale: the mask's prime is divided away. Returns the factor that it is
+// z times `times`, at probe_scale: the mask's level is divided away. Returns the factor that it is
 // after rounding, too.
 struct Multiple {
   ckks::Ciphertext z;
@@ -40,7 +40,7 @@ absl::StatusOr<Multiple> MultipleOf(const ckks::Context& context, const FusionPl
   return out;
 }
 
-// z (1 + i sigma) of kMatchLimbs limbs at probe_scale, and sigma, which rounding moves a little.
+// z (1 + i sigma) of MatchLimbs limbs at probe_scale, and sigma, which rounding moves a little.
 struct Blinded {
   ckks::Ciphertext u;
   double sigma = 0;
@@ -110,11 +110,12 @@ double DrawNormFactor(Csprng& rng) {
 }
 
 double NormProofScale(const ckks::Params& params, const FusionPlan& plan) {
-  return plan.matching.probe_scale * plan.matching.probe_scale / params.modulus(1).value();
+  return plan.matching.probe_scale * plan.matching.probe_scale /
+         params.LevelModulus(MatchLimbs(params));
 }
 
 double NormProofRange(const ckks::Params& params, const FusionPlan& plan) {
-  return params.modulus(0).value() / NormProofScale(params, plan);
+  return params.LevelModulus(ScoreLimbs(params)) / NormProofScale(params, plan);
 }
 
 absl::StatusOr<ckks::Ciphertext> ProveNorm(const Instance& matching, const ckks::Ciphertext& u,

@@ -37,18 +37,18 @@ double DrawNormFactor(Csprng& rng);
 double NormProofScale(const ckks::Params& params, const FusionPlan& plan);
 double NormProofRange(const ckks::Params& params, const FusionPlan& plan);
 
-// ProveNorm: of u = z (1 + i sigma), kMatchLimbs limbs at probe_scale, z real and repeating
+// ProveNorm: of u = z (1 + i sigma), MatchLimbs limbs at probe_scale, z real and repeating
 // with period gamma: one limb. The keys are those of probes.
 absl::StatusOr<ckks::Ciphertext> ProveNorm(const Instance& matching, const ckks::Ciphertext& u,
                                            double sigma, const ckks::EvaluationKeys& keys);
 
-// ProveTemplateNorm: of a real vector of kTemplateLimbs limbs at any scale near a template's, which
+// ProveTemplateNorm: of a real vector of TemplateLimbs limbs at any scale near a template's, which
 // the mask's prime multiplies; sigma is drawn here.
 absl::StatusOr<ckks::Ciphertext> ProveTemplateNorm(const Instance& matching,
                                                    const ckks::Ciphertext& z,
                                                    const ckks::EvaluationKeys& keys);
 
-// ProveBatchNorms: of a batch in bulk, real coordinates of kTemplateLimbs limbs in the enrolment
+// ProveBatchNorms: of a batch in bulk, real coordinates of TemplateLimbs limbs in the enrolment
 // ring: slot j proves the norm of sample j. Slots differ, so sigma is said beside them: it must go
 // to the key owner alone. `keys` are that ring's.
 struct BatchNorms {
@@ -61,7 +61,7 @@ absl::StatusOr<BatchNorms> ProveBatchNorms(const Rings& rings,
 // ReadNormOf: of one slot of such a proof. Errors as ReadNorm's.
 absl::StatusOr<double> ReadNormOf(ckks::Complex slot, double sigma);
 
-// PlainNorm: the squared norm of a normalised probe of one ring, as it is: kMatchLimbs limbs in,
+// PlainNorm: the squared norm of a normalised probe of one ring, as it is: MatchLimbs limbs in,
 // one out. It proves nothing by itself: a probe without the mask's prime has no level for a factor.
 absl::StatusOr<ckks::Ciphertext> PlainNorm(const Instance& probes, const ckks::Ciphertext& z,
                                            const ckks::EvaluationKeys& keys);

@@ -81,15 +81,15 @@ constexpr double kBlockRoom = 4;
 void ReachZ(const Params& params, double z_scale, FusionPlan::Projection* projection) {
   projection->z_scale = z_scale;
   projection->factor_scale =
-      z_scale * params.modulus(projection->input_limbs - 1).value() / projection->input_scale;
+      z_scale * params.LevelModulus(projection->input_limbs) / projection->input_scale;
 }
 
-// AddNormNeeds: the folds of |z|^2, one limb below z, and the first relinearisation.
+// AddNormNeeds: the folds of |z|^2, one level below z, and the first relinearisation.
 void AddNormNeeds(const Params& params, FusionPlan* plan) {
   const size_t z_limbs = plan->projection.z_limbs;
   plan->normalisation.folds = Folds(params, Doublings(params, 1, plan->gamma));
   for (const auto& fold : plan->normalisation.folds) {
-    plan->keys.Galois(fold, z_limbs - 1);
+    plan->keys.Galois(fold, z_limbs - params.level_primes());
     plan->key_switches += fold.size() - 1;
   }
   plan->keys.Relinearisation(z_limbs);
@@ -105,28 +105,41 @@ FusionPlan::Matching MatchTemplates(const Params& params, double scale, size_t t
   FusionPlan::Matching matching;
   matching.template_limbs = matching.probe_limbs = template_limbs;
   matching.template_scale = matching.probe_scale = matching.block_scale = scale;
-  matching.score_scale = scale * scale / params.modulus(kMatchLimbs - 1).value();
+  matching.fused_scale = scale;
+  matching.score_scale = scale * scale / params.LevelModulus(MatchLimbs(params));
   matching.masked_scale = matching.probe_scale;
   matching.verified_scale = matching.score_scale;
-  matching.mask_prime = params.modulus(kMaskPrime).value();
+  matching.mask_modulus = params.LevelModulus(TemplateLimbs(params));
   return matching;
 }
 
-// MatchThinProbes: what enters blocks stands there at a larger scale, and replies are short.
-FusionPlan::Matching MatchThinProbes(const Params& params, const Profile& profile) {
+// FusedScale: of a template that a client has fused. The sum over the groups of slots multiplies
+// its scale, and at a small one the first folds' switches would err by more than all that follows.
+// So where levels have room above a template's scale it ends above it, by the root of that factor.
+double FusedScale(const Params& params, uint32_t gamma, double template_scale) {
+  if (params.level_primes() == 1) return template_scale;
+  const double copies = 2.0 * params.slots() / gamma;
+  return template_scale * std::exp2(std::floor(std::log2(copies) / 2));
+}
+
+// MatchThinProbes: replies are short where a score has one limb, and what enters blocks stands
+// there at a larger scale then.
+FusionPlan::Matching MatchThinProbes(const Params& params, const Profile& profile, uint32_t gamma) {
   FusionPlan::Matching matching;
-  matching.template_limbs = kTemplateLimbs;
+  matching.short_replies = ScoreLimbs(params) == 1;
+  const double room = matching.short_replies ? kBlockRoom : 1;
+  matching.template_limbs = TemplateLimbs(params);
   matching.template_scale = profile.scale;
-  matching.probe_limbs = kMatchLimbs;
+  matching.fused_scale = FusedScale(params, gamma, profile.scale);
+  matching.probe_limbs = MatchLimbs(params);
   matching.probe_scale = profile.match_scale;
-  matching.block_scale = kBlockRoom * profile.match_scale;
+  matching.block_scale = room * profile.match_scale;
   matching.score_scale =
-      matching.probe_scale * matching.block_scale / params.modulus(kMatchLimbs - 1).value();
-  matching.masked_scale = matching.probe_scale / kBlockRoom;
-  matching.verified_scale = matching.score_scale / kBlockRoom;
-  matching.mask_prime = params.modulus(kMaskPrime).value();
-  matching.short_replies = true;
-  matching.reply_form = kReplyForm;
+      matching.probe_scale * matching.block_scale / params.LevelModulus(MatchLimbs(params));
+  matching.masked_scale = matching.probe_scale / room;
+  matching.verified_scale = matching.score_scale / room;
+  matching.mask_modulus = params.LevelModulus(TemplateLimbs(params));
+  if (matching.short_replies) matching.reply_form = kReplyForm;
   return matching;
 }
 
@@ -175,9 +188,10 @@ absl::Status PlanCompactProjection(const Params& params, const Model& model, Fus
 
 double ScaleBeforeNormalisation(const Params& params, const FactoredPolynomial& f, size_t z_limbs,
                                 double target) {
-  const double q_s = params.modulus(z_limbs - 1).value();
-  const double q_square = params.modulus(z_limbs - 2).value();
-  const double q_apply = params.modulus(z_limbs - 3).value();
+  const size_t level = params.level_primes();
+  const double q_s = params.LevelModulus(z_limbs);
+  const double q_square = params.LevelModulus(z_limbs - level);
+  const double q_apply = params.LevelModulus(z_limbs - 2 * level);
   const double leading = std::abs(f.leading);
   if (f.degree == 2) {
     // z^5 / (q_s^2 q_square q_apply leading)
@@ -203,13 +217,13 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profi
   plan.normalisation.interval_lo = model.approximation.interval.lo;
   plan.normalisation.interval_hi = model.approximation.interval.hi;
   constexpr size_t kLevelsUsed = 4;  // projection, s, square, apply
-  if (params.limbs() < template_limbs + kLevelsUsed) {
-    return absl::InvalidArgumentError(absl::StrCat("the profile has ", params.limbs(),
-                                                   " data primes, fusion needs ",
-                                                   template_limbs + kLevelsUsed));
+  const size_t needed = template_limbs + kLevelsUsed * params.level_primes();
+  if (params.limbs() < needed) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the profile has ", params.limbs(), " data primes, fusion needs ", needed));
   }
   plan.projection.input_limbs = params.limbs();
-  plan.projection.z_limbs = params.limbs() - 1;
+  plan.projection.z_limbs = params.limbs() - params.level_primes();
   plan.projection.input_scale = profile.scale;
   HEFT_RETURN_IF_ERROR(PlanCompactProjection(params, model, &plan));
   ReachZ(params,
@@ -226,9 +240,9 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profi
 }
 
 double ThinNormRoom(const ckks::Params& params, const FusionPlan& plan) {
-  const double scale =
-      plan.matching.probe_scale * plan.matching.probe_scale / params.modulus(1).value();
-  return 0.9 * params.modulus(0).value() / 2 / scale;
+  const double scale = plan.matching.probe_scale * plan.matching.probe_scale /
+                       params.LevelModulus(MatchLimbs(params));
+  return 0.9 * params.LevelModulus(ScoreLimbs(params)) / 2 / scale;
 }
 
 double SlotSign(const FusionPlan& plan, uint32_t slot, uint32_t lane) {
@@ -245,7 +259,7 @@ absl::StatusOr<FusionPlan> PlanMatching(const Params& params, const Profile& pro
   FusionPlan plan;
   plan.gamma = model.gamma;
   plan.projection.input_limbs = params.limbs();
-  plan.projection.z_limbs = params.limbs() - 1;
+  plan.projection.z_limbs = params.limbs() - params.level_primes();
   plan.projection.input_scale = profile.scale;
   HEFT_RETURN_IF_ERROR(PlanCompactProjection(params, model, &plan, /*real_first=*/true));
   ReachZ(params, profile.match_scale, &plan.projection);
@@ -260,7 +274,7 @@ absl::StatusOr<FusionPlan> PlanMatching(const Params& params, const Profile& pro
   }
   AddNormNeeds(params, &plan);
   AddProducts(1, &plan);
-  plan.matching = MatchThinProbes(params, profile);
+  plan.matching = MatchThinProbes(params, profile, model.gamma);
   plan.projection.z_error = plan.matching.probe_error = ProjectedError(params, plan, model);
   plan.matching.probe_length = std::sqrt(plan.normalisation.interval_hi);
   AddGalleryRotations(params, &plan);
@@ -271,14 +285,15 @@ namespace {
 absl::StatusOr<Instance> MakeInstance(const Model& model, bool probe) {
   HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile(model.profile));
   HEFT_ASSIGN_OR_RETURN(Params params, Params::Create(profile.spec));
-  const double mask_prime = params.modulus(kMaskPrime).value();
+  const double mask_modulus = params.LevelModulus(TemplateLimbs(params));
   if (probe) {
     HEFT_ASSIGN_OR_RETURN(params, ckks::WithoutPrime(params, kMaskPrime));
   }
   Instance instance;
-  HEFT_ASSIGN_OR_RETURN(instance.plan,
-                        PlanFusion(params, profile, model, probe ? kMatchLimbs : kTemplateLimbs));
-  instance.plan.matching.mask_prime = mask_prime;
+  HEFT_ASSIGN_OR_RETURN(
+      instance.plan,
+      PlanFusion(params, profile, model, probe ? MatchLimbs(params) : TemplateLimbs(params)));
+  instance.plan.matching.mask_modulus = mask_modulus;
   instance.context = std::make_shared<ckks::Context>(params);
   instance.encoder = std::make_shared<ckks::Encoder>(instance.context);
   return instance;

@@ -25,12 +25,13 @@
 
 namespace heft {
 
-// Limbs of what leaves fusion and enters enrolment and verification, and of what a probe of an
-// identification is matched with.
-inline constexpr size_t kTemplateLimbs = 3;  // base, match, mask
-inline constexpr size_t kMatchLimbs = 2;     // base, match
-inline constexpr size_t kMaskPrime = kTemplateLimbs - 1;
-inline constexpr size_t kScoreLimbs = 1;  // base
+// Limbs of what leaves fusion and enters enrolment and verification (three levels: base, match,
+// mask), of what a probe of an identification is matched with (base, match), and of scores (base).
+inline size_t TemplateLimbs(const ckks::Params& params) { return 3 * params.level_primes(); }
+inline size_t MatchLimbs(const ckks::Params& params) { return 2 * params.level_primes(); }
+inline size_t ScoreLimbs(const ckks::Params& params) { return params.level_primes(); }
+// The mask's prime where a level is one: what probes of one ring leave out.
+inline constexpr size_t kMaskPrime = 2;
 
 // One complex ciphertext of the compact encoding: one modality, or two with the second in the
 // imaginary part. Slot t holds v[run * floor(t / gamma) + t mod run].
@@ -72,18 +73,19 @@ struct FusionPlan {
 
   // Matching: of probes with templates in blocks, and what enters those.
   struct Matching {
-    size_t template_limbs = kTemplateLimbs;  // of what enters a block or is masked: fusion's end
-    double template_scale = 0;               // of the same
-    size_t probe_limbs = 0;                  // what PrepareProbe takes, at least kMatchLimbs
+    size_t template_limbs = 0;  // of what enters a block or is masked: fusion's end
+    double template_scale = 0;  // of the same
+    double fused_scale = 0;     // of templates that a client has fused (fusion/projected.h)
+    size_t probe_limbs = 0;     // what PrepareProbe takes, at least MatchLimbs
     // Of a probe before its rotations, of templates in blocks, and of an identification's scores.
     double probe_scale = 0;
     double block_scale = 0;
     double score_scale = 0;
-    // Of a probe masked for a verification, and of its scores: they leave the base prime room for
+    // Of a probe masked for a verification, and of its scores: they leave the base level room for
     // the noise over other people's.
     double masked_scale = 0;
     double verified_scale = 0;
-    double mask_prime = 0;  // what the rescale after a mask divides by
+    double mask_modulus = 0;  // what the rescale after a mask divides by
     // Where `short_replies`: the form in which an identification's scores leave the server. It has
     // no room for a large coefficient, so templates stand in blocks with SlotSign's signs.
     bool short_replies = false;
@@ -104,18 +106,18 @@ struct FusionPlan {
 };
 
 // kInvalidArgument where the model does not fit the parameters (dimension over n/2, too few
-// levels). `template_limbs`: kTemplateLimbs, or kMatchLimbs where `params` lack the mask's prime.
+// levels). `template_limbs`: TemplateLimbs, or MatchLimbs where `params` lack the mask's prime.
 absl::StatusOr<FusionPlan> PlanFusion(const ckks::Params& params, const Profile& profile,
-                                      const Model& model, size_t template_limbs = kTemplateLimbs);
+                                      const Model& model, size_t template_limbs);
 
 // PlanMatching: how probes are fused and matched in the small ring of a profile of two. What enters
-// its blocks are templates of kTemplateLimbs limbs at matching.template_scale; a probe is not
+// its blocks are templates of TemplateLimbs limbs at matching.template_scale; a probe is not
 // normalised: the key owner divides its scores by |z|. kInvalidArgument where the model does not
 // fit.
 absl::StatusOr<FusionPlan> PlanMatching(const ckks::Params& params, const Profile& profile,
                                         const Model& model);
 
-// ThinNormRoom: the largest squared norm of a thin probe whose square fits two primes.
+// ThinNormRoom: the largest squared norm of a thin probe whose square fits the base level.
 double ThinNormRoom(const ckks::Params& params, const FusionPlan& plan);
 
 // SlotSign: 1, or of a plan with short replies a sign that is fixed for each slot and lane of a
@@ -129,8 +131,8 @@ double SlotSign(const FusionPlan& plan, uint32_t slot, uint32_t lane);
 // pairs, folds, keys and counts to a plan whose gamma and projection.input_limbs are set.
 // `real_first`: the fold that adds the conjugates is the first, and stands alone
 // (fusion/thin_fuser.h).
-absl::Status PlanCompactProjection(const ckks::Params& params, const Model& model,
-                                   FusionPlan* plan, bool real_first = false);
+absl::Status PlanCompactProjection(const ckks::Params& params, const Model& model, FusionPlan* plan,
+                                   bool real_first = false);
 
 // The scale of z for which a template normalised by `polynomial` comes out at `target`: its leading
 // coefficient goes into the scale, so no level is spent on it. z has `z_limbs` limbs.
@@ -139,7 +141,7 @@ double ScaleBeforeNormalisation(const ckks::Params& params, const FactoredPolyno
 
 // MaskScale: of a mask after which what stood at `from` stands at `to`.
 inline double MaskScale(const FusionPlan& plan, double from, double to) {
-  return plan.matching.mask_prime * to / from;
+  return plan.matching.mask_modulus * to / from;
 }
 
 // Context, encoder and plan of one ring: what every role derives from a model.

@@ -34,7 +34,7 @@ class ProbeFuser {
   const ckks::EvaluationKeys& keys() const { return *keys_; }
 
   // From fresh ciphertexts of the enrolment ring, or of the small one of two: what is matched, in
-  // kMatchLimbs limbs. Two rings: z is not normalised: `norm` proves its squared norm, by whose
+  // MatchLimbs limbs. Two rings: z is not normalised: `norm` proves its squared norm, by whose
   // root the key owner divides. One ring: z is normalised, and `norm` is empty (see PlainNorm).
   absl::StatusOr<ProvenProbe> Fuse(std::span<const ckks::Ciphertext* const> modalities) const;
 

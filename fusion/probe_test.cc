@@ -32,7 +32,7 @@ class ProbeTest : public testing::MatchingTest {
 };
 
 TEST_P(ProbeTest, ScoresAreThoseOfTheLongerRoute) {
-  EXPECT_EQ(short_.limbs(), kMatchLimbs);
+  EXPECT_EQ(short_.limbs(), MatchLimbs(prober_->instance().params()));
   const auto scores =
       MatchBlock(prober_->instance(), block_,
                  *PrepareProbe(prober_->instance(), short_, prober_->keys()), prober_->keys());

@@ -34,13 +34,19 @@ Profile Thin(Profile profile, double match_scale) {
   return profile;
 }
 
-// The first kTemplateLimbs primes of `enrolment` and the next one, in a ring of degree n.
+Profile Flooded(Profile profile) {
+  profile.spec.level_primes = 2;
+  profile.flooded = true;
+  return profile;
+}
+
+// The primes of the first three levels of `enrolment` and the next one, in a ring of degree n.
 absl::StatusOr<ckks::Params> FirstPrimes(const ckks::Params& enrolment, uint32_t n) {
-  constexpr size_t kPrimes = 4;
+  const size_t count = 3 * enrolment.level_primes() + 1;
   std::vector<uint32_t> primes = enrolment.primes();
-  if (primes.size() < kPrimes) return absl::InvalidArgumentError("too few primes for two rings");
-  primes.resize(kPrimes);
-  return ckks::Params::FromPrimes(n, primes);
+  if (primes.size() < count) return absl::InvalidArgumentError("too few primes for two rings");
+  primes.resize(count);
+  return ckks::Params::FromPrimes(n, primes, /*allow_insecure=*/false, enrolment.level_primes());
 }
 
 absl::StatusOr<Profile> FindAmong(std::span<const Profile> profiles, std::string_view name) {
@@ -67,6 +73,14 @@ const std::vector<Profile>& AllProfiles() {
       Thin(MakeProfile("thin", 8192, {27, 26, 25, 28, 28, 28, 20}, 30, 0x1p28,
                        "two rings: enrolment normalises as compact, probes are thin; 128-bit"),
            0x1p25),
+      // As thin, every level two primes: the first six and the seventh, 202 bits in all, are the
+      // small ring's.
+      Flooded(
+          Thin(MakeProfile("flooded", 16384,
+                           {30, 30, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28}, 30, 0x1p56,
+                           "as thin, with levels of two primes: openings are flooded with noise "
+                           "that hides the key's; 128-bit"),
+               0x1p56)),
       MakeProfile("paper", 16384, Chain(30, 8, 28), 30, 0x1p28,
                   "the paper's schedule: dense encoding, hybrid projection, ten primes"),
       MakeProfile("deep", 16384, Chain(30, 12, 29), 30, 0x1p29,
@@ -90,7 +104,7 @@ absl::StatusOr<Profile> FindProfile(std::string_view name) {
 }
 
 absl::StatusOr<Profile> FindModelProfile(std::string_view name) {
-  constexpr size_t kForModels = 3;  // the first three
+  constexpr size_t kForModels = 4;  // the first four
   return FindAmong(std::span(AllProfiles()).first(kForModels), name);
 }
 

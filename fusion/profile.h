@@ -21,9 +21,11 @@ struct Profile {
   double scale = 0;  // of a fresh ciphertext, and the target of a normalised template
   std::string purpose;
   // Two rings: gallery, probes of identifications and scores live in the ring of half the degree,
-  // modulo the chain's first three primes, with the next one in the place of the special prime.
-  // match_scale: of their probes and templates; 0 where there is one ring.
+  // modulo the primes of the chain's first three levels, with the next one in the place of the
+  // special prime. match_scale: of their probes and templates; 0 where there is one ring.
   double match_scale = 0;
+  // Decryptions are flooded (ckks/owner/flooding.h): there is room for it.
+  bool flooded = false;
   bool thin() const { return match_scale > 0; }
 };
 
@@ -34,12 +36,11 @@ absl::StatusOr<ckks::Params> SwitchingParams(const ckks::Params& enrolment);
 
 // FindProfile: the profile of that name. kInvalidArgument names those that exist.
 absl::StatusOr<Profile> FindProfile(std::string_view name);
-// AllProfiles: "compact", "compact-pq", "thin", "paper", "deep", "deepest".
+// AllProfiles: "compact", "compact-pq", "thin", "flooded", "paper", "deep", "deepest".
 const std::vector<Profile>& AllProfiles();
 
-// FindModelProfile: the same among those that a model is trained for, "compact", "compact-pq" and
-// "thin". The
-// others hold the paper's methods, which have no key files, gallery or scores.
+// FindModelProfile: the same among those that a model is trained for, the first four. The others
+// hold the paper's methods, which have no key files, gallery or scores.
 absl::StatusOr<Profile> FindModelProfile(std::string_view name);
 
 }  // namespace heft

@@ -29,16 +29,36 @@ TEST(ProfileTest, AnUnknownNameIsToldThoseThatExist) {
   EXPECT_THAT(std::string(FindProfile("huge").status().message()), HasSubstr("compact"));
 }
 
-TEST(ProfileTest, ModelsAreTrainedForThree) {
-  EXPECT_TRUE(FindModelProfile("compact").ok());
-  EXPECT_TRUE(FindModelProfile("compact-pq").ok());
+TEST(ProfileTest, ModelsAreTrainedForFour) {
+  for (const char* name : {"compact", "compact-pq", "thin", "flooded"}) {
+    EXPECT_TRUE(FindModelProfile(name).ok()) << name;
+  }
   for (const char* name : {"paper", "deep", "deepest", ""}) {
-    EXPECT_EQ(FindModelProfile(name).status().message(),
-              absl::StrCat("no profile \"", name, "\": there are compact, compact-pq, thin"));
+    EXPECT_EQ(
+        FindModelProfile(name).status().message(),
+        absl::StrCat("no profile \"", name, "\": there are compact, compact-pq, thin, flooded"));
   }
 }
 
-TEST(ProfileTest, NoneHasRoomForFloodingInItsScores) {
+// The small ring has fewer coefficients for its primes, and so has the secret that a ring switch is
+// made under.
+TEST(ProfileTest, SmallRingsAreSecureToo) {
+  size_t thin = 0;
+  for (const Profile& profile : AllProfiles()) {
+    if (!profile.thin()) continue;
+    ++thin;
+    const ckks::Params enrolment = *ckks::Params::Create(profile.spec);
+    const auto matching = MatchingParams(enrolment);
+    ASSERT_TRUE(matching.ok()) << profile.name << ": " << matching.status();
+    EXPECT_EQ(matching->n(), enrolment.n() / 2);
+    EXPECT_EQ(matching->level_primes(), enrolment.level_primes());
+    EXPECT_TRUE(matching->security().secure_2024_classical()) << profile.name;
+    EXPECT_EQ(SwitchingParams(enrolment)->primes(), matching->primes()) << profile.name;
+  }
+  EXPECT_EQ(thin, 2u);
+}
+
+TEST(ProfileTest, OnlyFloodedHasRoomForFloodingInItsScores) {
   // The rescale before a score leaves at least its rounding behind.
   Csprng rng;
   for (const Profile& profile : AllProfiles()) {
@@ -47,9 +67,12 @@ TEST(ProfileTest, NoneHasRoomForFloodingInItsScores) {
     ckks::Ciphertext score;
     score.scale = profile.scale;
     score.noise = {1, ckks::RoundingError(context.params())};
-    for (int part = 0; part < 2; ++part) score.parts.emplace_back(context.n(), 1);
-    const auto refused = ckks::DecryptFlooded(context, score, secret, {});
-    EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition) << profile.name;
+    const size_t limbs = context.params().level_primes();
+    for (int part = 0; part < 2; ++part) score.parts.emplace_back(context.n(), limbs);
+    const auto opened = ckks::DecryptFlooded(context, score, secret, {});
+    EXPECT_EQ(opened.status().code(),
+              profile.flooded ? absl::StatusCode::kOk : absl::StatusCode::kFailedPrecondition)
+        << profile.name;
   }
 }
 

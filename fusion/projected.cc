@@ -35,12 +35,13 @@ absl::StatusOr<ckks::Plaintext> EncodeProjected(const Instance& instance, Sample
 
 double ProjectedScale(const Instance& instance, SampleUse use) {
   const FusionPlan& plan = instance.plan;
+  const bool identification = use == SampleUse::kIdentification;
   // Where the plan normalises, that of the projection's products; a template's otherwise.
   const bool normalises = plan.normalisation.polynomial.degree > 0;
-  const double scale = normalises ? plan.projection.input_scale * plan.projection.factor_scale
-                                  : plan.matching.template_scale;
-  if (use == SampleUse::kIdentification) return scale;
-  return scale / FoldedCopies(instance);
+  const double scale = normalises       ? plan.projection.input_scale * plan.projection.factor_scale
+                       : identification ? plan.matching.template_scale
+                                        : plan.matching.fused_scale;
+  return identification ? scale : scale / FoldedCopies(instance);
 }
 
 double FoldedCopies(const Instance& instance) {
@@ -76,7 +77,7 @@ absl::StatusOr<ckks::Ciphertext> FoldFused(const Instance& matching, const ckks:
   for (const auto& fold : matching.plan.projection.folds) {
     HEFT_RETURN_IF_ERROR(ckks::SumGalois(*matching.context, &z, z, fold, keys));
   }
-  z.scale = matching.plan.matching.template_scale;
+  z.scale = matching.plan.matching.fused_scale;
   z.noise.message = 1;
   return z;
 }

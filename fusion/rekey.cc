@@ -40,7 +40,8 @@ absl::StatusOr<RekeyingKey> ParseRekeyingKey(const ckks::Context& context, ByteS
   out.to = ckks::ReadId(reader);
   if (out.from == out.to) reader.Fail("leads from a key to itself");
   const ckks::SeededSwitchKey seeded = ckks::ReadSwitchKey(reader, context);
-  if (seeded.limbs < kMatchLimbs) reader.Fail("serves fewer limbs than a gallery has");
+  if (seeded.limbs < MatchLimbs(context.params()))
+    reader.Fail("serves fewer limbs than a gallery has");
   HEFT_RETURN_IF_ERROR(reader.Finish());
   out.key = ckks::SwitchKey(context, seeded, 1);
   return out;
@@ -50,17 +51,17 @@ absl::Status RekeyBlock(const Instance& instance, TiledCiphertexts* block,
                         const ckks::SwitchKey& key) {
   const ckks::Context& context = *instance.context;
   const uint32_t gamma = instance.plan.gamma;
-  const size_t n = context.n();
+  const size_t n = context.n(), limbs = MatchLimbs(context.params());
   HEFT_RETURN_IF_ERROR(internal::CheckTiles(instance, *block, "a gallery block"));
-  if (key.limbs() < kMatchLimbs) {
+  if (key.limbs() < limbs) {
     return absl::InvalidArgumentError("a re-keying key for fewer limbs than a block has");
   }
   ParallelFor(gamma, [&](size_t k) {
     std::vector<ring::RnsPoly> parts =
         internal::LoadTiled(context, gamma, static_cast<uint32_t>(k), *block);
     const ckks::Digits digits(context, parts[1]);
-    ckks::SwitchSum sum(n, kMatchLimbs);
-    for (size_t l = 0; l <= kMatchLimbs; ++l) {
+    ckks::SwitchSum sum(n, limbs);
+    for (size_t l = 0; l <= limbs; ++l) {
       ckks::SwitchLimb(context, sum.part[0].limb(l).data(), sum.part[1].limb(l).data(), digits, key,
                        l);
     }
@@ -76,7 +77,7 @@ double RekeyScoreError(const Instance& instance) {
   // Of a slot, a complex number: a lane is its real or its imaginary part. A score adds up the
   // errors of gamma coordinates, each times one of a unit vector.
   const double slot =
-      ckks::Combine(ckks::KeySwitchError(params, kMatchLimbs), ckks::RoundingError(params));
+      ckks::Combine(ckks::KeySwitchError(params, MatchLimbs(params)), ckks::RoundingError(params));
   return slot / std::numbers::sqrt2 / instance.plan.matching.block_scale;
 }
 

@@ -59,7 +59,8 @@ absl::StatusOr<ckks::Ciphertext> ToMatchingRing(const Rings& rings,
                                                 const ckks::SwitchKey& ring_switch,
                                                 const ckks::Ciphertext& z) {
   ckks::Ciphertext cut;
-  HEFT_RETURN_IF_ERROR(ckks::DropLimbs(*rings.enrolment.context, &cut, z, kTemplateLimbs));
+  HEFT_RETURN_IF_ERROR(
+      ckks::DropLimbs(*rings.enrolment.context, &cut, z, TemplateLimbs(rings.enrolment.params())));
   if (!rings.thin()) return cut;
   return ckks::SwitchRing(*rings.switching, *rings.matching.context, cut, ring_switch);
 }

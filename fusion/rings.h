@@ -31,9 +31,9 @@ struct Rings {
 // kInvalidArgument where the model does not fit its profile.
 absl::StatusOr<Rings> MakeRings(const Model& model);
 
-// NormInterval: of squared norms that a probe may have. One ring: up to a template's, since probes are
-// normalised as templates are. Two: from what the promised error allows to what fits the base prime,
-// since probes are normalised exactly.
+// NormInterval: of squared norms that a probe may have. One ring: up to a template's, since probes
+// are normalised as templates are. Two: from what the promised error allows to what fits the base
+// prime, since probes are normalised exactly.
 Interval NormInterval(const Rings& rings, const Model& model);
 // TemplateNormInterval: of squared norms of templates: 1, but for what the approximation leaves.
 Interval TemplateNormInterval(const Model& model);
@@ -51,13 +51,13 @@ struct RingKeys {
   ckks::SwitchKey ring_switch;
 };
 
-// ToMatchingRing: what fusion in the enrolment ring ends with, or a projection, as kTemplateLimbs
+// ToMatchingRing: what fusion in the enrolment ring ends with, or a projection, as TemplateLimbs
 // limbs for AddToBlock and PrepareMaskedProbe. One ring: `z` itself, cut.
 absl::StatusOr<ckks::Ciphertext> ToMatchingRing(const Rings& rings,
                                                 const ckks::SwitchKey& ring_switch,
                                                 const ckks::Ciphertext& z);
 
-// ToProbe: a vector of the matching ring at any scale near a template's, kTemplateLimbs limbs, as
+// ToProbe: a vector of the matching ring at any scale near a template's, TemplateLimbs limbs, as
 // one that PrepareProbe takes: the mask's prime brings it to the scale of a probe.
 absl::StatusOr<ckks::Ciphertext> ToProbe(const Instance& matching, const ckks::Ciphertext& z);
 

@@ -17,11 +17,12 @@ TiledCiphertexts StandInBlock(const Instance& instance, std::span<const uint8_t>
   // 1 + X^(n/2) holds 1 in the real part of every slot, and 1 or -1 in the imaginary part. So
   // ciphertext k, a multiple of it, holds in each slot a coordinate of that slot's template.
   const double coordinate = kStandInLength / std::sqrt(gamma) * instance.plan.matching.block_scale;
-  std::array<ring::RnsPoly, 2> positive = {ring::RnsPoly(context.n(), kMatchLimbs),
-                                           ring::RnsPoly(context.n(), kMatchLimbs)};
+  const size_t limbs = MatchLimbs(context.params());
+  std::array<ring::RnsPoly, 2> positive = {ring::RnsPoly(context.n(), limbs),
+                                           ring::RnsPoly(context.n(), limbs)};
   for (ring::RnsPoly& part : positive) std::ranges::fill(part.values(), 0);
   std::array<ring::RnsPoly, 2> negative = positive;
-  for (size_t l = 0; l < kMatchLimbs; ++l) {
+  for (size_t l = 0; l < limbs; ++l) {
     const uint32_t value =
         static_cast<uint32_t>(std::llround(coordinate) % context.modulus(l).value());
     for (const size_t i : {size_t{0}, size_t{context.n() / 2}}) {

@@ -32,7 +32,7 @@ class ThinFuser {
 
   const Instance& instance() const { return matching_; }
 
-  // As Fuser::Project's arguments: z in kMatchLimbs limbs at probe_scale.
+  // As Fuser::Project's arguments: z in MatchLimbs limbs at probe_scale.
   absl::StatusOr<ProvenProbe> Fuse(std::span<const ckks::Ciphertext* const> modalities) const;
 
  private:

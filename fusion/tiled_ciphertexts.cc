@@ -29,7 +29,7 @@ size_t TileOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_t
 
 size_t ProbeStride(uint32_t gamma) { return (size_t{gamma} * 2 + 1) * kTile; }
 size_t ProbeSize(const Context& context, uint32_t gamma) {
-  return kMatchLimbs * context.n() / kTile * ProbeStride(gamma);
+  return MatchLimbs(context.params()) * context.n() / kTile * ProbeStride(gamma);
 }
 size_t ProbeOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_t p) {
   return (l * n / kTile + t) * ProbeStride(gamma) + (k * 2 + p) * kTile;
@@ -46,16 +46,17 @@ namespace {
 
 TiledCiphertexts NewProbe(const Context& context, uint32_t gamma) {
   TiledCiphertexts out(ProbeSize(context, gamma));
-  for (size_t row = 0; row < kMatchLimbs * context.n() / kTile; ++row) {
+  const size_t rows = MatchLimbs(context.params()) * context.n() / kTile;
+  for (size_t row = 0; row < rows; ++row) {
     std::fill_n(out.data() + (row + 1) * ProbeStride(gamma) - kTile, kTile, 0);
   }
   return out;
 }
 
-// Both parts of a ciphertext, kMatchLimbs limbs, tile by tile to out + place(limb, tile, part).
+// Both parts of a ciphertext tile by tile to out + place(limb, tile, part).
 template <typename Place>
 void StoreParts(std::span<const ring::RnsPoly> parts, uint32_t* out, const Place& place) {
-  for (size_t l = 0; l < kMatchLimbs; ++l) {
+  for (size_t l = 0; l < parts[0].limbs(); ++l) {
     for (size_t p = 0; p < 2; ++p) {
       const uint32_t* in = parts[p].limb(l).data();
       for (size_t t = 0; t < parts[p].n() / kTile; ++t) {
@@ -79,11 +80,11 @@ namespace internal {
 
 std::vector<ring::RnsPoly> LoadTiled(const Context& context, uint32_t gamma, uint32_t k,
                                      const TiledCiphertexts& tiles) {
-  const size_t n = context.n();
+  const size_t n = context.n(), limbs = MatchLimbs(context.params());
   std::vector<ring::RnsPoly> parts;
   for (size_t p = 0; p < 2; ++p) {
-    parts.emplace_back(n, kMatchLimbs);
-    for (size_t l = 0; l < kMatchLimbs; ++l) {
+    parts.emplace_back(n, limbs);
+    for (size_t l = 0; l < limbs; ++l) {
       uint32_t* out = parts[p].limb(l).data();
       for (size_t t = 0; t < n / kTile; ++t) {
         std::copy_n(tiles.data() + TileOffset(n, gamma, l, t, k, p), kTile, out + t * kTile);
@@ -103,7 +104,7 @@ void StoreTiled(const Context& context, uint32_t gamma, uint32_t k,
 void AddTiled(const Context& context, uint32_t gamma, uint32_t k,
               std::span<const ring::RnsPoly> parts, TiledCiphertexts* out) {
   const size_t n = context.n();
-  for (size_t l = 0; l < kMatchLimbs; ++l) {
+  for (size_t l = 0; l < MatchLimbs(context.params()); ++l) {
     const ring::Modulus& q = context.modulus(l);
     for (size_t p = 0; p < 2; ++p) {
       const uint32_t* in = parts[p].limb(l).data();
@@ -127,7 +128,10 @@ absl::Status CheckForm(const Ciphertext& z, size_t limbs, double scale, double t
 }  // namespace
 
 absl::Status CheckTemplate(const FusionPlan& plan, const Ciphertext& z) {
-  return CheckForm(z, plan.matching.template_limbs, plan.matching.template_scale, 1e-6);
+  const FusionPlan::Matching& matching = plan.matching;
+  const bool fused = std::abs(z.scale - matching.fused_scale) <= 1e-6 * matching.fused_scale;
+  return CheckForm(z, matching.template_limbs,
+                   fused ? matching.fused_scale : matching.template_scale, 1e-6);
 }
 
 absl::Status CheckTiles(const Instance& instance, const TiledCiphertexts& tiles, const char* what) {
@@ -156,33 +160,34 @@ using internal::CheckTiles;
 // A mask that brings a template or probe from one scale to another.
 absl::StatusOr<ckks::Plaintext> EncodeMask(const Instance& instance, double from, double to,
                                            std::span<const Complex> mask) {
-  if (instance.plan.matching.template_limbs != kTemplateLimbs) {
+  const size_t limbs = TemplateLimbs(instance.params());
+  if (instance.plan.matching.template_limbs != limbs) {
     return absl::InvalidArgumentError(
         "a probe's instance has no prime left for a mask: use MakeInstance's");
   }
-  return instance.encoder->Encode(mask, MaskScale(instance.plan, from, to), kTemplateLimbs,
+  return instance.encoder->Encode(mask, MaskScale(instance.plan, from, to), limbs,
                                   /*extended=*/true);
 }
 
 // A template with the mask of the slots that it is to fill.
 struct Masked {
   const Ciphertext* z;
-  ckks::Plaintext mask;  // kTemplateLimbs limbs and the special prime
+  ckks::Plaintext mask;  // TemplateLimbs limbs and the special prime
 };
 
-// sum over templates of mask * rot(z, k), rescaled to kMatchLimbs limbs, for every k < gamma; `use`
+// sum over templates of mask * rot(z, k), rescaled to MatchLimbs limbs, for every k < gamma; `use`
 // takes k and both parts, on any thread. The masks multiply in the extended basis, so that each k
 // costs one division however many templates there are.
 template <typename Use>
 absl::Status MaskedRotations(const Instance& instance, std::span<const Masked> templates,
                              const EvaluationKeys& keys, const Use& use) {
   const Context& context = *instance.context;
-  const size_t n = context.n();
+  const size_t n = context.n(), limbs = TemplateLimbs(context.params());
   const std::vector<uint32_t>& rotations = instance.plan.matching.rotations;
   std::vector<const ckks::SwitchKey*> switch_keys(rotations.size(), nullptr);
   for (size_t k = 0; k < rotations.size(); ++k) {
     if (rotations[k] == 1) continue;
-    HEFT_ASSIGN_OR_RETURN(switch_keys[k], keys.Galois(rotations[k], kTemplateLimbs));
+    HEFT_ASSIGN_OR_RETURN(switch_keys[k], keys.Galois(rotations[k], limbs));
   }
   std::vector<std::unique_ptr<ckks::Digits>> digits(templates.size());
   ParallelFor(templates.size(), [&](size_t t) {
@@ -194,8 +199,8 @@ absl::Status MaskedRotations(const Instance& instance, std::span<const Masked> t
                          .rotations = products - templates.size()});
   const ring::Kernels& kernels = ring::ActiveKernels();
   ParallelFor(rotations.size(), [&](size_t k) {
-    ckks::SwitchSum sum(n, kTemplateLimbs);
-    ring::RnsPoly plain[2] = {ring::RnsPoly(n, kTemplateLimbs), ring::RnsPoly(n, kTemplateLimbs)};
+    ckks::SwitchSum sum(n, limbs);
+    ring::RnsPoly plain[2] = {ring::RnsPoly(n, limbs), ring::RnsPoly(n, limbs)};
     for (ring::RnsPoly* poly : {&sum.part[0], &sum.part[1], &plain[0], &plain[1]}) {
       std::fill(poly->values().begin(), poly->values().end(), 0);
     }
@@ -214,15 +219,15 @@ absl::Status MaskedRotations(const Instance& instance, std::span<const Masked> t
     };
     for (size_t t = 0; t < templates.size(); ++t) {
       const Ciphertext& z = *templates[t].z;
-      for (size_t l = 0; l <= kTemplateLimbs; ++l) {
-        const ring::Modulus& q = context.modulus(ckks::ExtendedPrime(context, l, kTemplateLimbs));
+      for (size_t l = 0; l <= limbs; ++l) {
+        const ring::Modulus& q = context.modulus(ckks::ExtendedPrime(context, l, limbs));
         const std::span<const uint32_t> mask = templates[t].mask.poly.limb(l);
         if (switch_keys[k] != nullptr) {
           ckks::SwitchLimb(context, term[0].data(), term[1].data(), *digits[t], *switch_keys[k], l);
           accumulate(sum.part[0].limb(l), term[0].data(), mask, q);
           accumulate(sum.part[1].limb(l), term[1].data(), mask, q);
         }
-        if (l == kTemplateLimbs) break;
+        if (l == limbs) break;
         accumulate(plain[0].limb(l), z.parts[0].limb(l).data(), mask, q);
         if (switch_keys[k] == nullptr) {
           accumulate(plain[1].limb(l), z.parts[1].limb(l).data(), mask, q);
@@ -238,7 +243,7 @@ absl::Status MaskedRotations(const Instance& instance, std::span<const Masked> t
 }  // namespace
 
 size_t TiledSize(const Context& context, uint32_t gamma) {
-  return kMatchLimbs * context.n() * gamma * 2;
+  return MatchLimbs(context.params()) * context.n() * gamma * 2;
 }
 
 TiledCiphertexts EmptyBlock(const Context& context, uint32_t gamma) {
@@ -283,28 +288,28 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const Ci
   const FusionPlan& plan = instance.plan;
   HEFT_RETURN_IF_ERROR(
       internal::CheckForm(z, plan.matching.probe_limbs, plan.matching.probe_scale, 1e-6));
-  const size_t n = context.n();
+  const size_t n = context.n(), limbs = MatchLimbs(context.params());
   Ciphertext low;
-  HEFT_RETURN_IF_ERROR(ckks::DropLimbs(context, &low, z, kMatchLimbs));
+  HEFT_RETURN_IF_ERROR(ckks::DropLimbs(context, &low, z, limbs));
   std::vector<const ckks::SwitchKey*> switch_keys(plan.gamma, nullptr);
   for (uint32_t k = 0; k < plan.gamma; ++k) {
     if (plan.matching.rotations[k] == 1) continue;
-    HEFT_ASSIGN_OR_RETURN(switch_keys[k], keys.Galois(plan.matching.rotations[k], kMatchLimbs));
+    HEFT_ASSIGN_OR_RETURN(switch_keys[k], keys.Galois(plan.matching.rotations[k], limbs));
   }
   ckks::CountOperations({.rotations = plan.gamma - 1});
   const ckks::Digits digits(context, low.parts[1]);
   TiledCiphertexts out = NewProbe(context, plan.gamma);
   ParallelFor(plan.gamma, [&](size_t k) {
     if (switch_keys[k] == nullptr) return StoreProbe(context, plan.gamma, k, low.parts, &out);
-    ckks::SwitchSum sum(n, kMatchLimbs);
-    for (size_t l = 0; l <= kMatchLimbs; ++l) {
+    ckks::SwitchSum sum(n, limbs);
+    for (size_t l = 0; l <= limbs; ++l) {
       ckks::SwitchLimb(context, sum.part[0].limb(l).data(), sum.part[1].limb(l).data(), digits,
                        *switch_keys[k], l);
     }
     const ring::RnsPoly* const plain[2] = {&low.parts[0], nullptr};
     const auto parts = ckks::CloseSwitch(context, sum, plain, /*rescale=*/false);
     const ring::Permutation& permutation = context.permutation(plan.matching.rotations[k]);
-    for (size_t l = 0; l < kMatchLimbs; ++l) {
+    for (size_t l = 0; l < limbs; ++l) {
       for (size_t p = 0; p < 2; ++p) {
         ring::ActiveKernels().permute_tiled(out.data() + ProbeOffset(n, plan.gamma, l, 0, k, p),
                                             ProbeStride(plan.gamma), parts[p].limb(l).data(),
@@ -321,7 +326,8 @@ absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance, co
   const Context& context = *instance.context;
   const FusionPlan& plan = instance.plan;
   // Its scale may be any near a template's: the mask brings it to its own.
-  HEFT_RETURN_IF_ERROR(internal::CheckForm(z, kTemplateLimbs, plan.matching.template_scale, 3));
+  HEFT_RETURN_IF_ERROR(
+      internal::CheckForm(z, TemplateLimbs(context.params()), plan.matching.fused_scale, 3));
   std::vector<Complex> values(context.slots(), 0);
   for (uint32_t slot : slots) {
     if (slot >= context.slots()) {

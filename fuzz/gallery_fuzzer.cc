@@ -52,7 +52,7 @@ void ReadFolder(const Folder& folder) {
     Check(block->size() == TiledSize(*instance.context, gallery->binding().gamma),
           "a block of the gallery's size");
     for (size_t i = 0; i < block->size(); ++i) {
-      const size_t limb = i / (block->size() / kMatchLimbs);
+      const size_t limb = i / (block->size() / MatchLimbs(instance.params()));
       Check((*block)[i] < instance.context->modulus(limb).value(), "residues below their primes");
     }
   }

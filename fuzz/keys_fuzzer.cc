@@ -57,7 +57,7 @@ void ReadRekeyingKey(const ckks::Context& context, ByteSpan bytes) {
   const auto key = ParseRekeyingKey(context, bytes, "input");
   if (!key.ok()) return CheckRefusal(key.status());
   Check(key->from != key->to, "leads to another key");
-  Check(key->key.limbs() >= kMatchLimbs, "serves a gallery's blocks");
+  Check(key->key.limbs() >= MatchLimbs(context.params()), "serves a gallery's blocks");
 }
 
 void ReadLegacyBudget(ByteSpan bytes) {

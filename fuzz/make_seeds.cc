@@ -133,8 +133,9 @@ absl::Status WriteKeys(const SeedWriter& seeds, const ckks::SecretKey& secret, C
   HEFT_ASSIGN_OR_RETURN(const auto next, ckks::SecretKey::Generate(context, rng));
   HEFT_RETURN_IF_ERROR(seeds.Write(
       "keys", "rekeying",
-      SerializeRekeyingKey(context, secret.key_id(), next.key_id(),
-                           ckks::MakeRekeyingKey(context, secret, next, kMatchLimbs, rng))));
+      SerializeRekeyingKey(
+          context, secret.key_id(), next.key_id(),
+          ckks::MakeRekeyingKey(context, secret, next, MatchLimbs(context.params()), rng))));
   HEFT_RETURN_IF_ERROR(WriteJournal(seeds, secret.key_id()));
   LegacyBudget record;
   record.params_id = context.params().id();
@@ -243,7 +244,7 @@ absl::Status WriteGallery(const SeedWriter& seeds, const ckks::SecretKey& secret
 
 absl::Status WriteScores(const SeedWriter& seeds, const ckks::SecretKey& secret, Csprng& rng) {
   const ckks::Context& context = *SmallContext();
-  HEFT_ASSIGN_OR_RETURN(const auto fresh, Encrypt(secret, kScoreLimbs, rng));
+  HEFT_ASSIGN_OR_RETURN(const auto fresh, Encrypt(secret, ScoreLimbs(context.params()), rng));
   EncryptedScores scores;
   scores.params_id = context.params().id();
   scores.key_id = secret.key_id();

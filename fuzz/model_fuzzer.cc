@@ -28,7 +28,7 @@ void Read(ByteSpan bytes) {
   const auto profile = FindProfile(model->profile);
   if (!profile.ok()) return;
   static const auto params = *ckks::Params::Create(FindProfile("compact")->spec);
-  const auto plan = PlanFusion(params, *profile, *model);
+  const auto plan = PlanFusion(params, *profile, *model, TemplateLimbs(params));
   if (!plan.ok()) CheckRefusal(plan.status());
 }
 

@@ -191,8 +191,8 @@ absl::StatusOr<TiledCiphertexts> Gallery::Impl::ReadBlock(const Instance& instan
   }
   TiledCiphertexts data(TiledSize(context, binding_.gamma));
   ByteReader(residues, path).U32Array(data);
-  const size_t per_limb = data.size() / kMatchLimbs;
-  for (size_t l = 0; l < kMatchLimbs; ++l) {
+  const size_t limbs = MatchLimbs(context.params()), per_limb = data.size() / limbs;
+  for (size_t l = 0; l < limbs; ++l) {
     const uint32_t* first = data.data() + l * per_limb;
     if (*std::max_element(first, first + per_limb) >= context.modulus(l).value()) {
       return absl::DataLossError(absl::StrCat(path, ": a residue is not below its prime"));

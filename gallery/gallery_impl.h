@@ -46,7 +46,7 @@ using SampleDigest = std::array<uint8_t, 16>;
 // A fused template with the identity that it is enrolled for.
 struct Enrolment {
   std::string identity;
-  ckks::Ciphertext z;  // kTemplateLimbs limbs
+  ckks::Ciphertext z;  // TemplateLimbs limbs
   SampleDigest sample{};
 };
 

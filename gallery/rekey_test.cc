@@ -86,7 +86,8 @@ class RekeyTest : public ::testing::Test {
   }
   static RekeyingKey Key(const ckks::SecretKey& from, const ckks::SecretKey& to) {
     Csprng rng;
-    const auto key = ckks::MakeRekeyingKey(context(), from, to, kMatchLimbs, rng);
+    const auto key =
+        ckks::MakeRekeyingKey(context(), from, to, MatchLimbs(context().params()), rng);
     const auto bytes = SerializeRekeyingKey(context(), from.key_id(), to.key_id(), key);
     auto parsed = ParseRekeyingKey(context(), bytes, "re-keying key");
     EXPECT_TRUE(parsed.ok()) << parsed.status();
@@ -170,8 +171,8 @@ TEST_F(RekeyTest, RepeatedRenewalsAddTheErrorThatIsPredicted) {
     ckks::Ciphertext c;
     c.scale = instance_->plan.matching.template_scale;
     for (int p = 0; p < 2; ++p) {
-      c.parts.emplace_back(n, kMatchLimbs);
-      for (size_t l = 0; l < kMatchLimbs; ++l) {
+      c.parts.emplace_back(n, MatchLimbs(context().params()));
+      for (size_t l = 0; l < MatchLimbs(context().params()); ++l) {
         for (size_t i = 0; i < n; ++i) {
           const size_t row = l * (n / ring::kTile) + i / ring::kTile;
           c.parts[p].limb(l)[i] =

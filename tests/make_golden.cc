@@ -79,9 +79,9 @@ absl::Status WriteRenewed(const std::string& folder, const Instance& instance, c
   HEFT_RETURN_IF_ERROR(MakeDirectories(renewed));
   HEFT_ASSIGN_OR_RETURN(const auto clear, SerializeSecretKey(context, next, {}));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(renewed + "/secret.key", clear));
-  const auto bytes =
-      SerializeRekeyingKey(context, secret.key_id(), next.key_id(),
-                           ckks::MakeRekeyingKey(context, secret, next, kMatchLimbs, rng));
+  const auto bytes = SerializeRekeyingKey(
+      context, secret.key_id(), next.key_id(),
+      ckks::MakeRekeyingKey(context, secret, next, MatchLimbs(context.params()), rng));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(renewed + "/rekeying.key", bytes));
   std::filesystem::copy(folder + "/gallery", renewed + "/gallery");
   HEFT_ASSIGN_OR_RETURN(const auto key, ParseRekeyingKey(context, bytes, "rekeying.key"));

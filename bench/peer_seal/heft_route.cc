@@ -55,9 +55,10 @@ absl::Status HeftRoute::FillBlock(const Workload& workload) {
   for (size_t i = 0; i < encrypted.size(); ++i) {
     std::vector<double> values(slots);
     for (uint32_t t = 0; t < slots; ++t) values[t] = workload.gallery[i][t % workload.gamma];
-    HEFT_ASSIGN_OR_RETURN(const auto plain,
-                          roles_->encoder().Encode(std::span<const double>(values),
-                                                   plan.matching.template_scale, kTemplateLimbs));
+    HEFT_ASSIGN_OR_RETURN(
+        const auto plain,
+        roles_->encoder().Encode(std::span<const double>(values), plan.matching.template_scale,
+                                 TemplateLimbs(roles_->params())));
     encrypted[i] = roles_->Encrypt(plain);
     added.push_back({&encrypted[i], PositionOf(static_cast<uint32_t>(i), slots)});
   }
@@ -80,8 +81,7 @@ void HeftRoute::Match() { scores_ = OrDie(roles_->Match(block_, probe_.z)); }
 
 double HeftRoute::WorstError() const {
   const bool thin = roles_->rings().thin();
-  const std::vector<double> opened =
-      roles_->OpenScores(scores_, thin ? &probe_.norm : nullptr);
+  const std::vector<double> opened = roles_->OpenScores(scores_, thin ? &probe_.norm : nullptr);
   double worst = 0;
   for (size_t i = 0; i < expected_.size(); ++i) {
     worst = std::max(worst, std::abs(opened[i] - expected_[i]));

@@ -14,7 +14,7 @@ namespace heft::ckks {
 // FloodingOptions: what the noise is to hide, and what it may cost.
 struct FloodingOptions {
   int security_bits = 30;       // statistical, at least 30
-  uint32_t queries = 1;         // decryptions that an adversary may see
+  uint64_t queries = 1;         // decryptions that an adversary may see
   double largest_error = 1e-3;  // of a slot that the caller can live with, root mean square
 };
 

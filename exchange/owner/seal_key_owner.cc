@@ -57,7 +57,7 @@ absl::Status StartJournal(const SecretKeys& secret, const std::string& out) {
 absl::Status ImportSealSecretKey(const Model& model, const KeyId& key_id, const std::string& in,
                                  const std::string& out, const PassphraseSource& passphrase,
                                  const Monitor& monitor, const std::string& enrolment_in) {
-  HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
+  HEFT_ASSIGN_OR_RETURN(const Rings rings, ExchangeRings(model));
   HEFT_RETURN_IF_ERROR(CheckRingFiles(rings, !enrolment_in.empty(), "secret key"));
   HEFT_RETURN_IF_ERROR(RefuseExisting(out));
   HEFT_ASSIGN_OR_RETURN(const SecretKeys secret, ReadSecretKeys(rings, key_id, in, enrolment_in));
@@ -79,6 +79,7 @@ absl::Status ExportSealSecretKey(const KeyOwner& owner, const std::string& out,
                                  const Monitor& monitor, SealRing ring) {
   HEFT_RETURN_IF_ERROR(RefuseExisting(out));
   const KeyOwner::Impl& impl = Inside::Of(owner);
+  HEFT_RETURN_IF_ERROR(CheckExchangeable(impl.model()));
   HEFT_ASSIGN_OR_RETURN(const auto bytes,
                         seal::WriteSecretKey(*InstanceOf(impl.rings(), ring).context,
                                              ring == SealRing::kMatching ? impl.keys().matching()
@@ -90,6 +91,7 @@ absl::Status ExportSealSecretKey(const KeyOwner& owner, const std::string& out,
 absl::StatusOr<SealEvaluationKeys> ExportSealEvaluationKeys(const KeyOwner& owner,
                                                             SealCompression compression,
                                                             const Monitor& monitor) {
+  HEFT_RETURN_IF_ERROR(CheckExchangeable(Inside::Of(owner).model()));
   const Instance& instance = Inside::Of(owner).instance();
   const ckks::Context& context = *instance.context;
   const ckks::SecretKey& secret = Inside::Of(owner).key();

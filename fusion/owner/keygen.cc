@@ -12,9 +12,8 @@ absl::StatusOr<SecretKeys> GenerateSecretKeys(const Rings& rings, Csprng& rng) {
   if (!rings.thin()) return SecretKeys(std::move(large));
   const ckks::Context& matching = *rings.matching.context;
   HEFT_ASSIGN_OR_RETURN(const ckks::SecretKey drawn, ckks::SecretKey::Generate(matching, rng));
-  HEFT_ASSIGN_OR_RETURN(
-      ckks::SecretKey half,
-      ckks::SecretKey::FromCoefficients(matching, large.key_id(), drawn.coefficients()));
+  HEFT_ASSIGN_OR_RETURN(ckks::SecretKey half, ckks::SecretKey::FromCoefficients(
+                                                  matching, large.key_id(), drawn.coefficients()));
   return SecretKeys(std::move(large), std::move(half));
 }
 
@@ -63,9 +62,10 @@ absl::StatusOr<std::vector<uint8_t>> MakeEnrolmentKeys(
   HEFT_ASSIGN_OR_RETURN(const auto evaluation,
                         MakeEvaluationKeys(rings.enrolment, secret.enrolment, progress));
   Csprng rng;
-  HEFT_ASSIGN_OR_RETURN(const ckks::SeededSwitchKey ring_switch,
-                        ckks::MakeRingSwitchKey(*rings.switching, secret.enrolment,
-                                                secret.matching(), kTemplateLimbs, rng));
+  HEFT_ASSIGN_OR_RETURN(
+      const ckks::SeededSwitchKey ring_switch,
+      ckks::MakeRingSwitchKey(*rings.switching, secret.enrolment, secret.matching(),
+                              TemplateLimbs(rings.enrolment.params()), rng));
   return SerializeEnrolmentKeys(rings, secret.key_id(), evaluation, ring_switch);
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/secure.h"
+#include "fusion/errors.h"
 #include "fusion/key_files.h"
 #include "fusion/norm_proof.h"
 #include "fusion/owner/keygen.h"
@@ -17,17 +18,8 @@
 namespace heft {
 namespace {
 
-// Slots of a decrypted ciphertext, to be wiped by the caller.
-std::vector<ckks::Complex> OpenIn(const Instance& ring, const ckks::SecretKey& key,
-                                  const ckks::Ciphertext& ciphertext) {
-  ckks::Plaintext plain = ckks::Decrypt(*ring.context, ciphertext, key);
-  std::vector<ckks::Complex> slots = ring.encoder->Decode(plain);
-  SecureWipe(plain.poly.values().data(), plain.poly.values().size_bytes());
-  return slots;
-}
-
-absl::Status CheckProofForm(const ckks::Ciphertext& c, double scale) {
-  if (c.size() == 2 && c.limbs() == kScoreLimbs && std::abs(c.scale - scale) <= 1e-6 * scale) {
+absl::Status CheckProofForm(const ckks::Ciphertext& c, size_t limbs, double scale) {
+  if (c.size() == 2 && c.limbs() == limbs && std::abs(c.scale - scale) <= 1e-6 * scale) {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError("not the form of a norm's proof");
@@ -46,28 +38,53 @@ bool Chosen(const AdmissionPolicy& policy, const std::string& identity) {
 
 }  // namespace
 
+absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenProof(
+    const Instance& ring, const ckks::SecretKey& key, const ckks::Ciphertext& proof) const {
+  ckks::Plaintext plain;
+  if (flooded_) {
+    // A proof of the larger ring errs as that of the small one, of a slot twice as much.
+    const double degrees = double(ring.params().n()) / rings_.matching.params().n();
+    const double least =
+        degrees * NormProofError(rings_.matching.params(), rings_.matching.plan) * proof.scale;
+    ckks::Ciphertext c = proof;
+    // Of a sound template, whatever the file says: another one may wrap around, and is refused.
+    c.noise.message = 2 * TemplateNormInterval(model_).hi;
+    c.noise.error = std::max(c.noise.error, least);
+    HEFT_ASSIGN_OR_RETURN(plain,
+                          ckks::DecryptFlooded(*ring.context, c, key,
+                                               {Flooding().security_bits, 2 * kFloodedProofs}));
+  } else {
+    plain = ckks::Decrypt(*ring.context, proof, key);
+  }
+  std::vector<ckks::Complex> slots = ring.encoder->Decode(plain);
+  SecureWipe(plain.poly.values().data(), plain.poly.values().size_bytes());
+  return slots;
+}
+
 std::vector<std::string> KeyOwner::Impl::Flaws(const EnrolmentCheck& check) const {
   const Interval interval = TemplateNormInterval(model_);
   const double scale = NormProofScale(rings_.matching.params(), rings_.matching.plan);
+  const size_t limbs = ScoreLimbs(rings_.matching.params());
   std::vector<std::string> flaws(check.templates.size());
   auto note = [&](size_t i, const absl::StatusOr<double>& norm) {
     if (flaws[i].empty()) flaws[i] = Flaw(norm, interval);
   };
+  auto open = [&](const Instance& ring, const ckks::SecretKey& key,
+                  const ckks::Ciphertext& c) -> absl::StatusOr<std::vector<ckks::Complex>> {
+    HEFT_RETURN_IF_ERROR(CheckProofForm(c, limbs, scale));
+    return OpenProof(ring, key, c);
+  };
   for (const BatchNorms& norms : check.batch) {
-    const absl::Status form = CheckProofForm(norms.norms, scale);
-    std::vector<ckks::Complex> slots;
-    if (form.ok()) slots = OpenIn(rings_.enrolment, keys_.enrolment, norms.norms);
+    auto slots = open(rings_.enrolment, keys_.enrolment, norms.norms);
     for (size_t i = 0; i < flaws.size(); ++i) {
-      note(i, form.ok() ? ReadNormOf(slots[i], norms.sigma) : absl::StatusOr<double>(form));
+      note(i, slots.ok() ? ReadNormOf((*slots)[i], norms.sigma) : slots.status());
     }
-    SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
+    if (slots.ok()) SecureWipe(slots->data(), slots->size() * sizeof((*slots)[0]));
   }
   for (size_t i = 0; i < check.proofs.size(); ++i) {
-    const absl::Status form = CheckProofForm(check.proofs[i], scale);
-    std::vector<ckks::Complex> slots;
-    if (form.ok()) slots = OpenIn(rings_.matching, key(), check.proofs[i]);
-    note(i / kNormProofs, form.ok() ? ReadNorm(slots) : absl::StatusOr<double>(form));
-    SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
+    auto slots = open(rings_.matching, key(), check.proofs[i]);
+    note(i / kNormProofs, slots.ok() ? ReadNorm(*slots) : slots.status());
+    if (slots.ok()) SecureWipe(slots->data(), slots->size() * sizeof((*slots)[0]));
   }
   return flaws;
 }

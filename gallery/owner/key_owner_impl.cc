@@ -9,7 +9,7 @@
 #include "base/constant_time.h"
 #include "base/secure.h"
 #include "base/signed_file.h"
-#include "ckks/owner/flooding.h"
+#include "fusion/errors.h"
 #include "fusion/key_files.h"
 #include "fusion/norm_proof.h"
 
@@ -53,11 +53,11 @@ absl::Status CheckNormForm(const Rings& rings, const EncryptedScores& scores,
   const ckks::Params& params = rings.matching.params();
   switch (scores.norm_form) {
     case NormForm::kProof:
-      return CheckForm(scores.norm, 2, kScoreLimbs, NormProofScale(params, plan), what);
+      return CheckForm(scores.norm, 2, ScoreLimbs(params), NormProofScale(params, plan), what);
     case NormForm::kPlain:
       if (!rings.thin() && scores.kind == ScoreKind::kIdentification &&
           scores.templates >= kPlainNormTemplates) {
-        return CheckForm(scores.norm, 2, kScoreLimbs, NormProofScale(params, plan), what);
+        return CheckForm(scores.norm, 2, ScoreLimbs(params), NormProofScale(params, plan), what);
       }
       break;
     case NormForm::kNone:
@@ -71,37 +71,49 @@ absl::Status CheckNormForm(const Rings& rings, const EncryptedScores& scores,
 
 absl::Status CheckForms(const Rings& rings, const EncryptedScores& scores, std::string_view what) {
   const FusionPlan& plan = rings.matching.plan;
-  const double one_limb = scores.kind == ScoreKind::kVerification ? plan.matching.verified_scale
+  const ckks::Params& params = rings.matching.params();
+  const double rescaled = scores.kind == ScoreKind::kVerification ? plan.matching.verified_scale
                                                                   : plan.matching.score_scale;
   for (const ScoreReply& reply : scores.replies) {
     if (reply.brief) {
       const double scale = std::ldexp(plan.matching.score_scale, plan.matching.reply_form.raised);
-      HEFT_RETURN_IF_ERROR(CheckForm(reply.scores, 2, kScoreLimbs, scale, what));
+      HEFT_RETURN_IF_ERROR(CheckForm(reply.scores, 2, ScoreLimbs(params), scale, what));
       continue;
     }
     const bool degree_two = reply.scores.size() == 3;
     HEFT_RETURN_IF_ERROR(
-        degree_two ? CheckForm(reply.scores, 3, kMatchLimbs,
+        degree_two ? CheckForm(reply.scores, 3, MatchLimbs(params),
                                plan.matching.probe_scale * plan.matching.block_scale, what)
-                   : CheckForm(reply.scores, 2, kScoreLimbs, one_limb, what));
+                   : CheckForm(reply.scores, 2, ScoreLimbs(params), rescaled, what));
   }
   return CheckNormForm(rings, scores, what);
 }
 
-// The noise that a file states is its writer's word: it is at least what the rounding of a rescale
-// leaves behind, relative to the score, whether or not the reply has been rescaled yet.
-absl::Status PrepareFlooding(const Instance& instance, const Flooding& flooding,
-                             EncryptedScores* scores) {
+// PrepareFlooding: how the ciphertexts of a reply are flooded. Its noise is spread over all of
+// them, so that an opening costs the same however many there are, and the other half of what an
+// adversary may learn is left to the proofs of admissions. The noise that a file states is its
+// writer's word: it is at least what an honest reply has.
+absl::StatusOr<ckks::FloodingOptions> PrepareFlooding(const Instance& instance,
+                                                      const Flooding& flooding,
+                                                      EncryptedScores* scores) {
   const ckks::Params& params = instance.params();
-  const ckks::FloodingOptions options = {flooding.security_bits, flooding.queries};
-  auto prepare = [&](ckks::Ciphertext& c) {
+  const FusionPlan& plan = instance.plan;
+  const uint64_t ciphertexts = scores->replies.size() + 1;
+  const ckks::FloodingOptions options = {flooding.security_bits,
+                                         2 * flooding.openings * ciphertexts};
+  auto prepare = [&](ckks::Ciphertext& c, double error) {
+    if (c.size() != 2) {
+      return absl::FailedPreconditionError(
+          "a reply of degree two has no room for noise flooding: identify without --degree-two");
+    }
     c.noise.message = std::max(c.noise.message, 1.0);
-    const double above = std::max(1.0, c.scale / instance.plan.matching.verified_scale);
-    c.noise.error = std::max(c.noise.error, ckks::RoundingError(params) * above);
+    c.noise.error = std::max(c.noise.error, error * c.scale);
     return ckks::CheckFloodingRoom(params, c, options);
   };
-  for (ScoreReply& reply : scores->replies) HEFT_RETURN_IF_ERROR(prepare(reply.scores));
-  return prepare(scores->norm);
+  const double error = ScoreError(params, plan, scores->kind == ScoreKind::kVerification);
+  for (ScoreReply& reply : scores->replies) HEFT_RETURN_IF_ERROR(prepare(reply.scores, error));
+  HEFT_RETURN_IF_ERROR(prepare(scores->norm, NormProofError(params, plan)));
+  return options;
 }
 
 // HasRoom: a short reply's coefficients are known modulo the base prime alone. Those of scores
@@ -141,13 +153,21 @@ absl::StatusOr<KeyOwner> KeyOwner::Impl::Own(const Model& model, SecretKeys keys
   return KeyOwner(std::move(impl));
 }
 
-absl::StatusOr<EncryptedScores> KeyOwner::Impl::Accept(ByteSpan bytes, std::string_view what,
-                                                       const std::optional<Flooding>& flooding,
-                                                       const Purpose& purpose,
-                                                       Opening* opening) const {
+std::optional<Flooding> KeyOwner::Impl::FloodingFor(const std::optional<Flooding>& asked) const {
+  if (!flooded_) return asked;
+  const Flooding least;
+  Flooding flooding = asked.value_or(least);
+  flooding.openings = std::max(flooding.openings, least.openings);
+  return flooding;
+}
+
+absl::StatusOr<KeyOwner::Impl::Accepted> KeyOwner::Impl::Accept(
+    ByteSpan bytes, std::string_view what, const std::optional<Flooding>& flooding,
+    const Purpose& purpose) const {
   HEFT_ASSIGN_OR_RETURN(const TrustedReply trusted, CheckSigned(bytes, "SCOR", what));
-  HEFT_ASSIGN_OR_RETURN(EncryptedScores scores,
-                        ParseScores(*instance().context, trusted.file, what));
+  Accepted out;
+  EncryptedScores& scores = out.scores;
+  HEFT_ASSIGN_OR_RETURN(scores, ParseScores(*instance().context, trusted.file, what));
   HEFT_RETURN_IF_ERROR(CheckKeyId(keys_.key_id(), scores.key_id, what));
   if (scores.model_id != model_.Id()) {
     return absl::FailedPreconditionError(
@@ -163,19 +183,23 @@ absl::StatusOr<EncryptedScores> KeyOwner::Impl::Accept(ByteSpan bytes, std::stri
     return absl::DataLossError(
         absl::StrCat(std::string(what), ": a verification of another identity than the claimed"));
   }
-  if (flooding) HEFT_RETURN_IF_ERROR(PrepareFlooding(instance(), *flooding, &scores));
-  opening->model = scores.model_id;
-  opening->verification = verification;
-  opening->claimed = scores.claimed;
-  opening->client = trusted.client;
-  opening->decision = purpose.decision;
-  opening->slots = verification || purpose.decision ? 1 : purpose.publish;
+  Opening& opening = out.opening;
+  if (flooding) {
+    HEFT_ASSIGN_OR_RETURN(out.flooding, PrepareFlooding(instance(), *flooding, &scores));
+    opening.most = flooding->openings;
+  }
+  opening.model = scores.model_id;
+  opening.verification = verification;
+  opening.claimed = scores.claimed;
+  opening.client = trusted.client;
+  opening.decision = purpose.decision;
+  opening.slots = verification || purpose.decision ? 1 : purpose.publish;
   // Signed again it is the same reply.
   HEFT_ASSIGN_OR_RETURN(const ByteSpan reply, Unsigned(trusted.file, what));
-  opening->reply = HashBytes(reply);
-  opening->defaults = DefaultLimits(model_);
-  HEFT_RETURN_IF_ERROR(journal_->Charge(*opening));
-  return scores;
+  opening.reply = HashBytes(reply);
+  opening.defaults = DefaultLimits(model_);
+  HEFT_RETURN_IF_ERROR(journal_->Charge(opening));
+  return out;
 }
 
 absl::Status KeyOwner::Impl::Publish(const Opening& opening, OpenedScores* scores) const {
@@ -194,13 +218,11 @@ absl::Status KeyOwner::Impl::Publish(const Opening& opening, OpenedScores* score
 }
 
 absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenSlots(
-    const ckks::Ciphertext& ciphertext, const std::optional<Flooding>& flooding, bool brief) const {
+    const ckks::Ciphertext& ciphertext, const NoiseFlooding& flooding, bool brief) const {
   const ckks::Context& context = *instance().context;
   ckks::Plaintext plain;
   if (flooding) {
-    HEFT_ASSIGN_OR_RETURN(plain,
-                          ckks::DecryptFlooded(context, ciphertext, key(),
-                                               {flooding->security_bits, flooding->queries}));
+    HEFT_ASSIGN_OR_RETURN(plain, ckks::DecryptFlooded(context, ciphertext, key(), *flooding));
   } else {
     plain = ckks::Decrypt(context, ciphertext, key());
   }
@@ -210,8 +232,9 @@ absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenSlots(
   return slots;
 }
 
-absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenReply(
-    const ScoreReply& reply, const std::optional<Flooding>& flooding, std::string* refusal) const {
+absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenReply(const ScoreReply& reply,
+                                                                     const NoiseFlooding& flooding,
+                                                                     std::string* refusal) const {
   HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
                         OpenSlots(reply.scores, flooding, reply.brief.has_value()));
   if (slots.empty()) {
@@ -242,7 +265,7 @@ void KeyOwner::Impl::Rank(std::vector<Candidate>* candidates) const {
 }
 
 absl::StatusOr<double> KeyOwner::Impl::OpenNorm(const EncryptedScores& scores,
-                                                const std::optional<Flooding>& flooding,
+                                                const NoiseFlooding& flooding,
                                                 std::string* refusal) const {
   HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
                         OpenSlots(scores.norm, flooding, /*brief=*/false));
@@ -260,11 +283,11 @@ absl::StatusOr<double> KeyOwner::Impl::OpenNorm(const EncryptedScores& scores,
 }
 
 absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_view what,
-                                                  const std::optional<Flooding>& flooding,
+                                                  const std::optional<Flooding>& asked,
                                                   const Purpose& purpose) const {
-  Opening opening;
-  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores,
-                        Accept(bytes, what, flooding, purpose, &opening));
+  HEFT_ASSIGN_OR_RETURN(const Accepted accepted, Accept(bytes, what, FloodingFor(asked), purpose));
+  const EncryptedScores& scores = accepted.scores;
+  const NoiseFlooding& flooding = accepted.flooding;
   OpenedScores out;
   out.kind = scores.kind;
   out.probe = scores.probe;
@@ -294,16 +317,15 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_vi
   }
   for (auto& [identity, candidate] : best) out.candidates.push_back(std::move(candidate));
   Rank(&out.candidates);
-  HEFT_RETURN_IF_ERROR(Publish(opening, &out));
+  HEFT_RETURN_IF_ERROR(Publish(accepted.opening, &out));
   return out;
 }
 
 absl::StatusOr<std::vector<std::vector<ckks::Complex>>> KeyOwner::Impl::OpenRawSlotsUnsafe(
     ByteSpan bytes, std::string_view what) const {
-  Opening opening;
-  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores, Accept(bytes, what, {}, {}, &opening));
+  HEFT_ASSIGN_OR_RETURN(const Accepted accepted, Accept(bytes, what, {}, {}));
   std::vector<std::vector<ckks::Complex>> out;
-  for (const ScoreReply& reply : scores.replies) {
+  for (const ScoreReply& reply : accepted.scores.replies) {
     std::string refusal;
     HEFT_ASSIGN_OR_RETURN(auto slots, OpenReply(reply, {}, &refusal));
     if (!refusal.empty()) return absl::FailedPreconditionError(refusal);

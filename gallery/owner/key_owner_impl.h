@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "ckks/encoder.h"
+#include "ckks/owner/flooding.h"
 #include "ckks/owner/secret_key.h"
 #include "fusion/owner/keygen.h"
 #include "fusion/rings.h"
@@ -27,6 +28,13 @@ namespace heft {
 
 // A published score: a multiple of kScoreStep.
 double RoundScore(double score);
+
+// NoiseFlooding: with what a ciphertext is decrypted; nothing: as it is.
+using NoiseFlooding = std::optional<ckks::FloodingOptions>;
+
+// kFloodedProofs: of norms of templates that wait, that an adversary may see opened under one key
+// of a profile that floods.
+inline constexpr uint64_t kFloodedProofs = 1'000'000;
 
 class KeyOwner::Impl {
  public:
@@ -78,40 +86,53 @@ class KeyOwner::Impl {
                                            std::string_view what) const;
   // Of each template, what its proofs say against it; empty: nothing.
   std::vector<std::string> Flaws(const EnrolmentCheck& check) const;
+  // Slots of an admission's proof, to be wiped by the caller.
+  absl::StatusOr<std::vector<ckks::Complex>> OpenProof(const Instance& ring,
+                                                       const ckks::SecretKey& key,
+                                                       const ckks::Ciphertext& proof) const;
   // What else speaks against template `i`.
   std::string Objection(const AdmissionRequest& request, const EnrolmentCheck& check, size_t i,
                         const AdmissionPolicy& policy) const;
-  // Parses, checks that the scores belong here and can be opened as asked, charges `opening`.
-  absl::StatusOr<EncryptedScores> Accept(ByteSpan bytes, std::string_view what,
-                                         const std::optional<Flooding>& flooding,
-                                         const Purpose& purpose, Opening* opening) const;
+  // Accepted: a reply that may be opened, and has been charged for.
+  struct Accepted {
+    EncryptedScores scores;
+    Opening opening;
+    NoiseFlooding flooding;
+  };
+  // Parses, checks that the scores belong here and can be opened as asked, and charges.
+  absl::StatusOr<Accepted> Accept(ByteSpan bytes, std::string_view what,
+                                  const std::optional<Flooding>& flooding,
+                                  const Purpose& purpose) const;
+  // FloodingFor: as asked for, and where the profile floods no less than by default.
+  std::optional<Flooding> FloodingFor(const std::optional<Flooding>& asked) const;
   // Charges what is published of ranked candidates, and leaves out the rest.
   absl::Status Publish(const Opening& opening, OpenedScores* scores) const;
   // Decrypted slots, to be wiped by the caller. `brief`: of a short reply; none where its
   // coefficients had no room.
   absl::StatusOr<std::vector<ckks::Complex>> OpenSlots(const ckks::Ciphertext& ciphertext,
-                                                       const std::optional<Flooding>& flooding,
+                                                       const NoiseFlooding& flooding,
                                                        bool brief) const;
   // The same of a reply, signs taken back, with everything zero that is no answer. None, and why in
   // `refusal`, where it had no room.
   absl::StatusOr<std::vector<ckks::Complex>> OpenReply(const ScoreReply& reply,
-                                                       const std::optional<Flooding>& flooding,
+                                                       const NoiseFlooding& flooding,
                                                        std::string* refusal) const;
   // Best first, with what a score says for a match.
   void Rank(std::vector<Candidate>* candidates) const;
 
   // |z|^2 of the probe; in `refusal` why it is not that of a sound one.
-  absl::StatusOr<double> OpenNorm(const EncryptedScores& scores,
-                                  const std::optional<Flooding>& flooding,
+  absl::StatusOr<double> OpenNorm(const EncryptedScores& scores, const NoiseFlooding& flooding,
                                   std::string* refusal) const;
 
   Impl(const Model& model, Rings rings, SecretKeys keys, std::unique_ptr<QueryJournal> journal)
       : model_(model),
+        flooded_(FindProfile(model.profile)->flooded),  // of a model that has rings
         rings_(std::move(rings)),
         keys_(std::move(keys)),
         journal_(std::move(journal)) {}
 
   Model model_;
+  bool flooded_;
   Rings rings_;
   SecretKeys keys_;
   std::unique_ptr<QueryJournal> journal_;

@@ -196,10 +196,10 @@ absl::StatusOr<KeySet> RenewKey(const KeyOwner& old, const std::string& folder,
   HEFT_ASSIGN_OR_RETURN(const KeyOwner next, KeyOwner::Generate(Inside::Of(old).model()));
   const ckks::Context& context = *Inside::Of(old).instance().context;
   Csprng rng;
-  std::vector<uint8_t> bytes =
-      SerializeRekeyingKey(context, old.key_id(), next.key_id(),
-                           ckks::MakeRekeyingKey(context, Inside::Of(old).key(),
-                                                 Inside::Of(next).key(), kMatchLimbs, rng));
+  std::vector<uint8_t> bytes = SerializeRekeyingKey(
+      context, old.key_id(), next.key_id(),
+      ckks::MakeRekeyingKey(context, Inside::Of(old).key(), Inside::Of(next).key(),
+                            MatchLimbs(context.params()), rng));
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, next.Signer());
   HEFT_ASSIGN_OR_RETURN(bytes, Signed(signer, bytes));
   HEFT_ASSIGN_OR_RETURN(const Trust trust, WithoutOwner(old));

@@ -260,6 +260,7 @@ absl::Status QueryJournal::Charge(const Opening& opening) {
     if (opening.verification) {
       entry.identities = {TagOf(tag_key_, NameHash(opening.claimed))};
     }
+    HEFT_RETURN_IF_ERROR(ledger_.CheckOpenings(opening.most));
     HEFT_RETURN_IF_ERROR(ledger_.Check(entry, opening.claimed));
     return Add(std::move(entry));
   });

@@ -127,7 +127,9 @@ absl::Status QueryJournal::PassOn(const std::string& path, JournalKeys next) {
     HEFT_ASSIGN_OR_RETURN(const Locks locks, heir->Lock());
     const std::string how = keys_ ? absl::StrCat("in place of key ", HexString(keys_->key_id()))
                                   : std::string("in place of a key in memory");
-    HEFT_RETURN_IF_ERROR(heir->StartWith(how, ledger_, tag_key_));
+    QueryLedger ledger = ledger_;
+    ledger.passed_on += ledger.Openings();
+    HEFT_RETURN_IF_ERROR(heir->StartWith(how, std::move(ledger), tag_key_));
     Entry entry;
     entry.act = Entry::Act::kRevocation;
     entry.time = Now();

@@ -195,6 +195,33 @@ TEST_F(QueryJournalTest, ARenewedKeyTakesTheCountsAndTheOldOneIsRevoked) {
   EXPECT_TRUE(renewed->Charge(Of("bob")).ok()) << "a failed hand-over changes nothing";
 }
 
+// Noise that hides a key is for so many openings of anything; a new key begins with none.
+TEST_F(QueryJournalTest, OpeningsUnderAKeyHaveAnEnd) {
+  entries_per_file_ = 3;  // across a checkpoint
+  const auto charge = [](QueryJournal& journal, const std::string& who, uint64_t most) {
+    Opening opening = Of(who, /*decision=*/true);
+    opening.most = most;
+    return journal.Charge(opening);
+  };
+  for (const char* who : {"ann", "bob", "cyd", "dan"}) ASSERT_TRUE(charge(*Open(), who, 4).ok());
+  const absl::Status refused = charge(*Open(), "eve", 4);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("heft rekey"));
+  EXPECT_TRUE(charge(*Open(), "eve", 5).ok()) << "what is refused is not counted";
+  EXPECT_TRUE(charge(*Open(), "fay", 0).ok()) << "without flooding there is no such end";
+  const auto heir_master = *NewTagKey();
+  const auto heir = [&] { return *JournalKeys::FromMaster({3}, heir_master); };
+  const std::string next = temporary_ / "next.journal";
+  ASSERT_TRUE(Open()->PassOn(next, heir()).ok());
+  const auto renewed = [&] {
+    return QueryJournal::OnDisk(next, "", heir(), {[this] { return now_; }, 3});
+  };
+  for (const char* who : {"gus", "hal", "ida", "joe"}) {
+    ASSERT_TRUE(charge(*renewed(), who, 4).ok()) << who;
+  }
+  EXPECT_EQ(charge(*renewed(), "kay", 4).code(), absl::StatusCode::kResourceExhausted);
+}
+
 TEST_F(QueryJournalTest, ARecordOfVersion01IsTakenIn) {
   LegacyBudget record;
   record.key_id = {2};

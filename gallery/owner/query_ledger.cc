@@ -83,6 +83,20 @@ absl::Status QueryLedger::CheckInUse() const {
       absl::StrCat("the key was revoked: key ", HexString(successor), " has taken its place"));
 }
 
+uint64_t QueryLedger::Openings() const {
+  uint64_t sum = 0;
+  for (const auto& [id, use] : models) sum += use.identifications + use.verifications;
+  return sum - std::min(sum, passed_on);
+}
+
+absl::Status QueryLedger::CheckOpenings(uint64_t most) const {
+  if (most == 0 || Openings() < most) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(Openings(),
+                   " replies were opened under this key, as many as the noise that "
+                   "hides it is for: renew the key (heft rekey)"));
+}
+
 absl::Status QueryLedger::CheckClient(const ModelUse& use, const Entry& entry) const {
   const ClientUse client = Find(use.clients, entry.client);
   const uint64_t size = use.limits->client_bits;

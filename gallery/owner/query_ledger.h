@@ -106,6 +106,10 @@ class QueryLedger {
   absl::Status CheckIdentity(const Entry& entry, const IdentityTag& identity,
                              std::string_view who) const;
   absl::Status CheckInUse() const;
+  // Openings: of replies under this key. CheckOpenings: whether one more makes no more than `most`;
+  // 0: any number.
+  uint64_t Openings() const;
+  absl::Status CheckOpenings(uint64_t most) const;
   // Apply adds what Check has allowed, or what stands in a journal. kDataLoss for a state that
   // cannot be read.
   absl::Status Apply(const Entry& entry, std::string_view what);
@@ -120,7 +124,8 @@ class QueryLedger {
   std::vector<std::pair<ReplyTag, uint64_t>> replies;  // opened when, oldest first
   std::vector<Restart> restarts;                       // oldest first
   KeyId successor{};                                   // zeros: the key is in use
-  uint64_t time = 0;                                   // of the last entry
+  uint64_t passed_on = 0;  // of the openings that `models` count: those under other keys before
+  uint64_t time = 0;       // of the last entry
 
  private:
   absl::Status CheckClient(const ModelUse& use, const Entry& entry) const;

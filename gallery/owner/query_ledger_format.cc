@@ -139,6 +139,7 @@ std::vector<uint8_t> QueryLedger::Serialize() const {
     writer.Raw(replies[i].first);
     writer.U64(replies[i].second);
   }
+  if (passed_on > 0) writer.U64(passed_on);
   return writer.Take();
 }
 
@@ -159,6 +160,10 @@ absl::StatusOr<QueryLedger> QueryLedger::Parse(ByteSpan bytes, std::string_view 
   for (uint64_t i = 0; i < replies && reader.ok(); ++i) {
     const ReplyTag reply = Read<16>(reader);
     ledger.replies.emplace_back(reply, reader.U64());
+  }
+  if (reader.remaining() > 0) {
+    ledger.passed_on = reader.U64();
+    if (ledger.passed_on == 0) reader.Fail("none passed on, where nothing is to stand");
   }
   HEFT_RETURN_IF_ERROR(reader.Finish());
   ledger.Index();

@@ -67,10 +67,12 @@ struct HEFT_EXPORT OpenedScores {
 };
 
 // Flooding: noise added on decryption, for so many bits of statistical security (at least 30)
-// against an adversary who sees so many decryptions.
+// against an adversary who is shown so many openings under one key; the journal refuses more.
+// Replies under a model of profile "flooded" are opened so in any case, and for no fewer than
+// these.
 struct Flooding {
   int security_bits = 30;
-  uint32_t queries = 49;
+  uint32_t openings = 100000;
 };
 
 // BudgetLimits: what may be published of a model's galleries (SECURITY.md derives the numbers).
@@ -113,9 +115,9 @@ struct BudgetUse {
   std::optional<KeyId> successor;  // the key is revoked: this one has taken its place
 };
 
-// AdmissionPolicy: whom to admit of those who wait, beside what must hold anyway: that each template
-// has length 1, and that another one for an identity that is enrolled comes with a registrar's
-// authorisation.
+// AdmissionPolicy: whom to admit of those who wait, beside what must hold anyway: that each
+// template has length 1, and that another one for an identity that is enrolled comes with a
+// registrar's authorisation.
 struct AdmissionPolicy {
   std::vector<std::string> only;     // none but these; empty: all
   std::vector<std::string> reject;   // not these
@@ -174,7 +176,7 @@ class HEFT_EXPORT KeyOwner {
 
   // A reply of the server, once: kFailedPrecondition for one that was opened before, for scores
   // under another key, model or parameters, where the key is revoked or its journal is not the
-  // latest, and where the model's profile has no room for flooding (SECURITY.md: none has);
+  // latest, and where there is no room for flooding (SECURITY.md, "Noise flooding");
   // kDataLoss; kResourceExhausted if a budget is spent, kUnavailable if it cannot be recorded. What
   // fails before decryption is not charged. Of an identification the best `publish` candidates are
   // published, and charged.

@@ -72,7 +72,7 @@ struct HEFT_EXPORT Model {
   std::vector<double> projection;
   // 1 / sqrt(|z|^2), one polynomial of degree 2 or 3 on its interval.
   Approximation approximation;
-  // Parameters of the encryption: "thin", "compact" or "compact-pq".
+  // Parameters of the encryption: "thin", "flooded", "compact" or "compact-pq".
   std::string profile = "compact";
   std::vector<DecisionThreshold> thresholds;
   std::optional<ScoreCalibration> calibration;

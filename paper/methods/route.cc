@@ -12,19 +12,20 @@ namespace {
 // PlanBlocks: the compact plan from the end of the normalisation on, for diagonal blocks.
 void PlanBlocks(const ckks::Params& params, PaperRoutePlan* plan) {
   FusionPlan& compact = *plan->projection.compact;
-  compact.matching.template_scale = plan->template_scale;
+  compact.matching.template_scale = compact.matching.fused_scale = plan->template_scale;
   compact.matching.probe_scale = compact.matching.block_scale = plan->template_scale;
-  compact.matching.probe_limbs = kTemplateLimbs;
+  const size_t limbs = TemplateLimbs(params);
+  compact.matching.template_limbs = compact.matching.probe_limbs = limbs;
   compact.matching.score_scale =
-      plan->template_scale * plan->template_scale / params.modulus(kMatchLimbs - 1).value();
+      plan->template_scale * plan->template_scale / params.LevelModulus(MatchLimbs(params));
   compact.matching.masked_scale = compact.matching.probe_scale;
   compact.matching.verified_scale = compact.matching.score_scale;
-  compact.matching.mask_prime = params.modulus(kMaskPrime).value();
+  compact.matching.mask_modulus = params.LevelModulus(limbs);
   for (uint32_t k = 0; k < compact.gamma; ++k) {
     compact.matching.rotations.push_back(ckks::RotationElement(params, k));
-    plan->keys.Galois(compact.matching.rotations.back(), kTemplateLimbs);
+    plan->keys.Galois(compact.matching.rotations.back(), limbs);
   }
-  plan->keys.Relinearisation(kTemplateLimbs);
+  plan->keys.Relinearisation(limbs);
 }
 
 }  // namespace
@@ -32,10 +33,10 @@ void PlanBlocks(const ckks::Params& params, PaperRoutePlan* plan) {
 absl::StatusOr<PaperRoutePlan> PlanPaperRoute(const ckks::Params& params, double scale,
                                               const Model& model, const PaperRouteSpec& spec) {
   const bool simd = spec.projection == ProjectionMethod::kSimd;
-  const size_t template_limbs = simd ? kMatchLimbs : kTemplateLimbs;
+  const size_t template_limbs = simd ? MatchLimbs(params) : TemplateLimbs(params);
   // Deferred normalisation still squares z.
   const size_t z_limbs =
-      std::max<size_t>(template_limbs + spec.normalisation.Levels(), kMatchLimbs);
+      std::max<size_t>(template_limbs + spec.normalisation.Levels(), MatchLimbs(params));
   const size_t input_limbs = z_limbs + (spec.projection == ProjectionMethod::kNaive ? 2 : 1);
   if (input_limbs > params.limbs()) {
     return absl::InvalidArgumentError(absl::StrCat("this route takes ", input_limbs,

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Profile flooded by the real programs, from training to a flooded opening.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+#include <string>
+
+#include "experiment/random_model.h"
+#include "features/dataset.h"
+#include "tests/workplace.h"
+
+namespace heft::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kInput = 3;
+constexpr int kRow = 1;  // of the probe, a sample of the first identity
+
+class FloodedProgramsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    work_ = new Workplace;
+    Must(kHeft, {"synth", "--out", W("data"), "--identities", "8", "--samples", "2", "--dimensions",
+                 "16", "12"});
+    Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", "flooded"}));
+    Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys"), "--no-passphrase"});
+    for (const char* modality : {"face", "voice"}) {
+      Encrypt(modality, "enrol", {"--row", "0"});
+      Encrypt(modality, "verify", {"--row", std::to_string(kRow)});
+      Encrypt(modality, "probe", {"--row", std::to_string(kRow), "--for", "identification"});
+    }
+    Must(kServer, Serve("enrol", "enrol", {"--quarantine"}));
+    Must(kServer, Gallery("pending", {"--out", W("pending.ct")}));
+    Must(kHeft, Owner("admit", {"--in", W("pending.ct"), "--out", W("admission.heft")}));
+    Must(kServer, Gallery("release", {"--in", W("admission.heft")}));
+    Believe(W("keys/trust.heft"), W("gallery"));
+  }
+  static void TearDownTestSuite() { delete work_; }
+
+  static std::string W(const std::string& path) { return (*work_)(path); }
+  static Args Join(Args args, const Args& more) {
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  }
+  static void Encrypt(const std::string& modality, const std::string& name, const Args& more) {
+    Must(kHeft, Join({"encrypt", "--model", W("model.heft"), "--key", W("keys/encryption.key"),
+                      "--modality", modality, "--in", W("data/" + modality + ".npy"), "--labels",
+                      W("data/labels.txt"), "--out", W(name + "-" + modality + ".ct")},
+                     more));
+  }
+  static Args Gallery(const std::string& subcommand, const Args& more) {
+    return Join({subcommand, "--model", W("model.heft"), "--keys", W("keys/evaluation.keys"),
+                 "--gallery", W("gallery")},
+                more);
+  }
+  static Args Serve(const std::string& subcommand, const std::string& samples, const Args& more) {
+    return Join(
+        Gallery(subcommand, {"--in", W(samples + "-face.ct"), "--in", W(samples + "-voice.ct")}),
+        subcommand == "identify" ? more
+                                 : Join({"--enrolment-keys", W("keys/enrolment.keys")}, more));
+  }
+  static Args Owner(const std::string& subcommand, const Args& more) {
+    return Join({subcommand, "--model", W("model.heft"), "--secret-key", W("keys/secret.key")},
+                more);
+  }
+  static std::string LabelOfRow(int row) {
+    std::istringstream lines(Slurp(W("data/labels.txt")));
+    std::string label;
+    for (int i = 0; i <= row; ++i) std::getline(lines, label);
+    return label;
+  }
+  // The score of the probe with row 0's template, in the clear.
+  static double Expected() {
+    const Model model = ReadModel(W("model.heft"));
+    const Dataset data = *LoadDataset(W("data"));
+    auto probe = experiment::FusePlain(model, UnitVectors(data, kRow));
+    const double length = std::sqrt(experiment::Dot(probe, probe));
+    return experiment::Dot(probe, experiment::FusePlain(model, UnitVectors(data, 0))) / length;
+  }
+
+  inline static Workplace* work_ = nullptr;
+};
+
+TEST_F(FloodedProgramsTest, FromTrainingToAFloodedOpening) {
+  EXPECT_EQ(Must(kHeft, {"inspect", W("keys/evaluation.keys")})["profile"], "flooded");
+  Must(kServer, Serve("identify", "probe", {"--out", W("scores.ct")}));
+  Must(kServer,
+       Serve("verify", "verify", {"--identity", LabelOfRow(0), "--out", W("verified.ct")}));
+  for (const char* reply : {"scores.ct", "verified.ct"}) {
+    const auto opened = Must(kHeft, Owner("decrypt", {"--in", W(reply)}));
+    EXPECT_FALSE(opened.contains("refused")) << opened;
+    ASSERT_EQ(opened["candidates"].size(), 1u) << opened;
+    EXPECT_EQ(opened["candidates"][0]["identity"], LabelOfRow(0));
+    EXPECT_NEAR(opened["candidates"][0]["score"].get<double>(), Expected(),
+                kScoreNoise + kRounding);
+  }
+}
+
+// What cannot be flooded is not opened without, and is not charged.
+TEST_F(FloodedProgramsTest, WhatHasNoRoomIsRefused) {
+  Must(kServer, Serve("identify", "probe", {"--degree-two", "--out", W("degree-two.ct")}));
+  Must(kServer, Serve("identify", "probe", {"--out", W("more.ct")}));
+  const auto budget = [&] { return Must(kHeft, Owner("budget", {})); };
+  const auto before = budget();
+  const Finished degree_two = RunProgram(kHeft, Owner("decrypt", {"--in", W("degree-two.ct")}));
+  EXPECT_EQ(degree_two.exit_code, kInput);
+  EXPECT_THAT(degree_two.err, HasSubstr("no room for noise flooding"));
+  const Finished openings = RunProgram(
+      kHeft, Owner("decrypt",
+                   {"--in", W("more.ct"), "--flood-bits", "30", "--flood-openings", "4000000000"}));
+  EXPECT_EQ(openings.exit_code, kInput);
+  EXPECT_THAT(openings.err, HasSubstr("no room for noise flooding"));
+  EXPECT_EQ(budget(), before);
+}
+
+TEST_F(FloodedProgramsTest, NothingGoesToSeal) {
+  const Finished run = RunProgram(kServer, {"export-seal", "parameters", "--model", W("model.heft"),
+                                            "--out", W("parameters.seal")});
+  EXPECT_EQ(run.exit_code, kInput);
+  EXPECT_THAT(run.err, HasSubstr("SEAL decrypts without noise flooding"));
+}
+
+}  // namespace
+}  // namespace heft::e2e
