@@ -82,9 +82,10 @@ absl::Status Run(const Common& common, const Options& options) {
       "scores: %d of an identity, for good, one client half of them; the one with the most has "
       "given %d. All of them tell a template to a cosine of %.2f\n"
       "decisions: %d on an identity a day, one client half of them; %d on the one with the most\n"
-      "opened: %d identifications, %d verifications; something is known of %d identities",
+      "opened: %d identifications, %d verifications, %d of anything under this key; something is "
+      "known of %d identities",
       use.limits.scores, use.scores, use.reconstruction_cosine, use.limits.decisions, use.decisions,
-      use.identifications, use.verifications, use.identities);
+      use.identifications, use.verifications, use.openings, use.identities);
   Json json = {{"key_id", HexString(owner.key_id())},
                {"model_id", HexString(model.Id())},
                {"journal", owner.journal_file()},
@@ -98,6 +99,7 @@ absl::Status Run(const Common& common, const Options& options) {
                {"reconstruction_cosine", use.reconstruction_cosine},
                {"identifications", use.identifications},
                {"verifications", use.verifications},
+               {"openings_under_key", use.openings},
                {"identities", use.identities},
                {"entries", use.entries},
                {"last_entry", Utc(use.last_entry)},

@@ -27,16 +27,17 @@ class FloodedProgramsTest : public ::testing::Test {
                  "16", "12"});
     Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", "flooded"}));
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys"), "--no-passphrase"});
+    RaiseBudget(W("model.heft"), W("keys/secret.key"));
     for (const char* modality : {"face", "voice"}) {
       Encrypt(modality, "enrol", {"--row", "0"});
       Encrypt(modality, "verify", {"--row", std::to_string(kRow)});
       Encrypt(modality, "probe", {"--row", std::to_string(kRow), "--for", "identification"});
     }
     Must(kServer, Serve("enrol", "enrol", {"--quarantine"}));
+    Believe(W("keys/trust.heft"), W("gallery"));
     Must(kServer, Gallery("pending", {"--out", W("pending.ct")}));
     Must(kHeft, Owner("admit", {"--in", W("pending.ct"), "--out", W("admission.heft")}));
     Must(kServer, Gallery("release", {"--in", W("admission.heft")}));
-    Believe(W("keys/trust.heft"), W("gallery"));
   }
   static void TearDownTestSuite() { delete work_; }
 
@@ -85,6 +86,7 @@ class FloodedProgramsTest : public ::testing::Test {
 };
 
 TEST_F(FloodedProgramsTest, FromTrainingToAFloodedOpening) {
+  const auto opened_before = Must(kHeft, Owner("budget", {}))["openings_under_key"].get<int>();
   EXPECT_EQ(Must(kHeft, {"inspect", W("keys/evaluation.keys")})["profile"], "flooded");
   Must(kServer, Serve("identify", "probe", {"--out", W("scores.ct")}));
   Must(kServer,
@@ -97,6 +99,7 @@ TEST_F(FloodedProgramsTest, FromTrainingToAFloodedOpening) {
     EXPECT_NEAR(opened["candidates"][0]["score"].get<double>(), Expected(),
                 kScoreNoise + kRounding);
   }
+  EXPECT_EQ(Must(kHeft, Owner("budget", {}))["openings_under_key"], opened_before + 2);
 }
 
 // What cannot be flooded is not opened without, and is not charged.

@@ -46,6 +46,7 @@ BudgetUse Summarise(const QueryJournal::Status& status, const Model& model) {
   out.inherited = use.inherited;
   out.identifications = use.identifications;
   out.verifications = use.verifications;
+  out.openings = ledger.Openings();
   out.identities = use.identities.size();
   for (const auto& [tag, of] : use.identities) {
     out.scores = std::max(out.scores, of.scores);

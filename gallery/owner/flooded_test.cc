@@ -9,7 +9,11 @@
 
 #include "base/inside.h"
 #include "base/testing.h"
+#include "ckks/encryptor.h"
 #include "fusion/errors.h"
+#include "fusion/key_files.h"
+#include "fusion/projected.h"
+#include "fusion/samples.h"
 #include "fusion/testing.h"
 #include "gallery/owner/admit_all.h"
 #include "gallery/owner/key_owner_impl.h"
@@ -162,6 +166,33 @@ TEST_F(FloodedTest, EnrolsInBulk) {
   ASSERT_EQ(opened->candidates.size(), kPeople);
   for (const Candidate& c : opened->candidates) {
     EXPECT_NEAR(c.score, Expected(3, std::stoul(c.identity.substr(1))), kTolerance);
+  }
+}
+
+// Noise does not hide from the key owner what it must see: a template that is too long.
+TEST_F(FloodedTest, LongTemplatesAreRejected) {
+  const Rings& rings = Inside::Of(*owner_).rings();
+  const Instance& ring = rings.matching;
+  std::mt19937_64 random(9);
+  const std::vector<double> unit = testing::RandomUnit(model_->gamma, random);
+  const auto keys = ParseEncryptionKeys(rings, owner_->EncryptionKey(), "key");
+  EnrolOptions options;
+  options.quarantine = true;
+  Csprng rng;
+  for (const double length : {1.0, 1.5, 2.0, 0.5}) {
+    std::vector<double> z = unit;
+    for (double& v : z) v *= length;
+    const SampleHeader header = MakeSampleHeader(ring, *model_, 0, owner_->key_id(), false,
+                                                 {SampleEncoding::kFused, SampleUse::kEnrolment});
+    const std::string name = "length " + std::to_string(length);
+    SampleWriter writer(*ring.context, header, std::vector<std::string>{name});
+    const auto plain = EncodeProjected(ring, SampleUse::kEnrolment, z);
+    writer.Add(ckks::Encrypt(*ring.context, *plain, keys->matching(), rng));
+    ASSERT_TRUE(server_->Enrol(folder_, {{writer.Finish(), "fused"}}, options).ok()) << name;
+    const auto admitted = testing::AdmitAll(*server_, *owner_, folder_);
+    ASSERT_TRUE(admitted.ok()) << admitted.status();
+    EXPECT_EQ(admitted->admitted, length == 1 ? 1u : 0u) << name;
+    EXPECT_EQ(admitted->rejected, length == 1 ? 0u : 1u) << name;
   }
 }
 

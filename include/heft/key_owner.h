@@ -94,7 +94,8 @@ struct BudgetUse {
   uint64_t scores = 0, decisions = 0;
   uint64_t inherited = 0;  // of the scores: counted for everybody by version 0.1
   uint64_t identifications = 0, verifications = 0;
-  uint64_t identities = 0;           // of which anything was published
+  uint64_t openings = 0;    // under this key, of all models: what Flooding::openings is an end to
+  uint64_t identities = 0;  // of which anything was published
   double reconstruction_cosine = 0;  // what `limits.scores` tell of a template, in (0, 1]
   struct Client {
     ClientId client{};
