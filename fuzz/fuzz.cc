@@ -60,4 +60,9 @@ const Instance& SmallInstance() {
   return instance;
 }
 
+const Rings& SmallRings() {
+  static const Rings rings = {SmallInstance(), SmallInstance(), nullptr};
+  return rings;
+}
+
 }  // namespace heft::fuzz

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "ckks/context.h"
 #include "fusion/plan.h"
+#include "fusion/rings.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
@@ -39,6 +40,8 @@ std::shared_ptr<const ckks::Context> SmallContext();
 // The small context with the gamma of small galleries; its plan is for nothing else.
 inline constexpr uint32_t kSmallGamma = 2;
 const Instance& SmallInstance();
+// One ring for all.
+const Rings& SmallRings();
 
 }  // namespace heft::fuzz
 

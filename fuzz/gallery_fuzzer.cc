@@ -1,37 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A gallery's folder (gallery/gallery.cc): a manifest, and the file of block 0 written by
-// generation
-// 1. The input is both, one after the other; the block's own header says where it starts.
+// generation 1. The input is both, one after the other; the block's own header says where it
+// starts.
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 
 #include "base/envelope.h"
+#include "fuzz/folder.h"
 #include "fuzz/fuzz.h"
 #include "gallery/gallery_impl.h"
 
 namespace heft::fuzz {
 namespace {
-
-// A folder of this process, in memory where the system has such a place.
-class Folder {
- public:
-  Folder() {
-    const bool memory = std::filesystem::is_directory("/dev/shm");
-    std::string path = std::string(memory ? "/dev/shm" : "/tmp") + "/heft_fuzz_XXXXXX";
-    Check(mkdtemp(path.data()) != nullptr, "a folder of its own");
-    path_ = path;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-  void Write(const std::string& name, ByteSpan bytes) const {
-    std::ofstream file(path_ + "/" + name, std::ios::binary | std::ios::trunc);
-    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
-  }
-
- private:
-  std::string path_;
-};
 
 void CheckRead(const absl::Status& status) {
   // A manifest may name blocks that are not there.

@@ -22,10 +22,14 @@
 #include "fusion/rekey.h"
 #include "fusion/samples.h"
 #include "fuzz/fuzz.h"
+#include "gallery/admission.h"
+#include "gallery/authorisation.h"
 #include "gallery/owner/journal_anchor.h"
 #include "gallery/owner/journal_file.h"
 #include "gallery/owner/legacy_budget.h"
+#include "gallery/request_log.h"
 #include "gallery/scores.h"
+#include "heft/server.h"
 #include "learning/train.h"
 
 namespace heft::fuzz {
@@ -291,6 +295,59 @@ absl::Status WriteSigned(const SeedWriter& seeds) {
   return seeds.Write("signed", "trust", trust.Serialize());
 }
 
+// What waits, one by one and in bulk; the question to the key owner, the answer, and a registrar's
+// word.
+absl::Status WriteAdmission(const SeedWriter& seeds, const ckks::SecretKey& secret, Csprng& rng) {
+  const ckks::Context& context = *SmallContext();
+  HEFT_ASSIGN_OR_RETURN(const auto one, Encrypt(secret, kScoreLimbs, rng));
+  HEFT_ASSIGN_OR_RETURN(const auto three, Encrypt(secret, kTemplateLimbs, rng));
+  const ckks::Ciphertext proof = ckks::Expand(context, one), fused = ckks::Expand(context, three);
+  GalleryBinding binding;
+  binding.params_id = context.params().id();
+  binding.key_id = secret.key_id();
+  binding.gamma = kSmallGamma;
+  HEFT_ASSIGN_OR_RETURN(const auto allowed,
+                        SerializeAuthorisation({1}, AuthorisedAct::kAdd, "ann"));
+  HEFT_RETURN_IF_ERROR(seeds.Write("admission", "authorisation", allowed));
+
+  QuarantinedEnrolment single;
+  single.templates = {{"ann", {1}}, {"bob", {2}}};
+  single.authorisation = allowed;
+  single.fused = {fused, fused};
+  single.proofs = std::vector<ckks::Ciphertext>(2 * kNormProofs, proof);
+  HEFT_RETURN_IF_ERROR(
+      seeds.Write("admission", "enrolment", SerializeQuarantined(SmallRings(), binding, single)));
+  QuarantinedEnrolment bulk;
+  bulk.templates = single.templates;
+  bulk.norms = std::vector<BatchNorms>(kNormProofs, BatchNorms{proof, 0.3});
+  bulk.batch.coordinates = std::vector<ckks::Ciphertext>(kSmallGamma, fused);
+  HEFT_RETURN_IF_ERROR(
+      seeds.Write("admission", "bulk", SerializeQuarantined(SmallRings(), binding, bulk)));
+
+  AdmissionRequest request;
+  request.binding = binding;
+  request.gallery = {1};
+  request.generation = 3;
+  request.enrolments = {
+      {{4}, single.templates, {false, true}, allowed, single.proofs, {}},
+      {{5}, bulk.templates, {false, false}, {}, {}, bulk.norms},
+  };
+  HEFT_RETURN_IF_ERROR(
+      seeds.Write("admission", "request", SerializeAdmissionRequest(SmallRings(), request)));
+  Admission admission;
+  admission.binding = binding;
+  admission.gallery = {1};
+  admission.enrolments = {{{4}, {true, false}}, {{5}, {true, true}}};
+  return seeds.Write("admission", "answer", SerializeAdmission(admission));
+}
+
+absl::Status WriteServerFiles(const SeedWriter& seeds) {
+  const std::vector<uint8_t> key(sizeof(Seed), 7);
+  HEFT_RETURN_IF_ERROR(seeds.Write("server_files", "stand-in", SealEnvelope("STND", 1, key)));
+  const std::vector<TakenRow> rows = {{{1}, 0, 2'000'000'000}, {{2}, kAllRows, 2'000'000'060}};
+  return seeds.Write("server_files", "requests", SerializeRequestLog(rows));
+}
+
 absl::Status Write(const std::string& root) {
   const SeedWriter seeds(root);
   TestCsprng rng(Seed{9});
@@ -303,6 +360,8 @@ absl::Status Write(const std::string& root) {
   HEFT_RETURN_IF_ERROR(WriteSigned(seeds));
   HEFT_RETURN_IF_ERROR(WriteSamples(seeds, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteGallery(seeds, secret));
+  HEFT_RETURN_IF_ERROR(WriteAdmission(seeds, secret, rng));
+  HEFT_RETURN_IF_ERROR(WriteServerFiles(seeds));
   return WriteScores(seeds, secret, rng);
 }
 
