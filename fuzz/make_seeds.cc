@@ -299,8 +299,8 @@ absl::Status WriteSigned(const SeedWriter& seeds) {
 // word.
 absl::Status WriteAdmission(const SeedWriter& seeds, const ckks::SecretKey& secret, Csprng& rng) {
   const ckks::Context& context = *SmallContext();
-  HEFT_ASSIGN_OR_RETURN(const auto one, Encrypt(secret, kScoreLimbs, rng));
-  HEFT_ASSIGN_OR_RETURN(const auto three, Encrypt(secret, kTemplateLimbs, rng));
+  HEFT_ASSIGN_OR_RETURN(const auto one, Encrypt(secret, ScoreLimbs(context.params()), rng));
+  HEFT_ASSIGN_OR_RETURN(const auto three, Encrypt(secret, TemplateLimbs(context.params()), rng));
   const ckks::Ciphertext proof = ckks::Expand(context, one), fused = ckks::Expand(context, three);
   GalleryBinding binding;
   binding.params_id = context.params().id();

@@ -34,7 +34,7 @@ absl::Status CheckFresh(const std::set<SampleDigest>& seen,
   return absl::OkStatus();
 }
 
-// An identity that is there gets no further template unless the registrar says so.
+// An identity of `known` gets no further template unless the registrar says so.
 absl::Status CheckAuthorised(const Gallery::Impl& gallery, const std::set<std::string>& known,
                              std::span<const WaitingTemplate> templates, ByteSpan authorisation,
                              const Trust* trust) {
@@ -43,8 +43,8 @@ absl::Status CheckAuthorised(const Gallery::Impl& gallery, const std::set<std::s
     if (authorisation.empty()) {
       return absl::FailedPreconditionError(absl::StrCat(
           "\"", t.identity,
-          "\" is enrolled already: another template of it needs the registrar's authorisation "
-          "(heft authorise), given with --authorisation"));
+          "\" is enrolled already, or waits to be: another template of it needs the registrar's "
+          "authorisation (heft authorise), given with --authorisation"));
     }
     if (trust == nullptr) {
       return absl::FailedPreconditionError(
@@ -128,13 +128,18 @@ absl::StatusOr<EnrolResult> Server::Impl::Quarantine(const std::string& director
         // Under the gallery's lock: two that enrol the same at once do not both pass.
         HEFT_ASSIGN_OR_RETURN(const auto waiting, Waiting(gallery));
         std::set<SampleDigest> seen(gallery.samples().begin(), gallery.samples().end());
+        // Of two who bring the same name, before anybody of it is admitted, the second is refused.
+        std::set<std::string> known = Known(gallery);
         for (const auto& [digest, e] : waiting) {
-          for (const WaitingTemplate& t : e.templates) seen.insert(t.sample);
+          for (const WaitingTemplate& t : e.templates) {
+            seen.insert(t.sample);
+            known.insert(t.identity);
+          }
           result.waiting += e.templates.size();
         }
         HEFT_RETURN_IF_ERROR(CheckFresh(seen, enrolment.templates));
-        return CheckAuthorised(gallery, Known(gallery), enrolment.templates,
-                               enrolment.authorisation, options.trust);
+        return CheckAuthorised(gallery, known, enrolment.templates, enrolment.authorisation,
+                               options.trust);
       }));
   result.waiting += result.added;
   result.templates = gallery.size();

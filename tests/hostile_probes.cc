@@ -230,6 +230,10 @@ std::vector<ProbeKind> Attacker::Kinds() {
   return kinds;
 }
 
+std::vector<Bytes> Attacker::LongTemplate(double length) {
+  return Fused(SampleUse::kEnrolment, 1, [&] { return Scaled(Direction(), length); });
+}
+
 Bytes Attacker::Relabelled(const Bytes& reply, const std::string& from, const std::string& to) {
   const auto file = Ok(ReadSigned(reply, "reply"));
   const auto at = file.file.data() - reply.data();

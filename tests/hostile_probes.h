@@ -38,6 +38,8 @@ class Attacker {
   explicit Attacker(const World& world);
 
   std::vector<ProbeKind> Kinds();
+  // A template that a client says it has fused, and that is of another length than 1.
+  std::vector<Bytes> LongTemplate(double length);
   // Somebody's name in a reply exchanged for another's of the same length, and all checksums made
   // anew, as anybody can.
   static Bytes Relabelled(const Bytes& reply, const std::string& from, const std::string& to);

@@ -101,26 +101,35 @@ void World::MakeKeys() {
 
 // By way of the quarantine: brought by a client, admitted by the key owner, released by the server.
 void World::Enrol() {
-  const std::string gallery = (*this)("gallery");
   std::string labels;
   for (const std::string& name : enrolled_) labels += name + "\n";
   Spill((*this)("labels.txt"), labels);
-  const auto samples =
-      Encrypt(own_, SampleUse::kEnrolment, "keys", {"--labels", (*this)("labels.txt")});
-  Args enrol = ServerArgs("enrol", Send(samples));
-  Append(&enrol, {"--quarantine"});
-  Run(kServer, enrol);
+  const Finished brought =
+      Bring(Encrypt(own_, SampleUse::kEnrolment, "keys", {"--labels", (*this)("labels.txt")}));
+  if (brought.exit_code != 0) Die("nobody is enrolled: " + brought.err);
   Run(kHeft, {"trust", "add", "--trust", (*this)("keys/trust.heft"), "--role", "server", "--key",
-              gallery + "/server.pub"});
+              (*this)("gallery/server.pub")});
+  const auto [admitted, released] = Admit();
+  if (released["templates"] != kEnrolled) Die("not everybody was admitted: " + admitted.dump());
+}
+
+Finished World::Bring(const std::vector<Bytes>& files, const Args& more) {
+  Args args = ServerArgs("enrol", Send(files));
+  Append(&args, {"--quarantine", "--json", "--quiet"});
+  Append(&args, more);
+  return RunProgram(kServer, args);
+}
+
+std::pair<nlohmann::json, nlohmann::json> World::Admit() const {
   Args pending = ServerArgs("pending", {});
   Append(&pending, {"--out", (*this)("pending.ct")});
   Run(kServer, pending);
-  Run(kHeft, {"admit", "--model", (*this)("model.heft"), "--secret-key", (*this)("keys/secret.key"),
+  const std::string admitted = Run(
+      kHeft, {"admit", "--model", (*this)("model.heft"), "--secret-key", (*this)("keys/secret.key"),
               "--in", (*this)("pending.ct"), "--out", (*this)("admission.heft")});
   Args release = ServerArgs("release", {});
   Append(&release, {"--in", (*this)("admission.heft")});
-  const auto done = ParseJson(Run(kServer, release));
-  if (done["templates"] != kEnrolled) Die("not everybody was admitted: " + done.dump());
+  return {ParseJson(admitted), ParseJson(Run(kServer, release))};
 }
 
 std::vector<Bytes> World::Encrypt(const std::vector<Vectors>& modalities, SampleUse use,

@@ -4,9 +4,9 @@
 #ifndef HEFT_TESTS_HOSTILE_WORLD_H_
 #define HEFT_TESTS_HOSTILE_WORLD_H_
 
-#include <map>
-#include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "features/dataset.h"
@@ -63,6 +63,11 @@ class World {
                              const std::string& keys = "keys", const Args& more = {}) const;
   // The files of a request, signed by a client whom the server's trust file lists.
   std::vector<std::string> Send(const std::vector<Bytes>& files);
+
+  // heft-server enrol, as it ends: what it brings waits. Admit: heft-server pending, heft admit and
+  // heft-server release; what the last two print.
+  Finished Bring(const std::vector<Bytes>& files, const Args& more = {});
+  std::pair<nlohmann::json, nlohmann::json> Admit() const;
 
   // heft-server verify --all where somebody is claimed, else identify --all: the replies by row;
   // none where the request was turned away, for `why`.

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attacks on enrolment that worked on version 0.1, on the real programs with default flags. The
+// other rows of SECURITY.md's table are HostileClientTest's, BudgetTest's and SecretsTest's.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/hostile_probes.h"
+#include "tests/hostile_world.h"
+
+namespace heft::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kInput = 3;
+
+class AttacksTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { world_ = new World; }
+  static void TearDownTestSuite() { delete world_; }
+
+  // A stranger's sample of each modality; samples 4i to 4i + 3 are one person's.
+  static std::vector<Vectors> Stranger(size_t sample) {
+    std::vector<Vectors> vectors;
+    for (const Vectors& modality : world_->strangers()) vectors.push_back({modality[sample]});
+    return vectors;
+  }
+  static std::vector<Bytes> Samples(size_t sample) {
+    return world_->Encrypt(Stranger(sample), SampleUse::kEnrolment);
+  }
+  static Outcome Verify(const std::vector<Bytes>& samples, const std::string& claimed) {
+    std::string why;
+    const auto replies = world_->Ask(world_->Send(samples), claimed, &why);
+    return replies.empty() ? Outcome::kTurnedAway : world_->Decide(replies[0], "1e-2").outcome;
+  }
+  static bool NobodyWaits() { return std::filesystem::is_empty((*world_)("gallery/quarantine")); }
+
+  inline static World* world_ = nullptr;
+};
+
+// 0.1: a stranger's other sample verified as the victim, 0.787 in place of 0.280.
+TEST_F(AttacksTest, AStrangerUnderAVictimsName) {
+  const std::string& victim = world_->enrolled()[0];
+  ASSERT_NE(Verify(Samples(1), victim), Outcome::kAccepted) << "he is a stranger";
+  const Finished brought = world_->Bring(Samples(0), {"--identity", victim});
+  EXPECT_EQ(brought.exit_code, kInput);
+  EXPECT_THAT(brought.err, HasSubstr("needs the registrar's authorisation"));
+  EXPECT_TRUE(NobodyWaits());
+  EXPECT_EQ(Verify(Samples(1), victim), Outcome::kRejected);
+  // Under a name of his own he may wait, and is not matched before the key owner has said so.
+  ASSERT_EQ(world_->Bring(Samples(0), {"--identity", "stranger"}).exit_code, 0);
+  EXPECT_NE(Verify(Samples(0), "stranger"), Outcome::kAccepted);
+  // Nor does anybody else get in under that name meanwhile.
+  const Finished second = world_->Bring(Samples(8), {"--identity", "stranger"});
+  EXPECT_EQ(second.exit_code, kInput);
+  EXPECT_THAT(second.err, HasSubstr("waits to be"));
+  const auto [admitted, released] = world_->Admit();
+  EXPECT_EQ(admitted["admitted"], 1);
+  EXPECT_EQ(released["templates"], World::kEnrolled + 1);
+  EXPECT_EQ(Verify(Samples(0), "stranger"), Outcome::kAccepted);
+}
+
+// 0.1: first for four of eight other people's probes, with scores to 2.000.
+TEST_F(AttacksTest, ATemplateOfLengthTwo) {
+  Attacker attacker(*world_);
+  int number = 0;
+  for (const double length : {2.0, -2.0, 1.3, 100.0}) {
+    const Finished brought = world_->Bring(attacker.LongTemplate(length),
+                                           {"--identity", "mallory-" + std::to_string(++number)});
+    ASSERT_EQ(brought.exit_code, 0) << brought.err;
+  }
+  const auto [admitted, released] = world_->Admit();
+  EXPECT_EQ(admitted["admitted"], 0);
+  ASSERT_EQ(admitted["rejected"].size(), 4u) << admitted;
+  for (const auto& verdict : admitted["rejected"]) {
+    EXPECT_THAT(verdict["identity"].get<std::string>(), HasSubstr("mallory"));
+  }
+  EXPECT_EQ(released["admitted"], 0);
+  EXPECT_EQ(released["rejected"], 4);
+  EXPECT_TRUE(NobodyWaits()) << "nothing is left of them";
+  EXPECT_EQ(Verify(attacker.LongTemplate(1), "mallory-1"), Outcome::kRejected);
+}
+
+}  // namespace
+}  // namespace heft::e2e
