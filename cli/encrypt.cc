@@ -196,15 +196,16 @@ void AddEncrypt(Command app) {
                   "ciphertext for each coordinate; smaller from as many rows as dimensions on");
   command
       .Add("--for", &options->use,
-           "enrolment (and verification), or identification: with a model of profile thin, probes "
+           "enrolment (and verification), or identification: with a model of two rings (profiles "
+           "thin and flooded), probes "
            "of an identification are a fifth of the size; other profiles: the same")
       .Choices({"enrolment", "identification"})
       .ShowDefault();
   command
-      .Add(
-          "--fuse", &options->fuse,
-          "where modalities are fused, profile thin: server; partial: projected here, added there; "
-          "client: fused and normalised here, whose templates a server takes with --accept-fused")
+      .Add("--fuse", &options->fuse,
+           "where modalities are fused, profiles thin and flooded: server; partial: projected "
+           "here, added there; "
+           "client: fused and normalised here, whose templates a server takes with --accept-fused")
       .Choices({"server", "partial", "client"})
       .Excludes(bulk)
       .ShowDefault();

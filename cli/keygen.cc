@@ -45,7 +45,7 @@ void AddKeygen(Command app) {
   command.Add("-m,--model", &options->model, "model file").Required();
   command
       .Add("-o,--out", &options->out,
-           "folder for secret.key, encryption.key, evaluation.keys and, profile thin, "
+           "folder for secret.key, encryption.key, evaluation.keys and, profiles thin and flooded, "
            "enrolment.keys")
       .Required();
   AddSealOptions(command, "", &options->seal);

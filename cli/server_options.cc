@@ -28,9 +28,10 @@ absl::StatusOr<std::vector<SampleFile>> ReadSamples(const ServerOptions& options
 }
 
 void AddEnrolmentKeys(Command command, ServerOptions* options) {
-  command.Add("--enrolment-keys", &options->enrolment_keys,
-              "keys for enrolment and verification, for models of profile thin; without it "
-              "enrolment.keys beside the evaluation keys, if it is there");
+  command.Add(
+      "--enrolment-keys", &options->enrolment_keys,
+      "keys for enrolment and verification, for models of profiles thin and flooded; without it "
+      "enrolment.keys beside the evaluation keys, if it is there");
 }
 
 namespace {

@@ -97,7 +97,7 @@ absl::StatusOr<const Instance*> RingOf(const Rings& rings, const SampleForm& for
   }
   if (projected && !rings.thin()) {
     return absl::InvalidArgumentError(
-        "only a model of profile thin takes what a client has projected");
+        "only a model of profile thin or flooded takes what a client has projected");
   }
   const bool matching = identification || form.encoding == SampleEncoding::kFused;
   return matching ? &rings.matching : &rings.enrolment;

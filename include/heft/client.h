@@ -19,12 +19,12 @@ namespace heft {
 
 // SampleEncoding: what one ciphertext of a file holds. kCompact: one sample; such files serve
 // everything. kBulk: one coordinate of all samples; for enrolment alone, of some hundred samples
-// and more. Profile "thin" alone: kPartial: one sample that the client has projected, of which the
+// and more. Two rings alone: kPartial: one sample that the client has projected, of which the
 // server adds up the modalities; kFused: one that the client has fused and normalised whole,
 // exactly.
 enum class SampleEncoding { kCompact, kBulk, kPartial, kFused };
 
-// SampleUse: what a file is for, where a model's profile has two rings ("thin"): enrolment and
+// SampleUse: what a file is for, where a model's profile has two rings: enrolment and
 // verification, or probes of an identification, which are thin: a fifth of the bytes. Other
 // profiles: one file serves all.
 enum class SampleUse { kEnrolment, kIdentification };
@@ -65,7 +65,7 @@ class HEFT_EXPORT Client {
 
   // Fuses row i of all modalities and encrypts what comes out, for a client that holds them all:
   // one file, whose labels and use are those of the first. A modality that is absent counts as
-  // missing. Profile "thin" alone. kInvalidArgument as above, for a modality twice, or where rows
+  // missing. Two rings alone. kInvalidArgument as above, for a modality twice, or where rows
   // differ in number.
   absl::StatusOr<std::vector<uint8_t>> EncryptFused(std::span<const Samples> modalities) const;
 

@@ -167,7 +167,7 @@ class HEFT_EXPORT KeyOwner {
   // For the server (heft/server.h): just what the model's evaluation needs, some 7 MB (one ring:
   // 35). kCancelled.
   absl::StatusOr<std::vector<uint8_t>> EvaluationKeys(const Monitor& monitor = {}) const;
-  // The same for enrolment and verification, where the model's profile has two rings ("thin"), some
+  // The same for enrolment and verification, where the model's profile has two rings, some
   // 30 MB; empty where one file serves all. kCancelled.
   absl::StatusOr<std::vector<uint8_t>> EnrolmentKeys(const Monitor& monitor = {}) const;
   // Client::Encrypt with the secret key: half the bytes and less noise.

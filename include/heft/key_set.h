@@ -20,7 +20,7 @@ struct KeySet {
   std::string secret_key;            // FOLDER/secret.key, mode 0600; empty if it was not written
   std::string encryption_key;        // FOLDER/encryption.key, for clients
   std::string evaluation_keys;       // FOLDER/evaluation.keys, for the server
-  std::string enrolment_keys;        // FOLDER/enrolment.keys, the same; profile "thin" alone
+  std::string enrolment_keys;        // FOLDER/enrolment.keys, the same; two rings alone
   size_t enrolment_keys_bytes = 0;
   size_t encryption_key_bytes = 0;
   size_t evaluation_keys_bytes = 0;
