@@ -10,11 +10,14 @@
 #include "base/inside.h"
 #include "base/testing.h"
 #include "ckks/encryptor.h"
+#include "fusion/block_internal.h"
 #include "fusion/errors.h"
 #include "fusion/key_files.h"
 #include "fusion/projected.h"
+#include "fusion/rekey.h"
 #include "fusion/samples.h"
 #include "fusion/testing.h"
+#include "gallery/gallery_impl.h"
 #include "gallery/owner/admit_all.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "heft/client.h"
@@ -247,6 +250,37 @@ TEST_F(FloodedTest, WhatAnHonestReplyErrsIsWhatIsHidden) {
   EXPECT_NEAR(stated(scores.replies[0].scores) / ScoreError(ring.params(), ring.plan, true), 1,
               0.1);
   EXPECT_LE(stated(scores.norm), norm);
+}
+
+// A renewal adds far less to a block than what its openings hide.
+TEST_F(FloodedTest, BlocksMoveToAnotherKey) {
+  Enrol(Many(2, SampleEncoding::kFused));
+  const KeyOwner::Impl& owner = Inside::Of(*owner_);
+  const Instance& ring = owner.instance();
+  const ckks::Context& context = *ring.context;
+  TiledCiphertexts block = *Gallery::Impl::Open(folder_)->ReadBlock(ring, 0);
+  const auto open = [&](const ckks::SecretKey& secret) {
+    ckks::Ciphertext c;
+    c.scale = ring.plan.matching.block_scale;
+    c.parts = internal::LoadTiled(context, ring.plan.gamma, 3, block);
+    return ring.encoder->Decode(ckks::Decrypt(context, c, secret));
+  };
+  Csprng rng;
+  const auto next = *ckks::SecretKey::Generate(context, rng);
+  const size_t limbs = MatchLimbs(ring.params());
+  const ckks::SwitchKey key(context, ckks::MakeRekeyingKey(context, owner.key(), next, limbs, rng),
+                            1);
+  const std::vector<ckks::Complex> before = open(owner.key());
+  ASSERT_TRUE(RekeyBlock(ring, &block, key).ok());
+  const std::vector<ckks::Complex> after = open(next);
+  double squares = 0;
+  for (size_t j = 0; j < after.size(); ++j) {
+    squares += std::norm(after[j] - before[j]) / static_cast<double>(after.size());
+  }
+  // Of a complex slot, whose parts are two scores.
+  const double predicted = std::sqrt(2.0) * RekeyScoreError(ring);
+  EXPECT_NEAR(std::sqrt(squares) / predicted, 1, 0.5);
+  EXPECT_LT(predicted, ScoreError(ring.params(), ring.plan, /*masked=*/false) / 10);
 }
 
 TEST_F(FloodedTest, RepliesOfDegreeTwoAreRefused) {
