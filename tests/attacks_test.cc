@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attacks on enrolment that worked on version 0.1, on the real programs with default flags. The
-// other rows of SECURITY.md's table are HostileClientTest's, BudgetTest's and SecretsTest's.
+// Attacks that worked on version 0.1, on the real programs with default flags. The other rows of
+// SECURITY.md's table are HostileClientTest's and BudgetTest's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 
 #include "tests/hostile_probes.h"
 #include "tests/hostile_world.h"
+#include "tests/workplace.h"
 
 namespace heft::e2e {
 namespace {
@@ -81,6 +82,33 @@ TEST_F(AttacksTest, ATemplateOfLengthTwo) {
   EXPECT_EQ(released["rejected"], 4);
   EXPECT_TRUE(NobodyWaits()) << "nothing is left of them";
   EXPECT_EQ(Verify(attacker.LongTemplate(1), "mallory-1"), Outcome::kRejected);
+}
+
+// 0.1: "unknown identity", and another exit code. Somebody unknown is answered like anybody else.
+TEST_F(AttacksTest, AVerificationDoesNotTellWhoIsEnrolled) {
+  std::vector<nlohmann::json> printed;
+  std::vector<std::string> decided;
+  for (const std::string& claimed : {world_->enrolled()[0], std::string("nobody-100")}) {
+    ASSERT_EQ(claimed.size(), world_->enrolled()[0].size()) << "or the files' sizes would tell";
+    const std::string out = (*world_)("answer.ct");
+    std::filesystem::remove(out);
+    Args args = world_->ServerArgs("verify", world_->Send(Samples(20)));
+    args.insert(args.end(), {"--identity", claimed, "--out", out, "--json"});
+    const Finished run = RunProgram(kServer, args);
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(run.err, "");
+    printed.push_back(nlohmann::json::parse(run.out));
+    EXPECT_EQ(printed.back().at("claimed"), claimed);
+    printed.back().erase("claimed");
+    const Finished decision = RunProgram(
+        kHeft, {"decrypt", "--model", (*world_)("model.heft"), "--secret-key",
+                (*world_)("keys/secret.key"), "--in", out, "--fmr", "1e-3", "--decision"});
+    EXPECT_EQ(decision.exit_code, 0) << decision.err;
+    decided.push_back(decision.out);
+  }
+  EXPECT_EQ(printed[0], printed[1]) << "sizes among them";
+  EXPECT_EQ(decided[0], "reject\n");
+  EXPECT_EQ(decided[0], decided[1]);
 }
 
 }  // namespace

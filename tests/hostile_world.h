@@ -64,6 +64,8 @@ class World {
   // The files of a request, signed by a client whom the server's trust file lists.
   std::vector<std::string> Send(const std::vector<Bytes>& files);
 
+  // heft-server SUBCOMMAND with model, keys, gallery and the files of a request.
+  Args ServerArgs(const std::string& subcommand, const std::vector<std::string>& request) const;
   // heft-server enrol, as it ends: what it brings waits. Admit: heft-server pending, heft admit and
   // heft-server release; what the last two print.
   Finished Bring(const std::vector<Bytes>& files, const Args& more = {});
@@ -88,7 +90,6 @@ class World {
   std::string Run(const char* program, const Args& args) const;
   // Of the server: the exit code must be 0, or the one for wrong input.
   bool Serve(const Args& args, std::string* why) const;
-  Args ServerArgs(const std::string& subcommand, const std::vector<std::string>& request) const;
   std::string New(const std::string& name);
 
   testing::TemporaryFolder folder_;
