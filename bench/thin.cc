@@ -20,6 +20,7 @@
 #include "experiment/stopwatch.h"
 #include "fusion/norm_proof.h"
 #include "fusion/samples.h"
+#include "gallery/owner/admit_all.h"
 #include "heft/client.h"
 #include "heft/key_owner.h"
 #include "heft/server.h"
@@ -145,7 +146,8 @@ absl::StatusOr<std::vector<std::string>> PrepareCold(const BenchmarkOptions& opt
     HEFT_RETURN_IF_ERROR(WriteFileAtomic(args.back(), thin));
   }
   HEFT_RETURN_IF_ERROR(Step(progress, "enrolling a gallery"));
-  HEFT_RETURN_IF_ERROR(server.Enrol(folder / "gallery", std::move(enrolled)).status());
+  HEFT_RETURN_IF_ERROR(
+      testing::EnrolNow(server, owner, folder / "gallery", std::move(enrolled)).status());
   return args;
 }
 

@@ -205,7 +205,7 @@ void AddEncrypt(Command app) {
       .Add("--fuse", &options->fuse,
            "where modalities are fused, profiles thin and flooded: server; partial: projected "
            "here, added there; "
-           "client: fused and normalised here, whose templates a server takes with --accept-fused")
+           "client: fused and normalised here")
       .Choices({"server", "partial", "client"})
       .Excludes(bulk)
       .ShowDefault();

@@ -35,16 +35,14 @@ absl::Status Run(const Common& common, const Options& options) {
   if (!signer.ok()) {                                             // so is what remembers requests
     HEFT_RETURN_IF_ERROR(RememberRequest(options.gallery, request, kAllRows));
   }
-  Json json = {{"enrolled", done.added}, {"templates", done.templates}, {"blocks", done.blocks}};
-  std::string text =
-      absl::StrCat("enrolled ", done.added, " templates; the gallery holds ", done.templates);
-  if (enrol.quarantine) {
-    json = {{"brought", done.added}, {"waiting", done.waiting}, {"templates", done.templates}};
-    text = absl::StrCat("brought ", done.added, " templates; ", done.waiting,
-                        " wait for the key owner (heft-server pending), the gallery holds ",
-                        done.templates);
-  }
-  Print(common, json, text);
+  Print(common,
+        {{"brought", done.brought},
+         {"waiting", done.waiting},
+         {"templates", done.templates},
+         {"blocks", done.blocks}},
+        absl::StrCat("brought ", done.brought, " templates; ", done.waiting,
+                     " wait for the key owner (heft-server pending), the gallery holds ",
+                     done.templates));
   return absl::OkStatus();
 }
 
@@ -53,7 +51,7 @@ absl::Status Run(const Common& common, const Options& options) {
 void AddEnrol(Command app) {
   auto options = std::make_shared<Options>();
   const Command command = AddCommand(
-      app, "enrol", "fuse encrypted samples and add them to an encrypted gallery (server)",
+      app, "enrol", "fuse encrypted samples and bring them into a gallery's quarantine (server)",
       "heft enrol --model m.heft --keys evaluation.keys --gallery gallery "
       "--in face.ct --in voice.ct",
       [options](const Common& common) { return Run(common, *options); });
@@ -61,16 +59,8 @@ void AddEnrol(Command app) {
   AddEnrolmentKeys(command, options.get());
   command.Add("--identity", &options->enrol.identity,
               "enrol all samples under this identity instead of their labels");
-  command.Add("--accept-fused", &options->enrol.accept_fused,
-              "take templates that a client has fused (heft encrypt --fuse client) without "
-              "--quarantine: nobody checks their length, and a longer one scores higher with "
-              "everybody");
-  command.Add("--quarantine", &options->enrol.quarantine,
-              "keep them apart until the key owner has checked and admitted them (heft-server "
-              "pending, heft admit, heft-server release)");
   command.Add("--authorisation", &options->authorisation,
-              "with --quarantine: the registrar's, for somebody who is enrolled already (heft "
-              "authorise)");
+              "the registrar's, for somebody who is enrolled already (heft authorise)");
   command.Add("--all-pairs", &options->enrol.all_pairs,
               "every combination of an identity's samples, one a modality");
 }

@@ -22,8 +22,7 @@ using Use = heft::SampleUse;
 int main() {
   // Feature vectors: made up here; TrainingData::Load reads a folder of real ones.
   heft::SyntheticOptions people;
-  people.identities = 30, people.samples_per_identity = 6;
-  people.dimensions = {64, 48};
+  people.identities = 30, people.samples_per_identity = 6, people.dimensions = {64, 48};
   const auto data = Check(heft::TrainingData::Synthesise(people));
   // Learning. -> model to all
   const heft::Model model = Check(heft::Learn(data, {.gamma = 16, .epochs = 5}));
@@ -45,10 +44,17 @@ int main() {
     return files;
   };
 
-  // Server: enrols everybody, matches person 7, can read neither. -> reply to the key owner
+  // Server: fuses everybody, can read nobody. -> proofs of their norms to the key owner
   const std::string folder = std::filesystem::temp_directory_path() /
                              ("heft-example-" + std::to_string(std::random_device()()));
   for (size_t i = 0; i < 180; i += 6) Check(server.Enrol(folder, encrypt(i, Use::kEnrolment)));
+
+  // Key owner: admits who waits, if the norms of their templates are right. -> back to the server
+  const auto waiting = Check(server.Pending(Check(heft::Gallery::Open(folder))));
+  const auto admission = Check(owner.Admit(waiting, "waiting")).signed_admission;
+  Check(server.Admit(folder, admission, "admission", Check(owner.Signer()).public_key()));
+
+  // Server: matches person 7. -> reply to the key owner
   const auto gallery = Check(heft::Gallery::Open(folder));
   const auto scores = Check(server.Identify(gallery, encrypt(7 * 6 + 2, Use::kIdentification)));
   const auto key = Check(heft::GallerySigner(folder));
@@ -56,8 +62,8 @@ int main() {
 
   // Key owner: takes what this server signed and nothing else, opens it, and decides.
   heft::Trust trust;
-  if (!trust.Add(heft::Role::kServer, "server", key.public_key()).ok()) return 1;
-  if (!owner.RequireSigned(trust).ok()) return 1;
+  const absl::Status added = trust.Add(heft::Role::kServer, "server", key.public_key());
+  if (!added.ok() || !owner.RequireSigned(trust).ok()) return 1;
   const heft::OpenedScores opened = Check(owner.Open(reply, "reply"));
   for (const auto& c : opened.candidates) std::cout << c.identity << "  " << c.score << "\n";
   std::filesystem::remove_all(folder);

@@ -49,6 +49,10 @@ int main() {
   const std::string folder = std::filesystem::temp_directory_path() /
                              ("heft-seal-" + std::to_string(std::random_device()()));
   for (size_t row : {0, 8, 16, 24}) Check(server.Enrol(folder, import(row, Use::kEnrolment)));
+  const auto waiting = Check(server.Pending(Check(heft::Gallery::Open(folder))));
+  const auto admission = Check(owner.Admit(waiting, "waiting")).signed_admission;
+  const heft::SignerKey owner_key = Check(owner.Signer()).public_key();
+  Check(server.Admit(folder, admission, "admission", owner_key));
   const auto gallery = Check(heft::Gallery::Open(folder));
   const auto reply = Check(server.Identify(gallery, import(16, Use::kIdentification)));
   std::filesystem::remove_all(folder);

@@ -30,8 +30,7 @@ int main() {
   // The ends of keys' journals: left alone, they are in ~/.local/state/heft, where they last.
   setenv("HEFT_STATE_DIR", (work / "state").c_str(), 1);
   heft::SyntheticOptions people;
-  people.identities = 30;
-  people.dimensions = {48};
+  people.identities = 30, people.dimensions = {48};
   const auto data = Check(heft::TrainingData::Synthesise(people));
   const heft::Model model = Check(heft::Learn(data, {.gamma = 16, .epochs = 5}));
 
@@ -48,11 +47,16 @@ int main() {
     return std::vector<heft::SampleFile>{{std::move(bytes), "sample"}};
   };
   for (size_t row : {0, 8, 16}) Check(server.Enrol(work / "gallery", sample(row)));
+  // Key owner: admits them. Server: believes its word, and lets them into the gallery.
+  const auto owner = Check(heft::KeyOwner::Load(model, keys.secret_key, passphrase));
+  const auto waiting = Check(server.Pending(Check(heft::Gallery::Open(work / "gallery"))));
+  const auto admission = Check(owner.Admit(waiting, "waiting")).signed_admission;
+  Check(
+      server.Admit(work / "gallery", admission, "admission", Check(heft::Trust::Load(keys.trust))));
   const auto gallery = Check(heft::Gallery::Open(work / "gallery"));
   const auto reply = Check(server.Verify(gallery, sample(8), data.labels()[8]));
 
   // Key owner: a decision, no score.
-  const auto owner = Check(heft::KeyOwner::Load(model, keys.secret_key, passphrase));
   const heft::ChosenThreshold at = Check(model.ThresholdFor(1e-2));
   const heft::Decision decision = Check(owner.Decide(reply, "reply", at.score));
   const heft::BudgetUse budget = Check(owner.Budget());

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "fusion/testing.h"
+#include "gallery/owner/admit_all.h"
 #include "heft/inspect.h"
 #include "heft/seal_key_owner.h"
 
@@ -110,7 +111,7 @@ TEST_F(ExchangeTest, KeysAndSamplesThatWereSealsDoTheSameWork) {
   ASSERT_TRUE(client.ok() && server.ok()) << client.status() << server.status();
   const std::vector<SampleFile> ann = {{*Again(world_->face, "m0", kZstd), "m0"},
                                        {*Again(world_->voice, "m1", kZstd), "m1"}};
-  ASSERT_TRUE(server->Enrol(folder_ / "gallery", ann).ok());
+  ASSERT_TRUE(testing::EnrolNow(*server, world_->owner, folder_ / "gallery", ann).ok());
   const std::vector<SampleFile> probe = {{*client->Encrypt("m0", Row(24, 1)), "m0"},
                                          {*client->Encrypt("m1", Row(16, 2)), "m1"}};
   const Gallery gallery = *Gallery::Open(folder_ / "gallery");
@@ -148,7 +149,8 @@ TEST_F(ExchangeTest, SecretKeysComeBackAndAreNotOverwritten) {
   ASSERT_TRUE(owner.ok()) << owner.status();
   // It opens what the first one's keys have made.
   const auto server = Server::Create(world_->model, *world_->owner.EvaluationKeys());
-  ASSERT_TRUE(server->Enrol(folder_ / "gallery", {{world_->face, "m0"}}).ok());
+  ASSERT_TRUE(
+      testing::EnrolNow(*server, world_->owner, folder_ / "gallery", {{world_->face, "m0"}}).ok());
   const auto reply = server->Identify(*Gallery::Open(folder_ / "gallery"), {{world_->face, "m0"}});
   EXPECT_EQ(owner->Open(*reply, "reply")->candidates.at(0).identity, "ann");
   // Of others' reading, of other parameters, damaged.

@@ -14,6 +14,7 @@
 #include "fusion/norm_proof.h"
 #include "fusion/samples.h"
 #include "fusion/testing.h"
+#include "gallery/owner/admit_all.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/scores.h"
 #include "heft/seal_key_owner.h"
@@ -224,7 +225,8 @@ TEST_F(SealRingsTest, IdentifiesUnderSealsKeysAndTheScoresOpenAfterDivision) {
   const auto server =
       Server::Create(*model_, keys->bytes, "evaluation keys", enrolment_keys, "enrolment keys");
   ASSERT_TRUE(server.ok()) << server.status();
-  const auto enrolled = server->Enrol(Path("gallery"), ProbeThroughSeal(1, SampleUse::kEnrolment));
+  const auto enrolled = testing::EnrolNow(*server, *owner_, Path("gallery"),
+                                          ProbeThroughSeal(1, SampleUse::kEnrolment));
   ASSERT_TRUE(enrolled.ok()) << enrolled.status();
   // A server without enrolment keys identifies.
   const auto prober = Server::Create(*model_, keys->bytes);

@@ -35,7 +35,8 @@ absl::StatusOr<Rings> MakeRings(const Model& model);
 // are normalised as templates are. Two: from what the promised error allows to what fits the base
 // prime, since probes are normalised exactly.
 Interval NormInterval(const Rings& rings, const Model& model);
-// TemplateNormInterval: of squared norms of templates: 1, but for what the approximation leaves.
+// TemplateNormInterval: of squared norms of templates: 1, but for what the approximation leaves, and
+// a tenth of the length below it.
 Interval TemplateNormInterval(const Model& model);
 // ScoreBound: no score of a sound probe and template is larger, in absolute value.
 double ScoreBound(const Rings& rings, const Model& model);

@@ -176,12 +176,6 @@ class ProjectedSamples {
 absl::Status Server::Impl::CheckEnrolable(const SampleSet& samples,
                                           const EnrolOptions& options) const {
   HEFT_RETURN_IF_ERROR(CheckUse(samples, SampleUse::kEnrolment));
-  if (samples.fused() && !options.accept_fused && !options.quarantine) {
-    return absl::FailedPreconditionError(
-        "templates that the client has normalised: nobody checks their length, and a longer one "
-        "stands first for other people's probes. Enrol them with --quarantine, where the key owner "
-        "checks it, or with --accept-fused if you trust whoever made them");
-  }
   const bool projected = samples.fused() || samples.encoding() == SampleEncoding::kPartial;
   if (projected && options.all_pairs) {
     return absl::InvalidArgumentError(

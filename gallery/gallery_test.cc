@@ -14,6 +14,7 @@ namespace heft {
 namespace {
 
 using testing::Code;
+using testing::EnrolDirectly;
 
 class GalleryFilesTest : public testing::GalleryTest {};
 
@@ -29,7 +30,7 @@ TEST_F(GalleryFilesTest, OneBlockHoldsBothLanes) {
 }
 
 TEST_F(GalleryFilesTest, FailedEnrolmentLeavesTheGalleryAsItWas) {
-  ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1}, {"ann"})).ok());
   const std::vector<std::string> before = Files();
   const std::vector<uint8_t> manifest = *ReadFile(directory_ + "/manifest.heft");
   auto templates = *server_->FuseAll(Set({2}, {"bob"}), {});
@@ -65,7 +66,7 @@ TEST_F(GalleryFilesTest, AFailedFlushLeavesTheOldGalleryOrTheNewOne) {
   for (int failing = 1; failing <= 4; ++failing) {
     std::filesystem::remove_all(directory_);
     g_failing_flush = 0;
-    ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
+    ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1}, {"ann"})).ok());
     Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
     g_flushes = 0;
     g_failing_flush = failing;
@@ -83,7 +84,7 @@ TEST_F(GalleryFilesTest, AFailedFlushLeavesTheOldGalleryOrTheNewOne) {
 }
 
 TEST_F(GalleryFilesTest, DamagedBlocksAreNoticed) {
-  ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1}, {"ann"})).ok());
   const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   const std::string path = directory_ + "/block-0-1.heft";
   std::vector<uint8_t> bytes = *ReadFile(path);

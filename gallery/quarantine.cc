@@ -20,6 +20,15 @@ std::string PathOf(const std::string& directory, const Hash& digest) {
   return absl::StrCat(directory, kFolder, "/", absl::BytesToHexString(raw), kEnding);
 }
 
+// What writers that were killed have left. To be called under the gallery's lock, which a writer
+// holds.
+void ClearAway(const std::string& directory) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory + kFolder, error)) {
+    if (entry.path().extension() != kEnding) std::filesystem::remove(entry.path(), error);
+  }
+}
+
 }  // namespace
 
 absl::Status Gallery::Impl::Quarantine(ByteSpan enrolment,
@@ -31,6 +40,7 @@ absl::Status Gallery::Impl::Quarantine(ByteSpan enrolment,
   HEFT_RETURN_IF_ERROR(check());
   if (fresh) HEFT_RETURN_IF_ERROR(WriteManifest());
   HEFT_RETURN_IF_ERROR(MakeDirectories(directory_ + kFolder));
+  ClearAway(directory_);
   return WriteFileAtomic(PathOf(directory_, HashBytes(enrolment)), enrolment);
 }
 

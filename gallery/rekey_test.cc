@@ -18,6 +18,7 @@
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/profile.h"
 #include "fusion/testing.h"
+#include "gallery/enrol_directly.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/server_impl.h"
 #include "gallery/testing.h"
@@ -25,6 +26,7 @@
 namespace heft {
 namespace {
 
+using testing::EnrolDirectly;
 using ::testing::HasSubstr;
 
 constexpr size_t kPeople = 40;
@@ -51,7 +53,7 @@ class RekeyTest : public ::testing::Test {
     enrolled_ = *suite_folder_ / "enrolled";
     std::vector<uint64_t> all(kPeople);
     for (size_t i = 0; i < kPeople; ++i) all[i] = i;
-    ASSERT_TRUE(old_->server->Enrol(enrolled_, Set(*old_, all, true), {}).ok());
+    ASSERT_TRUE(EnrolDirectly(*old_->server, enrolled_, Set(*old_, all, true)).ok());
   }
   static void TearDownTestSuite() {
     delete suite_folder_;
@@ -157,7 +159,7 @@ TEST_F(RekeyTest, ScoresAgreeBeforeAndAfter) {
   for (size_t i = 0; i < kPeople; ++i) EXPECT_NEAR(after[i], before[i], 2 * kScoreStep) << i;
   RecordProperty("rms_difference", absl::StrCat(RmsDifference(before, after)));
   // And enrolment goes on under the new key.
-  EXPECT_TRUE(next_->server->Enrol(directory_, Set(*next_, {77}, true), {}).ok());
+  EXPECT_TRUE(EnrolDirectly(*next_->server, directory_, Set(*next_, {77}, true)).ok());
   EXPECT_EQ(Gallery::Impl::Open(directory_)->size(), kPeople + 1);
 }
 
@@ -239,7 +241,8 @@ TEST_F(RekeyTest, RevokedKeysAreRefused) {
   EXPECT_EQ(opened.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(opened.status().message()), HasSubstr("was revoked"));
   EXPECT_THAT(
-      std::string(old_->server->Enrol(directory_, Set(*old_, {99}, true), {}).status().message()),
+      std::string(
+          EnrolDirectly(*old_->server, directory_, Set(*old_, {99}, true)).status().message()),
       HasSubstr("was revoked"));
   const auto samples =
       next_->server->Identify(*Gallery::Impl::Open(directory_), Set(*old_, {0}, true), {});

@@ -264,27 +264,6 @@ absl::StatusOr<Gallery::Impl> Server::Impl::OpenGallery(const std::string& direc
   return gallery;
 }
 
-absl::StatusOr<EnrolResult> Server::Impl::Enrol(const std::string& directory,
-                                                const SampleSet& samples,
-                                                const EnrolOptions& options,
-                                                const ProgressFunction& progress) const {
-  HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, OpenGallery(directory, /*create=*/true));
-  EnrolResult result;
-  if (samples.bulk()) {
-    HEFT_ASSIGN_OR_RETURN(BatchEnrolment bulk, FuseBulk(samples, options, progress));
-    HEFT_RETURN_IF_ERROR(
-        gallery.EnrolBatch(rings_, bulk.identities, std::move(bulk.batch), *keys_, bulk.samples));
-    result.added = bulk.identities.size();
-  } else {
-    HEFT_ASSIGN_OR_RETURN(const auto templates, FuseAll(samples, options, progress));
-    HEFT_RETURN_IF_ERROR(gallery.Enrol(instance(), templates, keys()));
-    result.added = templates.size();
-  }
-  result.templates = gallery.size();
-  result.blocks = gallery.blocks();
-  return result;
-}
-
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::Server(Server&&) noexcept = default;
 Server& Server::operator=(Server&&) noexcept = default;
@@ -304,10 +283,7 @@ absl::StatusOr<EnrolResult> Server::Enrol(const std::string& folder, std::vector
                                           const Monitor& monitor) const {
   HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
   const Progress progress(monitor, "enrolling");
-  if (options.quarantine) {
-    return impl_->Quarantine(folder, samples, options, progress.Callback());
-  }
-  return impl_->Enrol(folder, samples, options, progress.Callback());
+  return impl_->Quarantine(folder, samples, options, progress.Callback());
 }
 
 absl::StatusOr<std::vector<uint8_t>> Server::Pending(const Gallery& gallery) const {
@@ -325,6 +301,15 @@ absl::StatusOr<AdmitResult> Server::Admit(const std::string& folder,
   HEFT_ASSIGN_OR_RETURN(const Admission parsed, ParseAdmission(file.file, what));
   const Progress progress(monitor, "admitting");
   return impl_->Admit(folder, parsed, &trust, progress.Callback());
+}
+
+absl::StatusOr<AdmitResult> Server::Admit(const std::string& folder,
+                                          std::span<const uint8_t> admission, std::string_view what,
+                                          const SignerKey& key_owner,
+                                          const Monitor& monitor) const {
+  Trust trust;
+  HEFT_RETURN_IF_ERROR(trust.Add(Role::kKeyOwner, "the key owner", key_owner));
+  return Admit(folder, admission, what, trust, monitor);
 }
 
 absl::StatusOr<std::vector<uint8_t>> Server::Identify(const Gallery& gallery,

@@ -122,7 +122,7 @@ absl::StatusOr<EnrolResult> Server::Impl::Quarantine(const std::string& director
   }
   enrolment.authorisation = options.authorisation;
   EnrolResult result;
-  result.added = enrolment.templates.size();
+  result.brought = enrolment.templates.size();
   HEFT_RETURN_IF_ERROR(
       gallery.Quarantine(SerializeQuarantined(rings_, binding(), enrolment), [&]() -> absl::Status {
         // Under the gallery's lock: two that enrol the same at once do not both pass.
@@ -141,7 +141,7 @@ absl::StatusOr<EnrolResult> Server::Impl::Quarantine(const std::string& director
         return CheckAuthorised(gallery, known, enrolment.templates, enrolment.authorisation,
                                options.trust);
       }));
-  result.waiting += result.added;
+  result.waiting += result.brought;
   result.templates = gallery.size();
   result.blocks = gallery.blocks();
   return result;

@@ -116,11 +116,6 @@ class Server::Impl {
   absl::StatusOr<AdmitResult> Admit(const std::string& directory, const Admission& admission,
                                     const Trust* trust,
                                     const ProgressFunction& progress = {}) const;
-  // Adds to the gallery in `directory` at once, all or nothing, in bulk if the samples are
-  // encrypted for it.
-  absl::StatusOr<EnrolResult> Enrol(const std::string& directory, const SampleSet& samples,
-                                    const EnrolOptions& options,
-                                    const ProgressFunction& progress = {}) const;
 
   // 1:N: scores against every template of the gallery.
   absl::StatusOr<EncryptedScores> Identify(const Gallery::Impl& gallery, const SampleSet& samples,

@@ -18,13 +18,15 @@ namespace heft {
 namespace {
 
 using testing::Code;
+using testing::EnrolDirectly;
 using ::testing::HasSubstr;
 
 class ServerTest : public testing::GalleryTest {};
 
 TEST_F(ServerTest, EnrolIdentifyVerifyDecide) {
-  ASSERT_EQ(server_->Enrol(directory_, Set({1, 2, 3}, {"ann", "bob", "ann"}), {})->added, 3u);
-  ASSERT_EQ(server_->Enrol(directory_, Set({4}, {"cyd"}), {})->added, 1u);
+  ASSERT_EQ(EnrolDirectly(*server_, directory_, Set({1, 2, 3}, {"ann", "bob", "ann"}))->brought,
+            3u);
+  ASSERT_EQ(EnrolDirectly(*server_, directory_, Set({4}, {"cyd"}))->brought, 1u);
   const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   EXPECT_EQ(gallery.size(), 4u);
   const SampleSet probe = Set({2}, {"probe"});
@@ -58,7 +60,7 @@ TEST_F(ServerTest, AllPairsOfAClass) {
   auto set = SampleSet::Create(*instance_, *model_, std::move(files));
   EnrolOptions options;
   options.all_pairs = true;
-  EXPECT_EQ(server_->Enrol(directory_, *set, options)->added, 2u * 1 + 1 * 3);
+  EXPECT_EQ(EnrolDirectly(*server_, directory_, *set, options)->brought, 2u * 1 + 1 * 3);
 }
 
 // More pairs than are fused at a time, of one class after another.
@@ -103,9 +105,9 @@ TEST_F(ServerTest, BulkEnrolmentAmongSingleOnes) {
       added.push_back(100 + seeds.size() + i);
       labels.push_back("p" + std::to_string(added.back()));
     }
-    auto enrolled = server_->Enrol(directory_, Set(added, labels, encoding), {});
+    auto enrolled = EnrolDirectly(*server_, directory_, Set(added, labels, encoding));
     ASSERT_TRUE(enrolled.ok()) << enrolled.status();
-    EXPECT_EQ(enrolled->added, count);
+    EXPECT_EQ(enrolled->brought, count);
     seeds.insert(seeds.end(), added.begin(), added.end());
   };
   enrol(1, SampleEncoding::kCompact);
@@ -159,7 +161,7 @@ TEST_F(ServerTest, BulkSamplesWhereTheyDoNotBelong) {
   EXPECT_FALSE(server_->FuseProbe(bulk, 0).ok());
   EnrolOptions all_pairs;
   all_pairs.all_pairs = true;
-  EXPECT_THAT(std::string(server_->Enrol(directory_, bulk, all_pairs).status().message()),
+  EXPECT_THAT(std::string(EnrolDirectly(*server_, directory_, bulk, all_pairs).status().message()),
               HasSubstr("without --bulk"));
   EXPECT_FALSE(FileExists(directory_));
   std::vector<SampleReader> mixed;
@@ -173,10 +175,10 @@ TEST_F(ServerTest, BulkSamplesWhereTheyDoNotBelong) {
   one.push_back(Samples(0, {1, 2}, {}, true, SampleEncoding::kBulk));
   EXPECT_FALSE(one[0].Coordinate(model_->modalities[0].dimension).ok());
   auto unlabelled = SampleSet::Create(*instance_, *model_, std::move(one));
-  EXPECT_FALSE(server_->Enrol(directory_, *unlabelled, {}).ok());
+  EXPECT_FALSE(EnrolDirectly(*server_, directory_, *unlabelled).ok());
   EnrolOptions options;
   options.identity = "dan";
-  EXPECT_EQ(server_->Enrol(directory_, *unlabelled, options)->added, 2u);
+  EXPECT_EQ(EnrolDirectly(*server_, directory_, *unlabelled, options)->brought, 2u);
   auto fused = server_->FuseBulk(bulk, {});
   ASSERT_TRUE(fused.ok()) << fused.status();
   Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
@@ -189,7 +191,7 @@ TEST_F(ServerTest, BulkSamplesWhereTheyDoNotBelong) {
 }
 
 TEST_F(ServerTest, OtherModelKeyOrParametersAreRefused) {
-  ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1}, {"ann"})).ok());
   GalleryBinding other = server_->binding();
   other.model_id[0] ^= 1;
   const Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
@@ -238,7 +240,7 @@ TEST_F(ServerTest, WrongSamplesAreRefused) {
   EXPECT_FALSE(server_->FuseAll(*no_labels, {}).ok());
   EnrolOptions options;
   options.identity = "dan";  // one modality alone, named on enrolment
-  EXPECT_EQ(server_->Enrol(directory_, *no_labels, options)->added, 1u);
+  EXPECT_EQ(EnrolDirectly(*server_, directory_, *no_labels, options)->brought, 1u);
 }
 
 TEST_F(ServerTest, EvaluationKeysLackingARotation) {

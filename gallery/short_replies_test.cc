@@ -9,6 +9,7 @@
 #include "base/testing.h"
 #include "fusion/rings.h"
 #include "fusion/testing.h"
+#include "gallery/owner/admit_all.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/scores.h"
 #include "heft/client.h"
@@ -40,8 +41,11 @@ class ShortRepliesTest : public ::testing::Test {
     delete model_;
   }
   void SetUp() override {
-    ASSERT_TRUE(server_->Enrol(folder_, {File(11, SampleUse::kEnrolment, "ann")}).ok());
-    ASSERT_TRUE(server_->Enrol(folder_, {File(12, SampleUse::kEnrolment, "bob")}).ok());
+    for (const auto& [seed, name] : {std::pair(11, "ann"), std::pair(12, "bob")}) {
+      ASSERT_TRUE(
+          testing::EnrolNow(*server_, *owner_, folder_, {File(seed, SampleUse::kEnrolment, name)})
+              .ok());
+    }
   }
   std::vector<double> Vector(uint64_t seed) const {
     std::mt19937_64 random(seed);

@@ -20,12 +20,13 @@ namespace heft {
 namespace {
 
 using testing::Code;
+using testing::EnrolDirectly;
 
 class StandInTest : public testing::GalleryTest {
  protected:
   void SetUp() override {
     ASSERT_TRUE(
-        server_->Enrol(directory_, Set({1, 2, 3, 4}, {"ann", "bob", "ann", "cyd"}), {}).ok());
+        EnrolDirectly(*server_, directory_, Set({1, 2, 3, 4}, {"ann", "bob", "ann", "cyd"})).ok());
   }
   EncryptedScores Verify(const std::string& identity, uint64_t seed = 2) const {
     const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
@@ -107,7 +108,7 @@ TEST_F(StandInTest, ScoresAreNoiseBelowAnyThreshold) {
 TEST_F(StandInTest, StaysWhenOthersAreEnrolled) {
   std::vector<std::set<std::pair<uint32_t, uint32_t>>> before;
   for (int i = 0; i < 20; ++i) before.push_back(Places(Verify("u" + std::to_string(i))));
-  ASSERT_TRUE(server_->Enrol(directory_, Set({5}, {"dan"}), {}).ok());
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({5}, {"dan"})).ok());
   int moved = 0;
   for (int i = 0; i < 20; ++i)
     moved += Places(Verify("u" + std::to_string(i))) != before[i] ? 1 : 0;
@@ -123,7 +124,7 @@ TEST_F(StandInTest, TheKeyIsMadeOnceAndIsTheServersOwn) {
   ASSERT_EQ(stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
   // It survives what changes a gallery, and damage is noticed.
-  ASSERT_TRUE(server_->Enrol(directory_, Set({5}, {"dan"}), {}).ok());
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({5}, {"dan"})).ok());
   EXPECT_EQ(*StandInKey(directory_), keys[0]);
   std::vector<uint8_t> bytes = *ReadFile(path);
   bytes.back() ^= 1;

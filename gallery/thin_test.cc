@@ -11,6 +11,7 @@
 #include "base/testing.h"
 #include "ckks/encryptor.h"
 #include "fusion/testing.h"
+#include "gallery/owner/admit_all.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "heft/client.h"
 #include "heft/gallery.h"
@@ -23,6 +24,7 @@ namespace heft {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
+using testing::EnrolNow;
 
 class ThinGalleryTest : public ::testing::Test {
  protected:
@@ -139,11 +141,9 @@ constexpr double kTolerance = 2e-3 + kScoreStep / 2;
 
 TEST_F(ThinGalleryTest, OneGalleryServesAllPlacesOfFusion) {
   const Fuse all[] = {Fuse::kServer, Fuse::kPartial, Fuse::kClient};
-  EnrolOptions options;
-  options.accept_fused = true;
   for (uint64_t i = 0; i < 3; ++i) {
-    const auto done = server_->Enrol(
-        folder_, Files(all[i], SampleUse::kEnrolment, i, 0, "p" + std::to_string(i)), options);
+    const auto done = EnrolNow(*server_, *owner_, folder_,
+                               Files(all[i], SampleUse::kEnrolment, i, 0, "p" + std::to_string(i)));
     ASSERT_TRUE(done.ok()) << done.status();
   }
   const Gallery gallery = *Gallery::Open(folder_);
@@ -174,7 +174,8 @@ TEST_F(ThinGalleryTest, OneGalleryServesAllPlacesOfFusion) {
 
 TEST_F(ThinGalleryTest, AMissingModalityIsNormalisedExactly) {
   ASSERT_TRUE(
-      server_->Enrol(folder_, Files(Fuse::kServer, SampleUse::kEnrolment, 1, 0, "ann")).ok());
+      EnrolNow(*server_, *owner_, folder_, Files(Fuse::kServer, SampleUse::kEnrolment, 1, 0, "ann"))
+          .ok());
   auto files = Files(Fuse::kServer, SampleUse::kIdentification, 1, 0);
   files.pop_back();
   const auto reply = server_->Identify(*Gallery::Open(folder_), std::move(files));
@@ -195,7 +196,7 @@ TEST_F(ThinGalleryTest, ARenewedKeyTakesOverBothRings) {
   ASSERT_TRUE(old.SetBudget({1000000, 1000000, 1000000000}).ok());
   const auto enrol = SampleUse::kEnrolment, identify = SampleUse::kIdentification;
   const Server old_server = Serve(old);
-  ASSERT_TRUE(old_server.Enrol(folder_, OwnFiles(old, enrol, 1, 0, "ann")).ok());
+  ASSERT_TRUE(EnrolNow(old_server, old, folder_, OwnFiles(old, enrol, 1, 0, "ann")).ok());
   const auto before = old_server.Identify(*Gallery::Open(folder_), OwnFiles(old, identify, 1, 1));
   ASSERT_TRUE(before.ok()) << before.status();
 
@@ -209,7 +210,7 @@ TEST_F(ThinGalleryTest, ARenewedKeyTakesOverBothRings) {
   const auto moved = gallery.Rekey(*model_, key->file, "rekeying.key");
   ASSERT_TRUE(moved.ok()) << moved.status();
   const Server server = Serve(next);
-  ASSERT_TRUE(server.Enrol(folder_, OwnFiles(next, enrol, 2, 0, "bob")).ok());
+  ASSERT_TRUE(EnrolNow(server, next, folder_, OwnFiles(next, enrol, 2, 0, "bob")).ok());
   gallery = *Gallery::Open(folder_);
   for (uint64_t i = 1; i <= 2; ++i) {
     const auto reply = server.Identify(gallery, OwnFiles(next, identify, i, 1));
@@ -248,20 +249,15 @@ TEST_F(ThinGalleryTest, WhatDoesNotBelongTogetherIsRefused) {
   using Code = absl::StatusCode;
   const auto ann = [&](Fuse fuse, SampleUse use) { return Files(fuse, use, 1, 0, "ann"); };
   const auto enrol = SampleUse::kEnrolment, identify = SampleUse::kIdentification;
-  // Fused templates need a word of the server's.
-  EXPECT_EQ(server_->Enrol(folder_, ann(Fuse::kClient, enrol)).status().code(),
-            Code::kFailedPrecondition);
-  EnrolOptions trusting;
-  trusting.accept_fused = true;
   for (const Fuse fuse : {Fuse::kServer, Fuse::kPartial, Fuse::kClient}) {
-    EXPECT_EQ(server_->Enrol(folder_, ann(fuse, identify), trusting).status().code(),
+    EXPECT_EQ(server_->Enrol(folder_, ann(fuse, identify)).status().code(),
               Code::kFailedPrecondition);
   }
-  EnrolOptions pairs = trusting;
+  EnrolOptions pairs;
   pairs.all_pairs = true;
   EXPECT_FALSE(server_->Enrol(folder_, ann(Fuse::kPartial, enrol), pairs).ok());
   EXPECT_FALSE(Gallery::Open(folder_).ok());  // nothing was made
-  ASSERT_TRUE(server_->Enrol(folder_, ann(Fuse::kServer, enrol)).ok());
+  ASSERT_TRUE(EnrolNow(*server_, *owner_, folder_, ann(Fuse::kServer, enrol)).ok());
   const Gallery gallery = *Gallery::Open(folder_);
   for (const Fuse fuse : {Fuse::kServer, Fuse::kPartial, Fuse::kClient}) {
     EXPECT_EQ(server_->Identify(gallery, ann(fuse, enrol)).status().code(),
@@ -305,7 +301,8 @@ TEST_F(ThinGalleryTest, WhatDoesNotBelongTogetherIsRefused) {
 // norm is right on average; in no slot alone is it.
 TEST_F(ThinGalleryTest, ManyProbesInOneAreNotAccepted) {
   ASSERT_TRUE(
-      server_->Enrol(folder_, Files(Fuse::kServer, SampleUse::kEnrolment, 1, 0, "ann")).ok());
+      EnrolNow(*server_, *owner_, folder_, Files(Fuse::kServer, SampleUse::kEnrolment, 1, 0, "ann"))
+          .ok());
   const Rings rings = *MakeRings(*model_);
   const Instance& ring = rings.matching;
   std::mt19937_64 random(3);

@@ -81,6 +81,9 @@ class BudgetTest : public ::testing::Test {
   static void Enrol(const std::string& row) {
     Encrypt("one", {"--row", row});
     Serve("enrol", "one", {});
+    AdmitWaiting(
+        {"--model", W("model.heft"), "--keys", K("evaluation.keys"), "--gallery", K("gallery")},
+        K("secret.key"));
   }
   // A new reply each time.
   static std::string Verify(const std::string& identity) {

@@ -123,11 +123,12 @@ TEST_F(CrossValidationTest, RefusesModelsThatMayHaveSeenTheTestPeople) {
     Args args;
     const char* message;
   };
-  for (const Case& c : {Case{{"--model", w("models"), "--fold-seed", "2"}, "not trained in fold 1"},
-                        Case{{"--model", w("wrong")}, "not trained in fold 1"},
-                        Case{{"--model", w("nowhere")}, "fold-1.heft"}, Case{{}, "--model FOLDER"},
-                        Case{{"--choices", "--model", w("models")}, "--choices"},
-                        Case{{"--model", w("models"), "--model", w("models")}, "two sets of models are called"}}) {
+  for (const Case& c :
+       {Case{{"--model", w("models"), "--fold-seed", "2"}, "not trained in fold 1"},
+        Case{{"--model", w("wrong")}, "not trained in fold 1"},
+        Case{{"--model", w("nowhere")}, "fold-1.heft"}, Case{{}, "--model FOLDER"},
+        Case{{"--choices", "--model", w("models")}, "--choices"},
+        Case{{"--model", w("models"), "--model", w("models")}, "two sets of models are called"}}) {
     Args args = Evaluation(c.args);
     args.push_back("--quiet");
     const Finished run = RunProgram(kHeft, args);
@@ -188,7 +189,8 @@ class MeaningTest : public ::testing::Test {
     Must(kHeft, {"keygen", "--model", w_("m.heft"), "--out", w_("keys")});
     RaiseBudget(w_("m.heft"), w_("keys/secret.key"));
     model_ = ReadModel(w_("m.heft"));
-    Serve("enrol", {Encrypt("face", 0), Encrypt("voice", 0)}, {});
+    EnrolNow(ServeArgs("enrol", {Encrypt("face", 0), Encrypt("voice", 0)}, {}),
+             w_("keys/secret.key"));
   }
   std::string Encrypt(const std::string& modality, int row) {
     const std::string base = w_(modality + std::to_string(row));
@@ -198,21 +200,24 @@ class MeaningTest : public ::testing::Test {
           modality, "--in", base + ".npy", "--labels", base + ".txt", "--out", base + ".ct"});
     return base + ".ct";
   }
-  void Serve(const std::string& command, const std::vector<std::string>& files, const Args& more) {
+  Args ServeArgs(const std::string& command, const std::vector<std::string>& files,
+                 const Args& more) {
     Args args = {command,     "--model",    w_("m.heft"), "--keys", w_("keys/evaluation.keys"),
                  "--gallery", w_("gallery")};
     for (const std::string& file : files) args.insert(args.end(), {"--in", file});
     args.insert(args.end(), more.begin(), more.end());
-    Must(kServer, args);
+    return args;
   }
   // Claims to be the enrolled person, and asks for a decision at FMR 1e-3.
   Args Decide(const std::vector<std::string>& files) {
-    Serve("verify", files, {"--identity", data_.labels[0], "--out", w_("score.ct")});
+    Must(kServer,
+         ServeArgs("verify", files, {"--identity", data_.labels[0], "--out", w_("score.ct")}));
     Believe(w_("keys/trust.heft"), w_("gallery"));
     return {"decrypt", "--model",      w_("m.heft"), "--secret-key", w_("keys/secret.key"),
             "--in",    w_("score.ct"), "--fmr",      "1e-3"};
   }
-  // The score of probe row 1 without some modalities against template row 0, and the probe's |z|^2, normalised.
+  // The score of probe row 1 without some modalities against template row 0, and the probe's |z|^2,
+  // normalised.
   std::pair<double, double> Plain(const std::vector<int>& missing) {
     const FeatureMatrix p = Eigen::Map<const FeatureMatrix>(
         model_.projection.data(), model_.gamma, model_.projection.size() / model_.gamma);

@@ -115,7 +115,7 @@ void World::Enrol() {
 
 Finished World::Bring(const std::vector<Bytes>& files, const Args& more) {
   Args args = ServerArgs("enrol", Send(files));
-  Append(&args, {"--quarantine", "--json", "--quiet"});
+  Append(&args, {"--json", "--quiet"});
   Append(&args, more);
   return RunProgram(kServer, args);
 }

@@ -24,11 +24,14 @@ class HugeFilesTest : public ::testing::Test {
                  "--dimensions", "24", "16"});
     Must(kHeft, TrainArgs(W("data"), W("model.heft")));
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys")});
-    Must(kHeft, {"encrypt", "--model", W("model.heft"), "--key", W("keys/encryption.key"),
-                 "--modality", "face", "--in", W("data/face.npy"), "--labels", W("data/labels.txt"),
-                 "--out", W("face.ct")});
-    Must(kServer, {"enrol", "--model", W("model.heft"), "--keys", W("keys/evaluation.keys"),
-                   "--gallery", W("gallery"), "--in", W("face.ct")});
+    for (const std::string m : {"face", "voice"}) {
+      Must(kHeft, {"encrypt", "--model", W("model.heft"), "--key", W("keys/encryption.key"),
+                   "--modality", m, "--in", W("data/" + m + ".npy"), "--labels",
+                   W("data/labels.txt"), "--out", W(m + ".ct")});
+    }
+    EnrolNow({"enrol", "--model", W("model.heft"), "--keys", W("keys/evaluation.keys"), "--gallery",
+              W("gallery"), "--in", W("face.ct"), "--in", W("voice.ct")},
+             W("keys/secret.key"));
   }
   static void TearDownTestSuite() { delete work_; }
   static std::string W(const std::string& path) { return (*work_)(path); }

@@ -41,36 +41,37 @@ class InterruptTest : public ::testing::Test {
                  "--dimensions", "24", "16"});
     Must(kHeft, TrainArgs(w("data"), w("model.heft")));
     Must(kHeft, {"keygen", "--model", w("model.heft"), "--out", w("keys")});
-    for (const char* modality : {"face", "voice"}) {
-      for (const int rows : {1, 20}) {
-        const std::string stem = w(modality + std::to_string(rows));
-        const Dataset data = *LoadDataset(w("data"));
-        std::vector<int> all(rows);
-        for (int i = 0; i < rows; ++i) all[i] = i;
-        WriteRows(data, modality, all, stem + ".npy", stem + ".labels");
-        Must(kHeft, {"encrypt", "--model", w("model.heft"), "--secret-key", w("keys/secret.key"),
-                     "--modality", modality, "--in", stem + ".npy", "--label", "ann", "--out",
-                     stem + ".ct"});
-      }
-    }
+    // One sample of each of nine people, and 400 pairs of one.
+    const Dataset data = *LoadDataset(w("data"));
+    for (int person = 0; person < 9; ++person) Encrypt(data, {6 * person}, Name(person));
+    std::vector<int> rows(20);
+    for (int i = 0; i < 20; ++i) rows[i] = i;
+    Encrypt(data, rows, "many");
   }
   static void TearDownTestSuite() { delete work_; }
 
+  static std::string Name(int person) { return "person" + std::to_string(person); }
+  static void Encrypt(const Dataset& data, const std::vector<int>& rows, const std::string& name) {
+    const Workplace& w = *work_;
+    for (const char* modality : {"face", "voice"}) {
+      const std::string stem = w(name + "-" + modality);
+      WriteRows(data, modality, rows, stem + ".npy", stem + ".labels");
+      Must(kHeft, {"encrypt", "--model", w("model.heft"), "--secret-key", SecretKey(), "--modality",
+                   modality, "--in", stem + ".npy", "--label", name, "--out", stem + ".ct"});
+    }
+  }
+  static std::string SecretKey() { return (*work_)("keys/secret.key"); }
+  static Args Serve(const std::string& subcommand, const std::string& gallery) {
+    return {
+        subcommand,  "--model", (*work_)("model.heft"), "--keys", (*work_)("keys/evaluation.keys"),
+        "--gallery", gallery};
+  }
   // Enrols one template, or all 400 pairs of 20 faces and 20 voices.
-  static Args Enrol(const std::string& gallery, int rows) {
-    const std::string n = std::to_string(rows);
-    return {"enrol",
-            "--model",
-            (*work_)("model.heft"),
-            "--keys",
-            (*work_)("keys/evaluation.keys"),
-            "--gallery",
-            gallery,
-            "--in",
-            (*work_)("face" + n + ".ct"),
-            "--in",
-            (*work_)("voice" + n + ".ct"),
-            "--all-pairs"};
+  static Args Enrol(const std::string& gallery, const std::string& name) {
+    Args args = Serve("enrol", gallery);
+    args.insert(args.end(), {"--in", (*work_)(name + "-face.ct"), "--in",
+                             (*work_)(name + "-voice.ct"), "--all-pairs"});
+    return args;
   }
   static size_t Templates(const std::string& gallery) {
     return Must(kServer, {"inspect", gallery})["templates"];
@@ -102,9 +103,9 @@ TEST_F(InterruptTest, EnrolmentLeavesTheGalleryAsItWas) {
   const Workplace& w = *work_;
   const std::string gallery = w("server/interrupted");
   for (const bool first : {true, false}) {
-    if (!first) Must(kServer, Enrol(gallery, 1));
+    if (!first) EnrolNow(Enrol(gallery, Name(0)), SecretKey());
     const auto before = Snapshot(w.root());
-    Process enrol(kServer, Enrol(gallery, 20));
+    Process enrol(kServer, Enrol(gallery, "many"));
     ASSERT_TRUE(WaitFor(enrol, [&] { return !enrol.Err().empty(); }));
     enrol.Signal(SIGINT);
     const Finished run = enrol.Wait();
@@ -116,86 +117,143 @@ TEST_F(InterruptTest, EnrolmentLeavesTheGalleryAsItWas) {
   EXPECT_EQ(Templates(gallery), 1u);
 }
 
-// After a kill the gallery holds the old templates, or the new ones too; it takes further ones, and
-// these clear away what the killed writer left.
-void ExpectSound(const std::string& gallery, size_t before, size_t added, const Args& enrol_one,
-                 const std::function<size_t(const std::string&)>& templates) {
-  size_t now = 0;
-  if (std::filesystem::exists(gallery + "/manifest.heft")) {
-    now = templates(gallery);
-    EXPECT_TRUE(now == before || now == before + added) << now;
-  } else {
-    EXPECT_EQ(before, 0u) << "the manifest is gone";
+// After a kill everything that was there is, and nothing that a writer was about to say is half
+// there.
+class KillTest : public InterruptTest {
+ protected:
+  // `before`, with one template, and `admitted`, where a second one waits and may come in.
+  static void SetUpTestSuite() {
+    InterruptTest::SetUpTestSuite();
+    EnrolNow(Enrol(W("before"), Name(0)), SecretKey());
+    Copy("before", "admitted");
+    Must(kServer, Enrol(W("admitted"), Name(1)));
+    Args pending = Serve("pending", W("admitted"));
+    pending.insert(pending.end(), {"--out", W("pending.ct")});
+    Must(kServer, pending);
+    Must(kHeft, {"admit", "--model", W("model.heft"), "--secret-key", SecretKey(), "--in",
+                 W("pending.ct"), "--out", W("admission.heft")});
   }
-  Must(kServer, enrol_one);
-  EXPECT_EQ(templates(gallery), now + 1);
-  std::vector<std::string> left;
-  for (const auto& entry : std::filesystem::directory_iterator(gallery)) {
-    left.push_back(entry.path().filename().string());
+  static std::string W(const std::string& path) { return (*work_)(path); }
+  static void Copy(const std::string& from, const std::string& to) {
+    std::filesystem::remove_all(W(to));
+    std::filesystem::copy(W(from), W(to), std::filesystem::copy_options::recursive);
   }
-  // Manifest, lock, one block, the server's two keys.
-  EXPECT_EQ(left.size(), 5u) << ::testing::PrintToString(left);
-}
+  static Args Release(const std::string& gallery) {
+    Args args = Serve("release", gallery);
+    args.insert(args.end(), {"--in", W("admission.heft")});
+    return args;
+  }
+  static size_t FilesIn(const std::string& folder) {
+    std::error_code error;
+    size_t n = 0;
+    for (std::filesystem::recursive_directory_iterator it(folder, error), end; !error && it != end;
+         it.increment(error)) {
+      ++n;
+    }
+    return n;
+  }
+  // The next change has cleared away what a killed writer left.
+  static void ExpectTidy(const std::string& gallery) {
+    size_t blocks = 0;
+    const std::vector<std::string> known = {"manifest.heft", "lock", "server.key", "server.pub",
+                                            "quarantine"};
+    for (const auto& entry : std::filesystem::directory_iterator(gallery)) {
+      const std::string name = entry.path().filename().string();
+      if (name.rfind("block-", 0) == 0) {
+        ++blocks;
+      } else {
+        EXPECT_EQ(std::ranges::count(known, name), 1) << name;
+      }
+    }
+    EXPECT_EQ(blocks, 1u);
+    EXPECT_TRUE(std::filesystem::is_empty(gallery + "/quarantine"));
+  }
+  // A killed enrolment: the gallery has what it had; the sample waits or does not, and further ones
+  // are taken.
+  static void ExpectSound(const std::string& gallery, size_t before) {
+    if (std::filesystem::exists(gallery + "/manifest.heft")) {
+      EXPECT_EQ(Templates(gallery), before);
+    } else {
+      EXPECT_EQ(before, 0u) << "the manifest is gone";
+    }
+    const auto next = Must(kServer, Enrol(gallery, Name(2)));
+    const size_t waiting = next["waiting"];
+    EXPECT_TRUE(waiting == 1 || waiting == 2) << waiting;
+    EXPECT_EQ(AdmitWaiting(Enrol(gallery, Name(2)), SecretKey())["templates"], before + waiting);
+    ExpectTidy(gallery);
+  }
+};
 
-TEST_F(InterruptTest, KilledAtAnyMomentTheGalleryStaysSound) {
-  const Workplace& w = *work_;
-  constexpr size_t kAdded = 1;
+TEST_F(KillTest, AtAnyMomentOfAnEnrolment) {
+  const std::string gallery = W("killed");
   // Enrolling one template is quick, so that these delays fall all over it.
   for (const bool first : {true, false}) {
-    for (const int milliseconds : {5, 20, 40, 60, 80, 100, 130, 160, 200, 300}) {
+    for (const int milliseconds : {5, 40, 80, 130, 200}) {
       SCOPED_TRACE(milliseconds);
-      const std::string gallery = w("server/killed");
-      std::filesystem::remove_all(gallery);
-      if (!first) Must(kServer, Enrol(gallery, 1));
-      Process enrol(kServer, Enrol(gallery, 1));
+      if (first) {
+        std::filesystem::remove_all(gallery);
+      } else {
+        Copy("before", "killed");
+      }
+      Process enrol(kServer, Enrol(gallery, Name(1)));
       std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
       enrol.Signal(SIGKILL);
       enrol.Wait();
-      ExpectSound(gallery, first ? 0 : 1, kAdded, Enrol(gallery, 1), Templates);
+      ExpectSound(gallery, first ? 0 : 1);
     }
   }
 }
 
-TEST_F(InterruptTest, KilledWhileWritingTheGalleryStaysSound) {
-  const Workplace& w = *work_;
-  const std::string gallery = w("server/killed-writing");
-  // As soon as the folder holds one file more: a temporary one, or a block without its manifest.
-  for (const size_t files : {1, 2, 3, 4, 5}) {
+TEST_F(KillTest, WhileAnEnrolmentIsWritten) {
+  const std::string gallery = W("killed-writing");
+  // As soon as the folder holds so many files more.
+  for (const size_t files : {1, 2, 3}) {
     for (const bool first : {true, false}) {
       SCOPED_TRACE(files);
       std::filesystem::remove_all(gallery);
-      if (!first) Must(kServer, Enrol(gallery, 1));
-      auto count = [&] {
-        std::error_code error;
-        size_t n = 0;
-        for (std::filesystem::directory_iterator it(gallery, error), end; !error && it != end;
-             it.increment(error)) {
-          ++n;
-        }
-        return n;
-      };
-      Process enrol(kServer, Enrol(gallery, 1));
-      while (enrol.Running() && count() < files) {
+      if (!first) Copy("before", "killed-writing");
+      const size_t before = FilesIn(gallery);
+      Process enrol(kServer, Enrol(gallery, Name(1)));
+      while (enrol.Running() && FilesIn(gallery) < before + files) {
       }
       enrol.Signal(SIGKILL);
       enrol.Wait();
-      ExpectSound(gallery, first ? 0 : 1, 1, Enrol(gallery, 1), Templates);
+      ExpectSound(gallery, first ? 0 : 1);
     }
   }
 }
 
-TEST_F(InterruptTest, TwoWritersAtOnceLoseNothing) {
-  const Workplace& w = *work_;
-  const std::string gallery = w("server/crowded");
+// The release of what was admitted is all or nothing, and can be said again.
+TEST_F(KillTest, WhileTheAdmittedComeIn) {
+  const std::string gallery = W("killed-release");
+  for (const int milliseconds : {5, 20, 40, 60, 80, 100, 130, 160, 200, 300}) {
+    SCOPED_TRACE(milliseconds);
+    Copy("admitted", "killed-release");
+    Process release(kServer, Release(gallery));
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    release.Signal(SIGKILL);
+    release.Wait();
+    const size_t now = Templates(gallery);
+    EXPECT_TRUE(now == 1 || now == 2) << now;
+    const auto again = Must(kServer, Release(gallery));
+    EXPECT_EQ(again["templates"], 2);
+    EXPECT_EQ(again["waiting"], 0);
+    ExpectTidy(gallery);
+  }
+}
+
+TEST_F(KillTest, TwoWritersAtOnceLoseNothing) {
+  const std::string gallery = W("crowded");
   size_t expected = 0;
   for (int round = 0; round < 3; ++round) {
-    Process one(kServer, Enrol(gallery, 1)), two(kServer, Enrol(gallery, 1));
+    Process one(kServer, Enrol(gallery, Name(2 * round + 3))),
+        two(kServer, Enrol(gallery, Name(2 * round + 4)));
     for (const Finished& run : {one.Wait(), two.Wait()}) {
       // The slower one is told to try again, or has found the faster one's work in place.
       EXPECT_TRUE(run.exit_code == 0 || run.exit_code == 4) << run.exit_code << run.err;
       if (run.exit_code == 0) ++expected;
     }
-    EXPECT_EQ(Templates(gallery), expected);
+    EXPECT_EQ(AdmitWaiting(Enrol(gallery, ""), SecretKey())["templates"], expected);
   }
   EXPECT_GE(expected, 3u);
 }

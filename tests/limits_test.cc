@@ -34,7 +34,7 @@ class LimitsTest : public ::testing::Test {
     for (const std::string modality : {"face", "voice"}) {
       Must(kHeft, Encrypt(modality, W(modality + ".ct"), {"--labels", W("data/labels.txt")}));
     }
-    Must(kServer, Serve("enrol", {}));
+    EnrolNow(Serve("enrol", {}), W("keys/secret.key"));
     Must(kServer, Serve("identify", {"--out", W("scores.ct")}));
     Believe(W("keys/trust.heft"), W("gallery"));
   }

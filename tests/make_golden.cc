@@ -13,6 +13,7 @@
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/rekey.h"
 #include "fusion/testing.h"
+#include "gallery/enrol_directly.h"
 #include "gallery/owner/journal_keys.h"
 #include "gallery/owner/legacy_budget.h"
 #include "gallery/owner/query_journal.h"
@@ -148,7 +149,7 @@ absl::Status WriteSigned(const std::string& folder, const Instance& instance, co
       Server::Impl::Create(model,
                            testing::MakeKeys(*instance.context, instance.plan.keys, secret, rng)));
   HEFT_ASSIGN_OR_RETURN(const SampleSet more, Samples(instance, model, secret, {1}));
-  HEFT_RETURN_IF_ERROR(server->Enrol(copy, more, {}).status());
+  HEFT_RETURN_IF_ERROR(testing::EnrolDirectly(*server, copy, more).status());
   HEFT_ASSIGN_OR_RETURN(const SigningKey key, GallerySigner(copy));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(copy));
   for (const char* name : {"server.key", "server.pub", "manifest.heft"}) {
@@ -197,7 +198,7 @@ absl::Status WriteThin(const std::string& folder, const Model& model) {
   HEFT_ASSIGN_OR_RETURN(const SampleSet enrolled,
                         Samples(rings.enrolment, model, secrets.enrolment, {0, 1, 2}));
   const std::string gallery_folder = folder + "/gallery";
-  HEFT_RETURN_IF_ERROR(server->Enrol(gallery_folder, enrolled, {}).status());
+  HEFT_RETURN_IF_ERROR(testing::EnrolDirectly(*server, gallery_folder, enrolled).status());
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, server->OpenGallery(gallery_folder, false));
   HEFT_ASSIGN_OR_RETURN(const SampleSet probe,
                         Samples(rings.matching, model, secrets.matching(), {0}));
@@ -232,7 +233,7 @@ absl::Status Write(const std::string& folder) {
       Server::Impl::Create(model,
                            testing::MakeKeys(*instance.context, instance.plan.keys, secret, rng)));
   HEFT_ASSIGN_OR_RETURN(const SampleSet enrolled, Samples(instance, model, secret, {0, 1, 2}));
-  HEFT_RETURN_IF_ERROR(server->Enrol(folder + "/gallery", enrolled, {}).status());
+  HEFT_RETURN_IF_ERROR(testing::EnrolDirectly(*server, folder + "/gallery", enrolled).status());
   std::filesystem::remove(folder + "/gallery/lock");
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery,
                         server->OpenGallery(folder + "/gallery", false));

@@ -80,7 +80,7 @@ class SecretsTest : public ::testing::Test {
             Samples(keys, samples, "voice")};
   }
   static void Enrol(const std::string& keys, const std::string& gallery) {
-    Must(kServer, Serve("enrol", keys, gallery, "all"));
+    EnrolNow(Serve("enrol", keys, gallery, "all"), W(keys + "/secret.key"));
   }
   static void Identify(const std::string& keys, const std::string& gallery,
                        const std::string& out) {
@@ -175,9 +175,12 @@ TEST_F(SecretsTest, AKilledRenewalLeavesTheOldGalleryOrTheNewOne) {
   // What a killed attempt had written, or had yet to remove, goes with the next change.
   if (key != old) {
     Encrypt("heir", "more", {});
-    Must(kServer, Serve("enrol", "heir", "killed", "more"));
+    Args more = Serve("enrol", "heir", "killed", "more");
+    more.insert(more.end(), {"--identity", "newcomer"});
+    EnrolNow(more, W("heir/secret.key"));
   }
-  EXPECT_EQ(Snapshot(W("killed")).size(), 5u) << "manifest, lock, one block, the server's keys";
+  EXPECT_EQ(Snapshot(W("killed")).size(), 6u)
+      << "manifest, lock, one block, the server's keys, an empty quarantine";
 }
 
 TEST_F(SecretsTest, TheServersProgramHasNoOwnersCommands) {

@@ -50,7 +50,7 @@ class SignaturesTest : public ::testing::Test {
   static void SetUpTestSuite() {
     work_ = new Workplace;
     Must(kHeft, {"synth", "--out", W("data"), "--identities", "20", "--samples", "3",
-                 "--dimensions", "24", "16"});
+                 "--dimensions", "24"});
     Must(kHeft, TrainArgs(W("data"), W("model.heft")));
     for (const char* keys : {"owner/keys", "owner/stranger"}) {
       Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W(keys)});
@@ -58,8 +58,7 @@ class SignaturesTest : public ::testing::Test {
     RaiseBudget(W("model.heft"), W("owner/keys/secret.key"));
     Must(kHeft, Encrypt("client/face.ct", "owner/keys"));
     for (const char* gallery : {"server/gallery", "server/other"}) {
-      Must(kServer, Serve("enrol", {"--gallery", W(gallery)}));
-      Believe(Trusted(), W(gallery));
+      EnrolNow(Serve("enrol", {"--gallery", W(gallery)}), W("owner/keys/secret.key"));
     }
     Must(kServer, Identify("server/scores.ct"));
     for (const char* name : {"client", "trainer", "nobody"}) {
@@ -438,7 +437,7 @@ TEST_F(SignaturesTest, WhatATrustFileHolds) {
 // From quarantine into the gallery, by way of both roles; nothing on the way is believed unsigned.
 TEST_F(SignaturesTest, EnrolmentsWaitForTheKeyOwner) {
   const std::string gallery = W("server/waiting");
-  const Args enrol = Serve("enrol", {"--gallery", gallery, "--quarantine"});
+  const Args enrol = Serve("enrol", {"--gallery", gallery});
   const auto brought = Must(kServer, enrol);
   const Args again = Join(enrol, {"--quiet"});
   EXPECT_EQ(brought["templates"], 0);
@@ -456,11 +455,9 @@ TEST_F(SignaturesTest, EnrolmentsWaitForTheKeyOwner) {
                 "--in",  W(in),     "--out",         W("admission.heft")};
   };
   Refused(kHeft, admit(Write("bare.ct", Inner(W("pending.ct")))), "not signed");
-  // Samples whose norm the quick model's interval does not hold are rejected.
   const auto admitted = Must(kHeft, admit("pending.ct"));
-  EXPECT_GT(admitted["admitted"], 0);
-  EXPECT_EQ(admitted["admitted"].get<size_t>() + admitted["rejected"].size(),
-            brought["brought"].get<size_t>());
+  EXPECT_EQ(admitted["admitted"], brought["brought"]);
+  EXPECT_TRUE(admitted["rejected"].empty());
   Refused(kServer,
           at_server("release", {"--in", W(Write("bare.heft", Inner(W("admission.heft"))))}),
           "not signed");

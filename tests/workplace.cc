@@ -56,6 +56,41 @@ void Believe(const std::string& trust, const std::string& gallery) {
                gallery + "/server.pub", "--name", key});
 }
 
+nlohmann::json EnrolNow(const Args& enrol, const std::string& secret_key) {
+  Must(kServer, enrol);
+  return AdmitWaiting(enrol, secret_key);
+}
+
+nlohmann::json AdmitWaiting(const Args& enrol, const std::string& secret_key, const Args& owner,
+                            size_t rejected) {
+  Args of_gallery, enrolment_keys;
+  std::string model, gallery;
+  for (size_t i = 0; i + 1 < enrol.size(); ++i) {
+    if (enrol[i] == "--model") model = enrol[i + 1];
+    if (enrol[i] == "--gallery") gallery = enrol[i + 1];
+    const bool wanted = enrol[i] == "--model" || enrol[i] == "--keys" || enrol[i] == "--gallery";
+    Args* to = wanted ? &of_gallery : enrol[i] == "--enrolment-keys" ? &enrolment_keys : nullptr;
+    if (to != nullptr) to->insert(to->end(), {enrol[i], enrol[i + 1]});
+  }
+  const std::string trust = std::filesystem::path(secret_key).parent_path() / "trust.heft";
+  const std::string pending = gallery + ".pending", admission = gallery + ".admission";
+  auto run = [&](const char* program, Args args, const Args& more) {
+    args.insert(args.end(), more.begin(), more.end());
+    args.insert(args.end(), {"--trust", trust});
+    return Must(program, args);
+  };
+  Args ask = {"pending", "--out", pending}, release = {"release", "--in", admission};
+  ask.insert(ask.end(), of_gallery.begin(), of_gallery.end());
+  release.insert(release.end(), of_gallery.begin(), of_gallery.end());
+  run(kServer, ask, {});
+  Believe(trust, gallery);
+  const Args admit = {"admit", "--model", model,   "--secret-key", secret_key,
+                      "--in",  pending,   "--out", admission};
+  const nlohmann::json admitted = run(kHeft, admit, owner);
+  EXPECT_EQ(admitted["rejected"].size(), rejected) << admitted;
+  return run(kServer, release, enrolment_keys);
+}
+
 void WriteRows(const Dataset& data, const std::string& modality, const std::vector<int>& rows,
                const std::string& npy, const std::string& labels) {
   const Dataset selected = SelectRows(data, rows);

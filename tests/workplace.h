@@ -28,8 +28,8 @@ inline const char* const kHeftPaper = HEFT_PAPER_PROGRAM;
 // 2e-14, and a run looks at a few hundred scores. (The 2e-3 that the product promises are held in
 // fusion/, with known keys.)
 constexpr double kScoreNoise = 4e-3, kRounding = 5e-4;
-// kNormNoise: how far |z|^2 may be off. The noise estimate bounds it by less (fusion/fuser_test.cc); in
-// one slot it is exceeded with a probability below 2e-10.
+// kNormNoise: how far |z|^2 may be off. The noise estimate bounds it by less
+// (fusion/fuser_test.cc); in one slot it is exceeded with a probability below 2e-10.
 constexpr double kNormNoise = 3e-2;
 
 // A folder that is removed with this object. Paths are made below it: w("owner/model.heft").
@@ -56,6 +56,13 @@ Args TrainArgs(const std::string& data, const std::string& out, const Args& more
 
 // Adds a gallery's server to those that a trust file believes, unless it is there already.
 void Believe(const std::string& trust, const std::string& gallery);
+
+// Runs heft-server enrol, and lets the key owner of `secret_key` admit what it brings, and all that
+// waits: none may be rejected. What heft-server release printed.
+nlohmann::json EnrolNow(const Args& enrol, const std::string& secret_key);
+// The second half of it, with the options of the first; `owner`: further ones of heft admit.
+nlohmann::json AdmitWaiting(const Args& enrol, const std::string& secret_key,
+                            const Args& owner = {}, size_t rejected = 0);
 
 // Writes rows of a modality of `data` as .npy, and their labels.
 void WriteRows(const Dataset& data, const std::string& modality, const std::vector<int>& rows,

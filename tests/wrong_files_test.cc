@@ -176,28 +176,48 @@ TEST_F(WrongFilesTest, SwappedFiles) {
 
 TEST_F(WrongFilesTest, DamagedGalleries) {
   const Args identify_out = {"--quiet", "--out", W("server/new.ct")};
+  // One more waits, admitted: what all copies of the gallery are told.
+  const Args waiting = Serve("enrol", {"--identity", "newcomer"},
+                             {.gallery = GalleryCopy("waiting"),
+                              .samples = {W("client/new-face.ct"), W("client/new-voice.ct")}});
+  for (const char* modality : {"face", "voice"}) {
+    Encrypt("model", "keys", modality, W("client/new-" + std::string(modality) + ".ct"));
+  }
+  Must(kServer, waiting);
+  std::filesystem::copy(W("server/waiting"), W("server/undamaged"),
+                        std::filesystem::copy_options::recursive);
+  AdmitWaiting(waiting, W("owner/keys/secret.key"));
+  const std::string admission = W("server/waiting.admission");
+  auto copy = [&](const std::string& name) {
+    std::filesystem::copy(W("server/undamaged"), W("server/" + name),
+                          std::filesystem::copy_options::recursive);
+    return W("server/" + name);
+  };
   auto all_refuse = [&](const std::string& gallery, const std::string& text) {
     Refused(kServer, Serve("identify", identify_out, {.gallery = gallery}), kInput, {text});
-    Refused(kServer, Serve("enrol", {"--quiet"}, {.gallery = gallery}), kInput, {text});
+    Refused(kServer,
+            {"release", "--model", W("owner/model.heft"), "--keys", W("owner/keys/evaluation.keys"),
+             "--gallery", gallery, "--in", admission, "--quiet"},
+            kInput, {text});
     Refused(kServer, {"inspect", gallery}, kInput, {text});
   };
-  std::string gallery = GalleryCopy("flipped-block");
+  std::string gallery = copy("flipped-block");
   Spill(Block(gallery), Flipped(Slurp(Block(gallery)), 70000));
   all_refuse(gallery, "checksum");
-  gallery = GalleryCopy("truncated-block");
+  gallery = copy("truncated-block");
   Spill(Block(gallery), Truncated(Slurp(Block(gallery))));
   all_refuse(gallery, "truncated");
-  gallery = GalleryCopy("no-block");
+  gallery = copy("no-block");
   std::filesystem::remove(Block(gallery));
   all_refuse(gallery, "No such file");
-  gallery = GalleryCopy("flipped-manifest");
+  gallery = copy("flipped-manifest");
   Spill(gallery + "/manifest.heft", Flipped(Slurp(gallery + "/manifest.heft"), 100));
   all_refuse(gallery, "checksum");
-  gallery = GalleryCopy("empty-manifest");
+  gallery = copy("empty-manifest");
   Spill(gallery + "/manifest.heft", "");
   all_refuse(gallery, "empty");
   // Blocks whose manifest is gone must not be taken for an empty folder and removed.
-  gallery = GalleryCopy("no-manifest");
+  gallery = copy("no-manifest");
   std::filesystem::remove(gallery + "/manifest.heft");
   all_refuse(gallery, "manifest.heft");
 }

@@ -53,7 +53,7 @@ class WrongInputTest : public ::testing::Test {
     Encrypt("model", "stranger", "face", w("client/stranger.ct"));
     Encrypt("pq", "pq", "face", w("client/pq.ct"));
     Encrypt("small", "keys", "face", w("client/small.ct"), "small");
-    Must(kServer, Serve("enrol"));
+    EnrolNow(Serve("enrol"), w("owner/keys/secret.key"));
     Must(kServer, Serve("identify", {"--out", w("server/scores.ct")}));
     for (const char* keys : {"keys", "stranger", "pq"}) {
       Believe(W("owner/" + std::string(keys) + "/trust.heft"), W("server/gallery"));

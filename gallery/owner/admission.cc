@@ -7,6 +7,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/secure.h"
 #include "fusion/errors.h"
 #include "fusion/key_files.h"
@@ -29,7 +30,11 @@ absl::Status CheckProofForm(const ckks::Ciphertext& c, size_t limbs, double scal
 std::string Flaw(const absl::StatusOr<double>& norm, const Interval& interval) {
   if (!norm.ok()) return std::string(norm.status().message());
   if (interval.Contains(*norm)) return "";
-  return "the template is not of unit length";
+  return absl::StrFormat(
+      "the template is not of unit length: its square is %.3f, and %.3f to %.3f are admitted. Its "
+      "sample is unlike those of training, lacks a modality that the model was not trained to do "
+      "without (heft train --drop-modality), or was made to score too high",
+      *norm, interval.lo, interval.hi);
 }
 
 bool Chosen(const AdmissionPolicy& policy, const std::string& identity) {

@@ -33,7 +33,6 @@ class AdmissionTest : public ::testing::TestWithParam<const char*> {
                                                        *owner_->EnrolmentKeys(), "keys"));
     ASSERT_TRUE(trust_.Add(Role::kKeyOwner, "owner", owner_->Signer()->public_key()).ok());
     ASSERT_TRUE(trust_.Add(Role::kRegistrar, "registrar", registrar_.public_key()).ok());
-    options_.quarantine = true;
     options_.trust = &trust_;
   }
   bool thin() const { return std::string(GetParam()) == "thin"; }
@@ -112,7 +111,7 @@ class AdmissionTest : public ::testing::TestWithParam<const char*> {
 TEST_P(AdmissionTest, WhatWaitsMatchesNobody) {
   const auto brought = Bring(Files(1, "ann"));
   ASSERT_TRUE(brought.ok()) << brought.status();
-  EXPECT_EQ(brought->added, 1u);
+  EXPECT_EQ(brought->brought, 1u);
   EXPECT_EQ(brought->waiting, 1u);
   EXPECT_EQ(brought->templates, 0u);
   EXPECT_EQ(Open().size(), 0u);
@@ -216,7 +215,7 @@ TEST_P(AdmissionTest, ASampleThatIsSentAgainIsRecognised) {
 TEST_P(AdmissionTest, Bulk) {
   const auto brought = Bring(Bulk({11, 12, 13, 14, 15}));
   ASSERT_TRUE(brought.ok()) << brought.status();
-  EXPECT_EQ(brought->added, 5u);
+  EXPECT_EQ(brought->brought, 5u);
   AdmissionPolicy policy;
   policy.reject = {"bulk 13"};
   const auto admissions = owner_->Admit(Pending(), "pending", policy);

@@ -24,20 +24,19 @@ inline absl::StatusOr<AdmitResult> AdmitAll(const Server& server, const KeyOwner
   if (!admissions.ok()) return admissions.status();
   const auto signer = owner.Signer();
   if (!signer.ok()) return signer.status();
-  Trust trust;
-  const absl::Status added = trust.Add(Role::kKeyOwner, "owner", signer->public_key());
-  if (!added.ok()) return added;
-  return server.Admit(folder, admissions->signed_admission, "admission", trust);
+  return server.Admit(folder, admissions->signed_admission, "admission", signer->public_key());
 }
 
-// EnrolNow: brought and admitted at once.
+// EnrolNow: brought and admitted at once; an error where one of them is rejected.
 inline absl::StatusOr<AdmitResult> EnrolNow(const Server& server, const KeyOwner& owner,
                                             const std::string& folder,
                                             std::vector<SampleFile> files,
                                             const EnrolOptions& options = {}) {
   const auto brought = server.Enrol(folder, std::move(files), options);
   if (!brought.ok()) return brought.status();
-  return AdmitAll(server, owner, folder);
+  auto admitted = AdmitAll(server, owner, folder);
+  if (admitted.ok() && admitted->rejected > 0) return absl::InternalError("rejected");
+  return admitted;
 }
 
 }  // namespace heft::testing

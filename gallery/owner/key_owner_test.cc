@@ -12,11 +12,12 @@ namespace heft {
 namespace {
 
 using testing::Code;
+using testing::EnrolDirectly;
 
 class KeyOwnerTest : public testing::GalleryTest {};
 
 TEST_F(KeyOwnerTest, ScoresOfAnotherFormAreRefused) {
-  ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1}, {"ann"})).ok());
   const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   const ckks::Context& context = *instance_->context;
   const EncryptedScores good = *server_->Identify(gallery, Set({1}, {"x"}), {});
@@ -39,7 +40,7 @@ TEST_F(KeyOwnerTest, ScoresOfAnotherFormAreRefused) {
 }
 
 TEST_F(KeyOwnerTest, OnlyAnswersAreOpened) {
-  ASSERT_TRUE(server_->Enrol(directory_, Set({1, 2}, {"ann", "bob"}), {}).ok());
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2}, {"ann", "bob"})).ok());
   const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   const ckks::Context& context = *instance_->context;
   const EncryptedScores ranked = *server_->Identify(gallery, Set({1}, {"x"}), {});
@@ -64,7 +65,7 @@ TEST_F(KeyOwnerTest, OnlyAnswersAreOpened) {
 }
 
 TEST_F(KeyOwnerTest, PublishedScoresAreRounded) {
-  ASSERT_TRUE(server_->Enrol(directory_, Set({1, 2, 3}, {"ann", "bob", "cyd"}), {}).ok());
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2, 3}, {"ann", "bob", "cyd"})).ok());
   const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   const EncryptedScores scores = *server_->Identify(gallery, Set({1}, {"x"}), {});
   const std::vector<uint8_t> bytes = SerializeScores(*instance_->context, scores);
@@ -90,7 +91,7 @@ TEST_F(KeyOwnerTest, PublishedScoresAreRounded) {
 }
 
 TEST_F(KeyOwnerTest, EveryOpeningIsChargedFirst) {
-  ASSERT_TRUE(server_->Enrol(directory_, Set({1}, {"ann"}), {}).ok());
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1}, {"ann"})).ok());
   const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   const ckks::Context& context = *instance_->context;
   const EncryptedScores good = *server_->Identify(gallery, Set({1}, {"x"}), {});
@@ -133,7 +134,7 @@ TEST_F(KeyOwnerTest, EveryOpeningIsChargedFirst) {
 
 // The attack of version 0.1's table: identifications by anybody, and everybody is locked out.
 TEST_F(KeyOwnerTest, IdentificationsLockNobodyOut) {
-  ASSERT_TRUE(server_->Enrol(directory_, Set({1, 2, 3}, {"ann", "bob", "cyd"}), {}).ok());
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2, 3}, {"ann", "bob", "cyd"})).ok());
   const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   const ckks::Context& context = *instance_->context;
   const auto reply = [&](const Gallery::Impl& from, uint64_t who) {
@@ -147,7 +148,7 @@ TEST_F(KeyOwnerTest, IdentificationsLockNobodyOut) {
   ASSERT_TRUE(decision.ok()) << decision.status();
   EXPECT_TRUE(decision->accepted);
   // Enrolled a minute ago: charged for nothing.
-  ASSERT_TRUE(server_->Enrol(directory_, Set({4}, {"dan"}), {}).ok());
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({4}, {"dan"})).ok());
   const Gallery::Impl larger = *server_->OpenGallery(directory_, false);
   const auto opened = owner.Open(reply(larger, 4), "reply");
   ASSERT_TRUE(opened.ok()) << opened.status();
@@ -163,7 +164,7 @@ TEST_F(KeyOwnerTest, NoMoreIsPublishedThanAskedFor) {
     person = names.size() + 1;
     names.push_back("p" + std::to_string(person));
   }
-  ASSERT_TRUE(server_->Enrol(directory_, Set(people, names), {}).ok());
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set(people, names)).ok());
   const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   const auto reply = [&] {
     return SerializeScores(*instance_->context, *server_->Identify(gallery, Set({1}, {"x"}), {}));

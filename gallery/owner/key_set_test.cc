@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "fusion/testing.h"
+#include "gallery/owner/admit_all.h"
 #include "heft/inspect.h"
 #include "heft/server.h"
 
@@ -53,7 +54,7 @@ TEST_F(KeySetTest, MakesKeysThatBelongTogether) {
   ASSERT_TRUE(client.ok() && server.ok());
   const std::vector<float> face(24, 0.5f);
   const auto sample = client->Encrypt("m0", face, "ann");
-  ASSERT_TRUE(server->Enrol(Path("gallery"), {{*sample, "m0"}}).ok());
+  ASSERT_TRUE(testing::EnrolNow(*server, *owner, Path("gallery"), {{*sample, "m0"}}).ok());
   const auto reply = server->Identify(*Gallery::Open(Path("gallery")), {{*sample, "m0"}});
   const auto opened = owner->Open(*reply, "reply");
   ASSERT_TRUE(opened.ok()) << opened.status();

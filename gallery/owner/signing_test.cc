@@ -13,12 +13,13 @@ namespace heft {
 namespace {
 
 using testing::Code;
+using testing::EnrolDirectly;
 using ::testing::HasSubstr;
 
 class SignedRepliesTest : public testing::GalleryTest {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(server_->Enrol(directory_, Set({1, 2}, {"ann", "bob"}), {}).ok());
+    ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2}, {"ann", "bob"})).ok());
     const auto gallery = server_->OpenGallery(directory_, false);
     ASSERT_TRUE(gallery.ok());
     reply_ =
@@ -102,9 +103,9 @@ TEST_F(SignedRepliesTest, AServerHasOneKey) {
 TEST_F(SignedRepliesTest, AGalleryKeepsItsId) {
   const GalleryId id = Gallery::Open(directory_)->id();
   EXPECT_NE(id, GalleryId{});
-  ASSERT_TRUE(server_->Enrol(directory_, Set({3}, {"cay"}), {}).ok());
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({3}, {"cay"})).ok());
   EXPECT_EQ(Gallery::Open(directory_)->id(), id);
-  ASSERT_TRUE(server_->Enrol(directory_ + "-2", Set({3}, {"cay"}), {}).ok());
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_ + "-2", Set({3}, {"cay"})).ok());
   EXPECT_NE(Gallery::Open(directory_ + "-2")->id(), id);
 }
 

@@ -18,6 +18,7 @@
 #include "fusion/owner/keygen.h"
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/testing.h"
+#include "gallery/enrol_directly.h"
 #include "gallery/gallery_impl.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/server_impl.h"

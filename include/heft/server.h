@@ -4,6 +4,8 @@
 //
 //   auto server = heft::Server::Create(model, evaluation_keys);
 //   server->Enrol("gallery", {{face, "face.ct"}, {voice, "voice.ct"}});
+//   auto pending = server->Pending(*heft::Gallery::Open("gallery"));  // -> KeyOwner::Admit
+//   server->Admit("gallery", admission, "admission", trust);          // now they can be matched
 //   auto gallery = heft::Gallery::Open("gallery");
 //   auto reply = server->Identify(*gallery, {{probe, "probe.ct"}});   // -> heft/key_owner.h
 #ifndef HEFT_SERVER_H_
@@ -40,21 +42,15 @@ struct EnrolOptions {
   // For each identity, every combination of one sample a modality (the paper's enrolment protocol);
   // otherwise row i of one file belongs to row i of the others.
   bool all_pairs = false;
-  // Takes templates that a client has fused and normalised (heft/client.h, kFused) without
-  // `quarantine`, where nobody checks their length: a longer one scores higher with everybody.
-  bool accept_fused = false;
-  // Keeps the templates apart, matched by nobody, until the key owner has admitted them.
-  bool quarantine = false;
-  // With `quarantine`: a registrar's authorisation (Authorise), needed for an identity that the
-  // gallery has already, and the trust file that lists the registrar.
+  // A registrar's authorisation (Authorise), needed for an identity that the gallery has already,
+  // and the trust file that lists the registrar.
   std::vector<uint8_t> authorisation;
   const Trust* trust = nullptr;
 };
 
-// EnrolResult: templates added, or brought into quarantine, what waits there, and what the gallery
-// holds now.
+// EnrolResult: templates brought, what waits in quarantine with them, and what the gallery holds.
 struct EnrolResult {
-  size_t added = 0;
+  size_t brought = 0;
   size_t waiting = 0;
   size_t templates = 0;
   size_t blocks = 0;
@@ -113,10 +109,11 @@ class HEFT_EXPORT Server {
   Server& operator=(Server&&) noexcept;
   ~Server();
 
-  // Fuses samples and adds them to the gallery in `folder`, which is made if there is none, or to
-  // its quarantine: all or none of them. With quarantine also kAlreadyExists for samples that were
-  // enrolled before, and kFailedPrecondition for an identity that is enrolled and nobody's
-  // authorisation. kUnavailable where another process changes the gallery or the disk refuses.
+  // Fuses samples and brings them into the quarantine of the gallery in `folder`, which is made if
+  // there is none: all or none of them. Nobody matches them until the key owner has admitted them
+  // (Pending, KeyOwner::Admit, Admit). kAlreadyExists for samples that were enrolled before,
+  // kFailedPrecondition for an identity that is enrolled and nobody's authorisation. kUnavailable
+  // where another process changes the gallery or the disk refuses.
   absl::StatusOr<EnrolResult> Enrol(const std::string& folder, std::vector<SampleFile> files,
                                     const EnrolOptions& options = {},
                                     const Monitor& monitor = {}) const;
@@ -128,6 +125,10 @@ class HEFT_EXPORT Server {
   // of OpenSigned; kFailedPrecondition for another gallery; as Enrol's.
   absl::StatusOr<AdmitResult> Admit(const std::string& folder, std::span<const uint8_t> admission,
                                     std::string_view what, const Trust& trust,
+                                    const Monitor& monitor = {}) const;
+  // The same, where this key owner is all that is trusted.
+  absl::StatusOr<AdmitResult> Admit(const std::string& folder, std::span<const uint8_t> admission,
+                                    std::string_view what, const SignerKey& key_owner,
                                     const Monitor& monitor = {}) const;
 
   // 1:N: the encrypted scores of a probe against every template, for the key owner. The gallery is

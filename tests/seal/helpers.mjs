@@ -62,3 +62,16 @@ export class Suite {
     process.exitCode = this.#failed === 0 && this.#passed === expected ? 0 : 1;
   }
 }
+
+// The key owner admits all that waits in a gallery; `of`: the server's options for it. `keys`: the
+// folder of heft keygen, whose keys are signed.
+export function admitWaiting(at, of, secretKey, keys) {
+  const { heft, server } = programs;
+  const trust = ['--trust', `${keys}/trust.heft`];
+  must(server, 'pending', ...of, ...trust, '--out', at('pending.ct'));
+  const gallery = of[of.indexOf('--gallery') + 1];
+  must(heft, 'trust', 'add', '--trust', `${keys}/trust.heft`, '--role', 'server', '--key', `${gallery}/server.pub`);
+  must(heft, 'admit', ...of.slice(of.indexOf('--model'), of.indexOf('--model') + 2), '--secret-key', secretKey,
+    ...trust, '--in', at('pending.ct'), '--out', at('admission.heft'));
+  must(server, 'release', ...of, ...trust, '--in', at('admission.heft'));
+}

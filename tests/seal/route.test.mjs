@@ -3,7 +3,7 @@
 // and our server's program; then our keys and ciphertexts, and fusion and matching in SEAL.
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { assertClose, must, programs, run, Suite, workplace } from './helpers.mjs';
+import { admitWaiting, assertClose, must, programs, run, Suite, workplace } from './helpers.mjs';
 import { compactSlots, dot, fuse, readModel, readNpy, unit } from './model.mjs';
 import { contextOf, modes, parametersOf, Party, save, scoped, seal } from './party.mjs';
 
@@ -81,6 +81,24 @@ const inputs = (files) => files.flatMap((file) => ['--in', file]);
 suite.test('our server enrols what SEAL encrypted', () =>
   must(server, 'enrol', ...common, ...inputs(templates)));
 
+// --- The key owner: takes SEAL's secret key, and admits them.
+suite.test('only the key owner\'s program takes the secret key', () => {
+  const refused = run(server, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
+    '--out', at('secret.key'));
+  assert.equal(refused.status, 2);
+  const readable = run(heft, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
+    '--out', at('secret.key'));
+  assert.equal(readable.status, 3);
+  assert.match(readable.stderr, /others may read this secret/);
+  chmodSync(at('secret.seal'), 0o600);
+  must(heft, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
+    '--key-id-of', at('evaluation.keys'), '--out', at('secret.key'));
+  assert.equal(statSync(at('secret.key')).mode & 0o777, 0o600);
+});
+must(heft, 'keygen', '--model', at('m.heft'), '--secret-key', at('secret.key'), '--out', at('keys'));
+admitWaiting(at, ['--model', at('m.heft'), '--keys', at('keys/evaluation.keys'), '--gallery', at('gallery')],
+  at('secret.key'), at('keys'));
+
 suite.test('samples at another scale or level are refused, and nothing is written', () => {
   const other = (name, change) =>
     scoped((hold) => {
@@ -113,20 +131,6 @@ suite.test('SEAL decrypts the score of a verification', () => {
   const { file, answers } = reply.replies[0];
   const slots = client.decrypt(client.load('CipherText', at(`score/${file}`)));
   assertClose([slots[answers[0].slot]], [cosines[1]], 5e-3);
-});
-
-suite.test('only the key owner\'s program takes the secret key', () => {
-  const refused = run(server, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
-    '--out', at('secret.key'));
-  assert.equal(refused.status, 2);
-  const readable = run(heft, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
-    '--out', at('secret.key'));
-  assert.equal(readable.status, 3);
-  assert.match(readable.stderr, /others may read this secret/);
-  chmodSync(at('secret.seal'), 0o600);
-  must(heft, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
-    '--key-id-of', at('evaluation.keys'), '--out', at('secret.key'));
-  assert.equal(statSync(at('secret.key')).mode & 0o777, 0o600);
 });
 
 suite.test('heft decrypt opens the same scores with SEAL\'s secret key', () => {
