@@ -102,12 +102,8 @@ class FloodedTest : public ::testing::Test {
     return testing::Dot(probe, other) / std::sqrt(testing::Dot(probe, probe)) / length;
   }
   void Enrol(std::vector<SampleFile> files) const {
-    EnrolOptions options;
-    options.quarantine = true;
-    ASSERT_TRUE(server_->Enrol(folder_, std::move(files), options).ok());
-    const auto admitted = testing::AdmitAll(*server_, *owner_, folder_);
+    const auto admitted = testing::EnrolNow(*server_, *owner_, folder_, std::move(files));
     ASSERT_TRUE(admitted.ok()) << admitted.status();
-    EXPECT_EQ(admitted->rejected, 0u);
   }
   std::vector<uint8_t> Identify(uint64_t person, const ProbeOptions& options = {}) const {
     return *server_->Identify(*Gallery::Open(folder_), Files(person, SampleUse::kIdentification),
@@ -179,8 +175,6 @@ TEST_F(FloodedTest, LongTemplatesAreRejected) {
   std::mt19937_64 random(9);
   const std::vector<double> unit = testing::RandomUnit(model_->gamma, random);
   const auto keys = ParseEncryptionKeys(rings, owner_->EncryptionKey(), "key");
-  EnrolOptions options;
-  options.quarantine = true;
   Csprng rng;
   for (const double length : {1.0, 1.5, 2.0, 0.5}) {
     std::vector<double> z = unit;
@@ -191,7 +185,7 @@ TEST_F(FloodedTest, LongTemplatesAreRejected) {
     SampleWriter writer(*ring.context, header, std::vector<std::string>{name});
     const auto plain = EncodeProjected(ring, SampleUse::kEnrolment, z);
     writer.Add(ckks::Encrypt(*ring.context, *plain, keys->matching(), rng));
-    ASSERT_TRUE(server_->Enrol(folder_, {{writer.Finish(), "fused"}}, options).ok()) << name;
+    ASSERT_TRUE(server_->Enrol(folder_, {{writer.Finish(), "fused"}}).ok()) << name;
     const auto admitted = testing::AdmitAll(*server_, *owner_, folder_);
     ASSERT_TRUE(admitted.ok()) << admitted.status();
     EXPECT_EQ(admitted->admitted, length == 1 ? 1u : 0u) << name;
