@@ -50,13 +50,6 @@ absl::Status RunRelease(const Common& common, const ReleaseOptions& options) {
   return absl::OkStatus();
 }
 
-void AddGalleryOptions(Command command, ServerOptions* options) {
-  command.Add("-m,--model", &options->model, "model file").Required();
-  command.Add("-k,--keys", &options->keys, "evaluation keys").Required();
-  command.Add("-g,--gallery", &options->gallery, "gallery folder").Required();
-  AddTrustOptions(command, &options->trust, "the evaluation keys");
-}
-
 }  // namespace
 
 void AddPending(Command app) {

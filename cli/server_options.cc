@@ -5,17 +5,21 @@
 
 namespace heft::cli {
 
-void AddServerOptions(Command command, ServerOptions* options) {
+void AddGalleryOptions(Command command, ServerOptions* options) {
   command.Add("-m,--model", &options->model, "model file").Required();
   command.Add("-k,--keys", &options->keys, "evaluation keys").Required();
   command.Add("-g,--gallery", &options->gallery, "gallery folder").Required();
+  AddTrustOptions(command, &options->trust, "the evaluation keys");
+}
+
+void AddServerOptions(Command command, ServerOptions* options) {
+  AddGalleryOptions(command, options);
   command.Add("-i,--in", &options->inputs, "encrypted samples, one file a modality").Required();
   command
       .Add("--max-sample-file", &options->max_sample_mib,
            "in MiB: refuse larger files of samples before reading them")
       .Range(1, static_cast<double>(kMaxFileSize >> 20))
       .ShowDefault();
-  AddTrustOptions(command, &options->trust, "the evaluation keys");
 }
 
 absl::StatusOr<std::vector<SampleFile>> ReadSamples(const ServerOptions& options) {

@@ -22,6 +22,8 @@ struct ServerOptions {
   size_t max_sample_mib = kMaxSamplesSize >> 20;
 };
 
+// AddGalleryOptions: model, evaluation keys, gallery and trust. AddServerOptions: and samples.
+void AddGalleryOptions(Command command, ServerOptions* options);
 void AddServerOptions(Command command, ServerOptions* options);
 absl::StatusOr<std::vector<SampleFile>> ReadSamples(const ServerOptions& options);
 // AddEnrolmentKeys: for commands that enrol or verify.
