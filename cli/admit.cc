@@ -78,6 +78,8 @@ void AddAdmit(Command app) {
   command.Add("-o,--out", &options->out, "signed admission, for heft-server release").Required();
   command.Add("--only", &options->policy.only, "none but these identities; the others wait on");
   command.Add("--reject", &options->policy.reject, "not these identities: they are removed");
+  command.Add("--put-back", &options->policy.put_back,
+              "the gallery was put back from a copy: sign its state although a later one was");
   command.Add("--new-only", &options->policy.new_identities_only,
               "no further template for anybody who is enrolled, authorised or not");
 }

@@ -13,6 +13,8 @@ void AddPending(Command app);
 void AddRelease(Command app);
 void AddIdentify(Command app);
 void AddVerify(Command app);
+void AddReveal(Command app);
+void AddAudit(Command app);
 void AddInspect(Command app);
 void AddImportSeal(Command app);
 void AddExportSeal(Command app);

@@ -134,6 +134,8 @@ int ExitCode(const absl::Status& status) {
       return kExitSystem;
     case absl::StatusCode::kResourceExhausted:
       return kExitBudget;
+    case absl::StatusCode::kAborted:
+      return kExitFinding;
     case absl::StatusCode::kCancelled:
       return kExitInterrupted;
     default:
@@ -202,7 +204,8 @@ int RunMain(int argc, char** argv, const std::string& description,
   Program program(
       description, std::string("heft ") + HEFT_VERSION,
       "Exit codes: 0 success, 1 internal error, 2 wrong usage, 3 wrong input, 4 refused by the\n"
-      "system, 5 refused by the query budget, 130 interrupted.");
+      "system, 5 refused by the query budget, 6 an audit has found something wrong,\n"
+      "130 interrupted.");
   add_commands(program.root());
   g_command = ShellLine({argv, argv + argc});
   try {

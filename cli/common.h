@@ -4,7 +4,7 @@
 // stdout carries results (text, or one JSON object with --json), stderr everything else.
 // Exit codes: 0 success; 1 internal error; 2 wrong usage; 3 wrong input (damaged, mismatched or
 // unusable files and values, unknown names); 4 the system refused (disk, permission, lock);
-// 5 refused by the query budget; 130 interrupted. Nothing is left half changed by any of them.
+// 5 refused by the query budget; 6 an audit has found something wrong; 130 interrupted. Nothing is left half changed by any of them.
 #ifndef HEFT_CLI_COMMON_H_
 #define HEFT_CLI_COMMON_H_
 
@@ -33,6 +33,7 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitInput = 3;
 inline constexpr int kExitSystem = 4;
 inline constexpr int kExitBudget = 5;
+inline constexpr int kExitFinding = 6;
 inline constexpr int kExitInterrupted = 130;
 
 int ExitCode(const absl::Status& status);

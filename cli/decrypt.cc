@@ -28,6 +28,7 @@ struct Options {
   std::vector<std::string> request;
   uint64_t row = 0;
   std::string gallery;
+  bool signed_gallery = false;
 };
 
 // What the reply says of itself must be what is asked for: the answer to these files, of this
@@ -62,6 +63,7 @@ absl::StatusOr<KeyOwner> LoadStrictOwner(const Model& model, const Options& opti
                                          std::optional<Trust> trust) {
   HEFT_ASSIGN_OR_RETURN(KeyOwner owner, LoadKeyOwner(model, options.key));
   if (trust) HEFT_RETURN_IF_ERROR(owner.RequireSigned(*std::move(trust)));
+  if (options.signed_gallery) owner.RequireSignedGallery();
   return owner;
 }
 
@@ -181,6 +183,8 @@ void AddDecrypt(Command app) {
                   "the encrypted samples that were sent: refuse a reply to anything else");
   command.Add("--row", &options->row, "which sample of them, from 0").ShowDefault().Needs(request);
   command.Add("--gallery-id", &options->gallery, "refuse a reply of any other gallery");
+  command.Add("--signed-gallery", &options->signed_gallery,
+              "refuse a reply of a gallery's state that was not signed (heft admit)");
   command.Add("--top", &options->top, "candidates to publish; each is charged a score")
       .Range(1, std::numeric_limits<uint32_t>::max())
       .ShowDefault();

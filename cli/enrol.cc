@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/server_options.h"
+#include "heft/audit.h"
 
 namespace heft::cli {
 namespace {
@@ -35,6 +36,7 @@ absl::Status Run(const Common& common, const Options& options) {
   if (!signer.ok()) {                                             // so is what remembers requests
     HEFT_RETURN_IF_ERROR(RememberRequest(options.gallery, request, kAllRows));
   }
+  HEFT_RETURN_IF_ERROR(MakeAuditKey(options.gallery));
   Print(common,
         {{"brought", done.brought},
          {"waiting", done.waiting},

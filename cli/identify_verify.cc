@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/commands.h"
 #include "cli/server_options.h"
+#include "heft/audit.h"
 #include "heft/inspect.h"
 
 namespace heft::cli {
@@ -76,6 +77,7 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Signer signer, MakeSigner(options, loaded, gallery, samples));
   HEFT_RETURN_IF_ERROR(
       RememberRequest(options.gallery, signer.request, options.all ? kAllRows : options.probe.row));
+  HEFT_RETURN_IF_ERROR(MakeAuditKey(options.gallery));
   const Server& server = loaded.server;
   ProbeOptions probe = options.probe;
   probe.with_identities = !options.no_identities;

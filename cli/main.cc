@@ -17,6 +17,8 @@ int main(int argc, char** argv) {
     AddRelease(app);
     AddIdentify(app);
     AddVerify(app);
+    AddReveal(app);
+    AddAudit(app);
     AddDecrypt(app);
     AddBudget(app);
     AddRekey(app);

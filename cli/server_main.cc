@@ -13,6 +13,8 @@ int main(int argc, char** argv) {
                    AddRelease(app);
                    AddIdentify(app);
                    AddVerify(app);
+                   AddReveal(app);
+                   AddAudit(app);
                    AddRekeyGallery(app);
                    AddTrust(app);
                    AddInspect(app);

@@ -26,6 +26,8 @@ std::string NameOf(const std::string& kind) {
       {"GALM", "gallery manifest"},
       {"GBLK", "gallery block"},
       {"SCOR", "encrypted scores"},
+      {"SEED", "revealed seed of a reply"},
+      {"AUDK", "audit key of a gallery"},
       {"RKEY", "re-keying key"},
       {"BUDG", "query budget of version 0.1"},
       {"JRNL", "journal of openings"},

@@ -204,16 +204,28 @@ namespace {
 // stay below a quarter of the base level (6.5 standard deviations), so that nothing wraps. Its
 // steps are finer than any error of a score, below which nothing of one must show.
 absl::StatusOr<ckks::Plaintext> NoiseOutside(const Instance& instance,
-                                             std::span<const uint32_t> claimed, double scale) {
+                                             std::span<const uint32_t> claimed, double scale,
+                                             const Drowning& drowning) {
   const double n = instance.params().n();
   const size_t limbs = ScoreLimbs(instance.params());
   const double base = instance.params().LevelModulus(limbs);
   const double deviation = base / 4.0 / 6.5 * std::sqrt(n) / scale;
   const double amplitude = deviation * std::sqrt(1.5);
-  Csprng rng;
-  auto uniform = [&] { return amplitude * (static_cast<double>(rng.U64() >> 11) * 0x1p-52 - 1); };
   std::vector<Complex> values(instance.params().slots());
-  for (Complex& v : values) v = Complex(uniform(), uniform());
+  std::vector<uint64_t> bits(2 * values.size());
+  const std::span<uint8_t> raw(reinterpret_cast<uint8_t*>(bits.data()),
+                               bits.size() * sizeof(bits[0]));
+  if (drowning.seed != nullptr) {
+    drowning.seed->Fill(raw, "drowning", drowning.part);
+  } else {
+    Csprng().Fill(raw);
+  }
+  auto uniform = [&](size_t i) {
+    return amplitude * (static_cast<double>(bits[i] >> 11) * 0x1p-52 - 1);
+  };
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = Complex(uniform(2 * i), uniform(2 * i + 1));
+  }
   for (uint32_t slot : claimed) values[slot] = 0;
   return instance.encoder->Encode(values, scale, limbs);
 }
@@ -223,7 +235,7 @@ absl::StatusOr<ckks::Plaintext> NoiseOutside(const Instance& instance,
 absl::StatusOr<Ciphertext> VerifyBlock(const Instance& instance, const TiledCiphertexts& block,
                                        const TiledCiphertexts& probe,
                                        std::span<const uint32_t> slots, uint32_t lane,
-                                       const EvaluationKeys& keys) {
+                                       const EvaluationKeys& keys, const Drowning& drowning) {
   const Context& context = *instance.context;
   for (uint32_t slot : slots) {
     if (slot >= context.slots()) {
@@ -236,7 +248,8 @@ absl::StatusOr<Ciphertext> VerifyBlock(const Instance& instance, const TiledCiph
   if (lane == 1) ckks::MultiplyByMonomial(context, &out, out);
   const uint32_t elements[] = {1, ckks::ConjugationElement(context.params())};
   HEFT_RETURN_IF_ERROR(ckks::SumGalois(context, &out, out, elements, keys));
-  HEFT_ASSIGN_OR_RETURN(const ckks::Plaintext noise, NoiseOutside(instance, slots, out.scale));
+  HEFT_ASSIGN_OR_RETURN(const ckks::Plaintext noise,
+                        NoiseOutside(instance, slots, out.scale, drowning));
   HEFT_RETURN_IF_ERROR(ckks::AddPlain(context, &out, out, noise));
   out.noise.message = 1;
   return std::move(out);

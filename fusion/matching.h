@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/aligned.h"
+#include "base/reply_seed.h"
 #include "base/status.h"
 #include "ckks/ciphertext.h"
 #include "ckks/encoder.h"
@@ -112,15 +113,22 @@ absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance,
                                                     std::span<const uint32_t> slots, uint32_t lane,
                                                     const ckks::EvaluationKeys& keys);
 
+// Drowning: where the noise of a verification's reply comes from.
+struct Drowning {
+  const ReplySeed* seed = nullptr;  // none: fresh
+  uint64_t part = 0;                // of the reply
+};
+
 // Scores of the claimed slots only, in the real parts; the other lane is removed by adding the
 // conjugate. `probe` is PrepareMaskedProbe's for the same slots and lane. A mask's zeros are zero
 // but for rounding, and a client may send a probe of any length to amplify what that lets through:
-// fresh noise, as large as the base prime allows, fills every slot that is not claimed.
+// noise, as large as the base prime allows, fills every slot that is not claimed.
 absl::StatusOr<ckks::Ciphertext> VerifyBlock(const Instance& instance,
                                              const TiledCiphertexts& block,
                                              const TiledCiphertexts& probe,
                                              std::span<const uint32_t> slots, uint32_t lane,
-                                             const ckks::EvaluationKeys& keys);
+                                             const ckks::EvaluationKeys& keys,
+                                             const Drowning& drowning = {});
 
 }  // namespace heft
 

@@ -105,9 +105,11 @@ absl::StatusOr<double> NormOf(ckks::Complex multiples, double sigma, double agre
 
 }  // namespace
 
-double DrawNormFactor(Csprng& rng) {
-  return kLeastNormFactor + (kLargestNormFactor - kLeastNormFactor) * (rng.U32() * 0x1p-32);
+double NormFactorOf(uint32_t bits) {
+  return kLeastNormFactor + (kLargestNormFactor - kLeastNormFactor) * (bits * 0x1p-32);
 }
+
+double DrawNormFactor(Csprng& rng) { return NormFactorOf(rng.U32()); }
 
 double NormProofScale(const ckks::Params& params, const FusionPlan& plan) {
   return plan.matching.probe_scale * plan.matching.probe_scale /
@@ -129,10 +131,13 @@ absl::StatusOr<ckks::Ciphertext> ProveNorm(const Instance& matching, const ckks:
 
 absl::StatusOr<ckks::Ciphertext> ProveTemplateNorm(const Instance& matching,
                                                    const ckks::Ciphertext& z,
-                                                   const ckks::EvaluationKeys& keys) {
-  Csprng rng;
-  HEFT_ASSIGN_OR_RETURN(const Blinded u,
-                        Blind(*matching.context, matching.plan, z, DrawNormFactor(rng)));
+                                                   const ckks::EvaluationKeys& keys,
+                                                   std::optional<double> sigma) {
+  if (!sigma) {
+    Csprng rng;
+    sigma = DrawNormFactor(rng);
+  }
+  HEFT_ASSIGN_OR_RETURN(const Blinded u, Blind(*matching.context, matching.plan, z, *sigma));
   return ProveNorm(matching, u.u, u.sigma, keys);
 }
 

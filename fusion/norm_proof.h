@@ -15,6 +15,7 @@
 #ifndef HEFT_FUSION_NORM_PROOF_H_
 #define HEFT_FUSION_NORM_PROOF_H_
 
+#include <optional>
 #include <span>
 
 #include "base/csprng.h"
@@ -31,6 +32,8 @@ namespace heft {
 inline constexpr double kLeastNormFactor = 0.25;
 inline constexpr double kLargestNormFactor = 0.40;
 double DrawNormFactor(Csprng& rng);
+// NormFactorOf: the same of 32 random bits.
+double NormFactorOf(uint32_t bits);
 
 // NormProofScale: of the ciphertexts that ProveNorm and PlainNorm return. NormProofRange: the
 // squared norm that wraps around to zero there.
@@ -43,10 +46,11 @@ absl::StatusOr<ckks::Ciphertext> ProveNorm(const Instance& matching, const ckks:
                                            double sigma, const ckks::EvaluationKeys& keys);
 
 // ProveTemplateNorm: of a real vector of TemplateLimbs limbs at any scale near a template's, which
-// the mask's prime multiplies; sigma is drawn here.
+// the mask's prime multiplies. Without `sigma`, a fresh one.
 absl::StatusOr<ckks::Ciphertext> ProveTemplateNorm(const Instance& matching,
                                                    const ckks::Ciphertext& z,
-                                                   const ckks::EvaluationKeys& keys);
+                                                   const ckks::EvaluationKeys& keys,
+                                                   std::optional<double> sigma = {});
 
 // ProveBatchNorms: of a batch in bulk, real coordinates of TemplateLimbs limbs in the enrolment
 // ring: slot j proves the norm of sample j. Slots differ, so sigma is said beside them: it must go

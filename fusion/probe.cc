@@ -114,8 +114,9 @@ absl::StatusOr<Normalised> ProbeFuser::Normalise(const Ciphertext& z) const {
   return fuser_->Normalise(z);
 }
 
-absl::StatusOr<ProvenProbe> ProbeFuser::Fuse(std::span<const Ciphertext* const> modalities) const {
-  if (thin_ != nullptr) return thin_->Fuse(modalities);
+absl::StatusOr<ProvenProbe> ProbeFuser::Fuse(std::span<const Ciphertext* const> modalities,
+                                             std::optional<double> sigma) const {
+  if (thin_ != nullptr) return thin_->Fuse(modalities, sigma);
   HEFT_ASSIGN_OR_RETURN(const Ciphertext z, Project(modalities));
   HEFT_ASSIGN_OR_RETURN(Normalised normalised, Normalise(z));
   return ProvenProbe{std::move(normalised.z), {}};

@@ -6,6 +6,7 @@
 #define HEFT_FUSION_PROBE_H_
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/status.h"
@@ -35,8 +36,10 @@ class ProbeFuser {
 
   // From fresh ciphertexts of the enrolment ring, or of the small one of two: what is matched, in
   // MatchLimbs limbs. Two rings: z is not normalised: `norm` proves its squared norm, by whose
-  // root the key owner divides. One ring: z is normalised, and `norm` is empty (see PlainNorm).
-  absl::StatusOr<ProvenProbe> Fuse(std::span<const ckks::Ciphertext* const> modalities) const;
+  // root the key owner divides, under the factor `sigma` or one of its own (ThinFuser). One ring: z
+  // is normalised, and `norm` is empty (see PlainNorm).
+  absl::StatusOr<ProvenProbe> Fuse(std::span<const ckks::Ciphertext* const> modalities,
+                                   std::optional<double> sigma = {}) const;
 
   // One ring: both halves of Fuse, as Fuser's.
   absl::StatusOr<ckks::Ciphertext> Project(

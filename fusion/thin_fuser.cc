@@ -15,7 +15,6 @@ using ckks::Ciphertext;
 
 namespace {
 
-constexpr size_t kUsesOfASecret = 1000;
 // What is half of z gives z with its conjugate, so the products are of z / 2.
 constexpr double kHalf = 0.5;
 
@@ -44,14 +43,25 @@ absl::StatusOr<ThinFuser::Factors> ThinFuser::Encode(double times) const {
   return factors;
 }
 
-absl::StatusOr<std::shared_ptr<const ThinFuser::Secret>> ThinFuser::CurrentSecret() const {
+absl::StatusOr<std::shared_ptr<const ThinFuser::Secret>> ThinFuser::SecretOf(double sigma) const {
+  auto secret = std::make_shared<Secret>();
+  secret->sigma = sigma;
+  HEFT_ASSIGN_OR_RETURN(secret->factors, Encode(kHalf * sigma / std::sqrt(2.0)));
+  return secret;
+}
+
+absl::StatusOr<std::shared_ptr<const ThinFuser::Secret>> ThinFuser::CurrentSecret(
+    std::optional<double> sigma) const {
   const std::lock_guard<std::mutex> lock(state_->mutex);
-  if (state_->secret == nullptr || state_->uses == kUsesOfASecret) {
+  if (sigma) {
+    if (state_->given == nullptr || state_->given->sigma != *sigma) {
+      HEFT_ASSIGN_OR_RETURN(state_->given, SecretOf(*sigma));
+    }
+    return state_->given;
+  }
+  if (state_->secret == nullptr || state_->uses == kUsesOfAFactor) {
     Csprng rng;
-    auto secret = std::make_shared<Secret>();
-    secret->sigma = DrawNormFactor(rng);
-    HEFT_ASSIGN_OR_RETURN(secret->factors, Encode(kHalf * secret->sigma / std::sqrt(2.0)));
-    state_->secret = std::move(secret);
+    HEFT_ASSIGN_OR_RETURN(state_->secret, SecretOf(DrawNormFactor(rng)));
     state_->uses = 0;
   }
   ++state_->uses;
@@ -81,10 +91,11 @@ absl::StatusOr<std::vector<Ciphertext>> ThinFuser::Products(
   return sums;
 }
 
-absl::StatusOr<ProvenProbe> ThinFuser::Fuse(std::span<const Ciphertext* const> modalities) const {
+absl::StatusOr<ProvenProbe> ThinFuser::Fuse(std::span<const Ciphertext* const> modalities,
+                                            std::optional<double> sigma) const {
   const ckks::Context& context = *matching_.context;
   const FusionPlan& plan = matching_.plan;
-  HEFT_ASSIGN_OR_RETURN(const auto secret, CurrentSecret());
+  HEFT_ASSIGN_OR_RETURN(const auto secret, CurrentSecret(sigma));
   HEFT_ASSIGN_OR_RETURN(std::vector<Ciphertext> sums, Products(modalities, *secret));
   // The first fold adds the conjugates: both are real from here on, and fold as one.
   for (Ciphertext& sum : sums) {

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct ProvenProbe {
   ckks::Ciphertext norm;
 };
 
+// kUsesOfAFactor: probes that one secret factor serves. The projection has to be encoded with it,
+// which takes longer than a probe.
+inline constexpr size_t kUsesOfAFactor = 1000;
+
 // Calls come from any number of threads.
 class ThinFuser {
  public:
@@ -32,8 +37,10 @@ class ThinFuser {
 
   const Instance& instance() const { return matching_; }
 
-  // As Fuser::Project's arguments: z in MatchLimbs limbs at probe_scale.
-  absl::StatusOr<ProvenProbe> Fuse(std::span<const ckks::Ciphertext* const> modalities) const;
+  // As Fuser::Project's arguments: z in MatchLimbs limbs at probe_scale. Without `sigma`, the
+  // factor of the norm, it is one of the fuser's own; one that was given last costs no more.
+  absl::StatusOr<ProvenProbe> Fuse(std::span<const ckks::Ciphertext* const> modalities,
+                                   std::optional<double> sigma = {}) const;
 
  private:
   using Factors = std::vector<std::vector<ckks::Plaintext>>;  // [pair][rotation]
@@ -46,7 +53,8 @@ class ThinFuser {
 
   ThinFuser() = default;
   absl::StatusOr<Factors> Encode(double times) const;
-  absl::StatusOr<std::shared_ptr<const Secret>> CurrentSecret() const;
+  absl::StatusOr<std::shared_ptr<const Secret>> SecretOf(double sigma) const;
+  absl::StatusOr<std::shared_ptr<const Secret>> CurrentSecret(std::optional<double> sigma) const;
   // Both sums of products, before the folds: of z / 2, and of sigma z / (2 sqrt(2)).
   absl::StatusOr<std::vector<ckks::Ciphertext>> Products(
       std::span<const ckks::Ciphertext* const> modalities, const Secret& secret) const;
@@ -58,8 +66,8 @@ class ThinFuser {
   Factors factors_;
   struct State {
     std::mutex mutex;
-    std::shared_ptr<const Secret> secret;
-    size_t uses = 0;
+    std::shared_ptr<const Secret> secret, given;
+    size_t uses = 0;  // of `secret`
   };
   std::unique_ptr<State> state_;
 };

@@ -5,7 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
+#include "base/files.h"
 #include "base/identity.h"
+#include "base/signed_file.h"
 #include "ckks/serialization.h"
 #include "fusion/key_files.h"
 #include "fusion/samples.h"
@@ -13,7 +15,8 @@
 namespace heft {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 1;         // of enrolments in quarantine
+constexpr uint32_t kRequestVersion = 2;  // of requests and answers: with the gallery's root
 constexpr uint64_t kMaxEnrolments = 1 << 20;
 constexpr uint64_t kMaxTemplates = 1 << 20;  // of one enrolment
 constexpr uint64_t kMaxAuthorisation = 1 << 16;
@@ -22,7 +25,7 @@ void WriteDigest(ByteWriter& writer, const Digest& digest) { writer.Raw(digest);
 Digest ReadDigest(ByteReader& reader) {
   Digest digest{};
   const ByteSpan raw = reader.Raw(digest.size());
-  std::copy(raw.begin(), raw.end(), digest.begin());
+  std::copy(raw.begin(), raw.end(), digest.begin());  // none after a failure
   return digest;
 }
 
@@ -113,6 +116,7 @@ std::vector<uint8_t> SerializeAdmissionRequest(const Rings& rings,
   WriteBinding(writer, request.binding);
   ckks::WriteId(writer, request.gallery);
   writer.U64(request.generation);
+  WriteDigest(writer, request.root);
   writer.U64(request.enrolments.size());
   for (const EnrolmentCheck& e : request.enrolments) {
     WriteDigest(writer, e.entry);
@@ -121,18 +125,19 @@ std::vector<uint8_t> SerializeAdmissionRequest(const Rings& rings,
     WriteBytes(writer, e.authorisation);
     WriteProofs(writer, rings, e.proofs, e.batch);
   }
-  return SealEnvelope(kAdmissionRequestKind, kVersion, writer.bytes());
+  return SealEnvelope(kAdmissionRequestKind, kRequestVersion, writer.bytes());
 }
 
 absl::StatusOr<AdmissionRequest> ParseAdmissionRequest(const Rings& rings, ByteSpan bytes,
                                                        std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kAdmissionRequestKind, kVersion, what));
+                        OpenEnvelope(bytes, kAdmissionRequestKind, kRequestVersion, what));
   ByteReader reader(payload, what);
   AdmissionRequest request;
   request.binding = ReadBinding(reader);
   request.gallery = ckks::ReadId(reader);
   request.generation = reader.U64();
+  request.root = ReadDigest(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
   HEFT_RETURN_IF_ERROR(CheckRequestId(rings.matching.params(), request.binding, what));
   const uint64_t count = reader.Count(sizeof(Digest), kMaxEnrolments);
@@ -153,22 +158,26 @@ std::vector<uint8_t> SerializeAdmission(const Admission& admission) {
   ByteWriter writer;
   WriteBinding(writer, admission.binding);
   ckks::WriteId(writer, admission.gallery);
+  writer.U64(admission.generation);
+  WriteDigest(writer, admission.root);
   writer.U64(admission.enrolments.size());
   for (const Admission::Enrolment& e : admission.enrolments) {
     WriteDigest(writer, e.entry);
     writer.U64(e.admitted.size());
     WriteFlags(writer, e.admitted);
   }
-  return SealEnvelope(kAdmissionKind, kVersion, writer.bytes());
+  return SealEnvelope(kAdmissionKind, kRequestVersion, writer.bytes());
 }
 
 absl::StatusOr<Admission> ParseAdmission(ByteSpan bytes, std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kAdmissionKind, kVersion, what));
+                        OpenEnvelope(bytes, kAdmissionKind, kRequestVersion, what));
   ByteReader reader(payload, what);
   Admission admission;
   admission.binding = ReadBinding(reader);
   admission.gallery = ckks::ReadId(reader);
+  admission.generation = reader.U64();
+  admission.root = ReadDigest(reader);
   const uint64_t count = reader.Count(sizeof(Digest), kMaxEnrolments);
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     Admission::Enrolment e;
@@ -178,6 +187,18 @@ absl::StatusOr<Admission> ParseAdmission(ByteSpan bytes, std::string_view what) 
   }
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return admission;
+}
+
+absl::Status KeepState(const std::string& folder, const Admission& admission, ByteSpan bytes) {
+  if (admission.root == Digest{}) return absl::OkStatus();
+  const std::string path = StatePath(folder);
+  const auto before = ReadFile(path);
+  if (before.ok()) {
+    const auto file = Unsigned(*before, path);
+    const auto kept = file.ok() ? ParseAdmission(*file, path) : file.status();
+    if (kept.ok() && kept->generation > admission.generation) return absl::OkStatus();
+  }
+  return WriteFileAtomic(path, bytes);
 }
 
 std::vector<uint8_t> SerializeQuarantined(const Rings& rings, const GalleryBinding& binding,

@@ -49,6 +49,7 @@ struct AdmissionRequest {
   GalleryBinding binding;
   GalleryId gallery{};
   uint64_t generation = 0;
+  Digest root{};  // of that generation (gallery/merkle.h); zeros: unknown
   std::vector<EnrolmentCheck> enrolments;
 };
 std::vector<uint8_t> SerializeAdmissionRequest(const Rings& rings, const AdmissionRequest& request);
@@ -56,7 +57,8 @@ std::vector<uint8_t> SerializeAdmissionRequest(const Rings& rings, const Admissi
 absl::StatusOr<AdmissionRequest> ParseAdmissionRequest(const Rings& rings, ByteSpan bytes,
                                                        std::string_view what);
 
-// Admission: the key owner's answer; templates in the order of the request.
+// Admission: the key owner's answer; templates in the order of the request. It also signs the state
+// of the gallery that asked, before what is admitted joins.
 struct Admission {
   struct Enrolment {
     Digest entry{};
@@ -64,10 +66,17 @@ struct Admission {
   };
   GalleryBinding binding;
   GalleryId gallery{};
+  uint64_t generation = 0;
+  Digest root{};
   std::vector<Enrolment> enrolments;
 };
 std::vector<uint8_t> SerializeAdmission(const Admission& admission);
 absl::StatusOr<Admission> ParseAdmission(ByteSpan bytes, std::string_view what);
+
+// KeepState: the newest signed admission stays in the gallery's folder, for those who audit it:
+// state.heft. One of an older generation, or that signs no state, changes nothing.
+inline std::string StatePath(const std::string& folder) { return folder + "/state.heft"; }
+absl::Status KeepState(const std::string& folder, const Admission& admission, ByteSpan bytes);
 
 // QuarantinedEnrolment: what waits. Single templates, or a batch in bulk that has no place yet.
 struct QuarantinedEnrolment {

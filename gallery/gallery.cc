@@ -6,10 +6,27 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/progress.h"
+#include "ckks/serialization.h"
 #include "fusion/key_files.h"
 #include "gallery/gallery_impl.h"
 
 namespace heft {
+
+void WriteBinding(ByteWriter& writer, const GalleryBinding& binding) {
+  ckks::WriteId(writer, binding.params_id);
+  ckks::WriteId(writer, binding.key_id);
+  ckks::WriteId(writer, binding.model_id);
+  writer.U32(binding.gamma);
+}
+
+GalleryBinding ReadBinding(ByteReader& reader) {
+  GalleryBinding binding;
+  binding.params_id = ckks::ReadId(reader);
+  binding.key_id = ckks::ReadId(reader);
+  binding.model_id = ckks::ReadId(reader);
+  binding.gamma = reader.U32();
+  return binding;
+}
 
 GalleryBinding BindingOf(const Instance& instance, const Model& model, const KeyId& key_id) {
   return {instance.params().id(), key_id, model.Id(), model.gamma};

@@ -15,6 +15,7 @@
 #include "ckks/serialization.h"
 #include "fusion/key_files.h"
 #include "fusion/samples.h"
+#include "gallery/merkle.h"
 #include "ring/kernels.h"
 
 namespace heft {
@@ -23,8 +24,9 @@ namespace {
 constexpr std::string_view kManifestKind = "GALM";
 constexpr std::string_view kBlockKind = "GBLK";
 constexpr uint32_t kBlockVersion = 1;
-// Still read: 1, without revoked keys and id; 2, without id; 3, without digests of samples.
-constexpr uint32_t kManifestVersion = 4;
+// Still read: 1, without revoked keys and id; 2, without id; 3, without digests of samples; 4,
+// without hashes of blocks and root.
+constexpr uint32_t kManifestVersion = 5;
 constexpr uint64_t kMaxTemplates = uint64_t{1} << 28;
 constexpr uint64_t kMaxRevoked = 1 << 16;
 constexpr uint64_t kMaxBlockSize = uint64_t{1} << 31;
@@ -53,7 +55,13 @@ bool IsTemporaryName(absl::string_view name) {
   if (name.size() <= kSuffix || name[name.size() - kSuffix] != '.') return false;
   name.remove_suffix(kSuffix);
   return IsBlockName(name) || name == "manifest.heft" || name == "stand-in.key" ||
-         name == "server.key" || name == "server.pub";
+         name == "server.key" || name == "server.pub" || name == "audit.key" ||
+         name == "state.heft";
+}
+
+Digest ReadDigest(ByteReader& reader) {
+  const ByteSpan raw = reader.Raw(sizeof(Digest));
+  return reader.ok() ? FileHash(raw) : Digest{};
 }
 
 // The id of a gallery that was started without one; it keeps it from its next change on.
@@ -69,27 +77,12 @@ GalleryId IdOfOld(const GalleryBinding& binding) {
 
 }  // namespace
 
-void WriteBinding(ByteWriter& writer, const GalleryBinding& binding) {
-  ckks::WriteId(writer, binding.params_id);
-  ckks::WriteId(writer, binding.key_id);
-  ckks::WriteId(writer, binding.model_id);
-  writer.U32(binding.gamma);
-}
-
-GalleryBinding ReadBinding(ByteReader& reader) {
-  GalleryBinding binding;
-  binding.params_id = ckks::ReadId(reader);
-  binding.key_id = ckks::ReadId(reader);
-  binding.model_id = ckks::ReadId(reader);
-  binding.gamma = reader.U32();
-  return binding;
-}
-
 Gallery::Impl Gallery::Impl::New(std::string directory, const GalleryBinding& binding) {
   Impl gallery;
   gallery.directory_ = std::move(directory);
   gallery.binding_ = binding;
   Csprng().Fill(gallery.id_);
+  gallery.root_ = MerkleRoot(0, {});
   return gallery;
 }
 
@@ -137,6 +130,11 @@ absl::StatusOr<Gallery::Impl> Gallery::Impl::Open(std::string directory) {
   for (SampleDigest& sample : gallery.samples_) {
     if (version >= 4) sample = ckks::ReadId(reader);
   }
+  gallery.hashes_.resize(gallery.generations_.size());
+  if (version >= 5) {
+    for (Digest& hash : gallery.hashes_) hash = ReadDigest(reader);
+    gallery.root_ = ReadDigest(reader);
+  }
   HEFT_RETURN_IF_ERROR(reader.Finish());
   for (size_t i = 0; i < gallery.identities_.size(); ++i) {
     HEFT_RETURN_IF_ERROR(CheckIdentityAt(gallery.identities_[i], path, i));
@@ -157,6 +155,9 @@ absl::StatusOr<ByteSpan> Gallery::Impl::OpenBlock(ByteSpan file, size_t block,
   HEFT_RETURN_IF_ERROR(reader.status());
   HEFT_RETURN_IF_ERROR(CheckBinding(binding));
   if (reader.U64() != block) reader.Fail("holds another block");
+  if (hashes_[block] != Digest{} && hashes_[block] != FileHash(file)) {
+    reader.Fail("not the file that the manifest names: exchanged, or put back from before");
+  }
   const ByteSpan padding =
       reader.Raw(kBlockDataOffset - kEnvelopeHeaderSize - (payload.size() - reader.remaining()));
   if (std::any_of(padding.begin(), padding.end(), [](uint8_t byte) { return byte != 0; })) {
@@ -202,7 +203,7 @@ absl::StatusOr<TiledCiphertexts> Gallery::Impl::ReadBlock(const Instance& instan
 }
 
 absl::Status Gallery::Impl::WriteBlock(size_t block, uint64_t generation,
-                                       const TiledCiphertexts& data) const {
+                                       const TiledCiphertexts& data) {
   ByteWriter writer;
   WriteBinding(writer, binding_);
   writer.U64(block);
@@ -210,8 +211,9 @@ absl::Status Gallery::Impl::WriteBlock(size_t block, uint64_t generation,
                                      writer.bytes().size());
   writer.Raw(padding);
   writer.U32Array(data);
-  return WriteFileAtomic(BlockPath(block, generation),
-                         SealEnvelope(kBlockKind, kBlockVersion, writer.bytes()));
+  const std::vector<uint8_t> file = SealEnvelope(kBlockKind, kBlockVersion, writer.bytes());
+  hashes_[block] = FileHash(file);
+  return WriteFileAtomic(BlockPath(block, generation), file);
 }
 
 std::vector<uint8_t> Gallery::Impl::SerializeManifest() const {
@@ -226,6 +228,8 @@ std::vector<uint8_t> Gallery::Impl::SerializeManifest() const {
   for (const ckks::KeyId& key : revoked_) ckks::WriteId(writer, key);
   ckks::WriteId(writer, id_);
   for (const SampleDigest& sample : samples_) ckks::WriteId(writer, sample);
+  for (const Digest& hash : hashes_) writer.Raw(hash);
+  writer.Raw(root_);
   return SealEnvelope(kManifestKind, kManifestVersion, writer.bytes());
 }
 
@@ -308,6 +312,7 @@ absl::Status Gallery::Impl::Commit(const Instance& instance,
   ++next.generation_;
   const size_t per_block = 2 * size_t{instance.params().slots()};
   HEFT_RETURN_IF_ERROR(CheckBlockCount(instance));
+  HEFT_RETURN_IF_ERROR(next.ReadHashes());
   const absl::Status status = Replace(std::move(next), [&](Impl* changed) -> absl::Status {
     // With an empty manifest from the start, a crash leaves an empty gallery, and blocks without a
     // manifest are always a manifest lost.
@@ -324,6 +329,7 @@ absl::Status Gallery::Impl::Commit(const Instance& instance,
       } else {
         data = EmptyBlock(*instance.context, binding_.gamma);
         changed->generations_.push_back(0);
+        changed->hashes_.emplace_back();
       }
       const auto added = identities.subspan(done, count);
       changed->identities_.insert(changed->identities_.end(), added.begin(), added.end());
@@ -331,9 +337,10 @@ absl::Status Gallery::Impl::Commit(const Instance& instance,
       changed->samples_.insert(changed->samples_.end(), of.begin(), of.end());
       HEFT_RETURN_IF_ERROR(fill(&data, static_cast<uint32_t>(position % per_block), done, count));
       changed->generations_[block] = changed->generation_;
-      HEFT_RETURN_IF_ERROR(WriteBlock(block, changed->generation_, data));
+      HEFT_RETURN_IF_ERROR(changed->WriteBlock(block, changed->generation_, data));
       done += count;
     }
+    changed->root_ = changed->ComputeRoot(instance);
     return absl::OkStatus();
   });
   if (!status.ok() && first) {  // the empty manifest goes again, if it is still that

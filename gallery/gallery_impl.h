@@ -72,6 +72,11 @@ class Gallery::Impl {
   size_t blocks() const { return generations_.size(); }
   uint64_t generation() const { return generation_; }
   const GalleryId& id() const { return id_; }
+  // What is signed of this generation (gallery/merkle.h), as the manifest says; zeros: unknown, of
+  // a gallery that has not changed since version 4 of it.
+  const Digest& root() const { return root_; }
+  // The root that names and blocks' hashes have.
+  Digest ComputeRoot(const Instance& instance) const;
 
   // kFailedPrecondition, saying what differs, unless `binding` is this gallery's.
   absl::Status CheckBinding(const GalleryBinding& binding) const;
@@ -79,8 +84,8 @@ class Gallery::Impl {
   // CheckBinding; and kDataLoss unless the blocks are as many as the templates need.
   absl::Status CheckFits(const Instance& instance, const GalleryBinding& binding) const;
 
-  // kDataLoss or kNotFound unless every block's file is there, intact and of this gallery, as far
-  // as can be told without the model.
+  // kDataLoss or kNotFound unless every block's file is there, intact, of this gallery and the one
+  // that the manifest names.
   absl::Status CheckBlockFiles() const;
 
   // One block's ciphertexts, checked: hash, binding, every residue below its prime.
@@ -133,9 +138,12 @@ class Gallery::Impl {
 
   Impl() = default;
   std::string BlockPath(size_t block, uint64_t generation) const;
-  // The residues in `file`, which holds the bytes of block `block`'s file `path`.
+  // The residues in `file`, which holds the bytes of block `block`'s file `path`: kDataLoss for
+  // another than the manifest's.
   absl::StatusOr<ByteSpan> OpenBlock(ByteSpan file, size_t block, const std::string& path) const;
-  absl::Status WriteBlock(size_t block, uint64_t generation, const TiledCiphertexts& data) const;
+  absl::Status WriteBlock(size_t block, uint64_t generation, const TiledCiphertexts& data);
+  // Of manifests of before, the hashes that the blocks' files end with.
+  absl::Status ReadHashes();
   std::vector<uint8_t> SerializeManifest() const;
   void RemoveStaleFiles() const;
 
@@ -145,6 +153,8 @@ class Gallery::Impl {
   std::vector<std::string> identities_;
   std::vector<SampleDigest> samples_;  // one an identity
   std::vector<uint64_t> generations_;  // of each block's file
+  std::vector<Digest> hashes_;         // the same; zeros: unknown
+  Digest root_{};
   uint64_t generation_ = 0;
   std::vector<KeyId> revoked_;
 };

@@ -38,6 +38,7 @@ absl::Status Gallery::Impl::Rekey(const Instance& instance, const RekeyingKey& k
       HEFT_RETURN_IF_ERROR(changed->WriteBlock(block, changed->generation_, data));
     }
     if (progress && !progress(blocks(), blocks())) return absl::CancelledError("interrupted");
+    changed->root_ = changed->ComputeRoot(instance);
     return absl::OkStatus();
   });
 }

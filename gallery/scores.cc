@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gallery/scores.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
 #include "base/identity.h"
@@ -15,8 +17,10 @@ namespace {
 constexpr std::string_view kKind = "SCOR";
 constexpr uint32_t kFull = 1;     // old versions: replies are ciphertexts,
 constexpr uint32_t kShort = 2;    // or short ones; a norm is there or not
-constexpr uint32_t kVersion = 3;  // says which, and has a NormForm
+constexpr uint32_t kProved = 3;   // says which, and has a NormForm
+constexpr uint32_t kVersion = 4;  // has an origin
 constexpr uint64_t kMaxNames = uint64_t{1} << 28;
+constexpr size_t kOriginSize = sizeof(GalleryId) + sizeof(uint64_t) + 3 * sizeof(Digest);
 
 void WriteAnswers(ByteWriter& writer, const ScoreReply& reply) {
   writer.U64(reply.answers.size());
@@ -82,12 +86,29 @@ ScoreReply ReadReply(ByteReader& reader, const ckks::Context& context,
 void ReadNormOf(ByteReader& reader, const ckks::Context& context, uint32_t version,
                 EncryptedScores* scores) {
   const uint8_t form = reader.U8();
-  if (form > (version == kVersion ? 2 : 1)) reader.Fail("a norm of an unknown form");
+  if (form > (version >= kProved ? 2 : 1)) reader.Fail("a norm of an unknown form");
   if (!reader.ok() || form == 0) return;
   ckks::Ciphertext norm = ckks::ReadCiphertext(reader, context);
-  if (version != kVersion) return;
+  if (version < kProved) return;
   scores->norm_form = static_cast<NormForm>(form);
   scores->norm = std::move(norm);
+}
+
+void WriteOrigin(ByteWriter& writer, const ReplyOrigin& origin) {
+  writer.Raw(origin.gallery);
+  writer.U64(origin.generation);
+  for (const Digest& digest : {origin.root, origin.nonce, origin.commitment}) writer.Raw(digest);
+}
+
+ReplyOrigin ReadOrigin(ByteReader& reader) {
+  ReplyOrigin origin;
+  origin.gallery = ckks::ReadId(reader);
+  origin.generation = reader.U64();
+  for (Digest* digest : {&origin.root, &origin.nonce, &origin.commitment}) {
+    const ByteSpan raw = reader.Raw(digest->size());
+    if (reader.ok()) std::ranges::copy(raw, digest->begin());
+  }
+  return origin;
 }
 
 }  // namespace
@@ -126,14 +147,28 @@ std::vector<uint8_t> SerializeScores(const ckks::Context& context, const Encrypt
   for (const ScoreReply& reply : scores.replies) {
     WriteReply(writer, context, scores, reply);
   }
-  return SealEnvelope(kKind, kVersion, writer.bytes());
+  if (scores.origin) WriteOrigin(writer, *scores.origin);
+  return SealEnvelope(kKind, scores.origin ? kVersion : kProved, writer.bytes());
+}
+
+absl::StatusOr<ReplyOrigin> OriginOf(ByteSpan reply, std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(reply, Unsigned(reply, what));
+  if (EnvelopeKind(reply) == kKind && EnvelopeVersion(reply) < kVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        std::string(what), ": of an older server, which says neither its gallery nor its seed"));
+  }
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(reply, kKind, kVersion, what));
+  ByteReader reader(payload.last(std::min(payload.size(), kOriginSize)), what);
+  const ReplyOrigin origin = ReadOrigin(reader);
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  return origin;
 }
 
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,
                                             std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
   uint32_t version = EnvelopeVersion(bytes);
-  if (version != kFull && version != kShort) version = kVersion;
+  if (version < kFull || version > kVersion) version = kVersion;
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kKind, version, what));
   ByteReader reader(payload, what);
   EncryptedScores scores;
@@ -158,7 +193,7 @@ absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSp
   }
   scores.templates = reader.U64();
   ReadNormOf(reader, context, version, &scores);
-  const uint8_t form = version == kVersion ? reader.U8() : (version == kShort ? 1 : 0);
+  const uint8_t form = version >= kProved ? reader.U8() : (version == kShort ? 1 : 0);
   if (form > 1) reader.Fail("replies of an unknown form");
   const bool brief = form == 1;
   const uint64_t replies = reader.Count(sizeof(uint64_t), 1 << 24);
@@ -171,6 +206,7 @@ absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSp
   for (uint64_t i = 0; i < replies && reader.ok(); ++i) {
     scores.replies.push_back(ReadReply(reader, context, scores, i, brief));
   }
+  if (version == kVersion) scores.origin = ReadOrigin(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return scores;
 }

@@ -16,6 +16,7 @@
 #include "fusion/plan.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
+#include "heft/trust.h"
 
 namespace heft {
 
@@ -42,6 +43,17 @@ struct ScoreReply {
 enum class NormForm : uint8_t { kNone = 0, kProof = 1, kPlain = 2 };
 inline constexpr size_t kPlainNormTemplates = 1024;
 
+// ReplyOrigin: which gallery a reply was made from, and what its random choices follow from
+// (heft/audit.h).
+struct ReplyOrigin {
+  GalleryId gallery{};
+  uint64_t generation = 0;
+  Digest root{};        // of that generation; zeros: unknown
+  Digest nonce{};       // of the seed
+  Digest commitment{};  // to the seed; zeros: the choices cannot be made again
+  bool operator==(const ReplyOrigin&) const = default;
+};
+
 struct EncryptedScores {
   ScoreKind kind = ScoreKind::kIdentification;
   ckks::ParamsId params_id{};
@@ -57,18 +69,22 @@ struct EncryptedScores {
   // |z|^2 of the probe as it was matched (fusion/norm_proof.h): nothing is decided without it.
   NormForm norm_form = NormForm::kNone;
   ckks::Ciphertext norm;  // empty for kNone
+  std::optional<ReplyOrigin> origin;  // none: of servers before version 4 of the format
 };
 
 // The answers of block `block` of an identification: all its templates. They are not sent.
 std::vector<ScoreReply::Answer> IdentificationAnswers(const ckks::Context& context, size_t block,
                                                       uint64_t templates);
 
-// SerializeScores: version 3. Versions 1 and 2, of 0.1, are read; their norm, which proves nothing,
-// is not.
+// SerializeScores: version 4, or 3 without `origin`. Versions 1 and 2, of 0.1, are read; their norm,
+// which proves nothing, is not.
 std::vector<uint8_t> SerializeScores(const ckks::Context& context, const EncryptedScores& scores);
 // kFailedPrecondition for other parameters, kDataLoss for damaged bytes.
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,
                                             std::string_view what);
+// OriginOf: of a reply whose parameters nobody knows; it stands at the end. kFailedPrecondition for
+// older versions.
+absl::StatusOr<ReplyOrigin> OriginOf(ByteSpan reply, std::string_view what);
 
 }  // namespace heft
 

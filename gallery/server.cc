@@ -199,21 +199,23 @@ absl::StatusOr<ckks::Ciphertext> Server::Impl::FuseTemplate(
 }
 
 absl::StatusOr<ProvenProbe> Server::Impl::FuseToIdentify(
-    const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities) const {
+    const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities,
+    std::optional<double> sigma) const {
   if (!samples.fused() && samples.encoding() != SampleEncoding::kPartial) {
     HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
-    return prober->Fuse(modalities);
+    return prober->Fuse(modalities, sigma);
   }
   HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext sum,
                         SumProjected(rings_.matching, SampleUse::kIdentification, modalities));
   HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext z, RealPart(rings_.matching, sum, keys()));
   ProvenProbe out;
   HEFT_ASSIGN_OR_RETURN(out.z, ToProbe(rings_.matching, z));
-  HEFT_ASSIGN_OR_RETURN(out.norm, ProveTemplateNorm(rings_.matching, z, keys()));
+  HEFT_ASSIGN_OR_RETURN(out.norm, ProveTemplateNorm(rings_.matching, z, keys(), sigma));
   return out;
 }
 
-absl::StatusOr<ProvenProbe> Server::Impl::FuseProbe(const SampleSet& samples, size_t row) const {
+absl::StatusOr<ProvenProbe> Server::Impl::FuseProbe(const SampleSet& samples, size_t row,
+                                                    std::optional<double> sigma) const {
   HEFT_RETURN_IF_ERROR(CheckUse(samples, SampleUse::kEnrolment));
   HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, row));
   ProvenProbe out;
@@ -224,7 +226,7 @@ absl::StatusOr<ProvenProbe> Server::Impl::FuseProbe(const SampleSet& samples, si
     HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext projected, Project(samples, Present(inputs)));
     HEFT_ASSIGN_OR_RETURN(out.z, ToMatchingRing(rings_, keys_->ring_switch, projected));
   }
-  HEFT_ASSIGN_OR_RETURN(out.norm, ProveTemplateNorm(rings_.matching, out.z, keys()));
+  HEFT_ASSIGN_OR_RETURN(out.norm, ProveTemplateNorm(rings_.matching, out.z, keys(), sigma));
   return out;
 }
 
@@ -300,7 +302,10 @@ absl::StatusOr<AdmitResult> Server::Admit(const std::string& folder,
   HEFT_ASSIGN_OR_RETURN(const SignedFile file, OpenSigned(admission, trust, expected, what));
   HEFT_ASSIGN_OR_RETURN(const Admission parsed, ParseAdmission(file.file, what));
   const Progress progress(monitor, "admitting");
-  return impl_->Admit(folder, parsed, &trust, progress.Callback());
+  HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
+                        impl_->Admit(folder, parsed, &trust, progress.Callback()));
+  HEFT_RETURN_IF_ERROR(KeepState(folder, parsed, admission));
+  return done;
 }
 
 absl::StatusOr<AdmitResult> Server::Admit(const std::string& folder,

@@ -165,6 +165,7 @@ absl::StatusOr<AdmissionRequest> Server::Impl::Pending(const Gallery::Impl& gall
   request.binding = binding();
   request.gallery = gallery.id();
   request.generation = gallery.generation();
+  request.root = gallery.root();
   HEFT_ASSIGN_OR_RETURN(auto waiting, Waiting(gallery));
   const std::set<std::string> known = Known(gallery);
   for (auto& [digest, e] : waiting) {

@@ -7,11 +7,13 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/reply_seed.h"
 #include "base/status.h"
 #include "fusion/fuser.h"
 #include "fusion/probe.h"
@@ -63,6 +65,15 @@ struct BatchEnrolment {
   TemplateBatch batch;
 };
 
+// Draw: what the random choices of one reply follow from, and what the reply says of it.
+struct Draw {
+  ReplyOrigin origin;
+  std::optional<ReplySeed> seed;  // none: the operating system's randomness
+
+  // The secret factor of the norm's proof.
+  std::optional<double> NormFactor() const;
+};
+
 class Server::Impl {
  public:
   static absl::StatusOr<std::unique_ptr<Impl>> Create(const Model& model,
@@ -103,7 +114,8 @@ class Server::Impl {
       const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities) const;
   // Fuses row `row` of each file for verification: what PrepareMaskedProbe takes, with the proof of
   // its norm.
-  absl::StatusOr<ProvenProbe> FuseProbe(const SampleSet& samples, size_t row) const;
+  absl::StatusOr<ProvenProbe> FuseProbe(const SampleSet& samples, size_t row,
+                                        std::optional<double> sigma = {}) const;
 
   // Opens the gallery, or starts one, and checks that it is this model's and this key's.
   absl::StatusOr<Gallery::Impl> OpenGallery(const std::string& directory, bool create) const;
@@ -132,6 +144,22 @@ class Server::Impl {
   absl::StatusOr<EncryptedScores> Verify(const Gallery::Impl& gallery, const SampleSet& samples,
                                          const std::string& identity,
                                          const ProbeOptions& options) const;
+  // The same with choices that are given: the same reply, bit for bit, for the same.
+  absl::StatusOr<EncryptedScores> IdentifyAs(const Gallery::Impl& gallery, const SampleSet& samples,
+                                             const ProbeOptions& options, const Draw& draw,
+                                             const ProgressFunction& progress = {}) const;
+  absl::StatusOr<EncryptedScores> VerifyAs(const Gallery::Impl& gallery, const SampleSet& samples,
+                                           const std::string& identity, const ProbeOptions& options,
+                                           const Draw& draw) const;
+  // NewDraw: of a new reply (server_audit.cc). Without an audit key in the gallery's folder it has
+  // no seed.
+  absl::StatusOr<Draw> NewDraw(const Gallery::Impl& gallery, const SampleSet& samples) const;
+  // From here on no reply shares a factor with one before.
+  void EndDraws() const;
+  // The same reply once more, from the seed that it is said to have.
+  absl::StatusOr<EncryptedScores> Repeat(const Gallery::Impl& gallery, const SampleSet& samples,
+                                         const EncryptedScores& said, uint64_t row,
+                                         const ReplySeed& seed) const;
 
  private:
   Impl() = default;
@@ -165,7 +193,8 @@ class Server::Impl {
                                            std::span<const int64_t> rows) const;
   // A probe of an identification: projected by the prober, or by clients.
   absl::StatusOr<ProvenProbe> FuseToIdentify(
-      const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities) const;
+      const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities,
+      std::optional<double> sigma) const;
   absl::StatusOr<const ProbeFuser*> Prober() const;
   // A fused and prepared probe, and its reply without scores.
   struct PreparedProbe {
@@ -173,8 +202,8 @@ class Server::Impl {
     EncryptedScores reply;
   };
   absl::StatusOr<PreparedProbe> Prepare(const ProbeFuser& prober, const Gallery::Impl& gallery,
-                                        const SampleSet& samples,
-                                        const ProbeOptions& options) const;
+                                        const SampleSet& samples, const ProbeOptions& options,
+                                        const Draw& draw) const;
   absl::StatusOr<std::vector<TiledCiphertexts>> ReadBlocks(const Gallery::Impl& gallery,
                                                            BlockRun run) const;
   // A run's scores, into the reply.
@@ -182,14 +211,21 @@ class Server::Impl {
                         const TiledCiphertexts& probe, bool relinearise, BlockRun run,
                         EncryptedScores* reply) const;
   EncryptedScores StartReply(ScoreKind kind, const SampleSet& samples, const ProbeOptions& options,
-                             ckks::Ciphertext norm, NormForm form) const;
+                             ckks::Ciphertext norm, NormForm form, const Draw& draw) const;
 
   Model model_;
   Rings rings_;
   std::unique_ptr<RingKeys> keys_;
-  mutable std::mutex mutex_;  // of the two below
+  mutable std::mutex mutex_;  // of all below
   mutable std::unique_ptr<Fuser> fuser_;
   mutable std::unique_ptr<ProbeFuser> prober_;
+  // Shared: the nonce of thin identifications from samples, which share a factor (ThinFuser).
+  struct Shared {
+    std::string directory;  // of the gallery
+    Digest nonce{};
+    size_t uses = kUsesOfAFactor;
+  };
+  mutable Shared shared_;
 };
 
 }  // namespace heft

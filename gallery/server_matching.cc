@@ -41,7 +41,7 @@ absl::Status TakeScores(const Instance& instance, ckks::Ciphertext scores, Score
 
 EncryptedScores Server::Impl::StartReply(ScoreKind kind, const SampleSet& samples,
                                          const ProbeOptions& options, ckks::Ciphertext norm,
-                                         NormForm form) const {
+                                         NormForm form, const Draw& draw) const {
   EncryptedScores reply;
   reply.kind = kind;
   reply.params_id = instance().params().id();
@@ -52,30 +52,33 @@ EncryptedScores Server::Impl::StartReply(ScoreKind kind, const SampleSet& sample
   }
   reply.norm_form = form;
   reply.norm = std::move(norm);
+  reply.origin = draw.origin;
   return reply;
 }
 
 absl::StatusOr<Server::Impl::PreparedProbe> Server::Impl::Prepare(
     const ProbeFuser& prober, const Gallery::Impl& gallery, const SampleSet& samples,
-    const ProbeOptions& options) const {
+    const ProbeOptions& options, const Draw& draw) const {
   HEFT_RETURN_IF_ERROR(CheckUse(samples, SampleUse::kIdentification));
   PreparedProbe out;
   NormForm form = NormForm::kProof;
   ProvenProbe probe;
   if (!rings_.thin() && gallery.size() < kPlainNormTemplates) {
     // The way of a verification, with the prime that a factor needs.
-    HEFT_ASSIGN_OR_RETURN(probe, FuseProbe(samples, options.row));
+    HEFT_ASSIGN_OR_RETURN(probe, FuseProbe(samples, options.row, draw.NormFactor()));
     HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(instance(), probe.z, keys()));
   } else {
     HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, options.row));
-    HEFT_ASSIGN_OR_RETURN(probe, FuseToIdentify(samples, Present(inputs)));
+    HEFT_ASSIGN_OR_RETURN(probe,
+                          FuseToIdentify(samples, Present(inputs), draw.NormFactor()));
     if (!rings_.thin()) {
       form = NormForm::kPlain;
       HEFT_ASSIGN_OR_RETURN(probe.norm, PlainNorm(prober.instance(), probe.z, prober.keys()));
     }
     HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(prober.instance(), probe.z, prober.keys()));
   }
-  out.reply = StartReply(ScoreKind::kIdentification, samples, options, std::move(probe.norm), form);
+  out.reply =
+      StartReply(ScoreKind::kIdentification, samples, options, std::move(probe.norm), form, draw);
   out.reply.templates = gallery.size();
   if (options.with_identities) out.reply.identities = gallery.identities();
   out.reply.replies.resize(gallery.blocks());
@@ -109,9 +112,18 @@ absl::StatusOr<EncryptedScores> Server::Impl::Identify(const Gallery::Impl& gall
                                                        const SampleSet& samples,
                                                        const ProbeOptions& options,
                                                        const ProgressFunction& progress) const {
+  HEFT_ASSIGN_OR_RETURN(const Draw draw, NewDraw(gallery, samples));
+  return IdentifyAs(gallery, samples, options, draw, progress);
+}
+
+absl::StatusOr<EncryptedScores> Server::Impl::IdentifyAs(const Gallery::Impl& gallery,
+                                                         const SampleSet& samples,
+                                                         const ProbeOptions& options,
+                                                         const Draw& draw,
+                                                         const ProgressFunction& progress) const {
   HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance(), binding()));
   HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
-  HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared, Prepare(*prober, gallery, samples, options));
+  HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared, Prepare(*prober, gallery, samples, options, draw));
   EncryptedScores& reply = prepared.reply;
   const size_t threads = static_cast<size_t>(std::max(1, ThreadCount()));
   const std::vector<BlockRun> runs = BlockRuns(gallery.blocks(), threads);
@@ -145,7 +157,8 @@ absl::Status Server::Impl::IdentifyAll(
     for (size_t i = 0; i < count; ++i) {
       ProbeOptions one = options;
       one.row = first + i;
-      HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared, Prepare(*prober, gallery, samples, one));
+      HEFT_ASSIGN_OR_RETURN(const Draw draw, NewDraw(gallery, samples));
+      HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared, Prepare(*prober, gallery, samples, one, draw));
       replies[i] = std::move(prepared.reply);
       tiles[i] = std::move(prepared.tiles);
       HEFT_RETURN_IF_ERROR(Report(progress, first + i, rows));
@@ -174,15 +187,24 @@ absl::StatusOr<EncryptedScores> Server::Impl::Verify(const Gallery::Impl& galler
                                                      const SampleSet& samples,
                                                      const std::string& identity,
                                                      const ProbeOptions& options) const {
+  HEFT_ASSIGN_OR_RETURN(const Draw draw, NewDraw(gallery, samples));
+  return VerifyAs(gallery, samples, identity, options, draw);
+}
+
+absl::StatusOr<EncryptedScores> Server::Impl::VerifyAs(const Gallery::Impl& gallery,
+                                                       const SampleSet& samples,
+                                                       const std::string& identity,
+                                                       const ProbeOptions& options,
+                                                       const Draw& draw) const {
   HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance(), binding()));
   HEFT_RETURN_IF_ERROR(CheckIdentity(identity));
   if (gallery.size() == 0) {
     return absl::FailedPreconditionError(
         "nobody is enrolled in this gallery: enrol somebody first");
   }
-  HEFT_ASSIGN_OR_RETURN(ProvenProbe probe, FuseProbe(samples, options.row));
+  HEFT_ASSIGN_OR_RETURN(ProvenProbe probe, FuseProbe(samples, options.row, draw.NormFactor()));
   EncryptedScores reply = StartReply(ScoreKind::kVerification, samples, options,
-                                     std::move(probe.norm), NormForm::kProof);
+                                     std::move(probe.norm), NormForm::kProof, draw);
   reply.claimed = identity;
   reply.identities = {identity};
   HEFT_ASSIGN_OR_RETURN(const Seed stand_in_key, StandInKey(gallery.directory()));
@@ -193,8 +215,9 @@ absl::StatusOr<EncryptedScores> Server::Impl::Verify(const Gallery::Impl& galler
     HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts masked,
                           PrepareMaskedProbe(instance(), probe.z, slot_list, lane, keys()));
     ScoreReply part;
+    const Drowning drowning = {draw.seed ? &*draw.seed : nullptr, reply.replies.size()};
     HEFT_ASSIGN_OR_RETURN(part.scores, VerifyBlock(instance(), claim.known ? block : claim.stand_in,
-                                                   masked, slot_list, lane, keys()));
+                                                   masked, slot_list, lane, keys(), drowning));
     // VerifyBlock moves the claimed lane to the real parts.
     for (uint32_t slot : slot_list) part.answers.push_back({slot, 0, 0});
     reply.replies.push_back(std::move(part));

@@ -6,29 +6,14 @@
 #include <cstring>
 #include <string_view>
 
-#include "absl/strings/str_cat.h"
-#include "base/envelope.h"
-#include "base/files.h"
 #include "base/keyed_hash.h"
 #include "fusion/stand_in.h"
+#include "gallery/folder_key.h"
 
 namespace heft {
 namespace {
 
 constexpr std::string_view kKind = "STND";
-constexpr uint32_t kVersion = 1;
-
-absl::StatusOr<Seed> ReadKey(const std::string& path) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path, 1 << 10));
-  if (bytes.empty()) return absl::NotFoundError("not made yet");
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kKind, kVersion, path));
-  ByteReader reader(payload, path);
-  Seed key{};
-  const ByteSpan raw = reader.Raw(key.size());
-  HEFT_RETURN_IF_ERROR(reader.Finish());
-  std::ranges::copy(raw, key.begin());
-  return key;
-}
 
 // JumpHash: a bucket of `buckets` >= 1, which stays for nearly all keys when buckets are added
 // (Lamping and Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm", 2014).
@@ -46,23 +31,7 @@ size_t JumpHash(uint64_t key, size_t buckets) {
 }  // namespace
 
 absl::StatusOr<Seed> StandInKey(const std::string& directory) {
-  const std::string path = directory + "/stand-in.key";
-  auto key = ReadKey(path);
-  if (!absl::IsNotFound(key.status())) return key;
-  // The file that is locked is empty until one of those who wait for it has written it.
-  const absl::StatusOr<FileLock> lock = FileLock::Take(path, 0600);
-  if (!lock.ok()) {
-    return absl::UnavailableError(
-        absl::StrCat(std::string(lock.status().message()),
-                     ": a gallery's first verification writes this key, so verify once as the "
-                     "user who owns the gallery's folder"));
-  }
-  key = ReadKey(path);
-  if (!absl::IsNotFound(key.status())) return key;
-  Seed fresh;
-  Csprng().Fill(fresh);
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(path, SealEnvelope(kKind, kVersion, fresh), 0600));
-  return fresh;
+  return FolderKey(directory + "/stand-in.key", kKind, "a gallery's first verification");
 }
 
 Claim FindClaim(const Instance& instance, const Gallery::Impl& gallery, const Seed& key,

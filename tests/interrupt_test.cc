@@ -156,7 +156,7 @@ class KillTest : public InterruptTest {
   static void ExpectTidy(const std::string& gallery) {
     size_t blocks = 0;
     const std::vector<std::string> known = {"manifest.heft", "lock", "server.key", "server.pub",
-                                            "quarantine"};
+                                            "audit.key",     "state.heft", "quarantine"};
     for (const auto& entry : std::filesystem::directory_iterator(gallery)) {
       const std::string name = entry.path().filename().string();
       if (name.rfind("block-", 0) == 0) {

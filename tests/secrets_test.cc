@@ -179,8 +179,8 @@ TEST_F(SecretsTest, AKilledRenewalLeavesTheOldGalleryOrTheNewOne) {
     more.insert(more.end(), {"--identity", "newcomer"});
     EnrolNow(more, W("heir/secret.key"));
   }
-  EXPECT_EQ(Snapshot(W("killed")).size(), 6u)
-      << "manifest, lock, one block, the server's keys, an empty quarantine";
+  EXPECT_EQ(Snapshot(W("killed")).size(), 8u)
+      << "manifest, lock, one block, the server's three keys, the signed state, an empty quarantine";
 }
 
 TEST_F(SecretsTest, TheServersProgramHasNoOwnersCommands) {

@@ -124,6 +124,8 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_vie
   Admission admission;
   admission.binding = request.binding;
   admission.gallery = request.gallery;
+  admission.generation = request.generation;
+  admission.root = request.root;
   Admissions out;
   for (const EnrolmentCheck& check : request.enrolments) {
     // An enrolment is decided as a whole; one of which nobody is chosen waits on.
@@ -142,6 +144,10 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_vie
     }
   }
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, Signer());
+  if (request.root != Digest{}) {
+    HEFT_RETURN_IF_ERROR(
+        journal_->Sign({request.gallery, request.generation, request.root}, policy.put_back));
+  }
   Statement statement;
   statement.role = Role::kKeyOwner;
   statement.gallery = request.gallery;

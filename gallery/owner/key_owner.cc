@@ -76,6 +76,8 @@ absl::Status KeyOwner::RequireSigned(Trust trust) {
   return impl_->RequireSigned(std::move(trust));
 }
 
+void KeyOwner::RequireSignedGallery() { impl_->RequireSignedGallery(); }
+
 std::vector<uint8_t> KeyOwner::EncryptionKey() const {
   Csprng rng;
   return SerializeEncryptionKeys(impl_->rings(),

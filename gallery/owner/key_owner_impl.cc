@@ -193,6 +193,15 @@ absl::StatusOr<KeyOwner::Impl::Accepted> KeyOwner::Impl::Accept(
   opening.claimed = scores.claimed;
   opening.client = trusted.client;
   opening.decision = purpose.decision;
+  if (scores.origin) {
+    if (trusted.gallery && (*trusted.gallery != scores.origin->gallery ||
+                            trusted.generation != scores.origin->generation)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          std::string(what), ": made from another gallery, or generation, than it is signed for"));
+    }
+    opening.state = {scores.origin->gallery, scores.origin->generation, scores.origin->root};
+  }
+  opening.strict = signed_gallery_;
   opening.slots = verification || purpose.decision ? 1 : purpose.publish;
   // Signed again it is the same reply.
   HEFT_ASSIGN_OR_RETURN(const ByteSpan reply, Unsigned(trusted.file, what));

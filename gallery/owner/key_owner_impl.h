@@ -56,6 +56,7 @@ class KeyOwner::Impl {
   absl::StatusOr<SigningKey> Signer() const;
   absl::Status RequireSigned(Trust trust);
   const std::optional<Trust>& trust() const { return trust_; }
+  void RequireSignedGallery() { signed_gallery_ = true; }
 
   absl::StatusOr<std::vector<uint8_t>> Encrypt(const EncodableRows& rows,
                                                std::span<const std::string> labels) const;
@@ -81,6 +82,8 @@ class KeyOwner::Impl {
   struct TrustedReply {
     ByteSpan file;
     SignerKey client{};  // zeros: unknown
+    std::optional<GalleryId> gallery;  // that it is signed for
+    uint64_t generation = 0;
   };
   absl::StatusOr<TrustedReply> CheckSigned(ByteSpan bytes, std::string_view kind,
                                            std::string_view what) const;
@@ -138,6 +141,7 @@ class KeyOwner::Impl {
   std::unique_ptr<QueryJournal> journal_;
   std::optional<Trust> trust_;  // whose replies to take; none: anybody's
   SignerKey public_key_{};      // this owner's, where there is `trust_`
+  bool signed_gallery_ = false;  // no reply of a state that is not signed
 };
 
 }  // namespace heft

@@ -255,6 +255,7 @@ Entry QueryJournal::EntryOf(const Opening& opening, Entry::Act act) const {
 absl::Status QueryJournal::Charge(const Opening& opening) {
   return Update([&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
+    HEFT_RETURN_IF_ERROR(CheckState(opening));
     HEFT_RETURN_IF_ERROR(EnsureLimits(opening.model, opening.defaults));
     Entry entry = EntryOf(opening, Entry::Act::kOpening);
     if (opening.verification) {
@@ -298,6 +299,30 @@ absl::Status QueryJournal::SetLimits(const ModelId& model, const BudgetLimits& l
     entry.time = Now();
     entry.model = model;
     entry.limits = limits;
+    return Add(std::move(entry));
+  });
+}
+
+absl::Status QueryJournal::CheckState(const Opening& opening) const {
+  if (opening.state) return ledger_.CheckState(*opening.state, opening.strict);
+  if (!opening.strict) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "the reply does not say which state of a gallery it was made from: of an older server");
+}
+
+absl::Status QueryJournal::Sign(const SignedState& state, bool put_back) {
+  return Update([&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
+    const auto it = ledger_.states.find(state.gallery);
+    const bool known = it != ledger_.states.end();
+    if (!known || !put_back) HEFT_RETURN_IF_ERROR(ledger_.CheckState(state, /*strict=*/false));
+    if (known && it->second.generation == state.generation && it->second.root == state.root) {
+      return absl::OkStatus();
+    }
+    Entry entry;
+    entry.act = Entry::Act::kState;
+    entry.time = Now();
+    entry.signed_state = state;
     return Add(std::move(entry));
   });
 }

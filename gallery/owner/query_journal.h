@@ -40,6 +40,8 @@ struct Opening {
   uint32_t slots = 1;     // that are published at most
   Hash reply{};           // of all its bytes
   BudgetLimits defaults;  // where the model has none yet
+  std::optional<SignedState> state;  // of the gallery that it was made from, as the reply says
+  bool strict = false;               // takes none but a state that was signed
 };
 
 // JournalOptions: for tests.
@@ -77,6 +79,9 @@ class QueryJournal {
 
   absl::Status SetLimits(const ModelId& model, const BudgetLimits& limits);
   absl::Status CheckInUse();
+  // Sign records the state of a gallery that is about to be signed: kFailedPrecondition for an older
+  // one than before, unless `put_back`, and for another of the same generation.
+  absl::Status Sign(const SignedState& state, bool put_back);
   // PassOn hands everything counted to the journal of another key, `path`, and revokes this one:
   // the templates stay the same when a gallery is re-keyed. kAlreadyExists if `path` is there.
   absl::Status PassOn(const std::string& path, JournalKeys next);
@@ -115,6 +120,7 @@ class QueryJournal {
   absl::StatusOr<Link> Salvage();
   void Compact();
   absl::Status Lost(std::string_view why) const;
+  absl::Status CheckState(const Opening& opening) const;
   absl::Status EnsureLimits(const ModelId& model, const BudgetLimits& defaults);
   Entry EntryOf(const Opening& opening, Entry::Act act) const;
 

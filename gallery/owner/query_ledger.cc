@@ -97,6 +97,27 @@ absl::Status QueryLedger::CheckOpenings(uint64_t most) const {
                    "hides it is for: renew the key (heft rekey)"));
 }
 
+absl::Status QueryLedger::CheckState(const SignedState& state, bool strict) const {
+  const auto it = states.find(state.gallery);
+  const bool known = it != states.end();
+  const std::string gallery = absl::StrCat("gallery ", HexString(state.gallery), ", generation ",
+                                           state.generation, ": ");
+  if (known && state.generation < it->second.generation) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(gallery, "an older state than generation ", it->second.generation,
+                     ", which was signed: somebody has put an old gallery back"));
+  }
+  if (known && state.generation == it->second.generation) {
+    if (state.root == it->second.root) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(
+        gallery, "its root is not the one that was signed: other templates, or other blocks"));
+  }
+  if (!strict) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(gallery, "nobody has signed this state yet: heft-server pending, heft admit, "
+                            "heft-server release"));
+}
+
 absl::Status QueryLedger::CheckClient(const ModelUse& use, const Entry& entry) const {
   const ClientUse client = Find(use.clients, entry.client);
   const uint64_t size = use.limits->client_bits;
@@ -236,6 +257,9 @@ absl::Status QueryLedger::Apply(const Entry& entry, std::string_view what) {
       break;
     case Entry::Act::kRevocation:
       successor = entry.successor;
+      break;
+    case Entry::Act::kState:
+      states[entry.signed_state.gallery] = entry.signed_state;
       break;
   }
   return absl::OkStatus();

@@ -32,6 +32,13 @@ namespace heft {
 using IdentityTag = std::array<uint8_t, 16>;
 using ReplyTag = std::array<uint8_t, 16>;
 
+// SignedState: the latest state of a gallery that the key owner has signed.
+struct SignedState {
+  GalleryId gallery{};
+  uint64_t generation = 0;
+  Digest root{};  // gallery/merkle.h
+};
+
 // Entry: one line of the journal.
 struct Entry {
   enum class Act : uint8_t {
@@ -42,6 +49,7 @@ struct Entry {
     kPublished = 5,   // of an identification's `slots`, before the answer is out: `identities`
     kLimits = 6,      // of a model, from here on
     kRevocation = 7,  // `successor` has taken this key's place
+    kState = 8,       // of a gallery, signed: `signed_state`
   };
   uint64_t sequence = 0;
   uint64_t time = 0;  // Unix seconds, never below the entry's before
@@ -57,6 +65,7 @@ struct Entry {
   KeyId successor{};
   std::string text;
   std::vector<uint8_t> state;  // QueryLedger::Serialize
+  SignedState signed_state;    // of kState alone
 
   std::vector<uint8_t> Serialize() const;
   static absl::StatusOr<Entry> Parse(ByteSpan bytes, std::string_view what);
@@ -110,6 +119,9 @@ class QueryLedger {
   // 0: any number.
   uint64_t Openings() const;
   absl::Status CheckOpenings(uint64_t most) const;
+  // CheckState: kFailedPrecondition for an older generation of a gallery than was signed, for another
+  // root of the same and, if `strict`, for any that is not signed.
+  absl::Status CheckState(const SignedState& state, bool strict) const;
   // Apply adds what Check has allowed, or what stands in a journal. kDataLoss for a state that
   // cannot be read.
   absl::Status Apply(const Entry& entry, std::string_view what);
@@ -123,6 +135,7 @@ class QueryLedger {
   std::map<ModelId, ModelUse> models;
   std::vector<std::pair<ReplyTag, uint64_t>> replies;  // opened when, oldest first
   std::vector<Restart> restarts;                       // oldest first
+  std::map<GalleryId, SignedState> states;
   KeyId successor{};                                   // zeros: the key is in use
   uint64_t passed_on = 0;  // of the openings that `models` count: those under other keys before
   uint64_t time = 0;       // of the last entry

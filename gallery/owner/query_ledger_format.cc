@@ -93,6 +93,20 @@ void WriteModel(ByteWriter& writer, const QueryLedger::ModelUse& use) {
   }
 }
 
+void WriteState(ByteWriter& writer, const SignedState& state) {
+  writer.Raw(state.gallery);
+  writer.U64(state.generation);
+  writer.Raw(state.root);
+}
+
+SignedState ReadState(ByteReader& reader) {
+  SignedState state;
+  state.gallery = Read<16>(reader);
+  state.generation = reader.U64();
+  state.root = Read<32>(reader);
+  return state;
+}
+
 QueryLedger::ModelUse ReadModel(ByteReader& reader) {
   QueryLedger::ModelUse use;
   const bool limited = ReadBool(reader);
@@ -139,7 +153,10 @@ std::vector<uint8_t> QueryLedger::Serialize() const {
     writer.Raw(replies[i].first);
     writer.U64(replies[i].second);
   }
-  if (passed_on > 0) writer.U64(passed_on);
+  if (passed_on > 0 || !states.empty()) writer.U64(passed_on);
+  if (states.empty()) return writer.Take();  // as before there were any
+  writer.U64(states.size());
+  for (const auto& [id, state] : states) WriteState(writer, state);
   return writer.Take();
 }
 
@@ -163,7 +180,17 @@ absl::StatusOr<QueryLedger> QueryLedger::Parse(ByteSpan bytes, std::string_view 
   }
   if (reader.remaining() > 0) {
     ledger.passed_on = reader.U64();
-    if (ledger.passed_on == 0) reader.Fail("none passed on, where nothing is to stand");
+    if (ledger.passed_on == 0 && reader.remaining() == 0) {
+      reader.Fail("none passed on, where nothing is to stand");
+    }
+  }
+  if (reader.remaining() > 0) {
+    const uint64_t states = reader.Count(56, kMost);
+    if (states == 0) reader.Fail("no galleries, where nothing is to stand");
+    for (uint64_t i = 0; i < states && reader.ok(); ++i) {
+      const SignedState state = ReadState(reader);
+      if (!ledger.states.emplace(state.gallery, state).second) reader.Fail("a gallery twice");
+    }
   }
   HEFT_RETURN_IF_ERROR(reader.Finish());
   ledger.Index();
@@ -188,6 +215,7 @@ std::vector<uint8_t> Entry::Serialize() const {
   writer.String(text);
   writer.U64(state.size());
   writer.Raw(state);
+  if (act == Act::kState) WriteState(writer, signed_state);
   return writer.Take();
 }
 
@@ -197,7 +225,7 @@ absl::StatusOr<Entry> Entry::Parse(ByteSpan bytes, std::string_view what) {
   entry.sequence = reader.U64();
   entry.time = reader.U64();
   const uint8_t act = reader.U8();
-  if (act < 1 || act > static_cast<uint8_t>(Act::kRevocation)) reader.Fail("an unknown act");
+  if (act < 1 || act > static_cast<uint8_t>(Act::kState)) reader.Fail("an unknown act");
   entry.act = static_cast<Act>(act);
   entry.client = Read<32>(reader);
   entry.model = Read<16>(reader);
@@ -215,6 +243,7 @@ absl::StatusOr<Entry> Entry::Parse(ByteSpan bytes, std::string_view what) {
   const uint64_t state = reader.Count(1, uint64_t{1} << 34);
   const ByteSpan raw = reader.Raw(state);
   entry.state.assign(raw.begin(), raw.end());
+  if (entry.act == Act::kState) entry.signed_state = ReadState(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return entry;
 }

@@ -49,7 +49,8 @@ absl::StatusOr<KeyOwner::Impl::TrustedReply> KeyOwner::Impl::CheckSigned(
       const SignedFile file,
       OpenSigned(bytes, *trust_,
                  {.roles = {Role::kServer}, .kind = std::string(kind), .audience = public_key_}, what));
-  return TrustedReply{file.file, file.statement.subject};
+  return TrustedReply{file.file, file.statement.subject, file.statement.gallery,
+                      file.statement.generation};
 }
 
 }  // namespace heft

@@ -13,6 +13,7 @@
 // heft/model.h     what all of them share: projection, normalisation, thresholds, calibration
 // heft/gallery.h   enrolled templates in a folder; re-keying without decrypting them
 // heft/key_set.h   the key owner's files: made, renewed, sealed under a passphrase
+// heft/audit.h     checking a server: its replies once more, bit for bit
 // heft/trust.h     signatures: who made a file, for whom, for how long, and whom to believe
 // heft/vectors.h, heft/dataset.h   vectors and data sets from files
 // heft/files.h, heft/json.h        whole files in and out; results as JSON

@@ -123,6 +123,8 @@ struct AdmissionPolicy {
   std::vector<std::string> only;     // none but these; empty: all
   std::vector<std::string> reject;   // not these
   bool new_identities_only = false;  // not even with an authorisation
+  // The gallery was put back from a copy: its state is signed although a later one was.
+  bool put_back = false;
 };
 struct Admissions {
   struct Verdict {
@@ -161,6 +163,10 @@ class HEFT_EXPORT KeyOwner {
   // `trust`, for this owner, in time, of a gallery that it pins if it pins any. Their further
   // errors: OpenSigned's. kUnavailable. Not while others use the object.
   absl::Status RequireSigned(Trust trust);
+  // From here on Open and Decide take replies alone of the state of a gallery that Admit has signed
+  // last. Without it replies of a later state are taken too; those of an older one, and of another
+  // root for the same generation, never are.
+  void RequireSignedGallery();
 
   // For clients (heft/client.h), some 270 KB.
   std::vector<uint8_t> EncryptionKey() const;
@@ -190,7 +196,7 @@ class HEFT_EXPORT KeyOwner {
                                   const std::optional<Flooding>& flooding = {}) const;
 
   // Server::Pending's bytes: opens the proofs of the norms of all templates that wait, and nothing
-  // else of them. Not charged: a norm of 1 says nothing. Errors as Open's.
+  // else of them, and signs the state of the gallery that asks, also where nothing waits. Not charged: a norm of 1 says nothing. Errors as Open's.
   absl::StatusOr<Admissions> Admit(std::span<const uint8_t> request, std::string_view what,
                                    const AdmissionPolicy& policy = {}) const;
 

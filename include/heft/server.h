@@ -159,6 +159,7 @@ class HEFT_EXPORT Server {
       const Monitor& monitor = {}) const;
 
  private:
+  friend struct Inside;
   explicit Server(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

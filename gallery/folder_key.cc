@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/folder_key.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "base/envelope.h"
+#include "base/files.h"
+
+namespace heft {
+namespace {
+
+constexpr uint32_t kVersion = 1;
+
+}  // namespace
+
+absl::StatusOr<Seed> ReadFolderKey(const std::string& path, std::string_view kind) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path, 1 << 10));
+  if (bytes.empty()) return absl::NotFoundError("not made yet");
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kind, kVersion, path));
+  ByteReader reader(payload, path);
+  Seed key{};
+  const ByteSpan raw = reader.Raw(key.size());
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  std::ranges::copy(raw, key.begin());
+  return key;
+}
+
+absl::StatusOr<Seed> FolderKey(const std::string& path, std::string_view kind,
+                               std::string_view who) {
+  auto key = ReadFolderKey(path, kind);
+  if (!absl::IsNotFound(key.status())) return key;
+  // The file that is locked is empty until one of those who wait for it has written it.
+  const absl::StatusOr<FileLock> lock = FileLock::Take(path, 0600);
+  if (!lock.ok()) {
+    return absl::UnavailableError(absl::StrCat(std::string(lock.status().message()), ": ",
+                                               std::string(who), " writes this key, so do that "
+                                               "once as the user who owns the gallery's folder"));
+  }
+  key = ReadFolderKey(path, kind);
+  if (!absl::IsNotFound(key.status())) return key;
+  Seed fresh;
+  Csprng().Fill(fresh);
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(path, SealEnvelope(kind, kVersion, fresh), 0600));
+  return fresh;
+}
+
+}  // namespace heft

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// FolderKey: 32 secret bytes of a server in a file of a gallery's folder, mode 0600: the key of the
+// stand-ins (kind STND), and the one that the seeds of replies are derived from (AUDK).
+#ifndef HEFT_GALLERY_FOLDER_KEY_H_
+#define HEFT_GALLERY_FOLDER_KEY_H_
+
+#include <string>
+#include <string_view>
+
+#include "base/csprng.h"
+#include "base/status.h"
+
+namespace heft {
+
+// ReadFolderKey: kNotFound where there is none, kDataLoss where it is damaged.
+absl::StatusOr<Seed> ReadFolderKey(const std::string& path, std::string_view kind);
+// FolderKey: the same, made where there is none. `who` needs it, in the error kUnavailable where it
+// cannot be written.
+absl::StatusOr<Seed> FolderKey(const std::string& path, std::string_view kind,
+                               std::string_view who);
+
+// AuditKey: what the seeds of a gallery's replies are derived from (base/reply_seed.h).
+inline constexpr std::string_view kAuditKeyKind = "AUDK";
+inline std::string AuditKeyPath(const std::string& directory) { return directory + "/audit.key"; }
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_FOLDER_KEY_H_

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/merkle.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace heft {
+namespace {
+
+constexpr uint8_t kLeaf = 0, kNode = 1;
+
+}  // namespace
+
+Digest LeafHash(ByteSpan leaf) {
+  ByteWriter writer;
+  writer.U8(kLeaf);
+  writer.Raw(leaf);
+  return HashBytes(writer.bytes());
+}
+
+Digest NodeHash(const Digest& left, const Digest& right) {
+  ByteWriter writer;
+  writer.U8(kNode);
+  writer.Raw(left);
+  writer.Raw(right);
+  return HashBytes(writer.bytes());
+}
+
+// Leaves come in order, so it is enough to hold the roots of full subtrees, the largest first: those
+// of the binary digits of how many there were.
+Digest MerkleRoot(uint64_t count, const std::function<Digest(uint64_t)>& leaf) {
+  if (count == 0) return HashBytes({});
+  std::vector<Digest> full;
+  for (uint64_t i = 0; i < count; ++i) {
+    full.push_back(leaf(i));
+    for (uint64_t size = i + 1; size % 2 == 0; size /= 2) {
+      const Digest right = full.back();
+      full.pop_back();
+      full.back() = NodeHash(full.back(), right);
+    }
+  }
+  while (full.size() > 1) {
+    const Digest right = full.back();
+    full.pop_back();
+    full.back() = NodeHash(full.back(), right);
+  }
+  return full.front();
+}
+
+Digest FileHash(ByteSpan file) {
+  Digest hash{};
+  if (file.size() >= hash.size()) std::ranges::copy(file.last(hash.size()), hash.begin());
+  return hash;
+}
+
+Digest TemplateLeaf(uint64_t position, std::string_view identity, const Digest& block,
+                    uint64_t generation) {
+  ByteWriter writer;
+  writer.U64(position);
+  writer.String(std::string(identity));
+  writer.Raw(block);
+  writer.U64(generation);
+  return LeafHash(writer.bytes());
+}
+
+}  // namespace heft

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Merkle tree of a gallery: its root stands for who is enrolled, where, and for every bit of the
+// blocks. The tree is RFC 6962's (section 2.1) with BLAKE2b-256 in place of SHA-256: a leaf is
+// hashed behind a byte 0, a node behind a byte 1, so that neither can be taken for the other; n
+// leaves are split at the largest power of two below n.
+//
+// A leaf is a template: position, identity, hash of its block's file, and the generation that wrote
+// that file.
+#ifndef HEFT_GALLERY_MERKLE_H_
+#define HEFT_GALLERY_MERKLE_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "heft/trust.h"
+
+namespace heft {
+
+Digest LeafHash(ByteSpan leaf);
+Digest NodeHash(const Digest& left, const Digest& right);
+
+// MerkleRoot: of `count` leaves, `leaf` giving the LeafHash of each, in order; of none, the hash of
+// nothing.
+Digest MerkleRoot(uint64_t count, const std::function<Digest(uint64_t)>& leaf);
+
+// FileHash: the checksum that a file of ours ends with, which stands for all of it.
+Digest FileHash(ByteSpan file);
+
+// TemplateLeaf: the LeafHash of one template.
+Digest TemplateLeaf(uint64_t position, std::string_view identity, const Digest& block,
+                    uint64_t generation);
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_MERKLE_H_

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checking a server: replies once more, states of a gallery that are signed, and what a server would
+// try.
+#include "heft/audit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "base/envelope.h"
+#include "base/files.h"
+#include "base/inside.h"
+#include "base/testing.h"
+#include "fusion/testing.h"
+#include "gallery/owner/admit_all.h"
+#include "gallery/owner/key_owner_impl.h"
+#include "gallery/server_impl.h"
+#include "heft/client.h"
+
+namespace heft {
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+using ::testing::HasSubstr;
+using StatusCode = absl::StatusCode;
+
+class AuditTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    model_ = testing::RandomModel({40, 24}, 16, 3, GetParam());
+    owner_ = std::make_unique<KeyOwner>(*KeyOwner::Generate(model_));
+    client_ = std::make_unique<Client>(*Client::Create(model_, owner_->EncryptionKey()));
+    server_ = std::make_unique<Server>(*Server::Create(model_, *owner_->EvaluationKeys(), "keys",
+                                                       *owner_->EnrolmentKeys(), "keys"));
+    ASSERT_TRUE(trust_.Add(Role::kKeyOwner, "owner", owner_->Signer()->public_key()).ok());
+    ASSERT_TRUE(trust_.Add(Role::kServer, "server", signer_.public_key()).ok());
+    Enrol(folder_, {{1, "ann"}, {2, "bob"}});
+    ASSERT_TRUE(MakeAuditKey(folder_).ok());
+  }
+  bool thin() const { return std::string(GetParam()) == "thin"; }
+  std::vector<float> Vector(size_t modality, uint64_t person) const {
+    std::mt19937_64 random(person * 2 + modality);
+    const auto unit = testing::RandomUnit(model_.modalities[modality].dimension, random);
+    return {unit.begin(), unit.end()};
+  }
+  std::vector<SampleFile> Files(uint64_t person, const std::string& label, SampleUse use) const {
+    std::vector<SampleFile> files;
+    for (size_t m = 0; m < 2; ++m) {
+      files.push_back(
+          {*client_->Encrypt(model_.modalities[m].name, Vector(m, person), label, use), "sample"});
+    }
+    return files;
+  }
+  std::vector<SampleFile> Probe(uint64_t person, bool identify) const {
+    return Files(person, "probe",
+                 thin() && identify ? SampleUse::kIdentification : SampleUse::kEnrolment);
+  }
+  void Enrol(const std::string& folder,
+             const std::vector<std::pair<uint64_t, std::string>>& people) const {
+    EnrolOptions options;
+    options.quarantine = true;
+    for (const auto& [person, name] : people) {
+      ASSERT_TRUE(
+          server_->Enrol(folder, Files(person, name, SampleUse::kEnrolment), options).ok());
+    }
+    ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, folder).ok());
+  }
+  // Signs the state as it is.
+  void SignState() const { ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, folder_).ok()); }
+  Gallery Open(const std::string& folder = "") const {
+    return *Gallery::Open(folder.empty() ? folder_ : folder);
+  }
+  std::string Copy(const std::string& name) const {
+    std::filesystem::copy(folder_, temporary_ / name, std::filesystem::copy_options::recursive);
+    return temporary_ / name;
+  }
+  Bytes Sign(std::span<const uint8_t> reply, const std::vector<SampleFile>& files,
+             uint64_t row = 0) const {
+    return *SignReply(signer_, Open(), *ReadRequest(files, nullptr, {}), row, {}, reply);
+  }
+  Bytes Seed(const Bytes& reply) const {
+    auto seed = RevealSeed(folder_, signer_.public_key(), reply, "reply");
+    EXPECT_TRUE(seed.ok()) << seed.status();
+    return *std::move(seed);
+  }
+  absl::StatusOr<AuditFinding> Audit(const Bytes& reply, const Bytes& seed,
+                                     const std::vector<SampleFile>& files,
+                                     const std::string& folder = "") const {
+    return AuditReply(*server_, Open(folder), trust_, {reply, seed, {files}});
+  }
+  void ExpectRight(const Bytes& reply, const std::vector<SampleFile>& files) const {
+    const auto finding = Audit(reply, Seed(reply), files);
+    ASSERT_TRUE(finding.ok()) << finding.status();
+    EXPECT_TRUE(finding->right) << finding->reason;
+  }
+  void ExpectWrong(const absl::StatusOr<AuditFinding>& finding, const std::string& why) const {
+    ASSERT_TRUE(finding.ok()) << finding.status();
+    EXPECT_FALSE(finding->right);
+    EXPECT_THAT(finding->reason, HasSubstr(why));
+  }
+  // What a server of no scruples would say: scores of another gallery or from other choices than it
+  // says.
+  const Server::Impl& inside() const { return Inside::Of(*server_); }
+  SampleSet Set(const std::vector<SampleFile>& files) const { return *inside().Read(files); }
+  Draw DrawOf(const std::vector<SampleFile>& files) const {
+    return *inside().NewDraw(Inside::Of(Open()), Set(files));
+  }
+  Bytes Serialize(const EncryptedScores& scores) const {
+    return SerializeScores(*inside().instance().context, scores);
+  }
+  absl::StatusOr<AuditFinding> AuditState(const std::string& folder) const {
+    const auto state = ReadFile(folder + "/state.heft");
+    if (!state.ok()) return state.status();
+    return AuditGallery(*server_, Open(folder), *state, trust_, "state");
+  }
+
+  Model model_;
+  std::unique_ptr<KeyOwner> owner_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<Server> server_;
+  const SigningKey signer_ = *SigningKey::Generate();
+  Trust trust_;
+  const testing::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_ / "gallery";
+};
+
+TEST_P(AuditTest, HonestRepliesAreMadeAgainBitForBit) {
+  const auto probe = Probe(1, true);
+  for (const bool names : {true, false}) {
+    ProbeOptions options;
+    options.with_identities = names;
+    options.relinearise = names;
+    ExpectRight(Sign(*server_->Identify(Open(), probe, options), probe), probe);
+  }
+  // Of somebody who is enrolled, and of somebody who is not.
+  const auto claim = Probe(2, false);
+  for (const char* name : {"bob", "nobody"}) {
+    ExpectRight(Sign(*server_->Verify(Open(), claim, name), claim), claim);
+  }
+}
+
+TEST_P(AuditTest, EveryRowOfABatch) {
+  std::vector<SampleFile> files;
+  for (size_t m = 0; m < 2; ++m) {
+    std::vector<float> rows;
+    for (const uint64_t person : {1, 2, 3}) {
+      const auto v = Vector(m, person);
+      rows.insert(rows.end(), v.begin(), v.end());
+    }
+    Samples samples = {model_.modalities[m].name, rows};
+    samples.use = thin() ? SampleUse::kIdentification : SampleUse::kEnrolment;
+    files.push_back({*client_->Encrypt(samples), "samples"});
+  }
+  size_t replies = 0;
+  ASSERT_TRUE(server_
+                  ->IdentifyAll(Open(), files, {},
+                                [&](size_t row, std::span<const uint8_t> reply) {
+                                  ExpectRight(Sign(reply, files, row), files);
+                                  ++replies;
+                                  return absl::OkStatus();
+                                })
+                  .ok());
+  EXPECT_EQ(replies, 3u);
+}
+
+// Attack: scores of other people's templates, under the root of the gallery that was admitted.
+TEST_P(AuditTest, AnotherBlockIsNoticed) {
+  const std::string evil = temporary_ / "evil";
+  Enrol(evil, {{7, "ann"}, {2, "bob"}});
+  for (const bool identify : {true, false}) {
+    const auto files = Probe(1, identify);
+    const Draw draw = DrawOf(files);
+    const auto said =
+        identify ? inside().IdentifyAs(Inside::Of(Open(evil)), Set(files), {}, draw)
+                 : inside().VerifyAs(Inside::Of(Open(evil)), Set(files), "ann", {}, draw);
+    const Bytes reply = Sign(Serialize(*said), files);
+    ExpectWrong(Audit(reply, Seed(reply), files), "its scores");
+    // It says so: another root.
+    EncryptedScores honest = *said;
+    honest.origin->root = Open(evil).id() == Open().id() ? Digest{} : Inside::Of(Open(evil)).root();
+    const Bytes frank = Sign(Serialize(honest), files);
+    ExpectWrong(Audit(frank, Seed(frank), files), "another root");
+  }
+}
+
+// Attack: a block is left out, so nobody in it can be found.
+TEST_P(AuditTest, ASkippedBlockIsNoticed) {
+  const auto files = Probe(1, true);
+  EncryptedScores said =
+      *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, DrawOf(files));
+  if (said.replies[0].brief) {
+    std::ranges::fill(said.replies[0].brief->packed, uint8_t{0});
+  } else {
+    for (ring::RnsPoly& part : said.replies[0].scores.parts) std::ranges::fill(part.values(), 0);
+  }
+  const Bytes reply = Sign(Serialize(said), files);
+  ExpectWrong(Audit(reply, Seed(reply), files), "its scores of block 0");
+  said.identities[0] = "somebody else";
+  const Bytes renamed = Sign(Serialize(said), files);
+  ExpectWrong(Audit(renamed, Seed(renamed), files), "names other templates");
+}
+
+TEST_P(AuditTest, AnotherSeedIsNoticed) {
+  const auto files = Probe(1, false);
+  const Bytes reply = Sign(*server_->Verify(Open(), files, "ann"), files);
+  const Bytes other = Sign(*server_->Verify(Open(), files, "ann"), files);
+  ExpectWrong(Audit(reply, Seed(other), files), "not the one that the reply commits to");
+  // A seed of its own with the right nonce.
+  const ReplyOrigin origin = *OriginOf(reply, "reply");
+  ByteWriter writer;
+  writer.Raw(origin.nonce);
+  writer.Raw(heft::Seed{1});
+  ExpectWrong(Audit(reply, SealEnvelope("SEED", 1, writer.bytes()), files),
+              "not the one that the reply commits to");
+}
+
+// Attack: noise, or a factor, that does not come from the seed could carry anything.
+TEST_P(AuditTest, NoiseThatIsNotFromTheSeedIsNoticed) {
+  const auto files = Probe(1, false);
+  Draw draw = DrawOf(files);
+  const Gallery gallery = Open();
+  const EncryptedScores honest = *inside().VerifyAs(Inside::Of(gallery), Set(files), "ann", {}, draw);
+  draw.seed = ReplySeed::Revealed({1});
+  EncryptedScores said = *inside().VerifyAs(Inside::Of(gallery), Set(files), "ann", {}, draw);
+  Bytes reply = Sign(Serialize(said), files);
+  ExpectWrong(Audit(reply, Seed(reply), files), "proof of the probe's norm");
+  said.norm = honest.norm;
+  reply = Sign(Serialize(said), files);
+  ExpectWrong(Audit(reply, Seed(reply), files), "the noise around them");
+}
+
+TEST_P(AuditTest, WhatCannotBeJudgedIsAnError) {
+  const auto files = Probe(1, true);
+  const Bytes reply = Sign(*server_->Identify(Open(), files), files);
+  const Bytes seed = Seed(reply);
+  EXPECT_THAT(Audit(reply, seed, Probe(1, true)).status().message(),
+              HasSubstr("another request"));
+  Trust nobody;
+  EXPECT_FALSE(AuditReply(*server_, Open(), nobody, {reply, seed, {files}}).ok());
+  EXPECT_THAT(RevealSeed(folder_, SigningKey::Generate()->public_key(), reply, "r").status().message(),
+              HasSubstr("not signed by this server"));
+  // The gallery has gone on; the copy of that time still tells.
+  const std::string before = Copy("before");
+  Enrol(folder_, {{3, "cay"}});
+  const auto late = Audit(reply, seed, files);
+  EXPECT_EQ(late.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(late.status().message(), HasSubstr("copy of that time"));
+  const auto finding = Audit(reply, seed, files, before);
+  ASSERT_TRUE(finding.ok()) << finding.status();
+  EXPECT_TRUE(finding->right) << finding->reason;
+  // Without an audit key there is nothing to reveal.
+  const std::string bare = temporary_ / "bare";
+  Enrol(bare, {{1, "ann"}});
+  const Bytes uncommitted = Sign(*server_->Identify(Open(bare), files), files);
+  EXPECT_THAT(Audit(uncommitted, seed, files, bare).status().message(),
+              HasSubstr("commits to no seed"));
+  EXPECT_FALSE(RevealSeed(bare, signer_.public_key(), uncommitted, "r").ok());
+}
+
+TEST(ChooseForAuditTest, OneInSoMany) {
+  EXPECT_TRUE(ChooseForAudit(0, 3).empty());
+  EXPECT_EQ(ChooseForAudit(1, 100), std::vector<size_t>{0});
+  EXPECT_EQ(ChooseForAudit(4, 1), (std::vector<size_t>{0, 1, 2, 3}));
+  std::vector<size_t> times(20);
+  for (int i = 0; i < 1000; ++i) {
+    const auto chosen = ChooseForAudit(20, 10);
+    ASSERT_EQ(chosen.size(), 2u);
+    ASSERT_LT(chosen[0], chosen[1]);
+    for (const size_t c : chosen) ++times.at(c);
+  }
+  // 100 of each are expected, with a deviation of 9.5.
+  EXPECT_GT(*std::ranges::min_element(times), 30u);
+  EXPECT_LT(*std::ranges::max_element(times), 170u);
+}
+
+// Identifications of one process share a factor until somebody is told it.
+TEST_P(AuditTest, AFactorIsNotUsedAfterItWasRevealed) {
+  const auto files = Probe(1, true);
+  const auto nonce = [&] { return OriginOf(*server_->Identify(Open(), files), "reply")->nonce; };
+  const Digest first = nonce();
+  if (thin()) {
+    EXPECT_EQ(nonce(), first);
+  }
+  RenewFactor(*server_);
+  EXPECT_NE(nonce(), first);
+}
+
+TEST_P(AuditTest, AStateIsSignedAndEveryChangeOfItNoticed) {
+  ExpectWrong(AuditState(folder_), "nobody has signed it yet");
+  SignState();
+  const auto signed_now = AuditState(folder_);
+  ASSERT_TRUE(signed_now.ok()) << signed_now.status();
+  EXPECT_TRUE(signed_now->right) << signed_now->reason;
+  // Attack: a block of another gallery in the place of this one's.
+  const std::string swapped = Copy("swapped"), other = temporary_ / "other";
+  Enrol(other, {{7, "ann"}, {8, "bob"}});
+  const auto block = [](const std::string& folder) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with("block-0-")) return entry.path().string();
+    }
+    return std::string();
+  };
+  const auto options = std::filesystem::copy_options::overwrite_existing;
+  std::filesystem::copy_file(block(other), block(swapped), options);
+  ExpectWrong(AuditState(swapped), "exchanged");
+  // The server itself does not match it either.
+  EXPECT_EQ(server_->Identify(Open(swapped), Probe(1, true)).status().code(),
+            StatusCode::kDataLoss);
+  // With the other manifest, and the name of this gallery in it, the root tells.
+  const std::string relabelled = Copy("relabelled");
+  Bytes manifest = *ReadFile(relabelled + "/manifest.heft");
+  const std::string_view text(reinterpret_cast<const char*>(manifest.data()), manifest.size());
+  const size_t at = text.find("ann");
+  ASSERT_NE(at, text.npos);
+  manifest[at + 2] = 'o';
+  const Bytes again = SealEnvelope(
+      "GALM", EnvelopeVersion(manifest),
+      ByteSpan(manifest).subspan(kEnvelopeHeaderSize, manifest.size() - kEnvelopeOverhead));
+  ASSERT_TRUE(WriteFileAtomic(relabelled + "/manifest.heft", again).ok());
+  ExpectWrong(AuditState(relabelled), "another root");
+  // Someone else's word.
+  Trust stranger;
+  ASSERT_TRUE(stranger.Add(Role::kKeyOwner, "x", SigningKey::Generate()->public_key()).ok());
+  EXPECT_FALSE(
+      AuditGallery(*server_, Open(), *ReadFile(folder_ + "/state.heft"), stranger, "state").ok());
+}
+
+TEST_P(AuditTest, RepliesOfAnOlderOrAnotherGalleryAreNotOpened) {
+  const auto files = Probe(1, true);
+  const std::string before = Copy("before");
+  Enrol(folder_, {{3, "cay"}});
+  SignState();
+  // Attack: the gallery of before, in which somebody was not yet, or still, enrolled.
+  const auto old = owner_->Open(*server_->Identify(Open(before), files), "reply");
+  EXPECT_EQ(old.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(old.status().message(), HasSubstr("older state"));
+  // Nor is it signed again, unless the key owner knows why.
+  const Bytes pending = *server_->Pending(Open(before));
+  EXPECT_THAT(owner_->Admit(pending, "pending").status().message(), HasSubstr("older state"));
+  // Attack: the generation that was signed, of other blocks.
+  const Draw draw = DrawOf(files);
+  EncryptedScores said = *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, draw);
+  said.origin->root[0] ^= 1;
+  EXPECT_THAT(owner_->Open(Serialize(said), "reply").status().message(), HasSubstr("its root"));
+  EXPECT_EQ(owner_->Budget()->identifications, 0u) << "what is refused is not charged";
+  const auto good = owner_->Open(*server_->Identify(Open(), files), "reply");
+  ASSERT_TRUE(good.ok()) << good.status();
+  EXPECT_EQ(good->candidates[0].identity, "ann");
+
+  AdmissionPolicy policy;
+  policy.put_back = true;
+  ASSERT_TRUE(owner_->Admit(pending, "pending", policy).ok());
+  const auto back = owner_->Decide(*server_->Identify(Open(before), files), "reply", 0.5);
+  EXPECT_TRUE(back.ok()) << back.status();
+}
+
+// Attack: a state that nobody has signed. Later ones are taken unless the key owner says no.
+TEST_P(AuditTest, AnOwnerMayTakeSignedStatesAlone) {
+  const auto files = Probe(1, true);
+  EXPECT_TRUE(owner_->Decide(*server_->Identify(Open(), files), "reply", 0.5).ok());
+  owner_->RequireSignedGallery();
+  const Bytes reply = *server_->Identify(Open(), Probe(2, true));
+  EXPECT_THAT(owner_->Open(reply, "reply").status().message(), HasSubstr("nobody has signed"));
+  SignState();
+  const auto opened = owner_->Decide(reply, "reply", 0.5);
+  EXPECT_TRUE(opened.ok()) << opened.status();
+  EncryptedScores mute = *ParseScores(*inside().instance().context,
+                                      *server_->Identify(Open(), Probe(2, true)), "reply");
+  mute.origin.reset();
+  EXPECT_THAT(owner_->Open(Serialize(mute), "reply").status().message(), HasSubstr("does not say"));
+}
+
+// What is signed around a reply and what it says inside must agree.
+TEST_P(AuditTest, ARelabelledReplyIsRefused) {
+  ASSERT_TRUE(owner_->RequireSigned(trust_).ok());
+  const auto files = Probe(1, true);
+  EncryptedScores said =
+      *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, DrawOf(files));
+  said.origin->generation += 1;
+  const Bytes reply = Sign(Serialize(said), files);
+  EXPECT_THAT(owner_->Open(reply, "reply").status().message(), HasSubstr("than it is signed for"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Profiles, AuditTest, ::testing::Values("thin", "compact"));
+
+}  // namespace
+}  // namespace heft

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checking the server with its programs, on default flags: what the key owner has signed, replies
+// made again, and what each attack meets.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/envelope.h"
+#include "base/files.h"
+#include "heft/trust.h"
+#include "tests/workplace.h"
+
+namespace heft::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kInput = 3, kFinding = 6;
+
+// owner/: model, keys; server/gallery: 20 people, admitted; client/face.ct: their faces again.
+class CheckingTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    work_ = new Workplace;
+    Must(kHeft, {"synth", "--out", W("data"), "--identities", "20", "--samples", "3",
+                 "--dimensions", "24", "16"});
+    Must(kHeft, TrainArgs(W("data"), W("model.heft")));
+    Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys")});
+    RaiseBudget(W("model.heft"), W("keys/secret.key"));
+    const Dataset data = *LoadDataset(W("data"));
+    for (const char* name : {"face", "others"}) {
+      std::vector<int> rows;
+      for (int i = name == std::string("face") ? 0 : 1; i < 60; i += 3) rows.push_back(i);
+      const std::string npy = W(std::string(name) + ".npy");
+      WriteRows(data, "face", rows, npy, npy + ".labels");
+      // Others have names of their own: nobody here is a registrar.
+      std::string names;
+      for (size_t i = 0; i < rows.size(); ++i) names += "other " + std::to_string(i) + "\n";
+      if (name == std::string("others")) Spill(npy + ".labels", names);
+      Must(kHeft, {"encrypt", "--model", W("model.heft"), "--key", W("keys/encryption.key"),
+                   "--modality", "face", "--in", npy, "--labels", npy + ".labels", "--out",
+                   W(std::string(name) + ".ct")});
+    }
+    known_ = data.labels[12];  // in row 4
+    Enrol("gallery", "face.ct");
+    Copy("gallery", "unsigned");
+    SignState("gallery");
+    Must(kServer, Identify("gallery", "scores.ct"));
+    Must(kServer, Reveal("scores.ct"));
+  }
+  static void TearDownTestSuite() { delete work_; }
+
+  static std::string W(const std::string& path) { return (*work_)(path); }
+  static void Copy(const std::string& from, const std::string& to) {
+    std::filesystem::copy(W(from), W(to), std::filesystem::copy_options::recursive);
+  }
+  static Args Join(Args args, const Args& more) {
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  }
+  static Args Serve(const std::string& subcommand, const std::string& gallery, const Args& more) {
+    return Join({subcommand, "--model", W("model.heft"), "--keys", W("keys/evaluation.keys"),
+                 "--gallery", W(gallery)},
+                more);
+  }
+  static Args Identify(const std::string& gallery, const std::string& out) {
+    return Serve("identify", gallery, {"--in", W("face.ct"), "--row", "4", "--out", W(out)});
+  }
+  static Args Verify(const std::string& name, const std::string& out) {
+    return Serve("verify", "gallery",
+                 {"--in", W("face.ct"), "--row", "4", "--identity", name, "--out", W(out)});
+  }
+  static Args Reveal(const std::string& reply) {
+    return {"reveal", "--gallery", W("gallery"), "--in", W(reply), "--out", W(reply + ".seed")};
+  }
+  static Args Audit(const std::string& copy, const std::string& reply, const std::string& seed) {
+    return Serve("audit", copy,
+                 {"--reply", W(reply), "--seed", W(seed), "--request", W("face.ct")});
+  }
+  static Args Decrypt(const std::string& reply, const Args& more = {}) {
+    return Join({"decrypt", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"),
+                 "--in", W(reply)},
+                more);
+  }
+  // What waits is admitted; where nothing does, the gallery's state is signed.
+  static void SignState(const std::string& gallery) {
+    Must(kServer, Serve("pending", gallery, {"--out", W("pending.ct")}));
+    Must(kHeft, {"admit", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"), "--in",
+                 W("pending.ct"), "--out", W("admission.heft")});
+    Must(kServer, Serve("release", gallery, {"--in", W("admission.heft")}));
+  }
+  static void Enrol(const std::string& gallery, const std::string& samples) {
+    Must(kServer, Serve("enrol", gallery, {"--quarantine", "--in", W(samples)}));
+    Believe(W("keys/trust.heft"), W(gallery));
+    SignState(gallery);
+  }
+  static void ExpectRight(const Args& audit) {
+    const auto done = Must(kServer, audit);
+    EXPECT_EQ(done["wrong"], 0) << done;
+    EXPECT_EQ(done["findings"].size(), 2u) << "the gallery and the reply";
+  }
+  static void ExpectWrong(const Args& audit, const std::string& why) {
+    const Finished run = RunProgram(kServer, audit);
+    EXPECT_EQ(run.exit_code, kFinding) << run.err;
+    EXPECT_THAT(run.out, HasSubstr(why));
+  }
+  static void Refused(const Args& args, const std::string& why) {
+    const Finished run = RunProgram(kHeft, args);
+    EXPECT_EQ(run.exit_code, kInput) << run.err;
+    EXPECT_EQ(run.out, "");
+    EXPECT_THAT(run.err, HasSubstr(why));
+  }
+  static std::string BlockOf(const std::string& gallery) {
+    for (const auto& entry : std::filesystem::directory_iterator(W(gallery))) {
+      if (entry.path().filename().string().starts_with("block-")) return entry.path().string();
+    }
+    return "";
+  }
+
+  inline static Workplace* work_ = nullptr;
+  inline static std::string known_;
+};
+
+TEST_F(CheckingTest, HonestRepliesAreRight) {
+  ExpectRight(Audit("gallery", "scores.ct", "scores.ct.seed"));
+  for (const std::string& name : {known_, std::string("nobody")}) {
+    const std::string reply = "claim-" + name;
+    Must(kServer, Verify(name, reply));
+    Must(kServer, Reveal(reply));
+    ExpectRight(Audit("gallery", reply, reply + ".seed"));
+  }
+  Must(kHeft, Decrypt("scores.ct", {"--signed-gallery"}));
+}
+
+TEST_F(CheckingTest, OneInSoManyIsChosen) {
+  Args choose = {"audit", "--one-in", "3"};
+  for (const char* reply : {"a", "b", "c", "d"}) choose = Join(choose, {"--reply", reply});
+  EXPECT_EQ(Must(kServer, choose)["chosen"].size(), 2u);
+}
+
+TEST_F(CheckingTest, AnotherSeed) {
+  Must(kServer, Identify("gallery", "second.ct"));
+  Must(kServer, Reveal("second.ct"));
+  ExpectWrong(Audit("gallery", "scores.ct", "second.ct.seed"),
+              "not the one that the reply commits to");
+}
+
+TEST_F(CheckingTest, ASwappedBlock) {
+  Copy("gallery", "swapped");
+  Enrol("others", "others.ct");
+  std::filesystem::copy(BlockOf("others"), BlockOf("swapped"),
+                        std::filesystem::copy_options::overwrite_existing);
+  ExpectWrong(Serve("audit", "swapped", {}), "exchanged");
+  Refused(Identify("swapped", "none.ct"), "exchanged");
+}
+
+// Signed by the server's own key: it is the server that lies.
+TEST_F(CheckingTest, AnAlteredReply) {
+  const auto whole = ReadFile(W("scores.ct"));
+  ASSERT_TRUE(whole.ok());
+  const SignedFile good = *ReadSigned(*whole, "reply");
+  std::vector<uint8_t> reply(good.file.begin(), good.file.end());
+  reply[reply.size() / 2] ^= 1;  // within the scores
+  const ByteSpan payload =
+      ByteSpan(reply).subspan(kEnvelopeHeaderSize, reply.size() - kEnvelopeOverhead);
+  const auto key = SigningKey::Load(W("gallery/server.key"));
+  ASSERT_TRUE(key.ok());
+  const auto lie =
+      key->Sign(good.statement, SealEnvelope("SCOR", EnvelopeVersion(reply), payload));
+  ASSERT_TRUE(WriteFile(W("lie.ct"), *lie).ok());
+  ExpectWrong(Audit("gallery", "lie.ct", "scores.ct.seed"), "its scores of block 0");
+}
+
+TEST_F(CheckingTest, AStateThatNobodyHasSigned) {
+  ExpectWrong(Serve("audit", "unsigned", {}), "nobody has signed it yet");
+  Copy("gallery", "stateless");
+  std::filesystem::remove(W("stateless/state.heft"));
+  ExpectWrong(Serve("audit", "stateless", {}), "has signed no state");
+}
+
+// After all others: the gallery goes on.
+TEST_F(CheckingTest, ZAnOlderGallery) {
+  Copy("gallery", "older");
+  Enrol("gallery", "others.ct");
+  SignState("gallery");
+  Refused(Audit("gallery", "scores.ct", "scores.ct.seed"), "copy of that time");
+  ExpectRight(Audit("older", "scores.ct", "scores.ct.seed"));
+  Must(kServer, Identify("older", "old.ct"));
+  Refused(Decrypt("old.ct"), "older state");
+  Must(kServer, Identify("gallery", "new.ct"));
+  Must(kHeft, Decrypt("new.ct", {"--signed-gallery"}));
+}
+
+}  // namespace
+}  // namespace heft::e2e
