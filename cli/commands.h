@@ -30,6 +30,7 @@ void AddEncrypt(Command app);
 // Key owner.
 void AddKeygen(Command app);
 void AddAdmit(Command app);
+void AddCanary(Command app);
 void AddDecrypt(Command app);
 // After AddImportSeal and AddExportSeal: the kinds of object that need the secret key.
 void AddSealSecret(Command app);

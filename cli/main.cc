@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
     AddReveal(app);
     AddAudit(app);
     AddDecrypt(app);
+    AddCanary(app);
     AddBudget(app);
     AddRekey(app);
     AddRekeyGallery(app);

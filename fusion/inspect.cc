@@ -28,6 +28,7 @@ std::string NameOf(const std::string& kind) {
       {"SCOR", "encrypted scores"},
       {"SEED", "revealed seed of a reply"},
       {"AUDK", "audit key of a gallery"},
+      {"CNRY", "canaries, sealed"},
       {"RKEY", "re-keying key"},
       {"BUDG", "query budget of version 0.1"},
       {"JRNL", "journal of openings"},

@@ -16,6 +16,8 @@
 namespace heft {
 namespace {
 
+constexpr uint64_t kMaxCanaries = 1 << 25;
+
 // Refuses a file that others may read, sealed or not: a passphrase can be guessed.
 absl::StatusOr<SecretKeys> LoadSecretKeys(const Rings& rings, const std::string& path,
                                           const PassphraseSource& ask) {
@@ -65,6 +67,12 @@ absl::StatusOr<KeyOwner> KeyOwner::Load(const Model& model, const std::string& p
                                                 QueryJournal::OnDisk(path + kJournalSuffix,
                                                                      path + kLegacyBudgetSuffix,
                                                                      std::move(journal))));
+  const auto canaries = ReadFile(path + kCanarySuffix, kMaxCanaries);
+  if (canaries.ok()) {
+    HEFT_RETURN_IF_ERROR(impl->RequireCanaries(*canaries, path + kCanarySuffix));
+  } else if (!absl::IsNotFound(canaries.status())) {
+    return canaries.status();
+  }
   return KeyOwner(std::move(impl));
 }
 
@@ -77,6 +85,23 @@ absl::Status KeyOwner::RequireSigned(Trust trust) {
 }
 
 void KeyOwner::RequireSignedGallery() { impl_->RequireSignedGallery(); }
+
+absl::StatusOr<CanarySet> KeyOwner::MakeCanaries(size_t triples,
+                                                 std::vector<std::string> names) const {
+  return impl_->MakeCanaries(triples, std::move(names));
+}
+
+absl::Status KeyOwner::RegisterCanaries(std::span<const uint8_t> file, std::string_view what) {
+  HEFT_RETURN_IF_ERROR(impl_->RequireCanaries(file, what));
+  std::string path = journal_file();
+  if (path.empty()) return absl::FailedPreconditionError("the key is of no file: nowhere to keep it");
+  path.resize(path.size() - std::string_view(kJournalSuffix).size());
+  return WriteFileAtomic(path + kCanarySuffix, file, 0600);
+}
+
+absl::Status KeyOwner::RequireCanaries(std::span<const uint8_t> file, std::string_view what) {
+  return impl_->RequireCanaries(file, what);
+}
 
 std::vector<uint8_t> KeyOwner::EncryptionKey() const {
   Csprng rng;

@@ -307,6 +307,7 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_vi
   const double length = rings_.thin() ? std::sqrt(norm) : 1;
   const double bound = ScoreBound(rings_, model_);
   std::map<std::string, Candidate> best;
+  std::multimap<std::string, double> canaries;
   for (const ScoreReply& reply : scores.replies) {
     HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
                           OpenReply(reply, flooding, &out.refusal));
@@ -317,6 +318,10 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_vi
       const double score = RoundScore(cosine);
       const std::string identity = scores.identities.empty() ? absl::StrCat("#", answer.identity)
                                                              : scores.identities[answer.identity];
+      if (canaries_ && canaries_->Names(identity)) {
+        canaries.emplace(identity, cosine);
+        if (scores.kind == ScoreKind::kIdentification) continue;
+      }
       auto [it, fresh] = best.try_emplace(identity, Candidate{identity, score, 0, {}});
       it->second.score = std::max(it->second.score, score);
       ++it->second.templates;
@@ -324,10 +329,28 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_vi
     SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
     if (!out.refusal.empty()) return out;
   }
+  if (canaries_) {
+    out.refusal = canaries_->Check(scores, canaries, model_.approximation, rings_.thin());
+    if (!out.refusal.empty()) return out;
+  }
   for (auto& [identity, candidate] : best) out.candidates.push_back(std::move(candidate));
   Rank(&out.candidates);
   HEFT_RETURN_IF_ERROR(Publish(accepted.opening, &out));
   return out;
+}
+
+absl::StatusOr<CanarySet> KeyOwner::Impl::MakeCanaries(size_t triples,
+                                                       std::vector<std::string> names) const {
+  CanarySet set;
+  HEFT_ASSIGN_OR_RETURN(const Canaries canaries,
+                        Canaries::Make(model_, triples, std::move(names), &set));
+  HEFT_ASSIGN_OR_RETURN(set.file, canaries.Seal(model_, keys_));
+  return set;
+}
+
+absl::Status KeyOwner::Impl::RequireCanaries(ByteSpan file, std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(canaries_, Canaries::Open(file, model_, keys_, what));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::vector<ckks::Complex>>> KeyOwner::Impl::OpenRawSlotsUnsafe(

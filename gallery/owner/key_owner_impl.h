@@ -20,6 +20,7 @@
 #include "fusion/rings.h"
 #include "fusion/samples.h"
 #include "gallery/admission.h"
+#include "gallery/owner/canaries.h"
 #include "gallery/owner/query_journal.h"
 #include "gallery/scores.h"
 #include "heft/key_owner.h"
@@ -57,6 +58,8 @@ class KeyOwner::Impl {
   absl::Status RequireSigned(Trust trust);
   const std::optional<Trust>& trust() const { return trust_; }
   void RequireSignedGallery() { signed_gallery_ = true; }
+  absl::StatusOr<CanarySet> MakeCanaries(size_t triples, std::vector<std::string> names) const;
+  absl::Status RequireCanaries(ByteSpan file, std::string_view what);
 
   absl::StatusOr<std::vector<uint8_t>> Encrypt(const EncodableRows& rows,
                                                std::span<const std::string> labels) const;
@@ -142,6 +145,7 @@ class KeyOwner::Impl {
   std::optional<Trust> trust_;  // whose replies to take; none: anybody's
   SignerKey public_key_{};      // this owner's, where there is `trust_`
   bool signed_gallery_ = false;  // no reply of a state that is not signed
+  std::optional<Canaries> canaries_;
 };
 
 }  // namespace heft

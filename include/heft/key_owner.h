@@ -136,6 +136,19 @@ struct Admissions {
   std::vector<uint8_t> signed_admission;  // for Server::Admit, good for kAdmissionLife
 };
 
+// CanarySet: people who do not exist, to be enrolled like anybody else by a client, among others, so
+// that the server cannot tell them; and probes of which the key owner knows the answers. Nobody but
+// the client and the key owner must see these vectors.
+struct CanarySet {
+  struct Person {
+    std::string label;
+    std::vector<std::vector<float>> vectors;  // of unit length, one a modality of the model
+  };
+  std::vector<Person> people;  // three for each triple; the label is the identity
+  std::vector<Person> probes;  // one for each triple
+  std::vector<uint8_t> file;   // for RequireCanaries, sealed under the secret key
+};
+
 // KeyOwner: a model and a secret key, in locked memory where the system grants it. Const calls may
 // come from any number of threads.
 class HEFT_EXPORT KeyOwner {
@@ -167,6 +180,20 @@ class HEFT_EXPORT KeyOwner {
   // last. Without it replies of a later state are taken too; those of an older one, and of another
   // root for the same generation, never are.
   void RequireSignedGallery();
+
+  // `triples` of canaries: of each the third one's score follows from those of the others, whatever
+  // the probe. `names` of all of them, or random ones. kFailedPrecondition for a model in whose
+  // interval no such people are found.
+  absl::StatusOr<CanarySet> MakeCanaries(size_t triples = 3,
+                                         std::vector<std::string> names = {}) const;
+  // From here on every identification must hold these canaries, with scores as they must be, and
+  // they are no candidates; what does not is refused. Load does so with PATH.canaries, where that is
+  // there. kDataLoss, kFailedPrecondition for those of another key or model. Not while others use
+  // the object.
+  absl::Status RequireCanaries(std::span<const uint8_t> file, std::string_view what);
+  // The same, and keeps them in PATH.canaries for all who load this key. kFailedPrecondition also
+  // for a key that is of no file.
+  absl::Status RegisterCanaries(std::span<const uint8_t> file, std::string_view what);
 
   // For clients (heft/client.h), some 270 KB.
   std::vector<uint8_t> EncryptionKey() const;

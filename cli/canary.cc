@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/key_options.h"
+#include "heft/client.h"
+
+namespace heft::cli {
+namespace {
+
+struct Options {
+  KeyOptions key;
+  std::string out, names, require;
+  size_t triples = 3;
+};
+
+// Encrypted as a client would, a file a modality: NAME-MODALITY.ct.
+absl::Status WritePerson(const Model& model, const Client& client, const CanarySet::Person& person,
+                         SampleUse use, const std::string& name, NewFolder* folder) {
+  for (size_t m = 0; m < model.modalities.size(); ++m) {
+    const std::string& modality = model.modalities[m].name;
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
+                          client.Encrypt(modality, person.vectors[m], person.label, use));
+    HEFT_RETURN_IF_ERROR(folder->Write(absl::StrCat(name, "-", modality, ".ct"), bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> ReadNames(const std::string& path) {
+  std::vector<std::string> names;
+  if (path.empty()) return names;
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path, 1 << 20));
+  const std::string text(bytes.begin(), bytes.end());
+  for (const auto line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
+    names.emplace_back(line);
+  }
+  return names;
+}
+
+absl::Status RunMake(const Common& common, const Options& options, const Model& model,
+                     const KeyOwner& owner) {
+  HEFT_ASSIGN_OR_RETURN(std::vector<std::string> names, ReadNames(options.names));
+  HEFT_ASSIGN_OR_RETURN(const CanarySet set,
+                        owner.MakeCanaries(options.triples, std::move(names)));
+  HEFT_ASSIGN_OR_RETURN(const Client client, Client::Create(model, owner.EncryptionKey()));
+  HEFT_ASSIGN_OR_RETURN(NewFolder folder, NewFolder::Create(options.out));
+  Json people = Json::array(), probes = Json::array();
+  for (size_t i = 0; i < set.people.size(); ++i) {
+    const std::string name = absl::StrCat("enrol-", i + 1);
+    HEFT_RETURN_IF_ERROR(
+        WritePerson(model, client, set.people[i], SampleUse::kEnrolment, name, &folder));
+    people.push_back({{"identity", set.people[i].label}, {"files", name}});
+  }
+  const bool thin = model.profile == "thin";
+  for (size_t i = 0; i < set.probes.size(); ++i) {
+    const std::string name = absl::StrCat("probe-", i + 1);
+    HEFT_RETURN_IF_ERROR(
+        WritePerson(model, client, set.probes[i],
+                    thin ? SampleUse::kIdentification : SampleUse::kEnrolment, name, &folder));
+    probes.push_back(name);
+    if (!thin) continue;
+    HEFT_RETURN_IF_ERROR(WritePerson(model, client, set.probes[i], SampleUse::kEnrolment,
+                                     absl::StrCat("claim-", i + 1), &folder));
+  }
+  HEFT_RETURN_IF_ERROR(folder.Write("canaries.heft", set.file));
+  HEFT_RETURN_IF_ERROR(folder.Commit());
+  Print(common, {{"out", options.out}, {"people", people}, {"probes", probes}},
+        absl::StrCat(set.people.size(), " canaries, ", set.probes.size(),
+                     " probes: have a client send them among others, one person at a time, and when "
+                     "they are admitted: heft canary --require ",
+                     options.out, "/canaries.heft"));
+  return absl::OkStatus();
+}
+
+absl::Status Run(const Common& common, const Options& options) {
+  if (options.out.empty() == options.require.empty()) {
+    return absl::InvalidArgumentError(
+        "--out makes canaries, --require demands them from now on: give one of them");
+  }
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.key.model));
+  HEFT_ASSIGN_OR_RETURN(KeyOwner owner, LoadKeyOwner(model, options.key));
+  if (!options.out.empty()) return RunMake(common, options, model, owner);
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> file, ReadFile(options.require, 1 << 25));
+  HEFT_RETURN_IF_ERROR(owner.RegisterCanaries(file, options.require));
+  Print(common, {{"required", options.require}},
+        "identifications without these canaries are refused from now on");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddCanary(Command app) {
+  auto options = std::make_shared<Options>();
+  const Command command = AddCommand(
+      app, "canary", "templates and probes of which the answers are known, to check a server (key "
+                     "owner)",
+      "heft canary --model m.heft --secret-key secret.key --out canaries\n"
+      "  heft canary --model m.heft --secret-key secret.key --require canaries/canaries.heft",
+      [options](const Common& common) { return Run(common, *options); });
+  AddKeyOptions(command, &options->key, "secret key");
+  const Option out = command.Add("-o,--out", &options->out,
+                                 "new folder for encrypted samples and the sealed list of them");
+  command.Add("--triples", &options->triples, "sets of three canaries")
+      .Range(1, 1000)
+      .ShowDefault()
+      .Needs(out);
+  command
+      .Add("--names", &options->names,
+           "names for them, a line each, that look like those of others; without it random ones")
+      .Needs(out);
+  command
+      .Add("--require", &options->require,
+           "the list of those who are enrolled: it is kept beside the secret key, and "
+           "identifications without them are refused (remove SECRET-KEY.canaries to stop that)")
+      .Excludes(out);
+}
+
+}  // namespace heft::cli

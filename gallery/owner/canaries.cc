@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/owner/canaries.h"
+
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace heft {
+namespace {
+
+double Dot(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// The cosine of a probe with vector `p` and a template made of `z`.
+double Answer(const std::vector<double>& p, const std::vector<double>& z, const Approximation& f,
+              bool thin) {
+  const double probe = thin ? 1 / std::sqrt(Dot(p, p)) : f(Dot(p, p));
+  return probe * f(Dot(z, z)) * Dot(p, z);
+}
+
+}  // namespace
+
+void Canaries::Index() {
+  names_.clear();
+  for (size_t t = 0; t < triples_.size(); ++t) {
+    for (size_t i = 0; i < 3; ++i) names_[triples_[t].people[i].name] = {t, i};
+  }
+}
+
+std::string Canaries::CheckRelations(const std::multimap<std::string, double>& cosines) const {
+  for (const Triple& triple : triples_) {
+    std::array<double, 3> score{};
+    for (size_t i = 0; i < 3; ++i) {
+      const auto [first, last] = cosines.equal_range(triple.people[i].name);
+      if (first == last) {
+        return "a canary is missing: another gallery, or one from which templates were left out";
+      }
+      if (std::next(first) != last) return "a canary is there twice: not the gallery as admitted";
+      score[i] = first->second;
+    }
+    if (!(std::abs(score[2] - triple.a * score[0] - triple.b * score[1]) <= kRelationHolds)) {
+      return "scores of canaries are not what any probe has: another block, or made up";
+    }
+  }
+  return "";
+}
+
+std::string Canaries::CheckAnswers(const Probe& probe,
+                                   const std::multimap<std::string, double>& cosines,
+                                   const Approximation& f, bool thin) const {
+  const std::vector<double>& p = triples_[probe.triple].people[probe.person].z;
+  for (const auto& [name, cosine] : cosines) {
+    const auto [t, i] = names_.at(name);
+    if (!(std::abs(cosine - Answer(p, triples_[t].people[i].z, f, thin)) <= kAnswerHolds)) {
+      return "a probe whose answers are known has another one";
+    }
+  }
+  return "";
+}
+
+std::string Canaries::Check(const EncryptedScores& reply,
+                            const std::multimap<std::string, double>& cosines,
+                            const Approximation& f, bool thin) const {
+  if (reply.kind == ScoreKind::kIdentification) {
+    if (reply.identities.empty() && reply.templates > 0) {
+      return "canaries cannot be told without names: ask the server for them";
+    }
+    std::string wrong = CheckRelations(cosines);
+    if (!wrong.empty()) return wrong;
+  }
+  for (const Probe& probe : probes_) {
+    if (probe.label == reply.probe) return CheckAnswers(probe, cosines, f, thin);
+  }
+  return "";
+}
+
+}  // namespace heft

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// Canaries, through the public classes: an honest server passes, and each way to cheat does not.
+#include "gallery/owner/canaries.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "base/envelope.h"
+#include "base/inside.h"
+#include "base/testing.h"
+#include "fusion/testing.h"
+#include "gallery/owner/admit_all.h"
+#include "gallery/owner/key_owner_impl.h"
+#include "gallery/server_impl.h"
+#include "heft/client.h"
+
+namespace heft {
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+using ::testing::HasSubstr;
+
+class CanariesTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    model_ = testing::RandomModel({40, 24}, 16, 3, GetParam());
+    owner_ = std::make_unique<KeyOwner>(*KeyOwner::Impl::Own(model_, Keys(), Journal()));
+    client_ = std::make_unique<Client>(*Client::Create(model_, owner_->EncryptionKey()));
+    server_ = std::make_unique<Server>(*Server::Create(model_, *owner_->EvaluationKeys(), "keys",
+                                                       *owner_->EnrolmentKeys(), "keys"));
+    set_ = *owner_->MakeCanaries(2);
+    Enrol(folder_, Person(1, "ann"));
+    for (const CanarySet::Person& person : set_.people) Enrol(folder_, person);
+    Enrol(folder_, Person(2, "bob"));
+    ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, folder_).ok());
+    ASSERT_TRUE(owner_->RequireCanaries(set_.file, "canaries").ok());
+  }
+  SecretKeys Keys() const {
+    Csprng rng;
+    return *GenerateSecretKeys(*MakeRings(model_), rng);
+  }
+  static std::unique_ptr<QueryJournal> Journal() {
+    return *QueryJournal::InMemory(
+        BudgetLimits{.scores = 1000, .decisions = 1000, .client_bits = 100000});
+  }
+  bool thin() const { return std::string(GetParam()) == "thin"; }
+  CanarySet::Person Person(uint64_t seed, const std::string& label) const {
+    CanarySet::Person out;
+    out.label = label;
+    for (size_t m = 0; m < 2; ++m) {
+      std::mt19937_64 random(seed * 2 + m);
+      const auto unit = testing::RandomUnit(model_.modalities[m].dimension, random);
+      out.vectors.emplace_back(unit.begin(), unit.end());
+    }
+    return out;
+  }
+  std::vector<SampleFile> Files(const CanarySet::Person& person, SampleUse use) const {
+    std::vector<SampleFile> files;
+    for (size_t m = 0; m < 2; ++m) {
+      files.push_back({*client_->Encrypt(model_.modalities[m].name, person.vectors[m],
+                                         person.label, use),
+                       "sample"});
+    }
+    return files;
+  }
+  void Enrol(const std::string& folder, const CanarySet::Person& person) const {
+    EnrolOptions options;
+    options.quarantine = true;
+    ASSERT_TRUE(server_->Enrol(folder, Files(person, SampleUse::kEnrolment), options).ok());
+  }
+  Bytes Identify(const CanarySet::Person& probe, const std::string& folder,
+                 const ProbeOptions& options = {}) const {
+    const SampleUse use = thin() ? SampleUse::kIdentification : SampleUse::kEnrolment;
+    return *server_->Identify(*Gallery::Open(folder), Files(probe, use), options);
+  }
+  EncryptedScores Parse(const Bytes& reply) const {
+    return *ParseScores(*Inside::Of(*server_).instance().context, reply, "reply");
+  }
+  Bytes Serialize(const EncryptedScores& scores) const {
+    return SerializeScores(*Inside::Of(*server_).instance().context, scores);
+  }
+  void ExpectRefused(const Bytes& reply, const std::string& why) const {
+    const auto opened = owner_->Open(reply, "reply");
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    EXPECT_THAT(opened->refusal, HasSubstr(why));
+    EXPECT_TRUE(opened->candidates.empty());
+  }
+
+  Model model_;
+  std::unique_ptr<KeyOwner> owner_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<Server> server_;
+  CanarySet set_;
+  const testing::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_ / "gallery";
+};
+
+TEST_P(CanariesTest, AnHonestServerPassesAndNobodySeesThem) {
+  for (const uint64_t person : {1, 2, 3, 4}) {
+    const auto opened = owner_->Open(Identify(Person(person, "probe"), folder_), "reply");
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    EXPECT_EQ(opened->refusal, "");
+    ASSERT_EQ(opened->candidates.size(), 2u) << "ann and bob alone";
+    if (person <= 2) {
+      EXPECT_EQ(opened->candidates[0].identity, person == 1 ? "ann" : "bob");
+    }
+  }
+  // They are found by themselves, and still not named.
+  const auto own = owner_->Decide(Identify(set_.people[0], folder_), "reply", 0.9);
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(own->refusal, "");
+  EXPECT_FALSE(own->accepted);
+}
+
+// How much of the room an honest reply takes; a bound without room would refuse honest ones.
+TEST_P(CanariesTest, TheRelationHoldsWithRoom) {
+  KeyOwner bare = *KeyOwner::Impl::Own(
+      model_,
+      [&] {
+        const SecretKeys& keys = Inside::Of(*owner_).keys();
+        const Rings& rings = Inside::Of(*owner_).rings();
+        auto large = *ckks::SecretKey::FromCoefficients(*rings.enrolment.context, keys.key_id(),
+                                                        keys.enrolment.coefficients());
+        if (!keys.small) return SecretKeys(std::move(large));
+        return SecretKeys(std::move(large), *ckks::SecretKey::FromCoefficients(
+                                                *rings.matching.context, keys.key_id(),
+                                                keys.small->coefficients()));
+      }(),
+      Journal());
+  const Canaries canaries = *Canaries::Open(set_.file, model_, Inside::Of(*owner_).keys(), "file");
+  double worst = 0;
+  for (const uint64_t person : {1, 5, 6, 7}) {
+    const auto opened = bare.Open(Identify(Person(person, "probe"), folder_), "reply");
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    auto score = [&](const std::string& name) {
+      return std::ranges::find(opened->candidates, name, &Candidate::identity)->score;
+    };
+    for (const Canaries::Triple& t : canaries.triples()) {
+      worst = std::max(worst, std::abs(score(t.people[2].name) - t.a * score(t.people[0].name) -
+                                       t.b * score(t.people[1].name)));
+    }
+  }
+  RecordProperty("worst", std::to_string(worst));
+  EXPECT_LT(worst, kRelationHolds / 3) << "of published scores, which are rounded to 0.001";
+}
+
+TEST_P(CanariesTest, AnotherGalleryIsRefused) {
+  const std::string other = temporary_ / "other";
+  Enrol(other, Person(1, "ann"));
+  ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, other).ok());
+  ExpectRefused(Identify(Person(1, "probe"), other), "a canary is missing");
+  // Names without their templates: other people's scores.
+  const std::string liar = temporary_ / "liar";
+  for (uint64_t person = 20; person < 28; ++person) Enrol(liar, Person(person, std::to_string(person)));
+  ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, liar).ok());
+  EncryptedScores said = Parse(Identify(Person(1, "probe"), liar));
+  said.identities = Gallery::Open(folder_)->identities();
+  ExpectRefused(Serialize(said), "not what any probe has");
+  // None at all.
+  ProbeOptions nameless;
+  nameless.with_identities = false;
+  ExpectRefused(Identify(Person(1, "probe"), folder_, nameless), "without names");
+}
+
+// Scores that are given to other templates than they are of; and a canary that is there twice.
+TEST_P(CanariesTest, ExchangedTemplatesAreRefused) {
+  EncryptedScores said = Parse(Identify(Person(1, "probe"), folder_));
+  std::rotate(said.identities.begin(), said.identities.begin() + 1, said.identities.end());
+  ExpectRefused(Serialize(said), "not what any probe has");
+  EncryptedScores twice = Parse(Identify(Person(2, "probe"), folder_));
+  *std::ranges::find(twice.identities, "ann") = set_.people[0].label;
+  ExpectRefused(Serialize(twice), "there twice");
+}
+
+// Attack: a block is left out, and zeros stand for its scores. A relation of scores cannot see that,
+// as 0 = a 0 + b 0, where all three lie in that block; a probe whose answers are known does, and no
+// server knows which that is.
+TEST_P(CanariesTest, ASkippedBlockIsRefused) {
+  auto skipped = [&](const CanarySet::Person& probe) {
+    EncryptedScores said = Parse(Identify(probe, folder_));
+    ScoreReply& reply = said.replies[0];
+    if (reply.brief) {
+      std::ranges::fill(reply.brief->packed, uint8_t{0});
+    } else {
+      for (ring::RnsPoly& part : reply.scores.parts) std::ranges::fill(part.values(), 0);
+    }
+    return Serialize(said);
+  };
+  EXPECT_EQ(owner_->Open(skipped(Person(1, "probe")), "reply")->refusal, "");
+  for (const CanarySet::Person& probe : set_.probes) {
+    ExpectRefused(skipped(probe), "answers are known");
+  }
+}
+
+// Probes whose answers are known, 1:N and 1:1.
+TEST_P(CanariesTest, KnownAnswers) {
+  for (const CanarySet::Person& probe : set_.probes) {
+    const auto opened = owner_->Open(Identify(probe, folder_), "reply");
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    EXPECT_EQ(opened->refusal, "");
+  }
+  const auto files = Files(set_.probes[0], SampleUse::kEnrolment);
+  const Gallery gallery = *Gallery::Open(folder_);
+  const std::string& name = set_.people[1].label;
+  const auto right = owner_->Open(*server_->Verify(gallery, files, name), "reply");
+  ASSERT_TRUE(right.ok()) << right.status();
+  EXPECT_EQ(right->refusal, "");
+  // Attack: somebody else's scores for the claimed name.
+  bool noticed = false;
+  for (const CanarySet::Person& other : set_.people) {
+    if (other.label == name) continue;
+    EncryptedScores said = Parse(*server_->Verify(gallery, files, other.label));
+    said.claimed = name;
+    said.identities = {name};
+    const auto opened = owner_->Open(Serialize(said), "reply");
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    noticed = noticed || opened->refusal.find("answers are known") != std::string::npos;
+  }
+  EXPECT_TRUE(noticed);
+}
+
+TEST_P(CanariesTest, TheFileIsTheKeyOwnersAlone) {
+  Bytes changed = set_.file;
+  changed[changed.size() / 2] ^= 1;
+  EXPECT_FALSE(owner_->RequireCanaries(changed, "file").ok());
+  // Sealed anew by somebody without the key: the checksum is right, the seal is not.
+  const Bytes forged = SealEnvelope(
+      "CNRY", 1,
+      ByteSpan(changed).subspan(kEnvelopeHeaderSize, changed.size() - kEnvelopeOverhead));
+  EXPECT_EQ(owner_->RequireCanaries(forged, "file").code(), absl::StatusCode::kDataLoss);
+  KeyOwner stranger = *KeyOwner::Generate(model_);
+  EXPECT_EQ(stranger.RequireCanaries(set_.file, "file").code(),
+            absl::StatusCode::kFailedPrecondition);
+  const std::string_view text(reinterpret_cast<const char*>(set_.file.data()), set_.file.size());
+  EXPECT_EQ(text.find(set_.people[0].label), text.npos) << "names are not in the clear";
+}
+
+TEST_P(CanariesTest, NamesMayBeGiven) {
+  const std::vector<std::string> names = {"cyd", "dan", "eve"};
+  const auto set = owner_->MakeCanaries(1, names);
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_EQ(set->people[1].label, "dan");
+  EXPECT_FALSE(owner_->MakeCanaries(2, names).ok());
+  EXPECT_FALSE(owner_->MakeCanaries(1, {"cyd", "cyd", "eve"}).ok());
+  EXPECT_FALSE(owner_->MakeCanaries(0).ok());
+  for (const CanarySet::Person& person : set->people) {
+    for (const std::vector<float>& v : person.vectors) {
+      double squares = 0;
+      for (float x : v) squares += double{x} * x;
+      EXPECT_NEAR(squares, 1, 1e-5) << "clients scale vectors to length 1: nothing may change";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Profiles, CanariesTest, ::testing::Values("thin", "compact"));
+
+}  // namespace
+}  // namespace heft

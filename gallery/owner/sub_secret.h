@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// SubSecret: 32 bytes that follow from a secret key and a purpose: who has them learns nothing of
+// the key, nor of other purposes', and no file more is needed.
+#ifndef HEFT_GALLERY_OWNER_SUB_SECRET_H_
+#define HEFT_GALLERY_OWNER_SUB_SECRET_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/secure.h"
+#include "base/status.h"
+#include "fusion/owner/keygen.h"
+
+namespace heft {
+
+absl::StatusOr<SecureVector<uint8_t>> SubSecret(const SecretKeys& keys, std::string_view purpose);
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_OWNER_SUB_SECRET_H_
