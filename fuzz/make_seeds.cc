@@ -259,6 +259,8 @@ absl::Status WriteScores(const SeedWriter& seeds, const ckks::SecretKey& secret,
   scores.norm_form = NormForm::kProof;
   scores.norm = ckks::Expand(context, fresh);
   HEFT_RETURN_IF_ERROR(seeds.Write("scores", "identification", SerializeScores(context, scores)));
+  scores.origin = {.generation = 3, .root = {1}, .nonce = {2}, .commitment = {3}};
+  HEFT_RETURN_IF_ERROR(seeds.Write("scores", "audited", SerializeScores(context, scores)));
   EncryptedScores brief = scores;
   HEFT_ASSIGN_OR_RETURN(brief.replies[0].brief,
                         ckks::Shorten(context, scores.replies[0].scores, {8, 2, 1}));

@@ -12,7 +12,8 @@
 
 namespace heft {
 
-// ReadFolderKey: kNotFound where there is none, kDataLoss where it is damaged.
+// ReadFolderKey: kNotFound where there is none, kDataLoss where it is damaged, kFailedPrecondition
+// for an audit key that others may read, and for a symbolic link.
 absl::StatusOr<Seed> ReadFolderKey(const std::string& path, std::string_view kind);
 // FolderKey: the same, made where there is none. `who` needs it, in the error kUnavailable where it
 // cannot be written.

@@ -181,6 +181,42 @@ TEST_F(CheckingTest, AStateThatNobodyHasSigned) {
   ExpectWrong(Serve("audit", "stateless", {}), "has signed no state");
 }
 
+// With canaries required, another gallery than theirs is refused, by default flags from then on.
+TEST_F(CheckingTest, Canaries) {
+  const auto made = Must(kHeft, {"canary", "--model", W("model.heft"), "--secret-key",
+                                 W("keys/secret.key"), "--triples", "2", "--out", W("canaries")});
+  ASSERT_EQ(made["people"].size(), 6u);
+  auto both = [](const std::string& name) {
+    const std::string stem = W("canaries/" + name);
+    return Args{"--in", stem + "-face.ct", "--in", stem + "-voice.ct"};
+  };
+  Copy("gallery", "watched");
+  for (const auto& person : made["people"]) {
+    Must(kServer, Serve("enrol", "watched", Join({"--quarantine"}, both(person["files"]))));
+  }
+  SignState("watched");
+  Must(kHeft, {"canary", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"),
+               "--require", W("canaries/canaries.heft")});
+  Must(kServer, Identify("watched", "watched.ct"));
+  const auto good = Must(kHeft, Decrypt("watched.ct", {"--top", "10"}));
+  EXPECT_EQ(good.count("refused"), 0u) << good;
+  EXPECT_EQ(good["candidates"][0]["identity"], known_);
+  const std::string names = made["people"].dump();
+  for (const auto& candidate : good["candidates"]) {
+    EXPECT_EQ(names.find(candidate["identity"].dump()), names.npos) << "a canary is shown";
+  }
+  // Its answers are known, and none of them is a match to anybody.
+  Must(kServer, Serve("identify", "watched", Join({"--out", W("known.ct")}, both("probe-1"))));
+  EXPECT_EQ(Must(kHeft, Decrypt("known.ct")).count("refused"), 0u);
+  // Attack: the gallery without them, of a server that is believed.
+  Enrol("elsewhere", "others.ct");
+  Must(kServer, Identify("elsewhere", "elsewhere.ct"));
+  const auto bad = Must(kHeft, Decrypt("elsewhere.ct"));
+  EXPECT_THAT(bad["refused"].get<std::string>(), HasSubstr("canary is missing"));
+  EXPECT_EQ(bad["candidates"].size(), 0u);
+  std::filesystem::remove(W("keys/secret.key.canaries"));  // for the other tests
+}
+
 // After all others: the gallery goes on.
 TEST_F(CheckingTest, ZAnOlderGallery) {
   Copy("gallery", "older");

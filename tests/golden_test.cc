@@ -22,10 +22,12 @@
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/rekey.h"
 #include "fusion/testing.h"
+#include "gallery/admission.h"
 #include "gallery/owner/journal_keys.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/owner/legacy_budget.h"
 #include "gallery/server_impl.h"
+#include "heft/audit.h"
 #include "heft/server.h"
 #include "learning/train.h"
 
@@ -360,6 +362,36 @@ TEST_F(GoldenTest, Signed) {
   EXPECT_EQ(gallery.size(), kIdentities.size() + 1);
   // The one from which it came had no id of its own yet, and the same by the rule for such.
   EXPECT_EQ(Ok(Gallery::Open(HEFT_SOURCE_DIR "/tests/golden/renewed/gallery")).id(), gallery.id());
+}
+
+// What checks a server: roots, seeds and commitments are what they were.
+TEST_F(GoldenTest, Audited) {
+  const testing::TemporaryFolder folder;
+  ASSERT_TRUE(WriteFileAtomic(folder / "manifest.heft", Golden("audited/manifest.heft")).ok());
+  const Gallery::Impl gallery = Ok(Gallery::Impl::Open(folder.path()));
+  EXPECT_EQ(gallery.root(), gallery.ComputeRoot(instance_));
+  const std::vector<uint8_t> reply = Golden("audited/verification.ct");
+  const SignedFile file = Ok(ReadSigned(reply, "reply"));
+  const ReplyOrigin origin = Ok(OriginOf(reply, "reply"));
+  EXPECT_EQ(origin.gallery, gallery.id());
+  EXPECT_EQ(origin.generation, gallery.generation());
+  EXPECT_EQ(origin.root, gallery.root());
+  EXPECT_EQ(Ok(ParseScores(context(), reply, "reply")).origin, origin);
+  const std::string key = folder / "audit.key";
+  ASSERT_TRUE(WriteFileAtomic(key, Golden("audited/audit.key"), 0600).ok());
+  EXPECT_EQ(Ok(RevealSeed(folder.path(), file.signer, reply, "reply")),
+            Golden("audited/verification.seed"));
+  const KeyOwner owner = Owner();
+  const std::vector<uint8_t> state = Golden("audited/state.heft");
+  Trust trust;
+  ASSERT_TRUE(trust.Add(Role::kKeyOwner, "owner", owner.Signer()->public_key()).ok());
+  const SignedFile state_file =
+      Ok(OpenSigned(state, trust, {.now = ReadSigned(state, "state")->statement.issued}, "state"));
+  EXPECT_EQ(Ok(ParseAdmission(state_file.file, "state")).root, gallery.root());
+  EXPECT_TRUE(owner.Admit(Golden("audited/pending.ct"), "pending").ok());
+  ExpectScores(Ok(owner.Open(reply, "reply")), {"ann"});
+  KeyOwner careful = Owner();
+  EXPECT_TRUE(careful.RequireCanaries(Golden("audited/canaries.heft"), "canaries").ok());
 }
 
 // Replies of 0.1 say nothing that one could believe of their probe's norm: they are read, what they

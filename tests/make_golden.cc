@@ -15,9 +15,11 @@
 #include "fusion/testing.h"
 #include "gallery/enrol_directly.h"
 #include "gallery/owner/journal_keys.h"
+#include "gallery/owner/key_owner_impl.h"
 #include "gallery/owner/legacy_budget.h"
 #include "gallery/owner/query_journal.h"
 #include "gallery/server_impl.h"
+#include "heft/audit.h"
 #include "inverse_sqrt/fit.h"
 #include "seal/owner/secret_key.h"
 #include "tests/golden.h"
@@ -171,6 +173,48 @@ absl::Status WriteSigned(const std::string& folder, const Instance& instance, co
   return trust.Save(out + "/trust.heft");
 }
 
+// What checks a server: a manifest with its root, signed by the key owner; a reply that commits to
+// its seed, and the seed; canaries.
+absl::Status WriteAudited(const std::string& folder, const Instance& instance, const Model& model,
+                          const ckks::SecretKey& secret) {
+  const std::string out = folder + "/audited", copy = folder + "/copy";
+  HEFT_RETURN_IF_ERROR(MakeDirectories(out));
+  std::filesystem::copy(folder + "/gallery", copy);
+  HEFT_RETURN_IF_ERROR(MakeAuditKey(copy));
+  Csprng rng;
+  HEFT_ASSIGN_OR_RETURN(
+      const auto server,
+      Server::Impl::Create(model,
+                           testing::MakeKeys(*instance.context, instance.plan.keys, secret, rng)));
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl inside, server->OpenGallery(copy, false));
+  HEFT_ASSIGN_OR_RETURN(const SampleSet probe, Samples(instance, model, secret, {0}));
+  HEFT_ASSIGN_OR_RETURN(const auto scores, server->Verify(inside, probe, kClaimed, {}));
+  HEFT_ASSIGN_OR_RETURN(const SigningKey key, GallerySigner(copy));
+  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(copy));
+  HEFT_ASSIGN_OR_RETURN(const auto reply,
+                        SignReply(key, gallery, {}, 0, {},
+                                  SerializeScores(*instance.context, scores), /*life=*/0));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/verification.ct", reply));
+  HEFT_ASSIGN_OR_RETURN(const auto seed, RevealSeed(copy, key.public_key(), reply, "reply"));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/verification.seed", seed));
+  HEFT_ASSIGN_OR_RETURN(
+      ckks::SecretKey own,
+      ckks::SecretKey::FromCoefficients(*instance.context, secret.key_id(), secret.coefficients()));
+  HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, KeyOwner::Impl::Own(model, std::move(own)));
+  HEFT_ASSIGN_OR_RETURN(const AdmissionRequest pending, server->Pending(inside));
+  const auto request = SerializeAdmissionRequest(server->rings(), pending);
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/pending.ct", request));
+  HEFT_ASSIGN_OR_RETURN(const Admissions admitted, owner.Admit(request, "pending"));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/state.heft", admitted.signed_admission));
+  HEFT_ASSIGN_OR_RETURN(const CanarySet canaries, owner.MakeCanaries(1));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/canaries.heft", canaries.file));
+  for (const char* name : {"manifest.heft", "audit.key"}) {
+    std::filesystem::copy(copy + "/" + name, out + "/" + name);
+  }
+  std::filesystem::remove_all(copy);
+  return absl::OkStatus();
+}
+
 absl::Status WriteBulk(const std::string& folder, const Approximation& approximation,
                        const ckks::SecretKey& secret) {
   Model model = BulkModel();
@@ -248,6 +292,7 @@ absl::Status Write(const std::string& folder) {
   thin.profile = "thin";
   HEFT_RETURN_IF_ERROR(WriteThin(folder + "/thin", thin));
   HEFT_RETURN_IF_ERROR(WriteJournal(folder + "/journal", instance, model, secret));
+  HEFT_RETURN_IF_ERROR(WriteAudited(folder, instance, model, secret));
   HEFT_RETURN_IF_ERROR(WriteRenewed(folder, instance, model, secret));
   return WriteSigned(folder, instance, model);
 }

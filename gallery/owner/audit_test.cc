@@ -260,6 +260,15 @@ TEST_P(AuditTest, WhatCannotBeJudgedIsAnError) {
   EXPECT_FALSE(RevealSeed(bare, signer_.public_key(), uncommitted, "r").ok());
 }
 
+TEST_P(AuditTest, AnAuditKeyThatOthersMayReadIsRefused) {
+  namespace fs = std::filesystem;
+  const fs::path key = folder_ + "/audit.key";
+  EXPECT_EQ(fs::status(key).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  fs::permissions(key, fs::perms::others_read, fs::perm_options::add);
+  EXPECT_EQ(server_->Identify(Open(), Probe(1, true)).status().code(),
+            StatusCode::kFailedPrecondition);
+}
+
 TEST(ChooseForAuditTest, OneInSoMany) {
   EXPECT_TRUE(ChooseForAudit(0, 3).empty());
   EXPECT_EQ(ChooseForAudit(1, 100), std::vector<size_t>{0});

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/envelope.h"
+#include "base/files.h"
 #include "base/inside.h"
 #include "base/testing.h"
 #include "fusion/testing.h"
@@ -17,6 +18,7 @@
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/server_impl.h"
 #include "heft/client.h"
+#include "heft/key_set.h"
 
 namespace heft {
 namespace {
@@ -254,6 +256,36 @@ TEST_P(CanariesTest, NamesMayBeGiven) {
       EXPECT_NEAR(squares, 1, 1e-5) << "clients scale vectors to length 1: nothing may change";
     }
   }
+}
+
+// They lie beside the secret key, and go along when it is renewed.
+TEST(CanaryFilesTest, StayWithTheKeyAndItsHeir) {
+  const testing::TemporaryFolder folder;
+  const Model model = testing::RandomModel({40, 24}, 16, 3);
+  const auto set = MakeKeySet(model, folder / "keys");
+  ASSERT_TRUE(set.ok()) << set.status();
+  const std::string path = set->secret_key + ".canaries";
+  {
+    KeyOwner owner = *KeyOwner::Load(model, set->secret_key);
+    const CanarySet canaries = *owner.MakeCanaries(1);
+    EXPECT_FALSE(FileExists(path));
+    ASSERT_TRUE(owner.RegisterCanaries(canaries.file, "canaries").ok());
+    ASSERT_TRUE(FileExists(path));
+    KeyOwner homeless = *KeyOwner::Generate(model);
+    EXPECT_FALSE(homeless.RegisterCanaries(homeless.MakeCanaries(1)->file, "canaries").ok());
+  }
+  const auto old = KeyOwner::Load(model, set->secret_key);
+  ASSERT_TRUE(old.ok()) << old.status();
+  ASSERT_TRUE(Inside::Of(*old).canaries().has_value());
+  const auto renewed = RenewKey(*old, folder / "next");
+  ASSERT_TRUE(renewed.ok()) << renewed.status();
+  const auto next = KeyOwner::Load(model, renewed->secret_key);
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_EQ(Inside::Of(*next).canaries()->triples()[0].people[0].name,
+            Inside::Of(*old).canaries()->triples()[0].people[0].name);
+  // A damaged list is no reason to go without one.
+  ASSERT_TRUE(WriteFileAtomic(path, std::string_view("nothing")).ok());
+  EXPECT_EQ(KeyOwner::Load(model, set->secret_key).status().code(), absl::StatusCode::kDataLoss);
 }
 
 INSTANTIATE_TEST_SUITE_P(Profiles, CanariesTest, ::testing::Values("thin", "compact"));

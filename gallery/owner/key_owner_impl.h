@@ -60,6 +60,7 @@ class KeyOwner::Impl {
   void RequireSignedGallery() { signed_gallery_ = true; }
   absl::StatusOr<CanarySet> MakeCanaries(size_t triples, std::vector<std::string> names) const;
   absl::Status RequireCanaries(ByteSpan file, std::string_view what);
+  const std::optional<Canaries>& canaries() const { return canaries_; }
 
   absl::StatusOr<std::vector<uint8_t>> Encrypt(const EncodableRows& rows,
                                                std::span<const std::string> labels) const;

@@ -150,6 +150,15 @@ absl::StatusOr<std::unique_ptr<QueryJournal>> JournalOf(const KeyOwner& owner, c
   return QueryJournal::OnDisk(paths.journal, "", std::move(keys));
 }
 
+// The canaries stay in the galleries that move: sealed under the new key.
+absl::Status HandCanariesOn(const KeyOwner& old, const KeyOwner& next, const Paths& paths) {
+  const std::optional<Canaries>& canaries = Inside::Of(old).canaries();
+  if (!canaries) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(const auto file,
+                        canaries->Seal(Inside::Of(next).model(), Inside::Of(next).keys()));
+  return WriteFileAtomic(paths.secret + kCanarySuffix, file, 0600);
+}
+
 // Whom an owner whose key is renewed believes, but for itself.
 absl::StatusOr<Trust> WithoutOwner(const KeyOwner& old) {
   if (!Inside::Of(old).trust()) return Trust();
@@ -206,10 +215,12 @@ absl::StatusOr<KeySet> RenewKey(const KeyOwner& old, const std::string& folder,
   HEFT_ASSIGN_OR_RETURN(KeySet set, Write(next, paths, &sealed, monitor, nullptr, trust));
   bool committed = false;
   absl::Status finished = WriteFileAtomic(paths.rekeying, bytes);
+  if (finished.ok()) finished = HandCanariesOn(old, next, paths);
   if (finished.ok()) finished = Revoke(journal, paths.journal, Inside::Of(next).keys(), &committed);
   if (!finished.ok() && !committed) {  // the old key is still the one in use
     paths.Remove();
     unlink(paths.rekeying.c_str());
+    unlink((paths.secret + kCanarySuffix).c_str());
     if (const auto heir = JournalOf(next, paths); heir.ok()) (*heir)->Discard();
   }
   HEFT_RETURN_IF_ERROR(finished);

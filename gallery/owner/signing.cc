@@ -29,7 +29,7 @@ absl::Status KeyOwner::Impl::RequireSigned(Trust trust) {
 
 absl::StatusOr<KeyOwner::Impl::TrustedReply> KeyOwner::Impl::CheckSigned(
     ByteSpan bytes, std::string_view kind, std::string_view what) const {
-  if (!trust_) return TrustedReply{bytes};
+  if (!trust_) return TrustedReply{bytes, {}, {}, 0};
   HEFT_ASSIGN_OR_RETURN(
       const SignedFile file,
       OpenSigned(bytes, *trust_,

@@ -68,7 +68,11 @@ class Reader:
 
 
 def open_envelope(path, kind, version=1):
-    r = Reader(path.read_bytes())
+    return envelope_in(path.read_bytes(), kind, version)
+
+
+def envelope_in(data, kind, version=1):
+    r = Reader(data)
     assert r.raw(8) == MAGIC and r.raw(4) == kind.encode() and r.u32() == version
     payload = r.raw(r.u64())
     assert r.raw(32) == hashlib.blake2b(r.data[:-32], digest_size=32).digest()
@@ -299,17 +303,41 @@ def binding(r, key_id, model_id, gamma):
 
 
 def manifest(path, key_id, model_id, gamma, revoked, version):
-    """The generations of the blocks' files and, from version 3 on, the gallery's id."""
+    """The generations of the blocks' files, from version 3 on the gallery's id, from 5 on its root."""
     r = open_envelope(path, "GALM", version)
     binding(r, key_id, model_id, gamma)
     r.u64()
     generations = [r.u64() for _ in range(r.u64())]
-    assert all(1 <= len(r.string()) <= 255 for _ in range(r.u64()))
+    names = [r.string() for _ in range(r.u64())]
+    assert all(1 <= len(name) <= 255 for name in names)
     if version >= 2:
         assert [r.raw(16) for _ in range(r.u64())] == revoked
     gallery_id = r.raw(16) if version >= 3 else None
+    if version >= 4:
+        assert all(len(r.raw(16)) == 16 for _ in names)
+    if version < 5:
+        r.end()
+        return generations, gallery_id
+    hashes = [r.raw(32) for _ in generations]
+    root = r.raw(32)
     r.end()
-    return generations, gallery_id
+    leaves = []
+    for p, name in enumerate(names):
+        text = name.encode()
+        leaves.append(blake(b"\0" + struct.pack("<QQ", p, len(text)) + text + hashes[p // N]
+                            + struct.pack("<Q", generations[p // N])))
+    assert root == tree(leaves)
+    return generations, gallery_id, root
+
+
+def tree(leaves):
+    """RFC 6962, section 2.1."""
+    if len(leaves) < 2:
+        return leaves[0] if leaves else blake(b"")
+    split = 1
+    while 2 * split < len(leaves):
+        split *= 2
+    return blake(b"\1" + tree(leaves[:split]) + tree(leaves[split:]))
 
 
 def gallery(folder, key_id, model_id, gamma, revoked=None):
@@ -328,7 +356,11 @@ def gallery(folder, key_id, model_id, gamma, revoked=None):
 
 
 def scores(path, key_id, model_id, kind, version=1):
-    r = open_envelope(path, "SCOR", version)
+    return scores_of(open_envelope(path, "SCOR", version), key_id, model_id, kind, version)
+
+
+def scores_of(r, key_id, model_id, kind, version):
+    """From version 4 on: gallery id, generation, root, nonce and commitment."""
     assert ids(r) == key_id and r.raw(16) == model_id and r.u8() == kind
     r.string()
     claimed = r.string()
@@ -348,7 +380,9 @@ def scores(path, key_id, model_id, kind, version=1):
         if kind == 1:
             assert all(r.u32() & 0x7FFFFFFF < N // 2 for _ in range(r.u64()))
         (short_ciphertext if short else ciphertext)(r)
+    origin = (r.raw(16), r.u64(), r.raw(32), r.raw(32), r.raw(32)) if version >= 4 else None
     r.end()
+    return origin
 
 
 # Ed25519 (RFC 8032, section 5.1): the curve -x^2 + y^2 = 1 + d x^2 y^2 modulo P, of order L.
@@ -430,6 +464,72 @@ def signed(folder, reply, manifest_id, samples_file):
     assert len(bytes.fromhex(trust["revoked"][0]["key"])) == 32
 
 
+def signed_file(path):
+    """The kind and the bytes of the file in a signed one."""
+    r = open_envelope(path, "SIGN")
+    statement, key, signature = r.raw(1 + 4 + 32 + 32 + 16 + 8 + 16 + 32 + 8 + 8), r.raw(32), r.raw(64)
+    file = r.raw(len(r.data) - r.at)
+    assert signature_is_good(
+        key, b"HEFT signed file, version 1" + statement + key + blake(file), signature)
+    return statement[1:5], file
+
+
+def keyed_hash(key, purpose, message):
+    """The first 32 bytes: block 0 of ChaCha20 with a nonce of zeros, under keyed BLAKE2b."""
+    subkey = hashlib.blake2b(bytes([len(purpose)]) + purpose + message, digest_size=32, key=key).digest()
+    state = list(struct.unpack("<16I", b"expand 32-byte k" + subkey + bytes(16)))
+    x = state[:]
+
+    def quarter(a, b, c, d):
+        for u, v, w, turn in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+            x[u] = (x[u] + x[v]) & 0xFFFFFFFF
+            y = x[w] ^ x[u]
+            x[w] = (y << turn | y >> 32 - turn) & 0xFFFFFFFF
+
+    for _ in range(10):
+        for i in range(4):
+            quarter(i, 4 + i, 8 + i, 12 + i)
+        for i in range(4):
+            quarter(i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4)
+    return struct.pack("<16I", *((a + b) & 0xFFFFFFFF for a, b in zip(x, state)))[:32]
+
+
+def audited(folder, key_id, model_id, gamma):
+    """What checks a server: roots, a state that was signed, a reply with its seed, canaries."""
+    _, gallery_id, root = manifest(folder / "manifest.heft", key_id, model_id, gamma, [], 5)
+    kind, file = signed_file(folder / "verification.ct")
+    assert kind == b"SCOR"
+    origin = scores_of(envelope_in(file, "SCOR", 4), key_id, model_id, 1, 4)
+    r = open_envelope(folder / "audit.key", "AUDK")
+    audit_key = r.raw(32)
+    r.end()
+    r = open_envelope(folder / "verification.seed", "SEED")
+    nonce, seed = r.raw(32), r.raw(32)
+    r.end()
+    assert seed == keyed_hash(audit_key, b"reply", nonce)
+    commitment = blake(b"HEFT seed of a reply, version 1" + nonce + seed)
+    assert origin == (gallery_id, 1, root, nonce, commitment)
+    r = open_envelope(folder / "pending.ct", "ADRQ", 2)
+    binding(r, key_id, model_id, gamma)
+    assert (r.raw(16), r.u64(), r.raw(32), r.u64()) == (gallery_id, 1, root, 0)
+    r.end()
+    kind, file = signed_file(folder / "state.heft")
+    assert kind == b"ADMS"
+    r = envelope_in(file, "ADMS", 2)
+    binding(r, key_id, model_id, gamma)
+    assert (r.raw(16), r.u64(), r.raw(32), r.u64()) == (gallery_id, 1, root, 0)
+    r.end()
+    r = open_envelope(folder / "canaries.heft", "CNRY")
+    assert r.raw(16) == key_id and r.raw(16) == model_id
+    # One triple and a probe; random names have 16 letters.
+    sealed = 8 + 16 + 3 * (8 + 16 + 8 * gamma) + 8 + (8 + 16 + 8)
+    r.raw(24 + sealed + 16)
+    r.end()
+    assert {p.name for p in folder.iterdir()} == {
+        "manifest.heft", "verification.ct", "audit.key", "verification.seed", "pending.ct",
+        "state.heft", "canaries.heft"}
+
+
 def main():
     here = Path(__file__).parent
     use(COMPACT[0], primes_of(*COMPACT))
@@ -453,7 +553,8 @@ def main():
     read = {"model.heft", "model-2.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
             "finger-bulk.ct", "gallery", "identification.ct", "verification.ct",
             "checkpoint.json", "encryption-2.key", "evaluation-2.keys", "renewed",
-            "secret.key.budget", "thin", "signed", "journal", "proved"}
+            "secret.key.budget", "thin", "signed", "journal", "proved", "audited"}
+    audited(here / "audited", key_id, model_id, gamma)
     keys = JournalKeys(here / "secret.key")
     link = journal(here / "journal/secret.key.journal", key_id, keys)
     (end,) = (here / "journal").glob("*.anchor")
