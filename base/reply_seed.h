@@ -2,8 +2,8 @@
 // ReplySeed: what all random choices of one reply of a server follow from, so that somebody to whom
 // it is revealed later can make the same reply again, bit for bit. The one generator in HEFT whose
 // seed is not drawn from the operating system for itself: it is derived from a secret of the server
-// and a number that the reply carries, for replies and nothing else. Whoever has the seed of a reply
-// knows its secret factor and the noise that hides other people's scores (SECURITY.md).
+// and a number that the reply carries, for replies and nothing else. Whoever has the seed of a
+// reply knows its secret factor and the noise that hides other people's scores (SECURITY.md).
 #ifndef HEFT_BASE_REPLY_SEED_H_
 #define HEFT_BASE_REPLY_SEED_H_
 

@@ -62,8 +62,8 @@ class Findings {
     wrong_ += finding.right ? 0 : 1;
     json_.push_back({{"file", what}, {"right", finding.right}});
     if (!finding.right) json_.back()["reason"] = finding.reason;
-    absl::StrAppend(&text_, finding.right ? "right  " : "WRONG  ", what,
-                    finding.right ? "" : ": ", finding.reason, "\n");
+    absl::StrAppend(&text_, finding.right ? "right  " : "WRONG  ", what, finding.right ? "" : ": ",
+                    finding.reason, "\n");
   }
   absl::Status Report(const Common& common) const {
     Print(common, {{"findings", json_}, {"wrong", wrong_}}, text_);
@@ -133,9 +133,9 @@ absl::Status RunAudit(const Common& common, const AuditOptions& options) {
     audited.requests = requests;
     const auto finding = AuditReply(loaded.server, copy, *loaded.trust, audited);
     if (!finding.ok()) {
-      return absl::Status(finding.status().code(),
-                          absl::StrCat(options.replies[i], ": ",
-                                       std::string(finding.status().message())));
+      return absl::Status(
+          finding.status().code(),
+          absl::StrCat(options.replies[i], ": ", std::string(finding.status().message())));
     }
     findings.Add(options.replies[i], *finding);
   }

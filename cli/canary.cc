@@ -41,8 +41,7 @@ absl::StatusOr<std::vector<std::string>> ReadNames(const std::string& path) {
 absl::Status RunMake(const Common& common, const Options& options, const Model& model,
                      const KeyOwner& owner) {
   HEFT_ASSIGN_OR_RETURN(std::vector<std::string> names, ReadNames(options.names));
-  HEFT_ASSIGN_OR_RETURN(const CanarySet set,
-                        owner.MakeCanaries(options.triples, std::move(names)));
+  HEFT_ASSIGN_OR_RETURN(const CanarySet set, owner.MakeCanaries(options.triples, std::move(names)));
   HEFT_ASSIGN_OR_RETURN(const Client client, Client::Create(model, owner.EncryptionKey()));
   HEFT_ASSIGN_OR_RETURN(NewFolder folder, NewFolder::Create(options.out));
   Json people = Json::array(), probes = Json::array();
@@ -55,9 +54,9 @@ absl::Status RunMake(const Common& common, const Options& options, const Model& 
   const bool thin = model.profile == "thin";
   for (size_t i = 0; i < set.probes.size(); ++i) {
     const std::string name = absl::StrCat("probe-", i + 1);
-    HEFT_RETURN_IF_ERROR(
-        WritePerson(model, client, set.probes[i],
-                    thin ? SampleUse::kIdentification : SampleUse::kEnrolment, name, &folder));
+    HEFT_RETURN_IF_ERROR(WritePerson(model, client, set.probes[i],
+                                     thin ? SampleUse::kIdentification : SampleUse::kEnrolment,
+                                     name, &folder));
     probes.push_back(name);
     if (!thin) continue;
     HEFT_RETURN_IF_ERROR(WritePerson(model, client, set.probes[i], SampleUse::kEnrolment,
@@ -65,11 +64,12 @@ absl::Status RunMake(const Common& common, const Options& options, const Model& 
   }
   HEFT_RETURN_IF_ERROR(folder.Write("canaries.heft", set.file));
   HEFT_RETURN_IF_ERROR(folder.Commit());
-  Print(common, {{"out", options.out}, {"people", people}, {"probes", probes}},
-        absl::StrCat(set.people.size(), " canaries, ", set.probes.size(),
-                     " probes: have a client send them among others, one person at a time, and when "
-                     "they are admitted: heft canary --require ",
-                     options.out, "/canaries.heft"));
+  Print(
+      common, {{"out", options.out}, {"people", people}, {"probes", probes}},
+      absl::StrCat(set.people.size(), " canaries, ", set.probes.size(),
+                   " probes: have a client send them among others, one person at a time, and when "
+                   "they are admitted: heft canary --require ",
+                   options.out, "/canaries.heft"));
   return absl::OkStatus();
 }
 
@@ -93,8 +93,9 @@ absl::Status Run(const Common& common, const Options& options) {
 void AddCanary(Command app) {
   auto options = std::make_shared<Options>();
   const Command command = AddCommand(
-      app, "canary", "templates and probes of which the answers are known, to check a server (key "
-                     "owner)",
+      app, "canary",
+      "templates and probes of which the answers are known, to check a server (key "
+      "owner)",
       "heft canary --model m.heft --secret-key secret.key --out canaries\n"
       "  heft canary --model m.heft --secret-key secret.key --require canaries/canaries.heft",
       [options](const Common& common) { return Run(common, *options); });

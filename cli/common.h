@@ -4,7 +4,8 @@
 // stdout carries results (text, or one JSON object with --json), stderr everything else.
 // Exit codes: 0 success; 1 internal error; 2 wrong usage; 3 wrong input (damaged, mismatched or
 // unusable files and values, unknown names); 4 the system refused (disk, permission, lock);
-// 5 refused by the query budget; 6 an audit has found something wrong; 130 interrupted. Nothing is left half changed by any of them.
+// 5 refused by the query budget; 6 an audit has found something wrong; 130 interrupted. Nothing is
+// left half changed by any of them.
 #ifndef HEFT_CLI_COMMON_H_
 #define HEFT_CLI_COMMON_H_
 

@@ -23,6 +23,12 @@ void Read(ByteSpan bytes) {
     Check(renewed.ok() && SerializeScores(context, *renewed) == again,
           "old scores are written as new ones");
   }
+  const auto origin = OriginOf(bytes, "input");
+  if (scores->origin) {
+    Check(origin.ok() && *origin == *scores->origin, "an origin stands at the end");
+  } else {
+    Check(!origin.ok(), "old scores have no origin");
+  }
   uint64_t answers = 0;
   for (const ScoreReply& reply : scores->replies) {
     answers += reply.answers.size();

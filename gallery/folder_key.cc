@@ -39,7 +39,8 @@ absl::StatusOr<Seed> FolderKey(const std::string& path, std::string_view kind,
   const absl::StatusOr<FileLock> lock = FileLock::Take(path, 0600);
   if (!lock.ok()) {
     return absl::UnavailableError(absl::StrCat(std::string(lock.status().message()), ": ",
-                                               std::string(who), " writes this key, so do that "
+                                               std::string(who),
+                                               " writes this key, so do that "
                                                "once as the user who owns the gallery's folder"));
   }
   key = ReadFolderKey(path, kind);

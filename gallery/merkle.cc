@@ -27,8 +27,8 @@ Digest NodeHash(const Digest& left, const Digest& right) {
   return HashBytes(writer.bytes());
 }
 
-// Leaves come in order, so it is enough to hold the roots of full subtrees, the largest first: those
-// of the binary digits of how many there were.
+// Leaves come in order, so it is enough to hold the roots of full subtrees, the largest first:
+// those of the binary digits of how many there were.
 Digest MerkleRoot(uint64_t count, const std::function<Digest(uint64_t)>& leaf) {
   if (count == 0) return HashBytes({});
   std::vector<Digest> full;

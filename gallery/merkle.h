@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Merkle tree of a gallery: its root stands for who is enrolled, where, and for every bit of the
-// blocks. The tree is RFC 6962's (section 2.1) with BLAKE2b-256 in place of SHA-256: a leaf is
+// The Merkle tree of a gallery: its root stands for who is enrolled, where, and for every bit of
+// the blocks. The tree is RFC 6962's (section 2.1) with BLAKE2b-256 in place of SHA-256: a leaf is
 // hashed behind a byte 0, a node behind a byte 1, so that neither can be taken for the other; n
 // leaves are split at the largest power of two below n.
 //

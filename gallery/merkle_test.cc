@@ -40,9 +40,9 @@ TEST(MerkleTest, LeavesAndNodesAreTwoThings) {
 }
 
 TEST(MerkleTest, EveryFieldOfATemplateCounts) {
-  const std::set<Digest> all = {
-      TemplateLeaf(0, "ann", {1}, 1), TemplateLeaf(1, "ann", {1}, 1), TemplateLeaf(0, "bob", {1}, 1),
-      TemplateLeaf(0, "ann", {2}, 1), TemplateLeaf(0, "ann", {1}, 2)};
+  const std::set<Digest> all = {TemplateLeaf(0, "ann", {1}, 1), TemplateLeaf(1, "ann", {1}, 1),
+                                TemplateLeaf(0, "bob", {1}, 1), TemplateLeaf(0, "ann", {2}, 1),
+                                TemplateLeaf(0, "ann", {1}, 2)};
   EXPECT_EQ(all.size(), 5u);
 }
 

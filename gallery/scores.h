@@ -68,7 +68,7 @@ struct EncryptedScores {
   std::vector<ScoreReply> replies;
   // |z|^2 of the probe as it was matched (fusion/norm_proof.h): nothing is decided without it.
   NormForm norm_form = NormForm::kNone;
-  ckks::Ciphertext norm;  // empty for kNone
+  ckks::Ciphertext norm;              // empty for kNone
   std::optional<ReplyOrigin> origin;  // none: of servers before version 4 of the format
 };
 
@@ -76,8 +76,8 @@ struct EncryptedScores {
 std::vector<ScoreReply::Answer> IdentificationAnswers(const ckks::Context& context, size_t block,
                                                       uint64_t templates);
 
-// SerializeScores: version 4, or 3 without `origin`. Versions 1 and 2, of 0.1, are read; their norm,
-// which proves nothing, is not.
+// SerializeScores: version 4, or 3 without `origin`. Versions 1 and 2, of 0.1, are read; their
+// norm, which proves nothing, is not.
 std::vector<uint8_t> SerializeScores(const ckks::Context& context, const EncryptedScores& scores);
 // kFailedPrecondition for other parameters, kDataLoss for damaged bytes.
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,

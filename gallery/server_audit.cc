@@ -36,8 +36,7 @@ struct SeedFile {
 };
 
 absl::StatusOr<SeedFile> ParseSeed(ByteSpan bytes, std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kSeedKind, kSeedVersion, what));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kSeedKind, kSeedVersion, what));
   ByteReader reader(payload, what);
   SeedFile out;
   const ByteSpan nonce = reader.Raw(out.nonce.size()), seed = reader.Raw(out.seed.size());
@@ -231,12 +230,14 @@ absl::StatusOr<AuditFinding> AuditReply(const Server& server, const Gallery& cop
   HEFT_ASSIGN_OR_RETURN(const Asked asked,
                         FindRequest(impl, audited, file.statement.request, what));
   if (file.statement.gallery != origin.gallery || file.statement.generation != origin.generation) {
-    return Wrong("it was made from another gallery, or another generation of it, than it is signed "
-                 "for");
+    return Wrong(
+        "it was made from another gallery, or another generation of it, than it is signed "
+        "for");
   }
   if (origin.root != gallery.ComputeRoot(impl.instance())) {
-    return Wrong("it was made from a gallery with another root than this copy: other templates, or "
-                 "other blocks");
+    return Wrong(
+        "it was made from a gallery with another root than this copy: other templates, or "
+        "other blocks");
   }
   HEFT_ASSIGN_OR_RETURN(const SeedFile revealed, ParseSeed(audited.seed, "the revealed seed"));
   const ReplySeed seed = ReplySeed::Revealed(revealed.seed);
@@ -273,8 +274,9 @@ absl::StatusOr<AuditFinding> AuditGallery(const Server& server, const Gallery& c
   const absl::Status intact = copy.CheckFiles();
   if (!intact.ok()) return Wrong(std::string(intact.message()));
   if (admission.root == gallery.ComputeRoot(impl.instance())) return AuditFinding{true, ""};
-  return Wrong("the gallery has another root than the key owner has signed: other templates, or "
-               "other blocks");
+  return Wrong(
+      "the gallery has another root than the key owner has signed: other templates, or "
+      "other blocks");
 }
 
 }  // namespace heft

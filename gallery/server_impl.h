@@ -192,9 +192,9 @@ class Server::Impl {
   absl::StatusOr<ckks::Ciphertext> FuseRow(const SampleSet& samples,
                                            std::span<const int64_t> rows) const;
   // A probe of an identification: projected by the prober, or by clients.
-  absl::StatusOr<ProvenProbe> FuseToIdentify(
-      const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities,
-      std::optional<double> sigma) const;
+  absl::StatusOr<ProvenProbe> FuseToIdentify(const SampleSet& samples,
+                                             std::span<const ckks::Ciphertext* const> modalities,
+                                             std::optional<double> sigma) const;
   absl::StatusOr<const ProbeFuser*> Prober() const;
   // A fused and prepared probe, and its reply without scores.
   struct PreparedProbe {

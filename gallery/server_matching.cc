@@ -56,9 +56,11 @@ EncryptedScores Server::Impl::StartReply(ScoreKind kind, const SampleSet& sample
   return reply;
 }
 
-absl::StatusOr<Server::Impl::PreparedProbe> Server::Impl::Prepare(
-    const ProbeFuser& prober, const Gallery::Impl& gallery, const SampleSet& samples,
-    const ProbeOptions& options, const Draw& draw) const {
+absl::StatusOr<Server::Impl::PreparedProbe> Server::Impl::Prepare(const ProbeFuser& prober,
+                                                                  const Gallery::Impl& gallery,
+                                                                  const SampleSet& samples,
+                                                                  const ProbeOptions& options,
+                                                                  const Draw& draw) const {
   HEFT_RETURN_IF_ERROR(CheckUse(samples, SampleUse::kIdentification));
   PreparedProbe out;
   NormForm form = NormForm::kProof;
@@ -69,8 +71,7 @@ absl::StatusOr<Server::Impl::PreparedProbe> Server::Impl::Prepare(
     HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(instance(), probe.z, keys()));
   } else {
     HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, options.row));
-    HEFT_ASSIGN_OR_RETURN(probe,
-                          FuseToIdentify(samples, Present(inputs), draw.NormFactor()));
+    HEFT_ASSIGN_OR_RETURN(probe, FuseToIdentify(samples, Present(inputs), draw.NormFactor()));
     if (!rings_.thin()) {
       form = NormForm::kPlain;
       HEFT_ASSIGN_OR_RETURN(probe.norm, PlainNorm(prober.instance(), probe.z, prober.keys()));

@@ -168,8 +168,7 @@ TEST_F(CheckingTest, AnAlteredReply) {
       ByteSpan(reply).subspan(kEnvelopeHeaderSize, reply.size() - kEnvelopeOverhead);
   const auto key = SigningKey::Load(W("gallery/server.key"));
   ASSERT_TRUE(key.ok());
-  const auto lie =
-      key->Sign(good.statement, SealEnvelope("SCOR", EnvelopeVersion(reply), payload));
+  const auto lie = key->Sign(good.statement, SealEnvelope("SCOR", EnvelopeVersion(reply), payload));
   ASSERT_TRUE(WriteFile(W("lie.ct"), *lie).ok());
   ExpectWrong(Audit("gallery", "lie.ct", "scores.ct.seed"), "its scores of block 0");
 }

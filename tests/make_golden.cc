@@ -191,9 +191,9 @@ absl::Status WriteAudited(const std::string& folder, const Instance& instance, c
   HEFT_ASSIGN_OR_RETURN(const auto scores, server->Verify(inside, probe, kClaimed, {}));
   HEFT_ASSIGN_OR_RETURN(const SigningKey key, GallerySigner(copy));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(copy));
-  HEFT_ASSIGN_OR_RETURN(const auto reply,
-                        SignReply(key, gallery, {}, 0, {},
-                                  SerializeScores(*instance.context, scores), /*life=*/0));
+  HEFT_ASSIGN_OR_RETURN(
+      const auto reply,
+      SignReply(key, gallery, {}, 0, {}, SerializeScores(*instance.context, scores), /*life=*/0));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/verification.ct", reply));
   HEFT_ASSIGN_OR_RETURN(const auto seed, RevealSeed(copy, key.public_key(), reply, "reply"));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/verification.seed", seed));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checking a server: replies once more, states of a gallery that are signed, and what a server would
-// try.
+// Checking a server: replies once more, states of a gallery that are signed, and what a server
+// would try.
 #include "heft/audit.h"
 
 #include <gmock/gmock.h>
@@ -63,8 +63,7 @@ class AuditTest : public ::testing::TestWithParam<const char*> {
     EnrolOptions options;
     options.quarantine = true;
     for (const auto& [person, name] : people) {
-      ASSERT_TRUE(
-          server_->Enrol(folder, Files(person, name, SampleUse::kEnrolment), options).ok());
+      ASSERT_TRUE(server_->Enrol(folder, Files(person, name, SampleUse::kEnrolment), options).ok());
     }
     ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, folder).ok());
   }
@@ -173,9 +172,9 @@ TEST_P(AuditTest, AnotherBlockIsNoticed) {
   for (const bool identify : {true, false}) {
     const auto files = Probe(1, identify);
     const Draw draw = DrawOf(files);
-    const auto said =
-        identify ? inside().IdentifyAs(Inside::Of(Open(evil)), Set(files), {}, draw)
-                 : inside().VerifyAs(Inside::Of(Open(evil)), Set(files), "ann", {}, draw);
+    const auto said = identify
+                          ? inside().IdentifyAs(Inside::Of(Open(evil)), Set(files), {}, draw)
+                          : inside().VerifyAs(Inside::Of(Open(evil)), Set(files), "ann", {}, draw);
     const Bytes reply = Sign(Serialize(*said), files);
     ExpectWrong(Audit(reply, Seed(reply), files), "its scores");
     // It says so: another root.
@@ -189,8 +188,7 @@ TEST_P(AuditTest, AnotherBlockIsNoticed) {
 // Attack: a block is left out, so nobody in it can be found.
 TEST_P(AuditTest, ASkippedBlockIsNoticed) {
   const auto files = Probe(1, true);
-  EncryptedScores said =
-      *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, DrawOf(files));
+  EncryptedScores said = *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, DrawOf(files));
   if (said.replies[0].brief) {
     std::ranges::fill(said.replies[0].brief->packed, uint8_t{0});
   } else {
@@ -222,7 +220,8 @@ TEST_P(AuditTest, NoiseThatIsNotFromTheSeedIsNoticed) {
   const auto files = Probe(1, false);
   Draw draw = DrawOf(files);
   const Gallery gallery = Open();
-  const EncryptedScores honest = *inside().VerifyAs(Inside::Of(gallery), Set(files), "ann", {}, draw);
+  const EncryptedScores honest =
+      *inside().VerifyAs(Inside::Of(gallery), Set(files), "ann", {}, draw);
   draw.seed = ReplySeed::Revealed({1});
   EncryptedScores said = *inside().VerifyAs(Inside::Of(gallery), Set(files), "ann", {}, draw);
   Bytes reply = Sign(Serialize(said), files);
@@ -236,12 +235,12 @@ TEST_P(AuditTest, WhatCannotBeJudgedIsAnError) {
   const auto files = Probe(1, true);
   const Bytes reply = Sign(*server_->Identify(Open(), files), files);
   const Bytes seed = Seed(reply);
-  EXPECT_THAT(Audit(reply, seed, Probe(1, true)).status().message(),
-              HasSubstr("another request"));
+  EXPECT_THAT(Audit(reply, seed, Probe(1, true)).status().message(), HasSubstr("another request"));
   Trust nobody;
   EXPECT_FALSE(AuditReply(*server_, Open(), nobody, {reply, seed, {files}}).ok());
-  EXPECT_THAT(RevealSeed(folder_, SigningKey::Generate()->public_key(), reply, "r").status().message(),
-              HasSubstr("not signed by this server"));
+  EXPECT_THAT(
+      RevealSeed(folder_, SigningKey::Generate()->public_key(), reply, "r").status().message(),
+      HasSubstr("not signed by this server"));
   // The gallery has gone on; the copy of that time still tells.
   const std::string before = Copy("before");
   Enrol(folder_, {{3, "cay"}});
@@ -387,8 +386,7 @@ TEST_P(AuditTest, AnOwnerMayTakeSignedStatesAlone) {
 TEST_P(AuditTest, ARelabelledReplyIsRefused) {
   ASSERT_TRUE(owner_->RequireSigned(trust_).ok());
   const auto files = Probe(1, true);
-  EncryptedScores said =
-      *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, DrawOf(files));
+  EncryptedScores said = *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, DrawOf(files));
   said.origin->generation += 1;
   const Bytes reply = Sign(Serialize(said), files);
   EXPECT_THAT(owner_->Open(reply, "reply").status().message(), HasSubstr("than it is signed for"));

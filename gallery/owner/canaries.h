@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Canaries: templates in a gallery of which the key owner knows the answers, while the server cannot
-// tell them from others. Of three synthetic people the third one's vectors are a combination of the
-// other two's, so its template is one of theirs, and so is its score, whatever the probe:
+// Canaries: templates in a gallery of which the key owner knows the answers, while the server
+// cannot tell them from others. Of three synthetic people the third one's vectors are a combination
+// of the other two's, so its template is one of theirs, and so is its score, whatever the probe:
 //
 //   t_3 = a t_1 + b t_2,   score_3 = a score_1 + b score_2.
 //
@@ -64,8 +64,8 @@ class Canaries {
                                        std::string_view what);
 
   bool Names(const std::string& identity) const { return names_.contains(identity); }
-  // Check: why a reply with these cosines of canaries cannot be an honest one; empty: it can. `thin`:
-  // probes are normalised exactly.
+  // Check: why a reply with these cosines of canaries cannot be an honest one; empty: it can.
+  // `thin`: probes are normalised exactly.
   std::string Check(const EncryptedScores& reply, const std::multimap<std::string, double>& cosines,
                     const Approximation& f, bool thin) const;
 

@@ -63,9 +63,9 @@ class CanariesTest : public ::testing::TestWithParam<const char*> {
   std::vector<SampleFile> Files(const CanarySet::Person& person, SampleUse use) const {
     std::vector<SampleFile> files;
     for (size_t m = 0; m < 2; ++m) {
-      files.push_back({*client_->Encrypt(model_.modalities[m].name, person.vectors[m],
-                                         person.label, use),
-                       "sample"});
+      files.push_back(
+          {*client_->Encrypt(model_.modalities[m].name, person.vectors[m], person.label, use),
+           "sample"});
     }
     return files;
   }
@@ -128,9 +128,9 @@ TEST_P(CanariesTest, TheRelationHoldsWithRoom) {
         auto large = *ckks::SecretKey::FromCoefficients(*rings.enrolment.context, keys.key_id(),
                                                         keys.enrolment.coefficients());
         if (!keys.small) return SecretKeys(std::move(large));
-        return SecretKeys(std::move(large), *ckks::SecretKey::FromCoefficients(
-                                                *rings.matching.context, keys.key_id(),
-                                                keys.small->coefficients()));
+        return SecretKeys(std::move(large),
+                          *ckks::SecretKey::FromCoefficients(*rings.matching.context, keys.key_id(),
+                                                             keys.small->coefficients()));
       }(),
       Journal());
   const Canaries canaries = *Canaries::Open(set_.file, model_, Inside::Of(*owner_).keys(), "file");
@@ -157,7 +157,8 @@ TEST_P(CanariesTest, AnotherGalleryIsRefused) {
   ExpectRefused(Identify(Person(1, "probe"), other), "a canary is missing");
   // Names without their templates: other people's scores.
   const std::string liar = temporary_ / "liar";
-  for (uint64_t person = 20; person < 28; ++person) Enrol(liar, Person(person, std::to_string(person)));
+  for (uint64_t person = 20; person < 28; ++person)
+    Enrol(liar, Person(person, std::to_string(person)));
   ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, liar).ok());
   EncryptedScores said = Parse(Identify(Person(1, "probe"), liar));
   said.identities = Gallery::Open(folder_)->identities();
@@ -178,9 +179,9 @@ TEST_P(CanariesTest, ExchangedTemplatesAreRefused) {
   ExpectRefused(Serialize(twice), "there twice");
 }
 
-// Attack: a block is left out, and zeros stand for its scores. A relation of scores cannot see that,
-// as 0 = a 0 + b 0, where all three lie in that block; a probe whose answers are known does, and no
-// server knows which that is.
+// Attack: a block is left out, and zeros stand for its scores. A relation of scores cannot see
+// that, as 0 = a 0 + b 0, where all three lie in that block; a probe whose answers are known does,
+// and no server knows which that is.
 TEST_P(CanariesTest, ASkippedBlockIsRefused) {
   auto skipped = [&](const CanarySet::Person& probe) {
     EncryptedScores said = Parse(Identify(probe, folder_));

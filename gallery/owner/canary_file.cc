@@ -114,10 +114,9 @@ absl::StatusOr<Canaries> Canaries::Open(ByteSpan bytes, const Model& model, cons
   HEFT_ASSIGN_OR_RETURN(const auto key, SubSecret(keys, kPurpose));
   const std::vector<uint8_t> header = HeaderOf(model, key_id);
   std::vector<uint8_t> plain(sealed.size() - kNonce - kTag);
-  if (crypto_aead_xchacha20poly1305_ietf_decrypt(plain.data(), nullptr, nullptr,
-                                                 sealed.data() + kNonce, sealed.size() - kNonce,
-                                                 header.data(), header.size(), sealed.data(),
-                                                 key.data()) != 0) {
+  if (crypto_aead_xchacha20poly1305_ietf_decrypt(
+          plain.data(), nullptr, nullptr, sealed.data() + kNonce, sealed.size() - kNonce,
+          header.data(), header.size(), sealed.data(), key.data()) != 0) {
     return absl::DataLossError(
         absl::StrCat(std::string(what), ": sealed under another key, or changed"));
   }

@@ -61,7 +61,8 @@ class Projection {
   // Directions in which the projection is long: what comes back of `g`.
   Vectors Back(const Vector& g) const {
     Vectors out;
-    for (const ModalitySpec& modality : model_.modalities) out.emplace_back(modality.dimension, 0.0);
+    for (const ModalitySpec& modality : model_.modalities)
+      out.emplace_back(modality.dimension, 0.0);
     ForEach([&](size_t row, size_t m, size_t i, double p) { out[m][i] += p * g[row]; });
     return out;
   }

@@ -80,9 +80,7 @@ const KeyId& KeyOwner::key_id() const { return impl_->key().key_id(); }
 
 absl::StatusOr<SigningKey> KeyOwner::Signer() const { return impl_->Signer(); }
 
-absl::Status KeyOwner::RequireSigned(Trust trust) {
-  return impl_->RequireSigned(std::move(trust));
-}
+absl::Status KeyOwner::RequireSigned(Trust trust) { return impl_->RequireSigned(std::move(trust)); }
 
 void KeyOwner::RequireSignedGallery() { impl_->RequireSignedGallery(); }
 
@@ -94,7 +92,8 @@ absl::StatusOr<CanarySet> KeyOwner::MakeCanaries(size_t triples,
 absl::Status KeyOwner::RegisterCanaries(std::span<const uint8_t> file, std::string_view what) {
   HEFT_RETURN_IF_ERROR(impl_->RequireCanaries(file, what));
   std::string path = journal_file();
-  if (path.empty()) return absl::FailedPreconditionError("the key is of no file: nowhere to keep it");
+  if (path.empty())
+    return absl::FailedPreconditionError("the key is of no file: nowhere to keep it");
   path.resize(path.size() - std::string_view(kJournalSuffix).size());
   return WriteFileAtomic(path + kCanarySuffix, file, 0600);
 }

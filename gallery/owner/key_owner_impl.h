@@ -85,7 +85,7 @@ class KeyOwner::Impl {
   // Where files must be signed: of a good one of this kind the file in it, and who asked for it.
   struct TrustedReply {
     ByteSpan file;
-    SignerKey client{};  // zeros: unknown
+    SignerKey client{};                // zeros: unknown
     std::optional<GalleryId> gallery;  // that it is signed for
     uint64_t generation = 0;
   };
@@ -143,8 +143,8 @@ class KeyOwner::Impl {
   Rings rings_;
   SecretKeys keys_;
   std::unique_ptr<QueryJournal> journal_;
-  std::optional<Trust> trust_;  // whose replies to take; none: anybody's
-  SignerKey public_key_{};      // this owner's, where there is `trust_`
+  std::optional<Trust> trust_;   // whose replies to take; none: anybody's
+  SignerKey public_key_{};       // this owner's, where there is `trust_`
   bool signed_gallery_ = false;  // no reply of a state that is not signed
   std::optional<Canaries> canaries_;
 };

@@ -34,12 +34,12 @@ struct Opening {
   ModelId model{};
   ClientId client{};  // zeros: nobody knows who asked
   bool verification = false;
-  std::string claimed;    // of a verification, known to the gallery or not
-  bool decision = false;  // yes or no is published, and no score
-  uint64_t most = 0;      // openings under this key, this one among them; 0: any number
-  uint32_t slots = 1;     // that are published at most
-  Hash reply{};           // of all its bytes
-  BudgetLimits defaults;  // where the model has none yet
+  std::string claimed;               // of a verification, known to the gallery or not
+  bool decision = false;             // yes or no is published, and no score
+  uint64_t most = 0;                 // openings under this key, this one among them; 0: any number
+  uint32_t slots = 1;                // that are published at most
+  Hash reply{};                      // of all its bytes
+  BudgetLimits defaults;             // where the model has none yet
   std::optional<SignedState> state;  // of the gallery that it was made from, as the reply says
   bool strict = false;               // takes none but a state that was signed
 };
@@ -79,8 +79,8 @@ class QueryJournal {
 
   absl::Status SetLimits(const ModelId& model, const BudgetLimits& limits);
   absl::Status CheckInUse();
-  // Sign records the state of a gallery that is about to be signed: kFailedPrecondition for an older
-  // one than before, unless `put_back`, and for another of the same generation.
+  // Sign records the state of a gallery that is about to be signed: kFailedPrecondition for an
+  // older one than before, unless `put_back`, and for another of the same generation.
   absl::Status Sign(const SignedState& state, bool put_back);
   // PassOn hands everything counted to the journal of another key, `path`, and revokes this one:
   // the templates stay the same when a gallery is re-keyed. kAlreadyExists if `path` is there.

@@ -100,8 +100,8 @@ absl::Status QueryLedger::CheckOpenings(uint64_t most) const {
 absl::Status QueryLedger::CheckState(const SignedState& state, bool strict) const {
   const auto it = states.find(state.gallery);
   const bool known = it != states.end();
-  const std::string gallery = absl::StrCat("gallery ", HexString(state.gallery), ", generation ",
-                                           state.generation, ": ");
+  const std::string gallery =
+      absl::StrCat("gallery ", HexString(state.gallery), ", generation ", state.generation, ": ");
   if (known && state.generation < it->second.generation) {
     return absl::FailedPreconditionError(
         absl::StrCat(gallery, "an older state than generation ", it->second.generation,
@@ -114,8 +114,9 @@ absl::Status QueryLedger::CheckState(const SignedState& state, bool strict) cons
   }
   if (!strict) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat(gallery, "nobody has signed this state yet: heft-server pending, heft admit, "
-                            "heft-server release"));
+      absl::StrCat(gallery,
+                   "nobody has signed this state yet: heft-server pending, heft admit, "
+                   "heft-server release"));
 }
 
 absl::Status QueryLedger::CheckClient(const ModelUse& use, const Entry& entry) const {

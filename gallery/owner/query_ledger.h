@@ -119,8 +119,8 @@ class QueryLedger {
   // 0: any number.
   uint64_t Openings() const;
   absl::Status CheckOpenings(uint64_t most) const;
-  // CheckState: kFailedPrecondition for an older generation of a gallery than was signed, for another
-  // root of the same and, if `strict`, for any that is not signed.
+  // CheckState: kFailedPrecondition for an older generation of a gallery than was signed, for
+  // another root of the same and, if `strict`, for any that is not signed.
   absl::Status CheckState(const SignedState& state, bool strict) const;
   // Apply adds what Check has allowed, or what stands in a journal. kDataLoss for a state that
   // cannot be read.
@@ -136,7 +136,7 @@ class QueryLedger {
   std::vector<std::pair<ReplyTag, uint64_t>> replies;  // opened when, oldest first
   std::vector<Restart> restarts;                       // oldest first
   std::map<GalleryId, SignedState> states;
-  KeyId successor{};                                   // zeros: the key is in use
+  KeyId successor{};       // zeros: the key is in use
   uint64_t passed_on = 0;  // of the openings that `models` count: those under other keys before
   uint64_t time = 0;       // of the last entry
 

@@ -33,7 +33,8 @@ absl::StatusOr<KeyOwner::Impl::TrustedReply> KeyOwner::Impl::CheckSigned(
   HEFT_ASSIGN_OR_RETURN(
       const SignedFile file,
       OpenSigned(bytes, *trust_,
-                 {.roles = {Role::kServer}, .kind = std::string(kind), .audience = public_key_}, what));
+                 {.roles = {Role::kServer}, .kind = std::string(kind), .audience = public_key_},
+                 what));
   return TrustedReply{file.file, file.statement.subject, file.statement.gallery,
                       file.statement.generation};
 }

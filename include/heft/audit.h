@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checking a server: whoever has a copy of a gallery, the evaluation keys and the files of a request
-// makes a reply again and compares it bit for bit. Nothing of this can decrypt. Link heft::server.
+// Checking a server: whoever has a copy of a gallery, the evaluation keys and the files of a
+// request makes a reply again and compares it bit for bit. Nothing of this can decrypt. Link
+// heft::server.
 //
 //   server:   heft::MakeAuditKey("gallery");                       // once
 //             auto seed = heft::RevealSeed("gallery", key, reply, "reply");
@@ -72,9 +73,9 @@ struct AuditFinding {
 HEFT_EXPORT absl::StatusOr<AuditFinding> AuditReply(const Server& server, const Gallery& copy,
                                                     const Trust& trust, const Audited& audited);
 
-// AuditGallery: whether a key owner of `trust` has signed this very gallery, block by block. `state`
-// is the admission that says so, FOLDER/state.heft. Reads all blocks. Errors as AuditReply's, of the
-// state.
+// AuditGallery: whether a key owner of `trust` has signed this very gallery, block by block.
+// `state` is the admission that says so, FOLDER/state.heft. Reads all blocks. Errors as
+// AuditReply's, of the state.
 HEFT_EXPORT absl::StatusOr<AuditFinding> AuditGallery(const Server& server, const Gallery& copy,
                                                       std::span<const uint8_t> state,
                                                       const Trust& trust, std::string_view what);

@@ -136,9 +136,9 @@ struct Admissions {
   std::vector<uint8_t> signed_admission;  // for Server::Admit, good for kAdmissionLife
 };
 
-// CanarySet: people who do not exist, to be enrolled like anybody else by a client, among others, so
-// that the server cannot tell them; and probes of which the key owner knows the answers. Nobody but
-// the client and the key owner must see these vectors.
+// CanarySet: people who do not exist, to be enrolled like anybody else by a client, among others,
+// so that the server cannot tell them; and probes of which the key owner knows the answers. Nobody
+// but the client and the key owner must see these vectors.
 struct CanarySet {
   struct Person {
     std::string label;
@@ -187,9 +187,9 @@ class HEFT_EXPORT KeyOwner {
   absl::StatusOr<CanarySet> MakeCanaries(size_t triples = 3,
                                          std::vector<std::string> names = {}) const;
   // From here on every identification must hold these canaries, with scores as they must be, and
-  // they are no candidates; what does not is refused. Load does so with PATH.canaries, where that is
-  // there. kDataLoss, kFailedPrecondition for those of another key or model. Not while others use
-  // the object.
+  // they are no candidates; what does not is refused. Load does so with PATH.canaries, where that
+  // is there. kDataLoss, kFailedPrecondition for those of another key or model. Not while others
+  // use the object.
   absl::Status RequireCanaries(std::span<const uint8_t> file, std::string_view what);
   // The same, and keeps them in PATH.canaries for all who load this key. kFailedPrecondition also
   // for a key that is of no file.
@@ -223,7 +223,8 @@ class HEFT_EXPORT KeyOwner {
                                   const std::optional<Flooding>& flooding = {}) const;
 
   // Server::Pending's bytes: opens the proofs of the norms of all templates that wait, and nothing
-  // else of them, and signs the state of the gallery that asks, also where nothing waits. Not charged: a norm of 1 says nothing. Errors as Open's.
+  // else of them, and signs the state of the gallery that asks, also where nothing waits. Not
+  // charged: a norm of 1 says nothing. Errors as Open's.
   absl::StatusOr<Admissions> Admit(std::span<const uint8_t> request, std::string_view what,
                                    const AdmissionPolicy& policy = {}) const;
 
