@@ -90,6 +90,22 @@ void PrintChosen(const Common& common, const AuditOptions& options,
   Print(common, {{"chosen", json}}, text);
 }
 
+// Whether the key owner has signed what the copy is of.
+absl::Status AuditState(const AuditOptions& options, const LoadedServer& loaded,
+                        const Gallery& copy, Findings* findings) {
+  const std::string path = options.state.empty() ? options.gallery + "/state.heft" : options.state;
+  const auto state = ReadFile(path, kMaxReplySize);
+  if (absl::IsNotFound(state.status())) {
+    findings->Add(options.gallery, {false, "the key owner has signed no state of it"});
+    return absl::OkStatus();
+  }
+  HEFT_RETURN_IF_ERROR(state.status());
+  HEFT_ASSIGN_OR_RETURN(const AuditFinding finding,
+                        AuditGallery(loaded.server, copy, *state, *loaded.trust, path));
+  findings->Add(options.gallery, finding);
+  return absl::OkStatus();
+}
+
 absl::Status RunAudit(const Common& common, const AuditOptions& options) {
   const std::vector<size_t> chosen = ChooseForAudit(options.replies.size(), options.one_in);
   if (options.seeds.empty() && !options.replies.empty()) {
@@ -101,6 +117,10 @@ absl::Status RunAudit(const Common& common, const AuditOptions& options) {
         absl::StrCat(options.replies.size(), " replies and ", options.seeds.size(),
                      " seeds: give --seed for each --reply, in the same order"));
   }
+  if (options.model.empty() || options.keys.empty() || options.gallery.empty()) {
+    return absl::InvalidArgumentError(
+        "an audit needs --model, --keys and --gallery; choosing replies needs --reply alone");
+  }
   HEFT_ASSIGN_OR_RETURN(const Gallery copy, Gallery::Open(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(options, /*enrols=*/true));
   if (!loaded.trust) {
@@ -109,17 +129,7 @@ absl::Status RunAudit(const Common& common, const AuditOptions& options) {
   }
   Findings findings;
   if (!options.without_state) {
-    const std::string path =
-        options.state.empty() ? options.gallery + "/state.heft" : options.state;
-    const auto state = ReadFile(path, kMaxReplySize);
-    if (absl::IsNotFound(state.status())) {
-      findings.Add(options.gallery, {false, "the key owner has signed no state of it"});
-    } else {
-      HEFT_RETURN_IF_ERROR(state.status());
-      HEFT_ASSIGN_OR_RETURN(const AuditFinding finding,
-                            AuditGallery(loaded.server, copy, *state, *loaded.trust, path));
-      findings.Add(options.gallery, finding);
-    }
+    HEFT_RETURN_IF_ERROR(AuditState(options, loaded, copy, &findings));
   }
   std::vector<std::vector<SampleFile>> requests;
   for (const std::string& path : options.requests) {

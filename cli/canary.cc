@@ -51,16 +51,13 @@ absl::Status RunMake(const Common& common, const Options& options, const Model& 
         WritePerson(model, client, set.people[i], SampleUse::kEnrolment, name, &folder));
     people.push_back({{"identity", set.people[i].label}, {"files", name}});
   }
-  const bool thin = model.profile == "thin";
   for (size_t i = 0; i < set.probes.size(); ++i) {
-    const std::string name = absl::StrCat("probe-", i + 1);
-    HEFT_RETURN_IF_ERROR(WritePerson(model, client, set.probes[i],
-                                     thin ? SampleUse::kIdentification : SampleUse::kEnrolment,
-                                     name, &folder));
-    probes.push_back(name);
-    if (!thin) continue;
-    HEFT_RETURN_IF_ERROR(WritePerson(model, client, set.probes[i], SampleUse::kEnrolment,
-                                     absl::StrCat("claim-", i + 1), &folder));
+    const std::string probe = absl::StrCat("probe-", i + 1), claim = absl::StrCat("claim-", i + 1);
+    HEFT_RETURN_IF_ERROR(
+        WritePerson(model, client, set.probes[i], SampleUse::kIdentification, probe, &folder));
+    HEFT_RETURN_IF_ERROR(
+        WritePerson(model, client, set.probes[i], SampleUse::kEnrolment, claim, &folder));
+    probes.push_back({{"identification", probe}, {"verification", claim}});
   }
   HEFT_RETURN_IF_ERROR(folder.Write("canaries.heft", set.file));
   HEFT_RETURN_IF_ERROR(folder.Commit());
