@@ -172,9 +172,8 @@ TEST_P(AuditTest, AnotherBlockIsNoticed) {
   for (const bool identify : {true, false}) {
     const auto files = Probe(1, identify);
     const Draw draw = DrawOf(files);
-    const auto said = identify
-                          ? inside().IdentifyAs(Inside::Of(Open(evil)), Set(files), {}, draw)
-                          : inside().VerifyAs(Inside::Of(Open(evil)), Set(files), "ann", {}, draw);
+    auto said = identify ? inside().IdentifyAs(Inside::Of(Open(evil)), Set(files), {}, draw)
+                         : inside().VerifyAs(Inside::Of(Open(evil)), Set(files), "ann", {}, draw);
     // Enrolments wait in no order that could be told beforehand.
     if (identify) said->identities = Open().identities();
     const Bytes reply = Sign(Serialize(*said), files);
