@@ -93,7 +93,7 @@ class CheckingTest : public ::testing::Test {
     Must(kServer, Serve("release", gallery, {"--in", W("admission.heft")}));
   }
   static void Enrol(const std::string& gallery, const std::string& samples) {
-    Must(kServer, Serve("enrol", gallery, {"--quarantine", "--in", W(samples)}));
+    Must(kServer, Serve("enrol", gallery, {"--in", W(samples)}));
     Believe(W("keys/trust.heft"), W(gallery));
     SignState(gallery);
   }
@@ -191,7 +191,7 @@ TEST_F(CheckingTest, Canaries) {
   };
   Copy("gallery", "watched");
   for (const auto& person : made["people"]) {
-    Must(kServer, Serve("enrol", "watched", Join({"--quarantine"}, both(person["files"]))));
+    Must(kServer, Serve("enrol", "watched", both(person["files"])));
   }
   SignState("watched");
   Must(kHeft, {"canary", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"),

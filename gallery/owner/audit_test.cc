@@ -60,10 +60,8 @@ class AuditTest : public ::testing::TestWithParam<const char*> {
   }
   void Enrol(const std::string& folder,
              const std::vector<std::pair<uint64_t, std::string>>& people) const {
-    EnrolOptions options;
-    options.quarantine = true;
     for (const auto& [person, name] : people) {
-      ASSERT_TRUE(server_->Enrol(folder, Files(person, name, SampleUse::kEnrolment), options).ok());
+      ASSERT_TRUE(server_->Enrol(folder, Files(person, name, SampleUse::kEnrolment)).ok());
     }
     ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, folder).ok());
   }

@@ -70,9 +70,7 @@ class CanariesTest : public ::testing::TestWithParam<const char*> {
     return files;
   }
   void Enrol(const std::string& folder, const CanarySet::Person& person) const {
-    EnrolOptions options;
-    options.quarantine = true;
-    ASSERT_TRUE(server_->Enrol(folder, Files(person, SampleUse::kEnrolment), options).ok());
+    ASSERT_TRUE(server_->Enrol(folder, Files(person, SampleUse::kEnrolment)).ok());
   }
   Bytes Identify(const CanarySet::Person& probe, const std::string& folder,
                  const ProbeOptions& options = {}) const {
