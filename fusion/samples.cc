@@ -218,6 +218,14 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
   return samples;
 }
 
+absl::Status CheckSampleKind(ByteSpan file, std::string_view what) {
+  const std::string kind = EnvelopeKind(file);
+  const std::string_view known = Kind(EncodingOf(kind));
+  if (kind == known) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(std::string(what), ": a HEFT file of kind ", kind,
+                                          " where ", std::string(known), " is needed"));
+}
+
 ckks::ParamsId SampleParamsId(ByteSpan bytes) {
   ckks::ParamsId id{};
   const auto file = Unsigned(bytes, "samples");

@@ -135,6 +135,9 @@ class SampleReader {
 absl::Status CheckSamples(const Instance& instance, const Model& model, size_t index,
                           const SampleHeader& header, std::string_view what);
 
+// CheckSampleKind: that an unsigned file says it is one of samples. kDataLoss, as its reader's.
+absl::Status CheckSampleKind(ByteSpan file, std::string_view what);
+
 // SampleParamsId: the parameters that a file of samples declares; zeros where it is none.
 ckks::ParamsId SampleParamsId(ByteSpan bytes);
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "base/files.h"
+#include "fusion/samples.h"
 #include "gallery/gallery_impl.h"
 #include "gallery/request_log.h"
 #include "heft/server.h"
@@ -64,6 +65,8 @@ absl::StatusOr<Request> ReadRequest(std::span<const SampleFile> files, const Tru
                                        .audience = server},
                                       file.name);
     HEFT_RETURN_IF_ERROR(opened.status());
+    // A file of another kind is no request, whatever its life.
+    HEFT_RETURN_IF_ERROR(CheckSampleKind(opened->file, file.name));
     if (request.client != SignerKey{} && request.client != opened->signer) {
       return absl::FailedPreconditionError(absl::StrCat(
           file.name, ": signed by another than the first file: a request is one client's"));
