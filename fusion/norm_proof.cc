@@ -161,21 +161,6 @@ absl::StatusOr<BatchNorms> ProveBatchNorms(const Rings& rings,
   return out;
 }
 
-absl::StatusOr<ckks::Ciphertext> PlainNorm(const Instance& probes, const ckks::Ciphertext& z,
-                                           const ckks::EvaluationKeys& keys) {
-  return SquaredNorm(*probes.context, z, probes.plan.normalisation.interval_hi,
-                     probes.plan.normalisation.folds, keys);
-}
-
-absl::StatusOr<double> ReadPlainNorm(std::span<const ckks::Complex> slots) {
-  double mean = 0;
-  for (const ckks::Complex& slot : slots) mean += slot.real() / static_cast<double>(slots.size());
-  for (const ckks::Complex& slot : slots) {
-    if (!(std::abs(slot.real() - mean) <= kSlotsAgree)) return Refused(kManyVectors);
-  }
-  return mean;
-}
-
 absl::StatusOr<ckks::Ciphertext> RealPart(const Instance& matching, const ckks::Ciphertext& z,
                                           const ckks::EvaluationKeys& keys) {
   const uint32_t elements[] = {1, ckks::ConjugationElement(matching.params())};

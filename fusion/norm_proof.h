@@ -35,7 +35,7 @@ double DrawNormFactor(Csprng& rng);
 // NormFactorOf: the same of 32 random bits.
 double NormFactorOf(uint32_t bits);
 
-// NormProofScale: of the ciphertexts that ProveNorm and PlainNorm return. NormProofRange: the
+// NormProofScale: of the ciphertexts that ProveNorm returns. NormProofRange: the
 // squared norm that wraps around to zero there.
 double NormProofScale(const ckks::Params& params, const FusionPlan& plan);
 double NormProofRange(const ckks::Params& params, const FusionPlan& plan);
@@ -64,13 +64,6 @@ absl::StatusOr<BatchNorms> ProveBatchNorms(const Rings& rings,
                                            const ckks::EvaluationKeys& keys);
 // ReadNormOf: of one slot of such a proof. Errors as ReadNorm's.
 absl::StatusOr<double> ReadNormOf(ckks::Complex slot, double sigma);
-
-// PlainNorm: the squared norm of a normalised probe of one ring, as it is: MatchLimbs limbs in,
-// one out. It proves nothing by itself: a probe without the mask's prime has no level for a factor.
-absl::StatusOr<ckks::Ciphertext> PlainNorm(const Instance& probes, const ckks::Ciphertext& z,
-                                           const ckks::EvaluationKeys& keys);
-// ReadPlainNorm: as ReadNorm.
-absl::StatusOr<double> ReadPlainNorm(std::span<const ckks::Complex> slots);
 
 // RealPart: z + conj(z), at twice the scale: what a client has projected may be complex, and the
 // square of a complex number proves nothing of its length.

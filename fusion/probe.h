@@ -37,7 +37,8 @@ class ProbeFuser {
   // From fresh ciphertexts of the enrolment ring, or of the small one of two: what is matched, in
   // MatchLimbs limbs. Two rings: z is not normalised: `norm` proves its squared norm, by whose
   // root the key owner divides, under the factor `sigma` or one of its own (ThinFuser). One ring: z
-  // is normalised, and `norm` is empty (see PlainNorm).
+  // is normalised, and `norm` is empty: a probe without the mask's prime
+  // has no level for a factor, so Server takes verification's way (Fuser).
   absl::StatusOr<ProvenProbe> Fuse(std::span<const ckks::Ciphertext* const> modalities,
                                    std::optional<double> sigma = {}) const;
 

@@ -86,7 +86,7 @@ ScoreReply ReadReply(ByteReader& reader, const ckks::Context& context,
 void ReadNormOf(ByteReader& reader, const ckks::Context& context, uint32_t version,
                 EncryptedScores* scores) {
   const uint8_t form = reader.U8();
-  if (form > (version >= kProved ? 2 : 1)) reader.Fail("a norm of an unknown form");
+  if (form > 1) reader.Fail("a norm of an unknown form");
   if (!reader.ok() || form == 0) return;
   ckks::Ciphertext norm = ckks::ReadCiphertext(reader, context);
   if (version < kProved) return;

@@ -38,10 +38,8 @@ struct ScoreReply {
 };
 
 // NormForm: what a reply says of its probe's norm. kNone: nothing, as servers of 0.1 did. kProof: a
-// proof. kPlain: a norm without a factor, of one ring's identifications in galleries of
-// kPlainNormTemplates or more, among whose scores a wrapped one shows.
-enum class NormForm : uint8_t { kNone = 0, kProof = 1, kPlain = 2 };
-inline constexpr size_t kPlainNormTemplates = 1024;
+// proof (fusion/norm_proof.h).
+enum class NormForm : uint8_t { kNone = 0, kProof = 1 };
 
 // ReplyOrigin: which gallery a reply was made from, and what its random choices follow from
 // (heft/audit.h).

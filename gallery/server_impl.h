@@ -211,7 +211,7 @@ class Server::Impl {
                         const TiledCiphertexts& probe, bool relinearise, BlockRun run,
                         EncryptedScores* reply) const;
   EncryptedScores StartReply(ScoreKind kind, const SampleSet& samples, const ProbeOptions& options,
-                             ckks::Ciphertext norm, NormForm form, const Draw& draw) const;
+                             ckks::Ciphertext norm, const Draw& draw) const;
 
   Model model_;
   Rings rings_;

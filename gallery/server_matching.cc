@@ -41,7 +41,7 @@ absl::Status TakeScores(const Instance& instance, ckks::Ciphertext scores, Score
 
 EncryptedScores Server::Impl::StartReply(ScoreKind kind, const SampleSet& samples,
                                          const ProbeOptions& options, ckks::Ciphertext norm,
-                                         NormForm form, const Draw& draw) const {
+                                         const Draw& draw) const {
   EncryptedScores reply;
   reply.kind = kind;
   reply.params_id = instance().params().id();
@@ -50,7 +50,7 @@ EncryptedScores Server::Impl::StartReply(ScoreKind kind, const SampleSet& sample
   for (size_t m = 0; m < samples.modalities() && reply.probe.empty(); ++m) {
     if (samples.modality(m) != nullptr) reply.probe = samples.modality(m)->labels()[options.row];
   }
-  reply.norm_form = form;
+  reply.norm_form = NormForm::kProof;
   reply.norm = std::move(norm);
   reply.origin = draw.origin;
   return reply;
@@ -63,23 +63,17 @@ absl::StatusOr<Server::Impl::PreparedProbe> Server::Impl::Prepare(const ProbeFus
                                                                   const Draw& draw) const {
   HEFT_RETURN_IF_ERROR(CheckUse(samples, SampleUse::kIdentification));
   PreparedProbe out;
-  NormForm form = NormForm::kProof;
   ProvenProbe probe;
-  if (!rings_.thin() && gallery.size() < kPlainNormTemplates) {
-    // The way of a verification, with the prime that a factor needs.
+  if (!rings_.thin()) {
+    // The way of a verification, with the prime that the norm's factor needs.
     HEFT_ASSIGN_OR_RETURN(probe, FuseProbe(samples, options.row, draw.NormFactor()));
     HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(instance(), probe.z, keys()));
   } else {
     HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, options.row));
     HEFT_ASSIGN_OR_RETURN(probe, FuseToIdentify(samples, Present(inputs), draw.NormFactor()));
-    if (!rings_.thin()) {
-      form = NormForm::kPlain;
-      HEFT_ASSIGN_OR_RETURN(probe.norm, PlainNorm(prober.instance(), probe.z, prober.keys()));
-    }
     HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(prober.instance(), probe.z, prober.keys()));
   }
-  out.reply =
-      StartReply(ScoreKind::kIdentification, samples, options, std::move(probe.norm), form, draw);
+  out.reply = StartReply(ScoreKind::kIdentification, samples, options, std::move(probe.norm), draw);
   out.reply.templates = gallery.size();
   if (options.with_identities) out.reply.identities = gallery.identities();
   out.reply.replies.resize(gallery.blocks());
@@ -204,8 +198,8 @@ absl::StatusOr<EncryptedScores> Server::Impl::VerifyAs(const Gallery::Impl& gall
         "nobody is enrolled in this gallery: enrol somebody first");
   }
   HEFT_ASSIGN_OR_RETURN(ProvenProbe probe, FuseProbe(samples, options.row, draw.NormFactor()));
-  EncryptedScores reply = StartReply(ScoreKind::kVerification, samples, options,
-                                     std::move(probe.norm), NormForm::kProof, draw);
+  EncryptedScores reply =
+      StartReply(ScoreKind::kVerification, samples, options, std::move(probe.norm), draw);
   reply.claimed = identity;
   reply.identities = {identity};
   HEFT_ASSIGN_OR_RETURN(const Seed stand_in_key, StandInKey(gallery.directory()));

@@ -46,22 +46,13 @@ absl::Status LengthenReply(const Instance& instance, ScoreReply* reply, std::str
   return absl::OkStatus();
 }
 
-// CheckNormForm: no norm, no answer; and one without a factor only where scores make up for it.
+// CheckNormForm: no proof of the norm, no answer.
 absl::Status CheckNormForm(const Rings& rings, const EncryptedScores& scores,
                            std::string_view what) {
   const FusionPlan& plan = rings.matching.plan;
   const ckks::Params& params = rings.matching.params();
-  switch (scores.norm_form) {
-    case NormForm::kProof:
-      return CheckForm(scores.norm, 2, ScoreLimbs(params), NormProofScale(params, plan), what);
-    case NormForm::kPlain:
-      if (!rings.thin() && scores.kind == ScoreKind::kIdentification &&
-          scores.templates >= kPlainNormTemplates) {
-        return CheckForm(scores.norm, 2, ScoreLimbs(params), NormProofScale(params, plan), what);
-      }
-      break;
-    case NormForm::kNone:
-      break;
+  if (scores.norm_form == NormForm::kProof) {
+    return CheckForm(scores.norm, 2, ScoreLimbs(params), NormProofScale(params, plan), what);
   }
   return absl::FailedPreconditionError(
       absl::StrCat(std::string(what),
@@ -278,8 +269,7 @@ absl::StatusOr<double> KeyOwner::Impl::OpenNorm(const EncryptedScores& scores,
                                                 std::string* refusal) const {
   HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
                         OpenSlots(scores.norm, flooding, /*brief=*/false));
-  const absl::StatusOr<double> norm =
-      scores.norm_form == NormForm::kProof ? ReadNorm(slots) : ReadPlainNorm(slots);
+  const absl::StatusOr<double> norm = ReadNorm(slots);
   SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
   if (!norm.ok()) {
     *refusal = std::string(norm.status().message());
