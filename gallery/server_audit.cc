@@ -79,7 +79,10 @@ absl::StatusOr<Asked> FindRequest(const Server::Impl& impl, const Audited& audit
       if (RequestDigest(digest, row) == answered) return Asked{std::move(samples), row};
     }
   }
-  return Refused(what, "answers another request than these files");
+  return Refused(
+      what,
+      "answers another request than these files (all files of a request belong together: a "
+      "folder of them for heft audit --request)");
 }
 
 std::vector<uint8_t> BytesOf(const ckks::Context& context, const ckks::Ciphertext& c) {
