@@ -20,7 +20,7 @@ struct Options {
   std::string in;
   uint32_t top = kPublishedCandidates;
   bool beyond_cap = false;
-  std::optional<double> threshold, fmr;
+  DecisionRule rule;
   bool decision = false;
   std::optional<int> flood_bits;
   Flooding flooding;
@@ -67,28 +67,35 @@ absl::StatusOr<KeyOwner> LoadStrictOwner(const Model& model, const Options& opti
   return owner;
 }
 
-// The threshold asked for: given, or the model's; none where neither is.
-absl::StatusOr<std::optional<ChosenThreshold>> Choose(const Model& model, const Options& options) {
-  if (options.fmr) return model.ThresholdFor(*options.fmr);
-  if (!options.threshold) return std::nullopt;
-  return ChosenThreshold{*options.threshold, ""};
+bool HasRule(const DecisionRule& rule) { return rule.score || rule.fmr || rule.fpir; }
+
+void Warn(const Common& common, const ChosenThreshold& threshold) {
+  if (threshold.warning.empty() || common.quiet) return;
+  std::cerr << "heft: warning: " << threshold.warning << "\n";
+}
+
+// The rate that was asked for, and where it may lie on new people.
+void DescribeRate(const DecisionRule& rule, const ChosenThreshold& threshold, Json* json) {
+  (*json)["threshold"] = threshold.score;
+  if (threshold.rate == 0) return;
+  (*json)[rule.fpir ? "fpir" : "fmr"] = threshold.rate;
+  (*json)["interval"] = {threshold.interval.lo, threshold.interval.hi};
 }
 
 // What decisions and scores have in common.
 template <typename Opened>
-Json Describe(const Opened& opened, const std::optional<ChosenThreshold>& threshold) {
+Json Describe(const Opened& opened) {
   const bool verification = opened.kind == ScoreKind::kVerification;
   Json json = {{"kind", verification ? "verification" : "identification"}};
   if (!opened.probe.empty()) json["probe"] = opened.probe;
   if (!opened.refusal.empty()) json["refused"] = opened.refusal;
-  if (threshold) json["threshold"] = threshold->score;
   return json;
 }
 
 // Accepted or not, and of whom: no score.
-void PrintDecision(const Common& common, const Decision& decision,
-                   const ChosenThreshold& threshold) {
-  Json json = Describe(decision, threshold);
+void PrintDecision(const Common& common, const Decision& decision, const DecisionRule& rule) {
+  Json json = Describe(decision);
+  DescribeRate(rule, decision.at, &json);
   json["accept"] = decision.accepted;
   if (decision.accepted) json["identity"] = decision.identity;
   Print(common, json,
@@ -97,15 +104,16 @@ void PrintDecision(const Common& common, const Decision& decision,
                                    : absl::StrCat("reject: ", decision.refusal));
 }
 
-void PrintScores(const Common& common, const OpenedScores& opened,
+void PrintScores(const Common& common, const OpenedScores& opened, const DecisionRule& rule,
                  const std::optional<ChosenThreshold>& threshold) {
-  Json json = Describe(opened, threshold);
+  Json json = Describe(opened);
   if (opened.kind == ScoreKind::kVerification) json["claimed"] = opened.claimed;
   std::string text;
   if (!opened.refusal.empty()) absl::StrAppend(&text, "refused: ", opened.refusal, "\n");
   if (threshold) {
+    DescribeRate(rule, *threshold, &json);
     if (!threshold->warning.empty()) json["threshold_warning"] = threshold->warning;
-    const bool accept = opened.Decide(threshold->score).accepted;
+    const bool accept = opened.Decide(*threshold).accepted;
     json["accept"] = accept;
     absl::StrAppend(&text, accept ? "accept" : "reject",
                     absl::StrFormat(" (threshold %.3f)\n", threshold->score));
@@ -137,9 +145,8 @@ void PrintScores(const Common& common, const OpenedScores& opened,
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(auto trust, LoadTrust(options.trust, options.key.secret_key));
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.key.model, trust));
-  HEFT_ASSIGN_OR_RETURN(const auto threshold, Choose(model, options));
-  if (options.decision && !threshold) {
-    return absl::InvalidArgumentError("--decision needs --fmr or --threshold");
+  if (options.decision && !HasRule(options.rule)) {
+    return absl::InvalidArgumentError("--decision needs --fmr, --fpir or --threshold");
   }
   if (options.top > kPublishedCandidates && !options.beyond_cap) {
     return absl::InvalidArgumentError(
@@ -154,16 +161,19 @@ absl::Status Run(const Common& common, const Options& options) {
   if (options.flood_bits) flooding = {*options.flood_bits, options.flooding.openings};
   if (options.decision) {
     HEFT_ASSIGN_OR_RETURN(const Decision decision,
-                          owner.Decide(scores, options.in, threshold->score, flooding));
-    PrintDecision(common, decision, *threshold);
+                          owner.Decide(scores, options.in, options.rule, flooding));
+    Warn(common, decision.at);
+    PrintDecision(common, decision, options.rule);
     return absl::OkStatus();
+  }
+  std::optional<ChosenThreshold> threshold;
+  if (HasRule(options.rule)) {
+    HEFT_ASSIGN_OR_RETURN(threshold, owner.ThresholdFor(scores, options.in, options.rule));
   }
   HEFT_ASSIGN_OR_RETURN(const OpenedScores opened,
                         owner.Open(scores, options.in, flooding, options.top));
-  if (threshold && !threshold->warning.empty() && !common.quiet) {
-    std::cerr << "heft: warning: " << threshold->warning << "\n";
-  }
-  PrintScores(common, opened, threshold);
+  if (threshold) Warn(common, *threshold);
+  PrintScores(common, opened, options.rule, threshold);
   return absl::OkStatus();
 }
 
@@ -191,12 +201,21 @@ void AddDecrypt(Command app) {
   command.Add("--beyond-cap", &options->beyond_cap,
               absl::StrCat("publish more than ", kPublishedCandidates, " candidates"));
   const Option threshold =
-      command.Add("--threshold", &options->threshold, "accept at this score or above").Range(-2, 2);
+      command.Add("--threshold", &options->rule.score, "accept at this score or above")
+          .Range(-2, 2);
+  const Option fmr = command
+                         .Add("--fmr", &options->rule.fmr,
+                              "verification: accept at the model's threshold for this false match "
+                              "rate of one comparison, e.g. 1e-3")
+                         .Range(0, 1)
+                         .Excludes(threshold);
   command
-      .Add("--fmr", &options->fmr,
-           "accept at the model's threshold for this false match rate, e.g. 1e-3")
+      .Add("--fpir", &options->rule.fpir,
+           "identification: accept where so few searches by strangers name somebody in a gallery "
+           "of this size (false positive identification rate), e.g. 1e-2")
       .Range(0, 1)
-      .Excludes(threshold);
+      .Excludes(threshold)
+      .Excludes(fmr);
   command.Add("--decision", &options->decision,
               "print the decision alone, and no score: for what goes to others");
   const Option flood = command

@@ -129,25 +129,6 @@ ImpostorTail Fit(const Searches& searches, std::span<const double> times) {
 
 }  // namespace
 
-double ImpostorTail::RateAt(double threshold) const {
-  const double excess = std::max(threshold - start, 0.0) / scale;
-  if (std::abs(shape) < 1e-9) return rate * std::exp(-excess);
-  const double base = 1 + shape * excess;
-  return base <= 0 ? 0 : rate * std::pow(base, -1 / shape);
-}
-
-double ImpostorTail::Fpir(double threshold, double people) const {
-  return -std::expm1(-evenness * std::log1p(people * RateAt(threshold) / evenness));
-}
-
-double ImpostorTail::ThresholdFor(double fpir, double people) const {
-  const double wanted = evenness / people * std::expm1(-std::log1p(-fpir) / evenness);
-  const double share = wanted / rate;
-  if (share >= 1) return start;
-  if (std::abs(shape) < 1e-9) return start - scale * std::log(share);
-  return start + scale / shape * (std::pow(share, -shape) - 1);
-}
-
 absl::StatusOr<SearchCalibration> FitSearches(const LabelledScores& scores, uint32_t templates,
                                               const BootstrapOptions& options) {
   const auto n = static_cast<Eigen::Index>(scores.identities.size());
@@ -171,37 +152,6 @@ absl::StatusOr<SearchCalibration> FitSearches(const LabelledScores& scores, uint
     for (size_t k = 0; k < searches.count; ++k) times[random.Below(searches.count)] += 1;
     out.replicates.push_back(Fit(searches, times));
   }
-  return out;
-}
-
-absl::StatusOr<ChosenSearch> ChooseSearch(const SearchCalibration& calibration, double fpir,
-                                          uint64_t people, double confidence) {
-  if (!(fpir > 0 && fpir < 1) || people == 0) {
-    return absl::InvalidArgumentError("an FPIR lies between 0 and 1, and a gallery holds somebody");
-  }
-  const ImpostorTail& tail = calibration.tail;
-  const double rarest = 1 / (kFarthest * static_cast<double>(calibration.comparisons));
-  ChosenSearch out;
-  out.threshold = tail.ThresholdFor(fpir, static_cast<double>(people));
-  if (tail.RateAt(out.threshold) < rarest) {
-    const double most = tail.evenness / rarest * std::expm1(-std::log1p(-fpir) / tail.evenness);
-    return absl::OutOfRangeError(
-        absl::StrCat("an FPIR of ", fpir, " among ", people, " people is farther out than ",
-                     calibration.comparisons, " comparisons of ", calibration.people,
-                     " people tell: they reach to galleries of ", std::floor(most),
-                     "; calibrate on more people"));
-  }
-  std::vector<double> rates;
-  for (const ImpostorTail& t : calibration.replicates) {
-    rates.push_back(t.Fpir(out.threshold, static_cast<double>(people)));
-  }
-  std::sort(rates.begin(), rates.end());
-  const auto at = [&](double share) {
-    return rates[static_cast<size_t>(share * static_cast<double>(rates.size() - 1))];
-  };
-  out.fpir.value = tail.Fpir(out.threshold, static_cast<double>(people));
-  out.fpir.lo = rates.empty() ? 0 : at((1 - confidence) / 2);
-  out.fpir.hi = rates.empty() ? 1 : at((1 + confidence) / 2);
   return out;
 }
 

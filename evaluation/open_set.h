@@ -23,33 +23,9 @@
 #include "base/status.h"
 #include "evaluation/bootstrap.h"
 #include "features/matrix.h"
+#include "heft/decisions.h"
 
 namespace heft {
-
-// ImpostorTail: how often a stranger's best score against one enrolled person reaches a threshold.
-struct ImpostorTail {
-  double start = 0;     // scores from here on
-  double rate = 0;      // of them: the share of comparisons that reach `start`
-  double scale = 0;     // of the generalised Pareto distribution above it, > 0
-  double shape = 0;     // below 1; negative: scores have an upper end
-  double evenness = 0;  // shape of the gamma distribution of strangers' rates; infinite: all alike
-
-  // The share of comparisons that reach `threshold`, at least `start`.
-  double RateAt(double threshold) const;
-  // The probability that a stranger's search of `people` names somebody.
-  double Fpir(double threshold, double people) const;
-  // The threshold at which that is `fpir`; below `start` where it is reached there already.
-  double ThresholdFor(double fpir, double people) const;
-};
-
-// SearchCalibration: a tail, the same for resampled people, and what it rests on.
-struct SearchCalibration {
-  ImpostorTail tail;
-  std::vector<ImpostorTail> replicates;
-  uint32_t templates = 1;    // a person, in the gallery
-  uint64_t people = 0;       // that it was fitted on
-  uint64_t comparisons = 0;  // of a stranger with a person
-};
 
 // FitSearches: of the scores of samples with each other (scores[i][j] of probe i and template j;
 // both triangles are read), all of people who took no part in anything before. A person is
@@ -58,18 +34,6 @@ struct SearchCalibration {
 inline constexpr uint64_t kFewestPeople = 10;
 absl::StatusOr<SearchCalibration> FitSearches(const LabelledScores& scores, uint32_t templates = 1,
                                               const BootstrapOptions& options = {});
-
-// ChosenSearch: a threshold for searches, and the rate that is to be expected there.
-struct ChosenSearch {
-  double threshold = 0;
-  Estimate fpir;  // value: as asked for; its interval over replicates
-};
-// kFarthest: how much rarer than one comparison in all that were seen what is asked for may be.
-inline constexpr double kFarthest = 30;
-// ChooseSearch: kInvalidArgument for an fpir outside (0, 1) or no people; kOutOfRange, with the
-// largest gallery that the data allow, where it lies farther beyond them than kFarthest.
-absl::StatusOr<ChosenSearch> ChooseSearch(const SearchCalibration& calibration, double fpir,
-                                          uint64_t people, double confidence = 0.95);
 
 // SearchErrors: what a gallery of people and searches of it show.
 struct SearchErrors {

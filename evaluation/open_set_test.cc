@@ -43,23 +43,6 @@ LabelledScores AllScores(const Crowd& crowd) {
   return {crowd.unit * crowd.unit.transpose(), crowd.identities};
 }
 
-TEST(OpenSetTest, TailsAreInvertedByThresholds) {
-  for (const double shape : {-0.2, 0.0, 0.3}) {
-    for (const double evenness : {0.5, 3.0, 1e6}) {
-      const ImpostorTail tail = {0.4, 0.05, 0.08, shape, evenness};
-      for (const double fpir : {0.3, 0.1, 0.01}) {
-        for (const double people : {50.0, 1000.0, 1e5}) {
-          EXPECT_NEAR(tail.Fpir(tail.ThresholdFor(fpir, people), people), fpir, 1e-9 + 1e-6 * fpir);
-        }
-      }
-    }
-  }
-  // Strangers all alike: 1 - (1 - rate)^N.
-  const ImpostorTail even = {0.4, 0.05, 0.08, -0.2, 1e9};
-  const double rate = even.RateAt(0.6);
-  EXPECT_NEAR(even.Fpir(0.6, 100), 1 - std::pow(1 - rate, 100), 100 * rate * rate);
-}
-
 // Known answer: a generalised Pareto tail is recovered from its own quantiles.
 TEST(OpenSetTest, WhatIsFittedIsWhatWasDrawn) {
   Random random(3);
@@ -95,15 +78,15 @@ TEST(OpenSetTest, FpirOnNewPeopleIsWhatWasAskedFor) {
     const Crowd gallery = MakeCrowd(people, 1, 6), strangers = MakeCrowd(3000, 1, 7);
     const Eigen::VectorXd best = (strangers.unit * gallery.unit.transpose()).rowwise().maxCoeff();
     for (const double fpir : {0.1, 0.01}) {
-      const auto chosen = ChooseSearch(*calibration, fpir, people);
+      const auto chosen = ChooseSearchThreshold(std::span(&*calibration, 1), fpir, people);
       ASSERT_TRUE(chosen.ok()) << chosen.status();
-      const double seen = (best.array() >= chosen->threshold).cast<double>().mean();
-      EXPECT_LE(chosen->fpir.lo, fpir);
-      EXPECT_GE(chosen->fpir.hi, fpir);
+      const double seen = (best.array() >= chosen->score).cast<double>().mean();
+      EXPECT_LE(chosen->interval.lo, fpir);
+      EXPECT_GE(chosen->interval.hi, fpir);
       // Its interval, and what 3,000 searches leave open (three deviations).
       const double open = 3 * std::sqrt(fpir / 3000.0);
-      EXPECT_GT(seen, chosen->fpir.lo - open) << people << " " << fpir;
-      EXPECT_LT(seen, chosen->fpir.hi + open) << people << " " << fpir;
+      EXPECT_GT(seen, chosen->interval.lo - open) << people << " " << fpir;
+      EXPECT_LT(seen, chosen->interval.hi + open) << people << " " << fpir;
     }
   }
 }
@@ -111,11 +94,9 @@ TEST(OpenSetTest, FpirOnNewPeopleIsWhatWasAskedFor) {
 TEST(OpenSetTest, WhatTheDataDoNotTellIsRefused) {
   const auto few = FitSearches(AllScores(MakeCrowd(20, 2, 5)), 1, {.replicates = 10});
   ASSERT_TRUE(few.ok()) << few.status();
-  const auto far = ChooseSearch(*few, 1e-2, 1000000);
+  const auto far = ChooseSearchThreshold(std::span(&*few, 1), 1e-2, 1000000);
   EXPECT_EQ(far.status().code(), absl::StatusCode::kOutOfRange);
   EXPECT_THAT(std::string(far.status().message()), HasSubstr("they reach to galleries of"));
-  EXPECT_FALSE(ChooseSearch(*few, 0, 10).ok());
-  EXPECT_FALSE(ChooseSearch(*few, 0.1, 0).ok());
   EXPECT_FALSE(FitSearches(AllScores(MakeCrowd(9, 2, 5))).ok());
 }
 

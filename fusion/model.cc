@@ -19,9 +19,13 @@ namespace {
 constexpr std::string_view kKind = "MODL";
 constexpr uint32_t kVersion = 1;
 constexpr uint32_t kCalibratedVersion = 2;  // the same with a calibration
+constexpr uint32_t kDecisionsVersion = 3;   // with intervals, searches and agreement
 constexpr uint32_t kMaxModalities = 8;
 constexpr uint32_t kMaxDimension = 4096;
 constexpr uint32_t kMaxGamma = 256;
+constexpr uint32_t kMaxThresholds = 64;
+constexpr uint32_t kMaxSearches = 16;
+constexpr uint32_t kMaxReplicates = 1000;
 constexpr int kMaxSummaryDepth = 32;
 
 bool Finite(const std::vector<double>& values) {
@@ -85,18 +89,98 @@ void WriteCore(ByteWriter& writer, const Model& model) {
   }
 }
 
+// Agreement stands behind the core in version 3, and in the id where there is one.
+void WriteAgreement(ByteWriter& writer, const Model& model) {
+  if (model.sample_agreement) writer.F64(*model.sample_agreement);
+}
+
+// The oldest version that holds all of it.
+uint32_t VersionFor(const Model& model) {
+  const bool intervals = std::ranges::any_of(
+      model.thresholds, [](const auto& t) { return t.interval != RateInterval{}; });
+  if (model.sample_agreement || intervals || !model.searches.empty()) return kDecisionsVersion;
+  return model.calibration ? kCalibratedVersion : kVersion;
+}
+
+void WriteTail(ByteWriter& writer, const ImpostorTail& tail) {
+  for (double v : {tail.start, tail.rate, tail.scale, tail.shape, tail.evenness}) writer.F64(v);
+}
+
+ImpostorTail ReadTail(ByteReader& reader) {
+  return {reader.F64(), reader.F64(), reader.F64(), reader.F64(), reader.F64()};
+}
+
+void WriteSearches(ByteWriter& writer, std::span<const SearchCalibration> searches) {
+  writer.U32(static_cast<uint32_t>(searches.size()));
+  for (const SearchCalibration& s : searches) {
+    writer.U32(s.templates);
+    writer.U64(s.people);
+    writer.U64(s.comparisons);
+    WriteTail(writer, s.tail);
+    writer.U32(static_cast<uint32_t>(s.replicates.size()));
+    for (const ImpostorTail& tail : s.replicates) WriteTail(writer, tail);
+  }
+}
+
+std::vector<SearchCalibration> ReadSearches(ByteReader& reader) {
+  std::vector<SearchCalibration> searches;
+  const uint32_t count = reader.U32();
+  if (count > kMaxSearches) reader.Fail(absl::StrCat(count, " calibrations of searches"));
+  for (uint32_t i = 0; i < count && reader.ok(); ++i) {
+    SearchCalibration& s = searches.emplace_back();
+    s.templates = reader.U32();
+    s.people = reader.U64();
+    s.comparisons = reader.U64();
+    s.tail = ReadTail(reader);
+    const uint32_t replicates = reader.U32();
+    if (replicates > kMaxReplicates) reader.Fail(absl::StrCat(replicates, " replicates"));
+    for (uint32_t r = 0; r < replicates && reader.ok(); ++r) {
+      s.replicates.push_back(ReadTail(reader));
+    }
+  }
+  return searches;
+}
+
 // The part that decides what a score means.
-void WriteRules(ByteWriter& writer, const Model& model) {
+void WriteRules(ByteWriter& writer, const Model& model, uint32_t version) {
   writer.U32(static_cast<uint32_t>(model.thresholds.size()));
   for (const DecisionThreshold& t : model.thresholds) {
     writer.F64(t.fmr);
     writer.F64(t.score);
     writer.F64(t.fnmr);
     writer.U64(t.impostor_pairs);
+    if (version < kDecisionsVersion) continue;
+    writer.F64(t.interval.lo);
+    writer.F64(t.interval.hi);
+  }
+  if (version == kDecisionsVersion) {
+    WriteSearches(writer, model.searches);
+    writer.U32(model.calibration ? 1 : 0);
   }
   if (!model.calibration) return;
   writer.F64(model.calibration->slope);
   writer.F64(model.calibration->intercept);
+}
+
+void ReadRules(ByteReader& reader, uint32_t version, Model* model) {
+  const uint32_t thresholds = reader.U32();
+  if (thresholds > kMaxThresholds) reader.Fail(absl::StrCat(thresholds, " thresholds"));
+  for (uint32_t i = 0; i < thresholds && reader.ok(); ++i) {
+    DecisionThreshold& t = model->thresholds.emplace_back();
+    t.fmr = reader.F64();
+    t.score = reader.F64();
+    t.fnmr = reader.F64();
+    t.impostor_pairs = reader.U64();
+    if (version == kDecisionsVersion) t.interval = {reader.F64(), reader.F64()};
+  }
+  bool calibrated = version == kCalibratedVersion;
+  if (version == kDecisionsVersion) {
+    model->searches = ReadSearches(reader);
+    const uint32_t flag = reader.U32();
+    if (flag > 1) reader.Fail("whether there is a calibration");
+    calibrated = flag == 1;
+  }
+  if (calibrated) model->calibration = {reader.F64(), reader.F64()};
 }
 
 ModelId IdOf(const ByteWriter& writer) {
@@ -132,6 +216,33 @@ Model ReadCore(ByteReader& reader) {
     model.approximation.stages.push_back(std::move(stage));
   }
   return model;
+}
+
+bool Good(const ImpostorTail& tail) {
+  return std::isfinite(tail.start) && tail.rate > 0 && tail.rate <= 1 && tail.scale > 0 &&
+         std::isfinite(tail.scale) && std::isfinite(tail.shape) && tail.shape < 1 &&
+         tail.evenness > 0 && std::isfinite(tail.evenness);
+}
+
+absl::Status CheckRules(const Model& model) {
+  for (const DecisionThreshold& t : model.thresholds) {
+    if (!std::isfinite(t.score) || !(t.fmr > 0 && t.fmr < 1) || !(t.interval.lo >= 0) ||
+        !(t.interval.hi >= t.interval.lo) || !(t.interval.hi <= 1)) {
+      return absl::InvalidArgumentError("model: a threshold is invalid");
+    }
+  }
+  uint32_t before = 0;
+  for (const SearchCalibration& s : model.searches) {
+    if (s.templates <= before || s.comparisons == 0 || !Good(s.tail) ||
+        !std::ranges::all_of(s.replicates, Good)) {
+      return absl::InvalidArgumentError("model: a calibration of searches is invalid");
+    }
+    before = s.templates;
+  }
+  if (model.calibration && !Finite(*model.calibration)) {
+    return absl::InvalidArgumentError("model: the calibration is not finite");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -181,23 +292,24 @@ absl::Status Model::Check() const {
       return bad("the approximation is not a polynomial of degree 1 to 63");
     }
   }
-  for (const DecisionThreshold& t : thresholds) {
-    if (!std::isfinite(t.score) || !(t.fmr > 0 && t.fmr < 1)) return bad("a threshold is invalid");
+  if (sample_agreement && !(*sample_agreement > 0 && *sample_agreement <= 1)) {
+    return bad("the agreement of samples does not lie in (0, 1]");
   }
-  if (calibration && !Finite(*calibration)) return bad("the calibration is not finite");
-  return absl::OkStatus();
+  return CheckRules(*this);
 }
 
 ModelId Model::Id() const {
   ByteWriter writer;
   WriteCore(writer, *this);
+  WriteAgreement(writer, *this);
   return IdOf(writer);
 }
 
 ModelId Model::DecisionId() const {
   ByteWriter writer;
   WriteCore(writer, *this);
-  WriteRules(writer, *this);
+  WriteAgreement(writer, *this);
+  WriteRules(writer, *this, VersionFor(*this));
   return IdOf(writer);
 }
 
@@ -212,51 +324,40 @@ absl::StatusOr<size_t> Model::FindModality(std::string_view name) const {
 }
 
 absl::StatusOr<ChosenThreshold> Model::ThresholdFor(double fmr) const {
-  std::vector<std::string> known;
-  for (const DecisionThreshold& t : thresholds) {
-    known.push_back(absl::StrCat(t.fmr));
-    if (std::abs(t.fmr - fmr) > 1e-9 * t.fmr) continue;
-    if (t.Supported()) return ChosenThreshold{t.score, ""};
-    return ChosenThreshold{
-        t.score, absl::StrCat("the threshold for FMR ", t.fmr, " rests on ", t.impostor_pairs,
-                              " impostor comparisons; ",
-                              static_cast<uint64_t>(std::ceil(kFalseMatchesNeeded / t.fmr)),
-                              " are needed to trust it")};
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("the model has no threshold for FMR ", fmr,
-                   "; it has: ", known.empty() ? "none" : absl::StrJoin(known, ", ")));
+  return ChooseThreshold(thresholds, fmr);
+}
+
+absl::StatusOr<ChosenThreshold> Model::ThresholdForSearch(double fpir, uint64_t people,
+                                                          uint32_t templates) const {
+  return ChooseSearchThreshold(searches, fpir, people, templates);
 }
 
 std::vector<uint8_t> Model::Serialize() const {
+  const uint32_t version = VersionFor(*this);
   ByteWriter writer;
   WriteCore(writer, *this);
+  if (version == kDecisionsVersion) writer.F64(sample_agreement.value_or(0));
   WriteDoubles(writer, exact_projection);
-  WriteRules(writer, *this);
+  WriteRules(writer, *this, version);
   writer.String(training_summary);
-  return SealEnvelope(kKind, calibration ? kCalibratedVersion : kVersion, writer.bytes());
+  return SealEnvelope(kKind, version, writer.bytes());
 }
 
 absl::StatusOr<Model> Model::Parse(ByteSpan bytes, std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
-  const bool calibrated = EnvelopeVersion(bytes) == kCalibratedVersion;
-  HEFT_ASSIGN_OR_RETURN(
-      const ByteSpan payload,
-      OpenEnvelope(bytes, kKind, calibrated ? kCalibratedVersion : kVersion, what));
+  const uint32_t version = std::clamp(EnvelopeVersion(bytes), kVersion, kDecisionsVersion);
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kKind, version, what));
   ByteReader reader(payload, what);
   Model model = ReadCore(reader);
-  model.exact_projection = ReadDoubles(reader);
-  const uint32_t thresholds = reader.U32();
-  if (thresholds > 64) reader.Fail(absl::StrCat(thresholds, " thresholds"));
-  for (uint32_t i = 0; i < thresholds && reader.ok(); ++i) {
-    DecisionThreshold t;
-    t.fmr = reader.F64();
-    t.score = reader.F64();
-    t.fnmr = reader.F64();
-    t.impostor_pairs = reader.U64();
-    model.thresholds.push_back(t);
+  if (version == kDecisionsVersion) {
+    const double agreement = reader.F64();
+    if (agreement != 0) model.sample_agreement = agreement;
   }
-  if (calibrated) model.calibration = {reader.F64(), reader.F64()};
+  model.exact_projection = ReadDoubles(reader);
+  ReadRules(reader, version, &model);
+  if (version == kDecisionsVersion && VersionFor(model) != version) {
+    reader.Fail("nothing that this version is for");
+  }
   model.training_summary = reader.String(1 << 24);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   HEFT_RETURN_IF_ERROR(model.Check());
@@ -264,7 +365,7 @@ absl::StatusOr<Model> Model::Parse(ByteSpan bytes, std::string_view what) {
     return absl::DataLossError(absl::StrCat(std::string(what), ": training summary is not JSON of ",
                                             "at most ", kMaxSummaryDepth, " levels"));
   }
-  if (calibrated) return model;
+  if (version != kVersion) return model;
   model.calibration = CalibrationInSummary(model.training_summary);
   if (model.calibration && !Finite(*model.calibration)) model.calibration.reset();
   return model;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "fusion/plan.h"
 #include "inverse_sqrt/fit.h"
@@ -60,17 +61,49 @@ TEST(ModelTest, CalibrationIsFoundInTheSummaryOfVersion1) {
   }
 }
 
-TEST(ModelTest, ThresholdsByFalseMatchRate) {
+// All that version 3 is for.
+Model WithSearches() {
   Model model = Small();
-  const auto poor = model.ThresholdFor(1e-3);
-  ASSERT_TRUE(poor.ok()) << poor.status();
-  EXPECT_EQ(poor->score, 0.42);
-  EXPECT_THAT(poor->warning, ::testing::HasSubstr("30000 are needed"));
-  model.thresholds.push_back({1e-2, 0.3, 0.05, 3000});
-  EXPECT_EQ(model.ThresholdFor(0.01)->warning, "");
-  const auto unknown = model.ThresholdFor(1e-4);
-  EXPECT_EQ(unknown.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(unknown.status().message()), ::testing::HasSubstr("0.001, 0.01"));
+  model.sample_agreement = 0.6;
+  model.thresholds = {{1e-2, 0.3, 0.05, 3000, {0.007, 0.014}}, {1e-3, 0.42, 0.1, 3000, {0, 0.003}}};
+  const ImpostorTail tail = {0.25, 0.05, 0.08, -0.1, 4};
+  model.searches = {{1, 44, 1892, tail, {tail, tail}}, {4, 40, 1560, tail, {}}};
+  return model;
+}
+
+TEST(ModelTest, SearchesAndIntervalsComeBack) {
+  const Model model = WithSearches();
+  for (const bool calibrated : {false, true}) {
+    Model given = model;
+    if (calibrated) given.calibration = {8, -2.5};
+    const auto back = Model::Parse(given.Serialize(), "model");
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(back->thresholds, given.thresholds);
+    EXPECT_EQ(back->searches, given.searches);
+    EXPECT_EQ(back->sample_agreement, given.sample_agreement);
+    EXPECT_EQ(back->calibration, given.calibration);
+    EXPECT_EQ(back->Id(), given.Id());
+    EXPECT_EQ(back->DecisionId(), given.DecisionId());
+  }
+  EXPECT_EQ(model.ThresholdFor(1e-2)->score, 0.3);
+  EXPECT_EQ(model.ThresholdForSearch(0.1, 50)->score, model.searches[0].tail.ThresholdFor(0.1, 50));
+}
+
+TEST(ModelTest, SearchesOutOfRangeAreRefused) {
+  const Model good = WithSearches();
+  ASSERT_TRUE(good.Check().ok());
+  auto refused = [&](const std::function<void(Model&)>& spoil) {
+    Model bad = good;
+    spoil(bad);
+    return !Model::Parse(bad.Serialize(), "model").ok();
+  };
+  EXPECT_TRUE(refused([](Model& m) { m.sample_agreement = 1.5; }));
+  EXPECT_TRUE(refused([](Model& m) { m.sample_agreement = std::nan(""); }));
+  EXPECT_TRUE(refused([](Model& m) { m.searches[1].templates = 1; }));
+  EXPECT_TRUE(refused([](Model& m) { m.searches[0].tail.scale = 0; }));
+  EXPECT_TRUE(refused([](Model& m) { m.searches[0].replicates[1].evenness = INFINITY; }));
+  EXPECT_TRUE(refused([](Model& m) { m.searches[0].tail.shape = 1; }));
+  EXPECT_TRUE(refused([](Model& m) { m.thresholds[0].interval = {0.5, 0.4}; }));
 }
 
 TEST(ModelTest, IdFollowsWhatTemplatesDependOn) {
@@ -90,6 +123,12 @@ TEST(ModelTest, DecisionIdFollowsThresholdsAndCalibrationToo) {
   other = model;
   other.calibration = {8, -2.5};
   EXPECT_NE(other.DecisionId(), model.DecisionId());
+  other = WithSearches();
+  const ModelId searched = other.Id(), decided = other.DecisionId();
+  EXPECT_NE(searched, model.Id()) << "the agreement is part of what a template is";
+  other.searches[0].tail.start += 0.01;
+  EXPECT_EQ(other.Id(), searched);
+  EXPECT_NE(other.DecisionId(), decided);
   other = model;
   other.projection[0] += 1;
   EXPECT_NE(other.DecisionId(), model.DecisionId());

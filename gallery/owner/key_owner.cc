@@ -35,12 +35,13 @@ absl::StatusOr<SecretKeys> LoadSecretKeys(const Rings& rings, const std::string&
 
 }  // namespace
 
-Decision OpenedScores::Decide(double threshold) const {
+Decision OpenedScores::Decide(const ChosenThreshold& threshold) const {
   Decision out;
   out.kind = kind;
   out.probe = probe;
   out.refusal = refusal;
-  out.accepted = refusal.empty() && !candidates.empty() && candidates[0].score >= threshold;
+  out.at = threshold;
+  out.accepted = refusal.empty() && !candidates.empty() && candidates[0].score >= threshold.score;
   if (out.accepted) out.identity = candidates[0].identity;
   return out;
 }
@@ -143,12 +144,25 @@ absl::StatusOr<OpenedScores> KeyOwner::Open(std::span<const uint8_t> reply, std:
   return impl_->Open(reply, what, flooding, {/*decision=*/false, publish});
 }
 
+absl::StatusOr<ChosenThreshold> KeyOwner::ThresholdFor(std::span<const uint8_t> reply,
+                                                       std::string_view what,
+                                                       const DecisionRule& rule) const {
+  return impl_->ThresholdFor(reply, what, rule);
+}
+
 absl::StatusOr<Decision> KeyOwner::Decide(std::span<const uint8_t> reply, std::string_view what,
-                                          double threshold,
+                                          const DecisionRule& rule,
                                           const std::optional<Flooding>& flooding) const {
+  HEFT_ASSIGN_OR_RETURN(const ChosenThreshold threshold, impl_->ThresholdFor(reply, what, rule));
   HEFT_ASSIGN_OR_RETURN(const OpenedScores opened,
                         impl_->Open(reply, what, flooding, {/*decision=*/true, 1}));
   return opened.Decide(threshold);
+}
+
+absl::StatusOr<Decision> KeyOwner::Decide(std::span<const uint8_t> reply, std::string_view what,
+                                          double score,
+                                          const std::optional<Flooding>& flooding) const {
+  return Decide(reply, what, DecisionRule{.score = score}, flooding);
 }
 
 absl::StatusOr<BudgetUse> KeyOwner::Budget() const {

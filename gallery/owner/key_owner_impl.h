@@ -74,6 +74,8 @@ class KeyOwner::Impl {
   absl::StatusOr<OpenedScores> Open(ByteSpan scores, std::string_view what,
                                     const std::optional<Flooding>& flooding,
                                     const Purpose& purpose) const;
+  absl::StatusOr<ChosenThreshold> ThresholdFor(ByteSpan scores, std::string_view what,
+                                               const DecisionRule& rule) const;
   // Slots as they are decrypted, unrounded, those without an answer zero; one vector a reply.
   // **They carry the noise from which the secret key can be computed** (SECURITY.md): for
   // measurements by the key owner, never to be shown to anybody. Charged like Open, of one

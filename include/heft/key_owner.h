@@ -41,6 +41,15 @@ using ClientId = std::array<uint8_t, 32>;
 // kPublishedCandidates: of an identification, unless more are asked for.
 inline constexpr uint32_t kPublishedCandidates = 10;
 
+// DecisionRule: what to accept; one of the three. A rate is turned into a threshold by the model,
+// for the question that was asked and the gallery that answered.
+struct DecisionRule {
+  std::optional<double> score = {};  // this cosine or above, wherever it is from
+  std::optional<double> fmr = {};    // false match rate of one comparison: verifications
+  std::optional<double> fpir =
+      {};  // false positive identification rate of a search: identifications
+};
+
 // Decision: what a relying party needs to know, and no score.
 struct Decision {
   ScoreKind kind = ScoreKind::kIdentification;
@@ -48,6 +57,7 @@ struct Decision {
   bool accepted = false;
   std::string identity;  // of whom, if accepted
   std::string refusal;   // as OpenedScores; never accepted where it is not empty
+  ChosenThreshold at;    // by which it was decided
 };
 
 // OpenedScores: a reply in the clear.
@@ -62,8 +72,9 @@ struct HEFT_EXPORT OpenedScores {
   // probe (SECURITY.md, "What a reply proves"). There are no candidates then.
   std::string refusal;
 
-  // The rule of acceptance: the reply is not refused, and the best candidate reaches `threshold`.
-  Decision Decide(double threshold) const;
+  // The rule of acceptance: the reply is not refused, and the best candidate reaches the threshold.
+  Decision Decide(const ChosenThreshold& threshold) const;
+  Decision Decide(double score) const { return Decide(ChosenThreshold{score}); }
 };
 
 // Flooding: noise added on decryption, for so many bits of statistical security (at least 30)
@@ -217,10 +228,20 @@ class HEFT_EXPORT KeyOwner {
   absl::StatusOr<OpenedScores> Open(std::span<const uint8_t> reply, std::string_view what,
                                     const std::optional<Flooding>& flooding = {},
                                     uint32_t publish = kPublishedCandidates) const;
-  // The same, reduced to what OpenedScores::Decide says, and charged as a decision.
+  // The same, reduced to what OpenedScores::Decide says, and charged as a decision. ThresholdFor's
+  // errors.
   absl::StatusOr<Decision> Decide(std::span<const uint8_t> reply, std::string_view what,
-                                  double threshold,
+                                  const DecisionRule& rule,
                                   const std::optional<Flooding>& flooding = {}) const;
+  absl::StatusOr<Decision> Decide(std::span<const uint8_t> reply, std::string_view what,
+                                  double score, const std::optional<Flooding>& flooding = {}) const;
+  // The threshold that `rule` means for this reply: of a search by how many people answered it, and
+  // with how many templates. Opens nothing, charges nothing. kInvalidArgument for a rule of not
+  // exactly one part, a false match rate of a search, an identification rate of a verification;
+  // Model::ThresholdFor's and ThresholdForSearch's; kDataLoss.
+  absl::StatusOr<ChosenThreshold> ThresholdFor(std::span<const uint8_t> reply,
+                                               std::string_view what,
+                                               const DecisionRule& rule) const;
 
   // Server::Pending's bytes: opens the proofs of the norms of all templates that wait, and nothing
   // else of them, and signs the state of the gallery that asks, also where nothing waits. Not

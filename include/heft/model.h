@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "heft/approximation.h"
+#include "heft/decisions.h"
 #include "heft/export.h"
 
 namespace heft {
@@ -28,42 +29,6 @@ struct ModalitySpec {
   bool operator==(const ModalitySpec&) const = default;
 };
 
-// kFalseMatchesNeeded: a threshold for a false match rate is to be relied on where the comparisons
-// that it was fitted on allow so many false matches, the rule of 30 (G. R. Doddington et al., The
-// NIST speaker recognition evaluation, Speech Communication 31, 2000): the true rate is then within
-// 30% of the wanted one with 90% confidence, if comparisons were independent.
-inline constexpr double kFalseMatchesNeeded = 30;
-
-// DecisionThreshold: fitted on validation classes.
-struct DecisionThreshold {
-  double fmr = 0;               // false match rate that it was fitted for, in (0, 1)
-  double score = 0;             // accept at this cosine score or above
-  double fnmr = 0;              // false non-match rate seen there
-  uint64_t impostor_pairs = 0;  // comparisons that it rests on
-
-  bool Supported() const {
-    return fmr * static_cast<double>(impostor_pairs) >= kFalseMatchesNeeded;
-  }
-  bool operator==(const DecisionThreshold&) const = default;
-};
-
-// ScoreCalibration: slope * score + intercept estimates the natural logarithm of the likelihood
-// ratio P(score | genuine) / P(score | impostor). Logistic regression, both kinds weighted alike,
-// as in N. Bruemmer and J. du Preez, Application-independent evaluation of speaker detection,
-// 2006.
-struct ScoreCalibration {
-  double slope = 0.0;
-  double intercept = 0.0;
-  double LogLikelihoodRatio(double score) const { return slope * score + intercept; }
-  bool operator==(const ScoreCalibration&) const = default;
-};
-
-// ChosenThreshold: a threshold of a model, and why it should not be relied on, empty if it may be.
-struct ChosenThreshold {
-  double score = 0;
-  std::string warning;
-};
-
 // Model: a projection that fuses the modalities, and how its result is normalised and judged.
 struct HEFT_EXPORT Model {
   std::vector<ModalitySpec> modalities;  // 1 to 8
@@ -74,7 +39,12 @@ struct HEFT_EXPORT Model {
   Approximation approximation;
   // Parameters of the encryption: "thin", "flooded", "compact" or "compact-pq".
   std::string profile = "compact";
-  std::vector<DecisionThreshold> thresholds;
+  // The mean product of two samples' z of one person over the mean |z|^2, in (0, 1]: how much of a
+  // template is the person and not the sample (intraclass correlation). Says how long the mean of
+  // several samples is; none: several samples make no template.
+  std::optional<double> sample_agreement;
+  std::vector<DecisionThreshold> thresholds;  // for one comparison
+  std::vector<SearchCalibration> searches;    // for a search; templates rising
   std::optional<ScoreCalibration> calibration;
   // A projection learned with exact normalisation on the same data, for comparison in reports; may
   // be empty.
@@ -85,14 +55,16 @@ struct HEFT_EXPORT Model {
   uint32_t TotalDimension() const;
   // kInvalidArgument, with the field, if anything is out of range or not finite.
   absl::Status Check() const;
-  // What a gallery depends on: modalities, gamma, projection, approximation and profile.
+  // What a gallery depends on: modalities, gamma, projection, approximation, profile and agreement.
   ModelId Id() const;
-  // What decisions depend on: all that, thresholds and calibration.
+  // What decisions depend on: all that, thresholds, searches and calibration.
   ModelId DecisionId() const;
   // Index of a modality by name; kInvalidArgument names those that exist.
   absl::StatusOr<size_t> FindModality(std::string_view name) const;
-  // The threshold fitted for this false match rate. kInvalidArgument names the rates that exist.
+  // ChooseThreshold and ChooseSearchThreshold of this model's.
   absl::StatusOr<ChosenThreshold> ThresholdFor(double fmr) const;
+  absl::StatusOr<ChosenThreshold> ThresholdForSearch(double fpir, uint64_t people,
+                                                     uint32_t templates = 1) const;
 
   // The bytes of a model file (docs/formats.md, MODL).
   std::vector<uint8_t> Serialize() const;

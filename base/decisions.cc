@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "heft/decisions.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace heft {
+namespace {
+
+constexpr double kExponential = 1e-9;  // shapes below this are zero
+
+absl::Status CheckRate(std::string_view name, double rate) {
+  if (rate > 0 && rate < 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(std::string(name), " ", rate, ": choose one between 0 and 1"));
+}
+
+// Of the points around a rate the wider interval, in proportion.
+RateInterval Around(const DecisionThreshold& a, const DecisionThreshold& b, double fmr) {
+  return {fmr * std::min(a.interval.lo / a.fmr, b.interval.lo / b.fmr),
+          std::min(fmr * std::max(a.interval.hi / a.fmr, b.interval.hi / b.fmr), 1.0)};
+}
+
+std::string FewComparisons(double fmr, uint64_t pairs) {
+  if (fmr * static_cast<double>(pairs) >= kFalseMatchesNeeded) return "";
+  return absl::StrCat("the threshold for FMR ", fmr, " rests on ", pairs, " impostor comparisons; ",
+                      static_cast<uint64_t>(std::ceil(kFalseMatchesNeeded / fmr)),
+                      " are needed to trust it");
+}
+
+// Of resampled people: what FPIR would be.
+RateInterval FpirInterval(const SearchCalibration& search, double threshold, double people) {
+  if (search.replicates.empty()) return {};
+  std::vector<double> rates;
+  for (const ImpostorTail& tail : search.replicates) rates.push_back(tail.Fpir(threshold, people));
+  std::sort(rates.begin(), rates.end());
+  const auto at = [&](double share) {
+    return rates[static_cast<size_t>(std::lround(share * static_cast<double>(rates.size() - 1)))];
+  };
+  return {at(0.025), at(0.975)};
+}
+
+}  // namespace
+
+double ImpostorTail::RateAt(double threshold) const {
+  const double excess = std::max(threshold - start, 0.0) / scale;
+  if (std::abs(shape) < kExponential) return rate * std::exp(-excess);
+  const double base = 1 + shape * excess;
+  return base <= 0 ? 0 : rate * std::pow(base, -1 / shape);
+}
+
+double ImpostorTail::Fpir(double threshold, double people) const {
+  return -std::expm1(-evenness * std::log1p(people * RateAt(threshold) / evenness));
+}
+
+double ImpostorTail::ThresholdFor(double fpir, double people) const {
+  const double wanted = evenness / people * std::expm1(-std::log1p(-fpir) / evenness);
+  const double share = wanted / rate;
+  if (share >= 1) return start;
+  if (std::abs(shape) < kExponential) return start - scale * std::log(share);
+  return start + scale / shape * (std::pow(share, -shape) - 1);
+}
+
+absl::StatusOr<ChosenThreshold> ChooseThreshold(std::span<const DecisionThreshold> curve,
+                                                double fmr) {
+  HEFT_RETURN_IF_ERROR(CheckRate("false match rate", fmr));
+  if (curve.empty()) {
+    return absl::InvalidArgumentError(
+        "the model has no thresholds: train it on data with validation people");
+  }
+  // The nearest points on either side; of a point itself twice the same.
+  const DecisionThreshold *above = nullptr, *below = nullptr;
+  constexpr double kSame = 1e-9;
+  for (const DecisionThreshold& t : curve) {
+    if (t.fmr >= fmr * (1 - kSame) && (above == nullptr || t.fmr < above->fmr)) above = &t;
+    if (t.fmr <= fmr * (1 + kSame) && (below == nullptr || t.fmr > below->fmr)) below = &t;
+  }
+  if (above == nullptr || below == nullptr) {
+    const auto [least, most] = std::ranges::minmax(curve, {}, &DecisionThreshold::fmr);
+    return absl::OutOfRangeError(
+        absl::StrCat("the model has no threshold for FMR ", fmr, ": its ", least.impostor_pairs,
+                     " impostor comparisons reach from ", least.fmr, " to ", most.fmr,
+                     "; train it on data with more validation people, or give --threshold"));
+  }
+  const double between =
+      above->fmr > below->fmr ? std::log(above->fmr / fmr) / std::log(above->fmr / below->fmr) : 0;
+  ChosenThreshold out;
+  out.score = above->score + between * (below->score - above->score);
+  out.rate = fmr;
+  out.interval = Around(*above, *below, fmr);
+  out.warning = FewComparisons(fmr, below->impostor_pairs);
+  return out;
+}
+
+absl::StatusOr<ChosenThreshold> ChooseSearchThreshold(std::span<const SearchCalibration> searches,
+                                                      double fpir, uint64_t people,
+                                                      uint32_t templates) {
+  HEFT_RETURN_IF_ERROR(CheckRate("false positive identification rate", fpir));
+  if (people == 0) return absl::InvalidArgumentError("the gallery is empty: nobody to find");
+  if (searches.empty()) {
+    return absl::InvalidArgumentError(
+        "the model knows nothing of searches: train it again, or give --threshold");
+  }
+  const SearchCalibration* search = nullptr;
+  uint32_t most = 0;
+  for (const SearchCalibration& s : searches) {
+    most = std::max(most, s.templates);
+    if (s.templates < templates) continue;
+    if (search == nullptr || s.templates < search->templates) search = &s;
+  }
+  if (search == nullptr) {
+    return absl::OutOfRangeError(
+        absl::StrCat("the gallery holds ", templates,
+                     " templates of a person, and the model knows ", "searches of at most ", most,
+                     ": train it on people with more samples, or ", "give --threshold"));
+  }
+  const ImpostorTail& tail = search->tail;
+  const auto size = static_cast<double>(people);
+  const double rarest = 1 / (kFarthest * static_cast<double>(search->comparisons));
+  ChosenThreshold out;
+  out.score = tail.ThresholdFor(fpir, size);
+  out.rate = fpir;
+  if (tail.RateAt(out.score) < rarest) {
+    const double reach = tail.evenness / rarest * std::expm1(-std::log1p(-fpir) / tail.evenness);
+    return absl::OutOfRangeError(
+        absl::StrCat("an FPIR of ", fpir, " among ", people, " people is farther out than the ",
+                     search->comparisons, " comparisons of ", search->people,
+                     " people tell: they reach to galleries of ", std::floor(reach),
+                     "; train on more people, or give --threshold"));
+  }
+  out.interval = FpirInterval(*search, out.score, size);
+  return out;
+}
+
+}  // namespace heft

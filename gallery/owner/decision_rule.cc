@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threshold that a rule means for a reply.
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/signed_file.h"
+#include "gallery/owner/key_owner_impl.h"
+
+namespace heft {
+namespace {
+
+// How many people answer a search, and with how many templates at most.
+struct Searched {
+  uint64_t people = 0;
+  uint32_t templates = 0;
+};
+
+Searched Count(const EncryptedScores& scores, const std::optional<Canaries>& canaries) {
+  Searched out;
+  if (scores.identities.empty()) return {scores.templates, 1};  // each its own, without a name
+  std::map<std::string_view, uint32_t> templates;
+  for (const std::string& identity : scores.identities) {
+    if (canaries && canaries->Names(identity)) continue;
+    out.templates = std::max(out.templates, ++templates[identity]);
+  }
+  out.people = templates.size();
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdFor(ByteSpan bytes, std::string_view what,
+                                                             const DecisionRule& rule) const {
+  if (rule.score.has_value() + rule.fmr.has_value() + rule.fpir.has_value() != 1) {
+    return absl::InvalidArgumentError("a decision is by a score, an FMR or an FPIR: give one");
+  }
+  if (rule.score) return ChosenThreshold{*rule.score};
+  HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
+  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores,
+                        ParseScores(*instance().context, bytes, what));
+  const bool verification = scores.kind == ScoreKind::kVerification;
+  if (rule.fmr) {
+    if (verification) return model_.ThresholdFor(*rule.fmr);
+    return absl::InvalidArgumentError(absl::StrCat(
+        std::string(what), ": a search compares with everybody, so a false match rate ",
+        "of one comparison says nothing of it: give the rate of searches by strangers ",
+        "that may name somebody, --fpir"));
+  }
+  if (verification) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        std::string(what), ": a verification is one comparison: give its false match rate, --fmr"));
+  }
+  const Searched searched = Count(scores, canaries_);
+  return model_.ThresholdForSearch(*rule.fpir, searched.people, searched.templates);
+}
+
+}  // namespace heft
