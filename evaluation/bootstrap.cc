@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
 #include "base/threads.h"
+#include "evaluation/resample.h"
 #include "evaluation/weighted_pairs.h"
-#include "features/random.h"
 
 namespace heft {
 namespace {
@@ -18,19 +17,9 @@ using internal::WeightedPairs;
 struct PreparedSet {
   WeightedPairs pairs;
   VerificationMetrics point;
-  int identity_count;
+  size_t identity_count;
   int64_t genuine_pairs, impostor_pairs;
 };
-
-absl::Status CheckOptions(const BootstrapOptions& options) {
-  if (options.replicates < 10 || !(options.confidence > 0 && options.confidence < 1) ||
-      options.max_pairs == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("bootstrap with ", options.replicates, " replicates and confidence ",
-                     options.confidence, ": need 10 or more, and between 0 and 1"));
-  }
-  return absl::OkStatus();
-}
 
 absl::StatusOr<PreparedSet> Prepare(const LabelledScores& set, const BootstrapOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const ScoreSet all, PairScores(set.scores, set.identities));
@@ -49,23 +38,15 @@ absl::StatusOr<PreparedSet> Prepare(const LabelledScores& set, const BootstrapOp
       b.push_back(set.identities[j]);
     }
   }
-  const auto [lowest, highest] = std::minmax_element(set.identities.begin(), set.identities.end());
-  if (*lowest < 0) return absl::InvalidArgumentError("identities must be numbered from 0");
-  return PreparedSet{WeightedPairs(scores, a, b), point, *highest + 1,
+  HEFT_ASSIGN_OR_RETURN(const size_t identities, internal::CountIdentities(set.identities));
+  return PreparedSet{WeightedPairs(scores, a, b), point, identities,
                      static_cast<int64_t>(all.genuine.size()),
                      static_cast<int64_t>(all.impostor.size())};
 }
 
-// How often each of `count` identities is drawn in a replicate.
-std::vector<double> DrawWeights(Random& random, int count) {
-  std::vector<double> weights(count, 0.0);
-  for (int i = 0; i < count; ++i) weights[random.Below(count)] += 1;
-  return weights;
-}
-
 absl::StatusOr<std::vector<PreparedSet>> PrepareAll(std::span<const LabelledScores> sets,
                                                     const BootstrapOptions& options) {
-  HEFT_RETURN_IF_ERROR(CheckOptions(options));
+  HEFT_RETURN_IF_ERROR(internal::CheckOptions(options));
   if (sets.empty()) return absl::InvalidArgumentError("no scores to evaluate");
   std::vector<PreparedSet> prepared;
   for (const LabelledScores& set : sets) {
@@ -79,22 +60,11 @@ absl::StatusOr<std::vector<PreparedSet>> PrepareAll(std::span<const LabelledScor
 // no genuine or no impostor pair; `measure` says whether its result is usable.
 template <typename Measure>
 void OneReplicate(const BootstrapOptions& options, std::size_t replicate, std::size_t set,
-                  int identity_count, Measure measure) {
-  Random random(options.seed, replicate * 1'000'003 + set);
+                  size_t identity_count, Measure measure) {
+  Random random = internal::SetRandom(options, replicate, set);
   for (int attempt = 0; attempt < 100; ++attempt) {
-    if (measure(DrawWeights(random, identity_count))) return;
+    if (measure(internal::DrawWeights(random, identity_count))) return;
   }
-}
-
-Estimate Percentiles(double value, std::vector<double> replicates, double confidence) {
-  std::sort(replicates.begin(), replicates.end());
-  auto at = [&](double share) {
-    const double position = share * (replicates.size() - 1);
-    const std::size_t below = static_cast<std::size_t>(position);
-    const std::size_t above = std::min(below + 1, replicates.size() - 1);
-    return replicates[below] + (position - below) * (replicates[above] - replicates[below]);
-  };
-  return {value, at((1 - confidence) / 2), at((1 + confidence) / 2)};
 }
 
 // Mean over sets of a metric, replicate by replicate.
@@ -115,7 +85,7 @@ Estimate Summarise(MetricField field, const std::vector<PreparedSet>& sets,
                    double confidence) {
   double value = 0;
   for (const PreparedSet& set : sets) value += set.point.*field / sets.size();
-  return Percentiles(value, Means(field, replicates), confidence);
+  return internal::Percentiles(value, Means(field, replicates), confidence);
 }
 
 }  // namespace
@@ -162,7 +132,7 @@ absl::StatusOr<VerificationEstimate> SystemComparison::Add(std::span<const Label
 Estimate SystemComparison::Difference(std::size_t a, std::size_t b) const {
   std::vector<double> differences = systems_[a].replicates;
   for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= systems_[b].replicates[i];
-  return Percentiles(systems_[a].auroc - systems_[b].auroc, std::move(differences),
+  return internal::Percentiles(systems_[a].auroc - systems_[b].auroc, std::move(differences),
                      options_.confidence);
 }
 

@@ -169,9 +169,9 @@ TEST(Thresholds, KeepTheRateAndWarn) {
   const auto table = CalibrateThresholds(scores);
   ASSERT_TRUE(table.ok());
   ASSERT_EQ(table->thresholds.size(), 3u);
-  EXPECT_DOUBLE_EQ(table->thresholds[0].measured_fmr, 0.01);
-  EXPECT_DOUBLE_EQ(table->thresholds[1].measured_fmr, 0.001);
-  EXPECT_DOUBLE_EQ(table->thresholds[2].measured_fmr, 0);
+  EXPECT_DOUBLE_EQ(table->thresholds[0].measured_fmr.value, 0.01);
+  EXPECT_DOUBLE_EQ(table->thresholds[1].measured_fmr.value, 0.001);
+  EXPECT_DOUBLE_EQ(table->thresholds[2].measured_fmr.value, 0);
   EXPECT_NEAR(table->thresholds[0].threshold, 2.33, 0.15);  // normal quantile
   EXPECT_TRUE(table->thresholds[0].supported);
   EXPECT_FALSE(table->thresholds[1].supported);

@@ -7,48 +7,104 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "evaluation/error_rates.h"
 
 namespace heft {
 namespace {
 
-// Share of `falling` (sorted) that is at least `threshold`.
-double ShareAtLeast(const std::vector<double>& falling, double threshold) {
-  const auto end = std::upper_bound(falling.begin(), falling.end(), threshold, std::greater<>());
-  return static_cast<double>(end - falling.begin()) / falling.size();
+// The curve's rates that so many comparisons can show, falling.
+std::vector<double> CurveRates(size_t impostor_pairs) {
+  std::vector<double> rates;
+  for (int k = 1;; ++k) {
+    const double rate = std::pow(10.0, -static_cast<double>(k) / kPointsADecade);
+    if (rate * static_cast<double>(impostor_pairs) < 1) return rates;
+    rates.push_back(rate);
+  }
+}
+
+// The lowest threshold that keeps `fmr`: above the first impostor that must be rejected; its ties
+// are rejected with it.
+double LowestThreshold(const std::vector<double>& falling, double fmr) {
+  const auto allowed = static_cast<size_t>(fmr * static_cast<double>(falling.size()) * (1 + 1e-12));
+  return std::nextafter(falling[allowed], std::numeric_limits<double>::infinity());
+}
+
+bool IsSupported(double fmr, size_t impostor_pairs) {
+  return fmr * static_cast<double>(impostor_pairs) >= kFalseMatchesNeeded;
+}
+
+std::string Unsupported(std::span<const double> fmrs, size_t impostor_pairs) {
+  std::string warning;
+  for (double fmr : fmrs) {
+    if (IsSupported(fmr, impostor_pairs)) continue;
+    absl::StrAppend(&warning, warning.empty() ? "" : "; ", "the threshold for FMR ", fmr,
+                    " rests on ", impostor_pairs, " impostor comparisons, ",
+                    std::ceil(kFalseMatchesNeeded / fmr), " are needed to trust it");
+  }
+  return warning;
 }
 
 }  // namespace
 
+absl::StatusOr<ScoreSet> PoolScores(std::span<const LabelledScores> sets) {
+  if (sets.empty()) return absl::InvalidArgumentError("no scores to evaluate");
+  ScoreSet pooled;
+  for (const LabelledScores& set : sets) {
+    HEFT_ASSIGN_OR_RETURN(const ScoreSet one, PairScores(set.scores, set.identities));
+    pooled.genuine.insert(pooled.genuine.end(), one.genuine.begin(), one.genuine.end());
+    pooled.impostor.insert(pooled.impostor.end(), one.impostor.begin(), one.impostor.end());
+  }
+  return pooled;
+}
+
+absl::StatusOr<ThresholdTable> CalibrateThresholds(std::span<const LabelledScores> sets,
+                                                   const BootstrapOptions& options) {
+  HEFT_ASSIGN_OR_RETURN(ScoreSet pooled, PoolScores(sets));
+  std::vector<double>& impostor = pooled.impostor;
+  std::sort(impostor.begin(), impostor.end(), std::greater<>());
+  const std::vector<double> rates = CurveRates(impostor.size());
+  std::vector<double> scores;
+  for (double rate : rates) scores.push_back(LowestThreshold(impostor, rate));
+  HEFT_ASSIGN_OR_RETURN(
+      const PooledRates measured,
+      MeasureErrorRates(sets, std::vector<std::vector<double>>(sets.size(), scores), options));
+  ThresholdTable table;
+  table.genuine_pairs = static_cast<int64_t>(pooled.genuine.size());
+  table.impostor_pairs = static_cast<int64_t>(impostor.size());
+  table.warning = Unsupported(kStandardFmrs, impostor.size());
+  for (size_t k = 0; k < rates.size(); ++k) {
+    const ErrorRates& at = measured.at[k];
+    table.thresholds.push_back({rates[k], scores[k], at.fmr, 1 - at.fnmr.value,
+                                IsSupported(rates[k], impostor.size())});
+  }
+  return table;
+}
+
 absl::StatusOr<ThresholdTable> CalibrateThresholds(const ScoreSet& scores,
                                                    std::span<const double> fmrs) {
   HEFT_RETURN_IF_ERROR(Verify(scores).status());
-  std::vector<double> genuine = scores.genuine, impostor = scores.impostor;
-  std::sort(genuine.begin(), genuine.end(), std::greater<>());
+  std::vector<double> impostor = scores.impostor;
   std::sort(impostor.begin(), impostor.end(), std::greater<>());
   ThresholdTable table;
-  table.genuine_pairs = genuine.size();
-  table.impostor_pairs = impostor.size();
+  table.genuine_pairs = static_cast<int64_t>(scores.genuine.size());
+  table.impostor_pairs = static_cast<int64_t>(impostor.size());
+  table.warning = Unsupported(fmrs, impostor.size());
   for (double fmr : fmrs) {
     if (!(fmr > 0 && fmr < 1)) {
       return absl::InvalidArgumentError(
           absl::StrCat("false match rate ", fmr, ": choose one between 0 and 1"));
     }
-    // The first impostor that must be rejected; its ties are rejected with it.
-    const std::size_t allowed = static_cast<std::size_t>(fmr * impostor.size() * (1 + 1e-12));
-    Threshold entry;
-    entry.fmr = fmr;
-    entry.threshold = std::nextafter(impostor[allowed], std::numeric_limits<double>::infinity());
-    entry.measured_fmr = ShareAtLeast(impostor, entry.threshold);
-    entry.measured_tmr = ShareAtLeast(genuine, entry.threshold);
-    entry.supported = fmr * impostor.size() >= kFalseMatchesNeeded;
-    if (!entry.supported) {
-      absl::StrAppend(&table.warning, table.warning.empty() ? "" : "; ", "the threshold for FMR ",
-                      fmr, " rests on ", impostor.size(), " impostor comparisons, ",
-                      std::ceil(kFalseMatchesNeeded / fmr), " are needed to trust it");
-    }
-    table.thresholds.push_back(entry);
+    const double threshold = LowestThreshold(impostor, fmr);
+    table.thresholds.push_back({fmr, threshold, {ShareAccepted(impostor, threshold), 0, 1},
+                                ShareAccepted(scores.genuine, threshold),
+                                IsSupported(fmr, impostor.size())});
   }
   return table;
+}
+
+absl::StatusOr<ScoreCalibration> CalibrateScores(std::span<const LabelledScores> sets) {
+  HEFT_ASSIGN_OR_RETURN(const ScoreSet pooled, PoolScores(sets));
+  return CalibrateScores(pooled);
 }
 
 absl::StatusOr<ScoreCalibration> CalibrateScores(const ScoreSet& scores) {
@@ -59,7 +115,7 @@ absl::StatusOr<ScoreCalibration> CalibrateScores(const ScoreSet& scores) {
     double g_slope = kRidge * fit.slope, g_intercept = 0;
     double h_ss = kRidge, h_si = 0, h_ii = kRidge;
     auto add = [&](const std::vector<double>& kind, double target) {
-      const double share = 0.5 / kind.size();
+      const double share = 0.5 / static_cast<double>(kind.size());
       for (double score : kind) {
         const double p = 1 / (1 + std::exp(-fit.LogLikelihoodRatio(score)));
         const double curvature = share * p * (1 - p);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a score means: thresholds for chosen false match rates, and a map from scores to evidence.
+// What a score means: thresholds for any false match rate, and a map from scores to evidence. Both
+// are fitted on sets of scores of people who took no part in the training: one set, or the parts of
+// a cross-fit, whose people are never compared with those of another.
 #ifndef HEFT_EVALUATION_THRESHOLDS_H_
 #define HEFT_EVALUATION_THRESHOLDS_H_
 
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "evaluation/bootstrap.h"
 #include "evaluation/metrics.h"
 #include "heft/model.h"
 
@@ -19,29 +22,40 @@ namespace heft {
 struct Threshold {
   double fmr = 0.0;  // wanted
   double threshold = 0.0;
-  double measured_fmr = 0.0;  // on the scores it was fitted on
+  Estimate measured_fmr;  // on the scores it was fitted on, its interval by resampling people
   double measured_tmr = 0.0;
   // Whether the data allow kFalseMatchesNeeded false matches at `fmr`.
   bool supported = false;
 };
 
 struct ThresholdTable {
-  std::vector<Threshold> thresholds;
+  std::vector<Threshold> thresholds;  // fmr falling
   int64_t genuine_pairs = 0;
   int64_t impostor_pairs = 0;
-  std::string warning;  // empty if every threshold is supported
+  std::string warning;  // empty if all of kStandardFmrs are supported
 };
 
 inline constexpr double kStandardFmrs[] = {1e-2, 1e-3, 1e-4};
+// kPointsADecade: of the curve, each 10^(-k / kPointsADecade).
+inline constexpr int kPointsADecade = 8;
 
-// CalibrateThresholds: for each wanted FMR (in (0, 1)) the lowest threshold that keeps it on these
-// scores, which should be of validation classes. Errors as Verify's.
+// PoolScores: the comparisons of all sets. Errors as PairScores's.
+absl::StatusOr<ScoreSet> PoolScores(std::span<const LabelledScores> sets);
+
+// CalibrateThresholds: a curve, from an FMR of 10^(-1/8) down to one false match in all comparisons:
+// for each the lowest threshold that keeps it on the pooled scores. Errors as Verify's, and for
+// options out of range.
+absl::StatusOr<ThresholdTable> CalibrateThresholds(std::span<const LabelledScores> sets,
+                                                   const BootstrapOptions& options = {});
+
+// The same for chosen rates alone, in (0, 1), without intervals.
 absl::StatusOr<ThresholdTable> CalibrateThresholds(const ScoreSet& scores,
                                                    std::span<const double> fmrs = kStandardFmrs);
 
 // CalibrateScores fits how scores translate into evidence. Errors as Verify's. A small ridge keeps
 // the slope finite where the kinds are separable.
 absl::StatusOr<ScoreCalibration> CalibrateScores(const ScoreSet& scores);
+absl::StatusOr<ScoreCalibration> CalibrateScores(std::span<const LabelledScores> sets);
 
 }  // namespace heft
 

@@ -12,7 +12,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "base/files.h"
-#include "evaluation/thresholds.h"
 #include "experiment/stopwatch.h"
 #include "experiment/systems.h"
 #include "learning/projection.h"
@@ -177,13 +176,11 @@ class Evaluator {
 
   absl::Status Warn() {
     std::vector<std::string>& warnings = result_.warnings;
-    HEFT_ASSIGN_OR_RETURN(const ThresholdTable table,
-                          CalibrateThresholds(result_.encrypted, kReportedFmrs));
-    for (const Threshold& t : table.thresholds) {
-      if (t.supported) continue;
+    for (double fmr : kReportedFmrs) {
+      if (fmr * static_cast<double>(result_.impostor_pairs) >= kFalseMatchesNeeded) continue;
       warnings.push_back(absl::StrFormat(
-          "TMR at FMR %g rests on %d impostor comparisons; %.0f are needed to trust it", t.fmr,
-          result_.impostor_pairs, std::ceil(30 / t.fmr)));
+          "TMR at FMR %g rests on %d impostor comparisons; %.0f are needed to trust it", fmr,
+          result_.impostor_pairs, std::ceil(kFalseMatchesNeeded / fmr)));
     }
     constexpr int kFewIdentities = 30;
     if (result_.identities < kFewIdentities) {
