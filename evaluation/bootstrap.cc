@@ -133,7 +133,7 @@ Estimate SystemComparison::Difference(std::size_t a, std::size_t b) const {
   std::vector<double> differences = systems_[a].replicates;
   for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= systems_[b].replicates[i];
   return internal::Percentiles(systems_[a].auroc - systems_[b].auroc, std::move(differences),
-                     options_.confidence);
+                               options_.confidence);
 }
 
 }  // namespace heft

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // False match and false non-match rates at given thresholds, with intervals by resampling people
-// (bootstrap.h). Comparisons of several sets of people, each with thresholds of its own, are pooled:
-// the folds of a cross-validation, or the parts of a cross-fit. People of different sets are never
-// compared. An interval is at least as wide as if all comparisons were independent (rule of three
-// where nothing was seen).
+// (bootstrap.h). Comparisons of several sets of people, each with thresholds of its own, are
+// pooled: the folds of a cross-validation, or the parts of a cross-fit. People of different sets
+// are never compared. An interval is at least as wide as if all comparisons were independent (rule
+// of three where nothing was seen).
 #ifndef HEFT_EVALUATION_ERROR_RATES_H_
 #define HEFT_EVALUATION_ERROR_RATES_H_
 

@@ -141,8 +141,8 @@ std::vector<Comparison> Collect(std::span<const LabelledScores> sets, const Peop
       for (size_t j = i + 1; j < identities.size(); ++j) {
         const bool same = identities[i] == identities[j];
         if (!same && impostors++ % stride != 0) continue;
-        const double ratio = sets[k].scores(static_cast<Eigen::Index>(i),
-                                            static_cast<Eigen::Index>(j));
+        const double ratio =
+            sets[k].scores(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
         out.push_back({ratio, Bits(same ? -ratio : ratio), number(i), number(j)});
       }
     }
@@ -157,8 +157,7 @@ std::vector<Costs> Replicate(const Evidence& evidence, const People& people, siz
     std::vector<double> weights;
     for (size_t k = 0; k < sets; ++k) {
       const size_t end = k + 1 < sets ? people.first[k + 1] : people.count;
-      const std::vector<double> of_set =
-          internal::SetWeights(options, r, k, end - people.first[k]);
+      const std::vector<double> of_set = internal::SetWeights(options, r, k, end - people.first[k]);
       weights.insert(weights.end(), of_set.begin(), of_set.end());
     }
     replicates[r] = evidence.Measure(weights);
@@ -169,7 +168,9 @@ std::vector<Costs> Replicate(const Evidence& evidence, const People& people, siz
 
 EvidenceBin MakeBin(size_t bin, const Costs& point, const std::vector<Costs>& replicates,
                     const ScoreSet& kinds, double confidence) {
-  const auto observed = [bin](const Costs& c) { return std::log(c.genuine[bin] / c.impostor[bin]); };
+  const auto observed = [bin](const Costs& c) {
+    return std::log(c.genuine[bin] / c.impostor[bin]);
+  };
   std::vector<double> values;
   for (const Costs& c : replicates) {
     if (c.genuine[bin] > 0 || c.impostor[bin] > 0) values.push_back(observed(c));
@@ -220,8 +221,8 @@ absl::StatusOr<EvidenceQuality> MeasureEvidence(std::span<const LabelledScores> 
   HEFT_ASSIGN_OR_RETURN(const ScoreSet kinds, PoolScores(ratios));
   HEFT_ASSIGN_OR_RETURN(const Costs point, CostsOf(kinds));
   const uint64_t stride = 1 + kinds.impostor.size() / options.max_pairs;
-  const std::vector<Costs> replicates = Replicate(Evidence(Collect(ratios, people, stride)), people,
-                                                  ratios.size(), options);
+  const std::vector<Costs> replicates =
+      Replicate(Evidence(Collect(ratios, people, stride)), people, ratios.size(), options);
   const auto estimate = [&](auto cost) {
     std::vector<double> values;
     for (const Costs& c : replicates) values.push_back(cost(c));

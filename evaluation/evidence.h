@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How good log-likelihood ratios are (N. Bruemmer and J. du Preez, Application-independent
-// evaluation of speaker detection, Computer Speech and Language 20, 2006). Cllr is the mean cost, in
-// bits, of a comparison to somebody who takes them at their word, both kinds weighing alike: 0 is
-// perfect, 1 what one pays who looks at no score. Its minimum is what the same order of scores costs
-// with the best rising map from scores to evidence, which the pool adjacent violators algorithm
-// finds; what is beyond it is lost in calibration. Everywhere natural logarithms go in.
+// evaluation of speaker detection, Computer Speech and Language 20, 2006). Cllr is the mean cost,
+// in bits, of a comparison to somebody who takes them at their word, both kinds weighing alike: 0
+// is perfect, 1 what one pays who looks at no score. Its minimum is what the same order of scores
+// costs with the best rising map from scores to evidence, which the pool adjacent violators
+// algorithm finds; what is beyond it is lost in calibration. Everywhere natural logarithms go in.
 #ifndef HEFT_EVALUATION_EVIDENCE_H_
 #define HEFT_EVALUATION_EVIDENCE_H_
 
@@ -25,7 +25,7 @@ LabelledScores ToEvidence(const LabelledScores& scores, const ScoreCalibration& 
 // share over their impostor share, each kind over all of its comparisons: what the evidence should
 // have been. Infinite where one kind is missing.
 struct EvidenceBin {
-  double stated = 0;    // mean of the log-likelihood ratios
+  double stated = 0;  // mean of the log-likelihood ratios
   double observed = 0;
   double lo = 0, hi = 0;  // 95% interval of `observed`, of resampled people
   uint64_t genuine = 0, impostor = 0;

@@ -28,11 +28,13 @@
 namespace heft {
 
 // FitSearches: of the scores of samples with each other (scores[i][j] of probe i and template j;
-// both triangles are read), all of people who took no part in anything before. A person is
-// enrolled with his first `templates` samples (fewer where he has fewer), and probes with all of
-// them against everybody else. kInvalidArgument for fewer than kFewestPeople.
+// both triangles are read), in one or more sets of people who took no part in anything before;
+// people of different sets are never compared. A person is enrolled with his first `templates`
+// samples (fewer where he has fewer), and probes with all of them against everybody else of his
+// set. kInvalidArgument for fewer than kFewestPeople in all sets together.
 inline constexpr uint64_t kFewestPeople = 10;
-absl::StatusOr<SearchCalibration> FitSearches(const LabelledScores& scores, uint32_t templates = 1,
+absl::StatusOr<SearchCalibration> FitSearches(std::span<const LabelledScores> sets,
+                                              uint32_t templates = 1,
                                               const BootstrapOptions& options = {});
 
 // SearchErrors: what a gallery of people and searches of it show.

@@ -43,6 +43,8 @@ LabelledScores AllScores(const Crowd& crowd) {
   return {crowd.unit * crowd.unit.transpose(), crowd.identities};
 }
 
+std::vector<LabelledScores> OneSet(const Crowd& crowd) { return {AllScores(crowd)}; }
+
 // Known answer: a generalised Pareto tail is recovered from its own quantiles.
 TEST(OpenSetTest, WhatIsFittedIsWhatWasDrawn) {
   Random random(3);
@@ -60,7 +62,7 @@ TEST(OpenSetTest, WhatIsFittedIsWhatWasDrawn) {
                                                     (std::pow(u / truth.rate, -truth.shape) - 1);
     }
   }
-  const auto fit = FitSearches(scores, 1, {.replicates = 20});
+  const auto fit = FitSearches(std::span(&scores, 1), 1, {.replicates = 20});
   ASSERT_TRUE(fit.ok()) << fit.status();
   EXPECT_NEAR(fit->tail.rate, truth.rate, 0.003);
   EXPECT_NEAR(fit->tail.start, truth.start, 0.01);
@@ -72,7 +74,7 @@ TEST(OpenSetTest, WhatIsFittedIsWhatWasDrawn) {
 // The claim: what is asked for on some people is what is seen on others, in galleries that are
 // larger than the people it was learned from too.
 TEST(OpenSetTest, FpirOnNewPeopleIsWhatWasAskedFor) {
-  const auto calibration = FitSearches(AllScores(MakeCrowd(200, 3, 5)), 1, {.replicates = 200});
+  const auto calibration = FitSearches(OneSet(MakeCrowd(200, 3, 5)), 1, {.replicates = 200});
   ASSERT_TRUE(calibration.ok()) << calibration.status();
   for (const uint64_t people : {10, 100, 1000}) {
     const Crowd gallery = MakeCrowd(people, 1, 6), strangers = MakeCrowd(3000, 1, 7);
@@ -92,12 +94,12 @@ TEST(OpenSetTest, FpirOnNewPeopleIsWhatWasAskedFor) {
 }
 
 TEST(OpenSetTest, WhatTheDataDoNotTellIsRefused) {
-  const auto few = FitSearches(AllScores(MakeCrowd(20, 2, 5)), 1, {.replicates = 10});
+  const auto few = FitSearches(OneSet(MakeCrowd(20, 2, 5)), 1, {.replicates = 10});
   ASSERT_TRUE(few.ok()) << few.status();
   const auto far = ChooseSearchThreshold(std::span(&*few, 1), 1e-2, 1000000);
   EXPECT_EQ(far.status().code(), absl::StatusCode::kOutOfRange);
   EXPECT_THAT(std::string(far.status().message()), HasSubstr("they reach to galleries of"));
-  EXPECT_FALSE(FitSearches(AllScores(MakeCrowd(9, 2, 5))).ok());
+  EXPECT_FALSE(FitSearches(OneSet(MakeCrowd(9, 2, 5))).ok());
 }
 
 TEST(OpenSetTest, SearchesAreCountedAsTheStandardSays) {

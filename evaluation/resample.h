@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resampling of people, for all intervals of this folder. Internal: bootstrap.h says how it is done.
+// Resampling of people, for all intervals of this folder. Internal: bootstrap.h says how it is
+// done.
 #ifndef HEFT_EVALUATION_RESAMPLE_H_
 #define HEFT_EVALUATION_RESAMPLE_H_
 
@@ -35,10 +36,10 @@ absl::StatusOr<size_t> CountIdentities(std::span<const int> identities);
 // Percentiles: `value` with the interval that holds a share `confidence` of the replicates.
 Estimate Percentiles(double value, std::vector<double> replicates, double confidence);
 
-// AtLeastPoisson: a rate seen as `count` events in `of` comparisons, its interval widened to the one
-// that it would have if all comparisons were independent. Resampling alone says nothing of events
-// of which none was seen. N. E. Breslow and N. E. Day, Statistical methods in cancer research II,
-// 1987, equation 2.13 (Byar's approximation).
+// AtLeastPoisson: a rate seen as `count` events in `of` comparisons, its interval widened to the
+// one that it would have if all comparisons were independent. Resampling alone says nothing of
+// events of which none was seen. N. E. Breslow and N. E. Day, Statistical methods in cancer
+// research II, 1987, equation 2.13 (Byar's approximation).
 Estimate AtLeastPoisson(Estimate rate, double of, double confidence);
 
 }  // namespace heft::internal

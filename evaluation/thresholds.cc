@@ -74,8 +74,8 @@ absl::StatusOr<ThresholdTable> CalibrateThresholds(std::span<const LabelledScore
   table.warning = Unsupported(kStandardFmrs, impostor.size());
   for (size_t k = 0; k < rates.size(); ++k) {
     const ErrorRates& at = measured.at[k];
-    table.thresholds.push_back({rates[k], scores[k], at.fmr, 1 - at.fnmr.value,
-                                IsSupported(rates[k], impostor.size())});
+    table.thresholds.push_back(
+        {rates[k], scores[k], at.fmr, 1 - at.fnmr.value, IsSupported(rates[k], impostor.size())});
   }
   return table;
 }
@@ -95,7 +95,9 @@ absl::StatusOr<ThresholdTable> CalibrateThresholds(const ScoreSet& scores,
           absl::StrCat("false match rate ", fmr, ": choose one between 0 and 1"));
     }
     const double threshold = LowestThreshold(impostor, fmr);
-    table.thresholds.push_back({fmr, threshold, {ShareAccepted(impostor, threshold), 0, 1},
+    table.thresholds.push_back({fmr,
+                                threshold,
+                                {ShareAccepted(impostor, threshold), 0, 1},
                                 ShareAccepted(scores.genuine, threshold),
                                 IsSupported(fmr, impostor.size())});
   }

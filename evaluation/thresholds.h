@@ -42,9 +42,9 @@ inline constexpr int kPointsADecade = 8;
 // PoolScores: the comparisons of all sets. Errors as PairScores's.
 absl::StatusOr<ScoreSet> PoolScores(std::span<const LabelledScores> sets);
 
-// CalibrateThresholds: a curve, from an FMR of 10^(-1/8) down to one false match in all comparisons:
-// for each the lowest threshold that keeps it on the pooled scores. Errors as Verify's, and for
-// options out of range.
+// CalibrateThresholds: a curve, from an FMR of 10^(-1/8) down to one false match in all
+// comparisons: for each the lowest threshold that keeps it on the pooled scores. Errors as
+// Verify's, and for options out of range.
 absl::StatusOr<ThresholdTable> CalibrateThresholds(std::span<const LabelledScores> sets,
                                                    const BootstrapOptions& options = {});
 
