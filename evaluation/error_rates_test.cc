@@ -109,17 +109,17 @@ TEST(Thresholds, AreACurveDownToOneFalseMatch) {
   const auto pooled = PoolScores(sets);
   double last_fmr = 1, last_score = -1e9;
   for (size_t k = 0; k < table->thresholds.size(); ++k) {
-    const Threshold& t = table->thresholds[k];
+    const DecisionThreshold& t = table->thresholds[k];
     EXPECT_LT(t.fmr, last_fmr);
-    EXPECT_GE(t.threshold, last_score);
-    EXPECT_LE(t.measured_fmr.value, t.fmr);
-    EXPECT_DOUBLE_EQ(t.measured_fmr.value, ShareAccepted(pooled->impostor, t.threshold));
-    EXPECT_DOUBLE_EQ(t.measured_tmr, ShareAccepted(pooled->genuine, t.threshold));
-    EXPECT_LE(t.measured_fmr.lo, t.measured_fmr.value);
-    EXPECT_GE(t.measured_fmr.hi, t.measured_fmr.value);
-    EXPECT_EQ(t.supported, t.fmr * 2400 >= 30);
+    EXPECT_GE(t.score, last_score);
+    const double seen = ShareAccepted(pooled->impostor, t.score);
+    EXPECT_LE(seen, t.fmr);
+    EXPECT_NEAR(t.fnmr, 1 - ShareAccepted(pooled->genuine, t.score), 1e-12);
+    EXPECT_LE(t.interval.lo, seen);
+    EXPECT_GE(t.interval.hi, seen);
+    EXPECT_EQ(t.Supported(), t.fmr * 2400 >= 30);
     last_fmr = t.fmr;
-    last_score = t.threshold;
+    last_score = t.score;
   }
   EXPECT_EQ(table->thresholds[15].fmr, 1e-2) << "the usual rates are points";
   EXPECT_GE(last_fmr * 2400, 1);

@@ -14,7 +14,7 @@
 
 #include "base/status.h"
 #include "evaluation/bootstrap.h"
-#include "heft/model.h"
+#include "heft/decisions.h"
 
 namespace heft {
 

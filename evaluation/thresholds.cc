@@ -29,14 +29,10 @@ double LowestThreshold(const std::vector<double>& falling, double fmr) {
   return std::nextafter(falling[allowed], std::numeric_limits<double>::infinity());
 }
 
-bool IsSupported(double fmr, size_t impostor_pairs) {
-  return fmr * static_cast<double>(impostor_pairs) >= kFalseMatchesNeeded;
-}
-
 std::string Unsupported(std::span<const double> fmrs, size_t impostor_pairs) {
   std::string warning;
   for (double fmr : fmrs) {
-    if (IsSupported(fmr, impostor_pairs)) continue;
+    if (fmr * static_cast<double>(impostor_pairs) >= kFalseMatchesNeeded) continue;
     absl::StrAppend(&warning, warning.empty() ? "" : "; ", "the threshold for FMR ", fmr,
                     " rests on ", impostor_pairs, " impostor comparisons, ",
                     std::ceil(kFalseMatchesNeeded / fmr), " are needed to trust it");
@@ -73,9 +69,9 @@ absl::StatusOr<ThresholdTable> CalibrateThresholds(std::span<const LabelledScore
   table.impostor_pairs = static_cast<int64_t>(impostor.size());
   table.warning = Unsupported(kStandardFmrs, impostor.size());
   for (size_t k = 0; k < rates.size(); ++k) {
-    const ErrorRates& at = measured.at[k];
+    const auto& [fmr, fnmr] = measured.at[k];
     table.thresholds.push_back(
-        {rates[k], scores[k], at.fmr, 1 - at.fnmr.value, IsSupported(rates[k], impostor.size())});
+        {rates[k], scores[k], fnmr.value, impostor.size(), {fmr.lo, fmr.hi}});
   }
   return table;
 }
@@ -94,12 +90,9 @@ absl::StatusOr<ThresholdTable> CalibrateThresholds(const ScoreSet& scores,
       return absl::InvalidArgumentError(
           absl::StrCat("false match rate ", fmr, ": choose one between 0 and 1"));
     }
-    const double threshold = LowestThreshold(impostor, fmr);
-    table.thresholds.push_back({fmr,
-                                threshold,
-                                {ShareAccepted(impostor, threshold), 0, 1},
-                                ShareAccepted(scores.genuine, threshold),
-                                IsSupported(fmr, impostor.size())});
+    const double score = LowestThreshold(impostor, fmr);
+    table.thresholds.push_back(
+        {fmr, score, 1 - ShareAccepted(scores.genuine, score), impostor.size()});
   }
   return table;
 }

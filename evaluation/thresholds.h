@@ -13,26 +13,15 @@
 #include "base/status.h"
 #include "evaluation/bootstrap.h"
 #include "evaluation/metrics.h"
-#include "heft/model.h"
+#include "heft/decisions.h"
 
 namespace heft {
 
-// Threshold: accept a score of at least `threshold` and at most a share `fmr` of the impostor
-// comparisons that it was fitted on is accepted.
-struct Threshold {
-  double fmr = 0.0;  // wanted
-  double threshold = 0.0;
-  Estimate measured_fmr;  // on the scores it was fitted on, its interval by resampling people
-  double measured_tmr = 0.0;
-  // Whether the data allow kFalseMatchesNeeded false matches at `fmr`.
-  bool supported = false;
-};
-
 struct ThresholdTable {
-  std::vector<Threshold> thresholds;  // fmr falling
+  std::vector<DecisionThreshold> thresholds;  // fmr falling
   int64_t genuine_pairs = 0;
   int64_t impostor_pairs = 0;
-  std::string warning;  // empty if all of kStandardFmrs are supported
+  std::string warning;  // of those among kStandardFmrs that rest on too few comparisons
 };
 
 inline constexpr double kStandardFmrs[] = {1e-2, 1e-3, 1e-4};
@@ -43,7 +32,7 @@ inline constexpr int kPointsADecade = 8;
 absl::StatusOr<ScoreSet> PoolScores(std::span<const LabelledScores> sets);
 
 // CalibrateThresholds: a curve, from an FMR of 10^(-1/8) down to one false match in all
-// comparisons: for each the lowest threshold that keeps it on the pooled scores. Errors as
+// comparisons: for each the lowest score that keeps it on the pooled comparisons. Errors as
 // Verify's, and for options out of range.
 absl::StatusOr<ThresholdTable> CalibrateThresholds(std::span<const LabelledScores> sets,
                                                    const BootstrapOptions& options = {});

@@ -29,10 +29,7 @@ Model AssembleModel(const Dataset& dataset, const TrainResult& aware, const Mode
   model.projection = RowMajor(aware.projection);
   model.approximation = aware.approximation;
   model.profile = options.profile;
-  const uint64_t impostors = aware.thresholds.impostor_pairs;
-  for (const Threshold& t : aware.thresholds.thresholds) {
-    model.thresholds.push_back({t.fmr, t.threshold, 1 - t.measured_tmr, impostors});
-  }
+  model.thresholds = aware.thresholds.thresholds;
   if (!model.thresholds.empty()) model.calibration = aware.calibration;
   Json summary = aware.summary;
   if (options.exact != nullptr) {
