@@ -98,6 +98,50 @@ std::string DescribeParams(const ParamsId& params_id, Json* json) {
                          profile->security, profile->total_bits, profile->ring_degree);
 }
 
+Json SearchesJson(const Model& model) {
+  Json searches = Json::array();
+  for (const SearchCalibration& s : model.searches) {
+    searches.push_back({{"templates", s.templates},
+                        {"people", s.people},
+                        {"comparisons", s.comparisons},
+                        {"start", s.tail.start},
+                        {"rate", s.tail.rate},
+                        {"scale", s.tail.scale},
+                        {"shape", s.tail.shape},
+                        {"evenness", s.tail.evenness},
+                        {"replicates", s.replicates.size()}});
+  }
+  return searches;
+}
+
+// What decisions there are thresholds for: by decades of the rates.
+std::string DescribeDecisions(const Model& model) {
+  std::string text;
+  for (const double fmr : {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6}) {
+    const auto at = model.ThresholdFor(fmr);
+    if (!at.ok()) continue;
+    absl::StrAppendFormat(&text, "  1:1, FMR %g: %.3f (on new people %.2g to %.2g)%s\n", fmr,
+                          at->score, at->interval.lo, at->interval.hi,
+                          at->warning.empty() ? "" : ", on too few comparisons");
+  }
+  for (const SearchCalibration& s : model.searches) {
+    absl::StrAppendFormat(&text, "  1:N, %d template%s a person, of %d people:", s.templates,
+                          s.templates == 1 ? "" : "s", s.people);
+    int sizes = 0;
+    for (const uint64_t people : {10, 100, 1000, 10000, 100000, 1000000}) {
+      const auto at = model.ThresholdForSearch(1e-2, people, s.templates);
+      if (!at.ok()) break;
+      absl::StrAppendFormat(&text, "%s %.3f among %d", sizes++ == 0 ? " FPIR 0.01 at" : ",",
+                            at->score, people);
+    }
+    absl::StrAppend(&text, sizes == 0 ? " too few for FPIR 0.01\n" : "\n");
+  }
+  if (model.sample_agreement) {
+    absl::StrAppendFormat(&text, "  samples of a person agree by %.3f\n", *model.sample_agreement);
+  }
+  return text;
+}
+
 absl::Status InspectModel(const Common& common, const Options& options,
                           std::span<const uint8_t> bytes) {
   HEFT_ASSIGN_OR_RETURN(const Model model, Model::Parse(bytes, options.path));
@@ -114,7 +158,8 @@ absl::Status InspectModel(const Common& common, const Options& options,
     thresholds.push_back({{"fmr", t.fmr},
                           {"score", t.score},
                           {"fnmr", t.fnmr},
-                          {"impostor_pairs", t.impostor_pairs}});
+                          {"impostor_pairs", t.impostor_pairs},
+                          {"interval", {t.interval.lo, t.interval.hi}}});
   }
   const Interval& interval = model.approximation.interval;
   Json json = {{"kind", "model"},
@@ -131,11 +176,13 @@ absl::Status InspectModel(const Common& common, const Options& options,
                  {"interval", {interval.lo, interval.hi}},
                  {"max_relative_error", model.approximation.MaxRelativeError()}}},
                {"thresholds", thresholds},
+               {"searches", SearchesJson(model)},
                {"training", *Json::Parse(model.training_summary)}};
   if (model.calibration) {
     json["calibration"] = {{"slope", model.calibration->slope},
                            {"intercept", model.calibration->intercept}};
   }
+  if (model.sample_agreement) json["sample_agreement"] = *model.sample_agreement;
   if (options.plan) json["plan"] = PlanJson(plan);
   std::string text = absl::StrFormat(
       "model %s, with its thresholds %s\n  %s -> %d dimensions, profile %s\n  %s\n  %s (%.1f bits "
@@ -145,10 +192,7 @@ absl::Status InspectModel(const Common& common, const Options& options,
       model.gamma, model.profile, profile.parameters, profile.security, profile.total_bits,
       model.approximation.name, model.approximation.Degree(), interval.lo, interval.hi,
       100 * model.approximation.MaxRelativeError());
-  for (const DecisionThreshold& t : model.thresholds) {
-    absl::StrAppendFormat(&text, "  threshold for FMR %g: %.3f (FNMR %.3f, %d impostor pairs)\n",
-                          t.fmr, t.score, t.fnmr, t.impostor_pairs);
-  }
+  absl::StrAppend(&text, DescribeDecisions(model));
   if (options.plan) absl::StrAppend(&text, "plan:\n", PlanJson(plan).dump(2), "\n");
   Print(common, json, text);
   return absl::OkStatus();

@@ -23,6 +23,18 @@ inline constexpr uint64_t kJournalTime = 1800000000;
 // Of model-2.heft.
 inline constexpr ScoreCalibration kCalibration = {8, -2.5};
 
+// DecidedModel: a model with all that decisions need, as its third version holds it.
+inline Model DecidedModel(Model model) {
+  const ImpostorTail tail = {0.375, 0.0625, 0.125, -0.25, 4};
+  model.sample_agreement = 0.625;
+  model.thresholds = {{1e-1, 0.25, 0.0078125, 4000, {0.0625, 0.125}},
+                      {1e-2, 0.5, 0.0625, 4000, {0.0078125, 0.015625}}};
+  model.searches = {{1, 44, 1892, tail, {tail, {0.375, 0.0625, 0.125, 0, 1e6}}},
+                    {2, 40, 1560, tail, {}}};
+  model.calibration = kCalibration;
+  return model;
+}
+
 // The model, but for its approximation, which a fit may change in the last digits. gamma 2 keeps
 // the gallery's block small.
 inline Model ModelWithoutApproximation() {

@@ -127,6 +127,13 @@ TEST_F(GoldenTest, Model) {
   calibrated.calibration = kCalibration;
   EXPECT_EQ(calibrated.Serialize(), Golden("model-2.heft"));
   EXPECT_EQ(Ok(Model::Parse(Golden("model-2.heft"), "model-2.heft")).calibration, kCalibration);
+  const Model decided = DecidedModel(model_);
+  EXPECT_EQ(decided.Serialize(), Golden("model-3.heft"));
+  const Model back = Ok(Model::Parse(Golden("model-3.heft"), "model-3.heft"));
+  EXPECT_EQ(back.sample_agreement, decided.sample_agreement);
+  EXPECT_EQ(back.thresholds, decided.thresholds);
+  EXPECT_EQ(back.searches, decided.searches);
+  EXPECT_NE(back.Id(), model_.Id()) << "the agreement is part of the id";
 }
 
 TEST_F(GoldenTest, SecretKeys) {

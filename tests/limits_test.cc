@@ -311,6 +311,7 @@ TEST_F(LimitsTest, ValuesThatOptionsRefuse) {
       {bench, "--batch", counts},
       {decrypt, "--threshold", {"nan", "inf", "-3", "3"}},
       {decrypt, "--fmr", {"-1", "2", "nan"}},
+      {decrypt, "--fpir", {"-1", "2", "nan"}},
       {decrypt, "--flood-bits", {"-1", "0", "29", "257"}},
       {evaluate, "--folds", counts},
       {evaluate, "--replicates", counts},

@@ -214,6 +214,10 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
   };
   EXPECT_EQ(Ask("identify", again("top"), {}, {"--top", "3"})["candidates"].size(), 3u);
   EXPECT_EQ(Ask("identify", again("any"), {}, {})["candidates"].size(), 8u) << "all identities";
+  // A search's threshold is for the size of the gallery: eight people, some with two templates.
+  const auto found = Ask("identify", again("found"), {}, {"--fpir", "0.1"});
+  EXPECT_EQ(found["threshold"], model_->ThresholdForSearch(0.1, 8, 2)->score);
+  EXPECT_EQ(found["accept"], found["candidates"][0]["score"] >= found["threshold"]);
   const auto unnamed = Ask("identify", probes, {"--no-identities"});
   EXPECT_EQ(unnamed["candidates"].size(), rows.size() + later.size());
   EXPECT_EQ(std::string(unnamed["candidates"][0]["identity"])[0], '#');
@@ -230,9 +234,9 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
     ExpectScores(opened, Fused(2), of_claimed);
     // Every sample of the files against the same claim; a reply each.
     const std::string folder = Own("verify-all-" + claimed);
-    const auto all = Must(kServer, Serve("verify", probes,
-                                         {"--identity", claimed, "--all", "--out",
-                                          Path("server", folder)}));
+    const auto all = Must(
+        kServer,
+        Serve("verify", probes, {"--identity", claimed, "--all", "--out", Path("server", folder)}));
     EXPECT_EQ(all["claimed"], claimed);
     EXPECT_EQ(all["replies"], 3);
     int reply = 0;
@@ -248,11 +252,12 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
     };
     EXPECT_EQ(decide("--threshold", std::to_string(score - 0.02))["accept"], true);
     EXPECT_EQ(decide("--threshold", std::to_string(score + 0.02))["accept"], false);
-    ASSERT_FALSE(model_->thresholds.empty());
-    for (const DecisionThreshold& t : model_->thresholds) {
-      const auto decided = decide("--fmr", nlohmann::json(t.fmr).dump());
-      EXPECT_EQ(decided["threshold"], t.score);
-      EXPECT_EQ(decided["accept"], decided["candidates"][0]["score"].get<double>() >= t.score);
+    for (const double fmr : {0.3, 0.1, 0.06}) {  // 0.06: between the points of the curve
+      const auto decided = decide("--fmr", nlohmann::json(fmr).dump());
+      const double at = model_->ThresholdFor(fmr)->score;
+      EXPECT_EQ(decided["threshold"], at);
+      EXPECT_EQ(decided["fmr"], fmr);
+      EXPECT_EQ(decided["accept"], decided["candidates"][0]["score"].get<double>() >= at);
     }
   }
 }

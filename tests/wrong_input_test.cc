@@ -191,10 +191,12 @@ TEST_F(WrongArgumentsTest, SecretKeys) {
           kInput, {damaged, "checksum"});
 }
 
-TEST_F(WrongArgumentsTest, ThresholdsThatTheModelLacks) {
-  Refused(kHeft, DecryptArgs(W("server/scores.ct"), {"--fmr", "0.123"}), kInput,
-          {"no threshold for FMR 0.123", "it has"});
-  Refused(kHeft, DecryptArgs(W("server/scores.ct"), {"--fmr", "0"}), kInput, {"no threshold"});
+TEST_F(WrongArgumentsTest, RatesThatTheModelLacks) {
+  // scores.ct answers a search: a rate of one comparison says nothing of it.
+  Refused(kHeft, DecryptArgs(W("server/scores.ct"), {"--fmr", "1e-2"}), kInput, {"--fpir"});
+  Refused(kHeft, DecryptArgs(W("server/scores.ct"), {"--fpir", "1e-9"}), kInput,
+          {"an FPIR of 1e-09", "they reach to galleries of"});
+  Refused(kHeft, DecryptArgs(W("server/scores.ct"), {"--fpir", "0"}), kInput, {"between 0 and 1"});
 }
 
 TEST_F(WrongArgumentsTest, UsageErrors) {
@@ -210,6 +212,8 @@ TEST_F(WrongArgumentsTest, UsageErrors) {
       {kHeft, EncryptArgs("x", {"--labels", "a", "--label", "b"})},
       {kHeft, {"decrypt", "--nonsense"}},
       {kHeft, DecryptArgs("x", {"--fmr", "0.1", "--threshold", "0.5"})},
+      {kHeft, DecryptArgs("x", {"--fpir", "0.1", "--threshold", "0.5"})},
+      {kHeft, DecryptArgs("x", {"--fpir", "0.1", "--fmr", "0.1"})},
       {kHeft, DecryptArgs("x", {"--fmr", "often"})},
       {kHeft, {"train", "--gamma", "many"}},
       {kHeft, {"inspect"}},
@@ -226,10 +230,10 @@ TEST_F(WrongArgumentsTest, UsageErrors) {
 }
 
 TEST_F(WrongArgumentsTest, HelpShowsAnExampleAndVersionsAreTold) {
-  const std::vector<std::string> all = {"synth",    "train",  "keygen",  "encrypt",      "enrol",
-                                        "identify", "verify", "decrypt", "evaluate",     "inspect",
-                                        "bench",    "budget", "rekey",   "rekey-gallery", "pending",
-                                        "admit",    "release", "authorise"};
+  const std::vector<std::string> all = {
+      "synth",  "train",         "keygen",   "encrypt", "enrol",   "identify",
+      "verify", "decrypt",       "evaluate", "inspect", "bench",   "budget",
+      "rekey",  "rekey-gallery", "pending",  "admit",   "release", "authorise"};
   for (const std::string& subcommand : all) {
     const Finished run = RunProgram(kHeft, {subcommand, "--help"});
     EXPECT_EQ(run.exit_code, 0) << subcommand;

@@ -90,6 +90,46 @@ TEST_F(KeyOwnerTest, PublishedScoresAreRounded) {
   EXPECT_EQ(no->identity, "");
 }
 
+// A rate is of one comparison or of a search, and the reply says which was made.
+TEST_F(KeyOwnerTest, RatesAreOfTheQuestionThatWasAsked) {
+  ASSERT_TRUE(
+      EnrolDirectly(*server_, directory_, Set({1, 2, 3, 4}, {"ann", "bob", "cyd", "bob"})).ok());
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const auto bytes = [&](const EncryptedScores& scores) {
+    return SerializeScores(*instance_->context, scores);
+  };
+  const EncryptedScores search = *server_->Identify(gallery, Set({1}, {"x"}), {});
+  const EncryptedScores claim = *server_->Verify(gallery, Set({1}, {"x"}), "ann", {});
+  Model model = *model_;
+  model.thresholds = {{0.1, 0.3, 0.05, 4000, {}}, {0.01, 0.5, 0.1, 4000, {}}};
+  const ImpostorTail one = {0.4, 0.05, 0.08, -0.2, 4}, two = {0.5, 0.05, 0.08, -0.2, 4};
+  model.searches = {{1, 100, 9900, one, {one}}, {2, 100, 9900, two, {two}}};
+  const KeyOwner owner = OwnerOf(model);
+  EXPECT_EQ(owner.ThresholdFor(bytes(claim), "claim", {.fmr = 0.05})->score,
+            model.ThresholdFor(0.05)->score);
+  EXPECT_EQ(Code(owner.ThresholdFor(bytes(claim), "claim", {.fpir = 0.1})),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Code(owner.Decide(bytes(search), "search", {.fmr = 0.05})),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(owner.ThresholdFor(bytes(search), "search", {.fpir = 0.1})->score,
+            model.ThresholdForSearch(0.1, 3, 2)->score)
+      << "three people, one of them twice";
+  // Without names each template is somebody.
+  EncryptedScores nameless = search;
+  nameless.identities.clear();
+  EXPECT_EQ(owner.ThresholdFor(bytes(nameless), "search", {.fpir = 0.1})->score,
+            model.ThresholdForSearch(0.1, 4, 1)->score);
+  for (const DecisionRule& rule :
+       {DecisionRule{}, DecisionRule{0.5, 0.1, {}}, DecisionRule{{}, 0.1, 0.1}}) {
+    EXPECT_EQ(Code(owner.Decide(bytes(claim), "claim", rule)), absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(owner.Budget()->entries, 0u) << "nothing was opened";
+  const auto decided = owner.Decide(bytes(search), "search", {.fpir = 0.1});
+  ASSERT_TRUE(decided.ok()) << decided.status();
+  EXPECT_EQ(decided->at.rate, 0.1);
+  EXPECT_EQ(decided->accepted, Expected(1, 1) >= decided->at.score);
+}
+
 TEST_F(KeyOwnerTest, EveryOpeningIsChargedFirst) {
   ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1}, {"ann"})).ok());
   const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);

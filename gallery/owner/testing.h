@@ -81,8 +81,12 @@ class GalleryTest : public ::testing::Test {
   }
   // Its journal is new, and in memory.
   KeyOwner Owner(const std::optional<BudgetLimits>& limits = {}) const {
+    return OwnerOf(*model_, limits);
+  }
+  // The same of a model with other rules.
+  KeyOwner OwnerOf(const Model& model, const std::optional<BudgetLimits>& limits = {}) const {
     return *KeyOwner::Impl::Own(
-        *model_,
+        model,
         *ckks::SecretKey::FromCoefficients(*instance_->context, secret_->key_id(),
                                            secret_->coefficients()),
         *QueryJournal::InMemory(limits));

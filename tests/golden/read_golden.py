@@ -121,6 +121,11 @@ def ids(r):
     return r.raw(16)
 
 
+def tail(r):
+    start, rate, scale, shape, evenness = (r.f64() for _ in range(5))
+    assert math.isfinite(start) and 0 < rate <= 1 and scale > 0 and shape < 1 and evenness > 0
+
+
 def model(path, version=1, of="compact"):
     r = open_envelope(path, "MODL", version)
     dimensions = []
@@ -135,11 +140,25 @@ def model(path, version=1, of="compact"):
         r.f64(), r.f64()
         assert 2 <= len(r.f64s()) <= 64
     core = r.data[:r.at]
+    if version == 3:
+        agreement = r.f64()
+        assert 0 < agreement <= 1
+        core += struct.pack("<d", agreement)
     assert len(r.f64s()) in (0, gamma * sum(dimensions))
     for _ in range(r.u32()):
         assert 0 < r.f64() < 1
         r.f64(), r.f64(), r.u64()
-    if version == 2:
+        if version == 3:
+            assert 0 <= r.f64() <= r.f64() <= 1
+    calibrated = version == 2
+    if version == 3:
+        for _ in range(r.u32()):
+            assert r.u32() >= 1 and r.u64() > 0 and r.u64() > 0
+            tail(r)
+            for _ in range(r.u32()):
+                tail(r)
+        calibrated = r.u32() == 1
+    if calibrated:
         assert r.f64() > 0 and math.isfinite(r.f64())
     json.loads(r.string())
     r.end()
@@ -535,6 +554,7 @@ def main():
     use(COMPACT[0], primes_of(*COMPACT))
     model_id, gamma = model(here / "model.heft")
     assert model(here / "model-2.heft", 2) == (model_id, gamma)
+    assert model(here / "model-3.heft", 3) != (model_id, gamma)
     key_id = encryption_key(here / "encryption.key")
     evaluation_keys(here / "evaluation.keys", key_id)
     assert encryption_key(here / "encryption-2.key", 2) == key_id
@@ -550,7 +570,7 @@ def main():
     scores(proved / "identification.ct", key_id, model_id, 0, 3)
     scores(proved / "verification.ct", key_id, model_id, 1, 3)
     assert len(list(proved.iterdir())) == 2
-    read = {"model.heft", "model-2.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
+    read = {"model.heft", "model-2.heft", "model-3.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
             "finger-bulk.ct", "gallery", "identification.ct", "verification.ct",
             "checkpoint.json", "encryption-2.key", "evaluation-2.keys", "renewed",
             "secret.key.budget", "thin", "signed", "journal", "proved", "audited"}
