@@ -5,8 +5,9 @@
 //
 //   hostile_suite [--verifications N] [--identifications N] [--confidence P] [--json FILE]
 //
-// Attempts in all, dealt evenly to kinds and to the false match rates 1e-2 and 1e-3. The bound is
-// the one-sided quantile P of a binomial, 0.99.
+// Attempts in all, dealt evenly to kinds and to the rates 1e-2 and 1e-3: false match rates of
+// verifications, false positive identification rates of identifications. The bound is the one-sided
+// quantile P of a binomial, 0.99.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -47,7 +48,7 @@ size_t Allowed(size_t attempts, double rate, double confidence) {
   return k;
 }
 
-// Tally: what became of the attempts of one kind in one mode, at one false match rate.
+// Tally: what became of the attempts of one kind in one mode, at one rate.
 struct Tally {
   size_t turned_away = 0, refused = 0, rejected = 0, accepted = 0;
   std::string why;  // one of the reasons
@@ -128,7 +129,7 @@ class Suite {
       for (size_t person = 0; person < kVictims; ++person) {
         Recording recording;
         recording.opened = Genuine(verify, person, &recording.request);
-        const Fate fate = world_.Decide(recording.opened, kRateNames[1]);
+        const Fate fate = world_.Decide(recording.opened, verify, kRateNames[1]);
         if (fate.outcome != Outcome::kAccepted) Die("a genuine probe is refused: " + fate.why);
         std::vector<std::string> another;
         recording.unopened = Genuine(verify, person, &another);
@@ -172,7 +173,7 @@ class Suite {
       if (!replies.empty() && replies.size() != rows) Die("not a reply a row");
       for (size_t row = 0; row < rows; ++row) {
         const size_t number = done + i + row;
-        if (!replies.empty()) fate = world_.Decide(replies[row], kRateNames[number % 2]);
+        if (!replies.empty()) fate = world_.Decide(replies[row], verify, kRateNames[number % 2]);
         if (kind.stopped == Stopped::kAlways) CheckReason(fate, kind.reason);
         Of(kind.name, verify, number).Add(fate);
       }
@@ -207,15 +208,10 @@ class Suite {
                                                   world_.enrolled()[person], other);
         if (!WriteFile(reply, forged).ok()) Die("cannot write " + reply);
       }
-      if (!reply.empty()) fate = world_.Decide(reply, kRateNames[number % 2]);
+      if (!reply.empty()) fate = world_.Decide(reply, verify, kRateNames[number % 2]);
       CheckReason(fate, kReasons[i]);
       Of(kReplays[i], verify, number).Add(fate);
     }
-  }
-
-  // Chance: of being accepted by luck alone; in 1:N each template is one.
-  static double Chance(bool verify, size_t rate) {
-    return verify ? kRates[rate] : 1 - std::pow(1 - kRates[rate], World::kEnrolled);
   }
 
   // Judge: the tallies of one mode at one rate, added to `rows`; whether chance explains all of
@@ -229,7 +225,7 @@ class Suite {
       const size_t allowed = Allowed(tally.attempts(), chance, options_.confidence);
       rows->push_back({{"kind", kind},
                        {"mode", verify ? "1:1" : "1:N"},
-                       {"fmr", kRateNames[rate]},
+                       {"rate", kRateNames[rate]},
                        {"attempts", tally.attempts()},
                        {"turned_away", tally.turned_away},
                        {"refused", tally.refused},
@@ -252,13 +248,13 @@ class Suite {
         add(kind.name, tally, kProofMisses, 0);
       } else {
         scored += tally;
-        add(kind.name, tally, Chance(verify, rate), 0);
+        add(kind.name, tally, kRates[rate], 0);
       }
     }
     for (const char* kind : kReplays) always(kind);
     good &=
         add("all that proofs must stop", proven, kProofMisses, proven.rejected + proven.accepted);
-    good &= add("all that scores must stop", scored, Chance(verify, rate), scored.accepted);
+    good &= add("all that scores must stop", scored, kRates[rate], scored.accepted);
     return good;
   }
 
@@ -281,13 +277,13 @@ class Suite {
   }
 
   static void Print(const nlohmann::json& report) {
-    std::printf("%-28s %3s %5s", "kind", "", "FMR");
+    std::printf("%-28s %3s %5s", "kind", "", "rate");
     constexpr std::array<const char*, 6> kColumns = {"attempts", "turned_away", "refused",
                                                      "rejected", "accepted",    "allowed"};
     for (const char* column : kColumns) std::printf(" %11s", column);
     for (const auto& row : report["rows"]) {
       std::printf("\n%-28s %3s %5s", row["kind"].get<std::string>().c_str(),
-                  row["mode"].get<std::string>().c_str(), row["fmr"].get<std::string>().c_str());
+                  row["mode"].get<std::string>().c_str(), row["rate"].get<std::string>().c_str());
       for (const char* column : kColumns) std::printf(" %11zu", row[column].get<size_t>());
     }
     std::printf("\n%s\n", report["good"] == true ? "as claimed" : "MORE THAN CLAIMED");

@@ -65,7 +65,7 @@ void World::MakePeople() {
   Run(kHeft, {"synth", "--out", (*this)("data"), "--identities", "800", "--samples", "4",
               "--dimensions", "96", "64"});
   Run(kHeft, {"train", "--data", (*this)("data"), "--out", (*this)("model.heft"), "--epochs", "20",
-              "--no-exact"});
+              "--gamma", "32", "--no-exact"});
   model_ = Ok(LoadModel((*this)("model.heft")));
   const Dataset data = Ok(LoadDataset((*this)("data")));
   own_.resize(data.modalities.size());
@@ -230,10 +230,11 @@ void World::Clear() const {
   }
 }
 
-Fate World::Decide(const std::string& reply, const std::string& rate) const {
+Fate World::Decide(const std::string& reply, bool verify, const std::string& rate) const {
   const Finished run = RunProgram(
       kHeft, {"decrypt", "--model", (*this)("model.heft"), "--secret-key",
-              (*this)("keys/secret.key"), "--in", reply, "--fmr", rate, "--decision", "--json"});
+              (*this)("keys/secret.key"), "--in", reply, verify ? "--fmr" : "--fpir", rate,
+              "--decision", "--json"});
   if (run.exit_code == kInput) return {Outcome::kRefused, run.err};
   if (run.exit_code != 0)
     Die("decrypt ended with " + std::to_string(run.exit_code) + ": " + run.err);

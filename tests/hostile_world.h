@@ -80,7 +80,7 @@ class World {
   void Clear() const;
 
   // heft decrypt --decision at the model's threshold for a false match rate.
-  Fate Decide(const std::string& reply, const std::string& rate) const;
+  Fate Decide(const std::string& reply, bool verify, const std::string& rate) const;
 
  private:
   void MakePeople();
