@@ -8,13 +8,9 @@
 #include <cmath>
 #include <filesystem>
 
-#include "base/testing.h"
 #include "ckks/encryptor.h"
 #include "fusion/projected.h"
-#include "fusion/testing.h"
-#include "gallery/owner/admit_all.h"
-#include "gallery/owner/key_owner_impl.h"
-#include "heft/client.h"
+#include "gallery/owner/public_roles.h"
 
 namespace heft {
 namespace {
@@ -23,32 +19,12 @@ using Bytes = std::vector<uint8_t>;
 using ::testing::HasSubstr;
 using StatusCode = absl::StatusCode;
 
-class AdmissionTest : public ::testing::TestWithParam<const char*> {
+class AdmissionTest : public testing::RolesTest {
  protected:
   void SetUp() override {
-    model_ = testing::RandomModel({40, 24}, 16, 3, GetParam());
-    owner_ = std::make_unique<KeyOwner>(*KeyOwner::Generate(model_));
-    client_ = std::make_unique<Client>(*Client::Create(model_, owner_->EncryptionKey()));
-    server_ = std::make_unique<Server>(*Server::Create(model_, *owner_->EvaluationKeys(), "keys",
-                                                       *owner_->EnrolmentKeys(), "keys"));
     ASSERT_TRUE(trust_.Add(Role::kKeyOwner, "owner", owner_->Signer()->public_key()).ok());
     ASSERT_TRUE(trust_.Add(Role::kRegistrar, "registrar", registrar_.public_key()).ok());
     options_.trust = &trust_;
-  }
-  bool thin() const { return std::string(GetParam()) == "thin"; }
-  std::vector<float> Vector(size_t modality, uint64_t person) const {
-    std::mt19937_64 random(person * 2 + modality);
-    const auto unit = testing::RandomUnit(model_.modalities[modality].dimension, random);
-    return {unit.begin(), unit.end()};
-  }
-  std::vector<SampleFile> Files(uint64_t person, const std::string& label,
-                                SampleUse use = SampleUse::kEnrolment) const {
-    std::vector<SampleFile> files;
-    for (size_t m = 0; m < 2; ++m) {
-      files.push_back(
-          {*client_->Encrypt(model_.modalities[m].name, Vector(m, person), label, use), "sample"});
-    }
-    return files;
   }
   std::vector<SampleFile> Bulk(const std::vector<uint64_t>& people) const {
     std::vector<SampleFile> files;
@@ -89,23 +65,16 @@ class AdmissionTest : public ::testing::TestWithParam<const char*> {
   Bytes Pending() const { return *server_->Pending(Open()); }
   // Who comes first for a person's probe, or nothing.
   std::string First(uint64_t person) const {
-    const SampleUse use = thin() ? SampleUse::kIdentification : SampleUse::kEnrolment;
-    const auto reply = server_->Identify(Open(), Files(person, "", use));
+    const auto reply = server_->Identify(Open(), Files(person, "", ProbeUse()));
     EXPECT_TRUE(reply.ok()) << reply.status();
     const auto decision = owner_->Decide(*reply, "reply", 0.9);
     EXPECT_TRUE(decision.ok()) << decision.status();
     return decision.ok() ? decision->identity : "nobody could tell";
   }
 
-  Model model_;
-  std::unique_ptr<KeyOwner> owner_;
-  std::unique_ptr<Client> client_;
-  std::unique_ptr<Server> server_;
   SigningKey registrar_ = *SigningKey::Generate();
   Trust trust_;
   EnrolOptions options_;
-  const testing::TemporaryFolder temporary_;
-  const std::string folder_ = temporary_ / "gallery";
 };
 
 TEST_P(AdmissionTest, WhatWaitsMatchesNobody) {
@@ -116,7 +85,7 @@ TEST_P(AdmissionTest, WhatWaitsMatchesNobody) {
   EXPECT_EQ(brought->templates, 0u);
   EXPECT_EQ(Open().size(), 0u);
   ASSERT_TRUE(Bring(Files(2, "bob")).ok());
-  const auto admitted = testing::AdmitAll(*server_, *owner_, folder_);
+  const auto admitted = Admit(folder_);
   ASSERT_TRUE(admitted.ok()) << admitted.status();
   EXPECT_EQ(admitted->admitted, 2u);
   EXPECT_EQ(admitted->waiting, 0u);
@@ -154,7 +123,7 @@ TEST_P(AdmissionTest, LongTemplatesAreRejectedAndGone) {
 // Attack: a stranger enrols under a victim's name.
 TEST_P(AdmissionTest, AnotherTemplateNeedsTheRegistrar) {
   ASSERT_TRUE(Bring(Files(1, "ann")).ok());
-  ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, folder_).ok());
+  ASSERT_TRUE(Admit(folder_).ok());
   const auto refused = Bring(Files(7, "ann"));
   EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("registrar"));
@@ -197,7 +166,7 @@ TEST_P(AdmissionTest, ANameThatWaitsIsTaken) {
   const auto refused = Bring(Files(7, "ann"));
   EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("waits to be"));
-  const auto admitted = testing::AdmitAll(*server_, *owner_, folder_);
+  const auto admitted = Admit(folder_);
   ASSERT_TRUE(admitted.ok()) << admitted.status();
   EXPECT_EQ(admitted->templates, 1u);
   EXPECT_EQ(First(1), "ann");
@@ -207,7 +176,7 @@ TEST_P(AdmissionTest, ASampleThatIsSentAgainIsRecognised) {
   const auto files = Files(1, "ann");
   ASSERT_TRUE(Bring(files).ok());
   EXPECT_EQ(Bring(files).status().code(), StatusCode::kAlreadyExists) << "it waits";
-  ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, folder_).ok());
+  ASSERT_TRUE(Admit(folder_).ok());
   EXPECT_EQ(Bring(files).status().code(), StatusCode::kAlreadyExists) << "it is enrolled";
 }
 

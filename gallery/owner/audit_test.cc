@@ -12,13 +12,8 @@
 
 #include "base/envelope.h"
 #include "base/files.h"
-#include "base/inside.h"
-#include "base/testing.h"
-#include "fusion/testing.h"
-#include "gallery/owner/admit_all.h"
-#include "gallery/owner/key_owner_impl.h"
+#include "gallery/owner/public_roles.h"
 #include "gallery/server_impl.h"
-#include "heft/client.h"
 
 namespace heft {
 namespace {
@@ -27,46 +22,26 @@ using Bytes = std::vector<uint8_t>;
 using ::testing::HasSubstr;
 using StatusCode = absl::StatusCode;
 
-class AuditTest : public ::testing::TestWithParam<const char*> {
+class AuditTest : public testing::RolesTest {
  protected:
   void SetUp() override {
-    model_ = testing::RandomModel({40, 24}, 16, 3, GetParam());
-    owner_ = std::make_unique<KeyOwner>(*KeyOwner::Generate(model_));
-    client_ = std::make_unique<Client>(*Client::Create(model_, owner_->EncryptionKey()));
-    server_ = std::make_unique<Server>(*Server::Create(model_, *owner_->EvaluationKeys(), "keys",
-                                                       *owner_->EnrolmentKeys(), "keys"));
     ASSERT_TRUE(trust_.Add(Role::kKeyOwner, "owner", owner_->Signer()->public_key()).ok());
     ASSERT_TRUE(trust_.Add(Role::kServer, "server", signer_.public_key()).ok());
     Enrol(folder_, {{1, "ann"}, {2, "bob"}});
     ASSERT_TRUE(MakeAuditKey(folder_).ok());
   }
-  bool thin() const { return std::string(GetParam()) != "compact"; }
-  std::vector<float> Vector(size_t modality, uint64_t person) const {
-    std::mt19937_64 random(person * 2 + modality);
-    const auto unit = testing::RandomUnit(model_.modalities[modality].dimension, random);
-    return {unit.begin(), unit.end()};
-  }
-  std::vector<SampleFile> Files(uint64_t person, const std::string& label, SampleUse use) const {
-    std::vector<SampleFile> files;
-    for (size_t m = 0; m < 2; ++m) {
-      files.push_back(
-          {*client_->Encrypt(model_.modalities[m].name, Vector(m, person), label, use), "sample"});
-    }
-    return files;
-  }
   std::vector<SampleFile> Probe(uint64_t person, bool identify) const {
-    return Files(person, "probe",
-                 thin() && identify ? SampleUse::kIdentification : SampleUse::kEnrolment);
+    return Files(person, "probe", identify ? ProbeUse() : SampleUse::kEnrolment);
   }
   void Enrol(const std::string& folder,
              const std::vector<std::pair<uint64_t, std::string>>& people) const {
     for (const auto& [person, name] : people) {
-      ASSERT_TRUE(server_->Enrol(folder, Files(person, name, SampleUse::kEnrolment)).ok());
+      ASSERT_TRUE(server_->Enrol(folder, Files(person, name)).ok());
     }
-    ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, folder).ok());
+    ASSERT_TRUE(Admit(folder).ok());
   }
   // Signs the state as it is.
-  void SignState() const { ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, folder_).ok()); }
+  void SignState() const { ASSERT_TRUE(Admit(folder_).ok()); }
   Gallery Open(const std::string& folder = "") const {
     return *Gallery::Open(folder.empty() ? folder_ : folder);
   }
@@ -114,14 +89,8 @@ class AuditTest : public ::testing::TestWithParam<const char*> {
     return AuditGallery(*server_, Open(folder), *state, trust_, "state");
   }
 
-  Model model_;
-  std::unique_ptr<KeyOwner> owner_;
-  std::unique_ptr<Client> client_;
-  std::unique_ptr<Server> server_;
   const SigningKey signer_ = *SigningKey::Generate();
   Trust trust_;
-  const testing::TemporaryFolder temporary_;
-  const std::string folder_ = temporary_ / "gallery";
 };
 
 TEST_P(AuditTest, HonestRepliesAreMadeAgainBitForBit) {

@@ -11,13 +11,8 @@
 
 #include "base/envelope.h"
 #include "base/files.h"
-#include "base/inside.h"
-#include "base/testing.h"
-#include "fusion/testing.h"
-#include "gallery/owner/admit_all.h"
-#include "gallery/owner/key_owner_impl.h"
+#include "gallery/owner/public_roles.h"
 #include "gallery/server_impl.h"
-#include "heft/client.h"
 #include "heft/key_set.h"
 
 namespace heft {
@@ -26,56 +21,31 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 using ::testing::HasSubstr;
 
-class CanariesTest : public ::testing::TestWithParam<const char*> {
+class CanariesTest : public testing::RolesTest {
  protected:
+  CanariesTest() : RolesTest(kLimits) {}
   void SetUp() override {
-    model_ = testing::RandomModel({40, 24}, 16, 3, GetParam());
-    owner_ = std::make_unique<KeyOwner>(*KeyOwner::Impl::Own(model_, Keys(), Journal()));
-    client_ = std::make_unique<Client>(*Client::Create(model_, owner_->EncryptionKey()));
-    server_ = std::make_unique<Server>(*Server::Create(model_, *owner_->EvaluationKeys(), "keys",
-                                                       *owner_->EnrolmentKeys(), "keys"));
     set_ = *owner_->MakeCanaries(2);
     Enrol(folder_, Person(1, "ann"));
     for (const CanarySet::Person& person : set_.people) Enrol(folder_, person);
     Enrol(folder_, Person(2, "bob"));
-    ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, folder_).ok());
+    ASSERT_TRUE(Admit(folder_).ok());
     ASSERT_TRUE(owner_->RequireCanaries(set_.file, "canaries").ok());
   }
-  SecretKeys Keys() const {
-    Csprng rng;
-    return *GenerateSecretKeys(*MakeRings(model_), rng);
-  }
-  static std::unique_ptr<QueryJournal> Journal() {
-    return *QueryJournal::InMemory(
-        BudgetLimits{.scores = 1000, .decisions = 1000, .client_bits = 100000});
-  }
-  bool thin() const { return std::string(GetParam()) != "compact"; }
+  static constexpr BudgetLimits kLimits = {
+      .scores = 1000, .decisions = 1000, .client_bits = 100000};
   CanarySet::Person Person(uint64_t seed, const std::string& label) const {
-    CanarySet::Person out;
-    out.label = label;
-    for (size_t m = 0; m < 2; ++m) {
-      std::mt19937_64 random(seed * 2 + m);
-      const auto unit = testing::RandomUnit(model_.modalities[m].dimension, random);
-      out.vectors.emplace_back(unit.begin(), unit.end());
-    }
-    return out;
+    return {label, {Vector(0, seed), Vector(1, seed)}};
   }
   std::vector<SampleFile> Files(const CanarySet::Person& person, SampleUse use) const {
-    std::vector<SampleFile> files;
-    for (size_t m = 0; m < 2; ++m) {
-      files.push_back(
-          {*client_->Encrypt(model_.modalities[m].name, person.vectors[m], person.label, use),
-           "sample"});
-    }
-    return files;
+    return Encrypt(person.vectors, person.label, use);
   }
   void Enrol(const std::string& folder, const CanarySet::Person& person) const {
     ASSERT_TRUE(server_->Enrol(folder, Files(person, SampleUse::kEnrolment)).ok());
   }
   Bytes Identify(const CanarySet::Person& probe, const std::string& folder,
                  const ProbeOptions& options = {}) const {
-    const SampleUse use = thin() ? SampleUse::kIdentification : SampleUse::kEnrolment;
-    return *server_->Identify(*Gallery::Open(folder), Files(probe, use), options);
+    return *server_->Identify(*Gallery::Open(folder), Files(probe, ProbeUse()), options);
   }
   EncryptedScores Parse(const Bytes& reply) const {
     return *ParseScores(*Inside::Of(*server_).instance().context, reply, "reply");
@@ -90,13 +60,7 @@ class CanariesTest : public ::testing::TestWithParam<const char*> {
     EXPECT_TRUE(opened->candidates.empty());
   }
 
-  Model model_;
-  std::unique_ptr<KeyOwner> owner_;
-  std::unique_ptr<Client> client_;
-  std::unique_ptr<Server> server_;
   CanarySet set_;
-  const testing::TemporaryFolder temporary_;
-  const std::string folder_ = temporary_ / "gallery";
 };
 
 TEST_P(CanariesTest, AnHonestServerPassesAndNobodySeesThem) {
@@ -118,19 +82,7 @@ TEST_P(CanariesTest, AnHonestServerPassesAndNobodySeesThem) {
 
 // How much of the room an honest reply takes; a bound without room would refuse honest ones.
 TEST_P(CanariesTest, TheRelationHoldsWithRoom) {
-  KeyOwner bare = *KeyOwner::Impl::Own(
-      model_,
-      [&] {
-        const SecretKeys& keys = Inside::Of(*owner_).keys();
-        const Rings& rings = Inside::Of(*owner_).rings();
-        auto large = *ckks::SecretKey::FromCoefficients(*rings.enrolment.context, keys.key_id(),
-                                                        keys.enrolment.coefficients());
-        if (!keys.small) return SecretKeys(std::move(large));
-        return SecretKeys(std::move(large),
-                          *ckks::SecretKey::FromCoefficients(*rings.matching.context, keys.key_id(),
-                                                             keys.small->coefficients()));
-      }(),
-      Journal());
+  const KeyOwner bare = roles_.NewOwner(kLimits);
   const Canaries canaries = *Canaries::Open(set_.file, model_, Inside::Of(*owner_).keys(), "file");
   double worst = 0;
   for (const uint64_t person : {1, 5, 6, 7}) {
@@ -151,13 +103,13 @@ TEST_P(CanariesTest, TheRelationHoldsWithRoom) {
 TEST_P(CanariesTest, AnotherGalleryIsRefused) {
   const std::string other = temporary_ / "other";
   Enrol(other, Person(1, "ann"));
-  ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, other).ok());
+  ASSERT_TRUE(Admit(other).ok());
   ExpectRefused(Identify(Person(1, "probe"), other), "a canary is missing");
   // Names without their templates: other people's scores.
   const std::string liar = temporary_ / "liar";
   for (uint64_t person = 20; person < 28; ++person)
     Enrol(liar, Person(person, std::to_string(person)));
-  ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, liar).ok());
+  ASSERT_TRUE(Admit(liar).ok());
   EncryptedScores said = Parse(Identify(Person(1, "probe"), liar));
   said.identities = Gallery::Open(folder_)->identities();
   ExpectRefused(Serialize(said), "not what any probe has");
