@@ -5,12 +5,11 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "base/impostor_tail.h"
 #include "base/status.h"
 
 namespace heft {
 namespace {
-
-constexpr double kExponential = 1e-9;  // shapes below this are zero
 
 absl::Status CheckRate(std::string_view name, double rate) {
   if (rate > 0 && rate < 1) return absl::OkStatus();
@@ -31,6 +30,16 @@ std::string FewComparisons(double fmr, uint64_t pairs) {
                       " are needed to trust it");
 }
 
+// The largest gallery that is still answered at `threshold`.
+uint64_t LargestGallery(const ImpostorTail& tail, double threshold, double fpir) {
+  uint64_t lo = 0, hi = uint64_t{1} << 40;
+  while (hi - lo > 1) {
+    const uint64_t middle = lo + (hi - lo) / 2;
+    (tail.Fpir(threshold, static_cast<double>(middle)) <= fpir ? lo : hi) = middle;
+  }
+  return lo;
+}
+
 // Of resampled people: what FPIR would be.
 RateInterval FpirInterval(const SearchCalibration& search, double threshold, double people) {
   if (search.replicates.empty()) return {};
@@ -44,25 +53,6 @@ RateInterval FpirInterval(const SearchCalibration& search, double threshold, dou
 }
 
 }  // namespace
-
-double ImpostorTail::RateAt(double threshold) const {
-  const double excess = std::max(threshold - start, 0.0) / scale;
-  if (std::abs(shape) < kExponential) return rate * std::exp(-excess);
-  const double base = 1 + shape * excess;
-  return base <= 0 ? 0 : rate * std::pow(base, -1 / shape);
-}
-
-double ImpostorTail::Fpir(double threshold, double people) const {
-  return -std::expm1(-evenness * std::log1p(people * RateAt(threshold) / evenness));
-}
-
-double ImpostorTail::ThresholdFor(double fpir, double people) const {
-  const double wanted = evenness / people * std::expm1(-std::log1p(-fpir) / evenness);
-  const double share = wanted / rate;
-  if (share >= 1) return start;
-  if (std::abs(shape) < kExponential) return start - scale * std::log(share);
-  return start + scale / shape * (std::pow(share, -shape) - 1);
-}
 
 absl::StatusOr<ChosenThreshold> ChooseThreshold(std::span<const DecisionThreshold> curve,
                                                 double fmr) {
@@ -124,11 +114,11 @@ absl::StatusOr<ChosenThreshold> ChooseSearchThreshold(std::span<const SearchCali
   out.score = tail.ThresholdFor(fpir, size);
   out.rate = fpir;
   if (tail.RateAt(out.score) < rarest) {
-    const double reach = tail.evenness / rarest * std::expm1(-std::log1p(-fpir) / tail.evenness);
+    const uint64_t reach = LargestGallery(tail, internal::ScoreAtShare(tail, rarest), fpir);
     return absl::OutOfRangeError(
         absl::StrCat("an FPIR of ", fpir, " among ", people, " people is farther out than the ",
                      search->comparisons, " comparisons of ", search->people,
-                     " people tell: they reach to galleries of ", std::floor(reach),
+                     " people tell: they reach to galleries of ", reach,
                      "; train on more people, or give --threshold"));
   }
   out.interval = FpirInterval(*search, out.score, size);

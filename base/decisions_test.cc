@@ -56,6 +56,13 @@ TEST(DecisionsTest, TailsAreInvertedByThresholds) {
   const ImpostorTail even = {0.4, 0.05, 0.08, -0.2, 1e9};
   const double rate = even.RateAt(0.6);
   EXPECT_NEAR(even.Fpir(0.6, 100), 1 - std::pow(1 - rate, 100), 100 * rate * rate);
+  // Uneven ones: as many scores of fewer strangers, so fewer of them are named; where hardly
+  // anybody is, it makes no difference.
+  const ImpostorTail uneven = {0.4, 0.05, 0.08, -0.2, 1};
+  EXPECT_LT(uneven.Fpir(0.6, 1e5), 0.9 * even.Fpir(0.6, 1e5));
+  EXPECT_NEAR(uneven.Fpir(0.6, 1e-3) / even.Fpir(0.6, 1e-3), 1, 1e-3);
+  // A cosine of 1 ends every tail that does not end before.
+  EXPECT_LT(even.ThresholdFor(1e-6, 1e9), 1);
 }
 
 TEST(DecisionsTest, SearchesAskTheCalibrationOfTheirTemplates) {

@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "base/impostor_tail.h"
 #include "features/random.h"
 
 namespace heft {
@@ -45,30 +47,56 @@ LabelledScores AllScores(const Crowd& crowd) {
 
 std::vector<LabelledScores> OneSet(const Crowd& crowd) { return {AllScores(crowd)}; }
 
-// Known answer: a generalised Pareto tail is recovered from its own quantiles.
+// Known answer: a tail is recovered from its own quantiles, and strangers that are all alike are
+// found to be.
 TEST(OpenSetTest, WhatIsFittedIsWhatWasDrawn) {
   Random random(3);
   const size_t people = 300;
   LabelledScores scores;
   scores.scores.resize(people, people);
-  const ImpostorTail truth = {0.5, 0.05, 0.1, -0.25, 1e6};
+  const ImpostorTail truth = {0.5, 0.05, 0.1, 0, 1e6};
   for (size_t i = 0; i < people; ++i) {
     scores.identities.push_back(static_cast<int>(i));
     for (size_t j = 0; j < people; ++j) {
       const double u = random.Uniform();
-      scores.scores(i, j) = u > truth.rate
-                                ? 0.5 * (1 - u)
-                                : truth.start + truth.scale / truth.shape *
-                                                    (std::pow(u / truth.rate, -truth.shape) - 1);
+      scores.scores(i, j) = u > truth.rate ? 0.5 * (1 - u) : internal::ScoreAtShare(truth, u);
     }
   }
   const auto fit = FitSearches(std::span(&scores, 1), 1, {.replicates = 20});
   ASSERT_TRUE(fit.ok()) << fit.status();
   EXPECT_NEAR(fit->tail.rate, truth.rate, 0.003);
   EXPECT_NEAR(fit->tail.start, truth.start, 0.01);
-  EXPECT_NEAR(fit->tail.scale, truth.scale, 0.012);
-  EXPECT_NEAR(fit->tail.shape, truth.shape, 0.08);
+  EXPECT_NEAR(fit->tail.scale, truth.scale, 0.01);
+  EXPECT_NEAR(fit->tail.shape, truth.shape, 0.04);
   EXPECT_GT(fit->tail.evenness, 20) << "all strangers are alike here";
+}
+
+// Strangers of two kinds, one with nine times the other's rate: the squared variation of their
+// rates is 0.64, as if the evenness were 1.56.
+TEST(OpenSetTest, UnevenStrangersAreFound) {
+  Random random(4);
+  const size_t people = 400;
+  LabelledScores scores;
+  scores.scores.resize(people, people);
+  const ImpostorTail even = {0.5, 0.05, 0.1, 0, 1e6};
+  for (size_t i = 0; i < people; ++i) {
+    scores.identities.push_back(static_cast<int>(i));
+    const double rate = i % 2 == 0 ? 1.8 : 0.2;
+    for (size_t j = 0; j < people; ++j) {
+      const double u = random.Uniform() / rate;
+      scores.scores(i, j) = u > even.rate ? 0.4 * std::exp(-u) : internal::ScoreAtShare(even, u);
+    }
+  }
+  const auto fit = FitSearches(std::span(&scores, 1), 1, {.replicates = 50});
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  // Measured at one comparison of a hundred, and brought to the start.
+  const double deviations =
+      std::sqrt(std::log1p(1 / fit->tail.evenness)) * std::log(0.01) / std::log(fit->tail.rate);
+  EXPECT_NEAR(1 / std::expm1(deviations * deviations), 1 / 0.64, 0.25);
+  size_t below = 0;
+  for (const ImpostorTail& tail : fit->replicates) below += tail.evenness < fit->tail.evenness;
+  EXPECT_GT(below, 5u) << "resampling adds no unevenness of its own";
+  EXPECT_LT(below, 45u);
 }
 
 // The claim: what is asked for on some people is what is seen on others, in galleries that are
@@ -90,6 +118,85 @@ TEST(OpenSetTest, FpirOnNewPeopleIsWhatWasAskedFor) {
       EXPECT_GT(seen, chosen->interval.lo - open) << people << " " << fpir;
       EXPECT_LT(seen, chosen->interval.hi + open) << people << " " << fpir;
     }
+  }
+}
+
+// The truth of a law of people: for each of many strangers the share of many others that reaches a
+// score, in steps.
+class Law {
+ public:
+  explicit Law(double wolves) : wolves_(wolves) {
+    constexpr size_t kStrangers = 1000, kPeople = 4000;
+    const Crowd strangers = Draw(kStrangers, 1, 999), people = Draw(kPeople, 1, 998);
+    for (size_t i = 0; i < kStrangers; ++i) {
+      const Eigen::VectorXd scores =
+          people.unit * strangers.unit.row(static_cast<Eigen::Index>(i)).transpose();
+      std::vector<double>& share = shares_.emplace_back(kSteps + 1);
+      for (double s : scores) share[StepOf(s)] += 1.0 / kPeople;
+      for (size_t k = kSteps; k > 0; --k) share[k - 1] += share[k];
+    }
+  }
+  // Of people who are not alike in all directions, and of whom some are like everybody.
+  Crowd Draw(size_t people, int samples, uint64_t seed) const {
+    constexpr int kDimension = 32;
+    Random random(seed);
+    Crowd crowd;
+    crowd.unit.resize(static_cast<Eigen::Index>(people) * samples, kDimension);
+    for (size_t p = 0; p < people; ++p) {
+      Eigen::RowVectorXd own(kDimension), noise(kDimension);
+      for (int d = 0; d < kDimension; ++d) own[d] = random.Normal() / std::sqrt(1 + 0.15 * d);
+      own[0] += wolves_ * std::abs(random.Normal());
+      for (int s = 0; s < samples; ++s) {
+        for (int d = 0; d < kDimension; ++d) noise[d] = 0.5 * random.Normal();
+        crowd.unit.row(static_cast<Eigen::Index>(p) * samples + s) = (own + noise).normalized();
+        crowd.identities.push_back(static_cast<int>(p));
+      }
+    }
+    return crowd;
+  }
+  double Fpir(double threshold, double people) const {
+    double sum = 0;
+    for (const auto& share : shares_) {
+      sum -= std::expm1(people * std::log1p(-share[StepOf(threshold)]));
+    }
+    return sum / static_cast<double>(shares_.size());
+  }
+
+ private:
+  static constexpr size_t kSteps = 4000;
+  static size_t StepOf(double score) {
+    return static_cast<size_t>(std::clamp((score + 1) / 2, 0.0, 1 - 1e-9) * kSteps);
+  }
+  double wolves_;
+  std::vector<std::vector<double>> shares_;
+};
+
+// The claim of an interval: of many draws of people it holds the true rate in about 95 of 100.
+TEST(OpenSetTest, IntervalsOfFpirHoldTheTruth) {
+  constexpr int kTrials = 40;
+  for (const double wolves : {0.0, 2.0}) {
+    const Law law(wolves);
+    int held = 0, asked = 0;
+    double ratio = 0;
+    for (uint64_t trial = 0; trial < kTrials; ++trial) {
+      std::vector<LabelledScores> sets;
+      for (uint64_t k = 0; k < 4; ++k) {
+        sets.push_back(AllScores(law.Draw(40, 3, 1000 + 10 * trial + k)));
+      }
+      const auto fit = FitSearches(sets, 1, {.replicates = 100});
+      ASSERT_TRUE(fit.ok()) << fit.status();
+      for (const auto& [fpir, people] : {std::pair(0.1, 10), {0.1, 100}, {0.1, 500}, {0.01, 20}}) {
+        const auto chosen = ChooseSearchThreshold(std::span(&*fit, 1), fpir, people);
+        ASSERT_TRUE(chosen.ok()) << chosen.status();
+        const double truth = law.Fpir(chosen->score, people);
+        held += chosen->interval.lo <= truth && truth <= chosen->interval.hi;
+        ratio += std::log(truth / fpir);
+        ++asked;
+      }
+    }
+    RecordProperty("held_of_160_with_wolves_" + std::to_string(wolves), held);
+    EXPECT_GE(held, asked * 85 / 100) << wolves;
+    EXPECT_NEAR(std::exp(ratio / asked), 1, 0.25) << wolves;
   }
 }
 

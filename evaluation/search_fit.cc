@@ -7,6 +7,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "base/impostor_tail.h"
 #include "base/threads.h"
 #include "evaluation/open_set.h"
 #include "evaluation/resample.h"
@@ -14,8 +15,13 @@
 namespace heft {
 namespace {
 
-constexpr double kTailShare = 0.05;  // of the comparisons, above `start`
-constexpr double kEven = 1e6;        // an evenness above which strangers are alike
+constexpr double kTailShare = 0.05;     // of the comparisons, above `start`
+constexpr double kUnevenShare = 0.01;   // of them, where strangers are compared
+constexpr double kFewestCompared = 20;  // comparisons, where that share is less
+constexpr double kEven = 1e6;           // an evenness above which strangers are alike
+// kTrusted: of the shape that the moments give. In depths it is near 0 whatever the people, so half
+// of it is better than all or nothing: less scatter than the one, less bias than the other.
+constexpr double kTrusted = 0.5;
 
 // A probe's best score against another person of its set.
 struct Best {
@@ -87,7 +93,7 @@ struct Weighted {
   double value, weight;
 };
 
-// Probability-weighted moments of the excesses over `start`; scores fall.
+// Probability-weighted moments of the excesses over `start`, in depths that fall.
 void FitPareto(std::span<const Weighted> above, double start, double total, ImpostorTail* tail) {
   double mean = 0, moment = 0, seen = 0;
   for (const Weighted& w : above) {  // P(excess > this one), in the middle of its weight
@@ -98,25 +104,40 @@ void FitPareto(std::span<const Weighted> above, double start, double total, Impo
     seen += w.weight;
   }
   const double spread = mean - 2 * moment;
-  if (!(spread > 0) || !(mean > 0)) {  // all alike: exponential
-    tail->shape = 0;
-    tail->scale = std::max(mean, 1e-9);
-    return;
-  }
-  tail->shape = std::min(2 - mean / spread, 0.9);
-  tail->scale = 2 * mean * moment / spread;
+  const bool alike = !(spread > 0) || !(mean > 0);
+  tail->shape = alike ? 0 : kTrusted * std::clamp(2 - mean / spread, -1.0, 0.9);
+  tail->scale = std::max(mean * (1 - tail->shape), 1e-9);  // keeps the mean
 }
 
-// How strangers' counts above `start` scatter beyond Poisson's law, by the method of moments.
-double Evenness(std::span<const Weighted> counts, double expected) {
-  double total = 0, variance = 0;
-  for (const Weighted& c : counts) {
-    total += c.weight;
-    variance += c.weight * (c.value - expected) * (c.value - expected);
+// A probe's hits: comparisons that reach a score, as often as the people were drawn. Hits that are
+// independent of each other have the variance `noise`: who was drawn twice is hit twice at once.
+struct Hits {
+  double count = 0, noise = 0;
+};
+
+// How strangers' hits scatter beyond chance, by the method of moments: the mean rate squared over
+// the variance of rates, at the scores that a `share` of the comparisons reaches.
+double EvennessAt(const Searches& searches, std::span<const double> times,
+                  std::span<const double> comparisons, std::span<const Hits> hits, double share) {
+  double drawn = 0, expected = 0, variance = 0, noise = 0;
+  for (size_t i = 0; i < hits.size(); ++i) {
+    const double weight = times[searches.prober[i]], mean = comparisons[i] * share;
+    drawn += weight;
+    expected += weight * mean;
+    variance += weight * (hits[i].count - mean) * (hits[i].count - mean);
+    noise += weight * hits[i].noise;
   }
-  variance /= std::max(total - 1, 1.0);
-  const double beyond = variance - expected;
+  expected /= drawn;
+  const double beyond = (variance - noise) / drawn;
   return beyond <= expected * expected / kEven ? kEven : expected * expected / beyond;
+}
+
+// An evenness where a share `seen` of the comparisons is reached, brought to where `start` is:
+// deviations of the logarithm of strangers' rates go with the logarithm of the mean one.
+double AtStart(double evenness, double seen, double start) {
+  const double more = std::log(std::min(start, 0.5)) / std::log(std::min(seen, 0.5));
+  const double deviations = more * std::sqrt(std::log1p(1 / evenness));
+  return std::min(1 / std::expm1(deviations * deviations), kEven);
 }
 
 // `times`: how often each person was drawn.
@@ -128,37 +149,35 @@ ImpostorTail Fit(const Searches& searches, std::span<const double> times) {
     of_set.push_back(drawn);
   }
   // Comparisons of each probe with others, and of all.
-  std::vector<double> comparisons(searches.prober.size()), counts(searches.prober.size());
+  std::vector<double> comparisons(searches.prober.size());
+  std::vector<Hits> hits(searches.prober.size());
   double total = 0;
   for (size_t i = 0; i < comparisons.size(); ++i) {
     comparisons[i] = of_set[searches.set[i]] - times[searches.prober[i]];
     total += times[searches.prober[i]] * comparisons[i];
   }
   std::vector<Weighted> above;
-  double weight_above = 0;
+  double weight_above = 0, uneven_above = 0, start = 0;
   for (const Best& best : searches.falling) {
     const double weight = times[searches.prober[best.probe]] * times[best.person];
     if (weight == 0) continue;
-    if (weight_above >= kTailShare * total && best.score < above.back().value) break;
-    above.push_back({best.score, weight});
+    const double depth = internal::DepthOf(best.score);
+    if (weight_above >= kTailShare * total && depth < above.back().value) break;
+    above.push_back({depth, weight});
+    start = best.score;
     weight_above += weight;
-    counts[best.probe] += times[best.person];
+    if (weight_above > std::max(kUnevenShare * total, kFewestCompared)) continue;
+    uneven_above = weight_above;
+    hits[best.probe].count += times[best.person];
+    hits[best.probe].noise += times[best.person] * times[best.person];
   }
   ImpostorTail tail;
   if (above.empty()) return tail;  // one person alone was drawn
-  tail.start = above.back().value;
+  tail.start = start;
   tail.rate = weight_above / total;
-  FitPareto(above, tail.start, weight_above, &tail);
-  std::vector<Weighted> weighted;
-  double expected = 0, probes = 0;
-  for (size_t i = 0; i < counts.size(); ++i) {
-    const double drawn = times[searches.prober[i]];
-    if (drawn == 0) continue;
-    weighted.push_back({counts[i], drawn});
-    expected += drawn * comparisons[i] * tail.rate;
-    probes += drawn;
-  }
-  tail.evenness = Evenness(weighted, expected / probes);
+  FitPareto(above, above.back().value, weight_above, &tail);
+  tail.evenness = AtStart(EvennessAt(searches, times, comparisons, hits, uneven_above / total),
+                          uneven_above / total, tail.rate);
   return tail;
 }
 

@@ -54,21 +54,21 @@ struct ScoreCalibration {
 };
 
 // ImpostorTail: how often a stranger's best score against one enrolled person reaches a threshold.
-// Scores above a high one, `start`, follow a generalised Pareto distribution (J. Pickands,
-// Statistical inference using extreme order statistics, Annals of Statistics 3, 1975); how many of
-// a stranger's scores get there differs between strangers, which is why FPIR is not 1 - (1 -
-// FMR)^N: their rates follow a gamma distribution.
+// In depths, -log(1 - score^2), those beyond `start` follow a generalised Pareto distribution (J.
+// Pickands, Statistical inference using extreme order statistics, Annals of Statistics 3, 1975).
+// How many of a stranger's scores get there differs between strangers, which is why FPIR is not
+// 1 - (1 - FMR)^N: their rates are log-normal, the more uneven, the higher the threshold.
 struct HEFT_EXPORT ImpostorTail {
   double start = 0;     // scores from here on
   double rate = 0;      // of them: the share of comparisons that reach `start`, in (0, 1]
   double scale = 0;     // of the generalised Pareto distribution above it, > 0
-  double shape = 0;     // below 1; negative: scores have an upper end
-  double evenness = 0;  // shape of the gamma distribution, > 0; large: strangers are alike
+  double shape = 0;     // below 1; 0: exponential; negative: scores have an upper end
+  double evenness = 0;  // squared mean over variance of their rates at `start`, > 0
 
   // The share of comparisons that reach `threshold`, at least `start`.
   double RateAt(double threshold) const;
-  // The probability that a stranger's search of `people` names somebody,
-  // 1 - (1 + people * RateAt / evenness)^-evenness.
+  // The probability that a stranger's search of `people` names somebody: over strangers the mean of
+  // 1 - exp(-people * rate).
   double Fpir(double threshold, double people) const;
   // The threshold at which that is `fpir`; `start` where it is reached there already.
   double ThresholdFor(double fpir, double people) const;
