@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model file (docs/formats.md, MODL) and what it makes of plain vectors: the independent reference.
 import { readFileSync } from 'node:fs';
+import { must, programs } from './helpers.mjs';
 
 export function readModel(path) {
   const bytes = readFileSync(path);
@@ -36,6 +37,18 @@ export function readNpy(path) {
       const index = i * columns + j;
       return wide ? bytes.readDoubleLE(start + 8 * index) : bytes.readFloatLE(start + 4 * index);
     }));
+}
+
+// A data set and a model of it, m.heft in the same folder, both made by our program, and the vectors of a row.
+export function trained(folder, profile, dimensions) {
+  const heft = (...args) => must(programs.heft, ...args, '--json', '--quiet');
+  heft('synth', '--out', `${folder}/data`, '--identities', 30, '--samples', 4, '--dimensions', ...dimensions);
+  heft('train', '--data', `${folder}/data`, '--out', `${folder}/m.heft`, '--gamma', 16, '--degree', 2,
+    '--epochs', 3, '--no-exact', '--profile', profile);
+  const model = readModel(`${folder}/m.heft`);
+  const names = model.modalities.map((m) => m.name);
+  const data = names.map((name) => readNpy(`${folder}/data/${name}.npy`));
+  return { model, names, data, vectorsOf: (row) => data.map((rows) => rows[row]) };
 }
 
 // 1 / sqrt(s), approximately.

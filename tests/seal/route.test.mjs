@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { admitWaiting, assertClose, must, programs, run, Suite, workplace } from './helpers.mjs';
-import { compactSlots, dot, fuse, readModel, readNpy, unit } from './model.mjs';
+import { compactSlots, dot, fuse, trained, unit } from './model.mjs';
 import { contextOf, modes, parametersOf, Party, save, scoped, seal } from './party.mjs';
 
 const suite = new Suite();
@@ -14,13 +14,7 @@ const { engine, heft, server } = programs;
 const json = (program, ...args) => JSON.parse(must(program, ...args, '--json', '--quiet'));
 
 // --- A model, and vectors of people.
-json(heft, 'synth', '--out', at('data'), '--identities', 30, '--samples', 4, '--dimensions', 24, 16);
-json(heft, 'train', '--data', at('data'), '--out', at('m.heft'), '--gamma', 16, '--degree', 2,
-  '--epochs', 3, '--no-exact', '--profile', 'compact');
-const model = readModel(at('m.heft'));
-const names = model.modalities.map((m) => m.name);
-const data = names.map((name) => readNpy(at(`data/${name}.npy`)));
-const vectorsOf = (row) => data.map((rows) => rows[row]);
+const { model, names, data, vectorsOf } = trained(folder, 'compact', [24, 16]);
 const enrolled = [0, 4, 8, 12]; // the first sample of four people
 const people = ['ann', 'bob', 'cora', 'dan'];
 const probe = 5; // another sample of bob

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { admitWaiting, assertClose, must, programs, run, Suite, workplace } from './helpers.mjs';
-import { compactSlots, dot, fuse, project, readModel, readNpy, unit } from './model.mjs';
+import { compactSlots, dot, fuse, project, trained, unit } from './model.mjs';
 import { contextOf, modes, Party, save, scoped } from './party.mjs';
 
 const suite = new Suite();
@@ -25,13 +25,7 @@ function refuses(status, message, out, program, ...args) {
 }
 
 // --- A model, and vectors of people. 256 coordinates: run 2 at N = 4096, run 1 at N = 8192.
-json(heft, 'synth', '--out', at('data'), '--identities', 30, '--samples', 4, '--dimensions', 256, 16);
-json(heft, 'train', '--data', at('data'), '--out', at('m.heft'), '--gamma', 16, '--degree', 2,
-  '--epochs', 3, '--no-exact', '--profile', 'thin');
-const model = readModel(at('m.heft'));
-const names = model.modalities.map((m) => m.name);
-const data = names.map((name) => readNpy(at(`data/${name}.npy`)));
-const vectorsOf = (row) => data.map((rows) => rows[row]);
+const { model, names, data, vectorsOf } = trained(folder, 'thin', [256, 16]);
 const enrolled = [0, 4, 8, 12]; // the first sample of four people
 const people = ['ann', 'bob', 'cora', 'dan'];
 const probe = 5; // another sample of bob
