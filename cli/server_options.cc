@@ -68,24 +68,27 @@ absl::StatusOr<LoadedServer> LoadServer(const ServerOptions& options, bool enrol
                         LoadTrustFor(options.trust, options.keys, keys));
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.model, trust));
   HEFT_ASSIGN_OR_RETURN(
-      const SignerKey owner,
+      const SignedFile evaluation,
       CheckSigned(trust, keys, {.roles = {Role::kKeyOwner}, .kind = "EVAL"}, options.keys));
+  const SignerKey owner = evaluation.signer;
   EnrolmentKeys enrolment;
   if (enrols) {
     HEFT_ASSIGN_OR_RETURN(enrolment, ReadEnrolmentKeys(options));
   }
+  std::span<const uint8_t> more;
   if (!enrolment.bytes.empty()) {
     HEFT_ASSIGN_OR_RETURN(
-        const SignerKey signer,
+        const SignedFile file,
         CheckSigned(trust, enrolment.bytes, {.roles = {Role::kKeyOwner}, .kind = "ENRK"},
                     enrolment.path));
-    if (signer != owner) {
+    if (file.signer != owner) {
       return absl::FailedPreconditionError(
           absl::StrCat(enrolment.path, ": signed by another key owner than ", options.keys));
     }
+    more = file.file;
   }
   HEFT_ASSIGN_OR_RETURN(Server server,
-                        Server::Create(model, keys, options.keys, enrolment.bytes, enrolment.path));
+                        Server::Create(model, evaluation.file, options.keys, more, enrolment.path));
   return LoadedServer{std::move(server), std::move(trust), owner};
 }
 

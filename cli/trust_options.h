@@ -33,11 +33,12 @@ absl::StatusOr<std::optional<Trust>> LoadTrustFor(const TrustOptions& options,
                                                   const std::string& path,
                                                   std::span<const uint8_t> bytes);
 
-// CheckSigned: who signed the bytes, which must be `expected`; zeros without trust. OpenSigned's
-// errors, and what to do about an unsigned file.
-absl::StatusOr<SignerKey> CheckSigned(const std::optional<Trust>& trust,
-                                      std::span<const uint8_t> bytes, const Expected& expected,
-                                      const std::string& path);
+// CheckSigned: the file in the bytes, a view, and who signed it, which must be `expected`; the
+// bytes as they are, and no signer, without trust. OpenSigned's errors, and what to do about an
+// unsigned file.
+absl::StatusOr<SignedFile> CheckSigned(const std::optional<Trust>& trust,
+                                       std::span<const uint8_t> bytes, const Expected& expected,
+                                       const std::string& path);
 
 // LoadTrustedModel: where the trust file lists trainers, one of them must have signed it.
 absl::StatusOr<Model> LoadTrustedModel(const std::string& path, const std::optional<Trust>& trust);

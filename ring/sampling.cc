@@ -53,10 +53,15 @@ void SampleError(std::span<int8_t> out, Csprng& rng) {
 
 void SampleUniform(std::span<uint32_t> out, const Modulus& q, Csprng& rng) {
   const uint32_t mask = (uint32_t{1} << q.bits()) - 1;
-  for (uint32_t& value : out) {
-    do {
-      value = rng.U32() & mask;
-    } while (value >= q.value());
+  // As many words as are missing, again and again: the same ones that one at a time would take.
+  for (size_t done = 0; done < out.size();) {
+    const std::span<uint32_t> missing = out.subspan(done);
+    rng.Fill({reinterpret_cast<uint8_t*>(missing.data()), missing.size_bytes()});
+    for (const uint32_t word : missing) {
+      const uint32_t value = word & mask;
+      out[done] = value;  // stays if it is small enough
+      done += value < q.value() ? 1 : 0;
+    }
   }
 }
 
