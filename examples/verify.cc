@@ -56,9 +56,9 @@ int main() {
   const auto gallery = Check(heft::Gallery::Open(work / "gallery"));
   const auto reply = Check(server.Verify(gallery, sample(8), data.labels()[8]));
 
-  // Key owner: a decision, no score.
-  const heft::ChosenThreshold at = Check(model.ThresholdFor(1e-2));
-  const heft::Decision decision = Check(owner.Decide(reply, "reply", at.score));
+  // Key owner: a decision, no score. Of false claims one in a hundred may be accepted.
+  const heft::DecisionRule rule = {.fmr = 1e-2};
+  const heft::Decision decision = Check(owner.Decide(reply, "reply", rule));
   const heft::BudgetUse budget = Check(owner.Budget());
   std::cout << (decision.accepted ? "accepted " : "rejected ") << decision.identity << "; "
             << budget.decisions << " of " << budget.limits.decisions << " decisions a day used\n";
