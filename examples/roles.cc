@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All roles of HEFT on one page. In the field they are four programs, and only the bytes that are
-// named at the arrows pass between them. Exits 0 if the right person comes first.
+// All roles of HEFT on one page. In the field they are four programs that exchange what the arrows
+// name. Exits 0 if the right person is named.
 #include <filesystem>
 #include <iostream>
 #include <random>
@@ -17,9 +17,8 @@ T Check(absl::StatusOr<T> value) {
   std::exit(1);
 }
 
-using Use = heft::SampleUse;
-
 int main() {
+  using Use = heft::SampleUse;
   // Feature vectors: made up here; TrainingData::Load reads a folder of real ones.
   heft::SyntheticOptions people;
   people.identities = 30, people.samples_per_identity = 6, people.dimensions = {64, 48};
@@ -37,8 +36,7 @@ int main() {
   auto encrypt = [&](size_t row, Use use) {
     std::vector<heft::SampleFile> files;
     for (size_t m = 0; m < model.modalities.size(); ++m) {
-      const std::string& name = model.modalities[m].name;
-      const std::string label = "person " + data.labels()[row];
+      const std::string &name = model.modalities[m].name, label = "person " + data.labels()[row];
       files.push_back({Check(client.Encrypt(name, data.Vector(m, row), label, use)), name});
     }
     return files;
@@ -62,9 +60,9 @@ int main() {
 
   // Key owner: takes what this server signed and nothing else, opens it, and decides.
   heft::Trust trust;
-  const absl::Status added = trust.Add(heft::Role::kServer, "server", key.public_key());
-  if (!added.ok() || !owner.RequireSigned(trust).ok()) return 1;
-  // Of searches by strangers one in ten may name somebody in a gallery of this size.
+  if (!trust.Add(heft::Role::kServer, "server", key.public_key()).ok()) return 1;
+  if (!owner.RequireSigned(trust).ok()) return 1;
+  // One in ten searches by strangers may name somebody in a gallery of this size.
   const heft::ChosenThreshold at = Check(owner.ThresholdFor(reply, "reply", {.fpir = 0.1}));
   const heft::OpenedScores opened = Check(owner.Open(reply, "reply"));
   for (const auto& c : opened.candidates) std::cout << c.identity << "  " << c.score << "\n";
