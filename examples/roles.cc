@@ -19,11 +19,10 @@ T Check(absl::StatusOr<T> value) {
 
 int main() {
   using Use = heft::SampleUse;
-  // Feature vectors: made up here; TrainingData::Load reads a folder of real ones.
+  // Learning, here of made-up vectors: TrainingData::Load reads real ones. -> model to all
   heft::SyntheticOptions people;
   people.identities = 30, people.samples_per_identity = 6, people.dimensions = {64, 48};
   const auto data = Check(heft::TrainingData::Synthesise(people));
-  // Learning. -> model to all
   const heft::Model model = Check(heft::Learn(data, {.gamma = 16, .epochs = 5}));
 
   // Key owner: makes the keys. -> encryption key to clients, evaluation keys to the server
@@ -49,8 +48,8 @@ int main() {
 
   // Key owner: admits who waits, if the norms of their templates are right. -> back to the server
   const auto waiting = Check(server.Pending(Check(heft::Gallery::Open(folder))));
-  const auto admission = Check(owner.Admit(waiting, "waiting")).signed_admission;
-  Check(server.Admit(folder, admission, "admission", Check(owner.Signer()).public_key()));
+  const auto word = Check(owner.Admit(waiting, "waiting")).signed_admission;
+  Check(server.Admit(folder, word, "admission", Check(owner.Signer()).public_key()));
 
   // Server: matches person 7. -> reply to the key owner
   const auto gallery = Check(heft::Gallery::Open(folder));
