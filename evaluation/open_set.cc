@@ -10,16 +10,13 @@
 
 namespace heft {
 
-absl::StatusOr<SearchErrors> MeasureSearches(const FeatureMatrix& scores,
-                                             std::span<const int> probes,
-                                             std::span<const int> templates) {
+absl::Status SearchTally::Add(const FeatureMatrix& scores, std::span<const int> probes,
+                              std::span<const int> templates) {
   if (scores.rows() != static_cast<Eigen::Index>(probes.size()) ||
       scores.cols() != static_cast<Eigen::Index>(templates.size())) {
     return absl::InvalidArgumentError("scores, probes and templates do not go together");
   }
   HEFT_RETURN_IF_ERROR(CheckFinite(scores, "scores"));
-  std::vector<double> strangers, mated;
-  std::vector<size_t> ranks;
   for (Eigen::Index i = 0; i < scores.rows(); ++i) {
     std::map<int, double> best;
     for (Eigen::Index j = 0; j < scores.cols(); ++j) {
@@ -27,22 +24,27 @@ absl::StatusOr<SearchErrors> MeasureSearches(const FeatureMatrix& scores,
       it->second = std::max(it->second, scores(i, j));
     }
     const auto own = best.find(probes[static_cast<size_t>(i)]);
-    double top = -std::numeric_limits<double>::infinity();
-    for (const auto& [identity, score] : best) top = std::max(top, score);
     if (own == best.end()) {
-      strangers.push_back(top);
+      double top = -std::numeric_limits<double>::infinity();
+      for (const auto& [identity, score] : best) top = std::max(top, score);
+      strangers_.push_back(top);
       continue;
     }
     // A tie is lost: the search could as well have named the other.
     const auto rank = static_cast<size_t>(std::ranges::count_if(
         best, [&](const auto& b) { return b.first != own->first && b.second >= own->second; }));
-    ranks.push_back(rank);
-    mated.push_back(rank == 0 ? own->second : -std::numeric_limits<double>::infinity());
+    ranks_.push_back(rank);
+    mated_.push_back(rank == 0 ? own->second : -std::numeric_limits<double>::infinity());
   }
-  if (strangers.empty() || mated.empty()) {
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SearchErrors> SearchTally::Finish() const {
+  if (strangers_.empty() || mated_.empty()) {
     return absl::InvalidArgumentError(
         "an open-set evaluation needs searches of people who are enrolled and of others");
   }
+  std::vector<double> strangers = strangers_, mated = mated_;
   SearchErrors out;
   out.strangers = strangers.size();
   out.mated = mated.size();
@@ -62,13 +64,22 @@ absl::StatusOr<SearchErrors> MeasureSearches(const FeatureMatrix& scores,
     out.fpir.push_back(1 - below(strangers, t));
     out.fnir.push_back(below(mated, t));
   }
-  size_t largest = 0;
-  for (size_t rank : ranks) largest = std::max(largest, rank);
-  for (size_t k = 0; k <= largest; ++k) {
-    const auto found = std::ranges::count_if(ranks, [&](size_t rank) { return rank <= k; });
-    out.match_rates.push_back(static_cast<double>(found) / static_cast<double>(ranks.size()));
+  std::vector<double> at_rank(1 + *std::ranges::max_element(ranks_));
+  for (size_t rank : ranks_) at_rank[rank] += 1;
+  double found = 0;
+  for (double count : at_rank) {
+    found += count;
+    out.match_rates.push_back(found / static_cast<double>(ranks_.size()));
   }
   return out;
+}
+
+absl::StatusOr<SearchErrors> MeasureSearches(const FeatureMatrix& scores,
+                                             std::span<const int> probes,
+                                             std::span<const int> templates) {
+  SearchTally tally;
+  HEFT_RETURN_IF_ERROR(tally.Add(scores, probes, templates));
+  return tally.Finish();
 }
 
 }  // namespace heft

@@ -48,8 +48,22 @@ struct SearchErrors {
   std::vector<double> match_rates;
   uint64_t strangers = 0, mated = 0;  // searches
 };
-// MeasureSearches: scores[i][j] of probe i and template j. kInvalidArgument where sizes do not go
-// together, a score is not finite, or there is no search of either kind.
+// SearchTally: adds up the searches of several galleries.
+class SearchTally {
+ public:
+  // scores[i][j] of probe i and template j. kInvalidArgument where sizes do not go together, or a
+  // score is not finite.
+  absl::Status Add(const FeatureMatrix& scores, std::span<const int> probes,
+                   std::span<const int> templates);
+  // kInvalidArgument where there is no search of either kind.
+  absl::StatusOr<SearchErrors> Finish() const;
+
+ private:
+  std::vector<double> strangers_, mated_;  // best scores; -inf where another one was better
+  std::vector<size_t> ranks_;
+};
+
+// MeasureSearches: of one gallery.
 absl::StatusOr<SearchErrors> MeasureSearches(const FeatureMatrix& scores,
                                              std::span<const int> probes,
                                              std::span<const int> templates);

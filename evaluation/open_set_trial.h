@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Open-set searches of people among whom nobody was told who would be enrolled: a random half of
+// them is, the others are strangers, over and over. Rates are pooled over all halves and sets of
+// people (the folds of a cross-validation); their intervals are those of the jackknife over people,
+// who count in both roles (B. Efron and C. Stein, The jackknife estimate of variance, Annals of
+// Statistics 9, 1981), on a logarithmic scale, and at least as wide as if all searches were
+// independent.
+#ifndef HEFT_EVALUATION_OPEN_SET_TRIAL_H_
+#define HEFT_EVALUATION_OPEN_SET_TRIAL_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "evaluation/bootstrap.h"
+#include "evaluation/open_set.h"
+
+namespace heft {
+
+struct OpenSetPlan {
+  uint32_t templates = 1;  // of each person who is enrolled; his other samples search
+  int halves = 20;
+  uint64_t seed = 1;
+};
+
+// GallerySize: how many people of a set are enrolled: half of them, but only such as have more than
+// `templates` samples. 0 where nobody would be a stranger, or nobody could be enrolled.
+size_t GallerySize(std::span<const int> identities, uint32_t templates);
+
+// OpenSetOutcome: rates at every threshold, and the curves of all searches.
+struct OpenSetOutcome {
+  struct Rates {
+    Estimate fpir, fnir;
+  };
+  std::vector<Rates> at;
+  SearchErrors curve;
+};
+
+// TryOpenSet: thresholds[k] are those of set k, as many for each. scores[i][j] is of probe i and
+// template j. kInvalidArgument for sets that are no squares or where GallerySize is 0, and
+// thresholds that do not go with them.
+absl::StatusOr<OpenSetOutcome> TryOpenSet(std::span<const LabelledScores> sets,
+                                          std::span<const std::vector<double>> thresholds,
+                                          const OpenSetPlan& plan = {});
+
+}  // namespace heft
+
+#endif  // HEFT_EVALUATION_OPEN_SET_TRIAL_H_
