@@ -51,8 +51,9 @@ class CrossValidator {
         ForEachFold(dataset_, options.folds, options.fold_seed,
                     [&](int fold, const Dataset& data) { return ScoreFold(fold, data); }));
     Progress progress(monitor_, "bootstrap");
-    HEFT_ASSIGN_OR_RETURN(result_.table, table_.Compare({.replicates = options.replicates, .seed = options.seed},
-                                         progress.Callback()));
+    HEFT_ASSIGN_OR_RETURN(result_.table, table_.Compare(Bootstrap(), progress.Callback()));
+    HEFT_RETURN_IF_ERROR(JudgeAll());
+    CompareFusion();
     for (const auto& [id, runs] : runs_) AddCost(id, runs);
     for (const FoldModels& set : models_) NoteStarts(set);
     const std::set<std::string> identities(dataset_.labels.begin(), dataset_.labels.end());
@@ -68,6 +69,12 @@ class CrossValidator {
   struct Runs {
     std::string id;
     std::vector<EncryptedRun> runs = {};
+  };
+
+  // Judged: scores of one row, a fold each.
+  struct Judged {
+    std::string id;
+    std::vector<JudgedSet> sets = {};
   };
 
   void NoteStarts(const FoldModels& set) {
@@ -121,7 +128,9 @@ class CrossValidator {
     for (const SystemScores& row : learned) {
       table_.Add({Id(set, row.system.id), Label(set, row.system.label), gamma}, row.scores);
     }
-    HEFT_RETURN_IF_ERROR(AddDecisions(Id(set, "fhe_aware_plain"), model, learned.back().scores));
+    if (!result_.options.encrypted) {
+      Keep(Id(set, "fhe_aware_plain"), model, learned.back().scores);
+    }
     if (result_.options.encrypted && !model.exact_projection.empty()) {
       HEFT_ASSIGN_OR_RETURN(const Model exact, ExactlyTrained(model, data));
       HEFT_RETURN_IF_ERROR(
@@ -177,28 +186,41 @@ class CrossValidator {
       table_.Add(Partial(set, model, only[k], true),
                  {std::move(run.partial_scores[k]), plain.identities});
     }
+    if (row.id == Id(set, "fhe_aware_encrypted")) Keep(row.id, model, scores);
     table_.Add(row, std::move(scores));
     FindOrAdd(runs_, Runs{row.id}).runs.push_back(std::move(run));
     return absl::OkStatus();
   }
 
-  absl::Status AddDecisions(const std::string& id, const Model& model,
-                            const LabelledScores& scores) {
-    HEFT_ASSIGN_OR_RETURN(const ScoreSet pairs, PairScores(scores.scores, scores.identities));
-    for (const DecisionThreshold& t : model.thresholds) {
-      const double fmr = ShareAccepted(pairs.impostor, t.score);
-      auto found =
-          std::find_if(result_.decisions.begin(), result_.decisions.end(),
-                       [&](const FoldDecision& d) { return d.id == id && d.wanted_fmr == t.fmr; });
-      if (found == result_.decisions.end()) {
-        found = result_.decisions.insert(found, FoldDecision{id, t.fmr});
-      }
-      found->fmr += fmr / result_.options.folds;
-      found->fnmr += (1 - ShareAccepted(pairs.genuine, t.score)) / result_.options.folds;
-      found->least_fmr = std::min(found->least_fmr, fmr);
-      found->most_fmr = std::max(found->most_fmr, fmr);
+  // To be judged when all folds are there.
+  void Keep(const std::string& id, const Model& model, const LabelledScores& scores) {
+    FindOrAdd(judged_, Judged{id}).sets.push_back({scores, &model});
+  }
+
+  absl::Status JudgeAll() {
+    for (const Judged& judged : judged_) {
+      FoldJudgement& found = result_.judgements.emplace_back();
+      found.id = judged.id;
+      HEFT_ASSIGN_OR_RETURN(found.judgement, Judge(judged.sets, Bootstrap()));
     }
     return absl::OkStatus();
+  }
+
+  BootstrapOptions Bootstrap() const {
+    BootstrapOptions options;
+    options.replicates = result_.options.replicates;
+    options.seed = result_.options.seed;
+    return options;
+  }
+
+  void CompareFusion() {
+    const FoldComparison& table = result_.table;
+    const int reference = result_.Reference();
+    std::vector<Rival> rivals;
+    for (size_t row = 0; row < table.rows.size(); ++row) {
+      rivals.push_back({table.rows[row], table.differences[static_cast<size_t>(reference)][row]});
+    }
+    if (!models_.empty()) result_.fusion = CheckFusion(rivals, models_.back().models);
   }
 
   void AddGap(const std::string& id, const LabelledScores& plain, const LabelledScores& encrypted,
@@ -228,6 +250,7 @@ class CrossValidator {
   std::string fold_name_;
   FoldTable table_;
   std::vector<Runs> runs_;
+  std::vector<Judged> judged_;
   CrossValidation result_;
 };
 

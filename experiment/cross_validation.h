@@ -12,6 +12,8 @@
 #include "base/status.h"
 #include "evaluation/bootstrap.h"
 #include "evaluation/folds.h"
+#include "experiment/fusion_check.h"
+#include "experiment/judgement.h"
 #include "features/dataset.h"
 #include "heft/evaluate.h"
 #include "heft/json.h"
@@ -55,13 +57,11 @@ struct FoldOutside {
   double share = 0;
 };
 
-// What the models' thresholds, fitted on validation people, did to the test people, by plain
-// scores.
-struct FoldDecision {
+// FoldJudgement: what the models of a row decide on the test people of all folds, each model on
+// those of its own.
+struct FoldJudgement {
   std::string id;  // of the row
-  double wanted_fmr = 0;
-  double fmr = 0, fnmr = 0;            // means over the folds
-  double least_fmr = 1, most_fmr = 0;  // of any fold
+  Judgement judgement;
 };
 
 struct CrossValidation {
@@ -73,7 +73,8 @@ struct CrossValidation {
   std::vector<FoldCost> costs;
   std::vector<FoldGap> gaps;
   std::vector<FoldOutside> partial_outside;  // of probes that lack modalities
-  std::vector<FoldDecision> decisions;
+  std::vector<FoldJudgement> judgements;
+  FusionCheck fusion;              // of the row that others are compared with
   std::vector<std::string> notes;  // what a reader must know of some rows
 
   // Index of the row that others are compared with.

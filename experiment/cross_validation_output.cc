@@ -67,11 +67,6 @@ std::string GapText(const FoldGap& gap, const FoldRow& row) {
       row.system.label, gap.auroc, gap.max_score, 100 * gap.outside_share);
 }
 
-std::string DecisionText(const FoldDecision& d, const FoldRow& row) {
-  return absl::StrFormat("%s at the threshold for FMR %g: FMR %.5f (folds %.5f to %.5f), FNMR %.3f",
-                         row.system.label, d.wanted_fmr, d.fmr, d.least_fmr, d.most_fmr, d.fnmr);
-}
-
 // Everything that is said in a sentence.
 std::vector<std::string> Sentences(const CrossValidation& c) {
   std::vector<std::string> sentences;
@@ -81,7 +76,6 @@ std::vector<std::string> Sentences(const CrossValidation& c) {
     sentences.push_back(absl::StrFormat("%s: %.1f%% of the probes outside the interval",
                                         row(o.id).system.label, 100 * o.share));
   }
-  for (const FoldDecision& d : c.decisions) sentences.push_back(DecisionText(d, row(d.id)));
   sentences.insert(sentences.end(), c.notes.begin(), c.notes.end());
   return sentences;
 }
@@ -177,14 +171,12 @@ Json ToJson(const CrossValidation& c) {
     json["partial_outside"].push_back({{"id", o.id}, {"share", o.share}});
   }
   json["decisions"] = Json::array();
-  for (const FoldDecision& d : c.decisions) {
-    json["decisions"].push_back({{"id", d.id},
-                                 {"wanted_fmr", d.wanted_fmr},
-                                 {"fmr", d.fmr},
-                                 {"least_fmr", d.least_fmr},
-                                 {"most_fmr", d.most_fmr},
-                                 {"fnmr", d.fnmr}});
+  for (const FoldJudgement& judged : c.judgements) {
+    Json entry = {{"id", judged.id}};
+    entry.update(JudgementJson(judged.judgement));
+    json["decisions"].push_back(std::move(entry));
   }
+  json["fusion"] = FusionJson(c.fusion);
   json["costs"] = Json::array();
   for (const FoldCost& cost : c.costs) {
     json["costs"].push_back({{"id", cost.id},
@@ -223,6 +215,10 @@ std::string ToText(const CrossValidation& c) {
                           HumanBytes(cost.template_bytes), cost.fuse_ms);
   }
   for (const std::string& sentence : Sentences(c)) absl::StrAppend(&text, sentence, "\n");
+  for (const FoldJudgement& judged : c.judgements) {
+    absl::StrAppend(&text, "\n", c.table.rows[c.table.Find(judged.id)].system.label,
+                    ", each fold's model on its test people:\n", JudgementText(judged.judgement));
+  }
   return text;
 }
 
@@ -239,12 +235,18 @@ absl::StatusOr<std::string> MakeFoldReport(const CrossValidation& c, const std::
   page.Title(absl::StrCat("HEFT: cross-validation on ", data_name));
   if (!data_description.empty()) page.Paragraph(absl::StrCat("Data: ", data_description, "."));
   page.Note(Summary(c) + ".");
+  page.List(c.fusion.Losses(), "losses");
   page.Heading("Results");
   page.Table(ResultsTable(c));
   page.Heading("Picture");
   page.Figures({{picture, "AUROC.",
                  "Bars: mean and 95% interval; points: the folds. Encrypted rows in their own "
                  "colour."}});
+  for (const FoldJudgement& judged : c.judgements) {
+    HEFT_ASSIGN_OR_RETURN(const std::vector<PageFigure> figures, DrawJudgement(judged.judgement));
+    if (c.judgements.size() > 1) page.Note(c.table.rows[c.table.Find(judged.id)].system.label);
+    AddJudgement(judged.judgement, figures, page);
+  }
   page.Heading("Every row against every other");
   page.Table(DifferencesTable(c));
   page.Heading("Notes");

@@ -30,6 +30,9 @@ std::vector<std::pair<std::string, std::string>> Files(const Plots& plots) {
   for (const auto& [name, picture] : kPictures) {
     if (!(plots.*picture).empty()) files.emplace_back(name, experiment::SvgFile(plots.*picture));
   }
+  for (size_t k = 0; k < plots.judgement.size(); ++k) {
+    files.emplace_back(plots.judgement_files[k], experiment::SvgFile(plots.judgement[k].svg));
+  }
   return files;
 }
 
@@ -37,6 +40,7 @@ absl::StatusOr<Report> ReportOf(const absl::StatusOr<experiment::CrossValidation
                                 const Dataset& dataset, const FoldOptions& options) {
   HEFT_RETURN_IF_ERROR(found.status());
   Report report{experiment::ToJson(*found), experiment::ToText(*found)};
+  report.warnings = found->fusion.Losses();
   if (options.page) {
     HEFT_ASSIGN_OR_RETURN(
         report.page,
@@ -59,6 +63,7 @@ absl::StatusOr<Report> Evaluate(const TrainingData& data, const Model& model,
                                              {split, options.seed, options.replicates}));
   Report report{experiment::ToJson(found), experiment::ToText(found)};
   report.warnings = found.warnings;
+  for (std::string& loss : found.fusion.Losses()) report.warnings.push_back(std::move(loss));
   if (!options.page && !options.pictures) return report;
   HEFT_ASSIGN_OR_RETURN(const Plots plots, experiment::DrawPlots(found));
   if (options.page) report.page = experiment::MakeReport(found, plots, options.command);

@@ -28,22 +28,6 @@ std::filesystem::path FolderPath(const std::string& directory) {
   return path.lexically_normal().parent_path();
 }
 
-// A point wherever the curve has moved by a five-hundredth of the plot's width or height.
-std::vector<RocPoint> ThinForDrawing(const std::vector<RocPoint>& points) {
-  constexpr double kStep = 1.0 / 500, kDecades = 4;
-  auto x = [](const RocPoint& p) { return std::log10(std::max(p.fmr, 1e-6)) / kDecades; };
-  std::vector<RocPoint> kept;
-  for (size_t i = 0; i < points.size(); ++i) {
-    const RocPoint& p = points[i];
-    if (i > 0 && i + 1 < points.size() && x(p) - x(kept.back()) < kStep &&
-        p.tmr - kept.back().tmr < kStep) {
-      continue;
-    }
-    kept.push_back(p);
-  }
-  return kept;
-}
-
 class Evaluator {
  public:
   Evaluator(const Monitor& monitor, Dataset dataset, const Model& model,
@@ -59,6 +43,7 @@ class Evaluator {
     HEFT_RETURN_IF_ERROR(ScorePlain());
     HEFT_RETURN_IF_ERROR(ScoreUnderEncryption());
     HEFT_RETURN_IF_ERROR(MeasureGap());
+    HEFT_RETURN_IF_ERROR(JudgeScores());
     HEFT_RETURN_IF_ERROR(MeasureSystems());
     HEFT_RETURN_IF_ERROR(Warn());
     result_.seconds = watch.Seconds();
@@ -140,19 +125,32 @@ class Evaluator {
     result_.gap.auroc = encrypted_auroc - plain_auroc;
     result_.genuine_pairs = result_.plain.genuine.size();
     result_.impostor_pairs = result_.plain.impostor.size();
-    for (const DecisionThreshold& t : model().thresholds) {
-      result_.decisions.push_back({t.fmr, t.score,
-                                   ShareAccepted(result_.encrypted.impostor, t.score),
-                                   1 - ShareAccepted(result_.encrypted.genuine, t.score)});
-    }
     return absl::OkStatus();
   }
 
+  BootstrapOptions Bootstrap() const {
+    BootstrapOptions options;
+    options.replicates = result_.options.replicates;
+    options.seed = result_.options.seed;
+    return options;
+  }
+
+  absl::Status JudgeScores() {
+    const JudgedSet judged = {scored_.back().scores, &model()};
+    HEFT_ASSIGN_OR_RETURN(result_.judgement, Judge(std::span(&judged, 1), Bootstrap()));
+    return absl::OkStatus();
+  }
+
+  void CompareFusion() {
+    std::vector<Rival> rivals;
+    for (const SystemResult& row : result_.systems) {
+      if (row.encrypted_minus_this) rivals.push_back({row, *row.encrypted_minus_this});
+    }
+    result_.fusion = CheckFusion(rivals, std::span(&model(), 1));
+  }
+
   absl::Status MeasureSystems() {
-    BootstrapOptions bootstrap;
-    bootstrap.replicates = result_.options.replicates;
-    bootstrap.seed = result_.options.seed;
-    SystemComparison comparison(bootstrap);
+    SystemComparison comparison(Bootstrap());
     Progress progress(monitor_, "bootstrap");
     for (size_t i = 0; i < scored_.size(); ++i) {
       SystemScores& scored = scored_[i];
@@ -171,6 +169,7 @@ class Evaluator {
       result_.systems[i].encrypted_minus_this = comparison.Difference(scored_.size() - 1, i);
     }
     progress.Update(scored_.size(), scored_.size());
+    CompareFusion();
     return absl::OkStatus();
   }
 

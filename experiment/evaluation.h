@@ -15,6 +15,8 @@
 #include "evaluation/folds.h"
 #include "evaluation/metrics.h"
 #include "experiment/encrypted_scores.h"
+#include "experiment/fusion_check.h"
+#include "experiment/judgement.h"
 #include "features/dataset.h"
 #include "heft/model.h"
 
@@ -39,14 +41,6 @@ struct SystemResult : FoldRow {
   std::vector<RocPoint> roc;  // thinned for drawing
 };
 
-// DecisionResult: one of the model's thresholds, applied to the encrypted scores of this split.
-struct DecisionResult {
-  double wanted_fmr = 0;
-  double threshold = 0;
-  double fmr = 0;
-  double fnmr = 0;
-};
-
 // ScoreGap: encrypted minus plain, same projection and approximation.
 struct ScoreGap {
   double auroc = 0;      // signed
@@ -68,7 +62,8 @@ struct Evaluation {
   Model model;
   std::vector<SystemResult> systems;
   ScoreGap gap;
-  std::vector<DecisionResult> decisions;
+  Judgement judgement;  // of the encrypted scores
+  FusionCheck fusion;
   std::vector<double> squared_norms;  // s of each sample under the model's projection
   // The same of samples that have one modality only, by modality; empty if there is but one.
   std::vector<std::vector<double>> partial_norms;

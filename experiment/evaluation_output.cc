@@ -91,22 +91,20 @@ std::string EstimateText(const Estimate& e) {
 }
 
 Json ToJson(const Evaluation& e) {
-  Json decisions = Json::array();
-  for (const DecisionResult& d : e.decisions) {
-    decisions.push_back({{"wanted_fmr", d.wanted_fmr},
-                         {"threshold", d.threshold},
-                         {"fmr", d.fmr},
-                         {"fnmr", d.fnmr}});
-  }
   Json gap = {{"auroc", e.gap.auroc},
               {"max_score", e.gap.max_score},
               {"rms_score", e.gap.rms_score},
               {"predicted_bound", e.run.predicted_error}};
   if (e.KeepsPromise()) gap["within_promise"] = *e.KeepsPromise();
-  return {{"data", DataJson(e)},       {"model", ModelJson(e)},
-          {"systems", SystemsJson(e)}, {"gap", gap},
-          {"decisions", decisions},    {"encrypted_run", RunJson(e.run)},
-          {"warnings", e.warnings},    {"notes", e.notes},
+  return {{"data", DataJson(e)},
+          {"model", ModelJson(e)},
+          {"systems", SystemsJson(e)},
+          {"gap", gap},
+          {"decisions", JudgementJson(e.judgement)},
+          {"fusion", FusionJson(e.fusion)},
+          {"encrypted_run", RunJson(e.run)},
+          {"warnings", e.warnings},
+          {"notes", e.notes},
           {"seconds", e.seconds}};
 }
 
@@ -136,6 +134,7 @@ std::string ToText(const Evaluation& e) {
       e.seconds, e.run.threads, e.run.encrypt_ms, e.run.fuse_ms, e.run.prepare_ms,
       e.run.match_block_ms);
   for (const std::string& note : e.notes) absl::StrAppend(&text, note, "\n");
+  absl::StrAppend(&text, "\n", JudgementText(e.judgement));
   return text;
 }
 
@@ -247,18 +246,6 @@ void AddGap(const Evaluation& e, Page& page) {
                         e.run.predicted_error / std::max(e.gap.max_score, 1e-12))}});
 }
 
-void AddDecisions(const Evaluation& e, Page& page) {
-  if (e.decisions.empty()) return;
-  PageTable table{{{"Fitted for FMR"}, {"Threshold"}, {"FMR here"}, {"FNMR here"}}};
-  for (const DecisionResult& d : e.decisions) {
-    table.rows.push_back({{absl::StrCat(d.wanted_fmr), absl::StrFormat("%.3f", d.threshold),
-                           Percent(d.fmr), Percent(d.fnmr)}});
-  }
-  table.caption = "Fitted on the validation people, applied to the encrypted scores of this split.";
-  page.Heading("The model's thresholds on these people");
-  page.Table(table);
-}
-
 void AddParameters(const Evaluation& e, Page& page) {
   const Approximation& f = e.model.approximation;
   const EncryptedRun& run = e.run;
@@ -304,10 +291,11 @@ std::string MakeReport(const Evaluation& e, const Plots& plots, const std::strin
   std::vector<std::string> warnings;
   for (const std::string& warning : e.warnings) warnings.push_back(warning + ".");
   page.List(warnings, "warnings");
+  page.List(e.fusion.Losses(), "losses");
   AddResults(e, page);
   AddPictures(e, plots, page);
   AddGap(e, page);
-  AddDecisions(e, page);
+  AddJudgement(e.judgement, plots.judgement, page);
   AddParameters(e, page);
   AddTimes(e, page);
   page.Reproduce(command);

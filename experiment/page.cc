@@ -15,10 +15,12 @@ namespace {
 constexpr char kStyle[] = R"(
 :root { color-scheme: light dark;
   --page: #fff; --ink: #1d232b; --muted: #5d6773; --grid: #e3e7ec; --shade: #f4f6f8;
-  --plain: #4a90d9; --encrypted: #c2410c; --first: #7a8794; --second: #b98a2e; --third: #4d8f6a; }
+  --plain: #4a90d9; --encrypted: #c2410c; --first: #7a8794; --second: #b98a2e; --third: #4d8f6a;
+  --loss: #b91c1c; }
 @media (prefers-color-scheme: dark) { :root {
   --page: #14181d; --ink: #e4e8ec; --muted: #98a3af; --grid: #2c333b; --shade: #1c2229;
-  --plain: #4f8fd0; --encrypted: #ff9a5c; --first: #8c99a6; --second: #c99f4a; --third: #6bb58c; } }
+  --plain: #4f8fd0; --encrypted: #ff9a5c; --first: #8c99a6; --second: #c99f4a; --third: #6bb58c;
+  --loss: #f87171; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 72rem; padding: 1.5rem 1rem 3rem; background: var(--page);
   color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
@@ -40,6 +42,9 @@ section { border-top: 1px solid var(--grid); margin-top: 2.4rem; }
 .warnings { border-left: 3px solid var(--encrypted); margin: 1rem 0; padding: .1rem 0 .1rem 2rem; }
 .deviations { border-left: 3px solid var(--second); padding: .1rem 0 .1rem 1.8rem;
   max-width: 46rem; }
+.losses { border-left: 3px solid var(--loss); color: var(--loss); font-weight: 600;
+  margin: 1rem 0; padding: .1rem 0 .1rem 2rem; }
+.loss { color: var(--loss); font-weight: 600; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
 th, td { text-align: right; vertical-align: top; padding: .35rem .6rem;

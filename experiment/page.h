@@ -62,7 +62,8 @@ class Page {
   void Table(const PageTable& table);
   void Facts(const PageFacts& facts);
   void Figures(const std::vector<PageFigure>& figures);
-  // Nothing where there are no items. The classes "warnings" and "deviations" stand out.
+  // Nothing where there are no items. The classes "warnings", "losses" and "deviations" stand
+  // out.
   void List(const std::vector<std::string>& items, std::string_view html_class = "");
   // The section that tells how to make the page again.
   void Reproduce(std::string_view command);

@@ -234,6 +234,8 @@ absl::StatusOr<Plots> DrawPlots(const Evaluation& evaluation) {
   for (size_t i = 0; i < drawn.size(); ++i) {
     HEFT_ASSIGN_OR_RETURN(*targets[i], InlineSvg(drawn[i], descriptions[i]));
   }
+  HEFT_ASSIGN_OR_RETURN(plots.judgement,
+                        DrawJudgement(evaluation.judgement, &plots.judgement_files));
   return plots;
 }
 

@@ -86,7 +86,16 @@ Evaluation Example() {
                System("fhe_aware_plain", "FHE-aware, plain", 0.9512),
                System("fhe_aware_encrypted", "FHE-aware, encrypted", 0.9511)};
   e.gap = {-1.2e-5, 7.1e-4, 1.5e-4};
-  e.decisions = {{1e-3, 0.613, 0.0006, 0.558}};
+  RateCheck check = CheckRate(1e-3, {0.0006, 0.0004, 0.0012}, {0.0005, 0.002});
+  check.threshold = 0.613;
+  check.missed = Around(0.558);
+  RateCheck refused;
+  refused.asked = 1e-6;
+  refused.refused = "its <3> comparisons reach from 0.1 to 0.001";
+  e.judgement.comparisons = {check, refused};
+  e.judgement.det = {{1, 0, 0}, {0.5, 0.01, 0.8}, {-1, 1, 1}};
+  e.judgement.searches = {{1, 22, check}};
+  e.judgement.curves = {{1, {{0.3, 0.5}, {0.2, 0.01}, {0.1, 0.3}, {0.9, 1.0}, 10, 10}}};
   e.squared_norms = {0.4, 0.9, 1.1, 1.3};
   e.outside = 1;
   e.plain = {{0.8, 0.9}, {-0.1, 0.1}};
@@ -103,10 +112,12 @@ TEST(Report, HoldsTheNumbersAndStandsAlone) {
   const auto plots = DrawPlots(e);
   ASSERT_TRUE(plots.ok()) << plots.status();
   const std::string html = MakeReport(e, *plots, "heft evaluate --model 'my model.heft'");
-  for (const char* expected : {"0.9511", "0.9411 to 0.9611", "−0.000012", "0.00071", "1,234,567",
-                               "Synthetic &amp; made up", "128-bit classical (2024)", "0.613",
-                               "55.8%", "1 of 4 samples lie outside",
-                               "--model &#39;my model.heft&#39;", "prefers-color-scheme: dark"}) {
+  for (const char* expected :
+       {"0.9511", "0.9411 to 0.9611", "−0.000012", "0.00071", "1,234,567",
+        "Synthetic &amp; made up", "128-bit classical (2024)", "0.613", "0.558",
+        "0.548 to 0.568"
+        "1 of 4 samples lie outside",
+        "--model &#39;my model.heft&#39;", "prefers-color-scheme: dark"}) {
     EXPECT_THAT(html, HasSubstr(expected));
   }
   EXPECT_THAT(html, Not(HasSubstr("<script")));

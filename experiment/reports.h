@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "experiment/cross_validation.h"
 #include "experiment/evaluation.h"
+#include "experiment/page.h"
 #include "heft/json.h"
 
 namespace heft::experiment {
@@ -30,7 +31,9 @@ struct Plots {
   std::string approximation;   // f(s) and 1 / sqrt(s)
   std::string relative_error;  // f(s) sqrt(s) - 1 over the histogram of s
   std::string score_error;     // histogram of encrypted minus plain scores
-  std::string norms;           // s of whole samples and of such that lack modalities; may be empty
+  std::vector<PageFigure> judgement;  // DrawJudgement's
+  std::vector<std::string> judgement_files;
+  std::string norms;  // s of whole samples and of such that lack modalities; may be empty
 };
 
 // DrawPlots: RunGnuplot's errors.

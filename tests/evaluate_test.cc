@@ -68,7 +68,14 @@ TEST_F(EvaluateTest, EncryptedAgreesWithPlainAndAReportIsWritten) {
   EXPECT_THAT(html, HasSubstr("FHE-aware, encrypted"));
   size_t pictures = 0;
   for (size_t at = 0; (at = html.find("<svg", at)) != html.npos; ++at) ++pictures;
-  EXPECT_EQ(pictures, 5u);
+  EXPECT_EQ(pictures, 9u);
+  const auto& decisions = result.at("decisions");
+  ASSERT_EQ(decisions.at("comparisons").size(), 3u);
+  EXPECT_TRUE(decisions.at("comparisons")[0].contains("fmr") ||
+              decisions.at("comparisons")[0].contains("refused"));
+  EXPECT_GE(decisions.at("evidence").at("loss").at("value"), 0);
+  ASSERT_FALSE(decisions.at("search_curves").empty());
+  EXPECT_EQ(decisions.at("search_curves")[0].at("searches_of_strangers"), 20 * 3 * 4);
 }
 
 TEST_F(EvaluateTest, SameSeedSameIntervals) {

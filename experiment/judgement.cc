@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/judgement.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/status/status.h"
+#include "evaluation/error_rates.h"
+#include "evaluation/thresholds.h"
+
+namespace heft::experiment {
+namespace {
+
+// Of every set what its model chose for the same question.
+struct Choice {
+  double asked = 0;
+  std::string refused;
+  std::vector<double> thresholds;
+  RateInterval predicted{0, 0};
+};
+
+// `choose` of a set gives its model's threshold, for all sets or for none.
+template <typename Choose>
+Choice ChooseForAll(std::span<const JudgedSet> sets, double asked, Choose choose) {
+  Choice out;
+  out.asked = asked;
+  for (const JudgedSet& set : sets) {
+    const absl::StatusOr<ChosenThreshold> chosen = choose(set);
+    if (!chosen.ok()) {
+      out.refused = std::string(chosen.status().message());
+      return out;
+    }
+    out.thresholds.push_back(chosen->score);
+    out.predicted.lo += chosen->interval.lo / static_cast<double>(sets.size());
+    out.predicted.hi += chosen->interval.hi / static_cast<double>(sets.size());
+  }
+  return out;
+}
+
+RateCheck Refused(const Choice& choice) {
+  RateCheck check;
+  check.asked = choice.asked;
+  check.refused = choice.refused;
+  return check;
+}
+
+RateCheck Checked(const Choice& choice, const Estimate& measured, const Estimate& missed) {
+  RateCheck check = CheckRate(choice.asked, measured, choice.predicted);
+  check.missed = missed;
+  for (double t : choice.thresholds) {
+    check.threshold += t / static_cast<double>(choice.thresholds.size());
+  }
+  return check;
+}
+
+// MeasureAll: calls measure(choice thresholds by set) once for all choices that were not refused
+// and returns their checks in order. Each set's thresholds must rise for MeasureErrorRates, which
+// they do as the rates asked for fall.
+std::vector<std::vector<double>> BySet(const std::vector<Choice>& choices, size_t sets) {
+  std::vector<std::vector<double>> out(sets);
+  for (const Choice& choice : choices) {
+    if (!choice.refused.empty()) continue;
+    for (size_t k = 0; k < sets; ++k) out[k].push_back(choice.thresholds[k]);
+  }
+  return out;
+}
+
+std::vector<LabelledScores> ScoresOf(std::span<const JudgedSet> sets) {
+  std::vector<LabelledScores> out;
+  for (const JudgedSet& set : sets) out.push_back(set.scores);
+  return out;
+}
+
+absl::Status JudgeComparisons(std::span<const JudgedSet> sets,
+                              const std::vector<LabelledScores>& scores,
+                              const BootstrapOptions& options, Judgement* out) {
+  std::vector<Choice> choices;
+  for (double fmr : kAskedFmrs) {
+    choices.push_back(ChooseForAll(
+        sets, fmr, [fmr](const JudgedSet& set) { return set.model->ThresholdFor(fmr); }));
+  }
+  HEFT_ASSIGN_OR_RETURN(const PooledRates rates,
+                        MeasureErrorRates(scores, BySet(choices, sets.size()), options));
+  size_t next = 0;
+  for (const Choice& choice : choices) {
+    if (!choice.refused.empty()) {
+      out->comparisons.push_back(Refused(choice));
+      continue;
+    }
+    const ErrorRates& at = rates.at[next++];
+    out->comparisons.push_back(Checked(choice, at.fmr, at.fnmr));
+  }
+  HEFT_ASSIGN_OR_RETURN(const ScoreSet pooled, PoolScores(scores));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<RocPoint> roc, Roc(pooled));
+  out->det = ThinForDrawing(roc);
+  return absl::OkStatus();
+}
+
+absl::Status JudgeEvidence(std::span<const JudgedSet> sets, const BootstrapOptions& options,
+                           Judgement* out) {
+  std::vector<LabelledScores> ratios;
+  for (const JudgedSet& set : sets) {
+    if (!set.model->calibration) return absl::OkStatus();
+    ratios.push_back(ToEvidence(set.scores, *set.model->calibration));
+  }
+  HEFT_ASSIGN_OR_RETURN(out->evidence, MeasureEvidence(ratios, options));
+  return absl::OkStatus();
+}
+
+absl::Status JudgeSearches(std::span<const JudgedSet> sets,
+                           const std::vector<LabelledScores>& scores, uint32_t templates,
+                           const BootstrapOptions& options, Judgement* out) {
+  uint64_t people = 0;
+  for (const LabelledScores& set : scores) {
+    const size_t gallery = GallerySize(set.identities, templates);
+    if (gallery == 0) return absl::OkStatus();
+    people += gallery;
+  }
+  std::vector<Choice> choices;
+  for (double fpir : kAskedFpirs) {
+    choices.push_back(ChooseForAll(sets, fpir, [&](const JudgedSet& set) {
+      return set.model->ThresholdForSearch(fpir, GallerySize(set.scores.identities, templates),
+                                           templates);
+    }));
+  }
+  OpenSetPlan plan;
+  plan.templates = templates;
+  plan.seed = options.seed;
+  HEFT_ASSIGN_OR_RETURN(OpenSetOutcome outcome,
+                        TryOpenSet(scores, BySet(choices, sets.size()), plan));
+  size_t next = 0;
+  for (const Choice& choice : choices) {
+    SearchCheck check = {templates, people / sets.size(), Refused(choice)};
+    if (choice.refused.empty()) {
+      const OpenSetOutcome::Rates& at = outcome.at[next++];
+      check.rate = Checked(choice, at.fpir, at.fnir);
+    }
+    out->searches.push_back(std::move(check));
+  }
+  out->curves.push_back({templates, std::move(outcome.curve)});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+RateCheck CheckRate(double asked, const Estimate& measured, const RateInterval& predicted) {
+  RateCheck check;
+  check.asked = asked;
+  check.predicted = predicted;
+  check.measured = measured;
+  // Errors of threshold and of measurement are independent, and of a factor. A model that says
+  // nothing of its threshold leaves the measurement alone.
+  const RateInterval said = predicted == RateInterval{} ? RateInterval{asked, asked} : predicted;
+  const auto apart = [](double a, double b) { return a > 0 && b > 0 ? std::log(a / b) : INFINITY; };
+  const double value = std::max(measured.value, 0.0);
+  const double down = std::hypot(apart(value, measured.lo), apart(asked, said.lo));
+  check.ratio.value = value / asked;
+  check.ratio.lo = check.ratio.value * std::exp(-down);
+  if (value > 0) {
+    const double up = std::hypot(apart(measured.hi, value), apart(said.hi, asked));
+    check.ratio.hi = check.ratio.value * std::exp(up);
+  } else {
+    check.ratio.hi = measured.hi / asked * std::max(1.0, said.hi / asked);
+  }
+  return check;
+}
+
+std::vector<RocPoint> ThinForDrawing(const std::vector<RocPoint>& points) {
+  constexpr double kStep = 1.0 / 500, kDecades = 4;
+  const auto log = [](double rate) { return std::log10(std::max(rate, 1e-6)) / kDecades; };
+  std::vector<RocPoint> kept;
+  for (size_t i = 0; i < points.size(); ++i) {
+    const RocPoint& p = points[i];
+    if (i > 0 && i + 1 < points.size() && log(p.fmr) - log(kept.back().fmr) < kStep &&
+        p.tmr - kept.back().tmr < kStep && log(1 - kept.back().tmr) - log(1 - p.tmr) < kStep) {
+      continue;
+    }
+    kept.push_back(p);
+  }
+  return kept;
+}
+
+absl::StatusOr<Judgement> Judge(std::span<const JudgedSet> sets, const BootstrapOptions& options) {
+  const std::vector<LabelledScores> scores = ScoresOf(sets);
+  Judgement out;
+  HEFT_RETURN_IF_ERROR(JudgeComparisons(sets, scores, options, &out));
+  HEFT_RETURN_IF_ERROR(JudgeEvidence(sets, options, &out));
+  for (uint32_t templates : kEnrolledTemplates) {
+    HEFT_RETURN_IF_ERROR(JudgeSearches(sets, scores, templates, options, &out));
+  }
+  if (out.searches.empty()) {
+    out.no_searches =
+        "searches need people with two samples, and others who are not enrolled: these are too few";
+  }
+  return out;
+}
+
+}  // namespace heft::experiment

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model decides by, held against people who took no part in it: the false match rates at its
+// thresholds, its evidence, and searches among people of whom half are strangers.
+#ifndef HEFT_EXPERIMENT_JUDGEMENT_H_
+#define HEFT_EXPERIMENT_JUDGEMENT_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "evaluation/evidence.h"
+#include "evaluation/open_set_trial.h"
+#include "heft/decisions.h"
+#include "heft/json.h"
+#include "heft/model.h"
+
+namespace heft::experiment {
+
+class Page;
+struct PageFigure;
+
+// JudgedSet: scores of people and the model that judges them; each fold has its own.
+struct JudgedSet {
+  LabelledScores scores;
+  const Model* model = nullptr;
+};
+
+// RateCheck: a rate that was asked for, and the one that people had.
+struct RateCheck {
+  double asked = 0;
+  std::string refused;     // why the model gives no threshold for it; then nothing below counts
+  double threshold = 0;    // mean over the sets
+  RateInterval predicted;  // by the model, of the true rate at its threshold; mean over the sets
+  Estimate measured;       // on these people
+  Estimate ratio;          // of measured and asked; its interval is that of both together
+  Estimate missed;         // what it costs: FNMR, or FNIR
+  bool Holds() const { return ratio.lo <= 1 && 1 <= ratio.hi; }
+};
+
+// SearchCheck: searches of galleries of `people` with `templates` each.
+struct SearchCheck {
+  uint32_t templates = 1;
+  uint64_t people = 0;  // mean over the sets
+  RateCheck rate;       // FPIR
+};
+// SearchCurve: FPIR, FNIR and the cumulative match characteristic of the same searches.
+struct SearchCurve {
+  uint32_t templates = 1;
+  SearchErrors errors;
+};
+
+struct Judgement {
+  std::vector<RateCheck> comparisons;       // FMR
+  std::optional<EvidenceQuality> evidence;  // of calibrated models
+  std::vector<SearchCheck> searches;
+  std::vector<SearchCurve> curves;
+  std::string no_searches;    // why there are none
+  std::vector<RocPoint> det;  // of the comparisons, thinned for drawing
+};
+
+// What is asked for.
+inline constexpr double kAskedFmrs[] = {1e-1, 1e-2, 1e-3};
+inline constexpr double kAskedFpirs[] = {1e-1, 1e-2};
+inline constexpr uint32_t kEnrolledTemplates[] = {1, 2, 4};
+
+// Judge: sets of people are never compared with each other. scores[i][j] is of probe i and template
+// j. Errors of MeasureErrorRates; what a model refuses is none.
+absl::StatusOr<Judgement> Judge(std::span<const JudgedSet> sets,
+                                const BootstrapOptions& options = {});
+
+// CheckRate: what a rate measured at a threshold says of the one asked for.
+RateCheck CheckRate(double asked, const Estimate& measured, const RateInterval& predicted);
+
+// ThinForDrawing: a point wherever a curve has moved by a five-hundredth of a plot.
+std::vector<RocPoint> ThinForDrawing(const std::vector<RocPoint>& points);
+
+Json JudgementJson(const Judgement& judgement);
+std::string JudgementText(const Judgement& judgement);
+// The section of a page, with the pictures as DrawJudgement made them.
+void AddJudgement(const Judgement& judgement, const std::vector<PageFigure>& figures, Page& page);
+// DrawJudgement: reliability, DET, FPIR with FNIR, and match rates by rank, as far as there are
+// such. `names` (may be null) receives names of files. RunGnuplot's errors.
+absl::StatusOr<std::vector<PageFigure>> DrawJudgement(const Judgement& judgement,
+                                                      std::vector<std::string>* names = nullptr);
+
+}  // namespace heft::experiment
+
+#endif  // HEFT_EXPERIMENT_JUDGEMENT_H_

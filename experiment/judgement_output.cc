@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "experiment/judgement.h"
+#include "experiment/page.h"
+#include "experiment/reports.h"
+
+namespace heft::experiment {
+namespace {
+
+Json CheckJson(const RateCheck& check, const char* rate, const char* missed) {
+  Json json = {{"asked", check.asked}};
+  if (!check.refused.empty()) {
+    json["refused"] = check.refused;
+    return json;
+  }
+  json["threshold"] = check.threshold;
+  json["predicted"] = {check.predicted.lo, check.predicted.hi};
+  json[rate] = EstimateJson(check.measured);
+  json["ratio"] = EstimateJson(check.ratio);
+  json["holds"] = check.Holds();
+  json[missed] = EstimateJson(check.missed);
+  return json;
+}
+
+Json EvidenceJson(const EvidenceQuality& evidence) {
+  Json bins = Json::array();
+  for (const EvidenceBin& bin : evidence.reliability) {
+    Json entry = {{"stated", bin.stated}, {"genuine", bin.genuine}, {"impostor", bin.impostor}};
+    if (std::isfinite(bin.observed)) entry["observed"] = bin.observed;
+    if (std::isfinite(bin.lo)) entry["lo"] = bin.lo;
+    if (std::isfinite(bin.hi)) entry["hi"] = bin.hi;
+    bins.push_back(std::move(entry));
+  }
+  return {{"cllr", EstimateJson(evidence.cllr)},
+          {"minimum", EstimateJson(evidence.minimum)},
+          {"loss", EstimateJson(evidence.loss)},
+          {"reliability", bins}};
+}
+
+// FNIR at the thresholds where FPIR is the powers of ten, and match rates at some ranks.
+Json CurveJson(const SearchCurve& curve) {
+  const SearchErrors& e = curve.errors;
+  Json points = Json::array();
+  double last = 2;
+  for (size_t k = 0; k < e.thresholds.size(); ++k) {
+    if (e.fpir[k] > last / 1.1 && k + 1 < e.thresholds.size()) continue;  // a tenth apart
+    points.push_back({{"threshold", e.thresholds[k]}, {"fpir", e.fpir[k]}, {"fnir", e.fnir[k]}});
+    last = e.fpir[k];
+  }
+  Json ranks = Json::array();
+  for (size_t k = 0; k < std::min<size_t>(e.match_rates.size(), 20); ++k) {
+    ranks.push_back(e.match_rates[k]);
+  }
+  return {{"templates", curve.templates},
+          {"searches_of_strangers", e.strangers},
+          {"searches_of_enrolled", e.mated},
+          {"points", points},
+          {"match_rate_by_rank", ranks}};
+}
+
+std::string Rate(double rate) { return absl::StrFormat("%.3g", rate); }
+std::string RateText(const Estimate& e) {
+  return absl::StrFormat("%.3g [%.2g, %.2g]", e.value, e.lo, e.hi);
+}
+std::string RateCell(const Estimate& e) {
+  return WithInterval(Rate(e.value), Rate(e.lo), Rate(e.hi));
+}
+const char* HoldsText(const RateCheck& check) { return check.Holds() ? "holds" : "DOES NOT HOLD"; }
+
+std::string CheckText(const RateCheck& check, const char* rate, const char* missed) {
+  if (!check.refused.empty()) {
+    return absl::StrFormat("%s %g asked for: refused: %s\n", rate, check.asked, check.refused);
+  }
+  return absl::StrFormat("%s %g asked for: %s, over what was asked %s: %s; %s %s\n", rate,
+                         check.asked, RateText(check.measured), RateText(check.ratio),
+                         HoldsText(check), missed, RateText(check.missed));
+}
+
+std::vector<std::string> CheckCells(const RateCheck& check) {
+  std::vector<std::string> cells = {Rate(check.asked)};
+  if (!check.refused.empty()) {
+    cells.push_back(absl::StrCat("refused: ", EscapeHtml(check.refused)));
+    cells.resize(6);
+    return cells;
+  }
+  cells.push_back(Fixed(check.threshold, 3));
+  cells.push_back(RateCell(check.measured));
+  cells.push_back(RateCell(check.ratio));
+  cells.push_back(check.Holds() ? "yes" : "<span class=\"loss\">no</span>");
+  cells.push_back(RateCell(check.missed));
+  return cells;
+}
+
+void AddComparisons(const Judgement& judgement, Page& page) {
+  PageTable table{{{"FMR asked for"},
+                   {"Threshold", true},
+                   {"FMR here"},
+                   {"Over asked for"},
+                   {"Holds"},
+                   {"FNMR here"}}};
+  for (const RateCheck& check : judgement.comparisons) table.rows.push_back({CheckCells(check)});
+  table.caption =
+      "The model's thresholds on people who took no part in it, with 95% intervals by resampling "
+      "them. “Over asked for” joins to that what the model says of its own threshold; where that "
+      "interval holds 1, the threshold does what was asked.";
+  page.Table(table);
+}
+
+void AddEvidence(const EvidenceQuality& evidence, Page& page) {
+  page.Facts({{"Cllr of the log-likelihood ratios, bits", RateCell(evidence.cllr)},
+              {"Its minimum, with the best map from scores", RateCell(evidence.minimum)},
+              {"Lost in calibration", RateCell(evidence.loss)}});
+}
+
+void AddSearches(const Judgement& judgement, Page& page) {
+  page.Subheading("Searches among strangers");
+  if (!judgement.no_searches.empty()) return page.Note(judgement.no_searches + ".");
+  PageTable table{{{"Templates of each"},
+                   {"People enrolled"},
+                   {"FPIR asked for"},
+                   {"Threshold", true},
+                   {"FPIR here"},
+                   {"Over asked for"},
+                   {"Holds"},
+                   {"FNIR here"}}};
+  for (const SearchCheck& search : judgement.searches) {
+    std::vector<std::string> cells = {absl::StrCat(search.templates), absl::StrCat(search.people)};
+    for (std::string& cell : CheckCells(search.rate)) cells.push_back(std::move(cell));
+    table.rows.push_back({std::move(cells)});
+  }
+  table.caption =
+      "A random half of the people is enrolled, the other half are strangers, 20 times. FPIR: the "
+      "share of strangers' searches that name somebody; FNIR: of enrolled people's searches those "
+      "that do not name the right one (ISO/IEC 19795-1). Intervals leave people out one by one.";
+  page.Table(table);
+}
+
+}  // namespace
+
+Json JudgementJson(const Judgement& judgement) {
+  Json json = {{"comparisons", Json::array()}, {"searches", Json::array()}};
+  for (const RateCheck& check : judgement.comparisons) {
+    json["comparisons"].push_back(CheckJson(check, "fmr", "fnmr"));
+  }
+  for (const SearchCheck& search : judgement.searches) {
+    Json entry = {{"templates", search.templates}, {"people", search.people}};
+    entry.update(CheckJson(search.rate, "fpir", "fnir"));
+    json["searches"].push_back(std::move(entry));
+  }
+  if (!judgement.no_searches.empty()) json["no_searches"] = judgement.no_searches;
+  json["search_curves"] = Json::array();
+  for (const SearchCurve& curve : judgement.curves) {
+    json["search_curves"].push_back(CurveJson(curve));
+  }
+  if (judgement.evidence) json["evidence"] = EvidenceJson(*judgement.evidence);
+  return json;
+}
+
+std::string JudgementText(const Judgement& judgement) {
+  std::string text;
+  for (const RateCheck& check : judgement.comparisons) {
+    absl::StrAppend(&text, CheckText(check, "FMR", "FNMR"));
+  }
+  if (judgement.evidence) {
+    const EvidenceQuality& e = *judgement.evidence;
+    absl::StrAppend(&text, "Cllr ", EstimateText(e.cllr), ", minimum ", EstimateText(e.minimum),
+                    ", lost in calibration ", EstimateText(e.loss), "\n");
+  }
+  for (const SearchCheck& search : judgement.searches) {
+    absl::StrAppendFormat(&text, "search among %d people with %d: %s", search.people,
+                          search.templates, CheckText(search.rate, "FPIR", "FNIR"));
+  }
+  for (const SearchCurve& curve : judgement.curves) {
+    absl::StrAppendFormat(&text, "found first, with %d enrolled, whatever the score: %.4f\n",
+                          curve.templates, curve.errors.match_rates[0]);
+  }
+  if (!judgement.no_searches.empty()) absl::StrAppend(&text, judgement.no_searches, "\n");
+  return text;
+}
+
+void AddJudgement(const Judgement& judgement, const std::vector<PageFigure>& figures, Page& page) {
+  page.Heading("What the model decides on these people");
+  AddComparisons(judgement, page);
+  if (judgement.evidence) AddEvidence(*judgement.evidence, page);
+  AddSearches(judgement, page);
+  page.Figures(figures);
+}
+
+}  // namespace heft::experiment

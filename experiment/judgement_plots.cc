@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "experiment/figure.h"
+#include "experiment/judgement.h"
+#include "experiment/page.h"
+
+namespace heft::experiment {
+namespace {
+
+constexpr double kLowestRate = 1e-4;
+constexpr Colour kByTemplates[] = {kPlain, kEncrypted, kThird};
+
+// What DrawJudgement draws, and what is said of it.
+struct Drawing {
+  std::string name, title, caption;
+};
+
+void LogRates(Figure& figure, const char* axis) {
+  figure.Line(absl::StrCat("set logscale ", axis));
+  figure.Line(absl::StrCat("set ", axis,
+                           "tics ('10⁻⁴' 1e-4, '10⁻³' 1e-3, '0.01' 0.01, '0.02' 0.02, '0.05' 0.05, "
+                           "'0.1' 0.1, '0.2' 0.2, '0.5' 0.5, '1' 1)"));
+}
+
+void DrawReliability(GnuplotJob* job, const EvidenceQuality& evidence) {
+  Figure figure(job, "reliability");
+  figure.Line("set xrange [-10:10]");
+  figure.Line("set yrange [-10:10]");
+  figure.Label("x", "log-likelihood ratio that the model states");
+  figure.Label("y", "observed in comparisons of such");
+  std::string points, bars;
+  for (const EvidenceBin& bin : evidence.reliability) {
+    if (!std::isfinite(bin.observed)) continue;
+    const double lo = std::max(bin.lo, -20.0), hi = std::min(bin.hi, 20.0);
+    absl::StrAppendFormat(&bars, "%.6g %.6g 0 %.6g\n", bin.stated, lo, hi - lo);
+    absl::StrAppendFormat(&points, "%.6g %.6g 0.5 0\n", bin.stated - 0.25, bin.observed);
+  }
+  figure.Curve("-10 -10\n10 10\n", "with lines", Style(kMuted, 1.5, 2), "as stated");
+  if (!points.empty()) {
+    figure.Curve(bars, "with vectors nohead", Style(kEncrypted, 1.5), "observed, 95% interval");
+    figure.Curve(points, "with vectors nohead", Style(kEncrypted, 4), "");
+  }
+  figure.Finish();
+}
+
+void DrawDet(GnuplotJob* job, const std::vector<RocPoint>& points) {
+  Figure figure(job, "det");
+  LogRates(figure, "x");
+  LogRates(figure, "y");
+  figure.Line(absl::StrFormat("set xrange [%g:1]", kLowestRate));
+  figure.Line("set yrange [0.001:1]");
+  figure.Label("x", "FMR");
+  figure.Label("y", "FNMR");
+  std::string rows;
+  for (const RocPoint& p : points) {
+    if (p.fmr < kLowestRate / 10) continue;
+    absl::StrAppendFormat(&rows, "%.6g %.6g\n", p.fmr, std::max(1 - p.tmr, 1e-5));
+  }
+  figure.Curve(rows, "with lines", Style(kEncrypted, 3), "one comparison");
+  figure.Finish();
+}
+
+std::string Enrolled(const SearchCurve& curve) {
+  return absl::StrCat(curve.templates, curve.templates == 1 ? " template" : " templates",
+                      " a person");
+}
+
+void DrawSearches(GnuplotJob* job, const std::vector<SearchCurve>& curves) {
+  Figure figure(job, "searches");
+  LogRates(figure, "x");
+  figure.Line("set xrange [0.001:1]");
+  figure.Line("set yrange [0:1]");
+  figure.Label("x", "FPIR: searches of strangers that name somebody");
+  figure.Label("y", "FNIR: searches of people enrolled that do not name them");
+  for (size_t k = 0; k < curves.size(); ++k) {
+    std::string rows;
+    const SearchErrors& e = curves[k].errors;
+    const size_t step = 1 + e.thresholds.size() / 2000;
+    for (size_t i = 0; i < e.thresholds.size(); i += step) {
+      if (e.fpir[i] > 0) absl::StrAppendFormat(&rows, "%.6g %.6g\n", e.fpir[i], e.fnir[i]);
+    }
+    figure.Curve(rows, "with lines", Style(kByTemplates[k % 3], 3), Enrolled(curves[k]));
+  }
+  figure.Finish();
+}
+
+void DrawRanks(GnuplotJob* job, const std::vector<SearchCurve>& curves) {
+  constexpr size_t kRanks = 20;
+  Figure figure(job, "ranks");
+  figure.Line(absl::StrFormat("set xrange [1:%d]", kRanks));
+  figure.Line("set yrange [*:1]");
+  figure.Label("x", "rank");
+  figure.Label("y", "searches of people enrolled that find them so early");
+  for (size_t k = 0; k < curves.size(); ++k) {
+    std::string rows;
+    const std::vector<double>& rates = curves[k].errors.match_rates;
+    for (size_t rank = 1; rank <= kRanks; ++rank) {
+      absl::StrAppendFormat(&rows, "%d %.6g\n", rank, rates[std::min(rank, rates.size()) - 1]);
+    }
+    figure.Curve(rows, "with lines", Style(kByTemplates[k % 3], 3), Enrolled(curves[k]));
+  }
+  figure.Finish();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<PageFigure>> DrawJudgement(const Judgement& judgement,
+                                                      std::vector<std::string>* names) {
+  GnuplotJob job;
+  std::vector<Drawing> drawings;
+  if (judgement.evidence) {
+    DrawReliability(&job, *judgement.evidence);
+    drawings.push_back({"reliability", "Reliability.",
+                        "Comparisons in bins of what the model states of them; on the dashed line "
+                        "the evidence is what it is said to be."});
+  }
+  DrawDet(&job, judgement.det);
+  drawings.push_back({"det", "Detection error trade-off.",
+                      "Both axes are logarithmic; one comparison of a probe with a template."});
+  if (!judgement.curves.empty()) {
+    DrawSearches(&job, judgement.curves);
+    drawings.push_back({"searches", "Open-set searches.",
+                        "Half of the people are enrolled. One threshold for all searches."});
+    DrawRanks(&job, judgement.curves);
+    drawings.push_back({"ranks", "Cumulative match characteristic.",
+                        "Searches of people who are enrolled, whatever the score."});
+  }
+  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> drawn, RunGnuplot(job));
+  std::vector<PageFigure> figures;
+  for (size_t k = 0; k < drawn.size(); ++k) {
+    HEFT_ASSIGN_OR_RETURN(std::string svg, InlineSvg(drawn[k], drawings[k].title));
+    figures.push_back({std::move(svg), drawings[k].title, drawings[k].caption});
+    if (names != nullptr) names->push_back(drawings[k].name + ".svg");
+  }
+  return figures;
+}
+
+}  // namespace heft::experiment

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/judgement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "evaluation/thresholds.h"
+#include "experiment/fusion_check.h"
+#include "features/random.h"
+
+namespace heft::experiment {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Cosines of people in 16 dimensions.
+LabelledScores Crowd(uint64_t seed, int people, int samples) {
+  constexpr int kDimension = 16;
+  Random random(seed);
+  FeatureMatrix unit(people * samples, kDimension);
+  LabelledScores set;
+  for (int p = 0; p < people; ++p) {
+    Eigen::RowVectorXd own(kDimension);
+    for (double& v : own) v = random.Normal();
+    for (int s = 0; s < samples; ++s) {
+      Eigen::RowVectorXd sample = own;
+      for (double& v : sample) v += 0.6 * random.Normal();
+      unit.row(p * samples + s) = sample.normalized();
+      set.identities.push_back(p);
+    }
+  }
+  set.scores = unit * unit.transpose();
+  return set;
+}
+
+// A model that decides by what it saw of these people.
+Model Calibrated(const LabelledScores& scores) {
+  Model model;
+  model.modalities = {{"face", 8}, {"voice", 8}};
+  const std::span<const LabelledScores> sets(&scores, 1);
+  model.thresholds = CalibrateThresholds(sets, {.replicates = 50})->thresholds;
+  model.calibration = *CalibrateScores(sets);
+  for (uint32_t templates : {1u, 2u}) {
+    model.searches.push_back(*FitSearches(sets, templates, {.replicates = 50}));
+  }
+  return model;
+}
+
+TEST(Judgement, OfNewPeopleHoldsAndRefusesWhatTheModelDoesNotKnow) {
+  const Model a = Calibrated(Crowd(1, 60, 5)), b = Calibrated(Crowd(2, 60, 5));
+  const JudgedSet sets[] = {{Crowd(3, 40, 5), &a}, {Crowd(4, 40, 5), &b}};
+  const auto judged = Judge(sets, {.replicates = 100});
+  ASSERT_TRUE(judged.ok()) << judged.status();
+  ASSERT_EQ(judged->comparisons.size(), 3u);
+  for (const RateCheck& check : judged->comparisons) {
+    EXPECT_EQ(check.refused, "");
+    EXPECT_TRUE(check.Holds()) << check.asked << " " << check.ratio.lo << " " << check.ratio.hi;
+    EXPECT_LT(check.ratio.hi / check.ratio.lo, check.asked == 1e-3 ? 60 : 8);
+  }
+  ASSERT_TRUE(judged->evidence.has_value());
+  EXPECT_LT(judged->evidence->loss.value, 0.05);
+  ASSERT_EQ(judged->searches.size(), 6u) << "two rates, with 1, 2 and 4 templates";
+  for (const SearchCheck& search : judged->searches) {
+    EXPECT_EQ(search.people, 20u);
+    if (search.templates == 4) {
+      EXPECT_THAT(search.rate.refused, HasSubstr("at most 2"));
+      continue;
+    }
+    EXPECT_TRUE(search.rate.Holds()) << search.templates << " " << search.rate.asked;
+  }
+  EXPECT_EQ(judged->curves.size(), 3u);
+  const Json json = JudgementJson(*judged);
+  EXPECT_EQ(json["comparisons"].size(), 3u);
+  EXPECT_TRUE(json["searches"][0]["holds"].get<bool>());
+  EXPECT_TRUE(json["searches"][4].contains("refused"));
+  EXPECT_THAT(JudgementText(*judged), HasSubstr("refused: "));
+}
+
+// A model whose thresholds are of other people than it says is found out.
+TEST(Judgement, WhatDoesNotHoldIsSaid) {
+  Model model = Calibrated(Crowd(1, 60, 5));
+  for (DecisionThreshold& t : model.thresholds) t.score -= 0.15;
+  model.calibration->slope *= 3;
+  const JudgedSet set = {Crowd(3, 60, 5), &model};
+  const auto judged = Judge({&set, 1}, {.replicates = 100});
+  ASSERT_TRUE(judged.ok()) << judged.status();
+  EXPECT_FALSE(judged->comparisons[1].Holds());
+  EXPECT_GT(judged->comparisons[1].ratio.lo, 1);
+  EXPECT_GT(judged->evidence->loss.lo, 0.05);
+  EXPECT_THAT(JudgementText(*judged), HasSubstr("DOES NOT HOLD"));
+}
+
+TEST(CheckRate, JoinsBothIntervals) {
+  const RateCheck alone = CheckRate(0.01, {0.02, 0.01, 0.04}, {0.01, 0.01});
+  EXPECT_NEAR(alone.ratio.value, 2, 1e-12);
+  EXPECT_NEAR(alone.ratio.lo, 1, 1e-12);
+  EXPECT_NEAR(alone.ratio.hi, 4, 1e-12);
+  const RateCheck joined = CheckRate(0.01, {0.02, 0.01, 0.04}, {0.005, 0.02});
+  EXPECT_NEAR(joined.ratio.lo, 2 * std::pow(2, -std::sqrt(2)), 1e-12);
+  EXPECT_NEAR(joined.ratio.hi, 2 * std::pow(2, std::sqrt(2)), 1e-12);
+  const RateCheck unsaid = CheckRate(0.01, {0.02, 0.01, 0.04}, {});
+  EXPECT_NEAR(unsaid.ratio.hi, 4, 1e-12);
+  const RateCheck none = CheckRate(0.01, {0, 0, 0.004}, {0.005, 0.02});
+  EXPECT_EQ(none.ratio.lo, 0);
+  EXPECT_NEAR(none.ratio.hi, 0.8, 1e-12);
+  EXPECT_FALSE(none.Holds());
+}
+
+TEST(FusionCheck, NamesWhomFusionLosesTo) {
+  const auto row = [](const char* id, double auroc) {
+    FoldRow r;
+    r.system = {id, id, 8};
+    r.estimate.auroc.value = auroc;
+    return r;
+  };
+  Model model;
+  model.modalities = {{"iris", 8}, {"gait", 8}};
+  model.training_summary = R"({"fusion":{"warning":"iris alone is better"}})";
+  const Rival rivals[] = {{row("gait", 0.7), {0.2, 0.1, 0.3}},
+                          {row("iris", 0.99), {-0.02, -0.03, -0.01}},
+                          {row("score_sum", 0.98), {-0.01, -0.02, 0.01}}};
+  const Model models[] = {model, model};
+  const FusionCheck check = CheckFusion(rivals, models);
+  ASSERT_EQ(check.rivals.size(), 2u);
+  EXPECT_EQ(check.rivals[0].row.system.id, "iris");
+  const std::vector<std::string> losses = check.Losses();
+  ASSERT_EQ(losses.size(), 2u) << "the sum of scores may be as good";
+  EXPECT_THAT(losses[0], HasSubstr("loses to \"iris\""));
+  EXPECT_THAT(losses[1], HasSubstr("training: iris alone is better"));
+}
+
+}  // namespace
+}  // namespace heft::experiment
