@@ -114,9 +114,8 @@ TEST(Report, HoldsTheNumbersAndStandsAlone) {
   const std::string html = MakeReport(e, *plots, "heft evaluate --model 'my model.heft'");
   for (const char* expected :
        {"0.9511", "0.9411 to 0.9611", "−0.000012", "0.00071", "1,234,567",
-        "Synthetic &amp; made up", "128-bit classical (2024)", "0.613", "0.558",
-        "0.548 to 0.568"
-        "1 of 4 samples lie outside",
+        "Synthetic &amp; made up", "128-bit classical (2024)", "0.613", "0.558", "0.548 to 0.568",
+        "reach from 0.1 to 0.001", "&lt;3&gt;", "1 of 4 samples lie outside",
         "--model &#39;my model.heft&#39;", "prefers-color-scheme: dark"}) {
     EXPECT_THAT(html, HasSubstr(expected));
   }
