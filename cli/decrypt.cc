@@ -11,6 +11,7 @@
 #include "cli/common.h"
 #include "cli/key_options.h"
 #include "cli/trust_options.h"
+#include "heft/server.h"
 
 namespace heft::cli {
 namespace {
@@ -28,6 +29,7 @@ struct Options {
   std::vector<std::string> request;
   uint64_t row = 0;
   std::string gallery;
+  bool average = false;
   bool signed_gallery = false;
 };
 
@@ -50,12 +52,12 @@ absl::Status CheckStatement(const Options& options, std::span<const uint8_t> rep
     files.push_back(std::move(bytes));
   }
   const std::vector<std::span<const uint8_t>> views(files.begin(), files.end());
-  if (file.statement.request == RequestDigest(FilesDigest(views), options.row)) {
-    return absl::OkStatus();
-  }
-  return absl::FailedPreconditionError(
-      absl::StrCat(options.in, ": answers another request than row ", options.row, " of ",
-                   absl::StrJoin(options.request, ", ")));
+  const uint64_t row = options.average ? kAllRows : options.row;
+  if (file.statement.request == RequestDigest(FilesDigest(views), row)) return absl::OkStatus();
+  const std::string what = options.average ? "the mean" : absl::StrCat("row ", options.row);
+  return absl::FailedPreconditionError(absl::StrCat(options.in, ": answers another request than ",
+                                                    what, " of ",
+                                                    absl::StrJoin(options.request, ", ")));
 }
 
 // The key owner, who takes replies of trusted servers alone.
@@ -191,7 +193,12 @@ void AddDecrypt(Command app) {
   const Option request =
       command.Add("--request", &options->request,
                   "the encrypted samples that were sent: refuse a reply to anything else");
-  command.Add("--row", &options->row, "which sample of them, from 0").ShowDefault().Needs(request);
+  const Option row =
+      command.Add("--row", &options->row, "which sample of them, from 0").ShowDefault();
+  row.Needs(request);
+  command.Add("--average", &options->average, "of their mean, asked for with --average")
+      .Needs(request)
+      .Excludes(row);
   command.Add("--gallery-id", &options->gallery, "refuse a reply of any other gallery");
   command.Add("--signed-gallery", &options->signed_gallery,
               "refuse a reply of a gallery's state that was not signed (heft admit)");

@@ -21,7 +21,7 @@ struct Options {
   std::vector<std::string> modalities, inputs;
   std::string use = "enrolment", fuse = "server";
   std::optional<size_t> row;
-  bool bulk = false;
+  bool bulk = false, average = false;
   TrustOptions trust;
   std::string sign, sign_as = "client", to;
   uint64_t life = kLife;
@@ -98,7 +98,9 @@ absl::StatusOr<std::vector<std::string>> Labels(const Options& options, size_t r
 // Many samples of few coordinates are smaller in bulk, if they are to be enrolled.
 void HintAtBulk(const Common& common, const Options& options, const FeatureRows& rows) {
   constexpr size_t kMany = 100;
-  if (common.quiet || options.bulk || rows.size() < kMany || rows.size() <= rows.dimension) return;
+  if (common.quiet || options.bulk || options.average || rows.size() < kMany ||
+      rows.size() <= rows.dimension)
+    return;
   std::cerr << "heft: a ciphertext for each of " << rows.size() << " samples; --bulk would make "
             << rows.dimension << ", for enrolment only: its files cannot be probes\n";
 }
@@ -141,7 +143,8 @@ absl::Status Run(const Common& common, const Options& options) {
   for (size_t i = 0; i < rows.size(); ++i) {
     samples.push_back(
         {options.modalities[i], rows[i].values, labels, EncodingOf(options),
-         options.use == "identification" ? SampleUse::kIdentification : SampleUse::kEnrolment});
+         options.use == "identification" ? SampleUse::kIdentification : SampleUse::kEnrolment,
+         options.average});
   }
   std::vector<uint8_t> bytes;
   if (options.owner.secret_key.empty()) {
@@ -158,9 +161,10 @@ absl::Status Run(const Common& common, const Options& options) {
         {{"out", options.out},
          {"modality", what},
          {"samples", rows[0].size()},
+         {"averaged", options.average},
          {"bytes", bytes.size()}},
-        absl::StrCat("encrypted ", rows[0].size(), " ", what, " samples: ", options.out, ", ",
-                     HumanBytes(bytes.size())));
+        absl::StrCat(options.average ? "encrypted the means of " : "encrypted ", rows[0].size(),
+                     " ", what, " samples: ", options.out, ", ", HumanBytes(bytes.size())));
   return absl::OkStatus();
 }
 
@@ -209,7 +213,12 @@ void AddEncrypt(Command app) {
       .Choices({"server", "partial", "client"})
       .Excludes(bulk)
       .ShowDefault();
-  command.Add("--row", &options->row, "only this row, from 0");
+  const Option row = command.Add("--row", &options->row, "only this row, from 0");
+  command
+      .Add("--average", &options->average,
+           absl::StrCat("the rows of one label, up to ", kMostSamples,
+                        ", or all without labels, become one sample: their mean, taken here"))
+      .Excludes(row);
   command.RequireOneOf(key, secret);
   AddTrustOptions(command, &options->trust, "the encryption key");
   const Option sign =

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/server_options.h"
 #include "heft/audit.h"
+#include "heft/client.h"
 
 namespace heft::cli {
 namespace {
@@ -63,8 +64,14 @@ void AddEnrol(Command app) {
               "enrol all samples under this identity instead of their labels");
   command.Add("--authorisation", &options->authorisation,
               "the registrar's, for somebody who is enrolled already (heft authorise)");
-  command.Add("--all-pairs", &options->enrol.all_pairs,
-              "every combination of an identity's samples, one a modality");
+  const Option all_pairs =
+      command.Add("--all-pairs", &options->enrol.all_pairs,
+                  "every combination of an identity's samples, one a modality");
+  command
+      .Add("--average", &options->enrol.average,
+           absl::StrCat("the samples of an identity, up to ", kMostSamples,
+                        ", become one template: their mean, taken under encryption"))
+      .Excludes(all_pairs);
 }
 
 }  // namespace heft::cli

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/server_options.h"
 #include "heft/audit.h"
+#include "heft/client.h"
 #include "heft/inspect.h"
 
 namespace heft::cli {
@@ -29,7 +30,7 @@ struct Signer {
   SigningKey key;
   Request request;
 
-  absl::StatusOr<std::vector<uint8_t>> Sign(size_t row, std::span<const uint8_t> reply) const {
+  absl::StatusOr<std::vector<uint8_t>> Sign(uint64_t row, std::span<const uint8_t> reply) const {
     return SignReply(key, gallery, request, row, audience, reply, options.life);
   }
 };
@@ -75,8 +76,8 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(options, options.verify));
   HEFT_ASSIGN_OR_RETURN(const Signer signer, MakeSigner(options, loaded, gallery, samples));
-  HEFT_RETURN_IF_ERROR(
-      RememberRequest(options.gallery, signer.request, options.all ? kAllRows : options.probe.row));
+  const uint64_t row = options.all || options.probe.average ? kAllRows : options.probe.row;
+  HEFT_RETURN_IF_ERROR(RememberRequest(options.gallery, signer.request, row));
   HEFT_RETURN_IF_ERROR(MakeAuditKey(options.gallery));
   const Server& server = loaded.server;
   ProbeOptions probe = options.probe;
@@ -89,7 +90,7 @@ absl::Status Run(const Common& common, const Options& options) {
                         options.verify
                             ? server.Verify(gallery, std::move(samples), options.identity, probe)
                             : server.Identify(gallery, std::move(samples), probe, common.monitor));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> reply, signer.Sign(probe.row, scores));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> reply, signer.Sign(row, scores));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, reply));
   Json json = {{"out", options.out}, {"bytes", reply.size()}, {"templates", gallery.size()}};
   std::string text;
@@ -122,13 +123,18 @@ Command Add(Command app, bool verify) {
               "signing key (default: server.key in the gallery's folder, made with it)");
   const Option row =
       command.Add("--row", &options->probe.row, "which sample of the files, from 0").ShowDefault();
-  command
-      .Add("--all", &options->all,
-           absl::StrCat("every sample of the files, ",
-                        verify ? "against the one claimed identity"
-                               : "reading the gallery once for up to 64 of them",
-                        "; --out is then a folder, made with one file a sample"))
-      .Excludes(row);
+  const Option all =
+      command.Add("--all", &options->all,
+                  absl::StrCat("every sample of the files, ",
+                               verify ? "against the one claimed identity"
+                                      : "reading the gallery once for up to 64 of them",
+                               "; --out is then a folder, made with one file a sample"));
+  all.Excludes(row);
+  const Option average = command.Add("--average", &options->probe.average,
+                                     absl::StrCat("all samples of the files, up to ", kMostSamples,
+                                                  ", are one person's and one probe: their mean"));
+  average.Excludes(row);
+  average.Excludes(all);
   if (verify) {
     AddEnrolmentKeys(command, options.get());
     command.Add("--identity", &options->identity, "the claimed identity").Required();

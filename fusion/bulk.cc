@@ -105,7 +105,8 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeMasks(const Instance& instanc
 
 absl::StatusOr<SimdColumns> SimdColumns::Create(const Instance& instance, const Model& model,
                                                 size_t index,
-                                                std::span<const std::vector<double>> rows) {
+                                                std::span<const std::vector<double>> rows,
+                                                VectorLength length) {
   if (index >= model.modalities.size()) {
     return absl::InvalidArgumentError(absl::StrCat("the model has no modality ", index));
   }
@@ -113,7 +114,7 @@ absl::StatusOr<SimdColumns> SimdColumns::Create(const Instance& instance, const 
   SimdColumns out;
   out.columns_.assign(model.modalities[index].dimension, std::vector<double>(rows.size()));
   for (size_t j = 0; j < rows.size(); ++j) {
-    const auto unit = NormalisedVector(rows[j], model.modalities[index]);
+    const auto unit = NormalisedVector(rows[j], model.modalities[index], length);
     if (!unit.ok()) return AtRow(unit.status(), j);
     for (size_t d = 0; d < unit->size(); ++d) out.columns_[d][j] = (*unit)[d];
   }

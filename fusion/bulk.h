@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "ckks/ciphertext.h"
 #include "ckks/keys.h"
+#include "fusion/compact.h"
 #include "fusion/matching.h"
 #include "fusion/plan.h"
 #include "fusion/rings.h"
@@ -24,11 +25,11 @@ namespace heft {
 // The client's half: samples of one modality by coordinates.
 class SimdColumns {
  public:
-  // Rows are l2-normalised here. kInvalidArgument for none or more than n/2 of them, and, naming
-  // the row, for a wrong dimension, NaN, infinity or a zero vector.
+  // Rows have their length as EncodeCompact says. kInvalidArgument for none or more than n/2 of
+  // them, and, naming the row, for a wrong dimension, NaN, infinity or a zero vector.
   static absl::StatusOr<SimdColumns> Create(const Instance& instance, const Model& model,
-                                            size_t index,
-                                            std::span<const std::vector<double>> rows);
+                                            size_t index, std::span<const std::vector<double>> rows,
+                                            VectorLength length = VectorLength::kAny);
 
   uint32_t dimension() const { return static_cast<uint32_t>(columns_.size()); }
   // Coordinate d of every sample, sample j in slot j, as the client encrypts it.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "fusion/key_files.h"
+#include "fusion/mean.h"
 #include "fusion/rings.h"
 #include "fusion/samples.h"
 
@@ -46,7 +47,7 @@ absl::StatusOr<std::vector<uint8_t>> Client::Encrypt(const Samples& samples) con
   HEFT_ASSIGN_OR_RETURN(const Instance* ring, RingOf(impl_->rings, rows.form));
   const ckks::PublicKey& key =
       ring == &impl_->rings.matching ? impl_->keys.matching() : impl_->keys.enrolment;
-  return EncryptSamples(*ring, impl_->model, rows.index, key, rows.rows, samples.labels, rows.form);
+  return EncryptSamples(*ring, impl_->model, rows.index, key, rows.rows, rows.labels, rows.form);
 }
 
 absl::StatusOr<std::vector<uint8_t>> Client::EncryptFused(
@@ -54,8 +55,24 @@ absl::StatusOr<std::vector<uint8_t>> Client::EncryptFused(
   HEFT_ASSIGN_OR_RETURN(const EncodableRows rows, RowsToFuse(impl_->model, modalities));
   HEFT_ASSIGN_OR_RETURN(const Instance* ring, RingOf(impl_->rings, rows.form));
   return EncryptSamples(*ring, impl_->model, rows.index, impl_->keys.matching(), rows.rows,
-                        modalities[0].labels, rows.form);
+                        rows.labels, rows.form);
 }
+
+namespace {
+
+// TakeMeans: of the rows of one modality, group by group.
+absl::Status TakeMeans(const Model& model, size_t index, std::span<const std::string> labels,
+                       std::vector<std::vector<double>>* rows, std::vector<std::string>* means) {
+  HEFT_ASSIGN_OR_RETURN(const auto groups, GroupByLabel(labels, rows->size()));
+  HEFT_ASSIGN_OR_RETURN(*rows, MeanRows(model, index, *rows, groups));
+  means->clear();
+  for (const RowsOfLabel& group : groups) {
+    if (!group.label.empty()) means->push_back(group.label);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<EncodableRows> RowsToEncrypt(const Model& model, const Samples& samples) {
   EncodableRows out;
@@ -65,8 +82,13 @@ absl::StatusOr<EncodableRows> RowsToEncrypt(const Model& model, const Samples& s
   }
   HEFT_ASSIGN_OR_RETURN(out.index, model.FindModality(samples.modality));
   HEFT_ASSIGN_OR_RETURN(out.rows, RowsOf(samples, model.modalities[out.index]));
+  out.labels.assign(samples.labels.begin(), samples.labels.end());
+  if (samples.average) {
+    out.form.length = VectorLength::kMean;
+    HEFT_RETURN_IF_ERROR(TakeMeans(model, out.index, samples.labels, &out.rows, &out.labels));
+  }
   if (samples.encoding == SampleEncoding::kPartial) {
-    HEFT_ASSIGN_OR_RETURN(out.rows, ProjectRows(model, out.index, out.rows));
+    HEFT_ASSIGN_OR_RETURN(out.rows, ProjectRows(model, out.index, out.rows, out.form.length));
   }
   return out;
 }
@@ -83,8 +105,17 @@ absl::StatusOr<EncodableRows> RowsToFuse(const Model& model, std::span<const Sam
           absl::StrCat("modality ", std::string(samples.modality), " is given twice"));
     }
     HEFT_ASSIGN_OR_RETURN(rows[index], RowsOf(samples, model.modalities[index]));
+    if (samples.average != modalities[0].average) {
+      return absl::InvalidArgumentError("of all modalities the mean, or of none");
+    }
+    if (!samples.average) continue;
+    out.form.length = VectorLength::kMean;
+    HEFT_RETURN_IF_ERROR(TakeMeans(model, index, modalities[0].labels, &rows[index], &out.labels));
   }
-  HEFT_ASSIGN_OR_RETURN(out.rows, FuseRows(model, rows));
+  if (!modalities[0].average) {
+    out.labels.assign(modalities[0].labels.begin(), modalities[0].labels.end());
+  }
+  HEFT_ASSIGN_OR_RETURN(out.rows, FuseRows(model, rows, out.form.length));
   return out;
 }
 

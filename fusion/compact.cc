@@ -24,7 +24,8 @@ std::vector<double> CompactSlots(std::span<const double> vector, uint32_t run, u
 }
 
 absl::StatusOr<std::vector<double>> NormalisedVector(std::span<const double> vector,
-                                                     const ModalitySpec& modality) {
+                                                     const ModalitySpec& modality,
+                                                     VectorLength length) {
   if (vector.size() != modality.dimension) {
     return absl::InvalidArgumentError(absl::StrCat("a ", modality.name, " vector has ",
                                                    vector.size(), " values, the model takes ",
@@ -44,18 +45,20 @@ absl::StatusOr<std::vector<double>> NormalisedVector(std::span<const double> vec
                                                    " cannot be scaled to unit length"));
   }
   std::vector<double> out(vector.begin(), vector.end());
+  if (length == VectorLength::kMean) return out;
   for (double& v : out) v /= std::sqrt(squares);
   return out;
 }
 
 absl::StatusOr<ckks::Plaintext> EncodeCompact(const Instance& instance, const Model& model,
-                                              size_t index, std::span<const double> vector) {
+                                              size_t index, std::span<const double> vector,
+                                              VectorLength length) {
   const FusionPlan& plan = instance.plan;
   if (index >= model.modalities.size()) {
     return absl::InvalidArgumentError(absl::StrCat("the model has no modality ", index));
   }
   HEFT_ASSIGN_OR_RETURN(const std::vector<double> unit,
-                        NormalisedVector(vector, model.modalities[index]));
+                        NormalisedVector(vector, model.modalities[index], length));
   const std::vector<double> layout = CompactSlots(unit, plan.projection.pairs[index / 2].run,
                                                   plan.gamma, instance.params().slots());
   HEFT_ASSIGN_OR_RETURN(

@@ -19,10 +19,15 @@ namespace heft {
 std::vector<double> CompactSlots(std::span<const double> vector, uint32_t run, uint32_t gamma,
                                  uint32_t slots);
 
-// The plaintext of modality `index`, as the client encrypts it. The vector is l2-normalised here.
-// kInvalidArgument for a wrong dimension, NaN, infinity or a zero vector.
+// VectorLength: of a vector that is to be encoded. kAny: it is brought to length 1 here. kMean: it
+// is a mean of several, which has the length that it needs (fusion/mean.h).
+enum class VectorLength { kAny, kMean };
+
+// The plaintext of modality `index`, as the client encrypts it. kInvalidArgument for a wrong
+// dimension, NaN, infinity or a zero vector.
 absl::StatusOr<ckks::Plaintext> EncodeCompact(const Instance& instance, const Model& model,
-                                              size_t index, std::span<const double> vector);
+                                              size_t index, std::span<const double> vector,
+                                              VectorLength length = VectorLength::kAny);
 
 // The projection's factors A_0 ... A_(run-1) of one pair, extended plaintexts; all of them `times`
 // the model's.
@@ -39,9 +44,10 @@ ckks::Noise FactorNoise(const ckks::Params& params, const Model& model, const Fu
 // AtRow: an error of one of several rows, with the row.
 absl::Status AtRow(const absl::Status& status, size_t row);
 
-// `vector` divided by its Euclidean norm; the same errors.
+// `vector` divided by its Euclidean norm, or as it is; EncodeCompact's errors.
 absl::StatusOr<std::vector<double>> NormalisedVector(std::span<const double> vector,
-                                                     const ModalitySpec& modality);
+                                                     const ModalitySpec& modality,
+                                                     VectorLength length = VectorLength::kAny);
 
 }  // namespace heft
 

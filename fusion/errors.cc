@@ -8,6 +8,7 @@
 
 #include "ckks/noise.h"
 #include "fusion/compact.h"
+#include "fusion/mean.h"
 
 namespace heft {
 namespace {
@@ -36,17 +37,19 @@ double OwnError(const Params& params, size_t limbs) {
 
 // PairError: in integer units, of one pair's products with the projection's factors.
 double PairError(const Params& params, const FusionPlan& plan, const Model& model,
-                 const PackedPair& pair) {
+                 const PackedPair& pair, size_t samples) {
   const FusionPlan::Projection& projection = plan.projection;
   const double modalities = pair.second >= 0 ? 2 : 1;
-  const double fresh =
-      std::sqrt(modalities) * Combine(ckks::EncodingError(params), ckks::PublicKeyError(params));
+  const double count = static_cast<double>(samples);
+  const double fresh = std::sqrt(count * modalities) *
+                       Combine(ckks::EncodingError(params), ckks::PublicKeyError(params));
   const double rotated = Combine(fresh, KeySwitchError(params, projection.input_limbs));
   const double values = double(pair.run) * params.slots() / plan.gamma;
-  const ckks::Noise factor = FactorNoise(params, model, plan, pair);
+  ckks::Noise factor = FactorNoise(params, model, plan, pair);
+  factor.message *= MeanFactor(model, samples);
   double error = RoundingError(params);
   for (uint32_t i = 0; i < pair.run; ++i) {
-    const ckks::Noise image = {std::sqrt(modalities / values), i == 0 ? fresh : rotated};
+    const ckks::Noise image = {count * std::sqrt(modalities / values), i == 0 ? fresh : rotated};
     error = Combine(
         error,
         ckks::MultiplyNoise(image, projection.input_scale, factor, projection.factor_scale).error);
@@ -91,11 +94,12 @@ double MaskedError(const Params& params, const FusionPlan& plan) {
 
 }  // namespace
 
-double ProjectedError(const Params& params, const FusionPlan& plan, const Model& model) {
+double ProjectedError(const Params& params, const FusionPlan& plan, const Model& model,
+                      size_t samples) {
   const FusionPlan::Projection& projection = plan.projection;
   double error = 0;
   for (const PackedPair& pair : projection.pairs) {
-    error = Combine(error, PairError(params, plan, model, pair));
+    error = Combine(error, PairError(params, plan, model, pair, samples));
   }
   size_t limbs = projection.input_limbs;
   for (size_t i = 0; i < projection.folds.size(); ++i) {

@@ -15,8 +15,10 @@ namespace heft {
 // most, six standard deviations, and a slot's share of them add.
 inline constexpr double kKeyMargin = 1.1;
 
-// ProjectedError: of z, projected from fresh samples of all modalities.
-double ProjectedError(const ckks::Params& params, const FusionPlan& plan, const Model& model);
+// ProjectedError: of z, projected from fresh samples of all modalities, or from sums of so many
+// (fusion/mean.h).
+double ProjectedError(const ckks::Params& params, const FusionPlan& plan, const Model& model,
+                      size_t samples = 1);
 
 // SquaredNormError: of |z|^2, from that of z.
 double SquaredNormError(const ckks::Params& params, const FusionPlan& plan, double z_error);

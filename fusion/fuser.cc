@@ -7,22 +7,26 @@
 #include "ckks/arithmetic.h"
 #include "ckks/key_switch.h"
 #include "fusion/compact.h"
+#include "fusion/mean.h"
 
 namespace heft {
 
 using ckks::Ciphertext;
 
 absl::StatusOr<Fuser> Fuser::Create(const Instance& instance, const Model& model,
-                                    const ckks::EvaluationKeys* keys) {
+                                    const ckks::EvaluationKeys* keys, size_t samples) {
+  HEFT_RETURN_IF_ERROR(CheckMean(model, samples));
   Fuser fuser;
   fuser.instance_ = instance;
+  fuser.samples_ = samples;
   FitPlanToKeys(*keys, &fuser.instance_.plan);
   HEFT_RETURN_IF_ERROR(CheckKeys(fuser.instance_.plan.keys, *keys));
   fuser.keys_ = keys;
   for (const ModalitySpec& modality : model.modalities) fuser.names_.push_back(modality.name);
   const ckks::Params& params = instance.context->params();
   for (const PackedPair& pair : instance.plan.projection.pairs) {
-    HEFT_ASSIGN_OR_RETURN(auto factors, EncodeCompactFactors(instance, model, pair));
+    HEFT_ASSIGN_OR_RETURN(auto factors,
+                          EncodeCompactFactors(instance, model, pair, MeanFactor(model, samples)));
     fuser.factors_.push_back(std::move(factors));
     std::vector<uint32_t> elements;
     for (uint32_t i = 0; i < pair.run; ++i) elements.push_back(RotationElement(params, i));
@@ -67,7 +71,8 @@ absl::StatusOr<Ciphertext> Fuser::Pack(size_t index,
   }
   // Unit vectors: the folds sum over the slots, so their root mean square counts for the error.
   const double values = double(pair.run) * context().slots() / plan().gamma;
-  packed.noise.message = std::sqrt((first != nullptr && second != nullptr ? 2 : 1) / values);
+  packed.noise.message = static_cast<double>(samples_) *
+                         std::sqrt((first != nullptr && second != nullptr ? 2 : 1) / values);
   return packed;
 }
 

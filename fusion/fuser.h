@@ -22,9 +22,10 @@ namespace heft {
 class Fuser {
  public:
   // Encodes the projection once. `keys` must outlive the fuser; kFailedPrecondition names the first
-  // key that the plan needs and `keys` lacks.
+  // key that the plan needs and `keys` lacks. `samples`: of sums of so many samples of one person,
+  // whose mean it fuses (fusion/mean.h); CheckMean's errors.
   static absl::StatusOr<Fuser> Create(const Instance& instance, const Model& model,
-                                      const ckks::EvaluationKeys* keys);
+                                      const ckks::EvaluationKeys* keys, size_t samples = 1);
 
   const ckks::Context& context() const { return *instance_.context; }
   const FusionPlan& plan() const { return instance_.plan; }
@@ -32,8 +33,8 @@ class Fuser {
 
   // One pointer a modality, in the model's order; nullptr where a modality is missing (it then
   // counts as the zero vector: what is there is projected and normalised). Inputs are fresh
-  // ciphertexts of EncodeCompact's plaintexts. z repeats with period gamma over all slots; out in
-  // z_limbs limbs.
+  // ciphertexts of EncodeCompact's plaintexts, or sums of them. z repeats with period gamma over
+  // all slots; out in z_limbs limbs.
   absl::StatusOr<ckks::Ciphertext> Project(
       std::span<const ckks::Ciphertext* const> modalities) const;
 
@@ -58,6 +59,7 @@ class Fuser {
 
   Instance instance_;
   const ckks::EvaluationKeys* keys_ = nullptr;
+  size_t samples_ = 1;
   std::vector<std::vector<ckks::Plaintext>> factors_;   // [pair][i]
   std::vector<std::vector<uint32_t>> factor_elements_;  // rotations by 0 ... run - 1
   std::vector<std::string> names_;

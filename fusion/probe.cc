@@ -68,12 +68,12 @@ void WidenRelinearisation(const Instance& instance, ckks::EvaluationKeys* keys) 
 }
 
 absl::StatusOr<ProbeFuser> ProbeFuser::Create(const Rings& rings, const Model& model,
-                                              const ckks::EvaluationKeys& keys) {
+                                              const ckks::EvaluationKeys& keys, size_t samples) {
   ProbeFuser out;
   if (rings.thin()) {
     // With digits of two primes for the folds, as below, a fusion was not faster (measured), and
     // the error of a score rose from 1.2e-4 to 1.6e-4.
-    HEFT_ASSIGN_OR_RETURN(ThinFuser thin, ThinFuser::Create(rings.matching, model, &keys));
+    HEFT_ASSIGN_OR_RETURN(ThinFuser thin, ThinFuser::Create(rings.matching, model, &keys, samples));
     out.thin_ = std::make_unique<ThinFuser>(std::move(thin));
     out.instance_ = std::make_unique<Instance>(out.thin_->instance());
     out.keys_ = &keys;
@@ -90,7 +90,7 @@ absl::StatusOr<ProbeFuser> ProbeFuser::Create(const Rings& rings, const Model& m
   WidenDigits(*out.instance_, out.own_keys_.get());
   double& error = out.instance_->plan.matching.probe_error;
   error = ckks::Combine(error, kSwitchingError);
-  HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(*out.instance_, model, out.keys_));
+  HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(*out.instance_, model, out.keys_, samples));
   out.fuser_ = std::make_unique<Fuser>(std::move(fuser));
   return out;
 }

@@ -26,9 +26,10 @@ void WidenRelinearisation(const Instance& instance, ckks::EvaluationKeys* keys);
 class ProbeFuser {
  public:
   // `keys` are the matching ring's. One ring: they are copied without the mask's prime; two: they
-  // must outlive the fuser. kFailedPrecondition where they lack one that the plan needs.
+  // must outlive the fuser. kFailedPrecondition where they lack one that the plan needs. `samples`
+  // as Fuser's.
   static absl::StatusOr<ProbeFuser> Create(const Rings& rings, const Model& model,
-                                           const ckks::EvaluationKeys& keys);
+                                           const ckks::EvaluationKeys& keys, size_t samples = 1);
 
   // What PrepareProbe and MatchBlock take for its probes.
   const Instance& instance() const { return *instance_; }

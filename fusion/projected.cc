@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "ckks/arithmetic.h"
 #include "ckks/key_switch.h"
-#include "fusion/compact.h"
 
 namespace heft {
 namespace {
@@ -83,10 +82,11 @@ absl::StatusOr<ckks::Ciphertext> FoldFused(const Instance& matching, const ckks:
 }
 
 absl::StatusOr<std::vector<std::vector<double>>> ProjectRows(
-    const Model& model, size_t index, std::span<const std::vector<double>> rows) {
+    const Model& model, size_t index, std::span<const std::vector<double>> rows,
+    VectorLength length) {
   std::vector<std::vector<double>> out;
   for (size_t i = 0; i < rows.size(); ++i) {
-    const auto unit = NormalisedVector(rows[i], model.modalities[index]);
+    const auto unit = NormalisedVector(rows[i], model.modalities[index], length);
     if (!unit.ok()) return AtRow(unit.status(), i);
     out.emplace_back(model.gamma, 0.0);
     AddProjected(model, index, *unit, &out.back());
@@ -95,11 +95,12 @@ absl::StatusOr<std::vector<std::vector<double>>> ProjectRows(
 }
 
 absl::StatusOr<std::vector<std::vector<double>>> FuseRows(
-    const Model& model, std::span<const std::vector<std::vector<double>>> modalities) {
+    const Model& model, std::span<const std::vector<std::vector<double>>> modalities,
+    VectorLength length) {
   std::vector<std::vector<double>> out;
   for (size_t m = 0; m < modalities.size(); ++m) {
     if (modalities[m].empty()) continue;
-    HEFT_ASSIGN_OR_RETURN(const auto part, ProjectRows(model, m, modalities[m]));
+    HEFT_ASSIGN_OR_RETURN(const auto part, ProjectRows(model, m, modalities[m], length));
     if (out.empty()) out.assign(part.size(), std::vector<double>(model.gamma, 0.0));
     if (part.size() != out.size()) {
       return absl::InvalidArgumentError(absl::StrCat(

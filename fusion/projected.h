@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "ckks/ciphertext.h"
 #include "ckks/keys.h"
+#include "fusion/compact.h"
 #include "fusion/plan.h"
 #include "heft/client.h"
 #include "heft/model.h"
@@ -35,9 +36,11 @@ absl::StatusOr<ckks::Ciphertext> FoldFused(const Instance& matching, const ckks:
 // values. FuseRows: the same, summed over the modalities that are there (empty: missing) and
 // normalised exactly. kInvalidArgument, with the row, as EncodeCompact, and for a sum that is zero.
 absl::StatusOr<std::vector<std::vector<double>>> ProjectRows(
-    const Model& model, size_t index, std::span<const std::vector<double>> rows);
+    const Model& model, size_t index, std::span<const std::vector<double>> rows,
+    VectorLength length = VectorLength::kAny);
 absl::StatusOr<std::vector<std::vector<double>>> FuseRows(
-    const Model& model, std::span<const std::vector<std::vector<double>>> modalities);
+    const Model& model, std::span<const std::vector<std::vector<double>>> modalities,
+    VectorLength length = VectorLength::kAny);
 
 // EncodeProjected: `z`, gamma values, in all slots, at ProjectedScale. For enrolment the server
 // folds over the groups of slots before anything else, so that what it enrols repeats: the scale

@@ -112,7 +112,8 @@ absl::StatusOr<SampleEncoder> SampleEncoder::Create(const Instance& instance, co
   encoder.labels_.assign(labels.begin(), labels.end());
   encoder.labels_.resize(rows.size());
   if (form.encoding == SampleEncoding::kBulk) {
-    HEFT_ASSIGN_OR_RETURN(encoder.columns_, SimdColumns::Create(instance, model, index, rows));
+    HEFT_ASSIGN_OR_RETURN(encoder.columns_,
+                          SimdColumns::Create(instance, model, index, rows, form.length));
   }
   return encoder;
 }
@@ -122,7 +123,7 @@ size_t SampleEncoder::size() const { return columns_ ? columns_->dimension() : r
 absl::StatusOr<ckks::Plaintext> SampleEncoder::Encode(size_t i) const {
   if (columns_) return columns_->Encode(*instance_, static_cast<uint32_t>(i));
   const bool compact = form_.encoding == SampleEncoding::kCompact;
-  auto plain = compact ? EncodeCompact(*instance_, *model_, index_, rows_[i])
+  auto plain = compact ? EncodeCompact(*instance_, *model_, index_, rows_[i], form_.length)
                        : EncodeProjected(*instance_, form_.use, rows_[i]);
   if (!plain.ok()) return AtRow(plain.status(), i);
   // The largest coordinate is secret and the estimate travels in the clear.

@@ -48,10 +48,11 @@ struct SampleHeader {
 // SampleForm: how samples are to be encrypted.
 struct SampleForm {
   SampleForm(SampleEncoding e = SampleEncoding::kCompact,  // NOLINT: an encoding is a form
-             SampleUse u = SampleUse::kEnrolment)
-      : encoding(e), use(u) {}
+             SampleUse u = SampleUse::kEnrolment, VectorLength l = VectorLength::kAny)
+      : encoding(e), use(u), length(l) {}
   SampleEncoding encoding;
   SampleUse use;
+  VectorLength length;
 };
 
 // The header of modality `index` under a model.
@@ -152,6 +153,7 @@ struct EncodableRows {
   size_t index = 0;  // of the modality; fused: 0
   SampleForm form;
   std::vector<std::vector<double>> rows;
+  std::vector<std::string> labels;  // one a row, or none
 };
 absl::StatusOr<EncodableRows> RowsToEncrypt(const Model& model, const Samples& samples);
 absl::StatusOr<EncodableRows> RowsToFuse(const Model& model, std::span<const Samples> modalities);

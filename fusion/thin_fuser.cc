@@ -7,6 +7,7 @@
 #include "ckks/arithmetic.h"
 #include "ckks/key_switch.h"
 #include "fusion/compact.h"
+#include "fusion/mean.h"
 #include "fusion/norm_proof.h"
 
 namespace heft {
@@ -21,13 +22,15 @@ constexpr double kHalf = 0.5;
 }  // namespace
 
 absl::StatusOr<ThinFuser> ThinFuser::Create(const Instance& matching, const Model& model,
-                                            const ckks::EvaluationKeys* keys) {
+                                            const ckks::EvaluationKeys* keys, size_t samples) {
+  HEFT_RETURN_IF_ERROR(CheckMean(model, samples));
   ThinFuser out;
+  out.mean_factor_ = MeanFactor(model, samples);
   out.matching_ = matching;
   out.model_ = model;
   out.keys_ = keys;
   FitPlanToKeys(*keys, &out.matching_.plan);
-  HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(out.matching_, model, keys));
+  HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(out.matching_, model, keys, samples));
   out.fuser_ = std::make_unique<Fuser>(std::move(fuser));
   HEFT_ASSIGN_OR_RETURN(out.factors_, out.Encode(kHalf));
   out.state_ = std::make_unique<State>();
@@ -37,7 +40,8 @@ absl::StatusOr<ThinFuser> ThinFuser::Create(const Instance& matching, const Mode
 absl::StatusOr<ThinFuser::Factors> ThinFuser::Encode(double times) const {
   Factors factors;
   for (const PackedPair& pair : matching_.plan.projection.pairs) {
-    HEFT_ASSIGN_OR_RETURN(auto of_pair, EncodeCompactFactors(matching_, model_, pair, times));
+    HEFT_ASSIGN_OR_RETURN(auto of_pair,
+                          EncodeCompactFactors(matching_, model_, pair, times * mean_factor_));
     factors.push_back(std::move(of_pair));
   }
   return factors;

@@ -31,9 +31,9 @@ inline constexpr size_t kUsesOfAFactor = 1000;
 class ThinFuser {
  public:
   // `matching` is the small ring's; `keys` must outlive the fuser. kFailedPrecondition names the
-  // first key that is missing.
+  // first key that is missing. `samples` as Fuser's.
   static absl::StatusOr<ThinFuser> Create(const Instance& matching, const Model& model,
-                                          const ckks::EvaluationKeys* keys);
+                                          const ckks::EvaluationKeys* keys, size_t samples = 1);
 
   const Instance& instance() const { return matching_; }
 
@@ -61,6 +61,7 @@ class ThinFuser {
 
   Instance matching_;
   Model model_;
+  double mean_factor_ = 1;
   const ckks::EvaluationKeys* keys_ = nullptr;
   std::unique_ptr<Fuser> fuser_;
   Factors factors_;

@@ -321,6 +321,10 @@ absl::Status WriteAdmission(const SeedWriter& seeds, const ckks::SecretKey& secr
   single.proofs = std::vector<ckks::Ciphertext>(2 * kNormProofs, proof);
   HEFT_RETURN_IF_ERROR(
       seeds.Write("admission", "enrolment", SerializeQuarantined(SmallRings(), binding, single)));
+  QuarantinedEnrolment means = single;
+  means.templates[0].parts = {{3}, {4}};
+  HEFT_RETURN_IF_ERROR(
+      seeds.Write("admission", "means", SerializeQuarantined(SmallRings(), binding, means)));
   QuarantinedEnrolment bulk;
   bulk.templates = single.templates;
   bulk.norms = std::vector<BatchNorms>(kNormProofs, BatchNorms{proof, 0.3});

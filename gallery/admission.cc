@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gallery/admission.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -15,7 +16,10 @@
 namespace heft {
 namespace {
 
-constexpr uint32_t kVersion = 1;         // of enrolments in quarantine
+// Of enrolments in quarantine: with means, and without, which is what is written where there are
+// none.
+constexpr uint32_t kVersion = 2;
+constexpr uint32_t kWithoutMeans = 1;
 constexpr uint32_t kRequestVersion = 2;  // of requests and answers: with the gallery's root
 constexpr uint64_t kMaxEnrolments = 1 << 20;
 constexpr uint64_t kMaxTemplates = 1 << 20;  // of one enrolment
@@ -60,6 +64,23 @@ std::vector<WaitingTemplate> ReadTemplates(ByteReader& reader) {
     out.push_back(std::move(t));
   }
   return out;
+}
+
+// The samples of means.
+void WriteParts(ByteWriter& writer, std::span<const WaitingTemplate> templates) {
+  for (const WaitingTemplate& t : templates) {
+    writer.U64(t.parts.size());
+    for (const SampleDigest& part : t.parts) writer.Raw(part);
+  }
+}
+void ReadParts(ByteReader& reader, std::span<WaitingTemplate> templates) {
+  bool any = false;
+  for (WaitingTemplate& t : templates) {
+    t.parts.resize(reader.Count(sizeof(SampleDigest), kMostSamples));
+    for (SampleDigest& part : t.parts) part = ckks::ReadId(reader);
+    any = any || !t.parts.empty();
+  }
+  if (!any) reader.Fail("means are announced, and there are none");
 }
 
 void WriteFlags(ByteWriter& writer, const std::vector<bool>& flags) {
@@ -204,8 +225,11 @@ absl::Status KeepState(const std::string& folder, const Admission& admission, By
 std::vector<uint8_t> SerializeQuarantined(const Rings& rings, const GalleryBinding& binding,
                                           const QuarantinedEnrolment& enrolment) {
   ByteWriter writer;
+  const bool means = std::ranges::any_of(enrolment.templates,
+                                         [](const WaitingTemplate& t) { return !t.parts.empty(); });
   WriteBinding(writer, binding);
   WriteTemplates(writer, enrolment.templates);
+  if (means) WriteParts(writer, enrolment.templates);
   WriteBytes(writer, enrolment.authorisation);
   WriteProofs(writer, rings, enrolment.proofs, enrolment.norms);
   for (const ckks::Ciphertext& c : enrolment.fused) {
@@ -214,14 +238,15 @@ std::vector<uint8_t> SerializeQuarantined(const Rings& rings, const GalleryBindi
   for (const ckks::Ciphertext& c : enrolment.batch.coordinates) {
     ckks::WriteCiphertext(writer, *rings.enrolment.context, c);
   }
-  return SealEnvelope(kQuarantineKind, kVersion, writer.bytes());
+  return SealEnvelope(kQuarantineKind, means ? kVersion : kWithoutMeans, writer.bytes());
 }
 
 absl::StatusOr<QuarantinedEnrolment> ParseQuarantined(const Rings& rings,
                                                       const GalleryBinding& binding, ByteSpan bytes,
                                                       std::string_view what) {
+  const uint32_t version = EnvelopeVersion(bytes) == kWithoutMeans ? kWithoutMeans : kVersion;
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kQuarantineKind, kVersion, what));
+                        OpenEnvelope(bytes, kQuarantineKind, version, what));
   ByteReader reader(payload, what);
   const GalleryBinding of = ReadBinding(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
@@ -231,6 +256,7 @@ absl::StatusOr<QuarantinedEnrolment> ParseQuarantined(const Rings& rings,
   }
   QuarantinedEnrolment out;
   out.templates = ReadTemplates(reader);
+  if (version == kVersion) ReadParts(reader, out.templates);
   out.authorisation = ReadBytes(reader, kMaxAuthorisation);
   ReadProofs(reader, rings, out.templates.size(), &out.proofs, &out.norms);
   const bool bulk = !out.norms.empty();

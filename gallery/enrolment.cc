@@ -10,6 +10,7 @@
 #include "base/threads.h"
 #include "fusion/fuser.h"
 #include "fusion/key_files.h"
+#include "gallery/combinations.h"
 #include "gallery/server_impl.h"
 #include "gallery/server_internal.h"
 
@@ -17,105 +18,11 @@ namespace heft {
 
 namespace {
 
-using internal::FirstOfEqualFiles;
+using internal::Present;
 using internal::Report;
 
 constexpr size_t kChunk = 16;      // templates fused between two calls of the progress function
 constexpr uint32_t kColumns = 64;  // the same, coordinates of a batch: few are held at a time
-
-// Rows, one a modality (-1: missing), of one template to enrol.
-struct Combination {
-  std::string identity;
-  std::vector<int64_t> rows;
-};
-
-absl::Status CheckIdentities(const std::vector<Combination>& combinations) {
-  for (const Combination& c : combinations) {
-    if (c.identity.empty()) {
-      return absl::InvalidArgumentError(
-          "a sample without a label: encrypt with --labels, or give --identity");
-    }
-    HEFT_RETURN_IF_ERROR(CheckIdentity(c.identity));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<Combination>> PairRows(const SampleSet& samples,
-                                                  const EnrolOptions& options) {
-  std::vector<Combination> out;
-  HEFT_ASSIGN_OR_RETURN(
-      const SampleReader* first,
-      FirstOfEqualFiles(samples, "paired enrolment needs the same number (or use --all-pairs)"));
-  for (size_t row = 0; row < first->size(); ++row) {
-    Combination combination;
-    combination.identity = options.identity.empty() ? first->labels()[row] : options.identity;
-    for (size_t m = 0; m < samples.modalities(); ++m) {
-      const SampleReader* file = samples.modality(m);
-      combination.rows.push_back(file == nullptr ? -1 : static_cast<int64_t>(row));
-      if (file == nullptr) continue;
-      const std::string& label = file->labels()[row];
-      const std::string& other = first->labels()[row];
-      // A given identity stands in for labels that are missing, not for labels that disagree.
-      const bool stands_in = !options.identity.empty() && (label.empty() || other.empty());
-      if (label != other && !stands_in) {
-        return absl::InvalidArgumentError(absl::StrCat("row ", row, " is labelled \"", other,
-                                                       "\" in ", first->what(), " and \"", label,
-                                                       "\" in ", file->what()));
-      }
-    }
-    out.push_back(std::move(combination));
-  }
-  return out;
-}
-
-// Every combination of one sample a modality within an identity; of all samples, if one is given
-// for them.
-absl::StatusOr<std::vector<Combination>> AllPairs(const SampleSet& samples,
-                                                  const EnrolOptions& options) {
-  std::map<std::string, std::vector<std::vector<int64_t>>> rows;  // identity -> modality -> rows
-  for (size_t m = 0; m < samples.modalities(); ++m) {
-    const SampleReader* file = samples.modality(m);
-    if (file == nullptr) {
-      return absl::InvalidArgumentError("--all-pairs needs a file for every modality");
-    }
-    for (size_t row = 0; row < file->size(); ++row) {
-      auto& of_identity = rows[options.identity.empty() ? file->labels()[row] : options.identity];
-      of_identity.resize(samples.modalities());
-      of_identity[m].push_back(static_cast<int64_t>(row));
-    }
-  }
-  // All templates of a call are held until they are committed together.
-  constexpr size_t kMaxCombinations = 16384;
-  size_t total = 0;
-  for (const auto& [identity, by_modality] : rows) {
-    size_t product = 1;
-    for (const auto& choices : by_modality) {
-      product = std::min(product * choices.size(), kMaxCombinations + 1);
-    }
-    total = std::min(total + product, kMaxCombinations + 1);
-  }
-  if (total > kMaxCombinations) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--all-pairs would make more than ", kMaxCombinations, " templates: enrol in portions"));
-  }
-  std::vector<Combination> out;
-  for (const auto& [identity, by_modality] : rows) {
-    std::vector<Combination> partial = {{identity, {}}};
-    for (const std::vector<int64_t>& choices : by_modality) {
-      std::vector<Combination> longer;
-      for (const Combination& c : partial) {
-        for (int64_t row : choices) {
-          longer.push_back(c);
-          longer.back().rows.push_back(row);
-        }
-      }
-      partial = std::move(longer);
-    }
-    out.insert(out.end(), partial.begin(), partial.end());
-  }
-  if (out.empty()) return absl::InvalidArgumentError("no identity has a sample of every modality");
-  return out;
-}
 
 // Projections of single samples, each made once and held for as long as a combination needs it.
 class ProjectedSamples {
@@ -124,8 +31,8 @@ class ProjectedSamples {
                    std::span<const Combination> combinations)
       : fuser_(fuser), samples_(samples), combinations_(combinations) {
     for (size_t i = 0; i < combinations.size(); ++i) {
-      for (size_t m = 0; m < combinations[i].rows.size(); ++m) {
-        last_use_[{m, combinations[i].rows[m]}] = i;
+      for (size_t m = 0; m < combinations[i].samples[0].size(); ++m) {
+        last_use_[{m, combinations[i].samples[0][m]}] = i;
       }
     }
   }
@@ -135,8 +42,8 @@ class ProjectedSamples {
     std::erase_if(held_, [&](const auto& entry) { return last_use_.at(entry.first) < start; });
     std::vector<std::pair<const Sample, ckks::Ciphertext>*> missing;
     for (const Combination& c : combinations_.subspan(start, count)) {
-      for (size_t m = 0; m < c.rows.size(); ++m) {
-        const auto [entry, added] = held_.try_emplace({m, c.rows[m]});
+      for (size_t m = 0; m < c.samples[0].size(); ++m) {
+        const auto [entry, added] = held_.try_emplace({m, c.samples[0][m]});
         if (added) missing.push_back(&*entry);
       }
     }
@@ -156,8 +63,8 @@ class ProjectedSamples {
 
   absl::StatusOr<Normalised> Fuse(size_t index) const {
     std::vector<const ckks::Ciphertext*> parts;
-    for (size_t m = 0; m < combinations_[index].rows.size(); ++m) {
-      parts.push_back(&held_.at({m, combinations_[index].rows[m]}));
+    for (size_t m = 0; m < combinations_[index].samples[0].size(); ++m) {
+      parts.push_back(&held_.at({m, combinations_[index].samples[0][m]}));
     }
     return FuseProjected(fuser_, parts);
   }
@@ -181,10 +88,11 @@ absl::Status Server::Impl::CheckEnrolable(const SampleSet& samples,
     return absl::InvalidArgumentError(
         "--all-pairs takes samples that the server projects: encrypt without --fuse");
   }
+  if (options.average) HEFT_RETURN_IF_ERROR(CheckAverage(samples));
   return samples.fused() ? absl::OkStatus() : CheckEnrolmentKeys();
 }
 
-SampleDigest Server::Impl::DigestOf(const SampleSet& samples, std::span<const int64_t> rows) const {
+SampleDigest Server::Impl::DigestOf(const SampleSet& samples, const SampleRows& rows) const {
   ByteWriter writer;
   for (size_t m = 0; m < samples.modalities(); ++m) {
     const bool present = rows[m] >= 0 && samples.modality(m) != nullptr;
@@ -197,25 +105,37 @@ SampleDigest Server::Impl::DigestOf(const SampleSet& samples, std::span<const in
   return digest;
 }
 
-absl::StatusOr<ckks::Ciphertext> Server::Impl::FuseRow(const SampleSet& samples,
-                                                       std::span<const int64_t> rows) const {
-  std::vector<ckks::Ciphertext> inputs(samples.modalities());
-  std::vector<const ckks::Ciphertext*> pointers(samples.modalities(), nullptr);
-  for (size_t m = 0; m < samples.modalities(); ++m) {
-    if (rows[m] < 0) continue;
-    HEFT_ASSIGN_OR_RETURN(inputs[m], samples.modality(m)->Sample(rows[m]));
-    pointers[m] = &inputs[m];
+absl::StatusOr<ckks::Ciphertext> Server::Impl::FuseRows(const SampleSet& samples,
+                                                        std::span<const SampleRows> rows) const {
+  HEFT_ASSIGN_OR_RETURN(const ProbeInputs inputs, ReadSum(samples, rows));
+  return FuseTemplate(samples, Present(inputs.modalities), inputs.samples);
+}
+
+absl::StatusOr<Enrolment> Server::Impl::Fuse(const SampleSet& samples,
+                                             const Combination& of) const {
+  Enrolment out;
+  HEFT_ASSIGN_OR_RETURN(out.z, FuseRows(samples, of.samples));
+  out.identity = of.identity;
+  out.sample = DigestOf(samples, of.samples[0]);
+  if (of.samples.size() == 1) return out;
+  ByteWriter writer;
+  for (const SampleRows& rows : of.samples) {
+    out.parts.push_back(DigestOf(samples, rows));
+    if (std::ranges::count(out.parts, out.parts.back()) > 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a sample of \"", of.identity, "\" is in the files twice"));
+    }
+    writer.Raw(out.parts.back());
   }
-  return FuseTemplate(samples, pointers);
+  const Hash hash = HashBytes(writer.bytes());
+  std::copy_n(hash.begin(), out.sample.size(), out.sample.begin());
+  return out;
 }
 
 absl::StatusOr<std::vector<Enrolment>> Server::Impl::FuseAll(
     const SampleSet& samples, const EnrolOptions& options, const ProgressFunction& progress) const {
   HEFT_RETURN_IF_ERROR(CheckEnrolable(samples, options));
-  HEFT_ASSIGN_OR_RETURN(
-      const std::vector<Combination> combinations,
-      options.all_pairs ? AllPairs(samples, options) : PairRows(samples, options));
-  HEFT_RETURN_IF_ERROR(CheckIdentities(combinations));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<Combination> combinations, Combine(samples, options));
   std::vector<Enrolment> out(combinations.size());
   std::vector<absl::Status> statuses(combinations.size());
   // Pairs share samples: each is projected once.
@@ -224,21 +144,21 @@ absl::StatusOr<std::vector<Enrolment>> Server::Impl::FuseAll(
     HEFT_ASSIGN_OR_RETURN(const Fuser* fuser, EnrolmentFuser());
     projected.emplace(*fuser, samples, combinations);
   }
-  auto fuse = [&](size_t i) -> absl::StatusOr<ckks::Ciphertext> {
-    if (!projected) return FuseRow(samples, combinations[i].rows);
+  auto fuse = [&](size_t i) -> absl::StatusOr<Enrolment> {
+    const Combination& c = combinations[i];
+    if (!projected) return Fuse(samples, c);
     HEFT_ASSIGN_OR_RETURN(const Normalised fused, projected->Fuse(i));
-    return ToMatchingRing(rings_, keys_->ring_switch, fused.z);
+    HEFT_ASSIGN_OR_RETURN(ckks::Ciphertext z, ToMatchingRing(rings_, keys_->ring_switch, fused.z));
+    return Enrolment{c.identity, std::move(z), DigestOf(samples, c.samples[0]), {}};
   };
   for (size_t start = 0; start < combinations.size(); start += kChunk) {
     const size_t count = std::min(kChunk, combinations.size() - start);
     if (projected) HEFT_RETURN_IF_ERROR(projected->Hold(start, count));
     ParallelFor(count, [&](size_t j) {
       const size_t i = start + j;
-      auto z = fuse(i);
-      statuses[i] = z.status();
-      if (z.ok()) {
-        out[i] = {combinations[i].identity, std::move(*z), DigestOf(samples, combinations[i].rows)};
-      }
+      auto fused = fuse(i);
+      statuses[i] = fused.status();
+      if (fused.ok()) out[i] = std::move(*fused);
     });
     for (size_t i = start; i < start + count; ++i) HEFT_RETURN_IF_ERROR(statuses[i]);
     HEFT_RETURN_IF_ERROR(Report(progress, start + count, combinations.size()));
@@ -255,12 +175,11 @@ absl::StatusOr<BatchEnrolment> Server::Impl::FuseBulk(const SampleSet& samples,
         "samples encrypted for bulk enrolment stay paired row by row: to enrol all pairs, encrypt "
         "without --bulk");
   }
-  HEFT_ASSIGN_OR_RETURN(const auto combinations, PairRows(samples, options));
-  HEFT_RETURN_IF_ERROR(CheckIdentities(combinations));
+  HEFT_ASSIGN_OR_RETURN(const auto combinations, Combine(samples, options));
   BatchEnrolment out;
   for (const Combination& c : combinations) {
     out.identities.push_back(c.identity);
-    out.samples.push_back(DigestOf(samples, c.rows));
+    out.samples.push_back(DigestOf(samples, c.samples[0]));
   }
   size_t total = 0, done = 0;
   for (size_t m = 0; m < samples.modalities(); ++m) {

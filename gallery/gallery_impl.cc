@@ -21,19 +21,11 @@
 namespace heft {
 namespace {
 
-constexpr std::string_view kManifestKind = "GALM";
 constexpr std::string_view kBlockKind = "GBLK";
 constexpr uint32_t kBlockVersion = 1;
-// Still read: 1, without revoked keys and id; 2, without id; 3, without digests of samples; 4,
-// without hashes of blocks and root.
-constexpr uint32_t kManifestVersion = 5;
-constexpr uint64_t kMaxTemplates = uint64_t{1} << 28;
-constexpr uint64_t kMaxRevoked = 1 << 16;
 constexpr uint64_t kMaxBlockSize = uint64_t{1} << 31;
 // Block data starts here in its file, so that a mapped file is aligned for the kernels.
 constexpr size_t kBlockDataOffset = 128;
-
-std::string ManifestPath(const std::string& directory) { return directory + "/manifest.heft"; }
 
 // Takes digits from the front of `name`; false where there are none.
 bool ConsumeDigits(absl::string_view* name) {
@@ -59,22 +51,6 @@ bool IsTemporaryName(absl::string_view name) {
          name == "state.heft";
 }
 
-Digest ReadDigest(ByteReader& reader) {
-  const ByteSpan raw = reader.Raw(sizeof(Digest));
-  return reader.ok() ? FileHash(raw) : Digest{};
-}
-
-// The id of a gallery that was started without one; it keeps it from its next change on.
-GalleryId IdOfOld(const GalleryBinding& binding) {
-  ByteWriter writer;
-  writer.Raw(AsBytes("HEFT gallery without an id"));
-  WriteBinding(writer, binding);
-  const Hash hash = HashBytes(writer.bytes());
-  GalleryId id;
-  std::copy_n(hash.begin(), id.size(), id.begin());
-  return id;
-}
-
 }  // namespace
 
 Gallery::Impl Gallery::Impl::New(std::string directory, const GalleryBinding& binding) {
@@ -87,7 +63,7 @@ Gallery::Impl Gallery::Impl::New(std::string directory, const GalleryBinding& bi
 }
 
 bool Gallery::Impl::Exists(const std::string& directory) {
-  return FileExists(ManifestPath(directory));
+  return FileExists(Gallery::Impl::ManifestPath(directory));
 }
 
 absl::Status Gallery::Impl::CheckVacant(const std::string& directory) {
@@ -103,43 +79,6 @@ absl::Status Gallery::Impl::CheckVacant(const std::string& directory) {
     }
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<Gallery::Impl> Gallery::Impl::Open(std::string directory) {
-  const std::string path = ManifestPath(directory);
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
-  const uint32_t declared = EnvelopeVersion(bytes);
-  const uint32_t version =
-      declared >= 1 && declared < kManifestVersion ? declared : kManifestVersion;
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kManifestKind, version, path));
-  ByteReader reader(payload, path);
-  Impl gallery;
-  gallery.directory_ = std::move(directory);
-  gallery.binding_ = ReadBinding(reader);
-  gallery.generation_ = reader.U64();
-  const uint64_t blocks = reader.Count(sizeof(uint64_t), kMaxTemplates);
-  for (uint64_t b = 0; b < blocks; ++b) gallery.generations_.push_back(reader.U64());
-  const uint64_t templates = reader.Count(sizeof(uint64_t), kMaxTemplates);
-  for (uint64_t i = 0; i < templates && reader.ok(); ++i) {
-    gallery.identities_.push_back(reader.String(256));
-  }
-  const uint64_t revoked = version == 1 ? 0 : reader.Count(sizeof(ckks::KeyId), kMaxRevoked);
-  for (uint64_t i = 0; i < revoked; ++i) gallery.revoked_.push_back(ckks::ReadId(reader));
-  gallery.id_ = version < 3 ? IdOfOld(gallery.binding_) : ckks::ReadId(reader);
-  gallery.samples_.resize(gallery.identities_.size());
-  for (SampleDigest& sample : gallery.samples_) {
-    if (version >= 4) sample = ckks::ReadId(reader);
-  }
-  gallery.hashes_.resize(gallery.generations_.size());
-  if (version >= 5) {
-    for (Digest& hash : gallery.hashes_) hash = ReadDigest(reader);
-    gallery.root_ = ReadDigest(reader);
-  }
-  HEFT_RETURN_IF_ERROR(reader.Finish());
-  for (size_t i = 0; i < gallery.identities_.size(); ++i) {
-    HEFT_RETURN_IF_ERROR(CheckIdentityAt(gallery.identities_[i], path, i));
-  }
-  return gallery;
 }
 
 std::string Gallery::Impl::BlockPath(size_t block, uint64_t generation) const {
@@ -216,23 +155,6 @@ absl::Status Gallery::Impl::WriteBlock(size_t block, uint64_t generation,
   return WriteFileAtomic(BlockPath(block, generation), file);
 }
 
-std::vector<uint8_t> Gallery::Impl::SerializeManifest() const {
-  ByteWriter writer;
-  WriteBinding(writer, binding_);
-  writer.U64(generation_);
-  writer.U64(generations_.size());
-  for (uint64_t g : generations_) writer.U64(g);
-  writer.U64(identities_.size());
-  for (const std::string& identity : identities_) writer.String(identity);
-  writer.U64(revoked_.size());
-  for (const ckks::KeyId& key : revoked_) ckks::WriteId(writer, key);
-  ckks::WriteId(writer, id_);
-  for (const SampleDigest& sample : samples_) ckks::WriteId(writer, sample);
-  for (const Digest& hash : hashes_) writer.Raw(hash);
-  writer.Raw(root_);
-  return SealEnvelope(kManifestKind, kManifestVersion, writer.bytes());
-}
-
 void Gallery::Impl::RemoveStaleFiles() const {
   std::set<std::string> current;
   for (size_t b = 0; b < blocks(); ++b) current.insert(BlockPath(b, generations_[b]));
@@ -248,13 +170,14 @@ absl::Status Gallery::Impl::Enrol(const Instance& instance, std::span<const Enro
                                   const ckks::EvaluationKeys& keys) {
   HEFT_RETURN_IF_ERROR(CheckKeyId(binding_.key_id, keys.key_id, "evaluation keys"));
   std::vector<std::string> identities;
-  std::vector<SampleDigest> samples;
+  std::vector<SampleDigest> samples, parts;
   for (const Enrolment& t : templates) {
     identities.push_back(t.identity);
     samples.push_back(t.sample);
+    parts.insert(parts.end(), t.parts.begin(), t.parts.end());
   }
   const uint32_t slots = instance.params().slots();
-  return Commit(instance, identities, samples,
+  return Commit(instance, identities, samples, parts,
                 [&](TiledCiphertexts* block, uint32_t first, size_t done, size_t count) {
                   std::vector<NewTemplate> added;
                   for (size_t i = 0; i < count; ++i) {
@@ -281,7 +204,7 @@ absl::Status Gallery::Impl::EnrolBatch(const Rings& rings, std::span<const std::
                                  rings.thin() ? keys.enrolment : keys.matching));
   HEFT_RETURN_IF_ERROR(SplitBatch(rings, keys.ring_switch, &batch));
   return Commit(
-      instance, identities, samples,
+      instance, identities, samples, {},
       [&](TiledCiphertexts* block, uint32_t first, size_t done, size_t count) -> absl::Status {
         // A batch may go over into the next lane.
         const auto end = static_cast<uint32_t>(first + count);
@@ -300,7 +223,7 @@ absl::Status Gallery::Impl::EnrolBatch(const Rings& rings, std::span<const std::
 absl::Status Gallery::Impl::Commit(const Instance& instance,
                                    std::span<const std::string> identities,
                                    std::span<const SampleDigest> samples,
-                                   const FillFunction& fill) {
+                                   std::span<const SampleDigest> parts, const FillFunction& fill) {
   if (identities.empty()) return absl::InvalidArgumentError("no templates to enrol");
   for (const std::string& identity : identities) HEFT_RETURN_IF_ERROR(CheckIdentity(identity));
   const bool fresh = !FileExists(directory_);
@@ -310,6 +233,7 @@ absl::Status Gallery::Impl::Commit(const Instance& instance,
   HEFT_RETURN_IF_ERROR(first ? CheckVacant(directory_) : CheckCurrent());
   Impl next = *this;
   ++next.generation_;
+  next.parts_.insert(next.parts_.end(), parts.begin(), parts.end());
   const size_t per_block = 2 * size_t{instance.params().slots()};
   HEFT_RETURN_IF_ERROR(CheckBlockCount(instance));
   HEFT_RETURN_IF_ERROR(next.ReadHashes());

@@ -48,6 +48,7 @@ struct Enrolment {
   std::string identity;
   ckks::Ciphertext z;  // TemplateLimbs limbs
   SampleDigest sample{};
+  std::vector<SampleDigest> parts;  // of a mean: of each sample in it
 };
 
 class Gallery::Impl {
@@ -68,6 +69,8 @@ class Gallery::Impl {
   const std::vector<std::string>& identities() const { return identities_; }
   // Of the samples of each template, by position.
   const std::vector<SampleDigest>& samples() const { return samples_; }
+  // Of the samples that stand in means, each by itself, in no order.
+  const std::vector<SampleDigest>& parts() const { return parts_; }
   size_t size() const { return identities_.size(); }
   size_t blocks() const { return generations_.size(); }
   uint64_t generation() const { return generation_; }
@@ -126,7 +129,8 @@ class Gallery::Impl {
                                                   size_t done, size_t count)>;
   // Takes the lock, fills the blocks that take the templates of `identities`, and commits.
   absl::Status Commit(const Instance& instance, std::span<const std::string> identities,
-                      std::span<const SampleDigest> samples, const FillFunction& fill);
+                      std::span<const SampleDigest> samples, std::span<const SampleDigest> parts,
+                      const FillFunction& fill);
   // Held while a gallery is changed.
   absl::StatusOr<FileLock> TakeLock() const;
   absl::Status WriteManifest() const;
@@ -137,6 +141,7 @@ class Gallery::Impl {
   absl::Status Replace(Impl next, const std::function<absl::Status(Impl*)>& write);
 
   Impl() = default;
+  static std::string ManifestPath(const std::string& directory);
   std::string BlockPath(size_t block, uint64_t generation) const;
   // The residues in `file`, which holds the bytes of block `block`'s file `path`: kDataLoss for
   // another than the manifest's.
@@ -152,6 +157,7 @@ class Gallery::Impl {
   GalleryId id_{};
   std::vector<std::string> identities_;
   std::vector<SampleDigest> samples_;  // one an identity
+  std::vector<SampleDigest> parts_;
   std::vector<uint64_t> generations_;  // of each block's file
   std::vector<Digest> hashes_;         // the same; zeros: unknown
   Digest root_{};

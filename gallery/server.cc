@@ -47,7 +47,6 @@ std::vector<const ckks::Ciphertext*> Present(const std::vector<ckks::Ciphertext>
 }  // namespace internal
 
 using internal::FirstOfEqualFiles;
-using internal::Present;
 using internal::Report;
 
 absl::StatusOr<SampleSet> SampleSet::Create(const Instance& instance, const Model& model,
@@ -151,108 +150,6 @@ absl::StatusOr<SampleSet> Server::Impl::Read(std::vector<SampleFile> files) cons
     readers.push_back(std::move(reader));
   }
   return SampleSet::Create(*ring, model_, std::move(readers));
-}
-
-absl::Status Server::Impl::CheckUse(const SampleSet& samples, SampleUse use) const {
-  HEFT_RETURN_IF_ERROR(CheckKeyId(keys().key_id, samples.key_id(), "encrypted samples"));
-  const bool identification = use == SampleUse::kIdentification;
-  const Instance& ring = identification ? rings_.matching : rings_.enrolment;
-  const bool projected = samples.fused() || samples.encoding() == SampleEncoding::kPartial;
-  const bool right_ring = samples.fused() || samples.params_id() == ring.params().id();
-  if (right_ring && (!projected || samples.use() == use)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      identification
-          ? "samples encrypted for enrolment or verification: encrypt the probes of an "
-            "identification with `heft encrypt --for identification`"
-          : "thin probes, encrypted for identification: encrypt for enrolment and verification "
-            "without `--for identification`");
-}
-
-absl::StatusOr<std::vector<ckks::Ciphertext>> Server::Impl::ReadRow(const SampleSet& samples,
-                                                                    size_t row) const {
-  std::vector<ckks::Ciphertext> out(samples.modalities());
-  for (size_t m = 0; m < samples.modalities(); ++m) {
-    if (samples.modality(m) == nullptr) continue;
-    HEFT_ASSIGN_OR_RETURN(out[m], samples.modality(m)->Sample(row));
-  }
-  return out;
-}
-
-absl::StatusOr<ckks::Ciphertext> Server::Impl::Project(
-    const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities) const {
-  HEFT_ASSIGN_OR_RETURN(const Fuser* fuser, EnrolmentFuser());
-  if (samples.encoding() != SampleEncoding::kPartial) return fuser->Project(modalities);
-  HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext sum,
-                        SumProjected(rings_.enrolment, SampleUse::kEnrolment, modalities));
-  HEFT_ASSIGN_OR_RETURN(ckks::Ciphertext z, fuser->Fold(sum));
-  z.scale *= FoldedCopies(rings_.enrolment);
-  return z;
-}
-
-absl::StatusOr<ckks::Ciphertext> Server::Impl::FuseTemplate(
-    const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities) const {
-  if (samples.fused()) return FoldFused(rings_.matching, *modalities[0], keys());
-  HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext z, Project(samples, modalities));
-  HEFT_ASSIGN_OR_RETURN(const Fuser* fuser, EnrolmentFuser());
-  HEFT_ASSIGN_OR_RETURN(const Normalised fused, fuser->Normalise(z));
-  return ToMatchingRing(rings_, keys_->ring_switch, fused.z);
-}
-
-absl::StatusOr<ProvenProbe> Server::Impl::FuseToIdentify(
-    const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities,
-    std::optional<double> sigma) const {
-  if (!samples.fused() && samples.encoding() != SampleEncoding::kPartial) {
-    HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
-    return prober->Fuse(modalities, sigma);
-  }
-  HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext sum,
-                        SumProjected(rings_.matching, SampleUse::kIdentification, modalities));
-  HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext z, RealPart(rings_.matching, sum, keys()));
-  ProvenProbe out;
-  HEFT_ASSIGN_OR_RETURN(out.z, ToProbe(rings_.matching, z));
-  HEFT_ASSIGN_OR_RETURN(out.norm, ProveTemplateNorm(rings_.matching, z, keys(), sigma));
-  return out;
-}
-
-absl::StatusOr<ProvenProbe> Server::Impl::FuseProbe(const SampleSet& samples, size_t row,
-                                                    std::optional<double> sigma) const {
-  HEFT_RETURN_IF_ERROR(CheckUse(samples, SampleUse::kEnrolment));
-  HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, row));
-  ProvenProbe out;
-  if (samples.fused() || !rings_.thin()) {
-    HEFT_ASSIGN_OR_RETURN(out.z, FuseTemplate(samples, Present(inputs)));
-  } else {
-    // A projection is all that it needs: the key owner normalises.
-    HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext projected, Project(samples, Present(inputs)));
-    HEFT_ASSIGN_OR_RETURN(out.z, ToMatchingRing(rings_, keys_->ring_switch, projected));
-  }
-  HEFT_ASSIGN_OR_RETURN(out.norm, ProveTemplateNorm(rings_.matching, out.z, keys(), sigma));
-  return out;
-}
-
-absl::Status Server::Impl::CheckEnrolmentKeys() const {
-  if (!rings_.thin() || keys_->ring_switch.limbs() > 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "the keys for enrolment and verification are missing: give enrolment.keys of the key set");
-}
-
-absl::StatusOr<const Fuser*> Server::Impl::EnrolmentFuser() const {
-  HEFT_RETURN_IF_ERROR(CheckEnrolmentKeys());
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (fuser_ == nullptr) {
-    HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(rings_.enrolment, model_, &enrolment_keys()));
-    fuser_ = std::make_unique<Fuser>(std::move(fuser));
-  }
-  return fuser_.get();
-}
-
-absl::StatusOr<const ProbeFuser*> Server::Impl::Prober() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (prober_ == nullptr) {
-    HEFT_ASSIGN_OR_RETURN(ProbeFuser prober, ProbeFuser::Create(rings_, model_, keys()));
-    prober_ = std::make_unique<ProbeFuser>(std::move(prober));
-  }
-  return prober_.get();
 }
 
 absl::StatusOr<Gallery::Impl> Server::Impl::OpenGallery(const std::string& directory,

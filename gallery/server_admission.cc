@@ -21,11 +21,19 @@ using internal::Report;
 
 namespace {
 
+// Seen: the digests of samples that a gallery has, those in means too.
+std::set<SampleDigest> Seen(const Gallery::Impl& gallery) {
+  std::set<SampleDigest> seen(gallery.samples().begin(), gallery.samples().end());
+  seen.insert(gallery.parts().begin(), gallery.parts().end());
+  return seen;
+}
+
 // The digests of samples that a gallery or its quarantine has.
 absl::Status CheckFresh(const std::set<SampleDigest>& seen,
                         std::span<const WaitingTemplate> templates) {
+  const auto known = [&](const SampleDigest& sample) { return seen.contains(sample); };
   for (const WaitingTemplate& t : templates) {
-    if (!seen.contains(t.sample)) continue;
+    if (!known(t.sample) && std::ranges::none_of(t.parts, known)) continue;
     return absl::AlreadyExistsError(absl::StrCat(
         "the samples of \"", t.identity,
         "\" were enrolled before, in this gallery or its quarantine: a file that is sent again is "
@@ -86,7 +94,7 @@ absl::StatusOr<QuarantinedEnrolment> Server::Impl::Prove(std::vector<Enrolment> 
     return absl::OkStatus();
   }));
   for (Enrolment& e : fused) {
-    out.templates.push_back({std::move(e.identity), e.sample});
+    out.templates.push_back({std::move(e.identity), e.sample, std::move(e.parts)});
     out.fused.push_back(std::move(e.z));
   }
   HEFT_RETURN_IF_ERROR(Report(progress, out.fused.size(), out.fused.size()));
@@ -101,7 +109,7 @@ absl::StatusOr<QuarantinedEnrolment> Server::Impl::Prove(BatchEnrolment bulk) co
     out.norms.push_back(std::move(norms));
   }
   for (size_t i = 0; i < bulk.identities.size(); ++i) {
-    out.templates.push_back({std::move(bulk.identities[i]), bulk.samples[i]});
+    out.templates.push_back({std::move(bulk.identities[i]), bulk.samples[i], {}});
   }
   out.batch = std::move(bulk.batch);
   return out;
@@ -127,12 +135,13 @@ absl::StatusOr<EnrolResult> Server::Impl::Quarantine(const std::string& director
       gallery.Quarantine(SerializeQuarantined(rings_, binding(), enrolment), [&]() -> absl::Status {
         // Under the gallery's lock: two that enrol the same at once do not both pass.
         HEFT_ASSIGN_OR_RETURN(const auto waiting, Waiting(gallery));
-        std::set<SampleDigest> seen(gallery.samples().begin(), gallery.samples().end());
+        std::set<SampleDigest> seen = Seen(gallery);
         // Of two who bring the same name, before anybody of it is admitted, the second is refused.
         std::set<std::string> known = Known(gallery);
         for (const auto& [digest, e] : waiting) {
           for (const WaitingTemplate& t : e.templates) {
             seen.insert(t.sample);
+            seen.insert(t.parts.begin(), t.parts.end());
             known.insert(t.identity);
           }
           result.waiting += e.templates.size();
@@ -236,7 +245,8 @@ absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
     }
     for (size_t i = 0; i < e.templates.size(); ++i) {
       if (!verdict.admitted[i]) continue;
-      singles.push_back({e.templates[i].identity, std::move(e.fused[i]), e.templates[i].sample});
+      WaitingTemplate& t = e.templates[i];
+      singles.push_back({t.identity, std::move(e.fused[i]), t.sample, std::move(t.parts)});
     }
   }
   if (!singles.empty()) {

@@ -57,7 +57,7 @@ absl::StatusOr<SignedFile> OpenReply(ByteSpan bytes, const Trust& trust, std::st
   return OpenSigned(bytes, trust, expected, what);
 }
 
-// Asked: the samples of a request, and which row of them was asked about.
+// Asked: the samples of a request, and which row of them was asked about, or kAllRows.
 struct Asked {
   SampleSet samples;
   uint64_t row = 0;
@@ -78,6 +78,7 @@ absl::StatusOr<Asked> FindRequest(const Server::Impl& impl, const Audited& audit
     for (uint64_t row = 0; row < rows; ++row) {
       if (RequestDigest(digest, row) == answered) return Asked{std::move(samples), row};
     }
+    if (RequestDigest(digest, kAllRows) == answered) return Asked{std::move(samples), kAllRows};
   }
   return Refused(
       what,
@@ -160,7 +161,8 @@ absl::StatusOr<EncryptedScores> Server::Impl::Repeat(const Gallery::Impl& galler
                                                      const EncryptedScores& said, uint64_t row,
                                                      const ReplySeed& seed) const {
   ProbeOptions options;
-  options.row = row;
+  options.average = row == kAllRows;
+  options.row = options.average ? 0 : row;
   options.with_identities = !said.identities.empty();
   options.relinearise = std::ranges::none_of(
       said.replies, [](const ScoreReply& reply) { return reply.scores.size() == 3; });

@@ -5,6 +5,7 @@
 #define HEFT_GALLERY_SERVER_IMPL_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -58,6 +59,17 @@ class SampleSet {
   SampleUse use_ = SampleUse::kEnrolment;
 };
 
+// SampleRows: one row a modality, -1 where it is missing.
+using SampleRows = std::vector<int64_t>;
+struct Combination;  // gallery/combinations.h
+
+// ProbeInputs: what a fuser takes: a ciphertext a modality, empty where it is missing, each the sum
+// of so many samples.
+struct ProbeInputs {
+  std::vector<ckks::Ciphertext> modalities;
+  size_t samples = 1;
+};
+
 // Fused templates in bulk with the identity of each.
 struct BatchEnrolment {
   std::vector<std::string> identities;
@@ -95,7 +107,7 @@ class Server::Impl {
   }
   GalleryBinding binding() const { return BindingOf(instance(), model_, keys().key_id); }
   // kFailedPrecondition where the keys for enrolment are missing.
-  absl::StatusOr<const Fuser*> EnrolmentFuser() const;
+  absl::StatusOr<const Fuser*> EnrolmentFuser(size_t samples = 1) const;
 
   // Parses the files of one probe or enrolment.
   absl::StatusOr<SampleSet> Read(std::vector<SampleFile> files) const;
@@ -108,13 +120,14 @@ class Server::Impl {
   // The same for samples encrypted for bulk enrolment.
   absl::StatusOr<BatchEnrolment> FuseBulk(const SampleSet& samples, const EnrolOptions& options,
                                           const ProgressFunction& progress = {}) const;
-  // The template of one combination of samples, pointers as Fuser::Project's: what AddToBlock
-  // takes.
-  absl::StatusOr<ckks::Ciphertext> FuseTemplate(
-      const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities) const;
-  // Fuses row `row` of each file for verification: what PrepareMaskedProbe takes, with the proof of
-  // its norm.
-  absl::StatusOr<ProvenProbe> FuseProbe(const SampleSet& samples, size_t row,
+  // The template of one combination of samples, or of sums of `count`, pointers as
+  // Fuser::Project's: what AddToBlock takes.
+  absl::StatusOr<ckks::Ciphertext> FuseTemplate(const SampleSet& samples,
+                                                std::span<const ckks::Ciphertext* const> modalities,
+                                                size_t count = 1) const;
+  // Fuses the row asked for of each file, or their mean, for verification: what PrepareMaskedProbe
+  // takes, with the proof of its norm.
+  absl::StatusOr<ProvenProbe> FuseProbe(const SampleSet& samples, const ProbeOptions& options,
                                         std::optional<double> sigma = {}) const;
 
   // Opens the gallery, or starts one, and checks that it is this model's and this key's.
@@ -163,8 +176,14 @@ class Server::Impl {
 
  private:
   Impl() = default;
-  // Row `row` of each file; absent modalities are empty ciphertexts.
-  absl::StatusOr<std::vector<ckks::Ciphertext>> ReadRow(const SampleSet& samples, size_t row) const;
+  // The samples of these rows, added up.
+  absl::StatusOr<ProbeInputs> ReadSum(const SampleSet& samples,
+                                      std::span<const SampleRows> rows) const;
+  // The row that is asked for, or the sum of all.
+  absl::StatusOr<ProbeInputs> ReadProbe(const SampleSet& samples,
+                                        const ProbeOptions& options) const;
+  // kInvalidArgument for samples of which the server takes no mean.
+  static absl::Status CheckAverage(const SampleSet& samples);
   static absl::StatusOr<std::unique_ptr<Impl>> Create(const Model& model, Rings rings,
                                                       RingKeys keys);
   absl::Status CheckEnrolmentKeys() const;
@@ -182,20 +201,21 @@ class Server::Impl {
   // is that of enrolment.
   absl::Status CheckUse(const SampleSet& samples, SampleUse use) const;
   // z of one row, of a set that is not fused, in the enrolment ring.
-  absl::StatusOr<ckks::Ciphertext> Project(
-      const SampleSet& samples, std::span<const ckks::Ciphertext* const> modalities) const;
+  absl::StatusOr<ckks::Ciphertext> Project(const SampleSet& samples,
+                                           std::span<const ckks::Ciphertext* const> modalities,
+                                           size_t count) const;
   // kFailedPrecondition unless the samples may be enrolled, and the keys for it are there.
   absl::Status CheckEnrolable(const SampleSet& samples, const EnrolOptions& options) const;
   // The digest of the samples of one row a modality.
-  SampleDigest DigestOf(const SampleSet& samples, std::span<const int64_t> rows) const;
-  // The template of one row a modality, -1 where it is missing.
-  absl::StatusOr<ckks::Ciphertext> FuseRow(const SampleSet& samples,
-                                           std::span<const int64_t> rows) const;
+  SampleDigest DigestOf(const SampleSet& samples, const SampleRows& rows) const;
+  // The template of one row a modality, or of the mean of several such samples.
+  absl::StatusOr<ckks::Ciphertext> FuseRows(const SampleSet& samples,
+                                            std::span<const SampleRows> rows) const;
+  absl::StatusOr<Enrolment> Fuse(const SampleSet& samples, const Combination& of) const;
   // A probe of an identification: projected by the prober, or by clients.
-  absl::StatusOr<ProvenProbe> FuseToIdentify(const SampleSet& samples,
-                                             std::span<const ckks::Ciphertext* const> modalities,
+  absl::StatusOr<ProvenProbe> FuseToIdentify(const SampleSet& samples, const ProbeInputs& inputs,
                                              std::optional<double> sigma) const;
-  absl::StatusOr<const ProbeFuser*> Prober() const;
+  absl::StatusOr<const ProbeFuser*> Prober(size_t samples = 1) const;
   // A fused and prepared probe, and its reply without scores.
   struct PreparedProbe {
     TiledCiphertexts tiles;
@@ -217,8 +237,9 @@ class Server::Impl {
   Rings rings_;
   std::unique_ptr<RingKeys> keys_;
   mutable std::mutex mutex_;  // of all below
-  mutable std::unique_ptr<Fuser> fuser_;
-  mutable std::unique_ptr<ProbeFuser> prober_;
+  // By how many samples they take the mean of.
+  mutable std::map<size_t, std::unique_ptr<Fuser>> fusers_;
+  mutable std::map<size_t, std::unique_ptr<ProbeFuser>> probers_;
   // Shared: the nonce of thin identifications from samples, which share a factor (ThinFuser).
   struct Shared {
     std::string directory;  // of the gallery

@@ -20,7 +20,6 @@ namespace heft {
 namespace {
 
 using internal::FirstOfEqualFiles;
-using internal::Present;
 using internal::Report;
 
 constexpr size_t kProbesAPass = 64;  // identified together: 8 MB each
@@ -48,7 +47,8 @@ EncryptedScores Server::Impl::StartReply(ScoreKind kind, const SampleSet& sample
   reply.key_id = keys().key_id;
   reply.model_id = model_.Id();
   for (size_t m = 0; m < samples.modalities() && reply.probe.empty(); ++m) {
-    if (samples.modality(m) != nullptr) reply.probe = samples.modality(m)->labels()[options.row];
+    if (samples.modality(m) != nullptr)
+      reply.probe = samples.modality(m)->labels()[options.average ? 0 : options.row];
   }
   reply.norm_form = NormForm::kProof;
   reply.norm = std::move(norm);
@@ -66,11 +66,11 @@ absl::StatusOr<Server::Impl::PreparedProbe> Server::Impl::Prepare(const ProbeFus
   ProvenProbe probe;
   if (!rings_.thin()) {
     // The way of a verification, with the prime that the norm's factor needs.
-    HEFT_ASSIGN_OR_RETURN(probe, FuseProbe(samples, options.row, draw.NormFactor()));
+    HEFT_ASSIGN_OR_RETURN(probe, FuseProbe(samples, options, draw.NormFactor()));
     HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(instance(), probe.z, keys()));
   } else {
-    HEFT_ASSIGN_OR_RETURN(const auto inputs, ReadRow(samples, options.row));
-    HEFT_ASSIGN_OR_RETURN(probe, FuseToIdentify(samples, Present(inputs), draw.NormFactor()));
+    HEFT_ASSIGN_OR_RETURN(const ProbeInputs inputs, ReadProbe(samples, options));
+    HEFT_ASSIGN_OR_RETURN(probe, FuseToIdentify(samples, inputs, draw.NormFactor()));
     HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(prober.instance(), probe.z, prober.keys()));
   }
   out.reply = StartReply(ScoreKind::kIdentification, samples, options, std::move(probe.norm), draw);
@@ -140,6 +140,9 @@ absl::Status Server::Impl::IdentifyAll(
     const std::function<absl::Status(size_t row, const EncryptedScores&)>& use,
     const ProgressFunction& progress) const {
   HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance(), binding()));
+  if (options.average) {
+    return absl::InvalidArgumentError("every sample for itself, or the mean of all: give one");
+  }
   HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
   HEFT_ASSIGN_OR_RETURN(const SampleReader* file,
                         FirstOfEqualFiles(samples, "--all needs the same number"));
@@ -197,7 +200,7 @@ absl::StatusOr<EncryptedScores> Server::Impl::VerifyAs(const Gallery::Impl& gall
     return absl::FailedPreconditionError(
         "nobody is enrolled in this gallery: enrol somebody first");
   }
-  HEFT_ASSIGN_OR_RETURN(ProvenProbe probe, FuseProbe(samples, options.row, draw.NormFactor()));
+  HEFT_ASSIGN_OR_RETURN(ProvenProbe probe, FuseProbe(samples, options, draw.NormFactor()));
   EncryptedScores reply =
       StartReply(ScoreKind::kVerification, samples, options, std::move(probe.norm), draw);
   reply.claimed = identity;

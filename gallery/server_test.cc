@@ -158,7 +158,7 @@ TEST_F(ServerTest, BulkSamplesWhereTheyDoNotBelong) {
   const SampleSet bulk = Set({1, 2}, {"ann", "bob"}, SampleEncoding::kBulk);
   EXPECT_TRUE(bulk.bulk());
   EXPECT_FALSE(server_->FuseAll(bulk, {}).ok());
-  EXPECT_FALSE(server_->FuseProbe(bulk, 0).ok());
+  EXPECT_FALSE(server_->FuseProbe(bulk, {}).ok());
   EnrolOptions all_pairs;
   all_pairs.all_pairs = true;
   EXPECT_THAT(std::string(EnrolDirectly(*server_, directory_, bulk, all_pairs).status().message()),
@@ -233,7 +233,7 @@ TEST_F(ServerTest, WrongSamplesAreRefused) {
   uneven.push_back(Samples(1, {1}, {"a"}));
   auto set = SampleSet::Create(*instance_, *model_, std::move(uneven));
   EXPECT_FALSE(server_->FuseAll(*set, {}).ok());
-  EXPECT_FALSE(server_->FuseProbe(*set, 1).ok());
+  EXPECT_FALSE(server_->FuseProbe(*set, {.row = 1}).ok());
   std::vector<SampleReader> unlabelled;
   unlabelled.push_back(Samples(0, {1}, {}));
   auto no_labels = SampleSet::Create(*instance_, *model_, std::move(unlabelled));

@@ -129,13 +129,13 @@ absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::Encrypt(
 
 absl::StatusOr<std::vector<uint8_t>> KeyOwner::Encrypt(const Samples& samples) const {
   HEFT_ASSIGN_OR_RETURN(const EncodableRows rows, RowsToEncrypt(impl_->model(), samples));
-  return impl_->Encrypt(rows, samples.labels);
+  return impl_->Encrypt(rows, rows.labels);
 }
 
 absl::StatusOr<std::vector<uint8_t>> KeyOwner::EncryptFused(
     std::span<const Samples> modalities) const {
   HEFT_ASSIGN_OR_RETURN(const EncodableRows rows, RowsToFuse(impl_->model(), modalities));
-  return impl_->Encrypt(rows, modalities[0].labels);
+  return impl_->Encrypt(rows, rows.labels);
 }
 
 absl::StatusOr<OpenedScores> KeyOwner::Open(std::span<const uint8_t> reply, std::string_view what,

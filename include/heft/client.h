@@ -4,6 +4,7 @@
 #ifndef HEFT_CLIENT_H_
 #define HEFT_CLIENT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -29,6 +30,10 @@ enum class SampleEncoding { kCompact, kBulk, kPartial, kFused };
 // profiles: one file serves all.
 enum class SampleUse { kEnrolment, kIdentification };
 
+// kMostSamples: of one person, that may become one sample or template (Samples::average,
+// EnrolOptions::average, ProbeOptions::average).
+inline constexpr size_t kMostSamples = 8;
+
 // Samples: rows of one modality, to be encrypted into one file. Views: the caller keeps the values.
 struct Samples {
   std::string_view modality;      // its name in the model
@@ -36,6 +41,10 @@ struct Samples {
   std::span<const std::string> labels = {};  // an identity a row, 1 to 255 bytes each; or none
   SampleEncoding encoding = SampleEncoding::kCompact;  // kBulk: at most 4096 rows
   SampleUse use = SampleUse::kEnrolment;               // kBulk: this one
+  // The rows of one label, or all where there are no labels, become one: their mean, brought to the
+  // length that one sample has. At most kMostSamples of each; a model without sample_agreement is
+  // refused with kFailedPrecondition.
+  bool average = false;
 };
 
 // Client: a model and an encryption key. Const: any number of threads may call at once.

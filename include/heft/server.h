@@ -42,6 +42,11 @@ struct EnrolOptions {
   // For each identity, every combination of one sample a modality (the paper's enrolment protocol);
   // otherwise row i of one file belongs to row i of the others.
   bool all_pairs = false;
+  // Of each identity one template: the mean of its samples, taken under encryption before it is
+  // normalised; at most kMostSamples (heft/client.h) of each. kFailedPrecondition for a model
+  // without sample_agreement; kInvalidArgument with `all_pairs`, and for samples that clients have
+  // projected or encrypted in bulk, who take the mean themselves (Samples::average).
+  bool average = false;
   // A registrar's authorisation (Authorise), needed for an identity that the gallery has already,
   // and the trust file that lists the registrar.
   std::vector<uint8_t> authorisation;
@@ -81,7 +86,10 @@ HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> Authorise(const SigningKey& reg
                                                            uint64_t life = 86400);
 
 struct ProbeOptions {
-  size_t row = 0;               // which sample of the files, from 0
+  size_t row = 0;  // which sample of the files, from 0
+  // All samples of the files are one person's, and one probe: their mean, as in EnrolOptions, and
+  // with its errors. Such a request is signed as one of kAllRows. Not of IdentifyAll.
+  bool average = false;
   bool with_identities = true;  // identification: name the templates in the reply
   // Identification: false leaves replies of degree 2, less work here and three times the bytes.
   bool relinearise = true;

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/mean.h"
+
+#include <cmath>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "ckks/arithmetic.h"
+#include "fusion/compact.h"
+
+namespace heft {
+
+absl::Status CheckMean(const Model& model, size_t samples) {
+  if (samples == 0 || samples > kMostSamples) {
+    return absl::InvalidArgumentError(absl::StrCat(samples, " samples of one person; 1 to ",
+                                                   kMostSamples,
+                                                   " become one: leave some of them out"));
+  }
+  if (samples == 1 || model.sample_agreement) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "the model does not say how alike the samples of a person are, so their mean would have a "
+      "length that nobody knows: train it again (heft train, recipe generalising, with people of "
+      "two samples and more)");
+}
+
+double MeanFactor(const Model& model, size_t samples) {
+  if (samples <= 1) return 1;
+  const double n = static_cast<double>(samples), a = model.sample_agreement.value_or(1);
+  return 1 / (n * std::sqrt(a + (1 - a) / n));
+}
+
+absl::Status AddSample(const ckks::Context& context, const ckks::Ciphertext& sample,
+                       ckks::Ciphertext* sum) {
+  if (!sum->parts.empty()) return ckks::Add(context, sum, *sum, sample);
+  *sum = sample;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<RowsOfLabel>> GroupByLabel(std::span<const std::string> labels,
+                                                      size_t rows) {
+  std::vector<RowsOfLabel> groups;
+  if (labels.empty()) {
+    groups.push_back({});
+    for (size_t i = 0; i < rows; ++i) groups[0].rows.push_back(i);
+    return groups;
+  }
+  if (labels.size() != rows) {
+    return absl::InvalidArgumentError(absl::StrCat(labels.size(), " labels for ", rows, " rows"));
+  }
+  std::map<std::string, size_t> places;
+  for (size_t i = 0; i < rows; ++i) {
+    if (labels[i].empty() != labels[0].empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("row ", labels[i].empty() ? i : 0,
+                                                     " has no label: whose mean is it to join?"));
+    }
+    const auto [place, added] = places.try_emplace(labels[i], groups.size());
+    if (added) groups.push_back({labels[i], {}});
+    groups[place->second].rows.push_back(i);
+  }
+  return groups;
+}
+
+absl::StatusOr<std::vector<std::vector<double>>> MeanRows(const Model& model, size_t index,
+                                                          std::span<const std::vector<double>> rows,
+                                                          std::span<const RowsOfLabel> groups) {
+  std::vector<std::vector<double>> out;
+  for (const RowsOfLabel& group : groups) {
+    HEFT_RETURN_IF_ERROR(CheckMean(model, group.rows.size()));
+    const double factor = MeanFactor(model, group.rows.size());
+    std::vector<double> mean(model.modalities[index].dimension, 0.0);
+    for (const size_t row : group.rows) {
+      const auto unit = NormalisedVector(rows[row], model.modalities[index]);
+      if (!unit.ok()) return AtRow(unit.status(), row);
+      for (size_t d = 0; d < mean.size(); ++d) mean[d] += factor * (*unit)[d];
+    }
+    out.push_back(std::move(mean));
+  }
+  return out;
+}
+
+}  // namespace heft

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which samples of a request become one template.
+#ifndef HEFT_GALLERY_COMBINATIONS_H_
+#define HEFT_GALLERY_COMBINATIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "gallery/server_impl.h"
+#include "heft/server.h"
+
+namespace heft {
+
+// Combination: the samples of one template to enrol: one, or of a mean several.
+struct Combination {
+  std::string identity;
+  std::vector<SampleRows> samples;
+};
+
+// Combine: as the options say. kInvalidArgument where labels are missing or disagree, row counts
+// differ, or a mean would be of more than kMostSamples.
+absl::StatusOr<std::vector<Combination>> Combine(const SampleSet& samples,
+                                                 const EnrolOptions& options);
+
+// CheckOnePerson: that the rows of a request are one person's, as far as they have labels, and no
+// more than a mean takes; returns how many there are. kInvalidArgument.
+absl::StatusOr<size_t> CheckOnePerson(const SampleSet& samples);
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_COMBINATIONS_H_
