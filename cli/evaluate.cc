@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/evaluate_extra.h"
 
 namespace heft::cli {
 namespace {
@@ -20,6 +21,8 @@ struct Options {
   bool choices = false, partial_probes = false, plain = false;
   std::string split = "test";
   std::string report, pictures;
+  SampleOptions samples;
+  ProtectionFlags protection;
 };
 
 // Before the work, not after it.
@@ -58,14 +61,16 @@ absl::Status RunOnce(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const TrainingData data,
                         TrainingData::Load(options.data, SplitSeed(model)));
   SayLeftOut(common, data.left_out());
-  HEFT_ASSIGN_OR_RETURN(Report report, Evaluate(data, model,
-                                                {.split = options.split,
-                                                 .replicates = options.replicates,
-                                                 .seed = options.seed,
-                                                 .page = !options.report.empty(),
-                                                 .pictures = !options.pictures.empty(),
-                                                 .command = common.command},
-                                                common.monitor));
+  const EvaluationOptions how = {.split = options.split,
+                                 .replicates = options.replicates,
+                                 .seed = options.seed,
+                                 .page = !options.report.empty(),
+                                 .pictures = !options.pictures.empty(),
+                                 .command = common.command};
+  HEFT_ASSIGN_OR_RETURN(Report report, options.protection.asked
+                                           ? EvaluateProtectionOf(data, model, options.protection,
+                                                                  how, common.monitor)
+                                           : Evaluate(data, model, how, common.monitor));
   report.json["model"]["file"] = options.models[0];
   return Finish(common, options, std::move(report));
 }
@@ -89,6 +94,12 @@ absl::Status RunFolds(const Common& common, const Options& options) {
   if (!options.pictures.empty()) {
     return absl::InvalidArgumentError("--pictures cannot be used with --folds; use --report");
   }
+  if (options.protection.asked) {
+    return absl::InvalidArgumentError("--protection takes one model, and no --folds");
+  }
+  if (options.samples.asked() && options.models.size() != 1) {
+    return absl::InvalidArgumentError("--samples takes one folder of models, with --model");
+  }
   if (options.choices == !options.models.empty()) {
     return absl::InvalidArgumentError(
         "with --folds give --model FOLDER, made by heft train --folds, or --choices");
@@ -104,7 +115,9 @@ absl::Status RunFolds(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const TrainingData data, TrainingData::Load(options.data));
   SayLeftOut(common, data.left_out());
   absl::StatusOr<Report> report;
-  if (options.choices) {
+  if (options.samples.asked()) {
+    report = EvaluateSampleFolds(data, options.models[0], options.samples, folds, common.monitor);
+  } else if (options.choices) {
     report = CompareChoices(data, folds, common.monitor);
   } else {
     HEFT_ASSIGN_OR_RETURN(const std::vector<FoldModels> sets, LoadAllFolds(options, data));
@@ -120,8 +133,9 @@ absl::Status RunFolds(const Common& common, const Options& options) {
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(CheckReport(options.report));
   if (options.folds > 0) return RunFolds(common, options);
-  if (options.choices || options.partial_probes || options.plain) {
-    return absl::InvalidArgumentError("--choices, --partial-probes and --plain need --folds");
+  if (options.choices || options.partial_probes || options.plain || options.samples.asked()) {
+    return absl::InvalidArgumentError(
+        "--choices, --partial-probes, --plain and --samples need --folds");
   }
   return RunOnce(common, options);
 }
@@ -146,6 +160,8 @@ void AddEvaluate(Command app) {
               "with --folds: train and compare fused dimensions, approximations and weights");
   command.Add("--partial-probes", &options->partial_probes,
               "with --folds: also probes that have one modality only");
+  AddSampleOptions(command, &options->samples);
+  AddProtectionOptions(command, &options->protection);
   command.Add("--split", &options->split, "the samples to measure on")
       .Choices({"train", "val", "test"})
       .ShowDefault();

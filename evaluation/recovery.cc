@@ -21,6 +21,9 @@ absl::Status Check(const Population& people) {
       people.known.cols() != people.targets.cols() || people.known.cols() < 2) {
     return absl::InvalidArgumentError("recovery needs people of one dimension on both sides");
   }
+  if (people.templates < 1 || people.targets.rows() % people.templates != 0) {
+    return absl::InvalidArgumentError("each target needs the same number of templates");
+  }
   return absl::OkStatus();
 }
 
@@ -138,9 +141,17 @@ Vector Refined(const Vector& target, const Vector& found, const Matrix& directio
   return Unit(along * found + across);
 }
 
-void Add(const Vector& guess, const Vector& target, std::span<const double> thresholds,
+// TargetCount, TargetOf: target t, its templates one a row.
+Eigen::Index TargetCount(const Population& people) {
+  return people.targets.rows() / people.templates;
+}
+Matrix TargetOf(const Population& people, Eigen::Index t) {
+  return people.targets.middleRows(t * people.templates, people.templates);
+}
+
+void Add(const Vector& guess, const Matrix& target, std::span<const double> thresholds,
          double share, Recovery* out) {
-  const double cosine = guess.dot(target);
+  const double cosine = (target * guess).maxCoeff();
   out->cosine += share * cosine;
   for (size_t i = 0; i < thresholds.size(); ++i) {
     if (cosine >= thresholds[i]) out->accepted[i] += share;
@@ -150,8 +161,11 @@ void Add(const Vector& guess, const Vector& target, std::span<const double> thre
 }  // namespace
 
 double ImpostorThreshold(const Population& people, double fmr) {
-  const Matrix all = people.known * people.targets.transpose();
-  std::vector<double> scores(all.data(), all.data() + all.size());
+  std::vector<double> scores;
+  for (Eigen::Index t = 0; t < TargetCount(people); ++t) {
+    const Vector best = (people.known * TargetOf(people, t).transpose()).rowwise().maxCoeff();
+    scores.insert(scores.end(), best.begin(), best.end());
+  }
   const size_t rank = std::min(scores.size() - 1, static_cast<size_t>(fmr * scores.size()));
   std::nth_element(scores.begin(), scores.begin() + rank, scores.end(), std::greater<>());
   return scores[rank];
@@ -163,7 +177,7 @@ absl::StatusOr<std::vector<Recovery>> RecoverFromScores(const Population& people
                                                         uint64_t seed) {
   HEFT_RETURN_IF_ERROR(Check(people));
   const Matrix moments = Moments(people.known);
-  const double share = 1.0 / people.targets.rows();
+  const double share = 1.0 / static_cast<double>(TargetCount(people));
   std::vector<Recovery> out;
   for (const int wanted : answers) {
     const int most =
@@ -173,11 +187,11 @@ absl::StatusOr<std::vector<Recovery>> RecoverFromScores(const Population& people
     Recovery& row = out.emplace_back(Recovery{wanted, 0, {}});
     row.accepted.resize(thresholds.size());
     Matrix sent = Sent(people, probes, moments, count, &random);
-    for (Eigen::Index t = 0; t < people.targets.rows(); ++t) {
+    for (Eigen::Index t = 0; t < TargetCount(people); ++t) {
       // Strangers are drawn anew for each target.
       if (probes == Probes::kStrangers) sent = Sent(people, probes, moments, count, &random);
-      const Vector target = people.targets.row(t).transpose();
-      const Vector scores = (sent * target).unaryExpr(&Round);
+      const Matrix target = TargetOf(people, t);
+      const Vector scores = (sent * target.transpose()).rowwise().maxCoeff().unaryExpr(&Round);
       Matrix seen = sent * moments * sent.transpose();
       seen.diagonal().array() += kStep * kStep / 12;  // of the rounding
       Add(Unit(moments * sent.transpose() * seen.ldlt().solve(scores)), target, thresholds, share,
@@ -191,7 +205,9 @@ absl::StatusOr<std::vector<Recovery>> RecoverFromDecisions(const Population& peo
                                                            std::span<const int> answers,
                                                            double threshold, uint64_t seed) {
   HEFT_RETURN_IF_ERROR(Check(people));
-  if (answers.empty()) return absl::InvalidArgumentError("recovery needs numbers of answers");
+  if (answers.empty() || people.templates != 1) {
+    return absl::InvalidArgumentError("recovery from decisions: numbers of answers, one template");
+  }
   Random random(seed);
   const Matrix directions = Directions(Moments(people.known));
   const int most = *std::max_element(answers.begin(), answers.end());
@@ -208,7 +224,7 @@ absl::StatusOr<std::vector<Recovery>> RecoverFromDecisions(const Population& peo
       const Vector guess =
           found ? Refined(target, guesses[used], directions, threshold, count - used - 1)
                 : guesses[0];
-      Add(guess, target, thresholds, share, &row);
+      Add(guess, target.transpose(), thresholds, share, &row);
       // What was found is accepted, however the guess has turned out.
       if (found && guess.dot(target) < threshold) row.accepted[0] += share;
     }

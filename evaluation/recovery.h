@@ -14,15 +14,17 @@
 
 namespace heft {
 
-// Population: templates of length 1, a row each, of the attacker's people and of its targets.
+// Population: templates of length 1, a row each, of the attacker's people and of its targets. A
+// target may have several, rows side by side, of which the best score is published.
 struct Population {
   FeatureMatrix known, targets;
+  int templates = 1;  // of each target
 };
 
 // Recovery: after so many answers, over all targets.
 struct Recovery {
   int answers = 0;
-  double cosine = 0;             // of the best guess with the target, mean
+  double cosine = 0;             // of the best guess with the target's nearest template, mean
   std::vector<double> accepted;  // share of targets for which it reaches each threshold
 };
 
@@ -31,15 +33,16 @@ struct Recovery {
 enum class Probes { kChosen, kStrangers };
 
 // RecoverFromScores: the linear guess from scores in steps of 0.001, with the second moments of the
-// attacker's people as its prior. kInvalidArgument where dimensions differ or people are missing.
+// attacker's people as its prior; of several templates it takes the best score for the score of
+// all. kInvalidArgument where dimensions differ or people are missing.
 absl::StatusOr<std::vector<Recovery>> RecoverFromScores(const Population& people, Probes probes,
                                                         std::span<const int> answers,
                                                         std::span<const double> thresholds,
                                                         uint64_t seed);
 
-// RecoverFromDecisions: at one threshold. Until it is accepted, the attacker sends the vectors that
-// are accepted for most of its people, leaving out those for whom an earlier one was; then it finds
-// out angle by angle where acceptance ends.
+// RecoverFromDecisions: at one threshold, of targets with one template each. Until it is accepted,
+// the attacker sends the vectors that are accepted for most of its people, leaving out those for
+// whom an earlier one was; then it finds out angle by angle where acceptance ends.
 absl::StatusOr<std::vector<Recovery>> RecoverFromDecisions(const Population& people,
                                                            std::span<const int> answers,
                                                            double threshold, uint64_t seed);

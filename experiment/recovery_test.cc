@@ -141,6 +141,32 @@ TEST_F(RecoveryTest, TheDefaultsStayBelowWhatIsAccepted) {
             Scores(Probes::kChosen, {static_cast<int>(limits.scores)})[0].accepted[1]);
 }
 
+// Of several templates the best score is published: a guess has more to be near to, and the answers
+// are of one template or another.
+TEST_F(RecoveryTest, SeveralTemplatesOfATarget) {
+  Population twice = *people_;
+  twice.templates = 2;
+  twice.targets.resize(2 * people_->targets.rows(), people_->targets.cols());
+  for (Eigen::Index i = 0; i < twice.targets.rows(); ++i) {
+    twice.targets.row(i) = people_->targets.row(i / 2);
+  }
+  const std::vector<int> answers = {4, 16};
+  const double thresholds[] = {at_1e3_};
+  const auto same = *RecoverFromScores(twice, Probes::kChosen, answers, thresholds, 1);
+  const auto one = *RecoverFromScores(*people_, Probes::kChosen, answers, thresholds, 1);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    EXPECT_NEAR(same[i].cosine, one[i].cosine, 1e-9) << "the same template twice";
+  }
+  EXPECT_NEAR(ImpostorThreshold(twice, 1e-3), at_1e3_, 1e-9);
+  Population pairs = *people_;  // two people as one
+  pairs.templates = 2;
+  EXPECT_GT(ImpostorThreshold(pairs, 1e-3), at_1e3_);
+  EXPECT_EQ(RecoverFromDecisions(pairs, answers, at_1e3_, 1).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  pairs.templates = 3;
+  EXPECT_FALSE(RecoverFromScores(pairs, Probes::kChosen, answers, thresholds, 1).ok());
+}
+
 TEST(RecoveryAlone, RefusesPeopleThatDoNotFit) {
   Population people;
   EXPECT_FALSE(RecoverFromScores(people, Probes::kChosen, {}, {}, 1).ok());

@@ -88,6 +88,44 @@ HEFT_EXPORT absl::StatusOr<Report> CompareChoices(const TrainingData& data,
                                                   const FoldOptions& options = {},
                                                   const Monitor& monitor = {});
 
+// SampleStudyOptions: what several samples of a person are worth. People who have fewer than the
+// largest numbers ask for are left out.
+struct SampleStudyOptions {
+  int folds = 5;
+  uint64_t fold_seed = 1;
+  std::vector<int> samples = {1, 2, 4};  // at enrolment, 1 first, at most kMostSamples
+  std::vector<int> probes = {1, 2};      // at the probe, the same
+  int draws = 5;                         // of each person's samples for the one and the other
+  uint64_t seed = 1;                     // of the draws
+  bool encrypted = true;                 // false: plain scores alone
+  int replicates = 1000;
+  uint64_t bootstrap_seed = 1;
+  bool page = false;
+  std::string command = {};
+};
+// EvaluateSamples: FNMR at a fixed FMR of people who are enrolled and asked with the mean of several
+// samples, and with separate templates of which the best counts; what it costs, and what scores
+// give away. `models`: one a fold. EvaluateFolds' errors; kFailedPrecondition for models without
+// sample_agreement.
+HEFT_EXPORT absl::StatusOr<Report> EvaluateSamples(const TrainingData& data,
+                                                   std::span<const Model> models,
+                                                   const SampleStudyOptions& options = {},
+                                                   const Monitor& monitor = {});
+
+// ProtectionOptions: how well templates are protected (ISO/IEC 24745, 30136).
+struct ProtectionOptions {
+  std::string split = "test";  // whose templates; the attacker knows the people of "train"
+  int samples = 300;           // enrolled under each of two keys, at most; 4 or more
+  uint64_t seed = 1;
+  bool page = false, pictures = false;
+  std::string command = {};
+};
+// EvaluateProtection: unlinkability of templates under two keys (D_sys) with no, one and both
+// secret keys stolen, irreversibility, and renewability by heft rekey. Evaluate's errors.
+HEFT_EXPORT absl::StatusOr<Report> EvaluateProtection(const TrainingData& data, const Model& model,
+                                                      const ProtectionOptions& options = {},
+                                                      const Monitor& monitor = {});
+
 // DrawLearningCurve: training and validation AUROC by epoch, a picture (SVG).
 HEFT_EXPORT absl::StatusOr<std::string> DrawLearningCurve(std::span<const LearnEpoch> curve,
                                                           int best_epoch);

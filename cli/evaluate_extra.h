@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What heft evaluate measures beside its main tables: options and the calls that they lead to.
+#ifndef HEFT_CLI_EVALUATE_EXTRA_H_
+#define HEFT_CLI_EVALUATE_EXTRA_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/commands.h"
+#include "heft/evaluate.h"
+
+namespace heft::cli {
+
+// SampleOptions: of --samples.
+struct SampleOptions {
+  std::vector<int> samples, probes = {1, 2};
+  int draws = 5;
+  bool asked() const { return !samples.empty(); }
+};
+void AddSampleOptions(Command command, SampleOptions* options);
+
+// EvaluateSampleFolds: `from`: folds, seeds and the page, as of EvaluateFolds.
+absl::StatusOr<Report> EvaluateSampleFolds(const TrainingData& data, const std::string& models,
+                                           const SampleOptions& options, const FoldOptions& from,
+                                           const Monitor& monitor);
+
+// ProtectionFlags: of --protection.
+struct ProtectionFlags {
+  bool asked = false;
+  int samples = 300;
+};
+void AddProtectionOptions(Command command, ProtectionFlags* flags);
+
+// `from`: split, seed and page, as of Evaluate.
+absl::StatusOr<Report> EvaluateProtectionOf(const TrainingData& data, const Model& model,
+                                            const ProtectionFlags& flags,
+                                            const EvaluationOptions& from, const Monitor& monitor);
+
+}  // namespace heft::cli
+
+#endif  // HEFT_CLI_EVALUATE_EXTRA_H_

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/samples.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "evaluation/folds.h"
+#include "evaluation/recovery.h"
+#include "experiment/encrypted_samples.h"
+#include "experiment/systems.h"
+#include "features/random.h"
+#include "fusion/mean.h"
+#include "fusion/profile.h"
+#include "fusion/rings.h"
+#include "heft/key_owner.h"
+#include "learning/projection.h"
+
+namespace heft::experiment {
+namespace {
+
+using Vector = Eigen::VectorXd;
+
+// Each way once: means by samples enrolled and probed, then separate templates.
+std::vector<SampleWay> WaysOf(const SampleStudyOptions& options) {
+  std::vector<SampleWay> ways;
+  for (const int probe : options.probes) {
+    for (const int n : options.samples) ways.push_back({n, probe, false});
+  }
+  for (const int n : options.samples) {
+    if (n > 1) ways.push_back({n, options.probes[0], true});
+  }
+  return ways;
+}
+
+absl::Status CheckNumbers(const std::vector<int>& numbers, const char* what) {
+  for (const int n : numbers) {
+    if (n >= 1 && n <= static_cast<int>(kMostSamples)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(n, " samples ", what, ": 1 to ", kMostSamples, " become one"));
+  }
+  if (!numbers.empty() && numbers[0] == 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("numbers of samples ", what, " begin with 1, which others are compared with"));
+}
+
+// PlainFold: one fold's people in the clear.
+class PlainFold {
+ public:
+  static absl::StatusOr<PlainFold> Create(const Dataset& dataset, const Model& model) {
+    PlainFold out;
+    out.model_ = &model;
+    HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile(model.profile));
+    out.thin_ = profile.thin();
+    std::vector<int> all(static_cast<size_t>(dataset.Rows()));
+    for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
+    HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features, Concatenate(dataset, all));
+    out.z_ = ProjectAll(ProjectionOf(model), features);
+    return out;
+  }
+
+  // The mean of the first n rows, at the length of one sample.
+  Vector Mean(const std::vector<int>& rows, int n) const {
+    Vector sum = Vector::Zero(z_.cols());
+    for (int i = 0; i < n; ++i) sum += z_.row(rows[static_cast<size_t>(i)]).transpose();
+    return MeanFactor(*model_, static_cast<size_t>(n)) * sum;
+  }
+  Vector Template(const Vector& z) const { return model_->approximation(z.squaredNorm()) * z; }
+  Vector Probe(const Vector& z) const { return thin_ ? Vector(z.normalized()) : Template(z); }
+  bool Outside(const Vector& z) const {
+    return !model_->approximation.interval.Contains(z.squaredNorm());
+  }
+  bool Rejected(const Vector& z) const {
+    return !TemplateNormInterval(*model_).Contains(Template(z).squaredNorm());
+  }
+
+  // What is enrolled of one person, and what it is asked with.
+  std::vector<Vector> Enrolled(const SampleDraw& person, const SampleWay& way) const {
+    std::vector<Vector> out;
+    if (!way.separate) return {Template(Mean(person.enrolled, way.enrolled))};
+    for (int i = 0; i < way.enrolled; ++i) {
+      out.push_back(Template(Mean({person.enrolled[static_cast<size_t>(i)]}, 1)));
+    }
+    return out;
+  }
+  std::vector<Vector> Asked(const SampleDraw& person, const SampleWay& way) const {
+    if (way.probe > 1) return {Probe(Mean(person.probes, way.probe))};
+    std::vector<Vector> out;
+    for (const int row : person.probes) out.push_back(Probe(Mean({row}, 1)));
+    return out;
+  }
+
+  void Score(const DrawnPeople& draw, const SampleWay& way, Comparisons* out) const {
+    std::vector<std::vector<Vector>> enrolled, asked;
+    for (const SampleDraw& person : draw.people) {
+      enrolled.push_back(Enrolled(person, way));
+      asked.push_back(Asked(person, way));
+    }
+    AddComparisons(
+        draw.people.size(), way, static_cast<int>(draw.people[0].probes.size()),
+        [&](size_t a, int p, size_t b) {
+          double best = -2;
+          for (const Vector& t : enrolled[b]) {
+            best = std::max(best, t.dot(asked[a][static_cast<size_t>(p)]));
+          }
+          return best;
+        },
+        out);
+  }
+
+ private:
+  const Model* model_ = nullptr;
+  bool thin_ = false;
+  FeatureMatrix z_;  // by row of the data set
+};
+
+class Study {
+ public:
+  Study(const Monitor& monitor, const Dataset& dataset, const std::vector<Model>& models,
+        const SampleStudyOptions& options)
+      : monitor_(monitor), dataset_(dataset), models_(models), ways_(WaysOf(options)) {
+    out_.options = options;
+  }
+
+  absl::StatusOr<SampleStudy> Run() {
+    HEFT_RETURN_IF_ERROR(Check());
+    for (const SampleWay& way : ways_) out_.rows.push_back({way, {}, {}});
+    plain_.resize(ways_.size());
+    encrypted_.resize(ways_.size());
+    HEFT_RETURN_IF_ERROR(
+        ForEachFold(dataset_, options().folds, options().fold_seed,
+                    [&](int fold, const Dataset& data) { return RunFold(models_[fold], data); }));
+    HEFT_RETURN_IF_ERROR(Measure());
+    return std::move(out_);
+  }
+
+ private:
+  const SampleStudyOptions& options() const { return out_.options; }
+  double Share() const { return 1.0 / options().folds; }
+
+  absl::Status Check() const {
+    HEFT_RETURN_IF_ERROR(CheckNumbers(options().samples, "at enrolment"));
+    HEFT_RETURN_IF_ERROR(CheckNumbers(options().probes, "at the probe"));
+    if (options().draws < 1) return absl::InvalidArgumentError("one draw of samples at least");
+    if (models_.size() != static_cast<size_t>(options().folds)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(models_.size(), " models for ", options().folds, " folds"));
+    }
+    for (const Model& model : models_) HEFT_RETURN_IF_ERROR(CheckMean(model, 2));
+    return absl::OkStatus();
+  }
+
+  absl::Status RunFold(const Model& model, const Dataset& fold) {
+    HEFT_ASSIGN_OR_RETURN(const Dataset data, SelectModalities(fold, model, "the data set"));
+    const std::vector<int> test = RowsOf(data.split, Split::kTest);
+    std::vector<DrawnPeople> draws;
+    for (int d = 0; d < options().draws; ++d) {
+      draws.push_back(DrawSamples(data, test, std::ranges::max(options().samples),
+                                  std::ranges::max(options().probes),
+                                  options().seed + static_cast<uint64_t>(d)));
+    }
+    if (draws[0].people.size() < 2) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("fewer than two people of a fold have ",
+                       std::ranges::max(options().samples) + std::ranges::max(options().probes),
+                       " samples: ask for fewer samples at enrolment"));
+    }
+    out_.people += static_cast<int>(draws[0].people.size());
+    out_.left_out += draws[0].left_out;
+    out_.agreement += Share() * *model.sample_agreement;
+    out_.scores = DefaultLimits(model).scores;
+    HEFT_ASSIGN_OR_RETURN(const PlainFold plain, PlainFold::Create(data, model));
+    for (size_t w = 0; w < ways_.size(); ++w) {
+      Comparisons& of = plain_[w].emplace_back();
+      for (const DrawnPeople& draw : draws) plain.Score(draw, ways_[w], &of);
+      CountLengths(plain, draws, &out_.rows[w]);
+    }
+    MixPeople(plain, draws);
+    HEFT_RETURN_IF_ERROR(Recover(plain, data, draws[0]));
+    return options().encrypted ? RunEncrypted(model, data, draws) : absl::OkStatus();
+  }
+
+  void CountLengths(const PlainFold& plain, const std::vector<DrawnPeople>& draws,
+                    SampleRow* row) const {
+    double outside = 0, rejected = 0, templates = 0;
+    for (const DrawnPeople& draw : draws) {
+      for (const SampleDraw& person : draw.people) {
+        for (int i = 0; i < (row->way.separate ? row->way.enrolled : 1); ++i) {
+          const Vector z = row->way.separate
+                               ? plain.Mean({person.enrolled[static_cast<size_t>(i)]}, 1)
+                               : plain.Mean(person.enrolled, row->way.enrolled);
+          outside += plain.Outside(z);
+          rejected += plain.Rejected(z);
+          ++templates;
+        }
+      }
+    }
+    row->outside += Share() * outside / templates;
+    row->rejected += Share() * rejected / templates;
+  }
+
+  // Means of samples of different people: the first of each, side by side in a draw.
+  void MixPeople(const PlainFold& plain, const std::vector<DrawnPeople>& draws) {
+    for (size_t i = 0; i < options().samples.size(); ++i) {
+      const int n = options().samples[i];
+      if (n < 2 || static_cast<size_t>(n) > draws[0].people.size()) continue;
+      double rejected = 0, templates = 0;
+      for (const DrawnPeople& draw : draws) {
+        for (size_t a = 0; a < draw.people.size(); ++a) {
+          std::vector<int> rows;
+          for (int k = 0; k < n; ++k) {
+            rows.push_back(
+                draw.people[(a + static_cast<size_t>(k)) % draw.people.size()].enrolled[0]);
+          }
+          rejected += plain.Rejected(plain.Mean(rows, n));
+          ++templates;
+        }
+      }
+      auto found = std::ranges::find(out_.mixed, n, &MixedRow::people);
+      if (found == out_.mixed.end()) found = out_.mixed.insert(found, {n, 0});
+      found->rejected += Share() * rejected / templates;
+    }
+  }
+
+  // What the budget's scores give away of people who are enrolled so, to somebody who knows the
+  // people that the model was learned from.
+  absl::Status Recover(const PlainFold& plain, const Dataset& data, const DrawnPeople& draw) {
+    std::vector<Vector> known;
+    for (const int row : RowsOf(data.split, Split::kValidation)) {
+      known.push_back(plain.Template(plain.Mean({row}, 1)).normalized());
+    }
+    Population people;
+    if (known.empty()) return absl::InvalidArgumentError("no people to validate a fold with");
+    people.known.resize(static_cast<Eigen::Index>(known.size()), known[0].size());
+    for (size_t i = 0; i < known.size(); ++i) people.known.row(i) = known[i].transpose();
+    for (SampleRow& row : out_.rows) {
+      std::vector<Vector> targets;
+      for (const SampleDraw& person : draw.people) {
+        for (const Vector& t : plain.Enrolled(person, row.way)) targets.push_back(t.normalized());
+      }
+      people.templates = row.way.separate ? row.way.enrolled : 1;
+      people.targets.resize(static_cast<Eigen::Index>(targets.size()), known[0].size());
+      for (size_t i = 0; i < targets.size(); ++i) people.targets.row(i) = targets[i].transpose();
+      const int answers[] = {static_cast<int>(out_.scores)};
+      const double thresholds[] = {ImpostorThreshold(people, 1e-3)};
+      HEFT_ASSIGN_OR_RETURN(
+          const std::vector<Recovery> found,
+          RecoverFromScores(people, Probes::kChosen, answers, thresholds, options().seed));
+      row.recovered += Share() * found[0].cosine;
+      row.recovered_accepted += Share() * found[0].accepted[0];
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status RunEncrypted(const Model& model, const Dataset& data,
+                            const std::vector<DrawnPeople>& draws) {
+    HEFT_ASSIGN_OR_RETURN(EncryptedSamples found,
+                          ScoreSamples(monitor_, model, data, draws, ways_));
+    for (size_t w = 0; w < ways_.size(); ++w) {
+      SampleRow& row = out_.rows[w];
+      const std::vector<double>& plain = plain_[w].back().scores;
+      for (size_t i = 0; i < plain.size(); ++i) {
+        row.largest_gap = std::max(row.largest_gap, std::abs(found.scores[w].scores[i] - plain[i]));
+      }
+      const int stored = row.way.separate ? row.way.enrolled : 1;
+      row.enrol_ms += Share() * found.enrol_ms[w];
+      row.sent_bytes += Share() * found.sample_bytes * row.way.enrolled;
+      row.stored_bytes += Share() * found.template_bytes * stored;
+      encrypted_[w].push_back(std::move(found.scores[w]));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Measure() {
+    const BootstrapOptions bootstrap = {.replicates = options().replicates,
+                                        .seed = options().bootstrap_seed};
+    const Progress progress(monitor_, "bootstrap");
+    HEFT_RETURN_IF_ERROR(progress.Step(0, 1));
+    HEFT_ASSIGN_OR_RETURN(const auto plain, MeasureComparisons(plain_, bootstrap));
+    for (size_t w = 0; w < ways_.size(); ++w) out_.rows[w].plain = plain[w];
+    if (options().encrypted) {
+      HEFT_ASSIGN_OR_RETURN(const auto encrypted, MeasureComparisons(encrypted_, bootstrap));
+      for (size_t w = 0; w < ways_.size(); ++w) out_.rows[w].encrypted = encrypted[w];
+    }
+    return progress.Step(1, 1);
+  }
+
+  const Monitor& monitor_;
+  const Dataset& dataset_;
+  const std::vector<Model>& models_;
+  const std::vector<SampleWay> ways_;
+  std::vector<std::vector<Comparisons>> plain_, encrypted_;  // by way and fold
+  SampleStudy out_;
+};
+
+}  // namespace
+
+absl::StatusOr<SampleStudy> StudySamples(const Monitor& monitor, const Dataset& dataset,
+                                         const std::vector<Model>& models,
+                                         const SampleStudyOptions& options) {
+  return Study(monitor, dataset, models, options).Run();
+}
+
+}  // namespace heft::experiment

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an experiment with several samples found, as JSON, text and a page.
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/inside.h"
+#include "experiment/evaluation.h"
+#include "experiment/page.h"
+#include "experiment/reports.h"
+#include "experiment/samples.h"
+#include "features/dataset.h"
+
+namespace heft {
+namespace experiment {
+namespace {
+
+std::string NameOf(const SampleWay& way) {
+  const std::string enrolled = way.enrolled == 1 ? "one sample"
+                               : way.separate
+                                   ? absl::StrCat(way.enrolled, " templates, the best counts")
+                                   : absl::StrCat("the mean of ", way.enrolled);
+  return way.probe == 1 ? enrolled : absl::StrCat(enrolled, ", asked with the mean of ", way.probe);
+}
+
+const ComparisonEstimate& Shown(const SampleStudy& study, const SampleRow& row) {
+  return study.options.encrypted ? row.encrypted : row.plain;
+}
+
+Json EstimatesJson(const ComparisonEstimate& e) {
+  return {{"fnmr_at_fmr_1e-2", EstimateJson(e.fnmr_1e2)},
+          {"fnmr_at_fmr_1e-3", EstimateJson(e.fnmr_1e3)},
+          {"eer", EstimateJson(e.eer)},
+          {"fnmr_at_fmr_1e-2_change", EstimateJson(e.fnmr_change)},
+          {"genuine", e.genuine},
+          {"impostor", e.impostor}};
+}
+
+std::string EstimateCell(const Estimate& e) {
+  return WithInterval(Percent(e.value), Percent(e.lo), Percent(e.hi));
+}
+std::string ChangeCell(const Estimate& e) {
+  return WithInterval(Signed(100 * e.value, 2), Signed(100 * e.lo, 2), Signed(100 * e.hi, 2));
+}
+
+std::string Scope(const SampleStudy& study) {
+  return absl::StrFormat(
+      "%d people in %d folds (%d have too few samples), %d random draws of each one's samples; "
+      "%s; samples of a person agree by %.2f",
+      study.people, study.options.folds, study.left_out, study.options.draws,
+      study.options.encrypted ? "computed under encryption" : "plain scores", study.agreement);
+}
+
+PageTable RatesTable(const SampleStudy& study) {
+  PageTable table;
+  table.caption =
+      "False non-match rate at a false match rate of the test people themselves, mean over the "
+      "folds, 95% intervals by resampling people; change: percentage points from the first row, on "
+      "the same replicates.";
+  table.columns = {
+      {"enrolled as", true}, {"FNMR at FMR 1e-2"}, {"change"}, {"FNMR at FMR 1e-3"}, {"EER"}};
+  for (const SampleRow& row : study.rows) {
+    const ComparisonEstimate& e = Shown(study, row);
+    table.rows.push_back(
+        {{EscapeHtml(NameOf(row.way)), EstimateCell(e.fnmr_1e2), ChangeCell(e.fnmr_change),
+          EstimateCell(e.fnmr_1e3), EstimateCell(e.eer)}});
+  }
+  return table;
+}
+
+PageTable CostTable(const SampleStudy& study) {
+  PageTable table;
+  table.caption = absl::StrFormat(
+      "What a person costs, and what %d scores of it, all that a key owner publishes unless told "
+      "otherwise, give away: the cosine of the best guess with the nearest of its templates, and "
+      "how often that guess is accepted at FMR 1e-3.",
+      study.scores);
+  table.columns = {{"enrolled as", true},
+                   {"outside the interval"},
+                   {"not admitted"},
+                   {"guess, cosine"},
+                   {"guess accepted"}};
+  if (study.options.encrypted) {
+    table.columns.insert(table.columns.end(), {{"server"}, {"sent"}, {"stored"}, {"score off by"}});
+  }
+  for (const SampleRow& row : study.rows) {
+    if (row.way.probe != study.options.probes[0]) continue;
+    PageTable::Row cells{{EscapeHtml(NameOf(row.way)), Percent(row.outside), Percent(row.rejected),
+                          Fixed(row.recovered, 2), Percent(row.recovered_accepted)}};
+    if (study.options.encrypted) {
+      cells.cells.insert(cells.cells.end(),
+                         {Milliseconds(row.enrol_ms),
+                          absl::StrCat(Count(std::llround(row.sent_bytes / 1024)), " kB"),
+                          absl::StrCat(Count(std::llround(row.stored_bytes)), " B"),
+                          Significant(row.largest_gap)});
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+std::string MixedText(const MixedRow& row) {
+  return absl::StrFormat("the mean of samples of %d different people: %s are not admitted",
+                         row.people, Percent(row.rejected));
+}
+
+}  // namespace
+
+Json ToJson(const SampleStudy& study) {
+  Json rows = Json::array(), mixed = Json::array();
+  for (const SampleRow& row : study.rows) {
+    Json entry = {{"enrolled", row.way.enrolled},
+                  {"probe", row.way.probe},
+                  {"separate", row.way.separate},
+                  {"plain", EstimatesJson(row.plain)},
+                  {"outside", row.outside},
+                  {"rejected", row.rejected},
+                  {"recovered", {{"cosine", row.recovered}, {"accepted", row.recovered_accepted}}}};
+    if (study.options.encrypted) {
+      entry["encrypted"] = EstimatesJson(row.encrypted);
+      entry["largest_gap"] = row.largest_gap;
+      entry["enrol_ms"] = row.enrol_ms;
+      entry["sent_bytes"] = row.sent_bytes;
+      entry["stored_bytes"] = row.stored_bytes;
+    }
+    rows.push_back(std::move(entry));
+  }
+  for (const MixedRow& row : study.mixed) {
+    mixed.push_back({{"people", row.people}, {"rejected", row.rejected}});
+  }
+  return {{"people", study.people},
+          {"left_out", study.left_out},
+          {"folds", study.options.folds},
+          {"draws", study.options.draws},
+          {"sample_agreement", study.agreement},
+          {"scores", study.scores},
+          {"samples", std::move(rows)},
+          {"mixed_people", std::move(mixed)}};
+}
+
+std::string ToText(const SampleStudy& study) {
+  std::string text = absl::StrCat(Scope(study), "\n");
+  absl::StrAppendFormat(&text, "%-44s %-26s %-26s %s\n", "", "FNMR at FMR 1e-2", "change",
+                        "FNMR at FMR 1e-3");
+  for (const SampleRow& row : study.rows) {
+    const ComparisonEstimate& e = Shown(study, row);
+    const Estimate& c = e.fnmr_change;
+    absl::StrAppendFormat(
+        &text, "%-44s %-26s %-26s %s\n", NameOf(row.way), EstimateText(e.fnmr_1e2),
+        absl::StrFormat("%+.4f [%+.4f, %+.4f]", c.value, c.lo, c.hi), EstimateText(e.fnmr_1e3));
+  }
+  for (const MixedRow& row : study.mixed) absl::StrAppend(&text, MixedText(row), "\n");
+  return text;
+}
+
+std::string MakeSamplesPage(const SampleStudy& study, const std::string& data_name,
+                            const std::string& data_description, const std::string& command) {
+  Page page(absl::StrCat("Several samples: ", data_name));
+  page.Title("Several samples of one person");
+  if (!data_description.empty()) page.Paragraph(absl::StrCat(data_description, "."));
+  page.Note(absl::StrCat(Scope(study), "."));
+  page.Table(RatesTable(study));
+  page.Heading("Cost, and what scores give away");
+  page.Table(CostTable(study));
+  std::vector<std::string> mixed;
+  for (const MixedRow& row : study.mixed) mixed.push_back(MixedText(row));
+  page.Heading("Samples of different people");
+  page.Paragraph(
+      "A mean of different people is shorter than a person's. Admission looks at the length after "
+      "the approximation has normalised it, which hides this unless the mean leaves the "
+      "approximation's interval.");
+  page.List(mixed);
+  page.Reproduce(command);
+  return page.Finish();
+}
+
+}  // namespace experiment
+
+absl::StatusOr<Report> EvaluateSamples(const TrainingData& data, std::span<const Model> models,
+                                       const SampleStudyOptions& options, const Monitor& monitor) {
+  const Dataset& dataset = Inside::Of(data).dataset;
+  HEFT_ASSIGN_OR_RETURN(
+      const experiment::SampleStudy found,
+      experiment::StudySamples(monitor, dataset, {models.begin(), models.end()}, options));
+  Report report{experiment::ToJson(found), experiment::ToText(found)};
+  if (options.page) {
+    report.page =
+        experiment::MakeSamplesPage(found, experiment::FolderName(dataset.folder),
+                                    experiment::DescribeData(dataset.folder), options.command);
+  }
+  return report;
+}
+
+}  // namespace heft
