@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
@@ -18,7 +19,8 @@ struct Options {
   int folds = 0;
   uint64_t fold_seed = 1, seed = 1;
   int replicates = 1000;
-  bool choices = false, partial_probes = false, plain = false;
+  bool choices = false, partial_probes = false, plain = false, searches = false;
+  int draws = 40;
   std::string split = "test";
   std::string report, pictures;
   SampleOptions samples;
@@ -130,8 +132,38 @@ absl::Status RunFolds(const Common& common, const Options& options) {
   return Finish(common, options, *std::move(report));
 }
 
+// People like those of the data, of one model or of all folds'.
+absl::Status RunSearches(const Common& common, const Options& options) {
+  if (options.choices || options.models.size() != 1) {
+    return absl::InvalidArgumentError("with --searches give one --model, FILE or FOLDER of folds");
+  }
+  std::vector<Model> models;
+  std::optional<TrainingData> data;
+  if (options.folds > 0) {
+    HEFT_ASSIGN_OR_RETURN(data, TrainingData::Load(options.data));
+    HEFT_ASSIGN_OR_RETURN(models,
+                          LoadFolds(options.models[0], *data, options.folds, options.fold_seed));
+  } else {
+    HEFT_ASSIGN_OR_RETURN(models.emplace_back(), LoadModel(options.models[0]));
+    HEFT_ASSIGN_OR_RETURN(data, TrainingData::Load(options.data, SplitSeed(models[0])));
+  }
+  SayLeftOut(common, data->left_out());
+  SearchStudyOptions study;
+  study.draws = options.draws;
+  study.seed = options.seed;
+  study.split = options.split;
+  study.page = !options.report.empty() || !options.pictures.empty();
+  study.command = common.command;
+  HEFT_ASSIGN_OR_RETURN(Report report, EvaluateSearches(*data, models, study, common.monitor));
+  Json json = {{"data", options.data}};
+  json.update(report.json);
+  report.json = std::move(json);
+  return Finish(common, options, std::move(report));
+}
+
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(CheckReport(options.report));
+  if (options.searches) return RunSearches(common, options);
   if (options.folds > 0) return RunFolds(common, options);
   if (options.choices || options.partial_probes || options.plain || options.samples.asked()) {
     return absl::InvalidArgumentError(
@@ -162,13 +194,18 @@ void AddEvaluate(Command app) {
               "with --folds: also probes that have one modality only");
   AddSampleOptions(command, &options->samples);
   AddProtectionOptions(command, &options->protection);
+  command.Add("--searches", &options->searches,
+              "are false positives of searches what was asked for? with people drawn by the "
+              "statistics of these, in galleries of 10 to 10,000");
+  command.Add("--draws", &options->draws, "of such people").Range(1, 10000).ShowDefault();
   command.Add("--split", &options->split, "the samples to measure on")
       .Choices({"train", "val", "test"})
       .ShowDefault();
   command.Add("--plain", &options->plain, "with --folds: leave the encrypted rows out");
   command.Add("--report", &options->report, "write a self-contained HTML page here");
   command.Add("--pictures", &options->pictures,
-              "write the report's pictures into this folder as SVG files (without --folds)");
+              "write the report's pictures into this folder as SVG files (without --folds, or with "
+              "--searches)");
   command.Add("--seed", &options->seed, "of the bootstrap (default 1)");
   command.Add("--replicates", &options->replicates, "of the bootstrap")
       .Range(10, 1000000)

@@ -5,11 +5,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/inside.h"
+#include "evaluation/folds.h"
 #include "experiment/cross_validation.h"
 #include "experiment/evaluation.h"
 #include "experiment/figure.h"
 #include "experiment/reports.h"
+#include "experiment/search_study.h"
+#include "experiment/systems.h"
 #include "features/dataset.h"
+#include "learning/projection.h"
 #include "learning/trained_model.h"
 
 namespace heft {
@@ -86,6 +90,54 @@ absl::StatusOr<Report> EvaluateFolds(const TrainingData& data, std::span<const F
     sets.push_back({set.name, set.name, experiment::FoldModels::Rows::kAll, set.models});
   }
   return ReportOf(experiment::CrossValidate(monitor, dataset, sets, options), dataset, options);
+}
+
+namespace {
+
+// z of the people of a split, as the model makes them.
+absl::StatusOr<experiment::PeopleOf> PeopleOfSplit(const Dataset& dataset, Split split,
+                                                   const Model& model) {
+  HEFT_ASSIGN_OR_RETURN(const Dataset selected,
+                        experiment::SelectModalities(dataset, model, "the data set"));
+  const std::vector<int> rows = RowsOf(selected.split, split);
+  HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features, Concatenate(selected, rows));
+  std::vector<std::string> labels;
+  for (int row : rows) labels.push_back(selected.labels[static_cast<size_t>(row)]);
+  return experiment::PeopleOf{ProjectAll(experiment::ProjectionOf(model), features),
+                              IdentityNumbers(labels)};
+}
+
+}  // namespace
+
+absl::StatusOr<Report> EvaluateSearches(const TrainingData& data, std::span<const Model> models,
+                                        const SearchStudyOptions& options, const Monitor& monitor) {
+  if (options.page) HEFT_RETURN_IF_ERROR(CheckDrawing());
+  const Dataset& dataset = Inside::Of(data).dataset;
+  HEFT_ASSIGN_OR_RETURN(const Split split, ParseSplit(options.split));
+  std::vector<experiment::PeopleOf> sets;
+  for (const Model& model : models) {
+    const std::optional<FoldNumber> fold = FoldOf(model);
+    if (!fold) {
+      HEFT_ASSIGN_OR_RETURN(sets.emplace_back(), PeopleOfSplit(dataset, split, model));
+      continue;
+    }
+    HEFT_RETURN_IF_ERROR(ForEachFold(
+        dataset, fold->folds, fold->seed, [&](int number, const Dataset& part) -> absl::Status {
+          if (number != fold->fold) return absl::OkStatus();
+          HEFT_ASSIGN_OR_RETURN(sets.emplace_back(), PeopleOfSplit(part, Split::kTest, model));
+          return absl::OkStatus();
+        }));
+  }
+  HEFT_ASSIGN_OR_RETURN(const experiment::SearchStudy study,
+                        experiment::StudySearches(monitor, sets, options));
+  Report report{experiment::ToJson(study), experiment::ToText(study)};
+  if (!options.page) return report;
+  std::string picture;
+  HEFT_ASSIGN_OR_RETURN(
+      report.page, experiment::MakeStudyReport(study, experiment::FolderName(dataset.folder),
+                                               experiment::DescribeData(dataset.folder), &picture));
+  report.pictures = {{"galleries.svg", experiment::SvgFile(picture)}};
+  return report;
 }
 
 absl::StatusOr<Report> CompareChoices(const TrainingData& data, const FoldOptions& options,

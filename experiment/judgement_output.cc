@@ -110,9 +110,9 @@ void AddComparisons(const Judgement& judgement, Page& page) {
 }
 
 void AddEvidence(const EvidenceQuality& evidence, Page& page) {
-  page.Facts({{"Cllr of the log-likelihood ratios, bits", RateCell(evidence.cllr)},
-              {"Its minimum, with the best map from scores", RateCell(evidence.minimum)},
-              {"Lost in calibration", RateCell(evidence.loss)}});
+  page.Facts({{"Cllr of the log-likelihood ratios, bits", EstimateText(evidence.cllr)},
+              {"Its minimum, with the best map from scores", EstimateText(evidence.minimum)},
+              {"Lost in calibration", EstimateText(evidence.loss)}});
 }
 
 void AddSearches(const Judgement& judgement, Page& page) {

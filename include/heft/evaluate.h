@@ -126,6 +126,22 @@ HEFT_EXPORT absl::StatusOr<Report> EvaluateProtection(const TrainingData& data, 
                                                       const ProtectionOptions& options = {},
                                                       const Monitor& monitor = {});
 
+// SearchStudyOptions: people are drawn who do not exist, with the statistics of those of the data.
+struct SearchStudyOptions {
+  std::vector<uint64_t> calibrate_on = {200, 1000};  // people, 50 or more
+  int draws = 40;
+  uint64_t seed = 1;
+  std::string split = "test";  // whose statistics are taken; of folds everybody's, by their models
+  bool page = false;
+  std::string command = {};
+};
+// EvaluateSearches: whether FPIR is what was asked for in galleries of 10 to 10,000 people.
+// `models`: one, or those of all folds. Minutes. kInvalidArgument for too few people; kCancelled.
+HEFT_EXPORT absl::StatusOr<Report> EvaluateSearches(const TrainingData& data,
+                                                    std::span<const Model> models,
+                                                    const SearchStudyOptions& options = {},
+                                                    const Monitor& monitor = {});
+
 // DrawLearningCurve: training and validation AUROC by epoch, a picture (SVG).
 HEFT_EXPORT absl::StatusOr<std::string> DrawLearningCurve(std::span<const LearnEpoch> curve,
                                                           int best_epoch);
