@@ -62,12 +62,30 @@ void AddSynth(Command app) {
   const Option dimensions = command.Add("--dimensions", &s.dimensions, "dimension of each modality")
                                 .Range(1, 4096)
                                 .ShowDefault();
+  const Option paper =
+      command
+          .Add("--paper", &options->paper,
+               "the paper's size: 188 identities, 376 faces with 5380 voices in 10760 pairs")
+          .Excludes(identities)
+          .Excludes(samples)
+          .Excludes(dimensions);
+  const auto strength = [&](const char* flag, std::vector<double>* values, const char* what) {
+    command.Add(flag, values, what).Range(0, 1000).ShowDefault().Excludes(paper);
+  };
+  strength("--jitter", &s.jitter,
+           "variation of a sample along what tells people apart, one a modality: 0.3 is a strong "
+           "one, 3 a weak one");
+  strength("--within", &s.within, "variation of a sample along other directions, one a modality");
+  strength("--noise", &s.noise, "variation of a sample in all directions, one a modality");
   command
-      .Add("--paper", &options->paper,
-           "the paper's size: 188 identities, 376 faces with 5380 voices in 10760 pairs")
-      .Excludes(identities)
-      .Excludes(samples)
-      .Excludes(dimensions);
+      .Add("--rank-identity", &s.rank_identity, "directions of a modality that tell people apart")
+      .Range(1, 4096)
+      .ShowDefault()
+      .Excludes(paper);
+  command.Add("--rank-within", &s.rank_within, "directions of a modality that samples vary in")
+      .Range(1, 4096)
+      .ShowDefault()
+      .Excludes(paper);
   command.Add("--seed", &s.seed, "random seed").ShowDefault();
 }
 
