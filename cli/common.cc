@@ -238,6 +238,14 @@ std::string HexString(std::span<const uint8_t> id) {
 
 bool Interrupted() { return g_interrupted.load(); }
 
+void Warn(const Common& common, std::string_view text) {
+  if (common.quiet) return;
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool red = isatty(STDERR_FILENO) != 0 && (no_color == nullptr || *no_color == '\0');
+  std::cerr << (red ? "\033[1;31m" : "") << "heft: warning: " << OneLine(text)
+            << (red ? "\033[0m" : "") << "\n";
+}
+
 void SayLeftOut(const Common& common, const std::vector<std::string>& left_out) {
   if (common.quiet || left_out.empty()) return;
   std::cerr << "heft: no modality, because it does not begin with a number: "

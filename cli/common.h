@@ -69,6 +69,10 @@ bool Interrupted();
 // HexString: an id as all tools and files' names show it.
 std::string HexString(std::span<const uint8_t> id);
 
+// Warn: "heft: warning: " and `text` on stderr, unless quiet; red where that is a terminal and the
+// environment has no NO_COLOR (no-color.org).
+void Warn(const Common& common, std::string_view text);
+
 // SayLeftOut: which text files of a data folder were taken for no modality, if any, on stderr.
 void SayLeftOut(const Common& common, const std::vector<std::string>& left_out);
 

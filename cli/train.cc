@@ -23,6 +23,31 @@ struct Options {
   LearnOptions learn;
 };
 
+// WarnOfFusion: loudly, where it loses; `where` tells folds apart.
+void WarnOfFusion(const Common& common, const Json& training, const std::string& where = "") {
+  const Json* fusion = training.find("fusion");
+  if (fusion != nullptr && fusion->contains("warning")) {
+    Warn(common, absl::StrCat(where, (*fusion)["warning"].get<std::string>()));
+  }
+}
+
+// FusionText: fused against its best modality and the sum of scores, for people.
+std::string FusionText(const Json& fusion) {
+  std::string text;
+  const auto compare = [&](const std::string& name, const Json& minus) {
+    absl::StrAppendFormat(&text, "%s %s %+.4f [%+.4f, %+.4f]", text.empty() ? "" : ",", name,
+                          minus["value"].get<double>(), minus["lo"].get<double>(),
+                          minus["hi"].get<double>());
+  };
+  compare(absl::StrCat(fusion["best_modality"].get<std::string>(), " alone"), fusion["minus_best"]);
+  if (fusion.contains("minus_score_sum")) compare("sum of scores", fusion["minus_score_sum"]);
+  const Json& fused = fusion["systems"][0];
+  return absl::StrFormat(
+      "  on people kept out: AUROC %.4f, EER %.4f, FNMR %.4f at FMR 1e-2; AUROC minus%s\n",
+      fused["auroc"]["value"].get<double>(), fused["eer"]["value"].get<double>(),
+      fused["fnmr_1e2"]["value"].get<double>(), text);
+}
+
 absl::Status RunOnce(const Common& common, const Options& options, const TrainingData& data) {
   // Before the training, in case the key is not there.
   std::optional<SigningKey> signer;
@@ -47,6 +72,7 @@ absl::Status RunOnce(const Common& common, const Options& options, const Trainin
   if (training.contains("threshold_warning") && !common.quiet) {
     std::cerr << "heft: " << training["threshold_warning"].get<std::string>() << "\n";
   }
+  WarnOfFusion(common, training);
   const double val_auroc = training["val_auroc"].get<double>(),
                outside_share = training["outside_share_train"].get<double>(),
                worst = model.approximation.MaxRelativeError();
@@ -54,11 +80,18 @@ absl::Status RunOnce(const Common& common, const Options& options, const Trainin
   Json json = {{"out", options.out},
                {"bytes", bytes.size()},
                {"model_id", HexString(model.Id())},
+               {"gamma", model.gamma},
+               {"modality_weights", training["modality_weights"]},
                {"val_auroc", val_auroc},
                {"best_epoch", best_epoch},
                {"outside_share", outside_share},
                {"interval", {interval.lo, interval.hi}},
-               {"max_relative_error", worst}};
+               {"max_relative_error", worst},
+               {"fusion", training["fusion"]},
+               {"recipe", training["recipe"]}};
+  for (const char* key : {"gamma_choice", "threshold_warning"}) {
+    if (training.contains(key)) json[key] = training[key];
+  }
   std::string exact;
   if (training.contains("exact")) {
     json["exact_val_auroc"] = training["exact"]["val_auroc"];
@@ -68,12 +101,14 @@ absl::Status RunOnce(const Common& common, const Options& options, const Trainin
   const std::string best = best_epoch == 0 ? "of the start, which no epoch improved"
                                            : absl::StrCat("of epoch ", best_epoch);
   Print(common, json,
-        absl::StrFormat("model %s: %s\n  validation AUROC %.4f, %s%s\n"
+        absl::StrFormat("model %s: %s\n  gamma %d%s\n  validation AUROC %.4f, %s%s\n"
                         "  normalisation of degree %d on [%.3f, %.3f], worst error %.2f%%, %.2f%% "
-                        "of training samples outside\n",
-                        HexString(model.Id()), options.out, val_auroc, best, exact,
-                        model.approximation.Degree(), interval.lo, interval.hi, 100 * worst,
-                        100 * outside_share));
+                        "of training samples outside\n%s",
+                        HexString(model.Id()), options.out, model.gamma,
+                        training.contains("gamma_choice") ? ", chosen on training people" : "",
+                        val_auroc, best, exact, model.approximation.Degree(), interval.lo,
+                        interval.hi, 100 * worst, 100 * outside_share,
+                        FusionText(training["fusion"])));
   return absl::OkStatus();
 }
 
@@ -86,6 +121,10 @@ absl::Status RunFolds(const Common& common, const Options& options, const Traini
       EvaluateFolds(data, std::span(&set, 1),
                     {.folds = options.folds, .fold_seed = options.fold_seed, .encrypted = false},
                     common.monitor));
+  for (int fold = 0; fold < options.folds; ++fold) {
+    HEFT_ASSIGN_OR_RETURN(const Json training, Json::Parse(set.models[fold].training_summary));
+    WarnOfFusion(common, training, absl::StrFormat("fold %d of %d: ", fold + 1, options.folds));
+  }
   // All or nothing, as far as the disk allows.
   if (Interrupted()) return absl::CancelledError("interrupted");
   HEFT_RETURN_IF_ERROR(MakeDirectories(options.out));
@@ -140,7 +179,11 @@ void AddTrain(Command app) {
                "train a model for each of so many identity folds, and compare on them")
           .Range(3, 1000);
   command.Add("--fold-seed", &options->fold_seed, "deals identities into folds").ShowDefault();
-  command.Add("--gamma", &t.gamma, "fused dimension: 16, 32, 64, ...").Range(2, 256).ShowDefault();
+  command
+      .Add("--gamma", &t.gamma,
+           "fused dimension: 16, 32, 64, ... (default: chosen on training people, 16 to 256). A "
+           "template takes 16 bytes each in a gallery, and keys and matches grow with it")
+      .Range(2, 256);
   command.Add("--recipe", &t.recipe, "generalising, or paper").ShowDefault();
   command.Add("--degree", &t.degree, "of the normalisation's polynomial (default 3; paper 2)")
       .Range(2, 3);
@@ -165,7 +208,7 @@ void AddTrain(Command app) {
       .ShowDefault();
   command
       .Add("--modality-weights", &t.modality_weights,
-           "of the start, one a modality; default: chosen on validation people")
+           "of the start, one a modality; default: chosen on training people")
       .Range(1e-3, 1e3);
   command.Add("--seed", &t.seed, "random seed").ShowDefault();
   command.Add("--sign", &options->sign, "sign the model as its trainer, with this key (heft trust)")

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "learning/discriminant.h"
@@ -92,6 +93,23 @@ absl::StatusOr<std::vector<Baseline>> ScoreBaselines(const Dataset& dataset, Spl
                         Lda(train.features, train.identities, gamma, options));
   add("lda", lda.vectors.rows(), UnitScores(ProjectAll(lda.vectors, test.features)));
   return baselines;
+}
+
+absl::StatusOr<LabelledScores> ModalityScores(const Dataset& dataset, Split split,
+                                              std::size_t modality) {
+  HEFT_ASSIGN_OR_RETURN(SplitFeatures taken, Take(dataset, split));
+  const std::vector<int> dimensions = dataset.Dimensions();
+  const Eigen::Index first = std::accumulate(
+      dimensions.begin(), dimensions.begin() + static_cast<std::ptrdiff_t>(modality), 0);
+  return LabelledScores{CosineScores(taken.features.middleCols(first, dimensions[modality])),
+                        std::move(taken.identities)};
+}
+
+absl::StatusOr<LabelledScores> SumOfScores(const Dataset& dataset, Split split) {
+  HEFT_ASSIGN_OR_RETURN(SplitFeatures test, Take(dataset, split));
+  HEFT_ASSIGN_OR_RETURN(const SplitFeatures train, Take(dataset, Split::kTrain));
+  HEFT_ASSIGN_OR_RETURN(FeatureMatrix sum, ScoreSum(dataset, test, train));
+  return LabelledScores{std::move(sum), std::move(test.identities)};
 }
 
 absl::StatusOr<LabelledScores> LearnedScores(const Dataset& dataset, Split split,

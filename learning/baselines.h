@@ -33,6 +33,12 @@ struct Baseline {
 absl::StatusOr<std::vector<Baseline>> ScoreBaselines(const Dataset& dataset, Split split, int gamma,
                                                      double shrinkage = 0.3);
 
+// ModalityScores: cosine scores of all pairs of `split` by one modality alone. SumOfScores: those
+// of "score_sum" above. ScoreBaselines' errors.
+absl::StatusOr<LabelledScores> ModalityScores(const Dataset& dataset, Split split,
+                                              std::size_t modality);
+absl::StatusOr<LabelledScores> SumOfScores(const Dataset& dataset, Split split);
+
 // LearnedScores: cosine scores of all pairs of `split` under a learned projection (gamma x total
 // dimension) and a normaliser, exact or approximate. `outside`, if not null, receives the number
 // of samples outside the interval.

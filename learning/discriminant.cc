@@ -125,13 +125,14 @@ absl::StatusOr<Discriminants> ChimericLda(const SamplePool& pool, int count,
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.ratio > b.ratio; });
   candidates.resize(std::min<std::size_t>(candidates.size(), count));
-  Discriminants merged{FeatureMatrix::Zero(candidates.size(), column),
-                       Eigen::VectorXd(candidates.size())};
+  Discriminants merged{
+      FeatureMatrix::Zero(candidates.size(), column), Eigen::VectorXd(candidates.size()), {}};
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& c = candidates[i];
     const auto vector = parts[c.modality].vectors.row(c.index);
     merged.vectors.row(i).segment(c.column, vector.size()) = vector;
     merged.ratios[i] = c.ratio;
+    merged.modalities.push_back(static_cast<int>(c.modality));
   }
   return merged;
 }

@@ -4,6 +4,7 @@
 #define HEFT_LEARNING_DISCRIMINANT_H_
 
 #include <span>
+#include <vector>
 
 #include "base/status.h"
 #include "features/matrix.h"
@@ -15,7 +16,8 @@ namespace heft {
 // `vectors` (k x d) are scaled to a within-class variance of 1.
 struct Discriminants {
   FeatureMatrix vectors;
-  Eigen::VectorXd ratios;  // >= 0
+  Eigen::VectorXd ratios;       // >= 0
+  std::vector<int> modalities;  // of each direction; only ChimericLda says so
 };
 
 struct DiscriminantOptions {

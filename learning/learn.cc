@@ -12,6 +12,10 @@
 #include "evaluation/folds.h"
 #include "features/dataset.h"
 #include "fusion/profile.h"
+#include "learning/choose_gamma.h"
+#include "learning/cross_fit.h"
+#include "learning/decide.h"
+#include "learning/recipe.h"
 #include "learning/trained_model.h"
 
 namespace heft {
@@ -36,7 +40,7 @@ absl::StatusOr<TrainOptions> Resolve(const LearnOptions& options) {
   const std::string own = paper ? "least_squares" : "minimax";
   HEFT_ASSIGN_OR_RETURN(train.fit, ParseFitKind(options.fit.empty() ? own : options.fit));
   train.degree = options.degree != 0 ? options.degree : paper ? 2 : 3;
-  train.gamma = options.gamma;
+  train.gamma = options.gamma;  // 0 is resolved later
   train.lambda = options.lambda;
   train.margin = options.margin;
   train.grid_search = options.grid_search;
@@ -51,22 +55,61 @@ absl::StatusOr<TrainOptions> Resolve(const LearnOptions& options) {
   return train;
 }
 
-// Both trainings on the split of `dataset`, and the model. `name` tells runs apart.
+// DecideAcross: the cross-fit and what is fitted to its scores.
+absl::StatusOr<Decisions> DecideAcross(const Monitor& monitor, const Dataset& dataset,
+                                       const TrainOptions& train, const TrainResult& shipped,
+                                       const std::string& name) {
+  TrainOptions options = train;
+  options.grid_search = false;  // lambda and margin as chosen, like gamma
+  options.lambda = shipped.summary["options"]["lambda"].get<double>();
+  options.margin = shipped.summary["options"]["margin"].get<double>();
+  HEFT_ASSIGN_OR_RETURN(const CrossFit fit, FitAcross(monitor, dataset, options, shipped, name));
+  HEFT_RETURN_IF_ERROR(CheckNotStopped(monitor));
+  return Decide(fit, train.seed);
+}
+
+// ResolveGamma: chooses it where none was asked for, and says so. What no profile evaluates is
+// found out before the work.
+absl::Status ResolveGamma(const Dataset& dataset, const LearnOptions& options,
+                          const Monitor& monitor, const std::string& name, TrainOptions& train,
+                          Json& chosen) {
+  const bool choose = train.gamma == 0;
+  if (choose) train.gamma = GammaCandidates(dataset.TotalDimension())[0];
+  HEFT_RETURN_IF_ERROR(CheckEvaluable(dataset, train, options.profile));
+  if (!choose) return absl::OkStatus();
+  const Progress progress(monitor, name + "choosing gamma");
+  HEFT_RETURN_IF_ERROR(progress.Step(0, 1));
+  HEFT_ASSIGN_OR_RETURN(const GammaChoice choice, ChooseGamma(dataset, train));
+  train.gamma = choice.gamma;
+  chosen = choice.ToJson();
+  HEFT_RETURN_IF_ERROR(CheckEvaluable(dataset, train, options.profile));
+  return progress.Step(1, 1, choice.Reason());
+}
+
+// Both trainings on the split of `dataset`, what is decided by them, and the model. `name` tells
+// runs apart.
 absl::StatusOr<Model> LearnOne(const Dataset& dataset, const LearnOptions& options,
                                const Monitor& monitor, const std::string& name,
                                const std::optional<FoldNumber>& fold = {}) {
   HEFT_RETURN_IF_ERROR(FindModelProfile(options.profile).status());
   HEFT_ASSIGN_OR_RETURN(TrainOptions train, Resolve(options));
-  HEFT_RETURN_IF_ERROR(CheckEvaluable(dataset, train, options.profile));
-  HEFT_ASSIGN_OR_RETURN(const TrainResult aware,
+  Json chosen;
+  HEFT_RETURN_IF_ERROR(ResolveGamma(dataset, options, monitor, name, train, chosen));
+  HEFT_ASSIGN_OR_RETURN(TrainResult aware,
                         TrainWithProgress(monitor, dataset, train, name + "FHE-aware",
                                           options.checkpoint, options.curve));
-  if (!options.with_exact) return MakeModel(dataset, aware, {options.profile, nullptr, fold});
-  train.fhe_aware = false;
-  const std::string checkpoint = options.checkpoint.empty() ? "" : options.checkpoint + ".exact";
-  HEFT_ASSIGN_OR_RETURN(const TrainResult exact,
-                        TrainWithProgress(monitor, dataset, train, name + "exact", checkpoint));
-  return MakeModel(dataset, aware, {options.profile, &exact, fold});
+  if (!chosen.is_null()) aware.summary["gamma_choice"] = std::move(chosen);
+  std::optional<TrainResult> exact;
+  if (options.with_exact) {
+    TrainOptions other = train;
+    other.fhe_aware = false;
+    const std::string checkpoint = options.checkpoint.empty() ? "" : options.checkpoint + ".exact";
+    HEFT_ASSIGN_OR_RETURN(exact,
+                          TrainWithProgress(monitor, dataset, other, name + "exact", checkpoint));
+  }
+  HEFT_ASSIGN_OR_RETURN(const Decisions decisions,
+                        DecideAcross(monitor, dataset, train, aware, name));
+  return MakeModel(dataset, aware, {options.profile, exact ? &*exact : nullptr, &decisions, fold});
 }
 
 }  // namespace

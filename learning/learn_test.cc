@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "heft/runtime.h"
+#include "learning/recipe.h"
 
 namespace heft {
 namespace {
@@ -30,9 +31,9 @@ Json Summary(const Model& model) { return *Json::Parse(model.training_summary); 
 
 TEST(Learn, GivesAModelToUse) {
   const TrainingData data = People();
-  size_t steps = 0;
+  size_t steps = 0, of_parts = 0;
   const auto model = Learn(data, Quick(), [&](const ProgressEvent& event) {
-    steps += event.total > 0;
+    if (event.total > 0) ++(event.what.find("part") == event.what.npos ? steps : of_parts);
     return true;
   });
   ASSERT_TRUE(model.ok()) << model.status();
@@ -44,7 +45,35 @@ TEST(Learn, GivesAModelToUse) {
   EXPECT_TRUE(model->calibration.has_value());
   EXPECT_TRUE(model->exact_projection.empty());
   EXPECT_EQ(steps, 5u) << "the start and four epochs";
+  EXPECT_EQ(of_parts, 25u) << "the same for each part of the people";
+  EXPECT_EQ(model->searches.size(), 3u);
+  EXPECT_TRUE(model->sample_agreement.has_value());
+  const Json summary = Summary(*model);
+  EXPECT_TRUE(summary.contains("fusion"));
+  EXPECT_FALSE(summary.contains("gamma_choice")) << "it was told";
+  EXPECT_EQ(summary["recipe"]["hash"], recipe::Hash());
   EXPECT_GT(Summary(*model)["val_auroc"].get<double>(), 0.5);
+}
+
+TEST(Learn, ChoosesGammaWhereNoneIsAskedFor) {
+  LearnOptions options = Quick();
+  options.gamma = 0;
+  std::string said;
+  const auto model = Learn(People(), options, [&](const ProgressEvent& event) {
+    if (event.what == "choosing gamma") said = event.note;
+    return true;
+  });
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_TRUE(model->gamma == 16 || model->gamma == 32) << model->gamma;
+  const Json choice = Summary(*model)["gamma_choice"];
+  EXPECT_EQ(choice["gamma"], model->gamma);
+  EXPECT_EQ(choice["trials"].size(), 2u) << "16 and 32 of 40 dimensions";
+  EXPECT_THAT(said, HasSubstr("gamma "));
+  options.recipe = "paper";
+  const auto paper = Learn(People(), options);
+  ASSERT_TRUE(paper.ok()) << paper.status();
+  EXPECT_EQ(paper->gamma, 32u);
+  EXPECT_FALSE(paper->sample_agreement.has_value()) << "only the generalising recipe's";
 }
 
 TEST(Learn, DependsOnDataOptionsAndSeedAlone) {
@@ -105,7 +134,7 @@ TEST(Learn, GoesOnFromACheckpoint) {
   EXPECT_EQ(stopped.status().code(), absl::StatusCode::kCancelled);
   epochs = 0;
   const auto resumed = Learn(data, options, [&](const ProgressEvent& event) {
-    epochs += event.total > 0;
+    epochs += event.what == "training FHE-aware";
     return true;
   });
   ASSERT_TRUE(resumed.ok()) << resumed.status();

@@ -161,8 +161,6 @@ TEST(Train, BeatsTheBaselinesOnNewIdentitiesAndStaysInsideItsInterval) {
     if (baseline.name == "lda") continue;
     EXPECT_GT(TestAuroc(*approximate), TestAuroc(baseline.scored)) << baseline.name;
   }
-  EXPECT_EQ(result->thresholds.thresholds.size(), 3u);
-  EXPECT_GT(result->calibration.slope, 0);
   EXPECT_EQ(result->summary["options"]["gamma"], 8);
   EXPECT_EQ(result->summary["train_identities"], 36);
 }

@@ -49,6 +49,12 @@ void DropModalities(Random& random, double drop, const std::vector<PoolModality>
 
 }  // namespace
 
+bool HasGenuinePair(const Batch& batch) {
+  std::vector<int> sorted = batch.classes;
+  std::sort(sorted.begin(), sorted.end());
+  return std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+}
+
 absl::StatusOr<SamplePool> SamplePool::Make(const Dataset& dataset, Split split) {
   const std::vector<int> rows = RowsOf(dataset.split, split);
   IdentityMap numbers;
@@ -77,6 +83,36 @@ absl::StatusOr<SamplePool> SamplePool::Make(const Dataset& dataset, Split split)
     }
     HEFT_RETURN_IF_ERROR(NormaliseRows(samples.features, dataset.norm, modality.name));
     pool.modalities_.push_back(std::move(samples));
+  }
+  return pool;
+}
+
+SamplePool SamplePool::Only(std::span<const int> identities) const {
+  SamplePool pool;
+  pool.identities_ = static_cast<int>(identities.size());
+  std::vector<int> numbers(identities_, -1);
+  for (std::size_t i = 0; i < identities.size(); ++i) {
+    numbers[identities[i]] = static_cast<int>(i);
+  }
+  std::vector<int> rows;
+  for (std::size_t i = 0; i < paired_.classes.size(); ++i) {
+    const int number = numbers[paired_.classes[i]];
+    if (number < 0) continue;
+    rows.push_back(static_cast<int>(i));
+    pool.paired_.classes.push_back(number);
+  }
+  pool.paired_.features = paired_.features(rows, Eigen::all);
+  for (const PoolModality& modality : modalities_) {
+    PoolModality& own = pool.modalities_.emplace_back();
+    rows.clear();
+    for (int identity : identities) {
+      std::vector<int>& of = own.rows.emplace_back();
+      for (int row : modality.rows[identity]) {
+        of.push_back(static_cast<int>(rows.size()));
+        rows.push_back(row);
+      }
+    }
+    own.features = modality.features(rows, Eigen::all);
   }
   return pool;
 }

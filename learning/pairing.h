@@ -3,6 +3,7 @@
 #ifndef HEFT_LEARNING_PAIRING_H_
 #define HEFT_LEARNING_PAIRING_H_
 
+#include <span>
 #include <vector>
 
 #include "base/status.h"
@@ -17,6 +18,9 @@ struct Batch {
   std::vector<int> classes;
 };
 
+// HasGenuinePair: whether a class has a second row.
+bool HasGenuinePair(const Batch& batch);
+
 // PoolModality: the samples of one modality, each of unit length, by identity.
 struct PoolModality {
   FeatureMatrix features;
@@ -29,6 +33,10 @@ class SamplePool {
  public:
   // kInvalidArgument if the split has fewer than two identities, or a sample is zero.
   static absl::StatusOr<SamplePool> Make(const Dataset& dataset, Split split);
+
+  // Only: the samples of the given identities (their numbers here), which are numbered anew in that
+  // order.
+  SamplePool Only(std::span<const int> identities) const;
 
   int identities() const { return identities_; }
   const std::vector<PoolModality>& modalities() const { return modalities_; }

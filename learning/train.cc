@@ -5,6 +5,7 @@
 
 #include "learning/loss.h"
 #include "learning/pairing.h"
+#include "learning/start.h"
 #include "learning/train_internal.h"
 
 namespace heft {
@@ -20,9 +21,11 @@ constexpr uint64_t kValidationStream = 1, kStartStream = 2, kNormStream = 3, kEp
 // The recipe's own settings where the caller gave none.
 TrainOptions Resolved(TrainOptions options) {
   const bool paper = options.recipe == Recipe::kPaper;
-  if (options.epochs == 0) options.epochs = paper ? 1000 : 60;
-  if (options.patience == 0) options.patience = paper ? options.epochs : 20;
-  if (options.learning_rate == 0) options.learning_rate = paper ? 5e-3 : 5e-4;
+  if (options.epochs == 0) options.epochs = paper ? recipe::kPaperEpochs : recipe::kEpochs;
+  if (options.patience == 0) options.patience = paper ? options.epochs : recipe::kPatience;
+  if (options.learning_rate == 0) {
+    options.learning_rate = paper ? recipe::kPaperLearningRate : recipe::kLearningRate;
+  }
   return options;
 }
 
@@ -158,16 +161,9 @@ double OutsideShare(const Eigen::VectorXd& s, const Interval& interval) {
   return outside / s.size();
 }
 
-// Thresholds and calibration from the validation pairs; sizes and norms for the summary.
-absl::Status Describe(const SamplePool& train, const SamplePool& held_out, const Eigen::VectorXd& s,
-                      const TrainCheckpoint& state, Metric metric, TrainResult& result) {
-  const Batch& paired = held_out.Paired();
-  HEFT_ASSIGN_OR_RETURN(const ScoreSet scores,
-                        PairScores(internal::ProjectedScores(result.projection, paired.features,
-                                                             metric, {result.approximation, 1.0}),
-                                   paired.classes));
-  HEFT_ASSIGN_OR_RETURN(result.thresholds, CalibrateThresholds(scores));
-  HEFT_ASSIGN_OR_RETURN(result.calibration, CalibrateScores(scores));
+// Sizes and norms for the summary.
+void Describe(const SamplePool& train, const SamplePool& held_out, const Eigen::VectorXd& s,
+              const TrainCheckpoint& state, TrainResult& result) {
   const Interval& interval = result.approximation.interval;
   result.outside_share = OutsideShare(s, interval);
   Json quantiles;
@@ -179,7 +175,7 @@ absl::Status Describe(const SamplePool& train, const SamplePool& held_out, const
   result.summary["epochs_run"] = state.epoch;
   result.summary["outside_share_train"] = result.outside_share;
   result.summary["outside_share_val"] =
-      OutsideShare(SquaredNorms(result.projection, paired.features), interval);
+      OutsideShare(SquaredNorms(result.projection, held_out.Paired().features), interval);
   result.summary["interval"] = {interval.lo, interval.hi};
   result.summary["max_relative_error"] = result.approximation.MaxRelativeError();
   result.summary["squared_norm_quantiles"] = std::move(quantiles);
@@ -187,7 +183,8 @@ absl::Status Describe(const SamplePool& train, const SamplePool& held_out, const
   result.summary["train_identities"] = train.identities();
   result.summary["train_samples"] = train.Paired().features.rows();
   result.summary["val_identities"] = held_out.identities();
-  return absl::OkStatus();
+  result.summary["recipe"] = {
+      {"version", recipe::kVersion}, {"date", recipe::kDate}, {"hash", recipe::Hash()}};
 }
 
 // Scales the winner and fits its approximation.
@@ -208,7 +205,7 @@ absl::StatusOr<TrainResult> Finish(const TrainCheckpoint& state, const TrainOpti
     s *= fitted.gain * fitted.gain;
   }
   result.summary["options"] = internal::OptionsToJson(options);
-  HEFT_RETURN_IF_ERROR(Describe(train, held_out, s, state, options.metric, result));
+  Describe(train, held_out, s, state, result);
   return result;
 }
 
@@ -251,6 +248,10 @@ absl::StatusOr<TrainResult> Train(const Dataset& dataset, const TrainOptions& gi
   HEFT_RETURN_IF_ERROR(CheckResume(hooks, options, dataset));
   HEFT_ASSIGN_OR_RETURN(const SamplePool train, SamplePool::Make(dataset, Split::kTrain));
   HEFT_ASSIGN_OR_RETURN(const SamplePool held_out, SamplePool::Make(dataset, Split::kValidation));
+  if (!HasGenuinePair(held_out.Paired())) {
+    return absl::InvalidArgumentError(
+        "nobody in the val split has a second sample, so nothing can stop the training");
+  }
   const std::vector<Batch> validation = ValidationBatches(held_out, options);
   const Batch norms = NormSamples(train, options);
 
@@ -262,8 +263,8 @@ absl::StatusOr<TrainResult> Train(const Dataset& dataset, const TrainOptions& gi
   } else if (options.recipe == Recipe::kPaper) {
     start.projection = RandomStart(options.gamma, dataset.TotalDimension(), options.seed);
   } else {
-    HEFT_ASSIGN_OR_RETURN(start.projection, internal::DiscriminantStart(train, validation, options,
-                                                                        start.modality_weights));
+    HEFT_ASSIGN_OR_RETURN(start.projection,
+                          DiscriminantStart(train, options, start.modality_weights));
   }
   TrainCheckpoint winner;
   TrainOptions winning = options;

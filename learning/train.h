@@ -10,19 +10,19 @@
 #include <vector>
 
 #include "base/status.h"
-#include "evaluation/thresholds.h"
 #include "features/dataset.h"
 #include "features/matrix.h"
 #include "heft/json.h"
 #include "inverse_sqrt/fit.h"
 #include "learning/loss.h"
+#include "learning/recipe.h"
 
 namespace heft {
 
 // AdamStep: Adam (D. P. Kingma and J. Ba, 2015) for one matrix.
 struct AdamOptions {
-  double learning_rate = 5e-3;  // the paper's
-  double weight_decay = 1e-4;   // added to the gradient as weight_decay * parameter
+  double learning_rate = recipe::kPaperLearningRate;
+  double weight_decay = recipe::kWeightDecay;  // added to the gradient as weight_decay * parameter
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
 };
 
@@ -47,28 +47,29 @@ std::string RecipeName(Recipe recipe);
 absl::StatusOr<Recipe> ParseRecipe(std::string_view name);
 
 struct TrainOptions {
-  int gamma = 32;  // fused dimension, 1 to the total dimension
+  int gamma = recipe::kPaperGamma;  // fused dimension, 1 to the total dimension
   Recipe recipe = Recipe::kGeneralising;
   bool fhe_aware = true;  // the loss sees the approximation; else the exact 1/sqrt
-  // Euclidean needs fhe_aware false: it normalises nothing. Early stopping, thresholds and
-  // calibration then are of Euclidean scores.
+  // Euclidean needs fhe_aware false: it normalises nothing. Early stopping then is by Euclidean
+  // scores.
   Metric metric = Metric::kCosine;
-  int degree = 3;  // of the approximation, 1 to 31
+  int degree = recipe::kDegree;  // of the approximation, 1 to 31
   FitKind fit = FitKind::kMinimax;
-  double lambda = 0.25;      // weight of the pairs' term, in [0, 1]
-  double margin = 0.5;       // of the hinge, in [0, 2]
-  bool grid_search = false;  // the published grid of lambda and margin, by validation AUROC
-  int epochs = 0;            // 0: the recipe's own (60 generalising, 1000 paper)
-  int patience = 0;          // epochs without a better validation AUROC; 0: the recipe's own
-  double learning_rate = 0;  // 0: the recipe's own (5e-3 paper, 5e-4 generalising)
-  double weight_decay = 1e-4;
-  double shrinkage = 0.3;    // of the within-class covariance for the discriminant start, [0, 1]
+  double lambda = recipe::kLambda;  // weight of the pairs' term, in [0, 1]
+  double margin = recipe::kMargin;  // of the hinge, in [0, 2]
+  bool grid_search = false;         // the published grid of lambda and margin, by validation AUROC
+  int epochs = 0;                   // 0: the recipe's own (60 generalising, 1000 paper)
+  int patience = 0;                 // epochs without a better validation AUROC; 0: the recipe's own
+  double learning_rate = 0;         // 0: the recipe's own (5e-3 paper, 5e-4 generalising)
+  double weight_decay = recipe::kWeightDecay;
+  double shrinkage =
+      recipe::kShrinkage;    // of the within-class covariance for the discriminant start, [0, 1]
   double drop_modality = 0;  // probability of training without a modality, [0, 1)
   // One a modality, > 0, of the generalising recipe's start; empty: the first 1, the others chosen
-  // by validation AUROC.
+  // on training people (learning/start.h).
   std::vector<double> modality_weights;
-  int max_batch = 2048;           // samples an epoch of the generalising recipe, 8 or more
-  double interval_margin = 1.15;  // >= 1: room around the quantiles of s
+  int max_batch = recipe::kMaxBatch;  // samples an epoch of the generalising recipe, 8 or more
+  double interval_margin = recipe::kIntervalMargin;  // >= 1: room around the quantiles of s
   uint64_t seed = 1;
 };
 
@@ -94,9 +95,6 @@ struct TrainResult {
   double val_auroc = 0.0;
   int best_epoch = 0;
   double outside_share = 0.0;  // of the training samples
-  // From the validation split's pairs, normalised by `approximation` as encrypted scores are.
-  ThresholdTable thresholds;
-  ScoreCalibration calibration;
   // What a model file tells about its training: options, val_auroc, best_epoch, epochs run, squared
   // norms' quantiles, outside shares, modality weights, sizes.
   Json summary;

@@ -3,6 +3,7 @@
 #ifndef HEFT_LEARNING_TRAIN_INTERNAL_H_
 #define HEFT_LEARNING_TRAIN_INTERNAL_H_
 
+#include <span>
 #include <vector>
 
 #include "base/status.h"
@@ -19,6 +20,9 @@ Json OptionsToJson(const TrainOptions& options);
 FeatureMatrix ProjectedScores(const FeatureMatrix& projection, const FeatureMatrix& features,
                               Metric metric, const Normaliser& normaliser);
 
+// AUROC of all pairs of samples; -1 where there are no two kinds.
+double FastAuroc(const FeatureMatrix& scores, std::span<const int> classes);
+
 // AUROC of unit-length features projected by P, mean over the batches; -1 if not computable.
 double MeanAuroc(const std::vector<Batch>& batches, const FeatureMatrix& projection,
                  const Normaliser& normaliser, Metric metric = Metric::kCosine);
@@ -29,14 +33,6 @@ double Quantile(const Eigen::VectorXd& values, double share);
 // The interval from the 0.1% quantile / margin to the 99.9% quantile * margin of the squared norms
 // s, scaled by gain^2 so that its geometric middle is 1, and the fit on it.
 absl::StatusOr<Normaliser> FitToNorms(const Eigen::VectorXd& s, const TrainOptions& options);
-
-// The generalising start: chimeric discriminants (best `gamma`, filled up with principal
-// components where there are fewer), weighted by evidence, then modality weights by validation
-// AUROC. `weights` receives the latter, one a modality.
-absl::StatusOr<FeatureMatrix> DiscriminantStart(const SamplePool& pool,
-                                                const std::vector<Batch>& validation,
-                                                const TrainOptions& options,
-                                                std::vector<double>& weights);
 
 }  // namespace heft::internal
 

@@ -18,6 +18,13 @@ std::vector<double> RowMajor(const FeatureMatrix& matrix) {
   return {matrix.data(), matrix.data() + matrix.size()};
 }
 
+void Install(const Decisions& decisions, Model& model) {
+  model.thresholds = decisions.thresholds.thresholds;
+  model.calibration = decisions.calibration;
+  model.searches = decisions.searches;
+  model.sample_agreement = decisions.sample_agreement;
+}
+
 }  // namespace
 
 Model AssembleModel(const Dataset& dataset, const TrainResult& aware, const ModelOptions& options) {
@@ -29,14 +36,13 @@ Model AssembleModel(const Dataset& dataset, const TrainResult& aware, const Mode
   model.projection = RowMajor(aware.projection);
   model.approximation = aware.approximation;
   model.profile = options.profile;
-  model.thresholds = aware.thresholds.thresholds;
-  if (!model.thresholds.empty()) model.calibration = aware.calibration;
+  if (options.decisions != nullptr) Install(*options.decisions, model);
   Json summary = aware.summary;
   if (options.exact != nullptr) {
     model.exact_projection = RowMajor(options.exact->projection);
     summary["exact"] = options.exact->summary;
   }
-  if (!aware.thresholds.warning.empty()) summary["threshold_warning"] = aware.thresholds.warning;
+  if (options.decisions != nullptr) summary.update(options.decisions->summary);
   if (const auto& fold = options.fold) {
     summary["cross_validation"] = {
         {"folds", fold->folds}, {"seed", fold->seed}, {"fold", fold->fold}, {"rows", fold->rows}};

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "features/dataset.h"
 #include "heft/model.h"
+#include "learning/decide.h"
 #include "learning/train.h"
 
 namespace heft {
@@ -27,11 +28,12 @@ struct FoldNumber {
 struct ModelOptions {
   std::string profile = "thin";
   const TrainResult* exact = nullptr;  // trained with exact normalisation on the same data
+  const Decisions* decisions = nullptr;
   std::optional<FoldNumber> fold = {};
 };
 
-// AssembleModel: the model of a result, with its thresholds and its calibration where it has been
-// trained. Whatever its form: for plain scores a degree is good that no profile can evaluate.
+// AssembleModel: the model of a result. Whatever its form: for plain scores a degree is good that
+// no profile can evaluate.
 Model AssembleModel(const Dataset& dataset, const TrainResult& aware,
                     const ModelOptions& options = {});
 

@@ -183,7 +183,7 @@ class MeaningTest : public ::testing::Test {
  protected:
   MeaningTest() {
     Must(kHeft, {"synth", "--out", w_("data"), "--identities", "24", "--samples", "3",
-                 "--dimensions", "24", "16"});
+                 "--dimensions", "24", "16", "--seed", "5"});
     data_ = *LoadDataset(w_("data"));
   }
 
@@ -212,13 +212,13 @@ class MeaningTest : public ::testing::Test {
     args.insert(args.end(), more.begin(), more.end());
     return args;
   }
-  // Claims to be the enrolled person, and asks for a decision at FMR 1e-3.
+  // Claims to be the enrolled person, and asks for a decision at FMR 1e-2.
   Args Decide(const std::vector<std::string>& files) {
     Must(kServer,
          ServeArgs("verify", files, {"--identity", data_.labels[0], "--out", w_("score.ct")}));
     Believe(w_("keys/trust.heft"), w_("gallery"));
     return {"decrypt", "--model",      w_("m.heft"), "--secret-key", w_("keys/secret.key"),
-            "--in",    w_("score.ct"), "--fmr",      "1e-3"};
+            "--in",    w_("score.ct"), "--fmr",      "1e-2"};
   }
   // The score of probe row 1 without some modalities against template row 0, and the probe's |z|^2,
   // normalised.
@@ -246,7 +246,8 @@ TEST_F(MeaningTest, AProbeWithoutAModalityIsTheProjectionOfWhatIsThere) {
       const nlohmann::json opened = Must(kHeft, Decide({file}));
       const auto [score, norm] = Plain({face_only ? 1 : 0});
       const Interval interval = NormInterval(*MakeRings(model_), model_);
-      ASSERT_GT(std::min(std::abs(norm - interval.lo), std::abs(norm - interval.hi)), kNormNoise);
+      ASSERT_GT(std::min(std::abs(norm - interval.lo), std::abs(norm - interval.hi)), kNormNoise)
+          << norm << " in " << interval.lo << " to " << interval.hi;
       if (interval.Contains(norm)) {
         EXPECT_NEAR(opened["candidates"][0]["score"], score, kScoreNoise + kRounding);
       } else {
@@ -262,9 +263,10 @@ TEST_F(MeaningTest, ThresholdByNameWarningAndEvidence) {
   const auto decide = [&] { return Decide({Encrypt("face", 1), Encrypt("voice", 1)}); };
   const nlohmann::json opened = Must(kHeft, decide());
   const double score = opened["candidates"][0]["score"];
-  EXPECT_EQ(opened["threshold"], model_.thresholds[1].score);
-  EXPECT_EQ(opened["accept"], score >= model_.thresholds[1].score);
-  EXPECT_THAT(opened["threshold_warning"].get<std::string>(), HasSubstr("30000 are needed"));
+  const double threshold = model_.ThresholdFor(1e-2)->score;
+  EXPECT_EQ(opened["threshold"], threshold);
+  EXPECT_EQ(opened["accept"], score >= threshold);
+  EXPECT_THAT(opened["threshold_warning"].get<std::string>(), HasSubstr("3000 are needed"));
   ASSERT_TRUE(model_.calibration.has_value());
   EXPECT_GT(model_.calibration->slope, 0);
   EXPECT_NEAR(opened["candidates"][0]["log_likelihood_ratio"],

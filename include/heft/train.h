@@ -24,7 +24,9 @@ struct LearnEpoch {
 
 // LearnOptions: docs/design.md says what they do.
 struct LearnOptions {
-  int gamma = 32;                       // fused dimension, a power of two from 2 to 256
+  // Fused dimension, a power of two from 2 to 256; 0: chosen on training people, of 16 to 256
+  // (docs/learning.md; the paper's recipe: 32). Templates, keys and a match grow with it.
+  int gamma = 0;
   std::string recipe = "generalising";  // or "paper", the HEFT paper's
   int degree = 0;  // of the polynomial that normalises, 2 or 3; 0: the recipe's own, 3 (paper 2)
   std::string
@@ -39,7 +41,7 @@ struct LearnOptions {
   double weight_decay = 1e-4;    // of the optimiser, in [0, 1]
   double shrinkage = 0.3;        // of the within-class covariance, in [0, 1]
   double drop_modality = 0;      // probability of training without one, in [0, 0.9]
-  // Of the start, one a modality, 1e-3 to 1e3; empty: chosen on validation people.
+  // Of the start, one a modality, 1e-3 to 1e3; empty: chosen on training people.
   std::vector<double> modality_weights;
   uint64_t seed = 1;
   // Also learns Model::exact_projection, for comparison in reports.
@@ -51,10 +53,12 @@ struct LearnOptions {
   std::vector<LearnEpoch>* curve = nullptr;
 };
 
-// Learn trains on the training and validation splits of `data` and fits thresholds and calibration
-// on validation people. The result depends on data, options and seed, not on the number of threads.
-// About a minute at 512 + 512 dimensions and 1,000 rows, all threads. Model::training_summary tells
-// how it went. kInvalidArgument for options out of range, fewer than two identities in either split
+// Learn trains on the training split of `data` and stops on its validation people; thresholds,
+// calibration and searches are cross-fitted: people for training and validation are dealt into five
+// parts (fewer where there are few), and each part is scored by a model of its own, learned from the
+// others. The test split takes part in nothing. The result depends on data, options and seed, not on
+// the number of threads. Model::training_summary tells how it went, and what is wrong with it:
+// "threshold_warning", and "fusion"."warning" where fusion is no better than one modality. kInvalidArgument for options out of range, fewer than two identities in either split
 // or none with a second sample; kFailedPrecondition for a checkpoint of other options; kCancelled.
 HEFT_EXPORT absl::StatusOr<Model> Learn(const TrainingData& data, const LearnOptions& options = {},
                                         const Monitor& monitor = {});

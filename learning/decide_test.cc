@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cross-fitting, what is decided from it, and whether fusion is worth it.
+#include "learning/decide.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "learning/fusion_gain.h"
+#include "learning/recipe.h"
+
+namespace heft {
+namespace {
+
+using ::testing::HasSubstr;
+
+Dataset People(int identities = 40, std::vector<double> jitter = {0.7, 0.7}) {
+  SyntheticOptions options;
+  options.identities = identities;
+  options.samples_per_identity = 4;
+  options.dimensions = {24, 16};
+  options.rank_identity = 8;
+  options.jitter = std::move(jitter);
+  return *SynthesiseDataset(options);
+}
+
+TrainOptions Quick() {
+  TrainOptions options;
+  options.gamma = 8;
+  options.epochs = 2;
+  return options;
+}
+
+absl::StatusOr<CrossFit> Fit(const Dataset& dataset, const TrainOptions& options = Quick()) {
+  HEFT_ASSIGN_OR_RETURN(const TrainResult shipped, Train(dataset, options));
+  return FitAcross({}, dataset, options, shipped, "");
+}
+
+std::set<std::string> Named(const CrossFit& fit, size_t part, Split split) {
+  std::set<std::string> names;
+  for (int row : RowsOf(fit.splits[part], split)) names.insert(fit.people.labels[row]);
+  return names;
+}
+
+TEST(CrossFitTest, EverybodyForTrainingIsJudgedOnceByAModelOfOthers) {
+  const Dataset dataset = People();
+  const auto fit = Fit(dataset);
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  EXPECT_FALSE(fit->too_few);
+  ASSERT_EQ(fit->splits.size(), static_cast<size_t>(recipe::kParts));
+  std::set<std::string> judged, test;
+  for (int row : RowsOf(dataset.split, Split::kTest)) test.insert(dataset.labels[row]);
+  for (size_t part = 0; part < fit->splits.size(); ++part) {
+    EXPECT_TRUE(CheckIdentitySplit(fit->people.labels, fit->splits[part]).ok());
+    EXPECT_FALSE(Named(*fit, part, Split::kTrain).empty());
+    EXPECT_FALSE(Named(*fit, part, Split::kValidation).empty());
+    for (const std::string& name : Named(*fit, part, Split::kTest)) {
+      EXPECT_TRUE(judged.insert(name).second) << name << " is in two parts";
+    }
+  }
+  EXPECT_EQ(judged.size() + test.size(), 40u);
+  for (const std::string& name : test) EXPECT_EQ(judged.count(name), 0u);
+  EXPECT_NE(fit->results[0].projection, fit->results[1].projection);
+  const auto scores = fit->Scores();
+  ASSERT_TRUE(scores.ok());
+  size_t rows = 0;
+  for (const LabelledScores& set : *scores) rows += set.identities.size();
+  EXPECT_EQ(rows, judged.size() * 4);
+}
+
+// What happens to test people must not reach a model: their vectors are replaced by others.
+TEST(CrossFitTest, TestPeopleTakePartInNothing) {
+  Dataset dataset = People();
+  const auto before = Decide(*Fit(dataset), 1);
+  for (int row : RowsOf(dataset.split, Split::kTest)) {
+    for (Modality& m : dataset.modalities) m.features.row(row).setRandom();
+  }
+  const auto after = Decide(*Fit(dataset), 1);
+  ASSERT_TRUE(before.ok() && after.ok());
+  EXPECT_EQ(before->thresholds.thresholds, after->thresholds.thresholds);
+  EXPECT_EQ(before->searches, after->searches);
+  EXPECT_EQ(before->summary, after->summary);
+}
+
+TEST(CrossFitTest, FewerPartsForFewerPeople) {
+  const auto fewer = Fit(People(14));  // 11 for training and validation
+  ASSERT_TRUE(fewer.ok()) << fewer.status();
+  EXPECT_EQ(fewer->splits.size(), 2u);
+  for (int identities : {11, 12, 13}) EXPECT_EQ(Fit(People(identities))->splits.size(), 2u);
+  const auto none = Fit(People(8));
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_TRUE(none->too_few);
+  const auto decisions = Decide(*none, 1);
+  ASSERT_TRUE(decisions.ok()) << decisions.status();
+  EXPECT_THAT(decisions->summary["threshold_warning"].get<std::string>(),
+              HasSubstr("validation people"));
+  EXPECT_TRUE(decisions->searches.empty());
+  EXPECT_FALSE(decisions->thresholds.thresholds.empty());
+}
+
+TEST(CrossFitTest, StopsWhereTheMonitorSays) {
+  const Dataset dataset = People();
+  const TrainResult shipped = *Train(dataset, Quick());
+  int steps = 0;
+  const auto fit =
+      FitAcross([&](const ProgressEvent&) { return ++steps < 8; }, dataset, Quick(), shipped, "");
+  EXPECT_EQ(fit.status().code(), absl::StatusCode::kCancelled);
+  EXPECT_LT(steps, 12);
+}
+
+TEST(DecideTest, CurvesSearchesAndAgreement) {
+  const auto fit = Fit(People());
+  const auto decisions = Decide(*fit, 1);
+  ASSERT_TRUE(decisions.ok()) << decisions.status();
+  EXPECT_GT(decisions->thresholds.thresholds.size(), 10u);
+  EXPECT_GT(decisions->calibration.slope, 0);
+  ASSERT_EQ(decisions->searches.size(), 3u) << "1, 2 and 4 templates of 4 samples";
+  EXPECT_EQ(decisions->searches[2].templates, 4u);
+  EXPECT_EQ(decisions->searches[0].replicates.size(),
+            static_cast<size_t>(recipe::kDecisionReplicates));
+  ASSERT_TRUE(decisions->sample_agreement.has_value());
+  EXPECT_GT(*decisions->sample_agreement, 0);
+  EXPECT_LT(*decisions->sample_agreement, 1);
+  EXPECT_EQ(decisions->summary["cross_fit"]["people"], 32);
+}
+
+// Known answers: samples of a person that are all alike, and two that are orthogonal.
+TEST(SampleAgreementTest, OfKnownSamples) {
+  CrossFit fit;
+  fit.people.modalities = {{"a", FeatureMatrix(4, 2)}};
+  FeatureMatrix& x = fit.people.modalities[0].features;
+  fit.people.labels = {"p", "p", "q", "q"};
+  fit.splits = {std::vector<Split>(4, Split::kTest)};
+  TrainResult identity;
+  identity.projection = FeatureMatrix::Identity(2, 2);
+  fit.results = {identity};
+  x << 1, 0, 0.6, 0.8, 0, 1, 0.8, 0.6;  // cosines 0.6 and 0.6
+  EXPECT_NEAR(*SampleAgreement(fit), 0.6, 1e-12);
+  fit.results[0].projection *= 7;  // of the lengths nothing is left
+  EXPECT_NEAR(*SampleAgreement(fit), 0.6, 1e-12);
+  x << 1, 0, 0, 1, 0, 1, 1, 0;
+  EXPECT_FALSE(SampleAgreement(fit).has_value()) << "what is 0 says nothing";
+  x << 1, 0, 1, 0, 0, 1, 0, 1;
+  EXPECT_FALSE(SampleAgreement(fit).has_value()) << "one sample twice is not two";
+}
+
+TEST(FusionGainTest, SaysWhichSystemIsBetterAndByHowMuch) {
+  // A strong modality, and a projection that sees the other only.
+  const Dataset dataset = People(40, {0.2, 5});
+  auto fit = *Fit(dataset);
+  const auto good = MeasureFusionGain(fit, *fit.Scores());
+  ASSERT_TRUE(good.ok()) << good.status();
+  EXPECT_EQ(good->modalities[good->best].name, "face");
+  for (TrainResult& result : fit.results) {
+    result.projection.setZero();
+    result.projection.rightCols(16).topRows(8) = FeatureMatrix::Identity(8, 16);
+    result.approximation.interval = {1e-3, 10};
+  }
+  const auto bad = MeasureFusionGain(fit, *fit.Scores());
+  ASSERT_TRUE(bad.ok()) << bad.status();
+  EXPECT_LT(bad->modalities[0].fused_minus.hi, 0);
+  EXPECT_THAT(bad->Warning(), HasSubstr("FUSION IS WORSE than face alone"));
+  EXPECT_THAT(bad->Warning(), HasSubstr("Use face alone"));
+  const Json json = bad->ToJson();
+  EXPECT_EQ(json["best_modality"], "face");
+  EXPECT_EQ(json["significant"], true);
+  EXPECT_EQ(json["minus_best"]["value"], bad->modalities[0].fused_minus.value);
+  EXPECT_TRUE(json.contains("minus_score_sum"));
+}
+
+TEST(FusionGainTest, WordsForALossThatMayBeChance) {
+  FusionGain gain;
+  gain.fused.auroc = {0.98, 0.97, 0.99};
+  gain.modalities = {{"iris", {}, {-0.001, -0.003, 0.001}}, {"face", {}, {0.1, 0.05, 0.15}}};
+  EXPECT_THAT(gain.Warning(), HasSubstr("no better than iris alone"));
+  EXPECT_THAT(gain.Warning(), HasSubstr("may be chance"));
+  EXPECT_EQ(gain.ToJson()["significant"], false);
+  gain.modalities[0].fused_minus = {0.001, -0.003, 0.005};
+  EXPECT_EQ(gain.Warning(), "");
+  EXPECT_FALSE(gain.ToJson().contains("warning"));
+  gain.score_sum = SystemGain{"score_sum", {}, {-0.002, -0.003, -0.001}};
+  EXPECT_THAT(gain.Warning(), HasSubstr("FUSION IS WORSE than the sum"));
+}
+
+}  // namespace
+}  // namespace heft

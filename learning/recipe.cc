@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learning/recipe.h"
+
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "base/bytes.h"
+
+namespace heft::recipe {
+namespace {
+
+template <typename T, size_t kSize>
+Json List(const T (&values)[kSize]) {
+  return std::vector<T>(values, values + kSize);
+}
+
+}  // namespace
+
+Json Choices() {
+  return {{"version", kVersion},
+          {"date", kDate},
+          {"replicates", kReplicates},
+          {"replicate_pairs", kReplicatePairs},
+          {"gammas", List(kGammas)},
+          {"gamma_confidence", kGammaConfidence},
+          {"gamma_tolerance", kGammaTolerance},
+          {"paper_gamma", kPaperGamma},
+          {"shrinkage", kShrinkage},
+          {"start_parts", kStartParts},
+          {"start_rows", kStartRows},
+          {"weight_steps", List(kWeightSteps)},
+          {"largest_weight", kLargestWeight},
+          {"lambda", kLambda},
+          {"margin", kMargin},
+          {"weight_decay", kWeightDecay},
+          {"epochs", kEpochs},
+          {"patience", kPatience},
+          {"max_batch", kMaxBatch},
+          {"learning_rate", kLearningRate},
+          {"degree", kDegree},
+          {"interval_margin", kIntervalMargin},
+          {"paper_epochs", kPaperEpochs},
+          {"paper_degree", kPaperDegree},
+          {"paper_learning_rate", kPaperLearningRate},
+          {"parts", kParts},
+          {"fewest_in_part", kFewestInPart},
+          {"stopping_share", kStoppingShare},
+          {"decision_replicates", kDecisionReplicates},
+          {"search_templates", List(kSearchTemplates)}};
+}
+
+std::string Hash() {
+  const heft::Hash hash = HashBytes(AsBytes(Choices().dump()));
+  return absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(hash.data()), hash.size()));
+}
+
+}  // namespace heft::recipe

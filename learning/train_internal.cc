@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learning/train_internal.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "evaluation/metrics.h"
+
+namespace heft::internal {
+
+FeatureMatrix ProjectedScores(const FeatureMatrix& projection, const FeatureMatrix& features,
+                              Metric metric, const Normaliser& normaliser) {
+  if (metric == Metric::kEuclidean) return EuclideanScores(ProjectAll(projection, features));
+  return CosineScores(ProjectAndNormalise(projection, features, normaliser));
+}
+
+double FastAuroc(const FeatureMatrix& scores, std::span<const int> classes) {
+  const absl::StatusOr<ScoreSet> pairs = PairScores(scores, classes);
+  if (!pairs.ok()) return -1;
+  // Counting each impostor's rank among the few genuine scores avoids sorting the many.
+  std::vector<double> genuine = pairs->genuine;
+  std::sort(genuine.begin(), genuine.end());
+  double wins = 0;
+  for (double score : pairs->impostor) {
+    const auto [lower, upper] = std::equal_range(genuine.begin(), genuine.end(), score);
+    wins += 0.5 * ((genuine.end() - lower) + (genuine.end() - upper));
+  }
+  return wins / (static_cast<double>(genuine.size()) * pairs->impostor.size());
+}
+
+double MeanAuroc(const std::vector<Batch>& batches, const FeatureMatrix& projection,
+                 const Normaliser& normaliser, Metric metric) {
+  double sum = 0;
+  for (const Batch& batch : batches) {
+    const double auroc =
+        FastAuroc(ProjectedScores(projection, batch.features, metric, normaliser), batch.classes);
+    if (auroc < 0) return -1;
+    sum += auroc;
+  }
+  return sum / batches.size();
+}
+
+double Quantile(const Eigen::VectorXd& values, double share) {
+  std::vector<double> sorted(values.data(), values.data() + values.size());
+  std::sort(sorted.begin(), sorted.end());
+  const double position = share * (sorted.size() - 1);
+  const std::size_t below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (position - below) * (sorted[above] - sorted[below]);
+}
+
+absl::StatusOr<Normaliser> FitToNorms(const Eigen::VectorXd& s, const TrainOptions& options) {
+  const double lo = Quantile(s, 0.001) / options.interval_margin;
+  const double hi = Quantile(s, 0.999) * options.interval_margin;
+  if (!(lo > 0) || !std::isfinite(hi)) {
+    return absl::InvalidArgumentError(
+        "a training sample projects to zero or to infinity, no interval can be fitted");
+  }
+  const double gain_squared = 1 / std::sqrt(lo * hi);
+  // Equal norms (one dimension) would make the interval empty.
+  const double spread = std::max(std::sqrt(hi / lo), 1.01);
+  Normaliser normaliser;
+  normaliser.gain = std::sqrt(gain_squared);
+  HEFT_ASSIGN_OR_RETURN(normaliser.approximation,
+                        Fit(options.fit, options.degree, {1 / spread, spread}));
+  return normaliser;
+}
+
+}  // namespace heft::internal
