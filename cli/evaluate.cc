@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <iostream>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
@@ -19,8 +18,8 @@ struct Options {
   int folds = 0;
   uint64_t fold_seed = 1, seed = 1;
   int replicates = 1000;
-  bool choices = false, partial_probes = false, plain = false, searches = false;
-  int draws = 40;
+  bool choices = false, partial_probes = false, plain = false;
+  SearchFlags searches;
   std::string split = "test";
   std::string report, pictures;
   SampleOptions samples;
@@ -137,33 +136,21 @@ absl::Status RunSearches(const Common& common, const Options& options) {
   if (options.choices || options.models.size() != 1) {
     return absl::InvalidArgumentError("with --searches give one --model, FILE or FOLDER of folds");
   }
-  std::vector<Model> models;
-  std::optional<TrainingData> data;
-  if (options.folds > 0) {
-    HEFT_ASSIGN_OR_RETURN(data, TrainingData::Load(options.data));
-    HEFT_ASSIGN_OR_RETURN(models,
-                          LoadFolds(options.models[0], *data, options.folds, options.fold_seed));
-  } else {
-    HEFT_ASSIGN_OR_RETURN(models.emplace_back(), LoadModel(options.models[0]));
-    HEFT_ASSIGN_OR_RETURN(data, TrainingData::Load(options.data, SplitSeed(models[0])));
-  }
-  SayLeftOut(common, data->left_out());
-  SearchStudyOptions study;
-  study.draws = options.draws;
-  study.seed = options.seed;
-  study.split = options.split;
-  study.page = !options.report.empty() || !options.pictures.empty();
-  study.command = common.command;
-  HEFT_ASSIGN_OR_RETURN(Report report, EvaluateSearches(*data, models, study, common.monitor));
-  Json json = {{"data", options.data}};
-  json.update(report.json);
-  report.json = std::move(json);
+  HEFT_ASSIGN_OR_RETURN(
+      Report report,
+      EvaluateSearchesOf(options.data, options.models[0], options.searches,
+                         {.folds = options.folds,
+                          .fold_seed = options.fold_seed,
+                          .seed = options.seed,
+                          .page = !options.report.empty() || !options.pictures.empty(),
+                          .command = common.command},
+                         options.split, common.monitor));
   return Finish(common, options, std::move(report));
 }
 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(CheckReport(options.report));
-  if (options.searches) return RunSearches(common, options);
+  if (options.searches.asked) return RunSearches(common, options);
   if (options.folds > 0) return RunFolds(common, options);
   if (options.choices || options.partial_probes || options.plain || options.samples.asked()) {
     return absl::InvalidArgumentError(
@@ -194,10 +181,7 @@ void AddEvaluate(Command app) {
               "with --folds: also probes that have one modality only");
   AddSampleOptions(command, &options->samples);
   AddProtectionOptions(command, &options->protection);
-  command.Add("--searches", &options->searches,
-              "are false positives of searches what was asked for? with people drawn by the "
-              "statistics of these, in galleries of 10 to 10,000");
-  command.Add("--draws", &options->draws, "of such people").Range(1, 10000).ShowDefault();
+  AddSearchOptions(command, &options->searches);
   command.Add("--split", &options->split, "the samples to measure on")
       .Choices({"train", "val", "test"})
       .ShowDefault();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/evaluate_extra.h"
 
+#include <optional>
+#include <utility>
+
 #include "cli/status.h"
 
 namespace heft::cli {
@@ -58,6 +61,42 @@ absl::StatusOr<Report> EvaluateProtectionOf(const TrainingData& data, const Mode
                              .pictures = from.pictures,
                              .command = from.command},
                             monitor);
+}
+
+void AddSearchOptions(Command command, SearchFlags* flags) {
+  const Option searches =
+      command.Add("--searches", &flags->asked,
+                  "instead: are false positives of searches what was asked for? in galleries of 10 "
+                  "to 10,000 people who are drawn by the statistics of these");
+  command.Add("--search-draws", &flags->draws, "of such people")
+      .Range(1, 10000)
+      .ShowDefault()
+      .Needs(searches);
+}
+
+absl::StatusOr<Report> EvaluateSearchesOf(const std::string& data, const std::string& model,
+                                          const SearchFlags& flags, const FoldOptions& from,
+                                          const std::string& split, const Monitor& monitor) {
+  std::vector<Model> models;
+  std::optional<TrainingData> loaded;
+  if (from.folds > 0) {
+    HEFT_ASSIGN_OR_RETURN(loaded, TrainingData::Load(data));
+    HEFT_ASSIGN_OR_RETURN(models, LoadFolds(model, *loaded, from.folds, from.fold_seed));
+  } else {
+    HEFT_ASSIGN_OR_RETURN(models.emplace_back(), LoadModel(model));
+    HEFT_ASSIGN_OR_RETURN(loaded, TrainingData::Load(data, SplitSeed(models[0])));
+  }
+  SearchStudyOptions study;
+  study.draws = flags.draws;
+  study.seed = from.seed;
+  study.split = split;
+  study.page = from.page;
+  study.command = from.command;
+  HEFT_ASSIGN_OR_RETURN(Report report, EvaluateSearches(*loaded, models, study, monitor));
+  Json json = {{"data", data}};
+  json.update(report.json);
+  report.json = std::move(json);
+  return report;
 }
 
 }  // namespace heft::cli

@@ -37,6 +37,18 @@ absl::StatusOr<Report> EvaluateProtectionOf(const TrainingData& data, const Mode
                                             const ProtectionFlags& flags,
                                             const EvaluationOptions& from, const Monitor& monitor);
 
+// SearchFlags: of --searches.
+struct SearchFlags {
+  bool asked = false;
+  int draws = 40;
+};
+void AddSearchOptions(Command command, SearchFlags* flags);
+
+// `from`: folds (0: one model), seeds and the page; `model`: a file, or a folder of folds.
+absl::StatusOr<Report> EvaluateSearchesOf(const std::string& data, const std::string& model,
+                                          const SearchFlags& flags, const FoldOptions& from,
+                                          const std::string& split, const Monitor& monitor);
+
 }  // namespace heft::cli
 
 #endif  // HEFT_CLI_EVALUATE_EXTRA_H_
