@@ -79,8 +79,9 @@ PageTable LinkTable(const ProtectionStudy& study) {
   table.caption = absl::StrCat(
       "D_sys, 0: pairs of one person cannot be told from others, 1: every one can (Gomez-Barrero "
       "et al., 2018, omega 1). By chance: what the same estimate says of shuffled pairs, mean and "
-      "97.5th percentile: it is above 0 because histograms of few pairs are never alike. The "
-      "recognition's own D_sys, under one key: ",
+      "97.5th percentile: it is above 0 because histograms of few pairs are never alike, and of ten "
+      "functions one is above that percentile by chance in one run of four. The recognition's own "
+      "D_sys, under one key: ",
       Fixed(study.matcher.d_sys, 3), ".");
   table.columns = {{"stolen", true}, {"what is compared", true}, {"D_sys"}, {"by chance"}};
   for (const LinkRow& row : study.links) {

@@ -32,7 +32,7 @@ struct WaitingTemplate {
   std::string identity;
   SampleDigest sample{};  // of the encrypted samples that it was made of
   // Of a mean: of each of them by itself. It stays with the server.
-  std::vector<SampleDigest> parts;
+  std::vector<SampleDigest> parts{};
 };
 
 // EnrolmentCheck: an enrolment, as the key owner sees it. No template is in it.

@@ -48,7 +48,7 @@ struct Enrolment {
   std::string identity;
   ckks::Ciphertext z;  // TemplateLimbs limbs
   SampleDigest sample{};
-  std::vector<SampleDigest> parts;  // of a mean: of each sample in it
+  std::vector<SampleDigest> parts{};  // of a mean: of each sample in it
 };
 
 class Gallery::Impl {
