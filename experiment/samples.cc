@@ -175,11 +175,26 @@ class Study {
     for (size_t w = 0; w < ways_.size(); ++w) {
       Comparisons& of = plain_[w].emplace_back();
       for (const DrawnPeople& draw : draws) plain.Score(draw, ways_[w], &of);
+      HEFT_RETURN_IF_ERROR(Decide(model, of, &out_.rows[w]));
       CountLengths(plain, draws, &out_.rows[w]);
     }
     MixPeople(plain, draws);
     HEFT_RETURN_IF_ERROR(Recover(plain, data, draws[0]));
     return options().encrypted ? RunEncrypted(model, data, draws) : absl::OkStatus();
+  }
+
+  absl::Status Decide(const Model& model, const Comparisons& of, SampleRow* row) const {
+    HEFT_ASSIGN_OR_RETURN(const ChosenThreshold threshold, model.ThresholdFor(1e-2));
+    double genuine = 0, refused = 0, impostor = 0, accepted = 0;
+    for (size_t i = 0; i < of.scores.size(); ++i) {
+      const bool reached = of.scores[i] >= threshold.score;
+      const bool same = of.probe[i] == of.enrolled[i];
+      (same ? genuine : impostor) += 1;
+      if (same != reached) (same ? refused : accepted) += 1;
+    }
+    row->fmr_at_threshold += Share() * accepted / impostor;
+    row->fnmr_at_threshold += Share() * refused / genuine;
+    return absl::OkStatus();
   }
 
   void CountLengths(const PlainFold& plain, const std::vector<DrawnPeople>& draws,

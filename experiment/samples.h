@@ -26,6 +26,8 @@ struct SampleRow {
   double enrol_ms = 0;           // of the server, a person, as one thread saw it
   double sent_bytes = 0;         // a person's samples, for enrolment
   double stored_bytes = 0;       // a person's templates in a full block
+  // At the models' thresholds for an FMR of 1e-2, which are fitted to single samples.
+  double fmr_at_threshold = 0, fnmr_at_threshold = 0;
   // Of the templates, those that the approximation's interval holds, and that admission rejects.
   double outside = 0, rejected = 0;
   // What DefaultLimits' scores of a person give away: the cosine of the best guess with its nearest

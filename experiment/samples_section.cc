@@ -57,14 +57,20 @@ PageTable RatesTable(const SampleStudy& study) {
   table.caption =
       "False non-match rate at a false match rate of the test people themselves, mean over the "
       "folds, 95% intervals by resampling people; change: percentage points from the first row, on "
-      "the same replicates.";
-  table.columns = {
-      {"enrolled as", true}, {"FNMR at FMR 1e-2"}, {"change"}, {"FNMR at FMR 1e-3"}, {"EER"}};
+      "the same replicates. Last, what the models' thresholds for FMR 1e-2, which are fitted to "
+      "single samples, come to.";
+  table.columns = {{"enrolled as", true},
+                   {"FNMR at FMR 1e-2"},
+                   {"change"},
+                   {"FNMR at FMR 1e-3"},
+                   {"EER"},
+                   {"FMR, FNMR at the models' threshold"}};
   for (const SampleRow& row : study.rows) {
     const ComparisonEstimate& e = Shown(study, row);
     table.rows.push_back(
         {{EscapeHtml(NameOf(row.way)), EstimateCell(e.fnmr_1e2), ChangeCell(e.fnmr_change),
-          EstimateCell(e.fnmr_1e3), EstimateCell(e.eer)}});
+          EstimateCell(e.fnmr_1e3), EstimateCell(e.eer),
+          absl::StrCat(Percent(row.fmr_at_threshold), ", ", Percent(row.fnmr_at_threshold))}});
   }
   return table;
 }
@@ -114,6 +120,8 @@ Json ToJson(const SampleStudy& study) {
                   {"probe", row.way.probe},
                   {"separate", row.way.separate},
                   {"plain", EstimatesJson(row.plain)},
+                  {"at_threshold_for_fmr_1e-2",
+                   {{"fmr", row.fmr_at_threshold}, {"fnmr", row.fnmr_at_threshold}}},
                   {"outside", row.outside},
                   {"rejected", row.rejected},
                   {"recovered", {{"cosine", row.recovered}, {"accepted", row.recovered_accepted}}}};
@@ -141,14 +149,15 @@ Json ToJson(const SampleStudy& study) {
 
 std::string ToText(const SampleStudy& study) {
   std::string text = absl::StrCat(Scope(study), "\n");
-  absl::StrAppendFormat(&text, "%-44s %-26s %-26s %s\n", "", "FNMR at FMR 1e-2", "change",
-                        "FNMR at FMR 1e-3");
+  absl::StrAppendFormat(&text, "%-44s %-26s %-26s %-26s %s\n", "", "FNMR at FMR 1e-2", "change",
+                        "FNMR at FMR 1e-3", "FMR, FNMR at the models' threshold for 1e-2");
   for (const SampleRow& row : study.rows) {
     const ComparisonEstimate& e = Shown(study, row);
     const Estimate& c = e.fnmr_change;
-    absl::StrAppendFormat(
-        &text, "%-44s %-26s %-26s %s\n", NameOf(row.way), EstimateText(e.fnmr_1e2),
-        absl::StrFormat("%+.4f [%+.4f, %+.4f]", c.value, c.lo, c.hi), EstimateText(e.fnmr_1e3));
+    absl::StrAppendFormat(&text, "%-44s %-26s %-26s %-26s %.4f, %.4f\n", NameOf(row.way),
+                          EstimateText(e.fnmr_1e2),
+                          absl::StrFormat("%+.4f [%+.4f, %+.4f]", c.value, c.lo, c.hi),
+                          EstimateText(e.fnmr_1e3), row.fmr_at_threshold, row.fnmr_at_threshold);
   }
   for (const MixedRow& row : study.mixed) absl::StrAppend(&text, MixedText(row), "\n");
   return text;
