@@ -20,6 +20,7 @@ struct Options {
   int replicates = 1000;
   bool choices = false, partial_probes = false, plain = false;
   SearchFlags searches;
+  ProtocolFlags protocol;
   std::string split = "test";
   std::string report, pictures;
   SampleOptions samples;
@@ -148,9 +149,25 @@ absl::Status RunSearches(const Common& common, const Options& options) {
   return Finish(common, options, std::move(report));
 }
 
+absl::Status RunProtocol(const Common& common, const Options& options) {
+  if (options.folds > 0 || options.choices || options.models.size() != 1) {
+    return absl::InvalidArgumentError("with --protocol give one --model FILE, and no --folds");
+  }
+  HEFT_ASSIGN_OR_RETURN(Report report,
+                        EvaluateProtocolOf(options.data, options.models[0], options.protocol,
+                                           {.encrypted = !options.plain,
+                                            .replicates = options.replicates,
+                                            .seed = options.seed,
+                                            .page = !options.report.empty(),
+                                            .command = common.command},
+                                           common.monitor));
+  return Finish(common, options, std::move(report));
+}
+
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(CheckReport(options.report));
   if (options.searches.asked) return RunSearches(common, options);
+  if (!options.protocol.folder.empty()) return RunProtocol(common, options);
   if (options.folds > 0) return RunFolds(common, options);
   if (options.choices || options.partial_probes || options.plain || options.samples.asked()) {
     return absl::InvalidArgumentError(
@@ -182,10 +199,12 @@ void AddEvaluate(Command app) {
   AddSampleOptions(command, &options->samples);
   AddProtectionOptions(command, &options->protection);
   AddSearchOptions(command, &options->searches);
+  AddProtocolOptions(command, &options->protocol);
   command.Add("--split", &options->split, "the samples to measure on")
       .Choices({"train", "val", "test"})
       .ShowDefault();
-  command.Add("--plain", &options->plain, "with --folds: leave the encrypted rows out");
+  command.Add("--plain", &options->plain,
+              "with --folds or --protocol: leave the encrypted rows out");
   command.Add("--report", &options->report, "write a self-contained HTML page here");
   command.Add("--pictures", &options->pictures,
               "write the report's pictures into this folder as SVG files (without --folds, or with "

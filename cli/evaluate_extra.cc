@@ -99,4 +99,35 @@ absl::StatusOr<Report> EvaluateSearchesOf(const std::string& data, const std::st
   return report;
 }
 
+void AddProtocolOptions(Command command, ProtocolFlags* flags) {
+  const Option protocol =
+      command.Add("--protocol", &flags->folder,
+                  "instead: a folder of lists of references and probes in the form of bob.bio "
+                  "(docs/protocols.md)");
+  command
+      .Add("--names", &flags->names,
+           "with --protocol: a name a row, as the lists have them (default: names.txt of the "
+           "data)")
+      .Needs(protocol);
+}
+
+absl::StatusOr<Report> EvaluateProtocolOf(const std::string& data, const std::string& model,
+                                          const ProtocolFlags& flags, const FoldOptions& from,
+                                          const Monitor& monitor) {
+  HEFT_ASSIGN_OR_RETURN(const Model loaded, LoadModel(model));
+  HEFT_ASSIGN_OR_RETURN(const TrainingData rows, TrainingData::Load(data));
+  const std::string names = flags.names.empty() ? data + "/names.txt" : flags.names;
+  HEFT_ASSIGN_OR_RETURN(Report report, EvaluateProtocol(rows, loaded, flags.folder, names,
+                                                        {.encrypted = from.encrypted,
+                                                         .replicates = from.replicates,
+                                                         .seed = from.seed,
+                                                         .page = from.page,
+                                                         .command = from.command},
+                                                        monitor));
+  Json json = {{"data", data}, {"protocol", flags.folder}, {"model", model}};
+  json.update(report.json);
+  report.json = std::move(json);
+  return report;
+}
+
 }  // namespace heft::cli

@@ -49,6 +49,17 @@ absl::StatusOr<Report> EvaluateSearchesOf(const std::string& data, const std::st
                                           const SearchFlags& flags, const FoldOptions& from,
                                           const std::string& split, const Monitor& monitor);
 
+// ProtocolFlags: of --protocol.
+struct ProtocolFlags {
+  std::string folder, names;
+};
+void AddProtocolOptions(Command command, ProtocolFlags* flags);
+
+// `from`: seeds, what is encrypted and the page.
+absl::StatusOr<Report> EvaluateProtocolOf(const std::string& data, const std::string& model,
+                                          const ProtocolFlags& flags, const FoldOptions& from,
+                                          const Monitor& monitor);
+
 }  // namespace heft::cli
 
 #endif  // HEFT_CLI_EVALUATE_EXTRA_H_

@@ -102,6 +102,32 @@ void Comparisons::Add(double score, int of, int with) {
   enrolled.push_back(with);
 }
 
+Comparisons ToComparisons(const LabelledScores& scores) {
+  Comparisons out;
+  const std::vector<int>& identities = scores.identities;
+  for (size_t i = 0; i < identities.size(); ++i) {
+    for (size_t j = i + 1; j < identities.size(); ++j) {
+      out.Add(scores.scores(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)),
+              identities[i], identities[j]);
+    }
+  }
+  return out;
+}
+
+absl::StatusOr<ScoreSet> SplitKinds(const Comparisons& comparisons) {
+  if (comparisons.scores.size() != comparisons.probe.size() ||
+      comparisons.scores.size() != comparisons.enrolled.size()) {
+    return absl::InvalidArgumentError("a comparison is a score and two people");
+  }
+  ScoreSet out;
+  for (size_t i = 0; i < comparisons.scores.size(); ++i) {
+    const bool genuine = comparisons.probe[i] == comparisons.enrolled[i];
+    (genuine ? out.genuine : out.impostor).push_back(comparisons.scores[i]);
+  }
+  HEFT_RETURN_IF_ERROR(Verify(out).status());
+  return out;
+}
+
 absl::StatusOr<std::vector<ComparisonEstimate>> MeasureComparisons(
     std::span<const std::vector<Comparisons>> systems, const BootstrapOptions& options) {
   HEFT_RETURN_IF_ERROR(internal::CheckOptions(options));

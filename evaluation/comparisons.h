@@ -21,6 +21,11 @@ struct Comparisons {
   void Add(double score, int of, int with);
 };
 
+// ToComparisons: the upper triangle of a square.
+Comparisons ToComparisons(const LabelledScores& scores);
+// SplitKinds: PairScores of a list: its errors.
+absl::StatusOr<ScoreSet> SplitKinds(const Comparisons& comparisons);
+
 struct ComparisonEstimate {
   Estimate fnmr_1e2, fnmr_1e3, eer;  // means over the sets
   Estimate fnmr_change;              // of fnmr_1e2, from the first system, on the same replicates

@@ -45,41 +45,38 @@ struct Accepted {
   }
 };
 
-absl::StatusOr<CountedSet> CountSet(const LabelledScores& set,
-                                    const std::vector<double>& thresholds) {
-  HEFT_RETURN_IF_ERROR(PairScores(set.scores, set.identities).status());
+absl::StatusOr<CountedSet> CountSet(const Comparisons& set, const std::vector<double>& thresholds) {
+  HEFT_RETURN_IF_ERROR(SplitKinds(set).status());
   CountedSet out;
-  HEFT_ASSIGN_OR_RETURN(out.identities, internal::CountIdentities(set.identities));
-  std::vector<std::vector<size_t>> samples(out.identities);
-  for (size_t i = 0; i < set.identities.size(); ++i) {
-    samples[static_cast<size_t>(set.identities[i])].push_back(i);
+  HEFT_ASSIGN_OR_RETURN(const size_t a, internal::CountIdentities(set.probe));
+  HEFT_ASSIGN_OR_RETURN(const size_t b, internal::CountIdentities(set.enrolled));
+  out.identities = std::max(a, b);
+  // By both people and the level, in one number, so that equal ones come together.
+  const uint64_t levels = thresholds.size() + 1;
+  std::vector<uint64_t> keys;
+  for (size_t i = 0; i < set.scores.size(); ++i) {
+    const auto [low, high] = std::minmax(set.probe[i], set.enrolled[i]);
+    const auto reached = std::ranges::upper_bound(thresholds, set.scores[i]) - thresholds.begin();
+    keys.push_back((static_cast<uint64_t>(low) * out.identities + static_cast<uint64_t>(high)) *
+                       levels +
+                   static_cast<uint64_t>(reached));
   }
-  std::vector<double> counts(thresholds.size() + 1);
-  for (size_t a = 0; a < out.identities; ++a) {
-    for (size_t b = a; b < out.identities; ++b) {
-      std::ranges::fill(counts, 0.0);
-      for (size_t i : samples[a]) {
-        for (size_t j : samples[b]) {
-          if (a == b && j <= i) continue;
-          const double score = set.scores(static_cast<Eigen::Index>(std::min(i, j)),
-                                          static_cast<Eigen::Index>(std::max(i, j)));
-          const auto reached = std::ranges::upper_bound(thresholds, score) - thresholds.begin();
-          counts[static_cast<size_t>(reached)] += 1;
-        }
-      }
-      for (size_t level = 0; level < counts.size(); ++level) {
-        if (counts[level] > 0) out.counts.push_back({a, b, level, counts[level]});
-      }
-    }
+  std::ranges::sort(keys);
+  for (size_t i = 0; i < keys.size();) {
+    size_t end = i;
+    while (end < keys.size() && keys[end] == keys[i]) ++end;
+    const uint64_t pair = keys[i] / levels;
+    out.counts.push_back({pair / out.identities, pair % out.identities, keys[i] % levels,
+                          static_cast<double>(end - i)});
+    i = end;
   }
   return out;
 }
 
-absl::Status CheckSets(std::span<const LabelledScores> sets,
-                       std::span<const std::vector<double>> thresholds) {
-  if (sets.empty() || sets.size() != thresholds.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        sets.size(), " sets of scores with thresholds for ", thresholds.size(), " sets"));
+absl::Status CheckSets(size_t sets, std::span<const std::vector<double>> thresholds) {
+  if (sets == 0 || sets != thresholds.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(sets, " sets of scores with thresholds for ", thresholds.size(), " sets"));
   }
   for (const std::vector<double>& of_set : thresholds) {
     if (of_set.size() == thresholds[0].size() && std::ranges::is_sorted(of_set)) continue;
@@ -107,11 +104,11 @@ Shares SharesOf(const Accepted& accepted) {
 
 }  // namespace
 
-absl::StatusOr<PooledRates> MeasureErrorRates(std::span<const LabelledScores> sets,
+absl::StatusOr<PooledRates> MeasureErrorRates(std::span<const Comparisons> sets,
                                               std::span<const std::vector<double>> thresholds,
                                               const BootstrapOptions& options) {
   HEFT_RETURN_IF_ERROR(internal::CheckOptions(options));
-  HEFT_RETURN_IF_ERROR(CheckSets(sets, thresholds));
+  HEFT_RETURN_IF_ERROR(CheckSets(sets.size(), thresholds));
   const size_t levels = thresholds[0].size();
   std::vector<CountedSet> counted;
   Accepted all(levels);
@@ -146,6 +143,17 @@ absl::StatusOr<PooledRates> MeasureErrorRates(std::span<const LabelledScores> se
     out.at[k] = {estimate(&Shares::fmr, all.impostor[0]), estimate(&Shares::fnmr, all.genuine[0])};
   }
   return out;
+}
+
+absl::StatusOr<PooledRates> MeasureErrorRates(std::span<const LabelledScores> sets,
+                                              std::span<const std::vector<double>> thresholds,
+                                              const BootstrapOptions& options) {
+  std::vector<Comparisons> lists;
+  for (const LabelledScores& set : sets) {
+    HEFT_RETURN_IF_ERROR(PairScores(set.scores, set.identities).status());
+    lists.push_back(ToComparisons(set));
+  }
+  return MeasureErrorRates(lists, thresholds, options);
 }
 
 }  // namespace heft

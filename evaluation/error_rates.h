@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "evaluation/bootstrap.h"
+#include "evaluation/comparisons.h"
 
 namespace heft {
 
@@ -31,6 +32,9 @@ struct PooledRates {
 // order. kInvalidArgument for PairScores's reasons, options out of range, or
 // thresholds that do not go with the sets.
 absl::StatusOr<PooledRates> MeasureErrorRates(std::span<const LabelledScores> sets,
+                                              std::span<const std::vector<double>> thresholds,
+                                              const BootstrapOptions& options = {});
+absl::StatusOr<PooledRates> MeasureErrorRates(std::span<const Comparisons> sets,
                                               std::span<const std::vector<double>> thresholds,
                                               const BootstrapOptions& options = {});
 

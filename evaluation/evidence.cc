@@ -114,37 +114,38 @@ struct People {
   size_t count = 0;
 };
 
-absl::StatusOr<People> NumberPeople(std::span<const LabelledScores> sets) {
+absl::StatusOr<People> NumberPeople(std::span<const Comparisons> sets) {
   if (sets.empty()) return absl::InvalidArgumentError("no scores to evaluate");
   People people;
-  for (const LabelledScores& set : sets) {
-    HEFT_RETURN_IF_ERROR(PairScores(set.scores, set.identities).status());
-    HEFT_RETURN_IF_ERROR(CheckFinite(set.scores, "log-likelihood ratios"));
-    HEFT_ASSIGN_OR_RETURN(const size_t count, internal::CountIdentities(set.identities));
+  for (const Comparisons& set : sets) {
+    HEFT_RETURN_IF_ERROR(SplitKinds(set).status());
+    for (double ratio : set.scores) {
+      if (std::isfinite(ratio)) continue;
+      return absl::InvalidArgumentError("a log-likelihood ratio is not finite");
+    }
+    HEFT_ASSIGN_OR_RETURN(const size_t a, internal::CountIdentities(set.probe));
+    HEFT_ASSIGN_OR_RETURN(const size_t b, internal::CountIdentities(set.enrolled));
     people.first.push_back(people.count);
-    people.count += count;
+    people.count += std::max(a, b);
   }
   return people;
 }
 
 // Every `stride`-th impostor comparison, and all genuine ones.
-std::vector<Comparison> Collect(std::span<const LabelledScores> sets, const People& people,
+std::vector<Comparison> Collect(std::span<const Comparisons> sets, const People& people,
                                 uint64_t stride) {
   std::vector<Comparison> out;
   uint64_t impostors = 0;
   for (size_t k = 0; k < sets.size(); ++k) {
-    const std::vector<int>& identities = sets[k].identities;
-    const auto number = [&](size_t i) {
-      return static_cast<uint32_t>(people.first[k] + static_cast<size_t>(identities[i]));
+    const auto number = [&](int identity) {
+      return static_cast<uint32_t>(people.first[k] + static_cast<size_t>(identity));
     };
-    for (size_t i = 0; i < identities.size(); ++i) {
-      for (size_t j = i + 1; j < identities.size(); ++j) {
-        const bool same = identities[i] == identities[j];
-        if (!same && impostors++ % stride != 0) continue;
-        const double ratio =
-            sets[k].scores(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
-        out.push_back({ratio, Bits(same ? -ratio : ratio), number(i), number(j)});
-      }
+    for (size_t i = 0; i < sets[k].scores.size(); ++i) {
+      const bool same = sets[k].probe[i] == sets[k].enrolled[i];
+      if (!same && impostors++ % stride != 0) continue;
+      const double ratio = sets[k].scores[i];
+      out.push_back({ratio, Bits(same ? -ratio : ratio), number(sets[k].probe[i]),
+                     number(sets[k].enrolled[i])});
     }
   }
   return out;
@@ -215,6 +216,16 @@ LabelledScores ToEvidence(const LabelledScores& scores, const ScoreCalibration& 
 }
 
 absl::StatusOr<EvidenceQuality> MeasureEvidence(std::span<const LabelledScores> ratios,
+                                                const BootstrapOptions& options) {
+  std::vector<Comparisons> lists;
+  for (const LabelledScores& set : ratios) {
+    HEFT_RETURN_IF_ERROR(PairScores(set.scores, set.identities).status());
+    lists.push_back(ToComparisons(set));
+  }
+  return MeasureEvidence(lists, options);
+}
+
+absl::StatusOr<EvidenceQuality> MeasureEvidence(std::span<const Comparisons> ratios,
                                                 const BootstrapOptions& options) {
   HEFT_RETURN_IF_ERROR(internal::CheckOptions(options));
   HEFT_ASSIGN_OR_RETURN(const People people, NumberPeople(ratios));

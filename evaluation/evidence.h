@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "evaluation/bootstrap.h"
+#include "evaluation/comparisons.h"
 #include "heft/decisions.h"
 
 namespace heft {
@@ -40,6 +41,8 @@ struct EvidenceQuality {
 // MeasureEvidence: of log-likelihood ratios, pooled over the sets (bootstrap.h). kInvalidArgument
 // for PairScores's reasons, ratios that are not finite, or options out of range.
 absl::StatusOr<EvidenceQuality> MeasureEvidence(std::span<const LabelledScores> ratios,
+                                                const BootstrapOptions& options = {});
+absl::StatusOr<EvidenceQuality> MeasureEvidence(std::span<const Comparisons> ratios,
                                                 const BootstrapOptions& options = {});
 
 // Cllr and MinimumCllr: of single comparisons; the minimum of any scores. Verify's errors.

@@ -105,7 +105,7 @@ TEST(Evidence, CalibrationIsApplied) {
   const LabelledScores ratios = ToEvidence(scores, {2, -1});
   EXPECT_DOUBLE_EQ(ratios.scores(0, 1), 2 * scores.scores(0, 1) - 1);
   EXPECT_EQ(ratios.identities, scores.identities);
-  EXPECT_FALSE(MeasureEvidence({}).ok());
+  EXPECT_FALSE(MeasureEvidence(std::span<const LabelledScores>()).ok());
   scores.scores(0, 1) = std::numeric_limits<double>::infinity();
   EXPECT_FALSE(MeasureEvidence(std::span(&scores, 1)).ok());
 }

@@ -66,7 +66,7 @@ Estimate Jackknife(std::span<const Part> people, double independent) {
   std::vector<double> without;
   double mean = 0;
   for (const Part& p : people) {
-    if (!(searches > p.searches)) continue;
+    if (!(searches > p.searches) || (p.searches == 0 && p.alone == 0)) continue;
     without.push_back((errors - p.errors - p.alone) / (searches - p.searches));
     mean += without.back();
   }
@@ -203,6 +203,32 @@ absl::StatusOr<OpenSetOutcome> TryOpenSet(std::span<const LabelledScores> sets,
   for (size_t k = 0; k < levels; ++k) {
     out.at.push_back(
         {Jackknife(counts.strangers[k], samples), Jackknife(counts.mated[k], samples)});
+  }
+  return out;
+}
+
+absl::StatusOr<OpenSetOutcome> SearchGallery(const FeatureMatrix& scores,
+                                             std::span<const int> probes,
+                                             std::span<const int> templates,
+                                             std::span<const double> thresholds) {
+  OpenSetOutcome out;
+  SearchTally tally;
+  HEFT_RETURN_IF_ERROR(tally.Add(scores, probes, templates));
+  HEFT_ASSIGN_OR_RETURN(out.curve, tally.Finish());
+  Half gallery;
+  gallery.probes.assign(probes.begin(), probes.end());
+  gallery.templates.assign(templates.begin(), templates.end());
+  for (Eigen::Index i = 0; i < scores.rows(); ++i) gallery.searching.push_back(i);
+  for (Eigen::Index j = 0; j < scores.cols(); ++j) gallery.enrolled.push_back(j);
+  HEFT_ASSIGN_OR_RETURN(const size_t a, internal::CountIdentities(probes));
+  HEFT_ASSIGN_OR_RETURN(const size_t b, internal::CountIdentities(templates));
+  Counts counts{std::vector<std::vector<Part>>(thresholds.size()),
+                std::vector<std::vector<Part>>(thresholds.size())};
+  counts.AddPeople(std::max(a, b));
+  CountHalf(scores, gallery, thresholds, 0, &counts);
+  for (size_t k = 0; k < thresholds.size(); ++k) {
+    out.at.push_back({Jackknife(counts.strangers[k], static_cast<double>(out.curve.strangers)),
+                      Jackknife(counts.mated[k], static_cast<double>(out.curve.mated))});
   }
   return out;
 }

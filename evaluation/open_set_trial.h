@@ -44,6 +44,13 @@ absl::StatusOr<OpenSetOutcome> TryOpenSet(std::span<const LabelledScores> sets,
                                           std::span<const std::vector<double>> thresholds,
                                           const OpenSetPlan& plan = {});
 
+// SearchGallery: the same of one given gallery: scores[i][j] of a probe of person probes[i] and a
+// template of person templates[j]; people are numbered from 0.
+absl::StatusOr<OpenSetOutcome> SearchGallery(const FeatureMatrix& scores,
+                                             std::span<const int> probes,
+                                             std::span<const int> templates,
+                                             std::span<const double> thresholds);
+
 }  // namespace heft
 
 #endif  // HEFT_EVALUATION_OPEN_SET_TRIAL_H_

@@ -12,6 +12,11 @@
 namespace heft {
 namespace {
 
+void Append(const ScoreSet& one, ScoreSet* pooled) {
+  pooled->genuine.insert(pooled->genuine.end(), one.genuine.begin(), one.genuine.end());
+  pooled->impostor.insert(pooled->impostor.end(), one.impostor.begin(), one.impostor.end());
+}
+
 // The curve's rates that so many comparisons can show, falling.
 std::vector<double> CurveRates(size_t impostor_pairs) {
   std::vector<double> rates;
@@ -47,13 +52,32 @@ absl::StatusOr<ScoreSet> PoolScores(std::span<const LabelledScores> sets) {
   ScoreSet pooled;
   for (const LabelledScores& set : sets) {
     HEFT_ASSIGN_OR_RETURN(const ScoreSet one, PairScores(set.scores, set.identities));
-    pooled.genuine.insert(pooled.genuine.end(), one.genuine.begin(), one.genuine.end());
-    pooled.impostor.insert(pooled.impostor.end(), one.impostor.begin(), one.impostor.end());
+    Append(one, &pooled);
+  }
+  return pooled;
+}
+
+absl::StatusOr<ScoreSet> PoolScores(std::span<const Comparisons> sets) {
+  if (sets.empty()) return absl::InvalidArgumentError("no scores to evaluate");
+  ScoreSet pooled;
+  for (const Comparisons& set : sets) {
+    HEFT_ASSIGN_OR_RETURN(const ScoreSet one, SplitKinds(set));
+    Append(one, &pooled);
   }
   return pooled;
 }
 
 absl::StatusOr<ThresholdTable> CalibrateThresholds(std::span<const LabelledScores> sets,
+                                                   const BootstrapOptions& options) {
+  std::vector<Comparisons> lists;
+  for (const LabelledScores& set : sets) {
+    HEFT_RETURN_IF_ERROR(PairScores(set.scores, set.identities).status());
+    lists.push_back(ToComparisons(set));
+  }
+  return CalibrateThresholds(lists, options);
+}
+
+absl::StatusOr<ThresholdTable> CalibrateThresholds(std::span<const Comparisons> sets,
                                                    const BootstrapOptions& options) {
   HEFT_ASSIGN_OR_RETURN(ScoreSet pooled, PoolScores(sets));
   std::vector<double>& impostor = pooled.impostor;

@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "evaluation/bootstrap.h"
+#include "evaluation/comparisons.h"
 #include "evaluation/metrics.h"
 #include "heft/decisions.h"
 
@@ -30,6 +31,7 @@ inline constexpr int kPointsADecade = 8;
 
 // PoolScores: the comparisons of all sets. Errors as PairScores's.
 absl::StatusOr<ScoreSet> PoolScores(std::span<const LabelledScores> sets);
+absl::StatusOr<ScoreSet> PoolScores(std::span<const Comparisons> sets);
 
 // CalibrateThresholds: a curve, from an FMR of 10^(-1/8) down to one false match in all
 // comparisons: for each the lowest score that keeps it on the pooled comparisons. Errors as
@@ -37,6 +39,8 @@ absl::StatusOr<ScoreSet> PoolScores(std::span<const LabelledScores> sets);
 absl::StatusOr<ThresholdTable> CalibrateThresholds(std::span<const LabelledScores> sets,
                                                    const BootstrapOptions& options = {});
 
+absl::StatusOr<ThresholdTable> CalibrateThresholds(std::span<const Comparisons> sets,
+                                                   const BootstrapOptions& options = {});
 // The same for chosen rates alone, in (0, 1), without intervals.
 absl::StatusOr<ThresholdTable> CalibrateThresholds(const ScoreSet& scores,
                                                    std::span<const double> fmrs = kStandardFmrs);

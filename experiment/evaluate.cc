@@ -9,6 +9,7 @@
 #include "experiment/cross_validation.h"
 #include "experiment/evaluation.h"
 #include "experiment/figure.h"
+#include "experiment/protocol_run.h"
 #include "experiment/reports.h"
 #include "experiment/search_study.h"
 #include "experiment/systems.h"
@@ -137,6 +138,26 @@ absl::StatusOr<Report> EvaluateSearches(const TrainingData& data, std::span<cons
       report.page, experiment::MakeStudyReport(study, experiment::FolderName(dataset.folder),
                                                experiment::DescribeData(dataset.folder), &picture));
   report.pictures = {{"galleries.svg", experiment::SvgFile(picture)}};
+  return report;
+}
+
+absl::StatusOr<Report> EvaluateProtocol(const TrainingData& data, const Model& model,
+                                        const std::string& folder, const std::string& names,
+                                        const ProtocolOptions& options, const Monitor& monitor) {
+  if (options.page) HEFT_RETURN_IF_ERROR(CheckDrawing());
+  HEFT_ASSIGN_OR_RETURN(
+      const Dataset dataset,
+      experiment::SelectModalities(Inside::Of(data).dataset, model, "the data set"));
+  HEFT_ASSIGN_OR_RETURN(const experiment::RowNames rows,
+                        experiment::ReadRowNames(names, dataset.Rows()));
+  HEFT_ASSIGN_OR_RETURN(const experiment::Protocol protocol,
+                        experiment::ReadProtocol(folder, rows));
+  HEFT_ASSIGN_OR_RETURN(const experiment::ProtocolResult found,
+                        experiment::RunProtocol(monitor, dataset, model, protocol, options));
+  Report report{experiment::ToJson(found), experiment::ToText(found)};
+  if (!options.page) return report;
+  HEFT_ASSIGN_OR_RETURN(
+      report.page, experiment::MakeProtocolReport(found, experiment::FolderName(dataset.folder)));
   return report;
 }
 

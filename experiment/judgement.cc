@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "absl/status/status.h"
 #include "evaluation/error_rates.h"
@@ -19,20 +20,20 @@ struct Choice {
   RateInterval predicted{0, 0};
 };
 
-// `choose` of a set gives its model's threshold, for all sets or for none.
+// `choose` gives the threshold of set k, for all sets or for none.
 template <typename Choose>
-Choice ChooseForAll(std::span<const JudgedSet> sets, double asked, Choose choose) {
+Choice ChooseForAll(size_t sets, double asked, Choose choose) {
   Choice out;
   out.asked = asked;
-  for (const JudgedSet& set : sets) {
-    const absl::StatusOr<ChosenThreshold> chosen = choose(set);
+  for (size_t k = 0; k < sets; ++k) {
+    const absl::StatusOr<ChosenThreshold> chosen = choose(k);
     if (!chosen.ok()) {
       out.refused = std::string(chosen.status().message());
       return out;
     }
     out.thresholds.push_back(chosen->score);
-    out.predicted.lo += chosen->interval.lo / static_cast<double>(sets.size());
-    out.predicted.hi += chosen->interval.hi / static_cast<double>(sets.size());
+    out.predicted.lo += chosen->interval.lo / static_cast<double>(sets);
+    out.predicted.hi += chosen->interval.hi / static_cast<double>(sets);
   }
   return out;
 }
@@ -53,9 +54,8 @@ RateCheck Checked(const Choice& choice, const Estimate& measured, const Estimate
   return check;
 }
 
-// MeasureAll: calls measure(choice thresholds by set) once for all choices that were not refused
-// and returns their checks in order. Each set's thresholds must rise for MeasureErrorRates, which
-// they do as the rates asked for fall.
+// Thresholds of each set, of all choices that were not refused. They rise, as the rates asked for
+// fall.
 std::vector<std::vector<double>> BySet(const std::vector<Choice>& choices, size_t sets) {
   std::vector<std::vector<double>> out(sets);
   for (const Choice& choice : choices) {
@@ -65,22 +65,16 @@ std::vector<std::vector<double>> BySet(const std::vector<Choice>& choices, size_
   return out;
 }
 
-std::vector<LabelledScores> ScoresOf(std::span<const JudgedSet> sets) {
-  std::vector<LabelledScores> out;
-  for (const JudgedSet& set : sets) out.push_back(set.scores);
-  return out;
-}
-
-absl::Status JudgeComparisons(std::span<const JudgedSet> sets,
-                              const std::vector<LabelledScores>& scores,
-                              const BootstrapOptions& options, Judgement* out) {
+absl::Status JudgeComparisons(std::span<const Comparisons> lists,
+                              std::span<const Model* const> models, const BootstrapOptions& options,
+                              Judgement* out) {
   std::vector<Choice> choices;
   for (double fmr : kAskedFmrs) {
-    choices.push_back(ChooseForAll(
-        sets, fmr, [fmr](const JudgedSet& set) { return set.model->ThresholdFor(fmr); }));
+    choices.push_back(
+        ChooseForAll(lists.size(), fmr, [&](size_t k) { return models[k]->ThresholdFor(fmr); }));
   }
   HEFT_ASSIGN_OR_RETURN(const PooledRates rates,
-                        MeasureErrorRates(scores, BySet(choices, sets.size()), options));
+                        MeasureErrorRates(lists, BySet(choices, lists.size()), options));
   size_t next = 0;
   for (const Choice& choice : choices) {
     if (!choice.refused.empty()) {
@@ -90,21 +84,36 @@ absl::Status JudgeComparisons(std::span<const JudgedSet> sets,
     const ErrorRates& at = rates.at[next++];
     out->comparisons.push_back(Checked(choice, at.fmr, at.fnmr));
   }
-  HEFT_ASSIGN_OR_RETURN(const ScoreSet pooled, PoolScores(scores));
+  HEFT_ASSIGN_OR_RETURN(const ScoreSet pooled, PoolScores(lists));
   HEFT_ASSIGN_OR_RETURN(const std::vector<RocPoint> roc, Roc(pooled));
   out->det = ThinForDrawing(roc);
   return absl::OkStatus();
 }
 
-absl::Status JudgeEvidence(std::span<const JudgedSet> sets, const BootstrapOptions& options,
-                           Judgement* out) {
-  std::vector<LabelledScores> ratios;
-  for (const JudgedSet& set : sets) {
-    if (!set.model->calibration) return absl::OkStatus();
-    ratios.push_back(ToEvidence(set.scores, *set.model->calibration));
+absl::Status JudgeEvidence(std::span<const Comparisons> lists, std::span<const Model* const> models,
+                           const BootstrapOptions& options, Judgement* out) {
+  std::vector<Comparisons> ratios;
+  for (size_t k = 0; k < lists.size(); ++k) {
+    if (!models[k]->calibration) return absl::OkStatus();
+    Comparisons& list = ratios.emplace_back(lists[k]);
+    for (double& score : list.scores) score = models[k]->calibration->LogLikelihoodRatio(score);
   }
   HEFT_ASSIGN_OR_RETURN(out->evidence, MeasureEvidence(ratios, options));
   return absl::OkStatus();
+}
+
+void AddSearchChecks(const std::vector<Choice>& choices, uint32_t templates, uint64_t people,
+                     OpenSetOutcome outcome, Judgement* out) {
+  size_t next = 0;
+  for (const Choice& choice : choices) {
+    SearchCheck check = {templates, people, Refused(choice)};
+    if (choice.refused.empty()) {
+      const OpenSetOutcome::Rates& at = outcome.at[next++];
+      check.rate = Checked(choice, at.fpir, at.fnir);
+    }
+    out->searches.push_back(std::move(check));
+  }
+  out->curves.push_back({templates, std::move(outcome.curve)});
 }
 
 absl::Status JudgeSearches(std::span<const JudgedSet> sets,
@@ -118,9 +127,9 @@ absl::Status JudgeSearches(std::span<const JudgedSet> sets,
   }
   std::vector<Choice> choices;
   for (double fpir : kAskedFpirs) {
-    choices.push_back(ChooseForAll(sets, fpir, [&](const JudgedSet& set) {
-      return set.model->ThresholdForSearch(fpir, GallerySize(set.scores.identities, templates),
-                                           templates);
+    choices.push_back(ChooseForAll(sets.size(), fpir, [&](size_t k) {
+      return sets[k].model->ThresholdForSearch(fpir, GallerySize(scores[k].identities, templates),
+                                               templates);
     }));
   }
   OpenSetPlan plan;
@@ -128,16 +137,7 @@ absl::Status JudgeSearches(std::span<const JudgedSet> sets,
   plan.seed = options.seed;
   HEFT_ASSIGN_OR_RETURN(OpenSetOutcome outcome,
                         TryOpenSet(scores, BySet(choices, sets.size()), plan));
-  size_t next = 0;
-  for (const Choice& choice : choices) {
-    SearchCheck check = {templates, people / sets.size(), Refused(choice)};
-    if (choice.refused.empty()) {
-      const OpenSetOutcome::Rates& at = outcome.at[next++];
-      check.rate = Checked(choice, at.fpir, at.fnir);
-    }
-    out->searches.push_back(std::move(check));
-  }
-  out->curves.push_back({templates, std::move(outcome.curve)});
+  AddSearchChecks(choices, templates, people / sets.size(), std::move(outcome), out);
   return absl::OkStatus();
 }
 
@@ -180,11 +180,44 @@ std::vector<RocPoint> ThinForDrawing(const std::vector<RocPoint>& points) {
   return kept;
 }
 
-absl::StatusOr<Judgement> Judge(std::span<const JudgedSet> sets, const BootstrapOptions& options) {
-  const std::vector<LabelledScores> scores = ScoresOf(sets);
+absl::StatusOr<Judgement> JudgeLists(std::span<const Comparisons> lists,
+                                     std::span<const Model* const> models,
+                                     const BootstrapOptions& options) {
   Judgement out;
-  HEFT_RETURN_IF_ERROR(JudgeComparisons(sets, scores, options, &out));
-  HEFT_RETURN_IF_ERROR(JudgeEvidence(sets, options, &out));
+  HEFT_RETURN_IF_ERROR(JudgeComparisons(lists, models, options, &out));
+  HEFT_RETURN_IF_ERROR(JudgeEvidence(lists, models, options, &out));
+  return out;
+}
+
+absl::Status JudgeGallery(const FeatureMatrix& scores, std::span<const int> probes,
+                          std::span<const int> templates, const Model& model,
+                          Judgement* judgement) {
+  std::map<int, uint32_t> counts;
+  for (int person : templates) ++counts[person];
+  uint32_t most = 0;
+  for (const auto& [person, count] : counts) most = std::max(most, count);
+  std::vector<Choice> choices;
+  for (double fpir : kAskedFpirs) {
+    choices.push_back(ChooseForAll(
+        1, fpir, [&](size_t) { return model.ThresholdForSearch(fpir, counts.size(), most); }));
+  }
+  const std::vector<double> thresholds = BySet(choices, 1)[0];
+  HEFT_ASSIGN_OR_RETURN(OpenSetOutcome outcome,
+                        SearchGallery(scores, probes, templates, thresholds));
+  AddSearchChecks(choices, most, counts.size(), std::move(outcome), judgement);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Judgement> Judge(std::span<const JudgedSet> sets, const BootstrapOptions& options) {
+  std::vector<LabelledScores> scores;
+  std::vector<Comparisons> lists;
+  std::vector<const Model*> models;
+  for (const JudgedSet& set : sets) {
+    scores.push_back(set.scores);
+    lists.push_back(ToComparisons(set.scores));
+    models.push_back(set.model);
+  }
+  HEFT_ASSIGN_OR_RETURN(Judgement out, JudgeLists(lists, models, options));
   for (uint32_t templates : kEnrolledTemplates) {
     HEFT_RETURN_IF_ERROR(JudgeSearches(sets, scores, templates, options, &out));
   }

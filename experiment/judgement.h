@@ -53,10 +53,13 @@ struct SearchCurve {
 };
 
 struct Judgement {
-  std::vector<RateCheck> comparisons;       // FMR
-  std::optional<EvidenceQuality> evidence;  // of calibrated models
+  std::string thresholds = "The model's thresholds";  // that were judged, as a sentence begins
+  std::vector<RateCheck> comparisons;                 // FMR
+  std::optional<EvidenceQuality> evidence;            // of calibrated models
   std::vector<SearchCheck> searches;
   std::vector<SearchCurve> curves;
+  std::string searches_of =  // who searches
+      "A random half of the people is enrolled, the other half are strangers, 20 times.";
   std::string no_searches;    // why there are none
   std::vector<RocPoint> det;  // of the comparisons, thinned for drawing
 };
@@ -71,6 +74,15 @@ inline constexpr uint32_t kEnrolledTemplates[] = {1, 2, 4};
 absl::StatusOr<Judgement> Judge(std::span<const JudgedSet> sets,
                                 const BootstrapOptions& options = {});
 
+// JudgeLists: the same of comparisons in lists, of each set by its model; without searches.
+absl::StatusOr<Judgement> JudgeLists(std::span<const Comparisons> lists,
+                                     std::span<const Model* const> models,
+                                     const BootstrapOptions& options = {});
+// JudgeGallery adds searches of one gallery by the model's thresholds: scores[i][j] of a probe of
+// person probes[i] and a template of person templates[j], numbered from 0.
+absl::Status JudgeGallery(const FeatureMatrix& scores, std::span<const int> probes,
+                          std::span<const int> templates, const Model& model, Judgement* judgement);
+
 // CheckRate: what a rate measured at a threshold says of the one asked for.
 RateCheck CheckRate(double asked, const Estimate& measured, const RateInterval& predicted);
 
@@ -80,7 +92,8 @@ std::vector<RocPoint> ThinForDrawing(const std::vector<RocPoint>& points);
 Json JudgementJson(const Judgement& judgement);
 std::string JudgementText(const Judgement& judgement);
 // The section of a page, with the pictures as DrawJudgement made them.
-void AddJudgement(const Judgement& judgement, const std::vector<PageFigure>& figures, Page& page);
+void AddJudgement(const Judgement& judgement, const std::vector<PageFigure>& figures, Page& page,
+                  const std::string& heading = "What the model decides on these people");
 // DrawJudgement: reliability, DET, FPIR with FNIR, and match rates by rank, as far as there are
 // such. `names` (may be null) receives names of files. RunGnuplot's errors.
 absl::StatusOr<std::vector<PageFigure>> DrawJudgement(const Judgement& judgement,

@@ -102,10 +102,12 @@ void AddComparisons(const Judgement& judgement, Page& page) {
                    {"Holds"},
                    {"FNMR here"}}};
   for (const RateCheck& check : judgement.comparisons) table.rows.push_back({CheckCells(check)});
-  table.caption =
-      "The model's thresholds on people who took no part in it, with 95% intervals by resampling "
-      "them. “Over asked for” joins to that what the model says of its own threshold; where that "
-      "interval holds 1, the threshold does what was asked.";
+  table.caption = absl::StrCat(
+      judgement.thresholds,
+      " on people who took no part in them, with 95% intervals by resampling people. “Over asked "
+      "for” joins to that what is said of a threshold where it was fitted; where that interval "
+      "holds "
+      "1, the threshold does what was asked.");
   page.Table(table);
 }
 
@@ -116,6 +118,7 @@ void AddEvidence(const EvidenceQuality& evidence, Page& page) {
 }
 
 void AddSearches(const Judgement& judgement, Page& page) {
+  if (judgement.searches.empty() && judgement.no_searches.empty()) return;
   page.Subheading("Searches among strangers");
   if (!judgement.no_searches.empty()) return page.Note(judgement.no_searches + ".");
   PageTable table{{{"Templates of each"},
@@ -132,7 +135,8 @@ void AddSearches(const Judgement& judgement, Page& page) {
     table.rows.push_back({std::move(cells)});
   }
   table.caption =
-      "A random half of the people is enrolled, the other half are strangers, 20 times. FPIR: the "
+      judgement.searches_of +
+      " FPIR: the "
       "share of strangers' searches that name somebody; FNIR: of enrolled people's searches those "
       "that do not name the right one (ISO/IEC 19795-1). Intervals leave people out one by one.";
   page.Table(table);
@@ -181,8 +185,9 @@ std::string JudgementText(const Judgement& judgement) {
   return text;
 }
 
-void AddJudgement(const Judgement& judgement, const std::vector<PageFigure>& figures, Page& page) {
-  page.Heading("What the model decides on these people");
+void AddJudgement(const Judgement& judgement, const std::vector<PageFigure>& figures, Page& page,
+                  const std::string& heading) {
+  page.Heading(heading);
   AddComparisons(judgement, page);
   if (judgement.evidence) AddEvidence(*judgement.evidence, page);
   AddSearches(judgement, page);

@@ -21,7 +21,7 @@ bool IsFeatureFile(const fs::path& path) {
   const std::string extension = path.extension().string(), name = path.stem().string();
   if (name.empty() || name[0] == '.') return false;
   if (extension == ".npy") return true;
-  return extension == ".txt" && name != "labels" && name != "split" &&
+  return extension == ".txt" && name != "labels" && name != "split" && name != "names" &&
          !absl::EndsWith(name, "_labels");
 }
 

@@ -103,10 +103,10 @@ struct SampleStudyOptions {
   bool page = false;
   std::string command = {};
 };
-// EvaluateSamples: FNMR at a fixed FMR of people who are enrolled and asked with the mean of several
-// samples, and with separate templates of which the best counts; what it costs, and what scores
-// give away. `models`: one a fold. EvaluateFolds' errors; kFailedPrecondition for models without
-// sample_agreement.
+// EvaluateSamples: FNMR at a fixed FMR of people who are enrolled and asked with the mean of
+// several samples, and with separate templates of which the best counts; what it costs, and what
+// scores give away. `models`: one a fold. EvaluateFolds' errors; kFailedPrecondition for models
+// without sample_agreement.
 HEFT_EXPORT absl::StatusOr<Report> EvaluateSamples(const TrainingData& data,
                                                    std::span<const Model> models,
                                                    const SampleStudyOptions& options = {},
@@ -140,6 +140,24 @@ struct SearchStudyOptions {
 HEFT_EXPORT absl::StatusOr<Report> EvaluateSearches(const TrainingData& data,
                                                     std::span<const Model> models,
                                                     const SearchStudyOptions& options = {},
+                                                    const Monitor& monitor = {});
+
+// ProtocolOptions: of somebody else's lists of references and probes.
+struct ProtocolOptions {
+  bool encrypted = true;  // false: plain scores
+  int replicates = 1000;
+  uint64_t seed = 1;
+  bool page = false;
+  std::string command = {};
+};
+// EvaluateProtocol: `folder` holds groups dev and eval in the form of bob.bio (docs/protocols.md);
+// `names` a name a row of the data, as the lists have them. Thresholds are fitted on dev and
+// measured on eval; the model's own on both. kNotFound, kInvalidArgument with file and line;
+// kCancelled.
+HEFT_EXPORT absl::StatusOr<Report> EvaluateProtocol(const TrainingData& data, const Model& model,
+                                                    const std::string& folder,
+                                                    const std::string& names,
+                                                    const ProtocolOptions& options = {},
                                                     const Monitor& monitor = {});
 
 // DrawLearningCurve: training and validation AUROC by epoch, a picture (SVG).

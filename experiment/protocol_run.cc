@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/protocol_run.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "evaluation/comparisons.h"
+#include "evaluation/thresholds.h"
+#include "experiment/mean_scores.h"
+
+namespace heft::experiment {
+namespace {
+
+// A group with its scores.
+struct Scored {
+  FeatureMatrix scores;                 // [probe][reference]
+  std::vector<int> probes, references;  // subjects
+  Comparisons list;
+};
+
+std::vector<int> Number(const std::vector<ProtocolEntry>& entries,
+                        std::map<std::string, int>* numbers) {
+  std::vector<int> out;
+  for (const ProtocolEntry& entry : entries) {
+    out.push_back(
+        numbers->try_emplace(entry.subject, static_cast<int>(numbers->size())).first->second);
+  }
+  return out;
+}
+
+RowLists RowsOfAll(const std::vector<ProtocolEntry>& entries) {
+  RowLists rows;
+  for (const ProtocolEntry& entry : entries) rows.push_back(entry.rows);
+  return rows;
+}
+
+class ProtocolRunner {
+ public:
+  ProtocolRunner(const Monitor& monitor, const Dataset& dataset, const Model& model,
+                 const ProtocolOptions& options)
+      : monitor_(monitor), dataset_(dataset), model_(model) {
+    result_.options = options;
+    bootstrap_.replicates = options.replicates;
+    bootstrap_.seed = options.seed;
+  }
+
+  absl::StatusOr<ProtocolResult> Run(const Protocol& protocol) {
+    HEFT_ASSIGN_OR_RETURN(const Scored dev, AddGroup(protocol.dev));
+    if (!protocol.eval) return std::move(result_);
+    HEFT_ASSIGN_OR_RETURN(const Scored eval, AddGroup(*protocol.eval));
+    HEFT_RETURN_IF_ERROR(JudgeByDev(dev, eval, &result_.groups.back()));
+    return std::move(result_);
+  }
+
+ private:
+  absl::StatusOr<Scored> Score(const ProtocolGroup& group, GroupResult* result) {
+    const RowLists references = RowsOfAll(group.references), probes = RowsOfAll(group.probes);
+    Scored out;
+    HEFT_ASSIGN_OR_RETURN(out.scores, PlainMeans(model_, dataset_, references, probes));
+    if (result_.options.encrypted) {
+      HEFT_ASSIGN_OR_RETURN(FeatureMatrix encrypted,
+                            EncryptedMeans(monitor_, model_, dataset_, references, probes));
+      result->largest_gap = (encrypted - out.scores).cwiseAbs().maxCoeff();
+      out.scores = std::move(encrypted);
+    }
+    std::map<std::string, int> numbers;
+    out.references = Number(group.references, &numbers);
+    result->subjects = numbers.size();
+    out.probes = Number(group.probes, &numbers);
+    for (const auto& [probe, reference] : group.comparisons) {
+      out.list.Add(
+          out.scores(static_cast<Eigen::Index>(probe), static_cast<Eigen::Index>(reference)),
+          out.probes[probe], out.references[reference]);
+    }
+    for (int subject : out.probes) {
+      result->strangers += subject >= static_cast<int>(result->subjects);
+    }
+    return out;
+  }
+
+  absl::StatusOr<Scored> AddGroup(const ProtocolGroup& group) {
+    GroupResult result;
+    result.name = group.name;
+    result.references = group.references.size();
+    result.probes = group.probes.size();
+    for (const ProtocolEntry& entry : group.references) {
+      result.most_samples = std::max(result.most_samples, entry.rows.size());
+    }
+    HEFT_ASSIGN_OR_RETURN(Scored scored, Score(group, &result));
+    const std::vector<Comparisons> system = {scored.list};
+    HEFT_ASSIGN_OR_RETURN(const std::vector<ComparisonEstimate> rates,
+                          MeasureComparisons(std::span(&system, 1), bootstrap_));
+    result.rates = rates[0];
+    result.genuine = rates[0].genuine;
+    result.impostor = rates[0].impostor;
+    const Model* const model = &model_;
+    HEFT_ASSIGN_OR_RETURN(result.by_model, JudgeLists({&scored.list, 1}, {&model, 1}, bootstrap_));
+    result.by_model.searches_of =
+        "All references are enrolled; strangers are the probes of "
+        "subjects who have none.";
+    if (group.all && result.strangers > 0) {
+      HEFT_RETURN_IF_ERROR(
+          JudgeGallery(scored.scores, scored.probes, scored.references, model_, &result.by_model));
+    } else {
+      result.by_model.no_searches =
+          group.all ? "every probe's subject is enrolled: there are no strangers to search"
+                    : "searches need all probes against all references: these lists choose pairs";
+    }
+    result_.groups.push_back(std::move(result));
+    return scored;
+  }
+
+  // Rules that are fitted on dev, as if they were a model's.
+  absl::Status JudgeByDev(const Scored& dev, const Scored& eval, GroupResult* result) {
+    Model rules;
+    HEFT_ASSIGN_OR_RETURN(const ThresholdTable table,
+                          CalibrateThresholds(std::span(&dev.list, 1), bootstrap_));
+    rules.thresholds = table.thresholds;
+    HEFT_ASSIGN_OR_RETURN(const ScoreSet kinds, SplitKinds(dev.list));
+    HEFT_ASSIGN_OR_RETURN(rules.calibration, CalibrateScores(kinds));
+    const Model* const model = &rules;
+    HEFT_ASSIGN_OR_RETURN(result->by_dev, JudgeLists({&eval.list, 1}, {&model, 1}, bootstrap_));
+    result->by_dev->thresholds = "Thresholds and calibration fitted on dev";
+    // The point of dev where both errors are nearest.
+    HEFT_ASSIGN_OR_RETURN(const std::vector<RocPoint> roc, Roc(kinds));
+    const auto apart = [](const RocPoint& p) { return std::abs(p.fmr - (1 - p.tmr)); };
+    const double threshold = std::ranges::min_element(roc, {}, apart)->threshold;
+    HEFT_ASSIGN_OR_RETURN(const ScoreSet measured, SplitKinds(eval.list));
+    result->half_total_error = (ShareAccepted(measured.impostor, threshold) + 1 -
+                                ShareAccepted(measured.genuine, threshold)) /
+                               2;
+    return absl::OkStatus();
+  }
+
+  const Monitor& monitor_;
+  const Dataset& dataset_;
+  const Model& model_;
+  BootstrapOptions bootstrap_;
+  ProtocolResult result_;
+};
+
+}  // namespace
+
+absl::StatusOr<ProtocolResult> RunProtocol(const Monitor& monitor, const Dataset& dataset,
+                                           const Model& model, const Protocol& protocol,
+                                           const ProtocolOptions& options) {
+  return ProtocolRunner(monitor, dataset, model, options).Run(protocol);
+}
+
+}  // namespace heft::experiment
