@@ -199,6 +199,22 @@ EvidenceBin MakeBin(size_t bin, const Costs& point, const std::vector<Costs>& re
   return out;
 }
 
+template <typename Cost>
+double Middle(const std::vector<Costs>& replicates, Cost cost) {
+  std::vector<double> values;
+  for (const Costs& c : replicates) values.push_back(cost(c));
+  std::ranges::sort(values);
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+// Centred: an interval moved to where its value is. The best map fits people who were drawn twice
+// too well, so that every replicate's minimum is too low, by about the same.
+Estimate Centred(Estimate e, double middle) {
+  e.lo = std::clamp(e.lo + e.value - middle, 0.0, e.value);
+  e.hi = std::max(e.hi + e.value - middle, e.value);
+  return e;
+}
+
 absl::StatusOr<Costs> CostsOf(const ScoreSet& scores) {
   HEFT_RETURN_IF_ERROR(Verify(scores).status());
   std::vector<Comparison> comparisons;
@@ -242,8 +258,10 @@ absl::StatusOr<EvidenceQuality> MeasureEvidence(std::span<const Comparisons> rat
   };
   EvidenceQuality out;
   out.cllr = estimate([](const Costs& c) { return c.cllr; });
-  out.minimum = estimate([](const Costs& c) { return c.minimum; });
-  out.loss = estimate([](const Costs& c) { return c.cllr - c.minimum; });
+  out.minimum = Centred(estimate([](const Costs& c) { return c.minimum; }),
+                        Middle(replicates, [](const Costs& c) { return c.minimum; }));
+  out.loss = Centred(estimate([](const Costs& c) { return c.cllr - c.minimum; }),
+                     Middle(replicates, [](const Costs& c) { return c.cllr - c.minimum; }));
   for (size_t bin = 0; bin < kBins; ++bin) {
     if (point.genuine[bin] == 0 && point.impostor[bin] == 0) continue;
     out.reliability.push_back(MakeBin(bin, point, replicates, kinds, options.confidence));

@@ -81,6 +81,12 @@ TEST(Evidence, QualityIsMeasuredOverSets) {
   EXPECT_NEAR(fine->minimum.value, *MinimumCllr(*PoolScores(good)), 1e-12);
   EXPECT_NEAR(over->minimum.value, fine->minimum.value, 1e-12);
   EXPECT_LT(fine->loss.hi, 0.05);
+  for (const auto* quality : {&*fine, &*over}) {
+    for (const Estimate& e : {quality->minimum, quality->loss}) {
+      EXPECT_LT(e.lo, e.value);
+      EXPECT_GT(e.hi, e.value);
+    }
+  }
   EXPECT_GT(over->loss.lo, fine->loss.hi);
   EXPECT_LT(fine->cllr.lo, fine->cllr.value);
   EXPECT_GT(fine->cllr.hi, fine->cllr.value);

@@ -73,6 +73,17 @@ absl::Status WriteFeatures(const SeedWriter& seeds) {
                                    "1\t2,,3;\n+4 5 6,\n"));
   HEFT_RETURN_IF_ERROR(seeds.Write("text", "names", "J\u00fcrgen\na\u202eb\n\xfc\n"));
   HEFT_RETURN_IF_ERROR(seeds.Write("text", "labels", "ann\n bob \nann\n\n"));
+  HEFT_RETURN_IF_ERROR(seeds.Write("protocol", "headers",
+                                   "path,template_id,subject_id\na.png,t,p\nb.png,t,p\n\x01"
+                                   "path,template_id,subject_id\nc/d,q,p\na,r,z\n\x01"
+                                   "enroll_template_id,probe_template_id\nt,q\nt,r\n"));
+  HEFT_RETURN_IF_ERROR(seeds.Write("protocol", "lists",
+                                   "a m p\nb m p\nc/d.x n z\n\x01"
+                                   "c/d p\na p\n"));
+  HEFT_RETURN_IF_ERROR(seeds.Write("protocol", "scores",
+                                   "a m p\nb n z\n\x01"
+                                   "c/d m p p\nc/d n z p\n"));
+  HEFT_RETURN_IF_ERROR(seeds.Write("protocol", "names", "a\nb\nc/d\n"));
   return seeds.Write("text", "split", "train\nvalidation\ntest\n");
 }
 

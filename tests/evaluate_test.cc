@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/files.h"
 #include "tests/workplace.h"
 
 namespace heft::e2e {
@@ -76,6 +77,62 @@ TEST_F(EvaluateTest, EncryptedAgreesWithPlainAndAReportIsWritten) {
   EXPECT_GE(decisions.at("evidence").at("loss").at("value"), 0);
   ASSERT_FALSE(decisions.at("search_curves").empty());
   EXPECT_EQ(decisions.at("search_curves")[0].at("searches_of_strangers"), 20 * 3 * 4);
+}
+
+// Made-up people like these, in galleries of all sizes.
+TEST_F(EvaluateTest, SearchesOfPeopleLikeThese) {
+  const Workplace& w = *work_;
+  const nlohmann::json result =
+      Must(kHeft, {"evaluate", "--data", w("data"), "--model", w("model.heft"), "--searches",
+                   "--split", "train", "--search-draws", "1", "--report", w("searches.html"),
+                   "--pictures", w("searches")});
+  EXPECT_EQ(result.at("searches").size(), 28u) << "two rates, two calibrations, seven galleries";
+  EXPECT_EQ(result.at("law_checks").size(), 3u);
+  EXPECT_THAT(Slurp(w("searches.html")), HasSubstr("Is FPIR what was asked for?"));
+  EXPECT_TRUE(std::filesystem::exists(w("searches/galleries.svg")));
+}
+
+// Other people's lists over the synthetic people: the first sample is enrolled, every third person
+// is a stranger.
+TEST_F(EvaluateTest, RunsAProtocol) {
+  const Workplace& w = *work_;
+  std::string names, enrolling[2], probing[2];
+  for (std::string* list : {&enrolling[0], &enrolling[1], &probing[0], &probing[1]}) {
+    *list = "path,template_id,subject_id\n";
+  }
+  for (int row = 0; row < 30 * 4; ++row) {
+    const int person = row / 4;
+    const std::string path = "p" + std::to_string(person) + "/s" + std::to_string(row % 4);
+    names += path + "\n";
+    const bool enrolled = row % 4 == 0 && person % 3 != 0;
+    (enrolled ? enrolling : probing)[person % 2] +=
+        path + ".png," + path + "," + std::to_string(person) + "\n";
+  }
+  ASSERT_TRUE(WriteFileAtomic(w("names.txt"), std::string_view(names)).ok());
+  const char* groups[] = {"dev", "eval"};
+  for (int g = 0; g < 2; ++g) {
+    std::filesystem::create_directories(w(std::string("protocol/") + groups[g]));
+    ASSERT_TRUE(WriteFileAtomic(w(std::string("protocol/") + groups[g] + "/for_enrolling.csv"),
+                                std::string_view(enrolling[g]))
+                    .ok());
+    ASSERT_TRUE(WriteFileAtomic(w(std::string("protocol/") + groups[g] + "/for_probing.csv"),
+                                std::string_view(probing[g]))
+                    .ok());
+  }
+  const Args args = Arguments({"--protocol", w("protocol"), "--names", w("names.txt")});
+  const nlohmann::json result = Must(kHeft, args);
+  ASSERT_EQ(result.at("groups").size(), 2u);
+  const auto& eval = result.at("groups")[1];
+  EXPECT_EQ(eval.at("references"), 10);
+  EXPECT_EQ(eval.at("probes_of_strangers"), 20);
+  EXPECT_EQ(eval.at("genuine"), 30);
+  EXPECT_EQ(eval.at("by_dev").at("comparisons").size(), 3u);
+  EXPECT_EQ(eval.at("by_model").at("searches").size(), 2u);
+  EXPECT_GT(eval.at("largest_gap"), 0);
+  EXPECT_LE(eval.at("largest_gap"), kScoreNoise);
+  const Finished unnamed = RunProgram(kHeft, Arguments({"--quiet", "--protocol", w("protocol")}));
+  EXPECT_EQ(unnamed.exit_code, kInputError);
+  EXPECT_THAT(unnamed.err, HasSubstr("names.txt"));
 }
 
 TEST_F(EvaluateTest, SameSeedSameIntervals) {
