@@ -6,8 +6,11 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 
+#include "base/envelope.h"
+#include "base/files.h"
 #include "base/testing.h"
 #include "fusion/mean.h"
 #include "fusion/testing.h"
@@ -27,18 +30,36 @@ constexpr double kTolerance = 2e-3 + kScoreStep / 2;
 
 class MeansTest : public ::testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override {
-    model_ = testing::RandomModel({40, 24}, 16, 3, GetParam());
-    model_.approximation = *FitMinimax(3, {0.45, 2.2});  // as learned models have it
+  // Of one profile, for all tests: keys take most of the time.
+  struct World {
+    Model model;
+    std::unique_ptr<KeyOwner> owner;
+    std::unique_ptr<Client> client;
+    std::unique_ptr<Server> server;
+  };
+  static World MakeWorld(const char* profile) {
+    World out;
+    out.model = testing::RandomModel({40, 24}, 16, 3, profile);
+    out.model.approximation = *FitMinimax(3, {0.45, 2.2});  // as learned models have it
     // Of unit vectors that share 1 / 1.09 of their square.
-    model_.sample_agreement = 1 / (1 + kNoise * kNoise);
-    owner_ = std::make_unique<KeyOwner>(*KeyOwner::Generate(model_));
-    ASSERT_TRUE(owner_->SetBudget({1000000, 1000000, 1000000000}).ok());
-    client_ = std::make_unique<Client>(*Client::Create(model_, owner_->EncryptionKey()));
-    server_ = std::make_unique<Server>(*Server::Create(model_, *owner_->EvaluationKeys(), "keys",
-                                                       *owner_->EnrolmentKeys(), "keys"));
+    out.model.sample_agreement = 1 / (1 + kNoise * kNoise);
+    out.owner = std::make_unique<KeyOwner>(*KeyOwner::Generate(out.model));
+    EXPECT_TRUE(out.owner->SetBudget({1000000, 1000000, 1000000000}).ok());
+    out.client = std::make_unique<Client>(*Client::Create(out.model, out.owner->EncryptionKey()));
+    out.server = std::make_unique<Server>(*Server::Create(
+        out.model, *out.owner->EvaluationKeys(), "keys", *out.owner->EnrolmentKeys(), "keys"));
+    return out;
+  }
+  void SetUp() override {
+    auto& world = worlds_[GetParam()];
+    if (world == nullptr) world = std::make_unique<World>(MakeWorld(GetParam()));
+    model_ = world->model;
+    owner_ = world->owner.get();
+    client_ = world->client.get();
+    server_ = world->server.get();
     average_.average = true;
   }
+  static void TearDownTestSuite() { worlds_.clear(); }
   bool thin() const { return std::string(GetParam()) != "compact"; }
   SampleUse ProbeUse() const { return thin() ? SampleUse::kIdentification : SampleUse::kEnrolment; }
 
@@ -99,6 +120,7 @@ class MeansTest : public ::testing::TestWithParam<const char*> {
     }
     return files;
   }
+  static uint32_t VersionOf(const std::string& path) { return EnvelopeVersion(*ReadFile(path)); }
   static std::string Name(uint64_t person) { return "person " + std::to_string(person); }
   // Scores by identity.
   std::map<std::string, double> Open(const absl::StatusOr<Bytes>& reply) const {
@@ -122,10 +144,11 @@ class MeansTest : public ::testing::TestWithParam<const char*> {
   }
 
   static constexpr double kNoise = 0.3;
+  inline static std::map<std::string, std::unique_ptr<World>> worlds_;
   Model model_;
-  std::unique_ptr<KeyOwner> owner_;
-  std::unique_ptr<Client> client_;
-  std::unique_ptr<Server> server_;
+  const KeyOwner* owner_ = nullptr;
+  const Client* client_ = nullptr;
+  const Server* server_ = nullptr;
   EnrolOptions average_;
   const testing::TemporaryFolder temporary_;
   const std::string folder_ = temporary_ / "gallery";
@@ -203,7 +226,12 @@ TEST_P(MeansTest, EachSampleInAMeanIsKnownWhenItComesAgain) {
     EXPECT_EQ(Bring(files, mallory), StatusCode::kAlreadyExists) << when;
   };
   again("in quarantine");
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/quarantine")) {
+    EXPECT_EQ(VersionOf(entry.path().string()), 2u);
+  }
+  EXPECT_EQ(VersionOf(folder_ + "/manifest.heft"), 5u) << "no mean is in it yet";
   ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, folder_).ok());
+  EXPECT_EQ(VersionOf(folder_ + "/manifest.heft"), 6u);
   again("in the gallery");
   // What was enrolled by itself joins no mean, and a mean is of different samples.
   const auto single = Files({{3, 0}, {3, 1}});
