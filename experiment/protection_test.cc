@@ -116,5 +116,30 @@ TEST(SampleDrawsTest, PeopleWithTooFewSamplesAreLeftOut) {
   EXPECT_EQ(DrawSamples(data, rows, 2, 2, 5).left_out, 2);
 }
 
+TEST(SampleDrawsTest, EachWayFindsItsScores) {
+  DrawnPeople draw;
+  draw.people = {{{10, 11, 12}, {20, 21}}, {{30, 31, 32}, {40, 41}}};
+  const SampleWay one{1, 1, false}, mean{3, 1, false}, asked{1, 2, false}, best{3, 1, true};
+  const DrawLists lists(draw, {one, mean, asked, best});
+  EXPECT_EQ(lists.references(),
+            (RowLists{{10}, {10, 11, 12}, {11}, {12}, {30}, {30, 31, 32}, {31}, {32}}));
+  EXPECT_EQ(lists.probes(), (RowLists{{20}, {21}, {20, 21}, {40}, {41}, {40, 41}}));
+  FeatureMatrix scores(6, 8);  // of probe p and reference r: 10 p + r
+  for (int p = 0; p < 6; ++p) {
+    for (int r = 0; r < 8; ++r) scores(p, r) = 10 * p + r;
+  }
+  const auto compared = [&](const SampleWay& way) {
+    Comparisons out;
+    lists.Compare(scores, way, &out);
+    return out;
+  };
+  EXPECT_EQ(compared(one).scores, (std::vector<double>{0, 4, 10, 14, 30, 34, 40, 44}));
+  EXPECT_EQ(compared(one).probe, (std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(compared(one).enrolled, (std::vector<int>{0, 1, 0, 1, 0, 1, 0, 1}));
+  EXPECT_EQ(compared(mean).scores, (std::vector<double>{1, 5, 11, 15, 31, 35, 41, 45}));
+  EXPECT_EQ(compared(asked).scores, (std::vector<double>{20, 24, 50, 54}));
+  EXPECT_EQ(compared(best).scores, (std::vector<double>{3, 7, 13, 17, 33, 37, 43, 47}));
+}
+
 }  // namespace
 }  // namespace heft::experiment

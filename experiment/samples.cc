@@ -9,11 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "evaluation/folds.h"
 #include "evaluation/recovery.h"
-#include "experiment/encrypted_samples.h"
+#include "experiment/mean_scores.h"
 #include "experiment/systems.h"
 #include "features/random.h"
 #include "fusion/mean.h"
-#include "fusion/profile.h"
 #include "fusion/rings.h"
 #include "heft/key_owner.h"
 #include "learning/projection.h"
@@ -52,8 +51,6 @@ class PlainFold {
   static absl::StatusOr<PlainFold> Create(const Dataset& dataset, const Model& model) {
     PlainFold out;
     out.model_ = &model;
-    HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile(model.profile));
-    out.thin_ = profile.thin();
     std::vector<int> all(static_cast<size_t>(dataset.Rows()));
     for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
     HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features, Concatenate(dataset, all));
@@ -68,7 +65,6 @@ class PlainFold {
     return MeanFactor(*model_, static_cast<size_t>(n)) * sum;
   }
   Vector Template(const Vector& z) const { return model_->approximation(z.squaredNorm()) * z; }
-  Vector Probe(const Vector& z) const { return thin_ ? Vector(z.normalized()) : Template(z); }
   bool Outside(const Vector& z) const {
     return !model_->approximation.interval.Contains(z.squaredNorm());
   }
@@ -76,7 +72,7 @@ class PlainFold {
     return !TemplateNormInterval(*model_).Contains(Template(z).squaredNorm());
   }
 
-  // What is enrolled of one person, and what it is asked with.
+  // What is enrolled of one person.
   std::vector<Vector> Enrolled(const SampleDraw& person, const SampleWay& way) const {
     std::vector<Vector> out;
     if (!way.separate) return {Template(Mean(person.enrolled, way.enrolled))};
@@ -85,34 +81,9 @@ class PlainFold {
     }
     return out;
   }
-  std::vector<Vector> Asked(const SampleDraw& person, const SampleWay& way) const {
-    if (way.probe > 1) return {Probe(Mean(person.probes, way.probe))};
-    std::vector<Vector> out;
-    for (const int row : person.probes) out.push_back(Probe(Mean({row}, 1)));
-    return out;
-  }
-
-  void Score(const DrawnPeople& draw, const SampleWay& way, Comparisons* out) const {
-    std::vector<std::vector<Vector>> enrolled, asked;
-    for (const SampleDraw& person : draw.people) {
-      enrolled.push_back(Enrolled(person, way));
-      asked.push_back(Asked(person, way));
-    }
-    AddComparisons(
-        draw.people.size(), way, static_cast<int>(draw.people[0].probes.size()),
-        [&](size_t a, int p, size_t b) {
-          double best = -2;
-          for (const Vector& t : enrolled[b]) {
-            best = std::max(best, t.dot(asked[a][static_cast<size_t>(p)]));
-          }
-          return best;
-        },
-        out);
-  }
 
  private:
   const Model* model_ = nullptr;
-  bool thin_ = false;
   FeatureMatrix z_;  // by row of the data set
 };
 
@@ -172,15 +143,13 @@ class Study {
     out_.agreement += Share() * *model.sample_agreement;
     out_.scores = DefaultLimits(model).scores;
     HEFT_ASSIGN_OR_RETURN(const PlainFold plain, PlainFold::Create(data, model));
+    HEFT_RETURN_IF_ERROR(ScoreFold(model, data, draws));
     for (size_t w = 0; w < ways_.size(); ++w) {
-      Comparisons& of = plain_[w].emplace_back();
-      for (const DrawnPeople& draw : draws) plain.Score(draw, ways_[w], &of);
-      HEFT_RETURN_IF_ERROR(Decide(model, of, &out_.rows[w]));
+      HEFT_RETURN_IF_ERROR(Decide(model, plain_[w].back(), &out_.rows[w]));
       CountLengths(plain, draws, &out_.rows[w]);
     }
     MixPeople(plain, draws);
-    HEFT_RETURN_IF_ERROR(Recover(plain, data, draws[0]));
-    return options().encrypted ? RunEncrypted(model, data, draws) : absl::OkStatus();
+    return Recover(plain, data, draws[0]);
   }
 
   absl::Status Decide(const Model& model, const Comparisons& of, SampleRow* row) const {
@@ -269,21 +238,44 @@ class Study {
     return absl::OkStatus();
   }
 
-  absl::Status RunEncrypted(const Model& model, const Dataset& data,
-                            const std::vector<DrawnPeople>& draws) {
-    HEFT_ASSIGN_OR_RETURN(EncryptedSamples found,
-                          ScoreSamples(monitor_, model, data, draws, ways_));
+  // Plain and, if asked for, under encryption.
+  absl::Status ScoreFold(const Model& model, const Dataset& data,
+                         const std::vector<DrawnPeople>& draws) {
+    for (size_t w = 0; w < ways_.size(); ++w) {
+      plain_[w].emplace_back();
+      encrypted_[w].emplace_back();
+    }
+    MeanScorer scorer(monitor_, model, data, /*keep=*/true);
+    for (const DrawnPeople& draw : draws) {
+      const DrawLists lists(draw, ways_);
+      HEFT_ASSIGN_OR_RETURN(const FeatureMatrix plain,
+                            PlainMeans(model, data, lists.references(), lists.probes()));
+      FeatureMatrix encrypted;
+      if (options().encrypted) {
+        HEFT_ASSIGN_OR_RETURN(encrypted, scorer.Score(lists.references(), lists.probes()));
+      }
+      for (size_t w = 0; w < ways_.size(); ++w) {
+        lists.Compare(plain, ways_[w], &plain_[w].back());
+        if (options().encrypted) lists.Compare(encrypted, ways_[w], &encrypted_[w].back());
+      }
+    }
+    return options().encrypted ? AddCosts(scorer) : absl::OkStatus();
+  }
+
+  absl::Status AddCosts(const MeanScorer& scorer) {
+    HEFT_ASSIGN_OR_RETURN(const double sample_bytes, scorer.SampleBytes());
     for (size_t w = 0; w < ways_.size(); ++w) {
       SampleRow& row = out_.rows[w];
-      const std::vector<double>& plain = plain_[w].back().scores;
+      const std::vector<double>&plain = plain_[w].back().scores,
+            &encrypted = encrypted_[w].back().scores;
       for (size_t i = 0; i < plain.size(); ++i) {
-        row.largest_gap = std::max(row.largest_gap, std::abs(found.scores[w].scores[i] - plain[i]));
+        row.largest_gap = std::max(row.largest_gap, std::abs(encrypted[i] - plain[i]));
       }
       const int stored = row.way.separate ? row.way.enrolled : 1;
-      row.enrol_ms += Share() * found.enrol_ms[w];
-      row.sent_bytes += Share() * found.sample_bytes * row.way.enrolled;
-      row.stored_bytes += Share() * found.template_bytes * stored;
-      encrypted_[w].push_back(std::move(found.scores[w]));
+      const int fused = row.way.separate ? 1 : row.way.enrolled;
+      row.enrol_ms += Share() * stored * scorer.FuseMs(static_cast<size_t>(fused));
+      row.sent_bytes += Share() * sample_bytes * row.way.enrolled;
+      row.stored_bytes += Share() * scorer.TemplateBytes() * stored;
     }
     return absl::OkStatus();
   }
