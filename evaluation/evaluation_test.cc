@@ -161,24 +161,25 @@ TEST(Bootstrap, FoldsAreAveragedAndLargeSetsThinned) {
   EXPECT_FALSE(EstimateVerification(sets, thin).ok());
 }
 
+// Known answer: quantiles of the normal distribution, and the rule of 30.
 TEST(Thresholds, KeepTheRateAndWarn) {
   Random random(3);
-  ScoreSet scores;
-  for (int i = 0; i < 500; ++i) scores.genuine.push_back(random.Normal() + 3);
-  for (int i = 0; i < 5000; ++i) scores.impostor.push_back(random.Normal());
-  const auto table = CalibrateThresholds(scores);
-  ASSERT_TRUE(table.ok());
-  ASSERT_EQ(table->thresholds.size(), 3u);
-  const double rates[] = {0.01, 0.001, 0};
-  for (size_t k = 0; k < 3; ++k) {
-    EXPECT_DOUBLE_EQ(ShareAccepted(scores.impostor, table->thresholds[k].score), rates[k]);
-  }
-  EXPECT_NEAR(table->thresholds[0].score, 2.33, 0.15);  // normal quantile
-  EXPECT_TRUE(table->thresholds[0].Supported());
-  EXPECT_FALSE(table->thresholds[1].Supported());
+  Comparisons list;
+  for (int i = 0; i < 500; ++i) list.Add(random.Normal() + 3, i % 50, i % 50);
+  for (int i = 0; i < 5000; ++i) list.Add(random.Normal(), i % 50, (i + 1 + i / 50 % 49) % 50);
+  const auto table = CalibrateThresholds(std::span(&list, 1), {.replicates = 20});
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->genuine_pairs, 500);
+  EXPECT_EQ(table->impostor_pairs, 5000);
+  const DecisionThreshold &percent = table->thresholds[15], &rare = table->thresholds[23];
+  EXPECT_EQ(percent.fmr, 1e-2);
+  EXPECT_NEAR(percent.score, 2.33, 0.15);
+  EXPECT_NEAR(rare.score, 3.09, 0.25);
+  EXPECT_TRUE(percent.Supported());
+  EXPECT_FALSE(rare.Supported());
+  EXPECT_THAT(table->warning, ::testing::HasSubstr("FMR 0.001 rests on 5000"));
   EXPECT_THAT(table->warning, ::testing::HasSubstr("30000"));
-  const double bad[] = {0.0};
-  EXPECT_FALSE(CalibrateThresholds(scores, bad).ok());
+  EXPECT_THAT(table->warning, ::testing::Not(::testing::HasSubstr("FMR 0.01 ")));
 }
 
 TEST(Calibration, RecoversTheLogLikelihoodRatioOfGaussians) {

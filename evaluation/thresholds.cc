@@ -34,9 +34,9 @@ double LowestThreshold(const std::vector<double>& falling, double fmr) {
   return std::nextafter(falling[allowed], std::numeric_limits<double>::infinity());
 }
 
-std::string Unsupported(std::span<const double> fmrs, size_t impostor_pairs) {
+std::string Unsupported(size_t impostor_pairs) {
   std::string warning;
-  for (double fmr : fmrs) {
+  for (double fmr : kStandardFmrs) {
     if (fmr * static_cast<double>(impostor_pairs) >= kFalseMatchesNeeded) continue;
     absl::StrAppend(&warning, warning.empty() ? "" : "; ", "the threshold for FMR ", fmr,
                     " rests on ", impostor_pairs, " impostor comparisons, ",
@@ -91,32 +91,11 @@ absl::StatusOr<ThresholdTable> CalibrateThresholds(std::span<const Comparisons> 
   ThresholdTable table;
   table.genuine_pairs = static_cast<int64_t>(pooled.genuine.size());
   table.impostor_pairs = static_cast<int64_t>(impostor.size());
-  table.warning = Unsupported(kStandardFmrs, impostor.size());
+  table.warning = Unsupported(impostor.size());
   for (size_t k = 0; k < rates.size(); ++k) {
     const auto& [fmr, fnmr] = measured.at[k];
     table.thresholds.push_back(
         {rates[k], scores[k], fnmr.value, impostor.size(), {fmr.lo, fmr.hi}});
-  }
-  return table;
-}
-
-absl::StatusOr<ThresholdTable> CalibrateThresholds(const ScoreSet& scores,
-                                                   std::span<const double> fmrs) {
-  HEFT_RETURN_IF_ERROR(Verify(scores).status());
-  std::vector<double> impostor = scores.impostor;
-  std::sort(impostor.begin(), impostor.end(), std::greater<>());
-  ThresholdTable table;
-  table.genuine_pairs = static_cast<int64_t>(scores.genuine.size());
-  table.impostor_pairs = static_cast<int64_t>(impostor.size());
-  table.warning = Unsupported(fmrs, impostor.size());
-  for (double fmr : fmrs) {
-    if (!(fmr > 0 && fmr < 1)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("false match rate ", fmr, ": choose one between 0 and 1"));
-    }
-    const double score = LowestThreshold(impostor, fmr);
-    table.thresholds.push_back(
-        {fmr, score, 1 - ShareAccepted(scores.genuine, score), impostor.size()});
   }
   return table;
 }

@@ -41,9 +41,6 @@ absl::StatusOr<ThresholdTable> CalibrateThresholds(std::span<const LabelledScore
 
 absl::StatusOr<ThresholdTable> CalibrateThresholds(std::span<const Comparisons> sets,
                                                    const BootstrapOptions& options = {});
-// The same for chosen rates alone, in (0, 1), without intervals.
-absl::StatusOr<ThresholdTable> CalibrateThresholds(const ScoreSet& scores,
-                                                   std::span<const double> fmrs = kStandardFmrs);
 
 // CalibrateScores fits how scores translate into evidence. Errors as Verify's. A small ridge keeps
 // the slope finite where the kinds are separable.

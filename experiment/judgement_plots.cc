@@ -74,8 +74,8 @@ void DrawSearches(GnuplotJob* job, const std::vector<SearchCurve>& curves) {
   LogRates(figure, "x");
   figure.Line("set xrange [0.001:1]");
   figure.Line("set yrange [0:1]");
-  figure.Label("x", "FPIR: searches of strangers that name somebody");
-  figure.Label("y", "FNIR: searches of people enrolled that do not name them");
+  figure.Label("x", "FPIR: strangers named");
+  figure.Label("y", "FNIR: enrolled people not named");
   for (size_t k = 0; k < curves.size(); ++k) {
     std::string rows;
     const SearchErrors& e = curves[k].errors;
@@ -94,7 +94,7 @@ void DrawRanks(GnuplotJob* job, const std::vector<SearchCurve>& curves) {
   figure.Line(absl::StrFormat("set xrange [1:%d]", kRanks));
   figure.Line("set yrange [*:1]");
   figure.Label("x", "rank");
-  figure.Label("y", "searches of people enrolled that find them so early");
+  figure.Label("y", "enrolled people found by this rank");
   for (size_t k = 0; k < curves.size(); ++k) {
     std::string rows;
     const std::vector<double>& rates = curves[k].errors.match_rates;
