@@ -43,7 +43,8 @@ Json GammaChoice::ToJson() const {
   Json json = {{"gamma", gamma}, {"trials", Json::array()}};
   for (const GammaTrial& trial : trials) {
     json["trials"].push_back(Json{{"gamma", trial.gamma},
-                                  {"modality_weights", trial.weights},
+                                  {"modality_weights", trial.start.weights},
+                                  {"blend", trial.start.blend},
                                   {"auroc", EstimateJson(trial.auroc)},
                                   {"minus_best", EstimateJson(trial.minus_best)}});
   }
@@ -67,9 +68,8 @@ absl::StatusOr<GammaChoice> ChooseGamma(const Dataset& dataset, const TrainOptio
   bootstrap.seed = options.seed;
   SystemComparison comparison(bootstrap);
   for (int gamma : gammas) {
-    GammaTrial trial{gamma, options.modality_weights, {}, {}};
-    if (trial.weights.empty()) trial.weights = search.Weights(gamma);
-    const std::vector<LabelledScores> sets = search.Scores(gamma, trial.weights);
+    GammaTrial trial{gamma, search.Best(gamma, options.modality_weights), {}, {}};
+    const std::vector<LabelledScores> sets = search.Scores(gamma, trial.start);
     if (sets.empty()) return choice;
     HEFT_ASSIGN_OR_RETURN(const VerificationEstimate estimate, comparison.Add(sets));
     trial.auroc = estimate.auroc;

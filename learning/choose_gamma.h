@@ -10,6 +10,7 @@
 #include "evaluation/bootstrap.h"
 #include "features/dataset.h"
 #include "heft/json.h"
+#include "learning/start.h"
 #include "learning/train.h"
 
 namespace heft {
@@ -17,8 +18,8 @@ namespace heft {
 // GammaTrial: what a start of one dimension is worth to training people whom it was not made of.
 struct GammaTrial {
   int gamma = 0;
-  std::vector<double> weights;  // of the modalities, the best for this dimension
-  Estimate auroc, minus_best;   // the latter on the same resampled people
+  StartChoice start;           // the best for this dimension
+  Estimate auroc, minus_best;  // the latter on the same resampled people
 };
 
 struct GammaChoice {

@@ -175,6 +175,10 @@ TEST(FusionGainTest, WordsForALossThatMayBeChance) {
   gain.modalities = {{"iris", {}, {-0.001, -0.003, 0.001}}, {"face", {}, {0.1, 0.05, 0.15}}};
   EXPECT_THAT(gain.Warning(), HasSubstr("no better than iris alone"));
   EXPECT_THAT(gain.Warning(), HasSubstr("may be chance"));
+  gain.gamma = 128;
+  EXPECT_THAT(gain.Warning(), HasSubstr("larger --gamma"));
+  gain.gamma = 256;
+  EXPECT_THAT(gain.Warning(), ::testing::Not(HasSubstr("larger --gamma"))) << "there is none";
   EXPECT_EQ(gain.ToJson()["significant"], false);
   gain.modalities[0].fused_minus = {0.001, -0.003, 0.005};
   EXPECT_EQ(gain.Warning(), "");

@@ -85,17 +85,25 @@ absl::StatusOr<Discriminants> Lda(const FeatureMatrix& features, std::span<const
   if (options.suppress_mean) within += mean.transpose() * mean;
   const Eigen::LLT<Eigen::MatrixXd> cholesky(within);
 
-  // Whitened, centred class means: rows of M L^-T.
-  Eigen::MatrixXd centred = (statistics.means.rowwise() - mean).transpose();
+  // Whitened, centred class means, and samples where they count: rows of M L^-T.
+  const double share = std::sqrt((1 - options.blend) / classes_in_all);
+  Eigen::MatrixXd centred = share * (statistics.means.rowwise() - mean).transpose();
+  if (options.blend > 0) {
+    const auto n = static_cast<double>(features.rows());
+    Eigen::MatrixXd both(dimension, centred.cols() + features.rows());
+    both << centred,
+        std::sqrt(options.blend / n) * (features.rowwise() - features.colwise().mean()).transpose();
+    centred = std::move(both);
+  }
   cholesky.matrixL().solveInPlace(centred);
   Eigen::MatrixXd vectors;
   Discriminants result;
-  LeadingDirections(centred.transpose() / std::sqrt(classes_in_all), count, vectors, result.ratios);
+  LeadingDirections(centred.transpose(), count, vectors, result.ratios);
   cholesky.matrixU().solveInPlace(vectors);
   result.vectors = vectors.transpose();
   FixSigns(result.vectors);
   // A class mean of n samples has a within-class variance of 1 / n of its own.
-  const double excess = statistics.sizes.cwiseInverse().mean();
+  const double excess = (1 - options.blend) * statistics.sizes.cwiseInverse().mean();
   result.ratios = (result.ratios.array() - excess).max(0.0);
   return result;
 }

@@ -23,15 +23,19 @@ struct Discriminants {
 struct DiscriminantOptions {
   // The within-class covariance becomes (1 - shrinkage) S_w + shrinkage * trace(S_w) / d * I.
   double shrinkage = 0.3;
+  // The between-class covariance becomes (1 - blend) S_b + blend * S_t, S_t that of all samples
+  // about their mean: where there are fewer classes than directions in which people differ, samples
+  // show directions that class means cannot. In [0, 1].
+  double blend = 0;
   // The overall mean counts as a within-class direction: the projection has no offset to remove
   // it, and what all people share would raise every cosine.
   bool suppress_mean = true;
 };
 
-// Lda: at most `count` directions; there are at most classes - 1 of positive ratio, and d in all.
-// Within-class covariance by Cholesky, then the eigenvectors of the class means' covariance in the
-// whitened space (through their Gram matrix where classes are fewer than dimensions).
-// kInvalidArgument for fewer than two classes or a covariance that is zero.
+// Lda: at most `count` directions; there are at most classes - 1 of positive ratio without blend,
+// and d in all. Within-class covariance by Cholesky, then the eigenvectors of the class means'
+// covariance in the whitened space (through their Gram matrix where classes are fewer than
+// dimensions). kInvalidArgument for fewer than two classes or a covariance that is zero.
 absl::StatusOr<Discriminants> Lda(const FeatureMatrix& features, std::span<const int> classes,
                                   int count, const DiscriminantOptions& options = {});
 

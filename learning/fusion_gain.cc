@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learning/fusion_gain.h"
 
-#include <algorithm>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -23,14 +23,15 @@ Json SystemJson(const std::string& name, const VerificationEstimate& e) {
           {"fnmr_1e2", EstimateJson({1 - e.tmr_1e2.value, 1 - e.tmr_1e2.hi, 1 - e.tmr_1e2.lo})}};
 }
 
-// One sentence of a warning: by how much fusion loses to `other`.
+// One sentence of a warning: by how much fusion loses to `other`. Errors are 1 - AUROC, of which
+// digits are left where fusion and `other` are both good.
 std::string LossTo(const std::string& other, const VerificationEstimate& fused,
                    const SystemGain& system) {
   const Estimate& minus = system.fused_minus;
   const std::string by =
-      absl::StrFormat("AUROC %.4f against %.4f (%+.4f [%+.4f, %+.4f]), EER %.4f against %.4f",
-                      fused.auroc.value, system.own.auroc.value, minus.value, minus.lo, minus.hi,
-                      fused.eer.value, system.own.eer.value);
+      absl::StrFormat("1 - AUROC %.2g against %.2g (%+.2g [%+.2g, %+.2g]), EER %.4f against %.4f",
+                      1 - fused.auroc.value, 1 - system.own.auroc.value, -minus.value, -minus.hi,
+                      -minus.lo, fused.eer.value, system.own.eer.value);
   if (SurelyLoses(minus)) return absl::StrCat("FUSION IS WORSE than ", other, ": ", by);
   return absl::StrCat("fusion is no better than ", other, ": ", by, ", which may be chance");
 }
@@ -39,19 +40,18 @@ std::string LossTo(const std::string& other, const VerificationEstimate& fused,
 
 std::string FusionGain::Warning() const {
   const SystemGain& alone = modalities[best];
+  const bool larger = gamma < recipe::kGammas[std::size(recipe::kGammas) - 1];
   std::string text;
   if (Loses(alone.fused_minus)) {
     text = LossTo(absl::StrCat(alone.name, " alone"), fused, alone);
-    absl::StrAppend(&text,
-                    modalities.size() > 1 ? absl::StrCat(". Use ", alone.name, " alone, or")
-                                          : ". Use the vectors as they are, or",
-                    " try a larger --gamma",
-                    modalities.size() > 2 ? " or leave a weak modality out" : "");
+    absl::StrAppend(&text, ". Use ", modalities.size() > 1 ? alone.name + " alone" : "it as it is",
+                    modalities.size() > 2 ? ", leave a weak modality out" : "",
+                    larger ? ", or try a larger --gamma" : "");
   }
   if (score_sum && Loses(score_sum->fused_minus)) {
     absl::StrAppend(&text, text.empty() ? "" : ". ",
                     LossTo("the sum of the modalities' scores", fused, *score_sum),
-                    ". A larger --gamma keeps more of what the sum sees");
+                    larger ? ". A larger --gamma keeps more of what the sum sees" : "");
   }
   return text;
 }
@@ -84,6 +84,7 @@ absl::StatusOr<FusionGain> MeasureFusionGain(const CrossFit& fit,
   bootstrap.max_pairs = recipe::kReplicatePairs;
   SystemComparison comparison(bootstrap);
   FusionGain gain;
+  gain.gamma = static_cast<int>(fit.results[0].projection.rows());
   HEFT_ASSIGN_OR_RETURN(gain.fused, comparison.Add(fused));
   const size_t modalities = fit.people.modalities.size();
   size_t systems = 1;

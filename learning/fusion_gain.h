@@ -23,6 +23,7 @@ struct SystemGain {
 };
 
 struct FusionGain {
+  int gamma = 0;
   VerificationEstimate fused;
   std::vector<SystemGain> modalities;
   std::optional<SystemGain> score_sum;  // of two modalities or more

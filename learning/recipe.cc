@@ -28,6 +28,7 @@ Json Choices() {
           {"shrinkage", kShrinkage},
           {"start_parts", kStartParts},
           {"start_rows", kStartRows},
+          {"blends", List(kBlends)},
           {"weight_steps", List(kWeightSteps)},
           {"largest_weight", kLargestWeight},
           {"lambda", kLambda},

@@ -82,9 +82,11 @@ Batch Thin(const Batch& batch, int most) {
 
 }  // namespace
 
-absl::StatusOr<Directions> FindDirections(const SamplePool& pool, int gamma, double shrinkage) {
+absl::StatusOr<Directions> FindDirections(const SamplePool& pool, int gamma,
+                                          const DirectionOptions& options) {
   DiscriminantOptions lda;
-  lda.shrinkage = shrinkage;
+  lda.shrinkage = options.shrinkage;
+  lda.blend = options.blend;
   HEFT_ASSIGN_OR_RETURN(const Discriminants found, ChimericLda(pool, gamma, lda));
   Directions directions{FeatureMatrix::Zero(gamma, found.vectors.cols()), found.modalities};
   directions.modalities.resize(gamma, 0);
@@ -120,15 +122,18 @@ absl::StatusOr<StartSearch> StartSearch::Make(const SamplePool& pool, int gamma,
     std::vector<int> own, others;
     for (int i = 0; i < pool.identities(); ++i) (part_of[i] == part ? own : others).push_back(i);
     const SamplePool rest = pool.Only(others), judged = pool.Only(own);
-    HEFT_ASSIGN_OR_RETURN(const Directions directions,
-                          FindDirections(rest, gamma, options.shrinkage));
     Random repair(options.seed, kRepairStream + part);
     std::vector<Batch> batches = {Thin(judged.Paired(), recipe::kStartRows)};
     if (search.modalities_ > 1) batches.push_back(judged.Repair(repair, recipe::kStartRows));
-    for (size_t i = 0; i < batches.size(); ++i) {
-      if (!HasGenuinePair(batches[i])) continue;
-      search.judged_.push_back({ProjectAll(directions.rows, batches[i].features),
-                                directions.modalities, std::move(batches[i].classes), i == 0});
+    for (double blend : recipe::kBlends) {
+      HEFT_ASSIGN_OR_RETURN(const Directions directions,
+                            FindDirections(rest, gamma, {options.shrinkage, blend}));
+      for (const Batch& batch : batches) {
+        if (!HasGenuinePair(batch)) continue;
+        search.judged_[blend].push_back({ProjectAll(directions.rows, batch.features),
+                                         directions.modalities, batch.classes,
+                                         &batch == &batches[0]});
+      }
     }
   }
   return search;
@@ -150,9 +155,9 @@ Products ProductsOf(const FeatureMatrix& z, const std::vector<int>& modalities, 
   return products;
 }
 
-// Search: by pattern, from equal weights; steps shrink, and a step is taken as long as it helps.
-std::vector<double> Search(const std::vector<Products>& batches, size_t modalities) {
-  std::vector<double> weights(modalities, 1.0);
+// Search: by pattern, from the given weights; steps shrink, and a step is taken as long as it
+// helps. The AUROC that it comes to.
+void Search(const std::vector<Products>& batches, std::vector<double>& weights) {
   double best = Judge(batches, weights);
   const auto better = [&](size_t m, double factor) {
     std::vector<double> trial = weights;
@@ -167,51 +172,60 @@ std::vector<double> Search(const std::vector<Products>& batches, size_t modaliti
   for (double step : recipe::kWeightSteps) {
     for (bool moved = true; moved;) {
       moved = false;
-      for (size_t m = 1; m < modalities; ++m) {
-        bool here = false;
-        while (better(m, step)) here = true;
-        while (!here && better(m, 1 / step)) moved = true;
-        moved = moved || here;
+      for (size_t m = 1; m < weights.size(); ++m) {
+        bool up = false;
+        while (better(m, step)) up = true;
+        while (!up && better(m, 1 / step)) moved = true;
+        moved = moved || up;
       }
-      if (modalities == 2) break;
+      if (weights.size() == 2) break;
     }
   }
-  return weights;
 }
 
 }  // namespace
 
-std::vector<double> StartSearch::Weights(int gamma) const {
-  if (modalities_ < 2 || judged_.empty()) return std::vector<double>(modalities_, 1.0);
-  std::vector<Products> batches;
-  for (const Judged& judged : judged_) {
-    batches.push_back(ProductsOf(judged.z, judged.modalities, modalities_, gamma, judged.classes));
+StartChoice StartSearch::Best(int gamma, std::vector<double> weights) const {
+  const bool search = weights.empty() && modalities_ > 1;
+  if (weights.empty()) weights.assign(modalities_, 1.0);
+  StartChoice best{weights, 0};
+  std::vector<Products> of_best;
+  double best_auroc = -1;
+  for (const auto& [blend, judged] : judged_) {
+    std::vector<Products> batches;
+    for (const Judged& one : judged) {
+      batches.push_back(ProductsOf(one.z, one.modalities, modalities_, gamma, one.classes));
+    }
+    const double auroc = Judge(batches, weights);
+    if (auroc <= best_auroc) continue;
+    best_auroc = auroc;
+    best.blend = blend;
+    of_best = std::move(batches);
   }
-  return Search(batches, modalities_);
+  if (search && !of_best.empty()) Search(of_best, best.weights);
+  return best;
 }
 
-std::vector<LabelledScores> StartSearch::Scores(int gamma, std::span<const double> weights) const {
+std::vector<LabelledScores> StartSearch::Scores(int gamma, const StartChoice& choice) const {
   std::vector<LabelledScores> sets;
-  for (const Judged& judged : judged_) {
+  const auto found = judged_.find(choice.blend);
+  if (found == judged_.end()) return sets;
+  for (const Judged& judged : found->second) {
     if (!judged.paired) continue;
     const Products products =
         ProductsOf(judged.z, judged.modalities, modalities_, gamma, judged.classes);
-    sets.push_back({products.Scores(weights), judged.classes});
+    sets.push_back({products.Scores(choice.weights), judged.classes});
   }
   return sets;
 }
 
 absl::StatusOr<FeatureMatrix> DiscriminantStart(const SamplePool& pool, const TrainOptions& options,
                                                 std::vector<double>& weights) {
+  HEFT_ASSIGN_OR_RETURN(const StartSearch search, StartSearch::Make(pool, options.gamma, options));
+  const StartChoice choice = search.Best(options.gamma, options.modality_weights);
+  weights = choice.weights;
   HEFT_ASSIGN_OR_RETURN(const Directions directions,
-                        FindDirections(pool, options.gamma, options.shrinkage));
-  weights = options.modality_weights;
-  if (weights.empty()) weights.assign(pool.modalities().size(), 1.0);
-  if (options.modality_weights.empty() && weights.size() > 1) {
-    HEFT_ASSIGN_OR_RETURN(const StartSearch search,
-                          StartSearch::Make(pool, options.gamma, options));
-    weights = search.Weights(options.gamma);
-  }
+                        FindDirections(pool, options.gamma, {options.shrinkage, choice.blend}));
   return Weighted(directions.rows, pool, weights);
 }
 

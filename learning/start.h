@@ -4,6 +4,7 @@
 #ifndef HEFT_LEARNING_START_H_
 #define HEFT_LEARNING_START_H_
 
+#include <map>
 #include <span>
 #include <vector>
 
@@ -20,15 +21,27 @@ struct Directions {
   std::vector<int> modalities;  // of each row
 };
 
+// DirectionOptions: of the discriminants (learning/discriminant.h).
+struct DirectionOptions {
+  double shrinkage = 0, blend = 0;
+};
+
 // FindDirections: chimeric discriminants (learning/discriminant.h), each as long as what it tells
 // is worth; where there are fewer than `gamma`, filled up with principal components of the
 // modalities in turn, of small weight. The first rows of a larger gamma are the rows of a smaller
 // one. ChimericLda's errors.
-absl::StatusOr<Directions> FindDirections(const SamplePool& pool, int gamma, double shrinkage);
+absl::StatusOr<Directions> FindDirections(const SamplePool& pool, int gamma,
+                                          const DirectionOptions& options);
 
 // Weighted: `projection` with the columns of each modality times its weight.
 FeatureMatrix Weighted(const FeatureMatrix& projection, const SamplePool& pool,
                        std::span<const double> weights);
+
+// StartChoice: one weight a modality, the first 1 where they are searched, and the blend.
+struct StartChoice {
+  std::vector<double> weights;
+  double blend = 0;
+};
 
 // StartSearch: what starts of any dimension and weights are worth to people they were not made of.
 // The people of `pool` are dealt into parts; each part is scored by the directions of the others,
@@ -40,10 +53,10 @@ class StartSearch {
   static absl::StatusOr<StartSearch> Make(const SamplePool& pool, int gamma,
                                           const TrainOptions& options);
 
-  // Weights: one a modality, the first 1, of the best mean AUROC.
-  std::vector<double> Weights(int gamma) const;
+  // Best: of recipe::kBlends, and then of all weights unless `weights` are given, by mean AUROC.
+  StartChoice Best(int gamma, std::vector<double> weights) const;
   // Scores: of every part's samples, as they are paired, with each other.
-  std::vector<LabelledScores> Scores(int gamma, std::span<const double> weights) const;
+  std::vector<LabelledScores> Scores(int gamma, const StartChoice& choice) const;
 
  private:
   struct Judged {
@@ -53,7 +66,7 @@ class StartSearch {
     bool paired = false;
   };
   size_t modalities_ = 0;
-  std::vector<Judged> judged_;
+  std::map<double, std::vector<Judged>> judged_;  // by blend
 };
 
 // DiscriminantStart: FindDirections of all people, with the given weights or, if there are none, a

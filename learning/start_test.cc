@@ -71,7 +71,7 @@ TEST(SamplePoolTest, OnlyTheGivenPeople) {
 
 TEST(FindDirectionsTest, ASmallerGammaHasTheFirstRows) {
   const auto pool = SamplePool::Make(People({0.7}, {1.6}), Split::kTrain);
-  const auto large = FindDirections(*pool, 80, 0.3), small = FindDirections(*pool, 6, 0.3);
+  const auto large = FindDirections(*pool, 80, {0.3}), small = FindDirections(*pool, 6, {0.3});
   ASSERT_TRUE(large.ok() && small.ok());
   EXPECT_EQ(FeatureMatrix(large->rows.topRows(6)), small->rows);
   EXPECT_EQ(large->modalities.size(), 80u);
@@ -89,13 +89,28 @@ TEST(StartSearchTest, WeightsHelpPeopleWhoTookNoPart) {
   options.gamma = 16;
   const auto search = StartSearch::Make(*pool, 16, options);
   ASSERT_TRUE(search.ok()) << search.status();
-  const std::vector<double> weights = search->Weights(16), equal = {1, 1}, swapped = {1, 16};
-  EXPECT_EQ(weights[0], 1);
-  EXPECT_LE(weights[1], 1);
-  const double found = AurocOf(search->Scores(16, weights));
+  const StartChoice best = search->Best(16, {}), equal = {{1, 1}, best.blend},
+                    swapped = {{1, 16}, best.blend};
+  EXPECT_EQ(best.weights[0], 1);
+  EXPECT_LE(best.weights[1], 1);
+  EXPECT_EQ(search->Best(16, {1, 7}).weights[1], 7) << "given weights stay";
+  const double found = AurocOf(search->Scores(16, best));
   EXPECT_GT(found, 0.95);
   EXPECT_GE(found + 1e-3, AurocOf(search->Scores(16, equal)));
   EXPECT_GT(found, AurocOf(search->Scores(16, swapped)) + 0.05);
+}
+
+TEST(StartSearchTest, SamplesShowDirectionsThatFewPeopleDoNot) {
+  // People differ in 64 directions, of which the means of 27 of them show 26.
+  const auto pool = SamplePool::Make(People({0.8, 4}, {0.5}, 64, {96, 16}), Split::kTrain);
+  TrainOptions options;
+  options.gamma = 64;
+  const auto search = StartSearch::Make(*pool, 64, options);
+  ASSERT_TRUE(search.ok()) << search.status();
+  const StartChoice best = search->Best(64, {});
+  EXPECT_GT(best.blend, 0);
+  EXPECT_GT(AurocOf(search->Scores(64, best)),
+            AurocOf(search->Scores(64, {best.weights, 0})) + 0.003);
 }
 
 TEST(StartSearchTest, TooFewPeopleKnowNothing) {
@@ -105,8 +120,8 @@ TEST(StartSearchTest, TooFewPeopleKnowNothing) {
   const auto pool = SamplePool::Make(*SynthesiseDataset(few), Split::kTrain);
   const auto search = StartSearch::Make(*pool, 8, {});
   ASSERT_TRUE(search.ok());
-  EXPECT_EQ(search->Weights(8), (std::vector<double>{1, 1}));
-  EXPECT_TRUE(search->Scores(8, search->Weights(8)).empty());
+  EXPECT_EQ(search->Best(8, {}).weights, (std::vector<double>{1, 1}));
+  EXPECT_TRUE(search->Scores(8, search->Best(8, {})).empty());
 }
 
 TEST(ChooseGammaTest, AsManyDimensionsAsPeopleDifferIn) {
