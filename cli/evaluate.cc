@@ -93,8 +93,8 @@ absl::StatusOr<std::vector<FoldModels>> LoadAllFolds(const Options& options,
 }
 
 absl::Status RunFolds(const Common& common, const Options& options) {
-  if (!options.pictures.empty()) {
-    return absl::InvalidArgumentError("--pictures cannot be used with --folds; use --report");
+  if (!options.pictures.empty() && options.samples.asked()) {
+    return absl::InvalidArgumentError("--samples draws its pictures into --report");
   }
   if (options.protection.asked) {
     return absl::InvalidArgumentError("--protection takes one model, and no --folds");
@@ -112,7 +112,7 @@ absl::Status RunFolds(const Common& common, const Options& options) {
                              .partial_probes = options.partial_probes,
                              .replicates = options.replicates,
                              .seed = options.seed,
-                             .page = !options.report.empty(),
+                             .page = !options.report.empty() || !options.pictures.empty(),
                              .command = common.command};
   HEFT_ASSIGN_OR_RETURN(const TrainingData data, TrainingData::Load(options.data));
   SayLeftOut(common, data.left_out());
@@ -152,6 +152,9 @@ absl::Status RunSearches(const Common& common, const Options& options) {
 absl::Status RunProtocol(const Common& common, const Options& options) {
   if (options.folds > 0 || options.choices || options.models.size() != 1) {
     return absl::InvalidArgumentError("with --protocol give one --model FILE, and no --folds");
+  }
+  if (!options.pictures.empty()) {
+    return absl::InvalidArgumentError("--protocol draws its pictures into --report");
   }
   HEFT_ASSIGN_OR_RETURN(Report report,
                         EvaluateProtocolOf(options.data, options.models[0], options.protocol,
@@ -207,8 +210,7 @@ void AddEvaluate(Command app) {
               "with --folds or --protocol: leave the encrypted rows out");
   command.Add("--report", &options->report, "write a self-contained HTML page here");
   command.Add("--pictures", &options->pictures,
-              "write the report's pictures into this folder as SVG files (without --folds, or with "
-              "--searches)");
+              "write the report's pictures into this folder as SVG files");
   command.Add("--seed", &options->seed, "of the bootstrap (default 1)");
   command.Add("--replicates", &options->replicates, "of the bootstrap")
       .Range(10, 1000000)

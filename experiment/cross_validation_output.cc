@@ -4,7 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "base/bytes.h"
+#include "experiment/figure.h"
 #include "experiment/page.h"
 #include "experiment/reports.h"
 #include "heft/inspect.h"
@@ -222,15 +224,16 @@ std::string ToText(const CrossValidation& c) {
   return text;
 }
 
-absl::StatusOr<std::string> MakeFoldReport(const CrossValidation& c, const std::string& data_name,
-                                           const std::string& data_description,
-                                           const std::string& command) {
+absl::StatusOr<std::string> MakeFoldReport(
+    const CrossValidation& c, const std::string& data_name, const std::string& data_description,
+    const std::string& command, std::vector<std::pair<std::string, std::string>>* pictures) {
   std::vector<IntervalBar> bars;
   for (const FoldRow& row : c.table.rows) {
     bars.push_back(
         {row.system.label, row.estimate.auroc, row.estimate.auroc_by_set, row.system.encrypted});
   }
   HEFT_ASSIGN_OR_RETURN(const std::string picture, DrawIntervals(bars));
+  pictures->emplace_back("intervals.svg", SvgFile(picture));
   Page page(absl::StrCat("HEFT on ", data_name));
   page.Title(absl::StrCat("HEFT: cross-validation on ", data_name));
   if (!data_description.empty()) page.Paragraph(absl::StrCat("Data: ", data_description, "."));
@@ -243,7 +246,15 @@ absl::StatusOr<std::string> MakeFoldReport(const CrossValidation& c, const std::
                  "Bars: mean and 95% interval; points: the folds. Encrypted rows in their own "
                  "colour."}});
   for (const FoldJudgement& judged : c.judgements) {
-    HEFT_ASSIGN_OR_RETURN(const std::vector<PageFigure> figures, DrawJudgement(judged.judgement));
+    std::vector<std::string> names;
+    HEFT_ASSIGN_OR_RETURN(const std::vector<PageFigure> figures,
+                          DrawJudgement(judged.judgement, &names));
+    // Several sets of models are told apart by the folders of their rows' ids.
+    const std::string folder = judged.id.substr(0, judged.id.rfind('/') + 1);
+    for (size_t k = 0; k < figures.size(); ++k) {
+      pictures->emplace_back(absl::StrReplaceAll(folder + names[k], {{"/", "-"}}),
+                             SvgFile(figures[k].svg));
+    }
     if (c.judgements.size() > 1) page.Note(c.table.rows[c.table.Find(judged.id)].system.label);
     AddJudgement(judged.judgement, figures, page);
   }

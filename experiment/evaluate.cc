@@ -47,10 +47,10 @@ absl::StatusOr<Report> ReportOf(const absl::StatusOr<experiment::CrossValidation
   Report report{experiment::ToJson(*found), experiment::ToText(*found)};
   report.warnings = found->fusion.Losses();
   if (options.page) {
-    HEFT_ASSIGN_OR_RETURN(
-        report.page,
-        experiment::MakeFoldReport(*found, experiment::FolderName(dataset.folder),
-                                   experiment::DescribeData(dataset.folder), options.command));
+    HEFT_ASSIGN_OR_RETURN(report.page,
+                          experiment::MakeFoldReport(*found, experiment::FolderName(dataset.folder),
+                                                     experiment::DescribeData(dataset.folder),
+                                                     options.command, &report.pictures));
   }
   return report;
 }

@@ -4,6 +4,7 @@
 #define HEFT_EXPERIMENT_REPORTS_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -57,10 +58,10 @@ Json ToJson(const CrossValidation& c);
 std::string ToText(const CrossValidation& c);
 
 // `data_name` and `data_description` as in Evaluation; `command` is what made the result. The
-// picture is drawn by gnuplot: RunGnuplot's errors.
-absl::StatusOr<std::string> MakeFoldReport(const CrossValidation& c, const std::string& data_name,
-                                           const std::string& data_description,
-                                           const std::string& command);
+// pictures are drawn by gnuplot: RunGnuplot's errors. `pictures` receives them with names of files.
+absl::StatusOr<std::string> MakeFoldReport(
+    const CrossValidation& c, const std::string& data_name, const std::string& data_description,
+    const std::string& command, std::vector<std::pair<std::string, std::string>>* pictures);
 
 }  // namespace heft::experiment
 

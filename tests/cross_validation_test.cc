@@ -53,8 +53,9 @@ nlohmann::json* CrossValidationTest::trained_;
 
 TEST_F(CrossValidationTest, EveryRowPlainAndEncryptedWithItsDifferences) {
   const Workplace& w = *work_;
-  const nlohmann::json result = Must(
-      kHeft, Evaluation({"--model", w("models"), "--partial-probes", "--report", w("r.html")}));
+  const nlohmann::json result =
+      Must(kHeft, Evaluation({"--model", w("models"), "--partial-probes", "--report", w("r.html"),
+                              "--pictures", w("pictures")}));
   EXPECT_EQ(result.at("samples"), 72);
   EXPECT_EQ(result.at("genuine_pairs"), 24 * 3) << "everybody is tested once";
   const auto rows = Rows(result);
@@ -89,6 +90,9 @@ TEST_F(CrossValidationTest, EveryRowPlainAndEncryptedWithItsDifferences) {
   ASSERT_EQ(result.at("decisions").size(), 1u);
   const auto& decisions = result.at("decisions")[0];
   EXPECT_EQ(decisions.at("id"), "fhe_aware_encrypted");
+  for (const char* picture : {"intervals.svg", "reliability.svg", "det.svg", "searches.svg"}) {
+    EXPECT_TRUE(std::filesystem::exists(w(std::string("pictures/") + picture))) << picture;
+  }
   EXPECT_EQ(decisions.at("comparisons").size(), 3u) << "FMR 1e-1, 1e-2, 1e-3";
   EXPECT_EQ(result.at("fusion").at("rivals").size(), 2u) << "best modality and sum of scores";
 

@@ -60,7 +60,7 @@ struct FoldOptions {
   bool partial_probes = false;  // also probes that have one modality only
   int replicates = 1000;
   uint64_t seed = 1;
-  bool page = false;
+  bool page = false;  // the page, and the pictures on it
   std::string command = {};
 };
 
