@@ -79,9 +79,14 @@ void DrawSearches(GnuplotJob* job, const std::vector<SearchCurve>& curves) {
   for (size_t k = 0; k < curves.size(); ++k) {
     std::string rows;
     const SearchErrors& e = curves[k].errors;
-    const size_t step = 1 + e.thresholds.size() / 2000;
-    for (size_t i = 0; i < e.thresholds.size(); i += step) {
-      if (e.fpir[i] > 0) absl::StrAppendFormat(&rows, "%.6g %.6g\n", e.fpir[i], e.fnir[i]);
+    // A point wherever the curve has moved by a three-hundredth of the picture.
+    constexpr double kStep = 1.0 / 300, kDecades = 3;
+    double fpir = 10, fnir = -1;
+    for (size_t i = 0; i < e.thresholds.size() && e.fpir[i] > 0; ++i) {
+      if (std::log10(fpir / e.fpir[i]) / kDecades < kStep && e.fnir[i] - fnir < kStep) continue;
+      fpir = e.fpir[i];
+      fnir = e.fnir[i];
+      absl::StrAppendFormat(&rows, "%.4g %.4g\n", fpir, fnir);
     }
     figure.Curve(rows, "with lines", Style(kByTemplates[k % 3], 3), Enrolled(curves[k]));
   }
