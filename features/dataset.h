@@ -5,7 +5,7 @@
 //   NAME.npy or NAME.txt    one modality each, in alphabetical order of NAME; row i of all of them
 //                           belongs to the same identity. A NAME.txt that does not begin with a
 //                           number or a bracket is none (notes, a licence) and is left out
-//   labels.txt              identity of each row
+//   labels.txt              identity of each row; names.txt, for protocols: a name of each
 //   split.txt               train, val or test for each row, by identity; optional
 //   unpaired/NAME.npy, NAME_labels.txt    optional: more samples of single modalities
 //

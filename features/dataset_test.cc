@@ -98,6 +98,8 @@ TEST_F(DatasetTest, LeavesOutTextThatHoldsNoRows) {
   Write("README.txt", "# a comment, then\nwords\n");
   Write("columns.txt", "x1,x2\n1,2\n3,4\n5,6\n");
   Write("LICENSE", "1 2 3\n");
+  Write("names.txt",
+        "001/1\n002/1\n003/1\n");  // for protocols, not a modality though it has numbers
   Write("unpaired/face.txt", "1 2\n");
   Write("unpaired/face_labels.txt", "z\n");
   Write("unpaired/about.txt", "words\n");

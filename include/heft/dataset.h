@@ -4,7 +4,7 @@
 //
 //   NAME.npy or NAME.txt    one modality each, in alphabetical order of NAME; row i of all of them
 //                           belongs to the same identity
-//   labels.txt              identity of each row
+//   labels.txt              identity of each row; names.txt, for protocols: a name of each
 //   split.txt               train, val or test for each row, by identity; optional
 //   unpaired/NAME.npy, NAME_labels.txt    optional: more samples of single modalities
 //
