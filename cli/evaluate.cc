@@ -93,9 +93,6 @@ absl::StatusOr<std::vector<FoldModels>> LoadAllFolds(const Options& options,
 }
 
 absl::Status RunFolds(const Common& common, const Options& options) {
-  if (!options.pictures.empty() && options.samples.asked()) {
-    return absl::InvalidArgumentError("--samples draws its pictures into --report");
-  }
   if (options.protection.asked) {
     return absl::InvalidArgumentError("--protection takes one model, and no --folds");
   }
@@ -118,7 +115,8 @@ absl::Status RunFolds(const Common& common, const Options& options) {
   SayLeftOut(common, data.left_out());
   absl::StatusOr<Report> report;
   if (options.samples.asked()) {
-    report = EvaluateSampleFolds(data, options.models[0], options.samples, folds, common.monitor);
+    report = EvaluateSampleFolds(data, options.models[0], options.samples, folds,
+                                 !options.pictures.empty(), common.monitor);
   } else if (options.choices) {
     report = CompareChoices(data, folds, common.monitor);
   } else {

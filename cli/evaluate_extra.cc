@@ -21,7 +21,7 @@ void AddSampleOptions(Command command, SampleOptions* options) {
 
 absl::StatusOr<Report> EvaluateSampleFolds(const TrainingData& data, const std::string& models,
                                            const SampleOptions& options, const FoldOptions& from,
-                                           const Monitor& monitor) {
+                                           bool pictures, const Monitor& monitor) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<Model> of,
                         LoadFolds(models, data, from.folds, from.fold_seed));
   return EvaluateSamples(data, of,
@@ -35,6 +35,7 @@ absl::StatusOr<Report> EvaluateSampleFolds(const TrainingData& data, const std::
                           .replicates = from.replicates,
                           .bootstrap_seed = from.seed,
                           .page = from.page,
+                          .pictures = pictures,
                           .command = from.command},
                          monitor);
 }

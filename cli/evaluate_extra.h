@@ -23,7 +23,7 @@ void AddSampleOptions(Command command, SampleOptions* options);
 // EvaluateSampleFolds: `from`: folds, seeds and the page, as of EvaluateFolds.
 absl::StatusOr<Report> EvaluateSampleFolds(const TrainingData& data, const std::string& models,
                                            const SampleOptions& options, const FoldOptions& from,
-                                           const Monitor& monitor);
+                                           bool pictures, const Monitor& monitor);
 
 // ProtectionFlags: of --protection.
 struct ProtectionFlags {

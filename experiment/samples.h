@@ -60,8 +60,12 @@ absl::StatusOr<SampleStudy> StudySamples(const Monitor& monitor, const Dataset& 
 
 Json ToJson(const SampleStudy& study);
 std::string ToText(const SampleStudy& study);
-std::string MakeSamplesPage(const SampleStudy& study, const std::string& data_name,
-                            const std::string& data_description, const std::string& command);
+// DrawSampleRates: FNMR at FMR 1e-2 by the number of samples, with intervals; inline SVG.
+// RunGnuplot's errors.
+absl::StatusOr<std::string> DrawSampleRates(const SampleStudy& study);
+std::string MakeSamplesPage(const SampleStudy& study, const std::string& picture,
+                            const std::string& data_name, const std::string& data_description,
+                            const std::string& command);
 
 }  // namespace heft::experiment
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an experiment with several samples found, as JSON, text and a page.
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "base/inside.h"
 #include "experiment/evaluation.h"
+#include "experiment/figure.h"
 #include "experiment/page.h"
 #include "experiment/reports.h"
 #include "experiment/samples.h"
@@ -163,12 +165,48 @@ std::string ToText(const SampleStudy& study) {
   return text;
 }
 
-std::string MakeSamplesPage(const SampleStudy& study, const std::string& data_name,
-                            const std::string& data_description, const std::string& command) {
+absl::StatusOr<std::string> DrawSampleRates(const SampleStudy& study) {
+  GnuplotJob job;
+  Figure figure(&job, "samples");
+  figure.Line("set yrange [0:*]");
+  figure.Line(absl::StrFormat("set xrange [0.5:%d.5]", std::ranges::max(study.options.samples)));
+  figure.Line("set xtics 1");
+  figure.Label("x", "samples at enrolment");
+  figure.Label("y", "FNMR at FMR 0.01, %");
+  const auto draw = [&](int probe, bool separate, double shift, const std::string& style,
+                        const std::string& title) {
+    std::string rows;
+    for (const SampleRow& row : study.rows) {
+      const bool one = row.way.enrolled == 1 && !row.way.separate;
+      if (row.way.probe != probe || (row.way.separate != separate && !one)) continue;
+      const Estimate& e = Shown(study, row).fnmr_1e2;
+      absl::StrAppendFormat(&rows, "%.9g %.9g %.9g %.9g\n", row.way.enrolled + shift, 100 * e.value,
+                            100 * e.lo, 100 * e.hi);
+    }
+    figure.Curve(rows, "with yerrorlines", style, title);
+  };
+  draw(study.options.probes[0], true, 0.06, Style(kSecond, 1.5),
+       "a template each, the best counts");
+  const std::string styles[] = {Style(kEncrypted, 2), Style(kPlain, 2), Style(kThird, 2)};
+  for (size_t i = 0; i < study.options.probes.size(); ++i) {
+    const int n = study.options.probes[i];
+    draw(
+        n, false, -0.06 * static_cast<double>(i), styles[i % 3],
+        n == 1 ? "their mean, asked with one" : absl::StrCat("their mean, asked with that of ", n));
+  }
+  figure.Finish();
+  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> drawn, RunGnuplot(job));
+  return InlineSvg(drawn[0], "False non-match rate by the number of samples");
+}
+
+std::string MakeSamplesPage(const SampleStudy& study, const std::string& picture,
+                            const std::string& data_name, const std::string& data_description,
+                            const std::string& command) {
   Page page(absl::StrCat("Several samples: ", data_name));
   page.Title("Several samples of one person");
   if (!data_description.empty()) page.Paragraph(absl::StrCat(data_description, "."));
   page.Note(absl::StrCat(Scope(study), "."));
+  page.Figures({{picture, "More samples, fewer false non-matches", "95% intervals."}});
   page.Table(RatesTable(study));
   page.Heading("Cost, and what scores give away");
   page.Table(CostTable(study));
@@ -188,16 +226,20 @@ std::string MakeSamplesPage(const SampleStudy& study, const std::string& data_na
 
 absl::StatusOr<Report> EvaluateSamples(const TrainingData& data, std::span<const Model> models,
                                        const SampleStudyOptions& options, const Monitor& monitor) {
+  if (options.page || options.pictures) HEFT_RETURN_IF_ERROR(CheckDrawing());
   const Dataset& dataset = Inside::Of(data).dataset;
   HEFT_ASSIGN_OR_RETURN(
       const experiment::SampleStudy found,
       experiment::StudySamples(monitor, dataset, {models.begin(), models.end()}, options));
   Report report{experiment::ToJson(found), experiment::ToText(found)};
+  if (!options.page && !options.pictures) return report;
+  HEFT_ASSIGN_OR_RETURN(const std::string picture, experiment::DrawSampleRates(found));
   if (options.page) {
     report.page =
-        experiment::MakeSamplesPage(found, experiment::FolderName(dataset.folder),
+        experiment::MakeSamplesPage(found, picture, experiment::FolderName(dataset.folder),
                                     experiment::DescribeData(dataset.folder), options.command);
   }
+  if (options.pictures) report.pictures = {{"samples.svg", experiment::SvgFile(picture)}};
   return report;
 }
 

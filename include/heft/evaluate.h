@@ -100,7 +100,7 @@ struct SampleStudyOptions {
   bool encrypted = true;                 // false: plain scores alone
   int replicates = 1000;
   uint64_t bootstrap_seed = 1;
-  bool page = false;
+  bool page = false, pictures = false;
   std::string command = {};
 };
 // EvaluateSamples: FNMR at a fixed FMR of people who are enrolled and asked with the mean of
