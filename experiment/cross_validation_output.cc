@@ -239,6 +239,9 @@ absl::StatusOr<std::string> MakeFoldReport(
   if (!data_description.empty()) page.Paragraph(absl::StrCat("Data: ", data_description, "."));
   page.Note(Summary(c) + ".");
   page.List(c.fusion.Losses(), "losses");
+  for (const FoldJudgement& judged : c.judgements) {
+    page.List(BrokenPromises(judged.judgement), "losses");
+  }
   page.Heading("Results");
   page.Table(ResultsTable(c));
   page.Heading("Picture");

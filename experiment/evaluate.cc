@@ -46,6 +46,11 @@ absl::StatusOr<Report> ReportOf(const absl::StatusOr<experiment::CrossValidation
   HEFT_RETURN_IF_ERROR(found.status());
   Report report{experiment::ToJson(*found), experiment::ToText(*found)};
   report.warnings = found->fusion.Losses();
+  for (const experiment::FoldJudgement& judged : found->judgements) {
+    for (std::string& broken : experiment::BrokenPromises(judged.judgement)) {
+      report.warnings.push_back(std::move(broken));
+    }
+  }
   if (options.page) {
     HEFT_ASSIGN_OR_RETURN(report.page,
                           experiment::MakeFoldReport(*found, experiment::FolderName(dataset.folder),
@@ -69,6 +74,9 @@ absl::StatusOr<Report> Evaluate(const TrainingData& data, const Model& model,
   Report report{experiment::ToJson(found), experiment::ToText(found)};
   report.warnings = found.warnings;
   for (std::string& loss : found.fusion.Losses()) report.warnings.push_back(std::move(loss));
+  for (std::string& broken : experiment::BrokenPromises(found.judgement)) {
+    report.warnings.push_back(std::move(broken));
+  }
   if (!options.page && !options.pictures) return report;
   HEFT_ASSIGN_OR_RETURN(const Plots plots, experiment::DrawPlots(found));
   if (options.page) report.page = experiment::MakeReport(found, plots, options.command);

@@ -292,6 +292,7 @@ std::string MakeReport(const Evaluation& e, const Plots& plots, const std::strin
   for (const std::string& warning : e.warnings) warnings.push_back(warning + ".");
   page.List(warnings, "warnings");
   page.List(e.fusion.Losses(), "losses");
+  page.List(BrokenPromises(e.judgement), "losses");
   AddResults(e, page);
   AddPictures(e, plots, page);
   AddGap(e, page);

@@ -89,6 +89,10 @@ RateCheck CheckRate(double asked, const Estimate& measured, const RateInterval& 
 // ThinForDrawing: a point wherever a curve has moved by a five-hundredth of a plot.
 std::vector<RocPoint> ThinForDrawing(const std::vector<RocPoint>& points);
 
+// BrokenPromises: a sentence for each rate of false matches or positives that is higher than was
+// asked for, by more than the choice of people explains.
+std::vector<std::string> BrokenPromises(const Judgement& judgement);
+
 Json JudgementJson(const Judgement& judgement);
 std::string JudgementText(const Judgement& judgement);
 // The section of a page, with the pictures as DrawJudgement made them.

@@ -144,6 +144,24 @@ void AddSearches(const Judgement& judgement, Page& page) {
 
 }  // namespace
 
+std::vector<std::string> BrokenPromises(const Judgement& judgement) {
+  std::vector<std::string> sentences;
+  const auto add = [&](const RateCheck& check, const std::string& rate) {
+    if (!check.refused.empty() || check.ratio.lo <= 1) return;
+    sentences.push_back(
+        absl::StrFormat("the threshold for %s %g gave %s on these people: do not decide by it, "
+                        "train on people like "
+                        "them",
+                        rate, check.asked, RateText(check.measured)));
+  };
+  for (const RateCheck& check : judgement.comparisons) add(check, "FMR");
+  for (const SearchCheck& search : judgement.searches) {
+    add(search.rate, absl::StrFormat("searches of %d people with %d templates at FPIR",
+                                     search.people, search.templates));
+  }
+  return sentences;
+}
+
 Json JudgementJson(const Judgement& judgement) {
   Json json = {{"comparisons", Json::array()}, {"searches", Json::array()}};
   for (const RateCheck& check : judgement.comparisons) {

@@ -69,6 +69,7 @@ TEST(Judgement, OfNewPeopleHoldsAndRefusesWhatTheModelDoesNotKnow) {
     EXPECT_TRUE(search.rate.Holds()) << search.templates << " " << search.rate.asked;
   }
   EXPECT_EQ(judged->curves.size(), 3u);
+  EXPECT_TRUE(BrokenPromises(*judged).empty());
   const Json json = JudgementJson(*judged);
   EXPECT_EQ(json["comparisons"].size(), 3u);
   EXPECT_TRUE(json["searches"][0]["holds"].get<bool>());
@@ -88,6 +89,9 @@ TEST(Judgement, WhatDoesNotHoldIsSaid) {
   EXPECT_GT(judged->comparisons[1].ratio.lo, 1);
   EXPECT_GT(judged->evidence->loss.lo, 0.05);
   EXPECT_THAT(JudgementText(*judged), HasSubstr("DOES NOT HOLD"));
+  const std::vector<std::string> broken = BrokenPromises(*judged);
+  ASSERT_FALSE(broken.empty());
+  EXPECT_THAT(broken[0], HasSubstr("the threshold for FMR"));
 }
 
 TEST(CheckRate, JoinsBothIntervals) {
