@@ -50,6 +50,7 @@ class RecoveryTest : public ::testing::Test {
     options.dimensions = {64, 64};
     options.seed = 7;
     LearnOptions learn;
+    learn.gamma = 32;
     learn.epochs = 10;
     learn.profile = "compact";
     model_ = new Model(*Learn(*TrainingData::Synthesise(options), learn));
