@@ -282,6 +282,26 @@ TEST_F(MeaningTest, ThresholdByNameWarningAndEvidence) {
   EXPECT_THAT(run.out, HasSubstr("LLR"));
 }
 
+// A strong modality, a weak one, and too few dimensions for both.
+TEST(FusionThatLoses, IsSaidAloudAndInTheModel) {
+  const Workplace w;
+  Must(kHeft, {"synth", "--out", w("data"), "--identities", "40", "--samples", "4", "--dimensions",
+               "64", "16", "--rank-identity", "24", "--jitter", "0.3", "4"});
+  const Args train = {"train",   "--data", w("data"),  "--out", w("m.heft"),
+                      "--gamma", "4",      "--epochs", "1",     "--no-exact"};
+  const Finished run = RunProgram(kHeft, train);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("heft: warning: FUSION IS WORSE than face alone"));
+  EXPECT_THAT(run.err, HasSubstr("larger --gamma"));
+  EXPECT_THAT(run.err, ::testing::Not(HasSubstr("\033"))) << "no colour where no terminal is";
+  const auto summary = nlohmann::json::parse(ReadModel(w("m.heft")).training_summary);
+  EXPECT_EQ(summary["fusion"]["best_modality"], "face");
+  EXPECT_LT(summary["fusion"]["minus_best"]["hi"], 0);
+  const nlohmann::json quiet = Must(kHeft, train);
+  EXPECT_EQ(quiet["fusion"]["warning"], summary["fusion"]["warning"]);
+  EXPECT_EQ(quiet["fusion"]["significant"], true);
+}
+
 TEST(TrainingCurve, IsWrittenAsAPicture) {
   const Workplace w;
   Must(kHeft, {"synth", "--out", w("data"), "--identities", "20", "--samples", "3", "--dimensions",
