@@ -51,14 +51,14 @@ Json GammaChoice::ToJson() const {
   return json;
 }
 
-absl::StatusOr<GammaChoice> ChooseGamma(const Dataset& dataset, const TrainOptions& options) {
-  const std::vector<int> gammas = GammaCandidates(dataset.TotalDimension());
+absl::StatusOr<GammaChoice> ChooseGamma(const Dataset& dataset, const TrainOptions& options,
+                                        std::span<const int> gammas) {
   GammaChoice choice;
   choice.gamma = gammas[0];
   for (int gamma : gammas) {
     if (gamma <= recipe::kPaperGamma) choice.gamma = gamma;
   }
-  if (options.recipe == Recipe::kPaper || gammas.size() == 1) return choice;
+  if (options.recipe == Recipe::kPaper) return choice;
   HEFT_ASSIGN_OR_RETURN(const SamplePool pool, SamplePool::Make(dataset, Split::kTrain));
   HEFT_ASSIGN_OR_RETURN(const StartSearch search, StartSearch::Make(pool, gammas.back(), options));
   BootstrapOptions bootstrap;
@@ -69,8 +69,9 @@ absl::StatusOr<GammaChoice> ChooseGamma(const Dataset& dataset, const TrainOptio
   SystemComparison comparison(bootstrap);
   for (int gamma : gammas) {
     GammaTrial trial{gamma, search.Best(gamma, options.modality_weights), {}, {}};
+    if (gammas.size() == 1) choice.blend = trial.start.blend;
     const std::vector<LabelledScores> sets = search.Scores(gamma, trial.start);
-    if (sets.empty()) return choice;
+    if (sets.empty() || gammas.size() == 1) return choice;
     HEFT_ASSIGN_OR_RETURN(const VerificationEstimate estimate, comparison.Add(sets));
     trial.auroc = estimate.auroc;
     choice.trials.push_back(std::move(trial));
@@ -84,7 +85,9 @@ absl::StatusOr<GammaChoice> ChooseGamma(const Dataset& dataset, const TrainOptio
   for (size_t i = 0; i < choice.trials.size(); ++i) {
     if (i != best) choice.trials[i].minus_best = comparison.Difference(i, best);
     const bool good = i == best || choice.trials[i].minus_best.hi >= -tolerated;
-    if (choice.gamma == 0 && good) choice.gamma = choice.trials[i].gamma;
+    if (choice.gamma != 0 || !good) continue;
+    choice.gamma = choice.trials[i].gamma;
+    choice.blend = choice.trials[i].start.blend;
   }
   return choice;
 }

@@ -3,6 +3,7 @@
 #ifndef HEFT_LEARNING_CHOOSE_GAMMA_H_
 #define HEFT_LEARNING_CHOOSE_GAMMA_H_
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct GammaTrial {
 
 struct GammaChoice {
   int gamma = 0;
+  double blend = 0;                // of the start of that dimension
   std::vector<GammaTrial> trials;  // rising
 
   // "64: AUROC 0.989; 32 is worse by 0.006 [0.004, 0.008]", for progress and pages.
@@ -35,11 +37,13 @@ struct GammaChoice {
 // of two among these where there are none.
 std::vector<int> GammaCandidates(int total);
 
-// ChooseGamma: the smallest of recipe::kGammas that is not shown to be worse than the best by more
-// than recipe::kGammaTolerance of its errors. Looks at training people only, and at starts, not at
-// trained projections: they stand in the same order (docs/learning.md). Where there are too few
-// people to tell, recipe::kPaperGamma or what the dimensions leave of it. Errors as Train's.
-absl::StatusOr<GammaChoice> ChooseGamma(const Dataset& dataset, const TrainOptions& options);
+// ChooseGamma: the smallest of `gammas` (rising; one is chosen as it is, for its blend) that is not
+// shown to be worse than the best by more than recipe::kGammaTolerance of its errors. Looks at
+// training people only, and at starts, not at trained projections: they stand in the same order
+// (docs/learning.md). Where there are too few people to tell, recipe::kPaperGamma or what the
+// dimensions leave of it. Errors as Train's.
+absl::StatusOr<GammaChoice> ChooseGamma(const Dataset& dataset, const TrainOptions& options,
+                                        std::span<const int> gammas);
 
 }  // namespace heft
 

@@ -41,20 +41,26 @@ ClassStatistics Measure(const FeatureMatrix& features, std::span<const int> clas
   return statistics;
 }
 
+// The leading eigenvectors (columns) and eigenvalues of a symmetric matrix; directions of
+// (numerically) no variance are left out.
+void LeadingEigenvectors(const Eigen::MatrixXd& matrix, Eigen::Index count,
+                         Eigen::MatrixXd& vectors, Eigen::VectorXd& values) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(matrix);
+  const Eigen::Index size = matrix.rows();  // eigenvalues rise
+  const double floor = 1e-12 * std::max(0.0, eigen.eigenvalues()[size - 1]);
+  Eigen::Index usable = 0;
+  while (usable < std::min(count, size) && eigen.eigenvalues()[size - 1 - usable] > floor) ++usable;
+  values = eigen.eigenvalues().tail(usable).reverse();
+  vectors = eigen.eigenvectors().rightCols(usable).rowwise().reverse();
+}
+
 // The leading right singular vectors (columns) and squared singular values of `rows`.
 void LeadingDirections(const Eigen::MatrixXd& rows, Eigen::Index count, Eigen::MatrixXd& vectors,
                        Eigen::VectorXd& values) {
   const bool gram = rows.rows() < rows.cols();
   const Eigen::MatrixXd product =
       gram ? Eigen::MatrixXd(rows * rows.transpose()) : Eigen::MatrixXd(rows.transpose() * rows);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(product);
-  // Eigenvalues rise; directions of (numerically) no variance are left out.
-  const Eigen::Index size = product.rows();
-  const double floor = 1e-12 * std::max(0.0, eigen.eigenvalues()[size - 1]);
-  Eigen::Index usable = 0;
-  while (usable < std::min(count, size) && eigen.eigenvalues()[size - 1 - usable] > floor) ++usable;
-  values = eigen.eigenvalues().tail(usable).reverse();
-  vectors = eigen.eigenvectors().rightCols(usable).rowwise().reverse();
+  LeadingEigenvectors(product, count, vectors, values);
   if (gram) vectors = rows.transpose() * vectors * values.cwiseSqrt().cwiseInverse().asDiagonal();
 }
 
@@ -85,20 +91,24 @@ absl::StatusOr<Discriminants> Lda(const FeatureMatrix& features, std::span<const
   if (options.suppress_mean) within += mean.transpose() * mean;
   const Eigen::LLT<Eigen::MatrixXd> cholesky(within);
 
-  // Whitened, centred class means, and samples where they count: rows of M L^-T.
-  const double share = std::sqrt((1 - options.blend) / classes_in_all);
-  Eigen::MatrixXd centred = share * (statistics.means.rowwise() - mean).transpose();
-  if (options.blend > 0) {
-    const auto n = static_cast<double>(features.rows());
-    Eigen::MatrixXd both(dimension, centred.cols() + features.rows());
-    both << centred,
-        std::sqrt(options.blend / n) * (features.rowwise() - features.colwise().mean()).transpose();
-    centred = std::move(both);
-  }
-  cholesky.matrixL().solveInPlace(centred);
+  // Class means, centred: a column each.
+  Eigen::MatrixXd centred = (statistics.means.rowwise() - mean).transpose();
   Eigen::MatrixXd vectors;
   Discriminants result;
-  LeadingDirections(centred.transpose(), count, vectors, result.ratios);
+  if (options.blend > 0) {
+    const FeatureMatrix samples = features.rowwise() - features.colwise().mean();
+    Eigen::MatrixXd between =
+        (1 - options.blend) / classes_in_all * centred * centred.transpose() +
+        options.blend / static_cast<double>(samples.rows()) * TransposedProduct(samples, samples);
+    cholesky.matrixL().solveInPlace(between);  // L^-1 S, then L^-1 (L^-1 S)^T
+    between.transposeInPlace();
+    cholesky.matrixL().solveInPlace(between);
+    LeadingEigenvectors(between, count, vectors, result.ratios);
+  } else {
+    cholesky.matrixL().solveInPlace(centred);
+    LeadingDirections(centred.transpose() / std::sqrt(classes_in_all), count, vectors,
+                      result.ratios);
+  }
   cholesky.matrixU().solveInPlace(vectors);
   result.vectors = vectors.transpose();
   FixSigns(result.vectors);

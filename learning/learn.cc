@@ -68,19 +68,22 @@ absl::StatusOr<Decisions> DecideAcross(const Monitor& monitor, const Dataset& da
   return Decide(fit, train.seed);
 }
 
-// ResolveGamma: chooses it where none was asked for, and says so. What no profile evaluates is
-// found out before the work.
-absl::Status ResolveGamma(const Dataset& dataset, const LearnOptions& options,
+// ResolveStart: chooses gamma where none was asked for, and how the start is made, and says so.
+// What no profile evaluates is found out before the work.
+absl::Status ResolveStart(const Dataset& dataset, const LearnOptions& options,
                           const Monitor& monitor, const std::string& name, TrainOptions& train,
                           Json& chosen) {
   const bool choose = train.gamma == 0;
-  if (choose) train.gamma = GammaCandidates(dataset.TotalDimension())[0];
+  std::vector<int> gammas = {train.gamma};
+  if (choose) gammas = GammaCandidates(dataset.TotalDimension());
+  train.gamma = gammas[0];
   HEFT_RETURN_IF_ERROR(CheckEvaluable(dataset, train, options.profile));
-  if (!choose) return absl::OkStatus();
-  const Progress progress(monitor, name + "choosing gamma");
+  const Progress progress(monitor, name + "choosing " + (choose ? "gamma" : "the start"));
   HEFT_RETURN_IF_ERROR(progress.Step(0, 1));
-  HEFT_ASSIGN_OR_RETURN(const GammaChoice choice, ChooseGamma(dataset, train));
+  HEFT_ASSIGN_OR_RETURN(const GammaChoice choice, ChooseGamma(dataset, train, gammas));
   train.gamma = choice.gamma;
+  train.blend = choice.blend;
+  if (!choose) return progress.Step(1, 1);
   chosen = choice.ToJson();
   HEFT_RETURN_IF_ERROR(CheckEvaluable(dataset, train, options.profile));
   return progress.Step(1, 1, choice.Reason());
@@ -94,7 +97,7 @@ absl::StatusOr<Model> LearnOne(const Dataset& dataset, const LearnOptions& optio
   HEFT_RETURN_IF_ERROR(FindModelProfile(options.profile).status());
   HEFT_ASSIGN_OR_RETURN(TrainOptions train, Resolve(options));
   Json chosen;
-  HEFT_RETURN_IF_ERROR(ResolveGamma(dataset, options, monitor, name, train, chosen));
+  HEFT_RETURN_IF_ERROR(ResolveStart(dataset, options, monitor, name, train, chosen));
   HEFT_ASSIGN_OR_RETURN(TrainResult aware,
                         TrainWithProgress(monitor, dataset, train, name + "FHE-aware",
                                           options.checkpoint, options.curve));

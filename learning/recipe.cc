@@ -29,6 +29,7 @@ Json Choices() {
           {"start_parts", kStartParts},
           {"start_rows", kStartRows},
           {"blends", List(kBlends)},
+          {"largest_blended", kLargestBlended},
           {"weight_steps", List(kWeightSteps)},
           {"largest_weight", kLargestWeight},
           {"lambda", kLambda},

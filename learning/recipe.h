@@ -39,7 +39,9 @@ inline constexpr int kStartParts = 4;
 // kStartRows: samples of a part, as paired and re-paired, that scores are computed of.
 inline constexpr int kStartRows = 400;
 // kBlends: shares of all samples' covariance in that between people, of which the best is taken.
+// Modalities of more than kLargestBlended dimensions have none: it would take minutes.
 inline constexpr double kBlends[] = {0, 0.1, 0.5, 0.9};
+inline constexpr int kLargestBlended = 1024;
 // kWeightSteps: factors of the search for weights, one after the other, both up and down.
 inline constexpr double kWeightSteps[] = {4, 2, 1.4, 1.2};
 // kLargestWeight: and its inverse bound the search.

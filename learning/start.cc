@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "base/threads.h"
@@ -110,10 +111,24 @@ FeatureMatrix Weighted(const FeatureMatrix& projection, const SamplePool& pool,
   return result;
 }
 
+namespace {
+
+// Blends: those to try; none but 0 where a modality is too large.
+std::vector<double> Blends(const SamplePool& pool, const TrainOptions& options) {
+  if (options.blend >= 0) return {options.blend};
+  for (const PoolModality& modality : pool.modalities()) {
+    if (modality.features.cols() > recipe::kLargestBlended) return {0};
+  }
+  return {std::begin(recipe::kBlends), std::end(recipe::kBlends)};
+}
+
+}  // namespace
+
 absl::StatusOr<StartSearch> StartSearch::Make(const SamplePool& pool, int gamma,
                                               const TrainOptions& options) {
   StartSearch search;
   search.modalities_ = pool.modalities().size();
+  search.fallback_ = std::max(options.blend, 0.0);
   const int parts = std::min(recipe::kStartParts, pool.identities() / recipe::kFewestInPart);
   if (parts < 2) return search;
   Random random(options.seed, kDealStream);
@@ -125,7 +140,7 @@ absl::StatusOr<StartSearch> StartSearch::Make(const SamplePool& pool, int gamma,
     Random repair(options.seed, kRepairStream + part);
     std::vector<Batch> batches = {Thin(judged.Paired(), recipe::kStartRows)};
     if (search.modalities_ > 1) batches.push_back(judged.Repair(repair, recipe::kStartRows));
-    for (double blend : recipe::kBlends) {
+    for (double blend : Blends(pool, options)) {
       HEFT_ASSIGN_OR_RETURN(const Directions directions,
                             FindDirections(rest, gamma, {options.shrinkage, blend}));
       for (const Batch& batch : batches) {
@@ -188,7 +203,7 @@ void Search(const std::vector<Products>& batches, std::vector<double>& weights) 
 StartChoice StartSearch::Best(int gamma, std::vector<double> weights) const {
   const bool search = weights.empty() && modalities_ > 1;
   if (weights.empty()) weights.assign(modalities_, 1.0);
-  StartChoice best{weights, 0};
+  StartChoice best{weights, fallback_};
   std::vector<Products> of_best;
   double best_auroc = -1;
   for (const auto& [blend, judged] : judged_) {

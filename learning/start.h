@@ -53,7 +53,8 @@ class StartSearch {
   static absl::StatusOr<StartSearch> Make(const SamplePool& pool, int gamma,
                                           const TrainOptions& options);
 
-  // Best: of recipe::kBlends, and then of all weights unless `weights` are given, by mean AUROC.
+  // Best: of recipe::kBlends unless the options have one, and then of all weights unless `weights`
+  // are given, by mean AUROC.
   StartChoice Best(int gamma, std::vector<double> weights) const;
   // Scores: of every part's samples, as they are paired, with each other.
   std::vector<LabelledScores> Scores(int gamma, const StartChoice& choice) const;
@@ -66,6 +67,7 @@ class StartSearch {
     bool paired = false;
   };
   size_t modalities_ = 0;
+  double fallback_ = 0;                           // the blend where nothing is known
   std::map<double, std::vector<Judged>> judged_;  // by blend
 };
 

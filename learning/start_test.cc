@@ -126,11 +126,11 @@ TEST(StartSearchTest, TooFewPeopleKnowNothing) {
 
 TEST(ChooseGammaTest, AsManyDimensionsAsPeopleDifferIn) {
   // Four directions a modality tell people apart, then twenty.
-  const auto low = ChooseGamma(People({0.5}, {1.2}, 4), {});
+  const auto low = ChooseGamma(People({0.5}, {1.2}, 4), {}, GammaCandidates(80));
   ASSERT_TRUE(low.ok()) << low.status();
   EXPECT_EQ(low->gamma, 16);
   ASSERT_EQ(low->trials.size(), 3u) << "16, 32 and 64 of 80 dimensions";
-  const auto high = ChooseGamma(People({1.2}, {0.7}, 20), {});
+  const auto high = ChooseGamma(People({1.2}, {0.7}, 20), {}, GammaCandidates(80));
   ASSERT_TRUE(high.ok());
   EXPECT_GT(high->gamma, 16);
   // Whatever is smaller has been shown to be worse.
@@ -147,11 +147,14 @@ TEST(ChooseGammaTest, WhatDimensionsPeopleAndRecipeLeave) {
   EXPECT_EQ(GammaCandidates(11), (std::vector<int>{8}));
   TrainOptions paper;
   paper.recipe = Recipe::kPaper;
-  EXPECT_EQ(ChooseGamma(People({0.7}, {1.6}), paper)->gamma, recipe::kPaperGamma);
+  EXPECT_EQ(ChooseGamma(People({0.7}, {1.6}), paper, GammaCandidates(80))->gamma,
+            recipe::kPaperGamma);
+  const int told[] = {64};
+  EXPECT_EQ(ChooseGamma(People({0.7}, {1.6}), {}, told)->gamma, 64);
   SyntheticOptions few;
   few.identities = 10;
   few.dimensions = {40, 40};
-  EXPECT_EQ(ChooseGamma(*SynthesiseDataset(few), {})->gamma, 32);
+  EXPECT_EQ(ChooseGamma(*SynthesiseDataset(few), {}, GammaCandidates(80))->gamma, 32);
 }
 
 }  // namespace

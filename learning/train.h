@@ -63,7 +63,9 @@ struct TrainOptions {
   double learning_rate = 0;         // 0: the recipe's own (5e-3 paper, 5e-4 generalising)
   double weight_decay = recipe::kWeightDecay;
   double shrinkage =
-      recipe::kShrinkage;    // of the within-class covariance for the discriminant start, [0, 1]
+      recipe::kShrinkage;  // of the within-class covariance for the discriminant start, [0, 1]
+  // Of the start (learning/discriminant.h), in [0, 1]; negative: chosen on training people.
+  double blend = -1;
   double drop_modality = 0;  // probability of training without a modality, [0, 1)
   // One a modality, > 0, of the generalising recipe's start; empty: the first 1, the others chosen
   // on training people (learning/start.h).

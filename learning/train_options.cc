@@ -44,6 +44,7 @@ absl::Status CheckTrainOptions(const TrainOptions& options, const Dataset& datas
   HEFT_RETURN_IF_ERROR(CheckRange("learning_rate", options.learning_rate, 0, 10));
   HEFT_RETURN_IF_ERROR(CheckRange("weight_decay", options.weight_decay, 0, 1));
   HEFT_RETURN_IF_ERROR(CheckRange("shrinkage", options.shrinkage, 0, 1));
+  HEFT_RETURN_IF_ERROR(CheckRange("blend", options.blend, -1, 1));
   HEFT_RETURN_IF_ERROR(CheckRange("drop_modality", options.drop_modality, 0, 0.9));
   if (!options.modality_weights.empty()) {
     if (options.recipe == Recipe::kPaper) {
@@ -79,6 +80,7 @@ Json OptionsToJson(const TrainOptions& options) {
           {"learning_rate", options.learning_rate},
           {"weight_decay", options.weight_decay},
           {"shrinkage", options.shrinkage},
+          {"blend", options.blend},
           {"drop_modality", options.drop_modality},
           {"modality_weights", options.modality_weights},
           {"max_batch", options.max_batch},
