@@ -60,7 +60,7 @@ absl::StatusOr<GammaChoice> ChooseGamma(const Dataset& dataset, const TrainOptio
   }
   if (options.recipe == Recipe::kPaper) return choice;
   HEFT_ASSIGN_OR_RETURN(const SamplePool pool, SamplePool::Make(dataset, Split::kTrain));
-  HEFT_ASSIGN_OR_RETURN(const StartSearch search, StartSearch::Make(pool, gammas.back(), options));
+  const StartSearch search = StartSearch::Make(pool, gammas.back(), options);
   BootstrapOptions bootstrap;
   bootstrap.replicates = recipe::kReplicates;
   bootstrap.max_pairs = recipe::kReplicatePairs;

@@ -124,8 +124,7 @@ std::vector<double> Blends(const SamplePool& pool, const TrainOptions& options) 
 
 }  // namespace
 
-absl::StatusOr<StartSearch> StartSearch::Make(const SamplePool& pool, int gamma,
-                                              const TrainOptions& options) {
+StartSearch StartSearch::Make(const SamplePool& pool, int gamma, const TrainOptions& options) {
   StartSearch search;
   search.modalities_ = pool.modalities().size();
   search.fallback_ = std::max(options.blend, 0.0);
@@ -141,12 +140,13 @@ absl::StatusOr<StartSearch> StartSearch::Make(const SamplePool& pool, int gamma,
     std::vector<Batch> batches = {Thin(judged.Paired(), recipe::kStartRows)};
     if (search.modalities_ > 1) batches.push_back(judged.Repair(repair, recipe::kStartRows));
     for (double blend : Blends(pool, options)) {
-      HEFT_ASSIGN_OR_RETURN(const Directions directions,
-                            FindDirections(rest, gamma, {options.shrinkage, blend}));
+      const auto directions = FindDirections(rest, gamma, {options.shrinkage, blend});
+      // Nobody among the others with two samples: the part tells nothing.
+      if (!directions.ok()) continue;
       for (const Batch& batch : batches) {
         if (!HasGenuinePair(batch)) continue;
-        search.judged_[blend].push_back({ProjectAll(directions.rows, batch.features),
-                                         directions.modalities, batch.classes,
+        search.judged_[blend].push_back({ProjectAll(directions->rows, batch.features),
+                                         directions->modalities, batch.classes,
                                          &batch == &batches[0]});
       }
     }
@@ -236,7 +236,7 @@ std::vector<LabelledScores> StartSearch::Scores(int gamma, const StartChoice& ch
 
 absl::StatusOr<FeatureMatrix> DiscriminantStart(const SamplePool& pool, const TrainOptions& options,
                                                 std::vector<double>& weights) {
-  HEFT_ASSIGN_OR_RETURN(const StartSearch search, StartSearch::Make(pool, options.gamma, options));
+  const StartSearch search = StartSearch::Make(pool, options.gamma, options);
   const StartChoice choice = search.Best(options.gamma, options.modality_weights);
   weights = choice.weights;
   HEFT_ASSIGN_OR_RETURN(const Directions directions,

@@ -48,10 +48,9 @@ struct StartChoice {
 // as its samples are paired and once re-paired. Nobody but the people of `pool` has a part in it.
 class StartSearch {
  public:
-  // For up to `gamma` dimensions. With too few people to deal, a search that knows nothing: all
-  // weights 1 and no scores. ChimericLda's errors.
-  static absl::StatusOr<StartSearch> Make(const SamplePool& pool, int gamma,
-                                          const TrainOptions& options);
+  // For up to `gamma` dimensions. With too few people to deal, or too few with a second sample, a
+  // search that knows nothing: all weights 1 and no scores.
+  static StartSearch Make(const SamplePool& pool, int gamma, const TrainOptions& options);
 
   // Best: of recipe::kBlends unless the options have one, and then of all weights unless `weights`
   // are given, by mean AUROC.
