@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion/projected.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "ckks/arithmetic.h"
 #include "ckks/key_switch.h"
+#include "ring/kernels.h"
 
 namespace heft {
 namespace {
@@ -21,6 +23,27 @@ void AddProjected(const Model& model, size_t index, std::span<const double> unit
   }
 }
 
+// kEncodedBits: the largest scale at which vectors are encoded as they are. The encoder's integers
+// end at 2^62; what they round off at 2^56 is no more than what doubles round.
+constexpr int kEncodedBits = 56;
+
+// BitsToRaise: by which power of two what is encoded at a smaller scale comes to `scale`.
+int BitsToRaise(double scale) {
+  return std::max(0, static_cast<int>(std::ceil(std::log2(scale))) - kEncodedBits);
+}
+
+// Raise: the same values at a scale 2^bits times as large.
+void Raise(const ckks::Context& context, int bits, ckks::Plaintext* plain) {
+  for (size_t l = 0; l < plain->poly.limbs(); ++l) {
+    const ring::Modulus& q = context.modulus(l);
+    uint32_t* v = plain->poly.limb(l).data();
+    const uint32_t factor = q.ReduceSigned(int64_t{1} << bits);
+    ring::ActiveKernels().multiply_scalar(v, v, q.Shoup(factor), plain->poly.n(), q);
+  }
+  plain->scale = std::ldexp(plain->scale, bits);
+  plain->noise.error = std::ldexp(plain->noise.error, bits);
+}
+
 }  // namespace
 
 absl::StatusOr<ckks::Plaintext> EncodeProjected(const Instance& instance, SampleUse use,
@@ -28,8 +51,14 @@ absl::StatusOr<ckks::Plaintext> EncodeProjected(const Instance& instance, Sample
   const FusionPlan& plan = instance.plan;
   std::vector<double> slots(instance.params().slots());
   for (size_t t = 0; t < slots.size(); ++t) slots[t] = z[t % plan.gamma];
-  return instance.encoder->Encode(std::span<const double>(slots), ProjectedScale(instance, use),
-                                  instance.params().limbs());
+  const double scale = ProjectedScale(instance, use);
+  const int bits = BitsToRaise(scale);
+  HEFT_ASSIGN_OR_RETURN(
+      ckks::Plaintext plain,
+      instance.encoder->Encode(std::span<const double>(slots), std::ldexp(scale, -bits),
+                               instance.params().limbs()));
+  if (bits > 0) Raise(*instance.context, bits, &plain);
+  return plain;
 }
 
 double ProjectedScale(const Instance& instance, SampleUse use) {

@@ -8,6 +8,7 @@
 
 #include "ckks/encryptor.h"
 #include "fusion/compact.h"
+#include "fusion/projected.h"
 #include "fusion/testing.h"
 
 namespace heft {
@@ -97,6 +98,26 @@ TEST_F(SamplesTest, WrongRowsAndLabelsAreRefused) {
     rows_[1][5] = std::nan("");
     EXPECT_THAT(std::string(Encrypt({}, encoding).status().message()), HasSubstr("row 1"));
     rows_[1][5] = 0;
+  }
+}
+
+// A template's scale before it is normalised is more than the encoder's integers hold.
+TEST(ProjectedSamplesTest, AreEncodedAtEveryScaleThatEnrolmentTakes) {
+  for (const char* profile : {"thin", "flooded"}) {
+    const Model model = testing::RandomModel({30, 20}, 16, 3, profile);
+    const Instance instance = *MakeInstance(model);
+    std::mt19937_64 random(5);
+    std::vector<double> z = testing::RandomUnit(model.gamma, random);
+    for (double& v : z) v *= 2;  // longer than any that is enrolled
+    const auto plain = EncodeProjected(instance, SampleUse::kEnrolment, z);
+    ASSERT_TRUE(plain.ok()) << profile << ": " << plain.status();
+    EXPECT_EQ(plain->scale, ProjectedScale(instance, SampleUse::kEnrolment));
+    EXPECT_EQ(plain->scale > 0x1p62, std::string(profile) == "flooded");
+    const std::vector<ckks::Complex> slots = instance.encoder->Decode(*plain);
+    const double rounding = 8 * plain->noise.error / plain->scale;
+    for (size_t t = 0; t < slots.size(); ++t) {
+      ASSERT_NEAR(std::abs(slots[t] - z[t % model.gamma]), 0, rounding + 1e-14) << profile;
+    }
   }
 }
 

@@ -84,7 +84,18 @@ class FloodedTest : public ::testing::Test {
                          encoding == SampleEncoding::kFused ? SampleEncoding::kCompact : encoding});
     }
     if (encoding == SampleEncoding::kFused) return {{*client_->EncryptFused(samples), "fused"}};
-    return {{*client_->Encrypt(samples[0]), "bulk"}, {*client_->Encrypt(samples[1]), "bulk"}};
+    return {{*client_->Encrypt(samples[0]), "m0"}, {*client_->Encrypt(samples[1]), "m1"}};
+  }
+  // Samples that the client has projected, one of each modality.
+  static std::vector<SampleFile> Partial(uint64_t person, SampleUse use) {
+    std::vector<SampleFile> files;
+    for (size_t m = 0; m < 2; ++m) {
+      const std::vector<float> vector = Vector(m, person);
+      files.push_back({*client_->Encrypt(
+                           {model_->modalities[m].name, vector, {}, SampleEncoding::kPartial, use}),
+                       "partial"});
+    }
+    return files;
   }
   // The cosine that probe a should have with template b, normalised by the server's polynomial or
   // by the client, exactly.
@@ -166,6 +177,27 @@ TEST_F(FloodedTest, EnrolsInBulk) {
   for (const Candidate& c : opened->candidates) {
     EXPECT_NEAR(c.score, Expected(3, std::stoul(c.identity.substr(1))), kTolerance);
   }
+}
+
+TEST_F(FloodedTest, TakesWhatTheClientHasProjected) {
+  constexpr uint32_t kPeople = 2;
+  Enrol(Many(kPeople, SampleEncoding::kPartial));
+  const Gallery gallery = *Gallery::Open(folder_);
+  ASSERT_EQ(gallery.size(), kPeople);
+  auto expect = [&](const absl::StatusOr<std::vector<uint8_t>>& reply, size_t candidates) {
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    const auto opened = owner_->Open(*reply, "reply");
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    EXPECT_EQ(opened->refusal, "");
+    ASSERT_EQ(opened->candidates.size(), candidates);
+    EXPECT_EQ(opened->candidates[0].identity, Name(1));
+    for (const Candidate& c : opened->candidates) {
+      EXPECT_NEAR(c.score, Expected(1, std::stoul(c.identity.substr(1))), kTolerance);
+    }
+  };
+  expect(server_->Identify(gallery, Partial(1, SampleUse::kIdentification)), kPeople);
+  expect(Identify(1), kPeople);
+  expect(server_->Verify(gallery, Partial(1, SampleUse::kEnrolment), Name(1)), 1);
 }
 
 // Noise does not hide from the key owner what it must see: a template that is too long.
