@@ -48,6 +48,17 @@ std::string FusionText(const Json& fusion) {
       fused["fnmr_1e2"]["value"].get<double>(), text);
 }
 
+// Why this dimension, and what smaller ones, which cost less, would lose; empty where it was given.
+std::string GammaText(const Json& training) {
+  if (!training.contains("gamma_choice")) return "";
+  std::string text = "; chosen on training people";
+  for (const Json& trial : training["gamma_choice"]["trials"]) {
+    absl::StrAppendFormat(&text, ", %d: AUROC %.4f", trial["gamma"].get<int>(),
+                          trial["auroc"]["value"].get<double>());
+  }
+  return text + "; gallery, keys and matches grow with it (--gamma)";
+}
+
 absl::Status RunOnce(const Common& common, const Options& options, const TrainingData& data) {
   // Before the training, in case the key is not there.
   std::optional<SigningKey> signer;
@@ -101,14 +112,13 @@ absl::Status RunOnce(const Common& common, const Options& options, const Trainin
   const std::string best = best_epoch == 0 ? "of the start, which no epoch improved"
                                            : absl::StrCat("of epoch ", best_epoch);
   Print(common, json,
-        absl::StrFormat("model %s: %s\n  gamma %d%s\n  validation AUROC %.4f, %s%s\n"
-                        "  normalisation of degree %d on [%.3f, %.3f], worst error %.2f%%, %.2f%% "
-                        "of training samples outside\n%s",
-                        HexString(model.Id()), options.out, model.gamma,
-                        training.contains("gamma_choice") ? ", chosen on training people" : "",
-                        val_auroc, best, exact, model.approximation.Degree(), interval.lo,
-                        interval.hi, 100 * worst, 100 * outside_share,
-                        FusionText(training["fusion"])));
+        absl::StrFormat(
+            "model %s: %s\n  gamma %d, %d bytes a template%s\n  validation AUROC %.4f, %s%s\n"
+            "  normalisation of degree %d on [%.3f, %.3f], worst error %.2f%%, %.2f%% "
+            "of training samples outside\n%s",
+            HexString(model.Id()), options.out, model.gamma, 16 * model.gamma, GammaText(training),
+            val_auroc, best, exact, model.approximation.Degree(), interval.lo, interval.hi,
+            100 * worst, 100 * outside_share, FusionText(training["fusion"])));
   return absl::OkStatus();
 }
 
