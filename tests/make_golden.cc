@@ -5,14 +5,19 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
+#include "base/envelope.h"
 #include "base/files.h"
+#include "base/signed_file.h"
 #include "base/testing.h"
+#include "ckks/serialization.h"
 #include "fusion/key_files.h"
 #include "fusion/owner/keygen.h"
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/rekey.h"
 #include "fusion/testing.h"
+#include "gallery/admission.h"
 #include "gallery/enrol_directly.h"
 #include "gallery/owner/journal_keys.h"
 #include "gallery/owner/key_owner_impl.h"
@@ -215,6 +220,83 @@ absl::Status WriteAudited(const std::string& folder, const Instance& instance, c
   return absl::OkStatus();
 }
 
+// Joined: the samples of two files of one modality, seeded, in one; their records stay as they are.
+absl::StatusOr<SampleReader> Joined(const std::shared_ptr<const ckks::Context>& context,
+                                    std::span<const std::vector<uint8_t>> files) {
+  std::optional<SampleWriter> writer;
+  const size_t record = ckks::SeededCiphertextSize(*context, context->params().limbs());
+  for (const std::vector<uint8_t>& bytes : files) {
+    HEFT_ASSIGN_OR_RETURN(const SampleReader file, SampleReader::Parse(context, bytes, "samples"));
+    if (!writer) {
+      const std::vector<std::string> labels(files.size(), file.labels()[0]);
+      writer.emplace(*context, file.header(), labels);
+    }
+    HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, "CTXT", 1, "samples"));
+    ByteReader reader(payload.last(record), "samples");
+    writer->Add(ckks::ReadSeededCiphertext(reader, *context));
+  }
+  return SampleReader::Parse(context, writer->Finish(), "samples");
+}
+
+// AnnsSamples: person 0's from face.ct and means/voice.ct, which it writes, and person 2's.
+absl::StatusOr<SampleSet> AnnsSamples(const std::string& folder, const Instance& instance,
+                                      const Model& model, const ckks::SecretKey& secret) {
+  std::vector<SampleReader> files;
+  for (size_t m = 0; m < model.modalities.size(); ++m) {
+    std::vector<std::vector<uint8_t>> samples;
+    for (const size_t person : {0, 2}) {
+      const std::vector<std::vector<double>> row = {Vector(m, person)};
+      const std::vector<std::string> label = {kIdentities[person]};
+      HEFT_ASSIGN_OR_RETURN(samples.emplace_back(),
+                            EncryptSamplesSymmetric(instance, model, m, secret, row, label));
+    }
+    if (m == 0) {
+      HEFT_ASSIGN_OR_RETURN(samples[0], ReadFile(folder + "/face.ct"));
+    } else {
+      HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/means/voice.ct", samples[0]));
+    }
+    HEFT_ASSIGN_OR_RETURN(SampleReader joined, Joined(instance.context, samples));
+    files.push_back(std::move(joined));
+  }
+  return SampleSet::Create(instance, model, std::move(files));
+}
+
+// A template that is a mean: as it waited, and the manifest of the gallery that it joined.
+absl::Status WriteMeans(const std::string& folder, const Instance& instance, const Model& model,
+                        const ckks::SecretKey& secret) {
+  const std::string out = folder + "/means", copy = folder + "/copy";
+  HEFT_RETURN_IF_ERROR(MakeDirectories(out));
+  Csprng rng;
+  HEFT_ASSIGN_OR_RETURN(
+      const auto server,
+      Server::Impl::Create(model,
+                           testing::MakeKeys(*instance.context, instance.plan.keys, secret, rng)));
+  HEFT_ASSIGN_OR_RETURN(const SampleSet bob, Samples(instance, model, secret, {1}));
+  HEFT_RETURN_IF_ERROR(testing::EnrolDirectly(*server, copy, bob).status());
+  HEFT_ASSIGN_OR_RETURN(const SampleSet ann, AnnsSamples(folder, instance, model, secret));
+  EnrolOptions options;
+  options.average = true;
+  HEFT_RETURN_IF_ERROR(server->Quarantine(copy, ann, options).status());
+  for (const auto& waiting : std::filesystem::directory_iterator(copy + "/quarantine")) {
+    std::filesystem::copy(waiting.path(), out + "/waiting.heft");
+  }
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, server->OpenGallery(copy, false));
+  HEFT_ASSIGN_OR_RETURN(const AdmissionRequest pending, server->Pending(gallery));
+  HEFT_ASSIGN_OR_RETURN(
+      ckks::SecretKey own,
+      ckks::SecretKey::FromCoefficients(*instance.context, secret.key_id(), secret.coefficients()));
+  HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, KeyOwner::Impl::Own(model, std::move(own)));
+  HEFT_ASSIGN_OR_RETURN(
+      const Admissions admitted,
+      owner.Admit(SerializeAdmissionRequest(server->rings(), pending), "pending"));
+  HEFT_ASSIGN_OR_RETURN(const SignedFile answer, ReadSigned(admitted.signed_admission, "answer"));
+  HEFT_ASSIGN_OR_RETURN(const Admission admission, ParseAdmission(answer.file, "answer"));
+  HEFT_RETURN_IF_ERROR(server->Admit(copy, admission, nullptr).status());
+  std::filesystem::copy(copy + "/manifest.heft", out + "/manifest.heft");
+  std::filesystem::remove_all(copy);
+  return absl::OkStatus();
+}
+
 absl::Status WriteBulk(const std::string& folder, const Approximation& approximation,
                        const ckks::SecretKey& secret) {
   Model model = BulkModel();
@@ -294,6 +376,7 @@ absl::Status Write(const std::string& folder) {
   HEFT_RETURN_IF_ERROR(WriteThin(folder + "/thin", thin));
   HEFT_RETURN_IF_ERROR(WriteJournal(folder + "/journal", instance, model, secret));
   HEFT_RETURN_IF_ERROR(WriteAudited(folder, instance, model, secret));
+  HEFT_RETURN_IF_ERROR(WriteMeans(folder, instance, DecidedModel(model), secret));
   HEFT_RETURN_IF_ERROR(WriteRenewed(folder, instance, model, secret));
   return WriteSigned(folder, instance, model);
 }

@@ -99,6 +99,7 @@ def ciphertext(r):
     noise(r)
     for _ in range(parts):
         polynomial(r, PRIMES[:limbs])
+    return limbs
 
 
 def short_ciphertext(r):
@@ -303,9 +304,10 @@ def secret_key(path, key_id, form, version=1):
 
 
 def samples(path, kind, key_id):
+    """The modality and the last record."""
     r = open_envelope(path, kind)
     assert ids(r) == key_id
-    r.string()
+    modality = r.string()
     dimension = r.u32()
     if kind == "CTXT":
         r.u32(), r.u32()
@@ -313,8 +315,10 @@ def samples(path, kind, key_id):
     for _ in range(count):
         assert len(r.string()) <= 255
     for _ in range(count if kind == "CTXT" else dimension):
+        start = r.at
         (seeded_ciphertext if form == 1 else ciphertext)(r)
     r.end()
+    return modality, r.data[start:]
 
 
 def binding(r, key_id, model_id, gamma):
@@ -322,7 +326,8 @@ def binding(r, key_id, model_id, gamma):
 
 
 def manifest(path, key_id, model_id, gamma, revoked, version):
-    """The generations of the blocks' files, from version 3 on the gallery's id, from 5 on its root."""
+    """The generations of the blocks' files, from version 3 on the gallery's id, from 5 on its root;
+    from 6 on also the names, the digests of templates and those of samples in means."""
     r = open_envelope(path, "GALM", version)
     binding(r, key_id, model_id, gamma)
     r.u64()
@@ -333,12 +338,13 @@ def manifest(path, key_id, model_id, gamma, revoked, version):
         assert [r.raw(16) for _ in range(r.u64())] == revoked
     gallery_id = r.raw(16) if version >= 3 else None
     if version >= 4:
-        assert all(len(r.raw(16)) == 16 for _ in names)
+        digests = [r.raw(16) for _ in names]
     if version < 5:
         r.end()
         return generations, gallery_id
     hashes = [r.raw(32) for _ in generations]
     root = r.raw(32)
+    parts = [r.raw(16) for _ in range(r.u64())] if version >= 6 else []
     r.end()
     leaves = []
     for p, name in enumerate(names):
@@ -346,6 +352,8 @@ def manifest(path, key_id, model_id, gamma, revoked, version):
         leaves.append(blake(b"\0" + struct.pack("<QQ", p, len(text)) + text + hashes[p // N]
                             + struct.pack("<Q", generations[p // N])))
     assert root == tree(leaves)
+    if version >= 6:
+        return names, digests, parts
     return generations, gallery_id, root
 
 
@@ -549,19 +557,39 @@ def audited(folder, key_id, model_id, gamma):
         "state.heft", "canaries.heft"}
 
 
+def means(folder, key_id, model_id, gamma, sample):
+    """A manifest and a waiting enrolment of a mean, in which `sample` stands: a record a modality."""
+    names, digests, parts = manifest(folder / "manifest.heft", key_id, model_id, gamma, [], 6)
+    assert names == ["bob", "ann"]
+    r = open_envelope(folder / "waiting.heft", "QENR", 2)
+    binding(r, key_id, model_id, gamma)
+    assert r.u64() == 1 and r.string() == "ann"
+    digest = r.raw(16)
+    of_mean = [r.raw(16) for _ in range(r.u64())]
+    assert r.u64() == 0 and r.u8() == 0
+    assert [ciphertext(r), ciphertext(r), ciphertext(r)] == [1, 1, 3]
+    r.end()
+    assert sorted(of_mean) == sorted(parts) and len(parts) == 2 and digest == digests[1]
+    assert digest == blake(b"".join(of_mean))[:16]
+    records = (b"\1" + blake(modality.encode() + record) for modality, record in sample)
+    assert of_mean[0] == blake(b"".join(records))[:16]
+    assert {p.name for p in folder.iterdir()} == {"manifest.heft", "waiting.heft", "voice.ct"}
+
+
 def main():
     here = Path(__file__).parent
     use(COMPACT[0], primes_of(*COMPACT))
     model_id, gamma = model(here / "model.heft")
     assert model(here / "model-2.heft", 2) == (model_id, gamma)
-    assert model(here / "model-3.heft", 3) != (model_id, gamma)
+    model_3_id, _ = model(here / "model-3.heft", 3)
+    assert model_3_id != model_id
     key_id = encryption_key(here / "encryption.key")
     evaluation_keys(here / "evaluation.keys", key_id)
     assert encryption_key(here / "encryption-2.key", 2) == key_id
     evaluation_keys(here / "evaluation-2.keys", key_id, 2)
     secret_key(here / "secret.key", key_id, 0)
     secret_key(here / "sealed.key", key_id, 1)
-    samples(here / "face.ct", "CTXT", key_id)
+    face = samples(here / "face.ct", "CTXT", key_id)
     samples(here / "finger-bulk.ct", "CTXS", key_id)
     gallery(here / "gallery", key_id, model_id, gamma)
     scores(here / "identification.ct", key_id, model_id, 0)
@@ -573,8 +601,10 @@ def main():
     read = {"model.heft", "model-2.heft", "model-3.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
             "finger-bulk.ct", "gallery", "identification.ct", "verification.ct",
             "checkpoint.json", "encryption-2.key", "evaluation-2.keys", "renewed",
-            "secret.key.budget", "thin", "signed", "journal", "proved", "audited"}
+            "secret.key.budget", "thin", "signed", "journal", "proved", "audited", "means"}
     audited(here / "audited", key_id, model_id, gamma)
+    voice = samples(here / "means/voice.ct", "CTXT", key_id)
+    means(here / "means", key_id, model_3_id, gamma, [face, voice])
     keys = JournalKeys(here / "secret.key")
     link = journal(here / "journal/secret.key.journal", key_id, keys)
     (end,) = (here / "journal").glob("*.anchor")

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Golden files with means (tests/golden/means/): a gallery's manifest and an enrolment that waited,
+// of a template that is the mean of two samples.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/testing.h"
+#include "fusion/compact.h"
+#include "fusion/mean.h"
+#include "fusion/owner/secret_key_file.h"
+#include "fusion/testing.h"
+#include "gallery/admission.h"
+#include "gallery/server_impl.h"
+#include "tests/golden.h"
+
+namespace heft::golden {
+namespace {
+
+constexpr double kTolerance = 2e-3;
+
+std::vector<uint8_t> Golden(const std::string& name) {
+  auto bytes = ReadFile(HEFT_SOURCE_DIR "/tests/golden/" + name);
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  return *std::move(bytes);
+}
+
+template <typename T>
+T Ok(absl::StatusOr<T> value) {
+  EXPECT_TRUE(value.ok()) << value.status();
+  return *std::move(value);
+}
+
+class GoldenMeansTest : public ::testing::Test {
+ protected:
+  GoldenMeansTest()
+      : model_(Ok(Model::Parse(Golden("model-3.heft"), "model-3.heft"))),
+        rings_(Ok(MakeRings(model_))),
+        secret_(Ok(ParseSecretKey(*instance().context, Golden("secret.key"), {}, "secret.key"))) {
+    EXPECT_TRUE(WriteFileAtomic(folder_ / "manifest.heft", Golden("means/manifest.heft")).ok());
+  }
+  const Instance& instance() const { return rings_.matching; }
+  QuarantinedEnrolment Waiting() const {
+    const GalleryBinding binding = BindingOf(instance(), model_, secret_.key_id());
+    return Ok(ParseQuarantined(rings_, binding, Golden("means/waiting.heft"), "waiting.heft"));
+  }
+  // The template of Ann, of whom persons 0 and 2 are samples.
+  std::vector<double> Mean() const {
+    std::vector<std::vector<double>> mean;
+    for (size_t m = 0; m < 2; ++m) {
+      mean.emplace_back(model_.modalities[m].dimension, 0.0);
+      for (const size_t person : {0, 2}) {
+        const auto unit = *NormalisedVector(Vector(m, person), model_.modalities[m]);
+        for (size_t d = 0; d < unit.size(); ++d) mean[m][d] += MeanFactor(model_, 2) * unit[d];
+      }
+    }
+    return testing::FusePlain(model_, mean);
+  }
+
+  const Model model_;
+  const Rings rings_;
+  const ckks::SecretKey secret_;
+  const testing::TemporaryFolder folder_;
+};
+
+TEST_F(GoldenMeansTest, ManifestAndWaitingEnrolmentAgree) {
+  const Gallery::Impl gallery = Ok(Gallery::Impl::Open(folder_.path()));
+  EXPECT_EQ(gallery.identities(), (std::vector<std::string>{"bob", "ann"}));
+  EXPECT_EQ(gallery.generation(), 2u);
+  EXPECT_EQ(gallery.root(), gallery.ComputeRoot(instance()));
+  const QuarantinedEnrolment waiting = Waiting();
+  ASSERT_EQ(waiting.templates.size(), 1u);
+  EXPECT_EQ(waiting.templates[0].identity, "ann");
+  EXPECT_EQ(waiting.templates[0].sample, gallery.samples()[1]);
+  EXPECT_EQ(waiting.templates[0].parts.size(), 2u);
+  EXPECT_THAT(gallery.parts(), ::testing::UnorderedElementsAreArray(waiting.templates[0].parts));
+  const GalleryBinding binding = BindingOf(instance(), model_, secret_.key_id());
+  EXPECT_EQ(SerializeQuarantined(rings_, binding, waiting), Golden("means/waiting.heft"));
+}
+
+TEST_F(GoldenMeansTest, WhatWaitedIsTheMean) {
+  const QuarantinedEnrolment waiting = Waiting();
+  EXPECT_EQ(waiting.proofs.size(), kNormProofs);
+  ASSERT_EQ(waiting.fused.size(), 1u);
+  const auto slots =
+      instance().encoder->Decode(ckks::Decrypt(*instance().context, waiting.fused[0], secret_));
+  const std::vector<double> mean = Mean();
+  for (size_t t = 0; t < slots.size(); ++t) {
+    ASSERT_NEAR(slots[t].real(), mean[t % mean.size()], kTolerance) << t;
+  }
+}
+
+// A sample that stands in a mean is known when it comes again, by itself and for another name.
+TEST_F(GoldenMeansTest, SamplesInTheMeanAreKnown) {
+  Csprng rng;
+  const auto server = Ok(Server::Impl::Create(
+      model_, testing::MakeKeys(*instance().context, instance().plan.keys, secret_, rng)));
+  EnrolOptions options;
+  options.identity = "mallory";
+  auto bring = [&](std::vector<SampleFile> files) {
+    return server->Quarantine(folder_.path(), Ok(server->Read(std::move(files))), options).status();
+  };
+  const absl::Status known =
+      bring({{Golden("face.ct"), "face"}, {Golden("means/voice.ct"), "voice"}});
+  EXPECT_EQ(known.code(), absl::StatusCode::kAlreadyExists) << known;
+  // The face alone is another sample.
+  EXPECT_TRUE(bring({{Golden("face.ct"), "face"}}).ok());
+}
+
+}  // namespace
+}  // namespace heft::golden
