@@ -11,6 +11,7 @@
 // heft::heft is all of HEFT; heft::server is the part that cannot decrypt. A program links one.
 //
 // heft/model.h     what all of them share: projection, normalisation, thresholds, calibration
+// heft/decisions.h what a score means: thresholds for a comparison and for a search, evidence
 // heft/gallery.h   enrolled templates in a folder; re-keying without decrypting them
 // heft/key_set.h   the key owner's files: made, renewed, sealed under a passphrase
 // heft/audit.h     checking a server: its replies once more, bit for bit
