@@ -31,6 +31,7 @@ Json Choices() {
           {"blends", List(kBlends)},
           {"largest_blended", kLargestBlended},
           {"weight_steps", List(kWeightSteps)},
+          {"weight_evidence", kWeightEvidence},
           {"largest_weight", kLargestWeight},
           {"lambda", kLambda},
           {"margin", kMargin},

@@ -44,6 +44,9 @@ inline constexpr double kBlends[] = {0, 0.1, 0.5, 0.9};
 inline constexpr int kLargestBlended = 1024;
 // kWeightSteps: factors of the search for weights, one after the other, both up and down.
 inline constexpr double kWeightSteps[] = {4, 2, 1.4, 1.2};
+// kWeightEvidence: over the square root of the number of people is the share of the errors
+// (1 - AUROC) that a step has to take away. Weights that few people choose freely wander off.
+inline constexpr double kWeightEvidence = 1;
 // kLargestWeight: and its inverse bound the search.
 inline constexpr double kLargestWeight = 256;
 

@@ -127,6 +127,7 @@ std::vector<double> Blends(const SamplePool& pool, const TrainOptions& options) 
 StartSearch StartSearch::Make(const SamplePool& pool, int gamma, const TrainOptions& options) {
   StartSearch search;
   search.modalities_ = pool.modalities().size();
+  search.people_ = pool.identities();
   search.fallback_ = std::max(options.blend, 0.0);
   const int parts = std::min(recipe::kStartParts, pool.identities() / recipe::kFewestInPart);
   if (parts < 2) return search;
@@ -172,14 +173,14 @@ Products ProductsOf(const FeatureMatrix& z, const std::vector<int>& modalities, 
 
 // Search: by pattern, from the given weights; steps shrink, and a step is taken as long as it
 // helps. The AUROC that it comes to.
-void Search(const std::vector<Products>& batches, std::vector<double>& weights) {
+void Search(const std::vector<Products>& batches, double share, std::vector<double>& weights) {
   double best = Judge(batches, weights);
   const auto better = [&](size_t m, double factor) {
     std::vector<double> trial = weights;
     trial[m] *= factor;
     if (trial[m] > recipe::kLargestWeight || trial[m] < 1 / recipe::kLargestWeight) return false;
     const double auroc = Judge(batches, trial);
-    if (auroc <= best) return false;
+    if (1 - auroc >= (1 - share) * (1 - best)) return false;
     best = auroc;
     weights = trial;
     return true;
@@ -217,7 +218,9 @@ StartChoice StartSearch::Best(int gamma, std::vector<double> weights) const {
     best.blend = blend;
     of_best = std::move(batches);
   }
-  if (search && !of_best.empty()) Search(of_best, best.weights);
+  if (search && !of_best.empty()) {
+    Search(of_best, recipe::kWeightEvidence / std::sqrt(people_), best.weights);
+  }
   return best;
 }
 

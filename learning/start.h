@@ -66,6 +66,7 @@ class StartSearch {
     bool paired = false;
   };
   size_t modalities_ = 0;
+  double people_ = 1;
   double fallback_ = 0;                           // the blend where nothing is known
   std::map<double, std::vector<Judged>> judged_;  // by blend
 };
