@@ -190,7 +190,7 @@ class MeaningTest : public ::testing::Test {
  protected:
   MeaningTest() {
     Must(kHeft, {"synth", "--out", w_("data"), "--identities", "24", "--samples", "3",
-                 "--dimensions", "24", "16", "--seed", "5"});
+                 "--dimensions", "24", "16", "--seed", "6"});
     data_ = *LoadDataset(w_("data"));
   }
 
