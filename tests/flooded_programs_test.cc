@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 #include <string>
@@ -96,6 +97,26 @@ TEST_F(FloodedProgramsTest, FromTrainingToAFloodedOpening) {
                 kScoreNoise + kRounding);
   }
   EXPECT_EQ(Must(kHeft, Owner("budget", {}))["openings_under_key"], opened_before + 2);
+}
+
+// Projected by the client, in a gallery of its own.
+TEST_F(FloodedProgramsTest, FusePartialEnrolsAndIdentifies) {
+  for (const char* modality : {"face", "voice"}) {
+    Encrypt(modality, "partial", {"--row", "0", "--fuse", "partial"});
+    Encrypt(modality, "partial-probe",
+            {"--row", std::to_string(kRow), "--fuse", "partial", "--for", "identification"});
+  }
+  const auto other = [](Args args) {
+    std::ranges::replace(args, W("gallery"), W("partial"));
+    return args;
+  };
+  EnrolNow(other(Serve("enrol", "partial", {})), W("keys/secret.key"));
+  Must(kServer, other(Serve("identify", "partial-probe", {"--out", W("partial.ct")})));
+  const auto opened = Must(kHeft, Owner("decrypt", {"--in", W("partial.ct")}));
+  EXPECT_FALSE(opened.contains("refused")) << opened;
+  ASSERT_EQ(opened["candidates"].size(), 1u) << opened;
+  EXPECT_EQ(opened["candidates"][0]["identity"], LabelOfRow(0));
+  EXPECT_NEAR(opened["candidates"][0]["score"].get<double>(), Expected(), kScoreNoise + kRounding);
 }
 
 // What cannot be flooded is not opened without, and is not charged.
