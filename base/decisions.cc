@@ -52,6 +52,15 @@ RateInterval FpirInterval(const SearchCalibration& search, double threshold, dou
   return {at(0.025), at(0.975)};
 }
 
+// A threshold that none of the comparisons may have reached follows from the tail's form alone.
+std::string BeyondComparisons(const SearchCalibration& search, const ChosenThreshold& chosen) {
+  if (search.tail.RateAt(chosen.score) * static_cast<double>(search.comparisons) >= 1) return "";
+  return absl::StrCat("the threshold for FPIR ", chosen.rate, " lies beyond what the ",
+                      search.comparisons, " comparisons of ", search.people,
+                      " people show: new people may have ", chosen.interval.lo, " to ",
+                      chosen.interval.hi, "; train on more people");
+}
+
 }  // namespace
 
 absl::StatusOr<ChosenThreshold> ChooseThreshold(std::span<const DecisionThreshold> curve,
@@ -122,6 +131,7 @@ absl::StatusOr<ChosenThreshold> ChooseSearchThreshold(std::span<const SearchCali
                      "; train on more people, or give --threshold"));
   }
   out.interval = FpirInterval(*search, out.score, size);
+  out.warning = BeyondComparisons(*search, out);
   return out;
 }
 

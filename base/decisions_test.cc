@@ -87,6 +87,16 @@ TEST(DecisionsTest, SearchesAskTheCalibrationOfTheirTemplates) {
   EXPECT_FALSE(ChooseSearchThreshold({}, 0.1, 10).ok());
 }
 
+// What was seen needs no warning; what follows from the tail's form alone says so.
+TEST(DecisionsTest, ASearchBeyondItsComparisonsWarns) {
+  const ImpostorTail tail = {0.4, 0.05, 0.08, -0.1, 5};
+  const std::vector<SearchCalibration> searches = {{1, 50, 2450, tail, {tail}}};
+  EXPECT_EQ(ChooseSearchThreshold(searches, 0.1, 20)->warning, "");
+  const auto beyond = ChooseSearchThreshold(searches, 1e-2, 200);
+  ASSERT_TRUE(beyond.ok()) << beyond.status();
+  EXPECT_THAT(beyond->warning, HasSubstr("beyond what the 2450 comparisons of 50 people show"));
+}
+
 // The largest gallery that a refusal names is one that is answered.
 TEST(DecisionsTest, ARefusalSaysHowFarTheDataReach) {
   const ImpostorTail tail = {0.4, 0.05, 0.08, -0.1, 5};

@@ -82,6 +82,7 @@ void DescribeRate(const DecisionRule& rule, const ChosenThreshold& threshold, Js
   if (threshold.rate == 0) return;
   (*json)[rule.fpir ? "fpir" : "fmr"] = threshold.rate;
   (*json)["interval"] = {threshold.interval.lo, threshold.interval.hi};
+  if (!threshold.warning.empty()) (*json)["threshold_warning"] = threshold.warning;
 }
 
 // What decisions and scores have in common.
@@ -114,7 +115,6 @@ void PrintScores(const Common& common, const OpenedScores& opened, const Decisio
   if (!opened.refusal.empty()) absl::StrAppend(&text, "refused: ", opened.refusal, "\n");
   if (threshold) {
     DescribeRate(rule, *threshold, &json);
-    if (!threshold->warning.empty()) json["threshold_warning"] = threshold->warning;
     const bool accept = opened.Decide(*threshold).accepted;
     json["accept"] = accept;
     absl::StrAppend(&text, accept ? "accept" : "reject",
