@@ -163,6 +163,7 @@ absl::StatusOr<Report> EvaluateProtocol(const TrainingData& data, const Model& m
   HEFT_ASSIGN_OR_RETURN(const experiment::ProtocolResult found,
                         experiment::RunProtocol(monitor, dataset, model, protocol, options));
   Report report{experiment::ToJson(found), experiment::ToText(found)};
+  report.warnings = found.warnings;
   if (!options.page) return report;
   HEFT_ASSIGN_OR_RETURN(
       report.page, experiment::MakeProtocolReport(found, experiment::FolderName(dataset.folder)));

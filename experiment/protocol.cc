@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "base/files.h"
 
 namespace heft::experiment {
@@ -28,7 +29,8 @@ absl::StatusOr<Table> ReadTable(const std::string& path, bool commas) {
   Table table;
   table.path = path;
   size_t number = 0;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+  // Spreadsheets begin a file with a byte order mark.
+  for (absl::string_view line : absl::StrSplit(absl::StripPrefix(text, "\xEF\xBB\xBF"), '\n')) {
     ++number;
     line = absl::StripAsciiWhitespace(line);
     if (line.empty() || (!commas && line[0] == '#')) continue;
@@ -57,7 +59,9 @@ absl::StatusOr<int> FindRow(const RowNames& names, const Table& table, size_t li
     found = names.find(path.substr(0, dot));
   }
   if (found != names.end()) return found->second;
-  return table.Bad(line, absl::StrCat("\"", path, "\" is in no line of the data's names.txt"));
+  return table.Bad(
+      line,
+      absl::StrCat("\"", path, "\" is in no line of the data's names (names.txt, or --names)"));
 }
 
 // Adds a row to the entry of this id.
@@ -69,6 +73,9 @@ absl::Status AddRow(const Table& table, size_t line, const std::string& id,
   ProtocolEntry& entry = (*entries)[at->second];
   if (entry.subject != subject) {
     return table.Bad(line, absl::StrCat("\"", id, "\" is of \"", entry.subject, "\" already"));
+  }
+  if (std::ranges::count(entry.rows, row) > 0) {  // it would count twice in the mean
+    return table.Bad(line, absl::StrCat("\"", id, "\" has this sample already: remove the line"));
   }
   entry.rows.push_back(row);
   return absl::OkStatus();

@@ -44,7 +44,8 @@ Json ToJson(const ProtocolResult& result) {
   for (const GroupResult& g : result.groups) {
     groups.push_back(GroupJson(g, result.options.encrypted));
   }
-  return {{"encrypted", result.options.encrypted}, {"groups", groups}};
+  return {
+      {"encrypted", result.options.encrypted}, {"groups", groups}, {"warnings", result.warnings}};
 }
 
 std::string ToText(const ProtocolResult& result) {
@@ -73,6 +74,7 @@ absl::StatusOr<std::string> MakeProtocolReport(const ProtocolResult& result,
   Page page(absl::StrCat("HEFT: protocol, ", data_name));
   page.Title(absl::StrCat("HEFT: a protocol on ", data_name));
   page.Note(result.options.encrypted ? "Scores were computed under encryption." : "Plain scores.");
+  if (!result.warnings.empty()) page.List(result.warnings, "warnings");
   for (const GroupResult& g : result.groups) {
     page.Heading(absl::StrCat("Group ", g.name));
     page.Paragraph(Summary(g) + ".");

@@ -36,6 +36,56 @@ RowLists RowsOfAll(const std::vector<ProtocolEntry>& entries) {
   return rows;
 }
 
+// WarnOfSelfComparison: rows of a probe that are rows of a reference too.
+void WarnOfSelfComparison(const ProtocolGroup& group, std::vector<std::string>* warnings) {
+  std::vector<std::set<int>> rows;
+  for (const ProtocolEntry& entry : group.references) {
+    rows.emplace_back(entry.rows.begin(), entry.rows.end());
+  }
+  size_t found = 0;
+  for (const auto& [probe, reference] : group.comparisons) {
+    found += std::ranges::any_of(group.probes[probe].rows,
+                                 [&](int row) { return rows[reference].contains(row); });
+  }
+  if (found == 0) return;
+  warnings->push_back(absl::StrCat(group.name, ": ", found, " comparisons are of a sample with ",
+                                   "itself: probe with samples that are not enrolled"));
+}
+
+// WarnOfSharedPeople: those of dev who are in eval again, judged by what they have chosen.
+void WarnOfSharedPeople(const Protocol& protocol, std::vector<std::string>* warnings) {
+  const auto subjects = [](const ProtocolGroup& group) {
+    std::set<std::string> out;
+    for (const ProtocolEntry& entry : group.references) out.insert(entry.subject);
+    for (const ProtocolEntry& entry : group.probes) out.insert(entry.subject);
+    return out;
+  };
+  const std::set<std::string> dev = subjects(protocol.dev), eval = subjects(*protocol.eval);
+  const auto shared = std::ranges::count_if(dev, [&](const auto& s) { return eval.contains(s); });
+  if (shared == 0) return;
+  warnings->push_back(absl::StrCat(shared, " subjects of dev are in ", protocol.eval->name,
+                                   " too: what is fitted on dev is held against those who fitted ",
+                                   "it, and promises too much"));
+}
+
+// WarnOfTrainingPeople: where the data say themselves who trains.
+void WarnOfTrainingPeople(const Dataset& dataset, const ProtocolGroup& group,
+                          std::vector<std::string>* warnings) {
+  if (dataset.split_was_derived) return;
+  std::set<int> rows;
+  for (const auto* entries : {&group.references, &group.probes}) {
+    for (const ProtocolEntry& entry : *entries) {
+      for (int row : entry.rows) {
+        if (dataset.split[row] != Split::kTest) rows.insert(row);
+      }
+    }
+  }
+  if (rows.empty()) return;
+  warnings->push_back(absl::StrCat(
+      group.name, ": ", rows.size(), " samples are of people for training or validation: a model ",
+      "that was trained on these data has seen them, and its figures promise too much"));
+}
+
 class ProtocolRunner {
  public:
   ProtocolRunner(const Monitor& monitor, const Dataset& dataset, const Model& model,
@@ -47,6 +97,7 @@ class ProtocolRunner {
   }
 
   absl::StatusOr<ProtocolResult> Run(const Protocol& protocol) {
+    if (protocol.eval) WarnOfSharedPeople(protocol, &result_.warnings);
     HEFT_ASSIGN_OR_RETURN(const Scored dev, AddGroup(protocol.dev));
     if (!protocol.eval) return std::move(result_);
     HEFT_ASSIGN_OR_RETURN(const Scored eval, AddGroup(*protocol.eval));
@@ -81,6 +132,8 @@ class ProtocolRunner {
   }
 
   absl::StatusOr<Scored> AddGroup(const ProtocolGroup& group) {
+    WarnOfSelfComparison(group, &result_.warnings);
+    WarnOfTrainingPeople(dataset_, group, &result_.warnings);
     GroupResult result;
     result.name = group.name;
     result.references = group.references.size();

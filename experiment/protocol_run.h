@@ -37,6 +37,8 @@ struct GroupResult {
 struct ProtocolResult {
   ProtocolOptions options;
   std::vector<GroupResult> groups;  // dev first
+  // Why figures promise too much: the same people or samples on both sides.
+  std::vector<std::string> warnings;
 };
 
 // RunProtocol: `dataset` holds the model's modalities. Errors of ReadProtocol, of Judge and of

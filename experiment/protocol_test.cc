@@ -61,6 +61,12 @@ TEST_F(ProtocolTest, ReadsTheFormWithHeaders) {
   EXPECT_EQ(protocol->eval->probes[0].subject, "c") << "without subject_id";
 }
 
+TEST_F(ProtocolTest, PassesOverAByteOrderMark) {
+  Write("dev/for_enrolling.csv", "\xEF\xBB\xBFpath,template_id\r\na/1,a\r\n");
+  Write("dev/for_probing.csv", "path,template_id\nb/2,b\n");
+  EXPECT_TRUE(Read().ok()) << Read().status();
+}
+
 TEST_F(ProtocolTest, ReadsTheFormOfLists) {
   Write("dev/for_models.lst", "a/1 m1 a\na/2 m1 a\nb/2 m2 b\n");
   Write("dev/for_probes.lst", "b/1.x b\nc/1 c\nc/1 c\n");
@@ -87,6 +93,8 @@ TEST_F(ProtocolTest, SaysWhichLineIsWrong) {
   EXPECT_THAT(Message(), HasSubstr("no column \"template_id\""));
   Write("dev/for_enrolling.csv", "path,template_id,subject_id\na/1,t,a\na/2,t,b\n");
   EXPECT_THAT(Message(), HasSubstr("line 3: \"t\" is of \"a\" already"));
+  Write("dev/for_enrolling.csv", "path,template_id\na/1,a\na/1.png,a\n");
+  EXPECT_THAT(Message(), HasSubstr("line 3: \"a\" has this sample already"));
   Write("dev/for_enrolling.csv", "path,template_id\na/1\n");
   EXPECT_THAT(Message(), HasSubstr("not as many fields"));
   Write("dev/for_enrolling.csv", "path,template_id\n\"a/1\",t\n");
@@ -182,6 +190,28 @@ TEST(ProtocolRun, EncryptedScoresArePlainOnes) {
   EXPECT_TRUE(result->groups[1].by_dev->evidence.has_value());
   EXPECT_EQ(ToJson(*result)["groups"].size(), 2u);
   EXPECT_THAT(ToText(*result), HasSubstr("half total error rate"));
+}
+
+// The same people or samples on both sides: figures promise too much, and it is said.
+TEST(ProtocolRun, WarnsOfPeopleWhoJudgeThemselves) {
+  World world = MakeWorld(3, 1);
+  const Model model = ModelFor(world.data, "thin");
+  ProtocolOptions options;
+  options.encrypted = false;
+  options.replicates = 20;
+  const auto warnings = [&] {
+    return RunProtocol({}, world.data, model, world.protocol, options)->warnings;
+  };
+  world.data.split_was_derived = true;
+  EXPECT_THAT(warnings(), ElementsAre());
+  world.data.split_was_derived = false;
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("for training or validation"),
+                                      HasSubstr("for training or validation")));
+  world.data.split_was_derived = true;
+  world.protocol.eval->probes[0].rows = world.protocol.eval->references[0].rows;
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("1 comparisons are of a sample with itself")));
+  world.protocol.eval->references[0].subject = world.protocol.dev.references[0].subject;
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("1 subjects of dev are in"), HasSubstr("itself")));
 }
 
 TEST(ProtocolRun, MeansNeedAnAgreementAndPairsHaveNoSearches) {
