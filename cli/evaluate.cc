@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/evaluate_extra.h"
@@ -28,9 +29,18 @@ struct Options {
 };
 
 // Before the work, not after it.
-absl::Status CheckReport(const std::string& report) {
-  if (report.empty()) return absl::OkStatus();
+absl::Status CheckReport(const std::string& report, const std::string& pictures) {
   std::error_code ignored;
+  if (!pictures.empty() && std::filesystem::exists(pictures, ignored) &&
+      !std::filesystem::is_directory(pictures, ignored)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(pictures, ": is a file; give a folder for the pictures"));
+  }
+  if (report.empty()) return absl::OkStatus();
+  if (std::filesystem::is_directory(report, ignored)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(report, ": is a folder; give a file for the report"));
+  }
   const std::filesystem::path folder = std::filesystem::absolute(report, ignored).parent_path();
   if (std::filesystem::is_directory(folder, ignored)) return absl::OkStatus();
   return absl::NotFoundError(absl::StrCat(folder.string(), ": no such folder for the report"));
@@ -165,8 +175,34 @@ absl::Status RunProtocol(const Common& common, const Options& options) {
   return Finish(common, options, std::move(report));
 }
 
+// One run measures one thing: what is asked for beside it would be left out without a word.
+absl::Status CheckOneStudy(const Options& options) {
+  std::vector<std::string> asked;
+  const auto add = [&](bool given, const char* name) {
+    if (given) asked.push_back(name);
+  };
+  add(options.searches.asked, "--searches");
+  add(!options.protocol.folder.empty(), "--protocol");
+  add(options.protection.asked, "--protection");
+  add(options.samples.asked(), "--samples");
+  add(options.choices, "--choices");
+  add(options.partial_probes, "--partial-probes");
+  // Of folds these go together.
+  const bool together = options.choices && options.partial_probes && asked.size() == 2;
+  if (asked.size() > 1 && !together) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        absl::StrJoin(asked, " and "), " measure different things: give one at a time"));
+  }
+  if (options.plain && (options.searches.asked || options.protection.asked)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--plain says nothing of ", asked[0], ": leave it out"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Run(const Common& common, const Options& options) {
-  HEFT_RETURN_IF_ERROR(CheckReport(options.report));
+  HEFT_RETURN_IF_ERROR(CheckOneStudy(options));
+  HEFT_RETURN_IF_ERROR(CheckReport(options.report, options.pictures));
   if (options.searches.asked) return RunSearches(common, options);
   if (!options.protocol.folder.empty()) return RunProtocol(common, options);
   if (options.folds > 0) return RunFolds(common, options);

@@ -159,6 +159,15 @@ absl::Status Run(const Common& common, const Options& options) {
     return absl::NotFoundError(
         absl::StrCat("cannot write ", options.out, ": there is no folder ", folder.string()));
   }
+  const bool is_folder = std::filesystem::is_directory(options.out, ignored);
+  if (options.folds > 0 && !is_folder && std::filesystem::exists(options.out, ignored)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.out, ": is a file; give a folder for the models of folds"));
+  }
+  if (options.folds == 0 && is_folder) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.out, ": is a folder; give a file for the model"));
+  }
   if (!options.curve.empty()) HEFT_RETURN_IF_ERROR(CheckDrawing());
   HEFT_ASSIGN_OR_RETURN(const TrainingData data,
                         TrainingData::Load(options.data, options.learn.seed));

@@ -28,9 +28,10 @@ absl::Status CheckIdentities(const std::vector<Combination>& combinations) {
 absl::StatusOr<std::vector<Combination>> PairRows(const SampleSet& samples,
                                                   const EnrolOptions& options) {
   std::vector<Combination> out;
-  HEFT_ASSIGN_OR_RETURN(
-      const SampleReader* first,
-      FirstOfEqualFiles(samples, "paired enrolment needs the same number (or use --all-pairs)"));
+  const char* const equal = options.average
+                                ? "--average needs the same number"
+                                : "paired enrolment needs the same number (or use --all-pairs)";
+  HEFT_ASSIGN_OR_RETURN(const SampleReader* first, FirstOfEqualFiles(samples, equal));
   for (size_t row = 0; row < first->size(); ++row) {
     Combination combination;
     SampleRows& rows = combination.samples.emplace_back();

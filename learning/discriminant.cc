@@ -82,7 +82,8 @@ absl::StatusOr<Discriminants> Lda(const FeatureMatrix& features, std::span<const
   const double trace = statistics.within.trace();
   if (statistics.sizes.size() < 2 || !(trace > 0)) {
     return absl::InvalidArgumentError(
-        "discriminant analysis needs two classes and a class with two different samples");
+        "training needs two people, and in each modality somebody with two samples that differ: "
+        "give people several samples, and leave out a modality that is the same for all");
   }
   const double classes_in_all = static_cast<double>(statistics.sizes.size());
   const Eigen::RowVectorXd mean = statistics.means.colwise().mean();

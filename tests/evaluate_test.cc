@@ -16,6 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 
 constexpr int kInputError = 3, kUsageError = 2;
 
@@ -133,6 +134,30 @@ TEST_F(EvaluateTest, RunsAProtocol) {
   const Finished unnamed = RunProgram(kHeft, Arguments({"--quiet", "--protocol", w("protocol")}));
   EXPECT_EQ(unnamed.exit_code, kInputError);
   EXPECT_THAT(unnamed.err, HasSubstr("names.txt"));
+}
+
+// What would be left out without a word, or found out after hours.
+TEST_F(EvaluateTest, RefusesBeforeTheWork) {
+  const Workplace& w = *work_;
+  const std::pair<Args, const char*> cases[] = {
+      {{"--searches", "--protection"}, "--searches and --protection"},
+      {{"--protocol", w("protocol"), "--protection"}, "one at a time"},
+      {{"--searches", "--plain"}, "--plain says nothing of --searches"},
+      {{"--report", w("data")}, "is a folder"},
+      {{"--pictures", w("model.heft")}, "is a file"}};
+  for (const auto& [more, said] : cases) {
+    const Finished run = RunProgram(kHeft, Arguments(more));
+    EXPECT_EQ(run.exit_code, kInputError) << run.err;
+    EXPECT_THAT(run.err, HasSubstr(said));
+    EXPECT_THAT(run.err, Not(HasSubstr("%"))) << "it began";
+  }
+  const Finished file =
+      RunProgram(kHeft, {"train", "--data", w("data"), "--folds", "3", "--out", w("model.heft")});
+  EXPECT_EQ(file.exit_code, kInputError) << file.err;
+  EXPECT_THAT(file.err, HasSubstr("is a file"));
+  const Finished folder = RunProgram(kHeft, {"train", "--data", w("data"), "--out", w("data")});
+  EXPECT_EQ(folder.exit_code, kInputError) << folder.err;
+  EXPECT_THAT(folder.err, HasSubstr("is a folder"));
 }
 
 TEST_F(EvaluateTest, SameSeedSameIntervals) {

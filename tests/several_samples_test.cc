@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
@@ -17,6 +18,7 @@ namespace heft::e2e {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Rows = std::vector<int>;
 
 constexpr int kInput = 3;
@@ -133,6 +135,17 @@ TEST_F(SeveralSamplesTest, TheServerTakesTheMean) {
       RunProgram(kServer, Serve("enrol", "enrol", "gallery", {"--identity", "mallory"}));
   EXPECT_EQ(again.exit_code, kInput);
   EXPECT_THAT(again.err, HasSubstr("enrolled before"));
+}
+
+TEST_F(SeveralSamplesTest, AMeanTakesAsManySamplesOfEachModality) {
+  Encrypt("more", {0, 1});
+  Encrypt("fewer", {0});
+  Args args = Serve("enrol", "more", "uneven", {"--average"});
+  std::ranges::replace(args, W("more-voice.ct"), W("fewer-voice.ct"));
+  const Finished run = RunProgram(kServer, args);
+  EXPECT_EQ(run.exit_code, kInput);
+  EXPECT_THAT(run.err, HasSubstr("--average needs the same number"));
+  EXPECT_THAT(run.err, Not(HasSubstr("--all-pairs"))) << "the two exclude each other";
 }
 
 TEST_F(SeveralSamplesTest, TheClientTakesTheMean) {
