@@ -88,6 +88,7 @@ absl::StatusOr<ChosenThreshold> ChooseThreshold(std::span<const DecisionThreshol
       above->fmr > below->fmr ? std::log(above->fmr / fmr) / std::log(above->fmr / below->fmr) : 0;
   ChosenThreshold out;
   out.score = above->score + between * (below->score - above->score);
+  out.of = RateOf::kComparisons;
   out.rate = fmr;
   out.interval = Around(*above, *below, fmr);
   out.warning = FewComparisons(fmr, below->impostor_pairs);
@@ -121,14 +122,15 @@ absl::StatusOr<ChosenThreshold> ChooseSearchThreshold(std::span<const SearchCali
   const double rarest = 1 / (kFarthest * static_cast<double>(search->comparisons));
   ChosenThreshold out;
   out.score = tail.ThresholdFor(fpir, size);
+  out.of = RateOf::kSearches;
   out.rate = fpir;
   if (tail.RateAt(out.score) < rarest) {
     const uint64_t reach = LargestGallery(tail, internal::ScoreAtShare(tail, rarest), fpir);
-    return absl::OutOfRangeError(
-        absl::StrCat("an FPIR of ", fpir, " among ", people, " people is farther out than the ",
-                     search->comparisons, " comparisons of ", search->people,
-                     " people tell: they reach to galleries of ", reach,
-                     "; train on more people, or give --threshold"));
+    return absl::OutOfRangeError(absl::StrCat(
+        "an FPIR of ", fpir, " among ", people, " people is farther out than the ",
+        search->comparisons, " comparisons of ", search->people, " people tell: they reach to ",
+        reach == 0 ? "no gallery at all" : absl::StrCat("galleries of ", reach),
+        "; train on more people, or give --threshold"));
   }
   out.interval = FpirInterval(*search, out.score, size);
   out.warning = BeyondComparisons(*search, out);

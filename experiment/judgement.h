@@ -38,6 +38,9 @@ struct RateCheck {
   Estimate ratio;          // of measured and asked; its interval is that of both together
   Estimate missed;         // what it costs: FNMR, or FNIR
   bool Holds() const { return ratio.lo <= 1 && 1 <= ratio.hi; }
+  // An interval that holds nearly everything holds 1 too, and says nothing.
+  bool Tells() const { return ratio.lo > 0 || ratio.hi < kTellsNothing; }
+  static constexpr double kTellsNothing = 10;
 };
 
 // SearchCheck: searches of galleries of `people` with `templates` each.

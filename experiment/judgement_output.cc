@@ -21,6 +21,7 @@ Json CheckJson(const RateCheck& check, const char* rate, const char* missed) {
   json[rate] = EstimateJson(check.measured);
   json["ratio"] = EstimateJson(check.ratio);
   json["holds"] = check.Holds();
+  json["tells"] = check.Tells();
   json[missed] = EstimateJson(check.missed);
   return json;
 }
@@ -68,7 +69,10 @@ std::string RateText(const Estimate& e) {
 std::string RateCell(const Estimate& e) {
   return WithInterval(Rate(e.value), Rate(e.lo), Rate(e.hi));
 }
-const char* HoldsText(const RateCheck& check) { return check.Holds() ? "holds" : "DOES NOT HOLD"; }
+const char* HoldsText(const RateCheck& check) {
+  if (!check.Tells()) return "too few people to tell";
+  return check.Holds() ? "holds" : "DOES NOT HOLD";
+}
 
 std::string CheckText(const RateCheck& check, const char* rate, const char* missed) {
   if (!check.refused.empty()) {
@@ -89,7 +93,9 @@ std::vector<std::string> CheckCells(const RateCheck& check) {
   cells.push_back(Fixed(check.threshold, 3));
   cells.push_back(RateCell(check.measured));
   cells.push_back(RateCell(check.ratio));
-  cells.push_back(check.Holds() ? "yes" : "<span class=\"loss\">no</span>");
+  cells.push_back(!check.Tells()  ? "too few to tell"
+                  : check.Holds() ? "yes"
+                                  : "<span class=\"loss\">no</span>");
   cells.push_back(RateCell(check.missed));
   return cells;
 }

@@ -62,7 +62,7 @@ std::string World::New(const std::string& name) {
 // Enrolled people and strangers are those of the test split: the model was learned from others and
 // its thresholds fitted to others again.
 void World::MakePeople() {
-  Run(kHeft, {"synth", "--out", (*this)("data"), "--identities", "800", "--samples", "4",
+  Run(kHeft, {"synth", "--out", (*this)("data"), "--identities", "400", "--samples", "4",
               "--dimensions", "96", "64"});
   Run(kHeft, {"train", "--data", (*this)("data"), "--out", (*this)("model.heft"), "--epochs", "20",
               "--gamma", "32", "--no-exact"});

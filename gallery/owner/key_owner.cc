@@ -41,7 +41,14 @@ Decision OpenedScores::Decide(const ChosenThreshold& threshold) const {
   out.probe = probe;
   out.refusal = refusal;
   out.at = threshold;
-  out.accepted = refusal.empty() && !candidates.empty() && candidates[0].score >= threshold.score;
+  const RateOf other = kind == ScoreKind::kVerification ? RateOf::kSearches : RateOf::kComparisons;
+  if (out.refusal.empty() && threshold.of == other) {
+    out.refusal = other == RateOf::kComparisons
+                      ? "a search is not decided by a false match rate of one comparison"
+                      : "a verification is not decided by a rate of searches";
+  }
+  out.accepted =
+      out.refusal.empty() && !candidates.empty() && candidates[0].score >= threshold.score;
   if (out.accepted) out.identity = candidates[0].identity;
   return out;
 }

@@ -124,6 +124,14 @@ TEST_F(KeyOwnerTest, RatesAreOfTheQuestionThatWasAsked) {
     EXPECT_EQ(Code(owner.Decide(bytes(claim), "claim", rule)), absl::StatusCode::kInvalidArgument);
   }
   EXPECT_EQ(owner.Budget()->entries, 0u) << "nothing was opened";
+  // Nor by way of the scores, if all candidates reach it.
+  const auto opened = OwnerOf(model).Open(bytes(search), "search");
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  ChosenThreshold low = *model.ThresholdFor(0.05);
+  low.score = -1;
+  EXPECT_FALSE(opened->Decide(low).accepted);
+  EXPECT_NE(opened->Decide(low).refusal, "");
+  EXPECT_TRUE(opened->Decide(-1.0).accepted) << "a score from elsewhere is the caller's own";
   const auto decided = owner.Decide(bytes(search), "search", {.fpir = 0.1});
   ASSERT_TRUE(decided.ok()) << decided.status();
   EXPECT_EQ(decided->at.rate, 0.1);

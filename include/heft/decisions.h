@@ -85,12 +85,17 @@ struct SearchCalibration {
   bool operator==(const SearchCalibration&) const = default;
 };
 
+// RateOf: what a rate is a share of: of comparisons (FMR), of searches (FPIR), or of nothing, where
+// a threshold is from elsewhere.
+enum class RateOf : uint8_t { kNothing, kComparisons, kSearches };
+
 // ChosenThreshold: accept at `score` or above.
 struct ChosenThreshold {
   double score = 0;
-  double rate = 0;             // asked for; 0: a threshold from elsewhere
-  RateInterval interval = {};  // of that rate on new people
-  std::string warning = {};    // why it should not be relied on; empty if it may be
+  RateOf of = RateOf::kNothing;  // no decision is made of a search by a rate of comparisons
+  double rate = 0;               // asked for
+  RateInterval interval = {};    // of that rate on new people
+  std::string warning = {};      // why it should not be relied on; empty if it may be
 };
 
 // ChooseThreshold: for a false match rate, between the points of a curve by the logarithm of the

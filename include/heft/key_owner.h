@@ -72,7 +72,8 @@ struct HEFT_EXPORT OpenedScores {
   // probe (SECURITY.md, "What a reply proves"). There are no candidates then.
   std::string refusal;
 
-  // The rule of acceptance: the reply is not refused, and the best candidate reaches the threshold.
+  // The rule of acceptance: the reply is not refused, the threshold's rate is of what was asked, a
+  // comparison or a search, and the best candidate reaches it.
   Decision Decide(const ChosenThreshold& threshold) const;
   Decision Decide(double score) const { return Decide(ChosenThreshold{score}); }
 };
