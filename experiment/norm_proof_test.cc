@@ -69,7 +69,7 @@ class NormProofTest : public ::testing::TestWithParam<const char*> {
   absl::StatusOr<double> Read(const Ciphertext& z) {
     const auto norm = ProveTemplateNorm(ring(), z, roles_->keys());
     EXPECT_TRUE(norm.ok()) << norm.status();
-    return ReadNorm(roles_->Open(*norm));
+    return ReadNorm(roles_->Open(*norm), model_.gamma);
   }
 
   std::mt19937_64 random_{5};
@@ -98,7 +98,7 @@ TEST_P(NormProofTest, ProbesOfIdentifications) {
     ASSERT_TRUE(encrypted.ok()) << encrypted.status();
     const auto fused = roles_->prober().Fuse(Pointers(*encrypted));
     ASSERT_TRUE(fused.ok()) << fused.status();
-    const auto norm = ReadNorm(roles_->Open(fused->norm));
+    const auto norm = ReadNorm(roles_->Open(fused->norm), model_.gamma);
     ASSERT_TRUE(norm.ok()) << norm.status();
     double expected = 0;
     FusePlain(model_, sample, &expected);
@@ -163,7 +163,28 @@ TEST_P(NormProofTest, ManyVectorsInOneAreRefused) {
 
 TEST_P(NormProofTest, ANormWithoutAFactorIsNoProof) {
   const std::vector<Complex> slots(64, 1);
-  EXPECT_THAT(std::string(ReadNorm(slots).status().message()), HasSubstr("factor is missing"));
+  EXPECT_THAT(std::string(ReadNorm(slots, model_.gamma).status().message()),
+              HasSubstr("factor is missing"));
+}
+
+// Errors average over fewer copies, so both multiples differ by more; no honest probe is refused.
+TEST(NormProofDimensionsTest, HonestProbesOfManyDimensions) {
+  for (const uint32_t gamma : {128u, 256u}) {
+    const Model model = RandomModel({160, 128}, gamma, 3, "thin");
+    auto roles = Roles::Create(model);
+    ASSERT_TRUE(roles.ok()) << roles.status();
+    std::mt19937_64 random(11);
+    for (int i = 0; i < 40; ++i) {
+      const Vectors sample = RandomSample(model, random);
+      double squared = 0;
+      FusePlain(model, sample, &squared);
+      const auto fused = (*roles)->prober().Fuse(Pointers(*(*roles)->EncryptProbe(sample)));
+      ASSERT_TRUE(fused.ok()) << fused.status();
+      const auto norm = ReadNorm((*roles)->Open(fused->norm), gamma);
+      ASSERT_TRUE(norm.ok()) << norm.status() << " at " << gamma;
+      EXPECT_NEAR(*norm, squared, 0.01 * squared);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Profiles, NormProofTest, ::testing::Values("thin", "compact", "flooded"));

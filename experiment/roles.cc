@@ -164,7 +164,7 @@ absl::StatusOr<Ciphertext> Roles::Sent(const Ciphertext& scores) const {
 std::vector<double> Roles::OpenScores(const Ciphertext& scores, const Ciphertext* norm) const {
   double length = 1;
   if (norm != nullptr) {
-    const absl::StatusOr<double> square = ReadNorm(Open(*norm));
+    const absl::StatusOr<double> square = ReadNorm(Open(*norm), model_.gamma);
     length = square.ok() ? std::sqrt(*square) : std::numeric_limits<double>::quiet_NaN();
   }
   const std::vector<ckks::Complex> slots = Open(scores);

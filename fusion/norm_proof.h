@@ -70,10 +70,10 @@ absl::StatusOr<double> ReadNormOf(ckks::Complex slot, double sigma);
 absl::StatusOr<ckks::Ciphertext> RealPart(const Instance& matching, const ckks::Ciphertext& z,
                                           const ckks::EvaluationKeys& keys);
 
-// ReadNorm: |z|^2 from the slots of an opened proof. kFailedPrecondition, with the reason, where
+// ReadNorm: |z|^2 of `gamma` coordinates from the slots of an opened proof. kFailedPrecondition, with the reason, where
 // they differ (many vectors in one ciphertext), where there is no factor, or where both multiples
 // disagree by more than the error bound (a vector that wraps around).
-absl::StatusOr<double> ReadNorm(std::span<const ckks::Complex> slots);
+absl::StatusOr<double> ReadNorm(std::span<const ckks::Complex> slots, uint32_t gamma);
 
 }  // namespace heft
 

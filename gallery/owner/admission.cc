@@ -88,7 +88,7 @@ std::vector<std::string> KeyOwner::Impl::Flaws(const EnrolmentCheck& check) cons
   }
   for (size_t i = 0; i < check.proofs.size(); ++i) {
     auto slots = open(rings_.matching, key(), check.proofs[i]);
-    note(i / kNormProofs, slots.ok() ? ReadNorm(*slots) : slots.status());
+    note(i / kNormProofs, slots.ok() ? ReadNorm(*slots, model_.gamma) : slots.status());
     if (slots.ok()) SecureWipe(slots->data(), slots->size() * sizeof((*slots)[0]));
   }
   return flaws;

@@ -10,7 +10,7 @@
 
 #include "ckks/encryptor.h"
 #include "fusion/projected.h"
-#include "gallery/owner/public_roles.h"
+#include "gallery/owner/roles_testing.h"
 
 namespace heft {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/envelope.h"
 #include "base/files.h"
-#include "gallery/owner/public_roles.h"
+#include "gallery/owner/roles_testing.h"
 #include "gallery/server_impl.h"
 
 namespace heft {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests: all roles by their public classes.
-#ifndef HEFT_GALLERY_OWNER_PUBLIC_ROLES_H_
-#define HEFT_GALLERY_OWNER_PUBLIC_ROLES_H_
+#ifndef HEFT_GALLERY_OWNER_ROLES_TESTING_H_
+#define HEFT_GALLERY_OWNER_ROLES_TESTING_H_
 
 #include <gtest/gtest.h>
 
@@ -103,4 +103,4 @@ class RolesTest : public ::testing::TestWithParam<const char*> {
 
 }  // namespace heft::testing
 
-#endif  // HEFT_GALLERY_OWNER_PUBLIC_ROLES_H_
+#endif  // HEFT_GALLERY_OWNER_ROLES_TESTING_H_
