@@ -114,10 +114,10 @@ std::string Count(int64_t value) {
 }
 
 std::string Seconds(double seconds) {
-  return absl::StrFormat(seconds < 10 ? "%.1f s" : "%.0f s", seconds);
+  return absl::StrFormat("%.*f s", seconds < 10 ? 1 : 0, seconds);
 }
 
-std::string Milliseconds(double ms) { return absl::StrFormat(ms < 10 ? "%.1f ms" : "%.0f ms", ms); }
+std::string Milliseconds(double ms) { return absl::StrFormat("%.*f ms", ms < 10 ? 1 : 0, ms); }
 
 std::string WithInterval(const std::string& value, const std::string& lo, const std::string& hi) {
   return absl::StrCat(value, "<small>", lo, " to ", hi, "</small>");

@@ -21,6 +21,10 @@
 namespace heft {
 namespace {
 
+// Beyond, the proof of a template's norm has no room for flooding: at 256 it lacks 0.8 bits, and
+// errors grow with the square root.
+constexpr int kMostFlooded = 64;
+
 // The state to go on from; none where the file is not there.
 absl::StatusOr<std::optional<TrainCheckpoint>> ReadCheckpoint(const std::string& path) {
   if (path.empty() || !FileExists(path)) return std::nullopt;
@@ -76,6 +80,15 @@ absl::Status ResolveStart(const Dataset& dataset, const LearnOptions& options,
   const bool choose = train.gamma == 0;
   std::vector<int> gammas = {train.gamma};
   if (choose) gammas = GammaCandidates(dataset.TotalDimension());
+  HEFT_ASSIGN_OR_RETURN(const Profile profile, FindModelProfile(options.profile));
+  if (profile.flooded) {
+    if (gammas.front() > kMostFlooded) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "profile ", options.profile, " floods what is opened with noise, and has room ",
+          "for it with at most ", kMostFlooded, " dimensions: choose a smaller gamma"));
+    }
+    std::erase_if(gammas, [](int gamma) { return gamma > kMostFlooded; });
+  }
   train.gamma = gammas[0];
   HEFT_RETURN_IF_ERROR(CheckEvaluable(dataset, train, options.profile));
   const Progress progress(monitor, name + "choosing " + (choose ? "gamma" : "the start"));
