@@ -44,8 +44,9 @@ void WarnOfSelfComparison(const ProtocolGroup& group, std::vector<std::string>* 
   }
   size_t found = 0;
   for (const auto& [probe, reference] : group.comparisons) {
+    const std::set<int>& own = rows[reference];
     found += std::ranges::any_of(group.probes[probe].rows,
-                                 [&](int row) { return rows[reference].contains(row); });
+                                 [&own](int row) { return own.contains(row); });
   }
   if (found == 0) return;
   warnings->push_back(absl::StrCat(group.name, ": ", found, " comparisons are of a sample with ",
