@@ -51,7 +51,7 @@ absl::Status MatchAll(const ProbeFuser& prober, std::span<const TiledCiphertexts
   for (size_t b = 0; b < gallery.size(); b += stride) {
     const auto some = gallery.subspan(b, std::min(stride, gallery.size() - b));
     HEFT_RETURN_IF_ERROR(
-        MatchBlocks(prober.instance(), some, probe, prober.keys(), relinearise).status());
+        MatchBlocks(prober.instance(), Views(some), probe, prober.keys(), relinearise).status());
   }
   return absl::OkStatus();
 }

@@ -256,7 +256,7 @@ class Sweeper {
     const std::vector<BlockRun> runs = BlockRuns(blocks, ThreadCount());
     return TryParallelFor(runs.size(), [&](size_t run) {
       const auto some = gallery.subspan(runs[run].first, runs[run].end - runs[run].first);
-      return MatchBlocks(prober.instance(), some, probe, prober.keys()).status();
+      return MatchBlocks(prober.instance(), Views(some), probe, prober.keys()).status();
     });
   }
 

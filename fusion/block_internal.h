@@ -26,7 +26,7 @@ size_t ProbeOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_
 
 // Both parts of ciphertext k, MatchLimbs limbs, out of the tiles and into them.
 std::vector<ring::RnsPoly> LoadTiled(const ckks::Context& context, uint32_t gamma, uint32_t k,
-                                     const TiledCiphertexts& tiles);
+                                     BlockView tiles);
 void StoreTiled(const ckks::Context& context, uint32_t gamma, uint32_t k,
                 std::span<const ring::RnsPoly> parts, TiledCiphertexts* out);
 
@@ -38,7 +38,7 @@ void AddTiled(const ckks::Context& context, uint32_t gamma, uint32_t k,
 absl::Status CheckTemplate(const FusionPlan& plan, const ckks::Ciphertext& z);
 
 // kInvalidArgument, naming `what`, unless `tiles` has the size of a block.
-absl::Status CheckTiles(const Instance& instance, const TiledCiphertexts& tiles, const char* what);
+absl::Status CheckTiles(const Instance& instance, BlockView tiles, const char* what);
 
 // The same for a probe.
 absl::Status CheckProbe(const Instance& instance, const TiledCiphertexts& probe);

@@ -43,8 +43,7 @@ void SetProducts(const Instance& instance, Form form, Ciphertext* c) {
 }
 
 // sum_k rot(z, k) G_k for each block: degree 2, MatchLimbs limbs.
-std::vector<Ciphertext> InnerProducts(const Instance& instance,
-                                      std::span<const TiledCiphertexts> blocks,
+std::vector<Ciphertext> InnerProducts(const Instance& instance, std::span<const BlockView> blocks,
                                       const TiledCiphertexts& probe, Form form) {
   const FusionPlan& plan = instance.plan;
   const size_t n = instance.context->n(), limbs = MatchLimbs(instance.params());
@@ -88,10 +87,10 @@ namespace {
 
 // MatchBlocks for a probe of either form.
 absl::StatusOr<std::vector<Ciphertext>> MatchAs(const Instance& instance, Form form,
-                                                std::span<const TiledCiphertexts> blocks,
+                                                std::span<const BlockView> blocks,
                                                 const TiledCiphertexts& probe,
                                                 const EvaluationKeys& keys, bool relinearise) {
-  for (const TiledCiphertexts& block : blocks) {
+  for (const BlockView block : blocks) {
     HEFT_RETURN_IF_ERROR(CheckTiles(instance, block, "a gallery block"));
   }
   HEFT_RETURN_IF_ERROR(CheckProbe(instance, probe));
@@ -112,13 +111,13 @@ absl::StatusOr<std::vector<Ciphertext>> MatchAs(const Instance& instance, Form f
 }  // namespace
 
 absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
-                                                    std::span<const TiledCiphertexts> blocks,
+                                                    std::span<const BlockView> blocks,
                                                     const TiledCiphertexts& probe,
                                                     const EvaluationKeys& keys, bool relinearise) {
   return MatchAs(instance, Form::kProbe, blocks, probe, keys, relinearise);
 }
 
-absl::StatusOr<Ciphertext> MatchBlock(const Instance& instance, const TiledCiphertexts& block,
+absl::StatusOr<Ciphertext> MatchBlock(const Instance& instance, BlockView block,
                                       const TiledCiphertexts& probe, const EvaluationKeys& keys,
                                       bool relinearise) {
   HEFT_ASSIGN_OR_RETURN(std::vector<Ciphertext> out,
@@ -146,14 +145,14 @@ absl::StatusOr<ProbeBatch> PackProbes(const Instance& instance,
 }
 
 absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
-                                                    std::span<const TiledCiphertexts> blocks,
+                                                    std::span<const BlockView> blocks,
                                                     const ProbeBatch& batch,
                                                     const EvaluationKeys& keys, bool relinearise) {
   const Context& context = *instance.context;
   const uint32_t gamma = instance.plan.gamma;
   const size_t n = context.n(), limbs = MatchLimbs(context.params());
   const size_t run = size_t{gamma} * 2 * kTile;
-  for (const TiledCiphertexts& block : blocks) {
+  for (const BlockView block : blocks) {
     HEFT_RETURN_IF_ERROR(CheckTiles(instance, block, "a gallery block"));
   }
   if (batch.tiles.size() != TiledSize(context, gamma) * batch.probes) {
@@ -232,7 +231,7 @@ absl::StatusOr<ckks::Plaintext> NoiseOutside(const Instance& instance,
 
 }  // namespace
 
-absl::StatusOr<Ciphertext> VerifyBlock(const Instance& instance, const TiledCiphertexts& block,
+absl::StatusOr<Ciphertext> VerifyBlock(const Instance& instance, BlockView block,
                                        const TiledCiphertexts& probe,
                                        std::span<const uint32_t> slots, uint32_t lane,
                                        const EvaluationKeys& keys, const Drowning& drowning) {

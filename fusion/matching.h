@@ -24,6 +24,10 @@ namespace heft {
 // gamma two-part ciphertexts with MatchLimbs limbs in the order in which matching reads them:
 // [limb][n / tile][k][part][tile], tile = ring::kTile values.
 using TiledCiphertexts = AlignedVector<uint32_t>;
+// BlockView: the same, where somebody else keeps it, 64-byte aligned: in memory, or in the map of a
+// store.
+using BlockView = std::span<const uint32_t>;
+std::vector<BlockView> Views(std::span<const TiledCiphertexts> blocks);
 size_t TiledSize(const ckks::Context& context, uint32_t gamma);
 
 // Where a template sits in a block of 2 * slots templates.
@@ -48,6 +52,12 @@ struct NewTemplate {
 // block is unchanged.
 absl::Status AddToBlock(const Instance& instance, TiledCiphertexts* block,
                         std::span<const NewTemplate> templates, const ckks::EvaluationKeys& keys);
+// Takes away again what one call of AddToBlock with these templates added, bit for bit. A call adds
+// up to kTemplatesACall of them with one rounding; more are as many calls.
+absl::Status TakeFromBlock(const Instance& instance, TiledCiphertexts* block,
+                           std::span<const NewTemplate> templates,
+                           const ckks::EvaluationKeys& keys);
+inline constexpr size_t kTemplatesACall = 64;
 
 // The probe's gamma rotations at MatchLimbs limbs, tiled, with one unused tile after each row of
 // gamma pairs: made once for a whole gallery.
@@ -59,7 +69,7 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const ck
 // `relinearise` false leaves three parts at MatchLimbs limbs: the key owner decrypts with s^2, the
 // server saves a key switch, and the reply is three times as long. (It is not rescaled: the
 // rounding of the third part, times s^2, would be 1e-3 of a score.)
-absl::StatusOr<ckks::Ciphertext> MatchBlock(const Instance& instance, const TiledCiphertexts& block,
+absl::StatusOr<ckks::Ciphertext> MatchBlock(const Instance& instance, BlockView block,
                                             const TiledCiphertexts& probe,
                                             const ckks::EvaluationKeys& keys,
                                             bool relinearise = true);
@@ -79,7 +89,7 @@ std::vector<BlockRun> BlockRuns(size_t blocks, size_t threads);
 
 // MatchBlock for several blocks: at most kBlocksATile at a time are read side by side.
 absl::StatusOr<std::vector<ckks::Ciphertext>> MatchBlocks(const Instance& instance,
-                                                          std::span<const TiledCiphertexts> blocks,
+                                                          std::span<const BlockView> blocks,
                                                           const TiledCiphertexts& probe,
                                                           const ckks::EvaluationKeys& keys,
                                                           bool relinearise = true);
@@ -97,7 +107,7 @@ absl::StatusOr<ProbeBatch> PackProbes(const Instance& instance,
 // probe]. All products are held until they are relinearised, so a caller passes few blocks at a
 // time. `relinearise` as for MatchBlock.
 absl::StatusOr<std::vector<ckks::Ciphertext>> MatchBlocks(const Instance& instance,
-                                                          std::span<const TiledCiphertexts> blocks,
+                                                          std::span<const BlockView> blocks,
                                                           const ProbeBatch& batch,
                                                           const ckks::EvaluationKeys& keys,
                                                           bool relinearise = true);
@@ -123,8 +133,7 @@ struct Drowning {
 // conjugate. `probe` is PrepareMaskedProbe's for the same slots and lane. A mask's zeros are zero
 // but for rounding, and a client may send a probe of any length to amplify what that lets through:
 // noise, as large as the base prime allows, fills every slot that is not claimed.
-absl::StatusOr<ckks::Ciphertext> VerifyBlock(const Instance& instance,
-                                             const TiledCiphertexts& block,
+absl::StatusOr<ckks::Ciphertext> VerifyBlock(const Instance& instance, BlockView block,
                                              const TiledCiphertexts& probe,
                                              std::span<const uint32_t> slots, uint32_t lane,
                                              const ckks::EvaluationKeys& keys,

@@ -48,7 +48,7 @@ TEST_P(MatchingTest, BatchesGiveTheSameResiduesAsOneAtATime) {
   const std::vector<TiledCiphertexts> many = {block_, empty, block_, block_, empty, block_};
   for (const bool relinearise : {true, false}) {
     const auto batch =
-        MatchBlocks(instance_, blocks, *PackProbes(instance_, probes), keys_, relinearise);
+        MatchBlocks(instance_, Views(blocks), *PackProbes(instance_, probes), keys_, relinearise);
     ASSERT_TRUE(batch.ok()) << batch.status();
     for (size_t b = 0; b < 2; ++b) {
       for (size_t p = 0; p < 2; ++p) {
@@ -56,7 +56,7 @@ TEST_P(MatchingTest, BatchesGiveTheSameResiduesAsOneAtATime) {
                            (*batch)[b * 2 + p]);
       }
     }
-    const auto scores = MatchBlocks(instance_, many, prepared_, keys_, relinearise);
+    const auto scores = MatchBlocks(instance_, Views(many), prepared_, keys_, relinearise);
     ASSERT_TRUE(scores.ok()) << scores.status();
     ASSERT_EQ(scores->size(), many.size());
     for (size_t b = 0; b < many.size(); ++b) {
@@ -64,6 +64,20 @@ TEST_P(MatchingTest, BatchesGiveTheSameResiduesAsOneAtATime) {
                          (*scores)[b]);
     }
   }
+}
+
+// What a call added is taken away bit for bit, whatever joined meanwhile: a removal leaves nothing.
+TEST_P(MatchingTest, WhatWasAddedIsTakenAwayExactly) {
+  const Normalised first = *FuseSample(RandomSample()), second = *FuseSample(RandomSample());
+  const std::vector<NewTemplate> added = {{&first.z, {3, 0}}, {&second.z, {5, 1}}};
+  const std::vector<NewTemplate> later = {{&second.z, {6, 0}}};
+  TiledCiphertexts block = block_, without = block_;
+  ASSERT_TRUE(AddToBlock(instance_, &without, later, keys_).ok());
+  ASSERT_TRUE(AddToBlock(instance_, &block, added, keys_).ok());
+  ASSERT_TRUE(AddToBlock(instance_, &block, later, keys_).ok());
+  EXPECT_NE(block, without);
+  ASSERT_TRUE(TakeFromBlock(instance_, &block, added, keys_).ok());
+  EXPECT_EQ(block, without);
 }
 
 TEST_P(MatchingTest, AVerificationShowsOneScore) {

@@ -79,7 +79,7 @@ void StoreProbe(const Context& context, uint32_t gamma, uint32_t k,
 namespace internal {
 
 std::vector<ring::RnsPoly> LoadTiled(const Context& context, uint32_t gamma, uint32_t k,
-                                     const TiledCiphertexts& tiles) {
+                                     BlockView tiles) {
   const size_t n = context.n(), limbs = MatchLimbs(context.params());
   std::vector<ring::RnsPoly> parts;
   for (size_t p = 0; p < 2; ++p) {
@@ -134,7 +134,7 @@ absl::Status CheckTemplate(const FusionPlan& plan, const Ciphertext& z) {
                    fused ? matching.fused_scale : matching.template_scale, 1e-6);
 }
 
-absl::Status CheckTiles(const Instance& instance, const TiledCiphertexts& tiles, const char* what) {
+absl::Status CheckTiles(const Instance& instance, BlockView tiles, const char* what) {
   const Context& context = *instance.context;
   const FusionPlan& plan = instance.plan;
   if (tiles.size() == TiledSize(context, plan.gamma)) return absl::OkStatus();
@@ -246,6 +246,10 @@ size_t TiledSize(const Context& context, uint32_t gamma) {
   return MatchLimbs(context.params()) * context.n() * gamma * 2;
 }
 
+std::vector<BlockView> Views(std::span<const TiledCiphertexts> blocks) {
+  return {blocks.begin(), blocks.end()};
+}
+
 TiledCiphertexts EmptyBlock(const Context& context, uint32_t gamma) {
   TiledCiphertexts block;
   block.assign(TiledSize(context, gamma), 0);
@@ -259,12 +263,11 @@ absl::Status AddToBlock(const Instance& instance, TiledCiphertexts* block,
   HEFT_RETURN_IF_ERROR(CheckTiles(instance, *block, "a gallery block"));
   for (const NewTemplate& t : templates) HEFT_RETURN_IF_ERROR(CheckTemplate(instance.plan, *t.z));
   // In chunks: digits of all templates of a chunk are held.
-  constexpr size_t kChunk = 64;
   TiledCiphertexts next = *block;
-  for (size_t start = 0; start < templates.size(); start += kChunk) {
+  for (size_t start = 0; start < templates.size(); start += kTemplatesACall) {
     std::vector<Masked> chunk;
     for (const NewTemplate& t :
-         templates.subspan(start, std::min(kChunk, templates.size() - start))) {
+         templates.subspan(start, std::min(kTemplatesACall, templates.size() - start))) {
       std::vector<Complex> values(context.slots(), 0);
       const double sign = SlotSign(instance.plan, t.position.slot, t.position.lane);
       values[t.position.slot] = t.position.lane == 0 ? Complex(sign, 0) : Complex(0, sign);
@@ -279,6 +282,22 @@ absl::Status AddToBlock(const Instance& instance, TiledCiphertexts* block,
                                          }));
   }
   *block = std::move(next);
+  return absl::OkStatus();
+}
+
+absl::Status TakeFromBlock(const Instance& instance, TiledCiphertexts* block,
+                           std::span<const NewTemplate> templates, const EvaluationKeys& keys) {
+  const Context& context = *instance.context;
+  HEFT_RETURN_IF_ERROR(CheckTiles(instance, *block, "a gallery block"));
+  TiledCiphertexts sum = EmptyBlock(context, instance.plan.gamma);
+  HEFT_RETURN_IF_ERROR(AddToBlock(instance, &sum, templates, keys));
+  const size_t limbs = MatchLimbs(context.params()), per_limb = sum.size() / limbs;
+  for (size_t l = 0; l < limbs; ++l) {
+    const ring::Modulus& q = context.modulus(l);
+    for (size_t i = l * per_limb; i < (l + 1) * per_limb; ++i) {
+      (*block)[i] = q.Sub((*block)[i], sum[i]);
+    }
+  }
   return absl::OkStatus();
 }
 

@@ -94,8 +94,9 @@ absl::Status Server::Impl::MatchRun(const Gallery::Impl& gallery, const ProbeFus
                                     const TiledCiphertexts& probe, bool relinearise, BlockRun run,
                                     EncryptedScores* reply) const {
   HEFT_ASSIGN_OR_RETURN(const std::vector<TiledCiphertexts> blocks, ReadBlocks(gallery, run));
-  HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Ciphertext> scores,
-                        MatchBlocks(prober.instance(), blocks, probe, prober.keys(), relinearise));
+  HEFT_ASSIGN_OR_RETURN(
+      std::vector<ckks::Ciphertext> scores,
+      MatchBlocks(prober.instance(), Views(blocks), probe, prober.keys(), relinearise));
   for (size_t i = 0; i < scores.size(); ++i) {
     HEFT_RETURN_IF_ERROR(
         TakeScores(instance(), std::move(scores[i]), &reply->replies[run.first + i]));
@@ -166,7 +167,7 @@ absl::Status Server::Impl::IdentifyAll(
     for (size_t b = 0; b < gallery.blocks(); b += stride) {
       HEFT_ASSIGN_OR_RETURN(const std::vector<TiledCiphertexts> blocks,
                             ReadBlocks(gallery, {b, std::min(b + stride, gallery.blocks())}));
-      HEFT_ASSIGN_OR_RETURN(auto scores, MatchBlocks(prober->instance(), blocks, batch,
+      HEFT_ASSIGN_OR_RETURN(auto scores, MatchBlocks(prober->instance(), Views(blocks), batch,
                                                      prober->keys(), options.relinearise));
       std::vector<absl::Status> statuses(scores.size());
       ParallelFor(scores.size(), [&](size_t i) {
