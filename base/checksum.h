@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// FastChecksum: against damage, at the speed of memory. It proves nothing against somebody who
+// wants it to fit: HashBytes does.
+#ifndef HEFT_BASE_CHECKSUM_H_
+#define HEFT_BASE_CHECKSUM_H_
+
+#include "base/bytes.h"
+
+namespace heft {
+
+// FastChecksum: XXH3, 64 bits.
+uint64_t FastChecksum(ByteSpan bytes);
+
+}  // namespace heft
+
+#endif  // HEFT_BASE_CHECKSUM_H_
