@@ -218,7 +218,8 @@ absl::StatusOr<SecretFile> ReadSecretFile(const std::string& path, uint64_t max_
   return file;
 }
 
-absl::Status WriteFileAtomic(const std::string& path, ByteSpan bytes, mode_t mode) {
+absl::Status WriteFileAtomic(const std::string& path, std::span<const ByteSpan> pieces,
+                             mode_t mode) {
   std::string temporary = absl::StrCat(path, ".XXXXXX");
   const int raw = mkostemp(temporary.data(), O_CLOEXEC);  // Created with mode 0600.
   if (raw < 0) return SystemError("cannot write", path, errno);
@@ -230,7 +231,7 @@ absl::Status WriteFileAtomic(const std::string& path, ByteSpan bytes, mode_t mod
   } removal{temporary.c_str()};
   {
     FileDescriptor fd(raw);
-    HEFT_RETURN_IF_ERROR(WriteAll(fd, path, bytes));
+    for (const ByteSpan bytes : pieces) HEFT_RETURN_IF_ERROR(WriteAll(fd, path, bytes));
     if (fchmod(fd.get(), mode) != 0) return SystemError("cannot set permissions of", path, errno);
     if (fsync(fd.get()) != 0) return SystemError("cannot flush", path, errno);
   }
@@ -239,6 +240,10 @@ absl::Status WriteFileAtomic(const std::string& path, ByteSpan bytes, mode_t mod
   }
   removal.name = nullptr;
   return SyncDirectory(std::filesystem::path(path).parent_path().string());
+}
+
+absl::Status WriteFileAtomic(const std::string& path, ByteSpan bytes, mode_t mode) {
+  return WriteFileAtomic(path, std::span<const ByteSpan>(&bytes, 1), mode);
 }
 
 absl::Status WriteFileAtomic(const std::string& path, std::string_view text, mode_t mode) {

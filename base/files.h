@@ -8,6 +8,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,9 @@ absl::StatusOr<SecretFile> ReadSecretFile(const std::string& path, uint64_t max_
 // the file's permission bits from the first moment it exists.
 absl::Status WriteFileAtomic(const std::string& path, ByteSpan bytes, mode_t mode = 0644);
 absl::Status WriteFileAtomic(const std::string& path, std::string_view text, mode_t mode = 0644);
+// The same of pieces, one after the other.
+absl::Status WriteFileAtomic(const std::string& path, std::span<const ByteSpan> pieces,
+                             mode_t mode = 0644);
 
 // WriteOutput: WriteFile without its guard, for what is read and written again.
 absl::Status WriteOutput(const std::string& path, ByteSpan bytes);

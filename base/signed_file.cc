@@ -58,12 +58,13 @@ Statement ReadStatement(ByteReader& reader) {
 }
 
 // What is signed.
-std::vector<uint8_t> Message(const Statement& statement, const SignerKey& signer, ByteSpan file) {
+std::vector<uint8_t> Message(const Statement& statement, const SignerKey& signer,
+                             const Hash& file) {
   ByteWriter writer;
   writer.Raw(AsBytes(kDomain));
   WriteStatement(writer, statement);
   writer.Raw(signer);
-  writer.Raw(HashBytes(file));
+  writer.Raw(file);
   return writer.Take();
 }
 
@@ -84,13 +85,18 @@ struct Parsed {
   Signature signature{};
 };
 
-absl::StatusOr<Parsed> Parse(ByteSpan bytes, std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kSignedKind, kVersion, what));
-  ByteReader reader(payload, what);
+Parsed ReadHead(ByteReader& reader) {
   Parsed out;
   out.file.statement = ReadStatement(reader);
   ReadArray(reader, &out.file.signer);
   ReadArray(reader, &out.signature);
+  return out;
+}
+
+absl::StatusOr<Parsed> Parse(ByteSpan bytes, std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kSignedKind, kVersion, what));
+  ByteReader reader(payload, what);
+  Parsed out = ReadHead(reader);
   out.file.file = reader.Raw(reader.remaining());
   HEFT_RETURN_IF_ERROR(reader.Finish());
   const std::string kind = EnvelopeKind(out.file.file);
@@ -207,6 +213,18 @@ absl::StatusOr<ByteSpan> Unsigned(ByteSpan bytes, std::string_view what) {
   return parsed.file.file;
 }
 
+absl::StatusOr<SignedHead> HeadOf(ByteSpan bytes, std::string_view what) {
+  SignedHead head;
+  if (IsSigned(bytes)) {
+    HEFT_ASSIGN_OR_RETURN(const Parsed parsed, Parse(bytes, what));
+    const ByteSpan before = bytes.subspan(kEnvelopeHeaderSize, kSignedHeadSize);
+    head.bytes.assign(before.begin(), before.end());
+    bytes = parsed.file.file;
+  }
+  head.file = HashBytes(bytes);
+  return head;
+}
+
 Digest FilesDigest(std::span<const std::span<const uint8_t>> files) {
   std::vector<Hash> hashes;
   for (const ByteSpan file : files) hashes.push_back(HashBytes(file));
@@ -233,7 +251,7 @@ absl::StatusOr<std::vector<uint8_t>> SigningKey::Sign(Statement statement,
   }
   if (statement.nonce == decltype(statement.nonce){}) Csprng().Fill(statement.nonce);
   if (statement.issued == 0) statement.issued = UnixTime();
-  const Signature signature = impl_->Sign(Message(statement, public_key(), file));
+  const Signature signature = impl_->Sign(Message(statement, public_key(), HashBytes(file)));
   ByteWriter writer;
   writer.Reserve(file.size() + 512);
   WriteStatement(writer, statement);
@@ -243,31 +261,26 @@ absl::StatusOr<std::vector<uint8_t>> SigningKey::Sign(Statement statement,
   return SealEnvelope(kSignedKind, kVersion, writer.bytes());
 }
 
-absl::StatusOr<SignedFile> ReadSigned(std::span<const uint8_t> bytes, std::string_view what) {
-  if (!IsSigned(bytes) && !EnvelopeKind(bytes).empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(std::string(what), ": not signed: whoever made it, it cannot be told"));
-  }
-  HEFT_ASSIGN_OR_RETURN(Parsed parsed, Parse(bytes, what));
-  const SignedFile& file = parsed.file;
-  if (!SignatureIsGood(file.signer, Message(file.statement, file.signer, file.file),
-                       parsed.signature)) {
-    return absl::DataLossError(absl::StrCat(
-        std::string(what), ": its signature is false: damaged, or changed by somebody"));
-  }
-  return std::move(parsed.file);
+namespace {
+
+absl::Status NotSigned(std::string_view what) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(std::string(what), ": not signed: whoever made it, it cannot be told"));
 }
 
-absl::StatusOr<SignedFile> OpenSigned(std::span<const uint8_t> bytes, const Trust& trust,
-                                      const Expected& expected, std::string_view what) {
-  const std::string kind = EnvelopeKind(bytes);
-  if (!expected.kind.empty() && !kind.empty() && kind != kSignedKind && kind != expected.kind) {
-    return absl::FailedPreconditionError(absl::StrCat(std::string(what), ": a HEFT file of kind ",
-                                                      kind, " where ", expected.kind,
-                                                      " is needed, signed"));
+absl::Status CheckSignature(const Parsed& parsed, const Hash& file, std::string_view what) {
+  const SignerKey& signer = parsed.file.signer;
+  if (SignatureIsGood(signer, Message(parsed.file.statement, signer, file), parsed.signature)) {
+    return absl::OkStatus();
   }
-  HEFT_ASSIGN_OR_RETURN(SignedFile file, ReadSigned(bytes, what));
-  const Check check(file, what);
+  return absl::DataLossError(
+      absl::StrCat(std::string(what), ": its signature is false: damaged, or changed by somebody"));
+}
+
+// Sets the signer's name.
+absl::Status CheckExpected(const Trust& trust, const Expected& expected, std::string_view what,
+                           SignedFile* file) {
+  const Check check(*file, what);
   HEFT_RETURN_IF_ERROR(check.Kind(expected));
   HEFT_RETURN_IF_ERROR(check.Role(expected));
   std::string name;
@@ -275,7 +288,51 @@ absl::StatusOr<SignedFile> OpenSigned(std::span<const uint8_t> bytes, const Trus
   HEFT_RETURN_IF_ERROR(check.Audience(expected));
   HEFT_RETURN_IF_ERROR(check.Time(expected));
   HEFT_RETURN_IF_ERROR(check.Gallery(trust, expected));
-  file.signer_name = std::move(name);
+  file->signer_name = std::move(name);
+  return absl::OkStatus();
+}
+
+absl::Status CheckKind(std::string_view kind, const Expected& expected, std::string_view what) {
+  if (expected.kind.empty() || kind.empty() || kind == kSignedKind || kind == expected.kind) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(std::string(what), ": a HEFT file of kind ",
+                                                    std::string(kind), " where ", expected.kind,
+                                                    " is needed, signed"));
+}
+
+}  // namespace
+
+absl::StatusOr<SignedFile> ReadSigned(std::span<const uint8_t> bytes, std::string_view what) {
+  if (!IsSigned(bytes) && !EnvelopeKind(bytes).empty()) return NotSigned(what);
+  HEFT_ASSIGN_OR_RETURN(Parsed parsed, Parse(bytes, what));
+  HEFT_RETURN_IF_ERROR(CheckSignature(parsed, HashBytes(parsed.file.file), what));
+  return std::move(parsed.file);
+}
+
+absl::StatusOr<SignedFile> OpenSignedHead(const SignedHead& head, std::string_view kind,
+                                          const Trust& trust, const Expected& expected,
+                                          std::string_view what) {
+  if (head.bytes.empty()) {
+    HEFT_RETURN_IF_ERROR(CheckKind(kind, expected, what));
+    return NotSigned(what);
+  }
+  ByteReader reader(head.bytes, what);
+  Parsed parsed = ReadHead(reader);
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  if (parsed.file.statement.kind != kind) {
+    return absl::DataLossError(absl::StrCat(std::string(what), ": signed as of another kind"));
+  }
+  HEFT_RETURN_IF_ERROR(CheckSignature(parsed, head.file, what));
+  HEFT_RETURN_IF_ERROR(CheckExpected(trust, expected, what, &parsed.file));
+  return std::move(parsed.file);
+}
+
+absl::StatusOr<SignedFile> OpenSigned(std::span<const uint8_t> bytes, const Trust& trust,
+                                      const Expected& expected, std::string_view what) {
+  HEFT_RETURN_IF_ERROR(CheckKind(EnvelopeKind(bytes), expected, what));
+  HEFT_ASSIGN_OR_RETURN(SignedFile file, ReadSigned(bytes, what));
+  HEFT_RETURN_IF_ERROR(CheckExpected(trust, expected, what, &file));
   return file;
 }
 

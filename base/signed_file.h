@@ -5,6 +5,7 @@
 #define HEFT_BASE_SIGNED_FILE_H_
 
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/status.h"
@@ -17,6 +18,22 @@ inline constexpr std::string_view kSignedKind = "SIGN";
 // Unsigned: the file in a signed one, as its bytes say, and whatever is not signed as it is: for
 // readers that do not ask who made it. A view. kDataLoss for a damaged signed file.
 absl::StatusOr<ByteSpan> Unsigned(ByteSpan bytes, std::string_view what);
+
+// SignedHead: all that a signed file says but the file in it: statement, signer, signature. For who
+// has read the file, and keeps what it is made into: whether its signature counts can be asked
+// later without it.
+struct SignedHead {
+  std::vector<uint8_t> bytes;  // of a signed file's payload, up to the file; empty: not signed
+  Hash file{};                 // of the file in it
+};
+inline constexpr size_t kSignedHeadSize = 253;
+// kDataLoss for a damaged signed file; of one that is not signed, the hash alone.
+absl::StatusOr<SignedHead> HeadOf(ByteSpan bytes, std::string_view what);
+// OpenSignedHead: OpenSigned, its errors included; `file` of what it returns is empty. `kind`: what
+// the file is.
+absl::StatusOr<SignedFile> OpenSignedHead(const SignedHead& head, std::string_view kind,
+                                          const Trust& trust, const Expected& expected,
+                                          std::string_view what);
 
 }  // namespace heft
 

@@ -47,7 +47,11 @@ class SignedFileTest : public ::testing::Test {
   }
   std::string Why(const SigningKey& key, const Statement& statement,
                   const Expected& expected) const {
-    const auto file = OpenSigned(*key.Sign(statement, File()), trust_, expected, "reply.ct");
+    const std::vector<uint8_t> bytes = *key.Sign(statement, File());
+    const auto file = OpenSigned(bytes, trust_, expected, "reply.ct");
+    // The head alone says the same.
+    const auto head = HeadOf(bytes, "reply.ct");
+    EXPECT_EQ(OpenSignedHead(*head, "TEST", trust_, expected, "reply.ct").status(), file.status());
     if (file.ok()) return "";
     EXPECT_EQ(file.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(file.status().message(), HasSubstr("reply.ct: "));
@@ -222,6 +226,42 @@ TEST(RequestDigestTest, BindsFilesAndRowInAnyOrder) {
   EXPECT_NE(FilesDigest(ab), FilesDigest(one));
   EXPECT_NE(RequestDigest(FilesDigest(ab), 3), RequestDigest(FilesDigest(ab), 4));
   EXPECT_NE(RequestDigest(FilesDigest(ab), 3), RequestDigest(FilesDigest(one), 3));
+}
+
+TEST_F(SignedFileTest, AHeadStandsForItsFileAndNoOther) {
+  const std::vector<uint8_t> bytes = *server_.Sign(Good(), File());
+  auto head = HeadOf(bytes, "reply.ct");
+  ASSERT_TRUE(head.ok()) << head.status();
+  EXPECT_EQ(head->bytes.size(), kSignedHeadSize);
+  EXPECT_EQ(head->file, HashBytes(File()));
+  const auto open = [&](std::string_view kind) {
+    return OpenSignedHead(*head, kind, trust_, Demands(), "reply.ct");
+  };
+  const auto whole = OpenSigned(bytes, trust_, Demands(), "reply.ct");
+  ASSERT_TRUE(open("TEST").ok());
+  EXPECT_EQ(open("TEST")->signer, server_.public_key());
+  EXPECT_EQ(open("TEST")->signer_name, whole->signer_name);
+  EXPECT_EQ(open("TEST")->statement.nonce, whole->statement.nonce);
+  EXPECT_EQ(open("OTHR").status().code(), absl::StatusCode::kDataLoss);
+  for (size_t i = 0; i < kSignedHeadSize; ++i) {
+    head->bytes[i] ^= 1;
+    EXPECT_FALSE(open("TEST").ok()) << i;
+    head->bytes[i] ^= 1;
+  }
+  head->file[0] ^= 1;  // another file
+  EXPECT_EQ(open("TEST").status().code(), absl::StatusCode::kDataLoss);
+  head->file[0] ^= 1;
+  head->bytes.pop_back();
+  EXPECT_EQ(open("TEST").status().code(), absl::StatusCode::kDataLoss);
+
+  const auto unsigned_head = HeadOf(File(), "reply.ct");
+  EXPECT_TRUE(unsigned_head->bytes.empty());
+  EXPECT_EQ(unsigned_head->file, HashBytes(File()));
+  EXPECT_EQ(OpenSignedHead(*unsigned_head, "TEST", trust_, Demands(), "reply.ct").status(),
+            OpenSigned(File(), trust_, Demands(), "reply.ct").status());
+  std::vector<uint8_t> damaged = bytes;
+  damaged[100] ^= 1;
+  EXPECT_EQ(HeadOf(damaged, "reply.ct").status().code(), absl::StatusCode::kDataLoss);
 }
 
 }  // namespace
