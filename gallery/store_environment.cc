@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// LMDB's environments, one of a store in a process, and their transactions.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <cstdio>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "gallery/store_lmdb.h"
+
+namespace heft {
+namespace {
+
+// Registry: the stores that this process has open. A child after fork has one of its own: LMDB's
+// locks are the parent's.
+class Registry {
+ public:
+  using Id = LmdbEnvironment::Id;
+  using Make = std::function<absl::StatusOr<std::shared_ptr<LmdbEnvironment>>()>;
+
+  static Registry& Get() {
+    static std::atomic<Registry*> current = nullptr;
+    Registry* registry = current.load();
+    while (registry == nullptr || registry->process_ != getpid()) {
+      Registry* const made = new Registry;
+      if (current.compare_exchange_strong(registry, made)) return *made;
+      delete made;
+    }
+    return *registry;
+  }
+
+  // Find: the store that is open, or what `make` makes. Waits for one that is being closed.
+  absl::StatusOr<std::shared_ptr<LmdbEnvironment>> Find(const Id& id, const Make& make) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (auto it = open_.find(id); it != open_.end(); it = open_.find(id)) {
+      if (auto environment = it->second.lock()) return environment;
+      closed_.wait(lock);
+    }
+    HEFT_ASSIGN_OR_RETURN(auto environment, make());
+    open_[id] = environment;
+    return environment;
+  }
+
+  // Close: while nobody opens it.
+  void Close(const Id& id, const std::function<void()>& close) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      close();
+      open_.erase(id);
+    }
+    closed_.notify_all();
+  }
+
+ private:
+  const pid_t process_ = getpid();
+  std::mutex mutex_;
+  std::condition_variable closed_;
+  std::map<Id, std::weak_ptr<LmdbEnvironment>> open_;
+};
+
+int AddReader(const char* line, void* readers) {
+  LmdbEnvironment::Reader reader;
+  unsigned long state;
+  if (std::sscanf(line, "%d %*x %lu", &reader.pid, &state) == 2) {
+    reader.state = state;
+    static_cast<std::vector<LmdbEnvironment::Reader>*>(readers)->push_back(reader);
+  }
+  return 0;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<LmdbEnvironment>> LmdbEnvironment::Open(const std::string& folder) {
+  const std::string path = StorePath(folder);
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return LmdbError("open", folder, errno);
+  const Id id = {info.st_dev, info.st_ino};
+  return Registry::Get().Find(id, [&]() -> absl::StatusOr<std::shared_ptr<LmdbEnvironment>> {
+    std::shared_ptr<LmdbEnvironment> environment(
+        new LmdbEnvironment(path, folder, LmdbFile::Mode::kWrite));
+    HEFT_RETURN_IF_ERROR(environment->OpenFile());
+    environment->id_ = id;
+    return environment;
+  });
+}
+
+absl::StatusOr<std::shared_ptr<LmdbEnvironment>> LmdbEnvironment::Build(const std::string& path,
+                                                                        const std::string& folder) {
+  std::shared_ptr<LmdbEnvironment> environment(
+      new LmdbEnvironment(path, folder, LmdbFile::Mode::kBuild));
+  HEFT_ASSIGN_OR_RETURN(environment->file_, LmdbFile::Open(path, folder, environment->mode_));
+  return environment;
+}
+
+LmdbEnvironment::LmdbEnvironment(std::string path, std::string folder, LmdbFile::Mode mode)
+    : path_(std::move(path)), folder_(std::move(folder)), process_(getpid()), mode_(mode) {}
+
+LmdbEnvironment::~LmdbEnvironment() {
+  if (getpid() != process_) {
+    // A child's copy: what closing would do to locks and readers is the parent's to do.
+    (void)file_.release();
+    for (auto& file : retired_) (void)file.release();
+    return;
+  }
+  const auto close_files = [this] {
+    file_.reset();
+    retired_.clear();
+    if (guard_ >= 0) close(guard_);
+  };
+  if (id_.has_value()) {
+    Registry::Get().Close(*id_, close_files);
+  } else {
+    close_files();
+  }
+}
+
+// OpenFile: for writing, wherever that can be: whoever opens the store next may want it, and LMDB
+// has a file open only once.
+absl::Status LmdbEnvironment::OpenFile() {
+  const bool read_only = access(path_.c_str(), W_OK) != 0;
+  mode_ = read_only ? LmdbFile::Mode::kRead : LmdbFile::Mode::kWrite;
+  HEFT_ASSIGN_OR_RETURN(file_, LmdbFile::Open(path_, folder_, mode_));
+  return absl::OkStatus();
+}
+
+// Reopen: after a failure of the disk in the last write of a commit LMDB takes no more
+// transactions.
+absl::Status LmdbEnvironment::Reopen() {
+  std::unique_lock<std::shared_mutex> alone(opening_);
+  MDB_txn* txn = nullptr;
+  if (file_ != nullptr) {
+    const int rc = mdb_txn_begin(file_->env(), nullptr, MDB_RDONLY, &txn);
+    if (rc == 0) mdb_txn_abort(txn);
+    if (rc != MDB_PANIC) return absl::OkStatus();  // another thread was here
+    if (file_->transactions == 0) {
+      file_ = nullptr;
+    } else {
+      // Its states are still read, so another one is opened beside it. This lock tells LMDB not to
+      // begin a table of readers anew; closing it would let go of LMDB's own.
+      if (guard_ < 0) guard_ = open(absl::StrCat(path_, "-lock").c_str(), O_RDWR | O_CLOEXEC);
+      struct flock shared = {};
+      shared.l_type = F_RDLCK;
+      shared.l_whence = SEEK_SET;
+      shared.l_len = 1;
+      if (guard_ < 0 || fcntl(guard_, F_OFD_SETLK, &shared) != 0) {
+        return LmdbError("reopen", folder_, errno);
+      }
+      retired_.push_back(std::move(file_));
+    }
+  }
+  return OpenFile();
+}
+
+// Grow: for a file that another process has let grow beyond our map.
+int LmdbEnvironment::Grow() {
+  std::unique_lock<std::shared_mutex> alone(opening_);
+  if (file_ == nullptr || file_->transactions != 0) return MDB_MAP_RESIZED;
+  return mdb_env_set_mapsize(file_->env(), 0);
+}
+
+absl::StatusOr<LmdbTransaction> LmdbEnvironment::Begin(bool write) {
+  if (getpid() != process_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the store in ", folder_, " was opened before a fork: open it again"));
+  }
+  int rc = MDB_PANIC;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    {
+      std::shared_lock<std::shared_mutex> shared(opening_);
+      MDB_txn* txn = nullptr;
+      if (file_ != nullptr) rc = mdb_txn_begin(file_->env(), nullptr, write ? 0 : MDB_RDONLY, &txn);
+      if (rc == 0) return LmdbTransaction(shared_from_this(), file_.get(), txn);
+    }
+    if (rc == MDB_PANIC) {
+      HEFT_RETURN_IF_ERROR(Reopen());
+    } else if (rc == MDB_READERS_FULL) {
+      CheckReaders();
+    } else if (rc == MDB_MAP_RESIZED) {
+      rc = Grow();
+    } else {
+      break;
+    }
+  }
+  return LmdbError(write ? "write to" : "read", folder_, rc);
+}
+
+void LmdbEnvironment::CheckReaders() {
+  std::shared_lock<std::shared_mutex> shared(opening_);
+  if (file_ != nullptr) mdb_reader_check(file_->env(), nullptr);
+}
+
+absl::Status LmdbEnvironment::Sync() {
+  const int rc = mdb_env_sync(file_->env(), 1);
+  return rc == 0 ? absl::OkStatus() : LmdbError("write to", folder_, rc);
+}
+
+std::vector<LmdbEnvironment::Reader> LmdbEnvironment::Readers() {
+  std::shared_lock<std::shared_mutex> shared(opening_);
+  std::vector<Reader> readers;
+  if (file_ != nullptr) mdb_reader_list(file_->env(), AddReader, &readers);
+  return readers;
+}
+
+LmdbTransaction::LmdbTransaction(std::shared_ptr<LmdbEnvironment> environment, LmdbFile* file,
+                                 MDB_txn* txn)
+    : environment_(std::move(environment)), file_(file), txn_(txn) {
+  ++file_->transactions;
+}
+
+LmdbTransaction::LmdbTransaction(LmdbTransaction&& other) noexcept
+    : environment_(std::move(other.environment_)),
+      file_(other.file_),
+      txn_(std::exchange(other.txn_, nullptr)) {}
+
+LmdbTransaction::~LmdbTransaction() {
+  // A child's copy: the reader that LMDB would strike out is the parent's.
+  if (txn_ == nullptr || getpid() != environment_->process_) return;
+  mdb_txn_abort(txn_);
+  --file_->transactions;
+}
+
+int LmdbTransaction::Commit() {
+  const NoFileSizeSignal no_signal;
+  const int rc = mdb_txn_commit(std::exchange(txn_, nullptr));
+  --file_->transactions;
+  return rc;
+}
+
+}  // namespace heft

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/store_lmdb.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/files.h"
+
+namespace heft {
+namespace {
+
+// LmdbLock: `owner` says of which store in this process it is.
+class LmdbLock : public StoreLock {
+ public:
+  LmdbLock(FileLock lock, std::shared_ptr<LmdbEnvironment> owner)
+      : owner_(std::move(owner)), lock_(std::move(lock)) {}
+  const LmdbEnvironment* owner() const { return owner_.get(); }
+
+ private:
+  const std::shared_ptr<LmdbEnvironment> owner_;
+  const FileLock lock_;
+};
+
+class LmdbStore : public Store {
+ public:
+  LmdbStore(std::shared_ptr<LmdbEnvironment> environment, StoreMode mode)
+      : environment_(std::move(environment)), mode_(mode) {}
+
+  absl::StatusOr<std::unique_ptr<StoreReader>> Read() const override {
+    HEFT_ASSIGN_OR_RETURN(LmdbTransaction transaction, environment_->Begin(false));
+    return std::make_unique<LmdbReader>(std::move(transaction));
+  }
+
+  absl::StatusOr<std::unique_ptr<StoreLock>> Lock(absl::Duration wait) override {
+    if (mode_ == StoreMode::kRead) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the store in ", environment_->folder(), " was opened for reading"));
+    }
+    HEFT_ASSIGN_OR_RETURN(FileLock lock, LockStore(environment_->folder(), wait));
+    // Readers that were killed would keep pages from being used again.
+    environment_->CheckReaders();
+    return std::make_unique<LmdbLock>(std::move(lock), environment_);
+  }
+
+  absl::StatusOr<std::unique_ptr<StoreWriter>> Write(const StoreLock& lock) override {
+    HEFT_RETURN_IF_ERROR(CheckLock(lock));
+    if (environment_->writing.exchange(true)) {
+      return absl::FailedPreconditionError("another transaction of this store is open: end it");
+    }
+    auto transaction = environment_->Begin(true);
+    if (!transaction.ok()) {
+      environment_->writing = false;
+      return transaction.status();
+    }
+    return std::make_unique<LmdbWriter>(
+        *std::move(transaction), [environment = environment_] { environment->writing = false; });
+  }
+
+  absl::Status Scrub(const StoreLock& lock, absl::Duration wait) override {
+    HEFT_RETURN_IF_ERROR(CheckLock(lock));
+    if (environment_->writing) {
+      return absl::FailedPreconditionError("a transaction of this store is open: end it");
+    }
+    return ScrubStore(*environment_, wait);
+  }
+
+  absl::Status Copy(const std::string& folder,
+                    const std::function<bool(uint64_t, uint64_t)>& progress) const override {
+    HEFT_ASSIGN_OR_RETURN(const StoreStatistics statistics, Statistics());
+    HEFT_ASSIGN_OR_RETURN(const auto state, Read());
+    return CopyStore(folder, *state, statistics.live_bytes, progress);
+  }
+
+  absl::StatusOr<StoreStatistics> Statistics() const override {
+    HEFT_ASSIGN_OR_RETURN(const LmdbTransaction transaction, environment_->Begin(false));
+    StoreStatistics statistics;
+    statistics.bytes = transaction.file().Map().size();
+    for (size_t i = 0; i < kTables + 2; ++i) {
+      // LMDB's own tables, of free pages and of names, are 0 and 1.
+      const MDB_dbi dbi =
+          i < kTables ? transaction.file().table(static_cast<Table>(i)) : i - kTables;
+      MDB_stat stat;
+      const int rc = mdb_stat(transaction.get(), dbi, &stat);
+      if (rc != 0) return LmdbError("read", environment_->folder(), rc);
+      statistics.live_bytes +=
+          (stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages) * stat.ms_psize;
+    }
+    statistics.live_bytes += 2 * transaction.file().page();
+    for (const auto& reader : environment_->Readers()) statistics.readers += reader.state != 0;
+    statistics.readers -= statistics.readers > 0;  // this one
+    return statistics;
+  }
+
+ private:
+  absl::Status CheckLock(const StoreLock& lock) const {
+    const auto* const ours = dynamic_cast<const LmdbLock*>(&lock);
+    if (ours != nullptr && ours->owner() == environment_.get()) return absl::OkStatus();
+    return absl::InvalidArgumentError("this lock is of another store");
+  }
+
+  const std::shared_ptr<LmdbEnvironment> environment_;
+  const StoreMode mode_;
+};
+
+}  // namespace
+
+std::string_view TableName(Table table) {
+  static constexpr std::array<std::string_view, kTables> kNames = {
+      "catalog", "head",       "blocks",  "block info", "roster",    "names",    "samples",
+      "journal", "quarantine", "waiting", "free",       "exchanges", "receipts", "requests"};
+  return kNames[static_cast<size_t>(table)];
+}
+
+absl::StatusOr<FileLock> LockStore(const std::string& folder, absl::Duration wait) {
+  constexpr char kBusy[] = "busy";
+  constexpr absl::Duration kStep = absl::Milliseconds(2);
+  const absl::Time end = absl::Now() + wait;
+  while (true) {
+    auto lock = FileLock::Take(absl::StrCat(folder, "/lock"), 0600, kBusy);
+    if (lock.ok() || lock.status().message() != kBusy) return lock;
+    if (absl::Now() >= end) {
+      return absl::UnavailableError(absl::StrCat("others write to the store in ", folder,
+                                                 ", and have for ", absl::FormatDuration(wait),
+                                                 ": wait longer, or end them"));
+    }
+    HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
+    absl::SleepFor(kStep);
+  }
+}
+
+bool StoreExists(const std::string& folder) {
+  struct stat info;
+  return stat(StorePath(folder).c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+absl::StatusOr<std::shared_ptr<Store>> OpenStore(const std::string& folder, StoreMode mode) {
+  if (!StoreExists(folder)) {
+    if (mode != StoreMode::kCreate) {
+      return absl::NotFoundError(
+          absl::StrCat("there is no store in ", folder, ": make one, or give the folder of one"));
+    }
+    HEFT_RETURN_IF_ERROR(CreateStore(folder));
+  }
+  HEFT_ASSIGN_OR_RETURN(auto environment, LmdbEnvironment::Open(folder));
+  if (mode != StoreMode::kRead && !environment->writable()) {
+    return absl::UnavailableError(absl::StrCat(
+        "the store in ", folder, " cannot be written: allow this user to, or open it for reading"));
+  }
+  return std::make_shared<LmdbStore>(std::move(environment), mode);
+}
+
+}  // namespace heft

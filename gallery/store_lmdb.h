@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// The store in LMDB: what its sources share. A folder holds
+//
+//   store.mdb       the tables: LMDB's named databases, and a record of the store's own version
+//   store.mdb-lock  LMDB's: who reads which state, in all processes
+//   lock            held by whoever writes
+//
+// A value of kLongValue bytes and more fills whole pages, at least two, behind LMDB's header of 16
+// bytes: value, zeros, its length as 8 bytes. So it begins at kValueOffset modulo kValueAlignment,
+// and no byte of its pages is left from what they were before.
+//
+//   LmdbFile         store.mdb as LMDB has it open                        store_lmdb_file.cc
+//   LmdbEnvironment  it, shared by all who have it open in this process   store_environment.cc
+//   LmdbTransaction  a state of it, or the next                           store_environment.cc
+//   LmdbReader, LmdbWriter  them, as a Store's                            store_transactions.cc
+#ifndef HEFT_GALLERY_STORE_LMDB_H_
+#define HEFT_GALLERY_STORE_LMDB_H_
+
+#include <lmdb.h>
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "gallery/store.h"
+
+namespace heft {
+
+// kMostReaders: states that may be held at a time, in all processes.
+inline constexpr unsigned kMostReaders = 1024;
+// kMostValue: LMDB has 32 bits for a length.
+inline constexpr size_t kMostValue = size_t{1} << 31;
+
+std::string StorePath(const std::string& folder);  // FOLDER/store.mdb
+
+// LmdbError: what LMDB's or the system's error `rc` means for the store in `folder`, and what to
+// do.
+absl::Status LmdbError(std::string_view action, const std::string& folder, int rc);
+absl::Status DamagedStore(const std::string& folder, std::string_view why);
+
+// NoFileSizeSignal: while it lives, a write beyond the limit of a file's size (ulimit -f) is an
+// error of this thread, and no signal that ends the process.
+class NoFileSizeSignal {
+ public:
+  NoFileSizeSignal();
+  ~NoFileSizeSignal();
+  NoFileSizeSignal(const NoFileSizeSignal&) = delete;
+  NoFileSizeSignal& operator=(const NoFileSizeSignal&) = delete;
+
+ private:
+  bool blocked_ = false;
+};
+
+// LmdbFile: kBuild: a new file that nobody else knows: no locks, durable only after Sync.
+class LmdbFile {
+ public:
+  enum class Mode { kRead, kWrite, kBuild };
+  // `path`: of the file; `folder`: for messages. kNotFound, kDataLoss, kFailedPrecondition,
+  // kUnavailable.
+  static absl::StatusOr<std::unique_ptr<LmdbFile>> Open(const std::string& path,
+                                                        const std::string& folder, Mode mode);
+  ~LmdbFile();
+  LmdbFile(const LmdbFile&) = delete;
+  LmdbFile& operator=(const LmdbFile&) = delete;
+
+  MDB_env* env() const { return env_; }
+  MDB_dbi table(Table table) const { return tables_[static_cast<size_t>(table)]; }
+  size_t page() const { return page_; }
+  bool writable() const { return mode_ != Mode::kRead; }
+  int descriptor() const;
+  // Map: the file's pages, as far as it goes now. InMap: whether a value lies where they do, or
+  // would, if the file were longer.
+  ByteSpan Map() const;
+  bool InMap(const uint8_t* begin) const;
+
+  // How many transactions are open.
+  std::atomic<int> transactions = 0;
+
+ private:
+  LmdbFile(std::string folder, Mode mode) : folder_(std::move(folder)), mode_(mode) {}
+  int OpenEnvironment(const std::string& path);
+  absl::Status CheckVersion(MDB_txn* txn) const;
+  absl::Status OpenTables();
+
+  const std::string folder_;
+  const Mode mode_;
+  MDB_env* env_ = nullptr;
+  std::array<MDB_dbi, kTables> tables_ = {};
+  size_t page_ = 0;
+};
+
+class LmdbTransaction;
+
+// LmdbEnvironment: LMDB wants a file opened once in a process, so all who open a store share one.
+class LmdbEnvironment : public std::enable_shared_from_this<LmdbEnvironment> {
+ public:
+  using Id = std::pair<dev_t, ino_t>;  // of the file
+
+  static absl::StatusOr<std::shared_ptr<LmdbEnvironment>> Open(const std::string& folder);
+  // Build: for a file that is being made.
+  static absl::StatusOr<std::shared_ptr<LmdbEnvironment>> Build(const std::string& path,
+                                                                const std::string& folder);
+  ~LmdbEnvironment();
+
+  absl::StatusOr<LmdbTransaction> Begin(bool write);
+  const std::string& folder() const { return folder_; }
+  bool writable() const { return mode_ != LmdbFile::Mode::kRead; }
+
+  // Reader: a state that somebody holds.
+  struct Reader {
+    pid_t pid;
+    uint64_t state;
+  };
+  std::vector<Reader> Readers();
+  // Sync: of a file that is being made.
+  absl::Status Sync();
+  // CheckReaders: forgets those whose process is no more.
+  void CheckReaders();
+
+  // What Scrub knows of the pages (store_scrub.cc). Under the writer's lock.
+  struct Pages {
+    uint64_t state = 0;           // up to which it is known; 0: nothing is
+    std::vector<bool> unwritten;  // those that were not written since they were looked at
+  };
+  Pages pages;
+  // A StoreWriter is there.
+  std::atomic<bool> writing = false;
+
+ private:
+  friend class LmdbTransaction;
+  LmdbEnvironment(std::string path, std::string folder, LmdbFile::Mode mode);
+  absl::Status OpenFile();
+  absl::Status Reopen();
+  int Grow();
+
+  const std::string path_, folder_;
+  const pid_t process_;
+  std::optional<Id> id_;  // once others may find it
+  LmdbFile::Mode mode_;
+
+  // Held shared where a transaction begins, alone where the file is opened anew.
+  std::shared_mutex opening_;
+  std::unique_ptr<LmdbFile> file_;
+  // Files after a failure, whose states are still read. LMDB must not close one while another of
+  // the same store is open.
+  std::vector<std::unique_ptr<LmdbFile>> retired_;
+  int guard_ = -1;
+};
+
+// LmdbTransaction: ends when destroyed; by the thread that began it, if it writes. A copy of it
+// that fork has made does nothing.
+class LmdbTransaction {
+ public:
+  LmdbTransaction(LmdbTransaction&& other) noexcept;
+  LmdbTransaction& operator=(LmdbTransaction&&) = delete;
+  ~LmdbTransaction();
+
+  MDB_txn* get() const { return txn_; }
+  const LmdbFile& file() const { return *file_; }
+  LmdbEnvironment& environment() const { return *environment_; }
+  // Commit: 0, or LMDB's error. Not to be used afterwards.
+  int Commit();
+
+ private:
+  friend class LmdbEnvironment;
+  LmdbTransaction(std::shared_ptr<LmdbEnvironment> environment, LmdbFile* file, MDB_txn* txn);
+
+  std::shared_ptr<LmdbEnvironment> environment_;
+  LmdbFile* file_;
+  MDB_txn* txn_;
+};
+
+// LmdbReader: a lock of its own around LMDB's cursors, so that any number of threads may use it.
+class LmdbReader : public StoreReader {
+ public:
+  explicit LmdbReader(LmdbTransaction transaction);
+  absl::StatusOr<std::optional<ByteSpan>> Get(Table table, ByteSpan key) const override;
+  absl::Status Scan(Table table, ByteSpan from,
+                    const std::function<bool(ByteSpan, ByteSpan)>& use) const override;
+
+ private:
+  const LmdbTransaction transaction_;
+  const ByteSpan map_;
+  mutable std::mutex mutex_;
+};
+
+class LmdbWriter : public StoreWriter {
+ public:
+  // `done`: called when the transaction has ended.
+  LmdbWriter(LmdbTransaction transaction, std::function<void()> done);
+  ~LmdbWriter() override;
+  absl::StatusOr<std::optional<ByteSpan>> Get(Table table, ByteSpan key) const override;
+  absl::Status Scan(Table table, ByteSpan from,
+                    const std::function<bool(ByteSpan, ByteSpan)>& use) const override;
+  absl::Status Put(Table table, ByteSpan key, ByteSpan value) override;
+  absl::Status Delete(Table table, ByteSpan key) override;
+  absl::Status Commit() override;
+
+ private:
+  absl::Status CheckOpen() const;
+  absl::Status Failed(std::string_view action, int rc);
+  ByteSpan Aligned(ByteSpan value) const;
+  void End();
+
+  std::optional<LmdbTransaction> transaction_;
+  const std::string folder_;
+  const std::function<void()> done_;
+  mutable std::mutex mutex_;
+  // Values that this transaction has put lie anywhere: copies, aligned, until the next change.
+  mutable std::vector<std::vector<uint8_t>> aligned_;
+  absl::Status failure_;
+  size_t changes_ = 0;
+};
+
+// PagesCommitted: LmdbEnvironment::Pages after the commit of a transaction (store_scrub.cc).
+void PagesCommitted(LmdbEnvironment& environment, uint64_t state);
+// ScrubStore: Store::Scrub.
+absl::Status ScrubStore(LmdbEnvironment& environment, absl::Duration wait);
+
+// LockStore: the writer's lock of the store in `folder`, whether or not there is one yet.
+absl::StatusOr<FileLock> LockStore(const std::string& folder, absl::Duration wait);
+// CreateStore: an empty store, unless there is one (store_build.cc).
+absl::Status CreateStore(const std::string& folder);
+// CopyStore: Store::Copy of a state of about so many bytes.
+absl::Status CopyStore(const std::string& folder, const StoreReader& from, uint64_t bytes,
+                       const std::function<bool(uint64_t, uint64_t)>& progress);
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_STORE_LMDB_H_

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// store.mdb as LMDB has it open, and what LMDB's errors mean.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+
+#include "absl/strings/str_cat.h"
+#include "gallery/store_lmdb.h"
+
+namespace heft {
+namespace {
+
+// The version of what is in the tables' shape, not of what galleries write into them.
+constexpr std::string_view kVersionKey = "heft store";
+constexpr uint8_t kVersion = 1;
+
+// The file may grow to this within one process's life; more where it is large already. Of address
+// space, not of memory.
+constexpr size_t kLeastMap = size_t{1} << 38;
+constexpr size_t kSmallestMap = size_t{1} << 26;
+
+constexpr size_t kLargestPage = 32768;
+
+size_t FileSize(int fd) {
+  struct stat info;
+  return fstat(fd, &info) == 0 ? info.st_size : 0;
+}
+
+MDB_val Value(std::string_view text) { return {text.size(), const_cast<char*>(text.data())}; }
+
+}  // namespace
+
+std::string StorePath(const std::string& folder) { return absl::StrCat(folder, "/store.mdb"); }
+
+absl::Status DamagedStore(const std::string& folder, std::string_view why) {
+  return absl::DataLossError(absl::StrCat(
+      "the store in ", folder, " is damaged: ", std::string(why), ": restore a snapshot of it"));
+}
+
+absl::Status LmdbError(std::string_view action, const std::string& folder, int rc) {
+  const auto unavailable = [&](std::string_view what) {
+    return absl::UnavailableError(absl::StrCat("cannot ", std::string(action), " the store in ",
+                                               folder, ": ", mdb_strerror(rc), ": ",
+                                               std::string(what)));
+  };
+  switch (rc) {
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_INVALID:
+    case MDB_CURSOR_FULL:
+      return DamagedStore(folder, mdb_strerror(rc));
+    case MDB_VERSION_MISMATCH:
+      return absl::FailedPreconditionError(
+          absl::StrCat("the store in ", folder,
+                       " was made by another version of LMDB: export it there, import it here"));
+    case ENOENT:
+      return absl::NotFoundError(absl::StrCat("there is no store in ", folder));
+    case MDB_READERS_FULL:
+      return unavailable("others read it: end some of them, or try again later");
+    case MDB_MAP_FULL:
+    case MDB_MAP_RESIZED:
+      return unavailable(
+          "it is larger than this process may map: allow more address space (ulimit -v) and open "
+          "it "
+          "again");
+    case MDB_TXN_FULL:
+      return unavailable("make these changes in several steps");
+    case ENOSPC:
+    case EDQUOT:
+      return unavailable("nothing was changed: make room on the disk, then try again");
+    case EFBIG:
+      return unavailable("nothing was changed: allow larger files (ulimit -f), then try again");
+    case EIO:
+      return unavailable(
+          "nothing was changed: the disk is full, or fails (see the kernel's log), or files may "
+          "not "
+          "be that large (ulimit -f)");
+    case EROFS:
+    case EACCES:
+    case EPERM:
+      return unavailable("allow this user to write there, or open a copy of it");
+    case EMFILE:
+    case ENFILE:
+      return unavailable("allow more open files (ulimit -n)");
+    case ENOMEM:
+      return unavailable("allow more memory or address space (ulimit -v)");
+    default:
+      return unavailable("nothing was changed");
+  }
+}
+
+NoFileSizeSignal::NoFileSizeSignal() {
+  sigset_t set, old;
+  sigemptyset(&set);
+  sigaddset(&set, SIGXFSZ);
+  blocked_ = pthread_sigmask(SIG_BLOCK, &set, &old) == 0 && sigismember(&old, SIGXFSZ) == 0;
+}
+
+NoFileSizeSignal::~NoFileSizeSignal() {
+  if (!blocked_) return;
+  const int error = errno;
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGXFSZ);
+  const timespec now = {};
+  while (sigtimedwait(&set, nullptr, &now) < 0 && errno == EINTR) {
+  }
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  errno = error;
+}
+
+// OpenEnvironment: the map is as large as the limits allow.
+int LmdbFile::OpenEnvironment(const std::string& path) {
+  struct stat info;
+  size_t smallest = kSmallestMap, size = kLeastMap;
+  if (stat(path.c_str(), &info) == 0) {
+    smallest = std::max<size_t>(smallest, info.st_size);
+    size = std::max<size_t>(size, 4 * info.st_size);
+  }
+  // Read-ahead stays on: matching reads the map from one end to the other.
+  unsigned flags = MDB_NOSUBDIR | MDB_NOTLS;
+  if (mode_ == Mode::kRead) flags |= MDB_RDONLY;
+  if (mode_ == Mode::kBuild) flags |= MDB_NOLOCK | MDB_NOSYNC;
+  while (true) {
+    int rc = mdb_env_create(&env_);
+    if (rc != 0) return rc;
+    if ((rc = mdb_env_set_maxdbs(env_, kTables)) == 0 &&
+        (rc = mdb_env_set_maxreaders(env_, kMostReaders)) == 0 &&
+        (rc = mdb_env_set_mapsize(env_, size)) == 0 &&
+        (rc = mdb_env_open(env_, path.c_str(), flags, 0600)) == 0) {
+      return 0;
+    }
+    mdb_env_close(env_);
+    env_ = nullptr;
+    if (rc != ENOMEM || size / 2 < smallest) return rc;
+    size /= 2;
+  }
+}
+
+absl::Status LmdbFile::CheckVersion(MDB_txn* txn) const {
+  MDB_val key = Value(kVersionKey), value;
+  MDB_dbi names;
+  int rc = mdb_dbi_open(txn, nullptr, 0, &names);
+  if (rc == 0) rc = mdb_get(txn, names, &key, &value);
+  if (rc == MDB_NOTFOUND) return DamagedStore(folder_, "it says of no version");
+  if (rc != 0) return LmdbError("read", folder_, rc);
+  if (value.mv_size == 1 && *static_cast<const uint8_t*>(value.mv_data) == kVersion) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the store in ", folder_, " is of another version (",
+      value.mv_size == 0 ? 0 : *static_cast<const uint8_t*>(value.mv_data), "; this is ", kVersion,
+      "): use the version of HEFT that made it, or a newer one"));
+}
+
+absl::Status LmdbFile::OpenTables() {
+  MDB_txn* txn = nullptr;
+  int rc = mdb_txn_begin(env_, nullptr, mode_ == Mode::kBuild ? 0 : MDB_RDONLY, &txn);
+  if (rc != 0) return LmdbError("open", folder_, rc);
+  absl::Status status;
+  if (mode_ == Mode::kBuild) {
+    MDB_dbi names;
+    uint8_t version = kVersion;
+    MDB_val key = Value(kVersionKey), value = {1, &version};
+    rc = mdb_dbi_open(txn, nullptr, 0, &names);
+    if (rc == 0) rc = mdb_put(txn, names, &key, &value, 0);
+  } else {
+    status = CheckVersion(txn);
+  }
+  for (size_t i = 0; i < kTables && rc == 0 && status.ok(); ++i) {
+    rc = mdb_dbi_open(txn, std::string(TableName(static_cast<Table>(i))).c_str(),
+                      mode_ == Mode::kBuild ? MDB_CREATE : 0, &tables_[i]);
+    if (rc == MDB_NOTFOUND || rc == MDB_INCOMPATIBLE) status = DamagedStore(folder_, "no tables");
+  }
+  if (rc != 0 && status.ok()) status = LmdbError("open", folder_, rc);
+  if (!status.ok()) {
+    mdb_txn_abort(txn);
+    return status;
+  }
+  rc = mdb_txn_commit(txn);
+  return rc == 0 ? absl::OkStatus() : LmdbError("open", folder_, rc);
+}
+
+absl::StatusOr<std::unique_ptr<LmdbFile>> LmdbFile::Open(const std::string& path,
+                                                         const std::string& folder, Mode mode) {
+  const NoFileSizeSignal no_signal;
+  std::unique_ptr<LmdbFile> file(new LmdbFile(folder, mode));
+  const int rc = file->OpenEnvironment(path);
+  if (rc != 0) return LmdbError("open", folder, rc);
+  // LMDB leaves this one open in programs that are started.
+  fcntl(file->descriptor(), F_SETFD, FD_CLOEXEC);
+  MDB_stat stat;
+  mdb_env_stat(file->env_, &stat);
+  file->page_ = stat.ms_psize;
+  if (file->page_ < 4096 || file->page_ > kLargestPage || (file->page_ & (file->page_ - 1)) != 0) {
+    return DamagedStore(folder, "its pages have no size");
+  }
+  HEFT_RETURN_IF_ERROR(file->OpenTables());
+  return file;
+}
+
+LmdbFile::~LmdbFile() {
+  if (env_ != nullptr) mdb_env_close(env_);
+}
+
+int LmdbFile::descriptor() const {
+  int fd = -1;
+  mdb_env_get_fd(env_, &fd);
+  return fd;
+}
+
+ByteSpan LmdbFile::Map() const {
+  MDB_envinfo info;
+  mdb_env_info(env_, &info);
+  return {static_cast<const uint8_t*>(info.me_mapaddr),
+          std::min(info.me_mapsize, FileSize(descriptor()))};
+}
+
+bool LmdbFile::InMap(const uint8_t* begin) const {
+  MDB_envinfo info;
+  mdb_env_info(env_, &info);
+  return reinterpret_cast<uintptr_t>(begin) - reinterpret_cast<uintptr_t>(info.me_mapaddr) <
+         info.me_mapsize;
+}
+
+}  // namespace heft

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// States of a store, and the next one: values in and out of LMDB's tables.
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "gallery/store_lmdb.h"
+
+namespace heft {
+namespace {
+
+constexpr size_t kPageHeader = kValueOffset;  // LMDB's
+constexpr size_t kLengthBytes = 8;
+
+// StoredSize: of a long value.
+size_t StoredSize(size_t size, size_t page) {
+  const size_t pages = (kPageHeader + size + kLengthBytes + page - 1) / page;
+  return std::max<size_t>(pages, 2) * page - kPageHeader;
+}
+
+MDB_val Val(ByteSpan bytes) { return {bytes.size(), const_cast<uint8_t*>(bytes.data())}; }
+ByteSpan Bytes(const MDB_val& value) {
+  return {static_cast<const uint8_t*>(value.mv_data), value.mv_size};
+}
+
+// View: how a transaction reads. `map`: what the file has.
+struct View {
+  const LmdbTransaction& transaction;
+  ByteSpan map;
+
+  absl::Status Damaged(Table table, std::string_view why) const {
+    return DamagedStore(transaction.environment().folder(),
+                        absl::StrCat(std::string(TableName(table)), ", ", std::string(why)));
+  }
+  // Value: what was put, of what is stored.
+  absl::StatusOr<ByteSpan> Value(Table table, const MDB_val& stored) const {
+    const ByteSpan bytes = Bytes(stored);
+    if (transaction.file().InMap(bytes.data())) {
+      const size_t at = bytes.data() - map.data();
+      if (at > map.size() || map.size() - at < bytes.size()) {
+        return Damaged(table, "a value beyond the end of the file");
+      }
+    }
+    if (bytes.size() < kLongValue) return bytes;
+    uint64_t size = 0;
+    std::memcpy(&size, bytes.last(kLengthBytes).data(), kLengthBytes);
+    if (size < kLongValue || size > bytes.size() - kLengthBytes ||
+        StoredSize(size, transaction.file().page()) != bytes.size()) {
+      return Damaged(table, "a value of a wrong length");
+    }
+    return bytes.first(size);
+  }
+
+  absl::StatusOr<std::optional<ByteSpan>> Get(Table table, ByteSpan key) const {
+    if (key.empty() || key.size() > kMostKey) return std::optional<ByteSpan>();
+    MDB_val name = Val(key), stored;
+    const int rc = mdb_get(transaction.get(), transaction.file().table(table), &name, &stored);
+    if (rc == MDB_NOTFOUND) return std::optional<ByteSpan>();
+    if (rc != 0) return LmdbError("read", transaction.environment().folder(), rc);
+    HEFT_ASSIGN_OR_RETURN(const ByteSpan value, Value(table, stored));
+    return std::optional<ByteSpan>(value);
+  }
+
+  // Next: up to `count` entries of keys >= `from`, but for `from` itself if `after`.
+  absl::Status Next(Table table, ByteSpan from, bool after, size_t count,
+                    std::vector<std::pair<ByteSpan, ByteSpan>>& entries) const {
+    entries.clear();
+    const auto failed = [&](int rc) {
+      return LmdbError("read", transaction.environment().folder(), rc);
+    };
+    MDB_cursor* raw = nullptr;
+    int rc = mdb_cursor_open(transaction.get(), transaction.file().table(table), &raw);
+    if (rc != 0) return failed(rc);
+    const std::unique_ptr<MDB_cursor, decltype(&mdb_cursor_close)> cursor(raw, mdb_cursor_close);
+    MDB_val key = Val(from), stored;
+    rc = mdb_cursor_get(cursor.get(), &key, &stored, from.empty() ? MDB_FIRST : MDB_SET_RANGE);
+    if (rc == 0 && after && std::ranges::equal(Bytes(key), from)) {
+      rc = mdb_cursor_get(cursor.get(), &key, &stored, MDB_NEXT);
+    }
+    while (rc == 0) {
+      HEFT_ASSIGN_OR_RETURN(const ByteSpan value, Value(table, stored));
+      entries.emplace_back(Bytes(key), value);
+      if (entries.size() == count) return absl::OkStatus();
+      rc = mdb_cursor_get(cursor.get(), &key, &stored, MDB_NEXT);
+    }
+    return rc == MDB_NOTFOUND ? absl::OkStatus() : failed(rc);
+  }
+
+  // Scan: `mutex` is held for some entries at a time, and never while they are used.
+  absl::Status Scan(std::mutex& mutex, Table table, ByteSpan from,
+                    const std::function<bool(ByteSpan, ByteSpan)>& use) const {
+    if (from.size() > kMostKey) return absl::InvalidArgumentError("a key is too long");
+    constexpr size_t kFewest = 8, kMost = 1024;
+    std::vector<std::pair<ByteSpan, ByteSpan>> entries;
+    bool after = false;
+    for (size_t count = kFewest;; count = std::min(2 * count, kMost)) {
+      {
+        std::lock_guard<std::mutex> lock(mutex);
+        HEFT_RETURN_IF_ERROR(Next(table, from, after, count, entries));
+      }
+      for (const auto& [key, value] : entries) {
+        if (!use(key, value)) return absl::OkStatus();
+      }
+      if (entries.size() < count) return absl::OkStatus();
+      from = entries.back().first;
+      after = true;
+    }
+  }
+};
+
+}  // namespace
+
+LmdbReader::LmdbReader(LmdbTransaction transaction)
+    : transaction_(std::move(transaction)), map_(transaction_.file().Map()) {}
+
+absl::StatusOr<std::optional<ByteSpan>> LmdbReader::Get(Table table, ByteSpan key) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return View{transaction_, map_}.Get(table, key);
+}
+
+absl::Status LmdbReader::Scan(Table table, ByteSpan from,
+                              const std::function<bool(ByteSpan, ByteSpan)>& use) const {
+  return View{transaction_, map_}.Scan(mutex_, table, from, use);
+}
+
+LmdbWriter::LmdbWriter(LmdbTransaction transaction, std::function<void()> done)
+    : transaction_(std::move(transaction)),
+      folder_(transaction_->environment().folder()),
+      done_(std::move(done)) {}
+
+LmdbWriter::~LmdbWriter() {
+  // Of many changes some may be on the disk already, in pages that nothing refers to.
+  constexpr size_t kMany = 4096;
+  if (transaction_.has_value() && (changes_ > kMany || !failure_.ok())) {
+    transaction_->environment().pages = {};
+  }
+  End();
+}
+
+void LmdbWriter::End() {
+  if (!transaction_.has_value()) return;
+  transaction_.reset();
+  aligned_.clear();
+  done_();
+}
+
+absl::Status LmdbWriter::CheckOpen() const {
+  if (transaction_.has_value()) return failure_;
+  return absl::FailedPreconditionError("this transaction has ended: begin another");
+}
+
+absl::StatusOr<std::optional<ByteSpan>> LmdbWriter::Get(Table table, ByteSpan key) const {
+  HEFT_RETURN_IF_ERROR(CheckOpen());
+  std::lock_guard<std::mutex> lock(mutex_);
+  HEFT_ASSIGN_OR_RETURN(const auto value,
+                        (View{*transaction_, transaction_->file().Map()}.Get(table, key)));
+  if (!value.has_value()) return value;
+  return std::optional<ByteSpan>(Aligned(*value));
+}
+
+absl::Status LmdbWriter::Scan(Table table, ByteSpan from,
+                              const std::function<bool(ByteSpan, ByteSpan)>& use) const {
+  HEFT_RETURN_IF_ERROR(CheckOpen());
+  return View{*transaction_, transaction_->file().Map()}.Scan(
+      mutex_, table, from, [&](ByteSpan key, ByteSpan value) { return use(key, Aligned(value)); });
+}
+
+ByteSpan LmdbWriter::Aligned(ByteSpan value) const {
+  if (value.size() < kLongValue) return value;
+  if (transaction_->file().InMap(value.data())) return value;
+  std::vector<uint8_t>& copy = aligned_.emplace_back(value.size() + kValueAlignment);
+  const size_t at = (kValueAlignment + kValueOffset -
+                     reinterpret_cast<uintptr_t>(copy.data()) % kValueAlignment) %
+                    kValueAlignment;
+  std::ranges::copy(value, copy.begin() + at);
+  return ByteSpan(copy).subspan(at, value.size());
+}
+
+absl::Status LmdbWriter::Failed(std::string_view action, int rc) {
+  failure_ = LmdbError(action, folder_, rc);
+  return failure_;
+}
+
+absl::Status LmdbWriter::Put(Table table, ByteSpan key, ByteSpan value) {
+  HEFT_RETURN_IF_ERROR(CheckOpen());
+  if (key.empty() || key.size() > kMostKey) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a key has 1 to ", kMostKey, " bytes, this one ", key.size()));
+  }
+  if (value.size() > kMostValue) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a value has at most ", kMostValue, " bytes, this one ", value.size()));
+  }
+  const NoFileSizeSignal no_signal;  // LMDB writes before the commit where there is much
+  ++changes_;
+  MDB_txn* const txn = transaction_->get();
+  const MDB_dbi dbi = transaction_->file().table(table);
+  // Of what may lie in the page that changes, a copy.
+  std::array<uint8_t, kMostKey> key_copy;
+  std::array<uint8_t, kLongValue> value_copy;
+  std::ranges::copy(key, key_copy.begin());
+  MDB_val name = {key.size(), key_copy.data()};
+  if (value.size() < kLongValue) {
+    std::ranges::copy(value, value_copy.begin());
+    MDB_val stored = {value.size(), value_copy.data()};
+    aligned_.clear();
+    const int rc = mdb_put(txn, dbi, &name, &stored, 0);
+    return rc == 0 ? absl::OkStatus() : Failed("write to", rc);
+  }
+  MDB_val stored = {StoredSize(value.size(), transaction_->file().page()), nullptr};
+  const int rc = mdb_put(txn, dbi, &name, &stored, MDB_RESERVE);
+  if (rc != 0) return Failed("write to", rc);
+  const std::span<uint8_t> room(static_cast<uint8_t*>(stored.mv_data), stored.mv_size);
+  const uint64_t size = value.size();
+  std::memmove(room.data(), value.data(), size);
+  std::memset(room.data() + size, 0, room.size() - size);
+  std::memcpy(room.last(kLengthBytes).data(), &size, kLengthBytes);
+  aligned_.clear();
+  return absl::OkStatus();
+}
+
+absl::Status LmdbWriter::Delete(Table table, ByteSpan key) {
+  HEFT_RETURN_IF_ERROR(CheckOpen());
+  if (key.empty() || key.size() > kMostKey) return absl::OkStatus();
+  const NoFileSizeSignal no_signal;
+  ++changes_;
+  std::array<uint8_t, kMostKey> copy;
+  std::ranges::copy(key, copy.begin());
+  MDB_val name = {key.size(), copy.data()};
+  aligned_.clear();
+  const int rc = mdb_del(transaction_->get(), transaction_->file().table(table), &name, nullptr);
+  return rc == 0 || rc == MDB_NOTFOUND ? absl::OkStatus() : Failed("write to", rc);
+}
+
+absl::Status LmdbWriter::Commit() {
+  HEFT_RETURN_IF_ERROR(CheckOpen());
+  const uint64_t state = mdb_txn_id(transaction_->get());
+  const int rc = transaction_->Commit();
+  LmdbEnvironment& environment = transaction_->environment();
+  if (rc != 0) {
+    failure_ = LmdbError("write to", folder_, rc);
+    environment.pages = {};
+  } else {
+    PagesCommitted(environment, state);
+  }
+  End();
+  return failure_;
+}
+
+}  // namespace heft
