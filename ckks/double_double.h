@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// DoubleDouble: numbers of some 106 bits as unevaluated sums of two doubles (Dekker 1971; Hida, Li
+// and Bailey, "Algorithms for quad-double precision floating point arithmetic", 2001). No operation
+// branches on a value, so they may hold what is secret.
+#ifndef HEFT_CKKS_DOUBLE_DOUBLE_H_
+#define HEFT_CKKS_DOUBLE_DOUBLE_H_
+
+#include <cmath>
+
+namespace heft::ckks {
+
+// DoubleDouble: high + low, |low| at most half a unit in the last place of high.
+struct DoubleDouble {
+  double high = 0, low = 0;
+};
+
+// FastSum: exactly a + b, |a| >= |b| or a = 0.
+inline DoubleDouble FastSum(double a, double b) {
+  const double sum = a + b;
+  return {sum, b - (sum - a)};
+}
+// ExactSum, ExactProduct: exactly a + b and a b.
+inline DoubleDouble ExactSum(double a, double b) {
+  const double sum = a + b;
+  const double rest = sum - a;
+  return {sum, (a - (sum - rest)) + (b - rest)};
+}
+inline DoubleDouble ExactProduct(double a, double b) {
+  const double product = a * b;
+  return {product, std::fma(a, b, -product)};
+}
+
+inline DoubleDouble operator-(DoubleDouble a) { return {-a.high, -a.low}; }
+inline DoubleDouble operator+(DoubleDouble a, DoubleDouble b) {
+  DoubleDouble high = ExactSum(a.high, b.high);
+  const DoubleDouble low = ExactSum(a.low, b.low);
+  high = FastSum(high.high, high.low + low.high);
+  return FastSum(high.high, high.low + low.low);
+}
+inline DoubleDouble operator-(DoubleDouble a, DoubleDouble b) { return a + -b; }
+inline DoubleDouble operator*(DoubleDouble a, DoubleDouble b) {
+  const DoubleDouble product = ExactProduct(a.high, b.high);
+  return FastSum(product.high, product.low + (a.high * b.low + a.low * b.high));
+}
+inline DoubleDouble operator*(DoubleDouble a, double b) { return a * DoubleDouble{b, 0}; }
+
+// Quotient, SquareRoot: one step of Newton's from the double's; public values.
+inline DoubleDouble Quotient(DoubleDouble a, DoubleDouble b) {
+  const double first = a.high / b.high;
+  const DoubleDouble rest = a - b * first;
+  return FastSum(first, rest.high / b.high);
+}
+inline DoubleDouble SquareRoot(DoubleDouble a) {
+  const double first = std::sqrt(a.high);
+  const DoubleDouble rest = a - ExactProduct(first, first);
+  return FastSum(first, rest.high / (2 * first));
+}
+
+}  // namespace heft::ckks
+
+#endif  // HEFT_CKKS_DOUBLE_DOUBLE_H_
