@@ -63,13 +63,25 @@ double BlockError(const Params& params, const FusionPlan& plan) {
   const double rotated =
       Combine(matching.template_error,
               KeySwitchError(params, TemplateLimbs(params)) / matching.template_scale);
-  // Each mask's rounding is multiplied by its template's coordinates, rms 1 / sqrt(gamma).
+  // Of both lanes, each template by itself and renewed as often.
   const double templates = 2.0 * params.slots();
-  const double mask_scale = MaskScale(plan, matching.template_scale, matching.block_scale);
-  const double masks = std::sqrt(templates / plan.gamma) * ckks::EncodingError(params) / mask_scale;
-  const double roundings = std::sqrt(templates) * RoundingError(params) / matching.block_scale;
-  return Combine(std::numbers::sqrt2 * rotated, Combine(masks, roundings));
+  const double changes = AdditionVariance(params, plan) + RenewalVariance(params, plan);
+  return Combine(std::numbers::sqrt2 * rotated, std::sqrt(2 * templates * changes));
 }
+
+// MaskRounding, DivisionRounding: of a coordinate in a block, both lanes: the rounding of one mask,
+// times a vector of length one; of one division after masks.
+double MaskRounding(const Params& params, const FusionPlan& plan) {
+  const FusionPlan::Matching& matching = plan.matching;
+  return ckks::EncodingError(params) /
+         MaskScale(plan, matching.template_scale, matching.block_scale);
+}
+double DivisionRounding(const Params& params, const FusionPlan& plan) {
+  return RoundingError(params) / plan.matching.block_scale;
+}
+
+// OneLane: the variance of a score in one lane, of errors of coordinates of this deviation.
+double OneLane(double error) { return error * error / 2; }
 
 // PreparedError: of a rotated probe's coordinate.
 double PreparedError(const Params& params, const FusionPlan& plan) {
@@ -168,6 +180,31 @@ double ProductError(const Params& params, const FusionPlan& plan, bool masked) {
   const double probe = masked ? MaskedError(params, plan) : PreparedError(params, plan);
   const double length = masked ? plan.matching.probe_length / 2 : plan.matching.probe_length;
   return Combine(std::numbers::sqrt2 * probe, length * BlockError(params, plan));
+}
+
+double AdditionVariance(const Params& params, const FusionPlan& plan, size_t templates) {
+  // So many share a division (AddToBlock). A mask's rounding is multiplied by its template's
+  // coordinates, rms 1 / sqrt(gamma).
+  constexpr double kChunk = 64;
+  const auto count = static_cast<double>(templates);
+  return count / plan.gamma * OneLane(MaskRounding(params, plan)) +
+         std::ceil(count / kChunk) * OneLane(DivisionRounding(params, plan));
+}
+
+double BatchVariance(const Params& params, const FusionPlan& plan) {
+  // A mask for each of a template's gamma coordinates, which have length one together.
+  return OneLane(MaskRounding(params, plan)) + OneLane(DivisionRounding(params, plan));
+}
+
+double RenewalVariance(const Params& params, const FusionPlan& plan) {
+  // Pads are encoded twice, to be added and to be subtracted; what the key owner keeps, once.
+  const double encoded = std::sqrt(3.0) * ckks::EncodingError(params);
+  return OneLane(Combine(encoded, ckks::SymmetricError(params)) / plan.matching.block_scale);
+}
+
+double RekeyVariance(const Params& params, const FusionPlan& plan) {
+  const double error = Combine(KeySwitchError(params, MatchLimbs(params)), RoundingError(params));
+  return OneLane(error / plan.matching.block_scale);
 }
 
 double ScoreError(const Params& params, const FusionPlan& plan, bool masked) {

@@ -33,8 +33,9 @@ double NormalisedError(const ckks::Params& params, const FusionPlan& plan, doubl
 double SwitchedError(const ckks::Params& switching, const FusionPlan& plan, double error);
 
 // ProductError: of the inner products of a prepared probe and a block's templates, before they are
-// relinearised; |z| at most matching.probe_length. Blocks are full and each template was added by a
-// call of its own, which rounds most. `masked`: of a verification's probe.
+// relinearised; |z| at most matching.probe_length. Blocks are full, each template was added by a
+// call of its own, which rounds most, and as many exchanges have renewed the block
+// (gallery/wear.h). `masked`: of a verification's probe.
 double ProductError(const ckks::Params& params, const FusionPlan& plan, bool masked);
 
 // ScoreError, NormProofError: of an honest reply's scores (`masked`: of a verification) and of the
@@ -42,6 +43,15 @@ double ProductError(const ckks::Params& params, const FusionPlan& plan, bool mas
 // least, whatever a reply says of itself.
 double ScoreError(const ckks::Params& params, const FusionPlan& plan, bool masked);
 double NormProofError(const ckks::Params& params, const FusionPlan& plan);
+
+// What changes to a block add to the error of a score of every template in it, whatever it was
+// before: variances of one lane, for a probe of unit length, which add up. AdditionVariance: one
+// call of AddToBlock with so many templates; BatchVariance: one of AddBatchToBlock;
+// RenewalVariance: an exchange with the key owner (fusion/renewal.h); RekeyVariance: RekeyBlock.
+double AdditionVariance(const ckks::Params& params, const FusionPlan& plan, size_t templates = 1);
+double BatchVariance(const ckks::Params& params, const FusionPlan& plan);
+double RenewalVariance(const ckks::Params& params, const FusionPlan& plan);
+double RekeyVariance(const ckks::Params& params, const FusionPlan& plan);
 
 }  // namespace heft
 

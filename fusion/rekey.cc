@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion/rekey.h"
 
-#include <numbers>
+#include <cmath>
 
 #include "base/envelope.h"
 #include "base/signed_file.h"
@@ -9,6 +9,7 @@
 #include "ckks/digits.h"
 #include "ckks/serialization.h"
 #include "fusion/block_internal.h"
+#include "fusion/errors.h"
 #include "fusion/key_files.h"
 
 namespace heft {
@@ -73,12 +74,7 @@ absl::Status RekeyBlock(const Instance& instance, TiledCiphertexts* block,
 }
 
 double RekeyScoreError(const Instance& instance) {
-  const ckks::Params& params = instance.params();
-  // Of a slot, a complex number: a lane is its real or its imaginary part. A score adds up the
-  // errors of gamma coordinates, each times one of a unit vector.
-  const double slot =
-      ckks::Combine(ckks::KeySwitchError(params, MatchLimbs(params)), ckks::RoundingError(params));
-  return slot / std::numbers::sqrt2 / instance.plan.matching.block_scale;
+  return std::sqrt(RekeyVariance(instance.params(), instance.plan));
 }
 
 }  // namespace heft

@@ -66,6 +66,7 @@ class KeyOwner::Impl {
                                                std::span<const std::string> labels) const;
   absl::StatusOr<Admissions> Admit(ByteSpan request, std::string_view what,
                                    const AdmissionPolicy& policy) const;
+  absl::StatusOr<RenewedBlocks> Renew(ByteSpan request, std::string_view what) const;
   // Purpose: what is published of a reply.
   struct Purpose {
     bool decision = false;  // of the best candidate, and no score

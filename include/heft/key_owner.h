@@ -148,6 +148,13 @@ struct Admissions {
   std::vector<uint8_t> signed_admission;  // for Server::Admit, good for kAdmissionLife
 };
 
+// RenewedBlocks: what was encrypted anew.
+struct RenewedBlocks {
+  uint64_t blocks = 0;
+  uint64_t templates = 0;               // in them
+  std::vector<uint8_t> signed_renewal;  // for the server that asked, good for kAdmissionLife
+};
+
 // CanarySet: people who do not exist, to be enrolled like anybody else by a client, among others,
 // so that the server cannot tell them; and probes of which the key owner knows the answers. Nobody
 // but the client and the key owner must see these vectors.
@@ -249,6 +256,15 @@ class HEFT_EXPORT KeyOwner {
   // charged: a norm of 1 says nothing. Errors as Open's.
   absl::StatusOr<Admissions> Admit(std::span<const uint8_t> request, std::string_view what,
                                    const AdmissionPolicy& policy = {}) const;
+
+  // A server's request to make blocks of a gallery anew, without those who are removed: decrypts
+  // templates under pads that the server drew, and encrypts what is kept. The pads hide templates
+  // from this owner; the answer is encryptions, from which a server learns nothing, whatever it
+  // sent. So nothing is published or charged. It takes a server's word for who is removed: that
+  // they are gone from what it holds, and that others stay, is the server's to see to, and shows in
+  // the signed state of its gallery. Errors as Admit's.
+  absl::StatusOr<RenewedBlocks> Renew(std::span<const uint8_t> request,
+                                      std::string_view what) const;
 
   absl::StatusOr<BudgetUse> Budget() const;
   // The explicit way to raise or lower a budget, recorded. kFailedPrecondition if the key is

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Renewal: what passes between a server and the key owner when blocks of a gallery are made anew
+// (fusion/renewal.h): to remove somebody of whom no contribution is kept, to compact sparse blocks,
+// and to take noise out of positions where nobody stands. The server asks (kind RNRQ) with padded
+// blocks, the key owner answers (kind RNAN, signed) with encryptions. Formats: docs/formats.md.
+#ifndef HEFT_GALLERY_RENEWAL_H_
+#define HEFT_GALLERY_RENEWAL_H_
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "ckks/seeded.h"
+#include "fusion/plan.h"
+#include "fusion/renewal.h"
+#include "gallery/gallery_impl.h"
+#include "heft/trust.h"
+
+namespace heft {
+
+inline constexpr std::string_view kRenewalRequestKind = "RNRQ";
+inline constexpr std::string_view kRenewalKind = "RNAN";
+
+// ExchangeId: 16 random bytes, by which an answer is known to belong to a request and its pads.
+using ExchangeId = std::array<uint8_t, 16>;
+
+// kMostRenewed: sources, and targets, of one request.
+inline constexpr uint64_t kMostRenewed = 256;
+
+struct RenewalRequest {
+  GalleryBinding binding;
+  GalleryId gallery{};
+  uint64_t generation = 0;
+  ExchangeId exchange{};
+  std::vector<PaddedBlock> sources;
+  // Of each target the moves into it, in any order; no position of a source moves twice.
+  std::vector<std::vector<Move>> targets;
+};
+// A request is written with the moves of each target in the order of Move::to.
+std::vector<uint8_t> SerializeRenewalRequest(const Instance& matching,
+                                             const RenewalRequest& request);
+// kFailedPrecondition for other parameters, kDataLoss.
+absl::StatusOr<RenewalRequest> ParseRenewalRequest(const Instance& matching, ByteSpan bytes,
+                                                   std::string_view what);
+
+// Renewal: the key owner's answer; targets in the order of the request, gamma encryptions each, for
+// FinishBlock.
+struct Renewal {
+  GalleryBinding binding;
+  GalleryId gallery{};
+  uint64_t generation = 0;
+  ExchangeId exchange{};
+  std::vector<std::vector<ckks::SeededCiphertext>> targets;
+};
+std::vector<uint8_t> SerializeRenewal(const Instance& matching, const Renewal& renewal);
+absl::StatusOr<Renewal> ParseRenewal(const Instance& matching, ByteSpan bytes,
+                                     std::string_view what);
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_RENEWAL_H_
