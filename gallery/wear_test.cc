@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// A million additions and removals by the numbers of gallery/wear.h: nobody is exposed to
+// more than the bound, and no space is lost.
+#include "gallery/wear.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "experiment/random_model.h"
+#include "fusion/errors.h"
+#include "fusion/rings.h"
+
+namespace heft {
+namespace {
+
+Instance Matching(const char* profile) {
+  auto rings = MakeRings(experiment::RandomModel({128, 128}, 32, 3, profile));
+  EXPECT_TRUE(rings.ok()) << rings.status();
+  return rings->matching;
+}
+
+TEST(WearTest, AFullBlockOfSingleAdditionsIsWhatErrorsPredict) {
+  for (const char* profile : {"thin", "compact", "flooded"}) {
+    const Instance matching = Matching(profile);
+    const WearCosts costs = WearCostsOf(matching);
+    const auto positions = 2 * matching.params().slots();
+    BlockWear block;
+    for (uint32_t i = 0; i < positions; ++i) {
+      ASSERT_TRUE(MayAdd(costs, block, 0, costs.addition)) << i;
+      block.wear += costs.addition;
+    }
+    EXPECT_FALSE(MayAdd(costs, block, 0, costs.addition));
+    for (uint32_t i = 0; i < positions; ++i) block.wear += costs.exchange;
+    EXPECT_NEAR(Margin(costs, block), 0, 1e-9);
+    // The products' error has the templates' own, and the probe's, beside this.
+    const double predicted = ProductError(matching.params(), matching.plan, false);
+    EXPECT_LT(std::sqrt(2 * costs.bound) * matching.plan.matching.probe_length, predicted);
+    EXPECT_LT(costs.exchange, costs.addition / 15);
+    EXPECT_LT(costs.batch, 10 * costs.addition);
+    EXPECT_LT(costs.rekeying, 40 * costs.addition);
+  }
+}
+
+TEST(WearTest, NoiseOfAPositionIsThatSinceItWasClean) {
+  const WearCosts costs = {.addition = 1, .exchange = 0.25, .bound = 12, .reserve = 2};
+  // Nine additions, none of them taken out: the tenth one's position has their noise too.
+  const BlockWear block = {.wear = 9, .least_clean = 9};
+  EXPECT_TRUE(MayAdd(costs, block, 0, 1));
+  EXPECT_FALSE(MayAdd(costs, block, -0.5, 1));
+  EXPECT_FALSE(MayAdd(costs, {.wear = 9, .least_clean = -0.5}, 0, 1));
+  // Somebody with an exposure of 3 moves to a new block, which has had one exchange.
+  const double clean = MovedClean(costs, 9, 6, 0.25);
+  EXPECT_DOUBLE_EQ(0.25 - clean, 3.25);
+  EXPECT_DOUBLE_EQ(Margin(costs, {.wear = 0.25, .least_clean = clean}), 1 - 3.25 / 12);
+}
+
+// A gallery of people who come and go.
+class Population {
+ public:
+  Population(const WearCosts& costs, uint32_t positions)
+      : costs_(costs), positions_(positions), blocks_(1, Block(positions)) {}
+
+  // Into the open block, which settles when it has taken enough.
+  void Add() {
+    Block& open = blocks_[0];
+    const uint32_t position = open.used++;
+    const BlockWear wear = {open.wear, 0};  // of a block that was new
+    EXPECT_TRUE(MayAdd(costs_, wear, 0, costs_.addition));
+    open.wear += costs_.addition;
+    Seat(0, position, people_.size(), 0);
+    people_.push_back({0, position});
+    if (open.used == kSettleAfter) {
+      Empty(0);
+      blocks_[0] = Block(positions_);
+    }
+  }
+
+  // Somebody leaves by an exchange of his own, or, from the open block, by taking back what he was.
+  void Remove(size_t i) {
+    const Person person = people_[i];
+    Block& block = blocks_[person.block];
+    Note(block, person.position);
+    block.person[person.position] = kNobody;
+    --block.live;
+    if (person.block == 0) {
+      block.wear -= costs_.addition;
+    } else {
+      Exchange(block);
+    }
+    people_[i] = people_.back();
+    people_.pop_back();
+    if (i < people_.size()) blocks_[people_[i].block].person[people_[i].position] = i;
+  }
+
+  // The emptiest block, where the others have room for all of it, and some more, so that not each
+  // removal moves somebody.
+  void Compact() {
+    size_t emptiest = 0, room = 0;
+    for (size_t b = 1; b < blocks_.size(); ++b) {
+      room += positions_ - blocks_[b].live;
+      if (emptiest == 0 || blocks_[b].live < blocks_[emptiest].live) emptiest = b;
+    }
+    if (room < positions_ + positions_ / 4 || emptiest == 0) return;
+    Empty(emptiest);
+    const size_t last = blocks_.size() - 1;
+    if (emptiest != last) {
+      blocks_[emptiest] = std::move(blocks_[last]);
+      for (const size_t person : blocks_[emptiest].person) {
+        if (person != kNobody) people_[person].block = emptiest;
+      }
+    }
+    blocks_.pop_back();
+  }
+
+  size_t people() const { return people_.size(); }
+  size_t blocks() const { return blocks_.size(); }
+  uint64_t exchanges() const { return exchanges_; }
+  // The largest exposure of all, also of those who have left.
+  double Worst() {
+    for (const Person& p : people_) Note(blocks_[p.block], p.position);
+    return worst_;
+  }
+
+ private:
+  static constexpr size_t kNobody = ~size_t{0};
+  struct Block {
+    explicit Block(uint32_t positions) : clean(positions, 0), person(positions, kNobody) {}
+    double wear = 0;
+    uint32_t live = 0, used = 0;
+    std::vector<double> clean;
+    std::vector<size_t> person;
+  };
+  struct Person {
+    size_t block;
+    uint32_t position;
+  };
+
+  void Note(const Block& block, uint32_t position) {
+    worst_ = std::max(worst_, block.wear - block.clean[position]);
+  }
+  void Seat(size_t block, uint32_t position, size_t person, double clean) {
+    blocks_[block].person[position] = person;
+    blocks_[block].clean[position] = clean;
+    ++blocks_[block].live;
+  }
+  void Exchange(Block& block) {
+    ++exchanges_;
+    block.wear += costs_.exchange;
+  }
+  // Everybody in block `from` moves to free positions of other settled blocks, or of a new one.
+  void Empty(size_t from) {
+    std::vector<uint32_t> waiting;
+    for (uint32_t p = 0; p < positions_; ++p) {
+      if (blocks_[from].person[p] != kNobody) waiting.push_back(p);
+    }
+    for (size_t target = 1; !waiting.empty(); ++target) {
+      if (target == blocks_.size()) blocks_.emplace_back(positions_);
+      if (target == from || blocks_[target].live == positions_) continue;
+      Exchange(blocks_[target]);
+      for (uint32_t p = 0; p < positions_ && !waiting.empty(); ++p) {
+        if (blocks_[target].person[p] != kNobody) continue;
+        const Block& source = blocks_[from];
+        const size_t person = source.person[waiting.back()];
+        Seat(target, p, person,
+             MovedClean(costs_, source.wear, source.clean[waiting.back()], blocks_[target].wear));
+        people_[person] = {target, p};
+        waiting.pop_back();
+      }
+    }
+  }
+
+  WearCosts costs_;
+  uint32_t positions_;
+  std::vector<Block> blocks_;  // the open one first
+  std::vector<Person> people_;
+  uint64_t exchanges_ = 0;
+  double worst_ = 0;
+};
+
+class MillionTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(MillionTest, ChangesStayWithinTheBound) {
+  const Instance matching = Matching(GetParam());
+  const WearCosts costs = WearCostsOf(matching);
+  const uint32_t positions = 2 * matching.params().slots();
+  Population gallery(costs, positions);
+  std::mt19937_64 random(5);
+  // It grows, stays as it is for long, shrinks to a third, and grows again: so many of the changes
+  // that come are additions.
+  const auto share = [](uint64_t i) {
+    if (i < 100'000) return 0.8;
+    if (i >= 700'000 && i < 750'000) return 0.1;
+    return i >= 800'000 && i < 850'000 ? 0.9 : 0.5;
+  };
+  double space = 0;
+  for (uint64_t i = 0; i < 1'000'000; ++i) {
+    const bool add = std::uniform_real_distribution<double>()(random) < share(i);
+    if (add || gallery.people() == 0) {
+      gallery.Add();
+    } else {
+      gallery.Remove(std::uniform_int_distribution<size_t>(0, gallery.people() - 1)(random));
+    }
+    if (i % 64 == 0) gallery.Compact();
+    if (i % 1000 != 0) continue;
+    const double needed = double(gallery.people()) / positions;
+    // The open block, what compaction leaves free, and one that is not full.
+    EXPECT_LE(double(gallery.blocks()), needed + 3.25) << i;
+    if (needed > 4) space = std::max(space, double(gallery.blocks() - 1) / needed);
+  }
+  const double worst = gallery.Worst();
+  std::printf(
+      "%s: %zu people in %zu blocks, %llu exchanges, exposure at most %.3f of the bound, "
+      "settled blocks at most %.2f times what full ones would take\n",
+      GetParam(), gallery.people(), gallery.blocks(),
+      static_cast<unsigned long long>(gallery.exchanges()), worst / costs.bound, space);
+  EXPECT_LT(worst, costs.bound);
+  EXPECT_GT(worst, kSettleAfter * costs.addition);
+  EXPECT_LT(space, 1.5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Profiles, MillionTest, ::testing::Values("thin", "compact", "flooded"),
+                         [](const auto& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace heft
