@@ -51,21 +51,26 @@ absl::Status Refuse(const std::string& why) {
 
 }  // namespace
 
-absl::Status CheckIdentity(std::string_view name) {
-  if (name.empty()) return Refuse("is empty");
-  if (name.size() > kMaxBytes) return Refuse(absl::StrCat("has ", name.size(), " bytes"));
-  for (size_t at = 0; at < name.size();) {
-    const Decoded decoded = DecodeUtf8(name.substr(at));
-    if (decoded.size == 0) return Refuse(absl::StrCat("is not UTF-8 from its byte ", at, " on"));
+std::string TextFlaw(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const Decoded decoded = DecodeUtf8(text.substr(at));
+    if (decoded.size == 0) return absl::StrCat("is not UTF-8 from its byte ", at, " on");
     if (IsControl(decoded.character)) {
-      return Refuse(absl::StrFormat("holds the control character U+%04X", decoded.character));
+      return absl::StrFormat("holds the control character U+%04X", decoded.character);
     }
     if (TurnsText(decoded.character)) {
-      return Refuse(absl::StrFormat("holds the mark U+%04X", decoded.character));
+      return absl::StrFormat("holds the mark U+%04X", decoded.character);
     }
     at += decoded.size;
   }
-  return absl::OkStatus();
+  return "";
+}
+
+absl::Status CheckIdentity(std::string_view name) {
+  if (name.empty()) return Refuse("is empty");
+  if (name.size() > kMaxBytes) return Refuse(absl::StrCat("has ", name.size(), " bytes"));
+  const std::string flaw = TextFlaw(name);
+  return flaw.empty() ? absl::OkStatus() : Refuse(flaw);
 }
 
 absl::Status CheckIdentityAt(std::string_view name, std::string_view what, size_t row) {

@@ -4,16 +4,20 @@
 #define HEFT_BASE_IDENTITY_H_
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "base/status.h"
 
 namespace heft {
 
-// CheckIdentity: kInvalidArgument, saying why, unless `name` is 1 to 255 bytes of UTF-8 that a
-// terminal shows as they are: no control characters (C0, DEL, C1, line and paragraph separators)
-// and none that turn the direction of text (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to
-// U+2069), with which one name can look like another.
+// TextFlaw: why a terminal would not show `text` as it is, as "holds the mark U+202E"; empty: it
+// would. That is so for UTF-8 without control characters (C0, DEL, C1, line and paragraph
+// separators) and marks that turn the direction of text (U+061C, U+200E, U+200F, U+202A to U+202E,
+// U+2066 to U+2069), with which one name can look like another.
+std::string TextFlaw(std::string_view text);
+
+// CheckIdentity: kInvalidArgument, saying why, unless `name` is 1 to 255 bytes without such a flaw.
 absl::Status CheckIdentity(std::string_view name);
 // CheckIdentityAt: the same of row `row` (from 0) of `what`, both of which the error names.
 absl::Status CheckIdentityAt(std::string_view name, std::string_view what, size_t row);

@@ -180,6 +180,11 @@ absl::StatusOr<Server> Server::Create(const Model& model, std::span<const uint8_
 absl::StatusOr<EnrolResult> Server::Enrol(const std::string& folder, std::vector<SampleFile> files,
                                           const EnrolOptions& options,
                                           const Monitor& monitor) const {
+  HEFT_RETURN_IF_ERROR(CheckMetadata(options.metadata));
+  if (!options.metadata.empty() || options.expires != 0) {
+    return absl::UnimplementedError(
+        "galleries of this version keep neither metadata nor expiry: enrol without them");
+  }
   HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
   const Progress progress(monitor, "enrolling");
   return impl_->Quarantine(folder, samples, options, progress.Callback());
@@ -214,10 +219,23 @@ absl::StatusOr<AdmitResult> Server::Admit(const std::string& folder,
   return Admit(folder, admission, what, trust, monitor);
 }
 
+namespace {
+
+// CheckConditionsOf: of an identification. Galleries keep no metadata yet, so nobody would fit.
+absl::Status CheckConditionsOf(const ProbeOptions& options) {
+  HEFT_RETURN_IF_ERROR(CheckConditions(options.where));
+  if (options.where.empty()) return absl::OkStatus();
+  return absl::UnimplementedError(
+      "galleries of this version keep no metadata: identify without conditions");
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<uint8_t>> Server::Identify(const Gallery& gallery,
                                                       std::vector<SampleFile> files,
                                                       const ProbeOptions& options,
                                                       const Monitor& monitor) const {
+  HEFT_RETURN_IF_ERROR(CheckConditionsOf(options));
   HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
   const Progress progress(monitor, "matching blocks");
   HEFT_ASSIGN_OR_RETURN(
@@ -230,6 +248,7 @@ absl::Status Server::IdentifyAll(
     const Gallery& gallery, std::vector<SampleFile> files, const ProbeOptions& options,
     const std::function<absl::Status(size_t row, std::span<const uint8_t> reply)>& use,
     const Monitor& monitor) const {
+  HEFT_RETURN_IF_ERROR(CheckConditionsOf(options));
   HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
   const Progress progress(monitor, "identifying samples");
   return impl_->IdentifyAll(
@@ -244,6 +263,9 @@ absl::StatusOr<std::vector<uint8_t>> Server::Verify(const Gallery& gallery,
                                                     std::vector<SampleFile> files,
                                                     const std::string& identity,
                                                     const ProbeOptions& options) const {
+  if (!options.where.empty()) {
+    return absl::InvalidArgumentError("a verification is of one identity: it takes no conditions");
+  }
   HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
   HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores,
                         impl_->Verify(Inside::Of(gallery), samples, identity, options));

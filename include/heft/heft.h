@@ -13,6 +13,7 @@
 // heft/model.h     what all of them share: projection, normalisation, thresholds, calibration
 // heft/decisions.h what a score means: thresholds for a comparison and for a search, evidence
 // heft/gallery.h   enrolled templates in a folder; re-keying without decrypting them
+// heft/metadata.h  what stands beside a template, and conditions that restrict a search
 // heft/key_set.h   the key owner's files: made, renewed, sealed under a passphrase
 // heft/audit.h     checking a server: its replies once more, bit for bit
 // heft/trust.h     signatures: who made a file, for whom, for how long, and whom to believe

@@ -24,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "heft/export.h"
 #include "heft/gallery.h"
+#include "heft/metadata.h"
 #include "heft/model.h"
 #include "heft/progress.h"
 #include "heft/trust.h"
@@ -51,6 +52,10 @@ struct EnrolOptions {
   // and the trust file that lists the registrar.
   std::vector<uint8_t> authorisation;
   const Trust* trust = nullptr;
+  // Kept beside each of the templates, in the clear (heft/metadata.h).
+  Metadata metadata = {};
+  // Unix seconds from which on they answer nobody; 0: never.
+  uint64_t expires = 0;
 };
 
 // EnrolResult: templates brought, what waits in quarantine with them, and what the gallery holds.
@@ -93,6 +98,8 @@ struct ProbeOptions {
   bool with_identities = true;  // identification: name the templates in the reply
   // Identification: false leaves replies of degree 2, less work here and three times the bytes.
   bool relinearise = true;
+  // Identification: of those alone whom all of these fit. The reply says so.
+  std::vector<Condition> where = {};
 };
 
 // Server: a model and the evaluation keys of one key set. Files are one a modality, in any order;
