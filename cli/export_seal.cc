@@ -92,6 +92,7 @@ absl::Status ExportScores(const Common& common, const Options& options) {
     const std::string name = absl::StrCat("scores-", i, ".seal");
     files[name] = std::move(scores.replies[i].ciphertext);
     Json reply = {{"file", name}};
+    if (!verification) reply["block"] = scores.replies[i].block;
     for (const SealScores::Answer& answer : scores.replies[i].answers) {
       reply["answers"].push_back({{"slot", answer.slot}, {"lane", answer.lane}});
     }

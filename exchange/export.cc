@@ -116,12 +116,17 @@ absl::StatusOr<SealScores> ExportSealScores(const Model& model, std::span<const 
   out.claimed = std::move(parsed.claimed);
   out.templates = parsed.templates;
   out.identities = std::move(parsed.identities);
-  for (const ScoreReply& reply : parsed.replies) {
+  const bool verification = out.kind == ScoreKind::kVerification;
+  const std::vector<uint64_t> blocks =
+      verification ? std::vector<uint64_t>(parsed.replies.size()) : ReplyBlocks(context, parsed);
+  for (size_t i = 0; i < parsed.replies.size(); ++i) {
+    const ScoreReply& reply = parsed.replies[i];
     out.replies.emplace_back();
+    out.replies.back().block = blocks[i];
     ckks::Ciphertext full = reply.Full(context);
     if (reply.brief) full.scale = std::ldexp(full.scale, -reply.brief->form.raised);
     out.replies.back().ciphertext = seal::WriteCiphertext(context, full, Inner(compression));
-    if (out.kind != ScoreKind::kVerification) continue;
+    if (!verification && !parsed.restriction) continue;
     for (const ScoreReply::Answer& answer : reply.answers) {
       out.replies.back().answers.push_back({answer.slot, answer.lane});
     }

@@ -278,6 +278,12 @@ absl::Status WriteScores(const SeedWriter& seeds, const ckks::SecretKey& secret,
   HEFT_ASSIGN_OR_RETURN(brief.replies[0].brief,
                         ckks::Shorten(context, scores.replies[0].scores, {8, 2, 1}));
   HEFT_RETURN_IF_ERROR(seeds.Write("scores", "short", SerializeScores(context, brief)));
+  EncryptedScores restricted = scores;
+  Restriction restriction = {PlaceSet::None(2), 1'800'000'000, {{"site", {"berlin", "paris"}}}};
+  restriction.answering.Add(1);
+  restriction.where.push_back({"age", {}, 18, 30});
+  Restrict(context, restriction, &restricted);
+  HEFT_RETURN_IF_ERROR(seeds.Write("scores", "restricted", SerializeScores(context, restricted)));
   scores.kind = ScoreKind::kVerification;
   scores.claimed = "ann";
   scores.identities = {"ann"};

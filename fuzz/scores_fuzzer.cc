@@ -9,6 +9,17 @@
 namespace heft::fuzz {
 namespace {
 
+void CheckRestriction(const EncryptedScores& scores) {
+  for (size_t i = 0; i < scores.identities.size(); ++i) {
+    Check(scores.identities[i].empty() != scores.Answers(i), "a name a place that answers");
+  }
+  if (!scores.restriction) return;
+  const Restriction& restriction = *scores.restriction;
+  Check(restriction.answering.places() == scores.templates, "a bit a place");
+  Check(restriction.answering.count() < scores.templates, "somebody does not answer");
+  Check(CheckConditions(restriction.where).ok(), "conditions are sound");
+}
+
 void Read(ByteSpan bytes) {
   const ckks::Context& context = *SmallContext();
   const auto scores = ParseScores(context, bytes, "input");
@@ -46,8 +57,11 @@ void Read(ByteSpan bytes) {
     }
   }
   if (scores->kind == ScoreKind::kIdentification) {
-    Check(answers == scores->templates, "an answer a template");
+    Check(answers == scores->AnsweringTemplates(), "an answer a place that answers");
+    Check(scores->replies.size() == ReplyBlocks(context, *scores).size(), "a reply a block");
+    CheckRestriction(*scores);
   } else {
+    Check(!scores->restriction, "a verification leaves no place out");
     Check(scores->identities.size() == 1, "a verification is of one identity");
     Check(scores->identities[0] == scores->claimed, "the identity is the one claimed");
   }

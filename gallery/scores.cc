@@ -2,6 +2,7 @@
 #include "gallery/scores.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
@@ -10,15 +11,17 @@
 #include "ckks/serialization.h"
 #include "fusion/key_files.h"
 #include "fusion/samples.h"
+#include "gallery/metadata_format.h"
 
 namespace heft {
 namespace {
 
 constexpr std::string_view kKind = "SCOR";
-constexpr uint32_t kFull = 1;     // old versions: replies are ciphertexts,
-constexpr uint32_t kShort = 2;    // or short ones; a norm is there or not
-constexpr uint32_t kProved = 3;   // says which, and has a NormForm
-constexpr uint32_t kVersion = 4;  // has an origin
+constexpr uint32_t kFull = 1;        // old versions: replies are ciphertexts,
+constexpr uint32_t kShort = 2;       // or short ones; a norm is there or not
+constexpr uint32_t kProved = 3;      // says which, and has a NormForm
+constexpr uint32_t kOriginated = 4;  // has an origin
+constexpr uint32_t kVersion = 5;     // an identification that not every place answers
 constexpr uint64_t kMaxNames = uint64_t{1} << 28;
 constexpr size_t kOriginSize = sizeof(GalleryId) + sizeof(uint64_t) + 3 * sizeof(Digest);
 
@@ -41,23 +44,35 @@ std::vector<ScoreReply::Answer> ReadAnswers(ByteReader& reader, const ckks::Cont
   return answers;
 }
 
-bool CountsAgree(const EncryptedScores& scores, uint64_t replies, uint64_t per_block) {
+uint64_t PlacesPerBlock(const ckks::Context& context) { return 2 * uint64_t{context.slots()}; }
+
+// How many replies there must be.
+uint64_t ReplyCount(const ckks::Context& context, const EncryptedScores& scores) {
+  const uint64_t per_block = PlacesPerBlock(context);
+  if (scores.restriction) return scores.restriction->answering.Blocks(per_block).size();
+  return scores.templates / per_block + (scores.templates % per_block > 0 ? 1 : 0);
+}
+
+bool CountsAgree(const ckks::Context& context, const EncryptedScores& scores, uint64_t replies) {
   if (scores.kind == ScoreKind::kVerification) {
     return scores.templates == 0 && scores.identities == std::vector<std::string>{scores.claimed};
   }
-  const uint64_t blocks = scores.templates / per_block + (scores.templates % per_block > 0 ? 1 : 0);
-  return replies == blocks && scores.claimed.empty() &&
+  return replies == ReplyCount(context, scores) && scores.claimed.empty() &&
          (scores.identities.empty() || scores.identities.size() == scores.templates);
 }
 
-void WriteName(ByteWriter& writer, const std::string& name) {
-  writer.U8(static_cast<uint8_t>(name.size()));
-  writer.Raw(AsBytes(name));
-}
-
-std::string ReadName(ByteReader& reader) {
-  const ByteSpan raw = reader.Raw(reader.U8());
-  return std::string(reinterpret_cast<const char*>(raw.data()), raw.size());
+// A name for each place that answers, and for no other.
+absl::Status CheckNames(const EncryptedScores& scores, std::string_view what) {
+  for (size_t i = 0; i < scores.identities.size(); ++i) {
+    const std::string& name = scores.identities[i];
+    if (scores.Answers(i)) {
+      HEFT_RETURN_IF_ERROR(CheckIdentityAt(name, what, i));
+    } else if (!name.empty()) {
+      return absl::DataLossError(
+          absl::StrCat(std::string(what), ": place ", i, " does not answer, and has a name"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 void WriteReply(ByteWriter& writer, const ckks::Context& context, const EncryptedScores& scores,
@@ -67,13 +82,13 @@ void WriteReply(ByteWriter& writer, const ckks::Context& context, const Encrypte
   ckks::WriteCiphertext(writer, context, reply.scores);
 }
 
-// Of reply `number`.
+// `block`: of an identification.
 ScoreReply ReadReply(ByteReader& reader, const ckks::Context& context,
-                     const EncryptedScores& scores, uint64_t number, bool brief) {
+                     const EncryptedScores& scores, uint64_t block, bool brief) {
   ScoreReply reply;
   const bool verification = scores.kind == ScoreKind::kVerification;
-  reply.answers = verification ? ReadAnswers(reader, context)
-                               : IdentificationAnswers(context, number, scores.templates);
+  reply.answers =
+      verification ? ReadAnswers(reader, context) : IdentificationAnswers(context, block, scores);
   if (!reader.ok()) return reply;
   if (brief) {
     reply.brief = ckks::ReadShortCiphertext(reader, context);
@@ -92,6 +107,35 @@ void ReadNormOf(ByteReader& reader, const ckks::Context& context, uint32_t versi
   if (version < kProved) return;
   scores->norm_form = static_cast<NormForm>(form);
   scores->norm = std::move(norm);
+}
+
+// ReadHead: all before the norm. Names are read as they come (CheckNames).
+absl::Status ReadHead(ByteReader& reader, const ckks::Context& context, uint32_t version,
+                      std::string_view what, EncryptedScores* scores) {
+  scores->params_id = ckks::ReadId(reader);
+  HEFT_RETURN_IF_ERROR(reader.status());
+  HEFT_RETURN_IF_ERROR(CheckParamsId(context.params(), scores->params_id, what));
+  scores->key_id = ckks::ReadId(reader);
+  scores->model_id = ckks::ReadId(reader);
+  const uint8_t kind = reader.U8();
+  if (kind > 1) reader.Fail(absl::StrCat("unknown kind of scores ", kind));
+  scores->kind = static_cast<ScoreKind>(kind);
+  scores->probe = reader.String(256);
+  scores->claimed = reader.String(256);
+  for (const std::string* name : {&scores->probe, &scores->claimed}) {
+    const absl::Status sound = name->empty() ? absl::OkStatus() : CheckIdentity(*name);
+    if (!sound.ok()) reader.Fail(std::string(sound.message()));
+  }
+  const uint64_t names = reader.Count(1, kMaxNames);
+  for (uint64_t i = 0; i < names && reader.ok(); ++i) {
+    scores->identities.push_back(ReadName(reader));
+  }
+  scores->templates = reader.U64();
+  if (version < kVersion) return reader.status();
+  if (scores->kind == ScoreKind::kVerification)
+    reader.Fail("a verification that leaves places out");
+  scores->restriction = ReadRestriction(reader, reader.ok() ? scores->templates : 0);
+  return reader.status();
 }
 
 void WriteOrigin(ByteWriter& writer, const ReplyOrigin& origin) {
@@ -117,15 +161,36 @@ ckks::Ciphertext ScoreReply::Full(const ckks::Context& context) const {
   return brief ? ckks::Lengthen(context, *brief) : scores;
 }
 
-std::vector<ScoreReply::Answer> IdentificationAnswers(const ckks::Context& context, size_t block,
-                                                      uint64_t templates) {
+std::vector<uint64_t> ReplyBlocks(const ckks::Context& context, const EncryptedScores& scores) {
+  if (scores.restriction) return scores.restriction->answering.Blocks(PlacesPerBlock(context));
+  std::vector<uint64_t> blocks(ReplyCount(context, scores));
+  std::iota(blocks.begin(), blocks.end(), uint64_t{0});
+  return blocks;
+}
+
+std::vector<ScoreReply::Answer> IdentificationAnswers(const ckks::Context& context, uint64_t block,
+                                                      const EncryptedScores& scores) {
   const uint32_t slots = context.slots();
-  const uint64_t first = block * 2 * uint64_t{slots};
+  const uint64_t first = block * PlacesPerBlock(context);
   std::vector<ScoreReply::Answer> answers;
-  for (uint32_t i = 0; i < 2 * slots && first + i < templates; ++i) {
+  for (uint32_t i = 0; i < 2 * slots && first + i < scores.templates; ++i) {
+    if (!scores.Answers(first + i)) continue;
     answers.push_back({i % slots, i / slots, static_cast<uint32_t>(first + i)});
   }
   return answers;
+}
+
+void Restrict(const ckks::Context& context, Restriction restriction, EncryptedScores* scores) {
+  if (restriction.answering.count() == restriction.answering.places()) return;
+  scores->restriction = std::move(restriction);
+  for (size_t i = 0; i < scores->identities.size(); ++i) {
+    if (!scores->Answers(i)) scores->identities[i].clear();
+  }
+  std::vector<ScoreReply> kept;
+  for (const uint64_t block : ReplyBlocks(context, *scores)) {
+    kept.push_back(std::move(scores->replies[block]));
+  }
+  scores->replies = std::move(kept);
 }
 
 std::vector<uint8_t> SerializeScores(const ckks::Context& context, const EncryptedScores& scores) {
@@ -139,6 +204,7 @@ std::vector<uint8_t> SerializeScores(const ckks::Context& context, const Encrypt
   writer.U64(scores.identities.size());
   for (const std::string& identity : scores.identities) WriteName(writer, identity);
   writer.U64(scores.templates);
+  if (scores.restriction) WriteRestriction(writer, *scores.restriction);
   const bool brief = !scores.replies.empty() && scores.replies[0].brief.has_value();
   writer.U8(static_cast<uint8_t>(scores.norm_form));
   if (scores.norm_form != NormForm::kNone) ckks::WriteCiphertext(writer, context, scores.norm);
@@ -147,17 +213,21 @@ std::vector<uint8_t> SerializeScores(const ckks::Context& context, const Encrypt
   for (const ScoreReply& reply : scores.replies) {
     WriteReply(writer, context, scores, reply);
   }
-  if (scores.origin) WriteOrigin(writer, *scores.origin);
-  return SealEnvelope(kKind, scores.origin ? kVersion : kProved, writer.bytes());
+  const uint32_t version = scores.restriction ? kVersion : scores.origin ? kOriginated : kProved;
+  if (version >= kOriginated) WriteOrigin(writer, scores.origin.value_or(ReplyOrigin{}));
+  return SealEnvelope(kKind, version, writer.bytes());
 }
 
 absl::StatusOr<ReplyOrigin> OriginOf(ByteSpan reply, std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(reply, Unsigned(reply, what));
-  if (EnvelopeKind(reply) == kKind && EnvelopeVersion(reply) < kVersion) {
+  const uint32_t version = EnvelopeVersion(reply);
+  if (EnvelopeKind(reply) == kKind && version < kOriginated) {
     return absl::FailedPreconditionError(absl::StrCat(
         std::string(what), ": of an older server, which says neither its gallery nor its seed"));
   }
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(reply, kKind, kVersion, what));
+  HEFT_ASSIGN_OR_RETURN(
+      const ByteSpan payload,
+      OpenEnvelope(reply, kKind, version == kOriginated ? kOriginated : kVersion, what));
   ByteReader reader(payload.last(std::min(payload.size(), kOriginSize)), what);
   const ReplyOrigin origin = ReadOrigin(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
@@ -172,41 +242,26 @@ absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSp
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kKind, version, what));
   ByteReader reader(payload, what);
   EncryptedScores scores;
-  scores.params_id = ckks::ReadId(reader);
-  HEFT_RETURN_IF_ERROR(reader.status());
-  HEFT_RETURN_IF_ERROR(CheckParamsId(context.params(), scores.params_id, what));
-  scores.key_id = ckks::ReadId(reader);
-  scores.model_id = ckks::ReadId(reader);
-  const uint8_t kind = reader.U8();
-  if (kind > 1) reader.Fail(absl::StrCat("unknown kind of scores ", kind));
-  scores.kind = static_cast<ScoreKind>(kind);
-  scores.probe = reader.String(256);
-  scores.claimed = reader.String(256);
-  for (const std::string* name : {&scores.probe, &scores.claimed}) {
-    const absl::Status sound = name->empty() ? absl::OkStatus() : CheckIdentity(*name);
-    if (!sound.ok()) reader.Fail(std::string(sound.message()));
-  }
-  const uint64_t names = reader.Count(1, kMaxNames);
-  for (uint64_t i = 0; i < names && reader.ok(); ++i) {
-    scores.identities.push_back(ReadName(reader));
-    if (reader.ok()) HEFT_RETURN_IF_ERROR(CheckIdentityAt(scores.identities.back(), what, i));
-  }
-  scores.templates = reader.U64();
+  HEFT_RETURN_IF_ERROR(ReadHead(reader, context, version, what, &scores));
   ReadNormOf(reader, context, version, &scores);
+  const bool verification = scores.kind == ScoreKind::kVerification;
   const uint8_t form = version >= kProved ? reader.U8() : (version == kShort ? 1 : 0);
   if (form > 1) reader.Fail("replies of an unknown form");
   const bool brief = form == 1;
   const uint64_t replies = reader.Count(sizeof(uint64_t), 1 << 24);
-  if (brief && (scores.kind == ScoreKind::kVerification || replies == 0)) {
+  if (brief && (verification || replies == 0)) {
     reader.Fail("short replies are those of an identification, one at least");
   }
-  if (reader.ok() && !CountsAgree(scores, replies, 2 * uint64_t{context.slots()})) {
+  if (reader.ok() && !CountsAgree(context, scores, replies)) {
     reader.Fail("identities, templates and replies do not agree");
   }
+  if (reader.ok()) HEFT_RETURN_IF_ERROR(CheckNames(scores, what));
+  std::vector<uint64_t> blocks(replies);
+  if (reader.ok() && !verification) blocks = ReplyBlocks(context, scores);
   for (uint64_t i = 0; i < replies && reader.ok(); ++i) {
-    scores.replies.push_back(ReadReply(reader, context, scores, i, brief));
+    scores.replies.push_back(ReadReply(reader, context, scores, blocks[i], brief));
   }
-  if (version == kVersion) scores.origin = ReadOrigin(reader);
+  if (version >= kOriginated) scores.origin = ReadOrigin(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return scores;
 }

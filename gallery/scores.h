@@ -14,6 +14,7 @@
 #include "ckks/keys.h"
 #include "ckks/short_ciphertext.h"
 #include "fusion/plan.h"
+#include "gallery/restriction.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
 #include "heft/trust.h"
@@ -59,23 +60,40 @@ struct EncryptedScores {
   ModelId model_id{};
   std::string probe;    // label of the probe, as the client gave it
   std::string claimed;  // verification: the claimed identity
-  // Identification: of every template of the gallery, by position, or empty where the server left
-  // the names out. Verification: the claimed identity alone.
+  // Identification: of every place of the gallery, empty for those that do not answer; or none
+  // where the server left the names out. Verification: the claimed identity alone.
   std::vector<std::string> identities;
-  uint64_t templates = 0;  // identification: templates in the gallery
+  uint64_t templates = 0;  // identification: places of the gallery
+  // Identification: none where every place answers.
+  std::optional<Restriction> restriction;
+  // Identification: one a block of which a place answers, in their order (ReplyBlocks).
   std::vector<ScoreReply> replies;
   // |z|^2 of the probe as it was matched (fusion/norm_proof.h): nothing is decided without it.
   NormForm norm_form = NormForm::kNone;
   ckks::Ciphertext norm;              // empty for kNone
   std::optional<ReplyOrigin> origin;  // none: of servers before version 4 of the format
+
+  // Of an identification: whether a place answers, and how many do.
+  bool Answers(uint64_t place) const {
+    return !restriction || restriction->answering.Contains(place);
+  }
+  uint64_t AnsweringTemplates() const {
+    return restriction ? restriction->answering.count() : templates;
+  }
 };
 
-// The answers of block `block` of an identification: all its templates. They are not sent.
-std::vector<ScoreReply::Answer> IdentificationAnswers(const ckks::Context& context, size_t block,
-                                                      uint64_t templates);
+// ReplyBlocks: of an identification, the blocks whose scores its replies are.
+std::vector<uint64_t> ReplyBlocks(const ckks::Context& context, const EncryptedScores& scores);
+// IdentificationAnswers: the places of block `block` that answer. They are not sent.
+std::vector<ScoreReply::Answer> IdentificationAnswers(const ckks::Context& context, uint64_t block,
+                                                      const EncryptedScores& scores);
 
-// SerializeScores: version 4, or 3 without `origin`. Versions 1 and 2, of 0.1, are read; their
-// norm, which proves nothing, is not.
+// Restrict: of an identification with all names and the replies of all blocks, leaves out those of
+// places that do not answer. A set of all places leaves everything as it is.
+void Restrict(const ckks::Context& context, Restriction restriction, EncryptedScores* scores);
+
+// SerializeScores: version 4; 5 with a restriction, and 3 without it and `origin`. Versions 1 and
+// 2, of 0.1, are read; their norm, which proves nothing, is not.
 std::vector<uint8_t> SerializeScores(const ckks::Context& context, const EncryptedScores& scores);
 // kFailedPrecondition for other parameters, kDataLoss for damaged bytes.
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,

@@ -95,8 +95,9 @@ std::vector<uint8_t> BytesOf(const ckks::Context& context, const ckks::Ciphertex
 // What differs between what a server said and what comes of the same.
 std::string Difference(const ckks::Context& context, const EncryptedScores& said,
                        const EncryptedScores& made) {
-  if (said.identities != made.identities || said.templates != made.templates) {
-    return "it names other templates than the gallery has";
+  if (said.identities != made.identities || said.templates != made.templates ||
+      said.restriction != made.restriction) {
+    return "it names other templates than the gallery has, or others answer";
   }
   if (said.norm_form != made.norm_form ||
       (said.norm_form != NormForm::kNone &&
@@ -111,7 +112,8 @@ std::string Difference(const ckks::Context& context, const EncryptedScores& said
     }
     return said.kind == ScoreKind::kVerification
                ? "its scores, or the noise around them, are not what comes of gallery and seed"
-               : absl::StrCat("its scores of block ", i, " are not what comes of the gallery");
+               : absl::StrCat("its scores of block ", ReplyBlocks(context, said)[i],
+                              " are not what comes of the gallery");
   }
   return "it has another form than comes of the same request";
 }
@@ -166,6 +168,7 @@ absl::StatusOr<EncryptedScores> Server::Impl::Repeat(const Gallery::Impl& galler
   options.with_identities = !said.identities.empty();
   options.relinearise = std::ranges::none_of(
       said.replies, [](const ScoreReply& reply) { return reply.scores.size() == 3; });
+  if (said.restriction) options.where = said.restriction->where;
   const Draw draw = {*said.origin, seed};
   return said.kind == ScoreKind::kVerification
              ? VerifyAs(gallery, samples, said.claimed, options, draw)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gallery/restriction.h"
 #include "heft/model.h"
 
 namespace heft::golden {
@@ -58,6 +59,15 @@ inline Model BulkModel() {
   return model;
 }
 inline const std::vector<std::vector<double>> kBulkRows = {{2}, {-3}, {0.5}};
+
+// Of thin/restricted.ct: places 1 and 2 answer.
+inline Restriction GoldenRestriction() {
+  Restriction out = {PlaceSet::All(3), kJournalTime, {{"site", {"berlin", "paris"}}}};
+  out.answering.Remove(0);
+  out.where.push_back({"age", {}, 18, 30.5});
+  out.where.push_back({"height", {}, {}, 200});
+  return out;
+}
 
 // Of the request that signed/identification.ct answers.
 inline constexpr uint64_t kRow = 1;

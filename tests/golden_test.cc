@@ -424,8 +424,11 @@ TEST_F(GoldenTest, ScoresWithoutAProof) {
 TEST(GoldenThinTest, ShortReply) {
   const Model model = Ok(Model::Parse(Golden("thin/model.heft"), "model.heft"));
   const Rings rings = Ok(MakeRings(model));
-  SecretKeys secrets = Ok(ParseSecretKeys(rings, Golden("thin/secret.key"), {}, "secret.key"));
-  const auto owner = Ok(KeyOwner::Impl::Own(model, std::move(secrets)));
+  auto new_owner = [&] {
+    SecretKeys secrets = Ok(ParseSecretKeys(rings, Golden("thin/secret.key"), {}, "secret.key"));
+    return Ok(KeyOwner::Impl::Own(model, std::move(secrets)));
+  };
+  const KeyOwner owner = new_owner();
   EXPECT_EQ(owner.Open(Golden("thin/identification.ct"), "without a proof").status().code(),
             absl::StatusCode::kFailedPrecondition);
   const std::vector<uint8_t> bytes = Golden("thin/proved.ct");
@@ -448,6 +451,19 @@ TEST(GoldenThinTest, ShortReply) {
   }
   const ckks::Context& context = *rings.matching.context;
   EXPECT_EQ(SerializeScores(context, Ok(ParseScores(context, bytes, "identification.ct"))), bytes);
+  // The same where one of ann's templates does not answer.
+  const std::vector<uint8_t> restricted = Golden("thin/restricted.ct");
+  const EncryptedScores read = Ok(ParseScores(context, restricted, "restricted.ct"));
+  EXPECT_EQ(read.restriction, GoldenRestriction());
+  EXPECT_EQ(read.identities, (std::vector<std::string>{"", "bob", "ann"}));
+  EXPECT_EQ(SerializeScores(context, read), restricted);
+  const auto others = Ok(new_owner().Open(restricted, "restricted.ct"));
+  EXPECT_EQ(others.where, GoldenRestriction().where);
+  ASSERT_EQ(others.candidates.size(), 2u);
+  for (const Candidate& c : others.candidates) {
+    const double other_ann = testing::Dot(probe, fused(2)) / length;
+    EXPECT_NEAR(c.score, c.identity == "ann" ? other_ann : bob, kTolerance + kScoreStep / 2);
+  }
 }
 
 }  // namespace

@@ -328,10 +328,13 @@ absl::Status WriteThin(const std::string& folder, const Model& model) {
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, server->OpenGallery(gallery_folder, false));
   HEFT_ASSIGN_OR_RETURN(const SampleSet probe,
                         Samples(rings.matching, model, secrets.matching(), {0}));
-  HEFT_ASSIGN_OR_RETURN(const auto ranked, server->Identify(gallery, probe, {}));
+  HEFT_ASSIGN_OR_RETURN(auto ranked, server->Identify(gallery, probe, {}));
   std::filesystem::remove_all(gallery_folder);
-  return WriteFileAtomic(folder + "/identification.ct",
-                         SerializeScores(*rings.matching.context, ranked));
+  const ckks::Context& context = *rings.matching.context;
+  HEFT_RETURN_IF_ERROR(
+      WriteFileAtomic(folder + "/identification.ct", SerializeScores(context, ranked)));
+  Restrict(context, GoldenRestriction(), &ranked);
+  return WriteFileAtomic(folder + "/restricted.ct", SerializeScores(context, ranked));
 }
 
 absl::Status Write(const std::string& folder) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gallery/owner/canaries.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -32,13 +33,23 @@ void Canaries::Index() {
   }
 }
 
-std::string Canaries::CheckRelations(const std::multimap<std::string, double>& cosines) const {
+std::string Canaries::CheckRelations(const std::multimap<std::string, double>& cosines,
+                                     bool restricted) const {
+  bool any = triples_.empty();
   for (const Triple& triple : triples_) {
+    const bool absent = std::ranges::none_of(
+        triple.people, [&](const Person& person) { return cosines.contains(person.name); });
+    if (restricted && absent) continue;
+    any = true;
     std::array<double, 3> score{};
     for (size_t i = 0; i < 3; ++i) {
       const auto [first, last] = cosines.equal_range(triple.people[i].name);
       if (first == last) {
-        return "a canary is missing: another gallery, or one from which templates were left out";
+        return restricted
+                   ? "a canary is missing and others of its triple are there: templates were "
+                     "left out, or its people have other metadata"
+                   : "a canary is missing: another gallery, or one from which templates were "
+                     "left out";
       }
       if (std::next(first) != last) return "a canary is there twice: not the gallery as admitted";
       score[i] = first->second;
@@ -47,7 +58,7 @@ std::string Canaries::CheckRelations(const std::multimap<std::string, double>& c
       return "scores of canaries are not what any probe has: another block, or made up";
     }
   }
-  return "";
+  return any ? "" : "no canary fits the conditions of the search: enrol a triple that does";
 }
 
 std::string Canaries::CheckAnswers(const Probe& probe,
@@ -70,7 +81,8 @@ std::string Canaries::Check(const EncryptedScores& reply,
     if (reply.identities.empty() && reply.templates > 0) {
       return "canaries cannot be told without names: ask the server for them";
     }
-    std::string wrong = CheckRelations(cosines);
+    const bool restricted = reply.restriction && !reply.restriction->where.empty();
+    std::string wrong = CheckRelations(cosines, restricted);
     if (!wrong.empty()) return wrong;
   }
   for (const Probe& probe : probes_) {

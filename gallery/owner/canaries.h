@@ -5,6 +5,8 @@
 //
 //   t_3 = a t_1 + b t_2,   score_3 = a score_1 + b score_2.
 //
+// A search that is restricted holds those who fit its conditions: of a triple all or none.
+//
 // A server that answers with another gallery, skips or exchanges a block with one of them, or makes
 // scores up, breaks the relation. There are probes too, of which every score is known.
 #ifndef HEFT_GALLERY_OWNER_CANARIES_H_
@@ -73,7 +75,9 @@ class Canaries {
 
  private:
   void Index();
-  std::string CheckRelations(const std::multimap<std::string, double>& cosines) const;
+  // `restricted`: to conditions, which not all canaries need fit.
+  std::string CheckRelations(const std::multimap<std::string, double>& cosines,
+                             bool restricted) const;
   std::string CheckAnswers(const Probe& probe, const std::multimap<std::string, double>& cosines,
                            const Approximation& f, bool thin) const;
 

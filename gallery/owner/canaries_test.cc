@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
 
 #include "base/envelope.h"
 #include "base/files.h"
@@ -117,6 +118,39 @@ TEST_P(CanariesTest, AnotherGalleryIsRefused) {
   ProbeOptions nameless;
   nameless.with_identities = false;
   ExpectRefused(Identify(Person(1, "probe"), folder_, nameless), "without names");
+}
+
+// A search that is restricted holds of each triple all or none, and one at least; one of which
+// places are merely free holds all.
+TEST_P(CanariesTest, ARestrictedSearchHoldsWholeTriples) {
+  const Canaries canaries = *Canaries::Open(set_.file, model_, Inside::Of(*owner_).keys(), "file");
+  const std::vector<Condition> where = {{"site", {"berlin"}}};
+  auto reply = [&](const std::set<std::string>& silent, const std::vector<Condition>& conditions) {
+    EncryptedScores said = Parse(Identify(Person(1, "probe"), folder_));
+    Restriction restriction = {PlaceSet::All(said.templates), 1, conditions};
+    for (size_t i = 0; i < said.identities.size(); ++i) {
+      if (silent.contains(said.identities[i])) restriction.answering.Remove(i);
+    }
+    Restrict(*Inside::Of(*server_).instance().context, std::move(restriction), &said);
+    return Serialize(said);
+  };
+  std::set<std::string> first, both;
+  for (size_t t = 0; t < 2; ++t) {
+    for (const Canaries::Person& person : canaries.triples()[t].people) {
+      if (t == 0) first.insert(person.name);
+      both.insert(person.name);
+    }
+  }
+  for (const bool some : {false, true}) {
+    const auto opened = owner_->Open(some ? reply(first, where) : reply({"bob"}, {}), "reply");
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    EXPECT_EQ(opened->refusal, "");
+    EXPECT_EQ(opened->candidates.size(), some ? 2u : 1u);
+    EXPECT_EQ(opened->searched, opened->candidates.size()) << "canaries are not counted";
+  }
+  ExpectRefused(reply(first, {}), "a canary is missing: another gallery");
+  ExpectRefused(reply({*first.begin()}, where), "others of its triple are there");
+  ExpectRefused(reply(both, where), "no canary fits the conditions");
 }
 
 // Scores that are given to other templates than they are of; and a canary that is there twice.

@@ -11,21 +11,23 @@
 namespace heft {
 namespace {
 
-// How many people answer a search, and with how many templates at most.
+// How many people answer a search, and with how many templates at most. Where nobody does it is as
+// for one: nobody can be accepted, whatever the threshold.
 struct Searched {
-  uint64_t people = 0;
-  uint32_t templates = 0;
+  uint64_t people = 1;
+  uint32_t templates = 1;
 };
 
 Searched Count(const EncryptedScores& scores, const std::optional<Canaries>& canaries) {
   Searched out;
-  if (scores.identities.empty()) return {scores.templates, 1};  // each its own, without a name
+  // Each its own, without a name.
+  if (scores.identities.empty()) return {std::max<uint64_t>(scores.AnsweringTemplates(), 1), 1};
   std::map<std::string_view, uint32_t> templates;
   for (const std::string& identity : scores.identities) {
-    if (canaries && canaries->Names(identity)) continue;
+    if (identity.empty() || (canaries && canaries->Names(identity))) continue;
     out.templates = std::max(out.templates, ++templates[identity]);
   }
-  out.people = templates.size();
+  out.people = std::max<uint64_t>(templates.size(), 1);
   return out;
 }
 

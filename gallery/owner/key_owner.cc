@@ -41,6 +41,7 @@ Decision OpenedScores::Decide(const ChosenThreshold& threshold) const {
   out.probe = probe;
   out.refusal = refusal;
   out.at = threshold;
+  out.where = where;
   const RateOf other = kind == ScoreKind::kVerification ? RateOf::kSearches : RateOf::kComparisons;
   if (out.refusal.empty() && threshold.of == other) {
     out.refusal = other == RateOf::kComparisons

@@ -291,6 +291,7 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_vi
   out.kind = scores.kind;
   out.probe = scores.probe;
   out.claimed = scores.claimed;
+  if (scores.restriction) out.where = scores.restriction->where;
   HEFT_ASSIGN_OR_RETURN(const double norm, OpenNorm(scores, flooding, &out.refusal));
   if (!out.refusal.empty()) return out;
   // A thin probe's scores are to be divided by its length.
@@ -323,7 +324,10 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_vi
     out.refusal = canaries_->Check(scores, canaries, model_.approximation, rings_.thin());
     if (!out.refusal.empty()) return out;
   }
-  for (auto& [identity, candidate] : best) out.candidates.push_back(std::move(candidate));
+  for (auto& [identity, candidate] : best) {
+    if (scores.kind == ScoreKind::kIdentification) out.searched += candidate.templates;
+    out.candidates.push_back(std::move(candidate));
+  }
   Rank(&out.candidates);
   HEFT_RETURN_IF_ERROR(Publish(accepted.opening, &out));
   return out;

@@ -270,7 +270,7 @@ absl::Status QueryJournal::Charge(const Opening& opening) {
 absl::StatusOr<std::vector<bool>> QueryJournal::Publish(const Opening& opening,
                                                         std::span<const std::string> ranked) {
   std::vector<bool> may(ranked.size(), true);
-  if (opening.verification || ranked.empty()) return may;
+  if (opening.verification) return may;
   absl::Status refused;
   HEFT_RETURN_IF_ERROR(Update([&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(EnsureLimits(opening.model, opening.defaults));

@@ -19,6 +19,7 @@
 #include "heft/client.h"
 #include "heft/export.h"
 #include "heft/gallery.h"
+#include "heft/metadata.h"
 #include "heft/model.h"
 #include "heft/progress.h"
 #include "heft/trust.h"
@@ -58,6 +59,8 @@ struct Decision {
   std::string identity;  // of whom, if accepted
   std::string refusal;   // as OpenedScores; never accepted where it is not empty
   ChosenThreshold at;    // by which it was decided
+  // Identification: what it was restricted to, as OpenedScores.
+  std::vector<Condition> where;
 };
 
 // OpenedScores: a reply in the clear.
@@ -71,6 +74,10 @@ struct HEFT_EXPORT OpenedScores {
   // Why the reply is refused: its probe's norm, or one of its scores, cannot be those of a sound
   // probe (SECURITY.md, "What a reply proves"). There are no candidates then.
   std::string refusal;
+  // Identification: the conditions to which the server says that it was restricted, and how many
+  // templates answered, but for canaries; 0 where it is refused.
+  std::vector<Condition> where;
+  uint64_t searched = 0;
 
   // The rule of acceptance: the reply is not refused, the threshold's rate is of what was asked, a
   // comparison or a search, and the best candidate reaches it.
@@ -206,9 +213,10 @@ class HEFT_EXPORT KeyOwner {
   absl::StatusOr<CanarySet> MakeCanaries(size_t triples = 3,
                                          std::vector<std::string> names = {}) const;
   // From here on every identification must hold these canaries, with scores as they must be, and
-  // they are no candidates; what does not is refused. Load does so with PATH.canaries, where that
-  // is there. kDataLoss, kFailedPrecondition for those of another key or model. Not while others
-  // use the object.
+  // they are no candidates; what does not is refused. One that is restricted must hold one triple
+  // at least, and of each all or none: give the people of a triple the same metadata. Load does so
+  // with PATH.canaries, where that is there. kDataLoss, kFailedPrecondition for those of another
+  // key or model. Not while others use the object.
   absl::Status RequireCanaries(std::span<const uint8_t> file, std::string_view what);
   // The same, and keeps them in PATH.canaries for all who load this key. kFailedPrecondition also
   // for a key that is of no file.
@@ -244,9 +252,10 @@ class HEFT_EXPORT KeyOwner {
   absl::StatusOr<Decision> Decide(std::span<const uint8_t> reply, std::string_view what,
                                   double score, const std::optional<Flooding>& flooding = {}) const;
   // The threshold that `rule` means for this reply: of a search by how many people answered it, and
-  // with how many templates. Opens nothing, charges nothing. kInvalidArgument for a rule of not
-  // exactly one part, a false match rate of a search, an identification rate of a verification;
-  // Model::ThresholdFor's and ThresholdForSearch's; kDataLoss.
+  // with how many templates; where nobody did, as for one. Opens nothing, charges nothing.
+  // kInvalidArgument for a rule of not exactly one part, a false match rate of a search, an
+  // identification rate of a verification; Model::ThresholdFor's and ThresholdForSearch's;
+  // kDataLoss.
   absl::StatusOr<ChosenThreshold> ThresholdFor(std::span<const uint8_t> reply,
                                                std::string_view what,
                                                const DecisionRule& rule) const;

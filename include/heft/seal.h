@@ -79,17 +79,19 @@ struct SealScores {
   };
   struct Reply {
     std::vector<uint8_t> ciphertext;
-    std::vector<Answer>
-        answers;  // of a verification; an identification answers for all, by position
+    // Of a verification, and of an identification that not every place answers; otherwise it
+    // answers for all of the block, by position.
+    std::vector<Answer> answers;
+    uint64_t block = 0;  // of an identification
   };
   ScoreKind kind = ScoreKind::kIdentification;
   std::string probe, claimed;
-  uint64_t templates = 0;
-  std::vector<std::string> identities;
+  uint64_t templates = 0;               // places, of an identification
+  std::vector<std::string> identities;  // by place, empty where it does not answer; or none
   std::vector<Reply> replies;
-  // Of the probe: slot j holds (1 - s^2) n + i s (2 n + (-1)^j), n being |z|^2 and s the secret factor
-  // that proves it (docs/seal.md). For decoders that give real parts, `squared_norm_turned` holds the
-  // same times i (-1)^j: the mean of its slots is -s.
+  // Of the probe: slot j holds (1 - s^2) n + i s (2 n + (-1)^j), n being |z|^2 and s the secret
+  // factor that proves it (docs/seal.md). For decoders that give real parts, `squared_norm_turned`
+  // holds the same times i (-1)^j: the mean of its slots is -s.
   std::vector<uint8_t> squared_norm, squared_norm_turned;
   // Scores are not cosines yet: they are to be divided by the root of n.
   bool divide_by_norm = false;

@@ -382,17 +382,37 @@ def gallery(folder, key_id, model_id, gamma, revoked=None):
         r.end()
 
 
+def condition(r):
+    """A key with its values, or its bounds."""
+    key = r.name()
+    values = [r.name() for _ in range(r.u8())]
+    assert 1 <= len(key) <= 64 and all(values)
+    if values:
+        return key, values
+    bounds = r.u8()
+    assert 1 <= bounds <= 3
+    return key, r.f64() if bounds & 1 else None, r.f64() if bounds & 2 else None
+
+
 def scores(path, key_id, model_id, kind, version=1):
     return scores_of(open_envelope(path, "SCOR", version), key_id, model_id, kind, version)
 
 
 def scores_of(r, key_id, model_id, kind, version):
-    """From version 4 on: gallery id, generation, root, nonce and commitment."""
+    """From version 4 on: gallery id, generation, root, nonce and commitment; in version 5 also which
+    places answer, when, and the conditions."""
     assert ids(r) == key_id and r.raw(16) == model_id and r.u8() == kind
     r.string()
     claimed = r.string()
     identities = [r.name() for _ in range(r.u64())]
-    templates, norm = r.u64(), r.u8()
+    templates = r.u64()
+    answers, restriction = [True] * templates, None
+    if version >= 5:
+        bits = r.raw(-(-templates // 8))
+        answers = [bool(bits[p // 8] >> p % 8 & 1) for p in range(templates)]
+        assert int.from_bytes(bits, "little") >> templates == 0 and not all(answers) and kind == 0
+        restriction = (answers, r.u64(), [condition(r) for _ in range(r.u8())])
+    norm = r.u8()
     assert norm in ((0, 1) if version < 3 else (1, 2))
     if norm:
         ciphertext(r)
@@ -400,7 +420,9 @@ def scores_of(r, key_id, model_id, kind, version):
     replies = r.u64()
     assert not short or replies > 0 and kind == 0
     if kind == 0:
-        assert len(identities) in (0, templates) and replies == -(-templates // N) and not claimed
+        assert len(identities) in (0, templates) and not claimed
+        assert replies == len({p // N for p in range(templates) if answers[p]})
+        assert all((name != "") == answers[p] for p, name in enumerate(identities))
     else:
         assert identities == [claimed] and templates == 0
     for _ in range(replies):
@@ -409,7 +431,7 @@ def scores_of(r, key_id, model_id, kind, version):
         (short_ciphertext if short else ciphertext)(r)
     origin = (r.raw(16), r.u64(), r.raw(32), r.raw(32), r.raw(32)) if version >= 4 else None
     r.end()
-    return origin
+    return origin if restriction is None else (origin, restriction)
 
 
 # Ed25519 (RFC 8032, section 5.1): the curve -x^2 + y^2 = 1 + d x^2 y^2 modulo P, of order L.
@@ -643,8 +665,11 @@ def main():
     use(THIN[0] // 2, large[:4])
     scores(thin / "identification.ct", thin_key_id, thin_id, 0, 2)
     scores(thin / "proved.ct", thin_key_id, thin_id, 0, 3)
+    _, restriction = scores(thin / "restricted.ct", thin_key_id, thin_id, 0, 5)
+    assert restriction == ([False, True, True], 1800000000, [
+        ("site", ["berlin", "paris"]), ("age", 18, 30.5), ("height", None, 200)])
     assert {p.name for p in thin.iterdir()} == {"model.heft", "secret.key", "identification.ct",
-                                                "proved.ct"}
+                                                "proved.ct", "restricted.ct"}
     return 0
 
 

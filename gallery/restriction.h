@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which places of a gallery answer an identification. A place is a position, block * 2 slots + lane
+// * slots + slot; one that is free, or whose template is leaving, has expired or does not fit the
+// conditions of the request, does not answer: its score is nobody's business, or nobody's.
+#ifndef HEFT_GALLERY_RESTRICTION_H_
+#define HEFT_GALLERY_RESTRICTION_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/bytes.h"
+#include "heft/metadata.h"
+
+namespace heft {
+
+// PlaceSet: a set of places, a bit each.
+class PlaceSet {
+ public:
+  PlaceSet() = default;
+  // None: of `places` places, none is in the set. All: each is.
+  static PlaceSet None(uint64_t places);
+  static PlaceSet All(uint64_t places);
+
+  void Add(uint64_t place) { bits_[place / 8] |= static_cast<uint8_t>(1 << place % 8); }
+  void Remove(uint64_t place) { bits_[place / 8] &= static_cast<uint8_t>(~(1 << place % 8)); }
+  bool Contains(uint64_t place) const { return bits_[place / 8] >> place % 8 & 1; }
+
+  uint64_t places() const { return places_; }  // in the set or not
+  uint64_t count() const;                      // in the set
+  // Whether one of [first, end) is in it, as far as there are such places.
+  bool ContainsAny(uint64_t first, uint64_t end) const;
+  // The blocks of `per_block` places of which one is in it, rising.
+  std::vector<uint64_t> Blocks(uint64_t per_block) const;
+
+  // Write: bit i % 8 of byte i / 8 is place i. Read: of so many places; it refuses a bit beyond.
+  void Write(ByteWriter& writer) const { writer.Raw(bits_); }
+  static PlaceSet Read(ByteReader& reader, uint64_t places);
+
+  bool operator==(const PlaceSet&) const = default;
+
+ private:
+  uint64_t places_ = 0;
+  std::vector<uint8_t> bits_;  // zero beyond places_
+};
+
+// Restriction: of an identification that some place does not answer.
+struct Restriction {
+  PlaceSet answering;
+  uint64_t time = 0;             // Unix seconds, by which it was seen what has expired
+  std::vector<Condition> where;  // that were asked for; empty: none
+  bool operator==(const Restriction&) const = default;
+};
+void WriteRestriction(ByteWriter& writer, const Restriction& restriction);
+// ReadRestriction: of a gallery of so many places; it refuses a set of all of them.
+Restriction ReadRestriction(ByteReader& reader, uint64_t places);
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_RESTRICTION_H_
