@@ -22,20 +22,20 @@
 namespace heft {
 
 enum class Table : uint8_t {
-  kCatalog = 0,   // names of galleries
-  kHead,          // of each gallery what all of it has in common
-  kBlocks,        // checkpoints: sums of templates
-  kBlockInfo,     // of each block what is small
-  kRoster,        // who stands where, by runs of positions
-  kNames,         // where identities stand, by keyed hashes
-  kSamples,       // digests of enrolled samples
-  kJournal,       // fused templates that may be taken back exactly
-  kQuarantine,    // enrolments that nobody has admitted
-  kWaiting,       // of each of them what is small
-  kFree,          // positions to be filled again
-  kExchanges,     // renewals that the key owner has been asked for
-  kReceipts,      // of removals
-  kRequests,      // idempotency keys of changes, with their results
+  kCatalog = 0,  // names of galleries
+  kHead,         // of each gallery what all of it has in common
+  kBlocks,       // checkpoints: sums of templates
+  kBlockInfo,    // of each block what is small
+  kRoster,       // who stands where, by runs of positions
+  kNames,        // where identities stand, by keyed hashes
+  kSamples,      // digests of enrolled samples
+  kJournal,      // fused templates that may be taken back exactly
+  kQuarantine,   // enrolments that nobody has admitted
+  kWaiting,      // of each of them what is small
+  kFree,         // positions to be filled again
+  kExchanges,    // renewals that the key owner has been asked for
+  kReceipts,     // of removals
+  kRequests,     // idempotency keys of changes, with their results
 };
 inline constexpr size_t kTables = 14;
 std::string_view TableName(Table table);
@@ -58,12 +58,13 @@ class StoreReader {
   virtual absl::StatusOr<std::optional<ByteSpan>> Get(Table table, ByteSpan key) const = 0;
   // Scan: the entries of keys >= `from` in the order of their bytes, until `use` returns false.
   // Bytes as Get's. `use` must not call the reader.
-  virtual absl::Status Scan(
-      Table table, ByteSpan from,
-      const std::function<bool(ByteSpan key, ByteSpan value)>& use) const = 0;
+  virtual absl::Status Scan(Table table, ByteSpan from,
+                            const std::function<bool(ByteSpan key, ByteSpan value)>& use) const = 0;
 };
 
 // StoreWriter: a transaction. Reads see its own changes. Without Commit nothing has happened.
+// Ended, by Commit or the destructor, by the thread that began it. Until then what was put may be
+// in memory.
 class StoreWriter : public StoreReader {
  public:
   virtual absl::Status Put(Table table, ByteSpan key, ByteSpan value) = 0;
@@ -100,8 +101,8 @@ class Store {
   virtual absl::StatusOr<std::unique_ptr<StoreWriter>> Write(const StoreLock& lock) = 0;
 
   // Scrub: of all that was deleted or replaced by committed transactions nothing is left on the
-  // disk when it returns OK. Waits up to `wait` for readers who still see it; then kUnavailable, and
-  // it is to be called again. Under the caller's lock, with no transaction open.
+  // disk when it returns OK. Waits up to `wait` for readers who still see it; then kUnavailable,
+  // and it is to be called again. Under the caller's lock, with no transaction open.
   virtual absl::Status Scrub(const StoreLock& lock, absl::Duration wait) = 0;
 
   // Copy: the newest state into an empty folder, a store like this one, durable when it returns OK;
@@ -111,15 +112,19 @@ class Store {
                             const std::function<bool(uint64_t, uint64_t)>& progress) const = 0;
 
   virtual absl::StatusOr<StoreStatistics> Statistics() const = 0;
+
+  // Check: whether the newest state holds together, whatever is in it: its tables, not its long
+  // values. kDataLoss, saying where not.
+  virtual absl::Status Check() const = 0;
 };
 
 enum class StoreMode { kRead, kWrite, kCreate };
 
 // OpenStore: the store in a folder (gallery/store_lmdb.cc). Cheap when the process has it open
-// already, and all who do share one. kNotFound if there is none (kCreate: makes it, and the folder),
-// kDataLoss where it is damaged, kFailedPrecondition for one of a later version, kUnavailable where
-// the system refuses (permissions, a read-only file system with kWrite, too many readers), each
-// with what to do.
+// already, and all who do share one. kNotFound if there is none (kCreate: makes it, and the
+// folder), kDataLoss where it is damaged, kFailedPrecondition for one of a later version,
+// kUnavailable where the system refuses (permissions, a read-only file system with kWrite, too many
+// readers), each with what to do.
 absl::StatusOr<std::shared_ptr<Store>> OpenStore(const std::string& folder, StoreMode mode);
 // StoreExists: whether OpenStore with kRead would find one.
 bool StoreExists(const std::string& folder);

@@ -156,10 +156,13 @@ absl::Status LmdbEnvironment::Reopen() {
 }
 
 // Grow: for a file that another process has let grow beyond our map.
-int LmdbEnvironment::Grow() {
+absl::Status LmdbEnvironment::Grow() {
   std::unique_lock<std::shared_mutex> alone(opening_);
-  if (file_ == nullptr || file_->transactions != 0) return MDB_MAP_RESIZED;
-  return mdb_env_set_mapsize(file_->env(), 0);
+  if (file_ != nullptr && file_->transactions != 0) {
+    return LmdbError("read", folder_, MDB_MAP_RESIZED);
+  }
+  file_ = nullptr;
+  return OpenFile();
 }
 
 absl::StatusOr<LmdbTransaction> LmdbEnvironment::Begin(bool write) {
@@ -180,7 +183,7 @@ absl::StatusOr<LmdbTransaction> LmdbEnvironment::Begin(bool write) {
     } else if (rc == MDB_READERS_FULL) {
       CheckReaders();
     } else if (rc == MDB_MAP_RESIZED) {
-      rc = Grow();
+      HEFT_RETURN_IF_ERROR(Grow());
     } else {
       break;
     }

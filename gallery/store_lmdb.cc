@@ -50,9 +50,11 @@ class LmdbStore : public Store {
       return absl::FailedPreconditionError("another transaction of this store is open: end it");
     }
     auto transaction = environment_->Begin(true);
-    if (!transaction.ok()) {
+    const absl::Status begun =
+        transaction.ok() ? Begun(BeginClean(*environment_, *transaction)) : transaction.status();
+    if (!begun.ok()) {
       environment_->writing = false;
-      return transaction.status();
+      return begun;
     }
     return std::make_unique<LmdbWriter>(
         *std::move(transaction), [environment = environment_] { environment->writing = false; });
@@ -93,11 +95,25 @@ class LmdbStore : public Store {
     return statistics;
   }
 
+  absl::Status Check() const override {
+    absl::Status status;
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      HEFT_ASSIGN_OR_RETURN(const LmdbTransaction transaction, environment_->Begin(false));
+      status = transaction.file().CheckPages(transaction.get(), true);
+      if (!absl::IsAborted(status)) break;
+    }
+    return status;
+  }
+
  private:
   absl::Status CheckLock(const StoreLock& lock) const {
     const auto* const ours = dynamic_cast<const LmdbLock*>(&lock);
     if (ours != nullptr && ours->owner() == environment_.get()) return absl::OkStatus();
     return absl::InvalidArgumentError("this lock is of another store");
+  }
+
+  absl::Status Begun(int rc) const {
+    return rc == 0 ? absl::OkStatus() : LmdbError("write to", environment_->folder(), rc);
   }
 
   const std::shared_ptr<LmdbEnvironment> environment_;

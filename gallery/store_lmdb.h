@@ -32,6 +32,7 @@
 
 #include "base/files.h"
 #include "gallery/store.h"
+#include "gallery/store_pages.h"
 
 namespace heft {
 
@@ -60,6 +61,20 @@ class NoFileSizeSignal {
   bool blocked_ = false;
 };
 
+// FileMap: a file's bytes, as long as it is now.
+class FileMap {
+ public:
+  static absl::StatusOr<FileMap> Make(int fd);
+  FileMap(FileMap&& other) noexcept;
+  FileMap& operator=(FileMap&&) = delete;
+  ~FileMap();
+  ByteSpan bytes() const { return bytes_; }
+
+ private:
+  explicit FileMap(ByteSpan bytes) : bytes_(bytes) {}
+  ByteSpan bytes_;
+};
+
 // LmdbFile: kBuild: a new file that nobody else knows: no locks, durable only after Sync.
 class LmdbFile {
  public:
@@ -74,11 +89,14 @@ class LmdbFile {
 
   MDB_env* env() const { return env_; }
   MDB_dbi table(Table table) const { return tables_[static_cast<size_t>(table)]; }
+  MDB_dbi names() const { return names_; }  // LMDB's table of tables
   size_t page() const { return page_; }
-  bool writable() const { return mode_ != Mode::kRead; }
   int descriptor() const;
-  // Map: the file's pages, as far as it goes now. InMap: whether a value lies where they do, or
-  // would, if the file were longer.
+  // CheckPages: that the pages of a state hold together; all of them, or those that LMDB needs to
+  // find the others. kAborted where others have committed twice meanwhile.
+  absl::Status CheckPages(MDB_txn* txn, bool all) const;
+  // Map: the file's pages in LMDB's map, as far as it goes now. InMap: whether a value lies there,
+  // or would, if the file were longer.
   ByteSpan Map() const;
   bool InMap(const uint8_t* begin) const;
 
@@ -87,15 +105,23 @@ class LmdbFile {
 
  private:
   LmdbFile(std::string folder, Mode mode) : folder_(std::move(folder)), mode_(mode) {}
+  absl::Status CheckFile(const std::string& path) const;
   int OpenEnvironment(const std::string& path);
+  // Those of a state are kAborted where it is too old to be found.
+  absl::StatusOr<MetaPage> Meta(uint64_t state) const;
+  absl::Status FindMap(MDB_txn* txn);
   absl::Status CheckVersion(MDB_txn* txn) const;
+  int MakeTables(MDB_txn* txn);
+  absl::Status FindTables(MDB_txn* txn);
   absl::Status OpenTables();
 
   const std::string folder_;
   const Mode mode_;
   MDB_env* env_ = nullptr;
+  MDB_dbi names_ = 0;
   std::array<MDB_dbi, kTables> tables_ = {};
   size_t page_ = 0;
+  const uint8_t* base_ = nullptr;  // of LMDB's map
 };
 
 class LmdbTransaction;
@@ -126,12 +152,18 @@ class LmdbEnvironment : public std::enable_shared_from_this<LmdbEnvironment> {
   // CheckReaders: forgets those whose process is no more.
   void CheckReaders();
 
-  // What Scrub knows of the pages (store_scrub.cc). Under the writer's lock.
+  // Under the writer's lock, for Scrub (store_scrub.cc):
+  // Pages: as far as they are known after the commit of `state`; 0: they are not.
   struct Pages {
-    uint64_t state = 0;           // up to which it is known; 0: nothing is
-    std::vector<bool> unwritten;  // those that were not written since they were looked at
+    uint64_t state = 0, scrubbed = 0;
+    std::vector<bool> kept;   // by number: in use, and clean, when last scrubbed, and ever since
+    std::vector<bool> wiped;  // free, and zeros, when last scrubbed, and ever since
   };
   Pages pages;
+  // Buffers: LMDB holds at most so many. Scrubs: those of the store up to which they were dropped.
+  static constexpr size_t kFewBuffers = 64;
+  size_t buffers = kFewBuffers;
+  std::optional<uint64_t> scrubs;
   // A StoreWriter is there.
   std::atomic<bool> writing = false;
 
@@ -140,7 +172,7 @@ class LmdbEnvironment : public std::enable_shared_from_this<LmdbEnvironment> {
   LmdbEnvironment(std::string path, std::string folder, LmdbFile::Mode mode);
   absl::Status OpenFile();
   absl::Status Reopen();
-  int Grow();
+  absl::Status Grow();
 
   const std::string path_, folder_;
   const pid_t process_;
@@ -218,11 +250,14 @@ class LmdbWriter : public StoreWriter {
   // Values that this transaction has put lie anywhere: copies, aligned, until the next change.
   mutable std::vector<std::vector<uint8_t>> aligned_;
   absl::Status failure_;
-  size_t changes_ = 0;
+  size_t changes_ = 0, pages_ = 0;
 };
 
 // PagesCommitted: LmdbEnvironment::Pages after the commit of a transaction (store_scrub.cc).
 void PagesCommitted(LmdbEnvironment& environment, uint64_t state);
+// BeginClean: drops LMDB's buffers where another process has scrubbed the store since; 0, or LMDB's
+// error.
+int BeginClean(LmdbEnvironment& environment, const LmdbTransaction& transaction);
 // ScrubStore: Store::Scrub.
 absl::Status ScrubStore(LmdbEnvironment& environment, absl::Duration wait);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // store.mdb as LMDB has it open, and what LMDB's errors mean.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gallery/store_lmdb.h"
+#include "gallery/store_pages.h"
 
 namespace heft {
 namespace {
@@ -30,6 +33,8 @@ size_t FileSize(int fd) {
   struct stat info;
   return fstat(fd, &info) == 0 ? info.st_size : 0;
 }
+
+std::string Name(size_t table) { return std::string(TableName(static_cast<Table>(table))); }
 
 MDB_val Value(std::string_view text) { return {text.size(), const_cast<char*>(text.data())}; }
 
@@ -114,6 +119,75 @@ NoFileSizeSignal::~NoFileSizeSignal() {
   errno = error;
 }
 
+// CheckFile: before LMDB maps a file, that it says what is in it.
+absl::Status LmdbFile::CheckFile(const std::string& path) const {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return LmdbError("open", folder_, errno);
+  absl::Status status;
+  // Again where a commit came in between.
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    status = absl::OkStatus();
+    size_t page = 0;
+    for (int i = 0; i < 2 && status.ok(); ++i) {
+      std::array<uint8_t, 512> begin;
+      const bool there = pread(fd, begin.data(), begin.size(), i * page) == begin.size();
+      const auto meta = there ? ReadMeta(begin) : absl::DataLossError("it is cut off");
+      status = meta.status();
+      if (!meta.ok()) break;
+      page = meta->free_pages.page_size;
+      // LMDB writes no file that is shorter than so, of pages that it took and gave back.
+      constexpr uint64_t kMostTimes = 64, kSmall = uint64_t{1} << 30;
+      const uint64_t size = std::max<uint64_t>(FileSize(fd), kSmall);
+      if (meta->last_page >= kMostTimes * size / page)
+        status = absl::DataLossError("it is cut off");
+    }
+    if (status.ok()) break;
+    usleep(1000);
+  }
+  close(fd);
+  return status.ok() ? status : DamagedStore(folder_, std::string(status.message()));
+}
+
+absl::StatusOr<MetaPage> LmdbFile::Meta(uint64_t state) const {
+  std::array<uint8_t, 512> begin;
+  if (pread(descriptor(), begin.data(), begin.size(), state % 2 * page_) != begin.size()) {
+    return absl::DataLossError("it is cut off");
+  }
+  HEFT_ASSIGN_OR_RETURN(const MetaPage meta, ReadMeta(begin));
+  if (meta.state != state) return absl::AbortedError("others write");
+  return meta;
+}
+
+absl::Status LmdbFile::CheckPages(MDB_txn* txn, bool all) const {
+  const auto check = [&]() -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(const MetaPage meta, Meta(mdb_txn_id(txn)));
+    HEFT_ASSIGN_OR_RETURN(const FileMap map, FileMap::Make(descriptor()));
+    PageWalk walk(map.bytes(), page_);
+    walk.strict = all;
+    if (!all && (meta.last_page + 1) * page_ <= map.bytes().size()) {
+      walk.leaf = [](uint64_t) { return false; };
+    }
+    return walk.Walk(meta);
+  };
+  const absl::Status status = check();
+  if (!absl::IsDataLoss(status)) return status;
+  return DamagedStore(folder_, std::string(status.message()));
+}
+
+// FindMap: LMDB does not say where its map is. It is found by the page of a record.
+absl::Status LmdbFile::FindMap(MDB_txn* txn) {
+  const auto meta = Meta(mdb_txn_id(txn));
+  if (absl::IsAborted(meta.status())) return meta.status();
+  MDB_val key = Value(kVersionKey), value;
+  const int rc = mdb_get(txn, names_, &key, &value);
+  if (rc == MDB_NOTFOUND) return DamagedStore(folder_, "it says of no version");
+  if (rc != 0) return LmdbError("read", folder_, rc);
+  if (!meta.ok() || meta->names.depth != 1) return DamagedStore(folder_, "it has too many tables");
+  const auto at = reinterpret_cast<uintptr_t>(value.mv_data);
+  base_ = reinterpret_cast<const uint8_t*>(at - at % page_ - meta->names.root * page_);
+  return absl::OkStatus();
+}
+
 // OpenEnvironment: the map is as large as the limits allow.
 int LmdbFile::OpenEnvironment(const std::string& path) {
   struct stat info;
@@ -144,9 +218,7 @@ int LmdbFile::OpenEnvironment(const std::string& path) {
 
 absl::Status LmdbFile::CheckVersion(MDB_txn* txn) const {
   MDB_val key = Value(kVersionKey), value;
-  MDB_dbi names;
-  int rc = mdb_dbi_open(txn, nullptr, 0, &names);
-  if (rc == 0) rc = mdb_get(txn, names, &key, &value);
+  const int rc = mdb_get(txn, names_, &key, &value);
   if (rc == MDB_NOTFOUND) return DamagedStore(folder_, "it says of no version");
   if (rc != 0) return LmdbError("read", folder_, rc);
   if (value.mv_size == 1 && *static_cast<const uint8_t*>(value.mv_data) == kVersion) {
@@ -158,26 +230,40 @@ absl::Status LmdbFile::CheckVersion(MDB_txn* txn) const {
       "): use the version of HEFT that made it, or a newer one"));
 }
 
+// MakeTables: of a new file.
+int LmdbFile::MakeTables(MDB_txn* txn) {
+  uint8_t version = kVersion;
+  MDB_val key = Value(kVersionKey), value = {1, &version};
+  int rc = mdb_put(txn, names_, &key, &value, 0);
+  for (size_t i = 0; i < kTables && rc == 0; ++i) {
+    rc = mdb_dbi_open(txn, Name(i).c_str(), MDB_CREATE, &tables_[i]);
+  }
+  return rc;
+}
+
+absl::Status LmdbFile::FindTables(MDB_txn* txn) {
+  HEFT_RETURN_IF_ERROR(CheckPages(txn, false));
+  HEFT_RETURN_IF_ERROR(FindMap(txn));
+  HEFT_RETURN_IF_ERROR(CheckVersion(txn));
+  for (size_t i = 0; i < kTables; ++i) {
+    const int rc = mdb_dbi_open(txn, Name(i).c_str(), 0, &tables_[i]);
+    if (rc == MDB_NOTFOUND || rc == MDB_INCOMPATIBLE) {
+      return DamagedStore(folder_, "a table is not there");
+    }
+    if (rc != 0) return LmdbError("open", folder_, rc);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status LmdbFile::OpenTables() {
   MDB_txn* txn = nullptr;
-  int rc = mdb_txn_begin(env_, nullptr, mode_ == Mode::kBuild ? 0 : MDB_RDONLY, &txn);
+  const bool build = mode_ == Mode::kBuild;
+  int rc = mdb_txn_begin(env_, nullptr, build ? 0 : MDB_RDONLY, &txn);
   if (rc != 0) return LmdbError("open", folder_, rc);
-  absl::Status status;
-  if (mode_ == Mode::kBuild) {
-    MDB_dbi names;
-    uint8_t version = kVersion;
-    MDB_val key = Value(kVersionKey), value = {1, &version};
-    rc = mdb_dbi_open(txn, nullptr, 0, &names);
-    if (rc == 0) rc = mdb_put(txn, names, &key, &value, 0);
-  } else {
-    status = CheckVersion(txn);
-  }
-  for (size_t i = 0; i < kTables && rc == 0 && status.ok(); ++i) {
-    rc = mdb_dbi_open(txn, std::string(TableName(static_cast<Table>(i))).c_str(),
-                      mode_ == Mode::kBuild ? MDB_CREATE : 0, &tables_[i]);
-    if (rc == MDB_NOTFOUND || rc == MDB_INCOMPATIBLE) status = DamagedStore(folder_, "no tables");
-  }
-  if (rc != 0 && status.ok()) status = LmdbError("open", folder_, rc);
+  rc = mdb_dbi_open(txn, nullptr, 0, &names_);
+  if (rc == 0 && build) rc = MakeTables(txn);
+  absl::Status status = rc == 0 ? absl::OkStatus() : LmdbError("open", folder_, rc);
+  if (rc == 0 && !build) status = FindTables(txn);
   if (!status.ok()) {
     mdb_txn_abort(txn);
     return status;
@@ -190,6 +276,7 @@ absl::StatusOr<std::unique_ptr<LmdbFile>> LmdbFile::Open(const std::string& path
                                                          const std::string& folder, Mode mode) {
   const NoFileSizeSignal no_signal;
   std::unique_ptr<LmdbFile> file(new LmdbFile(folder, mode));
+  if (mode != Mode::kBuild) HEFT_RETURN_IF_ERROR(file->CheckFile(path));
   const int rc = file->OpenEnvironment(path);
   if (rc != 0) return LmdbError("open", folder, rc);
   // LMDB leaves this one open in programs that are started.
@@ -200,7 +287,12 @@ absl::StatusOr<std::unique_ptr<LmdbFile>> LmdbFile::Open(const std::string& path
   if (file->page_ < 4096 || file->page_ > kLargestPage || (file->page_ & (file->page_ - 1)) != 0) {
     return DamagedStore(folder, "its pages have no size");
   }
-  HEFT_RETURN_IF_ERROR(file->OpenTables());
+  absl::Status status;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    status = file->OpenTables();
+    if (!absl::IsAborted(status)) break;
+  }
+  if (!status.ok()) return status;
   return file;
 }
 
@@ -217,15 +309,29 @@ int LmdbFile::descriptor() const {
 ByteSpan LmdbFile::Map() const {
   MDB_envinfo info;
   mdb_env_info(env_, &info);
-  return {static_cast<const uint8_t*>(info.me_mapaddr),
-          std::min(info.me_mapsize, FileSize(descriptor()))};
+  return {base_, std::min(info.me_mapsize, FileSize(descriptor()))};
 }
 
 bool LmdbFile::InMap(const uint8_t* begin) const {
   MDB_envinfo info;
   mdb_env_info(env_, &info);
-  return reinterpret_cast<uintptr_t>(begin) - reinterpret_cast<uintptr_t>(info.me_mapaddr) <
-         info.me_mapsize;
+  return base_ != nullptr &&
+         reinterpret_cast<uintptr_t>(begin) - reinterpret_cast<uintptr_t>(base_) < info.me_mapsize;
+}
+
+absl::StatusOr<FileMap> FileMap::Make(int fd) {
+  const size_t size = FileSize(fd);
+  void* const at = mmap(nullptr, std::max<size_t>(size, 1), PROT_READ, MAP_SHARED, fd, 0);
+  if (at == MAP_FAILED) {
+    return absl::UnavailableError(absl::StrCat("cannot map the store: ", std::strerror(errno)));
+  }
+  return FileMap({static_cast<const uint8_t*>(at), size});
+}
+
+FileMap::FileMap(FileMap&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+
+FileMap::~FileMap() {
+  if (bytes_.data() != nullptr) munmap(const_cast<uint8_t*>(bytes_.data()), bytes_.size());
 }
 
 }  // namespace heft

@@ -1,12 +1,252 @@
 // SPDX-License-Identifier: Apache-2.0
+// Store::Scrub. LMDB never writes over a page in use, so a value that is deleted stays where it
+// was: in pages that are free now, and in the free space of pages of small entries. LMDB also keeps
+// buffers of pages in memory, and writes later pages from them with what their free space held.
+//
+// So: the buffers are let go; one more transaction makes both of LMDB's metas forget the state
+// before; once nobody reads that, zeros go over its free pages, and over the free space of pages in
+// use. No byte that any state refers to is written, so that a crash at any time harms nothing.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "gallery/store_lmdb.h"
+#include "gallery/store_pages.h"
 
 namespace heft {
+namespace {
 
-void PagesCommitted(LmdbEnvironment& environment, uint64_t) { environment.pages = {}; }
+constexpr std::string_view kScrubsKey = "heft scrubs";
 
-absl::Status ScrubStore(LmdbEnvironment&, absl::Duration) {
-  return absl::UnimplementedError("scrubbing comes with the next change");
+bool IsZero(ByteSpan bytes) {
+  return bytes.empty() ||
+         (bytes[0] == 0 && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
+// Eraser writes zeros over what is not zero yet.
+class Eraser {
+ public:
+  Eraser(ByteSpan map, int fd) : map_(map), fd_(fd) {}
+
+  // Add: `size` bytes at `at`, as far as the file goes.
+  void Add(uint64_t at, size_t size) {
+    if (at >= map_.size()) return;
+    size = std::min<uint64_t>(size, map_.size() - at);
+    if (!IsZero(map_.subspan(at, size))) places_.emplace_back(at, size);
+  }
+
+  // Erase: 0, or the system's error. Durable.
+  int Erase() {
+    constexpr size_t kZeros = size_t{1} << 20;
+    const std::vector<uint8_t> zeros(places_.empty() ? 0 : kZeros);
+    std::ranges::sort(places_);
+    for (size_t i = 0; i < places_.size();) {
+      uint64_t at = places_[i].first, end = at;
+      for (; i < places_.size() && places_[i].first <= end; ++i) {
+        end = std::max(end, places_[i].first + places_[i].second);
+      }
+      while (at < end) {
+        const ssize_t n = pwrite(fd_, zeros.data(), std::min<uint64_t>(kZeros, end - at), at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return n < 0 ? errno : EIO;
+        at += n;
+      }
+    }
+    return places_.empty() || fdatasync(fd_) == 0 ? 0 : errno;
+  }
+
+ private:
+  const ByteSpan map_;
+  const int fd_;
+  std::vector<std::pair<uint64_t, uint64_t>> places_;
+};
+
+MDB_val ScrubsKey() { return {kScrubsKey.size(), const_cast<char*>(kScrubsKey.data())}; }
+
+// Scrubs: how many there were of this store.
+uint64_t Scrubs(const LmdbTransaction& transaction) {
+  MDB_val key = ScrubsKey(), value;
+  uint64_t scrubs = 0;
+  if (mdb_get(transaction.get(), transaction.file().names(), &key, &value) == 0 &&
+      value.mv_size == sizeof(scrubs)) {
+    std::memcpy(&scrubs, value.mv_data, sizeof(scrubs));
+  }
+  return scrubs;
+}
+
+// PutScrubs: where in memory it stands now.
+int PutScrubs(MDB_txn* txn, MDB_dbi names, uint64_t scrubs, const void** place) {
+  MDB_val key = ScrubsKey(), value = {sizeof(scrubs), &scrubs};
+  int rc = mdb_put(txn, names, &key, &value, 0);
+  if (rc == 0) rc = mdb_get(txn, names, &key, &value);
+  *place = value.mv_data;
+  return rc;
+}
+
+// DropBuffers: has LMDB free the buffers that it would write pages from. The commit of a nested
+// transaction frees the buffers of pages that both have changed, and takes new ones from the list
+// of those that were used, as long as there are any. So there are no more when memory comes back
+// that was freed before.
+int DropBuffers(const LmdbTransaction& transaction, uint64_t scrubs, size_t most) {
+  MDB_txn* const parent = transaction.get();
+  const MDB_dbi names = transaction.file().names();
+  std::set<const void*> places;
+  const void* place = nullptr;
+  int rc = PutScrubs(parent, names, scrubs, &place);
+  for (size_t i = 0; rc == 0 && i < most && places.insert(place).second; ++i) {
+    MDB_txn* child = nullptr;
+    rc = mdb_txn_begin(mdb_txn_env(parent), parent, 0, &child);
+    if (rc != 0) break;
+    rc = PutScrubs(child, names, scrubs, &place);
+    if (rc != 0) {
+      mdb_txn_abort(child);
+    } else {
+      rc = mdb_txn_commit(child);
+    }
+  }
+  return rc;
+}
+
+// WaitForReaders: until nobody reads a state before `state`.
+bool WaitForReaders(LmdbEnvironment& environment, uint64_t state, absl::Duration wait) {
+  const absl::Time end = absl::Now() + wait;
+  while (true) {
+    const auto readers = environment.Readers();
+    if (std::ranges::none_of(readers, [&](const auto& r) { return r.state < state; })) return true;
+    if (absl::Now() >= end) return false;
+    environment.CheckReaders();
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+}
+
+// NextState: one more transaction; no page that the state before the newest has left is reached by
+// a meta afterwards. The newest state, before it.
+absl::StatusOr<uint64_t> NextState(LmdbEnvironment& environment) {
+  HEFT_ASSIGN_OR_RETURN(LmdbTransaction transaction, environment.Begin(true));
+  const NoFileSizeSignal no_signal;
+  const uint64_t state = mdb_txn_id(transaction.get()), scrubs = Scrubs(transaction) + 1;
+  int rc = DropBuffers(transaction, scrubs, environment.buffers);
+  if (rc == 0) rc = transaction.Commit();
+  if (rc != 0) {
+    environment.pages = {};
+    return LmdbError("scrub", environment.folder(), rc);
+  }
+  environment.buffers = LmdbEnvironment::kFewBuffers;
+  environment.scrubs = scrubs;
+  PagesCommitted(environment, state);
+  return state - 1;
+}
+
+// Sweep: the free pages of the newest state but one, and the free space of pages in use.
+absl::Status Sweep(LmdbEnvironment& environment, const LmdbFile& file, uint64_t state) {
+  HEFT_ASSIGN_OR_RETURN(const FileMap file_map, FileMap::Make(file.descriptor()));
+  const ByteSpan map = file_map.bytes();
+  const size_t page = file.page();
+  LmdbEnvironment::Pages& known = environment.pages;
+  if (known.state != state + 1) known = {};
+  const auto is = [](const std::vector<bool>& pages, uint64_t n) {
+    return n < pages.size() && pages[n];
+  };
+  Eraser eraser(map, file.descriptor());
+  PageWalk walk(map, page);
+  walk.leaf = [&](uint64_t number) { return !is(known.kept, number); };
+  walk.unused = [&](uint64_t at, size_t size) { eraser.Add(at, size); };
+  std::vector<uint64_t> wiped;
+  std::vector<bool> kept;
+  uint64_t newest = state + 1;
+  walk.free = [&](uint64_t since, std::span<const uint64_t> numbers) {
+    if (newest != state + 1 || since > state) return;
+    for (const uint64_t number : numbers) {
+      if (!is(known.wiped, number)) eraser.Add(number * page, page);
+      wiped.push_back(number);
+    }
+  };
+  uint64_t pages = 0;
+  for (; newest >= state; --newest) {
+    HEFT_ASSIGN_OR_RETURN(const MetaPage meta, ReadMeta(map.subspan(newest % 2 * page, page)));
+    if (meta.state != newest) return absl::DataLossError("its states are not in order");
+    pages = std::max(pages, meta.last_page + 1);
+    HEFT_RETURN_IF_ERROR(walk.Walk(meta));
+    if (newest == state + 1) kept = walk.reached();
+  }
+  known = {};
+  const int rc = eraser.Erase();
+  if (rc != 0) return LmdbError("scrub", environment.folder(), rc);
+  known.state = known.scrubbed = state + 1;
+  known.kept = std::move(kept);
+  known.kept.resize(pages);
+  known.wiped.assign(pages, false);
+  for (const uint64_t number : wiped) known.wiped[number] = true;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void PagesCommitted(LmdbEnvironment& environment, uint64_t state) {
+  LmdbEnvironment::Pages& known = environment.pages;
+  if (known.state == 0) return;
+  const auto forget = [&] { known = {}; };
+  const auto transaction = environment.Begin(false);
+  if (!transaction.ok()) return forget();
+  const uint64_t newest = mdb_txn_id(transaction->get());
+  if (newest == known.state) return;  // nothing had changed
+  if (newest != state || state != known.state + 1) return forget();
+  MDB_cursor* cursor = nullptr;
+  if (mdb_cursor_open(transaction->get(), 0, &cursor) != 0) return forget();  // 0: of free pages
+  size_t number = state;
+  MDB_val key = {sizeof(number), &number}, value;
+  const int rc = mdb_cursor_get(cursor, &key, &value, MDB_SET);
+  mdb_cursor_close(cursor);
+  if (rc != 0 && rc != MDB_NOTFOUND) return forget();
+  if (rc == 0) {
+    std::vector<uint64_t> freed(value.mv_size / 8);
+    std::memcpy(freed.data(), value.mv_data, 8 * freed.size());
+    if (freed.empty() || freed[0] >= freed.size()) return forget();
+    for (size_t i = 1; i <= freed[0]; ++i) {
+      if (freed[i] >= known.kept.size()) continue;
+      known.kept[freed[i]] = known.wiped[freed[i]] = false;
+    }
+  }
+  known.state = state;
+}
+
+int BeginClean(LmdbEnvironment& environment, const LmdbTransaction& transaction) {
+  const uint64_t scrubs = Scrubs(transaction);
+  if (environment.scrubs == scrubs) return 0;
+  if (environment.scrubs.has_value()) {
+    const int rc = DropBuffers(transaction, scrubs, environment.buffers);
+    if (rc != 0) return rc;
+    environment.buffers = LmdbEnvironment::kFewBuffers;
+  }
+  environment.scrubs = scrubs;
+  return 0;
+}
+
+absl::Status ScrubStore(LmdbEnvironment& environment, absl::Duration wait) {
+  const absl::Time end = absl::Now() + wait;
+  uint64_t state = 0;
+  {
+    HEFT_ASSIGN_OR_RETURN(const LmdbTransaction newest, environment.Begin(false));
+    state = mdb_txn_id(newest.get());
+  }
+  if (environment.pages.scrubbed == state) return absl::OkStatus();  // nothing since
+  HEFT_ASSIGN_OR_RETURN(state, NextState(environment));
+  if (!WaitForReaders(environment, state, end - absl::Now())) {
+    return absl::UnavailableError(
+        absl::StrCat("what was deleted from the store in ", environment.folder(),
+                     " is still read: it stays on the disk until it is scrubbed again"));
+  }
+  // Held, so that the file stays open.
+  HEFT_ASSIGN_OR_RETURN(const LmdbTransaction transaction, environment.Begin(false));
+  const absl::Status swept = Sweep(environment, transaction.file(), state);
+  if (absl::IsDataLoss(swept))
+    return DamagedStore(environment.folder(), std::string(swept.message()));
+  return swept;
 }
 
 }  // namespace heft

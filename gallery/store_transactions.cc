@@ -126,7 +126,12 @@ absl::Status LmdbReader::Scan(Table table, ByteSpan from,
 LmdbWriter::LmdbWriter(LmdbTransaction transaction, std::function<void()> done)
     : transaction_(std::move(transaction)),
       folder_(transaction_->environment().folder()),
-      done_(std::move(done)) {}
+      done_(std::move(done)) {
+  MDB_stat free_pages;
+  if (mdb_stat(transaction_->get(), 0, &free_pages) == 0) {
+    pages_ = free_pages.ms_branch_pages + free_pages.ms_leaf_pages;
+  }
+}
 
 LmdbWriter::~LmdbWriter() {
   // Of many changes some may be on the disk already, in pages that nothing refers to.
@@ -139,6 +144,11 @@ LmdbWriter::~LmdbWriter() {
 
 void LmdbWriter::End() {
   if (!transaction_.has_value()) return;
+  // A change of an entry changes pages on its way from the root and beside it; a commit, those of
+  // the list of free pages.
+  constexpr size_t kMostPages = 32;
+  size_t& buffers = transaction_->environment().buffers;
+  buffers = std::max(buffers, LmdbEnvironment::kFewBuffers + kMostPages * changes_ + 2 * pages_);
   transaction_.reset();
   aligned_.clear();
   done_();

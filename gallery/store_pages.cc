@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/store_pages.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace heft {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+constexpr uint32_t kMagic = 0xBEEFC0DE, kVersion = 1;
+constexpr uint64_t kNone = ~uint64_t{0};  // root of an empty tree
+constexpr size_t kHeader = 16, kNodeHeader = 8, kTreeSize = 48, kMetaSize = 152;
+constexpr uint16_t kBranch = 1, kLeafPage = 2, kOverflow = 4, kMeta = 8;
+constexpr uint16_t kBigData = 1, kSubData = 2;
+constexpr size_t kMostDepth = 32;
+
+template <typename T>
+T Load(ByteSpan bytes, size_t at) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof(T));
+  return value;
+}
+
+PageTree LoadTree(ByteSpan bytes) {
+  return {.page_size = Load<uint32_t>(bytes, 0),
+          .flags = Load<uint16_t>(bytes, 4),
+          .depth = Load<uint16_t>(bytes, 6),
+          .branch_pages = Load<uint64_t>(bytes, 8),
+          .leaf_pages = Load<uint64_t>(bytes, 16),
+          .overflow_pages = Load<uint64_t>(bytes, 24),
+          .entries = Load<uint64_t>(bytes, 32),
+          .root = Load<uint64_t>(bytes, 40)};
+}
+
+}  // namespace
+
+absl::StatusOr<MetaPage> ReadMeta(ByteSpan page) {
+  if (page.size() < kMetaSize || (Load<uint16_t>(page, 10) & kMeta) == 0 ||
+      Load<uint32_t>(page, kHeader) != kMagic || Load<uint32_t>(page, kHeader + 4) != kVersion) {
+    return absl::DataLossError("a page that should say what is in the file does not");
+  }
+  MetaPage meta = {.state = Load<uint64_t>(page, 144),
+                   .last_page = Load<uint64_t>(page, 136),
+                   .free_pages = LoadTree(page.subspan(40)),
+                   .names = LoadTree(page.subspan(40 + kTreeSize))};
+  const uint32_t size = meta.free_pages.page_size;
+  if (!std::has_single_bit(size) || size < 4096 || size > 32768 || meta.last_page < 1 ||
+      meta.last_page >> 44 != 0) {
+    return absl::DataLossError("a page that says what is in the file is wrong");
+  }
+  return meta;
+}
+
+// Node: of a page that has been checked.
+struct PageWalk::Node {
+  uint64_t page = 0;  // that it is on
+  uint16_t flags = 0;
+  uint64_t child = 0;  // of a branch
+  uint32_t size = 0;   // of the value
+  size_t at = 0;       // of the value, from the beginning of the file
+  ByteSpan key;
+};
+
+PageWalk::PageWalk(ByteSpan map, size_t page_size) : map_(map), page_size_(page_size) {}
+
+absl::Status PageWalk::Damaged(uint64_t number, std::string_view why) const {
+  return absl::DataLossError(absl::StrCat("page ", number, " ", std::string(why)));
+}
+
+absl::Status PageWalk::Walk(const MetaPage& meta) {
+  pages_ = meta.last_page + 1;
+  if (reached_.size() < pages_) reached_.resize(pages_);
+  HEFT_RETURN_IF_ERROR(Tree(meta.free_pages, Kind::kFree));
+  HEFT_RETURN_IF_ERROR(Tree(meta.names, Kind::kNames));
+  if (!strict) return absl::OkStatus();
+  for (const uint64_t number : freed_) {
+    if (reached_[number]) return Damaged(number, "is in use, and said to be free");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PageWalk::Tree(const PageTree& tree, Kind kind) {
+  if (tree.root == kNone) return absl::OkStatus();
+  if (tree.depth < 1 || tree.depth > kMostDepth) return Damaged(tree.root, "is of no tree");
+  const uint64_t entries = std::exchange(entries_, 0);
+  const std::vector<uint8_t> last_key = std::exchange(last_key_, {});
+  HEFT_RETURN_IF_ERROR(Page(tree.root, tree.depth, kind));
+  if (strict && entries_ != tree.entries) return Damaged(tree.root, "has lost entries");
+  entries_ = entries;
+  last_key_ = last_key;
+  return absl::OkStatus();
+}
+
+absl::Status PageWalk::CheckRange(uint64_t first, uint64_t count) const {
+  if (first < 2 || first >= pages_ || count > pages_ - first) {
+    return Damaged(first, "is not in the file, and should be");
+  }
+  if ((first + count) * page_size_ > map_.size()) {
+    return Damaged(first, "lies beyond the end of the file, which was cut off");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> PageWalk::Reach(uint64_t first, uint64_t count) {
+  HEFT_RETURN_IF_ERROR(CheckRange(first, count));
+  bool before = false;
+  for (uint64_t i = first; i < first + count; ++i) {
+    before = before || reached_[i];
+    reached_[i] = true;
+  }
+  if (before && strict) return Damaged(first, "is used twice");
+  return !before;
+}
+
+absl::Status PageWalk::Page(uint64_t number, size_t depth, Kind kind) {
+  HEFT_ASSIGN_OR_RETURN(const bool first, Reach(number, 1));
+  if (!first) return absl::OkStatus();
+  if (depth == 1 && kind == Kind::kTable && leaf != nullptr && !leaf(number)) {
+    return absl::OkStatus();
+  }
+  const ByteSpan page = map_.subspan(number * page_size_, page_size_);
+  const size_t lower = Load<uint16_t>(page, 12), upper = Load<uint16_t>(page, 14);
+  const size_t nodes = (lower - kHeader) / 2;
+  const size_t fewest = depth > 1 && kind != Kind::kFree ? 2 : 1;
+  if (Load<uint64_t>(page, 0) != number ||
+      Load<uint16_t>(page, 10) != (depth == 1 ? kLeafPage : kBranch) || lower < kHeader ||
+      lower > upper || upper > page_size_ || nodes < fewest) {
+    return Damaged(number, "is not what it should be");
+  }
+  if (unused != nullptr && upper > lower) unused(number * page_size_ + lower, upper - lower);
+  return Nodes(number, depth, kind);
+}
+
+absl::Status PageWalk::Nodes(uint64_t number, size_t depth, Kind kind) {
+  const ByteSpan page = map_.subspan(number * page_size_, page_size_);
+  const size_t nodes = (Load<uint16_t>(page, 12) - kHeader) / 2;
+  const size_t upper = Load<uint16_t>(page, 14);
+  for (size_t i = 0; i < nodes; ++i) {
+    const size_t at = Load<uint16_t>(page, kHeader + 2 * i);
+    if (at < upper || at + kNodeHeader > page_size_) return Damaged(number, "has a wrong entry");
+    const uint16_t low = Load<uint16_t>(page, at), high = Load<uint16_t>(page, at + 2);
+    Node node;
+    node.page = number;
+    node.flags = Load<uint16_t>(page, at + 4);
+    const size_t key_size = Load<uint16_t>(page, at + 6);
+    node.size = low | uint32_t{high} << 16;
+    node.child = node.size | uint64_t{node.flags} << 32;
+    const bool big = (node.flags & kBigData) != 0;
+    const size_t value_size = depth > 1 ? 0 : big ? 8 : node.size;
+    if (key_size + value_size > page_size_ - at - kNodeHeader) {
+      return Damaged(number, "has an entry beyond its end");
+    }
+    node.key = page.subspan(at + kNodeHeader, key_size);
+    node.at = number * page_size_ + at + kNodeHeader + key_size;
+    // Entries begin at even addresses.
+    if (unused != nullptr && (key_size + value_size) % 2 == 1 &&
+        at + kNodeHeader + key_size + value_size < page_size_) {
+      unused(node.at + value_size, 1);
+    }
+    HEFT_RETURN_IF_ERROR(depth > 1 ? Page(node.child, depth - 1, kind) : Leaf(node, kind));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PageWalk::Leaf(const Node& node, Kind kind) {
+  if (strict) {
+    // LMDB compares the keys of its list of free pages as numbers.
+    const bool ordered =
+        kind == Kind::kFree
+            ? last_key_.empty() || (node.key.size() == 8 &&
+                                    Load<uint64_t>(last_key_, 0) < Load<uint64_t>(node.key, 0))
+            : std::ranges::lexicographical_compare(last_key_, node.key);
+    if (!ordered) return Damaged(node.page, "has its entries out of order");
+    last_key_.assign(node.key.begin(), node.key.end());
+    ++entries_;
+  }
+  if (kind == Kind::kFree && node.key.size() != 8) return Damaged(node.page, "lists no free pages");
+  if (node.flags == kBigData && kind != Kind::kNames) return Overflow(node, kind);
+  const ByteSpan value = map_.subspan(node.at, node.size);
+  if (node.flags == kSubData && kind == Kind::kNames && node.size == kTreeSize) {
+    return Tree(LoadTree(value), Kind::kTable);
+  }
+  if (node.flags != 0) return Damaged(node.page, "has an entry of no kind");
+  return kind == Kind::kFree ? FreePages(node, value) : absl::OkStatus();
+}
+
+absl::Status PageWalk::Overflow(const Node& node, Kind kind) {
+  const uint64_t first = Load<uint64_t>(map_, node.at);
+  const uint64_t needed = (kHeader + uint64_t{node.size} + page_size_ - 1) / page_size_;
+  HEFT_RETURN_IF_ERROR(CheckRange(first, needed));
+  const size_t at = first * page_size_, end = at + kHeader + node.size;
+  // LMDB leaves a value that was shortened in one transaction the pages that it had.
+  const uint64_t count = Load<uint32_t>(map_, at + 12);
+  if (Load<uint64_t>(map_, at) != first || Load<uint16_t>(map_, at + 10) != kOverflow ||
+      count < needed) {
+    return Damaged(first, "does not begin a value, and should");
+  }
+  HEFT_ASSIGN_OR_RETURN(const bool fresh, Reach(first, count));
+  if (!fresh) return absl::OkStatus();
+  if (unused != nullptr && end < at + count * page_size_) {
+    unused(end, at + count * page_size_ - end);
+  }
+  if (kind != Kind::kFree) return absl::OkStatus();
+  Node value = node;
+  value.at = at + kHeader;
+  return FreePages(value, map_.subspan(value.at, node.size));
+}
+
+absl::Status PageWalk::FreePages(const Node& node, ByteSpan value) {
+  const size_t room = value.size() / 8;
+  const uint64_t count = room == 0 ? 0 : Load<uint64_t>(value, 0);
+  if (room == 0 || count > room - 1) return Damaged(node.page, "lists no free pages");
+  std::vector<uint64_t> numbers(count);
+  if (count > 0) std::memcpy(numbers.data(), value.data() + 8, 8 * count);
+  for (const uint64_t number : numbers) {
+    if (number < 2 || number >= pages_) return Damaged(number, "is free, and not in the file");
+  }
+  if (unused != nullptr && 8 * (count + 1) < value.size()) {
+    unused(node.at + 8 * (count + 1), value.size() - 8 * (count + 1));
+  }
+  if (strict) freed_.insert(freed_.end(), numbers.begin(), numbers.end());
+  if (free != nullptr) free(Load<uint64_t>(node.key, 0), numbers);
+  return absl::OkStatus();
+}
+
+}  // namespace heft
