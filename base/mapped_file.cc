@@ -65,18 +65,18 @@ absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
   return file;
 }
 
-absl::StatusOr<FileStamp> StampOf(const std::string& path) {
+absl::StatusOr<FileStamp> FileStampOf(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) return SystemError("cannot stat", path, errno);
   return FileStamp{info.st_ino, static_cast<uint64_t>(info.st_size), Nanoseconds(info.st_mtim),
                    Nanoseconds(info.st_ctim)};
 }
 
-absl::StatusOr<FileStamp> SettledStamp(const std::string& path) {
+absl::StatusOr<FileStamp> SettledFileStamp(const std::string& path) {
   using std::chrono::nanoseconds;
   // The kernel's clock for files ticks every 10 ms at most; some file systems keep whole seconds.
   constexpr uint64_t kTick = 50'000'000, kCoarse = 2'000'000'000, kSecond = 1'000'000'000;
-  HEFT_ASSIGN_OR_RETURN(FileStamp stamp, StampOf(path));
+  HEFT_ASSIGN_OR_RETURN(FileStamp stamp, FileStampOf(path));
   while (true) {
     const uint64_t grain = stamp.changed % kSecond == 0 ? kCoarse : kTick;
     const auto now = static_cast<uint64_t>(
@@ -84,7 +84,7 @@ absl::StatusOr<FileStamp> SettledStamp(const std::string& path) {
     const uint64_t age = now > stamp.changed ? now - stamp.changed : 0;
     if (age > grain) return stamp;
     std::this_thread::sleep_for(nanoseconds(grain - age));
-    HEFT_ASSIGN_OR_RETURN(const FileStamp again, StampOf(path));
+    HEFT_ASSIGN_OR_RETURN(const FileStamp again, FileStampOf(path));
     if (again == stamp) return stamp;  // also where the clock of the files is ahead
     stamp = again;
   }

@@ -40,10 +40,10 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 // kNotFound, kUnavailable.
-absl::StatusOr<FileStamp> StampOf(const std::string& path);
-// SettledStamp: of a file that was last changed longer ago than file systems tell times apart: what
-// changes from here on changes the stamp. It waits for that, up to two seconds a change.
-absl::StatusOr<FileStamp> SettledStamp(const std::string& path);
+absl::StatusOr<FileStamp> FileStampOf(const std::string& path);
+// SettledFileStamp: of a file that was last changed longer ago than file systems tell times apart:
+// what changes from here on changes the stamp. It waits for that, up to two seconds a change.
+absl::StatusOr<FileStamp> SettledFileStamp(const std::string& path);
 
 }  // namespace heft
 

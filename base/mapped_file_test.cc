@@ -80,9 +80,9 @@ TEST_F(MappedFileTest, LinksPipesAndFoldersAreNotBelieved) {
 }
 
 TEST_F(MappedFileTest, AStampChangesWithTheFile) {
-  const auto before = SettledStamp(Write("bytes"));
+  const auto before = SettledFileStamp(Write("bytes"));
   ASSERT_TRUE(before.ok()) << before.status();
-  EXPECT_EQ(*StampOf(path_), *before);
+  EXPECT_EQ(*FileStampOf(path_), *before);
   EXPECT_EQ(before->size, 5u);
   // Written over, with size and time as they were.
   std::filesystem::file_time_type time = std::filesystem::last_write_time(path_);
@@ -92,15 +92,15 @@ TEST_F(MappedFileTest, AStampChangesWithTheFile) {
     std::fclose(file);
   }
   std::filesystem::last_write_time(path_, time);
-  const auto written = StampOf(path_);
+  const auto written = FileStampOf(path_);
   EXPECT_EQ(written->modified, before->modified);
   EXPECT_EQ(written->size, before->size);
   EXPECT_NE(*written, *before);
   // Replaced.
-  const auto settled = SettledStamp(path_);
+  const auto settled = SettledFileStamp(path_);
   Write("bytes");
-  EXPECT_NE(*StampOf(path_), *settled);
-  EXPECT_EQ(StampOf(folder_ / "none").status().code(), StatusCode::kNotFound);
+  EXPECT_NE(*FileStampOf(path_), *settled);
+  EXPECT_EQ(FileStampOf(folder_ / "none").status().code(), StatusCode::kNotFound);
 }
 
 }  // namespace

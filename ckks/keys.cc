@@ -2,6 +2,7 @@
 #include "ckks/keys.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -36,7 +37,7 @@ void SwitchKey::Allocate(const Context& context, size_t limbs) {
   n_ = context.n();
   limbs_ = limbs;
   sizes_.assign(limbs, 1);
-  data_.resize(n_ * 2 * limbs * (limbs + 1));
+  data_.resize(ValueCount(n_, limbs));
 }
 
 void SwitchKey::Place(const Context& context, std::span<const uint32_t> values,
@@ -84,6 +85,17 @@ SwitchKey::SwitchKey(const Context& context, std::span<const ring::RnsPoly> b,
       Place(context, a[digit].limb(l), permutation, l, digit, 1);
     }
   }
+}
+
+SwitchKey SwitchKey::Mapped(size_t n, size_t limbs, std::shared_ptr<const uint32_t> values) {
+  HEFT_DCHECK(limbs >= 1 && reinterpret_cast<uintptr_t>(values.get()) % kCacheLine == 0,
+              "values on a cache line");
+  SwitchKey key;
+  key.n_ = n;
+  key.limbs_ = limbs;
+  key.sizes_.assign(limbs, 1);
+  key.mapped_ = std::move(values);
+  return key;
 }
 
 SwitchKey SwitchKey::WithoutLimb(size_t limb) const {

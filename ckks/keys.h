@@ -66,16 +66,24 @@ class SwitchKey {
   // From both parts as they stand, digit by digit (keys made elsewhere, SEAL's for example).
   SwitchKey(const Context& context, std::span<const ring::RnsPoly> b,
             std::span<const ring::RnsPoly> a, uint32_t element);
+  // Mapped: expanded before, with a digit a limb: values() of that key, kept alive by the pointer
+  // and shared by copies. ValueCount of them, on a cache line, below their primes.
+  static SwitchKey Mapped(size_t n, size_t limbs, std::shared_ptr<const uint32_t> values);
+  static size_t ValueCount(size_t n, size_t limbs) { return n * 2 * limbs * (limbs + 1); }
 
   // limbs: data primes.
   size_t limbs() const { return limbs_; }
   // digits: of one or two limbs; as it travels, a key has one for each.
   size_t digits() const { return sizes_.size(); }
   const DigitSizes& sizes() const { return sizes_; }
-  size_t bytes() const { return data_.size() * sizeof(uint32_t); }
+  size_t bytes() const { return values().size_bytes(); }
+  // values: limb() of all of them, one after the other.
+  std::span<const uint32_t> values() const {
+    return {mapped_ ? mapped_.get() : data_.data(), n_ * 2 * digits() * (limbs_ + 1)};
+  }
   // limb: in [0, limbs()] with the special prime at limbs(). Values carry the factor 2^32, as
   // switch_products wants them.
-  const uint32_t* limb(size_t limb) const { return data_.data() + limb * digits() * 2 * n_; }
+  const uint32_t* limb(size_t limb) const { return values().data() + limb * digits() * 2 * n_; }
   // WithoutLimb: without one of the data primes, as a limb and as a digit (subchain.h). For keys
   // whose digits have one limb each.
   SwitchKey WithoutLimb(size_t limb) const;
@@ -95,6 +103,7 @@ class SwitchKey {
   size_t limbs_ = 0;
   DigitSizes sizes_;
   AlignedVector<uint32_t> data_;
+  std::shared_ptr<const uint32_t> mapped_;  // in the place of data_
 };
 
 // EvaluationKeys: what a server needs, a relinearisation key and the Galois keys of the elements it

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/inside.h"
 #include "base/progress.h"
+#include "fusion/expanded_keys.h"
 #include "fusion/fuser.h"
 #include "fusion/key_files.h"
 #include "fusion/norm_proof.h"
@@ -96,12 +97,26 @@ absl::StatusOr<SampleSet> SampleSet::Create(const Instance& instance, const Mode
 absl::StatusOr<std::unique_ptr<Server::Impl>> Server::Impl::Create(
     const Model& model, std::span<const uint8_t> evaluation_keys, std::string_view what,
     std::span<const uint8_t> enrolment_keys, std::string_view enrolment_what) {
+  return CreateFrom(model, {evaluation_keys, what}, {enrolment_keys, enrolment_what});
+}
+
+absl::StatusOr<std::unique_ptr<Server::Impl>> Server::Impl::CreateFrom(const Model& model,
+                                                                       const KeyFile& evaluation,
+                                                                       const KeyFile& enrolment) {
   HEFT_ASSIGN_OR_RETURN(Rings rings, MakeRings(model));
   RingKeys keys;
-  HEFT_ASSIGN_OR_RETURN(keys.matching,
-                        ParseEvaluationKeys(*rings.matching.context, evaluation_keys, what));
-  if (!enrolment_keys.empty()) {
-    HEFT_RETURN_IF_ERROR(ParseEnrolmentKeys(rings, enrolment_keys, enrolment_what, &keys));
+  if (evaluation.expanded != nullptr) {
+    HEFT_RETURN_IF_ERROR(TakeExpandedKeys(rings, Inside::Of(*evaluation.expanded),
+                                          kEvaluationKeysKind, evaluation.what, &keys));
+  } else {
+    HEFT_ASSIGN_OR_RETURN(keys.matching, ParseEvaluationKeys(*rings.matching.context,
+                                                             evaluation.bytes, evaluation.what));
+  }
+  if (enrolment.expanded != nullptr) {
+    HEFT_RETURN_IF_ERROR(TakeExpandedKeys(rings, Inside::Of(*enrolment.expanded),
+                                          kEnrolmentKeysKind, enrolment.what, &keys));
+  } else if (!enrolment.bytes.empty()) {
+    HEFT_RETURN_IF_ERROR(ParseEnrolmentKeys(rings, enrolment.bytes, enrolment.what, &keys));
   }
   return Create(model, std::move(rings), std::move(keys));
 }
@@ -174,6 +189,12 @@ absl::StatusOr<Server> Server::Create(const Model& model, std::span<const uint8_
                                       std::string_view enrolment_what) {
   HEFT_ASSIGN_OR_RETURN(auto impl,
                         Impl::Create(model, evaluation_keys, what, enrolment_keys, enrolment_what));
+  return Server(std::move(impl));
+}
+
+absl::StatusOr<Server> Server::CreateFrom(const Model& model, const KeyFile& evaluation,
+                                          const KeyFile& enrolment) {
+  HEFT_ASSIGN_OR_RETURN(auto impl, Impl::CreateFrom(model, evaluation, enrolment));
   return Server(std::move(impl));
 }
 

@@ -93,6 +93,9 @@ class Server::Impl {
                                                       std::string_view what,
                                                       std::span<const uint8_t> enrolment_keys = {},
                                                       std::string_view enrolment_what = {});
+  static absl::StatusOr<std::unique_ptr<Impl>> CreateFrom(const Model& model,
+                                                          const KeyFile& evaluation,
+                                                          const KeyFile& enrolment);
   static absl::StatusOr<std::unique_ptr<Impl>> Create(const Model& model, RingKeys keys);
 
   const Rings& rings() const { return rings_; }

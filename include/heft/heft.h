@@ -15,6 +15,7 @@
 // heft/gallery.h   enrolled templates in a folder; re-keying without decrypting them
 // heft/metadata.h  what stands beside a template, and conditions that restrict a search
 // heft/key_set.h   the key owner's files: made, renewed, sealed under a passphrase
+// heft/expanded_keys.h   a server's keys, expanded once and mapped by later processes
 // heft/audit.h     checking a server: its replies once more, bit for bit
 // heft/trust.h     signatures: who made a file, for whom, for how long, and whom to believe
 // heft/vectors.h, heft/dataset.h   vectors and data sets from files

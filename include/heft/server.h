@@ -22,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "heft/expanded_keys.h"
 #include "heft/export.h"
 #include "heft/gallery.h"
 #include "heft/metadata.h"
@@ -102,6 +103,14 @@ struct ProbeOptions {
   std::vector<Condition> where = {};
 };
 
+// KeyFile: keys for a server: a key file's bytes, or that file expanded (heft/expanded_keys.h),
+// which goes before them.
+struct KeyFile {
+  std::span<const uint8_t> bytes = {};
+  std::string_view what = "evaluation keys";  // in errors
+  const ExpandedKeys* expanded = nullptr;
+};
+
 // Server: a model and the evaluation keys of one key set. Files are one a modality, in any order;
 // one that is absent counts as missing. Errors of all calls: kDataLoss for damaged files,
 // kFailedPrecondition for those of another model, key or parameters, kInvalidArgument for files
@@ -119,6 +128,9 @@ class HEFT_EXPORT Server {
                                        std::string_view what = "evaluation keys",
                                        std::span<const uint8_t> enrolment_keys = {},
                                        std::string_view enrolment_what = "enrolment keys");
+  // CreateFrom: the same of keys that may be expanded already: those are mapped, not copied.
+  static absl::StatusOr<Server> CreateFrom(const Model& model, const KeyFile& evaluation,
+                                           const KeyFile& enrolment = {});
 
   Server(Server&&) noexcept;
   Server& operator=(Server&&) noexcept;
