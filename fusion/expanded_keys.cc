@@ -266,7 +266,7 @@ absl::Status ExpandedKeys::Make(const Model& model, const std::string& source,
   HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
   KeySource from;
   // Before it is read: a later change shows.
-  HEFT_ASSIGN_OR_RETURN(from.stamp, SettledStamp(source));
+  HEFT_ASSIGN_OR_RETURN(from.stamp, SettledFileStamp(source));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(source, kMaxKeysSize));
   HEFT_ASSIGN_OR_RETURN(from.head, HeadOf(bytes, source));
   HEFT_ASSIGN_OR_RETURN(const ByteSpan file, Unsigned(bytes, source));
@@ -294,7 +294,7 @@ absl::Status ExpandedKeys::Make(const Model& model, const std::string& source,
 absl::StatusOr<ExpandedKeys> ExpandedKeys::Open(const std::string& path,
                                                 const std::string& source) {
   HEFT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
-  HEFT_ASSIGN_OR_RETURN(const FileStamp stamp, StampOf(source));
+  HEFT_ASSIGN_OR_RETURN(const FileStamp stamp, FileStampOf(source));
   HEFT_ASSIGN_OR_RETURN(Impl impl, Impl::Parse(file.bytes(), file.owner(), path));
   if (stamp != impl.source().stamp) {
     // Perhaps the same bytes, moved or copied.

@@ -33,7 +33,7 @@ class HEFT_EXPORT ExpandedKeys {
 
   // Make: of the key file `source`, evaluation or enrolment keys for `model`, into the file `path`,
   // which is replaced whole, any number of makers at a time; ten times the size of `source` in
-  // memory while it lasts. Errors of Server::Create; kInvalidArgument for another kind of file;
+  // memory while it lasts. Errors of Server::Create;
   // kUnavailable where the disk refuses. It asks no signature: that is for CheckSigned, later.
   static absl::Status Make(const Model& model, const std::string& source, const std::string& path);
 
