@@ -122,7 +122,7 @@ absl::Status RunAudit(const Common& common, const AuditOptions& options) {
         "an audit needs --model, --keys and --gallery; choosing replies needs --reply alone");
   }
   HEFT_ASSIGN_OR_RETURN(const Gallery copy, Gallery::Open(options.gallery));
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(options, /*enrols=*/true));
+  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/true));
   if (!loaded.trust) {
     return absl::InvalidArgumentError(
         "whose replies are audited? give --trust instead of --unchecked");
@@ -181,6 +181,7 @@ void AddAudit(Command app) {
   command.Add("-g,--gallery", &options->gallery,
               "copy of the gallery's folder, as it was when it answered");
   AddEnrolmentKeys(command, options.get());
+  AddKeyCache(command, options.get());
   AddTrustOptions(command, &options->trust, "the evaluation keys");
   command.Add("--reply", &options->replies, "replies of the server, signed");
   command.Add("--seed", &options->seeds,

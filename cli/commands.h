@@ -11,6 +11,7 @@ namespace heft::cli {
 void AddEnrol(Command app);
 void AddPending(Command app);
 void AddRelease(Command app);
+void AddPrepareKeys(Command app);
 void AddIdentify(Command app);
 void AddVerify(Command app);
 void AddReveal(Command app);

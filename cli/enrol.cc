@@ -15,7 +15,7 @@ struct Options : ServerOptions {
 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> files, ReadSamples(options));
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(options, /*enrols=*/true));
+  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/true));
   // A gallery that is yet to be has no key that a request could be for.
   SignerKey own{};
   const auto signer = GallerySigner(options.gallery);

@@ -74,7 +74,7 @@ absl::Status RunAll(const Common& common, const Options& options, const Server& 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> samples, ReadSamples(options));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(options, options.verify));
+  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, options.verify));
   HEFT_ASSIGN_OR_RETURN(const Signer signer, MakeSigner(options, loaded, gallery, samples));
   const uint64_t row = options.all || options.probe.average ? kAllRows : options.probe.row;
   HEFT_RETURN_IF_ERROR(RememberRequest(options.gallery, signer.request, row));

@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
     AddPending(app);
     AddAdmit(app);
     AddRelease(app);
+    AddPrepareKeys(app);
     AddIdentify(app);
     AddVerify(app);
     AddReveal(app);

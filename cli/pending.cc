@@ -14,7 +14,7 @@ struct PendingOptions : ServerOptions {
 };
 
 absl::Status RunPending(const Common& common, const PendingOptions& options) {
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(options, /*enrols=*/false));
+  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/false));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, loaded.server.Pending(gallery));
@@ -31,7 +31,7 @@ struct ReleaseOptions : ServerOptions {
 
 absl::Status RunRelease(const Common& common, const ReleaseOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> admission, ReadFile(options.in));
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(options, /*enrols=*/true));
+  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/true));
   if (!loaded.trust) {
     return absl::InvalidArgumentError(
         "an admission is believed by its signature alone: give --trust instead of --unchecked");

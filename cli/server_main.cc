@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
                    AddEnrol(app);
                    AddPending(app);
                    AddRelease(app);
+                   AddPrepareKeys(app);
                    AddIdentify(app);
                    AddVerify(app);
                    AddReveal(app);

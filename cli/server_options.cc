@@ -9,6 +9,7 @@ void AddGalleryOptions(Command command, ServerOptions* options) {
   command.Add("-m,--model", &options->model, "model file").Required();
   command.Add("-k,--keys", &options->keys, "evaluation keys").Required();
   command.Add("-g,--gallery", &options->gallery, "gallery folder").Required();
+  AddKeyCache(command, options);
   AddTrustOptions(command, &options->trust, "the evaluation keys");
 }
 
@@ -38,58 +39,114 @@ void AddEnrolmentKeys(Command command, ServerOptions* options) {
       "enrolment.keys beside the evaluation keys, if it is there");
 }
 
+void AddKeyCache(Command command, ServerOptions* options) {
+  command.Add("--key-cache", &options->key_cache,
+              "folder of the expanded keys (heft-server prepare-keys); without it they lie beside "
+              "the keys");
+}
+
+absl::StatusOr<LoadedKeys> ReadKeys(const ServerOptions& options, const std::string& path) {
+  LoadedKeys keys;
+  keys.path = path;
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  keys.expanded_path = absl::StrCat(
+      options.key_cache.empty() ? path : absl::StrCat(options.key_cache, "/", name), ".expanded");
+  auto expanded = ExpandedKeys::Open(keys.expanded_path, path);
+  if (expanded.ok()) {
+    keys.expanded = *std::move(expanded);
+    return keys;
+  }
+  if (!absl::IsNotFound(expanded.status())) keys.why = expanded.status();
+  HEFT_ASSIGN_OR_RETURN(keys.bytes, ReadFile(path, kMaxKeysSize));
+  return keys;
+}
+
+absl::StatusOr<LoadedKeys> ReadEnrolmentKeys(const ServerOptions& options) {
+  const bool given = !options.enrolment_keys.empty();
+  const std::string path =
+      given ? options.enrolment_keys
+            : options.keys.substr(0, options.keys.find_last_of('/') + 1) + "enrolment.keys";
+  auto keys = ReadKeys(options, path);
+  if (!given && absl::IsNotFound(keys.status())) return LoadedKeys();
+  // No bytes would mean: no such keys.
+  if (keys.ok() && !keys->found()) {
+    return absl::DataLossError(absl::StrCat(path, ": the file is empty"));
+  }
+  return keys;
+}
+
+absl::StatusOr<std::optional<Trust>> LoadTrustFor(const TrustOptions& options,
+                                                  const LoadedKeys& keys) {
+  if (keys.expanded) return LoadTrust(options, keys.path);
+  return LoadTrustFor(options, keys.path, keys.bytes);
+}
+
+absl::Status CheckKeys(const std::optional<Trust>& trust, const std::string& kind,
+                       LoadedKeys* keys) {
+  const Expected expected = {.roles = {Role::kKeyOwner}, .kind = kind};
+  if (!keys->expanded) {
+    HEFT_ASSIGN_OR_RETURN(keys->file, CheckSigned(trust, keys->bytes, expected, keys->path));
+  } else if (trust) {
+    HEFT_ASSIGN_OR_RETURN(keys->file, keys->expanded->CheckSigned(*trust, expected, keys->path));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSameOwner(const LoadedKeys& evaluation, const LoadedKeys& enrolment) {
+  if (!enrolment.found() || enrolment.file.signer == evaluation.file.signer) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(enrolment.path, ": signed by another key owner than ", evaluation.path));
+}
+
+absl::Status Expand(const Model& model, LoadedKeys* keys) {
+  HEFT_RETURN_IF_ERROR(ExpandedKeys::Make(model, keys->path, keys->expanded_path));
+  HEFT_ASSIGN_OR_RETURN(keys->expanded, ExpandedKeys::Open(keys->expanded_path, keys->path));
+  return absl::OkStatus();
+}
+
 namespace {
 
-// The bytes of the enrolment keys, and where they lie; none where nobody asked for them and there
-// are none.
-struct EnrolmentKeys {
-  std::vector<uint8_t> bytes;
-  std::string path;
-};
-absl::StatusOr<EnrolmentKeys> ReadEnrolmentKeys(const ServerOptions& options) {
-  const bool given = !options.enrolment_keys.empty();
-  EnrolmentKeys keys;
-  keys.path = given ? options.enrolment_keys
-                    : options.keys.substr(0, options.keys.find_last_of('/') + 1) + "enrolment.keys";
-  auto bytes = ReadFile(keys.path, kMaxKeysSize);
-  if (!given && absl::IsNotFound(bytes.status())) return keys;
-  HEFT_RETURN_IF_ERROR(bytes.status());
-  // No bytes would mean: no such keys.
-  if (bytes->empty()) return absl::DataLossError(absl::StrCat(keys.path, ": the file is empty"));
-  keys.bytes = *std::move(bytes);
-  return keys;
+// What is left of an expanded file that is of no use is made anew: somebody once asked for it.
+absl::Status Renew(const Common& common, const Model& model, const std::optional<Trust>& trust,
+                   const std::string& kind, LoadedKeys* keys) {
+  if (keys->why.ok()) return absl::OkStatus();
+  const std::string why(keys->why.message());
+  if (!absl::IsDataLoss(keys->why)) {
+    Warn(common, absl::StrCat(why, "; the keys themselves are read"));
+    return absl::OkStatus();
+  }
+  if (const absl::Status made = Expand(model, keys); !made.ok()) {
+    Warn(common, absl::StrCat(why, "; making it anew: ", std::string(made.message()),
+                              "; the keys themselves are read"));
+    return absl::OkStatus();
+  }
+  Warn(common, absl::StrCat(why, "; made anew"));
+  return CheckKeys(trust, kind, keys);  // the file may have been replaced meanwhile
 }
 
 }  // namespace
 
-absl::StatusOr<LoadedServer> LoadServer(const ServerOptions& options, bool enrols) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> keys, ReadFile(options.keys, kMaxKeysSize));
-  HEFT_ASSIGN_OR_RETURN(std::optional<Trust> trust,
-                        LoadTrustFor(options.trust, options.keys, keys));
+absl::StatusOr<LoadedServer> LoadServer(const Common& common, const ServerOptions& options,
+                                        bool enrols) {
+  HEFT_ASSIGN_OR_RETURN(LoadedKeys evaluation, ReadKeys(options, options.keys));
+  HEFT_ASSIGN_OR_RETURN(std::optional<Trust> trust, LoadTrustFor(options.trust, evaluation));
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.model, trust));
-  HEFT_ASSIGN_OR_RETURN(
-      const SignedFile evaluation,
-      CheckSigned(trust, keys, {.roles = {Role::kKeyOwner}, .kind = "EVAL"}, options.keys));
-  const SignerKey owner = evaluation.signer;
-  EnrolmentKeys enrolment;
+  HEFT_RETURN_IF_ERROR(CheckKeys(trust, "EVAL", &evaluation));
+  HEFT_RETURN_IF_ERROR(Renew(common, model, trust, "EVAL", &evaluation));
+  LoadedKeys enrolment;
   if (enrols) {
     HEFT_ASSIGN_OR_RETURN(enrolment, ReadEnrolmentKeys(options));
   }
-  std::span<const uint8_t> more;
-  if (!enrolment.bytes.empty()) {
-    HEFT_ASSIGN_OR_RETURN(
-        const SignedFile file,
-        CheckSigned(trust, enrolment.bytes, {.roles = {Role::kKeyOwner}, .kind = "ENRK"},
-                    enrolment.path));
-    if (file.signer != owner) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(enrolment.path, ": signed by another key owner than ", options.keys));
-    }
-    more = file.file;
+  if (enrolment.found()) {
+    HEFT_RETURN_IF_ERROR(CheckKeys(trust, "ENRK", &enrolment));
+    HEFT_RETURN_IF_ERROR(Renew(common, model, trust, "ENRK", &enrolment));
   }
+  HEFT_RETURN_IF_ERROR(CheckSameOwner(evaluation, enrolment));
   HEFT_ASSIGN_OR_RETURN(Server server,
-                        Server::Create(model, evaluation.file, options.keys, more, enrolment.path));
-  return LoadedServer{std::move(server), std::move(trust), owner};
+                        Server::CreateFrom(model, evaluation.view(), enrolment.view()));
+  return LoadedServer{std::move(server), std::move(trust), evaluation.file.signer};
 }
 
 }  // namespace heft::cli

@@ -10,13 +10,14 @@
 
 #include "cli/common.h"
 #include "cli/trust_options.h"
+#include "heft/expanded_keys.h"
 #include "heft/files.h"
 #include "heft/server.h"
 
 namespace heft::cli {
 
 struct ServerOptions {
-  std::string model, keys, enrolment_keys, gallery;
+  std::string model, keys, enrolment_keys, key_cache, gallery;
   TrustOptions trust;
   std::vector<std::string> inputs;
   size_t max_sample_mib = kMaxSamplesSize >> 20;
@@ -28,6 +29,35 @@ void AddServerOptions(Command command, ServerOptions* options);
 absl::StatusOr<std::vector<SampleFile>> ReadSamples(const ServerOptions& options);
 // AddEnrolmentKeys: for commands that enrol or verify.
 void AddEnrolmentKeys(Command command, ServerOptions* options);
+// AddKeyCache: where expanded keys lie; in AddGalleryOptions already.
+void AddKeyCache(Command command, ServerOptions* options);
+
+// LoadedKeys: a file of keys, expanded already or as it is.
+struct LoadedKeys {
+  std::string path, expanded_path;
+  std::optional<ExpandedKeys> expanded;
+  std::vector<uint8_t> bytes;  // otherwise
+  absl::Status why;            // an expanded file that is there is of no use
+  SignedFile file;             // in `bytes`, once CheckKeys has passed
+
+  bool found() const { return expanded.has_value() || !bytes.empty(); }
+  KeyFile view() const { return {file.file, path, expanded ? &*expanded : nullptr}; }
+};
+// ReadKeys: of `path`, whoever made them. ReadEnrolmentKeys: those of the options, or none where
+// nobody asked for them and there are none.
+absl::StatusOr<LoadedKeys> ReadKeys(const ServerOptions& options, const std::string& path);
+absl::StatusOr<LoadedKeys> ReadEnrolmentKeys(const ServerOptions& options);
+// LoadTrustFor: which keys' signatures count (cli/trust_options.h). CheckKeys: keys of this kind,
+// signed by a key owner who is trusted.
+absl::StatusOr<std::optional<Trust>> LoadTrustFor(const TrustOptions& options,
+                                                  const LoadedKeys& keys);
+absl::Status CheckKeys(const std::optional<Trust>& trust, const std::string& kind,
+                       LoadedKeys* keys);
+// CheckSameOwner: kFailedPrecondition for keys that two key owners signed.
+absl::Status CheckSameOwner(const LoadedKeys& evaluation, const LoadedKeys& enrolment);
+// Expand: keys that have been checked, into their expanded file, and takes that.
+absl::Status Expand(const Model& model, LoadedKeys* keys);
+
 // LoadedServer: a server with keys that somebody who is trusted has signed.
 struct LoadedServer {
   Server server;
@@ -40,8 +70,11 @@ struct LoadedServer {
     return ReadRequest(files, trust ? &*trust : nullptr, server_key);
   }
 };
-// LoadServer: with the keys for enrolment and verification if `enrols`.
-absl::StatusOr<LoadedServer> LoadServer(const ServerOptions& options, bool enrols);
+// LoadServer: with the keys for enrolment and verification if `enrols`. Keys that were expanded are
+// mapped; an expanded file that is damaged or of other keys is made anew, with a warning, and one
+// that cannot be believed is left alone.
+absl::StatusOr<LoadedServer> LoadServer(const Common& common, const ServerOptions& options,
+                                        bool enrols);
 
 }  // namespace heft::cli
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "cli/server_options.h"
+#include "heft/inspect.h"
+
+namespace heft::cli {
+namespace {
+
+// What was done to the expanded file of one file of keys.
+struct Prepared {
+  Json json;
+  std::string text;
+};
+
+absl::StatusOr<Prepared> Prepare(const Model& model, LoadedKeys* keys) {
+  const bool made = !keys->expanded;
+  if (made) HEFT_RETURN_IF_ERROR(Expand(model, keys));
+  const size_t bytes = keys->expanded->bytes();
+  Prepared out;
+  out.json = {{"keys", keys->path}, {"out", keys->expanded_path}, {"bytes", bytes}, {"made", made}};
+  out.text = absl::StrCat(keys->expanded_path, ": ", HumanBytes(static_cast<double>(bytes)),
+                          made ? "\n" : ", good as it is\n");
+  return out;
+}
+
+absl::Status Run(const Common& common, const ServerOptions& options) {
+  HEFT_ASSIGN_OR_RETURN(LoadedKeys evaluation, ReadKeys(options, options.keys));
+  HEFT_ASSIGN_OR_RETURN(const std::optional<Trust> trust, LoadTrustFor(options.trust, evaluation));
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.model, trust));
+  HEFT_ASSIGN_OR_RETURN(LoadedKeys enrolment, ReadEnrolmentKeys(options));
+  HEFT_RETURN_IF_ERROR(CheckKeys(trust, "EVAL", &evaluation));
+  if (enrolment.found()) HEFT_RETURN_IF_ERROR(CheckKeys(trust, "ENRK", &enrolment));
+  HEFT_RETURN_IF_ERROR(CheckSameOwner(evaluation, enrolment));
+  if (!options.key_cache.empty()) HEFT_RETURN_IF_ERROR(MakeDirectories(options.key_cache));
+  Json list = Json::array();
+  std::string text;
+  for (LoadedKeys* keys : {&evaluation, &enrolment}) {
+    if (!keys->found()) continue;
+    HEFT_ASSIGN_OR_RETURN(Prepared done, Prepare(model, keys));
+    list.push_back(std::move(done.json));
+    text += done.text;
+  }
+  Print(common, {{"prepared", list}}, text);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddPrepareKeys(Command app) {
+  auto options = std::make_shared<ServerOptions>();
+  const Command command =
+      AddCommand(app, "prepare-keys",
+                 "expand keys once, so that every later command maps them instead of working them "
+                 "out (server)",
+                 "heft-server prepare-keys --model m.heft --keys evaluation.keys",
+                 [options](const Common& common) { return Run(common, *options); });
+  command.Add("-m,--model", &options->model, "model file").Required();
+  command.Add("-k,--keys", &options->keys, "evaluation keys").Required();
+  AddEnrolmentKeys(command, options.get());
+  AddKeyCache(command, options.get());
+  AddTrustOptions(command, &options->trust, "the evaluation keys");
+}
+
+}  // namespace heft::cli
