@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -18,6 +20,7 @@
 #include "ckks/owner/secret_key.h"
 #include "ckks/precise_encoder.h"
 #include "fusion/block_internal.h"
+#include "fusion/bulk.h"
 #include "fusion/errors.h"
 #include "fusion/renewal_internal.h"
 #include "fusion/rings.h"
@@ -44,6 +47,7 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
     instance_ = rings->matching;
     secret_ =
         std::make_unique<ckks::SecretKey>(std::move(*ckks::SecretKey::Generate(context(), rng_)));
+    encoder_ = std::make_unique<ckks::PreciseEncoder>(instance_.context);
     KeyNeeds needs;
     needs.Galois(instance_.plan.matching.rotations, TemplateLimbs(instance_.params()));
     needs.Relinearisation(MatchLimbs(instance_.params()));
@@ -53,15 +57,25 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
   uint32_t slots() const { return context().slots(); }
   uint32_t gamma() const { return instance_.plan.gamma; }
 
-  // A template in all slots, as fusion leaves it.
-  ckks::Ciphertext Fused(const std::vector<double>& t) {
-    ckks::PreciseSlots slots(context().slots());
-    for (size_t j = 0; j < slots.high.size(); ++j) slots.high[j] = t[j % t.size()];
-    auto plain = ckks::PreciseEncoder(instance_.context)
-                     .Encode(slots, instance_.plan.matching.template_scale,
-                             TemplateLimbs(instance_.params()));
+  ckks::Ciphertext Encrypt(const ckks::PreciseSlots& values, double scale, size_t limbs) {
+    auto plain = encoder_->Encode(values, scale, limbs);
     EXPECT_TRUE(plain.ok()) << plain.status();
     return ckks::Expand(context(), ckks::EncryptSymmetric(context(), *plain, *secret_, rng_));
+  }
+  // The same coordinates every gamma slots.
+  ckks::PreciseSlots Repeated(const std::vector<double>& t) const {
+    ckks::PreciseSlots values(context().slots());
+    for (size_t j = 0; j < values.high.size(); ++j) values.high[j] = t[j % t.size()];
+    return values;
+  }
+  // A template, and a probe, as fusion leaves them.
+  ckks::Ciphertext Fused(const std::vector<double>& t) {
+    return Encrypt(Repeated(t), instance_.plan.matching.template_scale,
+                   TemplateLimbs(instance_.params()));
+  }
+  ckks::Ciphertext Probe(const std::vector<double>& t) {
+    return Encrypt(Repeated(t), instance_.plan.matching.probe_scale,
+                   instance_.plan.matching.probe_limbs);
   }
   // A block with random templates at these positions, which are remembered by position.
   TiledCiphertexts Block(const std::vector<uint32_t>& positions,
@@ -115,6 +129,21 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
     HEFT_ASSIGN_OR_RETURN(const auto answer, RenewBlock(instance_, *secret_, sources, moves));
     return FinishBlock(instance_, answer, seed_, moves);
   }
+  // Root mean square of what stands in one lane where `taken` says that nobody does.
+  double EmptyError(BlockView block, const std::function<bool(uint32_t)>& taken) {
+    double sum = 0;
+    size_t count = 0;
+    for (uint32_t k = 0; k < gamma(); k += gamma() / 8) {
+      const BlockSlots opened = Open(block, k);
+      for (uint32_t p = 0; p < 2 * slots(); ++p) {
+        if (taken(p)) continue;
+        const double v = Value(opened, p);
+        sum += v * v;
+        ++count;
+      }
+    }
+    return std::sqrt(sum / double(count));
+  }
   std::vector<Move> StayBut(const std::vector<uint32_t>& positions, uint32_t left_out) {
     std::vector<Move> moves;
     for (uint32_t p : positions) {
@@ -132,9 +161,17 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
   std::mt19937_64 random_{17};
   Model model_;
   Instance instance_;
+  std::unique_ptr<ckks::PreciseEncoder> encoder_;
   std::unique_ptr<ckks::SecretKey> secret_;
   ckks::EvaluationKeys keys_;
 };
+
+// ExchangeTest: what takes longer at 256 dimensions and tells nothing else.
+class ExchangeTest : public RenewalTest {};
+
+std::string CaseName(const ::testing::TestParamInfo<Case>& test) {
+  return std::string(test.param.profile) + "_" + std::to_string(test.param.gamma);
+}
 
 TEST_P(RenewalTest, WhatIsLeftOutIsGoneAndTheRestStays) {
   const std::vector<uint32_t> positions = Positions();
@@ -185,13 +222,236 @@ TEST_P(RenewalTest, WhatIsLeftOutIsGoneAndTheRestStays) {
   EXPECT_LT(std::abs(correlation), 6 * predicted);
 }
 
+TEST_P(ExchangeTest, SparseBlocksBecomeOneAndScoreAsBefore) {
+  // Across lanes and slots, to places with other signs, and one that stays.
+  const std::vector<uint32_t> at[3] = {
+      {0, 3, slots() + 5}, {0, slots() + 3, 2 * slots() - 1}, {1, 2, 40, slots() + 40}};
+  std::map<uint32_t, std::vector<double>> templates[3];
+  std::vector<TiledCiphertexts> blocks;
+  for (size_t i = 0; i < 3; ++i) blocks.push_back(Block(at[i], &templates[i]));
+  std::vector<Move> moves = {{0, 0, 0}};
+  uint32_t to = 1;
+  for (uint32_t i = 0; i < 3; ++i) {
+    for (uint32_t from : at[i]) {
+      if (i == 0 && from == 0) continue;
+      moves.push_back({i, from, to});
+      to = (to + slots() + 11) % (2 * slots());
+    }
+  }
+  const auto merged = Renew(blocks, moves);
+  ASSERT_TRUE(merged.ok()) << merged.status();
+
+  const std::vector<double> probe = testing::RandomUnit(gamma(), random_);
+  const auto prepared = PrepareProbe(instance_, Probe(probe), keys_);
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  const auto scores = [&](BlockView block) {
+    auto out = MatchBlock(instance_, block, *prepared, keys_);
+    EXPECT_TRUE(out.ok()) << out.status();
+    return instance_.encoder->Decode(ckks::Decrypt(context(), *out, *secret_));
+  };
+  const std::vector<Complex> after = scores(*merged);
+  const auto score = [&](const std::vector<Complex>& slots_of, uint32_t position) {
+    const Position p = PositionOf(position, slots());
+    return SlotSign(instance_.plan, p.slot, p.lane) * Lane(slots_of[p.slot], p.lane);
+  };
+  const double tolerance =
+      6 * ScoreError(instance_.params(), instance_.plan, false) + 6 * RenewalScoreError(instance_);
+  std::vector<bool> taken(2 * slots(), false);
+  for (uint32_t i = 0; i < 3; ++i) {
+    const std::vector<Complex> before = scores(blocks[i]);
+    for (const Move& m : moves) {
+      if (m.source != i) continue;
+      taken[m.to] = true;
+      EXPECT_NEAR(score(after, m.to), score(before, m.from), tolerance) << m.from << " " << m.to;
+      EXPECT_NEAR(score(after, m.to), testing::Dot(probe, templates[i].at(m.from)), tolerance);
+    }
+  }
+  for (uint32_t p = 0; p < 2 * slots(); ++p) {
+    if (!taken[p]) {
+      ASSERT_NEAR(score(after, p), 0, tolerance) << p;
+    }
+  }
+}
+
+// What the key owner decrypts has nothing to do with what stands there.
+TEST_P(ExchangeTest, PaddedTemplatesAreUniform) {
+  std::map<uint32_t, std::vector<double>> templates;
+  const TiledCiphertexts block = Block(Positions(), &templates);
+  const double range = *PadRange(instance_);
+  EXPECT_EQ(range, 0x1p24);
+  constexpr size_t kBins = 64;
+  std::vector<double> counts(kBins, 0);
+  double values = 0, products = 0, squares = 0;
+  for (uint64_t source = 0; source < 8; ++source) {
+    const auto padded = PadBlock(instance_, block, seed_, source, keys_);
+    ASSERT_TRUE(padded.ok()) << padded.status();
+    for (uint32_t k = 0; k < gamma(); ++k) {
+      const BlockSlots seen = OpenPadded(padded->ciphertexts[k]);
+      for (const Complex& slot : seen.high) {
+        for (double v : {slot.real(), slot.imag()}) {
+          ASSERT_LE(std::abs(v), range + 2);
+          const double bin = std::floor((v / range + 1) / 2 * kBins);
+          ++counts[static_cast<size_t>(std::clamp(bin, 0.0, kBins - 1.0))];
+          ++values;
+        }
+      }
+      for (const auto& [position, t] : templates) {
+        const double coordinate = t[(position + k) % gamma()];
+        products += coordinate * Value(seen, position) / range;
+        squares += coordinate * coordinate;
+      }
+    }
+  }
+  double chi_square = 0;
+  for (double count : counts) {
+    const double expected = values / kBins;
+    chi_square += (count - expected) * (count - expected) / expected;
+  }
+  // 63 degrees of freedom, six standard deviations.
+  EXPECT_LT(std::abs(chi_square - (kBins - 1)), 6 * std::sqrt(2.0 * (kBins - 1)));
+  // A sum of uniform values, variance 1/3 each.
+  EXPECT_LT(std::abs(products), 6 * std::sqrt(squares / 3));
+}
+
+// Nor do the request and the answer, to whoever has no key.
+TEST_P(ExchangeTest, RequestAndAnswerLookUniform) {
+  std::map<uint32_t, std::vector<double>> templates;
+  const TiledCiphertexts block = Block({3}, &templates);
+  const auto padded = PadBlock(instance_, block, seed_, 0, keys_);
+  const auto again = PadBlock(instance_, block, seed_, 0, keys_);
+  ASSERT_TRUE(padded.ok() && again.ok());
+  const std::vector<Move> moves = {{0, 3, 3}};
+  const auto answer = RenewBlock(instance_, *secret_, {&*padded, 1}, moves);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  const size_t limbs = MatchLimbs(instance_.params());
+  const auto mean = [&](const ring::RnsPoly& poly, size_t l, bool extended) {
+    const size_t prime = extended ? ckks::ExtendedPrime(context(), l, limbs) : l;
+    double sum = 0;
+    for (uint32_t v : poly.limb(l)) sum += v;
+    return sum / context().n() / context().modulus(prime).value();
+  };
+  // Uniform on [0, 1): variance 1/12.
+  const double off = 6 / std::sqrt(12.0 * context().n());
+  for (uint32_t k = 0; k < gamma(); ++k) {
+    for (size_t l = 0; l <= limbs; ++l) {
+      for (const ring::RnsPoly& part : padded->ciphertexts[k].part) {
+        EXPECT_NEAR(mean(part, l, true), 0.5, off);
+      }
+      // The same pads are hidden in another way each time.
+      EXPECT_FALSE(std::ranges::equal(padded->ciphertexts[k].part[1].limb(l),
+                                      again->ciphertexts[k].part[1].limb(l)));
+    }
+    for (size_t l = 0; l < limbs; ++l) EXPECT_NEAR(mean((*answer)[k].c0, l, false), 0.5, off);
+    EXPECT_EQ((*answer)[k].noise.message, 0x1p24);  // and not the largest value in it
+    for (uint32_t j = 0; j < k; ++j) EXPECT_NE((*answer)[k].seed, (*answer)[j].seed);
+  }
+}
+
+TEST_P(ExchangeTest, FinishingIsDeterministic) {
+  std::map<uint32_t, std::vector<double>> templates;
+  const TiledCiphertexts block = Block({3, slots()}, &templates);
+  const auto padded = PadBlock(instance_, block, seed_, 0, keys_);
+  ASSERT_TRUE(padded.ok());
+  const std::vector<Move> moves = {{0, 3, 3}, {0, slots(), 17}};
+  const auto answer = RenewBlock(instance_, *secret_, {&*padded, 1}, moves);
+  ASSERT_TRUE(answer.ok());
+  const auto one = FinishBlock(instance_, *answer, seed_, moves);
+  const auto two = FinishBlock(instance_, *answer, seed_, moves);
+  ASSERT_TRUE(one.ok() && two.ok());
+  EXPECT_EQ(*one, *two);
+}
+
+TEST_P(ExchangeTest, ServerOfHostileCiphertextsLearnsNothingFromRefusals) {
+  PaddedBlock hostile;
+  hostile.ciphertexts.resize(gamma());
+  const size_t limbs = MatchLimbs(instance_.params());
+  for (PaddedBlock::Parts& c : hostile.ciphertexts) {
+    for (ring::RnsPoly& part : c.part) {
+      part = ring::RnsPoly(context().n(), limbs + 1);
+      for (size_t l = 0; l <= limbs; ++l) {
+        const auto& q = context().modulus(ckks::ExtendedPrime(context(), l, limbs));
+        for (uint32_t& v : part.limb(l)) v = q.Reduce(random_());
+      }
+    }
+  }
+  std::vector<Move> moves;
+  for (uint32_t p = 0; p < 2 * slots(); ++p) moves.push_back({0, p, p});
+  const auto answer = RenewBlock(instance_, *secret_, {&hostile, 1}, moves);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ((*answer)[0].noise.message, 0x1p24);
+}
+
+TEST_P(ExchangeTest, RefusesMovesThatAreNone) {
+  const uint32_t most = 2 * slots();
+  const auto check = [&](std::vector<Move> moves) {
+    return CheckMoves(instance_.params(), moves, 2).code();
+  };
+  const auto bad = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(check({{0, 1, 1}, {1, 1, 2}, {0, 2, 3}}), absl::StatusCode::kOk);
+  EXPECT_EQ(check({}), absl::StatusCode::kOk);
+  EXPECT_EQ(check({{2, 1, 1}}), bad);
+  EXPECT_EQ(check({{0, most, 1}}), bad);
+  EXPECT_EQ(check({{0, 1, most}}), bad);
+  EXPECT_EQ(check({{0, 1, 1}, {0, 1, 2}}), bad);
+  EXPECT_EQ(check({{0, 1, 1}, {1, 2, 1}}), bad);
+  const TiledCiphertexts block = EmptyBlock(context(), gamma());
+  EXPECT_EQ(PadBlock(instance_, BlockView(block).first(64), seed_, 0, keys_).status().code(), bad);
+  EXPECT_EQ(PadBlock(instance_, block, seed_, 0, {}).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  const PaddedBlock empty;
+  const std::vector<Move> one = {{0, 1, 1}};
+  EXPECT_EQ(RenewBlock(instance_, *secret_, {&empty, 1}, one).status().code(), bad);
+  EXPECT_EQ(FinishBlock(instance_, {}, seed_, one).status().code(), bad);
+}
+
+// Measured: what additions add to positions where nobody stands.
+TEST_P(ExchangeTest, AdditionsAddTheErrorPredicted) {
+  TiledCiphertexts block = EmptyBlock(context(), gamma());
+  constexpr uint32_t kAdditions = 8;
+  for (uint32_t i = 0; i < kAdditions; ++i) {
+    const ckks::Ciphertext z = Fused(testing::RandomUnit(gamma(), random_));
+    const NewTemplate added = {&z, PositionOf(100 + 37 * i, slots())};
+    ASSERT_TRUE(AddToBlock(instance_, &block, {&added, 1}, keys_).ok());
+  }
+  const auto taken = [&](uint32_t p) {
+    return p >= 100 && p < 100 + 37 * kAdditions && (p - 100) % 37 == 0;
+  };
+  const double predicted =
+      std::sqrt(kAdditions * AdditionVariance(instance_.params(), instance_.plan));
+  EXPECT_NEAR(EmptyError(block, taken) / predicted, 1, 0.1);
+}
+
+TEST_P(ExchangeTest, ABatchAddsTheErrorPredicted) {
+  // A sample in every slot, of which a third joins a block.
+  TemplateBatch batch;
+  batch.count = slots();
+  std::vector<std::vector<double>> samples;
+  for (uint32_t j = 0; j < slots(); ++j) samples.push_back(testing::RandomUnit(gamma(), random_));
+  for (uint32_t r = 0; r < gamma(); ++r) {
+    ckks::PreciseSlots values(slots());
+    for (uint32_t j = 0; j < slots(); ++j) values.high[j] = samples[j][r];
+    batch.coordinates.push_back(
+        Encrypt(values, instance_.plan.matching.template_scale, TemplateLimbs(instance_.params())));
+  }
+  TiledCiphertexts block = EmptyBlock(context(), gamma());
+  ASSERT_TRUE(AddBatchToBlock(instance_, &block, batch, 5, slots() / 3, 1).ok());
+  const double predicted = std::sqrt(BatchVariance(instance_.params(), instance_.plan));
+  const double measured = EmptyError(
+      block, [&](uint32_t p) { return p >= slots() + 5 && p < slots() + 5 + slots() / 3; });
+  std::printf("%s: a batch %.3g, predicted %.3g\n", GetParam().profile, measured, predicted);
+  // Masks of a few values a period round less than the model has it.
+  EXPECT_LT(measured / predicted, 1.1);
+  EXPECT_GT(measured / predicted, 0.5);
+}
+
 INSTANTIATE_TEST_SUITE_P(Profiles, RenewalTest,
                          ::testing::Values(Case{"thin", 32}, Case{"thin", 256}, Case{"compact", 32},
                                            Case{"compact", 256}, Case{"flooded", 32}),
-                         [](const auto& test) {
-                           return std::string(test.param.profile) + "_" +
-                                  std::to_string(test.param.gamma);
-                         });
+                         CaseName);
+INSTANTIATE_TEST_SUITE_P(Profiles, ExchangeTest,
+                         ::testing::Values(Case{"thin", 32}, Case{"compact", 16},
+                                           Case{"flooded", 16}),
+                         CaseName);
 
 }  // namespace
 }  // namespace heft
