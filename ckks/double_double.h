@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// DoubleDouble: numbers of some 106 bits as unevaluated sums of two doubles (Dekker 1971; Hida, Li
-// and Bailey, "Algorithms for quad-double precision floating point arithmetic", 2001). No operation
-// branches on a value, so they may hold what is secret.
+// DoubleDouble: numbers of some 106 bits as unevaluated sums of two doubles (Dekker, "A
+// floating-point technique for extending the available precision", 1971; Hida, Li and Bailey,
+// "Algorithms for quad-double precision floating point arithmetic", 2001). No operation branches on
+// a value, so they may hold what is secret. Compile what includes this with -ffp-contract=off: a
+// product that is contracted into a sum is not the double that these count on.
 #ifndef HEFT_CKKS_DOUBLE_DOUBLE_H_
 #define HEFT_CKKS_DOUBLE_DOUBLE_H_
 
@@ -9,7 +11,7 @@
 
 namespace heft::ckks {
 
-// DoubleDouble: high + low, |low| at most half a unit in the last place of high.
+// DoubleDouble: high + low, |low| at most half a unit in the last place of high. Below 2^990.
 struct DoubleDouble {
   double high = 0, low = 0;
 };
@@ -25,9 +27,17 @@ inline DoubleDouble ExactSum(double a, double b) {
   const double rest = sum - a;
   return {sum, (a - (sum - rest)) + (b - rest)};
 }
+// Halves: of 26 bits each (Veltkamp).
+inline DoubleDouble Halves(double a) {
+  const double scaled = 0x8000001p0 * a;
+  const double high = scaled - (scaled - a);
+  return {high, a - high};
+}
 inline DoubleDouble ExactProduct(double a, double b) {
+  // Not by std::fma: machines without the instruction branch in its place.
   const double product = a * b;
-  return {product, std::fma(a, b, -product)};
+  const DoubleDouble x = Halves(a), y = Halves(b);
+  return {product, ((x.high * y.high - product) + x.high * y.low + x.low * y.high) + x.low * y.low};
 }
 
 inline DoubleDouble operator-(DoubleDouble a) { return {-a.high, -a.low}; }
@@ -44,7 +54,7 @@ inline DoubleDouble operator*(DoubleDouble a, DoubleDouble b) {
 }
 inline DoubleDouble operator*(DoubleDouble a, double b) { return a * DoubleDouble{b, 0}; }
 
-// Quotient, SquareRoot: one step of Newton's from the double's; public values.
+// Quotient, SquareRoot: one step of Newton's from the double's; of public values.
 inline DoubleDouble Quotient(DoubleDouble a, DoubleDouble b) {
   const double first = a.high / b.high;
   const DoubleDouble rest = a - b * first;

@@ -22,39 +22,21 @@
 namespace heft {
 namespace internal {
 
-BlockCodec::BlockCodec(const Instance& instance) : instance_(instance) {
-  if (instance.params().level_primes() > 1) {
-    precise_ = std::make_unique<ckks::PreciseEncoder>(instance.context);
-  }
+absl::StatusOr<ring::RnsPoly> EncodeBlock(const Instance& instance,
+                                          const ckks::BoundedEncoder& encoder,
+                                          const BlockSlots& slots, double bound) {
+  HEFT_ASSIGN_OR_RETURN(ckks::Plaintext plain,
+                        encoder.Encode(slots, bound, instance.plan.matching.block_scale,
+                                       MatchLimbs(instance.params())));
+  return std::move(plain.poly);
 }
 
-BlockSlots BlockCodec::NewSlots() const {
-  BlockSlots out;
-  out.high.assign(instance_.params().slots(), 0);
-  if (precise()) out.low.assign(out.high.size(), 0);
-  return out;
-}
-
-absl::StatusOr<ring::RnsPoly> BlockCodec::Encode(const BlockSlots& slots) const {
-  const double scale = instance_.plan.matching.block_scale;
-  const size_t limbs = MatchLimbs(instance_.params());
-  auto plain = precise() ? precise_->Encode(slots, scale, limbs)
-                         : instance_.encoder->Encode(std::span<const ckks::Complex>(slots.high),
-                                                     scale, limbs);
-  if (!plain.ok()) return plain.status();
-  return std::move(plain->poly);
-}
-
-BlockSlots BlockCodec::Decode(ring::RnsPoly poly) const {
+BlockSlots DecodeBlock(const Instance& instance, const ckks::BoundedEncoder& encoder,
+                       ring::RnsPoly poly) {
   ckks::Plaintext plain;
   plain.poly = std::move(poly);
-  plain.scale = instance_.plan.matching.block_scale;
-  BlockSlots out;
-  if (precise()) {
-    out = precise_->Decode(plain);
-  } else {
-    out.high = instance_.encoder->Decode(plain);
-  }
+  plain.scale = instance.plan.matching.block_scale;
+  BlockSlots out = encoder.Decode(plain);
   SecureWipe(plain.poly.values().data(), plain.poly.values().size_bytes());
   return out;
 }
@@ -86,7 +68,6 @@ void CarryMoves(const Instance& instance, std::span<const Move> moves, uint32_t 
 
 }  // namespace internal
 
-using internal::BlockCodec;
 using internal::BlockSlots;
 
 namespace {
@@ -95,15 +76,15 @@ constexpr double kMostPad = 0x1p24;
 constexpr double kLeastPad = 0x1p20;
 
 // DrawPads: of one ciphertext of a source, on a grid of 2^-53 of their range, or 2^-106.
-BlockSlots DrawPads(const BlockCodec& codec, const Seed& seed, uint64_t source, uint32_t k,
-                    double range) {
+BlockSlots DrawPads(const ckks::BoundedEncoder& encoder, const Seed& seed, uint64_t source,
+                    uint32_t k, double range) {
   ByteWriter of;
   of.U64(source);
   of.U32(k);
   const std::vector<uint8_t>& message = of.bytes();
-  BlockSlots pads = codec.NewSlots();
+  BlockSlots pads = encoder.NewSlots();
   const size_t values = 2 * pads.high.size();
-  std::vector<uint64_t> bits(codec.precise() ? 2 * values : values);
+  std::vector<uint64_t> bits(encoder.wide() ? 2 * values : values);
   KeyedHash({reinterpret_cast<uint8_t*>(bits.data()), bits.size() * sizeof(bits[0])}, seed,
             "pads of a renewal", {reinterpret_cast<const char*>(message.data()), message.size()});
   auto coarse = [&](size_t i) {
@@ -115,7 +96,7 @@ BlockSlots DrawPads(const BlockCodec& codec, const Seed& seed, uint64_t source, 
   };
   for (size_t j = 0; j < pads.high.size(); ++j) {
     pads.high[j] = {coarse(2 * j), coarse(2 * j + 1)};
-    if (!codec.precise()) continue;
+    if (!encoder.wide()) continue;
     const ckks::DoubleDouble re = ckks::FastSum(coarse(2 * j), fine(2 * j));
     const ckks::DoubleDouble im = ckks::FastSum(coarse(2 * j + 1), fine(2 * j + 1));
     pads.high[j] = {re.high, im.high};
@@ -216,14 +197,14 @@ absl::StatusOr<PaddedBlock> PadBlock(const Instance& instance, BlockView block, 
   HEFT_RETURN_IF_ERROR(internal::CheckTiles(instance, block, "a gallery block"));
   HEFT_ASSIGN_OR_RETURN(const double range, PadRange(instance));
   HEFT_ASSIGN_OR_RETURN(const ckks::ZeroSample sample, HidingSample(instance, keys));
-  const BlockCodec codec(instance);
+  const ckks::BoundedEncoder encoder(instance.context);
   PaddedBlock out;
   out.ciphertexts.resize(gamma);
   HEFT_RETURN_IF_ERROR(TryParallelFor(gamma, [&](size_t i) -> absl::Status {
     const auto k = static_cast<uint32_t>(i);
     std::vector<ring::RnsPoly> parts = internal::LoadTiled(context, gamma, k, block);
-    BlockSlots pads = DrawPads(codec, seed, source, k, range);
-    HEFT_ASSIGN_OR_RETURN(ring::RnsPoly pad, codec.Encode(pads));
+    BlockSlots pads = DrawPads(encoder, seed, source, k, range);
+    HEFT_ASSIGN_OR_RETURN(ring::RnsPoly pad, internal::EncodeBlock(instance, encoder, pads, range));
     AddPoly(context, &parts[0], pad);
     for (size_t p = 0; p < 2; ++p) out.ciphertexts[k].part[p] = Raised(context, parts[p]);
     Csprng rng;
@@ -245,19 +226,20 @@ absl::StatusOr<TiledCiphertexts> FinishBlock(const Instance& instance,
   for (const Move& move : moves) sources = std::max(sources, move.source + 1);
   HEFT_RETURN_IF_ERROR(CheckMoves(instance.params(), moves, sources));
   HEFT_ASSIGN_OR_RETURN(const double range, PadRange(instance));
-  const BlockCodec codec(instance);
-  std::vector<BlockSlots> pads(gamma, codec.NewSlots());
+  const ckks::BoundedEncoder encoder(instance.context);
+  std::vector<BlockSlots> pads(gamma, encoder.NewSlots());
   for (uint32_t source = 0; source < sources; ++source) {
     ParallelFor(gamma, [&](size_t i) {
       const auto k = static_cast<uint32_t>(i);
-      BlockSlots drawn = DrawPads(codec, seed, source, k, range);
+      BlockSlots drawn = DrawPads(encoder, seed, source, k, range);
       internal::CarryMoves(instance, moves, source, k, drawn, pads);
       internal::WipeSlots(&drawn);
     });
   }
   TiledCiphertexts out(TiledSize(context, gamma));
   HEFT_RETURN_IF_ERROR(TryParallelFor(gamma, [&](size_t k) -> absl::Status {
-    HEFT_ASSIGN_OR_RETURN(ring::RnsPoly pad, codec.Encode(pads[k]));
+    HEFT_ASSIGN_OR_RETURN(ring::RnsPoly pad,
+                          internal::EncodeBlock(instance, encoder, pads[k], range));
     ckks::Ciphertext full = ckks::Expand(context, answer[k]);
     SubtractPoly(context, &full.parts[0], pad);
     internal::StoreTiled(context, gamma, static_cast<uint32_t>(k), full.parts, &out);

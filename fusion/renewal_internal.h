@@ -3,33 +3,26 @@
 #ifndef HEFT_FUSION_RENEWAL_INTERNAL_H_
 #define HEFT_FUSION_RENEWAL_INTERNAL_H_
 
-#include <memory>
+#include <cstdint>
+#include <span>
 
-#include "ckks/precise_encoder.h"
+#include "base/status.h"
+#include "ckks/bounded_encoder.h"
 #include "fusion/plan.h"
 #include "fusion/renewal.h"
 
 namespace heft::internal {
 
-// BlockSlots: slots of one of a block's ciphertexts; without `low` where doubles are enough.
-using BlockSlots = ckks::PreciseSlots;
+// BlockSlots: slots of one of a block's ciphertexts. A level of two primes has more bits than a
+// double: pads of 2^24 would round away what stands beside them.
+using BlockSlots = ckks::WideSlots;
 
-// BlockCodec: between slots and plaintexts of a block's level and scale. A level of two primes has
-// more bits than a double: pads of 2^24 would round away what stands beside them.
-class BlockCodec {
- public:
-  explicit BlockCodec(const Instance& instance);
-
-  bool precise() const { return precise_ != nullptr; }
-  BlockSlots NewSlots() const;  // zeros
-  absl::StatusOr<ring::RnsPoly> Encode(const BlockSlots& slots) const;
-  // Decode: `poly` has MatchLimbs limbs, and is wiped.
-  BlockSlots Decode(ring::RnsPoly poly) const;
-
- private:
-  const Instance& instance_;
-  std::unique_ptr<const ckks::PreciseEncoder> precise_;
-};
+// EncodeBlock: at a block's level and scale, of slots within `bound`; DecodeBlock wipes `poly`.
+absl::StatusOr<ring::RnsPoly> EncodeBlock(const Instance& instance,
+                                          const ckks::BoundedEncoder& encoder,
+                                          const BlockSlots& slots, double bound);
+BlockSlots DecodeBlock(const Instance& instance, const ckks::BoundedEncoder& encoder,
+                       ring::RnsPoly poly);
 
 // WipeSlots: pads, and what they hide.
 void WipeSlots(BlockSlots* slots);
@@ -46,7 +39,7 @@ inline uint32_t TargetOf(const Instance& instance, const Move& move, uint32_t k)
 void CarryMoves(const Instance& instance, std::span<const Move> moves, uint32_t source, uint32_t k,
                 const BlockSlots& slots, std::span<BlockSlots> targets);
 
-// PadRoom: beyond the pads, what a sound block's slots may hold.
+// kPadRoom: beyond the pads, what a sound block's slots may hold.
 inline constexpr double kPadRoom = 2;
 
 }  // namespace heft::internal

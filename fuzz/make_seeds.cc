@@ -27,6 +27,7 @@
 #include "gallery/owner/journal_anchor.h"
 #include "gallery/owner/journal_file.h"
 #include "gallery/owner/legacy_budget.h"
+#include "gallery/renewal.h"
 #include "gallery/request_log.h"
 #include "gallery/scores.h"
 #include "heft/server.h"
@@ -366,6 +367,42 @@ absl::Status WriteAdmission(const SeedWriter& seeds, const ckks::SecretKey& secr
   return seeds.Write("admission", "answer", SerializeAdmission(admission));
 }
 
+// Two blocks: one is renewed without somebody, one gets what is left of both; and the answer.
+absl::Status WriteRenewal(const SeedWriter& seeds, const ckks::SecretKey& secret, Csprng& rng) {
+  const ckks::Context& context = *SmallContext();
+  const size_t limbs = MatchLimbs(context.params());
+  RenewalRequest request;
+  request.binding.params_id = context.params().id();
+  request.binding.key_id = secret.key_id();
+  request.binding.gamma = kSmallGamma;
+  request.gallery = {1};
+  request.generation = 3;
+  request.exchange = {2};
+  request.sources.resize(2);
+  for (PaddedBlock& source : request.sources) {
+    source.ciphertexts.resize(kSmallGamma);
+    for (PaddedBlock::Parts& c : source.ciphertexts) {
+      for (ring::RnsPoly& part : c.part) {
+        part = ring::RnsPoly(context.n(), limbs + 1);
+        for (size_t l = 0; l < limbs; ++l) {
+          ckks::ExpandUniform(context, part.limb(l), rng.NewSeed(), 0, l);
+        }
+        ckks::ExpandUniform(context, part.limb(limbs), rng.NewSeed(), 0, context.special_index());
+      }
+    }
+  }
+  request.targets = {{{0, 0, 0}, {0, 3, 3}, {0, 15, 15}}, {{1, 4, 0}, {0, 1, 7}, {1, 7, 9}}, {}};
+  HEFT_RETURN_IF_ERROR(
+      seeds.Write("renewal", "request", SerializeRenewalRequest(SmallInstance(), request)));
+  Renewal renewal;
+  renewal.binding = request.binding;
+  renewal.gallery = request.gallery;
+  renewal.exchange = request.exchange;
+  HEFT_ASSIGN_OR_RETURN(const auto fresh, Encrypt(secret, limbs, rng));
+  renewal.targets.assign(2, std::vector<ckks::SeededCiphertext>(kSmallGamma, fresh));
+  return seeds.Write("renewal", "answer", SerializeRenewal(SmallInstance(), renewal));
+}
+
 absl::Status WriteServerFiles(const SeedWriter& seeds) {
   const std::vector<uint8_t> key(sizeof(Seed), 7);
   HEFT_RETURN_IF_ERROR(seeds.Write("server_files", "stand-in", SealEnvelope("STND", 1, key)));
@@ -386,6 +423,7 @@ absl::Status Write(const std::string& root) {
   HEFT_RETURN_IF_ERROR(WriteSamples(seeds, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteGallery(seeds, secret));
   HEFT_RETURN_IF_ERROR(WriteAdmission(seeds, secret, rng));
+  HEFT_RETURN_IF_ERROR(WriteRenewal(seeds, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteServerFiles(seeds));
   return WriteScores(seeds, secret, rng);
 }

@@ -9,7 +9,6 @@
 //   valgrind --error-exitcode=1 constant_time --leak  must find the branch and the look-up put
 //   there
 #include "base/constant_time.h"
-#include "base/testing.h"
 
 #include <valgrind/memcheck.h>
 
@@ -18,11 +17,13 @@
 #include <cstring>
 #include <iostream>
 
+#include "base/testing.h"
 #include "ckks/arithmetic.h"
 #include "ckks/encoder.h"
 #include "ckks/encryptor.h"
 #include "ckks/key_switch.h"
 #include "ckks/owner/secret_key.h"
+#include "fusion/owner/renewal.h"
 #include "ring/sampling.h"
 
 namespace heft {
@@ -153,6 +154,46 @@ void EncryptAndDecrypt(const World& world) {
   }
 }
 
+// A renewal of a block, of a server's choice: random ciphertexts. What is decrypted is as secret as
+// the key; the answer is public. Levels of one prime, and of two.
+void Renew(size_t level_primes) {
+  const auto params = ckks::Params::Create({.n = 1024,
+                                            .data_bits = {30, 30, 28, 28, 28, 28},
+                                            .special_bits = 30,
+                                            .allow_insecure = true,
+                                            .level_primes = level_primes});
+  Require(params.ok(), "no parameters");
+  Instance instance;
+  instance.context = std::make_shared<ckks::Context>(*params);
+  const ckks::Context& context = *instance.context;
+  instance.plan.gamma = 2;
+  instance.plan.matching.block_scale = level_primes == 1 ? 0x1p28 : 0x1p56;
+  SecretRandomness random(5);
+  const auto secret = ckks::SecretKey::Generate(context, random.rng);
+  Require(secret.ok(), "no secret key");
+  Csprng rng;
+  PaddedBlock source;
+  source.ciphertexts.resize(instance.plan.gamma);
+  const size_t limbs = MatchLimbs(*params);
+  for (PaddedBlock::Parts& c : source.ciphertexts) {
+    for (ring::RnsPoly& part : c.part) {
+      part = ring::RnsPoly(context.n(), limbs + 1);
+      for (size_t l = 0; l <= limbs; ++l) {
+        const size_t prime = l < limbs ? l : context.special_index();
+        ckks::ExpandUniform(context, part.limb(l), rng.NewSeed(), 0, prime);
+      }
+    }
+  }
+  // Through the library's own division by the special prime, clamps, transforms and encryption.
+  const std::vector<Move> moves = {{0, 0, 0}, {0, 5, 600}, {0, 1023, 2}};
+  const auto answer = RenewBlock(instance, *secret, {&source, 1}, moves);
+  Require(answer.ok(), "no answer");
+  for (const ckks::SeededCiphertext& c : *answer) {
+    RequireSecret<uint32_t>(c.c0.values(), "an answer lost its marks");
+    Release(c.c0);
+  }
+}
+
 // What the check must find.
 int Leak() {
   SecretRandomness random(4);
@@ -182,6 +223,8 @@ int main(int argc, char** argv) {
   }
   heft::Samplers();
   heft::EncryptAndDecrypt(heft::World());
+  heft::Renew(1);
+  heft::Renew(2);
   std::cout << "checked with " << kernels << " kernels\n";
   return 0;
 }

@@ -13,7 +13,6 @@
 namespace heft {
 namespace {
 
-using internal::BlockCodec;
 using internal::BlockSlots;
 
 absl::Status CheckSource(const Instance& instance, const PaddedBlock& source) {
@@ -63,14 +62,16 @@ absl::StatusOr<std::vector<ckks::SeededCiphertext>> RenewBlock(const Instance& i
   const uint32_t gamma = instance.plan.gamma;
   HEFT_RETURN_IF_ERROR(CheckMoves(instance.params(), moves, sources.size()));
   HEFT_ASSIGN_OR_RETURN(const double range, PadRange(instance));
-  const BlockCodec codec(instance);
-  std::vector<BlockSlots> kept(gamma, codec.NewSlots());
+  const ckks::BoundedEncoder encoder(instance.context);
+  const double bound = range + internal::kPadRoom;
+  std::vector<BlockSlots> kept(gamma, encoder.NewSlots());
   for (uint32_t source = 0; source < sources.size(); ++source) {
     if (std::ranges::none_of(moves, [&](const Move& m) { return m.source == source; })) continue;
     HEFT_RETURN_IF_ERROR(CheckSource(instance, sources[source]));
     ParallelFor(gamma, [&](size_t k) {
-      BlockSlots slots = codec.Decode(Opened(context, secret, sources[source].ciphertexts[k]));
-      Bound(range + internal::kPadRoom, &slots);
+      BlockSlots slots = internal::DecodeBlock(
+          instance, encoder, Opened(context, secret, sources[source].ciphertexts[k]));
+      Bound(bound, &slots);
       internal::CarryMoves(instance, moves, source, static_cast<uint32_t>(k), slots, kept);
       internal::WipeSlots(&slots);
     });
@@ -78,7 +79,7 @@ absl::StatusOr<std::vector<ckks::SeededCiphertext>> RenewBlock(const Instance& i
   std::vector<ckks::SeededCiphertext> out(gamma);
   HEFT_RETURN_IF_ERROR(TryParallelFor(gamma, [&](size_t k) -> absl::Status {
     ckks::Plaintext plain;
-    HEFT_ASSIGN_OR_RETURN(plain.poly, codec.Encode(kept[k]));
+    HEFT_ASSIGN_OR_RETURN(plain.poly, internal::EncodeBlock(instance, encoder, kept[k], bound));
     plain.scale = instance.plan.matching.block_scale;
     plain.noise = {range, ckks::EncodingError(instance.params())};
     Csprng rng;

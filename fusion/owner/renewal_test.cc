@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "ckks/arithmetic.h"
+#include "ckks/bounded_encoder.h"
 #include "ckks/digits.h"
 #include "ckks/owner/secret_key.h"
-#include "ckks/precise_encoder.h"
 #include "fusion/block_internal.h"
 #include "fusion/bulk.h"
 #include "fusion/errors.h"
@@ -47,7 +47,7 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
     instance_ = rings->matching;
     secret_ =
         std::make_unique<ckks::SecretKey>(std::move(*ckks::SecretKey::Generate(context(), rng_)));
-    encoder_ = std::make_unique<ckks::PreciseEncoder>(instance_.context);
+    encoder_ = std::make_unique<ckks::BoundedEncoder>(instance_.context);
     KeyNeeds needs;
     needs.Galois(instance_.plan.matching.rotations, TemplateLimbs(instance_.params()));
     needs.Relinearisation(MatchLimbs(instance_.params()));
@@ -57,14 +57,14 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
   uint32_t slots() const { return context().slots(); }
   uint32_t gamma() const { return instance_.plan.gamma; }
 
-  ckks::Ciphertext Encrypt(const ckks::PreciseSlots& values, double scale, size_t limbs) {
-    auto plain = encoder_->Encode(values, scale, limbs);
+  ckks::Ciphertext Encrypt(const ckks::WideSlots& values, double scale, size_t limbs) {
+    auto plain = encoder_->Encode(values, 1, scale, limbs);
     EXPECT_TRUE(plain.ok()) << plain.status();
     return ckks::Expand(context(), ckks::EncryptSymmetric(context(), *plain, *secret_, rng_));
   }
   // The same coordinates every gamma slots.
-  ckks::PreciseSlots Repeated(const std::vector<double>& t) const {
-    ckks::PreciseSlots values(context().slots());
+  ckks::WideSlots Repeated(const std::vector<double>& t) const {
+    ckks::WideSlots values = encoder_->NewSlots();
     for (size_t j = 0; j < values.high.size(); ++j) values.high[j] = t[j % t.size()];
     return values;
   }
@@ -95,7 +95,7 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
     ckks::Ciphertext c;
     c.parts = internal::LoadTiled(context(), gamma(), k, block);
     c.scale = instance_.plan.matching.block_scale;
-    return internal::BlockCodec(instance_).Decode(ckks::Decrypt(context(), c, *secret_).poly);
+    return encoder_->Decode(ckks::Decrypt(context(), c, *secret_));
   }
   // What the key owner sees of a padded one.
   BlockSlots OpenPadded(const PaddedBlock::Parts& c) {
@@ -110,7 +110,7 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
       ring::ActiveKernels().add(v, v, c.part[0].limb(l).data(), context().n(), q);
     }
     ckks::DivideByLast(context(), &out, sum, context().special_index());
-    return internal::BlockCodec(instance_).Decode(std::move(out));
+    return internal::DecodeBlock(instance_, *encoder_, std::move(out));
   }
   // A template's coordinate, with its sign, as ciphertext k holds it.
   static double Lane(const Complex& v, uint32_t lane) { return lane == 0 ? v.real() : v.imag(); }
@@ -161,7 +161,7 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
   std::mt19937_64 random_{17};
   Model model_;
   Instance instance_;
-  std::unique_ptr<ckks::PreciseEncoder> encoder_;
+  std::unique_ptr<ckks::BoundedEncoder> encoder_;
   std::unique_ptr<ckks::SecretKey> secret_;
   ckks::EvaluationKeys keys_;
 };
@@ -428,7 +428,7 @@ TEST_P(ExchangeTest, ABatchAddsTheErrorPredicted) {
   std::vector<std::vector<double>> samples;
   for (uint32_t j = 0; j < slots(); ++j) samples.push_back(testing::RandomUnit(gamma(), random_));
   for (uint32_t r = 0; r < gamma(); ++r) {
-    ckks::PreciseSlots values(slots());
+    ckks::WideSlots values = encoder_->NewSlots();
     for (uint32_t j = 0; j < slots(); ++j) values.high[j] = samples[j][r];
     batch.coordinates.push_back(
         Encrypt(values, instance_.plan.matching.template_scale, TemplateLimbs(instance_.params())));
