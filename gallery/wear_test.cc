@@ -12,15 +12,15 @@
 #include <string>
 #include <vector>
 
-#include "experiment/random_model.h"
 #include "fusion/errors.h"
 #include "fusion/rings.h"
+#include "fusion/testing.h"
 
 namespace heft {
 namespace {
 
 Instance Matching(const char* profile) {
-  auto rings = MakeRings(experiment::RandomModel({128, 128}, 32, 3, profile));
+  auto rings = MakeRings(testing::RandomModel({128, 128}, 32, 3, profile));
   EXPECT_TRUE(rings.ok()) << rings.status();
   return rings->matching;
 }
