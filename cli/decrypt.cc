@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/key_options.h"
+#include "cli/metadata_options.h"
 #include "cli/trust_options.h"
 #include "heft/server.h"
 
@@ -92,7 +93,13 @@ Json Describe(const Opened& opened) {
   Json json = {{"kind", verification ? "verification" : "identification"}};
   if (!opened.probe.empty()) json["probe"] = opened.probe;
   if (!opened.refusal.empty()) json["refused"] = opened.refusal;
+  for (const Condition& condition : opened.where) json["where"].push_back(ConditionText(condition));
   return json;
+}
+
+// Whom a search was restricted to, as the server says.
+std::string RestrictionText(const std::vector<Condition>& where) {
+  return where.empty() ? "" : absl::StrCat(", of those with ", DescribeWhere(where));
 }
 
 // Accepted or not, and of whom: no score.
@@ -101,17 +108,23 @@ void PrintDecision(const Common& common, const Decision& decision, const Decisio
   DescribeRate(rule, decision.at, &json);
   json["accept"] = decision.accepted;
   if (decision.accepted) json["identity"] = decision.identity;
-  Print(common, json,
-        decision.accepted          ? absl::StrCat("accept ", decision.identity)
-        : decision.refusal.empty() ? "reject"
-                                   : absl::StrCat("reject: ", decision.refusal));
+  const std::string text = decision.accepted          ? absl::StrCat("accept ", decision.identity)
+                           : decision.refusal.empty() ? "reject"
+                                                      : absl::StrCat("reject: ", decision.refusal);
+  Print(common, json, absl::StrCat(text, RestrictionText(decision.where)));
 }
 
 void PrintScores(const Common& common, const OpenedScores& opened, const DecisionRule& rule,
                  const std::optional<ChosenThreshold>& threshold) {
   Json json = Describe(opened);
-  if (opened.kind == ScoreKind::kVerification) json["claimed"] = opened.claimed;
+  const bool verification = opened.kind == ScoreKind::kVerification;
+  if (verification) json["claimed"] = opened.claimed;
   std::string text;
+  if (!verification) json["searched"] = opened.searched;
+  if (!opened.where.empty()) {
+    absl::StrAppend(&text, "searched ", opened.searched, " templates",
+                    RestrictionText(opened.where), "\n");
+  }
   if (!opened.refusal.empty()) absl::StrAppend(&text, "refused: ", opened.refusal, "\n");
   if (threshold) {
     DescribeRate(rule, *threshold, &json);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <ctime>
+
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
+#include "cli/metadata_options.h"
 #include "cli/server_options.h"
 #include "heft/audit.h"
 #include "heft/client.h"
@@ -10,10 +13,21 @@ namespace {
 
 struct Options : ServerOptions {
   EnrolOptions enrol;
+  MetadataOptions metadata;
   std::string authorisation;
 };
 
+// WithMetadata: what the options say, of all templates alike.
+absl::StatusOr<EnrolOptions> WithMetadata(const Options& options) {
+  EnrolOptions enrol = options.enrol;
+  HEFT_ASSIGN_OR_RETURN(enrol.metadata, ParseMetadata(options.metadata.metadata));
+  HEFT_ASSIGN_OR_RETURN(enrol.expires, ParseExpiry(options.metadata.expires,
+                                                   static_cast<uint64_t>(std::time(nullptr))));
+  return enrol;
+}
+
 absl::Status Run(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(EnrolOptions enrol, WithMetadata(options));
   HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> files, ReadSamples(options));
   HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/true));
   // A gallery that is yet to be has no key that a request could be for.
@@ -25,7 +39,6 @@ absl::Status Run(const Common& common, const Options& options) {
   if (signer.ok()) {
     HEFT_RETURN_IF_ERROR(RememberRequest(options.gallery, request, kAllRows));
   }
-  EnrolOptions enrol = options.enrol;
   if (loaded.trust) enrol.trust = &*loaded.trust;
   if (!options.authorisation.empty()) {
     HEFT_ASSIGN_OR_RETURN(enrol.authorisation, ReadFile(options.authorisation));
@@ -62,6 +75,7 @@ void AddEnrol(Command app) {
   AddEnrolmentKeys(command, options.get());
   command.Add("--identity", &options->enrol.identity,
               "enrol all samples under this identity instead of their labels");
+  AddMetadataOptions(command, &options->metadata);
   command.Add("--authorisation", &options->authorisation,
               "the registrar's, for somebody who is enrolled already (heft authorise)");
   const Option all_pairs =

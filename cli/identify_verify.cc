@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/commands.h"
+#include "cli/metadata_options.h"
 #include "cli/server_options.h"
 #include "heft/audit.h"
 #include "heft/client.h"
@@ -18,6 +19,7 @@ struct Options : ServerOptions {
   bool degree_two = false;
   bool all = false;
   ProbeOptions probe;
+  std::vector<std::string> where;  // identify only
   std::string server_key;
   uint64_t life = kLife;
 };
@@ -72,6 +74,8 @@ absl::Status RunAll(const Common& common, const Options& options, const Server& 
 }
 
 absl::Status Run(const Common& common, const Options& options) {
+  ProbeOptions probe = options.probe;
+  HEFT_ASSIGN_OR_RETURN(probe.where, ParseWhere(options.where));
   HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> samples, ReadSamples(options));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, options.verify));
@@ -80,7 +84,6 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(RememberRequest(options.gallery, signer.request, row));
   HEFT_RETURN_IF_ERROR(MakeAuditKey(options.gallery));
   const Server& server = loaded.server;
-  ProbeOptions probe = options.probe;
   probe.with_identities = !options.no_identities;
   probe.relinearise = !options.degree_two;
   if (options.all) {
@@ -139,6 +142,7 @@ Command Add(Command app, bool verify) {
     AddEnrolmentKeys(command, options.get());
     command.Add("--identity", &options->identity, "the claimed identity").Required();
   } else {
+    AddWhere(command, &options->where);
     command.Add("--degree-two", &options->degree_two,
                 "do not relinearise: less work for the server, three times as much to send");
     command.Add("--no-identities", &options->no_identities,

@@ -9,8 +9,10 @@
 
 #include "base/files.h"
 #include "base/testing.h"
+#include "fusion/rings.h"
 #include "fusion/testing.h"
 #include "gallery/owner/admit_all.h"
+#include "gallery/scores.h"
 #include "heft/inspect.h"
 #include "heft/seal_key_owner.h"
 
@@ -133,6 +135,26 @@ TEST_F(ExchangeTest, KeysAndSamplesThatWereSealsDoTheSameWork) {
   ASSERT_TRUE(verified.ok()) << verified.status();
   EXPECT_EQ(verified->claimed, "ann");
   EXPECT_THAT(verified->replies.at(0).answers, SizeIs(1)) << "no more is told than is answered";
+
+  // Of two blocks the first has nobody who answers.
+  const Rings rings = *MakeRings(world_->model);
+  const ckks::Context& context = *rings.matching.context;
+  EncryptedScores two = *ParseScores(context, *reply, "reply");
+  two.templates = 2 * context.slots() + 3;
+  two.identities.assign(two.templates, "ann");
+  two.replies.push_back(two.replies[0]);
+  Restriction restriction = {PlaceSet::None(two.templates), 1, {}};
+  restriction.answering.Add(two.templates - 1);
+  Restrict(context, restriction, &two);
+  const auto restricted =
+      ExportSealScores(world_->model, SerializeScores(context, two), "reply", kZstd);
+  ASSERT_TRUE(restricted.ok()) << restricted.status();
+  ASSERT_THAT(restricted->replies, SizeIs(1));
+  EXPECT_EQ(restricted->replies[0].block, 1u);
+  ASSERT_THAT(restricted->replies[0].answers, SizeIs(1));
+  EXPECT_EQ(restricted->replies[0].answers[0].slot, 2u);
+  EXPECT_EQ(restricted->identities.front(), "");
+  EXPECT_EQ(restricted->identities.back(), "ann");
 }
 
 TEST_F(ExchangeTest, SecretKeysComeBackAndAreNotOverwritten) {

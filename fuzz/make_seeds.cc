@@ -343,6 +343,10 @@ absl::Status WriteAdmission(const SeedWriter& seeds, const ckks::SecretKey& secr
   means.templates[0].parts = {{3}, {4}};
   HEFT_RETURN_IF_ERROR(
       seeds.Write("admission", "means", SerializeQuarantined(SmallRings(), binding, means)));
+  means.templates[1].metadata = {{"site", "berlin"}, {"list", "a"}, {"list", "b"}};
+  means.templates[1].expires = 1'800'000'000;
+  HEFT_RETURN_IF_ERROR(
+      seeds.Write("admission", "metadata", SerializeQuarantined(SmallRings(), binding, means)));
   QuarantinedEnrolment bulk;
   bulk.templates = single.templates;
   bulk.norms = std::vector<BatchNorms>(kNormProofs, BatchNorms{proof, 0.3});

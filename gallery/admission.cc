@@ -12,14 +12,16 @@
 #include "ckks/serialization.h"
 #include "fusion/key_files.h"
 #include "fusion/samples.h"
+#include "gallery/metadata_format.h"
 
 namespace heft {
 namespace {
 
-// Of enrolments in quarantine: with means, and without, which is what is written where there are
-// none.
-constexpr uint32_t kVersion = 2;
+// Of enrolments in quarantine: without means, with them, and with metadata and expiries too. The
+// first that suffices is written.
 constexpr uint32_t kWithoutMeans = 1;
+constexpr uint32_t kWithMeans = 2;
+constexpr uint32_t kVersion = 3;
 constexpr uint32_t kRequestVersion = 2;  // of requests and answers: with the gallery's root
 constexpr uint64_t kMaxEnrolments = 1 << 20;
 constexpr uint64_t kMaxTemplates = 1 << 20;  // of one enrolment
@@ -74,13 +76,34 @@ void WriteParts(ByteWriter& writer, std::span<const WaitingTemplate> templates) 
   }
 }
 void ReadParts(ByteReader& reader, std::span<WaitingTemplate> templates) {
-  bool any = false;
   for (WaitingTemplate& t : templates) {
     t.parts.resize(reader.Count(sizeof(SampleDigest), kMostSamples));
     for (SampleDigest& part : t.parts) part = ckks::ReadId(reader);
-    any = any || !t.parts.empty();
   }
-  if (!any) reader.Fail("means are announced, and there are none");
+}
+
+// What stands beside templates.
+void WriteDetails(ByteWriter& writer, std::span<const WaitingTemplate> templates) {
+  for (const WaitingTemplate& t : templates) {
+    writer.U64(t.expires);
+    WriteMetadata(writer, t.metadata);
+  }
+}
+void ReadDetails(ByteReader& reader, std::span<WaitingTemplate> templates) {
+  for (WaitingTemplate& t : templates) {
+    t.expires = reader.U64();
+    t.metadata = ReadMetadata(reader);
+  }
+}
+
+// The version that all there is needs.
+uint32_t VersionOf(std::span<const WaitingTemplate> templates) {
+  uint32_t version = kWithoutMeans;
+  for (const WaitingTemplate& t : templates) {
+    if (!t.metadata.empty() || t.expires != 0) return kVersion;
+    if (!t.parts.empty()) version = kWithMeans;
+  }
+  return version;
 }
 
 void WriteFlags(ByteWriter& writer, const std::vector<bool>& flags) {
@@ -225,11 +248,11 @@ absl::Status KeepState(const std::string& folder, const Admission& admission, By
 std::vector<uint8_t> SerializeQuarantined(const Rings& rings, const GalleryBinding& binding,
                                           const QuarantinedEnrolment& enrolment) {
   ByteWriter writer;
-  const bool means = std::ranges::any_of(enrolment.templates,
-                                         [](const WaitingTemplate& t) { return !t.parts.empty(); });
+  const uint32_t version = VersionOf(enrolment.templates);
   WriteBinding(writer, binding);
   WriteTemplates(writer, enrolment.templates);
-  if (means) WriteParts(writer, enrolment.templates);
+  if (version >= kWithMeans) WriteParts(writer, enrolment.templates);
+  if (version >= kVersion) WriteDetails(writer, enrolment.templates);
   WriteBytes(writer, enrolment.authorisation);
   WriteProofs(writer, rings, enrolment.proofs, enrolment.norms);
   for (const ckks::Ciphertext& c : enrolment.fused) {
@@ -238,13 +261,14 @@ std::vector<uint8_t> SerializeQuarantined(const Rings& rings, const GalleryBindi
   for (const ckks::Ciphertext& c : enrolment.batch.coordinates) {
     ckks::WriteCiphertext(writer, *rings.enrolment.context, c);
   }
-  return SealEnvelope(kQuarantineKind, means ? kVersion : kWithoutMeans, writer.bytes());
+  return SealEnvelope(kQuarantineKind, version, writer.bytes());
 }
 
 absl::StatusOr<QuarantinedEnrolment> ParseQuarantined(const Rings& rings,
                                                       const GalleryBinding& binding, ByteSpan bytes,
                                                       std::string_view what) {
-  const uint32_t version = EnvelopeVersion(bytes) == kWithoutMeans ? kWithoutMeans : kVersion;
+  uint32_t version = EnvelopeVersion(bytes);
+  if (version < kWithoutMeans || version > kVersion) version = kVersion;
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
                         OpenEnvelope(bytes, kQuarantineKind, version, what));
   ByteReader reader(payload, what);
@@ -256,7 +280,11 @@ absl::StatusOr<QuarantinedEnrolment> ParseQuarantined(const Rings& rings,
   }
   QuarantinedEnrolment out;
   out.templates = ReadTemplates(reader);
-  if (version == kVersion) ReadParts(reader, out.templates);
+  if (version >= kWithMeans) ReadParts(reader, out.templates);
+  if (version >= kVersion) ReadDetails(reader, out.templates);
+  if (reader.ok() && version != VersionOf(out.templates)) {
+    reader.Fail("means or metadata are announced, and there are none");
+  }
   out.authorisation = ReadBytes(reader, kMaxAuthorisation);
   ReadProofs(reader, rings, out.templates.size(), &out.proofs, &out.norms);
   const bool bulk = !out.norms.empty();

@@ -16,6 +16,7 @@
 #include "fusion/norm_proof.h"
 #include "fusion/rings.h"
 #include "gallery/gallery_impl.h"
+#include "heft/metadata.h"
 #include "heft/trust.h"
 
 namespace heft {
@@ -31,8 +32,10 @@ inline constexpr size_t kNormProofs = 2;
 struct WaitingTemplate {
   std::string identity;
   SampleDigest sample{};  // of the encrypted samples that it was made of
-  // Of a mean: of each of them by itself. It stays with the server.
+  // Of a mean: of each of them by itself. It stays with the server, as all that follows.
   std::vector<SampleDigest> parts{};
+  Metadata metadata{};
+  uint64_t expires = 0;  // Unix seconds; 0: never
 };
 
 // EnrolmentCheck: an enrolment, as the key owner sees it. No template is in it.

@@ -129,6 +129,10 @@ absl::StatusOr<EnrolResult> Server::Impl::Quarantine(const std::string& director
     HEFT_ASSIGN_OR_RETURN(enrolment, Prove(std::move(fused), progress));
   }
   enrolment.authorisation = options.authorisation;
+  for (WaitingTemplate& t : enrolment.templates) {
+    t.metadata = options.metadata;
+    t.expires = options.expires;
+  }
   EnrolResult result;
   result.brought = enrolment.templates.size();
   HEFT_RETURN_IF_ERROR(

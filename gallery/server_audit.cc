@@ -242,6 +242,10 @@ absl::StatusOr<AuditFinding> AuditReply(const Server& server, const Gallery& cop
         "it was made from another gallery, or another generation of it, than it is signed "
         "for");
   }
+  if (said.restriction && (said.restriction->time > file.statement.issued ||
+                           file.statement.issued - said.restriction->time > kLongestRequest)) {
+    return Wrong("it was seen at another time than it was made what has expired");
+  }
   if (origin.root != gallery.ComputeRoot(impl.instance())) {
     return Wrong(
         "it was made from a gallery with another root than this copy: other templates, or "

@@ -60,6 +60,10 @@ inline Model BulkModel() {
 }
 inline const std::vector<std::vector<double>> kBulkRows = {{2}, {-3}, {0.5}};
 
+// Of means/metadata.heft.
+inline const Metadata kMetadata = {{"site", "berlin"}, {"list", "night"}, {"list", "staff"}};
+inline constexpr uint64_t kExpires = kJournalTime + 1;
+
 // Of thin/restricted.ct: places 1 and 2 answer.
 inline Restriction GoldenRestriction() {
   Restriction out = {PlaceSet::All(3), kJournalTime, {{"site", {"berlin", "paris"}}}};

@@ -43,9 +43,9 @@ class GoldenMeansTest : public ::testing::Test {
     EXPECT_TRUE(WriteFileAtomic(folder_ / "manifest.heft", Golden("means/manifest.heft")).ok());
   }
   const Instance& instance() const { return rings_.matching; }
-  QuarantinedEnrolment Waiting() const {
-    const GalleryBinding binding = BindingOf(instance(), model_, secret_.key_id());
-    return Ok(ParseQuarantined(rings_, binding, Golden("means/waiting.heft"), "waiting.heft"));
+  GalleryBinding Binding() const { return BindingOf(instance(), model_, secret_.key_id()); }
+  QuarantinedEnrolment Waiting(const std::string& name = "means/waiting.heft") const {
+    return Ok(ParseQuarantined(rings_, Binding(), Golden(name), name));
   }
   // The template of Ann, of whom persons 0 and 2 are samples.
   std::vector<double> Mean() const {
@@ -65,6 +65,17 @@ class GoldenMeansTest : public ::testing::Test {
   const ckks::SecretKey secret_;
   const testing::TemporaryFolder folder_;
 };
+
+TEST_F(GoldenMeansTest, MetadataAndExpiryOfOneWhoWaits) {
+  QuarantinedEnrolment kept = Waiting("means/metadata.heft");
+  EXPECT_EQ(kept.templates[0].metadata, kMetadata);
+  EXPECT_EQ(kept.templates[0].expires, kExpires);
+  EXPECT_EQ(SerializeQuarantined(rings_, Binding(), kept), Golden("means/metadata.heft"));
+  kept.templates[0].metadata.clear();
+  kept.templates[0].expires = 0;
+  EXPECT_EQ(SerializeQuarantined(rings_, Binding(), kept), Golden("means/waiting.heft"))
+      << "written as before where there is neither";
+}
 
 TEST_F(GoldenMeansTest, ManifestAndWaitingEnrolmentAgree) {
   const Gallery::Impl gallery = Ok(Gallery::Impl::Open(folder_.path()));

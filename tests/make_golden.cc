@@ -280,6 +280,14 @@ absl::Status WriteMeans(const std::string& folder, const Instance& instance, con
   for (const auto& waiting : std::filesystem::directory_iterator(copy + "/quarantine")) {
     std::filesystem::copy(waiting.path(), out + "/waiting.heft");
   }
+  HEFT_ASSIGN_OR_RETURN(const auto bytes, ReadFile(out + "/waiting.heft"));
+  HEFT_ASSIGN_OR_RETURN(
+      QuarantinedEnrolment kept,
+      ParseQuarantined(server->rings(), server->binding(), bytes, "waiting.heft"));
+  kept.templates[0].metadata = kMetadata;
+  kept.templates[0].expires = kExpires;
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(
+      out + "/metadata.heft", SerializeQuarantined(server->rings(), server->binding(), kept)));
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, server->OpenGallery(copy, false));
   HEFT_ASSIGN_OR_RETURN(const AdmissionRequest pending, server->Pending(gallery));
   HEFT_ASSIGN_OR_RETURN(

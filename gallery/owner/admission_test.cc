@@ -8,9 +8,11 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/files.h"
 #include "ckks/encryptor.h"
 #include "fusion/projected.h"
 #include "gallery/owner/roles_testing.h"
+#include "gallery/server_impl.h"
 
 namespace heft {
 namespace {
@@ -92,6 +94,40 @@ TEST_P(AdmissionTest, WhatWaitsMatchesNobody) {
   EXPECT_EQ(Open().size(), 2u);
   EXPECT_EQ(First(1), "ann");
   EXPECT_EQ(First(2), "bob");
+}
+
+// Metadata and expiry stand with the template that waits, and the key owner is not shown them.
+TEST_P(AdmissionTest, MetadataStaysWithTheServer) {
+  options_.metadata = {{"site", "seventeen"}};
+  options_.expires = 4'000'000'000;
+  const Server::Impl& inside = Inside::Of(*server_);
+  ASSERT_TRUE(inside.Quarantine(folder_, *inside.Read(Files(1, "ann")), options_).ok());
+  auto holds = [](const Bytes& bytes, const std::string& text) {
+    return std::ranges::search(bytes, text).begin() != bytes.end();
+  };
+  bool kept = false;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(folder_)) {
+    if (file.is_regular_file()) kept = kept || holds(*ReadFile(file.path().string()), "seventeen");
+  }
+  EXPECT_TRUE(kept);
+  EXPECT_TRUE(holds(Pending(), "ann"));
+  EXPECT_FALSE(holds(Pending(), "seventeen"));
+}
+
+TEST_P(AdmissionTest, MetadataAndConditionsAreChecked) {
+  options_.metadata = {{"Site", "berlin"}};
+  EXPECT_EQ(Bring(Files(1, "ann")).status().code(), StatusCode::kInvalidArgument);
+  options_.metadata.clear();
+  ASSERT_TRUE(Bring(Files(1, "ann")).ok());
+  ASSERT_TRUE(Admit(folder_).ok());
+  ProbeOptions options;
+  options.where = {{"site", {}}};
+  EXPECT_EQ(server_->Identify(Open(), Files(1, "", ProbeUse()), options).status().code(),
+            StatusCode::kInvalidArgument);
+  options.where = {{"site", {"berlin"}}};
+  EXPECT_EQ(server_->Verify(Open(), Files(1, ""), "ann", options).status().code(),
+            StatusCode::kInvalidArgument)
+      << "a verification is of one identity";
 }
 
 // Attack: a template that is longer than 1 stands first for other people's probes.

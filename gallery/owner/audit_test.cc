@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 
@@ -167,6 +168,23 @@ TEST_P(AuditTest, ASkippedBlockIsNoticed) {
   said.identities[0] = "somebody else";
   const Bytes renamed = Sign(Serialize(said), files);
   ExpectWrong(Audit(renamed, Seed(renamed), files), "names other templates");
+}
+
+// Attack: somebody who is there is said not to answer; or what has expired is judged long ago.
+TEST_P(AuditTest, SomebodyWhoIsLeftOutIsNoticed) {
+  const auto files = Probe(1, true);
+  const EncryptedScores honest =
+      *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, DrawOf(files));
+  const uint64_t now = static_cast<uint64_t>(std::time(nullptr));
+  for (const uint64_t time : {now, now - 2 * kLongestRequest, now + 1000}) {
+    EncryptedScores said = honest;
+    Restriction restriction = {PlaceSet::All(said.templates), time, {}};
+    restriction.answering.Remove(0);
+    Restrict(*inside().instance().context, std::move(restriction), &said);
+    const Bytes reply = Sign(Serialize(said), files);
+    ExpectWrong(Audit(reply, Seed(reply), files),
+                time == now ? "or others answer" : "at another time");
+  }
 }
 
 TEST_P(AuditTest, AnotherSeedIsNoticed) {

@@ -583,19 +583,25 @@ def means(folder, key_id, model_id, gamma, sample):
     """A manifest and a waiting enrolment of a mean, in which `sample` stands: a record a modality."""
     names, digests, parts = manifest(folder / "manifest.heft", key_id, model_id, gamma, [], 6)
     assert names == ["bob", "ann"]
-    r = open_envelope(folder / "waiting.heft", "QENR", 2)
-    binding(r, key_id, model_id, gamma)
-    assert r.u64() == 1 and r.string() == "ann"
-    digest = r.raw(16)
-    of_mean = [r.raw(16) for _ in range(r.u64())]
-    assert r.u64() == 0 and r.u8() == 0
-    assert [ciphertext(r), ciphertext(r), ciphertext(r)] == [1, 1, 3]
-    r.end()
+    for name, version in (("waiting.heft", 2), ("metadata.heft", 3)):
+        r = open_envelope(folder / name, "QENR", version)
+        binding(r, key_id, model_id, gamma)
+        assert r.u64() == 1 and r.string() == "ann"
+        digest = r.raw(16)
+        of_mean = [r.raw(16) for _ in range(r.u64())]
+        if version >= 3:
+            assert r.u64() == 1800000001
+            assert [(r.name(), r.name()) for _ in range(r.u8())] == [
+                ("site", "berlin"), ("list", "night"), ("list", "staff")]
+        assert r.u64() == 0 and r.u8() == 0
+        assert [ciphertext(r), ciphertext(r), ciphertext(r)] == [1, 1, 3]
+        r.end()
     assert sorted(of_mean) == sorted(parts) and len(parts) == 2 and digest == digests[1]
     assert digest == blake(b"".join(of_mean))[:16]
     records = (b"\1" + blake(modality.encode() + record) for modality, record in sample)
     assert of_mean[0] == blake(b"".join(records))[:16]
-    assert {p.name for p in folder.iterdir()} == {"manifest.heft", "waiting.heft", "voice.ct"}
+    assert {p.name for p in folder.iterdir()} == {"manifest.heft", "waiting.heft", "metadata.heft",
+                                                  "voice.ct"}
 
 
 def main():
