@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: Apache-2.0
+// Power that fails, and disks that do, at every write and every sync of a store's file. The calls
+// by which LMDB and we write are this program's own: they pass to the system, and are recorded, or
+// fail where they are told to.
+//
+// HEFT_STORE_CUTS=N: so many disks at each point where the power fails, 6 without it.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/files.h"
+#include "base/testing.h"
+#include "gallery/store.h"
+
+namespace heft {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::Eq;
+
+// Event: a call that has changed the file, or made changes durable.
+struct Event {
+  enum Kind { kWrite, kDurableWrite, kSync, kMark } kind;
+  uint64_t at = 0;
+  std::vector<uint8_t> bytes = {};
+};
+
+// Disk: what is known of one file, and when its calls fail.
+struct Disk {
+  dev_t device = 0;
+  ino_t inode = 0;
+  std::vector<Event>* log = nullptr;
+  int calls = 0;     // so far
+  int fail_at = -1;  // this call, and all after it if `for_good`
+  int error = 0;     // with which; 0: half of it is written
+  bool for_good = false;
+
+  bool Is(int fd) const {
+    struct stat info;
+    return inode != 0 && fstat(fd, &info) == 0 && info.st_dev == device && info.st_ino == inode;
+  }
+  bool Fails() {
+    const int call = calls++;
+    return fail_at >= 0 && (for_good ? call >= fail_at : call == fail_at);
+  }
+};
+Disk g_disk;
+
+ssize_t Pwrite(int fd, const void* bytes, size_t size, off_t at) {
+  return syscall(SYS_pwrite64, fd, bytes, size, at);
+}
+
+ssize_t RecordedWrite(int fd, const std::vector<uint8_t>& bytes, off_t at) {
+  size_t size = bytes.size();
+  if (g_disk.Fails()) {
+    if (g_disk.error != 0) {
+      errno = g_disk.error;
+      return -1;
+    }
+    size /= 2;
+  }
+  const ssize_t n = Pwrite(fd, bytes.data(), size, at);
+  if (n > 0 && g_disk.log != nullptr) {
+    const bool durable = (fcntl(fd, F_GETFL) & O_DSYNC) != 0;
+    g_disk.log->push_back({durable ? Event::kDurableWrite : Event::kWrite,
+                           static_cast<uint64_t>(at),
+                           {bytes.begin(), bytes.begin() + n}});
+  }
+  return n;
+}
+
+int RecordedSync(int fd, long call) {
+  if (!g_disk.Is(fd)) return syscall(call, fd);
+  if (g_disk.Fails()) {
+    errno = g_disk.error == 0 ? EIO : g_disk.error;
+    return -1;
+  }
+  const int rc = syscall(call, fd);
+  if (rc == 0 && g_disk.log != nullptr) g_disk.log->push_back({Event::kSync});
+  return rc;
+}
+
+}  // namespace
+}  // namespace heft
+
+extern "C" {
+#define HEFT_VISIBLE __attribute__((visibility("default")))
+
+HEFT_VISIBLE ssize_t pwrite(int fd, const void* bytes, size_t size, off_t at) {
+  if (!heft::g_disk.Is(fd)) return heft::Pwrite(fd, bytes, size, at);
+  const auto* const begin = static_cast<const uint8_t*>(bytes);
+  return heft::RecordedWrite(fd, {begin, begin + size}, at);
+}
+HEFT_VISIBLE ssize_t pwrite64(int fd, const void* bytes, size_t size, off_t at) {
+  return pwrite(fd, bytes, size, at);
+}
+HEFT_VISIBLE ssize_t writev(int fd, const struct iovec* parts, int count) {
+  if (!heft::g_disk.Is(fd)) return syscall(SYS_writev, fd, parts, count);
+  std::vector<uint8_t> bytes;
+  for (int i = 0; i < count; ++i) {
+    const auto* const begin = static_cast<const uint8_t*>(parts[i].iov_base);
+    bytes.insert(bytes.end(), begin, begin + parts[i].iov_len);
+  }
+  const off_t at = lseek(fd, 0, SEEK_CUR);
+  const ssize_t n = heft::RecordedWrite(fd, bytes, at);
+  if (n > 0) lseek(fd, at + n, SEEK_SET);
+  return n;
+}
+HEFT_VISIBLE ssize_t write(int fd, const void* bytes, size_t size) {
+  if (heft::g_disk.Is(fd)) abort();  // nobody does, and it were not recorded
+  return syscall(SYS_write, fd, bytes, size);
+}
+HEFT_VISIBLE int fdatasync(int fd) { return heft::RecordedSync(fd, SYS_fdatasync); }
+HEFT_VISIBLE int fsync(int fd) { return heft::RecordedSync(fd, SYS_fsync); }
+HEFT_VISIBLE int ftruncate(int fd, off_t size) noexcept {
+  if (heft::g_disk.Is(fd)) abort();
+  return syscall(SYS_ftruncate, fd, size);
+}
+HEFT_VISIBLE int msync(void* at, size_t size, int flags) {
+  return syscall(SYS_msync, at, size, flags);
+}
+}
+
+namespace heft {
+namespace {
+
+constexpr absl::Duration kLong = absl::Seconds(60);
+constexpr size_t kSector = 512;
+
+using Model = std::map<std::string, std::string>;
+
+// Random: the same for the same seed.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15 + 1) {}
+  uint64_t Draw() {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 7;
+    state_ ^= state_ << 17;
+    return state_;
+  }
+  uint32_t Below(uint32_t bound) { return (Draw() >> 32) % bound; }
+  std::string Bytes(size_t size) {
+    std::string bytes(size, '\0');
+    for (char& byte : bytes) byte = Draw() >> 40;
+    return bytes;
+  }
+
+ private:
+  uint64_t state_;
+};
+
+// Contents: by table's number and key.
+Model Contents(const Store& store) {
+  Model model;
+  const auto reader = store.Read();
+  EXPECT_TRUE(reader.ok()) << reader.status();
+  if (!reader.ok()) return model;
+  for (size_t i = 0; i < kTables; ++i) {
+    const absl::Status status =
+        (*reader)->Scan(static_cast<Table>(i), {}, [&](ByteSpan key, ByteSpan value) {
+          model[absl::StrCat(i, " ") + std::string(key.begin(), key.end())] =
+              std::string(value.begin(), value.end());
+          return true;
+        });
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  return model;
+}
+
+class StorePowerTest : public ::testing::Test {
+ protected:
+  StorePowerTest() {
+    store_ = *OpenStore(folder_ / "store", StoreMode::kCreate);
+    struct stat info;
+    EXPECT_EQ(stat(File().c_str(), &info), 0);
+    g_disk = {.device = info.st_dev, .inode = info.st_ino};
+  }
+  ~StorePowerTest() override { g_disk = {}; }
+
+  std::string File() const { return folder_ / "store/store.mdb"; }
+
+  // Change: some random changes of `model` and of the store. Those values that are no more go to
+  // `gone`.
+  absl::Status Change(Store& store, Model& model, Random& random,
+                      std::vector<std::string>* gone = nullptr) {
+    HEFT_ASSIGN_OR_RETURN(const auto lock, store.Lock(kLong));
+    HEFT_ASSIGN_OR_RETURN(const auto writer, store.Write(*lock));
+    Model next = model;
+    std::vector<std::string> removed;
+    for (uint32_t i = 0; i < 1 + random.Below(6); ++i) {
+      const size_t table = random.Below(3);
+      const std::string key = absl::StrCat("key ", random.Below(30));
+      const std::string name = absl::StrCat(table, " ", key);
+      if (const auto it = next.find(name); it != next.end()) removed.push_back(it->second);
+      if (random.Below(3) == 0) {
+        next.erase(name);
+        HEFT_RETURN_IF_ERROR(writer->Delete(static_cast<Table>(table), AsBytes(key)));
+        continue;
+      }
+      const size_t size =
+          random.Below(3) == 0 ? 1024 + random.Below(40'000) : 30 + random.Below(800);
+      next[name] = random.Bytes(size);
+      HEFT_RETURN_IF_ERROR(
+          writer->Put(static_cast<Table>(table), AsBytes(key), AsBytes(next[name])));
+    }
+    HEFT_RETURN_IF_ERROR(writer->Commit());
+    model = std::move(next);
+    if (gone != nullptr) gone->insert(gone->end(), removed.begin(), removed.end());
+    return absl::OkStatus();
+  }
+
+  static absl::Status Scrub(Store& store) {
+    HEFT_ASSIGN_OR_RETURN(const auto lock, store.Lock(kLong));
+    return store.Scrub(*lock, kLong);
+  }
+
+  const testing::TemporaryFolder folder_;
+  std::shared_ptr<Store> store_;
+};
+
+// Image: bytes of a disk.
+void Apply(std::vector<uint8_t>& image, const Event& event, size_t from, size_t size) {
+  if (image.size() < event.at + from + size) image.resize(event.at + from + size);
+  std::copy_n(event.bytes.begin() + from, size, image.begin() + event.at + from);
+}
+
+// ApplyTorn: of a write those sectors that chance has let through.
+void ApplyTorn(std::vector<uint8_t>& image, const Event& event, Random& random) {
+  for (size_t from = 0; from < event.bytes.size();) {
+    const size_t end = std::min<size_t>(event.bytes.size(),
+                                        (event.at + from) / kSector * kSector + kSector - event.at);
+    if (random.Below(2) == 0) Apply(image, event, from, end - from);
+    from = end;
+  }
+}
+
+// Cuts: opens what disks may hold where the power fails, in a folder of their own.
+class Cuts {
+ public:
+  Cuts(const std::string& folder, std::vector<uint8_t> image)
+      : folder_(folder), durable_(std::move(image)) {
+    EXPECT_TRUE(MakeDirectories(folder_).ok());
+  }
+
+  // Before: the power fails during `event`, all before it having returned. `which`: 0: nothing is
+  // there that was not synced; 1: everything is; others: whole writes, or sectors, by chance.
+  std::vector<uint8_t> Before(const Event* event, uint32_t which, Random& random) const {
+    std::vector<uint8_t> image = durable_;
+    const auto apply = [&](const Event& write, bool returned) {
+      const bool durable = returned && write.kind == Event::kDurableWrite;
+      if (durable || which == 1) return Apply(image, write, 0, write.bytes.size());
+      if (which == 0) return;
+      if (which % 2 == 0) return ApplyTorn(image, write, random);
+      if (random.Below(2) == 0) Apply(image, write, 0, write.bytes.size());
+    };
+    for (const Event* const write : pending_) apply(*write, true);
+    if (event != nullptr && event->kind <= Event::kDurableWrite) apply(*event, false);
+    return image;
+  }
+
+  void Pass(const Event& event) {
+    if (event.kind <= Event::kDurableWrite) pending_.push_back(&event);
+    if (event.kind != Event::kSync) return;
+    for (const Event* const write : pending_) Apply(durable_, *write, 0, write->bytes.size());
+    pending_.clear();
+  }
+
+  // Open: what is there afterwards.
+  std::shared_ptr<Store> Open(const std::vector<uint8_t>& image) const {
+    const std::string path = absl::StrCat(folder_, "/store.mdb");
+    const int fd = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    EXPECT_EQ(Pwrite(fd, image.data(), image.size(), 0), image.size());
+    close(fd);
+    const auto store = OpenStore(folder_, StoreMode::kWrite);
+    EXPECT_TRUE(store.ok()) << store.status();
+    return store.ok() ? *store : nullptr;
+  }
+
+ private:
+  const std::string folder_;
+  std::vector<uint8_t> durable_;
+  std::vector<const Event*> pending_;
+};
+
+// At every write and every sync of a life of 60 changes and some scrubs: what was acknowledged is
+// there, nothing is there by half, and the store goes on.
+TEST_F(StorePowerTest, PowerLossAtEveryWrite) {
+  const char* const given = std::getenv("HEFT_STORE_CUTS");
+  const uint32_t cuts = given == nullptr ? 6 : std::atoi(given);
+  std::vector<uint8_t> image = *ReadFile(File());
+  std::vector<Event> log;
+  std::vector<Model> models = {{}};
+  std::map<size_t, std::vector<std::string>> scrubbed;  // by the number of its mark: what is gone
+  Random random(1);
+  {
+    std::vector<std::string> gone;
+    Model model;
+    g_disk.log = &log;
+    for (int i = 0; i < 60; ++i) {
+      if (i % 7 == 6) {
+        ASSERT_TRUE(Scrub(*store_).ok());
+        scrubbed[models.size()] = std::exchange(gone, {});
+      } else {
+        ASSERT_TRUE(Change(*store_, model, random, &gone).ok());
+      }
+      models.push_back(model);
+      log.push_back({Event::kMark});
+    }
+    g_disk.log = nullptr;
+  }
+  ASSERT_GT(log.size(), 400) << "or not all of it was recorded";
+  Cuts disks(folder_ / "cut", std::move(image));
+  size_t done = 0, opened = 0;
+  for (const Event& event : log) {
+    for (uint32_t which = 0; which < cuts; ++which) {
+      const auto store = disks.Open(disks.Before(&event, which, random));
+      ASSERT_NE(store, nullptr) << "at " << done << ", disk " << which;
+      const absl::Status status = store->Check();
+      ASSERT_TRUE(status.ok()) << status;
+      Model found = Contents(*store);
+      const Model& next = models[std::min(done + 1, models.size() - 1)];
+      ASSERT_TRUE(found == models[done] || found == next) << "at " << done << ", disk " << which;
+      ++opened;
+      if (opened % 25 != 0) continue;
+      Random other(opened);
+      ASSERT_TRUE(Change(*store, found, other).ok());
+      ASSERT_TRUE(Scrub(*store).ok());
+      ASSERT_TRUE(store->Check().ok());
+      ASSERT_TRUE(Contents(*store) == found);
+    }
+    disks.Pass(event);
+    if (event.kind != Event::kMark) continue;
+    ++done;
+    const auto it = scrubbed.find(done);
+    if (it == scrubbed.end()) continue;
+    const std::vector<uint8_t> left = disks.Before(nullptr, 0, random);
+    for (const std::string& value : it->second) {
+      const std::string_view text(reinterpret_cast<const char*>(left.data()), left.size());
+      EXPECT_EQ(text.find(value.substr(value.size() / 2, 12)), std::string::npos);
+    }
+  }
+  RecordProperty("disks", static_cast<int>(opened));
+}
+
+// Each call fails once, or it and all after it: an error, the store as it was, and the next change
+// goes well. A reader lives through it.
+TEST_F(StorePowerTest, EveryCallFails) {
+  Random random(2);
+  Model model;
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(Change(*store_, model, random).ok());
+  for (const int error : {ENOSPC, EIO, 0}) {
+    for (const bool for_good : {false, true}) {
+      for (const bool read : {false, true}) {
+        int failed = 0;
+        for (int call = 0;; ++call) {
+          const auto reader = read ? *store_->Read() : nullptr;
+          Model next = model;
+          g_disk.calls = 0;
+          g_disk.error = error;
+          g_disk.for_good = for_good;
+          g_disk.fail_at = call;
+          const absl::Status status = Change(*store_, next, random);
+          const int calls = g_disk.calls;
+          g_disk.fail_at = -1;
+          if (status.ok()) model = next;
+          ASSERT_EQ(status.ok(), calls <= call) << status;
+          ASSERT_TRUE(Contents(*store_) == model) << "call " << call << " of " << calls;
+          if (status.ok()) break;
+          ++failed;
+          ASSERT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+          ASSERT_TRUE(store_->Check().ok());
+        }
+        ASSERT_GE(failed, 3);
+        ASSERT_TRUE(Change(*store_, model, random).ok());
+        ASSERT_TRUE(Contents(*store_) == model);
+      }
+    }
+  }
+}
+
+TEST_F(StorePowerTest, EveryCallOfAScrubFails) {
+  Random random(3);
+  Model model;
+  for (int call = 0;; ++call) {
+    std::vector<std::string> gone;
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(Change(*store_, model, random, &gone).ok());
+    g_disk.calls = 0;
+    g_disk.error = EIO;
+    g_disk.fail_at = call;
+    const absl::Status status = Scrub(*store_);
+    const int calls = g_disk.calls;
+    g_disk.fail_at = -1;
+    ASSERT_EQ(status.ok(), calls <= call) << status;
+    ASSERT_TRUE(store_->Check().ok());
+    ASSERT_TRUE(Contents(*store_) == model);
+    ASSERT_TRUE(Scrub(*store_).ok());
+    const std::string file = *ReadTextFile(File());
+    for (const std::string& value : gone) {
+      EXPECT_EQ(file.find(value.substr(value.size() / 2, 12)), std::string::npos) << call;
+    }
+    if (status.ok()) break;
+  }
+}
+
+// A state that is read while the last write of a commit fails stays as it is, whatever comes after.
+TEST_F(StorePowerTest, ReadersLiveThroughFailures) {
+  Random random(4);
+  Model model;
+  std::vector<std::unique_ptr<StoreReader>> readers;
+  std::vector<std::string> values;
+  for (int i = 0; i < 8; ++i) {
+    const std::string value = random.Bytes(50'000);
+    const auto put = [&]() -> absl::Status {
+      HEFT_ASSIGN_OR_RETURN(const auto lock, store_->Lock(kLong));
+      HEFT_ASSIGN_OR_RETURN(const auto writer, store_->Write(*lock));
+      HEFT_RETURN_IF_ERROR(writer->Put(Table::kBlocks, AsBytes("a"), AsBytes(value)));
+      g_disk.calls = 0;
+      return writer->Commit();
+    };
+    ASSERT_TRUE(put().ok());
+    const int calls = g_disk.calls;
+    readers.push_back(*store_->Read());
+    values.push_back(value);
+    g_disk.error = EIO;
+    g_disk.fail_at = calls - 1;
+    EXPECT_EQ(put().code(), absl::StatusCode::kUnavailable);
+    g_disk.fail_at = -1;
+    EXPECT_EQ(store_->Statistics()->readers, readers.size());
+  }
+  for (size_t i = 0; i < readers.size(); ++i) {
+    const auto value = readers[i]->Get(Table::kBlocks, AsBytes("a"));
+    ASSERT_TRUE(value.ok() && value->has_value());
+    EXPECT_TRUE(std::ranges::equal(**value, AsBytes(values[i])));
+  }
+  readers.clear();
+  EXPECT_EQ(store_->Statistics()->readers, 0);
+}
+
+// The system's own limit, which comes with a signal.
+TEST_F(StorePowerTest, FilesMayNotBeThatLarge) {
+  Random random(5);
+  Model model;
+  ASSERT_TRUE(Change(*store_, model, random).ok());
+  struct stat info;
+  ASSERT_EQ(stat(File().c_str(), &info), 0);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto put = [&]() -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(const auto lock, store_->Lock(kLong));
+    HEFT_ASSIGN_OR_RETURN(const auto writer, store_->Write(*lock));
+    HEFT_RETURN_IF_ERROR(
+        writer->Put(Table::kBlocks, AsBytes("a"), std::vector<uint8_t>(3'000'000)));
+    return writer->Commit();
+  };
+  for (const rlim_t more : {0, 1'000'000}) {
+    rlimit limit = before;
+    limit.rlim_cur = info.st_size + more;
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    const absl::Status status = put();
+    setrlimit(RLIMIT_FSIZE, &before);
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+    EXPECT_THAT(status.ToString(), ::testing::HasSubstr("ulimit -f"));
+    EXPECT_TRUE(Contents(*store_) == model);
+  }
+  EXPECT_TRUE(put().ok());
+  EXPECT_TRUE(store_->Check().ok());
+}
+
+}  // namespace
+}  // namespace heft
