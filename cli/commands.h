@@ -37,6 +37,7 @@ void AddDecrypt(Command app);
 void AddSealSecret(Command app);
 void AddBudget(Command app);
 void AddRekey(Command app);
+void AddRenew(Command app);
 
 // Without keys, or with all of them in one process.
 void AddSynth(Command app);

@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
     AddDecrypt(app);
     AddCanary(app);
     AddBudget(app);
+    AddRenew(app);
     AddRekey(app);
     AddRekeyGallery(app);
     AddTrust(app);

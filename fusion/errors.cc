@@ -8,6 +8,7 @@
 
 #include "ckks/noise.h"
 #include "fusion/compact.h"
+#include "fusion/matching.h"
 #include "fusion/mean.h"
 
 namespace heft {
@@ -185,10 +186,9 @@ double ProductError(const Params& params, const FusionPlan& plan, bool masked) {
 double AdditionVariance(const Params& params, const FusionPlan& plan, size_t templates) {
   // So many share a division (AddToBlock). A mask's rounding is multiplied by its template's
   // coordinates, rms 1 / sqrt(gamma).
-  constexpr double kChunk = 64;
   const auto count = static_cast<double>(templates);
   return count / plan.gamma * OneLane(MaskRounding(params, plan)) +
-         std::ceil(count / kChunk) * OneLane(DivisionRounding(params, plan));
+         std::ceil(count / double(kTemplatesACall)) * OneLane(DivisionRounding(params, plan));
 }
 
 double BatchVariance(const Params& params, const FusionPlan& plan) {

@@ -185,7 +185,7 @@ TEST_F(SecretsTest, AKilledRenewalLeavesTheOldGalleryOrTheNewOne) {
 
 TEST_F(SecretsTest, TheServersProgramHasNoOwnersCommands) {
   for (const char* subcommand : {"decrypt", "keygen", "encrypt", "train", "evaluate", "rekey",
-                                 "budget", "admit", "canary"}) {
+                                 "budget", "admit", "renew", "canary"}) {
     EXPECT_EQ(RunProgram(kServer, {subcommand}).exit_code, 2) << subcommand;
     EXPECT_THAT(RunProgram(kServer, {"--help"}).out,
                 Not(HasSubstr("\n  " + std::string(subcommand) + " ")));

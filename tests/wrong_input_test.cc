@@ -233,7 +233,7 @@ TEST_F(WrongArgumentsTest, HelpShowsAnExampleAndVersionsAreTold) {
   const std::vector<std::string> all = {
       "synth",  "train",         "keygen",   "encrypt", "enrol",   "identify",
       "verify", "decrypt",       "evaluate", "inspect", "bench",   "budget",
-      "rekey",  "rekey-gallery", "pending",  "admit",   "release", "authorise"};
+      "rekey",  "rekey-gallery", "pending",  "admit",   "release", "authorise", "renew"};
   for (const std::string& subcommand : all) {
     const Finished run = RunProgram(kHeft, {subcommand, "--help"});
     EXPECT_EQ(run.exit_code, 0) << subcommand;
