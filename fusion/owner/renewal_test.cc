@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
+#include "base/keyed_hash.h"
 #include "ckks/arithmetic.h"
 #include "ckks/bounded_encoder.h"
 #include "ckks/digits.h"
@@ -311,6 +313,29 @@ TEST_P(ExchangeTest, PaddedTemplatesAreUniform) {
   EXPECT_LT(std::abs(chi_square - (kBins - 1)), 6 * std::sqrt(2.0 * (kBins - 1)));
   // A sum of uniform values, variance 1/3 each.
   EXPECT_LT(std::abs(products), 6 * std::sqrt(squares / 3));
+}
+
+// docs/formats.md: a server that has been replaced meanwhile finishes what another one began.
+TEST_P(ExchangeTest, PadsAreThoseOfTheFormat) {
+  const TiledCiphertexts block = EmptyBlock(context(), gamma());
+  const uint64_t source = 3;
+  const auto padded = PadBlock(instance_, block, seed_, source, keys_);
+  ASSERT_TRUE(padded.ok()) << padded.status();
+  for (const uint32_t k : {0u, gamma() - 1}) {
+    ByteWriter message;
+    message.U64(source);
+    message.U32(k);
+    std::vector<uint64_t> bits(2 * slots());
+    KeyedHash({reinterpret_cast<uint8_t*>(bits.data()), bits.size() * sizeof(bits[0])}, seed_,
+              "pads of a renewal",
+              {reinterpret_cast<const char*>(message.bytes().data()), message.bytes().size()});
+    const BlockSlots seen = OpenPadded(padded->ciphertexts[k]);
+    const auto value = [](uint64_t b) { return std::ldexp(double(b >> 11), -28) - 0x1p24; };
+    for (uint32_t j = 0; j < slots(); ++j) {
+      ASSERT_NEAR(seen.high[j].real(), value(bits[2 * j]), 1e-6) << j;
+      ASSERT_NEAR(seen.high[j].imag(), value(bits[2 * j + 1]), 1e-6) << j;
+    }
+  }
 }
 
 // Nor do the request and the answer, to whoever has no key.
