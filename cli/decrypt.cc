@@ -93,13 +93,8 @@ Json Describe(const Opened& opened) {
   Json json = {{"kind", verification ? "verification" : "identification"}};
   if (!opened.probe.empty()) json["probe"] = opened.probe;
   if (!opened.refusal.empty()) json["refused"] = opened.refusal;
-  for (const Condition& condition : opened.where) json["where"].push_back(ConditionText(condition));
+  AddWhereTo(&json, opened.where);
   return json;
-}
-
-// Whom a search was restricted to, as the server says.
-std::string RestrictionText(const std::vector<Condition>& where) {
-  return where.empty() ? "" : absl::StrCat(", of those with ", DescribeWhere(where));
 }
 
 // Accepted or not, and of whom: no score.

@@ -66,8 +66,10 @@ absl::Status RunAll(const Common& common, const Options& options, const Server& 
   Json json = {
       {"out", options.out}, {"replies", files}, {"bytes", bytes}, {"templates", gallery.size()}};
   if (options.verify) json["claimed"] = options.identity;
-  const std::string whom = options.verify ? absl::StrCat("\"", options.identity, "\"")
-                                          : absl::StrCat(gallery.size(), " templates");
+  const std::string whom =
+      options.verify ? absl::StrCat("\"", options.identity, "\"")
+                     : absl::StrCat(gallery.size(), " templates", RestrictionText(probe.where));
+  AddWhereTo(&json, probe.where);
   Print(common, json,
         absl::StrCat(files, " samples against ", whom, ": ", options.out, ", ", HumanBytes(bytes)));
   return absl::OkStatus();
@@ -101,7 +103,9 @@ absl::Status Run(const Common& common, const Options& options) {
     json["claimed"] = options.identity;
     text = absl::StrCat("encrypted scores against \"", options.identity, "\"");
   } else {
-    text = absl::StrCat("encrypted scores against ", gallery.size(), " templates");
+    text = absl::StrCat("encrypted scores against ", gallery.size(), " templates",
+                        RestrictionText(probe.where));
+    AddWhereTo(&json, probe.where);
   }
   Print(common, json, absl::StrCat(text, ": ", options.out, ", ", HumanBytes(reply.size())));
   return absl::OkStatus();

@@ -126,10 +126,16 @@ absl::StatusOr<std::vector<Condition>> ParseWhere(const std::vector<std::string>
   return conditions;
 }
 
-std::string DescribeWhere(const std::vector<Condition>& where) {
-  return absl::StrJoin(where, ", ", [](std::string* out, const Condition& condition) {
-    absl::StrAppend(out, ConditionText(condition));
-  });
+std::string RestrictionText(const std::vector<Condition>& where) {
+  if (where.empty()) return "";
+  return absl::StrCat(", of those with ",
+                      absl::StrJoin(where, ", ", [](std::string* out, const Condition& condition) {
+                        absl::StrAppend(out, ConditionText(condition));
+                      }));
+}
+
+void AddWhereTo(Json* json, const std::vector<Condition>& where) {
+  for (const Condition& condition : where) (*json)["where"].push_back(ConditionText(condition));
 }
 
 }  // namespace heft::cli

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/flags.h"
+#include "heft/json.h"
 #include "heft/metadata.h"
 
 namespace heft::cli {
@@ -28,8 +29,10 @@ absl::StatusOr<uint64_t> ParseExpiry(const std::string& text, uint64_t now);
 // AddWhere: --where, for ParseWhere.
 void AddWhere(Command command, std::vector<std::string>* where);
 absl::StatusOr<std::vector<Condition>> ParseWhere(const std::vector<std::string>& where);
-// DescribeWhere: "site=berlin, age=18..30".
-std::string DescribeWhere(const std::vector<Condition>& where);
+// RestrictionText: ", of those with site=berlin, age=18..30", or nothing. AddWhereTo: the same as a
+// list, in `where`.
+std::string RestrictionText(const std::vector<Condition>& where);
+void AddWhereTo(Json* json, const std::vector<Condition>& where);
 
 }  // namespace heft::cli
 

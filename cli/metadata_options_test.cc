@@ -46,7 +46,11 @@ TEST(MetadataOptionsTest, PairsAndConditions) {
   EXPECT_THAT(std::string(ParseMetadata({"a=b", "a=b"}).status().message()), HasSubstr("twice"));
   const auto where = ParseWhere({"site=berlin", "age=18..30"});
   ASSERT_TRUE(where.ok()) << where.status();
-  EXPECT_EQ(DescribeWhere(*where), "site=berlin, age=18..30");
+  EXPECT_EQ(RestrictionText(*where), ", of those with site=berlin, age=18..30");
+  EXPECT_EQ(RestrictionText({}), "");
+  Json json;
+  AddWhereTo(&json, *where);
+  EXPECT_EQ(json.dump(), R"({"where":["site=berlin","age=18..30"]})");
   EXPECT_FALSE(ParseWhere({"site=berlin", "age"}).ok());
   EXPECT_THAT(std::string(ParseWhere(std::vector<std::string>(17, "a=b")).status().message()),
               HasSubstr("at most 16"));

@@ -85,6 +85,8 @@ absl::Status WriteFeatures(const SeedWriter& seeds) {
                                    "a m p\nb n z\n\x01"
                                    "c/d m p p\nc/d n z p\n"));
   HEFT_RETURN_IF_ERROR(seeds.Write("protocol", "names", "a\nb\nc/d\n"));
+  HEFT_RETURN_IF_ERROR(seeds.Write("text", "conditions",
+                                   "site=berlin\nlist=a|b\nage=18..30.5\nage=..-1e3\nx=1..y\n"));
   return seeds.Write("text", "split", "train\nvalidation\ntest\n");
 }
 

@@ -1,9 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text (features/text.cc): the same bytes as rows of numbers, as labels, and as names of splits.
+// Text (features/text.cc): the same bytes as rows of numbers, as labels, and as names of splits;
+// its lines as conditions and pairs of metadata too (base/metadata.cc).
 #include "base/identity.h"
 #include "features/readers.h"
 #include "features/split.h"
 #include "fuzz/fuzz.h"
+#include "heft/metadata.h"
+
+namespace heft::fuzz {
+namespace {
+
+void ReadMetadata(std::string_view line) {
+  const auto condition = ParseCondition(line);
+  if (condition.ok()) {
+    Check(CheckConditions({&*condition, 1}).ok(), "a condition is sound");
+    const auto again = ParseCondition(ConditionText(*condition));
+    Check(again.ok() && *again == *condition, "a condition is its text");
+  } else {
+    CheckRefusal(condition.status());
+  }
+  const auto pair = ParseMetadataPair(line);
+  if (!pair.ok()) return CheckRefusal(pair.status());
+  Check(CheckMetadata({*pair}).ok(), "a pair is sound");
+  // Whoever has just what one of the values says fits.
+  if (condition.ok() && condition->values.size() == 1) {
+    Check(Fits({*pair}, {&*condition, 1}), "a value fits itself");
+  }
+}
+
+}  // namespace
+}  // namespace heft::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -20,6 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   for (const std::string& label : *labels) {
+    heft::fuzz::ReadMetadata(label);
     heft::fuzz::Check(heft::CheckIdentity(label).ok(), "a label may be an identity");
     const auto split = heft::ParseSplit(label);
     if (split.ok()) {
