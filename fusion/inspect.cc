@@ -5,8 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/aligned.h"
 #include "base/envelope.h"
 #include "base/signed_file.h"
+#include "fusion/expanded_keys.h"
 #include "fusion/plan.h"
 #include "fusion/profile.h"
 #include "fusion/rings.h"
@@ -20,6 +22,7 @@ std::string NameOf(const std::string& kind) {
       {"PUBK", "encryption key"},
       {"EVAL", "evaluation keys"},
       {"ENRK", "enrolment keys"},
+      {"EXPK", "expanded keys"},
       {"SECK", "secret key"},
       {"CTXT", "encrypted samples"},
       {"CTXS", "encrypted samples for bulk enrolment"},
@@ -111,6 +114,13 @@ absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes, std::string
   info.version = EnvelopeVersion(bytes);
   // It grows, so it is no envelope; only the key's owner can tell whether it is whole.
   if (info.kind == "JRNL") return info;
+  if (info.kind == kExpandedKeysKind) {  // an envelope, and the keys behind it
+    const AlignedVector<uint8_t> aligned(bytes.begin(), bytes.end());
+    HEFT_ASSIGN_OR_RETURN(const auto keys, ExpandedKeys::Impl::Parse(aligned, nullptr, what));
+    info.params_id = keys.params_id();
+    info.key_id = keys.key_id();
+    return info;
+  }
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, info.kind, info.version, what));
   constexpr size_t kIdSize = sizeof(KeyId);
   if (info.kind == "MODL" || info.kind == "SIGK" || payload.size() < 2 * kIdSize) return info;
