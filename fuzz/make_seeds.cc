@@ -16,6 +16,7 @@
 #include "ckks/owner/secret_key.h"
 #include "ckks/serialization.h"
 #include "features/readers.h"
+#include "fusion/expanded_keys.h"
 #include "fusion/key_files.h"
 #include "fusion/matching.h"
 #include "fusion/owner/secret_key_file.h"
@@ -163,6 +164,27 @@ absl::Status WriteKeys(const SeedWriter& seeds, const ckks::SecretKey& secret, C
   record.galleries[ModelId{1}] = {49, 2, {{{7}, 3}, {{9}, 1}}};
   record.galleries[ModelId{2}] = {};
   return seeds.Write("keys", "budget", record.Serialize());
+}
+
+// Keys expanded, of a signed file and of one that is not.
+absl::Status WriteExpandedKeys(const SeedWriter& seeds, const ckks::SecretKey& secret,
+                               Csprng& rng) {
+  const ckks::Context& context = *SmallContext();
+  const std::vector<ExpandedKeys::Impl::Entry> entries = {
+      {1, {context, ckks::MakeRelinearisationKey(context, secret, 2, rng), 1}},
+      {3, {context, ckks::MakeGaloisKey(context, secret, 3, 1, rng), 3}}};
+  KeySource source;
+  source.kind = std::string(kEvaluationKeysKind);
+  source.stamp = {1, 2, 3, 4};
+  for (const char* name : {"plain", "signed"}) {
+    const ExpandedPieces pieces =
+        PackExpandedKeys(source, context.params().id(), secret.key_id(), context.n(), entries);
+    ByteWriter writer;
+    for (const ByteSpan piece : pieces.all()) writer.Raw(piece);
+    HEFT_RETURN_IF_ERROR(seeds.Write("expanded_keys", name, writer.bytes()));
+    source.head.bytes.assign(kSignedHeadSize, 7);
+  }
+  return absl::OkStatus();
 }
 
 // The same made elsewhere: both halves in full.
@@ -424,6 +446,7 @@ absl::Status Write(const std::string& root) {
   HEFT_RETURN_IF_ERROR(WriteLearning(seeds));
   HEFT_RETURN_IF_ERROR(WriteKeys(seeds, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteFullKeys(seeds, secret, rng));
+  HEFT_RETURN_IF_ERROR(WriteExpandedKeys(seeds, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteSealObjects(seeds));
   HEFT_RETURN_IF_ERROR(WriteSigned(seeds));
   HEFT_RETURN_IF_ERROR(WriteSamples(seeds, secret, rng));
