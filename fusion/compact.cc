@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "absl/strings/str_cat.h"
+#include "base/threads.h"
 
 namespace heft {
 
@@ -83,9 +84,9 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance
   const uint32_t first_size = model.modalities[pair.first].dimension;
   const uint32_t second_size = pair.second < 0 ? 0 : model.modalities[pair.second].dimension;
   const ckks::Noise noise = FactorNoise(instance.params(), model, plan, pair);
-  std::vector<ckks::Plaintext> factors;
-  std::vector<ckks::Complex> values(slots);
-  for (uint32_t i = 0; i < pair.run; ++i) {
+  std::vector<ckks::Plaintext> factors(pair.run);
+  HEFT_RETURN_IF_ERROR(TryParallelFor(pair.run, [&](size_t i) -> absl::Status {
+    std::vector<ckks::Complex> values(slots);
     for (uint32_t t = 0; t < slots; ++t) {
       const size_t row = t % plan.gamma;
       const uint32_t source = (t + i) % slots;
@@ -96,14 +97,13 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance
       // X^(n/2) carried the second modality by i (-1)^source.
       values[t] = 0.5 * times * ckks::Complex(x, source % 2 == 0 ? -y : y);
     }
-    HEFT_ASSIGN_OR_RETURN(
-        auto factor,
-        instance.encoder->Encode(std::span<const ckks::Complex>(values),
-                                 plan.projection.factor_scale, plan.projection.input_limbs,
-                                 /*extended=*/true));
-    factor.noise = {times * noise.message, noise.error};
-    factors.push_back(std::move(factor));
-  }
+    HEFT_ASSIGN_OR_RETURN(factors[i],
+                          instance.encoder->Encode(std::span<const ckks::Complex>(values),
+                                                   plan.projection.factor_scale,
+                                                   plan.projection.input_limbs, /*extended=*/true));
+    factors[i].noise = {times * noise.message, noise.error};
+    return absl::OkStatus();
+  }));
   return factors;
 }
 

@@ -14,7 +14,8 @@ namespace heft {
 using ckks::Ciphertext;
 
 absl::StatusOr<Fuser> Fuser::Create(const Instance& instance, const Model& model,
-                                    const ckks::EvaluationKeys* keys, size_t samples) {
+                                    const ckks::EvaluationKeys* keys, size_t samples,
+                                    double times) {
   HEFT_RETURN_IF_ERROR(CheckMean(model, samples));
   Fuser fuser;
   fuser.instance_ = instance;
@@ -25,8 +26,8 @@ absl::StatusOr<Fuser> Fuser::Create(const Instance& instance, const Model& model
   for (const ModalitySpec& modality : model.modalities) fuser.names_.push_back(modality.name);
   const ckks::Params& params = instance.context->params();
   for (const PackedPair& pair : instance.plan.projection.pairs) {
-    HEFT_ASSIGN_OR_RETURN(auto factors,
-                          EncodeCompactFactors(instance, model, pair, MeanFactor(model, samples)));
+    HEFT_ASSIGN_OR_RETURN(auto factors, EncodeCompactFactors(instance, model, pair,
+                                                             times * MeanFactor(model, samples)));
     fuser.factors_.push_back(std::move(factors));
     std::vector<uint32_t> elements;
     for (uint32_t i = 0; i < pair.run; ++i) elements.push_back(RotationElement(params, i));

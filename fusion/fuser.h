@@ -23,9 +23,11 @@ class Fuser {
  public:
   // Encodes the projection once. `keys` must outlive the fuser; kFailedPrecondition names the first
   // key that the plan needs and `keys` lacks. `samples`: of sums of so many samples of one person,
-  // whose mean it fuses (fusion/mean.h); CheckMean's errors.
+  // whose mean it fuses (fusion/mean.h); CheckMean's errors. `times`: what Project gives is times
+  // that.
   static absl::StatusOr<Fuser> Create(const Instance& instance, const Model& model,
-                                      const ckks::EvaluationKeys* keys, size_t samples = 1);
+                                      const ckks::EvaluationKeys* keys, size_t samples = 1,
+                                      double times = 1);
 
   const ckks::Context& context() const { return *instance_.context; }
   const FusionPlan& plan() const { return instance_.plan; }
@@ -43,6 +45,7 @@ class Fuser {
   absl::StatusOr<ckks::Ciphertext> Pack(size_t index,
                                         std::span<const ckks::Ciphertext* const> modalities) const;
   std::span<const uint32_t> factor_elements(size_t index) const { return factor_elements_[index]; }
+  std::span<const ckks::Plaintext> factors(size_t index) const { return factors_[index]; }
 
   // Project's second half: from products in partial sums over the groups of slots, or from what a
   // client has projected (ProjectedScale), to z, which repeats. kInvalidArgument for another form.

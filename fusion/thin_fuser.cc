@@ -30,9 +30,8 @@ absl::StatusOr<ThinFuser> ThinFuser::Create(const Instance& matching, const Mode
   out.model_ = model;
   out.keys_ = keys;
   FitPlanToKeys(*keys, &out.matching_.plan);
-  HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(out.matching_, model, keys, samples));
+  HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(out.matching_, model, keys, samples, kHalf));
   out.fuser_ = std::make_unique<Fuser>(std::move(fuser));
-  HEFT_ASSIGN_OR_RETURN(out.factors_, out.Encode(kHalf));
   out.state_ = std::make_unique<State>();
   return out;
 }
@@ -80,7 +79,7 @@ absl::StatusOr<std::vector<Ciphertext>> ThinFuser::Products(
     HEFT_ASSIGN_OR_RETURN(const Ciphertext packed, fuser_->Pack(p, modalities));
     if (packed.parts.empty()) continue;
     std::vector<Ciphertext> parts(2);
-    const std::span<const ckks::Plaintext> factors[] = {factors_[p], secret.factors[p]};
+    const std::span<const ckks::Plaintext> factors[] = {fuser_->factors(p), secret.factors[p]};
     HEFT_RETURN_IF_ERROR(ckks::SumGaloisProducts(context, parts, packed, fuser_->factor_elements(p),
                                                  factors, *keys_));
     if (sums.empty()) {

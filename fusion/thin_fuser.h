@@ -63,8 +63,7 @@ class ThinFuser {
   Model model_;
   double mean_factor_ = 1;
   const ckks::EvaluationKeys* keys_ = nullptr;
-  std::unique_ptr<Fuser> fuser_;
-  Factors factors_;
+  std::unique_ptr<Fuser> fuser_;  // of z / 2
   struct State {
     std::mutex mutex;
     std::shared_ptr<const Secret> secret, given;
