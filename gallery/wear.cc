@@ -16,8 +16,8 @@ WearCosts WearCostsOf(const Instance& matching) {
   costs.batch = BatchVariance(params, plan);
   costs.exchange = RenewalVariance(params, plan);
   costs.rekeying = RekeyVariance(params, plan);
-  costs.reserve = positions * costs.exchange;
-  costs.bound = positions * costs.addition + costs.reserve;
+  costs.bound = positions * (costs.addition + costs.exchange);
+  costs.reserve = costs.bound / 2;
   return costs;
 }
 

@@ -5,21 +5,22 @@
 // An addition rounds in all positions of a block, an exchange encrypts all of them, re-keying
 // switches all of them: each adds its variance to every score of the block, whoever stands where,
 // also where nobody stands yet. So a block has a wear, the sum of what happened to it; a position
-// has the wear at which it was last clean, that is, zero but for the change itself: the block was
-// new, or an exchange left it out. **That is not the wear at which somebody came to stand there.**
-// A template's exposure is the block's wear less that of its position. Taking a contribution back
+// has the wear that the block had when it was last clean: when the block was new, or before the
+// exchange that left it out. **That is not the wear at which somebody came to stand there.** A
+// template's exposure is the block's wear less that of its position. Taking a contribution back
 // exactly takes its variance out of the wear; the position stays as it was. A template that moves
 // keeps its exposure (MovedClean).
 //
 // The predicted error of a score (fusion/errors.h) is that of an exposure of WearCosts::bound, a
 // full block of single additions that was renewed as often: while no exposure is larger,
-// predictions are true.
+// predictions are true. Exchanges cannot be refused, so additions end at half of it. That is
+// enough: where each removal is an exchange of its own, the longest lives of a million changes see
+// a half.
 //
-// An exchange costs a twentieth of an addition. So a gallery lives longest if additions go to one
-// open block, and exchanges that happen anyway carry its templates to positions that others have
-// left: then nobody is exposed to more than kSettleAfter additions, and the open block is as new
-// again. Without exchanges the open block takes additions until MayAdd says no, and another one is
-// opened.
+// An exchange costs a twentieth of an addition of one template, a call of AddToBlock with 64 little
+// more than with one. Errors are smallest, and no space is lost, if additions go to one open block,
+// and exchanges that happen anyway carry its templates to positions that others have left: then
+// nobody is exposed to more than kSettleAfter additions, and the open block is as new again.
 #ifndef HEFT_GALLERY_WEAR_H_
 #define HEFT_GALLERY_WEAR_H_
 
@@ -31,12 +32,12 @@ namespace heft {
 
 // WearCosts: variances of one lane of a score, for unit vectors.
 struct WearCosts {
-  double addition = 0;  // of one template by a call of AddToBlock
+  double addition = 0;  // of a call of AddToBlock with one template (of more: AdditionVariance)
   double batch = 0;     // of any number by a call of AddBatchToBlock
   double exchange = 0;  // of a renewal, with any moves
   double rekeying = 0;
   double bound = 0;    // the most that a template may be exposed to
-  double reserve = 0;  // of that, what is left for exchanges: additions end before
+  double reserve = 0;  // of that, what is left for exchanges: half, additions end before
 };
 WearCosts WearCostsOf(const Instance& matching);
 
