@@ -81,6 +81,16 @@ absl::Status Build(const std::string& folder, const StoreReader* from, uint64_t 
   return SyncDirectory(folder);
 }
 
+// IsEmpty: but for what a copy leaves that was killed.
+bool IsEmpty(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name != "lock" && name != "store.mdb.new") return false;
+  }
+  return !error;
+}
+
 }  // namespace
 
 absl::Status CreateStore(const std::string& folder) {
@@ -94,7 +104,7 @@ absl::Status CopyStore(const std::string& folder, const StoreReader& from, uint6
                        const std::function<bool(uint64_t, uint64_t)>& progress) {
   std::error_code error;
   const bool existed = std::filesystem::exists(folder, error);
-  if (existed && !std::filesystem::is_empty(folder, error)) {
+  if (existed && !IsEmpty(folder)) {
     return absl::AlreadyExistsError(
         absl::StrCat("cannot copy the store to ", folder, ": it is there already, choose another"));
   }

@@ -176,7 +176,7 @@ absl::StatusOr<LmdbTransaction> LmdbEnvironment::Begin(bool write) {
       std::shared_lock<std::shared_mutex> shared(opening_);
       MDB_txn* txn = nullptr;
       if (file_ != nullptr) rc = mdb_txn_begin(file_->env(), nullptr, write ? 0 : MDB_RDONLY, &txn);
-      if (rc == 0) return LmdbTransaction(shared_from_this(), file_.get(), txn);
+      if (rc == 0) return LmdbTransaction(shared_from_this(), file_.get(), txn, write);
     }
     if (rc == MDB_PANIC) {
       HEFT_RETURN_IF_ERROR(Reopen());
@@ -209,15 +209,16 @@ std::vector<LmdbEnvironment::Reader> LmdbEnvironment::Readers() {
 }
 
 LmdbTransaction::LmdbTransaction(std::shared_ptr<LmdbEnvironment> environment, LmdbFile* file,
-                                 MDB_txn* txn)
-    : environment_(std::move(environment)), file_(file), txn_(txn) {
+                                 MDB_txn* txn, bool writes)
+    : environment_(std::move(environment)), file_(file), txn_(txn), writes_(writes) {
   ++file_->transactions;
 }
 
 LmdbTransaction::LmdbTransaction(LmdbTransaction&& other) noexcept
     : environment_(std::move(other.environment_)),
       file_(other.file_),
-      txn_(std::exchange(other.txn_, nullptr)) {}
+      txn_(std::exchange(other.txn_, nullptr)),
+      writes_(other.writes_) {}
 
 LmdbTransaction::~LmdbTransaction() {
   // A child's copy: the reader that LMDB would strike out is the parent's.

@@ -92,11 +92,14 @@ class LmdbFile {
   MDB_dbi names() const { return names_; }  // LMDB's table of tables
   size_t page() const { return page_; }
   int descriptor() const;
+  // Meta: of a state; kAborted where others have committed twice since.
+  absl::StatusOr<MetaPage> Meta(uint64_t state) const;
   // CheckPages: that the pages of a state hold together; all of them, or those that LMDB needs to
   // find the others. kAborted where others have committed twice meanwhile.
   absl::Status CheckPages(MDB_txn* txn, bool all) const;
   // Map: the file's pages in LMDB's map, as far as it goes now. InMap: whether a value lies there,
   // or would, if the file were longer.
+  bool mapped() const { return base_ != nullptr; }  // not while it is being made
   ByteSpan Map() const;
   bool InMap(const uint8_t* begin) const;
 
@@ -107,8 +110,6 @@ class LmdbFile {
   LmdbFile(std::string folder, Mode mode) : folder_(std::move(folder)), mode_(mode) {}
   absl::Status CheckFile(const std::string& path) const;
   int OpenEnvironment(const std::string& path);
-  // Those of a state are kAborted where it is too old to be found.
-  absl::StatusOr<MetaPage> Meta(uint64_t state) const;
   absl::Status FindMap(MDB_txn* txn);
   absl::Status CheckVersion(MDB_txn* txn) const;
   int MakeTables(MDB_txn* txn);
@@ -197,6 +198,7 @@ class LmdbTransaction {
   ~LmdbTransaction();
 
   MDB_txn* get() const { return txn_; }
+  bool writes() const { return writes_; }
   const LmdbFile& file() const { return *file_; }
   LmdbEnvironment& environment() const { return *environment_; }
   // Commit: 0, or LMDB's error. Not to be used afterwards.
@@ -204,11 +206,30 @@ class LmdbTransaction {
 
  private:
   friend class LmdbEnvironment;
-  LmdbTransaction(std::shared_ptr<LmdbEnvironment> environment, LmdbFile* file, MDB_txn* txn);
+  LmdbTransaction(std::shared_ptr<LmdbEnvironment> environment, LmdbFile* file, MDB_txn* txn,
+                  bool writes);
 
   std::shared_ptr<LmdbEnvironment> environment_;
   LmdbFile* file_;
   MDB_txn* txn_;
+  bool writes_;
+};
+
+// LmdbPages: the pages of the state that a transaction began with. LMDB trusts them, so they are
+// checked before it looks into them.
+class LmdbPages {
+ public:
+  explicit LmdbPages(const LmdbTransaction& transaction);
+  // Check: those that it needs for `key`. kDataLoss.
+  absl::StatusOr<PageWalk::Path> Check(Table table, ByteSpan key);
+
+ private:
+  absl::StatusOr<PageWalk::Path> Find(Table table, ByteSpan key);
+
+  const std::string folder_;
+  PageWalk walk_;
+  absl::StatusOr<MetaPage> meta_;
+  std::array<std::optional<PageTree>, kTables> trees_;
 };
 
 // LmdbReader: a lock of its own around LMDB's cursors, so that any number of threads may use it.
@@ -223,6 +244,7 @@ class LmdbReader : public StoreReader {
   const LmdbTransaction transaction_;
   const ByteSpan map_;
   mutable std::mutex mutex_;
+  mutable LmdbPages pages_;
 };
 
 class LmdbWriter : public StoreWriter {
@@ -239,6 +261,9 @@ class LmdbWriter : public StoreWriter {
 
  private:
   absl::Status CheckOpen() const;
+  absl::Status CheckPath(Table table, ByteSpan key);
+  absl::Status Shorten(Table table, MDB_val key, size_t size);
+  absl::Status PutLong(Table table, MDB_val key, ByteSpan value);
   absl::Status Failed(std::string_view action, int rc);
   ByteSpan Aligned(ByteSpan value) const;
   void End();
@@ -250,7 +275,8 @@ class LmdbWriter : public StoreWriter {
   // Values that this transaction has put lie anywhere: copies, aligned, until the next change.
   mutable std::vector<std::vector<uint8_t>> aligned_;
   absl::Status failure_;
-  size_t changes_ = 0, pages_ = 0;
+  size_t changes_ = 0, free_pages_ = 0;
+  mutable LmdbPages pages_;
 };
 
 // PagesCommitted: LmdbEnvironment::Pages after the commit of a transaction (store_scrub.cc).

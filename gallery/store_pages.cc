@@ -64,6 +64,7 @@ struct PageWalk::Node {
   uint64_t child = 0;  // of a branch
   uint32_t size = 0;   // of the value
   size_t at = 0;       // of the value, from the beginning of the file
+  size_t in_page = 0;  // bytes of the value there
   ByteSpan key;
 };
 
@@ -118,52 +119,66 @@ absl::StatusOr<bool> PageWalk::Reach(uint64_t first, uint64_t count) {
   return !before;
 }
 
+// CheckPage: its header.
+absl::Status PageWalk::CheckPage(uint64_t number, size_t depth, Kind kind) const {
+  const ByteSpan page = map_.subspan(number * page_size_, page_size_);
+  const size_t lower = Load<uint16_t>(page, 12), upper = Load<uint16_t>(page, 14);
+  const size_t fewest = depth > 1 && kind != Kind::kFree ? 2 : 1;
+  if (Load<uint64_t>(page, 0) != number ||
+      Load<uint16_t>(page, 10) != (depth == 1 ? kLeafPage : kBranch) || lower < kHeader ||
+      lower > upper || upper > page_size_ || (lower - kHeader) / 2 < fewest) {
+    return Damaged(number, "is not what it should be");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PageWalk::Node> PageWalk::NodeAt(uint64_t number, size_t depth, size_t i) const {
+  const ByteSpan page = map_.subspan(number * page_size_, page_size_);
+  const size_t at = Load<uint16_t>(page, kHeader + 2 * i);
+  if (at < Load<uint16_t>(page, 14) || at + kNodeHeader > page_size_) {
+    return Damaged(number, "has a wrong entry");
+  }
+  Node node;
+  node.page = number;
+  node.flags = Load<uint16_t>(page, at + 4);
+  node.size = Load<uint32_t>(page, at);
+  node.child = node.size | uint64_t{node.flags} << 32;
+  const size_t key_size = Load<uint16_t>(page, at + 6);
+  node.in_page = depth > 1 ? 0 : (node.flags & kBigData) != 0 ? 8 : node.size;
+  if (key_size + node.in_page > page_size_ - at - kNodeHeader) {
+    return Damaged(number, "has an entry beyond its end");
+  }
+  node.key = page.subspan(at + kNodeHeader, key_size);
+  node.at = number * page_size_ + at + kNodeHeader + key_size;
+  return node;
+}
+
 absl::Status PageWalk::Page(uint64_t number, size_t depth, Kind kind) {
   HEFT_ASSIGN_OR_RETURN(const bool first, Reach(number, 1));
   if (!first) return absl::OkStatus();
   if (depth == 1 && kind == Kind::kTable && leaf != nullptr && !leaf(number)) {
     return absl::OkStatus();
   }
-  const ByteSpan page = map_.subspan(number * page_size_, page_size_);
-  const size_t lower = Load<uint16_t>(page, 12), upper = Load<uint16_t>(page, 14);
-  const size_t nodes = (lower - kHeader) / 2;
-  const size_t fewest = depth > 1 && kind != Kind::kFree ? 2 : 1;
-  if (Load<uint64_t>(page, 0) != number ||
-      Load<uint16_t>(page, 10) != (depth == 1 ? kLeafPage : kBranch) || lower < kHeader ||
-      lower > upper || upper > page_size_ || nodes < fewest) {
-    return Damaged(number, "is not what it should be");
-  }
-  if (unused != nullptr && upper > lower) unused(number * page_size_ + lower, upper - lower);
+  HEFT_RETURN_IF_ERROR(CheckPage(number, depth, kind));
+  const size_t at = number * page_size_;
+  const size_t lower = Load<uint16_t>(map_, at + 12), upper = Load<uint16_t>(map_, at + 14);
+  if (unused != nullptr && upper > lower) unused(at + lower, upper - lower);
   return Nodes(number, depth, kind);
 }
 
 absl::Status PageWalk::Nodes(uint64_t number, size_t depth, Kind kind) {
-  const ByteSpan page = map_.subspan(number * page_size_, page_size_);
-  const size_t nodes = (Load<uint16_t>(page, 12) - kHeader) / 2;
-  const size_t upper = Load<uint16_t>(page, 14);
+  const size_t at = number * page_size_;
+  const size_t nodes = (Load<uint16_t>(map_, at + 12) - kHeader) / 2;
   for (size_t i = 0; i < nodes; ++i) {
-    const size_t at = Load<uint16_t>(page, kHeader + 2 * i);
-    if (at < upper || at + kNodeHeader > page_size_) return Damaged(number, "has a wrong entry");
-    const uint16_t low = Load<uint16_t>(page, at), high = Load<uint16_t>(page, at + 2);
-    Node node;
-    node.page = number;
-    node.flags = Load<uint16_t>(page, at + 4);
-    const size_t key_size = Load<uint16_t>(page, at + 6);
-    node.size = low | uint32_t{high} << 16;
-    node.child = node.size | uint64_t{node.flags} << 32;
-    const bool big = (node.flags & kBigData) != 0;
-    const size_t value_size = depth > 1 ? 0 : big ? 8 : node.size;
-    if (key_size + value_size > page_size_ - at - kNodeHeader) {
-      return Damaged(number, "has an entry beyond its end");
-    }
-    node.key = page.subspan(at + kNodeHeader, key_size);
-    node.at = number * page_size_ + at + kNodeHeader + key_size;
+    HEFT_ASSIGN_OR_RETURN(const Node node, NodeAt(number, depth, i));
     // Entries begin at even addresses.
-    if (unused != nullptr && (key_size + value_size) % 2 == 1 &&
-        at + kNodeHeader + key_size + value_size < page_size_) {
-      unused(node.at + value_size, 1);
+    const size_t end = node.at + node.in_page;
+    if (end % 2 == 1 && map_[end] != 0 && unused != nullptr) unused(end, 1);
+    if (depth > 1) {
+      HEFT_RETURN_IF_ERROR(Page(node.child, depth - 1, kind));
+    } else if (kind != Kind::kTable || node.flags != 0 || strict) {
+      HEFT_RETURN_IF_ERROR(Leaf(node, kind));
     }
-    HEFT_RETURN_IF_ERROR(depth > 1 ? Page(node.child, depth - 1, kind) : Leaf(node, kind));
   }
   return absl::OkStatus();
 }
@@ -190,19 +205,27 @@ absl::Status PageWalk::Leaf(const Node& node, Kind kind) {
   return kind == Kind::kFree ? FreePages(node, value) : absl::OkStatus();
 }
 
-absl::Status PageWalk::Overflow(const Node& node, Kind kind) {
+// CheckOverflow: how many pages the value takes.
+absl::StatusOr<uint64_t> PageWalk::CheckOverflow(const Node& node, Kind kind) const {
   const uint64_t first = Load<uint64_t>(map_, node.at);
   const uint64_t needed = (kHeader + uint64_t{node.size} + page_size_ - 1) / page_size_;
   HEFT_RETURN_IF_ERROR(CheckRange(first, needed));
-  const size_t at = first * page_size_, end = at + kHeader + node.size;
-  // LMDB leaves a value that was shortened in one transaction the pages that it had.
+  const size_t at = first * page_size_;
+  // LMDB leaves a list that was shortened in one transaction the pages that it had.
   const uint64_t count = Load<uint32_t>(map_, at + 12);
   if (Load<uint64_t>(map_, at) != first || Load<uint16_t>(map_, at + 10) != kOverflow ||
-      count < needed) {
+      count < needed || (kind != Kind::kFree && count > needed)) {
     return Damaged(first, "does not begin a value, and should");
   }
+  return count;
+}
+
+absl::Status PageWalk::Overflow(const Node& node, Kind kind) {
+  HEFT_ASSIGN_OR_RETURN(const uint64_t count, CheckOverflow(node, kind));
+  const uint64_t first = Load<uint64_t>(map_, node.at);
   HEFT_ASSIGN_OR_RETURN(const bool fresh, Reach(first, count));
   if (!fresh) return absl::OkStatus();
+  const size_t at = first * page_size_, end = at + kHeader + node.size;
   if (unused != nullptr && end < at + count * page_size_) {
     unused(end, at + count * page_size_ - end);
   }
@@ -227,6 +250,65 @@ absl::Status PageWalk::FreePages(const Node& node, ByteSpan value) {
   if (strict) freed_.insert(freed_.end(), numbers.begin(), numbers.end());
   if (free != nullptr) free(Load<uint64_t>(node.key, 0), numbers);
   return absl::OkStatus();
+}
+
+absl::Status PageWalk::CheckOnce(uint64_t number, size_t depth, Kind kind) {
+  HEFT_RETURN_IF_ERROR(CheckRange(number, 1));
+  if (reached_[number]) return absl::OkStatus();
+  HEFT_RETURN_IF_ERROR(CheckPage(number, depth, kind));
+  const size_t nodes = (Load<uint16_t>(map_, number * page_size_ + 12) - kHeader) / 2;
+  for (size_t i = 0; i < nodes; ++i) HEFT_RETURN_IF_ERROR(NodeAt(number, depth, i).status());
+  reached_[number] = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PageTree> PageWalk::Find(const MetaPage& meta, std::string_view name) {
+  pages_ = meta.last_page + 1;
+  if (reached_.size() < pages_) reached_.resize(pages_);
+  const uint64_t root = meta.names.root;
+  HEFT_RETURN_IF_ERROR(CheckOnce(root, 1, Kind::kNames));
+  const size_t nodes = (Load<uint16_t>(map_, root * page_size_ + 12) - kHeader) / 2;
+  for (size_t i = 0; i < nodes; ++i) {
+    HEFT_ASSIGN_OR_RETURN(const Node node, NodeAt(root, 1, i));
+    if (node.flags != kSubData || node.size != kTreeSize) continue;
+    if (!std::ranges::equal(node.key, AsBytes(name))) continue;
+    const PageTree tree = LoadTree(map_.subspan(node.at, kTreeSize));
+    if (tree.root != kNone && (tree.depth < 1 || tree.depth > kMostDepth)) break;
+    return tree;
+  }
+  return Damaged(root, "knows of no such table");
+}
+
+absl::StatusOr<PageWalk::Path> PageWalk::FindPath(const PageTree& tree, ByteSpan key) {
+  Path path;
+  if (tree.root == kNone) return path;
+  uint64_t number = tree.root;
+  HEFT_RETURN_IF_ERROR(CheckOnce(number, tree.depth, Kind::kTable));
+  for (size_t depth = tree.depth;; --depth) {
+    const size_t nodes = (Load<uint16_t>(map_, number * page_size_ + 12) - kHeader) / 2;
+    // The first key of a branch is none: it comes before all.
+    size_t low = depth > 1 ? 1 : 0, high = nodes;
+    while (low < high) {
+      const size_t i = (low + high) / 2;
+      const ByteSpan other = NodeAt(number, depth, i)->key;
+      const bool before = depth > 1 ? !std::ranges::lexicographical_compare(key, other)
+                                    : std::ranges::lexicographical_compare(other, key);
+      (before ? low : high) = before ? i + 1 : i;
+    }
+    if (depth == 1) {
+      path.entries = nodes - low;
+      if (low == nodes) return path;
+      const Node node = *NodeAt(number, 1, low);
+      if ((node.flags & kBigData) == 0 || !std::ranges::equal(node.key, key)) return path;
+      HEFT_RETURN_IF_ERROR(CheckOverflow(node, Kind::kTable).status());
+      return path;
+    }
+    if (low < nodes) path.next = NodeAt(number, depth, low)->key;
+    for (size_t i = std::max<size_t>(low, 2) - 2; i < std::min(low + 1, nodes); ++i) {
+      HEFT_RETURN_IF_ERROR(CheckOnce(NodeAt(number, depth, i)->child, depth - 1, Kind::kTable));
+    }
+    number = NodeAt(number, depth, low - 1)->child;
+  }
 }
 
 }  // namespace heft

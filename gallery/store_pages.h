@@ -21,8 +21,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
@@ -64,6 +65,17 @@ class PageWalk {
   bool strict = false;
 
   absl::Status Walk(const MetaPage& meta);
+
+  // Find: a tree by its name, of a state. FindPath: checks the pages that LMDB looks into for
+  // `key`, and those beside them, into which it looks where it changes something. Pages are checked
+  // once.
+  absl::StatusOr<PageTree> Find(const MetaPage& meta, std::string_view name);
+  struct Path {
+    size_t entries = 0;            // of keys >= `key` in its leaf
+    std::optional<ByteSpan> next;  // what the keys of the next leaf begin with, if there is one
+  };
+  absl::StatusOr<Path> FindPath(const PageTree& tree, ByteSpan key);
+
   // Reached: by number, the pages reached so far.
   const std::vector<bool>& reached() const { return reached_; }
 
@@ -72,7 +84,11 @@ class PageWalk {
   struct Node;
   absl::Status Tree(const PageTree& tree, Kind kind);
   absl::Status Page(uint64_t number, size_t depth, Kind kind);
+  absl::Status CheckPage(uint64_t number, size_t depth, Kind kind) const;
+  absl::StatusOr<Node> NodeAt(uint64_t number, size_t depth, size_t i) const;
   absl::Status Nodes(uint64_t number, size_t depth, Kind kind);
+  absl::Status CheckOnce(uint64_t number, size_t depth, Kind kind);
+  absl::StatusOr<uint64_t> CheckOverflow(const Node& node, Kind kind) const;
   absl::Status Leaf(const Node& node, Kind kind);
   absl::Status Overflow(const Node& node, Kind kind);
   absl::Status FreePages(const Node& node, ByteSpan value);
