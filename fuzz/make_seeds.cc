@@ -31,6 +31,7 @@
 #include "gallery/renewal.h"
 #include "gallery/request_log.h"
 #include "gallery/scores.h"
+#include "gallery/store.h"
 #include "heft/server.h"
 #include "learning/train.h"
 
@@ -438,6 +439,23 @@ absl::Status WriteServerFiles(const SeedWriter& seeds) {
   return seeds.Write("server_files", "requests", SerializeRequestLog(rows));
 }
 
+// A store's file, with values of all lengths and pages that are free.
+absl::Status WriteStore(const SeedWriter& seeds) {
+  const testing::TemporaryFolder folder;
+  HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(folder / "store", StoreMode::kCreate));
+  HEFT_ASSIGN_OR_RETURN(const auto lock, store->Lock(absl::Seconds(1)));
+  for (const size_t size : {20, 200, 2000}) {
+    HEFT_ASSIGN_OR_RETURN(const auto writer, store->Write(*lock));
+    for (uint8_t key = 0; key < 6; ++key) {
+      HEFT_RETURN_IF_ERROR(writer->Put(key % 2 == 0 ? Table::kNames : Table::kBlocks, {&key, 1},
+                                       std::vector<uint8_t>(size * (1 + key), key)));
+    }
+    HEFT_RETURN_IF_ERROR(writer->Commit());
+  }
+  HEFT_ASSIGN_OR_RETURN(const auto file, ReadFile(folder / "store/store.mdb"));
+  return seeds.Write("store", "store.mdb", file);
+}
+
 absl::Status Write(const std::string& root) {
   const SeedWriter seeds(root);
   TestCsprng rng(Seed{9});
@@ -454,6 +472,7 @@ absl::Status Write(const std::string& root) {
   HEFT_RETURN_IF_ERROR(WriteAdmission(seeds, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteRenewal(seeds, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteServerFiles(seeds));
+  HEFT_RETURN_IF_ERROR(WriteStore(seeds));
   return WriteScores(seeds, secret, rng);
 }
 

@@ -27,6 +27,7 @@
 #include <shared_mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -271,6 +272,7 @@ class LmdbWriter : public StoreWriter {
   std::optional<LmdbTransaction> transaction_;
   const std::string folder_;
   const std::function<void()> done_;
+  const std::thread::id thread_ = std::this_thread::get_id();  // LMDB's lock is its own
   mutable std::mutex mutex_;
   // Values that this transaction has put lie anywhere: copies, aligned, until the next change.
   mutable std::vector<std::vector<uint8_t>> aligned_;

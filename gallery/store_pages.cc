@@ -74,21 +74,40 @@ absl::Status PageWalk::Damaged(uint64_t number, std::string_view why) const {
   return absl::DataLossError(absl::StrCat("page ", number, " ", std::string(why)));
 }
 
-absl::Status PageWalk::Walk(const MetaPage& meta) {
+// Begin: what may be reached of a state is in the file.
+void PageWalk::Begin(const MetaPage& meta) {
   pages_ = meta.last_page + 1;
-  if (reached_.size() < pages_) reached_.resize(pages_);
+  const uint64_t there = std::min<uint64_t>(pages_, map_.size() / page_size_);
+  if (reached_.size() < there) reached_.resize(there);
+}
+
+absl::Status PageWalk::Walk(const MetaPage& meta) {
+  Begin(meta);
   HEFT_RETURN_IF_ERROR(Tree(meta.free_pages, Kind::kFree));
   HEFT_RETURN_IF_ERROR(Tree(meta.names, Kind::kNames));
   if (!strict) return absl::OkStatus();
   for (const uint64_t number : freed_) {
-    if (reached_[number]) return Damaged(number, "is in use, and said to be free");
+    if (number < reached_.size() && reached_[number])
+      return Damaged(number, "is in use, and said to be free");
+  }
+  return absl::OkStatus();
+}
+
+// CheckTree: LMDB does with a tree what its flags say; ours have none of their own.
+absl::Status PageWalk::CheckTree(const PageTree& tree, Kind kind) const {
+  constexpr uint16_t kKinds = 0x7e, kNumbers = 0x08;  // of keys and values; keys are numbers
+  if (tree.root != kNone && (tree.depth < 1 || tree.depth > kMostDepth)) {
+    return Damaged(tree.root, "is of no tree");
+  }
+  if ((tree.flags & kKinds) != (kind == Kind::kFree ? kNumbers : 0)) {
+    return Damaged(tree.root, "is of another kind of tree");
   }
   return absl::OkStatus();
 }
 
 absl::Status PageWalk::Tree(const PageTree& tree, Kind kind) {
+  HEFT_RETURN_IF_ERROR(CheckTree(tree, kind));
   if (tree.root == kNone) return absl::OkStatus();
-  if (tree.depth < 1 || tree.depth > kMostDepth) return Damaged(tree.root, "is of no tree");
   const uint64_t entries = std::exchange(entries_, 0);
   const std::vector<uint8_t> last_key = std::exchange(last_key_, {});
   HEFT_RETURN_IF_ERROR(Page(tree.root, tree.depth, kind));
@@ -102,7 +121,7 @@ absl::Status PageWalk::CheckRange(uint64_t first, uint64_t count) const {
   if (first < 2 || first >= pages_ || count > pages_ - first) {
     return Damaged(first, "is not in the file, and should be");
   }
-  if ((first + count) * page_size_ > map_.size()) {
+  if (first + count > reached_.size()) {
     return Damaged(first, "lies beyond the end of the file, which was cut off");
   }
   return absl::OkStatus();
@@ -197,6 +216,7 @@ absl::Status PageWalk::Leaf(const Node& node, Kind kind) {
   }
   if (kind == Kind::kFree && node.key.size() != 8) return Damaged(node.page, "lists no free pages");
   if (node.flags == kBigData && kind != Kind::kNames) return Overflow(node, kind);
+  if ((node.flags & kBigData) != 0) return Damaged(node.page, "has an entry of no kind");
   const ByteSpan value = map_.subspan(node.at, node.size);
   if (node.flags == kSubData && kind == Kind::kNames && node.size == kTreeSize) {
     return Tree(LoadTree(value), Kind::kTable);
@@ -263,8 +283,7 @@ absl::Status PageWalk::CheckOnce(uint64_t number, size_t depth, Kind kind) {
 }
 
 absl::StatusOr<PageTree> PageWalk::Find(const MetaPage& meta, std::string_view name) {
-  pages_ = meta.last_page + 1;
-  if (reached_.size() < pages_) reached_.resize(pages_);
+  Begin(meta);
   const uint64_t root = meta.names.root;
   HEFT_RETURN_IF_ERROR(CheckOnce(root, 1, Kind::kNames));
   const size_t nodes = (Load<uint16_t>(map_, root * page_size_ + 12) - kHeader) / 2;
@@ -273,7 +292,7 @@ absl::StatusOr<PageTree> PageWalk::Find(const MetaPage& meta, std::string_view n
     if (node.flags != kSubData || node.size != kTreeSize) continue;
     if (!std::ranges::equal(node.key, AsBytes(name))) continue;
     const PageTree tree = LoadTree(map_.subspan(node.at, kTreeSize));
-    if (tree.root != kNone && (tree.depth < 1 || tree.depth > kMostDepth)) break;
+    HEFT_RETURN_IF_ERROR(CheckTree(tree, Kind::kTable));
     return tree;
   }
   return Damaged(root, "knows of no such table");

@@ -82,6 +82,8 @@ class PageWalk {
  private:
   enum class Kind { kFree, kNames, kTable };
   struct Node;
+  void Begin(const MetaPage& meta);
+  absl::Status CheckTree(const PageTree& tree, Kind kind) const;
   absl::Status Tree(const PageTree& tree, Kind kind);
   absl::Status Page(uint64_t number, size_t depth, Kind kind);
   absl::Status CheckPage(uint64_t number, size_t depth, Kind kind) const;

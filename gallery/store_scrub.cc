@@ -166,11 +166,9 @@ absl::Status Sweep(LmdbEnvironment& environment, const LmdbFile& file, uint64_t 
       wiped.push_back(number);
     }
   };
-  uint64_t pages = 0;
   for (; newest >= state; --newest) {
     HEFT_ASSIGN_OR_RETURN(const MetaPage meta, ReadMeta(map.subspan(newest % 2 * page, page)));
     if (meta.state != newest) return absl::DataLossError("its states are not in order");
-    pages = std::max(pages, meta.last_page + 1);
     HEFT_RETURN_IF_ERROR(walk.Walk(meta));
     if (newest == state + 1) kept = walk.reached();
   }
@@ -179,9 +177,10 @@ absl::Status Sweep(LmdbEnvironment& environment, const LmdbFile& file, uint64_t 
   if (rc != 0) return LmdbError("scrub", environment.folder(), rc);
   known.state = known.scrubbed = state + 1;
   known.kept = std::move(kept);
-  known.kept.resize(pages);
-  known.wiped.assign(pages, false);
-  for (const uint64_t number : wiped) known.wiped[number] = true;
+  known.wiped.assign(known.kept.size(), false);
+  for (const uint64_t number : wiped) {
+    if (number < known.wiped.size()) known.wiped[number] = true;
+  }
   return absl::OkStatus();
 }
 

@@ -2,6 +2,7 @@
 // States of a store, and the next one: values in and out of LMDB's tables.
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "gallery/store_lmdb.h"
@@ -312,6 +313,9 @@ absl::Status LmdbWriter::Delete(Table table, ByteSpan key) {
 
 absl::Status LmdbWriter::Commit() {
   HEFT_RETURN_IF_ERROR(CheckOpen());
+  if (std::this_thread::get_id() != thread_) {
+    return absl::FailedPreconditionError("a transaction is ended by the thread that began it");
+  }
   const uint64_t state = mdb_txn_id(transaction_->get());
   const int rc = transaction_->Commit();
   LmdbEnvironment& environment = transaction_->environment();
