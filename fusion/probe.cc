@@ -67,6 +67,29 @@ void WidenRelinearisation(const Instance& instance, ckks::EvaluationKeys* keys) 
                        ckks::DigitsWithin(params, key.limbs(), kSwitchingError * product_scale));
 }
 
+absl::Status ProbeFuser::MakeShortInstance(const Model& model, const ckks::EvaluationKeys& keys) {
+  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeProbeInstance(model));
+  instance_ = std::make_unique<Instance>(std::move(instance));
+  FitPlanToKeys(keys, &instance_->plan);
+  double& error = instance_->plan.matching.probe_error;
+  error = ckks::Combine(error, kSwitchingError);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ProbeFuser> ProbeFuser::ToMatch(const Model& model,
+                                               const ckks::EvaluationKeys& keys) {
+  ProbeFuser out;
+  HEFT_RETURN_IF_ERROR(out.MakeShortInstance(model, keys));
+  out.own_keys_ = std::make_unique<ckks::EvaluationKeys>();
+  out.own_keys_->key_id = keys.key_id;
+  out.own_keys_->relinearisation = ckks::WithoutPrime(keys.relinearisation, kMaskPrime);
+  out.keys_ = out.own_keys_.get();
+  const size_t limbs = out.instance_->plan.keys.relinearisation_limbs;
+  HEFT_RETURN_IF_ERROR(out.keys_->Relinearisation(limbs).status());
+  WidenRelinearisation(*out.instance_, out.own_keys_.get());
+  return out;
+}
+
 absl::StatusOr<ProbeFuser> ProbeFuser::Create(const Rings& rings, const Model& model,
                                               const ckks::EvaluationKeys& keys, size_t samples) {
   ProbeFuser out;
@@ -81,15 +104,11 @@ absl::StatusOr<ProbeFuser> ProbeFuser::Create(const Rings& rings, const Model& m
   }
   out.enrolment_plan_ = rings.enrolment.plan;
   for (const ModalitySpec& modality : model.modalities) out.names_.push_back(modality.name);
-  HEFT_ASSIGN_OR_RETURN(Instance instance, MakeProbeInstance(model));
-  out.instance_ = std::make_unique<Instance>(std::move(instance));
+  HEFT_RETURN_IF_ERROR(out.MakeShortInstance(model, keys));
   out.own_keys_ = std::make_unique<ckks::EvaluationKeys>(ckks::WithoutPrime(keys, kMaskPrime));
   out.keys_ = out.own_keys_.get();
-  FitPlanToKeys(keys, &out.instance_->plan);
   HEFT_RETURN_IF_ERROR(CheckKeys(out.instance_->plan.keys, *out.keys_));
   WidenDigits(*out.instance_, out.own_keys_.get());
-  double& error = out.instance_->plan.matching.probe_error;
-  error = ckks::Combine(error, kSwitchingError);
   HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(*out.instance_, model, out.keys_, samples));
   out.fuser_ = std::make_unique<Fuser>(std::move(fuser));
   return out;

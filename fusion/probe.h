@@ -31,6 +31,11 @@ class ProbeFuser {
   static absl::StatusOr<ProbeFuser> Create(const Rings& rings, const Model& model,
                                            const ckks::EvaluationKeys& keys, size_t samples = 1);
 
+  // ToMatch: of one ring, what MatchBlock takes of that, bit for bit: instance and relinearisation
+  // key, and nothing that fuses. For servers, who fuse with the mask's prime: no other key is
+  // copied.
+  static absl::StatusOr<ProbeFuser> ToMatch(const Model& model, const ckks::EvaluationKeys& keys);
+
   // What PrepareProbe and MatchBlock take for its probes.
   const Instance& instance() const { return *instance_; }
   const ckks::EvaluationKeys& keys() const { return *keys_; }
@@ -50,6 +55,8 @@ class ProbeFuser {
 
  private:
   ProbeFuser() = default;
+  // The instance, with what digits of two primes add to a probe's error.
+  absl::Status MakeShortInstance(const Model& model, const ckks::EvaluationKeys& keys);
 
   FusionPlan enrolment_plan_;  // one ring
   std::vector<std::string> names_;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "fusion/owner/testing.h"
 
 namespace heft {
@@ -41,6 +43,27 @@ TEST_P(ProbeTest, ScoresAreThoseOfTheLongerRoute) {
   EXPECT_EQ(scores->scale, longer.scale);
   EXPECT_NEAR(scores->noise.error, longer.noise.error, 0.2 * longer.noise.error);
   EXPECT_LT(WorstError(*scores), kScoreTolerance);
+}
+
+TEST_P(ProbeTest, WhatOnlyMatchesGivesTheSameScores) {
+  const TiledCiphertexts probe = *PrepareProbe(prober_->instance(), short_, prober_->keys());
+  const auto matcher = ProbeFuser::ToMatch(model_, keys_);
+  ASSERT_TRUE(matcher.ok()) << matcher.status();
+  EXPECT_TRUE(matcher->keys().galois.empty());
+  const auto one = MatchBlock(prober_->instance(), block_, probe, prober_->keys());
+  const auto other = MatchBlock(matcher->instance(), block_, probe, matcher->keys());
+  ASSERT_TRUE(one.ok() && other.ok()) << one.status() << other.status();
+  ASSERT_EQ(one->size(), other->size());
+  for (size_t part = 0; part < one->size(); ++part) {
+    EXPECT_TRUE(std::ranges::equal(one->parts[part].values(), other->parts[part].values()));
+  }
+  EXPECT_EQ(one->scale, other->scale);
+  EXPECT_EQ(one->noise.error, other->noise.error);
+  EXPECT_EQ(one->noise.message, other->noise.message);
+  // Keys without it are refused at once.
+  ckks::EvaluationKeys none;
+  EXPECT_EQ(ProbeFuser::ToMatch(model_, none).status().code(),
+            absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_P(ProbeTest, ServesIdentificationOnly) {

@@ -151,7 +151,9 @@ absl::StatusOr<const ProbeFuser*> Server::Impl::Prober(size_t samples) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::unique_ptr<ProbeFuser>& kept = probers_[samples];
   if (kept == nullptr) {
-    HEFT_ASSIGN_OR_RETURN(ProbeFuser prober, ProbeFuser::Create(rings_, model_, keys(), samples));
+    HEFT_ASSIGN_OR_RETURN(ProbeFuser prober,
+                          rings_.thin() ? ProbeFuser::Create(rings_, model_, keys(), samples)
+                                        : ProbeFuser::ToMatch(model_, keys()));
     kept = std::make_unique<ProbeFuser>(std::move(prober));
   }
   return kept.get();
