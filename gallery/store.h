@@ -101,8 +101,9 @@ class Store {
   virtual absl::StatusOr<std::unique_ptr<StoreWriter>> Write(const StoreLock& lock) = 0;
 
   // Scrub: of all that was deleted or replaced by committed transactions nothing is left on the
-  // disk when it returns OK. Waits up to `wait` for readers who still see it; then kUnavailable,
-  // and it is to be called again. Under the caller's lock, with no transaction open.
+  // disk when it returns OK, but that keys may, next to values of kLongValue bytes and more. Waits
+  // up to `wait` for readers who still see it; then kUnavailable, and it is to be called again.
+  // Under the caller's lock, with no transaction open.
   virtual absl::Status Scrub(const StoreLock& lock, absl::Duration wait) = 0;
 
   // Copy: the newest state into an empty folder, a store like this one, durable when it returns OK;

@@ -173,6 +173,7 @@ absl::StatusOr<PageWalk::Node> PageWalk::NodeAt(uint64_t number, size_t depth, s
 }
 
 absl::Status PageWalk::Page(uint64_t number, size_t depth, Kind kind) {
+  first_key_ = std::nullopt;
   HEFT_ASSIGN_OR_RETURN(const bool first, Reach(number, 1));
   if (!first) return absl::OkStatus();
   if (depth == 1 && kind == Kind::kTable && leaf != nullptr && !leaf(number)) {
@@ -182,23 +183,52 @@ absl::Status PageWalk::Page(uint64_t number, size_t depth, Kind kind) {
   const size_t at = number * page_size_;
   const size_t lower = Load<uint16_t>(map_, at + 12), upper = Load<uint16_t>(map_, at + 14);
   if (unused != nullptr && upper > lower) unused(at + lower, upper - lower);
-  return Nodes(number, depth, kind);
+  return depth > 1 ? Children(number, depth, kind) : Nodes(number, depth, kind);
 }
 
-absl::Status PageWalk::Nodes(uint64_t number, size_t depth, Kind kind) {
-  const size_t at = number * page_size_;
-  const size_t nodes = (Load<uint16_t>(map_, at + 12) - kHeader) / 2;
+// Children: of a branch. Each begins with the key that stands here, unless that was deleted.
+absl::Status PageWalk::Children(uint64_t number, size_t depth, Kind kind) {
+  const size_t nodes = (Load<uint16_t>(map_, number * page_size_ + 12) - kHeader) / 2;
+  const std::optional<ByteSpan> end = end_;
+  std::optional<ByteSpan> first_key;
   for (size_t i = 0; i < nodes; ++i) {
     HEFT_ASSIGN_OR_RETURN(const Node node, NodeAt(number, depth, i));
+    end_ = end;
+    if (i + 1 < nodes) {
+      HEFT_ASSIGN_OR_RETURN(const Node next, NodeAt(number, depth, i + 1));
+      end_ = next.key;
+    }
+    const std::optional<ByteSpan> to = end_;
+    HEFT_RETURN_IF_ERROR(Page(node.child, depth - 1, kind));
+    if (i == 0) {
+      first_key = first_key_;
+    } else if (kind == Kind::kTable && stale != nullptr && first_key_.has_value() &&
+               !std::ranges::equal(*first_key_, node.key)) {
+      stale(table_, node.key, to);
+    }
+    const size_t padding = node.at;  // entries begin at even addresses
+    if (padding % 2 == 1 && map_[padding] != 0 && unused != nullptr) unused(padding, 1);
+  }
+  end_ = end;
+  first_key_ = first_key;
+  return absl::OkStatus();
+}
+
+// Nodes: of a leaf.
+absl::Status PageWalk::Nodes(uint64_t number, size_t depth, Kind kind) {
+  const size_t nodes = (Load<uint16_t>(map_, number * page_size_ + 12) - kHeader) / 2;
+  bool all_short = true;
+  for (size_t i = 0; i < nodes; ++i) {
+    HEFT_ASSIGN_OR_RETURN(const Node node, NodeAt(number, depth, i));
+    all_short = all_short && node.flags == 0;
     // Entries begin at even addresses.
     const size_t end = node.at + node.in_page;
     if (end % 2 == 1 && map_[end] != 0 && unused != nullptr) unused(end, 1);
-    if (depth > 1) {
-      HEFT_RETURN_IF_ERROR(Page(node.child, depth - 1, kind));
-    } else if (kind != Kind::kTable || node.flags != 0 || strict) {
+    if (kind != Kind::kTable || node.flags != 0 || strict) {
       HEFT_RETURN_IF_ERROR(Leaf(node, kind));
     }
   }
+  if (kind == Kind::kTable && all_short) first_key_ = NodeAt(number, 1, 0)->key;
   return absl::OkStatus();
 }
 
@@ -219,6 +249,8 @@ absl::Status PageWalk::Leaf(const Node& node, Kind kind) {
   if ((node.flags & kBigData) != 0) return Damaged(node.page, "has an entry of no kind");
   const ByteSpan value = map_.subspan(node.at, node.size);
   if (node.flags == kSubData && kind == Kind::kNames && node.size == kTreeSize) {
+    table_ = node.key;
+    end_ = std::nullopt;
     return Tree(LoadTree(value), Kind::kTable);
   }
   if (node.flags != 0) return Damaged(node.page, "has an entry of no kind");

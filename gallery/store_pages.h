@@ -58,6 +58,9 @@ class PageWalk {
   // Unused: called for bytes, by offset in the file and length, of pages looked into, that nothing
   // refers to.
   std::function<void(uint64_t, size_t)> unused;
+  // Stale: called with a table's name and the bounds of a subtree of short entries, `from` of which
+  // is a key that is no more, and stands in a branch alone. Of leaves looked into.
+  std::function<void(ByteSpan table, ByteSpan from, std::optional<ByteSpan> to)> stale;
   // Free: called with a state, and the pages that it left free.
   std::function<void(uint64_t, std::span<const uint64_t>)> free;
   // Strict: that a page is reached twice, or is free too, and keys out of order are errors. For one
@@ -89,6 +92,7 @@ class PageWalk {
   absl::Status CheckPage(uint64_t number, size_t depth, Kind kind) const;
   absl::StatusOr<Node> NodeAt(uint64_t number, size_t depth, size_t i) const;
   absl::Status Nodes(uint64_t number, size_t depth, Kind kind);
+  absl::Status Children(uint64_t number, size_t depth, Kind kind);
   absl::Status CheckOnce(uint64_t number, size_t depth, Kind kind);
   absl::StatusOr<uint64_t> CheckOverflow(const Node& node, Kind kind) const;
   absl::Status Leaf(const Node& node, Kind kind);
@@ -104,6 +108,10 @@ class PageWalk {
   uint64_t pages_ = 0;  // of the state
   std::vector<bool> reached_;
   std::vector<uint8_t> last_key_;
+  // Of a table that is walked: its name, where the subtree ends, and, of the subtree that was
+  // walked last, its first key, if that was looked at and its leaf has no long values.
+  ByteSpan table_;
+  std::optional<ByteSpan> end_, first_key_;
   uint64_t entries_ = 0;
   std::vector<uint64_t> freed_;
 };

@@ -185,5 +185,46 @@ TEST_F(ScrubTest, ManyChanges) {
   }
 }
 
+// LMDB's branches repeat keys, and keep those that are deleted.
+TEST_F(ScrubTest, OfKeysNothingIsLeft) {
+  const auto store = Make();
+  constexpr size_t kMany = 6000;  // three levels
+  const auto name = [](size_t i) {
+    return absl::StrCat("somebody ", i * 7919 % 1'000'003, " of all");
+  };
+  const auto value = [](size_t i) { return std::string(i % 90, 'x'); };
+  ASSERT_TRUE(Change(*store, [&](StoreWriter& w) -> absl::Status {
+                for (size_t i = 0; i < kMany; ++i) {
+                  HEFT_RETURN_IF_ERROR(w.Put(Table::kNames, AsBytes(name(i)), AsBytes(value(i))));
+                }
+                return absl::OkStatus();
+              }).ok());
+  size_t branches = 0;
+  for (size_t i = 0; i < kMany; i += 5) branches += Count(name(i)) > 1;
+  ASSERT_GT(branches, 5) << "or there were nothing to test";
+  for (const size_t step : {0, 1, 2}) {
+    ASSERT_TRUE(Change(*store, [&](StoreWriter& w) -> absl::Status {
+                  for (size_t i = 0; i < kMany; i += 5) {
+                    if (i % 15 != step * 5) continue;
+                    HEFT_RETURN_IF_ERROR(w.Delete(Table::kNames, AsBytes(name(i))));
+                  }
+                  return absl::OkStatus();
+                }).ok());
+    const absl::Status status = Scrub(*store);
+    ASSERT_TRUE(status.ok()) << status;
+    const std::string file = File();
+    const auto reader = *store->Read();
+    for (size_t i = 0; i < kMany; ++i) {
+      const bool there = Get(*reader, Table::kNames, name(i)) != "none";
+      if (there) {
+        EXPECT_EQ(Get(*reader, Table::kNames, name(i)), value(i));
+      } else {
+        EXPECT_EQ(file.find(name(i)), std::string::npos) << i;
+      }
+      EXPECT_TRUE(there || i % 5 == 0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heft
