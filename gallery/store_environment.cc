@@ -15,6 +15,12 @@
 namespace heft {
 namespace {
 
+std::optional<LmdbEnvironment::Id> FileId(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return std::nullopt;
+  return LmdbEnvironment::Id(info.st_dev, info.st_ino);
+}
+
 // Registry: the stores that this process has open. A child after fork has one of its own: LMDB's
 // locks are the parent's.
 class Registry {
@@ -34,14 +40,21 @@ class Registry {
   }
 
   // Find: the store that is open, or what `make` makes. Waits for one that is being closed.
-  absl::StatusOr<std::shared_ptr<LmdbEnvironment>> Find(const Id& id, const Make& make) {
+  absl::StatusOr<std::shared_ptr<LmdbEnvironment>> Find(const Id& id, const std::string& folder,
+                                                        const Make& make) {
     std::unique_lock<std::mutex> lock(mutex_);
     for (auto it = open_.find(id); it != open_.end(); it = open_.find(id)) {
-      if (auto environment = it->second.lock()) return environment;
+      if (auto environment = it->second.environment.lock()) return environment;
       closed_.wait(lock);
     }
+    // LMDB's table of readers goes by the path, whatever file is there now.
+    const std::string lock_path = absl::StrCat(StorePath(folder), "-lock");
+    for (const auto& [other, entry] : open_) {
+      if (entry.readers.has_value() && entry.readers == FileId(lock_path))
+        return ReplacedStore(folder);
+    }
     HEFT_ASSIGN_OR_RETURN(auto environment, make());
-    open_[id] = environment;
+    open_[id] = {environment, FileId(lock_path)};
     return environment;
   }
 
@@ -59,7 +72,11 @@ class Registry {
   const pid_t process_ = getpid();
   std::mutex mutex_;
   std::condition_variable closed_;
-  std::map<Id, std::weak_ptr<LmdbEnvironment>> open_;
+  struct Entry {
+    std::weak_ptr<LmdbEnvironment> environment;
+    std::optional<Id> readers;  // the file of LMDB's table of them
+  };
+  std::map<Id, Entry> open_;
 };
 
 int AddReader(const char* line, void* readers) {
@@ -76,16 +93,16 @@ int AddReader(const char* line, void* readers) {
 
 absl::StatusOr<std::shared_ptr<LmdbEnvironment>> LmdbEnvironment::Open(const std::string& folder) {
   const std::string path = StorePath(folder);
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0) return LmdbError("open", folder, errno);
-  const Id id = {info.st_dev, info.st_ino};
-  return Registry::Get().Find(id, [&]() -> absl::StatusOr<std::shared_ptr<LmdbEnvironment>> {
-    std::shared_ptr<LmdbEnvironment> environment(
-        new LmdbEnvironment(path, folder, LmdbFile::Mode::kWrite));
-    HEFT_RETURN_IF_ERROR(environment->OpenFile());
-    environment->id_ = id;
-    return environment;
-  });
+  const std::optional<Id> id = FileId(path);
+  if (!id.has_value()) return LmdbError("open", folder, errno);
+  return Registry::Get().Find(*id, folder,
+                              [&]() -> absl::StatusOr<std::shared_ptr<LmdbEnvironment>> {
+                                std::shared_ptr<LmdbEnvironment> environment(
+                                    new LmdbEnvironment(path, folder, LmdbFile::Mode::kWrite));
+                                HEFT_RETURN_IF_ERROR(environment->OpenFile());
+                                environment->id_ = id;
+                                return environment;
+                              });
 }
 
 absl::StatusOr<std::shared_ptr<LmdbEnvironment>> LmdbEnvironment::Build(const std::string& path,
@@ -194,6 +211,10 @@ absl::StatusOr<LmdbTransaction> LmdbEnvironment::Begin(bool write) {
 void LmdbEnvironment::CheckReaders() {
   std::shared_lock<std::shared_mutex> shared(opening_);
   if (file_ != nullptr) mdb_reader_check(file_->env(), nullptr);
+}
+
+absl::Status LmdbEnvironment::CheckPlace() const {
+  return FileId(path_) == id_ ? absl::OkStatus() : ReplacedStore(folder_);
 }
 
 absl::Status LmdbEnvironment::Sync() {

@@ -29,6 +29,7 @@ class LmdbStore : public Store {
       : environment_(std::move(environment)), mode_(mode) {}
 
   absl::StatusOr<std::unique_ptr<StoreReader>> Read() const override {
+    HEFT_RETURN_IF_ERROR(environment_->CheckPlace());
     HEFT_ASSIGN_OR_RETURN(LmdbTransaction transaction, environment_->Begin(false));
     return std::make_unique<LmdbReader>(std::move(transaction));
   }
@@ -39,6 +40,7 @@ class LmdbStore : public Store {
           absl::StrCat("the store in ", environment_->folder(), " was opened for reading"));
     }
     HEFT_ASSIGN_OR_RETURN(FileLock lock, LockStore(environment_->folder(), wait));
+    HEFT_RETURN_IF_ERROR(environment_->CheckPlace());
     // Readers that were killed would keep pages from being used again.
     environment_->CheckReaders();
     return std::make_unique<LmdbLock>(std::move(lock), environment_);

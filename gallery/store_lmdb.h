@@ -48,6 +48,7 @@ std::string StorePath(const std::string& folder);  // FOLDER/store.mdb
 // do.
 absl::Status LmdbError(std::string_view action, const std::string& folder, int rc);
 absl::Status DamagedStore(const std::string& folder, std::string_view why);
+absl::Status ReplacedStore(const std::string& folder);
 
 // NoFileSizeSignal: while it lives, a write beyond the limit of a file's size (ulimit -f) is an
 // error of this thread, and no signal that ends the process.
@@ -140,6 +141,8 @@ class LmdbEnvironment : public std::enable_shared_from_this<LmdbEnvironment> {
   ~LmdbEnvironment();
 
   absl::StatusOr<LmdbTransaction> Begin(bool write);
+  // CheckPlace: kFailedPrecondition where the file that has the store's name is another one by now.
+  absl::Status CheckPlace() const;
   const std::string& folder() const { return folder_; }
   bool writable() const { return mode_ != LmdbFile::Mode::kRead; }
 

@@ -47,6 +47,12 @@ absl::Status DamagedStore(const std::string& folder, std::string_view why) {
       "the store in ", folder, " is damaged: ", std::string(why), ": restore a snapshot of it"));
 }
 
+absl::Status ReplacedStore(const std::string& folder) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("the store in ", folder,
+                   " was replaced while others have it open: end all who use it, then try again"));
+}
+
 absl::Status LmdbError(std::string_view action, const std::string& folder, int rc) {
   const auto unavailable = [&](std::string_view what) {
     return absl::UnavailableError(absl::StrCat("cannot ", std::string(action), " the store in ",
@@ -292,6 +298,8 @@ absl::StatusOr<std::unique_ptr<LmdbFile>> LmdbFile::Open(const std::string& path
     status = file->OpenTables();
     if (!absl::IsAborted(status)) break;
   }
+  // What others say is the newest state is not in this file.
+  if (absl::IsAborted(status)) return ReplacedStore(folder);
   if (!status.ok()) return status;
   return file;
 }

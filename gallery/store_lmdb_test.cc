@@ -173,5 +173,26 @@ TEST_F(LmdbStoreTest, ACopyThatIsEndedIsGone) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_ / "empty"));
 }
 
+// A store that is put in place of one that is open: nobody writes to what is no more, or reads the
+// new one by the old one's table of readers.
+TEST_F(LmdbStoreTest, AnotherStoreInItsPlace) {
+  auto store = Make();
+  ASSERT_TRUE(Put(*store, Table::kHead, "a", AsBytes("1")).ok());
+  ASSERT_TRUE(store->Copy(folder_ / "copy", nullptr).ok());
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(Put(*store, Table::kHead, "a", AsBytes("2")).ok());
+  const auto replaced = [](const absl::Status& status) {
+    return absl::IsFailedPrecondition(status) &&
+           status.ToString().find("was replaced") != std::string::npos;
+  };
+  std::filesystem::rename(folder_ / "copy/store.mdb", Folder() + "/store.mdb");
+  EXPECT_TRUE(replaced(store->Read().status()));
+  EXPECT_TRUE(replaced(store->Lock(kLong).status()));
+  EXPECT_TRUE(replaced(OpenStore(Folder(), StoreMode::kRead).status()));
+  EXPECT_EQ(InChild([&] { return replaced(OpenStore(Folder(), StoreMode::kRead).status()); }), 0);
+  store = nullptr;
+  EXPECT_EQ(Get(*Make(), Table::kHead, "a"), "1");
+  ASSERT_TRUE(Put(*Make(), Table::kHead, "a", AsBytes("3")).ok());
+}
+
 }  // namespace
 }  // namespace heft
