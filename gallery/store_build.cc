@@ -28,6 +28,7 @@ absl::Status Fill(const std::shared_ptr<LmdbEnvironment>& environment, const Sto
   const auto commit = [&]() -> absl::Status {
     if (writer != nullptr) HEFT_RETURN_IF_ERROR(writer->Commit());
     writer = nullptr;
+    environment->Flush();
     done += step;
     step = 0;
     if (progress != nullptr && !progress(std::min(done, all), all)) {

@@ -188,13 +188,68 @@ TEST_F(StoreDamageTest, Limits) {
     EXPECT_EQ(waitpid(child, &status, 0), child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   };
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they take all addresses
   EXPECT_EQ(limited(RLIMIT_AS, rlim_t{1} << 30), 0);
+#endif
   for (rlim_t files = 3; files < 9; ++files) {
     const int code = limited(RLIMIT_NOFILE, files);
     EXPECT_TRUE(code == 0 || code == static_cast<int>(absl::StatusCode::kUnavailable)) << code;
   }
   EXPECT_EQ(limited(RLIMIT_NOFILE, 3), static_cast<int>(absl::StatusCode::kUnavailable));
 }
+
+TEST_F(StoreDamageTest, TooManyReaders) {
+  const auto store = *OpenStore(Folder(), StoreMode::kWrite);
+  std::vector<std::unique_ptr<StoreReader>> readers;
+  absl::Status status;
+  while (status.ok() && readers.size() < 2000) {
+    auto reader = store->Read();
+    status = reader.status();
+    if (reader.ok()) readers.push_back(*std::move(reader));
+  }
+  EXPECT_EQ(readers.size(), 1024);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_THAT(status.ToString(), HasSubstr("end some"));
+  readers.pop_back();
+  EXPECT_TRUE(store->Read().ok());
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they take all addresses
+// Of two processes one may map little; the other writes more than that.
+TEST_F(StoreDamageTest, AStoreGrowsBeyondTheMapOfOneWhoReadsIt) {
+  int to_child[2], from_child[2];
+  ASSERT_EQ(pipe2(to_child, O_CLOEXEC) + pipe2(from_child, O_CLOEXEC), 0);
+  char byte = 0;
+  const pid_t child = fork();
+  if (child == 0) {
+    rlimit little = {rlim_t{160} << 20, RLIM_INFINITY};
+    setrlimit(RLIMIT_AS, &little);
+    const auto store = OpenStore(Folder(), StoreMode::kRead);
+    if (!store.ok() || !(*store)->Read().ok()) _exit(1);
+    if (write(from_child[1], &byte, 1) != 1 || read(to_child[0], &byte, 1) != 1) _exit(2);
+    const absl::Status status = (*store)->Read().status();
+    if (!absl::IsUnavailable(status)) _exit(3);
+    if (status.ToString().find("ulimit -v") == std::string::npos) _exit(4);
+    little.rlim_cur = RLIM_INFINITY;
+    setrlimit(RLIMIT_AS, &little);
+    _exit((*store)->Read().ok() ? 0 : 5);
+  }
+  ASSERT_EQ(read(from_child[0], &byte, 1), 1);
+  {
+    const auto store = *OpenStore(Folder(), StoreMode::kWrite);
+    const auto lock = *store->Lock(kLong);
+    const auto writer = *store->Write(*lock);
+    for (const std::string key : {"1", "2", "3", "4"}) {
+      ASSERT_TRUE(writer->Put(Table::kBlocks, AsBytes(key), std::vector<uint8_t>(40'000'000)).ok());
+    }
+    ASSERT_TRUE(writer->Commit().ok());
+  }
+  ASSERT_EQ(write(to_child[1], &byte, 1), 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+}
+#endif
 
 }  // namespace
 }  // namespace heft

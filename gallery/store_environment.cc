@@ -217,6 +217,8 @@ absl::Status LmdbEnvironment::CheckPlace() const {
   return FileId(path_) == id_ ? absl::OkStatus() : ReplacedStore(folder_);
 }
 
+void LmdbEnvironment::Flush() { sync_file_range(file_->descriptor(), 0, 0, SYNC_FILE_RANGE_WRITE); }
+
 absl::Status LmdbEnvironment::Sync() {
   const int rc = mdb_env_sync(file_->env(), 1);
   return rc == 0 ? absl::OkStatus() : LmdbError("write to", folder_, rc);

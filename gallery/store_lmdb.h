@@ -152,7 +152,8 @@ class LmdbEnvironment : public std::enable_shared_from_this<LmdbEnvironment> {
     uint64_t state;
   };
   std::vector<Reader> Readers();
-  // Sync: of a file that is being made.
+  // Of a file that is being made: Flush: begins to write what there is; Sync: until it is written.
+  void Flush();
   absl::Status Sync();
   // CheckReaders: forgets those whose process is no more.
   void CheckReaders();
@@ -266,6 +267,7 @@ class LmdbWriter : public StoreWriter {
  private:
   absl::Status CheckOpen() const;
   absl::Status CheckPath(Table table, ByteSpan key);
+  unsigned Order() const;
   absl::Status Shorten(Table table, MDB_val key, size_t size);
   absl::Status PutLong(Table table, MDB_val key, ByteSpan value);
   absl::Status Failed(std::string_view action, int rc);

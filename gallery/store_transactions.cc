@@ -258,14 +258,18 @@ absl::Status LmdbWriter::Put(Table table, ByteSpan key, ByteSpan value) {
     aligned_.clear();
     MDB_val stored = {value.size(), value_copy.data()};
     const int rc =
-        mdb_put(transaction_->get(), transaction_->file().table(table), &name, &stored, 0);
+        mdb_put(transaction_->get(), transaction_->file().table(table), &name, &stored, Order());
     return rc == 0 ? absl::OkStatus() : Failed("write to", rc);
   }
   return PutLong(table, name, value);
 }
 
+// Order: a file that is made gets its entries in order.
+unsigned LmdbWriter::Order() const { return transaction_->file().mapped() ? 0 : MDB_APPEND; }
+
 // Shorten: LMDB would leave a value of this transaction the pages that it had.
 absl::Status LmdbWriter::Shorten(Table table, MDB_val key, size_t size) {
+  if (Order() != 0) return absl::OkStatus();
   MDB_val old;
   const MDB_dbi dbi = transaction_->file().table(table);
   int rc = mdb_get(transaction_->get(), dbi, &key, &old);
@@ -280,8 +284,8 @@ absl::Status LmdbWriter::PutLong(Table table, MDB_val key, ByteSpan value) {
   // Values of this transaction that are put again go from under their readers.
   std::vector<std::vector<uint8_t>> keep = std::exchange(aligned_, {});
   HEFT_RETURN_IF_ERROR(Shorten(table, key, stored.mv_size));
-  const int rc =
-      mdb_put(transaction_->get(), transaction_->file().table(table), &key, &stored, MDB_RESERVE);
+  const int rc = mdb_put(transaction_->get(), transaction_->file().table(table), &key, &stored,
+                         MDB_RESERVE | Order());
   if (rc != 0) return Failed("write to", rc);
   const std::span<uint8_t> room(static_cast<uint8_t*>(stored.mv_data), stored.mv_size);
   const uint64_t size = value.size();
