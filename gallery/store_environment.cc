@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <cstdio>
@@ -144,6 +145,13 @@ absl::Status LmdbEnvironment::OpenFile() {
   return absl::OkStatus();
 }
 
+// InUse: whether a state is held. Then no file is closed, not even another one: with it LMDB would
+// forget all readers of this process.
+bool LmdbEnvironment::InUse() const {
+  return (file_ != nullptr && file_->transactions != 0) ||
+         std::ranges::any_of(retired_, [](const auto& file) { return file->transactions != 0; });
+}
+
 // Reopen: after a failure of the disk in the last write of a commit LMDB takes no more
 // transactions.
 absl::Status LmdbEnvironment::Reopen() {
@@ -153,7 +161,8 @@ absl::Status LmdbEnvironment::Reopen() {
     const int rc = mdb_txn_begin(file_->env(), nullptr, MDB_RDONLY, &txn);
     if (rc == 0) mdb_txn_abort(txn);
     if (rc != MDB_PANIC) return absl::OkStatus();  // another thread was here
-    if (file_->transactions == 0) {
+    if (!InUse()) {
+      retired_.clear();
       file_ = nullptr;
     } else {
       // Its states are still read, so another one is opened beside it. This lock tells LMDB not to
@@ -175,9 +184,8 @@ absl::Status LmdbEnvironment::Reopen() {
 // Grow: for a file that another process has let grow beyond our map.
 absl::Status LmdbEnvironment::Grow() {
   std::unique_lock<std::shared_mutex> alone(opening_);
-  if (file_ != nullptr && file_->transactions != 0) {
-    return LmdbError("read", folder_, MDB_MAP_RESIZED);
-  }
+  if (InUse()) return LmdbError("read", folder_, MDB_MAP_RESIZED);
+  retired_.clear();
   file_ = nullptr;
   return OpenFile();
 }

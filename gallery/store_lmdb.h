@@ -177,6 +177,7 @@ class LmdbEnvironment : public std::enable_shared_from_this<LmdbEnvironment> {
   friend class LmdbTransaction;
   LmdbEnvironment(std::string path, std::string folder, LmdbFile::Mode mode);
   absl::Status OpenFile();
+  bool InUse() const;
   absl::Status Reopen();
   absl::Status Grow();
 

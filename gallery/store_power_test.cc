@@ -436,8 +436,11 @@ TEST_F(StorePowerTest, ReadersLiveThroughFailures) {
     };
     ASSERT_TRUE(put().ok());
     const int calls = g_disk.calls;
-    readers.push_back(*store_->Read());
-    values.push_back(value);
+    // Not of every file that LMDB opens meanwhile.
+    if (i % 3 == 0) {
+      readers.push_back(*store_->Read());
+      values.push_back(value);
+    }
     g_disk.error = EIO;
     g_disk.fail_at = calls - 1;
     EXPECT_EQ(put().code(), absl::StatusCode::kUnavailable);
