@@ -9,8 +9,6 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "base/testing.h"
+#include "gallery/recorded_disk.h"
 #include "gallery/store.h"
 
 namespace heft {
@@ -30,112 +29,6 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::Eq;
-
-// Event: a call that has changed the file, or made changes durable.
-struct Event {
-  enum Kind { kWrite, kDurableWrite, kSync, kMark } kind;
-  uint64_t at = 0;
-  std::vector<uint8_t> bytes = {};
-};
-
-// Disk: what is known of one file, and when its calls fail.
-struct Disk {
-  dev_t device = 0;
-  ino_t inode = 0;
-  std::vector<Event>* log = nullptr;
-  int calls = 0;     // so far
-  int fail_at = -1;  // this call, and all after it if `for_good`
-  int error = 0;     // with which; 0: half of it is written
-  bool for_good = false;
-
-  bool Is(int fd) const {
-    struct stat info;
-    return inode != 0 && fstat(fd, &info) == 0 && info.st_dev == device && info.st_ino == inode;
-  }
-  bool Fails() {
-    const int call = calls++;
-    return fail_at >= 0 && (for_good ? call >= fail_at : call == fail_at);
-  }
-};
-Disk g_disk;
-
-ssize_t Pwrite(int fd, const void* bytes, size_t size, off_t at) {
-  return syscall(SYS_pwrite64, fd, bytes, size, at);
-}
-
-ssize_t RecordedWrite(int fd, const std::vector<uint8_t>& bytes, off_t at) {
-  size_t size = bytes.size();
-  if (g_disk.Fails()) {
-    if (g_disk.error != 0) {
-      errno = g_disk.error;
-      return -1;
-    }
-    size /= 2;
-  }
-  const ssize_t n = Pwrite(fd, bytes.data(), size, at);
-  if (n > 0 && g_disk.log != nullptr) {
-    const bool durable = (fcntl(fd, F_GETFL) & O_DSYNC) != 0;
-    g_disk.log->push_back({durable ? Event::kDurableWrite : Event::kWrite,
-                           static_cast<uint64_t>(at),
-                           {bytes.begin(), bytes.begin() + n}});
-  }
-  return n;
-}
-
-int RecordedSync(int fd, long call) {
-  if (!g_disk.Is(fd)) return syscall(call, fd);
-  if (g_disk.Fails()) {
-    errno = g_disk.error == 0 ? EIO : g_disk.error;
-    return -1;
-  }
-  const int rc = syscall(call, fd);
-  if (rc == 0 && g_disk.log != nullptr) g_disk.log->push_back({Event::kSync});
-  return rc;
-}
-
-}  // namespace
-}  // namespace heft
-
-extern "C" {
-#define HEFT_VISIBLE __attribute__((visibility("default")))
-
-HEFT_VISIBLE ssize_t pwrite(int fd, const void* bytes, size_t size, off_t at) {
-  if (!heft::g_disk.Is(fd)) return heft::Pwrite(fd, bytes, size, at);
-  const auto* const begin = static_cast<const uint8_t*>(bytes);
-  return heft::RecordedWrite(fd, {begin, begin + size}, at);
-}
-HEFT_VISIBLE ssize_t pwrite64(int fd, const void* bytes, size_t size, off_t at) {
-  return pwrite(fd, bytes, size, at);
-}
-HEFT_VISIBLE ssize_t writev(int fd, const struct iovec* parts, int count) {
-  if (!heft::g_disk.Is(fd)) return syscall(SYS_writev, fd, parts, count);
-  std::vector<uint8_t> bytes;
-  for (int i = 0; i < count; ++i) {
-    const auto* const begin = static_cast<const uint8_t*>(parts[i].iov_base);
-    bytes.insert(bytes.end(), begin, begin + parts[i].iov_len);
-  }
-  const off_t at = lseek(fd, 0, SEEK_CUR);
-  const ssize_t n = heft::RecordedWrite(fd, bytes, at);
-  if (n > 0) lseek(fd, at + n, SEEK_SET);
-  return n;
-}
-HEFT_VISIBLE ssize_t write(int fd, const void* bytes, size_t size) {
-  if (heft::g_disk.Is(fd)) abort();  // nobody does, and it were not recorded
-  return syscall(SYS_write, fd, bytes, size);
-}
-HEFT_VISIBLE int fdatasync(int fd) { return heft::RecordedSync(fd, SYS_fdatasync); }
-HEFT_VISIBLE int fsync(int fd) { return heft::RecordedSync(fd, SYS_fsync); }
-HEFT_VISIBLE int ftruncate(int fd, off_t size) noexcept {
-  if (heft::g_disk.Is(fd)) abort();
-  return syscall(SYS_ftruncate, fd, size);
-}
-HEFT_VISIBLE int msync(void* at, size_t size, int flags) {
-  return syscall(SYS_msync, at, size, flags);
-}
-}
-
-namespace heft {
-namespace {
 
 constexpr absl::Duration kLong = absl::Seconds(60);
 constexpr size_t kSector = 512;
@@ -484,6 +377,14 @@ TEST_F(StorePowerTest, FilesMayNotBeThatLarge) {
   }
   EXPECT_TRUE(put().ok());
   EXPECT_TRUE(store_->Check().ok());
+  rlimit limit = before;
+  limit.rlim_cur = 1'000'000;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  const absl::Status copied = store_->Copy(folder_ / "copy", nullptr);
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(copied.code(), absl::StatusCode::kUnavailable) << copied;
+  EXPECT_FALSE(FileExists(folder_ / "copy"));
+  EXPECT_TRUE(store_->Copy(folder_ / "copy", nullptr).ok());
 }
 
 }  // namespace
