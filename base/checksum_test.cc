@@ -15,9 +15,9 @@ TEST(ChecksumTest, EveryFlippedBitShows) {
   std::vector<uint8_t> bytes(513, 7);
   const uint64_t before = FastChecksum(bytes);
   for (size_t i = 0; i < 8 * bytes.size(); ++i) {
-    bytes[i / 8] ^= static_cast<uint8_t>(1 << i % 8);
+    bytes[i / 8] = static_cast<uint8_t>(bytes[i / 8] ^ 1 << i % 8);
     EXPECT_NE(FastChecksum(bytes), before) << i;
-    bytes[i / 8] ^= static_cast<uint8_t>(1 << i % 8);
+    bytes[i / 8] = static_cast<uint8_t>(bytes[i / 8] ^ 1 << i % 8);
   }
 }
 

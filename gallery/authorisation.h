@@ -22,7 +22,8 @@ absl::StatusOr<std::vector<uint8_t>> SerializeAuthorisation(const GalleryId& gal
                                                             AuthorisedAct act,
                                                             const std::string& identity);
 
-// CheckAuthorisation: OpenSigned's errors; kFailedPrecondition for another act, identity or gallery.
+// CheckAuthorisation: OpenSigned's errors; kFailedPrecondition for another act, identity or
+// gallery.
 absl::Status CheckAuthorisation(ByteSpan bytes, const Trust& trust, AuthorisedAct act,
                                 const GalleryId& gallery, const std::string& identity,
                                 std::string_view what);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "gallery/change.h"
 #include "gallery/server_impl.h"
 
 namespace heft::testing {
@@ -15,20 +16,30 @@ inline absl::StatusOr<EnrolResult> EnrolDirectly(const Server::Impl& server,
                                                  const std::string& folder,
                                                  const SampleSet& samples,
                                                  const EnrolOptions& options = {}) {
-  HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, server.OpenGallery(folder, /*create=*/true));
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, server.OpenGallery(folder, /*create=*/true));
+  std::vector<Enrolment> templates;
+  BatchEnrolment bulk;
+  if (samples.bulk()) {
+    HEFT_ASSIGN_OR_RETURN(bulk, server.FuseBulk(samples, options));
+  } else {
+    HEFT_ASSIGN_OR_RETURN(templates, server.FuseAll(samples, options));
+  }
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/true));
   EnrolResult result;
   if (samples.bulk()) {
-    HEFT_ASSIGN_OR_RETURN(BatchEnrolment bulk, server.FuseBulk(samples, options));
-    HEFT_RETURN_IF_ERROR(gallery.EnrolBatch(server.rings(), bulk.identities, std::move(bulk.batch),
-                                            server.ring_keys(), bulk.samples));
-    result.brought = bulk.identities.size();
+    for (size_t i = 0; i < bulk.identities.size(); ++i) {
+      templates.push_back({bulk.identities[i], {}, bulk.samples[i]});
+    }
+    HEFT_RETURN_IF_ERROR(
+        change.AddBatch(server.rings(), templates, std::move(bulk.batch), server.ring_keys()));
   } else {
-    HEFT_ASSIGN_OR_RETURN(const auto templates, server.FuseAll(samples, options));
-    HEFT_RETURN_IF_ERROR(gallery.Enrol(server.instance(), templates, server.keys()));
-    result.brought = templates.size();
+    HEFT_RETURN_IF_ERROR(change.AddSingles(server.instance(), templates, server.keys()));
+    HEFT_RETURN_IF_ERROR(change.Fold(server.instance(), server.keys()));
   }
-  result.templates = gallery.size();
-  result.blocks = gallery.blocks();
+  HEFT_RETURN_IF_ERROR(change.Commit());
+  result.brought = templates.size();
+  result.templates = change.head().live;
+  result.blocks = change.infos().size();
   return result;
 }
 

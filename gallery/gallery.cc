@@ -6,62 +6,32 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/progress.h"
-#include "ckks/serialization.h"
 #include "fusion/key_files.h"
 #include "gallery/gallery_impl.h"
 
 namespace heft {
-
-void WriteBinding(ByteWriter& writer, const GalleryBinding& binding) {
-  ckks::WriteId(writer, binding.params_id);
-  ckks::WriteId(writer, binding.key_id);
-  ckks::WriteId(writer, binding.model_id);
-  writer.U32(binding.gamma);
-}
-
-GalleryBinding ReadBinding(ByteReader& reader) {
-  GalleryBinding binding;
-  binding.params_id = ckks::ReadId(reader);
-  binding.key_id = ckks::ReadId(reader);
-  binding.model_id = ckks::ReadId(reader);
-  binding.gamma = reader.U32();
-  return binding;
-}
 
 GalleryBinding BindingOf(const Instance& instance, const Model& model, const KeyId& key_id) {
   return {instance.params().id(), key_id, model.Id(), model.gamma};
 }
 
 absl::Status Gallery::Impl::CheckBinding(const GalleryBinding& binding) const {
-  const std::string what = absl::StrCat("gallery ", directory_);
-  if (binding.params_id != binding_.params_id) {
+  const std::string what = What();
+  const GalleryBinding& own = head_.binding;
+  if (binding.params_id != own.params_id) {
     return absl::FailedPreconditionError(absl::StrCat(what, ": made with other parameters"));
   }
-  if (binding.model_id != binding_.model_id || binding.gamma != binding_.gamma) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(what, ": made with another model (id ", HexString(binding_.model_id),
-                     ", this model is ", HexString(binding.model_id), ")"));
+  if (binding.model_id != own.model_id || binding.gamma != own.gamma) {
+    return absl::FailedPreconditionError(absl::StrCat(what, ": made with another model (id ",
+                                                      HexString(own.model_id), ", this model is ",
+                                                      HexString(binding.model_id), ")"));
   }
-  if (std::ranges::count(revoked_, binding.key_id) > 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(what, ": key ", HexString(binding.key_id),
-                     " was revoked when the gallery was re-keyed: use the keys of ",
-                     HexString(binding_.key_id)));
+  if (std::ranges::count(head_.revoked, binding.key_id) > 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        what, ": key ", HexString(binding.key_id),
+        " was revoked when the gallery was re-keyed: use the keys of ", HexString(own.key_id)));
   }
-  return CheckKeyId(binding.key_id, binding_.key_id, what);
-}
-
-absl::Status Gallery::Impl::CheckBlockCount(const Instance& instance) const {
-  const size_t per_block = 2 * size_t{instance.params().slots()};
-  if (blocks() == (size() + per_block - 1) / per_block) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat("gallery ", directory_, ": the manifest has ", size(),
-                                          " templates in ", blocks(), " blocks of ", per_block));
-}
-
-absl::Status Gallery::Impl::CheckFits(const Instance& instance,
-                                      const GalleryBinding& binding) const {
-  HEFT_RETURN_IF_ERROR(CheckBinding(binding));
-  return CheckBlockCount(instance);
+  return CheckKeyId(binding.key_id, own.key_id, what);
 }
 
 Gallery::Gallery(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -74,8 +44,9 @@ absl::StatusOr<Gallery> Gallery::Open(const std::string& folder) {
   return Gallery(std::make_unique<Impl>(std::move(impl)));
 }
 
-const std::vector<std::string>& Gallery::identities() const { return impl_->identities(); }
+std::vector<std::string> Gallery::identities() const { return impl_->identities(); }
 size_t Gallery::size() const { return impl_->size(); }
+size_t Gallery::places() const { return impl_->places(); }
 size_t Gallery::blocks() const { return impl_->blocks(); }
 const GalleryId& Gallery::id() const { return impl_->id(); }
 uint64_t Gallery::generation() const { return impl_->generation(); }
@@ -84,7 +55,12 @@ const ModelId& Gallery::model_id() const { return impl_->binding().model_id; }
 const KeyId& Gallery::key_id() const { return impl_->binding().key_id; }
 const ParamsId& Gallery::params_id() const { return impl_->binding().params_id; }
 const std::vector<KeyId>& Gallery::revoked_keys() const { return impl_->revoked_keys(); }
-absl::Status Gallery::CheckFiles() const { return impl_->CheckBlockFiles(); }
+absl::Status Gallery::CheckFiles() const { return impl_->CheckIntact(); }
+
+absl::StatusOr<Gallery> Gallery::Newest() const {
+  HEFT_ASSIGN_OR_RETURN(Impl impl, impl_->Newest());
+  return Gallery(std::make_unique<Impl>(std::move(impl)));
+}
 
 absl::StatusOr<Gallery::Rekeyed> Gallery::Rekey(const Model& model, std::span<const uint8_t> key,
                                                 std::string_view what, const Monitor& monitor) {
@@ -94,7 +70,7 @@ absl::StatusOr<Gallery::Rekeyed> Gallery::Rekey(const Model& model, std::span<co
   GalleryBinding expected = BindingOf(instance, model, key_id());
   HEFT_RETURN_IF_ERROR(impl_->CheckFits(instance, expected));
   const Progress progress(monitor, "re-keying blocks");
-  HEFT_RETURN_IF_ERROR(impl_->Rekey(instance, parsed, progress.Callback()));
+  HEFT_ASSIGN_OR_RETURN(*impl_, RekeyGallery(*impl_, instance, parsed, progress.Callback()));
   return Rekeyed{parsed.from, parsed.to};
 }
 

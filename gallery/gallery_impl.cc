@@ -3,316 +3,354 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
+#include "base/checksum.h"
 #include "base/csprng.h"
-#include "base/envelope.h"
 #include "base/files.h"
-#include "base/identity.h"
 #include "ckks/serialization.h"
 #include "fusion/key_files.h"
-#include "fusion/samples.h"
+#include "gallery/legacy_gallery.h"
 #include "gallery/merkle.h"
-#include "ring/kernels.h"
 
 namespace heft {
 namespace {
 
-constexpr std::string_view kBlockKind = "GBLK";
-constexpr uint32_t kBlockVersion = 1;
-constexpr uint64_t kMaxBlockSize = uint64_t{1} << 31;
-// Block data starts here in its file, so that a mapped file is aligned for the kernels.
-constexpr size_t kBlockDataOffset = 128;
+constexpr std::string_view kDefaultName = "main";
+constexpr size_t kLongestName = 64;
 
-// Takes digits from the front of `name`; false where there are none.
-bool ConsumeDigits(absl::string_view* name) {
-  const size_t digits = std::min(name->find_first_not_of("0123456789"), name->size());
-  name->remove_prefix(digits);
-  return digits > 0;
+bool IsName(std::string_view name) {
+  return !name.empty() && name.size() <= kLongestName && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+  });
 }
 
-// "block-B-G.heft": nothing else in a gallery's folder is ever removed as a block.
-bool IsBlockName(absl::string_view name) {
-  return absl::ConsumePrefix(&name, "block-") && ConsumeDigits(&name) &&
-         absl::ConsumePrefix(&name, "-") && ConsumeDigits(&name) && name == ".heft";
-}
-
-// What a writer that was killed leaves of a block, a manifest or the server's keys
-// (WriteFileAtomic).
-bool IsTemporaryName(absl::string_view name) {
-  constexpr size_t kSuffix = 7;  // ".XXXXXX"
-  if (name.size() <= kSuffix || name[name.size() - kSuffix] != '.') return false;
-  name.remove_suffix(kSuffix);
-  return IsBlockName(name) || name == "manifest.heft" || name == "stand-in.key" ||
-         name == "server.key" || name == "server.pub" || name == "audit.key" ||
-         name == "state.heft";
+absl::Status NotImported(const std::string& folder) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("gallery ", folder,
+                   ": made by version 0.1; bring it into a store with `heft-server gallery import "
+                   "--from ",
+                   folder, " --gallery FOLDER`"));
 }
 
 }  // namespace
 
-Gallery::Impl Gallery::Impl::New(std::string directory, const GalleryBinding& binding) {
+absl::StatusOr<Address> ParseAddress(const std::string& text) {
+  std::error_code ignored;
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos || std::filesystem::is_directory(text, ignored)) {
+    return Address{text, std::string(kDefaultName)};
+  }
+  Address address = {text.substr(0, colon), text.substr(colon + 1)};
+  if (address.folder.empty() || !IsName(address.name)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "no gallery can be called \"", address.name,
+        "\": give FOLDER or FOLDER:NAME, a name being 1 to 64 of a-z, 0-9, '.', '_' and '-'"));
+  }
+  return address;
+}
+
+Gallery::Impl Gallery::Impl::New(const std::string& address, const GalleryBinding& binding) {
   Impl gallery;
-  gallery.directory_ = std::move(directory);
-  gallery.binding_ = binding;
-  Csprng().Fill(gallery.id_);
-  gallery.root_ = MerkleRoot(0, {});
+  const auto parsed = ParseAddress(address);
+  gallery.address_ = parsed.ok() ? *parsed : Address{address, std::string(kDefaultName)};
+  gallery.head_.binding = binding;
+  gallery.head_.root = MerkleRoot(0, {});
+  gallery.cache_ = std::make_shared<GalleryCache>();
+  Csprng().Fill(gallery.head_.id);
   return gallery;
 }
 
-bool Gallery::Impl::Exists(const std::string& directory) {
-  return FileExists(Gallery::Impl::ManifestPath(directory));
-}
+bool Gallery::Impl::Exists(const std::string& address) { return Open(address).ok(); }
 
-absl::Status Gallery::Impl::CheckVacant(const std::string& directory) {
+absl::Status Gallery::Impl::CheckVacant(const std::string& address) {
+  HEFT_ASSIGN_OR_RETURN(const Address parsed, ParseAddress(address));
   std::error_code ignored;
-  if (FileExists(directory) && !std::filesystem::is_directory(directory, ignored)) {
-    return absl::InvalidArgumentError(absl::StrCat(directory, " is a file: a gallery is a folder"));
+  if (FileExists(parsed.folder) && !std::filesystem::is_directory(parsed.folder, ignored)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(parsed.folder, " is a file: a gallery is a folder"));
   }
-  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
-    if (IsBlockName(entry.path().filename().string())) {
-      return absl::DataLossError(absl::StrCat("gallery ", directory,
-                                              ": its manifest.heft is missing: put it back, or "
-                                              "choose another folder"));
-    }
+  if (IsLegacyGallery(parsed.folder)) return NotImported(parsed.folder);
+  if (!StoreExists(parsed.folder) && FileExists(parsed.folder + "/server.key")) {
+    return absl::DataLossError(
+        absl::StrCat("gallery ", parsed.folder,
+                     ": its server's key is there, and its store is not: put it back (`heft-server "
+                     "gallery restore`), or choose another folder"));
   }
   return absl::OkStatus();
 }
 
-std::string Gallery::Impl::BlockPath(size_t block, uint64_t generation) const {
-  return absl::StrCat(directory_, "/block-", block, "-", generation, ".heft");
+absl::StatusOr<Gallery::Impl> Gallery::Impl::Open(const std::string& address) {
+  HEFT_ASSIGN_OR_RETURN(const Address parsed, ParseAddress(address));
+  if (!StoreExists(parsed.folder)) {
+    if (IsLegacyGallery(parsed.folder)) return NotImported(parsed.folder);
+    return absl::NotFoundError(absl::StrCat("there is no gallery in ", parsed.folder,
+                                            ": enrol somebody, or give the "
+                                            "folder that holds store.mdb"));
+  }
+  HEFT_ASSIGN_OR_RETURN(std::shared_ptr<Store> store, OpenStore(parsed.folder, StoreMode::kRead));
+  return Open(std::move(store), parsed);
 }
 
-absl::StatusOr<ByteSpan> Gallery::Impl::OpenBlock(ByteSpan file, size_t block,
-                                                  const std::string& path) const {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(file, kBlockKind, kBlockVersion, path));
-  ByteReader reader(payload, path);
-  const GalleryBinding binding = ReadBinding(reader);
-  HEFT_RETURN_IF_ERROR(reader.status());
+absl::StatusOr<Gallery::Impl> Gallery::Impl::Open(std::shared_ptr<Store> store,
+                                                  const Address& address) {
+  Impl gallery;
+  gallery.address_ = address;
+  gallery.store_ = std::move(store);
+  gallery.cache_ = std::make_shared<GalleryCache>();
+  HEFT_RETURN_IF_ERROR(gallery.Load());
+  return gallery;
+}
+
+absl::StatusOr<Gallery::Impl> Gallery::Impl::Newest() const {
+  if (store_ == nullptr) return Open(address_.folder + ":" + address_.name);
+  Impl gallery;
+  gallery.address_ = address_;
+  gallery.store_ = store_;
+  gallery.cache_ = cache_;
+  HEFT_RETURN_IF_ERROR(gallery.Load());
+  return gallery;
+}
+
+std::string Gallery::Impl::What() const {
+  return absl::StrCat("gallery ", address_.folder,
+                      address_.name == kDefaultName ? "" : absl::StrCat(":", address_.name));
+}
+
+absl::Status Gallery::Impl::Load() {
+  HEFT_ASSIGN_OR_RETURN(std::unique_ptr<StoreReader> reader, store_->Read());
+  reader_ = std::move(reader);
+  HEFT_ASSIGN_OR_RETURN(const auto entry, reader_->Get(Table::kCatalog, AsBytes(address_.name)));
+  if (!entry) return absl::NotFoundError(absl::StrCat("there is no ", What()));
+  ByteReader number(*entry, What());
+  number_ = number.U32();
+  HEFT_RETURN_IF_ERROR(number.Finish());
+  HEFT_ASSIGN_OR_RETURN(const auto head, reader_->Get(Table::kHead, HeadKey(number_)));
+  if (!head) return absl::DataLossError(absl::StrCat(What(), ": its head is missing"));
+  HEFT_ASSIGN_OR_RETURN(head_, ParseHead(*head, What()));
+  absl::Status status;
+  HEFT_RETURN_IF_ERROR(
+      reader_->Scan(Table::kBlockInfo, InfoKey(number_, 0), [&](ByteSpan key, ByteSpan value) {
+        if (key.size() != InfoKey(number_, 0).size() || !OfGallery(number_, key) || key[4] != 'i') {
+          return false;
+        }
+        auto info = ParseBlockInfo(value, What());
+        if (NumberOf(key) != infos_.size()) info = absl::DataLossError("a block is missing");
+        status = info.status();
+        if (status.ok()) infos_.push_back(*info);
+        return status.ok();
+      }));
+  HEFT_RETURN_IF_ERROR(status);
+  HEFT_RETURN_IF_ERROR(CheckBlockCount(head_.block_places));
+  return LoadPending();
+}
+
+absl::Status Gallery::Impl::LoadPending() {
+  absl::Status status;
+  HEFT_RETURN_IF_ERROR(reader_->Scan(
+      Table::kJournal, NumberKey(number_, head_.folded + 1), [&](ByteSpan key, ByteSpan value) {
+        if (!OfGallery(number_, key)) return false;
+        auto entry = ParseEntry(value, What());
+        if (entry.ok() && entry->position >= head_.places) {
+          entry = absl::DataLossError(absl::StrCat(What(), ": an entry for a place that is not"));
+        }
+        status = entry.status();
+        if (status.ok()) pending_.push_back({NumberOf(key), *entry});
+        return status.ok();
+      }));
+  return status;
+}
+
+absl::Status Gallery::Impl::CheckBlockCount(uint32_t block_places) const {
+  const uint64_t needed = head_.places == 0 ? 0 : (head_.places + block_places - 1) / block_places;
+  if (blocks() == needed && (head_.places == 0 || block_places == head_.block_places)) {
+    return absl::OkStatus();
+  }
+  return absl::DataLossError(absl::StrCat(What(), ": has ", head_.places, " places in ", blocks(),
+                                          " blocks of ", head_.block_places));
+}
+
+absl::Status Gallery::Impl::CheckFits(const Instance& instance,
+                                      const GalleryBinding& binding) const {
   HEFT_RETURN_IF_ERROR(CheckBinding(binding));
-  if (reader.U64() != block) reader.Fail("holds another block");
-  if (hashes_[block] != Digest{} && hashes_[block] != FileHash(file)) {
-    reader.Fail("not the file that the manifest names: exchanged, or put back from before");
-  }
-  const ByteSpan padding =
-      reader.Raw(kBlockDataOffset - kEnvelopeHeaderSize - (payload.size() - reader.remaining()));
-  if (std::any_of(padding.begin(), padding.end(), [](uint8_t byte) { return byte != 0; })) {
-    reader.Fail("bytes that must be zero are not");
-  }
-  HEFT_RETURN_IF_ERROR(reader.status());
-  return payload.last(reader.remaining());
+  return CheckBlockCount(2 * instance.params().slots());
 }
 
-absl::Status Gallery::Impl::CheckBlockFiles() const {
-  for (size_t block = 0; block < blocks(); ++block) {
-    const std::string path = BlockPath(block, generations_[block]);
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path, kMaxBlockSize));
-    HEFT_RETURN_IF_ERROR(OpenBlock(bytes, block, path).status());
+absl::StatusOr<Run> ReadRun(const StoreReader& reader, uint32_t gallery, uint64_t run) {
+  HEFT_ASSIGN_OR_RETURN(const auto bytes, reader.Get(Table::kRoster, RunKey(gallery, run)));
+  if (!bytes) return Run{};
+  return ParseRun(*bytes, absl::StrCat("run ", run, " of the roster"));
+}
+
+absl::StatusOr<std::shared_ptr<const Roster>> Gallery::Impl::ReadRoster() const {
+  if (auto known = cache_->FindRoster(generation())) return known;
+  auto roster = std::make_shared<Roster>();
+  const uint64_t per_block = head_.block_places / kRunPlaces;
+  for (uint64_t first = 0; first < head_.places; first += kRunPlaces) {
+    const uint64_t run = first / kRunPlaces;
+    HEFT_ASSIGN_OR_RETURN(const auto digests,
+                          reader_->Get(Table::kBlockInfo, RunDigestsKey(number_, run / per_block)));
+    const size_t at = run % per_block * sizeof(Digest);
+    if (!digests || digests->size() != per_block * sizeof(Digest)) {
+      return absl::DataLossError(absl::StrCat(What(), ": digests of its roster are missing"));
+    }
+    Digest digest;
+    std::copy_n(digests->data() + at, digest.size(), digest.begin());
+    auto names = cache_->FindRun(run, digest);
+    if (names == nullptr) {
+      HEFT_ASSIGN_OR_RETURN(const Run residents, ReadRun(*reader_, number_, run));
+      auto fresh = std::make_shared<RunNames>();
+      for (size_t i = 0; i < kRunPlaces; ++i) {
+        if (residents[i].state != PlaceState::kLive) continue;
+        fresh->names[i] = residents[i].identity;
+        if (residents[i].expires == kNoTime) continue;
+        fresh->expires.resize(kRunPlaces, kNoTime);
+        fresh->expires[i] = residents[i].expires;
+      }
+      names = std::move(fresh);
+      cache_->SetRun(run, digest, names);
+    }
+    roster->runs.push_back(std::move(names));
   }
-  return absl::OkStatus();
+  cache_->SetRoster(generation(), roster);
+  return roster;
+}
+
+std::vector<std::string> Gallery::Impl::identities() const {
+  std::vector<std::string> names;
+  const auto roster = ReadRoster();
+  if (!roster.ok()) return names;
+  names.reserve(places());
+  for (uint64_t i = 0; i < places(); ++i) names.push_back((*roster)->Name(i, 0));
+  return names;
+}
+
+absl::StatusOr<NamedPlaces> Gallery::Impl::Find(const std::string& identity) const {
+  if (reader_ == nullptr) return NamedPlaces{};
+  HEFT_ASSIGN_OR_RETURN(const auto bytes,
+                        reader_->Get(Table::kNames, NameKey(number_, head_.id, identity)));
+  return bytes ? ParseNamed(*bytes, What()) : NamedPlaces{};
+}
+
+absl::StatusOr<Resident> Gallery::Impl::At(uint64_t position) const {
+  HEFT_ASSIGN_OR_RETURN(Run run, ReadRun(*reader_, number_, position / kRunPlaces));
+  return std::move(run[position % kRunPlaces]);
+}
+
+absl::StatusOr<std::optional<uint64_t>> Gallery::Impl::FindSample(
+    const SampleDigest& sample) const {
+  std::optional<uint64_t> place;
+  if (reader_ == nullptr || sample == SampleDigest{}) return place;
+  HEFT_ASSIGN_OR_RETURN(const auto bytes,
+                        reader_->Get(Table::kSamples, DigestKey(number_, sample)));
+  if (!bytes) return place;
+  ByteReader reader(*bytes, What());
+  place = reader.U64();
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  return place;
+}
+
+absl::StatusOr<ckks::Ciphertext> FusedOf(const Instance& instance, const JournalEntry& entry) {
+  if (Digest(HashBytes(entry.fused)) != entry.contribution) {
+    return absl::DataLossError("an entry of the gallery's journal is damaged");
+  }
+  ByteReader reader(entry.fused, "an entry of the gallery's journal");
+  ckks::Ciphertext z = ckks::ReadCiphertext(reader, *instance.context);
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  return z;
+}
+
+namespace {
+
+ByteSpan BytesOf(BlockView data) {
+  return {reinterpret_cast<const uint8_t*>(data.data()), data.size_bytes()};
+}
+
+}  // namespace
+
+absl::StatusOr<BlockView> Gallery::Impl::Checkpoint(const Instance& instance, size_t block) const {
+  if (block >= blocks()) {
+    return absl::InvalidArgumentError(absl::StrCat("the gallery has no block ", block));
+  }
+  const std::string what = absl::StrCat(What(), ", block ", block);
+  const BlockInfo& info = infos_[block];
+  if (info.checkpoint == Digest{}) return BlockView{};
+  HEFT_ASSIGN_OR_RETURN(const auto bytes,
+                        reader_->Get(Table::kBlocks, BlockKey(number_, head_.epoch, block)));
+  if (!bytes) return absl::DataLossError(absl::StrCat(what, ": it is missing"));
+  BlockView view;
+  const size_t words = TiledSize(*instance.context, binding().gamma);
+  HEFT_ASSIGN_OR_RETURN(const BlockHeader header, ParseBlock(*bytes, words, what, &view));
+  if (header.block != block || header.hash != info.checkpoint ||
+      header.generation != info.generation) {
+    return absl::DataLossError(
+        absl::StrCat(what, ": not the block that the gallery names: exchanged, or from before"));
+  }
+  if (cache_->Checked(block, info.checkpoint)) return view;
+  if (FastChecksum(BytesOf(view)) != header.checksum) {
+    return absl::DataLossError(absl::StrCat(
+        what,
+        ": damaged: its checksum is another. Bring it back from a snapshot (`heft-server "
+        "gallery restore`)"));
+  }
+  HEFT_RETURN_IF_ERROR(CheckResidueRange(*instance.context, view, what));
+  cache_->SetChecked(block, info.checkpoint);
+  return view;
+}
+
+absl::StatusOr<PinnedBlock> Gallery::Impl::Block(const Instance& instance, size_t block,
+                                                 const ckks::EvaluationKeys& keys) const {
+  HEFT_ASSIGN_OR_RETURN(const BlockView checkpoint, Checkpoint(instance, block));
+  const BlockInfo& info = infos_[block];
+  if (info.pending == Digest{} && !checkpoint.empty()) return PinnedBlock{checkpoint, nullptr};
+  if (auto sum = cache_->Sum(block, info.checkpoint, info.pending)) {
+    return PinnedBlock{*sum, sum};
+  }
+  auto sum = std::make_shared<TiledCiphertexts>(
+      checkpoint.empty() ? EmptyBlock(*instance.context, binding().gamma)
+                         : TiledCiphertexts(checkpoint.begin(), checkpoint.end()));
+  std::vector<const JournalEntry*> entries;
+  for (const Pending& p : pending_) {
+    if (p.entry.position / head_.block_places == block) entries.push_back(&p.entry);
+  }
+  HEFT_RETURN_IF_ERROR(AddEntries(instance, head_.block_places, entries, keys, sum.get()));
+  cache_->SetSum(block, info.checkpoint, info.pending, sum);
+  return PinnedBlock{*sum, sum};
 }
 
 absl::StatusOr<TiledCiphertexts> Gallery::Impl::ReadBlock(const Instance& instance,
                                                           size_t block) const {
-  if (block >= blocks()) {
-    return absl::InvalidArgumentError(absl::StrCat("the gallery has no block ", block));
+  HEFT_ASSIGN_OR_RETURN(const BlockView view, Checkpoint(instance, block));
+  if (infos_[block].pending != Digest{}) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(What(), ", block ", block,
+                     ": enrolments stand in its journal alone: fold them first (`heft-server "
+                     "gallery compact`)"));
   }
-  const std::string path = BlockPath(block, generations_[block]);
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path, kMaxBlockSize));
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan residues, OpenBlock(bytes, block, path));
-  const ckks::Context& context = *instance.context;
-  // Before memory is taken: gamma comes from the same files.
-  if (residues.size() != TiledSize(context, binding_.gamma) * sizeof(uint32_t)) {
-    return absl::DataLossError(
-        absl::StrCat(path, ": has another size than a block of this gallery"));
-  }
-  TiledCiphertexts data(TiledSize(context, binding_.gamma));
-  ByteReader(residues, path).U32Array(data);
-  const size_t limbs = MatchLimbs(context.params()), per_limb = data.size() / limbs;
-  for (size_t l = 0; l < limbs; ++l) {
-    const uint32_t* first = data.data() + l * per_limb;
-    if (*std::max_element(first, first + per_limb) >= context.modulus(l).value()) {
-      return absl::DataLossError(absl::StrCat(path, ": a residue is not below its prime"));
+  if (view.empty()) return EmptyBlock(*instance.context, binding().gamma);
+  return TiledCiphertexts(view.begin(), view.end());
+}
+
+absl::Status AddEntries(const Instance& instance, uint32_t block_places,
+                        std::span<const JournalEntry* const> entries,
+                        const ckks::EvaluationKeys& keys, TiledCiphertexts* block, bool taken) {
+  for (size_t first = 0; first < entries.size(); first += kTemplatesACall) {
+    const auto call = entries.subspan(first, std::min(kTemplatesACall, entries.size() - first));
+    std::vector<ckks::Ciphertext> fused;
+    for (const JournalEntry* entry : call) {
+      HEFT_ASSIGN_OR_RETURN(ckks::Ciphertext z, FusedOf(instance, *entry));
+      fused.push_back(std::move(z));
     }
-  }
-  return data;
-}
-
-absl::Status Gallery::Impl::WriteBlock(size_t block, uint64_t generation,
-                                       const TiledCiphertexts& data) {
-  ByteWriter writer;
-  WriteBinding(writer, binding_);
-  writer.U64(block);
-  const std::vector<uint8_t> padding(kBlockDataOffset - kEnvelopeHeaderSize -
-                                     writer.bytes().size());
-  writer.Raw(padding);
-  writer.U32Array(data);
-  const std::vector<uint8_t> file = SealEnvelope(kBlockKind, kBlockVersion, writer.bytes());
-  hashes_[block] = FileHash(file);
-  return WriteFileAtomic(BlockPath(block, generation), file);
-}
-
-void Gallery::Impl::RemoveStaleFiles() const {
-  std::set<std::string> current;
-  for (size_t b = 0; b < blocks(); ++b) current.insert(BlockPath(b, generations_[b]));
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
-    const std::string name = entry.path().filename().string();
-    const bool stale_block = IsBlockName(name) && !current.contains(directory_ + "/" + name);
-    if (stale_block || IsTemporaryName(name)) std::filesystem::remove(entry.path(), ignored);
-  }
-}
-
-absl::Status Gallery::Impl::Enrol(const Instance& instance, std::span<const Enrolment> templates,
-                                  const ckks::EvaluationKeys& keys) {
-  HEFT_RETURN_IF_ERROR(CheckKeyId(binding_.key_id, keys.key_id, "evaluation keys"));
-  std::vector<std::string> identities;
-  std::vector<SampleDigest> samples, parts;
-  for (const Enrolment& t : templates) {
-    identities.push_back(t.identity);
-    samples.push_back(t.sample);
-    parts.insert(parts.end(), t.parts.begin(), t.parts.end());
-  }
-  const uint32_t slots = instance.params().slots();
-  return Commit(instance, identities, samples, parts,
-                [&](TiledCiphertexts* block, uint32_t first, size_t done, size_t count) {
-                  std::vector<NewTemplate> added;
-                  for (size_t i = 0; i < count; ++i) {
-                    const uint32_t index = first + static_cast<uint32_t>(i);
-                    added.push_back({&templates[done + i].z, PositionOf(index, slots)});
-                  }
-                  return AddToBlock(instance, block, added, keys);
-                });
-}
-
-absl::Status Gallery::Impl::EnrolBatch(const Rings& rings, std::span<const std::string> identities,
-                                       TemplateBatch batch, const RingKeys& keys,
-                                       std::span<const SampleDigest> samples) {
-  HEFT_RETURN_IF_ERROR(CheckKeyId(binding_.key_id, keys.matching.key_id, "evaluation keys"));
-  if (identities.size() != batch.count || samples.size() != identities.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(identities.size(), " identities for a batch of ", batch.count));
-  }
-  const Instance& instance = rings.matching;
-  const uint32_t slots = instance.params().slots();
-  const uint32_t batch_slots = rings.enrolment.params().slots();
-  const auto first_slot = static_cast<uint32_t>(size() % slots);
-  HEFT_RETURN_IF_ERROR(MoveBatch(rings.enrolment, &batch, first_slot,
-                                 rings.thin() ? keys.enrolment : keys.matching));
-  HEFT_RETURN_IF_ERROR(SplitBatch(rings, keys.ring_switch, &batch));
-  return Commit(
-      instance, identities, samples, {},
-      [&](TiledCiphertexts* block, uint32_t first, size_t done, size_t count) -> absl::Status {
-        // A batch may go over into the next lane.
-        const auto end = static_cast<uint32_t>(first + count);
-        while (first < end) {
-          const Position at = PositionOf(first, slots);
-          const uint32_t in_lane = std::min(end - first, slots - at.slot);
-          const auto slot = static_cast<uint32_t>((first_slot + done) % batch_slots);
-          HEFT_RETURN_IF_ERROR(AddBatchToBlock(instance, block, batch, slot, in_lane, at.lane));
-          first += in_lane;
-          done += in_lane;
-        }
-        return absl::OkStatus();
-      });
-}
-
-absl::Status Gallery::Impl::Commit(const Instance& instance,
-                                   std::span<const std::string> identities,
-                                   std::span<const SampleDigest> samples,
-                                   std::span<const SampleDigest> parts, const FillFunction& fill) {
-  if (identities.empty()) return absl::InvalidArgumentError("no templates to enrol");
-  for (const std::string& identity : identities) HEFT_RETURN_IF_ERROR(CheckIdentity(identity));
-  const bool fresh = !FileExists(directory_);
-  HEFT_RETURN_IF_ERROR(MakeDirectories(directory_));
-  HEFT_ASSIGN_OR_RETURN(const FileLock lock, TakeLock());
-  const bool first = !Exists(directory_);
-  HEFT_RETURN_IF_ERROR(first ? CheckVacant(directory_) : CheckCurrent());
-  Impl next = *this;
-  ++next.generation_;
-  next.parts_.insert(next.parts_.end(), parts.begin(), parts.end());
-  const size_t per_block = 2 * size_t{instance.params().slots()};
-  HEFT_RETURN_IF_ERROR(CheckBlockCount(instance));
-  HEFT_RETURN_IF_ERROR(next.ReadHashes());
-  const absl::Status status = Replace(std::move(next), [&](Impl* changed) -> absl::Status {
-    // With an empty manifest from the start, a crash leaves an empty gallery, and blocks without a
-    // manifest are always a manifest lost.
-    if (first) {
-      HEFT_RETURN_IF_ERROR(WriteManifest());
+    std::vector<NewTemplate> added;
+    for (size_t i = 0; i < call.size(); ++i) {
+      const auto index = static_cast<uint32_t>(call[i]->position % block_places);
+      added.push_back({&fused[i], PositionOf(index, block_places / 2)});
     }
-    for (size_t done = 0; done < identities.size();) {
-      const size_t position = changed->identities_.size();
-      const size_t block = position / per_block;
-      const size_t count = std::min(identities.size() - done, per_block - position % per_block);
-      TiledCiphertexts data;
-      if (block < blocks()) {
-        HEFT_ASSIGN_OR_RETURN(data, ReadBlock(instance, block));
-      } else {
-        data = EmptyBlock(*instance.context, binding_.gamma);
-        changed->generations_.push_back(0);
-        changed->hashes_.emplace_back();
-      }
-      const auto added = identities.subspan(done, count);
-      changed->identities_.insert(changed->identities_.end(), added.begin(), added.end());
-      const auto of = samples.subspan(done, count);
-      changed->samples_.insert(changed->samples_.end(), of.begin(), of.end());
-      HEFT_RETURN_IF_ERROR(fill(&data, static_cast<uint32_t>(position % per_block), done, count));
-      changed->generations_[block] = changed->generation_;
-      HEFT_RETURN_IF_ERROR(changed->WriteBlock(block, changed->generation_, data));
-      done += count;
-    }
-    changed->root_ = changed->ComputeRoot(instance);
-    return absl::OkStatus();
-  });
-  if (!status.ok() && first) {  // the empty manifest goes again, if it is still that
-    const auto current = Open(directory_);
-    if (current.ok() ? current->generation_ > 0 : !absl::IsNotFound(current.status()))
-      return status;
-    std::error_code ignored;
-    std::filesystem::remove(ManifestPath(directory_), ignored);
-    if (fresh) std::filesystem::remove_all(directory_, ignored);
+    HEFT_RETURN_IF_ERROR(taken ? TakeFromBlock(instance, block, added, keys)
+                               : AddToBlock(instance, block, added, keys));
   }
-  return status;
-}
-
-absl::StatusOr<FileLock> Gallery::Impl::TakeLock() const {
-  return FileLock::Take(
-      directory_ + "/lock", 0644,
-      absl::StrCat("the gallery ", directory_, " is being changed by another process"));
-}
-
-absl::Status Gallery::Impl::WriteManifest() const {
-  return WriteFileAtomic(ManifestPath(directory_), SerializeManifest());
-}
-
-absl::Status Gallery::Impl::CheckCurrent() const {
-  HEFT_ASSIGN_OR_RETURN(const Impl current, Open(directory_));
-  if (current.generation_ == generation_) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("the gallery ", directory_, " has changed meanwhile: try again"));
-}
-
-absl::Status Gallery::Impl::Replace(Impl next, const std::function<absl::Status(Impl*)>& write) {
-  absl::Status status = write(&next);
-  if (status.ok()) status = WriteFileAtomic(ManifestPath(directory_), next.SerializeManifest());
-  if (!status.ok() && Exists(directory_)) {
-    // The manifest may have been replaced and only its flush have failed: then the change has
-    // happened, and nothing must be removed. The same where it cannot be read.
-    const auto current = Open(directory_);
-    if (!current.ok()) return status;
-    if (current->generation_ == next.generation_) {
-      *this = std::move(next);
-      return absl::UnavailableError(absl::StrCat(
-          "the gallery ", directory_,
-          " has changed, but the disk did not confirm it: ", std::string(status.message())));
-    }
-  }
-  if (status.ok()) *this = std::move(next);
-  RemoveStaleFiles();  // what was replaced, or what this attempt wrote
-  return status;
+  return absl::OkStatus();
 }
 
 }  // namespace heft

@@ -1,47 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gallery::Impl: the folder of a gallery. A manifest (kind GALM) names the identities
-// and the block files (kind GBLK); replacing the manifest is what commits a change, so a crash or a
-// full disk leaves the gallery as it was. One writer at a time (a lock file), any number of
-// readers; a reader whose block a later commit replaced gets kNotFound and opens the gallery again.
+// Gallery::Impl: one state of a gallery in a store (gallery/store.h). It never changes under its
+// reader; who changes it makes a GalleryChange (gallery/change.h), and Newest shows the result.
 #ifndef HEFT_GALLERY_GALLERY_IMPL_H_
 #define HEFT_GALLERY_GALLERY_IMPL_H_
 
-#include <array>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "base/files.h"
 #include "base/status.h"
 #include "ckks/keys.h"
 #include "fusion/bulk.h"
 #include "fusion/matching.h"
 #include "fusion/plan.h"
 #include "fusion/rekey.h"
+#include "gallery/gallery_cache.h"
+#include "gallery/records.h"
+#include "gallery/store.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
 
 namespace heft {
 
-// What all templates of a gallery have in common.
-struct GalleryBinding {
-  ckks::ParamsId params_id{};
-  ckks::KeyId key_id{};
-  ModelId model_id{};
-  uint32_t gamma = 0;
-  bool operator==(const GalleryBinding&) const = default;
-};
-void WriteBinding(ByteWriter& writer, const GalleryBinding& binding);
-GalleryBinding ReadBinding(ByteReader& reader);
-
 // BindingOf: of templates that `model` fuses under a key; `instance` is the matching ring's.
 GalleryBinding BindingOf(const Instance& instance, const Model& model, const KeyId& key_id);
-
-// SampleDigest: of the encrypted samples that a template was made of, by which they are recognised
-// when they are sent again: the first 16 bytes of a BLAKE2b-256. Zeros: unknown, of galleries of
-// 0.1.
-using SampleDigest = std::array<uint8_t, 16>;
 
 // A fused template with the identity that it is enrolled for.
 struct Enrolment {
@@ -49,121 +33,154 @@ struct Enrolment {
   ckks::Ciphertext z;  // TemplateLimbs limbs
   SampleDigest sample{};
   std::vector<SampleDigest> parts{};  // of a mean: of each sample in it
+  uint64_t expires = kNoTime;
+  MetadataPairs metadata{};
 };
+
+// PinnedBlock: a block's residues, for as long as the Impl lives that gave it, and this.
+struct PinnedBlock {
+  BlockView view;
+  std::shared_ptr<const TiledCiphertexts> sum;  // where `view` is not in the store's map
+};
+
+// Address: a gallery's folder and its name in the folder's store.
+struct Address {
+  std::string folder;
+  std::string name;
+};
+// ParseAddress: "FOLDER", whose gallery is called "main", or "FOLDER:NAME"; a folder that is there
+// is never taken for the latter. kInvalidArgument for a name that is not 1 to 64 of [a-z0-9._-].
+absl::StatusOr<Address> ParseAddress(const std::string& text);
 
 class Gallery::Impl {
  public:
-  // An empty gallery in memory, with an id of its own; the folder comes into being with the first
-  // commit.
-  static Impl New(std::string directory, const GalleryBinding& binding);
-  // kNotFound if there is none, kDataLoss if it is damaged.
-  static absl::StatusOr<Impl> Open(std::string directory);
-  static bool Exists(const std::string& directory);
-  // Whether a gallery may be started in `directory`: kDataLoss where there are blocks whose
-  // manifest is gone, which a new gallery would remove; kInvalidArgument for a file.
-  static absl::Status CheckVacant(const std::string& directory);
+  // An empty gallery in memory, with an id of its own; it comes into being with the first change.
+  static Impl New(const std::string& address, const GalleryBinding& binding);
+  // Open: the newest state. kNotFound if there is none, kDataLoss if it is damaged,
+  // kFailedPrecondition for a folder of version 0.1, which is to be imported.
+  static absl::StatusOr<Impl> Open(const std::string& address);
+  // Of a store that is open.
+  static absl::StatusOr<Impl> Open(std::shared_ptr<Store> store, const Address& address);
+  // Newest: as Open; what is known of blocks that are still the same is kept.
+  absl::StatusOr<Impl> Newest() const;
+  static bool Exists(const std::string& address);
+  // Whether a gallery may be started there: kInvalidArgument for a file, kFailedPrecondition for a
+  // folder of version 0.1, kDataLoss where there are only parts of one.
+  static absl::Status CheckVacant(const std::string& address);
 
-  const std::string& directory() const { return directory_; }
-  const GalleryBinding& binding() const { return binding_; }
+  // Of the files that belong to the server: its keys and its log of requests.
+  const std::string& directory() const { return address_.folder; }
+  const Address& address() const { return address_; }
+  const GalleryHead& head() const { return head_; }
+  const GalleryBinding& binding() const { return head_.binding; }
+  size_t size() const { return head_.live; }      // templates that answer
+  size_t places() const { return head_.places; }  // positions that are or were filled
+  size_t blocks() const { return infos_.size(); }
+  const std::vector<BlockInfo>& infos() const { return infos_; }
+  uint64_t generation() const { return head_.generation; }
+  const GalleryId& id() const { return head_.id; }
+  // What is signed of this generation (gallery/merkle.h).
+  const Digest& root() const { return head_.root; }
+  // Keys that templates were once under, oldest first: no longer accepted.
+  const std::vector<KeyId>& revoked_keys() const { return head_.revoked; }
+
   // Identity of each template, by position; a position is block * 2 slots + lane * slots + slot.
-  const std::vector<std::string>& identities() const { return identities_; }
-  // Of the samples of each template, by position.
-  const std::vector<SampleDigest>& samples() const { return samples_; }
-  // Of the samples that stand in means, each by itself, in no order.
-  const std::vector<SampleDigest>& parts() const { return parts_; }
-  size_t size() const { return identities_.size(); }
-  size_t blocks() const { return generations_.size(); }
-  uint64_t generation() const { return generation_; }
-  const GalleryId& id() const { return id_; }
-  // What is signed of this generation (gallery/merkle.h), as the manifest says; zeros: unknown, of
-  // a gallery that has not changed since version 4 of it.
-  const Digest& root() const { return root_; }
-  // The root that names and blocks' hashes have.
-  Digest ComputeRoot(const Instance& instance) const;
+  // Empty where nobody stands. Reads the whole roster at the first call.
+  absl::StatusOr<std::shared_ptr<const Roster>> ReadRoster() const;
+  std::vector<std::string> identities() const;
+  // Where an identity stands, ascending.
+  absl::StatusOr<NamedPlaces> Find(const std::string& identity) const;
+  absl::StatusOr<Resident> At(uint64_t position) const;
+  // Where the samples of this digest are: a position, or kWaitingPlace; none: they are new.
+  absl::StatusOr<std::optional<uint64_t>> FindSample(const SampleDigest& sample) const;
 
   // kFailedPrecondition, saying what differs, unless `binding` is this gallery's.
   absl::Status CheckBinding(const GalleryBinding& binding) const;
-
-  // CheckBinding; and kDataLoss unless the blocks are as many as the templates need.
+  // CheckBinding; and kDataLoss unless the blocks are as many as the positions need.
   absl::Status CheckFits(const Instance& instance, const GalleryBinding& binding) const;
 
-  // kDataLoss or kNotFound unless every block's file is there, intact, of this gallery and the one
-  // that the manifest names.
-  absl::Status CheckBlockFiles() const;
-
-  // One block's ciphertexts, checked: hash, binding, every residue below its prime.
+  // One block, checked once for as long as it is the same: checksum, form, residues below their
+  // primes. Entries of the journal that are in no checkpoint are added with `keys`.
+  absl::StatusOr<PinnedBlock> Block(const Instance& instance, size_t block,
+                                    const ckks::EvaluationKeys& keys) const;
+  // The same for a block without such entries, as a copy.
   absl::StatusOr<TiledCiphertexts> ReadBlock(const Instance& instance, size_t block) const;
+  // Entries that are in no checkpoint yet.
+  size_t pending() const { return pending_.size(); }
 
-  // Keys that templates were once under, oldest first: no longer accepted.
-  const std::vector<KeyId>& revoked_keys() const { return revoked_; }
+  // Verify: everything there is: each block against checksum, hash and primes; roster, names and
+  // samples against each other; the root. `progress` as elsewhere. An error is the system's; what
+  // is damaged is in the finding.
+  struct Finding {
+    std::vector<size_t> damaged;          // blocks
+    std::vector<std::string> complaints;  // each a sentence
+    bool intact() const { return complaints.empty(); }
+  };
+  // Residues are held against their primes where `instance` says which they are.
+  absl::StatusOr<Finding> Verify(const Instance* instance = nullptr,
+                                 const std::function<bool(size_t, size_t)>& progress = {}) const;
+  // kDataLoss with the first complaint unless Verify finds all intact.
+  absl::Status CheckIntact(const Instance* instance = nullptr) const;
 
-  // Adds templates and commits: all or none. kUnavailable if another writer holds the lock or the
-  // disk refuses; the gallery on disk and this object are then as before.
-  absl::Status Enrol(const Instance& instance, std::span<const Enrolment> templates,
-                     const ckks::EvaluationKeys& keys);
-  // The same for a batch in bulk, identities[i] and samples[i] being sample i's.
-  absl::Status EnrolBatch(const Rings& rings, std::span<const std::string> identities,
-                          TemplateBatch batch, const RingKeys& keys,
-                          std::span<const SampleDigest> samples);
+  // Quarantine (gallery/quarantine.cc): the small records, and the bytes of one.
+  struct WaitingEntry {
+    Digest digest{};
+    std::vector<std::string> identities;  // one a template
+  };
+  absl::StatusOr<std::vector<WaitingEntry>> Waiting() const;
+  absl::StatusOr<ByteSpan> Quarantined(const Digest& digest) const;
 
-  // Quarantine: keeps an enrolment's file apart, if `check`, under the lock, says so; the gallery
-  // is started if there is none. Durable when it returns.
-  absl::Status Quarantine(ByteSpan enrolment, const std::function<absl::Status()>& check);
-  // QuarantinedFiles: their paths.
-  absl::StatusOr<std::vector<std::string>> QuarantinedFiles() const;
-  // Release: removes the files of these digests.
-  absl::Status Release(std::span<const Hash> decided) const;
-
-  // Moves all templates to another key, without decrypting them, and commits: all or none, as
-  // Enrol, block by block, so that one is held at a time. The old key is revoked: nothing under it
-  // is accepted again, and the gallery never returns to it. kFailedPrecondition for a key that does
-  // not start from this gallery's or leads to a revoked one; kCancelled if `progress`, called with
-  // (blocks done, all), returns false.
-  absl::Status Rekey(const Instance& instance, const RekeyingKey& key,
-                     const std::function<bool(size_t, size_t)>& progress = {});
+  const std::shared_ptr<Store>& store() const { return store_; }
+  const StoreReader& reader() const { return *reader_; }
+  uint32_t number() const { return number_; }
 
  private:
-  absl::Status CheckBlockCount(const Instance& instance) const;
-  // Adds `count` templates, from the `done`th on, at index `first` of a block and behind it.
-  using FillFunction = std::function<absl::Status(TiledCiphertexts* block, uint32_t first,
-                                                  size_t done, size_t count)>;
-  // Takes the lock, fills the blocks that take the templates of `identities`, and commits.
-  absl::Status Commit(const Instance& instance, std::span<const std::string> identities,
-                      std::span<const SampleDigest> samples, std::span<const SampleDigest> parts,
-                      const FillFunction& fill);
-  // Held while a gallery is changed.
-  absl::StatusOr<FileLock> TakeLock() const;
-  absl::Status WriteManifest() const;
-  // kUnavailable if another process has committed since this object was read.
-  absl::Status CheckCurrent() const;
-  // Writes the blocks of `next` by `write` and then its manifest, and becomes it. If that fails the
-  // folder is cleared of what was written.
-  absl::Status Replace(Impl next, const std::function<absl::Status(Impl*)>& write);
-
+  friend class GalleryChange;
   Impl() = default;
-  static std::string ManifestPath(const std::string& directory);
-  std::string BlockPath(size_t block, uint64_t generation) const;
-  // The residues in `file`, which holds the bytes of block `block`'s file `path`: kDataLoss for
-  // another than the manifest's.
-  absl::StatusOr<ByteSpan> OpenBlock(ByteSpan file, size_t block, const std::string& path) const;
-  absl::Status WriteBlock(size_t block, uint64_t generation, const TiledCiphertexts& data);
-  // Of manifests of before, the hashes that the blocks' files end with.
-  absl::Status ReadHashes();
-  std::vector<uint8_t> SerializeManifest() const;
-  void RemoveStaleFiles() const;
+  absl::Status Load();
+  absl::Status LoadPending();
+  absl::Status CheckBlockCount(uint32_t block_places) const;
+  absl::StatusOr<BlockView> Checkpoint(const Instance& instance, size_t block) const;
+  std::string What() const;
 
-  std::string directory_;
-  GalleryBinding binding_;
-  GalleryId id_{};
-  std::vector<std::string> identities_;
-  std::vector<SampleDigest> samples_;  // one an identity
-  std::vector<SampleDigest> parts_;
-  std::vector<uint64_t> generations_;  // of each block's file
-  std::vector<Digest> hashes_;         // the same; zeros: unknown
-  Digest root_{};
-  uint64_t generation_ = 0;
-  std::vector<KeyId> revoked_;
+  Address address_;
+  uint32_t number_ = 0;
+  std::shared_ptr<Store> store_;  // none: not started
+  std::shared_ptr<const StoreReader> reader_;
+  GalleryHead head_;
+  std::vector<BlockInfo> infos_;
+  struct Pending {
+    uint64_t number = 0;
+    JournalEntry entry;  // into the reader's memory
+  };
+  std::vector<Pending> pending_;
+  std::shared_ptr<GalleryCache> cache_;
 };
+
+// RekeyGallery: moves all templates to another key, without decrypting them, and gives the gallery
+// as it is then: all or none. The old key is revoked: nothing under it is accepted again, and the
+// gallery never returns to it; its ciphertexts are overwritten. kFailedPrecondition for a key that
+// does not start from this gallery's or leads to a revoked one, and while enrolments wait;
+// kCancelled if `progress`, called with (blocks done, all), returns false.
+absl::StatusOr<Gallery::Impl> RekeyGallery(
+    const Gallery::Impl& gallery, const Instance& instance, const RekeyingKey& key,
+    const std::function<bool(size_t, size_t)>& progress = {});
+
+// FusedOf: the ciphertext of an entry.
+absl::StatusOr<ckks::Ciphertext> FusedOf(const Instance& instance, const JournalEntry& entry);
+
+// AddEntries: entries of one block, in their order, as one fold adds them: up to kTemplatesACall of
+// them with one rounding. `taken` takes them away again.
+absl::Status AddEntries(const Instance& instance, uint32_t block_places,
+                        std::span<const JournalEntry* const> entries,
+                        const ckks::EvaluationKeys& keys, TiledCiphertexts* block,
+                        bool taken = false);
+
+// CheckResidueRange: kDataLoss unless each residue of a block is below its prime.
+absl::Status CheckResidueRange(const ckks::Context& context, BlockView data, std::string_view what);
+
+// ReadRun: a run of the roster, all free where there is none.
+absl::StatusOr<Run> ReadRun(const StoreReader& reader, uint32_t gallery, uint64_t run);
 
 }  // namespace heft
 

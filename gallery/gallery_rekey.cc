@@ -1,46 +1,124 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gallery's move to another key.
+// A gallery's move to another key: block by block into a new epoch, so that few are held at a time;
+// then the head, with which all has happened.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/checksum.h"
 #include "fusion/key_files.h"
 #include "fusion/rekey.h"
-#include "gallery/gallery_impl.h"
+#include "gallery/change.h"
 
 namespace heft {
+namespace {
 
-absl::Status Gallery::Impl::Rekey(const Instance& instance, const RekeyingKey& key,
-                                  const std::function<bool(size_t, size_t)>& progress) {
-  HEFT_RETURN_IF_ERROR(CheckKeyId(binding_.key_id, key.from, "the re-keying key"));
-  if (std::ranges::count(revoked_, key.to) > 0) {
+constexpr size_t kBlocksATransaction = 16;
+
+// Removes blocks of all epochs but the head's, a few at a time.
+absl::Status DropOtherEpochs(GalleryChange* change) {
+  for (;;) {
+    std::vector<StoreKey> stale;
+    const StoreKey own = BlockKey(change->number(), change->head().epoch, 0);
+    HEFT_RETURN_IF_ERROR(change->writer().Scan(
+        Table::kBlocks, HeadKey(change->number()), [&](ByteSpan key, ByteSpan) {
+          if (!OfGallery(change->number(), key)) return false;
+          if (!std::ranges::equal(key.first(8), std::span(own).first(8))) {
+            stale.emplace_back(key.begin(), key.end());
+          }
+          return stale.size() < kBlocksATransaction;
+        }));
+    if (stale.empty()) return absl::OkStatus();
+    for (const StoreKey& key : stale) {
+      HEFT_RETURN_IF_ERROR(change->writer().Delete(Table::kBlocks, key));
+    }
+    HEFT_RETURN_IF_ERROR(change->Commit());
+  }
+}
+
+// Everything of a table that is this gallery's.
+absl::Status Clear(GalleryChange* change, Table table) {
+  std::vector<StoreKey> keys;
+  HEFT_RETURN_IF_ERROR(
+      change->writer().Scan(table, HeadKey(change->number()), [&](ByteSpan key, ByteSpan) {
+        if (!OfGallery(change->number(), key)) return false;
+        keys.emplace_back(key.begin(), key.end());
+        return true;
+      }));
+  for (const StoreKey& key : keys) HEFT_RETURN_IF_ERROR(change->writer().Delete(table, key));
+  return absl::OkStatus();
+}
+
+absl::Status CheckRekeyable(const Gallery::Impl& gallery, const RekeyingKey& key) {
+  HEFT_RETURN_IF_ERROR(CheckKeyId(gallery.binding().key_id, key.from, "the re-keying key"));
+  if (std::ranges::count(gallery.revoked_keys(), key.to) > 0) {
     return absl::FailedPreconditionError(
         absl::StrCat("the re-keying key leads back to key ", HexString(key.to),
                      ", which was revoked: make a new one with `heft rekey`"));
   }
-  HEFT_ASSIGN_OR_RETURN(const FileLock lock, TakeLock());
-  HEFT_RETURN_IF_ERROR(CheckCurrent());
-  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> waiting, QuarantinedFiles());
+  HEFT_ASSIGN_OR_RETURN(const auto waiting, gallery.Waiting());
   if (!waiting.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "enrolments wait in the quarantine of ", directory_,
+        "enrolments wait in the quarantine of ", gallery.directory(),
         ", under the old key: admit or reject them first (heft-server pending, heft admit)"));
   }
-  Impl next = *this;
-  ++next.generation_;
-  next.binding_.key_id = key.to;
-  next.revoked_.push_back(key.from);
-  return Replace(std::move(next), [&](Impl* changed) -> absl::Status {
-    for (size_t block = 0; block < blocks(); ++block) {
-      if (progress && !progress(block, blocks())) return absl::CancelledError("interrupted");
-      HEFT_ASSIGN_OR_RETURN(TiledCiphertexts data, ReadBlock(instance, block));
-      HEFT_RETURN_IF_ERROR(RekeyBlock(instance, &data, key.key));
-      changed->generations_[block] = changed->generation_;
-      HEFT_RETURN_IF_ERROR(changed->WriteBlock(block, changed->generation_, data));
-    }
-    if (progress && !progress(blocks(), blocks())) return absl::CancelledError("interrupted");
-    changed->root_ = changed->ComputeRoot(instance);
-    return absl::OkStatus();
-  });
+  if (gallery.pending() > 0) {
+    return absl::FailedPreconditionError(
+        "enrolments stand in the gallery's journal alone, under the old key: fold them first "
+        "(`heft-server gallery compact`)");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Gallery::Impl> RekeyGallery(const Gallery::Impl& gallery, const Instance& instance,
+                                           const RekeyingKey& key,
+                                           const std::function<bool(size_t, size_t)>& progress) {
+  HEFT_RETURN_IF_ERROR(CheckRekeyable(gallery, key));
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/false));
+  HEFT_RETURN_IF_ERROR(CheckRekeyable(change.before(), key));
+  // What an attempt before has left.
+  HEFT_RETURN_IF_ERROR(DropOtherEpochs(&change));
+  const uint32_t epoch = change.head().epoch + 1;
+  std::vector<BlockInfo> renewed = change.infos();
+  for (size_t block = 0; block < renewed.size(); ++block) {
+    if (progress && !progress(block, renewed.size())) return absl::CancelledError("interrupted");
+    if (renewed[block].checkpoint == Digest{}) continue;
+    HEFT_ASSIGN_OR_RETURN(TiledCiphertexts data, change.ReadCheckpoint(instance, block));
+    HEFT_RETURN_IF_ERROR(RekeyBlock(instance, &data, key.key));
+    BlockHeader header;
+    header.block = block;
+    header.generation = change.head().generation + 1;
+    header.gamma = change.head().binding.gamma;
+    header.checksum = FastChecksum(
+        {reinterpret_cast<const uint8_t*>(data.data()), data.size() * sizeof(uint32_t)});
+    header.hash = ResiduesHash(data);
+    renewed[block].checkpoint = header.hash;
+    renewed[block].generation = header.generation;
+    HEFT_RETURN_IF_ERROR(change.writer().Put(
+        Table::kBlocks, BlockKey(change.number(), epoch, block), SerializeBlock(header, data)));
+    // Nothing of the head or the blocks' infos has changed yet.
+    if ((block + 1) % kBlocksATransaction == 0) HEFT_RETURN_IF_ERROR(change.Commit());
+  }
+  if (progress && !progress(renewed.size(), renewed.size())) {
+    return absl::CancelledError("interrupted");
+  }
+  change.head().epoch = epoch;
+  change.head().binding.key_id = key.to;
+  change.head().revoked.push_back(key.from);
+  change.head().key_since = change.now();
+  // Under the old key: nobody could take them away any more.
+  HEFT_RETURN_IF_ERROR(Clear(&change, Table::kJournal));
+  HEFT_RETURN_IF_ERROR(Clear(&change, Table::kFolds));
+  HEFT_RETURN_IF_ERROR(Clear(&change, Table::kExchanges));
+  change.head().retired = change.head().folded;
+  change.head().entry_bytes = change.head().held = 0;
+  for (size_t block = 0; block < renewed.size(); ++block) change.SetInfo(block, renewed[block]);
+  change.Touch();
+  HEFT_RETURN_IF_ERROR(change.Commit());
+  HEFT_RETURN_IF_ERROR(DropOtherEpochs(&change));
+  HEFT_RETURN_IF_ERROR(change.EraseRemains());
+  return change.before().Newest();
 }
 
 }  // namespace heft

@@ -2,7 +2,6 @@
 #include "gallery/merkle.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 namespace heft {
@@ -48,19 +47,13 @@ Digest MerkleRoot(uint64_t count, const std::function<Digest(uint64_t)>& leaf) {
   return full.front();
 }
 
-Digest FileHash(ByteSpan file) {
-  Digest hash{};
-  if (file.size() >= hash.size()) std::ranges::copy(file.last(hash.size()), hash.begin());
-  return hash;
-}
-
-Digest TemplateLeaf(uint64_t position, std::string_view identity, const Digest& block,
-                    uint64_t generation) {
+Digest BlockLeaf(uint64_t block, const Digest& checkpoint, const Digest& pending,
+                 const Digest& roster) {
   ByteWriter writer;
-  writer.U64(position);
-  writer.String(std::string(identity));
-  writer.Raw(block);
-  writer.U64(generation);
+  writer.U64(block);
+  writer.Raw(checkpoint);
+  writer.Raw(pending);
+  writer.Raw(roster);
   return LeafHash(writer.bytes());
 }
 

@@ -4,15 +4,13 @@
 // hashed behind a byte 0, a node behind a byte 1, so that neither can be taken for the other; n
 // leaves are split at the largest power of two below n.
 //
-// A leaf is a template: position, identity, hash of its block's file, and the generation that wrote
-// that file.
+// A leaf is a block: its checkpoint, the entries that have joined it since, and who stands in it.
 #ifndef HEFT_GALLERY_MERKLE_H_
 #define HEFT_GALLERY_MERKLE_H_
 
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string_view>
 
 #include "base/bytes.h"
 #include "heft/trust.h"
@@ -26,12 +24,9 @@ Digest NodeHash(const Digest& left, const Digest& right);
 // nothing.
 Digest MerkleRoot(uint64_t count, const std::function<Digest(uint64_t)>& leaf);
 
-// FileHash: the checksum that a file of ours ends with, which stands for all of it.
-Digest FileHash(ByteSpan file);
-
-// TemplateLeaf: the LeafHash of one template.
-Digest TemplateLeaf(uint64_t position, std::string_view identity, const Digest& block,
-                    uint64_t generation);
+// BlockLeaf: the LeafHash of a block, from the digests in its BlockInfo (gallery/records.h).
+Digest BlockLeaf(uint64_t block, const Digest& checkpoint, const Digest& pending,
+                 const Digest& roster);
 
 }  // namespace heft
 

@@ -169,12 +169,13 @@ absl::StatusOr<SampleSet> Server::Impl::Read(std::vector<SampleFile> files) cons
 
 absl::StatusOr<Gallery::Impl> Server::Impl::OpenGallery(const std::string& directory,
                                                         bool create) const {
-  if (create && !Gallery::Impl::Exists(directory)) {
+  auto gallery = Gallery::Impl::Open(directory);
+  if (create && absl::IsNotFound(gallery.status())) {
     HEFT_RETURN_IF_ERROR(Gallery::Impl::CheckVacant(directory));
     return Gallery::Impl::New(directory, binding());
   }
-  HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, Gallery::Impl::Open(directory));
-  HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance(), binding()));
+  HEFT_RETURN_IF_ERROR(gallery.status());
+  HEFT_RETURN_IF_ERROR(gallery->CheckFits(instance(), binding()));
   return gallery;
 }
 
@@ -202,13 +203,14 @@ absl::StatusOr<EnrolResult> Server::Enrol(const std::string& folder, std::vector
                                           const EnrolOptions& options,
                                           const Monitor& monitor) const {
   HEFT_RETURN_IF_ERROR(CheckMetadata(options.metadata));
-  if (!options.metadata.empty() || options.expires != 0) {
-    return absl::UnimplementedError(
-        "galleries of this version keep neither metadata nor expiry: enrol without them");
-  }
+  std::vector<ByteSpan> bytes;
+  for (const SampleFile& file : files) bytes.push_back(file.bytes);
+  const Digest digest = FilesDigest(bytes);
+  HEFT_ASSIGN_OR_RETURN(const auto before, impl_->EnrolledBefore(folder, options, digest));
+  if (before) return *before;
   HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
   const Progress progress(monitor, "enrolling");
-  return impl_->Quarantine(folder, samples, options, progress.Callback());
+  return impl_->Quarantine(folder, samples, options, progress.Callback(), digest);
 }
 
 absl::StatusOr<std::vector<uint8_t>> Server::Pending(const Gallery& gallery) const {

@@ -2,16 +2,15 @@
 // The server's side of admission: what is enrolled waits in quarantine, where nothing matches it,
 // until the key owner has seen its norms and said so.
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
-#include "base/files.h"
 #include "base/threads.h"
 #include "fusion/norm_proof.h"
 #include "gallery/admission.h"
 #include "gallery/authorisation.h"
+#include "gallery/change.h"
 #include "gallery/server_impl.h"
 #include "gallery/server_internal.h"
 
@@ -21,29 +20,25 @@ using internal::Report;
 
 namespace {
 
-// Seen: the digests of samples that a gallery has, those in means too.
-std::set<SampleDigest> Seen(const Gallery::Impl& gallery) {
-  std::set<SampleDigest> seen(gallery.samples().begin(), gallery.samples().end());
-  seen.insert(gallery.parts().begin(), gallery.parts().end());
-  return seen;
-}
-
-// The digests of samples that a gallery or its quarantine has.
-absl::Status CheckFresh(const std::set<SampleDigest>& seen,
-                        std::span<const WaitingTemplate> templates) {
-  const auto known = [&](const SampleDigest& sample) { return seen.contains(sample); };
+// kAlreadyExists where the gallery or its quarantine has the samples.
+absl::Status CheckFresh(const GalleryChange& change, std::span<const WaitingTemplate> templates) {
   for (const WaitingTemplate& t : templates) {
-    if (!known(t.sample) && std::ranges::none_of(t.parts, known)) continue;
-    return absl::AlreadyExistsError(absl::StrCat(
-        "the samples of \"", t.identity,
-        "\" were enrolled before, in this gallery or its quarantine: a file that is sent again is "
-        "not enrolled again"));
+    std::vector<SampleDigest> samples = t.parts;
+    samples.push_back(t.sample);
+    for (const SampleDigest& sample : samples) {
+      HEFT_ASSIGN_OR_RETURN(const auto place, change.FindSample(sample));
+      if (!place) continue;
+      return absl::AlreadyExistsError(absl::StrCat(
+          "the samples of \"", t.identity,
+          "\" were enrolled before, in this gallery or its quarantine: a file that is sent again "
+          "is not enrolled again"));
+    }
   }
   return absl::OkStatus();
 }
 
 // An identity of `known` gets no further template unless the registrar says so.
-absl::Status CheckAuthorised(const Gallery::Impl& gallery, const std::set<std::string>& known,
+absl::Status CheckAuthorised(const GalleryId& gallery, const std::set<std::string>& known,
                              std::span<const WaitingTemplate> templates, ByteSpan authorisation,
                              const Trust* trust) {
   for (const WaitingTemplate& t : templates) {
@@ -58,22 +53,18 @@ absl::Status CheckAuthorised(const Gallery::Impl& gallery, const std::set<std::s
       return absl::FailedPreconditionError(
           "whose authorisation to believe? give the trust file that lists the registrar");
     }
-    HEFT_RETURN_IF_ERROR(CheckAuthorisation(authorisation, *trust, AuthorisedAct::kAdd,
-                                            gallery.id(), t.identity, "the authorisation"));
+    HEFT_RETURN_IF_ERROR(CheckAuthorisation(authorisation, *trust, AuthorisedAct::kAdd, gallery,
+                                            t.identity, "the authorisation"));
   }
   return absl::OkStatus();
 }
 
-std::set<std::string> Known(const Gallery::Impl& gallery) {
-  return {gallery.identities().begin(), gallery.identities().end()};
-}
-
 // Indices [first, end) of samples of a batch that stand side by side.
-struct Run {
+struct Stretch {
   size_t first, end;
 };
-std::vector<Run> RunsOf(const std::vector<bool>& admitted) {
-  std::vector<Run> runs;
+std::vector<Stretch> StretchesOf(const std::vector<bool>& admitted) {
+  std::vector<Stretch> runs;
   for (size_t i = 0; i < admitted.size(); ++i) {
     if (!admitted[i]) continue;
     if (runs.empty() || runs.back().end != i) runs.push_back({i, i});
@@ -115,61 +106,111 @@ absl::StatusOr<QuarantinedEnrolment> Server::Impl::Prove(BatchEnrolment bulk) co
   return out;
 }
 
+absl::StatusOr<QuarantinedEnrolment> Server::Impl::FuseToProve(
+    const SampleSet& samples, const EnrolOptions& options, const ProgressFunction& progress) const {
+  if (samples.bulk()) {
+    HEFT_ASSIGN_OR_RETURN(BatchEnrolment bulk, FuseBulk(samples, options, progress));
+    return Prove(std::move(bulk));
+  }
+  HEFT_ASSIGN_OR_RETURN(std::vector<Enrolment> fused, FuseAll(samples, options, progress));
+  return Prove(std::move(fused), progress);
+}
+
+namespace {
+
+std::vector<uint8_t> SerializeResult(const EnrolResult& result) {
+  ByteWriter writer;
+  for (const size_t n : {result.brought, result.waiting, result.templates, result.blocks}) {
+    writer.U64(n);
+  }
+  return writer.Take();
+}
+
+absl::StatusOr<EnrolResult> ParseResult(ByteSpan bytes) {
+  ByteReader reader(bytes, "the gallery's idempotency keys");
+  EnrolResult result;
+  for (size_t* n : {&result.brought, &result.waiting, &result.templates, &result.blocks}) {
+    *n = reader.U64();
+  }
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  result.repeated = true;
+  return result;
+}
+
+// What of an enrolment would make it another one.
+Digest DigestOfRequest(const EnrolOptions& options, const Digest& files) {
+  ByteWriter writer;
+  writer.String(options.identity);
+  writer.U8(options.all_pairs ? 1 : 0);
+  writer.U8(options.average ? 1 : 0);
+  writer.Raw(files);
+  return HashBytes(writer.bytes());
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<EnrolResult>> Server::Impl::EnrolledBefore(
+    const std::string& directory, const EnrolOptions& options, const Digest& files) const {
+  std::optional<EnrolResult> none;
+  if (options.idempotency_key.empty()) return none;
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, OpenGallery(directory, /*create=*/true));
+  if (gallery.store() == nullptr) return none;
+  HEFT_ASSIGN_OR_RETURN(const auto answer,
+                        RecallRequest(gallery.reader(), gallery.number(), options.idempotency_key,
+                                      DigestOfRequest(options, files), UnixTime()));
+  if (!answer) return none;
+  HEFT_ASSIGN_OR_RETURN(const EnrolResult result, ParseResult(*answer));
+  return std::optional<EnrolResult>(result);
+}
+
 absl::StatusOr<EnrolResult> Server::Impl::Quarantine(const std::string& directory,
                                                      const SampleSet& samples,
                                                      const EnrolOptions& options,
-                                                     const ProgressFunction& progress) const {
-  HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, OpenGallery(directory, /*create=*/true));
-  QuarantinedEnrolment enrolment;
-  if (samples.bulk()) {
-    HEFT_ASSIGN_OR_RETURN(BatchEnrolment bulk, FuseBulk(samples, options, progress));
-    HEFT_ASSIGN_OR_RETURN(enrolment, Prove(std::move(bulk)));
-  } else {
-    HEFT_ASSIGN_OR_RETURN(std::vector<Enrolment> fused, FuseAll(samples, options, progress));
-    HEFT_ASSIGN_OR_RETURN(enrolment, Prove(std::move(fused), progress));
-  }
+                                                     const ProgressFunction& progress,
+                                                     const Digest& files) const {
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, OpenGallery(directory, /*create=*/true));
+  HEFT_ASSIGN_OR_RETURN(QuarantinedEnrolment enrolment, FuseToProve(samples, options, progress));
   enrolment.authorisation = options.authorisation;
   for (WaitingTemplate& t : enrolment.templates) {
     t.metadata = options.metadata;
     t.expires = options.expires;
   }
+  const std::vector<uint8_t> bytes = SerializeQuarantined(rings_, binding(), enrolment);
+  // Under the store's lock: two that enrol the same at once do not both pass.
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/true));
+  if (!options.idempotency_key.empty()) {
+    HEFT_ASSIGN_OR_RETURN(const auto answer,
+                          RecallRequest(change.writer(), change.number(), options.idempotency_key,
+                                        DigestOfRequest(options, files), change.now()));
+    if (answer) return ParseResult(*answer);
+  }
+  HEFT_RETURN_IF_ERROR(CheckFresh(change, enrolment.templates));
+  // Of two who bring the same name, before anybody of it is admitted, the second is refused.
+  std::set<std::string> known;
+  for (const WaitingTemplate& t : enrolment.templates) {
+    HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(t.identity));
+    if (named.waiting > 0 || !named.places.empty()) known.insert(t.identity);
+  }
+  HEFT_RETURN_IF_ERROR(CheckAuthorised(change.head().id, known, enrolment.templates,
+                                       enrolment.authorisation, options.trust));
+  std::vector<Enrolment> templates;
+  for (const WaitingTemplate& t : enrolment.templates) {
+    templates.push_back({t.identity, {}, t.sample, t.parts});
+  }
+  HEFT_RETURN_IF_ERROR(change.PutQuarantined(bytes, templates));
   EnrolResult result;
   result.brought = enrolment.templates.size();
-  HEFT_RETURN_IF_ERROR(
-      gallery.Quarantine(SerializeQuarantined(rings_, binding(), enrolment), [&]() -> absl::Status {
-        // Under the gallery's lock: two that enrol the same at once do not both pass.
-        HEFT_ASSIGN_OR_RETURN(const auto waiting, Waiting(gallery));
-        std::set<SampleDigest> seen = Seen(gallery);
-        // Of two who bring the same name, before anybody of it is admitted, the second is refused.
-        std::set<std::string> known = Known(gallery);
-        for (const auto& [digest, e] : waiting) {
-          for (const WaitingTemplate& t : e.templates) {
-            seen.insert(t.sample);
-            seen.insert(t.parts.begin(), t.parts.end());
-            known.insert(t.identity);
-          }
-          result.waiting += e.templates.size();
-        }
-        HEFT_RETURN_IF_ERROR(CheckFresh(seen, enrolment.templates));
-        return CheckAuthorised(gallery, known, enrolment.templates, enrolment.authorisation,
-                               options.trust);
-      }));
+  HEFT_ASSIGN_OR_RETURN(const auto before, change.before().Waiting());
+  for (const auto& entry : before) result.waiting += entry.identities.size();
   result.waiting += result.brought;
-  result.templates = gallery.size();
-  result.blocks = gallery.blocks();
-  return result;
-}
-
-absl::StatusOr<std::map<Digest, QuarantinedEnrolment>> Server::Impl::Waiting(
-    const Gallery::Impl& gallery) const {
-  std::map<Digest, QuarantinedEnrolment> out;
-  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> paths, gallery.QuarantinedFiles());
-  for (const std::string& path : paths) {
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
-    HEFT_ASSIGN_OR_RETURN(QuarantinedEnrolment e, ParseQuarantined(rings_, binding(), bytes, path));
-    out.emplace(HashBytes(bytes), std::move(e));
+  result.templates = change.head().live;
+  result.blocks = change.infos().size();
+  if (!options.idempotency_key.empty()) {
+    HEFT_RETURN_IF_ERROR(change.Remember(options.idempotency_key, DigestOfRequest(options, files),
+                                         SerializeResult(result)));
   }
-  return out;
+  HEFT_RETURN_IF_ERROR(change.Commit());
+  return result;
 }
 
 absl::StatusOr<AdmissionRequest> Server::Impl::Pending(const Gallery::Impl& gallery) const {
@@ -179,12 +220,15 @@ absl::StatusOr<AdmissionRequest> Server::Impl::Pending(const Gallery::Impl& gall
   request.gallery = gallery.id();
   request.generation = gallery.generation();
   request.root = gallery.root();
-  HEFT_ASSIGN_OR_RETURN(auto waiting, Waiting(gallery));
-  const std::set<std::string> known = Known(gallery);
-  for (auto& [digest, e] : waiting) {
+  HEFT_ASSIGN_OR_RETURN(const auto waiting, gallery.Waiting());
+  for (const auto& entry : waiting) {
+    HEFT_ASSIGN_OR_RETURN(QuarantinedEnrolment e, ReadQuarantined(gallery, entry.digest));
     EnrolmentCheck check;
-    check.entry = digest;
-    for (const WaitingTemplate& t : e.templates) check.known.push_back(known.contains(t.identity));
+    check.entry = entry.digest;
+    for (const WaitingTemplate& t : e.templates) {
+      HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, gallery.Find(t.identity));
+      check.known.push_back(!named.places.empty());
+    }
     check.templates = std::move(e.templates);
     check.authorisation = std::move(e.authorisation);
     check.proofs = std::move(e.proofs);
@@ -194,20 +238,37 @@ absl::StatusOr<AdmissionRequest> Server::Impl::Pending(const Gallery::Impl& gall
   return request;
 }
 
-absl::Status Server::Impl::AdmitBatch(Gallery::Impl* gallery, QuarantinedEnrolment* e,
+absl::StatusOr<QuarantinedEnrolment> Server::Impl::ReadQuarantined(const Gallery::Impl& gallery,
+                                                                   const Digest& digest) const {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan bytes, gallery.Quarantined(digest));
+  if (Digest(HashBytes(bytes)) != digest) {
+    return absl::DataLossError("an enrolment that waits is damaged: reject it");
+  }
+  return ParseQuarantined(rings_, binding(), bytes, "an enrolment that waits");
+}
+
+absl::Status Server::Impl::AdmitEntry(GalleryChange* change, QuarantinedEnrolment e,
                                       const std::vector<bool>& admitted) const {
-  for (const Run& run : RunsOf(admitted)) {
-    std::vector<std::string> identities;
-    std::vector<SampleDigest> digests;
-    for (size_t i = run.first; i < run.end; ++i) {
-      identities.push_back(e->templates[i].identity);
-      digests.push_back(e->templates[i].sample);
+  std::vector<Enrolment> templates;
+  const auto add = [&](size_t i) {
+    WaitingTemplate& t = e.templates[i];
+    templates.push_back(
+        {t.identity, {}, t.sample, std::move(t.parts), t.expires, std::move(t.metadata)});
+    if (!e.bulk()) templates.back().z = std::move(e.fused[i]);
+  };
+  if (!e.bulk()) {
+    for (size_t i = 0; i < admitted.size(); ++i) {
+      if (admitted[i]) add(i);
     }
-    TemplateBatch batch = e->batch;
-    batch.first = static_cast<uint32_t>(run.first);
-    batch.count = static_cast<uint32_t>(run.end - run.first);
-    HEFT_RETURN_IF_ERROR(
-        gallery->EnrolBatch(rings_, identities, std::move(batch), *keys_, digests));
+    return change->AddSingles(instance(), templates, keys());
+  }
+  for (const Stretch& stretch : StretchesOf(admitted)) {
+    templates.clear();
+    for (size_t i = stretch.first; i < stretch.end; ++i) add(i);
+    TemplateBatch batch = e.batch;
+    batch.first = static_cast<uint32_t>(stretch.first);
+    batch.count = static_cast<uint32_t>(stretch.end - stretch.first);
+    HEFT_RETURN_IF_ERROR(change->AddBatch(rings_, templates, std::move(batch), *keys_));
   }
   return absl::OkStatus();
 }
@@ -215,58 +276,45 @@ absl::Status Server::Impl::AdmitBatch(Gallery::Impl* gallery, QuarantinedEnrolme
 absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
                                                 const Admission& admission, const Trust* trust,
                                                 const ProgressFunction& progress) const {
-  HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, OpenGallery(directory, /*create=*/false));
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, OpenGallery(directory, /*create=*/false));
   if (!(admission.binding == binding()) || admission.gallery != gallery.id()) {
     return absl::FailedPreconditionError(
         "an admission to another gallery, or under another model or key");
   }
-  HEFT_ASSIGN_OR_RETURN(auto waiting, Waiting(gallery));
-  std::set<SampleDigest> seen(gallery.samples().begin(), gallery.samples().end());
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/false));
   AdmitResult result;
-  std::vector<Enrolment> singles;
-  std::vector<std::pair<QuarantinedEnrolment*, const std::vector<bool>*>> batches;
-  std::vector<Digest> decided;
-  std::set<std::string> known = Known(gallery);
+  HEFT_ASSIGN_OR_RETURN(const auto before, change.before().Waiting());
+  for (const auto& entry : before) result.waiting += entry.identities.size();
+  std::set<std::string> admitted_now;  // identities
   for (const Admission::Enrolment& verdict : admission.enrolments) {
-    const auto it = waiting.find(verdict.entry);
-    if (it == waiting.end()) continue;  // decided before
-    QuarantinedEnrolment& e = it->second;
+    const auto waits = [&](const Gallery::Impl::WaitingEntry& entry) {
+      return entry.digest == verdict.entry;
+    };
+    if (std::ranges::none_of(before, waits)) continue;  // decided before
+    HEFT_ASSIGN_OR_RETURN(QuarantinedEnrolment e, ReadQuarantined(change.before(), verdict.entry));
     if (verdict.admitted.size() != e.templates.size()) {
       return absl::DataLossError("an admission of another number of templates than wait");
     }
-    decided.push_back(verdict.entry);
+    HEFT_RETURN_IF_ERROR(change.DropQuarantined(verdict.entry));
     const auto admitted = static_cast<size_t>(std::ranges::count(verdict.admitted, true));
     result.rejected += e.templates.size() - admitted;
-    // Of an admission that was cut short after its commit only the quarantine is left.
-    if (admitted == 0 || seen.contains(e.templates[0].sample)) continue;
+    result.waiting -= e.templates.size();
+    if (admitted == 0) continue;
     // Somebody else of that name may have been admitted since it was brought.
-    HEFT_RETURN_IF_ERROR(CheckAuthorised(gallery, known, e.templates, e.authorisation, trust));
-    for (const WaitingTemplate& t : e.templates) known.insert(t.identity);
+    std::set<std::string> known = admitted_now;
+    for (const WaitingTemplate& t : e.templates) {
+      HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(t.identity));
+      if (!named.places.empty()) known.insert(t.identity);
+    }
+    HEFT_RETURN_IF_ERROR(CheckAuthorised(gallery.id(), known, e.templates, e.authorisation, trust));
+    for (const WaitingTemplate& t : e.templates) admitted_now.insert(t.identity);
     result.admitted += admitted;
-    if (e.bulk()) {
-      batches.emplace_back(&e, &verdict.admitted);
-      continue;
-    }
-    for (size_t i = 0; i < e.templates.size(); ++i) {
-      if (!verdict.admitted[i]) continue;
-      WaitingTemplate& t = e.templates[i];
-      singles.push_back({t.identity, std::move(e.fused[i]), t.sample, std::move(t.parts)});
-    }
-  }
-  if (!singles.empty()) {
-    HEFT_RETURN_IF_ERROR(gallery.Enrol(instance(), singles, keys()));
-  }
-  for (const auto& [e, admitted] : batches) {
-    HEFT_RETURN_IF_ERROR(AdmitBatch(&gallery, e, *admitted));
+    HEFT_RETURN_IF_ERROR(AdmitEntry(&change, std::move(e), verdict.admitted));
     HEFT_RETURN_IF_ERROR(Report(progress, result.admitted, result.admitted));
   }
-  HEFT_RETURN_IF_ERROR(gallery.Release(decided));
-  result.templates = gallery.size();
-  result.blocks = gallery.blocks();
-  result.waiting = 0;
-  for (const auto& [digest, e] : waiting) {
-    if (std::ranges::count(decided, digest) == 0) result.waiting += e.templates.size();
-  }
+  HEFT_RETURN_IF_ERROR(change.Commit());
+  result.templates = change.head().live;
+  result.blocks = change.infos().size();
   return result;
 }
 

@@ -246,7 +246,9 @@ absl::StatusOr<AuditFinding> AuditReply(const Server& server, const Gallery& cop
                            file.statement.issued - said.restriction->time > kLongestRequest)) {
     return Wrong("it was seen at another time than it was made what has expired");
   }
-  if (origin.root != gallery.ComputeRoot(impl.instance())) {
+  const absl::Status intact = gallery.CheckIntact(&impl.instance());
+  if (!intact.ok()) return Wrong(std::string(intact.message()));
+  if (origin.root != gallery.root()) {
     return Wrong(
         "it was made from a gallery with another root than this copy: other templates, or "
         "other blocks");
@@ -283,9 +285,9 @@ absl::StatusOr<AuditFinding> AuditGallery(const Server& server, const Gallery& c
                               ": nobody has signed it yet (heft-server pending, heft admit, "
                               "heft-server release)"));
   }
-  const absl::Status intact = copy.CheckFiles();
+  const absl::Status intact = gallery.CheckIntact(&impl.instance());
   if (!intact.ok()) return Wrong(std::string(intact.message()));
-  if (admission.root == gallery.ComputeRoot(impl.instance())) return AuditFinding{true, ""};
+  if (admission.root == gallery.root()) return AuditFinding{true, ""};
   return Wrong(
       "the gallery has another root than the key owner has signed: other templates, or "
       "other blocks");

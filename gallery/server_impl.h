@@ -26,6 +26,8 @@
 
 namespace heft {
 
+class GalleryChange;  // gallery/change.h
+
 // Called with (done, total); returns false to stop, which ends the call with kCancelled.
 using ProgressFunction = std::function<bool(size_t, size_t)>;
 
@@ -139,7 +141,12 @@ class Server::Impl {
   // Server::Enrol, Pending and Admit on parsed objects (server_admission.cc).
   absl::StatusOr<EnrolResult> Quarantine(const std::string& directory, const SampleSet& samples,
                                          const EnrolOptions& options,
-                                         const ProgressFunction& progress = {}) const;
+                                         const ProgressFunction& progress = {},
+                                         const Digest& files = {}) const;
+  // What was answered to an enrolment of this idempotency key, if there was one.
+  absl::StatusOr<std::optional<EnrolResult>> EnrolledBefore(const std::string& directory,
+                                                            const EnrolOptions& options,
+                                                            const Digest& files) const;
   absl::StatusOr<AdmissionRequest> Pending(const Gallery::Impl& gallery) const;
   absl::StatusOr<AdmitResult> Admit(const std::string& directory, const Admission& admission,
                                     const Trust* trust,
@@ -194,11 +201,13 @@ class Server::Impl {
   absl::StatusOr<QuarantinedEnrolment> Prove(std::vector<Enrolment> fused,
                                              const ProgressFunction& progress) const;
   absl::StatusOr<QuarantinedEnrolment> Prove(BatchEnrolment bulk) const;
-  // What waits, by the digests of their files.
-  absl::StatusOr<std::map<Digest, QuarantinedEnrolment>> Waiting(
-      const Gallery::Impl& gallery) const;
-  // Those samples of a batch that are admitted, run by run.
-  absl::Status AdmitBatch(Gallery::Impl* gallery, QuarantinedEnrolment* e,
+  absl::StatusOr<QuarantinedEnrolment> FuseToProve(const SampleSet& samples,
+                                                   const EnrolOptions& options,
+                                                   const ProgressFunction& progress) const;
+  absl::StatusOr<QuarantinedEnrolment> ReadQuarantined(const Gallery::Impl& gallery,
+                                                       const Digest& digest) const;
+  // Those templates of an enrolment that are admitted; a batch stretch by stretch.
+  absl::Status AdmitEntry(GalleryChange* change, QuarantinedEnrolment e,
                           const std::vector<bool>& admitted) const;
   // kFailedPrecondition unless the samples are for this server's key and this use; verification's
   // is that of enrolment.
@@ -227,8 +236,9 @@ class Server::Impl {
   absl::StatusOr<PreparedProbe> Prepare(const ProbeFuser& prober, const Gallery::Impl& gallery,
                                         const SampleSet& samples, const ProbeOptions& options,
                                         const Draw& draw) const;
-  absl::StatusOr<std::vector<TiledCiphertexts>> ReadBlocks(const Gallery::Impl& gallery,
-                                                           BlockRun run) const;
+  // Blocks side by side, pinned.
+  absl::StatusOr<std::vector<PinnedBlock>> ReadBlocks(const Gallery::Impl& gallery,
+                                                      BlockRun run) const;
   // A run's scores, into the reply.
   absl::Status MatchRun(const Gallery::Impl& gallery, const ProbeFuser& prober,
                         const TiledCiphertexts& probe, bool relinearise, BlockRun run,

@@ -22,6 +22,12 @@ namespace {
 using internal::FirstOfEqualFiles;
 using internal::Report;
 
+std::vector<BlockView> ViewsOf(std::span<const PinnedBlock> blocks) {
+  std::vector<BlockView> views;
+  for (const PinnedBlock& block : blocks) views.push_back(block.view);
+  return views;
+}
+
 constexpr size_t kProbesAPass = 64;  // identified together: 8 MB each
 
 // TakeScores: of an identification, short where the plan has a form for it. Replies of degree two
@@ -74,17 +80,17 @@ absl::StatusOr<Server::Impl::PreparedProbe> Server::Impl::Prepare(const ProbeFus
     HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(prober.instance(), probe.z, prober.keys()));
   }
   out.reply = StartReply(ScoreKind::kIdentification, samples, options, std::move(probe.norm), draw);
-  out.reply.templates = gallery.size();
+  out.reply.templates = gallery.places();
   if (options.with_identities) out.reply.identities = gallery.identities();
   out.reply.replies.resize(gallery.blocks());
   return out;
 }
 
-absl::StatusOr<std::vector<TiledCiphertexts>> Server::Impl::ReadBlocks(const Gallery::Impl& gallery,
-                                                                       BlockRun run) const {
-  std::vector<TiledCiphertexts> blocks;
+absl::StatusOr<std::vector<PinnedBlock>> Server::Impl::ReadBlocks(const Gallery::Impl& gallery,
+                                                                  BlockRun run) const {
+  std::vector<PinnedBlock> blocks;
   for (size_t b = run.first; b < run.end; ++b) {
-    HEFT_ASSIGN_OR_RETURN(TiledCiphertexts block, gallery.ReadBlock(instance(), b));
+    HEFT_ASSIGN_OR_RETURN(PinnedBlock block, gallery.Block(instance(), b, keys()));
     blocks.push_back(std::move(block));
   }
   return blocks;
@@ -93,10 +99,10 @@ absl::StatusOr<std::vector<TiledCiphertexts>> Server::Impl::ReadBlocks(const Gal
 absl::Status Server::Impl::MatchRun(const Gallery::Impl& gallery, const ProbeFuser& prober,
                                     const TiledCiphertexts& probe, bool relinearise, BlockRun run,
                                     EncryptedScores* reply) const {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<TiledCiphertexts> blocks, ReadBlocks(gallery, run));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<PinnedBlock> blocks, ReadBlocks(gallery, run));
   HEFT_ASSIGN_OR_RETURN(
       std::vector<ckks::Ciphertext> scores,
-      MatchBlocks(prober.instance(), Views(blocks), probe, prober.keys(), relinearise));
+      MatchBlocks(prober.instance(), ViewsOf(blocks), probe, prober.keys(), relinearise));
   for (size_t i = 0; i < scores.size(); ++i) {
     HEFT_RETURN_IF_ERROR(
         TakeScores(instance(), std::move(scores[i]), &reply->replies[run.first + i]));
@@ -165,9 +171,9 @@ absl::Status Server::Impl::IdentifyAll(
     HEFT_ASSIGN_OR_RETURN(const ProbeBatch batch, PackProbes(prober->instance(), tiles));
     tiles.clear();
     for (size_t b = 0; b < gallery.blocks(); b += stride) {
-      HEFT_ASSIGN_OR_RETURN(const std::vector<TiledCiphertexts> blocks,
+      HEFT_ASSIGN_OR_RETURN(const std::vector<PinnedBlock> blocks,
                             ReadBlocks(gallery, {b, std::min(b + stride, gallery.blocks())}));
-      HEFT_ASSIGN_OR_RETURN(auto scores, MatchBlocks(prober->instance(), Views(blocks), batch,
+      HEFT_ASSIGN_OR_RETURN(auto scores, MatchBlocks(prober->instance(), ViewsOf(blocks), batch,
                                                      prober->keys(), options.relinearise));
       std::vector<absl::Status> statuses(scores.size());
       ParallelFor(scores.size(), [&](size_t i) {
@@ -207,16 +213,17 @@ absl::StatusOr<EncryptedScores> Server::Impl::VerifyAs(const Gallery::Impl& gall
   reply.claimed = identity;
   reply.identities = {identity};
   HEFT_ASSIGN_OR_RETURN(const Seed stand_in_key, StandInKey(gallery.directory()));
-  const Claim claim = FindClaim(instance(), gallery, stand_in_key, identity);
+  HEFT_ASSIGN_OR_RETURN(const Claim claim, FindClaim(instance(), gallery, stand_in_key, identity));
   for (const auto& [place, slot_list] : claim.places) {
     const auto [block_index, lane] = place;
-    HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts block, gallery.ReadBlock(instance(), block_index));
+    HEFT_ASSIGN_OR_RETURN(const PinnedBlock block, gallery.Block(instance(), block_index, keys()));
     HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts masked,
                           PrepareMaskedProbe(instance(), probe.z, slot_list, lane, keys()));
     ScoreReply part;
     const Drowning drowning = {draw.seed ? &*draw.seed : nullptr, reply.replies.size()};
-    HEFT_ASSIGN_OR_RETURN(part.scores, VerifyBlock(instance(), claim.known ? block : claim.stand_in,
-                                                   masked, slot_list, lane, keys(), drowning));
+    HEFT_ASSIGN_OR_RETURN(part.scores,
+                          VerifyBlock(instance(), claim.known ? block.view : claim.stand_in, masked,
+                                      slot_list, lane, keys(), drowning));
     // VerifyBlock moves the claimed lane to the real parts.
     for (uint32_t slot : slot_list) part.answers.push_back({slot, 0, 0});
     reply.replies.push_back(std::move(part));

@@ -34,26 +34,34 @@ absl::StatusOr<Seed> StandInKey(const std::string& directory) {
   return FolderKey(directory + "/stand-in.key", kKind, "a gallery's first verification");
 }
 
-Claim FindClaim(const Instance& instance, const Gallery::Impl& gallery, const Seed& key,
-                const std::string& identity) {
+absl::StatusOr<Claim> FindClaim(const Instance& instance, const Gallery::Impl& gallery,
+                                const Seed& key, const std::string& identity) {
   const size_t slots = instance.params().slots();
   uint64_t place = 0;
   std::array<uint8_t, sizeof(place)> raw{};
   KeyedHash(raw, key, "place", identity);
   std::memcpy(&place, raw.data(), sizeof(place));
-  const std::vector<std::string>& enrolled = gallery.identities();
-  const std::string& other = enrolled[JumpHash(place, enrolled.size())];
-
-  Claim own, borrowed;
-  for (size_t i = 0; i < enrolled.size(); ++i) {
-    const bool is_own = enrolled[i] == identity, is_other = enrolled[i] == other;
-    if (!is_own && !is_other) continue;
-    const Position at =
-        PositionOf(static_cast<uint32_t>(i % (2 * slots)), static_cast<uint32_t>(slots));
-    const std::pair<size_t, uint32_t> where = {i / (2 * slots), at.lane};
-    if (is_own) own.places[where].push_back(at.slot);
-    if (is_other) borrowed.places[where].push_back(at.slot);
+  // A position, and from there on the first where somebody stands.
+  uint64_t borrowed_at = JumpHash(place, gallery.places());
+  HEFT_ASSIGN_OR_RETURN(Resident other, gallery.At(borrowed_at));
+  for (size_t tried = 1; other.state != PlaceState::kLive; ++tried) {
+    if (tried > gallery.places()) return absl::FailedPreconditionError("nobody is enrolled");
+    borrowed_at = (borrowed_at + 1) % gallery.places();
+    HEFT_ASSIGN_OR_RETURN(other, gallery.At(borrowed_at));
   }
+  HEFT_ASSIGN_OR_RETURN(const NamedPlaces own_places, gallery.Find(identity));
+  HEFT_ASSIGN_OR_RETURN(const NamedPlaces other_places, gallery.Find(other.identity));
+
+  const auto where = [&](const NamedPlaces& named, Claim* claim) {
+    for (const uint64_t i : named.places) {
+      const Position at =
+          PositionOf(static_cast<uint32_t>(i % (2 * slots)), static_cast<uint32_t>(slots));
+      claim->places[{i / (2 * slots), at.lane}].push_back(at.slot);
+    }
+  };
+  Claim own, borrowed;
+  where(own_places, &own);
+  where(other_places, &borrowed);
   // Made for known identities too, so that it takes no time of unknown ones alone.
   std::vector<uint8_t> signs((instance.plan.gamma + 7) / 8);
   KeyedHash(signs, key, "template", identity);

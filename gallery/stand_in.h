@@ -35,8 +35,8 @@ struct Claim {
 // FindClaim takes as long for an unknown identity as for a known one. `gallery` has a template at
 // least. The position that an unknown one borrows moves with a probability of k / templates when k
 // templates are added.
-Claim FindClaim(const Instance& instance, const Gallery::Impl& gallery, const Seed& key,
-                const std::string& identity);
+absl::StatusOr<Claim> FindClaim(const Instance& instance, const Gallery::Impl& gallery,
+                                const Seed& key, const std::string& identity);
 
 }  // namespace heft
 

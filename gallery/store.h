@@ -30,6 +30,7 @@ enum class Table : uint8_t {
   kNames,        // where identities stand, by keyed hashes
   kSamples,      // digests of enrolled samples
   kJournal,      // fused templates that may be taken back exactly
+  kFolds,        // which of them joined their blocks together
   kQuarantine,   // enrolments that nobody has admitted
   kWaiting,      // of each of them what is small
   kFree,         // positions to be filled again
@@ -37,7 +38,7 @@ enum class Table : uint8_t {
   kReceipts,     // of removals
   kRequests,     // idempotency keys of changes, with their results
 };
-inline constexpr size_t kTables = 14;
+inline constexpr size_t kTables = 15;
 std::string_view TableName(Table table);
 
 // kValueAlignment: every value of kLongValue bytes and more begins at an address that is

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gallery: enrolled, encrypted templates in a folder. Opening reads the manifest alone; templates
-// stay on disk until they are matched. One process changes a gallery at a time, any number read it;
-// a change is seen whole or not at all, also after a crash or on a full disk.
+// Gallery: enrolled, encrypted templates in a store, which is a folder (docs/gallery.md). Opening
+// reads little; templates stay in the map of a file until they are matched. One process changes a
+// store at a time, the others wait in turn; any number read it, and never wait; a change is seen
+// whole or not at all, also after a crash or on a full disk.
 //
-// One object may be used by several threads as long as none calls Rekey. It shows the gallery as it
-// was when it was opened: where another process has replaced what it needs, calls end with
-// kNotFound, and the gallery is opened again.
+// One object may be used by several threads as long as none calls Rekey. It shows one generation of
+// the gallery, for as long as it lives: what was removed since cannot be erased before it is gone,
+// so a service asks for Newest at each probe.
 #ifndef HEFT_GALLERY_H_
 #define HEFT_GALLERY_H_
 
@@ -34,21 +35,32 @@ using ParamsId = std::array<uint8_t, 16>;
 // ScoreKind: the question that a reply answers, 1:N or 1:1.
 enum class ScoreKind : uint8_t { kIdentification = 0, kVerification = 1 };
 
+// SetWriterWait: seconds for which who changes a gallery waits for others who do, 60 at first; then
+// calls end with kUnavailable.
+HEFT_EXPORT void SetWriterWait(int seconds);
+
 class HEFT_EXPORT Gallery {
  public:
   class HEFT_HIDDEN Impl;
 
-  // kNotFound if there is none, kDataLoss if it is damaged.
-  static absl::StatusOr<Gallery> Open(const std::string& folder);
+  // `gallery`: FOLDER, or FOLDER:NAME for one of several in a store ("main" is the first's name).
+  // kNotFound if there is none, kDataLoss if it is damaged, kFailedPrecondition for a folder of
+  // version 0.1, which is to be imported.
+  static absl::StatusOr<Gallery> Open(const std::string& gallery);
+  // The newest generation. What was found out about blocks that are the same is not found out again:
+  // microseconds, where nothing has changed.
+  absl::StatusOr<Gallery> Newest() const;
 
   Gallery(Gallery&&) noexcept;
   Gallery& operator=(Gallery&&) noexcept;
   ~Gallery();
 
-  // Identity of each template, by position. Several templates may share one.
-  const std::vector<std::string>& identities() const;
+  // Identity of each template, by position; empty where nobody stands. Several templates may share
+  // one. Reads the whole roster at the first call.
+  std::vector<std::string> identities() const;
   size_t size() const;          // templates
-  size_t blocks() const;        // files that hold them
+  size_t places() const;        // positions that are filled or were
+  size_t blocks() const;        // that hold them
   const GalleryId& id() const;  // drawn when it was started
   uint64_t generation() const;  // counts the changes
   uint32_t gamma() const;       // dimension of a template
@@ -58,7 +70,7 @@ class HEFT_EXPORT Gallery {
   // Keys that templates were once under, oldest first: no longer accepted.
   const std::vector<KeyId>& revoked_keys() const;
 
-  // kDataLoss or kNotFound unless every file is there, intact and of this gallery. Reads all.
+  // kDataLoss unless everything is there and intact. Reads all.
   absl::Status CheckFiles() const;
 
   struct Rekeyed {

@@ -57,6 +57,10 @@ struct EnrolOptions {
   Metadata metadata = {};
   // Unix seconds from which on they answer nobody; 0: never.
   uint64_t expires = 0;
+  // Any text that names this request, and no other: who asks again with it, after a failure whose
+  // outcome he does not know, is told what came of the first time, for seven days, and nothing
+  // happens twice. kAlreadyExists for one that another request had.
+  std::string idempotency_key = {};
 };
 
 // EnrolResult: templates brought, what waits in quarantine with them, and what the gallery holds.
@@ -65,6 +69,7 @@ struct EnrolResult {
   size_t waiting = 0;
   size_t templates = 0;
   size_t blocks = 0;
+  bool repeated = false;  // all that is the answer to an earlier request of this key
 };
 
 // AdmitResult: templates that an admission brought into the gallery, that it rejected, which leaves
@@ -140,7 +145,7 @@ class HEFT_EXPORT Server {
   // there is none: all or none of them. Nobody matches them until the key owner has admitted them
   // (Pending, KeyOwner::Admit, Admit). kAlreadyExists for samples that were enrolled before,
   // kFailedPrecondition for an identity that is enrolled and nobody's authorisation. kUnavailable
-  // where another process changes the gallery or the disk refuses.
+  // where others write for longer than SetWriterWait, or the disk refuses.
   absl::StatusOr<EnrolResult> Enrol(const std::string& folder, std::vector<SampleFile> files,
                                     const EnrolOptions& options = {},
                                     const Monitor& monitor = {}) const;

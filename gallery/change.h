@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// GalleryChange: one transaction on a gallery. Whoever holds one is the only one who writes to its
+// store; what he does happens whole when Commit returns OK, or not at all.
+//
+// Pages that hold nothing any more of what was deleted: after Commit, EraseRemains.
+#ifndef HEFT_GALLERY_CHANGE_H_
+#define HEFT_GALLERY_CHANGE_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "gallery/gallery_impl.h"
+
+namespace heft {
+
+struct LegacyGallery;  // gallery/legacy_gallery.h
+
+// kMostPending: entries of the journal that stand in no checkpoint after a change: whoever opens
+// the gallery adds them up.
+inline constexpr size_t kMostPending = 16;
+
+// WriterWait: how long a writer waits for those before him (heft/gallery.h, SetWriterWait).
+absl::Duration WriterWait();
+
+// RecallRequest: what was answered to a change of this key, if it was asked before with the same
+// `request`; kAlreadyExists if with another one.
+absl::StatusOr<std::optional<std::vector<uint8_t>>> RecallRequest(const StoreReader& reader,
+                                                                  uint32_t gallery,
+                                                                  std::string_view key,
+                                                                  const Digest& request,
+                                                                  uint64_t now);
+
+class GalleryChange {
+ public:
+  // Begin: waits for other writers. `of` says which gallery, whatever state it shows; one that is
+  // not started is, with its id, if `start`. kUnavailable, kNotFound; kFailedPrecondition where the
+  // gallery's binding is another.
+  static absl::StatusOr<GalleryChange> Begin(const Gallery::Impl& of, bool start);
+  GalleryChange(GalleryChange&&) noexcept;
+  ~GalleryChange();
+
+  // The state before the change.
+  const Gallery::Impl& before() const { return before_; }
+  // What it will be: to be changed.
+  GalleryHead& head() { return head_; }
+  const std::vector<BlockInfo>& infos() const { return infos_; }
+  StoreWriter& writer() { return *writer_; }
+  const StoreLock& lock() const { return *lock_; }
+  uint32_t number() const { return number_; }
+  uint64_t now() const { return now_; }
+
+  // As Gallery::Impl's, of the state with what has been changed.
+  absl::StatusOr<NamedPlaces> Find(const std::string& identity) const;
+  absl::StatusOr<std::optional<uint64_t>> FindSample(const SampleDigest& sample) const;
+  // Place: to be read or changed; the block's digests follow at Commit. Valid until Commit.
+  absl::StatusOr<Resident*> Place(uint64_t position);
+
+  // AddSingles: each template at a free position, durable as an entry of the journal. Entries that
+  // are too many are folded.
+  absl::Status AddSingles(const Instance& instance, std::span<const Enrolment> templates,
+                          const ckks::EvaluationKeys& keys);
+  // AddBatch: a batch in bulk, of[i] being sample i's; their `z` is not looked at. Its positions
+  // are new ones, side by side.
+  absl::Status AddBatch(const Rings& rings, std::span<const Enrolment> of, TemplateBatch batch,
+                        const RingKeys& keys);
+  // Fold: writes checkpoints with all entries of the journal.
+  absl::Status Fold(const Instance& instance, const ckks::EvaluationKeys& keys);
+
+  // AddImported: all of a gallery of version 0.1, into one that was just started.
+  absl::Status AddImported(const LegacyGallery& old, const Instance& instance,
+                           const std::function<bool(size_t, size_t)>& progress);
+
+  // Vacate: nobody stands at a position any more, and nothing is left of who did but, where
+  // `state` is kLeaving, his ciphertext.
+  absl::Status Vacate(uint64_t position, PlaceState state);
+
+  // ReadCheckpoint, WriteCheckpoint: of a block; all zeros where there is none.
+  absl::StatusOr<TiledCiphertexts> ReadCheckpoint(const Instance& instance, size_t block) const;
+  absl::Status WriteCheckpoint(size_t block, const TiledCiphertexts& data);
+
+  // Quarantine (gallery/quarantine.cc). Bytes are kept by their hash.
+  absl::Status PutQuarantined(ByteSpan bytes, std::span<const Enrolment> templates);
+  absl::Status DropQuarantined(const Digest& digest);
+
+  // Remember: what was answered to a request of this idempotency key.
+  absl::Status Remember(std::string_view key, const Digest& request, ByteSpan answer);
+
+  // SetInfo: of a block, whose leaf follows at Commit.
+  void SetInfo(size_t block, const BlockInfo& info) {
+    infos_[block] = info;
+    changed_.insert(block);
+  }
+  // Touch: what replies are made of changes: the generation is another.
+  void Touch() { touched_ = true; }
+  // Commit: durable when it returns OK. Another one may follow, under the same lock.
+  absl::Status Commit();
+  // EraseRemains: after Commit: nothing that was deleted or replaced is left in the store's files.
+  absl::Status EraseRemains();
+
+ private:
+  GalleryChange(const Gallery::Impl& before) : before_(before) {}
+  absl::Status Start(const Gallery::Impl& of);
+  // A position for one template more: one that was freed, or a new one.
+  absl::StatusOr<uint64_t> TakePosition();
+  absl::StatusOr<std::optional<uint64_t>> TakeFreed();
+  void Extend(uint64_t places);
+  absl::Status Settle(uint64_t position, const Enrolment& enrolment, const Digest& contribution);
+  absl::Status Name(const std::string& identity, const std::function<void(NamedPlaces*)>& change);
+  absl::Status FlushRuns();
+  absl::Status RetireEntries();
+  absl::Status DropEntry(uint64_t number);
+  absl::Status FoldBlock(const Instance& instance, size_t block, std::span<const uint64_t> entries,
+                         const ckks::EvaluationKeys& keys);
+  // The entries of these numbers, all of one block, by one call.
+  absl::Status AddNumbered(const Instance& instance, std::span<const uint64_t> entries,
+                           const ckks::EvaluationKeys& keys, TiledCiphertexts* data,
+                           bool taken = false) const;
+
+  Gallery::Impl before_;
+  std::shared_ptr<Store> store_;
+  std::unique_ptr<StoreLock> lock_;
+  std::unique_ptr<StoreWriter> writer_;
+  uint32_t number_ = 0;
+  GalleryHead head_;
+  std::vector<BlockInfo> infos_;
+  std::map<uint64_t, Run> runs_;
+  std::map<std::string, PersonId> persons_;  // of identities that this change has met
+  std::set<size_t> changed_;                 // blocks
+  uint64_t now_ = 0;
+  bool touched_ = false;
+};
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_CHANGE_H_

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/gallery_cache.h"
+
+#include <utility>
+
+namespace heft {
+
+const std::string& Roster::Name(uint64_t position, uint64_t now) const {
+  static const std::string nobody;
+  const RunNames& run = *runs[position / kRunPlaces];
+  const size_t place = position % kRunPlaces;
+  const bool over =
+      !run.expires.empty() && run.expires[place] != kNoTime && run.expires[place] < now;
+  return over ? nobody : run.names[place];
+}
+
+bool GalleryCache::Checked(size_t block, const Digest& checkpoint) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto it = checked_.find(block);
+  return it != checked_.end() && it->second == checkpoint;
+}
+
+void GalleryCache::SetChecked(size_t block, const Digest& checkpoint) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  checked_[block] = checkpoint;
+}
+
+std::shared_ptr<const TiledCiphertexts> GalleryCache::Sum(size_t block, const Digest& checkpoint,
+                                                          const Digest& pending) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto it = sums_.find(block);
+  if (it == sums_.end() || it->second.checkpoint != checkpoint || it->second.pending != pending) {
+    return nullptr;
+  }
+  return it->second.sum;
+}
+
+void GalleryCache::SetSum(size_t block, const Digest& checkpoint, const Digest& pending,
+                          std::shared_ptr<const TiledCiphertexts> sum) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  sums_[block] = {checkpoint, pending, std::move(sum)};
+}
+
+void GalleryCache::DropSum(size_t block) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  sums_.erase(block);
+}
+
+std::shared_ptr<const RunNames> GalleryCache::FindRun(uint64_t run, const Digest& digest) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto it = runs_.find(run);
+  return it != runs_.end() && it->second.first == digest ? it->second.second : nullptr;
+}
+
+void GalleryCache::SetRun(uint64_t run, const Digest& digest,
+                          std::shared_ptr<const RunNames> value) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  runs_[run] = {digest, std::move(value)};
+}
+
+std::shared_ptr<const Roster> GalleryCache::FindRoster(uint64_t generation) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return roster_generation_ == generation ? roster_ : nullptr;
+}
+
+void GalleryCache::SetRoster(uint64_t generation, std::shared_ptr<const Roster> roster) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  roster_generation_ = generation;
+  roster_ = std::move(roster);
+}
+
+bool GalleryCache::Intact(uint64_t generation) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return intact_ == generation;
+}
+
+void GalleryCache::SetIntact(uint64_t generation) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  intact_ = generation;
+}
+
+}  // namespace heft

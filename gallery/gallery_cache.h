@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// GalleryCache: what a process has found out about a gallery and need not find out again in its
+// next state: which checkpoints are intact, the sums of blocks with entries that are in no
+// checkpoint, and the roster. Shared by all states; any number of threads.
+#ifndef HEFT_GALLERY_GALLERY_CACHE_H_
+#define HEFT_GALLERY_GALLERY_CACHE_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fusion/matching.h"
+#include "gallery/records.h"
+
+namespace heft {
+
+// RunNames: of a run what every identification needs.
+struct RunNames {
+  std::array<std::string, kRunPlaces> names;  // empty: nobody who answers
+  std::vector<uint64_t> expires;              // one a place, or none where none does
+};
+
+// Roster: who stands where, of one state.
+struct Roster {
+  std::vector<std::shared_ptr<const RunNames>> runs;
+  // The name at a position, empty where nobody answers at `now`.
+  const std::string& Name(uint64_t position, uint64_t now) const;
+};
+
+class GalleryCache {
+ public:
+  // Whether the checkpoint of this hash was found intact.
+  bool Checked(size_t block, const Digest& checkpoint) const;
+  void SetChecked(size_t block, const Digest& checkpoint);
+
+  // The sum of a block whose checkpoint and pending entries have these digests; nothing if another
+  // is known or none.
+  std::shared_ptr<const TiledCiphertexts> Sum(size_t block, const Digest& checkpoint,
+                                              const Digest& pending) const;
+  void SetSum(size_t block, const Digest& checkpoint, const Digest& pending,
+              std::shared_ptr<const TiledCiphertexts> sum);
+  void DropSum(size_t block);
+
+  // A run by its digest.
+  std::shared_ptr<const RunNames> FindRun(uint64_t run, const Digest& digest) const;
+  void SetRun(uint64_t run, const Digest& digest, std::shared_ptr<const RunNames> value);
+  // The roster of a generation.
+  std::shared_ptr<const Roster> FindRoster(uint64_t generation) const;
+  void SetRoster(uint64_t generation, std::shared_ptr<const Roster> roster);
+
+  // Whether all of a generation was found intact, each block against its primes too.
+  bool Intact(uint64_t generation) const;
+  void SetIntact(uint64_t generation);
+
+ private:
+  struct Held {
+    Digest checkpoint{}, pending{};
+    std::shared_ptr<const TiledCiphertexts> sum;
+  };
+  mutable std::mutex mutex_;
+  std::map<size_t, Digest> checked_;
+  std::map<size_t, Held> sums_;
+  std::map<uint64_t, std::pair<Digest, std::shared_ptr<const RunNames>>> runs_;
+  uint64_t roster_generation_ = 0;
+  std::shared_ptr<const Roster> roster_;
+  std::optional<uint64_t> intact_;
+};
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_GALLERY_CACHE_H_

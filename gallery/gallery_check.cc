@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// A gallery against itself: every block, every name.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/checksum.h"
+#include "gallery/gallery_impl.h"
+#include "gallery/merkle.h"
+
+namespace heft {
+namespace {
+
+constexpr size_t kMostComplaints = 100;
+
+using Finding = Gallery::Impl::Finding;
+
+void Complain(Finding* finding, std::string what) {
+  if (finding->complaints.size() < kMostComplaints) finding->complaints.push_back(std::move(what));
+}
+
+// What the runs of a block say.
+struct BlockRoster {
+  uint32_t live = 0, leaving = 0;
+  Digest digest{};
+};
+
+class Checker {
+ public:
+  Checker(const Gallery::Impl& gallery, Finding* finding) : gallery_(gallery), finding_(finding) {}
+
+  absl::Status CheckBlock(const Instance* instance, size_t block) {
+    const BlockInfo& info = gallery_.infos()[block];
+    const std::string what = absl::StrCat("block ", block);
+    const absl::Status residues = CheckResidues(instance, block, what);
+    if (absl::IsUnavailable(residues)) return residues;
+    if (!residues.ok()) {
+      finding_->damaged.push_back(block);
+      Complain(finding_, std::string(residues.message()));
+    }
+    HEFT_ASSIGN_OR_RETURN(const BlockRoster roster, CheckRuns(block));
+    if (roster.live != info.live || roster.leaving != info.leaving) {
+      Complain(finding_, absl::StrCat(what, ": ", roster.live, " stand in it and ", roster.leaving,
+                                      " leave it, and it says ", info.live, " and ", info.leaving));
+    }
+    if (roster.digest != info.roster) {
+      Complain(finding_, absl::StrCat(what, ": its roster is not the one that its root is of"));
+    }
+    if (BlockLeaf(block, info.checkpoint, info.pending, info.roster) != info.leaf) {
+      Complain(finding_, absl::StrCat(what, ": its digest is another"));
+    }
+    live_ += roster.live;
+    leaving_ += roster.leaving;
+    return absl::OkStatus();
+  }
+
+  void CheckTotals() {
+    const GalleryHead& head = gallery_.head();
+    if (live_ != head.live || leaving_ != head.leaving) {
+      Complain(finding_,
+               absl::StrCat("the roster has ", live_, " templates and ", leaving_,
+                            " that leave, the head says ", head.live, " and ", head.leaving));
+    }
+    const auto& infos = gallery_.infos();
+    if (MerkleRoot(infos.size(), [&](uint64_t b) { return infos[b].leaf; }) != head.root) {
+      Complain(finding_, "the root is another than the blocks have");
+    }
+  }
+
+ private:
+  absl::Status CheckResidues(const Instance* instance, size_t block, const std::string& what) {
+    const BlockInfo& info = gallery_.infos()[block];
+    if (info.checkpoint == Digest{}) return absl::OkStatus();
+    const GalleryHead& head = gallery_.head();
+    HEFT_ASSIGN_OR_RETURN(
+        const auto bytes,
+        gallery_.reader().Get(Table::kBlocks, BlockKey(gallery_.number(), head.epoch, block)));
+    if (!bytes) return absl::DataLossError(absl::StrCat(what, ": it is missing"));
+    const size_t words = instance != nullptr
+                             ? TiledSize(*instance->context, head.binding.gamma)
+                             : (bytes->size() - std::min(bytes->size(), kBlockHeader)) / 4;
+    BlockView view;
+    HEFT_ASSIGN_OR_RETURN(const BlockHeader header, ParseBlock(*bytes, words, what, &view));
+    if (header.block != block || header.hash != info.checkpoint ||
+        header.generation != info.generation) {
+      return absl::DataLossError(absl::StrCat(what, ": not the one that the gallery names"));
+    }
+    if (ResiduesHash(view) != header.hash ||
+        FastChecksum({reinterpret_cast<const uint8_t*>(view.data()), view.size_bytes()}) !=
+            header.checksum) {
+      return absl::DataLossError(absl::StrCat(what, ": damaged: its hash is another"));
+    }
+    if (instance == nullptr) return absl::OkStatus();
+    return CheckResidueRange(*instance->context, view, what);
+  }
+
+  absl::StatusOr<BlockRoster> CheckRuns(size_t block) {
+    BlockRoster out;
+    const uint64_t runs = gallery_.head().block_places / kRunPlaces;
+    std::vector<uint8_t> digests;
+    for (uint64_t r = 0; r < runs; ++r) {
+      const uint64_t number = block * runs + r;
+      HEFT_ASSIGN_OR_RETURN(
+          const auto bytes,
+          gallery_.reader().Get(Table::kRoster, RunKey(gallery_.number(), number)));
+      const Digest digest = bytes ? RunDigest(*bytes) : Digest{};
+      digests.insert(digests.end(), digest.begin(), digest.end());
+      if (!bytes) continue;
+      const auto run = ParseRun(*bytes, absl::StrCat("run ", number, " of the roster"));
+      if (!run.ok()) {
+        Complain(finding_, std::string(run.status().message()));
+        continue;
+      }
+      for (size_t i = 0; i < kRunPlaces; ++i) {
+        HEFT_RETURN_IF_ERROR(CheckResident(number * kRunPlaces + i, (*run)[i], &out));
+      }
+    }
+    out.digest = HashBytes(digests);
+    return out;
+  }
+
+  absl::Status CheckResident(uint64_t position, const Resident& resident, BlockRoster* roster) {
+    if (resident.state == PlaceState::kLeaving) ++roster->leaving;
+    if (resident.state != PlaceState::kLive) return absl::OkStatus();
+    ++roster->live;
+    HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, gallery_.Find(resident.identity));
+    if (!std::ranges::binary_search(named.places, position)) {
+      Complain(finding_, absl::StrCat("\"", resident.identity, "\" stands at ", position,
+                                      ", and the index of names does not know"));
+    }
+    HEFT_ASSIGN_OR_RETURN(const auto place, gallery_.FindSample(resident.sample));
+    if (resident.sample != SampleDigest{} && place != position) {
+      Complain(finding_, absl::StrCat("the samples of \"", resident.identity, "\" at ", position,
+                                      " are not known to the index of samples"));
+    }
+    return absl::OkStatus();
+  }
+
+  const Gallery::Impl& gallery_;
+  Finding* finding_;
+  uint64_t live_ = 0, leaving_ = 0;
+};
+
+}  // namespace
+
+absl::Status CheckResidueRange(const ckks::Context& context, BlockView data,
+                               std::string_view what) {
+  const size_t limbs = MatchLimbs(context.params()), per_limb = data.size() / limbs;
+  for (size_t l = 0; l < limbs; ++l) {
+    const uint32_t* first = data.data() + l * per_limb;
+    if (*std::max_element(first, first + per_limb) >= context.modulus(l).value()) {
+      return absl::DataLossError(
+          absl::StrCat(std::string(what), ": a residue is not below its prime"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Gallery::Impl::Finding> Gallery::Impl::Verify(
+    const Instance* instance, const std::function<bool(size_t, size_t)>& progress) const {
+  Finding finding;
+  Checker checker(*this, &finding);
+  for (size_t block = 0; block < blocks(); ++block) {
+    if (progress && !progress(block, blocks())) return absl::CancelledError("interrupted");
+    HEFT_RETURN_IF_ERROR(checker.CheckBlock(instance, block));
+  }
+  checker.CheckTotals();
+  for (const Pending& p : pending_) {
+    if (Digest(HashBytes(p.entry.fused)) != p.entry.contribution) {
+      Complain(&finding, absl::StrCat("entry ", p.number, " of the journal is damaged"));
+    }
+  }
+  if (progress && !progress(blocks(), blocks())) return absl::CancelledError("interrupted");
+  return finding;
+}
+
+absl::Status Gallery::Impl::CheckIntact(const Instance* instance) const {
+  if (cache_->Intact(generation())) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(const Finding finding, Verify(instance));
+  if (finding.intact()) {
+    if (instance != nullptr) cache_->SetIntact(generation());
+    return absl::OkStatus();
+  }
+  return absl::DataLossError(absl::StrCat(What(), ": ", finding.complaints.front()));
+}
+
+}  // namespace heft

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// LegacyGallery: a gallery as version 0.1 kept it, a folder with a manifest (kind GALM), a file a
+// block (GBLK) and one an enrolment in quarantine: read, to be imported (gallery/import.cc), never
+// written.
+#ifndef HEFT_GALLERY_LEGACY_GALLERY_H_
+#define HEFT_GALLERY_LEGACY_GALLERY_H_
+
+#include <string>
+#include <vector>
+
+#include "fusion/matching.h"
+#include "fusion/plan.h"
+#include "gallery/records.h"
+
+namespace heft {
+
+// IsLegacyGallery: whether the folder has a manifest, or blocks without one.
+bool IsLegacyGallery(const std::string& folder);
+
+struct LegacyGallery {
+  std::string folder;
+  GalleryBinding binding;
+  GalleryId id{};
+  uint64_t generation = 0;
+  std::vector<std::string> identities;  // by position
+  std::vector<SampleDigest> samples;    // one an identity
+  std::vector<SampleDigest> parts;      // of samples in means, of nobody in particular
+  std::vector<uint64_t> generations;    // of each block's file
+  std::vector<Digest> hashes;           // the same; zeros: unknown
+  std::vector<ckks::KeyId> revoked;
+
+  // kNotFound where there is no manifest, kDataLoss where it is damaged.
+  static absl::StatusOr<LegacyGallery> Read(const std::string& folder);
+  // One block's residues, checked: hash, binding, every residue below its prime.
+  absl::StatusOr<TiledCiphertexts> ReadBlock(const Instance& instance, size_t block) const;
+  // QuarantinedFiles: paths of what waits.
+  absl::StatusOr<std::vector<std::string>> QuarantinedFiles() const;
+};
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_LEGACY_GALLERY_H_

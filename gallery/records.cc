@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/records.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/envelope.h"
+#include "base/identity.h"
+#include "ckks/serialization.h"
+
+namespace heft {
+namespace {
+
+constexpr uint8_t kRecordVersion = 1;
+constexpr uint64_t kMostRevoked = 1 << 16;
+constexpr uint64_t kMostParts = 1 << 10;
+constexpr uint64_t kMostPairs = 16;
+constexpr uint64_t kMostPlaces = uint64_t{1} << 32;
+constexpr std::string_view kBlockMagic = "HGBK";
+
+StoreKey Prefix(uint32_t gallery) {
+  StoreKey key;
+  for (int shift = 24; shift >= 0; shift -= 8)
+    key.push_back(static_cast<uint8_t>(gallery >> shift));
+  return key;
+}
+
+void Append(StoreKey* key, uint64_t number) {
+  for (int shift = 56; shift >= 0; shift -= 8)
+    key->push_back(static_cast<uint8_t>(number >> shift));
+}
+
+// A version byte starts every value.
+ByteReader Versioned(ByteSpan bytes, std::string_view what) {
+  ByteReader reader(bytes, what);
+  if (reader.U8() != kRecordVersion) reader.Fail("of a later version of the format");
+  return reader;
+}
+
+}  // namespace
+
+Digest ReadDigest(ByteReader& reader) {
+  Digest digest{};
+  const ByteSpan raw = reader.Raw(digest.size());
+  if (reader.ok()) std::ranges::copy(raw, digest.begin());
+  return digest;
+}
+
+SampleDigest Shortened(const Digest& digest) {
+  SampleDigest out;
+  std::copy_n(digest.begin(), out.size(), out.begin());
+  return out;
+}
+
+void WriteBinding(ByteWriter& writer, const GalleryBinding& binding) {
+  ckks::WriteId(writer, binding.params_id);
+  ckks::WriteId(writer, binding.key_id);
+  ckks::WriteId(writer, binding.model_id);
+  writer.U32(binding.gamma);
+}
+
+GalleryBinding ReadBinding(ByteReader& reader) {
+  GalleryBinding binding;
+  binding.params_id = ckks::ReadId(reader);
+  binding.key_id = ckks::ReadId(reader);
+  binding.model_id = ckks::ReadId(reader);
+  binding.gamma = reader.U32();
+  return binding;
+}
+
+std::vector<uint8_t> SerializeHead(const GalleryHead& head) {
+  ByteWriter writer;
+  writer.U8(kRecordVersion);
+  WriteBinding(writer, head.binding);
+  ckks::WriteId(writer, head.id);
+  writer.U64(head.generation);
+  writer.Raw(head.root);
+  writer.U64(head.places);
+  writer.U64(head.live);
+  writer.U64(head.leaving);
+  writer.U32(head.block_places);
+  writer.U32(head.epoch);
+  writer.U64(head.next_entry);
+  writer.U64(head.folded);
+  writer.U64(head.retired);
+  writer.U64(head.entry_bytes);
+  writer.U64(head.held);
+  writer.U64(head.started);
+  writer.U64(head.key_since);
+  writer.U64(head.verified);
+  writer.U8(head.intact ? 1 : 0);
+  writer.U64(head.retention.seconds);
+  writer.U64(head.retention.bytes);
+  writer.U64(head.revoked.size());
+  for (const ckks::KeyId& key : head.revoked) ckks::WriteId(writer, key);
+  return writer.Take();
+}
+
+absl::StatusOr<GalleryHead> ParseHead(ByteSpan bytes, std::string_view what) {
+  ByteReader reader = Versioned(bytes, what);
+  GalleryHead head;
+  head.binding = ReadBinding(reader);
+  head.id = ckks::ReadId(reader);
+  head.generation = reader.U64();
+  head.root = ReadDigest(reader);
+  head.places = reader.U64();
+  head.live = reader.U64();
+  head.leaving = reader.U64();
+  head.block_places = reader.U32();
+  head.epoch = reader.U32();
+  head.next_entry = reader.U64();
+  head.folded = reader.U64();
+  head.retired = reader.U64();
+  head.entry_bytes = reader.U64();
+  head.held = reader.U64();
+  head.started = reader.U64();
+  head.key_since = reader.U64();
+  head.verified = reader.U64();
+  head.intact = reader.U8() != 0;
+  head.retention.seconds = reader.U64();
+  head.retention.bytes = reader.U64();
+  head.revoked.resize(reader.Count(sizeof(ckks::KeyId), kMostRevoked));
+  for (ckks::KeyId& key : head.revoked) key = ckks::ReadId(reader);
+  if (head.places > kMostPlaces || head.live + head.leaving > head.places ||
+      head.folded >= head.next_entry || head.retired > head.folded ||
+      head.block_places % kRunPlaces != 0 || (head.places > 0 && head.block_places == 0)) {
+    reader.Fail("numbers that contradict each other");
+  }
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  return head;
+}
+
+std::vector<uint8_t> SerializeBlockInfo(const BlockInfo& info) {
+  ByteWriter writer;
+  writer.U8(kRecordVersion);
+  writer.U64(info.generation);
+  for (const Digest* d : {&info.checkpoint, &info.pending, &info.roster, &info.leaf})
+    writer.Raw(*d);
+  writer.U32(info.live);
+  writer.U32(info.leaving);
+  writer.F64(info.wear);
+  writer.F64(info.least_birth);
+  return writer.Take();
+}
+
+absl::StatusOr<BlockInfo> ParseBlockInfo(ByteSpan bytes, std::string_view what) {
+  ByteReader reader = Versioned(bytes, what);
+  BlockInfo info;
+  info.generation = reader.U64();
+  for (Digest* d : {&info.checkpoint, &info.pending, &info.roster, &info.leaf}) {
+    *d = ReadDigest(reader);
+  }
+  info.live = reader.U32();
+  info.leaving = reader.U32();
+  info.wear = reader.F64();
+  info.least_birth = reader.F64();
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  return info;
+}
+
+std::vector<uint8_t> SerializeRun(const Run& run) {
+  ByteWriter writer;
+  writer.U8(kRecordVersion);
+  for (const Resident& r : run) {
+    writer.U8(static_cast<uint8_t>(r.state));
+    if (r.state == PlaceState::kFree) continue;
+    writer.F64(r.birth);
+    if (r.state == PlaceState::kLeaving) continue;
+    ckks::WriteId(writer, r.person);
+    writer.String(r.identity);
+    ckks::WriteId(writer, r.sample);
+    writer.U64(r.parts.size());
+    for (const SampleDigest& part : r.parts) ckks::WriteId(writer, part);
+    writer.Raw(r.contribution);
+    writer.U64(r.generation);
+    writer.U64(r.enrolled);
+    writer.U64(r.expires);
+    writer.U64(r.metadata.size());
+    for (const auto& [key, value] : r.metadata) {
+      writer.String(key);
+      writer.String(value);
+    }
+  }
+  // At least a long value, which has pages of its own: of what stood in it nothing stays in a page
+  // that others share (gallery/store.h, Scrub).
+  std::vector<uint8_t> bytes = writer.Take();
+  bytes.resize(std::max<size_t>(bytes.size(), 4096));
+  return bytes;
+}
+
+absl::StatusOr<Run> ParseRun(ByteSpan bytes, std::string_view what) {
+  ByteReader reader = Versioned(bytes, what);
+  Run run;
+  for (Resident& r : run) {
+    const uint8_t state = reader.U8();
+    if (state > static_cast<uint8_t>(PlaceState::kLeaving))
+      reader.Fail("a place of no known state");
+    if (!reader.ok()) break;
+    r.state = static_cast<PlaceState>(state);
+    if (r.state == PlaceState::kFree) continue;
+    r.birth = reader.F64();
+    if (r.state == PlaceState::kLeaving) continue;
+    r.person = ckks::ReadId(reader);
+    r.identity = reader.String(256);
+    r.sample = ckks::ReadId(reader);
+    r.parts.resize(reader.Count(sizeof(SampleDigest), kMostParts));
+    for (SampleDigest& part : r.parts) part = ckks::ReadId(reader);
+    r.contribution = ReadDigest(reader);
+    r.generation = reader.U64();
+    r.enrolled = reader.U64();
+    r.expires = reader.U64();
+    r.metadata.resize(reader.Count(16, kMostPairs));
+    for (auto& [key, value] : r.metadata) {
+      key = reader.String(64);
+      value = reader.String(256);
+    }
+    if (reader.ok() && !CheckIdentity(r.identity).ok()) reader.Fail("a name that nobody may have");
+  }
+  const ByteSpan padding = reader.Raw(reader.remaining());
+  if (std::ranges::any_of(padding, [](uint8_t byte) { return byte != 0; })) {
+    reader.Fail("bytes that must be zero are not");
+  }
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  return run;
+}
+
+Digest RunDigest(ByteSpan serialized) { return HashBytes(serialized); }
+
+std::vector<uint8_t> SerializeEntry(const JournalEntry& entry) {
+  ByteWriter writer;
+  writer.Reserve(80 + entry.fused.size());
+  writer.U8(kRecordVersion);
+  writer.U64(entry.position);
+  writer.U64(entry.generation);
+  writer.U64(entry.enrolled);
+  writer.Raw(entry.contribution);
+  writer.Raw(entry.fused);
+  return writer.Take();
+}
+
+absl::StatusOr<JournalEntry> ParseEntry(ByteSpan bytes, std::string_view what) {
+  ByteReader reader = Versioned(bytes, what);
+  JournalEntry entry;
+  entry.position = reader.U64();
+  entry.generation = reader.U64();
+  entry.enrolled = reader.U64();
+  entry.contribution = ReadDigest(reader);
+  HEFT_RETURN_IF_ERROR(reader.status());
+  entry.fused = reader.Raw(reader.remaining());
+  return entry;
+}
+
+std::vector<uint8_t> SerializeFold(const FoldRecord& fold) {
+  ByteWriter writer;
+  writer.U8(kRecordVersion);
+  writer.U64(fold.first);
+  writer.U64(fold.time);
+  return writer.Take();
+}
+
+absl::StatusOr<FoldRecord> ParseFold(ByteSpan bytes, std::string_view what) {
+  ByteReader reader = Versioned(bytes, what);
+  FoldRecord fold;
+  fold.first = reader.U64();
+  fold.time = reader.U64();
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  return fold;
+}
+
+Digest ResiduesHash(std::span<const uint32_t> residues) {
+  return HashBytes({reinterpret_cast<const uint8_t*>(residues.data()), residues.size_bytes()});
+}
+
+std::vector<uint8_t> SerializeBlock(const BlockHeader& header, std::span<const uint32_t> residues) {
+  ByteWriter writer;
+  writer.Reserve(kBlockHeader + residues.size_bytes());
+  writer.Raw(AsBytes(kBlockMagic));
+  writer.U32(kRecordVersion);
+  writer.U64(header.block);
+  writer.U64(header.generation);
+  writer.U32(header.gamma);
+  writer.U32(0);
+  writer.U64(header.checksum);
+  writer.Raw(header.hash);
+  const std::vector<uint8_t> padding(kBlockHeader - writer.bytes().size());
+  writer.Raw(padding);
+  writer.U32Array(residues);
+  return writer.Take();
+}
+
+absl::StatusOr<BlockHeader> ParseBlock(ByteSpan bytes, size_t words, std::string_view what,
+                                       std::span<const uint32_t>* residues) {
+  ByteReader reader(bytes, what);
+  BlockHeader header;
+  if (!std::ranges::equal(reader.Raw(kBlockMagic.size()), AsBytes(kBlockMagic)) ||
+      reader.U32() != kRecordVersion) {
+    reader.Fail("not a block");
+  }
+  header.block = reader.U64();
+  header.generation = reader.U64();
+  header.gamma = reader.U32();
+  reader.U32();
+  header.checksum = reader.U64();
+  header.hash = ReadDigest(reader);
+  reader.Raw(kBlockHeader - (bytes.size() - reader.remaining()));
+  HEFT_RETURN_IF_ERROR(reader.status());
+  const ByteSpan raw = reader.Raw(reader.remaining());
+  if (raw.size() != words * sizeof(uint32_t)) {
+    return absl::DataLossError(
+        absl::StrCat(std::string(what), ": has another size than a block of this gallery"));
+  }
+  *residues = {reinterpret_cast<const uint32_t*>(raw.data()), words};
+  return header;
+}
+
+std::vector<uint8_t> SerializeNamed(const NamedPlaces& named) {
+  ByteWriter writer;
+  writer.U8(kRecordVersion);
+  writer.U32(named.waiting);
+  writer.U64(named.places.size());
+  for (const uint64_t place : named.places) writer.U64(place);
+  return writer.Take();
+}
+
+absl::StatusOr<NamedPlaces> ParseNamed(ByteSpan bytes, std::string_view what) {
+  ByteReader reader = Versioned(bytes, what);
+  NamedPlaces named;
+  named.waiting = reader.U32();
+  named.places.resize(reader.Count(sizeof(uint64_t), kMostPlaces));
+  for (uint64_t& place : named.places) place = reader.U64();
+  for (size_t i = 1; i < named.places.size(); ++i) {
+    if (named.places[i - 1] >= named.places[i]) reader.Fail("places out of order");
+  }
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  return named;
+}
+
+StoreKey HeadKey(uint32_t gallery) { return Prefix(gallery); }
+
+StoreKey BlockKey(uint32_t gallery, uint32_t epoch, uint64_t block) {
+  StoreKey key = Prefix(gallery);
+  const StoreKey second = Prefix(epoch);
+  key.insert(key.end(), second.begin(), second.end());
+  Append(&key, block);
+  return key;
+}
+
+StoreKey InfoKey(uint32_t gallery, uint64_t block) {
+  StoreKey key = Prefix(gallery);
+  key.push_back('i');
+  Append(&key, block);
+  return key;
+}
+
+StoreKey RunDigestsKey(uint32_t gallery, uint64_t block) {
+  StoreKey key = Prefix(gallery);
+  key.push_back('r');
+  Append(&key, block);
+  return key;
+}
+
+StoreKey RunKey(uint32_t gallery, uint64_t run) { return NumberKey(gallery, run); }
+
+StoreKey NumberKey(uint32_t gallery, uint64_t number) {
+  StoreKey key = Prefix(gallery);
+  Append(&key, number);
+  return key;
+}
+
+StoreKey DigestKey(uint32_t gallery, ByteSpan digest) {
+  StoreKey key = Prefix(gallery);
+  key.insert(key.end(), digest.begin(), digest.end());
+  return key;
+}
+
+StoreKey NameKey(uint32_t gallery, const GalleryId& id, std::string_view identity) {
+  ByteWriter writer;
+  writer.Raw(AsBytes("HEFT name"));
+  writer.Raw(id);
+  writer.Raw(AsBytes(identity));
+  return DigestKey(gallery, Shortened(HashBytes(writer.bytes())));
+}
+
+uint64_t NumberOf(ByteSpan key) {
+  uint64_t number = 0;
+  for (const uint8_t byte : key.last(std::min<size_t>(key.size(), 8))) number = number << 8 | byte;
+  return number;
+}
+
+bool OfGallery(uint32_t gallery, ByteSpan key) {
+  const StoreKey prefix = Prefix(gallery);
+  return key.size() >= prefix.size() && std::ranges::equal(key.first(prefix.size()), prefix);
+}
+
+}  // namespace heft
