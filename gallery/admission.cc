@@ -28,13 +28,6 @@ constexpr uint64_t kMaxTemplates = 1 << 20;  // of one enrolment
 constexpr uint64_t kMaxAuthorisation = 1 << 16;
 
 void WriteDigest(ByteWriter& writer, const Digest& digest) { writer.Raw(digest); }
-Digest ReadDigest(ByteReader& reader) {
-  Digest digest{};
-  const ByteSpan raw = reader.Raw(digest.size());
-  std::copy(raw.begin(), raw.end(), digest.begin());  // none after a failure
-  return digest;
-}
-
 void WriteBytes(ByteWriter& writer, ByteSpan bytes) {
   writer.U64(bytes.size());
   writer.Raw(bytes);

@@ -1,99 +1,198 @@
 // SPDX-License-Identifier: Apache-2.0
-// Galleries on disk: what a failed write or a damaged file leaves.
+// Galleries in their store: what is added, folded, refused, and seen by whom.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <optional>
+#include <thread>
 
 #include "base/files.h"
 #include "ckks/arithmetic.h"
+#include "gallery/change.h"
 #include "gallery/gallery_impl.h"
+#include "gallery/merkle.h"
 #include "gallery/owner/testing.h"
-#include "gallery/testing.h"
 
 namespace heft {
 namespace {
 
 using testing::Code;
+using ::testing::ElementsAre;
 using testing::EnrolDirectly;
+using ::testing::HasSubstr;
 
-class GalleryFilesTest : public testing::GalleryTest {};
-
-TEST_F(GalleryFilesTest, OneBlockHoldsBothLanes) {
-  const uint32_t per_block = 2 * instance_->params().slots();
-  auto templates = server_->FuseAll(Set({1, 2}, {"ann", "bob"}), {});
-  std::vector<Enrolment> many(2, (*templates)[0]);
-  many[1] = (*templates)[1];
-  Gallery::Impl gallery = Gallery::Impl::New(directory_, server_->binding());
-  ASSERT_TRUE(gallery.Enrol(*instance_, many, server_->keys()).ok());
-  EXPECT_EQ(gallery.blocks(), 1u);
-  EXPECT_EQ(PositionOf(per_block - 1, instance_->params().slots()).lane, 1u);
-}
-
-TEST_F(GalleryFilesTest, FailedEnrolmentLeavesTheGalleryAsItWas) {
-  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1}, {"ann"})).ok());
-  const std::vector<std::string> before = Files();
-  const std::vector<uint8_t> manifest = *ReadFile(directory_ + "/manifest.heft");
-  auto templates = *server_->FuseAll(Set({2}, {"bob"}), {});
-  // A template of another level, and an identity with a control character.
-  Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
-  std::vector<Enrolment> bad = templates;
-  ASSERT_TRUE(ckks::DropLimbs(*instance_->context, &bad[0].z, bad[0].z, 2).ok());
-  EXPECT_FALSE(gallery.Enrol(*instance_, bad, server_->keys()).ok());
-  bad = templates;
-  bad[0].identity = "b\nb";
-  EXPECT_FALSE(gallery.Enrol(*instance_, bad, server_->keys()).ok());
-  EXPECT_EQ(Files(), before);
-  EXPECT_EQ(*ReadFile(directory_ + "/manifest.heft"), manifest);
-  EXPECT_TRUE(gallery.Enrol(*instance_, templates, server_->keys()).ok());
-  // A stale view of the gallery must not overwrite what another writer added.
-  Gallery::Impl stale = *server_->OpenGallery(directory_, false);
-  ASSERT_TRUE(gallery.Enrol(*instance_, templates, server_->keys()).ok());
-  EXPECT_EQ(Code(stale.Enrol(*instance_, templates, server_->keys())),
-            absl::StatusCode::kUnavailable);
-}
-
-TEST_F(GalleryFilesTest, FailedFirstEnrolmentLeavesNoFolder) {
-  Gallery::Impl gallery = Gallery::Impl::New(directory_, server_->binding());
-  auto templates = *server_->FuseAll(Set({2}, {"bob"}), {});
-  ASSERT_TRUE(ckks::DropLimbs(*instance_->context, &templates[0].z, templates[0].z, 2).ok());
-  EXPECT_FALSE(gallery.Enrol(*instance_, templates, server_->keys()).ok());
-  EXPECT_FALSE(FileExists(directory_));
-}
-
-TEST_F(GalleryFilesTest, AFailedFlushLeavesTheOldGalleryOrTheNewOne) {
-  auto templates = *server_->FuseAll(Set({2}, {"bob"}), {});
-  // A block and the manifest are two flushes each: of the file, and of the folder after the rename.
-  for (int failing = 1; failing <= 4; ++failing) {
-    std::filesystem::remove_all(directory_);
-    g_failing_flush = 0;
-    ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1}, {"ann"})).ok());
-    Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
-    g_flushes = 0;
-    g_failing_flush = failing;
-    EXPECT_EQ(Code(gallery.Enrol(*instance_, templates, server_->keys())),
-              absl::StatusCode::kUnavailable);
-    g_failing_flush = 0;
-    // Only the last flush comes after the manifest's rename.
-    auto reopened = server_->OpenGallery(directory_, false);
-    ASSERT_TRUE(reopened.ok()) << reopened.status();
-    EXPECT_EQ(reopened->size(), failing == 4 ? 2u : 1u) << failing;
-    EXPECT_EQ(gallery.size(), reopened->size());
-    EXPECT_TRUE(reopened->ReadBlock(*instance_, 0).ok()) << failing;
-    EXPECT_TRUE(gallery.Enrol(*instance_, templates, server_->keys()).ok()) << failing;
+class GalleryChangeTest : public testing::GalleryTest {
+ protected:
+  // Fused templates of people, one each.
+  std::vector<Enrolment> Templates(const std::vector<uint64_t>& seeds) {
+    std::vector<std::string> labels;
+    for (const uint64_t seed : seeds) labels.push_back("p" + std::to_string(seed));
+    return *server_->FuseAll(Set(seeds, labels), {});
   }
+  Gallery::Impl Newest() const { return *server_->OpenGallery(directory_, true); }
+  absl::Status Add(std::span<const Enrolment> templates, bool fold = false) {
+    HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(Newest(), /*start=*/true));
+    HEFT_RETURN_IF_ERROR(change.AddSingles(*instance_, templates, server_->keys()));
+    if (fold) HEFT_RETURN_IF_ERROR(change.Fold(*instance_, server_->keys()));
+    return change.Commit();
+  }
+  TiledCiphertexts Content(const Gallery::Impl& gallery, size_t block = 0) const {
+    const PinnedBlock pinned = *gallery.Block(*instance_, block, server_->keys());
+    return {pinned.view.begin(), pinned.view.end()};
+  }
+};
+
+TEST_F(GalleryChangeTest, EntriesOfTheJournalCountAsMuchAsCheckpoints) {
+  const std::vector<Enrolment> templates = Templates({1, 2, 3});
+  ASSERT_TRUE(Add(templates).ok());
+  const Gallery::Impl before = Newest();
+  EXPECT_EQ(before.pending(), 3u);
+  EXPECT_EQ(before.size(), 3u);
+  EXPECT_THAT(before.identities(), ElementsAre("p1", "p2", "p3"));
+  EXPECT_EQ(Code(before.ReadBlock(*instance_, 0)), absl::StatusCode::kFailedPrecondition);
+  {
+    GalleryChange change = *GalleryChange::Begin(before, false);
+    ASSERT_TRUE(change.Fold(*instance_, server_->keys()).ok());
+    ASSERT_TRUE(change.Commit().ok());
+  }
+  const Gallery::Impl after = Newest();
+  EXPECT_EQ(after.pending(), 0u);
+  EXPECT_EQ(after.generation(), before.generation() + 1);
+  EXPECT_EQ(Content(after), Content(before)) << "what is folded is what was added up, bit for bit";
+  EXPECT_EQ(Content(after), *after.ReadBlock(*instance_, 0));
+  EXPECT_TRUE(after.CheckIntact(instance_).ok()) << after.CheckIntact(instance_);
+  // The earlier state is still there for whoever holds it.
+  EXPECT_EQ(before.Newest()->generation(), after.generation());
+  EXPECT_EQ(Content(before), Content(after));
 }
 
-TEST_F(GalleryFilesTest, DamagedBlocksAreNoticed) {
-  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1}, {"ann"})).ok());
-  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
-  const std::string path = directory_ + "/block-0-1.heft";
-  std::vector<uint8_t> bytes = *ReadFile(path);
-  bytes[5000] ^= 4;
-  ASSERT_TRUE(WriteFileAtomic(path, bytes).ok());
-  EXPECT_EQ(Code(gallery.ReadBlock(*instance_, 0)), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(Code(server_->Identify(gallery, Set({1}, {"x"}), {})), absl::StatusCode::kDataLoss);
-  std::filesystem::resize_file(path, 1000);
-  EXPECT_EQ(Code(gallery.ReadBlock(*instance_, 0)), absl::StatusCode::kDataLoss);
+TEST_F(GalleryChangeTest, ManyAtOnceAreFolded) {
+  std::vector<Enrolment> templates = Templates({1, 2});
+  while (templates.size() <= kMostPending) templates.push_back(templates[0]);
+  for (size_t i = 0; i < templates.size(); ++i) templates[i].sample[0] = static_cast<uint8_t>(i);
+  ASSERT_TRUE(Add(templates).ok());
+  EXPECT_EQ(Newest().pending(), 0u);
+  EXPECT_EQ(Newest().size(), kMostPending + 1);
+  EXPECT_TRUE(Newest().CheckIntact(instance_).ok()) << Newest().CheckIntact(instance_);
+}
+
+TEST_F(GalleryChangeTest, WithoutCommitNothingHasHappened) {
+  ASSERT_TRUE(Add(Templates({1})).ok());
+  const std::vector<Enrolment> templates = Templates({2});
+  const Digest root = Newest().root();
+  std::vector<Enrolment> bad = templates;
+  bad[0].identity = "b\nb";
+  EXPECT_FALSE(Add(bad).ok());
+  bad = templates;
+  ASSERT_TRUE(ckks::DropLimbs(*instance_->context, &bad[0].z, bad[0].z, 2).ok());
+  EXPECT_FALSE(Add(bad, /*fold=*/true).ok());
+  EXPECT_EQ(Newest().root(), root);
+  EXPECT_EQ(Newest().size(), 1u);
+  ASSERT_TRUE(Add(templates).ok());
+  EXPECT_NE(Newest().root(), root);
+}
+
+TEST_F(GalleryChangeTest, WhoWritesWaitsForHisTurn) {
+  ASSERT_TRUE(Add(Templates({1})).ok());
+  const std::vector<Enrolment> templates = Templates({2});
+  std::optional<GalleryChange> change = *GalleryChange::Begin(Newest(), false);
+  SetWriterWait(0);
+  EXPECT_EQ(Code(Add(templates)), absl::StatusCode::kUnavailable);
+  SetWriterWait(60);
+  std::thread other([&] { EXPECT_TRUE(Add(templates).ok()); });
+  ASSERT_TRUE(change->AddSingles(*instance_, Templates({3}), server_->keys()).ok());
+  ASSERT_TRUE(change->Commit().ok());
+  change.reset();
+  other.join();
+  // Neither has overwritten what the other did.
+  EXPECT_THAT(Newest().identities(), ElementsAre("p1", "p3", "p2"));
+}
+
+TEST_F(GalleryChangeTest, WhatIsVacatedIsFilledAgain) {
+  ASSERT_TRUE(Add(Templates({1, 2, 3}), true).ok());
+  {
+    GalleryChange change = *GalleryChange::Begin(Newest(), false);
+    ASSERT_TRUE(change.Vacate(1, PlaceState::kFree).ok());
+    ASSERT_TRUE(change.Vacate(2, PlaceState::kLeaving).ok());
+    ASSERT_TRUE(change.Commit().ok());
+  }
+  EXPECT_THAT(Newest().identities(), ElementsAre("p1", "", ""));
+  EXPECT_EQ(Newest().size(), 1u);
+  EXPECT_TRUE(Newest().Find("p2")->places.empty());
+  EXPECT_FALSE(Newest().FindSample(Templates({2})[0].sample)->has_value());
+  EXPECT_TRUE(Newest().CheckIntact(instance_).ok()) << Newest().CheckIntact(instance_);
+  ASSERT_TRUE(Add(Templates({4, 5})).ok());
+  EXPECT_THAT(Newest().identities(), ElementsAre("p1", "p4", "", "p5"));
+  EXPECT_TRUE(Newest().CheckIntact(instance_).ok()) << Newest().CheckIntact(instance_);
+}
+
+TEST_F(GalleryChangeTest, SeveralGalleriesInAStore) {
+  ASSERT_TRUE(Add(Templates({1})).ok());
+  const std::string second = directory_ + ":second";
+  GalleryChange change = *GalleryChange::Begin(*server_->OpenGallery(second, true), /*start=*/true);
+  ASSERT_TRUE(change.AddSingles(*instance_, Templates({1, 2}), server_->keys()).ok());
+  ASSERT_TRUE(change.Commit().ok());
+  EXPECT_EQ(Newest().size(), 1u);
+  const Gallery::Impl other = *Gallery::Impl::Open(second);
+  EXPECT_EQ(other.size(), 2u);
+  EXPECT_NE(other.id(), Newest().id());
+  EXPECT_EQ(Code(Gallery::Impl::Open(directory_ + ":third")), absl::StatusCode::kNotFound);
+  EXPECT_EQ(Code(Gallery::Impl::Open(directory_ + ":No Name")), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(GalleryChangeTest, TheRootIsOfEverything) {
+  std::vector<Enrolment> templates = Templates({1, 2});
+  ASSERT_TRUE(Add(templates).ok());
+  const Digest pending = Newest().root();
+  {
+    GalleryChange change = *GalleryChange::Begin(Newest(), false);
+    ASSERT_TRUE(change.Fold(*instance_, server_->keys()).ok());
+    ASSERT_TRUE(change.Commit().ok());
+  }
+  const Digest folded = Newest().root();
+  EXPECT_NE(folded, pending);
+  {
+    GalleryChange change = *GalleryChange::Begin(Newest(), false);
+    (*change.Place(1))->identity = "p3";
+    ASSERT_TRUE(change.Commit().ok());
+  }
+  EXPECT_NE(Newest().root(), folded);
+  EXPECT_FALSE(Newest().CheckIntact(instance_).ok()) << "the index of names does not know p3";
+}
+
+TEST_F(GalleryChangeTest, EntriesRetireWithTheirFolds) {
+  ASSERT_TRUE(Add(Templates({1, 2}), true).ok());
+  {
+    GalleryChange change = *GalleryChange::Begin(Newest(), false);
+    EXPECT_GT(change.head().entry_bytes, 0u);
+    change.head().retention.bytes = 0;
+    ASSERT_TRUE(change.Commit().ok());
+  }
+  EXPECT_EQ(Newest().head().entry_bytes, 0u);
+  EXPECT_EQ(Newest().head().retired, 2u);
+  // What is in no checkpoint yet stays.
+  ASSERT_TRUE(Add(Templates({3})).ok());
+  EXPECT_EQ(Newest().pending(), 1u);
+  EXPECT_TRUE(Newest().CheckIntact(instance_).ok());
+}
+
+TEST_F(GalleryChangeTest, IdempotencyKeysAreRemembered) {
+  ASSERT_TRUE(Add(Templates({1})).ok());
+  const std::vector<uint8_t> answer = {1, 2, 3};
+  {
+    GalleryChange change = *GalleryChange::Begin(Newest(), false);
+    ASSERT_TRUE(change.Remember("a key", {7}, answer).ok());
+    ASSERT_TRUE(change.Commit().ok());
+  }
+  const Gallery::Impl gallery = Newest();
+  const auto recall = [&](std::string_view key, const Digest& request, uint64_t now) {
+    return RecallRequest(gallery.reader(), gallery.number(), key, request, now);
+  };
+  EXPECT_EQ(**recall("a key", {7}, UnixTime()), answer);
+  EXPECT_FALSE(recall("a key", {7}, UnixTime() + 30 * 86400)->has_value());
+  EXPECT_FALSE(recall("another", {7}, UnixTime())->has_value());
+  EXPECT_EQ(Code(recall("a key", {8}, UnixTime())), absl::StatusCode::kAlreadyExists);
 }
 
 }  // namespace

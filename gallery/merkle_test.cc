@@ -39,10 +39,10 @@ TEST(MerkleTest, LeavesAndNodesAreTwoThings) {
   EXPECT_EQ(LeafHash(AsBytes("x")), HashBytes(raw));
 }
 
-TEST(MerkleTest, EveryFieldOfATemplateCounts) {
-  const std::set<Digest> all = {TemplateLeaf(0, "ann", {1}, 1), TemplateLeaf(1, "ann", {1}, 1),
-                                TemplateLeaf(0, "bob", {1}, 1), TemplateLeaf(0, "ann", {2}, 1),
-                                TemplateLeaf(0, "ann", {1}, 2)};
+TEST(MerkleTest, EveryFieldOfABlockCounts) {
+  const std::set<Digest> all = {BlockLeaf(0, {1}, {1}, {1}), BlockLeaf(1, {1}, {1}, {1}),
+                                BlockLeaf(0, {2}, {1}, {1}), BlockLeaf(0, {1}, {2}, {1}),
+                                BlockLeaf(0, {1}, {1}, {2})};
   EXPECT_EQ(all.size(), 5u);
 }
 

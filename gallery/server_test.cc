@@ -181,12 +181,11 @@ TEST_F(ServerTest, BulkSamplesWhereTheyDoNotBelong) {
   EXPECT_EQ(EnrolDirectly(*server_, directory_, *unlabelled, options)->brought, 2u);
   auto fused = server_->FuseBulk(bulk, {});
   ASSERT_TRUE(fused.ok()) << fused.status();
-  Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
-  fused->identities.pop_back();
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  GalleryChange change = *GalleryChange::Begin(gallery, /*start=*/false);
+  const std::vector<Enrolment> one_too_few(1);
   EXPECT_FALSE(
-      gallery
-          .EnrolBatch(server_->rings(), fused->identities, fused->batch, server_->ring_keys(), {})
-          .ok());
+      change.AddBatch(server_->rings(), one_too_few, fused->batch, server_->ring_keys()).ok());
   EXPECT_EQ(gallery.size(), 2u);
 }
 
