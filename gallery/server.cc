@@ -11,6 +11,7 @@
 #include "fusion/key_files.h"
 #include "fusion/norm_proof.h"
 #include "gallery/admission.h"
+#include "gallery/change.h"
 #include "gallery/server_impl.h"
 #include "gallery/server_internal.h"
 
@@ -253,6 +254,13 @@ absl::Status CheckConditionsOf(const ProbeOptions& options) {
 }
 
 }  // namespace
+
+absl::Status Server::Fold(const std::string& folder) const {
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, impl_->OpenGallery(folder, /*create=*/false));
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/false));
+  HEFT_RETURN_IF_ERROR(change.Fold(impl_->instance(), impl_->keys()));
+  return change.Commit();
+}
 
 absl::StatusOr<std::vector<uint8_t>> Server::Identify(const Gallery& gallery,
                                                       std::vector<SampleFile> files,

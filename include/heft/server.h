@@ -163,6 +163,11 @@ class HEFT_EXPORT Server {
                                     std::string_view what, const SignerKey& key_owner,
                                     const Monitor& monitor = {}) const;
 
+  // Fold: what was admitted last, and stands in the gallery's journal alone, joins the blocks: less
+  // to do for whoever opens the gallery next. Admit does so by itself when much has come together;
+  // re-keying needs it. Errors as Admit's.
+  absl::Status Fold(const std::string& folder) const;
+
   // 1:N: the encrypted scores of a probe against every template, for the key owner. The gallery is
   // read once, gamma x 32 KB x (templates / N) bytes.
   absl::StatusOr<std::vector<uint8_t>> Identify(const Gallery& gallery,
