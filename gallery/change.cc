@@ -118,12 +118,12 @@ void GalleryChange::Extend(uint64_t places) {
   infos_.resize((places + head_.block_places - 1) / head_.block_places);
 }
 
-absl::StatusOr<std::optional<uint64_t>> GalleryChange::TakeFreed() {
+absl::StatusOr<std::optional<uint64_t>> GalleryChange::TakeFreed(const WearCosts& costs) {
   const uint64_t per_block = head_.block_places;
   for (size_t b = 0; b < infos_.size(); ++b) {
     const BlockInfo& info = infos_[b];
     const uint64_t filled = std::min(per_block, head_.places - b * per_block);
-    if (info.live + info.leaving >= filled || !MayAdd(info, head_.block_places)) continue;
+    if (info.live + info.leaving >= filled) continue;
     std::optional<uint64_t> position;
     HEFT_RETURN_IF_ERROR(
         writer_->Scan(Table::kFree, NumberKey(number_, b * per_block), [&](ByteSpan key, ByteSpan) {
@@ -131,20 +131,30 @@ absl::StatusOr<std::optional<uint64_t>> GalleryChange::TakeFreed() {
           return false;
         }));
     if (!position || *position >= (b + 1) * per_block) continue;
+    HEFT_ASSIGN_OR_RETURN(const Resident* place, Place(*position));
+    if (!MayAdd(costs, info.wear, place->clean, costs.addition)) continue;
     HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kFree, NumberKey(number_, *position)));
     return position;
   }
   return std::optional<uint64_t>();
 }
 
-absl::StatusOr<uint64_t> GalleryChange::TakePosition() {
-  HEFT_ASSIGN_OR_RETURN(const auto freed, TakeFreed());
+absl::Status GalleryChange::CloseBlock() {
+  const uint64_t end = infos_.size() * uint64_t{head_.block_places};
+  for (; head_.places < end; ++head_.places) {
+    HEFT_RETURN_IF_ERROR(writer_->Put(Table::kFree, NumberKey(number_, head_.places), {}));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> GalleryChange::TakePosition(const WearCosts& costs) {
+  HEFT_ASSIGN_OR_RETURN(const auto freed, TakeFreed(costs));
   if (freed) return *freed;
-  if (head_.places % head_.block_places != 0 && !MayAdd(infos_.back(), head_.block_places)) {
+  if (head_.places % head_.block_places != 0) {
+    HEFT_ASSIGN_OR_RETURN(const Resident* next, Place(head_.places));
     // The rest of a worn block waits until those in it have gone.
-    const uint64_t end = infos_.size() * uint64_t{head_.block_places};
-    for (; head_.places < end; ++head_.places) {
-      HEFT_RETURN_IF_ERROR(writer_->Put(Table::kFree, NumberKey(number_, head_.places), {}));
+    if (!MayAdd(costs, infos_.back().wear, next->clean, costs.addition)) {
+      HEFT_RETURN_IF_ERROR(CloseBlock());
     }
   }
   Extend(head_.places + 1);
@@ -172,18 +182,19 @@ absl::Status GalleryChange::Settle(uint64_t position, const Enrolment& enrolment
     return absl::DataLossError("a position that is to be filled is not free");
   }
   BlockInfo& info = infos_[position / head_.block_places];
-  if (info.live + info.leaving == 0) info.least_birth = info.wear;
-  *resident = {PlaceState::kLive,
-               person,
-               enrolment.identity,
-               enrolment.sample,
-               enrolment.parts,
-               contribution,
-               info.wear,
-               head_.generation + 1,
-               now_,
-               enrolment.expires,
-               enrolment.metadata};
+  const bool first = info.live + info.leaving == 0;
+  info.wear.least_clean =
+      first ? resident->clean : std::min(info.wear.least_clean, resident->clean);
+  resident->state = PlaceState::kLive;
+  resident->person = person;
+  resident->identity = enrolment.identity;
+  resident->sample = enrolment.sample;
+  resident->parts = enrolment.parts;
+  resident->contribution = contribution;
+  resident->generation = head_.generation + 1;
+  resident->enrolled = now_;
+  resident->expires = enrolment.expires;
+  resident->metadata = enrolment.metadata;
   ++info.live;
   ++head_.live;
   changed_.insert(position / head_.block_places);
@@ -206,8 +217,9 @@ absl::Status GalleryChange::AddSingles(const Instance& instance,
                                        std::span<const Enrolment> templates,
                                        const ckks::EvaluationKeys& keys) {
   head_.block_places = 2 * instance.params().slots();
+  const WearCosts costs = WearCostsOf(instance);
   for (const Enrolment& t : templates) {
-    HEFT_ASSIGN_OR_RETURN(const uint64_t position, TakePosition());
+    HEFT_ASSIGN_OR_RETURN(const uint64_t position, TakePosition(costs));
     ByteWriter fused;
     ckks::WriteCiphertext(fused, *instance.context, t.z);
     const JournalEntry entry = {position, head_.generation + 1, now_, HashBytes(fused.bytes()),
@@ -241,6 +253,13 @@ absl::Status GalleryChange::AddBatch(const Rings& rings, std::span<const Enrolme
   const uint32_t batch_slots = rings.enrolment.params().slots();
   head_.block_places = 2 * slots;
   HEFT_RETURN_IF_ERROR(Fold(instance, keys.matching));
+  const WearCosts costs = WearCostsOf(instance);
+  if (head_.places % head_.block_places != 0) {
+    HEFT_ASSIGN_OR_RETURN(const Resident* next, Place(head_.places));
+    if (!MayAdd(costs, infos_.back().wear, next->clean, costs.batch)) {
+      HEFT_RETURN_IF_ERROR(CloseBlock());
+    }
+  }
   const auto first_slot = static_cast<uint32_t>(head_.places % slots);
   HEFT_RETURN_IF_ERROR(MoveBatch(rings.enrolment, &batch, first_slot,
                                  rings.thin() ? keys.enrolment : keys.matching));
@@ -259,7 +278,7 @@ absl::Status GalleryChange::AddBatch(const Rings& rings, std::span<const Enrolme
     for (size_t i = 0; i < count; ++i) {
       HEFT_RETURN_IF_ERROR(Settle(position + i, of[done + i], Digest{}));
     }
-    infos_[block].wear += BatchWear();
+    infos_[block].wear.wear += costs.batch;
     HEFT_RETURN_IF_ERROR(WriteCheckpoint(block, data));
     done += count;
   }
@@ -312,7 +331,7 @@ absl::Status GalleryChange::FoldBlock(const Instance& instance, size_t block,
   for (size_t first = 0; first < entries.size(); first += kTemplatesACall) {
     const auto call = entries.subspan(first, std::min(kTemplatesACall, entries.size() - first));
     HEFT_RETURN_IF_ERROR(AddNumbered(instance, call, keys, &data));
-    infos_[block].wear += AdditionWear();
+    infos_[block].wear.wear += WearCostsOf(instance).addition;
   }
   infos_[block].pending = Digest{};
   return WriteCheckpoint(block, data);
@@ -379,11 +398,11 @@ absl::Status GalleryChange::Vacate(uint64_t position, PlaceState state) {
     --info.leaving;
     --head_.leaving;
   }
-  const double birth = resident->birth;
+  const double clean = resident->clean;
   *resident = Resident{};
+  resident->clean = clean;
+  resident->state = state;
   if (state == PlaceState::kLeaving) {
-    *resident = Resident::Leaving();
-    resident->birth = birth;
     ++info.leaving;
     ++head_.leaving;
   } else {

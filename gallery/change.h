@@ -107,8 +107,9 @@ class GalleryChange {
   GalleryChange(const Gallery::Impl& before) : before_(before) {}
   absl::Status Start(const Gallery::Impl& of);
   // A position for one template more: one that was freed, or a new one.
-  absl::StatusOr<uint64_t> TakePosition();
-  absl::StatusOr<std::optional<uint64_t>> TakeFreed();
+  absl::StatusOr<uint64_t> TakePosition(const WearCosts& costs);
+  absl::StatusOr<std::optional<uint64_t>> TakeFreed(const WearCosts& costs);
+  absl::Status CloseBlock();
   void Extend(uint64_t places);
   absl::Status Settle(uint64_t position, const Enrolment& enrolment, const Digest& contribution);
   absl::Status Name(const std::string& identity, const std::function<void(NamedPlaces*)>& change);

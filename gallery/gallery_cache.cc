@@ -10,7 +10,7 @@ const std::string& Roster::Name(uint64_t position, uint64_t now) const {
   const RunNames& run = *runs[position / kRunPlaces];
   const size_t place = position % kRunPlaces;
   const bool over =
-      !run.expires.empty() && run.expires[place] != kNoTime && run.expires[place] < now;
+      !run.expires.empty() && run.expires[place] != kNoTime && run.expires[place] <= now;
   return over ? nobody : run.names[place];
 }
 

@@ -226,6 +226,26 @@ std::vector<std::string> Gallery::Impl::identities() const {
   return names;
 }
 
+absl::StatusOr<std::optional<Restriction>> Gallery::Impl::Restricted(
+    uint64_t time, std::span<const Condition> where) const {
+  std::optional<Restriction> out;
+  HEFT_ASSIGN_OR_RETURN(const std::shared_ptr<const Roster> roster, ReadRoster());
+  PlaceSet answering = PlaceSet::None(places());
+  for (uint64_t first = 0; first < places(); first += kRunPlaces) {
+    Run run;
+    if (!where.empty()) {
+      HEFT_ASSIGN_OR_RETURN(run, ReadRun(*reader_, number_, first / kRunPlaces));
+    }
+    for (uint64_t i = first; i < std::min<uint64_t>(first + kRunPlaces, places()); ++i) {
+      if (roster->Name(i, time).empty()) continue;
+      if (where.empty() || Fits(run[i - first].metadata, where)) answering.Add(i);
+    }
+  }
+  if (answering.count() == places()) return out;
+  out.emplace(Restriction{std::move(answering), time, {where.begin(), where.end()}});
+  return out;
+}
+
 absl::StatusOr<NamedPlaces> Gallery::Impl::Find(const std::string& identity) const {
   if (reader_ == nullptr) return NamedPlaces{};
   HEFT_ASSIGN_OR_RETURN(const auto bytes,

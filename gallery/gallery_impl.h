@@ -18,6 +18,7 @@
 #include "fusion/rekey.h"
 #include "gallery/gallery_cache.h"
 #include "gallery/records.h"
+#include "gallery/restriction.h"
 #include "gallery/store.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
@@ -34,7 +35,7 @@ struct Enrolment {
   SampleDigest sample{};
   std::vector<SampleDigest> parts{};  // of a mean: of each sample in it
   uint64_t expires = kNoTime;
-  MetadataPairs metadata{};
+  Metadata metadata{};
 };
 
 // PinnedBlock: a block's residues, for as long as the Impl lives that gave it, and this.
@@ -88,6 +89,10 @@ class Gallery::Impl {
   // Empty where nobody stands. Reads the whole roster at the first call.
   absl::StatusOr<std::shared_ptr<const Roster>> ReadRoster() const;
   std::vector<std::string> identities() const;
+  // Restricted: the places that answer an identification at `time`, Unix seconds: whose templates
+  // are there, have not expired, and fit `where`. Nothing where all do.
+  absl::StatusOr<std::optional<Restriction>> Restricted(uint64_t time,
+                                                        std::span<const Condition> where) const;
   // Where an identity stands, ascending.
   absl::StatusOr<NamedPlaces> Find(const std::string& identity) const;
   absl::StatusOr<Resident> At(uint64_t position) const;

@@ -81,6 +81,7 @@ absl::StatusOr<Gallery::Impl> RekeyGallery(const Gallery::Impl& gallery, const I
   HEFT_RETURN_IF_ERROR(DropOtherEpochs(&change));
   const uint32_t epoch = change.head().epoch + 1;
   std::vector<BlockInfo> renewed = change.infos();
+  const WearCosts costs = WearCostsOf(instance);
   for (size_t block = 0; block < renewed.size(); ++block) {
     if (progress && !progress(block, renewed.size())) return absl::CancelledError("interrupted");
     if (renewed[block].checkpoint == Digest{}) continue;
@@ -95,6 +96,7 @@ absl::StatusOr<Gallery::Impl> RekeyGallery(const Gallery::Impl& gallery, const I
     header.hash = ResiduesHash(data);
     renewed[block].checkpoint = header.hash;
     renewed[block].generation = header.generation;
+    renewed[block].wear.wear += costs.rekeying;
     HEFT_RETURN_IF_ERROR(change.writer().Put(
         Table::kBlocks, BlockKey(change.number(), epoch, block), SerializeBlock(header, data)));
     // Nothing of the head or the blocks' infos has changed yet.

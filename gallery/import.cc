@@ -101,7 +101,8 @@ absl::Status GalleryChange::AddImported(const LegacyGallery& old, const Instance
     HEFT_RETURN_IF_ERROR(writer_->Put(Table::kSamples, DigestKey(number_, part), nowhere.bytes()));
   }
   // Each may have come by itself.
-  for (BlockInfo& info : infos_) info.wear = info.live;
+  const WearCosts costs = WearCostsOf(instance);
+  for (BlockInfo& info : infos_) info.wear.wear = info.live * costs.addition;
   if (progress && !progress(infos_.size(), infos_.size())) {
     return absl::CancelledError("interrupted");
   }

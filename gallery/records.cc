@@ -7,6 +7,7 @@
 #include "base/envelope.h"
 #include "base/identity.h"
 #include "ckks/serialization.h"
+#include "gallery/metadata_format.h"
 
 namespace heft {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 constexpr uint8_t kRecordVersion = 1;
 constexpr uint64_t kMostRevoked = 1 << 16;
 constexpr uint64_t kMostParts = 1 << 10;
-constexpr uint64_t kMostPairs = 16;
 constexpr uint64_t kMostPlaces = uint64_t{1} << 32;
 constexpr std::string_view kBlockMagic = "HGBK";
 
@@ -138,8 +138,8 @@ std::vector<uint8_t> SerializeBlockInfo(const BlockInfo& info) {
     writer.Raw(*d);
   writer.U32(info.live);
   writer.U32(info.leaving);
-  writer.F64(info.wear);
-  writer.F64(info.least_birth);
+  writer.F64(info.wear.wear);
+  writer.F64(info.wear.least_clean);
   return writer.Take();
 }
 
@@ -152,8 +152,8 @@ absl::StatusOr<BlockInfo> ParseBlockInfo(ByteSpan bytes, std::string_view what) 
   }
   info.live = reader.U32();
   info.leaving = reader.U32();
-  info.wear = reader.F64();
-  info.least_birth = reader.F64();
+  info.wear.wear = reader.F64();
+  info.wear.least_clean = reader.F64();
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return info;
 }
@@ -163,9 +163,8 @@ std::vector<uint8_t> SerializeRun(const Run& run) {
   writer.U8(kRecordVersion);
   for (const Resident& r : run) {
     writer.U8(static_cast<uint8_t>(r.state));
-    if (r.state == PlaceState::kFree) continue;
-    writer.F64(r.birth);
-    if (r.state == PlaceState::kLeaving) continue;
+    writer.F64(r.clean);
+    if (r.state != PlaceState::kLive) continue;
     ckks::WriteId(writer, r.person);
     writer.String(r.identity);
     ckks::WriteId(writer, r.sample);
@@ -175,11 +174,7 @@ std::vector<uint8_t> SerializeRun(const Run& run) {
     writer.U64(r.generation);
     writer.U64(r.enrolled);
     writer.U64(r.expires);
-    writer.U64(r.metadata.size());
-    for (const auto& [key, value] : r.metadata) {
-      writer.String(key);
-      writer.String(value);
-    }
+    WriteMetadata(writer, r.metadata);
   }
   // At least a long value, which has pages of its own: of what stood in it nothing stays in a page
   // that others share (gallery/store.h, Scrub).
@@ -197,9 +192,8 @@ absl::StatusOr<Run> ParseRun(ByteSpan bytes, std::string_view what) {
       reader.Fail("a place of no known state");
     if (!reader.ok()) break;
     r.state = static_cast<PlaceState>(state);
-    if (r.state == PlaceState::kFree) continue;
-    r.birth = reader.F64();
-    if (r.state == PlaceState::kLeaving) continue;
+    r.clean = reader.F64();
+    if (r.state != PlaceState::kLive) continue;
     r.person = ckks::ReadId(reader);
     r.identity = reader.String(256);
     r.sample = ckks::ReadId(reader);
@@ -209,11 +203,7 @@ absl::StatusOr<Run> ParseRun(ByteSpan bytes, std::string_view what) {
     r.generation = reader.U64();
     r.enrolled = reader.U64();
     r.expires = reader.U64();
-    r.metadata.resize(reader.Count(16, kMostPairs));
-    for (auto& [key, value] : r.metadata) {
-      key = reader.String(64);
-      value = reader.String(256);
-    }
+    r.metadata = ReadMetadata(reader);
     if (reader.ok() && !CheckIdentity(r.identity).ok()) reader.Fail("a name that nobody may have");
   }
   const ByteSpan padding = reader.Raw(reader.remaining());

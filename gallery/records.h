@@ -15,6 +15,8 @@
 #include "base/csprng.h"
 #include "base/status.h"
 #include "ckks/keys.h"
+#include "gallery/wear.h"
+#include "heft/metadata.h"
 #include "heft/model.h"
 #include "heft/trust.h"
 
@@ -88,36 +90,24 @@ struct BlockInfo {
   Digest roster{};          // over who stands in it
   Digest leaf{};            // of all that (gallery/merkle.h)
   uint32_t live = 0, leaving = 0;
-  double wear = 0;         // gallery/wear.h
-  double least_birth = 0;  // of all who stand in it, or less
-  bool operator==(const BlockInfo&) const = default;
+  BlockWear wear;  // gallery/wear.h
 };
 std::vector<uint8_t> SerializeBlockInfo(const BlockInfo& info);
 absl::StatusOr<BlockInfo> ParseBlockInfo(ByteSpan bytes, std::string_view what);
-
-// Metadata: keys and values beside an identity (heft/metadata.h).
-using MetadataPairs = std::vector<std::pair<std::string, std::string>>;
 
 // Resident: who stands at a position.
 enum class PlaceState : uint8_t { kFree = 0, kLive = 1, kLeaving = 2 };
 struct Resident {
   PlaceState state = PlaceState::kFree;
+  double clean = 0;  // of the position, whoever stands there (gallery/wear.h)
   PersonId person{};
   std::string identity;
   SampleDigest sample{};
   std::vector<SampleDigest> parts;  // of a mean: of each sample in it
   Digest contribution{};            // of the fused template; zeros: it came in bulk
-  double birth = 0;                 // the block's wear when it came
   uint64_t generation = 0, enrolled = 0;
   uint64_t expires = kNoTime;
-  MetadataPairs metadata;
-  bool operator==(const Resident&) const = default;
-  // Of a position that answers no more: nothing of the person.
-  static Resident Leaving() {
-    Resident out;
-    out.state = PlaceState::kLeaving;
-    return out;
-  }
+  Metadata metadata;
 };
 
 // Run: kRunPlaces positions side by side, the unit of the roster.

@@ -243,18 +243,6 @@ absl::StatusOr<AdmitResult> Server::Admit(const std::string& folder,
   return Admit(folder, admission, what, trust, monitor);
 }
 
-namespace {
-
-// CheckConditionsOf: of an identification. Galleries keep no metadata yet, so nobody would fit.
-absl::Status CheckConditionsOf(const ProbeOptions& options) {
-  HEFT_RETURN_IF_ERROR(CheckConditions(options.where));
-  if (options.where.empty()) return absl::OkStatus();
-  return absl::UnimplementedError(
-      "galleries of this version keep no metadata: identify without conditions");
-}
-
-}  // namespace
-
 absl::Status Server::Fold(const std::string& folder) const {
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, impl_->OpenGallery(folder, /*create=*/false));
   HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/false));
@@ -266,7 +254,7 @@ absl::StatusOr<std::vector<uint8_t>> Server::Identify(const Gallery& gallery,
                                                       std::vector<SampleFile> files,
                                                       const ProbeOptions& options,
                                                       const Monitor& monitor) const {
-  HEFT_RETURN_IF_ERROR(CheckConditionsOf(options));
+  HEFT_RETURN_IF_ERROR(CheckConditions(options.where));
   HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
   const Progress progress(monitor, "matching blocks");
   HEFT_ASSIGN_OR_RETURN(
@@ -279,7 +267,7 @@ absl::Status Server::IdentifyAll(
     const Gallery& gallery, std::vector<SampleFile> files, const ProbeOptions& options,
     const std::function<absl::Status(size_t row, std::span<const uint8_t> reply)>& use,
     const Monitor& monitor) const {
-  HEFT_RETURN_IF_ERROR(CheckConditionsOf(options));
+  HEFT_RETURN_IF_ERROR(CheckConditions(options.where));
   HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
   const Progress progress(monitor, "identifying samples");
   return impl_->IdentifyAll(

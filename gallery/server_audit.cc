@@ -131,6 +131,7 @@ absl::StatusOr<Draw> Server::Impl::NewDraw(const Gallery::Impl& gallery,
   draw.origin.gallery = gallery.id();
   draw.origin.generation = gallery.generation();
   draw.origin.root = gallery.root();
+  draw.time = UnixTime();
   const auto key = ReadFolderKey(AuditKeyPath(gallery.directory()), kAuditKeyKind);
   if (absl::IsNotFound(key.status())) return draw;
   HEFT_RETURN_IF_ERROR(key.status());
@@ -161,7 +162,7 @@ void Server::Impl::EndDraws() const {
 absl::StatusOr<EncryptedScores> Server::Impl::Repeat(const Gallery::Impl& gallery,
                                                      const SampleSet& samples,
                                                      const EncryptedScores& said, uint64_t row,
-                                                     const ReplySeed& seed) const {
+                                                     const ReplySeed& seed, uint64_t issued) const {
   ProbeOptions options;
   options.average = row == kAllRows;
   options.row = options.average ? 0 : row;
@@ -169,7 +170,11 @@ absl::StatusOr<EncryptedScores> Server::Impl::Repeat(const Gallery::Impl& galler
   options.relinearise = std::ranges::none_of(
       said.replies, [](const ScoreReply& reply) { return reply.scores.size() == 3; });
   if (said.restriction) options.where = said.restriction->where;
-  const Draw draw = {*said.origin, seed};
+  // Without a restriction nobody had expired.
+  const bool verification = said.kind == ScoreKind::kVerification;
+  const uint64_t time =
+      verification ? issued : (said.restriction ? said.restriction->time : uint64_t{0});
+  const Draw draw = {*said.origin, seed, time};
   return said.kind == ScoreKind::kVerification
              ? VerifyAs(gallery, samples, said.claimed, options, draw)
              : IdentifyAs(gallery, samples, options, draw);
@@ -258,8 +263,9 @@ absl::StatusOr<AuditFinding> AuditReply(const Server& server, const Gallery& cop
   if (revealed.nonce != origin.nonce || seed.Commitment(origin.nonce) != origin.commitment) {
     return Wrong("the seed that was revealed is not the one that the reply commits to");
   }
-  HEFT_ASSIGN_OR_RETURN(const EncryptedScores made,
-                        impl.Repeat(gallery, asked.samples, said, asked.row, seed));
+  HEFT_ASSIGN_OR_RETURN(
+      const EncryptedScores made,
+      impl.Repeat(gallery, asked.samples, said, asked.row, seed, file.statement.issued));
   const std::vector<uint8_t> again = SerializeScores(*impl.instance().context, made);
   if (std::ranges::equal(again, file.file)) return AuditFinding{true, ""};
   return Wrong(Difference(*impl.instance().context, said, made));

@@ -83,6 +83,7 @@ struct BatchEnrolment {
 struct Draw {
   ReplyOrigin origin;
   std::optional<ReplySeed> seed;  // none: the operating system's randomness
+  uint64_t time = 0;              // Unix seconds, by which templates have expired
 
   // The secret factor of the norm's proof.
   std::optional<double> NormFactor() const;
@@ -182,7 +183,7 @@ class Server::Impl {
   // The same reply once more, from the seed that it is said to have.
   absl::StatusOr<EncryptedScores> Repeat(const Gallery::Impl& gallery, const SampleSet& samples,
                                          const EncryptedScores& said, uint64_t row,
-                                         const ReplySeed& seed) const;
+                                         const ReplySeed& seed, uint64_t issued) const;
 
  private:
   Impl() = default;
@@ -235,14 +236,15 @@ class Server::Impl {
   };
   absl::StatusOr<PreparedProbe> Prepare(const ProbeFuser& prober, const Gallery::Impl& gallery,
                                         const SampleSet& samples, const ProbeOptions& options,
-                                        const Draw& draw) const;
-  // Blocks side by side, pinned.
+                                        const Draw& draw,
+                                        const std::optional<Restriction>& restriction) const;
+  // Blocks of these numbers, pinned.
   absl::StatusOr<std::vector<PinnedBlock>> ReadBlocks(const Gallery::Impl& gallery,
-                                                      BlockRun run) const;
-  // A run's scores, into the reply.
+                                                      std::span<const uint64_t> blocks) const;
+  // The scores of these blocks, into replies.
   absl::Status MatchRun(const Gallery::Impl& gallery, const ProbeFuser& prober,
-                        const TiledCiphertexts& probe, bool relinearise, BlockRun run,
-                        EncryptedScores* reply) const;
+                        const TiledCiphertexts& probe, bool relinearise,
+                        std::span<const uint64_t> blocks, std::span<ScoreReply> replies) const;
   EncryptedScores StartReply(ScoreKind kind, const SampleSet& samples, const ProbeOptions& options,
                              ckks::Ciphertext norm, const Draw& draw) const;
 

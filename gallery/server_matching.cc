@@ -62,11 +62,10 @@ EncryptedScores Server::Impl::StartReply(ScoreKind kind, const SampleSet& sample
   return reply;
 }
 
-absl::StatusOr<Server::Impl::PreparedProbe> Server::Impl::Prepare(const ProbeFuser& prober,
-                                                                  const Gallery::Impl& gallery,
-                                                                  const SampleSet& samples,
-                                                                  const ProbeOptions& options,
-                                                                  const Draw& draw) const {
+absl::StatusOr<Server::Impl::PreparedProbe> Server::Impl::Prepare(
+    const ProbeFuser& prober, const Gallery::Impl& gallery, const SampleSet& samples,
+    const ProbeOptions& options, const Draw& draw,
+    const std::optional<Restriction>& restriction) const {
   HEFT_RETURN_IF_ERROR(CheckUse(samples, SampleUse::kIdentification));
   PreparedProbe out;
   ProvenProbe probe;
@@ -81,31 +80,38 @@ absl::StatusOr<Server::Impl::PreparedProbe> Server::Impl::Prepare(const ProbeFus
   }
   out.reply = StartReply(ScoreKind::kIdentification, samples, options, std::move(probe.norm), draw);
   out.reply.templates = gallery.places();
-  if (options.with_identities) out.reply.identities = gallery.identities();
-  out.reply.replies.resize(gallery.blocks());
+  out.reply.restriction = restriction;
+  if (options.with_identities) {
+    HEFT_ASSIGN_OR_RETURN(const std::shared_ptr<const Roster> roster, gallery.ReadRoster());
+    out.reply.identities.resize(gallery.places());
+    for (uint64_t i = 0; i < gallery.places(); ++i) {
+      if (out.reply.Answers(i)) out.reply.identities[i] = roster->Name(i, draw.time);
+    }
+  }
+  out.reply.replies.resize(ReplyBlocks(*instance().context, out.reply).size());
   return out;
 }
 
-absl::StatusOr<std::vector<PinnedBlock>> Server::Impl::ReadBlocks(const Gallery::Impl& gallery,
-                                                                  BlockRun run) const {
-  std::vector<PinnedBlock> blocks;
-  for (size_t b = run.first; b < run.end; ++b) {
+absl::StatusOr<std::vector<PinnedBlock>> Server::Impl::ReadBlocks(
+    const Gallery::Impl& gallery, std::span<const uint64_t> blocks) const {
+  std::vector<PinnedBlock> out;
+  for (const uint64_t b : blocks) {
     HEFT_ASSIGN_OR_RETURN(PinnedBlock block, gallery.Block(instance(), b, keys()));
-    blocks.push_back(std::move(block));
+    out.push_back(std::move(block));
   }
-  return blocks;
+  return out;
 }
 
 absl::Status Server::Impl::MatchRun(const Gallery::Impl& gallery, const ProbeFuser& prober,
-                                    const TiledCiphertexts& probe, bool relinearise, BlockRun run,
-                                    EncryptedScores* reply) const {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<PinnedBlock> blocks, ReadBlocks(gallery, run));
+                                    const TiledCiphertexts& probe, bool relinearise,
+                                    std::span<const uint64_t> blocks,
+                                    std::span<ScoreReply> replies) const {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<PinnedBlock> pinned, ReadBlocks(gallery, blocks));
   HEFT_ASSIGN_OR_RETURN(
       std::vector<ckks::Ciphertext> scores,
-      MatchBlocks(prober.instance(), ViewsOf(blocks), probe, prober.keys(), relinearise));
+      MatchBlocks(prober.instance(), ViewsOf(pinned), probe, prober.keys(), relinearise));
   for (size_t i = 0; i < scores.size(); ++i) {
-    HEFT_RETURN_IF_ERROR(
-        TakeScores(instance(), std::move(scores[i]), &reply->replies[run.first + i]));
+    HEFT_RETURN_IF_ERROR(TakeScores(instance(), std::move(scores[i]), &replies[i]));
   }
   return absl::OkStatus();
 }
@@ -125,19 +131,24 @@ absl::StatusOr<EncryptedScores> Server::Impl::IdentifyAs(const Gallery::Impl& ga
                                                          const ProgressFunction& progress) const {
   HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance(), binding()));
   HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
-  HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared, Prepare(*prober, gallery, samples, options, draw));
+  HEFT_ASSIGN_OR_RETURN(const auto restriction, gallery.Restricted(draw.time, options.where));
+  HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared,
+                        Prepare(*prober, gallery, samples, options, draw, restriction));
   EncryptedScores& reply = prepared.reply;
+  const std::vector<uint64_t> blocks = ReplyBlocks(*instance().context, reply);
   const size_t threads = static_cast<size_t>(std::max(1, ThreadCount()));
-  const std::vector<BlockRun> runs = BlockRuns(gallery.blocks(), threads);
+  const std::vector<BlockRun> runs = BlockRuns(blocks.size(), threads);
   for (size_t start = 0; start < runs.size(); start += threads) {
     const auto pass = std::span(runs).subspan(start, std::min(threads, runs.size() - start));
     std::vector<absl::Status> statuses(pass.size());
     ParallelFor(pass.size(), [&](size_t i) {
-      statuses[i] =
-          MatchRun(gallery, *prober, prepared.tiles, options.relinearise, pass[i], &reply);
+      const size_t count = pass[i].end - pass[i].first;
+      statuses[i] = MatchRun(gallery, *prober, prepared.tiles, options.relinearise,
+                             std::span(blocks).subspan(pass[i].first, count),
+                             std::span(reply.replies).subspan(pass[i].first, count));
     });
     for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
-    HEFT_RETURN_IF_ERROR(Report(progress, pass.back().end, gallery.blocks()));
+    HEFT_RETURN_IF_ERROR(Report(progress, pass.back().end, blocks.size()));
   }
   return std::move(reply);
 }
@@ -155,6 +166,10 @@ absl::Status Server::Impl::IdentifyAll(
                         FirstOfEqualFiles(samples, "--all needs the same number"));
   const size_t rows = file->size();
   const size_t stride = BlocksAPass(options.relinearise);
+  // One for all rows, which are answered from the same blocks.
+  const uint64_t now = UnixTime();
+  HEFT_ASSIGN_OR_RETURN(const auto restriction, gallery.Restricted(now, options.where));
+  std::vector<uint64_t> all;
   for (size_t first = 0; first < rows; first += kProbesAPass) {
     const size_t count = std::min(kProbesAPass, rows - first);
     std::vector<EncryptedScores> replies(count);
@@ -162,17 +177,21 @@ absl::Status Server::Impl::IdentifyAll(
     for (size_t i = 0; i < count; ++i) {
       ProbeOptions one = options;
       one.row = first + i;
-      HEFT_ASSIGN_OR_RETURN(const Draw draw, NewDraw(gallery, samples));
-      HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared, Prepare(*prober, gallery, samples, one, draw));
+      HEFT_ASSIGN_OR_RETURN(Draw draw, NewDraw(gallery, samples));
+      draw.time = now;
+      HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared,
+                            Prepare(*prober, gallery, samples, one, draw, restriction));
+      if (all.empty()) all = ReplyBlocks(*instance().context, prepared.reply);
       replies[i] = std::move(prepared.reply);
       tiles[i] = std::move(prepared.tiles);
       HEFT_RETURN_IF_ERROR(Report(progress, first + i, rows));
     }
     HEFT_ASSIGN_OR_RETURN(const ProbeBatch batch, PackProbes(prober->instance(), tiles));
     tiles.clear();
-    for (size_t b = 0; b < gallery.blocks(); b += stride) {
-      HEFT_ASSIGN_OR_RETURN(const std::vector<PinnedBlock> blocks,
-                            ReadBlocks(gallery, {b, std::min(b + stride, gallery.blocks())}));
+    for (size_t b = 0; b < all.size(); b += stride) {
+      HEFT_ASSIGN_OR_RETURN(
+          const std::vector<PinnedBlock> blocks,
+          ReadBlocks(gallery, std::span(all).subspan(b, std::min(stride, all.size() - b))));
       HEFT_ASSIGN_OR_RETURN(auto scores, MatchBlocks(prober->instance(), ViewsOf(blocks), batch,
                                                      prober->keys(), options.relinearise));
       std::vector<absl::Status> statuses(scores.size());
@@ -213,7 +232,8 @@ absl::StatusOr<EncryptedScores> Server::Impl::VerifyAs(const Gallery::Impl& gall
   reply.claimed = identity;
   reply.identities = {identity};
   HEFT_ASSIGN_OR_RETURN(const Seed stand_in_key, StandInKey(gallery.directory()));
-  HEFT_ASSIGN_OR_RETURN(const Claim claim, FindClaim(instance(), gallery, stand_in_key, identity));
+  HEFT_ASSIGN_OR_RETURN(const Claim claim,
+                        FindClaim(instance(), gallery, stand_in_key, identity, draw.time));
   for (const auto& [place, slot_list] : claim.places) {
     const auto [block_index, lane] = place;
     HEFT_ASSIGN_OR_RETURN(const PinnedBlock block, gallery.Block(instance(), block_index, keys()));

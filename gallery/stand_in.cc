@@ -35,7 +35,7 @@ absl::StatusOr<Seed> StandInKey(const std::string& directory) {
 }
 
 absl::StatusOr<Claim> FindClaim(const Instance& instance, const Gallery::Impl& gallery,
-                                const Seed& key, const std::string& identity) {
+                                const Seed& key, const std::string& identity, uint64_t time) {
   const size_t slots = instance.params().slots();
   uint64_t place = 0;
   std::array<uint8_t, sizeof(place)> raw{};
@@ -44,7 +44,10 @@ absl::StatusOr<Claim> FindClaim(const Instance& instance, const Gallery::Impl& g
   // A position, and from there on the first where somebody stands.
   uint64_t borrowed_at = JumpHash(place, gallery.places());
   HEFT_ASSIGN_OR_RETURN(Resident other, gallery.At(borrowed_at));
-  for (size_t tried = 1; other.state != PlaceState::kLive; ++tried) {
+  const auto answers = [&](const Resident& r) {
+    return r.state == PlaceState::kLive && (r.expires == kNoTime || r.expires > time);
+  };
+  for (size_t tried = 1; !answers(other); ++tried) {
     if (tried > gallery.places()) return absl::FailedPreconditionError("nobody is enrolled");
     borrowed_at = (borrowed_at + 1) % gallery.places();
     HEFT_ASSIGN_OR_RETURN(other, gallery.At(borrowed_at));
@@ -52,16 +55,19 @@ absl::StatusOr<Claim> FindClaim(const Instance& instance, const Gallery::Impl& g
   HEFT_ASSIGN_OR_RETURN(const NamedPlaces own_places, gallery.Find(identity));
   HEFT_ASSIGN_OR_RETURN(const NamedPlaces other_places, gallery.Find(other.identity));
 
-  const auto where = [&](const NamedPlaces& named, Claim* claim) {
+  const auto where = [&](const NamedPlaces& named, Claim* claim) -> absl::Status {
     for (const uint64_t i : named.places) {
+      HEFT_ASSIGN_OR_RETURN(const Resident resident, gallery.At(i));
+      if (resident.expires != kNoTime && resident.expires <= time) continue;
       const Position at =
           PositionOf(static_cast<uint32_t>(i % (2 * slots)), static_cast<uint32_t>(slots));
       claim->places[{i / (2 * slots), at.lane}].push_back(at.slot);
     }
+    return absl::OkStatus();
   };
   Claim own, borrowed;
-  where(own_places, &own);
-  where(other_places, &borrowed);
+  HEFT_RETURN_IF_ERROR(where(own_places, &own));
+  HEFT_RETURN_IF_ERROR(where(other_places, &borrowed));
   // Made for known identities too, so that it takes no time of unknown ones alone.
   std::vector<uint8_t> signs((instance.plan.gamma + 7) / 8);
   KeyedHash(signs, key, "template", identity);

@@ -34,9 +34,9 @@ struct Claim {
 
 // FindClaim takes as long for an unknown identity as for a known one. `gallery` has a template at
 // least. The position that an unknown one borrows moves with a probability of k / templates when k
-// templates are added.
+// templates are added. Who has expired at `time` is not enrolled.
 absl::StatusOr<Claim> FindClaim(const Instance& instance, const Gallery::Impl& gallery,
-                                const Seed& key, const std::string& identity);
+                                const Seed& key, const std::string& identity, uint64_t time);
 
 }  // namespace heft
 
