@@ -33,7 +33,8 @@ GalleryChange::~GalleryChange() {
   writer_.reset();  // before the lock
 }
 
-absl::StatusOr<GalleryChange> GalleryChange::Begin(const Gallery::Impl& of, bool start) {
+absl::StatusOr<GalleryChange> GalleryChange::Begin(Gallery::Impl of, bool start) {
+  of = of.Unread();
   HEFT_ASSIGN_OR_RETURN(std::shared_ptr<Store> store,
                         OpenStore(of.directory(), start ? StoreMode::kCreate : StoreMode::kWrite));
   HEFT_ASSIGN_OR_RETURN(auto lock, store->Lock(WriterWait()));
@@ -499,6 +500,8 @@ absl::Status GalleryChange::Commit() {
 
 absl::Status GalleryChange::EraseRemains() {
   writer_.reset();
+  // The state before refers to what is to be erased.
+  HEFT_ASSIGN_OR_RETURN(before_, before_.Newest());
   HEFT_RETURN_IF_ERROR(store_->Scrub(*lock_, WriterWait()));
   HEFT_ASSIGN_OR_RETURN(writer_, store_->Write(*lock_));
   return absl::OkStatus();

@@ -39,9 +39,10 @@ absl::StatusOr<std::optional<std::vector<uint8_t>>> RecallRequest(const StoreRea
 class GalleryChange {
  public:
   // Begin: waits for other writers. `of` says which gallery, whatever state it shows; one that is
-  // not started is, with its id, if `start`. kUnavailable, kNotFound; kFailedPrecondition where the
-  // gallery's binding is another.
-  static absl::StatusOr<GalleryChange> Begin(const Gallery::Impl& of, bool start);
+  // not started is, with its id, if `start`. Who has no further use for the state moves it here: a
+  // writer who erases waits for those who hold one. kUnavailable, kNotFound; kFailedPrecondition
+  // where the gallery's binding is another.
+  static absl::StatusOr<GalleryChange> Begin(Gallery::Impl of, bool start);
   GalleryChange(GalleryChange&&) noexcept;
   ~GalleryChange();
 
@@ -101,6 +102,7 @@ class GalleryChange {
   // Commit: durable when it returns OK. Another one may follow, under the same lock.
   absl::Status Commit();
   // EraseRemains: after Commit: nothing that was deleted or replaced is left in the store's files.
+  // Waits for those who still read it; `before` is the newest state then.
   absl::Status EraseRemains();
 
  private:

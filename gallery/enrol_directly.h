@@ -16,7 +16,7 @@ inline absl::StatusOr<EnrolResult> EnrolDirectly(const Server::Impl& server,
                                                  const std::string& folder,
                                                  const SampleSet& samples,
                                                  const EnrolOptions& options = {}) {
-  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, server.OpenGallery(folder, /*create=*/true));
+  HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, server.OpenGallery(folder, /*create=*/true));
   std::vector<Enrolment> templates;
   BatchEnrolment bulk;
   if (samples.bulk()) {
@@ -24,7 +24,8 @@ inline absl::StatusOr<EnrolResult> EnrolDirectly(const Server::Impl& server,
   } else {
     HEFT_ASSIGN_OR_RETURN(templates, server.FuseAll(samples, options));
   }
-  HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/true));
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change,
+                        GalleryChange::Begin(std::move(gallery), /*start=*/true));
   EnrolResult result;
   if (samples.bulk()) {
     for (size_t i = 0; i < bulk.identities.size(); ++i) {

@@ -70,7 +70,7 @@ absl::StatusOr<Gallery::Rekeyed> Gallery::Rekey(const Model& model, std::span<co
   GalleryBinding expected = BindingOf(instance, model, key_id());
   HEFT_RETURN_IF_ERROR(impl_->CheckFits(instance, expected));
   const Progress progress(monitor, "re-keying blocks");
-  HEFT_ASSIGN_OR_RETURN(*impl_, RekeyGallery(*impl_, instance, parsed, progress.Callback()));
+  HEFT_RETURN_IF_ERROR(RekeyGallery(impl_.get(), instance, parsed, progress.Callback()));
   return Rekeyed{parsed.from, parsed.to};
 }
 

@@ -113,6 +113,16 @@ absl::StatusOr<Gallery::Impl> Gallery::Impl::Newest() const {
   return gallery;
 }
 
+Gallery::Impl Gallery::Impl::Unread() const {
+  Impl gallery;
+  gallery.address_ = address_;
+  gallery.number_ = number_;
+  gallery.store_ = store_;
+  gallery.head_ = head_;
+  gallery.cache_ = cache_;
+  return gallery;
+}
+
 std::string Gallery::Impl::What() const {
   return absl::StrCat("gallery ", address_.folder,
                       address_.name == kDefaultName ? "" : absl::StrCat(":", address_.name));

@@ -64,6 +64,8 @@ class Gallery::Impl {
   static absl::StatusOr<Impl> Open(std::shared_ptr<Store> store, const Address& address);
   // Newest: as Open; what is known of blocks that are still the same is kept.
   absl::StatusOr<Impl> Newest() const;
+  // Unread: the same without a hold on its state: good for Newest, and for what the head says.
+  Impl Unread() const;
   static bool Exists(const std::string& address);
   // Whether a gallery may be started there: kInvalidArgument for a file, kFailedPrecondition for a
   // folder of version 0.1, kDataLoss where there are only parts of one.
@@ -162,14 +164,14 @@ class Gallery::Impl {
   std::shared_ptr<GalleryCache> cache_;
 };
 
-// RekeyGallery: moves all templates to another key, without decrypting them, and gives the gallery
-// as it is then: all or none. The old key is revoked: nothing under it is accepted again, and the
-// gallery never returns to it; its ciphertexts are overwritten. kFailedPrecondition for a key that
-// does not start from this gallery's or leads to a revoked one, and while enrolments wait;
-// kCancelled if `progress`, called with (blocks done, all), returns false.
-absl::StatusOr<Gallery::Impl> RekeyGallery(
-    const Gallery::Impl& gallery, const Instance& instance, const RekeyingKey& key,
-    const std::function<bool(size_t, size_t)>& progress = {});
+// RekeyGallery: moves all templates to another key, without decrypting them: all or none, and
+// `gallery` shows what came of it. The old key is revoked: nothing under it is accepted again, and
+// the gallery never returns to it; its ciphertexts are overwritten. kFailedPrecondition for a key
+// that does not start from this gallery's or leads to a revoked one, and while enrolments wait;
+// kCancelled if `progress`, called with (blocks done, all), returns false. kUnavailable, with
+// `gallery` under the new key, where it has moved and somebody still reads what was under the old.
+absl::Status RekeyGallery(Gallery::Impl* gallery, const Instance& instance, const RekeyingKey& key,
+                          const std::function<bool(size_t, size_t)>& progress = {});
 
 // FusedOf: the ciphertext of an entry.
 absl::StatusOr<ckks::Ciphertext> FusedOf(const Instance& instance, const JournalEntry& entry);

@@ -69,42 +69,47 @@ absl::Status CheckRekeyable(const Gallery::Impl& gallery, const RekeyingKey& key
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<Gallery::Impl> RekeyGallery(const Gallery::Impl& gallery, const Instance& instance,
-                                           const RekeyingKey& key,
-                                           const std::function<bool(size_t, size_t)>& progress) {
-  HEFT_RETURN_IF_ERROR(CheckRekeyable(gallery, key));
-  HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/false));
-  HEFT_RETURN_IF_ERROR(CheckRekeyable(change.before(), key));
-  // What an attempt before has left.
-  HEFT_RETURN_IF_ERROR(DropOtherEpochs(&change));
-  const uint32_t epoch = change.head().epoch + 1;
-  std::vector<BlockInfo> renewed = change.infos();
+// Blocks under the new key, beside the old ones; what is to be known of them.
+absl::StatusOr<std::vector<BlockInfo>> RekeyBlocks(
+    GalleryChange* change, const Instance& instance, const RekeyingKey& key, uint32_t epoch,
+    const std::function<bool(size_t, size_t)>& progress) {
+  std::vector<BlockInfo> renewed = change->infos();
   const WearCosts costs = WearCostsOf(instance);
   for (size_t block = 0; block < renewed.size(); ++block) {
     if (progress && !progress(block, renewed.size())) return absl::CancelledError("interrupted");
     if (renewed[block].checkpoint == Digest{}) continue;
-    HEFT_ASSIGN_OR_RETURN(TiledCiphertexts data, change.ReadCheckpoint(instance, block));
+    HEFT_ASSIGN_OR_RETURN(TiledCiphertexts data, change->ReadCheckpoint(instance, block));
     HEFT_RETURN_IF_ERROR(RekeyBlock(instance, &data, key.key));
     BlockHeader header;
     header.block = block;
-    header.generation = change.head().generation + 1;
-    header.gamma = change.head().binding.gamma;
+    header.generation = change->head().generation + 1;
+    header.gamma = change->head().binding.gamma;
     header.checksum = FastChecksum(
         {reinterpret_cast<const uint8_t*>(data.data()), data.size() * sizeof(uint32_t)});
     header.hash = ResiduesHash(data);
     renewed[block].checkpoint = header.hash;
     renewed[block].generation = header.generation;
     renewed[block].wear.wear += costs.rekeying;
-    HEFT_RETURN_IF_ERROR(change.writer().Put(
-        Table::kBlocks, BlockKey(change.number(), epoch, block), SerializeBlock(header, data)));
+    HEFT_RETURN_IF_ERROR(change->writer().Put(
+        Table::kBlocks, BlockKey(change->number(), epoch, block), SerializeBlock(header, data)));
     // Nothing of the head or the blocks' infos has changed yet.
-    if ((block + 1) % kBlocksATransaction == 0) HEFT_RETURN_IF_ERROR(change.Commit());
+    if ((block + 1) % kBlocksATransaction == 0) HEFT_RETURN_IF_ERROR(change->Commit());
   }
   if (progress && !progress(renewed.size(), renewed.size())) {
     return absl::CancelledError("interrupted");
   }
+  return renewed;
+}
+
+absl::Status Move(const Gallery::Impl& gallery, const Instance& instance, const RekeyingKey& key,
+                  const std::function<bool(size_t, size_t)>& progress) {
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/false));
+  HEFT_RETURN_IF_ERROR(CheckRekeyable(change.before(), key));
+  // What an attempt before has left.
+  HEFT_RETURN_IF_ERROR(DropOtherEpochs(&change));
+  const uint32_t epoch = change.head().epoch + 1;
+  HEFT_ASSIGN_OR_RETURN(const std::vector<BlockInfo> renewed,
+                        RekeyBlocks(&change, instance, key, epoch, progress));
   change.head().epoch = epoch;
   change.head().binding.key_id = key.to;
   change.head().revoked.push_back(key.from);
@@ -118,9 +123,25 @@ absl::StatusOr<Gallery::Impl> RekeyGallery(const Gallery::Impl& gallery, const I
   for (size_t block = 0; block < renewed.size(); ++block) change.SetInfo(block, renewed[block]);
   change.Touch();
   HEFT_RETURN_IF_ERROR(change.Commit());
-  HEFT_RETURN_IF_ERROR(DropOtherEpochs(&change));
-  HEFT_RETURN_IF_ERROR(change.EraseRemains());
-  return change.before().Newest();
+  absl::Status erased = DropOtherEpochs(&change);
+  if (erased.ok()) erased = change.EraseRemains();
+  if (erased.ok()) return erased;
+  return absl::Status(erased.code(),
+                      absl::StrCat("the gallery has moved to key ", HexString(key.to),
+                                   ", but what it was under the old one is still in its files: ",
+                                   erased.message(), "; `heft-server gallery compact` erases it"));
+}
+
+}  // namespace
+
+absl::Status RekeyGallery(Gallery::Impl* gallery, const Instance& instance, const RekeyingKey& key,
+                          const std::function<bool(size_t, size_t)>& progress) {
+  HEFT_RETURN_IF_ERROR(CheckRekeyable(*gallery, key));
+  // Erasing waits for whoever holds the state before.
+  *gallery = gallery->Unread();
+  const absl::Status moved = Move(*gallery, instance, key, progress);
+  HEFT_ASSIGN_OR_RETURN(*gallery, gallery->Newest());
+  return moved;
 }
 
 }  // namespace heft

@@ -6,8 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
+#include <optional>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
@@ -18,6 +22,7 @@
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/profile.h"
 #include "fusion/testing.h"
+#include "gallery/change.h"
 #include "gallery/enrol_directly.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/server_impl.h"
@@ -116,14 +121,71 @@ class RekeyTest : public ::testing::Test {
     for (size_t i = 0; i < a.size(); ++i) squares += (a[i] - b[i]) * (a[i] - b[i]);
     return std::sqrt(squares / static_cast<double>(a.size()));
   }
-  // Bytes of every file but the lock, by name.
-  std::map<std::string, std::vector<uint8_t>> Files() const {
-    std::map<std::string, std::vector<uint8_t>> files;
-    for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
-      const std::string name = entry.path().filename().string();
-      if (name != "lock") files[name] = *ReadFile(entry.path().string());
+  // The gallery as it is on the disk: its root stands for who is in it and for every bit of it.
+  struct State {
+    ckks::KeyId key_id{};
+    uint64_t generation = 0;
+    Digest root{};
+    std::vector<std::string> identities;
+    bool operator==(const State&) const = default;
+  };
+  State Now() const {
+    const Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
+    EXPECT_TRUE(gallery.CheckIntact(instance_).ok()) << gallery.CheckIntact(instance_);
+    return {gallery.binding().key_id, gallery.generation(), gallery.root(), gallery.identities()};
+  }
+  // Blocks in the store, of all epochs.
+  size_t StoredBlocks() const {
+    const Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
+    size_t blocks = 0;
+    EXPECT_TRUE(gallery.reader()
+                    .Scan(Table::kBlocks, {}, [&](ByteSpan, ByteSpan) { return ++blocks > 0; })
+                    .ok());
+    return blocks;
+  }
+  // Whether any of `values`, or a good part of it, is in the file. Pages of the file may lie
+  // anywhere, so parts are looked for.
+  bool InTheFile(const std::vector<std::vector<uint8_t>>& values) const {
+    const std::vector<uint8_t> file = *ReadFile(directory_ + "/store.mdb", uint64_t{1} << 32);
+    constexpr size_t kPart = 64;
+    for (const std::vector<uint8_t>& value : values) {
+      for (size_t at = 0; at + kPart <= value.size(); at += value.size() / 8) {
+        const auto part = value.begin() + static_cast<std::ptrdiff_t>(at);
+        const std::boyer_moore_horspool_searcher searcher(part, part + kPart);
+        if (std::search(file.begin(), file.end(), searcher) != file.end()) return true;
+      }
     }
-    return files;
+    return false;
+  }
+  // What is under the gallery's key: its blocks, and what its journal still has.
+  std::vector<std::vector<uint8_t>> Ciphertexts() const {
+    const Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
+    std::vector<std::vector<uint8_t>> all;
+    for (const Table table : {Table::kBlocks, Table::kJournal}) {
+      EXPECT_TRUE(gallery.reader()
+                      .Scan(table, {},
+                            [&](ByteSpan, ByteSpan value) {
+                              value = value.subspan(kBlockHeader);
+                              all.emplace_back(value.begin(), value.end());
+                              return true;
+                            })
+                      .ok());
+    }
+    return all;
+  }
+  // One template in each of `blocks` blocks.
+  void MakeSparse(size_t blocks) const {
+    std::filesystem::remove_all(directory_);
+    std::vector<Enrolment> templates = *old_->server->FuseAll(Set(*old_, {0}, true), {});
+    const Gallery::Impl none = *old_->server->OpenGallery(directory_, /*create=*/true);
+    GalleryChange change = *GalleryChange::Begin(none, /*start=*/true);
+    for (size_t block = 0; block < blocks; ++block) {
+      change.head().places = block * 2 * instance_->params().slots();
+      templates[0].sample[0] = static_cast<uint8_t>(block + 1);
+      ASSERT_TRUE(change.AddSingles(*instance_, templates, old_->server->keys()).ok());
+    }
+    ASSERT_TRUE(change.Fold(*instance_, old_->server->keys()).ok());
+    ASSERT_TRUE(change.Commit().ok());
   }
 
   static Model* model_;
@@ -146,7 +208,7 @@ std::string RekeyTest::enrolled_;
 TEST_F(RekeyTest, ScoresAgreeBeforeAndAfter) {
   const std::vector<double> before = RawScores(*old_, directory_);
   Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
-  const absl::Status moved = gallery.Rekey(*instance_, Key(old_->secret, next_->secret));
+  const absl::Status moved = RekeyGallery(&gallery, *instance_, Key(old_->secret, next_->secret));
   ASSERT_TRUE(moved.ok()) << moved;
   EXPECT_EQ(gallery.binding().key_id, next_->secret.key_id());
   EXPECT_EQ(Gallery::Impl::Open(directory_)->identities(), gallery.identities());
@@ -212,7 +274,7 @@ TEST_F(RekeyTest, RepeatedRenewalsAddTheErrorThatIsPredicted) {
 
 TEST_F(RekeyTest, TheOldKeyDecryptsNothing) {
   Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
-  ASSERT_TRUE(gallery.Rekey(*instance_, Key(old_->secret, next_->secret)).ok());
+  ASSERT_TRUE(RekeyGallery(&gallery, *instance_, Key(old_->secret, next_->secret)).ok());
   const EncryptedScores scores = *next_->server->Identify(
       *next_->server->OpenGallery(directory_, false), Set(*next_, {0}, true), {});
   const KeyOwner owner = *KeyOwner::Impl::Own(*model_, Copy(old_->secret));
@@ -235,7 +297,7 @@ TEST_F(RekeyTest, TheOldKeyDecryptsNothing) {
 
 TEST_F(RekeyTest, RevokedKeysAreRefused) {
   Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
-  ASSERT_TRUE(gallery.Rekey(*instance_, Key(old_->secret, next_->secret)).ok());
+  ASSERT_TRUE(RekeyGallery(&gallery, *instance_, Key(old_->secret, next_->secret)).ok());
   // A server that still has the old keys, and clients that still encrypt under them.
   const auto opened = old_->server->OpenGallery(directory_, false);
   EXPECT_EQ(opened.status().code(), absl::StatusCode::kFailedPrecondition);
@@ -248,51 +310,127 @@ TEST_F(RekeyTest, RevokedKeysAreRefused) {
       next_->server->Identify(*Gallery::Impl::Open(directory_), Set(*old_, {0}, true), {});
   EXPECT_EQ(samples.status().code(), absl::StatusCode::kFailedPrecondition);
   // The same key a second time, one from elsewhere, and the way back.
-  EXPECT_EQ(gallery.Rekey(*instance_, Key(old_->secret, next_->secret)).code(),
+  EXPECT_EQ(RekeyGallery(&gallery, *instance_, Key(old_->secret, next_->secret)).code(),
             absl::StatusCode::kFailedPrecondition);
-  const absl::Status back = gallery.Rekey(*instance_, Key(next_->secret, old_->secret));
+  const absl::Status back = RekeyGallery(&gallery, *instance_, Key(next_->secret, old_->secret));
   EXPECT_EQ(back.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(back.message()), HasSubstr("leads back"));
   EXPECT_EQ(Gallery::Impl::Open(directory_)->revoked_keys(),
             std::vector<ckks::KeyId>{old_->secret.key_id()});
 }
 
-TEST_F(RekeyTest, AFailedRenewalLeavesTheOldGalleryOrTheNewOne) {
+TEST_F(RekeyTest, AnInterruptedRenewalLeavesTheGalleryAsItWas) {
   const RekeyingKey key = Key(old_->secret, next_->secret);
-  const auto before = Files();
-  // Interrupted before the first block, and before the commit.
-  for (size_t stop : {0, 1}) {
-    Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
+  // More blocks than a transaction has, so that a part of them has been written when it ends.
+  constexpr size_t kBlocks = 18;
+  MakeSparse(kBlocks);
+  const State before = Now();
+  Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
+  ASSERT_EQ(gallery.blocks(), kBlocks);
+  for (size_t stop = 0; stop <= kBlocks; ++stop) {
     EXPECT_EQ(
-        gallery.Rekey(*instance_, key, [&](size_t done, size_t) { return done != stop; }).code(),
+        RekeyGallery(&gallery, *instance_, key, [&](size_t done, size_t) { return done != stop; })
+            .code(),
         absl::StatusCode::kCancelled);
-    EXPECT_EQ(Files(), before);
+    EXPECT_EQ(Now(), before) << stop;
     EXPECT_EQ(gallery.binding().key_id, old_->secret.key_id());
   }
-  // A block and the manifest are two flushes each: of the file, and of the folder after the rename.
-  for (int failing = 1; failing <= 4; ++failing) {
+  EXPECT_GT(StoredBlocks(), kBlocks) << "no attempt came as far as to write something";
+  const absl::Status moved = RekeyGallery(&gallery, *instance_, key);
+  ASSERT_TRUE(moved.ok()) << moved;
+  EXPECT_EQ(Now().key_id, next_->secret.key_id());
+  EXPECT_EQ(Now().identities, before.identities);
+  EXPECT_EQ(StoredBlocks(), kBlocks) << "what the attempts and the old key left is gone";
+}
+
+TEST_F(RekeyTest, ADiskThatRefusesLeavesTheOldGalleryOrTheNewOne) {
+  const RekeyingKey key = Key(old_->secret, next_->secret);
+  bool left_old = false, left_new = false;
+  for (int failing = 1;; ++failing) {
+    SCOPED_TRACE(failing);
     SetUp();
+    const State before = Now();
     Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
     g_flushes = 0;
     g_failing_flush = failing;
-    EXPECT_EQ(gallery.Rekey(*instance_, key).code(), absl::StatusCode::kUnavailable);
+    const absl::Status status = RekeyGallery(&gallery, *instance_, key);
+    const bool failed = g_flushes >= failing;
     g_failing_flush = 0;
-    const bool moved = failing == 4;  // the manifest's rename has happened by then
-    const Party& party = moved ? *next_ : *old_;
-    EXPECT_EQ(gallery.binding().key_id, party.secret.key_id());
-    auto reopened = party.server->OpenGallery(directory_, false);
-    ASSERT_TRUE(reopened.ok()) << reopened.status();
-    EXPECT_TRUE(reopened->ReadBlock(*instance_, 0).ok()) << failing;
-    if (!moved) {
-      EXPECT_EQ(Files(), before);
+    if (!failed) {
+      EXPECT_TRUE(status.ok()) << status;
+      break;
     }
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+    const State after = Now();
+    EXPECT_EQ(gallery.binding().key_id, after.key_id) << "it shows what has come of it";
+    if (after.key_id == old_->secret.key_id()) {
+      left_old = true;
+      EXPECT_EQ(after, before);
+      EXPECT_TRUE(RekeyGallery(&gallery, *instance_, key).ok()) << "the next attempt";
+      EXPECT_EQ(Now().key_id, next_->secret.key_id());
+    } else {
+      left_new = true;
+      EXPECT_EQ(after.key_id, next_->secret.key_id());
+      EXPECT_THAT(std::string(status.message()), HasSubstr("has moved to key"));
+    }
+    EXPECT_TRUE(next_->server->OpenGallery(directory_, false).ok());
+    EXPECT_TRUE(gallery.ReadBlock(*instance_, 0).ok());
   }
-  // One writer at a time; nobody with an old view.
-  SetUp();
-  Gallery::Impl first = *Gallery::Impl::Open(directory_), stale = *Gallery::Impl::Open(directory_);
-  ASSERT_TRUE(first.Rekey(*instance_, key).ok());
-  EXPECT_EQ(stale.Rekey(*instance_, key).code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(Files().size(), before.size()) << "the old blocks are gone";
+  EXPECT_TRUE(left_old);
+  EXPECT_TRUE(left_new);
+}
+
+TEST_F(RekeyTest, NothingUnderTheOldKeyIsLeftInTheFile) {
+  const std::vector<std::vector<uint8_t>> old = Ciphertexts();
+  ASSERT_EQ(old.size(), 1 + kPeople) << "a block, and what may be taken back from it";
+  EXPECT_TRUE(InTheFile(old)) << "otherwise this test would see nothing";
+  Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
+  const absl::Status moved = RekeyGallery(&gallery, *instance_, Key(old_->secret, next_->secret));
+  ASSERT_TRUE(moved.ok()) << moved;
+  EXPECT_FALSE(InTheFile(old));
+  EXPECT_TRUE(InTheFile(Ciphertexts()));
+}
+
+TEST_F(RekeyTest, WhoStillReadsTheOldStateDelaysItsErasureAlone) {
+  const RekeyingKey key = Key(old_->secret, next_->secret);
+  const std::vector<std::vector<uint8_t>> old = Ciphertexts();
+  Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
+  std::optional<Gallery::Impl> stale = *Gallery::Impl::Open(directory_);
+  const TiledCiphertexts seen = *stale->ReadBlock(*instance_, 0);
+  SetWriterWait(0);
+  const absl::Status moved = RekeyGallery(&gallery, *instance_, key);
+  SetWriterWait(60);
+  EXPECT_EQ(moved.code(), absl::StatusCode::kUnavailable) << moved;
+  EXPECT_THAT(std::string(moved.message()), HasSubstr("has moved to key"));
+  EXPECT_EQ(gallery.binding().key_id, next_->secret.key_id());
+  EXPECT_EQ(Now().key_id, next_->secret.key_id());
+  // He sees what he saw, and changes nothing.
+  EXPECT_EQ(*stale->ReadBlock(*instance_, 0), seen);
+  EXPECT_EQ(RekeyGallery(&*stale, *instance_, key).code(), absl::StatusCode::kFailedPrecondition);
+  stale.reset();
+  GalleryChange change = *GalleryChange::Begin(gallery, /*start=*/false);
+  ASSERT_TRUE(change.EraseRemains().ok());
+  EXPECT_FALSE(InTheFile(old));
+}
+
+TEST_F(RekeyTest, OfTwoRenewalsOneTakesPlace) {
+  Csprng rng;
+  const ckks::SecretKey third = *ckks::SecretKey::Generate(context(), rng);
+  const RekeyingKey to_next = Key(old_->secret, next_->secret), to_third = Key(old_->secret, third);
+  absl::Status first, second;
+  std::thread other([&] {
+    Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
+    second = RekeyGallery(&gallery, *instance_, to_third);
+  });
+  {
+    Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
+    first = RekeyGallery(&gallery, *instance_, to_next);
+  }
+  other.join();
+  EXPECT_NE(first.ok(), second.ok()) << first << second;
+  EXPECT_EQ((first.ok() ? second : first).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Now().key_id, (first.ok() ? next_->secret : third).key_id());
+  EXPECT_EQ(StoredBlocks(), 1u);
 }
 
 TEST_F(RekeyTest, KeyFilesNoticeDamageAndOtherParameters) {

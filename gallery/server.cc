@@ -244,8 +244,9 @@ absl::StatusOr<AdmitResult> Server::Admit(const std::string& folder,
 }
 
 absl::Status Server::Fold(const std::string& folder) const {
-  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, impl_->OpenGallery(folder, /*create=*/false));
-  HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/false));
+  HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, impl_->OpenGallery(folder, /*create=*/false));
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change,
+                        GalleryChange::Begin(std::move(gallery), /*start=*/false));
   HEFT_RETURN_IF_ERROR(change.Fold(impl_->instance(), impl_->keys()));
   return change.Commit();
 }

@@ -168,7 +168,8 @@ absl::StatusOr<EnrolResult> Server::Impl::Quarantine(const std::string& director
                                                      const EnrolOptions& options,
                                                      const ProgressFunction& progress,
                                                      const Digest& files) const {
-  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, OpenGallery(directory, /*create=*/true));
+  HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, OpenGallery(directory, /*create=*/true));
+  gallery = gallery.Unread();
   HEFT_ASSIGN_OR_RETURN(QuarantinedEnrolment enrolment, FuseToProve(samples, options, progress));
   enrolment.authorisation = options.authorisation;
   for (WaitingTemplate& t : enrolment.templates) {
@@ -276,7 +277,8 @@ absl::Status Server::Impl::AdmitEntry(GalleryChange* change, QuarantinedEnrolmen
 absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
                                                 const Admission& admission, const Trust* trust,
                                                 const ProgressFunction& progress) const {
-  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, OpenGallery(directory, /*create=*/false));
+  HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, OpenGallery(directory, /*create=*/false));
+  gallery = gallery.Unread();
   if (!(admission.binding == binding()) || admission.gallery != gallery.id()) {
     return absl::FailedPreconditionError(
         "an admission to another gallery, or under another model or key");

@@ -8,14 +8,19 @@
 
 #include <cerrno>
 
-// The disk refuses the n-th flush: this fsync stands in for the C library's in this program.
+// The disk refuses the n-th flush: these stand in for the C library's in this program, and in
+// LMDB's library, which makes a store's changes durable by them.
 static int g_flushes = 0, g_failing_flush = 0;
-extern "C" int fsync(int fd) {
+static int Flush(long number, int fd) {
   if (++g_flushes == g_failing_flush) {
     errno = EIO;
     return -1;
   }
-  return static_cast<int>(syscall(SYS_fsync, fd));
+  return static_cast<int>(syscall(number, fd));
+}
+extern "C" __attribute__((visibility("default"))) int fsync(int fd) { return Flush(SYS_fsync, fd); }
+extern "C" __attribute__((visibility("default"))) int fdatasync(int fd) {
+  return Flush(SYS_fdatasync, fd);
 }
 
 #endif  // HEFT_GALLERY_TESTING_H_
