@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gallery's folder (gallery/gallery.cc): a manifest, and the file of block 0 written by
-// generation 1. The input is both, one after the other; the block's own header says where it
-// starts.
+// A gallery's folder of version 0.1 (gallery/legacy_gallery.h), as it is imported: a manifest, and
+// the file of block 0 written by generation 1. The input is both, one after the other; the block's
+// own header says where it starts.
 #include <algorithm>
 
 #include "base/envelope.h"
 #include "fuzz/folder.h"
 #include "fuzz/fuzz.h"
-#include "gallery/gallery_impl.h"
+#include "gallery/legacy_gallery.h"
 
 namespace heft::fuzz {
 namespace {
@@ -18,17 +18,19 @@ void CheckRead(const absl::Status& status) {
 }
 
 void ReadFolder(const Folder& folder) {
-  const auto gallery = Gallery::Impl::Open(folder.path());
+  const auto gallery = LegacyGallery::Read(folder.path());
   if (!gallery.ok()) return CheckRead(gallery.status());
-  if (const auto checked = gallery->CheckBlockFiles(); !checked.ok()) CheckRead(checked);
+  Check(gallery->samples.size() == gallery->identities.size(), "a digest an identity");
+  Check(gallery->hashes.size() == gallery->generations.size(), "a hash a block");
   const Instance& instance = SmallInstance();
-  for (size_t b = 0; b < std::min<size_t>(gallery->blocks(), 2); ++b) {
+  if (const auto checked = gallery->CheckRoot(instance); !checked.ok()) CheckRead(checked);
+  for (size_t b = 0; b < std::min<size_t>(gallery->generations.size(), 2); ++b) {
     const auto block = gallery->ReadBlock(instance, b);
     if (!block.ok()) {
       CheckRead(block.status());
       continue;
     }
-    Check(block->size() == TiledSize(*instance.context, gallery->binding().gamma),
+    Check(block->size() == TiledSize(*instance.context, gallery->binding.gamma),
           "a block of the gallery's size");
     for (size_t i = 0; i < block->size(); ++i) {
       const size_t limb = i / (block->size() / MatchLimbs(instance.params()));

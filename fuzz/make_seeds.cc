@@ -28,6 +28,7 @@
 #include "gallery/owner/journal_anchor.h"
 #include "gallery/owner/journal_file.h"
 #include "gallery/owner/legacy_budget.h"
+#include "gallery/records.h"
 #include "gallery/renewal.h"
 #include "gallery/request_log.h"
 #include "gallery/scores.h"
@@ -256,7 +257,7 @@ absl::Status WriteSamples(const SeedWriter& seeds, const ckks::SecretKey& secret
   return absl::OkStatus();
 }
 
-// A gallery of two templates, by docs/formats.md: its own writer needs a plan.
+// A gallery of version 0.1 with two templates, by docs/formats.md: nobody writes them any more.
 absl::Status WriteGallery(const SeedWriter& seeds, const ckks::SecretKey& secret) {
   const ckks::Context& context = *SmallContext();
   ByteWriter binding;
@@ -283,6 +284,49 @@ absl::Status WriteGallery(const SeedWriter& seeds, const ckks::SecretKey& secret
   const std::vector<uint8_t> sealed = SealEnvelope("GBLK", 1, block.bytes());
   both.insert(both.end(), sealed.begin(), sealed.end());
   return seeds.Write("gallery", "two-templates", both);
+}
+
+// What stands in a gallery's store, each record behind the letter that the fuzzer knows it by.
+absl::Status WriteRecords(const SeedWriter& seeds, const ckks::SecretKey& secret) {
+  const auto write = [&](const std::string& name, char kind, const std::vector<uint8_t>& record) {
+    std::vector<uint8_t> bytes = {static_cast<uint8_t>(kind)};
+    bytes.insert(bytes.end(), record.begin(), record.end());
+    return seeds.Write("records", name, bytes);
+  };
+  GalleryHead head;
+  head.binding.key_id = secret.key_id();
+  head.binding.gamma = kSmallGamma;
+  head.generation = 3;
+  head.places = 3;
+  head.live = head.next_entry = 2;
+  head.leaving = 1;
+  head.block_places = kRunPlaces;
+  head.revoked = {{1}, {2}};
+  HEFT_RETURN_IF_ERROR(write("head", 'h', SerializeHead(head)));
+  BlockInfo info;
+  info.checkpoint = {1};
+  info.live = 2;
+  info.wear.wear = 0.5;
+  HEFT_RETURN_IF_ERROR(write("info", 'i', SerializeBlockInfo(info)));
+  Run run;
+  run[0].state = run[2].state = PlaceState::kLive;
+  run[0].identity = "ann";
+  run[0].sample = {1};
+  run[2].identity = "J\u00fcrgen";
+  run[2].parts = {{2}, {3}};
+  run[2].expires = 2'000'000'000;
+  run[1].state = PlaceState::kLeaving;
+  HEFT_RETURN_IF_ERROR(write("run", 'r', SerializeRun(run)));
+  const std::vector<uint8_t> fused(40, 7);
+  HEFT_RETURN_IF_ERROR(
+      write("entry", 'j', SerializeEntry({5, 3, 2'000'000'000, HashBytes(fused), fused})));
+  HEFT_RETURN_IF_ERROR(write("fold", 'f', SerializeFold({1, 2'000'000'000})));
+  HEFT_RETURN_IF_ERROR(write("named", 'n', SerializeNamed({1, {0, 2}})));
+  const std::vector<uint32_t> residues = {1, 2, 3, 4};
+  BlockHeader header;
+  header.gamma = kSmallGamma;
+  header.hash = ResiduesHash(residues);
+  return write("block", 'b', SerializeBlock(header, residues));
 }
 
 absl::Status WriteScores(const SeedWriter& seeds, const ckks::SecretKey& secret, Csprng& rng) {
@@ -469,6 +513,7 @@ absl::Status Write(const std::string& root) {
   HEFT_RETURN_IF_ERROR(WriteSigned(seeds));
   HEFT_RETURN_IF_ERROR(WriteSamples(seeds, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteGallery(seeds, secret));
+  HEFT_RETURN_IF_ERROR(WriteRecords(seeds, secret));
   HEFT_RETURN_IF_ERROR(WriteAdmission(seeds, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteRenewal(seeds, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteServerFiles(seeds));

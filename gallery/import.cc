@@ -61,14 +61,13 @@ absl::Status ImportLegacyGallery(const std::string& from, const std::string& to,
   if (Gallery::Impl::Exists(to)) {
     return absl::AlreadyExistsError(absl::StrCat("there is a gallery in ", to, " already"));
   }
-  const uint32_t per_block = 2 * instance.params().slots();
-  if (old.generations.size() != (old.identities.size() + per_block - 1) / per_block) {
-    return absl::DataLossError(absl::StrCat("gallery ", from, ": its manifest has ",
-                                            old.identities.size(), " templates in ",
-                                            old.generations.size(), " blocks of ", per_block));
-  }
+  HEFT_RETURN_IF_ERROR(old.CheckRoot(instance));
   HEFT_ASSIGN_OR_RETURN(GalleryChange change,
                         GalleryChange::Begin(Gallery::Impl::New(to, old.binding), /*start=*/true));
+  // Somebody else may have imported it, or another one, while this waited for its turn.
+  if (Gallery::Impl::Exists(to)) {
+    return absl::AlreadyExistsError(absl::StrCat("there is a gallery in ", to, " already"));
+  }
   HEFT_RETURN_IF_ERROR(change.AddImported(old, instance, progress));
   HEFT_RETURN_IF_ERROR(ImportQuarantine(old, rings, &change));
   HEFT_ASSIGN_OR_RETURN(const Address address, ParseAddress(to));

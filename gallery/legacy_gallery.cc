@@ -10,6 +10,7 @@
 #include "base/identity.h"
 #include "ckks/serialization.h"
 #include "gallery/gallery_impl.h"
+#include "gallery/merkle.h"
 
 namespace heft {
 namespace {
@@ -59,7 +60,7 @@ void ReadLists(ByteReader& reader, uint32_t version, LegacyGallery* gallery) {
   gallery->hashes.resize(gallery->generations.size());
   if (version >= 5) {
     for (Digest& hash : gallery->hashes) hash = ReadDigest(reader);
-    ReadDigest(reader);  // the root that it had
+    gallery->root = ReadDigest(reader);
   }
   if (version < 6) return;
   gallery->parts.resize(reader.Count(sizeof(SampleDigest), kMaxTemplates));
@@ -97,6 +98,28 @@ absl::StatusOr<LegacyGallery> LegacyGallery::Read(const std::string& folder) {
     HEFT_RETURN_IF_ERROR(CheckIdentityAt(gallery.identities[i], path, i));
   }
   return gallery;
+}
+
+absl::Status LegacyGallery::CheckRoot(const Instance& instance) const {
+  const uint64_t per_block = 2 * uint64_t{instance.params().slots()};
+  if (generations.size() != (identities.size() + per_block - 1) / per_block) {
+    return absl::DataLossError(absl::StrCat("gallery ", folder, ": its manifest has ",
+                                            identities.size(), " templates in ", generations.size(),
+                                            " blocks of ", per_block));
+  }
+  if (!root) return absl::OkStatus();
+  const Digest of_all = MerkleRoot(identities.size(), [&](uint64_t position) {
+    const uint64_t block = position / per_block;
+    ByteWriter leaf;
+    leaf.U64(position);
+    leaf.String(identities[position]);
+    leaf.Raw(hashes[block]);
+    leaf.U64(generations[block]);
+    return LeafHash(leaf.bytes());
+  });
+  if (of_all == *root) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat("gallery ", folder, ": names and blocks have another root than its manifest"));
 }
 
 absl::StatusOr<TiledCiphertexts> LegacyGallery::ReadBlock(const Instance& instance,

@@ -5,6 +5,7 @@
 #ifndef HEFT_GALLERY_LEGACY_GALLERY_H_
 #define HEFT_GALLERY_LEGACY_GALLERY_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,14 @@ struct LegacyGallery {
   std::vector<SampleDigest> parts;      // of samples in means, of nobody in particular
   std::vector<uint64_t> generations;    // of each block's file
   std::vector<Digest> hashes;           // the same; zeros: unknown
+  std::optional<Digest> root;           // of all that; of old manifests none
   std::vector<ckks::KeyId> revoked;
 
   // kNotFound where there is no manifest, kDataLoss where it is damaged.
   static absl::StatusOr<LegacyGallery> Read(const std::string& folder);
+  // kDataLoss unless names and blocks are as many as each other need, and are those that the
+  // manifest's root is of, if it has one.
+  absl::Status CheckRoot(const Instance& instance) const;
   // One block's residues, checked: hash, binding, every residue below its prime.
   absl::StatusOr<TiledCiphertexts> ReadBlock(const Instance& instance, size_t block) const;
   // QuarantinedFiles: paths of what waits.

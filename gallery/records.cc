@@ -116,14 +116,17 @@ absl::StatusOr<GalleryHead> ParseHead(ByteSpan bytes, std::string_view what) {
   head.started = reader.U64();
   head.key_since = reader.U64();
   head.verified = reader.U64();
-  head.intact = reader.U8() != 0;
+  const uint8_t intact = reader.U8();
+  if (intact > 1) reader.Fail("a flag that is neither 0 nor 1");
+  head.intact = intact == 1;
   head.retention.seconds = reader.U64();
   head.retention.bytes = reader.U64();
   head.revoked.resize(reader.Count(sizeof(ckks::KeyId), kMostRevoked));
   for (ckks::KeyId& key : head.revoked) key = ckks::ReadId(reader);
-  if (head.places > kMostPlaces || head.live + head.leaving > head.places ||
-      head.folded >= head.next_entry || head.retired > head.folded ||
-      head.block_places % kRunPlaces != 0 || (head.places > 0 && head.block_places == 0)) {
+  if (head.places > kMostPlaces || head.live > head.places ||
+      head.leaving > head.places - head.live || head.folded >= head.next_entry ||
+      head.retired > head.folded || head.block_places % kRunPlaces != 0 ||
+      (head.places > 0 && head.block_places == 0)) {
     reader.Fail("numbers that contradict each other");
   }
   HEFT_RETURN_IF_ERROR(reader.Finish());
@@ -289,10 +292,13 @@ absl::StatusOr<BlockHeader> ParseBlock(ByteSpan bytes, size_t words, std::string
   header.block = reader.U64();
   header.generation = reader.U64();
   header.gamma = reader.U32();
-  reader.U32();
+  if (reader.U32() != 0) reader.Fail("bytes that must be zero are not");
   header.checksum = reader.U64();
   header.hash = ReadDigest(reader);
-  reader.Raw(kBlockHeader - (bytes.size() - reader.remaining()));
+  const ByteSpan padding = reader.Raw(kBlockHeader - (bytes.size() - reader.remaining()));
+  if (std::ranges::any_of(padding, [](uint8_t byte) { return byte != 0; })) {
+    reader.Fail("bytes that must be zero are not");
+  }
   HEFT_RETURN_IF_ERROR(reader.status());
   const ByteSpan raw = reader.Raw(reader.remaining());
   if (raw.size() != words * sizeof(uint32_t)) {

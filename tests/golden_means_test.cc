@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <filesystem>
+#include <utility>
 
+#include "base/envelope.h"
 #include "base/files.h"
 #include "base/testing.h"
 #include "fusion/compact.h"
@@ -14,6 +16,9 @@
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/testing.h"
 #include "gallery/admission.h"
+#include "gallery/import.h"
+#include "gallery/legacy_gallery.h"
+#include "gallery/merkle.h"
 #include "gallery/server_impl.h"
 #include "tests/golden.h"
 
@@ -41,6 +46,43 @@ class GoldenMeansTest : public ::testing::Test {
         rings_(Ok(MakeRings(model_))),
         secret_(Ok(ParseSecretKey(*instance().context, Golden("secret.key"), {}, "secret.key"))) {
     EXPECT_TRUE(WriteFileAtomic(folder_ / "manifest.heft", Golden("means/manifest.heft")).ok());
+    gallery_ = Ok(LegacyGallery::Read(folder_.path()));
+  }
+  // The gallery's folder with a block, of which there is no golden file: of zeros, and in the
+  // manifest its hash and the root with it.
+  std::string WithABlock() const {
+    ByteWriter block;
+    WriteBinding(block, gallery_.binding);
+    block.U64(0);
+    block.Raw(std::vector<uint8_t>(44));
+    block.U32Array(std::vector<uint32_t>(TiledSize(*instance().context, model_.gamma)));
+    const std::vector<uint8_t> file = SealEnvelope("GBLK", 1, block.bytes());
+    Digest hash;
+    std::copy(file.end() - static_cast<std::ptrdiff_t>(hash.size()), file.end(), hash.begin());
+    const Digest root = MerkleRoot(gallery_.identities.size(), [&](uint64_t position) {
+      ByteWriter leaf;
+      leaf.U64(position);
+      leaf.String(gallery_.identities[position]);
+      leaf.Raw(hash);
+      leaf.U64(gallery_.generations[0]);
+      return LeafHash(leaf.bytes());
+    });
+    const std::vector<uint8_t> golden = Golden("means/manifest.heft");
+    std::vector<uint8_t> payload(
+        golden.begin() + kEnvelopeHeaderSize,
+        golden.end() - static_cast<std::ptrdiff_t>(kEnvelopeOverhead - kEnvelopeHeaderSize));
+    for (const auto& [was, is] : {std::pair(gallery_.hashes[0], hash), {*gallery_.root, root}}) {
+      const auto at = std::ranges::search(payload, was);
+      EXPECT_FALSE(at.empty());
+      std::ranges::copy(is, at.begin());
+    }
+    const std::string folder = folder_ / "with-a-block";
+    EXPECT_TRUE(MakeDirectories(folder).ok());
+    EXPECT_TRUE(WriteFileAtomic(folder + "/manifest.heft", SealEnvelope("GALM", 6, payload)).ok());
+    EXPECT_TRUE(WriteFileAtomic(
+                    folder + "/block-0-" + std::to_string(gallery_.generations[0]) + ".heft", file)
+                    .ok());
+    return folder;
   }
   const Instance& instance() const { return rings_.matching; }
   GalleryBinding Binding() const { return BindingOf(instance(), model_, secret_.key_id()); }
@@ -64,6 +106,7 @@ class GoldenMeansTest : public ::testing::Test {
   const Rings rings_;
   const ckks::SecretKey secret_;
   const testing::TemporaryFolder folder_;
+  LegacyGallery gallery_;
 };
 
 TEST_F(GoldenMeansTest, MetadataAndExpiryOfOneWhoWaits) {
@@ -78,16 +121,16 @@ TEST_F(GoldenMeansTest, MetadataAndExpiryOfOneWhoWaits) {
 }
 
 TEST_F(GoldenMeansTest, ManifestAndWaitingEnrolmentAgree) {
-  const Gallery::Impl gallery = Ok(Gallery::Impl::Open(folder_.path()));
-  EXPECT_EQ(gallery.identities(), (std::vector<std::string>{"bob", "ann"}));
-  EXPECT_EQ(gallery.generation(), 2u);
-  EXPECT_EQ(gallery.root(), gallery.ComputeRoot(instance()));
+  EXPECT_EQ(gallery_.identities, (std::vector<std::string>{"bob", "ann"}));
+  EXPECT_EQ(gallery_.generation, 2u);
+  EXPECT_TRUE(gallery_.root.has_value());
+  EXPECT_TRUE(gallery_.CheckRoot(instance()).ok()) << gallery_.CheckRoot(instance());
   const QuarantinedEnrolment waiting = Waiting();
   ASSERT_EQ(waiting.templates.size(), 1u);
   EXPECT_EQ(waiting.templates[0].identity, "ann");
-  EXPECT_EQ(waiting.templates[0].sample, gallery.samples()[1]);
+  EXPECT_EQ(waiting.templates[0].sample, gallery_.samples[1]);
   EXPECT_EQ(waiting.templates[0].parts.size(), 2u);
-  EXPECT_THAT(gallery.parts(), ::testing::UnorderedElementsAreArray(waiting.templates[0].parts));
+  EXPECT_THAT(gallery_.parts, ::testing::UnorderedElementsAreArray(waiting.templates[0].parts));
   const GalleryBinding binding = BindingOf(instance(), model_, secret_.key_id());
   EXPECT_EQ(SerializeQuarantined(rings_, binding, waiting), Golden("means/waiting.heft"));
 }
@@ -111,8 +154,11 @@ TEST_F(GoldenMeansTest, SamplesInTheMeanAreKnown) {
       model_, testing::MakeKeys(*instance().context, instance().plan.keys, secret_, rng)));
   EnrolOptions options;
   options.identity = "mallory";
+  const std::string gallery = folder_ / "imported";
+  const absl::Status imported = ImportLegacyGallery(WithABlock(), gallery, model_);
+  ASSERT_TRUE(imported.ok()) << imported;
   auto bring = [&](std::vector<SampleFile> files) {
-    return server->Quarantine(folder_.path(), Ok(server->Read(std::move(files))), options).status();
+    return server->Quarantine(gallery, Ok(server->Read(std::move(files))), options).status();
   };
   const absl::Status known =
       bring({{Golden("face.ct"), "face"}, {Golden("means/voice.ct"), "voice"}});

@@ -23,6 +23,8 @@
 #include "fusion/rekey.h"
 #include "fusion/testing.h"
 #include "gallery/admission.h"
+#include "gallery/import.h"
+#include "gallery/legacy_gallery.h"
 #include "gallery/owner/journal_keys.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/owner/legacy_budget.h"
@@ -71,6 +73,14 @@ class GoldenTest : public ::testing::Test {
     return Ok(KeyOwner::Impl::Own(model_, Ok(ckks::SecretKey::FromCoefficients(
                                               context(), secret.key_id(), secret.coefficients()))));
   }
+  // A gallery of version 0.1, brought into a store of its own.
+  std::string Imported(const std::string& from) const {
+    static int count = 0;
+    const std::string to = folder_ / ("imported-" + std::to_string(++count));
+    const absl::Status status = ImportLegacyGallery(from, to, model_);
+    EXPECT_TRUE(status.ok()) << status;
+    return to;
+  }
   // Person 0 against a gallery folder under `secret`.
   void ExpectGallery(const std::string& folder, const ckks::SecretKey& secret) const {
     Csprng rng;
@@ -106,6 +116,7 @@ class GoldenTest : public ::testing::Test {
     }
   }
 
+  const testing::TemporaryFolder folder_;
   Model model_;
   Instance instance_;
   ckks::SecretKey secret_;
@@ -224,15 +235,27 @@ TEST(GoldenCheckpointTest, ComesBack) {
 }
 
 TEST_F(GoldenTest, Galleries) {
-  const std::string folder = HEFT_SOURCE_DIR "/tests/golden/gallery";
+  const std::string old = HEFT_SOURCE_DIR "/tests/golden/gallery";
+  const LegacyGallery read = Ok(LegacyGallery::Read(old));
+  EXPECT_EQ(read.identities, kIdentities);
+  EXPECT_EQ(read.generation, 1u);
+  EXPECT_EQ(read.generations.size(), 1u);
+  // Nobody answers from it as it is.
+  const absl::Status unread = Gallery::Impl::Open(old).status();
+  EXPECT_EQ(unread.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(unread.message()), ::testing::HasSubstr("gallery import"));
+  const std::string folder = Imported(old);
+  EXPECT_EQ(ImportLegacyGallery(old, folder, model_).code(), absl::StatusCode::kAlreadyExists);
   Csprng rng;
   const auto server = Ok(Server::Impl::Create(
       model_, testing::MakeKeys(context(), instance_.plan.keys, secret_, rng)));
   const Gallery::Impl gallery = Ok(server->OpenGallery(folder, /*create=*/false));
   EXPECT_EQ(gallery.identities(), kIdentities);
-  EXPECT_EQ(gallery.generation(), 1u);
+  EXPECT_EQ(gallery.id(), read.id);
+  EXPECT_GT(gallery.generation(), read.generation) << "its root is another";
   EXPECT_EQ(gallery.blocks(), 1u);
-  EXPECT_TRUE(gallery.CheckBlockFiles().ok());
+  EXPECT_EQ(Ok(gallery.ReadBlock(instance_, 0)), Ok(read.ReadBlock(instance_, 0)));
+  EXPECT_TRUE(gallery.CheckIntact(&instance_).ok()) << gallery.CheckIntact(&instance_);
   // Both modalities of person 0, the face from its file.
   std::vector<SampleReader> files;
   files.push_back(Ok(SampleReader::Parse(instance_.context, Golden("face.ct"), "face.ct")));
@@ -253,14 +276,15 @@ TEST_F(GoldenTest, Renewal) {
   EXPECT_EQ(key.from, secret_.key_id());
   EXPECT_EQ(key.to, next.key_id());
   // The gallery that was moved then, and the old one, moved now.
-  EXPECT_EQ(Ok(Gallery::Impl::Open(renewed + "/gallery")).revoked_keys(),
+  const std::string then = Imported(renewed + "/gallery");
+  EXPECT_EQ(Ok(Gallery::Impl::Open(then)).revoked_keys(),
             std::vector<ckks::KeyId>{secret_.key_id()});
-  ExpectGallery(renewed + "/gallery", next);
-  const testing::TemporaryFolder folder;
-  const std::string moved = folder / "moved";
-  std::filesystem::copy(HEFT_SOURCE_DIR "/tests/golden/gallery", moved);
+  ExpectGallery(then, next);
+  const std::string moved = Imported(HEFT_SOURCE_DIR "/tests/golden/gallery");
   Gallery::Impl gallery = Ok(Gallery::Impl::Open(moved));
-  ASSERT_TRUE(gallery.Rekey(instance_, key).ok());
+  const absl::Status status = RekeyGallery(&gallery, instance_, key);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(gallery.revoked_keys(), std::vector<ckks::KeyId>{secret_.key_id()});
   ExpectGallery(moved, next);
 }
 
@@ -363,26 +387,34 @@ TEST_F(GoldenTest, Signed) {
   // The manifest that the server had then.
   const testing::TemporaryFolder folder;
   ASSERT_TRUE(WriteFileAtomic(folder / "manifest.heft", Golden("signed/manifest.heft")).ok());
-  const Gallery gallery = Ok(Gallery::Open(folder.path()));
-  EXPECT_EQ(gallery.id(), file.statement.gallery);
-  EXPECT_EQ(gallery.generation(), file.statement.generation);
-  EXPECT_EQ(gallery.size(), kIdentities.size() + 1);
-  // The one from which it came had no id of its own yet, and the same by the rule for such.
-  EXPECT_EQ(Ok(Gallery::Open(HEFT_SOURCE_DIR "/tests/golden/renewed/gallery")).id(), gallery.id());
+  const LegacyGallery gallery = Ok(LegacyGallery::Read(folder.path()));
+  EXPECT_EQ(gallery.id, file.statement.gallery);
+  EXPECT_EQ(gallery.generation, file.statement.generation);
+  EXPECT_EQ(gallery.identities.size(), kIdentities.size() + 1);
+  EXPECT_TRUE(gallery.CheckRoot(instance_).ok()) << "it has none yet";
+  // The one from which it came had no id of its own yet, and the same by the rule for such; a store
+  // keeps it.
+  const std::string renewed = HEFT_SOURCE_DIR "/tests/golden/renewed/gallery";
+  EXPECT_EQ(Ok(LegacyGallery::Read(renewed)).id, gallery.id);
+  EXPECT_EQ(Ok(Gallery::Open(Imported(renewed))).id(), gallery.id);
 }
 
 // What checks a server: roots, seeds and commitments are what they were.
 TEST_F(GoldenTest, Audited) {
   const testing::TemporaryFolder folder;
   ASSERT_TRUE(WriteFileAtomic(folder / "manifest.heft", Golden("audited/manifest.heft")).ok());
-  const Gallery::Impl gallery = Ok(Gallery::Impl::Open(folder.path()));
-  EXPECT_EQ(gallery.root(), gallery.ComputeRoot(instance_));
+  const LegacyGallery gallery = Ok(LegacyGallery::Read(folder.path()));
+  ASSERT_TRUE(gallery.root.has_value());
+  EXPECT_TRUE(gallery.CheckRoot(instance_).ok()) << gallery.CheckRoot(instance_);
+  LegacyGallery other = gallery;
+  other.identities[0] = "eve";
+  EXPECT_EQ(other.CheckRoot(instance_).code(), absl::StatusCode::kDataLoss);
   const std::vector<uint8_t> reply = Golden("audited/verification.ct");
   const SignedFile file = Ok(ReadSigned(reply, "reply"));
   const ReplyOrigin origin = Ok(OriginOf(reply, "reply"));
-  EXPECT_EQ(origin.gallery, gallery.id());
-  EXPECT_EQ(origin.generation, gallery.generation());
-  EXPECT_EQ(origin.root, gallery.root());
+  EXPECT_EQ(origin.gallery, gallery.id);
+  EXPECT_EQ(origin.generation, gallery.generation);
+  EXPECT_EQ(origin.root, *gallery.root);
   EXPECT_EQ(Ok(ParseScores(context(), reply, "reply")).origin, origin);
   const std::string key = folder / "audit.key";
   ASSERT_TRUE(WriteFileAtomic(key, Golden("audited/audit.key"), 0600).ok());
@@ -394,7 +426,7 @@ TEST_F(GoldenTest, Audited) {
   ASSERT_TRUE(trust.Add(Role::kKeyOwner, "owner", owner.Signer()->public_key()).ok());
   const SignedFile state_file =
       Ok(OpenSigned(state, trust, {.now = ReadSigned(state, "state")->statement.issued}, "state"));
-  EXPECT_EQ(Ok(ParseAdmission(state_file.file, "state")).root, gallery.root());
+  EXPECT_EQ(Ok(ParseAdmission(state_file.file, "state")).root, *gallery.root);
   EXPECT_TRUE(owner.Admit(Golden("audited/pending.ct"), "pending").ok());
   ExpectScores(Ok(owner.Open(reply, "reply")), {"ann"});
   KeyOwner careful = Owner();

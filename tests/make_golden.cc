@@ -77,7 +77,7 @@ absl::Status WriteKeys(const std::string& folder, const Instance& instance,
                          SerializeFullEvaluationKeys(context, secret.key_id(), {{1, relin}}));
 }
 
-// The gallery under another key, with what it took to get there.
+// Another key, and what a gallery moves to it with.
 absl::Status WriteRenewed(const std::string& folder, const Instance& instance, const Model& model,
                           const ckks::SecretKey& secret) {
   const ckks::Context& context = *instance.context;
@@ -91,11 +91,6 @@ absl::Status WriteRenewed(const std::string& folder, const Instance& instance, c
       context, secret.key_id(), next.key_id(),
       ckks::MakeRekeyingKey(context, secret, next, MatchLimbs(context.params()), rng));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(renewed + "/rekeying.key", bytes));
-  std::filesystem::copy(folder + "/gallery", renewed + "/gallery");
-  HEFT_ASSIGN_OR_RETURN(const auto key, ParseRekeyingKey(context, bytes, "rekeying.key"));
-  HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, Gallery::Impl::Open(renewed + "/gallery"));
-  HEFT_RETURN_IF_ERROR(gallery.Rekey(instance, key));
-  std::filesystem::remove(renewed + "/gallery/lock");
   // The counts of the old key, as it is revoked.
   LegacyBudget record;
   record.params_id = context.params().id();
@@ -141,12 +136,10 @@ absl::Status WriteJournal(const std::string& folder, const Instance& instance, c
   return absl::OkStatus();
 }
 
-// A server's keys, a reply that it signed, whom to believe, and the manifest of the renewed gallery
-// with a template more, from `folder`'s other files.
+// A server's keys, a reply that it signed, and whom to believe, from `folder`'s other files.
 absl::Status WriteSigned(const std::string& folder, const Instance& instance, const Model& model) {
   const std::string out = folder + "/signed", copy = folder + "/copy";
   HEFT_RETURN_IF_ERROR(MakeDirectories(out));
-  std::filesystem::copy(folder + "/renewed/gallery", copy);
   HEFT_ASSIGN_OR_RETURN(const auto bytes, ReadFile(folder + "/renewed/secret.key"));
   HEFT_ASSIGN_OR_RETURN(const auto secret,
                         ParseSecretKey(*instance.context, bytes, {}, "secret.key"));
@@ -159,7 +152,7 @@ absl::Status WriteSigned(const std::string& folder, const Instance& instance, co
   HEFT_RETURN_IF_ERROR(testing::EnrolDirectly(*server, copy, more).status());
   HEFT_ASSIGN_OR_RETURN(const SigningKey key, GallerySigner(copy));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(copy));
-  for (const char* name : {"server.key", "server.pub", "manifest.heft"}) {
+  for (const char* name : {"server.key", "server.pub"}) {
     std::filesystem::copy(copy + "/" + name, out + "/" + name);
   }
   std::filesystem::remove_all(copy);
@@ -178,8 +171,8 @@ absl::Status WriteSigned(const std::string& folder, const Instance& instance, co
   return trust.Save(out + "/trust.heft");
 }
 
-// What checks a server: a manifest with its root, signed by the key owner; a reply that commits to
-// its seed, and the seed; canaries.
+// What checks a server: a gallery's state, signed by the key owner; a reply that commits to its
+// seed, and the seed; canaries.
 absl::Status WriteAudited(const std::string& folder, const Instance& instance, const Model& model,
                           const ckks::SecretKey& secret) {
   const std::string out = folder + "/audited", copy = folder + "/copy";
@@ -213,9 +206,7 @@ absl::Status WriteAudited(const std::string& folder, const Instance& instance, c
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/state.heft", admitted.signed_admission));
   HEFT_ASSIGN_OR_RETURN(const CanarySet canaries, owner.MakeCanaries(1));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/canaries.heft", canaries.file));
-  for (const char* name : {"manifest.heft", "audit.key"}) {
-    std::filesystem::copy(copy + "/" + name, out + "/" + name);
-  }
+  std::filesystem::copy(copy + "/audit.key", out + "/audit.key");
   std::filesystem::remove_all(copy);
   return absl::OkStatus();
 }
@@ -261,7 +252,7 @@ absl::StatusOr<SampleSet> AnnsSamples(const std::string& folder, const Instance&
   return SampleSet::Create(instance, model, std::move(files));
 }
 
-// A template that is a mean: as it waited, and the manifest of the gallery that it joined.
+// A template that is a mean, as it waits.
 absl::Status WriteMeans(const std::string& folder, const Instance& instance, const Model& model,
                         const ckks::SecretKey& secret) {
   const std::string out = folder + "/means", copy = folder + "/copy";
@@ -277,30 +268,17 @@ absl::Status WriteMeans(const std::string& folder, const Instance& instance, con
   EnrolOptions options;
   options.average = true;
   HEFT_RETURN_IF_ERROR(server->Quarantine(copy, ann, options).status());
-  for (const auto& waiting : std::filesystem::directory_iterator(copy + "/quarantine")) {
-    std::filesystem::copy(waiting.path(), out + "/waiting.heft");
-  }
-  HEFT_ASSIGN_OR_RETURN(const auto bytes, ReadFile(out + "/waiting.heft"));
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, server->OpenGallery(copy, false));
+  HEFT_ASSIGN_OR_RETURN(const auto waiting, gallery.Waiting());
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan enrolment, gallery.Quarantined(waiting.at(0).digest));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/waiting.heft", enrolment));
   HEFT_ASSIGN_OR_RETURN(
       QuarantinedEnrolment kept,
-      ParseQuarantined(server->rings(), server->binding(), bytes, "waiting.heft"));
+      ParseQuarantined(server->rings(), server->binding(), enrolment, "waiting.heft"));
   kept.templates[0].metadata = kMetadata;
   kept.templates[0].expires = kExpires;
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(
       out + "/metadata.heft", SerializeQuarantined(server->rings(), server->binding(), kept)));
-  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, server->OpenGallery(copy, false));
-  HEFT_ASSIGN_OR_RETURN(const AdmissionRequest pending, server->Pending(gallery));
-  HEFT_ASSIGN_OR_RETURN(
-      ckks::SecretKey own,
-      ckks::SecretKey::FromCoefficients(*instance.context, secret.key_id(), secret.coefficients()));
-  HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, KeyOwner::Impl::Own(model, std::move(own)));
-  HEFT_ASSIGN_OR_RETURN(
-      const Admissions admitted,
-      owner.Admit(SerializeAdmissionRequest(server->rings(), pending), "pending"));
-  HEFT_ASSIGN_OR_RETURN(const SignedFile answer, ReadSigned(admitted.signed_admission, "answer"));
-  HEFT_ASSIGN_OR_RETURN(const Admission admission, ParseAdmission(answer.file, "answer"));
-  HEFT_RETURN_IF_ERROR(server->Admit(copy, admission, nullptr).status());
-  std::filesystem::copy(copy + "/manifest.heft", out + "/manifest.heft");
   std::filesystem::remove_all(copy);
   return absl::OkStatus();
 }
@@ -372,7 +350,6 @@ absl::Status Write(const std::string& folder) {
                            testing::MakeKeys(*instance.context, instance.plan.keys, secret, rng)));
   HEFT_ASSIGN_OR_RETURN(const SampleSet enrolled, Samples(instance, model, secret, {0, 1, 2}));
   HEFT_RETURN_IF_ERROR(testing::EnrolDirectly(*server, folder + "/gallery", enrolled).status());
-  std::filesystem::remove(folder + "/gallery/lock");
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery,
                         server->OpenGallery(folder + "/gallery", false));
   HEFT_ASSIGN_OR_RETURN(const SampleSet probe, Samples(instance, model, secret, {0}));
@@ -387,6 +364,7 @@ absl::Status Write(const std::string& folder) {
   HEFT_RETURN_IF_ERROR(WriteThin(folder + "/thin", thin));
   HEFT_RETURN_IF_ERROR(WriteJournal(folder + "/journal", instance, model, secret));
   HEFT_RETURN_IF_ERROR(WriteAudited(folder, instance, model, secret));
+  std::filesystem::remove_all(folder + "/gallery");  // for the others
   HEFT_RETURN_IF_ERROR(WriteMeans(folder, instance, DecidedModel(model), secret));
   HEFT_RETURN_IF_ERROR(WriteRenewed(folder, instance, model, secret));
   return WriteSigned(folder, instance, model);
