@@ -54,6 +54,7 @@ absl::StatusOr<GalleryChange> GalleryChange::Begin(Gallery::Impl of, bool start)
     change.number_ = change.before_.number();
     change.head_ = change.before_.head();
     change.infos_ = change.before_.infos();
+    HEFT_RETURN_IF_ERROR(change.LoadExchanges());
   }
   return change;
 }
@@ -124,7 +125,7 @@ absl::StatusOr<std::optional<uint64_t>> GalleryChange::TakeFreed(const WearCosts
   for (size_t b = 0; b < infos_.size(); ++b) {
     const BlockInfo& info = infos_[b];
     const uint64_t filled = std::min(per_block, head_.places - b * per_block);
-    if (info.live + info.leaving >= filled) continue;
+    if (info.live + info.leaving >= filled || exchanging_.contains(b)) continue;
     std::optional<uint64_t> position;
     HEFT_RETURN_IF_ERROR(
         writer_->Scan(Table::kFree, NumberKey(number_, b * per_block), [&](ByteSpan key, ByteSpan) {
@@ -154,7 +155,8 @@ absl::StatusOr<uint64_t> GalleryChange::TakePosition(const WearCosts& costs) {
   if (head_.places % head_.block_places != 0) {
     HEFT_ASSIGN_OR_RETURN(const Resident* next, Place(head_.places));
     // The rest of a worn block waits until those in it have gone.
-    if (!MayAdd(costs, infos_.back().wear, next->clean, costs.addition)) {
+    if (exchanging_.contains(infos_.size() - 1) ||
+        !MayAdd(costs, infos_.back().wear, next->clean, costs.addition)) {
       HEFT_RETURN_IF_ERROR(CloseBlock());
     }
   }
@@ -192,6 +194,7 @@ absl::Status GalleryChange::Settle(uint64_t position, const Enrolment& enrolment
   resident->sample = enrolment.sample;
   resident->parts = enrolment.parts;
   resident->contribution = contribution;
+  resident->entry = contribution == Digest{} ? 0 : head_.next_entry;
   resident->generation = head_.generation + 1;
   resident->enrolled = now_;
   resident->expires = enrolment.expires;
@@ -257,7 +260,8 @@ absl::Status GalleryChange::AddBatch(const Rings& rings, std::span<const Enrolme
   const WearCosts costs = WearCostsOf(instance);
   if (head_.places % head_.block_places != 0) {
     HEFT_ASSIGN_OR_RETURN(const Resident* next, Place(head_.places));
-    if (!MayAdd(costs, infos_.back().wear, next->clean, costs.batch)) {
+    if (exchanging_.contains(infos_.size() - 1) ||
+        !MayAdd(costs, infos_.back().wear, next->clean, costs.batch)) {
       HEFT_RETURN_IF_ERROR(CloseBlock());
     }
   }
@@ -348,6 +352,7 @@ absl::Status GalleryChange::AddNumbered(const Instance& instance, std::span<cons
                           writer_->Get(Table::kJournal, NumberKey(number_, number)));
     if (!value) return absl::DataLossError("an entry of the gallery's journal is missing");
     HEFT_ASSIGN_OR_RETURN(JournalEntry entry, ParseEntry(*value, "the gallery's journal"));
+    if (entry.fused.empty()) continue;  // taken back
     bytes.emplace_back(entry.fused.begin(), entry.fused.end());
     entry.fused = bytes.back();
     parsed.push_back(entry);
@@ -400,10 +405,12 @@ absl::Status GalleryChange::Vacate(uint64_t position, PlaceState state) {
     --head_.leaving;
   }
   const double clean = resident->clean;
+  const PersonId person = resident->person;
   *resident = Resident{};
   resident->clean = clean;
   resident->state = state;
   if (state == PlaceState::kLeaving) {
+    resident->person = person;
     ++info.leaving;
     ++head_.leaving;
   } else {
@@ -416,6 +423,7 @@ absl::Status GalleryChange::Vacate(uint64_t position, PlaceState state) {
 
 absl::Status GalleryChange::FlushRuns() {
   std::map<size_t, std::vector<uint8_t>> digests;  // by block
+  std::set<size_t> differing;
   const size_t per_block = head_.block_places / kRunPlaces;
   for (const auto& [number, run] : runs_) {
     const size_t block = number / per_block;
@@ -429,11 +437,15 @@ absl::Status GalleryChange::FlushRuns() {
     }
     const std::vector<uint8_t> serialized = SerializeRun(run);
     const Digest digest = RunDigest(serialized);
-    std::ranges::copy(digest, it->second.begin() +
-                                  static_cast<std::ptrdiff_t>(number % per_block * digest.size()));
+    const auto known =
+        it->second.begin() + static_cast<std::ptrdiff_t>(number % per_block * digest.size());
+    if (std::equal(digest.begin(), digest.end(), known)) continue;  // it was only looked at
+    std::ranges::copy(digest, known);
+    differing.insert(block);
     HEFT_RETURN_IF_ERROR(writer_->Put(Table::kRoster, RunKey(number_, number), serialized));
   }
-  for (const auto& [block, bytes] : digests) {
+  for (const size_t block : differing) {
+    const std::vector<uint8_t>& bytes = digests[block];
     HEFT_RETURN_IF_ERROR(writer_->Put(Table::kBlockInfo, RunDigestsKey(number_, block), bytes));
     infos_[block].roster = HashBytes(bytes);
     changed_.insert(block);
@@ -453,12 +465,11 @@ absl::Status GalleryChange::DropEntry(uint64_t number) {
 
 // Whole folds: what is left of one could not be taken back exactly.
 absl::Status GalleryChange::RetireEntries() {
-  const uint64_t end = head_.held == 0 ? head_.folded : head_.held - 1;
   std::vector<std::pair<uint64_t, FoldRecord>> folds;
   absl::Status status;
   HEFT_RETURN_IF_ERROR(
       writer_->Scan(Table::kFolds, NumberKey(number_, 0), [&](ByteSpan key, ByteSpan value) {
-        if (!OfGallery(number_, key) || NumberOf(key) > end) return false;
+        if (!OfGallery(number_, key) || NumberOf(key) > head_.folded) return false;
         const auto fold = ParseFold(value, "the gallery's folds");
         status = fold.status();
         if (status.ok()) folds.emplace_back(NumberOf(key), *fold);

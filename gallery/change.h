@@ -50,8 +50,10 @@ class GalleryChange {
   const Gallery::Impl& before() const { return before_; }
   // What it will be: to be changed.
   GalleryHead& head() { return head_; }
+  const GalleryHead& head() const { return head_; }
   const std::vector<BlockInfo>& infos() const { return infos_; }
   StoreWriter& writer() { return *writer_; }
+  const StoreWriter& writer() const { return *writer_; }
   const StoreLock& lock() const { return *lock_; }
   uint32_t number() const { return number_; }
   uint64_t now() const { return now_; }
@@ -85,6 +87,28 @@ class GalleryChange {
   absl::StatusOr<TiledCiphertexts> ReadCheckpoint(const Instance& instance, size_t block) const;
   absl::Status WriteCheckpoint(size_t block, const TiledCiphertexts& data);
 
+  // For gallery/removal.cc. AddNumbered: the entries of these numbers, all of one block, by one call,
+  // but for empty ones; or what that call added is `taken` away. EmptyEntry: keeps its number.
+  absl::Status AddNumbered(const Instance& instance, std::span<const uint64_t> entries,
+                           const ckks::EvaluationKeys& keys, TiledCiphertexts* data,
+                           bool taken = false) const;
+  absl::Status EmptyEntry(uint64_t number);
+  absl::StatusOr<size_t> CountEntries(std::span<const uint64_t> entries) const;
+  // EndExchanges: those over this block are not waited for any more. AddExchange: nothing joins its
+  // blocks until it is over.
+  absl::Status EndExchanges(size_t block);
+  absl::Status AddExchange(ByteSpan id, const ExchangeRecord& exchange);
+  // RecountClean: after somebody has left; a block that nobody stands in is as new again.
+  absl::Status RecountClean(size_t block);
+  // ClearBlock: nobody stands in it any more; where they stood, names and samples still say.
+  absl::Status ClearBlock(size_t block);
+  // Unname: the identity stands at `from` no more. Resettle: who stood elsewhere stands at `to`,
+  // without an entry.
+  absl::Status Unname(const std::string& identity, uint64_t from);
+  absl::Status Resettle(uint64_t to, const Resident& resident, double clean);
+  // SetWear: of a block that was written anew; its free positions were clean at `clean`.
+  absl::Status SetWear(size_t block, double wear, double clean);
+
   // Quarantine (gallery/quarantine.cc). Bytes are kept by their hash.
   absl::Status PutQuarantined(ByteSpan bytes, std::span<const Enrolment> templates);
   absl::Status DropQuarantined(const Digest& digest);
@@ -108,6 +132,7 @@ class GalleryChange {
  private:
   GalleryChange(const Gallery::Impl& before) : before_(before) {}
   absl::Status Start(const Gallery::Impl& of);
+  absl::Status LoadExchanges();
   // A position for one template more: one that was freed, or a new one.
   absl::StatusOr<uint64_t> TakePosition(const WearCosts& costs);
   absl::StatusOr<std::optional<uint64_t>> TakeFreed(const WearCosts& costs);
@@ -120,10 +145,6 @@ class GalleryChange {
   absl::Status DropEntry(uint64_t number);
   absl::Status FoldBlock(const Instance& instance, size_t block, std::span<const uint64_t> entries,
                          const ckks::EvaluationKeys& keys);
-  // The entries of these numbers, all of one block, by one call.
-  absl::Status AddNumbered(const Instance& instance, std::span<const uint64_t> entries,
-                           const ckks::EvaluationKeys& keys, TiledCiphertexts* data,
-                           bool taken = false) const;
 
   Gallery::Impl before_;
   std::shared_ptr<Store> store_;
@@ -135,6 +156,7 @@ class GalleryChange {
   std::map<uint64_t, Run> runs_;
   std::map<std::string, PersonId> persons_;  // of identities that this change has met
   std::set<size_t> changed_;                 // blocks
+  std::set<size_t> exchanging_;              // blocks that nothing joins
   uint64_t now_ = 0;
   bool touched_ = false;
 };

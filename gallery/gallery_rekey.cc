@@ -119,7 +119,7 @@ absl::Status Move(const Gallery::Impl& gallery, const Instance& instance, const 
   HEFT_RETURN_IF_ERROR(Clear(&change, Table::kFolds));
   HEFT_RETURN_IF_ERROR(Clear(&change, Table::kExchanges));
   change.head().retired = change.head().folded;
-  change.head().entry_bytes = change.head().held = 0;
+  change.head().entry_bytes = 0;
   for (size_t block = 0; block < renewed.size(); ++block) change.SetInfo(block, renewed[block]);
   change.Touch();
   HEFT_RETURN_IF_ERROR(change.Commit());

@@ -30,6 +30,21 @@ void Append(StoreKey* key, uint64_t number) {
     key->push_back(static_cast<uint8_t>(number >> shift));
 }
 
+// At least a long value, which has pages of its own: of what stood in it nothing stays in a page that
+// others share (gallery/store.h, Scrub).
+std::vector<uint8_t> Padded(std::vector<uint8_t> bytes) {
+  constexpr size_t kLeast = 4096;
+  bytes.resize(std::max(bytes.size(), kLeast));
+  return bytes;
+}
+
+void ReadPadding(ByteReader& reader) {
+  const ByteSpan padding = reader.Raw(reader.remaining());
+  if (std::ranges::any_of(padding, [](uint8_t byte) { return byte != 0; })) {
+    reader.Fail("bytes that must be zero are not");
+  }
+}
+
 // A version byte starts every value.
 ByteReader Versioned(ByteSpan bytes, std::string_view what) {
   ByteReader reader(bytes, what);
@@ -84,7 +99,6 @@ std::vector<uint8_t> SerializeHead(const GalleryHead& head) {
   writer.U64(head.folded);
   writer.U64(head.retired);
   writer.U64(head.entry_bytes);
-  writer.U64(head.held);
   writer.U64(head.started);
   writer.U64(head.key_since);
   writer.U64(head.verified);
@@ -112,7 +126,6 @@ absl::StatusOr<GalleryHead> ParseHead(ByteSpan bytes, std::string_view what) {
   head.folded = reader.U64();
   head.retired = reader.U64();
   head.entry_bytes = reader.U64();
-  head.held = reader.U64();
   head.started = reader.U64();
   head.key_since = reader.U64();
   head.verified = reader.U64();
@@ -167,23 +180,21 @@ std::vector<uint8_t> SerializeRun(const Run& run) {
   for (const Resident& r : run) {
     writer.U8(static_cast<uint8_t>(r.state));
     writer.F64(r.clean);
-    if (r.state != PlaceState::kLive) continue;
+    if (r.state == PlaceState::kFree) continue;
     ckks::WriteId(writer, r.person);
+    if (r.state == PlaceState::kLeaving) continue;
     writer.String(r.identity);
     ckks::WriteId(writer, r.sample);
     writer.U64(r.parts.size());
     for (const SampleDigest& part : r.parts) ckks::WriteId(writer, part);
     writer.Raw(r.contribution);
+    writer.U64(r.entry);
     writer.U64(r.generation);
     writer.U64(r.enrolled);
     writer.U64(r.expires);
     WriteMetadata(writer, r.metadata);
   }
-  // At least a long value, which has pages of its own: of what stood in it nothing stays in a page
-  // that others share (gallery/store.h, Scrub).
-  std::vector<uint8_t> bytes = writer.Take();
-  bytes.resize(std::max<size_t>(bytes.size(), 4096));
-  return bytes;
+  return Padded(writer.Take());
 }
 
 absl::StatusOr<Run> ParseRun(ByteSpan bytes, std::string_view what) {
@@ -196,23 +207,22 @@ absl::StatusOr<Run> ParseRun(ByteSpan bytes, std::string_view what) {
     if (!reader.ok()) break;
     r.state = static_cast<PlaceState>(state);
     r.clean = reader.F64();
-    if (r.state != PlaceState::kLive) continue;
+    if (r.state == PlaceState::kFree) continue;
     r.person = ckks::ReadId(reader);
+    if (r.state == PlaceState::kLeaving) continue;
     r.identity = reader.String(256);
     r.sample = ckks::ReadId(reader);
     r.parts.resize(reader.Count(sizeof(SampleDigest), kMostParts));
     for (SampleDigest& part : r.parts) part = ckks::ReadId(reader);
     r.contribution = ReadDigest(reader);
+    r.entry = reader.U64();
     r.generation = reader.U64();
     r.enrolled = reader.U64();
     r.expires = reader.U64();
     r.metadata = ReadMetadata(reader);
     if (reader.ok() && !CheckIdentity(r.identity).ok()) reader.Fail("a name that nobody may have");
   }
-  const ByteSpan padding = reader.Raw(reader.remaining());
-  if (std::ranges::any_of(padding, [](uint8_t byte) { return byte != 0; })) {
-    reader.Fail("bytes that must be zero are not");
-  }
+  ReadPadding(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return run;
 }
@@ -258,6 +268,87 @@ absl::StatusOr<FoldRecord> ParseFold(ByteSpan bytes, std::string_view what) {
   fold.time = reader.U64();
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return fold;
+}
+
+std::vector<uint8_t> SerializeExchange(const ExchangeRecord& exchange) {
+  ByteWriter writer;
+  writer.U8(kRecordVersion);
+  writer.Raw(exchange.seed);
+  writer.U64(exchange.asked);
+  writer.U64(exchange.sources.size());
+  for (const ExchangeRecord::Source& source : exchange.sources) {
+    writer.U64(source.block);
+    writer.Raw(source.checkpoint);
+  }
+  writer.U64(exchange.targets.size());
+  for (const ExchangeRecord::Target& target : exchange.targets) {
+    writer.U64(target.block);
+    writer.U64(target.moves.size());
+    for (const Move& move : target.moves) {
+      writer.U32(move.source);
+      writer.U32(move.from);
+      writer.U32(move.to);
+    }
+  }
+  return Padded(writer.Take());
+}
+
+absl::StatusOr<ExchangeRecord> ParseExchange(ByteSpan bytes, std::string_view what) {
+  ByteReader reader = Versioned(bytes, what);
+  ExchangeRecord exchange;
+  exchange.seed = ckks::ReadSeed(reader);
+  exchange.asked = reader.U64();
+  exchange.sources.resize(reader.Count(8 + sizeof(Digest), kMostPlaces));
+  for (ExchangeRecord::Source& source : exchange.sources) {
+    source.block = reader.U64();
+    source.checkpoint = ReadDigest(reader);
+  }
+  exchange.targets.resize(reader.Count(16, kMostPlaces));
+  for (ExchangeRecord::Target& target : exchange.targets) {
+    target.block = reader.U64();
+    target.moves.resize(reader.Count(12, kMostPlaces));
+    for (Move& move : target.moves) {
+      move.source = reader.U32();
+      move.from = reader.U32();
+      move.to = reader.U32();
+    }
+  }
+  ReadPadding(reader);
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  return exchange;
+}
+
+std::vector<uint8_t> SerializeReceipt(const ReceiptRecord& receipt) {
+  ByteWriter writer;
+  writer.U8(kRecordVersion);
+  writer.U64(receipt.generation);
+  writer.U64(receipt.removed);
+  writer.U64(receipt.erased);
+  writer.U64(receipt.items.size());
+  for (const ReceiptRecord::Item& item : receipt.items) {
+    ckks::WriteId(writer, item.person);
+    writer.U32(item.templates);
+  }
+  writer.U64(receipt.receipt.size());
+  writer.Raw(receipt.receipt);
+  return writer.Take();
+}
+
+absl::StatusOr<ReceiptRecord> ParseReceipt(ByteSpan bytes, std::string_view what) {
+  ByteReader reader = Versioned(bytes, what);
+  ReceiptRecord receipt;
+  receipt.generation = reader.U64();
+  receipt.removed = reader.U64();
+  receipt.erased = reader.U64();
+  receipt.items.resize(reader.Count(20, kMostPlaces));
+  for (ReceiptRecord::Item& item : receipt.items) {
+    item.person = ckks::ReadId(reader);
+    item.templates = reader.U32();
+  }
+  const ByteSpan raw = reader.Raw(reader.Count(1, kMostPlaces));
+  receipt.receipt.assign(raw.begin(), raw.end());
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  return receipt;
 }
 
 Digest ResiduesHash(std::span<const uint32_t> residues) {

@@ -15,6 +15,7 @@
 #include "base/csprng.h"
 #include "base/status.h"
 #include "ckks/keys.h"
+#include "fusion/renewal.h"
 #include "gallery/wear.h"
 #include "heft/metadata.h"
 #include "heft/model.h"
@@ -71,7 +72,6 @@ struct GalleryHead {
   uint64_t folded = 0;        // entries up to this one are in the blocks' checkpoints
   uint64_t retired = 0;       // entries up to this one are gone
   uint64_t entry_bytes = 0;   // of all entries that there are
-  uint64_t held = 0;          // the first entry that an open exchange needs; 0: none is open
   uint64_t started = 0;       // UnixTime
   uint64_t key_since = 0;     // of the first template under this key
   uint64_t verified = 0;      // of the last check of all blocks; 0: never
@@ -105,6 +105,7 @@ struct Resident {
   SampleDigest sample{};
   std::vector<SampleDigest> parts;  // of a mean: of each sample in it
   Digest contribution{};            // of the fused template; zeros: it came in bulk
+  uint64_t entry = 0;               // of the journal; 0: there is none any more
   uint64_t generation = 0, enrolled = 0;
   uint64_t expires = kNoTime;
   Metadata metadata;
@@ -123,7 +124,7 @@ struct JournalEntry {
   uint64_t position = 0;
   uint64_t generation = 0, enrolled = 0;
   Digest contribution{};  // of `fused`
-  ByteSpan fused;         // the ciphertext, as WriteCiphertext writes it
+  ByteSpan fused;         // the ciphertext, as WriteCiphertext writes it; none: taken back
 };
 std::vector<uint8_t> SerializeEntry(const JournalEntry& entry);
 // `fused` points into `bytes`.
@@ -136,6 +137,40 @@ struct FoldRecord {
 };
 std::vector<uint8_t> SerializeFold(const FoldRecord& fold);
 absl::StatusOr<FoldRecord> ParseFold(ByteSpan bytes, std::string_view what);
+
+// ExchangeRecord: a renewal that the key owner was asked for. Until he has answered, or somebody
+// else is removed from its blocks, nothing joins them.
+struct ExchangeRecord {
+  struct Source {
+    uint64_t block = 0;
+    Digest checkpoint{};
+  };
+  struct Target {
+    uint64_t block = 0;
+    std::vector<Move> moves;
+  };
+  Seed seed{};  // of the pads
+  uint64_t asked = 0;
+  std::vector<Source> sources;
+  std::vector<Target> targets;
+};
+std::vector<uint8_t> SerializeExchange(const ExchangeRecord& exchange);
+absl::StatusOr<ExchangeRecord> ParseExchange(ByteSpan bytes, std::string_view what);
+
+// ReceiptRecord: who was removed by one change. `erased` is 0 until nothing of them is left in the
+// store's files; then `receipt` is the signed receipt (kind RCPT).
+struct ReceiptRecord {
+  struct Item {
+    PersonId person{};
+    uint32_t templates = 0;
+  };
+  uint64_t generation = 0;  // in which they were gone
+  uint64_t removed = 0, erased = 0;
+  std::vector<Item> items;
+  std::vector<uint8_t> receipt;
+};
+std::vector<uint8_t> SerializeReceipt(const ReceiptRecord& receipt);
+absl::StatusOr<ReceiptRecord> ParseReceipt(ByteSpan bytes, std::string_view what);
 
 // A block's value: kBlockHeader bytes, then the residues.
 inline constexpr size_t kBlockHeader = 112;

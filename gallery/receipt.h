@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receipt (kind RCPT, signed by the server): who was erased, when, and in which generation of which
+// gallery. People stand in it by their ids, which say nothing to others. Format: docs/formats.md.
+#ifndef HEFT_GALLERY_RECEIPT_H_
+#define HEFT_GALLERY_RECEIPT_H_
+
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "gallery/records.h"
+#include "heft/trust.h"
+
+namespace heft {
+
+inline constexpr std::string_view kReceiptKind = "RCPT";
+
+// SignReceipt: of a record whose `erased` is set.
+absl::StatusOr<std::vector<uint8_t>> SignReceipt(const SigningKey& server, const GalleryId& gallery,
+                                                 const ReceiptRecord& record);
+// Receipt: what one says, without its signature being checked (heft/trust.h, OpenSigned).
+struct Receipt {
+  GalleryId gallery{};
+  uint64_t generation = 0;
+  uint64_t removed = 0, erased = 0;
+  std::vector<ReceiptRecord::Item> items;
+};
+std::vector<uint8_t> SerializeReceiptFile(const Receipt& receipt);
+absl::StatusOr<Receipt> ParseReceiptFile(ByteSpan bytes, std::string_view what);
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_RECEIPT_H_

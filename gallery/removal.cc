@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/removal.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/envelope.h"
+#include "ckks/serialization.h"
+#include "gallery/receipt.h"
+
+namespace heft {
+namespace {
+
+// Where an entry stands among those that one call added: entries of one fold and one block.
+struct Call {
+  std::vector<uint64_t> entries;
+  bool found = false;
+};
+
+absl::StatusOr<Call> FindCall(const GalleryChange& change, uint64_t entry, size_t block) {
+  std::optional<std::pair<uint64_t, FoldRecord>> fold;
+  absl::Status status;
+  HEFT_RETURN_IF_ERROR(change.writer().Scan(
+      Table::kFolds, NumberKey(change.number(), entry), [&](ByteSpan key, ByteSpan value) {
+        if (!OfGallery(change.number(), key)) return false;
+        const auto parsed = ParseFold(value, "the gallery's folds");
+        status = parsed.status();
+        if (status.ok()) fold.emplace(NumberOf(key), *parsed);
+        return false;
+      }));
+  HEFT_RETURN_IF_ERROR(status);
+  Call call;
+  if (!fold || fold->second.first > entry) return call;
+  std::vector<uint64_t> of_block;
+  HEFT_RETURN_IF_ERROR(change.writer().Scan(
+      Table::kJournal, NumberKey(change.number(), fold->second.first),
+      [&](ByteSpan key, ByteSpan value) {
+        if (!OfGallery(change.number(), key) || NumberOf(key) > fold->first) return false;
+        const auto parsed = ParseEntry(value, "the gallery's journal");
+        status = parsed.status();
+        if (status.ok() && parsed->position / change.head().block_places == block) {
+          of_block.push_back(NumberOf(key));
+        }
+        return status.ok();
+      }));
+  HEFT_RETURN_IF_ERROR(status);
+  const auto at = std::ranges::find(of_block, entry);
+  if (at == of_block.end()) return call;
+  const size_t first = (at - of_block.begin()) / kTemplatesACall * kTemplatesACall;
+  const size_t end = std::min(first + kTemplatesACall, of_block.size());
+  call.entries.assign(of_block.begin() + static_cast<std::ptrdiff_t>(first),
+                      of_block.begin() + static_cast<std::ptrdiff_t>(end));
+  call.found = true;
+  return call;
+}
+
+// Takes back what the call added that added `resident`; false where its entry is gone.
+absl::StatusOr<bool> TakeBack(GalleryChange* change, const Instance& instance,
+                              const ckks::EvaluationKeys& keys, uint64_t position,
+                              const Resident& resident, TiledCiphertexts* data) {
+  if (resident.entry == 0 || resident.entry <= change->head().retired) return false;
+  const size_t block = position / change->head().block_places;
+  HEFT_ASSIGN_OR_RETURN(const Call call, FindCall(*change, resident.entry, block));
+  if (!call.found) return false;
+  HEFT_RETURN_IF_ERROR(change->AddNumbered(instance, call.entries, keys, data, /*taken=*/true));
+  // An empty entry keeps its number, so that calls stay what they were.
+  HEFT_RETURN_IF_ERROR(change->EmptyEntry(resident.entry));
+  HEFT_ASSIGN_OR_RETURN(const size_t left, change->CountEntries(call.entries));
+  if (left > 0) {
+    HEFT_RETURN_IF_ERROR(change->AddNumbered(instance, call.entries, keys, data));
+  } else {
+    BlockInfo info = change->infos()[block];
+    info.wear.wear = std::max(0.0, info.wear.wear - WearCostsOf(instance).addition);
+    change->SetInfo(block, info);
+  }
+  return true;
+}
+
+void AddItem(std::vector<ReceiptRecord::Item>* items, const PersonId& person) {
+  const auto known = std::ranges::find(*items, person, &ReceiptRecord::Item::person);
+  if (known != items->end()) {
+    ++known->templates;
+  } else {
+    items->push_back({person, 1});
+  }
+}
+
+// Positions of a block by their state, of those that were filled.
+absl::StatusOr<std::vector<uint32_t>> Live(GalleryChange* change, uint64_t block) {
+  const uint64_t per_block = change->head().block_places;
+  std::vector<uint32_t> live;
+  for (uint64_t i = 0; i < per_block; ++i) {
+    HEFT_ASSIGN_OR_RETURN(const Resident* r, change->Place(block * per_block + i));
+    if (r->state == PlaceState::kLive) live.push_back(static_cast<uint32_t>(i));
+  }
+  return live;
+}
+
+}  // namespace
+
+absl::StatusOr<RemovedPlaces> RemovePlaces(GalleryChange* change, const Instance& instance,
+                                           const ckks::EvaluationKeys& keys,
+                                           std::span<const uint64_t> positions) {
+  HEFT_RETURN_IF_ERROR(change->Fold(instance, keys));
+  std::map<size_t, std::vector<uint64_t>> by_block;
+  for (const uint64_t position : positions) {
+    by_block[position / change->head().block_places].push_back(position);
+  }
+  RemovedPlaces out;
+  for (const auto& [block, places] : by_block) {
+    HEFT_RETURN_IF_ERROR(change->EndExchanges(block));
+    std::optional<TiledCiphertexts> data;
+    for (const uint64_t position : places) {
+      HEFT_ASSIGN_OR_RETURN(const Resident* at, change->Place(position));
+      const Resident resident = *at;
+      bool erased = false;
+      if (resident.entry > change->head().retired) {
+        if (!data) {
+          HEFT_ASSIGN_OR_RETURN(data, change->ReadCheckpoint(instance, block));
+        }
+        HEFT_ASSIGN_OR_RETURN(erased, TakeBack(change, instance, keys, position, resident, &*data));
+      }
+      HEFT_RETURN_IF_ERROR(
+          change->Vacate(position, erased ? PlaceState::kFree : PlaceState::kLeaving));
+      ++(erased ? out.erased : out.leaving);
+      if (erased) AddItem(&out.items, resident.person);
+    }
+    if (data) HEFT_RETURN_IF_ERROR(change->WriteCheckpoint(block, *data));
+    HEFT_RETURN_IF_ERROR(change->RecountClean(block));
+  }
+  return out;
+}
+
+absl::Status PutReceipt(GalleryChange* change, std::span<const ReceiptRecord::Item> items) {
+  if (items.empty()) return absl::OkStatus();
+  ReceiptRecord record;
+  record.generation = change->head().generation + 1;
+  record.removed = change->now();
+  record.items.assign(items.begin(), items.end());
+  return change->writer().Put(Table::kReceipts, NumberKey(change->number(), record.generation),
+                              SerializeReceipt(record));
+}
+
+absl::StatusOr<std::vector<std::vector<uint8_t>>> FinishReceipts(GalleryChange* change,
+                                                                 const SigningKey& server) {
+  HEFT_RETURN_IF_ERROR(change->EraseRemains());
+  std::vector<ReceiptRecord> due;
+  absl::Status status;
+  HEFT_RETURN_IF_ERROR(change->writer().Scan(
+      Table::kReceipts, NumberKey(change->number(), 0), [&](ByteSpan key, ByteSpan value) {
+        if (!OfGallery(change->number(), key)) return false;
+        auto record = ParseReceipt(value, "the gallery's receipts");
+        status = record.status();
+        if (status.ok() && record->erased == 0) due.push_back(std::move(*record));
+        return status.ok();
+      }));
+  HEFT_RETURN_IF_ERROR(status);
+  std::vector<std::vector<uint8_t>> receipts;
+  for (ReceiptRecord& record : due) {
+    record.erased = UnixTime();
+    HEFT_ASSIGN_OR_RETURN(record.receipt, SignReceipt(server, change->head().id, record));
+    receipts.push_back(record.receipt);
+    HEFT_RETURN_IF_ERROR(change->writer().Put(Table::kReceipts,
+                                              NumberKey(change->number(), record.generation),
+                                              SerializeReceipt(record)));
+  }
+  if (!due.empty()) HEFT_RETURN_IF_ERROR(change->Commit());
+  return receipts;
+}
+
+absl::StatusOr<RenewalPlan> PlanRenewal(GalleryChange* change, bool compact) {
+  RenewalPlan plan;
+  const uint64_t per_block = change->head().block_places;
+  const auto& infos = change->infos();
+  std::vector<size_t> sparse;
+  const auto add = [&](uint64_t block, ExchangeRecord::Target* target,
+                       uint32_t* to) -> absl::Status {
+    const auto source = static_cast<uint32_t>(plan.sources.size());
+    plan.sources.push_back(block);
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint32_t> live, Live(change, block));
+    for (const uint32_t from : live) {
+      target->moves.push_back({source, from, to == nullptr ? from : (*to)++});
+    }
+    return absl::OkStatus();
+  };
+  for (size_t b = 0; b < infos.size() && plan.sources.size() < kMostRenewedAtOnce; ++b) {
+    const bool is_sparse = infos[b].live + infos[b].leaving > 0 && infos[b].live <= per_block / 2;
+    if (compact && is_sparse) {
+      sparse.push_back(b);
+    } else if (infos[b].leaving > 0) {
+      plan.targets.push_back({b, {}});
+      HEFT_RETURN_IF_ERROR(add(b, &plan.targets.back(), nullptr));
+    }
+  }
+  if (sparse.size() == 1 && infos[sparse[0]].leaving == 0) return plan;  // nobody to join
+  for (size_t i = 0; i < sparse.size() && plan.sources.size() < kMostRenewedAtOnce;) {
+    ExchangeRecord::Target target = {sparse[i], {}};
+    uint32_t to = 0;
+    for (; i < sparse.size() && to + infos[sparse[i]].live <= per_block &&
+           plan.sources.size() < kMostRenewedAtOnce;
+         ++i) {
+      HEFT_RETURN_IF_ERROR(add(sparse[i], &target, &to));
+    }
+    plan.targets.push_back(std::move(target));
+  }
+  return plan;
+}
+
+absl::StatusOr<FinishedRenewal> FinishRenewal(GalleryChange* change, const Instance& instance,
+                                              const Renewal& answer) {
+  const StoreKey key = DigestKey(change->number(), answer.exchange);
+  HEFT_ASSIGN_OR_RETURN(const auto bytes, change->writer().Get(Table::kExchanges, key));
+  if (!bytes) {
+    return absl::FailedPreconditionError(
+        "an answer to no renewal that is open: it was answered before, or its blocks have changed "
+        "since; ask again (heft-server gallery renew)");
+  }
+  HEFT_ASSIGN_OR_RETURN(const ExchangeRecord exchange, ParseExchange(*bytes, "an exchange"));
+  if (answer.targets.size() != exchange.targets.size()) {
+    return absl::DataLossError("an answer of another number of blocks than were asked for");
+  }
+  const WearCosts costs = WearCostsOf(instance);
+  const uint64_t per_block = change->head().block_places;
+  FinishedRenewal out;
+  struct Old {
+    std::vector<Resident> residents;
+    BlockInfo info;
+  };
+  std::vector<Old> old(exchange.sources.size());
+  for (size_t s = 0; s < exchange.sources.size(); ++s) {
+    const uint64_t block = exchange.sources[s].block;
+    if (block >= change->infos().size() ||
+        change->infos()[block].checkpoint != exchange.sources[s].checkpoint) {
+      return absl::FailedPreconditionError(
+          "the blocks that were to be renewed have changed since: ask again (heft-server gallery "
+          "renew)");
+    }
+    old[s].info = change->infos()[block];
+    for (uint64_t i = 0; i < per_block; ++i) {
+      HEFT_ASSIGN_OR_RETURN(const Resident* r, change->Place(block * per_block + i));
+      old[s].residents.push_back(*r);
+      if (r->state == PlaceState::kLeaving) AddItem(&out.items, r->person);
+    }
+  }
+  for (const ExchangeRecord::Source& source : exchange.sources) {
+    HEFT_RETURN_IF_ERROR(change->ClearBlock(source.block));
+  }
+  // All leave before anybody arrives: somebody's new place may be another's, or his own, old one.
+  for (const Old& from : old) {
+    const uint64_t first =
+        exchange.sources[static_cast<size_t>(&from - old.data())].block * per_block;
+    for (size_t i = 0; i < from.residents.size(); ++i) {
+      if (from.residents[i].state != PlaceState::kLive) continue;
+      HEFT_RETURN_IF_ERROR(change->Unname(from.residents[i].identity, first + i));
+    }
+  }
+  for (size_t t = 0; t < exchange.targets.size(); ++t) {
+    const ExchangeRecord::Target& target = exchange.targets[t];
+    if (target.moves.empty()) continue;  // nobody is left in it
+    HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts data,
+                          FinishBlock(instance, answer.targets[t], exchange.seed, target.moves));
+    double before = 0;  // the wear of a block that is renewed where it is
+    for (size_t s = 0; s < exchange.sources.size(); ++s) {
+      if (exchange.sources[s].block != target.block) continue;
+      const bool in_place = std::ranges::all_of(
+          target.moves, [&](const Move& move) { return move.source == s && move.from == move.to; });
+      if (in_place) before = old[s].info.wear.wear;
+    }
+    HEFT_RETURN_IF_ERROR(change->WriteCheckpoint(target.block, data));
+    const double wear = before + costs.exchange;
+    for (const Move& move : target.moves) {
+      const Old& from = old[move.source];
+      const double clean =
+          MovedClean(costs, from.info.wear.wear, from.residents[move.from].clean, wear);
+      HEFT_RETURN_IF_ERROR(
+          change->Resettle(target.block * per_block + move.to, from.residents[move.from], clean));
+      out.moved += move.from != move.to || exchange.sources[move.source].block != target.block;
+    }
+    HEFT_RETURN_IF_ERROR(change->SetWear(target.block, wear, before));
+    ++out.blocks;
+  }
+  HEFT_RETURN_IF_ERROR(change->writer().Delete(Table::kExchanges, key));
+  out.freed = exchange.sources.size() - out.blocks;
+  return out;
+}
+
+}  // namespace heft

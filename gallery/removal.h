@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Removal: how a template leaves a gallery, and how blocks are renewed together with the key owner
+// (docs/gallery.md, "Removal").
+//
+// While a template's entry is in the journal, its contribution is taken back bit for bit, by the
+// server alone. Otherwise it leaves: it answers nobody from now on, and an exchange with the key
+// owner makes its block anew without it.
+#ifndef HEFT_GALLERY_REMOVAL_H_
+#define HEFT_GALLERY_REMOVAL_H_
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gallery/change.h"
+#include "gallery/renewal.h"
+
+namespace heft {
+
+// kExchangeLife: seconds for which an answer of the key owner is waited for.
+inline constexpr uint64_t kExchangeLife = 86400;
+// kMostRenewedAtOnce: blocks of one exchange: some 3 MB each at 32 dimensions.
+inline constexpr size_t kMostRenewedAtOnce = 64;
+
+// RemovedPlaces: what became of them.
+struct RemovedPlaces {
+  size_t erased = 0;                       // taken back
+  size_t leaving = 0;                      // until their blocks are renewed
+  std::vector<ReceiptRecord::Item> items;  // of those that were taken back
+};
+
+// RemovePlaces: all those positions, at which templates stand. Open exchanges over their blocks are
+// over. Folds first.
+absl::StatusOr<RemovedPlaces> RemovePlaces(GalleryChange* change, const Instance& instance,
+                                           const ckks::EvaluationKeys& keys,
+                                           std::span<const uint64_t> positions);
+
+// PutReceipt: that these have gone with this change; to be called before its Commit.
+absl::Status PutReceipt(GalleryChange* change, std::span<const ReceiptRecord::Item> items);
+
+// FinishReceipts: after Commit: overwrites what is left of what was deleted, and signs all receipts
+// that are due; returns them, newest last.
+absl::StatusOr<std::vector<std::vector<uint8_t>>> FinishReceipts(GalleryChange* change,
+                                                                 const SigningKey& server);
+
+// PlanRenewal: the blocks that templates leave, each to be renewed without them; if `compact`, also
+// sparse blocks into few. Empty where there is nothing to do.
+struct RenewalPlan {
+  std::vector<ExchangeRecord::Target> targets;
+  std::vector<uint64_t> sources;  // blocks
+};
+absl::StatusOr<RenewalPlan> PlanRenewal(GalleryChange* change, bool compact);
+
+// FinishRenewal: what the key owner answered takes the place of the sources. kFailedPrecondition
+// for an answer to no exchange that is open.
+struct FinishedRenewal {
+  size_t blocks = 0;                       // that were renewed
+  size_t freed = 0;                        // that hold nothing any more
+  size_t moved = 0;                        // templates
+  std::vector<ReceiptRecord::Item> items;  // of who has gone
+};
+absl::StatusOr<FinishedRenewal> FinishRenewal(GalleryChange* change, const Instance& instance,
+                                              const Renewal& answer);
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_REMOVAL_H_
