@@ -29,6 +29,7 @@ namespace {
 std::atomic<bool> g_interrupted{false};
 absl::Status g_status;  // of the subcommand that ran
 std::string g_command;
+std::string g_nevertheless;
 
 void OnSignal(int) { g_interrupted.store(true); }
 
@@ -154,6 +155,8 @@ void Print(const Common& common, const Json& json, std::string_view text) {
   }
 }
 
+void SayNevertheless(std::string text) { g_nevertheless = std::move(text); }
+
 Command AddCommand(Command app, const std::string& name, const std::string& description,
                    const std::string& example, Body body) {
   auto common = std::make_shared<Common>();
@@ -225,7 +228,8 @@ int RunMain(int argc, char** argv, const std::string& description,
   if (!g_status.ok()) std::cerr << "heft: " << OneLine(std::string(g_status.message())) << "\n";
   std::cout.flush();
   if (g_status.ok() && !std::cout) {
-    std::cerr << "heft: cannot write to stdout\n";
+    std::cerr << "heft: cannot write to stdout"
+              << (g_nevertheless.empty() ? "" : "; " + OneLine(g_nevertheless)) << "\n";
     return kExitSystem;
   }
   return ExitCode(g_status);

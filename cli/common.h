@@ -53,6 +53,10 @@ struct Common {
 // file (WriteResult) went to stdout.
 void Print(const Common& common, const Json& json, std::string_view text);
 
+// SayNevertheless: what to add, on stderr, where a result cannot be written to stdout: what has
+// happened all the same.
+void SayNevertheless(std::string text);
+
 // Adds a subcommand with the common options, whose body runs after parsing. `example` closes
 // --help.
 using Body = std::function<absl::Status(const Common&)>;

@@ -26,6 +26,37 @@ absl::StatusOr<EnrolOptions> WithMetadata(const Options& options) {
   return enrol;
 }
 
+// What has happened although the answer did not get through.
+std::string Nevertheless(const EnrolOptions& options, const EnrolResult& done) {
+  return absl::StrCat(
+      "what was brought (", done.brought, " templates) waits in quarantine all the same: ",
+      options.idempotency_key.empty()
+          ? "the same samples would be refused; give --idempotency-key to be told so"
+          : absl::StrCat("ask again with --idempotency-key ", options.idempotency_key,
+                         " to hear of it; nothing happens twice"));
+}
+
+void Tell(const Common& common, const EnrolResult& done) {
+  Print(common,
+        {{"brought", done.brought},
+         {"waiting", done.waiting},
+         {"templates", done.templates},
+         {"blocks", done.blocks},
+         {"repeated", done.repeated}},
+        absl::StrCat(done.repeated ? "nothing to do, this was answered before: " : "", "brought ",
+                     done.brought, " templates; ", done.waiting,
+                     " wait for the key owner (heft-server pending), the gallery holds ",
+                     done.templates));
+}
+
+// What belongs to a gallery that has just been started: the server's keys, and what remembers
+// requests.
+absl::Status Equip(const std::string& gallery, bool fresh, const Request& request) {
+  HEFT_RETURN_IF_ERROR(GallerySigner(gallery).status());
+  if (fresh) HEFT_RETURN_IF_ERROR(RememberRequest(gallery, request, kAllRows));
+  return MakeAuditKey(gallery);
+}
+
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(EnrolOptions enrol, WithMetadata(options));
   HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> files, ReadSamples(options));
@@ -36,6 +67,13 @@ absl::Status Run(const Common& common, const Options& options) {
   if (signer.ok()) own = signer->public_key();
   if (!absl::IsNotFound(signer.status())) HEFT_RETURN_IF_ERROR(signer.status());
   HEFT_ASSIGN_OR_RETURN(const Request request, loaded.CheckRequest(files, own));
+  EnrolOptions enrol = options.enrol;
+  HEFT_ASSIGN_OR_RETURN(const auto before,
+                        loaded.server.EnrolledBefore(options.gallery, files, enrol));
+  if (before) {
+    Tell(common, *before);
+    return absl::OkStatus();
+  }
   if (signer.ok()) {
     HEFT_RETURN_IF_ERROR(RememberRequest(options.gallery, request, kAllRows));
   }
@@ -46,19 +84,13 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(
       const EnrolResult done,
       loaded.server.Enrol(options.gallery, std::move(files), enrol, common.monitor));
-  HEFT_RETURN_IF_ERROR(GallerySigner(options.gallery).status());  // made with the gallery
-  if (!signer.ok()) {                                             // so is what remembers requests
-    HEFT_RETURN_IF_ERROR(RememberRequest(options.gallery, request, kAllRows));
+  SayNevertheless(Nevertheless(enrol, done));
+  const absl::Status equipped = Equip(options.gallery, !signer.ok(), request);
+  if (!equipped.ok()) {
+    return absl::Status(equipped.code(),
+                        absl::StrCat(equipped.message(), "; ", Nevertheless(enrol, done)));
   }
-  HEFT_RETURN_IF_ERROR(MakeAuditKey(options.gallery));
-  Print(common,
-        {{"brought", done.brought},
-         {"waiting", done.waiting},
-         {"templates", done.templates},
-         {"blocks", done.blocks}},
-        absl::StrCat("brought ", done.brought, " templates; ", done.waiting,
-                     " wait for the key owner (heft-server pending), the gallery holds ",
-                     done.templates));
+  Tell(common, done);
   return absl::OkStatus();
 }
 
@@ -78,6 +110,10 @@ void AddEnrol(Command app) {
   AddMetadataOptions(command, &options->metadata);
   command.Add("--authorisation", &options->authorisation,
               "the registrar's, for somebody who is enrolled already (heft authorise)");
+  command.Add(
+      "--idempotency-key", &options->enrol.idempotency_key,
+      "any text that names this request alone: who does not know what came of it asks again "
+      "with the same, within seven days, is told, and nothing happens twice");
   const Option all_pairs =
       command.Add("--all-pairs", &options->enrol.all_pairs,
                   "every combination of an identity's samples, one a modality");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pending and release: both ends of the server's part in an admission.
+#include <iostream>
+
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/server_options.h"
@@ -47,6 +49,14 @@ absl::Status RunRelease(const Common& common, const ReleaseOptions& options) {
          {"blocks", done.blocks}},
         absl::StrCat("admitted ", done.admitted, " templates, rejected ", done.rejected,
                      "; the gallery holds ", done.templates, ", ", done.waiting, " wait"));
+  SayNevertheless("what was admitted is in the gallery all the same");
+  // All that is durable; this is for whoever opens the gallery next.
+  std::cout.flush();
+  if (const absl::Status folded = loaded.server.Fold(options.gallery); !folded.ok()) {
+    Warn(common, absl::StrCat("what was admitted stands in the gallery's journal alone for now, "
+                              "which makes opening it slower, and is lost to nobody: ",
+                              folded.message()));
+  }
   return absl::OkStatus();
 }
 

@@ -200,15 +200,36 @@ absl::StatusOr<Server> Server::CreateFrom(const Model& model, const KeyFile& eva
   return Server(std::move(impl));
 }
 
+namespace {
+
+// Of what is in the files: who asks again may sign again.
+Digest WhatIsBrought(std::span<const SampleFile> files) {
+  std::vector<ByteSpan> bytes;
+  for (const SampleFile& file : files) {
+    bytes.push_back(file.bytes);
+    if (!IsSigned(file.bytes)) continue;
+    if (const auto opened = ReadSigned(file.bytes, file.name); opened.ok()) {
+      bytes.back() = opened->file;
+    }
+  }
+  return FilesDigest(bytes);
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<EnrolResult>> Server::EnrolledBefore(
+    const std::string& folder, std::span<const SampleFile> files,
+    const EnrolOptions& options) const {
+  return impl_->EnrolledBefore(folder, options, WhatIsBrought(files));
+}
+
 absl::StatusOr<EnrolResult> Server::Enrol(const std::string& folder, std::vector<SampleFile> files,
                                           const EnrolOptions& options,
                                           const Monitor& monitor) const {
   HEFT_RETURN_IF_ERROR(CheckMetadata(options.metadata));
-  std::vector<ByteSpan> bytes;
-  for (const SampleFile& file : files) bytes.push_back(file.bytes);
-  const Digest digest = FilesDigest(bytes);
-  HEFT_ASSIGN_OR_RETURN(const auto before, impl_->EnrolledBefore(folder, options, digest));
+  HEFT_ASSIGN_OR_RETURN(const auto before, EnrolledBefore(folder, files, options));
   if (before) return *before;
+  const Digest digest = WhatIsBrought(files);
   HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
   const Progress progress(monitor, "enrolling");
   return impl_->Quarantine(folder, samples, options, progress.Callback(), digest);
@@ -245,6 +266,7 @@ absl::StatusOr<AdmitResult> Server::Admit(const std::string& folder,
 
 absl::Status Server::Fold(const std::string& folder) const {
   HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, impl_->OpenGallery(folder, /*create=*/false));
+  if (gallery.pending() == 0) return absl::OkStatus();
   HEFT_ASSIGN_OR_RETURN(GalleryChange change,
                         GalleryChange::Begin(std::move(gallery), /*start=*/false));
   HEFT_RETURN_IF_ERROR(change.Fold(impl_->instance(), impl_->keys()));

@@ -11,6 +11,7 @@
 #include "gallery/admission.h"
 #include "gallery/authorisation.h"
 #include "gallery/change.h"
+#include "gallery/metadata_format.h"
 #include "gallery/server_impl.h"
 #include "gallery/server_internal.h"
 
@@ -137,12 +138,14 @@ absl::StatusOr<EnrolResult> ParseResult(ByteSpan bytes) {
   return result;
 }
 
-// What of an enrolment would make it another one.
+// What of an enrolment would make it another one. Not when it expires: in so many days from now is
+// another time when somebody asks again.
 Digest DigestOfRequest(const EnrolOptions& options, const Digest& files) {
   ByteWriter writer;
   writer.String(options.identity);
   writer.U8(options.all_pairs ? 1 : 0);
   writer.U8(options.average ? 1 : 0);
+  WriteMetadata(writer, options.metadata);
   writer.Raw(files);
   return HashBytes(writer.bytes());
 }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -149,6 +150,12 @@ class HEFT_EXPORT Server {
   absl::StatusOr<EnrolResult> Enrol(const std::string& folder, std::vector<SampleFile> files,
                                     const EnrolOptions& options = {},
                                     const Monitor& monitor = {}) const;
+  // EnrolledBefore: what Enrol has answered to these files with this idempotency key, if it was
+  // asked before; Enrol asks so itself. Changes nothing. kAlreadyExists for a key that another
+  // request had.
+  absl::StatusOr<std::optional<EnrolResult>> EnrolledBefore(const std::string& folder,
+                                                            std::span<const SampleFile> files,
+                                                            const EnrolOptions& options) const;
 
   // All that waits, for KeyOwner::Admit.
   absl::StatusOr<std::vector<uint8_t>> Pending(const Gallery& gallery) const;
