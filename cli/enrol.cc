@@ -67,7 +67,6 @@ absl::Status Run(const Common& common, const Options& options) {
   if (signer.ok()) own = signer->public_key();
   if (!absl::IsNotFound(signer.status())) HEFT_RETURN_IF_ERROR(signer.status());
   HEFT_ASSIGN_OR_RETURN(const Request request, loaded.CheckRequest(files, own));
-  EnrolOptions enrol = options.enrol;
   HEFT_ASSIGN_OR_RETURN(const auto before,
                         loaded.server.EnrolledBefore(options.gallery, files, enrol));
   if (before) {
