@@ -101,8 +101,9 @@ absl::StatusOr<std::vector<BlockInfo>> RekeyBlocks(
   return renewed;
 }
 
-absl::Status Move(const Gallery::Impl& gallery, const Instance& instance, const RekeyingKey& key,
-                  const std::function<bool(size_t, size_t)>& progress) {
+absl::Status MoveToKey(const Gallery::Impl& gallery, const Instance& instance,
+                       const RekeyingKey& key,
+                       const std::function<bool(size_t, size_t)>& progress) {
   HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/false));
   HEFT_RETURN_IF_ERROR(CheckRekeyable(change.before(), key));
   // What an attempt before has left.
@@ -139,7 +140,7 @@ absl::Status RekeyGallery(Gallery::Impl* gallery, const Instance& instance, cons
   HEFT_RETURN_IF_ERROR(CheckRekeyable(*gallery, key));
   // Erasing waits for whoever holds the state before.
   *gallery = gallery->Unread();
-  const absl::Status moved = Move(*gallery, instance, key, progress);
+  const absl::Status moved = MoveToKey(*gallery, instance, key, progress);
   HEFT_ASSIGN_OR_RETURN(*gallery, gallery->Newest());
   return moved;
 }

@@ -207,6 +207,11 @@ TEST_F(ThinGalleryTest, ARenewedKeyTakesOverBothRings) {
   const auto key = ReadSigned(signed_key, "rekeying.key");
   ASSERT_TRUE(key.ok()) << key.status();
   Gallery gallery = *Gallery::Open(folder_);
+  // What stands in the journal alone could not be added under another key.
+  EXPECT_EQ(gallery.Rekey(*model_, key->file, "rekeying.key").status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(old_server.Fold(folder_).ok());
+  gallery = *gallery.Newest();
   const auto moved = gallery.Rekey(*model_, key->file, "rekeying.key");
   ASSERT_TRUE(moved.ok()) << moved.status();
   const Server server = Serve(next);

@@ -148,7 +148,7 @@ TEST_P(AdmissionTest, LongTemplatesAreRejectedAndGone) {
   EXPECT_EQ(done->admitted, 2u);
   EXPECT_EQ(done->rejected, 4u);
   EXPECT_EQ(done->waiting, 0u);
-  EXPECT_TRUE(std::filesystem::is_empty(folder_ + "/quarantine"));
+  EXPECT_TRUE(Inside::Of(Open()).Waiting()->empty());
   // The same admission again: nothing happens.
   const auto again = server_->Admit(folder_, admissions->signed_admission, "admission", trust_);
   ASSERT_TRUE(again.ok()) << again.status();

@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "base/envelope.h"
 #include "base/files.h"
+#include "gallery/change.h"
 #include "gallery/owner/roles_testing.h"
 #include "gallery/server_impl.h"
 
@@ -88,6 +90,13 @@ class AuditTest : public testing::RolesTest {
     const auto state = ReadFile(folder + "/state.heft");
     if (!state.ok()) return state.status();
     return AuditGallery(*server_, Open(folder), *state, trust_, "state");
+  }
+
+  // What somebody does to a store who can write to it.
+  void Change(const std::string& folder, const std::function<void(GalleryChange*)>& change) const {
+    GalleryChange own = *GalleryChange::Begin(*Gallery::Impl::Open(folder), /*start=*/false);
+    change(&own);
+    ASSERT_TRUE(own.Commit().ok());
   }
 
   const SigningKey signer_ = *SigningKey::Generate();
@@ -283,6 +292,7 @@ TEST_P(AuditTest, AFactorIsNotUsedAfterItWasRevealed) {
 }
 
 TEST_P(AuditTest, AStateIsSignedAndEveryChangeOfItNoticed) {
+  ASSERT_TRUE(server_->Fold(folder_).ok());
   ExpectWrong(AuditState(folder_), "nobody has signed it yet");
   SignState();
   const auto signed_now = AuditState(folder_);
@@ -291,30 +301,42 @@ TEST_P(AuditTest, AStateIsSignedAndEveryChangeOfItNoticed) {
   // Attack: a block of another gallery in the place of this one's.
   const std::string swapped = Copy("swapped"), other = temporary_ / "other";
   Enrol(other, {{7, "ann"}, {8, "bob"}});
-  const auto block = [](const std::string& folder) {
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-      const std::string name = entry.path().filename().string();
-      if (name.starts_with("block-0-")) return entry.path().string();
-    }
-    return std::string();
+  ASSERT_TRUE(server_->Fold(other).ok());
+  const auto block = [](const Gallery::Impl& gallery) {
+    return BlockKey(gallery.number(), gallery.head().epoch, 0);
   };
-  const auto options = std::filesystem::copy_options::overwrite_existing;
-  std::filesystem::copy_file(block(other), block(swapped), options);
+  const Gallery from = Open(other);
+  const Gallery::Impl& lent = Inside::Of(from);
+  Change(swapped, [&](GalleryChange* change) {
+    const auto bytes = lent.reader().Get(Table::kBlocks, block(lent));
+    EXPECT_TRUE(change->writer().Put(Table::kBlocks, block(change->before()), **bytes).ok());
+  });
   ExpectWrong(AuditState(swapped), "exchanged");
   // The server itself does not match it either.
   EXPECT_EQ(server_->Identify(Open(swapped), Probe(1, true)).status().code(),
             StatusCode::kDataLoss);
-  // With the other manifest, and the name of this gallery in it, the root tells.
-  const std::string relabelled = Copy("relabelled");
-  Bytes manifest = *ReadFile(relabelled + "/manifest.heft");
-  const std::string_view text(reinterpret_cast<const char*>(manifest.data()), manifest.size());
-  const size_t at = text.find("ann");
-  ASSERT_NE(at, text.npos);
-  manifest[at + 2] = 'o';
-  const Bytes again = SealEnvelope(
-      "GALM", EnvelopeVersion(manifest),
-      ByteSpan(manifest).subspan(kEnvelopeHeaderSize, manifest.size() - kEnvelopeOverhead));
-  ASSERT_TRUE(WriteFileAtomic(relabelled + "/manifest.heft", again).ok());
+  // Another name in the roster, and then also everywhere else: the root tells.
+  const std::string renamed = Copy("renamed"), relabelled = Copy("relabelled");
+  const auto index = [](GalleryChange* change) {
+    const auto name = [&](const char* identity) {
+      return NameKey(change->number(), change->head().id, identity);
+    };
+    EXPECT_TRUE(change->writer().Delete(Table::kNames, name("ann")).ok());
+    EXPECT_TRUE(change->writer().Put(Table::kNames, name("ano"), SerializeNamed({0, {0}})).ok());
+  };
+  Change(renamed, [&](GalleryChange* change) {
+    heft::Run run = *ReadRun(change->writer(), change->number(), 0);
+    ASSERT_EQ(run[0].identity, "ann");
+    run[0].identity = "ano";
+    const StoreKey key = RunKey(change->number(), 0);
+    EXPECT_TRUE(change->writer().Put(Table::kRoster, key, SerializeRun(run)).ok());
+    index(change);
+  });
+  ExpectWrong(AuditState(renamed), "roster is not the one");
+  Change(relabelled, [&](GalleryChange* change) {
+    (*change->Place(0))->identity = "ano";
+    index(change);
+  });
   ExpectWrong(AuditState(relabelled), "another root");
   // Someone else's word.
   Trust stranger;

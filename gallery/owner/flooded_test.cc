@@ -284,6 +284,7 @@ TEST_F(FloodedTest, BlocksMoveToAnotherKey) {
   const KeyOwner::Impl& owner = Inside::Of(*owner_);
   const Instance& ring = owner.instance();
   const ckks::Context& context = *ring.context;
+  ASSERT_TRUE(server_->Fold(folder_).ok());
   TiledCiphertexts block = *Gallery::Impl::Open(folder_)->ReadBlock(ring, 0);
   const auto open = [&](const ckks::SecretKey& secret) {
     ckks::Ciphertext c;

@@ -11,9 +11,11 @@
 
 #include "base/envelope.h"
 #include "base/files.h"
+#include "base/inside.h"
 #include "base/testing.h"
 #include "fusion/mean.h"
 #include "fusion/testing.h"
+#include "gallery/gallery_impl.h"
 #include "gallery/owner/admit_all.h"
 #include "heft/audit.h"
 #include "heft/client.h"
@@ -120,7 +122,6 @@ class MeansTest : public ::testing::TestWithParam<const char*> {
     }
     return files;
   }
-  static uint32_t VersionOf(const std::string& path) { return EnvelopeVersion(*ReadFile(path)); }
   static std::string Name(uint64_t person) { return "person " + std::to_string(person); }
   // Scores by identity.
   std::map<std::string, double> Open(const absl::StatusOr<Bytes>& reply) const {
@@ -224,12 +225,15 @@ TEST_P(MeansTest, EachSampleInAMeanIsKnownWhenItComesAgain) {
     EXPECT_EQ(Bring(files, mallory), StatusCode::kAlreadyExists) << when;
   };
   again("in quarantine");
-  for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/quarantine")) {
-    EXPECT_EQ(VersionOf(entry.path().string()), 2u);
+  {
+    const Gallery gallery = OpenGallery();
+    const Gallery::Impl& inside = Inside::Of(gallery);
+    ASSERT_EQ(inside.Waiting()->size(), 1u);
+    EXPECT_EQ(EnvelopeVersion(*inside.Quarantined(inside.Waiting()->at(0).digest)), 2u);
+    EXPECT_EQ(inside.places(), 0u) << "no mean is in it yet";
   }
-  EXPECT_EQ(VersionOf(folder_ + "/manifest.heft"), 5u) << "no mean is in it yet";
   ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, folder_).ok());
-  EXPECT_EQ(VersionOf(folder_ + "/manifest.heft"), 6u);
+  EXPECT_EQ(Inside::Of(OpenGallery()).At(0)->parts.size(), 3u);
   again("in the gallery");
   // What was enrolled by itself joins no mean, and a mean is of different samples.
   const auto single = Files({{3, 0}, {3, 1}});
