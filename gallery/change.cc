@@ -510,6 +510,7 @@ absl::Status GalleryChange::Commit() {
 }
 
 absl::Status GalleryChange::EraseRemains() {
+  HEFT_RETURN_IF_ERROR(DropOtherEpochs());
   writer_.reset();
   // The state before refers to what is to be erased.
   HEFT_ASSIGN_OR_RETURN(before_, before_.Newest());

@@ -87,8 +87,9 @@ class GalleryChange {
   absl::StatusOr<TiledCiphertexts> ReadCheckpoint(const Instance& instance, size_t block) const;
   absl::Status WriteCheckpoint(size_t block, const TiledCiphertexts& data);
 
-  // For gallery/removal.cc. AddNumbered: the entries of these numbers, all of one block, by one call,
-  // but for empty ones; or what that call added is `taken` away. EmptyEntry: keeps its number.
+  // For gallery/removal.cc. AddNumbered: the entries of these numbers, all of one block, by one
+  // call, but for empty ones; or what that call added is `taken` away. EmptyEntry: keeps its
+  // number.
   absl::Status AddNumbered(const Instance& instance, std::span<const uint64_t> entries,
                            const ckks::EvaluationKeys& keys, TiledCiphertexts* data,
                            bool taken = false) const;
@@ -125,6 +126,9 @@ class GalleryChange {
   void Touch() { touched_ = true; }
   // Commit: durable when it returns OK. Another one may follow, under the same lock.
   absl::Status Commit();
+  // DropOtherEpochs: what a move to another key that was ended has left (gallery/gallery_rekey.cc):
+  // blocks under the key before, or under the one that it was to have. Commits.
+  absl::Status DropOtherEpochs();
   // EraseRemains: after Commit: nothing that was deleted or replaced is left in the store's files.
   // Waits for those who still read it; `before` is the newest state then.
   absl::Status EraseRemains();

@@ -14,27 +14,6 @@ namespace {
 
 constexpr size_t kBlocksATransaction = 16;
 
-// Removes blocks of all epochs but the head's, a few at a time.
-absl::Status DropOtherEpochs(GalleryChange* change) {
-  for (;;) {
-    std::vector<StoreKey> stale;
-    const StoreKey own = BlockKey(change->number(), change->head().epoch, 0);
-    HEFT_RETURN_IF_ERROR(change->writer().Scan(
-        Table::kBlocks, HeadKey(change->number()), [&](ByteSpan key, ByteSpan) {
-          if (!OfGallery(change->number(), key)) return false;
-          if (!std::ranges::equal(key.first(8), std::span(own).first(8))) {
-            stale.emplace_back(key.begin(), key.end());
-          }
-          return stale.size() < kBlocksATransaction;
-        }));
-    if (stale.empty()) return absl::OkStatus();
-    for (const StoreKey& key : stale) {
-      HEFT_RETURN_IF_ERROR(change->writer().Delete(Table::kBlocks, key));
-    }
-    HEFT_RETURN_IF_ERROR(change->Commit());
-  }
-}
-
 // Everything of a table that is this gallery's.
 absl::Status Clear(GalleryChange* change, Table table) {
   std::vector<StoreKey> keys;
@@ -107,7 +86,7 @@ absl::Status MoveToKey(const Gallery::Impl& gallery, const Instance& instance,
   HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/false));
   HEFT_RETURN_IF_ERROR(CheckRekeyable(change.before(), key));
   // What an attempt before has left.
-  HEFT_RETURN_IF_ERROR(DropOtherEpochs(&change));
+  HEFT_RETURN_IF_ERROR(change.DropOtherEpochs());
   const uint32_t epoch = change.head().epoch + 1;
   HEFT_ASSIGN_OR_RETURN(const std::vector<BlockInfo> renewed,
                         RekeyBlocks(&change, instance, key, epoch, progress));
@@ -124,8 +103,7 @@ absl::Status MoveToKey(const Gallery::Impl& gallery, const Instance& instance,
   for (size_t block = 0; block < renewed.size(); ++block) change.SetInfo(block, renewed[block]);
   change.Touch();
   HEFT_RETURN_IF_ERROR(change.Commit());
-  absl::Status erased = DropOtherEpochs(&change);
-  if (erased.ok()) erased = change.EraseRemains();
+  const absl::Status erased = change.EraseRemains();
   if (erased.ok()) return erased;
   return absl::Status(erased.code(),
                       absl::StrCat("the gallery has moved to key ", HexString(key.to),
@@ -134,6 +112,28 @@ absl::Status MoveToKey(const Gallery::Impl& gallery, const Instance& instance,
 }
 
 }  // namespace
+
+// Keys stand in the order of gallery, epoch and block.
+absl::Status GalleryChange::DropOtherEpochs() {
+  const StoreKey own = BlockKey(number_, head_.epoch, 0);
+  for (const StoreKey& from : {HeadKey(number_), BlockKey(number_, head_.epoch + 1, 0)}) {
+    for (;;) {
+      std::vector<StoreKey> stale;
+      HEFT_RETURN_IF_ERROR(writer_->Scan(Table::kBlocks, from, [&](ByteSpan key, ByteSpan) {
+        const bool others =
+            OfGallery(number_, key) && !std::ranges::equal(key.first(8), std::span(own).first(8));
+        if (others) stale.emplace_back(key.begin(), key.end());
+        return others && stale.size() < kBlocksATransaction;
+      }));
+      if (stale.empty()) break;
+      for (const StoreKey& key : stale) {
+        HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kBlocks, key));
+      }
+      HEFT_RETURN_IF_ERROR(Commit());
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::Status RekeyGallery(Gallery::Impl* gallery, const Instance& instance, const RekeyingKey& key,
                           const std::function<bool(size_t, size_t)>& progress) {

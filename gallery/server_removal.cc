@@ -90,8 +90,8 @@ template <typename Which>
 absl::StatusOr<std::vector<uint64_t>> Positions(GalleryChange* change, const Which& which) {
   std::vector<uint64_t> positions;
   for (uint64_t first = 0; first < change->head().places; first += kRunPlaces) {
-    HEFT_ASSIGN_OR_RETURN(
-        const Run run, ReadRun(change->writer(), change->number(), first / kRunPlaces));
+    HEFT_ASSIGN_OR_RETURN(const Run run,
+                          ReadRun(change->writer(), change->number(), first / kRunPlaces));
     for (size_t i = 0; i < kRunPlaces; ++i) {
       if (run[i].state == PlaceState::kLive && which(run[i])) positions.push_back(first + i);
     }
@@ -100,8 +100,8 @@ absl::StatusOr<std::vector<uint64_t>> Positions(GalleryChange* change, const Whi
 }
 
 absl::StatusOr<GalleryChange> BeginChange(const Server::Impl& server, const std::string& gallery) {
-  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl state, server.OpenGallery(gallery, /*create=*/false));
-  return GalleryChange::Begin(state, /*start=*/false);
+  HEFT_ASSIGN_OR_RETURN(Gallery::Impl state, server.OpenGallery(gallery, /*create=*/false));
+  return GalleryChange::Begin(std::move(state), /*start=*/false);
 }
 
 }  // namespace
@@ -233,9 +233,10 @@ absl::StatusOr<RenewResult> Renew(const Server& server, const std::string& galle
 }
 
 absl::StatusOr<std::vector<std::vector<uint8_t>>> EraseRemains(const std::string& gallery) {
-  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl state, Gallery::Impl::Open(gallery));
+  HEFT_ASSIGN_OR_RETURN(Gallery::Impl state, Gallery::Impl::Open(gallery));
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(gallery));
-  HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(state, /*start=*/false));
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change,
+                        GalleryChange::Begin(std::move(state), /*start=*/false));
   return FinishReceipts(&change, signer);
 }
 
