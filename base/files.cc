@@ -18,6 +18,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/files_internal.h"
+#include "base/used_files.h"
 
 namespace heft {
 
@@ -297,13 +298,17 @@ absl::Status WriteFile(const std::string& path, std::span<const uint8_t> bytes) 
   HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
   HEFT_RETURN_IF_ERROR(CheckOutput(path));
   HEFT_RETURN_IF_ERROR(WriteOutput(path, bytes));
-  struct stat info;
-  if (stat(path.c_str(), &info) == 0) UsedFiles::Get().Add(info);
+  NoteInput(path);
   return absl::OkStatus();
 }
 
 absl::Status WriteFile(const std::string& path, std::string_view text) {
   return WriteFile(path, AsBytes(text));
+}
+
+void NoteInput(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0) UsedFiles::Get().Add(info);
 }
 
 void GuardInputs() { UsedFiles::Get().Guard(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common.h"
 
+#include <fcntl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -45,6 +46,18 @@ void HandleSignals() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   SetInterruptedCheck(Interrupted);
+}
+
+// HoldStandardStreams: the places of streams that are closed are taken, by what neither can be read
+// nor written: the next file that is opened, a gallery's store say, would be stdout otherwise.
+void HoldStandardStreams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    // The lowest that is free, which is this one.
+    if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream) {
+      std::_Exit(kExitSystem);
+    }
+  }
 }
 
 constexpr char kNoMemory[] = "heft: not enough memory: free some, or raise the limit (ulimit -v)\n";
@@ -186,6 +199,7 @@ Command AddCommand(Command app, const std::string& name, const std::string& desc
 
 int RunMain(int argc, char** argv, const std::string& description,
             const std::function<void(Command)>& add_commands) {
+  HoldStandardStreams();
   HandleSignals();
   std::set_terminate(OnTerminate);
   GuardInputs();

@@ -202,7 +202,9 @@ absl::Status InspectGallery(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.path));
   HEFT_RETURN_IF_ERROR(gallery.CheckFiles());
   std::map<std::string, size_t> counts;
-  for (const std::string& identity : gallery.identities()) ++counts[identity];
+  for (const std::string& identity : gallery.identities()) {
+    if (!identity.empty()) ++counts[identity];
+  }
   Json json = {{"kind", "gallery"},
                {"id", HexString(gallery.id())},
                {"templates", gallery.size()},

@@ -34,9 +34,13 @@ class AttacksTest : public ::testing::Test {
   static Outcome Verify(const std::vector<Bytes>& samples, const std::string& claimed) {
     std::string why;
     const auto replies = world_->Ask(world_->Send(samples), claimed, &why);
-    return replies.empty() ? Outcome::kTurnedAway : world_->Decide(replies[0], true, "1e-2").outcome;
+    return replies.empty() ? Outcome::kTurnedAway
+                           : world_->Decide(replies[0], true, "1e-2").outcome;
   }
-  static bool NobodyWaits() { return std::filesystem::is_empty((*world_)("gallery/quarantine")); }
+  static bool NobodyWaits() {
+    const auto [answer, released] = world_->Admit();
+    return answer["admitted"] == 0 && answer["rejected"].empty() && released["waiting"] == 0;
+  }
 
   inline static World* world_ = nullptr;
 };

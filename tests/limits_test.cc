@@ -107,7 +107,7 @@ TEST_F(LimitsTest, InputsAreNoOutputs) {
     all.push_back({kHeft, Encrypt("face", W(input), {"--labels", W("data/labels.txt")})});
   }
   for (const char* input :
-       {"model.heft", "keys/evaluation.keys", "voice.ct", "gallery/manifest.heft"}) {
+       {"model.heft", "keys/evaluation.keys", "voice.ct", "gallery/store.mdb", "gallery/lock"}) {
     all.push_back({kServer, Serve("identify", {"--quiet", "--out", W(input)})});
   }
   for (const char* input : {"data/labels.txt", "data/face.npy"}) {
@@ -336,6 +336,7 @@ TEST_F(LimitsTest, ValuesThatOptionsRefuse) {
       {bench, "--templates", signs},
       {bench, "--gamma", numbers},
       {enrol, "--identity", empty},
+      {enrol, "--idempotency-key", empty},
       {verify, "--identity", empty},
       {encrypt, "--label", empty},
       {encrypt, "--labels", empty},

@@ -2,6 +2,8 @@
 // What the programs say to files that are damaged, misplaced or not there.
 #include <sys/stat.h>
 
+#include <functional>
+
 #include "tests/wrong_input.h"
 
 namespace heft::e2e {
@@ -96,7 +98,7 @@ TEST_F(WrongFilesTest, FilesThatAreNotThere) {
   Refused(kServer, Serve("enrol", {}, {.keys = none}), kInput, {none, "No such file"});
   Refused(kServer, Serve("enrol", {}, {.samples = {none}}), kInput, {none, "No such file"});
   Refused(kServer, Serve("identify", {"--out", W("server/new.ct")}, {.gallery = none}), kInput,
-          {none, "No such file"});
+          {none, "there is no gallery"});
   Refused(kHeft, DecryptArgs(none), kInput, {none, "No such file"});
   Refused(kHeft, EncryptArgs(none), kInput, {none, "No such file"});
   Refused(kHeft, EncryptArgs(W("client/face.npy"), {"--labels", none}), kInput,
@@ -174,52 +176,132 @@ TEST_F(WrongFilesTest, SwappedFiles) {
           kInput, {"SECK", "PUBK"});
 }
 
-TEST_F(WrongFilesTest, DamagedGalleries) {
-  const Args identify_out = {"--quiet", "--out", W("server/new.ct")};
+class DamagedGalleryTest : public WrongInputTest {
+ protected:
   // One more waits, admitted: what all copies of the gallery are told.
-  const Args waiting = Serve("enrol", {"--identity", "newcomer"},
-                             {.gallery = GalleryCopy("waiting"),
-                              .samples = {W("client/new-face.ct"), W("client/new-voice.ct")}});
-  for (const char* modality : {"face", "voice"}) {
-    Encrypt("model", "keys", modality, W("client/new-" + std::string(modality) + ".ct"));
+  static void SetUpTestSuite() {
+    WrongInputTest::SetUpTestSuite();
+    const Args waiting = Serve("enrol", {"--identity", "newcomer"},
+                               {.gallery = GalleryCopy("waiting"),
+                                .samples = {W("client/new-face.ct"), W("client/new-voice.ct")}});
+    for (const char* modality : {"face", "voice"}) {
+      Encrypt("model", "keys", modality, W("client/new-" + std::string(modality) + ".ct"));
+    }
+    Must(kServer, waiting);
+    std::filesystem::copy(W("server/waiting"), W("server/undamaged"));
+    AdmitWaiting(waiting, W("owner/keys/secret.key"));
   }
-  Must(kServer, waiting);
-  std::filesystem::copy(W("server/waiting"), W("server/undamaged"),
-                        std::filesystem::copy_options::recursive);
-  AdmitWaiting(waiting, W("owner/keys/secret.key"));
-  const std::string admission = W("server/waiting.admission");
-  auto copy = [&](const std::string& name) {
-    std::filesystem::copy(W("server/undamaged"), W("server/" + name),
-                          std::filesystem::copy_options::recursive);
-    return W("server/" + name);
-  };
-  auto all_refuse = [&](const std::string& gallery, const std::string& text) {
-    Refused(kServer, Serve("identify", identify_out, {.gallery = gallery}), kInput, {text});
-    Refused(kServer,
-            {"release", "--model", W("owner/model.heft"), "--keys", W("owner/keys/evaluation.keys"),
-             "--gallery", gallery, "--in", admission, "--quiet"},
-            kInput, {text});
+  // A copy whose store's file is another.
+  static std::string Copy(const std::string& name,
+                          const std::function<void(std::string*)>& damage) {
+    const std::string gallery = W("server/" + name);
+    std::filesystem::copy(W("server/undamaged"), gallery);
+    std::string store = Slurp(Store(gallery));
+    damage(&store);
+    Spill(Store(gallery), store);
+    return gallery;
+  }
+  static Args Identify(const std::string& gallery) {
+    return Serve("identify", {"--quiet", "--out", W("server/new.ct")}, {.gallery = gallery});
+  }
+  static Args Release(const std::string& gallery) {
+    return {"release",
+            "--model",
+            W("owner/model.heft"),
+            "--keys",
+            W("owner/keys/evaluation.keys"),
+            "--gallery",
+            gallery,
+            "--in",
+            W("server/waiting.admission")};
+  }
+  static Args Enrol(const std::string& gallery) {
+    return Serve("enrol", {"--quiet", "--identity", "another"}, {.gallery = gallery});
+  }
+  static void AllRefuse(const std::string& gallery, const std::string& text) {
+    Refused(kServer, Identify(gallery), kInput, {text});
+    Refused(kServer, With(Release(gallery), "--in", W("server/waiting.admission")), kInput, {text});
+    Refused(kServer, Enrol(gallery), kInput, {text});
     Refused(kServer, {"inspect", gallery}, kInput, {text});
-  };
-  std::string gallery = copy("flipped-block");
-  Spill(Block(gallery), Flipped(Slurp(Block(gallery)), 70000));
-  all_refuse(gallery, "checksum");
-  gallery = copy("truncated-block");
-  Spill(Block(gallery), Truncated(Slurp(Block(gallery))));
-  all_refuse(gallery, "truncated");
-  gallery = copy("no-block");
-  std::filesystem::remove(Block(gallery));
-  all_refuse(gallery, "No such file");
-  gallery = copy("flipped-manifest");
-  Spill(gallery + "/manifest.heft", Flipped(Slurp(gallery + "/manifest.heft"), 100));
-  all_refuse(gallery, "checksum");
-  gallery = copy("empty-manifest");
-  Spill(gallery + "/manifest.heft", "");
-  all_refuse(gallery, "empty");
-  // Blocks whose manifest is gone must not be taken for an empty folder and removed.
-  gallery = copy("no-manifest");
-  std::filesystem::remove(gallery + "/manifest.heft");
-  all_refuse(gallery, "manifest.heft");
+  }
+};
+
+// Whatever is damaged is said, and nothing that answers is made of it.
+TEST_F(DamagedGalleryTest, FlippedBlocks) {
+  const std::string gallery = Copy("flipped-block", [](std::string* store) {
+    for (const size_t at : Blocks(*store)) *store = Flipped(std::move(*store), at + 70000);
+  });
+  Refused(kServer, Identify(gallery), kInput, {"block 0", "damaged", "checksum"});
+  Refused(kServer, {"inspect", gallery}, kInput, {"block 0", "damaged"});
+  // Who comes in now stands in the journal, and is lost with no block; nobody is told otherwise.
+  const Finished release = RunProgram(kServer, Release(gallery));
+  EXPECT_EQ(release.exit_code, 0) << release.err;
+  EXPECT_THAT(release.out, HasSubstr("admitted 3 templates"));
+  EXPECT_THAT(release.err, HasSubstr("heft: warning: "));
+  EXPECT_THAT(release.err, HasSubstr("block 0 of the gallery is damaged"));
+  Refused(kServer, Identify(gallery), kInput, {"block 0", "damaged", "checksum"});
+  Refused(kServer, {"inspect", gallery}, kInput, {"block 0", "damaged"});
+}
+
+TEST_F(DamagedGalleryTest, ResiduesAboveTheirPrimes) {
+  const std::string gallery = Copy("large-residues", [](std::string* store) {
+    for (const size_t at : Blocks(*store)) store->replace(at + 112 + 4096, 4, 4, '\xff');
+  });
+  Refused(kServer, Identify(gallery), kInput, {"block 0", "damaged"});
+  Refused(kServer, {"inspect", gallery}, kInput, {"block 0", "damaged"});
+}
+
+TEST_F(DamagedGalleryTest, HeadersOfBlocks) {
+  // Its magic, its version, its number, its generation, its hash.
+  for (const size_t offset : {0, 4, 8, 16, 48}) {
+    const std::string gallery = Copy("header-" + std::to_string(offset), [&](std::string* store) {
+      for (const size_t at : Blocks(*store)) *store = Flipped(std::move(*store), at + offset);
+    });
+    Refused(kServer, Identify(gallery), kInput, {"block 0"});
+    Refused(kServer, {"inspect", gallery}, kInput, {"block 0"});
+  }
+}
+
+TEST_F(DamagedGalleryTest, StoresThatAreCutOffOrEmpty) {
+  AllRefuse(Copy("half", [](std::string* store) { *store = Truncated(*store); }), "store");
+  AllRefuse(Copy("a-page", [](std::string* store) { store->resize(4096); }), "damaged");
+  AllRefuse(Copy("empty", [](std::string* store) { store->clear(); }), "damaged");
+  AllRefuse(Copy("text", [](std::string* store) { store->assign(1 << 16, 'x'); }), "damaged");
+  AllRefuse(Copy("zeros", [](std::string* store) { store->assign(store->size(), 0); }), "damaged");
+}
+
+TEST_F(DamagedGalleryTest, StoresOfAnotherVersion) {
+  // "heft store" is the key of a record of one byte.
+  const std::string gallery = Copy("later", [](std::string* store) {
+    const std::string key = "heft store";
+    for (size_t at = store->find(key); at != store->npos; at = store->find(key, at + 1)) {
+      (*store)[at + key.size()] = 9;
+    }
+  });
+  AllRefuse(gallery, "version");
+}
+
+// A server's key without its store is no empty folder: something is lost.
+TEST_F(DamagedGalleryTest, StoresThatAreGone) {
+  const std::string gallery = W("server/gone");
+  std::filesystem::copy(W("server/undamaged"), gallery);
+  std::filesystem::remove(Store(gallery));
+  Refused(kServer, Identify(gallery), kInput, {gallery, "store"});
+  Refused(kServer, Release(gallery), kInput, {gallery, "store"});
+  Refused(kServer, Enrol(gallery), kInput, {gallery, "its store is not"});
+  Refused(kServer, {"inspect", gallery}, kInput, {gallery});
+}
+
+// What version 0.1 left, in whatever state, is neither read as it is nor written over.
+TEST_F(DamagedGalleryTest, FoldersOfVersion01) {
+  for (const char* name : {"manifest.heft", "block-0-1.heft"}) {
+    const std::string gallery = W("server/old-" + std::string(name));
+    std::filesystem::create_directory(gallery);
+    Spill(gallery + "/" + name, "whatever");
+    Refused(kServer, Identify(gallery), kInput, {gallery, "version 0.1", "gallery import"});
+    Refused(kServer, Enrol(gallery), kInput, {gallery, "version 0.1", "gallery import"});
+    Refused(kServer, {"inspect", gallery}, kInput, {gallery, "version 0.1"});
+  }
 }
 
 TEST_F(WrongFilesTest, OutputThatCannotBeWritten) {

@@ -148,13 +148,15 @@ class WrongInputTest : public ::testing::Test {
     std::filesystem::copy(W("server/gallery"), W("server/" + name));
     return W("server/" + name);
   }
-  static std::string Block(const std::string& gallery) {
-    for (const auto& entry : std::filesystem::directory_iterator(gallery)) {
-      const std::string name = entry.path().filename().string();
-      if (name.rfind("block-", 0) == 0) return entry.path().string();
+  static std::string Store(const std::string& gallery) { return gallery + "/store.mdb"; }
+  // Where the values of blocks begin in a store's file, those that were replaced too.
+  static std::vector<size_t> Blocks(const std::string& store) {
+    std::vector<size_t> places;
+    for (size_t at = store.find("HGBK"); at != store.npos; at = store.find("HGBK", at + 1)) {
+      places.push_back(at);
     }
-    ADD_FAILURE() << "no block in " << gallery;
-    return "";
+    EXPECT_FALSE(places.empty()) << "no block in the store";
+    return places;
   }
 
   // The arguments must be refused with this code and one line that holds every given text.
