@@ -10,6 +10,7 @@
 #include "base/csprng.h"
 #include "base/identity.h"
 #include "ckks/serialization.h"
+#include "fusion/errors.h"
 #include "fusion/key_files.h"
 #include "gallery/merkle.h"
 #include "gallery/wear.h"
@@ -336,7 +337,7 @@ absl::Status GalleryChange::FoldBlock(const Instance& instance, size_t block,
   for (size_t first = 0; first < entries.size(); first += kTemplatesACall) {
     const auto call = entries.subspan(first, std::min(kTemplatesACall, entries.size() - first));
     HEFT_RETURN_IF_ERROR(AddNumbered(instance, call, keys, &data));
-    infos_[block].wear.wear += WearCostsOf(instance).addition;
+    infos_[block].wear.wear += AdditionVariance(instance.params(), instance.plan, call.size());
   }
   infos_[block].pending = Digest{};
   return WriteCheckpoint(block, data);

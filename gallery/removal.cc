@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
 #include "ckks/serialization.h"
+#include "fusion/errors.h"
 #include "gallery/receipt.h"
 
 namespace heft {
@@ -70,11 +71,13 @@ absl::StatusOr<bool> TakeBack(GalleryChange* change, const Instance& instance,
   HEFT_ASSIGN_OR_RETURN(const size_t left, change->CountEntries(call.entries));
   if (left > 0) {
     HEFT_RETURN_IF_ERROR(change->AddNumbered(instance, call.entries, keys, data));
-  } else {
-    BlockInfo info = change->infos()[block];
-    info.wear.wear = std::max(0.0, info.wear.wear - WearCostsOf(instance).addition);
-    change->SetInfo(block, info);
   }
+  const auto variance = [&](size_t templates) {
+    return templates == 0 ? 0 : AdditionVariance(instance.params(), instance.plan, templates);
+  };
+  BlockInfo info = change->infos()[block];
+  info.wear.wear = std::max(0.0, info.wear.wear - variance(left + 1) + variance(left));
+  change->SetInfo(block, info);
   return true;
 }
 

@@ -17,8 +17,9 @@ namespace heft {
 namespace {
 
 absl::Status MakeSigner(const std::string& folder, const std::string& path) {
-  // Two servers that start at once must not each have a key.
-  HEFT_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(folder + "/lock", 0644));
+  // Two servers that start at once must not each have a key. Not the store's lock: who changes the
+  // gallery may need the key.
+  HEFT_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(folder + "/server.lock", 0644));
   if (FileExists(path)) return absl::OkStatus();
   HEFT_ASSIGN_OR_RETURN(const SigningKey key, SigningKey::Generate());
   // The public half first: a key that is there has its other file.
