@@ -2,6 +2,9 @@
 #include "gallery/folder_key.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -49,6 +52,47 @@ absl::StatusOr<Seed> FolderKey(const std::string& path, std::string_view kind,
   Csprng().Fill(fresh);
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(path, SealEnvelope(kind, kVersion, fresh), 0600));
   return fresh;
+}
+
+namespace {
+
+// Whose temporary file it is, that is, with '.' and six more characters behind it; empty: nobody's.
+std::string LeftoverOf(const std::string& name) {
+  constexpr size_t kSuffix = 7;
+  if (name.size() <= kSuffix || name[name.size() - kSuffix] != '.') return {};
+  const std::string of = name.substr(0, name.size() - kSuffix);
+  for (const char* known : {"server.key", "server.pub", "state.heft", "audit.key", "stand-in.key",
+                            "requests.heft"}) {
+    if (of == known) return of;
+  }
+  return {};
+}
+
+}  // namespace
+
+void RemoveLeftovers(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!LeftoverOf(name).empty()) found.push_back(name);
+  }
+  if (found.empty()) return;
+  // Who writes one of them now holds one of these, or writes a key that is not there yet.
+  const auto lock = FileLock::Take(folder + "/lock", 0600);
+  if (!lock.ok()) return;
+  std::optional<FileLock> requests;
+  if (FileExists(folder + "/requests.lock")) {
+    auto taken = FileLock::Take(folder + "/requests.lock", 0600);
+    if (!taken.ok()) return;
+    requests.emplace(*std::move(taken));
+  }
+  for (const std::string& name : found) {
+    if (std::filesystem::file_size(folder + "/" + LeftoverOf(name), ignored) == 0 || ignored) {
+      continue;
+    }
+    std::filesystem::remove(folder + "/" + name, ignored);
+  }
 }
 
 }  // namespace heft

@@ -12,6 +12,7 @@
 #include "fusion/norm_proof.h"
 #include "gallery/admission.h"
 #include "gallery/change.h"
+#include "gallery/folder_key.h"
 #include "gallery/server_impl.h"
 #include "gallery/server_internal.h"
 
@@ -232,7 +233,9 @@ absl::StatusOr<EnrolResult> Server::Enrol(const std::string& folder, std::vector
   const Digest digest = WhatIsBrought(files);
   HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
   const Progress progress(monitor, "enrolling");
-  return impl_->Quarantine(folder, samples, options, progress.Callback(), digest);
+  auto done = impl_->Quarantine(folder, samples, options, progress.Callback(), digest);
+  if (done.ok()) RemoveLeftovers(folder);
+  return done;
 }
 
 absl::StatusOr<std::vector<uint8_t>> Server::Pending(const Gallery& gallery) const {
@@ -252,6 +255,7 @@ absl::StatusOr<AdmitResult> Server::Admit(const std::string& folder,
   HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
                         impl_->Admit(folder, parsed, &trust, progress.Callback()));
   HEFT_RETURN_IF_ERROR(KeepState(folder, parsed, admission));
+  RemoveLeftovers(folder);
   return done;
 }
 
