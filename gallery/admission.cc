@@ -230,7 +230,7 @@ absl::Status KeepState(const std::string& folder, const Admission& admission, By
   if (admission.root == Digest{}) return absl::OkStatus();
   const std::string path = StatePath(folder);
   // Of two who come at once the later state stays; and what RemoveLeftovers finds is nobody's.
-  HEFT_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(folder + "/lock", 0600));
+  HEFT_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(folder + "/server.lock", 0644));
   const auto before = ReadFile(path);
   if (before.ok()) {
     const auto file = Unsigned(*before, path);

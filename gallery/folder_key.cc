@@ -79,7 +79,7 @@ void RemoveLeftovers(const std::string& folder) {
   }
   if (found.empty()) return;
   // Who writes one of them now holds one of these, or writes a key that is not there yet.
-  const auto lock = FileLock::Take(folder + "/lock", 0600);
+  const auto lock = FileLock::Take(folder + "/server.lock", 0644);
   if (!lock.ok()) return;
   std::optional<FileLock> requests;
   if (FileExists(folder + "/requests.lock")) {

@@ -161,8 +161,9 @@ class KillTest : public InterruptTest {
     for (const auto& entry : std::filesystem::directory_iterator(gallery)) {
       files.insert(entry.path().filename().string());
     }
-    EXPECT_EQ(files, (std::set<std::string>{"audit.key", "lock", "server.key", "server.pub",
-                                            "state.heft", "store.mdb", "store.mdb-lock"}));
+    EXPECT_EQ(files,
+              (std::set<std::string>{"audit.key", "lock", "server.key", "server.lock", "server.pub",
+                                     "state.heft", "store.mdb", "store.mdb-lock"}));
   }
   // A killed enrolment: the gallery has what it had; the sample waits or does not, and further ones
   // are taken.
