@@ -317,24 +317,24 @@ TEST_P(AuditTest, AStateIsSignedAndEveryChangeOfItNoticed) {
             StatusCode::kDataLoss);
   // Another name in the roster, and then also everywhere else: the root tells.
   const std::string renamed = Copy("renamed"), relabelled = Copy("relabelled");
-  const auto index = [](GalleryChange* change) {
+  const uint64_t ann = Inside::Of(Open()).Find("ann")->places.at(0);
+  const auto index = [ann](GalleryChange* change) {
     const auto name = [&](const char* identity) {
       return NameKey(change->number(), change->head().id, identity);
     };
     EXPECT_TRUE(change->writer().Delete(Table::kNames, name("ann")).ok());
-    EXPECT_TRUE(change->writer().Put(Table::kNames, name("ano"), SerializeNamed({0, {0}})).ok());
+    EXPECT_TRUE(change->writer().Put(Table::kNames, name("ano"), SerializeNamed({0, {ann}})).ok());
   };
   Change(renamed, [&](GalleryChange* change) {
     heft::Run run = *ReadRun(change->writer(), change->number(), 0);
-    ASSERT_EQ(run[0].identity, "ann");
-    run[0].identity = "ano";
+    run[ann].identity = "ano";
     const StoreKey key = RunKey(change->number(), 0);
     EXPECT_TRUE(change->writer().Put(Table::kRoster, key, SerializeRun(run)).ok());
     index(change);
   });
   ExpectWrong(AuditState(renamed), "roster is not the one");
   Change(relabelled, [&](GalleryChange* change) {
-    (*change->Place(0))->identity = "ano";
+    (*change->Place(ann))->identity = "ano";
     index(change);
   });
   ExpectWrong(AuditState(relabelled), "another root");
