@@ -322,6 +322,12 @@ absl::Status WriteRecords(const SeedWriter& seeds, const ckks::SecretKey& secret
       write("entry", 'j', SerializeEntry({5, 3, 2'000'000'000, HashBytes(fused), fused})));
   HEFT_RETURN_IF_ERROR(write("fold", 'f', SerializeFold({1, 2'000'000'000})));
   HEFT_RETURN_IF_ERROR(write("named", 'n', SerializeNamed({1, {0, 2}})));
+  ExchangeRecord exchange;
+  exchange.sources = {{0, {1}}, {3, {2}}};
+  exchange.targets = {{3, {{0, 1, 2}, {1, 3, 3}}}};
+  HEFT_RETURN_IF_ERROR(write("exchange", 'x', SerializeExchange(exchange)));
+  const ReceiptRecord receipt = {3, 2'000'000'000, 2'000'000'001, {{{1}, 2}}, {1, 2, 3}};
+  HEFT_RETURN_IF_ERROR(write("receipt", 'c', SerializeReceipt(receipt)));
   const std::vector<uint32_t> residues = {1, 2, 3, 4};
   BlockHeader header;
   header.gamma = kSmallGamma;

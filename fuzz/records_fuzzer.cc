@@ -78,6 +78,14 @@ void ReadRecord(uint8_t kind, ByteSpan bytes) {
       return ReadRun(bytes);
     case 'j':
       return ReadEntry(bytes);
+    case 'x':
+      return Read(ParseExchange(bytes, "exchange"), [&](const ExchangeRecord& exchange) {
+        CheckAlike(bytes, SerializeExchange(exchange));
+      });
+    case 'c':
+      return Read(ParseReceipt(bytes, "receipt"), [&](const ReceiptRecord& receipt) {
+        CheckAlike(bytes, SerializeReceipt(receipt));
+      });
     case 'f':
       return Read(ParseFold(bytes, "fold"),
                   [&](const FoldRecord& fold) { CheckAlike(bytes, SerializeFold(fold)); });

@@ -30,18 +30,22 @@ void Append(StoreKey* key, uint64_t number) {
     key->push_back(static_cast<uint8_t>(number >> shift));
 }
 
-// At least a long value, which has pages of its own: of what stood in it nothing stays in a page that
-// others share (gallery/store.h, Scrub).
+// At least a long value, which has pages of its own: of what stood in it nothing stays in a page
+// that others share (gallery/store.h, Scrub).
+constexpr size_t kLeastPadded = 4096;
 std::vector<uint8_t> Padded(std::vector<uint8_t> bytes) {
-  constexpr size_t kLeast = 4096;
-  bytes.resize(std::max(bytes.size(), kLeast));
+  bytes.resize(std::max(bytes.size(), kLeastPadded));
   return bytes;
 }
 
-void ReadPadding(ByteReader& reader) {
+// Of a value of `size` bytes.
+void ReadPadding(ByteReader& reader, size_t size) {
   const ByteSpan padding = reader.Raw(reader.remaining());
   if (std::ranges::any_of(padding, [](uint8_t byte) { return byte != 0; })) {
     reader.Fail("bytes that must be zero are not");
+  }
+  if (size < kLeastPadded || (size > kLeastPadded && !padding.empty())) {
+    reader.Fail("of another length than what is in it");
   }
 }
 
@@ -222,7 +226,7 @@ absl::StatusOr<Run> ParseRun(ByteSpan bytes, std::string_view what) {
     r.metadata = ReadMetadata(reader);
     if (reader.ok() && !CheckIdentity(r.identity).ok()) reader.Fail("a name that nobody may have");
   }
-  ReadPadding(reader);
+  ReadPadding(reader, bytes.size());
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return run;
 }
@@ -313,7 +317,7 @@ absl::StatusOr<ExchangeRecord> ParseExchange(ByteSpan bytes, std::string_view wh
       move.to = reader.U32();
     }
   }
-  ReadPadding(reader);
+  ReadPadding(reader, bytes.size());
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return exchange;
 }

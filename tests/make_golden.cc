@@ -28,6 +28,7 @@
 #include "inverse_sqrt/fit.h"
 #include "seal/owner/secret_key.h"
 #include "tests/golden.h"
+#include "tests/golden_records.h"
 
 namespace heft::golden {
 namespace {
@@ -283,6 +284,15 @@ absl::Status WriteMeans(const std::string& folder, const Instance& instance, con
   return absl::OkStatus();
 }
 
+// What a gallery's store holds.
+absl::Status WriteRecords(const std::string& folder) {
+  HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
+  for (const auto& [name, bytes] : GoldenRecords()) {
+    HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/" + name, bytes));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status WriteBulk(const std::string& folder, const Approximation& approximation,
                        const ckks::SecretKey& secret) {
   Model model = BulkModel();
@@ -343,6 +353,7 @@ absl::Status Write(const std::string& folder) {
                         EncryptSamplesSymmetric(instance, model, 0, secret, row, label));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/face.ct", sample));
   HEFT_RETURN_IF_ERROR(WriteBulk(folder, model.approximation, secret));
+  HEFT_RETURN_IF_ERROR(WriteRecords(folder + "/records"));
 
   HEFT_ASSIGN_OR_RETURN(
       const auto server,
