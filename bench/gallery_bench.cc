@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+// gallery_bench: a large gallery in its store, built, opened, searched, enrolled into, removed
+// from, copied. Its templates are real encryptions: one batch of as many people as a ciphertext has
+// slots, fused once and added again and again under other names; what is measured does not depend
+// on who they are.
+//
+//   gallery_bench FOLDER [TEMPLATES = 100000] [ENROLMENTS = 64]   makes FOLDER, prints JSON
+//   gallery_bench --probe FOLDER                                  one cold identification
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <thread>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/files.h"
+#include "base/inside.h"
+#include "base/threads.h"
+#include "experiment/random_model.h"
+#include "experiment/roles.h"
+#include "experiment/stopwatch.h"
+#include "gallery/change.h"
+#include "gallery/owner/key_owner_impl.h"
+#include "gallery/server_impl.h"
+#include "heft/client.h"
+#include "heft/removal.h"
+#include "heft/runtime.h"
+#include "heft/server.h"
+#include "nlohmann/json.hpp"
+
+namespace heft {
+namespace {
+
+using experiment::Median;
+using experiment::Stopwatch;
+using nlohmann::json;
+
+constexpr uint32_t kDimension = 512;
+constexpr uint32_t kGamma = 32;
+
+void Say(const std::string& what) { std::cerr << what << std::endl; }
+
+double ResidentMegabytes() {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line)) {
+    if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) / 1024;
+  }
+  return 0;
+}
+
+struct World {
+  Model model;
+  KeyOwner owner;
+  Client client;
+  Server server;
+  std::string folder, gallery;
+};
+
+absl::StatusOr<World> MakeWorld(const std::string& folder) {
+  Model model = experiment::RandomModel({kDimension, kDimension}, kGamma, 3, "thin");
+  HEFT_ASSIGN_OR_RETURN(KeyOwner owner, KeyOwner::Generate(model));
+  HEFT_ASSIGN_OR_RETURN(Client client, Client::Create(model, owner.EncryptionKey()));
+  HEFT_ASSIGN_OR_RETURN(const auto evaluation, owner.EvaluationKeys());
+  HEFT_ASSIGN_OR_RETURN(const auto enrolment, owner.EnrolmentKeys());
+  HEFT_ASSIGN_OR_RETURN(Server server,
+                        Server::Create(model, evaluation, "keys", enrolment, "enrolment keys"));
+  HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
+  HEFT_RETURN_IF_ERROR(WriteFile(folder + "/model.heft", model.Serialize()));
+  HEFT_RETURN_IF_ERROR(WriteFile(folder + "/evaluation.keys", evaluation));
+  return World{std::move(model),  std::move(owner), std::move(client),
+               std::move(server), folder,           folder + "/gallery"};
+}
+
+absl::StatusOr<std::vector<SampleFile>> Encrypt(const World& world, uint64_t person,
+                                                const std::string& label, SampleUse use,
+                                                bool fused = false) {
+  std::mt19937_64 random(person + 1);
+  std::vector<std::vector<float>> vectors;
+  for (const ModalitySpec& m : world.model.modalities) {
+    const auto unit = experiment::RandomUnit(m.dimension, random);
+    vectors.emplace_back(unit.begin(), unit.end());
+  }
+  std::vector<SampleFile> files;
+  if (fused) {
+    std::vector<Samples> samples(2);
+    for (size_t m = 0; m < 2; ++m) {
+      samples[m].modality = world.model.modalities[m].name;
+      samples[m].values = vectors[m];
+      samples[m].labels = {&label, 1};
+      samples[m].use = use;
+    }
+    HEFT_ASSIGN_OR_RETURN(auto bytes, world.client.EncryptFused(samples));
+    files.push_back({std::move(bytes), "sample"});
+    return files;
+  }
+  for (size_t m = 0; m < vectors.size(); ++m) {
+    HEFT_ASSIGN_OR_RETURN(
+        auto bytes, world.client.Encrypt(world.model.modalities[m].name, vectors[m], label, use));
+    files.push_back({std::move(bytes), "sample"});
+  }
+  return files;
+}
+
+// One batch of people, fused; then so many templates of it, one change a batch.
+absl::Status Fill(const World& world, size_t templates, json* out) {
+  const Server::Impl& server = Inside::Of(world.server);
+  const uint32_t count = server.rings().enrolment.params().slots();
+  std::mt19937_64 random(7);
+  std::vector<float> people[2];
+  std::vector<std::string> labels;
+  for (uint32_t i = 0; i < count; ++i) labels.push_back(absl::StrCat("p", i));
+  std::vector<SampleFile> files;
+  for (size_t m = 0; m < 2; ++m) {
+    for (uint32_t i = 0; i < count; ++i) {
+      const auto unit = experiment::RandomUnit(kDimension, random);
+      people[m].insert(people[m].end(), unit.begin(), unit.end());
+    }
+    Samples samples;
+    samples.modality = world.model.modalities[m].name;
+    samples.values = people[m];
+    samples.labels = labels;
+    samples.encoding = SampleEncoding::kBulk;
+    HEFT_ASSIGN_OR_RETURN(auto bytes, world.client.Encrypt(samples));
+    files.push_back({std::move(bytes), "bulk"});
+  }
+  HEFT_ASSIGN_OR_RETURN(const SampleSet set, server.Read(std::move(files)));
+  const Stopwatch fusing;
+  HEFT_ASSIGN_OR_RETURN(const BatchEnrolment fused, server.FuseBulk(set, {}));
+  (*out)["fuse_batch_s"] = fusing.Seconds();
+  (*out)["batch"] = count;
+  const Stopwatch building;
+  for (size_t done = 0; done < templates;) {
+    const size_t some = std::min<size_t>(count, templates - done);
+    std::vector<Enrolment> of(some);
+    for (size_t i = 0; i < some; ++i) {
+      of[i].identity = absl::StrCat("person-", done + i);
+      for (size_t b = 0; b < 8; ++b) of[i].sample[b] = static_cast<uint8_t>((done + i) >> 8 * b);
+      of[i].sample[15] = 1;
+    }
+    TemplateBatch batch = fused.batch;
+    batch.count = static_cast<uint32_t>(some);
+    HEFT_ASSIGN_OR_RETURN(const Gallery::Impl state, server.OpenGallery(world.gallery, true));
+    HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(state, /*start=*/true));
+    HEFT_RETURN_IF_ERROR(change.AddBatch(server.rings(), of, std::move(batch), server.ring_keys()));
+    HEFT_RETURN_IF_ERROR(change.Commit());
+    done += some;
+    if (done / count % 16 == 0) Say(absl::StrCat("built ", done, " of ", templates));
+  }
+  (*out)["build_s"] = building.Seconds();
+  (*out)["build_templates_per_s"] = static_cast<double>(templates) / building.Seconds();
+  return absl::OkStatus();
+}
+
+// Matching from the map over matching from plain memory, turn by turn, without what is around it.
+absl::Status CompareMemory(const World& world, json* out) {
+  const Server::Impl& server = Inside::Of(world.server);
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, Gallery::Impl::Open(world.gallery));
+  const size_t blocks = std::min<size_t>(gallery.blocks(), 245);
+  std::vector<PinnedBlock> pinned;
+  std::vector<BlockView> mapped, plain;
+  std::vector<TiledCiphertexts> copies;
+  const Stopwatch checking;
+  for (size_t b = 0; b < blocks; ++b) {
+    HEFT_ASSIGN_OR_RETURN(PinnedBlock block, gallery.Block(server.instance(), b, server.keys()));
+    pinned.push_back(std::move(block));
+    mapped.push_back(pinned.back().view);
+  }
+  (*out)["first_check_s"] = checking.Seconds();
+  for (const BlockView view : mapped) copies.emplace_back(view.begin(), view.end());
+  for (const TiledCiphertexts& copy : copies) plain.push_back(copy);
+  HEFT_ASSIGN_OR_RETURN(auto files, Encrypt(world, 1, "probe", SampleUse::kIdentification));
+  HEFT_ASSIGN_OR_RETURN(const SampleSet probe, server.Read(std::move(files)));
+  HEFT_ASSIGN_OR_RETURN(const ProbeFuser prober,
+                        ProbeFuser::Create(server.rings(), server.model(), server.keys()));
+  std::vector<ckks::Ciphertext> modalities;
+  for (size_t m = 0; m < probe.modalities(); ++m) {
+    HEFT_ASSIGN_OR_RETURN(ckks::Ciphertext c, probe.modality(m)->Sample(0));
+    modalities.push_back(std::move(c));
+  }
+  HEFT_ASSIGN_OR_RETURN(const ProvenProbe fused, prober.Fuse(experiment::Pointers(modalities)));
+  HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts tiles,
+                        PrepareProbe(prober.instance(), fused.z, prober.keys()));
+  std::vector<double> from_map, from_memory;
+  for (int round = 0; round < 9; ++round) {
+    for (const bool map : {true, false}) {
+      const std::vector<BlockView>& views = map ? mapped : plain;
+      const std::vector<BlockRun> runs =
+          BlockRuns(views.size(), static_cast<size_t>(std::max(1, ThreadCount())));
+      const Stopwatch watch;
+      HEFT_RETURN_IF_ERROR(TryParallelFor(runs.size(), [&](size_t r) {
+        return MatchBlocks(prober.instance(),
+                           std::span(views).subspan(runs[r].first, runs[r].end - runs[r].first),
+                           tiles, prober.keys())
+            .status();
+      }));
+      (map ? from_map : from_memory).push_back(watch.Milliseconds());
+    }
+  }
+  (*out)["match_blocks"] = blocks;
+  (*out)["match_map_ms"] = Median(from_map);
+  (*out)["match_memory_ms"] = Median(from_memory);
+  (*out)["match_map_over_memory"] = Median(from_map) / Median(from_memory);
+  return absl::OkStatus();
+}
+
+absl::Status AdmitAll(const World& world) {
+  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(world.gallery));
+  HEFT_ASSIGN_OR_RETURN(const auto request, world.server.Pending(gallery));
+  HEFT_ASSIGN_OR_RETURN(const Admissions admissions, world.owner.Admit(request, "pending"));
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, world.owner.Signer());
+  return world.server
+      .Admit(world.gallery, admissions.signed_admission, "admission", signer.public_key())
+      .status();
+}
+
+// One at a time, durable and admitted: samples as clients send them, on one thread.
+absl::Status EnrolOnline(const World& world, size_t people, bool fused, const std::string& name,
+                         json* out) {
+  SetThreadCount(1);
+  std::vector<double> times;
+  for (size_t i = 0; i < people; ++i) {
+    const std::string who = absl::StrCat(name, "-", i);
+    HEFT_ASSIGN_OR_RETURN(auto files,
+                          Encrypt(world, 1'000'000 + i, who, SampleUse::kEnrolment, fused));
+    const Stopwatch watch;
+    HEFT_RETURN_IF_ERROR(world.server.Enrol(world.gallery, std::move(files)).status());
+    HEFT_RETURN_IF_ERROR(AdmitAll(world));
+    times.push_back(watch.Milliseconds());
+  }
+  SetThreadCount(0);
+  (*out)[name + "_ms"] = Median(times);
+  double total = 0;
+  for (const double t : times) total += t;
+  (*out)[name + "_per_s"] = 1000 * static_cast<double>(times.size()) / total;
+  return absl::OkStatus();
+}
+
+absl::Status RemoveBoth(const World& world, json* out) {
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, world.owner.Signer());
+  std::vector<double> exact, exchanged, server_side, owner_side;
+  for (int i = 0; i < 5; ++i) {
+    const Stopwatch watch;
+    HEFT_ASSIGN_OR_RETURN(const RemoveResult removed,
+                          Remove(world.server, world.gallery, {absl::StrCat("fused-", i)}));
+    exact.push_back(watch.Milliseconds());
+    if (removed.erased != 1 || !removed.overwritten.ok()) {
+      return absl::InternalError("not erased exactly");
+    }
+  }
+  for (int i = 0; i < 5; ++i) {
+    const Stopwatch watch;
+    HEFT_ASSIGN_OR_RETURN(const RemoveResult removed,
+                          Remove(world.server, world.gallery, {absl::StrCat("person-", 100 + i)}));
+    if (removed.leaving != 1) return absl::InternalError("nobody leaves");
+    HEFT_ASSIGN_OR_RETURN(const auto request, AskRenewal(world.server, world.gallery));
+    const Stopwatch owner;
+    HEFT_ASSIGN_OR_RETURN(const RenewedBlocks answer, world.owner.Renew(request, "request"));
+    owner_side.push_back(owner.Milliseconds());
+    HEFT_ASSIGN_OR_RETURN(
+        const RenewResult renewed,
+        Renew(world.server, world.gallery, answer.signed_renewal, "answer", signer.public_key()));
+    exchanged.push_back(watch.Milliseconds());
+    if (renewed.erased != 1 || !renewed.overwritten.ok()) {
+      return absl::InternalError("not erased with the key owner");
+    }
+  }
+  (*out)["remove_exact_ms"] = Median(exact);
+  (*out)["remove_exchange_ms"] = Median(exchanged);
+  (*out)["remove_exchange_owner_ms"] = Median(owner_side);
+  return absl::OkStatus();
+}
+
+// Identifications while somebody enrols, and without: turn by turn.
+absl::Status Concurrent(const World& world, json* out) {
+  std::vector<double> alone, beside;
+  HEFT_ASSIGN_OR_RETURN(Gallery gallery, Gallery::Open(world.gallery));
+  for (int round = 0; round < 10; ++round) {
+    for (const bool writing : {false, true}) {
+      std::atomic<bool> stop{false};
+      absl::Status written;
+      std::thread writer;
+      if (writing) {
+        writer = std::thread([&] {
+          for (int i = 0; !stop && written.ok(); ++i) {
+            auto files = Encrypt(world, 2'000'000 + 1000 * round + i,
+                                 absl::StrCat("beside-", round, "-", i), SampleUse::kEnrolment,
+                                 /*fused=*/true);
+            written = files.status();
+            if (!written.ok()) break;
+            written = world.server.Enrol(world.gallery, std::move(*files)).status();
+            if (written.ok()) written = AdmitAll(world);
+          }
+        });
+      }
+      for (int i = 0; i < 5; ++i) {
+        HEFT_ASSIGN_OR_RETURN(auto files, Encrypt(world, 3, "probe", SampleUse::kIdentification));
+        const Stopwatch watch;
+        HEFT_ASSIGN_OR_RETURN(gallery, gallery.Newest());
+        const auto reply = world.server.Identify(gallery, std::move(files));
+        (writing ? beside : alone).push_back(watch.Milliseconds());
+        if (!reply.ok()) written = reply.status();
+      }
+      stop = true;
+      if (writer.joinable()) writer.join();
+      HEFT_RETURN_IF_ERROR(written);
+    }
+  }
+  (*out)["identify_ms"] = Median(alone);
+  (*out)["identify_while_enrolling_ms"] = Median(beside);
+  (*out)["identify_while_enrolling_over_alone"] = Median(beside) / Median(alone);
+  return absl::OkStatus();
+}
+
+absl::Status VerifyAndCopy(const World& world, json* out) {
+  const Server::Impl& server = Inside::Of(world.server);
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, Gallery::Impl::Open(world.gallery));
+  {
+    const Stopwatch watch;
+    HEFT_ASSIGN_OR_RETURN(const Gallery::Impl::Finding finding, gallery.Verify(&server.instance()));
+    (*out)["verify_s"] = watch.Seconds();
+    if (!finding.intact()) return absl::DataLossError(finding.complaints.front());
+  }
+  HEFT_ASSIGN_OR_RETURN(const StoreStatistics sizes, gallery.store()->Statistics());
+  (*out)["store_bytes"] = sizes.bytes;
+  (*out)["live_bytes"] = sizes.live_bytes;
+  const std::string copy = world.folder + "/snapshot";
+  const Stopwatch watch;
+  HEFT_RETURN_IF_ERROR(gallery.store()->Copy(copy, {}));
+  (*out)["snapshot_s"] = watch.Seconds();
+  (*out)["snapshot_gb_per_s"] = static_cast<double>(sizes.live_bytes) / watch.Seconds() / 1e9;
+  std::error_code ignored;
+  std::filesystem::remove_all(copy, ignored);
+  return absl::OkStatus();
+}
+
+absl::Status Probe(const std::string& folder) {
+  const Stopwatch all;
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(folder + "/model.heft"));
+  HEFT_ASSIGN_OR_RETURN(const auto keys, ReadFile(folder + "/evaluation.keys"));
+  HEFT_ASSIGN_OR_RETURN(const Server server, Server::Create(model, keys));
+  const double keyed = all.Milliseconds();
+  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(folder + "/gallery"));
+  const double opened = all.Milliseconds();
+  std::vector<SampleFile> files;
+  for (int m = 0; m < 2; ++m) {
+    HEFT_ASSIGN_OR_RETURN(auto bytes, ReadFile(absl::StrCat(folder, "/probe-", m, ".ct")));
+    files.push_back({std::move(bytes), "probe"});
+  }
+  HEFT_ASSIGN_OR_RETURN(const auto reply, server.Identify(gallery, std::move(files)));
+  const double answered = all.Milliseconds();
+  json figures;
+  figures["keys_ms"] = keyed;
+  figures["open_ms"] = opened - keyed;
+  figures["answer_ms"] = answered - opened;
+  figures["all_ms"] = answered;
+  figures["reply_bytes"] = reply.size();
+  figures["resident_mb"] = ResidentMegabytes();
+  figures["templates"] = gallery.size();
+  std::cout << figures.dump(2) << "\n";
+  return absl::OkStatus();
+}
+
+absl::Status Run(const std::string& folder, size_t templates, size_t enrolments) {
+  if (FileExists(folder)) return absl::AlreadyExistsError(folder + " is there already");
+  json out;
+  out["templates"] = templates;
+  out["gamma"] = kGamma;
+  out["threads"] = ThreadCount();
+  HEFT_ASSIGN_OR_RETURN(const World world, MakeWorld(folder));
+  Say("enrolling into an empty gallery");
+  HEFT_RETURN_IF_ERROR(EnrolOnline(world, enrolments, true, "first-fused", &out));
+  HEFT_RETURN_IF_ERROR(Fill(world, templates, &out));
+  Say("enrolling into a full one");
+  HEFT_RETURN_IF_ERROR(EnrolOnline(world, enrolments, true, "fused", &out));
+  HEFT_RETURN_IF_ERROR(EnrolOnline(world, std::min<size_t>(enrolments, 16), false, "whole", &out));
+  HEFT_RETURN_IF_ERROR(world.server.Fold(world.gallery));
+  Say("removing");
+  HEFT_RETURN_IF_ERROR(RemoveBoth(world, &out));
+  Say("matching");
+  HEFT_RETURN_IF_ERROR(CompareMemory(world, &out));
+  HEFT_RETURN_IF_ERROR(Concurrent(world, &out));
+  HEFT_RETURN_IF_ERROR(world.server.Fold(world.gallery));
+  Say("verifying and copying");
+  HEFT_RETURN_IF_ERROR(VerifyAndCopy(world, &out));
+  HEFT_ASSIGN_OR_RETURN(const auto files, Encrypt(world, 5, "probe", SampleUse::kIdentification));
+  for (size_t m = 0; m < files.size(); ++m) {
+    HEFT_RETURN_IF_ERROR(WriteFile(absl::StrCat(folder, "/probe-", m, ".ct"), files[m].bytes));
+  }
+  std::cout << out.dump(2) << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace heft
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  absl::Status status = absl::InvalidArgumentError(
+      "usage: gallery_bench FOLDER [TEMPLATES [ENROLMENTS]], or gallery_bench --probe FOLDER");
+  size_t templates = 100000, enrolments = 64;
+  if (arguments.size() == 2 && arguments[0] == "--probe") {
+    status = heft::Probe(arguments[1]);
+  } else if (!arguments.empty() && arguments.size() <= 3 && arguments[0][0] != '-' &&
+             (arguments.size() < 2 || absl::SimpleAtoi(arguments[1], &templates)) &&
+             (arguments.size() < 3 || absl::SimpleAtoi(arguments[2], &enrolments))) {
+    status = heft::Run(arguments[0], templates, enrolments);
+  }
+  if (status.ok()) return 0;
+  std::cerr << "gallery_bench: " << status.message() << "\n";
+  return 1;
+}
