@@ -363,7 +363,7 @@ absl::Status Probe(const std::string& folder) {
   return absl::OkStatus();
 }
 
-absl::Status Run(const std::string& folder, size_t templates, size_t enrolments) {
+absl::Status Measure(const std::string& folder, size_t templates, size_t enrolments) {
   if (FileExists(folder)) return absl::AlreadyExistsError(folder + " is there already");
   json out;
   out["templates"] = templates;
@@ -406,7 +406,7 @@ int main(int argc, char** argv) {
   } else if (!arguments.empty() && arguments.size() <= 3 && arguments[0][0] != '-' &&
              (arguments.size() < 2 || absl::SimpleAtoi(arguments[1], &templates)) &&
              (arguments.size() < 3 || absl::SimpleAtoi(arguments[2], &enrolments))) {
-    status = heft::Run(arguments[0], templates, enrolments);
+    status = heft::Measure(arguments[0], templates, enrolments);
   }
   if (status.ok()) return 0;
   std::cerr << "gallery_bench: " << status.message() << "\n";
