@@ -41,8 +41,20 @@ absl::Status CheckAuthorisation(ByteSpan bytes, const Trust& trust, AuthorisedAc
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
-      absl::StrCat(std::string(what), ": of another act, identity or gallery than to add to \"",
+      absl::StrCat(std::string(what), ": of another act, identity or gallery than this one of \"",
                    identity, "\""));
+}
+
+absl::StatusOr<AuthorisedAct> CheckMayEnrol(ByteSpan bytes, const Trust& trust,
+                                            const GalleryId& gallery, const std::string& identity,
+                                            std::string_view what) {
+  const absl::Status add =
+      CheckAuthorisation(bytes, trust, AuthorisedAct::kAdd, gallery, identity, what);
+  if (add.ok()) return AuthorisedAct::kAdd;
+  const absl::Status replace =
+      CheckAuthorisation(bytes, trust, AuthorisedAct::kReplace, gallery, identity, what);
+  if (replace.ok()) return AuthorisedAct::kReplace;
+  return add;
 }
 
 absl::StatusOr<std::vector<uint8_t>> Authorise(const SigningKey& registrar,

@@ -27,6 +27,11 @@ absl::StatusOr<std::vector<uint8_t>> SerializeAuthorisation(const GalleryId& gal
 absl::Status CheckAuthorisation(ByteSpan bytes, const Trust& trust, AuthorisedAct act,
                                 const GalleryId& gallery, const std::string& identity,
                                 std::string_view what);
+// CheckMayEnrol: the same of either act that lets an identity get a template that has some, and
+// which: kAdd, or kReplace, by which the others go.
+absl::StatusOr<AuthorisedAct> CheckMayEnrol(ByteSpan bytes, const Trust& trust,
+                                            const GalleryId& gallery, const std::string& identity,
+                                            std::string_view what);
 
 }  // namespace heft
 

@@ -104,9 +104,9 @@ std::string KeyOwner::Impl::Objection(const AdmissionRequest& request, const Enr
   if (check.authorisation.empty() || !trust_) {
     return "the identity is enrolled already, and no registrar has authorised another template";
   }
-  const absl::Status allowed = CheckAuthorisation(check.authorisation, *trust_, AuthorisedAct::kAdd,
-                                                  request.gallery, identity, "the authorisation");
-  return allowed.ok() ? "" : std::string(allowed.message());
+  const auto allowed =
+      CheckMayEnrol(check.authorisation, *trust_, request.gallery, identity, "the authorisation");
+  return allowed.ok() ? "" : std::string(allowed.status().message());
 }
 
 absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_view what,
