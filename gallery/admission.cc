@@ -226,11 +226,19 @@ absl::StatusOr<Admission> ParseAdmission(ByteSpan bytes, std::string_view what) 
   return admission;
 }
 
-absl::Status KeepState(const std::string& folder, const Admission& admission, ByteSpan bytes) {
+std::string StatePath(const std::string& gallery) {
+  const auto address = ParseAddress(gallery);
+  if (!address.ok()) return gallery + "/state.heft";
+  const bool named = address->name != kDefaultName;
+  return absl::StrCat(address->folder, "/", named ? address->name + "." : "", "state.heft");
+}
+
+absl::Status KeepState(const std::string& gallery, const Admission& admission, ByteSpan bytes) {
   if (admission.root == Digest{}) return absl::OkStatus();
-  const std::string path = StatePath(folder);
+  const std::string path = StatePath(gallery);
   // Of two who come at once the later state stays; and what RemoveLeftovers finds is nobody's.
-  HEFT_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(folder + "/server.lock", 0644));
+  HEFT_ASSIGN_OR_RETURN(const FileLock lock,
+                        FileLock::Take(FolderOf(gallery) + "/server.lock", 0644));
   const auto before = ReadFile(path);
   if (before.ok()) {
     const auto file = Unsigned(*before, path);

@@ -79,9 +79,10 @@ std::vector<uint8_t> SerializeAdmission(const Admission& admission);
 absl::StatusOr<Admission> ParseAdmission(ByteSpan bytes, std::string_view what);
 
 // KeepState: the newest signed admission stays in the gallery's folder, for those who audit it:
-// state.heft. One of an older generation, or that signs no state, changes nothing.
-inline std::string StatePath(const std::string& folder) { return folder + "/state.heft"; }
-absl::Status KeepState(const std::string& folder, const Admission& admission, ByteSpan bytes);
+// state.heft, of a gallery with a name NAME.state.heft. One of an older generation, or that signs
+// no state, changes nothing.
+std::string StatePath(const std::string& gallery);
+absl::Status KeepState(const std::string& gallery, const Admission& admission, ByteSpan bytes);
 
 // QuarantinedEnrolment: what waits. Single templates, or a batch in bulk that has no place yet.
 struct QuarantinedEnrolment {

@@ -17,7 +17,6 @@
 namespace heft {
 namespace {
 
-constexpr std::string_view kDefaultName = "main";
 constexpr size_t kLongestName = 64;
 
 bool IsName(std::string_view name) {
@@ -49,6 +48,11 @@ absl::StatusOr<Address> ParseAddress(const std::string& text) {
         "\": give FOLDER or FOLDER:NAME, a name being 1 to 64 of a-z, 0-9, '.', '_' and '-'"));
   }
   return address;
+}
+
+std::string FolderOf(const std::string& address) {
+  const auto parsed = ParseAddress(address);
+  return parsed.ok() ? parsed->folder : address;
 }
 
 Gallery::Impl Gallery::Impl::New(const std::string& address, const GalleryBinding& binding) {
@@ -108,6 +112,10 @@ absl::StatusOr<Gallery::Impl> Gallery::Impl::Newest() const {
   Impl gallery;
   gallery.address_ = address_;
   gallery.store_ = store_;
+  // Another one may have taken its place, of a snapshot; generations of the two differ.
+  if (StoreExists(address_.folder)) {
+    HEFT_ASSIGN_OR_RETURN(gallery.store_, OpenStore(address_.folder, StoreMode::kRead));
+  }
   gallery.cache_ = cache_;
   HEFT_RETURN_IF_ERROR(gallery.Load());
   return gallery;

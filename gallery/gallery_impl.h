@@ -49,9 +49,13 @@ struct Address {
   std::string folder;
   std::string name;
 };
+// kDefaultName: of a folder's gallery that is given no other.
+inline constexpr std::string_view kDefaultName = "main";
 // ParseAddress: "FOLDER", whose gallery is called "main", or "FOLDER:NAME"; a folder that is there
 // is never taken for the latter. kInvalidArgument for a name that is not 1 to 64 of [a-z0-9._-].
 absl::StatusOr<Address> ParseAddress(const std::string& text);
+// FolderOf: the folder of an address, where the server's keys and its log of requests lie.
+std::string FolderOf(const std::string& address);
 
 class Gallery::Impl {
  public:

@@ -15,18 +15,29 @@ namespace heft {
 namespace {
 
 // The server's files, which are not the store's: what they are, and whether they are secret.
-constexpr std::pair<const char*, mode_t> kServerFiles[] = {
-    {"server.key", 0600}, {"server.pub", 0644}, {"stand-in.key", 0600},
-    {"audit.key", 0600},  {"state.heft", 0644}, {"requests.heft", 0600}};
+constexpr std::pair<const char*, mode_t> kServerFiles[] = {{"server.key", 0600},
+                                                           {"server.pub", 0644},
+                                                           {"stand-in.key", 0600},
+                                                           {"audit.key", 0600},
+                                                           {"requests.heft", 0600}};
+
+absl::Status CopyFileTo(const std::string& from, const std::string& to, mode_t mode) {
+  // Of a folder with galleries already, its server's stay.
+  if (FileExists(to)) return absl::OkStatus();
+  const auto bytes = ReadFile(from);
+  if (absl::IsNotFound(bytes.status())) return absl::OkStatus();
+  HEFT_RETURN_IF_ERROR(bytes.status());
+  return WriteFileAtomic(to, *bytes, mode);
+}
 
 absl::Status CopyServerFiles(const std::string& from, const std::string& to) {
+  const std::string folder = FolderOf(to);
+  HEFT_RETURN_IF_ERROR(CopyFileTo(StatePath(from), StatePath(to), 0644));
   std::error_code error;
-  if (std::filesystem::equivalent(from, to, error)) return absl::OkStatus();
+  if (std::filesystem::equivalent(from, folder, error)) return absl::OkStatus();
   for (const auto& [name, mode] : kServerFiles) {
-    const auto bytes = ReadFile(absl::StrCat(from, "/", name));
-    if (absl::IsNotFound(bytes.status())) continue;
-    HEFT_RETURN_IF_ERROR(bytes.status());
-    HEFT_RETURN_IF_ERROR(WriteFileAtomic(absl::StrCat(to, "/", name), *bytes, mode));
+    HEFT_RETURN_IF_ERROR(
+        CopyFileTo(absl::StrCat(from, "/", name), absl::StrCat(folder, "/", name), mode));
   }
   return absl::OkStatus();
 }
@@ -70,8 +81,7 @@ absl::Status ImportLegacyGallery(const std::string& from, const std::string& to,
   }
   HEFT_RETURN_IF_ERROR(change.AddImported(old, instance, progress));
   HEFT_RETURN_IF_ERROR(ImportQuarantine(old, rings, &change));
-  HEFT_ASSIGN_OR_RETURN(const Address address, ParseAddress(to));
-  HEFT_RETURN_IF_ERROR(CopyServerFiles(from, address.folder));
+  HEFT_RETURN_IF_ERROR(CopyServerFiles(from, to));
   return change.Commit();
 }
 

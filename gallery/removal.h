@@ -15,6 +15,7 @@
 
 #include "gallery/change.h"
 #include "gallery/renewal.h"
+#include "heft/removal.h"
 
 namespace heft {
 
@@ -43,6 +44,10 @@ absl::Status PutReceipt(GalleryChange* change, std::span<const ReceiptRecord::It
 // that are due; returns them, newest last.
 absl::StatusOr<std::vector<std::vector<uint8_t>>> FinishReceipts(GalleryChange* change,
                                                                  const SigningKey& server);
+
+// RemoveAt: as Remove (heft/removal.h), of the templates at these positions, where some stand.
+absl::StatusOr<RemoveResult> RemoveAt(const Server& server, const std::string& gallery,
+                                      std::span<const uint64_t> positions);
 
 // PlanRenewal: the blocks that templates leave, each to be renewed without them; if `compact`, also
 // sparse blocks into few. Empty where there is nothing to do.

@@ -180,11 +180,11 @@ absl::StatusOr<EncryptedScores> Server::Impl::Repeat(const Gallery::Impl& galler
              : IdentifyAs(gallery, samples, options, draw);
 }
 
-absl::Status MakeAuditKey(const std::string& folder) {
-  return FolderKey(AuditKeyPath(folder), kAuditKeyKind, "a gallery's first reply").status();
+absl::Status MakeAuditKey(const std::string& gallery) {
+  return FolderKey(AuditKeyPath(FolderOf(gallery)), kAuditKeyKind, "a gallery's first reply").status();
 }
 
-absl::StatusOr<std::vector<uint8_t>> RevealSeed(const std::string& folder, const SignerKey& server,
+absl::StatusOr<std::vector<uint8_t>> RevealSeed(const std::string& gallery, const SignerKey& server,
                                                 std::span<const uint8_t> reply,
                                                 std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(reply, what));
@@ -192,7 +192,7 @@ absl::StatusOr<std::vector<uint8_t>> RevealSeed(const std::string& folder, const
     return Refused(what, "not signed by this server: it reveals nothing of others' replies");
   }
   HEFT_ASSIGN_OR_RETURN(const ReplyOrigin origin, OriginOf(file.file, what));
-  HEFT_ASSIGN_OR_RETURN(const Seed key, ReadFolderKey(AuditKeyPath(folder), kAuditKeyKind));
+  HEFT_ASSIGN_OR_RETURN(const Seed key, ReadFolderKey(AuditKeyPath(FolderOf(gallery)), kAuditKeyKind));
   const ReplySeed seed = ReplySeed::Derive(key, origin.nonce);
   if (seed.Commitment(origin.nonce) != origin.commitment) {
     return Refused(what, origin.commitment == Digest{}

@@ -135,6 +135,13 @@ absl::StatusOr<RemoveResult> RemoveExpired(const Server& server, const std::stri
   return RemoveAll(impl, &change, gallery, positions, 0);
 }
 
+absl::StatusOr<RemoveResult> RemoveAt(const Server& server, const std::string& gallery,
+                                      std::span<const uint64_t> positions) {
+  const Server::Impl& impl = Inside::Of(server);
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change, BeginChange(impl, gallery));
+  return RemoveAll(impl, &change, gallery, positions, 0);
+}
+
 absl::StatusOr<RemoveResult> RollBack(const Server& server, const std::string& gallery,
                                       uint64_t generation) {
   const Server::Impl& impl = Inside::Of(server);

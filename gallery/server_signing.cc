@@ -39,11 +39,11 @@ absl::Status CheckLife(const Statement& statement, const std::string& name) {
 
 }  // namespace
 
-absl::StatusOr<SigningKey> GallerySigner(const std::string& folder) {
-  const std::string path = folder + "/server.key";
+absl::StatusOr<SigningKey> GallerySigner(const std::string& gallery) {
+  const std::string folder = FolderOf(gallery), path = folder + "/server.key";
   if (!FileExists(path)) {
-    if (!Gallery::Impl::Exists(folder)) {
-      return absl::NotFoundError(absl::StrCat("no gallery in ", folder));
+    if (!Gallery::Impl::Exists(gallery)) {
+      return absl::NotFoundError(absl::StrCat("no gallery in ", gallery));
     }
     HEFT_RETURN_IF_ERROR(MakeSigner(folder, path));
   }
@@ -84,14 +84,14 @@ absl::StatusOr<Request> ReadRequest(std::span<const SampleFile> files, const Tru
   return request;
 }
 
-absl::Status RememberRequest(const std::string& folder, const Request& request, uint64_t row) {
+absl::Status RememberRequest(const std::string& gallery, const Request& request, uint64_t row) {
   if (request.parts.empty()) return absl::OkStatus();
   std::vector<TakenRow> rows;
   for (const Request::Part& part : request.parts) {
     rows.push_back({RequestIdOf(part.signer, part.nonce), row, part.expires});
   }
   HEFT_ASSIGN_OR_RETURN(const std::optional<size_t> known,
-                        RequestLog(folder).Take(rows, UnixTime()));
+                        RequestLog(FolderOf(gallery)).Take(rows, UnixTime()));
   if (!known) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(request.parts[*known].name,

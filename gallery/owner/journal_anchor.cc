@@ -5,34 +5,18 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
 #include "base/files.h"
+#include "base/state_folder.h"
 #include "ckks/serialization.h"
 
 namespace heft {
 namespace {
 
 constexpr uint32_t kVersion = 1;
-
-std::string StateFolder() {
-  const auto named = [](const char* variable) {
-    const char* const value = std::getenv(variable);
-    return std::string(value == nullptr ? "" : value);
-  };
-  if (const std::string own = named("HEFT_STATE_DIR"); !own.empty()) return own;
-  // By their standard, relative ones are to be ignored.
-  if (const std::string state = named("XDG_STATE_HOME"); state.starts_with("/")) {
-    return state + "/heft";
-  }
-  if (const std::string home = named("HOME"); home.starts_with("/")) {
-    return home + "/.local/state/heft";
-  }
-  return "/var/lib/heft";
-}
 
 }  // namespace
 

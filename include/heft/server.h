@@ -211,7 +211,7 @@ class HEFT_EXPORT Server {
 // GallerySigner: the key that a gallery's server signs with, FOLDER/server.key (mode 0600); made,
 // with server.pub for those who are to believe it, where there is none. kNotFound without a
 // gallery; kFailedPrecondition for a file that others may read; kUnavailable, kDataLoss.
-HEFT_EXPORT absl::StatusOr<SigningKey> GallerySigner(const std::string& folder);
+HEFT_EXPORT absl::StatusOr<SigningKey> GallerySigner(const std::string& gallery);
 
 // Request: what a reply is to say of what it answers.
 struct HEFT_EXPORT Request {
@@ -243,7 +243,7 @@ HEFT_EXPORT absl::StatusOr<Request> ReadRequest(std::span<const SampleFile> file
 // again signs a new one. kResourceExhausted where too many are remembered, kUnavailable, kDataLoss.
 // A request that nobody signed passes.
 inline constexpr uint64_t kAllRows = ~uint64_t{0};
-HEFT_EXPORT absl::Status RememberRequest(const std::string& folder, const Request& request,
+HEFT_EXPORT absl::Status RememberRequest(const std::string& gallery, const Request& request,
                                          uint64_t row);
 
 // kLife: seconds for which requests and replies are good unless somebody says otherwise. Long

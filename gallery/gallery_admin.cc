@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is in a gallery, and whether it is intact.
+#include "heft/gallery_admin.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/inside.h"
+#include "base/progress.h"
+#include "fusion/rings.h"
+#include "gallery/admission.h"
+#include "gallery/change.h"
+#include "gallery/gallery_copies.h"
+#include "gallery/removal.h"
+#include "gallery/server_impl.h"
+#include "heft/removal.h"
+
+namespace heft {
+namespace {
+
+// The rings of a gallery's model; kFailedPrecondition for another one.
+absl::StatusOr<Rings> RingsFor(const Gallery::Impl& gallery, const Model& model) {
+  HEFT_ASSIGN_OR_RETURN(Rings rings, MakeRings(model));
+  HEFT_RETURN_IF_ERROR(gallery.CheckFits(
+      rings.matching, BindingOf(rings.matching, model, gallery.binding().key_id)));
+  return rings;
+}
+
+// How many keys of a table are this gallery's.
+absl::StatusOr<uint64_t> CountOf(const Gallery::Impl& gallery, Table table) {
+  uint64_t count = 0;
+  HEFT_RETURN_IF_ERROR(
+      gallery.reader().Scan(table, NumberKey(gallery.number(), 0), [&](ByteSpan key, ByteSpan) {
+        count += OfGallery(gallery.number(), key) ? 1 : 0;
+        return OfGallery(gallery.number(), key);
+      }));
+  return count;
+}
+
+double LeastMargin(const Gallery::Impl& gallery, const WearCosts& costs) {
+  double least = 1;
+  for (const BlockInfo& info : gallery.infos()) {
+    if (info.live > 0) least = std::min(least, Margin(costs, info.wear));
+  }
+  return least;
+}
+
+// Entries that hold something, and their bytes.
+absl::Status CountJournal(const Gallery::Impl& gallery, GalleryInfo* info) {
+  absl::Status status;
+  HEFT_RETURN_IF_ERROR(gallery.reader().Scan(
+      Table::kJournal, NumberKey(gallery.number(), 0), [&](ByteSpan key, ByteSpan value) {
+        if (!OfGallery(gallery.number(), key)) return false;
+        const auto entry = ParseEntry(value, "the gallery's journal");
+        status = entry.status();
+        if (!status.ok()) return false;
+        if (!entry->fused.empty()) ++info->journal_entries;
+        info->journal_bytes += value.size();
+        return true;
+      }));
+  return status;
+}
+
+}  // namespace
+
+absl::StatusOr<GalleryId> CreateGallery(const Server& server, const std::string& gallery,
+                                        const Retained& retained) {
+  const Server::Impl& impl = Inside::Of(server);
+  const auto exists = [&] {
+    return absl::AlreadyExistsError(absl::StrCat("there is a gallery ", gallery, " already"));
+  };
+  const auto there = Gallery::Impl::Open(gallery);
+  if (there.ok()) return exists();
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl fresh, impl.OpenGallery(gallery, /*create=*/true));
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(fresh, /*start=*/true));
+  // Somebody else may have made it meanwhile.
+  if (change.head().id != fresh.id()) return exists();
+  change.head().retention = {retained.seconds, retained.bytes};
+  HEFT_RETURN_IF_ERROR(change.Commit());
+  return change.head().id;
+}
+
+absl::StatusOr<GalleryInfo> DescribeGallery(const std::string& gallery, const Model* model) {
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(gallery));
+  const GalleryHead& head = impl.head();
+  GalleryInfo info;
+  info.name = impl.address().name;
+  info.id = head.id;
+  info.model = head.binding.model_id;
+  info.key = head.binding.key_id;
+  info.gamma = head.binding.gamma;
+  info.generation = head.generation;
+  info.root = head.root;
+  info.places = head.places;
+  info.live = head.live;
+  info.leaving = head.leaving;
+  info.blocks = impl.blocks();
+  info.unfolded = impl.pending();
+  info.started = head.started;
+  info.key_since = head.key_since;
+  info.verified = head.verified;
+  info.intact = head.intact;
+  info.retained = {head.retention.seconds, head.retention.bytes};
+  info.revoked = head.revoked;
+  HEFT_ASSIGN_OR_RETURN(info.freed, CountOf(impl, Table::kFree));
+  HEFT_ASSIGN_OR_RETURN(const auto waiting, impl.Waiting());
+  for (const auto& entry : waiting) info.waiting += entry.identities.size();
+  HEFT_RETURN_IF_ERROR(CountJournal(impl, &info));
+  if (model != nullptr) {
+    HEFT_ASSIGN_OR_RETURN(const Rings rings, RingsFor(impl, *model));
+    info.noise_margin = LeastMargin(impl, WearCostsOf(rings.matching));
+  }
+  HEFT_ASSIGN_OR_RETURN(info.galleries, StoreNames(impl.reader()));
+  HEFT_ASSIGN_OR_RETURN(const StoreStatistics statistics, impl.store()->Statistics());
+  info.store_bytes = statistics.bytes;
+  info.store_live_bytes = statistics.live_bytes;
+  info.readers = statistics.readers - std::min<uint64_t>(statistics.readers, 1);  // this one
+  return info;
+}
+
+absl::StatusOr<std::vector<std::string>> GalleryNames(const std::string& folder) {
+  HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(folder, StoreMode::kRead));
+  HEFT_ASSIGN_OR_RETURN(const auto reader, store->Read());
+  return StoreNames(*reader);
+}
+
+std::string StateFile(const std::string& gallery) { return StatePath(gallery); }
+
+absl::StatusOr<std::optional<uint64_t>> ListTemplates(
+    const std::string& gallery, const ListOptions& options,
+    const std::function<absl::Status(const ListedTemplate&)>& use) {
+  HEFT_RETURN_IF_ERROR(CheckConditions(options.where));
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(gallery));
+  uint64_t listed = 0;
+  for (uint64_t first = options.from / kRunPlaces * kRunPlaces; first < impl.places();
+       first += kRunPlaces) {
+    HEFT_ASSIGN_OR_RETURN(const Run run, ReadRun(impl.reader(), impl.number(), first / kRunPlaces));
+    for (uint64_t i = std::max(first, options.from); i < first + kRunPlaces; ++i) {
+      const Resident& r = run[i - first];
+      if (r.state != PlaceState::kLive || !Fits(r.metadata, options.where)) continue;
+      if (options.count > 0 && listed == options.count) return std::optional<uint64_t>(i);
+      ++listed;
+      HEFT_RETURN_IF_ERROR(use(
+          {i, r.identity, HexString(r.person), r.generation, r.enrolled, r.expires, r.metadata}));
+    }
+  }
+  return std::optional<uint64_t>();
+}
+
+namespace {
+
+// When everything was looked at last, and what came of it.
+absl::Status Record(const Gallery::Impl& gallery, bool intact) {
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change,
+                        GalleryChange::Begin(gallery.Unread(), /*start=*/false));
+  change.head().verified = change.now();
+  change.head().intact = intact;
+  return change.Commit();
+}
+
+}  // namespace
+
+absl::StatusOr<VerifyResult> VerifyGallery(const std::string& gallery, const Model* model,
+                                           const Monitor& monitor) {
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(gallery));
+  std::optional<Rings> rings;
+  if (model != nullptr) {
+    HEFT_ASSIGN_OR_RETURN(rings, RingsFor(impl, *model));
+  }
+  const Progress progress(monitor, "verifying blocks");
+  HEFT_ASSIGN_OR_RETURN(
+      const Gallery::Impl::Finding finding,
+      impl.Verify(rings ? &rings->matching : nullptr, progress.Callback()));
+  VerifyResult result;
+  result.damaged.assign(finding.damaged.begin(), finding.damaged.end());
+  result.complaints = finding.complaints;
+  result.generation = impl.generation();
+  result.blocks = impl.blocks();
+  const absl::Status pages = impl.store()->Check();
+  if (absl::IsDataLoss(pages)) {
+    result.complaints.emplace_back(pages.message());
+  } else {
+    HEFT_RETURN_IF_ERROR(pages);
+  }
+  result.recorded = Record(impl, result.intact());
+  return result;
+}
+
+absl::StatusOr<CompactResult> CompactGallery(const Server& server, const std::string& gallery) {
+  HEFT_RETURN_IF_ERROR(server.Fold(gallery));
+  CompactResult result;
+  auto receipts = EraseRemains(gallery);
+  result.overwritten = receipts.status();
+  if (receipts.ok()) result.receipts = std::move(*receipts);
+  HEFT_ASSIGN_OR_RETURN(Gallery::Impl impl,
+                        Inside::Of(server).OpenGallery(gallery, /*create=*/false));
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change,
+                        GalleryChange::Begin(std::move(impl), /*start=*/false));
+  result.blocks = change.infos().size();
+  result.leaving = change.head().leaving;
+  // Asked, and not committed.
+  HEFT_ASSIGN_OR_RETURN(const RenewalPlan plan, PlanRenewal(&change, /*compact=*/true));
+  result.sparse = plan.sources.size();
+  return result;
+}
+
+}  // namespace heft

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies of galleries: snapshots of stores, single galleries out of a store and into one.
+#include "gallery/gallery_copies.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/files.h"
+#include "base/progress.h"
+#include "base/state_folder.h"
+#include "gallery/change.h"
+#include "gallery/import.h"
+#include "gallery/legacy_gallery.h"
+#include "heft/gallery_admin.h"
+
+namespace heft {
+namespace {
+
+namespace fs = std::filesystem;
+
+// kStep: bytes of a new store that are written in one transaction.
+constexpr uint64_t kStep = uint64_t{1} << 26;
+
+bool IsStoreFile(const std::string& name) {
+  return name.starts_with("store.mdb") || name == "lock" || name.ends_with(".lock");
+}
+bool IsSecret(const std::string& name) {
+  return name == "server.key" || name == "stand-in.key" || name == "audit.key" ||
+         name == "requests.heft";
+}
+bool IsPublic(const std::string& name) {
+  return name == "server.pub" || name == "state.heft" || name.ends_with(".state.heft");
+}
+
+std::string RememberedPath(const GalleryId& id) {
+  return absl::StrCat(StateFolder(), "/galleries/", HexString(id), ".generation");
+}
+
+CopiedGallery Copied(const Gallery::Impl& gallery) {
+  return {gallery.address().name, gallery.id(), gallery.generation()};
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> StoreNames(const StoreReader& reader) {
+  std::vector<std::string> names;
+  HEFT_RETURN_IF_ERROR(reader.Scan(Table::kCatalog, {}, [&](ByteSpan key, ByteSpan) {
+    names.emplace_back(key.begin(), key.end());
+    return true;
+  }));
+  return names;
+}
+
+absl::StatusOr<std::vector<Gallery::Impl>> GalleriesOf(const std::shared_ptr<Store>& store,
+                                                       const std::string& folder) {
+  HEFT_ASSIGN_OR_RETURN(const auto reader, store->Read());
+  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, StoreNames(*reader));
+  std::vector<Gallery::Impl> galleries;
+  for (const std::string& name : names) {
+    HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, Gallery::Impl::Open(store, {folder, name}));
+    galleries.push_back(std::move(gallery));
+  }
+  return galleries;
+}
+
+absl::StatusOr<std::optional<uint64_t>> RememberedGeneration(const GalleryId& id) {
+  const std::string path = RememberedPath(id);
+  const auto bytes = ReadFile(path, 64);
+  if (absl::IsNotFound(bytes.status())) return std::optional<uint64_t>();
+  HEFT_RETURN_IF_ERROR(bytes.status());
+  uint64_t generation = 0;
+  if (!absl::SimpleAtoi(std::string(bytes->begin(), bytes->end()), &generation)) {
+    return absl::DataLossError(absl::StrCat(
+        path, ": damaged: it says how far a gallery had come; remove it if you know that better"));
+  }
+  return std::optional<uint64_t>(generation);
+}
+
+absl::Status RememberGeneration(const GalleryId& id, uint64_t generation) {
+  HEFT_ASSIGN_OR_RETURN(const auto before, RememberedGeneration(id));
+  if (before && *before >= generation) return absl::OkStatus();
+  const std::string path = RememberedPath(id);
+  HEFT_RETURN_IF_ERROR(MakeDirectories(fs::path(path).parent_path().string()));
+  return WriteFileAtomic(path, absl::StrCat(generation, "\n"), 0600);
+}
+
+absl::Status RememberGeneration(const std::string& gallery) {
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(gallery));
+  return RememberGeneration(impl.id(), impl.generation());
+}
+
+absl::Status CopyServerFiles(const std::string& from, const std::string& to, ServerFiles which) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(from, error)) {
+    const std::string name = entry.path().filename().string();
+    const bool wanted = IsPublic(name) || (which != ServerFiles::kPublic && IsSecret(name)) ||
+                        which == ServerFiles::kEverything;
+    if (IsStoreFile(name) || !wanted || FileExists(absl::StrCat(to, "/", name))) continue;
+    struct stat info;
+    if (stat(entry.path().c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(entry.path().string()));
+    HEFT_RETURN_IF_ERROR(
+        WriteFileAtomic(absl::StrCat(to, "/", name), bytes, info.st_mode & 0777));
+  }
+  if (error) {
+    return absl::UnavailableError(absl::StrCat("cannot read ", from, ": ", error.message()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<CopiedGallery>> Snapshot(const std::string& folder,
+                                                    const std::string& out, bool with_keys,
+                                                    const Monitor& monitor) {
+  const std::string from = FolderOf(folder);
+  HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(from, StoreMode::kRead));
+  const Progress progress(monitor, "copying bytes");
+  HEFT_RETURN_IF_ERROR(store->Copy(
+      out, [&](uint64_t done, uint64_t all) { return progress.Update(done, all); }));
+  HEFT_RETURN_IF_ERROR(
+      CopyServerFiles(from, out, with_keys ? ServerFiles::kAll : ServerFiles::kPublic));
+  HEFT_ASSIGN_OR_RETURN(const auto copy, OpenStore(out, StoreMode::kRead));
+  HEFT_ASSIGN_OR_RETURN(const auto galleries, GalleriesOf(copy, out));
+  std::vector<CopiedGallery> copied;
+  for (const Gallery::Impl& gallery : galleries) copied.push_back(Copied(gallery));
+  return copied;
+}
+
+namespace {
+
+// Renumbered: a key of one gallery as another's.
+StoreKey Renumbered(ByteSpan key, uint32_t number) {
+  StoreKey out = HeadKey(number);
+  out.insert(out.end(), key.begin() + out.size(), key.end());
+  return out;
+}
+
+// CopyTables: all that is the gallery's, by `put`.
+absl::Status CopyTables(const Gallery::Impl& from, uint32_t number, const Progress& progress,
+                        const std::function<absl::Status(Table, ByteSpan, ByteSpan)>& put) {
+  const size_t blocks = from.blocks();
+  size_t done = 0;
+  for (size_t i = 1; i < kTables; ++i) {  // all but the catalogue
+    const Table table = static_cast<Table>(i);
+    absl::Status status;
+    HEFT_RETURN_IF_ERROR(
+        from.reader().Scan(table, HeadKey(from.number()), [&](ByteSpan key, ByteSpan value) {
+          if (!OfGallery(from.number(), key)) return false;
+          status = put(table, Renumbered(key, number), value);
+          if (status.ok() && table == Table::kBlocks && done < blocks) {
+            status = progress.Step(++done, blocks);
+          }
+          return status.ok();
+        }));
+    HEFT_RETURN_IF_ERROR(status);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PutName(StoreWriter& writer, const std::string& name, uint32_t number) {
+  ByteWriter bytes;
+  bytes.U32(number);
+  return writer.Put(Table::kCatalog, AsBytes(name), bytes.bytes());
+}
+
+// FillExport: a store of this one gallery, in steps; its name comes last.
+absl::Status FillExport(const Gallery::Impl& from, const std::string& folder,
+                        const Progress& progress) {
+  constexpr uint32_t kFirst = 1;
+  HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(folder, StoreMode::kCreate));
+  HEFT_ASSIGN_OR_RETURN(const auto lock, store->Lock(WriterWait()));
+  HEFT_ASSIGN_OR_RETURN(auto writer, store->Write(*lock));
+  uint64_t step = 0;
+  HEFT_RETURN_IF_ERROR(CopyTables(
+      from, kFirst, progress, [&](Table table, ByteSpan key, ByteSpan value) -> absl::Status {
+        HEFT_RETURN_IF_ERROR(writer->Put(table, key, value));
+        step += key.size() + value.size();
+        if (step < kStep) return absl::OkStatus();
+        step = 0;
+        HEFT_RETURN_IF_ERROR(writer->Commit());
+        writer.reset();
+        HEFT_ASSIGN_OR_RETURN(writer, store->Write(*lock));
+        return absl::OkStatus();
+      }));
+  HEFT_RETURN_IF_ERROR(PutName(*writer, std::string(kDefaultName), kFirst));
+  return writer->Commit();
+}
+
+// PartialFolder: a new folder under another name until it is complete; gone unless it was.
+class PartialFolder {
+ public:
+  explicit PartialFolder(const std::string& path)
+      : path_(path.substr(0, path.find_last_not_of('/') + 1)), partial_(path_ + ".partial") {}
+  ~PartialFolder() {
+    std::error_code ignored;
+    fs::remove_all(partial_, ignored);
+  }
+  const std::string& partial() const { return partial_; }
+
+  absl::Status Begin() const {
+    if (FileExists(path_)) {
+      return absl::AlreadyExistsError(absl::StrCat(path_, " is there already: choose another"));
+    }
+    std::error_code error;
+    fs::remove_all(partial_, error);
+    return error ? absl::UnavailableError(absl::StrCat("cannot remove ", partial_, ": ",
+                                                       error.message()))
+                 : absl::OkStatus();
+  }
+  absl::Status End() const {
+    std::error_code error;
+    fs::rename(partial_, path_, error);
+    if (error) {
+      return absl::UnavailableError(absl::StrCat("cannot make ", path_, ": ", error.message()));
+    }
+    return SyncDirectory(fs::absolute(path_).parent_path().string());
+  }
+
+ private:
+  const std::string path_, partial_;
+};
+
+}  // namespace
+
+absl::StatusOr<CopiedGallery> ExportGallery(const std::string& gallery, const std::string& out,
+                                            const Monitor& monitor) {
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl from, Gallery::Impl::Open(gallery));
+  const PartialFolder folder(out);
+  HEFT_RETURN_IF_ERROR(folder.Begin());
+  HEFT_RETURN_IF_ERROR(
+      FillExport(from, folder.partial(), Progress(monitor, "exporting blocks")));
+  HEFT_RETURN_IF_ERROR(folder.End());
+  return Copied(from);
+}
+
+namespace {
+
+absl::StatusOr<CopiedGallery> ImportFromStore(const Gallery::Impl& from, const std::string& to,
+                                              const Progress& progress) {
+  HEFT_ASSIGN_OR_RETURN(const auto remembered, RememberedGeneration(from.id()));
+  if (remembered && *remembered > from.generation()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "this copy of the gallery is of generation ", from.generation(), ", and it had come to ",
+        *remembered, ": who was removed since would be there again; an older one is taken by "
+        "`heft-server gallery restore --accept-older`"));
+  }
+  HEFT_ASSIGN_OR_RETURN(const Address address, ParseAddress(to));
+  HEFT_RETURN_IF_ERROR(Gallery::Impl::CheckVacant(to));
+  HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(address.folder, StoreMode::kCreate));
+  HEFT_ASSIGN_OR_RETURN(const auto lock, store->Lock(WriterWait()));
+  HEFT_ASSIGN_OR_RETURN(const auto there, GalleriesOf(store, address.folder));
+  uint32_t number = 1;
+  for (const Gallery::Impl& gallery : there) {
+    if (gallery.address().name == address.name || gallery.id() == from.id()) {
+      return absl::AlreadyExistsError(absl::StrCat("there is ",
+                                                   gallery.id() == from.id() ? "this" : "a",
+                                                   " gallery in ", address.folder, " already, as ",
+                                                   gallery.address().name));
+    }
+    number = std::max(number, gallery.number() + 1);
+  }
+  HEFT_ASSIGN_OR_RETURN(const auto writer, store->Write(*lock));
+  HEFT_RETURN_IF_ERROR(CopyTables(from, number, progress,
+                                  [&](Table table, ByteSpan key, ByteSpan value) {
+                                    return writer->Put(table, key, value);
+                                  }));
+  HEFT_RETURN_IF_ERROR(PutName(*writer, address.name, number));
+  HEFT_RETURN_IF_ERROR(writer->Commit());
+  return CopiedGallery{address.name, from.id(), from.generation()};
+}
+
+}  // namespace
+
+absl::StatusOr<CopiedGallery> ImportGallery(const std::string& from, const std::string& gallery,
+                                            const Model* model, const Monitor& monitor) {
+  const Progress progress(monitor, "importing blocks");
+  HEFT_ASSIGN_OR_RETURN(const Address address, ParseAddress(from));
+  if (StoreExists(address.folder) || !IsLegacyGallery(address.folder)) {
+    HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(from));
+    return ImportFromStore(impl, gallery, progress);
+  }
+  if (model == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(from, " is a gallery of version 0.1: give its model (--model)"));
+  }
+  HEFT_RETURN_IF_ERROR(ImportLegacyGallery(address.folder, gallery, *model, progress.Callback()));
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(gallery));
+  return Copied(impl);
+}
+
+}  // namespace heft

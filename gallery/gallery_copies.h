@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What snapshots, restored, exported and imported galleries have in common (heft/gallery_admin.h).
+#ifndef HEFT_GALLERY_GALLERY_COPIES_H_
+#define HEFT_GALLERY_GALLERY_COPIES_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gallery/gallery_impl.h"
+#include "gallery/store.h"
+
+namespace heft {
+
+// GalleriesOf: all of a store in `folder`. kDataLoss where one of them is damaged.
+absl::StatusOr<std::vector<Gallery::Impl>> GalleriesOf(const std::shared_ptr<Store>& store,
+                                                       const std::string& folder);
+// StoreNames: their names, in the order of the alphabet.
+absl::StatusOr<std::vector<std::string>> StoreNames(const StoreReader& reader);
+
+// RememberedGeneration: what RememberGeneration was told of a gallery, if anything.
+absl::StatusOr<std::optional<uint64_t>> RememberedGeneration(const GalleryId& id);
+absl::Status RememberGeneration(const GalleryId& id, uint64_t generation);
+
+// CopyServerFiles: what lies beside a store: with secret keys and the log of requests, or without.
+// kEverything: whatever else is there, too. What `to` has already stays.
+enum class ServerFiles { kPublic, kAll, kEverything };
+absl::Status CopyServerFiles(const std::string& from, const std::string& to, ServerFiles which);
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_GALLERY_COPIES_H_
