@@ -216,11 +216,6 @@ absl::StatusOr<LmdbTransaction> LmdbEnvironment::Begin(bool write) {
   return LmdbError(write ? "write to" : "read", folder_, rc);
 }
 
-bool LmdbEnvironment::InPlace() const {
-  struct stat info;
-  return stat(path_.c_str(), &info) == 0 && id_ == Id(info.st_dev, info.st_ino);
-}
-
 void LmdbEnvironment::CheckReaders() {
   std::shared_lock<std::shared_mutex> shared(opening_);
   if (file_ != nullptr) mdb_reader_check(file_->env(), nullptr);

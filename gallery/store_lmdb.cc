@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/files.h"
-#include "base/used_files.h"
 
 namespace heft {
 namespace {
@@ -127,9 +126,8 @@ class LmdbStore : public Store {
 
 std::string_view TableName(Table table) {
   static constexpr std::array<std::string_view, kTables> kNames = {
-      "catalog", "head",    "blocks",    "block info", "roster",
-      "names",   "samples", "journal",   "folds",      "quarantine",
-      "waiting", "free",    "exchanges", "receipts",   "requests"};
+      "catalog", "head",       "blocks",  "block info", "roster",    "names",    "samples",
+      "journal", "quarantine", "waiting", "free",       "exchanges", "receipts", "requests"};
   return kNames[static_cast<size_t>(table)];
 }
 
@@ -164,7 +162,6 @@ absl::StatusOr<std::shared_ptr<Store>> OpenStore(const std::string& folder, Stor
     HEFT_RETURN_IF_ERROR(CreateStore(folder));
   }
   HEFT_ASSIGN_OR_RETURN(auto environment, LmdbEnvironment::Open(folder));
-  for (const char* name : {"/store.mdb", "/store.mdb-lock", "/lock"}) NoteInput(folder + name);
   if (mode != StoreMode::kRead && !environment->writable()) {
     return absl::UnavailableError(absl::StrCat(
         "the store in ", folder, " cannot be written: allow this user to, or open it for reading"));

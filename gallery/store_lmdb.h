@@ -145,8 +145,6 @@ class LmdbEnvironment : public std::enable_shared_from_this<LmdbEnvironment> {
   absl::Status CheckPlace() const;
   const std::string& folder() const { return folder_; }
   bool writable() const { return mode_ != LmdbFile::Mode::kRead; }
-  // InPlace: whether the folder's store is still this one.
-  bool InPlace() const;
 
   // Reader: a state that somebody holds.
   struct Reader {
