@@ -47,18 +47,22 @@ struct AuthoriseOptions {
 };
 
 absl::Status RunAuthorise(const Common& common, const AuthoriseOptions& options) {
-  if (options.act != "add") {
-    return absl::InvalidArgumentError(absl::StrCat("there is no act \"", options.act,
-                                                   "\": add is all that galleries can do yet"));
+  const std::map<std::string, std::pair<AuthorisedAct, const char*>> acts = {
+      {"add", {AuthorisedAct::kAdd, "bring another template for"}},
+      {"replace", {AuthorisedAct::kReplace, "replace all templates of"}},
+      {"remove", {AuthorisedAct::kRemove, "remove all templates of"}}};
+  const auto act = acts.find(options.act);
+  if (act == acts.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no act \"", options.act, "\": give add, replace or remove"));
   }
   HEFT_ASSIGN_OR_RETURN(const GalleryId gallery, ParseGalleryId(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const SigningKey key, LoadSigner(options.key));
-  HEFT_ASSIGN_OR_RETURN(
-      const std::vector<uint8_t> bytes,
-      Authorise(key, gallery, AuthorisedAct::kAdd, options.identity, options.life));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
+                        Authorise(key, gallery, act->second.first, options.identity, options.life));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   Print(common, {{"out", options.out}, {"identity", options.identity}},
-        absl::StrCat("whoever has ", options.out, " may bring another template for \"",
+        absl::StrCat("whoever has ", options.out, " may ", act->second.second, " \"",
                      options.identity, "\""));
   return absl::OkStatus();
 }
@@ -87,14 +91,14 @@ void AddAdmit(Command app) {
 void AddAuthorise(Command app) {
   auto options = std::make_shared<AuthoriseOptions>();
   const Command command = AddCommand(
-      app, "authorise", "allow another template for somebody who is enrolled (registrar)",
+      app, "authorise", "allow a change to somebody who is enrolled (registrar)",
       "heft authorise --key registrar.key --gallery-id 0123... --identity ann --out ann.auth",
       [options](const Common& common) { return RunAuthorise(common, *options); });
   command.Add("-k,--key", &options->key, "the registrar's signing key (heft trust new-key)")
       .Required();
   command.Add("--gallery-id", &options->gallery, "of the gallery (heft inspect)").Required();
   command.Add("--identity", &options->identity, "whom it is about").Required();
-  command.Add("--act", &options->act, "what is allowed").ShowDefault();
+  command.Add("--act", &options->act, "what is allowed: add, replace or remove").ShowDefault();
   command.Add("-o,--out", &options->out, "file to write").Required();
   AddLife(command, &options->life);
 }

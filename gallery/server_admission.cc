@@ -12,6 +12,7 @@
 #include "gallery/authorisation.h"
 #include "gallery/change.h"
 #include "gallery/metadata_format.h"
+#include "gallery/removal.h"
 #include "gallery/server_impl.h"
 #include "gallery/server_internal.h"
 
@@ -39,9 +40,12 @@ absl::Status CheckFresh(const GalleryChange& change, std::span<const WaitingTemp
 }
 
 // An identity of `known` gets no further template unless the registrar says so.
-absl::Status CheckAuthorised(const GalleryId& gallery, const std::set<std::string>& known,
-                             std::span<const WaitingTemplate> templates, ByteSpan authorisation,
-                             const Trust* trust) {
+// Gives those whose templates so far go.
+absl::StatusOr<std::set<std::string>> CheckAuthorised(const GalleryId& gallery,
+                                                      const std::set<std::string>& known,
+                                                      std::span<const WaitingTemplate> templates,
+                                                      ByteSpan authorisation, const Trust* trust) {
+  std::set<std::string> replaced;
   for (const WaitingTemplate& t : templates) {
     if (!known.contains(t.identity)) continue;
     if (authorisation.empty()) {
@@ -54,10 +58,11 @@ absl::Status CheckAuthorised(const GalleryId& gallery, const std::set<std::strin
       return absl::FailedPreconditionError(
           "whose authorisation to believe? give the trust file that lists the registrar");
     }
-    HEFT_RETURN_IF_ERROR(CheckAuthorisation(authorisation, *trust, AuthorisedAct::kAdd, gallery,
-                                            t.identity, "the authorisation"));
+    HEFT_ASSIGN_OR_RETURN(const AuthorisedAct act, CheckMayEnrol(authorisation, *trust, gallery,
+                                                                 t.identity, "the authorisation"));
+    if (act == AuthorisedAct::kReplace) replaced.insert(t.identity);
   }
-  return absl::OkStatus();
+  return replaced;
 }
 
 // Indices [first, end) of samples of a batch that stand side by side.
@@ -196,7 +201,8 @@ absl::StatusOr<EnrolResult> Server::Impl::Quarantine(const std::string& director
     if (named.waiting > 0 || !named.places.empty()) known.insert(t.identity);
   }
   HEFT_RETURN_IF_ERROR(CheckAuthorised(change.head().id, known, enrolment.templates,
-                                       enrolment.authorisation, options.trust));
+                                       enrolment.authorisation, options.trust)
+                           .status());
   std::vector<Enrolment> templates;
   for (const WaitingTemplate& t : enrolment.templates) {
     templates.push_back({t.identity, {}, t.sample, t.parts});
@@ -290,7 +296,8 @@ absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
   AdmitResult result;
   HEFT_ASSIGN_OR_RETURN(const auto before, change.before().Waiting());
   for (const auto& entry : before) result.waiting += entry.identities.size();
-  std::set<std::string> admitted_now;  // identities
+  std::set<std::string> admitted_now;       // identities
+  std::vector<ReceiptRecord::Item> erased;  // of those whose templates were replaced
   for (const Admission::Enrolment& verdict : admission.enrolments) {
     const auto waits = [&](const Gallery::Impl::WaitingEntry& entry) {
       return entry.digest == verdict.entry;
@@ -311,15 +318,29 @@ absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
       HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(t.identity));
       if (!named.places.empty()) known.insert(t.identity);
     }
-    HEFT_RETURN_IF_ERROR(CheckAuthorised(gallery.id(), known, e.templates, e.authorisation, trust));
+    HEFT_ASSIGN_OR_RETURN(
+        const std::set<std::string> replaced,
+        CheckAuthorised(gallery.id(), known, e.templates, e.authorisation, trust));
     for (const WaitingTemplate& t : e.templates) admitted_now.insert(t.identity);
+    for (const std::string& identity : replaced) {
+      HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(identity));
+      HEFT_ASSIGN_OR_RETURN(const RemovedPlaces removed,
+                            RemovePlaces(&change, instance(), keys(), named.places));
+      erased.insert(erased.end(), removed.items.begin(), removed.items.end());
+    }
     result.admitted += admitted;
     HEFT_RETURN_IF_ERROR(AdmitEntry(&change, std::move(e), verdict.admitted));
     HEFT_RETURN_IF_ERROR(Report(progress, result.admitted, result.admitted));
   }
+  HEFT_RETURN_IF_ERROR(PutReceipt(&change, erased));
   HEFT_RETURN_IF_ERROR(change.Commit());
   result.templates = change.head().live;
   result.blocks = change.infos().size();
+  if (erased.empty()) return result;
+  // What cannot be overwritten now, because somebody reads, is with the next erasure.
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(directory));
+  const auto receipts = FinishReceipts(&change, signer);
+  if (!receipts.ok() && !absl::IsUnavailable(receipts.status())) return receipts.status();
   return result;
 }
 
