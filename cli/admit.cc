@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // admit, of the key owner; authorise, of the registrar.
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/common.h"
