@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/server_options.h"
+#include "heft/gallery_admin.h"
 
 namespace heft::cli {
 namespace {
@@ -93,7 +94,7 @@ void PrintChosen(const Common& common, const AuditOptions& options,
 // Whether the key owner has signed what the copy is of.
 absl::Status AuditState(const AuditOptions& options, const LoadedServer& loaded,
                         const Gallery& copy, Findings* findings) {
-  const std::string path = options.state.empty() ? options.gallery + "/state.heft" : options.state;
+  const std::string path = options.state.empty() ? StateFile(options.gallery) : options.state;
   const auto state = ReadFile(path, kMaxReplySize);
   if (absl::IsNotFound(state.status())) {
     findings->Add(options.gallery, {false, "the key owner has signed no state of it"});
@@ -160,7 +161,7 @@ void AddReveal(Command app) {
       app, "reveal", "give out what the random choices of one reply follow from (server)",
       "heft reveal --gallery gallery --in scores.ct --out scores.seed",
       [options](const Common& common) { return RunReveal(common, *options); });
-  command.Add("-g,--gallery", &options->gallery, "gallery folder").Required();
+  command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();
   command.Add("-i,--in", &options->in, "a reply of this server").Required();
   command.Add("-o,--out", &options->out, "file to write, for who audits the reply").Required();
   command.Add("--server-key", &options->server_key,

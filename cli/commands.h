@@ -3,12 +3,14 @@
 #ifndef HEFT_CLI_COMMANDS_H_
 #define HEFT_CLI_COMMANDS_H_
 
+#include <string>
+
 #include "cli/flags.h"
 
 namespace heft::cli {
 
 // Server: nothing of these can decrypt; heft-server has only them.
-void AddEnrol(Command app);
+void AddEnrol(Command app, const std::string& name = "enrol");
 void AddPending(Command app);
 void AddRelease(Command app);
 void AddPrepareKeys(Command app);
@@ -19,7 +21,9 @@ void AddAudit(Command app);
 void AddInspect(Command app);
 void AddImportSeal(Command app);
 void AddExportSeal(Command app);
-void AddRekeyGallery(Command app);
+void AddRekeyGallery(Command app, const std::string& name = "rekey-gallery");
+// gallery: a group of commands (cli/gallery_commands.h).
+void AddGallery(Command app);
 void AddTrust(Command app);
 
 // Registrar.

@@ -95,15 +95,16 @@ absl::Status Run(const Common& common, const Options& options) {
 
 }  // namespace
 
-void AddEnrol(Command app) {
+void AddEnrol(Command app, const std::string& name) {
   auto options = std::make_shared<Options>();
   const Command command = AddCommand(
-      app, "enrol", "fuse encrypted samples and bring them into a gallery's quarantine (server)",
+      app, name, "fuse encrypted samples and bring them into a gallery's quarantine (server)",
       "heft enrol --model m.heft --keys evaluation.keys --gallery gallery "
       "--in face.ct --in voice.ct",
       [options](const Common& common) { return Run(common, *options); });
   AddServerOptions(command, options.get());
   AddEnrolmentKeys(command, options.get());
+  AddWait(command, &options->wait);
   command.Add("--identity", &options->enrol.identity,
               "enrol all samples under this identity instead of their labels");
   AddMetadataOptions(command, &options->metadata);

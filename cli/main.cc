@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
     AddRenew(app);
     AddRekey(app);
     AddRekeyGallery(app);
+    AddGallery(app);
     AddTrust(app);
     AddEvaluate(app);
     AddInspect(app);

@@ -84,6 +84,7 @@ void AddRelease(Command app) {
                  [options](const Common& common) { return RunRelease(common, *options); });
   AddGalleryOptions(command, options.get());
   AddEnrolmentKeys(command, options.get());
+  AddWait(command, &options->wait);
   command.Add("-i,--in", &options->in, "what heft admit wrote").Required();
 }
 

@@ -2,7 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/trust_options.h"
+#include "cli/server_options.h"
 #include "heft/gallery.h"
 
 namespace heft::cli {
@@ -11,9 +11,11 @@ namespace {
 struct Options {
   std::string model, rekeying_key, gallery;
   TrustOptions trust;
+  int wait = kWriterWait;
 };
 
 absl::Status Run(const Common& common, const Options& options) {
+  SetWriterWait(options.wait);
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key,
                         ReadFile(options.rekeying_key, kMaxKeysSize));
   HEFT_ASSIGN_OR_RETURN(const auto trust, LoadTrustFor(options.trust, options.rekeying_key, key));
@@ -37,15 +39,16 @@ absl::Status Run(const Common& common, const Options& options) {
 
 }  // namespace
 
-void AddRekeyGallery(Command app) {
+void AddRekeyGallery(Command app, const std::string& name) {
   auto options = std::make_shared<Options>();
-  const Command command = AddCommand(
-      app, "rekey-gallery", "move a gallery to another key without decrypting it (server)",
-      "heft rekey-gallery --model m.heft --rekeying-key rekeying.key --gallery gallery",
-      [options](const Common& common) { return Run(common, *options); });
+  const Command command =
+      AddCommand(app, name, "move a gallery to another key without decrypting it (server)",
+                 "heft rekey-gallery --model m.heft --rekeying-key rekeying.key --gallery gallery",
+                 [options](const Common& common) { return Run(common, *options); });
   command.Add("-m,--model", &options->model, "model file").Required();
   command.Add("-k,--rekeying-key", &options->rekeying_key, "from `heft rekey`").Required();
-  command.Add("-g,--gallery", &options->gallery, "gallery folder").Required();
+  command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();
+  AddWait(command, &options->wait);
   AddTrustOptions(command, &options->trust, "the re-keying key");
 }
 

@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
                    AddReveal(app);
                    AddAudit(app);
                    AddRekeyGallery(app);
+                   AddGallery(app);
                    AddTrust(app);
                    AddInspect(app);
                    AddImportSeal(app);

@@ -8,7 +8,7 @@ namespace heft::cli {
 void AddGalleryOptions(Command command, ServerOptions* options) {
   command.Add("-m,--model", &options->model, "model file").Required();
   command.Add("-k,--keys", &options->keys, "evaluation keys").Required();
-  command.Add("-g,--gallery", &options->gallery, "gallery folder").Required();
+  command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();
   AddKeyCache(command, options);
   AddTrustOptions(command, &options->trust, "the evaluation keys");
 }
@@ -37,6 +37,15 @@ void AddEnrolmentKeys(Command command, ServerOptions* options) {
       "--enrolment-keys", &options->enrolment_keys,
       "keys for enrolment and verification, for models of profiles thin and flooded; without it "
       "enrolment.keys beside the evaluation keys, if it is there");
+}
+
+void AddWait(Command command, int* seconds) {
+  command
+      .Add("--wait", seconds,
+           "seconds to wait for others who change a gallery of this store, or read what is to be "
+           "erased")
+      .Range(0, 86400)
+      .ShowDefault();
 }
 
 void AddKeyCache(Command command, ServerOptions* options) {
@@ -130,6 +139,7 @@ absl::Status Renew(const Common& common, const Model& model, const std::optional
 
 absl::StatusOr<LoadedServer> LoadServer(const Common& common, const ServerOptions& options,
                                         bool enrols) {
+  SetWriterWait(options.wait);
   HEFT_ASSIGN_OR_RETURN(LoadedKeys evaluation, ReadKeys(options, options.keys));
   HEFT_ASSIGN_OR_RETURN(std::optional<Trust> trust, LoadTrustFor(options.trust, evaluation));
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.model, trust));

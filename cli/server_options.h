@@ -16,11 +16,18 @@
 
 namespace heft::cli {
 
+// kGalleryHelp: of --gallery.
+inline constexpr char kGalleryHelp[] =
+    "gallery: its folder, or FOLDER:NAME for one of several in a folder";
+// kWriterWait: seconds, of --wait.
+inline constexpr int kWriterWait = 60;
+
 struct ServerOptions {
   std::string model, keys, enrolment_keys, key_cache, gallery;
   TrustOptions trust;
   std::vector<std::string> inputs;
   size_t max_sample_mib = kMaxSamplesSize >> 20;
+  int wait = kWriterWait;
 };
 
 // AddGalleryOptions: model, evaluation keys, gallery and trust. AddServerOptions: and samples.
@@ -29,6 +36,8 @@ void AddServerOptions(Command command, ServerOptions* options);
 absl::StatusOr<std::vector<SampleFile>> ReadSamples(const ServerOptions& options);
 // AddEnrolmentKeys: for commands that enrol or verify.
 void AddEnrolmentKeys(Command command, ServerOptions* options);
+// AddWait: for commands that change a gallery; LoadServer takes it from the options.
+void AddWait(Command command, int* seconds);
 // AddKeyCache: where expanded keys lie; in AddGalleryOptions already.
 void AddKeyCache(Command command, ServerOptions* options);
 

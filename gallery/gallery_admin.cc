@@ -169,9 +169,8 @@ absl::StatusOr<VerifyResult> VerifyGallery(const std::string& gallery, const Mod
     HEFT_ASSIGN_OR_RETURN(rings, RingsFor(impl, *model));
   }
   const Progress progress(monitor, "verifying blocks");
-  HEFT_ASSIGN_OR_RETURN(
-      const Gallery::Impl::Finding finding,
-      impl.Verify(rings ? &rings->matching : nullptr, progress.Callback()));
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl::Finding finding,
+                        impl.Verify(rings ? &rings->matching : nullptr, progress.Callback()));
   VerifyResult result;
   result.damaged.assign(finding.damaged.begin(), finding.damaged.end());
   result.complaints = finding.complaints;

@@ -104,8 +104,7 @@ absl::Status CopyServerFiles(const std::string& from, const std::string& to, Ser
     struct stat info;
     if (stat(entry.path().c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(entry.path().string()));
-    HEFT_RETURN_IF_ERROR(
-        WriteFileAtomic(absl::StrCat(to, "/", name), bytes, info.st_mode & 0777));
+    HEFT_RETURN_IF_ERROR(WriteFileAtomic(absl::StrCat(to, "/", name), bytes, info.st_mode & 0777));
   }
   if (error) {
     return absl::UnavailableError(absl::StrCat("cannot read ", from, ": ", error.message()));
@@ -119,8 +118,8 @@ absl::StatusOr<std::vector<CopiedGallery>> Snapshot(const std::string& folder,
   const std::string from = FolderOf(folder);
   HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(from, StoreMode::kRead));
   const Progress progress(monitor, "copying bytes");
-  HEFT_RETURN_IF_ERROR(store->Copy(
-      out, [&](uint64_t done, uint64_t all) { return progress.Update(done, all); }));
+  HEFT_RETURN_IF_ERROR(
+      store->Copy(out, [&](uint64_t done, uint64_t all) { return progress.Update(done, all); }));
   HEFT_RETURN_IF_ERROR(
       CopyServerFiles(from, out, with_keys ? ServerFiles::kAll : ServerFiles::kPublic));
   HEFT_ASSIGN_OR_RETURN(const auto copy, OpenStore(out, StoreMode::kRead));
@@ -175,17 +174,17 @@ absl::Status FillExport(const Gallery::Impl& from, const std::string& folder,
   HEFT_ASSIGN_OR_RETURN(const auto lock, store->Lock(WriterWait()));
   HEFT_ASSIGN_OR_RETURN(auto writer, store->Write(*lock));
   uint64_t step = 0;
-  HEFT_RETURN_IF_ERROR(CopyTables(
-      from, kFirst, progress, [&](Table table, ByteSpan key, ByteSpan value) -> absl::Status {
-        HEFT_RETURN_IF_ERROR(writer->Put(table, key, value));
-        step += key.size() + value.size();
-        if (step < kStep) return absl::OkStatus();
-        step = 0;
-        HEFT_RETURN_IF_ERROR(writer->Commit());
-        writer.reset();
-        HEFT_ASSIGN_OR_RETURN(writer, store->Write(*lock));
-        return absl::OkStatus();
-      }));
+  HEFT_RETURN_IF_ERROR(CopyTables(from, kFirst, progress,
+                                  [&](Table table, ByteSpan key, ByteSpan value) -> absl::Status {
+                                    HEFT_RETURN_IF_ERROR(writer->Put(table, key, value));
+                                    step += key.size() + value.size();
+                                    if (step < kStep) return absl::OkStatus();
+                                    step = 0;
+                                    HEFT_RETURN_IF_ERROR(writer->Commit());
+                                    writer.reset();
+                                    HEFT_ASSIGN_OR_RETURN(writer, store->Write(*lock));
+                                    return absl::OkStatus();
+                                  }));
   HEFT_RETURN_IF_ERROR(PutName(*writer, std::string(kDefaultName), kFirst));
   return writer->Commit();
 }
@@ -207,8 +206,8 @@ class PartialFolder {
     }
     std::error_code error;
     fs::remove_all(partial_, error);
-    return error ? absl::UnavailableError(absl::StrCat("cannot remove ", partial_, ": ",
-                                                       error.message()))
+    return error ? absl::UnavailableError(
+                       absl::StrCat("cannot remove ", partial_, ": ", error.message()))
                  : absl::OkStatus();
   }
   absl::Status End() const {
@@ -231,8 +230,7 @@ absl::StatusOr<CopiedGallery> ExportGallery(const std::string& gallery, const st
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl from, Gallery::Impl::Open(gallery));
   const PartialFolder folder(out);
   HEFT_RETURN_IF_ERROR(folder.Begin());
-  HEFT_RETURN_IF_ERROR(
-      FillExport(from, folder.partial(), Progress(monitor, "exporting blocks")));
+  HEFT_RETURN_IF_ERROR(FillExport(from, folder.partial(), Progress(monitor, "exporting blocks")));
   HEFT_RETURN_IF_ERROR(folder.End());
   return Copied(from);
 }
@@ -243,10 +241,11 @@ absl::StatusOr<CopiedGallery> ImportFromStore(const Gallery::Impl& from, const s
                                               const Progress& progress) {
   HEFT_ASSIGN_OR_RETURN(const auto remembered, RememberedGeneration(from.id()));
   if (remembered && *remembered > from.generation()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "this copy of the gallery is of generation ", from.generation(), ", and it had come to ",
-        *remembered, ": who was removed since would be there again; an older one is taken by "
-        "`heft-server gallery restore --accept-older`"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("this copy of the gallery is of generation ", from.generation(),
+                     ", and it had come to ", *remembered,
+                     ": who was removed since would be there again; an older one is taken by "
+                     "`heft-server gallery restore --accept-older`"));
   }
   HEFT_ASSIGN_OR_RETURN(const Address address, ParseAddress(to));
   HEFT_RETURN_IF_ERROR(Gallery::Impl::CheckVacant(to));
@@ -256,18 +255,16 @@ absl::StatusOr<CopiedGallery> ImportFromStore(const Gallery::Impl& from, const s
   uint32_t number = 1;
   for (const Gallery::Impl& gallery : there) {
     if (gallery.address().name == address.name || gallery.id() == from.id()) {
-      return absl::AlreadyExistsError(absl::StrCat("there is ",
-                                                   gallery.id() == from.id() ? "this" : "a",
-                                                   " gallery in ", address.folder, " already, as ",
-                                                   gallery.address().name));
+      return absl::AlreadyExistsError(
+          absl::StrCat("there is ", gallery.id() == from.id() ? "this" : "a", " gallery in ",
+                       address.folder, " already, as ", gallery.address().name));
     }
     number = std::max(number, gallery.number() + 1);
   }
   HEFT_ASSIGN_OR_RETURN(const auto writer, store->Write(*lock));
-  HEFT_RETURN_IF_ERROR(CopyTables(from, number, progress,
-                                  [&](Table table, ByteSpan key, ByteSpan value) {
-                                    return writer->Put(table, key, value);
-                                  }));
+  HEFT_RETURN_IF_ERROR(CopyTables(
+      from, number, progress,
+      [&](Table table, ByteSpan key, ByteSpan value) { return writer->Put(table, key, value); }));
   HEFT_RETURN_IF_ERROR(PutName(*writer, address.name, number));
   HEFT_RETURN_IF_ERROR(writer->Commit());
   return CopiedGallery{address.name, from.id(), from.generation()};

@@ -71,7 +71,7 @@ absl::StatusOr<Replaced> LookAtReplaced(const std::string& folder) {
 
 // Age: of a gallery in a snapshot.
 struct Age {
-  std::string older;            // why it is, or may be; empty: it is not
+  std::string older;           // why it is, or may be; empty: it is not
   uint64_t newest_before = 0;  // generation that may have been
 };
 
@@ -82,9 +82,9 @@ absl::StatusOr<Age> AgeOf(const Gallery::Impl& copy, const Replaced& replaced) {
   if (now != nullptr) age.newest_before = std::max(age.newest_before, now->generation());
   if (remembered) age.newest_before = std::max(age.newest_before, *remembered);
   if (age.newest_before > copy.generation()) {
-    age.older = absl::StrCat("gallery ", copy.address().name, " is of generation ",
-                             copy.generation(), " in the snapshot, and had come to ",
-                             age.newest_before);
+    age.older =
+        absl::StrCat("gallery ", copy.address().name, " is of generation ", copy.generation(),
+                     " in the snapshot, and had come to ", age.newest_before);
   } else if (!replaced.damaged.ok() && now == nullptr && !remembered) {
     age.older = absl::StrCat("nothing tells how far gallery ", copy.address().name,
                              " had come: ", std::string(replaced.damaged.message()));
@@ -104,8 +104,8 @@ absl::Status CheckAges(const std::vector<Age>& ages, const std::vector<Gallery::
   for (const auto& [id, gallery] : replaced.galleries) {
     const auto same = [&, of = id](const Gallery::Impl& copy) { return copy.id() == of; };
     if (std::ranges::any_of(copies, same)) continue;
-    return absl::FailedPreconditionError(absl::StrCat("gallery ", gallery.address().name,
-                                                      " is not in the snapshot", kAccept));
+    return absl::FailedPreconditionError(
+        absl::StrCat("gallery ", gallery.address().name, " is not in the snapshot", kAccept));
   }
   return absl::OkStatus();
 }
@@ -195,8 +195,7 @@ absl::StatusOr<std::vector<uint64_t>> ToErase(const Gallery::Impl& copy, const E
 absl::Status Ahead(const Gallery::Impl& copy, const Age& age, const Erased& erased,
                    RestoreResult* result) {
   HEFT_ASSIGN_OR_RETURN(const auto waiting, copy.Waiting());
-  HEFT_ASSIGN_OR_RETURN(GalleryChange change,
-                        GalleryChange::Begin(copy.Unread(), /*start=*/false));
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(copy.Unread(), /*start=*/false));
   for (const auto& entry : waiting) {
     HEFT_RETURN_IF_ERROR(change.DropQuarantined(entry.digest));
     result->rejected += entry.identities.size();
@@ -227,9 +226,10 @@ absl::Status MakeOlder(const std::string& folder, const std::string& name, const
   if (positions.empty()) return absl::OkStatus();
   if (options.server == nullptr) {
     return absl::FailedPreconditionError(
-        absl::StrCat(positions.size(), " templates in the snapshot are of people who were erased "
-                                       "since, and are to be removed again: give the server's "
-                                       "model and keys (--model, --keys)"));
+        absl::StrCat(positions.size(),
+                     " templates in the snapshot are of people who were erased "
+                     "since, and are to be removed again: give the server's "
+                     "model and keys (--model, --keys)"));
   }
   HEFT_ASSIGN_OR_RETURN(const RemoveResult removed, RemoveAt(*options.server, address, positions));
   HEFT_RETURN_IF_ERROR(removed.overwritten);
@@ -267,9 +267,9 @@ absl::Status CheckReplaceable(const std::string& folder, const std::string& snap
   if (folder == snapshot) return absl::InvalidArgumentError("the snapshot is the gallery itself");
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (entry.is_directory(error)) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          folder, " holds a folder, ", entry.path().filename().string(),
-          ": what is not the gallery's would be gone with it; move it away"));
+      return absl::FailedPreconditionError(
+          absl::StrCat(folder, " holds a folder, ", entry.path().filename().string(),
+                       ": what is not the gallery's would be gone with it; move it away"));
     }
   }
   return absl::OkStatus();
@@ -316,8 +316,8 @@ absl::StatusOr<RestoreResult> Restore(const std::string& snapshot, const std::st
     const bool older = !ages[i].older.empty();
     result.older = result.older || older;
     if (older || !options.receipts.empty()) {
-      HEFT_RETURN_IF_ERROR(MakeOlder(staging.path, copies[i].address().name, ages[i], replaced,
-                                     options, &result));
+      HEFT_RETURN_IF_ERROR(
+          MakeOlder(staging.path, copies[i].address().name, ages[i], replaced, options, &result));
     }
   }
   HEFT_RETURN_IF_ERROR(CheckNotStopped(monitor));

@@ -234,7 +234,7 @@ absl::StatusOr<EnrolResult> Server::Enrol(const std::string& folder, std::vector
   HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
   const Progress progress(monitor, "enrolling");
   auto done = impl_->Quarantine(folder, samples, options, progress.Callback(), digest);
-  if (done.ok()) RemoveLeftovers(folder);
+  if (done.ok()) RemoveLeftovers(FolderOf(folder));
   return done;
 }
 
@@ -255,7 +255,7 @@ absl::StatusOr<AdmitResult> Server::Admit(const std::string& folder,
   HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
                         impl_->Admit(folder, parsed, &trust, progress.Callback()));
   HEFT_RETURN_IF_ERROR(KeepState(folder, parsed, admission));
-  RemoveLeftovers(folder);
+  RemoveLeftovers(FolderOf(folder));
   return done;
 }
 

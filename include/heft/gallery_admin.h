@@ -8,7 +8,8 @@
 //   heft::Snapshot("store", "backup/monday");                     // all galleries of the store
 //   heft::Restore("backup/monday", "store", {.server = &*server}); // erasure goes before restore
 //
-// A gallery is named as in heft/gallery.h: FOLDER, or FOLDER:NAME. Names in `gallery` below are such.
+// A gallery is named as in heft/gallery.h: FOLDER, or FOLDER:NAME. Names in `gallery` below are
+// such.
 #ifndef HEFT_GALLERY_ADMIN_H_
 #define HEFT_GALLERY_ADMIN_H_
 
@@ -50,12 +51,12 @@ struct GalleryInfo {
   KeyId key{};
   uint32_t gamma = 0;
   uint64_t generation = 0;
-  Digest root{};                // of all that replies of this generation are made of
-  uint64_t places = 0;          // positions that are or were filled
-  uint64_t live = 0;            // templates that answer, or have expired
-  uint64_t leaving = 0;         // that answer no more, until their blocks are renewed
-  uint64_t freed = 0;           // places to be filled again
-  uint64_t waiting = 0;         // templates that nobody has admitted
+  Digest root{};         // of all that replies of this generation are made of
+  uint64_t places = 0;   // positions that are or were filled
+  uint64_t live = 0;     // templates that answer, or have expired
+  uint64_t leaving = 0;  // that answer no more, until their blocks are renewed
+  uint64_t freed = 0;    // places to be filled again
+  uint64_t waiting = 0;  // templates that nobody has admitted
   uint64_t blocks = 0;
   uint64_t journal_entries = 0;  // templates that can be taken back exactly
   uint64_t journal_bytes = 0;
@@ -105,9 +106,9 @@ HEFT_EXPORT absl::StatusOr<std::optional<uint64_t>> ListTemplates(
     const std::function<absl::Status(const ListedTemplate&)>& use);
 
 // VerifyGallery: everything against everything: each block against its checksum and hash, its
-// residues against their primes where `model` says which, the roster, names and samples against each
-// other, the root, and the pages of the store. What is damaged is in the result; when it was, and
-// whether all was intact, goes into the gallery (`recorded` says why it could not). kCancelled.
+// residues against their primes where `model` says which, the roster, names and samples against
+// each other, the root, and the pages of the store. What is damaged is in the result; when it was,
+// and whether all was intact, goes into the gallery (`recorded` says why it could not). kCancelled.
 struct VerifyResult {
   std::vector<uint64_t> damaged;        // blocks: what they hold cannot be matched, the rest can
   std::vector<std::string> complaints;  // each a sentence; at most 100
@@ -167,11 +168,12 @@ struct RestoreResult {
   uint64_t rejected = 0;  // that waited in an older copy: they are to be brought again
 };
 // Restore: the store of a snapshot takes the place of the one in `folder`, if there is one, all at
-// once; the server's own files stay, and those that it lacks come with the snapshot. kFailedPrecondition where the snapshot is older, lacks a
-// gallery that is there, or nothing tells how old it is, unless `accept_older`; then, before anybody
-// can ask the gallery: **erasure goes before restore**: whoever has a receipt, or was about to have
-// one, is removed again, what waits is dropped, and the generation is one that there never was.
-// Processes that have the old store open read it until they open it anew, and cannot change it.
+// once; the server's own files stay, and those that it lacks come with the snapshot.
+// kFailedPrecondition where the snapshot is older, lacks a gallery that is there, or nothing tells
+// how old it is, unless `accept_older`; then, before anybody can ask the gallery: **erasure goes
+// before restore**: whoever has a receipt, or was about to have one, is removed again, what waits
+// is dropped, and the generation is one that there never was. Processes that have the old store
+// open read it until they open it anew, and cannot change it.
 HEFT_EXPORT absl::StatusOr<RestoreResult> Restore(const std::string& snapshot,
                                                   const std::string& folder,
                                                   const RestoreOptions& options = {},

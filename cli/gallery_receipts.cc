@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/gallery_commands.h"
+#include "heft/removal.h"
+
+namespace heft::cli {
+namespace {
+
+struct Options {
+  std::string gallery, out;
+};
+
+absl::Status Run(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const ReceiptFiles receipts, Receipts(options.gallery));
+  Json json = {{"receipts", Json::array()}};
+  std::string text;
+  for (const std::vector<uint8_t>& receipt : receipts) {
+    HEFT_ASSIGN_OR_RETURN(const ErasureReceipt says, ReadReceipt(receipt, "the gallery's receipt"));
+    json["receipts"].push_back({{"generation", says.generation},
+                                {"removed", says.removed},
+                                {"erased", says.erased},
+                                {"persons", says.persons}});
+    absl::StrAppend(&text, "generation ", says.generation, ": removed ", TimeText(says.removed),
+                    ", erased ", TimeText(says.erased), ": ", absl::StrJoin(says.persons, " "),
+                    "\n");
+  }
+  if (!options.out.empty()) {
+    HEFT_ASSIGN_OR_RETURN(json["files"], WriteReceipts(options.out, receipts));
+  }
+  Print(common, json, text.empty() ? "nobody has been erased" : text);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddGalleryReceipts(Command group) {
+  auto options = std::make_shared<Options>();
+  const Command command =
+      AddCommand(group, "receipts", "list the receipts of who was erased, and write them",
+                 "heft-server gallery receipts --gallery gallery --out receipts",
+                 [options](const Common& common) { return Run(common, *options); });
+  command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();
+  command.Add("-o,--out", &options->out, "folder for them, a file each");
+}
+
+}  // namespace heft::cli

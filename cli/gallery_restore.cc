@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "cli/gallery_commands.h"
+
+namespace heft::cli {
+namespace {
+
+struct Options : ServerOptions {
+  std::string from;
+  bool accept_older = false;
+  std::vector<std::string> receipts;
+};
+
+absl::Status Run(const Common& common, const Options& options) {
+  SetWriterWait(options.wait);
+  RestoreOptions restore;
+  restore.accept_older = options.accept_older;
+  for (const std::string& path : options.receipts) {
+    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> receipt, ReadFile(path));
+    restore.receipts.push_back(std::move(receipt));
+  }
+  std::optional<LoadedServer> loaded;
+  if (!options.model.empty()) {
+    HEFT_ASSIGN_OR_RETURN(loaded, LoadServer(common, options, /*enrols=*/false));
+    restore.server = &loaded->server;
+  }
+  HEFT_ASSIGN_OR_RETURN(const RestoreResult done,
+                        Restore(options.from, options.gallery, restore, common.monitor));
+  SayNevertheless("the snapshot has taken the gallery's place all the same");
+  std::string text = absl::StrCat("restored ", options.from, " to ", options.gallery);
+  for (const CopiedGallery& gallery : done.galleries) {
+    Remember(common, options.gallery + ":" + gallery.name);
+    absl::StrAppend(&text, "\n", gallery.name, ": generation ", gallery.generation);
+  }
+  if (done.older) {
+    absl::StrAppend(&text, "\nan older copy: ", done.erased, " templates erased again, ",
+                    done.leaving, " wait for the key owner (heft-server gallery renew), ",
+                    done.rejected, " that waited are to be brought again");
+  }
+  Print(common,
+        {{"galleries", CopiedJson(done.galleries)},
+         {"older", done.older},
+         {"erased", done.erased},
+         {"leaving", done.leaving},
+         {"rejected", done.rejected}},
+        text);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddGalleryRestore(Command group) {
+  auto options = std::make_shared<Options>();
+  const Command command = AddCommand(
+      group, "restore", "put a snapshot in the place of a folder's galleries",
+      "heft-server gallery restore --from backup/monday --gallery gallery\n"
+      "  heft-server gallery restore --from backup/sunday --gallery gallery --accept-older "
+      "--model m.heft --keys evaluation.keys",
+      [options](const Common& common) { return Run(common, *options); });
+  command.Add("--from", &options->from, "what heft-server gallery snapshot wrote").Required();
+  command.Add("-g,--gallery", &options->gallery, "the galleries' folder").Required();
+  command.Add("--accept-older", &options->accept_older,
+              "take a copy that is older than what is there or is remembered; whoever was erased "
+              "since is removed again, for which it takes --model and --keys");
+  command.Add("--receipts", &options->receipts,
+              "receipts of erasure that the folder does not have itself");
+  const Option model = command.Add("-m,--model", &options->model, "model file");
+  const Option keys = command.Add("-k,--keys", &options->keys, "evaluation keys");
+  model.Needs(keys);
+  keys.Needs(model);
+  AddKeyCache(command, options.get());
+  AddTrustOptions(command, &options->trust, "the evaluation keys");
+  AddWait(command, &options->wait);
+}
+
+}  // namespace heft::cli
