@@ -126,8 +126,9 @@ class LmdbStore : public Store {
 
 std::string_view TableName(Table table) {
   static constexpr std::array<std::string_view, kTables> kNames = {
-      "catalog", "head",       "blocks",  "block info", "roster",    "names",    "samples",
-      "journal", "quarantine", "waiting", "free",       "exchanges", "receipts", "requests"};
+      "catalog", "head",    "blocks",    "block info", "roster",
+      "names",   "samples", "journal",   "folds",      "quarantine",
+      "waiting", "free",    "exchanges", "receipts",   "requests"};
   return kNames[static_cast<size_t>(table)];
 }
 
