@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/files.h"
+#include "base/used_files.h"
 
 namespace heft {
 namespace {
@@ -163,6 +164,7 @@ absl::StatusOr<std::shared_ptr<Store>> OpenStore(const std::string& folder, Stor
     HEFT_RETURN_IF_ERROR(CreateStore(folder));
   }
   HEFT_ASSIGN_OR_RETURN(auto environment, LmdbEnvironment::Open(folder));
+  for (const char* name : {"/store.mdb", "/store.mdb-lock", "/lock"}) NoteInput(folder + name);
   if (mode != StoreMode::kRead && !environment->writable()) {
     return absl::UnavailableError(absl::StrCat(
         "the store in ", folder, " cannot be written: allow this user to, or open it for reading"));
