@@ -97,10 +97,15 @@ absl::Status Run(const Common& common, const Options& options) {
 
 void AddEnrol(Command app, const std::string& name) {
   auto options = std::make_shared<Options>();
+  const bool replaces = name == "replace";
   const Command command = AddCommand(
-      app, name, "fuse encrypted samples and bring them into a gallery's quarantine (server)",
-      "heft enrol --model m.heft --keys evaluation.keys --gallery gallery "
-      "--in face.ct --in voice.ct",
+      app, name,
+      replaces ? "as add, of somebody who is enrolled; what he had goes when the new is admitted"
+               : "fuse encrypted samples and bring them into a gallery's quarantine (server)",
+      absl::StrCat(name == "enrol" ? "heft " : "heft-server gallery ", name,
+                   " --model m.heft --keys evaluation.keys --gallery gallery --in face.ct --in "
+                   "voice.ct",
+                   replaces ? " --identity ann --authorisation ann.auth" : ""),
       [options](const Common& common) { return Run(common, *options); });
   AddServerOptions(command, options.get());
   AddEnrolmentKeys(command, options.get());
@@ -108,8 +113,11 @@ void AddEnrol(Command app, const std::string& name) {
   command.Add("--identity", &options->enrol.identity,
               "enrol all samples under this identity instead of their labels");
   AddMetadataOptions(command, &options->metadata);
-  command.Add("--authorisation", &options->authorisation,
-              "the registrar's, for somebody who is enrolled already (heft authorise)");
+  const Option authorisation = command.Add(
+      "--authorisation", &options->authorisation,
+      "the registrar's, for somebody who is enrolled already (heft authorise; with --act replace "
+      "the new templates take the place of the old)");
+  if (replaces) authorisation.Required();
   command.Add(
       "--idempotency-key", &options->enrol.idempotency_key,
       "any text that names this request alone: who does not know what came of it asks again "

@@ -87,6 +87,7 @@ void AddGallery(Command app) {
   AddGalleryStats(group);
   AddGalleryList(group);
   AddEnrol(group, "add");
+  AddEnrol(group, "replace");
   AddGalleryRemove(group);
   AddGalleryRollback(group);
   AddGalleryRenew(group);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
+#include "cli/gallery_commands.h"
 #include "cli/server_options.h"
 #include "heft/server.h"
 
@@ -50,6 +51,7 @@ absl::Status RunRelease(const Common& common, const ReleaseOptions& options) {
         absl::StrCat("admitted ", done.admitted, " templates, rejected ", done.rejected,
                      "; the gallery holds ", done.templates, ", ", done.waiting, " wait"));
   SayNevertheless("what was admitted is in the gallery all the same");
+  Remember(common, options.gallery);
   // All that is durable; this is for whoever opens the gallery next.
   std::cout.flush();
   if (const absl::Status folded = loaded.server.Fold(options.gallery); !folded.ok()) {

@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/gallery_commands.h"
 #include "cli/server_options.h"
 #include "heft/gallery.h"
 
@@ -26,6 +27,7 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(Gallery gallery, Gallery::Open(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const Gallery::Rekeyed moved,
                         gallery.Rekey(model, key, options.rekeying_key, common.monitor));
+  Remember(common, options.gallery);
   const std::string from = HexString(moved.from), to = HexString(moved.to);
   Print(common,
         {{"templates", gallery.size()},
@@ -43,7 +45,8 @@ void AddRekeyGallery(Command app, const std::string& name) {
   auto options = std::make_shared<Options>();
   const Command command =
       AddCommand(app, name, "move a gallery to another key without decrypting it (server)",
-                 "heft rekey-gallery --model m.heft --rekeying-key rekeying.key --gallery gallery",
+                 absl::StrCat(name == "rekey" ? "heft-server gallery " : "heft ", name,
+                              " --model m.heft --rekeying-key rekeying.key --gallery gallery"),
                  [options](const Common& common) { return Run(common, *options); });
   command.Add("-m,--model", &options->model, "model file").Required();
   command.Add("-k,--rekeying-key", &options->rekeying_key, "from `heft rekey`").Required();

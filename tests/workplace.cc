@@ -50,10 +50,11 @@ Args TrainArgs(const std::string& data, const std::string& out, const Args& more
 }
 
 void Believe(const std::string& trust, const std::string& gallery) {
-  const std::string key = Slurp(gallery + "/server.pub").substr(0, 64);
+  // Of one with a name too: FOLDER:NAME.
+  const std::string path = gallery.substr(0, gallery.rfind(':')) + "/server.pub";
+  const std::string key = Slurp(path).substr(0, 64);
   if (Slurp(trust).find(key) != std::string::npos) return;
-  Must(kHeft, {"trust", "add", "--trust", trust, "--role", "server", "--key",
-               gallery + "/server.pub", "--name", key});
+  Must(kHeft, {"trust", "add", "--trust", trust, "--role", "server", "--key", path, "--name", key});
 }
 
 nlohmann::json EnrolNow(const Args& enrol, const std::string& secret_key) {

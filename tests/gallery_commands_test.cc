@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// A gallery's life by the real programs: heft-server gallery.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "features/dataset.h"
+#include "tests/workplace.h"
+
+namespace heft::e2e {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+namespace fs = std::filesystem;
+
+constexpr int kInput = 3;
+constexpr int kSamples = 2;  // of each identity, side by side
+
+Args Join(Args args, const Args& more) {
+  args.insert(args.end(), more.begin(), more.end());
+  return args;
+}
+
+class GalleryCommandsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    work_ = new Workplace;
+    Must(kHeft, {"synth", "--out", W("data"), "--identities", "12", "--samples",
+                 std::to_string(kSamples), "--dimensions", "16", "12"});
+    Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", "thin"}));
+    Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys"), "--no-passphrase"});
+    RaiseBudget(W("model.heft"), W("keys/secret.key"));
+    data_ = new Dataset(*LoadDataset(W("data")));
+  }
+  static void TearDownTestSuite() {
+    delete data_;
+    delete work_;
+  }
+
+  static std::string W(const std::string& path) { return (*work_)(path); }
+  static Args WithKeys(const std::string& gallery) {
+    return {"--model",   W("model.heft"), "--keys",  W("keys/evaluation.keys"),
+            "--gallery", W(gallery),      "--trust", W("keys/trust.heft")};
+  }
+  // heft-server gallery COMMAND, with the server's keys.
+  static Args Command(const std::string& command, const std::string& gallery,
+                      const Args& more = {}) {
+    return Join(Join({"gallery", command}, WithKeys(gallery)), more);
+  }
+  static Args Plain(const std::string& command, const std::string& gallery, const Args& more = {}) {
+    return Join({"gallery", command, "--gallery", W(gallery)}, more);
+  }
+  // Client: one row in both modalities.
+  static Args Encrypt(const std::string& name, int row, const Args& more = {}) {
+    Args inputs;
+    for (const char* modality : {"face", "voice"}) {
+      const std::string npy = W(name + "-" + modality + ".npy");
+      const std::string out = W(name + "-" + modality + ".ct");
+      WriteRows(*data_, modality, {row}, npy, npy + ".labels");
+      Must(kHeft,
+           Join({"encrypt", "--model", W("model.heft"), "--key", W("keys/encryption.key"),
+                 "--modality", modality, "--in", npy, "--labels", npy + ".labels", "--out", out},
+                more));
+      inputs.insert(inputs.end(), {"--in", out});
+    }
+    return inputs;
+  }
+  static Args AddArgs(const std::string& gallery, const std::string& name, int row,
+                      const Args& more = {}) {
+    return Join(Join(Command("add", gallery, Encrypt(name, row)),
+                     {"--identity", name, "--enrolment-keys", W("keys/enrolment.keys")}),
+                more);
+  }
+  // Somebody is enrolled, and admitted.
+  static void Enrol(const std::string& gallery, const std::string& name, int row,
+                    const Args& more = {}) {
+    EnrolNow(AddArgs(gallery, name, row, more), W("keys/secret.key"));
+  }
+  static std::multiset<std::string> Names(const std::string& gallery, const Args& more = {}) {
+    const json listed = Must(kServer, Plain("list", gallery, more));
+    std::multiset<std::string> names;
+    for (const auto& t : listed["templates"]) names.insert(t["identity"].get<std::string>());
+    return names;
+  }
+  // Who is found by a probe of this row, without a threshold.
+  static std::multiset<std::string> Found(const std::string& gallery, int row,
+                                          const Args& more = {}) {
+    const Args probe = Encrypt("probe", row, {"--for", "identification"});
+    const std::string scores = W("scores.ct");
+    Must(kServer,
+         Join(Join(Join({"identify"}, WithKeys(gallery)), probe), Join({"--out", scores}, more)));
+    Args decrypt = {"decrypt", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"),
+                    "--in",    scores};
+    for (size_t i = 1; i < probe.size(); i += 2)
+      decrypt.insert(decrypt.end(), {"--request", probe[i]});
+    std::multiset<std::string> names;
+    for (const auto& c : Must(kHeft, decrypt)["candidates"]) {
+      names.insert(c["identity"].get<std::string>());
+    }
+    return names;
+  }
+  static uint64_t Generation(const std::string& gallery) {
+    return Must(kServer, Plain("info", gallery))["generation"];
+  }
+
+  inline static Workplace* work_ = nullptr;
+  inline static Dataset* data_ = nullptr;
+};
+
+TEST_F(GalleryCommandsTest, PeopleComeAndGo) {
+  Must(kServer, Command("create", "life"));
+  EXPECT_EQ(RunProgram(kServer, Command("create", "life")).exit_code, kInput);
+  EXPECT_EQ(Must(kServer, Plain("info", "life"))["templates"], 0);
+  const Args ann =
+      AddArgs("life", "ann", 0, {"--metadata", "site=berlin", "--idempotency-key", "one"});
+  EXPECT_EQ(Must(kServer, ann)["repeated"], false);
+  EXPECT_EQ(Must(kServer, ann)["repeated"], true);
+  AdmitWaiting(ann, W("keys/secret.key"));
+  Enrol("life", "bob", 2, {"--metadata", "site=paris"});
+  const uint64_t before = Generation("life");
+  Enrol("life", "carl", 4);
+
+  EXPECT_THAT(Names("life"), UnorderedElementsAre("ann", "bob", "carl"));
+  EXPECT_THAT(Names("life", {"--where", "site=berlin"}), ElementsAre("ann"));
+  const json page = Must(kServer, Plain("list", "life", {"--count", "2"}));
+  EXPECT_EQ(page["templates"].size(), 2u);
+  const json rest =
+      Must(kServer, Plain("list", "life", {"--from", std::to_string(page["next"].get<int>())}));
+  EXPECT_EQ(rest["templates"].size(), 1u);
+  EXPECT_TRUE(rest["next"].is_null());
+  EXPECT_THAT(Found("life", 1, {"--where", "site=berlin"}), ElementsAre("ann"));
+
+  const json stats = Must(kServer, Plain("stats", "life", {"--model", W("model.heft")}));
+  EXPECT_EQ(stats["templates"], 3);
+  EXPECT_EQ(stats["journal_entries"], 3);
+  EXPECT_EQ(stats["verified"], 0);
+  EXPECT_GT(stats["noise_margin"], 0.0);
+  EXPECT_LE(stats["noise_margin"], 1.0);
+  EXPECT_GE(stats["store_bytes"], stats["store_live_bytes"]);
+
+  const json back =
+      Must(kServer, Command("rollback", "life", {"--generation", std::to_string(before)}));
+  EXPECT_EQ(back["erased"], 1);
+  EXPECT_EQ(back["leaving"], 0);
+  EXPECT_THAT(Names("life"), UnorderedElementsAre("ann", "bob"));
+  const json gone =
+      Must(kServer, Command("remove", "life", {"--identity", "bob", "--receipts", W("receipts")}));
+  EXPECT_EQ(gone["erased"], 1);
+  ASSERT_EQ(gone["files"].size(), 1u);
+  EXPECT_FALSE(Slurp(gone["files"][0]).empty());
+  EXPECT_THAT(Found("life", 1), ElementsAre("ann"));
+  const json receipts = Must(kServer, Plain("receipts", "life"));
+  ASSERT_EQ(receipts["receipts"].size(), 2u);
+  EXPECT_EQ(receipts["receipts"][1]["persons"], gone["persons"]);
+  EXPECT_EQ(RunProgram(kServer, Command("remove", "life", {"--identity", "bob"})).exit_code,
+            kInput);
+}
+
+TEST_F(GalleryCommandsTest, WhoIsInNoJournalGoesWithTheKeyOwner) {
+  Must(kServer, Command("create", "owner", {"--retention", "0"}));
+  Enrol("owner", "ann", 0);
+  Enrol("owner", "bob", 2);
+  Must(kServer, Command("compact", "owner"));
+  const json removed = Must(kServer, Command("remove", "owner", {"--identity", "ann"}));
+  EXPECT_EQ(removed["leaving"], 1) << removed;
+  EXPECT_EQ(removed["receipts"], 0);
+  EXPECT_THAT(Found("owner", 1), ElementsAre("bob"));
+  EXPECT_EQ(Must(kServer, Command("compact", "owner"))["leaving"], 1);
+
+  Must(kServer, Command("renew", "owner", {"--out", W("request.heft")}));
+  Must(kHeft, {"renew", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"), "--in",
+               W("request.heft"), "--out", W("renewal.heft")});
+  const json done = Must(kServer, Command("finish", "owner", {"--in", W("renewal.heft")}));
+  EXPECT_EQ(done["erased"], 1);
+  EXPECT_EQ(done["leaving"], 0);
+  EXPECT_EQ(done["receipts"], 1);
+  EXPECT_THAT(Found("owner", 3), ElementsAre("bob"));
+  // Once.
+  const Finished again =
+      RunProgram(kServer, Command("finish", "owner", {"--in", W("renewal.heft")}));
+  EXPECT_EQ(again.exit_code, kInput);
+  EXPECT_THAT(again.err, HasSubstr("no renewal that is open"));
+  EXPECT_EQ(RunProgram(kServer, Command("renew", "owner", {"--out", W("none")})).exit_code, kInput);
+}
+
+TEST_F(GalleryCommandsTest, DamageIsNamed) {
+  Enrol("sound", "ann", 0);
+  const json found = Must(kServer, Plain("verify", "sound", {"--model", W("model.heft")}));
+  EXPECT_EQ(found["intact"], true);
+  EXPECT_EQ(Must(kServer, Plain("stats", "sound"))["intact"], true);
+  Must(kServer, Plain("snapshot", "sound", {"--out", W("flipped")}));
+  const std::string store = W("flipped/store.mdb"), good = Slurp(store);
+  bool named = false;
+  for (size_t part = 1; part < 16 && !named; ++part) {
+    std::string bad = good;
+    bad[good.size() / 16 * part] ^= 1;
+    Spill(store, bad);
+    const Finished run = RunProgram(kServer, Plain("verify", "flipped", {"--json"}));
+    ASSERT_THAT(run.exit_code, ::testing::AnyOf(0, kInput)) << run.err;
+    if (run.exit_code == 0) continue;  // where nothing is
+    const json says = json::parse(run.out, nullptr, false);
+    if (says.is_discarded() || says["damaged"].empty()) continue;  // no block
+    EXPECT_EQ(says["damaged"], json::array({0}));
+    EXPECT_THAT(run.err, HasSubstr("blocks 0"));
+    EXPECT_EQ(Must(kServer, Plain("stats", "flipped"))["intact"], false);
+    named = true;
+  }
+  EXPECT_TRUE(named);
+}
+
+TEST_F(GalleryCommandsTest, ErasureGoesBeforeRestore) {
+  Enrol("kept", "ann", 0);
+  Enrol("kept", "bob", 2);
+  Must(kServer, AddArgs("kept", "dora", 6));  // waits
+  Must(kServer, Plain("snapshot", "kept", {"--out", W("monday")}));
+  EXPECT_FALSE(fs::exists(W("monday/server.key")));
+  const json gone =
+      Must(kServer, Command("remove", "kept", {"--identity", "ann", "--receipts", W("proof")}));
+  const uint64_t newest = Generation("kept");
+
+  const Args plain = Plain("restore", "kept", {"--from", W("monday")});
+  const std::string before = Slurp(W("kept/store.mdb"));
+  const Finished refused = RunProgram(kServer, plain);
+  EXPECT_EQ(refused.exit_code, kInput);
+  EXPECT_THAT(refused.err, HasSubstr("--accept-older"));
+  const Finished keyless = RunProgram(kServer, Join(plain, {"--accept-older"}));
+  EXPECT_EQ(keyless.exit_code, kInput);
+  EXPECT_THAT(keyless.err, HasSubstr("to be removed again"));
+  EXPECT_EQ(Slurp(W("kept/store.mdb")), before);
+  EXPECT_THAT(Names("kept"), ElementsAre("bob"));
+
+  const Args accept = {"--from", W("monday"), "--accept-older"};
+  const json done = Must(kServer, Command("restore", "kept", accept));
+  EXPECT_EQ(done["older"], true);
+  EXPECT_EQ(done["erased"], 1);
+  EXPECT_EQ(done["rejected"], 1);
+  EXPECT_THAT(Names("kept"), ElementsAre("bob"));
+  EXPECT_THAT(Found("kept", 1), ElementsAre("bob"));
+  EXPECT_GT(Generation("kept"), newest);
+  EXPECT_GE(Must(kServer, Plain("receipts", "kept"))["receipts"].size(), 2u);
+  EXPECT_FALSE(fs::exists(W("kept.restoring")));
+  Must(kServer, Plain("verify", "kept", {"--model", W("model.heft")}));
+
+  // Elsewhere, where nothing is left but what this user's folder remembers, and a receipt.
+  EXPECT_EQ(RunProgram(kServer, Plain("restore", "new", {"--from", W("monday")})).exit_code,
+            kInput);
+  const json anew =
+      Must(kServer, Command("restore", "new", Join(accept, {"--receipts", gone["files"][0]})));
+  EXPECT_EQ(anew["erased"], 1);
+  EXPECT_THAT(Names("new"), ElementsAre("bob"));
+  // A gallery that grows on can be told from the copy.
+  Enrol("kept", "carl", 4);
+  EXPECT_THAT(Found("kept", 1), UnorderedElementsAre("bob", "carl"));
+}
+
+TEST_F(GalleryCommandsTest, SeveralGalleriesInAFolder) {
+  Enrol("store:visitors", "ann", 0);
+  Enrol("store:staff", "bob", 2);
+  EXPECT_TRUE(fs::exists(W("store/visitors.state.heft")));
+  EXPECT_TRUE(fs::exists(W("store/staff.state.heft")));
+  EXPECT_THAT(Found("store:staff", 1), ElementsAre("bob"));
+  const json info = Must(kServer, Plain("info", "store:staff"));
+  EXPECT_THAT(info["galleries"], ElementsAre("staff", "visitors"));
+  EXPECT_EQ(RunProgram(kServer, Plain("info", "store")).exit_code, kInput);
+
+  Must(kServer, Plain("export", "store:visitors", {"--out", W("visitors")}));
+  EXPECT_THAT(Names("visitors"), ElementsAre("ann"));
+  Must(kServer, Plain("verify", "visitors", {"--model", W("model.heft")}));
+  EXPECT_EQ(RunProgram(kServer, Plain("import", "store:copy", {"--from", W("visitors")})).exit_code,
+            kInput)
+      << "it is there already";
+  Must(kServer, Plain("import", "other:guests", {"--from", W("visitors")}));
+  EXPECT_THAT(Found("other:guests", 1), ElementsAre("ann"));
+  // One that has been changed since is newer than the export.
+  Enrol("other:guests", "carl", 4);
+  const Finished older = RunProgram(kServer, Plain("import", "third", {"--from", W("visitors")}));
+  EXPECT_EQ(older.exit_code, kInput);
+  EXPECT_THAT(older.err, HasSubstr("accept-older"));
+}
+
+TEST_F(GalleryCommandsTest, GalleriesOfVersionZeroPointOne) {
+  const std::string golden = HEFT_SOURCE_DIR "/tests/golden/";
+  const Args from = {"--from", golden + "gallery"};
+  EXPECT_EQ(RunProgram(kServer, Plain("import", "old:kept", from)).exit_code, kInput)
+      << "without its model";
+  Must(kServer, Plain("import", "old:kept", Join(from, {"--model", golden + "model.heft"})));
+  EXPECT_THAT(Names("old:kept"), UnorderedElementsAre("ann", "ann", "bob"));
+  Must(kServer, Plain("verify", "old:kept", {"--model", golden + "model.heft"}));
+  EXPECT_FALSE(fs::exists(W("old/state.heft"))) << "that is of the gallery main";
+}
+
+TEST_F(GalleryCommandsTest, WhoWritesCanBeToldHowLongToWait) {
+  for (const std::string& command : {"create", "add", "replace", "remove", "rollback", "renew",
+                                     "finish", "compact", "verify", "restore", "import", "rekey"}) {
+    const Finished help = RunProgram(kServer, {"gallery", command, "--help"});
+    EXPECT_EQ(help.exit_code, 0);
+    EXPECT_THAT(help.out, HasSubstr("--wait")) << command;
+    EXPECT_THAT(help.out, HasSubstr("heft-server gallery " + command)) << command;
+  }
+}
+
+}  // namespace
+}  // namespace heft::e2e
