@@ -229,9 +229,17 @@ absl::Status InspectGallery(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status Run(const Common& common, const Options& options) {
+// A folder, or FOLDER:NAME, where no file is called so.
+bool IsGallery(const std::string& path) {
   std::error_code ignored;  // ReadFile says what is wrong with a path
-  if (std::filesystem::is_directory(options.path, ignored)) return InspectGallery(common, options);
+  if (std::filesystem::exists(path, ignored)) return std::filesystem::is_directory(path, ignored);
+  const size_t colon = path.rfind(':');
+  return colon != std::string::npos &&
+         std::filesystem::is_directory(path.substr(0, colon), ignored);
+}
+
+absl::Status Run(const Common& common, const Options& options) {
+  if (IsGallery(options.path)) return InspectGallery(common, options);
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.path));
   HEFT_ASSIGN_OR_RETURN(const FileInfo file, InspectFile(bytes, options.path));
   if (file.kind == "MODL") return InspectModel(common, options, bytes);
@@ -264,7 +272,7 @@ void AddInspect(Command app) {
       app, "inspect", "say what a HEFT file or gallery folder is, and whether it is intact",
       "heft inspect m.heft --plan",
       [options](const Common& common) { return Run(common, *options); });
-  command.Add("path", &options->path, "file or gallery folder").Required();
+  command.Add("path", &options->path, "file, or gallery: its folder, or FOLDER:NAME").Required();
   command.Add("--plan", &options->plan,
               "for a model: levels, rotations, keys and operation counts of its evaluation");
 }

@@ -290,7 +290,12 @@ struct Staging {
 
 absl::StatusOr<RestoreResult> Restore(const std::string& snapshot, const std::string& folder,
                                       const RestoreOptions& options, const Monitor& monitor) {
-  const std::string to = Canonical(folder), from = Canonical(snapshot);
+  HEFT_ASSIGN_OR_RETURN(const Address address, ParseAddress(folder));
+  if (address.name != kDefaultName) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a snapshot is of all galleries of a folder: give ", address.folder, " alone"));
+  }
+  const std::string to = Canonical(address.folder), from = Canonical(snapshot);
   HEFT_RETURN_IF_ERROR(CheckReplaceable(to, from));
   HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(from, StoreMode::kRead));
   HEFT_RETURN_IF_ERROR(store->Check());
