@@ -34,19 +34,23 @@ class GalleryCommandsTest : public ::testing::Test {
     Must(kHeft, {"synth", "--out", W("data"), "--identities", "12", "--samples",
                  std::to_string(kSamples), "--dimensions", "16", "12"});
     Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", "thin"}));
-    Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys"), "--no-passphrase"});
-    RaiseBudget(W("model.heft"), W("keys/secret.key"));
+    Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W(keys_), "--no-passphrase"});
+    RaiseBudget(W("model.heft"), W(keys_ + "/secret.key"));
     data_ = new Dataset(*LoadDataset(W("data")));
   }
   static void TearDownTestSuite() {
     delete data_;
     delete work_;
   }
+  void TearDown() override {
+    keys_ = "keys";
+    sign_ = {};
+  }
 
   static std::string W(const std::string& path) { return (*work_)(path); }
   static Args WithKeys(const std::string& gallery) {
-    return {"--model",   W("model.heft"), "--keys",  W("keys/evaluation.keys"),
-            "--gallery", W(gallery),      "--trust", W("keys/trust.heft")};
+    return {"--model",   W("model.heft"), "--keys",  W(keys_ + "/evaluation.keys"),
+            "--gallery", W(gallery),      "--trust", W(keys_ + "/trust.heft")};
   }
   // heft-server gallery COMMAND, with the server's keys.
   static Args Command(const std::string& command, const std::string& gallery,
@@ -64,9 +68,9 @@ class GalleryCommandsTest : public ::testing::Test {
       const std::string out = W(name + "-" + modality + ".ct");
       WriteRows(*data_, modality, {row}, npy, npy + ".labels");
       Must(kHeft,
-           Join({"encrypt", "--model", W("model.heft"), "--key", W("keys/encryption.key"),
+           Join({"encrypt", "--model", W("model.heft"), "--key", W(keys_ + "/encryption.key"),
                  "--modality", modality, "--in", npy, "--labels", npy + ".labels", "--out", out},
-                more));
+                Join(sign_, more)));
       inputs.insert(inputs.end(), {"--in", out});
     }
     return inputs;
@@ -74,13 +78,13 @@ class GalleryCommandsTest : public ::testing::Test {
   static Args AddArgs(const std::string& gallery, const std::string& name, int row,
                       const Args& more = {}) {
     return Join(Join(Command("add", gallery, Encrypt(name, row)),
-                     {"--identity", name, "--enrolment-keys", W("keys/enrolment.keys")}),
+                     {"--identity", name, "--enrolment-keys", W(keys_ + "/enrolment.keys")}),
                 more);
   }
   // Somebody is enrolled, and admitted.
   static void Enrol(const std::string& gallery, const std::string& name, int row,
                     const Args& more = {}) {
-    EnrolNow(AddArgs(gallery, name, row, more), W("keys/secret.key"));
+    EnrolNow(AddArgs(gallery, name, row, more), W(keys_ + "/secret.key"));
   }
   static std::multiset<std::string> Names(const std::string& gallery, const Args& more = {}) {
     const json listed = Must(kServer, Plain("list", gallery, more));
@@ -93,10 +97,10 @@ class GalleryCommandsTest : public ::testing::Test {
                                           const Args& more = {}) {
     const Args probe = Encrypt("probe", row, {"--for", "identification"});
     const std::string scores = W("scores.ct");
-    Believe(W("keys/trust.heft"), W(gallery));
+    Believe(W(keys_ + "/trust.heft"), W(gallery));
     Must(kServer,
          Join(Join(Join({"identify"}, WithKeys(gallery)), probe), Join({"--out", scores}, more)));
-    Args decrypt = {"decrypt", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"),
+    Args decrypt = {"decrypt", "--model", W("model.heft"), "--secret-key", W(keys_ + "/secret.key"),
                     "--in",    scores};
     for (size_t i = 1; i < probe.size(); i += 2)
       decrypt.insert(decrypt.end(), {"--request", probe[i]});
@@ -111,6 +115,9 @@ class GalleryCommandsTest : public ::testing::Test {
     return Must(kServer, Plain("info", gallery))["generation"];
   }
 
+  // The key owner's folder, and how clients sign.
+  inline static std::string keys_ = "keys";
+  inline static Args sign_;
   inline static Workplace* work_ = nullptr;
   inline static Dataset* data_ = nullptr;
 };
@@ -123,7 +130,7 @@ TEST_F(GalleryCommandsTest, PeopleComeAndGo) {
       AddArgs("life", "ann", 0, {"--metadata", "site=berlin", "--idempotency-key", "one"});
   EXPECT_EQ(Must(kServer, ann)["repeated"], false);
   EXPECT_EQ(Must(kServer, ann)["repeated"], true);
-  AdmitWaiting(ann, W("keys/secret.key"));
+  AdmitWaiting(ann, W(keys_ + "/secret.key"));
   Enrol("life", "bob", 2, {"--metadata", "site=paris"});
   const uint64_t before = Generation("life");
   Enrol("life", "carl", 4);
@@ -176,8 +183,8 @@ TEST_F(GalleryCommandsTest, WhoIsInNoJournalGoesWithTheKeyOwner) {
   EXPECT_EQ(Must(kServer, Command("compact", "owner"))["leaving"], 1);
 
   Must(kServer, Command("renew", "owner", {"--out", W("request.heft")}));
-  Must(kHeft, {"renew", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"), "--in",
-               W("request.heft"), "--out", W("renewal.heft")});
+  Must(kHeft, {"renew", "--model", W("model.heft"), "--secret-key", W(keys_ + "/secret.key"),
+               "--in", W("request.heft"), "--out", W("renewal.heft")});
   const json done = Must(kServer, Command("finish", "owner", {"--in", W("renewal.heft")}));
   EXPECT_EQ(done["erased"], 1);
   EXPECT_EQ(done["leaving"], 0);
@@ -189,6 +196,45 @@ TEST_F(GalleryCommandsTest, WhoIsInNoJournalGoesWithTheKeyOwner) {
   EXPECT_EQ(again.exit_code, kInput);
   EXPECT_THAT(again.err, HasSubstr("no renewal that is open"));
   EXPECT_EQ(RunProgram(kServer, Command("renew", "owner", {"--out", W("none")})).exit_code, kInput);
+}
+
+TEST_F(GalleryCommandsTest, WhereThereIsARegistrarHeSaysWhoGoes) {
+  keys_ = "registry";
+  Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W(keys_), "--no-passphrase"});
+  Must(kHeft, {"trust", "new-key", "--out", W("registrar.key")});
+  Must(kHeft, {"trust", "add", "--trust", W(keys_ + "/trust.heft"), "--role", "registrar", "--key",
+               W("registrar.pub"), "--name", "registry"});
+  sign_ = {"--sign", W("registrar.key"), "--sign-as", "registrar"};
+  Enrol("registered", "ann", 0);
+  const std::string id = Must(kServer, Plain("info", "registered"))["gallery_id"];
+  const auto allow = [&](const std::string& act) {
+    const std::string out = W(act + ".auth");
+    Must(kHeft, {"authorise", "--key", W("registrar.key"), "--gallery-id", id, "--identity", "ann",
+                 "--act", act, "--out", out});
+    return out;
+  };
+  const auto person = [] {
+    return Must(kServer, Plain("list", "registered"))["templates"][0]["person"].get<std::string>();
+  };
+  const Finished refused = RunProgram(kServer, AddArgs("registered", "ann", 1));
+  EXPECT_EQ(refused.exit_code, kInput);
+  EXPECT_THAT(refused.err, HasSubstr("registrar"));
+
+  const std::string before = person();
+  Args replace = AddArgs("registered", "ann", 1, {"--authorisation", allow("replace")});
+  replace[1] = "replace";
+  EnrolNow(replace, W(keys_ + "/secret.key"));
+  EXPECT_THAT(Names("registered"), ElementsAre("ann")) << "one template";
+  const json receipts = Must(kServer, Plain("receipts", "registered"))["receipts"];
+  ASSERT_EQ(receipts.size(), 1u);
+  EXPECT_THAT(receipts[0]["persons"], ElementsAre(before));
+
+  const Args remove = Command("remove", "registered", {"--identity", "ann"});
+  EXPECT_EQ(RunProgram(kServer, remove).exit_code, kInput);
+  const Finished other = RunProgram(kServer, Join(remove, {"--authorisation", W("replace.auth")}));
+  EXPECT_EQ(other.exit_code, kInput);
+  EXPECT_EQ(Must(kServer, Join(remove, {"--authorisation", allow("remove")}))["erased"], 1);
+  EXPECT_TRUE(Names("registered").empty());
 }
 
 TEST_F(GalleryCommandsTest, DamageIsNamed) {
