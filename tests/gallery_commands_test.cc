@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "base/files.h"
 #include "features/dataset.h"
 #include "tests/workplace.h"
 
@@ -19,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 namespace fs = std::filesystem;
 
-constexpr int kInput = 3;
+constexpr int kInput = 3, kSystem = 4;
 constexpr int kSamples = 2;  // of each identity, side by side
 
 Args Join(Args args, const Args& more) {
@@ -345,6 +346,16 @@ TEST_F(GalleryCommandsTest, GalleriesOfVersionZeroPointOne) {
 }
 
 TEST_F(GalleryCommandsTest, WhoWritesCanBeToldHowLongToWait) {
+  Must(kServer, Command("create", "busy"));
+  {
+    const auto lock = FileLock::Take(W("busy/lock"), 0600);
+    ASSERT_TRUE(lock.ok()) << lock.status();
+    const Finished told = RunProgram(kServer, Command("create", "busy:other", {"--wait", "0"}));
+    EXPECT_EQ(told.exit_code, kSystem);
+    EXPECT_THAT(told.err, HasSubstr("others write to the store"));
+    EXPECT_EQ(Must(kServer, Plain("info", "busy"))["templates"], 0) << "readers never wait";
+  }
+  Must(kServer, Command("create", "busy:other", {"--wait", "0"}));
   for (const std::string& command : {"create", "add", "replace", "remove", "rollback", "renew",
                                      "finish", "compact", "verify", "restore", "import", "rekey"}) {
     const Finished help = RunProgram(kServer, {"gallery", command, "--help"});
