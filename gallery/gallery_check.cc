@@ -82,7 +82,8 @@ class Checker {
     HEFT_ASSIGN_OR_RETURN(const BlockHeader header, ParseBlock(*bytes, words, what, &view));
     if (header.block != block || header.hash != info.checkpoint ||
         header.generation != info.generation) {
-      return absl::DataLossError(absl::StrCat(what, ": not the one that the gallery names: exchanged, or from before"));
+      return absl::DataLossError(
+          absl::StrCat(what, ": not the one that the gallery names: exchanged, or from before"));
     }
     if (ResiduesHash(view) != header.hash ||
         FastChecksum({reinterpret_cast<const uint8_t*>(view.data()), view.size_bytes()}) !=
