@@ -46,6 +46,14 @@ absl::StatusOr<Signer> MakeSigner(const Options& options, const LoadedServer& se
   return Signer{options, gallery, server.key_owner, std::move(key), request};
 }
 
+// Blocks that could not be matched: those who stand in them were not found, whoever they are.
+void NameDamaged(const Common& common, const Gallery& gallery, Json* json) {
+  for (const DamagedBlock& damaged : DamagedBlocks(gallery)) {
+    (*json)["damaged_blocks"].push_back(damaged.block);
+    Warn(common, absl::StrCat(damaged.why, ". Nobody in it has answered; the others have"));
+  }
+}
+
 // Every sample of the files, one reply each, into a new folder: all of them or none.
 absl::Status RunAll(const Common& common, const Options& options, const Server& server,
                     const Gallery& gallery, std::vector<SampleFile> samples,
@@ -66,6 +74,7 @@ absl::Status RunAll(const Common& common, const Options& options, const Server& 
   Json json = {
       {"out", options.out}, {"replies", files}, {"bytes", bytes}, {"templates", gallery.size()}};
   if (options.verify) json["claimed"] = options.identity;
+  NameDamaged(common, gallery, &json);
   const std::string whom =
       options.verify ? absl::StrCat("\"", options.identity, "\"")
                      : absl::StrCat(gallery.size(), " templates", RestrictionText(probe.where));
@@ -98,6 +107,7 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> reply, signer.Sign(row, scores));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, reply));
   Json json = {{"out", options.out}, {"bytes", reply.size()}, {"templates", gallery.size()}};
+  NameDamaged(common, gallery, &json);
   std::string text;
   if (options.verify) {
     json["claimed"] = options.identity;

@@ -61,8 +61,8 @@ std::string LeftoverOf(const std::string& name) {
   constexpr size_t kSuffix = 7;
   if (name.size() <= kSuffix || name[name.size() - kSuffix] != '.') return {};
   const std::string of = name.substr(0, name.size() - kSuffix);
-  for (const char* known : {"server.key", "server.pub", "state.heft", "audit.key", "stand-in.key",
-                            "requests.heft"}) {
+  for (const char* known :
+       {"server.key", "server.pub", "state.heft", "audit.key", "stand-in.key", "requests.heft"}) {
     if (of == known) return of;
   }
   return {};

@@ -204,4 +204,10 @@ absl::StatusOr<CompactResult> CompactGallery(const Server& server, const std::st
   return result;
 }
 
+std::vector<DamagedBlock> DamagedBlocks(const Gallery& gallery) {
+  std::vector<DamagedBlock> out;
+  for (const auto& [block, why] : Inside::Of(gallery).Damaged()) out.push_back({block, why});
+  return out;
+}
+
 }  // namespace heft

@@ -79,4 +79,14 @@ void GalleryCache::SetIntact(uint64_t generation) {
   intact_ = generation;
 }
 
+void GalleryCache::SetDamaged(size_t block, std::string why) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  damaged_[block] = std::move(why);
+}
+
+std::map<size_t, std::string> GalleryCache::Damaged() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return damaged_;
+}
+
 }  // namespace heft

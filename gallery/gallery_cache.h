@@ -54,6 +54,10 @@ class GalleryCache {
   std::shared_ptr<const Roster> FindRoster(uint64_t generation) const;
   void SetRoster(uint64_t generation, std::shared_ptr<const Roster> roster);
 
+  // Blocks that were found damaged, and why: none is forgotten as long as the process knows it.
+  void SetDamaged(size_t block, std::string why);
+  std::map<size_t, std::string> Damaged() const;
+
   // Whether all of a generation was found intact, each block against its primes too.
   bool Intact(uint64_t generation) const;
   void SetIntact(uint64_t generation);
@@ -70,6 +74,7 @@ class GalleryCache {
   uint64_t roster_generation_ = 0;
   std::shared_ptr<const Roster> roster_;
   std::optional<uint64_t> intact_;
+  std::map<size_t, std::string> damaged_;
 };
 
 }  // namespace heft

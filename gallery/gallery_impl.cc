@@ -9,6 +9,7 @@
 #include "base/checksum.h"
 #include "base/csprng.h"
 #include "base/files.h"
+#include "base/threads.h"
 #include "ckks/serialization.h"
 #include "fusion/key_files.h"
 #include "gallery/legacy_gallery.h"
@@ -262,6 +263,34 @@ absl::StatusOr<std::optional<Restriction>> Gallery::Impl::Restricted(
   if (answering.count() == places()) return out;
   out.emplace(Restriction{std::move(answering), time, {where.begin(), where.end()}});
   return out;
+}
+
+absl::StatusOr<std::optional<Restriction>> Gallery::Impl::Intact(
+    const Instance& instance, const ckks::EvaluationKeys& keys, uint64_t time,
+    std::span<const Condition> where) const {
+  HEFT_ASSIGN_OR_RETURN(auto restriction, Restricted(time, where));
+  std::vector<absl::Status> found(blocks());
+  ParallelFor(blocks(), [&](size_t block) {
+    const uint64_t first = block * uint64_t{head_.block_places};
+    const uint64_t end = first + head_.block_places;
+    if (restriction && !restriction->answering.ContainsAny(first, end)) return;
+    found[block] = Block(instance, block, keys).status();
+  });
+  size_t damaged = 0;
+  for (size_t block = 0; block < blocks(); ++block) {
+    if (found[block].ok()) continue;
+    if (!absl::IsDataLoss(found[block])) return found[block];
+    if (++damaged == blocks()) return found[block];
+    cache_->SetDamaged(block, std::string(found[block].message()));
+    if (!restriction) {
+      restriction.emplace(Restriction{PlaceSet::All(places()), time, {where.begin(), where.end()}});
+    }
+    const uint64_t first = block * uint64_t{head_.block_places};
+    for (uint64_t i = first; i < std::min(first + head_.block_places, head_.places); ++i) {
+      restriction->answering.Remove(i);
+    }
+  }
+  return restriction;
 }
 
 absl::StatusOr<NamedPlaces> Gallery::Impl::Find(const std::string& identity) const {

@@ -5,6 +5,7 @@
 #define HEFT_GALLERY_GALLERY_IMPL_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -99,6 +100,12 @@ class Gallery::Impl {
   // are there, have not expired, and fit `where`. Nothing where all do.
   absl::StatusOr<std::optional<Restriction>> Restricted(uint64_t time,
                                                         std::span<const Condition> where) const;
+  // Intact: the same, without the places of blocks that are damaged, of which Damaged() tells: the
+  // rest serves. kDataLoss where no block is left.
+  absl::StatusOr<std::optional<Restriction>> Intact(const Instance& instance,
+                                                    const ckks::EvaluationKeys& keys, uint64_t time,
+                                                    std::span<const Condition> where) const;
+  std::map<size_t, std::string> Damaged() const { return cache_->Damaged(); }
   // Where an identity stands, ascending.
   absl::StatusOr<NamedPlaces> Find(const std::string& identity) const;
   absl::StatusOr<Resident> At(uint64_t position) const;

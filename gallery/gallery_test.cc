@@ -177,6 +177,48 @@ TEST_F(GalleryChangeTest, EntriesRetireWithTheirFolds) {
   EXPECT_TRUE(Newest().CheckIntact(instance_).ok());
 }
 
+// Of two blocks one is damaged: it is named, and the other one answers.
+TEST_F(GalleryChangeTest, TheRestServes) {
+  const uint32_t slots = instance_->params().slots();
+  std::vector<uint64_t> seeds;
+  std::vector<std::string> labels;
+  for (uint64_t i = 0; i < slots; ++i) seeds.push_back(i), labels.push_back("p");
+  for (int batch = 0; batch < 3; ++batch) {
+    for (size_t i = 0; i < seeds.size(); ++i) {
+      seeds[i] += slots;
+      labels[i] = "p" + std::to_string(seeds[i]);
+    }
+    ASSERT_TRUE(
+        EnrolDirectly(*server_, directory_, Set(seeds, labels, SampleEncoding::kBulk)).ok());
+  }
+  ASSERT_EQ(Newest().blocks(), 2u);
+  {
+    // A residue is another, and the header says nothing of it.
+    GalleryChange change = *GalleryChange::Begin(Newest(), false);
+    const StoreKey key = BlockKey(change.number(), change.head().epoch, 0);
+    const auto value = *change.writer().Get(Table::kBlocks, key);
+    std::vector<uint8_t> bytes(value->begin(), value->end());
+    bytes[5000] ^= 4;
+    ASSERT_TRUE(change.writer().Put(Table::kBlocks, key, bytes).ok());
+    ASSERT_TRUE(change.writer().Commit().ok());
+  }
+  const Gallery::Impl gallery = Newest();
+  EXPECT_EQ(Code(gallery.ReadBlock(*instance_, 0)), absl::StatusCode::kDataLoss);
+  const auto reply = server_->Identify(gallery, Set({seeds[1]}, {"probe"}), {});
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_FALSE(reply->Answers(1));
+  EXPECT_TRUE(reply->Answers(2 * slots + 1));
+  EXPECT_EQ(reply->AnsweringTemplates(), slots);
+  ASSERT_EQ(gallery.Damaged().size(), 1u);
+  EXPECT_EQ(gallery.Damaged().begin()->first, 0u);
+  const auto finding = gallery.Verify(instance_);
+  ASSERT_TRUE(finding.ok()) << finding.status();
+  EXPECT_THAT(finding->damaged, ElementsAre(0u));
+  // Nor does it spread: what would join it is refused.
+  GalleryChange change = *GalleryChange::Begin(gallery, false);
+  EXPECT_EQ(Code(change.ReadCheckpoint(*instance_, 0)), absl::StatusCode::kDataLoss);
+}
+
 TEST_F(GalleryChangeTest, IdempotencyKeysAreRemembered) {
   ASSERT_TRUE(Add(Templates({1})).ok());
   const std::vector<uint8_t> answer = {1, 2, 3};

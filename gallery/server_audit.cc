@@ -181,7 +181,8 @@ absl::StatusOr<EncryptedScores> Server::Impl::Repeat(const Gallery::Impl& galler
 }
 
 absl::Status MakeAuditKey(const std::string& gallery) {
-  return FolderKey(AuditKeyPath(FolderOf(gallery)), kAuditKeyKind, "a gallery's first reply").status();
+  return FolderKey(AuditKeyPath(FolderOf(gallery)), kAuditKeyKind, "a gallery's first reply")
+      .status();
 }
 
 absl::StatusOr<std::vector<uint8_t>> RevealSeed(const std::string& gallery, const SignerKey& server,
@@ -192,7 +193,8 @@ absl::StatusOr<std::vector<uint8_t>> RevealSeed(const std::string& gallery, cons
     return Refused(what, "not signed by this server: it reveals nothing of others' replies");
   }
   HEFT_ASSIGN_OR_RETURN(const ReplyOrigin origin, OriginOf(file.file, what));
-  HEFT_ASSIGN_OR_RETURN(const Seed key, ReadFolderKey(AuditKeyPath(FolderOf(gallery)), kAuditKeyKind));
+  HEFT_ASSIGN_OR_RETURN(const Seed key,
+                        ReadFolderKey(AuditKeyPath(FolderOf(gallery)), kAuditKeyKind));
   const ReplySeed seed = ReplySeed::Derive(key, origin.nonce);
   if (seed.Commitment(origin.nonce) != origin.commitment) {
     return Refused(what, origin.commitment == Digest{}

@@ -131,7 +131,8 @@ absl::StatusOr<EncryptedScores> Server::Impl::IdentifyAs(const Gallery::Impl& ga
                                                          const ProgressFunction& progress) const {
   HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance(), binding()));
   HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
-  HEFT_ASSIGN_OR_RETURN(const auto restriction, gallery.Restricted(draw.time, options.where));
+  HEFT_ASSIGN_OR_RETURN(const auto restriction,
+                        gallery.Intact(instance(), keys(), draw.time, options.where));
   HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared,
                         Prepare(*prober, gallery, samples, options, draw, restriction));
   EncryptedScores& reply = prepared.reply;
@@ -168,7 +169,8 @@ absl::Status Server::Impl::IdentifyAll(
   const size_t stride = BlocksAPass(options.relinearise);
   // One for all rows, which are answered from the same blocks.
   const uint64_t now = UnixTime();
-  HEFT_ASSIGN_OR_RETURN(const auto restriction, gallery.Restricted(now, options.where));
+  HEFT_ASSIGN_OR_RETURN(const auto restriction,
+                        gallery.Intact(instance(), keys(), now, options.where));
   std::vector<uint64_t> all;
   for (size_t first = 0; first < rows; first += kProbesAPass) {
     const size_t count = std::min(kProbesAPass, rows - first);

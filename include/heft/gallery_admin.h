@@ -30,6 +30,14 @@
 
 namespace heft {
 
+// DamagedBlocks: those that this object, or an earlier generation of it, has found damaged while it
+// served: their places did not answer. Each with why, and what to do.
+struct DamagedBlock {
+  size_t block = 0;
+  std::string why;
+};
+HEFT_EXPORT std::vector<DamagedBlock> DamagedBlocks(const Gallery& gallery);
+
 // Retained: for how long, and how many bytes of, templates stay in the journal after they have
 // joined their blocks: until then they can be taken back exactly, without the key owner.
 struct Retained {
