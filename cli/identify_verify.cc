@@ -6,6 +6,7 @@
 #include "cli/server_options.h"
 #include "heft/audit.h"
 #include "heft/client.h"
+#include "heft/gallery_admin.h"
 #include "heft/inspect.h"
 
 namespace heft::cli {
