@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes that change one gallery, one to three at a time, in every way that there is, and are
+// killed (SIGKILL) at any moment. After each such round somebody else opens the gallery: what was
+// acknowledged is there, once; what was cut short has happened whole or not at all, and asking
+// again makes it so once; templates decrypt to what they are, places where nobody stands to
+// nothing, names of who has gone are in no page; nobody waits for the dead.
+//
+//   gallery_kills [KILLS = 1000] [--seed N] [--seconds MOST] [--folder FOLDER]
+//
+// Prints what was done as JSON. Exits with 1 if anything was lost or half done, or wrong otherwise.
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <numeric>
+#include <sstream>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/files.h"
+#include "base/testing.h"
+#include "heft/removal.h"
+#include "heft/runtime.h"
+#include "tests/kills_ledger.h"
+#include "tests/kills_processes.h"
+#include "tests/kills_writer.h"
+
+namespace heft::kills {
+namespace {
+
+using nlohmann::json;
+
+// kKillsAGallery: then the next one is started, by writers who are killed.
+constexpr size_t kKillsAGallery = 40;
+
+struct Options {
+  size_t kills = 1000;
+  uint64_t seed = 1;
+  double seconds = 1e9;
+  std::string folder;
+};
+
+class Program {
+ public:
+  Program(const Options& options, const std::string& folder)
+      : options_(options), random_(options.seed), world_(Must(World::Make(folder))) {
+    Begin();
+  }
+
+  bool Run() {
+    const absl::Time start = absl::Now();
+    size_t in_gallery = 0;
+    while (good_ && kills_ < options_.kills &&
+           absl::ToDoubleSeconds(absl::Now() - start) < options_.seconds) {
+      const size_t before = kills_;
+      Round();
+      ++rounds_;
+      in_gallery += kills_ - before;
+      if (good_ && in_gallery >= kKillsAGallery) {
+        End();
+        Begin();
+        in_gallery = 0;
+      }
+    }
+    if (good_) End();
+    Print(absl::ToDoubleSeconds(absl::Now() - start));
+    return good_;
+  }
+
+ private:
+  void Begin() {
+    ledger_.EndGallery();
+    std::error_code ignored;
+    if (!gallery_.empty()) std::filesystem::remove_all(gallery_, ignored);
+    std::filesystem::remove_all(world_.folder + "/samples", ignored);
+    std::filesystem::create_directory(world_.folder + "/samples", ignored);
+    gallery_ = absl::StrCat(world_.folder, "/gallery-", galleries_++);
+  }
+
+  void Round() {
+    history_.clear();
+    const size_t writers = std::min(1 + random_() % 3, options_.kills - kills_);
+    std::vector<std::vector<Person>> people(writers);
+    for (const Person person : ledger_.Present()) people[random_() % writers].push_back(person);
+    for (size_t w = 0; w < writers; ++w) {
+      std::ostringstream text;
+      for (const Person person : people[w]) text << person << "\n";
+      const std::string path = absl::StrCat(world_.folder, "/people-", w);
+      if (!WriteOutput(path, AsBytes(text.str())).ok()) return Wrong("cannot write " + path);
+      processes_.Start({world_.folder, gallery_, path, -1, random_(), next_person_});
+      next_person_ += 10000;
+    }
+    const std::string trouble = processes_.LetLive(random_);
+    kills_ += processes_.kills();
+    ++rounds_of_[writers];
+    for (const std::string& lines : processes_.End()) {
+      history_.push_back(lines);
+      std::string error;
+      if (!ledger_.Read(lines, &error)) return Wrong("a writer failed: " + error);
+    }
+    if (!trouble.empty()) return Wrong(trouble);
+    Count();
+    Check();
+  }
+
+  void Count() {
+    for (const Operation& operation : ledger_.round()) {
+      ++operations_[operation.kind];
+      if (operation.end == Operation::kDone) ++acknowledged_[operation.kind];
+      if (operation.end == Operation::kRefused) ++refused_[operation.kind];
+      if (operation.end == Operation::kCutShort) ++cut_short_[operation.kind];
+    }
+  }
+
+  void Check() {
+    if (!Gallery::Impl::Exists(gallery_)) {
+      const bool acknowledged = std::ranges::any_of(
+          ledger_.round(),
+          [](const Operation& operation) { return operation.end == Operation::kDone; });
+      if (acknowledged || !ledger_.Present().empty()) return Wrong("the gallery is not there");
+    } else if (!Take(&Ledger::Check)) {
+      return;
+    }
+    CheckCopies();
+    const std::vector<Operation> again = ledger_.CutShort();
+    for (const Operation& operation : again) {
+      if (good_) Repeat(operation);
+    }
+    ledger_.EndRound();
+    if (good_ && !again.empty() && Gallery::Impl::Exists(gallery_)) Take(&Ledger::Check);
+  }
+
+  // Looks, and has what is found checked.
+  template <typename Checker>
+  bool Take(const Checker& checker) {
+    const absl::StatusOr<View> view = Look(world_, gallery_, ledger_.Bulk());
+    if (!view.ok()) {
+      Wrong(view.status().ToString());
+      return false;
+    }
+    worst_ = std::max(worst_, view->worst);
+    most_ = std::max(most_, view->places.size());
+    const Ledger::Wrong wrong = (ledger_.*checker)(*view);
+    lost_ += wrong.lost.size();
+    half_ += wrong.half.size();
+    for (const auto* sentences : {&wrong.lost, &wrong.half, &wrong.other}) {
+      for (const std::string& sentence : *sentences) Wrong(sentence);
+    }
+    return !wrong.any();
+  }
+
+  void CheckCopies() {
+    for (const Operation& operation : ledger_.round()) {
+      if (operation.kind != "snapshot") continue;
+      const std::string folder = operation.intent["to"];
+      const bool there = StoreExists(folder);
+      if (operation.end == Operation::kDone || there) {
+        const auto people = LookAtCopy(world_, folder);
+        if (!people.ok()) return Wrong(absl::StrCat(folder, ": ", people.status().ToString()));
+        for (const Person person : ledger_.Untouched()) {
+          if (!people->contains(person)) Wrong(folder + " lacks " + World::Name(person));
+        }
+        ++copies_;
+      }
+      std::error_code ignored;
+      std::filesystem::remove_all(folder, ignored);
+    }
+  }
+
+  // What was cut short is asked for again, as it was.
+  void Repeat(const Operation& operation) {
+    if (operation.Enrols()) {
+      const Person first = operation.people.front();
+      const bool known = ledger_.records().at(first).present || ledger_.records().at(first).waits;
+      const auto enrolled = world_.Enrol(gallery_, operation.people, operation.intent["expires"]);
+      if (!enrolled.ok()) return Wrong("again: " + enrolled.status().ToString());
+      ++repeated_;
+      const bool swept = std::ranges::any_of(
+          operation.people, [&](Person person) { return ledger_.MayBeSwept(person); });
+      if (known && !enrolled->repeated) return Wrong("an enrolment happened again");
+      if (!known && enrolled->repeated && !swept) {
+        ++lost_;
+        return Wrong("an enrolment was remembered, and is not there");
+      }
+      const auto admitted = world_.AdmitAll(gallery_);
+      if (!admitted.ok()) return Wrong("again: " + admitted.status().ToString());
+      if (known || !enrolled->repeated) {
+        for (const Person person : operation.people) {
+          // Of those who came together some may have been rolled back already.
+          if (ledger_.records().at(person).present || !known || !swept ||
+              ledger_.records().at(person).waits) {
+            ledger_.Enrolled({person});
+          }
+        }
+      }
+    } else if (operation.kind == "remove") {
+      std::vector<std::string> names;
+      std::vector<Person> people;
+      for (const Person person : operation.people) {
+        if (ledger_.records().at(person).present) people.push_back(person);
+      }
+      for (const Person person : people.empty() ? operation.people : people) {
+        names.push_back(World::Name(person));
+      }
+      const auto removed = Remove(world_.server, gallery_, names);
+      ++repeated_;
+      if (people.empty() ? !absl::IsNotFound(removed.status()) : !removed.ok()) {
+        return Wrong("a removal, again: " + removed.status().ToString());
+      }
+      ledger_.Removed(people);
+    }
+  }
+
+  // All that is due is done: then of who has gone nothing is left.
+  void End() {
+    if (!Gallery::Impl::Exists(gallery_)) return;
+    history_.clear();
+    for (int i = 0; i < 20; ++i) {
+      RenewalOptions options;
+      options.compact = true;
+      const auto request = AskRenewal(world_.server, gallery_, options);
+      if (absl::IsNotFound(request.status())) break;
+      if (!request.ok()) return Wrong("asking at the end: " + request.status().ToString());
+      const auto answer = world_.owner.Renew(*request, "request");
+      if (!answer.ok()) return Wrong("answering at the end: " + answer.status().ToString());
+      const auto renewed =
+          Renew(world_.server, gallery_, answer->signed_renewal, "answer", world_.signer);
+      if (!renewed.ok()) return Wrong("renewing at the end: " + renewed.status().ToString());
+    }
+    const auto erased = EraseRemains(gallery_);
+    if (!erased.ok()) return Wrong("erasing at the end: " + erased.status().ToString());
+    const auto store = OpenStore(gallery_, StoreMode::kRead);
+    if (!store.ok()) return Wrong(store.status().ToString());
+    const auto statistics = (*store)->Statistics();
+    if (!statistics.ok()) return Wrong(statistics.status().ToString());
+    if (statistics->readers > 0) Wrong("readers who are dead hold a state");
+    most_bytes_ = std::max(most_bytes_, statistics->bytes);
+    Take(&Ledger::CheckEnd);
+  }
+
+  void Wrong(const std::string& what) {
+    if (good_) {
+      for (const std::string& lines : history_) std::cerr << "a writer:\n" << lines;
+      std::cerr << "seed " << options_.seed << ", round " << rounds_ << ", " << gallery_ << "\n";
+    }
+    std::cerr << "WRONG: " << what << std::endl;
+    good_ = false;
+  }
+
+  void Print(double seconds) const {
+    json out;
+    out["seed"] = options_.seed;
+    out["kills"] = kills_;
+    out["rounds"] = rounds_;
+    out["rounds_by_writers"] = {rounds_of_[1], rounds_of_[2], rounds_of_[3]};
+    out["galleries"] = galleries_;
+    out["seconds"] = seconds;
+    out["operations"] = operations_;
+    out["acknowledged"] = acknowledged_;
+    out["refused"] = refused_;
+    out["cut_short"] = cut_short_;
+    size_t all = 0;
+    for (const auto& [kind, count] : acknowledged_) all += count;
+    out["all_acknowledged"] = all;
+    out["repeated"] = repeated_;
+    out["snapshots_checked"] = copies_;
+    out["most_templates"] = most_;
+    out["most_store_bytes"] = most_bytes_;
+    out["largest_error"] = worst_;
+    out["lost"] = lost_;
+    out["half_done"] = half_;
+    out["good"] = good_;
+    std::cout << out.dump(1) << std::endl;
+  }
+
+  const Options options_;
+  std::mt19937_64 random_;
+  const World world_;
+  Processes processes_;
+  Ledger ledger_;
+  std::string gallery_;
+  Person next_person_ = 10000;
+  std::vector<std::string> history_;  // of this round
+  bool good_ = true;
+  size_t kills_ = 0, rounds_ = 0, galleries_ = 0, repeated_ = 0, copies_ = 0, most_ = 0;
+  size_t lost_ = 0, half_ = 0, rounds_of_[4] = {};
+  uint64_t most_bytes_ = 0;
+  std::map<std::string, size_t> operations_, acknowledged_, refused_, cut_short_;
+  double worst_ = 0;
+};
+
+int WriterMain(const std::vector<std::string>& arguments) {
+  WriterOptions options{arguments[1], arguments[2], arguments[3]};
+  if (!absl::SimpleAtoi(arguments[4], &options.pipe) ||
+      !absl::SimpleAtoi(arguments[5], &options.seed) ||
+      !absl::SimpleAtoi(arguments[6], &options.first)) {
+    return 2;
+  }
+  SetThreadCount(1);
+  const World world = Must(World::Load(options.world));
+  Writer(world, options).Run();
+  return 3;
+}
+
+bool Parse(const std::vector<std::string>& arguments, Options* options) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string value = i + 1 < arguments.size() ? arguments[i + 1] : "";
+    if (arguments[i] == "--seed" && absl::SimpleAtoi(value, &options->seed)) {
+      ++i;
+    } else if (arguments[i] == "--seconds" && absl::SimpleAtod(value, &options->seconds)) {
+      ++i;
+    } else if (arguments[i] == "--folder" && !value.empty()) {
+      options->folder = arguments[++i];
+    } else if (!absl::SimpleAtoi(arguments[i], &options->kills)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  if (arguments.size() == 7 && arguments[0] == "--writer") return WriterMain(arguments);
+  Options options;
+  if (!Parse(arguments, &options)) {
+    std::cerr << "usage: gallery_kills [KILLS] [--seed N] [--seconds MOST] [--folder FOLDER]\n";
+    return 2;
+  }
+  SetThreadCount(1);
+  if (!options.folder.empty()) return Program(options, options.folder).Run() ? 0 : 1;
+  const testing::TemporaryFolder temporary;
+  return Program(options, temporary.path()).Run() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace heft::kills
+
+int main(int argc, char** argv) {
+  return heft::kills::Main(std::vector<std::string>(argv + 1, argv + argc));
+}
