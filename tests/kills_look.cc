@@ -16,7 +16,7 @@ namespace heft::kills {
 namespace {
 
 // kMostError: of a coordinate of a template, from its plain one or from nothing.
-constexpr double kMostError = 5e-2;
+constexpr double kMostError = 5e-3;
 
 std::optional<Person> PersonOf(std::string_view name) {
   if (!name.starts_with(World::kNames)) return {};

@@ -170,7 +170,11 @@ absl::StatusOr<AdmitResult> World::AdmitAll(const std::string& gallery) const {
   HEFT_ASSIGN_OR_RETURN(const Admissions admissions, owner.Admit(*request, "pending"));
   HEFT_ASSIGN_OR_RETURN(const AdmitResult result,
                         server.Admit(gallery, admissions.signed_admission, "admission", signer));
-  if (result.rejected > 0) return absl::InternalError("somebody sound was rejected");
+  for (const Admissions::Verdict& verdict : admissions.verdicts) {
+    if (verdict.admitted) continue;
+    return absl::InternalError(
+        absl::StrCat(verdict.identity, ", who is sound, was rejected: ", verdict.reason));
+  }
   return result;
 }
 
