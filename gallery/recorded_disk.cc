@@ -41,6 +41,7 @@ ssize_t RecordedWrite(int fd, const std::vector<uint8_t>& bytes, off_t at) {
                            static_cast<uint64_t>(at),
                            {bytes.begin(), bytes.begin() + n}});
   }
+  g_disk.Made();
   return n;
 }
 
@@ -52,6 +53,7 @@ int RecordedSync(int fd, long call) {
   }
   const int rc = syscall(call, fd);
   if (rc == 0 && g_disk.log != nullptr) g_disk.log->push_back({Event::kSync});
+  g_disk.Made();
   return rc;
 }
 

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <csignal>
 #include <cstdint>
 #include <vector>
 
@@ -27,11 +28,16 @@ struct Disk {
   int fail_at = -1;  // this call, and all after it if `for_good`
   int error = 0;     // with which; 0: half of it is written
   bool for_good = false;
+  int kill_at = -1;  // after this call the process is killed
 
   bool Is(int fd) const;
   bool Fails() {
     const int call = calls++;
     return fail_at >= 0 && (for_good ? call >= fail_at : call == fail_at);
+  }
+  // Made: the call that Fails was asked for.
+  void Made() const {
+    if (kill_at >= 0 && calls - 1 == kill_at) raise(SIGKILL);
   }
 };
 extern Disk g_disk;

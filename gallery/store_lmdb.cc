@@ -44,6 +44,9 @@ class LmdbStore : public Store {
     HEFT_RETURN_IF_ERROR(environment_->CheckPlace());
     // Readers that were killed would keep pages from being used again.
     environment_->CheckReaders();
+    // Of a commit in which a writer was killed LMDB tells readers only when the next one begins:
+    // what is read from here on is what that one changes.
+    if (!environment_->writing) HEFT_RETURN_IF_ERROR(environment_->Begin(true).status());
     return std::make_unique<LmdbLock>(std::move(lock), environment_);
   }
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A commit that is cut short by a kill after each of the calls that it makes.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/testing.h"
+#include "gallery/recorded_disk.h"
+#include "gallery/store.h"
+
+namespace heft {
+namespace {
+
+// A writer who is killed after any of its calls, beside others who have the store open: whoever
+// has the lock next reads what he is about to change.
+TEST(StoreKillCallsTest, AWriterIsKilledAfterEveryCall) {
+  const auto put = [](Store& store, std::string_view value) -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(const auto lock, store.Lock(absl::Seconds(60)));
+    HEFT_ASSIGN_OR_RETURN(const auto writer, store.Write(*lock));
+    HEFT_RETURN_IF_ERROR(writer->Put(Table::kBlocks, AsBytes("a"), AsBytes(value)));
+    g_disk.calls = 0;
+    return writer->Commit();
+  };
+  const testing::TemporaryFolder folder;
+  const auto store = *OpenStore(folder / "store", StoreMode::kCreate);
+  struct stat info;
+  ASSERT_EQ(stat((folder / "store/store.mdb").c_str(), &info), 0);
+  g_disk = {.device = info.st_dev, .inode = info.st_ino};
+  ASSERT_TRUE(put(*store, "before").ok());
+  const int calls = g_disk.calls;
+  size_t committed = 0;
+  for (int call = 0; call < calls; ++call) {
+    ASSERT_TRUE(put(*store, "before").ok());
+    const pid_t child = fork();
+    if (child == 0) {
+      const auto own = OpenStore(folder / "store", StoreMode::kWrite);
+      g_disk.kill_at = call;
+      _exit(own.ok() && put(**own, "after").ok() ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << call;
+    const auto lock = store->Lock(absl::Seconds(60));
+    ASSERT_TRUE(lock.ok()) << lock.status();
+    const auto reader = store->Read();
+    const auto writer = store->Write(**lock);
+    ASSERT_TRUE(reader.ok() && writer.ok());
+    const auto read = (*reader)->Get(Table::kBlocks, AsBytes("a"));
+    const auto written = (*writer)->Get(Table::kBlocks, AsBytes("a"));
+    ASSERT_TRUE(read.ok() && written.ok());
+    EXPECT_TRUE(std::ranges::equal(**read, **written)) << call;
+    committed += std::ranges::equal(**written, AsBytes("after"));
+  }
+  EXPECT_GE(committed, 1u) << "or no call was the last one";
+  g_disk = {};
+}
+
+}  // namespace
+}  // namespace heft
