@@ -81,7 +81,12 @@ absl::Status GalleryChange::Start(const Gallery::Impl& of) {
 absl::StatusOr<NamedPlaces> GalleryChange::Find(const std::string& identity) const {
   HEFT_ASSIGN_OR_RETURN(const auto bytes,
                         writer_->Get(Table::kNames, NameKey(number_, head_.id, identity)));
-  return bytes ? ParseNamed(*bytes, "the index of names") : NamedPlaces{};
+  if (!bytes) return NamedPlaces{};
+  HEFT_ASSIGN_OR_RETURN(NamedPlaces named, ParseNamed(*bytes, "the index of names"));
+  if (!named.places.empty() && named.places.back() >= head_.places) {
+    return absl::DataLossError("the index of names has a place that is not there");
+  }
+  return named;
 }
 
 absl::StatusOr<std::optional<uint64_t>> GalleryChange::FindSample(
@@ -391,6 +396,7 @@ absl::Status GalleryChange::Vacate(uint64_t position, PlaceState state) {
   BlockInfo& info = infos_[position / head_.block_places];
   if (resident->state == PlaceState::kLive) {
     const Resident gone = *resident;
+    persons_.erase(gone.identity);  // who comes back under that name is somebody else
     --info.live;
     --head_.live;
     HEFT_RETURN_IF_ERROR(
@@ -479,8 +485,11 @@ absl::Status GalleryChange::RetireEntries() {
   HEFT_RETURN_IF_ERROR(status);
   size_t retired = 0;
   for (const auto& [last, fold] : folds) {
-    const bool old = fold.time + head_.retention.seconds < now_;
+    const bool old = now_ > fold.time && now_ - fold.time > head_.retention.seconds;
     if (retired >= kRetiredAChange || (!old && head_.entry_bytes <= head_.retention.bytes)) break;
+    if (fold.first > last || fold.first <= head_.retired) {
+      return absl::DataLossError("the gallery's folds are out of order");
+    }
     for (uint64_t number = fold.first; number <= last; ++number, ++retired) {
       HEFT_RETURN_IF_ERROR(DropEntry(number));
     }
@@ -544,6 +553,18 @@ absl::StatusOr<std::optional<std::vector<uint8_t>>> RecallRequest(const StoreRea
 }
 
 absl::Status GalleryChange::Remember(std::string_view key, const Digest& request, ByteSpan answer) {
+  // A few of those whose time is over go with each that comes.
+  constexpr size_t kForgotten = 16, kLookedAt = 256;
+  std::vector<StoreKey> over;
+  size_t looked = 0;
+  StoreKey from = DigestKey(number_, HashBytes(AsBytes(key)));
+  HEFT_RETURN_IF_ERROR(writer_->Scan(Table::kRequests, from, [&](ByteSpan at, ByteSpan value) {
+    if (!OfGallery(number_, at) || ++looked > kLookedAt) return false;
+    if (ByteReader(value, "an idempotency key").U64() < now_)
+      over.emplace_back(at.begin(), at.end());
+    return over.size() < kForgotten;
+  }));
+  for (const StoreKey& gone : over) HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kRequests, gone));
   ByteWriter writer;
   writer.U64(now_ + kRemembered);
   writer.Raw(request);

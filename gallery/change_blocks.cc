@@ -80,11 +80,11 @@ absl::StatusOr<size_t> GalleryChange::CountEntries(std::span<const uint64_t> ent
 
 absl::Status GalleryChange::ClearBlock(size_t block) {
   const uint64_t first = block * uint64_t{head_.block_places};
-  const uint64_t end = std::min<uint64_t>(first + head_.block_places, head_.places);
-  for (uint64_t position = first; position < end; ++position) {
+  for (uint64_t position = first; position < first + head_.block_places; ++position) {
     HEFT_ASSIGN_OR_RETURN(Resident * resident, Place(position));
     if (resident->entry > head_.retired) HEFT_RETURN_IF_ERROR(EmptyEntry(resident->entry));
     *resident = Resident{};
+    if (position >= head_.places) continue;
     HEFT_RETURN_IF_ERROR(writer_->Put(Table::kFree, NumberKey(number_, position), {}));
   }
   BlockInfo& info = infos_[block];

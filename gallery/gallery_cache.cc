@@ -58,25 +58,25 @@ void GalleryCache::SetRun(uint64_t run, const Digest& digest,
   runs_[run] = {digest, std::move(value)};
 }
 
-std::shared_ptr<const Roster> GalleryCache::FindRoster(uint64_t generation) const {
+std::shared_ptr<const Roster> GalleryCache::FindRoster(const Digest& root) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return roster_generation_ == generation ? roster_ : nullptr;
+  return roster_root_ == root ? roster_ : nullptr;
 }
 
-void GalleryCache::SetRoster(uint64_t generation, std::shared_ptr<const Roster> roster) {
+void GalleryCache::SetRoster(const Digest& root, std::shared_ptr<const Roster> roster) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  roster_generation_ = generation;
+  roster_root_ = root;
   roster_ = std::move(roster);
 }
 
-bool GalleryCache::Intact(uint64_t generation) const {
+bool GalleryCache::Intact(const Digest& root) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return intact_ == generation;
+  return intact_ == root;
 }
 
-void GalleryCache::SetIntact(uint64_t generation) {
+void GalleryCache::SetIntact(const Digest& root) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  intact_ = generation;
+  intact_ = root;
 }
 
 void GalleryCache::SetDamaged(size_t block, std::string why) {

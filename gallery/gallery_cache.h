@@ -50,17 +50,17 @@ class GalleryCache {
   // A run by its digest.
   std::shared_ptr<const RunNames> FindRun(uint64_t run, const Digest& digest) const;
   void SetRun(uint64_t run, const Digest& digest, std::shared_ptr<const RunNames> value);
-  // The roster of a generation.
-  std::shared_ptr<const Roster> FindRoster(uint64_t generation) const;
-  void SetRoster(uint64_t generation, std::shared_ptr<const Roster> roster);
+  // The roster of a state, by its root: a generation may be another's in a store that was replaced.
+  std::shared_ptr<const Roster> FindRoster(const Digest& root) const;
+  void SetRoster(const Digest& root, std::shared_ptr<const Roster> roster);
 
   // Blocks that were found damaged, and why: none is forgotten as long as the process knows it.
   void SetDamaged(size_t block, std::string why);
   std::map<size_t, std::string> Damaged() const;
 
-  // Whether all of a generation was found intact, each block against its primes too.
-  bool Intact(uint64_t generation) const;
-  void SetIntact(uint64_t generation);
+  // Whether all of the state of this root was found intact, each block against its primes too.
+  bool Intact(const Digest& root) const;
+  void SetIntact(const Digest& root);
 
  private:
   struct Held {
@@ -71,9 +71,9 @@ class GalleryCache {
   std::map<size_t, Digest> checked_;
   std::map<size_t, Held> sums_;
   std::map<uint64_t, std::pair<Digest, std::shared_ptr<const RunNames>>> runs_;
-  uint64_t roster_generation_ = 0;
+  Digest roster_root_{};
   std::shared_ptr<const Roster> roster_;
-  std::optional<uint64_t> intact_;
+  std::optional<Digest> intact_;
   std::map<size_t, std::string> damaged_;
 };
 

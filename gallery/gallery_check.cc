@@ -175,10 +175,10 @@ absl::StatusOr<Gallery::Impl::Finding> Gallery::Impl::Verify(
 }
 
 absl::Status Gallery::Impl::CheckIntact(const Instance* instance) const {
-  if (cache_->Intact(generation())) return absl::OkStatus();
+  if (cache_->Intact(root())) return absl::OkStatus();
   HEFT_ASSIGN_OR_RETURN(const Finding finding, Verify(instance));
   if (finding.intact()) {
-    if (instance != nullptr) cache_->SetIntact(generation());
+    if (instance != nullptr) cache_->SetIntact(root());
     return absl::OkStatus();
   }
   return absl::DataLossError(absl::StrCat(What(), ": ", finding.complaints.front()));

@@ -203,7 +203,7 @@ absl::StatusOr<Run> ReadRun(const StoreReader& reader, uint32_t gallery, uint64_
 }
 
 absl::StatusOr<std::shared_ptr<const Roster>> Gallery::Impl::ReadRoster() const {
-  if (auto known = cache_->FindRoster(generation())) return known;
+  if (auto known = cache_->FindRoster(root())) return known;
   auto roster = std::make_shared<Roster>();
   const uint64_t per_block = head_.block_places / kRunPlaces;
   for (uint64_t first = 0; first < head_.places; first += kRunPlaces) {
@@ -232,7 +232,7 @@ absl::StatusOr<std::shared_ptr<const Roster>> Gallery::Impl::ReadRoster() const 
     }
     roster->runs.push_back(std::move(names));
   }
-  cache_->SetRoster(generation(), roster);
+  cache_->SetRoster(root(), roster);
   return roster;
 }
 
@@ -297,7 +297,13 @@ absl::StatusOr<NamedPlaces> Gallery::Impl::Find(const std::string& identity) con
   if (reader_ == nullptr) return NamedPlaces{};
   HEFT_ASSIGN_OR_RETURN(const auto bytes,
                         reader_->Get(Table::kNames, NameKey(number_, head_.id, identity)));
-  return bytes ? ParseNamed(*bytes, What()) : NamedPlaces{};
+  if (!bytes) return NamedPlaces{};
+  HEFT_ASSIGN_OR_RETURN(NamedPlaces named, ParseNamed(*bytes, What()));
+  if (!named.places.empty() && named.places.back() >= head_.places) {
+    return absl::DataLossError(
+        absl::StrCat(What(), ": a name stands at a place that is not there"));
+  }
+  return named;
 }
 
 absl::StatusOr<Resident> Gallery::Impl::At(uint64_t position) const {

@@ -75,11 +75,24 @@ struct Age {
   uint64_t newest_before = 0;  // generation that may have been
 };
 
-absl::StatusOr<Age> AgeOf(const Gallery::Impl& copy, const Replaced& replaced) {
+absl::StatusOr<Age> AgeOf(const Gallery::Impl& copy, const Replaced& replaced,
+                          std::span<const std::vector<uint8_t>> receipts) {
   Age age = {"", copy.generation()};
+  // Somebody was erased in a generation that the snapshot does not know.
+  for (const std::vector<uint8_t>& receipt : receipts) {
+    HEFT_ASSIGN_OR_RETURN(const ErasureReceipt said, ReadReceipt(receipt, "a receipt"));
+    if (said.gallery == copy.id()) age.newest_before = std::max(age.newest_before, said.generation);
+  }
   HEFT_ASSIGN_OR_RETURN(const auto remembered, RememberedGeneration(copy.id()));
   const Gallery::Impl* now = replaced.Find(copy.id());
-  if (now != nullptr) age.newest_before = std::max(age.newest_before, now->generation());
+  if (now != nullptr) {
+    age.newest_before = std::max(age.newest_before, now->generation());
+    if (std::ranges::count(now->revoked_keys(), copy.binding().key_id) > 0) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "gallery ", copy.address().name,
+          " of the snapshot is under a key that was revoked since: no copy of before comes back"));
+    }
+  }
   if (remembered) age.newest_before = std::max(age.newest_before, *remembered);
   if (age.newest_before > copy.generation()) {
     age.older =
@@ -166,7 +179,7 @@ absl::StatusOr<bool> StoodThere(const Gallery::Impl* now, const Resident& reside
   for (const uint64_t place : named.places) {
     HEFT_ASSIGN_OR_RETURN(const Resident other, now->At(place));
     if (other.state == PlaceState::kLive && other.person == resident.person &&
-        other.sample == resident.sample && other.contribution == resident.contribution &&
+        other.sample == resident.sample && other.enrolled == resident.enrolled &&
         other.enrolled == resident.enrolled) {
       return true;
     }
@@ -304,7 +317,7 @@ absl::StatusOr<RestoreResult> Restore(const std::string& snapshot, const std::st
   HEFT_ASSIGN_OR_RETURN(const std::vector<Gallery::Impl> copies, GalleriesOf(store, from));
   std::vector<Age> ages;
   for (const Gallery::Impl& copy : copies) {
-    HEFT_ASSIGN_OR_RETURN(Age age, AgeOf(copy, replaced));
+    HEFT_ASSIGN_OR_RETURN(Age age, AgeOf(copy, replaced, options.receipts));
     ages.push_back(std::move(age));
   }
   if (!options.accept_older) HEFT_RETURN_IF_ERROR(CheckAges(ages, copies, replaced));

@@ -49,6 +49,8 @@ inline constexpr uint64_t kNoTime = 0;
 inline constexpr uint64_t kWaitingPlace = ~uint64_t{0};
 // kUnknownPlace: of what stands nobody knows where.
 inline constexpr uint64_t kUnknownPlace = ~uint64_t{1};
+// kNoPlace: none.
+inline constexpr uint64_t kNoPlace = ~uint64_t{0};
 
 // Retention: for how long, and how many bytes of, fused templates stay after they have joined their
 // blocks: until then they can be taken back exactly.
@@ -163,6 +165,7 @@ struct ReceiptRecord {
   struct Item {
     PersonId person{};
     uint32_t templates = 0;
+    uint64_t other = ~uint64_t{0};  // not written: where else the person may stand
   };
   uint64_t generation = 0;  // in which they were gone
   uint64_t removed = 0, erased = 0;

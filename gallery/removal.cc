@@ -81,12 +81,15 @@ absl::StatusOr<bool> TakeBack(GalleryChange* change, const Instance& instance,
   return true;
 }
 
-void AddItem(std::vector<ReceiptRecord::Item>* items, const PersonId& person) {
+// `other`: a place where the same person may still stand.
+void AddItem(std::vector<ReceiptRecord::Item>* items, const PersonId& person,
+             uint64_t other = kNoPlace) {
   const auto known = std::ranges::find(*items, person, &ReceiptRecord::Item::person);
   if (known != items->end()) {
     ++known->templates;
+    known->other = other;
   } else {
-    items->push_back({person, 1});
+    items->push_back({person, 1, other});
   }
 }
 
@@ -128,7 +131,9 @@ absl::StatusOr<RemovedPlaces> RemovePlaces(GalleryChange* change, const Instance
       HEFT_RETURN_IF_ERROR(
           change->Vacate(position, erased ? PlaceState::kFree : PlaceState::kLeaving));
       ++(erased ? out.erased : out.leaving);
-      if (erased) AddItem(&out.items, resident.person);
+      if (!erased) continue;
+      HEFT_ASSIGN_OR_RETURN(const NamedPlaces left, change->Find(resident.identity));
+      AddItem(&out.items, resident.person, left.places.empty() ? kNoPlace : left.places.front());
     }
     if (data) HEFT_RETURN_IF_ERROR(change->WriteCheckpoint(block, *data));
     HEFT_RETURN_IF_ERROR(change->RecountClean(block));
@@ -136,12 +141,41 @@ absl::StatusOr<RemovedPlaces> RemovePlaces(GalleryChange* change, const Instance
   return out;
 }
 
+namespace {
+
+// Persons of whom a template is still there, answering or leaving: no receipt says that they are
+// gone.
+absl::StatusOr<std::vector<PersonId>> Staying(GalleryChange* change,
+                                              std::span<const ReceiptRecord::Item> items) {
+  std::vector<PersonId> staying;
+  const uint64_t per_block = change->head().block_places;
+  const auto look = [&](uint64_t position) -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(const Resident* r, change->Place(position));
+    const bool named = std::ranges::count(items, r->person, &ReceiptRecord::Item::person) > 0;
+    if (r->state != PlaceState::kFree && named) staying.push_back(r->person);
+    return absl::OkStatus();
+  };
+  for (size_t b = 0; b < change->infos().size(); ++b) {
+    if (change->infos()[b].leaving == 0) continue;
+    for (uint64_t i = 0; i < per_block; ++i) HEFT_RETURN_IF_ERROR(look(b * per_block + i));
+  }
+  for (const ReceiptRecord::Item& item : items) {
+    if (item.other != kNoPlace) HEFT_RETURN_IF_ERROR(look(item.other));
+  }
+  return staying;
+}
+
+}  // namespace
+
 absl::Status PutReceipt(GalleryChange* change, std::span<const ReceiptRecord::Item> items) {
-  if (items.empty()) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(const std::vector<PersonId> staying, Staying(change, items));
   ReceiptRecord record;
   record.generation = change->head().generation + 1;
   record.removed = change->now();
-  record.items.assign(items.begin(), items.end());
+  for (const ReceiptRecord::Item& item : items) {
+    if (std::ranges::count(staying, item.person) == 0) record.items.push_back(item);
+  }
+  if (record.items.empty()) return absl::OkStatus();
   return change->writer().Put(Table::kReceipts, NumberKey(change->number(), record.generation),
                               SerializeReceipt(record));
 }
@@ -173,7 +207,8 @@ absl::StatusOr<std::vector<std::vector<uint8_t>>> FinishReceipts(GalleryChange* 
   return receipts;
 }
 
-absl::StatusOr<RenewalPlan> PlanRenewal(GalleryChange* change, bool compact) {
+absl::StatusOr<RenewalPlan> PlanRenewal(GalleryChange* change, const Instance& instance,
+                                        bool compact) {
   RenewalPlan plan;
   const uint64_t per_block = change->head().block_places;
   const auto& infos = change->infos();
@@ -189,6 +224,8 @@ absl::StatusOr<RenewalPlan> PlanRenewal(GalleryChange* change, bool compact) {
     return absl::OkStatus();
   };
   for (size_t b = 0; b < infos.size() && plan.sources.size() < kMostRenewedAtOnce; ++b) {
+    if (!compact && infos[b].leaving == 0) continue;
+    if (absl::IsDataLoss(change->ReadCheckpoint(instance, b).status())) continue;
     const bool is_sparse = infos[b].live + infos[b].leaving > 0 && infos[b].live <= per_block / 2;
     if (compact && is_sparse) {
       sparse.push_back(b);
@@ -223,6 +260,13 @@ absl::StatusOr<FinishedRenewal> FinishRenewal(GalleryChange* change, const Insta
   HEFT_ASSIGN_OR_RETURN(const ExchangeRecord exchange, ParseExchange(*bytes, "an exchange"));
   if (answer.targets.size() != exchange.targets.size()) {
     return absl::DataLossError("an answer of another number of blocks than were asked for");
+  }
+  for (const ExchangeRecord::Target& target : exchange.targets) {
+    HEFT_RETURN_IF_ERROR(CheckMoves(instance.params(), target.moves, exchange.sources.size()));
+    const auto of_target = [&](const ExchangeRecord::Source& s) { return s.block == target.block; };
+    if (std::ranges::none_of(exchange.sources, of_target)) {
+      return absl::DataLossError("an exchange whose target is none of its blocks");
+    }
   }
   const WearCosts costs = WearCostsOf(instance);
   const uint64_t per_block = change->head().block_places;

@@ -50,12 +50,13 @@ absl::StatusOr<RemoveResult> RemoveAt(const Server& server, const std::string& g
                                       std::span<const uint64_t> positions);
 
 // PlanRenewal: the blocks that templates leave, each to be renewed without them; if `compact`, also
-// sparse blocks into few. Empty where there is nothing to do.
+// sparse blocks into few. Damaged blocks are left out. Empty where there is nothing to do.
 struct RenewalPlan {
   std::vector<ExchangeRecord::Target> targets;
   std::vector<uint64_t> sources;  // blocks
 };
-absl::StatusOr<RenewalPlan> PlanRenewal(GalleryChange* change, bool compact);
+absl::StatusOr<RenewalPlan> PlanRenewal(GalleryChange* change, const Instance& instance,
+                                        bool compact);
 
 // FinishRenewal: what the key owner answered takes the place of the sources. kFailedPrecondition
 // for an answer to no exchange that is open.

@@ -24,10 +24,15 @@ namespace {
 
 // kAlreadyExists where the gallery or its quarantine has the samples.
 absl::Status CheckFresh(const GalleryChange& change, std::span<const WaitingTemplate> templates) {
+  std::set<SampleDigest> brought;
   for (const WaitingTemplate& t : templates) {
     std::vector<SampleDigest> samples = t.parts;
     samples.push_back(t.sample);
     for (const SampleDigest& sample : samples) {
+      if (!brought.insert(sample).second) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "a sample of \"", t.identity, "\" is in the files twice: enrol each once"));
+      }
       HEFT_ASSIGN_OR_RETURN(const auto place, change.FindSample(sample));
       if (!place) continue;
       return absl::AlreadyExistsError(absl::StrCat(
@@ -313,15 +318,20 @@ absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
     result.waiting -= e.templates.size();
     if (admitted == 0) continue;
     // Somebody else of that name may have been admitted since it was brought.
+    // Of those alone who join: whoever is rejected replaces nobody.
+    std::vector<WaitingTemplate> joining;
+    for (size_t i = 0; i < e.templates.size(); ++i) {
+      if (verdict.admitted[i]) joining.push_back(e.templates[i]);
+    }
     std::set<std::string> known = admitted_now;
-    for (const WaitingTemplate& t : e.templates) {
+    for (const WaitingTemplate& t : joining) {
       HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(t.identity));
       if (!named.places.empty()) known.insert(t.identity);
     }
     HEFT_ASSIGN_OR_RETURN(
         const std::set<std::string> replaced,
-        CheckAuthorised(gallery.id(), known, e.templates, e.authorisation, trust));
-    for (const WaitingTemplate& t : e.templates) admitted_now.insert(t.identity);
+        CheckAuthorised(change.head().id, known, joining, e.authorisation, trust));
+    for (const WaitingTemplate& t : joining) admitted_now.insert(t.identity);
     for (const std::string& identity : replaced) {
       HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(identity));
       HEFT_ASSIGN_OR_RETURN(const RemovedPlaces removed,
@@ -332,15 +342,17 @@ absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
     HEFT_RETURN_IF_ERROR(AdmitEntry(&change, std::move(e), verdict.admitted));
     HEFT_RETURN_IF_ERROR(Report(progress, result.admitted, result.admitted));
   }
-  HEFT_RETURN_IF_ERROR(PutReceipt(&change, erased));
+  std::optional<SigningKey> signer;
+  if (!erased.empty()) {
+    HEFT_ASSIGN_OR_RETURN(signer, GallerySigner(directory));
+    HEFT_RETURN_IF_ERROR(PutReceipt(&change, erased));
+  }
   HEFT_RETURN_IF_ERROR(change.Commit());
   result.templates = change.head().live;
   result.blocks = change.infos().size();
-  if (erased.empty()) return result;
-  // What cannot be overwritten now, because somebody reads, is with the next erasure.
-  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(directory));
-  const auto receipts = FinishReceipts(&change, signer);
-  if (!receipts.ok() && !absl::IsUnavailable(receipts.status())) return receipts.status();
+  // What cannot be overwritten now, because somebody reads, is with the next erasure: the admission
+  // has happened.
+  if (signer) FinishReceipts(&change, *signer).status().IgnoreError();
   return result;
 }
 

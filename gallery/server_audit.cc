@@ -254,7 +254,8 @@ absl::StatusOr<AuditFinding> AuditReply(const Server& server, const Gallery& cop
     return Wrong("it was seen at another time than it was made what has expired");
   }
   if (!said.restriction && said.kind == ScoreKind::kIdentification) {
-    // It says that nobody had expired. Somebody may have between its making and its signature, of many at once.
+    // It says that nobody had expired. Somebody may have between its making and its signature, of
+    // many at once.
     constexpr uint64_t kSlack = 3600;
     const uint64_t before = file.statement.issued - std::min(file.statement.issued, kSlack);
     HEFT_ASSIGN_OR_RETURN(const auto restriction, gallery.Restricted(before, {}));

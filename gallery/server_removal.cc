@@ -55,10 +55,11 @@ absl::StatusOr<size_t> RejectWaiting(GalleryChange* change, const std::set<std::
 template <typename Result>
 absl::Status Finish(GalleryChange* change, std::span<const ReceiptRecord::Item> items,
                     const std::string& gallery, Result* result) {
+  // Before anything has happened: what cannot be signed for is not done.
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(gallery));
   HEFT_RETURN_IF_ERROR(PutReceipt(change, items));
   HEFT_RETURN_IF_ERROR(change->Commit());
   result->generation = change->head().generation;
-  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(gallery));
   auto receipts = FinishReceipts(change, signer);
   result->overwritten = receipts.status();
   if (receipts.ok()) result->receipts = std::move(*receipts);
@@ -118,7 +119,8 @@ absl::StatusOr<RemoveResult> Remove(const Server& server, const std::string& gal
   std::vector<uint64_t> positions;
   for (const std::string& identity : whose) {
     HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(identity));
-    if (named.places.empty() && rejected == 0) {
+    HEFT_ASSIGN_OR_RETURN(const NamedPlaces before, change.before().Find(identity));
+    if (named.places.empty() && before.waiting == 0) {
       return absl::NotFoundError(absl::StrCat("\"", identity, "\" is not enrolled in ", gallery));
     }
     positions.insert(positions.end(), named.places.begin(), named.places.end());
@@ -172,7 +174,8 @@ absl::StatusOr<std::vector<uint8_t>> AskRenewal(const Server& server, const std:
   const Server::Impl& impl = Inside::Of(server);
   HEFT_ASSIGN_OR_RETURN(GalleryChange change, BeginChange(impl, gallery));
   HEFT_RETURN_IF_ERROR(change.Fold(impl.instance(), impl.keys()));
-  HEFT_ASSIGN_OR_RETURN(const RenewalPlan plan, PlanRenewal(&change, options.compact));
+  HEFT_ASSIGN_OR_RETURN(const RenewalPlan plan,
+                        PlanRenewal(&change, impl.instance(), options.compact));
   if (plan.targets.empty()) {
     return absl::NotFoundError(options.compact ? "there is nothing to compact"
                                                : "nobody leaves this gallery: nothing to renew");

@@ -39,21 +39,23 @@ absl::StatusOr<Claim> FindClaim(const Instance& instance, const Gallery::Impl& g
   const size_t slots = instance.params().slots();
   uint64_t place = 0;
   std::array<uint8_t, sizeof(place)> raw{};
-  KeyedHash(raw, key, "place", identity);
+  // Of this gallery alone: galleries of a folder share the key.
+  const std::string whom = HexString(gallery.id()) + identity;
+  KeyedHash(raw, key, "place", whom);
   std::memcpy(&place, raw.data(), sizeof(place));
   // A position, and from there on the first where somebody stands.
   uint64_t borrowed_at = JumpHash(place, gallery.places());
-  HEFT_ASSIGN_OR_RETURN(Resident other, gallery.At(borrowed_at));
-  const auto answers = [&](const Resident& r) {
-    return r.state == PlaceState::kLive && (r.expires == kNoTime || r.expires > time);
-  };
-  for (size_t tried = 1; !answers(other); ++tried) {
-    if (tried > gallery.places()) return absl::FailedPreconditionError("nobody is enrolled");
+  HEFT_ASSIGN_OR_RETURN(const std::shared_ptr<const Roster> roster, gallery.ReadRoster());
+  for (size_t tried = 1; roster->Name(borrowed_at, time).empty(); ++tried) {
+    if (tried > gallery.places()) {
+      return absl::FailedPreconditionError(
+          "nobody is enrolled in this gallery whose time is not over");
+    }
     borrowed_at = (borrowed_at + 1) % gallery.places();
-    HEFT_ASSIGN_OR_RETURN(other, gallery.At(borrowed_at));
   }
+  const std::string& other = roster->Name(borrowed_at, time);
   HEFT_ASSIGN_OR_RETURN(const NamedPlaces own_places, gallery.Find(identity));
-  HEFT_ASSIGN_OR_RETURN(const NamedPlaces other_places, gallery.Find(other.identity));
+  HEFT_ASSIGN_OR_RETURN(const NamedPlaces other_places, gallery.Find(other));
 
   const auto where = [&](const NamedPlaces& named, Claim* claim) -> absl::Status {
     for (const uint64_t i : named.places) {
@@ -70,7 +72,7 @@ absl::StatusOr<Claim> FindClaim(const Instance& instance, const Gallery::Impl& g
   HEFT_RETURN_IF_ERROR(where(other_places, &borrowed));
   // Made for known identities too, so that it takes no time of unknown ones alone.
   std::vector<uint8_t> signs((instance.plan.gamma + 7) / 8);
-  KeyedHash(signs, key, "template", identity);
+  KeyedHash(signs, key, "template", whom);
   Claim& claim = own.places.empty() ? borrowed : own;
   claim.known = !own.places.empty();
   claim.stand_in = StandInBlock(instance, signs);
