@@ -199,7 +199,8 @@ absl::StatusOr<CompactResult> CompactGallery(const Server& server, const std::st
   result.blocks = change.infos().size();
   result.leaving = change.head().leaving;
   // Asked, and not committed.
-  HEFT_ASSIGN_OR_RETURN(const RenewalPlan plan, PlanRenewal(&change, /*compact=*/true));
+  HEFT_ASSIGN_OR_RETURN(const RenewalPlan plan,
+                        PlanRenewal(&change, Inside::Of(server).instance(), /*compact=*/true));
   result.sparse = plan.sources.size();
   return result;
 }
