@@ -370,6 +370,8 @@ absl::Status Measure(const std::string& folder, size_t templates, size_t enrolme
   out["gamma"] = kGamma;
   out["threads"] = ThreadCount();
   HEFT_ASSIGN_OR_RETURN(const World world, MakeWorld(folder));
+  // A service has its store open all the time.
+  HEFT_ASSIGN_OR_RETURN(const auto kept, OpenStore(world.gallery, StoreMode::kCreate));
   Say("enrolling into an empty gallery");
   HEFT_RETURN_IF_ERROR(EnrolOnline(world, enrolments, true, "first-fused", &out));
   HEFT_RETURN_IF_ERROR(Fill(world, templates, &out));
