@@ -59,12 +59,19 @@ absl::StatusOr<Replaced> LookAtReplaced(const std::string& folder) {
     return replaced;
   }
   HEFT_ASSIGN_OR_RETURN(replaced.lock, (*store)->Lock(WriterWait()));
-  auto galleries = GalleriesOf(*store, folder);
-  replaced.damaged = galleries.status();
-  if (!galleries.ok()) return replaced;
-  for (Gallery::Impl& gallery : *galleries) {
-    const GalleryId id = gallery.id();
-    replaced.galleries.emplace(id, std::move(gallery));
+  // One by one: what is damaged in one of them must not hide whom another has erased.
+  HEFT_ASSIGN_OR_RETURN(const auto reader, (*store)->Read());
+  const auto names = StoreNames(*reader);
+  replaced.damaged = names.status();
+  if (!names.ok()) return replaced;
+  for (const std::string& name : *names) {
+    auto gallery = Gallery::Impl::Open(*store, {folder, name});
+    if (!gallery.ok()) {
+      replaced.damaged = gallery.status();
+      continue;
+    }
+    const GalleryId id = gallery->id();
+    replaced.galleries.emplace(id, std::move(*gallery));
   }
   return replaced;
 }
@@ -179,8 +186,7 @@ absl::StatusOr<bool> StoodThere(const Gallery::Impl* now, const Resident& reside
   for (const uint64_t place : named.places) {
     HEFT_ASSIGN_OR_RETURN(const Resident other, now->At(place));
     if (other.state == PlaceState::kLive && other.person == resident.person &&
-        other.sample == resident.sample && other.enrolled == resident.enrolled &&
-        other.enrolled == resident.enrolled) {
+        other.sample == resident.sample && other.enrolled == resident.enrolled) {
       return true;
     }
   }

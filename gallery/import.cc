@@ -73,8 +73,7 @@ absl::Status ImportLegacyGallery(const std::string& from, const std::string& to,
   if (std::filesystem::equivalent(from, FolderOf(to), ignored)) {
     return absl::InvalidArgumentError(
         "import into another folder: files of version 0.1 in this one would stay, and with them "
-        "what "
-        "is removed later");
+        "what is removed later");
   }
   if (Gallery::Impl::Exists(to)) {
     return absl::AlreadyExistsError(absl::StrCat("there is a gallery in ", to, " already"));
