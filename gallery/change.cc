@@ -485,7 +485,7 @@ absl::Status GalleryChange::RetireEntries() {
   HEFT_RETURN_IF_ERROR(status);
   size_t retired = 0;
   for (const auto& [last, fold] : folds) {
-    const bool old = now_ > fold.time && now_ - fold.time > head_.retention.seconds;
+    const bool old = now_ >= fold.time && now_ - fold.time >= head_.retention.seconds;
     if (retired >= kRetiredAChange || (!old && head_.entry_bytes <= head_.retention.bytes)) break;
     if (fold.first > last || fold.first <= head_.retired) {
       return absl::DataLossError("the gallery's folds are out of order");
