@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who asks: a machine by its certificate, or a person or relying party by a token beside it.
+#ifndef HEFT_SERVICE_ACCESS_PRINCIPAL_H_
+#define HEFT_SERVICE_ACCESS_PRINCIPAL_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace heft::service {
+
+// ServiceRole: what somebody is to a service. kMachine is the other daemon.
+enum class ServiceRole : uint8_t {
+  kClient,        // a capture device: encrypts, asks
+  kRegistrar,     // enrols, replaces and removes people
+  kOperator,      // runs galleries, admits, looks at health
+  kAuditor,       // reads the audit trail, receipts and budgets, changes nothing
+  kRelyingParty,  // asks for decisions
+  kMachine,       // matcher or decider
+};
+// All of them, for tables and tests. Names: "client", "registrar", "operator", "auditor",
+// "relying-party", "machine". ParseServiceRole: kInvalidArgument names them.
+inline constexpr ServiceRole kServiceRoles[] = {ServiceRole::kClient,       ServiceRole::kRegistrar,
+                                                ServiceRole::kOperator,     ServiceRole::kAuditor,
+                                                ServiceRole::kRelyingParty, ServiceRole::kMachine};
+std::string_view ServiceRoleName(ServiceRole role);
+absl::StatusOr<ServiceRole> ParseServiceRole(std::string_view name);
+
+// Scope: what a route needs. Each route has one; access/authority.h says which roles have which.
+enum class Scope : uint8_t {
+  kPublic,          // liveness and the contract: no credential
+  kReadModel,       // parameters, model, public key: what a client needs to encrypt
+  kEnrol,           // persons and encounters come in
+  kIdentify,        // 1:N
+  kVerify,          // 1:1
+  kReadPersons,     // who is enrolled, metadata
+  kRemove,          // persons go
+  kReadGallery,     // sizes, health, statistics
+  kManageGallery,   // galleries are made, compacted, verified, renewed, copied
+  kManageKeys,      // keys and models come in
+  kReadAdmissions,  // what waits, and its verdicts
+  kAdmit,           // a person decides who is admitted
+  kExchange,        // the other daemon: admission and renewal files, replies to decide
+  kReadAudit,       // audit trail, receipts, budgets
+  kReadMetrics,     // Prometheus
+};
+inline constexpr Scope kScopes[] = {
+    Scope::kPublic,        Scope::kReadModel,   Scope::kEnrol,          Scope::kIdentify,
+    Scope::kVerify,        Scope::kReadPersons, Scope::kRemove,         Scope::kReadGallery,
+    Scope::kManageGallery, Scope::kManageKeys,  Scope::kReadAdmissions, Scope::kAdmit,
+    Scope::kExchange,      Scope::kReadAudit,   Scope::kReadMetrics};
+// "public", "model:read", "persons:enrol", ... as tokens spell them.
+std::string_view ScopeName(Scope scope);
+absl::StatusOr<Scope> ParseScope(std::string_view name);
+
+// Principal: an authenticated caller. Its scopes are those of its roles, cut to what its token
+// says.
+struct Principal {
+  std::string name;     // certificate's subject, or issuer and subject of the token; for logs
+  std::string machine;  // of the certificate, where a token came beside it
+  std::set<ServiceRole> roles;
+  std::set<Scope> scopes;  // kPublic is everybody's
+  bool Has(Scope scope) const { return scope == Scope::kPublic || scopes.contains(scope); }
+};
+
+}  // namespace heft::service
+
+#endif  // HEFT_SERVICE_ACCESS_PRINCIPAL_H_

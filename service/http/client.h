@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// HttpClient: requests to a service over TLS 1.3, with connections that are kept. For the matcher's
+// forwarding, callbacks, tests, the demo and adapters.
+#ifndef HEFT_SERVICE_HTTP_CLIENT_H_
+#define HEFT_SERVICE_HTTP_CLIENT_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "service/http/message.h"
+#include "service/http/tls.h"
+
+namespace heft::service {
+
+struct ClientRequest {
+  std::string method = "GET";
+  std::string target = "/";  // path and query, encoded
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  std::string content_type = {};
+  std::vector<uint8_t> body = {};
+  std::chrono::milliseconds deadline{30000};
+  uint64_t most_bytes = uint64_t{1} << 30;  // of the response
+  bool sign = true;                         // adds nonce and time (access/replay.h)
+};
+
+class HttpClient {
+ public:
+  // `url`: "https://host:port"; the certificate must name the host. "http://" on loopback alone.
+  static absl::StatusOr<std::unique_ptr<HttpClient>> Create(const std::string& url,
+                                                            std::shared_ptr<TlsContext> tls);
+  virtual ~HttpClient() = default;
+  // Any status is a response; kUnavailable where none came, kDeadlineExceeded, kDataLoss. A
+  // connection that the server has closed meanwhile is opened again once. Any number of threads.
+  virtual absl::StatusOr<HttpResponse> Send(const ClientRequest& request) = 0;
+};
+
+// FormBody: multipart/form-data of these parts, and its content type.
+struct FormPart {
+  std::string name, file_name, content_type;
+  std::vector<uint8_t> bytes;
+};
+std::pair<std::string, std::vector<uint8_t>> FormBody(const std::vector<FormPart>& parts);
+
+}  // namespace heft::service
+
+#endif  // HEFT_SERVICE_HTTP_CLIENT_H_

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Router: the one table of what a service answers. Who may ask is decided here, before a handler is
+// called, by the scope of the route and nothing else; a test enumerates routes times roles.
+#ifndef HEFT_SERVICE_HTTP_ROUTER_H_
+#define HEFT_SERVICE_HTTP_ROUTER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "service/http/message.h"
+
+namespace heft::service {
+
+using Handler = std::function<HttpResponse(const HttpRequest&)>;
+
+struct Route {
+  std::string method;     // "GET"
+  std::string pattern;    // "/v1/galleries/{gallery}": a name in braces matches one segment
+  std::string operation;  // operationId in the OpenAPI document, also in metrics and the audit log
+  Scope scope = Scope::kPublic;
+  Handler handler;
+  uint64_t most_bytes = 64 << 10;  // of a body; 413 above it, before it is read
+  bool signed_request = false;     // needs nonce and time (access/replay.h): all that change or ask
+  bool audited = false;            // a line in the audit log, also where it is refused
+};
+
+class Router {
+ public:
+  // Dies where a route is there twice: the table is the program's, not a user's.
+  void Add(Route route);
+  const std::vector<Route>& routes() const { return routes_; }
+  // Match: the route, and its parameters decoded; nullptr where no pattern fits. `allowed`: methods
+  // of patterns that fit, for 405.
+  const Route* Match(const std::string& method, const std::string& path,
+                     std::map<std::string, std::string>* parameters,
+                     std::vector<std::string>* allowed) const;
+
+ private:
+  std::vector<Route> routes_;
+};
+
+}  // namespace heft::service
+
+#endif  // HEFT_SERVICE_HTTP_ROUTER_H_

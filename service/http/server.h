@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// HttpServer: HTTP/1.1 over TLS 1.3 with client certificates (Boost.Beast, OpenSSL). A few threads
+// move bytes; handlers run on others, as many as may work at once; what comes on top waits in a
+// queue of bounded length and is answered 429 with Retry-After beyond it. Connections, headers,
+// bodies, idle and slow peers are bounded.
+#ifndef HEFT_SERVICE_HTTP_SERVER_H_
+#define HEFT_SERVICE_HTTP_SERVER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "service/http/router.h"
+#include "service/http/tls.h"
+
+namespace heft::service {
+
+struct ServerLimits {
+  uint32_t connections = 1024;  // beyond: closed at once, the oldest idle ones first
+  uint32_t workers = 4;         // handlers at once
+  uint32_t queued = 256;        // requests that wait for one
+  uint32_t header_bytes = 16 << 10;
+  uint64_t memory_body = 1 << 20;  // larger bodies go to a file without a name in `spool`
+  uint64_t spooled_bytes = uint64_t{4} << 30;  // of all of those together
+  std::string spool = "/tmp";
+  std::chrono::seconds idle{60};         // between requests of a connection
+  std::chrono::seconds header_time{10};  // for the header of a request, handshake included
+  uint64_t slowest_body = 16 << 10;      // bytes a second, after a grace of 10 s
+  std::chrono::seconds deadline{30};     // of a request, unless X-Deadline-Ms asks for less
+};
+
+// Gate: asked for each request, after its header came and a route was found, before its body is
+// read (its size is checked first): who it is (certificate, token), whether he may (scope), his
+// nonce, his rate. An error becomes the response. access/authority.h makes the one that is used.
+struct GateInput {
+  const Route* route = nullptr;
+  const std::map<std::string, std::string>* headers = nullptr;
+  std::string path;
+  std::string peer;
+  const PeerCertificate* certificate = nullptr;  // nullptr: none was shown
+};
+struct GateError {
+  int http_status = 401;
+  std::string code, message;
+  int retry_after = 0;  // seconds; 0: none
+};
+using Gate = std::function<std::optional<GateError>(const GateInput&, Principal*)>;
+
+// Observer: told of each request when it was answered, refused ones too: metrics, logs, audit log.
+struct Answered {
+  const HttpRequest* request = nullptr;  // without a body where it was refused before one came
+  const Route* route = nullptr;          // nullptr: no such path
+  int status = 0;
+  uint64_t request_bytes = 0, response_bytes = 0;
+  double seconds = 0, queued_seconds = 0;
+  std::string error_code;
+};
+using Observer = std::function<void(const Answered&)>;
+
+class HttpServer {
+ public:
+  // Listens; answers nobody yet. `listener`: a socket that is open already (systemd's), else -1 and
+  // `address` ("127.0.0.1:8443", "[::]:8443"; port 0: any). Without `tls` it is plain HTTP, which
+  // configurations allow on loopback alone, for metrics. kUnavailable, kInvalidArgument.
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(const std::string& address,
+                                                            int listener,
+                                                            std::shared_ptr<TlsContext> tls,
+                                                            ServerLimits limits, Router router,
+                                                            Gate gate, Observer observer);
+  virtual ~HttpServer() = default;
+  virtual uint16_t port() const = 0;
+  virtual void Start() = 0;
+  // Takes no more connections, answers what was accepted, ends idle ones, for `patience` at most;
+  // false where something was cut off.
+  virtual bool Drain(std::chrono::seconds patience) = 0;
+};
+
+}  // namespace heft::service
+
+#endif  // HEFT_SERVICE_HTTP_SERVER_H_

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// AuditLog: an append-only file of JSON lines, each with the hash of the one before it, so that a
+// line that is changed, left out or moved shows; what is cut off at the end shows against a head
+// that somebody has noted elsewhere (it is in each signed reply's log line, in metrics, and printed
+// by `heft audit-log verify`). No biometrics, no scores, no tokens.
+#ifndef HEFT_SERVICE_RUN_AUDIT_LOG_H_
+#define HEFT_SERVICE_RUN_AUDIT_LOG_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+
+namespace heft::service {
+
+struct AuditHead {
+  uint64_t lines = 0;
+  std::string hash;  // BLAKE2b-256 of the last line, hexadecimal; zeros where there is none
+};
+
+class AuditLog {
+ public:
+  // Opens or begins it (mode 0600), checks the chain, drops a half line at the end that a crash
+  // left and says so in a line. kDataLoss where the chain is broken before that; kUnavailable where
+  // another process has it.
+  static absl::StatusOr<std::unique_ptr<AuditLog>> Open(const std::string& path);
+  virtual ~AuditLog() = default;
+  // On the disk when it returns (several threads' lines share a sync). `event`: an object; "seq",
+  // "time" and "prev" are added. kUnavailable: then what was to be logged must not be done.
+  virtual absl::Status Append(nlohmann::ordered_json event) = 0;
+  virtual AuditHead head() const = 0;
+};
+
+// VerifyAuditLog: the chain from the first line to the last, against `expected` if it is given (a
+// head noted earlier must be on the chain). kDataLoss says which line. `use` gets each line.
+absl::StatusOr<AuditHead> VerifyAuditLog(
+    const std::string& path, const AuditHead* expected = nullptr,
+    const std::function<void(uint64_t line, const nlohmann::json&)>& use = {});
+
+}  // namespace heft::service
+
+#endif  // HEFT_SERVICE_RUN_AUDIT_LOG_H_
