@@ -1,11 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-// GalleryChange: what removals and renewals do to blocks.
+// GalleryChange: checkpoints, and what removals and renewals do to blocks.
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "base/checksum.h"
 #include "gallery/change.h"
 #include "gallery/removal.h"
 
 namespace heft {
+
+absl::StatusOr<TiledCiphertexts> GalleryChange::ReadCheckpoint(const Instance& instance,
+                                                               size_t block) const {
+  const uint32_t gamma = head_.binding.gamma;
+  if (infos_[block].checkpoint == Digest{}) return EmptyBlock(*instance.context, gamma);
+  HEFT_ASSIGN_OR_RETURN(const auto bytes,
+                        writer_->Get(Table::kBlocks, BlockKey(number_, head_.epoch, block)));
+  const std::string what = absl::StrCat("block ", block, " of the gallery");
+  if (!bytes) return absl::DataLossError(absl::StrCat(what, " is missing"));
+  BlockView view;
+  HEFT_ASSIGN_OR_RETURN(const BlockHeader header,
+                        ParseBlock(*bytes, TiledSize(*instance.context, gamma), what, &view));
+  // A damaged block must not spread into its successor.
+  if (header.hash != infos_[block].checkpoint || ResiduesHash(view) != header.hash) {
+    return absl::DataLossError(
+        absl::StrCat(what,
+                     " is damaged: bring it back from a snapshot (`heft-server gallery "
+                     "restore`)"));
+  }
+  return TiledCiphertexts(view.begin(), view.end());
+}
+
+absl::Status GalleryChange::WriteCheckpoint(size_t block, const TiledCiphertexts& data) {
+  BlockHeader header;
+  header.block = block;
+  header.generation = head_.generation + 1;
+  header.gamma = head_.binding.gamma;
+  header.checksum =
+      FastChecksum({reinterpret_cast<const uint8_t*>(data.data()), data.size() * sizeof(uint32_t)});
+  header.hash = ResiduesHash(data);
+  infos_[block].checkpoint = header.hash;
+  infos_[block].generation = header.generation;
+  changed_.insert(block);
+  Touch();
+  return writer_->Put(Table::kBlocks, BlockKey(number_, head_.epoch, block),
+                      SerializeBlock(header, data));
+}
 
 absl::Status GalleryChange::LoadExchanges() {
   absl::Status status;
@@ -51,31 +90,6 @@ absl::Status GalleryChange::EndExchanges(size_t block) {
 absl::Status GalleryChange::AddExchange(ByteSpan id, const ExchangeRecord& exchange) {
   for (const ExchangeRecord::Source& source : exchange.sources) exchanging_.insert(source.block);
   return writer_->Put(Table::kExchanges, DigestKey(number_, id), SerializeExchange(exchange));
-}
-
-absl::Status GalleryChange::EmptyEntry(uint64_t number) {
-  const StoreKey key = NumberKey(number_, number);
-  HEFT_ASSIGN_OR_RETURN(const auto value, writer_->Get(Table::kJournal, key));
-  if (!value) return absl::OkStatus();
-  HEFT_ASSIGN_OR_RETURN(JournalEntry entry, ParseEntry(*value, "the gallery's journal"));
-  const size_t before = value->size();
-  entry.fused = {};
-  entry.contribution = {};
-  const std::vector<uint8_t> bytes = SerializeEntry(entry);
-  head_.entry_bytes -= std::min<uint64_t>(head_.entry_bytes, before - bytes.size());
-  return writer_->Put(Table::kJournal, key, bytes);
-}
-
-absl::StatusOr<size_t> GalleryChange::CountEntries(std::span<const uint64_t> entries) const {
-  size_t count = 0;
-  for (const uint64_t number : entries) {
-    HEFT_ASSIGN_OR_RETURN(const auto value,
-                          writer_->Get(Table::kJournal, NumberKey(number_, number)));
-    if (!value) continue;
-    HEFT_ASSIGN_OR_RETURN(const JournalEntry entry, ParseEntry(*value, "the gallery's journal"));
-    count += entry.fused.empty() ? 0 : 1;
-  }
-  return count;
 }
 
 absl::Status GalleryChange::ClearBlock(size_t block) {

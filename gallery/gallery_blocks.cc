@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gallery::Impl: blocks, checked, with what stands in the journal alone.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/checksum.h"
+#include "base/threads.h"
+#include "ckks/serialization.h"
+#include "gallery/gallery_impl.h"
+
+namespace heft {
+namespace {
+
+ByteSpan BytesOf(BlockView data) {
+  return {reinterpret_cast<const uint8_t*>(data.data()), data.size_bytes()};
+}
+
+}  // namespace
+
+absl::StatusOr<ckks::Ciphertext> FusedOf(const Instance& instance, const JournalEntry& entry) {
+  if (Digest(HashBytes(entry.fused)) != entry.contribution) {
+    return absl::DataLossError("an entry of the gallery's journal is damaged");
+  }
+  ByteReader reader(entry.fused, "an entry of the gallery's journal");
+  ckks::Ciphertext z = ckks::ReadCiphertext(reader, *instance.context);
+  HEFT_RETURN_IF_ERROR(reader.Finish());
+  return z;
+}
+
+absl::StatusOr<BlockView> Gallery::Impl::Checkpoint(const Instance& instance, size_t block) const {
+  if (block >= blocks()) {
+    return absl::InvalidArgumentError(absl::StrCat("the gallery has no block ", block));
+  }
+  const std::string what = absl::StrCat(What(), ", block ", block);
+  const BlockInfo& info = infos_[block];
+  if (info.checkpoint == Digest{}) return BlockView{};
+  HEFT_ASSIGN_OR_RETURN(const auto bytes,
+                        reader_->Get(Table::kBlocks, BlockKey(number_, head_.epoch, block)));
+  if (!bytes) return absl::DataLossError(absl::StrCat(what, ": it is missing"));
+  BlockView view;
+  const size_t words = TiledSize(*instance.context, binding().gamma);
+  HEFT_ASSIGN_OR_RETURN(const BlockHeader header, ParseBlock(*bytes, words, what, &view));
+  if (header.block != block || header.hash != info.checkpoint ||
+      header.generation != info.generation) {
+    return absl::DataLossError(
+        absl::StrCat(what, ": not the block that the gallery names: exchanged, or from before"));
+  }
+  if (cache_->Checked(block, info.checkpoint)) return view;
+  if (FastChecksum(BytesOf(view)) != header.checksum) {
+    return absl::DataLossError(absl::StrCat(
+        what,
+        ": damaged: its checksum is another. Bring it back from a snapshot (`heft-server "
+        "gallery restore`)"));
+  }
+  HEFT_RETURN_IF_ERROR(CheckResidueRange(*instance.context, view, what));
+  cache_->SetChecked(block, info.checkpoint);
+  return view;
+}
+
+absl::StatusOr<PinnedBlock> Gallery::Impl::Block(const Instance& instance, size_t block,
+                                                 const ckks::EvaluationKeys& keys) const {
+  HEFT_ASSIGN_OR_RETURN(const BlockView checkpoint, Checkpoint(instance, block));
+  const BlockInfo& info = infos_[block];
+  if (info.pending == Digest{} && !checkpoint.empty()) return PinnedBlock{checkpoint, nullptr};
+  if (auto sum = cache_->Sum(block, info.checkpoint, info.pending)) {
+    return PinnedBlock{*sum, sum};
+  }
+  auto sum = std::make_shared<TiledCiphertexts>(
+      checkpoint.empty() ? EmptyBlock(*instance.context, binding().gamma)
+                         : TiledCiphertexts(checkpoint.begin(), checkpoint.end()));
+  std::vector<const JournalEntry*> entries;
+  for (const Pending& p : pending_) {
+    if (p.entry.position / head_.block_places == block) entries.push_back(&p.entry);
+  }
+  HEFT_RETURN_IF_ERROR(AddEntries(instance, head_.block_places, entries, keys, sum.get()));
+  cache_->SetSum(block, info.checkpoint, info.pending, sum);
+  return PinnedBlock{*sum, sum};
+}
+
+absl::StatusOr<TiledCiphertexts> Gallery::Impl::ReadBlock(const Instance& instance,
+                                                          size_t block) const {
+  HEFT_ASSIGN_OR_RETURN(const BlockView view, Checkpoint(instance, block));
+  if (infos_[block].pending != Digest{}) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(What(), ", block ", block,
+                     ": enrolments stand in its journal alone: fold them first (`heft-server "
+                     "gallery compact`)"));
+  }
+  if (view.empty()) return EmptyBlock(*instance.context, binding().gamma);
+  return TiledCiphertexts(view.begin(), view.end());
+}
+
+absl::StatusOr<std::optional<Restriction>> Gallery::Impl::Intact(
+    const Instance& instance, const ckks::EvaluationKeys& keys, uint64_t time,
+    std::span<const Condition> where) const {
+  HEFT_ASSIGN_OR_RETURN(auto restriction, Restricted(time, where));
+  std::vector<absl::Status> found(blocks());
+  ParallelFor(blocks(), [&](size_t block) {
+    const uint64_t first = block * uint64_t{head_.block_places};
+    const uint64_t end = first + head_.block_places;
+    if (restriction && !restriction->answering.ContainsAny(first, end)) return;
+    found[block] = Block(instance, block, keys).status();
+  });
+  size_t damaged = 0;
+  for (size_t block = 0; block < blocks(); ++block) {
+    if (found[block].ok()) continue;
+    if (!absl::IsDataLoss(found[block])) return found[block];
+    if (++damaged == blocks()) return found[block];
+    cache_->SetDamaged(block, std::string(found[block].message()));
+    if (!restriction) {
+      restriction.emplace(Restriction{PlaceSet::All(places()), time, {where.begin(), where.end()}});
+    }
+    const uint64_t first = block * uint64_t{head_.block_places};
+    for (uint64_t i = first; i < std::min(first + head_.block_places, head_.places); ++i) {
+      restriction->answering.Remove(i);
+    }
+  }
+  return restriction;
+}
+
+absl::Status AddEntries(const Instance& instance, uint32_t block_places,
+                        std::span<const JournalEntry* const> entries,
+                        const ckks::EvaluationKeys& keys, TiledCiphertexts* block, bool taken) {
+  for (size_t first = 0; first < entries.size(); first += kTemplatesACall) {
+    const auto call = entries.subspan(first, std::min(kTemplatesACall, entries.size() - first));
+    std::vector<ckks::Ciphertext> fused;
+    for (const JournalEntry* entry : call) {
+      HEFT_ASSIGN_OR_RETURN(ckks::Ciphertext z, FusedOf(instance, *entry));
+      fused.push_back(std::move(z));
+    }
+    std::vector<NewTemplate> added;
+    for (size_t i = 0; i < call.size(); ++i) {
+      const auto index = static_cast<uint32_t>(call[i]->position % block_places);
+      added.push_back({&fused[i], PositionOf(index, block_places / 2)});
+    }
+    HEFT_RETURN_IF_ERROR(taken ? TakeFromBlock(instance, block, added, keys)
+                               : AddToBlock(instance, block, added, keys));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace heft
