@@ -62,6 +62,8 @@ absl::StatusOr<Gallery> Gallery::Newest() const {
   return Gallery(std::make_unique<Impl>(std::move(impl)));
 }
 
+Gallery Gallery::Unread() const { return Gallery(std::make_unique<Impl>(impl_->Unread())); }
+
 absl::StatusOr<Gallery::Rekeyed> Gallery::Rekey(const Model& model, std::span<const uint8_t> key,
                                                 std::string_view what, const Monitor& monitor) {
   HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/identity.h"
 #include "base/inside.h"
 #include "base/progress.h"
 #include "fusion/rings.h"
@@ -127,6 +128,39 @@ absl::StatusOr<std::vector<std::string>> GalleryNames(const std::string& folder)
 
 std::string StateFile(const std::string& gallery) { return StatePath(gallery); }
 
+namespace {
+
+ListedTemplate ListedAt(uint64_t position, const Resident& r) {
+  return {position,   r.identity, HexString(r.person), r.generation,
+          r.enrolled, r.expires,  r.metadata};
+}
+
+}  // namespace
+
+absl::StatusOr<PersonInfo> DescribePerson(const std::string& gallery, const std::string& identity) {
+  HEFT_RETURN_IF_ERROR(CheckIdentity(identity));
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(gallery));
+  HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, impl.Find(identity));
+  PersonInfo info;
+  info.waiting = named.waiting;
+  for (const uint64_t position : named.places) {
+    HEFT_ASSIGN_OR_RETURN(const Resident resident, impl.At(position));
+    if (resident.state == PlaceState::kLive) {
+      info.templates.push_back(ListedAt(position, resident));
+    }
+  }
+  return info;
+}
+
+absl::StatusOr<std::vector<std::vector<std::string>>> WaitingEnrolments(
+    const std::string& gallery) {
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(gallery));
+  HEFT_ASSIGN_OR_RETURN(auto entries, impl.Waiting());
+  std::vector<std::vector<std::string>> out;
+  for (auto& entry : entries) out.push_back(std::move(entry.identities));
+  return out;
+}
+
 absl::StatusOr<std::optional<uint64_t>> ListTemplates(
     const std::string& gallery, const ListOptions& options,
     const std::function<absl::Status(const ListedTemplate&)>& use) {
@@ -141,8 +175,7 @@ absl::StatusOr<std::optional<uint64_t>> ListTemplates(
       if (r.state != PlaceState::kLive || !Fits(r.metadata, options.where)) continue;
       if (options.count > 0 && listed == options.count) return std::optional<uint64_t>(i);
       ++listed;
-      HEFT_RETURN_IF_ERROR(use(
-          {i, r.identity, HexString(r.person), r.generation, r.enrolled, r.expires, r.metadata}));
+      HEFT_RETURN_IF_ERROR(use(ListedAt(i, r)));
     }
   }
   return std::optional<uint64_t>();

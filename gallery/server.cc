@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/inside.h"
 #include "base/progress.h"
+#include "base/threads.h"
 #include "fusion/expanded_keys.h"
 #include "fusion/fuser.h"
 #include "fusion/key_files.h"
@@ -303,6 +304,30 @@ absl::Status Server::IdentifyAll(
         return use(row, SerializeScores(*impl_->instance().context, scores));
       },
       progress.Callback());
+}
+
+std::vector<absl::StatusOr<std::vector<uint8_t>>> Server::IdentifyTogether(
+    const Gallery& gallery, std::vector<ProbeRequest> probes) const {
+  std::vector<absl::StatusOr<std::vector<uint8_t>>> out(probes.size());
+  std::vector<absl::StatusOr<SampleSet>> samples(probes.size());
+  ParallelFor(probes.size(), [&](size_t i) {
+    const absl::Status conditions = CheckConditions(probes[i].options.where);
+    samples[i] = conditions.ok() ? impl_->Read(std::move(probes[i].files)) : conditions;
+    out[i] = samples[i].status();
+  });
+  std::vector<Impl::Asked> asked;
+  std::vector<size_t> index;
+  for (size_t i = 0; i < probes.size(); ++i) {
+    if (!samples[i].ok()) continue;
+    asked.push_back({&*samples[i], &probes[i].options});
+    index.push_back(i);
+  }
+  auto scores = impl_->IdentifyTogether(Inside::Of(gallery), asked);
+  ParallelFor(scores.size(), [&](size_t i) {
+    out[index[i]] = scores[i].status();
+    if (scores[i].ok()) out[index[i]] = SerializeScores(*impl_->instance().context, *scores[i]);
+  });
+  return out;
 }
 
 absl::StatusOr<std::vector<uint8_t>> Server::Verify(const Gallery& gallery,

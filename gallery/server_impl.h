@@ -163,6 +163,14 @@ class Server::Impl {
       const Gallery::Impl& gallery, const SampleSet& samples, const ProbeOptions& options,
       const std::function<absl::Status(size_t row, const EncryptedScores&)>& use,
       const ProgressFunction& progress = {}) const;
+  // Asked: one of several probes, of anybody.
+  struct Asked {
+    const SampleSet* samples;
+    const ProbeOptions* options;
+  };
+  // Identify of each, in passes of up to 64 that have `where` and `relinearise` in common.
+  std::vector<absl::StatusOr<EncryptedScores>> IdentifyTogether(const Gallery::Impl& gallery,
+                                                                std::span<const Asked> asked) const;
   // 1:1: scores against the claimed identity's templates only, or against its stand-in
   // (gallery/stand_in.h).
   absl::StatusOr<EncryptedScores> Verify(const Gallery::Impl& gallery, const SampleSet& samples,
@@ -238,6 +246,14 @@ class Server::Impl {
                                         const SampleSet& samples, const ProbeOptions& options,
                                         const Draw& draw,
                                         const std::optional<Restriction>& restriction) const;
+  // The scores of all these probes, which have restriction and form in common, into their replies:
+  // the gallery is read once. `step` is called after each few blocks; its error ends the call.
+  absl::Status MatchPass(const Gallery::Impl& gallery, const ProbeFuser& prober, bool relinearise,
+                         std::span<PreparedProbe> probes,
+                         const std::function<absl::Status()>& step) const;
+  // IdentifyTogether of at most 64 alike.
+  void IdentifyAlike(const Gallery::Impl& gallery, std::span<const Asked> asked,
+                     std::span<absl::StatusOr<EncryptedScores>* const> replies) const;
   // Blocks of these numbers, pinned.
   absl::StatusOr<std::vector<PinnedBlock>> ReadBlocks(const Gallery::Impl& gallery,
                                                       std::span<const uint64_t> blocks) const;

@@ -154,6 +154,31 @@ absl::StatusOr<EncryptedScores> Server::Impl::IdentifyAs(const Gallery::Impl& ga
   return std::move(reply);
 }
 
+absl::Status Server::Impl::MatchPass(const Gallery::Impl& gallery, const ProbeFuser& prober,
+                                     bool relinearise, std::span<PreparedProbe> probes,
+                                     const std::function<absl::Status()>& step) const {
+  const size_t count = probes.size();
+  std::vector<TiledCiphertexts> tiles;
+  for (PreparedProbe& probe : probes) tiles.push_back(std::move(probe.tiles));
+  HEFT_ASSIGN_OR_RETURN(const ProbeBatch batch, PackProbes(prober.instance(), tiles));
+  tiles.clear();
+  const std::vector<uint64_t> all = ReplyBlocks(*instance().context, probes[0].reply);
+  const size_t stride = BlocksAPass(relinearise);
+  for (size_t b = 0; b < all.size(); b += stride) {
+    HEFT_ASSIGN_OR_RETURN(
+        const std::vector<PinnedBlock> blocks,
+        ReadBlocks(gallery, std::span(all).subspan(b, std::min(stride, all.size() - b))));
+    HEFT_ASSIGN_OR_RETURN(auto scores, MatchBlocks(prober.instance(), ViewsOf(blocks), batch,
+                                                   prober.keys(), relinearise));
+    HEFT_RETURN_IF_ERROR(TryParallelFor(scores.size(), [&](size_t i) {
+      return TakeScores(instance(), std::move(scores[i]),
+                        &probes[i % count].reply.replies[b + i / count]);
+    }));
+    HEFT_RETURN_IF_ERROR(step());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Server::Impl::IdentifyAll(
     const Gallery::Impl& gallery, const SampleSet& samples, const ProbeOptions& options,
     const std::function<absl::Status(size_t row, const EncryptedScores&)>& use,
@@ -166,16 +191,13 @@ absl::Status Server::Impl::IdentifyAll(
   HEFT_ASSIGN_OR_RETURN(const SampleReader* file,
                         FirstOfEqualFiles(samples, "--all needs the same number"));
   const size_t rows = file->size();
-  const size_t stride = BlocksAPass(options.relinearise);
   // One for all rows, which are answered from the same blocks.
   const uint64_t now = UnixTime();
   HEFT_ASSIGN_OR_RETURN(const auto restriction,
                         gallery.Intact(instance(), keys(), now, options.where));
-  std::vector<uint64_t> all;
   for (size_t first = 0; first < rows; first += kProbesAPass) {
     const size_t count = std::min(kProbesAPass, rows - first);
-    std::vector<EncryptedScores> replies(count);
-    std::vector<TiledCiphertexts> tiles(count);
+    std::vector<PreparedProbe> probes;
     for (size_t i = 0; i < count; ++i) {
       ProbeOptions one = options;
       one.row = first + i;
@@ -183,30 +205,83 @@ absl::Status Server::Impl::IdentifyAll(
       draw.time = now;
       HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared,
                             Prepare(*prober, gallery, samples, one, draw, restriction));
-      if (all.empty()) all = ReplyBlocks(*instance().context, prepared.reply);
-      replies[i] = std::move(prepared.reply);
-      tiles[i] = std::move(prepared.tiles);
+      probes.push_back(std::move(prepared));
       HEFT_RETURN_IF_ERROR(Report(progress, first + i, rows));
     }
-    HEFT_ASSIGN_OR_RETURN(const ProbeBatch batch, PackProbes(prober->instance(), tiles));
-    tiles.clear();
-    for (size_t b = 0; b < all.size(); b += stride) {
-      HEFT_ASSIGN_OR_RETURN(
-          const std::vector<PinnedBlock> blocks,
-          ReadBlocks(gallery, std::span(all).subspan(b, std::min(stride, all.size() - b))));
-      HEFT_ASSIGN_OR_RETURN(auto scores, MatchBlocks(prober->instance(), ViewsOf(blocks), batch,
-                                                     prober->keys(), options.relinearise));
-      std::vector<absl::Status> statuses(scores.size());
-      ParallelFor(scores.size(), [&](size_t i) {
-        statuses[i] = TakeScores(instance(), std::move(scores[i]),
-                                 &replies[i % count].replies[b + i / count]);
-      });
-      for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
-      HEFT_RETURN_IF_ERROR(Report(progress, first + count, rows));
-    }
-    for (size_t i = 0; i < count; ++i) HEFT_RETURN_IF_ERROR(use(first + i, replies[i]));
+    HEFT_RETURN_IF_ERROR(MatchPass(gallery, *prober, options.relinearise, probes,
+                                   [&] { return Report(progress, first + count, rows); }));
+    for (size_t i = 0; i < count; ++i) HEFT_RETURN_IF_ERROR(use(first + i, probes[i].reply));
   }
   return absl::OkStatus();
+}
+
+void Server::Impl::IdentifyAlike(const Gallery::Impl& gallery, std::span<const Asked> asked,
+                                 std::span<absl::StatusOr<EncryptedScores>* const> replies) const {
+  if (asked.size() == 1) {
+    *replies[0] = Identify(gallery, *asked[0].samples, *asked[0].options);
+    return;
+  }
+  const auto all_fail = [&](const absl::Status& status) {
+    for (absl::StatusOr<EncryptedScores>* reply : replies) *reply = status;
+  };
+  const uint64_t now = UnixTime();
+  const absl::Status fits = gallery.CheckFits(instance(), binding());
+  if (!fits.ok()) return all_fail(fits);
+  const auto prober = Prober();
+  if (!prober.ok()) return all_fail(prober.status());
+  const auto restriction = gallery.Intact(instance(), keys(), now, asked[0].options->where);
+  if (!restriction.ok()) return all_fail(restriction.status());
+  std::vector<absl::StatusOr<PreparedProbe>> prepared(asked.size());
+  ParallelFor(asked.size(), [&](size_t i) {
+    auto draw = NewDraw(gallery, *asked[i].samples);
+    prepared[i] = draw.status();
+    if (!draw.ok()) return;
+    draw->time = now;
+    prepared[i] =
+        Prepare(**prober, gallery, *asked[i].samples, *asked[i].options, *draw, *restriction);
+  });
+  std::vector<PreparedProbe> probes;
+  std::vector<size_t> index;
+  for (size_t i = 0; i < prepared.size(); ++i) {
+    if (!prepared[i].ok()) {
+      *replies[i] = prepared[i].status();
+      continue;
+    }
+    probes.push_back(*std::move(prepared[i]));
+    index.push_back(i);
+  }
+  if (probes.empty()) return;
+  const absl::Status matched = MatchPass(gallery, **prober, asked[0].options->relinearise, probes,
+                                         [] { return absl::OkStatus(); });
+  for (size_t i = 0; i < probes.size(); ++i) {
+    if (matched.ok()) {
+      *replies[index[i]] = std::move(probes[i].reply);
+    } else {
+      *replies[index[i]] = matched;
+    }
+  }
+}
+
+std::vector<absl::StatusOr<EncryptedScores>> Server::Impl::IdentifyTogether(
+    const Gallery::Impl& gallery, std::span<const Asked> asked) const {
+  std::vector<absl::StatusOr<EncryptedScores>> out(asked.size());
+  std::vector<bool> done(asked.size());
+  for (size_t first = 0; first < asked.size(); ++first) {
+    if (done[first]) continue;
+    std::vector<Asked> alike;
+    std::vector<absl::StatusOr<EncryptedScores>*> replies;
+    for (size_t i = first; i < asked.size() && alike.size() < kProbesAPass; ++i) {
+      if (done[i] || asked[i].options->where != asked[first].options->where ||
+          asked[i].options->relinearise != asked[first].options->relinearise) {
+        continue;
+      }
+      alike.push_back(asked[i]);
+      replies.push_back(&out[i]);
+      done[i] = true;
+    }
+    IdentifyAlike(gallery, alike, replies);
+  }
+  return out;
 }
 
 absl::StatusOr<EncryptedScores> Server::Impl::Verify(const Gallery::Impl& gallery,

@@ -142,6 +142,27 @@ TEST_P(AuditTest, EveryRowOfABatch) {
   EXPECT_EQ(replies, 3u);
 }
 
+// Of different clients, in one pass; what is wrong with one is its own affair.
+TEST_P(AuditTest, ProbesThatCameTogether) {
+  std::vector<ProbeRequest> asked;
+  for (const uint64_t person : {1, 2, 3, 1}) asked.push_back({Probe(person, true)});
+  asked[1].files[0].bytes.resize(100);
+  asked[3].options.with_identities = false;
+  asked.push_back({Probe(2, true)});
+  asked[4].options.where = {{"Site", {"berlin"}}};
+  asked.push_back({Probe(2, true)});
+  asked[5].options.where = {{"site", {}, 1, 2}};
+  const auto requests = asked;
+  const auto replies = server_->IdentifyTogether(Open(), std::move(asked));
+  ASSERT_EQ(replies.size(), requests.size());
+  for (const size_t i : {0, 2, 3, 5}) {
+    ASSERT_TRUE(replies[i].ok()) << i << ": " << replies[i].status();
+    ExpectRight(Sign(*replies[i], requests[i].files), requests[i].files);
+  }
+  EXPECT_EQ(replies[1].status().code(), StatusCode::kDataLoss);
+  EXPECT_EQ(replies[4].status().code(), StatusCode::kInvalidArgument);
+}
+
 // Attack: scores of other people's templates, under the root of the gallery that was admitted.
 TEST_P(AuditTest, AnotherBlockIsNoticed) {
   const std::string evil = temporary_ / "evil";

@@ -47,9 +47,12 @@ class HEFT_EXPORT Gallery {
   // kNotFound if there is none, kDataLoss if it is damaged, kFailedPrecondition for a folder of
   // version 0.1, which is to be imported.
   static absl::StatusOr<Gallery> Open(const std::string& gallery);
-  // The newest generation. What was found out about blocks that are the same is not found out again:
-  // microseconds, where nothing has changed.
+  // The newest generation. What was found out about blocks that are the same is not found out
+  // again: microseconds, where nothing has changed.
   absl::StatusOr<Gallery> Newest() const;
+  // Unread: the same without a hold on its generation, for who serves for long: good for Newest and
+  // for ids and sizes, not to be matched.
+  Gallery Unread() const;
 
   Gallery(Gallery&&) noexcept;
   Gallery& operator=(Gallery&&) noexcept;

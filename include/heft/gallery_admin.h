@@ -113,6 +113,18 @@ HEFT_EXPORT absl::StatusOr<std::optional<uint64_t>> ListTemplates(
     const std::string& gallery, const ListOptions& options,
     const std::function<absl::Status(const ListedTemplate&)>& use);
 
+// DescribePerson: an identity's templates that answer or have expired, and how many wait. All empty
+// for nobody. Reads what is about them alone.
+struct PersonInfo {
+  std::vector<ListedTemplate> templates;  // in the order of positions
+  uint64_t waiting = 0;
+};
+HEFT_EXPORT absl::StatusOr<PersonInfo> DescribePerson(const std::string& gallery,
+                                                      const std::string& identity);
+// WaitingEnrolments: those that nobody has admitted, each with the identities of its templates.
+HEFT_EXPORT absl::StatusOr<std::vector<std::vector<std::string>>> WaitingEnrolments(
+    const std::string& gallery);
+
 // VerifyGallery: everything against everything: each block against its checksum and hash, its
 // residues against their primes where `model` says which, the roster, names and samples against
 // each other, the root, and the pages of the store. What is damaged is in the result; when it was,

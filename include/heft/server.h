@@ -109,6 +109,12 @@ struct ProbeOptions {
   std::vector<Condition> where = {};
 };
 
+// ProbeRequest: one of several probes that are matched together, whoever sent it.
+struct ProbeRequest {
+  std::vector<SampleFile> files;
+  ProbeOptions options = {};
+};
+
 // KeyFile: keys for a server: a key file's bytes, or that file expanded (heft/expanded_keys.h),
 // which goes before them.
 struct KeyFile {
@@ -188,6 +194,12 @@ class HEFT_EXPORT Server {
       const Gallery& gallery, std::vector<SampleFile> files, const ProbeOptions& options,
       const std::function<absl::Status(size_t row, std::span<const uint8_t> reply)>& use,
       const Monitor& monitor = {}) const;
+
+  // Identify of probes that came together, each with files and options of its own: the gallery is
+  // read once for up to 64 of them whose `where` and `relinearise` are the same. An answer to each,
+  // in their order: where one fails, its error stands in its place, and the others are answered.
+  std::vector<absl::StatusOr<std::vector<uint8_t>>> IdentifyTogether(
+      const Gallery& gallery, std::vector<ProbeRequest> probes) const;
 
   // 1:1: the encrypted scores against the claimed identity's templates and no other. An identity
   // that is not enrolled is answered alike, with scores of at most 0.25: the reply does not tell.
