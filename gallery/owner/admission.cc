@@ -41,6 +41,14 @@ bool Chosen(const AdmissionPolicy& policy, const std::string& identity) {
   return policy.only.empty() || std::ranges::count(policy.only, identity) > 0;
 }
 
+// Whether an enrolment is decided now; one that is not waits on.
+bool Decides(const AdmissionPolicy& policy, const EnrolmentCheck& check) {
+  const auto& entries = policy.entries;
+  return (entries.empty() || std::ranges::count(entries, check.entry) > 0) &&
+         std::ranges::any_of(check.templates,
+                             [&](const WaitingTemplate& t) { return Chosen(policy, t.identity); });
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenProof(
@@ -98,6 +106,7 @@ std::string KeyOwner::Impl::Objection(const AdmissionRequest& request, const Enr
                                       size_t i, const AdmissionPolicy& policy) const {
   const std::string& identity = check.templates[i].identity;
   if (std::ranges::count(policy.reject, identity) > 0) return "rejected by name";
+  if (std::ranges::count(policy.reject_entries, check.entry) > 0) return "rejected by hand";
   if (!Chosen(policy, identity)) return "not chosen";
   if (!check.known[i]) return "";
   if (policy.new_identities_only) return "the identity is enrolled already";
@@ -109,18 +118,39 @@ std::string KeyOwner::Impl::Objection(const AdmissionRequest& request, const Enr
   return allowed.ok() ? "" : std::string(allowed.status().message());
 }
 
+absl::StatusOr<AdmissionRequest> KeyOwner::Impl::ReadAdmissionRequest(ByteSpan bytes,
+                                                                      std::string_view what) const {
+  HEFT_ASSIGN_OR_RETURN(const TrustedReply trusted,
+                        CheckSigned(bytes, kAdmissionRequestKind, what));
+  HEFT_ASSIGN_OR_RETURN(AdmissionRequest request,
+                        ParseAdmissionRequest(rings_, trusted.file, what));
+  HEFT_RETURN_IF_ERROR(CheckKeyId(keys_.key_id(), request.binding.key_id, what));
+  if (request.binding.model_id == model_.Id()) return request;
+  return absl::FailedPreconditionError(
+      absl::StrCat(std::string(what), ": enrolments under another model"));
+}
+
+absl::StatusOr<AdmissionInquiry> KeyOwner::Impl::ReadInquiry(ByteSpan bytes,
+                                                             std::string_view what) const {
+  HEFT_ASSIGN_OR_RETURN(const AdmissionRequest request, ReadAdmissionRequest(bytes, what));
+  AdmissionInquiry out;
+  out.gallery = request.gallery;
+  out.generation = request.generation;
+  for (const EnrolmentCheck& check : request.enrolments) {
+    AdmissionInquiry::Enrolment& enrolment = out.enrolments.emplace_back();
+    enrolment.entry = check.entry;
+    enrolment.authorised = !check.authorisation.empty();
+    for (size_t i = 0; i < check.templates.size(); ++i) {
+      enrolment.people.push_back({check.templates[i].identity, check.known[i]});
+    }
+  }
+  return out;
+}
+
 absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_view what,
                                                  const AdmissionPolicy& policy) const {
   HEFT_RETURN_IF_ERROR(journal_->CheckInUse());
-  HEFT_ASSIGN_OR_RETURN(const TrustedReply trusted,
-                        CheckSigned(bytes, kAdmissionRequestKind, what));
-  HEFT_ASSIGN_OR_RETURN(const AdmissionRequest request,
-                        ParseAdmissionRequest(rings_, trusted.file, what));
-  HEFT_RETURN_IF_ERROR(CheckKeyId(keys_.key_id(), request.binding.key_id, what));
-  if (request.binding.model_id != model_.Id()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(std::string(what), ": enrolments under another model"));
-  }
+  HEFT_ASSIGN_OR_RETURN(const AdmissionRequest request, ReadAdmissionRequest(bytes, what));
   Admission admission;
   admission.binding = request.binding;
   admission.gallery = request.gallery;
@@ -129,11 +159,7 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_vie
   Admissions out;
   for (const EnrolmentCheck& check : request.enrolments) {
     // An enrolment is decided as a whole; one of which nobody is chosen waits on.
-    if (std::ranges::none_of(check.templates, [&](const WaitingTemplate& t) {
-          return Chosen(policy, t.identity);
-        })) {
-      continue;
-    }
+    if (!Decides(policy, check)) continue;
     Admission::Enrolment& verdict = admission.enrolments.emplace_back();
     verdict.entry = check.entry;
     const std::vector<std::string> flaws = Flaws(check);
@@ -156,6 +182,11 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_vie
   HEFT_ASSIGN_OR_RETURN(out.signed_admission,
                         signer.Sign(statement, SerializeAdmission(admission)));
   return out;
+}
+
+absl::StatusOr<AdmissionInquiry> KeyOwner::ReadInquiry(std::span<const uint8_t> request,
+                                                       std::string_view what) const {
+  return impl_->ReadInquiry(request, what);
 }
 
 absl::StatusOr<Admissions> KeyOwner::Admit(std::span<const uint8_t> request, std::string_view what,

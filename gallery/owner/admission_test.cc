@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
 
 #include "base/files.h"
 #include "ckks/encryptor.h"
@@ -87,6 +88,24 @@ TEST_P(AdmissionTest, WhatWaitsMatchesNobody) {
   EXPECT_EQ(brought->templates, 0u);
   EXPECT_EQ(Open().size(), 0u);
   ASSERT_TRUE(Bring(Files(2, "bob")).ok());
+  const auto inquiry = owner_->ReadInquiry(Pending(), "pending");
+  ASSERT_TRUE(inquiry.ok()) << inquiry.status();
+  EXPECT_EQ(inquiry->gallery, Open().id());
+  std::map<std::string, bool> known;
+  for (const AdmissionInquiry::Enrolment& enrolment : inquiry->enrolments) {
+    EXPECT_FALSE(enrolment.authorised);
+    for (const auto& person : enrolment.people) known[person.identity] = person.known;
+  }
+  EXPECT_EQ(known, (std::map<std::string, bool>{{"ann", false}, {"bob", false}}));
+  EXPECT_EQ(owner_->Budget()->entries, 0u) << "looking signs nothing";
+  // One of the two, rejected.
+  const AdmissionInquiry::Enrolment& one = inquiry->enrolments[0];
+  const auto rejected =
+      owner_->Admit(Pending(), "pending", {.entries = {one.entry}, .reject_entries = {one.entry}});
+  ASSERT_TRUE(rejected.ok()) << rejected.status();
+  ASSERT_EQ(rejected->verdicts.size(), 1u);
+  EXPECT_EQ(rejected->verdicts[0].identity, one.people[0].identity);
+  EXPECT_FALSE(rejected->verdicts[0].admitted);
   const auto admitted = Admit(folder_);
   ASSERT_TRUE(admitted.ok()) << admitted.status();
   EXPECT_EQ(admitted->admitted, 2u);

@@ -35,16 +35,17 @@ Searched Count(const EncryptedScores& scores, const std::optional<Canaries>& can
 
 absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdFor(ByteSpan bytes, std::string_view what,
                                                              const DecisionRule& rule) const {
-  if (rule.score.has_value() + rule.fmr.has_value() + rule.fpir.has_value() != 1) {
-    return absl::InvalidArgumentError("a decision is by a score, an FMR or an FPIR: give one");
+  if (rule.score.has_value() == (rule.fmr || rule.fpir)) {
+    return absl::InvalidArgumentError(
+        "a decision is by a score, or by an FMR, an FPIR or both, each for what it is of");
   }
   if (rule.score) return ChosenThreshold{*rule.score};
   HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
   HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores,
                         ParseScores(*instance().context, bytes, what));
   const bool verification = scores.kind == ScoreKind::kVerification;
-  if (rule.fmr) {
-    if (verification) return model_.ThresholdFor(*rule.fmr);
+  if (verification && rule.fmr) return model_.ThresholdFor(*rule.fmr);
+  if (!verification && !rule.fpir) {
     return absl::InvalidArgumentError(absl::StrCat(
         std::string(what), ": a search compares with everybody, so a false match rate ",
         "of one comparison says nothing of it: give the rate of searches by strangers ",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heft/key_owner.h"
 
+#include <cmath>
 #include <utility>
 
 #include "base/files.h"
@@ -33,7 +34,29 @@ absl::StatusOr<SecretKeys> LoadSecretKeys(const Rings& rings, const std::string&
   return keys;
 }
 
+// LikelihoodOf: of the best candidate, whose ratio the model's calibration has given.
+Likelihood LikelihoodOf(const OpenedScores& opened) {
+  double logarithm = opened.candidates[0].log_likelihood_ratio.value_or(0);
+  if (opened.searched > 1) logarithm -= std::log(static_cast<double>(opened.searched));
+  if (logarithm >= std::log(10000.0)) return Likelihood::kStrong;
+  return logarithm >= std::log(100.0) ? Likelihood::kModerate : Likelihood::kWeak;
+}
+
 }  // namespace
+
+std::string_view LikelihoodName(Likelihood likelihood) {
+  switch (likelihood) {
+    case Likelihood::kUnsaid:
+      return "";
+    case Likelihood::kWeak:
+      return "weak";
+    case Likelihood::kModerate:
+      return "moderate";
+    case Likelihood::kStrong:
+      return "strong";
+  }
+  return "";
+}
 
 Decision OpenedScores::Decide(const ChosenThreshold& threshold) const {
   Decision out;
@@ -162,9 +185,16 @@ absl::StatusOr<Decision> KeyOwner::Decide(std::span<const uint8_t> reply, std::s
                                           const DecisionRule& rule,
                                           const std::optional<Flooding>& flooding) const {
   HEFT_ASSIGN_OR_RETURN(const ChosenThreshold threshold, impl_->ThresholdFor(reply, what, rule));
-  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened,
-                        impl_->Open(reply, what, flooding, {/*decision=*/true, 1}));
-  return opened.Decide(threshold);
+  if (rule.likelihood && !impl_->model().calibration) {
+    return absl::FailedPreconditionError(
+        "the model has no calibration, so it does not say how likely: decide without likelihood");
+  }
+  HEFT_ASSIGN_OR_RETURN(
+      const OpenedScores opened,
+      impl_->Open(reply, what, flooding, {/*decision=*/true, 1, rule.likelihood}));
+  Decision decision = opened.Decide(threshold);
+  if (rule.likelihood && decision.accepted) decision.likelihood = LikelihoodOf(opened);
+  return decision;
 }
 
 absl::StatusOr<Decision> KeyOwner::Decide(std::span<const uint8_t> reply, std::string_view what,

@@ -193,7 +193,8 @@ absl::StatusOr<KeyOwner::Impl::Accepted> KeyOwner::Impl::Accept(
     opening.state = {scores.origin->gallery, scores.origin->generation, scores.origin->root};
   }
   opening.strict = signed_gallery_;
-  opening.slots = verification || purpose.decision ? 1 : purpose.publish;
+  opening.slots = purpose.decision ? (purpose.likelihood ? kGradedSlots : 1)
+                                   : (verification ? 1 : purpose.publish);
   // Signed again it is the same reply.
   HEFT_ASSIGN_OR_RETURN(const ByteSpan reply, Unsigned(trusted.file, what));
   opening.reply = HashBytes(reply);
@@ -204,7 +205,7 @@ absl::StatusOr<KeyOwner::Impl::Accepted> KeyOwner::Impl::Accept(
 
 absl::Status KeyOwner::Impl::Publish(const Opening& opening, OpenedScores* scores) const {
   std::vector<Candidate>& all = scores->candidates;
-  all.resize(std::min<size_t>(all.size(), opening.slots));
+  all.resize(std::min<size_t>(all.size(), opening.decision ? 1 : opening.slots));
   std::vector<std::string> ranked;
   for (const Candidate& candidate : all) ranked.push_back(candidate.identity);
   HEFT_ASSIGN_OR_RETURN(const std::vector<bool> may, journal_->Publish(opening, ranked));

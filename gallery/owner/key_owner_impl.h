@@ -66,11 +66,13 @@ class KeyOwner::Impl {
                                                std::span<const std::string> labels) const;
   absl::StatusOr<Admissions> Admit(ByteSpan request, std::string_view what,
                                    const AdmissionPolicy& policy) const;
+  absl::StatusOr<AdmissionInquiry> ReadInquiry(ByteSpan request, std::string_view what) const;
   absl::StatusOr<RenewedBlocks> Renew(ByteSpan request, std::string_view what) const;
   // Purpose: what is published of a reply.
   struct Purpose {
-    bool decision = false;  // of the best candidate, and no score
-    uint32_t publish = 1;   // candidates of an identification
+    bool decision = false;    // of the best candidate, and no score
+    uint32_t publish = 1;     // candidates of an identification
+    bool likelihood = false;  // of the decision
   };
   absl::StatusOr<OpenedScores> Open(ByteSpan scores, std::string_view what,
                                     const std::optional<Flooding>& flooding,
@@ -100,6 +102,9 @@ class KeyOwner::Impl {
   absl::StatusOr<std::vector<ckks::Complex>> OpenProof(const Instance& ring,
                                                        const ckks::SecretKey& key,
                                                        const ckks::Ciphertext& proof) const;
+  // The request that a server has sent, if it belongs here.
+  absl::StatusOr<AdmissionRequest> ReadAdmissionRequest(ByteSpan request,
+                                                        std::string_view what) const;
   // What else speaks against template `i`.
   std::string Objection(const AdmissionRequest& request, const EnrolmentCheck& check, size_t i,
                         const AdmissionPolicy& policy) const;

@@ -107,6 +107,10 @@ TEST_F(KeyOwnerTest, RatesAreOfTheQuestionThatWasAsked) {
   const KeyOwner owner = OwnerOf(model);
   EXPECT_EQ(owner.ThresholdFor(bytes(claim), "claim", {.fmr = 0.05})->score,
             model.ThresholdFor(0.05)->score);
+  EXPECT_EQ(owner.ThresholdFor(bytes(claim), "claim", {.fmr = 0.05, .fpir = 0.1})->of,
+            RateOf::kComparisons);
+  EXPECT_EQ(owner.ThresholdFor(bytes(search), "search", {.fmr = 0.05, .fpir = 0.1})->of,
+            RateOf::kSearches);
   EXPECT_EQ(Code(owner.ThresholdFor(bytes(claim), "claim", {.fpir = 0.1})),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Code(owner.Decide(bytes(search), "search", {.fmr = 0.05})),
@@ -120,7 +124,7 @@ TEST_F(KeyOwnerTest, RatesAreOfTheQuestionThatWasAsked) {
   EXPECT_EQ(owner.ThresholdFor(bytes(nameless), "search", {.fpir = 0.1})->score,
             model.ThresholdForSearch(0.1, 4, 1)->score);
   for (const DecisionRule& rule :
-       {DecisionRule{}, DecisionRule{0.5, 0.1, {}}, DecisionRule{{}, 0.1, 0.1}}) {
+       {DecisionRule{}, DecisionRule{0.5, 0.1, {}}, DecisionRule{0.5, {}, 0.1}}) {
     EXPECT_EQ(Code(owner.Decide(bytes(claim), "claim", rule)), absl::StatusCode::kInvalidArgument);
   }
   EXPECT_EQ(owner.Budget()->entries, 0u) << "nothing was opened";
@@ -136,6 +140,57 @@ TEST_F(KeyOwnerTest, RatesAreOfTheQuestionThatWasAsked) {
   ASSERT_TRUE(decided.ok()) << decided.status();
   EXPECT_EQ(decided->at.rate, 0.1);
   EXPECT_EQ(decided->accepted, Expected(1, 1) >= decided->at.score);
+  EXPECT_EQ(decided->likelihood, Likelihood::kUnsaid) << "nobody asked";
+}
+
+// Four answers instead of two are two bits, and two decisions.
+TEST_F(KeyOwnerTest, ALikelihoodIsCoarseAndChargedTwice) {
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2, 3}, {"ann", "bob", "cyd"})).ok());
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const auto search = [&] {
+    return SerializeScores(*instance_->context, *server_->Identify(gallery, Set({1}, {"x"}), {}));
+  };
+  const auto claim = [&] {
+    return SerializeScores(*instance_->context,
+                           *server_->Verify(gallery, Set({1}, {"x"}), "ann", {}));
+  };
+  const DecisionRule rule = {.score = 0.9, .likelihood = true};
+  EXPECT_EQ(Code(Owner().Decide(claim(), "claim", rule)), absl::StatusCode::kFailedPrecondition)
+      << "the model has no calibration";
+  // The same ratio for every score; a search of three divides it by three.
+  const auto with_ratio = [&](double ratio) {
+    Model model = *model_;
+    model.calibration = {{.slope = 0, .intercept = std::log(ratio)}};
+    return OwnerOf(model, BudgetLimits{.scores = 4, .decisions = 6, .client_bits = 100});
+  };
+  const auto likelihood = [&](double ratio, const std::vector<uint8_t>& reply) {
+    const auto decided = with_ratio(ratio).Decide(reply, "reply", rule);
+    return decided.ok() && decided->accepted ? LikelihoodName(decided->likelihood) : "nothing";
+  };
+  EXPECT_EQ(likelihood(50, claim()), "weak");
+  EXPECT_EQ(likelihood(200, claim()), "moderate");
+  EXPECT_EQ(likelihood(20000, claim()), "strong");
+  EXPECT_EQ(likelihood(200, search()), "weak");
+  EXPECT_EQ(likelihood(15000, search()), "moderate");
+  EXPECT_EQ(likelihood(60000, search()), "strong");
+
+  // One client may ask for three decisions on somebody: one with a likelihood and one without.
+  for (const auto& reply : {std::function(claim), std::function(search)}) {
+    const KeyOwner owner = with_ratio(200);
+    ASSERT_TRUE(owner.Decide(reply(), "reply", rule).ok());
+    EXPECT_EQ(owner.Budget()->decisions, 2u);
+    EXPECT_EQ(Code(owner.Decide(reply(), "reply", rule)), absl::StatusCode::kResourceExhausted)
+        << "two are more than the one that is left";
+    ASSERT_TRUE(owner.Decide(reply(), "reply", DecisionRule{.score = 0.9}).ok());
+    EXPECT_EQ(owner.Budget()->decisions, 3u);
+    // A reject is one of the four answers as well.
+    const KeyOwner strict = with_ratio(200);
+    const auto no = strict.Decide(reply(), "reply", {.score = 1.5, .likelihood = true});
+    ASSERT_TRUE(no.ok()) << no.status();
+    EXPECT_FALSE(no->accepted);
+    EXPECT_EQ(no->likelihood, Likelihood::kUnsaid);
+    EXPECT_EQ(strict.Budget()->decisions, 2u);
+  }
 }
 
 TEST_F(KeyOwnerTest, EveryOpeningIsChargedFirst) {

@@ -259,7 +259,8 @@ absl::Status QueryJournal::Charge(const Opening& opening) {
     HEFT_RETURN_IF_ERROR(EnsureLimits(opening.model, opening.defaults));
     Entry entry = EntryOf(opening, Entry::Act::kOpening);
     if (opening.verification) {
-      entry.identities = {TagOf(tag_key_, NameHash(opening.claimed))};
+      entry.identities.assign(opening.decision ? opening.slots : 1,
+                              TagOf(tag_key_, NameHash(opening.claimed)));
     }
     HEFT_RETURN_IF_ERROR(ledger_.CheckOpenings(opening.most));
     HEFT_RETURN_IF_ERROR(ledger_.Check(entry, opening.claimed));
@@ -278,9 +279,11 @@ absl::StatusOr<std::vector<bool>> QueryJournal::Publish(const Opening& opening,
     HEFT_RETURN_IF_ERROR(ledger_.Check(entry, {}));
     for (size_t i = 0; i < ranked.size(); ++i) {
       const IdentityTag tag = TagOf(tag_key_, NameHash(ranked[i]));
+      const size_t charged = entry.identities.size();
+      entry.identities.insert(entry.identities.end(), opening.decision ? opening.slots : 1, tag);
       const absl::Status allowed = ledger_.CheckIdentity(entry, tag, {});
       may[i] = allowed.ok();
-      if (may[i]) entry.identities.push_back(tag);
+      if (!may[i]) entry.identities.resize(charged);
       if (i > 0 || may[i]) continue;
       refused = allowed;  // without its best candidate a ranking says something else
       break;

@@ -37,7 +37,7 @@ struct Opening {
   std::string claimed;               // of a verification, known to the gallery or not
   bool decision = false;             // yes or no is published, and no score
   uint64_t most = 0;                 // openings under this key, this one among them; 0: any number
-  uint32_t slots = 1;                // that are published at most
+  uint32_t slots = 1;                // that are published at most; a decision: charged as so many
   Hash reply{};                      // of all its bytes
   BudgetLimits defaults;             // where the model has none yet
   std::optional<SignedState> state;  // of the gallery that it was made from, as the reply says

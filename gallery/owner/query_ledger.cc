@@ -154,13 +154,15 @@ absl::Status QueryLedger::CheckIdentity(const Entry& entry, const IdentityTag& i
                  instead);
   }
   const uint64_t size = use.limits->decisions, half = Share(size);
-  const auto own = share.bucket.ReadyAt(entry.time, half, 1);
+  const uint64_t asked =
+      std::max<uint64_t>(1, static_cast<uint64_t>(std::ranges::count(entry.identities, identity)));
+  const auto own = share.bucket.ReadyAt(entry.time, half, asked);
   if (own != entry.time) {
     return Spent(absl::StrCat("this client has asked about ", Named(who), " ", half,
                               " times, as often as one client may in a day"),
                  Again(own));
   }
-  const auto ready = all.bucket.ReadyAt(entry.time, size, 1);
+  const auto ready = all.bucket.ReadyAt(entry.time, size, asked);
   if (ready == entry.time) return absl::OkStatus();
   return Spent(absl::StrCat(Named(who), " was asked about ", size,
                             " times, as often as all clients together may in a day"),

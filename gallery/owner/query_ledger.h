@@ -60,7 +60,7 @@ struct Entry {
   bool decision = false;  // and no score
   uint32_t slots = 0;     // that may be published
   ReplyTag reply{};
-  std::vector<IdentityTag> identities;
+  std::vector<IdentityTag> identities;  // as often as it is charged
   BudgetLimits limits;
   KeyId successor{};
   std::string text;
@@ -156,6 +156,9 @@ inline constexpr size_t kMostReplies = 1 << 17;
 // Bits: what a published slot tells at most. A score of a template of 32 dimensions has a standard
 // deviation of 0.18 against a stranger's probe, in steps of 0.001: 9.5 bits.
 inline constexpr uint64_t kScoreBits = 10, kDecisionBits = 1;
+// kGradedSlots: decisions that one which says how likely is charged as: which of four answers it is
+// can be found out by two questions of yes or no.
+inline constexpr uint32_t kGradedSlots = 2;
 
 // Share: of what an identity may give, what one client may get: half, rounded up.
 inline constexpr uint64_t Share(uint64_t limit) { return limit / 2 + limit % 2; }

@@ -42,14 +42,24 @@ using ClientId = std::array<uint8_t, 32>;
 // kPublishedCandidates: of an identification, unless more are asked for.
 inline constexpr uint32_t kPublishedCandidates = 10;
 
-// DecisionRule: what to accept; one of the three. A rate is turned into a threshold by the model,
-// for the question that was asked and the gallery that answered.
+// DecisionRule: what to accept: a score or rates, of which that is taken which is of the question
+// that was asked. A rate is turned into a threshold by the model, for the gallery that answered.
 struct DecisionRule {
   std::optional<double> score = {};  // this cosine or above, wherever it is from
   std::optional<double> fmr = {};    // false match rate of one comparison: verifications
   std::optional<double> fpir =
       {};  // false positive identification rate of a search: identifications
+  // Also says, of who is accepted, how likely. Two bits instead of one: charged as two decisions.
+  bool likelihood = false;
 };
+
+// Likelihood: how many times likelier a score is if it is one person's than if it is two people's,
+// in steps of the verbal scale of ENFSI (Guideline for evaluative reporting in forensic science,
+// 2015): below 100, below 10,000, and from there on. Of a search it is divided by the templates
+// that answered it, as its best score is the best of so many.
+enum class Likelihood : uint8_t { kUnsaid, kWeak, kModerate, kStrong };
+// "", "weak", "moderate", "strong".
+HEFT_EXPORT std::string_view LikelihoodName(Likelihood likelihood);
 
 // Decision: what a relying party needs to know, and no score.
 struct Decision {
@@ -61,6 +71,7 @@ struct Decision {
   ChosenThreshold at;    // by which it was decided
   // Identification: what it was restricted to, as OpenedScores.
   std::vector<Condition> where;
+  Likelihood likelihood = Likelihood::kUnsaid;  // where it was asked for, of who is accepted
 };
 
 // OpenedScores: a reply in the clear.
@@ -100,7 +111,8 @@ struct BudgetLimits {
   uint64_t scores = 4;
   // Decisions on an identity, at once and again within a day; one client gets half of them.
   uint64_t decisions = 32;
-  // What one client is told, at once and again within a day: a score counts 10, a decision 1.
+  // What one client is told, at once and again within a day: a score counts 10, a decision 1, one
+  // that says how likely 2.
   uint64_t client_bits = 10000;
 };
 // DefaultLimits: those of a model until SetBudget; scores by its gamma, 4 of 32 dimensions.
@@ -144,7 +156,27 @@ struct AdmissionPolicy {
   bool new_identities_only = false;  // not even with an authorisation
   // The gallery was put back from a copy: its state is signed although a later one was.
   bool put_back = false;
+  // AdmissionInquiry::Enrolment::entry: none but these; empty: all. And those to be rejected.
+  std::vector<Digest> entries = {}, reject_entries = {};
 };
+// AdmissionInquiry: a server's request for admission, before anything is decided.
+struct AdmissionInquiry {
+  struct Person {
+    std::string identity;
+    bool known = false;  // is enrolled already
+  };
+  // Enrolment: what was brought together and is decided together: who is chosen of it brings the
+  // others along, who are then rejected unless they are chosen too.
+  struct Enrolment {
+    Digest entry{};  // names it, in this request and later ones
+    std::vector<Person> people;
+    bool authorised = false;  // a registrar's word came with it; Admit checks it
+  };
+  GalleryId gallery{};
+  uint64_t generation = 0;
+  std::vector<Enrolment> enrolments;
+};
+
 struct Admissions {
   struct Verdict {
     std::string identity;
@@ -245,7 +277,7 @@ class HEFT_EXPORT KeyOwner {
                                     const std::optional<Flooding>& flooding = {},
                                     uint32_t publish = kPublishedCandidates) const;
   // The same, reduced to what OpenedScores::Decide says, and charged as a decision. ThresholdFor's
-  // errors.
+  // errors; kFailedPrecondition for a likelihood of a model without calibration.
   absl::StatusOr<Decision> Decide(std::span<const uint8_t> reply, std::string_view what,
                                   const DecisionRule& rule,
                                   const std::optional<Flooding>& flooding = {}) const;
@@ -253,9 +285,9 @@ class HEFT_EXPORT KeyOwner {
                                   double score, const std::optional<Flooding>& flooding = {}) const;
   // The threshold that `rule` means for this reply: of a search by how many people answered it, and
   // with how many templates; where nobody did, as for one. Opens nothing, charges nothing.
-  // kInvalidArgument for a rule of not exactly one part, a false match rate of a search, an
-  // identification rate of a verification; Model::ThresholdFor's and ThresholdForSearch's;
-  // kDataLoss.
+  // kInvalidArgument for a rule without any part, or of a score and rates, a false match rate alone
+  // of a search, an identification rate alone of a verification; Model::ThresholdFor's and
+  // ThresholdForSearch's; kDataLoss.
   absl::StatusOr<ChosenThreshold> ThresholdFor(std::span<const uint8_t> reply,
                                                std::string_view what,
                                                const DecisionRule& rule) const;
@@ -265,6 +297,10 @@ class HEFT_EXPORT KeyOwner {
   // charged: a norm of 1 says nothing. Errors as Open's.
   absl::StatusOr<Admissions> Admit(std::span<const uint8_t> request, std::string_view what,
                                    const AdmissionPolicy& policy = {}) const;
+
+  // Who waits, in Server::Pending's bytes. Opens nothing, signs nothing. Errors as Admit's.
+  absl::StatusOr<AdmissionInquiry> ReadInquiry(std::span<const uint8_t> request,
+                                               std::string_view what) const;
 
   // A server's request to make blocks of a gallery anew, without those who are removed: decrypts
   // templates under pads that the server drew, and encrypts what is kept. The pads hide templates

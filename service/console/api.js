@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the service is asked, and how it answers. Every request that changes something carries a nonce
+// and the time, so that nobody can send it again.
+
+export class Refused extends Error {
+  constructor(status, code, message) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+function freshNonce() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+function advice(status) {
+  if (status === 401) return ' Import an operator’s certificate into this browser, and load the page anew.';
+  if (status === 403) return ' The certificate of this browser has no role that may do this.';
+  return '';
+}
+
+// call: the JSON that a path answers with; throws Refused.
+export async function call(method, path, body) {
+  const headers = {Accept: 'application/json', 'X-Heft-Nonce': freshNonce(), 'X-Heft-Time': String(Math.floor(Date.now() / 1000))};
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (method !== 'GET') headers['Idempotency-Key'] = freshNonce();
+  let response;
+  try {
+    response = await fetch(path, {method, headers, body: body === undefined ? undefined : JSON.stringify(body), cache: 'no-store'});
+  } catch {
+    throw new Refused(0, 'UNREACHABLE', 'The service does not answer.');
+  }
+  const text = await response.text();
+  let value = null;
+  try {
+    value = text === '' ? null : JSON.parse(text);
+  } catch {
+    throw new Refused(response.status, 'NO_JSON', `${path}: an answer that is no JSON.`);
+  }
+  if (response.ok || (path === '/health/ready' && value !== null && 'ready' in value)) return value;
+  throw new Refused(response.status, value?.code ?? '', (value?.message ?? `${path}: ${response.status}`) + advice(response.status));
+}
+
+export const get = (path) => call('GET', path);
+// maybe: null where this caller may not see it, or it is not there.
+export const maybe = (path) => get(path).catch((error) => {
+  if ([401, 403, 404, 405].includes(error.status)) return null;
+  throw error;
+});
