@@ -313,7 +313,7 @@ std::vector<absl::StatusOr<std::vector<uint8_t>>> Server::IdentifyTogether(
   ParallelFor(probes.size(), [&](size_t i) {
     const absl::Status conditions = CheckConditions(probes[i].options.where);
     samples[i] = conditions.ok() ? impl_->Read(std::move(probes[i].files)) : conditions;
-    out[i] = samples[i].status();
+    if (!samples[i].ok()) out[i] = samples[i].status();
   });
   std::vector<Impl::Asked> asked;
   std::vector<size_t> index;
@@ -324,8 +324,11 @@ std::vector<absl::StatusOr<std::vector<uint8_t>>> Server::IdentifyTogether(
   }
   auto scores = impl_->IdentifyTogether(Inside::Of(gallery), asked);
   ParallelFor(scores.size(), [&](size_t i) {
-    out[index[i]] = scores[i].status();
-    if (scores[i].ok()) out[index[i]] = SerializeScores(*impl_->instance().context, *scores[i]);
+    if (scores[i].ok()) {
+      out[index[i]] = SerializeScores(*impl_->instance().context, *scores[i]);
+    } else {
+      out[index[i]] = scores[i].status();
+    }
   });
   return out;
 }

@@ -234,8 +234,10 @@ void Server::Impl::IdentifyAlike(const Gallery::Impl& gallery, std::span<const A
   std::vector<absl::StatusOr<PreparedProbe>> prepared(asked.size());
   ParallelFor(asked.size(), [&](size_t i) {
     auto draw = NewDraw(gallery, *asked[i].samples);
-    prepared[i] = draw.status();
-    if (!draw.ok()) return;
+    if (!draw.ok()) {
+      prepared[i] = draw.status();
+      return;
+    }
     draw->time = now;
     prepared[i] =
         Prepare(**prober, gallery, *asked[i].samples, *asked[i].options, *draw, *restriction);
