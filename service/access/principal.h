@@ -43,7 +43,8 @@ enum class Scope : uint8_t {
   kManageKeys,      // keys and models come in
   kReadAdmissions,  // what waits, and its verdicts
   kAdmit,           // a person decides who is admitted
-  kExchange,        // the other daemon: admission and renewal files, replies to decide
+  kExchange,        // the other daemon: admission and renewal files
+  kDecide,          // signed replies are decided
   kReadAudit,       // audit trail, receipts, budgets
   kReadMetrics,     // Prometheus
 };
@@ -51,7 +52,7 @@ inline constexpr Scope kScopes[] = {
     Scope::kPublic,        Scope::kReadModel,   Scope::kEnrol,          Scope::kIdentify,
     Scope::kVerify,        Scope::kReadPersons, Scope::kRemove,         Scope::kReadGallery,
     Scope::kManageGallery, Scope::kManageKeys,  Scope::kReadAdmissions, Scope::kAdmit,
-    Scope::kExchange,      Scope::kReadAudit,   Scope::kReadMetrics};
+    Scope::kExchange,      Scope::kDecide,      Scope::kReadAudit,      Scope::kReadMetrics};
 // "public", "model:read", "persons:enrol", ... as tokens spell them.
 std::string_view ScopeName(Scope scope);
 absl::StatusOr<Scope> ParseScope(std::string_view name);

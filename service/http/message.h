@@ -75,6 +75,16 @@ HttpResponse NoContent();
 HttpResponse ErrorResponse(const absl::Status& status);
 HttpResponse ErrorResponse(int http_status, std::string_view code, std::string_view message);
 
+// DecodePercent: RFC 3986; kInvalidArgument for half escapes and for control characters. In a query
+// '+' is a space. ParseQuery: a=b&c=d; at most 64 of them.
+absl::StatusOr<std::string> DecodePercent(std::string_view text, bool plus_is_space = false);
+absl::StatusOr<std::map<std::string, std::string>> ParseQuery(std::string_view query);
+// EncodePercent: of a path's segment or a query's value.
+std::string EncodePercent(std::string_view text);
+
+// BodyOf: bytes as a body, for tests and requests made by ourselves.
+std::shared_ptr<const Body> BodyOf(std::vector<uint8_t> bytes);
+
 // ReadJson: kInvalidArgument for another content type, for what is no JSON, nested deeper than 32,
 // or has a key twice.
 absl::StatusOr<nlohmann::json> ReadJson(const HttpRequest& request);

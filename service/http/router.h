@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,9 @@ class Router {
   // Dies where a route is there twice: the table is the program's, not a user's.
   void Add(Route route);
   const std::vector<Route>& routes() const { return routes_; }
-  // Match: the route, and its parameters decoded; nullptr where no pattern fits. `allowed`: methods
-  // of patterns that fit, for 405.
+  // Match: the route of a path as it was sent (segments are decoded after they were told apart),
+  // and its parameters decoded; nullptr where no pattern fits. `allowed`: methods of patterns that
+  // fit, for 405.
   const Route* Match(const std::string& method, const std::string& path,
                      std::map<std::string, std::string>* parameters,
                      std::vector<std::string>* allowed) const;

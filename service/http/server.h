@@ -9,7 +9,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -39,6 +41,7 @@ struct ServerLimits {
 struct GateInput {
   const Route* route = nullptr;
   const std::map<std::string, std::string>* headers = nullptr;
+  const std::map<std::string, std::string>* parameters = nullptr;  // of the route's pattern
   std::string path;
   std::string peer;
   const PeerCertificate* certificate = nullptr;  // nullptr: none was shown
@@ -50,7 +53,8 @@ struct GateError {
 };
 using Gate = std::function<std::optional<GateError>(const GateInput&, Principal*)>;
 
-// Observer: told of each request when it was answered, refused ones too: metrics, logs, audit log.
+// Observer: told of each answer before it leaves, of refusals too: metrics, logs, audit log. Where
+// it fails, the answer does not leave: the client gets 503.
 struct Answered {
   const HttpRequest* request = nullptr;  // without a body where it was refused before one came
   const Route* route = nullptr;          // nullptr: no such path
@@ -59,7 +63,7 @@ struct Answered {
   double seconds = 0, queued_seconds = 0;
   std::string error_code;
 };
-using Observer = std::function<void(const Answered&)>;
+using Observer = std::function<absl::Status(const Answered&)>;
 
 class HttpServer {
  public:

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/access/authority.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/files.h"
+#include "base/mapped_file.h"
+#include "service/access/replay.h"
+#include "service/text.h"
+
+namespace heft::service {
+namespace {
+
+constexpr uint64_t kMostJwks = 1 << 20;
+
+// TheTable: every role with what it may. A test holds every route against it (service/testing.h).
+const std::map<ServiceRole, std::set<Scope>>& TheTable() {
+  static const std::map<ServiceRole, std::set<Scope>> table = {
+      {ServiceRole::kClient, {Scope::kReadModel, Scope::kIdentify, Scope::kVerify}},
+      {ServiceRole::kRegistrar,
+       {Scope::kReadModel, Scope::kEnrol, Scope::kReadPersons, Scope::kRemove, Scope::kReadGallery,
+        Scope::kReadAdmissions}},
+      {ServiceRole::kOperator,
+       {Scope::kReadModel, Scope::kReadPersons, Scope::kReadGallery, Scope::kManageGallery,
+        Scope::kManageKeys, Scope::kReadAdmissions, Scope::kAdmit, Scope::kReadMetrics}},
+      {ServiceRole::kAuditor,
+       {Scope::kReadGallery, Scope::kReadAdmissions, Scope::kReadAudit, Scope::kReadMetrics}},
+      {ServiceRole::kRelyingParty,
+       {Scope::kReadModel, Scope::kIdentify, Scope::kVerify, Scope::kDecide}},
+      {ServiceRole::kMachine, {Scope::kReadModel, Scope::kExchange, Scope::kDecide}}};
+  return table;
+}
+
+GateError Error(int http_status, std::string_view code, std::string_view message,
+                int retry_after = 0) {
+  return {http_status, std::string(code), std::string(message), retry_after};
+}
+
+GateError Unauthenticated(std::string_view message) {
+  return Error(401, "UNAUTHENTICATED", message);
+}
+
+std::string HeaderOf(const GateInput& input, const std::string& name) {
+  const auto found = input.headers->find(name);
+  return found == input.headers->end() ? "" : found->second;
+}
+
+GateError OfReplay(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+      return Error(400, "INVALID_ARGUMENT", Message(status));
+    case absl::StatusCode::kDeadlineExceeded:
+      return Error(401, "STALE", Message(status));
+    case absl::StatusCode::kAlreadyExists:
+      return Error(401, "REPLAYED", Message(status));
+    case absl::StatusCode::kResourceExhausted:
+      return Error(429, "RESOURCE_EXHAUSTED", Message(status), 10);
+    default:
+      return Error(503, "UNAVAILABLE", "nonces cannot be written down", 5);
+  }
+}
+
+absl::Status CheckRules(const std::vector<CertificateRule>& certificates,
+                        const std::optional<TokenRules>& tokens) {
+  std::set<std::string> names;
+  for (const CertificateRule& rule : certificates) {
+    if (rule.subject.empty() == rule.fingerprint.empty()) {
+      return absl::InvalidArgumentError("a certificate is named by its subject or its fingerprint");
+    }
+    if (rule.roles.empty() && !rule.carries_tokens) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the certificate \"", rule.subject, rule.fingerprint, "\" has no role and no tokens"));
+    }
+    if (!names.insert(rule.subject + "/" + LowerCase(rule.fingerprint)).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the certificate \"", rule.subject, rule.fingerprint, "\" has two rules"));
+    }
+  }
+  if (!tokens) return absl::OkStatus();
+  for (const std::string& role : tokens->roles) {
+    HEFT_ASSIGN_OR_RETURN(const ServiceRole parsed, ParseServiceRole(role));
+    if (parsed == ServiceRole::kMachine) {
+      return absl::InvalidArgumentError("no token makes a \"machine\": a certificate does");
+    }
+  }
+  return tokens->issuer.empty() || tokens->audience.empty()
+             ? absl::InvalidArgumentError("tokens need an issuer and an audience")
+             : absl::OkStatus();
+}
+
+// Rules: what is replaced at once when it is read anew.
+struct Rules {
+  std::vector<CertificateRule> certificates;
+  std::optional<TokenRules> tokens;
+  KeySet keys;
+  FileStamp stamp;  // of the file of keys
+};
+
+absl::StatusOr<std::shared_ptr<const Rules>> MakeRules(std::vector<CertificateRule> certificates,
+                                                       std::optional<TokenRules> tokens) {
+  HEFT_RETURN_IF_ERROR(CheckRules(certificates, tokens));
+  auto rules = std::make_shared<Rules>();
+  rules->certificates = std::move(certificates);
+  rules->tokens = std::move(tokens);
+  if (!rules->tokens) return rules;
+  const std::string& path = rules->tokens->keys;
+  HEFT_ASSIGN_OR_RETURN(rules->stamp, FileStampOf(path));
+  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMostJwks));
+  HEFT_ASSIGN_OR_RETURN(rules->keys, KeySet::Parse(text, path));
+  return rules;
+}
+
+class RuledAuthority : public Authority {
+ public:
+  RuledAuthority(const AuthorityOptions& options, std::shared_ptr<const Rules> rules,
+                 std::unique_ptr<ReplayGuard> guard)
+      : rules_(std::move(rules)),
+        guard_(std::move(guard)),
+        principals_(options.principal),
+        identities_(options.identity) {}
+
+  Gate gate() override {
+    return [this](const GateInput& input, Principal* who) { return Admit(input, who); };
+  }
+  absl::Status Reload() override {
+    const auto now = Current();
+    return Replace(now->certificates, now->tokens);
+  }
+  absl::Status Replace(std::vector<CertificateRule> certificates,
+                       std::optional<TokenRules> tokens) override {
+    HEFT_ASSIGN_OR_RETURN(auto made, MakeRules(std::move(certificates), std::move(tokens)));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    rules_ = std::move(made);
+    return absl::OkStatus();
+  }
+
+ private:
+  std::shared_ptr<const Rules> Current() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return rules_;
+  }
+
+  std::optional<GateError> Admit(const GateInput& input, Principal* who) {
+    const Route& route = *input.route;
+    if (route.scope == Scope::kPublic && !route.signed_request) {
+      // Who asks is for the log alone, and nobody is refused.
+      if (input.certificate != nullptr) who->name = input.certificate->subject;
+      return std::nullopt;
+    }
+    if (auto error = Identify(input, who)) return error;
+    if (!who->Has(route.scope)) {
+      return Error(403, "PERMISSION_DENIED",
+                   absl::StrCat("this needs the scope ", std::string(ScopeName(route.scope))));
+    }
+    if (const int wait = principals_.Take(who->name); wait > 0) {
+      return Error(429, "RESOURCE_EXHAUSTED", "too many requests of yours: slow down", wait);
+    }
+    if (auto error = LimitIdentity(input)) return error;
+    if (!route.signed_request) return std::nullopt;
+    const absl::Status fresh =
+        guard_->Admit(who->name, HeaderOf(input, "x-heft-nonce"), HeaderOf(input, "x-heft-time"),
+                      static_cast<uint64_t>(std::time(nullptr)));
+    if (!fresh.ok()) return OfReplay(fresh);
+    return std::nullopt;
+  }
+
+  // LimitIdentity: nobody is verified against all the time, whoever asks.
+  std::optional<GateError> LimitIdentity(const GateInput& input) {
+    if (input.route->scope != Scope::kVerify || input.parameters == nullptr) return std::nullopt;
+    const auto person = input.parameters->find("person");
+    if (person == input.parameters->end()) return std::nullopt;
+    const int wait = identities_.Take(person->second);
+    if (wait == 0) return std::nullopt;
+    return Error(429, "RESOURCE_EXHAUSTED", "too many verifications of this person", wait);
+  }
+
+  std::optional<GateError> Identify(const GateInput& input, Principal* who) {
+    if (input.certificate == nullptr || input.certificate->fingerprint.empty()) {
+      return Unauthenticated("no client certificate");
+    }
+    const auto rules = Current();
+    const CertificateRule* rule = Find(*rules, *input.certificate);
+    if (rule == nullptr) {
+      return Unauthenticated("the configuration does not name this certificate");
+    }
+    const std::string authorization = HeaderOf(input, "authorization");
+    if (!authorization.empty()) return IdentifyToken(*rules, *rule, input, authorization, who);
+    if (rule->roles.empty()) return Unauthenticated("this certificate is nobody without a token");
+    who->name = input.certificate->subject;
+    if (who->name.empty()) who->name = input.certificate->fingerprint;
+    who->roles = rule->roles;
+    for (const ServiceRole role : who->roles) {
+      who->scopes.insert(ScopesOf(role).begin(), ScopesOf(role).end());
+    }
+    return std::nullopt;
+  }
+
+  static const CertificateRule* Find(const Rules& rules, const PeerCertificate& certificate) {
+    for (const CertificateRule& rule : rules.certificates) {
+      const bool fits = rule.fingerprint.empty()
+                            ? rule.subject == certificate.subject
+                            : SameText(rule.fingerprint, certificate.fingerprint);
+      if (fits) return &rule;
+    }
+    return nullptr;
+  }
+
+  std::optional<GateError> IdentifyToken(const Rules& rules, const CertificateRule& rule,
+                                         const GateInput& input, std::string_view authorization,
+                                         Principal* who) {
+    if (!rule.carries_tokens || !rules.tokens) {
+      return Unauthenticated("tokens are not taken over this certificate");
+    }
+    if (authorization.size() < 7 || !SameText(authorization.substr(0, 7), "bearer ")) {
+      return Unauthenticated("Authorization is Bearer and a token");
+    }
+    const std::string_view token = Trim(authorization.substr(7));
+    const auto claims = Believe(rules, token);
+    if (!claims.ok()) return Unauthenticated(Message(claims.status()));
+    if (!claims->certificate.empty() && claims->certificate != input.certificate->fingerprint) {
+      return Unauthenticated("the token is bound to another certificate");
+    }
+    who->name = absl::StrCat(claims->issuer, "#", claims->subject);
+    who->machine = input.certificate->subject;
+    for (const std::string& name : claims->roles) {
+      const auto role = ParseServiceRole(name);
+      if (!role.ok()) continue;
+      who->roles.insert(*role);
+      for (const Scope scope : ScopesOf(*role)) {
+        if (!claims->limits_scopes || claims->scopes.contains(std::string(ScopeName(scope)))) {
+          who->scopes.insert(scope);
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  absl::StatusOr<TokenClaims> Believe(const Rules& rules, std::string_view token) {
+    absl::StatusOr<nlohmann::json> payload = VerifyJws(token, rules.keys);
+    // A key that is new: the file may have it by now.
+    if (!payload.ok() && FileIsNew(rules)) {
+      if (Reload().ok()) payload = VerifyJws(token, Current()->keys);
+    }
+    if (!payload.ok()) return payload.status();
+    return CheckClaims(*payload, *rules.tokens, static_cast<uint64_t>(std::time(nullptr)));
+  }
+
+  // FileIsNew: looked at once a second at most, whoever sends whatever tokens.
+  bool FileIsNew(const Rules& rules) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const auto now = std::chrono::steady_clock::now();
+      if (now < look_again_) return false;
+      look_again_ = now + std::chrono::seconds(1);
+    }
+    const auto stamp = FileStampOf(rules.tokens->keys);
+    return stamp.ok() && !(*stamp == rules.stamp);
+  }
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Rules> rules_;
+  std::chrono::steady_clock::time_point look_again_{};
+  const std::unique_ptr<ReplayGuard> guard_;
+  RateLimits principals_, identities_;
+};
+
+}  // namespace
+
+const std::set<Scope>& ScopesOf(ServiceRole role) { return TheTable().at(role); }
+
+absl::StatusOr<std::unique_ptr<Authority>> Authority::Create(AuthorityOptions options) {
+  HEFT_ASSIGN_OR_RETURN(auto rules, MakeRules(options.certificates, options.tokens));
+  HEFT_ASSIGN_OR_RETURN(auto guard, ReplayGuard::Open(options.nonces));
+  return std::make_unique<RuledAuthority>(options, std::move(rules), std::move(guard));
+}
+
+}  // namespace heft::service

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/access/jwt.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "base/status.h"
+#include "service/access/jwt_keys.h"
+#include "service/text.h"
+
+namespace heft::service {
+namespace {
+
+constexpr size_t kMostToken = 8192;
+constexpr char kUrlAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+std::string Encode(std::span<const uint8_t> bytes, const char* alphabet, bool padded) {
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t n = std::min<size_t>(3, bytes.size() - i);
+    uint32_t three = 0;
+    for (size_t k = 0; k < 3; ++k) three = three << 8 | (k < n ? bytes[i + k] : 0);
+    for (size_t k = 0; k < n + 1; ++k) out += alphabet[three >> (18 - 6 * k) & 63];
+    if (padded) out.append(3 - n, '=');
+  }
+  return out;
+}
+
+std::array<uint8_t, 256> Values(const char* alphabet) {
+  std::array<uint8_t, 256> values;
+  values.fill(255);
+  for (uint8_t i = 0; i < 64; ++i) values[static_cast<uint8_t>(alphabet[i])] = i;
+  return values;
+}
+
+// Decode: of text without padding; each text has one meaning, and each meaning one text.
+absl::StatusOr<std::vector<uint8_t>> Decode(std::string_view text,
+                                            const std::array<uint8_t, 256>& values) {
+  const auto wrong = absl::InvalidArgumentError("no base64");
+  if (text.size() % 4 == 1) return wrong;
+  std::vector<uint8_t> out;
+  out.reserve(text.size() / 4 * 3 + 2);
+  uint32_t bits = 0;
+  int have = 0;
+  for (const char c : text) {
+    const uint8_t value = values[static_cast<uint8_t>(c)];
+    if (value == 255) return wrong;
+    bits = bits << 6 | value;
+    have += 6;
+    if (have >= 8) {
+      have -= 8;
+      out.push_back(static_cast<uint8_t>(bits >> have));
+      bits &= (1u << have) - 1;
+    }
+  }
+  if (bits != 0) return wrong;
+  return out;
+}
+
+absl::Status Refused(std::string_view why) {
+  return absl::UnauthenticatedError(absl::StrCat("the token ", std::string(why)));
+}
+
+// ParseObject: nullopt for what is no object, is deep, or has a key twice.
+std::optional<nlohmann::json> ParseObject(std::string_view text) {
+  std::vector<std::set<std::string>> keys;
+  bool wrong = false;
+  const auto look = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& value) {
+    using Event = nlohmann::json::parse_event_t;
+    if (event == Event::object_start || event == Event::array_start) {
+      wrong |= depth > 8;
+      keys.emplace_back();
+    } else if ((event == Event::object_end || event == Event::array_end) && !keys.empty()) {
+      keys.pop_back();
+    } else if (event == Event::key && !keys.empty()) {
+      wrong |= !keys.back().insert(value.get<std::string>()).second;
+    }
+    return !wrong;
+  };
+  nlohmann::json json = nlohmann::json::parse(text, look, /*allow_exceptions=*/false);
+  if (wrong || !json.is_object()) return std::nullopt;
+  return json;
+}
+
+std::optional<nlohmann::json> DecodeObject(std::string_view part) {
+  const auto bytes = DecodeBase64Url(part);
+  if (!bytes.ok()) return std::nullopt;
+  return ParseObject({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+}
+
+std::string Text(const nlohmann::json& object, const std::string& key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// Time: a NumericDate that is a whole or broken number of seconds; none where it is neither.
+std::optional<uint64_t> Time(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  const double seconds = found->get<double>();
+  if (!(seconds >= 0 && seconds < 1e15)) return std::nullopt;
+  return static_cast<uint64_t>(seconds);
+}
+
+// Texts: a string, or an array of them.
+std::optional<std::set<std::string>> Texts(const nlohmann::json& value) {
+  if (value.is_string()) return std::set<std::string>{value.get<std::string>()};
+  if (!value.is_array()) return std::nullopt;
+  std::set<std::string> out;
+  for (const nlohmann::json& one : value) {
+    if (!one.is_string()) return std::nullopt;
+    out.insert(one.get<std::string>());
+  }
+  return out;
+}
+
+absl::Status CheckTimes(const nlohmann::json& payload, const TokenRules& rules, uint64_t now,
+                        uint64_t* expires) {
+  const auto exp = Time(payload, "exp"), iat = Time(payload, "iat"), nbf = Time(payload, "nbf");
+  if (!exp || !iat) return Refused("does not say when it was made and when it ends (iat, exp)");
+  if (payload.contains("nbf") && !nbf) return Refused("says no time in nbf");
+  if (*exp + rules.leeway <= now) return Refused("has expired");
+  if (*iat > now + rules.leeway || (nbf && *nbf > now + rules.leeway)) {
+    return Refused("is of the future");
+  }
+  if (*exp < *iat || *exp - *iat > rules.most_life) return Refused("is good for too long");
+  *expires = *exp;
+  return absl::OkStatus();
+}
+
+// Binding: cnf's certificate as hexadecimal; nullopt where cnf is there and says something else.
+std::optional<std::string> Binding(const nlohmann::json& payload) {
+  const auto cnf = payload.find("cnf");
+  if (cnf == payload.end()) return "";
+  if (!cnf->is_object()) return std::nullopt;
+  const auto bytes = DecodeBase64Url(Text(*cnf, "x5t#S256"));
+  if (!bytes.ok() || bytes->size() != 32) return std::nullopt;
+  return HexString(*bytes);
+}
+
+}  // namespace
+
+std::string Base64Url(std::span<const uint8_t> bytes) { return Encode(bytes, kUrlAlphabet, false); }
+std::string Base64(std::span<const uint8_t> bytes) { return Encode(bytes, kAlphabet, true); }
+
+absl::StatusOr<std::vector<uint8_t>> DecodeBase64Url(std::string_view text) {
+  static const std::array<uint8_t, 256> values = Values(kUrlAlphabet);
+  return Decode(text, values);
+}
+
+absl::StatusOr<std::vector<uint8_t>> DecodeBase64(std::string_view text) {
+  static const std::array<uint8_t, 256> values = Values(kAlphabet);
+  if (text.size() % 4 != 0) return absl::InvalidArgumentError("no base64: its padding is missing");
+  for (int i = 0; i < 2 && !text.empty() && text.back() == '='; ++i) text.remove_suffix(1);
+  return Decode(text, values);
+}
+
+absl::StatusOr<nlohmann::json> VerifyJws(std::string_view compact, const KeySet& keys,
+                                         std::string_view type) {
+  if (compact.size() > kMostToken) return Refused("is longer than 8 kB");
+  const std::vector<std::string_view> parts = Split(compact, '.');
+  if (parts.size() != 3) return Refused("is no compact JWS");
+  const auto header = DecodeObject(parts[0]);
+  if (!header) return Refused("has no header");
+  if (header->contains("crit")) return Refused("wants extensions that are not known here");
+  if (header->contains("b64")) return Refused("has an unencoded payload");
+  if (header->contains("typ")) {
+    const std::string typ = Text(*header, "typ");
+    const bool fits = typ == type || (type == "JWT" && typ == "at+jwt");
+    if (!fits) return Refused("is of another type");
+  } else if (type != "JWT") {
+    return Refused("is of no type");
+  }
+  const KeySet::Key* key = keys.Find(Text(*header, "kid"));
+  if (key == nullptr) return Refused("names a key (kid) that is not known here");
+  // The key says how it is used; the token only agrees: "none" and HMAC never do.
+  if (Text(*header, "alg") != key->algorithm)
+    return Refused("is of another algorithm than its key");
+  const auto signature = DecodeBase64Url(parts[2]);
+  const std::string_view covered = compact.substr(0, parts[0].size() + 1 + parts[1].size());
+  if (!signature.ok() ||
+      !SignatureFits(key->key.get(), key->algorithm, AsBytes(covered), *signature)) {
+    return Refused("has a wrong signature");
+  }
+  auto payload = DecodeObject(parts[1]);
+  if (!payload) return Refused("has no claims");
+  return *std::move(payload);
+}
+
+absl::StatusOr<std::string> SignJws(EVP_PKEY* key, const std::string& kid,
+                                    const nlohmann::ordered_json& payload, std::string_view type) {
+  HEFT_ASSIGN_OR_RETURN(const std::string algorithm, AlgorithmOf(key));
+  const nlohmann::ordered_json header = {
+      {"alg", algorithm}, {"typ", std::string(type)}, {"kid", kid}};
+  const std::string message =
+      absl::StrCat(Base64Url(AsBytes(header.dump())), ".", Base64Url(AsBytes(payload.dump())));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> signature,
+                        SignatureOf(key, algorithm, AsBytes(message)));
+  return absl::StrCat(message, ".", Base64Url(signature));
+}
+
+absl::StatusOr<TokenClaims> CheckClaims(const nlohmann::json& payload, const TokenRules& rules,
+                                        uint64_t now) {
+  TokenClaims out;
+  out.issuer = Text(payload, "iss");
+  out.subject = Text(payload, "sub");
+  if (out.issuer.empty() || out.issuer != rules.issuer) return Refused("is of another issuer");
+  if (out.subject.empty() || out.subject.size() > 256) return Refused("names nobody (sub)");
+  const auto audience = Texts(payload.value("aud", nlohmann::json()));
+  if (!audience || !audience->contains(rules.audience))
+    return Refused("is for somebody else (aud)");
+  HEFT_RETURN_IF_ERROR(CheckTimes(payload, rules, now, &out.expires));
+  const auto roles = Texts(payload.value(rules.roles_claim, nlohmann::json::array()));
+  if (!roles) return Refused("says no roles that can be read");
+  for (const std::string& role : *roles) {
+    // Roles of other services are in tokens too, and those that this issuer may not give.
+    if (rules.roles.contains(role)) out.roles.insert(role);
+  }
+  if (out.roles.empty()) return Refused("gives no role that counts here");
+  if (const auto scope = payload.find("scope"); scope != payload.end()) {
+    if (!scope->is_string()) return Refused("has scopes that are no text");
+    out.limits_scopes = true;
+    const std::string all = scope->get<std::string>();
+    for (const std::string_view one : Split(all, ' ')) {
+      if (!one.empty()) out.scopes.emplace(one);
+    }
+  }
+  const auto binding = Binding(payload);
+  if (!binding) return Refused("is bound to something that is not known here (cnf)");
+  out.certificate = *binding;
+  return out;
+}
+
+}  // namespace heft::service

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// ReplayGuard: a request that changes or asks something is taken once. It carries 16 random bytes
+// (X-Heft-Nonce, base64url) and its time (X-Heft-Time, Unix seconds); what is older or newer than
+// the window is refused, and within it every nonce of a principal is remembered, in a file too, so
+// that a restart forgets none.
+#ifndef HEFT_SERVICE_ACCESS_REPLAY_H_
+#define HEFT_SERVICE_ACCESS_REPLAY_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace heft::service {
+
+inline constexpr char kNonceHeader[] = "X-Heft-Nonce";
+inline constexpr char kTimeHeader[] = "X-Heft-Time";
+inline constexpr uint64_t kReplayWindow = 300;  // seconds before and after now
+
+// NewNonce: 16 bytes of the system's randomness, base64url.
+std::string NewNonce();
+
+class ReplayGuard {
+ public:
+  // `path`: the file (mode 0600); empty: memory alone, for tests. `most`: nonces that are
+  // remembered at once. kUnavailable, kDataLoss.
+  static absl::StatusOr<std::unique_ptr<ReplayGuard>> Open(const std::string& path,
+                                                           uint64_t most = 4u << 20);
+  virtual ~ReplayGuard() = default;
+  // Admit: kInvalidArgument for headers that are missing or malformed, kDeadlineExceeded for a time
+  // outside the window, kAlreadyExists for a nonce that was here, kResourceExhausted when full,
+  // kUnavailable where it cannot be written down: then it was not taken.
+  virtual absl::Status Admit(std::string_view principal, std::string_view nonce,
+                             std::string_view time, uint64_t now) = 0;
+  virtual uint64_t remembered() const = 0;
+};
+
+}  // namespace heft::service
+
+#endif  // HEFT_SERVICE_ACCESS_REPLAY_H_

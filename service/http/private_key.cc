@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenSSL 3 calls engines deprecated; Debian 12 has PKCS#11 as an engine and not as a provider.
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include "service/http/private_key.h"
+
+#include <openssl/engine.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/files.h"
+#include "service/http/message.h"
+#include "service/text.h"
+
+namespace heft::service {
+namespace {
+
+constexpr std::string_view kScheme = "pkcs11:";
+
+std::shared_ptr<EVP_PKEY> Shared(EVP_PKEY* key) {
+  return std::shared_ptr<EVP_PKEY>(key, [](EVP_PKEY* k) { EVP_PKEY_free(k); });
+}
+
+// GivenBySystemd: LoadCredential's files may be root's, with a list of who else reads them that
+// looks like permissions of a group.
+bool GivenBySystemd(const std::string& path) {
+  const char* folder = std::getenv("CREDENTIALS_DIRECTORY");
+  return folder != nullptr && path.starts_with(absl::StrCat(folder, "/"));
+}
+
+// NoPassphrase: files are expected without one; asking a terminal would stop a daemon.
+int NoPassphrase(char*, int, int, void*) { return -1; }
+
+absl::StatusOr<std::shared_ptr<EVP_PKEY>> OfFile(const std::string& path) {
+  HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, 1 << 16));
+  if (!GivenBySystemd(path)) HEFT_RETURN_IF_ERROR(file.permissions);
+  BIO* bio = BIO_new_mem_buf(file.bytes.data(), static_cast<int>(file.bytes.size()));
+  EVP_PKEY* key = PEM_read_bio_PrivateKey(bio, nullptr, NoPassphrase, nullptr);
+  BIO_free(bio);
+  if (key == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " holds no private key in PEM without a passphrase: ", OpenSslErrors()));
+  }
+  return Shared(key);
+}
+
+// TokenUri: what of a PKCS#11 URI goes to the engine as such, and as commands.
+struct TokenUri {
+  std::string uri, module, pin;
+};
+
+absl::StatusOr<TokenUri> ParseTokenUri(const std::string& text) {
+  TokenUri out;
+  const size_t mark = text.find('?');
+  out.uri = text.substr(0, mark);
+  if (mark == text.npos) return out;
+  for (const std::string_view pair : Split(std::string_view(text).substr(mark + 1), '&')) {
+    const size_t equals = pair.find('=');
+    const std::string_view name = pair.substr(0, equals);
+    HEFT_ASSIGN_OR_RETURN(std::string value,
+                          DecodePercent(equals == pair.npos ? "" : pair.substr(equals + 1)));
+    if (name == "module-path") {
+      out.module = value;
+    } else if (name == "pin-source") {
+      const std::string path = value.starts_with("file:") ? value.substr(5) : value;
+      HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, 256));
+      if (!GivenBySystemd(path)) HEFT_RETURN_IF_ERROR(file.permissions);
+      const std::string_view pin(reinterpret_cast<const char*>(file.bytes.data()),
+                                 file.bytes.size());
+      out.pin = std::string(Trim(pin));
+    } else {
+      return absl::InvalidArgumentError(
+          absl::StrCat(out.uri, ": of a query only module-path and pin-source are taken, not \"",
+                       std::string(name), "\"; a PIN is read from the file that pin-source names"));
+    }
+  }
+  return out;
+}
+
+// TokenEngine: the engine, loaded once with the first key's module. nullptr: OpenSslErrors says
+// why.
+ENGINE* TokenEngine(const std::string& module) {
+  static ENGINE* engine = nullptr;
+  if (engine != nullptr) return engine;
+  ENGINE_load_dynamic();
+  ENGINE* made = ENGINE_by_id("pkcs11");
+  if (made == nullptr) return nullptr;
+  if ((!module.empty() && ENGINE_ctrl_cmd_string(made, "MODULE_PATH", module.c_str(), 0) != 1) ||
+      ENGINE_init(made) != 1) {
+    ENGINE_free(made);
+    return nullptr;
+  }
+  return engine = made;
+}
+
+absl::StatusOr<std::shared_ptr<EVP_PKEY>> OfToken(const std::string& text) {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  HEFT_ASSIGN_OR_RETURN(TokenUri uri, ParseTokenUri(text));
+  ENGINE* engine = TokenEngine(uri.module);
+  if (engine == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(uri.uri,
+                     ": OpenSSL's engine for PKCS#11 does not load (is "
+                     "libengine-pkcs11-openssl installed, and module-path right?): ",
+                     OpenSslErrors()));
+  }
+  if (!uri.pin.empty()) ENGINE_ctrl_cmd_string(engine, "PIN", uri.pin.c_str(), 0);
+  EVP_PKEY* key = ENGINE_load_private_key(engine, uri.uri.c_str(), nullptr, nullptr);
+  OPENSSL_cleanse(uri.pin.data(), uri.pin.size());
+  if (key == nullptr) {
+    return absl::NotFoundError(absl::StrCat(
+        uri.uri, ": no such key in the token, or the PIN is wrong: ", OpenSslErrors()));
+  }
+  return Shared(key);
+}
+
+}  // namespace
+
+std::string OpenSslErrors() {
+  std::string all;
+  for (unsigned long code; (code = ERR_get_error()) != 0;) {  // NOLINT: OpenSSL's type
+    char text[256];
+    ERR_error_string_n(code, text, sizeof text);
+    absl::StrAppend(&all, all.empty() ? "" : "; ", text);
+  }
+  return all.empty() ? "no reason given" : all;
+}
+
+absl::StatusOr<std::shared_ptr<EVP_PKEY>> LoadPrivateKey(const std::string& file_or_uri) {
+  ERR_clear_error();
+  if (file_or_uri.starts_with(kScheme)) return OfToken(file_or_uri);
+  return OfFile(file_or_uri);
+}
+
+}  // namespace heft::service

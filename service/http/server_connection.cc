@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connection: one client's requests, one after the other. All of it runs on its loop's thread, but
+// for Work.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <exception>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/bytes.h"
+#include "base/csprng.h"
+#include "service/http/server_internal.h"
+
+namespace heft::service {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr size_t kScratch = 64 << 10;
+constexpr int kReadsInARow = 16;            // then others of the loop have their turn
+constexpr uint64_t kReadAnyway = 64 << 10;  // of a body that is refused: the connection lives on
+constexpr uint64_t kLingerBytes = 4 << 20;  // after a refusal, so that the answer is seen
+constexpr seconds kLingerTime{2};
+constexpr seconds kGrace{10};
+
+std::span<uint8_t> Scratch() {
+  thread_local std::vector<uint8_t> scratch(kScratch);
+  return scratch;
+}
+
+std::string NewRequestId() {
+  thread_local Csprng random;
+  std::array<uint8_t, 12> bytes;
+  random.Fill(bytes);
+  return HexString(bytes);
+}
+
+HttpResponse Retry(HttpResponse response, int after) {
+  response.headers.emplace_back("Retry-After", absl::StrCat(after));
+  return response;
+}
+
+HttpResponse Overloaded() {
+  return Retry(ErrorResponse(429, "RESOURCE_EXHAUSTED", "too many requests wait: try again later"),
+               1);
+}
+
+// ErrorCode: of an answer that is an error in the usual form; for logs and metrics.
+std::string ErrorCode(const HttpResponse& response) {
+  if (response.status < 400 || response.content_type != "application/json") return "";
+  const auto json = nlohmann::json::parse(response.body, nullptr, false);
+  if (!json.is_object()) return "";
+  const auto code = json.find("code");
+  return code != json.end() && code->is_string() ? code->get<std::string>() : "";
+}
+
+}  // namespace
+
+Connection::Connection(Common* common, Loop* loop, int fd, std::string peer)
+    : common_(common), loop_(loop), socket_(loop->context, fd), peer_(std::move(peer)) {
+  wire_ = common->tls == nullptr ? PlainWire(fd) : ServerTlsWire(fd, common->tls->Current());
+  common_->registry.Enter();
+}
+
+Connection::~Connection() {
+  wire_.reset();  // before its socket
+  common_->registry.Leave();
+}
+
+void Connection::Start() {
+  Enter(Phase::kGreeting);
+  Greet();
+}
+
+void Connection::Enter(Phase phase) {
+  using List = Registry::List;
+  if (list_ != List::kNone) common_->registry.Part(list_, place_);
+  list_ = phase == Phase::kGreeting ? List::kGreeting
+          : phase == Phase::kIdle   ? List::kIdle
+                                    : List::kNone;
+  if (list_ != List::kNone) place_ = common_->registry.Join(list_, weak_from_this());
+  // The time for a header goes on from its first byte, whatever else happens.
+  const ServerLimits& limits = common_->limits;
+  phase_ = phase;
+  since_ = steady_clock::now();
+  moved_ = 0;
+  until_ = phase == Phase::kIdle                                ? since_ + limits.idle
+           : phase == Phase::kGreeting || phase == Phase::kHead ? since_ + limits.header_time
+           : phase == Phase::kLingering                         ? since_ + kLingerTime
+                                                                : SteadyTime::max();
+}
+
+bool Connection::Slow(SteadyTime now) const {
+  const auto time = now - since_;
+  if (time < kGrace) return false;
+  const double owed = std::chrono::duration<double>(time - kGrace).count() *
+                      static_cast<double>(common_->limits.slowest_body);
+  return static_cast<double>(moved_) < owed;
+}
+
+void Connection::Tick(SteadyTime now) {
+  const bool slow = (phase_ == Phase::kBody || phase_ == Phase::kWriting) && Slow(now);
+  if (now >= until_ || slow) End();
+}
+
+void Connection::End() {
+  if (phase_ == Phase::kEnded) return;
+  Enter(Phase::kEnded);
+  boost::system::error_code ignored;
+  wire_->Finish();
+  socket_.close(ignored);
+  loop_->Remove(shared_from_this());
+}
+
+void Connection::EndIfIdle() {
+  if (phase_ == Phase::kIdle || phase_ == Phase::kGreeting || phase_ == Phase::kHead) End();
+}
+
+void Connection::Wait(WireStep::Kind kind, Step then) {
+  using Descriptor = boost::asio::posix::stream_descriptor;
+  const auto what =
+      kind == WireStep::Kind::kWantWrite ? Descriptor::wait_write : Descriptor::wait_read;
+  socket_.async_wait(what, [self = shared_from_this(), then](boost::system::error_code error) {
+    if (self->phase_ == Phase::kEnded) return;
+    if (error) return self->End();
+    (self.get()->*then)();
+  });
+}
+
+void Connection::Greet() {
+  const WireStep step = wire_->Handshake();
+  if (step.kind == WireStep::Kind::kWantRead || step.kind == WireStep::Kind::kWantWrite) {
+    return Wait(step.kind, &Connection::Greet);
+  }
+  if (step.kind != WireStep::Kind::kDone) return End();
+  certificate_ = wire_->Peer();
+  if (common_->draining) return End();
+  Enter(Phase::kIdle);
+  until_ = since_ + common_->limits.header_time;  // who has said nothing yet is given less
+  ReadMore();
+}
+
+void Connection::ReadMore() {
+  for (int i = 0; i < kReadsInARow; ++i) {
+    const std::span<uint8_t> scratch = Scratch();
+    const WireStep step = wire_->Read(scratch);
+    if (step.kind == WireStep::Kind::kWantRead || step.kind == WireStep::Kind::kWantWrite) {
+      return Wait(step.kind, &Connection::ReadMore);
+    }
+    if (step.kind != WireStep::Kind::kDone) return End();
+    if (phase_ == Phase::kIdle) Enter(Phase::kHead);
+    moved_ += step.bytes;
+    in_.insert(in_.end(), scratch.begin(), scratch.begin() + step.bytes);
+    const Phase before = phase_;
+    Parse();
+    if (phase_ != before || continue_first_) return;
+  }
+  boost::asio::post(loop_->context, [self = shared_from_this()] {
+    if (self->phase_ == Phase::kHead || self->phase_ == Phase::kBody) self->ReadMore();
+  });
+}
+
+// Parse: uses what is there. The phase changes where the request is complete, or refused.
+void Connection::Parse() {
+  if (reader_ == nullptr) reader_ = std::make_unique<RequestReader>(common_->limits.header_bytes);
+  using State = RequestReader::State;
+  const size_t used = reader_->Feed(in_);
+  in_.erase(in_.begin(), in_.begin() + used);
+  switch (reader_->state()) {
+    case State::kHeadDone:
+      return HeadDone();
+    case State::kDone:
+      return BodyDone();
+    case State::kBad: {
+      const HttpProblem& problem = reader_->problem();
+      if (exchange_ == nullptr) {
+        exchange_ = std::make_shared<Exchange>();
+        exchange_->began = steady_clock::now();
+        exchange_->request.id = NewRequestId();
+        exchange_->request.peer = peer_;
+        exchange_->request.body = BodyOf({});
+      }
+      HttpResponse response = ErrorResponse(problem.http_status, problem.code, problem.message);
+      if (problem.http_status == 429) response = Retry(std::move(response), 1);
+      close_after_ = unread_ = true;
+      return Refuse(std::move(response));
+    }
+    case State::kHead:
+    case State::kBody:
+      // Whatever a message is made of is shorter than this: what is not, never ends.
+      if (in_.size() > common_->limits.header_bytes + kScratch) End();
+      return;
+  }
+}
+
+// Admit: everything that can be said before the body has come; none where it may.
+std::optional<HttpResponse> Connection::Admit(const RequestHead& head) {
+  HttpRequest& request = exchange_->request;
+  std::vector<std::string> allowed;
+  exchange_->route = common_->router.Match(head.method, head.path, &request.parameters, &allowed);
+  if (exchange_->route == nullptr) {
+    if (allowed.empty()) return ErrorResponse(404, "NOT_FOUND", "there is nothing of this path");
+    HttpResponse response = ErrorResponse(405, "UNIMPLEMENTED", "not with this method");
+    response.headers.emplace_back("Allow", absl::StrJoin(allowed, ", "));
+    return response;
+  }
+  const Route& route = *exchange_->route;
+  if (head.content_length.value_or(0) > route.most_bytes) {
+    return ErrorResponse(413, "OUT_OF_RANGE",
+                         absl::StrCat("a body above ", route.most_bytes, " bytes"));
+  }
+  uint64_t wanted = 0;
+  if (const std::string text = request.Header("x-deadline-ms"); !text.empty()) {
+    if (!absl::SimpleAtoi(text, &wanted) || wanted == 0) {
+      return ErrorResponse(400, "INVALID_ARGUMENT", "X-Deadline-Ms is a number of milliseconds");
+    }
+  }
+  const GateInput input = {&route,
+                           &request.headers,
+                           &request.parameters,
+                           request.path,
+                           peer_,
+                           certificate_ ? &*certificate_ : nullptr};
+  if (const auto error = common_->gate(input, &request.who)) {
+    HttpResponse response = ErrorResponse(error->http_status, error->code, error->message);
+    return error->retry_after > 0 ? Retry(std::move(response), error->retry_after)
+                                  : std::move(response);
+  }
+  exchange_->patience = common_->limits.deadline;
+  const uint64_t most = exchange_->patience.count();
+  if (wanted > 0) exchange_->patience = std::chrono::milliseconds(std::min(wanted, most));
+  const bool light = route.scope == Scope::kPublic || route.scope == Scope::kReadMetrics;
+  if (!light && common_->workers.Full()) return Overloaded();
+  return std::nullopt;
+}
+
+void Connection::HeadDone() {
+  const RequestHead& head = reader_->head();
+  exchange_ = std::make_shared<Exchange>();
+  exchange_->began = steady_clock::now();
+  HttpRequest& request = exchange_->request;
+  request.id = NewRequestId();
+  request.peer = peer_;
+  request.method = head.method;
+  request.path = DecodePercent(head.path).value_or("");
+  request.query = head.query;
+  request.headers = head.headers;
+  request.body = BodyOf({});
+  close_after_ = !head.keep_alive;
+  unread_ = false;
+  if (auto refusal = Admit(head)) {
+    // A short body is read all the same, so that the connection goes on.
+    const bool goes_on =
+        !head.chunked && !head.expects_continue && head.content_length.value_or(0) <= kReadAnyway;
+    if (!goes_on) {
+      close_after_ = unread_ = true;
+      return Refuse(*std::move(refusal));
+    }
+    exchange_->refusal = std::move(refusal);
+  }
+  BeginBody();
+}
+
+void Connection::BeginBody() {
+  Exchange* exchange = exchange_.get();
+  const RequestHead& head = reader_->head();
+  if (exchange->refusal) {
+    reader_->ReadBody(kReadAnyway, [](auto) { return std::nullopt; });
+  } else {
+    exchange->writer = std::make_unique<BodyWriter>(common_->budget);
+    reader_->ReadBody(exchange->route->most_bytes,
+                      [exchange](std::span<const uint8_t> piece) -> std::optional<HttpProblem> {
+                        const absl::Status written = exchange->writer->Write(piece);
+                        if (written.ok()) return std::nullopt;
+                        const bool full = absl::IsResourceExhausted(written);
+                        return HttpProblem{full ? 429 : 503,
+                                           full ? "RESOURCE_EXHAUSTED" : "UNAVAILABLE",
+                                           full ? std::string(written.message())
+                                                : "the service cannot keep the body"};
+                      });
+  }
+  Enter(Phase::kBody);
+  if (head.expects_continue && in_.empty()) {
+    continue_first_ = true;
+    out_head_ = "HTTP/1.1 100 Continue\r\n\r\n";
+    out_done_ = 0;
+    return WriteMore();
+  }
+  Parse();
+  // ReadMore reads on only where the phase is what it was before; from the head it is not.
+  if (phase_ == Phase::kBody) {
+    boost::asio::post(loop_->context, [self = shared_from_this()] {
+      if (self->phase_ == Phase::kBody) self->ReadMore();
+    });
+  }
+}
+
+void Connection::Refuse(HttpResponse response) {
+  exchange_->refusal = std::move(response);
+  Enter(Phase::kWorking);
+  exchange_->request_bytes = reader_->body_bytes();
+  const auto exchange = exchange_;
+  exchange->queued = steady_clock::now();
+  const auto self = shared_from_this();
+  if (!common_->side.Post([self, exchange] { self->Work(exchange, false); })) End();
+}
+
+void Connection::BodyDone() {
+  const auto exchange = exchange_;
+  if (exchange->refusal) return Refuse(*std::move(exchange->refusal));
+  auto body = exchange->writer->Finish();
+  exchange->writer.reset();
+  if (!body.ok())
+    return Refuse(ErrorResponse(503, "UNAVAILABLE", "the service cannot keep the body"));
+  exchange->request.body = *std::move(body);
+  exchange->request_bytes = reader_->body_bytes();
+  exchange->queued = steady_clock::now();
+  exchange->request.deadline = exchange->queued + exchange->patience;
+  const Scope scope = exchange->route->scope;
+  const bool light = scope == Scope::kPublic || scope == Scope::kReadMetrics;
+  Enter(Phase::kWorking);
+  const auto self = shared_from_this();
+  Lane& lane = light ? common_->side : common_->workers;
+  if (!lane.Post([self, exchange] { self->Work(exchange, true); })) Refuse(Overloaded());
+}
+
+HttpResponse Connection::Handle(const Exchange& exchange) const {
+  if (exchange.started >= exchange.request.deadline) {
+    return ErrorResponse(504, "DEADLINE_EXCEEDED", "its time was over before its turn came");
+  }
+  try {  // Ours throw nothing, but memory may run out, and what libraries do is theirs.
+    return exchange.route->handler(exchange.request);
+  } catch (const std::exception&) {
+    return ErrorResponse(absl::InternalError("a handler failed"));
+  }
+}
+
+// Work: on a lane's thread.
+void Connection::Work(const std::shared_ptr<Exchange>& exchange, bool handled) {
+  exchange->started = steady_clock::now();
+  HttpResponse response = handled ? Handle(*exchange) : *std::move(exchange->refusal);
+  if (common_->observer) {
+    Answered answered;
+    answered.request = &exchange->request;
+    answered.route = exchange->route;
+    answered.status = response.status;
+    answered.request_bytes = exchange->request_bytes;
+    answered.response_bytes = response.body.size();
+    const auto now = steady_clock::now();
+    answered.seconds = std::chrono::duration<double>(now - exchange->began).count();
+    answered.queued_seconds =
+        std::chrono::duration<double>(exchange->started - exchange->queued).count();
+    answered.error_code = ErrorCode(response);
+    if (!common_->observer(answered).ok()) {
+      response = ErrorResponse(503, "UNAVAILABLE", "the answer could not be put on record");
+    }
+  }
+  exchange->request.body = nullptr;  // memory goes back before the answer is written
+  boost::asio::post(loop_->context,
+                    [self = shared_from_this(), exchange, answer = std::move(response)]() mutable {
+                      if (self->phase_ == Phase::kEnded) return;
+                      self->Send(std::move(answer), exchange->request.id);
+                    });
+}
+
+void Connection::Send(HttpResponse response, const std::string& id) {
+  Enter(Phase::kWriting);
+  close_after_ |= common_->draining;
+  out_head_ = FormatHead(response, id, !close_after_);
+  out_body_ = std::move(response.body);
+  if (response.status == 204) out_body_.clear();
+  out_done_ = 0;
+  // What is small leaves as one record.
+  if (out_body_.size() <= 8192) {
+    out_head_.append(out_body_.begin(), out_body_.end());
+    out_body_.clear();
+  }
+  exchange_.reset();
+  WriteMore();
+}
+
+void Connection::WriteMore() {
+  const size_t all = out_head_.size() + out_body_.size();
+  for (int i = 0; out_done_ < all; ++i) {
+    if (i == 4 * kReadsInARow) {
+      return boost::asio::post(loop_->context, [self = shared_from_this()] {
+        if (self->phase_ != Phase::kEnded) self->WriteMore();
+      });
+    }
+    const bool in_head = out_done_ < out_head_.size();
+    const std::span<const uint8_t> rest =
+        in_head ? AsBytes(out_head_).subspan(out_done_)
+                : std::span<const uint8_t>(out_body_).subspan(out_done_ - out_head_.size());
+    const WireStep step = wire_->Write(rest.first(std::min<size_t>(rest.size(), kScratch)));
+    if (step.kind == WireStep::Kind::kWantRead || step.kind == WireStep::Kind::kWantWrite) {
+      return Wait(step.kind, &Connection::WriteMore);
+    }
+    if (step.kind != WireStep::Kind::kDone) return End();
+    out_done_ += step.bytes;
+    moved_ += step.bytes;
+  }
+  if (std::exchange(continue_first_, false)) {
+    out_head_.clear();
+    return ReadMore();
+  }
+  Written();
+}
+
+void Connection::Written() {
+  out_head_ = {};
+  out_body_ = {};
+  if (close_after_) {
+    if (!unread_) return End();
+    wire_->Finish();
+    Enter(Phase::kLingering);
+    return Linger();
+  }
+  reader_.reset();
+  if (common_->draining) return End();
+  if (in_.empty()) {
+    in_ = {};
+    Enter(Phase::kIdle);
+    return ReadMore();
+  }
+  Enter(Phase::kHead);  // the next request is here already, in part at least
+  boost::asio::post(loop_->context, [self = shared_from_this()] {
+    if (self->phase_ != Phase::kHead) return;
+    self->Parse();
+    if (self->phase_ == Phase::kHead) self->ReadMore();
+  });
+}
+
+// Linger: reads what the client still sends, so that it sees the answer and no reset.
+void Connection::Linger() {
+  while (true) {
+    const WireStep step = wire_->Read(Scratch());
+    if (step.kind == WireStep::Kind::kWantRead || step.kind == WireStep::Kind::kWantWrite) {
+      return Wait(step.kind, &Connection::Linger);
+    }
+    moved_ += step.bytes;
+    if (step.kind != WireStep::Kind::kDone || moved_ > kLingerBytes) return End();
+  }
+}
+
+}  // namespace heft::service

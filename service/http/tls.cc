@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/http/tls.h"
+
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+#include <ctime>
+#include <mutex>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "base/files.h"
+#include "service/http/private_key.h"
+#include "service/http/tls_internal.h"
+
+namespace heft::service {
+namespace {
+
+constexpr uint64_t kMostPem = 4 << 20;
+
+uint64_t UnixTime(const ASN1_TIME* time) {
+  std::tm broken{};
+  if (time == nullptr || ASN1_TIME_to_tm(time, &broken) != 1) return 0;
+  const time_t seconds = timegm(&broken);
+  return seconds < 0 ? 0 : static_cast<uint64_t>(seconds);
+}
+
+// PemFile: a file's bytes as OpenSSL reads them.
+class PemFile {
+ public:
+  static absl::StatusOr<PemFile> Read(const std::string& path) {
+    HEFT_ASSIGN_OR_RETURN(std::string text, ReadTextFile(path, kMostPem));
+    return PemFile(std::move(text));
+  }
+  template <typename T, typename F>
+  std::vector<std::shared_ptr<T>> All(F read, void (*release)(T*)) const {
+    std::vector<std::shared_ptr<T>> all;
+    BIO* bio = BIO_new_mem_buf(text_.data(), static_cast<int>(text_.size()));
+    while (T* one = read(bio, nullptr, nullptr, nullptr)) all.emplace_back(one, release);
+    BIO_free(bio);
+    OpenSslErrors();  // the end of the file is one
+    return all;
+  }
+
+ private:
+  explicit PemFile(std::string text) : text_(std::move(text)) {}
+  std::string text_;
+};
+
+absl::StatusOr<std::vector<std::shared_ptr<X509>>> ReadCertificates(const std::string& path) {
+  HEFT_ASSIGN_OR_RETURN(const PemFile file, PemFile::Read(path));
+  auto all = file.All<X509>(PEM_read_bio_X509, X509_free);
+  if (all.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " holds no certificate in PEM"));
+  }
+  return all;
+}
+
+absl::Status Refused(const std::string& file, std::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(file, ": ", std::string(what), ": ", OpenSslErrors()));
+}
+
+// UseOurs: our certificate, its chain and its key. `expires`: when the certificate does.
+absl::Status UseOurs(SSL_CTX* context, const TlsFiles& files, uint64_t* expires) {
+  HEFT_ASSIGN_OR_RETURN(const auto chain, ReadCertificates(files.certificate));
+  *expires = UnixTime(X509_get0_notAfter(chain[0].get()));
+  if (*expires <= static_cast<uint64_t>(std::time(nullptr))) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(files.certificate, ": the certificate has expired: have a new one issued"));
+  }
+  if (SSL_CTX_use_certificate(context, chain[0].get()) != 1) {
+    return Refused(files.certificate, "the certificate cannot be used");
+  }
+  for (size_t i = 1; i < chain.size(); ++i) {
+    if (SSL_CTX_add1_chain_cert(context, chain[i].get()) != 1) {
+      return Refused(files.certificate, "its chain cannot be used");
+    }
+  }
+  HEFT_ASSIGN_OR_RETURN(const std::shared_ptr<EVP_PKEY> key, LoadPrivateKey(files.private_key));
+  if (X509_check_private_key(chain[0].get(), key.get()) != 1) {
+    OpenSslErrors();
+    return absl::FailedPreconditionError(absl::StrCat(
+        files.private_key, " is not the key of the certificate in ", files.certificate));
+  }
+  return SSL_CTX_use_PrivateKey(context, key.get()) == 1
+             ? absl::OkStatus()
+             : Refused(files.private_key, "the key cannot be used");
+}
+
+// UseTheirs: who signs the peers' certificates, and which of those do not count any more.
+absl::Status UseTheirs(SSL_CTX* context, const TlsFiles& files, bool server) {
+  HEFT_ASSIGN_OR_RETURN(const auto authorities, ReadCertificates(files.authorities));
+  X509_STORE* store = SSL_CTX_get_cert_store(context);
+  for (const auto& authority : authorities) {
+    if (X509_STORE_add_cert(store, authority.get()) != 1) {
+      return Refused(files.authorities, "an authority cannot be used");
+    }
+    if (server) SSL_CTX_add_client_CA(context, authority.get());
+  }
+  if (files.revoked.empty()) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(const PemFile file, PemFile::Read(files.revoked));
+  const auto lists = file.All<X509_CRL>(PEM_read_bio_X509_CRL, X509_CRL_free);
+  if (lists.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(files.revoked, " holds no list of revoked certificates in PEM"));
+  }
+  for (const auto& list : lists) {
+    if (X509_STORE_add_crl(store, list.get()) != 1) return Refused(files.revoked, "not usable");
+  }
+  X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
+  return absl::OkStatus();
+}
+
+// Harden: TLS 1.3 alone, without resumption: every connection shows its certificate, and one that
+// was revoked meanwhile is refused.
+absl::Status Harden(SSL_CTX* context) {
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                                   SSL_OP_IGNORE_UNEXPECTED_EOF);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  // Idle connections keep no buffers; partial writes, since ours do not wait.
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_AUTO_RETRY);
+  SSL_CTX_set_verify_depth(context, 4);
+  const bool set = SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1 &&
+                   SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) == 1 &&
+                   SSL_CTX_set_num_tickets(context, 0) == 1 &&
+                   SSL_CTX_set1_groups_list(context, "X25519:P-256:P-384") == 1 &&
+                   SSL_CTX_set_ciphersuites(context,
+                                            "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:"
+                                            "TLS_AES_128_GCM_SHA256") == 1;
+  return set ? absl::OkStatus()
+             : absl::FailedPreconditionError(
+                   absl::StrCat("OpenSSL does not offer TLS 1.3: ", OpenSslErrors()));
+}
+
+class FileTls : public TlsContext {
+ public:
+  FileTls(TlsFiles files, bool server) : files_(std::move(files)), server_(server) {}
+
+  absl::Status Reload() override {
+    const std::shared_ptr<SSL_CTX> made(
+        SSL_CTX_new(server_ ? TLS_server_method() : TLS_client_method()),
+        [](SSL_CTX* context) { SSL_CTX_free(context); });
+    if (made == nullptr) return absl::UnavailableError(OpenSslErrors());
+    uint64_t expires = 0;
+    HEFT_RETURN_IF_ERROR(Harden(made.get()));
+    HEFT_RETURN_IF_ERROR(UseOurs(made.get(), files_, &expires));
+    HEFT_RETURN_IF_ERROR(UseTheirs(made.get(), files_, server_));
+    const bool required = server_ && files_.require_peer;
+    SSL_CTX_set_verify(made.get(),
+                       SSL_VERIFY_PEER | (required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nullptr);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    current_ = made;
+    expires_ = expires;
+    return absl::OkStatus();
+  }
+  std::shared_ptr<SSL_CTX> Current() const override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return current_;
+  }
+  uint64_t expires() const override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return expires_;
+  }
+
+ private:
+  const TlsFiles files_;
+  const bool server_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<SSL_CTX> current_;
+  uint64_t expires_ = 0;
+};
+
+absl::StatusOr<std::shared_ptr<TlsContext>> Make(const TlsFiles& files, bool server) {
+  auto made = std::make_shared<FileTls>(files, server);
+  HEFT_RETURN_IF_ERROR(made->Reload());
+  return std::shared_ptr<TlsContext>(std::move(made));
+}
+
+// CommonName: the one of a certificate's subject, as UTF-8.
+std::string CommonName(X509* certificate) {
+  X509_NAME* name = X509_get_subject_name(certificate);
+  const int at = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
+  if (at < 0 || X509_NAME_get_index_by_NID(name, NID_commonName, at) >= 0) return "";
+  unsigned char* text = nullptr;
+  const int size =
+      ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
+  if (size < 0) return "";
+  std::string out(reinterpret_cast<char*>(text), size);
+  OPENSSL_free(text);
+  for (const char c : out) {
+    if (static_cast<unsigned char>(c) < 32 || c == 127) return "";
+  }
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<TlsContext>> TlsContext::ForServer(const TlsFiles& files) {
+  return Make(files, true);
+}
+
+absl::StatusOr<std::shared_ptr<TlsContext>> TlsContext::ForClient(const TlsFiles& files) {
+  return Make(files, false);
+}
+
+PeerCertificate DescribeCertificate(X509* certificate) {
+  PeerCertificate out;
+  out.subject = CommonName(certificate);
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  if (X509_digest(certificate, EVP_sha256(), digest, &size) == 1) {
+    out.fingerprint = HexString({digest, size});
+  }
+  out.expires = UnixTime(X509_get0_notAfter(certificate));
+  return out;
+}
+
+std::optional<PeerCertificate> PeerOf(SSL* ssl) {
+  X509* certificate = SSL_get0_peer_certificate(ssl);
+  if (certificate == nullptr || SSL_get_verify_result(ssl) != X509_V_OK) return std::nullopt;
+  return DescribeCertificate(certificate);
+}
+
+}  // namespace heft::service

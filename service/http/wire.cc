@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/http/wire.h"
+
+#include <arpa/inet.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "service/http/private_key.h"
+#include "service/http/tls_internal.h"
+
+namespace heft::service {
+namespace {
+
+using Kind = WireStep::Kind;
+
+class Plain : public Wire {
+ public:
+  explicit Plain(int fd) : fd_(fd) {}
+  WireStep Handshake() override { return {Kind::kDone, 0}; }
+  WireStep Read(std::span<uint8_t> into) override {
+    const ssize_t n = recv(fd_, into.data(), into.size(), 0);
+    if (n == 0) return {Kind::kClosed, 0};
+    return Step(n, Kind::kWantRead);
+  }
+  WireStep Write(std::span<const uint8_t> bytes) override {
+    return Step(send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL), Kind::kWantWrite);
+  }
+  void Finish() override { shutdown(fd_, SHUT_WR); }
+  std::optional<PeerCertificate> Peer() const override { return std::nullopt; }
+  std::string Why() const override { return why_; }
+
+ private:
+  WireStep Step(ssize_t n, Kind want) {
+    if (n > 0) return {Kind::kDone, static_cast<size_t>(n)};
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return {want, 0};
+    why_ = std::strerror(errno);
+    return {errno == ECONNRESET || errno == EPIPE ? Kind::kClosed : Kind::kFailed, 0};
+  }
+  const int fd_;
+  std::string why_;
+};
+
+class Tls : public Wire {
+ public:
+  Tls(int fd, std::shared_ptr<SSL_CTX> context)
+      : fd_(fd), context_(std::move(context)), ssl_(SSL_new(context_.get())) {
+    if (ssl_ != nullptr) SSL_set_fd(ssl_, fd);
+  }
+  ~Tls() override { SSL_free(ssl_); }
+
+  void Accept() {
+    if (ssl_ != nullptr) SSL_set_accept_state(ssl_);
+  }
+  void Connect(const std::string& host) {
+    if (ssl_ == nullptr) return;
+    SSL_set_connect_state(ssl_);
+    X509_VERIFY_PARAM* rules = SSL_get0_param(ssl_);
+    in6_addr address;
+    const bool number = inet_pton(AF_INET, host.c_str(), &address) == 1 ||
+                        inet_pton(AF_INET6, host.c_str(), &address) == 1;
+    if (number) {
+      named_ = X509_VERIFY_PARAM_set1_ip_asc(rules, host.c_str()) == 1;
+    } else {
+      X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+      named_ = X509_VERIFY_PARAM_set1_host(rules, host.c_str(), host.size()) == 1 &&
+               SSL_set_tlsext_host_name(ssl_, host.c_str()) == 1;
+    }
+  }
+
+  WireStep Handshake() override {
+    if (ssl_ == nullptr || !named_) return {Kind::kFailed, 0};
+    ERR_clear_error();
+    const int n = SSL_do_handshake(ssl_);
+    return n == 1 ? WireStep{Kind::kDone, 0} : Step(n, 0);
+  }
+  WireStep Read(std::span<uint8_t> into) override {
+    ERR_clear_error();
+    size_t n = 0;
+    const int done = SSL_read_ex(ssl_, into.data(), into.size(), &n);
+    return Step(done, n);
+  }
+  WireStep Write(std::span<const uint8_t> bytes) override {
+    ERR_clear_error();
+    size_t n = 0;
+    const int done = SSL_write_ex(ssl_, bytes.data(), bytes.size(), &n);
+    return Step(done, n);
+  }
+  void Finish() override {
+    ERR_clear_error();
+    if (!failed_) SSL_shutdown(ssl_);
+    ERR_clear_error();
+    shutdown(fd_, SHUT_WR);
+  }
+  std::optional<PeerCertificate> Peer() const override { return PeerOf(ssl_); }
+  std::string Why() const override { return why_; }
+
+ private:
+  WireStep Step(int done, size_t n) {
+    if (done == 1) return {Kind::kDone, n};
+    const int saved = errno;
+    switch (SSL_get_error(ssl_, done)) {
+      case SSL_ERROR_WANT_READ:
+        return {Kind::kWantRead, 0};
+      case SSL_ERROR_WANT_WRITE:
+        return {Kind::kWantWrite, 0};
+      case SSL_ERROR_ZERO_RETURN:
+        return {Kind::kClosed, 0};
+      case SSL_ERROR_SYSCALL:
+        failed_ = true;
+        why_ = saved == 0 ? "the connection ended" : std::strerror(saved);
+        return {Kind::kClosed, 0};
+      default:
+        failed_ = true;
+        why_ = OpenSslErrors();
+        if (const long verdict = SSL_get_verify_result(ssl_); verdict != X509_V_OK) {  // NOLINT
+          absl::StrAppend(&why_, " (", X509_verify_cert_error_string(verdict), ")");
+        }
+        return {Kind::kFailed, 0};
+    }
+  }
+
+  const int fd_;
+  const std::shared_ptr<SSL_CTX> context_;
+  SSL* const ssl_;
+  bool named_ = true;  // what the peer must be called could be set
+  bool failed_ = false;
+  std::string why_;
+};
+
+}  // namespace
+
+std::unique_ptr<Wire> PlainWire(int fd) { return std::make_unique<Plain>(fd); }
+
+std::unique_ptr<Wire> ServerTlsWire(int fd, std::shared_ptr<SSL_CTX> context) {
+  auto wire = std::make_unique<Tls>(fd, std::move(context));
+  wire->Accept();
+  return wire;
+}
+
+std::unique_ptr<Wire> ClientTlsWire(int fd, std::shared_ptr<SSL_CTX> context,
+                                    const std::string& host) {
+  auto wire = std::make_unique<Tls>(fd, std::move(context));
+  wire->Connect(host);
+  return wire;
+}
+
+void IgnoreBrokenPipes() {
+  struct sigaction now {};
+  if (sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
+    std::signal(SIGPIPE, SIG_IGN);
+  }
+}
+
+}  // namespace heft::service

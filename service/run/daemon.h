@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What both daemons have in common: the tables of their configuration that are not their own
+// ([listen], [tls], [[certificate]], [tokens], [limits], [audit], [metrics], [log]), and the life
+// of a process between READY and the last answer.
+#ifndef HEFT_SERVICE_RUN_DAEMON_H_
+#define HEFT_SERVICE_RUN_DAEMON_H_
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "service/access/authority.h"
+#include "service/http/server.h"
+#include "service/run/audit_log.h"
+#include "service/run/config_reader.h"
+#include "service/run/log.h"
+#include "service/run/metrics.h"
+
+namespace heft::service {
+
+// CommonConfig: docs/operations.md has every key.
+struct CommonConfig {
+  std::string address;          // [listen] address; a socket of systemd's goes before it
+  std::string metrics_address;  // [metrics] address: plain HTTP on loopback; empty: none
+  TlsFiles tls;
+  ServerLimits limits;
+  AuthorityOptions authority;
+  std::string audit_log;
+  LogLevel log_level = LogLevel::kInfo;
+  std::chrono::seconds drain{30};  // [listen] drain
+};
+// ReadCommonConfig: what is wrong is said by Config::Check, which the caller calls when it has read
+// its own tables too.
+CommonConfig ReadCommonConfig(const Config& config);
+
+// Base: what routes may use, and what all requests go through: certificates, rules, metrics, the
+// audit trail and the log. Lives as long as the process.
+class DaemonBase {
+ public:
+  static absl::StatusOr<std::unique_ptr<DaemonBase>> Create(const CommonConfig& config);
+  virtual ~DaemonBase() = default;
+  virtual Authority& authority() = 0;
+  virtual AuditLog& audit_log() = 0;
+  virtual Metrics& metrics() = 0;
+  virtual std::shared_ptr<TlsContext> tls() = 0;
+  virtual Observer observer() = 0;
+  // AddCommonRoutes: /health/live, /health/ready (200 or 503, as `ready` says), /metrics,
+  // /v1/audit-log (paged), /v1/audit-log/head.
+  virtual void AddCommonRoutes(Router* router, std::function<absl::Status()> ready) = 0;
+  // Certificates, token keys and the rules of a configuration read anew. What needs a restart
+  // (addresses, limits) stays as it is.
+  virtual absl::Status Reload(const CommonConfig& config) = 0;
+};
+
+// ServeUntilStopped: listens (on systemd's socket where it gave one), says READY, and returns after
+// SIGTERM or SIGINT when all that was accepted is answered. `reload` at SIGHUP: its error is
+// logged, and the old state goes on. `signals` were blocked before any thread was made.
+class Signals;
+struct ServeOptions {
+  Router router;
+  std::function<absl::Status()> reload;
+  std::function<void()> stop;  // before draining: background work ends; may be empty
+};
+absl::Status ServeUntilStopped(Signals* signals, const CommonConfig& config, DaemonBase* base,
+                               ServeOptions options);
+
+}  // namespace heft::service
+
+#endif  // HEFT_SERVICE_RUN_DAEMON_H_
