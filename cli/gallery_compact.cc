@@ -13,8 +13,20 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/false));
   HEFT_ASSIGN_OR_RETURN(const CompactResult done, CompactGallery(loaded.server, options.gallery));
   Remember(common, options.gallery);
-  Json json = {{"blocks", done.blocks}, {"sparse", done.sparse}, {"leaving", done.leaving}};
+  Json damaged = Json::array();
+  for (const DamagedBlock& block : done.damaged) {
+    damaged.push_back(block.block);
+    Warn(common, block.why);
+  }
+  Json json = {{"blocks", done.blocks},
+               {"mended", done.mended},
+               {"damaged", damaged},
+               {"sparse", done.sparse},
+               {"leaving", done.leaving}};
   std::string text = absl::StrCat("the journal has joined ", done.blocks, " blocks");
+  if (done.mended > 0) {
+    absl::StrAppend(&text, "; ", done.mended, " damaged ones were made again from it");
+  }
   if (done.sparse > 0) {
     absl::StrAppend(&text, "; ", done.sparse, " of them are sparse, or hold ", done.leaving,
                     " templates that leave: `heft-server gallery renew --compact` asks the key "

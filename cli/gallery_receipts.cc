@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "cli/gallery_commands.h"
 #include "heft/removal.h"
 
@@ -21,9 +20,11 @@ absl::Status Run(const Common& common, const Options& options) {
                                 {"removed", says.removed},
                                 {"erased", says.erased},
                                 {"persons", says.persons}});
-    absl::StrAppend(&text, "generation ", says.generation, ": removed ", TimeText(says.removed),
-                    ", erased ", TimeText(says.erased), ": ", absl::StrJoin(says.persons, " "),
-                    "\n");
+    absl::StrAppend(&text, "generation ", says.generation, ": erased ", TimeText(says.erased), ":");
+    for (size_t i = 0; i < says.persons.size(); ++i) {
+      absl::StrAppend(&text, " ", says.persons[i], " (removed ", TimeText(says.removed[i]), ")");
+    }
+    text += '\n';
   }
   if (!options.out.empty()) {
     HEFT_ASSIGN_OR_RETURN(json["files"], WriteReceipts(options.out, receipts));

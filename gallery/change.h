@@ -72,8 +72,14 @@ class GalleryChange {
   // are new ones, side by side.
   absl::Status AddBatch(const Rings& rings, std::span<const Enrolment> of, TemplateBatch batch,
                         const RingKeys& keys);
-  // Fold: writes checkpoints with all entries of the journal.
+  // Fold: writes checkpoints with all entries of the journal, but those of damaged blocks, which
+  // stay what they are: entries that are in no checkpoint.
   absl::Status Fold(const Instance& instance, const ckks::EvaluationKeys& keys);
+  // Mend: makes damaged blocks again of which the journal has every template, the same to the bit;
+  // how many. Looks at all blocks.
+  absl::StatusOr<size_t> Mend(const Instance& instance, const ckks::EvaluationKeys& keys);
+  // Blocks that this change has found damaged, and why. Nobody joins them.
+  const std::map<size_t, std::string>& damaged() const { return damaged_; }
 
   // AddImported: all of a gallery of version 0.1, into one that was just started.
   absl::Status AddImported(const LegacyGallery& old, const Instance& instance,
@@ -86,19 +92,26 @@ class GalleryChange {
   // ReadCheckpoint, WriteCheckpoint: of a block; all zeros where there is none.
   absl::StatusOr<TiledCiphertexts> ReadCheckpoint(const Instance& instance, size_t block) const;
   absl::Status WriteCheckpoint(size_t block, const TiledCiphertexts& data);
+  // ReadOrRemake: as ReadCheckpoint; a damaged one is made again from the journal, if that has all
+  // of it. kDataLoss where it has not: the block is one of `damaged`.
+  absl::StatusOr<TiledCiphertexts> ReadOrRemake(const Instance& instance, size_t block,
+                                                const ckks::EvaluationKeys& keys);
 
   // For gallery/removal.cc. AddNumbered: the entries of these numbers, all of one block, by one
   // call, but for empty ones; or what that call added is `taken` away. EmptyEntry: keeps its
-  // number.
+  // number. DropEntry does not.
   absl::Status AddNumbered(const Instance& instance, std::span<const uint64_t> entries,
                            const ckks::EvaluationKeys& keys, TiledCiphertexts* data,
                            bool taken = false) const;
   absl::Status EmptyEntry(uint64_t number);
+  absl::Status DropEntry(uint64_t number);
   absl::StatusOr<size_t> CountEntries(std::span<const uint64_t> entries) const;
   // EndExchanges: those over this block are not waited for any more. AddExchange: nothing joins its
   // blocks until it is over.
   absl::Status EndExchanges(size_t block);
   absl::Status AddExchange(ByteSpan id, const ExchangeRecord& exchange);
+  // Rechain: after somebody has left whose entry was in no checkpoint.
+  absl::Status Rechain(size_t block);
   // RecountClean: after somebody has left; a block that nobody stands in is as new again.
   absl::Status RecountClean(size_t block);
   // ClearBlock: nobody stands in it any more; where they stood, names and samples still say.
@@ -138,17 +151,29 @@ class GalleryChange {
   absl::Status Start(const Gallery::Impl& of);
   absl::Status LoadExchanges();
   // A position for one template more: one that was freed, or a new one.
-  absl::StatusOr<uint64_t> TakePosition(const WearCosts& costs);
-  absl::StatusOr<std::optional<uint64_t>> TakeFreed(const WearCosts& costs);
+  absl::StatusOr<uint64_t> TakePosition(const Instance& instance, const WearCosts& costs);
+  absl::StatusOr<std::optional<uint64_t>> TakeFreed(const Instance& instance,
+                                                    const WearCosts& costs);
+  // Closes the last block, if it takes no template of this cost more.
+  absl::Status CloseFull(const Instance& instance, const WearCosts& costs, double cost);
   absl::Status CloseBlock();
   void Extend(uint64_t places);
   absl::Status Settle(uint64_t position, const Enrolment& enrolment, const Digest& contribution);
   absl::Status Name(const std::string& identity, const std::function<void(NamedPlaces*)>& change);
   absl::Status FlushRuns();
   absl::Status RetireEntries();
-  absl::Status DropEntry(uint64_t number);
-  absl::Status FoldBlock(const Instance& instance, size_t block, std::span<const uint64_t> entries,
+  struct PendingOf;  // a block's entries that are in no checkpoint
+  absl::StatusOr<std::map<size_t, PendingOf>> PendingByBlock() const;
+  absl::Status FoldBlock(const Instance& instance, size_t block, const PendingOf& pending,
                          const ckks::EvaluationKeys& keys);
+  // The entries of a block that cannot be folded get new numbers, behind those that were.
+  absl::Status CarryEntries(size_t block, uint64_t folded);
+  absl::StatusOr<bool> IsTooMany();
+  // Whether templates may join a block: it is not damaged.
+  absl::StatusOr<bool> IsSound(const Instance& instance, size_t block);
+  void SetDamaged(size_t block, const std::string& why);
+  absl::StatusOr<TiledCiphertexts> Remake(const Instance& instance, size_t block,
+                                          const ckks::EvaluationKeys& keys) const;
 
   Gallery::Impl before_;
   std::shared_ptr<Store> store_;
@@ -161,6 +186,8 @@ class GalleryChange {
   std::map<std::string, PersonId> persons_;  // of identities that this change has met
   std::set<size_t> changed_;                 // blocks
   std::set<size_t> exchanging_;              // blocks that nothing joins
+  std::map<size_t, std::string> damaged_;    // the same
+  std::set<size_t> sound_;                   // blocks that were looked at
   uint64_t now_ = 0;
   bool touched_ = false;
 };

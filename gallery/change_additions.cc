@@ -15,18 +15,14 @@ absl::Status GalleryChange::AddSingles(const Instance& instance,
   head_.block_places = 2 * instance.params().slots();
   const WearCosts costs = WearCostsOf(instance);
   for (const Enrolment& t : templates) {
-    HEFT_ASSIGN_OR_RETURN(const uint64_t position, TakePosition(costs));
+    HEFT_ASSIGN_OR_RETURN(const uint64_t position, TakePosition(instance, costs));
     ByteWriter fused;
     ckks::WriteCiphertext(fused, *instance.context, t.z);
     const JournalEntry entry = {position, head_.generation + 1, now_, HashBytes(fused.bytes()),
                                 fused.bytes()};
     HEFT_RETURN_IF_ERROR(Settle(position, t, entry.contribution));
     BlockInfo& info = infos_[position / head_.block_places];
-    ByteWriter chain;
-    chain.Raw(info.pending);
-    chain.U64(position);
-    chain.Raw(entry.contribution);
-    info.pending = HashBytes(chain.bytes());
+    info.pending = Chained(info.pending, position, entry.contribution);
     const std::vector<uint8_t> bytes = SerializeEntry(entry);
     HEFT_RETURN_IF_ERROR(
         writer_->Put(Table::kJournal, NumberKey(number_, head_.next_entry), bytes));
@@ -34,8 +30,8 @@ absl::Status GalleryChange::AddSingles(const Instance& instance,
     ++head_.next_entry;
   }
   Touch();
-  if (head_.next_entry - 1 - head_.folded <= kMostPending) return absl::OkStatus();
-  return Fold(instance, keys);
+  HEFT_ASSIGN_OR_RETURN(const bool many, IsTooMany());
+  return many ? Fold(instance, keys) : absl::OkStatus();
 }
 
 absl::Status GalleryChange::AddBatch(const Rings& rings, std::span<const Enrolment> of,
@@ -50,13 +46,7 @@ absl::Status GalleryChange::AddBatch(const Rings& rings, std::span<const Enrolme
   head_.block_places = 2 * slots;
   HEFT_RETURN_IF_ERROR(Fold(instance, keys.matching));
   const WearCosts costs = WearCostsOf(instance);
-  if (head_.places % head_.block_places != 0) {
-    HEFT_ASSIGN_OR_RETURN(const Resident* next, Place(head_.places));
-    if (exchanging_.contains(infos_.size() - 1) ||
-        !MayAdd(costs, infos_.back().wear, next->clean, costs.batch)) {
-      HEFT_RETURN_IF_ERROR(CloseBlock());
-    }
-  }
+  HEFT_RETURN_IF_ERROR(CloseFull(instance, costs, costs.batch));
   const auto first_slot = static_cast<uint32_t>(head_.places % slots);
   HEFT_RETURN_IF_ERROR(MoveBatch(rings.enrolment, &batch, first_slot,
                                  rings.thin() ? keys.enrolment : keys.matching));

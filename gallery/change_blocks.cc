@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/checksum.h"
+#include "fusion/key_files.h"
 #include "gallery/change.h"
 #include "gallery/removal.h"
 
@@ -30,6 +31,116 @@ absl::StatusOr<TiledCiphertexts> GalleryChange::ReadCheckpoint(const Instance& i
   return TiledCiphertexts(view.begin(), view.end());
 }
 
+void GalleryChange::SetDamaged(size_t block, const std::string& why) {
+  damaged_[block] = why;
+  if (before_.cache_ != nullptr) before_.cache_->SetDamaged(block, why);
+}
+
+// By its checksum, which takes a tenth of a millisecond; a fold looks at its hash.
+absl::StatusOr<bool> GalleryChange::IsSound(const Instance& instance, size_t block) {
+  if (damaged_.contains(block)) return false;
+  const Digest& checkpoint = infos_[block].checkpoint;
+  const bool known = sound_.contains(block) || checkpoint == Digest{} ||
+                     (before_.cache_ != nullptr && before_.cache_->Checked(block, checkpoint));
+  const auto pending = static_cast<size_t>(
+      std::ranges::count_if(before_.pending_, [&](const Gallery::Impl::Pending& p) {
+        return p.entry.position / head_.block_places == block;
+      }));
+  if (pending > kMostPending) {
+    SetDamaged(block, absl::StrCat("block ", block, " of the gallery could not be folded"));
+    return false;
+  }
+  if (known) return true;
+  const std::string what = absl::StrCat("block ", block, " of the gallery");
+  HEFT_ASSIGN_OR_RETURN(const auto bytes,
+                        writer_->Get(Table::kBlocks, BlockKey(number_, head_.epoch, block)));
+  BlockView view;
+  const auto header =
+      bytes ? ParseBlock(*bytes, TiledSize(*instance.context, head_.binding.gamma), what, &view)
+            : absl::DataLossError(absl::StrCat(what, " is missing"));
+  if (!header.ok()) {
+    SetDamaged(block, std::string(header.status().message()));
+    return false;
+  }
+  if (header->hash != checkpoint || FastChecksum({reinterpret_cast<const uint8_t*>(view.data()),
+                                                  view.size_bytes()}) != header->checksum) {
+    SetDamaged(block, absl::StrCat(what, " is damaged"));
+    return false;
+  }
+  sound_.insert(block);
+  return true;
+}
+
+// A sum is what it is, in whichever order its calls were added, and some taken away again.
+absl::StatusOr<TiledCiphertexts> GalleryChange::Remake(const Instance& instance, size_t block,
+                                                       const ckks::EvaluationKeys& keys) const {
+  std::vector<std::pair<uint64_t, uint64_t>> folds;  // first and last
+  absl::Status status;
+  HEFT_RETURN_IF_ERROR(
+      writer_->Scan(Table::kFolds, NumberKey(number_, 0), [&](ByteSpan key, ByteSpan value) {
+        if (!OfGallery(number_, key)) return false;
+        const auto fold = ParseFold(value, "the gallery's folds");
+        status = fold.status();
+        if (status.ok()) folds.emplace_back(fold->first, NumberOf(key));
+        return status.ok();
+      }));
+  HEFT_RETURN_IF_ERROR(status);
+  TiledCiphertexts data = EmptyBlock(*instance.context, head_.binding.gamma);
+  for (const auto& [first, last] : folds) {
+    std::vector<uint64_t> entries;
+    HEFT_RETURN_IF_ERROR(writer_->Scan(
+        Table::kJournal, NumberKey(number_, first), [&, end = last](ByteSpan key, ByteSpan value) {
+          if (!OfGallery(number_, key) || NumberOf(key) > end) return false;
+          const auto entry = ParseEntry(value, "the gallery's journal");
+          status = entry.status();
+          if (status.ok() && entry->position / head_.block_places == block) {
+            entries.push_back(NumberOf(key));
+          }
+          return status.ok();
+        }));
+    HEFT_RETURN_IF_ERROR(status);
+    for (size_t i = 0; i < entries.size(); i += kTemplatesACall) {
+      const auto call =
+          std::span(entries).subspan(i, std::min(kTemplatesACall, entries.size() - i));
+      HEFT_ASSIGN_OR_RETURN(const size_t count, CountEntries(call));
+      if (count > 0) HEFT_RETURN_IF_ERROR(AddNumbered(instance, call, keys, &data));
+    }
+  }
+  if (ResiduesHash(data) == infos_[block].checkpoint) return data;
+  return absl::DataLossError("the journal does not have all of it");
+}
+
+absl::StatusOr<TiledCiphertexts> GalleryChange::ReadOrRemake(const Instance& instance, size_t block,
+                                                             const ckks::EvaluationKeys& keys) {
+  auto data = ReadCheckpoint(instance, block);
+  if (!absl::IsDataLoss(data.status())) return data;
+  auto remade = Remake(instance, block, keys);
+  if (remade.ok()) {
+    damaged_.erase(block);
+    return remade;
+  }
+  if (!absl::IsDataLoss(remade.status())) return remade.status();
+  SetDamaged(block, std::string(data.status().message()));
+  return data.status();
+}
+
+absl::StatusOr<size_t> GalleryChange::Mend(const Instance& instance,
+                                           const ckks::EvaluationKeys& keys) {
+  HEFT_RETURN_IF_ERROR(CheckKeyId(head_.binding.key_id, keys.key_id, "evaluation keys"));
+  size_t mended = 0;
+  for (size_t block = 0; block < infos_.size(); ++block) {
+    HEFT_ASSIGN_OR_RETURN(const bool sound, IsSound(instance, block));
+    if (sound) continue;
+    if (ReadCheckpoint(instance, block).ok()) continue;  // its entries are
+    const auto data = ReadOrRemake(instance, block, keys);
+    if (absl::IsDataLoss(data.status())) continue;
+    HEFT_RETURN_IF_ERROR(data.status());
+    HEFT_RETURN_IF_ERROR(WriteCheckpoint(block, *data));
+    ++mended;
+  }
+  return mended;
+}
+
 absl::Status GalleryChange::WriteCheckpoint(size_t block, const TiledCiphertexts& data) {
   BlockHeader header;
   header.block = block;
@@ -40,6 +151,7 @@ absl::Status GalleryChange::WriteCheckpoint(size_t block, const TiledCiphertexts
   header.hash = ResiduesHash(data);
   infos_[block].checkpoint = header.hash;
   infos_[block].generation = header.generation;
+  sound_.insert(block);
   changed_.insert(block);
   Touch();
   return writer_->Put(Table::kBlocks, BlockKey(number_, head_.epoch, block),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "fusion/errors.h"
 #include "fusion/key_files.h"
 #include "gallery/change.h"
@@ -15,16 +16,44 @@ constexpr size_t kRetiredAChange = 256;
 
 }  // namespace
 
+// PendingOf: entries of a block that are in no checkpoint, in their order, and the chain over them.
+struct GalleryChange::PendingOf {
+  std::vector<uint64_t> entries;
+  Digest chain{};
+};
+
+absl::StatusOr<std::map<size_t, GalleryChange::PendingOf>> GalleryChange::PendingByBlock() const {
+  std::map<size_t, PendingOf> by_block;
+  HEFT_RETURN_IF_ERROR(writer_->Scan(
+      Table::kJournal, NumberKey(number_, head_.folded + 1), [&](ByteSpan key, ByteSpan value) {
+        if (!OfGallery(number_, key)) return false;
+        // One that cannot be read is missed by its block's chain.
+        const auto entry = ParseEntry(value, "the gallery's journal");
+        if (!entry.ok() || entry->position >= head_.places) return true;
+        PendingOf& pending = by_block[entry->position / head_.block_places];
+        pending.entries.push_back(NumberOf(key));
+        pending.chain = Chained(pending.chain, entry->position, entry->contribution);
+        return true;
+      }));
+  return by_block;
+}
+
 absl::Status GalleryChange::FoldBlock(const Instance& instance, size_t block,
-                                      std::span<const uint64_t> entries,
-                                      const ckks::EvaluationKeys& keys) {
-  HEFT_ASSIGN_OR_RETURN(TiledCiphertexts data, ReadCheckpoint(instance, block));
+                                      const PendingOf& pending, const ckks::EvaluationKeys& keys) {
+  if (pending.chain != infos_[block].pending) {
+    return absl::DataLossError(
+        absl::StrCat("block ", block, " of the gallery: entries of its journal are damaged"));
+  }
+  HEFT_ASSIGN_OR_RETURN(TiledCiphertexts data, ReadOrRemake(instance, block, keys));
+  double wear = infos_[block].wear.wear;
   // A call at a time: their bytes may be many.
+  const std::span<const uint64_t> entries = pending.entries;
   for (size_t first = 0; first < entries.size(); first += kTemplatesACall) {
     const auto call = entries.subspan(first, std::min(kTemplatesACall, entries.size() - first));
     HEFT_RETURN_IF_ERROR(AddNumbered(instance, call, keys, &data));
-    infos_[block].wear.wear += AdditionVariance(instance.params(), instance.plan, call.size());
+    wear += AdditionVariance(instance.params(), instance.plan, call.size());
   }
+  infos_[block].wear.wear = wear;
   infos_[block].pending = Digest{};
   return WriteCheckpoint(block, data);
 }
@@ -52,23 +81,76 @@ absl::Status GalleryChange::AddNumbered(const Instance& instance, std::span<cons
 absl::Status GalleryChange::Fold(const Instance& instance, const ckks::EvaluationKeys& keys) {
   if (head_.folded + 1 == head_.next_entry) return absl::OkStatus();
   HEFT_RETURN_IF_ERROR(CheckKeyId(head_.binding.key_id, keys.key_id, "evaluation keys"));
-  std::map<size_t, std::vector<uint64_t>> by_block;
-  absl::Status status;
-  HEFT_RETURN_IF_ERROR(writer_->Scan(
-      Table::kJournal, NumberKey(number_, head_.folded + 1), [&](ByteSpan key, ByteSpan value) {
-        if (!OfGallery(number_, key)) return false;
-        const auto entry = ParseEntry(value, "the gallery's journal");
-        status = entry.status();
-        if (status.ok()) by_block[entry->position / head_.block_places].push_back(NumberOf(key));
-        return status.ok();
-      }));
-  HEFT_RETURN_IF_ERROR(status);
-  for (const auto& [block, entries] : by_block) {
-    HEFT_RETURN_IF_ERROR(FoldBlock(instance, block, entries, keys));
+  HEFT_ASSIGN_OR_RETURN(auto by_block, PendingByBlock());
+  std::vector<size_t> stuck;
+  size_t done = 0;
+  for (size_t block = 0; block < infos_.size(); ++block) {
+    if (infos_[block].pending == Digest{}) continue;
+    const absl::Status status = FoldBlock(instance, block, by_block[block], keys);
+    if (!absl::IsDataLoss(status)) {
+      HEFT_RETURN_IF_ERROR(status);
+      ++done;
+      continue;
+    }
+    SetDamaged(block, std::string(status.message()));
+    stuck.push_back(block);
   }
+  if (done == 0) return absl::OkStatus();
+  const uint64_t folded = head_.folded;
   HEFT_RETURN_IF_ERROR(writer_->Put(Table::kFolds, NumberKey(number_, head_.next_entry - 1),
-                                    SerializeFold({head_.folded + 1, now_})));
+                                    SerializeFold({folded + 1, now_})));
   head_.folded = head_.next_entry - 1;
+  for (const size_t block : stuck) HEFT_RETURN_IF_ERROR(CarryEntries(block, folded));
+  return absl::OkStatus();
+}
+
+// By the roster: of an entry that is lost, its template is to be missed as before.
+absl::Status GalleryChange::CarryEntries(size_t block, uint64_t folded) {
+  std::map<uint64_t, uint64_t> positions;  // by entry
+  const uint64_t first = block * uint64_t{head_.block_places};
+  for (uint64_t position = first; position < first + head_.block_places; ++position) {
+    HEFT_ASSIGN_OR_RETURN(const Resident* resident, Place(position));
+    if (resident->entry > folded) positions[resident->entry] = position;
+  }
+  for (const auto& [entry, position] : positions) {
+    const StoreKey key = NumberKey(number_, entry);
+    HEFT_ASSIGN_OR_RETURN(const auto value, writer_->Get(Table::kJournal, key));
+    if (value) {
+      const std::vector<uint8_t> bytes(value->begin(), value->end());
+      HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kJournal, key));
+      HEFT_RETURN_IF_ERROR(
+          writer_->Put(Table::kJournal, NumberKey(number_, head_.next_entry), bytes));
+    }
+    HEFT_ASSIGN_OR_RETURN(Resident * resident, Place(position));
+    resident->entry = head_.next_entry++;
+  }
+  return absl::OkStatus();
+}
+
+// Not counted are those that no fold takes.
+absl::StatusOr<bool> GalleryChange::IsTooMany() {
+  if (head_.next_entry - 1 - head_.folded <= kMostPending) return false;
+  HEFT_ASSIGN_OR_RETURN(const auto by_block, PendingByBlock());
+  size_t count = 0;
+  for (const auto& [block, pending] : by_block) {
+    count += damaged_.contains(block) ? 0 : pending.entries.size();
+  }
+  return count > kMostPending;
+}
+
+absl::Status GalleryChange::Rechain(size_t block) {
+  std::map<uint64_t, std::pair<uint64_t, Digest>> entries;
+  const uint64_t first = block * uint64_t{head_.block_places};
+  for (uint64_t position = first; position < first + head_.block_places; ++position) {
+    HEFT_ASSIGN_OR_RETURN(const Resident* resident, Place(position));
+    if (resident->entry > head_.folded) {
+      entries[resident->entry] = {position, resident->contribution};
+    }
+  }
+  Digest chain{};
+  for (const auto& [entry, of] : entries) chain = Chained(chain, of.first, of.second);
+  infos_[block].pending = chain;
+  changed_.insert(block);
   return absl::OkStatus();
 }
 

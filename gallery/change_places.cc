@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GalleryChange: who comes to stand where, and who leaves.
 #include <algorithm>
+#include <utility>
 
 #include "base/csprng.h"
 #include "base/identity.h"
@@ -14,7 +15,8 @@ void GalleryChange::Extend(uint64_t places) {
   infos_.resize((places + head_.block_places - 1) / head_.block_places);
 }
 
-absl::StatusOr<std::optional<uint64_t>> GalleryChange::TakeFreed(const WearCosts& costs) {
+absl::StatusOr<std::optional<uint64_t>> GalleryChange::TakeFreed(const Instance& instance,
+                                                                 const WearCosts& costs) {
   const uint64_t per_block = head_.block_places;
   for (size_t b = 0; b < infos_.size(); ++b) {
     const BlockInfo& info = infos_[b];
@@ -29,6 +31,8 @@ absl::StatusOr<std::optional<uint64_t>> GalleryChange::TakeFreed(const WearCosts
     if (!position || *position >= (b + 1) * per_block) continue;
     HEFT_ASSIGN_OR_RETURN(const Resident* place, Place(*position));
     if (!MayAdd(costs, info.wear, place->clean, costs.addition)) continue;
+    HEFT_ASSIGN_OR_RETURN(const bool sound, IsSound(instance, b));
+    if (!sound) continue;
     HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kFree, NumberKey(number_, *position)));
     return position;
   }
@@ -43,17 +47,24 @@ absl::Status GalleryChange::CloseBlock() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<uint64_t> GalleryChange::TakePosition(const WearCosts& costs) {
-  HEFT_ASSIGN_OR_RETURN(const auto freed, TakeFreed(costs));
-  if (freed) return *freed;
-  if (head_.places % head_.block_places != 0) {
-    HEFT_ASSIGN_OR_RETURN(const Resident* next, Place(head_.places));
-    // The rest of a worn block waits until those in it have gone.
-    if (exchanging_.contains(infos_.size() - 1) ||
-        !MayAdd(costs, infos_.back().wear, next->clean, costs.addition)) {
-      HEFT_RETURN_IF_ERROR(CloseBlock());
-    }
+absl::Status GalleryChange::CloseFull(const Instance& instance, const WearCosts& costs,
+                                      double cost) {
+  if (head_.places % head_.block_places == 0) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(const Resident* next, Place(head_.places));
+  const size_t last = infos_.size() - 1;
+  bool open = !exchanging_.contains(last) && MayAdd(costs, infos_[last].wear, next->clean, cost);
+  if (open) {
+    HEFT_ASSIGN_OR_RETURN(open, IsSound(instance, last));
   }
+  // The rest of a worn block waits until those in it have gone, as does that of a damaged one.
+  return open ? absl::OkStatus() : CloseBlock();
+}
+
+absl::StatusOr<uint64_t> GalleryChange::TakePosition(const Instance& instance,
+                                                     const WearCosts& costs) {
+  HEFT_ASSIGN_OR_RETURN(const auto freed, TakeFreed(instance, costs));
+  if (freed) return *freed;
+  HEFT_RETURN_IF_ERROR(CloseFull(instance, costs, costs.addition));
   Extend(head_.places + 1);
   return head_.places - 1;
 }
@@ -131,13 +142,14 @@ absl::Status GalleryChange::Vacate(uint64_t position, PlaceState state) {
     --info.leaving;
     --head_.leaving;
   }
-  const double clean = resident->clean;
-  const PersonId person = resident->person;
+  const Resident was = std::move(*resident);
   *resident = Resident{};
-  resident->clean = clean;
+  resident->clean = was.clean;
   resident->state = state;
   if (state == PlaceState::kLeaving) {
-    resident->person = person;
+    resident->person = was.person;
+    resident->left = now_;
+    resident->name = HashName(head_.id, was.identity);
     ++info.leaving;
     ++head_.leaving;
   } else {

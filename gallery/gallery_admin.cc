@@ -219,9 +219,24 @@ absl::StatusOr<VerifyResult> VerifyGallery(const std::string& gallery, const Mod
   return result;
 }
 
+namespace {
+
+absl::Status MendAndFold(const Server::Impl& server, const std::string& gallery,
+                         CompactResult* result) {
+  HEFT_ASSIGN_OR_RETURN(Gallery::Impl impl, server.OpenGallery(gallery, /*create=*/false));
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change,
+                        GalleryChange::Begin(std::move(impl), /*start=*/false));
+  HEFT_ASSIGN_OR_RETURN(result->mended, change.Mend(server.instance(), server.keys()));
+  HEFT_RETURN_IF_ERROR(change.Fold(server.instance(), server.keys()));
+  for (const auto& [block, why] : change.damaged()) result->damaged.push_back({block, why});
+  return change.Commit();
+}
+
+}  // namespace
+
 absl::StatusOr<CompactResult> CompactGallery(const Server& server, const std::string& gallery) {
-  HEFT_RETURN_IF_ERROR(server.Fold(gallery));
   CompactResult result;
+  HEFT_RETURN_IF_ERROR(MendAndFold(Inside::Of(server), gallery, &result));
   auto receipts = EraseRemains(gallery);
   result.overwritten = receipts.status();
   if (receipts.ok()) result.receipts = std::move(*receipts);

@@ -70,8 +70,17 @@ absl::StatusOr<PinnedBlock> Gallery::Impl::Block(const Instance& instance, size_
       checkpoint.empty() ? EmptyBlock(*instance.context, binding().gamma)
                          : TiledCiphertexts(checkpoint.begin(), checkpoint.end()));
   std::vector<const JournalEntry*> entries;
+  Digest chain{};
   for (const Pending& p : pending_) {
-    if (p.entry.position / head_.block_places == block) entries.push_back(&p.entry);
+    if (p.entry.position / head_.block_places != block) continue;
+    entries.push_back(&p.entry);
+    chain = Chained(chain, p.entry.position, p.entry.contribution);
+  }
+  if (chain != info.pending) {
+    return absl::DataLossError(absl::StrCat(What(), ", block ", block,
+                                            ": damaged: entries of its journal are others. Bring "
+                                            "it back from a snapshot (`heft-server gallery "
+                                            "restore`)"));
   }
   HEFT_RETURN_IF_ERROR(AddEntries(instance, head_.block_places, entries, keys, sum.get()));
   cache_->SetSum(block, info.checkpoint, info.pending, sum);

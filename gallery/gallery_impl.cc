@@ -132,20 +132,17 @@ absl::Status Gallery::Impl::Load() {
   return LoadPending();
 }
 
+// An entry that cannot be read, or is for a place that is not, is missed by its block (Block).
 absl::Status Gallery::Impl::LoadPending() {
-  absl::Status status;
-  HEFT_RETURN_IF_ERROR(reader_->Scan(
-      Table::kJournal, NumberKey(number_, head_.folded + 1), [&](ByteSpan key, ByteSpan value) {
-        if (!OfGallery(number_, key)) return false;
-        auto entry = ParseEntry(value, What());
-        if (entry.ok() && entry->position >= head_.places) {
-          entry = absl::DataLossError(absl::StrCat(What(), ": an entry for a place that is not"));
-        }
-        status = entry.status();
-        if (status.ok()) pending_.push_back({NumberOf(key), *entry});
-        return status.ok();
-      }));
-  return status;
+  return reader_->Scan(Table::kJournal, NumberKey(number_, head_.folded + 1),
+                       [&](ByteSpan key, ByteSpan value) {
+                         if (!OfGallery(number_, key)) return false;
+                         const auto entry = ParseEntry(value, What());
+                         if (entry.ok() && entry->position < head_.places) {
+                           pending_.push_back({NumberOf(key), *entry});
+                         }
+                         return true;
+                       });
 }
 
 absl::Status Gallery::Impl::CheckBlockCount(uint32_t block_places) const {

@@ -146,7 +146,7 @@ absl::Status AddReplaced(Erased* erased) {
         auto record = ParseReceipt(value, "the gallery's receipts");
         status = record.status();
         if (!status.ok()) return false;
-        for (const ReceiptRecord::Item& item : record->items) erased->persons.insert(item.person);
+        for (const ErasedItem& item : record->items) erased->persons.insert(item.person);
         if (record->erased != 0) erased->receipts.push_back(std::move(*record));
         return true;
       }));
@@ -171,7 +171,7 @@ absl::StatusOr<Erased> WhoWasErased(const Gallery::Impl& copy, const Replaced& r
     HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(receipts[i], what));
     HEFT_ASSIGN_OR_RETURN(const Receipt receipt, ParseReceiptFile(file.file, what));
     if (receipt.gallery != copy.id()) continue;
-    for (const ReceiptRecord::Item& item : receipt.items) erased.persons.insert(item.person);
+    for (const ErasedItem& item : receipt.items) erased.persons.insert(item.person);
     erased.receipts.push_back(
         {receipt.generation, receipt.removed, receipt.erased, receipt.items, receipts[i]});
   }

@@ -8,51 +8,24 @@
 namespace heft {
 namespace {
 
-constexpr uint64_t kMostTemplates = uint64_t{1} << 28;
-
-// What a change looks at instead of the enrolment itself, which may be large.
-struct WaitingRecord {
-  std::vector<std::string> identities;
-  std::vector<SampleDigest> samples;  // those in means too
-};
-
-std::vector<uint8_t> Serialize(std::span<const Enrolment> templates) {
-  ByteWriter writer;
-  writer.U64(templates.size());
-  std::vector<SampleDigest> samples;
+WaitingRecord WaitingOf(std::span<const Enrolment> templates) {
+  WaitingRecord waiting;
   for (const Enrolment& t : templates) {
-    writer.String(t.identity);
-    samples.push_back(t.sample);
-    samples.insert(samples.end(), t.parts.begin(), t.parts.end());
+    waiting.identities.push_back(t.identity);
+    waiting.samples.push_back(t.sample);
+    waiting.samples.insert(waiting.samples.end(), t.parts.begin(), t.parts.end());
   }
-  writer.U64(samples.size());
-  for (const SampleDigest& sample : samples) writer.Raw(sample);
-  // A long value has pages of its own (gallery/records.cc, SerializeRun).
-  std::vector<uint8_t> bytes = writer.Take();
-  bytes.resize(std::max<size_t>(bytes.size(), 4096));
-  return bytes;
+  return waiting;
 }
 
-absl::StatusOr<WaitingRecord> Parse(ByteSpan bytes) {
-  ByteReader reader(bytes, "the gallery's quarantine");
-  WaitingRecord record;
-  record.identities.resize(reader.Count(sizeof(uint64_t), kMostTemplates));
-  for (std::string& identity : record.identities) identity = reader.String(256);
-  record.samples.resize(reader.Count(sizeof(SampleDigest), kMostTemplates));
-  for (SampleDigest& sample : record.samples) {
-    const ByteSpan raw = reader.Raw(sample.size());
-    if (reader.ok()) std::ranges::copy(raw, sample.begin());
-  }
-  HEFT_RETURN_IF_ERROR(reader.status());
-  return record;
-}
+constexpr std::string_view kWhat = "the gallery's quarantine";
 
 }  // namespace
 
 absl::Status GalleryChange::PutQuarantined(ByteSpan bytes, std::span<const Enrolment> templates) {
   const StoreKey key = DigestKey(number_, HashBytes(bytes));
   HEFT_RETURN_IF_ERROR(writer_->Put(Table::kQuarantine, key, bytes));
-  HEFT_RETURN_IF_ERROR(writer_->Put(Table::kWaiting, key, Serialize(templates)));
+  HEFT_RETURN_IF_ERROR(writer_->Put(Table::kWaiting, key, SerializeWaiting(WaitingOf(templates))));
   ByteWriter place;
   place.U64(kWaitingPlace);
   for (const Enrolment& t : templates) {
@@ -72,7 +45,7 @@ absl::Status GalleryChange::DropQuarantined(const Digest& digest) {
   const StoreKey key = DigestKey(number_, digest);
   HEFT_ASSIGN_OR_RETURN(const auto bytes, writer_->Get(Table::kWaiting, key));
   if (!bytes) return absl::OkStatus();
-  HEFT_ASSIGN_OR_RETURN(const WaitingRecord record, Parse(*bytes));
+  HEFT_ASSIGN_OR_RETURN(const WaitingRecord record, ParseWaiting(*bytes, kWhat));
   HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kWaiting, key));
   HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kQuarantine, key));
   for (const std::string& identity : record.identities) {
@@ -95,7 +68,7 @@ absl::StatusOr<std::vector<Gallery::Impl::WaitingEntry>> Gallery::Impl::Waiting(
   HEFT_RETURN_IF_ERROR(
       reader_->Scan(Table::kWaiting, HeadKey(number_), [&](ByteSpan key, ByteSpan value) {
         if (!OfGallery(number_, key)) return false;
-        auto record = Parse(value);
+        auto record = ParseWaiting(value, kWhat);
         status = record.status();
         if (!status.ok()) return false;
         WaitingEntry entry;

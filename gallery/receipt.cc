@@ -7,8 +7,7 @@
 namespace heft {
 namespace {
 
-constexpr uint32_t kVersion = 1;
-constexpr uint64_t kMostItems = uint64_t{1} << 28;
+constexpr uint32_t kPlainVersion = 1, kTimesVersion = 2;
 
 }  // namespace
 
@@ -16,29 +15,21 @@ std::vector<uint8_t> SerializeReceiptFile(const Receipt& receipt) {
   ByteWriter writer;
   ckks::WriteId(writer, receipt.gallery);
   writer.U64(receipt.generation);
-  writer.U64(receipt.removed);
-  writer.U64(receipt.erased);
-  writer.U64(receipt.items.size());
-  for (const ReceiptRecord::Item& item : receipt.items) {
-    ckks::WriteId(writer, item.person);
-    writer.U32(item.templates);
-  }
-  return SealEnvelope(kReceiptKind, kVersion, writer.bytes());
+  WriteErased(writer, receipt.removed, receipt.erased, receipt.items);
+  return SealEnvelope(kReceiptKind, HaveTimes(receipt.items) ? kTimesVersion : kPlainVersion,
+                      writer.bytes());
 }
 
 absl::StatusOr<Receipt> ParseReceiptFile(ByteSpan bytes, std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kReceiptKind, kVersion, what));
+  const bool plain = EnvelopeVersion(bytes) == kPlainVersion;
+  HEFT_ASSIGN_OR_RETURN(
+      const ByteSpan payload,
+      OpenEnvelope(bytes, kReceiptKind, plain ? kPlainVersion : kTimesVersion, what));
   ByteReader reader(payload, what);
   Receipt receipt;
   receipt.gallery = ckks::ReadId(reader);
   receipt.generation = reader.U64();
-  receipt.removed = reader.U64();
-  receipt.erased = reader.U64();
-  receipt.items.resize(reader.Count(20, kMostItems));
-  for (ReceiptRecord::Item& item : receipt.items) {
-    item.person = ckks::ReadId(reader);
-    item.templates = reader.U32();
-  }
+  ReadErased(reader, !plain, &receipt.removed, &receipt.erased, &receipt.items);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return receipt;
 }

@@ -24,8 +24,9 @@ struct Receipt {
   GalleryId gallery{};
   uint64_t generation = 0;
   uint64_t removed = 0, erased = 0;
-  std::vector<ReceiptRecord::Item> items;
+  std::vector<ErasedItem> items;
 };
+// Version 2 has the times of items, version 1 none.
 std::vector<uint8_t> SerializeReceiptFile(const Receipt& receipt);
 absl::StatusOr<Receipt> ParseReceiptFile(ByteSpan bytes, std::string_view what);
 

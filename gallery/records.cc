@@ -5,56 +5,21 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
-#include "base/identity.h"
 #include "ckks/serialization.h"
-#include "gallery/metadata_format.h"
+#include "gallery/record_format.h"
 
 namespace heft {
+
+using internal::kMostPlaces;
+using internal::kRecordVersion;
+using internal::Padded;
+using internal::ReadPadding;
+using internal::Versioned;
+
 namespace {
 
-constexpr uint8_t kRecordVersion = 1;
 constexpr uint64_t kMostRevoked = 1 << 16;
-constexpr uint64_t kMostParts = 1 << 10;
-constexpr uint64_t kMostPlaces = uint64_t{1} << 32;
 constexpr std::string_view kBlockMagic = "HGBK";
-
-StoreKey Prefix(uint32_t gallery) {
-  StoreKey key;
-  for (int shift = 24; shift >= 0; shift -= 8)
-    key.push_back(static_cast<uint8_t>(gallery >> shift));
-  return key;
-}
-
-void Append(StoreKey* key, uint64_t number) {
-  for (int shift = 56; shift >= 0; shift -= 8)
-    key->push_back(static_cast<uint8_t>(number >> shift));
-}
-
-// At least a long value, which has pages of its own: of what stood in it nothing stays in a page
-// that others share (gallery/store.h, Scrub).
-constexpr size_t kLeastPadded = 4096;
-std::vector<uint8_t> Padded(std::vector<uint8_t> bytes) {
-  bytes.resize(std::max(bytes.size(), kLeastPadded));
-  return bytes;
-}
-
-// Of a value of `size` bytes.
-void ReadPadding(ByteReader& reader, size_t size) {
-  const ByteSpan padding = reader.Raw(reader.remaining());
-  if (std::ranges::any_of(padding, [](uint8_t byte) { return byte != 0; })) {
-    reader.Fail("bytes that must be zero are not");
-  }
-  if (size < kLeastPadded || (size > kLeastPadded && !padding.empty())) {
-    reader.Fail("of another length than what is in it");
-  }
-}
-
-// A version byte starts every value.
-ByteReader Versioned(ByteSpan bytes, std::string_view what) {
-  ByteReader reader(bytes, what);
-  if (reader.U8() != kRecordVersion) reader.Fail("of a later version of the format");
-  return reader;
-}
 
 }  // namespace
 
@@ -150,6 +115,14 @@ absl::StatusOr<GalleryHead> ParseHead(ByteSpan bytes, std::string_view what) {
   return head;
 }
 
+Digest Chained(const Digest& chain, uint64_t position, const Digest& contribution) {
+  ByteWriter writer;
+  writer.Raw(chain);
+  writer.U64(position);
+  writer.Raw(contribution);
+  return HashBytes(writer.bytes());
+}
+
 std::vector<uint8_t> SerializeBlockInfo(const BlockInfo& info) {
   ByteWriter writer;
   writer.U8(kRecordVersion);
@@ -177,61 +150,6 @@ absl::StatusOr<BlockInfo> ParseBlockInfo(ByteSpan bytes, std::string_view what) 
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return info;
 }
-
-std::vector<uint8_t> SerializeRun(const Run& run) {
-  ByteWriter writer;
-  writer.U8(kRecordVersion);
-  for (const Resident& r : run) {
-    writer.U8(static_cast<uint8_t>(r.state));
-    writer.F64(r.clean);
-    if (r.state == PlaceState::kFree) continue;
-    ckks::WriteId(writer, r.person);
-    if (r.state == PlaceState::kLeaving) continue;
-    writer.String(r.identity);
-    ckks::WriteId(writer, r.sample);
-    writer.U64(r.parts.size());
-    for (const SampleDigest& part : r.parts) ckks::WriteId(writer, part);
-    writer.Raw(r.contribution);
-    writer.U64(r.entry);
-    writer.U64(r.generation);
-    writer.U64(r.enrolled);
-    writer.U64(r.expires);
-    WriteMetadata(writer, r.metadata);
-  }
-  return Padded(writer.Take());
-}
-
-absl::StatusOr<Run> ParseRun(ByteSpan bytes, std::string_view what) {
-  ByteReader reader = Versioned(bytes, what);
-  Run run;
-  for (Resident& r : run) {
-    const uint8_t state = reader.U8();
-    if (state > static_cast<uint8_t>(PlaceState::kLeaving))
-      reader.Fail("a place of no known state");
-    if (!reader.ok()) break;
-    r.state = static_cast<PlaceState>(state);
-    r.clean = reader.F64();
-    if (r.state == PlaceState::kFree) continue;
-    r.person = ckks::ReadId(reader);
-    if (r.state == PlaceState::kLeaving) continue;
-    r.identity = reader.String(256);
-    r.sample = ckks::ReadId(reader);
-    r.parts.resize(reader.Count(sizeof(SampleDigest), kMostParts));
-    for (SampleDigest& part : r.parts) part = ckks::ReadId(reader);
-    r.contribution = ReadDigest(reader);
-    r.entry = reader.U64();
-    r.generation = reader.U64();
-    r.enrolled = reader.U64();
-    r.expires = reader.U64();
-    r.metadata = ReadMetadata(reader);
-    if (reader.ok() && !CheckIdentity(r.identity).ok()) reader.Fail("a name that nobody may have");
-  }
-  ReadPadding(reader, bytes.size());
-  HEFT_RETURN_IF_ERROR(reader.Finish());
-  return run;
-}
-
-Digest RunDigest(ByteSpan serialized) { return HashBytes(serialized); }
 
 std::vector<uint8_t> SerializeEntry(const JournalEntry& entry) {
   ByteWriter writer;
@@ -322,39 +240,6 @@ absl::StatusOr<ExchangeRecord> ParseExchange(ByteSpan bytes, std::string_view wh
   return exchange;
 }
 
-std::vector<uint8_t> SerializeReceipt(const ReceiptRecord& receipt) {
-  ByteWriter writer;
-  writer.U8(kRecordVersion);
-  writer.U64(receipt.generation);
-  writer.U64(receipt.removed);
-  writer.U64(receipt.erased);
-  writer.U64(receipt.items.size());
-  for (const ReceiptRecord::Item& item : receipt.items) {
-    ckks::WriteId(writer, item.person);
-    writer.U32(item.templates);
-  }
-  writer.U64(receipt.receipt.size());
-  writer.Raw(receipt.receipt);
-  return writer.Take();
-}
-
-absl::StatusOr<ReceiptRecord> ParseReceipt(ByteSpan bytes, std::string_view what) {
-  ByteReader reader = Versioned(bytes, what);
-  ReceiptRecord receipt;
-  receipt.generation = reader.U64();
-  receipt.removed = reader.U64();
-  receipt.erased = reader.U64();
-  receipt.items.resize(reader.Count(20, kMostPlaces));
-  for (ReceiptRecord::Item& item : receipt.items) {
-    item.person = ckks::ReadId(reader);
-    item.templates = reader.U32();
-  }
-  const ByteSpan raw = reader.Raw(reader.Count(1, kMostPlaces));
-  receipt.receipt.assign(raw.begin(), raw.end());
-  HEFT_RETURN_IF_ERROR(reader.Finish());
-  return receipt;
-}
-
 Digest ResiduesHash(std::span<const uint32_t> residues) {
   return HashBytes({reinterpret_cast<const uint8_t*>(residues.data()), residues.size_bytes()});
 }
@@ -402,85 +287,6 @@ absl::StatusOr<BlockHeader> ParseBlock(ByteSpan bytes, size_t words, std::string
   }
   *residues = {reinterpret_cast<const uint32_t*>(raw.data()), words};
   return header;
-}
-
-std::vector<uint8_t> SerializeNamed(const NamedPlaces& named) {
-  ByteWriter writer;
-  writer.U8(kRecordVersion);
-  writer.U32(named.waiting);
-  writer.U64(named.places.size());
-  for (const uint64_t place : named.places) writer.U64(place);
-  return writer.Take();
-}
-
-absl::StatusOr<NamedPlaces> ParseNamed(ByteSpan bytes, std::string_view what) {
-  ByteReader reader = Versioned(bytes, what);
-  NamedPlaces named;
-  named.waiting = reader.U32();
-  named.places.resize(reader.Count(sizeof(uint64_t), kMostPlaces));
-  for (uint64_t& place : named.places) place = reader.U64();
-  for (size_t i = 1; i < named.places.size(); ++i) {
-    if (named.places[i - 1] >= named.places[i]) reader.Fail("places out of order");
-  }
-  HEFT_RETURN_IF_ERROR(reader.Finish());
-  return named;
-}
-
-StoreKey HeadKey(uint32_t gallery) { return Prefix(gallery); }
-
-StoreKey BlockKey(uint32_t gallery, uint32_t epoch, uint64_t block) {
-  StoreKey key = Prefix(gallery);
-  const StoreKey second = Prefix(epoch);
-  key.insert(key.end(), second.begin(), second.end());
-  Append(&key, block);
-  return key;
-}
-
-StoreKey InfoKey(uint32_t gallery, uint64_t block) {
-  StoreKey key = Prefix(gallery);
-  key.push_back('i');
-  Append(&key, block);
-  return key;
-}
-
-StoreKey RunDigestsKey(uint32_t gallery, uint64_t block) {
-  StoreKey key = Prefix(gallery);
-  key.push_back('r');
-  Append(&key, block);
-  return key;
-}
-
-StoreKey RunKey(uint32_t gallery, uint64_t run) { return NumberKey(gallery, run); }
-
-StoreKey NumberKey(uint32_t gallery, uint64_t number) {
-  StoreKey key = Prefix(gallery);
-  Append(&key, number);
-  return key;
-}
-
-StoreKey DigestKey(uint32_t gallery, ByteSpan digest) {
-  StoreKey key = Prefix(gallery);
-  key.insert(key.end(), digest.begin(), digest.end());
-  return key;
-}
-
-StoreKey NameKey(uint32_t gallery, const GalleryId& id, std::string_view identity) {
-  ByteWriter writer;
-  writer.Raw(AsBytes("HEFT name"));
-  writer.Raw(id);
-  writer.Raw(AsBytes(identity));
-  return DigestKey(gallery, Shortened(HashBytes(writer.bytes())));
-}
-
-uint64_t NumberOf(ByteSpan key) {
-  uint64_t number = 0;
-  for (const uint8_t byte : key.last(std::min<size_t>(key.size(), 8))) number = number << 8 | byte;
-  return number;
-}
-
-bool OfGallery(uint32_t gallery, ByteSpan key) {
-  const StoreKey prefix = Prefix(gallery);
-  return key.size() >= prefix.size() && std::ranges::equal(key.first(prefix.size()), prefix);
 }
 
 }  // namespace heft

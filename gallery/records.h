@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,6 +43,10 @@ SampleDigest Shortened(const Digest& digest);
 
 // PersonId: 16 random bytes, drawn when an identity is first enrolled.
 using PersonId = std::array<uint8_t, 16>;
+
+// HashedName: of gallery and name: what may be left of it in a page tells nothing.
+using HashedName = std::array<uint8_t, 16>;
+HashedName HashName(const GalleryId& id, std::string_view identity);
 
 // kNoTime: of what does not end.
 inline constexpr uint64_t kNoTime = 0;
@@ -94,6 +99,8 @@ struct BlockInfo {
   uint32_t live = 0, leaving = 0;
   BlockWear wear;  // gallery/wear.h
 };
+// Chained: BlockInfo::pending with one entry more.
+Digest Chained(const Digest& chain, uint64_t position, const Digest& contribution);
 std::vector<uint8_t> SerializeBlockInfo(const BlockInfo& info);
 absl::StatusOr<BlockInfo> ParseBlockInfo(ByteSpan bytes, std::string_view what);
 
@@ -111,6 +118,9 @@ struct Resident {
   uint64_t generation = 0, enrolled = 0;
   uint64_t expires = kNoTime;
   Metadata metadata;
+  // Of a place that somebody leaves: since when, and what he was called; 0 and zeros: unknown.
+  uint64_t left = 0;
+  HashedName name{};
 };
 
 // Run: kRunPlaces positions side by side, the unit of the roster.
@@ -159,21 +169,40 @@ struct ExchangeRecord {
 std::vector<uint8_t> SerializeExchange(const ExchangeRecord& exchange);
 absl::StatusOr<ExchangeRecord> ParseExchange(ByteSpan bytes, std::string_view what);
 
+// ErasedItem: of a person what was erased at once.
+struct ErasedItem {
+  PersonId person{};
+  uint32_t templates = 0;
+  uint64_t removed = 0;  // when they answered no more, if not when all of the receipt did
+  HashedName name{};     // not written
+};
+
 // ReceiptRecord: who was removed by one change. `erased` is 0 until nothing of them is left in the
 // store's files; then `receipt` is the signed receipt (kind RCPT).
 struct ReceiptRecord {
-  struct Item {
-    PersonId person{};
-    uint32_t templates = 0;
-    uint64_t other = ~uint64_t{0};  // not written: where else the person may stand
-  };
   uint64_t generation = 0;  // in which they were gone
   uint64_t removed = 0, erased = 0;
-  std::vector<Item> items;
+  std::vector<ErasedItem> items;
   std::vector<uint8_t> receipt;
 };
+// Version 2 has the times of items, version 1 none.
 std::vector<uint8_t> SerializeReceipt(const ReceiptRecord& receipt);
 absl::StatusOr<ReceiptRecord> ParseReceipt(ByteSpan bytes, std::string_view what);
+// What receipts (gallery/receipt.h) and their records have in common: times, then items.
+bool HaveTimes(std::span<const ErasedItem> items);
+void WriteErased(ByteWriter& writer, uint64_t removed, uint64_t erased,
+                 std::span<const ErasedItem> items);
+void ReadErased(ByteReader& reader, bool times, uint64_t* removed, uint64_t* erased,
+                std::vector<ErasedItem>* items);
+
+// WaitingRecord: of an enrolment in quarantine what a change looks at, instead of all of it.
+struct WaitingRecord {
+  std::vector<std::string> identities;  // one a template
+  std::vector<SampleDigest> samples;    // those in means too
+};
+std::vector<uint8_t> SerializeWaiting(const WaitingRecord& waiting);
+// Of the version before, without a version, too.
+absl::StatusOr<WaitingRecord> ParseWaiting(ByteSpan bytes, std::string_view what);
 
 // A block's value: kBlockHeader bytes, then the residues.
 inline constexpr size_t kBlockHeader = 112;
@@ -206,7 +235,6 @@ StoreKey RunDigestsKey(uint32_t gallery, uint64_t block);
 StoreKey RunKey(uint32_t gallery, uint64_t run);
 StoreKey NumberKey(uint32_t gallery, uint64_t number);  // kJournal, kFree, kReceipts
 StoreKey DigestKey(uint32_t gallery, ByteSpan digest);  // kSamples, kQuarantine and the like
-// NameKey: a hash of gallery and name: what may be left of it in a page tells nothing.
 StoreKey NameKey(uint32_t gallery, const GalleryId& id, std::string_view identity);
 // The number at the end of a key.
 uint64_t NumberOf(ByteSpan key);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -57,39 +58,50 @@ absl::StatusOr<Call> FindCall(const GalleryChange& change, uint64_t entry, size_
   return call;
 }
 
-// Takes back what the call added that added `resident`; false where its entry is gone.
-absl::StatusOr<bool> TakeBack(GalleryChange* change, const Instance& instance,
-                              const ckks::EvaluationKeys& keys, uint64_t position,
-                              const Resident& resident, TiledCiphertexts* data) {
-  if (resident.entry == 0 || resident.entry <= change->head().retired) return false;
-  const size_t block = position / change->head().block_places;
-  HEFT_ASSIGN_OR_RETURN(const Call call, FindCall(*change, resident.entry, block));
-  if (!call.found) return false;
-  HEFT_RETURN_IF_ERROR(change->AddNumbered(instance, call.entries, keys, data, /*taken=*/true));
-  // An empty entry keeps its number, so that calls stay what they were.
-  HEFT_RETURN_IF_ERROR(change->EmptyEntry(resident.entry));
-  HEFT_ASSIGN_OR_RETURN(const size_t left, change->CountEntries(call.entries));
-  if (left > 0) {
-    HEFT_RETURN_IF_ERROR(change->AddNumbered(instance, call.entries, keys, data));
-  }
+// Positions by their entries.
+using Entries = std::map<uint64_t, uint64_t>;
+
+// Takes back what the calls added that added these entries of a block, each call once; the
+// positions of those of which that could be done.
+absl::StatusOr<std::set<uint64_t>> TakeBack(GalleryChange* change, const Instance& instance,
+                                            const ckks::EvaluationKeys& keys, size_t block,
+                                            const Entries& entries, TiledCiphertexts* data) {
+  std::set<uint64_t> taken;
   const auto variance = [&](size_t templates) {
     return templates == 0 ? 0 : AdditionVariance(instance.params(), instance.plan, templates);
   };
-  BlockInfo info = change->infos()[block];
-  info.wear.wear = std::max(0.0, info.wear.wear - variance(left + 1) + variance(left));
-  change->SetInfo(block, info);
-  return true;
+  for (auto it = entries.begin(); it != entries.end();) {
+    HEFT_ASSIGN_OR_RETURN(const Call call, FindCall(*change, it->first, block));
+    if (!call.found) {
+      ++it;
+      continue;
+    }
+    HEFT_ASSIGN_OR_RETURN(const size_t before, change->CountEntries(call.entries));
+    HEFT_RETURN_IF_ERROR(change->AddNumbered(instance, call.entries, keys, data, /*taken=*/true));
+    // An empty entry keeps its number, so that calls stay what they were.
+    for (; it != entries.end() && it->first <= call.entries.back(); ++it) {
+      HEFT_RETURN_IF_ERROR(change->EmptyEntry(it->first));
+      taken.insert(it->second);
+    }
+    HEFT_ASSIGN_OR_RETURN(const size_t left, change->CountEntries(call.entries));
+    if (left > 0) {
+      HEFT_RETURN_IF_ERROR(change->AddNumbered(instance, call.entries, keys, data));
+    }
+    BlockInfo info = change->infos()[block];
+    info.wear.wear = std::max(0.0, info.wear.wear - variance(before) + variance(left));
+    change->SetInfo(block, info);
+  }
+  return taken;
 }
 
-// `other`: a place where the same person may still stand.
-void AddItem(std::vector<ReceiptRecord::Item>* items, const PersonId& person,
-             uint64_t other = kNoPlace) {
-  const auto known = std::ranges::find(*items, person, &ReceiptRecord::Item::person);
-  if (known != items->end()) {
-    ++known->templates;
-    known->other = other;
+void AddItem(std::vector<ErasedItem>* items, const PersonId& person, uint64_t removed,
+             const HashedName& name) {
+  const auto known = std::ranges::find(*items, person, &ErasedItem::person);
+  if (known == items->end()) {
+    items->push_back({person, 1, removed, name});
   } else {
-    items->push_back({person, 1, other});
+    ++known->templates;
+    known->removed = std::max(known->removed, removed);
   }
 }
 
@@ -102,6 +114,56 @@ absl::StatusOr<std::vector<uint32_t>> Live(GalleryChange* change, uint64_t block
     if (r->state == PlaceState::kLive) live.push_back(static_cast<uint32_t>(i));
   }
   return live;
+}
+
+// Of the templates at these positions of a block, what the server can do by itself: the positions
+// of those that are erased.
+absl::StatusOr<std::set<uint64_t>> EraseInBlock(GalleryChange* change, const Instance& instance,
+                                                const ckks::EvaluationKeys& keys, size_t block,
+                                                std::span<const uint64_t> positions) {
+  std::set<uint64_t> erased;
+  Entries entries;
+  bool rechain = false;
+  for (const uint64_t position : positions) {
+    HEFT_ASSIGN_OR_RETURN(const Resident* at, change->Place(position));
+    if (at->entry > change->head().folded) {  // of a damaged block: in no checkpoint
+      HEFT_RETURN_IF_ERROR(change->DropEntry(at->entry));
+      erased.insert(position);
+      rechain = true;
+    } else if (at->entry > change->head().retired) {
+      entries[at->entry] = position;
+    }
+  }
+  if (!entries.empty()) {
+    auto data = change->ReadOrRemake(instance, block, keys);
+    if (data.ok()) {
+      HEFT_ASSIGN_OR_RETURN(const std::set<uint64_t> taken,
+                            TakeBack(change, instance, keys, block, entries, &*data));
+      erased.insert(taken.begin(), taken.end());
+      HEFT_RETURN_IF_ERROR(change->WriteCheckpoint(block, *data));
+    } else if (!absl::IsDataLoss(data.status())) {
+      return data.status();
+    }
+  }
+  for (const auto& [entry, position] : entries) {
+    if (!erased.contains(position)) HEFT_RETURN_IF_ERROR(change->EmptyEntry(entry));
+  }
+  for (const uint64_t position : positions) {
+    HEFT_RETURN_IF_ERROR(change->Vacate(
+        position, erased.contains(position) ? PlaceState::kFree : PlaceState::kLeaving));
+  }
+  if (rechain) HEFT_RETURN_IF_ERROR(change->Rechain(block));
+  return erased;
+}
+
+// Those who leave a block in which nobody stays: it is dropped.
+absl::Status DropBlock(GalleryChange* change, size_t block, std::vector<ErasedItem>* items) {
+  const uint64_t per_block = change->head().block_places;
+  for (uint64_t i = 0; i < per_block; ++i) {
+    HEFT_ASSIGN_OR_RETURN(const Resident* r, change->Place(block * per_block + i));
+    if (r->state == PlaceState::kLeaving) AddItem(items, r->person, r->left, r->name);
+  }
+  return change->ClearBlock(block);
 }
 
 }  // namespace
@@ -117,26 +179,26 @@ absl::StatusOr<RemovedPlaces> RemovePlaces(GalleryChange* change, const Instance
   RemovedPlaces out;
   for (const auto& [block, places] : by_block) {
     HEFT_RETURN_IF_ERROR(change->EndExchanges(block));
-    std::optional<TiledCiphertexts> data;
+    std::map<uint64_t, ErasedItem> of;
     for (const uint64_t position : places) {
       HEFT_ASSIGN_OR_RETURN(const Resident* at, change->Place(position));
-      const Resident resident = *at;
-      bool erased = false;
-      if (resident.entry > change->head().retired) {
-        if (!data) {
-          HEFT_ASSIGN_OR_RETURN(data, change->ReadCheckpoint(instance, block));
-        }
-        HEFT_ASSIGN_OR_RETURN(erased, TakeBack(change, instance, keys, position, resident, &*data));
-      }
-      HEFT_RETURN_IF_ERROR(
-          change->Vacate(position, erased ? PlaceState::kFree : PlaceState::kLeaving));
-      ++(erased ? out.erased : out.leaving);
-      if (!erased) continue;
-      HEFT_ASSIGN_OR_RETURN(const NamedPlaces left, change->Find(resident.identity));
-      AddItem(&out.items, resident.person, left.places.empty() ? kNoPlace : left.places.front());
+      of[position] = {at->person, 1, change->now(), HashName(change->head().id, at->identity)};
     }
-    if (data) HEFT_RETURN_IF_ERROR(change->WriteCheckpoint(block, *data));
-    HEFT_RETURN_IF_ERROR(change->RecountClean(block));
+    HEFT_ASSIGN_OR_RETURN(const std::set<uint64_t> erased,
+                          EraseInBlock(change, instance, keys, block, places));
+    for (const uint64_t position : erased) {
+      const ErasedItem& item = of[position];
+      AddItem(&out.items, item.person, item.removed, item.name);
+    }
+    size_t left = places.size() - erased.size();
+    if (change->infos()[block].live == 0 && change->infos()[block].leaving > 0) {
+      HEFT_RETURN_IF_ERROR(DropBlock(change, block, &out.items));
+      left = 0;
+    } else {
+      HEFT_RETURN_IF_ERROR(change->RecountClean(block));
+    }
+    out.erased += places.size() - left;
+    out.leaving += left;
   }
   return out;
 }
@@ -145,35 +207,44 @@ namespace {
 
 // Persons of whom a template is still there, answering or leaving: no receipt says that they are
 // gone.
-absl::StatusOr<std::vector<PersonId>> Staying(GalleryChange* change,
-                                              std::span<const ReceiptRecord::Item> items) {
-  std::vector<PersonId> staying;
+absl::StatusOr<std::set<PersonId>> Staying(GalleryChange* change,
+                                           std::span<const ErasedItem> items) {
+  std::set<PersonId> gone, staying;
+  for (const ErasedItem& item : items) {
+    gone.insert(item.person);
+    HEFT_ASSIGN_OR_RETURN(
+        const auto named,
+        change->writer().Get(Table::kNames, DigestKey(change->number(), item.name)));
+    if (!named) continue;
+    HEFT_ASSIGN_OR_RETURN(const NamedPlaces places, ParseNamed(*named, "the index of names"));
+    for (const uint64_t position : places.places) {
+      HEFT_ASSIGN_OR_RETURN(const Resident* r, change->Place(position));
+      if (r->state == PlaceState::kLive && r->person == item.person) staying.insert(item.person);
+    }
+  }
   const uint64_t per_block = change->head().block_places;
-  const auto look = [&](uint64_t position) -> absl::Status {
-    HEFT_ASSIGN_OR_RETURN(const Resident* r, change->Place(position));
-    const bool named = std::ranges::count(items, r->person, &ReceiptRecord::Item::person) > 0;
-    if (r->state != PlaceState::kFree && named) staying.push_back(r->person);
-    return absl::OkStatus();
-  };
   for (size_t b = 0; b < change->infos().size(); ++b) {
     if (change->infos()[b].leaving == 0) continue;
-    for (uint64_t i = 0; i < per_block; ++i) HEFT_RETURN_IF_ERROR(look(b * per_block + i));
-  }
-  for (const ReceiptRecord::Item& item : items) {
-    if (item.other != kNoPlace) HEFT_RETURN_IF_ERROR(look(item.other));
+    for (uint64_t i = 0; i < per_block; ++i) {
+      HEFT_ASSIGN_OR_RETURN(const Resident* r, change->Place(b * per_block + i));
+      if (r->state == PlaceState::kLeaving && gone.contains(r->person)) staying.insert(r->person);
+    }
   }
   return staying;
 }
 
 }  // namespace
 
-absl::Status PutReceipt(GalleryChange* change, std::span<const ReceiptRecord::Item> items) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<PersonId> staying, Staying(change, items));
+absl::Status PutReceipt(GalleryChange* change, std::span<const ErasedItem> items) {
+  if (items.empty()) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(const std::set<PersonId> staying, Staying(change, items));
   ReceiptRecord record;
   record.generation = change->head().generation + 1;
   record.removed = change->now();
-  for (const ReceiptRecord::Item& item : items) {
-    if (std::ranges::count(staying, item.person) == 0) record.items.push_back(item);
+  for (const ErasedItem& item : items) {
+    if (staying.contains(item.person)) continue;
+    record.items.push_back(item);
+    if (item.removed == record.removed) record.items.back().removed = 0;
   }
   if (record.items.empty()) return absl::OkStatus();
   return change->writer().Put(Table::kReceipts, NumberKey(change->number(), record.generation),
@@ -288,7 +359,7 @@ absl::StatusOr<FinishedRenewal> FinishRenewal(GalleryChange* change, const Insta
     for (uint64_t i = 0; i < per_block; ++i) {
       HEFT_ASSIGN_OR_RETURN(const Resident* r, change->Place(block * per_block + i));
       old[s].residents.push_back(*r);
-      if (r->state == PlaceState::kLeaving) AddItem(&out.items, r->person);
+      if (r->state == PlaceState::kLeaving) AddItem(&out.items, r->person, r->left, r->name);
     }
   }
   for (const ExchangeRecord::Source& source : exchange.sources) {

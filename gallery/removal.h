@@ -26,19 +26,20 @@ inline constexpr size_t kMostRenewedAtOnce = 64;
 
 // RemovedPlaces: what became of them.
 struct RemovedPlaces {
-  size_t erased = 0;                       // taken back
-  size_t leaving = 0;                      // until their blocks are renewed
-  std::vector<ReceiptRecord::Item> items;  // of those that were taken back
+  size_t erased = 0;              // taken back, or their blocks are gone
+  size_t leaving = 0;             // until their blocks are renewed
+  std::vector<ErasedItem> items;  // of what is erased, also of who left before
 };
 
 // RemovePlaces: all those positions, at which templates stand. Open exchanges over their blocks are
-// over. Folds first.
+// over. Folds first. A block in which nobody is left is dropped, whatever it holds of who has left.
+// Of a damaged one, templates that are in no checkpoint are erased, the others leave.
 absl::StatusOr<RemovedPlaces> RemovePlaces(GalleryChange* change, const Instance& instance,
                                            const ckks::EvaluationKeys& keys,
                                            std::span<const uint64_t> positions);
 
 // PutReceipt: that these have gone with this change; to be called before its Commit.
-absl::Status PutReceipt(GalleryChange* change, std::span<const ReceiptRecord::Item> items);
+absl::Status PutReceipt(GalleryChange* change, std::span<const ErasedItem> items);
 
 // FinishReceipts: after Commit: overwrites what is left of what was deleted, and signs all receipts
 // that are due; returns them, newest last.
@@ -61,10 +62,10 @@ absl::StatusOr<RenewalPlan> PlanRenewal(GalleryChange* change, const Instance& i
 // FinishRenewal: what the key owner answered takes the place of the sources. kFailedPrecondition
 // for an answer to no exchange that is open.
 struct FinishedRenewal {
-  size_t blocks = 0;                       // that were renewed
-  size_t freed = 0;                        // that hold nothing any more
-  size_t moved = 0;                        // templates
-  std::vector<ReceiptRecord::Item> items;  // of who has gone
+  size_t blocks = 0;              // that were renewed
+  size_t freed = 0;               // that hold nothing any more
+  size_t moved = 0;               // templates
+  std::vector<ErasedItem> items;  // of who has gone
 };
 absl::StatusOr<FinishedRenewal> FinishRenewal(GalleryChange* change, const Instance& instance,
                                               const Renewal& answer);

@@ -275,7 +275,9 @@ absl::Status Server::Fold(const std::string& folder) const {
   HEFT_ASSIGN_OR_RETURN(GalleryChange change,
                         GalleryChange::Begin(std::move(gallery), /*start=*/false));
   HEFT_RETURN_IF_ERROR(change.Fold(impl_->instance(), impl_->keys()));
-  return change.Commit();
+  HEFT_RETURN_IF_ERROR(change.Commit());
+  return change.damaged().empty() ? absl::OkStatus()
+                                  : absl::DataLossError(change.damaged().begin()->second);
 }
 
 absl::StatusOr<std::vector<uint8_t>> Server::Identify(const Gallery& gallery,

@@ -301,8 +301,8 @@ absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
   AdmitResult result;
   HEFT_ASSIGN_OR_RETURN(const auto before, change.before().Waiting());
   for (const auto& entry : before) result.waiting += entry.identities.size();
-  std::set<std::string> admitted_now;       // identities
-  std::vector<ReceiptRecord::Item> erased;  // of those whose templates were replaced
+  std::set<std::string> admitted_now;  // identities
+  std::vector<ErasedItem> erased;      // of those whose templates were replaced
   for (const Admission::Enrolment& verdict : admission.enrolments) {
     const auto waits = [&](const Gallery::Impl::WaitingEntry& entry) {
       return entry.digest == verdict.entry;

@@ -53,7 +53,7 @@ absl::StatusOr<size_t> RejectWaiting(GalleryChange* change, const std::set<std::
 
 // Commits, overwrites what is left, and signs receipts.
 template <typename Result>
-absl::Status Finish(GalleryChange* change, std::span<const ReceiptRecord::Item> items,
+absl::Status Finish(GalleryChange* change, std::span<const ErasedItem> items,
                     const std::string& gallery, Result* result) {
   // Before anything has happened: what cannot be signed for is not done.
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(gallery));
@@ -228,7 +228,7 @@ absl::StatusOr<RenewResult> Renew(const Server& server, const std::string& galle
   result.blocks = done.blocks;
   result.freed = done.freed;
   result.moved = done.moved;
-  for (const ReceiptRecord::Item& item : done.items) result.erased += item.templates;
+  for (const ErasedItem& item : done.items) result.erased += item.templates;
   HEFT_RETURN_IF_ERROR(Finish(&change, done.items, gallery, &result));
   result.leaving = change.head().leaving;
   return result;
@@ -270,9 +270,10 @@ absl::StatusOr<ErasureReceipt> ReadReceipt(std::span<const uint8_t> receipt,
                                            std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(receipt, what));
   HEFT_ASSIGN_OR_RETURN(const Receipt parsed, ParseReceiptFile(file.file, what));
-  ErasureReceipt out = {parsed.gallery, parsed.generation, parsed.removed, parsed.erased, {}};
-  for (const ReceiptRecord::Item& item : parsed.items) {
+  ErasureReceipt out = {parsed.gallery, parsed.generation, parsed.erased, {}, {}};
+  for (const ErasedItem& item : parsed.items) {
     out.persons.push_back(HexString(item.person));
+    out.removed.push_back(item.removed == 0 ? parsed.removed : item.removed);
   }
   return out;
 }

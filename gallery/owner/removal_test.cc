@@ -282,6 +282,77 @@ TEST_F(RemovalTest, RollbackTakesBackWhatCameLastAndNobodyWhoLeft) {
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("came in bulk"));
 }
 
+// Of a call that added several, some go at once: what is left is what the others alone would be.
+TEST_F(RemovalTest, SeveralAtOnce) {
+  const std::vector<std::string> names = {"ann", "bob", "cat", "dan"};
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2, 3, 4}, names)).ok());
+  ASSERT_TRUE(Remove(server_of_, directory_, {"cat"}).ok());
+  ASSERT_TRUE(Remove(server_of_, directory_, {"ann"}).ok());
+  const TiledCiphertexts one_by_one = Content();
+  const double wear = Newest().infos()[0].wear.wear;
+  ASSERT_TRUE(Remove(server_of_, directory_, {"bob", "dan"}).ok());
+  EXPECT_EQ(Newest().infos()[0].wear.wear, 0);
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2, 3, 4}, names)).ok());
+  ASSERT_EQ(Remove(server_of_, directory_, {"ann", "cat"})->erased, 2u);
+  EXPECT_DOUBLE_EQ(Newest().infos()[0].wear.wear, wear);
+  const TiledCiphertexts together = Content();
+  for (const uint64_t gone : {0, 2}) EXPECT_LT(Length(Open(together, gone)), 1e-2) << gone;
+  for (const uint64_t left : {1, 3}) {
+    const auto expected = Open(one_by_one, left), found = Open(together, left);
+    for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-2) << left;
+  }
+}
+
+// He who has several templates is erased with the last of them.
+TEST_F(RemovalTest, NoReceiptForWhoStillStands) {
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2}, {"ann", "ann"})).ok());
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({3}, {"bob"})).ok());
+  ForgetEntries();
+  {
+    GalleryChange change = *GalleryChange::Begin(Newest(), false);
+    (*change.Place(0))->expires = 1;
+    ASSERT_TRUE(change.Commit().ok());
+  }
+  const auto expired = RemoveExpired(server_of_, directory_);
+  ASSERT_TRUE(expired.ok()) << expired.status();
+  ASSERT_EQ(expired->leaving, 1u);
+  const auto first = Renew(server_of_, directory_, Answer(*AskRenewal(server_of_, directory_)),
+                           "answer", OwnerKey());
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->erased, 1u);
+  EXPECT_TRUE(first->receipts.empty()) << "another template of hers answers";
+  const auto removed = Remove(server_of_, directory_, {"ann"});
+  ASSERT_EQ(removed->leaving, 1u);
+  const auto last = Renew(server_of_, directory_, Answer(*AskRenewal(server_of_, directory_)),
+                          "answer", OwnerKey());
+  ASSERT_TRUE(last.ok()) << last.status();
+  ASSERT_EQ(last->receipts.size(), 1u);
+  EXPECT_EQ(ReadReceipt(last->receipts[0], "receipt")->persons, removed->persons);
+}
+
+// When somebody answered no more is not when his block was renewed.
+TEST_F(RemovalTest, AReceiptSaysWhenHeWasRemoved) {
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2}, {"ann", "bob"})).ok());
+  ForgetEntries();
+  const uint64_t from = UnixTime();
+  ASSERT_EQ(Remove(server_of_, directory_, {"ann"})->leaving, 1u);
+  {
+    GalleryChange change = *GalleryChange::Begin(Newest(), false);
+    Resident* ann = *change.Place(0);
+    ASSERT_GE(ann->left, from);
+    ann->left = 1'000'000;
+    ASSERT_TRUE(change.Commit().ok());
+  }
+  const auto renewed = Renew(server_of_, directory_, Answer(*AskRenewal(server_of_, directory_)),
+                             "answer", OwnerKey());
+  ASSERT_TRUE(renewed.ok()) << renewed.status();
+  ASSERT_EQ(renewed->receipts.size(), 1u);
+  const auto receipt = ReadReceipt(renewed->receipts[0], "receipt");
+  ASSERT_TRUE(receipt.ok()) << receipt.status();
+  EXPECT_THAT(receipt->removed, ElementsAre(1'000'000));
+  EXPECT_GE(receipt->erased, from);
+}
+
 TEST_F(RemovalTest, WhoIsNotThereCannotBeRemoved) {
   ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1}, {"ann"})).ok());
   const Digest root = Newest().root();

@@ -141,9 +141,12 @@ HEFT_EXPORT absl::StatusOr<VerifyResult> VerifyGallery(const std::string& galler
                                                        const Model* model = nullptr,
                                                        const Monitor& monitor = {});
 
-// CompactGallery: what the server can do by itself: the journal joins the blocks, and what was
-// deleted is overwritten. Where sparse blocks are left, AskRenewal with `compact` is for them.
+// CompactGallery: what the server can do by itself: damaged blocks of which the journal has every
+// template are made again, the journal joins the blocks, and what was deleted is overwritten. Where
+// sparse blocks are left, AskRenewal with `compact` is for them.
 struct CompactResult {
+  uint64_t mended = 0;                // blocks that were damaged
+  std::vector<DamagedBlock> damaged;  // that still are
   std::vector<std::vector<uint8_t>> receipts;  // that were due
   absl::Status overwritten;                    // as RemoveResult's
   uint64_t blocks = 0;

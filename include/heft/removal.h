@@ -35,13 +35,14 @@ struct RemoveOptions {
 // RemoveResult: templates that answer nobody any more, and what is left of them.
 struct RemoveResult {
   size_t removed = 0;
-  size_t erased = 0;    // nothing: taken back exactly, and overwritten
+  size_t erased = 0;    // nothing: taken back exactly, or nobody is left in their blocks
   size_t leaving = 0;   // ciphertexts, until AskRenewal and Renew
   size_t rejected = 0;  // enrolments that waited, and are gone
   uint64_t generation = 0;
   // Of those removed, 32 hexadecimal digits each: by these, receipts name them.
   std::vector<std::string> persons;
-  // Signed receipts (kind RCPT) of what is erased.
+  // Signed receipts (kind RCPT) of what is erased, also of who left a block before in which nobody
+  // is left now.
   std::vector<std::vector<uint8_t>> receipts;
   // Why nothing could be overwritten yet, where somebody reads an older generation for longer than
   // SetWriterWait: it is done with the next change. Until then there is no receipt.
@@ -106,9 +107,10 @@ HEFT_EXPORT absl::StatusOr<std::vector<std::vector<uint8_t>>> Receipts(const std
 struct ErasureReceipt {
   GalleryId gallery{};
   uint64_t generation = 0;  // in which they were gone
-  uint64_t removed = 0;     // Unix seconds, when they answered no more
-  uint64_t erased = 0;      // when nothing of them was left in the store
+  uint64_t erased = 0;      // Unix seconds, when nothing of them was left in the store
+  // Who: nobody of whom a template stands, or leaves, elsewhere in the gallery.
   std::vector<std::string> persons;
+  std::vector<uint64_t> removed;  // Unix seconds, of each of them: when he answered no more
 };
 HEFT_EXPORT absl::StatusOr<ErasureReceipt> ReadReceipt(std::span<const uint8_t> receipt,
                                                        std::string_view what);
