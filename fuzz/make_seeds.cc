@@ -317,6 +317,10 @@ absl::Status WriteRecords(const SeedWriter& seeds, const ckks::SecretKey& secret
   run[2].expires = 2'000'000'000;
   run[1].state = PlaceState::kLeaving;
   HEFT_RETURN_IF_ERROR(write("run", 'r', SerializeRun(run)));
+  run[1].left = 2'000'000'000;
+  run[1].name = {4};
+  HEFT_RETURN_IF_ERROR(write("run-left", 'r', SerializeRun(run)));
+  HEFT_RETURN_IF_ERROR(write("waiting", 'w', SerializeWaiting({{"ann", "bob"}, {{1}, {2}}})));
   const std::vector<uint8_t> fused(40, 7);
   HEFT_RETURN_IF_ERROR(
       write("entry", 'j', SerializeEntry({5, 3, 2'000'000'000, HashBytes(fused), fused})));
@@ -326,8 +330,10 @@ absl::Status WriteRecords(const SeedWriter& seeds, const ckks::SecretKey& secret
   exchange.sources = {{0, {1}}, {3, {2}}};
   exchange.targets = {{3, {{0, 1, 2}, {1, 3, 3}}}};
   HEFT_RETURN_IF_ERROR(write("exchange", 'x', SerializeExchange(exchange)));
-  const ReceiptRecord receipt = {3, 2'000'000'000, 2'000'000'001, {{{1}, 2}}, {1, 2, 3}};
+  ReceiptRecord receipt = {3, 2'000'000'000, 2'000'000'001, {{{1}, 2}}, {1, 2, 3}};
   HEFT_RETURN_IF_ERROR(write("receipt", 'c', SerializeReceipt(receipt)));
+  receipt.items[0].removed = 1'999'999'999;
+  HEFT_RETURN_IF_ERROR(write("receipt-times", 'c', SerializeReceipt(receipt)));
   const std::vector<uint32_t> residues = {1, 2, 3, 4};
   BlockHeader header;
   header.gamma = kSmallGamma;

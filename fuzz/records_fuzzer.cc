@@ -67,6 +67,19 @@ void ReadNamed(ByteSpan bytes) {
   });
 }
 
+// Version 1 is written as version 2.
+void ReadWaiting(ByteSpan bytes) {
+  Read(ParseWaiting(bytes, "waiting"), [&](const WaitingRecord& waiting) {
+    const std::vector<uint8_t> again = SerializeWaiting(waiting);
+    if (bytes.size() > 4 && std::ranges::equal(bytes.first(4), AsBytes("HGWT"))) {
+      CheckAlike(bytes, again);
+    }
+    const auto read = ParseWaiting(again, "waiting");
+    Check(read.ok() && read->identities == waiting.identities && read->samples == waiting.samples,
+          "what is written is read alike");
+  });
+}
+
 void ReadRecord(uint8_t kind, ByteSpan bytes) {
   switch (kind) {
     case 'h':
@@ -93,6 +106,8 @@ void ReadRecord(uint8_t kind, ByteSpan bytes) {
       return ReadBlock(bytes);
     case 'n':
       return ReadNamed(bytes);
+    case 'w':
+      return ReadWaiting(bytes);
     default:
       return;
   }

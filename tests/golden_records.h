@@ -76,6 +76,14 @@ inline Run GoldenRun() {
   return run;
 }
 
+// The same, of whom it is known since when he leaves.
+inline Run GoldenRunLeft() {
+  Run run = GoldenRun();
+  run[2].left = kRecordTime + 3;
+  run[2].name = {7};
+  return run;
+}
+
 inline ExchangeRecord GoldenExchange() {
   ExchangeRecord exchange;
   exchange.seed = {1};
@@ -89,6 +97,15 @@ inline ReceiptRecord GoldenReceipt() {
   return {5, kRecordTime, kRecordTime + 1, {{{1}, 2}, {{3}, 1}}, {9, 8, 7}};
 }
 
+// Of people who were removed at different times.
+inline ReceiptRecord GoldenReceiptTimes() {
+  ReceiptRecord receipt = GoldenReceipt();
+  receipt.items[0].removed = kRecordTime - 60;
+  return receipt;
+}
+
+inline WaitingRecord GoldenWaiting() { return {{"ann", "bob"}, {{1}, {2}, {3}}}; }
+
 inline BlockHeader GoldenBlock() { return {3, 5, 16, 0x0102030405060708, ResiduesHash(kResidues)}; }
 
 // Their files, by name.
@@ -96,10 +113,13 @@ inline std::map<std::string, std::vector<uint8_t>> GoldenRecords() {
   return {{"head", SerializeHead(GoldenHead())},
           {"info", SerializeBlockInfo(GoldenInfo())},
           {"run", SerializeRun(GoldenRun())},
+          {"run-left", SerializeRun(GoldenRunLeft())},
           {"entry", SerializeEntry({65, 5, kRecordTime, HashBytes(kFusedBytes), kFusedBytes})},
           {"fold", SerializeFold({4, kRecordTime})},
           {"exchange", SerializeExchange(GoldenExchange())},
           {"receipt", SerializeReceipt(GoldenReceipt())},
+          {"receipt-times", SerializeReceipt(GoldenReceiptTimes())},
+          {"waiting", SerializeWaiting(GoldenWaiting())},
           {"named", SerializeNamed({1, {0, 65}})},
           {"block", SerializeBlock(GoldenBlock(), kResidues)}};
 }

@@ -31,11 +31,22 @@ TEST(GoldenRecordsTest, AreReadAsTheyWere) {
   EXPECT_EQ((*run)[0].identity, "ann");
   EXPECT_EQ((*run)[1].state, PlaceState::kFree);
   EXPECT_EQ((*run)[2].state, PlaceState::kLeaving);
+  const auto left = ParseRun(Golden("run-left"), "run");
+  ASSERT_TRUE(left.ok()) << left.status();
+  EXPECT_EQ(SerializeRun(*left), Golden("run-left"));
+  EXPECT_EQ((*left)[2].left, kRecordTime + 3);
   const std::vector<uint8_t> entry = Golden("entry");
   EXPECT_EQ(SerializeEntry(*ParseEntry(entry, "entry")), entry);
   EXPECT_EQ(SerializeFold(*ParseFold(Golden("fold"), "fold")), Golden("fold"));
   EXPECT_EQ(SerializeExchange(*ParseExchange(Golden("exchange"), "exchange")), Golden("exchange"));
   EXPECT_EQ(SerializeReceipt(*ParseReceipt(Golden("receipt"), "receipt")), Golden("receipt"));
+  const auto times = ParseReceipt(Golden("receipt-times"), "receipt");
+  ASSERT_TRUE(times.ok()) << times.status();
+  EXPECT_EQ(SerializeReceipt(*times), Golden("receipt-times"));
+  EXPECT_EQ(times->items[0].removed, kRecordTime - 60);
+  EXPECT_EQ(SerializeWaiting(*ParseWaiting(Golden("waiting"), "waiting")), Golden("waiting"));
+  // As it was written before it had a version.
+  EXPECT_EQ(SerializeWaiting(*ParseWaiting(Golden("waiting-1"), "waiting")), Golden("waiting"));
   EXPECT_EQ(ParseNamed(Golden("named"), "named")->places, (std::vector<uint64_t>{0, 65}));
   const std::vector<uint8_t> block = Golden("block");
   std::span<const uint32_t> residues;

@@ -612,9 +612,9 @@ def lead(byte, size=16):
     return bytes([byte]) + bytes(size - 1)
 
 
-def record(path, padded=False):
+def record(path, padded=False, version=1):
     r = Reader(path.read_bytes())
-    assert r.u8() == 1
+    assert r.u8() == version
     assert not padded or len(r.data) == 4096
     return r
 
@@ -623,13 +623,13 @@ def rest_is_zero(r):
     assert not any(r.raw(len(r.data) - r.at))
 
 
-def resident(r):
+def resident(r, version=1):
     state, clean = r.u8(), r.f64()
     if state == 0:
         return state, clean
     person = r.raw(16)
     if state == 2:
-        return state, clean, person
+        return (state, clean, person) + ((r.u64(), r.raw(16)) if version > 1 else ())
     name, sample = r.string(), r.raw(16)
     parts = [r.raw(16) for _ in range(r.u64())]
     contribution, entry, generation, enrolled, expires = r.raw(32), r.u64(), r.u64(), r.u64(), r.u64()
@@ -656,6 +656,25 @@ def small_records(folder):
     r.end()
 
 
+def people(folder):
+    r = record(folder / "run-left", padded=True, version=2)
+    run = [resident(r, 2) for _ in range(64)]
+    assert run[0][3] == "ann" and run[2] == (2, 0.25, lead(6), TIME + 3, lead(7))
+    rest_is_zero(r)
+    r = record(folder / "receipt-times", version=2)
+    assert (r.u64(), r.u64(), r.u64()) == (5, TIME, TIME + 1)
+    assert [(r.raw(16), r.u32(), r.u64()) for _ in range(r.u64())] == [
+        (lead(1), 2, TIME - 60), (lead(3), 1, 0)]
+    assert r.raw(r.u64()) == bytes((9, 8, 7))
+    r.end()
+    for name, start in (("waiting", b"HGWT\2"), ("waiting-1", b"")):
+        r = Reader((folder / name).read_bytes())
+        assert r.raw(len(start)) == start and len(r.data) == 4096
+        assert [r.string() for _ in range(r.u64())] == ["ann", "bob"]
+        assert [r.raw(16) for _ in range(r.u64())] == [lead(1), lead(2), lead(3)]
+        rest_is_zero(r)
+
+
 def records(folder):
     """The values of a gallery's store."""
     r = record(folder / "head")
@@ -667,6 +686,7 @@ def records(folder):
     assert [r.raw(16) for _ in range(r.u64())] == [lead(7), lead(8)]
     r.end()
     small_records(folder)
+    people(folder)
     r = record(folder / "run", padded=True)
     run = [resident(r) for _ in range(64)]
     assert run[0] == (1, 0.125, lead(1), "ann", lead(2), [lead(3), lead(4)], lead(5, 32), 8, 5, TIME,
@@ -692,7 +712,8 @@ def records(folder):
     assert [r.u32() for _ in range(4)] == [0, 1, 0xFFFFFFFE, 7]
     r.end()
     assert {p.name for p in folder.iterdir()} == {
-        "head", "info", "run", "entry", "fold", "exchange", "receipt", "named", "block"}
+        "head", "info", "run", "entry", "fold", "exchange", "receipt", "named", "block",
+        "run-left", "receipt-times", "waiting", "waiting-1"}
 
 
 def main():
