@@ -31,16 +31,16 @@ export function figure(label, value, note = '', warning = false) {
     h('div', {class: 'value'}, value), h('div', {class: 'note'}, note));
 }
 
-// table: `columns`: {label, cell(row), number?}.
+// table: `columns`: {label, cell(row), number?, wide?}.
 export function table(columns, rows, empty) {
   if (rows.length === 0) return h('p', {class: 'empty'}, empty);
   return h('div', {class: 'scroll'}, h('table', {class: 'stack'},
     h('thead', {}, h('tr', {}, columns.map((c) => h('th', {scope: 'col', class: c.number ? 'number' : ''}, c.label)))),
     h('tbody', {}, rows.map((row) => h('tr', {}, columns.map((c) =>
-      h('td', {'data-label': c.label, class: c.number ? 'number' : ''}, c.cell(row) ?? '–')))))));
+      h('td', {'data-label': c.label, class: c.number ? 'number' : c.wide ? 'wide' : ''}, c.cell(row) ?? '–')))))));
 }
 
-const kWidth = 520, kHeight = 170, kLeft = 44, kBottom = 22, kTop = 10;
+const kWidth = 520, kHeight = 170, kLeft = 54, kBottom = 22, kTop = 10;
 
 // nice: the next 1, 2 or 5 times a power of ten.
 function nice(value) {

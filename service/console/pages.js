@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pages: what each needs of a service, and how it is drawn.
+import {call, get, maybe} from './api.js';
+import {bars, day, figure, h, lines, milliseconds, number, short, table, time} from './view.js';
+import {confirmed, go, say} from './app.js';
+
+const kPage = 50, kNames = 3;
+
+const legend = (...names) => h('div', {class: 'legend'}, names.map((name, i) => h('span', {}, h('i', {class: i ? 'b' : ''}), name)));
+
+// ---- Overview: health, throughput, latency, key age.
+async function overview() {
+  const [facts, traffic] = await Promise.all([maybe('/v1/status'), maybe('/v1/traffic')]);
+  const cards = (facts?.facts ?? []).map((f) => figure(f.label, f.value, f.note, f.warning));
+  if (traffic === null) return [h('div', {class: 'cards'}, cards), h('p', {class: 'lead'}, 'This certificate does not show throughput: it takes the role operator.')];
+  const minutes = traffic.minutes, all = traffic.total;
+  const value = (v) => (v === null ? '–' : milliseconds(v));
+  cards.push(figure('Requests, last hour', number(all.requests), `${number(minutes.at(-2)?.requests ?? 0)} in the last whole minute`),
+    figure('Refused or failed', number(all.errors), `${number(all.failures)} of them failures of the service`, all.failures > 0),
+    figure('Latency, median', value(all.p50_ms), `99 % below ${value(all.p99_ms)}`));
+  return [h('div', {class: 'cards'}, cards),
+    h('div', {class: 'two'},
+      h('section', {class: 'card'}, h('h2', {}, 'Requests a minute'), bars(minutes, (m) => m.requests, 'Requests a minute in the last hour')),
+      h('section', {class: 'card'}, h('h2', {}, 'Latency'), lines(minutes, (m) => m.p50_ms, (m) => m.p99_ms, 'Latency in the last hour'), legend('median', '99 %'))),
+    h('section', {class: 'card'}, h('h2', {}, 'Operations, last hour'), table([
+      {label: 'Operation', cell: (o) => h('code', {}, o.operation)},
+      {label: 'Requests', number: true, cell: (o) => number(o.requests)},
+      {label: 'Refused', number: true, cell: (o) => number(o.errors - o.failures)},
+      {label: 'Failed', number: true, cell: (o) => number(o.failures)},
+      {label: 'Median', number: true, cell: (o) => value(o.p50_ms)},
+      {label: '99 %', number: true, cell: (o) => value(o.p99_ms)},
+    ], traffic.operations, 'Nobody has asked for anything in the last hour.'))];
+}
+
+// ---- Galleries.
+async function galleries() {
+  const {galleries: rows} = await get('/v1/galleries');
+  return h('section', {class: 'card'}, table([
+    {label: 'Gallery', cell: (g) => h('a', {href: `#persons?gallery=${encodeURIComponent(g.gallery)}`}, g.gallery)},
+    {label: 'Templates', number: true, cell: (g) => number(g.templates)},
+    {label: 'Waiting', number: true, cell: (g) => number(g.waiting)},
+    {label: 'Leaving', number: true, cell: (g) => number(g.leaving)},
+    {label: 'Generation', number: true, cell: (g) => number(g.generation)},
+    {label: 'Key since', cell: (g) => day(g.key_since)},
+    {label: 'Verified', cell: (g) => (g.verified ? h('span', {class: `pill ${g.intact ? 'good' : 'bad'}`}, `${g.intact ? 'intact' : 'damaged'}, ${day(g.verified)}`) : h('span', {class: 'pill warn'}, 'never'))},
+    {label: 'Id', cell: (g) => short(g.id)},
+  ], rows, 'There is no gallery yet.'));
+}
+
+// pairs: metadata, each "key=value"; a key may stand several times.
+const pairs = (metadata) => metadata.join(', ');
+
+// ---- People: a line a template, paged, searched.
+async function persons(query) {
+  const listed = await get('/v1/galleries');
+  const names = listed.galleries.map((g) => g.gallery);
+  const gallery = query.get('gallery') || names[0] || '';
+  const search = query.get('search') ?? '', cursor = query.get('cursor') ?? '';
+  const words = new URLSearchParams({gallery, count: kPage, ...(search && {search}), ...(cursor && {cursor})});
+  const found = gallery ? await get(`/v1/persons?${words}`) : {persons: []};
+  const choose = h('select', {name: 'gallery', onchange: (e) => go('persons', {gallery: e.target.value, search})},
+    names.map((name) => h('option', {value: name, selected: name === gallery}, name)));
+  const field = h('input', {type: 'search', name: 'search', value: search, placeholder: 'part of a name', autocomplete: 'off'});
+  const form = h('form', {class: 'bar', role: 'search', onsubmit: (e) => { e.preventDefault(); go('persons', {gallery, search: field.value}); }},
+    h('label', {class: 'field'}, 'Gallery', choose), h('label', {class: 'field'}, 'Search (/)', field), h('button', {}, 'Search'));
+  return [form, h('section', {class: 'card'}, table([
+    {label: 'Person', cell: (p) => p.personId},
+    {label: 'Enrolled', cell: (p) => time(p.enrolled)},
+    {label: 'Expires', cell: (p) => (p.expires ? day(p.expires) : 'never')},
+    {label: 'Metadata', cell: (p) => pairs(p.metadata), wide: true},
+  ], found.persons, search ? `Nobody whose name has “${search}” in it.` : 'Nobody is enrolled in this gallery.')),
+  h('div', {class: 'buttons'},
+    h('button', {class: 'plain', disabled: !cursor, onclick: () => history.back()}, 'Back'),
+    h('button', {class: 'plain', disabled: !found.next, onclick: () => go('persons', {gallery, search, cursor: found.next})}, 'Next'))];
+}
+
+// ---- Admissions: the decider's queue, where a person says yes or no; the matcher shows what waits.
+async function decide(chosen, word) {
+  const people = chosen.reduce((sum, entry) => sum + (entry.size ?? 1), 0);
+  const verb = word === 'admit' ? 'Admit' : 'Reject';
+  const yes = await confirmed(`${verb} ${people === 1 ? 'one person' : `${people} people`}?`,
+    word === 'admit' ? 'They answer searches as soon as the matcher has asked again. Their norms are checked all the same.' : 'Their templates are deleted; whoever brought them can bring them again.',
+    verb, word === 'reject');
+  if (!yes) return;
+  try {
+    for (const gallery of new Set(chosen.map((entry) => entry.gallery))) {
+      const entries = chosen.filter((entry) => entry.gallery === gallery).map((entry) => entry.entry);
+      await call('POST', `/v1/admissions/${gallery}`, {[word]: entries});
+    }
+    say(`${people === 1 ? 'One person' : `${people} people`} ${word === 'admit' ? 'admitted' : 'rejected'}.`, true);
+  } catch (error) {
+    say(error.message);
+  }
+  go('admissions');
+}
+
+function names(entry) {
+  const people = (entry.people ?? []).map((p) => p.identity);
+  const hidden = (entry.size ?? people.length) - people.length;
+  const rest = hidden > 0 ? ` and ${number(hidden)} more` : '';
+  if (people.length <= kNames) return people.join(', ') + rest;
+  return h('details', {}, h('summary', {}, `${people.slice(0, kNames).join(', ')} and ${number(people.length - kNames + hidden)} more`),
+    people.slice(kNames).join(', ') + rest);
+}
+
+function marks(entry) {
+  const known = (entry.people ?? []).some((p) => p.enrolled);
+  if (!known) return h('span', {class: 'pill'}, 'new');
+  return h('span', {class: `pill ${entry.authorised ? 'good' : 'warn'}`}, entry.authorised ? 'enrolled, authorised' : 'enrolled already');
+}
+
+async function admissions(query) {
+  const cursor = query.get('cursor') ?? '';
+  const found = await get(`/v1/admissions?${new URLSearchParams({count: kPage, ...(cursor && {cursor})})}`);
+  const about = await get('/v1/service');
+  const decides = about.operations.includes('decideAdmissions');
+  const boxes = new Map();
+  const chosen = () => found.admissions.filter((entry) => boxes.get(entry)?.checked);
+  const buttons = ['admit', 'reject'].map((word) => h('button', {class: word === 'reject' ? 'danger' : '', disabled: true, onclick: () => decide(chosen(), word)}, word === 'admit' ? 'Admit' : 'Reject'));
+  const changed = () => buttons.forEach((b) => { b.disabled = chosen().length === 0; });
+  for (const entry of found.admissions) {
+    boxes.set(entry, h('input', {type: 'checkbox', onchange: changed, 'aria-label': `choose ${(entry.people ?? []).map((p) => p.identity).join(', ')}`}));
+  }
+  const all = h('button', {class: 'plain', onclick: () => {
+    const on = chosen().length < found.admissions.length;
+    for (const box of boxes.values()) box.checked = on;
+    changed();
+  }}, 'Choose all');
+  const columns = [
+    ...(decides ? [{label: 'Choose', cell: (e) => boxes.get(e)}] : []),
+    {label: 'People', cell: names, wide: true},
+    {label: 'Gallery', cell: (e) => e.gallery_name || (e.gallery?.length === 32 ? short(e.gallery) : e.gallery)},
+    {label: 'Identity is', cell: marks},
+    {label: 'Waits since', cell: (e) => time(e.received)},
+  ];
+  return [h('p', {class: 'lead'}, found.total ? `${number(found.total)} ${found.total === 1 ? 'enrolment waits' : 'enrolments wait'}.` : ''),
+    h('section', {class: 'card'}, table(columns, found.admissions, 'Nobody waits.'),
+      decides && found.admissions.length > 0 ? h('div', {class: 'buttons'}, all, buttons) : null),
+    found.next ? h('div', {class: 'buttons'}, h('button', {class: 'plain', onclick: () => go('admissions', {cursor: found.next})}, 'Next')) : null];
+}
+
+// ---- Budget: what has been told, under this key.
+async function budget() {
+  const use = await get('/v1/budget');
+  return [h('div', {class: 'cards'},
+    figure('Replies opened', number(use.openings), `${number(use.identifications)} searches, ${number(use.verifications)} verifications`),
+    figure('Decisions on one person', `${number(use.decisions)}`, `at most; ${number(use.limits.decisions)} at once, and as many again within a day`),
+    figure('Scores of one person', `${number(use.scores)} of ${number(use.limits.scores)}`, 'at most, for good', use.scores >= use.limits.scores),
+    figure('Journal', number(use.entries), `entries, last ${time(use.last_entry)}`),
+    figure('Restarts of the journal', number(use.restarts), 'by hand', use.restarts > 0)),
+  h('section', {class: 'card'}, h('h2', {}, 'Clients'), table([
+    {label: 'Client', cell: (c) => (c.client ? short(c.client) : 'unnamed')},
+    {label: 'Replies', number: true, cell: (c) => number(c.openings)},
+    {label: 'Bits left', number: true, cell: (c) => number(c.bits_left)},
+    {label: 'All again from', cell: (c) => time(c.full_at)},
+  ], use.clients, 'Nothing has been opened yet.'))];
+}
+
+// ---- Audit trail: newest first.
+async function audit(query) {
+  const cursor = query.get('cursor') ?? '';
+  const [page, head] = await Promise.all([get(`/v1/audit-log?${new URLSearchParams({count: kPage, order: 'newest', ...(cursor && {cursor})})}`), maybe('/v1/audit-log/head')]);
+  const known = ['seq', 'time', 'prev', 'event', 'operation', 'principal', 'status', 'hash'];
+  const details = (line) => Object.entries(line).filter(([key]) => !known.includes(key)).map(([key, value]) => `${key} ${typeof value === 'object' ? JSON.stringify(value) : value}`).join(', ');
+  const status = (line) => (line.status === undefined ? '–' : h('span', {class: `pill ${line.status < 400 ? 'good' : 'warn'}`}, String(line.status)));
+  return [h('p', {class: 'lead'}, head ? h('span', {}, `${number(head.lines)} lines; head `, h('code', {}, head.hash)) : ''),
+    h('section', {class: 'card'}, table([
+      {label: 'Line', number: true, cell: (l) => String(l.seq)},
+      {label: 'Time', cell: (l) => (typeof l.time === 'number' ? time(l.time) : String(l.time).slice(0, 19).replace('T', ' '))},
+      {label: 'What', cell: (l) => l.operation ?? l.event},
+      {label: 'Who', cell: (l) => l.principal},
+      {label: 'Status', cell: status},
+      {label: 'Details', wide: true, cell: (l) => h('span', {class: 'mono'}, details(l))},
+    ], page.lines, 'The audit log is empty.')),
+    page.next ? h('div', {class: 'buttons'}, h('button', {class: 'plain', onclick: () => go('audit', {cursor: page.next})}, 'Older')) : null];
+}
+
+export const pages = [
+  {name: 'overview', title: 'Overview', needs: [], draw: overview, live: true},
+  {name: 'galleries', title: 'Galleries', needs: ['listGalleries'], draw: galleries},
+  {name: 'persons', title: 'People', needs: ['listPersons'], draw: persons},
+  {name: 'admissions', title: 'Admissions', needs: ['listAdmissions'], draw: admissions},
+  {name: 'budget', title: 'Budget', needs: ['readBudget'], draw: budget},
+  {name: 'audit', title: 'Audit trail', needs: ['readAuditLog'], draw: audit},
+];

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traffic: how many requests there were and how long they took, a minute at a time for an hour, for
+// people who look at the console. Programs read metrics.
+#ifndef HEFT_SERVICE_CONSOLE_TRAFFIC_H_
+#define HEFT_SERVICE_CONSOLE_TRAFFIC_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "nlohmann/json.hpp"
+#include "service/http/server.h"
+
+namespace heft::service {
+
+class Traffic {
+ public:
+  // Of a request that was answered; any thread. Routes that only watch (health, metrics, the
+  // console's own) are left out: they would be most of it. `now`: Unix seconds.
+  void Observe(const Answered& answered, uint64_t now);
+  void Observe(const std::string& operation, int status, double seconds, uint64_t now);
+  // {"minutes": [60 of {"requests", "errors", "p50_ms", "p99_ms"}, the last is running],
+  //  "total": the same of all and "failures", "operations": [...]}. Times are null where there was
+  // no request; they are right within a tenth.
+  nlohmann::ordered_json Read(uint64_t now) const;
+
+ private:
+  static constexpr size_t kMinutes = 60, kBins = 128;
+  struct Cell {
+    uint64_t minute = 0;  // since 1970
+    uint32_t requests = 0, errors = 0, failures = 0;
+    std::array<uint32_t, kBins> times{};  // bin b: below 0.05 ms times 1.2^b
+    void Add(const Cell& other);
+    nlohmann::ordered_json Describe() const;
+    nlohmann::ordered_json Quantile(double share) const;
+  };
+  static size_t BinOf(double seconds);
+  static double TimeOf(size_t bin);  // milliseconds
+
+  mutable std::mutex mutex_;
+  std::map<std::string, std::array<Cell, kMinutes>> operations_;
+};
+
+}  // namespace heft::service
+
+#endif  // HEFT_SERVICE_CONSOLE_TRAFFIC_H_
