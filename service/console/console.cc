@@ -39,12 +39,12 @@ void AddFiles(Router* router) {
     const Handler handler = [&file](const HttpRequest&) { return Serve(file); };
     router->Add({.method = "GET",
                  .pattern = "/console/" + (name == "index.html" ? "" : name),
-                 .operation = "console",
+                 .operation = "console:" + name,
                  .handler = handler});
   }
   router->Add({.method = "GET",
                .pattern = "/console",
-               .operation = "console",
+               .operation = "console:",
                .handler = [](const HttpRequest&) {
                  HttpResponse response = NoContent();
                  response.status = 308;

@@ -39,7 +39,7 @@ Json Traffic::Cell::Quantile(double share) const {
   double seen = 0;
   for (size_t i = 0; i < kBins; ++i) {
     seen += times[i];
-    if (seen >= wanted) return std::round(TimeOf(i) * 100) / 100;
+    if (seen >= wanted) return std::round(TimeOf(i) * 1000) / 1000;
   }
   return TimeOf(kBins - 1);
 }
@@ -54,8 +54,11 @@ Json Traffic::Cell::Describe() const {
 
 void Traffic::Observe(const Answered& answered, uint64_t now) {
   static const auto* const watching = new std::set<std::string>(
-      {"live", "ready", "readMetrics", "console", "readService", "readStatus", "readTraffic"});
-  if (answered.route == nullptr || watching->contains(answered.route->operation)) return;
+      {"live", "ready", "readMetrics", "readService", "readStatus", "readTraffic"});
+  if (answered.route == nullptr || watching->contains(answered.route->operation) ||
+      answered.route->operation.starts_with("console:")) {
+    return;
+  }
   Observe(answered.route->operation, answered.status, answered.seconds, now);
 }
 
