@@ -25,6 +25,11 @@ bool Lane::Full() const {
   return stopped_ || queue_.size() >= most_queued_ + idle_;
 }
 
+size_t Lane::queued() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return queue_.size();
+}
+
 void Lane::Stop() {
   std::deque<std::function<void()>> dropped;
   {

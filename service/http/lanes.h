@@ -21,6 +21,7 @@ class Lane {
   bool Post(std::function<void()> task);
   // Full: whether Post would fail now.
   bool Full() const;
+  size_t queued() const;
   // Ends what runs, drops what waits.
   void Stop();
 

@@ -60,6 +60,7 @@ struct HttpResponse {
   std::string content_type = "application/json";
   std::vector<uint8_t> body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
+  std::string detail = {};  // for the log alone: it does not leave
 };
 
 // Media types of our own: a HEFT file as it is (docs/formats.md).

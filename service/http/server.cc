@@ -111,6 +111,10 @@ class BeastServer : public HttpServer {
   }
 
   uint16_t port() const override { return port_; }
+  ServerLoad load() const override {
+    return {common_->registry.count(), common_->workers.queued(), common_->budget->memory,
+            common_->budget->spooled};
+  }
 
   void Start() override {
     started_ = true;

@@ -62,8 +62,15 @@ struct Answered {
   uint64_t request_bytes = 0, response_bytes = 0;
   double seconds = 0, queued_seconds = 0;
   std::string error_code;
+  std::string detail;  // HttpResponse's
 };
 using Observer = std::function<absl::Status(const Answered&)>;
+
+// ServerLoad: what is going on.
+struct ServerLoad {
+  size_t connections = 0, queued = 0;
+  uint64_t memory_bodies = 0, spooled_bodies = 0;  // bytes
+};
 
 class HttpServer {
  public:
@@ -77,6 +84,7 @@ class HttpServer {
                                                             Gate gate, Observer observer);
   virtual ~HttpServer() = default;
   virtual uint16_t port() const = 0;
+  virtual ServerLoad load() const = 0;
   virtual void Start() = 0;
   // Takes no more connections, answers what was accepted, ends idle ones, for `patience` at most;
   // false where something was cut off.

@@ -336,8 +336,8 @@ HttpResponse Connection::Handle(const Exchange& exchange) const {
   }
   try {  // Ours throw nothing, but memory may run out, and what libraries do is theirs.
     return exchange.route->handler(exchange.request);
-  } catch (const std::exception&) {
-    return ErrorResponse(absl::InternalError("a handler failed"));
+  } catch (const std::exception& error) {
+    return ErrorResponse(absl::InternalError(error.what()));
   }
 }
 
@@ -357,6 +357,7 @@ void Connection::Work(const std::shared_ptr<Exchange>& exchange, bool handled) {
     answered.queued_seconds =
         std::chrono::duration<double>(exchange->started - exchange->queued).count();
     answered.error_code = ErrorCode(response);
+    answered.detail = response.detail;
     if (!common_->observer(answered).ok()) {
       response = ErrorResponse(503, "UNAVAILABLE", "the answer could not be put on record");
     }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -25,6 +26,7 @@ namespace heft::service {
 namespace {
 
 constexpr size_t kMostLine = 64 << 10;
+constexpr uint64_t kIndexed = 256;
 
 std::string NoHash() { return std::string(2 * sizeof(Hash), '0'); }
 
@@ -49,9 +51,10 @@ std::string Now() {
 // Chain: the lines of a file as far as they hold together.
 struct Chain {
   AuditHead head;
-  uint64_t bytes = 0;  // of whole lines
-  bool torn = false;   // more comes after them, without a line's end
-  std::string last;    // the torn line
+  uint64_t bytes = 0;            // of whole lines
+  std::vector<uint64_t> places;  // where every kIndexed-th line begins
+  bool torn = false;             // more comes after them, without a line's end
+  std::string last;              // the torn line
 };
 
 // CheckLine: that it is the next of the chain; OK or what is wrong with it.
@@ -96,6 +99,7 @@ absl::StatusOr<Chain> ReadChain(
       return absl::DataLossError(
           absl::StrCat(path, ":", chain.head.lines + 1, " ", std::string(good.message())));
     }
+    if (chain.head.lines % kIndexed == 0) chain.places.push_back(chain.bytes);
     chain.head = {chain.head.lines + 1, HashOf(line)};
     chain.bytes += line.size() + 1;
     if (!any && chain.head.lines == expected->lines) {
@@ -123,6 +127,8 @@ class FileLog : public AuditLog {
         lock_(std::move(lock)),
         fd_(fd),
         bytes_(chain.bytes),
+        end_(chain.bytes),
+        places_(std::move(chain.places)),
         durable_(chain.head),
         next_(chain.head) {}
   ~FileLog() override { close(fd_); }
@@ -132,7 +138,9 @@ class FileLog : public AuditLog {
     if (!broken_.ok()) return broken_;
     const std::string line = Line(std::move(event));
     if (line.size() > kMostLine) return absl::InvalidArgumentError("too long for the audit log");
+    if (next_.lines % kIndexed == 0) places_.push_back(end_);
     next_ = {next_.lines + 1, HashOf(line)};
+    end_ += line.size() + 1;
     absl::StrAppend(&waiting_, line, "\n");
     const uint64_t mine = next_.lines;
     // One writes for all that wait by then.
@@ -149,6 +157,27 @@ class FileLog : public AuditLog {
   AuditHead head() const override {
     const std::lock_guard<std::mutex> lock(mutex_);
     return durable_;
+  }
+
+  absl::StatusOr<std::vector<nlohmann::ordered_json>> Read(uint64_t from,
+                                                           uint64_t count) const override {
+    std::vector<nlohmann::ordered_json> out;
+    uint64_t place = 0, last = 0;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (from == 0 || from > durable_.lines) return out;
+      place = places_[(from - 1) / kIndexed];
+      last = std::min(durable_.lines, count > durable_.lines ? durable_.lines : from + count - 1);
+    }
+    std::ifstream file(path_, std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(place));
+    std::string line;
+    for (uint64_t at = (from - 1) / kIndexed * kIndexed + 1; at <= last; ++at) {
+      if (!std::getline(file, line)) return Refused("read", path_);
+      if (at < from) continue;
+      out.push_back(nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false));
+    }
+    return out;
   }
 
  private:
@@ -194,7 +223,9 @@ class FileLog : public AuditLog {
   const int fd_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  uint64_t bytes_;            // of what is durable
+  uint64_t bytes_;  // of what is durable
+  uint64_t end_;    // with what waits
+  std::vector<uint64_t> places_;
   AuditHead durable_, next_;  // next: with what waits
   std::string waiting_;
   bool writing_ = false;

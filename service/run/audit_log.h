@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -33,6 +34,9 @@ class AuditLog {
   // "time" and "prev" are added. kUnavailable: then what was to be logged must not be done.
   virtual absl::Status Append(nlohmann::ordered_json event) = 0;
   virtual AuditHead head() const = 0;
+  // Read: lines `from` (1 is the first) to `from` + `count` - 1, as far as they are there.
+  virtual absl::StatusOr<std::vector<nlohmann::ordered_json>> Read(uint64_t from,
+                                                                   uint64_t count) const = 0;
 };
 
 // VerifyAuditLog: the chain from the first line to the last, against `expected` if it is given (a

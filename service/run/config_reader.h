@@ -36,7 +36,8 @@ class ConfigTable {
   // One of these.
   std::string Choice(std::string_view key, std::string_view fallback,
                      const std::vector<std::string>& choices) const;
-  // A path: relative ones start at the file's folder. Empty where it is absent.
+  // A path: relative ones start at the file's folder; "credential:NAME" is one that systemd has
+  // given ($CREDENTIALS_DIRECTORY); "pkcs11:..." stays. Empty where it is absent.
   std::string Path(std::string_view key, std::string_view fallback = "") const;
   std::string RequiredPath(std::string_view key) const;
   uint64_t Number(std::string_view key, uint64_t fallback, uint64_t least, uint64_t most) const;
@@ -54,6 +55,7 @@ class ConfigTable {
   void Wrong(std::string_view key, std::string_view message) const;
 
  private:
+  friend class Config;
   std::shared_ptr<Node> node_;
 };
 

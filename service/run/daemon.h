@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What both daemons have in common: the tables of their configuration that are not their own
-// ([listen], [tls], [[certificate]], [tokens], [limits], [audit], [metrics], [log]), and the life
-// of a process between READY and the last answer.
+// ([listen], [tls], [limits], [[certificate]], [tokens], [access], [audit], [metrics], [log]), and
+// the life of a process between READY and the last answer.
 #ifndef HEFT_SERVICE_RUN_DAEMON_H_
 #define HEFT_SERVICE_RUN_DAEMON_H_
 
@@ -62,7 +62,7 @@ class Signals;
 struct ServeOptions {
   Router router;
   std::function<absl::Status()> reload;
-  std::function<void()> stop;  // before draining: background work ends; may be empty
+  std::function<void()> stop;  // after the last answer: background work ends; may be empty
 };
 absl::Status ServeUntilStopped(Signals* signals, const CommonConfig& config, DaemonBase* base,
                                ServeOptions options);

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/run/daemon.h"
+
+#include <atomic>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "service/run/notify.h"
+#include "service/text.h"
+
+namespace heft::service {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kMostLines = 1000;  // of the audit log, in one answer
+
+void DescribeMetrics(Metrics* metrics) {
+  metrics->Counter("heft_requests_total", "requests by operation and status");
+  metrics->Counter("heft_request_bytes_total", "bytes of bodies that came, by operation");
+  metrics->Counter("heft_response_bytes_total", "bytes of bodies that went, by operation");
+  metrics->Histogram("heft_request_seconds", "from header to answer, by operation",
+                     {.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30});
+  metrics->Histogram("heft_request_queued_seconds", "time that requests waited for a worker",
+                     {.0001, .001, .005, .01, .05, .1, .5, 1, 5, 10});
+  metrics->Counter("heft_audit_failures_total", "answers that could not be put on record");
+  metrics->Gauge("heft_certificate_expires_seconds", "Unix time at which our certificate expires");
+  metrics->Gauge("heft_audit_lines", "lines of the audit log");
+  metrics->Gauge("heft_connections", "open connections");
+  metrics->Gauge("heft_requests_queued", "requests that wait for a worker");
+  metrics->Gauge("heft_body_bytes", "bytes of bodies that are held, in memory and in files");
+}
+
+// Record: what a request was, for the log and the audit trail. Names of people and galleries come
+// from the path; nothing of a body is in it.
+Json Record(const Answered& answered) {
+  const HttpRequest& request = *answered.request;
+  Json out = {{"request", request.id}};
+  out["operation"] = answered.route != nullptr ? answered.route->operation : "";
+  out["who"] = request.who.name;
+  if (!request.who.machine.empty()) out["machine"] = request.who.machine;
+  out["peer"] = request.peer;
+  out["status"] = answered.status;
+  if (!answered.error_code.empty()) out["error"] = answered.error_code;
+  if (!request.parameters.empty()) out["parameters"] = request.parameters;
+  return out;
+}
+
+class RunningBase : public DaemonBase {
+ public:
+  RunningBase(std::shared_ptr<TlsContext> tls, std::unique_ptr<Authority> authority,
+              std::unique_ptr<AuditLog> audit)
+      : tls_(std::move(tls)), authority_(std::move(authority)), audit_(std::move(audit)) {
+    DescribeMetrics(metrics_.get());
+    metrics_->BeforeReading([this] {
+      metrics_->Set("heft_certificate_expires_seconds", {}, static_cast<double>(tls_->expires()));
+      metrics_->Set("heft_audit_lines", {}, static_cast<double>(audit_->head().lines));
+    });
+  }
+
+  Authority& authority() override { return *authority_; }
+  AuditLog& audit_log() override { return *audit_; }
+  Metrics& metrics() override { return *metrics_; }
+  std::shared_ptr<TlsContext> tls() override { return tls_; }
+  Observer observer() override {
+    return [this](const Answered& answered) { return Observe(answered); };
+  }
+
+  void AddCommonRoutes(Router* router, std::function<absl::Status()> ready) override {
+    router->Add({"GET", "/health/live", "live", Scope::kPublic, [](const HttpRequest&) {
+                   return JsonResponse({{"status", "live"}});
+                 }});
+    router->Add({"GET", "/health/ready", "ready", Scope::kPublic,
+                 [ready = std::move(ready)](const HttpRequest&) {
+                   const absl::Status status = ready();
+                   if (status.ok()) return JsonResponse({{"status", "ready"}});
+                   HttpResponse response = ErrorResponse(503, "UNAVAILABLE", "not ready");
+                   response.detail = Message(status);
+                   return response;
+                 }});
+    router->Add({"GET", "/metrics", "metrics", Scope::kReadMetrics, [this](const HttpRequest&) {
+                   const std::string text = metrics_->Text();
+                   return BytesResponse({text.begin(), text.end()}, kMetricsType);
+                 }});
+    router->Add({"GET", "/v1/audit-log", "audit-log", Scope::kReadAudit,
+                 [this](const HttpRequest& request) { return AuditLines(request); }});
+    router->Add({"GET", "/v1/audit-log/head", "audit-log-head", Scope::kReadAudit,
+                 [this](const HttpRequest&) { return JsonResponse(HeadOf(audit_->head())); }});
+  }
+
+  absl::Status Reload(const CommonConfig& config) override {
+    HEFT_RETURN_IF_ERROR(
+        authority_->Replace(config.authority.certificates, config.authority.tokens));
+    HEFT_RETURN_IF_ERROR(tls_->Reload());
+    SetLogLevel(config.log_level);
+    return audit_->Append({{"event", "reload"}});
+  }
+
+ private:
+  static Json HeadOf(const AuditHead& head) { return {{"lines", head.lines}, {"hash", head.hash}}; }
+
+  HttpResponse AuditLines(const HttpRequest& request) const {
+    uint64_t from = 1, count = 100;
+    const std::string from_text = request.Query("from"), count_text = request.Query("count");
+    const bool good = (from_text.empty() || (absl::SimpleAtoi(from_text, &from) && from > 0)) &&
+                      (count_text.empty() ||
+                       (absl::SimpleAtoi(count_text, &count) && count > 0 && count <= kMostLines));
+    if (!good) {
+      return ErrorResponse(400, "INVALID_ARGUMENT",
+                           absl::StrCat("from is a line's number, count at most ", kMostLines));
+    }
+    const AuditHead head = audit_->head();
+    const auto lines = audit_->Read(from, count);
+    if (!lines.ok()) return ErrorResponse(lines.status());
+    Json out = {{"lines", *lines}, {"head", HeadOf(head)}};
+    if (from + lines->size() <= head.lines) out["next"] = from + lines->size();
+    return JsonResponse(out);
+  }
+
+  absl::Status Observe(const Answered& answered) {
+    const std::string operation = answered.route != nullptr ? answered.route->operation : "none";
+    metrics_->Add("heft_requests_total",
+                  {{"operation", operation}, {"status", absl::StrCat(answered.status)}});
+    metrics_->Observe("heft_request_seconds", {{"operation", operation}}, answered.seconds);
+    metrics_->Observe("heft_request_queued_seconds", {}, answered.queued_seconds);
+    metrics_->Add("heft_request_bytes_total", {{"operation", operation}},
+                  static_cast<double>(answered.request_bytes));
+    metrics_->Add("heft_response_bytes_total", {{"operation", operation}},
+                  static_cast<double>(answered.response_bytes));
+    Json record = Record(answered);
+    absl::Status kept;
+    if (answered.route != nullptr && answered.route->audited) {
+      Json event = {{"event", "request"}};
+      event.update(record);
+      kept = audit_->Append(std::move(event));
+      if (!kept.ok()) {
+        metrics_->Add("heft_audit_failures_total", {});
+        LogLine(LogLevel::kError, "the audit log cannot be written",
+                {{"request", answered.request->id}, {"reason", Message(kept)}});
+      }
+    }
+    record["bytes_in"] = answered.request_bytes;
+    record["bytes_out"] = answered.response_bytes;
+    record["ms"] = std::round(answered.seconds * 1e6) / 1e3;
+    if (!answered.detail.empty()) record["detail"] = answered.detail;
+    const bool quiet = answered.route != nullptr && answered.route->scope == Scope::kPublic;
+    LogLine(answered.status >= 500 ? LogLevel::kWarning
+            : quiet                ? LogLevel::kDebug
+                                   : LogLevel::kInfo,
+            "request", record);
+    return kept;
+  }
+
+  const std::shared_ptr<TlsContext> tls_;
+  const std::unique_ptr<Authority> authority_;
+  const std::unique_ptr<AuditLog> audit_;
+  const std::unique_ptr<Metrics> metrics_ = Metrics::Create();
+};
+
+// MetricsServer: what Prometheus on this machine reads without a certificate.
+absl::StatusOr<std::unique_ptr<HttpServer>> MetricsServer(const std::string& address,
+                                                          Metrics* metrics) {
+  Router router;
+  router.Add({"GET", "/metrics", "metrics", Scope::kPublic, [metrics](const HttpRequest&) {
+                const std::string text = metrics->Text();
+                return BytesResponse({text.begin(), text.end()}, kMetricsType);
+              }});
+  ServerLimits limits;
+  limits.connections = 16;
+  limits.workers = 1;
+  return HttpServer::Listen(address, -1, nullptr, limits, std::move(router),
+                            [](const GateInput&, Principal*) { return std::nullopt; }, {});
+}
+
+void Reload(const std::function<absl::Status()>& reload) {
+  if (const absl::Status told = NotifyReloading(); !told.ok()) {
+    LogLine(LogLevel::kWarning, Message(told));
+  }
+  const absl::Status done = reload();
+  if (done.ok()) {
+    LogLine(LogLevel::kInfo, "reloaded");
+  } else {
+    LogLine(LogLevel::kError, "not reloaded: all goes on as it was", {{"reason", Message(done)}});
+  }
+}
+
+// Tell: systemd; that it does not hear is no reason to stop.
+void Tell(std::string_view state) {
+  if (const absl::Status told = Notify(state); !told.ok()) {
+    LogLine(LogLevel::kWarning, Message(told));
+  }
+}
+
+// WaitForStop: reloads on the way, and says that it lives.
+void WaitForStop(Signals* signals, const std::function<absl::Status()>& reload) {
+  const auto watchdog = WatchdogInterval();
+  const auto patience = watchdog.value_or(std::chrono::seconds(60));
+  while (true) {
+    switch (signals->Wait(patience)) {
+      case Signals::Kind::kStop:
+        return;
+      case Signals::Kind::kReload:
+        Reload(reload);
+        Tell("READY=1");
+        break;
+      case Signals::Kind::kNone:
+        if (watchdog) Tell("WATCHDOG=1");
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DaemonBase>> DaemonBase::Create(const CommonConfig& config) {
+  SetLogLevel(config.log_level);
+  HEFT_ASSIGN_OR_RETURN(auto tls, TlsContext::ForServer(config.tls));
+  HEFT_ASSIGN_OR_RETURN(auto authority, Authority::Create(config.authority));
+  HEFT_ASSIGN_OR_RETURN(auto audit, AuditLog::Open(config.audit_log));
+  return std::make_unique<RunningBase>(std::move(tls), std::move(authority), std::move(audit));
+}
+
+absl::Status ServeUntilStopped(Signals* signals, const CommonConfig& config, DaemonBase* base,
+                               ServeOptions options) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<int> given, ListenDescriptors());
+  HEFT_ASSIGN_OR_RETURN(
+      std::unique_ptr<HttpServer> server,
+      HttpServer::Listen(config.address, given.empty() ? -1 : given[0], base->tls(), config.limits,
+                         std::move(options.router), base->authority().gate(), base->observer()));
+  Metrics& metrics = base->metrics();
+  auto* const load_of = server.get();
+  const auto serving = std::make_shared<std::atomic<bool>>(true);
+  metrics.BeforeReading([&metrics, load_of, serving] {
+    if (!*serving) return;
+    const ServerLoad load = load_of->load();
+    metrics.Set("heft_connections", {}, static_cast<double>(load.connections));
+    metrics.Set("heft_requests_queued", {}, static_cast<double>(load.queued));
+    metrics.Set("heft_body_bytes", {{"in", "memory"}}, static_cast<double>(load.memory_bodies));
+    metrics.Set("heft_body_bytes", {{"in", "files"}}, static_cast<double>(load.spooled_bodies));
+  });
+  std::unique_ptr<HttpServer> for_metrics;
+  if (!config.metrics_address.empty()) {
+    HEFT_ASSIGN_OR_RETURN(for_metrics, MetricsServer(config.metrics_address, &metrics));
+    for_metrics->Start();
+  }
+  HEFT_RETURN_IF_ERROR(base->audit_log().Append({{"event", "start"}}));
+  server->Start();
+  LogLine(LogLevel::kInfo, "serving", {{"port", server->port()}});
+  Tell("READY=1");
+  WaitForStop(signals, options.reload);
+  Tell("STOPPING=1");
+  LogLine(LogLevel::kInfo, "stopping: what was accepted is answered");
+  const bool all = server->Drain(config.drain);
+  if (!all) LogLine(LogLevel::kWarning, "the time to drain was over: requests were cut off");
+  if (options.stop) options.stop();
+  *serving = false;
+  for_metrics.reset();
+  server.reset();
+  return base->audit_log().Append({{"event", "stop"}, {"cut_off", !all}});
+}
+
+}  // namespace heft::service
