@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/matcher/forward.h"
+
+#include <algorithm>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace heft::service {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kMostAnswer = uint64_t{1} << 29;
+constexpr milliseconds kBetween{100};  // attempts, twice as long each time
+constexpr char kOnBehalfOf[] = "X-Heft-On-Behalf-Of";
+
+milliseconds Left(const Forwarded& of) {
+  return std::chrono::duration_cast<milliseconds>(of.deadline - Clock::now());
+}
+
+// Printable: a header's value; names of people in tokens may be anything.
+std::string Printable(std::string_view text) {
+  std::string out(text.substr(0, 200));
+  for (char& c : out) {
+    if (c < 0x20 || c > 0x7e) c = '?';
+  }
+  return out;
+}
+
+// NoAnswer: the request may not have been seen, or its answer was lost.
+bool NoAnswer(const absl::StatusOr<HttpResponse>& response) {
+  if (!response.ok()) {
+    return absl::IsUnavailable(response.status()) || absl::IsDeadlineExceeded(response.status()) ||
+           absl::IsDataLoss(response.status());
+  }
+  return response->status == 502 || response->status == 503 || response->status == 504;
+}
+
+}  // namespace
+
+absl::Status Circuit::Enter(Clock::time_point now) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (failures_ < options_.failures) return absl::OkStatus();
+  if (now >= until_ && !trying_) {
+    trying_ = true;
+    return absl::OkStatus();
+  }
+  const auto wait = std::chrono::duration_cast<milliseconds>(until_ - now).count();
+  return absl::UnavailableError(absl::StrCat("the decider is away: ask again in ",
+                                             std::max<int64_t>(1, (wait + 999) / 1000), " s"));
+}
+
+void Circuit::Leave(bool answered, Clock::time_point now) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (answered) {
+    failures_ = 0;
+    pause_ = milliseconds(0);
+    trying_ = false;
+    return;
+  }
+  const bool first = ++failures_ == options_.failures;
+  if (first || trying_) {
+    pause_ = std::clamp(2 * pause_, options_.pause, options_.longest);
+    until_ = now + pause_;
+  }
+  trying_ = false;
+}
+
+bool Circuit::open() const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return failures_ >= options_.failures;
+}
+
+HttpDecider::HttpDecider(std::unique_ptr<HttpClient> client, ForwardOptions options)
+    : client_(std::move(client)), options_(options), circuit_(options.circuit) {}
+
+absl::StatusOr<HttpResponse> HttpDecider::Try(const ClientRequest& request) {
+  HEFT_RETURN_IF_ERROR(circuit_.Enter());
+  auto response = client_->Send(request);
+  circuit_.Leave(!NoAnswer(response));
+  return response;
+}
+
+absl::StatusOr<HttpResponse> HttpDecider::Post(const std::string& path,
+                                               std::span<const uint8_t> body, const Forwarded& of) {
+  ClientRequest request;
+  request.method = "POST";
+  request.target = path;
+  request.content_type = kHeftType;
+  request.body.assign(body.begin(), body.end());
+  request.most_bytes = kMostAnswer;
+  if (!of.request_id.empty()) request.headers.emplace_back("X-Request-Id", of.request_id);
+  if (!of.principal.empty()) request.headers.emplace_back(kOnBehalfOf, Printable(of.principal));
+  request.headers.emplace_back("X-Deadline-Ms", "");  // of each attempt
+  absl::StatusOr<HttpResponse> response = absl::DeadlineExceededError("no time is left");
+  milliseconds between = kBetween;
+  for (int attempt = 0; attempt < options_.attempts && Left(of).count() > 0; ++attempt) {
+    if (attempt > 0) {
+      if (between >= Left(of)) break;
+      std::this_thread::sleep_for(between);
+      between *= 2;
+    }
+    request.deadline = std::min(Left(of), options_.attempt);
+    request.headers.back().second = std::to_string(request.deadline.count());
+    response = Try(request);
+    if (!NoAnswer(response)) return response;
+    if (circuit_.open()) break;
+  }
+  if (!response.ok() && absl::IsDataLoss(response.status())) {
+    return absl::UnavailableError(response.status().message());
+  }
+  return response;
+}
+
+absl::Status StatusOfError(const HttpResponse& response, const std::string& what) {
+  static const auto* const codes = new std::map<std::string, absl::StatusCode>([] {
+    std::map<std::string, absl::StatusCode> all;
+    for (int code = 1; code <= 16; ++code) {
+      const auto value = static_cast<absl::StatusCode>(code);
+      all[absl::StatusCodeToString(value)] = value;
+    }
+    return all;
+  }());
+  const auto json = nlohmann::json::parse(response.body, nullptr, /*allow_exceptions=*/false);
+  const bool object = json.is_object();
+  const auto text = [&](const char* name) {
+    return object && json.contains(name) && json[name].is_string() ? json[name].get<std::string>()
+                                                                   : std::string();
+  };
+  const std::string message = absl::StrCat(
+      what, ": ",
+      text("message").empty() ? absl::StrCat("HTTP ", response.status) : text("message"));
+  // What the other daemon refuses to this one is not for whoever asked this one.
+  if (response.status == 401 || response.status == 403) return absl::InternalError(message);
+  if (const auto it = codes->find(text("code")); it != codes->end()) return {it->second, message};
+  if (response.status == 429) return absl::ResourceExhaustedError(message);
+  if (response.status == 504) return absl::DeadlineExceededError(message);
+  if (response.status >= 502) return absl::UnavailableError(message);
+  if (response.status >= 500) return absl::InternalError(message);
+  return absl::FailedPreconditionError(message);
+}
+
+absl::StatusOr<SignedDecision> HttpDecider::Decide(std::span<const uint8_t> signed_reply,
+                                                   const Forwarded& of) {
+  HEFT_ASSIGN_OR_RETURN(const HttpResponse response, Post("/v1/decisions", signed_reply, of));
+  if (response.status != 200) return StatusOfError(response, "decider");
+  SignedDecision out;
+  out.decision = nlohmann::ordered_json::parse(response.body, nullptr, /*allow_exceptions=*/false);
+  if (!out.decision.is_object() || !out.decision.contains("jws") ||
+      !out.decision["jws"].is_string()) {
+    return absl::InternalError("decider: an answer that is no decision");
+  }
+  out.jws = out.decision["jws"].get<std::string>();
+  out.decision.erase("jws");
+  return out;
+}
+
+absl::StatusOr<std::optional<std::vector<uint8_t>>> HttpDecider::Admit(
+    std::span<const uint8_t> signed_request, const Forwarded& of) {
+  HEFT_ASSIGN_OR_RETURN(HttpResponse response, Post("/v1/exchange/admissions", signed_request, of));
+  if (response.status == 202) return std::nullopt;
+  if (response.status != 200) return StatusOfError(response, "decider");
+  return std::move(response.body);
+}
+
+absl::StatusOr<std::vector<uint8_t>> HttpDecider::Renew(std::span<const uint8_t> signed_request,
+                                                        const Forwarded& of) {
+  HEFT_ASSIGN_OR_RETURN(HttpResponse response, Post("/v1/exchange/renewals", signed_request, of));
+  if (response.status != 200) return StatusOfError(response, "decider");
+  return std::move(response.body);
+}
+
+}  // namespace heft::service

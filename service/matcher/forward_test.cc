@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/matcher/forward.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "service/testing.h"
+
+namespace heft::service {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+using Clock = std::chrono::steady_clock;
+using StatusCode = absl::StatusCode;
+
+TEST(CircuitTest, OpensAfterFailuresAndLetsOneTry) {
+  Circuit circuit({.failures = 2, .pause = milliseconds(100), .longest = milliseconds(300)});
+  const Clock::time_point start = Clock::now();
+  const auto at = [&](int ms) { return start + milliseconds(ms); };
+  const auto fail = [&](int ms) {
+    ASSERT_TRUE(circuit.Enter(at(ms)).ok()) << ms;
+    circuit.Leave(false, at(ms));
+  };
+  fail(0);
+  EXPECT_FALSE(circuit.open());
+  fail(0);
+  EXPECT_TRUE(circuit.open());
+  EXPECT_EQ(circuit.Enter(at(99)).code(), StatusCode::kUnavailable);
+  ASSERT_TRUE(circuit.Enter(at(100)).ok());
+  EXPECT_EQ(circuit.Enter(at(100)).code(), StatusCode::kUnavailable) << "one at a time";
+  circuit.Leave(false, at(110));
+  EXPECT_EQ(circuit.Enter(at(309)).code(), StatusCode::kUnavailable) << "twice as long";
+  fail(310);
+  EXPECT_FALSE(circuit.Enter(at(609)).ok());
+  fail(610);  // and no longer than the longest
+  EXPECT_FALSE(circuit.Enter(at(909)).ok());
+  ASSERT_TRUE(circuit.Enter(at(910)).ok());
+  circuit.Leave(true, at(911));
+  EXPECT_FALSE(circuit.open());
+  EXPECT_TRUE(circuit.Enter(at(912)).ok());
+  EXPECT_TRUE(circuit.Enter(at(912)).ok());
+}
+
+// A decider whose answers are the test's.
+class ForwardTest : public ::testing::Test {
+ protected:
+  ForwardTest() {
+    Router router;
+    for (const char* const path :
+         {"/v1/decisions", "/v1/exchange/admissions", "/v1/exchange/renewals"}) {
+      router.Add({.method = "POST",
+                  .pattern = path,
+                  .operation = path,
+                  .scope = Scope::kExchange,
+                  .handler =
+                      [this](const HttpRequest& request) {
+                        ++asked_;
+                        seen_ = request;
+                        seen_body_.assign(request.bytes().begin(), request.bytes().end());
+                        return answer_(request);
+                      },
+                  .signed_request = true});
+    }
+    service_ = std::make_unique<testing::TestService>(std::move(router));
+  }
+  std::unique_ptr<HttpDecider> Link(ForwardOptions options = {}) {
+    auto client = HttpClient::Create(service_->url(),
+                                     *TlsContext::ForClient(service_->ca().Issue("machine")));
+    EXPECT_TRUE(client.ok()) << client.status();
+    return std::make_unique<HttpDecider>(*std::move(client), options);
+  }
+  static Forwarded Of(int ms = 20000) {
+    return {"visitors", "request-7", "Zoë", Clock::now() + milliseconds(ms)};
+  }
+  static HttpResponse Error(int status, const char* code) {
+    return ErrorResponse(status, code, "as the decider says");
+  }
+
+  std::atomic<int> asked_ = 0;
+  HttpRequest seen_;
+  std::vector<uint8_t> seen_body_;
+  std::function<HttpResponse(const HttpRequest&)> answer_;
+  std::unique_ptr<testing::TestService> service_;
+  const std::vector<uint8_t> file_ = {1, 2, 3};
+};
+
+TEST_F(ForwardTest, ADecisionComesBack) {
+  answer_ = [](const HttpRequest&) {
+    return JsonResponse({{"decision", "accept"}, {"identity", "ann"}, {"jws", "a.b.c"}});
+  };
+  const auto decided = Link()->Decide(file_, Of());
+  ASSERT_TRUE(decided.ok()) << decided.status();
+  EXPECT_EQ(decided->jws, "a.b.c");
+  EXPECT_EQ(decided->decision["identity"], "ann");
+  EXPECT_FALSE(decided->decision.contains("jws"));
+  EXPECT_EQ(seen_body_, file_);
+  EXPECT_EQ(seen_.Header("content-type"), kHeftType);
+  EXPECT_EQ(seen_.Header("x-heft-on-behalf-of"), "Zo??") << "a header's value is ASCII";
+  EXPECT_NE(seen_.Header("x-deadline-ms"), "");
+}
+
+TEST_F(ForwardTest, AnAdmissionMayTakeItsTime) {
+  answer_ = [](const HttpRequest&) { return JsonResponse({{"status", "waiting"}}, 202); };
+  const auto waiting = Link()->Admit(file_, Of());
+  ASSERT_TRUE(waiting.ok()) << waiting.status();
+  EXPECT_FALSE(waiting->has_value());
+  answer_ = [](const HttpRequest&) { return BytesResponse({9}, std::string(kHeftType)); };
+  EXPECT_EQ(**Link()->Admit(file_, Of()), std::vector<uint8_t>{9});
+  EXPECT_EQ(*Link()->Renew(file_, Of()), std::vector<uint8_t>{9});
+}
+
+TEST_F(ForwardTest, ARefusalIsTheDecidersOwnAndIsNotAskedAgain) {
+  const std::pair<HttpResponse, StatusCode> refusals[] = {
+      {Error(409, "FAILED_PRECONDITION"), StatusCode::kFailedPrecondition},
+      {Error(429, "RESOURCE_EXHAUSTED"), StatusCode::kResourceExhausted},
+      {Error(400, "DATA_LOSS"), StatusCode::kDataLoss},
+      {Error(403, "PERMISSION_DENIED"), StatusCode::kInternal},
+      {Error(500, "INTERNAL"), StatusCode::kInternal},
+      {JsonResponse("no object"), StatusCode::kInternal}};
+  for (const auto& [response, code] : refusals) {
+    asked_ = 0;
+    answer_ = [&response = response](const HttpRequest&) { return response; };
+    const auto refused = Link()->Decide(file_, Of());
+    EXPECT_EQ(refused.status().code(), code) << refused.status();
+    EXPECT_EQ(asked_, 1) << refused.status();
+  }
+  answer_ = [](const HttpRequest&) { return Error(409, "FAILED_PRECONDITION"); };
+  EXPECT_THAT(Link()->Decide(file_, Of()).status().message(), HasSubstr("as the decider says"));
+}
+
+TEST_F(ForwardTest, WhatHasNoAnswerIsAskedAgain) {
+  answer_ = [this](const HttpRequest&) {
+    return asked_ < 3 ? Error(503, "UNAVAILABLE") : JsonResponse({{"jws", "a.b.c"}});
+  };
+  const auto link = Link({.circuit = {.failures = 10}});
+  const auto decided = link->Decide(file_, Of());
+  ASSERT_TRUE(decided.ok()) << decided.status();
+  EXPECT_EQ(asked_, 3);
+}
+
+TEST_F(ForwardTest, ADeciderThatIsAwayIsNotWaitedFor) {
+  const auto link = Link({.attempts = 1, .circuit = {.failures = 2, .pause = milliseconds(50)}});
+  service_->server().Drain(std::chrono::seconds(0));
+  EXPECT_EQ(link->Decide(file_, Of()).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(link->Decide(file_, Of()).status().code(), StatusCode::kUnavailable);
+  EXPECT_TRUE(link->away());
+  const auto began = Clock::now();
+  const absl::Status quick = link->Decide(file_, Of()).status();
+  EXPECT_EQ(quick.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(quick.message(), HasSubstr("away"));
+  EXPECT_LT(Clock::now() - began, milliseconds(50));
+}
+
+TEST_F(ForwardTest, ADeadlineIsKept) {
+  answer_ = [](const HttpRequest&) {
+    std::this_thread::sleep_for(milliseconds(1000));
+    return JsonResponse({{"jws", "a.b.c"}});
+  };
+  const auto link = Link();
+  const auto began = Clock::now();
+  EXPECT_EQ(link->Decide(file_, Of(200)).status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_LT(Clock::now() - began, milliseconds(800));
+  EXPECT_EQ(link->Decide(file_, Of(-1)).status().code(), StatusCode::kDeadlineExceeded);
+}
+
+}  // namespace
+}  // namespace heft::service
