@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/threads.h"
 
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
+#include <cstring>
 #include <exception>
 #include <mutex>
 #include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace heft {
 namespace {
@@ -23,6 +31,13 @@ class Pool {
   static Pool& Get() {
     static Pool* pool = new Pool;  // Never destroyed: workers may outlive static destructors.
     return *pool;
+  }
+
+  // Prepare: the workers of as many threads.
+  void Prepare(int threads) {
+    std::lock_guard<std::mutex> one_job(job_mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
+    AddWorkers(threads - 1);
   }
 
   void Run(size_t count, const std::function<void(size_t)>& fn, int threads) {
@@ -104,6 +119,15 @@ void SetThreadCount(int threads) { g_threads.store(std::clamp(threads, 0, 1024))
 int ThreadCount() {
   const int wanted = g_threads.load();
   return wanted > 0 ? wanted : std::max(1u, std::thread::hardware_concurrency());
+}
+
+absl::Status GiveWay() {
+  Pool::Get().Prepare(ThreadCount());  // a thread has the niceness of the one that made it
+  constexpr int kNice = 10;
+  const auto thread = static_cast<id_t>(syscall(SYS_gettid));  // on Linux each has its own
+  if (setpriority(PRIO_PROCESS, thread, kNice) == 0) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("cannot lower the priority of a thread: ", std::strerror(errno)));
 }
 
 void ParallelFor(size_t count, const std::function<void(size_t)>& fn) {

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <thread>
 #include <vector>
 
 #include "base/sanitizers.h"
@@ -30,6 +32,25 @@ TEST_F(ThreadsTest, EveryIndexOnceWhateverTheCount) {
       for (auto& h : hits) EXPECT_EQ(h.load(), 2);
     }
   }
+}
+
+// Its niceness and nobody else's; not that of threads that work for it.
+TEST_F(ThreadsTest, GivingWayIsTheCallersAlone) {
+  const int before = getpriority(PRIO_PROCESS, 0);
+  std::atomic<int> elsewhere{before};
+  int own = before;
+  SetThreadCount(4);
+  std::thread([&] {
+    if (!GiveWay().ok()) return;
+    own = getpriority(PRIO_PROCESS, 0);
+    const auto self = std::this_thread::get_id();
+    ParallelFor(64, [&](size_t) {
+      if (std::this_thread::get_id() != self) elsewhere = getpriority(PRIO_PROCESS, 0);
+    });
+  }).join();
+  EXPECT_EQ(own, std::max(before, 10));
+  EXPECT_EQ(elsewhere, before);
+  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), before);
 }
 
 TEST_F(ThreadsTest, RunningOutOfMemoryReachesTheCaller) {

@@ -5,42 +5,57 @@
 // on who they are.
 //
 //   gallery_bench FOLDER [TEMPLATES = 100000] [ENROLMENTS = 64]   makes FOLDER, prints JSON
+//   gallery_bench --again FOLDER [ENROLMENTS = 64]                all but building, once more
 //   gallery_bench --probe FOLDER                                  one cold identification
+#include <array>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <random>
 #include <string>
 #include <thread>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "base/csprng.h"
 #include "base/files.h"
 #include "base/inside.h"
 #include "base/threads.h"
-#include "experiment/random_model.h"
+#include "bench/gallery_world.h"
 #include "experiment/roles.h"
 #include "experiment/stopwatch.h"
-#include "gallery/change.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/server_impl.h"
-#include "heft/client.h"
+#include "heft/gallery_admin.h"
 #include "heft/removal.h"
 #include "heft/runtime.h"
-#include "heft/server.h"
 #include "nlohmann/json.hpp"
 
 namespace heft {
 namespace {
 
+using bench::Encrypt;
+using bench::Fill;
+using bench::kGamma;
+using bench::MakeWorld;
+using bench::OpenWorld;
+using bench::Say;
+using bench::World;
 using experiment::Median;
 using experiment::Stopwatch;
 using nlohmann::json;
 
-constexpr uint32_t kDimension = 512;
-constexpr uint32_t kGamma = 32;
-
-void Say(const std::string& what) { std::cerr << what << std::endl; }
+// Tag: of the names that this run gives: another run may have been here.
+const std::string& Tag() {
+  static const std::string tag = [] {
+    std::array<uint8_t, 4> random{};
+    Csprng().Fill(random);
+    return HexString(random);
+  }();
+  return tag;
+}
 
 double ResidentMegabytes() {
   std::ifstream status("/proc/self/status");
@@ -49,109 +64,6 @@ double ResidentMegabytes() {
     if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) / 1024;
   }
   return 0;
-}
-
-struct World {
-  Model model;
-  KeyOwner owner;
-  Client client;
-  Server server;
-  std::string folder, gallery;
-};
-
-absl::StatusOr<World> MakeWorld(const std::string& folder) {
-  Model model = experiment::RandomModel({kDimension, kDimension}, kGamma, 3, "thin");
-  HEFT_ASSIGN_OR_RETURN(KeyOwner owner, KeyOwner::Generate(model));
-  HEFT_ASSIGN_OR_RETURN(Client client, Client::Create(model, owner.EncryptionKey()));
-  HEFT_ASSIGN_OR_RETURN(const auto evaluation, owner.EvaluationKeys());
-  HEFT_ASSIGN_OR_RETURN(const auto enrolment, owner.EnrolmentKeys());
-  HEFT_ASSIGN_OR_RETURN(Server server,
-                        Server::Create(model, evaluation, "keys", enrolment, "enrolment keys"));
-  HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
-  HEFT_RETURN_IF_ERROR(WriteFile(folder + "/model.heft", model.Serialize()));
-  HEFT_RETURN_IF_ERROR(WriteFile(folder + "/evaluation.keys", evaluation));
-  return World{std::move(model),  std::move(owner), std::move(client),
-               std::move(server), folder,           folder + "/gallery"};
-}
-
-absl::StatusOr<std::vector<SampleFile>> Encrypt(const World& world, uint64_t person,
-                                                const std::string& label, SampleUse use,
-                                                bool fused = false) {
-  std::mt19937_64 random(person + 1);
-  std::vector<std::vector<float>> vectors;
-  for (const ModalitySpec& m : world.model.modalities) {
-    const auto unit = experiment::RandomUnit(m.dimension, random);
-    vectors.emplace_back(unit.begin(), unit.end());
-  }
-  std::vector<SampleFile> files;
-  if (fused) {
-    std::vector<Samples> samples(2);
-    for (size_t m = 0; m < 2; ++m) {
-      samples[m].modality = world.model.modalities[m].name;
-      samples[m].values = vectors[m];
-      samples[m].labels = {&label, 1};
-      samples[m].use = use;
-    }
-    HEFT_ASSIGN_OR_RETURN(auto bytes, world.client.EncryptFused(samples));
-    files.push_back({std::move(bytes), "sample"});
-    return files;
-  }
-  for (size_t m = 0; m < vectors.size(); ++m) {
-    HEFT_ASSIGN_OR_RETURN(
-        auto bytes, world.client.Encrypt(world.model.modalities[m].name, vectors[m], label, use));
-    files.push_back({std::move(bytes), "sample"});
-  }
-  return files;
-}
-
-// One batch of people, fused; then so many templates of it, one change a batch.
-absl::Status Fill(const World& world, size_t templates, json* out) {
-  const Server::Impl& server = Inside::Of(world.server);
-  const uint32_t count = server.rings().enrolment.params().slots();
-  std::mt19937_64 random(7);
-  std::vector<float> people[2];
-  std::vector<std::string> labels;
-  for (uint32_t i = 0; i < count; ++i) labels.push_back(absl::StrCat("p", i));
-  std::vector<SampleFile> files;
-  for (size_t m = 0; m < 2; ++m) {
-    for (uint32_t i = 0; i < count; ++i) {
-      const auto unit = experiment::RandomUnit(kDimension, random);
-      people[m].insert(people[m].end(), unit.begin(), unit.end());
-    }
-    Samples samples;
-    samples.modality = world.model.modalities[m].name;
-    samples.values = people[m];
-    samples.labels = labels;
-    samples.encoding = SampleEncoding::kBulk;
-    HEFT_ASSIGN_OR_RETURN(auto bytes, world.client.Encrypt(samples));
-    files.push_back({std::move(bytes), "bulk"});
-  }
-  HEFT_ASSIGN_OR_RETURN(const SampleSet set, server.Read(std::move(files)));
-  const Stopwatch fusing;
-  HEFT_ASSIGN_OR_RETURN(const BatchEnrolment fused, server.FuseBulk(set, {}));
-  (*out)["fuse_batch_s"] = fusing.Seconds();
-  (*out)["batch"] = count;
-  const Stopwatch building;
-  for (size_t done = 0; done < templates;) {
-    const size_t some = std::min<size_t>(count, templates - done);
-    std::vector<Enrolment> of(some);
-    for (size_t i = 0; i < some; ++i) {
-      of[i].identity = absl::StrCat("person-", done + i);
-      for (size_t b = 0; b < 8; ++b) of[i].sample[b] = static_cast<uint8_t>((done + i) >> 8 * b);
-      of[i].sample[15] = 1;
-    }
-    TemplateBatch batch = fused.batch;
-    batch.count = static_cast<uint32_t>(some);
-    HEFT_ASSIGN_OR_RETURN(const Gallery::Impl state, server.OpenGallery(world.gallery, true));
-    HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(state, /*start=*/true));
-    HEFT_RETURN_IF_ERROR(change.AddBatch(server.rings(), of, std::move(batch), server.ring_keys()));
-    HEFT_RETURN_IF_ERROR(change.Commit());
-    done += some;
-    if (done / count % 16 == 0) Say(absl::StrCat("built ", done, " of ", templates));
-  }
-  (*out)["build_s"] = building.Seconds();
-  (*out)["build_templates_per_s"] = static_cast<double>(templates) / building.Seconds();
-  return absl::OkStatus();
 }
 
 // Matching from the map over matching from plain memory, turn by turn, without what is around it.
@@ -222,7 +134,7 @@ absl::Status EnrolOnline(const World& world, size_t people, bool fused, const st
   SetThreadCount(1);
   std::vector<double> times;
   for (size_t i = 0; i < people; ++i) {
-    const std::string who = absl::StrCat(name, "-", i);
+    const std::string who = absl::StrCat(name, "-", Tag(), "-", i);
     HEFT_ASSIGN_OR_RETURN(auto files,
                           Encrypt(world, 1'000'000 + i, who, SampleUse::kEnrolment, fused));
     const Stopwatch watch;
@@ -239,12 +151,15 @@ absl::Status EnrolOnline(const World& world, size_t people, bool fused, const st
 }
 
 absl::Status RemoveBoth(const World& world, json* out) {
+  HEFT_ASSIGN_OR_RETURN(const GalleryInfo full, DescribeGallery(world.gallery));
+  const uint64_t first = std::random_device()() % std::max<uint64_t>(1, full.live / 2);
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, world.owner.Signer());
   std::vector<double> exact, exchanged, server_side, owner_side;
   for (int i = 0; i < 5; ++i) {
     const Stopwatch watch;
-    HEFT_ASSIGN_OR_RETURN(const RemoveResult removed,
-                          Remove(world.server, world.gallery, {absl::StrCat("fused-", i)}));
+    HEFT_ASSIGN_OR_RETURN(
+        const RemoveResult removed,
+        Remove(world.server, world.gallery, {absl::StrCat("fused-", Tag(), "-", i)}));
     exact.push_back(watch.Milliseconds());
     if (removed.erased != 1 || !removed.overwritten.ok()) {
       return absl::InternalError("not erased exactly");
@@ -252,8 +167,9 @@ absl::Status RemoveBoth(const World& world, json* out) {
   }
   for (int i = 0; i < 5; ++i) {
     const Stopwatch watch;
-    HEFT_ASSIGN_OR_RETURN(const RemoveResult removed,
-                          Remove(world.server, world.gallery, {absl::StrCat("person-", 100 + i)}));
+    HEFT_ASSIGN_OR_RETURN(
+        const RemoveResult removed,
+        Remove(world.server, world.gallery, {absl::StrCat("person-", first + 4096 * i)}));
     if (removed.leaving != 1) return absl::InternalError("nobody leaves");
     HEFT_ASSIGN_OR_RETURN(const auto request, AskRenewal(world.server, world.gallery));
     const Stopwatch owner;
@@ -273,7 +189,7 @@ absl::Status RemoveBoth(const World& world, json* out) {
   return absl::OkStatus();
 }
 
-// Identifications while somebody enrols, and without: turn by turn.
+// Identifications while somebody enrols, who gives way to them, and without: turn by turn.
 absl::Status Concurrent(const World& world, json* out) {
   std::vector<double> alone, beside;
   HEFT_ASSIGN_OR_RETURN(Gallery gallery, Gallery::Open(world.gallery));
@@ -284,10 +200,12 @@ absl::Status Concurrent(const World& world, json* out) {
       std::thread writer;
       if (writing) {
         writer = std::thread([&] {
+          written = GiveWay();
           for (int i = 0; !stop && written.ok(); ++i) {
-            auto files = Encrypt(world, 2'000'000 + 1000 * round + i,
-                                 absl::StrCat("beside-", round, "-", i), SampleUse::kEnrolment,
-                                 /*fused=*/true);
+            auto files =
+                Encrypt(world, 2'000'000 + 1000 * round + i,
+                        absl::StrCat("beside-", Tag(), "-", round, "-", i), SampleUse::kEnrolment,
+                        /*fused=*/true);
             written = files.status();
             if (!written.ok()) break;
             written = world.server.Enrol(world.gallery, std::move(*files)).status();
@@ -339,7 +257,7 @@ absl::Status VerifyAndCopy(const World& world, json* out) {
 absl::Status Probe(const std::string& folder) {
   const Stopwatch all;
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(folder + "/model.heft"));
-  HEFT_ASSIGN_OR_RETURN(const auto keys, ReadFile(folder + "/evaluation.keys"));
+  HEFT_ASSIGN_OR_RETURN(const auto keys, ReadFile(folder + "/keys/evaluation.keys"));
   HEFT_ASSIGN_OR_RETURN(const Server server, Server::Create(model, keys));
   const double keyed = all.Milliseconds();
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(folder + "/gallery"));
@@ -363,18 +281,9 @@ absl::Status Probe(const std::string& folder) {
   return absl::OkStatus();
 }
 
-absl::Status Measure(const std::string& folder, size_t templates, size_t enrolments) {
-  if (FileExists(folder)) return absl::AlreadyExistsError(folder + " is there already");
-  json out;
-  out["templates"] = templates;
-  out["gamma"] = kGamma;
-  out["threads"] = ThreadCount();
-  HEFT_ASSIGN_OR_RETURN(const World world, MakeWorld(folder));
-  // A service has its store open all the time.
-  HEFT_ASSIGN_OR_RETURN(const auto kept, OpenStore(world.gallery, StoreMode::kCreate));
-  Say("enrolling into an empty gallery");
-  HEFT_RETURN_IF_ERROR(EnrolOnline(world, enrolments, true, "first-fused", &out));
-  HEFT_RETURN_IF_ERROR(Fill(world, templates, &out));
+// What is measured of a gallery that is there.
+absl::Status MeasureFull(const World& world, size_t enrolments, json* figures) {
+  json& out = *figures;
   Say("enrolling into a full one");
   HEFT_RETURN_IF_ERROR(EnrolOnline(world, enrolments, true, "fused", &out));
   HEFT_RETURN_IF_ERROR(EnrolOnline(world, std::min<size_t>(enrolments, 16), false, "whole", &out));
@@ -389,8 +298,30 @@ absl::Status Measure(const std::string& folder, size_t templates, size_t enrolme
   HEFT_RETURN_IF_ERROR(VerifyAndCopy(world, &out));
   HEFT_ASSIGN_OR_RETURN(const auto files, Encrypt(world, 5, "probe", SampleUse::kIdentification));
   for (size_t m = 0; m < files.size(); ++m) {
-    HEFT_RETURN_IF_ERROR(WriteFile(absl::StrCat(folder, "/probe-", m, ".ct"), files[m].bytes));
+    HEFT_RETURN_IF_ERROR(
+        WriteFile(absl::StrCat(world.folder, "/probe-", m, ".ct"), files[m].bytes));
   }
+  return absl::OkStatus();
+}
+
+// `templates`: to be built first; 0: it is there.
+absl::Status Measure(const std::string& folder, size_t templates, size_t enrolments) {
+  json out;
+  out["gamma"] = kGamma;
+  out["threads"] = ThreadCount();
+  HEFT_ASSIGN_OR_RETURN(const World world, templates > 0 ? MakeWorld(folder) : OpenWorld(folder));
+  // A service has its store open all the time.
+  HEFT_ASSIGN_OR_RETURN(
+      const auto kept,
+      OpenStore(world.gallery, templates > 0 ? StoreMode::kCreate : StoreMode::kWrite));
+  if (templates > 0) {
+    Say("enrolling into an empty gallery");
+    HEFT_RETURN_IF_ERROR(EnrolOnline(world, enrolments, true, "first-fused", &out));
+    HEFT_RETURN_IF_ERROR(Fill(world, templates, &out));
+  }
+  HEFT_ASSIGN_OR_RETURN(const GalleryInfo gallery, DescribeGallery(world.gallery));
+  out["templates"] = gallery.live;
+  HEFT_RETURN_IF_ERROR(MeasureFull(world, enrolments, &out));
   std::cout << out.dump(2) << "\n";
   return absl::OkStatus();
 }
@@ -401,10 +332,14 @@ absl::Status Measure(const std::string& folder, size_t templates, size_t enrolme
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   absl::Status status = absl::InvalidArgumentError(
-      "usage: gallery_bench FOLDER [TEMPLATES [ENROLMENTS]], or gallery_bench --probe FOLDER");
+      "usage: gallery_bench FOLDER [TEMPLATES [ENROLMENTS]], gallery_bench --again FOLDER "
+      "[ENROLMENTS], or gallery_bench --probe FOLDER");
   size_t templates = 100000, enrolments = 64;
   if (arguments.size() == 2 && arguments[0] == "--probe") {
     status = heft::Probe(arguments[1]);
+  } else if ((arguments.size() == 2 || arguments.size() == 3) && arguments[0] == "--again" &&
+             (arguments.size() < 3 || absl::SimpleAtoi(arguments[2], &enrolments))) {
+    status = heft::Measure(arguments[1], 0, enrolments);
   } else if (!arguments.empty() && arguments.size() <= 3 && arguments[0][0] != '-' &&
              (arguments.size() < 2 || absl::SimpleAtoi(arguments[1], &templates)) &&
              (arguments.size() < 3 || absl::SimpleAtoi(arguments[2], &enrolments))) {

@@ -120,6 +120,10 @@ class GalleryChange {
   // without an entry.
   absl::Status Unname(const std::string& identity, uint64_t from);
   absl::Status Resettle(uint64_t to, const Resident& resident, double clean);
+  // RenewInPlace: `stay` templates of a block are encrypted anew where they stand, the others that
+  // were leaving are gone; `clean`: what becomes of that of each. kDataLoss where others stand
+  // there.
+  absl::Status RenewInPlace(size_t block, size_t stay, const std::function<double(double)>& clean);
   // SetWear: of a block that was written anew; its free positions were clean at `clean`.
   absl::Status SetWear(size_t block, double wear, double clean);
 

@@ -253,6 +253,34 @@ absl::Status GalleryChange::Resettle(uint64_t to, const Resident& resident, doub
   return absl::OkStatus();
 }
 
+// Names and samples stay as they are: at a million they are everywhere in the file.
+absl::Status GalleryChange::RenewInPlace(size_t block, size_t stay,
+                                         const std::function<double(double)>& clean) {
+  const uint64_t first = block * uint64_t{head_.block_places};
+  BlockInfo& info = infos_[block];
+  for (uint64_t i = 0; i < head_.block_places; ++i) {
+    HEFT_ASSIGN_OR_RETURN(Resident * resident, Place(first + i));
+    if (resident->state == PlaceState::kLeaving) {
+      *resident = Resident{};
+      --info.leaving;
+      --head_.leaving;
+      HEFT_RETURN_IF_ERROR(writer_->Put(Table::kFree, NumberKey(number_, first + i), {}));
+    } else if (resident->state == PlaceState::kLive) {
+      // What was added by a call of the journal can be taken back exactly no more.
+      if (resident->entry > head_.retired) HEFT_RETURN_IF_ERROR(EmptyEntry(resident->entry));
+      resident->entry = 0;
+      resident->contribution = {};
+      resident->clean = clean(resident->clean);
+    }
+  }
+  if (info.live != stay || info.leaving != 0) {
+    return absl::DataLossError(absl::StrCat("block ", block, " holds ", info.live,
+                                            " templates, and ", stay, " were renewed"));
+  }
+  Touch();
+  return absl::OkStatus();
+}
+
 absl::Status GalleryChange::SetWear(size_t block, double wear, double clean) {
   const uint64_t first = block * uint64_t{head_.block_places};
   for (uint64_t i = 0; i < head_.block_places; ++i) {

@@ -14,6 +14,14 @@ const std::string& Roster::Name(uint64_t position, uint64_t now) const {
   return over ? nobody : run.names[place];
 }
 
+uint64_t RunNames::Answering(uint64_t now) const {
+  uint64_t answering = named;
+  for (size_t i = 0; i < expires.size(); ++i) {
+    if (expires[i] != kNoTime && expires[i] <= now) answering &= ~(uint64_t{1} << i);
+  }
+  return answering;
+}
+
 bool GalleryCache::Checked(size_t block, const Digest& checkpoint) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto it = checked_.find(block);
@@ -46,16 +54,19 @@ void GalleryCache::DropSum(size_t block) {
   sums_.erase(block);
 }
 
-std::shared_ptr<const RunNames> GalleryCache::FindRun(uint64_t run, const Digest& digest) const {
+std::shared_ptr<const BlockNames> GalleryCache::Names(size_t block, const Digest& roster,
+                                                      size_t runs, bool* same) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto it = runs_.find(run);
-  return it != runs_.end() && it->second.first == digest ? it->second.second : nullptr;
+  const auto it = names_.find(block);
+  *same =
+      it != names_.end() && it->second.first == roster && it->second.second->runs.size() == runs;
+  return it == names_.end() ? nullptr : it->second.second;
 }
 
-void GalleryCache::SetRun(uint64_t run, const Digest& digest,
-                          std::shared_ptr<const RunNames> value) {
+void GalleryCache::SetNames(size_t block, const Digest& roster,
+                            std::shared_ptr<const BlockNames> names) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  runs_[run] = {digest, std::move(value)};
+  names_[block] = {roster, std::move(names)};
 }
 
 std::shared_ptr<const Roster> GalleryCache::FindRoster(const Digest& root) const {

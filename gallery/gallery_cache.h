@@ -24,6 +24,16 @@ namespace heft {
 struct RunNames {
   std::array<std::string, kRunPlaces> names;  // empty: nobody who answers
   std::vector<uint64_t> expires;              // one a place, or none where none does
+  // Answering: the places that answer at `now`, a bit each.
+  uint64_t Answering(uint64_t now) const;
+  uint64_t named = 0;  // a bit a place: whether it has a name
+};
+static_assert(kRunPlaces == 64);
+
+// BlockNames: the runs of a block, as far as it is filled, and their digests.
+struct BlockNames {
+  std::vector<Digest> digests;
+  std::vector<std::shared_ptr<const RunNames>> runs;
 };
 
 // Roster: who stands where, of one state.
@@ -47,9 +57,11 @@ class GalleryCache {
               std::shared_ptr<const TiledCiphertexts> sum);
   void DropSum(size_t block);
 
-  // A run by its digest.
-  std::shared_ptr<const RunNames> FindRun(uint64_t run, const Digest& digest) const;
-  void SetRun(uint64_t run, const Digest& digest, std::shared_ptr<const RunNames> value);
+  // Names: of a block, those that were seen last; `same` says whether they are those of this digest
+  // and as many runs.
+  std::shared_ptr<const BlockNames> Names(size_t block, const Digest& roster, size_t runs,
+                                          bool* same) const;
+  void SetNames(size_t block, const Digest& roster, std::shared_ptr<const BlockNames> names);
   // The roster of a state, by its root: a generation may be another's in a store that was replaced.
   std::shared_ptr<const Roster> FindRoster(const Digest& root) const;
   void SetRoster(const Digest& root, std::shared_ptr<const Roster> roster);
@@ -70,7 +82,7 @@ class GalleryCache {
   mutable std::mutex mutex_;
   std::map<size_t, Digest> checked_;
   std::map<size_t, Held> sums_;
-  std::map<uint64_t, std::pair<Digest, std::shared_ptr<const RunNames>>> runs_;
+  std::map<size_t, std::pair<Digest, std::shared_ptr<const BlockNames>>> names_;
   Digest roster_root_{};
   std::shared_ptr<const Roster> roster_;
   std::optional<Digest> intact_;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/checksum.h"
+#include "base/threads.h"
 #include "gallery/gallery_impl.h"
 #include "gallery/merkle.h"
 
@@ -24,9 +25,24 @@ struct BlockRoster {
   Digest digest{};
 };
 
+// Found: of some blocks.
+struct Found {
+  Finding finding;
+  uint64_t live = 0, leaving = 0;
+};
+
+void Append(Found&& from, Found* to) {
+  to->finding.damaged.insert(to->finding.damaged.end(), from.finding.damaged.begin(),
+                             from.finding.damaged.end());
+  for (std::string& what : from.finding.complaints) Complain(&to->finding, std::move(what));
+  to->live += from.live;
+  to->leaving += from.leaving;
+}
+
 class Checker {
  public:
-  Checker(const Gallery::Impl& gallery, Finding* finding) : gallery_(gallery), finding_(finding) {}
+  Checker(const Gallery::Impl& gallery, Found* found)
+      : gallery_(gallery), finding_(&found->finding), found_(found) {}
 
   absl::Status CheckBlock(const Instance* instance, size_t block) {
     const BlockInfo& info = gallery_.infos()[block];
@@ -48,16 +64,16 @@ class Checker {
     if (BlockLeaf(block, info.checkpoint, info.pending, info.roster) != info.leaf) {
       Complain(finding_, absl::StrCat(what, ": its digest is another"));
     }
-    live_ += roster.live;
-    leaving_ += roster.leaving;
+    found_->live += roster.live;
+    found_->leaving += roster.leaving;
     return absl::OkStatus();
   }
 
   void CheckTotals() {
     const GalleryHead& head = gallery_.head();
-    if (live_ != head.live || leaving_ != head.leaving) {
+    if (found_->live != head.live || found_->leaving != head.leaving) {
       Complain(finding_,
-               absl::StrCat("the roster has ", live_, " templates and ", leaving_,
+               absl::StrCat("the roster has ", found_->live, " templates and ", found_->leaving,
                             " that leave, the head says ", head.live, " and ", head.leaving));
     }
     const auto& infos = gallery_.infos();
@@ -137,8 +153,8 @@ class Checker {
   }
 
   const Gallery::Impl& gallery_;
-  Finding* finding_;
-  uint64_t live_ = 0, leaving_ = 0;
+  Finding* const finding_;
+  Found* const found_;
 };
 
 }  // namespace
@@ -158,13 +174,19 @@ absl::Status CheckResidueRange(const ckks::Context& context, BlockView data,
 
 absl::StatusOr<Gallery::Impl::Finding> Gallery::Impl::Verify(
     const Instance* instance, const std::function<bool(size_t, size_t)>& progress) const {
-  Finding finding;
-  Checker checker(*this, &finding);
-  for (size_t block = 0; block < blocks(); ++block) {
-    if (progress && !progress(block, blocks())) return absl::CancelledError("interrupted");
-    HEFT_RETURN_IF_ERROR(checker.CheckBlock(instance, block));
+  // Blocks side by side, some at a time.
+  const size_t wave = 2 * static_cast<size_t>(std::max(1, ThreadCount()));
+  Found all;
+  for (size_t first = 0; first < blocks(); first += wave) {
+    if (progress && !progress(first, blocks())) return absl::CancelledError("interrupted");
+    std::vector<Found> found(std::min(wave, blocks() - first));
+    HEFT_RETURN_IF_ERROR(TryParallelFor(found.size(), [&](size_t i) {
+      return Checker(*this, &found[i]).CheckBlock(instance, first + i);
+    }));
+    for (Found& of_block : found) Append(std::move(of_block), &all);
   }
-  checker.CheckTotals();
+  Checker(*this, &all).CheckTotals();
+  Finding& finding = all.finding;
   for (const Pending& p : pending_) {
     if (Digest(HashBytes(p.entry.fused)) != p.entry.contribution) {
       Complain(&finding, absl::StrCat("entry ", p.number, " of the journal is damaged"));

@@ -157,6 +157,7 @@ class Gallery::Impl {
   Impl() = default;
   absl::Status Load();
   absl::Status LoadPending();
+  absl::StatusOr<std::shared_ptr<const BlockNames>> ReadNames(size_t block) const;
   absl::Status CheckBlockCount(uint32_t block_places) const;
   absl::StatusOr<BlockView> Checkpoint(const Instance& instance, size_t block) const;
   std::string What() const;

@@ -14,35 +14,57 @@ absl::StatusOr<Run> ReadRun(const StoreReader& reader, uint32_t gallery, uint64_
   return ParseRun(*bytes, absl::StrCat("run ", run, " of the roster"));
 }
 
+namespace {
+
+std::shared_ptr<const RunNames> NamesOf(const Run& residents) {
+  auto names = std::make_shared<RunNames>();
+  for (size_t i = 0; i < kRunPlaces; ++i) {
+    if (residents[i].state != PlaceState::kLive) continue;
+    names->names[i] = residents[i].identity;
+    names->named |= uint64_t{1} << i;
+    if (residents[i].expires == kNoTime) continue;
+    names->expires.resize(kRunPlaces, kNoTime);
+    names->expires[i] = residents[i].expires;
+  }
+  return names;
+}
+
+}  // namespace
+
+// ReadNames: of the runs that have changed since they were seen; the others are as they were.
+absl::StatusOr<std::shared_ptr<const BlockNames>> Gallery::Impl::ReadNames(size_t block) const {
+  const uint64_t per_block = head_.block_places / kRunPlaces;
+  const uint64_t all = (head_.places + kRunPlaces - 1) / kRunPlaces;
+  const size_t runs = std::min(per_block, all - block * per_block);
+  bool same = false;
+  const auto before = cache_->Names(block, infos_[block].roster, runs, &same);
+  if (same) return before;
+  HEFT_ASSIGN_OR_RETURN(const auto digests,
+                        reader_->Get(Table::kBlockInfo, RunDigestsKey(number_, block)));
+  if (!digests || digests->size() != per_block * sizeof(Digest)) {
+    return absl::DataLossError(absl::StrCat(What(), ": digests of its roster are missing"));
+  }
+  auto names = std::make_shared<BlockNames>();
+  for (size_t i = 0; i < runs; ++i) {
+    Digest& digest = names->digests.emplace_back();
+    std::copy_n(digests->data() + i * sizeof(Digest), digest.size(), digest.begin());
+    if (before != nullptr && i < before->runs.size() && before->digests[i] == digest) {
+      names->runs.push_back(before->runs[i]);
+      continue;
+    }
+    HEFT_ASSIGN_OR_RETURN(const Run residents, ReadRun(*reader_, number_, block * per_block + i));
+    names->runs.push_back(NamesOf(residents));
+  }
+  cache_->SetNames(block, infos_[block].roster, names);
+  return names;
+}
+
 absl::StatusOr<std::shared_ptr<const Roster>> Gallery::Impl::ReadRoster() const {
   if (auto known = cache_->FindRoster(root())) return known;
   auto roster = std::make_shared<Roster>();
-  const uint64_t per_block = head_.block_places / kRunPlaces;
-  for (uint64_t first = 0; first < head_.places; first += kRunPlaces) {
-    const uint64_t run = first / kRunPlaces;
-    HEFT_ASSIGN_OR_RETURN(const auto digests,
-                          reader_->Get(Table::kBlockInfo, RunDigestsKey(number_, run / per_block)));
-    const size_t at = run % per_block * sizeof(Digest);
-    if (!digests || digests->size() != per_block * sizeof(Digest)) {
-      return absl::DataLossError(absl::StrCat(What(), ": digests of its roster are missing"));
-    }
-    Digest digest;
-    std::copy_n(digests->data() + at, digest.size(), digest.begin());
-    auto names = cache_->FindRun(run, digest);
-    if (names == nullptr) {
-      HEFT_ASSIGN_OR_RETURN(const Run residents, ReadRun(*reader_, number_, run));
-      auto fresh = std::make_shared<RunNames>();
-      for (size_t i = 0; i < kRunPlaces; ++i) {
-        if (residents[i].state != PlaceState::kLive) continue;
-        fresh->names[i] = residents[i].identity;
-        if (residents[i].expires == kNoTime) continue;
-        fresh->expires.resize(kRunPlaces, kNoTime);
-        fresh->expires[i] = residents[i].expires;
-      }
-      names = std::move(fresh);
-      cache_->SetRun(run, digest, names);
-    }
-    roster->runs.push_back(std::move(names));
+  for (size_t block = 0; block < infos_.size(); ++block) {
+    HEFT_ASSIGN_OR_RETURN(const auto names, ReadNames(block));
+    roster->runs.insert(roster->runs.end(), names->runs.begin(), names->runs.end());
   }
   cache_->SetRoster(root(), roster);
   return roster;
@@ -63,14 +85,14 @@ absl::StatusOr<std::optional<Restriction>> Gallery::Impl::Restricted(
   HEFT_ASSIGN_OR_RETURN(const std::shared_ptr<const Roster> roster, ReadRoster());
   PlaceSet answering = PlaceSet::None(places());
   for (uint64_t first = 0; first < places(); first += kRunPlaces) {
-    Run run;
-    if (!where.empty()) {
-      HEFT_ASSIGN_OR_RETURN(run, ReadRun(*reader_, number_, first / kRunPlaces));
+    uint64_t fits = roster->runs[first / kRunPlaces]->Answering(time);
+    if (!where.empty() && fits != 0) {
+      HEFT_ASSIGN_OR_RETURN(const Run run, ReadRun(*reader_, number_, first / kRunPlaces));
+      for (size_t i = 0; i < kRunPlaces; ++i) {
+        if (!Fits(run[i].metadata, where)) fits &= ~(uint64_t{1} << i);
+      }
     }
-    for (uint64_t i = first; i < std::min<uint64_t>(first + kRunPlaces, places()); ++i) {
-      if (roster->Name(i, time).empty()) continue;
-      if (where.empty() || Fits(run[i - first].metadata, where)) answering.Add(i);
-    }
+    answering.AddRun(first, fits);
   }
   if (answering.count() == places()) return out;
   out.emplace(Restriction{std::move(answering), time, {where.begin(), where.end()}});

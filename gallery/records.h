@@ -234,6 +234,12 @@ StoreKey InfoKey(uint32_t gallery, uint64_t block);
 StoreKey RunDigestsKey(uint32_t gallery, uint64_t block);
 StoreKey RunKey(uint32_t gallery, uint64_t run);
 StoreKey NumberKey(uint32_t gallery, uint64_t number);  // kJournal, kFree, kReceipts
+// DueReceiptKey: of a receipt that nobody has signed yet: behind all that were, where it is found
+// without looking at them.
+inline constexpr uint64_t kDueReceipt = uint64_t{1} << 63;
+inline StoreKey DueReceiptKey(uint32_t gallery, uint64_t generation) {
+  return NumberKey(gallery, generation | kDueReceipt);
+}
 StoreKey DigestKey(uint32_t gallery, ByteSpan digest);  // kSamples, kQuarantine and the like
 StoreKey NameKey(uint32_t gallery, const GalleryId& id, std::string_view identity);
 // The number at the end of a key.

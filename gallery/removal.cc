@@ -194,7 +194,7 @@ absl::StatusOr<RemovedPlaces> RemovePlaces(GalleryChange* change, const Instance
     if (change->infos()[block].live == 0 && change->infos()[block].leaving > 0) {
       HEFT_RETURN_IF_ERROR(DropBlock(change, block, &out.items));
       left = 0;
-    } else {
+    } else if (!erased.empty()) {  // otherwise all still stand in it, leaving
       HEFT_RETURN_IF_ERROR(change->RecountClean(block));
     }
     out.erased += places.size() - left;
@@ -247,29 +247,36 @@ absl::Status PutReceipt(GalleryChange* change, std::span<const ErasedItem> items
     if (item.removed == record.removed) record.items.back().removed = 0;
   }
   if (record.items.empty()) return absl::OkStatus();
-  return change->writer().Put(Table::kReceipts, NumberKey(change->number(), record.generation),
+  return change->writer().Put(Table::kReceipts, DueReceiptKey(change->number(), record.generation),
                               SerializeReceipt(record));
+}
+
+absl::StatusOr<std::vector<ReceiptRecord>> DueReceipts(const GalleryChange& change) {
+  std::vector<ReceiptRecord> due;
+  absl::Status status;
+  HEFT_RETURN_IF_ERROR(change.writer().Scan(
+      Table::kReceipts, DueReceiptKey(change.number(), 0), [&](ByteSpan key, ByteSpan value) {
+        if (!OfGallery(change.number(), key)) return false;
+        auto record = ParseReceipt(value, "the gallery's receipts");
+        status = record.status();
+        if (status.ok()) due.push_back(std::move(*record));
+        return status.ok();
+      }));
+  HEFT_RETURN_IF_ERROR(status);
+  return due;
 }
 
 absl::StatusOr<std::vector<std::vector<uint8_t>>> FinishReceipts(GalleryChange* change,
                                                                  const SigningKey& server) {
   HEFT_RETURN_IF_ERROR(change->EraseRemains());
-  std::vector<ReceiptRecord> due;
-  absl::Status status;
-  HEFT_RETURN_IF_ERROR(change->writer().Scan(
-      Table::kReceipts, NumberKey(change->number(), 0), [&](ByteSpan key, ByteSpan value) {
-        if (!OfGallery(change->number(), key)) return false;
-        auto record = ParseReceipt(value, "the gallery's receipts");
-        status = record.status();
-        if (status.ok() && record->erased == 0) due.push_back(std::move(*record));
-        return status.ok();
-      }));
-  HEFT_RETURN_IF_ERROR(status);
+  HEFT_ASSIGN_OR_RETURN(std::vector<ReceiptRecord> due, DueReceipts(*change));
   std::vector<std::vector<uint8_t>> receipts;
   for (ReceiptRecord& record : due) {
     record.erased = UnixTime();
     HEFT_ASSIGN_OR_RETURN(record.receipt, SignReceipt(server, change->head().id, record));
     receipts.push_back(record.receipt);
+    HEFT_RETURN_IF_ERROR(change->writer().Delete(
+        Table::kReceipts, DueReceiptKey(change->number(), record.generation)));
     HEFT_RETURN_IF_ERROR(change->writer().Put(Table::kReceipts,
                                               NumberKey(change->number(), record.generation),
                                               SerializeReceipt(record)));
@@ -319,16 +326,17 @@ absl::StatusOr<RenewalPlan> PlanRenewal(GalleryChange* change, const Instance& i
   return plan;
 }
 
-absl::StatusOr<FinishedRenewal> FinishRenewal(GalleryChange* change, const Instance& instance,
-                                              const Renewal& answer) {
-  const StoreKey key = DigestKey(change->number(), answer.exchange);
-  HEFT_ASSIGN_OR_RETURN(const auto bytes, change->writer().Get(Table::kExchanges, key));
-  if (!bytes) {
-    return absl::FailedPreconditionError(
-        "an answer to no renewal that is open: it was answered before, or its blocks have changed "
-        "since; ask again (heft-server gallery renew)");
-  }
-  HEFT_ASSIGN_OR_RETURN(const ExchangeRecord exchange, ParseExchange(*bytes, "an exchange"));
+namespace {
+
+// A block that was asked about, as it stands.
+struct Old {
+  BlockInfo info;
+  bool in_place = false;            // all who stay, stay where they are
+  std::vector<Resident> residents;  // otherwise
+};
+
+absl::Status CheckExchange(const Instance& instance, const ExchangeRecord& exchange,
+                           const Renewal& answer) {
   if (answer.targets.size() != exchange.targets.size()) {
     return absl::DataLossError("an answer of another number of blocks than were asked for");
   }
@@ -339,13 +347,26 @@ absl::StatusOr<FinishedRenewal> FinishRenewal(GalleryChange* change, const Insta
       return absl::DataLossError("an exchange whose target is none of its blocks");
     }
   }
-  const WearCosts costs = WearCostsOf(instance);
+  return absl::OkStatus();
+}
+
+// StaysInPlace: whether nobody of source `s` moves, nobody joins them, and somebody stays.
+bool StaysInPlace(const ExchangeRecord& exchange, size_t s) {
+  bool stays = false;
+  for (const ExchangeRecord::Target& target : exchange.targets) {
+    const bool here = target.block == exchange.sources[s].block;
+    for (const Move& move : target.moves) {
+      const bool mine = move.source == s;
+      if (here != mine || (mine && move.from != move.to)) return false;
+      stays = stays || mine;
+    }
+  }
+  return stays;
+}
+
+absl::StatusOr<std::vector<Old>> ReadSources(GalleryChange* change, const ExchangeRecord& exchange,
+                                             std::vector<ErasedItem>* items) {
   const uint64_t per_block = change->head().block_places;
-  FinishedRenewal out;
-  struct Old {
-    std::vector<Resident> residents;
-    BlockInfo info;
-  };
   std::vector<Old> old(exchange.sources.size());
   for (size_t s = 0; s < exchange.sources.size(); ++s) {
     const uint64_t block = exchange.sources[s].block;
@@ -356,38 +377,69 @@ absl::StatusOr<FinishedRenewal> FinishRenewal(GalleryChange* change, const Insta
           "renew)");
     }
     old[s].info = change->infos()[block];
+    old[s].in_place = StaysInPlace(exchange, s);
     for (uint64_t i = 0; i < per_block; ++i) {
       HEFT_ASSIGN_OR_RETURN(const Resident* r, change->Place(block * per_block + i));
-      old[s].residents.push_back(*r);
-      if (r->state == PlaceState::kLeaving) AddItem(&out.items, r->person, r->left, r->name);
+      if (!old[s].in_place) old[s].residents.push_back(*r);
+      if (r->state == PlaceState::kLeaving) AddItem(items, r->person, r->left, r->name);
     }
   }
-  for (const ExchangeRecord::Source& source : exchange.sources) {
-    HEFT_RETURN_IF_ERROR(change->ClearBlock(source.block));
+  return old;
+}
+
+// Sources of which somebody moves are emptied. All leave before anybody arrives: somebody's new
+// place may be another's, or his own, old one.
+absl::Status EmptySources(GalleryChange* change, const ExchangeRecord& exchange,
+                          std::span<const Old> old) {
+  for (size_t s = 0; s < old.size(); ++s) {
+    if (!old[s].in_place) HEFT_RETURN_IF_ERROR(change->ClearBlock(exchange.sources[s].block));
   }
-  // All leave before anybody arrives: somebody's new place may be another's, or his own, old one.
-  for (const Old& from : old) {
-    const uint64_t first =
-        exchange.sources[static_cast<size_t>(&from - old.data())].block * per_block;
-    for (size_t i = 0; i < from.residents.size(); ++i) {
-      if (from.residents[i].state != PlaceState::kLive) continue;
-      HEFT_RETURN_IF_ERROR(change->Unname(from.residents[i].identity, first + i));
+  for (size_t s = 0; s < old.size(); ++s) {
+    if (old[s].in_place) continue;
+    const uint64_t first = exchange.sources[s].block * change->head().block_places;
+    for (size_t i = 0; i < old[s].residents.size(); ++i) {
+      if (old[s].residents[i].state != PlaceState::kLive) continue;
+      HEFT_RETURN_IF_ERROR(change->Unname(old[s].residents[i].identity, first + i));
     }
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<FinishedRenewal> FinishRenewal(GalleryChange* change, const Instance& instance,
+                                              const Renewal& answer) {
+  const StoreKey key = DigestKey(change->number(), answer.exchange);
+  HEFT_ASSIGN_OR_RETURN(const auto bytes, change->writer().Get(Table::kExchanges, key));
+  if (!bytes) {
+    return absl::FailedPreconditionError(
+        "an answer to no renewal that is open: it was answered before, or its blocks have changed "
+        "since; ask again (heft-server gallery renew)");
+  }
+  HEFT_ASSIGN_OR_RETURN(const ExchangeRecord exchange, ParseExchange(*bytes, "an exchange"));
+  HEFT_RETURN_IF_ERROR(CheckExchange(instance, exchange, answer));
+  const WearCosts costs = WearCostsOf(instance);
+  const uint64_t per_block = change->head().block_places;
+  FinishedRenewal out;
+  HEFT_ASSIGN_OR_RETURN(const std::vector<Old> old, ReadSources(change, exchange, &out.items));
+  HEFT_RETURN_IF_ERROR(EmptySources(change, exchange, old));
   for (size_t t = 0; t < exchange.targets.size(); ++t) {
     const ExchangeRecord::Target& target = exchange.targets[t];
     if (target.moves.empty()) continue;  // nobody is left in it
     HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts data,
                           FinishBlock(instance, answer.targets[t], exchange.seed, target.moves));
-    double before = 0;  // the wear of a block that is renewed where it is
-    for (size_t s = 0; s < exchange.sources.size(); ++s) {
-      if (exchange.sources[s].block != target.block) continue;
-      const bool in_place = std::ranges::all_of(
-          target.moves, [&](const Move& move) { return move.source == s && move.from == move.to; });
-      if (in_place) before = old[s].info.wear.wear;
-    }
     HEFT_RETURN_IF_ERROR(change->WriteCheckpoint(target.block, data));
-    const double wear = before + costs.exchange;
+    ++out.blocks;
+    const Old& first = old[target.moves[0].source];
+    if (first.in_place) {
+      const double before = first.info.wear.wear, wear = before + costs.exchange;
+      HEFT_RETURN_IF_ERROR(change->RenewInPlace(target.block, target.moves.size(), [&](double at) {
+        return MovedClean(costs, before, at, wear);
+      }));
+      HEFT_RETURN_IF_ERROR(change->SetWear(target.block, wear, before));
+      continue;
+    }
+    const double wear = costs.exchange;
     for (const Move& move : target.moves) {
       const Old& from = old[move.source];
       const double clean =
@@ -396,8 +448,7 @@ absl::StatusOr<FinishedRenewal> FinishRenewal(GalleryChange* change, const Insta
           change->Resettle(target.block * per_block + move.to, from.residents[move.from], clean));
       out.moved += move.from != move.to || exchange.sources[move.source].block != target.block;
     }
-    HEFT_RETURN_IF_ERROR(change->SetWear(target.block, wear, before));
-    ++out.blocks;
+    HEFT_RETURN_IF_ERROR(change->SetWear(target.block, wear, 0));
   }
   HEFT_RETURN_IF_ERROR(change->writer().Delete(Table::kExchanges, key));
   out.freed = exchange.sources.size() - out.blocks;

@@ -41,6 +41,9 @@ absl::StatusOr<RemovedPlaces> RemovePlaces(GalleryChange* change, const Instance
 // PutReceipt: that these have gone with this change; to be called before its Commit.
 absl::Status PutReceipt(GalleryChange* change, std::span<const ErasedItem> items);
 
+// DueReceipts: of whom nobody has signed yet that they are gone.
+absl::StatusOr<std::vector<ReceiptRecord>> DueReceipts(const GalleryChange& change);
+
 // FinishReceipts: after Commit: overwrites what is left of what was deleted, and signs all receipts
 // that are due; returns them, newest last.
 absl::StatusOr<std::vector<std::vector<uint8_t>>> FinishReceipts(GalleryChange* change,

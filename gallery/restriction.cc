@@ -22,6 +22,12 @@ PlaceSet PlaceSet::All(uint64_t places) {
   return out;
 }
 
+void PlaceSet::AddRun(uint64_t first, uint64_t places) {
+  for (size_t i = first / 8; places != 0 && i < bits_.size(); ++i, places >>= 8) {
+    bits_[i] |= static_cast<uint8_t>(places);
+  }
+}
+
 uint64_t PlaceSet::count() const {
   uint64_t count = 0;
   for (const uint8_t bits : bits_) count += static_cast<uint64_t>(std::popcount(bits));

@@ -23,6 +23,8 @@ class PlaceSet {
   static PlaceSet All(uint64_t places);
 
   void Add(uint64_t place) { bits_[place / 8] |= static_cast<uint8_t>(1 << place % 8); }
+  // AddRun: of the 64 places from `first`, a multiple of 64, those whose bits are set.
+  void AddRun(uint64_t first, uint64_t places);
   void Remove(uint64_t place) { bits_[place / 8] &= static_cast<uint8_t>(~(1 << place % 8)); }
   bool Contains(uint64_t place) const { return bits_[place / 8] >> place % 8 & 1; }
 

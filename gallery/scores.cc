@@ -195,6 +195,9 @@ void Restrict(const ckks::Context& context, Restriction restriction, EncryptedSc
 
 std::vector<uint8_t> SerializeScores(const ckks::Context& context, const EncryptedScores& scores) {
   ByteWriter writer;
+  size_t names = 0;
+  for (const std::string& identity : scores.identities) names += 1 + identity.size();
+  writer.Reserve(names);
   ckks::WriteId(writer, scores.params_id);
   ckks::WriteId(writer, scores.key_id);
   ckks::WriteId(writer, scores.model_id);

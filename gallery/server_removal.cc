@@ -51,15 +51,18 @@ absl::StatusOr<size_t> RejectWaiting(GalleryChange* change, const std::set<std::
   return rejected;
 }
 
-// Commits, overwrites what is left, and signs receipts.
+// Commits; where somebody is gone (`anybody`), now or since receipts are due, overwrites what is
+// left of him, and signs receipts.
 template <typename Result>
-absl::Status Finish(GalleryChange* change, std::span<const ErasedItem> items,
+absl::Status Finish(GalleryChange* change, std::span<const ErasedItem> items, bool anybody,
                     const std::string& gallery, Result* result) {
   // Before anything has happened: what cannot be signed for is not done.
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(gallery));
   HEFT_RETURN_IF_ERROR(PutReceipt(change, items));
   HEFT_RETURN_IF_ERROR(change->Commit());
   result->generation = change->head().generation;
+  HEFT_ASSIGN_OR_RETURN(const std::vector<ReceiptRecord> due, DueReceipts(*change));
+  if (due.empty() && !anybody) return absl::OkStatus();
   auto receipts = FinishReceipts(change, signer);
   result->overwritten = receipts.status();
   if (receipts.ok()) result->receipts = std::move(*receipts);
@@ -82,7 +85,7 @@ absl::StatusOr<RemoveResult> RemoveAll(const Server::Impl& server, GalleryChange
   result.removed = positions.size();
   result.erased = removed.erased;
   result.leaving = removed.leaving;
-  HEFT_RETURN_IF_ERROR(Finish(change, removed.items, gallery, &result));
+  HEFT_RETURN_IF_ERROR(Finish(change, removed.items, /*anybody=*/true, gallery, &result));
   return result;
 }
 
@@ -229,7 +232,7 @@ absl::StatusOr<RenewResult> Renew(const Server& server, const std::string& galle
   result.freed = done.freed;
   result.moved = done.moved;
   for (const ErasedItem& item : done.items) result.erased += item.templates;
-  HEFT_RETURN_IF_ERROR(Finish(&change, done.items, gallery, &result));
+  HEFT_RETURN_IF_ERROR(Finish(&change, done.items, result.erased > 0, gallery, &result));
   result.leaving = change.head().leaving;
   return result;
 }
