@@ -337,20 +337,27 @@ bool FileExists(const std::string& path) {
 
 absl::StatusOr<FileLock> FileLock::Take(const std::string& path, mode_t mode,
                                         std::string_view busy) {
-  FileLock lock(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, mode));
-  if (lock.fd_ < 0) {
-    return absl::UnavailableError(absl::StrCat("cannot open ", path, ": ", std::strerror(errno)));
-  }
   const int operation = LOCK_EX | (busy.empty() ? 0 : LOCK_NB);
-  while (flock(lock.fd_, operation) != 0) {
-    if (errno == EINTR) {
-      HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
-      continue;
+  while (true) {
+    FileLock lock(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, mode));
+    if (lock.fd_ < 0) {
+      return absl::UnavailableError(absl::StrCat("cannot open ", path, ": ", std::strerror(errno)));
     }
-    if (errno == EWOULDBLOCK) return absl::UnavailableError(std::string(busy));
-    return absl::UnavailableError(absl::StrCat("cannot lock ", path, ": ", std::strerror(errno)));
+    while (flock(lock.fd_, operation) != 0) {
+      if (errno == EINTR) {
+        HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
+        continue;
+      }
+      if (errno == EWOULDBLOCK) return absl::UnavailableError(std::string(busy));
+      return absl::UnavailableError(absl::StrCat("cannot lock ", path, ": ", std::strerror(errno)));
+    }
+    // Another file may have taken its place meanwhile, which others lock by now.
+    struct stat held, named;
+    if (fstat(lock.fd_, &held) == 0 && stat(path.c_str(), &named) == 0 &&
+        held.st_ino == named.st_ino && held.st_dev == named.st_dev) {
+      return lock;
+    }
   }
-  return lock;
 }
 
 FileLock::FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}

@@ -9,7 +9,7 @@ namespace {
 
 struct Options : ServerOptions {
   std::string from;
-  bool accept_older = false;
+  bool accept_older = false, without_receipts = false;
   std::vector<std::string> receipts;
 };
 
@@ -17,6 +17,7 @@ absl::Status Run(const Common& common, const Options& options) {
   SetWriterWait(options.wait);
   RestoreOptions restore;
   restore.accept_older = options.accept_older;
+  restore.without_receipts = options.without_receipts;
   for (const std::string& path : options.receipts) {
     HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> receipt, ReadFile(path));
     restore.receipts.push_back(std::move(receipt));
@@ -25,6 +26,7 @@ absl::Status Run(const Common& common, const Options& options) {
   if (!options.model.empty()) {
     HEFT_ASSIGN_OR_RETURN(loaded, LoadServer(common, options, /*enrols=*/false));
     restore.server = &loaded->server;
+    if (loaded->trust) restore.trust = &*loaded->trust;
   }
   HEFT_ASSIGN_OR_RETURN(const RestoreResult done,
                         Restore(options.from, options.gallery, restore, common.monitor));
@@ -65,7 +67,11 @@ void AddGalleryRestore(Command group) {
               "take a copy that is older than what is there or is remembered; whoever was erased "
               "since is removed again, for which it takes --model and --keys");
   command.Add("--receipts", &options->receipts,
-              "receipts of erasure that the folder does not have itself");
+              "receipts of erasure that the folder does not have itself, signed by its server, the "
+              "snapshot's, or one that the trust file lists");
+  command.Add("--without-receipts", &options->without_receipts,
+              "take an older copy although not all receipts of what it replaces can be read: who "
+              "was erased since may be there again");
   const Option model = command.Add("-m,--model", &options->model, "model file");
   const Option keys = command.Add("-k,--keys", &options->keys, "evaluation keys");
   model.Needs(keys);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gallery/merkle.h"
+#include "gallery/remembered.h"
 
 namespace heft {
 namespace {
@@ -156,6 +157,7 @@ absl::Status GalleryChange::Commit() {
   head_.root = MerkleRoot(infos_.size(), [&](uint64_t b) { return infos_[b].leaf; });
   HEFT_RETURN_IF_ERROR(writer_->Put(Table::kHead, HeadKey(number_), SerializeHead(head_)));
   HEFT_RETURN_IF_ERROR(writer_->Commit());
+  if (touched_) RememberNowAndThen(head_.id, head_.generation);
   changed_.clear();
   touched_ = false;
   writer_.reset();

@@ -8,14 +8,13 @@
 #include <array>
 #include <filesystem>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "base/progress.h"
-#include "base/state_folder.h"
 #include "gallery/change.h"
 #include "gallery/import.h"
 #include "gallery/legacy_gallery.h"
+#include "gallery/remembered.h"
 #include "heft/gallery_admin.h"
 
 namespace heft {
@@ -35,10 +34,6 @@ bool IsSecret(const std::string& name) {
 }
 bool IsPublic(const std::string& name) {
   return name == "server.pub" || name == "state.heft" || name.ends_with(".state.heft");
-}
-
-std::string RememberedPath(const GalleryId& id) {
-  return absl::StrCat(StateFolder(), "/galleries/", HexString(id), ".generation");
 }
 
 CopiedGallery Copied(const Gallery::Impl& gallery) {
@@ -66,27 +61,6 @@ absl::StatusOr<std::vector<Gallery::Impl>> GalleriesOf(const std::shared_ptr<Sto
     galleries.push_back(std::move(gallery));
   }
   return galleries;
-}
-
-absl::StatusOr<std::optional<uint64_t>> RememberedGeneration(const GalleryId& id) {
-  const std::string path = RememberedPath(id);
-  const auto bytes = ReadFile(path, 64);
-  if (absl::IsNotFound(bytes.status())) return std::optional<uint64_t>();
-  HEFT_RETURN_IF_ERROR(bytes.status());
-  uint64_t generation = 0;
-  if (!absl::SimpleAtoi(std::string(bytes->begin(), bytes->end()), &generation)) {
-    return absl::DataLossError(absl::StrCat(
-        path, ": damaged: it says how far a gallery had come; remove it if you know that better"));
-  }
-  return std::optional<uint64_t>(generation);
-}
-
-absl::Status RememberGeneration(const GalleryId& id, uint64_t generation) {
-  HEFT_ASSIGN_OR_RETURN(const auto before, RememberedGeneration(id));
-  if (before && *before >= generation) return absl::OkStatus();
-  const std::string path = RememberedPath(id);
-  HEFT_RETURN_IF_ERROR(MakeDirectories(fs::path(path).parent_path().string()));
-  return WriteFileAtomic(path, absl::StrCat(generation, "\n"), 0600);
 }
 
 absl::Status RememberGeneration(const std::string& gallery) {

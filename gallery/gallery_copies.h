@@ -4,7 +4,6 @@
 #define HEFT_GALLERY_GALLERY_COPIES_H_
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +17,6 @@ absl::StatusOr<std::vector<Gallery::Impl>> GalleriesOf(const std::shared_ptr<Sto
                                                        const std::string& folder);
 // StoreNames: their names, in the order of the alphabet.
 absl::StatusOr<std::vector<std::string>> StoreNames(const StoreReader& reader);
-
-// RememberedGeneration: what RememberGeneration was told of a gallery, if anything.
-absl::StatusOr<std::optional<uint64_t>> RememberedGeneration(const GalleryId& id);
-absl::Status RememberGeneration(const GalleryId& id, uint64_t generation);
 
 // CopyServerFiles: what lies beside a store: with secret keys and the log of requests, or without.
 // kEverything: whatever else is there, too. What `to` has already stays.

@@ -11,6 +11,7 @@
 #include "ckks/serialization.h"
 #include "fusion/errors.h"
 #include "gallery/receipt.h"
+#include "gallery/remembered.h"
 
 namespace heft {
 namespace {
@@ -271,6 +272,8 @@ absl::StatusOr<std::vector<std::vector<uint8_t>>> FinishReceipts(GalleryChange* 
   HEFT_RETURN_IF_ERROR(change->EraseRemains());
   HEFT_ASSIGN_OR_RETURN(std::vector<ReceiptRecord> due, DueReceipts(*change));
   std::vector<std::vector<uint8_t>> receipts;
+  // Where that cannot be, an older copy may pass for the newest: no reason not to say what is so.
+  if (!due.empty()) RememberGeneration(change->head().id, change->head().generation).IgnoreError();
   for (ReceiptRecord& record : due) {
     record.erased = UnixTime();
     HEFT_ASSIGN_OR_RETURN(record.receipt, SignReceipt(server, change->head().id, record));

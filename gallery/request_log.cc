@@ -128,7 +128,7 @@ absl::StatusOr<std::optional<size_t>> RequestLog::Take(std::span<const TakenRow>
     return absl::InvalidArgumentError(
         absl::StrCat("a request of ", request.size(), " files: at most ", kMostFiles));
   }
-  HEFT_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(path_ + ".lock", 0600));
+  HEFT_ASSIGN_OR_RETURN(const FileLock lock, Lock());
   uint64_t size = 0;
   HEFT_ASSIGN_OR_RETURN(RequestRecords known, Read(&size));
   for (const TakenRow& taken : known.rows) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/files.h"
 #include "base/status.h"
 #include "heft/trust.h"
 
@@ -55,6 +56,10 @@ class RequestLog {
 
   explicit RequestLog(const std::string& folder) : path_(folder + "/requests") {}
 
+  // Lock: nothing is taken while that lives.
+  absl::StatusOr<FileLock> Lock() const { return FileLock::Take(path_ + ".lock", 0600); }
+  std::string File() const { return path_ + ".heft"; }
+
   // Take: writes the rows of one request down and flushes them, unless one of them is there
   // already; returns which. Rows whose time ended before `now`, by more than clocks may differ, are
   // forgotten. One caller at a time: others, and other processes, wait. kResourceExhausted,
@@ -62,7 +67,6 @@ class RequestLog {
   absl::StatusOr<std::optional<size_t>> Take(std::span<const TakenRow> request, uint64_t now) const;
 
  private:
-  std::string File() const { return path_ + ".heft"; }
   absl::StatusOr<RequestRecords> Read(uint64_t* size) const;
 
   std::string path_;

@@ -145,8 +145,8 @@ HEFT_EXPORT absl::StatusOr<VerifyResult> VerifyGallery(const std::string& galler
 // template are made again, the journal joins the blocks, and what was deleted is overwritten. Where
 // sparse blocks are left, AskRenewal with `compact` is for them.
 struct CompactResult {
-  uint64_t mended = 0;                // blocks that were damaged
-  std::vector<DamagedBlock> damaged;  // that still are
+  uint64_t mended = 0;                         // blocks that were damaged
+  std::vector<DamagedBlock> damaged;           // that still are
   std::vector<std::vector<uint8_t>> receipts;  // that were due
   absl::Status overwritten;                    // as RemoveResult's
   uint64_t blocks = 0;
@@ -170,7 +170,8 @@ HEFT_EXPORT absl::StatusOr<std::vector<CopiedGallery>> Snapshot(const std::strin
                                                                 bool with_keys = false,
                                                                 const Monitor& monitor = {});
 
-// RememberGeneration: that this gallery has come so far, in this user's state folder
+// RememberGeneration: at once, what whoever changes a gallery does now and then, and with every
+// erasure (gallery/remembered.h): that this gallery has come so far, in this user's state folder
 // ($HEFT_STATE_DIR, else $XDG_STATE_HOME/heft, else ~/.local/state/heft): an older copy is then
 // known for one, also where nothing else is left.
 HEFT_EXPORT absl::Status RememberGeneration(const std::string& gallery);
@@ -180,8 +181,13 @@ struct RestoreOptions {
   bool accept_older = false;
   // Who removes again those who were erased since the copy was made; needed where there are any.
   const Server* server = nullptr;
-  // Receipts of erasure that the replaced store does not have, and their names in errors.
+  // Receipts of erasure that the replaced store does not have, signed by its server, by the
+  // snapshot's, or by one that `trust` lists; others are refused.
   std::vector<std::vector<uint8_t>> receipts = {};
+  const Trust* trust = nullptr;
+  // Takes an older copy also where the receipts of a damaged store cannot be read, and none are
+  // given: who was erased may be there again.
+  bool without_receipts = false;
 };
 struct RestoreResult {
   std::vector<CopiedGallery> galleries;
@@ -195,8 +201,10 @@ struct RestoreResult {
 // kFailedPrecondition where the snapshot is older, lacks a gallery that is there, or nothing tells
 // how old it is, unless `accept_older`; then, before anybody can ask the gallery: **erasure goes
 // before restore**: whoever has a receipt, or was about to have one, is removed again, what waits
-// is dropped, and the generation is one that there never was. Processes that have the old store
-// open read it until they open it anew, and cannot change it.
+// is dropped, and the generation is one that there never was. Receipts that were due to those who
+// are not in the copy are given. Where the replaced store is so damaged that not all receipts can
+// be read, kFailedPrecondition, unless some are given or `without_receipts`. Processes that have
+// the old store open read it until they open it anew, and cannot change it.
 HEFT_EXPORT absl::StatusOr<RestoreResult> Restore(const std::string& snapshot,
                                                   const std::string& folder,
                                                   const RestoreOptions& options = {},

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replaced: the store that a restored one takes the place of, whole or damaged: what can still be
+// read of its galleries, and above all who was erased from them.
+#ifndef HEFT_GALLERY_REPLACED_H_
+#define HEFT_GALLERY_REPLACED_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "gallery/gallery_impl.h"
+#include "gallery/records.h"
+#include "gallery/store.h"
+
+namespace heft {
+
+struct ReplacedGallery {
+  std::string name;
+  std::optional<GalleryHead> head;
+  std::optional<Gallery::Impl> impl;    // where it opens
+  std::vector<ReceiptRecord> receipts;  // those that are due, too
+  std::vector<ErasedItem> leaving;
+  absl::Status unread;  // why receipts, or who leaves, may be more than these
+};
+
+struct Replaced {
+  bool there = false;
+  absl::Status damaged;  // why not all is known of it
+  absl::Status unread;   // why a gallery of it, whose id nobody knows, may have receipts
+  std::unique_ptr<StoreLock> lock;
+  std::optional<FileLock> folder_lock;  // of a folder without a store that opens
+  std::map<GalleryId, ReplacedGallery> galleries;
+
+  const ReplacedGallery* Find(const GalleryId& id) const {
+    const auto it = galleries.find(id);
+    return it == galleries.end() ? nullptr : &it->second;
+  }
+  // Why receipts of this gallery may not be known.
+  absl::Status Unread(const GalleryId& id) const {
+    const ReplacedGallery* gallery = Find(id);
+    return gallery == nullptr ? unread : gallery->unread;
+  }
+};
+
+// LookAtReplaced: nobody changes it from here on, for as long as that lives. What was deleted from
+// it is overwritten where receipts are due. Errors are the system's.
+absl::StatusOr<Replaced> LookAtReplaced(const std::string& folder);
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_REPLACED_H_
