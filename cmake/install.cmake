@@ -21,3 +21,8 @@ foreach(library heft heft_server)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${library}.pc
           DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
+# The services' units and users.
+install(FILES packaging/systemd/heft-decider.service packaging/systemd/heft-decider.socket
+              packaging/systemd/heft-matcher.service packaging/systemd/heft-matcher.socket
+        DESTINATION lib/systemd/system)
+install(FILES packaging/systemd/heft.sysusers DESTINATION lib/sysusers.d RENAME heft.conf)

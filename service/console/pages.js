@@ -158,21 +158,23 @@ async function budget() {
 
 // ---- Audit trail: newest first.
 async function audit(query) {
-  const cursor = query.get('cursor') ?? '';
-  const [page, head] = await Promise.all([get(`/v1/audit-log?${new URLSearchParams({count: kPage, order: 'newest', ...(cursor && {cursor})})}`), maybe('/v1/audit-log/head')]);
-  const known = ['seq', 'time', 'prev', 'event', 'operation', 'principal', 'status', 'hash'];
+  const head = await get('/v1/audit-log/head');
+  const last = Math.min(Number(query.get('last') ?? head.lines), head.lines);
+  const from = Math.max(last - kPage + 1, 1);
+  const page = last > 0 ? await get(`/v1/audit-log?from=${from}&count=${last - from + 1}`) : {lines: []};
+  const known = ['seq', 'time', 'prev', 'event', 'operation', 'principal', 'who', 'status', 'hash'];
   const details = (line) => Object.entries(line).filter(([key]) => !known.includes(key)).map(([key, value]) => `${key} ${typeof value === 'object' ? JSON.stringify(value) : value}`).join(', ');
   const status = (line) => (line.status === undefined ? '–' : h('span', {class: `pill ${line.status < 400 ? 'good' : 'warn'}`}, String(line.status)));
-  return [h('p', {class: 'lead'}, head ? h('span', {}, `${number(head.lines)} lines; head `, h('code', {}, head.hash)) : ''),
+  return [h('p', {class: 'lead'}, `${number(head.lines)} lines; head `, h('code', {}, head.hash)),
     h('section', {class: 'card'}, table([
       {label: 'Line', number: true, cell: (l) => String(l.seq)},
       {label: 'Time', cell: (l) => (typeof l.time === 'number' ? time(l.time) : String(l.time).slice(0, 19).replace('T', ' '))},
       {label: 'What', cell: (l) => l.operation ?? l.event},
-      {label: 'Who', cell: (l) => l.principal},
+      {label: 'Who', cell: (l) => l.who ?? l.principal},
       {label: 'Status', cell: status},
       {label: 'Details', wide: true, cell: (l) => h('span', {class: 'mono'}, details(l))},
-    ], page.lines, 'The audit log is empty.')),
-    page.next ? h('div', {class: 'buttons'}, h('button', {class: 'plain', onclick: () => go('audit', {cursor: page.next})}, 'Older')) : null];
+    ], page.lines.reverse(), 'The audit log is empty.')),
+    from > 1 ? h('div', {class: 'buttons'}, h('button', {class: 'plain', onclick: () => go('audit', {last: String(from - 1)})}, 'Older')) : null];
 }
 
 export const pages = [
@@ -181,5 +183,5 @@ export const pages = [
   {name: 'persons', title: 'People', needs: ['listPersons'], draw: persons},
   {name: 'admissions', title: 'Admissions', needs: ['listAdmissions'], draw: admissions},
   {name: 'budget', title: 'Budget', needs: ['readBudget'], draw: budget},
-  {name: 'audit', title: 'Audit trail', needs: ['readAuditLog'], draw: audit},
+  {name: 'audit', title: 'Audit trail', needs: ['audit-log'], draw: audit},
 ];

@@ -54,7 +54,7 @@ Json Traffic::Cell::Describe() const {
 
 void Traffic::Observe(const Answered& answered, uint64_t now) {
   static const auto* const watching = new std::set<std::string>(
-      {"live", "ready", "readMetrics", "readService", "readStatus", "readTraffic"});
+      {"live", "ready", "metrics", "readService", "readStatus", "readTraffic"});
   if (answered.route == nullptr || watching->contains(answered.route->operation) ||
       answered.route->operation.starts_with("console:")) {
     return;

@@ -47,7 +47,7 @@ TEST(TrafficTest, TheNinetyNinthOfAHundredIsNotTheLast) {
 TEST(TrafficTest, WatchersAreLeftOut) {
   Traffic traffic;
   Route route;
-  route.operation = "readMetrics";
+  route.operation = "metrics";
   Answered answered;
   answered.route = &route;
   answered.status = 200;

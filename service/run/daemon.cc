@@ -227,10 +227,17 @@ absl::StatusOr<std::unique_ptr<DaemonBase>> DaemonBase::Create(const CommonConfi
 absl::Status ServeUntilStopped(Signals* signals, const CommonConfig& config, DaemonBase* base,
                                ServeOptions options) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<int> given, ListenDescriptors());
+  Observer observer = base->observer();
+  if (options.watch) {
+    observer = [watch = options.watch, then = base->observer()](const Answered& answered) {
+      watch(answered);
+      return then(answered);
+    };
+  }
   HEFT_ASSIGN_OR_RETURN(
       std::unique_ptr<HttpServer> server,
       HttpServer::Listen(config.address, given.empty() ? -1 : given[0], base->tls(), config.limits,
-                         std::move(options.router), base->authority().gate(), base->observer()));
+                         std::move(options.router), base->authority().gate(), observer));
   Metrics& metrics = base->metrics();
   auto* const load_of = server.get();
   const auto serving = std::make_shared<std::atomic<bool>>(true);

@@ -62,6 +62,7 @@ class Signals;
 struct ServeOptions {
   Router router;
   std::function<absl::Status()> reload;
+  std::function<void(const Answered&)> watch;  // told of each request; may be empty
   std::function<void()> stop;  // after the last answer: background work ends; may be empty
 };
 absl::Status ServeUntilStopped(Signals* signals, const CommonConfig& config, DaemonBase* base,

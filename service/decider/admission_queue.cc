@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/decider/admission_queue.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "base/files.h"
+#include "base/status.h"
+#include "nlohmann/json.hpp"
+
+namespace heft::service {
+namespace {
+
+constexpr uint64_t kMostFile = uint64_t{1} << 28;
+using Word = Waiting::Word;
+
+nlohmann::json ToJson(const Waiting& waiting) {
+  nlohmann::json people = nlohmann::json::array();
+  for (const auto& person : waiting.enrolment.people) {
+    people.push_back({{"identity", person.identity}, {"known", person.known}});
+  }
+  return {{"entry", HexString(waiting.enrolment.entry)},
+          {"authorised", waiting.enrolment.authorised},
+          {"people", std::move(people)},
+          {"received", waiting.received},
+          {"word", static_cast<int>(waiting.word)},
+          {"by", waiting.by}};
+}
+
+// FromJson throws what nlohmann throws where a member is not as ToJson writes it.
+absl::StatusOr<Waiting> FromJson(const nlohmann::json& json, const GalleryId& gallery) {
+  Waiting out;
+  out.gallery = gallery;
+  HEFT_ASSIGN_OR_RETURN(out.enrolment.entry, DigestOfHex(json.at("entry").get<std::string>()));
+  out.enrolment.authorised = json.at("authorised").get<bool>();
+  for (const nlohmann::json& person : json.at("people")) {
+    out.enrolment.people.push_back(
+        {person.at("identity").get<std::string>(), person.at("known").get<bool>()});
+  }
+  out.received = json.at("received").get<uint64_t>();
+  const int word = json.at("word").get<int>();
+  if (word < 0 || word > static_cast<int>(Word::kReject)) return absl::DataLossError("a word");
+  out.word = static_cast<Word>(word);
+  out.by = json.at("by").get<std::string>();
+  return out;
+}
+
+AdmissionPolicy PolicyOf(const std::vector<Waiting>& entries) {
+  AdmissionPolicy policy;
+  for (const Waiting& waiting : entries) {
+    if (waiting.word == Word::kNone) continue;
+    policy.entries.push_back(waiting.enrolment.entry);
+    if (waiting.word == Word::kReject) policy.reject_entries.push_back(waiting.enrolment.entry);
+  }
+  return policy;
+}
+
+}  // namespace
+
+absl::StatusOr<Digest> DigestOfHex(std::string_view text) {
+  if (text.size() == 64) return ParseSignerKey(text);
+  return absl::InvalidArgumentError("an entry has 64 hexadecimal digits");
+}
+
+std::string AdmissionQueue::Path(const GalleryId& gallery) const {
+  return absl::StrCat(folder_, "/", HexString(gallery), ".json");
+}
+
+absl::StatusOr<std::unique_ptr<AdmissionQueue>> AdmissionQueue::Open(const std::string& folder) {
+  std::unique_ptr<AdmissionQueue> queue(new AdmissionQueue);
+  queue->folder_ = folder;
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(folder, error)) {
+    if (file.path().extension() != ".json") continue;
+    HEFT_RETURN_IF_ERROR(queue->Load(file.path().string(), file.path().stem().string()));
+  }
+  if (error) return absl::UnavailableError(absl::StrCat(folder, ": ", error.message()));
+  return queue;
+}
+
+absl::Status AdmissionQueue::Load(const std::string& path, const std::string& name) {
+  const auto damaged = [&](std::string_view why) {
+    return absl::DataLossError(absl::StrCat(path, ": ", std::string(why),
+                                            ": remove it, and what waits is asked for anew; what "
+                                            "was decided and not fetched is to be decided again"));
+  };
+  HEFT_ASSIGN_OR_RETURN(const GalleryId gallery, ParseGalleryId(name));
+  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMostFile));
+  Entries entries;
+  try {
+    for (const nlohmann::json& json : nlohmann::json::parse(text)) {
+      HEFT_ASSIGN_OR_RETURN(Waiting waiting, FromJson(json, gallery));
+      entries.push_back(std::move(waiting));
+    }
+  } catch (const nlohmann::json::exception& error) {
+    return damaged(error.what());
+  }
+  galleries_[gallery] = std::move(entries);
+  return absl::OkStatus();
+}
+
+absl::Status AdmissionQueue::Save(const GalleryId& gallery, const Entries& entries) const {
+  nlohmann::json json = nlohmann::json::array();
+  for (const Waiting& waiting : entries) json.push_back(ToJson(waiting));
+  return WriteFileAtomic(Path(gallery), json.dump(), 0600);
+}
+
+absl::StatusOr<AdmissionPolicy> AdmissionQueue::Offer(const AdmissionInquiry& inquiry,
+                                                      uint64_t now) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  Entries& before = galleries_[inquiry.gallery];
+  std::map<Digest, const Waiting*> known;
+  for (const Waiting& waiting : before) known[waiting.enrolment.entry] = &waiting;
+  Entries entries;
+  bool same = before.size() == inquiry.enrolments.size();
+  for (const AdmissionInquiry::Enrolment& enrolment : inquiry.enrolments) {
+    const auto it = known.find(enrolment.entry);
+    same = same && it != known.end();
+    Waiting waiting = it == known.end() ? Waiting{inquiry.gallery, now, {}, {}, {}} : *it->second;
+    waiting.enrolment = enrolment;
+    entries.push_back(std::move(waiting));
+  }
+  if (!same) HEFT_RETURN_IF_ERROR(Save(inquiry.gallery, entries));
+  before = std::move(entries);
+  return PolicyOf(before);
+}
+
+absl::Status AdmissionQueue::Decide(const GalleryId& gallery, const std::vector<Digest>& admit,
+                                    const std::vector<Digest>& reject, const std::string& by) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto it = galleries_.find(gallery);
+  if (it == galleries_.end()) return absl::NotFoundError("nothing waits in this gallery");
+  Entries entries = it->second;
+  std::map<Digest, Word> said;
+  for (const Digest& digest : admit) said[digest] = Word::kAdmit;
+  for (const Digest& digest : reject) {
+    if (!said.emplace(digest, Word::kReject).second) {
+      return absl::InvalidArgumentError(absl::StrCat(HexString(digest), ": admitted and rejected"));
+    }
+  }
+  size_t found = 0;
+  for (Waiting& waiting : entries) {
+    const auto word = said.find(waiting.enrolment.entry);
+    if (word == said.end()) continue;
+    ++found;
+    if (waiting.word == word->second) continue;
+    if (waiting.word != Word::kNone) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(HexString(word->first), ": ", waiting.by, " has decided otherwise"));
+    }
+    waiting.word = word->second;
+    waiting.by = by;
+  }
+  if (found != said.size()) {
+    return absl::NotFoundError("some of these entries do not wait any more: load the list anew");
+  }
+  HEFT_RETURN_IF_ERROR(Save(gallery, entries));
+  it->second = std::move(entries);
+  return absl::OkStatus();
+}
+
+std::vector<Waiting> AdmissionQueue::List() const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  std::vector<Waiting> out;
+  for (const auto& [gallery, entries] : galleries_) {
+    std::copy_if(entries.begin(), entries.end(), std::back_inserter(out),
+                 [](const Waiting& waiting) { return waiting.word == Word::kNone; });
+  }
+  return out;
+}
+
+size_t AdmissionQueue::size() const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  size_t size = 0;
+  for (const auto& [gallery, entries] : galleries_) {
+    size += static_cast<size_t>(
+        std::count_if(entries.begin(), entries.end(),
+                      [](const Waiting& waiting) { return waiting.word == Word::kNone; }));
+  }
+  return size;
+}
+
+}  // namespace heft::service

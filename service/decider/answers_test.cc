@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/decider/answers.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "base/testing.h"
+
+namespace heft::service {
+namespace {
+
+constexpr Digest kReply = {7};
+constexpr uint64_t kNow = 1'800'000'000;
+
+class AnswerLogTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<AnswerLog> Open() {
+    auto log = AnswerLog::Open(folder_.path());
+    EXPECT_TRUE(log.ok()) << log.status();
+    return *std::move(log);
+  }
+  // What is answered, "answer 1" at first.
+  std::string Ask(AnswerLog* log, const Digest& reply = kReply, const std::string& who = "matcher",
+                  uint64_t now = kNow) {
+    const auto answer = log->Once(reply, who, now, [&]() -> absl::StatusOr<std::string> {
+      return "answer " + std::to_string(++asked_);
+    });
+    return answer.ok() ? *answer : answer.status().ToString();
+  }
+  const heft::testing::TemporaryFolder folder_;
+  std::atomic<int> asked_ = 0;
+};
+
+TEST_F(AnswerLogTest, TheSameReplyHasTheSameAnswer) {
+  auto log = Open();
+  EXPECT_EQ(Ask(log.get()), "answer 1");
+  EXPECT_EQ(Ask(log.get()), "answer 1");
+  EXPECT_EQ(Ask(log.get(), Digest{8}), "answer 2");
+  EXPECT_EQ(Ask(log.get(), kReply, "somebody else"), "answer 3") << "who asks is another";
+  log.reset();
+  log = Open();
+  EXPECT_EQ(Ask(log.get()), "answer 1") << "after a restart";
+}
+
+TEST_F(AnswerLogTest, ARefusalIsNotRemembered) {
+  auto log = Open();
+  const auto refused = log->Once(kReply, "matcher", kNow, []() -> absl::StatusOr<std::string> {
+    return absl::UnavailableError("not now");
+  });
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Ask(log.get()), "answer 1");
+}
+
+TEST_F(AnswerLogTest, OfManyAtOnceOneAsks) {
+  auto log = Open();
+  std::vector<std::thread> threads;
+  std::atomic<int> same = 0;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      const auto answer = log->Once(kReply, "matcher", kNow, [&]() -> absl::StatusOr<std::string> {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        return "answer " + std::to_string(++asked_);
+      });
+      if (answer.ok() && *answer == "answer 1") ++same;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(same, 8);
+  EXPECT_EQ(asked_, 1);
+}
+
+TEST_F(AnswerLogTest, AnswersAreForgottenAfterADay) {
+  auto log = Open();
+  EXPECT_EQ(Ask(log.get()), "answer 1");
+  EXPECT_EQ(Ask(log.get(), kReply, "matcher", kNow + kAnswerLife), "answer 1");
+  EXPECT_EQ(Ask(log.get(), kReply, "matcher", kNow + kAnswerLife + 1), "answer 2");
+  // Two days later the first file has been begun anew: nothing grows without end.
+  EXPECT_EQ(Ask(log.get(), Digest{9}, "matcher", kNow + 3 * kAnswerLife), "answer 3");
+  EXPECT_EQ(Ask(log.get(), Digest{10}, "matcher", kNow + 6 * kAnswerLife), "answer 4");
+  EXPECT_LE(log->size(), 2u);
+}
+
+TEST_F(AnswerLogTest, ATornEndIsCutOff) {
+  {
+    auto log = Open();
+    Ask(log.get());
+    Ask(log.get(), Digest{8});
+  }
+  for (const auto& file : std::filesystem::directory_iterator(folder_.path())) {
+    const auto size = std::filesystem::file_size(file.path());
+    if (size > 0) std::filesystem::resize_file(file.path(), size - 3);
+  }
+  auto log = Open();
+  EXPECT_EQ(log->size(), 1u);
+  EXPECT_EQ(Ask(log.get()), "answer 1");
+  EXPECT_EQ(Ask(log.get(), Digest{8}), "answer 3");
+  log.reset();
+  EXPECT_EQ(Open()->size(), 2u);
+}
+
+}  // namespace
+}  // namespace heft::service

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/decider/config.h"
+
+#include <charconv>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace heft::service {
+namespace {
+
+constexpr char kDescriptorPrefix[] = "fd:";
+constexpr double kLeastRate = 1e-9, kMostRate = 0.5;
+
+void ReadPassphrase(const ConfigTable& table, KeyConfig* key) {
+  const std::string from = table.Text("passphrase", "credential");
+  key->sealed_passphrase = table.Path("sealed_passphrase");
+  key->seal = table.Path("seal");
+  if (from == "credential") {
+    key->passphrase = PassphraseFrom::kCredential;
+  } else if (from == "none") {
+    key->passphrase = PassphraseFrom::kNone;
+  } else if (from == "sealed") {
+    key->passphrase = PassphraseFrom::kSealed;
+    if (key->sealed_passphrase.empty() || key->seal.empty()) {
+      table.Wrong("passphrase", "\"sealed\" needs sealed_passphrase and seal");
+    }
+  } else if (from.starts_with(kDescriptorPrefix)) {
+    key->passphrase = PassphraseFrom::kDescriptor;
+    const char* const end = from.data() + from.size();
+    const auto [rest, error] =
+        std::from_chars(from.data() + sizeof(kDescriptorPrefix) - 1, end, key->descriptor);
+    if (error != std::errc() || rest != end || key->descriptor < 3) {
+      table.Wrong("passphrase", "give a descriptor from 3 on: \"fd:3\"");
+    }
+  } else {
+    table.Wrong("passphrase", "\"credential\", \"sealed\", \"fd:N\" or \"none\"");
+  }
+}
+
+void ReadGallery(const ConfigTable& table, std::map<GalleryId, GalleryRule>* galleries) {
+  GalleryRule rule;
+  const std::string text = table.RequiredText("id");
+  rule.name = table.RequiredText("name");
+  if (table.Has("fpir")) rule.fpir = table.Real("fpir", 0.01, kLeastRate, kMostRate);
+  if (table.Has("fmr")) rule.fmr = table.Real("fmr", 0.01, kLeastRate, kMostRate);
+  rule.automatic = table.Choice("admission", "automatic", {"automatic", "manual"}) == "automatic";
+  rule.new_identities_only = table.Flag("new_identities_only", false);
+  const auto id = ParseGalleryId(text);
+  if (!id.ok()) {
+    if (!text.empty())
+      table.Wrong("id", "32 hexadecimal digits: `heft-server gallery info` has them");
+  } else if (!galleries->emplace(*id, std::move(rule)).second) {
+    table.Wrong("id", "this gallery stands above already");
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<DeciderConfig> ReadDeciderConfig(const Config& config) {
+  DeciderConfig out;
+  out.common = ReadCommonConfig(config);
+  const ConfigTable key = config.root().Table("key");
+  out.key.model = key.RequiredPath("model");
+  out.key.secret_key = key.RequiredPath("secret_key");
+  out.key.trust = key.RequiredPath("trust");
+  ReadPassphrase(key, &out.key);
+  out.key.lock_memory = key.Flag("lock_memory", true);
+  out.key.signed_gallery = key.Flag("signed_gallery", false);
+
+  const ConfigTable decisions = config.root().Table("decisions");
+  out.decision_key = decisions.RequiredPath("key");
+  out.retired_keys = decisions.Texts("retired_keys");
+  out.issuer = decisions.Text("issuer", "heft-decider");
+  out.life = decisions.Seconds("life", 300, 10, 86400);
+  out.likelihood = decisions.Flag("likelihood", true);
+  out.state_folder = config.root().Table("state").RequiredPath("folder");
+  for (const ConfigTable& table : config.root().Tables("gallery")) {
+    ReadGallery(table, &out.galleries);
+  }
+  HEFT_RETURN_IF_ERROR(config.Check());
+  return out;
+}
+
+absl::StatusOr<DeciderConfig> ReadDeciderConfig(const std::string& path) {
+  HEFT_ASSIGN_OR_RETURN(const Config config, Config::Read(path));
+  return ReadDeciderConfig(config);
+}
+
+}  // namespace heft::service

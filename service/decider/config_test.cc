@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/decider/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+
+namespace heft::service {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kCommon[] = R"(
+[listen]
+address = "127.0.0.1:8444"
+[tls]
+certificate = "decider.pem"
+private_key = "decider.key"
+authorities = "ca.pem"
+[audit]
+file = "audit.log"
+[access]
+nonces = "nonces"
+)";
+constexpr char kOwn[] = R"(
+[key]
+model = "model.heft"
+secret_key = "keys/secret.key"
+trust = "/etc/trust.heft"
+passphrase = "fd:3"
+[decisions]
+key = "pkcs11:token=heft;object=decisions"
+life = 60
+[state]
+folder = "state"
+[[gallery]]
+id = "000102030405060708090a0b0c0d0e0f"
+name = "visitors"
+fpir = 0.01
+fmr = 0.001
+[[gallery]]
+id = "100102030405060708090a0b0c0d0e0f"
+name = "staff"
+fmr = 0.0001
+admission = "manual"
+new_identities_only = true
+)";
+
+absl::StatusOr<DeciderConfig> Read(const std::string& text) {
+  auto config = Config::Parse(text, "/etc/heft/decider.toml");
+  if (!config.ok()) return config.status();
+  return ReadDeciderConfig(*config);
+}
+
+TEST(DeciderConfigTest, IsRead) {
+  const auto config = Read(absl::StrCat(kCommon, kOwn));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->key.model, "/etc/heft/model.heft") << "beside the file";
+  EXPECT_EQ(config->key.trust, "/etc/trust.heft");
+  EXPECT_EQ(config->key.passphrase, PassphraseFrom::kDescriptor);
+  EXPECT_EQ(config->key.descriptor, 3);
+  EXPECT_TRUE(config->key.lock_memory);
+  EXPECT_EQ(config->decision_key, "pkcs11:token=heft;object=decisions");
+  EXPECT_EQ(config->life.count(), 60);
+  EXPECT_TRUE(config->likelihood);
+  ASSERT_EQ(config->galleries.size(), 2u);
+  const GalleryRule& visitors = config->galleries.begin()->second;
+  EXPECT_EQ(visitors.name, "visitors");
+  EXPECT_EQ(visitors.fpir, 0.01);
+  EXPECT_TRUE(visitors.automatic);
+  const GalleryRule& staff = config->galleries.rbegin()->second;
+  EXPECT_FALSE(staff.fpir);
+  EXPECT_FALSE(staff.automatic);
+  EXPECT_TRUE(staff.new_identities_only);
+}
+
+// What is wrong is said, all at once.
+TEST(DeciderConfigTest, WhatIsWrongIsSaid) {
+  const std::pair<const char*, const char*> changes[] = {
+      {"passphrase = \"fd:3\"", "passphrase = \"fd:2\""},
+      {"passphrase = \"fd:3\"", "passphrase = \"sealed\""},
+      {"passphrase = \"fd:3\"", "passphrase = \"env:SECRET\""},
+      {"fpir = 0.01", "fpir = 1.5"},
+      {"fpir = 0.01", "fpri = 0.01"},
+      {"admission = \"manual\"", "admission = \"maybe\""},
+      {"id = \"100102030405060708090a0b0c0d0e0f\"", "id = \"000102030405060708090a0b0c0d0e0f\""},
+      {"id = \"100102030405060708090a0b0c0d0e0f\"", "id = \"visitors\""},
+      {"secret_key = \"keys/secret.key\"", ""},
+      {"folder = \"state\"", ""},
+      {"life = 60", "life = \"a minute\""}};
+  for (const auto& [good, wrong] : changes) {
+    std::string text = absl::StrCat(kCommon, kOwn);
+    text.replace(text.find(good), std::string(good).size(), wrong);
+    const auto config = Read(text);
+    EXPECT_EQ(config.status().code(), absl::StatusCode::kInvalidArgument) << wrong;
+    EXPECT_THAT(config.status().message(), HasSubstr("/etc/heft/decider.toml:")) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace heft::service

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// DecisionKey: what decisions are signed with, so that whoever they are handed on to can check
+// them: JSON Web Signatures (RFC 7515), EdDSA (RFC 8037) where the key is Ed25519, ES256 where it
+// is P-256, as tokens (PKCS#11) mostly have it. The public halves are a JSON Web Key Set (RFC
+// 7517).
+#ifndef HEFT_SERVICE_DECIDER_DECISION_KEY_H_
+#define HEFT_SERVICE_DECIDER_DECISION_KEY_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+
+typedef struct evp_pkey_st EVP_PKEY;
+
+namespace heft::service {
+
+class DecisionKey {
+ public:
+  // `key`: PEM file or "pkcs11:..." (http/private_key.h). `retired`: PEM files of public keys that
+  // signed before, to be shown until what they signed has expired. LoadPrivateKey's errors;
+  // kInvalidArgument for another kind of key.
+  static absl::StatusOr<DecisionKey> Load(const std::string& key,
+                                          const std::vector<std::string>& retired = {});
+
+  // The compact serialization of `claims` signed, with the key's thumbprint (RFC 7638) as "kid".
+  // kUnavailable where a token does not sign.
+  absl::StatusOr<std::string> Sign(const nlohmann::ordered_json& claims) const;
+  // {"keys": [...]}, this one first.
+  const nlohmann::ordered_json& jwks() const { return jwks_; }
+  const std::string& id() const { return id_; }
+
+ private:
+  DecisionKey() = default;
+  std::shared_ptr<EVP_PKEY> key_;
+  std::string id_;
+  nlohmann::ordered_json jwks_;
+};
+
+}  // namespace heft::service
+
+#endif  // HEFT_SERVICE_DECIDER_DECISION_KEY_H_

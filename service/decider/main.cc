@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// heft-decider: the key owner's service: it opens what matchers have signed, and signs decisions.
+//
+//   heft-decider serve --config FILE [--check]
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "service/console/console.h"
+#include "service/decider/routes.h"
+#include "service/run/log.h"
+#include "service/run/notify.h"
+
+namespace heft::service {
+namespace {
+
+constexpr char kUsage[] =
+    "heft-decider serve --config FILE [--check]\n\n"
+    "The key owner's service: opens replies that matchers have signed, and signs decisions.\n"
+    "  --config FILE   its configuration (docs/operations.md)\n"
+    "  --check         read everything that it names, say what is wrong, and end\n";
+
+constexpr int kExitUsage = 2, kExitConfig = 3, kExitSystem = 4;
+
+struct Arguments {
+  std::string config;
+  bool check = false;
+};
+
+std::optional<Arguments> ReadArguments(int argc, char** argv) {
+  Arguments out;
+  if (argc < 2 || std::string(argv[1]) != "serve") return std::nullopt;
+  for (int i = 2; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--check") {
+      out.check = true;
+    } else if (argument == "--config" && i + 1 < argc && out.config.empty()) {
+      out.config = argv[++i];
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (out.config.empty()) return std::nullopt;
+  return out;
+}
+
+absl::Status Reload(const std::string& path, DeciderService* service) {
+  HEFT_ASSIGN_OR_RETURN(DeciderConfig config, ReadDeciderConfig(path));
+  const CommonConfig common = config.common;
+  HEFT_ASSIGN_OR_RETURN(auto state, LoadDeciderState(std::move(config), &service->passphrase));
+  HEFT_RETURN_IF_ERROR(service->base->Reload(common));
+  service->set_state(std::move(state));
+  return absl::OkStatus();
+}
+
+absl::Status Serve(const Arguments& arguments, Signals* signals) {
+  HEFT_ASSIGN_OR_RETURN(DeciderConfig config, ReadDeciderConfig(arguments.config));
+  HEFT_RETURN_IF_ERROR(ProtectProcess(config.key.lock_memory));
+  const CommonConfig common = config.common;
+  const std::string folder = config.state_folder;
+  SetLogLevel(common.log_level);
+  DeciderService service;
+  HEFT_ASSIGN_OR_RETURN(auto state, LoadDeciderState(std::move(config), &service.passphrase));
+  service.set_state(std::move(state));
+  if (arguments.check) {
+    HEFT_RETURN_IF_ERROR(TlsContext::ForServer(common.tls).status());
+    std::cout << arguments.config << ": good; " << service.state()->config.galleries.size()
+              << " galleries\n";
+    return service.Ready();
+  }
+  HEFT_RETURN_IF_ERROR(OpenStateFolder(folder, &service));
+  HEFT_ASSIGN_OR_RETURN(const std::unique_ptr<DaemonBase> base, DaemonBase::Create(common));
+  service.base = base.get();
+  RegisterDeciderMetrics(&service);
+  ServeOptions options;
+  AddDeciderRoutes(&service, &options.router);
+  base->AddCommonRoutes(&options.router, [&service] { return service.Ready(); });
+  Traffic traffic;
+  options.watch = [&traffic](const Answered& a) { traffic.Observe(a, UnixTime()); };
+  AddConsole(
+      &options.router, "decider", [&service] { return DeciderFacts(&service); }, &traffic);
+  options.reload = [&] { return Reload(arguments.config, &service); };
+  return ServeUntilStopped(signals, common, base.get(), std::move(options));
+}
+
+int Main(int argc, char** argv) {
+  const auto arguments = ReadArguments(argc, argv);
+  if (!arguments) {
+    const bool help = argc > 1 && std::string(argv[1]) == "--help";
+    (help ? std::cout : std::cerr) << kUsage;
+    return help ? 0 : kExitUsage;
+  }
+  Signals signals;  // before any thread
+  const absl::Status status = Serve(*arguments, &signals);
+  if (status.ok()) return 0;
+  std::cerr << "heft-decider: " << status.message() << "\n";
+  return absl::IsUnavailable(status) ? kExitSystem : kExitConfig;
+}
+
+}  // namespace
+}  // namespace heft::service
+
+int main(int argc, char** argv) { return heft::service::Main(argc, argv); }

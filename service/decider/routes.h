@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the key owner's service answers (service/openapi/heft.yaml). No score leaves it, whatever is
+// asked.
+#ifndef HEFT_SERVICE_DECIDER_ROUTES_H_
+#define HEFT_SERVICE_DECIDER_ROUTES_H_
+
+#include <optional>
+#include <string>
+
+#include "nlohmann/json.hpp"
+#include "service/decider/state.h"
+#include "service/http/router.h"
+
+namespace heft::service {
+
+// AddDeciderRoutes: all but the common ones of run/daemon.h and the console. `service` outlives the
+// router.
+void AddDeciderRoutes(DeciderService* service, Router* router);
+void AddDecisionRoutes(DeciderService* service, Router* router);   // routes_decisions.cc
+void AddAdmissionRoutes(DeciderService* service, Router* router);  // routes_admissions.cc
+void AddKeyRoutes(DeciderService* service, Router* router);        // routes_keys.cc
+
+// RegisterDeciderMetrics: names and help, and the gauges that are read when somebody asks.
+void RegisterDeciderMetrics(DeciderService* service);
+
+// DeciderFacts: what the console shows of it at a glance.
+nlohmann::ordered_json DeciderFacts(DeciderService* service);
+
+// RefuseOther: 415 for a body that is no HEFT file by its content type.
+std::optional<HttpResponse> RefuseOther(const HttpRequest& request);
+// Recorded: what the audit log says of who asked: "request", "principal" and, where the other
+// daemon asked for somebody, "for".
+nlohmann::ordered_json Recorded(const char* event, const HttpRequest& request);
+
+// kOnBehalfOf: for whom the matcher asks: for the audit log alone; it gives no rights.
+inline constexpr char kOnBehalfOf[] = "x-heft-on-behalf-of";
+
+}  // namespace heft::service
+
+#endif  // HEFT_SERVICE_DECIDER_ROUTES_H_

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who comes into a gallery: /v1/exchange/admissions, where a matcher asks, and /v1/admissions,
+// where a person decides.
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "base/status.h"
+#include "service/decider/routes.h"
+
+namespace heft::service {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kMostRequest = uint64_t{1} << 28;
+constexpr size_t kMostListed = 200, kMostNames = 50;
+constexpr char kAdmissions[] = "heft_decider_admissions_total";
+
+// Signed: the verdicts, signed, and written down.
+absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const DeciderState& state,
+                                          const HttpRequest& request, const GalleryId& gallery,
+                                          AdmissionPolicy policy) {
+  const GalleryRule& rule = **state.Rule(gallery);
+  policy.new_identities_only = rule.new_identities_only;
+  HEFT_ASSIGN_OR_RETURN(Admissions done, state.owner.Admit(request.bytes(), "the request", policy));
+  Json admitted = Json::array(), rejected = Json::array();
+  for (const Admissions::Verdict& verdict : done.verdicts) {
+    if (verdict.admitted) {
+      admitted.push_back(verdict.identity);
+    } else {
+      rejected.push_back({{"identity", verdict.identity}, {"reason", verdict.reason}});
+    }
+  }
+  Metrics& metrics = service->base->metrics();
+  metrics.Add(kAdmissions, {{"gallery", rule.name}, {"verdict", "admitted"}},
+              static_cast<double>(admitted.size()));
+  metrics.Add(kAdmissions, {{"gallery", rule.name}, {"verdict", "rejected"}},
+              static_cast<double>(rejected.size()));
+  if (!done.verdicts.empty()) {
+    Json line = Recorded("admission", request);
+    line["gallery"] = HexString(gallery);
+    line["admitted"] = std::move(admitted);
+    line["rejected"] = std::move(rejected);
+    HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(std::move(line)));
+  }
+  return std::move(done.signed_admission);
+}
+
+// Exchange: the signed admission, or 202 while somebody has yet to decide.
+absl::StatusOr<HttpResponse> Exchange(DeciderService* service, const HttpRequest& request) {
+  const std::shared_ptr<const DeciderState> state = service->state();
+  HEFT_ASSIGN_OR_RETURN(const AdmissionInquiry inquiry,
+                        state->owner.ReadInquiry(request.bytes(), "the request"));
+  HEFT_ASSIGN_OR_RETURN(const GalleryRule* const rule, state->Rule(inquiry.gallery));
+  AdmissionPolicy policy;
+  if (!rule->automatic) {
+    HEFT_ASSIGN_OR_RETURN(policy, service->queue->Offer(inquiry, UnixTime()));
+    // Where nobody waits, the state of the gallery is signed, and that is all.
+    if (policy.entries.empty() && !inquiry.enrolments.empty()) {
+      return JsonResponse({{"status", "waiting"},
+                           {"gallery", HexString(inquiry.gallery)},
+                           {"enrolments", inquiry.enrolments.size()}},
+                          202);
+    }
+  }
+  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes,
+                        Sign(service, *state, request, inquiry.gallery, std::move(policy)));
+  return BytesResponse(std::move(bytes), std::string(kHeftType));
+}
+
+HttpResponse PostExchange(DeciderService* service, const HttpRequest& request) {
+  if (auto refused = RefuseOther(request)) return *std::move(refused);
+  auto response = Exchange(service, request);
+  return response.ok() ? *std::move(response) : ErrorResponse(response.status());
+}
+
+Json Describe(const DeciderState& state, const Waiting& waiting) {
+  const auto rule = state.Rule(waiting.gallery);
+  Json people = Json::array();
+  for (const auto& person : waiting.enrolment.people) {
+    if (people.size() == kMostNames) break;
+    people.push_back({{"identity", person.identity}, {"enrolled", person.known}});
+  }
+  return {{"entry", HexString(waiting.enrolment.entry)},
+          {"gallery", HexString(waiting.gallery)},
+          {"gallery_name", rule.ok() ? (*rule)->name : ""},
+          {"received", waiting.received},
+          {"authorised", waiting.enrolment.authorised},
+          {"size", waiting.enrolment.people.size()},
+          {"people", std::move(people)}};
+}
+
+// A cursor is where the next page begins: what waits changes under whoever reads it, so a page may
+// miss or repeat an entry, and a decision on one that is gone says so.
+HttpResponse List(DeciderService* service, const HttpRequest& request) {
+  size_t from = 0, count = 50;
+  if (!request.Query("cursor").empty() && !absl::SimpleAtoi(request.Query("cursor"), &from)) {
+    return ErrorResponse(400, "INVALID_ARGUMENT", "cursor: that of a page before");
+  }
+  if (!request.Query("count").empty() &&
+      (!absl::SimpleAtoi(request.Query("count"), &count) || count == 0 || count > kMostListed)) {
+    return ErrorResponse(400, "INVALID_ARGUMENT", "count: from 1 to 200");
+  }
+  const std::shared_ptr<const DeciderState> state = service->state();
+  const std::vector<Waiting> all = service->queue->List();
+  Json out = {{"total", all.size()}, {"admissions", Json::array()}};
+  const size_t end = std::min(all.size(), std::min(from, all.size()) + count);
+  for (size_t i = from; i < end; ++i) out["admissions"].push_back(Describe(*state, all[i]));
+  if (end < all.size()) out["next"] = std::to_string(end);
+  return JsonResponse(out);
+}
+
+absl::StatusOr<std::vector<Digest>> ReadEntries(const nlohmann::json& body, const char* name) {
+  std::vector<Digest> out;
+  if (!body.contains(name)) return out;
+  const absl::Status wrong =
+      absl::InvalidArgumentError(absl::StrCat(name, ": an array of entries as the list has them"));
+  if (!body[name].is_array()) return wrong;
+  for (const nlohmann::json& entry : body[name]) {
+    if (!entry.is_string()) return wrong;
+    HEFT_ASSIGN_OR_RETURN(const Digest digest, DigestOfHex(entry.get<std::string>()));
+    out.push_back(digest);
+  }
+  return out;
+}
+
+absl::StatusOr<HttpResponse> DecideAdmissions(DeciderService* service, const HttpRequest& request) {
+  HEFT_ASSIGN_OR_RETURN(const GalleryId gallery, ParseGalleryId(request.Parameter("gallery")));
+  HEFT_ASSIGN_OR_RETURN(const nlohmann::json body, ReadJson(request));
+  if (!body.is_object()) return absl::InvalidArgumentError("a JSON object is expected");
+  for (const auto& [name, value] : body.items()) {
+    if (name == "admit" || name == "reject") continue;
+    return absl::InvalidArgumentError(absl::StrCat(name, ": neither admit nor reject"));
+  }
+  HEFT_ASSIGN_OR_RETURN(const auto admit, ReadEntries(body, "admit"));
+  HEFT_ASSIGN_OR_RETURN(const auto reject, ReadEntries(body, "reject"));
+  // Before it takes effect: what cannot be written down does not happen.
+  Json line = Recorded("admission-word", request);
+  line["gallery"] = HexString(gallery);
+  line["admit"] = body.value("admit", Json::array());
+  line["reject"] = body.value("reject", Json::array());
+  HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(std::move(line)));
+  HEFT_RETURN_IF_ERROR(service->queue->Decide(gallery, admit, reject, request.who.name));
+  return JsonResponse({{"admitted", admit.size()},
+                       {"rejected", reject.size()},
+                       {"waiting", service->queue->size()}});
+}
+
+}  // namespace
+
+void AddAdmissionRoutes(DeciderService* service, Router* router) {
+  router->Add({.method = "POST",
+               .pattern = "/v1/exchange/admissions",
+               .operation = "exchangeAdmission",
+               .scope = Scope::kExchange,
+               .handler = [=](const HttpRequest& r) { return PostExchange(service, r); },
+               .most_bytes = kMostRequest,
+               .signed_request = true});
+  router->Add({.method = "GET",
+               .pattern = "/v1/admissions",
+               .operation = "listAdmissions",
+               .scope = Scope::kReadAdmissions,
+               .handler = [=](const HttpRequest& r) { return List(service, r); }});
+  router->Add({.method = "POST",
+               .pattern = "/v1/admissions/{gallery}",
+               .operation = "decideAdmissions",
+               .scope = Scope::kAdmit,
+               .handler =
+                   [=](const HttpRequest& r) {
+                     auto response = DecideAdmissions(service, r);
+                     return response.ok() ? *std::move(response) : ErrorResponse(response.status());
+                   },
+               .most_bytes = 1 << 20,
+               .signed_request = true,
+               .audited = true});
+}
+
+}  // namespace heft::service

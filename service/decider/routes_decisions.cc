@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// POST /v1/decisions: a reply that a matcher has signed becomes a decision that the decider has
+// signed. GET /v1/keys: by which it is checked.
+#include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "base/status.h"
+#include "heft/metadata.h"
+#include "service/access/jwt.h"
+#include "service/decider/routes.h"
+
+namespace heft::service {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kMostReply = uint64_t{1} << 28;
+constexpr char kDecisions[] = "heft_decider_decisions_total";
+
+// Asked: a reply, and what its signature says of it.
+struct Asked {
+  std::span<const uint8_t> reply;
+  Statement statement;
+  const GalleryRule* rule = nullptr;
+  Digest digest{};  // of the file as it came
+};
+
+absl::StatusOr<Asked> ReadReply(const DeciderState& state, std::span<const uint8_t> reply) {
+  Asked asked;
+  asked.reply = reply;
+  // KeyOwner::Decide asks whether to believe who signed it.
+  HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(reply, "the reply"));
+  asked.statement = file.statement;
+  HEFT_ASSIGN_OR_RETURN(asked.rule, state.Rule(file.statement.gallery));
+  asked.digest = HashBytes(reply);
+  return asked;
+}
+
+Json RateOfRule(const ChosenThreshold& at) {
+  Json json;
+  json[at.of == RateOf::kSearches ? "fpir" : "fmr"] = at.rate;
+  return json;
+}
+
+// Claims: what is signed. Everything of the decision but what it was decided from.
+Json Claims(const DeciderState& state, const Asked& asked, const Decision& decision, uint64_t now) {
+  Json json = {{"iss", state.config.issuer},
+               {"iat", now},
+               {"exp", now + static_cast<uint64_t>(state.config.life.count())},
+               {"jti", HexString(std::span(asked.digest).first(16))},
+               {"decision", decision.accepted ? "accept" : "reject"}};
+  if (decision.accepted) json["identity"] = decision.identity;
+  if (decision.likelihood != Likelihood::kUnsaid) {
+    json["likelihood"] = LikelihoodName(decision.likelihood);
+  }
+  if (!decision.refusal.empty()) json["refused"] = decision.refusal;
+  json["kind"] = decision.kind == ScoreKind::kVerification ? "verification" : "identification";
+  json["rule"] = RateOfRule(decision.at);
+  if (!decision.probe.empty()) json["probe"] = decision.probe;
+  if (!decision.where.empty()) {
+    json["where"] = Json::array();
+    for (const Condition& condition : decision.where) {
+      json["where"].push_back(ConditionText(condition));
+    }
+  }
+  json["gallery"] = HexString(asked.statement.gallery);
+  json["gallery_name"] = asked.rule->name;
+  json["generation"] = asked.statement.generation;
+  json["request"] = HexString(asked.statement.request);
+  json["key"] = HexString(state.owner.key_id());
+  return json;
+}
+
+// Decide opens the reply, signs what came of it, and writes down that it did. A JSON object with
+// the decision and, as "jws", the same signed.
+absl::StatusOr<std::string> Decide(DeciderService* service, const DeciderState& state,
+                                   const Asked& asked, const HttpRequest& request) {
+  const DecisionRule rule = {
+      .fmr = asked.rule->fmr, .fpir = asked.rule->fpir, .likelihood = state.config.likelihood};
+  if (!rule.fmr && !rule.fpir) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        asked.rule->name, ": its [[gallery]] has neither fpir nor fmr, so nothing is decided"));
+  }
+  HEFT_ASSIGN_OR_RETURN(const Decision decision,
+                        state.owner.Decide(asked.reply, "the reply", rule));
+  Json claims = Claims(state, asked, decision, UnixTime());
+  HEFT_ASSIGN_OR_RETURN(std::string jws, state.decision_key.Sign(claims));
+  Json line = Recorded("decision", request);
+  for (const char* name : {"jti", "gallery", "generation", "kind", "decision", "identity"}) {
+    if (claims.contains(name)) line[name] = claims[name];
+  }
+  HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(std::move(line)));
+  service->base->metrics().Add(
+      kDecisions,
+      {{"gallery", asked.rule->name},
+       {"kind", claims["kind"].get<std::string>()},
+       {"decision", decision.refusal.empty() ? claims["decision"].get<std::string>() : "refused"}});
+  claims["jws"] = std::move(jws);
+  return claims.dump();
+}
+
+// RecordRefusal: who was told nothing, and why. What cannot be written down is refused all the
+// same.
+void RecordRefusal(DeciderService* service, const HttpRequest& request,
+                   const absl::Status& status) {
+  Json line = Recorded("decision", request);
+  line["refused"] = absl::StatusCodeToString(status.code());
+  (void)service->base->audit_log().Append(std::move(line));
+  service->base->metrics().Add(kDecisions, {{"gallery", ""}, {"kind", ""}, {"decision", "error"}});
+}
+
+HttpResponse PostDecision(DeciderService* service, const HttpRequest& request) {
+  if (auto refused = RefuseOther(request)) return *std::move(refused);
+  const std::shared_ptr<const DeciderState> state = service->state();
+  const auto asked = ReadReply(*state, request.bytes());
+  if (!asked.ok()) {
+    RecordRefusal(service, request, asked.status());
+    return ErrorResponse(asked.status());
+  }
+  const auto answer = service->answers->Once(asked->digest, request.who.name, UnixTime(), [&] {
+    return Decide(service, *state, *asked, request);
+  });
+  if (!answer.ok()) {
+    RecordRefusal(service, request, answer.status());
+    return ErrorResponse(answer.status());
+  }
+  if (request.Header("accept") == "application/jwt") {
+    const std::string jws = Json::parse(*answer)["jws"].get<std::string>();
+    return BytesResponse({jws.begin(), jws.end()}, "application/jwt");
+  }
+  return BytesResponse({answer->begin(), answer->end()}, "application/json");
+}
+
+}  // namespace
+
+void AddDecisionRoutes(DeciderService* service, Router* router) {
+  router->Add({.method = "POST",
+               .pattern = "/v1/decisions",
+               .operation = "decide",
+               .scope = Scope::kDecide,
+               .handler = [=](const HttpRequest& r) { return PostDecision(service, r); },
+               .most_bytes = kMostReply,
+               .signed_request = true});
+  router->Add({.method = "GET",
+               .pattern = "/v1/keys",
+               .operation = "readDecisionKeys",
+               .scope = Scope::kPublic,
+               .handler = [=](const HttpRequest&) {
+                 HttpResponse response = JsonResponse(service->state()->decision_key.jwks());
+                 response.content_type = "application/jwk-set+json";
+                 return response;
+               }});
+}
+
+}  // namespace heft::service

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// POST /v1/exchange/renewals; GET /v1/budget; what is counted.
+#include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "base/status.h"
+#include "service/decider/routes.h"
+
+namespace heft::service {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kMostRenewal = uint64_t{1} << 29;
+
+absl::StatusOr<std::vector<uint8_t>> Renew(DeciderService* service, const HttpRequest& request) {
+  const std::shared_ptr<const DeciderState> state = service->state();
+  HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(request.bytes(), "the request"));
+  HEFT_RETURN_IF_ERROR(state->Rule(file.statement.gallery).status());
+  HEFT_ASSIGN_OR_RETURN(RenewedBlocks renewed, state->owner.Renew(request.bytes(), "the request"));
+  Json line = Recorded("renewal", request);
+  line["gallery"] = HexString(file.statement.gallery);
+  line["blocks"] = renewed.blocks;
+  line["templates"] = renewed.templates;
+  HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(std::move(line)));
+  service->base->metrics().Add("heft_decider_renewed_blocks_total", {},
+                               static_cast<double>(renewed.blocks));
+  return std::move(renewed.signed_renewal);
+}
+
+HttpResponse PostRenewal(DeciderService* service, const HttpRequest& request) {
+  if (auto refused = RefuseOther(request)) return *std::move(refused);
+  auto bytes = Renew(service, request);
+  return bytes.ok() ? BytesResponse(*std::move(bytes), std::string(kHeftType))
+                    : ErrorResponse(bytes.status());
+}
+
+HttpResponse GetBudget(DeciderService* service) {
+  const auto use = service->state()->owner.Budget();
+  if (!use.ok()) return ErrorResponse(use.status());
+  Json clients = Json::array();
+  for (const BudgetUse::Client& client : use->clients) {
+    clients.push_back({{"client", client.client == ClientId{} ? "" : HexString(client.client)},
+                       {"openings", client.openings},
+                       {"bits_left", client.bits},
+                       {"full_at", client.full_at}});
+  }
+  return JsonResponse({{"limits",
+                        {{"scores", use->limits.scores},
+                         {"decisions", use->limits.decisions},
+                         {"client_bits", use->limits.client_bits}}},
+                       {"scores", use->scores},
+                       {"decisions", use->decisions},
+                       {"identities", use->identities},
+                       {"identifications", use->identifications},
+                       {"verifications", use->verifications},
+                       {"openings", use->openings},
+                       {"restarts", use->restart_count},
+                       {"entries", use->entries},
+                       {"last_entry", use->last_entry},
+                       {"revoked", use->successor.has_value()},
+                       {"clients", std::move(clients)}});
+}
+
+Json Fact(const char* label, std::string value, std::string note, bool warning = false) {
+  return {{"label", label},
+          {"value", std::move(value)},
+          {"note", std::move(note)},
+          {"warning", warning}};
+}
+
+}  // namespace
+
+std::optional<HttpResponse> RefuseOther(const HttpRequest& request) {
+  if (request.Header("content-type") == kHeftType) return std::nullopt;
+  return ErrorResponse(
+      415, "INVALID_ARGUMENT",
+      absl::StrCat("Content-Type: a HEFT file as it is, ", std::string(kHeftType)));
+}
+
+Json Recorded(const char* event, const HttpRequest& request) {
+  Json line = {{"event", event}, {"request", request.id}, {"principal", request.who.name}};
+  const std::string behalf = request.Header(kOnBehalfOf);
+  if (!behalf.empty() && request.who.Has(Scope::kExchange)) line["for"] = behalf;
+  return line;
+}
+
+void RegisterDeciderMetrics(DeciderService* service) {
+  Metrics& metrics = service->base->metrics();
+  metrics.Counter("heft_decider_decisions_total",
+                  "Replies that were opened, by gallery, kind and decision");
+  metrics.Counter("heft_decider_admissions_total", "Templates by verdict");
+  metrics.Counter("heft_decider_renewed_blocks_total", "Blocks that were encrypted anew");
+  metrics.Gauge("heft_decider_waiting", "Enrolments that wait until a person decides");
+  metrics.Gauge("heft_decider_oldest_waiting_seconds", "How long the first of them has waited");
+  metrics.Gauge("heft_decider_remembered_answers", "Answers that can be given again");
+  metrics.Gauge("heft_decider_openings", "Replies that were opened under the key, ever");
+  metrics.BeforeReading([service, &metrics] {
+    const std::vector<Waiting> waiting = service->queue->List();
+    uint64_t oldest = UnixTime();
+    for (const Waiting& w : waiting) oldest = std::min(oldest, w.received);
+    metrics.Set("heft_decider_waiting", {}, static_cast<double>(waiting.size()));
+    metrics.Set("heft_decider_oldest_waiting_seconds", {},
+                static_cast<double>(UnixTime() - oldest));
+    metrics.Set("heft_decider_remembered_answers", {},
+                static_cast<double>(service->answers->size()));
+    const auto budget = service->state()->owner.Budget();
+    if (budget.ok()) {
+      metrics.Set("heft_decider_openings", {}, static_cast<double>(budget->openings));
+    }
+  });
+}
+
+Json DeciderFacts(DeciderService* service) {
+  const std::shared_ptr<const DeciderState> state = service->state();
+  Json facts = Json::array();
+  const size_t waiting = service->queue->size();
+  facts.push_back(Fact("Waiting", std::to_string(waiting),
+                       waiting == 0 ? "nobody waits to be admitted" : "enrolments to decide",
+                       waiting > 0));
+  const std::string key = HexString(state->owner.key_id()).substr(0, 12);
+  const auto budget = state->owner.Budget();
+  facts.push_back(Fact("Key", key,
+                       budget.ok() ? absl::StrCat(budget->openings, " replies opened")
+                                   : std::string(budget.status().message()),
+                       !budget.ok() || budget->successor.has_value()));
+  facts.push_back(Fact("Galleries", std::to_string(state->config.galleries.size()),
+                       "with a rule for decisions", state->config.galleries.empty()));
+  return facts;
+}
+
+void AddKeyRoutes(DeciderService* service, Router* router) {
+  router->Add({.method = "POST",
+               .pattern = "/v1/exchange/renewals",
+               .operation = "exchangeRenewal",
+               .scope = Scope::kExchange,
+               .handler = [=](const HttpRequest& r) { return PostRenewal(service, r); },
+               .most_bytes = kMostRenewal,
+               .signed_request = true});
+  router->Add({.method = "GET",
+               .pattern = "/v1/budget",
+               .operation = "readBudget",
+               .scope = Scope::kReadAudit,
+               .handler = [=](const HttpRequest&) { return GetBudget(service); }});
+}
+
+void AddDeciderRoutes(DeciderService* service, Router* router) {
+  AddDecisionRoutes(service, router);
+  AddAdmissionRoutes(service, router);
+  AddKeyRoutes(service, router);
+}
+
+}  // namespace heft::service

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/decider/state.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "base/status.h"
+#include "heft/files.h"
+
+namespace heft::service {
+namespace {
+
+constexpr uint64_t kAskAgain = 5;  // seconds
+
+absl::Status MakeFolder(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat(path, ": cannot be made: ", std::strerror(errno), " ([state] folder)"));
+}
+
+// LoadModelOf: where the trust file lists trainers, one of them must have signed it.
+absl::StatusOr<Model> LoadModelOf(const std::string& path, const Trust& trust) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path, kMaxModelSize));
+  if (trust.Lists(Role::kTrainer)) {
+    HEFT_RETURN_IF_ERROR(
+        OpenSigned(bytes, trust, {.roles = {Role::kTrainer}, .kind = "MODL"}, path).status());
+  }
+  return Model::Parse(bytes, path);
+}
+
+absl::Status CheckOwnerAlone(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0 || (status.st_mode & S_IWOTH) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": anybody may change whom it believes: chmod o-w ", path));
+}
+
+}  // namespace
+
+absl::StatusOr<const GalleryRule*> DeciderState::Rule(const GalleryId& gallery) const {
+  const auto it = config.galleries.find(gallery);
+  if (it != config.galleries.end()) return &it->second;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "gallery ", HexString(gallery),
+      " has no [[gallery]] in this decider's configuration: nothing of it is decided"));
+}
+
+absl::StatusOr<std::shared_ptr<const DeciderState>> LoadDeciderState(DeciderConfig config,
+                                                                     PassphraseKeeper* passphrase) {
+  const KeyConfig& key = config.key;
+  HEFT_RETURN_IF_ERROR(CheckOwnerAlone(key.trust));
+  HEFT_ASSIGN_OR_RETURN(Trust trust, Trust::Load(key.trust));
+  if (!trust.Lists(Role::kServer)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(key.trust,
+                     ": believes no server, so no reply would be taken: `heft trust add "
+                     "--role server` with the matcher's server.pub"));
+  }
+  HEFT_ASSIGN_OR_RETURN(Model model, LoadModelOf(key.model, trust));
+  if (config.likelihood && !model.calibration) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(key.model,
+                     ": has no calibration, so nothing can be said of likelihood: set "
+                     "likelihood = false in [decisions]"));
+  }
+  HEFT_ASSIGN_OR_RETURN(KeyOwner owner,
+                        KeyOwner::Load(model, key.secret_key, passphrase->Source(key)));
+  HEFT_RETURN_IF_ERROR(owner.RequireSigned(std::move(trust)));
+  if (key.signed_gallery) owner.RequireSignedGallery();
+  HEFT_ASSIGN_OR_RETURN(DecisionKey decision_key,
+                        DecisionKey::Load(config.decision_key, config.retired_keys));
+  return std::make_shared<const DeciderState>(DeciderState{
+      std::move(config), std::move(model), std::move(owner), std::move(decision_key), UnixTime()});
+}
+
+std::shared_ptr<const DeciderState> DeciderService::state() const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return state_;
+}
+
+void DeciderService::set_state(std::shared_ptr<const DeciderState> state) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  state_ = std::move(state);
+  asked_ = 0;
+}
+
+absl::Status DeciderService::Ready() {
+  const uint64_t now = UnixTime();
+  std::shared_ptr<const DeciderState> held;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (asked_ + kAskAgain > now) return ready_;
+    held = state_;
+  }
+  const auto budget = held->owner.Budget();
+  absl::Status ready = budget.status();
+  if (ready.ok() && budget->successor) {
+    ready = absl::FailedPreconditionError("the key is revoked: another one has taken its place");
+  }
+  const std::lock_guard<std::mutex> guard(mutex_);
+  ready_ = ready;
+  asked_ = now;
+  return ready;
+}
+
+absl::Status OpenStateFolder(const std::string& folder, DeciderService* service) {
+  const std::string queue = absl::StrCat(folder, "/admissions");
+  HEFT_RETURN_IF_ERROR(MakeFolder(folder));
+  HEFT_RETURN_IF_ERROR(MakeFolder(queue));
+  HEFT_ASSIGN_OR_RETURN(service->answers, AnswerLog::Open(folder));
+  HEFT_ASSIGN_OR_RETURN(service->queue, AdmissionQueue::Open(queue));
+  return absl::OkStatus();
+}
+
+}  // namespace heft::service
