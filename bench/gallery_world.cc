@@ -71,6 +71,21 @@ absl::StatusOr<std::vector<SampleFile>> Encrypt(const World& world, uint64_t per
   return files;
 }
 
+namespace {
+
+// Named: enrolments of so many people, from this number on.
+std::vector<Enrolment> Named(size_t first, size_t count) {
+  std::vector<Enrolment> of(count);
+  for (size_t i = 0; i < count; ++i) {
+    of[i].identity = absl::StrCat("person-", first + i);
+    for (size_t b = 0; b < 8; ++b) of[i].sample[b] = static_cast<uint8_t>((first + i) >> 8 * b);
+    of[i].sample[15] = 1;
+  }
+  return of;
+}
+
+}  // namespace
+
 absl::Status Fill(const World& world, size_t templates, nlohmann::json* out) {
   const Server::Impl& server = Inside::Of(world.server);
   const uint32_t count = server.rings().enrolment.params().slots();
@@ -98,22 +113,21 @@ absl::Status Fill(const World& world, size_t templates, nlohmann::json* out) {
   (*out)["fuse_batch_s"] = fusing.Seconds();
   (*out)["batch"] = count;
   const Stopwatch building;
+  // Names and samples are anywhere in the file: what commits together writes their pages once.
+  constexpr size_t kBatchesAChange = 16;
   for (size_t done = 0; done < templates;) {
-    const size_t some = std::min<size_t>(count, templates - done);
-    std::vector<Enrolment> of(some);
-    for (size_t i = 0; i < some; ++i) {
-      of[i].identity = absl::StrCat("person-", done + i);
-      for (size_t b = 0; b < 8; ++b) of[i].sample[b] = static_cast<uint8_t>((done + i) >> 8 * b);
-      of[i].sample[15] = 1;
-    }
-    TemplateBatch batch = fused.batch;
-    batch.count = static_cast<uint32_t>(some);
     HEFT_ASSIGN_OR_RETURN(const Gallery::Impl state, server.OpenGallery(world.gallery, true));
     HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(state, /*start=*/true));
-    HEFT_RETURN_IF_ERROR(change.AddBatch(server.rings(), of, std::move(batch), server.ring_keys()));
+    for (size_t b = 0; b < kBatchesAChange && done < templates; ++b) {
+      const size_t some = std::min<size_t>(count, templates - done);
+      TemplateBatch batch = fused.batch;
+      batch.count = static_cast<uint32_t>(some);
+      HEFT_RETURN_IF_ERROR(
+          change.AddBatch(server.rings(), Named(done, some), std::move(batch), server.ring_keys()));
+      done += some;
+    }
     HEFT_RETURN_IF_ERROR(change.Commit());
-    done += some;
-    if (done / count % 16 == 0) Say(absl::StrCat("built ", done, " of ", templates));
+    Say(absl::StrCat("built ", done, " of ", templates));
   }
   (*out)["build_s"] = building.Seconds();
   (*out)["build_templates_per_s"] = static_cast<double>(templates) / building.Seconds();

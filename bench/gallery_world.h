@@ -39,7 +39,8 @@ absl::StatusOr<std::vector<SampleFile>> Encrypt(const World& world, uint64_t per
                                                 const std::string& label, SampleUse use,
                                                 bool fused = false);
 
-// Fill: one batch of people, fused; then so many templates of it, one change a batch.
+// Fill: one batch of people, fused; then so many templates of it, sixteen batches a
+// change.
 absl::Status Fill(const World& world, size_t templates, nlohmann::json* out);
 
 }  // namespace heft::bench

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A gallery against itself: every block, every name.
 #include <algorithm>
+#include <array>
+#include <compare>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/checksum.h"
@@ -25,10 +30,20 @@ struct BlockRoster {
   Digest digest{};
 };
 
+// IndexEntry: what the roster says that an index has: its key without the gallery, and a position.
+struct IndexEntry {
+  std::array<uint8_t, 16> key{};
+  uint64_t position = 0;
+  auto operator<=>(const IndexEntry&) const = default;
+};
+// kEntriesAWalk: that are sorted in memory, 100 MB, before the indices are walked through.
+constexpr size_t kEntriesAWalk = size_t{1} << 22;
+
 // Found: of some blocks.
 struct Found {
   Finding finding;
   uint64_t live = 0, leaving = 0;
+  std::vector<IndexEntry> names, samples;
 };
 
 void Append(Found&& from, Found* to) {
@@ -37,6 +52,8 @@ void Append(Found&& from, Found* to) {
   for (std::string& what : from.finding.complaints) Complain(&to->finding, std::move(what));
   to->live += from.live;
   to->leaving += from.leaving;
+  to->names.insert(to->names.end(), from.names.begin(), from.names.end());
+  to->samples.insert(to->samples.end(), from.samples.begin(), from.samples.end());
 }
 
 class Checker {
@@ -67,6 +84,26 @@ class Checker {
     found_->live += roster.live;
     found_->leaving += roster.leaving;
     return absl::OkStatus();
+  }
+
+  // CheckIndices: those who were found so far.
+  absl::Status CheckIndices() {
+    HEFT_RETURN_IF_ERROR(WalkIndex(
+        Table::kNames, &found_->names,
+        [](ByteSpan value, uint64_t position) -> absl::StatusOr<bool> {
+          HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, ParseNamed(value, "the index of names"));
+          return std::ranges::binary_search(named.places, position);
+        },
+        "the index of names does not know"));
+    return WalkIndex(
+        Table::kSamples, &found_->samples,
+        [](ByteSpan value, uint64_t position) -> absl::StatusOr<bool> {
+          ByteReader reader(value, "the index of samples");
+          const uint64_t place = reader.U64();
+          HEFT_RETURN_IF_ERROR(reader.Finish());
+          return place == position;
+        },
+        "the index of samples does not know where they came from");
   }
 
   void CheckTotals() {
@@ -128,28 +165,56 @@ class Checker {
         continue;
       }
       for (size_t i = 0; i < kRunPlaces; ++i) {
-        HEFT_RETURN_IF_ERROR(CheckResident(number * kRunPlaces + i, (*run)[i], &out));
+        CheckResident(number * kRunPlaces + i, (*run)[i], &out);
       }
     }
     out.digest = HashBytes(digests);
     return out;
   }
 
-  absl::Status CheckResident(uint64_t position, const Resident& resident, BlockRoster* roster) {
+  void CheckResident(uint64_t position, const Resident& resident, BlockRoster* roster) {
     if (resident.state == PlaceState::kLeaving) ++roster->leaving;
-    if (resident.state != PlaceState::kLive) return absl::OkStatus();
+    if (resident.state != PlaceState::kLive) return;
     ++roster->live;
-    HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, gallery_.Find(resident.identity));
-    if (!std::ranges::binary_search(named.places, position)) {
-      Complain(finding_, absl::StrCat("\"", resident.identity, "\" stands at ", position,
-                                      ", and the index of names does not know"));
+    found_->names.push_back({HashName(gallery_.id(), resident.identity), position});
+    if (resident.sample != SampleDigest{}) {
+      found_->samples.push_back({resident.sample, position});
     }
-    HEFT_ASSIGN_OR_RETURN(const auto place, gallery_.FindSample(resident.sample));
-    if (resident.sample != SampleDigest{} && place != position) {
-      Complain(finding_, absl::StrCat("the samples of \"", resident.identity, "\" at ", position,
-                                      " are not known to the index of samples"));
-    }
+  }
+
+  // WalkIndex: one walk through an index for all entries that it should have, in its order: looked
+  // up one by one they are all over the file. `has`: whether a value is of a position.
+  absl::Status WalkIndex(Table table, std::vector<IndexEntry>* wanted,
+                         const std::function<absl::StatusOr<bool>(ByteSpan, uint64_t)>& has,
+                         std::string_view lacks) {
+    std::ranges::sort(*wanted);
+    auto next = wanted->begin();
+    absl::Status status;
+    HEFT_RETURN_IF_ERROR(gallery_.reader().Scan(
+        table, HeadKey(gallery_.number()), [&](ByteSpan key, ByteSpan value) {
+          IndexEntry at;
+          if (!OfGallery(gallery_.number(), key) || key.size() < at.key.size()) return false;
+          std::ranges::copy(key.last(at.key.size()), at.key.begin());
+          for (; next != wanted->end() && next->key < at.key; ++next) Lacks(*next, lacks);
+          for (; next != wanted->end() && next->key == at.key; ++next) {
+            const auto there = has(value, next->position);
+            status = there.status();
+            if (!status.ok()) return false;
+            if (!*there) Lacks(*next, lacks);
+          }
+          return next != wanted->end();
+        }));
+    HEFT_RETURN_IF_ERROR(status);
+    for (; next != wanted->end(); ++next) Lacks(*next, lacks);
+    wanted->clear();
     return absl::OkStatus();
+  }
+
+  void Lacks(const IndexEntry& entry, std::string_view what) {
+    if (finding_->complaints.size() >= kMostComplaints) return;
+    const auto resident = gallery_.At(entry.position);
+    Complain(finding_, absl::StrCat("\"", resident.ok() ? resident->identity : "", "\" stands at ",
+                                    entry.position, ", and ", std::string(what)));
   }
 
   const Gallery::Impl& gallery_;
@@ -184,6 +249,10 @@ absl::StatusOr<Gallery::Impl::Finding> Gallery::Impl::Verify(
       return Checker(*this, &found[i]).CheckBlock(instance, first + i);
     }));
     for (Found& of_block : found) Append(std::move(of_block), &all);
+    const bool last = first + wave >= blocks();
+    if (last || all.names.size() >= kEntriesAWalk) {
+      HEFT_RETURN_IF_ERROR(Checker(*this, &all).CheckIndices());
+    }
   }
   Checker(*this, &all).CheckTotals();
   Finding& finding = all.finding;
