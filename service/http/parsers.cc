@@ -141,10 +141,15 @@ std::optional<HttpProblem> RequestReader::Impl::FinishHead() {
   head.target = parser.target;
   head.keep_alive = parser.keep_alive();
   head.chunked = parser.chunked();
-  if (const auto length = parser.content_length()) head.content_length = *length;
+  if (const auto bytes = parser.content_length()) head.content_length = *bytes;
   const auto coding = head.headers.find("transfer-encoding");
   if (coding != head.headers.end() && !SameText(coding->second, "chunked")) {
     return Problem(501, "UNIMPLEMENTED", "a transfer encoding other than chunked");
+  }
+  const auto length = head.headers.find("content-length");
+  if (length != head.headers.end() &&
+      length->second.find_first_not_of("0123456789") != std::string::npos) {
+    return Malformed("Content-Length is no number");
   }
   const auto encoding = head.headers.find("content-encoding");
   if (encoding != head.headers.end() && !SameText(encoding->second, "identity")) {

@@ -120,7 +120,11 @@ struct ConfigTable::Node {
                                         "given none (LoadCredential=)"));
     return "";
   }
+  // Inside: the one node of a table, however often it is asked for.
   std::shared_ptr<Node> Inside(const toml::table* inner, std::string inner_name) {
+    for (const auto& one : inside) {
+      if (inner != nullptr && one->table == inner) return one;
+    }
     auto node = std::make_shared<Node>();
     node->file = file;
     node->table = inner;

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/access/authority.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ctime>
+#include <filesystem>
+#include <thread>
+
+#include "base/files.h"
+#include "base/testing.h"
+#include "service/access/replay.h"
+#include "service/testing.h"
+#include "service/text.h"
+
+namespace heft::service {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::TestService;
+
+Router OneRouteAScope() {
+  Router router;
+  int i = 0;
+  for (const Scope scope : kScopes) {
+    for (const bool is_signed : {false, true}) {
+      Route route;
+      route.method = is_signed ? "POST" : "GET";
+      route.pattern = "/v1/" + std::to_string(i) + "/{person}";
+      route.operation = std::to_string(i++);
+      route.scope = scope;
+      route.signed_request = is_signed;
+      route.handler = [](const HttpRequest& request) {
+        return JsonResponse({{"who", request.who.name}, {"machine", request.who.machine}});
+      };
+      router.Add(std::move(route));
+    }
+  }
+  return router;
+}
+
+// Every scope, with and without nonces, times every role times every credential.
+TEST(AuthorityTest, TheTableHolds) {
+  const testing::AccessTable table = testing::CheckAccessTable(OneRouteAScope());
+  EXPECT_THAT(table.wrong, IsEmpty());
+  EXPECT_EQ(table.cells, std::size(kScopes) * 2 * std::size(kServiceRoles) * 11);
+}
+
+// What the table says, said once more by hand: nobody gains a scope by accident.
+TEST(AuthorityTest, NobodyMayTooMuch) {
+  std::map<Scope, std::set<ServiceRole>> who;
+  for (const ServiceRole role : kServiceRoles) {
+    for (const Scope scope : ScopesOf(role)) who[scope].insert(role);
+  }
+  using Role = ServiceRole;
+  const auto only = [&](Scope scope, std::set<Role> roles) {
+    EXPECT_EQ(who[scope], roles) << ScopeName(scope);
+  };
+  only(Scope::kEnrol, {Role::kRegistrar});
+  only(Scope::kRemove, {Role::kRegistrar});
+  only(Scope::kIdentify, {Role::kClient, Role::kRelyingParty});
+  only(Scope::kVerify, {Role::kClient, Role::kRelyingParty});
+  only(Scope::kManageGallery, {Role::kOperator});
+  only(Scope::kManageKeys, {Role::kOperator});
+  only(Scope::kAdmit, {Role::kOperator});
+  only(Scope::kExchange, {Role::kMachine});
+  only(Scope::kDecide, {Role::kMachine, Role::kRelyingParty});
+  only(Scope::kReadAudit, {Role::kAuditor});
+  only(Scope::kReadMetrics, {Role::kOperator, Role::kAuditor});
+  only(Scope::kReadPersons, {Role::kRegistrar, Role::kOperator});
+}
+
+class AuthorityWorld : public ::testing::Test {
+ protected:
+  static std::string PathOf(Scope scope, bool is_signed) {
+    int i = 0;
+    for (const Scope one : kScopes) {
+      if (one == scope) return "/v1/" + std::to_string(i + (is_signed ? 1 : 0)) + "/ann";
+      i += 2;
+    }
+    return "";
+  }
+  static ClientRequest Request(Scope scope, const std::string& token = "") {
+    ClientRequest request;
+    request.target = PathOf(scope, false);
+    if (!token.empty()) request.headers.emplace_back("Authorization", "Bearer " + token);
+    return request;
+  }
+  static std::string TextOf(const absl::StatusOr<HttpResponse>& response) {
+    if (!response.ok()) return response.status().ToString();
+    return std::string(response->body.begin(), response->body.end());
+  }
+};
+
+TEST_F(AuthorityWorld, TokensAreCutToTheirScopes) {
+  TestService service(OneRouteAScope());
+  HttpClient& carrier = service.Client("carrier");
+  const auto token = [&](const nlohmann::ordered_json& claims) {
+    return service.issuer().Token("ann", {ServiceRole::kOperator}, claims);
+  };
+  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, token({})))->status, 200);
+  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, token({{"scope", "admissions:decide"}})))->status,
+            200);
+  EXPECT_EQ(
+      carrier.Send(Request(Scope::kManageKeys, token({{"scope", "admissions:decide"}})))->status,
+      403);
+  // A scope that the role has not, no claim gives.
+  EXPECT_EQ(carrier.Send(Request(Scope::kReadAudit, token({{"scope", "audit:read"}})))->status,
+            403);
+  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, token({{"scope", ""}})))->status, 403);
+  const std::string text = TextOf(carrier.Send(Request(Scope::kAdmit, token({}))));
+  EXPECT_THAT(text, HasSubstr("https://issuer.test#ann"));
+  EXPECT_THAT(text, HasSubstr("carrier"));
+}
+
+TEST_F(AuthorityWorld, TokensBoundToACertificate) {
+  TestService service(OneRouteAScope());
+  const auto bound = [&](const std::string& hex) {
+    std::vector<uint8_t> bytes;
+    for (size_t i = 0; i < hex.size(); i += 2) {
+      bytes.push_back(static_cast<uint8_t>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+    }
+    return service.issuer().Token("ann", {ServiceRole::kOperator},
+                                  {{"cnf", {{"x5t#S256", Base64Url(bytes)}}}});
+  };
+  HttpClient& carrier = service.Client("carrier");
+  const auto gate = service.authority().gate();
+  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, bound(std::string(64, 'a'))))->status, 401);
+  Route route;
+  route.scope = Scope::kAdmit;
+  const PeerCertificate certificate{"carrier", std::string(64, 'a'), 0};
+  const std::map<std::string, std::string> headers = {
+      {"authorization", "Bearer " + bound(std::string(64, 'a'))}};
+  GateInput input;
+  input.route = &route;
+  input.headers = &headers;
+  input.certificate = &certificate;
+  Principal who;
+  EXPECT_FALSE(gate(input, &who).has_value());
+  EXPECT_EQ(who.name, "https://issuer.test#ann");
+}
+
+TEST_F(AuthorityWorld, AWrongTokenNeverFallsBackToTheCertificate) {
+  TestService service(OneRouteAScope());
+  for (const char* value : {"Bearer x", "Basic YTpi", "Bearer", "x"}) {
+    ClientRequest request = Request(Scope::kReadModel);
+    EXPECT_EQ(service.Client(ServiceRole::kClient).Send(request)->status, 200);
+    request.headers.emplace_back("Authorization", value);
+    EXPECT_EQ(service.Client(ServiceRole::kClient).Send(request)->status, 401) << value;
+  }
+}
+
+TEST_F(AuthorityWorld, RatesOfPrincipalsAndIdentities) {
+  TestService::Options options;
+  options.principal = {1e-6, 5};
+  options.identity = {1e-6, 3};
+  TestService service(OneRouteAScope(), options);
+  HttpClient& client = service.Client(ServiceRole::kClient);
+  HttpClient& other = service.Client(ServiceRole::kRelyingParty);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(client.Send(Request(Scope::kVerify))->status, 200);
+  // The person is asked about too often, whoever asks.
+  const auto limited = other.Send(Request(Scope::kVerify));
+  ASSERT_TRUE(limited.ok());
+  EXPECT_EQ(limited->status, 429);
+  EXPECT_THAT(limited->headers, ::testing::Contains(::testing::Key("retry-after")));
+  ClientRequest somebody_else = Request(Scope::kVerify);
+  somebody_else.target = somebody_else.target.substr(0, somebody_else.target.size() - 3) + "bob";
+  EXPECT_EQ(other.Send(somebody_else)->status, 200);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(client.Send(Request(Scope::kReadModel))->status, 200);
+  EXPECT_EQ(client.Send(Request(Scope::kReadModel))->status, 429);
+  EXPECT_EQ(other.Send(Request(Scope::kReadModel))->status, 200);
+  // Public routes are nobody's.
+  EXPECT_EQ(client.Send(Request(Scope::kPublic))->status, 200);
+}
+
+TEST_F(AuthorityWorld, ARefusedRequestKeepsItsNonce) {
+  TestService::Options options;
+  options.principal = {0.5, 1};
+  TestService service(OneRouteAScope(), options);
+  HttpClient& client = service.Client(ServiceRole::kClient);
+  ClientRequest request;
+  request.method = "POST";
+  request.target = PathOf(Scope::kIdentify, true);
+  request.sign = false;
+  request.headers = {{kNonceHeader, NewNonce()}, {kTimeHeader, std::to_string(std::time(nullptr))}};
+  EXPECT_EQ(client.Send(Request(Scope::kReadModel))->status, 200);  // the one of the bucket
+  EXPECT_EQ(client.Send(request)->status, 429);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+  EXPECT_EQ(client.Send(request)->status, 200);
+}
+
+TEST_F(AuthorityWorld, KeysComeAndGo) {
+  TestService service(OneRouteAScope());
+  HttpClient& carrier = service.Client("carrier");
+  const std::string old = service.issuer().Token("ann", {ServiceRole::kOperator});
+  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, old))->status, 200);
+  // Another issuer's keys under the same file: with other kids they are found without a word.
+  const heft::testing::TemporaryFolder elsewhere;
+  const testing::TokenIssuer other(elsewhere.path());
+  const std::string fresh = other.Token("bob", {ServiceRole::kOperator});
+  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, fresh))->status, 401);
+  std::filesystem::copy_file(elsewhere / "jwks.json", service.folder() + "/jwks.json",
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_TRUE(service.authority().Reload().ok());
+  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, fresh))->status, 200);
+  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, old))->status, 401);
+  // What cannot be read changes nothing.
+  ASSERT_TRUE(WriteFileAtomic(service.folder() + "/jwks.json", std::string_view("{}")).ok());
+  EXPECT_FALSE(service.authority().Reload().ok());
+  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, fresh))->status, 200);
+}
+
+TEST_F(AuthorityWorld, RulesThatAreWrong) {
+  const auto why = [](AuthorityOptions options) {
+    const auto made = Authority::Create(std::move(options));
+    return made.ok() ? "taken" : Message(made.status());
+  };
+  AuthorityOptions options;
+  options.certificates = {{"a", "", {ServiceRole::kClient}, false}};
+  EXPECT_EQ(why(options), "taken");
+  options.certificates = {{"a", "b", {ServiceRole::kClient}, false}};
+  EXPECT_THAT(why(options), HasSubstr("subject or its fingerprint"));
+  options.certificates = {{"", "", {ServiceRole::kClient}, false}};
+  EXPECT_THAT(why(options), HasSubstr("subject or its fingerprint"));
+  options.certificates = {{"a", "", {}, false}};
+  EXPECT_THAT(why(options), HasSubstr("no role"));
+  options.certificates = {{"a", "", {ServiceRole::kClient}, false}, {"a", "", {}, true}};
+  EXPECT_THAT(why(options), HasSubstr("two rules"));
+  options.certificates.clear();
+  options.tokens = TokenRules{"iss", "aud", "/nowhere/jwks.json", "roles", {"operator"}};
+  EXPECT_FALSE(Authority::Create(options).ok());
+  options.tokens->roles = {"machine"};
+  EXPECT_THAT(why(options), HasSubstr("machine"));
+  options.tokens->roles = {"king"};
+  EXPECT_THAT(why(options), HasSubstr("king"));
+}
+
+}  // namespace
+}  // namespace heft::service

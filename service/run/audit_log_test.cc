@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/run/audit_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "base/files.h"
+#include "base/testing.h"
+#include "service/text.h"
+
+namespace heft::service {
+namespace {
+
+using ::testing::HasSubstr;
+
+class AuditLogTest : public ::testing::Test {
+ protected:
+  std::string Text() const { return *ReadTextFile(path_); }
+  void Put(const std::string& text) const { ASSERT_TRUE(WriteFileAtomic(path_, text).ok()); }
+  void Write(int lines) const {
+    auto log = AuditLog::Open(path_);
+    ASSERT_TRUE(log.ok()) << log.status();
+    for (int i = 0; i < lines; ++i) ASSERT_TRUE((*log)->Append({{"i", i}, {"seq", 99}}).ok());
+  }
+  std::string Why(const AuditHead* expected = nullptr) const {
+    const auto head = VerifyAuditLog(path_, expected);
+    return head.ok() ? "good" : Message(head.status());
+  }
+  const heft::testing::TemporaryFolder folder_;
+  const std::string path_ = folder_ / "audit.log";
+};
+
+TEST_F(AuditLogTest, LinesHoldTogether) {
+  Write(3);
+  Write(2);
+  EXPECT_EQ(std::filesystem::status(path_).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::vector<nlohmann::json> lines;
+  const auto head = VerifyAuditLog(
+      path_, nullptr, [&](uint64_t, const nlohmann::json& line) { lines.push_back(line); });
+  ASSERT_TRUE(head.ok()) << head.status();
+  EXPECT_EQ(head->lines, 5u);
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_EQ(lines[0]["prev"], std::string(64, '0'));
+  EXPECT_EQ(lines[4]["seq"], 5);  // nobody gives his own
+  EXPECT_EQ(lines[4]["i"], 1);
+  const auto log = *AuditLog::Open(path_);
+  EXPECT_EQ(log->head().hash, head->hash);
+  EXPECT_EQ(AuditLog::Open(path_).status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(AuditLogTest, EveryChangeShows) {
+  Write(20);
+  const AuditHead head = *VerifyAuditLog(path_);
+  const std::string good = Text();
+  std::vector<std::string> lines;
+  for (const std::string_view line : Split(good, '\n')) {
+    if (!line.empty()) lines.emplace_back(line);
+  }
+  const auto join = [](const std::vector<std::string>& all) {
+    std::string text;
+    for (const std::string& line : all) text += line + "\n";
+    return text;
+  };
+  // Any byte of any line, but for the last one: of that only who has noted the head can tell.
+  for (size_t at = 0; at < good.size() - lines.back().size() - 1; at += 13) {
+    std::string changed = good;
+    changed[at] = changed[at] == '1' ? '2' : '1';
+    if (changed == good) continue;
+    Put(changed);
+    EXPECT_NE(Why(), "good") << at;
+  }
+  auto some = lines;
+  some.erase(some.begin() + 7);
+  Put(join(some));
+  EXPECT_THAT(Why(), HasSubstr(":8 is not number 8"));
+  some = lines;
+  std::swap(some[3], some[4]);
+  Put(join(some));
+  EXPECT_THAT(Why(), HasSubstr(":4 "));
+  some = lines;
+  some.pop_back();
+  Put(join(some));
+  EXPECT_EQ(Why(), "good");
+  EXPECT_THAT(Why(&head), HasSubstr("cut off"));
+  // Written anew from some line on: it holds together, and is not what was noted.
+  Put("");
+  Write(21);
+  EXPECT_EQ(Why(), "good");
+  EXPECT_THAT(Why(&head), HasSubstr("written anew"));
+  Put(good);
+  EXPECT_EQ(Why(&head), "good");
+  Write(3);
+  EXPECT_EQ(Why(&head), "good");  // it has grown since
+  Put("nothing\n");
+  EXPECT_THAT(Why(), HasSubstr(":1 is no JSON"));
+  EXPECT_EQ(VerifyAuditLog(folder_ / "nowhere").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(AuditLog::Open(path_).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(AuditLogTest, AHalfLineIsDroppedAndSaid) {
+  Write(3);
+  const std::string good = Text();
+  Put(good + R"({"seq":4,"ti)");
+  EXPECT_EQ(Why(), "good");  // one that is just being written
+  Write(1);
+  std::vector<nlohmann::json> lines;
+  ASSERT_TRUE(VerifyAuditLog(path_, nullptr, [&](uint64_t, const nlohmann::json& line) {
+                lines.push_back(line);
+              }).ok());
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_EQ(lines[3]["event"], "half line dropped");
+  EXPECT_EQ(lines[3]["bytes"], 12);
+  EXPECT_EQ(Text().substr(0, good.size()), good);
+}
+
+TEST_F(AuditLogTest, PagesOfIt) {
+  Write(1000);
+  const auto log = *AuditLog::Open(path_);
+  ASSERT_TRUE(log->Append({{"i", 1000}}).ok());
+  for (const uint64_t from : {1, 2, 255, 256, 257, 258, 512, 513, 999, 1001}) {
+    const auto lines = log->Read(from, 3);
+    ASSERT_TRUE(lines.ok());
+    ASSERT_EQ(lines->size(), std::min<uint64_t>(3, 1002 - from)) << from;
+    for (size_t i = 0; i < lines->size(); ++i) EXPECT_EQ((*lines)[i]["seq"], from + i);
+  }
+  EXPECT_TRUE(log->Read(1002, 3)->empty());
+  EXPECT_TRUE(log->Read(0, 3)->empty());
+  EXPECT_EQ(log->Read(5, UINT64_MAX)->size(), 997u);
+}
+
+TEST_F(AuditLogTest, ThreadsShareFlushesAndKeepTheirOrder) {
+  {
+    const auto log = *AuditLog::Open(path_);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 8; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 100; ++i) EXPECT_TRUE(log->Append({{"t", t}, {"i", i}}).ok());
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(log->head().lines, 800u);
+  }
+  std::vector<int> next(8);
+  ASSERT_TRUE(VerifyAuditLog(path_, nullptr, [&](uint64_t, const nlohmann::json& line) {
+                EXPECT_EQ(line["i"], next[line["t"].get<int>()]++);
+              }).ok());
+}
+
+// A disk that is full: nothing is said to be on record that is not, and the next start goes on.
+TEST_F(AuditLogTest, AFullDisk) {
+  Write(3);
+  const uint64_t room = Text().size() + 400;
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{room, room};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    auto log = AuditLog::Open(path_);
+    if (!log.ok()) _exit(1);
+    int good = 0;
+    while (good < 100 && (*log)->Append({{"child", good}}).ok()) ++good;
+    if (good == 100 || (*log)->Append({{"more", 1}}).code() != absl::StatusCode::kUnavailable) {
+      _exit(2);
+    }
+    _exit(10 + good);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  ASSERT_GE(WEXITSTATUS(status), 10);
+  EXPECT_EQ(VerifyAuditLog(path_)->lines, 3u + WEXITSTATUS(status) - 10);
+  Write(1);
+  EXPECT_EQ(Why(), "good");
+}
+
+// Killed at any moment: what Append has returned for is there.
+TEST_F(AuditLogTest, AKillLosesNothingThatWasSaid) {
+  for (int round = 0; round < 10; ++round) {
+    int pipe_ends[2];
+    ASSERT_EQ(pipe(pipe_ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      auto log = AuditLog::Open(path_);
+      if (!log.ok()) _exit(1);
+      for (int i = 0;; ++i) {
+        if (!(*log)->Append({{"round", round}, {"i", i}}).ok()) _exit(2);
+        const char said = 1;
+        if (write(pipe_ends[1], &said, 1) != 1) _exit(3);
+      }
+    }
+    close(pipe_ends[1]);
+    char said = 0;
+    uint64_t count = 0;
+    for (; count < 5u + round * 3 && read(pipe_ends[0], &said, 1) == 1; ++count) {
+    }
+    kill(child, SIGKILL);
+    while (read(pipe_ends[0], &said, 1) == 1) ++count;
+    close(pipe_ends[0]);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    uint64_t found = 0;
+    ASSERT_TRUE(VerifyAuditLog(path_, nullptr, [&](uint64_t, const nlohmann::json& line) {
+                  found += line.contains("round") && line["round"] == round ? 1 : 0;
+                }).ok());
+    EXPECT_GE(found, count);
+  }
+}
+
+}  // namespace
+}  // namespace heft::service
