@@ -117,7 +117,7 @@ Json DeciderFacts(DeciderService* service) {
   facts.push_back(Fact("Waiting", std::to_string(waiting),
                        waiting == 0 ? "nobody waits to be admitted" : "enrolments to decide",
                        waiting > 0));
-  const std::string key = HexString(state->owner.key_id()).substr(0, 12);
+  const std::string key = HexString(state->owner.key_id()).substr(0, 8);
   const auto budget = state->owner.Budget();
   facts.push_back(Fact("Key", key,
                        budget.ok() ? absl::StrCat(budget->openings, " replies opened")

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The console in a real Chromium, before both daemons: an operator looks at every page and decides who
+# comes in. Screenshots go to SCREENSHOTS, if it is given.
+#
+#   tests/service/console_test.sh SOURCE_DIR BUILD_DIR [SCREENSHOTS]
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+source "$1/scripts/common.sh"
+# shellcheck source=scripts/service-world.sh
+source "$1/scripts/service-world.sh"
+build="$2" screenshots="${3:-}"
+browser="$(command -v chromium || command -v chromium-browser || true)"
+[[ -n "$browser" ]] || { echo "skipped: no chromium"; exit 0; }
+[[ -d "$root/tests/service/node_modules" ]] || { echo "skipped: npm ci in tests/service"; exit 0; }
+heft="$build/cli/heft" server="$build/cli/heft-server"
+matcher="$build/service/matcher/heft-matcher" decider="$build/service/decider/heft-decider"
+
+umask 077
+work="$(mktemp -d)"
+daemons=()
+# shellcheck disable=SC2317  # by the trap
+finish() {
+  ((${#daemons[@]} == 0)) || kill -TERM "${daemons[@]}" 2>/dev/null || true
+  wait || true
+  rm -rf -- "$work"
+}
+trap finish EXIT
+
+make_keys
+make_certificates matcher decider registrar client operator auditor
+write_configurations
+sed -i 's/^name = "visitors"/&\nadmission = "manual"/' "$work/owner/decider.toml"
+start_decider
+daemons+=($!)
+start_matcher
+daemons+=($!)
+wait_until_ready "$deciding" "${daemons[0]}"
+wait_until_ready "$matching" "${daemons[1]}"
+
+# Three people wait.
+for row in 0 4 8; do
+  forms=()
+  for modality in face voice; do
+    "$heft" encrypt --quiet --model "$work/matcher/model.heft" --key "$work/matcher/encryption.key" \
+      --modality "$modality" --in "$work/data/$modality.npy" --row "$row" --out "$work/$modality.ct" >/dev/null
+    forms+=(--form "template=@$work/$modality.ct;type=application/vnd.heft")
+  done
+  as registrar POST "$matching/v1/persons/person-$row/encounters" "${forms[@]}" \
+    --form 'request={"galleries": ["visitors"]};type=application/json' >/dev/null
+done
+node "$root/tests/service/console_test.mjs" --browser "$browser" --pki "$work/pki" --matching "$matching" \
+  --deciding "$deciding" ${screenshots:+--screenshots "$screenshots"}

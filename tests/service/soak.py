@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The load, the supervisor and the judge of scripts/soak-service.
+
+Each person is in the gallery, out of it, or on the way. Only of those who stood still from before a request
+until after its answer is an answer right or wrong. A change that was acknowledged must show for good.
+"""
+import argparse
+import base64
+import http.client
+import json
+import os
+import random
+import secrets
+import signal
+import ssl
+import subprocess
+import sys
+import threading
+import time
+import urllib.parse
+
+SAMPLES = 4  # of each person in the data
+PEOPLE = 24
+ACKNOWLEDGED_WITHIN = 60  # seconds, kills included
+
+
+class Daemon:
+    """One of the two, which is started again when it has ended."""
+
+    def __init__(self, name, command, folder, passphrase=None):
+        self.name, self.command, self.folder, self.passphrase = name, command, folder, passphrase
+        self.starts, self.unexpected, self.killed = 0, 0, False
+        self.peaks = []  # (seconds since the start, resident memory in kB), of each life at its end
+        self.lock = threading.Lock()
+        self.begun = time.monotonic()
+        self.start()
+
+    def start(self):
+        arguments = dict(env={**os.environ, 'HEFT_STATE_DIR': os.path.join(self.folder, 'anchors' if self.passphrase else 'state')},
+                         stderr=open(os.path.join(self.folder, 'log'), 'a'))
+        if self.passphrase is None:
+            self.process = subprocess.Popen(self.command, **arguments)
+        else:
+            with open(self.passphrase) as file:
+                self.process = subprocess.Popen(
+                    ['bash', '-c', f'exec "$@" 3<&{file.fileno()}', 'decider', *self.command],
+                    pass_fds=[file.fileno()], **arguments)
+        self.starts += 1
+
+    def watch(self):
+        """Called often: memory, and starting again."""
+        with self.lock:
+            if self.process.poll() is not None:
+                if not self.killed:
+                    self.unexpected += 1
+                self.killed = False
+                self.start()
+                return
+            try:
+                with open(f'/proc/{self.process.pid}/status') as file:
+                    for line in file:
+                        if line.startswith('VmRSS:'):
+                            self.peaks.append((time.monotonic() - self.begun, int(line.split()[1])))
+            except OSError:
+                pass
+
+    def signal(self, number):
+        with self.lock:
+            if self.process.poll() is None:
+                self.killed = number == signal.SIGKILL
+                self.process.send_signal(number)
+
+    def stop(self):
+        with self.lock:
+            self.process.terminate()
+            code = self.process.wait(60)
+            return code == 0
+
+
+class Caller:
+    """Requests with one certificate; a connection a thread, opened again when it breaks."""
+
+    def __init__(self, world, name):
+        self.url = urllib.parse.urlparse(world.matching)
+        self.context = ssl.create_default_context(cafile=f'{world.work}/pki/ca.pem')
+        self.context.load_cert_chain(f'{world.work}/pki/{name}.pem', f'{world.work}/pki/{name}.key')
+        self.connection = None
+
+    def ask(self, method, path, body=None, content_type=None, headers=None):
+        """Status and JSON; None where no answer came."""
+        sent = {'X-Heft-Nonce': base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip('='),
+                'X-Heft-Time': str(int(time.time())), **(headers or {})}
+        if content_type:
+            sent['Content-Type'] = content_type
+        try:
+            if self.connection is None:
+                self.connection = http.client.HTTPSConnection(
+                    self.url.hostname, self.url.port, context=self.context, timeout=40)
+            self.connection.request(method, path, body, sent)
+            response = self.connection.getresponse()
+            text = response.read()
+            return response.status, json.loads(text) if text else {}
+        except (OSError, http.client.HTTPException, ssl.SSLError, ValueError):
+            if self.connection is not None:
+                self.connection.close()
+            self.connection = None
+            return None
+
+
+class Person:
+    def __init__(self, index, label):
+        self.index, self.label = index, f'person-{label}'
+        self.state, self.version = 'out', 0
+        self.lock = threading.Lock()
+
+    def stand(self):
+        with self.lock:
+            return self.state, self.version
+
+    def move(self, state):
+        with self.lock:
+            self.state, self.version = state, self.version + 1
+
+
+class World:
+    def __init__(self, options):
+        self.work, self.heft = options.work, options.heft
+        self.matching, self.deciding = options.matching, options.deciding
+        with open(f'{self.work}/data/labels.txt') as file:
+            labels = file.read().split()
+        self.people = [Person(i, labels[SAMPLES * i]) for i in range(PEOPLE)]
+        self.modalities = sorted(name[:-4] for name in os.listdir(f'{self.work}/data') if name.endswith('.npy'))
+        self.counts = {}
+        self.wrong, self.lost = [], []
+        self.lock = threading.Lock()
+        self.ending = threading.Event()
+
+    def count(self, name, by=1):
+        with self.lock:
+            self.counts[name] = self.counts.get(name, 0) + by
+
+    def form(self, row, use, more=None):
+        """A fresh encryption of a row, as multipart/form-data."""
+        folder = f'{self.work}/samples-{threading.get_ident()}'
+        os.makedirs(folder, exist_ok=True)
+        parts = []
+        for modality in self.modalities:
+            out = f'{folder}/{modality}.ct'
+            subprocess.run([self.heft, 'encrypt', '--quiet', '--model', f'{self.work}/matcher/model.heft', '--key',
+                            f'{self.work}/matcher/encryption.key', '--modality', modality, '--in',
+                            f'{self.work}/data/{modality}.npy', '--row', str(row), '--for', use, '--out', out],
+                           check=True, stdout=subprocess.DEVNULL)
+            with open(out, 'rb') as file:
+                parts.append(('template', 'application/vnd.heft', file.read()))
+        if more is not None:
+            parts.append(('request', 'application/json', json.dumps(more).encode()))
+        boundary = secrets.token_hex(16)
+        body = b''.join(f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n'
+                        f'Content-Type: {kind}\r\n\r\n'.encode() + data + b'\r\n' for name, kind, data in parts)
+        return body + f'--{boundary}--\r\n'.encode(), f'multipart/form-data; boundary={boundary}'
+
+
+def until_acknowledged(world, caller, what, method, path, body=None, content_type=None):
+    """Asks again with the same idempotency key until there is an answer that is no "not now"."""
+    key = secrets.token_hex(16)
+    deadline = time.monotonic() + ACKNOWLEDGED_WITHIN
+    while time.monotonic() < deadline:
+        answer = caller.ask(method, path, body, content_type, {'Idempotency-Key': key})
+        if answer is not None and answer[0] not in (429, 500, 502, 503, 504):
+            return answer
+        world.count(f'{what}_asked_again')
+        time.sleep(0.3)
+    return None
+
+
+def change(world, seed):
+    """The registrar: brings people in and takes them out."""
+    caller, dice = Caller(world, 'registrar'), random.Random(seed)
+    mine = world.people[seed % 2::2]
+    while not world.ending.is_set():
+        person = dice.choice(mine)
+        state, _ = person.stand()
+        path = f'/v1/persons/{person.label}'
+        if state == 'out':
+            person.move('moving')
+            body, kind = world.form(SAMPLES * person.index + dice.randrange(2), 'enrolment', {'galleries': ['visitors']})
+            answer = until_acknowledged(world, caller, 'enrolments', 'POST', f'{path}/encounters', body, kind)
+            if answer is None or answer[0] not in (200, 201, 202):
+                world.lost.append({'enrolment': person.label, 'answer': answer})
+                continue
+            world.count('enrolments')
+            # In quarantine, durable: it must come in by itself.
+            deadline = time.monotonic() + ACKNOWLEDGED_WITHIN
+            while time.monotonic() < deadline:
+                seen = caller.ask('GET', f'{path}?gallery=visitors')
+                if seen is not None and seen[0] == 200 and any(g['templates'] for g in seen[1]['galleries']):
+                    person.move('in')
+                    break
+                time.sleep(0.2)
+            else:
+                world.lost.append({'admission': person.label, 'answer': seen})
+        elif state == 'in':
+            person.move('moving')
+            answer = until_acknowledged(world, caller, 'removals', 'DELETE', f'{path}?gallery=visitors')
+            if answer is None or answer[0] not in (200, 202, 204, 404):
+                world.lost.append({'removal': person.label, 'answer': answer})
+                continue
+            world.count('removals')
+            person.move('out')
+        time.sleep(dice.random())
+
+
+def search(world, seed):
+    """A client: identifies people, some of whom are not there."""
+    caller, dice = Caller(world, 'client'), random.Random(seed)
+    while not world.ending.is_set():
+        person = dice.choice(world.people)
+        state, version = person.stand()
+        body, kind = world.form(SAMPLES * person.index + 2 + dice.randrange(2), 'identification')
+        answer = caller.ask('POST', '/v1/identify/visitors', body, kind, {'Accept': 'application/json'})
+        still = person.stand() == (state, version)
+        if answer is None:
+            world.count('searches_without_answer')
+            time.sleep(0.2)
+        elif answer[0] != 200:
+            world.count(f'searches_refused_{answer[0]}')
+            time.sleep(0.2)
+        else:
+            world.count('searches')
+            if not still or state == 'moving':
+                world.count('searches_of_somebody_on_the_way')
+            elif state == 'in' and answer[1].get('identity') != person.label:
+                world.wrong.append({'of': person.label, 'enrolled': True, 'said': answer[1]})
+            elif state == 'out' and answer[1]['decision'] != 'reject':
+                world.wrong.append({'of': person.label, 'enrolled': False, 'said': answer[1]})
+
+
+def trouble(world, daemons, minutes):
+    """A reload of both and a kill of either, each minute, at some moment of it."""
+    dice = random.Random(7)
+    for minute in range(int(minutes * 60) // 60 or 1):
+        moments = sorted(dice.uniform(2, min(60, minutes * 60) - 2) for _ in range(2))
+        begun = time.monotonic()
+        for moment, act in zip(moments, dice.sample(['reload', 'kill'], 2)):
+            if world.ending.wait(max(0, moment - (time.monotonic() - begun))):
+                return
+            for daemon in daemons if act == 'reload' else [daemons[minute % 2]]:
+                daemon.signal(signal.SIGHUP if act == 'reload' else signal.SIGKILL)
+                world.count(f'{act}s_of_{daemon.name}')
+        if world.ending.wait(max(0, 60 - (time.monotonic() - begun))):
+            return
+
+
+def memory(daemon, seconds):
+    """Kilobytes: the most of the second and of the last quarter; a life begins small, so of those who
+    have lived ten seconds the most says what there is."""
+    def most(begin, end):
+        return max((kb for at, kb in daemon.peaks if begin * seconds <= at < end * seconds), default=0)
+    return {'second_quarter_kb': most(0.25, 0.5), 'last_quarter_kb': most(0.75, 1.01)}
+
+
+def check_end(world, operator):
+    """What stands in the gallery is what was acknowledged."""
+    for _ in range(100):
+        page = operator.ask('GET', '/v1/persons?gallery=visitors&count=200')
+        if page is not None and page[0] == 200:
+            break
+        time.sleep(0.2)
+    there = {p['personId'] for p in page[1]['persons']}
+    for person in world.people:
+        state, _ = person.stand()
+        if state != 'moving' and (person.label in there) != (state == 'in'):
+            world.lost.append({'at the end': person.label, 'acknowledged': state})
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ('work', 'heft', 'matcher', 'decider', 'matching', 'deciding'):
+        parser.add_argument(f'--{name}', required=True)
+    parser.add_argument('--minutes', type=float, required=True)
+    options = parser.parse_args()
+    world = World(options)
+    work = options.work
+    daemons = [Daemon('matcher', [options.matcher, 'serve', '--config', f'{work}/matcher/matcher.toml'], f'{work}/matcher'),
+               Daemon('decider', [options.decider, 'serve', '--config', f'{work}/owner/decider.toml'], f'{work}/owner',
+                      f'{work}/owner/passphrase')]
+    operator = Caller(world, 'operator')
+    for _ in range(300):
+        ready = operator.ask('GET', '/health/ready')
+        if ready is not None and ready[0] == 200:
+            break
+        time.sleep(0.1)
+    else:
+        sys.exit('the matcher does not become ready')
+
+    def supervise():
+        while not stopping.wait(0.2):
+            for daemon in daemons:
+                daemon.watch()
+
+    stopping = threading.Event()
+    supervisor = threading.Thread(target=supervise)
+    supervisor.start()
+    threads = [threading.Thread(target=change, args=(world, seed)) for seed in (0, 1)]
+    threads += [threading.Thread(target=search, args=(world, seed)) for seed in (10, 11)]
+    threads.append(threading.Thread(target=trouble, args=(world, daemons, options.minutes)))
+    begun = time.monotonic()
+    for thread in threads:
+        thread.start()
+    time.sleep(options.minutes * 60)
+    world.ending.set()
+    for thread in threads:
+        thread.join(2 * ACKNOWLEDGED_WITHIN)
+    check_end(world, operator)
+    stopping.set()
+    supervisor.join()
+    clean = {daemon.name: daemon.stop() for daemon in daemons}
+    result = {'minutes': options.minutes, 'wrong_answers': len(world.wrong), 'lost_changes': len(world.lost),
+              'unexpected_ends': {d.name: d.unexpected for d in daemons}, 'stopped_cleanly': clean,
+              'starts': {d.name: d.starts for d in daemons}, 'counts': dict(sorted(world.counts.items())),
+              'memory': {d.name: memory(d, time.monotonic() - begun) for d in daemons},
+              'wrong': world.wrong[:5], 'lost': world.lost[:5]}
+    for audited in (f'{work}/matcher/audit.log', f'{work}/owner/audit.log'):
+        checked = subprocess.run([options.heft, 'audit-log', 'verify', audited], capture_output=True, text=True)
+        result.setdefault('audit_logs_intact', []).append(checked.returncode == 0)
+    print(json.dumps(result, indent=2))
+    grown = any(m['last_quarter_kb'] > 1.1 * m['second_quarter_kb'] + 16384 for m in result['memory'].values())
+    bad = world.wrong or world.lost or any(result['unexpected_ends'].values()) or not all(clean.values()) or grown \
+        or not all(result['audit_logs_intact']) or not world.counts.get('searches')
+    return 1 if bad else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
