@@ -7,6 +7,7 @@
 
 #include "gallery/merkle.h"
 #include "gallery/remembered.h"
+#include "gallery/unlisted.h"
 
 namespace heft {
 namespace {
@@ -50,14 +51,8 @@ absl::StatusOr<GalleryChange> GalleryChange::Begin(Gallery::Impl of, bool start)
 }
 
 absl::Status GalleryChange::Start(const Gallery::Impl& of) {
-  number_ = 1;
-  HEFT_RETURN_IF_ERROR(writer_->Scan(Table::kCatalog, {}, [&](ByteSpan, ByteSpan value) {
-    number_ = std::max(number_, ByteReader(value, "the catalogue").U32() + 1);
-    return true;
-  }));
-  ByteWriter number;
-  number.U32(number_);
-  HEFT_RETURN_IF_ERROR(writer_->Put(Table::kCatalog, AsBytes(of.address().name), number.bytes()));
+  HEFT_ASSIGN_OR_RETURN(number_, FreeNumber(*writer_));
+  unlisted_ = true;
   head_ = of.head();
   head_.started = head_.key_since = now_;
   infos_.clear();
@@ -156,7 +151,9 @@ absl::Status GalleryChange::Commit() {
   }
   head_.root = MerkleRoot(infos_.size(), [&](uint64_t b) { return infos_[b].leaf; });
   HEFT_RETURN_IF_ERROR(writer_->Put(Table::kHead, HeadKey(number_), SerializeHead(head_)));
+  if (unlisted_) HEFT_RETURN_IF_ERROR(ListGallery(*writer_, before_.address().name, number_));
   HEFT_RETURN_IF_ERROR(writer_->Commit());
+  unlisted_ = false;
   if (touched_) RememberNowAndThen(head_.id, head_.generation);
   changed_.clear();
   touched_ = false;
@@ -165,8 +162,28 @@ absl::Status GalleryChange::Commit() {
   return absl::OkStatus();
 }
 
+absl::Status GalleryChange::CommitStep() {
+  HEFT_RETURN_IF_ERROR(FlushRuns());
+  HEFT_RETURN_IF_ERROR(writer_->Commit());
+  writer_.reset();
+  HEFT_ASSIGN_OR_RETURN(writer_, store_->Write(*lock_));
+  return absl::OkStatus();
+}
+
+absl::Status GalleryChange::DropStarted() {
+  writer_.reset();
+  HEFT_ASSIGN_OR_RETURN(writer_, store_->Write(*lock_));
+  HEFT_RETURN_IF_ERROR(DropUnlisted(*writer_).status());
+  HEFT_RETURN_IF_ERROR(writer_->Commit());
+  writer_.reset();
+  HEFT_ASSIGN_OR_RETURN(writer_, store_->Write(*lock_));
+  return absl::OkStatus();
+}
+
 absl::Status GalleryChange::EraseRemains() {
   HEFT_RETURN_IF_ERROR(DropOtherEpochs());
+  HEFT_ASSIGN_OR_RETURN(const bool dropped, DropUnlisted(*writer_));
+  if (dropped) HEFT_RETURN_IF_ERROR(Commit());
   writer_.reset();
   // The state before refers to what is to be erased.
   HEFT_ASSIGN_OR_RETURN(before_, before_.Newest());

@@ -81,9 +81,14 @@ class GalleryChange {
   // Blocks that this change has found damaged, and why. Nobody joins them.
   const std::map<size_t, std::string>& damaged() const { return damaged_; }
 
-  // AddImported: all of a gallery of version 0.1, into one that was just started.
-  absl::Status AddImported(const LegacyGallery& old, const Instance& instance,
+  // AddImported: all of a gallery of version 0.1, into one that was just started, in transactions
+  // of some `step` bytes.
+  absl::Status AddImported(const LegacyGallery& old, const Instance& instance, uint64_t step,
                            const std::function<bool(size_t, size_t)>& progress);
+  // Of one that was just started. CommitStep: what there is of it so far, under a number that has
+  // no name before Commit (gallery/unlisted.h). DropStarted: nothing of it.
+  absl::Status CommitStep();
+  absl::Status DropStarted();
 
   // Vacate: nobody stands at a position any more, and nothing is left of who did but, where
   // `state` is kLeaving, his ciphertext.
@@ -194,6 +199,7 @@ class GalleryChange {
   std::set<size_t> sound_;                   // blocks that were looked at
   uint64_t now_ = 0;
   bool touched_ = false;
+  bool unlisted_ = false;  // it was just started
 };
 
 }  // namespace heft

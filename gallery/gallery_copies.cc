@@ -12,18 +12,14 @@
 #include "base/files.h"
 #include "base/progress.h"
 #include "gallery/change.h"
-#include "gallery/import.h"
-#include "gallery/legacy_gallery.h"
 #include "gallery/remembered.h"
+#include "gallery/unlisted.h"
 #include "heft/gallery_admin.h"
 
 namespace heft {
 namespace {
 
 namespace fs = std::filesystem;
-
-// kStep: bytes of a new store that are written in one transaction.
-constexpr uint64_t kStep = uint64_t{1} << 26;
 
 bool IsStoreFile(const std::string& name) {
   return name.starts_with("store.mdb") || name == "lock" || name.ends_with(".lock");
@@ -112,9 +108,10 @@ StoreKey Renumbered(ByteSpan key, uint32_t number) {
   return out;
 }
 
-// CopyTables: all that is the gallery's, by `put`.
+}  // namespace
+
 absl::Status CopyTables(const Gallery::Impl& from, uint32_t number, const Progress& progress,
-                        const std::function<absl::Status(Table, ByteSpan, ByteSpan)>& put) {
+                        SteppedWriter* writer) {
   const size_t blocks = from.blocks();
   size_t done = 0;
   for (size_t i = 1; i < kTables; ++i) {  // all but the catalogue
@@ -123,7 +120,7 @@ absl::Status CopyTables(const Gallery::Impl& from, uint32_t number, const Progre
     HEFT_RETURN_IF_ERROR(
         from.reader().Scan(table, HeadKey(from.number()), [&](ByteSpan key, ByteSpan value) {
           if (!OfGallery(from.number(), key)) return false;
-          status = put(table, Renumbered(key, number), value);
+          status = writer->Put(table, Renumbered(key, number), value);
           if (status.ok() && table == Table::kBlocks && done < blocks) {
             status = progress.Step(++done, blocks);
           }
@@ -134,11 +131,7 @@ absl::Status CopyTables(const Gallery::Impl& from, uint32_t number, const Progre
   return absl::OkStatus();
 }
 
-absl::Status PutName(StoreWriter& writer, const std::string& name, uint32_t number) {
-  ByteWriter bytes;
-  bytes.U32(number);
-  return writer.Put(Table::kCatalog, AsBytes(name), bytes.bytes());
-}
+namespace {
 
 // FillExport: a store of this one gallery, in steps; its name comes last.
 absl::Status FillExport(const Gallery::Impl& from, const std::string& folder,
@@ -146,21 +139,10 @@ absl::Status FillExport(const Gallery::Impl& from, const std::string& folder,
   constexpr uint32_t kFirst = 1;
   HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(folder, StoreMode::kCreate));
   HEFT_ASSIGN_OR_RETURN(const auto lock, store->Lock(WriterWait()));
-  HEFT_ASSIGN_OR_RETURN(auto writer, store->Write(*lock));
-  uint64_t step = 0;
-  HEFT_RETURN_IF_ERROR(CopyTables(from, kFirst, progress,
-                                  [&](Table table, ByteSpan key, ByteSpan value) -> absl::Status {
-                                    HEFT_RETURN_IF_ERROR(writer->Put(table, key, value));
-                                    step += key.size() + value.size();
-                                    if (step < kStep) return absl::OkStatus();
-                                    step = 0;
-                                    HEFT_RETURN_IF_ERROR(writer->Commit());
-                                    writer.reset();
-                                    HEFT_ASSIGN_OR_RETURN(writer, store->Write(*lock));
-                                    return absl::OkStatus();
-                                  }));
-  HEFT_RETURN_IF_ERROR(PutName(*writer, std::string(kDefaultName), kFirst));
-  return writer->Commit();
+  HEFT_ASSIGN_OR_RETURN(SteppedWriter writer, SteppedWriter::Begin(store.get(), lock.get()));
+  HEFT_RETURN_IF_ERROR(CopyTables(from, kFirst, progress, &writer));
+  HEFT_RETURN_IF_ERROR(ListGallery(writer.writer(), std::string(kDefaultName), kFirst));
+  return writer.Commit();
 }
 
 // PartialFolder: a new folder under another name until it is complete; gone unless it was.
@@ -207,60 +189,6 @@ absl::StatusOr<CopiedGallery> ExportGallery(const std::string& gallery, const st
   HEFT_RETURN_IF_ERROR(FillExport(from, folder.partial(), Progress(monitor, "exporting blocks")));
   HEFT_RETURN_IF_ERROR(folder.End());
   return Copied(from);
-}
-
-namespace {
-
-absl::StatusOr<CopiedGallery> ImportFromStore(const Gallery::Impl& from, const std::string& to,
-                                              const Progress& progress) {
-  HEFT_ASSIGN_OR_RETURN(const auto remembered, RememberedGeneration(from.id()));
-  if (remembered && *remembered > from.generation()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("this copy of the gallery is of generation ", from.generation(),
-                     ", and it had come to ", *remembered,
-                     ": who was removed since would be there again; an older one is taken by "
-                     "`heft-server gallery restore --accept-older`"));
-  }
-  HEFT_ASSIGN_OR_RETURN(const Address address, ParseAddress(to));
-  HEFT_RETURN_IF_ERROR(Gallery::Impl::CheckVacant(to));
-  HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(address.folder, StoreMode::kCreate));
-  HEFT_ASSIGN_OR_RETURN(const auto lock, store->Lock(WriterWait()));
-  HEFT_ASSIGN_OR_RETURN(const auto there, GalleriesOf(store, address.folder));
-  uint32_t number = 1;
-  for (const Gallery::Impl& gallery : there) {
-    if (gallery.address().name == address.name || gallery.id() == from.id()) {
-      return absl::AlreadyExistsError(
-          absl::StrCat("there is ", gallery.id() == from.id() ? "this" : "a", " gallery in ",
-                       address.folder, " already, as ", gallery.address().name));
-    }
-    number = std::max(number, gallery.number() + 1);
-  }
-  HEFT_ASSIGN_OR_RETURN(const auto writer, store->Write(*lock));
-  HEFT_RETURN_IF_ERROR(CopyTables(
-      from, number, progress,
-      [&](Table table, ByteSpan key, ByteSpan value) { return writer->Put(table, key, value); }));
-  HEFT_RETURN_IF_ERROR(PutName(*writer, address.name, number));
-  HEFT_RETURN_IF_ERROR(writer->Commit());
-  return CopiedGallery{address.name, from.id(), from.generation()};
-}
-
-}  // namespace
-
-absl::StatusOr<CopiedGallery> ImportGallery(const std::string& from, const std::string& gallery,
-                                            const Model* model, const Monitor& monitor) {
-  const Progress progress(monitor, "importing blocks");
-  HEFT_ASSIGN_OR_RETURN(const Address address, ParseAddress(from));
-  if (StoreExists(address.folder) || !IsLegacyGallery(address.folder)) {
-    HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(from));
-    return ImportFromStore(impl, gallery, progress);
-  }
-  if (model == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(from, " is a gallery of version 0.1: give its model (--model)"));
-  }
-  HEFT_RETURN_IF_ERROR(ImportLegacyGallery(address.folder, gallery, *model, progress.Callback()));
-  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(gallery));
-  return Copied(impl);
 }
 
 }  // namespace heft

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "base/progress.h"
 #include "gallery/gallery_impl.h"
 #include "gallery/store.h"
+#include "gallery/unlisted.h"
 
 namespace heft {
 
@@ -17,6 +19,10 @@ absl::StatusOr<std::vector<Gallery::Impl>> GalleriesOf(const std::shared_ptr<Sto
                                                        const std::string& folder);
 // StoreNames: their names, in the order of the alphabet.
 absl::StatusOr<std::vector<std::string>> StoreNames(const StoreReader& reader);
+
+// CopyTables: all that is the gallery's, under another number.
+absl::Status CopyTables(const Gallery::Impl& from, uint32_t number, const Progress& progress,
+                        SteppedWriter* writer);
 
 // CopyServerFiles: what lies beside a store: with secret keys and the log of requests, or without.
 // kEverything: whatever else is there, too. What `to` has already stays.

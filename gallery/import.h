@@ -1,23 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// ImportLegacyGallery: a gallery of version 0.1 into a store.
+// Galleries that come into a store: of version 0.1, and of other stores.
 #ifndef HEFT_GALLERY_IMPORT_H_
 #define HEFT_GALLERY_IMPORT_H_
 
 #include <functional>
 #include <string>
 
+#include "base/progress.h"
 #include "base/status.h"
 #include "fusion/rings.h"
+#include "gallery/gallery_impl.h"
+#include "gallery/unlisted.h"
+#include "heft/gallery_admin.h"
 #include "heft/model.h"
 
 namespace heft {
 
-// Imports the gallery of `from` as the one of `to`, which must not exist yet, with its id,
-// generation, names, what waits, revoked keys, and the server's keys and its log of requests. All
-// or nothing, in one pass over the blocks; `from` stays as it was, and may be the same folder.
-// kCancelled if `progress`, called with (blocks done, all), returns false.
+// ImportLegacyGallery: the gallery of `from` as the one of `to`, which must not exist yet, with its
+// id, generation, names, what waits, revoked keys, and the server's keys and its log of requests.
+// All or nothing, in one pass over the blocks, with its names and a transaction of some `step`
+// bytes in memory; `from` stays as it was. kAlreadyExists also where the store has a gallery of
+// that id; kCancelled if `progress`, called with (blocks done, all), returns false.
 absl::Status ImportLegacyGallery(const std::string& from, const std::string& to, const Model& model,
-                                 const std::function<bool(size_t, size_t)>& progress = {});
+                                 const std::function<bool(size_t, size_t)>& progress = {},
+                                 uint64_t step = kStepBytes);
+// ImportFromStore: the same of one in another store, as it is. kFailedPrecondition for one that is
+// older than what is remembered of it.
+absl::StatusOr<CopiedGallery> ImportFromStore(const Gallery::Impl& from, const std::string& to,
+                                              const Progress& progress, uint64_t step = kStepBytes);
 
 }  // namespace heft
 

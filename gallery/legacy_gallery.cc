@@ -23,7 +23,8 @@ constexpr std::string_view kBlockKind = "GBLK";
 constexpr uint32_t kBlockVersion = 1;
 constexpr uint64_t kMaxTemplates = uint64_t{1} << 28;
 constexpr uint64_t kMaxRevoked = 1 << 16;
-constexpr uint64_t kMaxBlockSize = uint64_t{1} << 31;
+// kMaxManifestSize: some ten million names; they are in memory.
+constexpr uint64_t kMaxManifestSize = uint64_t{1} << 30;
 constexpr size_t kBlockDataOffset = 128;
 
 std::string ManifestPath(const std::string& folder) { return folder + "/manifest.heft"; }
@@ -82,7 +83,7 @@ bool IsLegacyGallery(const std::string& folder) {
 
 absl::StatusOr<LegacyGallery> LegacyGallery::Read(const std::string& folder) {
   const std::string path = ManifestPath(folder);
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path, kMaxManifestSize));
   const uint32_t declared = EnvelopeVersion(bytes);
   const uint32_t version =
       declared >= 1 && declared < kManifestVersion ? declared : kManifestVersion;
@@ -125,7 +126,9 @@ absl::Status LegacyGallery::CheckRoot(const Instance& instance) const {
 absl::StatusOr<TiledCiphertexts> LegacyGallery::ReadBlock(const Instance& instance,
                                                           size_t block) const {
   const std::string path = absl::StrCat(folder, "/block-", block, "-", generations[block], ".heft");
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path, kMaxBlockSize));
+  const size_t words = TiledSize(*instance.context, binding.gamma);
+  const uint64_t size = kBlockDataOffset + words * sizeof(uint32_t) + sizeof(Digest);
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path, size));
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
                         OpenEnvelope(bytes, kBlockKind, kBlockVersion, path));
   ByteReader reader(payload, path);
@@ -140,7 +143,6 @@ absl::StatusOr<TiledCiphertexts> LegacyGallery::ReadBlock(const Instance& instan
   if (std::ranges::any_of(padding, [](uint8_t byte) { return byte != 0; })) {
     reader.Fail("bytes that must be zero are not");
   }
-  const size_t words = TiledSize(*instance.context, binding.gamma);
   if (reader.ok() && reader.remaining() != words * sizeof(uint32_t)) {
     reader.Fail("has another size than a block of this gallery");
   }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Galleries that are made in several transactions, since they are too large for one: their rows are
+// under a number that no name in the catalogue has, until the last transaction gives it one. What
+// somebody left who was ended before is taken away by the next who wants the number.
+#ifndef HEFT_GALLERY_UNLISTED_H_
+#define HEFT_GALLERY_UNLISTED_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "gallery/records.h"
+#include "gallery/store.h"
+
+namespace heft {
+
+// kStepBytes: of a transaction, which is in memory until it is committed.
+inline constexpr uint64_t kStepBytes = uint64_t{1} << 26;
+
+// FreeNumber: one that no gallery has, and of which the store has nothing any more. DropUnlisted:
+// what the store had of it; false where that was nothing.
+absl::StatusOr<uint32_t> FreeNumber(StoreWriter& writer);
+absl::StatusOr<bool> DropUnlisted(StoreWriter& writer);
+// ListGallery: gives a number a name.
+absl::Status ListGallery(StoreWriter& writer, const std::string& name, uint32_t number);
+// CheckNotListed: kAlreadyExists where the store has a gallery of this id, or this name.
+absl::Status CheckNotListed(const StoreReader& reader, const GalleryId& id,
+                            const std::string& name);
+
+// SteppedWriter: a writer that commits by itself when it has been given many bytes.
+class SteppedWriter {
+ public:
+  // Both outlive it.
+  static absl::StatusOr<SteppedWriter> Begin(Store* store, const StoreLock* lock,
+                                             uint64_t step = kStepBytes);
+  absl::Status Put(Table table, ByteSpan key, ByteSpan value);
+  // Valid until the next Put.
+  StoreWriter& writer() { return *writer_; }
+  absl::Status Commit() { return writer_->Commit(); }
+  // Drop: all that was put under a number that has no name, committed or not.
+  absl::Status Drop();
+
+ private:
+  Store* store_ = nullptr;
+  const StoreLock* lock_ = nullptr;
+  uint64_t step_ = 0, written_ = 0;
+  std::unique_ptr<StoreWriter> writer_;
+};
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_UNLISTED_H_
