@@ -231,10 +231,17 @@ absl::StatusOr<nlohmann::ordered_json> PublicJwk(EVP_PKEY* key, const std::strin
     }
     jwk.update({{"kty", "OKP"}, {"crv", "Ed25519"}, {"x", Base64Url(raw)}});
   } else if (algorithm == "ES256") {
+    // A token's key has no parameters to ask for, but a point: 4, x, y (SEC 1, 2.3.3).
+    uint8_t* point = nullptr;
+    const size_t size = EVP_PKEY_get1_encoded_public_key(key, &point);
+    const std::vector<uint8_t> bytes(point, point + size);
+    OPENSSL_free(point);
+    if (size != 1 + 2 * kCurveBytes) return absl::InternalError(OpenSslErrors());
+    const std::span<const uint8_t> xy = std::span(bytes).subspan(1);
     jwk.update({{"kty", "EC"},
                 {"crv", "P-256"},
-                {"x", Base64Url(NumberOf(key, OSSL_PKEY_PARAM_EC_PUB_X, kCurveBytes))},
-                {"y", Base64Url(NumberOf(key, OSSL_PKEY_PARAM_EC_PUB_Y, kCurveBytes))}});
+                {"x", Base64Url(xy.first(kCurveBytes))},
+                {"y", Base64Url(xy.subspan(kCurveBytes))}});
   } else {
     jwk.update({{"kty", "RSA"},
                 {"n", Base64Url(NumberOf(key, OSSL_PKEY_PARAM_RSA_N, 1))},

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -58,6 +59,17 @@ absl::Status ProtectProcess(bool lock_memory) {
 absl::StatusOr<std::string> ReadPassphraseFile(const std::string& path) {
   HEFT_ASSIGN_OR_RETURN(SecretFile file, ReadSecretFile(path, kMostPassphrase));
   HEFT_RETURN_IF_ERROR(file.permissions);
+  return FirstLine(file.bytes.span(), path);
+}
+
+absl::StatusOr<std::string> ReadCredential(const std::string& folder, const std::string& name) {
+  const std::string path = absl::StrCat(folder, "/", name);
+  HEFT_ASSIGN_OR_RETURN(SecretFile file, ReadSecretFile(path, kMostPassphrase));
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0 || (status.st_mode & (S_IWGRP | S_IRWXO)) != 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": others may read it: it is no credential of systemd's"));
+  }
   return FirstLine(file.bytes.span(), path);
 }
 
@@ -128,7 +140,7 @@ PassphraseSource PassphraseKeeper::Source(const KeyConfig& config) {
           "no passphrase: the unit needs LoadCredential=passphrase:FILE (systemd sets "
           "$CREDENTIALS_DIRECTORY), or [key] another passphrase");
     }
-    return ReadPassphraseFile(absl::StrCat(folder, "/passphrase"));
+    return ReadCredential(folder, "passphrase");
   };
 }
 

@@ -39,6 +39,10 @@ class PassphraseKeeper {
 // ReadPassphraseFile: the first line of a file that nobody else may read. kFailedPrecondition
 // otherwise, kNotFound, kInvalidArgument for an empty one.
 absl::StatusOr<std::string> ReadPassphraseFile(const std::string& path);
+// ReadCredential: the same of a file that systemd put there: root's, perhaps, with a list of who
+// else reads it, which looks like permissions of a group. kFailedPrecondition where it is open to
+// others.
+absl::StatusOr<std::string> ReadCredential(const std::string& folder, const std::string& name);
 // UnsealPassphrase: of a file that `openssl pkeyutl -encrypt -pkeyopt rsa_padding_mode:oaep` wrote
 // for the RSA key `seal` (PEM file or "pkcs11:...").
 absl::StatusOr<std::string> UnsealPassphrase(const std::string& path, const std::string& seal);

@@ -51,6 +51,11 @@ TEST_F(SecretsTest, CredentialsComeFromTheirFolder) {
   Write("passphrase", "from systemd\n", 0400);
   setenv("CREDENTIALS_DIRECTORY", folder_.path().c_str(), 1);
   EXPECT_EQ(*source(), "from systemd");
+  Write("passphrase", "from systemd\n", 0600);
+  chmod((folder_ / "passphrase").c_str(), 0440);
+  EXPECT_EQ(*source(), "from systemd") << "a list of who reads it looks so";
+  chmod((folder_ / "passphrase").c_str(), 0444);
+  EXPECT_EQ(source().status().code(), StatusCode::kFailedPrecondition);
   unsetenv("CREDENTIALS_DIRECTORY");
 }
 
