@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// MatcherConfig: what `heft-matcher serve --config FILE` is told; docs/operations.md has every key.
+#ifndef HEFT_SERVICE_MATCHER_CONFIG_H_
+#define HEFT_SERVICE_MATCHER_CONFIG_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "heft/gallery_admin.h"
+#include "heft/server.h"
+#include "service/http/tls.h"
+#include "service/matcher/batcher.h"
+#include "service/matcher/engine.h"
+#include "service/matcher/exchange.h"
+#include "service/matcher/tasks.h"
+#include "service/run/daemon.h"
+
+namespace heft::service {
+
+struct MatcherConfig {
+  CommonConfig common;
+  std::string store;                   // [store] folder
+  std::string state;                   // [store] state: how far galleries have come
+  std::string staging;                 // [store] staging: keys and models that came and wait
+  std::string snapshots;               // [store] snapshots: below it, copies; empty: none are made
+  std::vector<std::string> galleries;  // [store] galleries: made at the start where they are not
+  Retained retained;
+  int writer_wait = 20;                    // seconds for which changes wait for others
+  EngineFiles files;                       // [keys]
+  BatchLimits batch;                       // [matching]
+  uint32_t verifications = 2;              // at once
+  int threads = 0;                         // of a pass; 0: all cores
+  uint64_t sample_bytes = 32u << 20;       // of a request with samples
+  uint64_t key_bytes = uint64_t{1} << 30;  // of a key set or a model
+  uint64_t reply_life = kLife;             // seconds
+  TaskLimits tasks;
+  std::string decider_url;  // [decider]; empty: replies go back as they are
+  TlsFiles decider_tls;
+  ExchangeOptions exchange;
+  std::vector<std::string> callbacks;  // [callbacks] allowed: "https://host:port" of OSIA callbacks
+};
+
+// ReadMatcherConfig: kInvalidArgument names every wrong key with file and line.
+absl::StatusOr<MatcherConfig> ReadMatcherConfig(const std::string& path);
+
+}  // namespace heft::service
+
+#endif  // HEFT_SERVICE_MATCHER_CONFIG_H_

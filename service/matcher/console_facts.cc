@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/matcher/console_facts.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "heft/gallery_admin.h"
+
+namespace heft::service {
+namespace {
+
+constexpr uint64_t kDay = 86400;
+
+std::vector<GalleryInfo> Describe(MatcherState* state) {
+  std::vector<GalleryInfo> out;
+  const auto names = state->galleries.Names();
+  if (!names.ok()) return out;
+  for (const std::string& name : *names) {
+    const auto address = state->galleries.Address(name);
+    if (!address.ok()) continue;
+    auto info = DescribeGallery(*address);
+    if (info.ok()) out.push_back(*std::move(info));
+  }
+  return out;
+}
+
+nlohmann::ordered_json Fact(const char* label, std::string value, std::string note, bool warning) {
+  return {{"label", label},
+          {"value", std::move(value)},
+          {"note", std::move(note)},
+          {"warning", warning}};
+}
+
+}  // namespace
+
+nlohmann::ordered_json MatcherFacts(MatcherState* state, bool decider_away) {
+  uint64_t templates = 0, waiting = 0, leaving = 0, bytes = 0, since = 0;
+  bool damaged = false;
+  const std::vector<GalleryInfo> galleries = Describe(state);
+  for (const GalleryInfo& info : galleries) {
+    templates += info.live;
+    waiting += info.waiting;
+    leaving += info.leaving;
+    bytes = info.store_bytes;
+    since = since == 0 ? info.key_since : std::min(since, info.key_since);
+    damaged = damaged || (info.verified != 0 && !info.intact);
+  }
+  const uint64_t now = UnixTime();
+  const auto engine = state->engine.Get();
+  nlohmann::ordered_json facts = nlohmann::ordered_json::array();
+  facts.push_back(Fact(
+      "Templates", absl::StrCat(templates),
+      absl::StrCat(galleries.size(), " galleries", damaged ? ", one is damaged" : ""), damaged));
+  facts.push_back(
+      Fact("Waiting", absl::StrCat(waiting), absl::StrCat(leaving, " are leaving"), false));
+  facts.push_back(Fact("Store", absl::StrCat(bytes >> 20, " MB"), "on disk", false));
+  facts.push_back(Fact("Key age", absl::StrCat((now - std::min(now, since)) / kDay, " days"),
+                       HexString(engine->key_id).substr(0, 12), false));
+  facts.push_back(
+      Fact("Probes that wait", absl::StrCat(state->batcher.queued()), "for a pass", false));
+  if (state->decider != nullptr) {
+    facts.push_back(Fact("Decider", decider_away ? "away" : "answers",
+                         decider_away ? "decisions and admissions wait" : "", decider_away));
+  }
+  return facts;
+}
+
+void DescribeGalleriesIn(MatcherState* state) {
+  Metrics* const metrics = state->metrics;
+  metrics->Gauge("heft_gallery_templates", "Templates of a gallery that answer or have expired");
+  metrics->Gauge("heft_gallery_waiting", "Templates of a gallery that nobody has admitted");
+  metrics->Gauge("heft_gallery_leaving", "Templates of a gallery that wait for a renewal");
+  metrics->Gauge("heft_gallery_generation", "Changes of a gallery");
+  metrics->Gauge("heft_gallery_key_since_seconds", "Unix time since which a gallery has its key");
+  metrics->Gauge("heft_store_bytes", "Bytes of the store on disk");
+  metrics->BeforeReading([state, metrics] {
+    for (const GalleryInfo& info : Describe(state)) {
+      const MetricLabels labels = {{"gallery", info.name}};
+      metrics->Set("heft_gallery_templates", labels, static_cast<double>(info.live));
+      metrics->Set("heft_gallery_waiting", labels, static_cast<double>(info.waiting));
+      metrics->Set("heft_gallery_leaving", labels, static_cast<double>(info.leaving));
+      metrics->Set("heft_gallery_generation", labels, static_cast<double>(info.generation));
+      metrics->Set("heft_gallery_key_since_seconds", labels, static_cast<double>(info.key_since));
+      metrics->Set("heft_store_bytes", {}, static_cast<double>(info.store_bytes));
+    }
+  });
+}
+
+}  // namespace heft::service

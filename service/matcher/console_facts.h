@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the console and Prometheus show of a matcher besides its requests.
+#ifndef HEFT_SERVICE_MATCHER_CONSOLE_FACTS_H_
+#define HEFT_SERVICE_MATCHER_CONSOLE_FACTS_H_
+
+#include "nlohmann/json.hpp"
+#include "service/matcher/state.h"
+
+namespace heft::service {
+
+// MatcherFacts: {label, value, note, warning}, for GET /v1/status.
+nlohmann::ordered_json MatcherFacts(MatcherState* state, bool decider_away);
+// DescribeGalleriesIn: gauges of each gallery, read before each exposition.
+void DescribeGalleriesIn(MatcherState* state);
+
+}  // namespace heft::service
+
+#endif  // HEFT_SERVICE_MATCHER_CONSOLE_FACTS_H_

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/matcher/exchange.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "heft/gallery_admin.h"
+#include "service/run/log.h"
+
+namespace heft::service {
+namespace {
+
+// Of one RenewAll: a renewal takes up to 64 blocks, so that this is more than any gallery has.
+constexpr int kMostRounds = 1 << 16;
+
+}  // namespace
+
+Exchange::Exchange(const CurrentEngine* engine, Galleries* galleries,
+                   std::shared_ptr<Decider> decider, ExchangeOptions options, AuditLog* audit_log,
+                   Metrics* metrics)
+    : engine_(engine),
+      galleries_(galleries),
+      decider_(std::move(decider)),
+      options_(options),
+      audit_log_(audit_log),
+      metrics_(metrics) {
+  metrics_->Counter("heft_admitted_total", "Templates that came out of quarantine, by verdict");
+  metrics_->Counter("heft_exchange_failures_total", "Errands to the decider that failed");
+  if (decider_ != nullptr) thread_ = std::thread([this] { Run(); });
+}
+
+Exchange::~Exchange() {
+  Stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Exchange::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  woken_.notify_all();
+  changed_.notify_all();
+}
+
+void Exchange::Wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    awake_ = true;
+  }
+  woken_.notify_all();
+}
+
+uint64_t Exchange::Changes() const {
+  const std::lock_guard lock(mutex_);
+  return changes_;
+}
+
+void Exchange::WaitForChange(uint64_t seen, std::chrono::steady_clock::time_point deadline) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, deadline, [&] { return stopping_ || changes_ > seen; });
+}
+
+Forwarded Exchange::Errand(const std::string& gallery) const {
+  return {gallery, "", "", std::chrono::steady_clock::now() + options_.patience};
+}
+
+void Exchange::Remember(const std::string& gallery) {
+  const auto address = galleries_->Address(gallery);
+  const absl::Status done = address.ok() ? RememberGeneration(*address) : address.status();
+  if (done.ok()) return;
+  LogLine(LogLevel::kWarning,
+          "how far a gallery has come is not remembered, so that an older copy might pass for the "
+          "newest",
+          {{"gallery", gallery}, {"why", std::string(done.message())}});
+}
+
+absl::StatusOr<std::vector<uint8_t>> Exchange::SignFor(const std::string& gallery,
+                                                       const std::vector<uint8_t>& request) {
+  HEFT_ASSIGN_OR_RETURN(const auto signer, galleries_->Signer());
+  HEFT_ASSIGN_OR_RETURN(const Gallery newest, galleries_->Newest(gallery));
+  return SignReply(*signer, newest, {}, 0, engine_->Get()->key_owner, request, kAdmissionLife);
+}
+
+absl::StatusOr<std::vector<uint8_t>> Exchange::Request(const std::string& gallery) {
+  HEFT_ASSIGN_OR_RETURN(const Gallery newest, galleries_->Newest(gallery));
+  const auto engine = engine_->Get();
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, engine->server.Pending(newest));
+  HEFT_ASSIGN_OR_RETURN(const auto signer, galleries_->Signer());
+  return SignReply(*signer, newest, {}, 0, engine->key_owner, request, kAdmissionLife);
+}
+
+absl::StatusOr<AdmitResult> Exchange::Apply(const std::string& gallery,
+                                            std::span<const uint8_t> admission) {
+  HEFT_ASSIGN_OR_RETURN(const std::string address, galleries_->Address(gallery));
+  const auto engine = engine_->Get();
+  HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
+                        engine->server.Admit(address, admission, "admission", engine->trust));
+  if (done.admitted + done.rejected > 0) {
+    metrics_->Add("heft_admitted_total", {{"verdict", "admitted"}},
+                  static_cast<double>(done.admitted));
+    metrics_->Add("heft_admitted_total", {{"verdict", "rejected"}},
+                  static_cast<double>(done.rejected));
+    const absl::Status logged = audit_log_->Append({{"event", "admission"},
+                                                    {"gallery", gallery},
+                                                    {"admitted", done.admitted},
+                                                    {"rejected", done.rejected}});
+    if (!logged.ok()) {
+      LogLine(LogLevel::kError, "the audit log does not take an admission that has happened",
+              {{"gallery", gallery}, {"why", std::string(logged.message())}});
+    }
+  }
+  Remember(gallery);
+  {
+    const std::lock_guard lock(mutex_);
+    changes_ += done.admitted + done.rejected;
+  }
+  changed_.notify_all();
+  return done;
+}
+
+absl::StatusOr<bool> Exchange::Admit(const std::string& gallery) {
+  HEFT_ASSIGN_OR_RETURN(const std::string address, galleries_->Address(gallery));
+  HEFT_ASSIGN_OR_RETURN(const auto waiting, WaitingEnrolments(address));
+  uint64_t generation = 0;
+  {
+    HEFT_ASSIGN_OR_RETURN(const Gallery newest, galleries_->Newest(gallery));
+    generation = newest.generation();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = signed_.find(gallery);
+    if (waiting.empty() && known != signed_.end() && known->second == generation) return false;
+  }
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, Request(gallery));
+  HEFT_ASSIGN_OR_RETURN(const auto admission, decider_->Admit(request, Errand(gallery)));
+  if (!admission) return false;
+  HEFT_ASSIGN_OR_RETURN(const AdmitResult done, Apply(gallery, *admission));
+  HEFT_ASSIGN_OR_RETURN(const Gallery newest, galleries_->Newest(gallery));
+  const std::lock_guard lock(mutex_);
+  // What has come in makes a state that is yet to be signed.
+  if (done.admitted + done.rejected > 0) {
+    signed_.erase(gallery);
+    return true;
+  }
+  signed_[gallery] = newest.generation();
+  return false;
+}
+
+void Exchange::AdmitAll() {
+  const auto names = galleries_->Names();
+  if (!names.ok()) return;
+  for (const std::string& gallery : *names) {
+    absl::StatusOr<bool> more = true;
+    while (more.ok() && *more) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (stopping_) return;
+      }
+      more = Admit(gallery);
+    }
+    const std::lock_guard lock(mutex_);
+    std::string& before = failed_[gallery];
+    const std::string why(more.status().message());
+    if (!more.ok()) metrics_->Add("heft_exchange_failures_total", {});
+    if (!more.ok() && why != before) {
+      LogLine(LogLevel::kWarning, "an errand to the decider failed; it is tried again",
+              {{"gallery", gallery}, {"why", why}});
+    }
+    before = why;
+  }
+}
+
+void Exchange::Run() {
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      woken_.wait_for(lock, options_.poll, [&] { return stopping_ || awake_; });
+      if (stopping_) return;
+      awake_ = false;
+    }
+    AdmitAll();
+  }
+}
+
+absl::StatusOr<std::vector<uint8_t>> Exchange::AskRenewal(const std::string& gallery, bool compact,
+                                                          const Monitor& monitor) {
+  HEFT_ASSIGN_OR_RETURN(const std::string address, galleries_->Address(gallery));
+  RenewalOptions options;
+  options.compact = compact;
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request,
+                        heft::AskRenewal(engine_->Get()->server, address, options, monitor));
+  return SignFor(gallery, request);
+}
+
+absl::StatusOr<RenewResult> Exchange::FinishRenewal(const std::string& gallery,
+                                                    std::span<const uint8_t> answer) {
+  HEFT_ASSIGN_OR_RETURN(const std::string address, galleries_->Address(gallery));
+  const auto engine = engine_->Get();
+  HEFT_ASSIGN_OR_RETURN(RenewResult done,
+                        Renew(engine->server, address, answer, "renewal", engine->trust));
+  Remember(gallery);
+  Wake();  // another state, to be signed
+  return done;
+}
+
+absl::StatusOr<Exchange::Renewed> Exchange::RenewAll(const std::string& gallery, bool compact,
+                                                     const Monitor& monitor) {
+  if (decider_ == nullptr) {
+    return absl::FailedPreconditionError(
+        "no decider is configured ([decider] url): carry the request and its answer by hand");
+  }
+  Renewed all;
+  for (int round = 0; round < kMostRounds; ++round) {
+    const auto request = AskRenewal(gallery, compact, monitor);
+    if (absl::IsNotFound(request.status())) break;  // nothing is left to renew
+    HEFT_RETURN_IF_ERROR(request.status());
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> answer,
+                          decider_->Renew(*request, Errand(gallery)));
+    HEFT_ASSIGN_OR_RETURN(RenewResult done, FinishRenewal(gallery, answer));
+    all.blocks += done.blocks;
+    all.freed += done.freed;
+    all.moved += done.moved;
+    all.erased += done.erased;
+    all.leaving = done.leaving;
+    all.overwritten = done.overwritten;
+    std::ranges::move(done.receipts, std::back_inserter(all.receipts));
+    if (done.blocks + done.freed == 0 || (done.leaving == 0 && !compact)) break;
+  }
+  return all;
+}
+
+}  // namespace heft::service

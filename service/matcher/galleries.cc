@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/matcher/galleries.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "heft/audit.h"
+
+namespace heft::service {
+namespace {
+
+constexpr size_t kLongestName = 64;
+
+bool MayBegin(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+bool MayFollow(char c) { return MayBegin(c) || c == '.' || c == '_' || c == '-'; }
+
+}  // namespace
+
+absl::StatusOr<std::string> Galleries::Address(std::string_view name) const {
+  if (name.empty() || name.size() > kLongestName || !MayBegin(name[0]) ||
+      !std::ranges::all_of(name, MayFollow)) {
+    return absl::InvalidArgumentError(
+        "that is no gallery's name: 1 to 64 of a to z, 0 to 9, '.', '_' and '-', the first a "
+        "letter "
+        "or digit");
+  }
+  return absl::StrCat(folder_, ":", std::string(name));
+}
+
+absl::StatusOr<std::vector<std::string>> Galleries::Names() const {
+  auto names = GalleryNames(folder_);
+  if (absl::IsNotFound(names.status())) return std::vector<std::string>();
+  return names;
+}
+
+absl::StatusOr<GalleryId> Galleries::Create(const Server& server, std::string_view name,
+                                            const Retained& retained) {
+  HEFT_ASSIGN_OR_RETURN(const std::string address, Address(name));
+  HEFT_ASSIGN_OR_RETURN(const GalleryId id, CreateGallery(server, address, retained));
+  HEFT_RETURN_IF_ERROR(Signer().status());
+  HEFT_RETURN_IF_ERROR(MakeAuditKey(address));
+  return id;
+}
+
+absl::StatusOr<Gallery> Galleries::Newest(std::string_view name) {
+  HEFT_ASSIGN_OR_RETURN(const std::string address, Address(name));
+  std::shared_ptr<const Gallery> known;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = known_.find(name); found != known_.end()) known = found->second;
+  }
+  auto newest = known != nullptr ? known->Newest() : Gallery::Open(address);
+  if (absl::IsNotFound(newest.status())) {
+    return absl::NotFoundError(absl::StrCat("there is no gallery ", std::string(name)));
+  }
+  if (!newest.ok() || known != nullptr) return newest;
+  // The first to come is kept: what it learns of blocks, all that come after it know.
+  const std::lock_guard lock(mutex_);
+  const auto [kept, is_first] = known_.emplace(name, nullptr);
+  if (is_first) kept->second = std::make_shared<const Gallery>(newest->Unread());
+  return newest;
+}
+
+absl::StatusOr<std::shared_ptr<const SigningKey>> Galleries::Signer() {
+  const std::lock_guard lock(mutex_);
+  if (signer_ != nullptr) return signer_;
+  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, Names());
+  if (names.empty()) return absl::NotFoundError("there is no gallery yet: an operator makes one");
+  HEFT_ASSIGN_OR_RETURN(const std::string address, Address(names.front()));
+  HEFT_ASSIGN_OR_RETURN(SigningKey key, GallerySigner(address));
+  signer_ = std::make_shared<const SigningKey>(std::move(key));
+  return signer_;
+}
+
+void Galleries::Forget() {
+  const std::lock_guard lock(mutex_);
+  known_.clear();
+  signer_ = nullptr;
+}
+
+}  // namespace heft::service

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// What operators and machines do: tasks, galleries, models and keys; and who may ask for what.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "service/matcher/testing.h"
+
+namespace heft::service {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using testing::KeyMaterial;
+using testing::MatcherWorld;
+
+class OperationsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new heft::testing::TemporaryFolder;
+    keys_ = new KeyMaterial(folder_->path() + "/a", 1);
+    others_ = new KeyMaterial(folder_->path() + "/b", 2);
+    records_ = new testing::Records("operations");
+  }
+  static void TearDownTestSuite() {
+    delete records_;
+    delete others_;
+    delete keys_;
+    delete folder_;
+  }
+  void SetUp() override { world_ = std::make_unique<MatcherWorld>(*keys_, records_); }
+  static std::string Text(const HttpResponse& response) {
+    return {response.body.begin(), response.body.end()};
+  }
+  static json Json(const HttpResponse& response) { return MatcherWorld::Json(response); }
+  HttpResponse Post(const std::string& who, const std::string& target,
+                    const std::string& method = "POST") {
+    ClientRequest request;
+    request.method = method;
+    request.target = target;
+    return world_->Send(who, request);
+  }
+  HttpResponse Put(const std::string& target, const std::vector<uint8_t>& bytes) {
+    ClientRequest request;
+    request.method = "PUT";
+    request.target = target;
+    request.content_type = std::string(kHeftType);
+    request.body = bytes;
+    return world_->Send("operator", request);
+  }
+
+  inline static heft::testing::TemporaryFolder* folder_ = nullptr;
+  inline static KeyMaterial *keys_ = nullptr, *others_ = nullptr;
+  inline static testing::Records* records_ = nullptr;
+  std::unique_ptr<MatcherWorld> world_;
+};
+
+TEST_F(OperationsTest, GalleriesAreMadeAndDescribed) {
+  world_->Start();
+  const HttpResponse made =
+      world_->SendJson("operator", "POST", "/v1/galleries", R"({"gallery": "visitors"})");
+  ASSERT_EQ(made.status, 201) << Text(made);
+  EXPECT_EQ(
+      world_->SendJson("operator", "POST", "/v1/galleries", R"({"gallery": "visitors"})").status,
+      409);
+  EXPECT_EQ(Json(world_->Get("auditor", "/v1/galleries"))["galleries"].size(), 3u);
+  EXPECT_EQ(Json(world_->Get("auditor", "/v1/galleries/visitors"))["id"], Json(made)["id"]);
+  const json stats = Json(world_->Get("auditor", "/v1/galleries/visitors/stats"));
+  EXPECT_EQ(stats["noise_margin"], 1) << stats;
+  EXPECT_FALSE(stats.contains("intact"));
+  const json verified =
+      world_->Await("operator", Post("operator", "/v1/galleries/visitors/verify"));
+  EXPECT_EQ(verified["result"]["intact"], true) << verified;
+  EXPECT_EQ(Json(world_->Get("auditor", "/v1/galleries/visitors/stats"))["intact"], true);
+}
+
+TEST_F(OperationsTest, ACopyIsMadeWhileItServes) {
+  world_->Start();
+  ASSERT_EQ(world_->Enrol("ann", 1).status, 201);
+  const json copied = world_->Await("operator", Post("operator", "/v1/galleries/main/snapshot"));
+  ASSERT_EQ(copied["status"], "done") << copied;
+  const std::string name = copied["result"]["snapshot"];
+  EXPECT_TRUE(std::filesystem::exists(world_->config.snapshots + "/" + name + "/store.mdb"));
+  EXPECT_EQ(copied["result"]["galleries"].size(), 2u);
+}
+
+// Whoever did not begin a task does not learn that it is there.
+TEST_F(OperationsTest, TasksAreTheirOwners) {
+  world_->Start();
+  const HttpResponse begun = Post("operator", "/v1/galleries/main/compact");
+  const std::string id = Json(begun)["taskId"];
+  EXPECT_EQ(world_->Await("operator", begun)["status"], "done");
+  for (const char* path : {"", "/status"}) {
+    EXPECT_EQ(world_->Get("operator", "/v1/tasks/" + id + path).status, 200);
+    EXPECT_EQ(world_->Get("client", "/v1/tasks/" + id + path).status, 404);
+  }
+  EXPECT_EQ(Post("registrar", "/v1/tasks/" + id, "DELETE").status, 404);
+  EXPECT_EQ(Post("operator", "/v1/tasks/" + id, "DELETE").status, 204);
+  EXPECT_EQ(world_->Get("operator", "/v1/tasks/00").status, 404);
+}
+
+TEST(TasksTest, AreBoundedCancelledAndForgotten) {
+  Tasks tasks({.workers = 1, .queued = 2, .kept = 2});
+  const Principal ann = {.name = "ann", .machine = "", .roles = {}, .scopes = {}};
+  std::atomic<bool> begun = false;
+  const Tasks::Work endless =
+      [&](const Monitor& monitor) -> absl::StatusOr<nlohmann::ordered_json> {
+    begun = true;
+    while (monitor({"waiting", 1, 2})) {
+    }
+    return absl::CancelledError("as asked");
+  };
+  const std::string first = *tasks.Start("endless", ann, endless);
+  while (!begun) {
+  }
+  std::vector<std::string> waiting;
+  for (int i = 0; i < 2; ++i) waiting.push_back(*tasks.Start("endless", ann, endless));
+  EXPECT_TRUE(absl::IsResourceExhausted(tasks.Start("endless", ann, endless).status()));
+  EXPECT_EQ((*tasks.Describe(first, ann))["status"], "running");
+  EXPECT_EQ((*tasks.Describe(waiting[0], ann))["status"], "queued");
+  ASSERT_TRUE(tasks.Cancel(waiting[0], ann).ok());
+  EXPECT_EQ((*tasks.Describe(waiting[0], ann))["status"], "cancelled");
+  for (const std::string& id : {first, waiting[1]}) {
+    ASSERT_TRUE(tasks.Cancel(id, ann).ok());
+    while (tasks.Describe(id, ann).ok() && (*tasks.Describe(id, ann))["status"] != "cancelled") {
+    }
+  }
+  EXPECT_TRUE(absl::IsNotFound(tasks.Describe(waiting[0], ann).status())) << "two are kept";
+  tasks.Stop();
+  EXPECT_TRUE(absl::IsUnavailable(tasks.Start("endless", ann, endless).status()));
+}
+
+TEST_F(OperationsTest, FilesAreFetchedByTheirFingerprint) {
+  world_->Start();
+  const json parameters = Json(world_->Get("client", "/v1/parameters"));
+  EXPECT_EQ(parameters["model"], HexString(keys_->model.Id()));
+  EXPECT_EQ(parameters["template_format"], "heft-sample-1");
+  for (const auto& [path, file] :
+       std::map<std::string, std::string>{{"/v1/model", keys_->files.model},
+                                          {"/v1/encryption-key", keys_->files.encryption_key}}) {
+    const HttpResponse whole = world_->Get("client", path);
+    EXPECT_EQ(whole.body, *ReadFile(file));
+    std::string tag;
+    for (const auto& [name, value] : whole.headers) {
+      if (name == "etag") tag = value;
+    }
+    ClientRequest again;
+    again.target = path;
+    again.headers.emplace_back("If-None-Match", tag);
+    const HttpResponse unchanged = world_->Send("client", again);
+    EXPECT_EQ(unchanged.status, 304) << tag;
+    EXPECT_TRUE(unchanged.body.empty());
+  }
+}
+
+// A new key set is several files: nothing changes before all of them fit.
+TEST_F(OperationsTest, KeysAreUsedWhenAllOfThemFit) {
+  // Two owners are trusted, and the files are this test's own.
+  const std::string own = folder_->path() + "/own";
+  std::filesystem::copy(folder_->path() + "/a", own, std::filesystem::copy_options::recursive);
+  Trust trust = testing::Must(Trust::Load(keys_->files.trust));
+  const Trust other = testing::Must(Trust::Load(others_->files.trust));
+  testing::Must(trust.Add(Role::kKeyOwner, "another", other.keys(Role::kKeyOwner)[0].key));
+  testing::Must(trust.Save(own + "/keys/trust.heft"));
+  EngineFiles& files = world_->config.files;
+  for (std::string* path :
+       {&files.model, &files.evaluation_keys, &files.encryption_key, &files.trust}) {
+    path->replace(0, (folder_->path() + "/a").size(), own);
+  }
+  world_->Start();
+  ASSERT_EQ(world_->Enrol("ann", 1).status, 201);
+  const std::vector<uint8_t> model = *ReadFile(others_->files.model);
+  const std::vector<uint8_t> evaluation = *ReadFile(others_->files.evaluation_keys);
+  const std::vector<uint8_t> encryption = *ReadFile(others_->files.encryption_key);
+  const HttpResponse first = Put("/v1/keys/evaluation", evaluation);
+  EXPECT_EQ(first.status, 202) << Text(first);
+  EXPECT_THAT(Text(first), HasSubstr("encryption"));
+  EXPECT_EQ(Json(world_->Get("client", "/v1/parameters"))["staged"], json({"evaluation"}));
+  EXPECT_EQ(Json(world_->Identify(1))["decision"], "accept") << "the old ones serve meanwhile";
+  EXPECT_EQ(Post("operator", "/v1/keys/staged", "DELETE").status, 204);
+  EXPECT_EQ(Json(world_->Get("client", "/v1/parameters"))["staged"], json::array());
+  EXPECT_EQ(Put("/v1/keys/evaluation", evaluation).status, 202);
+  const HttpResponse last = Put("/v1/keys/encryption", encryption);
+  ASSERT_EQ(last.status, 200) << Text(last);
+  EXPECT_EQ(*ReadFile(files.encryption_key), encryption);
+  EXPECT_NE(Json(last)["key"], HexString(world_->decider().owner().key_id()));
+  EXPECT_EQ(world_->Identify(1).status, 409) << "the gallery is of the other key";
+  // The model alone is another gallery's.
+  EXPECT_EQ(Put("/v1/model", model).status, 200);
+  // What is wrong by itself is not kept.
+  EXPECT_EQ(Put("/v1/keys/evaluation", {1, 2, 3}).status, 400);
+  EXPECT_EQ(Put("/v1/keys/enrolment", evaluation).status, 409);
+  EXPECT_EQ(Put("/v1/model", encryption).status, 400);
+  EXPECT_EQ(Json(world_->Get("client", "/v1/parameters"))["staged"], json::array());
+}
+
+// Every route, every role, every kind of credential, good and bad.
+TEST_F(OperationsTest, TheTableOfWhoMayWhatHolds) {
+  world_->Start();
+  Router router;
+  AddMatcherRoutes(&world_->state(), &router);
+  const testing::AccessTable table = testing::CheckAccessTable(router);
+  EXPECT_THAT(table.wrong, ::testing::IsEmpty());
+  EXPECT_GT(table.cells, 1500u);
+}
+
+}  // namespace
+}  // namespace heft::service

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// galleries: what there is, how it does, and what operators have done to it.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "base/status.h"
+#include "heft/gallery_admin.h"
+#include "heft/removal.h"
+#include "service/matcher/samples.h"
+#include "service/matcher/state.h"
+
+namespace heft::service {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json HeadJson(const GalleryInfo& info) {
+  ordered_json revoked = ordered_json::array();
+  for (const KeyId& key : info.revoked) revoked.push_back(HexString(key));
+  ordered_json json = {{"gallery", info.name},
+                       {"id", HexString(info.id)},
+                       {"model", HexString(info.model)},
+                       {"key", HexString(info.key)},
+                       {"gamma", info.gamma},
+                       {"generation", info.generation},
+                       {"root", HexString(info.root)},
+                       {"templates", info.live},
+                       {"leaving", info.leaving},
+                       {"waiting", info.waiting},
+                       {"places", info.places},
+                       {"blocks", info.blocks},
+                       {"started", info.started},
+                       {"key_since", info.key_since},
+                       {"verified", info.verified},
+                       {"retention_seconds", info.retained.seconds},
+                       {"retention_bytes", info.retained.bytes},
+                       {"revoked_keys", std::move(revoked)}};
+  if (info.verified != 0) json["intact"] = info.intact;
+  return json;
+}
+
+ordered_json StatsJson(const GalleryInfo& info) {
+  const uint64_t now = UnixTime();
+  ordered_json json = HeadJson(info);
+  json["freed"] = info.freed;
+  json["journal_entries"] = info.journal_entries;
+  json["journal_bytes"] = info.journal_bytes;
+  json["unfolded"] = info.unfolded;
+  json["key_age_seconds"] = now - std::min(now, info.key_since);
+  if (info.noise_margin) json["noise_margin"] = *info.noise_margin;
+  json["store_bytes"] = info.store_bytes;
+  json["store_live_bytes"] = info.store_live_bytes;
+  json["readers"] = info.readers;
+  return json;
+}
+
+absl::StatusOr<GalleryInfo> Describe(MatcherState* state, const std::string& gallery,
+                                     const Model* model) {
+  HEFT_RETURN_IF_ERROR(state->galleries.Newest(gallery).status());
+  HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
+  return DescribeGallery(address, model);
+}
+
+absl::StatusOr<HttpResponse> ReadGalleries(MatcherState* state, const HttpRequest&) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, state->galleries.Names());
+  ordered_json out = ordered_json::array();
+  for (const std::string& name : names) {
+    HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Describe(state, name, nullptr));
+    out.push_back(HeadJson(info));
+  }
+  return JsonResponse({{"galleries", std::move(out)}});
+}
+
+absl::StatusOr<HttpResponse> ReadGallery(MatcherState* state, const HttpRequest& request) {
+  HEFT_ASSIGN_OR_RETURN(const GalleryInfo info,
+                        Describe(state, request.Parameter("gallery"), nullptr));
+  return JsonResponse(HeadJson(info));
+}
+
+absl::StatusOr<HttpResponse> ReadStats(MatcherState* state, const HttpRequest& request) {
+  const auto engine = state->engine.Get();
+  auto info = Describe(state, request.Parameter("gallery"), &engine->model);
+  // One that is of another model has no noise margin under this one.
+  if (absl::IsFailedPrecondition(info.status())) {
+    info = Describe(state, request.Parameter("gallery"), nullptr);
+  }
+  HEFT_RETURN_IF_ERROR(info.status());
+  return JsonResponse(StatsJson(*info));
+}
+
+absl::StatusOr<HttpResponse> MakeGallery(MatcherState* state, const HttpRequest& request) {
+  HEFT_ASSIGN_OR_RETURN(const nlohmann::json body, ReadJson(request));
+  if (!body.is_object()) return absl::InvalidArgumentError("the body must be a JSON object");
+  HEFT_RETURN_IF_ERROR(CheckKnown(body, {"gallery", "retention_seconds", "retention_bytes"}));
+  HEFT_ASSIGN_OR_RETURN(const std::string name, TextOf(body, "gallery"));
+  HEFT_RETURN_IF_ERROR(state->galleries.Address(name).status());
+  Retained retained = state->config.retained;
+  HEFT_ASSIGN_OR_RETURN(retained.seconds, NumberOf(body, "retention_seconds", retained.seconds));
+  HEFT_ASSIGN_OR_RETURN(retained.bytes, NumberOf(body, "retention_bytes", retained.bytes));
+  HEFT_RETURN_IF_ERROR(Intend(state, request, {{"operation", "createGallery"}, {"gallery", name}}));
+  HEFT_RETURN_IF_ERROR(
+      state->galleries.Create(state->engine.Get()->server, name, retained).status());
+  HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Describe(state, name, nullptr));
+  return JsonResponse(HeadJson(info), 201);
+}
+
+Tasks::Work Compaction(MatcherState* state, const std::string& address) {
+  return [state, address](const Monitor&) -> absl::StatusOr<ordered_json> {
+    HEFT_ASSIGN_OR_RETURN(const CompactResult done,
+                          CompactGallery(state->engine.Get()->server, address));
+    state->exchange.Wake();
+    return ordered_json{{"blocks", done.blocks},
+                        {"sparse", done.sparse},
+                        {"leaving", done.leaving},
+                        {"overwritten", done.overwritten.ok()},
+                        {"receipts", ReceiptsJson(done.receipts)}};
+  };
+}
+
+Tasks::Work Verification(MatcherState* state, const std::string& address) {
+  return [state, address](const Monitor& monitor) -> absl::StatusOr<ordered_json> {
+    const auto engine = state->engine.Get();
+    HEFT_ASSIGN_OR_RETURN(const VerifyResult found,
+                          VerifyGallery(address, &engine->model, monitor));
+    return ordered_json{{"intact", found.intact()},       {"generation", found.generation},
+                        {"blocks", found.blocks},         {"damaged", found.damaged},
+                        {"complaints", found.complaints}, {"recorded", found.recorded.ok()}};
+  };
+}
+
+Tasks::Work Renewing(MatcherState* state, const std::string& gallery, bool compact) {
+  return [state, gallery, compact](const Monitor& monitor) -> absl::StatusOr<ordered_json> {
+    HEFT_ASSIGN_OR_RETURN(const Exchange::Renewed done,
+                          state->exchange.RenewAll(gallery, compact, monitor));
+    return ordered_json{{"blocks", done.blocks},
+                        {"freed", done.freed},
+                        {"moved", done.moved},
+                        {"erased", done.erased},
+                        {"leaving", done.leaving},
+                        {"overwritten", done.overwritten.ok()},
+                        {"receipts", ReceiptsJson(done.receipts)}};
+  };
+}
+
+// A copy of the whole store, below the folder that the configuration gives, under a name of ours.
+absl::StatusOr<Tasks::Work> Copying(MatcherState* state) {
+  if (state->config.snapshots.empty()) {
+    return absl::FailedPreconditionError(
+        "this service is configured without a folder for copies ([store] snapshots)");
+  }
+  const std::string name = absl::StrCat("snapshot-", UnixTime());
+  const std::string out = absl::StrCat(state->config.snapshots, "/", name);
+  return [state, name, out](const Monitor& monitor) -> absl::StatusOr<ordered_json> {
+    HEFT_ASSIGN_OR_RETURN(const auto copied, Snapshot(state->galleries.folder(), out,
+                                                      /*with_keys=*/false, monitor));
+    ordered_json list = ordered_json::array();
+    for (const CopiedGallery& gallery : copied) {
+      list.push_back({{"gallery", gallery.name},
+                      {"id", HexString(gallery.id)},
+                      {"generation", gallery.generation}});
+    }
+    return ordered_json{{"snapshot", name}, {"galleries", std::move(list)}};
+  };
+}
+
+absl::StatusOr<HttpResponse> Begin(MatcherState* state, const HttpRequest& request,
+                                   const std::string& what) {
+  const std::string& gallery = request.Parameter("gallery");
+  HEFT_RETURN_IF_ERROR(state->galleries.Newest(gallery).status());
+  HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
+  Tasks::Work work;
+  if (what == "compact") {
+    work = Compaction(state, address);
+  } else if (what == "verify") {
+    work = Verification(state, address);
+  } else if (what == "renew") {
+    if (!state->exchange.has_decider()) {
+      return absl::FailedPreconditionError(
+          "no decider is configured ([decider] url): carry the request by hand "
+          "(GET /v1/galleries/{gallery}/renewal)");
+    }
+    work = Renewing(state, gallery, request.Query("compact") == "true");
+  } else {
+    HEFT_ASSIGN_OR_RETURN(work, Copying(state));
+  }
+  HEFT_RETURN_IF_ERROR(
+      Intend(state, request, {{"operation", absl::StrCat(what, "Gallery")}, {"gallery", gallery}}));
+  HEFT_ASSIGN_OR_RETURN(const std::string task, state->tasks.Start(absl::StrCat(what, "Gallery"),
+                                                                   request.who, std::move(work)));
+  return Accepted(task);
+}
+
+}  // namespace
+
+void AddGalleryRoutes(MatcherState* state, Router* router) {
+  const auto read = [&](const char* pattern, const char* operation, auto function) {
+    router->Add({"GET", pattern, operation, Scope::kReadGallery,
+                 Answers(state, [state, function](const HttpRequest& request) {
+                   return function(state, request);
+                 })});
+  };
+  read("/v1/galleries", "listGalleries", ReadGalleries);
+  read("/v1/galleries/{gallery}", "readGallery", ReadGallery);
+  read("/v1/galleries/{gallery}/stats", "readGalleryStats", ReadStats);
+  const auto change = [&](const std::string& pattern, const std::string& operation,
+                          Answering answering) {
+    Route route = {"POST", pattern, operation, Scope::kManageGallery,
+                   Answers(state, std::move(answering))};
+    route.signed_request = true;
+    route.audited = true;
+    router->Add(std::move(route));
+  };
+  change("/v1/galleries", "createGallery",
+         [state](const HttpRequest& request) { return MakeGallery(state, request); });
+  for (const std::string what : {"compact", "verify", "renew", "snapshot"}) {
+    change(absl::StrCat("/v1/galleries/{gallery}/", what), absl::StrCat(what, "Gallery"),
+           [state, what](const HttpRequest& request) { return Begin(state, request, what); });
+  }
+}
+
+}  // namespace heft::service

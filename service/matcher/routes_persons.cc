@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+// persons and encounters: who comes in, and who is there. A person is an identity of the library;
+// an encounter is one enrolment, whose id stands in the clear beside its templates.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "base/csprng.h"
+#include "base/identity.h"
+#include "base/status.h"
+#include "heft/gallery_admin.h"
+#include "service/matcher/samples.h"
+#include "service/matcher/state.h"
+
+namespace heft::service {
+namespace {
+
+using nlohmann::ordered_json;
+
+// kEncounterKey: of the metadata pair that holds an encounter's id. Requests do not set it.
+constexpr char kEncounterKey[] = "heft.encounter";
+constexpr uint64_t kMostListed = 1000;
+constexpr uint64_t kMostScanned = 100000;  // of a page that looks for names
+constexpr size_t kMostGalleries = 16;      // of one enrolment
+constexpr uint64_t kLongestWait = 300;     // seconds, of ?wait=
+constexpr size_t kLongestKey = 255;        // of Idempotency-Key
+
+// The same for the same request, so that who asks again hears of the same encounter.
+std::string EncounterId(const HttpRequest& request, const std::string& key) {
+  std::array<uint8_t, 16> id;
+  if (key.empty()) {
+    Csprng().Fill(id);
+  } else {
+    const std::string text =
+        absl::StrCat(request.who.name, "\n", request.Parameter("person"), "\n", key);
+    const Hash hash = HashBytes(AsBytes(text));
+    std::copy_n(hash.begin(), id.size(), id.begin());
+  }
+  return HexString(id);
+}
+
+// Enrolment: what an encounter's request says.
+struct Enrolling {
+  std::string person, encounter;
+  std::vector<std::string> galleries;
+  SampleRequest samples;
+  EnrolOptions options;
+};
+
+absl::StatusOr<Enrolling> ReadEnrolling(MatcherState* state, const HttpRequest& request) {
+  Enrolling in;
+  in.person = request.Parameter("person");
+  HEFT_RETURN_IF_ERROR(CheckIdentity(in.person));
+  HEFT_ASSIGN_OR_RETURN(
+      in.samples, ReadSampleRequest(request, {"encounterId", "encounterType", "status", "galleries",
+                                              "metadata", "expires", "average", "all_pairs"}));
+  const nlohmann::json& more = in.samples.more;
+  HEFT_ASSIGN_OR_RETURN(in.galleries, TextsOf(more, "galleries"));
+  std::ranges::sort(in.galleries);
+  if (in.galleries.empty() || in.galleries.size() > kMostGalleries ||
+      std::ranges::adjacent_find(in.galleries) != in.galleries.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("galleries: name 1 to ", kMostGalleries, " different ones"));
+  }
+  for (const std::string& gallery : in.galleries) {
+    HEFT_RETURN_IF_ERROR(state->galleries.Newest(gallery).status());
+  }
+  HEFT_ASSIGN_OR_RETURN(in.options.metadata, MetadataOf(more, "metadata"));
+  for (const MetadataPair& pair : in.options.metadata) {
+    if (pair.key == kEncounterKey) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("metadata: ", kEncounterKey, " is the service's own"));
+    }
+  }
+  HEFT_ASSIGN_OR_RETURN(in.options.expires, NumberOf(more, "expires", 0));
+  HEFT_ASSIGN_OR_RETURN(in.options.average, FlagOf(more, "average", false));
+  HEFT_ASSIGN_OR_RETURN(in.options.all_pairs, FlagOf(more, "all_pairs", false));
+  const std::string key = request.Header("idempotency-key");
+  if (key.size() > kLongestKey) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Idempotency-Key: at most ", kLongestKey, " bytes"));
+  }
+  in.encounter = EncounterId(request, key);
+  in.options.metadata.push_back({kEncounterKey, in.encounter});
+  HEFT_RETURN_IF_ERROR(CheckMetadata(in.options.metadata));
+  in.options.identity = in.person;
+  in.options.authorisation = in.samples.authorisation;
+  // Two principals' keys are two requests.
+  if (!key.empty()) in.options.idempotency_key = absl::StrCat(request.who.name, "\n", key);
+  return in;
+}
+
+ordered_json Outcome(const std::string& gallery, const EnrolResult& done) {
+  return {{"gallery", gallery},
+          {"brought", done.brought},
+          {"waiting", done.waiting},
+          {"templates", done.templates},
+          {"repeated", done.repeated}};
+}
+
+// Into one gallery after the other; those that have it already say so again.
+absl::StatusOr<ordered_json> EnrolEach(MatcherState* state, const HttpRequest& request,
+                                       Enrolling* in) {
+  const auto engine = state->engine.Get();
+  if (!engine->enrols) {
+    return absl::FailedPreconditionError(
+        "this service has no keys for enrolment ([keys] enrolment)");
+  }
+  in->options.trust = &engine->trust;
+  HEFT_ASSIGN_OR_RETURN(const auto signer, state->galleries.Signer());
+  HEFT_ASSIGN_OR_RETURN(const Request asked,
+                        ReadRequest(in->samples.files, &engine->trust, signer->public_key()));
+  ordered_json outcomes = ordered_json::array();
+  bool remembered = false;
+  for (const std::string& gallery : in->galleries) {
+    HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
+    HEFT_ASSIGN_OR_RETURN(const auto before,
+                          engine->server.EnrolledBefore(address, in->samples.files, in->options));
+    if (before) {
+      outcomes.push_back(Outcome(gallery, *before));
+      continue;
+    }
+    if (!remembered) {
+      HEFT_RETURN_IF_ERROR(RememberRequest(address, asked, kAllRows));
+      HEFT_RETURN_IF_ERROR(Intend(state, request,
+                                  {{"operation", "enrol"},
+                                   {"person", in->person},
+                                   {"encounter", in->encounter},
+                                   {"galleries", in->galleries}}));
+      remembered = true;
+    }
+    const auto done = engine->server.Enrol(address, in->samples.files, in->options);
+    if (!done.ok() && !outcomes.empty()) {
+      return absl::Status(
+          done.status().code(),
+          absl::StrCat(done.status().message(), "; the galleries before ", gallery,
+                       " (in the order of the alphabet) have it: ask again with the "
+                       "same Idempotency-Key for the others"));
+    }
+    HEFT_RETURN_IF_ERROR(done.status());
+    outcomes.push_back(Outcome(gallery, *done));
+  }
+  return outcomes;
+}
+
+bool HasEncounter(const PersonInfo& info, const std::string& encounter) {
+  return std::ranges::any_of(info.templates, [&](const ListedTemplate& t) {
+    return std::ranges::count(t.metadata, MetadataPair{kEncounterKey, encounter}) > 0;
+  });
+}
+
+// StatusOf: of an encounter in all these galleries: "admitted" where it stands in each, "waiting"
+// while something waits, otherwise "rejected".
+absl::StatusOr<std::string> StatusOf(MatcherState* state, const Enrolling& in) {
+  bool admitted = true, waiting = false;
+  for (const std::string& gallery : in.galleries) {
+    HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
+    HEFT_ASSIGN_OR_RETURN(const PersonInfo info, DescribePerson(address, in.person));
+    const bool there = HasEncounter(info, in.encounter);
+    admitted = admitted && there;
+    waiting = waiting || (!there && info.waiting > 0);
+  }
+  return admitted ? "admitted" : waiting ? "waiting" : "rejected";
+}
+
+absl::StatusOr<HttpResponse> Enrol(MatcherState* state, const HttpRequest& request, bool replace) {
+  HEFT_ASSIGN_OR_RETURN(const uint64_t wait, QueryNumber(request, "wait", 0, kLongestWait));
+  HEFT_ASSIGN_OR_RETURN(Enrolling in, ReadEnrolling(state, request));
+  if (replace && in.samples.authorisation.empty()) {
+    return absl::FailedPreconditionError(
+        "to replace somebody takes a registrar's authorisation (heft authorise --act replace)");
+  }
+  const auto until =
+      std::min(request.deadline, std::chrono::steady_clock::now() + std::chrono::seconds(wait));
+  uint64_t seen = state->exchange.Changes();
+  HEFT_ASSIGN_OR_RETURN(ordered_json outcomes, EnrolEach(state, request, &in));
+  state->exchange.Wake();
+  HEFT_ASSIGN_OR_RETURN(std::string status, StatusOf(state, in));
+  while (status == "waiting" && std::chrono::steady_clock::now() < until) {
+    state->exchange.WaitForChange(seen, until);
+    seen = state->exchange.Changes();
+    HEFT_ASSIGN_OR_RETURN(status, StatusOf(state, in));
+  }
+  HttpResponse response =
+      JsonResponse({{"personId", in.person},
+                    {"encounterId", in.encounter},
+                    {"others", {{"status", status}, {"galleries", std::move(outcomes)}}}},
+                   replace ? 200 : 201);
+  return response;
+}
+
+// The encounter's id apart from what requests have given.
+ordered_json TemplateJson(const ListedTemplate& t) {
+  Metadata metadata;
+  std::string encounter;
+  for (const MetadataPair& pair : t.metadata) {
+    if (pair.key == kEncounterKey) {
+      encounter = pair.value;
+    } else {
+      metadata.push_back(pair);
+    }
+  }
+  ordered_json json = {{"personId", t.identity},         {"position", t.position},
+                       {"receipt_id", t.person},         {"generation", t.generation},
+                       {"enrolled", t.enrolled},         {"expires", t.expires},
+                       {"metadata", PairsJson(metadata)}};
+  if (!encounter.empty()) json["encounterId"] = encounter;
+  return json;
+}
+
+// One gallery that is asked about, or all.
+absl::StatusOr<std::vector<std::string>> AskedGalleries(MatcherState* state,
+                                                        const HttpRequest& request) {
+  const std::string gallery = request.Query("gallery");
+  if (gallery.empty()) return state->galleries.Names();
+  HEFT_RETURN_IF_ERROR(state->galleries.Newest(gallery).status());
+  return std::vector<std::string>{gallery};
+}
+
+absl::StatusOr<HttpResponse> ReadPerson(MatcherState* state, const HttpRequest& request) {
+  const std::string& person = request.Parameter("person");
+  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, AskedGalleries(state, request));
+  ordered_json galleries = ordered_json::array();
+  for (const std::string& gallery : names) {
+    HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
+    HEFT_ASSIGN_OR_RETURN(const PersonInfo info, DescribePerson(address, person));
+    if (info.templates.empty() && info.waiting == 0) continue;
+    ordered_json templates = ordered_json::array();
+    for (const ListedTemplate& t : info.templates) templates.push_back(TemplateJson(t));
+    galleries.push_back({{"gallery", gallery},
+                         {"status", info.templates.empty() ? "waiting" : "admitted"},
+                         {"waiting", info.waiting},
+                         {"templates", std::move(templates)}});
+  }
+  if (galleries.empty()) return absl::NotFoundError("nobody of that name is enrolled");
+  return JsonResponse({{"personId", person}, {"galleries", std::move(galleries)}});
+}
+
+absl::StatusOr<HttpResponse> ReadEncounters(MatcherState* state, const HttpRequest& request) {
+  const std::string& person = request.Parameter("person");
+  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, AskedGalleries(state, request));
+  std::map<std::string, std::vector<std::string>> galleries;  // by encounter
+  for (const std::string& gallery : names) {
+    HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
+    HEFT_ASSIGN_OR_RETURN(const PersonInfo info, DescribePerson(address, person));
+    for (const ListedTemplate& t : info.templates) {
+      const ordered_json json = TemplateJson(t);
+      // Those that came in another way are known by the generation that they came in.
+      const std::string id = json.contains("encounterId")
+                                 ? json["encounterId"].get<std::string>()
+                                 : absl::StrCat(gallery, "-", t.generation);
+      auto& in = galleries[id];
+      if (in.empty() || in.back() != gallery) in.push_back(gallery);
+    }
+  }
+  if (galleries.empty()) return absl::NotFoundError("nobody of that name is enrolled");
+  ordered_json out = ordered_json::array();
+  for (const auto& [id, in] : galleries) {
+    out.push_back({{"encounterId", id},
+                   {"status", "ACTIVE"},
+                   {"encounterType", "ENROLMENT"},
+                   {"galleries", in},
+                   {"biometricData", ordered_json::array()}});
+  }
+  return JsonResponse(out);
+}
+
+absl::StatusOr<HttpResponse> ListPersons(MatcherState* state, const HttpRequest& request) {
+  const std::string gallery = request.Query("gallery"),
+                    search = absl::AsciiStrToLower(request.Query("search"));
+  if (gallery.empty()) return absl::InvalidArgumentError("gallery: say of which (?gallery=NAME)");
+  HEFT_RETURN_IF_ERROR(state->galleries.Newest(gallery).status());
+  HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
+  HEFT_ASSIGN_OR_RETURN(const uint64_t count, QueryNumber(request, "count", 100, kMostListed));
+  ListOptions options;
+  HEFT_ASSIGN_OR_RETURN(options.from, QueryNumber(request, "cursor", 0, uint64_t{1} << 48));
+  options.count = search.empty() ? std::max<uint64_t>(count, 1) : kMostScanned;
+  if (const std::string where = request.Query("where"); !where.empty()) {
+    HEFT_ASSIGN_OR_RETURN(Condition condition, ParseCondition(where));
+    options.where.push_back(std::move(condition));
+  }
+  ordered_json persons = ordered_json::array();
+  std::optional<uint64_t> next;
+  const auto listed = ListTemplates(address, options, [&](const ListedTemplate& t) -> absl::Status {
+    if (!absl::StrContains(absl::AsciiStrToLower(t.identity), search)) return absl::OkStatus();
+    if (persons.size() == std::max<uint64_t>(count, 1)) {
+      next = t.position;
+      return absl::OutOfRangeError("the page is full");
+    }
+    persons.push_back(TemplateJson(t));
+    return absl::OkStatus();
+  });
+  if (!next) HEFT_RETURN_IF_ERROR(listed.status());
+  if (!next) next = *listed;
+  ordered_json json = {{"persons", std::move(persons)}};
+  if (next) json["next"] = absl::StrCat(*next);
+  return JsonResponse(json);
+}
+
+}  // namespace
+
+void AddPersonRoutes(MatcherState* state, Router* router) {
+  const auto enrol = [&](const char* method, const char* operation, bool replace) {
+    Route route = {method, "/v1/persons/{person}/encounters", operation, Scope::kEnrol, {}};
+    route.handler = Answers(state, [state, replace](const HttpRequest& request) {
+      return Enrol(state, request, replace);
+    });
+    route.most_bytes = state->config.sample_bytes;
+    route.signed_request = true;
+    route.audited = true;
+    router->Add(std::move(route));
+  };
+  enrol("POST", "createEncounterNoId", false);
+  enrol("PUT", "replacePerson", true);
+  const auto read = [&](const char* pattern, const char* operation, auto function) {
+    router->Add({"GET", pattern, operation, Scope::kReadPersons,
+                 Answers(state, [state, function](const HttpRequest& request) {
+                   return function(state, request);
+                 })});
+  };
+  read("/v1/persons", "listPersons", ListPersons);
+  read("/v1/persons/{person}", "readPerson", ReadPerson);
+  read("/v1/persons/{person}/encounters", "readAllEncounters", ReadEncounters);
+}
+
+}  // namespace heft::service

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/matcher/state.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "service/access/jwt.h"
+#include "service/run/log.h"
+
+namespace heft::service {
+
+MatcherState::MatcherState(const MatcherConfig& its_config, std::shared_ptr<const Engine> first,
+                           std::shared_ptr<Decider> its_decider,
+                           std::shared_ptr<Callbacks> its_callbacks, AuditLog* its_audit_log,
+                           Metrics* its_metrics)
+    : config(its_config),
+      audit_log(its_audit_log),
+      metrics(its_metrics),
+      engine(std::move(first)),
+      galleries(config.store),
+      uploads(config.files, config.staging),
+      decider(std::move(its_decider)),
+      callbacks(std::move(its_callbacks)),
+      exchange(&engine, &galleries, decider, config.exchange, audit_log, metrics),
+      verifications(config.verifications),
+      batcher(&galleries, config.batch, metrics),
+      tasks(config.tasks) {
+  metrics->Gauge("heft_damaged_blocks", "Blocks of a gallery that could not be matched");
+}
+
+absl::Status MatcherState::Ready() {
+  const auto names = galleries.Names();
+  if (!names.ok()) return names.status();
+  if (names->empty()) return absl::FailedPreconditionError("there is no gallery yet");
+  return galleries.Newest(names->front()).status();
+}
+
+Handler Answers(MatcherState* state, Answering answering) {
+  return [state, answering = std::move(answering)](const HttpRequest& request) {
+    absl::StatusOr<HttpResponse> answer = answering(request);
+    if (answer.ok()) return *std::move(answer);
+    HttpResponse response = ErrorResponse(answer.status());
+    if (absl::IsResourceExhausted(answer.status())) {
+      std::erase_if(response.headers,
+                    [](const auto& header) { return header.first == "Retry-After"; });
+      response.headers.emplace_back("Retry-After", absl::StrCat(state->batcher.RetryAfter()));
+    }
+    if (response.status >= 500) {
+      LogLine(LogLevel::kError, "a request failed",
+              {{"request", request.id}, {"why", std::string(answer.status().message())}});
+    }
+    return response;
+  };
+}
+
+absl::Status Intend(MatcherState* state, const HttpRequest& request,
+                    nlohmann::ordered_json fields) {
+  nlohmann::ordered_json event = {
+      {"event", "intent"}, {"request", request.id}, {"principal", request.who.name}};
+  event.update(fields);
+  return state->audit_log->Append(std::move(event));
+}
+
+HttpResponse Accepted(const std::string& task) {
+  HttpResponse response = JsonResponse({{"taskId", task}}, 202);
+  response.headers.emplace_back("Location", absl::StrCat("/v1/tasks/", task));
+  return response;
+}
+
+nlohmann::ordered_json ReceiptsJson(const std::vector<std::vector<uint8_t>>& receipts) {
+  auto out = nlohmann::ordered_json::array();
+  for (const std::vector<uint8_t>& receipt : receipts) out.push_back(Base64(receipt));
+  return out;
+}
+
+void AddMatcherRoutes(MatcherState* state, Router* router) {
+  AddMatchRoutes(state, router);
+  AddPersonRoutes(state, router);
+  AddRemovalRoutes(state, router);
+  AddGalleryRoutes(state, router);
+  AddExchangeRoutes(state, router);
+  AddKeyRoutes(state, router);
+  AddTaskRoutes(state, router);
+}
+
+}  // namespace heft::service

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// MatcherState: all that the matcher's routes work with, and how they answer.
+#ifndef HEFT_SERVICE_MATCHER_STATE_H_
+#define HEFT_SERVICE_MATCHER_STATE_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+#include "service/http/message.h"
+#include "service/http/router.h"
+#include "service/matcher/batcher.h"
+#include "service/matcher/callbacks.h"
+#include "service/matcher/config.h"
+#include "service/matcher/decider_link.h"
+#include "service/matcher/engine.h"
+#include "service/matcher/exchange.h"
+#include "service/matcher/galleries.h"
+#include "service/matcher/tasks.h"
+#include "service/matcher/uploads.h"
+#include "service/run/audit_log.h"
+#include "service/run/metrics.h"
+
+namespace heft::service {
+
+// Places: so many may work at once; who comes on top waits for his turn until his deadline.
+class Places {
+ public:
+  explicit Places(uint32_t free) : free_(free) {}
+  bool Take(std::chrono::steady_clock::time_point deadline) {
+    std::unique_lock lock(mutex_);
+    if (!freed_.wait_until(lock, deadline, [&] { return free_ > 0; })) return false;
+    --free_;
+    return true;
+  }
+  void Give() {
+    {
+      const std::lock_guard lock(mutex_);
+      ++free_;
+    }
+    freed_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  uint32_t free_;
+};
+
+struct MatcherState {
+  // `decider` and `callbacks` may be nullptr; the logs outlive it.
+  MatcherState(const MatcherConfig& its_config, std::shared_ptr<const Engine> first,
+               std::shared_ptr<Decider> its_decider, std::shared_ptr<Callbacks> its_callbacks,
+               AuditLog* its_audit_log, Metrics* its_metrics);
+
+  // Ready: whether it can answer: the store can be read.
+  absl::Status Ready();
+
+  const MatcherConfig config;
+  AuditLog* const audit_log;
+  Metrics* const metrics;
+  CurrentEngine engine;
+  Galleries galleries;
+  Uploads uploads;
+  const std::shared_ptr<Decider> decider;
+  const std::shared_ptr<Callbacks> callbacks;
+  Exchange exchange;
+  Places verifications;
+  Batcher batcher;
+  Tasks tasks;  // last: its work uses all the others
+};
+
+// Answers: a handler whose error becomes Error{code, message}; of load, with Retry-After.
+using Answering = std::function<absl::StatusOr<HttpResponse>(const HttpRequest&)>;
+Handler Answers(MatcherState* state, Answering answering);
+
+// Intend: a line in the audit log before something is done that cannot be undone. An error: it must
+// not be done.
+absl::Status Intend(MatcherState* state, const HttpRequest& request, nlohmann::ordered_json fields);
+
+// Accepted: 202 with OSIA's TaskId.
+HttpResponse Accepted(const std::string& task);
+
+// AllReceipts: base64, for JSON.
+nlohmann::ordered_json ReceiptsJson(const std::vector<std::vector<uint8_t>>& receipts);
+
+// The routes, by subject.
+void AddMatchRoutes(MatcherState* state, Router* router);     // identify, verify
+void AddPersonRoutes(MatcherState* state, Router* router);    // persons and encounters
+void AddRemovalRoutes(MatcherState* state, Router* router);   // persons go; receipts
+void AddGalleryRoutes(MatcherState* state, Router* router);   // galleries, and what is done to them
+void AddExchangeRoutes(MatcherState* state, Router* router);  // admissions and renewals by hand
+void AddKeyRoutes(MatcherState* state, Router* router);       // parameters, model and keys
+void AddTaskRoutes(MatcherState* state, Router* router);      // tasks, the contract
+// All of them.
+void AddMatcherRoutes(MatcherState* state, Router* router);
+
+}  // namespace heft::service
+
+#endif  // HEFT_SERVICE_MATCHER_STATE_H_

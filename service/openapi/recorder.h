@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests alone: what services have answered, for tests/service/contract.mjs, which holds all of
+// it against heft.yaml. With HEFT_OPENAPI_RECORDS=FOLDER each program leaves FOLDER/NAME.jsonl.
+#ifndef HEFT_SERVICE_OPENAPI_RECORDER_H_
+#define HEFT_SERVICE_OPENAPI_RECORDER_H_
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <string>
+
+#include "nlohmann/json.hpp"
+#include "service/http/client.h"
+#include "service/http/router.h"
+
+namespace heft::service::testing {
+
+// Records: of one test program; `name` is its own.
+class Records {
+ public:
+  explicit Records(const std::string& name) {
+    const char* folder = std::getenv("HEFT_OPENAPI_RECORDS");
+    if (folder == nullptr) return;
+    std::filesystem::create_directories(folder);
+    out_.open(std::string(folder) + "/" + name + ".jsonl", std::ios::trunc);
+  }
+  // Routes: all of a service's, by `tag` "matcher" or "decider".
+  void Routes(const std::string& tag, const Router& router) {
+    nlohmann::ordered_json routes = nlohmann::ordered_json::array();
+    for (const Route& route : router.routes()) {
+      routes.push_back({{"method", route.method},
+                        {"path", route.pattern},
+                        {"operation", route.operation},
+                        {"signed", route.signed_request}});
+    }
+    Write({{"routes", routes}, {"tag", tag}});
+  }
+  void Answer(const ClientRequest& request, const HttpResponse& response) {
+    nlohmann::ordered_json headers = nlohmann::ordered_json::object();
+    for (const auto& [key, value] : response.headers) headers[key] = value;
+    nlohmann::ordered_json line = {{"method", request.method},  {"target", request.target},
+                                   {"status", response.status}, {"type", response.content_type},
+                                   {"headers", headers},        {"bytes", response.body.size()}};
+    if (response.content_type.find("json") != std::string::npos) {
+      line["body"] = std::string(response.body.begin(), response.body.end());
+    }
+    Write(line);
+  }
+
+ private:
+  void Write(const nlohmann::ordered_json& line) {
+    const std::lock_guard lock(mutex_);
+    if (!out_.is_open()) return;
+    out_ << line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+    out_.flush();
+  }
+  std::mutex mutex_;
+  std::ofstream out_;
+};
+
+}  // namespace heft::service::testing
+
+#endif  // HEFT_SERVICE_OPENAPI_RECORDER_H_
