@@ -18,6 +18,7 @@ void AddIdentify(Command app);
 void AddVerify(Command app);
 void AddReveal(Command app);
 void AddAudit(Command app);
+void AddAuditLog(Command app);
 void AddInspect(Command app);
 void AddImportSeal(Command app);
 void AddExportSeal(Command app);

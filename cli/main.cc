@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
     AddVerify(app);
     AddReveal(app);
     AddAudit(app);
+    AddAuditLog(app);
     AddDecrypt(app);
     AddCanary(app);
     AddBudget(app);

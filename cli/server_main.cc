@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
                    AddVerify(app);
                    AddReveal(app);
                    AddAudit(app);
+                   AddAuditLog(app);
                    AddRekeyGallery(app);
                    AddGallery(app);
                    AddTrust(app);

@@ -23,6 +23,7 @@
 #include "fusion/rekey.h"
 #include "fusion/samples.h"
 #include "fuzz/fuzz.h"
+#include "fuzz/service_seeds.h"
 #include "gallery/admission.h"
 #include "gallery/authorisation.h"
 #include "gallery/owner/journal_anchor.h"
@@ -530,6 +531,9 @@ absl::Status Write(const std::string& root) {
   HEFT_RETURN_IF_ERROR(WriteRenewal(seeds, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteServerFiles(seeds));
   HEFT_RETURN_IF_ERROR(WriteStore(seeds));
+  for (const TextSeed& seed : ServiceSeeds()) {
+    HEFT_RETURN_IF_ERROR(seeds.Write(seed.target, seed.name, seed.text));
+  }
   return WriteScores(seeds, secret, rng);
 }
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// audit-log verify: whether the daemons' audit trail holds together.
+#include "service/run/audit_log.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+
+namespace heft::cli {
+namespace {
+
+struct Options {
+  std::string file, head;
+};
+
+// ParseHead: "LINES:HASH", as it is printed.
+absl::StatusOr<service::AuditHead> ParseHead(const std::string& text) {
+  service::AuditHead head;
+  const size_t colon = text.find(':');
+  const bool good = colon != std::string::npos && text.size() - colon - 1 == 64 &&
+                    text.find_first_not_of("0123456789abcdef", colon + 1) == std::string::npos &&
+                    absl::SimpleAtoi(text.substr(0, colon), &head.lines);
+  if (!good) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--head is \"", text, "\": write LINES:HASH, as an earlier run has printed it"));
+  }
+  head.hash = text.substr(colon + 1);
+  return head;
+}
+
+absl::Status Run(const Common& common, const Options& options) {
+  service::AuditHead noted;
+  if (!options.head.empty()) {
+    HEFT_ASSIGN_OR_RETURN(noted, ParseHead(options.head));
+  }
+  const auto head = service::VerifyAuditLog(options.file, options.head.empty() ? nullptr : &noted);
+  if (absl::IsDataLoss(head.status())) return absl::AbortedError(head.status().message());
+  HEFT_RETURN_IF_ERROR(head.status());
+  Print(common, {{"lines", head->lines}, {"hash", head->hash}, {"noted", !options.head.empty()}},
+        absl::StrCat(head->lines, " lines, each follows from the one before it",
+                     options.head.empty() ? "" : ", and the one that was noted is among them",
+                     "\nhead: ", head->lines, ":", head->hash,
+                     "\nnote the head elsewhere: with --head it shows whether the end was cut off, "
+                     "or all was written anew"));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddAuditLog(Command app) {
+  auto options = std::make_shared<Options>();
+  const Command command =
+      AddCommand(app.Group("audit-log", "the audit trail of heft-matcher and heft-decider"),
+                 "verify", "check that no line was changed, left out or moved (auditor)",
+                 "heft audit-log verify /var/lib/heft-matcher/audit.log --head 812:5f...",
+                 [options](const Common& common) { return Run(common, *options); });
+  command.Add("file", &options->file, "the audit log").Required();
+  command.Add("--head", &options->head, "LINES:HASH that was noted earlier: must be on the chain");
+}
+
+}  // namespace heft::cli
