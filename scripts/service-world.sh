@@ -21,13 +21,13 @@ find_programs() {
   done
 }
 
-# make_keys: a model of synthetic people (four samples each), the key owner's keys in $work/owner, a
-# matcher's files with an empty gallery in $work/matcher; $gallery is its id.
+# make_keys [SYNTH_OPTION]...: a model of synthetic people with four samples each, the key owner's keys in
+# $work/owner, a matcher's files with an empty gallery in $work/matcher; $gallery is its id.
 make_keys() {
+  (($# > 0)) || set -- --identities 120 --jitter 0.3 0.3
   mkdir "$work"/{owner,matcher,pki}
   export HEFT_STATE_DIR="$work/owner/anchors"
-  "$heft" synth --quiet --out "$work/data" --identities 120 --samples 4 --dimensions 128 128 \
-    --jitter 0.3 0.3 >/dev/null
+  "$heft" synth --quiet --out "$work/data" --samples 4 --dimensions 128 128 "$@" >/dev/null
   "$heft" train --quiet --data "$work/data" --gamma 32 --no-exact --out "$work/owner/model.heft" >/dev/null
   openssl rand -base64 24 >"$work/owner/passphrase"
   "$heft" keygen --quiet --model "$work/owner/model.heft" --out "$work/owner/keys" \
@@ -89,9 +89,10 @@ roles = ["operator", "auditor"]
 TOML
 }
 
-# write_configurations: $work/owner/decider.toml, $work/matcher/matcher.toml; $deciding and $matching are
-# their URLs.
+# write_configurations [FPIR]: $work/owner/decider.toml, $work/matcher/matcher.toml; $deciding and $matching
+# are their URLs.
 write_configurations() {
+  local fpir="${1:-0.01}"
   local decider_port matcher_port lock=true
   decider_port="$(free_port)"
   matcher_port="$(free_port)"
@@ -117,7 +118,7 @@ folder = "state"
 [[gallery]]
 id = "$gallery"
 name = "visitors"
-fpir = 0.01
+fpir = $fpir
 fmr = 0.001
 TOML
   } >"$work/owner/decider.toml"

@@ -21,6 +21,7 @@
 #include "service/access/jwt.h"
 #include "service/console/console.h"
 #include "service/decider/routes.h"
+#include "service/openapi/recorder.h"
 #include "service/testing.h"
 
 namespace heft::service {
@@ -87,6 +88,7 @@ struct World {
     if (!accept.empty()) request.headers.emplace_back("Accept", accept);
     const auto response = http->Client(role).Send(request);
     EXPECT_TRUE(response.ok()) << response.status();
+    if (response.ok()) records.Answer(request, *response);
     return response.ok() ? *response : HttpResponse{.status = 0};
   }
   Json AskJson(ServiceRole role, const std::string& method, const std::string& path,
@@ -106,6 +108,7 @@ struct World {
   std::unique_ptr<DaemonBase> base;
   DeciderService service;
   Traffic traffic;
+  testing::Records records{"decider_test"};
   std::unique_ptr<testing::TestService> http;
 };
 
@@ -153,6 +156,7 @@ World::World() {
   AddDeciderRoutes(&service, &router);
   AddConsole(
       &router, "decider", [this] { return DeciderFacts(&service); }, &traffic);
+  records.Routes("decider", router);
   http = std::make_unique<testing::TestService>(std::move(router));
 }
 

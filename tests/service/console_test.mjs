@@ -9,6 +9,7 @@ const {values: options} = parseArgs({options: Object.fromEntries(
   ['browser', 'pki', 'matching', 'deciding', 'screenshots'].map((name) => [name, {type: 'string'}]))});
 if (options.screenshots) mkdirSync(options.screenshots, {recursive: true});
 const browser = await chromium.launch({executablePath: options.browser, args: ['--no-sandbox']});
+const kTitles = {overview: 'Overview', galleries: 'Galleries', persons: 'People', admissions: 'Admissions', budget: 'Budget', audit: 'Audit trail'};
 const kKinds = [['light', 1200], ['dark', 1200], ['light', 400]];
 
 // open: a page of somebody's browser, which fails the test where anything is wrong on it: an error of
@@ -34,7 +35,8 @@ const links = (page) => page.$$eval('nav a', (all) => all.map((a) => a.getAttrib
 
 async function show(page, name) {
   await page.evaluate((hash) => { location.hash = hash; }, name);
-  await page.waitForFunction((hash) => document.querySelector('nav a[aria-current]')?.getAttribute('href') === `#${hash}`, name);
+  await page.waitForFunction(([hash, title]) => document.querySelector('nav a[aria-current]')?.getAttribute('href') === `#${hash}`
+    && (document.querySelector('main h1')?.textContent === title || !document.getElementById('notice').hidden), [name, kTitles[name]]);
   await page.waitForLoadState('networkidle');
 }
 

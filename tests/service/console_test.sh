@@ -33,9 +33,9 @@ write_configurations
 sed -i 's/^name = "visitors"/&\nadmission = "manual"/' "$work/owner/decider.toml"
 start_decider
 daemons+=($!)
+wait_until_ready "$deciding" "${daemons[0]}"
 start_matcher
 daemons+=($!)
-wait_until_ready "$deciding" "${daemons[0]}"
 wait_until_ready "$matching" "${daemons[1]}"
 
 # Three people wait.
