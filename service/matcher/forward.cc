@@ -76,8 +76,12 @@ bool Circuit::open() const {
   return failures_ >= options_.failures;
 }
 
-HttpDecider::HttpDecider(std::unique_ptr<HttpClient> client, ForwardOptions options)
-    : client_(std::move(client)), options_(options), circuit_(options.circuit) {}
+HttpDecider::HttpDecider(std::unique_ptr<HttpClient> client, ForwardOptions options,
+                         std::shared_ptr<TlsContext> tls)
+    : client_(std::move(client)),
+      options_(options),
+      tls_(std::move(tls)),
+      circuit_(options.circuit) {}
 
 absl::StatusOr<HttpResponse> HttpDecider::Try(const ClientRequest& request) {
   HEFT_RETURN_IF_ERROR(circuit_.Enter());

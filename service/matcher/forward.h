@@ -57,7 +57,9 @@ struct ForwardOptions {
 
 class HttpDecider : public Decider {
  public:
-  explicit HttpDecider(std::unique_ptr<HttpClient> client, ForwardOptions options = {});
+  // `tls`: what the client connects with, for Reload.
+  explicit HttpDecider(std::unique_ptr<HttpClient> client, ForwardOptions options = {},
+                       std::shared_ptr<TlsContext> tls = nullptr);
 
   absl::StatusOr<SignedDecision> Decide(std::span<const uint8_t> signed_reply,
                                         const Forwarded& of) override;
@@ -65,6 +67,8 @@ class HttpDecider : public Decider {
                                                             const Forwarded& of) override;
   absl::StatusOr<std::vector<uint8_t>> Renew(std::span<const uint8_t> signed_request,
                                              const Forwarded& of) override;
+  // Reads the certificates again, for connections from now on.
+  absl::Status Reload() { return tls_ == nullptr ? absl::OkStatus() : tls_->Reload(); }
   // Whether the decider has answered lately, or has not been asked: for readiness and metrics.
   bool away() const { return circuit_.open(); }
 
@@ -75,6 +79,7 @@ class HttpDecider : public Decider {
 
   const std::unique_ptr<HttpClient> client_;
   const ForwardOptions options_;
+  const std::shared_ptr<TlsContext> tls_;
   Circuit circuit_;
 };
 

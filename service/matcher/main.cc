@@ -56,8 +56,8 @@ std::optional<Arguments> ReadArguments(int argc, char** argv) {
 absl::StatusOr<std::shared_ptr<HttpDecider>> ConnectDecider(const MatcherConfig& config) {
   if (config.decider_url.empty()) return std::shared_ptr<HttpDecider>();
   HEFT_ASSIGN_OR_RETURN(auto tls, TlsContext::ForClient(config.decider_tls));
-  HEFT_ASSIGN_OR_RETURN(auto client, HttpClient::Create(config.decider_url, std::move(tls)));
-  return std::make_shared<HttpDecider>(std::move(client));
+  HEFT_ASSIGN_OR_RETURN(auto client, HttpClient::Create(config.decider_url, tls));
+  return std::make_shared<HttpDecider>(std::move(client), ForwardOptions(), std::move(tls));
 }
 
 absl::StatusOr<std::shared_ptr<Callbacks>> ConnectCallbacks(const MatcherConfig& config) {
@@ -123,6 +123,7 @@ absl::Status Serve(const Arguments& arguments, Signals* signals) {
     HEFT_ASSIGN_OR_RETURN(const MatcherConfig anew, ReadMatcherConfig(arguments.config));
     HEFT_ASSIGN_OR_RETURN(auto fresh, LoadEngine(anew.files));
     HEFT_RETURN_IF_ERROR(base->Reload(anew.common));
+    if (decider != nullptr) HEFT_RETURN_IF_ERROR(decider->Reload());
     state.engine.Set(std::move(fresh));
     state.galleries.Forget();
     return absl::OkStatus();

@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/bytes.h"
 #include "base/status.h"
 #include "heft/gallery_admin.h"
 #include "service/access/jwt.h"
@@ -61,6 +62,13 @@ absl::StatusOr<ProbeOptions> OptionsOf(const nlohmann::json& more) {
   return options;
 }
 
+// ClientOf: by whom samples that nobody has signed are charged, so that each principal has a budget
+// of his own (SECURITY.md): the matcher knows who asks, and says so in its reply.
+SignerKey ClientOf(const std::string& principal) {
+  const std::string text = absl::StrCat("HEFT principal\n", principal);
+  return HashBytes({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+}
+
 // Reads and checks all that can be checked before a signed request is taken for good.
 absl::StatusOr<Probe> ReadProbe(MatcherState* state, const HttpRequest& request, bool verify) {
   Probe probe;
@@ -87,6 +95,7 @@ absl::StatusOr<Probe> ReadProbe(MatcherState* state, const HttpRequest& request,
   HEFT_ASSIGN_OR_RETURN(probe.signer, state->galleries.Signer());
   HEFT_ASSIGN_OR_RETURN(probe.request, ReadRequest(probe.samples.files, &probe.engine->trust,
                                                    probe.signer->public_key()));
+  if (probe.request.client == SignerKey{}) probe.request.client = ClientOf(request.who.name);
   return probe;
 }
 
