@@ -24,6 +24,7 @@ constexpr uint64_t kStep = uint64_t{1} << 26;
 absl::Status Fill(const std::shared_ptr<LmdbEnvironment>& environment, const StoreReader& from,
                   uint64_t all, const std::function<bool(uint64_t, uint64_t)>& progress) {
   uint64_t done = 0, step = 0;
+  const NoFileSizeSignal no_signal;  // once, not for each entry
   std::unique_ptr<LmdbWriter> writer;
   const auto commit = [&]() -> absl::Status {
     if (writer != nullptr) HEFT_RETURN_IF_ERROR(writer->Commit());

@@ -51,7 +51,7 @@ absl::Status DamagedStore(const std::string& folder, std::string_view why);
 absl::Status ReplacedStore(const std::string& folder);
 
 // NoFileSizeSignal: while it lives, a write beyond the limit of a file's size (ulimit -f) is an
-// error of this thread, and no signal that ends the process.
+// error of this thread, and no signal that ends the process. One within another costs nothing.
 class NoFileSizeSignal {
  public:
   NoFileSizeSignal();

@@ -105,7 +105,14 @@ absl::Status LmdbError(std::string_view action, const std::string& folder, int r
   }
 }
 
+namespace {
+
+thread_local int t_without_signal = 0;  // how many of them this thread has
+
+}  // namespace
+
 NoFileSizeSignal::NoFileSizeSignal() {
+  if (++t_without_signal > 1) return;
   sigset_t set, old;
   sigemptyset(&set);
   sigaddset(&set, SIGXFSZ);
@@ -113,6 +120,7 @@ NoFileSizeSignal::NoFileSizeSignal() {
 }
 
 NoFileSizeSignal::~NoFileSizeSignal() {
+  --t_without_signal;
   if (!blocked_) return;
   const int error = errno;
   sigset_t set;
