@@ -8,12 +8,9 @@
 #include <openssl/rsa.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
-#include <filesystem>
-
-#include "base/files.h"
 #include "base/testing.h"
 #include "service/access/jwt.h"
+#include "service/decider/token_testing.h"
 
 namespace heft::service {
 namespace {
@@ -89,27 +86,10 @@ TEST_F(DecisionKeyTest, IsNamedByItsThumbprint) {
 
 // A key that never leaves a token.
 TEST_F(DecisionKeyTest, SignsInAToken) {
-  constexpr char kModule[] = "/usr/lib/softhsm/libsofthsm2.so";
-  ASSERT_TRUE(std::filesystem::exists(kModule)) << "softhsm2 is missing: install-dependencies";
-  std::filesystem::create_directory(folder_ / "tokens");
-  ASSERT_TRUE(WriteFileAtomic(folder_ / "softhsm2.conf",
-                              "directories.tokendir = " + (folder_ / "tokens") +
-                                  "\nobjectstore.backend = file\nlog.level = ERROR\n")
-                  .ok());
-  ASSERT_TRUE(WriteFileAtomic(folder_ / "pin", std::string_view("123456\n"), 0600).ok());
-  setenv("SOFTHSM2_CONF", (folder_ / "softhsm2.conf").c_str(), 1);
-  const auto run = [&](const std::string& command) {
-    return std::system((command + " >" + (folder_ / "out") + " 2>&1").c_str());
-  };
-  ASSERT_EQ(run("softhsm2-util --init-token --free --label heft --so-pin 123456 --pin 123456"), 0);
+  const testing::SoftToken& soft = testing::SoftToken::Get();
   const std::string curve = Make("decisions", EVP_EC_gen("P-256")).first;
-  ASSERT_EQ(run("softhsm2-util --import " + curve +
-                " --token heft --label decisions --id a1 --pin 123456"),
-            0)
-      << *ReadTextFile(folder_ / "out");
-  const auto token = DecisionKey::Load(
-      std::string("pkcs11:token=heft;object=decisions;type=private?module-path=") + kModule +
-      "&pin-source=file:" + (folder_ / "pin"));
+  soft.Import(curve, "decisions", "a1");
+  const auto token = DecisionKey::Load(soft.Uri("decisions"));
   ASSERT_TRUE(token.ok()) << token.status();
   Check(*token, *token);
   EXPECT_EQ(token->id(), DecisionKey::Load(curve)->id());

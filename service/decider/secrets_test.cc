@@ -16,6 +16,7 @@
 #include <fstream>
 
 #include "base/testing.h"
+#include "service/decider/token_testing.h"
 
 namespace heft::service {
 namespace {
@@ -77,27 +78,42 @@ TEST_F(SecretsTest, NothingIsAskedOfAKeyInTheClear) {
   EXPECT_FALSE(keeper.Source({.passphrase = PassphraseFrom::kNone}));
 }
 
-TEST_F(SecretsTest, ASealedPassphraseIsOpenedByItsKey) {
+// Seal: what `openssl pkeyutl -encrypt` writes, for a new key in the file `path`.
+std::string Seal(const std::string& path, const std::string& text) {
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_RSA_gen(2048), EVP_PKEY_free);
-  const std::string seal = folder_ / "seal.key";
-  std::FILE* const file = std::fopen(seal.c_str(), "w");
-  ASSERT_EQ(PEM_write_PrivateKey(file, key.get(), nullptr, nullptr, 0, nullptr, nullptr), 1);
+  std::FILE* const file = std::fopen(path.c_str(), "w");
+  EXPECT_EQ(PEM_write_PKCS8PrivateKey(file, key.get(), nullptr, nullptr, 0, nullptr, nullptr), 1);
   std::fclose(file);
-  chmod(seal.c_str(), 0600);
+  chmod(path.c_str(), 0600);
   const std::unique_ptr<EVP_PKEY_CTX, decltype(&EVP_PKEY_CTX_free)> context(
       EVP_PKEY_CTX_new(key.get(), nullptr), EVP_PKEY_CTX_free);
   EVP_PKEY_encrypt_init(context.get());
   EVP_PKEY_CTX_set_rsa_padding(context.get(), RSA_PKCS1_OAEP_PADDING);
-  const std::string text = "behind a token\n";
   std::string sealed(256, '\0');
   size_t size = sealed.size();
-  ASSERT_GT(EVP_PKEY_encrypt(context.get(), reinterpret_cast<uint8_t*>(sealed.data()), &size,
+  EXPECT_GT(EVP_PKEY_encrypt(context.get(), reinterpret_cast<uint8_t*>(sealed.data()), &size,
                              reinterpret_cast<const uint8_t*>(text.data()), text.size()),
             0);
-  EXPECT_EQ(*UnsealPassphrase(Write("sealed", sealed, 0644), seal), "behind a token");
+  return sealed;
+}
+
+TEST_F(SecretsTest, ASealedPassphraseIsOpenedByItsKey) {
+  const std::string seal = folder_ / "seal.key";
+  std::string sealed = Seal(seal, "behind a key\n");
+  EXPECT_EQ(*UnsealPassphrase(Write("sealed", sealed, 0644), seal), "behind a key");
   sealed[17] ^= 1;
   EXPECT_EQ(UnsealPassphrase(Write("changed", sealed, 0644), seal).status().code(),
             StatusCode::kFailedPrecondition);
+}
+
+// The key that seals stays in a token.
+TEST_F(SecretsTest, ASealedPassphraseIsOpenedByAToken) {
+  const testing::SoftToken& token = testing::SoftToken::Get();
+  const std::string sealed = Seal(folder_ / "seal.key", "behind a token\n");
+  token.Import(folder_ / "seal.key", "seal", "b2");
+  const auto passphrase = UnsealPassphrase(Write("sealed", sealed, 0644), token.Uri("seal"));
+  ASSERT_TRUE(passphrase.ok()) << passphrase.status();
+  EXPECT_EQ(*passphrase, "behind a token");
 }
 
 // In a process of its own: it is not undone.
