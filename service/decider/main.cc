@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "service/console/console.h"
 #include "service/decider/routes.h"
+#include "service/openapi/document.h"
 #include "service/run/log.h"
 #include "service/run/notify.h"
 
@@ -78,6 +79,7 @@ absl::Status Serve(const Arguments& arguments, Signals* signals) {
   RegisterDeciderMetrics(&service);
   ServeOptions options;
   AddDeciderRoutes(&service, &options.router);
+  AddContractRoute(&options.router);
   base->AddCommonRoutes(&options.router, [&service] { return service.Ready(); });
   Traffic traffic;
   options.watch = [&traffic](const Answered& a) { traffic.Observe(a, UnixTime()); };

@@ -193,6 +193,53 @@ TEST_F(MatcherTest, BlocksAreRenewedWhereSomebodyLeavesThem) {
   EXPECT_EQ(Json(world_->Identify(2))["decision"], "accept");
 }
 
+// The same with files that are carried by hand.
+TEST_F(MatcherTest, BlocksAreRenewedByHand) {
+  world_->config.retained.seconds = 0;
+  world_->Start(/*with_decider=*/false);
+  const KeyOwner owner = world_->Owner();
+  for (const uint64_t person : {1, 2}) {
+    ASSERT_EQ(
+        world_
+            ->Send("registrar",
+                   MatcherWorld::Form("POST", absl::StrCat("/v1/persons/p", person, "/encounters"),
+                                      keys_->Sample(person), {{"galleries", {"main"}}}))
+            .status,
+        201);
+  }
+  const auto carry = [&](const std::string& target, const auto& answer) {
+    const HttpResponse request = world_->Get("machine", target);
+    EXPECT_EQ(request.status, 200) << Text(request);
+    ClientRequest back;
+    back.method = "POST";
+    back.target = target;
+    back.content_type = std::string(kHeftType);
+    back.body = answer(request.body);
+    return world_->Send("machine", back);
+  };
+  const auto admit = [&](const auto& request) {
+    return testing::Must(owner.Admit(request, "request")).signed_admission;
+  };
+  ASSERT_EQ(carry("/v1/galleries/main/admission", admit).status, 200);
+  EXPECT_EQ(world_->Get("machine", "/v1/galleries/main/renewal").status, 404) << "nobody leaves";
+  ClientRequest compact;
+  compact.method = "POST";
+  compact.target = "/v1/galleries/main/compact";
+  world_->Await("operator", world_->Send("operator", compact));
+  ClientRequest remove;
+  remove.method = "DELETE";
+  remove.target = "/v1/persons/p1";
+  const HttpResponse removed = world_->Send("registrar", remove);
+  ASSERT_EQ(removed.status, 200);
+  EXPECT_EQ(Json(removed)["galleries"][0]["leaving"], 1) << "and there is no receipt yet";
+  const HttpResponse renewed = carry("/v1/galleries/main/renewal", [&](const auto& request) {
+    return testing::Must(owner.Renew(request, "request")).signed_renewal;
+  });
+  ASSERT_EQ(renewed.status, 200) << Text(renewed);
+  EXPECT_EQ(Json(renewed)["leaving"], 0);
+  EXPECT_EQ(Json(renewed)["receipts"].size(), 1u);
+}
+
 TEST_F(MatcherTest, AnEnrolmentThatIsAskedForAgainHappensOnce) {
   world_->Start();
   ClientRequest request = MatcherWorld::Form("POST", "/v1/persons/ann/encounters?wait=60",

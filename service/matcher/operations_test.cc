@@ -85,6 +85,26 @@ TEST_F(OperationsTest, ACopyIsMadeWhileItServes) {
   EXPECT_EQ(copied["result"]["galleries"].size(), 2u);
 }
 
+// Two rings: small probes, keys of their own for enrolment and verification, which can be replaced.
+TEST_F(OperationsTest, ThinProbesAndTheirKeys) {
+  const KeyMaterial thin(folder_->path() + "/thin", 3, "thin");
+  world_ = std::make_unique<MatcherWorld>(thin, records_);
+  world_->Start();
+  ASSERT_EQ(world_->Enrol("ann", 1).status, 201);
+  const auto decided = [&](const std::string& target, bool small) {
+    const HttpResponse answer =
+        world_->Send("client", MatcherWorld::Form("POST", target, thin.Sample(1, small)));
+    return Json(answer).value("decision", Text(answer));
+  };
+  EXPECT_EQ(decided("/v1/identify/main", true), "accept");
+  EXPECT_EQ(decided("/v1/verify/main/ann", false), "accept");
+  EXPECT_EQ(Put("/v1/keys/enrolment", *ReadFile(thin.files.enrolment_keys)).status, 200);
+  EXPECT_EQ(decided("/v1/verify/main/ann", false), "accept");
+  const HttpResponse begun = Post("operator", "/v1/galleries/main/renew?compact=true");
+  ASSERT_EQ(begun.status, 202) << Text(begun);
+  EXPECT_EQ(world_->Await("operator", begun)["status"], "done");
+}
+
 // Whoever did not begin a task does not learn that it is there.
 TEST_F(OperationsTest, TasksAreTheirOwners) {
   world_->Start();

@@ -47,13 +47,14 @@ inline void Must(const absl::Status& status) {
 
 // KeyMaterial: a model and its keys in a folder, made once a suite.
 struct KeyMaterial {
-  KeyMaterial(const std::string& folder, uint64_t seed)
-      : model(experiment::RandomModel({128, 96}, 16, 3, "compact", seed)) {
+  KeyMaterial(const std::string& folder, uint64_t seed, const std::string& profile = "compact")
+      : model(experiment::RandomModel({128, 96}, 16, 3, profile, seed)) {
     Must(MakeDirectories(folder));
     Must(WriteFile(folder + "/model.heft", model.Serialize()));
     Must(MakeKeySet(model, folder + "/keys"));
     files.model = folder + "/model.heft";
     files.evaluation_keys = folder + "/keys/evaluation.keys";
+    if (profile == "thin") files.enrolment_keys = folder + "/keys/enrolment.keys";
     files.encryption_key = folder + "/keys/encryption.key";
     files.trust = folder + "/keys/trust.heft";
     secret_key = folder + "/keys/secret.key";
@@ -65,11 +66,13 @@ struct KeyMaterial {
     const auto v = experiment::RandomUnit(model.modalities[modality].dimension, rng);
     return {v.begin(), v.end()};
   }
-  // The files of one sample of a person.
-  std::vector<std::vector<uint8_t>> Sample(uint64_t person) const {
+  // The files of one sample of a person; `thin`: as a probe of an identification.
+  std::vector<std::vector<uint8_t>> Sample(uint64_t person, bool thin = false) const {
     std::vector<std::vector<uint8_t>> out;
     for (size_t m = 0; m < model.modalities.size(); ++m) {
-      out.push_back(Must(client->Encrypt(model.modalities[m].name, Vector(m, person), "probe")));
+      out.push_back(
+          Must(client->Encrypt(model.modalities[m].name, Vector(m, person), "probe",
+                               thin ? SampleUse::kIdentification : SampleUse::kEnrolment)));
     }
     return out;
   }
