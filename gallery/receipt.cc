@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gallery/receipt.h"
 
+#include <algorithm>
+
 #include "base/envelope.h"
 #include "ckks/serialization.h"
 
@@ -32,6 +34,17 @@ absl::StatusOr<Receipt> ParseReceiptFile(ByteSpan bytes, std::string_view what) 
   ReadErased(reader, !plain, &receipt.removed, &receipt.erased, &receipt.items);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return receipt;
+}
+
+void AddErased(std::vector<ErasedItem>* items, const PersonId& person, uint64_t removed,
+               const HashedName& name) {
+  const auto known = std::ranges::find(*items, person, &ErasedItem::person);
+  if (known == items->end()) {
+    items->push_back({person, 1, removed, name});
+  } else {
+    ++known->templates;
+    known->removed = std::max(known->removed, removed);
+  }
 }
 
 absl::StatusOr<std::vector<uint8_t>> SignReceipt(const SigningKey& server, const GalleryId& gallery,

@@ -16,6 +16,10 @@ namespace heft {
 
 inline constexpr std::string_view kReceiptKind = "RCPT";
 
+// AddErased: a template of somebody; what is known of him is one item.
+void AddErased(std::vector<ErasedItem>* items, const PersonId& person, uint64_t removed,
+               const HashedName& name);
+
 // SignReceipt: of a record whose `erased` is set.
 absl::StatusOr<std::vector<uint8_t>> SignReceipt(const SigningKey& server, const GalleryId& gallery,
                                                  const ReceiptRecord& record);
