@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "base/files.h"
 #include "base/used_files.h"
+#include "gallery/writer_queue.h"
 
 namespace heft {
 namespace {
@@ -136,13 +137,24 @@ std::string_view TableName(Table table) {
   return kNames[static_cast<size_t>(table)];
 }
 
-absl::StatusOr<FileLock> LockStore(const std::string& folder, absl::Duration wait) {
+absl::StatusOr<FileLock> LockStore(const std::string& folder, absl::Duration wait,
+                                   absl::Duration patience) {
   constexpr char kBusy[] = "busy";
   constexpr absl::Duration kStep = absl::Milliseconds(2);
-  const absl::Time end = absl::Now() + wait;
+  const std::string path = absl::StrCat(folder, "/lock");
+  HEFT_ASSIGN_OR_RETURN(const WriterQueue queue, WriterQueue::Join(path));
+  absl::Time tried = absl::Now();
+  const absl::Time end = tried + wait;
   while (true) {
-    auto lock = FileLock::Take(absl::StrCat(folder, "/lock"), 0600, kBusy);
-    if (lock.ok() || lock.status().message() != kBusy) return lock;
+    HEFT_ASSIGN_OR_RETURN(bool turn, queue.IsNext());
+    if (!turn && absl::Now() - tried > patience) {
+      turn = true;
+      tried = absl::Now();
+    }
+    if (turn) {
+      auto lock = FileLock::Take(path, 0600, kBusy);
+      if (lock.ok() || lock.status().message() != kBusy) return lock;
+    }
     if (absl::Now() >= end) {
       return absl::UnavailableError(absl::StrCat("others write to the store in ", folder,
                                                  ", and have for ", absl::FormatDuration(wait),

@@ -295,8 +295,11 @@ int BeginClean(LmdbEnvironment& environment, const LmdbTransaction& transaction)
 // ScrubStore: Store::Scrub.
 absl::Status ScrubStore(LmdbEnvironment& environment, absl::Duration wait);
 
-// LockStore: the writer's lock of the store in `folder`, whether or not there is one yet.
-absl::StatusOr<FileLock> LockStore(const std::string& folder, absl::Duration wait);
+// LockStore: the writer's lock of the store in `folder`, whether or not there is one yet, in the
+// order in which they come who wait for it (gallery/writer_queue.h). Somebody before this one who
+// does not take it for `patience`, because he is suspended, is not waited for.
+absl::StatusOr<FileLock> LockStore(const std::string& folder, absl::Duration wait,
+                                   absl::Duration patience = absl::Milliseconds(250));
 // CreateStore: an empty store, unless there is one (store_build.cc).
 absl::Status CreateStore(const std::string& folder);
 // CopyStore: Store::Copy of a state of about so many bytes.
