@@ -177,7 +177,7 @@ class GalleryChange {
                          const ckks::EvaluationKeys& keys);
   // The entries of a block that cannot be folded get new numbers, behind those that were.
   absl::Status CarryEntries(size_t block, uint64_t folded);
-  absl::StatusOr<bool> IsTooMany();
+  absl::StatusOr<bool> IsTooMany(const Instance& instance);
   // Whether templates may join a block: it is not damaged.
   absl::StatusOr<bool> IsSound(const Instance& instance, size_t block);
   void SetDamaged(size_t block, const std::string& why);

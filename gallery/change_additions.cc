@@ -30,7 +30,7 @@ absl::Status GalleryChange::AddSingles(const Instance& instance,
     ++head_.next_entry;
   }
   Touch();
-  HEFT_ASSIGN_OR_RETURN(const bool many, IsTooMany());
+  HEFT_ASSIGN_OR_RETURN(const bool many, IsTooMany(instance));
   return many ? Fold(instance, keys) : absl::OkStatus();
 }
 

@@ -128,12 +128,13 @@ absl::Status GalleryChange::CarryEntries(size_t block, uint64_t folded) {
 }
 
 // Not counted are those that no fold takes.
-absl::StatusOr<bool> GalleryChange::IsTooMany() {
+absl::StatusOr<bool> GalleryChange::IsTooMany(const Instance& instance) {
   if (head_.next_entry - 1 - head_.folded <= kMostPending) return false;
   HEFT_ASSIGN_OR_RETURN(const auto by_block, PendingByBlock());
   size_t count = 0;
   for (const auto& [block, pending] : by_block) {
-    count += damaged_.contains(block) ? 0 : pending.entries.size();
+    HEFT_ASSIGN_OR_RETURN(const bool sound, IsSound(instance, block));
+    count += sound ? pending.entries.size() : 0;
   }
   return count > kMostPending;
 }

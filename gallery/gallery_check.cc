@@ -4,6 +4,8 @@
 #include <array>
 #include <compare>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -256,11 +258,22 @@ absl::StatusOr<Gallery::Impl::Finding> Gallery::Impl::Verify(
   }
   Checker(*this, &all).CheckTotals();
   Finding& finding = all.finding;
+  std::map<size_t, Digest> chains;
+  std::set<size_t> damaged(finding.damaged.begin(), finding.damaged.end());
   for (const Pending& p : pending_) {
-    if (Digest(HashBytes(p.entry.fused)) != p.entry.contribution) {
-      Complain(&finding, absl::StrCat("entry ", p.number, " of the journal is damaged"));
-    }
+    const size_t block = p.entry.position / head_.block_places;
+    chains[block] = Chained(chains[block], p.entry.position, p.entry.contribution);
+    if (Digest(HashBytes(p.entry.fused)) == p.entry.contribution) continue;
+    Complain(&finding, absl::StrCat("entry ", p.number, " of the journal, for block ", block,
+                                    ", is damaged"));
+    damaged.insert(block);
   }
+  for (size_t block = 0; block < blocks(); ++block) {
+    if (infos_[block].pending == chains[block]) continue;
+    Complain(&finding, absl::StrCat("block ", block, ": entries of its journal are others"));
+    damaged.insert(block);
+  }
+  finding.damaged.assign(damaged.begin(), damaged.end());
   if (progress && !progress(blocks(), blocks())) return absl::CancelledError("interrupted");
   return finding;
 }

@@ -43,7 +43,8 @@ absl::Status CheckRekeyable(const Gallery::Impl& gallery, const RekeyingKey& key
   if (gallery.pending() > 0) {
     return absl::FailedPreconditionError(
         "enrolments stand in the gallery's journal alone, under the old key: fold them first "
-        "(`heft-server gallery compact`)");
+        "(`heft-server gallery compact`); those of a damaged block have to go, or their block has "
+        "to come back from a snapshot");
   }
   return absl::OkStatus();
 }

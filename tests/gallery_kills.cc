@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <numeric>
@@ -323,8 +324,10 @@ int Main(const std::vector<std::string>& arguments) {
     return 2;
   }
   SetThreadCount(1);
-  if (!options.folder.empty()) return Program(options, options.folder).Run() ? 0 : 1;
+  // How far galleries have come is remembered here, and by writers, not among what is a user's own.
   const testing::TemporaryFolder temporary;
+  setenv("HEFT_STATE_DIR", (temporary / "state").c_str(), 1);
+  if (!options.folder.empty()) return Program(options, options.folder).Run() ? 0 : 1;
   return Program(options, temporary.path()).Run() ? 0 : 1;
 }
 

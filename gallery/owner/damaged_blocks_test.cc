@@ -183,6 +183,7 @@ TEST_F(DamagedBlocksTest, DamagedEntries) {
     const uint64_t last = Newest().head().next_entry - 1;
     Flip(Table::kJournal, NumberKey(Newest().number(), last), at);
     EXPECT_EQ(Code(Newest().Block(*instance_, 0, server_->keys())), absl::StatusCode::kDataLoss);
+    EXPECT_THAT(Newest().Verify(instance_)->damaged, ElementsAre(0u));
     ASSERT_TRUE(Add(Names("p", kMostPending + 4)).ok());
     ASSERT_TRUE(Add(Names("q", kMostPending + 4)).ok());
     EXPECT_EQ(Newest().blocks(), 2u);
