@@ -8,28 +8,20 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/key_options.h"
-#include "cli/trust_options.h"
+#include "cli/key_owner_answer.h"
 #include "heft/server.h"
 
 namespace heft::cli {
 namespace {
 
-struct AdmitOptions {
-  KeyOptions key;
-  TrustOptions trust;
-  std::string in, out;
+struct AdmitOptions : AnswerOptions {
   AdmissionPolicy policy;
 };
 
 absl::Status RunAdmit(const Common& common, const AdmitOptions& options) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, ReadFile(options.in));
-  HEFT_ASSIGN_OR_RETURN(std::optional<Trust> trust,
-                        LoadTrustFor(options.trust, options.key.secret_key, request));
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.key.model, trust));
-  HEFT_ASSIGN_OR_RETURN(KeyOwner owner, LoadKeyOwner(model, options.key));
-  if (trust) HEFT_RETURN_IF_ERROR(owner.RequireSigned(*std::move(trust)));
-  HEFT_ASSIGN_OR_RETURN(const Admissions done, owner.Admit(request, options.in, options.policy));
+  HEFT_ASSIGN_OR_RETURN(const Asked asked, LoadAsked(options));
+  HEFT_ASSIGN_OR_RETURN(const Admissions done,
+                        asked.owner.Admit(asked.request, options.in, options.policy));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, done.signed_admission));
   size_t admitted = 0;
   Json json = {{"out", options.out}, {"rejected", Json::array()}};
@@ -81,10 +73,8 @@ void AddAdmit(Command app) {
       "heft admit --model m.heft --secret-key keys/secret.key --in pending.ct "
       "--out admission.heft",
       [options](const Common& common) { return RunAdmit(common, *options); });
-  AddKeyOptions(command, &options->key, "secret key");
-  AddTrustOptions(command, &options->trust, "the secret key");
-  command.Add("-i,--in", &options->in, "what heft-server pending wrote").Required();
-  command.Add("-o,--out", &options->out, "signed admission, for heft-server release").Required();
+  AddAnswerOptions(command, options.get(), "what heft-server pending wrote",
+                   "signed admission, for heft-server release");
   command.Add("--only", &options->policy.only, "none but these identities; the others wait on");
   command.Add("--reject", &options->policy.reject, "not these identities: they are removed");
   command.Add("--put-back", &options->policy.put_back,

@@ -25,19 +25,13 @@ absl::StatusOr<Prepared> Prepare(const Model& model, LoadedKeys* keys) {
 }
 
 absl::Status Run(const Common& common, const ServerOptions& options) {
-  HEFT_ASSIGN_OR_RETURN(LoadedKeys evaluation, ReadKeys(options, options.keys));
-  HEFT_ASSIGN_OR_RETURN(const std::optional<Trust> trust, LoadTrustFor(options.trust, evaluation));
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.model, trust));
-  HEFT_ASSIGN_OR_RETURN(LoadedKeys enrolment, ReadEnrolmentKeys(options));
-  HEFT_RETURN_IF_ERROR(CheckKeys(trust, "EVAL", &evaluation));
-  if (enrolment.found()) HEFT_RETURN_IF_ERROR(CheckKeys(trust, "ENRK", &enrolment));
-  HEFT_RETURN_IF_ERROR(CheckSameOwner(evaluation, enrolment));
+  HEFT_ASSIGN_OR_RETURN(CheckedKeys loaded, LoadCheckedKeys(options, /*enrols=*/true));
   if (!options.key_cache.empty()) HEFT_RETURN_IF_ERROR(MakeDirectories(options.key_cache));
   Json list = Json::array();
   std::string text;
-  for (LoadedKeys* keys : {&evaluation, &enrolment}) {
+  for (LoadedKeys* keys : {&loaded.evaluation, &loaded.enrolment}) {
     if (!keys->found()) continue;
-    HEFT_ASSIGN_OR_RETURN(Prepared done, Prepare(model, keys));
+    HEFT_ASSIGN_OR_RETURN(Prepared done, Prepare(loaded.model, keys));
     list.push_back(std::move(done.json));
     text += done.text;
   }

@@ -101,12 +101,19 @@ absl::Status CheckKeys(const std::optional<Trust>& trust, const std::string& kin
   return absl::OkStatus();
 }
 
-absl::Status CheckSameOwner(const LoadedKeys& evaluation, const LoadedKeys& enrolment) {
-  if (!enrolment.found() || enrolment.file.signer == evaluation.file.signer) {
-    return absl::OkStatus();
-  }
-  return absl::FailedPreconditionError(
-      absl::StrCat(enrolment.path, ": signed by another key owner than ", evaluation.path));
+absl::StatusOr<CheckedKeys> LoadCheckedKeys(const ServerOptions& options, bool enrols) {
+  CheckedKeys keys;
+  HEFT_ASSIGN_OR_RETURN(keys.evaluation, ReadKeys(options, options.keys));
+  HEFT_ASSIGN_OR_RETURN(keys.trust, LoadTrustFor(options.trust, keys.evaluation));
+  HEFT_ASSIGN_OR_RETURN(keys.model, LoadTrustedModel(options.model, keys.trust));
+  HEFT_RETURN_IF_ERROR(CheckKeys(keys.trust, "EVAL", &keys.evaluation));
+  if (!enrols) return keys;
+  HEFT_ASSIGN_OR_RETURN(keys.enrolment, ReadEnrolmentKeys(options));
+  if (!keys.enrolment.found()) return keys;
+  HEFT_RETURN_IF_ERROR(CheckKeys(keys.trust, "ENRK", &keys.enrolment));
+  if (keys.enrolment.file.signer == keys.evaluation.file.signer) return keys;
+  return absl::FailedPreconditionError(absl::StrCat(
+      keys.enrolment.path, ": signed by another key owner than ", keys.evaluation.path));
 }
 
 absl::Status Expand(const Model& model, LoadedKeys* keys) {
@@ -140,23 +147,14 @@ absl::Status Renew(const Common& common, const Model& model, const std::optional
 absl::StatusOr<LoadedServer> LoadServer(const Common& common, const ServerOptions& options,
                                         bool enrols) {
   SetWriterWait(options.wait);
-  HEFT_ASSIGN_OR_RETURN(LoadedKeys evaluation, ReadKeys(options, options.keys));
-  HEFT_ASSIGN_OR_RETURN(std::optional<Trust> trust, LoadTrustFor(options.trust, evaluation));
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.model, trust));
-  HEFT_RETURN_IF_ERROR(CheckKeys(trust, "EVAL", &evaluation));
-  HEFT_RETURN_IF_ERROR(Renew(common, model, trust, "EVAL", &evaluation));
-  LoadedKeys enrolment;
-  if (enrols) {
-    HEFT_ASSIGN_OR_RETURN(enrolment, ReadEnrolmentKeys(options));
+  HEFT_ASSIGN_OR_RETURN(CheckedKeys keys, LoadCheckedKeys(options, enrols));
+  HEFT_RETURN_IF_ERROR(Renew(common, keys.model, keys.trust, "EVAL", &keys.evaluation));
+  if (keys.enrolment.found()) {
+    HEFT_RETURN_IF_ERROR(Renew(common, keys.model, keys.trust, "ENRK", &keys.enrolment));
   }
-  if (enrolment.found()) {
-    HEFT_RETURN_IF_ERROR(CheckKeys(trust, "ENRK", &enrolment));
-    HEFT_RETURN_IF_ERROR(Renew(common, model, trust, "ENRK", &enrolment));
-  }
-  HEFT_RETURN_IF_ERROR(CheckSameOwner(evaluation, enrolment));
-  HEFT_ASSIGN_OR_RETURN(Server server,
-                        Server::CreateFrom(model, evaluation.view(), enrolment.view()));
-  return LoadedServer{std::move(server), std::move(trust), evaluation.file.signer};
+  HEFT_ASSIGN_OR_RETURN(
+      Server server, Server::CreateFrom(keys.model, keys.evaluation.view(), keys.enrolment.view()));
+  return LoadedServer{std::move(server), std::move(keys.trust), keys.evaluation.file.signer};
 }
 
 }  // namespace heft::cli

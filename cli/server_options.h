@@ -62,10 +62,18 @@ absl::StatusOr<std::optional<Trust>> LoadTrustFor(const TrustOptions& options,
                                                   const LoadedKeys& keys);
 absl::Status CheckKeys(const std::optional<Trust>& trust, const std::string& kind,
                        LoadedKeys* keys);
-// CheckSameOwner: kFailedPrecondition for keys that two key owners signed.
-absl::Status CheckSameOwner(const LoadedKeys& evaluation, const LoadedKeys& enrolment);
 // Expand: keys that have been checked, into their expanded file, and takes that.
 absl::Status Expand(const Model& model, LoadedKeys* keys);
+
+// CheckedKeys: a model and keys of one key owner, who is trusted.
+struct CheckedKeys {
+  Model model;
+  std::optional<Trust> trust;
+  LoadedKeys evaluation, enrolment;
+};
+// LoadCheckedKeys: with those for enrolment, where there are any, if `enrols`. kFailedPrecondition
+// for keys that two key owners signed.
+absl::StatusOr<CheckedKeys> LoadCheckedKeys(const ServerOptions& options, bool enrols);
 
 // LoadedServer: a server with keys that somebody who is trusted has signed.
 struct LoadedServer {

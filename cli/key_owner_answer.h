@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the key owner's subcommands have in common that answer a server's request: admit and renew.
+#ifndef HEFT_CLI_KEY_OWNER_ANSWER_H_
+#define HEFT_CLI_KEY_OWNER_ANSWER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/common.h"
+#include "cli/key_options.h"
+#include "cli/trust_options.h"
+
+namespace heft::cli {
+
+struct AnswerOptions {
+  KeyOptions key;
+  TrustOptions trust;
+  std::string in, out;
+};
+// AddAnswerOptions: model, secret key, trust, --in and --out.
+void AddAnswerOptions(Command command, AnswerOptions* options, const std::string& in_help,
+                      const std::string& out_help);
+
+// Asked: a request as it came, and the key owner, who takes those alone that he is told to trust.
+struct Asked {
+  std::vector<uint8_t> request;
+  KeyOwner owner;
+};
+absl::StatusOr<Asked> LoadAsked(const AnswerOptions& options);
+
+}  // namespace heft::cli
+
+#endif  // HEFT_CLI_KEY_OWNER_ANSWER_H_
