@@ -145,6 +145,31 @@ TEST_F(CheckingTest, HonestRepliesAreRight) {
   Must(kHeft, Decrypt("scores.ct", {"--signed-gallery"}));
 }
 
+// Of a reply under conditions, that it says which, and who answered, is part of what is made again.
+TEST_F(CheckingTest, HonestRepliesUnderConditionsAreRight) {
+  Must(kServer, Serve("enrol", "sites", {"--in", W("others.ct"), "--metadata", "site=paris"}));
+  Must(kServer, Serve("enrol", "sites", {"--in", W("face.ct"), "--metadata", "site=berlin"}));
+  Believe(W("keys/trust.heft"), W("sites"));
+  SignState("sites");
+  SignState("sites");  // that they are in it
+  const Args where = {"--where", "site=berlin"};
+  Must(kServer, Join(Identify("sites", "berlin.ct"), where));
+  Must(kServer,
+       {"reveal", "--gallery", W("sites"), "--in", W("berlin.ct"), "--out", W("berlin.ct.seed")});
+  const Args audit = Audit("sites", "berlin.ct", "berlin.ct.seed");
+  ExpectRight(audit);
+  const auto opened = Must(kHeft, Decrypt("berlin.ct", {"--top", "10"}));
+  ASSERT_EQ(opened["candidates"].size(), 10u);
+  EXPECT_EQ(opened["candidates"][0]["identity"], known_);
+  EXPECT_EQ(opened["candidates"].dump().find("other "), std::string::npos) << "of another site";
+  // Nor does it pass for the reply to all of them.
+  Must(kServer, Identify("sites", "all.ct"));
+  Must(kServer,
+       {"reveal", "--gallery", W("sites"), "--in", W("all.ct"), "--out", W("all.ct.seed")});
+  ExpectRight(Audit("sites", "all.ct", "all.ct.seed"));
+  ExpectWrong(Audit("sites", "berlin.ct", "all.ct.seed"), "not the one that the reply commits to");
+}
+
 TEST_F(CheckingTest, OneInSoManyIsChosen) {
   Args choose = {"audit", "--one-in", "3"};
   for (const char* reply : {"a", "b", "c", "d"}) choose = Join(choose, {"--reply", reply});

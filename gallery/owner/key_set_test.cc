@@ -10,7 +10,9 @@
 #include "base/testing.h"
 #include "fusion/testing.h"
 #include "gallery/owner/admit_all.h"
+#include "heft/gallery_admin.h"
 #include "heft/inspect.h"
+#include "heft/removal.h"
 #include "heft/server.h"
 
 namespace heft {
@@ -169,6 +171,35 @@ TEST_F(KeySetTest, RenewingRevokesTheOldKeyOnce) {
   EXPECT_EQ(RenewKey(*old, Path("twice")).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(Files("twice"), 0u);
   EXPECT_EQ(RenewKey(*next, Path("new")).status().code(), absl::StatusCode::kAlreadyExists);
+}
+
+// Somebody leaves a gallery: what the server asks for is encrypted anew under no revoked key.
+TEST_F(KeySetTest, ARevokedKeyRenewsNoBlocks) {
+  const auto set = MakeKeySet(model_, Path("old"));
+  ASSERT_TRUE(set.ok()) << set.status();
+  const auto old = KeyOwner::Load(model_, set->secret_key);
+  const auto client = Client::Create(model_, *ReadFile(set->encryption_key));
+  const auto server = Server::Create(model_, *ReadFile(set->evaluation_keys));
+  ASSERT_TRUE(old.ok() && client.ok() && server.ok());
+  const std::string gallery = Path("gallery");
+  ASSERT_TRUE(CreateGallery(*server, gallery, {.seconds = 0, .bytes = 0}).ok());
+  const std::vector<float> ann(24, 0.5f), bob(24, -0.5f);
+  for (const auto& [face, name] : {std::pair{ann, "ann"}, std::pair{bob, "bob"}}) {
+    ASSERT_TRUE(
+        testing::EnrolNow(*server, *old, gallery, {{*client->Encrypt("m0", face, name), "m0"}})
+            .ok());
+  }
+  ASSERT_TRUE(server->Fold(gallery).ok());
+  const auto removed = Remove(*server, gallery, {"ann"});
+  ASSERT_TRUE(removed.ok()) << removed.status();
+  ASSERT_EQ(removed->leaving, 1u);
+  const auto request = AskRenewal(*server, gallery);
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_TRUE(old->Renew(*request, "request").ok());
+  ASSERT_TRUE(RenewKey(*old, Path("new")).ok());
+  const auto refused = old->Renew(*request, "request");
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("revoked"));
 }
 
 }  // namespace

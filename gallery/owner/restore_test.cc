@@ -76,6 +76,24 @@ TEST_F(RestoreTest, ReceiptsOfADamagedGallery) {
   EXPECT_TRUE(Newest().CheckIntact(instance_).ok());
 }
 
+// Of two galleries in a folder one is damaged: what the other has erased stays erased.
+TEST_F(RestoreTest, GalleriesAreLookedAtOneByOne) {
+  const std::string other = directory_ + ":other";
+  ASSERT_TRUE(EnrolDirectly(*server_, other, Set({3, 4}, {"cat", "dan"})).ok());
+  EraseAnn();
+  Spoil(Table::kHead, HeadKey(Gallery::Impl::Open(other)->number()));
+  ASSERT_FALSE(Gallery::Impl::Open(other).ok());
+  RestoreOptions options = Older();
+  EXPECT_EQ(Code(Restore(snapshot_, directory_, options)), absl::StatusCode::kFailedPrecondition)
+      << "nobody knows whom that one had erased";
+  options.without_receipts = true;
+  const auto restored = Restore(snapshot_, directory_, options);
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_EQ(restored->erased, 1u);
+  EXPECT_THAT(Names(), ElementsAre("bob"));
+  EXPECT_EQ(Gallery::Impl::Open(other)->size(), 2u);
+}
+
 TEST_F(RestoreTest, ReceiptsThatCannotBeReadAreMissed) {
   const std::vector<uint8_t> receipt = EraseAnn();
   SpoilReceipt();
