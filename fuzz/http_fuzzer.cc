@@ -128,7 +128,7 @@ void ReadResponse(ByteSpan input) {
   if (!reader.done()) return;
   const service::HttpResponse response = reader.Take();
   Check(response.body.size() <= kMostBody, "no answer beyond its limit");
-  Check(response.status >= 200 && response.status < 1000, "an answer has a status");
+  Check(response.status >= 200 && response.status < 600, "an answer has a status");
 }
 
 }  // namespace

@@ -184,6 +184,10 @@ class RuledAuthority : public Authority {
     if (input.certificate == nullptr || input.certificate->fingerprint.empty()) {
       return Unauthenticated("no client certificate");
     }
+    // Connections may outlive the certificate that they began with.
+    if (input.certificate->expires <= static_cast<uint64_t>(std::time(nullptr))) {
+      return Unauthenticated("the client certificate has expired");
+    }
     const auto rules = Current();
     const CertificateRule* rule = Find(*rules, *input.certificate);
     if (rule == nullptr) {

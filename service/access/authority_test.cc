@@ -130,7 +130,8 @@ TEST_F(AuthorityWorld, TokensBoundToACertificate) {
   EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, bound(std::string(64, 'a'))))->status, 401);
   Route route;
   route.scope = Scope::kAdmit;
-  const PeerCertificate certificate{"carrier", std::string(64, 'a'), 0};
+  PeerCertificate certificate{"carrier", std::string(64, 'a'),
+                              static_cast<uint64_t>(std::time(nullptr)) + 60};
   const std::map<std::string, std::string> headers = {
       {"authorization", "Bearer " + bound(std::string(64, 'a'))}};
   GateInput input;
@@ -140,6 +141,9 @@ TEST_F(AuthorityWorld, TokensBoundToACertificate) {
   Principal who;
   EXPECT_FALSE(gate(input, &who).has_value());
   EXPECT_EQ(who.name, "https://issuer.test#ann");
+  // The connection goes on, and the certificate has expired meanwhile.
+  certificate.expires -= 61;
+  EXPECT_EQ(gate(input, &who)->http_status, 401);
 }
 
 TEST_F(AuthorityWorld, AWrongTokenNeverFallsBackToTheCertificate) {

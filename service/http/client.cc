@@ -98,6 +98,7 @@ class Link {
   absl::StatusOr<HttpResponse> Exchange(const std::string& head, std::span<const uint8_t> body,
                                         uint64_t most_bytes, SteadyTime deadline);
   bool reusable() const { return reusable_; }
+  const SSL_CTX* context() const { return context_.get(); }
 
  private:
   absl::Status Connect(const Address& address, SteadyTime deadline);
@@ -105,6 +106,7 @@ class Link {
   absl::StatusOr<HttpResponse> Read(uint64_t most_bytes, SteadyTime deadline);
 
   int fd_ = -1;
+  std::shared_ptr<SSL_CTX> context_;
   std::unique_ptr<Wire> wire_;
   bool reusable_ = false;
 };
@@ -143,8 +145,9 @@ absl::StatusOr<std::unique_ptr<Link>> Link::Open(const Address& address,
                                                  SteadyTime deadline) {
   auto link = std::make_unique<Link>();
   HEFT_RETURN_IF_ERROR(link->Connect(address, deadline));
+  if (address.tls) link->context_ = tls->Current();
   link->wire_ =
-      address.tls ? ClientTlsWire(link->fd_, tls->Current(), address.host) : PlainWire(link->fd_);
+      address.tls ? ClientTlsWire(link->fd_, link->context_, address.host) : PlainWire(link->fd_);
   while (true) {
     const WireStep step = link->wire_->Handshake();
     if (step.kind == Kind::kDone) return link;
@@ -269,11 +272,15 @@ class TlsClient : public HttpClient {
     return head + "\r\n";
   }
   std::unique_ptr<Link> Kept() {
+    const std::shared_ptr<SSL_CTX> now = tls_ == nullptr ? nullptr : tls_->Current();
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (kept_.empty()) return nullptr;
-    std::unique_ptr<Link> link = std::move(kept_.back());
-    kept_.pop_back();
-    return link;
+    while (!kept_.empty()) {
+      std::unique_ptr<Link> link = std::move(kept_.back());
+      kept_.pop_back();
+      // Those from before our certificates were read anew are not used again.
+      if (!address_.tls || link->context() == now.get()) return link;
+    }
+    return nullptr;
   }
   void Keep(std::unique_ptr<Link> link) {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -280,7 +280,10 @@ size_t ResponseReader::Feed(std::span<const uint8_t> bytes) {
       impl.why = error.message();
     } else if (impl.parser->is_done()) {
       // 100 Continue and its like come before the answer.
-      if (impl.parser->status / 100 == 1) {
+      if (impl.parser->status < 100 || impl.parser->status > 599) {
+        impl.bad = true;
+        impl.why = "no status of HTTP";
+      } else if (impl.parser->status / 100 == 1) {
         impl.Begin();
       } else {
         impl.Finish();
@@ -297,7 +300,8 @@ bool ResponseReader::End() {
   if (impl.done || impl.bad || !impl.parser->is_header_done()) return impl.done;
   Error error;
   impl.parser->put_eof(error);
-  if (error || !impl.parser->is_done()) return false;
+  const bool status = impl.parser->status >= 200 && impl.parser->status <= 599;
+  if (error || !impl.parser->is_done() || !status) return false;
   impl.Finish();
   impl.keep_alive = false;
   return true;

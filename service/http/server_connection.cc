@@ -64,7 +64,8 @@ std::string ErrorCode(const HttpResponse& response) {
 
 Connection::Connection(Common* common, Loop* loop, int fd, std::string peer)
     : common_(common), loop_(loop), socket_(loop->context, fd), peer_(std::move(peer)) {
-  wire_ = common->tls == nullptr ? PlainWire(fd) : ServerTlsWire(fd, common->tls->Current());
+  if (common->tls != nullptr) context_ = common->tls->Current();
+  wire_ = context_ == nullptr ? PlainWire(fd) : ServerTlsWire(fd, context_);
   common_->registry.Enter();
 }
 
@@ -254,6 +255,11 @@ void Connection::HeadDone() {
   request.body = BodyOf({});
   close_after_ = !head.keep_alive;
   unread_ = false;
+  if (!PeerStillTrusted()) {
+    close_after_ = unread_ = true;
+    return Refuse(
+        ErrorResponse(401, "UNAUTHENTICATED", "this certificate does not count any more"));
+  }
   if (auto refusal = Admit(head)) {
     // A short body is read all the same, so that the connection goes on.
     const bool goes_on =
@@ -265,6 +271,15 @@ void Connection::HeadDone() {
     exchange_->refusal = std::move(refusal);
   }
   BeginBody();
+}
+
+// PeerStillTrusted: asked again where certificates were read anew since the connection began.
+bool Connection::PeerStillTrusted() {
+  if (context_ == nullptr) return true;
+  std::shared_ptr<SSL_CTX> now = common_->tls->Current();
+  if (now == context_) return true;
+  context_ = std::move(now);
+  return wire_->StillTrusted(context_.get());
 }
 
 void Connection::BeginBody() {

@@ -127,6 +127,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void ReadMore();
   void Parse();
   void HeadDone();
+  bool PeerStillTrusted();
   std::optional<HttpResponse> Admit(const RequestHead& head);
   void Refuse(HttpResponse response);
   void BeginBody();
@@ -143,6 +144,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Loop* const loop_;
   boost::asio::posix::stream_descriptor socket_;
   const std::string peer_;
+  std::shared_ptr<SSL_CTX> context_;  // under which the peer's certificate was looked at last
   std::unique_ptr<Wire> wire_;
   std::optional<PeerCertificate> certificate_;
   Phase phase_ = Phase::kGreeting;

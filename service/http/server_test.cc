@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <set>
 #include <thread>
 
 #include "base/testing.h"
@@ -36,6 +38,7 @@ Router Echo() {
                          {"query", request.query},
                          {"parameters", request.parameters},
                          {"who", request.who.name},
+                         {"peer", request.peer},
                          {"bytes", request.bytes().size()}});
   };
   const auto back = [](const HttpRequest& request) {
@@ -99,6 +102,20 @@ TEST(ServerTest, WhatIsNotThereIsSaid) {
   EXPECT_EQ(refused->status, 413);
   large.body.resize(100);
   EXPECT_EQ(client.Send(large)->status, 200);
+}
+
+TEST(ServerTest, ConnectionsAreKept) {
+  TestService service(Echo());
+  HttpClient& client = service.Client(ServiceRole::kClient);
+  std::set<std::string> ids, ports;
+  for (int i = 0; i < 5; ++i) {
+    const auto response = client.Send({.target = "/health/live"});
+    ASSERT_TRUE(response.ok()) << response.status();
+    ids.insert(HeaderOf(*response, "x-request-id"));
+    ports.insert(nlohmann::json::parse(TextOf(*response))["peer"].get<std::string>());
+  }
+  EXPECT_EQ(ids.size(), 5u);
+  EXPECT_EQ(ports.size(), 1u);
 }
 
 TEST(ServerTest, ManyAtOnce) {

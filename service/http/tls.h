@@ -37,7 +37,8 @@ class TlsContext {
   static absl::StatusOr<std::shared_ptr<TlsContext>> ForServer(const TlsFiles& files);
   static absl::StatusOr<std::shared_ptr<TlsContext>> ForClient(const TlsFiles& files);
   virtual ~TlsContext() = default;
-  // Reads the files again; connections from now on use them. On an error all stays as it was.
+  // Reads the files again; connections from now on use them, and at their next request those that
+  // are open are asked whether their certificates still count. On an error all stays as it was.
   virtual absl::Status Reload() = 0;
   // The context for a new connection; it lives as long as anybody holds it.
   virtual std::shared_ptr<SSL_CTX> Current() const = 0;

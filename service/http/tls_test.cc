@@ -163,14 +163,20 @@ TEST_F(TlsTest, ANewCertificateEndsNoConnection) {
   EXPECT_EQ(Ask(ClientOf(ca_.Issue("other")).get()), R"({"who":"other"})");
 }
 
-TEST_F(TlsTest, RevokedCertificatesAreRefusedFromTheNextConnectionOn) {
+TEST_F(TlsTest, RevokedCertificatesAreRefusedFromTheNextRequestOn) {
   const TlsFiles lost = ca_.Issue("lost"), kept = ca_.Issue("kept");
   TlsFiles files = ca_.Issue("server");
   files.revoked = ca_.Revoke({});
   ASSERT_TRUE(Serve(files).ok());
-  EXPECT_EQ(Ask(ClientOf(lost).get()), R"({"who":"lost"})");
+  const auto open = ClientOf(lost), open_too = ClientOf(kept);
+  EXPECT_EQ(Ask(open.get()), R"({"who":"lost"})");
+  EXPECT_EQ(Ask(open_too.get()), R"({"who":"kept"})");
   ca_.Revoke({lost.certificate});
   ASSERT_TRUE(tls_->Reload().ok());
+  // Connections that are open are no way around it.
+  EXPECT_THAT(Ask(open.get()), HasSubstr("does not count any more"));
+  EXPECT_THAT(Ask(open.get()), ::testing::Not(HasSubstr("who")));
+  EXPECT_EQ(Ask(open_too.get()), R"({"who":"kept"})");
   EXPECT_THAT(Ask(ClientOf(lost).get()), ::testing::Not(HasSubstr("who")));
   EXPECT_EQ(Ask(ClientOf(kept).get()), R"({"who":"kept"})");
 }

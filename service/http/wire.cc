@@ -37,6 +37,7 @@ class Plain : public Wire {
   void Finish() override { shutdown(fd_, SHUT_WR); }
   std::optional<PeerCertificate> Peer() const override { return std::nullopt; }
   std::string Why() const override { return why_; }
+  bool StillTrusted(SSL_CTX*) const override { return true; }
 
  private:
   WireStep Step(ssize_t n, Kind want) {
@@ -102,6 +103,18 @@ class Tls : public Wire {
   }
   std::optional<PeerCertificate> Peer() const override { return PeerOf(ssl_); }
   std::string Why() const override { return why_; }
+  bool StillTrusted(SSL_CTX* context) const override {
+    X509* certificate = SSL_get0_peer_certificate(ssl_);
+    if (certificate == nullptr) return true;  // who has shown none is nobody
+    X509_STORE_CTX* check = X509_STORE_CTX_new();
+    const bool good = X509_STORE_CTX_init(check, SSL_CTX_get_cert_store(context), certificate,
+                                          SSL_get_peer_cert_chain(ssl_)) == 1 &&
+                      X509_STORE_CTX_set_default(check, "ssl_client") == 1 &&
+                      X509_verify_cert(check) == 1;
+    X509_STORE_CTX_free(check);
+    ERR_clear_error();
+    return good;
+  }
 
  private:
   WireStep Step(int done, size_t n) {

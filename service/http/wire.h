@@ -32,6 +32,9 @@ class Wire {
   virtual void Finish() = 0;
   virtual std::optional<PeerCertificate> Peer() const = 0;  // after the handshake
   virtual std::string Why() const = 0;                      // of the last kFailed
+  // StillTrusted: whether a server that was read anew would take the peer's certificate: it may
+  // have been revoked, have expired, or be of an authority that is gone.
+  virtual bool StillTrusted(SSL_CTX* context) const = 0;
 };
 
 // `fd` is the caller's. `host`: what the server's certificate must name (a client's wire).
