@@ -338,7 +338,9 @@ bool FileExists(const std::string& path) {
 absl::StatusOr<FileLock> FileLock::Take(const std::string& path, mode_t mode,
                                         std::string_view busy) {
   const int operation = LOCK_EX | (busy.empty() ? 0 : LOCK_NB);
-  while (true) {
+  // Of a file system that numbers a file otherwise each time, nothing can be told.
+  constexpr int kTries = 16;
+  for (int tries = 1;; ++tries) {
     FileLock lock(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, mode));
     if (lock.fd_ < 0) {
       return absl::UnavailableError(absl::StrCat("cannot open ", path, ": ", std::strerror(errno)));
@@ -357,6 +359,7 @@ absl::StatusOr<FileLock> FileLock::Take(const std::string& path, mode_t mode,
         held.st_ino == named.st_ino && held.st_dev == named.st_dev) {
       return lock;
     }
+    if (tries == kTries) return lock;
   }
 }
 

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "base/testing.h"
@@ -280,6 +281,28 @@ TEST_F(FilesTest, NewFoldersNeedAPlaceOfTheirOwn) {
   ASSERT_TRUE(folder.ok());
   fs::create_directories(Path("late/full"));
   EXPECT_EQ(folder->Commit().code(), absl::StatusCode::kUnavailable);
+}
+
+// Whoever waited while another file took the name of the one that he locks waits for that one.
+TEST_F(FilesTest, LocksAreOfWhatHasTheName) {
+  const std::string path = folder_ / "lock";
+  std::optional<FileLock> before = *FileLock::Take(path, 0600);
+  std::atomic<bool> released = false;
+  std::thread waiting([&] {
+    const auto lock = FileLock::Take(path, 0600);
+    EXPECT_TRUE(lock.ok()) << lock.status();
+    EXPECT_TRUE(released) << "somebody else has it";
+  });
+  // It waits by now, or comes later: then it waits for the other one from the start.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  ASSERT_TRUE(WriteFileAtomic(folder_ / "other", std::string(), 0600).ok());
+  std::filesystem::rename(folder_ / "other", path);
+  std::optional<FileLock> after = *FileLock::Take(path, 0600);
+  before.reset();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  released = true;
+  after.reset();
+  waiting.join();
 }
 
 }  // namespace
