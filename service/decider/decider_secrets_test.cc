@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/decider/secrets.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
@@ -16,6 +14,7 @@
 #include <fstream>
 
 #include "base/testing.h"
+#include "service/decider/secrets.h"
 #include "service/decider/token_testing.h"
 
 namespace heft::service {
@@ -23,7 +22,7 @@ namespace {
 
 using StatusCode = absl::StatusCode;
 
-class SecretsTest : public ::testing::Test {
+class DeciderSecretsTest : public ::testing::Test {
  protected:
   std::string Write(const std::string& name, const std::string& text, mode_t mode) const {
     const std::string path = folder_ / name;
@@ -34,7 +33,7 @@ class SecretsTest : public ::testing::Test {
   const heft::testing::TemporaryFolder folder_;
 };
 
-TEST_F(SecretsTest, APassphraseFileIsItsOwnersAlone) {
+TEST_F(DeciderSecretsTest, APassphraseFileIsItsOwnersAlone) {
   EXPECT_EQ(*ReadPassphraseFile(Write("a", "open sesame\nmore", 0400)), "open sesame");
   EXPECT_EQ(*ReadPassphraseFile(Write("b", "open sesame\r\n", 0600)), "open sesame");
   EXPECT_EQ(ReadPassphraseFile(Write("c", "open sesame", 0640)).status().code(),
@@ -44,7 +43,7 @@ TEST_F(SecretsTest, APassphraseFileIsItsOwnersAlone) {
   EXPECT_EQ(ReadPassphraseFile(folder_ / "nobody").status().code(), StatusCode::kNotFound);
 }
 
-TEST_F(SecretsTest, CredentialsComeFromTheirFolder) {
+TEST_F(DeciderSecretsTest, CredentialsComeFromTheirFolder) {
   PassphraseKeeper keeper;
   const PassphraseSource source = keeper.Source({.passphrase = PassphraseFrom::kCredential});
   unsetenv("CREDENTIALS_DIRECTORY");
@@ -60,7 +59,7 @@ TEST_F(SecretsTest, CredentialsComeFromTheirFolder) {
   unsetenv("CREDENTIALS_DIRECTORY");
 }
 
-TEST_F(SecretsTest, ADescriptorIsReadOnceAndKept) {
+TEST_F(DeciderSecretsTest, ADescriptorIsReadOnceAndKept) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   ASSERT_EQ(write(ends[1], "by a pipe\n", 10), 10);
@@ -73,7 +72,7 @@ TEST_F(SecretsTest, ADescriptorIsReadOnceAndKept) {
   EXPECT_EQ(fcntl(ends[0], F_GETFD), -1) << "no program that is started has it";
 }
 
-TEST_F(SecretsTest, NothingIsAskedOfAKeyInTheClear) {
+TEST_F(DeciderSecretsTest, NothingIsAskedOfAKeyInTheClear) {
   PassphraseKeeper keeper;
   EXPECT_FALSE(keeper.Source({.passphrase = PassphraseFrom::kNone}));
 }
@@ -97,7 +96,7 @@ std::string Seal(const std::string& path, const std::string& text) {
   return sealed;
 }
 
-TEST_F(SecretsTest, ASealedPassphraseIsOpenedByItsKey) {
+TEST_F(DeciderSecretsTest, ASealedPassphraseIsOpenedByItsKey) {
   const std::string seal = folder_ / "seal.key";
   std::string sealed = Seal(seal, "behind a key\n");
   EXPECT_EQ(*UnsealPassphrase(Write("sealed", sealed, 0644), seal), "behind a key");
@@ -107,7 +106,7 @@ TEST_F(SecretsTest, ASealedPassphraseIsOpenedByItsKey) {
 }
 
 // The key that seals stays in a token.
-TEST_F(SecretsTest, ASealedPassphraseIsOpenedByAToken) {
+TEST_F(DeciderSecretsTest, ASealedPassphraseIsOpenedByAToken) {
   const testing::SoftToken& token = testing::SoftToken::Get();
   const std::string sealed = Seal(folder_ / "seal.key", "behind a token\n");
   token.Import(folder_ / "seal.key", "seal", "b2");
@@ -117,7 +116,7 @@ TEST_F(SecretsTest, ASealedPassphraseIsOpenedByAToken) {
 }
 
 // In a process of its own: it is not undone.
-TEST_F(SecretsTest, AProcessIsProtected) {
+TEST_F(DeciderSecretsTest, AProcessIsProtected) {
   const pid_t child = fork();
   if (child == 0) {
     const absl::Status status = ProtectProcess(/*lock_memory=*/false);
@@ -132,7 +131,7 @@ TEST_F(SecretsTest, AProcessIsProtected) {
 }
 
 // Where little may be locked, asking for it is refused, with what to do.
-TEST_F(SecretsTest, MemoryThatCannotBeLockedIsSaid) {
+TEST_F(DeciderSecretsTest, MemoryThatCannotBeLockedIsSaid) {
   const pid_t child = fork();
   if (child == 0) {
     if (geteuid() == 0 && setuid(65534) != 0) _exit(2);
