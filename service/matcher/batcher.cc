@@ -14,8 +14,8 @@ using std::chrono::duration;
 
 // Of the last pass' time: for so long the next one waits for more probes, where several came last
 // time: those who were answered together ask again together.
-constexpr double kGatherShare = 0.1;
-constexpr duration<double> kLongestGather{0.05};
+constexpr double kGatherShare = 0.15;
+constexpr duration<double> kLongestGather{0.2};
 constexpr double kNewest = 0.3;  // weight of the newest pass in the mean
 
 constexpr char kTooLate[] = "the deadline has passed before the gallery was searched";
@@ -126,8 +126,7 @@ Batcher::Pass Batcher::Gather(std::unique_lock<std::mutex>* lock) {
   came_.wait(*lock, [&] { return stopping_ || !queue_.empty(); });
   if (last_size_ > 1 && !stopping_) {
     const auto patience = std::min(pass_time_ * kGatherShare, kLongestGather);
-    const size_t enough = std::min<size_t>(limits_.most, last_size_ + queue_.size());
-    came_.wait_for(*lock, patience, [&] { return stopping_ || queue_.size() >= enough; });
+    came_.wait_for(*lock, patience, [&] { return stopping_ || queue_.size() >= limits_.most; });
   }
   return TakeAlike();
 }
