@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/decider/config.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "absl/strings/str_cat.h"
@@ -77,6 +78,13 @@ absl::StatusOr<DeciderConfig> ReadDeciderConfig(const Config& config) {
   out.state_folder = config.root().Table("state").RequiredPath("folder");
   for (const ConfigTable& table : config.root().Tables("gallery")) {
     ReadGallery(table, &out.galleries);
+  }
+  const bool manual =
+      std::ranges::any_of(out.galleries, [](const auto& g) { return !g.second.automatic; });
+  if (out.key.signed_gallery && manual) {
+    key.Wrong("signed_gallery",
+              "does not go with manual admission: while somebody waits no state is signed, and "
+              "every reply would be refused");
   }
   HEFT_RETURN_IF_ERROR(config.Check());
   return out;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/decider/config.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
+#include "service/decider/config.h"
 
 namespace heft::service {
 namespace {
@@ -83,6 +82,7 @@ TEST(DeciderConfigTest, WhatIsWrongIsSaid) {
   const std::pair<const char*, const char*> changes[] = {
       {"passphrase = \"fd:3\"", "passphrase = \"fd:2\""},
       {"passphrase = \"fd:3\"", "passphrase = \"sealed\""},
+      {"passphrase = \"fd:3\"", "passphrase = \"none\"\nsigned_gallery = true"},
       {"passphrase = \"fd:3\"", "passphrase = \"env:SECRET\""},
       {"fpir = 0.01", "fpir = 1.5"},
       {"fpir = 0.01", "fpri = 0.01"},
