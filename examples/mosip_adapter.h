@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// MosipAdapter: MOSIP's ABIS interface (version 1.1: insert, identify, delete, ping, pendingJobs,
+// referenceCount) on a heft-matcher: a JSON message in, a JSON message out. Carry them from and to
+// MOSIP's queues with whatever client the queue has.
+//
+// What a referenceURL gives is not CBEFF but encrypted samples, made where the biometrics are: a
+// JSON document {"biometricData": [{"template": base64, "templateFormat": "heft-sample-1"}]}.
+#ifndef HEFT_EXAMPLES_MOSIP_ADAPTER_H_
+#define HEFT_EXAMPLES_MOSIP_ADAPTER_H_
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+#include "service/http/client.h"
+
+namespace heft::examples {
+
+class MosipAdapter {
+ public:
+  // Fetch: the document behind a referenceURL. kPermissionDenied where the share has expired,
+  // kNotFound where there is nothing, kUnavailable where it cannot be reached.
+  using Fetch = std::function<absl::StatusOr<std::string>(const std::string& url)>;
+  // `matcher` is of a registrar who may identify, too; it outlives this object.
+  MosipAdapter(service::HttpClient* matcher, std::string gallery, Fetch fetch)
+      : matcher_(matcher), gallery_(std::move(gallery)), fetch_(std::move(fetch)) {}
+
+  // Answer: never throws; what goes wrong is a returnValue of "2" with one of MOSIP's reasons.
+  nlohmann::ordered_json Answer(const std::string& message);
+
+ private:
+  // Reason: MOSIP's failureReason, 1 to 18; 0: success.
+  using Reason = int;
+  Reason Check(const nlohmann::json& message) const;
+  Reason Insert(const nlohmann::json& message);
+  Reason Identify(const nlohmann::json& message, nlohmann::ordered_json* answer);
+  Reason Delete(const nlohmann::json& message);
+  Reason Ping();
+  Reason Count(const std::string& target, const char* member, const char* as,
+               nlohmann::ordered_json* answer);
+  absl::StatusOr<service::HttpResponse> Ask(const std::string& method, const std::string& target,
+                                            const nlohmann::json* body = nullptr,
+                                            const std::string& key = "");
+  Reason FetchSamples(const std::string& url, nlohmann::json* samples) const;
+
+  service::HttpClient* const matcher_;
+  const std::string gallery_;
+  const Fetch fetch_;
+  std::mutex mutex_;
+  std::map<std::string, std::string> urls_;  // of references that were inserted, for identify
+};
+
+}  // namespace heft::examples
+
+#endif  // HEFT_EXAMPLES_MOSIP_ADAPTER_H_
