@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inside of HttpServer: loops (a thread and its connections each), connections, and what they
-// share. Boost.Asio is included by the two sources that include this, and by no other.
+// share. Boost.Asio is included by the sources that include this, and by no other.
 #ifndef HEFT_SERVICE_HTTP_SERVER_INTERNAL_H_
 #define HEFT_SERVICE_HTTP_SERVER_INTERNAL_H_
 
@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_set>
@@ -26,6 +27,14 @@
 #include "service/http/wire.h"
 
 namespace heft::service {
+
+inline constexpr size_t kScratch = 64 << 10;
+inline constexpr int kReadsInARow = 16;  // then others of the loop have their turn
+// Scratch: a thread's, for what is read and used at once.
+inline std::span<uint8_t> Scratch() {
+  thread_local std::vector<uint8_t> scratch(kScratch);
+  return scratch;
+}
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
