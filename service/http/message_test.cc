@@ -87,10 +87,11 @@ TEST(MessageTest, FormsComeBackAsTheyWere) {
 
 TEST(MessageTest, FormsOfOthers) {
   const std::string type = "multipart/form-data; charset=x; boundary=\"a b\"";
-  const auto parts = ReadParts(Request(
+  const HttpRequest request = Request(
       "--a b\r\ncontent-disposition: form-data; filename=\"q\\\"x;y\" ; name=one\r\n\r\n1\r\n"
       "--a b\r\nX: y\r\nContent-Disposition: form-data; name=\"two\"\r\n\r\n\r\n--a b--\r\n",
-      type));
+      type);
+  const auto parts = ReadParts(request);
   ASSERT_TRUE(parts.ok()) << parts.status();
   ASSERT_EQ(parts->size(), 2u);
   EXPECT_EQ((*parts)[0].name, "one");

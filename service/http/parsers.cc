@@ -24,6 +24,10 @@ using Error = boost::beast::error_code;
 constexpr size_t kMostFields = 100;
 // Beast 1.74 takes "none" for 0.
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
+// It takes for granted that it sees the last chunk ("0", two lines' ends) with five bytes or more,
+// and says so by an assertion: nothing of a body in chunks ends with less, so less is not shown to
+// it.
+constexpr size_t kLastChunk = 5;
 
 std::string_view View(string_view text) { return {text.data(), text.size()}; }
 boost::asio::const_buffer Buffer(std::span<const uint8_t> bytes) {
@@ -196,6 +200,7 @@ size_t RequestReader::Feed(std::span<const uint8_t> bytes) {
   while ((impl.state == State::kHead || impl.state == State::kBody) && used < bytes.size()) {
     Error error;
     const bool in_head = impl.state == State::kHead;
+    if (!in_head && impl.head.chunked && bytes.size() - used < kLastChunk) break;
     const size_t n = impl.parser.put(Buffer(bytes.subspan(used)), error);
     used += n;
     if (error == http::error::need_more) break;
@@ -272,6 +277,8 @@ size_t ResponseReader::Feed(std::span<const uint8_t> bytes) {
   size_t used = 0;
   while (!impl.done && !impl.bad && used < bytes.size()) {
     Error error;
+    const bool in_chunks = impl.parser->is_header_done() && impl.parser->chunked();
+    if (in_chunks && bytes.size() - used < kLastChunk) break;
     const size_t n = impl.parser->put(Buffer(bytes.subspan(used)), error);
     used += n;
     if (error == http::error::need_more) break;

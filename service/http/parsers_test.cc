@@ -103,7 +103,7 @@ TEST(ParsersTest, WhatTwoReadersCouldTakeDifferentlyIsRefused) {
       {start + "Bad Name: x\r\n\r\n", 400},
       {start + "X: a\rb\r\n\r\n", 400},
       {start + "X : x\r\n\r\n", 400},
-      {start + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400},
+      {start + "Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n", 400},
       {start + "Transfer-Encoding: chunked\r\n\r\n3\r\nabcX\r\n0\r\n\r\n", 400},
       {start + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n", 400},
       {start + "Transfer-Encoding: chunked\r\n\r\n0\r\nHost: y\r\n\r\n", 400},
