@@ -7,6 +7,7 @@
 #include "heft/metadata.h"
 #include "service/access/jwt.h"
 #include "service/decider/routes.h"
+#include "service/run/log.h"
 
 namespace heft::service {
 namespace {
@@ -41,7 +42,9 @@ Json RateOfRule(const ChosenThreshold& at) {
   return json;
 }
 
-// Claims: what is signed. Everything of the decision but what it was decided from.
+// Claims: what is signed. Everything of the decision but what it was decided from. A reply that the
+// key owner refuses is a rejection like any other: the matcher that made it, and may have lied,
+// is not told that it was found out, nor by what.
 Json Claims(const DeciderState& state, const Asked& asked, const Decision& decision, uint64_t now) {
   Json json = {{"iss", state.config.issuer},
                {"iat", now},
@@ -52,7 +55,6 @@ Json Claims(const DeciderState& state, const Asked& asked, const Decision& decis
   if (decision.likelihood != Likelihood::kUnsaid) {
     json["likelihood"] = LikelihoodName(decision.likelihood);
   }
-  if (!decision.refusal.empty()) json["refused"] = decision.refusal;
   json["kind"] = decision.kind == ScoreKind::kVerification ? "verification" : "identification";
   json["rule"] = RateOfRule(decision.at);
   if (!decision.probe.empty()) json["probe"] = decision.probe;
@@ -82,6 +84,10 @@ absl::StatusOr<std::string> Decide(DeciderService* service, const DeciderState& 
   }
   HEFT_ASSIGN_OR_RETURN(const Decision decision,
                         state.owner.Decide(asked.reply, "the reply", rule));
+  if (!decision.refusal.empty()) {
+    LogLine(LogLevel::kWarning, "a reply is refused, and answered as a rejection",
+            {{"request", request.id}, {"gallery", asked.rule->name}, {"why", decision.refusal}});
+  }
   Json claims = Claims(state, asked, decision, UnixTime());
   HEFT_ASSIGN_OR_RETURN(std::string jws, state.decision_key.Sign(claims));
   Json line = Recorded("decision", request);

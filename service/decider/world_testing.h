@@ -51,7 +51,8 @@ inline void WriteDecisionKey(const std::string& path) {
 
 // World: keys, a server with two galleries, and the decider before them.
 struct World {
-  World();
+  // `name`: of the test program, for what it records.
+  explicit World(const std::string& name = "decider_test");
   Bytes Signed(const std::string& gallery, const Bytes& file, const SignerKey& client = {}) const {
     Request request;
     request.client = client;
@@ -109,11 +110,11 @@ struct World {
   std::unique_ptr<DaemonBase> base;
   DeciderService service;
   Traffic traffic;
-  Records records{"decider_test"};
+  Records records;
   std::unique_ptr<TestService> http;
 };
 
-inline World::World() {
+inline World::World(const std::string& name) : records(name) {
   setenv("HEFT_STATE_DIR", (folder / "anchors").c_str(), 1);
   const heft::KeySet set =
       *MakeKeySet(model, folder / "keys", [] { return std::string("sesame"); });

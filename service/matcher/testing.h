@@ -102,7 +102,6 @@ class LocalDecider : public Decider {
                     {"jti", "00"},
                     {"decision", decision->accepted ? "accept" : "reject"}};
     if (decision->accepted) out.decision["identity"] = decision->identity;
-    if (!decision->refusal.empty()) out.decision["refused"] = decision->refusal;
     out.decision["kind"] =
         decision->kind == ScoreKind::kVerification ? "verification" : "identification";
     out.decision["rule"] = {{"fmr", 0.001}};
