@@ -10,6 +10,7 @@
 namespace heft::service {
 namespace {
 
+constexpr uint32_t kOtherWorkers = 16;  // beside those whose probes are in a pass
 constexpr uint64_t kYear = 366 * 86400;
 
 void ReadStore(const ConfigTable& store, MatcherConfig* config) {
@@ -77,6 +78,10 @@ absl::StatusOr<MatcherConfig> ReadMatcherConfig(const std::string& path) {
   ReadStore(file.root().Table("store"), &config);
   ReadKeys(file.root().Table("keys"), &config.files);
   ReadMatching(file.root().Table("matching"), &config);
+  // A worker waits while its probe is matched: fewer of them than a pass takes would make it short.
+  if (!file.root().Table("limits").Has("workers")) {
+    config.common.limits.workers = config.batch.most + kOtherWorkers;
+  }
   ReadDecider(file.root().Table("decider"), &config);
   ReadCallbacks(file.root().Table("callbacks"), &config);
   const ConfigTable tasks = file.root().Table("tasks");
