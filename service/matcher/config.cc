@@ -27,6 +27,7 @@ void ReadStore(const ConfigTable& store, MatcherConfig* config) {
   config->retained.seconds = store.Number("retention_seconds", Retained{}.seconds, 0, kYear);
   config->retained.bytes = store.Number("retention_bytes", Retained{}.bytes, 0, uint64_t{1} << 40);
   config->writer_wait = static_cast<int>(store.Number("writer_wait_seconds", 20, 1, 3600));
+  config->upkeep.sweep = store.Seconds("expired_seconds", 3600, 1, 86400);
 }
 
 void ReadKeys(const ConfigTable& keys, EngineFiles* files) {
@@ -57,6 +58,7 @@ void ReadDecider(const ConfigTable& decider, MatcherConfig* config) {
   config->decider_tls.private_key = decider.Text("private_key", config->common.tls.private_key);
   config->exchange.poll =
       std::chrono::milliseconds(decider.Number("poll_milliseconds", 2000, 10, 3600 * 1000));
+  config->upkeep.poll = config->exchange.poll;
   config->exchange.patience = decider.Seconds("patience_seconds", 30, 1, 3600);
 }
 

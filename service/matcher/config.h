@@ -16,6 +16,7 @@
 #include "service/matcher/engine.h"
 #include "service/matcher/exchange.h"
 #include "service/matcher/tasks.h"
+#include "service/matcher/upkeep.h"
 #include "service/run/daemon.h"
 
 namespace heft::service {
@@ -40,6 +41,7 @@ struct MatcherConfig {
   std::string decider_url;  // [decider]; empty: replies go back as they are
   TlsFiles decider_tls;
   ExchangeOptions exchange;
+  UpkeepOptions upkeep;
   std::vector<std::string> callbacks;  // [callbacks] allowed: "https://host:port" of OSIA callbacks
 };
 

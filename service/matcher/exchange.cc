@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "heft/gallery_admin.h"
+#include "heft/runtime.h"
 #include "service/run/log.h"
 
 namespace heft::service {
@@ -174,6 +175,10 @@ void Exchange::AdmitAll() {
 }
 
 void Exchange::Run() {
+  if (const absl::Status gave = GiveWay(); !gave.ok()) {
+    LogLine(LogLevel::kWarning, "admissions do not give way to probes",
+            {{"why", std::string(gave.message())}});
+  }
   while (true) {
     {
       std::unique_lock lock(mutex_);
@@ -214,6 +219,7 @@ absl::StatusOr<Exchange::Renewed> Exchange::RenewAll(const std::string& gallery,
   }
   Renewed all;
   for (int round = 0; round < kMostRounds; ++round) {
+    const std::lock_guard alone(renewing_);
     const auto request = AskRenewal(gallery, compact, monitor);
     if (absl::IsNotFound(request.status())) break;  // nothing is left to renew
     HEFT_RETURN_IF_ERROR(request.status());

@@ -59,8 +59,8 @@ class Exchange {
     std::vector<std::vector<uint8_t>> receipts;
     absl::Status overwritten;
   };
-  // RenewAll: until nobody leaves any more; `compact`: and sparse blocks have become few.
-  // kFailedPrecondition without a decider.
+  // RenewAll: until nobody leaves any more; `compact`: and sparse blocks have become few. Several
+  // callers take turns. kFailedPrecondition without a decider.
   absl::StatusOr<Renewed> RenewAll(const std::string& gallery, bool compact,
                                    const Monitor& monitor);
   // AskRenewal and FinishRenewal: both ends of one, where files are carried by hand.
@@ -88,6 +88,7 @@ class Exchange {
   const ExchangeOptions options_;
   AuditLog* const audit_log_;
   Metrics* const metrics_;
+  std::mutex renewing_;       // held from a renewal's request to its end: a second request ends it
   mutable std::mutex mutex_;  // of all below
   mutable std::condition_variable woken_, changed_;
   bool stopping_ = false, awake_ = true;

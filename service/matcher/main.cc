@@ -128,10 +128,7 @@ absl::Status Serve(const Arguments& arguments, Signals* signals) {
     state.galleries.Forget();
     return absl::OkStatus();
   };
-  options.stop = [&state] {
-    state.exchange.Stop();
-    state.tasks.Stop();
-  };
+  options.stop = [&state] { state.Stop(); };
   return ServeUntilStopped(signals, config.common, base.get(), std::move(options));
 }
 

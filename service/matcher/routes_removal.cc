@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Persons go, for good; and the receipts that say so.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +20,9 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr uint64_t kMostListed = 1000;
+constexpr char kGoesOn[] =
+    "; the person answers nobody, and the service tries again until nothing is left: receipts are "
+    "at /v1/receipts";
 
 ordered_json RemovedJson(const std::string& gallery, const RemoveResult& done) {
   return {{"gallery", gallery},
@@ -51,22 +55,73 @@ absl::StatusOr<std::vector<std::string>> WhereIs(MatcherState* state, const Http
   return out;
 }
 
-// Renews the blocks that somebody leaves; its result has the receipts.
-Tasks::Work RenewalOf(MatcherState* state, std::vector<std::string> galleries,
-                      ordered_json outcomes) {
-  return [state, galleries = std::move(galleries), outcomes = std::move(outcomes)](
+// Left: of a gallery in whose blocks ciphertexts of somebody are left.
+struct Left {
+  std::string gallery;
+  std::vector<std::string> persons;  // as receipts name him
+};
+
+// ReceiptsOf: those that name him, whoever has had his block renewed.
+absl::Status ReceiptsOf(const Galleries& galleries, const Left& left, ordered_json* list) {
+  HEFT_ASSIGN_OR_RETURN(const std::string address, galleries.Address(left.gallery));
+  HEFT_ASSIGN_OR_RETURN(const auto receipts, Receipts(address));
+  for (const std::vector<uint8_t>& receipt : receipts) {
+    HEFT_ASSIGN_OR_RETURN(const ErasureReceipt says, ReadReceipt(receipt, "a receipt"));
+    const bool his = std::ranges::any_of(left.persons, [&](const std::string& person) {
+      return std::ranges::count(says.persons, person) > 0;
+    });
+    if (his) list->push_back(Base64(receipt));
+  }
+  return absl::OkStatus();
+}
+
+// Renews the blocks that somebody leaves; its result has the receipts. Where it fails, the upkeep
+// goes on.
+Tasks::Work RenewalOf(MatcherState* state, std::vector<Left> left, ordered_json outcomes) {
+  return [state, left = std::move(left), outcomes = std::move(outcomes)](
              const Monitor& monitor) -> absl::StatusOr<nlohmann::ordered_json> {
     ordered_json receipts = ordered_json::array();
     uint64_t leaving = 0;
-    for (const std::string& gallery : galleries) {
-      HEFT_ASSIGN_OR_RETURN(const Exchange::Renewed done,
-                            state->exchange.RenewAll(gallery, /*compact=*/false, monitor));
-      for (const auto& receipt : ReceiptsJson(done.receipts)) receipts.push_back(receipt);
-      leaving += done.leaving;
+    for (const Left& each : left) {
+      const auto done = state->exchange.RenewAll(each.gallery, /*compact=*/false, monitor);
+      if (!done.ok()) {
+        return absl::Status(done.status().code(), absl::StrCat(done.status().message(), kGoesOn));
+      }
+      if (!done->overwritten.ok()) state->upkeep.Owe(each.gallery);
+      HEFT_RETURN_IF_ERROR(ReceiptsOf(state->galleries, each, &receipts));
+      leaving += done->leaving;
     }
     return ordered_json{
         {"galleries", outcomes}, {"receipts", std::move(receipts)}, {"leaving", leaving}};
   };
+}
+
+// RemoveEach: from one gallery after the other. What fails later does not take back what happened.
+absl::StatusOr<ordered_json> RemoveEach(MatcherState* state, const std::string& person,
+                                        const std::vector<std::string>& galleries,
+                                        const Engine& engine, const RemoveOptions& options,
+                                        std::vector<Left>* left) {
+  ordered_json outcomes = ordered_json::array();
+  for (const std::string& gallery : galleries) {
+    HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
+    const auto done = Remove(engine.server, address, {person}, options);
+    if (!done.ok() && !outcomes.empty()) {
+      return absl::Status(
+          done.status().code(),
+          absl::StrCat(done.status().message(), "; from the galleries before ", gallery,
+                       " (in the order of the alphabet) the person is "
+                       "removed: ask again for the others"));
+    }
+    HEFT_RETURN_IF_ERROR(done.status());
+    outcomes.push_back(RemovedJson(gallery, *done));
+    if (done->leaving > 0) left->push_back({gallery, done->persons});
+    if (!done->overwritten.ok()) state->upkeep.Owe(gallery);
+    if (const absl::Status kept = RememberGeneration(address); !kept.ok()) {
+      LogLine(LogLevel::kWarning, "how far a gallery has come is not remembered",
+              {{"gallery", gallery}, {"why", std::string(kept.message())}});
+    }
+  }
+  return outcomes;
 }
 
 absl::StatusOr<HttpResponse> RemovePerson(MatcherState* state, const HttpRequest& request) {
@@ -77,29 +132,25 @@ absl::StatusOr<HttpResponse> RemovePerson(MatcherState* state, const HttpRequest
   RemoveOptions options;
   options.trust = &engine->trust;
   options.authorisation.assign(request.bytes().begin(), request.bytes().end());
+  if (galleries.size() > 1 && engine->trust.Lists(Role::kRegistrar)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the person is in ", galleries.size(),
+                     " galleries, and a registrar's authorisation is for one of them: remove from "
+                     "one after the other (?gallery=NAME)"));
+  }
   HEFT_RETURN_IF_ERROR(Intend(
       state, request, {{"operation", "remove"}, {"person", person}, {"galleries", galleries}}));
-  ordered_json outcomes = ordered_json::array();
-  std::vector<std::string> left;
-  for (const std::string& gallery : galleries) {
-    HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
-    HEFT_ASSIGN_OR_RETURN(const RemoveResult done,
-                          Remove(engine->server, address, {person}, options));
-    outcomes.push_back(RemovedJson(gallery, done));
-    if (done.leaving > 0) left.push_back(gallery);
-    if (const absl::Status kept = RememberGeneration(address); !kept.ok()) {
-      LogLine(LogLevel::kWarning, "how far a gallery has come is not remembered",
-              {{"gallery", gallery}, {"why", std::string(kept.message())}});
-    }
-  }
+  std::vector<Left> left;
+  auto outcomes = RemoveEach(state, person, galleries, *engine, options, &left);
   state->exchange.Wake();
-  if (left.empty() || !state->exchange.has_decider()) {
-    return JsonResponse({{"personId", person}, {"galleries", std::move(outcomes)}});
+  HEFT_RETURN_IF_ERROR(outcomes.status());
+  if (!left.empty() && state->exchange.has_decider()) {
+    const auto task =
+        state->tasks.Start("deleteAll", request.who, RenewalOf(state, left, *outcomes));
+    if (task.ok()) return Accepted(*task);
+    // The person is gone, so that this is no error: the upkeep renews as well.
   }
-  HEFT_ASSIGN_OR_RETURN(
-      const std::string task,
-      state->tasks.Start("deleteAll", request.who, RenewalOf(state, left, std::move(outcomes))));
-  return Accepted(task);
+  return JsonResponse({{"personId", person}, {"galleries", *std::move(outcomes)}});
 }
 
 absl::StatusOr<HttpResponse> ReadReceipts(MatcherState* state, const HttpRequest& request) {

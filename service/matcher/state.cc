@@ -22,6 +22,7 @@ MatcherState::MatcherState(const MatcherConfig& its_config, std::shared_ptr<cons
       decider(std::move(its_decider)),
       callbacks(std::move(its_callbacks)),
       exchange(&engine, &galleries, decider, config.exchange, audit_log, metrics),
+      upkeep(&engine, &galleries, &exchange, config.upkeep, audit_log, metrics),
       verifications(config.verifications),
       batcher(&galleries, config.batch, metrics),
       tasks(config.tasks) {
@@ -33,6 +34,12 @@ absl::Status MatcherState::Ready() {
   if (!names.ok()) return names.status();
   if (names->empty()) return absl::FailedPreconditionError("there is no gallery yet");
   return galleries.Newest(names->front()).status();
+}
+
+void MatcherState::Stop() {
+  exchange.Stop();
+  upkeep.Stop();
+  tasks.Stop();
 }
 
 Handler Answers(MatcherState* state, Answering answering) {

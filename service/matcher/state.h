@@ -23,6 +23,7 @@
 #include "service/matcher/exchange.h"
 #include "service/matcher/galleries.h"
 #include "service/matcher/tasks.h"
+#include "service/matcher/upkeep.h"
 #include "service/matcher/uploads.h"
 #include "service/run/audit_log.h"
 #include "service/run/metrics.h"
@@ -61,6 +62,8 @@ struct MatcherState {
 
   // Ready: whether it can answer: the store can be read.
   absl::Status Ready();
+  // Stop: background work ends, after the last answer.
+  void Stop();
 
   const MatcherConfig config;
   AuditLog* const audit_log;
@@ -71,6 +74,7 @@ struct MatcherState {
   const std::shared_ptr<Decider> decider;
   const std::shared_ptr<Callbacks> callbacks;
   Exchange exchange;
+  Upkeep upkeep;
   Places verifications;
   Batcher batcher;
   Tasks tasks;  // last: its work uses all the others

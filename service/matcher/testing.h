@@ -154,17 +154,18 @@ class MatcherWorld {
     config.snapshots = folder_ / "snapshots";
     config.files = keys.files;
     config.writer_wait = 5;
-    config.exchange.poll = std::chrono::milliseconds(50);
+    config.exchange.poll = config.upkeep.poll = std::chrono::milliseconds(50);
     options.limits.workers = 80;
     options.limits.deadline = std::chrono::seconds(120);
   }
-  ~MatcherWorld() {
-    if (state_ != nullptr) {
-      state_->exchange.Stop();
-      state_->tasks.Stop();
-    }
+  ~MatcherWorld() { Stop(); }
+
+  // Stop: as a process that ends. Start may follow.
+  void Stop() {
+    if (state_ != nullptr) state_->Stop();
     service_.reset();
     state_.reset();
+    audit_log_.reset();
   }
 
   void Start(bool with_decider = true) {
@@ -175,7 +176,8 @@ class MatcherWorld {
       // The store first: a key owner must know the server's key.
       Galleries galleries(config.store);
       for (const char* name : {"main", "other"}) {
-        Must(galleries.Create(engine->server, name, config.retained).status());
+        const auto made = galleries.Create(engine->server, name, config.retained);
+        if (!absl::IsAlreadyExists(made.status())) Must(made.status());
       }
       server_ = Must(galleries.Signer())->public_key();
     }
