@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "service/access/jwt_keys.h"
+#include "service/json.h"
 #include "service/text.h"
 
 namespace heft::service {
@@ -67,31 +68,13 @@ absl::Status Refused(std::string_view why) {
   return absl::UnauthenticatedError(absl::StrCat("the token ", std::string(why)));
 }
 
-// ParseObject: nullopt for what is no object, is deep, or has a key twice.
-std::optional<nlohmann::json> ParseObject(std::string_view text) {
-  std::vector<std::set<std::string>> keys;
-  bool wrong = false;
-  const auto look = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& value) {
-    using Event = nlohmann::json::parse_event_t;
-    if (event == Event::object_start || event == Event::array_start) {
-      wrong |= depth > 8;
-      keys.emplace_back();
-    } else if ((event == Event::object_end || event == Event::array_end) && !keys.empty()) {
-      keys.pop_back();
-    } else if (event == Event::key && !keys.empty()) {
-      wrong |= !keys.back().insert(value.get<std::string>()).second;
-    }
-    return !wrong;
-  };
-  nlohmann::json json = nlohmann::json::parse(text, look, /*allow_exceptions=*/false);
-  if (wrong || !json.is_object()) return std::nullopt;
-  return json;
-}
-
+// DecodeObject: nullopt for what is no object, is deep, or has a key twice.
 std::optional<nlohmann::json> DecodeObject(std::string_view part) {
   const auto bytes = DecodeBase64Url(part);
   if (!bytes.ok()) return std::nullopt;
-  return ParseObject({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+  auto json = ParseJson(std::span<const uint8_t>(*bytes), {.bytes = kMostToken, .depth = 8});
+  if (!json.ok() || !json->is_object()) return std::nullopt;
+  return *std::move(json);
 }
 
 std::string Text(const nlohmann::json& object, const std::string& key) {

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "service/http/private_key.h"
+#include "service/json.h"
 #include "service/text.h"
 
 namespace heft::service {
@@ -154,10 +155,12 @@ std::vector<uint8_t> NumberOf(EVP_PKEY* key, const char* name, size_t least_byte
 }  // namespace
 
 absl::StatusOr<KeySet> KeySet::Parse(std::string_view jwks, std::string_view what) {
-  const auto json = nlohmann::json::parse(jwks, nullptr, /*allow_exceptions=*/false);
   const auto wrong = [&](std::string_view why) {
     return absl::InvalidArgumentError(absl::StrCat(std::string(what), ": ", std::string(why)));
   };
+  const auto parsed = ParseJson(jwks);
+  if (!parsed.ok()) return wrong(absl::StrCat("no JWKS: ", Message(parsed.status())));
+  const nlohmann::json& json = *parsed;
   if (!json.is_object() || !json.contains("keys") || !json["keys"].is_array()) {
     return wrong("no JWKS: {\"keys\": [...]}");
   }

@@ -4,10 +4,8 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
-#include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "service/text.h"
 
 namespace heft::service {
@@ -65,34 +63,6 @@ int HttpStatusOf(absl::StatusCode code) {
       return 500;
   }
 }
-
-// JsonGate: sees what is parsed go by, and stops at what is too deep or there twice.
-class JsonGate {
- public:
-  static constexpr int kMaxDepth = 32;
-
-  bool operator()(int depth, nlohmann::json::parse_event_t event, nlohmann::json& value) {
-    using Event = nlohmann::json::parse_event_t;
-    if (event == Event::object_start || event == Event::array_start) {
-      if (depth >= kMaxDepth) Refuse("is nested deeper than 32");
-      keys_.emplace_back();
-    } else if (event == Event::object_end || event == Event::array_end) {
-      if (!keys_.empty()) keys_.pop_back();
-    } else if (event == Event::key && !keys_.empty()) {
-      const std::string& key = value.get_ref<const std::string&>();
-      if (!keys_.back().insert(key).second) Refuse("has a key twice");
-    }
-    return wrong_ == nullptr;
-  }
-  const char* wrong() const { return wrong_; }
-
- private:
-  void Refuse(const char* why) {
-    if (wrong_ == nullptr) wrong_ = why;
-  }
-  const char* wrong_ = nullptr;
-  std::vector<std::set<std::string>> keys_;  // of the objects around what is read
-};
 
 }  // namespace
 
@@ -199,25 +169,13 @@ std::shared_ptr<const Body> BodyOf(std::vector<uint8_t> bytes) {
   return std::make_shared<BytesBody>(std::move(bytes));
 }
 
-absl::StatusOr<nlohmann::json> ReadJson(const HttpRequest& request) {
+absl::StatusOr<nlohmann::json> ReadJson(const HttpRequest& request, const JsonLimits& limits) {
   const std::string type = LowerCase(request.Header("content-type"));
   const std::string_view media = Trim(std::string_view(type).substr(0, type.find(';')));
   if (media != "application/json") {
     return absl::InvalidArgumentError("this wants Content-Type: application/json");
   }
-  JsonGate gate;
-  const std::span<const uint8_t> bytes = request.bytes();
-  nlohmann::json parsed = nlohmann::json::parse(
-      bytes.begin(), bytes.end(),
-      [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& value) {
-        return gate(depth, event, value);
-      },
-      /*allow_exceptions=*/false);
-  if (gate.wrong() != nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("the JSON ", gate.wrong()));
-  }
-  if (parsed.is_discarded()) return absl::InvalidArgumentError("the body is no JSON");
-  return parsed;
+  return ParseJson(request.bytes(), limits);
 }
 
 }  // namespace heft::service

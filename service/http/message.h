@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
 #include "service/access/principal.h"
+#include "service/json.h"
 
 namespace heft::service {
 
@@ -86,9 +87,8 @@ std::string EncodePercent(std::string_view text);
 // BodyOf: bytes as a body, for tests and requests made by ourselves.
 std::shared_ptr<const Body> BodyOf(std::vector<uint8_t> bytes);
 
-// ReadJson: kInvalidArgument for another content type, for what is no JSON, nested deeper than 32,
-// or has a key twice.
-absl::StatusOr<nlohmann::json> ReadJson(const HttpRequest& request);
+// ReadJson: kInvalidArgument for another content type, and for what ParseJson refuses.
+absl::StatusOr<nlohmann::json> ReadJson(const HttpRequest& request, const JsonLimits& limits = {});
 // ReadParts: kInvalidArgument for what is no multipart/form-data, more than 64 parts, or headers of
 // a part above 4 kB.
 absl::StatusOr<std::vector<Part>> ReadParts(const HttpRequest& request);

@@ -51,19 +51,10 @@ TEST(MessageTest, JsonIsStrict) {
   EXPECT_EQ(ReadJson(Request(R"({"a":[1,{"b":2}],"c":{"a":3}})", "application/json"))->at("c")["a"],
             3);
   EXPECT_TRUE(ReadJson(Request("{}", "Application/JSON; charset=utf-8")).ok());
-  EXPECT_THAT(Message(ReadJson(Request(R"({"a":1,"a":2})", "application/json")).status()),
-              HasSubstr("twice"));
-  EXPECT_THAT(
-      Message(ReadJson(Request(R"([{"x":{"a":1,"b":2,"a":1}}])", "application/json")).status()),
-      HasSubstr("twice"));
   EXPECT_THAT(Message(ReadJson(Request("{}", "text/plain")).status()), HasSubstr("Content-Type"));
   EXPECT_THAT(Message(ReadJson(Request("{", "application/json")).status()), HasSubstr("no JSON"));
-  EXPECT_THAT(Message(ReadJson(Request("", "application/json")).status()), HasSubstr("no JSON"));
-  const std::string fits = std::string(32, '[') + std::string(32, ']');
-  EXPECT_TRUE(ReadJson(Request(fits, "application/json")).ok());
-  const std::string deep = std::string(33, '[') + std::string(33, ']');
-  EXPECT_THAT(Message(ReadJson(Request(deep, "application/json")).status()), HasSubstr("deeper"));
-  EXPECT_FALSE(ReadJson(Request(std::string(1000000, '['), "application/json")).ok());
+  EXPECT_THAT(Message(ReadJson(Request("[1,2,3]", "application/json"), {.values = 3}).status()),
+              HasSubstr("more than 3"));
 }
 
 TEST(MessageTest, FormsComeBackAsTheyWere) {

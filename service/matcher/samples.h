@@ -32,8 +32,8 @@ struct SampleRequest {
 
 // ReadSampleRequest: of a form, parts "template" (any number), "authorisation" and "request" (JSON,
 // the other members); of JSON, an object with "biometricData", each with "template" (base64) and
-// "templateFormat", and "authorisation" (base64). kInvalidArgument for everything else, and for
-// members that are not in `known`.
+// "templateFormat", and "authorisation" (base64), of at most 8 MiB. kInvalidArgument for everything
+// else, and for members that are not in `known`.
 absl::StatusOr<SampleRequest> ReadSampleRequest(const HttpRequest& request,
                                                 std::initializer_list<std::string_view> known);
 
