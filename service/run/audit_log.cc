@@ -26,7 +26,6 @@ namespace heft::service {
 namespace {
 
 constexpr size_t kMostLine = 64 << 10;
-constexpr uint64_t kIndexed = 256;
 
 std::string NoHash() { return std::string(2 * sizeof(Hash), '0'); }
 
@@ -51,10 +50,9 @@ std::string Now() {
 // Chain: the lines of a file as far as they hold together.
 struct Chain {
   AuditHead head;
-  uint64_t bytes = 0;            // of whole lines
-  std::vector<uint64_t> places;  // where every kIndexed-th line begins
-  bool torn = false;             // more comes after them, without a line's end
-  std::string last;              // the torn line
+  uint64_t bytes = 0;  // of whole lines
+  bool torn = false;   // more comes after them, without a line's end
+  std::string last;    // the torn line
 };
 
 // CheckLine: that it is the next of the chain; OK or what is wrong with it.
@@ -73,15 +71,47 @@ absl::Status CheckLine(const std::string& line, const AuditHead& head, nlohmann:
   return absl::OkStatus();
 }
 
+uint64_t NumberOf(const std::string& line) {
+  const auto event = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const auto number = event.is_object() ? event.find("seq") : event.end();
+  return number != event.end() && number->is_number_unsigned() ? number->get<uint64_t>() : 0;
+}
+
+// Begin: the chain up to a line that is about `last` bytes before the end of the file, which is
+// believed; from the file's beginning where there is no more than that. `file` is at the next line.
+absl::StatusOr<Chain> Begin(std::ifstream* file, const std::string& path, uint64_t last) {
+  Chain chain;
+  chain.head.hash = NoHash();
+  file->seekg(0, std::ios::end);
+  const auto size = static_cast<uint64_t>(file->tellg());
+  if (size <= last) {
+    file->seekg(0);
+    return chain;
+  }
+  file->seekg(static_cast<std::streamoff>(size - last));
+  std::string line;
+  std::getline(*file, line);  // the rest of one
+  if (!std::getline(*file, line) || file->eof()) {
+    return absl::DataLossError(absl::StrCat(path, " ends in a line longer than any is"));
+  }
+  chain.head = {NumberOf(line), HashOf(line)};
+  chain.bytes = static_cast<uint64_t>(file->tellg());
+  if (chain.head.lines == 0) {
+    return absl::DataLossError(absl::StrCat(
+        path, ", ", chain.bytes, " bytes from its beginning: ", "a line without a number"));
+  }
+  return chain;
+}
+
 absl::StatusOr<Chain> ReadChain(
     const std::string& path, const AuditHead* expected,
-    const std::function<void(uint64_t line, const nlohmann::json&)>& use) {
+    const std::function<void(uint64_t line, const nlohmann::json&)>& use,
+    uint64_t last = UINT64_MAX) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return FileExists(path) ? Refused("read", path) : absl::NotFoundError(path + " is not there");
   }
-  Chain chain;
-  chain.head.hash = NoHash();
+  HEFT_ASSIGN_OR_RETURN(Chain chain, Begin(&file, path, last));
   const bool any = expected == nullptr || expected->lines == 0;
   bool met = any;
   std::string line;
@@ -99,7 +129,6 @@ absl::StatusOr<Chain> ReadChain(
       return absl::DataLossError(
           absl::StrCat(path, ":", chain.head.lines + 1, " ", std::string(good.message())));
     }
-    if (chain.head.lines % kIndexed == 0) chain.places.push_back(chain.bytes);
     chain.head = {chain.head.lines + 1, HashOf(line)};
     chain.bytes += line.size() + 1;
     if (!any && chain.head.lines == expected->lines) {
@@ -120,6 +149,22 @@ absl::StatusOr<Chain> ReadChain(
   return chain;
 }
 
+// Seek: to a line at most two of the longest before number `from`; lines are numbered in order.
+void Seek(std::ifstream* file, uint64_t bytes, uint64_t from) {
+  uint64_t low = 0, high = bytes;  // a line begins at low, whose number is at most `from`
+  std::string line;
+  while (high - low > 2 * kMostLine) {
+    const uint64_t middle = low + (high - low) / 2;
+    file->seekg(static_cast<std::streamoff>(middle));
+    std::getline(*file, line);  // the rest of one
+    const auto place = static_cast<uint64_t>(file->tellg());
+    const bool before = std::getline(*file, line) && place < high && NumberOf(line) <= from;
+    file->clear();
+    (before ? low : high) = before ? place : middle;
+  }
+  file->seekg(static_cast<std::streamoff>(low));
+}
+
 class FileLog : public AuditLog {
  public:
   FileLog(std::string path, FileLock lock, int fd, Chain chain)
@@ -127,31 +172,26 @@ class FileLog : public AuditLog {
         lock_(std::move(lock)),
         fd_(fd),
         bytes_(chain.bytes),
-        end_(chain.bytes),
-        places_(std::move(chain.places)),
         durable_(chain.head),
         next_(chain.head) {}
   ~FileLog() override { close(fd_); }
 
   absl::Status Append(nlohmann::ordered_json event) override {
     std::unique_lock<std::mutex> lock(mutex_);
-    if (!broken_.ok()) return broken_;
     const std::string line = Line(std::move(event));
     if (line.size() > kMostLine) return absl::InvalidArgumentError("too long for the audit log");
-    if (next_.lines % kIndexed == 0) places_.push_back(end_);
     next_ = {next_.lines + 1, HashOf(line)};
-    end_ += line.size() + 1;
-    absl::StrAppend(&waiting_, line, "\n");
-    const uint64_t mine = next_.lines;
+    const std::shared_ptr<Batch> mine = waiting_;
+    absl::StrAppend(&mine->bytes, line, "\n");
     // One writes for all that wait by then.
-    while (durable_.lines < mine && broken_.ok()) {
+    while (!mine->ended) {
       if (writing_) {
         changed_.wait(lock);
       } else {
         WriteWaiting(&lock);
       }
     }
-    return durable_.lines >= mine ? absl::OkStatus() : broken_;
+    return mine->status;
   }
 
   AuditHead head() const override {
@@ -162,25 +202,40 @@ class FileLog : public AuditLog {
   absl::StatusOr<std::vector<nlohmann::ordered_json>> Read(uint64_t from,
                                                            uint64_t count) const override {
     std::vector<nlohmann::ordered_json> out;
-    uint64_t place = 0, last = 0;
+    uint64_t bytes = 0, last = 0;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (from == 0 || from > durable_.lines) return out;
-      place = places_[(from - 1) / kIndexed];
-      last = std::min(durable_.lines, count > durable_.lines ? durable_.lines : from + count - 1);
+      bytes = bytes_;
+      last = count > durable_.lines ? durable_.lines : std::min(durable_.lines, from + count - 1);
     }
     std::ifstream file(path_, std::ios::binary);
-    file.seekg(static_cast<std::streamoff>(place));
+    Seek(&file, bytes, from);
     std::string line;
-    for (uint64_t at = (from - 1) / kIndexed * kIndexed + 1; at <= last; ++at) {
+    while (from + out.size() <= last) {
       if (!std::getline(file, line)) return Refused("read", path_);
-      if (at < from) continue;
+      const uint64_t number = NumberOf(line);
+      if (number < from) continue;
+      if (number != from + out.size()) {
+        return absl::DataLossError(absl::StrCat(path_, " was changed: `heft audit-log verify`"));
+      }
       out.push_back(nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false));
     }
     return out;
   }
 
  private:
+  // Batch: lines that are written and flushed together, or not at all.
+  struct Batch {
+    std::string bytes;
+    bool ended = false;
+    absl::Status status;
+    void End(const absl::Status& how) {
+      ended = true;
+      status = how;
+    }
+  };
+
   std::string Line(nlohmann::ordered_json event) const {
     nlohmann::ordered_json line = {{"seq", next_.lines + 1}, {"time", Now()}, {"prev", next_.hash}};
     for (auto& [name, value] : event.items()) {
@@ -191,31 +246,45 @@ class FileLog : public AuditLog {
 
   void WriteWaiting(std::unique_lock<std::mutex>* lock) {
     writing_ = true;
-    const std::string bytes = std::exchange(waiting_, "");
+    const auto batch = std::exchange(waiting_, std::make_shared<Batch>());
     const AuditHead head = next_;
+    const uint64_t bytes = bytes_;
     lock->unlock();
-    const absl::Status written = WriteAndSync(bytes);
+    const absl::Status written = WriteAndSync(batch->bytes, bytes);
     lock->lock();
     writing_ = false;
+    batch->End(written);
     if (written.ok()) {
-      bytes_ += bytes.size();
+      bytes_ += batch->bytes.size();
       durable_ = head;
     } else {
-      // What the disk holds after a failed flush nobody knows: the next start looks.
-      if (ftruncate(fd_, static_cast<off_t>(bytes_)) != 0) bytes_ = 0;
-      broken_ = written;
+      // What came meanwhile follows lines that are none. The next is tried anew: there may be room.
+      waiting_->End(written);
+      waiting_ = std::make_shared<Batch>();
+      next_ = durable_;
     }
     changed_.notify_all();
   }
 
-  absl::Status WriteAndSync(std::string_view bytes) const {
+  // WriteAndSync: after the first `at` bytes, which are durable. What an attempt that failed has
+  // left behind them is cut off first, and again at the end of this one if it fails.
+  absl::Status WriteAndSync(std::string_view bytes, uint64_t at) {
+    if (uncut_ && ftruncate(fd_, static_cast<off_t>(at)) != 0) return Refused("cut", path_);
+    uncut_ = true;
+    absl::Status written = WriteAll(bytes);
+    if (written.ok() && fdatasync(fd_) != 0) written = Refused("flush", path_);
+    uncut_ = !written.ok() && ftruncate(fd_, static_cast<off_t>(at)) != 0;
+    return written;
+  }
+
+  absl::Status WriteAll(std::string_view bytes) const {
     while (!bytes.empty()) {
       const ssize_t n = write(fd_, bytes.data(), bytes.size());
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) return Refused("write", path_);
       bytes.remove_prefix(n);
     }
-    return fdatasync(fd_) == 0 ? absl::OkStatus() : Refused("flush", path_);
+    return absl::OkStatus();
   }
 
   const std::string path_;
@@ -223,18 +292,17 @@ class FileLog : public AuditLog {
   const int fd_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  uint64_t bytes_;  // of what is durable
-  uint64_t end_;    // with what waits
-  std::vector<uint64_t> places_;
+  uint64_t bytes_;            // of what is durable
   AuditHead durable_, next_;  // next: with what waits
-  std::string waiting_;
+  std::shared_ptr<Batch> waiting_ = std::make_shared<Batch>();
   bool writing_ = false;
-  absl::Status broken_;
+  bool uncut_ = false;  // who writes alone looks at it
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path) {
+absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path,
+                                                         uint64_t checked) {
   HEFT_ASSIGN_OR_RETURN(
       FileLock lock,
       FileLock::Take(path + ".lock", 0600, path + ": another process writes this audit log"));
@@ -242,7 +310,7 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return Refused("open", path);
   absl::Status good;
-  auto chain = ReadChain(path, nullptr, {});
+  auto chain = ReadChain(path, nullptr, {}, checked);
   if (!chain.ok()) {
     good = chain.status();
   } else if (chain->torn && ftruncate(fd, static_cast<off_t>(chain->bytes)) != 0) {

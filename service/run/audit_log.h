@@ -25,13 +25,15 @@ struct AuditHead {
 
 class AuditLog {
  public:
-  // Opens or begins it (mode 0600), checks the chain, drops a half line at the end that a crash
-  // left and says so in a line. kDataLoss where the chain is broken before that; kUnavailable where
-  // another process has it.
-  static absl::StatusOr<std::unique_ptr<AuditLog>> Open(const std::string& path);
+  // Opens or begins it (mode 0600), checks the chain of the last `checked` bytes (VerifyAuditLog
+  // checks all), drops a half line at the end that a crash left and says so in a line. kDataLoss
+  // where the chain is broken before that; kUnavailable where another process has it.
+  static absl::StatusOr<std::unique_ptr<AuditLog>> Open(const std::string& path,
+                                                        uint64_t checked = 16 << 20);
   virtual ~AuditLog() = default;
   // On the disk when it returns (several threads' lines share a sync). `event`: an object; "seq",
-  // "time" and "prev" are added. kUnavailable: then what was to be logged must not be done.
+  // "time" and "prev" are added. kUnavailable: then what was to be logged must not be done; the
+  // next is tried anew.
   virtual absl::Status Append(nlohmann::ordered_json event) = 0;
   virtual AuditHead head() const = 0;
   // Read: lines `from` (1 is the first) to `from` + `count` - 1, as far as they are there.

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <thread>
@@ -179,6 +180,66 @@ TEST_F(AuditLogTest, AFullDisk) {
   EXPECT_EQ(VerifyAuditLog(path_)->lines, 3u + WEXITSTATUS(status) - 10);
   Write(1);
   EXPECT_EQ(Why(), "good");
+}
+
+// There is room again: what is appended then goes on record without a restart.
+TEST_F(AuditLogTest, RoomAgain) {
+  Write(3);
+  const uint64_t room = Text().size() + 400;
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{room, RLIM_INFINITY};
+    auto log = AuditLog::Open(path_);
+    if (!log.ok() || setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(1);
+    std::atomic<int> good{0}, bad{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 20; ++i) ++((*log)->Append({{"child", i}}).ok() ? good : bad);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    if (bad == 0 || (*log)->head().lines != 3u + good) _exit(2);
+    limit.rlim_cur = RLIM_INFINITY;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    if (!(*log)->Append({{"again", 1}}).ok() || (*log)->Read(4 + good, 1)->size() != 1) _exit(3);
+    _exit(10 + good);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  ASSERT_GE(WEXITSTATUS(status), 10);
+  EXPECT_EQ(Why(), "good");
+  EXPECT_EQ(VerifyAuditLog(path_)->lines, 3u + WEXITSTATUS(status) - 10 + 1);
+  EXPECT_THAT(Text(), HasSubstr("\"again\":1"));
+}
+
+// A start reads the end of a long log, not all of it.
+TEST_F(AuditLogTest, AStartLooksAtTheEndAlone) {
+  Write(1000);
+  const std::string good = Text();
+  std::string changed = good;
+  changed[good.find("\"i\":2}") + 4] = '7';
+  Put(changed);
+  EXPECT_THAT(Why(), HasSubstr(":4 does not follow"));
+  {
+    const auto log = AuditLog::Open(path_, 4096);
+    ASSERT_TRUE(log.ok()) << log.status();
+    EXPECT_EQ((*log)->head().lines, 1000u);
+    ASSERT_TRUE((*log)->Append({{"i", 1000}}).ok());
+    EXPECT_EQ((*(*log)->Read(1001, 1))[0]["i"], 1000);
+    EXPECT_EQ((*(*log)->Read(5, 1))[0]["seq"], 5);
+  }
+  EXPECT_EQ(AuditLog::Open(path_).status().code(), absl::StatusCode::kDataLoss);
+  changed = good;
+  changed[good.size() - 1000] = '!';
+  Put(changed);
+  EXPECT_EQ(AuditLog::Open(path_, 4096).status().code(), absl::StatusCode::kDataLoss);
+  Put(good + "{\"seq\":10");
+  const auto log = AuditLog::Open(path_, 4096);
+  ASSERT_TRUE(log.ok()) << log.status();
+  EXPECT_EQ((*log)->head().lines, 1001u);
 }
 
 // Killed at any moment: what Append has returned for is there.
