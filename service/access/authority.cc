@@ -129,15 +129,23 @@ class RuledAuthority : public Authority {
     return [this](const GateInput& input, Principal* who) { return Admit(input, who); };
   }
   absl::Status Reload() override {
-    const auto now = Current();
-    return Replace(now->certificates, now->tokens);
+    while (true) {
+      const auto now = Current();
+      HEFT_ASSIGN_OR_RETURN(auto made, MakeRules(now->certificates, now->tokens));
+      const std::lock_guard<std::mutex> lock(mutex_);
+      // Rules that came meanwhile stay: what these say may be revoked by them.
+      if (rules_ != now) continue;
+      rules_ = std::move(made);
+      return absl::OkStatus();
+    }
   }
-  absl::Status Replace(std::vector<CertificateRule> certificates,
-                       std::optional<TokenRules> tokens) override {
+  absl::StatusOr<std::function<void()>> Prepare(std::vector<CertificateRule> certificates,
+                                                std::optional<TokenRules> tokens) override {
     HEFT_ASSIGN_OR_RETURN(auto made, MakeRules(std::move(certificates), std::move(tokens)));
-    const std::lock_guard<std::mutex> lock(mutex_);
-    rules_ = std::move(made);
-    return absl::OkStatus();
+    return [this, made = std::move(made)] {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      rules_ = made;
+    };
   }
 
  private:
@@ -196,13 +204,20 @@ class RuledAuthority : public Authority {
     const std::string authorization = HeaderOf(input, "authorization");
     if (!authorization.empty()) return IdentifyToken(*rules, *rule, input, authorization, who);
     if (rule->roles.empty()) return Unauthenticated("this certificate is nobody without a token");
-    who->name = input.certificate->subject;
-    if (who->name.empty()) who->name = input.certificate->fingerprint;
+    who->name = NameOf(*rule, *input.certificate);
     who->roles = rule->roles;
     for (const ServiceRole role : who->roles) {
       who->scopes.insert(ScopesOf(role).begin(), ScopesOf(role).end());
     }
     return std::nullopt;
+  }
+
+  // NameOf: one name is one rule's: what somebody has begun, asked or spent is kept under it. Of a
+  // certificate that was named by its fingerprint the subject may be another's too.
+  static std::string NameOf(const CertificateRule& rule, const PeerCertificate& certificate) {
+    if (rule.fingerprint.empty()) return certificate.subject;
+    if (certificate.subject.empty()) return certificate.fingerprint;
+    return absl::StrCat(certificate.subject, "/", certificate.fingerprint);
   }
 
   static const CertificateRule* Find(const Rules& rules, const PeerCertificate& certificate) {
@@ -231,7 +246,7 @@ class RuledAuthority : public Authority {
       return Unauthenticated("the token is bound to another certificate");
     }
     who->name = absl::StrCat(claims->issuer, "#", claims->subject);
-    who->machine = input.certificate->subject;
+    who->machine = NameOf(rule, *input.certificate);
     for (const std::string& name : claims->roles) {
       const auto role = ParseServiceRole(name);
       if (!role.ok()) continue;

@@ -4,6 +4,7 @@
 #ifndef HEFT_SERVICE_ACCESS_AUTHORITY_H_
 #define HEFT_SERVICE_ACCESS_AUTHORITY_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -51,9 +52,10 @@ class Authority {
   // Reads the JWKS again; on an error all stays as it was. It is also read again by itself where a
   // token names a key that is not there and the file has changed.
   virtual absl::Status Reload() = 0;
-  // Replaces the rules of certificates and limits of tokens: a configuration read anew.
-  virtual absl::Status Replace(std::vector<CertificateRule> certificates,
-                               std::optional<TokenRules> tokens) = 0;
+  // Prepare: rules of certificates and limits of tokens of a configuration read anew, which hold
+  // from the moment that what it returns is called.
+  virtual absl::StatusOr<std::function<void()>> Prepare(std::vector<CertificateRule> certificates,
+                                                        std::optional<TokenRules> tokens) = 0;
 };
 
 }  // namespace heft::service

@@ -60,7 +60,9 @@ absl::StatusOr<Scope> ParseScope(std::string_view name);
 // Principal: an authenticated caller. Its scopes are those of its roles, cut to what its token
 // says.
 struct Principal {
-  std::string name;     // certificate's subject, or issuer and subject of the token; for logs
+  // The certificate's subject (with its fingerprint where that names it), or issuer and subject of
+  // the token: limits, tasks, answers and logs are kept by it.
+  std::string name;
   std::string machine;  // of the certificate, where a token came beside it
   std::set<ServiceRole> roles;
   std::set<Scope> scopes;  // kPublic is everybody's

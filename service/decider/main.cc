@@ -3,6 +3,7 @@
 //
 //   heft-decider serve --config FILE [--check]
 #include <cstdio>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -49,13 +50,16 @@ std::optional<Arguments> ReadArguments(int argc, char** argv) {
   return out;
 }
 
-absl::Status Reload(const std::string& path, DeciderService* service) {
+absl::StatusOr<std::function<void()>> PrepareReload(const std::string& path,
+                                                    DeciderService* service) {
   HEFT_ASSIGN_OR_RETURN(DeciderConfig config, ReadDeciderConfig(path));
   const CommonConfig common = config.common;
   HEFT_ASSIGN_OR_RETURN(auto state, LoadDeciderState(std::move(config), &service->passphrase));
-  HEFT_RETURN_IF_ERROR(service->base->Reload(common));
-  service->set_state(std::move(state));
-  return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(auto install, service->base->Prepare(common));
+  return [service, state = std::move(state), install = std::move(install)] {
+    install();
+    service->set_state(state);
+  };
 }
 
 absl::Status Serve(const Arguments& arguments, Signals* signals) {
@@ -85,7 +89,7 @@ absl::Status Serve(const Arguments& arguments, Signals* signals) {
   options.watch = [&traffic](const Answered& a) { traffic.Observe(a, UnixTime()); };
   AddConsole(
       &options.router, "decider", [&service] { return DeciderFacts(&service); }, &traffic);
-  options.reload = [&] { return Reload(arguments.config, &service); };
+  options.reload = [&] { return PrepareReload(arguments.config, &service); };
   return ServeUntilStopped(signals, common, base.get(), std::move(options));
 }
 

@@ -141,7 +141,7 @@ class FileTls : public TlsContext {
  public:
   FileTls(TlsFiles files, bool server) : files_(std::move(files)), server_(server) {}
 
-  absl::Status Reload() override {
+  absl::StatusOr<std::function<void()>> Prepare() override {
     const std::shared_ptr<SSL_CTX> made(
         SSL_CTX_new(server_ ? TLS_server_method() : TLS_client_method()),
         [](SSL_CTX* context) { SSL_CTX_free(context); });
@@ -153,10 +153,11 @@ class FileTls : public TlsContext {
     const bool required = server_ && files_.require_peer;
     SSL_CTX_set_verify(made.get(),
                        SSL_VERIFY_PEER | (required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nullptr);
-    const std::lock_guard<std::mutex> lock(mutex_);
-    current_ = made;
-    expires_ = expires;
-    return absl::OkStatus();
+    return [this, made, expires] {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      current_ = made;
+      expires_ = expires;
+    };
   }
   std::shared_ptr<SSL_CTX> Current() const override {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -199,6 +200,12 @@ std::string CommonName(X509* certificate) {
 }
 
 }  // namespace
+
+absl::Status TlsContext::Reload() {
+  HEFT_ASSIGN_OR_RETURN(const auto install, Prepare());
+  install();
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::shared_ptr<TlsContext>> TlsContext::ForServer(const TlsFiles& files) {
   return Make(files, true);

@@ -5,6 +5,7 @@
 #define HEFT_SERVICE_HTTP_TLS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -39,7 +40,9 @@ class TlsContext {
   virtual ~TlsContext() = default;
   // Reads the files again; connections from now on use them, and at their next request those that
   // are open are asked whether their certificates still count. On an error all stays as it was.
-  virtual absl::Status Reload() = 0;
+  absl::Status Reload();
+  // Prepare: Reload's first half; the second is to call what it returns.
+  virtual absl::StatusOr<std::function<void()>> Prepare() = 0;
   // The context for a new connection; it lives as long as anybody holds it.
   virtual std::shared_ptr<SSL_CTX> Current() const = 0;
   virtual uint64_t expires() const = 0;  // of our own certificate

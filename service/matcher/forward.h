@@ -68,7 +68,10 @@ class HttpDecider : public Decider {
   absl::StatusOr<std::vector<uint8_t>> Renew(std::span<const uint8_t> signed_request,
                                              const Forwarded& of) override;
   // Reads the certificates again, for connections from now on.
-  absl::Status Reload() { return tls_ == nullptr ? absl::OkStatus() : tls_->Reload(); }
+  absl::StatusOr<std::function<void()>> PrepareReload() {
+    if (tls_ == nullptr) return [] {};
+    return tls_->Prepare();
+  }
   // Whether the decider has answered lately, or has not been asked: for readiness and metrics.
   bool away() const { return circuit_.open(); }
 

@@ -3,6 +3,7 @@
 //
 //   heft-matcher serve --config FILE [--check]
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -119,14 +120,20 @@ absl::Status Serve(const Arguments& arguments, Signals* signals) {
       &options.router, "matcher",
       [&state, &decider] { return MatcherFacts(&state, decider != nullptr && decider->away()); },
       &traffic);
-  options.reload = [&]() -> absl::Status {
+  options.reload = [&]() -> absl::StatusOr<std::function<void()>> {
     HEFT_ASSIGN_OR_RETURN(const MatcherConfig anew, ReadMatcherConfig(arguments.config));
     HEFT_ASSIGN_OR_RETURN(auto fresh, LoadEngine(anew.files));
-    HEFT_RETURN_IF_ERROR(base->Reload(anew.common));
-    if (decider != nullptr) HEFT_RETURN_IF_ERROR(decider->Reload());
-    state.engine.Set(std::move(fresh));
-    state.galleries.Forget();
-    return absl::OkStatus();
+    HEFT_ASSIGN_OR_RETURN(auto common, base->Prepare(anew.common));
+    std::function<void()> link = [] {};
+    if (decider != nullptr) {
+      HEFT_ASSIGN_OR_RETURN(link, decider->PrepareReload());
+    }
+    return [&state, fresh = std::move(fresh), common = std::move(common), link = std::move(link)] {
+      common();
+      link();
+      state.engine.Set(fresh);
+      state.galleries.Forget();
+    };
   };
   options.stop = [&state] { state.Stop(); };
   return ServeUntilStopped(signals, config.common, base.get(), std::move(options));

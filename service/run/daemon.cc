@@ -92,12 +92,16 @@ class RunningBase : public DaemonBase {
                  [this](const HttpRequest&) { return JsonResponse(HeadOf(audit_->head())); }});
   }
 
-  absl::Status Reload(const CommonConfig& config) override {
-    HEFT_RETURN_IF_ERROR(
-        authority_->Replace(config.authority.certificates, config.authority.tokens));
-    HEFT_RETURN_IF_ERROR(tls_->Reload());
-    SetLogLevel(config.log_level);
-    return audit_->Append({{"event", "reload"}});
+  absl::StatusOr<std::function<void()>> Prepare(const CommonConfig& config) override {
+    HEFT_ASSIGN_OR_RETURN(
+        auto rules, authority_->Prepare(config.authority.certificates, config.authority.tokens));
+    HEFT_ASSIGN_OR_RETURN(auto certificates, tls_->Prepare());
+    return [level = config.log_level, rules = std::move(rules),
+            certificates = std::move(certificates)] {
+      rules();
+      certificates();
+      SetLogLevel(level);
+    };
   }
 
  private:
@@ -176,11 +180,19 @@ absl::StatusOr<std::unique_ptr<HttpServer>> MetricsServer(const std::string& add
                             [](const GateInput&, Principal*) { return std::nullopt; }, {});
 }
 
-void Reload(const std::function<absl::Status()>& reload) {
+// Reload: all or nothing. It is on record before it holds.
+absl::Status Reload(const ServeOptions& options, DaemonBase* base) {
+  HEFT_ASSIGN_OR_RETURN(const auto install, options.reload());
+  HEFT_RETURN_IF_ERROR(base->audit_log().Append({{"event", "reload"}}));
+  install();
+  return absl::OkStatus();
+}
+
+void ReloadAndTell(const ServeOptions& options, DaemonBase* base) {
   if (const absl::Status told = NotifyReloading(); !told.ok()) {
     LogLine(LogLevel::kWarning, Message(told));
   }
-  const absl::Status done = reload();
+  const absl::Status done = Reload(options, base);
   if (done.ok()) {
     LogLine(LogLevel::kInfo, "reloaded");
   } else {
@@ -195,8 +207,8 @@ void Tell(std::string_view state) {
   }
 }
 
-// WaitForStop: reloads on the way, and says that it lives.
-void WaitForStop(Signals* signals, const std::function<absl::Status()>& reload) {
+// WaitForStop: reloads on the way, and says that it lives, however often it is told to reload.
+void WaitForStop(Signals* signals, const ServeOptions& options, DaemonBase* base) {
   const auto watchdog = WatchdogInterval();
   const auto patience = watchdog.value_or(std::chrono::seconds(60));
   while (true) {
@@ -204,13 +216,13 @@ void WaitForStop(Signals* signals, const std::function<absl::Status()>& reload) 
       case Signals::Kind::kStop:
         return;
       case Signals::Kind::kReload:
-        Reload(reload);
+        ReloadAndTell(options, base);
         Tell("READY=1");
         break;
       case Signals::Kind::kNone:
-        if (watchdog) Tell("WATCHDOG=1");
         break;
     }
+    if (watchdog) Tell("WATCHDOG=1");
   }
 }
 
@@ -258,7 +270,7 @@ absl::Status ServeUntilStopped(Signals* signals, const CommonConfig& config, Dae
   server->Start();
   LogLine(LogLevel::kInfo, "serving", {{"port", server->port()}});
   Tell("READY=1");
-  WaitForStop(signals, options.reload);
+  WaitForStop(signals, options, base);
   Tell("STOPPING=1");
   LogLine(LogLevel::kInfo, "stopping: what was accepted is answered");
   const bool all = server->Drain(config.drain);

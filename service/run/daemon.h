@@ -50,18 +50,20 @@ class DaemonBase {
   // AddCommonRoutes: /health/live, /health/ready (200 or 503, as `ready` says), /metrics,
   // /v1/audit-log (paged), /v1/audit-log/head.
   virtual void AddCommonRoutes(Router* router, std::function<absl::Status()> ready) = 0;
-  // Certificates, token keys and the rules of a configuration read anew. What needs a restart
-  // (addresses, limits) stays as it is.
-  virtual absl::Status Reload(const CommonConfig& config) = 0;
+  // Prepare: certificates, token keys and the rules of a configuration read anew, which hold from
+  // the moment that what it returns is called. What needs a restart (addresses, limits) stays as it
+  // is.
+  virtual absl::StatusOr<std::function<void()>> Prepare(const CommonConfig& config) = 0;
 };
 
 // ServeUntilStopped: listens (on systemd's socket where it gave one), says READY, and returns after
-// SIGTERM or SIGINT when all that was accepted is answered. `reload` at SIGHUP: its error is
-// logged, and the old state goes on. `signals` were blocked before any thread was made.
+// SIGTERM or SIGINT when all that was accepted is answered. `reload` at SIGHUP reads all that there
+// is to read, and returns what makes it hold, which cannot fail; an error is logged, and the old
+// state goes on. `signals` were blocked before any thread was made.
 class Signals;
 struct ServeOptions {
   Router router;
-  std::function<absl::Status()> reload;
+  std::function<absl::StatusOr<std::function<void()>>()> reload;
   std::function<void(const Answered&)> watch;  // told of each request; may be empty
   std::function<void()> stop;  // after the last answer: background work ends; may be empty
 };

@@ -61,9 +61,10 @@ int Serve(const std::string& config_path) {
              true,
              true};
   options.router.Add(std::move(slow));
-  options.reload = [&]() -> absl::Status {
+  options.reload = [&]() -> absl::StatusOr<std::function<void()>> {
     const auto again = read();
-    return again.ok() ? (*base)->Reload(*again) : again.status();
+    if (!again.ok()) return again.status();
+    return (*base)->Prepare(*again);
   };
   return ServeUntilStopped(&signals, *common, base->get(), std::move(options)).ok() ? 0 : 12;
 }
@@ -216,6 +217,40 @@ TEST_F(DaemonTest, ServesReloadsAndDrains) {
   EXPECT_THAT(events, ::testing::ElementsAre("start", "request 204", "request 403", "request 401",
                                              "request 204", "reload", "request 401", "request 204",
                                              "request 204", "stop", "start", "request 204"));
+}
+
+// Rules that could be read, and a certificate that cannot: neither holds.
+TEST_F(DaemonTest, AReloadThatFailsChangesNothing) {
+  const auto client = ClientOf("client"), other = ClientOf("other");
+  const ClientRequest ask{.method = "POST", .target = "/v1/slow/ann"};
+  const std::string good = *ReadTextFile(folder_ / "server.pem");
+  ASSERT_TRUE(WriteFileAtomic(folder_ / "server.pem", std::string_view("nothing")).ok());
+  Configure("other");
+  kill(child_, SIGHUP);
+  EXPECT_THAT(Notified(), StartsWith("RELOADING=1"));
+  EXPECT_EQ(Notified(), "READY=1");
+  EXPECT_EQ(client->Send(ask)->status, 204);
+  EXPECT_EQ(other->Send(ask)->status, 401);
+  EXPECT_THAT(*ReadTextFile(folder_ / "audit.log"), Not(HasSubstr("reload")));
+  ASSERT_TRUE(WriteFileAtomic(folder_ / "server.pem", good).ok());
+  kill(child_, SIGHUP);
+  EXPECT_THAT(Notified(), StartsWith("RELOADING=1"));
+  EXPECT_EQ(Notified(), "READY=1");
+  EXPECT_EQ(client->Send(ask)->status, 401);
+  EXPECT_EQ(other->Send(ask)->status, 204);
+}
+
+TEST_F(DaemonTest, AReloadIsASignOfLife) {
+  kill(child_, SIGTERM);
+  EXPECT_EQ(Notified(), "STOPPING=1");
+  EXPECT_EQ(Ended(), 0);
+  setenv("WATCHDOG_USEC", "7200000000", 1);  // two hours: nothing is said for a timeout's sake
+  Start();
+  unsetenv("WATCHDOG_USEC");
+  kill(child_, SIGHUP);
+  EXPECT_THAT(Notified(), StartsWith("RELOADING=1"));
+  EXPECT_EQ(Notified(), "READY=1");
+  EXPECT_EQ(Notified(), "WATCHDOG=1");
 }
 
 TEST_F(DaemonTest, LogLinesAreJsonAndSayNothingSecret) {
