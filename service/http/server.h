@@ -59,6 +59,8 @@ struct Answered {
   const HttpRequest* request = nullptr;  // without a body where it was refused before one came
   const Route* route = nullptr;          // nullptr: no such path
   int status = 0;
+  bool refused = false;     // before a handler was asked
+  std::string certificate;  // fingerprint; empty: none was shown
   uint64_t request_bytes = 0, response_bytes = 0;
   double seconds = 0, queued_seconds = 0;
   std::string error_code;

@@ -47,6 +47,8 @@ void Connection::Work(const std::shared_ptr<Exchange>& exchange, bool handled) {
     answered.request = &exchange->request;
     answered.route = exchange->route;
     answered.status = response.status;
+    answered.refused = !handled;
+    if (certificate_) answered.certificate = certificate_->fingerprint;
     answered.request_bytes = exchange->request_bytes;
     answered.response_bytes = response.body.size();
     const auto now = steady_clock::now();

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "service/run/notify.h"
+#include "service/run/refusals.h"
 #include "service/text.h"
 
 namespace heft::service {
@@ -62,6 +63,11 @@ class RunningBase : public DaemonBase {
     });
   }
 
+  absl::Status Stopped(bool all) override {
+    HEFT_RETURN_IF_ERROR(
+        refusals_.Flush(true, [this](Json event) { return audit_->Append(std::move(event)); }));
+    return audit_->Append({{"event", "stop"}, {"cut_off", !all}});
+  }
   Authority& authority() override { return *authority_; }
   AuditLog& audit_log() override { return *audit_; }
   Metrics& metrics() override { return *metrics_; }
@@ -125,6 +131,17 @@ class RunningBase : public DaemonBase {
     return JsonResponse(out);
   }
 
+  // Keep: puts an answer on record, or counts it; and before it what was counted for a minute.
+  absl::Status Keep(const Answered& answered, const Json& record) {
+    if (answered.route == nullptr || !answered.route->audited) return absl::OkStatus();
+    HEFT_RETURN_IF_ERROR(
+        refusals_.Flush(false, [this](Json event) { return audit_->Append(std::move(event)); }));
+    if (answered.refused && !refusals_.HasLine(answered.certificate)) return absl::OkStatus();
+    Json event = {{"event", "request"}};
+    event.update(record);
+    return audit_->Append(std::move(event));
+  }
+
   absl::Status Observe(const Answered& answered) {
     const std::string operation = answered.route != nullptr ? answered.route->operation : "none";
     metrics_->Add("heft_requests_total",
@@ -136,16 +153,11 @@ class RunningBase : public DaemonBase {
     metrics_->Add("heft_response_bytes_total", {{"operation", operation}},
                   static_cast<double>(answered.response_bytes));
     Json record = Record(answered);
-    absl::Status kept;
-    if (answered.route != nullptr && answered.route->audited) {
-      Json event = {{"event", "request"}};
-      event.update(record);
-      kept = audit_->Append(std::move(event));
-      if (!kept.ok()) {
-        metrics_->Add("heft_audit_failures_total", {});
-        LogLine(LogLevel::kError, "the audit log cannot be written",
-                {{"request", answered.request->id}, {"reason", Message(kept)}});
-      }
+    const absl::Status kept = Keep(answered, record);
+    if (!kept.ok()) {
+      metrics_->Add("heft_audit_failures_total", {});
+      LogLine(LogLevel::kError, "the audit log cannot be written",
+              {{"request", answered.request->id}, {"reason", Message(kept)}});
     }
     record["bytes_in"] = answered.request_bytes;
     record["bytes_out"] = answered.response_bytes;
@@ -163,6 +175,7 @@ class RunningBase : public DaemonBase {
   const std::unique_ptr<Authority> authority_;
   const std::unique_ptr<AuditLog> audit_;
   const std::unique_ptr<Metrics> metrics_ = Metrics::Create();
+  Refusals refusals_;
 };
 
 // MetricsServer: what Prometheus on this machine reads without a certificate.
@@ -279,7 +292,7 @@ absl::Status ServeUntilStopped(Signals* signals, const CommonConfig& config, Dae
   *serving = false;
   for_metrics.reset();
   server.reset();
-  return base->audit_log().Append({{"event", "stop"}, {"cut_off", !all}});
+  return base->Stopped(all);
 }
 
 }  // namespace heft::service

@@ -54,6 +54,8 @@ class DaemonBase {
   // the moment that what it returns is called. What needs a restart (addresses, limits) stays as it
   // is.
   virtual absl::StatusOr<std::function<void()>> Prepare(const CommonConfig& config) = 0;
+  // Stopped: the last lines of the audit log; `all`: whether all that was accepted was answered.
+  virtual absl::Status Stopped(bool all) = 0;
 };
 
 // ServeUntilStopped: listens (on systemd's socket where it gave one), says READY, and returns after

@@ -253,6 +253,27 @@ TEST_F(DaemonTest, AReloadIsASignOfLife) {
   EXPECT_EQ(Notified(), "WATCHDOG=1");
 }
 
+// A certificate of the authority that no rule names: it is refused as often as it asks, and does
+// not fill the disk.
+TEST_F(DaemonTest, RefusalsDoNotFillTheAuditLog) {
+  const auto stranger = ClientOf("stranger");
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_EQ(stranger->Send({.method = "POST", .target = "/v1/slow/ann"})->status, 401);
+  }
+  EXPECT_EQ(ClientOf("client")->Send({.method = "POST", .target = "/v1/slow/ann"})->status, 204);
+  kill(child_, SIGTERM);
+  EXPECT_EQ(Ended(), 0);
+  int lines = 0, counted = 0, answered = 0;
+  ASSERT_TRUE(VerifyAuditLog(folder_ / "audit.log", nullptr, [&](uint64_t, const auto& line) {
+                if (line["event"] == "refusals") counted += line["count"].template get<int>();
+                if (line["event"] != "request") return;
+                ++(line["status"] == 401 ? lines : answered);
+              }).ok());
+  EXPECT_LT(lines, 100);
+  EXPECT_EQ(lines + counted, 300);
+  EXPECT_EQ(answered, 1);
+}
+
 TEST_F(DaemonTest, LogLinesAreJsonAndSayNothingSecret) {
   const auto client = ClientOf("client");
   ClientRequest ask{.method = "POST", .target = "/v1/slow/ann?key=in-the-query"};
