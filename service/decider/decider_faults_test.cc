@@ -75,5 +75,74 @@ TEST_F(DeciderFaultsTest, ARefusalIsARejectionLikeAnyOther) {
   Load(config);
 }
 
+// Lines of the audit log from `from` on with this event.
+std::vector<Json> LinesOf(const AuditLog& log, uint64_t from, const std::string& event) {
+  std::vector<Json> out;
+  const auto lines = log.Read(from, log.head().lines);
+  EXPECT_TRUE(lines.ok()) << lines.status();
+  for (const Json& line : *lines) {
+    if (line["event"] == event) out.push_back(line);
+  }
+  return out;
+}
+
+TEST_F(DeciderFaultsTest, ABacklogOfAnyLengthIsWrittenDown) {
+  const std::string crowd = world_->folder / "store:crowd";
+  DeciderConfig config = world_->service.state()->config;
+  config.galleries[*CreateGallery(*world_->server, crowd)] = {"crowd", 0.01, 0.001, true, false};
+  Load(config);
+  // More than a line of the audit log holds.
+  constexpr size_t kPeople = 280;
+  for (size_t i = 0; i < kPeople; ++i) {
+    world_->Enrol(crowd, 1000 + i, std::to_string(1000 + i) + std::string(245, 'n'));
+  }
+  std::vector<SampleFile> half = world_->Files(999, "flawed");
+  half.resize(1);
+  ASSERT_TRUE(world_->server->Enrol(crowd, half).ok());
+  const AuditLog& log = world_->base->audit_log();
+  const uint64_t from = log.head().lines + 1;
+  const HttpResponse answer = AskAdmission(world_->Pending(crowd));
+  ASSERT_EQ(answer.status, 200) << std::string(answer.body.begin(), answer.body.end());
+  const auto done = world_->server->Admit(crowd, answer.body, "admission", world_->owner_key);
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_EQ(done->admitted, kPeople);
+  size_t admitted = 0;
+  Json rejected = Json::array();
+  for (const Json& line : LinesOf(log, from, "admission")) {
+    EXPECT_LT(line.dump().size(), 32u << 10);
+    if (line.contains("admitted")) admitted += line["admitted"].size();
+    if (line.contains("rejected"))
+      rejected.insert(rejected.end(), line["rejected"].begin(), line["rejected"].end());
+  }
+  EXPECT_EQ(admitted, kPeople);
+  // And of a template that is not sound no norm.
+  EXPECT_EQ(rejected.dump(), R"([{"identity":"flawed","reason":"UNSOUND"}])");
+}
+
+TEST_F(DeciderFaultsTest, APersonsWordOnManyIsWrittenDown) {
+  constexpr size_t kEntries = 3000;
+  AdmissionInquiry inquiry;
+  inquiry.gallery = Gallery::Open(world_->staff)->id();
+  Json admit = Json::array();
+  for (size_t i = 0; i < kEntries; ++i) {
+    const std::string name = "person " + std::to_string(i);
+    const Digest entry = HashBytes({reinterpret_cast<const uint8_t*>(name.data()), name.size()});
+    inquiry.enrolments.push_back({entry, {{name, false}}, false});
+    admit.push_back(HexString(entry));
+  }
+  ASSERT_TRUE(world_->service.queue->Offer(inquiry, 1).ok());
+  const AuditLog& log = world_->base->audit_log();
+  const uint64_t from = log.head().lines + 1;
+  const Json said =
+      world_->AskJson(ServiceRole::kOperator, "POST",
+                      "/v1/admissions/" + HexString(inquiry.gallery), {{"admit", admit}});
+  EXPECT_EQ(said["admitted"], kEntries);
+  size_t written = 0;
+  for (const Json& line : LinesOf(log, from, "admission-word")) written += line["admit"].size();
+  EXPECT_EQ(written, kEntries);
+  inquiry.enrolments.clear();
+  ASSERT_TRUE(world_->service.queue->Offer(inquiry, 1).ok());
+}
+
 }  // namespace
 }  // namespace heft::service

@@ -2,6 +2,8 @@
 // Who comes into a gallery: /v1/exchange/admissions, where a matcher asks, and /v1/admissions,
 // where a person decides.
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -17,6 +19,36 @@ using Json = nlohmann::ordered_json;
 constexpr uint64_t kMostRequest = uint64_t{1} << 28;
 constexpr size_t kMostListed = 200, kMostNames = 50;
 constexpr char kAdmissions[] = "heft_decider_admissions_total";
+constexpr size_t kPart = 16 << 10;  // bytes of a line's verdicts; the longest one has less
+
+// Verdicts: what was said of enrolments: a list's name, and an entry of it.
+using Verdicts = std::vector<std::pair<const char*, Json>>;
+
+// Record: as many lines as it takes, since a backlog of any length must come through, and the audit
+// log takes no line without end. Those of one request have its id. On the disk when it returns.
+absl::Status Record(DeciderService* service, const Json& head, Verdicts verdicts) {
+  Json line = head;
+  size_t bytes = 0;
+  for (auto& [list, entry] : verdicts) {
+    const size_t more = entry.dump(-1, ' ', false, Json::error_handler_t::replace).size();
+    if (bytes > 0 && bytes + more > kPart) {
+      HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(std::exchange(line, head)));
+      bytes = 0;
+    }
+    line[list].push_back(std::move(entry));
+    bytes += more;
+  }
+  return service->base->audit_log().Append(std::move(line));
+}
+
+// CodeOf: a rejection's reason without what was measured: the norm of a template is nobody's to
+// read.
+const char* CodeOf(std::string_view reason) {
+  if (reason.starts_with("rejected by") || reason == "not chosen") return "REJECTED";
+  if (reason.starts_with("the identity is enrolled already")) return "ENROLLED";
+  if (reason.starts_with("the authorisation")) return "NOT_AUTHORISED";
+  return "UNSOUND";
+}
 
 // Signed: the verdicts, signed, and written down.
 absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const DeciderState& state,
@@ -25,26 +57,26 @@ absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const Decider
   const GalleryRule& rule = **state.Rule(gallery);
   policy.new_identities_only = rule.new_identities_only;
   HEFT_ASSIGN_OR_RETURN(Admissions done, state.owner.Admit(request.bytes(), "the request", policy));
-  Json admitted = Json::array(), rejected = Json::array();
+  Verdicts verdicts;
+  double admitted = 0;
   for (const Admissions::Verdict& verdict : done.verdicts) {
     if (verdict.admitted) {
-      admitted.push_back(verdict.identity);
+      ++admitted;
+      verdicts.emplace_back("admitted", verdict.identity);
     } else {
-      rejected.push_back({{"identity", verdict.identity}, {"reason", verdict.reason}});
+      verdicts.emplace_back(
+          "rejected", Json{{"identity", verdict.identity}, {"reason", CodeOf(verdict.reason)}});
     }
   }
-  Metrics& metrics = service->base->metrics();
-  metrics.Add(kAdmissions, {{"gallery", rule.name}, {"verdict", "admitted"}},
-              static_cast<double>(admitted.size()));
-  metrics.Add(kAdmissions, {{"gallery", rule.name}, {"verdict", "rejected"}},
-              static_cast<double>(rejected.size()));
-  if (!done.verdicts.empty()) {
+  if (!verdicts.empty()) {
     Json line = Recorded("admission", request);
     line["gallery"] = HexString(gallery);
-    line["admitted"] = std::move(admitted);
-    line["rejected"] = std::move(rejected);
-    HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(std::move(line)));
+    HEFT_RETURN_IF_ERROR(Record(service, line, std::move(verdicts)));
   }
+  Metrics& metrics = service->base->metrics();
+  metrics.Add(kAdmissions, {{"gallery", rule.name}, {"verdict", "admitted"}}, admitted);
+  metrics.Add(kAdmissions, {{"gallery", rule.name}, {"verdict", "rejected"}},
+              static_cast<double>(done.verdicts.size()) - admitted);
   return std::move(done.signed_admission);
 }
 
@@ -139,9 +171,10 @@ absl::StatusOr<HttpResponse> DecideAdmissions(DeciderService* service, const Htt
   // Before it takes effect: what cannot be written down does not happen.
   Json line = Recorded("admission-word", request);
   line["gallery"] = HexString(gallery);
-  line["admit"] = body.value("admit", Json::array());
-  line["reject"] = body.value("reject", Json::array());
-  HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(std::move(line)));
+  Verdicts words;
+  for (const Digest& entry : admit) words.emplace_back("admit", HexString(entry));
+  for (const Digest& entry : reject) words.emplace_back("reject", HexString(entry));
+  HEFT_RETURN_IF_ERROR(Record(service, line, std::move(words)));
   HEFT_RETURN_IF_ERROR(service->queue->Decide(gallery, admit, reject, request.who.name));
   return JsonResponse({{"admitted", admit.size()},
                        {"rejected", reject.size()},
