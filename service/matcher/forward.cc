@@ -17,6 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kMostAnswer = uint64_t{1} << 29;
 constexpr milliseconds kBetween{100};  // attempts, twice as long each time
+constexpr milliseconds kNearly{200};   // less than a whole attempt is one still
 constexpr char kOnBehalfOf[] = "X-Heft-On-Behalf-Of";
 
 milliseconds Left(const Forwarded& of) {
@@ -32,13 +33,32 @@ std::string Printable(std::string_view text) {
   return out;
 }
 
+// TextOf: a member of an error's body, or nothing.
+std::string TextOf(const HttpResponse& response, const char* name) {
+  const auto json = nlohmann::json::parse(response.body, nullptr, /*allow_exceptions=*/false);
+  const bool is = json.is_object() && json.contains(name) && json[name].is_string();
+  return is ? json[name].get<std::string>() : std::string();
+}
+
+// Replayed: a connection died under a message, which HttpClient sent again with its nonce, and the
+// decider had seen it: what it answered is lost.
+bool Replayed(const HttpResponse& response) {
+  return response.status == 401 && TextOf(response, "code") == "REPLAYED";
+}
+
 // NoAnswer: the request may not have been seen, or its answer was lost.
 bool NoAnswer(const absl::StatusOr<HttpResponse>& response) {
   if (!response.ok()) {
     return absl::IsUnavailable(response.status()) || absl::IsDeadlineExceeded(response.status()) ||
            absl::IsDataLoss(response.status());
   }
-  return response->status == 502 || response->status == 503 || response->status == 504;
+  return response->status == 502 || response->status == 503 || response->status == 504 ||
+         Replayed(*response);
+}
+
+// TookTooLong: for the deadline that was set, whoever of the two noticed.
+bool TookTooLong(const absl::StatusOr<HttpResponse>& response) {
+  return response.ok() ? response->status == 504 : absl::IsDeadlineExceeded(response.status());
 }
 
 }  // namespace
@@ -71,6 +91,11 @@ void Circuit::Leave(bool answered, Clock::time_point now) {
   trying_ = false;
 }
 
+void Circuit::Abandon() {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  trying_ = false;
+}
+
 bool Circuit::open() const {
   const std::lock_guard<std::mutex> guard(mutex_);
   return failures_ >= options_.failures;
@@ -81,16 +106,22 @@ HttpDecider::HttpDecider(std::unique_ptr<HttpClient> client, ForwardOptions opti
     : client_(std::move(client)),
       options_(options),
       tls_(std::move(tls)),
-      circuit_(options.circuit) {}
+      decisions_{options.attempt, Circuit(options.circuit)},
+      errands_{options.errand, Circuit(options.circuit)} {}
 
-absl::StatusOr<HttpResponse> HttpDecider::Try(const ClientRequest& request) {
-  HEFT_RETURN_IF_ERROR(circuit_.Enter());
+absl::StatusOr<HttpResponse> HttpDecider::Try(Way* way, const ClientRequest& request) {
+  HEFT_RETURN_IF_ERROR(way->circuit.Enter());
   auto response = client_->Send(request);
-  circuit_.Leave(!NoAnswer(response));
+  // Who asks with little time left says nothing of the decider: no client keeps others from it.
+  if (TookTooLong(response) && request.deadline < way->attempt - kNearly) {
+    way->circuit.Abandon();
+  } else {
+    way->circuit.Leave(!NoAnswer(response) || (response.ok() && Replayed(*response)));
+  }
   return response;
 }
 
-absl::StatusOr<HttpResponse> HttpDecider::Post(const std::string& path,
+absl::StatusOr<HttpResponse> HttpDecider::Post(Way* way, const std::string& path,
                                                std::span<const uint8_t> body, const Forwarded& of) {
   ClientRequest request;
   request.method = "POST";
@@ -109,11 +140,11 @@ absl::StatusOr<HttpResponse> HttpDecider::Post(const std::string& path,
       std::this_thread::sleep_for(between);
       between *= 2;
     }
-    request.deadline = std::min(Left(of), options_.attempt);
+    request.deadline = std::min(Left(of), way->attempt);
     request.headers.back().second = std::to_string(request.deadline.count());
-    response = Try(request);
+    response = Try(way, request);
     if (!NoAnswer(response)) return response;
-    if (circuit_.open()) break;
+    if (way->circuit.open()) break;
   }
   if (!response.ok() && absl::IsDataLoss(response.status())) {
     return absl::UnavailableError(response.status().message());
@@ -130,18 +161,13 @@ absl::Status StatusOfError(const HttpResponse& response, const std::string& what
     }
     return all;
   }());
-  const auto json = nlohmann::json::parse(response.body, nullptr, /*allow_exceptions=*/false);
-  const bool object = json.is_object();
-  const auto text = [&](const char* name) {
-    return object && json.contains(name) && json[name].is_string() ? json[name].get<std::string>()
-                                                                   : std::string();
-  };
-  const std::string message = absl::StrCat(
-      what, ": ",
-      text("message").empty() ? absl::StrCat("HTTP ", response.status) : text("message"));
+  const std::string said = TextOf(response, "message"), code = TextOf(response, "code");
+  const std::string message =
+      absl::StrCat(what, ": ", said.empty() ? absl::StrCat("HTTP ", response.status) : said);
+  if (Replayed(response)) return absl::UnavailableError(message);
   // What the other daemon refuses to this one is not for whoever asked this one.
   if (response.status == 401 || response.status == 403) return absl::InternalError(message);
-  if (const auto it = codes->find(text("code")); it != codes->end()) return {it->second, message};
+  if (const auto it = codes->find(code); it != codes->end()) return {it->second, message};
   if (response.status == 429) return absl::ResourceExhaustedError(message);
   if (response.status == 504) return absl::DeadlineExceededError(message);
   if (response.status >= 502) return absl::UnavailableError(message);
@@ -151,7 +177,8 @@ absl::Status StatusOfError(const HttpResponse& response, const std::string& what
 
 absl::StatusOr<SignedDecision> HttpDecider::Decide(std::span<const uint8_t> signed_reply,
                                                    const Forwarded& of) {
-  HEFT_ASSIGN_OR_RETURN(const HttpResponse response, Post("/v1/decisions", signed_reply, of));
+  HEFT_ASSIGN_OR_RETURN(const HttpResponse response,
+                        Post(&decisions_, "/v1/decisions", signed_reply, of));
   if (response.status != 200) return StatusOfError(response, "decider");
   SignedDecision out;
   out.decision = nlohmann::ordered_json::parse(response.body, nullptr, /*allow_exceptions=*/false);
@@ -166,7 +193,8 @@ absl::StatusOr<SignedDecision> HttpDecider::Decide(std::span<const uint8_t> sign
 
 absl::StatusOr<std::optional<std::vector<uint8_t>>> HttpDecider::Admit(
     std::span<const uint8_t> signed_request, const Forwarded& of) {
-  HEFT_ASSIGN_OR_RETURN(HttpResponse response, Post("/v1/exchange/admissions", signed_request, of));
+  HEFT_ASSIGN_OR_RETURN(HttpResponse response,
+                        Post(&errands_, "/v1/exchange/admissions", signed_request, of));
   if (response.status == 202) return std::nullopt;
   if (response.status != 200) return StatusOfError(response, "decider");
   return std::move(response.body);
@@ -174,7 +202,8 @@ absl::StatusOr<std::optional<std::vector<uint8_t>>> HttpDecider::Admit(
 
 absl::StatusOr<std::vector<uint8_t>> HttpDecider::Renew(std::span<const uint8_t> signed_request,
                                                         const Forwarded& of) {
-  HEFT_ASSIGN_OR_RETURN(HttpResponse response, Post("/v1/exchange/renewals", signed_request, of));
+  HEFT_ASSIGN_OR_RETURN(HttpResponse response,
+                        Post(&errands_, "/v1/exchange/renewals", signed_request, of));
   if (response.status != 200) return StatusOfError(response, "decider");
   return std::move(response.body);
 }

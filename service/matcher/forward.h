@@ -35,6 +35,8 @@ class Circuit {
   // Leave.
   absl::Status Enter(Clock::time_point now = Clock::now());
   void Leave(bool answered, Clock::time_point now = Clock::now());
+  // In place of Leave: his own time was over before anybody could tell, so it stays as it is.
+  void Abandon();
   bool open() const;
 
  private:
@@ -51,7 +53,9 @@ struct ForwardOptions {
   // reply that it has opened and gives the same answer again, and admissions and renewals may be
   // asked for any number of times.
   int attempts = 3;
-  std::chrono::milliseconds attempt{10000};  // for one of them
+  std::chrono::milliseconds attempt{10000};  // for one of them, of a decision
+  // Of admissions and renewals, for which nobody waits and which take as long as there is to do.
+  std::chrono::milliseconds errand{30000};
   Circuit::Options circuit = {};
 };
 
@@ -72,18 +76,23 @@ class HttpDecider : public Decider {
     if (tls_ == nullptr) return [] {};
     return tls_->Prepare();
   }
-  // Whether the decider has answered lately, or has not been asked: for readiness and metrics.
-  bool away() const { return circuit_.open(); }
+  // Whether it has not answered lately: for the console and metrics.
+  bool away() const { return decisions_.circuit.open() || errands_.circuit.open(); }
 
  private:
-  absl::StatusOr<HttpResponse> Post(const std::string& path, std::span<const uint8_t> body,
-                                    const Forwarded& of);
-  absl::StatusOr<HttpResponse> Try(const ClientRequest& request);
+  // Way: decisions and errands do not close the decider to each other.
+  struct Way {
+    const std::chrono::milliseconds attempt;
+    Circuit circuit;
+  };
+  absl::StatusOr<HttpResponse> Post(Way* way, const std::string& path,
+                                    std::span<const uint8_t> body, const Forwarded& of);
+  absl::StatusOr<HttpResponse> Try(Way* way, const ClientRequest& request);
 
   const std::unique_ptr<HttpClient> client_;
   const ForwardOptions options_;
   const std::shared_ptr<TlsContext> tls_;
-  Circuit circuit_;
+  Way decisions_, errands_;
 };
 
 // StatusOfError: what a service's error response says, as a status: by its code, else by its HTTP

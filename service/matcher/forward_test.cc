@@ -167,5 +167,78 @@ TEST_F(ForwardTest, ADeadlineIsKept) {
   EXPECT_EQ(link->Decide(file_, Of(-1)).status().code(), StatusCode::kDeadlineExceeded);
 }
 
+TEST_F(ForwardTest, WhoHasNoTimeDoesNotCloseTheDeciderToOthers) {
+  std::atomic<int> sleep = 300;
+  answer_ = [&sleep](const HttpRequest&) {
+    std::this_thread::sleep_for(milliseconds(sleep));
+    return JsonResponse({{"jws", "a.b.c"}});
+  };
+  const auto link = Link({.attempts = 1, .circuit = {.failures = 2}});
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(link->Decide(file_, Of(100)).status().code(), StatusCode::kDeadlineExceeded) << i;
+  }
+  EXPECT_FALSE(link->away());
+  EXPECT_TRUE(link->Decide(file_, Of()).ok());
+  // The decider's own word that time was over is the same.
+  answer_ = [](const HttpRequest&) { return Error(504, "DEADLINE_EXCEEDED"); };
+  for (int i = 0; i < 4; ++i) (void)link->Decide(file_, Of(1000));
+  EXPECT_FALSE(link->away());
+  // Whole attempts count.
+  const auto strict =
+      Link({.attempts = 1, .attempt = milliseconds(300), .circuit = {.failures = 2}});
+  for (int i = 0; i < 2; ++i) (void)strict->Decide(file_, Of());
+  EXPECT_TRUE(strict->away());
+}
+
+TEST(CircuitTest, WhoGivesUpWhileItIsTriedMakesRoomForTheNext) {
+  Circuit circuit({.failures = 1, .pause = milliseconds(100), .longest = milliseconds(300)});
+  const Clock::time_point start = Clock::now(), later = start + milliseconds(100);
+  ASSERT_TRUE(circuit.Enter(start).ok());
+  circuit.Leave(false, start);
+  ASSERT_TRUE(circuit.Enter(later).ok());
+  EXPECT_FALSE(circuit.Enter(later).ok());
+  circuit.Abandon();
+  EXPECT_TRUE(circuit.open());
+  EXPECT_TRUE(circuit.Enter(later).ok());
+}
+
+TEST_F(ForwardTest, ErrandsHaveTheirOwnTimeAndDoNotCloseTheWayOfDecisions) {
+  answer_ = [](const HttpRequest& request) {
+    if (request.path == "/v1/decisions") return JsonResponse({{"jws", "a.b.c"}});
+    std::this_thread::sleep_for(milliseconds(400));
+    return BytesResponse({9}, std::string(kHeftType));
+  };
+  const ForwardOptions options = {.attempts = 1,
+                                  .attempt = milliseconds(200),
+                                  .errand = milliseconds(5000),
+                                  .circuit = {.failures = 1, .pause = milliseconds(60000)}};
+  const auto patient = Link(options);
+  EXPECT_TRUE(patient->Renew(file_, Of()).ok()) << "longer than an attempt at a decision";
+  ForwardOptions hasty = options;
+  hasty.errand = milliseconds(200);
+  const auto link = Link(hasty);
+  EXPECT_EQ(link->Renew(file_, Of()).status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(link->away());
+  EXPECT_EQ(link->Renew(file_, Of()).status().code(), StatusCode::kUnavailable);
+  EXPECT_TRUE(link->Decide(file_, Of()).ok());
+}
+
+TEST_F(ForwardTest, AReplayIsALostAnswer) {
+  std::vector<std::string> nonces;
+  answer_ = [&](const HttpRequest& request) {
+    nonces.push_back(request.Header("x-heft-nonce"));
+    return asked_ == 1 ? Error(401, "REPLAYED") : JsonResponse({{"jws", "a.b.c"}});
+  };
+  const auto decided = Link()->Decide(file_, Of());
+  ASSERT_TRUE(decided.ok()) << decided.status();
+  ASSERT_EQ(nonces.size(), 2u);
+  EXPECT_NE(nonces[0], nonces[1]);
+  // Where it stays so: nothing that is the client's fault, nor one of this service.
+  answer_ = [](const HttpRequest&) { return Error(401, "REPLAYED"); };
+  EXPECT_EQ(Link()->Decide(file_, Of()).status().code(), StatusCode::kUnavailable);
+  answer_ = [](const HttpRequest&) { return Error(401, "STALE"); };
+  EXPECT_EQ(Link()->Decide(file_, Of()).status().code(), StatusCode::kInternal);
+}
+
 }  // namespace
 }  // namespace heft::service

@@ -58,7 +58,9 @@ absl::StatusOr<std::shared_ptr<HttpDecider>> ConnectDecider(const MatcherConfig&
   if (config.decider_url.empty()) return std::shared_ptr<HttpDecider>();
   HEFT_ASSIGN_OR_RETURN(auto tls, TlsContext::ForClient(config.decider_tls));
   HEFT_ASSIGN_OR_RETURN(auto client, HttpClient::Create(config.decider_url, tls));
-  return std::make_shared<HttpDecider>(std::move(client), ForwardOptions(), std::move(tls));
+  ForwardOptions options;
+  options.errand = config.exchange.patience;
+  return std::make_shared<HttpDecider>(std::move(client), options, std::move(tls));
 }
 
 absl::StatusOr<std::shared_ptr<Callbacks>> ConnectCallbacks(const MatcherConfig& config) {
