@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file: records of key (32 bytes), time (8), size (4), answer, and the first 8 bytes of the
-// hash of all that; little-endian.
+// hash of all that; little-endian. The highest bit of the size: only decided, not yet an answer.
+// The last record of a key counts.
 #include "service/decider/answers.h"
 
 #include <fcntl.h>
@@ -21,6 +22,7 @@ namespace heft::service {
 namespace {
 
 constexpr size_t kHead = 32 + 8 + 4, kTail = 8;
+constexpr uint32_t kUnfinished = uint32_t{1} << 31;
 
 absl::Status Failed(const std::string& folder, const char* what) {
   return absl::UnavailableError(absl::StrCat(folder, ": ", what, ": ", std::strerror(errno)));
@@ -37,11 +39,12 @@ T Get(const uint8_t* bytes) {
   return value;
 }
 
-std::vector<uint8_t> Record(const Digest& key, uint64_t time, const std::string& answer) {
+std::vector<uint8_t> Record(const Digest& key, uint64_t time, const std::string& text,
+                            bool finished) {
   std::vector<uint8_t> out(key.begin(), key.end());
   Put<uint64_t>(&out, time);
-  Put<uint32_t>(&out, static_cast<uint32_t>(answer.size()));
-  out.insert(out.end(), answer.begin(), answer.end());
+  Put<uint32_t>(&out, static_cast<uint32_t>(text.size()) | (finished ? 0 : kUnfinished));
+  out.insert(out.end(), text.begin(), text.end());
   const Hash hash = HashBytes(out);
   out.insert(out.end(), hash.begin(), hash.begin() + kTail);
   return out;
@@ -90,7 +93,8 @@ absl::Status AnswerLog::Load(int index) {
   std::vector<uint8_t> head(kHead), record;
   while (ReadAt(file.descriptor, file.size, head)) {
     const auto time = Get<uint64_t>(head.data() + 32);
-    const auto size = Get<uint32_t>(head.data() + 40);
+    const auto field = Get<uint32_t>(head.data() + 40);
+    const uint32_t size = field & ~kUnfinished;
     if (size > kLongestAnswer) break;
     record.resize(kHead + size + kTail);
     if (!ReadAt(file.descriptor, file.size, record)) break;
@@ -98,7 +102,7 @@ absl::Status AnswerLog::Load(int index) {
     if (!std::equal(record.end() - kTail, record.end(), hash.begin())) break;
     Key key;
     std::copy_n(head.begin(), key.size(), key.begin());
-    places_[key] = {index, file.size + kHead, size, time};
+    places_[key] = {index, file.size + kHead, size, time, size == field};
     if (file.entries++ == 0) file.began = time;
     file.size += record.size();
   }
@@ -117,52 +121,64 @@ absl::Status AnswerLog::Begin(int index, uint64_t now) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<std::string>> AnswerLog::Find(const Key& key, uint64_t now) const {
+absl::StatusOr<std::optional<AnswerLog::Kept>> AnswerLog::Find(const Key& key, uint64_t now) const {
   const auto it = places_.find(key);
   if (it == places_.end() || it->second.time + kAnswerLife < now) return std::nullopt;
-  std::string answer(it->second.size, '\0');
-  const std::span<uint8_t> out(reinterpret_cast<uint8_t*>(answer.data()), answer.size());
-  if (ReadAt(files_[it->second.file].descriptor, it->second.offset, out)) return answer;
+  Kept kept{std::string(it->second.size, '\0'), it->second.finished};
+  const std::span<uint8_t> out(reinterpret_cast<uint8_t*>(kept.text.data()), kept.text.size());
+  if (ReadAt(files_[it->second.file].descriptor, it->second.offset, out)) return kept;
   return Failed(folder_, "an answer cannot be read");
 }
 
-absl::Status AnswerLog::Remember(const Key& key, const std::string& answer, uint64_t now) {
-  if (answer.size() > kLongestAnswer) return absl::InternalError("an answer too long to remember");
+absl::Status AnswerLog::Remember(const Key& key, const Kept& kept, uint64_t now) {
+  const std::string& text = kept.text;
+  if (text.size() > kLongestAnswer) return absl::InternalError("an answer too long to remember");
   const File& old = files_[current_];
-  if (old.entries >= kMostAnswers || (old.entries > 0 && old.began + kAnswerLife < now)) {
+  if (old.entries >= kAnswerRecords * kMostAnswers ||
+      (old.entries > 0 && old.began + kAnswerLife < now)) {
     HEFT_RETURN_IF_ERROR(Begin(1 - current_, now));
   }
   File& file = files_[current_];
-  const std::vector<uint8_t> record = Record(key, now, answer);
+  const std::vector<uint8_t> record = Record(key, now, text, kept.finished);
   const ssize_t written =
       pwrite(file.descriptor, record.data(), record.size(), static_cast<off_t>(file.size));
   if (written != static_cast<ssize_t>(record.size())) return Failed(folder_, "cannot be written");
-  places_[key] = {current_, file.size + kHead, static_cast<uint32_t>(answer.size()), now};
+  places_[key] = {current_, file.size + kHead, static_cast<uint32_t>(text.size()), now,
+                  kept.finished};
   if (file.entries++ == 0) file.began = now;
   file.size += record.size();
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> AnswerLog::Once(
-    const Digest& reply, const std::string& principal, uint64_t now,
-    const std::function<absl::StatusOr<std::string>()>& answer) {
+void AnswerLog::TryToRemember(const Key& key, const Kept& kept, uint64_t now) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (const absl::Status done = Remember(key, kept, now); !done.ok()) {
+    LogLine(LogLevel::kWarning, "an answer is not remembered", {{"error", done.message()}});
+  }
+}
+
+absl::StatusOr<std::string> AnswerLog::Once(const Digest& reply, const std::string& principal,
+                                            uint64_t now, const Deciding& decide,
+                                            const Finishing& finish) {
   const Key key = KeyOf(reply, principal);
-  std::unique_lock<std::mutex> lock(mutex_);
-  done_.wait(lock, [&] { return !asking_.contains(key); });
-  HEFT_ASSIGN_OR_RETURN(auto found, Find(key, now));
-  if (found) return *std::move(found);
-  asking_.insert(key);
-  lock.unlock();
-  absl::StatusOr<std::string> fresh = answer();
-  lock.lock();
+  std::optional<Kept> found;
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    done_.wait(lock, [&] { return !asking_.contains(key); });
+    HEFT_ASSIGN_OR_RETURN(found, Find(key, now));
+    if (found && found->finished) return std::move(found->text);
+    asking_.insert(key);
+  }
+  absl::StatusOr<std::string> answer = found ? std::move(found->text) : decide();
+  if (answer.ok()) {
+    if (!found) TryToRemember(key, {*answer, /*finished=*/false}, now);
+    answer = finish(*answer);
+  }
+  if (answer.ok()) TryToRemember(key, {*answer, /*finished=*/true}, now);
+  const std::lock_guard<std::mutex> guard(mutex_);
   asking_.erase(key);
   done_.notify_all();
-  if (!fresh.ok()) return fresh;
-  // It was told all the same, and lost if it is not given now.
-  if (const absl::Status kept = Remember(key, *fresh, now); !kept.ok()) {
-    LogLine(LogLevel::kWarning, "an answer is not remembered", {{"error", kept.message()}});
-  }
-  return fresh;
+  return answer;
 }
 
 size_t AnswerLog::size() const {

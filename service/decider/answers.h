@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // AnswerLog: what was answered to a reply, for a day. A reply is opened once; when its answer is
 // lost on the way, whoever asked asks again with the same reply and is given the same answer, and
-// nothing is charged. What is remembered is of whoever asked, and nobody else.
+// nothing is charged. What is remembered is of whoever asked, and nobody else. What was decided is
+// kept before it is signed and recorded: where that fails, it is done for who asks again.
 //
 // It is there again after a crash of the process, not of the machine: what a loss of power takes is
 // an answer, and the reply it was of is refused from then on, as the journal knows it. So nothing
@@ -27,6 +28,7 @@ namespace heft::service {
 
 inline constexpr uint64_t kAnswerLife = 86400;       // seconds
 inline constexpr size_t kMostAnswers = 1 << 17;      // of two files each; then the older one goes
+inline constexpr size_t kAnswerRecords = 2;          // what was decided, and the answer
 inline constexpr uint64_t kLongestAnswer = 1 << 16;  // bytes
 
 class AnswerLog {
@@ -36,11 +38,14 @@ class AnswerLog {
   static absl::StatusOr<std::unique_ptr<AnswerLog>> Open(const std::string& folder);
   ~AnswerLog();
 
-  // Once: the answer that `principal` had to `reply`, or what `answer` gives now, which is
-  // remembered if it is one. Of several calls at once for one reply one asks, the others wait for
-  // it. `now`: Unix seconds.
+  // Once: the answer that `principal` had to `reply`, or what `finish` makes now of what `decide`
+  // gives. `decide` is not called again for what it has given once; `finish` is, until it has given
+  // an answer. Of several calls at once for one reply one asks, the others wait for it. `now`: Unix
+  // seconds.
+  using Deciding = std::function<absl::StatusOr<std::string>()>;
+  using Finishing = std::function<absl::StatusOr<std::string>(const std::string& decided)>;
   absl::StatusOr<std::string> Once(const Digest& reply, const std::string& principal, uint64_t now,
-                                   const std::function<absl::StatusOr<std::string>()>& answer);
+                                   const Deciding& decide, const Finishing& finish);
 
   size_t size() const;
 
@@ -51,6 +56,11 @@ class AnswerLog {
     uint64_t offset = 0;
     uint32_t size = 0;
     uint64_t time = 0;
+    bool finished = false;
+  };
+  struct Kept {
+    std::string text;
+    bool finished = false;  // it is the answer, not only what was decided
   };
   struct File {
     int descriptor = -1;
@@ -62,8 +72,10 @@ class AnswerLog {
   AnswerLog() = default;
   absl::Status Load(int file);
   absl::Status Begin(int file, uint64_t now);
-  absl::StatusOr<std::optional<std::string>> Find(const Key& key, uint64_t now) const;
-  absl::Status Remember(const Key& key, const std::string& answer, uint64_t now);
+  absl::StatusOr<std::optional<Kept>> Find(const Key& key, uint64_t now) const;
+  absl::Status Remember(const Key& key, const Kept& kept, uint64_t now);
+  // TryToRemember: what is told already is told all the same.
+  void TryToRemember(const Key& key, const Kept& kept, uint64_t now);
 
   mutable std::mutex mutex_;
   std::condition_variable done_;

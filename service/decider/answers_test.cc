@@ -16,6 +16,8 @@ namespace {
 constexpr Digest kReply = {7};
 constexpr uint64_t kNow = 1'800'000'000;
 
+absl::StatusOr<std::string> Same(const std::string& decided) { return decided; }
+
 class AnswerLogTest : public ::testing::Test {
  protected:
   std::unique_ptr<AnswerLog> Open() {
@@ -26,9 +28,10 @@ class AnswerLogTest : public ::testing::Test {
   // What is answered, "answer 1" at first.
   std::string Ask(AnswerLog* log, const Digest& reply = kReply, const std::string& who = "matcher",
                   uint64_t now = kNow) {
-    const auto answer = log->Once(reply, who, now, [&]() -> absl::StatusOr<std::string> {
-      return "answer " + std::to_string(++asked_);
-    });
+    const auto answer = log->Once(
+        reply, who, now,
+        [&]() -> absl::StatusOr<std::string> { return "answer " + std::to_string(++asked_); },
+        Same);
     return answer.ok() ? *answer : answer.status().ToString();
   }
   const heft::testing::TemporaryFolder folder_;
@@ -48,11 +51,38 @@ TEST_F(AnswerLogTest, TheSameReplyHasTheSameAnswer) {
 
 TEST_F(AnswerLogTest, ARefusalIsNotRemembered) {
   auto log = Open();
-  const auto refused = log->Once(kReply, "matcher", kNow, []() -> absl::StatusOr<std::string> {
-    return absl::UnavailableError("not now");
-  });
+  const auto refused = log->Once(
+      kReply, "matcher", kNow,
+      []() -> absl::StatusOr<std::string> { return absl::UnavailableError("not now"); }, Same);
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(Ask(log.get()), "answer 1");
+}
+
+// What was decided is not decided again, whatever becomes of it.
+TEST_F(AnswerLogTest, WhatWasDecidedIsFinishedLater) {
+  auto log = Open();
+  int decided = 0;
+  const auto ask = [&](const AnswerLog::Finishing& finish) {
+    return log->Once(
+        kReply, "matcher", kNow,
+        [&]() -> absl::StatusOr<std::string> { return "claims " + std::to_string(++decided); },
+        finish);
+  };
+  const auto fails = [](const std::string&) -> absl::StatusOr<std::string> {
+    return absl::UnavailableError("the token does not sign");
+  };
+  EXPECT_EQ(ask(fails).status().code(), absl::StatusCode::kUnavailable);
+  log.reset();
+  log = Open();
+  EXPECT_FALSE(ask(fails).ok()) << "nor after a restart";
+  EXPECT_EQ(*ask([](const std::string& claims) { return claims + ", signed"; }),
+            "claims 1, signed");
+  EXPECT_EQ(*ask(fails), "claims 1, signed");
+  log.reset();
+  log = Open();
+  EXPECT_EQ(*ask(fails), "claims 1, signed");
+  EXPECT_EQ(decided, 1);
+  EXPECT_EQ(log->size(), 1u);
 }
 
 TEST_F(AnswerLogTest, OfManyAtOnceOneAsks) {
@@ -61,10 +91,13 @@ TEST_F(AnswerLogTest, OfManyAtOnceOneAsks) {
   std::atomic<int> same = 0;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
-      const auto answer = log->Once(kReply, "matcher", kNow, [&]() -> absl::StatusOr<std::string> {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        return "answer " + std::to_string(++asked_);
-      });
+      const auto answer = log->Once(
+          kReply, "matcher", kNow,
+          [&]() -> absl::StatusOr<std::string> {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            return "answer " + std::to_string(++asked_);
+          },
+          Same);
       if (answer.ok() && *answer == "answer 1") ++same;
     });
   }
@@ -92,7 +125,9 @@ TEST_F(AnswerLogTest, ATornEndIsCutOff) {
   }
   for (const auto& file : std::filesystem::directory_iterator(folder_.path())) {
     const auto size = std::filesystem::file_size(file.path());
-    if (size > 0) std::filesystem::resize_file(file.path(), size - 3);
+    // The second answer, and the end of what was decided for it.
+    constexpr size_t kRecord = 44 + sizeof("answer 2") - 1 + 8;
+    if (size > 0) std::filesystem::resize_file(file.path(), size - kRecord - 3);
   }
   auto log = Open();
   EXPECT_EQ(log->size(), 1u);

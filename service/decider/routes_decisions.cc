@@ -36,6 +36,8 @@ absl::StatusOr<Asked> ReadReply(const DeciderState& state, std::span<const uint8
   return asked;
 }
 
+std::string IdOf(const Asked& asked) { return HexString(std::span(asked.digest).first(16)); }
+
 Json RateOfRule(const ChosenThreshold& at) {
   Json json;
   json[at.of == RateOf::kSearches ? "fpir" : "fmr"] = at.rate;
@@ -49,7 +51,7 @@ Json Claims(const DeciderState& state, const Asked& asked, const Decision& decis
   Json json = {{"iss", state.config.issuer},
                {"iat", now},
                {"exp", now + static_cast<uint64_t>(state.config.life.count())},
-               {"jti", HexString(std::span(asked.digest).first(16))},
+               {"jti", IdOf(asked)},
                {"decision", decision.accepted ? "accept" : "reject"}};
   if (decision.accepted) json["identity"] = decision.identity;
   if (decision.likelihood != Likelihood::kUnsaid) {
@@ -72,8 +74,9 @@ Json Claims(const DeciderState& state, const Asked& asked, const Decision& decis
   return json;
 }
 
-// Decide opens the reply, signs what came of it, and writes down that it did. A JSON object with
-// the decision and, as "jws", the same signed.
+// Decide opens the reply, which is charged and can be done once. The claims, to be kept before
+// anything else is done with them. That it is about to happen is written down first: where that
+// cannot be, nothing is opened.
 absl::StatusOr<std::string> Decide(DeciderService* service, const DeciderState& state,
                                    const Asked& asked, const HttpRequest& request) {
   const DecisionRule rule = {
@@ -82,24 +85,37 @@ absl::StatusOr<std::string> Decide(DeciderService* service, const DeciderState& 
     return absl::FailedPreconditionError(absl::StrCat(
         asked.rule->name, ": its [[gallery]] has neither fpir nor fmr, so nothing is decided"));
   }
+  Json intent = Recorded("intent", request);
+  intent["operation"] = "decide";
+  intent["jti"] = IdOf(asked);
+  intent["gallery"] = HexString(asked.statement.gallery);
+  HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(std::move(intent)));
   HEFT_ASSIGN_OR_RETURN(const Decision decision,
                         state.owner.Decide(asked.reply, "the reply", rule));
   if (!decision.refusal.empty()) {
     LogLine(LogLevel::kWarning, "a reply is refused, and answered as a rejection",
             {{"request", request.id}, {"gallery", asked.rule->name}, {"why", decision.refusal}});
   }
-  Json claims = Claims(state, asked, decision, UnixTime());
+  const Json claims = Claims(state, asked, decision, UnixTime());
+  service->base->metrics().Add(
+      kDecisions,
+      {{"gallery", asked.rule->name},
+       {"kind", claims["kind"].get<std::string>()},
+       {"decision", decision.refusal.empty() ? claims["decision"].get<std::string>() : "refused"}});
+  return claims.dump();
+}
+
+// Finish signs the claims and writes down what was decided, as often as it takes. A JSON object
+// with them and, as "jws", the same signed.
+absl::StatusOr<std::string> Finish(DeciderService* service, const DeciderState& state,
+                                   const std::string& decided, const HttpRequest& request) {
+  Json claims = Json::parse(decided);
   HEFT_ASSIGN_OR_RETURN(std::string jws, state.decision_key.Sign(claims));
   Json line = Recorded("decision", request);
   for (const char* name : {"jti", "gallery", "generation", "kind", "decision", "identity"}) {
     if (claims.contains(name)) line[name] = claims[name];
   }
   HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(std::move(line)));
-  service->base->metrics().Add(
-      kDecisions,
-      {{"gallery", asked.rule->name},
-       {"kind", claims["kind"].get<std::string>()},
-       {"decision", decision.refusal.empty() ? claims["decision"].get<std::string>() : "refused"}});
   claims["jws"] = std::move(jws);
   return claims.dump();
 }
@@ -122,9 +138,10 @@ HttpResponse PostDecision(DeciderService* service, const HttpRequest& request) {
     RecordRefusal(service, request, asked.status());
     return ErrorResponse(asked.status());
   }
-  const auto answer = service->answers->Once(asked->digest, request.who.name, UnixTime(), [&] {
-    return Decide(service, *state, *asked, request);
-  });
+  const auto answer = service->answers->Once(
+      asked->digest, request.who.name, UnixTime(),
+      [&] { return Decide(service, *state, *asked, request); },
+      [&](const std::string& decided) { return Finish(service, *state, decided, request); });
   if (!answer.ok()) {
     RecordRefusal(service, request, answer.status());
     return ErrorResponse(answer.status());
