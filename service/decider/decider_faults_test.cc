@@ -203,5 +203,27 @@ TEST_F(DeciderFaultsTest, WhatWasOpenedIsToldOnceItIsWrittenDown) {
   EXPECT_EQ(Openings(), openings + 1) << "and is charged once";
 }
 
+// Last, as nothing is told of her any more.
+TEST_F(DeciderFaultsTest, ASpentBudgetIsNotAskedAgainInASecond) {
+  // A new client each time, so that it is the person's budget which is spent: 32 decisions, and one
+  // that says how likely counts as two.
+  HttpResponse last;
+  int decided = 0;
+  for (uint8_t i = 1; i <= 20; ++i) {
+    const auto scores =
+        world_->server->Verify(*Gallery::Open(world_->visitors), world_->Files(1, ""), "ann");
+    ASSERT_TRUE(scores.ok()) << scores.status();
+    last = Decide(world_->Signed(world_->visitors, *scores, SignerKey{i}));
+    if (last.status != 200) break;
+    ++decided;
+  }
+  EXPECT_LE(decided, 16);
+  EXPECT_GT(decided, 8);
+  EXPECT_EQ(last.status, 429) << std::string(last.body.begin(), last.body.end());
+  for (const auto& [name, value] : last.headers) {
+    EXPECT_FALSE(absl::EqualsIgnoreCase(name, "Retry-After")) << value;
+  }
+}
+
 }  // namespace
 }  // namespace heft::service

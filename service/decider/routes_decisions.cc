@@ -130,6 +130,15 @@ void RecordRefusal(DeciderService* service, const HttpRequest& request,
   service->base->metrics().Add(kDecisions, {{"gallery", ""}, {"kind", ""}, {"decision", "error"}});
 }
 
+// Refusal: a budget that is spent is so for hours, so nobody is asked to come again in a second.
+HttpResponse Refusal(const absl::Status& status) {
+  HttpResponse response = ErrorResponse(status);
+  if (absl::IsResourceExhausted(status)) {
+    std::erase_if(response.headers, [](const auto& one) { return one.first == "Retry-After"; });
+  }
+  return response;
+}
+
 HttpResponse PostDecision(DeciderService* service, const HttpRequest& request) {
   if (auto refused = RefuseOther(request)) return *std::move(refused);
   const std::shared_ptr<const DeciderState> state = service->state();
@@ -144,7 +153,7 @@ HttpResponse PostDecision(DeciderService* service, const HttpRequest& request) {
       [&](const std::string& decided) { return Finish(service, *state, decided, request); });
   if (!answer.ok()) {
     RecordRefusal(service, request, answer.status());
-    return ErrorResponse(answer.status());
+    return Refusal(answer.status());
   }
   if (request.Header("accept") == "application/jwt") {
     const std::string jws = Json::parse(*answer)["jws"].get<std::string>();

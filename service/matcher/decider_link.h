@@ -31,6 +31,9 @@ struct SignedDecision {
   std::string jws;
 };
 
+// kSpent: a payload of kResourceExhausted where a budget is spent: asking again soon does not help.
+inline constexpr char kSpent[] = "heft/spent";
+
 // Decider: any number of threads may call. Errors of all calls: kUnavailable and kDeadlineExceeded
 // where no answer came, so that asking again may help; kResourceExhausted where the decider is
 // overloaded or a budget is spent; otherwise the decider's own refusal, with its words.

@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 
@@ -38,6 +40,15 @@ std::string TextOf(const HttpResponse& response, const char* name) {
   const auto json = nlohmann::json::parse(response.body, nullptr, /*allow_exceptions=*/false);
   const bool is = json.is_object() && json.contains(name) && json[name].is_string();
   return is ? json[name].get<std::string>() : std::string();
+}
+
+// Spent: the decider's server says when to come again where it has too much to do; of a budget it
+// does not.
+bool Spent(const HttpResponse& response) {
+  return response.status == 429 &&
+         std::none_of(response.headers.begin(), response.headers.end(), [](const auto& header) {
+           return absl::EqualsIgnoreCase(header.first, "Retry-After");
+         });
 }
 
 // Replayed: a connection died under a message, which HttpClient sent again with its nonce, and the
@@ -179,7 +190,11 @@ absl::StatusOr<SignedDecision> HttpDecider::Decide(std::span<const uint8_t> sign
                                                    const Forwarded& of) {
   HEFT_ASSIGN_OR_RETURN(const HttpResponse response,
                         Post(&decisions_, "/v1/decisions", signed_reply, of));
-  if (response.status != 200) return StatusOfError(response, "decider");
+  if (response.status != 200) {
+    absl::Status error = StatusOfError(response, "decider");
+    if (Spent(response)) error.SetPayload(kSpent, absl::Cord());
+    return error;
+  }
   SignedDecision out;
   out.decision = nlohmann::ordered_json::parse(response.body, nullptr, /*allow_exceptions=*/false);
   if (!out.decision.is_object() || !out.decision.contains("jws") ||

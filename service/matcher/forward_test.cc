@@ -223,6 +223,19 @@ TEST_F(ForwardTest, ErrandsHaveTheirOwnTimeAndDoNotCloseTheWayOfDecisions) {
   EXPECT_TRUE(link->Decide(file_, Of()).ok());
 }
 
+TEST_F(ForwardTest, ASpentBudgetIsNoLoad) {
+  answer_ = [](const HttpRequest&) {
+    return ErrorResponse(absl::ResourceExhaustedError("too much to do"));
+  };
+  const absl::Status busy = Link()->Decide(file_, Of()).status();
+  EXPECT_EQ(busy.code(), StatusCode::kResourceExhausted);
+  EXPECT_FALSE(busy.GetPayload(kSpent));
+  answer_ = [](const HttpRequest&) { return Error(429, "RESOURCE_EXHAUSTED"); };
+  const absl::Status spent = Link()->Decide(file_, Of()).status();
+  EXPECT_EQ(spent.code(), StatusCode::kResourceExhausted);
+  EXPECT_TRUE(spent.GetPayload(kSpent));
+}
+
 TEST_F(ForwardTest, AReplayIsALostAnswer) {
   std::vector<std::string> nonces;
   answer_ = [&](const HttpRequest& request) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "service/access/jwt.h"
+#include "service/matcher/decider_link.h"
 #include "service/run/log.h"
 
 namespace heft::service {
@@ -50,7 +51,9 @@ Handler Answers(MatcherState* state, Answering answering) {
     if (absl::IsResourceExhausted(answer.status())) {
       std::erase_if(response.headers,
                     [](const auto& header) { return header.first == "Retry-After"; });
-      response.headers.emplace_back("Retry-After", absl::StrCat(state->batcher.RetryAfter()));
+      if (!answer.status().GetPayload(kSpent)) {
+        response.headers.emplace_back("Retry-After", absl::StrCat(state->batcher.RetryAfter()));
+      }
     }
     if (response.status >= 500) {
       LogLine(LogLevel::kError, "a request failed",
