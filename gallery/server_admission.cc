@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
+#include "base/inside.h"
 #include "base/threads.h"
 #include "fusion/norm_proof.h"
 #include "gallery/admission.h"
@@ -15,6 +16,7 @@
 #include "gallery/removal.h"
 #include "gallery/server_impl.h"
 #include "gallery/server_internal.h"
+#include "heft/pending.h"
 
 namespace heft {
 
@@ -228,16 +230,36 @@ absl::StatusOr<EnrolResult> Server::Impl::Quarantine(const std::string& director
   return result;
 }
 
-absl::StatusOr<AdmissionRequest> Server::Impl::Pending(const Gallery::Impl& gallery) const {
-  HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance(), binding()));
+namespace {
+
+absl::StatusOr<QuarantinedEnrolment> ReadEntry(const Rings& rings, const GalleryBinding& binding,
+                                               const Gallery::Impl& gallery, const Digest& digest) {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan bytes, gallery.Quarantined(digest));
+  if (Digest(HashBytes(bytes)) != digest) {
+    return absl::DataLossError("an enrolment that waits is damaged: reject it");
+  }
+  return ParseQuarantined(rings, binding, bytes, "an enrolment that waits");
+}
+
+// PendingOf: the enrolments that come first, within the limit; one at least.
+absl::StatusOr<AdmissionRequest> PendingOf(const Server::Impl& server, const Gallery::Impl& gallery,
+                                           const PendingLimit& limit) {
+  HEFT_RETURN_IF_ERROR(gallery.CheckFits(server.instance(), server.binding()));
   AdmissionRequest request;
-  request.binding = binding();
+  request.binding = server.binding();
   request.gallery = gallery.id();
   request.generation = gallery.generation();
   request.root = gallery.root();
   HEFT_ASSIGN_OR_RETURN(const auto waiting, gallery.Waiting());
+  PendingLimit used{.templates = 0, .bytes = 0};
   for (const auto& entry : waiting) {
-    HEFT_ASSIGN_OR_RETURN(QuarantinedEnrolment e, ReadQuarantined(gallery, entry.digest));
+    HEFT_ASSIGN_OR_RETURN(const ByteSpan bytes, gallery.Quarantined(entry.digest));
+    used.templates += entry.identities.size();
+    used.bytes += bytes.size();
+    const bool over = used.templates > limit.templates || used.bytes > limit.bytes;
+    if (over && !request.enrolments.empty()) break;
+    HEFT_ASSIGN_OR_RETURN(QuarantinedEnrolment e,
+                          ReadEntry(server.rings(), server.binding(), gallery, entry.digest));
     EnrolmentCheck check;
     check.entry = entry.digest;
     for (const WaitingTemplate& t : e.templates) {
@@ -253,13 +275,23 @@ absl::StatusOr<AdmissionRequest> Server::Impl::Pending(const Gallery::Impl& gall
   return request;
 }
 
+}  // namespace
+
+absl::StatusOr<AdmissionRequest> Server::Impl::Pending(const Gallery::Impl& gallery) const {
+  return PendingOf(*this, gallery, {.templates = ~uint64_t{0}, .bytes = ~uint64_t{0}});
+}
+
+absl::StatusOr<std::vector<uint8_t>> PendingUpTo(const Server& server, const Gallery& gallery,
+                                                 const PendingLimit& limit) {
+  const Server::Impl& impl = Inside::Of(server);
+  HEFT_ASSIGN_OR_RETURN(const AdmissionRequest request,
+                        PendingOf(impl, Inside::Of(gallery), limit));
+  return SerializeAdmissionRequest(impl.rings(), request);
+}
+
 absl::StatusOr<QuarantinedEnrolment> Server::Impl::ReadQuarantined(const Gallery::Impl& gallery,
                                                                    const Digest& digest) const {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan bytes, gallery.Quarantined(digest));
-  if (Digest(HashBytes(bytes)) != digest) {
-    return absl::DataLossError("an enrolment that waits is damaged: reject it");
-  }
-  return ParseQuarantined(rings_, binding(), bytes, "an enrolment that waits");
+  return ReadEntry(rings_, binding(), gallery, digest);
 }
 
 absl::Status Server::Impl::AdmitEntry(GalleryChange* change, QuarantinedEnrolment e,

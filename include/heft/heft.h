@@ -15,6 +15,7 @@
 // heft/gallery.h   enrolled templates in a folder; re-keying without decrypting them
 // heft/removal.h   people leave a gallery for good; blocks are renewed and compacted
 // heft/gallery_admin.h   what is in galleries, whether they are intact; snapshots, and the return
+// heft/pending.h   what waits to be admitted, in requests of bounded size
 // heft/metadata.h  what stands beside a template, and conditions that restrict a search
 // heft/key_set.h   the key owner's files: made, renewed, sealed under a passphrase
 // heft/expanded_keys.h   a server's keys, expanded once and mapped by later processes

@@ -64,8 +64,52 @@ absl::Status Callbacks::Check(const std::string& url) const {
   return absl::OkStatus();
 }
 
+Callbacks::Callbacks() : thread_([this] { Run(); }) {}
+
+Callbacks::~Callbacks() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  came_.notify_all();
+  thread_.join();
+}
+
 void Callbacks::Call(const std::string& url, const std::string& transaction,
                      const nlohmann::ordered_json& task) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (queue_.size() < kMostWaiting && !stopping_) {
+      queue_.push_back({url, transaction, task});
+      came_.notify_all();
+      return;
+    }
+  }
+  LogLine(LogLevel::kWarning, "too many callbacks wait: one is dropped; its task can be asked for",
+          {{"task", task.at("taskId")}});
+}
+
+void Callbacks::Run() {
+  while (true) {
+    Waiting next;
+    {
+      std::unique_lock lock(mutex_);
+      came_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+      if (stopping_) return;
+      next = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    Send(next);
+  }
+}
+
+bool Callbacks::Pause(std::chrono::seconds time) {
+  std::unique_lock lock(mutex_);
+  return !came_.wait_for(lock, time, [&] { return stopping_; });
+}
+
+void Callbacks::Send(const Waiting& waiting) {
+  const auto& [url, transaction, task] = waiting;
   const size_t end = OriginEnd(url);
   const auto client = clients_.find(url.substr(0, end));
   if (client == clients_.end()) return;
@@ -83,7 +127,7 @@ void Callbacks::Call(const std::string& url, const std::string& transaction,
   request.most_bytes = 1 << 16;
   absl::Status last;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    if (attempt > 0) std::this_thread::sleep_for(std::chrono::seconds(attempt));
+    if (attempt > 0 && !Pause(std::chrono::seconds(attempt))) break;
     const auto answer = client->second->Send(request);
     last = answer.status();
     if (answer.ok() && answer->status < 300) return;

@@ -5,9 +5,14 @@
 #ifndef HEFT_SERVICE_MATCHER_CALLBACKS_H_
 #define HEFT_SERVICE_MATCHER_CALLBACKS_H_
 
+#include <chrono>
+#include <condition_variable>
+#include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -23,15 +28,37 @@ class Callbacks {
   // `allowed`: origins, "https://host:port".
   static absl::StatusOr<std::shared_ptr<Callbacks>> Create(const std::vector<std::string>& allowed,
                                                            std::shared_ptr<TlsContext> tls);
+  Callbacks();
+  // Ends the call that is under way; those that wait are dropped, as their tasks can be asked for.
+  ~Callbacks();
+  Callbacks(const Callbacks&) = delete;
+  Callbacks& operator=(const Callbacks&) = delete;
+
   // Check: kInvalidArgument for a URL that is not to be called.
   absl::Status Check(const std::string& url) const;
-  // Call: POST of `task` to the URL, with ?transactionId= and &taskId= as OSIA has them; three
-  // times at most, and what fails then is logged: the task can still be asked for.
+  // Call: has a thread of its own POST `task` to the URL, with ?transactionId= and &taskId= as OSIA
+  // has them, three times at most, and returns at once. What fails then, or comes while
+  // kMostWaiting others wait, is logged: the task can still be asked for.
+  static constexpr size_t kMostWaiting = 1024;
   void Call(const std::string& url, const std::string& transaction,
             const nlohmann::ordered_json& task);
 
  private:
+  struct Waiting {
+    std::string url, transaction;
+    nlohmann::ordered_json task;
+  };
+  void Run();
+  void Send(const Waiting& waiting);
+  // Sleeps between two attempts; false where it is to end.
+  bool Pause(std::chrono::seconds time);
+
   std::map<std::string, std::unique_ptr<HttpClient>> clients_;  // by origin
+  std::mutex mutex_;                                            // of all below
+  std::condition_variable came_;
+  std::deque<Waiting> queue_;
+  bool stopping_ = false;
+  std::thread thread_;
 };
 
 }  // namespace heft::service

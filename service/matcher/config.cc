@@ -10,7 +10,6 @@
 namespace heft::service {
 namespace {
 
-constexpr uint32_t kOtherWorkers = 16;  // beside those whose probes are in a pass
 constexpr uint64_t kYear = 366 * 86400;
 
 void ReadStore(const ConfigTable& store, MatcherConfig* config) {
@@ -52,10 +51,13 @@ void ReadMatching(const ConfigTable& matching, MatcherConfig* config) {
 void ReadDecider(const ConfigTable& decider, MatcherConfig* config) {
   config->decider_url = decider.Text("url", "");
   config->decider_tls = config->common.tls;
-  // Its own authorities, where the deciders' machines have others than the clients.
+  // Its own authorities, where the deciders' machines have others than the clients: then the
+  // clients' list of revoked certificates says nothing of theirs, and would refuse them.
   config->decider_tls.authorities = decider.Path("authorities", config->common.tls.authorities);
+  const bool others = config->decider_tls.authorities != config->common.tls.authorities;
+  config->decider_tls.revoked = decider.Path("revoked", others ? "" : config->common.tls.revoked);
   config->decider_tls.certificate = decider.Path("certificate", config->common.tls.certificate);
-  config->decider_tls.private_key = decider.Text("private_key", config->common.tls.private_key);
+  config->decider_tls.private_key = decider.Path("private_key", config->common.tls.private_key);
   config->exchange.poll =
       std::chrono::milliseconds(decider.Number("poll_milliseconds", 2000, 10, 3600 * 1000));
   config->upkeep.poll = config->exchange.poll;
@@ -82,7 +84,7 @@ absl::StatusOr<MatcherConfig> ReadMatcherConfig(const std::string& path) {
   ReadMatching(file.root().Table("matching"), &config);
   // A worker waits while its probe is matched: fewer of them than a pass takes would make it short.
   if (!file.root().Table("limits").Has("workers")) {
-    config.common.limits.workers = config.batch.most + kOtherWorkers;
+    config.common.limits.workers = DefaultWorkers(config.batch);
   }
   ReadDecider(file.root().Table("decider"), &config);
   ReadCallbacks(file.root().Table("callbacks"), &config);

@@ -21,6 +21,9 @@
 
 namespace heft::service {
 
+// DefaultWorkers: more than a pass takes, as each waits while its probe is matched.
+constexpr uint32_t DefaultWorkers(const BatchLimits& batch) { return batch.most + 16; }
+
 struct MatcherConfig {
   CommonConfig common;
   std::string store;                   // [store] folder

@@ -88,7 +88,8 @@ absl::StatusOr<std::vector<uint8_t>> Exchange::SignFor(const std::string& galler
 absl::StatusOr<std::vector<uint8_t>> Exchange::Request(const std::string& gallery) {
   HEFT_ASSIGN_OR_RETURN(const Gallery newest, galleries_->Newest(gallery));
   const auto engine = engine_->Get();
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, engine->server.Pending(newest));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request,
+                        PendingUpTo(engine->server, newest, options_.most));
   HEFT_ASSIGN_OR_RETURN(const auto signer, galleries_->Signer());
   return SignReply(*signer, newest, {}, 0, engine->key_owner, request, kAdmissionLife);
 }

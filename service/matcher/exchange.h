@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "heft/pending.h"
 #include "heft/progress.h"
 #include "heft/removal.h"
 #include "nlohmann/json.hpp"
@@ -30,6 +31,7 @@ namespace heft::service {
 struct ExchangeOptions {
   std::chrono::milliseconds poll{2000};       // between looks at what nobody has told of
   std::chrono::milliseconds patience{30000};  // for an answer of the decider
+  PendingLimit most;                          // of one request for admission
 };
 
 class Exchange {
@@ -49,7 +51,8 @@ class Exchange {
   uint64_t Changes() const;
   void WaitForChange(uint64_t seen, std::chrono::steady_clock::time_point deadline) const;
 
-  // Request: what waits in a gallery, signed, for the key owner. Apply: what he answered.
+  // Request: what waits in a gallery, signed, for the key owner; of much, what comes first. Apply:
+  // what he answered.
   absl::StatusOr<std::vector<uint8_t>> Request(const std::string& gallery);
   absl::StatusOr<AdmitResult> Apply(const std::string& gallery, std::span<const uint8_t> admission);
 

@@ -83,8 +83,9 @@ absl::Status Prepare(MatcherState* state) {
   return MakeAuditKey(address);
 }
 
-// Everything that the configuration names can be read.
-absl::Status Check(const MatcherConfig& config, const Engine& engine) {
+// Everything that the configuration names can be read. Changes nothing.
+absl::Status Check(const MatcherConfig& config) {
+  HEFT_ASSIGN_OR_RETURN(const auto engine, LoadEngine(config.files));
   HEFT_RETURN_IF_ERROR(TlsContext::ForServer(config.common.tls).status());
   HEFT_RETURN_IF_ERROR(ConnectDecider(config).status());
   HEFT_RETURN_IF_ERROR(ConnectCallbacks(config).status());
@@ -92,7 +93,7 @@ absl::Status Check(const MatcherConfig& config, const Engine& engine) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, galleries.Names());
   for (const std::string& name : names) {
     HEFT_ASSIGN_OR_RETURN(const std::string address, galleries.Address(name));
-    HEFT_RETURN_IF_ERROR(DescribeGallery(address, &engine.model).status());
+    HEFT_RETURN_IF_ERROR(DescribeGallery(address, &engine->model).status());
   }
   std::cout << "good; " << names.size() << " galleries\n";
   return absl::OkStatus();
@@ -104,9 +105,8 @@ absl::Status Serve(const Arguments& arguments, Signals* signals) {
   setenv("HEFT_STATE_DIR", config.state.c_str(), /*replace=*/0);
   SetWriterWait(config.writer_wait);
   SetThreadCount(config.threads);
-  Uploads uploads(config.files, config.staging);
-  HEFT_ASSIGN_OR_RETURN(const auto engine, uploads.Load());
-  if (arguments.check) return Check(config, *engine);
+  if (arguments.check) return Check(config);
+  HEFT_ASSIGN_OR_RETURN(const auto engine, Uploads(config.files, config.staging).Load());
   HEFT_ASSIGN_OR_RETURN(const std::unique_ptr<DaemonBase> base, DaemonBase::Create(config.common));
   HEFT_ASSIGN_OR_RETURN(const auto decider, ConnectDecider(config));
   HEFT_ASSIGN_OR_RETURN(const auto callbacks, ConnectCallbacks(config));
@@ -124,16 +124,18 @@ absl::Status Serve(const Arguments& arguments, Signals* signals) {
       &traffic);
   options.reload = [&]() -> absl::StatusOr<std::function<void()>> {
     HEFT_ASSIGN_OR_RETURN(const MatcherConfig anew, ReadMatcherConfig(arguments.config));
-    HEFT_ASSIGN_OR_RETURN(auto fresh, LoadEngine(anew.files));
     HEFT_ASSIGN_OR_RETURN(auto common, base->Prepare(anew.common));
     std::function<void()> link = [] {};
     if (decider != nullptr) {
       HEFT_ASSIGN_OR_RETURN(link, decider->PrepareReload());
     }
-    return [&state, fresh = std::move(fresh), common = std::move(common), link = std::move(link)] {
+    // Last: uploads wait from here until the new engine is in use.
+    HEFT_ASSIGN_OR_RETURN(auto engine_of_now, state.uploads.PrepareReload(anew.files, state.Use()));
+    return [&state, engine_of_now = std::move(engine_of_now), common = std::move(common),
+            link = std::move(link)] {
       common();
       link();
-      state.engine.Set(fresh);
+      engine_of_now();
       state.galleries.Forget();
     };
   };

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "base/files.h"
 #include "service/matcher/testing.h"
 
 namespace heft::service {
@@ -228,6 +229,39 @@ TEST_F(HostileTest, SignedSamplesAreTakenOnce) {
                        MatcherWorld::Form("POST", "/v1/identify/main", Signed(client_, 1, 1 << 30)))
                 .status,
             409);
+}
+
+// What failed may be asked for again by whoever asked, and for nothing else.
+TEST_F(HostileTest, ASignedEnrolmentThatFailedMayBeAskedForAgain) {
+  TrustSigners();
+  SetWriterWait(1);
+  world_->Start();
+  const auto files = Signed(registrar_, 1);
+  ClientRequest request = MatcherWorld::Form("POST", "/v1/persons/ann/encounters?wait=60", files,
+                                             {{"galleries", {"main"}}});
+  request.headers.emplace_back("Idempotency-Key", "first");
+  {
+    const auto lock = testing::Must(FileLock::Take(world_->config.store + "/lock", 0600));
+    const HttpResponse failed = world_->Send("registrar", request);
+    ASSERT_EQ(failed.status, 503) << Text(failed);
+  }
+  SetWriterWait(60);
+  world_->Stop();
+  world_->Start();
+  // With another key, by somebody else, for somebody else, or for another question.
+  ClientRequest other = request;
+  other.headers = {{"Idempotency-Key", "second"}};
+  EXPECT_EQ(world_->Send("registrar", other).status, 409);
+  other = request;
+  other.target = "/v1/persons/bob/encounters";
+  EXPECT_EQ(world_->Send("registrar", other).status, 409);
+  EXPECT_EQ(world_->Send("client", MatcherWorld::Form("POST", "/v1/identify/main", files)).status,
+            409);
+  const HttpResponse enrolled = world_->Send("registrar", request);
+  ASSERT_EQ(enrolled.status, 201) << Text(enrolled);
+  EXPECT_EQ(Json(enrolled)["others"]["status"], "admitted");
+  EXPECT_EQ(Json(world_->Send("registrar", request))["others"]["galleries"][0]["repeated"], true);
+  EXPECT_TRUE(std::filesystem::is_empty(world_->config.state + "/begun"));
 }
 
 TEST_F(HostileTest, OnlyRegistrarsTouchWhoIsThere) {

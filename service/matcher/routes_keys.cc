@@ -76,9 +76,9 @@ absl::StatusOr<HttpResponse> PutFile(MatcherState* state, const HttpRequest& req
                               {{"operation", absl::StrCat("put ", name)},
                                {"digest", HexString(HashBytes(request.bytes()))}}));
   std::string why;
-  HEFT_ASSIGN_OR_RETURN(const auto engine, state->uploads.Put(kind, request.bytes(), &why));
+  HEFT_ASSIGN_OR_RETURN(const auto engine,
+                        state->uploads.Put(kind, request.bytes(), &why, state->Use()));
   if (engine == nullptr) return JsonResponse({{"status", "staged"}, {"why", why}}, 202);
-  state->engine.Set(engine);
   state->exchange.Wake();
   return JsonResponse({{"status", "active"},
                        {"model", HexString(engine->model.Id())},

@@ -132,10 +132,7 @@ absl::StatusOr<SignedReply> Verify(MatcherState* state, const Probe& probe) {
   if (!state->verifications.Take(probe.deadline)) {
     return absl::ResourceExhaustedError("too many verifications wait already: ask again later");
   }
-  struct Leave {
-    Places* places;
-    ~Leave() { places->Give(); }
-  } const leave{&state->verifications};
+  const Leave leave{&state->verifications};
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, state->galleries.Newest(probe.gallery));
   HEFT_ASSIGN_OR_RETURN(
       const std::vector<uint8_t> reply,

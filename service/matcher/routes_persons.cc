@@ -9,13 +9,16 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/bytes.h"
 #include "base/csprng.h"
 #include "base/identity.h"
 #include "base/status.h"
 #include "heft/gallery_admin.h"
+#include "service/matcher/begun.h"
 #include "service/matcher/samples.h"
 #include "service/matcher/state.h"
+#include "service/run/log.h"
 
 namespace heft::service {
 namespace {
@@ -103,6 +106,28 @@ ordered_json Outcome(const std::string& gallery, const EnrolResult& done) {
           {"repeated", done.repeated}};
 }
 
+// TakeEnrolling: of a request that is about to be worked on: once, unless this is the same again after a
+// failure: the same principal's, with the same key, person, galleries and files.
+absl::Status TakeEnrolling(const MatcherState& state, const Enrolling& in, const Request& asked,
+                           const std::string& address, const Hash& what) {
+  const bool again = !in.options.idempotency_key.empty() && !asked.parts.empty();
+  const BegunEnrolments begun(state.config.state);
+  if (again && begun.Has(what)) return absl::OkStatus();
+  HEFT_RETURN_IF_ERROR(RememberRequest(address, asked, kAllRows));
+  if (const absl::Status kept = again ? begun.Begin(what) : absl::OkStatus(); !kept.ok()) {
+    LogLine(LogLevel::kWarning, "should this enrolment fail, it cannot be asked for again",
+            {{"person", in.person}, {"why", std::string(kept.message())}});
+  }
+  return absl::OkStatus();
+}
+
+Hash WhatIsAsked(const Enrolling& in, const Request& asked) {
+  const std::string text = absl::StrCat(
+      "HEFT enrolment\n", in.options.idempotency_key.size(), "\n", in.options.idempotency_key, "\n",
+      in.person, "\n", absl::StrJoin(in.galleries, "\n"), "\n", HexString(asked.files));
+  return HashBytes(AsBytes(text));
+}
+
 // Into one gallery after the other; those that have it already say so again.
 absl::StatusOr<ordered_json> EnrolEach(MatcherState* state, const HttpRequest& request,
                                        Enrolling* in) {
@@ -115,6 +140,7 @@ absl::StatusOr<ordered_json> EnrolEach(MatcherState* state, const HttpRequest& r
   HEFT_ASSIGN_OR_RETURN(const auto signer, state->galleries.Signer());
   HEFT_ASSIGN_OR_RETURN(const Request asked,
                         ReadRequest(in->samples.files, &engine->trust, signer->public_key()));
+  const Hash what = WhatIsAsked(*in, asked);
   ordered_json outcomes = ordered_json::array();
   bool remembered = false;
   for (const std::string& gallery : in->galleries) {
@@ -126,7 +152,7 @@ absl::StatusOr<ordered_json> EnrolEach(MatcherState* state, const HttpRequest& r
       continue;
     }
     if (!remembered) {
-      HEFT_RETURN_IF_ERROR(RememberRequest(address, asked, kAllRows));
+      HEFT_RETURN_IF_ERROR(TakeEnrolling(*state, *in, asked, address, what));
       HEFT_RETURN_IF_ERROR(Intend(state, request,
                                   {{"operation", "enrol"},
                                    {"person", in->person},
@@ -145,6 +171,7 @@ absl::StatusOr<ordered_json> EnrolEach(MatcherState* state, const HttpRequest& r
     HEFT_RETURN_IF_ERROR(done.status());
     outcomes.push_back(Outcome(gallery, *done));
   }
+  BegunEnrolments(state->config.state).End(what);
   return outcomes;
 }
 
@@ -178,10 +205,18 @@ absl::StatusOr<HttpResponse> Enrol(MatcherState* state, const HttpRequest& reque
   const auto until =
       std::min(request.deadline, std::chrono::steady_clock::now() + std::chrono::seconds(wait));
   uint64_t seen = state->exchange.Changes();
-  HEFT_ASSIGN_OR_RETURN(ordered_json outcomes, EnrolEach(state, request, &in));
+  ordered_json outcomes;
+  {
+    if (!state->changes.TryTake()) return absl::ResourceExhaustedError(kManyChanges);
+    const Leave leave{&state->changes};
+    HEFT_ASSIGN_OR_RETURN(outcomes, EnrolEach(state, request, &in));
+  }
   state->exchange.Wake();
   HEFT_ASSIGN_OR_RETURN(std::string status, StatusOf(state, in));
-  while (status == "waiting" && std::chrono::steady_clock::now() < until) {
+  // A wait holds a worker: where many wait already, this one is told how it stands now.
+  const bool may_wait = status == "waiting" && wait > 0 && state->waits.TryTake();
+  const Leave leave{may_wait ? &state->waits : nullptr};
+  while (may_wait && status == "waiting" && std::chrono::steady_clock::now() < until) {
     state->exchange.WaitForChange(seen, until);
     seen = state->exchange.Changes();
     HEFT_ASSIGN_OR_RETURN(status, StatusOf(state, in));

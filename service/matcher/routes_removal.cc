@@ -127,6 +127,8 @@ absl::StatusOr<ordered_json> RemoveEach(MatcherState* state, const std::string& 
 absl::StatusOr<HttpResponse> RemovePerson(MatcherState* state, const HttpRequest& request) {
   const std::string& person = request.Parameter("person");
   HEFT_RETURN_IF_ERROR(CheckIdentity(person));
+  if (!state->changes.TryTake()) return absl::ResourceExhaustedError(kManyChanges);
+  const Leave leave{&state->changes};
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> galleries, WhereIs(state, request, person));
   const auto engine = state->engine.Get();
   RemoveOptions options;

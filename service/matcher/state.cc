@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/matcher/state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -25,6 +26,8 @@ MatcherState::MatcherState(const MatcherConfig& its_config, std::shared_ptr<cons
       exchange(&engine, &galleries, decider, config.exchange, audit_log, metrics),
       upkeep(&engine, &galleries, &exchange, config.upkeep, audit_log, metrics),
       verifications(config.verifications),
+      changes(std::max(1u, config.common.limits.workers / 2)),
+      waits(std::max(1u, config.common.limits.workers / 4)),
       batcher(&galleries, config.batch, metrics),
       tasks(config.tasks) {
   metrics->Gauge("heft_damaged_blocks", "Blocks of a gallery that could not be matched");

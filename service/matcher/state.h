@@ -34,6 +34,8 @@ namespace heft::service {
 class Places {
  public:
   explicit Places(uint32_t free) : free_(free) {}
+  // TryTake: where one is free now.
+  bool TryTake() { return Take(std::chrono::steady_clock::time_point::min()); }
   bool Take(std::chrono::steady_clock::time_point deadline) {
     std::unique_lock lock(mutex_);
     if (!freed_.wait_until(lock, deadline, [&] { return free_ > 0; })) return false;
@@ -54,6 +56,14 @@ class Places {
   uint32_t free_;
 };
 
+// Leave: gives a place back.
+struct Leave {
+  Places* places;
+  ~Leave() {
+    if (places != nullptr) places->Give();
+  }
+};
+
 struct MatcherState {
   // `decider` and `callbacks` may be nullptr; the logs outlive it.
   MatcherState(const MatcherConfig& its_config, std::shared_ptr<const Engine> first,
@@ -62,6 +72,10 @@ struct MatcherState {
 
   // Ready: whether it can answer: the store can be read.
   absl::Status Ready();
+  // Use: how an engine comes into use.
+  Uploads::Use Use() {
+    return [this](std::shared_ptr<const Engine> fresh) { engine.Set(std::move(fresh)); };
+  }
   // Stop: background work ends, after the last answer.
   void Stop();
 
@@ -76,9 +90,15 @@ struct MatcherState {
   Exchange exchange;
   Upkeep upkeep;
   Places verifications;
+  Places changes;  // enrolments and removals; half of the workers, so that others have theirs
+  Places waits;    // who waits for an admission; a quarter of the workers
   Batcher batcher;
   Tasks tasks;  // last: its work uses all the others
 };
+
+// kManyChanges: where nobody may begin another one.
+inline constexpr char kManyChanges[] =
+    "too many enrolments and removals are under way already: ask again later";
 
 // Answers: a handler whose error becomes Error{code, message}; of load, with Retry-After.
 using Answering = std::function<absl::StatusOr<HttpResponse>(const HttpRequest&)>;

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/csprng.h"
 #include "heft/trust.h"
+#include "service/run/log.h"
 
 namespace heft::service {
 namespace {
@@ -80,8 +81,11 @@ nlohmann::ordered_json Tasks::Says(const Task& task) {
   }
   if (task.state == State::kDone) json["result"] = task.result;
   if (task.state == State::kFailed || task.state == State::kCancelled) {
+    // What stands inside the service is for its log alone, as in other answers.
+    const bool inside = absl::IsInternal(task.error) || absl::IsUnknown(task.error);
     json["error"] = {{"code", absl::StatusCodeToString(task.error.code())},
-                     {"message", std::string(task.error.message())}};
+                     {"message", inside ? "internal error; the log has it under this task's id"
+                                        : std::string(task.error.message())}};
   }
   return json;
 }
@@ -110,6 +114,10 @@ absl::Status Tasks::Cancel(const std::string& id, const Principal& who) {
 
 void Tasks::Finish(const std::shared_ptr<Task>& task,
                    absl::StatusOr<nlohmann::ordered_json> result) {
+  if (absl::IsInternal(result.status()) || absl::IsUnknown(result.status())) {
+    LogLine(LogLevel::kError, "a task failed",
+            {{"task", task->id}, {"why", std::string(result.status().message())}});
+  }
   nlohmann::ordered_json says;
   {
     const std::lock_guard lock(mutex_);

@@ -34,7 +34,7 @@ class Tasks {
   // Work: its result, or why there is none; kCancelled where the monitor said so. It may look at
   // the monitor as often as it likes.
   using Work = std::function<absl::StatusOr<nlohmann::ordered_json>(const Monitor&)>;
-  // Ended: told of each task that has, with what Describe says; for callbacks.
+  // Ended: told of each task that has, with what Describe says; for callbacks. Does not wait.
   using Ended = std::function<void(const nlohmann::ordered_json& task)>;
 
   explicit Tasks(TaskLimits limits);

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -122,6 +123,7 @@ class LocalDecider : public Decider {
     policy.reject.assign(rejected.begin(), rejected.end());
     auto done = owner_.Admit(request, "request", policy);
     if (!done.ok()) return done.status();
+    most_verdicts = std::max(most_verdicts.load(), done->verdicts.size());
     return std::move(done->signed_admission);
   }
   absl::StatusOr<std::vector<uint8_t>> Renew(std::span<const uint8_t> request,
@@ -136,6 +138,7 @@ class LocalDecider : public Decider {
   const KeyOwner& owner() const { return owner_; }
 
   std::atomic<bool> manual{false}, away{false};
+  std::atomic<size_t> most_verdicts{0};  // of one request
   std::atomic<int> decisions{0}, asked{0}, renewals{0};
   std::set<std::string> rejected;  // set before anybody asks
 
@@ -155,7 +158,7 @@ class MatcherWorld {
     config.files = keys.files;
     config.writer_wait = 5;
     config.exchange.poll = config.upkeep.poll = std::chrono::milliseconds(50);
-    options.limits.workers = 80;
+    config.common.limits.workers = options.limits.workers = DefaultWorkers(config.batch);
     options.limits.deadline = std::chrono::seconds(120);
   }
   ~MatcherWorld() { Stop(); }

@@ -80,13 +80,14 @@ absl::Status Uploads::CheckAlone(UploadKind kind, std::span<const uint8_t> bytes
 
 absl::StatusOr<std::shared_ptr<const Engine>> Uploads::Put(UploadKind kind,
                                                            std::span<const uint8_t> bytes,
-                                                           std::string* why) {
-  HEFT_RETURN_IF_ERROR(CheckAlone(kind, bytes));
+                                                           std::string* why, const Use& use) {
   const std::lock_guard lock(mutex_);
+  HEFT_RETURN_IF_ERROR(CheckAlone(kind, bytes));
   HEFT_RETURN_IF_ERROR(MakeDirectories(staging_));
   if (chmod(staging_.c_str(), 0700) != 0) return Refused(staging_, "its mode cannot be set");
   HEFT_RETURN_IF_ERROR(WriteFile(StagedPath(kind), bytes));
   auto engine = Together();
+  if (engine.ok()) use(*engine);
   if (engine.ok() || absl::IsUnavailable(engine.status())) return engine;
   *why = std::string(engine.status().message());
   return std::shared_ptr<const Engine>();
@@ -119,6 +120,17 @@ absl::StatusOr<std::shared_ptr<const Engine>> Uploads::Load() {
   auto together = Together();
   if (together.ok()) return together;
   return engine;
+}
+
+absl::StatusOr<std::function<void()>> Uploads::PrepareReload(const EngineFiles& files,
+                                                             const Use& use) {
+  const auto lock = std::make_shared<std::unique_lock<std::mutex>>(mutex_);
+  HEFT_ASSIGN_OR_RETURN(const auto engine, LoadEngine(files));
+  return [this, lock, engine, files, use] {
+    files_ = files;
+    use(engine);
+    lock->unlock();
+  };
 }
 
 std::vector<UploadKind> Uploads::Staged() const {

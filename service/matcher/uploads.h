@@ -7,6 +7,7 @@
 #define HEFT_SERVICE_MATCHER_UPLOADS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -30,16 +31,23 @@ class Uploads {
  public:
   // `files`: those in use. `staging`: a folder on the same disk; made when it is needed, mode 0700.
   Uploads(EngineFiles files, std::string staging)
-      : files_(std::move(files)), staging_(std::move(staging)) {}
+      : staging_(std::move(staging)), files_(std::move(files)) {}
+
+  // Use: what an engine is given to that is to be used from now on, before another can be loaded:
+  // of an upload and a reload at once, the one that read the files last stays.
+  using Use = std::function<void(std::shared_ptr<const Engine>)>;
 
   // Load: what is in use. Where a crash came between one file and the next as they took their
   // places, the rest of them does so now.
   absl::StatusOr<std::shared_ptr<const Engine>> Load();
-  // Put: of a file that came. The engine that is to be used from now on; nothing where this file
-  // waits for others, and `why` says what did not fit. Errors: what is wrong with the file by
+  // PrepareReload: these files as they are now: what it returns brings them into use. Until it has
+  // run, or is let go of, uploads wait; on one thread. An error changes nothing.
+  absl::StatusOr<std::function<void()>> PrepareReload(const EngineFiles& files, const Use& use);
+  // Put: of a file that came. The engine that is used from now on; nothing where this file waits
+  // for others, and `why` says what did not fit. Errors: what is wrong with the file by
   // itself, and is not kept: kDataLoss, kFailedPrecondition, kInvalidArgument; kUnavailable.
   absl::StatusOr<std::shared_ptr<const Engine>> Put(UploadKind kind, std::span<const uint8_t> bytes,
-                                                    std::string* why);
+                                                    std::string* why, const Use& use);
   // Staged: what waits. Drop: it is wanted no more.
   std::vector<UploadKind> Staged() const;
   absl::Status Drop();
@@ -51,9 +59,9 @@ class Uploads {
   absl::StatusOr<std::shared_ptr<const Engine>> Together();
   absl::Status CheckAlone(UploadKind kind, std::span<const uint8_t> bytes) const;
 
-  const EngineFiles files_;
   const std::string staging_;
-  mutable std::mutex mutex_;  // of the files
+  mutable std::mutex mutex_;  // of the files, and of what is below
+  EngineFiles files_;
 };
 
 }  // namespace heft::service

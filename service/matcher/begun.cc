@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/matcher/begun.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "base/files.h"
+#include "base/status.h"
+#include "heft/files.h"
+#include "heft/server.h"
+#include "heft/trust.h"
+
+namespace heft::service {
+namespace {
+
+// How many are left when those are gone that no request can be good for any more.
+size_t Sweep(const std::string& folder) {
+  const uint64_t now = UnixTime();
+  size_t left = 0;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    struct stat file {};
+    if (stat(entry.path().c_str(), &file) != 0) continue;
+    const bool old = static_cast<uint64_t>(file.st_mtime) + kLongestRequest + 2 * kClockSkew < now;
+    if (!old || unlink(entry.path().c_str()) != 0) ++left;
+  }
+  return left;
+}
+
+}  // namespace
+
+std::string BegunEnrolments::Path(const Hash& what) const {
+  return absl::StrCat(folder_, "/", HexString(what));
+}
+
+bool BegunEnrolments::Has(const Hash& what) const { return FileExists(Path(what)); }
+
+absl::Status BegunEnrolments::Begin(const Hash& what) const {
+  HEFT_RETURN_IF_ERROR(MakeDirectories(folder_));
+  if (Sweep(folder_) >= kMost) return absl::OkStatus();
+  return WriteFileAtomic(Path(what), "", 0600);
+}
+
+void BegunEnrolments::End(const Hash& what) const { unlink(Path(what).c_str()); }
+
+}  // namespace heft::service
