@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/aligned.h"
+#include "heft/thread_memory.h"
 
 namespace heft::internal {
 namespace {
@@ -72,12 +73,16 @@ struct ThreadPool {
   size_t held = 0;
   ~ThreadPool() {
     t_pool_gone = true;
+    Release();
+  }
+  void Release() {
     for (int c = 0; c < kClasses; ++c) {
       while (FreeBuffer* p = first[c]) {
         first[c] = p->next;
         SystemFree(p, SizeOf(c));
       }
     }
+    held = 0;
   }
 };
 
@@ -117,3 +122,11 @@ void PoolFree(void* p, size_t bytes) noexcept {
 }
 
 }  // namespace heft::internal
+
+namespace heft {
+
+void ReleaseThreadMemory() {
+  if (!internal::t_pool_gone) internal::Pool().Release();
+}
+
+}  // namespace heft

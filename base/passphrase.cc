@@ -41,6 +41,9 @@ absl::StatusOr<SecureVector<uint8_t>> DeriveKey(std::span<const char> passphrase
 absl::Status AskPassphrase(const PassphraseSource& source, Wiped* out) {
   if (!source) return absl::OkStatus();
   HEFT_ASSIGN_OR_RETURN(out->text, source());
+  if (out->text.empty()) {
+    return absl::InvalidArgumentError("the passphrase is empty: give one, or none at all");
+  }
   return absl::OkStatus();
 }
 

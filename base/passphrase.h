@@ -22,7 +22,8 @@ struct Wiped {
   ~Wiped() { SecureWipe(text.data(), text.size()); }
 };
 
-// AskPassphrase: what `source` gives; empty where there is none to ask.
+// AskPassphrase: what `source` gives; empty where there is none to ask. kInvalidArgument where it
+// gives an empty one: whoever asked for a sealed file must not get one in the clear.
 absl::Status AskPassphrase(const PassphraseSource& source, Wiped* out);
 
 // WriteSecret appends a form (0 clear, 1 sealed) and `secret` to what `writer` holds, which is

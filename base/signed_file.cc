@@ -251,7 +251,8 @@ absl::StatusOr<std::vector<uint8_t>> SigningKey::Sign(Statement statement,
   }
   if (statement.nonce == decltype(statement.nonce){}) Csprng().Fill(statement.nonce);
   if (statement.issued == 0) statement.issued = UnixTime();
-  const Signature signature = impl_->Sign(Message(statement, public_key(), HashBytes(file)));
+  HEFT_ASSIGN_OR_RETURN(const Signature signature,
+                        impl_->Sign(Message(statement, public_key(), HashBytes(file))));
   ByteWriter writer;
   writer.Reserve(file.size() + 512);
   WriteStatement(writer, statement);

@@ -80,7 +80,7 @@ TEST(SigningTest, KnownAnswers) {
     const auto key = SigningKey::Impl::FromSeed(FromHex(answer.seed));
     ASSERT_TRUE(key.ok());
     EXPECT_EQ(HexString((*key)->public_key()), answer.key);
-    const Signature signature = (*key)->Sign(FromHex(answer.message));
+    const Signature signature = *(*key)->Sign(FromHex(answer.message));
     EXPECT_EQ(HexString(signature), answer.signature);
     EXPECT_TRUE(SignatureIsGood((*key)->public_key(), FromHex(answer.message), signature));
     EXPECT_FALSE(SignatureIsGood((*key)->public_key(), AsBytes("x"), signature));

@@ -54,6 +54,7 @@ absl::StatusOr<std::unique_ptr<SigningKey::Impl>> SigningKey::Impl::Parse(
 
 absl::StatusOr<std::vector<uint8_t>> SigningKey::Impl::Serialize(
     std::span<const char> passphrase) const {
+  if (outside_) return absl::FailedPreconditionError("the key is not here: it cannot be saved");
   ByteWriter writer;
   writer.Reserve(1024);
   writer.Raw(public_);
@@ -67,8 +68,21 @@ absl::StatusOr<std::vector<uint8_t>> SigningKey::Impl::Serialize(
   return file;
 }
 
-Signature SigningKey::Impl::Sign(ByteSpan message) const {
+std::unique_ptr<SigningKey::Impl> SigningKey::Impl::Outside(const SignerKey& public_key,
+                                                            OutsideSigner sign) {
+  std::unique_ptr<Impl> key(new Impl);
+  key->public_ = public_key;
+  key->outside_ = std::move(sign);
+  return key;
+}
+
+absl::StatusOr<Signature> SigningKey::Impl::Sign(ByteSpan message) const {
   Signature signature;
+  if (outside_) {
+    HEFT_ASSIGN_OR_RETURN(signature, outside_(message));
+    if (SignatureIsGood(public_, message, signature)) return signature;
+    return absl::UnavailableError("what signs in this key's place has another key");
+  }
   crypto_sign_detached(signature.data(), nullptr, message.data(), message.size(), secret_.data());
   return signature;
 }
@@ -81,6 +95,11 @@ bool SignatureIsGood(const SignerKey& key, ByteSpan message, const Signature& si
 absl::StatusOr<SigningKey> SigningKeyOfSeed(std::span<const uint8_t> seed) {
   HEFT_ASSIGN_OR_RETURN(auto impl, SigningKey::Impl::FromSeed(seed));
   return Inside::Make<SigningKey>(std::move(impl));
+}
+
+absl::StatusOr<SigningKey> OutsideSigningKey(const SignerKey& public_key, OutsideSigner sign) {
+  if (sodium_init() < 0) return absl::UnavailableError("libsodium does not start");
+  return Inside::Make<SigningKey>(SigningKey::Impl::Outside(public_key, std::move(sign)));
 }
 
 SigningKey::SigningKey(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/secure.h"
 #include "base/status.h"
+#include "heft/outside_signer.h"
 #include "heft/trust.h"
 
 namespace heft {
@@ -29,13 +30,18 @@ class SigningKey::Impl {
                                                      std::string_view what);
   absl::StatusOr<std::vector<uint8_t>> Serialize(std::span<const char> passphrase) const;
 
+  // A key that is somewhere else.
+  static std::unique_ptr<Impl> Outside(const SignerKey& public_key, OutsideSigner sign);
+
   const SignerKey& public_key() const { return public_; }
-  Signature Sign(ByteSpan message) const;
+  // Without an error where the key is here.
+  absl::StatusOr<Signature> Sign(ByteSpan message) const;
 
  private:
   Impl() = default;
   SecureVector<uint8_t> secret_;  // the seed, then the public key: libsodium's form
   SignerKey public_{};
+  OutsideSigner outside_;  // in place of secret_
 };
 
 // SigningKeyOfSeed: Impl::FromSeed, as the public object.

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <system_error>
@@ -18,26 +19,35 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/csprng.h"
 
 namespace heft {
 namespace {
 
 std::atomic<int> g_threads{0};
 thread_local bool t_inside_task = false;
+thread_local bool t_gives_way = false;
 
 // Pool: workers sleep until a job is posted; the poster works too and waits for the rest.
 class Pool {
  public:
+  // Those who give way have a pool of their own, whose workers give way too: nobody else waits for
+  // a job of theirs. A process that was forked makes both anew, as it has none of the threads.
+  // Never destroyed: workers may outlive static destructors.
   static Pool& Get() {
-    static Pool* pool = new Pool;  // Never destroyed: workers may outlive static destructors.
-    return *pool;
-  }
-
-  // Prepare: the workers of as many threads.
-  void Prepare(int threads) {
-    std::lock_guard<std::mutex> one_job(job_mutex_);
-    std::lock_guard<std::mutex> lock(mutex_);
-    AddWorkers(threads - 1);
+    struct Pools {
+      uint64_t process = 0;
+      Pool pool, giving_way;
+    };
+    static std::atomic<Pools*> made{nullptr};
+    const uint64_t process = ForkGeneration();
+    Pools* pools = made.load();
+    if (pools == nullptr || pools->process != process) {
+      auto fresh = std::make_unique<Pools>();
+      fresh->process = process;
+      if (made.compare_exchange_strong(pools, fresh.get())) pools = fresh.release();
+    }
+    return t_gives_way ? pools->giving_way : pools->pool;
   }
 
   void Run(size_t count, const std::function<void(size_t)>& fn, int threads) {
@@ -122,10 +132,12 @@ int ThreadCount() {
 }
 
 absl::Status GiveWay() {
-  Pool::Get().Prepare(ThreadCount());  // a thread has the niceness of the one that made it
   constexpr int kNice = 10;
   const auto thread = static_cast<id_t>(syscall(SYS_gettid));  // on Linux each has its own
-  if (setpriority(PRIO_PROCESS, thread, kNice) == 0) return absl::OkStatus();
+  if (setpriority(PRIO_PROCESS, thread, kNice) == 0) {
+    t_gives_way = true;  // a thread has the niceness of the one that made it: its pool's too
+    return absl::OkStatus();
+  }
   return absl::UnavailableError(
       absl::StrCat("cannot lower the priority of a thread: ", std::strerror(errno)));
 }

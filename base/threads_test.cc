@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -34,23 +36,64 @@ TEST_F(ThreadsTest, EveryIndexOnceWhateverTheCount) {
   }
 }
 
-// Its niceness and nobody else's; not that of threads that work for it.
-TEST_F(ThreadsTest, GivingWayIsTheCallersAlone) {
+// Whoever gives way, and the threads that work for him; nobody else.
+TEST_F(ThreadsTest, GivingWayIsOfTheCallerAndHisHelpers) {
   const int before = getpriority(PRIO_PROCESS, 0);
-  std::atomic<int> elsewhere{before};
-  int own = before;
+  std::atomic<int> own{before}, kept{0};
   SetThreadCount(4);
   std::thread([&] {
     if (!GiveWay().ok()) return;
     own = getpriority(PRIO_PROCESS, 0);
-    const auto self = std::this_thread::get_id();
     ParallelFor(64, [&](size_t) {
-      if (std::this_thread::get_id() != self) elsewhere = getpriority(PRIO_PROCESS, 0);
+      if (getpriority(PRIO_PROCESS, 0) != own) ++kept;
     });
   }).join();
   EXPECT_EQ(own, std::max(before, 10));
-  EXPECT_EQ(elsewhere, before);
-  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), before);
+  EXPECT_EQ(kept, 0);
+  ParallelFor(64, [&](size_t) {
+    if (getpriority(PRIO_PROCESS, 0) != before) ++kept;
+  });
+  EXPECT_EQ(kept, 0);
+}
+
+// A job of somebody who gives way lasts as long as it likes: others do not wait for its end.
+TEST_F(ThreadsTest, NobodyWaitsForThoseWhoGiveWay) {
+  SetThreadCount(2);
+  std::atomic<bool> begun{false}, others_are_done{false};
+  std::thread slow([&] {
+    begun = !GiveWay().ok();
+    if (begun) return;
+    ParallelFor(2, [&](size_t) {
+      begun = true;
+      while (!others_are_done) std::this_thread::yield();
+    });
+  });
+  while (!begun) std::this_thread::yield();
+  std::atomic<int> done{0};
+  ParallelFor(8, [&](size_t) { ++done; });
+  others_are_done = true;
+  slow.join();
+  EXPECT_EQ(done, 8);
+}
+
+// A child has none of its parent's threads.
+TEST_F(ThreadsTest, AForkedProcessMakesItsOwn) {
+  SetThreadCount(4);
+  std::atomic<int> done{0};
+  ParallelFor(64, [&](size_t) { ++done; });
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    std::atomic<int> here{0};
+    for (int i = 0; i < 3; ++i) ParallelFor(64, [&](size_t) { ++here; });
+    _exit(here == 3 * 64 ? 0 : 1);
+  }
+  ASSERT_GT(child, 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  ParallelFor(64, [&](size_t) { ++done; });
+  EXPECT_EQ(done, 128);
 }
 
 TEST_F(ThreadsTest, RunningOutOfMemoryReachesTheCaller) {

@@ -37,6 +37,56 @@ SyntheticOptions Small() {
   return options;
 }
 
+// A data set's rows handed over in memory make the data set that its files make.
+TEST_F(DatasetTest, FromRowsIsAsFromFiles) {
+  const auto data = TrainingData::Synthesise(Small());
+  ASSERT_TRUE(data.ok());
+  std::vector<std::vector<float>> values(data->modalities().size());
+  std::vector<ModalityRows> rows;
+  for (size_t m = 0; m < values.size(); ++m) {
+    for (size_t i = 0; i < data->size(); ++i) {
+      const std::vector<float> row = data->Vector(m, i);
+      values[m].insert(values[m].end(), row.begin(), row.end());
+    }
+    rows.push_back({data->modalities()[m], static_cast<size_t>(data->dimensions()[m]), values[m]});
+  }
+  ASSERT_TRUE(data->Write(directory_).ok());
+  const auto split = ReadLabels(directory_ + "/split.txt");
+  ASSERT_TRUE(split.ok());
+  const auto copy = TrainingData::FromRows(rows, data->labels(), *split);
+  ASSERT_TRUE(copy.ok()) << copy.status();
+  ASSERT_TRUE(copy->Write(directory_ + "/copy").ok());
+  for (const auto& file : std::filesystem::directory_iterator(directory_)) {
+    if (!file.is_regular_file()) continue;
+    const std::string name = file.path().filename().string();
+    EXPECT_EQ(*ReadFile(directory_ + "/copy/" + name), *ReadFile(file.path().string())) << name;
+  }
+  // Without a split one is dealt: every identity is in one part.
+  EXPECT_TRUE(TrainingData::FromRows(rows, data->labels(), {}, 7).ok());
+}
+
+TEST_F(DatasetTest, FromRowsSaysWhatIsWrong) {
+  const std::vector<float> values = {1, 2, 3, 4};
+  auto message = [](std::vector<ModalityRows> rows, std::vector<std::string> labels,
+                    std::vector<std::string> split = {}) {
+    const auto data = TrainingData::FromRows(rows, std::move(labels), split);
+    EXPECT_EQ(data.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(data.status().message());
+  };
+  EXPECT_THAT(message({{"face", 3, values}}, {"a"}), HasSubstr("4 values are no rows of 3"));
+  EXPECT_THAT(message({{"face", 0, values}}, {"a"}), HasSubstr("no rows of 0"));
+  EXPECT_THAT(message({{"a face", 2, values}}, {"a", "b"}), HasSubstr("not usable"));
+  EXPECT_THAT(message({{"face", 2, values}}, {"a"}), HasSubstr("2 rows, 1 labels"));
+  EXPECT_THAT(message({{"face", 2, values}}, {"a", "\n"}), HasSubstr("row 1"));
+  EXPECT_THAT(message({{"face", 2, values}}, {"a", "b"}, {"train"}), HasSubstr("split"));
+  EXPECT_THAT(message({{"face", 2, values}}, {"a", "b"}, {"train", "rest"}), HasSubstr("rest"));
+  EXPECT_THAT(message({{"face", 2, values}}, {"a", "a"}, {"train", "val"}), HasSubstr("a"));
+  EXPECT_THAT(message({{"face", 2, values}, {"face", 2, values}}, {"a", "b"}),
+              HasSubstr("two modalities"));
+  EXPECT_THAT(message({{"face", 2, {}}}, {}), HasSubstr("no rows"));
+  EXPECT_THAT(message({}, {"a"}), HasSubstr("no modality"));
+}
+
 TEST_F(DatasetTest, WrittenAndReadBack) {
   Dataset dataset = *SynthesiseDataset(Small());
   dataset.unpaired.push_back({{"voice", dataset.modalities[1].features.topRows(4)},

@@ -1,9 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/identity.h"
 #include "features/dataset.h"
 
 namespace heft {
+namespace {
+
+// IsModalityName: by the rule of ModalitySpec (heft/model.h), so that a training does not end with
+// a model that nobody can read.
+bool IsModalityName(const std::string& name) {
+  return !name.empty() && name.size() <= 64 &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return absl::ascii_isalnum(c) || c == '-' || c == '_';
+         });
+}
+
+absl::StatusOr<Modality> CopyRows(const ModalityRows& rows) {
+  if (!IsModalityName(rows.name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("modality name \"", rows.name.substr(0, 64),
+                     "\" is not usable: give 1 to 64 letters, digits, '-' and '_'"));
+  }
+  if (rows.dimension == 0 || rows.values.size() % rows.dimension != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("modality ", rows.name, ": ", rows.values.size(),
+                                                   " values are no rows of ", rows.dimension));
+  }
+  using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const auto count = static_cast<Eigen::Index>(rows.values.size() / rows.dimension);
+  const Eigen::Map<const Rows> view(rows.values.data(), count,
+                                    static_cast<Eigen::Index>(rows.dimension));
+  return Modality{rows.name, view.cast<double>()};
+}
+
+}  // namespace
 
 TrainingData::TrainingData(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TrainingData::TrainingData(TrainingData&&) noexcept = default;
@@ -13,6 +46,32 @@ TrainingData::~TrainingData() = default;
 absl::StatusOr<TrainingData> TrainingData::Load(const std::string& folder, uint64_t split_seed) {
   auto impl = std::make_unique<Impl>();
   HEFT_ASSIGN_OR_RETURN(impl->dataset, LoadDataset(folder, split_seed));
+  return TrainingData(std::move(impl));
+}
+
+absl::StatusOr<TrainingData> TrainingData::FromRows(std::span<const ModalityRows> modalities,
+                                                    std::vector<std::string> labels,
+                                                    std::span<const std::string> split,
+                                                    uint64_t split_seed) {
+  auto impl = std::make_unique<Impl>();
+  Dataset& data = impl->dataset;
+  if (labels.empty())
+    return absl::InvalidArgumentError("no rows: give at least one, and its label");
+  for (size_t i = 0; i < labels.size(); ++i) {
+    HEFT_RETURN_IF_ERROR(CheckIdentityAt(labels[i], "labels", i));
+  }
+  data.labels = std::move(labels);
+  for (const ModalityRows& rows : modalities) {
+    HEFT_ASSIGN_OR_RETURN(Modality modality, CopyRows(rows));
+    data.modalities.push_back(std::move(modality));
+  }
+  for (const std::string& name : split) {
+    HEFT_ASSIGN_OR_RETURN(const Split part, ParseSplit(name));
+    data.split.push_back(part);
+  }
+  data.split_was_derived = split.empty();
+  if (split.empty()) data.split = DeriveIdentitySplit(data.labels, split_seed);
+  HEFT_RETURN_IF_ERROR(CheckDataset(data));
   return TrainingData(std::move(impl));
 }
 

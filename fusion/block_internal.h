@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What matching.cc, tiled_ciphertexts.cc, bulk.cc and rekey.cc share about the insides of a gallery
-// block.
+// What matching.cc, tiled_ciphertexts.cc, added_templates.cc, bulk.cc and rekey.cc share about the
+// insides of a gallery block.
 #ifndef HEFT_FUSION_BLOCK_INTERNAL_H_
 #define HEFT_FUSION_BLOCK_INTERNAL_H_
 
@@ -36,6 +36,10 @@ void AddTiled(const ckks::Context& context, uint32_t gamma, uint32_t k,
 
 // kInvalidArgument unless `z` has the parts, limbs and scale of a fused template, whoever fused it.
 absl::Status CheckTemplate(const FusionPlan& plan, const ckks::Ciphertext& z);
+
+// A mask of TemplateLimbs limbs that brings a template or probe from one scale to another.
+absl::StatusOr<ckks::Plaintext> EncodeMask(const Instance& instance, double from, double to,
+                                           std::span<const ckks::Complex> mask, bool extended);
 
 // kInvalidArgument, naming `what`, unless `tiles` has the size of a block.
 absl::Status CheckTiles(const Instance& instance, BlockView tiles, const char* what);

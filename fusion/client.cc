@@ -23,6 +23,8 @@ Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 Client::~Client() = default;
 
+const Model& Client::model() const { return impl_->model; }
+
 absl::StatusOr<Client> Client::Create(const Model& model, std::span<const uint8_t> encryption_key,
                                       std::string_view what) {
   auto impl = std::make_unique<Impl>();

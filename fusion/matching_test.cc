@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/testing.h"
 #include "ckks/arithmetic.h"
 #include "fusion/owner/testing.h"
+#include "ring/sampling.h"
 
 namespace heft {
 namespace {
@@ -78,6 +80,34 @@ TEST_P(MatchingTest, WhatWasAddedIsTakenAwayExactly) {
   EXPECT_NE(block, without);
   ASSERT_TRUE(TakeFromBlock(instance_, &block, added, keys_).ok());
   EXPECT_EQ(block, without);
+}
+
+// What a block held before is taken away, and made again, by adding the same templates: every
+// version must add up the same residues. A change of them is a change of the format of galleries.
+TEST(AddToBlockTest, AddsTheResiduesThatItHasAlwaysAdded) {
+  const Instance instance = *MakeInstance(testing::RandomModel({8, 8}, 8, 2, "thin"));
+  const ckks::Context& context = *instance.context;
+  TestCsprng rng(Seed{7});
+  const ckks::SecretKey secret = *ckks::SecretKey::Generate(context, rng);
+  const ckks::EvaluationKeys keys = testing::MakeKeys(context, instance.plan.keys, secret, rng);
+  std::vector<Ciphertext> z(3);
+  for (Ciphertext& c : z) {
+    const size_t limbs = TemplateLimbs(context.params());
+    for (int p = 0; p < 2; ++p) {
+      c.parts.emplace_back(context.n(), limbs);
+      for (size_t l = 0; l < limbs; ++l) {
+        ring::SampleUniform(c.parts[p].limb(l), context.modulus(l), rng);
+      }
+    }
+    c.scale = instance.plan.matching.template_scale;
+  }
+  TiledCiphertexts block = EmptyBlock(context, instance.plan.gamma);
+  const std::vector<NewTemplate> added = {{&z[0], {0, 0}}, {&z[1], {9, 1}}, {&z[2], {700, 0}}};
+  ASSERT_TRUE(AddToBlock(instance, &block, added, keys).ok());
+  const ByteSpan bytes(reinterpret_cast<const uint8_t*>(block.data()),
+                       block.size() * sizeof(uint32_t));
+  EXPECT_EQ(HexString(HashBytes(bytes)),
+            "c74860dd7480e7f4b5ae705f9137e90a0aa0bc67d6e90cf8078dd6697dbdb6ad");
 }
 
 TEST_P(MatchingTest, AVerificationShowsOneScore) {

@@ -149,38 +149,27 @@ absl::Status CheckProbe(const Instance& instance, const TiledCiphertexts& probe)
       absl::StrCat("a probe of ", probe.size(), " words, ", expected, " expected"));
 }
 
-}  // namespace internal
-
-namespace {
-
-using internal::AddTiled;
-using internal::CheckTemplate;
-using internal::CheckTiles;
-
-// A mask that brings a template or probe from one scale to another.
 absl::StatusOr<ckks::Plaintext> EncodeMask(const Instance& instance, double from, double to,
-                                           std::span<const Complex> mask) {
+                                           std::span<const Complex> mask, bool extended) {
   const size_t limbs = TemplateLimbs(instance.params());
   if (instance.plan.matching.template_limbs != limbs) {
     return absl::InvalidArgumentError(
         "a probe's instance has no prime left for a mask: use MakeInstance's");
   }
-  return instance.encoder->Encode(mask, MaskScale(instance.plan, from, to), limbs,
-                                  /*extended=*/true);
+  return instance.encoder->Encode(mask, MaskScale(instance.plan, from, to), limbs, extended);
 }
 
-// A template with the mask of the slots that it is to fill.
-struct Masked {
-  const Ciphertext* z;
-  ckks::Plaintext mask;  // TemplateLimbs limbs and the special prime
-};
+}  // namespace internal
 
-// sum over templates of mask * rot(z, k), rescaled to MatchLimbs limbs, for every k < gamma; `use`
-// takes k and both parts, on any thread. The masks multiply in the extended basis, so that each k
-// costs one division however many templates there are.
+namespace {
+
+// mask * rot(z, k), rescaled to MatchLimbs limbs, for every k < gamma; `use` takes k and both
+// parts, on any thread. The mask, extended, multiplies after the key switch: of slots that it hides
+// nothing is left, the switch's noise included.
 template <typename Use>
-absl::Status MaskedRotations(const Instance& instance, std::span<const Masked> templates,
-                             const EvaluationKeys& keys, const Use& use) {
+absl::Status MaskedRotations(const Instance& instance, const Ciphertext& z,
+                             const ckks::Plaintext& mask, const EvaluationKeys& keys,
+                             const Use& use) {
   const Context& context = *instance.context;
   const size_t n = context.n(), limbs = TemplateLimbs(context.params());
   const std::vector<uint32_t>& rotations = instance.plan.matching.rotations;
@@ -189,52 +178,38 @@ absl::Status MaskedRotations(const Instance& instance, std::span<const Masked> t
     if (rotations[k] == 1) continue;
     HEFT_ASSIGN_OR_RETURN(switch_keys[k], keys.Galois(rotations[k], limbs));
   }
-  std::vector<std::unique_ptr<ckks::Digits>> digits(templates.size());
-  ParallelFor(templates.size(), [&](size_t t) {
-    digits[t] = std::make_unique<ckks::Digits>(context, templates[t].z->parts[1]);
-  });
-  const uint64_t products = templates.size() * rotations.size();
-  ckks::CountOperations({.additions = products,
-                         .plain_products = products,
-                         .rotations = products - templates.size()});
+  const ckks::Digits digits(context, z.parts[1]);
+  ckks::CountOperations({.plain_products = rotations.size(), .rotations = rotations.size() - 1});
   const ring::Kernels& kernels = ring::ActiveKernels();
   ParallelFor(rotations.size(), [&](size_t k) {
     ckks::SwitchSum sum(n, limbs);
     ring::RnsPoly plain[2] = {ring::RnsPoly(n, limbs), ring::RnsPoly(n, limbs)};
-    for (ring::RnsPoly* poly : {&sum.part[0], &sum.part[1], &plain[0], &plain[1]}) {
-      std::fill(poly->values().begin(), poly->values().end(), 0);
+    if (switch_keys[k] == nullptr) {
+      for (ring::RnsPoly& part : sum.part)
+        std::fill_n(part.values().begin(), part.values().size(), 0);
     }
     AlignedVector<uint32_t> term[2] = {AlignedVector<uint32_t>(n), AlignedVector<uint32_t>(n)};
     AlignedVector<uint32_t> permuted(n);
-    // out += mask * image of `in`, modulo one prime.
-    auto accumulate = [&](std::span<uint32_t> out, const uint32_t* in,
-                          std::span<const uint32_t> mask, const ring::Modulus& q) {
-      const uint32_t* image = in;
+    // out = mask * image of `in`, modulo one prime.
+    const auto take = [&](std::span<uint32_t> out, const uint32_t* in, size_t l) {
       if (switch_keys[k] != nullptr) {
         kernels.permute(permuted.data(), in, context.permutation(rotations[k]), n);
-        image = permuted.data();
+        in = permuted.data();
       }
-      kernels.multiply(permuted.data(), image, mask.data(), n, q);
-      kernels.add(out.data(), out.data(), permuted.data(), n, q);
+      kernels.multiply(out.data(), in, mask.poly.limb(l).data(), n,
+                       context.modulus(ckks::ExtendedPrime(context, l, limbs)));
     };
-    for (size_t t = 0; t < templates.size(); ++t) {
-      const Ciphertext& z = *templates[t].z;
-      for (size_t l = 0; l <= limbs; ++l) {
-        const ring::Modulus& q = context.modulus(ckks::ExtendedPrime(context, l, limbs));
-        const std::span<const uint32_t> mask = templates[t].mask.poly.limb(l);
-        if (switch_keys[k] != nullptr) {
-          ckks::SwitchLimb(context, term[0].data(), term[1].data(), *digits[t], *switch_keys[k], l);
-          accumulate(sum.part[0].limb(l), term[0].data(), mask, q);
-          accumulate(sum.part[1].limb(l), term[1].data(), mask, q);
-        }
-        if (l == limbs) break;
-        accumulate(plain[0].limb(l), z.parts[0].limb(l).data(), mask, q);
-        if (switch_keys[k] == nullptr) {
-          accumulate(plain[1].limb(l), z.parts[1].limb(l).data(), mask, q);
-        }
+    for (size_t l = 0; l <= limbs; ++l) {
+      if (switch_keys[k] != nullptr) {
+        ckks::SwitchLimb(context, term[0].data(), term[1].data(), digits, *switch_keys[k], l);
+        for (size_t p = 0; p < 2; ++p) take(sum.part[p].limb(l), term[p].data(), l);
       }
+      if (l == limbs) break;
+      take(plain[0].limb(l), z.parts[0].limb(l).data(), l);
+      if (switch_keys[k] == nullptr) take(plain[1].limb(l), z.parts[1].limb(l).data(), l);
     }
-    const ring::RnsPoly* const plain_parts[2] = {&plain[0], &plain[1]};
+    const ring::RnsPoly* const plain_parts[2] = {&plain[0],
+                                                 switch_keys[k] == nullptr ? &plain[1] : nullptr};
     use(k, ckks::CloseSwitch(context, sum, plain_parts, /*rescale=*/true));
   });
   return absl::OkStatus();
@@ -254,51 +229,6 @@ TiledCiphertexts EmptyBlock(const Context& context, uint32_t gamma) {
   TiledCiphertexts block;
   block.assign(TiledSize(context, gamma), 0);
   return block;
-}
-
-absl::Status AddToBlock(const Instance& instance, TiledCiphertexts* block,
-                        std::span<const NewTemplate> templates, const EvaluationKeys& keys) {
-  const Context& context = *instance.context;
-  const uint32_t gamma = instance.plan.gamma;
-  HEFT_RETURN_IF_ERROR(CheckTiles(instance, *block, "a gallery block"));
-  for (const NewTemplate& t : templates) HEFT_RETURN_IF_ERROR(CheckTemplate(instance.plan, *t.z));
-  // In chunks: digits of all templates of a chunk are held.
-  TiledCiphertexts next = *block;
-  for (size_t start = 0; start < templates.size(); start += kTemplatesACall) {
-    std::vector<Masked> chunk;
-    for (const NewTemplate& t :
-         templates.subspan(start, std::min(kTemplatesACall, templates.size() - start))) {
-      std::vector<Complex> values(context.slots(), 0);
-      const double sign = SlotSign(instance.plan, t.position.slot, t.position.lane);
-      values[t.position.slot] = t.position.lane == 0 ? Complex(sign, 0) : Complex(0, sign);
-      HEFT_ASSIGN_OR_RETURN(
-          ckks::Plaintext mask,
-          EncodeMask(instance, t.z->scale, instance.plan.matching.block_scale, values));
-      chunk.push_back({t.z, std::move(mask)});
-    }
-    HEFT_RETURN_IF_ERROR(MaskedRotations(instance, chunk, keys,
-                                         [&](uint32_t k, const std::vector<ring::RnsPoly>& parts) {
-                                           AddTiled(context, gamma, k, parts, &next);
-                                         }));
-  }
-  *block = std::move(next);
-  return absl::OkStatus();
-}
-
-absl::Status TakeFromBlock(const Instance& instance, TiledCiphertexts* block,
-                           std::span<const NewTemplate> templates, const EvaluationKeys& keys) {
-  const Context& context = *instance.context;
-  HEFT_RETURN_IF_ERROR(CheckTiles(instance, *block, "a gallery block"));
-  TiledCiphertexts sum = EmptyBlock(context, instance.plan.gamma);
-  HEFT_RETURN_IF_ERROR(AddToBlock(instance, &sum, templates, keys));
-  const size_t limbs = MatchLimbs(context.params()), per_limb = sum.size() / limbs;
-  for (size_t l = 0; l < limbs; ++l) {
-    const ring::Modulus& q = context.modulus(l);
-    for (size_t i = l * per_limb; i < (l + 1) * per_limb; ++i) {
-      (*block)[i] = q.Sub((*block)[i], sum[i]);
-    }
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const Ciphertext& z,
@@ -357,12 +287,11 @@ absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance, co
     const double signs = SlotSign(plan, slot, lane) * SlotSign(plan, slot, 0);
     values[slot] = signs * (lane == 0 ? 0.5 : (slot % 2 == 0 ? -0.5 : 0.5));
   }
-  std::vector<Masked> masked(1);
-  masked[0].z = &z;
-  HEFT_ASSIGN_OR_RETURN(masked[0].mask,
-                        EncodeMask(instance, z.scale, plan.matching.masked_scale, values));
+  HEFT_ASSIGN_OR_RETURN(const ckks::Plaintext mask,
+                        internal::EncodeMask(instance, z.scale, plan.matching.masked_scale, values,
+                                             /*extended=*/true));
   TiledCiphertexts out = NewProbe(context, plan.gamma);
-  HEFT_RETURN_IF_ERROR(MaskedRotations(instance, masked, keys,
+  HEFT_RETURN_IF_ERROR(MaskedRotations(instance, z, mask, keys,
                                        [&](uint32_t k, const std::vector<ring::RnsPoly>& parts) {
                                          StoreProbe(context, plan.gamma, k, parts, &out);
                                        }));

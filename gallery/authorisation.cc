@@ -5,6 +5,7 @@
 #include "base/envelope.h"
 #include "base/identity.h"
 #include "ckks/serialization.h"
+#include "heft/authorisation.h"
 
 namespace heft {
 namespace {
@@ -55,6 +56,12 @@ absl::StatusOr<AuthorisedAct> CheckMayEnrol(ByteSpan bytes, const Trust& trust,
       CheckAuthorisation(bytes, trust, AuthorisedAct::kReplace, gallery, identity, what);
   if (replace.ok()) return AuthorisedAct::kReplace;
   return add;
+}
+
+absl::Status CheckAuthorised(std::span<const uint8_t> authorisation, const Trust& trust,
+                             AuthorisedAct act, const GalleryId& gallery,
+                             const std::string& identity) {
+  return CheckAuthorisation(authorisation, trust, act, gallery, identity, "the authorisation");
 }
 
 absl::StatusOr<std::vector<uint8_t>> Authorise(const SigningKey& registrar,

@@ -105,11 +105,18 @@ absl::StatusOr<std::optional<Restriction>> Gallery::Impl::Intact(
     std::span<const Condition> where) const {
   HEFT_ASSIGN_OR_RETURN(auto restriction, Restricted(time, where));
   std::vector<absl::Status> found(blocks());
-  ParallelFor(blocks(), [&](size_t block) {
+  const auto find = [&](size_t block) {
     const uint64_t first = block * uint64_t{head_.block_places};
     const uint64_t end = first + head_.block_places;
     if (restriction && !restriction->answering.ContainsAny(first, end)) return;
     found[block] = Block(instance, block, keys).status();
+  };
+  // Few have something in the journal; all threads add it up, one block after another.
+  for (size_t block = 0; block < blocks(); ++block) {
+    if (infos_[block].pending != Digest{}) find(block);
+  }
+  ParallelFor(blocks(), [&](size_t block) {
+    if (infos_[block].pending == Digest{}) find(block);
   });
   size_t damaged = 0;
   for (size_t block = 0; block < blocks(); ++block) {
@@ -133,11 +140,11 @@ absl::Status AddEntries(const Instance& instance, uint32_t block_places,
                         const ckks::EvaluationKeys& keys, TiledCiphertexts* block, bool taken) {
   for (size_t first = 0; first < entries.size(); first += kTemplatesACall) {
     const auto call = entries.subspan(first, std::min(kTemplatesACall, entries.size() - first));
-    std::vector<ckks::Ciphertext> fused;
-    for (const JournalEntry* entry : call) {
-      HEFT_ASSIGN_OR_RETURN(ckks::Ciphertext z, FusedOf(instance, *entry));
-      fused.push_back(std::move(z));
-    }
+    std::vector<ckks::Ciphertext> fused(call.size());
+    HEFT_RETURN_IF_ERROR(TryParallelFor(call.size(), [&](size_t i) -> absl::Status {
+      HEFT_ASSIGN_OR_RETURN(fused[i], FusedOf(instance, *call[i]));
+      return absl::OkStatus();
+    }));
     std::vector<NewTemplate> added;
     for (size_t i = 0; i < call.size(); ++i) {
       const auto index = static_cast<uint32_t>(call[i]->position % block_places);

@@ -29,6 +29,8 @@ std::vector<BlockView> ViewsOf(std::span<const PinnedBlock> blocks) {
 }
 
 constexpr size_t kProbesAPass = 64;  // identified together: 8 MB each
+// Of one identification, on each thread: some 20 ms.
+constexpr size_t kRunsBetweenReports = 32;
 
 // TakeScores: of an identification, short where the plan has a form for it. Replies of degree two
 // stay as they are: their rounding, times s^2, would be too large.
@@ -139,16 +141,16 @@ absl::StatusOr<EncryptedScores> Server::Impl::IdentifyAs(const Gallery::Impl& ga
   const std::vector<uint64_t> blocks = ReplyBlocks(*instance().context, reply);
   const size_t threads = static_cast<size_t>(std::max(1, ThreadCount()));
   const std::vector<BlockRun> runs = BlockRuns(blocks.size(), threads);
-  for (size_t start = 0; start < runs.size(); start += threads) {
-    const auto pass = std::span(runs).subspan(start, std::min(threads, runs.size() - start));
-    std::vector<absl::Status> statuses(pass.size());
-    ParallelFor(pass.size(), [&](size_t i) {
+  // Between passes all threads wait for the last one, who may have to share his core.
+  const size_t runs_a_pass = kRunsBetweenReports * threads;
+  for (size_t start = 0; start < runs.size(); start += runs_a_pass) {
+    const auto pass = std::span(runs).subspan(start, std::min(runs_a_pass, runs.size() - start));
+    HEFT_RETURN_IF_ERROR(TryParallelFor(pass.size(), [&](size_t i) {
       const size_t count = pass[i].end - pass[i].first;
-      statuses[i] = MatchRun(gallery, *prober, prepared.tiles, options.relinearise,
-                             std::span(blocks).subspan(pass[i].first, count),
-                             std::span(reply.replies).subspan(pass[i].first, count));
-    });
-    for (const absl::Status& status : statuses) HEFT_RETURN_IF_ERROR(status);
+      return MatchRun(gallery, *prober, prepared.tiles, options.relinearise,
+                      std::span(blocks).subspan(pass[i].first, count),
+                      std::span(reply.replies).subspan(pass[i].first, count));
+    }));
     HEFT_RETURN_IF_ERROR(Report(progress, pass.back().end, blocks.size()));
   }
   return std::move(reply);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The server's signature: who asked, for the first time, and what a reply says of itself.
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,16 +13,51 @@
 #include "fusion/samples.h"
 #include "gallery/gallery_impl.h"
 #include "gallery/request_log.h"
+#include "heft/outside_signer.h"
 #include "heft/server.h"
 
 namespace heft {
 namespace {
+
+// kOutside: the name in server.pub of a key that is not in the folder.
+constexpr char kOutside[] = "outside";
+
+// OutsideSigners: of this process, by the folder of their stores.
+struct OutsideSigners {
+  std::mutex mutex;
+  std::map<std::string, std::pair<SignerKey, OutsideSigner>> by_folder;
+  static OutsideSigners& All() {
+    static auto* const all = new OutsideSigners;
+    return *all;
+  }
+};
+
+// Show: the public half, for those who are to believe it.
+absl::Status Show(const std::string& folder, const SignerKey& key) {
+  const std::string text = absl::StrCat(HexString(key), " ", kOutside, "\n");
+  const auto known = ReadTextFile(folder + "/server.pub", 4096);
+  if (known.ok() && *known == text) return absl::OkStatus();
+  return WriteFileAtomic(folder + "/server.pub", text);
+}
+
+// CheckInside: a key that signed before the one that is elsewhere does not sign any more.
+absl::Status CheckInside(const std::string& folder) {
+  const auto known = ReadTextFile(folder + "/server.pub", 4096);
+  if (!known.ok() || known->find(absl::StrCat(" ", kOutside, "\n")) == known->npos) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      folder,
+      ": its server signs with a key that is not here (server.pub): this is to be done by that "
+      "server; for another key remove server.key, if there is one, and server.pub"));
+}
 
 absl::Status MakeSigner(const std::string& folder, const std::string& path) {
   // Two servers that start at once must not each have a key. Not the store's lock: who changes the
   // gallery may need the key.
   HEFT_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(folder + "/server.lock", 0644));
   if (FileExists(path)) return absl::OkStatus();
+  HEFT_RETURN_IF_ERROR(CheckInside(folder));
   HEFT_ASSIGN_OR_RETURN(const SigningKey key, SigningKey::Generate());
   // The public half first: a key that is there has its other file.
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/server.pub",
@@ -39,8 +76,33 @@ absl::Status CheckLife(const Statement& statement, const std::string& name) {
 
 }  // namespace
 
+void UseGallerySigner(const std::string& folder, const SignerKey& public_key, OutsideSigner sign) {
+  OutsideSigners& all = OutsideSigners::All();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.by_folder[FolderOf(folder)] = {public_key, std::move(sign)};
+}
+
 absl::StatusOr<SigningKey> GallerySigner(const std::string& gallery) {
   const std::string folder = FolderOf(gallery), path = folder + "/server.key";
+  {
+    OutsideSigners& all = OutsideSigners::All();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    if (const auto found = all.by_folder.find(folder); found != all.by_folder.end()) {
+      if (!Gallery::Impl::Exists(gallery)) {
+        return absl::NotFoundError(absl::StrCat("no gallery in ", gallery));
+      }
+      if (FileExists(path)) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            path,
+            ": is still there, and whoever reads it signs replies that are believed, though this "
+            "server signs with a key that is elsewhere: heft trust revoke its server.pub where it "
+            "is believed, then remove the file"));
+      }
+      HEFT_RETURN_IF_ERROR(Show(folder, found->second.first));
+      return OutsideSigningKey(found->second.first, found->second.second);
+    }
+  }
+  HEFT_RETURN_IF_ERROR(CheckInside(folder));
   if (!FileExists(path)) {
     if (!Gallery::Impl::Exists(gallery)) {
       return absl::NotFoundError(absl::StrCat("no gallery in ", gallery));

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "base/inside.h"
+#include "base/passphrase.h"
 #include "base/progress.h"
 #include "base/secure.h"
 #include "exchange/ring_choice.h"
@@ -61,12 +62,9 @@ absl::Status ImportSealSecretKey(const Model& model, const KeyId& key_id, const 
   HEFT_RETURN_IF_ERROR(CheckRingFiles(rings, !enrolment_in.empty(), "secret key"));
   HEFT_RETURN_IF_ERROR(RefuseExisting(out));
   HEFT_ASSIGN_OR_RETURN(const SecretKeys secret, ReadSecretKeys(rings, key_id, in, enrolment_in));
-  std::string sealed;
-  if (passphrase) {
-    HEFT_ASSIGN_OR_RETURN(sealed, passphrase());
-  }
-  auto bytes = SerializeSecretKeys(rings, secret, sealed);
-  SecureWipe(sealed.data(), sealed.size());
+  Wiped sealed;
+  HEFT_RETURN_IF_ERROR(AskPassphrase(passphrase, &sealed));
+  auto bytes = SerializeSecretKeys(rings, secret, sealed.text);
   HEFT_RETURN_IF_ERROR(bytes.status());
   absl::Status written = Stopped(monitor) ? absl::CancelledError("interrupted") : absl::OkStatus();
   if (written.ok()) written = StartJournal(secret, out);

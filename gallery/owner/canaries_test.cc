@@ -81,6 +81,21 @@ TEST_P(CanariesTest, AnHonestServerPassesAndNobodySeesThem) {
   EXPECT_FALSE(own->accepted);
 }
 
+// A server that makes scores up must not learn of somebody for nothing by being refused.
+TEST_P(CanariesTest, WhatIsRefusedIsChargedToWhoAnsweredBest) {
+  EncryptedScores said = Parse(Identify(Person(1, "probe"), folder_));
+  for (std::string& name : said.identities) {
+    if (name != "ann" && name != "bob") name += "x";  // no canary is left
+  }
+  ASSERT_EQ(owner_->Budget()->decisions, 0u);
+  const auto decided = owner_->Decide(Serialize(said), "reply", 0.9);
+  ASSERT_TRUE(decided.ok()) << decided.status();
+  EXPECT_NE(decided->refusal, "");
+  EXPECT_FALSE(decided->accepted);
+  EXPECT_EQ(owner_->Budget()->decisions, 1u);
+  EXPECT_EQ(owner_->Budget()->identities, 1u);
+}
+
 // How much of the room an honest reply takes; a bound without room would refuse honest ones.
 TEST_P(CanariesTest, TheRelationHoldsWithRoom) {
   const KeyOwner bare = roles_.NewOwner(kLimits);

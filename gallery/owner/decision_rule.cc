@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threshold that a rule means for a reply.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 
@@ -38,6 +39,9 @@ absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdFor(ByteSpan bytes, std
   if (rule.score.has_value() == (rule.fmr || rule.fpir)) {
     return absl::InvalidArgumentError(
         "a decision is by a score, or by an FMR, an FPIR or both, each for what it is of");
+  }
+  if (rule.score && std::isnan(*rule.score)) {
+    return absl::InvalidArgumentError("the score to reach is not a number: give a cosine");
   }
   if (rule.score) return ChosenThreshold{*rule.score};
   HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));

@@ -62,6 +62,7 @@ Decision OpenedScores::Decide(const ChosenThreshold& threshold) const {
   Decision out;
   out.kind = kind;
   out.probe = probe;
+  out.claimed = claimed;
   out.refusal = refusal;
   out.at = threshold;
   out.where = where;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -218,6 +219,20 @@ absl::Status KeyOwner::Impl::Publish(const Opening& opening, OpenedScores* score
   return absl::OkStatus();
 }
 
+absl::StatusOr<OpenedScores> KeyOwner::Impl::Refused(const Opening& opening,
+                                                     const std::map<std::string, Candidate>& best,
+                                                     OpenedScores scores) const {
+  const auto worth = [](const auto& named) {
+    const double score = named.second.score;
+    return std::isnan(score) ? std::numeric_limits<double>::infinity() : score;
+  };
+  const auto first = std::ranges::max_element(best, {}, worth);
+  OpenedScores charged;
+  if (first != best.end()) charged.candidates.push_back(first->second);
+  HEFT_RETURN_IF_ERROR(Publish(opening, &charged));
+  return scores;
+}
+
 absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenSlots(
     const ckks::Ciphertext& ciphertext, const NoiseFlooding& flooding, bool brief) const {
   const ckks::Context& context = *instance().context;
@@ -319,11 +334,11 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(ByteSpan bytes, std::string_vi
       ++it->second.templates;
     }
     SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
-    if (!out.refusal.empty()) return out;
+    if (!out.refusal.empty()) return Refused(accepted.opening, best, std::move(out));
   }
   if (canaries_) {
     out.refusal = canaries_->Check(scores, canaries, model_.approximation, rings_.thin());
-    if (!out.refusal.empty()) return out;
+    if (!out.refusal.empty()) return Refused(accepted.opening, best, std::move(out));
   }
   for (auto& [identity, candidate] : best) {
     if (scores.kind == ScoreKind::kIdentification) out.searched += candidate.templates;

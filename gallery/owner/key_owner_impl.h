@@ -5,6 +5,7 @@
 #ifndef HEFT_GALLERY_OWNER_KEY_OWNER_IMPL_H_
 #define HEFT_GALLERY_OWNER_KEY_OWNER_IMPL_H_
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -122,6 +123,13 @@ class KeyOwner::Impl {
   std::optional<Flooding> FloodingFor(const std::optional<Flooding>& asked) const;
   // Charges what is published of ranked candidates, and leaves out the rest.
   absl::Status Publish(const Opening& opening, OpenedScores* scores) const;
+  // Refused: by its scores. Nobody is named, and who had the best of them is charged all the same:
+  // a server that makes scores up knows whom they are of, and could otherwise have it said of a
+  // template, again and again and at nobody's expense but a client's whom it has invented, that a
+  // multiple of its score is above a bound. What a probe's norm refuses says nothing of anybody.
+  absl::StatusOr<OpenedScores> Refused(const Opening& opening,
+                                       const std::map<std::string, Candidate>& best,
+                                       OpenedScores scores) const;
   // Decrypted slots, to be wiped by the caller. `brief`: of a short reply; none where its
   // coefficients had no room.
   absl::StatusOr<std::vector<ckks::Complex>> OpenSlots(const ckks::Ciphertext& ciphertext,

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/signed_file.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/owner/sub_secret.h"
 
@@ -29,7 +30,10 @@ absl::Status KeyOwner::Impl::RequireSigned(Trust trust) {
 
 absl::StatusOr<KeyOwner::Impl::TrustedReply> KeyOwner::Impl::CheckSigned(
     ByteSpan bytes, std::string_view kind, std::string_view what) const {
-  if (!trust_) return TrustedReply{bytes, {}, {}, 0};
+  if (!trust_) {
+    HEFT_ASSIGN_OR_RETURN(const ByteSpan file, Unsigned(bytes, what));
+    return TrustedReply{file, {}, {}, 0};
+  }
   HEFT_ASSIGN_OR_RETURN(
       const SignedFile file,
       OpenSigned(bytes, *trust_,

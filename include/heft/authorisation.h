@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a registrar has allowed (Authorise, heft/server.h), for who is to check it before anything
+// is done. Link heft::server.
+#ifndef HEFT_AUTHORISATION_H_
+#define HEFT_AUTHORISATION_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "heft/export.h"
+#include "heft/server.h"
+#include "heft/trust.h"
+
+namespace heft {
+
+// CheckAuthorised: whether a registrar whom `trust` lists has allowed this act for this identity in
+// this gallery (Authorise). OpenSigned's errors; kFailedPrecondition for another one.
+HEFT_EXPORT absl::Status CheckAuthorised(std::span<const uint8_t> authorisation, const Trust& trust,
+                                         AuthorisedAct act, const GalleryId& gallery,
+                                         const std::string& identity);
+
+}  // namespace heft
+
+#endif  // HEFT_AUTHORISATION_H_
