@@ -154,8 +154,46 @@ start_matcher() {
   HEFT_STATE_DIR="$work/matcher/state" "$matcher" serve --config "$work/matcher/matcher.toml" &
 }
 
+# start_demo_page PACKAGE: browser/demo's own server in the background, with the package that scripts/build-browser has
+# built; $! is its process. wait_for_demo_page: until it serves; $page is its URL.
+start_demo_page() {
+  node "$root/browser/demo/serve.mjs" --package "$1" --trust "$work/matcher/trust.heft" --matcher "$matching" \
+    --decider "$deciding" --authorities "$work/pki/ca.pem" --client "$work/pki/client" \
+    --registrar "$work/pki/registrar" >"$work/page.url" &
+}
+wait_for_demo_page() {
+  local i
+  for ((i = 0; i < 100; ++i)); do
+    page="$(head -n 1 "$work/page.url")"
+    [[ -z "$page" ]] || return 0
+    sleep 0.1
+  done
+  die "the demonstration page is not served"
+}
+
 # as NAME METHOD URL [CURL OPTION]...: a request with that certificate, a nonce and the time.
+# With HEFT_OPENAPI_RECORDS=FOLDER what came is left there, for tests/service/contract.mjs.
 as() {
+  local name="$1" method="$2" url="$3" code=0 answer
+  shift 3
+  if [[ -z "${HEFT_OPENAPI_RECORDS:-}" ]]; then
+    ask "$name" "$method" "$url" "$@"
+    return
+  fi
+  mkdir -p "$HEFT_OPENAPI_RECORDS"
+  answer="$(mktemp -d -p "$work")"
+  ask "$name" "$method" "$url" "$@" --dump-header "$answer/head" --output "$answer/body" || code=$?
+  touch "$answer/body"
+  if [[ -s "$answer/head" ]]; then
+    python3 "$root/tests/service/record.py" "$method" "$url" "$answer/head" "$answer/body" \
+      >>"$HEFT_OPENAPI_RECORDS/${0##*/}.jsonl"
+  fi
+  cat "$answer/body"
+  rm -rf -- "$answer"
+  return "$code"
+}
+
+ask() {
   local name="$1" method="$2" url="$3"
   shift 3
   curl --silent --show-error --fail-with-body --cacert "$work/pki/ca.pem" --cert "$work/pki/$name.pem" \

@@ -36,7 +36,10 @@ class ThrowAwayCa {
   TlsFiles IssueFor(EVP_PKEY* key, const std::string& subject,
                     const std::string& private_key) const;
   // Revoke writes folder/revoked.pem with all that were given to it, and returns its path.
-  std::string Revoke(const std::vector<std::string>& certificate_files) const;
+  std::string Revoke(const std::vector<std::string>& certificate_files) const {
+    return Revoke(certificate_files, {-60, 24 * 3600});
+  }
+  std::string Revoke(const std::vector<std::string>& certificate_files, Times times) const;
   const std::string& authorities() const { return authorities_; }
 
  private:

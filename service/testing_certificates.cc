@@ -137,12 +137,13 @@ TlsFiles ThrowAwayCa::IssueFor(EVP_PKEY* key, const std::string& subject,
   return files;
 }
 
-std::string ThrowAwayCa::Revoke(const std::vector<std::string>& certificate_files) const {
+std::string ThrowAwayCa::Revoke(const std::vector<std::string>& certificate_files,
+                                Times times) const {
   X509_CRL* list = X509_CRL_new();
   X509_CRL_set_version(list, X509_CRL_VERSION_2);
   X509_CRL_set_issuer_name(list, X509_get_subject_name(impl_->certificate.get()));
   ASN1_TIME* time = ASN1_TIME_new();
-  X509_gmtime_adj(time, -60);
+  X509_gmtime_adj(time, times.from);
   X509_CRL_set1_lastUpdate(list, time);
   for (const std::string& file : certificate_files) {
     std::FILE* stream = std::fopen(file.c_str(), "r");
@@ -156,7 +157,7 @@ std::string ThrowAwayCa::Revoke(const std::vector<std::string>& certificate_file
     X509_CRL_add0_revoked(list, revoked);
     X509_free(certificate);
   }
-  X509_gmtime_adj(time, 24 * 3600);
+  X509_gmtime_adj(time, times.to);
   X509_CRL_set1_nextUpdate(list, time);
   ASN1_TIME_free(time);
   X509_CRL_sort(list);

@@ -195,6 +195,11 @@ absl::StatusOr<TokenClaims> CheckClaims(const nlohmann::json& payload, const Tok
   out.subject = Text(payload, "sub");
   if (out.issuer.empty() || out.issuer != rules.issuer) return Refused("is of another issuer");
   if (out.subject.empty() || out.subject.size() > 256) return Refused("names nobody (sub)");
+  // It goes on to the decider in a header, and into logs.
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; };
+  if (std::ranges::any_of(out.subject, control)) {
+    return Refused("names somebody with control characters (sub)");
+  }
   const auto audience = Texts(payload.value("aud", nlohmann::json()));
   if (!audience || !audience->contains(rules.audience))
     return Refused("is for somebody else (aud)");

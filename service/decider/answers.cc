@@ -50,9 +50,9 @@ std::vector<uint8_t> Record(const Digest& key, uint64_t time, const std::string&
   return out;
 }
 
-Digest KeyOf(const Digest& reply, const std::string& principal) {
+Digest KeyOf(const Digest& reply, const std::string& asker) {
   std::vector<uint8_t> bytes(reply.begin(), reply.end());
-  bytes.insert(bytes.end(), principal.begin(), principal.end());
+  bytes.insert(bytes.end(), asker.begin(), asker.end());
   return HashBytes(bytes);
 }
 
@@ -157,10 +157,10 @@ void AnswerLog::TryToRemember(const Key& key, const Kept& kept, uint64_t now) {
   }
 }
 
-absl::StatusOr<std::string> AnswerLog::Once(const Digest& reply, const std::string& principal,
+absl::StatusOr<std::string> AnswerLog::Once(const Digest& reply, const std::string& asker,
                                             uint64_t now, const Deciding& decide,
                                             const Finishing& finish) {
-  const Key key = KeyOf(reply, principal);
+  const Key key = KeyOf(reply, asker);
   std::optional<Kept> found;
   {
     std::unique_lock<std::mutex> lock(mutex_);

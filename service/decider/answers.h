@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // AnswerLog: what was answered to a reply, for a day. A reply is opened once; when its answer is
 // lost on the way, whoever asked asks again with the same reply and is given the same answer, and
-// nothing is charged. What is remembered is of whoever asked, and nobody else. What was decided is
-// kept before it is signed and recorded: where that fails, it is done for who asks again.
+// nothing is charged. What is remembered is of whoever asked, for whom he asked, and nobody else.
+// What was decided is kept before it is signed and recorded: where that fails, it is done for who
+// asks again.
 //
 // It is there again after a crash of the process, not of the machine: what a loss of power takes is
 // an answer, and the reply it was of is refused from then on, as the journal knows it. So nothing
@@ -38,13 +39,13 @@ class AnswerLog {
   static absl::StatusOr<std::unique_ptr<AnswerLog>> Open(const std::string& folder);
   ~AnswerLog();
 
-  // Once: the answer that `principal` had to `reply`, or what `finish` makes now of what `decide`
-  // gives. `decide` is not called again for what it has given once; `finish` is, until it has given
-  // an answer. Of several calls at once for one reply one asks, the others wait for it. `now`: Unix
-  // seconds.
+  // Once: the answer that `asker` (who, and for whom) had to `reply`, or what `finish` makes now of
+  // what `decide` gives. `decide` is not called again for what it has given once; `finish` is,
+  // until it has given an answer. Of several calls at once for one reply one asks, the others wait
+  // for it. `now`: Unix seconds.
   using Deciding = std::function<absl::StatusOr<std::string>()>;
   using Finishing = std::function<absl::StatusOr<std::string>(const std::string& decided)>;
-  absl::StatusOr<std::string> Once(const Digest& reply, const std::string& principal, uint64_t now,
+  absl::StatusOr<std::string> Once(const Digest& reply, const std::string& asker, uint64_t now,
                                    const Deciding& decide, const Finishing& finish);
 
   size_t size() const;
@@ -67,7 +68,7 @@ class AnswerLog {
     uint64_t size = 0, began = 0;
     size_t entries = 0;
   };
-  using Key = Digest;  // of reply and principal
+  using Key = Digest;  // of reply and asker
 
   AnswerLog() = default;
   absl::Status Load(int file);

@@ -71,7 +71,7 @@ absl::StatusOr<DeciderConfig> ReadDeciderConfig(const Config& config) {
 
   const ConfigTable decisions = config.root().Table("decisions");
   out.decision_key = decisions.RequiredPath("key");
-  out.retired_keys = decisions.Texts("retired_keys");
+  out.retired_keys = decisions.Paths("retired_keys");
   out.issuer = decisions.Text("issuer", "heft-decider");
   out.life = decisions.Seconds("life", 300, 10, 86400);
   out.likelihood = decisions.Flag("likelihood", true);

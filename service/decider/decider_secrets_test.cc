@@ -15,7 +15,7 @@
 
 #include "base/testing.h"
 #include "service/decider/secrets.h"
-#include "service/decider/token_testing.h"
+#include "service/token_testing.h"
 
 namespace heft::service {
 namespace {

@@ -90,6 +90,66 @@ TEST_F(DeciderTest, WhoHasADecisionCanCheckIt) {
   EXPECT_FALSE(VerifyJws(text, *set, "heft-decision+jwt").ok());
 }
 
+// A relying party, who knows what he asked.
+struct Relier {
+  std::string name, challenge, claimed;
+  const KeySet* keys;
+  // Whether he may act on it.
+  bool Takes(const HttpResponse& answer) const {
+    const auto claims =
+        VerifyJws(std::string(answer.body.begin(), answer.body.end()), *keys, "heft-decision+jwt");
+    return claims.ok() && claims->value("aud", "") == name &&
+           claims->value("challenge", "") == challenge && claims->value("claimed", "") == claimed;
+  }
+};
+
+TEST_F(DeciderTest, ADecisionIsForOneRelyingPartyAndOneQuestion) {
+  World& world = *world_;
+  const HttpResponse shown = world.Ask(ServiceRole::kClient, "GET", "/v1/keys");
+  const auto keys = KeySet::Parse(std::string(shown.body.begin(), shown.body.end()), "keys");
+  ASSERT_TRUE(keys.ok()) << keys.status();
+  const auto ask = [&](const Bytes& reply, const std::string& audience,
+                       const std::string& challenge, ServiceRole role = ServiceRole::kMachine) {
+    ClientRequest request = {.method = "POST", .target = "/v1/decisions", .body = reply};
+    request.content_type = std::string(kHeftType);
+    request.headers = {{"Accept", "application/jwt"},
+                       {"X-Heft-On-Behalf-Of", "door%207"},
+                       {"X-Heft-Request-Nonce", "of-the-client"}};
+    if (!audience.empty()) request.headers.emplace_back("X-Heft-Audience", audience);
+    if (!challenge.empty()) request.headers.emplace_back("X-Heft-Challenge", challenge);
+    return world.Send(role, request);
+  };
+  const auto claim = [&](const std::string& who) {
+    return world.Signed(world.visitors, *world.server->Verify(*Gallery::Open(world.visitors),
+                                                              world.Files(1, ""), who));
+  };
+  const Bytes reply = claim("ann");
+  const HttpResponse answer = ask(reply, "bank%20%C3%A9", "c-1");
+  ASSERT_EQ(answer.status, 200) << std::string(answer.body.begin(), answer.body.end());
+  EXPECT_TRUE((Relier{"bank \u00e9", "c-1", "ann", &*keys}.Takes(answer)));
+  // Shown to somebody else, to the same for a later question, or as somebody else's claim.
+  EXPECT_FALSE((Relier{"agency", "c-1", "ann", &*keys}.Takes(answer)));
+  EXPECT_FALSE((Relier{"bank \u00e9", "c-2", "ann", &*keys}.Takes(answer)));
+  EXPECT_FALSE((Relier{"bank \u00e9", "c-1", "bob", &*keys}.Takes(answer)));
+  const std::string jws(answer.body.begin(), answer.body.end());
+  const auto claims = VerifyJws(jws, *keys, "heft-decision+jwt");
+  EXPECT_EQ((*claims)["azp"], "door 7");
+  EXPECT_EQ((*claims)["nonce"], "of-the-client");
+  EXPECT_EQ((*claims)["kind"], "verification");
+  // The decider does not make one for somebody else of a reply that it has opened.
+  EXPECT_EQ(ask(reply, "agency", "c-1").status / 100, 4);
+  EXPECT_EQ(ask(reply, "bank%20%C3%A9", "c-2").status / 100, 4);
+  EXPECT_EQ(ask(reply, "bank%20%C3%A9", "c-1").body, answer.body);
+  // A rejection says whose claim it was, too.
+  const HttpResponse rejected = ask(claim("bob"), "bank", "");
+  EXPECT_TRUE((Relier{"bank", "", "bob", &*keys}.Takes(rejected)));
+  // Who is no machine speaks for himself.
+  const HttpResponse own = ask(claim("ann"), "", "c-3", ServiceRole::kRelyingParty);
+  EXPECT_TRUE((Relier{"relying-party", "c-3", "ann", &*keys}.Takes(own)));
+  EXPECT_EQ(ask(claim("ann"), "bank", std::string(257, 'c')).status, 400);
+  EXPECT_EQ(ask(claim("ann"), "bank%0", "c").status, 400);
+}
+
 TEST_F(DeciderTest, WhatHasNoRuleIsRefused) {
   World& world = *world_;
   const auto refused = [&](const Bytes& body) {
@@ -185,6 +245,28 @@ TEST_F(DeciderTest, APersonDecidesWhereTheConfigurationSaysSo) {
           .Ask(ServiceRole::kOperator, "POST", path, {text.begin(), text.end()}, "application/json")
           .status,
       404);
+}
+
+TEST_F(DeciderTest, TheMatchersRequestIdIsInTheAuditLog) {
+  World& world = *world_;
+  const auto ask = [&](ServiceRole role, const std::string& id) {
+    ClientRequest request = {.method = "POST", .target = "/v1/decisions"};
+    request.body = {1, 2, 3};
+    request.content_type = std::string(kHeftType);
+    request.headers = {{"X-Request-Id", id}, {"X-Heft-On-Behalf-Of", "door%207"}};
+    const HttpResponse answer = world.Send(role, request);
+    EXPECT_EQ(answer.status, 400);
+    for (const auto& [name, value] : answer.headers) {
+      if (name == "x-request-id") return value;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(ask(ServiceRole::kMachine, "of-the-matcher.1"), "of-the-matcher.1");
+  EXPECT_THAT(*ReadTextFile(world.folder / "audit.log"),
+              HasSubstr("\"request\":\"of-the-matcher.1\""));
+  EXPECT_NE(ask(ServiceRole::kRelyingParty, "of-the-matcher.2"), "of-the-matcher.2");
+  EXPECT_NE(ask(ServiceRole::kMachine, "with a space"), "with a space");
+  EXPECT_NE(ask(ServiceRole::kMachine, std::string(65, 'a')), std::string(65, 'a'));
 }
 
 TEST_F(DeciderTest, BlocksAreRenewed) {

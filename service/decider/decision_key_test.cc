@@ -10,7 +10,7 @@
 
 #include "base/testing.h"
 #include "service/access/jwt.h"
-#include "service/decider/token_testing.h"
+#include "service/token_testing.h"
 
 namespace heft::service {
 namespace {

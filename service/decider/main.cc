@@ -2,7 +2,6 @@
 // heft-decider: the key owner's service: it opens what matchers have signed, and signs decisions.
 //
 //   heft-decider serve --config FILE [--check]
-#include <cstdio>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -15,40 +14,10 @@
 #include "service/decider/routes.h"
 #include "service/openapi/document.h"
 #include "service/run/log.h"
-#include "service/run/notify.h"
+#include "service/run/program.h"
 
 namespace heft::service {
 namespace {
-
-constexpr char kUsage[] =
-    "heft-decider serve --config FILE [--check]\n\n"
-    "The key owner's service: opens replies that matchers have signed, and signs decisions.\n"
-    "  --config FILE   its configuration (docs/operations.md)\n"
-    "  --check         read everything that it names, say what is wrong, and end\n";
-
-constexpr int kExitUsage = 2, kExitConfig = 3, kExitSystem = 4;
-
-struct Arguments {
-  std::string config;
-  bool check = false;
-};
-
-std::optional<Arguments> ReadArguments(int argc, char** argv) {
-  Arguments out;
-  if (argc < 2 || std::string(argv[1]) != "serve") return std::nullopt;
-  for (int i = 2; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument == "--check") {
-      out.check = true;
-    } else if (argument == "--config" && i + 1 < argc && out.config.empty()) {
-      out.config = argv[++i];
-    } else {
-      return std::nullopt;
-    }
-  }
-  if (out.config.empty()) return std::nullopt;
-  return out;
-}
 
 absl::StatusOr<std::function<void()>> PrepareReload(const std::string& path,
                                                     DeciderService* service) {
@@ -62,7 +31,7 @@ absl::StatusOr<std::function<void()>> PrepareReload(const std::string& path,
   };
 }
 
-absl::Status Serve(const Arguments& arguments, Signals* signals) {
+absl::Status Serve(const ServeArguments& arguments, Signals* signals) {
   HEFT_ASSIGN_OR_RETURN(DeciderConfig config, ReadDeciderConfig(arguments.config));
   HEFT_RETURN_IF_ERROR(ProtectProcess(config.key.lock_memory));
   const CommonConfig common = config.common;
@@ -93,21 +62,13 @@ absl::Status Serve(const Arguments& arguments, Signals* signals) {
   return ServeUntilStopped(signals, common, base.get(), std::move(options));
 }
 
-int Main(int argc, char** argv) {
-  const auto arguments = ReadArguments(argc, argv);
-  if (!arguments) {
-    const bool help = argc > 1 && std::string(argv[1]) == "--help";
-    (help ? std::cout : std::cerr) << kUsage;
-    return help ? 0 : kExitUsage;
-  }
-  Signals signals;  // before any thread
-  const absl::Status status = Serve(*arguments, &signals);
-  if (status.ok()) return 0;
-  std::cerr << "heft-decider: " << status.message() << "\n";
-  return absl::IsUnavailable(status) ? kExitSystem : kExitConfig;
-}
-
 }  // namespace
 }  // namespace heft::service
 
-int main(int argc, char** argv) { return heft::service::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return heft::service::RunDaemon(
+      argc, argv,
+      {"heft-decider",
+       "The key owner's service: opens replies that matchers have signed, and signs decisions.",
+       heft::service::Serve});
+}

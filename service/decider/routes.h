@@ -32,9 +32,6 @@ std::optional<HttpResponse> RefuseOther(const HttpRequest& request);
 // daemon asked for somebody, "for".
 nlohmann::ordered_json Recorded(const char* event, const HttpRequest& request);
 
-// kOnBehalfOf: for whom the matcher asks: for the audit log alone; it gives no rights.
-inline constexpr char kOnBehalfOf[] = "x-heft-on-behalf-of";
-
 }  // namespace heft::service
 
 #endif  // HEFT_SERVICE_DECIDER_ROUTES_H_

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "heft/metadata.h"
 #include "service/access/jwt.h"
+#include "service/access/relying.h"
 #include "service/decider/routes.h"
 #include "service/run/log.h"
 
@@ -23,11 +24,14 @@ struct Asked {
   Statement statement;
   const GalleryRule* rule = nullptr;
   Digest digest{};  // of the file as it came
+  Relying relying;  // for whom it is decided
 };
 
-absl::StatusOr<Asked> ReadReply(const DeciderState& state, std::span<const uint8_t> reply) {
+absl::StatusOr<Asked> ReadAsked(const DeciderState& state, const HttpRequest& request) {
+  const std::span<const uint8_t> reply = request.bytes();
   Asked asked;
   asked.reply = reply;
+  HEFT_ASSIGN_OR_RETURN(asked.relying, ReadRelying(request));
   // KeyOwner::Decide asks whether to believe who signed it.
   HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(reply, "the reply"));
   asked.statement = file.statement;
@@ -44,20 +48,26 @@ Json RateOfRule(const ChosenThreshold& at) {
   return json;
 }
 
-// Claims: what is signed. Everything of the decision but what it was decided from. A reply that the
-// key owner refuses is a rejection like any other: the matcher that made it, and may have lied,
-// is not told that it was found out, nor by what.
+// Claims: what is signed. Everything of the decision but what it was decided from, and for whom and
+// in answer to what it was made: of another's, or an older one, whoever relies on it can tell. A
+// reply that the key owner refuses is a rejection like any other: the matcher that made it, and may
+// have lied, is not told that it was found out, nor by what.
 Json Claims(const DeciderState& state, const Asked& asked, const Decision& decision, uint64_t now) {
   Json json = {{"iss", state.config.issuer},
+               {"aud", asked.relying.audience},
+               {"azp", asked.relying.principal},
+               {"nonce", asked.relying.nonce},
                {"iat", now},
                {"exp", now + static_cast<uint64_t>(state.config.life.count())},
                {"jti", IdOf(asked)},
                {"decision", decision.accepted ? "accept" : "reject"}};
+  if (!asked.relying.challenge.empty()) json["challenge"] = asked.relying.challenge;
   if (decision.accepted) json["identity"] = decision.identity;
   if (decision.likelihood != Likelihood::kUnsaid) {
     json["likelihood"] = LikelihoodName(decision.likelihood);
   }
   json["kind"] = decision.kind == ScoreKind::kVerification ? "verification" : "identification";
+  if (!decision.claimed.empty()) json["claimed"] = decision.claimed;
   json["rule"] = RateOfRule(decision.at);
   if (!decision.probe.empty()) json["probe"] = decision.probe;
   if (!decision.where.empty()) {
@@ -112,7 +122,8 @@ absl::StatusOr<std::string> Finish(DeciderService* service, const DeciderState& 
   Json claims = Json::parse(decided);
   HEFT_ASSIGN_OR_RETURN(std::string jws, state.decision_key.Sign(claims));
   Json line = Recorded("decision", request);
-  for (const char* name : {"jti", "gallery", "generation", "kind", "decision", "identity"}) {
+  for (const char* name :
+       {"jti", "aud", "gallery", "generation", "kind", "claimed", "decision", "identity"}) {
     if (claims.contains(name)) line[name] = claims[name];
   }
   HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(std::move(line)));
@@ -142,13 +153,13 @@ HttpResponse Refusal(const absl::Status& status) {
 HttpResponse PostDecision(DeciderService* service, const HttpRequest& request) {
   if (auto refused = RefuseOther(request)) return *std::move(refused);
   const std::shared_ptr<const DeciderState> state = service->state();
-  const auto asked = ReadReply(*state, request.bytes());
+  const auto asked = ReadAsked(*state, request);
   if (!asked.ok()) {
     RecordRefusal(service, request, asked.status());
     return ErrorResponse(asked.status());
   }
   const auto answer = service->answers->Once(
-      asked->digest, request.who.name, UnixTime(),
+      asked->digest, absl::StrCat(request.who.name, "\n", asked->relying.Key()), UnixTime(),
       [&] { return Decide(service, *state, *asked, request); },
       [&](const std::string& decided) { return Finish(service, *state, decided, request); });
   if (!answer.ok()) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // POST /v1/exchange/renewals; GET /v1/budget; what is counted.
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "base/status.h"
+#include "service/access/relying.h"
 #include "service/decider/routes.h"
 
 namespace heft::service {
@@ -79,8 +81,10 @@ std::optional<HttpResponse> RefuseOther(const HttpRequest& request) {
 
 Json Recorded(const char* event, const HttpRequest& request) {
   Json line = {{"event", event}, {"request", request.id}, {"principal", request.who.name}};
-  const std::string behalf = request.Header(kOnBehalfOf);
-  if (!behalf.empty() && request.who.Has(Scope::kExchange)) line["for"] = behalf;
+  const std::string behalf = request.Header(absl::AsciiStrToLower(kOnBehalfOfHeader));
+  if (!behalf.empty() && request.who.Has(Scope::kExchange)) {
+    line["for"] = DecodePercent(behalf).value_or(behalf);
+  }
   return line;
 }
 

@@ -4,8 +4,6 @@
 #include <openssl/evp.h>
 #include <openssl/rsa.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "base/status.h"
+#include "heft/runtime.h"
 #include "service/http/private_key.h"
 
 namespace heft::service {
@@ -41,11 +40,7 @@ absl::StatusOr<std::string> FirstLine(std::span<uint8_t> bytes, const std::strin
 }  // namespace
 
 absl::Status ProtectProcess(bool lock_memory) {
-  const rlimit none = {0, 0};
-  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || setrlimit(RLIMIT_CORE, &none) != 0) {
-    return absl::UnavailableError(
-        absl::StrCat("the system does not let core dumps be turned off: ", std::strerror(errno)));
-  }
+  HEFT_RETURN_IF_ERROR(DisableCoreDumps());
   // On fault: what is reserved and never touched is not memory.
   if (!lock_memory || mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0) {
     return absl::OkStatus();

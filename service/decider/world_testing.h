@@ -86,8 +86,11 @@ struct World {
     request.target = path;
     request.body = std::move(body);
     if (method == "POST") request.content_type = type;
-    request.headers.emplace_back("X-Heft-On-Behalf-Of", "door 7");
+    request.headers.emplace_back("X-Heft-On-Behalf-Of", "door%207");
     if (!accept.empty()) request.headers.emplace_back("Accept", accept);
+    return Send(role, request);
+  }
+  HttpResponse Send(ServiceRole role, const ClientRequest& request) {
     const auto response = http->Client(role).Send(request);
     EXPECT_TRUE(response.ok()) << response.status();
     if (response.ok()) records.Answer(request, *response);

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/http/lanes.h"
 
+#include <chrono>
 #include <utility>
 
+#include "heft/thread_memory.h"
+
 namespace heft::service {
+namespace {
+
+constexpr std::chrono::seconds kPatience{1};
+
+}  // namespace
 
 Lane::Lane(size_t threads, size_t most_queued) : most_queued_(most_queued) {
   for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
@@ -13,16 +21,22 @@ bool Lane::Post(std::function<void()> task) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     // Threads that wait take a task each at once: those do not stand in the queue.
-    if (stopped_ || queue_.size() >= most_queued_ + idle_) return false;
+    if (stopped_ || queue_.size() >= most_queued_ + idle_.size() + waking_) return false;
     queue_.push_back(std::move(task));
+    if (!idle_.empty()) {
+      Idler* const next = idle_.back();
+      idle_.pop_back();
+      next->awake = true;
+      ++waking_;
+      next->woken.notify_one();  // under the mutex: afterwards it may be gone
+    }
   }
-  changed_.notify_one();
   return true;
 }
 
 bool Lane::Full() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return stopped_ || queue_.size() >= most_queued_ + idle_;
+  return stopped_ || queue_.size() >= most_queued_ + idle_.size() + waking_;
 }
 
 size_t Lane::queued() const {
@@ -36,19 +50,36 @@ void Lane::Stop() {
     const std::lock_guard<std::mutex> lock(mutex_);
     stopped_ = true;
     dropped.swap(queue_);
+    for (Idler* const idler : std::exchange(idle_, {})) {
+      idler->awake = true;
+      ++waking_;
+      idler->woken.notify_one();
+    }
   }
-  changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }
 
+bool Lane::Await(std::unique_lock<std::mutex>* lock) {
+  while (!stopped_ && queue_.empty()) {
+    Idler mine;
+    idle_.push_back(&mine);
+    const auto awake = [&] { return mine.awake; };
+    if (!mine.woken.wait_for(*lock, kPatience, awake)) {
+      // Not under the mutex; whoever wakes this thread meanwhile finds it by `awake`.
+      lock->unlock();
+      ReleaseThreadMemory();
+      lock->lock();
+      mine.woken.wait(*lock, awake);
+    }
+    --waking_;
+  }
+  return !stopped_;
+}
+
 void Lane::Run() {
   std::unique_lock<std::mutex> lock(mutex_);
-  while (true) {
-    ++idle_;
-    changed_.wait(lock, [this] { return stopped_ || !queue_.empty(); });
-    --idle_;
-    if (stopped_) return;
+  while (Await(&lock)) {
     const std::function<void()> task = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/http/message.h"
 
+#include <array>
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
 
+#include "base/bytes.h"
+#include "base/csprng.h"
 #include "service/text.h"
 
 namespace heft::service {
@@ -163,6 +166,13 @@ std::string EncodePercent(std::string_view text) {
     }
   }
   return out;
+}
+
+std::string NewRequestId() {
+  thread_local Csprng random;
+  std::array<uint8_t, 12> bytes;
+  random.Fill(bytes);
+  return HexString(bytes);
 }
 
 std::shared_ptr<const Body> BodyOf(std::vector<uint8_t> bytes) {

@@ -38,6 +38,9 @@ struct Part {
   std::span<const uint8_t> bytes;
 };
 
+// NewRequestId: 24 random hexadecimal digits.
+std::string NewRequestId();
+
 struct HttpRequest {
   std::string method;
   std::string path;                               // decoded, without the query

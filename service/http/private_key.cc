@@ -8,6 +8,8 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <vector>
@@ -15,12 +17,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "service/http/message.h"
+#include "service/http/token_uri.h"
 #include "service/text.h"
 
 namespace heft::service {
 namespace {
-
-constexpr std::string_view kScheme = "pkcs11:";
 
 std::shared_ptr<EVP_PKEY> Shared(EVP_PKEY* key) {
   return std::shared_ptr<EVP_PKEY>(key, [](EVP_PKEY* k) { EVP_PKEY_free(k); });
@@ -49,15 +50,68 @@ absl::StatusOr<std::shared_ptr<EVP_PKEY>> OfFile(const std::string& path) {
   return Shared(key);
 }
 
-// TokenUri: what of a PKCS#11 URI goes to the engine as such, and as commands.
-struct TokenUri {
-  std::string uri, module, pin;
-};
+std::atomic<bool> engine_is_loaded = false;
+
+// TokenEngine: the engine, loaded once with the first key's module; another module would be that
+// one without a word.
+absl::StatusOr<ENGINE*> TokenEngine(const TokenUri& uri) {
+  static ENGINE* engine = nullptr;
+  static auto* const module = new std::string;
+  if (engine != nullptr) {
+    if (uri.module.empty() || uri.module == *module) return engine;
+    return absl::InvalidArgumentError(
+        absl::StrCat(uri.uri, ": another key of this process is in the module ",
+                     module->empty() ? "that is OpenSSL's own" : *module,
+                     ": give all of them the same module-path"));
+  }
+  ENGINE_load_dynamic();
+  ENGINE* made = ENGINE_by_id("pkcs11");
+  if (made == nullptr ||
+      (!uri.module.empty() &&
+       ENGINE_ctrl_cmd_string(made, "MODULE_PATH", uri.module.c_str(), 0) != 1) ||
+      ENGINE_init(made) != 1) {
+    if (made != nullptr) ENGINE_free(made);
+    return absl::FailedPreconditionError(
+        absl::StrCat(uri.uri,
+                     ": OpenSSL's engine for PKCS#11 does not load (is "
+                     "libengine-pkcs11-openssl installed, and module-path right?): ",
+                     OpenSslErrors()));
+  }
+  *module = uri.module;
+  engine_is_loaded = true;
+  return engine = made;
+}
+
+absl::StatusOr<std::shared_ptr<EVP_PKEY>> OfToken(const std::string& text) {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  HEFT_ASSIGN_OR_RETURN(const TokenUri uri, ParseTokenUri(text));
+  HEFT_ASSIGN_OR_RETURN(ENGINE* const engine, TokenEngine(uri));
+  if (uri.pin.size() > 0) ENGINE_ctrl_cmd_string(engine, "PIN", uri.pin.data(), 0);
+  EVP_PKEY* key = ENGINE_load_private_key(engine, uri.uri.c_str(), nullptr, nullptr);
+  if (key == nullptr) {
+    return absl::NotFoundError(absl::StrCat(
+        uri.uri, ": no such key in the token, or the PIN is wrong: ", OpenSslErrors()));
+  }
+  return Shared(key);
+}
+
+}  // namespace
 
 absl::StatusOr<TokenUri> ParseTokenUri(const std::string& text) {
   TokenUri out;
   const size_t mark = text.find('?');
   out.uri = text.substr(0, mark);
+  std::string_view path = out.uri;
+  if (path.starts_with(kTokenScheme)) path.remove_prefix(std::string_view(kTokenScheme).size());
+  for (const std::string_view pair : Split(path, ';')) {
+    const size_t equals = pair.find('=');
+    if (equals == pair.npos) continue;
+    const std::string_view name = pair.substr(0, equals);
+    if (name != "token" && name != "object") continue;
+    HEFT_ASSIGN_OR_RETURN((name == "token" ? out.token : out.object),
+                          DecodePercent(pair.substr(equals + 1)));
+  }
   if (mark == text.npos) return out;
   for (const std::string_view pair : Split(std::string_view(text).substr(mark + 1), '&')) {
     const size_t equals = pair.find('=');
@@ -67,12 +121,15 @@ absl::StatusOr<TokenUri> ParseTokenUri(const std::string& text) {
     if (name == "module-path") {
       out.module = value;
     } else if (name == "pin-source") {
-      const std::string path = value.starts_with("file:") ? value.substr(5) : value;
-      HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, 256));
-      if (!GivenBySystemd(path)) HEFT_RETURN_IF_ERROR(file.permissions);
+      const std::string file_path = value.starts_with("file:") ? value.substr(5) : value;
+      HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(file_path, 256));
+      if (!GivenBySystemd(file_path)) HEFT_RETURN_IF_ERROR(file.permissions);
       const std::string_view pin(reinterpret_cast<const char*>(file.bytes.data()),
                                  file.bytes.size());
-      out.pin = std::string(Trim(pin));
+      const std::string_view trimmed = Trim(pin);
+      if (trimmed.empty()) continue;
+      HEFT_ASSIGN_OR_RETURN(out.pin, SecureVector<char>::Create(trimmed.size() + 1));
+      std::ranges::copy(trimmed, out.pin.data());
     } else {
       return absl::InvalidArgumentError(
           absl::StrCat(out.uri, ": of a query only module-path and pin-source are taken, not \"",
@@ -82,45 +139,7 @@ absl::StatusOr<TokenUri> ParseTokenUri(const std::string& text) {
   return out;
 }
 
-// TokenEngine: the engine, loaded once with the first key's module. nullptr: OpenSslErrors says
-// why.
-ENGINE* TokenEngine(const std::string& module) {
-  static ENGINE* engine = nullptr;
-  if (engine != nullptr) return engine;
-  ENGINE_load_dynamic();
-  ENGINE* made = ENGINE_by_id("pkcs11");
-  if (made == nullptr) return nullptr;
-  if ((!module.empty() && ENGINE_ctrl_cmd_string(made, "MODULE_PATH", module.c_str(), 0) != 1) ||
-      ENGINE_init(made) != 1) {
-    ENGINE_free(made);
-    return nullptr;
-  }
-  return engine = made;
-}
-
-absl::StatusOr<std::shared_ptr<EVP_PKEY>> OfToken(const std::string& text) {
-  static std::mutex mutex;
-  const std::lock_guard<std::mutex> lock(mutex);
-  HEFT_ASSIGN_OR_RETURN(TokenUri uri, ParseTokenUri(text));
-  ENGINE* engine = TokenEngine(uri.module);
-  if (engine == nullptr) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(uri.uri,
-                     ": OpenSSL's engine for PKCS#11 does not load (is "
-                     "libengine-pkcs11-openssl installed, and module-path right?): ",
-                     OpenSslErrors()));
-  }
-  if (!uri.pin.empty()) ENGINE_ctrl_cmd_string(engine, "PIN", uri.pin.c_str(), 0);
-  EVP_PKEY* key = ENGINE_load_private_key(engine, uri.uri.c_str(), nullptr, nullptr);
-  OPENSSL_cleanse(uri.pin.data(), uri.pin.size());
-  if (key == nullptr) {
-    return absl::NotFoundError(absl::StrCat(
-        uri.uri, ": no such key in the token, or the PIN is wrong: ", OpenSslErrors()));
-  }
-  return Shared(key);
-}
-
-}  // namespace
+bool TokenEngineIsLoaded() { return engine_is_loaded; }
 
 std::string OpenSslErrors() {
   std::string all;
@@ -134,7 +153,7 @@ std::string OpenSslErrors() {
 
 absl::StatusOr<std::shared_ptr<EVP_PKEY>> LoadPrivateKey(const std::string& file_or_uri) {
   ERR_clear_error();
-  if (file_or_uri.starts_with(kScheme)) return OfToken(file_or_uri);
+  if (file_or_uri.starts_with(kTokenScheme)) return OfToken(file_or_uri);
   return OfFile(file_or_uri);
 }
 

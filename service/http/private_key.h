@@ -15,9 +15,12 @@ namespace heft::service {
 
 // LoadPrivateKey: of a PEM file without a passphrase (mode 0600 or 0400, this user's or root's), or
 // of a URI "pkcs11:token=...;object=...?module-path=/usr/lib/...so&pin-source=/run/.../pin" (RFC
-// 7512); the PIN comes from a file, never from the URI itself. kNotFound, kFailedPrecondition,
-// kInvalidArgument: each names the key and what to do.
+// 7512); the PIN comes from a file, never from the URI itself. One module a process. kNotFound,
+// kFailedPrecondition, kInvalidArgument: each names the key and what to do.
 absl::StatusOr<std::shared_ptr<EVP_PKEY>> LoadPrivateKey(const std::string& file_or_uri);
+
+// TokenEngineIsLoaded: whether a key of this process is one of OpenSSL's engine.
+bool TokenEngineIsLoaded();
 
 // OpenSslErrors: what OpenSSL has to say of this thread's last failure, in one line; clears it.
 std::string OpenSslErrors();

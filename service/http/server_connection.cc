@@ -22,14 +22,16 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr uint64_t kReadAnyway = 64 << 10;  // of a body that is refused: the connection lives on
+constexpr size_t kLongestRequestId = 64;
 constexpr seconds kLingerTime{2};
 constexpr seconds kGrace{10};
 
-std::string NewRequestId() {
-  thread_local Csprng random;
-  std::array<uint8_t, 12> bytes;
-  random.Fill(bytes);
-  return HexString(bytes);
+// IsRequestId: one that another service may have given, and that a log line and a header can hold.
+bool IsRequestId(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestRequestId &&
+         std::ranges::all_of(text, [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+         });
 }
 
 HttpResponse Retry(HttpResponse response, int after) {
@@ -215,6 +217,10 @@ std::optional<HttpResponse> Connection::Admit(const RequestHead& head) {
     return error->retry_after > 0 ? Retry(std::move(response), error->retry_after)
                                   : std::move(response);
   }
+  // The other daemon's own name for what it asks, so that both logs tell one story. Nobody else
+  // chooses under which name he is written down.
+  const std::string given = request.Header("x-request-id");
+  if (request.who.Has(Scope::kExchange) && IsRequestId(given)) request.id = given;
   exchange_->patience = common_->limits.deadline;
   const uint64_t most = exchange_->patience.count();
   if (wanted > 0) exchange_->patience = std::chrono::milliseconds(std::min(wanted, most));

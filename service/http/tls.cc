@@ -6,6 +6,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
 #include <ctime>
 #include <mutex>
 #include <vector>
@@ -91,9 +92,72 @@ absl::Status UseOurs(SSL_CTX* context, const TlsFiles& files, uint64_t* expires)
              : Refused(files.private_key, "the key cannot be used");
 }
 
+using Certificates = std::vector<std::shared_ptr<X509>>;
+using Lists = std::vector<std::shared_ptr<X509_CRL>>;
+
+// SignsOthers: an authority of another authority of the file; lists are asked of those alone that
+// sign peers themselves. A certificate of the same authority made anew is no other.
+bool SignsOthers(X509* authority, const Certificates& all) {
+  const X509_NAME* const name = X509_get_subject_name(authority);
+  return std::ranges::any_of(all, [&](const auto& other) {
+    return X509_NAME_cmp(X509_get_subject_name(other.get()), name) != 0 &&
+           X509_NAME_cmp(X509_get_issuer_name(other.get()), name) == 0 &&
+           X509_verify(other.get(), X509_get0_pubkey(authority)) == 1;
+  });
+}
+
+// EndOfList: when the authority's list ends, of several the last; 0: never. An authority without a
+// list that counts now would have all its certificates refused, one at a time.
+absl::StatusOr<uint64_t> EndOfList(X509* authority, const Lists& lists, const std::string& file) {
+  const auto now = static_cast<uint64_t>(std::time(nullptr));
+  bool found = false;
+  uint64_t end = 0;
+  for (const auto& list : lists) {
+    if (X509_NAME_cmp(X509_CRL_get_issuer(list.get()), X509_get_subject_name(authority)) != 0 ||
+        X509_CRL_verify(list.get(), X509_get0_pubkey(authority)) != 1 ||
+        UnixTime(X509_CRL_get0_lastUpdate(list.get())) > now) {
+      continue;
+    }
+    const ASN1_TIME* const next = X509_CRL_get0_nextUpdate(list.get());
+    if (next == nullptr) return 0;
+    found = true;
+    end = std::max(end, UnixTime(next));
+  }
+  OpenSslErrors();
+  if (found && end > now) return end;
+  char name[256] = "";
+  X509_NAME_oneline(X509_get_subject_name(authority), name, sizeof name);
+  return absl::FailedPreconditionError(
+      absl::StrCat(file, found ? ": the list of " : ": has no list that counts now of ", name,
+                   found ? " has expired, so nobody of it would be let in: have a new one issued"
+                         : ", so nobody of it would be let in: add its list"));
+}
+
+// UseLists: which certificates do not count any more. `expires`: when the first list ends.
+absl::Status UseLists(X509_STORE* store, const std::string& path, const Certificates& authorities,
+                      uint64_t* expires) {
+  HEFT_ASSIGN_OR_RETURN(const PemFile file, PemFile::Read(path));
+  const Lists lists = file.All<X509_CRL>(PEM_read_bio_X509_CRL, X509_CRL_free);
+  if (lists.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " holds no list of revoked certificates in PEM"));
+  }
+  for (const auto& authority : authorities) {
+    if (SignsOthers(authority.get(), authorities)) continue;
+    HEFT_ASSIGN_OR_RETURN(const uint64_t end, EndOfList(authority.get(), lists, path));
+    if (end != 0 && (*expires == 0 || end < *expires)) *expires = end;
+  }
+  for (const auto& list : lists) {
+    if (X509_STORE_add_crl(store, list.get()) != 1) return Refused(path, "not usable");
+  }
+  X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
+  return absl::OkStatus();
+}
+
 // UseTheirs: who signs the peers' certificates, and which of those do not count any more.
-absl::Status UseTheirs(SSL_CTX* context, const TlsFiles& files, bool server) {
-  HEFT_ASSIGN_OR_RETURN(const auto authorities, ReadCertificates(files.authorities));
+absl::Status UseTheirs(SSL_CTX* context, const TlsFiles& files, bool server,
+                       uint64_t* revoked_expires) {
+  HEFT_ASSIGN_OR_RETURN(const Certificates authorities, ReadCertificates(files.authorities));
   X509_STORE* store = SSL_CTX_get_cert_store(context);
   for (const auto& authority : authorities) {
     if (X509_STORE_add_cert(store, authority.get()) != 1) {
@@ -102,17 +166,7 @@ absl::Status UseTheirs(SSL_CTX* context, const TlsFiles& files, bool server) {
     if (server) SSL_CTX_add_client_CA(context, authority.get());
   }
   if (files.revoked.empty()) return absl::OkStatus();
-  HEFT_ASSIGN_OR_RETURN(const PemFile file, PemFile::Read(files.revoked));
-  const auto lists = file.All<X509_CRL>(PEM_read_bio_X509_CRL, X509_CRL_free);
-  if (lists.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(files.revoked, " holds no list of revoked certificates in PEM"));
-  }
-  for (const auto& list : lists) {
-    if (X509_STORE_add_crl(store, list.get()) != 1) return Refused(files.revoked, "not usable");
-  }
-  X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
-  return absl::OkStatus();
+  return UseLists(store, files.revoked, authorities, revoked_expires);
 }
 
 // Harden: TLS 1.3 alone, without resumption: every connection shows its certificate, and one that
@@ -139,25 +193,31 @@ absl::Status Harden(SSL_CTX* context) {
 
 class FileTls : public TlsContext {
  public:
-  FileTls(TlsFiles files, bool server) : files_(std::move(files)), server_(server) {}
+  FileTls(TlsFiles files, bool server) : server_(server), files_(std::move(files)) {}
 
-  absl::StatusOr<std::function<void()>> Prepare() override {
+  absl::StatusOr<std::function<void()>> Prepare(TlsFiles files) override {
     const std::shared_ptr<SSL_CTX> made(
         SSL_CTX_new(server_ ? TLS_server_method() : TLS_client_method()),
         [](SSL_CTX* context) { SSL_CTX_free(context); });
     if (made == nullptr) return absl::UnavailableError(OpenSslErrors());
-    uint64_t expires = 0;
+    uint64_t expires = 0, revoked_expires = 0;
     HEFT_RETURN_IF_ERROR(Harden(made.get()));
-    HEFT_RETURN_IF_ERROR(UseOurs(made.get(), files_, &expires));
-    HEFT_RETURN_IF_ERROR(UseTheirs(made.get(), files_, server_));
-    const bool required = server_ && files_.require_peer;
+    HEFT_RETURN_IF_ERROR(UseOurs(made.get(), files, &expires));
+    HEFT_RETURN_IF_ERROR(UseTheirs(made.get(), files, server_, &revoked_expires));
+    const bool required = server_ && files.require_peer;
     SSL_CTX_set_verify(made.get(),
                        SSL_VERIFY_PEER | (required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nullptr);
-    return [this, made, expires] {
+    return [this, made, expires, revoked_expires, files = std::move(files)] {
       const std::lock_guard<std::mutex> lock(mutex_);
+      files_ = files;
       current_ = made;
       expires_ = expires;
+      revoked_expires_ = revoked_expires;
     };
+  }
+  TlsFiles files() const override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return files_;
   }
   std::shared_ptr<SSL_CTX> Current() const override {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -167,13 +227,17 @@ class FileTls : public TlsContext {
     const std::lock_guard<std::mutex> lock(mutex_);
     return expires_;
   }
+  uint64_t revoked_expires() const override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return revoked_expires_;
+  }
 
  private:
-  const TlsFiles files_;
   const bool server_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // of all below
+  TlsFiles files_;            // of what is current
   std::shared_ptr<SSL_CTX> current_;
-  uint64_t expires_ = 0;
+  uint64_t expires_ = 0, revoked_expires_ = 0;
 };
 
 absl::StatusOr<std::shared_ptr<TlsContext>> Make(const TlsFiles& files, bool server) {
@@ -202,7 +266,7 @@ std::string CommonName(X509* certificate) {
 }  // namespace
 
 absl::Status TlsContext::Reload() {
-  HEFT_ASSIGN_OR_RETURN(const auto install, Prepare());
+  HEFT_ASSIGN_OR_RETURN(const auto install, Prepare(files()));
   install();
   return absl::OkStatus();
 }

@@ -34,18 +34,23 @@ struct PeerCertificate {
 class TlsContext {
  public:
   // kInvalidArgument, kNotFound, kFailedPrecondition (a key that others may read, an expired
-  // certificate, a key of another certificate): each names the file and what to do.
+  // certificate, a key of another certificate, an authority without a list that counts now): each
+  // names the file and what to do.
   static absl::StatusOr<std::shared_ptr<TlsContext>> ForServer(const TlsFiles& files);
   static absl::StatusOr<std::shared_ptr<TlsContext>> ForClient(const TlsFiles& files);
   virtual ~TlsContext() = default;
   // Reads the files again; connections from now on use them, and at their next request those that
   // are open are asked whether their certificates still count. On an error all stays as it was.
   absl::Status Reload();
-  // Prepare: Reload's first half; the second is to call what it returns.
-  virtual absl::StatusOr<std::function<void()>> Prepare() = 0;
+  // Prepare: Reload's first half, of other files; the second is to call what it returns.
+  virtual absl::StatusOr<std::function<void()>> Prepare(TlsFiles files) = 0;
+  virtual TlsFiles files() const = 0;
   // The context for a new connection; it lives as long as anybody holds it.
   virtual std::shared_ptr<SSL_CTX> Current() const = 0;
   virtual uint64_t expires() const = 0;  // of our own certificate
+  // When the first of the lists of revoked certificates ends: from then on no peer of its authority
+  // is believed. 0: none ends.
+  virtual uint64_t revoked_expires() const = 0;
 };
 
 }  // namespace heft::service

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <thread>
 
@@ -157,6 +158,16 @@ TEST_F(TlsTest, ANewCertificateEndsNoConnection) {
   EXPECT_EQ(Ask(client.get()), R"({"who":"client"})");
   EXPECT_EQ(server_->load().connections, 1u);
   EXPECT_EQ(Ask(ClientOf(ca_.Issue("other")).get()), R"({"who":"other"})");
+  // Files of other names take the place of these, for good.
+  const TlsFiles others = ca_.Issue("server-2", {-10, 200 * 3600});
+  const auto install = tls_->Prepare(others);
+  ASSERT_TRUE(install.ok()) << install.status();
+  EXPECT_EQ(tls_->files().certificate, files.certificate) << "not yet";
+  (*install)();
+  EXPECT_EQ(tls_->files().certificate, others.certificate);
+  files = others;
+  ASSERT_TRUE(tls_->Reload().ok());
+  EXPECT_EQ(Ask(ClientOf(ca_.Issue("other")).get()), R"({"who":"other"})");
   // What cannot be used changes nothing.
   ASSERT_TRUE(WriteFileAtomic(files.certificate, std::string_view("nothing")).ok());
   EXPECT_FALSE(tls_->Reload().ok());
@@ -179,6 +190,33 @@ TEST_F(TlsTest, RevokedCertificatesAreRefusedFromTheNextRequestOn) {
   EXPECT_EQ(Ask(open_too.get()), R"({"who":"kept"})");
   EXPECT_THAT(Ask(ClientOf(lost).get()), ::testing::Not(HasSubstr("who")));
   EXPECT_EQ(Ask(ClientOf(kept).get()), R"({"who":"kept"})");
+}
+
+// A list that has ended, or is another authority's, would lock everybody out one at a time.
+TEST_F(TlsTest, AListThatDoesNotCountIsRefusedBeforeItIsUsed) {
+  const TlsFiles known = ca_.Issue("known");
+  TlsFiles files = ca_.Issue("server");
+  files.revoked = ca_.Revoke({});
+  ASSERT_TRUE(Serve(files).ok());
+  EXPECT_NEAR(static_cast<double>(tls_->revoked_expires()),
+              static_cast<double>(std::time(nullptr) + 24 * 3600), 60);
+  ca_.Revoke({}, {-7200, -10});
+  EXPECT_EQ(tls_->Reload().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(tls_->Reload()), HasSubstr("revoked.pem: the list of /CN=throw-away"));
+  ca_.Revoke({}, {600, 1200});
+  EXPECT_THAT(Message(tls_->Reload()), HasSubstr("no list that counts now"));
+  EXPECT_EQ(Ask(ClientOf(known).get()), R"({"who":"known"})") << "all stays as it was";
+  // Two authorities: each has its list, or none of its clients comes in.
+  const heft::testing::TemporaryFolder elsewhere;
+  const ThrowAwayCa second(elsewhere.path(), "second");
+  ca_.Revoke({});
+  const std::string both = *ReadTextFile(ca_.authorities()) + *ReadTextFile(second.authorities());
+  ASSERT_TRUE(WriteFileAtomic(ca_.authorities(), both).ok());
+  EXPECT_THAT(Message(tls_->Reload()), HasSubstr("/CN=throw-away second"));
+  const std::string lists = *ReadTextFile(files.revoked) + *ReadTextFile(second.Revoke({}));
+  ASSERT_TRUE(WriteFileAtomic(files.revoked, lists).ok());
+  ASSERT_TRUE(tls_->Reload().ok()) << tls_->Reload();
+  EXPECT_EQ(Ask(ClientOf(known).get()), R"({"who":"known"})");
 }
 
 // A client's certificate that ends while the server runs, and one that is not for clients.
@@ -257,6 +295,10 @@ TEST_F(TokenTest, KeysInATokenSignAndServe) {
             absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(LoadPrivateKey("pkcs11:object=x?pin-value=1234").status()),
               HasSubstr("pin-source"));
+  // OpenSSL's engine has one module: a key of another would be looked for in the first.
+  EXPECT_THAT(Message(LoadPrivateKey("pkcs11:object=server?module-path=/other.so").status()),
+              HasSubstr(kModule));
+  EXPECT_TRUE(TokenEngineIsLoaded());
 }
 
 }  // namespace

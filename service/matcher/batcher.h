@@ -25,8 +25,8 @@
 namespace heft::service {
 
 struct BatchLimits {
-  uint32_t most = 64;     // probes a pass
-  uint32_t queued = 512;  // that wait for one
+  uint32_t most = 64;    // probes a pass
+  uint32_t queued = 64;  // that wait for one
 };
 
 // BatchProbe: a probe, and what it is matched with.

@@ -17,6 +17,13 @@
 namespace heft::service {
 namespace {
 
+// IsOurs: a name that Begun gives, of a file that it made.
+bool IsOurs(const std::filesystem::directory_entry& entry) {
+  const std::string name = entry.path().filename().string();
+  return name.size() == 2 * sizeof(Hash) &&
+         name.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 // How many are left when those are gone that no request can be good for any more.
 size_t Sweep(const std::string& folder) {
   const uint64_t now = UnixTime();
@@ -24,7 +31,9 @@ size_t Sweep(const std::string& folder) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     struct stat file {};
-    if (stat(entry.path().c_str(), &file) != 0) continue;
+    if (!IsOurs(entry) || lstat(entry.path().c_str(), &file) != 0 || !S_ISREG(file.st_mode)) {
+      continue;
+    }
     const bool old = static_cast<uint64_t>(file.st_mtime) + kLongestRequest + 2 * kClockSkew < now;
     if (!old || unlink(entry.path().c_str()) != 0) ++left;
   }
@@ -33,18 +42,18 @@ size_t Sweep(const std::string& folder) {
 
 }  // namespace
 
-std::string BegunEnrolments::Path(const Hash& what) const {
+std::string Begun::Path(const Hash& what) const {
   return absl::StrCat(folder_, "/", HexString(what));
 }
 
-bool BegunEnrolments::Has(const Hash& what) const { return FileExists(Path(what)); }
+bool Begun::Has(const Hash& what) const { return FileExists(Path(what)); }
 
-absl::Status BegunEnrolments::Begin(const Hash& what) const {
+absl::Status Begun::Begin(const Hash& what) const {
   HEFT_RETURN_IF_ERROR(MakeDirectories(folder_));
   if (Sweep(folder_) >= kMost) return absl::OkStatus();
   return WriteFileAtomic(Path(what), "", 0600);
 }
 
-void BegunEnrolments::End(const Hash& what) const { unlink(Path(what).c_str()); }
+void Begun::End(const Hash& what) const { unlink(Path(what).c_str()); }
 
 }  // namespace heft::service

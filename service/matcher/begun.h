@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// BegunEnrolments: signed enrolments with an idempotency key that were taken and have not come to
-// their end, each a file: a signed request is taken once, but who asks again for what failed, or
-// was cut off by a crash, asks for the same. Any thread.
+// Begun: requests with an idempotency key whose work was begun, each a file, for who asks again
+// after a crash. A signed enrolment is taken once, but who asks again for what failed asks for the
+// same; a person who was removed, and a gallery that was made, are there no more, or already,
+// because of this very request. Any thread.
 #ifndef HEFT_SERVICE_MATCHER_BEGUN_H_
 #define HEFT_SERVICE_MATCHER_BEGUN_H_
 
@@ -12,14 +13,16 @@
 
 namespace heft::service {
 
-class BegunEnrolments {
+class Begun {
  public:
-  // kMost: more are not kept: who asks again for those signs anew.
+  // kMost: more are not kept: who asks again for those is told how it stands, or signs anew.
   static constexpr size_t kMost = 4096;
 
-  // `state`: a folder of this user's; its folder "begun" is made when it is needed.
-  explicit BegunEnrolments(const std::string& state) : folder_(state + "/begun") {}
-  // `what`: of who asks, his key, the person and the files.
+  // `state`: a folder of this user's; its folder "begun", or "begun-WHAT" for one kind of request,
+  // is made when it is needed. What lies there and is not this class's is left alone.
+  explicit Begun(const std::string& state, const std::string& what = "")
+      : folder_(state + "/begun" + (what.empty() ? "" : "-") + what) {}
+  // `what`: of who asks, his key, and all that he asks.
   bool Has(const Hash& what) const;
   // Begin: on the disk when it returns; what is older than a request can be good is forgotten.
   absl::Status Begin(const Hash& what) const;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "heft/files.h"
+#include "service/http/token_uri.h"
 #include "service/run/config_reader.h"
 
 namespace heft::service {
@@ -14,6 +15,11 @@ constexpr uint64_t kYear = 366 * 86400;
 
 void ReadStore(const ConfigTable& store, MatcherConfig* config) {
   config->store = store.RequiredPath("folder");
+  config->signing_key = store.Text("signing_key", "");
+  if (!config->signing_key.empty() && !config->signing_key.starts_with(kTokenScheme)) {
+    store.Wrong("signing_key",
+                "an Ed25519 key in a token: \"pkcs11:...\"; a file is the store's own");
+  }
   config->state = store.Path("state", config->store + ".state");
   config->staging = store.Path("staging", config->store + ".staging");
   config->snapshots = store.Path("snapshots");
@@ -40,7 +46,8 @@ void ReadKeys(const ConfigTable& keys, EngineFiles* files) {
 
 void ReadMatching(const ConfigTable& matching, MatcherConfig* config) {
   config->batch.most = static_cast<uint32_t>(matching.Number("batch", 64, 1, 64));
-  config->batch.queued = static_cast<uint32_t>(matching.Number("queued", 512, 1, 65536));
+  config->batch.queued =
+      static_cast<uint32_t>(matching.Number("queued", config->batch.most, 1, 65536));
   config->verifications = static_cast<uint32_t>(matching.Number("verifications", 2, 1, 256));
   config->threads = static_cast<int>(matching.Number("threads", 0, 0, 1024));
   config->reply_life = matching.Number("reply_life_seconds", kLife, 1, kAdmissionLife);
@@ -82,7 +89,6 @@ absl::StatusOr<MatcherConfig> ReadMatcherConfig(const std::string& path) {
   ReadStore(file.root().Table("store"), &config);
   ReadKeys(file.root().Table("keys"), &config.files);
   ReadMatching(file.root().Table("matching"), &config);
-  // A worker waits while its probe is matched: fewer of them than a pass takes would make it short.
   if (!file.root().Table("limits").Has("workers")) {
     config.common.limits.workers = DefaultWorkers(config.batch);
   }

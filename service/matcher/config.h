@@ -3,6 +3,7 @@
 #ifndef HEFT_SERVICE_MATCHER_CONFIG_H_
 #define HEFT_SERVICE_MATCHER_CONFIG_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -21,15 +22,19 @@
 
 namespace heft::service {
 
-// DefaultWorkers: more than a pass takes, as each waits while its probe is matched.
-constexpr uint32_t DefaultWorkers(const BatchLimits& batch) { return batch.most + 16; }
+// DefaultWorkers: each probe has one while it is matched, and while it waits for its pass; others
+// have theirs. Fewer, and who comes when all that may wait do would wait too, and not be told.
+constexpr uint32_t DefaultWorkers(const BatchLimits& batch) {
+  return std::min(batch.most + batch.queued + 16, 1024u);
+}
 
 struct MatcherConfig {
   CommonConfig common;
-  std::string store;                   // [store] folder
-  std::string state;                   // [store] state: how far galleries have come
-  std::string staging;                 // [store] staging: keys and models that came and wait
-  std::string snapshots;               // [store] snapshots: below it, copies; empty: none are made
+  std::string store;        // [store] folder
+  std::string signing_key;  // [store] signing_key: "pkcs11:..."; empty: a file of the store
+  std::string state;        // [store] state: how far galleries have come
+  std::string staging;      // [store] staging: keys and models that came and wait
+  std::string snapshots;    // [store] snapshots: below it, copies; empty: none are made
   std::vector<std::string> galleries;  // [store] galleries: made at the start where they are not
   Retained retained;
   int writer_wait = 20;                    // seconds for which changes wait for others

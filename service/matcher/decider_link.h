@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
+#include "service/access/relying.h"
 
 namespace heft::service {
 
@@ -21,7 +22,7 @@ namespace heft::service {
 struct Forwarded {
   std::string gallery;     // its name in the matcher's store
   std::string request_id;  // X-Request-Id of what it belongs to; empty: the matcher's own
-  std::string principal;   // who asked the matcher, for the decider's audit log
+  Relying relying;         // who asked the matcher, and for whom
   std::chrono::steady_clock::time_point deadline;
 };
 

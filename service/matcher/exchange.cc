@@ -65,7 +65,7 @@ void Exchange::WaitForChange(uint64_t seen, std::chrono::steady_clock::time_poin
 }
 
 Forwarded Exchange::Errand(const std::string& gallery) const {
-  return {gallery, "", "", std::chrono::steady_clock::now() + options_.patience};
+  return {gallery, NewRequestId(), {}, std::chrono::steady_clock::now() + options_.patience};
 }
 
 void Exchange::Remember(const std::string& gallery) {
@@ -95,7 +95,8 @@ absl::StatusOr<std::vector<uint8_t>> Exchange::Request(const std::string& galler
 }
 
 absl::StatusOr<AdmitResult> Exchange::Apply(const std::string& gallery,
-                                            std::span<const uint8_t> admission) {
+                                            std::span<const uint8_t> admission,
+                                            const std::string& request_id) {
   HEFT_ASSIGN_OR_RETURN(const std::string address, galleries_->Address(gallery));
   const auto engine = engine_->Get();
   HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
@@ -106,6 +107,7 @@ absl::StatusOr<AdmitResult> Exchange::Apply(const std::string& gallery,
     metrics_->Add("heft_admitted_total", {{"verdict", "rejected"}},
                   static_cast<double>(done.rejected));
     const absl::Status logged = audit_log_->Append({{"event", "admission"},
+                                                    {"request", request_id},
                                                     {"gallery", gallery},
                                                     {"admitted", done.admitted},
                                                     {"rejected", done.rejected}});
@@ -136,10 +138,12 @@ absl::StatusOr<bool> Exchange::Admit(const std::string& gallery) {
     const auto known = signed_.find(gallery);
     if (waiting.empty() && known != signed_.end() && known->second == generation) return false;
   }
+  const Forwarded errand = Errand(gallery);
+  asked_as_ = errand.request_id;
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, Request(gallery));
-  HEFT_ASSIGN_OR_RETURN(const auto admission, decider_->Admit(request, Errand(gallery)));
+  HEFT_ASSIGN_OR_RETURN(const auto admission, decider_->Admit(request, errand));
   if (!admission) return false;
-  HEFT_ASSIGN_OR_RETURN(const AdmitResult done, Apply(gallery, *admission));
+  HEFT_ASSIGN_OR_RETURN(const AdmitResult done, Apply(gallery, *admission, errand.request_id));
   HEFT_ASSIGN_OR_RETURN(const Gallery newest, galleries_->Newest(gallery));
   const std::lock_guard lock(mutex_);
   // What has come in makes a state that is yet to be signed.
@@ -169,7 +173,7 @@ void Exchange::AdmitAll() {
     if (!more.ok()) metrics_->Add("heft_exchange_failures_total", {});
     if (!more.ok() && why != before) {
       LogLine(LogLevel::kWarning, "an errand to the decider failed; it is tried again",
-              {{"gallery", gallery}, {"why", why}});
+              {{"request", asked_as_}, {"gallery", gallery}, {"why", why}});
     }
     before = why;
   }
@@ -224,9 +228,11 @@ absl::StatusOr<Exchange::Renewed> Exchange::RenewAll(const std::string& gallery,
     const auto request = AskRenewal(gallery, compact, monitor);
     if (absl::IsNotFound(request.status())) break;  // nothing is left to renew
     HEFT_RETURN_IF_ERROR(request.status());
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> answer,
-                          decider_->Renew(*request, Errand(gallery)));
+    const Forwarded errand = Errand(gallery);
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> answer, decider_->Renew(*request, errand));
     HEFT_ASSIGN_OR_RETURN(RenewResult done, FinishRenewal(gallery, answer));
+    LogLine(LogLevel::kInfo, "blocks were made anew",
+            {{"request", errand.request_id}, {"gallery", gallery}, {"blocks", done.blocks}});
     all.blocks += done.blocks;
     all.freed += done.freed;
     all.moved += done.moved;

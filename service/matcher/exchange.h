@@ -54,7 +54,9 @@ class Exchange {
   // Request: what waits in a gallery, signed, for the key owner; of much, what comes first. Apply:
   // what he answered.
   absl::StatusOr<std::vector<uint8_t>> Request(const std::string& gallery);
-  absl::StatusOr<AdmitResult> Apply(const std::string& gallery, std::span<const uint8_t> admission);
+  // `request_id`: in whose name, for the audit log.
+  absl::StatusOr<AdmitResult> Apply(const std::string& gallery, std::span<const uint8_t> admission,
+                                    const std::string& request_id);
 
   // Renewed: what came of one renewal or several.
   struct Renewed {
@@ -82,6 +84,7 @@ class Exchange {
   void AdmitAll();
   absl::StatusOr<std::vector<uint8_t>> SignFor(const std::string& gallery,
                                                const std::vector<uint8_t>& request);
+  // Errand: under a request id of its own, by which both daemons write it down.
   Forwarded Errand(const std::string& gallery) const;
   void Remember(const std::string& gallery);
 
@@ -95,6 +98,7 @@ class Exchange {
   mutable std::mutex mutex_;  // of all below
   mutable std::condition_variable woken_, changed_;
   bool stopping_ = false, awake_ = true;
+  std::string asked_as_;  // the last admission's request id; the thread's alone
   uint64_t changes_ = 0;
   std::map<std::string, uint64_t> signed_;     // generation whose state the key owner has signed
   std::map<std::string, std::string> failed_;  // why the last errand did; logged once

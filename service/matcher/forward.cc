@@ -20,19 +20,9 @@ using Clock = std::chrono::steady_clock;
 constexpr uint64_t kMostAnswer = uint64_t{1} << 29;
 constexpr milliseconds kBetween{100};  // attempts, twice as long each time
 constexpr milliseconds kNearly{200};   // less than a whole attempt is one still
-constexpr char kOnBehalfOf[] = "X-Heft-On-Behalf-Of";
 
 milliseconds Left(const Forwarded& of) {
   return std::chrono::duration_cast<milliseconds>(of.deadline - Clock::now());
-}
-
-// Printable: a header's value; names of people in tokens may be anything.
-std::string Printable(std::string_view text) {
-  std::string out(text.substr(0, 200));
-  for (char& c : out) {
-    if (c < 0x20 || c > 0x7e) c = '?';
-  }
-  return out;
 }
 
 // TextOf: a member of an error's body, or nothing.
@@ -141,7 +131,7 @@ absl::StatusOr<HttpResponse> HttpDecider::Post(Way* way, const std::string& path
   request.body.assign(body.begin(), body.end());
   request.most_bytes = kMostAnswer;
   if (!of.request_id.empty()) request.headers.emplace_back("X-Request-Id", of.request_id);
-  if (!of.principal.empty()) request.headers.emplace_back(kOnBehalfOf, Printable(of.principal));
+  for (auto& header : RelyingHeaders(of.relying)) request.headers.push_back(std::move(header));
   request.headers.emplace_back("X-Deadline-Ms", "");  // of each attempt
   absl::StatusOr<HttpResponse> response = absl::DeadlineExceededError("no time is left");
   milliseconds between = kBetween;

@@ -71,10 +71,10 @@ class HttpDecider : public Decider {
                                                             const Forwarded& of) override;
   absl::StatusOr<std::vector<uint8_t>> Renew(std::span<const uint8_t> signed_request,
                                              const Forwarded& of) override;
-  // Reads the certificates again, for connections from now on.
-  absl::StatusOr<std::function<void()>> PrepareReload() {
+  // Reads certificates anew, for connections from now on.
+  absl::StatusOr<std::function<void()>> PrepareReload(const TlsFiles& files) {
     if (tls_ == nullptr) return [] {};
-    return tls_->Prepare();
+    return tls_->Prepare(files);
   }
   // Whether it has not answered lately: for the console and metrics.
   bool away() const { return decisions_.circuit.open() || errands_.circuit.open(); }

@@ -74,7 +74,10 @@ class ForwardTest : public ::testing::Test {
     return std::make_unique<HttpDecider>(*std::move(client), options);
   }
   static Forwarded Of(int ms = 20000) {
-    return {"visitors", "request-7", "Zoë", Clock::now() + milliseconds(ms)};
+    return {"visitors",
+            "request-7",
+            {.principal = "Zoë", .audience = "Zoë", .nonce = "n-1"},
+            Clock::now() + milliseconds(ms)};
   }
   static HttpResponse Error(int status, const char* code) {
     return ErrorResponse(status, code, "as the decider says");
@@ -99,7 +102,10 @@ TEST_F(ForwardTest, ADecisionComesBack) {
   EXPECT_FALSE(decided->decision.contains("jws"));
   EXPECT_EQ(seen_body_, file_);
   EXPECT_EQ(seen_.Header("content-type"), kHeftType);
-  EXPECT_EQ(seen_.Header("x-heft-on-behalf-of"), "Zo??") << "a header's value is ASCII";
+  EXPECT_EQ(seen_.Header("x-heft-on-behalf-of"), "Zo%C3%AB") << "a header's value is ASCII";
+  EXPECT_EQ(seen_.Header("x-heft-request-nonce"), "n-1");
+  EXPECT_EQ(seen_.id, "request-7") << "the other daemon writes it down under the same id";
+  EXPECT_FALSE(seen_.headers.contains("x-heft-audience")) << "it is who asked";
   EXPECT_NE(seen_.Header("x-deadline-ms"), "");
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "heft/audit.h"
+#include "heft/outside_signer.h"
 
 namespace heft::service {
 namespace {
@@ -71,6 +72,43 @@ absl::StatusOr<std::shared_ptr<const SigningKey>> Galleries::Signer() {
   HEFT_ASSIGN_OR_RETURN(SigningKey key, GallerySigner(address));
   signer_ = std::make_shared<const SigningKey>(std::move(key));
   return signer_;
+}
+
+absl::Status Galleries::UseToken(const std::string& uri) {
+  if (uri.empty()) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(const std::shared_ptr<TokenSigner> token, TokenSigner::Open(uri));
+  UseGallerySigner(folder_, token->public_key(),
+                   [token](std::span<const uint8_t> message) { return token->Sign(message); });
+  const std::lock_guard lock(mutex_);
+  signer_ = nullptr;
+  token_ = token;
+  return absl::OkStatus();
+}
+
+absl::Status Galleries::SignerAnswers() {
+  HEFT_RETURN_IF_ERROR(Signer().status());
+  std::shared_ptr<TokenSigner> token;
+  {
+    const std::lock_guard lock(mutex_);
+    token = token_;
+  }
+  return token == nullptr ? absl::OkStatus() : token->Answers();
+}
+
+absl::StatusOr<std::function<void()>> Galleries::PrepareReload() {
+  std::shared_ptr<TokenSigner> token;
+  {
+    const std::lock_guard lock(mutex_);
+    token = token_;
+  }
+  std::function<void()> again = [] {};
+  if (token != nullptr) {
+    HEFT_ASSIGN_OR_RETURN(again, token->PrepareReload());
+  }
+  return [this, again = std::move(again)] {
+    again();
+    Forget();
+  };
 }
 
 void Galleries::Forget() {

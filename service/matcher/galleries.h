@@ -4,6 +4,7 @@
 #ifndef HEFT_SERVICE_MATCHER_GALLERIES_H_
 #define HEFT_SERVICE_MATCHER_GALLERIES_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,6 +18,7 @@
 #include "heft/gallery_admin.h"
 #include "heft/server.h"
 #include "heft/trust.h"
+#include "service/http/token_signer.h"
 
 namespace heft::service {
 
@@ -41,6 +43,12 @@ class Galleries {
   absl::StatusOr<Gallery> Newest(std::string_view name);
   // Signer: of the store; kNotFound where it has no gallery.
   absl::StatusOr<std::shared_ptr<const SigningKey>> Signer();
+  // UseToken: what Signer signs with from now on (TokenSigner's URI); empty: the store's own file.
+  absl::Status UseToken(const std::string& uri);
+  // SignerAnswers: whether what Signer signs with does so now. kUnavailable.
+  absl::Status SignerAnswers();
+  // PrepareReload: reads a token's PIN again; what it returns makes that hold, and is Forget.
+  absl::StatusOr<std::function<void()>> PrepareReload();
   // Forget: keys and handles, for what has replaced the store meanwhile.
   void Forget();
 
@@ -49,6 +57,7 @@ class Galleries {
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const Gallery>, std::less<>> known_;  // Unread
   std::shared_ptr<const SigningKey> signer_;
+  std::shared_ptr<TokenSigner> token_;  // what it is in; nullptr: a file of the store
 };
 
 }  // namespace heft::service

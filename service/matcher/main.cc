@@ -2,57 +2,30 @@
 // heft-matcher: the service that holds encrypted templates and cannot decrypt.
 //
 //   heft-matcher serve --config FILE [--check]
+#include <malloc.h>
+
 #include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/files.h"
 #include "base/status.h"
 #include "heft/audit.h"
 #include "heft/runtime.h"
 #include "service/console/console.h"
+#include "service/http/token_signer.h"
 #include "service/matcher/console_facts.h"
 #include "service/matcher/forward.h"
 #include "service/matcher/state.h"
 #include "service/run/log.h"
-#include "service/run/notify.h"
+#include "service/run/program.h"
 
 namespace heft::service {
 namespace {
-
-constexpr char kUsage[] =
-    "heft-matcher serve --config FILE [--check]\n\n"
-    "The service that holds encrypted templates and matches them; it cannot decrypt.\n"
-    "  --config FILE   its configuration (docs/operations.md)\n"
-    "  --check         read everything that it names, say what is wrong, and end\n";
-
-constexpr int kExitUsage = 2, kExitConfig = 3, kExitSystem = 4;
-
-struct Arguments {
-  std::string config;
-  bool check = false;
-};
-
-std::optional<Arguments> ReadArguments(int argc, char** argv) {
-  Arguments out;
-  if (argc < 2 || std::string(argv[1]) != "serve") return std::nullopt;
-  for (int i = 2; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument == "--check") {
-      out.check = true;
-    } else if (argument == "--config" && i + 1 < argc && out.config.empty()) {
-      out.config = argv[++i];
-    } else {
-      return std::nullopt;
-    }
-  }
-  if (out.config.empty()) return std::nullopt;
-  return out;
-}
 
 absl::StatusOr<std::shared_ptr<HttpDecider>> ConnectDecider(const MatcherConfig& config) {
   if (config.decider_url.empty()) return std::shared_ptr<HttpDecider>();
@@ -89,6 +62,15 @@ absl::Status Check(const MatcherConfig& config) {
   HEFT_RETURN_IF_ERROR(TlsContext::ForServer(config.common.tls).status());
   HEFT_RETURN_IF_ERROR(ConnectDecider(config).status());
   HEFT_RETURN_IF_ERROR(ConnectCallbacks(config).status());
+  if (!config.signing_key.empty()) {
+    HEFT_RETURN_IF_ERROR(TokenSigner::Open(config.signing_key).status());
+    if (const std::string file = config.store + "/server.key"; FileExists(file)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          file,
+          ": signs still, beside [store] signing_key: heft trust revoke its server.pub, then "
+          "remove it"));
+    }
+  }
   const Galleries galleries(config.store);
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, galleries.Names());
   for (const std::string& name : names) {
@@ -99,7 +81,16 @@ absl::Status Check(const MatcherConfig& config) {
   return absl::OkStatus();
 }
 
-absl::Status Serve(const Arguments& arguments, Signals* signals) {
+// KeepMemoryTogether: the C library gives each thread an arena and raises the size from which
+// memory is mapped by itself, up to 32 MB; with many workers what is free would lie about in all of
+// them.
+void KeepMemoryTogether() {
+  mallopt(M_ARENA_MAX, 4);
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+}
+
+absl::Status Serve(const ServeArguments& arguments, Signals* signals) {
+  KeepMemoryTogether();
   HEFT_ASSIGN_OR_RETURN(const MatcherConfig config, ReadMatcherConfig(arguments.config));
   SetLogLevel(config.common.log_level);
   setenv("HEFT_STATE_DIR", config.state.c_str(), /*replace=*/0);
@@ -111,6 +102,7 @@ absl::Status Serve(const Arguments& arguments, Signals* signals) {
   HEFT_ASSIGN_OR_RETURN(const auto decider, ConnectDecider(config));
   HEFT_ASSIGN_OR_RETURN(const auto callbacks, ConnectCallbacks(config));
   MatcherState state(config, engine, decider, callbacks, &base->audit_log(), &base->metrics());
+  HEFT_RETURN_IF_ERROR(state.galleries.UseToken(config.signing_key));
   HEFT_RETURN_IF_ERROR(Prepare(&state));
   DescribeGalleriesIn(&state);
   Traffic traffic;
@@ -127,37 +119,30 @@ absl::Status Serve(const Arguments& arguments, Signals* signals) {
     HEFT_ASSIGN_OR_RETURN(auto common, base->Prepare(anew.common));
     std::function<void()> link = [] {};
     if (decider != nullptr) {
-      HEFT_ASSIGN_OR_RETURN(link, decider->PrepareReload());
+      HEFT_ASSIGN_OR_RETURN(link, decider->PrepareReload(anew.decider_tls));
     }
+    HEFT_ASSIGN_OR_RETURN(auto galleries, state.galleries.PrepareReload());
     // Last: uploads wait from here until the new engine is in use.
     HEFT_ASSIGN_OR_RETURN(auto engine_of_now, state.uploads.PrepareReload(anew.files, state.Use()));
-    return [&state, engine_of_now = std::move(engine_of_now), common = std::move(common),
-            link = std::move(link)] {
+    return [engine_of_now = std::move(engine_of_now), common = std::move(common),
+            link = std::move(link), galleries = std::move(galleries)] {
       common();
       link();
       engine_of_now();
-      state.galleries.Forget();
+      galleries();
     };
   };
   options.stop = [&state] { state.Stop(); };
   return ServeUntilStopped(signals, config.common, base.get(), std::move(options));
 }
 
-int Main(int argc, char** argv) {
-  const auto arguments = ReadArguments(argc, argv);
-  if (!arguments) {
-    const bool help = argc > 1 && std::string(argv[1]) == "--help";
-    (help ? std::cout : std::cerr) << kUsage;
-    return help ? 0 : kExitUsage;
-  }
-  Signals signals;  // before any thread
-  const absl::Status status = Serve(*arguments, &signals);
-  if (status.ok()) return 0;
-  std::cerr << "heft-matcher: " << status.message() << "\n";
-  return absl::IsUnavailable(status) ? kExitSystem : kExitConfig;
-}
-
 }  // namespace
 }  // namespace heft::service
 
-int main(int argc, char** argv) { return heft::service::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return heft::service::RunDaemon(
+      argc, argv,
+      {"heft-matcher",
+       "The service that holds encrypted templates and matches them; it cannot decrypt.",
+       heft::service::Serve});
+}

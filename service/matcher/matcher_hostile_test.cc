@@ -283,6 +283,9 @@ TEST_F(HostileTest, OnlyRegistrarsTouchWhoIsThere) {
             409);
   EXPECT_EQ(bring("PUT", 2, *Authorise(registrar_, gallery, AuthorisedAct::kReplace, "bob")).status,
             409);
+  // A word to add is none to replace: he would keep what he has, and who asked was told otherwise.
+  EXPECT_EQ(bring("PUT", 2, *Authorise(registrar_, gallery, AuthorisedAct::kAdd, "ann")).status,
+            409);
   const HttpResponse replaced =
       bring("PUT", 2, *Authorise(registrar_, gallery, AuthorisedAct::kReplace, "ann"));
   ASSERT_EQ(replaced.status, 200) << Text(replaced);

@@ -66,6 +66,20 @@ TEST_F(MatcherTest, WhoeverIsEnrolledIsFound) {
     EXPECT_EQ(verified["decision"], decision) << verified;
     EXPECT_EQ(verified["kind"], "verification");
   }
+  // For whom and in answer to what it is made goes to the decider, who signs it.
+  ClientRequest bound = MatcherWorld::Form("POST", "/v1/verify/main/ann", keys_->Sample(1));
+  bound.headers = {{"X-Heft-Audience", "bank%20b"}, {"X-Heft-Challenge", "c-1"}};
+  const json said = Json(world_->Send("client", bound));
+  EXPECT_EQ(said["aud"], "bank b");
+  EXPECT_EQ(said["azp"], "client");
+  EXPECT_EQ(said["challenge"], "c-1");
+  EXPECT_EQ(said["claimed"], "ann");
+  EXPECT_EQ(said["nonce"].get<std::string>().size(), 22u);
+  bound = MatcherWorld::Form("POST", "/v1/identify/main", keys_->Sample(1));
+  bound.headers = {{"X-Heft-Challenge", std::string(300, 'c')}};
+  EXPECT_EQ(world_->Send("client", bound).status, 400);
+  bound.headers = {{"X-Heft-Challenge", "c"}, {"Accept", "application/vnd.heft"}};
+  EXPECT_EQ(world_->Send("client", bound).status, 400);
   // Somebody who is not there is answered alike.
   EXPECT_EQ(Json(world_->Send("client", MatcherWorld::Form("POST", "/v1/verify/main/nobody",
                                                            keys_->Sample(1))))["decision"],

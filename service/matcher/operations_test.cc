@@ -75,6 +75,75 @@ TEST_F(OperationsTest, GalleriesAreMadeAndDescribed) {
   EXPECT_EQ(Json(world_->Get("auditor", "/v1/galleries/visitors/stats"))["intact"], true);
 }
 
+// Whoever lost an answer asks again with the same key, and nothing happens twice.
+TEST_F(OperationsTest, AKeyIsAnsweredOnce) {
+  world_->Start();
+  const auto keyed = [&](const std::string& target, const std::string& key,
+                         const std::string& body = "", const std::string& who = "operator",
+                         const std::string& method = "POST") {
+    ClientRequest request;
+    request.method = method;
+    request.target = target;
+    if (!body.empty()) request.content_type = "application/json";
+    request.body.assign(body.begin(), body.end());
+    request.headers.emplace_back("Idempotency-Key", key);
+    return world_->Send(who, request);
+  };
+  const std::string visitors = R"({"gallery": "visitors"})";
+  const HttpResponse made = keyed("/v1/galleries", "k1", visitors);
+  ASSERT_EQ(made.status, 201) << Text(made);
+  EXPECT_EQ(keyed("/v1/galleries", "k1", visitors).body, made.body);
+  EXPECT_EQ(keyed("/v1/galleries", "k1", R"({"gallery": "others"})").status, 409);
+  // Somebody else's stays so, however often one asks.
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(keyed("/v1/galleries", "k2", visitors).status, 409);
+  EXPECT_EQ(keyed("/v1/galleries", std::string(256, 'k'), visitors).status, 400);
+  for (const std::string what : {"compact", "verify", "snapshot", "renew"}) {
+    const std::string target = "/v1/galleries/main/" + what;
+    const HttpResponse begun = keyed(target, what);
+    ASSERT_EQ(begun.status, 202) << Text(begun);
+    EXPECT_EQ(Json(keyed(target, what))["taskId"], Json(begun)["taskId"]) << what;
+    EXPECT_NE(Json(keyed(target, what + " 2"))["taskId"], Json(begun)["taskId"]) << what;
+    EXPECT_EQ(keyed("/v1/galleries/other/" + what, what).status, 409) << what;
+    world_->Await("operator", begun);
+  }
+  ASSERT_EQ(world_->Enrol("ann", 1).status, 201);
+  const auto remove = [&](const std::string& key) {
+    return keyed("/v1/persons/ann", key, "", "registrar", "DELETE");
+  };
+  const HttpResponse gone = remove("gone");
+  ASSERT_EQ(gone.status / 100, 2) << Text(gone);
+  EXPECT_EQ(remove("gone").body, gone.body);
+  EXPECT_EQ(remove("another").status, 404);
+  // After a restart nobody knows the answers, but what was begun is known.
+  world_->Stop();
+  world_->Start();
+  const HttpResponse again = remove("gone");
+  EXPECT_EQ(again.status, 200) << Text(again);
+  EXPECT_EQ(remove("another").status, 404);
+  EXPECT_EQ(Json(keyed("/v1/galleries", "k1", visitors))["id"], Json(made)["id"]);
+  EXPECT_EQ(keyed("/v1/galleries", "k3", visitors).status, 409);
+}
+
+// What the contract calls idempotent by nature: done twice it is as done once.
+TEST_F(OperationsTest, SomeThingsMayBeDoneTwice) {
+  world_->Start();
+  for (const auto& [target, file] :
+       std::map<std::string, std::string>{{"/v1/model", keys_->files.model},
+                                          {"/v1/keys/evaluation", keys_->files.evaluation_keys},
+                                          {"/v1/keys/encryption", keys_->files.encryption_key}}) {
+    const HttpResponse first = Put(target, *ReadFile(file));
+    ASSERT_EQ(first.status, 200) << target << ": " << Text(first);
+    EXPECT_EQ(Put(target, *ReadFile(file)).body, first.body) << target;
+  }
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(Post("operator", "/v1/keys/staged", "DELETE").status, 204);
+  }
+  const std::string task = Json(Post("operator", "/v1/galleries/main/verify"))["taskId"];
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(Post("operator", "/v1/tasks/" + task, "DELETE").status, 204);
+  }
+}
+
 TEST_F(OperationsTest, ACopyIsMadeWhileItServes) {
   world_->Start();
   ASSERT_EQ(world_->Enrol("ann", 1).status, 201);

@@ -58,7 +58,8 @@ absl::StatusOr<HttpResponse> TakeAdmission(MatcherState* state, const HttpReques
   HEFT_RETURN_IF_ERROR(state->galleries.Newest(gallery).status());
   HEFT_RETURN_IF_ERROR(
       Intend(state, request, {{"operation", "applyAdmission"}, {"gallery", gallery}}));
-  HEFT_ASSIGN_OR_RETURN(const AdmitResult done, state->exchange.Apply(gallery, request.bytes()));
+  HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
+                        state->exchange.Apply(gallery, request.bytes(), request.id));
   return JsonResponse({{"admitted", done.admitted},
                        {"rejected", done.rejected},
                        {"waiting", done.waiting},
@@ -101,7 +102,7 @@ void AddExchangeRoutes(MatcherState* state, Router* router) {
   give("/v1/galleries/{gallery}/renewal", "readRenewalRequest", true);
   const auto take = [&](const char* pattern, const char* operation, auto function) {
     Route route = {"POST", pattern, operation, Scope::kExchange,
-                   Answers(state, [state, function](const HttpRequest& request) {
+                   AnswersOnce(state, [state, function](const HttpRequest& request) {
                      return function(state, request);
                    })};
     route.most_bytes = state->config.key_bytes;

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "heft/gallery_admin.h"
 #include "heft/removal.h"
+#include "service/matcher/begun.h"
 #include "service/matcher/samples.h"
 #include "service/matcher/state.h"
 
@@ -91,6 +92,13 @@ absl::StatusOr<HttpResponse> ReadStats(MatcherState* state, const HttpRequest& r
   return JsonResponse(StatsJson(*info));
 }
 
+Hash WhatIsMade(const HttpRequest& request, const std::string& key) {
+  const std::string text =
+      absl::StrCat("HEFT gallery\n", request.who.name.size(), "\n", request.who.name, "\n",
+                   key.size(), "\n", key, "\n", HexString(HashBytes(request.bytes())));
+  return HashBytes(AsBytes(text));
+}
+
 absl::StatusOr<HttpResponse> MakeGallery(MatcherState* state, const HttpRequest& request) {
   HEFT_ASSIGN_OR_RETURN(const nlohmann::json body, ReadJson(request));
   if (!body.is_object()) return absl::InvalidArgumentError("the body must be a JSON object");
@@ -100,9 +108,19 @@ absl::StatusOr<HttpResponse> MakeGallery(MatcherState* state, const HttpRequest&
   Retained retained = state->config.retained;
   HEFT_ASSIGN_OR_RETURN(retained.seconds, NumberOf(body, "retention_seconds", retained.seconds));
   HEFT_ASSIGN_OR_RETURN(retained.bytes, NumberOf(body, "retention_bytes", retained.bytes));
+  HEFT_ASSIGN_OR_RETURN(const std::string key, IdempotencyKeyOf(request));
+  const Hash what = WhatIsMade(request, key);
+  const Begun begun(state->config.state, "galleries");
+  const bool again = !key.empty() && begun.Has(what);
   HEFT_RETURN_IF_ERROR(Intend(state, request, {{"operation", "createGallery"}, {"gallery", name}}));
-  HEFT_RETURN_IF_ERROR(
-      state->galleries.Create(state->engine.Get()->server, name, retained).status());
+  if (!key.empty()) HEFT_RETURN_IF_ERROR(begun.Begin(what));
+  const absl::Status made =
+      state->galleries.Create(state->engine.Get()->server, name, retained).status();
+  // It is there because this was asked before, and the answer was lost.
+  if (!made.ok() && !(again && absl::IsAlreadyExists(made))) {
+    if (!key.empty() && !again) begun.End(what);  // somebody else's, or nobody's
+    return made;
+  }
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Describe(state, name, nullptr));
   return JsonResponse(HeadJson(info), 201);
 }
@@ -208,7 +226,7 @@ void AddGalleryRoutes(MatcherState* state, Router* router) {
   const auto change = [&](const std::string& pattern, const std::string& operation,
                           Answering answering) {
     Route route = {"POST", pattern, operation, Scope::kManageGallery,
-                   Answers(state, std::move(answering))};
+                   AnswersOnce(state, std::move(answering))};
     route.signed_request = true;
     route.audited = true;
     router->Add(std::move(route));

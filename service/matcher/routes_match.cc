@@ -161,7 +161,8 @@ absl::StatusOr<Probe> Begin(MatcherState* state, const HttpRequest& request, boo
 // is matched again.
 absl::StatusOr<SignedDecision> Decided(MatcherState* state, const HttpRequest& request,
                                        const Probe& probe, bool verify) {
-  const Forwarded of = {probe.gallery, request.id, request.who.name, request.deadline};
+  HEFT_ASSIGN_OR_RETURN(Relying relying, ReadRelying(request));
+  const Forwarded of = {probe.gallery, request.id, std::move(relying), request.deadline};
   for (int attempt = 1;; ++attempt) {
     HEFT_ASSIGN_OR_RETURN(const SignedReply reply, Ask(state, probe, verify));
     auto decided = state->decider->Decide(reply.bytes, of);
@@ -205,10 +206,22 @@ absl::StatusOr<HttpResponse> Later(MatcherState* state, const HttpRequest& reque
   return Accepted(task);
 }
 
+// CheckRelying: before anything is matched; of an encrypted reply nobody signs for whom it is.
+absl::Status CheckRelying(const HttpRequest& request, Wanted wanted) {
+  HEFT_RETURN_IF_ERROR(ReadRelying(request).status());
+  const bool named = request.headers.contains(absl::AsciiStrToLower(kAudienceHeader)) ||
+                     request.headers.contains(absl::AsciiStrToLower(kChallengeHeader));
+  if (wanted != Wanted::kReply || !named) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(kAudienceHeader, ", ", kChallengeHeader,
+                   ": of a decision; an encrypted reply is given to the decider with them"));
+}
+
 absl::StatusOr<HttpResponse> Match(MatcherState* state, const HttpRequest& request, bool verify) {
   const auto wanted = WantedBy(*state, request);
   if (!wanted.ok())
     return ErrorResponse(406, "NOT_ACCEPTABLE", std::string(wanted.status().message()));
+  HEFT_RETURN_IF_ERROR(CheckRelying(request, *wanted));
   if (request.query.contains("callback")) return Later(state, request, verify, *wanted);
   HEFT_ASSIGN_OR_RETURN(const Probe probe, Begin(state, request, verify));
   if (*wanted == Wanted::kReply) {

@@ -14,8 +14,10 @@
 #include "base/csprng.h"
 #include "base/identity.h"
 #include "base/status.h"
+#include "heft/authorisation.h"
 #include "heft/gallery_admin.h"
 #include "service/matcher/begun.h"
+#include "service/matcher/keyed.h"
 #include "service/matcher/samples.h"
 #include "service/matcher/state.h"
 #include "service/run/log.h"
@@ -31,7 +33,6 @@ constexpr uint64_t kMostListed = 1000;
 constexpr uint64_t kMostScanned = 100000;  // of a page that looks for names
 constexpr size_t kMostGalleries = 16;      // of one enrolment
 constexpr uint64_t kLongestWait = 300;     // seconds, of ?wait=
-constexpr size_t kLongestKey = 255;        // of Idempotency-Key
 
 // The same for the same request, so that who asks again hears of the same encounter.
 std::string EncounterId(const HttpRequest& request, const std::string& key) {
@@ -83,11 +84,7 @@ absl::StatusOr<Enrolling> ReadEnrolling(MatcherState* state, const HttpRequest& 
   HEFT_ASSIGN_OR_RETURN(in.options.expires, NumberOf(more, "expires", 0));
   HEFT_ASSIGN_OR_RETURN(in.options.average, FlagOf(more, "average", false));
   HEFT_ASSIGN_OR_RETURN(in.options.all_pairs, FlagOf(more, "all_pairs", false));
-  const std::string key = request.Header("idempotency-key");
-  if (key.size() > kLongestKey) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Idempotency-Key: at most ", kLongestKey, " bytes"));
-  }
+  HEFT_ASSIGN_OR_RETURN(const std::string key, IdempotencyKeyOf(request));
   in.encounter = EncounterId(request, key);
   in.options.metadata.push_back({kEncounterKey, in.encounter});
   HEFT_RETURN_IF_ERROR(CheckMetadata(in.options.metadata));
@@ -106,12 +103,12 @@ ordered_json Outcome(const std::string& gallery, const EnrolResult& done) {
           {"repeated", done.repeated}};
 }
 
-// TakeEnrolling: of a request that is about to be worked on: once, unless this is the same again after a
-// failure: the same principal's, with the same key, person, galleries and files.
+// TakeEnrolling: of a request that is about to be worked on: once, unless this is the same again
+// after a failure: the same principal's, with the same key, person, galleries and files.
 absl::Status TakeEnrolling(const MatcherState& state, const Enrolling& in, const Request& asked,
                            const std::string& address, const Hash& what) {
   const bool again = !in.options.idempotency_key.empty() && !asked.parts.empty();
-  const BegunEnrolments begun(state.config.state);
+  const Begun begun(state.config.state);
   if (again && begun.Has(what)) return absl::OkStatus();
   HEFT_RETURN_IF_ERROR(RememberRequest(address, asked, kAllRows));
   if (const absl::Status kept = again ? begun.Begin(what) : absl::OkStatus(); !kept.ok()) {
@@ -171,7 +168,7 @@ absl::StatusOr<ordered_json> EnrolEach(MatcherState* state, const HttpRequest& r
     HEFT_RETURN_IF_ERROR(done.status());
     outcomes.push_back(Outcome(gallery, *done));
   }
-  BegunEnrolments(state->config.state).End(what);
+  Begun(state->config.state).End(what);
   return outcomes;
 }
 
@@ -195,13 +192,26 @@ absl::StatusOr<std::string> StatusOf(MatcherState* state, const Enrolling& in) {
   return admitted ? "admitted" : waiting ? "waiting" : "rejected";
 }
 
-absl::StatusOr<HttpResponse> Enrol(MatcherState* state, const HttpRequest& request, bool replace) {
-  HEFT_ASSIGN_OR_RETURN(const uint64_t wait, QueryNumber(request, "wait", 0, kLongestWait));
-  HEFT_ASSIGN_OR_RETURN(Enrolling in, ReadEnrolling(state, request));
-  if (replace && in.samples.authorisation.empty()) {
+// CheckReplaces: a registrar's word to replace, and not only to add: with that the person would
+// keep what he has.
+absl::Status CheckReplaces(MatcherState* state, const Enrolling& in) {
+  if (in.samples.authorisation.empty()) {
     return absl::FailedPreconditionError(
         "to replace somebody takes a registrar's authorisation (heft authorise --act replace)");
   }
+  const auto engine = state->engine.Get();
+  for (const std::string& gallery : in.galleries) {
+    HEFT_ASSIGN_OR_RETURN(const Gallery newest, state->galleries.Newest(gallery));
+    HEFT_RETURN_IF_ERROR(CheckAuthorised(in.samples.authorisation, engine->trust,
+                                         AuthorisedAct::kReplace, newest.id(), in.person));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<HttpResponse> Enrol(MatcherState* state, const HttpRequest& request, bool replace) {
+  HEFT_ASSIGN_OR_RETURN(const uint64_t wait, QueryNumber(request, "wait", 0, kLongestWait));
+  HEFT_ASSIGN_OR_RETURN(Enrolling in, ReadEnrolling(state, request));
+  if (replace) HEFT_RETURN_IF_ERROR(CheckReplaces(state, in));
   const auto until =
       std::min(request.deadline, std::chrono::steady_clock::now() + std::chrono::seconds(wait));
   uint64_t seen = state->exchange.Changes();

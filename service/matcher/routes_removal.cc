@@ -10,6 +10,7 @@
 #include "heft/gallery_admin.h"
 #include "heft/removal.h"
 #include "service/access/jwt.h"
+#include "service/matcher/begun.h"
 #include "service/matcher/samples.h"
 #include "service/matcher/state.h"
 #include "service/run/log.h"
@@ -124,12 +125,29 @@ absl::StatusOr<ordered_json> RemoveEach(MatcherState* state, const std::string& 
   return outcomes;
 }
 
+Hash WhatIsRemoved(const HttpRequest& request, const std::string& key) {
+  const std::string text = absl::StrCat(
+      "HEFT removal\n", request.who.name.size(), "\n", request.who.name, "\n", key.size(), "\n",
+      key, "\n", request.Query("gallery"), "\n", request.Parameter("person"));
+  return HashBytes(AsBytes(text));
+}
+
 absl::StatusOr<HttpResponse> RemovePerson(MatcherState* state, const HttpRequest& request) {
   const std::string& person = request.Parameter("person");
   HEFT_RETURN_IF_ERROR(CheckIdentity(person));
   if (!state->changes.TryTake()) return absl::ResourceExhaustedError(kManyChanges);
   const Leave leave{&state->changes};
-  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> galleries, WhereIs(state, request, person));
+  HEFT_ASSIGN_OR_RETURN(const std::string key, IdempotencyKeyOf(request));
+  const Begun begun(state->config.state, "removals");
+  const Hash what = WhatIsRemoved(request, key);
+  const bool again = !key.empty() && begun.Has(what);
+  const auto where = WhereIs(state, request, person);
+  if (absl::IsNotFound(where.status()) && again) {
+    // He is gone because this was asked before, and the answer was lost.
+    return JsonResponse({{"personId", person}, {"galleries", ordered_json::array()}});
+  }
+  HEFT_RETURN_IF_ERROR(where.status());
+  const std::vector<std::string>& galleries = *where;
   const auto engine = state->engine.Get();
   RemoveOptions options;
   options.trust = &engine->trust;
@@ -142,9 +160,14 @@ absl::StatusOr<HttpResponse> RemovePerson(MatcherState* state, const HttpRequest
   }
   HEFT_RETURN_IF_ERROR(Intend(
       state, request, {{"operation", "remove"}, {"person", person}, {"galleries", galleries}}));
+  if (!key.empty()) HEFT_RETURN_IF_ERROR(begun.Begin(what));
   std::vector<Left> left;
   auto outcomes = RemoveEach(state, person, galleries, *engine, options, &left);
   state->exchange.Wake();
+  // Who is asked for and still there was not removed by this request.
+  if (!outcomes.ok() && !key.empty() && !again && WhereIs(state, request, person).ok()) {
+    begun.End(what);
+  }
   HEFT_RETURN_IF_ERROR(outcomes.status());
   if (!left.empty() && state->exchange.has_decider()) {
     const auto task =
@@ -182,8 +205,8 @@ absl::StatusOr<HttpResponse> ReadReceipts(MatcherState* state, const HttpRequest
 
 void AddRemovalRoutes(MatcherState* state, Router* router) {
   Route remove = {"DELETE", "/v1/persons/{person}", "deleteAll", Scope::kRemove, {}};
-  remove.handler =
-      Answers(state, [state](const HttpRequest& request) { return RemovePerson(state, request); });
+  remove.handler = AnswersOnce(
+      state, [state](const HttpRequest& request) { return RemovePerson(state, request); });
   remove.signed_request = true;
   remove.audited = true;
   router->Add(std::move(remove));

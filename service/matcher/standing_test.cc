@@ -107,7 +107,8 @@ TEST_F(StandingTest, EnrolmentsThatWaitLeaveRoomForProbes) {
 // Every probe of a pass has a worker, and others are left: with the limits that a service has.
 TEST(DefaultWorkersTest, AreMoreThanAPassTakes) {
   EXPECT_GT(DefaultWorkers(BatchLimits()), BatchLimits().most);
-  EXPECT_EQ(DefaultWorkers({.most = 8, .queued = 1}), 24u);
+  EXPECT_EQ(DefaultWorkers({.most = 8, .queued = 1}), 25u);
+  EXPECT_EQ(DefaultWorkers({.most = 64, .queued = 65536}), 1024u);
 }
 
 TEST_F(StandingTest, WhoDoesNotTakeCallbacksHoldsNobodyUp) {

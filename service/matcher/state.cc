@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "service/access/jwt.h"
 #include "service/matcher/decider_link.h"
 #include "service/run/log.h"
@@ -37,7 +38,8 @@ absl::Status MatcherState::Ready() {
   const auto names = galleries.Names();
   if (!names.ok()) return names.status();
   if (names->empty()) return absl::FailedPreconditionError("there is no gallery yet");
-  return galleries.Newest(names->front()).status();
+  HEFT_RETURN_IF_ERROR(galleries.Newest(names->front()).status());
+  return galleries.SignerAnswers();
 }
 
 void MatcherState::Stop() {
@@ -64,6 +66,12 @@ Handler Answers(MatcherState* state, Answering answering) {
     }
     return response;
   };
+}
+
+Handler AnswersOnce(MatcherState* state, Answering answering) {
+  return Answers(state, [state, answering = std::move(answering)](const HttpRequest& request) {
+    return state->keyed.Once(request, [&] { return answering(request); });
+  });
 }
 
 absl::Status Intend(MatcherState* state, const HttpRequest& request,

@@ -22,6 +22,7 @@
 #include "service/matcher/engine.h"
 #include "service/matcher/exchange.h"
 #include "service/matcher/galleries.h"
+#include "service/matcher/keyed.h"
 #include "service/matcher/tasks.h"
 #include "service/matcher/upkeep.h"
 #include "service/matcher/uploads.h"
@@ -92,6 +93,7 @@ struct MatcherState {
   Places verifications;
   Places changes;  // enrolments and removals; half of the workers, so that others have theirs
   Places waits;    // who waits for an admission; a quarter of the workers
+  KeyedAnswers keyed;
   Batcher batcher;
   Tasks tasks;  // last: its work uses all the others
 };
@@ -103,6 +105,9 @@ inline constexpr char kManyChanges[] =
 // Answers: a handler whose error becomes Error{code, message}; of load, with Retry-After.
 using Answering = std::function<absl::StatusOr<HttpResponse>(const HttpRequest&)>;
 Handler Answers(MatcherState* state, Answering answering);
+
+// Once: the same, and who asks again with the same Idempotency-Key is told the same.
+Handler AnswersOnce(MatcherState* state, Answering answering);
 
 // Intend: a line in the audit log before something is done that cannot be undone. An error: it must
 // not be done.

@@ -89,7 +89,8 @@ class LocalDecider : public Decider {
  public:
   explicit LocalDecider(KeyOwner owner) : owner_(std::move(owner)) {}
 
-  absl::StatusOr<SignedDecision> Decide(std::span<const uint8_t> reply, const Forwarded&) override {
+  absl::StatusOr<SignedDecision> Decide(std::span<const uint8_t> reply,
+                                        const Forwarded& of) override {
     const std::lock_guard lock(mutex_);
     if (away) return absl::UnavailableError("the decider does not answer");
     const auto decision = owner_.Decide(reply, "reply", 0.8);
@@ -98,11 +99,16 @@ class LocalDecider : public Decider {
     const auto says = ReadSigned(reply, "reply");
     SignedDecision out;
     out.decision = {{"iss", "test"},
+                    {"aud", of.relying.audience},
+                    {"azp", of.relying.principal},
+                    {"nonce", of.relying.nonce},
                     {"iat", 1},
                     {"exp", 2},
                     {"jti", "00"},
                     {"decision", decision->accepted ? "accept" : "reject"}};
+    if (!of.relying.challenge.empty()) out.decision["challenge"] = of.relying.challenge;
     if (decision->accepted) out.decision["identity"] = decision->identity;
+    if (!decision->claimed.empty()) out.decision["claimed"] = decision->claimed;
     out.decision["kind"] =
         decision->kind == ScoreKind::kVerification ? "verification" : "identification";
     out.decision["rule"] = {{"fmr", 0.001}};
@@ -178,6 +184,7 @@ class MatcherWorld {
     {
       // The store first: a key owner must know the server's key.
       Galleries galleries(config.store);
+      Must(galleries.UseToken(config.signing_key));
       for (const char* name : {"main", "other"}) {
         const auto made = galleries.Create(engine->server, name, config.retained);
         if (!absl::IsAlreadyExists(made.status())) Must(made.status());
@@ -187,6 +194,7 @@ class MatcherWorld {
     if (with_decider) decider_ = std::make_shared<LocalDecider>(Owner());
     state_ = std::make_unique<MatcherState>(config, engine, decider_, callbacks, audit_log_.get(),
                                             metrics_.get());
+    Must(state_->galleries.UseToken(config.signing_key));
     Router router;
     AddMatcherRoutes(state_.get(), &router);
     if (records_ != nullptr) records_->Routes("matcher", router);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -57,6 +58,24 @@ class Records {
   }
   std::mutex mutex_;
   std::ofstream out_;
+};
+
+// RecordingClient: a client whose answers are recorded, but for paths that begin with `own`, which
+// are the test's.
+class RecordingClient : public HttpClient {
+ public:
+  RecordingClient(std::unique_ptr<HttpClient> client, Records* records, std::string own)
+      : client_(std::move(client)), records_(records), own_(std::move(own)) {}
+  absl::StatusOr<HttpResponse> Send(const ClientRequest& request) override {
+    auto response = client_->Send(request);
+    if (response.ok() && !request.target.starts_with(own_)) records_->Answer(request, *response);
+    return response;
+  }
+
+ private:
+  const std::unique_ptr<HttpClient> client_;
+  Records* const records_;
+  const std::string own_;
 };
 
 }  // namespace heft::service::testing

@@ -7,25 +7,34 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <cstring>
-#include <ctime>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/bytes.h"
 #include "base/files.h"
 #include "base/status.h"
+#include "service/run/utc_time.h"
 
 namespace heft::service {
 namespace {
 
 constexpr size_t kMostLine = 64 << 10;
+constexpr int kFlags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
 
 std::string NoHash() { return std::string(2 * sizeof(Hash), '0'); }
 
@@ -34,17 +43,6 @@ std::string HashOf(std::string_view line) { return HexString(HashBytes(AsBytes(l
 absl::Status Refused(std::string_view what, const std::string& path) {
   return absl::UnavailableError(
       absl::StrCat("cannot ", std::string(what), " ", path, ": ", std::strerror(errno)));
-}
-
-std::string Now() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-  const std::time_t seconds = static_cast<std::time_t>(milliseconds / 1000);
-  std::tm broken{};
-  gmtime_r(&seconds, &broken);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &broken);
-  return absl::StrFormat("%s.%03dZ", text, static_cast<int>(milliseconds % 1000));
 }
 
 // Chain: the lines of a file as far as they hold together.
@@ -78,10 +76,12 @@ uint64_t NumberOf(const std::string& line) {
 }
 
 // Begin: the chain up to a line that is about `last` bytes before the end of the file, which is
-// believed; from the file's beginning where there is no more than that. `file` is at the next line.
-absl::StatusOr<Chain> Begin(std::ifstream* file, const std::string& path, uint64_t last) {
+// believed; from the file's beginning, which follows `after`, where there is no more than that.
+// `file` is at the next line.
+absl::StatusOr<Chain> Begin(std::ifstream* file, const std::string& path, uint64_t last,
+                            const AuditHead& after) {
   Chain chain;
-  chain.head.hash = NoHash();
+  chain.head = after;
   file->seekg(0, std::ios::end);
   const auto size = static_cast<uint64_t>(file->tellg());
   if (size <= last) {
@@ -105,14 +105,20 @@ absl::StatusOr<Chain> Begin(std::ifstream* file, const std::string& path, uint64
 
 absl::StatusOr<Chain> ReadChain(
     const std::string& path, const AuditHead* expected,
-    const std::function<void(uint64_t line, const nlohmann::json&)>& use,
+    const std::function<void(uint64_t line, const nlohmann::json&)>& use, const AuditHead& after,
     uint64_t last = UINT64_MAX) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return FileExists(path) ? Refused("read", path) : absl::NotFoundError(path + " is not there");
   }
-  HEFT_ASSIGN_OR_RETURN(Chain chain, Begin(&file, path, last));
-  const bool any = expected == nullptr || expected->lines == 0;
+  HEFT_ASSIGN_OR_RETURN(Chain chain, Begin(&file, path, last, after));
+  const bool any = expected == nullptr || expected->lines <= after.lines;
+  if (expected != nullptr && expected->lines > 0 && expected->lines == after.lines &&
+      expected->hash != after.hash) {
+    return absl::DataLossError(absl::StrCat(path, " does not follow line ", after.lines,
+                                            " as it was noted: all up to it may have ",
+                                            "been written anew"));
+  }
   bool met = any;
   std::string line;
   while (std::getline(file, line)) {
@@ -149,6 +155,64 @@ absl::StatusOr<Chain> ReadChain(
   return chain;
 }
 
+// Aside: files that were put aside, by the numbers of their last lines.
+using Aside = std::map<uint64_t, std::string>;
+
+Aside FindAside(const std::string& path) {
+  const std::filesystem::path whole(path);
+  const std::string prefix = whole.filename().string() + ".";
+  Aside out;
+  std::error_code ignored;
+  const auto folder = whole.has_parent_path() ? whole.parent_path() : std::filesystem::path(".");
+  for (const auto& file : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = file.path().filename().string();
+    uint64_t last = 0;
+    if (name.starts_with(prefix) && absl::SimpleAtoi(name.substr(prefix.size()), &last)) {
+      out[last] = file.path().string();
+    }
+  }
+  return out;
+}
+
+// FirstFollows: the head that a file's first line says it follows; nothing has checked it.
+AuditHead FirstFollows(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  AuditHead head = {0, NoHash()};
+  if (!std::getline(file, line) || file.eof()) return head;
+  const auto event = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const uint64_t number = NumberOf(line);
+  if (number > 1 && event.contains("prev") && event["prev"].is_string()) {
+    head = {number - 1, event["prev"].get<std::string>()};
+  }
+  return head;
+}
+
+// HeadBefore: what the first line of a file is to follow: the end of the youngest file that was put
+// aside.
+absl::StatusOr<AuditHead> HeadBefore(const Aside& aside) {
+  if (aside.empty()) return AuditHead{0, NoHash()};
+  const auto& [last, old] = *aside.rbegin();
+  HEFT_ASSIGN_OR_RETURN(const Chain chain,
+                        ReadChain(old, nullptr, {}, FirstFollows(old), 4 * kMostLine));
+  if (chain.head.lines == last && !chain.torn) return chain.head;
+  return absl::DataLossError(
+      absl::StrCat(old, " does not end with line ", last, ": `heft audit-log verify`"));
+}
+
+// HeadBeforeOf: the same of the file at `path`, with what to do where it is not there.
+absl::StatusOr<AuditHead> HeadBeforeOf(const std::string& path, const Aside& aside) {
+  const AuditHead follows = FirstFollows(path);
+  if (follows.lines > 0 && !aside.contains(follows.lines)) {
+    return absl::DataLossError(
+        absl::StrCat(path, " begins after line ", follows.lines,
+                     ", and the file that ends there is gone: put ", path, ".", follows.lines,
+                     " back beside it (the youngest of those put aside must stay, as it is), or ",
+                     "move ", path, " away as well, which begins a new chain"));
+  }
+  return HeadBefore(aside);
+}
+
 // Seek: to a line at most two of the longest before number `from`; lines are numbered in order.
 void Seek(std::ifstream* file, uint64_t bytes, uint64_t from) {
   uint64_t low = 0, high = bytes;  // a line begins at low, whose number is at most `from`
@@ -167,10 +231,12 @@ void Seek(std::ifstream* file, uint64_t bytes, uint64_t from) {
 
 class FileLog : public AuditLog {
  public:
-  FileLog(std::string path, FileLock lock, int fd, Chain chain)
+  FileLog(std::string path, FileLock lock, int fd, Chain chain, uint64_t longest, Aside aside)
       : path_(std::move(path)),
         lock_(std::move(lock)),
+        longest_(longest),
         fd_(fd),
+        aside_(std::move(aside)),
         bytes_(chain.bytes),
         durable_(chain.head),
         next_(chain.head) {}
@@ -203,21 +269,34 @@ class FileLog : public AuditLog {
                                                            uint64_t count) const override {
     std::vector<nlohmann::ordered_json> out;
     uint64_t bytes = 0, last = 0;
+    std::string path = path_;
+    std::ifstream file;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (from == 0 || from > durable_.lines) return out;
       bytes = bytes_;
       last = count > durable_.lines ? durable_.lines : std::min(durable_.lines, from + count - 1);
+      if (const auto in = aside_.lower_bound(from); in != aside_.end()) {
+        path = in->second;
+        last = std::min(last, in->first);
+        std::error_code gone;
+        bytes = std::filesystem::file_size(path, gone);
+        if (gone)
+          return absl::NotFoundError(absl::StrCat(path, ", with that line, was taken away"));
+      }
+      file.open(path, std::ios::binary);  // under the mutex: afterwards it may have another name
     }
-    std::ifstream file(path_, std::ios::binary);
     Seek(&file, bytes, from);
     std::string line;
     while (from + out.size() <= last) {
-      if (!std::getline(file, line)) return Refused("read", path_);
+      if (!std::getline(file, line)) return Refused("read", path);
       const uint64_t number = NumberOf(line);
       if (number < from) continue;
       if (number != from + out.size()) {
-        return absl::DataLossError(absl::StrCat(path_, " was changed: `heft audit-log verify`"));
+        if (out.empty() && number > from) {
+          return absl::NotFoundError(absl::StrCat("the file with line ", from, " was taken away"));
+        }
+        return absl::DataLossError(absl::StrCat(path, " was changed: `heft audit-log verify`"));
       }
       out.push_back(nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false));
     }
@@ -237,7 +316,8 @@ class FileLog : public AuditLog {
   };
 
   std::string Line(nlohmann::ordered_json event) const {
-    nlohmann::ordered_json line = {{"seq", next_.lines + 1}, {"time", Now()}, {"prev", next_.hash}};
+    nlohmann::ordered_json line = {
+        {"seq", next_.lines + 1}, {"time", UtcNow()}, {"prev", next_.hash}};
     for (auto& [name, value] : event.items()) {
       if (!line.contains(name)) line[name] = std::move(value);
     }
@@ -248,9 +328,10 @@ class FileLog : public AuditLog {
     writing_ = true;
     const auto batch = std::exchange(waiting_, std::make_shared<Batch>());
     const AuditHead head = next_;
+    absl::Status written = longest_ > 0 && bytes_ >= longest_ ? PutAside() : absl::OkStatus();
     const uint64_t bytes = bytes_;
     lock->unlock();
-    const absl::Status written = WriteAndSync(batch->bytes, bytes);
+    if (written.ok()) written = WriteAndSync(batch->bytes, bytes);
     lock->lock();
     writing_ = false;
     batch->End(written);
@@ -264,6 +345,27 @@ class FileLog : public AuditLog {
       next_ = durable_;
     }
     changed_.notify_all();
+  }
+
+  // PutAside: the file, under the number of its last line; a new one takes its place. All or
+  // nothing: a name that is there already is another's. Under the mutex: those who read wait.
+  absl::Status PutAside() {
+    const std::string old = absl::StrCat(path_, ".", durable_.lines);
+    if (FileExists(old)) return absl::UnavailableError(old + " is there already: take it away");
+    if (uncut_ && ftruncate(fd_, static_cast<off_t>(bytes_)) != 0) return Refused("cut", path_);
+    if (rename(path_.c_str(), old.c_str()) != 0) return Refused("rename", path_);
+    const int made = open(path_.c_str(), kFlags | O_EXCL, 0600);
+    absl::Status done = made < 0 ? Refused("open", path_) : SyncDirectory(FolderOf(path_));
+    if (!done.ok()) {
+      if (made >= 0) close(made);
+      rename(old.c_str(), path_.c_str());
+      return done;
+    }
+    close(std::exchange(fd_, made));
+    aside_[durable_.lines] = old;
+    bytes_ = 0;
+    uncut_ = false;
+    return absl::OkStatus();
   }
 
   // WriteAndSync: after the first `at` bytes, which are durable. What an attempt that failed has
@@ -289,9 +391,11 @@ class FileLog : public AuditLog {
 
   const std::string path_;
   const FileLock lock_;
-  const int fd_;
+  const uint64_t longest_;
+  int fd_;  // of who writes
   mutable std::mutex mutex_;
   std::condition_variable changed_;
+  Aside aside_;
   uint64_t bytes_;            // of what is durable
   AuditHead durable_, next_;  // next: with what waits
   std::shared_ptr<Batch> waiting_ = std::make_shared<Batch>();
@@ -301,29 +405,31 @@ class FileLog : public AuditLog {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path,
-                                                         uint64_t checked) {
+absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path, uint64_t checked,
+                                                         uint64_t longest) {
   HEFT_ASSIGN_OR_RETURN(
       FileLock lock,
       FileLock::Take(path + ".lock", 0600, path + ": another process writes this audit log"));
   const bool is_new = !FileExists(path);
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  Aside aside = FindAside(path);
+  const int fd = open(path.c_str(), kFlags, 0600);
   if (fd < 0) return Refused("open", path);
   absl::Status good;
-  auto chain = ReadChain(path, nullptr, {}, checked);
+  const auto before = HeadBeforeOf(path, aside);
+  auto chain = before.ok() ? ReadChain(path, nullptr, {}, *before, checked) : before.status();
   if (!chain.ok()) {
     good = chain.status();
   } else if (chain->torn && ftruncate(fd, static_cast<off_t>(chain->bytes)) != 0) {
     good = Refused("cut", path);
   } else if (is_new) {
-    const size_t slash = path.rfind('/');
-    good = SyncDirectory(slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash));
+    good = SyncDirectory(FolderOf(path));
   }
   if (!good.ok()) {
     close(fd);
     return good;
   }
-  auto log = std::make_unique<FileLog>(path, std::move(lock), fd, *chain);
+  auto log =
+      std::make_unique<FileLog>(path, std::move(lock), fd, *chain, longest, std::move(aside));
   if (chain->torn) {
     HEFT_RETURN_IF_ERROR(log->Append({{"event", "half line dropped"},
                                       {"bytes", chain->last.size()},
@@ -334,10 +440,34 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path
 
 absl::StatusOr<AuditHead> VerifyAuditLog(
     const std::string& path, const AuditHead* expected,
-    const std::function<void(uint64_t line, const nlohmann::json&)>& use) {
-  HEFT_ASSIGN_OR_RETURN(const Chain chain, ReadChain(path, expected, use));
+    const std::function<void(uint64_t line, const nlohmann::json&)>& use, const AuditHead* after) {
+  HEFT_ASSIGN_OR_RETURN(
+      const Chain chain,
+      ReadChain(path, expected, use, after != nullptr ? *after : AuditHead{0, NoHash()}));
   // A service that runs may be writing: half a line is not yet one.
   return chain.head;
+}
+
+absl::StatusOr<AuditHead> VerifyAuditLogs(const std::vector<std::string>& paths,
+                                          const AuditHead* expected, const AuditHead* after) {
+  AuditHead head = after != nullptr ? *after : AuditHead{0, NoHash()};
+  if (expected != nullptr && expected->lines < head.lines) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "line ", expected->lines, " was noted, and is in a file that is not given: what is given ",
+        "follows line ", head.lines, ". Give that file too, or a head that is not older"));
+  }
+  if (expected != nullptr && expected->lines == 0 && expected->hash != NoHash()) {
+    return absl::InvalidArgumentError("no line has number 0: give a head as it was noted");
+  }
+  for (const std::string& path : paths) {
+    // What was noted is looked for in the file that has reached its number, or the last one.
+    HEFT_ASSIGN_OR_RETURN(const AuditHead end, VerifyAuditLog(path, nullptr, {}, &head));
+    const bool here = expected != nullptr && expected->lines >= head.lines &&
+                      (expected->lines <= end.lines || path == paths.back());
+    if (here) HEFT_RETURN_IF_ERROR(VerifyAuditLog(path, expected, {}, &head).status());
+    head = end;
+  }
+  return head;
 }
 
 }  // namespace heft::service

@@ -3,6 +3,10 @@
 // line that is changed, left out or moved shows; what is cut off at the end shows against a head
 // that somebody has noted elsewhere (it is in each signed reply's log line, in metrics, and printed
 // by `heft audit-log verify`). No biometrics, no scores, no tokens.
+//
+// A file that has become long is put aside as PATH.N, N the number of its last line, and the chain
+// goes on in a new one: its first line has the hash of the former's last, as every line has that of
+// the one before it.
 #ifndef HEFT_SERVICE_RUN_AUDIT_LOG_H_
 #define HEFT_SERVICE_RUN_AUDIT_LOG_H_
 
@@ -28,24 +32,35 @@ class AuditLog {
   // Opens or begins it (mode 0600), checks the chain of the last `checked` bytes (VerifyAuditLog
   // checks all), drops a half line at the end that a crash left and says so in a line. kDataLoss
   // where the chain is broken before that; kUnavailable where another process has it.
+  // `longest`: bytes from which on a file is put aside before the next line; 0: never.
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(const std::string& path,
-                                                        uint64_t checked = 16 << 20);
+                                                        uint64_t checked = 16 << 20,
+                                                        uint64_t longest = 0);
   virtual ~AuditLog() = default;
   // On the disk when it returns (several threads' lines share a sync). `event`: an object; "seq",
   // "time" and "prev" are added. kUnavailable: then what was to be logged must not be done; the
   // next is tried anew.
   virtual absl::Status Append(nlohmann::ordered_json event) = 0;
   virtual AuditHead head() const = 0;
-  // Read: lines `from` (1 is the first) to `from` + `count` - 1, as far as they are there.
+  // Read: lines `from` (1 is the first) to `from` + `count` - 1, as far as they are in the file
+  // that line `from` is in. kNotFound where that was put aside, and is not beside this one any
+  // more.
   virtual absl::StatusOr<std::vector<nlohmann::ordered_json>> Read(uint64_t from,
                                                                    uint64_t count) const = 0;
 };
 
 // VerifyAuditLog: the chain from the first line to the last, against `expected` if it is given (a
 // head noted earlier must be on the chain). kDataLoss says which line. `use` gets each line.
+// `after`: the head that the first line follows, where files before it are not given.
 absl::StatusOr<AuditHead> VerifyAuditLog(
     const std::string& path, const AuditHead* expected = nullptr,
-    const std::function<void(uint64_t line, const nlohmann::json&)>& use = {});
+    const std::function<void(uint64_t line, const nlohmann::json&)>& use = {},
+    const AuditHead* after = nullptr);
+// VerifyAuditLogs: of files in their order, the oldest first, as one chain. kInvalidArgument for an
+// `expected` that is older than `after`, which is in none of them.
+absl::StatusOr<AuditHead> VerifyAuditLogs(const std::vector<std::string>& paths,
+                                          const AuditHead* expected = nullptr,
+                                          const AuditHead* after = nullptr);
 
 }  // namespace heft::service
 

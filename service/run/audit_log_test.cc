@@ -10,6 +10,7 @@
 #include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <map>
 #include <thread>
 
 #include "base/files.h"
@@ -55,6 +56,82 @@ TEST_F(AuditLogTest, LinesHoldTogether) {
   const auto log = *AuditLog::Open(path_);
   EXPECT_EQ(log->head().hash, head->hash);
   EXPECT_EQ(AuditLog::Open(path_).status().code(), absl::StatusCode::kUnavailable);
+}
+
+// A file that is long is put aside; the chain goes on.
+TEST_F(AuditLogTest, FilesThatWerePutAsideAreOneChain) {
+  constexpr uint64_t kLongest = 2000;
+  const auto open = [&] { return AuditLog::Open(path_, 16 << 20, kLongest); };
+  AuditHead noted;
+  {
+    auto log = *open();
+    for (int i = 0; i < 40; ++i) {
+      ASSERT_TRUE(log->Append({{"i", i}, {"text", std::string(100, 'x')}}).ok());
+      if (i == 10) noted = log->head();
+    }
+    for (uint64_t from = 1; from <= 40;) {
+      const auto lines = log->Read(from, 1000);
+      ASSERT_TRUE(lines.ok()) << lines.status();
+      ASSERT_FALSE(lines->empty());
+      for (const auto& line : *lines) EXPECT_EQ(line["seq"], from++);
+    }
+  }
+  std::map<uint64_t, std::string> by_number;
+  for (const auto& file : std::filesystem::directory_iterator(folder_.path())) {
+    const std::string name = file.path().string();
+    if (!name.starts_with(path_) || name == path_ || name.ends_with(".lock")) continue;
+    by_number[std::stoul(name.substr(path_.size() + 1))] = name;
+    EXPECT_LT(std::filesystem::file_size(file.path()), kLongest + 500);
+  }
+  ASSERT_GE(by_number.size(), 3u);
+  std::vector<std::string> files;
+  for (const auto& [number, name] : by_number) files.push_back(name);
+  files.push_back(path_);
+  const auto head = VerifyAuditLogs(files);
+  ASSERT_TRUE(head.ok()) << head.status();
+  EXPECT_EQ(head->lines, 40u);
+  EXPECT_TRUE(VerifyAuditLogs(files, &noted).ok());
+  const AuditHead other = {noted.lines, std::string(64, 'a')};
+  EXPECT_THAT(Message(VerifyAuditLogs(files, &other).status()), HasSubstr("was noted"));
+  const AuditHead beyond = {41, std::string(64, 'a')};
+  EXPECT_THAT(Message(VerifyAuditLogs(files, &beyond).status()), HasSubstr("cut off"));
+  // One that is left out shows; so does the last alone, unless it is said what it follows.
+  std::vector<std::string> gap = files;
+  gap.erase(gap.begin() + 1);
+  EXPECT_FALSE(VerifyAuditLogs(gap).ok());
+  EXPECT_FALSE(VerifyAuditLog(path_).ok());
+  const AuditHead before = *VerifyAuditLogs({files.begin(), files.end() - 1});
+  EXPECT_EQ(before.lines, by_number.rbegin()->first);
+  // What was noted earlier than that cannot be looked for, and nobody says that it was met.
+  EXPECT_EQ(VerifyAuditLogs({path_}, &noted, &before).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  const AuditHead none = {0, std::string(64, 'a')};
+  EXPECT_EQ(VerifyAuditLogs(files, &none).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(VerifyAuditLog(path_, nullptr, {}, &before).ok());
+  // A restart goes on, without a file too, as where it died after putting one aside.
+  std::filesystem::remove(path_);
+  {
+    auto log = *open();
+    EXPECT_EQ(log->head().hash, before.hash);
+    ASSERT_TRUE(log->Append({{"i", 41}}).ok());
+  }
+  EXPECT_EQ(VerifyAuditLogs(files)->lines, before.lines + 1);
+  // What was carried away cannot be read here; the chain goes on, as long as its youngest end is
+  // there.
+  while (by_number.size() > 1) {
+    std::filesystem::remove(by_number.begin()->second);
+    by_number.erase(by_number.begin());
+  }
+  {
+    auto log = *open();
+    EXPECT_EQ(log->Read(1, 10).status().code(), absl::StatusCode::kNotFound);
+    ASSERT_TRUE(log->Append({{"i", 42}}).ok());
+    EXPECT_EQ(log->head().lines, before.lines + 2);
+    EXPECT_EQ(log->Read(before.lines + 1, 10)->size(), 2u);
+  }
+  std::filesystem::remove(by_number.begin()->second);
+  EXPECT_EQ(open().status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Message(open().status()), HasSubstr(absl::StrCat("put ", by_number.begin()->second)));
 }
 
 TEST_F(AuditLogTest, EveryChangeShows) {

@@ -116,7 +116,9 @@ CommonConfig ReadCommonConfig(const Config& config) {
   out.tls = ReadTls(config.root().Table("tls"));
   out.limits = ReadLimits(config.root().Table("limits"));
   out.authority = ReadAuthority(config);
-  out.audit_log = config.root().Table("audit").RequiredPath("file");
+  const ConfigTable audit = config.root().Table("audit");
+  out.audit_log = audit.RequiredPath("file");
+  out.audit_longest = audit.Number("rotate_bytes", out.audit_longest, 0, uint64_t{1} << 40);
   const ConfigTable metrics = config.root().Table("metrics");
   out.metrics_address = metrics.Text("address", "");
   if (!out.metrics_address.empty() && !OnLoopback(out.metrics_address)) {

@@ -181,6 +181,12 @@ std::string ConfigTable::RequiredPath(std::string_view key) const {
   return text.empty() ? text : node_->Resolved(key, text);
 }
 
+std::vector<std::string> ConfigTable::Paths(std::string_view key) const {
+  std::vector<std::string> out = Texts(key);
+  for (std::string& path : out) path = node_->Resolved(key, path);
+  return out;
+}
+
 uint64_t ConfigTable::Number(std::string_view key, uint64_t fallback, uint64_t least,
                              uint64_t most) const {
   const int64_t* value = node_->Value<int64_t>(key, "a whole number");

@@ -40,6 +40,7 @@ class ConfigTable {
   // given ($CREDENTIALS_DIRECTORY); "pkcs11:..." stays. Empty where it is absent.
   std::string Path(std::string_view key, std::string_view fallback = "") const;
   std::string RequiredPath(std::string_view key) const;
+  std::vector<std::string> Paths(std::string_view key) const;
   uint64_t Number(std::string_view key, uint64_t fallback, uint64_t least, uint64_t most) const;
   double Real(std::string_view key, double fallback, double least, double most) const;
   bool Flag(std::string_view key, bool fallback) const;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <ctime>
 #include <optional>
 #include <utility>
 
@@ -30,6 +31,8 @@ void DescribeMetrics(Metrics* metrics) {
                      {.0001, .001, .005, .01, .05, .1, .5, 1, 5, 10});
   metrics->Counter("heft_audit_failures_total", "answers that could not be put on record");
   metrics->Gauge("heft_certificate_expires_seconds", "Unix time at which our certificate expires");
+  metrics->Gauge("heft_crl_expires_seconds",
+                 "Unix time at which the first list of revoked certificates ends");
   metrics->Gauge("heft_audit_lines", "lines of the audit log");
   metrics->Gauge("heft_connections", "open connections");
   metrics->Gauge("heft_requests_queued", "requests that wait for a worker");
@@ -59,6 +62,9 @@ class RunningBase : public DaemonBase {
     DescribeMetrics(metrics_.get());
     metrics_->BeforeReading([this] {
       metrics_->Set("heft_certificate_expires_seconds", {}, static_cast<double>(tls_->expires()));
+      if (const uint64_t end = tls_->revoked_expires(); end != 0) {
+        metrics_->Set("heft_crl_expires_seconds", {}, static_cast<double>(end));
+      }
       metrics_->Set("heft_audit_lines", {}, static_cast<double>(audit_->head().lines));
     });
   }
@@ -101,7 +107,7 @@ class RunningBase : public DaemonBase {
   absl::StatusOr<std::function<void()>> Prepare(const CommonConfig& config) override {
     HEFT_ASSIGN_OR_RETURN(
         auto rules, authority_->Prepare(config.authority.certificates, config.authority.tokens));
-    HEFT_ASSIGN_OR_RETURN(auto certificates, tls_->Prepare());
+    HEFT_ASSIGN_OR_RETURN(auto certificates, tls_->Prepare(config.tls));
     return [level = config.log_level, rules = std::move(rules),
             certificates = std::move(certificates)] {
       rules();
@@ -220,11 +226,26 @@ void Tell(std::string_view state) {
   }
 }
 
+// WarnOfList: once a day, from a week before the list of revoked certificates ends: then everybody
+// is locked out.
+void WarnOfList(const TlsContext& tls, uint64_t* warned) {
+  constexpr uint64_t kDay = 24 * 3600;
+  const auto now = static_cast<uint64_t>(std::time(nullptr));
+  const uint64_t end = tls.revoked_expires();
+  if (end == 0 || now + 7 * kDay < end || now < *warned + kDay) return;
+  *warned = now;
+  LogLine(LogLevel::kWarning,
+          "the list of revoked certificates ends: then nobody is let in; replace it and reload",
+          {{"file", tls.files().revoked}, {"ends", end}});
+}
+
 // WaitForStop: reloads on the way, and says that it lives, however often it is told to reload.
 void WaitForStop(Signals* signals, const ServeOptions& options, DaemonBase* base) {
   const auto watchdog = WatchdogInterval();
   const auto patience = watchdog.value_or(std::chrono::seconds(60));
+  uint64_t warned = 0;
   while (true) {
+    WarnOfList(*base->tls(), &warned);
     switch (signals->Wait(patience)) {
       case Signals::Kind::kStop:
         return;
@@ -245,7 +266,8 @@ absl::StatusOr<std::unique_ptr<DaemonBase>> DaemonBase::Create(const CommonConfi
   SetLogLevel(config.log_level);
   HEFT_ASSIGN_OR_RETURN(auto tls, TlsContext::ForServer(config.tls));
   HEFT_ASSIGN_OR_RETURN(auto authority, Authority::Create(config.authority));
-  HEFT_ASSIGN_OR_RETURN(auto audit, AuditLog::Open(config.audit_log));
+  HEFT_ASSIGN_OR_RETURN(auto audit,
+                        AuditLog::Open(config.audit_log, 16 << 20, config.audit_longest));
   return std::make_unique<RunningBase>(std::move(tls), std::move(authority), std::move(audit));
 }
 

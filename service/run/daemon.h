@@ -29,6 +29,7 @@ struct CommonConfig {
   ServerLimits limits;
   AuthorityOptions authority;
   std::string audit_log;
+  uint64_t audit_longest = uint64_t{256} << 20;  // [audit] rotate_bytes; 0: never
   LogLevel log_level = LogLevel::kInfo;
   std::chrono::seconds drain{30};  // [listen] drain
 };

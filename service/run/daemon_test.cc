@@ -22,6 +22,7 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "service/http/client.h"
+#include "service/openapi/recorder.h"
 #include "service/run/notify.h"
 #include "service/testing.h"
 #include "service/text.h"
@@ -105,14 +106,16 @@ class DaemonTest : public ::testing::Test {
 
   // Configure: `who` is the client's subject.
   void Configure(const std::string& who, const std::string& more = "") const {
-    ASSERT_TRUE(WriteFileAtomic(
-                    folder_ / "d.toml",
-                    absl::StrCat("[tls]\ncertificate='server.pem'\nprivate_key='server.key'\n"
-                                 "authorities='ca.pem'\n[access]\nnonces='nonces'\n"
-                                 "[audit]\nfile='audit.log'\n[log]\nlevel='debug'\n",
-                                 "[[certificate]]\nsubject='", who, "'\nroles=['client']\n",
-                                 "[[certificate]]\nsubject='auditor'\nroles=['auditor']\n", more))
-                    .ok());
+    ca_.Revoke({});  // which ends tomorrow
+    ASSERT_TRUE(
+        WriteFileAtomic(
+            folder_ / "d.toml",
+            absl::StrCat("[tls]\ncertificate='server.pem'\nprivate_key='server.key'\n"
+                         "authorities='ca.pem'\nrevoked='revoked.pem'\n[access]\nnonces='nonces'\n"
+                         "[audit]\nfile='audit.log'\n[log]\nlevel='debug'\n",
+                         "[[certificate]]\nsubject='", who, "'\nroles=['client']\n",
+                         "[[certificate]]\nsubject='auditor'\nroles=['auditor']\n", more))
+            .ok());
   }
 
   void Start() {
@@ -139,7 +142,13 @@ class DaemonTest : public ::testing::Test {
     return n < 0 ? "" : std::string(text, n);
   }
   std::unique_ptr<HttpClient> ClientOf(const std::string& subject) const {
-    return *HttpClient::Create(url_, *TlsContext::ForClient(ca_.Issue(subject)));
+    return std::make_unique<testing::RecordingClient>(
+        *HttpClient::Create(url_, *TlsContext::ForClient(ca_.Issue(subject))), &Recorded(),
+        "/v1/slow");
+  }
+  static testing::Records& Recorded() {
+    static auto* const records = new testing::Records("daemon_test");
+    return *records;
   }
   static std::string TextOf(const absl::StatusOr<HttpResponse>& response) {
     if (!response.ok()) return response.status().ToString();
@@ -167,6 +176,7 @@ TEST_F(DaemonTest, ServesReloadsAndDrains) {
   EXPECT_THAT(metrics, HasSubstr("heft_requests_total{operation=\"slow\",status=\"403\"} 1"));
   EXPECT_THAT(metrics, HasSubstr("heft_connections "));
   EXPECT_THAT(metrics, HasSubstr("heft_certificate_expires_seconds "));
+  EXPECT_THAT(metrics, HasSubstr("heft_crl_expires_seconds "));
 
   // A configuration that is wrong changes nothing; a right one changes who may.
   Configure("other", "[oops]\n");
@@ -191,6 +201,8 @@ TEST_F(DaemonTest, ServesReloadsAndDrains) {
   ASSERT_TRUE(last.ok()) << last.status();
   EXPECT_EQ(last->status, 204);
   EXPECT_EQ(Ended(), 0);
+  EXPECT_THAT(*ReadTextFile(folder_ / "stderr"),
+              HasSubstr("the list of revoked certificates ends"));
   Start();
   EXPECT_EQ(other->Send(ask)->status, 204);
 

@@ -4,12 +4,10 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <chrono>
-#include <ctime>
 #include <memory>
 #include <string>
 
-#include "absl/strings/str_format.h"
+#include "service/run/utc_time.h"
 
 namespace heft::service {
 namespace {
@@ -45,17 +43,6 @@ spdlog::logger& Logger() {
   return *logger;
 }
 
-std::string Now() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-  const std::time_t seconds = static_cast<std::time_t>(milliseconds / 1000);
-  std::tm broken{};
-  gmtime_r(&seconds, &broken);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &broken);
-  return absl::StrFormat("%s.%03dZ", text, static_cast<int>(milliseconds % 1000));
-}
-
 }  // namespace
 
 void SetLogLevel(LogLevel level) { Logger().set_level(LevelOf(level)); }
@@ -63,7 +50,7 @@ void SetLogLevel(LogLevel level) { Logger().set_level(LevelOf(level)); }
 void LogLine(LogLevel level, std::string_view message, const nlohmann::ordered_json& fields) {
   if (!Logger().should_log(LevelOf(level))) return;
   nlohmann::ordered_json line = {
-      {"time", Now()}, {"level", NameOf(level)}, {"message", std::string(message)}};
+      {"time", UtcNow()}, {"level", NameOf(level)}, {"message", std::string(message)}};
   for (const auto& [name, value] : fields.items()) {
     if (!line.contains(name)) line[name] = value;
   }

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$1"
 # What sources ask for: table.Number("key", ... and its like; "_table" is Table and Tables.
 read_by() {
-  grep -ohE '\.(Text|RequiredText|Choice|Path|RequiredPath|Number|Real|Flag|Seconds|Texts)\(\s*"[a-z_]+"' "$@" |
+  grep -ohE '\.(Text|RequiredText|Choice|Path|RequiredPath|Paths|Number|Real|Flag|Seconds|Texts)\(\s*"[a-z_]+"' "$@" |
     sed 's/.*"\(.*\)"/\1/' | sort -u
 }
 # documented HEADING: keys of the table under it.

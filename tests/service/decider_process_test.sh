@@ -70,7 +70,7 @@ HEFT_STATE_DIR="$work/matcher/state" "$server" pending "${at_server[@]}" --out "
 # ask_to_admit STATUS
 ask_to_admit() {
   local status
-  status="$(as matcher POST "$deciding/v1/exchange/admissions" --header 'Content-Type: application/vnd.heft' \
+  status="$(ask matcher POST "$deciding/v1/exchange/admissions" --header 'Content-Type: application/vnd.heft' \
     --data-binary "@$work/pending.ct" --output "$work/said" --write-out '%{http_code}' 2>/dev/null || true)"
   [[ "$status" == "$1" ]] || die "status $status, not $1: $(cat "$work/said")"
 }

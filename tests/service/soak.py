@@ -3,7 +3,10 @@
 """The load, the supervisor and the judge of scripts/soak-service.
 
 Each person is in the gallery, out of it, or on the way. Only of those who stood still from before a request
-until after its answer is an answer right or wrong. A change that was acknowledged must show for good.
+until after its answer is an answer right or wrong. A change that was acknowledged must show for good, and who
+is removed at the end must have a receipt that is younger. What is asked again has the same idempotency key: that
+somebody is not there is no answer to a removal. Answers that no kill and no load explain (500, and of a search any
+4xx but 429) are failures; 429, 503 and 504 are counted, and apart where no kill was within 20 seconds.
 """
 import argparse
 import base64
@@ -24,6 +27,8 @@ import urllib.parse
 SAMPLES = 4  # of each person in the data
 PEOPLE = 24
 ACKNOWLEDGED_WITHIN = 60  # seconds, kills included
+ERASED_WITHIN = 180  # seconds after the last removal
+KILL_EXPLAINS = 20  # seconds after it
 
 
 class Daemon:
@@ -83,6 +88,7 @@ class Caller:
     """Requests with one certificate; a connection a thread, opened again when it breaks."""
 
     def __init__(self, world, name):
+        self.world = world
         self.url = urllib.parse.urlparse(world.matching)
         self.context = ssl.create_default_context(cafile=f'{world.work}/pki/ca.pem')
         self.context.load_cert_chain(f'{world.work}/pki/{name}.pem', f'{world.work}/pki/{name}.key')
@@ -101,6 +107,9 @@ class Caller:
             self.connection.request(method, path, body, sent)
             response = self.connection.getresponse()
             text = response.read()
+            self.world.record(method, path, response, text)
+            if response.status == 500:
+                self.world.failures.append({'asked': f'{method} {path}', 'answer': text.decode(errors='replace')})
             return response.status, json.loads(text) if text else {}
         except (OSError, http.client.HTTPException, ssl.SSLError, ValueError):
             if self.connection is not None:
@@ -113,6 +122,8 @@ class Person:
     def __init__(self, index, label):
         self.index, self.label = index, f'person-{label}'
         self.state, self.version = 'out', 0
+        self.receipt = None  # under which id receipts name whoever stands there
+        self.removed = 0  # Unix seconds before the last removal
         self.lock = threading.Lock()
 
     def stand(self):
@@ -133,9 +144,29 @@ class World:
         self.people = [Person(i, labels[SAMPLES * i]) for i in range(PEOPLE)]
         self.modalities = sorted(name[:-4] for name in os.listdir(f'{self.work}/data') if name.endswith('.npy'))
         self.counts = {}
-        self.wrong, self.lost = [], []
+        self.wrong, self.lost, self.failures = [], [], []
+        self.pause, self.last_kill = options.pause, 0.0
         self.lock = threading.Lock()
         self.ending = threading.Event()
+        records = os.environ.get('HEFT_OPENAPI_RECORDS')
+        self.records = open(os.path.join(records, 'soak.jsonl'), 'w') if records else None
+
+    def record(self, method, target, response, text):
+        """For tests/service/contract.mjs."""
+        if self.records is None:
+            return
+        kind = response.getheader('Content-Type', '')
+        line = {'method': method, 'target': target, 'status': response.status, 'type': kind,
+                'headers': {name.lower(): value for name, value in response.getheaders()}, 'bytes': len(text)}
+        if 'json' in kind:
+            line['body'] = text.decode(errors='replace')
+        with self.lock:
+            self.records.write(json.dumps(line) + '\n')
+
+    def refused(self, what, status):
+        self.count(f'{what}_refused_{status}')
+        if status in (429, 503, 504) and time.monotonic() - self.last_kill > KILL_EXPLAINS:
+            self.count(f'{what}_refused_{status}_without_a_kill')
 
     def count(self, name, by=1):
         with self.lock:
@@ -170,6 +201,8 @@ def until_acknowledged(world, caller, what, method, path, body=None, content_typ
         answer = caller.ask(method, path, body, content_type, {'Idempotency-Key': key})
         if answer is not None and answer[0] not in (429, 500, 502, 503, 504):
             return answer
+        if answer is not None:
+            world.refused(what, answer[0])
         world.count(f'{what}_asked_again')
         time.sleep(0.3)
     return None
@@ -193,9 +226,11 @@ def change(world, seed):
             world.count('enrolments')
             # In quarantine, durable: it must come in by itself.
             deadline = time.monotonic() + ACKNOWLEDGED_WITHIN
+            seen = None
             while time.monotonic() < deadline:
                 seen = caller.ask('GET', f'{path}?gallery=visitors')
                 if seen is not None and seen[0] == 200 and any(g['templates'] for g in seen[1]['galleries']):
+                    person.receipt = seen[1]['galleries'][0]['templates'][0]['receipt_id']
                     person.move('in')
                     break
                 time.sleep(0.2)
@@ -203,11 +238,13 @@ def change(world, seed):
                 world.lost.append({'admission': person.label, 'answer': seen})
         elif state == 'in':
             person.move('moving')
+            person.removed = int(time.time())
             answer = until_acknowledged(world, caller, 'removals', 'DELETE', f'{path}?gallery=visitors')
-            if answer is None or answer[0] not in (200, 202, 204, 404):
+            if answer is None or answer[0] not in (200, 202):
                 world.lost.append({'removal': person.label, 'answer': answer})
                 continue
             world.count('removals')
+            world.count(f'removals_{answer[0]}')
             person.move('out')
         time.sleep(dice.random())
 
@@ -225,7 +262,9 @@ def search(world, seed):
             world.count('searches_without_answer')
             time.sleep(0.2)
         elif answer[0] != 200:
-            world.count(f'searches_refused_{answer[0]}')
+            world.refused('searches', answer[0])
+            if answer[0] not in (429, 500, 503, 504):
+                world.failures.append({'asked': 'identify', 'answer': answer})
             time.sleep(0.2)
         else:
             world.count('searches')
@@ -235,6 +274,7 @@ def search(world, seed):
                 world.wrong.append({'of': person.label, 'enrolled': True, 'said': answer[1]})
             elif state == 'out' and answer[1]['decision'] != 'reject':
                 world.wrong.append({'of': person.label, 'enrolled': False, 'said': answer[1]})
+        world.ending.wait(dice.random() * world.pause)
 
 
 def trouble(world, daemons, minutes):
@@ -249,6 +289,8 @@ def trouble(world, daemons, minutes):
             for daemon in daemons if act == 'reload' else [daemons[minute % 2]]:
                 daemon.signal(signal.SIGHUP if act == 'reload' else signal.SIGKILL)
                 world.count(f'{act}s_of_{daemon.name}')
+                if act == 'kill':
+                    world.last_kill = time.monotonic()
         if world.ending.wait(max(0, 60 - (time.monotonic() - begun))):
             return
 
@@ -276,11 +318,41 @@ def check_end(world, operator):
             world.lost.append({'at the end': person.label, 'acknowledged': state})
 
 
+def check_receipts(world, operator):
+    """Nothing is left of anybody who was removed, and a signed receipt says so of each who is gone."""
+    deadline = time.monotonic() + ERASED_WITHIN
+    leaving = None
+    while leaving != 0 and time.monotonic() < deadline:
+        gallery = operator.ask('GET', '/v1/galleries/visitors')
+        leaving = gallery[1].get('leaving') if gallery is not None else None
+        time.sleep(0.5)
+    erased, receipts, cursor = {}, 0, '0'
+    while cursor is not None:
+        page = operator.ask('GET', f'/v1/receipts?gallery=visitors&count=200&cursor={cursor}')
+        if page is None or page[0] != 200:
+            if time.monotonic() > deadline + 60:
+                break
+            time.sleep(0.2)
+            continue
+        for receipt in page[1]['receipts']:
+            receipts += 1
+            for who in receipt['receipt_ids']:
+                erased[who] = max(erased.get(who, 0), receipt['erased'])
+        cursor = page[1].get('next')
+    gone = [p for p in world.people if p.state == 'out' and p.removed > 0]
+    for person in gone:
+        if erased.get(person.receipt, 0) < person.removed:
+            world.lost.append({'receipt of': person.label, 'removed': person.removed, 'has': erased.get(person.receipt)})
+    return {'leaving': leaving, 'receipts': receipts, 'gone_with_a_receipt': sum(
+        erased.get(p.receipt, 0) >= p.removed for p in gone), 'gone': len(gone)}
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ('work', 'heft', 'matcher', 'decider', 'matching', 'deciding'):
         parser.add_argument(f'--{name}', required=True)
     parser.add_argument('--minutes', type=float, required=True)
+    parser.add_argument('--pause', type=float, default=0.0, help='seconds between searches, at most')
     options = parser.parse_args()
     world = World(options)
     work = options.work
@@ -315,20 +387,21 @@ def main():
     for thread in threads:
         thread.join(2 * ACKNOWLEDGED_WITHIN)
     check_end(world, operator)
+    receipts = check_receipts(world, operator)
     stopping.set()
     supervisor.join()
     clean = {daemon.name: daemon.stop() for daemon in daemons}
     result = {'minutes': options.minutes, 'wrong_answers': len(world.wrong), 'lost_changes': len(world.lost),
               'unexpected_ends': {d.name: d.unexpected for d in daemons}, 'stopped_cleanly': clean,
-              'starts': {d.name: d.starts for d in daemons}, 'counts': dict(sorted(world.counts.items())),
+              'starts': {d.name: d.starts for d in daemons}, 'counts': dict(sorted(world.counts.items())), 'failures': len(world.failures), **receipts,
               'memory': {d.name: memory(d, time.monotonic() - begun) for d in daemons},
-              'wrong': world.wrong[:5], 'lost': world.lost[:5]}
+              'wrong': world.wrong[:5], 'lost': world.lost[:5], 'failed': world.failures[:5]}
     for audited in (f'{work}/matcher/audit.log', f'{work}/owner/audit.log'):
         checked = subprocess.run([options.heft, 'audit-log', 'verify', audited], capture_output=True, text=True)
         result.setdefault('audit_logs_intact', []).append(checked.returncode == 0)
     print(json.dumps(result, indent=2))
     grown = any(m['last_quarter_kb'] > 1.1 * m['second_quarter_kb'] + 16384 for m in result['memory'].values())
-    bad = world.wrong or world.lost or any(result['unexpected_ends'].values()) or not all(clean.values()) or grown \
+    bad = world.wrong or world.lost or world.failures or receipts['leaving'] != 0 or any(result['unexpected_ends'].values()) or not all(clean.values()) or grown \
         or not all(result['audit_logs_intact']) or not world.counts.get('searches')
     return 1 if bad else 0
 

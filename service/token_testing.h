@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests alone: a token in software (SoftHSM), one a process, as OpenSSL's engine loads its
 // module once.
-#ifndef HEFT_SERVICE_DECIDER_TOKEN_TESTING_H_
-#define HEFT_SERVICE_DECIDER_TOKEN_TESTING_H_
+#ifndef HEFT_SERVICE_TOKEN_TESTING_H_
+#define HEFT_SERVICE_TOKEN_TESTING_H_
 
 #include <gtest/gtest.h>
 
@@ -32,6 +32,9 @@ class SoftToken {
     return "pkcs11:token=heft;object=" + label + ";type=private?module-path=" + kModule +
            "&pin-source=file:" + (folder_ / "pin");
   }
+  // Where the tokens are: whoever moves it has pulled them out.
+  std::string tokens() const { return folder_ / "tokens"; }
+  std::string pin() const { return folder_ / "pin"; }
 
  private:
   static constexpr char kModule[] = "/usr/lib/softhsm/libsofthsm2.so";
@@ -56,4 +59,4 @@ class SoftToken {
 
 }  // namespace heft::service::testing
 
-#endif  // HEFT_SERVICE_DECIDER_TOKEN_TESTING_H_
+#endif  // HEFT_SERVICE_TOKEN_TESTING_H_

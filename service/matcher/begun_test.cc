@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/matcher/begun.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+
+#include "base/files.h"
+#include "base/testing.h"
+
+namespace heft::service {
+namespace {
+
+void MakeOld(const std::string& path) {
+  const timeval old[2] = {{1000, 0}, {1000, 0}};
+  ASSERT_EQ(utimes(path.c_str(), old), 0) << path;
+}
+
+TEST(BegunTest, WhatIsOldIsForgottenAndWhatIsOthersStays) {
+  const heft::testing::TemporaryFolder state;
+  const Begun begun(state.path(), "galleries");
+  const Hash first = HashBytes(AsBytes("first")), second = HashBytes(AsBytes("second"));
+  EXPECT_FALSE(begun.Has(first));
+  ASSERT_TRUE(begun.Begin(first).ok());
+  EXPECT_TRUE(begun.Has(first));
+  EXPECT_FALSE(Begun(state.path(), "removals").Has(first));
+  EXPECT_FALSE(Begun(state.path()).Has(first));
+  // The library's memory of galleries lies in the same folder (HEFT_STATE_DIR).
+  const std::string folder = state.path() + "/begun-galleries/";
+  const std::vector<std::string> others = {state.path() + "/galleries/0a0b.generation",
+                                           folder + "lock", folder + "0a0b.generation"};
+  ASSERT_TRUE(MakeDirectories(state.path() + "/galleries").ok());
+  for (const std::string& other : others) {
+    ASSERT_TRUE(WriteFileAtomic(other, "1", 0600).ok());
+    MakeOld(other);
+  }
+  MakeOld(folder + HexString(first));
+  ASSERT_TRUE(begun.Begin(second).ok());
+  EXPECT_FALSE(begun.Has(first));
+  EXPECT_TRUE(begun.Has(second));
+  for (const std::string& other : others) EXPECT_TRUE(FileExists(other)) << other;
+  begun.End(second);
+  EXPECT_FALSE(begun.Has(second));
+}
+
+}  // namespace
+}  // namespace heft::service

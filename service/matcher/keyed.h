@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// KeyedAnswers: what was answered to requests with an Idempotency-Key, so that who asks again, as
+// an answer was lost, is told the same and nothing happens twice. In memory: a process that begins
+// anew knows none of them; what must not be done again then is kept in files (begun.h). Any thread.
+#ifndef HEFT_SERVICE_MATCHER_KEYED_H_
+#define HEFT_SERVICE_MATCHER_KEYED_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/bytes.h"
+#include "service/http/message.h"
+
+namespace heft::service {
+
+// IdempotencyKeyOf: the header; empty where there is none. kInvalidArgument for one above 255
+// bytes.
+absl::StatusOr<std::string> IdempotencyKeyOf(const HttpRequest& request);
+
+class KeyedAnswers {
+ public:
+  static constexpr size_t kMost = 4096;           // answers; then the oldest go
+  static constexpr size_t kMostBytes = 64 << 20;  // of all answers' bodies; likewise
+  static constexpr size_t kLongest = 1 << 20;     // bytes of one; a longer one is not kept
+  static constexpr std::chrono::hours kLife{24};
+
+  // Once: what `ask` answers, or has answered to this principal under this key. Errors are not
+  // kept: who asks again asks anew. Of several at once one asks, and the others wait, up to their
+  // deadlines. kAlreadyExists for a key that another request had.
+  using Asking = std::function<absl::StatusOr<HttpResponse>()>;
+  absl::StatusOr<HttpResponse> Once(const HttpRequest& request, const Asking& ask);
+
+ private:
+  struct Entry {
+    Hash what{};  // was asked
+    bool answered = false;
+    HttpResponse answer;
+    std::chrono::steady_clock::time_point since;
+  };
+  void Forget();  // what is too old or too much; under the mutex
+  void Keep(const std::string& name, const HttpResponse& answer);
+
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::map<std::string, Entry> entries_;  // by principal and key
+  std::deque<std::string> order_;         // of those that are answered, oldest first
+  size_t bytes_ = 0;                      // of their bodies
+};
+
+}  // namespace heft::service
+
+#endif  // HEFT_SERVICE_MATCHER_KEYED_H_
