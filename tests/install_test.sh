@@ -14,7 +14,7 @@ trap 'rm -rf -- "$work"' EXIT
 "$cmake" --install "$build" --prefix "$work/prefix" >"$work/install.log"
 cp -r "$source/tests/install" "$work/source"  # nothing of the source tree is near
 "$cmake" -S "$work/source" -B "$work/build" -G "$generator" -DCMAKE_CXX_COMPILER="$compiler" \
-  -DCMAKE_CXX_FLAGS="$flags" \
+  -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_C_FLAGS="$flags" \
   -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH="$work/prefix"
 "$cmake" --build "$work/build"
 for program in server_side server_side_static owner_side owner_side_static learner; do
@@ -28,8 +28,28 @@ PKG_CONFIG_PATH="$libraries/pkgconfig" pkg-config --cflags --libs heft_server >"
 "$compiler" $flags "$source/tests/install/server_side.cc" $(cat "$work/flags") -o "$work/by_pkg_config"
 LD_LIBRARY_PATH="$libraries" "$work/by_pkg_config"
 
+# In C, where it was built (HEFT_BUILD_C).
+if [[ -f "$libraries/pkgconfig/heft_c.pc" ]]; then
+  "$work/build/c_server_side"
+  "$work/build/c_owner_side"
+  PKG_CONFIG_PATH="$libraries/pkgconfig" pkg-config --cflags --libs heft_c_server >"$work/flags"
+  # shellcheck disable=SC2046,SC2086
+  "$compiler" $flags -x c -std=c11 -Wall -Wextra -pedantic -Werror "$source/tests/install/c_side.c" \
+    $(cat "$work/flags") -Wl,-rpath-link,"$libraries" -o "$work/by_pkg_config"
+  LD_LIBRARY_PATH="$libraries" "$work/by_pkg_config"
+  # A C program that links the server's library has no function that could decrypt.
+  # shellcheck disable=SC2046,SC2086
+  if "$compiler" $flags -DOWNER -x c -std=c11 "$source/tests/install/c_side.c" $(cat "$work/flags") \
+    -Wl,-rpath-link,"$libraries" -o "$work/key_owner" 2>"$work/refused"; then
+    echo "a key owner's program links heft_c_server" >&2
+    exit 1
+  fi
+  grep 'heft_key_owner_generate' "$work/refused" >/dev/null
+fi
+
 # What a server links must not know a secret key, seen from outside too.
-for file in "$work/build/server_side_static" "$libraries/libheft_server.so" "$libraries/libheft_server.a"; do
+for file in "$work/build/server_side_static" "$libraries/libheft_server.so" "$libraries/libheft_server.a" \
+  "$libraries/libheft_c_server.so"; do
   if nm -C "$file" 2>/dev/null | grep -E 'SecretKey|ckks::Decrypt'; then
     echo "$file holds secret-key code" >&2
     exit 1

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "heft/audit.h"
+
+#include "c/handles.h"
+#include "heft/c/audit.h"
+
+namespace heft::c {
+namespace {
+
+absl::StatusOr<Audited> ReadAudited(heft_bytes reply, heft_bytes seed,
+                                    const heft_files* const* requests, size_t count) {
+  Audited audited;
+  audited.reply.assign(Span(reply).begin(), Span(reply).end());
+  audited.seed.assign(Span(seed).begin(), Span(seed).end());
+  for (size_t i = 0; i < count; ++i) {
+    HEFT_RETURN_IF_ERROR(Given(requests[i], "requests[i]"));
+    audited.requests.push_back(requests[i]->files);
+  }
+  return audited;
+}
+
+Json FindingJson(const AuditFinding& finding) {
+  return {{"right", finding.right}, {"reason", finding.reason}};
+}
+
+}  // namespace
+}  // namespace heft::c
+
+using heft::c::Call;
+using heft::c::Given;
+using heft::c::Span;
+
+heft_status heft_audit_key_make(const char* gallery, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(gallery, "gallery"));
+    return heft::MakeAuditKey(gallery);
+  });
+}
+
+heft_status heft_audit_reveal(const char* gallery, const char* server, heft_bytes reply,
+                              heft_buffer** seed, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(gallery, "gallery", server, "server", reply, "reply", seed, "seed"));
+    HEFT_ASSIGN_OR_RETURN(const heft::SignerKey key, heft::ParseSignerKey(server));
+    HEFT_ASSIGN_OR_RETURN(auto bytes, heft::RevealSeed(gallery, key, Span(reply), "reply"));
+    *seed = new heft_buffer(std::move(bytes));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_audit_renew_factor(const heft_matcher* matcher, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(matcher, "matcher"));
+    heft::RenewFactor(matcher->server);
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_audit_reply(const heft_matcher* matcher, const heft_gallery* copy,
+                             const heft_trust* trust, heft_bytes reply, heft_bytes seed,
+                             const heft_files* const* requests, size_t count, heft_result** result,
+                             heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", copy, "copy", trust, "trust", reply, "reply",
+                               seed, "seed", requests, "requests", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const auto audited, heft::c::ReadAudited(reply, seed, requests, count));
+    HEFT_ASSIGN_OR_RETURN(const auto finding,
+                          heft::AuditReply(matcher->server, copy->gallery, trust->trust, audited));
+    *result = new heft_result(heft::c::FindingJson(finding));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_audit_gallery(const heft_matcher* matcher, const heft_gallery* copy,
+                               heft_bytes state, const heft_trust* trust, heft_result** result,
+                               heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(
+        Given(matcher, "matcher", copy, "copy", state, "state", trust, "trust", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(
+        const auto finding,
+        heft::AuditGallery(matcher->server, copy->gallery, Span(state), trust->trust, "state"));
+    *result = new heft_result(heft::c::FindingJson(finding));
+    return absl::OkStatus();
+  });
+}

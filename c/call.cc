@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "c/call.h"
+
+#include "absl/strings/str_cat.h"
+#include "c/handles.h"
+
+namespace heft::c {
+namespace {
+
+// The error where there is no memory for one: nobody frees or changes it.
+heft_error& NoMemory() {
+  static heft_error* const error = [] {
+    static heft_error made;
+    made.status = HEFT_OUT_OF_MEMORY;
+    return &made;
+  }();
+  return *error;
+}
+
+}  // namespace
+
+heft_status Report(heft_error** error, heft_status status, std::string_view message) noexcept {
+  if (error == nullptr) return status;
+  try {
+    const bool usable =
+        *error != nullptr && *error != &NoMemory() && (*error)->tag == heft_error::kTag;
+    std::string text(message);
+    if (!usable) *error = new heft_error;
+    (*error)->status = status;
+    (*error)->message = std::move(text);
+    return status;
+  } catch (...) {
+    heft_error_free(*error);
+    *error = &NoMemory();
+    return HEFT_OUT_OF_MEMORY;
+  }
+}
+
+heft_status KindOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kOutOfRange:
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDataLoss:
+      return static_cast<heft_status>(status.code());
+    default:
+      return HEFT_INTERNAL;
+  }
+}
+
+absl::Status IsNull(const char* name) {
+  return absl::InvalidArgumentError(absl::StrCat(name, " is NULL"));
+}
+
+absl::Status IsAnother(const char* name, const char* type) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " is no ", type, ": it was freed, or is an object of another type"));
+}
+
+absl::Status GivenBytes(const char* name, heft_bytes bytes) {
+  if (bytes.size > PTRDIFF_MAX) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " has a size of ", bytes.size, ", which is in no memory"));
+  }
+  if (bytes.data != nullptr || bytes.size == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, " is NULL, with a size of ", bytes.size));
+}
+
+Monitor AsMonitor(heft_monitor monitor, void* user) {
+  if (monitor == nullptr) return {};
+  return [monitor, user](const ProgressEvent& event) {
+    return monitor(user, std::string(event.what).c_str(), event.done, event.total) == 0;
+  };
+}
+
+}  // namespace heft::c
+
+using heft::c::Free;
+using heft::c::NoMemory;
+
+heft_status heft_error_status(const heft_error* error) {
+  return error == nullptr ? HEFT_OK : error->status;
+}
+
+const char* heft_error_message(const heft_error* error) {
+  if (error == nullptr) return "";
+  return error == &NoMemory() ? "out of memory" : error->message.c_str();
+}
+
+void heft_error_free(heft_error* error) {
+  if (error != &NoMemory()) Free(error);
+}
+
+const char* heft_status_name(heft_status status) {
+  switch (status) {
+    case HEFT_OK:
+      return "OK";
+    case HEFT_CANCELLED:
+      return "CANCELLED";
+    case HEFT_INVALID_ARGUMENT:
+      return "INVALID_ARGUMENT";
+    case HEFT_NOT_FOUND:
+      return "NOT_FOUND";
+    case HEFT_ALREADY_EXISTS:
+      return "ALREADY_EXISTS";
+    case HEFT_RESOURCE_EXHAUSTED:
+      return "RESOURCE_EXHAUSTED";
+    case HEFT_FAILED_PRECONDITION:
+      return "FAILED_PRECONDITION";
+    case HEFT_OUT_OF_RANGE:
+      return "OUT_OF_RANGE";
+    case HEFT_INTERNAL:
+      return "INTERNAL";
+    case HEFT_UNAVAILABLE:
+      return "UNAVAILABLE";
+    case HEFT_DATA_LOSS:
+      return "DATA_LOSS";
+    case HEFT_OUT_OF_MEMORY:
+      return "OUT_OF_MEMORY";
+  }
+  return "UNKNOWN";
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call: what every function of the C interface does around what it is for: arguments are checked,
+// exceptions end here, errors become objects (heft/c/base.h).
+#ifndef HEFT_C_CALL_H_
+#define HEFT_C_CALL_H_
+
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "c/status.h"
+#include "heft/c/base.h"
+#include "heft/progress.h"
+
+namespace heft::c {
+
+// Handle: what every opaque object begins with, so that NULL, an object of another type and, as
+// long as nobody has taken its memory, a freed one are told from a good one. `kTag` differs by
+// type.
+template <typename T>
+struct Handle {
+  Handle() = default;
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  // Volatile: a compiler leaves out what is stored into an object whose life ends.
+  ~Handle() { *const_cast<volatile uint64_t*>(&tag) = 0; }
+  uint64_t tag = T::kTag;
+};
+
+// Report: makes or uses again *error, where `error` is not null; the status that it was given, or
+// HEFT_OUT_OF_MEMORY where there is none for the text.
+heft_status Report(heft_error** error, heft_status status, std::string_view message) noexcept;
+// KindOf: of an error of the library's; those that it does not promise are HEFT_INTERNAL.
+heft_status KindOf(const absl::Status& status);
+// Text: of an error, good as long as it is.
+inline std::string_view Text(const absl::Status& status) {
+  return {status.message().data(), status.message().size()};
+}
+
+// Call runs a function's body, and lets nothing out but a status.
+template <typename Body>
+heft_status Call(heft_error** error, Body&& body) noexcept {
+  try {
+    const absl::Status status = body();
+    return status.ok() ? HEFT_OK : Report(error, KindOf(status), Text(status));
+  } catch (const std::bad_alloc&) {
+    return Report(error, HEFT_OUT_OF_MEMORY, "out of memory");
+  } catch (const std::length_error&) {  // more than any vector holds
+    return Report(error, HEFT_OUT_OF_MEMORY, "out of memory: a size is beyond all bounds");
+  } catch (const std::exception& exception) {
+    return Report(error, HEFT_INTERNAL, exception.what());
+  } catch (...) {
+    return Report(error, HEFT_INTERNAL, "something that is no exception was thrown");
+  }
+}
+
+absl::Status IsNull(const char* name);
+absl::Status IsAnother(const char* name, const char* type);
+// GivenBytes: bytes that are there if there are any.
+absl::Status GivenBytes(const char* name, heft_bytes bytes);
+
+// Given: kInvalidArgument unless all of these are there, and objects are of their types: pairs of
+// an argument and its name in errors, Given(path, "path", model, "model").
+inline absl::Status Given() { return absl::OkStatus(); }
+template <typename T, typename... Rest>
+absl::Status Given(T* value, const char* name, Rest... rest) {
+  if (value == nullptr) return IsNull(name);
+  if constexpr (requires { std::remove_cv_t<T>::kTag; }) {
+    if (value->tag != std::remove_cv_t<T>::kTag) {
+      return IsAnother(name, std::remove_cv_t<T>::kType);
+    }
+  }
+  return Given(rest...);
+}
+template <typename... Rest>
+absl::Status Given(heft_bytes value, const char* name, Rest... rest) {
+  HEFT_RETURN_IF_ERROR(GivenBytes(name, value));
+  return Given(rest...);
+}
+// Allowed: the same of an argument that may be NULL.
+template <typename T>
+absl::Status Allowed(T* value, const char* name) {
+  return value == nullptr ? absl::OkStatus() : Given(value, name);
+}
+
+// Free: the end of an object; what is none of the type is left alone.
+template <typename T>
+void Free(T* object) noexcept {
+  if (object != nullptr && object->tag == T::kTag) delete object;
+}
+
+inline std::span<const uint8_t> Span(heft_bytes bytes) {
+  return {static_cast<const uint8_t*>(bytes.data), bytes.size};
+}
+// AsMonitor: a C monitor as the library calls it.
+Monitor AsMonitor(heft_monitor monitor, void* user);
+
+}  // namespace heft::c
+
+#endif  // HEFT_C_CALL_H_

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "heft/enrol_many.h"
+
+#include <memory>
+
+#include "c/handles.h"
+#include "c/options.h"
+#include "c/samples.h"
+
+namespace heft::c {
+namespace {
+
+// Admitter: a C callback as the library calls it, which remembers what it returned.
+struct Admitter {
+  heft_answer_request admit;
+  void* user;
+  heft_status refused = HEFT_OK;
+
+  absl::StatusOr<std::vector<uint8_t>> operator()(std::span<const uint8_t> request) {
+    heft_buffer* answer = nullptr;
+    refused = admit(user, {request.data(), request.size()}, &answer);
+    if (refused != HEFT_OK) return absl::CancelledError("whoever admits has refused to");
+    HEFT_RETURN_IF_ERROR(Given(answer, "admission"));
+    const std::unique_ptr<heft_buffer> owned(answer);
+    return std::move(owned->bytes);
+  }
+};
+
+absl::StatusOr<EnrolManyOptions> ReadOptions(const heft_options* options, const heft_trust* trust) {
+  EnrolManyOptions many;
+  std::vector<std::string> metadata;
+  OptionReader read(options);
+  read.Texts("metadata", &metadata).Integer("expires", &many.expires).Integer("from", &many.from);
+  HEFT_RETURN_IF_ERROR(read.Finish());
+  for (const std::string& text : metadata) {
+    HEFT_ASSIGN_OR_RETURN(MetadataPair pair, ParseMetadataPair(text));
+    many.metadata.push_back(std::move(pair));
+  }
+  if (trust != nullptr) many.trust = &trust->trust;
+  return many;
+}
+
+Json ResultJson(const EnrolManyResult& done) {
+  return {{"brought", done.brought}, {"admitted", done.admitted},   {"rejected", done.rejected},
+          {"waiting", done.waiting}, {"templates", done.templates}, {"blocks", done.blocks}};
+}
+
+}  // namespace
+}  // namespace heft::c
+
+using heft::c::Allowed;
+using heft::c::AsMonitor;
+using heft::c::Call;
+using heft::c::Given;
+
+heft_status heft_enrol_many(const heft_client* client, const heft_matcher* matcher,
+                            const char* gallery, const heft_rows* modalities, size_t count,
+                            const char* const* labels, const heft_options* options,
+                            heft_answer_request admit, const heft_trust* trust,
+                            heft_monitor monitor, void* user, heft_result** result,
+                            heft_error** error) {
+  heft::c::Admitter admitter = {admit, user};
+  const heft_status status = Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(client, "client", matcher, "matcher", gallery, "gallery", modalities,
+                               "modalities", labels, "labels", result, "result"));
+    HEFT_RETURN_IF_ERROR(Allowed(trust, "trust"));
+    HEFT_ASSIGN_OR_RETURN(auto many, heft::c::ReadOptions(options, trust));
+    if (admit != nullptr) many.admit = std::ref(admitter);
+    heft::c::SampleRows samples;
+    HEFT_RETURN_IF_ERROR(samples.Read(client->client.model().modalities, modalities, count, labels,
+                                      nullptr, /*fused=*/true));
+    HEFT_ASSIGN_OR_RETURN(const auto done,
+                          heft::EnrolMany(client->client, matcher->server, gallery, samples.views(),
+                                          many, AsMonitor(monitor, user)));
+    *result = new heft_result(heft::c::ResultJson(done));
+    return absl::OkStatus();
+  });
+  if (admitter.refused == HEFT_OK || status == HEFT_OUT_OF_MEMORY) return status;
+  return heft::c::Report(error, admitter.refused, "whoever admits has refused to");
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the opaque objects of the C interface hold, but for those of the key owner and of learning.
+#ifndef HEFT_C_HANDLES_H_
+#define HEFT_C_HANDLES_H_
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "c/call.h"
+#include "heft/c/base.h"
+#include "heft/c/client.h"
+#include "heft/c/matcher.h"
+#include "heft/client.h"
+#include "heft/gallery.h"
+#include "heft/json.h"
+#include "heft/model.h"
+#include "heft/server.h"
+#include "heft/trust.h"
+
+// HEFT_C_HANDLE: the tag and the name of a type; tags are its letters, of which types have
+// different ones.
+#define HEFT_C_HANDLE(type, letters)                                \
+  static constexpr uint64_t kTag = 0x68656674'00000000 | (letters); \
+  static constexpr const char* kType = #type
+
+struct heft_error : heft::c::Handle<heft_error> {
+  HEFT_C_HANDLE(heft_error, 'erro');
+  heft_status status = HEFT_OK;
+  std::string message;
+};
+
+struct heft_buffer : heft::c::Handle<heft_buffer> {
+  HEFT_C_HANDLE(heft_buffer, 'buff');
+  explicit heft_buffer(std::vector<uint8_t> b) : bytes(std::move(b)) {}
+  std::vector<uint8_t> bytes;
+};
+
+struct heft_options : heft::c::Handle<heft_options> {
+  HEFT_C_HANDLE(heft_options, 'opti');
+  using Value = std::variant<std::string, int64_t, double, bool, std::vector<uint8_t>,
+                             std::vector<std::string>, std::vector<double>>;
+  std::map<std::string, Value, std::less<>> values;
+};
+
+struct heft_result : heft::c::Handle<heft_result> {
+  HEFT_C_HANDLE(heft_result, 'resu');
+  explicit heft_result(heft::Json j) : json(std::move(j)) {}
+  const heft::Json json;
+  // Texts that were asked for, by member; ":" is the whole.
+  mutable std::mutex mutex;
+  mutable std::map<std::string, std::string> texts;
+};
+
+struct heft_model : heft::c::Handle<heft_model> {
+  HEFT_C_HANDLE(heft_model, 'mode');
+  explicit heft_model(heft::Model m) : model(std::move(m)) {}
+  const heft::Model model;
+};
+
+struct heft_client : heft::c::Handle<heft_client> {
+  HEFT_C_HANDLE(heft_client, 'clie');
+  explicit heft_client(heft::Client c) : client(std::move(c)) {}
+  const heft::Client client;
+};
+
+struct heft_signing_key : heft::c::Handle<heft_signing_key> {
+  HEFT_C_HANDLE(heft_signing_key, 'sign');
+  explicit heft_signing_key(heft::SigningKey k);
+  const heft::SigningKey key;
+  const std::string public_key;  // hexadecimal
+};
+
+struct heft_trust : heft::c::Handle<heft_trust> {
+  HEFT_C_HANDLE(heft_trust, 'trus');
+  heft::Trust trust;
+};
+
+struct heft_files : heft::c::Handle<heft_files> {
+  HEFT_C_HANDLE(heft_files, 'file');
+  std::vector<heft::SampleFile> files;
+};
+
+struct heft_request : heft::c::Handle<heft_request> {
+  HEFT_C_HANDLE(heft_request, 'requ');
+  explicit heft_request(heft::Request r) : request(std::move(r)) {}
+  const heft::Request request;
+};
+
+struct heft_matcher : heft::c::Handle<heft_matcher> {
+  HEFT_C_HANDLE(heft_matcher, 'matc');
+  explicit heft_matcher(heft::Server s) : server(std::move(s)) {}
+  const heft::Server server;
+};
+
+struct heft_gallery : heft::c::Handle<heft_gallery> {
+  HEFT_C_HANDLE(heft_gallery, 'gall');
+  explicit heft_gallery(heft::Gallery g) : gallery(std::move(g)) {}
+  heft::Gallery gallery;
+};
+
+#endif  // HEFT_C_HANDLES_H_

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server's role: keys, enrolment and admission.
+#include "heft/c/matcher.h"
+
+#include "c/handles.h"
+#include "c/options.h"
+#include "heft/expanded_keys.h"
+#include "heft/files.h"
+#include "heft/pending.h"
+#include "heft/server.h"
+
+namespace heft::c {
+namespace {
+
+// OpenedKeys: a key file as it is best read.
+struct OpenedKeys {
+  std::optional<ExpandedKeys> expanded;
+  std::vector<uint8_t> bytes;
+  std::string name;
+
+  KeyFile view() const { return {bytes, name, expanded ? &*expanded : nullptr}; }
+};
+
+absl::StatusOr<OpenedKeys> OpenKeys(const std::string& path) {
+  OpenedKeys keys;
+  keys.name = path;
+  // Whatever is wrong with the copy: the file itself is there.
+  auto expanded = ExpandedKeys::Open(path + ".expanded", path);
+  if (expanded.ok()) {
+    keys.expanded = *std::move(expanded);
+    return keys;
+  }
+  HEFT_ASSIGN_OR_RETURN(keys.bytes, ReadFile(path, kMaxKeysSize));
+  return keys;
+}
+
+absl::StatusOr<EnrolOptions> ReadEnrolOptions(const heft_options* options,
+                                              const heft_trust* trust) {
+  EnrolOptions enrol;
+  std::vector<std::string> metadata;
+  OptionReader read(options);
+  read.Text("identity", &enrol.identity).Flag("all_pairs", &enrol.all_pairs);
+  read.Flag("average", &enrol.average).Bytes("authorisation", &enrol.authorisation);
+  read.Texts("metadata", &metadata).Integer("expires", &enrol.expires);
+  read.Text("idempotency_key", &enrol.idempotency_key);
+  HEFT_RETURN_IF_ERROR(read.Finish());
+  for (const std::string& text : metadata) {
+    HEFT_ASSIGN_OR_RETURN(MetadataPair pair, ParseMetadataPair(text));
+    enrol.metadata.push_back(std::move(pair));
+  }
+  if (trust != nullptr) enrol.trust = &trust->trust;
+  return enrol;
+}
+
+}  // namespace
+}  // namespace heft::c
+
+using heft::Json;
+using heft::c::Allowed;
+using heft::c::AsMonitor;
+using heft::c::Call;
+using heft::c::Given;
+using heft::c::Span;
+
+heft_status heft_files_new(heft_files** files, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(files, "files"));
+    *files = new heft_files;
+    return absl::OkStatus();
+  });
+}
+
+void heft_files_free(heft_files* files) { heft::c::Free(files); }
+
+heft_status heft_files_add(heft_files* files, heft_bytes bytes, const char* name,
+                           heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(files, "files", bytes, "bytes", name, "name"));
+    const auto view = Span(bytes);
+    files->files.push_back({{view.begin(), view.end()}, name});
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_matcher_create(const heft_model* model, heft_bytes evaluation_keys,
+                                heft_bytes enrolment_keys, heft_matcher** matcher,
+                                heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(model, "model", evaluation_keys, "evaluation_keys", enrolment_keys,
+                               "enrolment_keys", matcher, "matcher"));
+    HEFT_ASSIGN_OR_RETURN(
+        auto server, heft::Server::Create(model->model, Span(evaluation_keys), "evaluation keys",
+                                          Span(enrolment_keys)));
+    *matcher = new heft_matcher(std::move(server));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_matcher_open(const heft_model* model, const char* evaluation_keys,
+                              const char* enrolment_keys, heft_matcher** matcher,
+                              heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(
+        Given(model, "model", evaluation_keys, "evaluation_keys", matcher, "matcher"));
+    HEFT_ASSIGN_OR_RETURN(const auto evaluation, heft::c::OpenKeys(evaluation_keys));
+    heft::c::OpenedKeys enrolment;
+    if (enrolment_keys != nullptr) {
+      HEFT_ASSIGN_OR_RETURN(enrolment, heft::c::OpenKeys(enrolment_keys));
+    }
+    HEFT_ASSIGN_OR_RETURN(
+        auto server, heft::Server::CreateFrom(model->model, evaluation.view(), enrolment.view()));
+    *matcher = new heft_matcher(std::move(server));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_expand_keys(const heft_model* model, const char* file, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(model, "model", file, "file"));
+    return heft::ExpandedKeys::Make(model->model, file, std::string(file) + ".expanded");
+  });
+}
+
+void heft_matcher_free(heft_matcher* matcher) { heft::c::Free(matcher); }
+
+heft_status heft_matcher_enrol(const heft_matcher* matcher, const char* gallery,
+                               const heft_files* files, const heft_options* options,
+                               const heft_trust* trust, heft_monitor monitor, void* user,
+                               heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(
+        Given(matcher, "matcher", gallery, "gallery", files, "files", result, "result"));
+    HEFT_RETURN_IF_ERROR(Allowed(trust, "trust"));
+    HEFT_ASSIGN_OR_RETURN(const auto enrol, heft::c::ReadEnrolOptions(options, trust));
+    HEFT_ASSIGN_OR_RETURN(
+        const heft::EnrolResult done,
+        matcher->server.Enrol(gallery, files->files, enrol, AsMonitor(monitor, user)));
+    *result = new heft_result(Json({{"brought", done.brought},
+                                    {"waiting", done.waiting},
+                                    {"templates", done.templates},
+                                    {"blocks", done.blocks},
+                                    {"repeated", done.repeated}}));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_matcher_pending(const heft_matcher* matcher, const heft_gallery* gallery,
+                                 uint64_t templates, uint64_t bytes, heft_buffer** request,
+                                 heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", gallery, "gallery", request, "request"));
+    const heft::PendingLimit limit = {.templates = templates == 0 ? UINT64_MAX : templates,
+                                      .bytes = bytes == 0 ? UINT64_MAX : bytes};
+    HEFT_ASSIGN_OR_RETURN(auto made, heft::PendingUpTo(matcher->server, gallery->gallery, limit));
+    *request = new heft_buffer(std::move(made));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_matcher_admit(const heft_matcher* matcher, const char* gallery,
+                               heft_bytes admission, const heft_trust* trust, heft_monitor monitor,
+                               void* user, heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", gallery, "gallery", admission, "admission",
+                               trust, "trust", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const heft::AdmitResult done,
+                          matcher->server.Admit(gallery, Span(admission), "admission", trust->trust,
+                                                AsMonitor(monitor, user)));
+    *result = new heft_result(Json({{"admitted", done.admitted},
+                                    {"rejected", done.rejected},
+                                    {"waiting", done.waiting},
+                                    {"templates", done.templates},
+                                    {"blocks", done.blocks}}));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_matcher_fold(const heft_matcher* matcher, const char* gallery,
+                              heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", gallery, "gallery"));
+    return matcher->server.Fold(gallery);
+  });
+}

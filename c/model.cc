@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "heft/model.h"
+
+#include "c/handles.h"
+#include "c/result.h"
+#include "heft/inspect.h"
+
+namespace heft::c {
+namespace {
+
+Json Pair(double lo, double hi) { return Json::array({lo, hi}); }
+
+Json ThresholdsJson(const Model& model) {
+  Json json = Json::array();
+  for (const DecisionThreshold& t : model.thresholds) {
+    json.push_back(Json::object({{"fmr", t.fmr},
+                                 {"score", t.score},
+                                 {"fnmr", t.fnmr},
+                                 {"impostor_pairs", t.impostor_pairs},
+                                 {"interval", Pair(t.interval.lo, t.interval.hi)}}));
+  }
+  return json;
+}
+
+Json SearchesJson(const Model& model) {
+  Json json = Json::array();
+  for (const SearchCalibration& s : model.searches) {
+    json.push_back(Json::object(
+        {{"templates", s.templates}, {"people", s.people}, {"comparisons", s.comparisons}}));
+  }
+  return json;
+}
+
+absl::StatusOr<Json> Describe(const Model& model) {
+  Json modalities = Json::array();
+  for (const ModalitySpec& m : model.modalities) {
+    modalities.push_back(Json::object({{"name", m.name}, {"dimension", m.dimension}}));
+  }
+  HEFT_ASSIGN_OR_RETURN(Json training, Json::Parse(model.training_summary));
+  const auto& interval = model.approximation.interval;
+  Json json = {{"model_id", Hex(model.Id())},
+               {"decision_id", Hex(model.DecisionId())},
+               {"modalities", std::move(modalities)},
+               {"gamma", model.gamma},
+               {"profile", model.profile},
+               {"interval", Pair(interval.lo, interval.hi)},
+               {"thresholds", ThresholdsJson(model)},
+               {"searches", SearchesJson(model)},
+               {"calibration", nullptr},
+               {"sample_agreement", nullptr},
+               {"training", std::move(training)}};
+  if (model.calibration) {
+    json["calibration"] = Json::object(
+        {{"slope", model.calibration->slope}, {"intercept", model.calibration->intercept}});
+  }
+  if (model.sample_agreement) json["sample_agreement"] = *model.sample_agreement;
+  return json;
+}
+
+}  // namespace
+}  // namespace heft::c
+
+using heft::c::Call;
+using heft::c::Given;
+
+heft_status heft_model_load(const char* path, heft_model** model, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(path, "path", model, "model"));
+    HEFT_ASSIGN_OR_RETURN(heft::Model loaded, heft::LoadModel(path));
+    *model = new heft_model(std::move(loaded));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_model_parse(heft_bytes bytes, const char* what, heft_model** model,
+                             heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(bytes, "bytes", what, "what", model, "model"));
+    HEFT_ASSIGN_OR_RETURN(heft::Model parsed, heft::Model::Parse(heft::c::Span(bytes), what));
+    *model = new heft_model(std::move(parsed));
+    return absl::OkStatus();
+  });
+}
+
+void heft_model_free(heft_model* model) { heft::c::Free(model); }
+
+heft_status heft_model_serialize(const heft_model* model, heft_buffer** bytes, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(model, "model", bytes, "bytes"));
+    *bytes = new heft_buffer(model->model.Serialize());
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_model_describe(const heft_model* model, heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(model, "model", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(heft::Json json, heft::c::Describe(model->model));
+    *result = new heft_result(std::move(json));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_model_threshold(const heft_model* model, double fmr, heft_result** result,
+                                 heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(model, "model", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const auto threshold, model->model.ThresholdFor(fmr));
+    *result = new heft_result(heft::c::ThresholdJson(threshold));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_model_search_threshold(const heft_model* model, double fpir, uint64_t people,
+                                        uint32_t templates, heft_result** result,
+                                        heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(model, "model", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const auto threshold,
+                          model->model.ThresholdForSearch(fpir, people, templates));
+    *result = new heft_result(heft::c::ThresholdJson(threshold));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_inspect(heft_bytes bytes, const char* what, heft_result** result,
+                         heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(bytes, "bytes", what, "what", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const heft::FileInfo info, heft::InspectFile(heft::c::Span(bytes), what));
+    heft::Json json = {
+        {"kind", info.kind}, {"name", info.name}, {"version", info.version}, {"bytes", info.bytes}};
+    if (info.params_id) json["params_id"] = heft::c::Hex(*info.params_id);
+    if (info.key_id) json["key_id"] = heft::c::Hex(*info.key_id);
+    *result = new heft_result(std::move(json));
+    return absl::OkStatus();
+  });
+}

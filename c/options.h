@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// OptionReader: the values of a heft_options, by the names that a call knows.
+#ifndef HEFT_C_OPTIONS_H_
+#define HEFT_C_OPTIONS_H_
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "c/handles.h"
+
+namespace heft::c {
+
+class OptionReader {
+ public:
+  // `options` may be null.
+  explicit OptionReader(const heft_options* options);
+
+  // Each sets `*value` where the option is given.
+  OptionReader& Text(const char* name, std::string* value);
+  OptionReader& Flag(const char* name, bool* value);
+  OptionReader& Number(const char* name, double* value);
+  OptionReader& Number(const char* name, std::optional<double>* value);
+  OptionReader& Bytes(const char* name, std::vector<uint8_t>* value);
+  OptionReader& Texts(const char* name, std::vector<std::string>* value);
+  OptionReader& Numbers(const char* name, std::vector<double>* value);
+  template <typename T>
+  OptionReader& Integer(const char* name, T* value) {
+    int64_t given = 0;
+    if (!TakeInteger(name, &given)) return *this;
+    if (!std::in_range<T>(given)) {
+      Complain(name, "is out of range");
+    } else {
+      *value = static_cast<T>(given);
+    }
+    return *this;
+  }
+  template <typename T>
+  OptionReader& Integer(const char* name, std::optional<T>* value) {
+    T given{};
+    const size_t before = taken_;
+    Integer(name, &given);
+    if (taken_ > before) *value = given;
+    return *this;
+  }
+
+  // kInvalidArgument for the first option of another type, and for one that no call above has
+  // named.
+  absl::Status Finish() const;
+
+ private:
+  const heft_options::Value* Find(const char* name);
+  template <typename T>
+  void Take(const char* name, T* value, const char* type);
+  bool TakeInteger(const char* name, int64_t* value);
+  void Complain(const char* name, const char* why);
+
+  const heft_options* options_;
+  absl::Status status_;
+  size_t taken_ = 0;
+  std::vector<std::string> known_;
+};
+
+}  // namespace heft::c
+
+#endif  // HEFT_C_OPTIONS_H_

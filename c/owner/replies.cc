@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// The key owner: replies are opened and decided, and what may still be.
+#include "absl/strings/str_cat.h"
+#include "c/options.h"
+#include "c/owner/handles.h"
+#include "c/result.h"
+
+namespace heft::c {
+namespace {
+
+const char* KindName(ScoreKind kind) {
+  return kind == ScoreKind::kVerification ? "verification" : "identification";
+}
+
+// ReadFlooding: of "flood_bits" and "flood_openings"; none where neither is given.
+struct FloodingReader {
+  std::optional<int> bits;
+  std::optional<uint32_t> openings;
+
+  void Read(OptionReader& read) {
+    read.Integer("flood_bits", &bits).Integer("flood_openings", &openings);
+  }
+  std::optional<Flooding> Get() const {
+    if (!bits && !openings) return std::nullopt;
+    Flooding flooding;
+    if (bits) flooding.security_bits = *bits;
+    if (openings) flooding.openings = *openings;
+    return flooding;
+  }
+};
+
+void ReadRule(OptionReader& read, DecisionRule* rule) {
+  read.Number("score", &rule->score).Number("fmr", &rule->fmr).Number("fpir", &rule->fpir);
+}
+
+Json ScoresJson(const OpenedScores& opened) {
+  Json candidates = Json::array();
+  for (const Candidate& candidate : opened.candidates) {
+    Json json = {{"identity", candidate.identity},
+                 {"score", candidate.score},
+                 {"templates", candidate.templates}};
+    if (candidate.log_likelihood_ratio) {
+      json["log_likelihood_ratio"] = *candidate.log_likelihood_ratio;
+    }
+    candidates.push_back(std::move(json));
+  }
+  return {{"kind", KindName(opened.kind)}, {"probe", opened.probe},
+          {"claimed", opened.claimed},     {"candidates", std::move(candidates)},
+          {"withheld", opened.withheld},   {"refused", opened.refusal},
+          {"searched", opened.searched},   {"where", WhereJson(opened.where)}};
+}
+
+Json DecisionJson(const Decision& decision) {
+  Json json = {
+      {"kind", KindName(decision.kind)},   {"probe", decision.probe},
+      {"accepted", decision.accepted},     {"identity", decision.identity},
+      {"refused", decision.refusal},       {"likelihood", LikelihoodName(decision.likelihood)},
+      {"where", WhereJson(decision.where)}};
+  json.update(ThresholdJson(decision.at));
+  return json;
+}
+
+Json LimitsJson(const BudgetLimits& limits) {
+  return {{"scores", limits.scores},
+          {"decisions", limits.decisions},
+          {"client_bits", limits.client_bits}};
+}
+
+Json ClientsJson(const BudgetUse& use) {
+  Json json = Json::array();
+  for (const BudgetUse::Client& client : use.clients) {
+    json.push_back(Json::object({{"client", Hex(client.client)},
+                                 {"openings", client.openings},
+                                 {"slots", client.slots},
+                                 {"bits_left", client.bits},
+                                 {"full_at", client.full_at}}));
+  }
+  return json;
+}
+
+Json BudgetJson(const BudgetUse& use) {
+  Json restarts = Json::array();
+  for (const BudgetUse::Restart& restart : use.restarts) {
+    restarts.push_back(Json::object({{"time", restart.time}, {"reason", restart.reason}}));
+  }
+  Json json = {{"limits", LimitsJson(use.limits)},
+               {"scores", use.scores},
+               {"decisions", use.decisions},
+               {"inherited_scores", use.inherited},
+               {"identifications", use.identifications},
+               {"verifications", use.verifications},
+               {"openings_under_key", use.openings},
+               {"identities", use.identities},
+               {"reconstruction_cosine", use.reconstruction_cosine},
+               {"clients", ClientsJson(use)},
+               {"restarts", std::move(restarts)},
+               {"restart_count", use.restart_count},
+               {"entries", use.entries},
+               {"last_entry", use.last_entry},
+               {"revoked", use.successor.has_value()}};
+  if (use.successor) json["successor"] = Hex(*use.successor);
+  return json;
+}
+
+absl::StatusOr<Json> Open(const KeyOwner& owner, heft_bytes reply, const char* what,
+                          const heft_options* options) {
+  uint32_t publish = kPublishedCandidates;
+  FloodingReader flooding;
+  OptionReader read(options);
+  read.Integer("publish", &publish);
+  flooding.Read(read);
+  HEFT_RETURN_IF_ERROR(read.Finish());
+  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened,
+                        owner.Open(Span(reply), what, flooding.Get(), publish));
+  return ScoresJson(opened);
+}
+
+absl::StatusOr<Json> Decide(const KeyOwner& owner, heft_bytes reply, const char* what,
+                            const heft_options* options) {
+  DecisionRule rule;
+  FloodingReader flooding;
+  OptionReader read(options);
+  ReadRule(read, &rule);
+  read.Flag("likelihood", &rule.likelihood);
+  flooding.Read(read);
+  HEFT_RETURN_IF_ERROR(read.Finish());
+  HEFT_ASSIGN_OR_RETURN(const Decision decision,
+                        owner.Decide(Span(reply), what, rule, flooding.Get()));
+  return DecisionJson(decision);
+}
+
+absl::StatusOr<Json> Threshold(const KeyOwner& owner, heft_bytes reply, const char* what,
+                               const heft_options* options) {
+  DecisionRule rule;
+  OptionReader read(options);
+  ReadRule(read, &rule);
+  HEFT_RETURN_IF_ERROR(read.Finish());
+  HEFT_ASSIGN_OR_RETURN(const ChosenThreshold at, owner.ThresholdFor(Span(reply), what, rule));
+  return ThresholdJson(at);
+}
+
+// Answer: of the three, which take the same arguments.
+heft_status Answer(absl::StatusOr<Json> (*ask)(const KeyOwner&, heft_bytes, const char*,
+                                               const heft_options*),
+                   const heft_key_owner* owner, heft_bytes reply, const char* what,
+                   const heft_options* options, heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", reply, "reply", what, "what", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(Json json, ask(owner->owner, reply, what, options));
+    *result = new heft_result(std::move(json));
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+}  // namespace heft::c
+
+using heft::c::Answer;
+using heft::c::Call;
+using heft::c::Given;
+
+heft_status heft_key_owner_open(const heft_key_owner* owner, heft_bytes reply, const char* what,
+                                const heft_options* options, heft_result** result,
+                                heft_error** error) {
+  return Answer(heft::c::Open, owner, reply, what, options, result, error);
+}
+
+heft_status heft_key_owner_decide(const heft_key_owner* owner, heft_bytes reply, const char* what,
+                                  const heft_options* options, heft_result** result,
+                                  heft_error** error) {
+  return Answer(heft::c::Decide, owner, reply, what, options, result, error);
+}
+
+heft_status heft_key_owner_threshold(const heft_key_owner* owner, heft_bytes reply,
+                                     const char* what, const heft_options* options,
+                                     heft_result** result, heft_error** error) {
+  return Answer(heft::c::Threshold, owner, reply, what, options, result, error);
+}
+
+heft_status heft_key_owner_budget(const heft_key_owner* owner, heft_result** result,
+                                  heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const heft::BudgetUse use, owner->owner.Budget());
+    *result = new heft_result(heft::c::BudgetJson(use));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_key_owner_set_budget(heft_key_owner* owner, const heft_options* options,
+                                      heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner"));
+    HEFT_ASSIGN_OR_RETURN(const heft::BudgetUse use, owner->owner.Budget());
+    heft::BudgetLimits limits = use.limits;
+    heft::c::OptionReader read(options);
+    read.Integer("scores", &limits.scores).Integer("decisions", &limits.decisions);
+    read.Integer("client_bits", &limits.client_bits);
+    HEFT_RETURN_IF_ERROR(read.Finish());
+    return owner->owner.SetBudget(limits);
+  });
+}
+
+heft_status heft_key_owner_restart_journal(heft_key_owner* owner, const char* reason,
+                                           heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", reason, "reason"));
+    return owner->owner.RestartJournal(reason);
+  });
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// The key owner: whom it believes, and what it answers to servers' requests.
+#include <algorithm>
+#include <memory>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "c/options.h"
+#include "c/owner/handles.h"
+#include "c/result.h"
+
+namespace heft::c {
+namespace {
+
+Json PeopleJson(const std::vector<CanarySet::Person>& people) {
+  Json json = Json::array();
+  for (const CanarySet::Person& person : people) {
+    Json vectors = Json::array();
+    for (const std::vector<float>& vector : person.vectors) vectors.push_back(Json(vector));
+    json.push_back(Json::object({{"label", person.label}, {"vectors", std::move(vectors)}}));
+  }
+  return json;
+}
+
+Json InquiryJson(const AdmissionInquiry& inquiry) {
+  Json enrolments = Json::array();
+  for (const AdmissionInquiry::Enrolment& enrolment : inquiry.enrolments) {
+    Json people = Json::array();
+    for (const AdmissionInquiry::Person& person : enrolment.people) {
+      people.push_back(Json::object({{"identity", person.identity}, {"known", person.known}}));
+    }
+    enrolments.push_back(Json::object({{"entry", Hex(enrolment.entry)},
+                                       {"authorised", enrolment.authorised},
+                                       {"people", std::move(people)}}));
+  }
+  return {{"gallery_id", Hex(inquiry.gallery)},
+          {"generation", inquiry.generation},
+          {"enrolments", std::move(enrolments)}};
+}
+
+absl::StatusOr<std::vector<Digest>> ParseEntries(const std::vector<std::string>& texts) {
+  std::vector<Digest> entries;
+  for (const std::string& text : texts) {
+    Digest entry{};
+    const bool digits =
+        text.size() == 2 * entry.size() &&
+        std::all_of(text.begin(), text.end(), [](unsigned char c) {
+          return std::string_view("0123456789abcdefABCDEF").find(c) != std::string_view::npos;
+        });
+    if (!digits) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("entry \"", text, "\": give 64 hexadecimal digits, as an inquiry has them"));
+    }
+    const std::string bytes = absl::HexStringToBytes(text);
+    std::copy(bytes.begin(), bytes.end(), entry.begin());
+    entries.push_back(entry);
+  }
+  return entries;
+}
+
+absl::StatusOr<AdmissionPolicy> ReadPolicy(const heft_options* options) {
+  AdmissionPolicy policy;
+  std::vector<std::string> entries, reject_entries;
+  OptionReader read(options);
+  read.Texts("only", &policy.only).Texts("reject", &policy.reject);
+  read.Flag("new_identities_only", &policy.new_identities_only);
+  read.Flag("put_back", &policy.put_back);
+  read.Texts("entries", &entries).Texts("reject_entries", &reject_entries);
+  HEFT_RETURN_IF_ERROR(read.Finish());
+  HEFT_ASSIGN_OR_RETURN(policy.entries, ParseEntries(entries));
+  HEFT_ASSIGN_OR_RETURN(policy.reject_entries, ParseEntries(reject_entries));
+  return policy;
+}
+
+Json VerdictsJson(const Admissions& admissions) {
+  Json json = Json::array();
+  for (const Admissions::Verdict& verdict : admissions.verdicts) {
+    json.push_back(Json::object({{"identity", verdict.identity},
+                                 {"admitted", verdict.admitted},
+                                 {"reason", verdict.reason}}));
+  }
+  return json;
+}
+
+// Hand gives a file and, where it is wanted, what is to be said of it, or nothing of either.
+void Hand(std::vector<uint8_t> bytes, Json json, heft_buffer** file, heft_result** result) {
+  auto buffer = std::make_unique<heft_buffer>(std::move(bytes));
+  if (result != nullptr) *result = new heft_result(std::move(json));
+  *file = buffer.release();
+}
+
+}  // namespace
+}  // namespace heft::c
+
+using heft::Json;
+using heft::c::Call;
+using heft::c::Given;
+using heft::c::Hand;
+using heft::c::Span;
+
+heft_status heft_key_owner_signer(const heft_key_owner* owner, heft_signing_key** key,
+                                  heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", key, "key"));
+    HEFT_ASSIGN_OR_RETURN(heft::SigningKey signer, owner->owner.Signer());
+    *key = new heft_signing_key(std::move(signer));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_key_owner_require_signed(heft_key_owner* owner, const heft_trust* trust,
+                                          heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", trust, "trust"));
+    return owner->owner.RequireSigned(trust->trust);
+  });
+}
+
+heft_status heft_key_owner_require_signed_gallery(heft_key_owner* owner, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner"));
+    owner->owner.RequireSignedGallery();
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_key_owner_make_canaries(const heft_key_owner* owner, size_t triples,
+                                         heft_result** people, heft_buffer** file,
+                                         heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", people, "people", file, "file"));
+    HEFT_ASSIGN_OR_RETURN(auto canaries, owner->owner.MakeCanaries(triples));
+    Hand(std::move(canaries.file),
+         Json({{"people", heft::c::PeopleJson(canaries.people)},
+               {"probes", heft::c::PeopleJson(canaries.probes)}}),
+         file, people);
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_key_owner_require_canaries(heft_key_owner* owner, heft_bytes file, int keep,
+                                            heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", file, "file"));
+    if (keep != 0) return owner->owner.RegisterCanaries(Span(file), "canaries");
+    return owner->owner.RequireCanaries(Span(file), "canaries");
+  });
+}
+
+heft_status heft_key_owner_inquiry(const heft_key_owner* owner, heft_bytes request,
+                                   heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const auto inquiry, owner->owner.ReadInquiry(Span(request), "request"));
+    *result = new heft_result(heft::c::InquiryJson(inquiry));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_key_owner_admit(const heft_key_owner* owner, heft_bytes request,
+                                 const heft_options* options, heft_buffer** admission,
+                                 heft_result** verdicts, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", admission, "admission"));
+    HEFT_ASSIGN_OR_RETURN(const auto policy, heft::c::ReadPolicy(options));
+    HEFT_ASSIGN_OR_RETURN(auto done, owner->owner.Admit(Span(request), "request", policy));
+    Json json = heft::c::VerdictsJson(done);
+    Hand(std::move(done.signed_admission), std::move(json), admission, verdicts);
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_bytes request,
+                                 heft_buffer** renewal, heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", renewal, "renewal"));
+    HEFT_ASSIGN_OR_RETURN(auto done, owner->owner.Renew(Span(request), "request"));
+    Hand(std::move(done.signed_renewal),
+         Json({{"blocks", done.blocks}, {"templates", done.templates}}), renewal, result);
+    return absl::OkStatus();
+  });
+}

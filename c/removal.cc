@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who leaves galleries, and what becomes of their blocks.
+#include "heft/removal.h"
+
+#include "c/handles.h"
+#include "c/options.h"
+#include "c/result.h"
+#include "c/samples.h"
+#include "heft/gallery_admin.h"
+
+namespace heft::c {
+namespace {
+
+Json RemovedJson(const RemoveResult& done) {
+  return {{"removed", done.removed},
+          {"erased", done.erased},
+          {"leaving", done.leaving},
+          {"rejected", done.rejected},
+          {"generation", done.generation},
+          {"persons", done.persons},
+          {"receipts", HexList(done.receipts)},
+          {"overwritten", Why(done.overwritten)}};
+}
+
+Json RenewedJson(const RenewResult& done) {
+  return {{"blocks", done.blocks},
+          {"freed", done.freed},
+          {"moved", done.moved},
+          {"erased", done.erased},
+          {"leaving", done.leaving},
+          {"generation", done.generation},
+          {"receipts", HexList(done.receipts)},
+          {"overwritten", Why(done.overwritten)}};
+}
+
+Json CompactedJson(const CompactResult& done) {
+  return {{"mended", done.mended},
+          {"damaged", DamagedJson(done.damaged)},
+          {"blocks", done.blocks},
+          {"sparse", done.sparse},
+          {"leaving", done.leaving},
+          {"receipts", HexList(done.receipts)},
+          {"overwritten", Why(done.overwritten)}};
+}
+
+Json ReceiptJson(const ErasureReceipt& receipt) {
+  Json persons = Json::array();
+  for (size_t i = 0; i < receipt.persons.size(); ++i) {
+    persons.push_back(
+        Json::object({{"person", receipt.persons[i]}, {"removed", receipt.removed[i]}}));
+  }
+  return {{"gallery_id", Hex(receipt.gallery)},
+          {"generation", receipt.generation},
+          {"erased", receipt.erased},
+          {"persons", std::move(persons)}};
+}
+
+}  // namespace
+}  // namespace heft::c
+
+using heft::Json;
+using heft::c::Allowed;
+using heft::c::AsMonitor;
+using heft::c::Call;
+using heft::c::Given;
+using heft::c::Span;
+
+heft_status heft_gallery_remove(const heft_matcher* matcher, const char* name,
+                                const char* const* identities, size_t count,
+                                const heft_options* options, const heft_trust* trust,
+                                heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(
+        Given(matcher, "matcher", name, "name", identities, "identities", result, "result"));
+    HEFT_RETURN_IF_ERROR(Allowed(trust, "trust"));
+    heft::RemoveOptions remove;
+    heft::c::OptionReader read(options);
+    read.Bytes("authorisation", &remove.authorisation);
+    HEFT_RETURN_IF_ERROR(read.Finish());
+    if (trust != nullptr) remove.trust = &trust->trust;
+    HEFT_ASSIGN_OR_RETURN(const auto who, heft::c::Strings(identities, count, "identities"));
+    HEFT_ASSIGN_OR_RETURN(const auto done, heft::Remove(matcher->server, name, who, remove));
+    *result = new heft_result(heft::c::RemovedJson(done));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_gallery_remove_expired(const heft_matcher* matcher, const char* name,
+                                        heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const auto done, heft::RemoveExpired(matcher->server, name));
+    *result = new heft_result(heft::c::RemovedJson(done));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_gallery_roll_back(const heft_matcher* matcher, const char* name,
+                                   uint64_t generation, heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const auto done, heft::RollBack(matcher->server, name, generation));
+    *result = new heft_result(heft::c::RemovedJson(done));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_gallery_compact(const heft_matcher* matcher, const char* name,
+                                 heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const auto done, heft::CompactGallery(matcher->server, name));
+    *result = new heft_result(heft::c::CompactedJson(done));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_gallery_ask_renewal(const heft_matcher* matcher, const char* name, int compact,
+                                     heft_monitor monitor, void* user, heft_buffer** request,
+                                     heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", request, "request"));
+    HEFT_ASSIGN_OR_RETURN(auto bytes,
+                          heft::AskRenewal(matcher->server, name, {.compact = compact != 0},
+                                           AsMonitor(monitor, user)));
+    *request = new heft_buffer(std::move(bytes));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_gallery_renew(const heft_matcher* matcher, const char* name, heft_bytes answer,
+                               const heft_trust* trust, heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", answer, "answer", trust, "trust",
+                               result, "result"));
+    HEFT_ASSIGN_OR_RETURN(
+        const auto done, heft::Renew(matcher->server, name, Span(answer), "renewal", trust->trust));
+    *result = new heft_result(heft::c::RenewedJson(done));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_gallery_erase_remains(const char* name, heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(name, "name", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const auto receipts, heft::EraseRemains(name));
+    *result = new heft_result(heft::c::HexList(receipts));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_gallery_receipts(const char* name, heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(name, "name", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const auto receipts, heft::Receipts(name));
+    *result = new heft_result(heft::c::HexList(receipts));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_receipt_read(heft_bytes receipt, heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(receipt, "receipt", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const auto read, heft::ReadReceipt(Span(receipt), "receipt"));
+    *result = new heft_result(heft::c::ReceiptJson(read));
+    return absl::OkStatus();
+  });
+}

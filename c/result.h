@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of results (heft/c/base.h) that several calls have in common.
+#ifndef HEFT_C_RESULT_H_
+#define HEFT_C_RESULT_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heft/decisions.h"
+#include "heft/gallery_admin.h"
+#include "heft/json.h"
+#include "heft/metadata.h"
+#include "heft/trust.h"
+
+namespace heft::c {
+
+std::string Hex(std::span<const uint8_t> bytes);
+// HexList: an array of ids or of files.
+template <typename Bytes>
+Json HexList(const std::vector<Bytes>& list) {
+  Json json = Json::array();
+  for (const auto& bytes : list) json.push_back(Hex(bytes));
+  return json;
+}
+
+Json ThresholdJson(const ChosenThreshold& threshold);
+Json WhereJson(const std::vector<Condition>& where);
+Json TemplateJson(const ListedTemplate& listed);
+Json CopiedJson(const CopiedGallery& copied);
+Json DamagedJson(const std::vector<DamagedBlock>& damaged);
+
+// What the errors of "overwritten" members say; empty: it is done.
+inline std::string Why(const absl::Status& status) { return std::string(status.message()); }
+
+}  // namespace heft::c
+
+#endif  // HEFT_C_RESULT_H_

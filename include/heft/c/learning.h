@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Learning a model from feature vectors of people who agreed to it (heft/dataset.h, heft/train.h):
+// no cryptography and no keys. In heft_c, not in heft_c_server.
+#ifndef HEFT_C_LEARNING_H_
+#define HEFT_C_LEARNING_H_
+
+#include "heft/c/base.h"
+#include "heft/c/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// heft_dataset: vectors of one modality or more, with identities and a split by identity.
+typedef struct heft_dataset heft_dataset;
+// TrainingData::FromRows: row i of every modality belongs to labels[i]; all have equally many rows.
+// `split`: "train", "val" or "test" for each row; NULL: dealt by `split_seed`.
+HEFT_C_API heft_status heft_dataset_from_rows(const heft_rows* modalities, size_t count,
+                                              const char* const* labels, const char* const* split,
+                                              uint64_t split_seed, heft_dataset** dataset,
+                                              heft_error** error);
+HEFT_C_API heft_status heft_dataset_load(const char* folder, uint64_t split_seed,
+                                         heft_dataset** dataset, heft_error** error);
+// TrainingData::Synthesise, of made-up people. Options: "identities", "samples_per_identity",
+// "seed" (integers), "dimensions" (numbers, added one a modality).
+HEFT_C_API heft_status heft_dataset_synthesise(const heft_options* options, heft_dataset** dataset,
+                                               heft_error** error);
+HEFT_C_API void heft_dataset_free(heft_dataset* dataset);
+HEFT_C_API heft_status heft_dataset_write(const heft_dataset* dataset, const char* folder,
+                                          heft_error** error);
+// rows, modalities [{name, dimension}], labels [text], left_out [file names].
+HEFT_C_API heft_status heft_dataset_describe(const heft_dataset* dataset, heft_result** result,
+                                             heft_error** error);
+// heft_dataset_vector: copies a row of a modality, both from 0, into `values`, which has room for
+// exactly `dimension` numbers.
+HEFT_C_API heft_status heft_dataset_vector(const heft_dataset* dataset, size_t modality, size_t row,
+                                           float* values, size_t dimension, heft_error** error);
+
+// heft_learn: Learn. Options are LearnOptions' members: "gamma", "degree", "epochs", "patience",
+// "seed" (integers), "lambda", "margin", "learning_rate", "weight_decay", "shrinkage",
+// "drop_modality" (numbers), "recipe", "fit", "profile", "checkpoint" (text), "grid_search",
+// "with_exact" (flags), "modality_weights" (numbers, added one a modality).
+HEFT_C_API heft_status heft_learn(const heft_dataset* dataset, const heft_options* options,
+                                  heft_monitor monitor, void* user, heft_model** model,
+                                  heft_error** error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // HEFT_C_LEARNING_H_

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Versions, options, results, each kind of error; learning."""
+import json
+
+import heft_ctypes as h
+from world import DIMENSIONS, PEOPLE, SAMPLES, Case, ask, floats, galleries, heft, rows, text, world
+
+
+class Basics(Case):
+    def test_versions(self):
+        self.assertEqual(heft.call("heft_abi"), 1)
+        self.assertRegex(heft.call("heft_version").decode(), r"^\d+\.\d+\.\d+$")
+        self.assertEqual(heft.status_name(15), "DATA_LOSS")
+        self.assertEqual(heft.status_name(77), "UNKNOWN")
+
+    def test_process(self):
+        before = heft.call("heft_thread_count")
+        heft.call("heft_set_thread_count", 2)
+        self.assertEqual(heft.call("heft_thread_count"), 2)
+        heft.call("heft_set_thread_count", 0)
+        self.assertEqual(heft.call("heft_thread_count"), before)
+        self.assertRegex(heft.call("heft_instruction_set").decode(), r"^[a-z0-9_]+$")
+        try:
+            heft.call("heft_secure_memory")
+        except h.HeftError as error:  # where little memory may be locked
+            self.assertEqual(error.status, "UNAVAILABLE")
+        heft.call("heft_disable_core_dumps")
+
+    def test_options(self):
+        options = heft.options(gamma=8, epochs=1.5)
+        self.refused("INVALID_ARGUMENT", "epochs.* is an integer", "heft_learn", world.data, options,
+                     None, None)
+        self.refused("INVALID_ARGUMENT", "\"gama\" is none of this call's: gamma, ", "heft_learn",
+                     world.data, heft.options(gama=8), None, None)
+        self.refused("INVALID_ARGUMENT", "out of range", "heft_learn", world.data,
+                     heft.options(gamma=1 << 40), None, None)
+        self.refused("INVALID_ARGUMENT", "is no such list", "heft_options_add_text", options,
+                     "gamma", "x")
+
+    def test_results(self):
+        result = heft.call("heft_model_describe", world.model)
+        described = text(result)
+        self.assertEqual([m["name"] for m in described["modalities"]], ["face", "voice"])
+        self.assertEqual(heft.call("heft_result_text", result, "/modalities/1/name"), "voice")
+        self.assertEqual(heft.call("heft_result_integer", result, "/gamma"), 16)
+        self.assertEqual(heft.call("heft_result_number", result, "/interval/0"),
+                         described["interval"][0])
+        self.assertEqual(heft.call("heft_result_size", result, "/modalities"), 2)
+        self.assertEqual(heft.call("heft_result_size", result, ""), len(described))
+        for member in ["/nobody", "gamma", "/modalities/2", "/modalities/-1", "/gamma/x"]:
+            self.refused("NOT_FOUND", "has no member", "heft_result_text", result, member)
+        for kind in ["text", "number", "integer", "flag"]:
+            self.refused("INVALID_ARGUMENT", "is no", f"heft_result_{kind}", result, "/modalities")
+
+    def test_error_object_is_used_again(self):
+        error = h.c.c_void_p()
+        load = heft.function("heft_model_load")
+        model = h.c.c_void_p()
+        for path in [b"nowhere", b"elsewhere"]:
+            self.assertEqual(load(path, h.c.byref(model), h.c.byref(error)), 5)
+            first = error.value
+            self.assertIn(path, heft.function("heft_error_message")(error))
+        self.assertEqual(error.value, first)
+        self.assertEqual(load(b"nowhere", h.c.byref(model), None), 5)  # the text is not wanted
+        self.assertIsNone(model.value)
+        heft.function("heft_error_free")(error)
+        self.assertEqual(heft.function("heft_error_message")(None), b"")
+
+
+class Kinds(Case):
+    """Each kind of error at least once."""
+
+    def test_cancelled(self):
+        stop = h.MONITOR(lambda user, what, done, total: 1)
+        self.refused("CANCELLED", ".", "heft_learn", world.data, heft.options(gamma=8), stop, None)
+
+    def test_not_found(self):
+        self.refused("NOT_FOUND", "nowhere", "heft_gallery_open", "nowhere")
+
+    def test_already_exists(self):
+        self.refused("ALREADY_EXISTS", ".", "heft_key_set_make", world.model, "keys", None, None, None)
+
+    def test_resource_exhausted(self):
+        owner = heft.call("heft_key_owner_generate", world.model)
+        matcher = heft.call("heft_matcher_create", world.model,
+                            heft.call("heft_key_owner_evaluation_keys", owner, None, None),
+                            heft.call("heft_key_owner_enrolment_keys", owner, None, None))
+        files = heft.call("heft_files_new")
+        one = [rows("face", world.vectors["face"][:1])]
+        key = heft.call("heft_key_owner_encryption_key", owner)
+        client = heft.call("heft_client_create", world.model, key)
+        heft.call("heft_files_add", files, heft.call("heft_client_encrypt", client, one, ["ann"], None),
+                  "face")
+        heft.call("heft_matcher_enrol", matcher, "small", files, None, None, None, None)
+        trust = heft.call("heft_trust_new")
+        signer = heft.call("heft_key_owner_signer", owner)
+        heft.call("heft_trust_add", trust, "key-owner", "owner",
+                  heft.call("heft_signing_key_public", signer).decode())
+        request = heft.call("heft_matcher_pending", matcher, world.open("small"), 0, 0)
+        admission, _ = heft.call("heft_key_owner_admit", owner, request, None)
+        heft.call("heft_matcher_admit", matcher, "small", admission, trust, None, None)
+        heft.call("heft_key_owner_set_budget", owner, heft.options(decisions=2, client_bits=1))
+        rule = heft.options(score=0.5)
+        for status in ["OK", "RESOURCE_EXHAUSTED"]:
+            reply = heft.call("heft_matcher_verify", matcher, world.open("small"), files, "ann", None)
+            if status == "OK":
+                self.assertTrue(ask("heft_key_owner_decide", owner, reply, "r", rule)["accepted"])
+            else:
+                self.refused(status, ".", "heft_key_owner_decide", owner, reply, "r", rule)
+
+    def test_failed_precondition(self):
+        self.refused("FAILED_PRECONDITION", "passphrase", "heft_key_owner_load", world.model,
+                     "keys/secret.key", None)
+        # What is secret is in no text.
+        self.refused("INVALID_ARGUMENT", "^(?!.*other words).*passphrase", "heft_key_owner_load",
+                     world.model, "keys/secret.key", b"other words")
+
+    def test_out_of_range(self):
+        self.refused("OUT_OF_RANGE", ".", "heft_model_threshold", world.model, 1e-9)
+
+    def test_unavailable(self):
+        self.refused("UNAVAILABLE", ".", "heft_file_write", "/dev/full", b"x" * 100000)
+
+    def test_data_loss(self):
+        self.refused("DATA_LOSS", "junk", "heft_model_parse", b"no model", "junk")
+
+    def test_out_of_memory(self):
+        options, error = heft.options(), h.c.c_void_p()
+        status = heft.function("heft_options_set_bytes")(
+            options.pointer, b"authorisation", h.Bytes(1, 1 << 62), h.c.byref(error))
+        self.assertEqual(heft.status_name(status), "OUT_OF_MEMORY")
+        self.assertIn(b"out of memory", heft.function("heft_error_message")(error))
+        heft.function("heft_error_free")(error)
+        status = heft.function("heft_file_write")(b"x", h.Bytes(1, (1 << 64) - 1), None)
+        self.assertEqual(heft.status_name(status), "INVALID_ARGUMENT")
+
+    def test_internal(self):  # a callback's own status comes back as it is
+        refuse = h.TAKE(lambda user, row, reply: 13)
+        self.refused("INTERNAL", "refused", "heft_matcher_identify_all", world.matcher,
+                     world.open(galleries.big), world.encrypt([1], "identification", False), None,
+                     refuse, None, None)
+
+
+class Learning(Case):
+    def test_data(self):
+        described = ask("heft_dataset_describe", world.data)
+        self.assertEqual(described["rows"], PEOPLE * SAMPLES)
+        self.assertEqual(described["labels"], world.labels)
+        room = floats([0] * DIMENSIONS["voice"])
+        heft.call("heft_dataset_vector", world.data, 1, 7, room, DIMENSIONS["voice"])
+        self.assertEqual(list(room), list(floats(world.vectors["voice"][7])))
+        for modality, row, size in [(2, 0, 16), (1, 1000, 16), (1, 0, 15)]:
+            self.refused("INVALID_ARGUMENT", ".", "heft_dataset_vector", world.data, modality, row,
+                         room, size)
+        heft.call("heft_dataset_write", world.data, "data")
+        again = heft.call("heft_dataset_load", "data", 1)
+        self.assertEqual(ask("heft_dataset_describe", again)["labels"], world.labels)
+        made = heft.call("heft_dataset_synthesise",
+                         heft.options(identities=4, samples_per_identity=2, dimensions=[3.0, 5.0]))
+        self.assertEqual(ask("heft_dataset_describe", made)["rows"], 8)
+
+    def test_rows_that_do_not_agree(self):
+        short = [rows("face", world.vectors["face"]), rows("voice", world.vectors["voice"][1:])]
+        self.refused("INVALID_ARGUMENT", "119 rows", "heft_dataset_from_rows", short, 2, world.labels,
+                     None, 1)
+        huge = h.Rows(b"face", floats([1]), 1 << 40, 1 << 40)
+        self.refused("INVALID_ARGUMENT", "in no memory", "heft_dataset_from_rows", [huge], 1, ["a"],
+                     None, 1)
+
+    def test_model(self):
+        self.assertIn("AUROC", json.dumps(ask("heft_model_describe", world.model)).upper())
+        self.assertTrue(world.steps)
+        loaded = heft.call("heft_model_load", "model.heft")
+        data = bytes(heft.call("heft_model_serialize", loaded))
+        parsed = heft.call("heft_model_parse", data, "model")
+        self.assertEqual(ask("heft_model_describe", parsed), ask("heft_model_describe", world.model))
+        at = ask("heft_model_threshold", world.model, 0.1)
+        self.assertEqual((at["rate"], at["rate_of"]), (0.1, "comparisons"))
+        at = ask("heft_model_search_threshold", world.model, 0.2, 6, 1)
+        self.assertEqual(at["rate_of"], "searches")
+        self.assertEqual(ask("heft_inspect", data, "model")["kind"], "MODL")
+
+    def test_the_same_training_twice(self):
+        again = heft.call("heft_learn", world.data, heft.options(gamma=16, epochs=4, seed=3), None, None)
+        self.assertEqual(ask("heft_model_describe", again)["model_id"],
+                         ask("heft_model_describe", world.model)["model_id"])

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Galleries: who comes, who leaves, copies."""
+import heft_ctypes as h
+from world import PEOPLE, SAMPLES, Case, ask, heft, rows, text, world
+
+
+class Administration(Case):
+    def test_enrolment(self):
+        created = ask("heft_gallery_create", world.matcher, "desk", heft.options(retention_seconds=60))
+        self.assertEqual(len(created["gallery_id"]), 32)
+        self.refused("ALREADY_EXISTS", ".", "heft_gallery_create", world.matcher, "desk", None)
+        self.assertEqual(world.enrol("desk", [0, SAMPLES], metadata=["site=bonn"], expires=1 << 40)
+                         ["waiting"], 2)
+        self.assertEqual(ask("heft_gallery_waiting", "desk"), [["person 0", "person 1"]])
+        inquiry = ask("heft_key_owner_inquiry", world.owner, world.pending("desk"))
+        self.assertEqual(inquiry["gallery_id"], created["gallery_id"])
+        entry = inquiry["enrolments"][0]["entry"]
+        self.assertEqual([p["known"] for p in inquiry["enrolments"][0]["people"]], [False, False])
+        done, verdicts = world.admit("desk", entries=[entry], reject=["person 1"])
+        self.assertEqual((done["admitted"], done["rejected"]), (1, 1))
+        self.assertEqual([v["admitted"] for v in verdicts], [True, False])
+        listed = ask("heft_gallery_list", "desk", heft.options(where=["site=bonn"]))
+        self.assertEqual([t["identity"] for t in listed["templates"]], ["person 0"])
+        self.assertEqual(listed["templates"][0]["metadata"], {"site": ["bonn"]})
+        self.assertIsNone(listed["next"])
+        self.assertEqual(len(ask("heft_gallery_person", "desk", "person 0")["templates"]), 1)
+        self.assertEqual(ask("heft_gallery_names", "desk"), ["main"])
+        stats = ask("heft_gallery_stats", "desk", world.model)
+        self.assertEqual((stats["templates"], stats["waiting"]), (1, 0))
+        self.assertGreater(stats["noise_margin"], 0.5)
+
+    def test_second_template_needs_authorisation(self):
+        world.gallery("known", 1)
+        self.refused("FAILED_PRECONDITION", ".", "heft_matcher_enrol", world.matcher, "known",
+                     world.encrypt([1]), None, None, None, None)
+        registrar = heft.call("heft_signing_key_generate")
+        trust = heft.call("heft_trust_new")
+        heft.call("heft_trust_add", trust, "registrar", "rita",
+                  heft.call("heft_signing_key_public", registrar).decode())
+        gallery = ask("heft_gallery_describe", world.open("known"))["gallery_id"]
+        word = heft.call("heft_authorise", registrar, gallery, "add", "person 0", 600)
+        done = ask("heft_matcher_enrol", world.matcher, "known", world.encrypt([1]),
+                   heft.options(authorisation=bytes(word)), trust, None, None)
+        self.assertEqual(done["waiting"], 1)
+        self.refused("INVALID_ARGUMENT", "add", "heft_authorise", registrar, gallery, "hug", "p", 0)
+
+    def test_a_whole_gallery(self):
+        asked = []
+
+        def admit(user, request, admission):
+            asked.append(h.c.string_at(request.data, request.size))
+            answer, _ = heft.call("heft_key_owner_admit", world.owner, asked[-1], None)
+            admission[0], answer.pointer = answer.pointer, None  # the library frees it
+            return 0
+
+        which = range(0, PEOPLE * SAMPLES, SAMPLES)
+        all_rows = [rows(m, [v[i] for i in which]) for m, v in world.vectors.items()]
+        labels = [world.labels[i] for i in which]
+        enrol = lambda name, answer: ask(
+            "heft_enrol_many", world.client, world.matcher, name, all_rows, 2, labels,
+            heft.options(metadata=["list=all"]), answer, None, None, None)
+        done = enrol("many", h.ANSWER(admit))
+        self.assertEqual((done["admitted"], done["templates"]), (PEOPLE, PEOPLE))
+        self.assertTrue(asked)
+        best = world.scores(world.identify("many", 20 * SAMPLES + 1))["candidates"][0]["identity"]
+        self.assertEqual(best, "person 20")
+        self.assertEqual(enrol("waits", None)["waiting"], PEOPLE)
+        with self.assertRaises(h.HeftError) as caught:
+            enrol("refused", h.ANSWER(lambda *_: 8))
+        self.assertEqual(caught.exception.status, "RESOURCE_EXHAUSTED")
+
+    def test_audit(self):
+        name = world.gallery("audited", 3)
+        heft.call("heft_audit_key_make", name)
+        server = heft.call("heft_gallery_signer", name)
+        public = heft.call("heft_signing_key_public", server).decode()
+        files = world.encrypt([SAMPLES + 1], "identification", False)
+        gallery, request = world.open(name), heft.call("heft_request_read", files, None, public)
+        reply = heft.call("heft_matcher_identify", world.matcher, gallery, files, None, None, None)
+        signed = heft.call("heft_sign_reply", server, gallery, request, 0, None, reply, 600)
+        heft.call("heft_audit_renew_factor", world.matcher)
+        seed = heft.call("heft_audit_reveal", name, public, signed)
+        trust = heft.call("heft_trust_load", world.keys["trust"])
+        heft.call("heft_trust_add", trust, "server", "matcher", public)
+        requests = (h.c.c_void_p * 1)(files.pointer)
+        finding = ask("heft_audit_reply", world.matcher, gallery, trust, signed, seed, requests, 1)
+        self.assertEqual(finding, {"right": True, "reason": ""})
+        world.admit(name)  # nobody waits: the owner signs the state as it is
+        state = heft.call("heft_file_read", f"{name}/state.heft", 0)
+        finding = ask("heft_audit_gallery", world.matcher, world.open(name), state, trust)
+        self.assertEqual(finding, {"right": True, "reason": ""})
+
+    def test_removal(self):
+        world.gallery("leave", 5)
+        gallery = world.open("leave")
+        generation = ask("heft_gallery_describe", gallery)["generation"]
+        done = ask("heft_gallery_remove", world.matcher, "leave", ["person 0"], 1, None, None)
+        self.assertEqual((done["removed"], done["erased"], done["leaving"]), (1, 1, 0))
+        gallery = heft.call("heft_gallery_newest", gallery)
+        self.assertEqual(ask("heft_gallery_describe", gallery)["templates"], 4)
+        del gallery  # what somebody reads cannot be overwritten
+        receipts = ask("heft_gallery_erase_remains", "leave") + done["receipts"]
+        self.assertEqual(len(receipts), 1)
+        self.assertEqual(ask("heft_gallery_receipts", "leave"), receipts)
+        receipt = ask("heft_receipt_read", bytes.fromhex(receipts[0]))
+        self.assertEqual([p["person"] for p in receipt["persons"]], done["persons"])
+        self.refused("NOT_FOUND", ".", "heft_gallery_remove", world.matcher, "leave", ["person 0"], 1,
+                     None, None)
+        self.assertEqual(ask("heft_gallery_remove_expired", world.matcher, "leave")["removed"], 0)
+        self.assertEqual(ask("heft_gallery_compact", world.matcher, "leave")["damaged"], [])
+        self.assertGreater(ask("heft_gallery_describe", world.open("leave"))["generation"], generation)
+
+    def test_roll_back(self):
+        world.gallery("back", 2)
+        generation = ask("heft_gallery_describe", world.open("back"))["generation"]
+        world.enrol("back", [2 * SAMPLES])
+        world.admit("back")
+        self.assertEqual(ask("heft_gallery_roll_back", world.matcher, "back", generation)["removed"], 1)
+
+    def test_renewal(self):
+        heft.call("heft_gallery_create", world.matcher, "renew", heft.options(retention_seconds=0,
+                                                                              retention_bytes=0))
+        world.gallery("renew", 4)
+        self.refused("NOT_FOUND", ".", "heft_gallery_ask_renewal", world.matcher, "renew", 0, None, None)
+        # Another change lets those go from the journal whose time there is over.
+        heft.call("heft_matcher_fold", world.matcher, "renew")
+        world.enrol("renew", [4 * SAMPLES])
+        world.admit("renew")
+        heft.call("heft_matcher_fold", world.matcher, "renew")
+        done = ask("heft_gallery_remove", world.matcher, "renew", ["person 1"], 1, None, None)
+        self.assertEqual((done["removed"], done["leaving"]), (1, 1))
+        request = heft.call("heft_gallery_ask_renewal", world.matcher, "renew", 0, None, None)
+        answer, result = heft.call("heft_key_owner_renew", world.owner, request)
+        self.assertEqual(text(result)["blocks"], 1)
+        done = ask("heft_gallery_renew", world.matcher, "renew", answer, world.trust)
+        self.assertEqual((done["blocks"], done["erased"]), (1, 1))
+
+    def test_copies(self):
+        world.gallery("store", 2)
+        heft.call("heft_gallery_remember", "store")
+        self.assertTrue(ask("heft_gallery_verify", "store", world.model, None, None)["intact"])
+        copies = ask("heft_gallery_snapshot", "store", "copy", 0, None, None)["galleries"]
+        self.assertEqual([c["name"] for c in copies], ["main"])
+        ask("heft_gallery_remove", world.matcher, "store", ["person 0"], 1, None, None)
+        self.refused("FAILED_PRECONDITION", "older", "heft_gallery_restore", "copy", "store", None, None,
+                     None, None, None)
+        done = ask("heft_gallery_restore", "copy", "store", heft.options(accept_older=True),
+                   world.matcher, None, None, None)
+        self.assertTrue(done["older"])
+        self.assertEqual(done["erased"] + done["leaving"], 1)  # erasure goes before restore
+        exported = ask("heft_gallery_export", "store", "alone", None, None)
+        imported = ask("heft_gallery_import", "alone", "other", None, None, None)
+        self.assertEqual(exported["gallery_id"], imported["gallery_id"])
