@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/arguments.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "python/errors.h"
+
+namespace heft::python {
+namespace {
+
+// As PyArray_FromAny knows it; pybind11 names the others alone.
+constexpr int kAligned = 0x0100;
+using Floats = py::array_t<float, py::array::c_style | py::array::forcecast | kAligned>;
+
+bool IsPath(py::handle object) {
+  return py::isinstance<py::str>(object) || py::hasattr(object, "__fspath__");
+}
+
+std::string LabelOf(py::handle label) {
+  if (py::isinstance<py::str>(label)) return TextOf(label, "labels");
+  if (PyIndex_Check(label.ptr()) != 0 && !py::isinstance<py::bool_>(label)) {
+    return py::str(label).cast<std::string>();
+  }
+  throw py::type_error("labels are str or int, not " +
+                       py::str(py::type::of(label).attr("__name__")).cast<std::string>());
+}
+
+// ArrayOf: what NumPy makes of it. That it is no array is heft.InvalidArgument with NumPy's words,
+// or those of the object's own __array__; whatever else that raises stays as it is.
+py::array ArrayOf(py::handle object, const std::string& name) {
+  try {
+    return py::array(py::reinterpret_borrow<py::object>(object));
+  } catch (const py::error_already_set& error) {
+    if (!error.matches(PyExc_ValueError) && !error.matches(PyExc_TypeError)) throw;
+    Wrong(absl::StrCat(name, ": vectors are an array of float32 or float64: ",
+                       py::str(error.value()).cast<std::string>()));
+  }
+}
+
+}  // namespace
+
+std::string PathOf(py::handle object) {
+  PyObject* path = nullptr;
+  if (PyUnicode_FSConverter(object.ptr(), &path) == 0) throw py::error_already_set();
+  return py::reinterpret_steal<py::bytes>(path).cast<std::string>();
+}
+
+Source::Source(py::handle object, std::string what, uint64_t max_size) : what_(std::move(what)) {
+  if (IsPath(object)) {
+    what_ = PathOf(object);
+    read_ = Call([&] { return ReadFile(what_, max_size); });
+    return;
+  }
+  if (PyObject_CheckBuffer(object.ptr()) == 0) {
+    throw py::type_error(what_ + ": give bytes, or the path of a file");
+  }
+  if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw py::error_already_set();
+}
+
+Source::Source(Source&& other) noexcept
+    : view_(std::exchange(other.view_, {})),
+      read_(std::move(other.read_)),
+      what_(std::move(other.what_)) {}
+
+Source::~Source() {
+  if (view_.obj != nullptr) PyBuffer_Release(&view_);
+}
+
+std::span<const uint8_t> Source::bytes() const {
+  if (view_.obj == nullptr) return read_;
+  return {static_cast<const uint8_t*>(view_.buf), static_cast<size_t>(view_.len)};
+}
+
+std::vector<uint8_t> Source::Release() && {
+  if (view_.obj == nullptr) return std::move(read_);
+  const auto held = bytes();
+  return {held.begin(), held.end()};
+}
+
+Matrix MatrixOf(py::handle array, std::string_view what) {
+  const std::string name(what);
+  const py::array any = ArrayOf(array, name);
+  if (any.dtype().kind() != 'f' || any.itemsize() > 8) {
+    Wrong(name + ": vectors are an array of float32 or float64");
+  }
+  if (any.ndim() < 1 || any.ndim() > 2) {
+    Wrong(absl::StrCat(name, ": an array of ", any.ndim(),
+                       " dimensions; give one vector, or a matrix with a row a vector"));
+  }
+  Floats floats(any);  // throws MemoryError
+  Matrix out;
+  out.single = any.ndim() == 1;
+  out.rows = out.single ? 1 : static_cast<size_t>(any.shape(0));
+  out.dimension = static_cast<size_t>(any.shape(out.single ? 0 : 1));
+  out.values = {floats.data(), static_cast<size_t>(floats.size())};
+  out.keep = std::move(floats);
+  return out;
+}
+
+std::string TextOf(py::handle text, const std::string& what) {
+  if (!py::isinstance<py::str>(text)) {
+    throw py::type_error(absl::StrCat(what, ": a name is a str"));
+  }
+  Py_ssize_t size = 0;
+  const char* const utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (utf8 == nullptr) {
+    PyErr_Clear();
+    Wrong(absl::StrCat(what, ": a text has no UTF-8 form (half of a surrogate pair)"));
+  }
+  return {utf8, static_cast<size_t>(size)};
+}
+
+py::dict MappingOf(py::handle mapping, const std::string& what) {
+  if (!py::isinstance<py::dict>(mapping)) {
+    throw py::type_error(absl::StrCat(what, ": give a dict"));
+  }
+  PyObject* copy = PyDict_Copy(mapping.ptr());
+  if (copy == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::dict>(copy);
+}
+
+std::vector<std::string> LabelsOf(py::handle labels) {
+  if (labels.is_none()) return {};
+  if (py::isinstance<py::str>(labels)) return {TextOf(labels, "labels")};
+  std::vector<std::string> out;
+  for (const py::handle label : py::iter(labels)) out.push_back(LabelOf(label));
+  return out;
+}
+
+std::vector<SampleFile> SampleFilesOf(py::handle samples) {
+  std::vector<SampleFile> files;
+  const auto add = [&](py::handle object, const std::string& name) {
+    Source source(object, name, kMaxSamplesSize);
+    const std::string what = source.what();
+    files.push_back({std::move(source).Release(), what});
+  };
+  if (py::isinstance<py::dict>(samples)) {
+    for (const auto& [name, object] : MappingOf(samples, "samples")) {
+      add(object, py::str(name).cast<std::string>());
+    }
+  } else if (IsPath(samples) || PyObject_CheckBuffer(samples.ptr()) != 0) {
+    add(samples, "samples");
+  } else {
+    for (const py::handle object : py::iter(samples)) {
+      add(object, absl::StrCat("samples ", files.size()));
+    }
+  }
+  return files;
+}
+
+std::vector<Condition> ConditionsOf(py::handle where) {
+  std::vector<Condition> out;
+  for (const std::string& text : LabelsOf(where)) out.push_back(Take(ParseCondition(text)));
+  return out;
+}
+
+Metadata MetadataOf(py::handle metadata) {
+  Metadata out;
+  if (metadata.is_none()) return out;
+  for (const auto& [key, value] : MappingOf(metadata, "metadata")) {
+    for (const std::string& text : LabelsOf(value)) {
+      out.push_back({TextOf(key, "metadata"), text});
+    }
+  }
+  return out;
+}
+
+py::dict MetadataDict(const Metadata& metadata) {
+  py::dict out;
+  for (const MetadataPair& pair : metadata) {
+    if (!out.contains(pair.key)) out[py::str(pair.key)] = py::list();
+    out[py::str(pair.key)].cast<py::list>().append(pair.value);
+  }
+  return out;
+}
+
+SampleUse UseOf(const std::string& name) {
+  if (name == "enrolment") return SampleUse::kEnrolment;
+  if (name == "identification") return SampleUse::kIdentification;
+  Wrong("use is \"enrolment\" (also of verifications) or \"identification\", not \"" + name + "\"");
+}
+
+SampleEncoding EncodingOf(const std::string& name) {
+  if (name == "compact") return SampleEncoding::kCompact;
+  if (name == "bulk") return SampleEncoding::kBulk;
+  if (name == "partial") return SampleEncoding::kPartial;
+  Wrong("encoding is \"compact\", \"bulk\" or \"partial\", not \"" + name + "\"");
+}
+
+py::bytes BytesOf(std::span<const uint8_t> bytes) {
+  return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+std::string HexOf(std::span<const uint8_t> bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const uint8_t b : bytes) {
+    out.push_back(kDigits[b >> 4]);
+    out.push_back(kDigits[b & 15]);
+  }
+  return out;
+}
+
+}  // namespace heft::python

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Python gives and takes: bytes or files, arrays of vectors, labels, conditions.
+#ifndef HEFT_PYTHON_ARGUMENTS_H_
+#define HEFT_PYTHON_ARGUMENTS_H_
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heft/client.h"
+#include "heft/files.h"
+#include "heft/metadata.h"
+#include "heft/server.h"
+
+namespace heft::python {
+
+namespace py = pybind11;
+
+// Source: the bytes of a file: a buffer, which is not copied and stays held, or a path, which is
+// read. Made and destroyed under the interpreter's lock.
+class Source {
+ public:
+  explicit Source(py::handle object, std::string what, uint64_t max_size = kMaxFileSize);
+  Source(Source&& other) noexcept;
+  Source& operator=(Source&&) = delete;
+  ~Source();
+
+  std::span<const uint8_t> bytes() const;
+  const std::string& what() const { return what_; }  // path, or what it is, in errors
+  std::vector<uint8_t> Release() &&;                 // copies what a buffer holds
+
+ private:
+  Py_buffer view_{};
+  std::vector<uint8_t> read_;
+  std::string what_;
+};
+
+// PathOf: of str or os.PathLike; TypeError for anything else.
+std::string PathOf(py::handle object);
+
+// Matrix: rows of float32. A contiguous float32 array is looked at where it lies, others are
+// copied.
+struct Matrix {
+  py::array keep;
+  std::span<const float> values;
+  size_t rows = 0, dimension = 0;
+  bool single = false;  // one vector, not a matrix of one
+};
+// heft.InvalidArgument for what is no array of floats with one or two dimensions; `what` names it.
+Matrix MatrixOf(py::handle array, std::string_view what);
+
+// MappingOf: a copy of a dict, which holds its keys and values whatever becomes of the dict while
+// Python code or another thread runs. TypeError for anything else; `what` names it.
+py::dict MappingOf(py::handle mapping, const std::string& what);
+
+// TextOf: UTF-8 of a str. TypeError for anything else, heft.InvalidArgument for a str that has no
+// UTF-8 form; `what` names it.
+std::string TextOf(py::handle text, const std::string& what);
+
+// LabelsOf: None, one label, or a sequence of str or int. TypeError for anything else.
+std::vector<std::string> LabelsOf(py::handle labels);
+
+// SampleFilesOf: one source, several, or a mapping from names in errors to sources.
+std::vector<SampleFile> SampleFilesOf(py::handle samples);
+
+// ConditionsOf: "site=berlin" and its like, one or several; None for none.
+std::vector<Condition> ConditionsOf(py::handle where);
+// MetadataOf: a mapping from keys to a text or several.
+Metadata MetadataOf(py::handle metadata);
+py::dict MetadataDict(const Metadata& metadata);
+
+// UseOf, EncodingOf: by their names in Python.
+SampleUse UseOf(const std::string& name);
+SampleEncoding EncodingOf(const std::string& name);
+
+py::bytes BytesOf(std::span<const uint8_t> bytes);
+std::string HexOf(std::span<const uint8_t> bytes);
+
+}  // namespace heft::python
+
+#endif  // HEFT_PYTHON_ARGUMENTS_H_

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "heft/client.h"
+
+#include "python/values.h"
+
+namespace heft::python {
+namespace {
+
+using Class = py::class_<Client>;
+
+// How samples are encrypted, in Python's words.
+struct Form {
+  Form(const std::string& use_name, const std::string& encoding_name, bool mean)
+      : use(UseOf(use_name)), encoding(EncodingOf(encoding_name)), average(mean) {}
+  SampleUse use;
+  SampleEncoding encoding;
+  bool average;
+};
+
+// The rows of several modalities, held.
+struct Modalities {
+  std::vector<std::string> names;
+  std::vector<Matrix> rows;
+  std::vector<std::string> labels;
+
+  Modalities(const py::dict& vectors, const py::object& given) : labels(LabelsOf(given)) {
+    for (const auto& [name, array] : MappingOf(vectors, "vectors")) {
+      names.push_back(TextOf(name, "vectors"));
+      rows.push_back(MatrixOf(array, names.back()));
+    }
+  }
+  Samples Of(size_t i, const Form& form) const {
+    return {names[i], rows[i].values, labels, form.encoding, form.use, form.average};
+  }
+};
+
+py::bytes Encrypt(const Client& self, const std::string& modality, const py::object& vectors,
+                  const py::object& labels, const std::string& use, const std::string& encoding,
+                  bool average) {
+  const Form form(use, encoding, average);
+  const Matrix rows = MatrixOf(vectors, modality);
+  const std::vector<std::string> names = LabelsOf(labels);
+  const Samples samples{modality, rows.values, names, form.encoding, form.use, form.average};
+  // The library counts values alone: two rows of half the dimension are no row.
+  const size_t index = Take(self.model().FindModality(modality));
+  if (rows.dimension != self.model().modalities[index].dimension) {
+    Wrong(modality + ": vectors of dimension " + std::to_string(rows.dimension) +
+          ", this model has " + std::to_string(self.model().modalities[index].dimension));
+  }
+  return BytesOf(Call([&] { return self.Encrypt(samples); }));
+}
+
+py::dict EncryptEach(const Client& self, const py::dict& vectors, const py::object& labels,
+                     const std::string& use, const std::string& encoding, bool average) {
+  py::dict out;
+  for (const auto& [name, array] : MappingOf(vectors, "vectors")) {
+    out[name] = Encrypt(self, TextOf(name, "vectors"), py::reinterpret_borrow<py::object>(array),
+                        labels, use, encoding, average);
+  }
+  return out;
+}
+
+py::bytes EncryptFused(const Client& self, const py::dict& vectors, const py::object& labels,
+                       const std::string& use, bool average) {
+  const Form form(use, "compact", average);
+  const Modalities held(vectors, labels);
+  std::vector<Samples> samples;
+  for (size_t i = 0; i < held.names.size(); ++i) samples.push_back(held.Of(i, form));
+  return BytesOf(Call([&] { return self.EncryptFused(samples); }));
+}
+
+constexpr char kInit[] =
+    "A model and an encryption key: bytes, or the path of a key file. With a trust file the key\n"
+    "must be signed by a key owner that it lists. DataLoss, FailedPrecondition, NotFound.";
+constexpr char kEncrypt[] =
+    "Vectors of one modality as one file for the matcher.\n\n"
+    "vectors: float32 or float64 of shape (dimension,) or (rows, dimension); contiguous float32 "
+    "is\n"
+    "not copied. They are scaled to unit length here. labels: an identity a row, or None.\n"
+    "use: \"enrolment\" (and verifications) or \"identification\", whose files are a fifth of the\n"
+    "size. encoding: \"compact\"; \"bulk\", for hundreds of rows to be enrolled, at most 4096;\n"
+    "\"partial\", which projects here. average: the rows of one label become one.\n\n"
+    "InvalidArgument for another dimension, NaN, infinity, zeros, or a bad label.";
+
+}  // namespace
+
+void DefineClient(py::module_& m) {
+  Class c(
+      m, "Client",
+      "Encrypts feature vectors under the key owner's encryption key; what it encrypts it cannot\n"
+      "decrypt. Any number of threads may use one.");
+  Init(
+      c,
+      [](const Model& model, const py::object& key, const std::optional<Trust>& trust) {
+        const Source source(key, "encryption key", kMaxKeysSize);
+        CheckSigned(trust, source.bytes(), Role::kKeyOwner, "PUBK", source.what());
+        return Call([&] { return Client::Create(model, source.bytes(), source.what()); });
+      },
+      kInit, py::arg("model"), py::arg("encryption_key"), py::kw_only(),
+      py::arg("trust") = py::none());
+  c.def_property_readonly("model", &Client::model, "What it was made with.");
+  Method(c, "encrypt", &Encrypt, kEncrypt, py::arg("modality"), py::arg("vectors"),
+         py::arg("labels") = py::none(), py::kw_only(), py::arg("use") = "enrolment",
+         py::arg("encoding") = "compact", py::arg("average") = false);
+  Method(c, "encrypt_each", &EncryptEach,
+         "encrypt of each modality of a mapping; a mapping of the same names to files.",
+         py::arg("vectors"), py::arg("labels") = py::none(), py::kw_only(),
+         py::arg("use") = "enrolment", py::arg("encoding") = "compact", py::arg("average") = false);
+  Method(
+      c, "encrypt_fused", &EncryptFused,
+      "Fuses row i of all modalities here and encrypts what comes out, one file; a modality that\n"
+      "is absent counts as missing. Profiles thin and flooded alone.",
+      py::arg("vectors"), py::arg("labels") = py::none(), py::kw_only(),
+      py::arg("use") = "enrolment", py::arg("average") = false);
+  RefuseCopies(c, "a Client is not pickled or copied: make one from the model and the key");
+}
+
+}  // namespace heft::python

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Definitions that carry their signature in Python's own form, so that help(), inspect and
+// stubtest see them; and results, which are records with a repr and a dict.
+#ifndef HEFT_PYTHON_DEFINE_H_
+#define HEFT_PYTHON_DEFINE_H_
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "python/errors.h"
+
+namespace heft::python {
+
+namespace py = pybind11;
+
+inline void AddParameter(std::string* out, const py::arg& argument) {
+  *out += std::string(", ") + argument.name;
+}
+inline void AddParameter(std::string* out, const py::arg_v& argument) {
+  *out += std::string(", ") + argument.name + "=" + py::repr(argument.value).cast<std::string>();
+}
+inline void AddParameter(std::string* out, const py::kw_only&) { *out += ", *"; }
+template <typename Other>
+void AddParameter(std::string*, const Other&) {}
+
+// Documented: "NAME(FIRST, PARAMETERS)\n--\n\nTEXT", the form of which CPython makes signatures.
+template <typename... Extra>
+std::string Documented(const char* name, const char* first, const char* text,
+                       const Extra&... extra) {
+  std::string parameters = first;
+  (AddParameter(&parameters, extra), ...);
+  if (parameters.rfind(", ", 0) == 0) parameters = parameters.substr(2);
+  return std::string(name) + "(" + parameters + ")\n--\n\n" + text;
+}
+
+// Method, StaticMethod, Function: a definition with text and parameters.
+template <typename Class, typename F, typename... Extra>
+void Method(Class& c, const char* name, F&& f, const char* text, const Extra&... extra) {
+  const std::string doc = Documented(name, "self", text, extra...);
+  c.def(name, std::forward<F>(f), extra..., doc.c_str());
+}
+template <typename Class, typename F, typename... Extra>
+void StaticMethod(Class& c, const char* name, F&& f, const char* text, const Extra&... extra) {
+  const std::string doc = Documented(name, "", text, extra...);
+  c.def_static(name, std::forward<F>(f), extra..., doc.c_str());
+}
+template <typename F, typename... Extra>
+void Function(py::module_& m, const char* name, F&& f, const char* text, const Extra&... extra) {
+  const std::string doc = Documented(name, "", text, extra...);
+  m.def(name, std::forward<F>(f), extra..., doc.c_str());
+}
+// Init: __init__ by a function that returns the object.
+template <typename Class, typename F, typename... Extra>
+void Init(Class& c, F&& f, const char* text, const Extra&... extra) {
+  const std::string doc = Documented("__init__", "self", text, extra...);
+  c.def(py::init(std::forward<F>(f)), extra..., doc.c_str());
+}
+
+// Record: a class of plain results: read-only fields, a repr of them, and to_dict().
+template <typename T>
+class Record {
+ public:
+  Record(py::module_& m, const char* name, const char* text) : class_(m, name, text), name_(name) {}
+  ~Record() {
+    class_.def("__repr__", [name = name_, fields = fields_](const py::object& self) {
+      std::string out = name + "(";
+      for (const std::string& field : fields) {
+        if (out.back() != '(') out += ", ";
+        out += field + "=" + py::repr(self.attr(field.c_str())).template cast<std::string>();
+      }
+      return out + ")";
+    });
+    Method(
+        class_, "to_dict",
+        [fields = fields_](const py::object& self) {
+          py::dict out;
+          for (const std::string& field : fields) out[field.c_str()] = self.attr(field.c_str());
+          return out;
+        },
+        "All fields by name.");
+  }
+
+  // `getter`: a member of T, or a function of const T&.
+  template <typename Getter>
+  Record& Field(const char* name, Getter getter, const char* text) {
+    if constexpr (std::is_member_object_pointer_v<Getter>) {
+      class_.def_readonly(name, getter, text);
+    } else {
+      class_.def_property_readonly(name, getter, text);
+    }
+    fields_.emplace_back(name);
+    return *this;
+  }
+  py::class_<T>& object() { return class_; }
+
+ private:
+  py::class_<T> class_;
+  std::string name_;
+  std::vector<std::string> fields_;
+};
+
+// Refuse: pickle and copy of what must not leave its object; `why` says what to do instead.
+template <typename Class>
+void RefuseCopies(Class& c, const char* why) {
+  for (const char* name : {"__reduce__", "__copy__"}) {
+    c.def(name, [why](const py::object&) -> py::object { throw py::type_error(why); });
+  }
+  c.def("__reduce_ex__",
+        [why](const py::object&, int) -> py::object { throw py::type_error(why); });
+  c.def("__deepcopy__",
+        [why](const py::object&, const py::object&) -> py::object { throw py::type_error(why); });
+}
+
+// Held: an object that can be closed, and is only destroyed when the calls that use it are back.
+template <typename T>
+class Held {
+ public:
+  Held(T object, const char* name) : object_(std::make_shared<T>(std::move(object))), name_(name) {}
+
+  std::shared_ptr<T> Get() const {
+    if (object_ == nullptr) {
+      Throw(absl::FailedPreconditionError(std::string(name_) + " is closed: make another one"));
+    }
+    return object_;
+  }
+  void Check() const { Get(); }
+  bool closed() const { return object_ == nullptr; }
+  void Close() { object_ = nullptr; }
+
+ private:
+  std::shared_ptr<T> object_;
+  const char* name_;
+};
+
+// ContextManager: close, closed, __enter__ and __exit__ of a class with Close() and closed().
+template <typename T>
+void ContextManager(py::class_<T>& c, const char* text) {
+  Method(
+      c, "close", [](T& self) { self.Close(); }, text);
+  c.def_property_readonly(
+      "closed", [](const T& self) { return self.closed(); }, "Whether close() was called.");
+  c.def("__enter__", [](py::object self) {
+    self.cast<T&>().Check();
+    return self;
+  });
+  c.def("__exit__", [](T& self, const py::args&) { self.Close(); });
+}
+
+}  // namespace heft::python
+
+#endif  // HEFT_PYTHON_DEFINE_H_

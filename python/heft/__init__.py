@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HEFT: fuses and matches biometric templates that stay encrypted.
+
+Four roles share a model and exchange bytes only:
+
+    Model.train   learns a model from vectors of people who agreed to it
+    Client        encrypts feature vectors under the key owner's encryption key
+    Matcher       fuses, enrols and matches what it cannot read, in a Gallery
+    KeyOwner      makes the keys, admits templates, opens replies and decides
+
+    owner = heft.KeyOwner.generate(model)
+    client = heft.Client(model, owner.encryption_key())
+    matcher = heft.Matcher(model, owner.evaluation_keys(), owner.enrolment_keys())
+    matcher.enrol("gallery", client.encrypt_each({"face": faces, "voice": voices}, labels))
+    matcher.admit("gallery", owner.admit(matcher.pending("gallery")).signed_admission,
+                  owner.public_key)
+    reply = matcher.identify("gallery", client.encrypt_each(probe, use="identification"))
+    print(owner.decide(reply, fpir=0.01))
+
+Files are bytes or paths, vectors NumPy arrays of shape (rows, dimension); contiguous float32 is not
+copied. Calls release the interpreter's lock and use all cores; long ones take ``progress`` and end
+with Ctrl-C, with nothing half done. What is refused is a heft.Error of its kind (heft.errors).
+heft.service is the client of the two daemons. docs/python.md is the guide.
+"""
+
+from heft._heft import (
+    AdmissionInquiry,
+    Admissions,
+    AdmitResult,
+    Approximation,
+    BudgetClient,
+    BudgetLimits,
+    BudgetUse,
+    Candidate,
+    ChosenThreshold,
+    Client,
+    CompactResult,
+    CopiedGallery,
+    Decision,
+    DecisionThreshold,
+    EnrolManyResult,
+    EnrolResult,
+    FileInfo,
+    Gallery,
+    GalleryInfo,
+    ImpostorTail,
+    KeyOwner,
+    Matcher,
+    Model,
+    OpenedScores,
+    PersonInfo,
+    Polynomial,
+    RemoveResult,
+    RenewedBlocks,
+    RenewResult,
+    Report,
+    RestoreResult,
+    ScoreCalibration,
+    SearchCalibration,
+    SignedFile,
+    SigningKey,
+    Template,
+    TrainingData,
+    Trust,
+    Verdict,
+    VerifyResult,
+    WaitingEnrolment,
+    WaitingPerson,
+    active_instruction_set,
+    disable_core_dumps,
+    evaluate,
+    inspect,
+    instruction_sets,
+    is_signed,
+    open_signed,
+    read_signed,
+    set_threads,
+    set_writer_wait,
+    threads,
+)
+from heft.errors import (
+    AlreadyExists,
+    BudgetSpent,
+    Cancelled,
+    DataLoss,
+    DeadlineExceeded,
+    Error,
+    FailedPrecondition,
+    Internal,
+    InvalidArgument,
+    NotFound,
+    OutOfRange,
+    PermissionDenied,
+    ResourceExhausted,
+    Unauthenticated,
+    Unavailable,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AdmissionInquiry",
+    "Admissions",
+    "AdmitResult",
+    "AlreadyExists",
+    "Approximation",
+    "BudgetClient",
+    "BudgetLimits",
+    "BudgetSpent",
+    "BudgetUse",
+    "Cancelled",
+    "Candidate",
+    "ChosenThreshold",
+    "Client",
+    "CompactResult",
+    "CopiedGallery",
+    "DataLoss",
+    "DeadlineExceeded",
+    "Decision",
+    "DecisionThreshold",
+    "EnrolManyResult",
+    "EnrolResult",
+    "Error",
+    "FailedPrecondition",
+    "FileInfo",
+    "Gallery",
+    "GalleryInfo",
+    "ImpostorTail",
+    "Internal",
+    "InvalidArgument",
+    "KeyOwner",
+    "Matcher",
+    "Model",
+    "NotFound",
+    "OpenedScores",
+    "OutOfRange",
+    "PermissionDenied",
+    "PersonInfo",
+    "Polynomial",
+    "RemoveResult",
+    "RenewResult",
+    "RenewedBlocks",
+    "Report",
+    "ResourceExhausted",
+    "RestoreResult",
+    "ScoreCalibration",
+    "SearchCalibration",
+    "SignedFile",
+    "SigningKey",
+    "Template",
+    "TrainingData",
+    "Trust",
+    "Unauthenticated",
+    "Unavailable",
+    "Verdict",
+    "VerifyResult",
+    "WaitingEnrolment",
+    "WaitingPerson",
+    "active_instruction_set",
+    "disable_core_dumps",
+    "evaluate",
+    "inspect",
+    "instruction_sets",
+    "is_signed",
+    "open_signed",
+    "read_signed",
+    "set_threads",
+    "set_writer_wait",
+    "threads",
+]

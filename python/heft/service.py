@@ -1,0 +1,408 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The client of heft-matcher and heft-decider (docs/operations.md; the contract is
+service/openapi/heft.yaml), with Python's standard library.
+
+    with heft.service.Service("https://matcher.example:8443", authorities="ca.pem",
+                              certificate="client.pem", private_key="client.key") as service:
+        client = service.client()                     # fetches model and encryption key
+        probe = client.encrypt_each(vectors, use="identification")
+        decision = service.identify("visitors", probe)
+        if decision.accepted:
+            print(decision.identity)
+
+Connections are TLS 1.3 with certificates on both sides; requests that change or ask something carry
+a nonce and the time. What a service refuses is a heft.Error of its kind. One object is for one
+thread; make one for each.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import os
+import secrets
+import ssl
+import time
+import urllib.parse
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence, Type, Union, cast
+
+from heft import errors
+from heft._heft import Client, Model, Trust, open_signed
+
+Path = Union[str, "os.PathLike[str]"]
+File = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]  # a str is a path
+Files = Union[Mapping[str, File], Sequence[File], File]
+
+_HEFT = "application/vnd.heft"
+_MOST = 1 << 30  # bytes of an answer
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the decider says, and no score. ``jws`` is the same, signed: check it with DecisionKeys
+    where somebody else brings it to you."""
+
+    accepted: bool
+    identity: str
+    kind: str
+    jws: str
+    likelihood: str = ""
+    claims: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @staticmethod
+    def of(claims: Mapping[str, Any], jws: str) -> Decision:
+        """Of the claims of a JWS."""
+        return Decision(claims.get("decision") == "accept", str(claims.get("identity", "")),
+                        str(claims.get("kind", "")), jws, str(claims.get("likelihood", "")), claims)
+
+
+class Service:
+    """A connection to one of the two services.
+
+    authorities: PEM of who signs the service's certificate. certificate, private_key: PEM of one's
+    own. token: a JWT of a person or relying party, beside the certificate. timeout: seconds without
+    an answer. patience: seconds for which requests that may be asked again are, where the service
+    has too much to do (429, 503 with Retry-After).
+    """
+
+    def __init__(self, url: str, *, authorities: Path, certificate: Path, private_key: Path,
+                 token: Optional[str] = None, timeout: float = 40, patience: float = 30) -> None:
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme != "https" or not parts.hostname:
+            raise errors.InvalidArgument(f"{url}: give https://HOST:PORT")
+        # Not ssl.create_default_context, which writes session keys where SSLKEYLOGFILE says.
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(os.fspath(authorities))
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.load_cert_chain(os.fspath(certificate), os.fspath(private_key), _no_password)
+        self._connection = http.client.HTTPSConnection(
+            parts.hostname, parts.port or 443, context=context, timeout=timeout)
+        self._token = token
+        self._patience = patience
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._connection.close()
+
+    def __enter__(self) -> Service:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    def __reduce__(self) -> str:
+        raise TypeError("a Service is not pickled: it holds a connection and credentials")
+
+    # ---- What is there.
+
+    def ready(self) -> bool:
+        """Whether the service can answer."""
+        try:
+            self._get("/health/ready")
+        except errors.Unavailable:
+            return False
+        return True
+
+    def parameters(self) -> dict[str, Any]:
+        """Fingerprints of model and keys."""
+        return self._get("/v1/parameters")
+
+    def model(self) -> Model:
+        """The model that clients encrypt for."""
+        return Model.load(self.ask("GET", "/v1/model", accept=_HEFT)[1])
+
+    def encryption_key(self) -> bytes:
+        """The public key that clients encrypt under."""
+        return self.ask("GET", "/v1/encryption-key", accept=_HEFT)[1]
+
+    def client(self, trust: Optional[Trust] = None) -> Client:
+        """A client of the service's model and key; with trust, only if a key owner that it lists has
+        signed the key: without it, the service is believed."""
+        return Client(self.model(), self.encryption_key(), trust=trust)
+
+    def galleries(self) -> list[dict[str, Any]]:
+        """What each gallery is."""
+        return list(self._get("/v1/galleries")["galleries"])
+
+    def statistics(self, gallery: str) -> dict[str, Any]:
+        """How a gallery does."""
+        return self._get(f"/v1/galleries/{_part(gallery)}/stats")
+
+    def persons(self, gallery: str, *, where: str = "", search: str = "",
+                page: int = 200) -> Iterator[dict[str, Any]]:
+        """Who stands in a gallery, a template each, fetched page by page."""
+        return self._pages("/v1/persons", "persons", gallery=gallery, count=str(page), where=where,
+                           search=search)
+
+    def person(self, person: str, gallery: str = "") -> dict[str, Any]:
+        """Where somebody is enrolled, or waits. NotFound."""
+        return self._get(f"/v1/persons/{_part(person)}" + _query(gallery=gallery))
+
+    def receipts(self, gallery: str, *, trust: Optional[Trust] = None) -> Iterator[dict[str, Any]]:
+        """Signed receipts of erasure; with trust, each is checked to be of a server that it lists."""
+        for receipt in self._pages("/v1/receipts", "receipts", gallery=gallery):
+            if trust is not None:
+                open_signed(base64.b64decode(receipt["receipt"]), trust, roles=["server"], kind="RCPT")
+            yield receipt
+
+    # ---- Enrolment.
+
+    def enrol(self, person: str, galleries: Union[str, Sequence[str]], files: Files, *,
+              metadata: Optional[Mapping[str, Any]] = None, expires: int = 0, average: bool = False,
+              authorisation: Optional[bytes] = None, replace: bool = False, wait: int = 0,
+              idempotency_key: Optional[str] = None) -> dict[str, Any]:
+        """Enrols encrypted samples, one file a modality, under person's name. They answer when the
+        key owner has admitted them, for which this waits so many seconds. It is asked again under
+        one idempotency key as long as patience lasts, where the service has too much to do or the
+        connection breaks: nothing happens twice. What is raised then has that idempotency_key: to
+        ask once more, give it back. authorisation: a registrar's, for somebody who is there already; replace: in the place of all that he had."""
+        request: dict[str, Any] = {
+            "galleries": [galleries] if isinstance(galleries, str) else list(galleries)}
+        if metadata is not None:
+            request["metadata"] = dict(metadata)
+        if expires:
+            request["expires"] = expires
+        if average:
+            request["average"] = True
+        body, kind = _form(files, request, authorisation)
+        path = f"/v1/persons/{_part(person)}/encounters" + _query(wait=str(wait) if wait else "")
+        key = idempotency_key or secrets.token_hex(16)
+        try:
+            return _object(self._asked_again("PUT" if replace else "POST", path, body, kind,
+                                             {"Idempotency-Key": key}))
+        except errors.Error as error:
+            error.idempotency_key = key
+            raise
+
+    def remove(self, person: str, gallery: str = "", *,
+               authorisation: Optional[bytes] = None) -> dict[str, Any]:
+        """Somebody goes, for good, of one gallery or all. Where "taskId" is in the answer, what is
+        left of the templates goes with that task."""
+        path = f"/v1/persons/{_part(person)}" + _query(gallery=gallery)
+        kind = _HEFT if authorisation is not None else None
+        return _object(self.ask("DELETE", path, authorisation, kind)[1])
+
+    # ---- Questions.
+
+    def identify(self, gallery: str, files: Files, *, where: Optional[Mapping[str, Any]] = None,
+                 audience: str = "", challenge: str = "", deadline: float = 0) -> Decision:
+        """Who is it, 1:N: the decider's decision. where: of those alone whose metadata fit, as
+        {"site": "berlin", "list": ["a", "b"], "age": {"at_least": 18}}. audience, challenge: for
+        whom the decision is, and what he gave to be answered. deadline: seconds after which an
+        answer is of no use. BudgetSpent, NotFound, FailedPrecondition, Unavailable."""
+        return self._decision(f"/v1/identify/{_part(gallery)}", files, where, audience, challenge,
+                              deadline)
+
+    def verify(self, gallery: str, person: str, files: Files, *, audience: str = "",
+               challenge: str = "", deadline: float = 0) -> Decision:
+        """Is it this person, 1:1. Somebody who is not enrolled is answered alike."""
+        return self._decision(f"/v1/verify/{_part(gallery)}/{_part(person)}", files, None, audience,
+                              challenge, deadline)
+
+    def scores(self, gallery: str, files: Files, *, person: str = "",
+               where: Optional[Mapping[str, Any]] = None) -> bytes:
+        """The matcher's signed reply itself, for KeyOwner.open or decide: who asks brings it to the
+        key owner himself."""
+        path = f"/v1/verify/{_part(gallery)}/{_part(person)}" if person else (
+            f"/v1/identify/{_part(gallery)}")
+        body, kind = _form(files, _probe(where))
+        return self.ask("POST", path, body, kind, accept=_HEFT)[1]
+
+    # ---- Tasks.
+
+    def begin(self, gallery: str, operation: str) -> str:
+        """Begins "compact", "verify", "snapshot" or "renew" of a gallery; the task's id."""
+        path = f"/v1/galleries/{_part(gallery)}/{_part(operation)}"
+        return str(_object(self.ask("POST", path)[1])["taskId"])
+
+    def task(self, task: str) -> dict[str, Any]:
+        """How a task does."""
+        return self._get(f"/v1/tasks/{_part(task)}")
+
+    def cancel(self, task: str) -> None:
+        """Asks a task to end."""
+        self.ask("DELETE", f"/v1/tasks/{_part(task)}")
+
+    def wait_for(self, task: str, seconds: float = 60, every: float = 0.2) -> dict[str, Any]:
+        """The result of a task when it is done. Its error, or DeadlineExceeded."""
+        ends = time.monotonic() + seconds
+        while True:
+            state = self.task(task)
+            if state["status"] == "done":
+                return dict(state.get("result", {}))
+            if state["status"] in ("failed", "cancelled"):
+                error = state.get("error", {})
+                raise errors.error_of(error.get("code", "CANCELLED"),
+                                      error.get("message", "the task was cancelled"))
+            if time.monotonic() > ends:
+                raise errors.DeadlineExceeded(f"the task {task} is {state['status']} still")
+            time.sleep(every)
+
+    # ---- Below.
+
+    def ask(self, method: str, path: str, body: Optional[bytes] = None,
+            content_type: Optional[str] = None, headers: Optional[Mapping[str, str]] = None,
+            accept: str = "application/json") -> tuple[int, bytes]:
+        """One request, with nonce and time; status and body of its answer. Whatever the service
+        refuses is raised."""
+        sent = {"Accept": accept, **(headers or {})}
+        if method != "GET":
+            sent["X-Heft-Nonce"] = base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
+            sent["X-Heft-Time"] = str(int(time.time()))
+        if self._token is not None:
+            sent["Authorization"] = f"Bearer {self._token}"
+        if content_type is not None:
+            sent["Content-Type"] = content_type
+        try:
+            self._connection.request(method, path, body, sent)
+            response = self._connection.getresponse()
+            status, text = response.status, response.read(_MOST + 1)
+            later = response.getheader("Retry-After")
+        except TimeoutError as error:
+            self._connection.close()
+            raise errors.DeadlineExceeded(f"no answer in time: {error}") from error
+        except (OSError, http.client.HTTPException) as error:
+            self._connection.close()
+            raise errors.Unavailable(f"no answer: {error}") from error
+        if len(text) > _MOST:
+            self._connection.close()
+            raise errors.DataLoss("the service's answer has no end")
+        if status >= 400:
+            raise _refusal(status, text, later)
+        return status, text
+
+    def _get(self, path: str) -> dict[str, Any]:
+        return _object(self._asked_again("GET", path))
+
+    def _asked_again(self, method: str, path: str, body: Optional[bytes] = None,
+                     kind: Optional[str] = None,
+                     headers: Optional[Mapping[str, str]] = None) -> bytes:
+        ends = time.monotonic() + self._patience
+        broken = 0.25  # seconds after which a broken connection is made anew, doubled each time
+        while True:
+            try:
+                return self.ask(method, path, body, kind, headers)[1]
+            except errors.Error as error:
+                pause = error.retry_after
+                if pause is None and isinstance(error, errors.Unavailable) and headers:
+                    pause, broken = broken, 2 * broken  # with an idempotency key
+                if pause is None or time.monotonic() + pause > ends:
+                    raise
+                time.sleep(pause)
+
+    def _pages(self, path: str, name: str, **query: str) -> Iterator[dict[str, Any]]:
+        cursor = ""
+        while True:
+            page = self._get(path + _query(cursor=cursor, **query))
+            yield from page[name]
+            cursor = page.get("next", "")
+            if not cursor:
+                return
+
+    def _decision(self, path: str, files: Files, where: Optional[Mapping[str, Any]], audience: str,
+                  challenge: str, deadline: float) -> Decision:
+        body, kind = _form(files, _probe(where))
+        headers = {}
+        if audience:
+            headers["X-Heft-Audience"] = _part(audience)
+        if challenge:
+            headers["X-Heft-Challenge"] = _part(challenge)
+        if deadline > 0:
+            headers["X-Deadline-Ms"] = str(max(1, int(deadline * 1000)))
+        claims = _object(self.ask("POST", path, body, kind, headers)[1])
+        return Decision.of({name: value for name, value in claims.items() if name != "jws"},
+                           str(claims["jws"]))
+
+
+def _part(text: str) -> str:
+    return urllib.parse.quote(text, safe="")
+
+
+def _query(**parameters: str) -> str:
+    given = {name: value for name, value in parameters.items() if value}
+    return "?" + urllib.parse.urlencode(given) if given else ""
+
+
+def _probe(where: Optional[Mapping[str, Any]]) -> Optional[dict[str, Any]]:
+    return None if where is None else {"filter": dict(where)}
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    try:
+        return dict(json.loads(text)) if text else {}
+    except ValueError as error:
+        raise errors.DataLoss(f"the service answered what is no JSON object: {error}") from error
+
+
+def _no_password() -> str:
+    raise errors.FailedPrecondition("private_key is sealed under a password: give one in the clear, "
+                                    "readable for this program alone")
+
+
+def _each(files: Files) -> Iterable[File]:
+    """The files: a mapping's or a sequence's, or the one that was given."""
+    if isinstance(files, Mapping):
+        return files.values()
+    if isinstance(files, (list, tuple)):
+        return files
+    if isinstance(files, (str, os.PathLike)) or _is_buffer(files):
+        return [cast(File, files)]
+    return cast(Iterable[File], files)
+
+
+def _is_buffer(thing: object) -> bool:
+    try:
+        memoryview(cast(bytes, thing)).release()
+    except TypeError:
+        return False
+    return True
+
+
+def _bytes(file: File) -> bytes:
+    if isinstance(file, (str, os.PathLike)):
+        try:
+            with open(file, "rb") as stream:
+                return stream.read()
+        except FileNotFoundError as error:
+            raise errors.NotFound(str(error)) from error
+        except OSError as error:
+            raise errors.Unavailable(str(error)) from error
+    if not _is_buffer(file):
+        raise TypeError(f"a file is bytes or a path, not {type(file).__name__}")
+    return bytes(file)
+
+
+def _form(files: Files, request: Optional[Mapping[str, Any]] = None,
+          authorisation: Optional[bytes] = None) -> tuple[bytes, str]:
+    """multipart/form-data of samples and what belongs to them."""
+    parts = [("template", _HEFT, _bytes(file)) for file in _each(files)]
+    if authorisation is not None:
+        parts.append(("authorisation", _HEFT, authorisation))
+    if request is not None:
+        parts.append(("request", "application/json", json.dumps(request).encode()))
+    boundary = secrets.token_hex(16)
+    body = bytearray()
+    for name, kind, data in parts:
+        body += (f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n'
+                 f"Content-Type: {kind}\r\n\r\n").encode() + data + b"\r\n"
+    return bytes(body) + f"--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
+
+
+def _refusal(status: int, text: bytes, later: Optional[str]) -> errors.Error:
+    """The error of an answer, with retry_after where asking again helps."""
+    try:
+        said = dict(json.loads(text))
+    except ValueError:
+        said = {}
+    code = str(said.get("code", f"HTTP_{status}"))
+    message = str(said.get("message", f"the service answered {status}"))
+    if code == "RESOURCE_EXHAUSTED" and later is None:
+        return errors.BudgetSpent(message)
+    error = errors.error_of(code, message)
+    if later is not None and later.isdigit():
+        error.retry_after = float(later)
+    return error

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server's role: it fuses, enrols and matches what it cannot read.
+#include "heft/audit.h"
+#include "heft/enrol_many.h"
+#include "heft/pending.h"
+#include "heft/server.h"
+#include "python/values.h"
+
+namespace heft::python {
+namespace {
+
+using Class = py::class_<MatcherHandle>;
+
+MatcherHandle Create(const Model& model, const py::object& evaluation, const py::object& enrolment,
+                     const std::optional<Trust>& trust) {
+  const Source keys(evaluation, "evaluation keys", kMaxKeysSize);
+  std::optional<Source> more;
+  if (!enrolment.is_none()) more.emplace(enrolment, "enrolment keys", kMaxKeysSize);
+  CheckSigned(trust, keys.bytes(), Role::kKeyOwner, "EVAL", keys.what());
+  if (more && !more->bytes().empty()) {
+    CheckSigned(trust, more->bytes(), Role::kKeyOwner, "ENRK", more->what());
+  }
+  SignerKey key_owner{};
+  if (IsSigned(keys.bytes())) key_owner = Take(ReadSigned(keys.bytes(), keys.what())).signer;
+  const std::span<const uint8_t> extra = more ? more->bytes() : std::span<const uint8_t>();
+  return {Call([&] {
+            return Server::Create(model, keys.bytes(), keys.what(), extra,
+                                  more ? more->what() : "enrolment keys");
+          }),
+          key_owner};
+}
+
+EnrolResult Enrol(const MatcherHandle& self, const py::object& gallery, const py::object& samples,
+                  const std::string& identity, bool all_pairs, bool average,
+                  const py::object& metadata, uint64_t expires, const py::object& authorisation,
+                  const std::optional<Trust>& trust, const std::string& idempotency_key,
+                  const py::object& progress) {
+  const auto server = self.Get();
+  const GalleryHandle handle = HandleOf(gallery);
+  EnrolOptions options;
+  options.identity = identity, options.all_pairs = all_pairs, options.average = average;
+  options.metadata = MetadataOf(metadata), options.expires = expires;
+  options.idempotency_key = idempotency_key;
+  if (!authorisation.is_none()) {
+    options.authorisation = Source(authorisation, "authorisation").Release();
+  }
+  if (trust) options.trust = &*trust;
+  std::vector<SampleFile> files = SampleFilesOf(samples);
+  Watch watch(progress);
+  return Call([&]() -> absl::StatusOr<EnrolResult> {
+    if (trust) {
+      // As `heft-server enrol`: who sent it is believed, and it is answered once.
+      SignerKey own{};
+      const auto signer = GallerySigner(handle.name());
+      if (signer.ok()) own = signer->public_key();
+      auto before = server->EnrolledBefore(handle.name(), files, options);
+      if (!before.ok()) return before.status();
+      const auto request = ReadRequest(files, &*trust, own);
+      if (!request.ok()) return request.status();
+      if (*before) return **before;
+      if (signer.ok()) {
+        const absl::Status first = RememberRequest(handle.name(), *request, kAllRows);
+        if (!first.ok()) return first;
+      }
+    }
+    return server->Enrol(handle.name(), std::move(files), options, watch.monitor());
+  });
+}
+
+// AdmitOf: None, a KeyOwner, or a function from a request to the answer.
+auto AdmitOf(const py::object& owner) -> decltype(EnrolManyOptions::admit) {
+  using Answer = absl::StatusOr<std::vector<uint8_t>>;
+  if (owner.is_none()) return {};
+  if (py::isinstance<OwnerHandle>(owner)) {
+    const auto state = owner.cast<const OwnerHandle&>().Get();
+    return [state](std::span<const uint8_t> request) -> Answer {
+      const Reading reading(state);
+      auto answer = state->owner.Admit(request, "waiting");
+      if (!answer.ok()) return answer.status();
+      return std::move(answer->signed_admission);
+    };
+  }
+  if (PyCallable_Check(owner.ptr()) == 0) {
+    throw py::type_error("owner: a KeyOwner, or a function that answers requests for admission");
+  }
+  PyObject* function = owner.ptr();  // the caller keeps it
+  return [function](std::span<const uint8_t> request) -> Answer {
+    const py::gil_scoped_acquire acquire;
+    try {
+      const py::object answer = py::reinterpret_borrow<py::object>(function)(BytesOf(request));
+      return Source(answer, "admission").Release();
+    } catch (py::error_already_set& e) {
+      Keep(&e);
+      return absl::CancelledError("the key owner's answer failed");
+    }
+  };
+}
+
+// TellStart gives an exception the attribute `start`, the row to go on from, where it can have one.
+void TellStart(const py::error_already_set& error, size_t next) {
+  if (PyObject_SetAttrString(error.value().ptr(), "start", py::int_(next).ptr()) != 0)
+    PyErr_Clear();
+}
+
+EnrolManyResult EnrolThem(const MatcherHandle& self, const py::object& gallery,
+                          const py::dict& vectors, const py::object& labels, const Client& client,
+                          const py::object& owner, const py::object& metadata, uint64_t expires,
+                          const std::optional<Trust>& trust, size_t start,
+                          const py::object& progress) {
+  const auto server = self.Get();
+  const GalleryHandle handle = HandleOf(gallery);
+  std::vector<std::string> names;
+  std::vector<Matrix> rows;
+  for (const auto& [name, array] : MappingOf(vectors, "vectors")) {
+    names.push_back(TextOf(name, "vectors"));
+    rows.push_back(MatrixOf(array, names.back()));
+  }
+  const std::vector<std::string> identities = LabelsOf(labels);
+  std::vector<Samples> samples;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (rows[i].rows != identities.size()) {
+      Wrong(names[i] + ": " + std::to_string(rows[i].rows) + " rows, and " +
+            std::to_string(identities.size()) + " labels");
+    }
+    samples.push_back({names[i], rows[i].values, identities});
+  }
+  EnrolManyOptions options;
+  options.metadata = MetadataOf(metadata), options.expires = expires;
+  options.admit = AdmitOf(owner), options.from = start;
+  if (trust) options.trust = &*trust;
+  size_t next = start;
+  options.next = &next;
+  Watch watch(progress);
+  try {
+    return Call([&] {
+      return EnrolMany(client, *server, handle.name(), samples, options, watch.monitor());
+    });
+  } catch (py::error_already_set& error) {
+    // Ctrl-C and what callbacks raise have no words of the library's.
+    TellStart(error, next);
+    throw;
+  }
+}
+
+py::bytes PendingOf(const MatcherHandle& self, const py::object& gallery, uint64_t templates,
+                    uint64_t bytes, bool sign) {
+  const auto server = self.Get();
+  const GalleryHandle handle = HandleOf(gallery);
+  return BytesOf(Call([&]() -> absl::StatusOr<std::vector<uint8_t>> {
+    const auto newest = handle.Newest();
+    if (!newest.ok()) return newest.status();
+    const auto request = templates == 0 ? server->Pending(*newest)
+                                        : PendingUpTo(*server, *newest, {templates, bytes});
+    if (!request.ok() || !sign) return request;
+    const auto signer = handle.Signer();
+    if (!signer.ok()) return signer.status();
+    return SignReply(**signer, *newest, {}, 0, self.key_owner(), *request, kAdmissionLife);
+  }));
+}
+
+AdmitResult Admit(const MatcherHandle& self, const py::object& gallery, const py::object& admission,
+                  const py::object& key_owner, const py::object& progress) {
+  const auto server = self.Get();
+  const GalleryHandle handle = HandleOf(gallery);
+  const Source source(admission, "admission");
+  Trust trust;
+  if (py::isinstance<Trust>(key_owner)) {
+    trust = key_owner.cast<Trust>();
+  } else {
+    const SignerKey key = Take(ParseSignerKey(TextOf(key_owner, "key_owner")));
+    Take(trust.Add(Role::kKeyOwner, "the key owner", key));
+  }
+  Watch watch(progress);
+  return Call([&] {
+    return server->Admit(handle.name(), source.bytes(), source.what(), trust, watch.monitor());
+  });
+}
+
+void DefineResults(py::module_& m) {
+  Record<EnrolResult>(m, "EnrolResult", "What an enrolment has brought.")
+      .Field("brought", &EnrolResult::brought, "Templates.")
+      .Field("waiting", &EnrolResult::waiting, "That nobody has admitted, with those before.")
+      .Field("templates", &EnrolResult::templates, "That the gallery holds.")
+      .Field("blocks", &EnrolResult::blocks, "That hold them.")
+      .Field("repeated", &EnrolResult::repeated,
+             "Whether this is the answer to an earlier request with the same idempotency key.");
+  Record<EnrolManyResult>(m, "EnrolManyResult", "What has come of all batches.")
+      .Field("brought", &EnrolManyResult::brought, "Templates.")
+      .Field("admitted", &EnrolManyResult::admitted, "That came into the gallery.")
+      .Field("rejected", &EnrolManyResult::rejected, "That the key owner refused.")
+      .Field("waiting", &EnrolManyResult::waiting, "That nobody has admitted.")
+      .Field("templates", &EnrolManyResult::templates, "That the gallery holds.")
+      .Field("blocks", &EnrolManyResult::blocks, "That hold them.");
+  Record<AdmitResult>(m, "AdmitResult", "What an admission has brought into the gallery.")
+      .Field("admitted", &AdmitResult::admitted, "Templates that came in.")
+      .Field("rejected", &AdmitResult::rejected, "That are gone.")
+      .Field("waiting", &AdmitResult::waiting, "That wait on.")
+      .Field("templates", &AdmitResult::templates, "That the gallery holds.")
+      .Field("blocks", &AdmitResult::blocks, "That hold them.");
+}
+
+void DefineEnrolment(Class& c) {
+  Method(
+      c, "enrol", &Enrol,
+      "Fuses encrypted samples, one file a modality, and brings them into the gallery's\n"
+      "quarantine: all or none. Nobody matches them until admit. The gallery (a Gallery, or its\n"
+      "name) is made if there is none.\n\n"
+      "samples: a mapping from modalities to files, or files; each bytes or a path. identity:\n"
+      "instead of the samples' labels. average: of each identity one template, the mean of its\n"
+      "samples. metadata: kept beside each template, in the clear. trust: whose samples are "
+      "taken,\n"
+      "where it lists clients, and who authorises further templates of somebody.\n"
+      "AlreadyExists, FailedPrecondition, DataLoss, InvalidArgument, Unavailable, Cancelled.",
+      py::arg("gallery"), py::arg("samples"), py::kw_only(), py::arg("identity") = "",
+      py::arg("all_pairs") = false, py::arg("average") = false, py::arg("metadata") = py::none(),
+      py::arg("expires") = 0, py::arg("authorisation") = py::none(), py::arg("trust") = py::none(),
+      py::arg("idempotency_key") = "", py::arg("progress") = py::none());
+  Method(
+      c, "enrol_many", &EnrolThem,
+      "A whole gallery in one call: encrypts with client, fuses and enrols row i of all arrays\n"
+      "under labels[i], thousands at a time (docs/python.md). owner: a KeyOwner, or a function\n"
+      "from a request to its answer, that admits each batch; without one all of them wait. Rows "
+      "of\n"
+      "one identity stand together. start: the row to go on from, which whatever it raises has as\n"
+      "`start`; all of them: admits what waits.\n"
+      "InvalidArgument; errors of encrypt, enrol and admit.",
+      py::arg("gallery"), py::arg("vectors"), py::arg("labels"), py::kw_only(), py::arg("client"),
+      py::arg("owner") = py::none(), py::arg("metadata") = py::none(), py::arg("expires") = 0,
+      py::arg("trust") = py::none(), py::arg("start") = 0, py::arg("progress") = py::none());
+  Method(
+      c, "pending", &PendingOf,
+      "All that waits, for KeyOwner.admit; with a number of templates, of those that come first\n"
+      "as many as stay within it and bytes. Signed with the gallery's server key.",
+      py::arg("gallery"), py::kw_only(), py::arg("templates") = 0,
+      py::arg("bytes") = uint64_t{64} << 20, py::arg("sign") = true);
+  Method(
+      c, "admit", &Admit,
+      "What the key owner answered: admitted templates join the gallery, rejected ones are gone.\n"
+      "key_owner: a Trust that lists the signer, or the signer's public key. FailedPrecondition,\n"
+      "DataLoss, Unavailable, Cancelled.",
+      py::arg("gallery"), py::arg("admission"), py::arg("key_owner"), py::kw_only(),
+      py::arg("progress") = py::none());
+}
+
+}  // namespace
+
+void DefineMatcher(py::module_& m) {
+  DefineResults(m);
+  Class c(m, "Matcher",
+          "The server: fuses, enrols and matches what it cannot read. It holds nothing that can\n"
+          "decrypt. Any number of threads may use one; each call uses all cores.");
+  Init(
+      c, &Create,
+      "A model and the key owner's evaluation keys; enrolment keys to enrol and verify, where the\n"
+      "profile has them. Keys are bytes or paths; with a trust file they must be signed by a key\n"
+      "owner that it lists. DataLoss, FailedPrecondition.",
+      py::arg("model"), py::arg("evaluation_keys"), py::arg("enrolment_keys") = py::none(),
+      py::kw_only(), py::arg("trust") = py::none());
+  DefineEnrolment(c);
+  c.def("__repr__", [](const MatcherHandle& self) {
+    return std::string(self.closed() ? "<heft.Matcher, closed>" : "<heft.Matcher>");
+  });
+  ContextManager(c, "Lets go of the keys, once the calls that use them are back.");
+  RefuseCopies(c, "a Matcher is not pickled or copied: make one from the model and the keys");
+}
+
+}  // namespace heft::python

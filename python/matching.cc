@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server's answers: encrypted scores, signed, of one probe or of many.
+#include <pybind11/functional.h>
+
+#include "heft/server.h"
+#include "python/values.h"
+
+namespace heft::python {
+namespace {
+
+using Class = py::class_<MatcherHandle>;
+using Bytes = std::vector<uint8_t>;
+
+// Signing: whether and how replies are signed, and whose requests are taken.
+struct Signing {
+  bool sign;
+  std::string audience;
+  uint64_t life;
+  std::optional<Trust> trust;
+};
+
+// Asked: a request that is about to be answered.
+struct Asked {
+  Gallery gallery;
+  std::shared_ptr<const SigningKey> signer;
+  Request request;
+  SignerKey audience;
+  uint64_t life;
+
+  absl::StatusOr<Bytes> Sign(uint64_t row, std::span<const uint8_t> reply) const {
+    if (signer == nullptr) return Bytes(reply.begin(), reply.end());
+    return SignReply(*signer, gallery, request, row, audience, reply, life);
+  }
+};
+
+// Begin: as the tools do: who asks is believed, and a signed request is answered once.
+absl::StatusOr<Asked> Begin(const MatcherHandle& self, const GalleryHandle& handle,
+                            const std::vector<SampleFile>& files, const Signing& signing,
+                            uint64_t row) {
+  auto newest = handle.Newest();
+  if (!newest.ok()) return newest.status();
+  Asked asked{*std::move(newest), nullptr, {}, self.key_owner(), signing.life};
+  if (!signing.audience.empty()) {
+    auto key = ParseSignerKey(signing.audience);
+    if (!key.ok()) return key.status();
+    asked.audience = *key;
+  }
+  if (!signing.sign && !signing.trust) return asked;
+  auto signer = handle.Signer();
+  if (!signer.ok()) return signer.status();
+  auto request =
+      ReadRequest(files, signing.trust ? &*signing.trust : nullptr, (*signer)->public_key());
+  if (!request.ok()) return request.status();
+  asked.request = *std::move(request);
+  if (signing.sign) asked.signer = *std::move(signer);
+  const absl::Status first = RememberRequest(handle.name(), asked.request, row);
+  if (!first.ok()) return first;
+  return asked;
+}
+
+py::bytes IdentifyOne(const MatcherHandle& self, const py::object& gallery,
+                      const py::object& samples, size_t row, bool average, bool identities,
+                      bool relinearise, const py::object& where, bool sign,
+                      const std::string& audience, uint64_t life, const std::optional<Trust>& trust,
+                      const py::object& progress) {
+  const auto server = self.Get();
+  const GalleryHandle handle = HandleOf(gallery);
+  std::vector<SampleFile> files = SampleFilesOf(samples);
+  const ProbeOptions options{row, average, identities, relinearise, ConditionsOf(where)};
+  const Signing signing{sign, audience, life, trust};
+  Watch watch(progress);
+  return BytesOf(Call([&]() -> absl::StatusOr<Bytes> {
+    const auto asked = Begin(self, handle, files, signing, average ? kAllRows : row);
+    if (!asked.ok()) return asked.status();
+    const auto reply = server->Identify(asked->gallery, std::move(files), options, watch.monitor());
+    if (!reply.ok()) return reply.status();
+    return asked->Sign(average ? kAllRows : row, *reply);
+  }));
+}
+
+py::bytes VerifyOne(const MatcherHandle& self, const py::object& gallery, const py::object& samples,
+                    const std::string& identity, size_t row, bool average, bool sign,
+                    const std::string& audience, uint64_t life, const std::optional<Trust>& trust) {
+  const auto server = self.Get();
+  const GalleryHandle handle = HandleOf(gallery);
+  std::vector<SampleFile> files = SampleFilesOf(samples);
+  ProbeOptions options;
+  options.row = row, options.average = average;
+  const Signing signing{sign, audience, life, trust};
+  return BytesOf(Call([&]() -> absl::StatusOr<Bytes> {
+    const auto asked = Begin(self, handle, files, signing, average ? kAllRows : row);
+    if (!asked.ok()) return asked.status();
+    const auto reply = server->Verify(asked->gallery, std::move(files), identity, options);
+    if (!reply.ok()) return reply.status();
+    return asked->Sign(average ? kAllRows : row, *reply);
+  }));
+}
+
+// AllRows: the replies of `ask`, which calls `use` with those of all rows; a list, or each to
+// Python's own function as it comes.
+template <typename Ask>
+py::list AllRows(const MatcherHandle& self, const py::object& gallery, const py::object& samples,
+                 const Signing& signing, const py::object& use, Ask ask) {
+  const auto server = self.Get();
+  const GalleryHandle handle = HandleOf(gallery);
+  std::vector<SampleFile> files = SampleFilesOf(samples);
+  py::list replies;
+  Call([&]() -> absl::Status {
+    const auto asked = Begin(self, handle, files, signing, kAllRows);
+    if (!asked.ok()) return asked.status();
+    return ask(*server, asked->gallery, std::move(files),
+               [&](size_t row, std::span<const uint8_t> reply) -> absl::Status {
+                 const auto done = asked->Sign(row, reply);
+                 if (!done.ok()) return done.status();
+                 const py::gil_scoped_acquire acquire;
+                 try {
+                   if (use.is_none())
+                     replies.append(BytesOf(*done));
+                   else
+                     use(row, BytesOf(*done));
+                 } catch (py::error_already_set& e) {
+                   Keep(&e);
+                   return absl::CancelledError("the function that takes the replies failed");
+                 }
+                 return absl::OkStatus();
+               });
+  });
+  return replies;
+}
+
+py::list IdentifyAll(const MatcherHandle& self, const py::object& gallery,
+                     const py::object& samples, const py::object& use, bool identities,
+                     bool relinearise, const py::object& where, bool sign,
+                     const std::string& audience, uint64_t life, const std::optional<Trust>& trust,
+                     const py::object& progress) {
+  const ProbeOptions options{0, false, identities, relinearise, ConditionsOf(where)};
+  Watch watch(progress);
+  return AllRows(
+      self, gallery, samples, {sign, audience, life, trust}, use,
+      [&](const Server& server, const Gallery& g, std::vector<SampleFile> files, const auto& take) {
+        return server.IdentifyAll(g, std::move(files), options, take, watch.monitor());
+      });
+}
+
+py::list VerifyAll(const MatcherHandle& self, const py::object& gallery, const py::object& samples,
+                   const std::string& identity, const py::object& use, bool sign,
+                   const std::string& audience, uint64_t life, const std::optional<Trust>& trust,
+                   const py::object& progress) {
+  Watch watch(progress);
+  return AllRows(
+      self, gallery, samples, {sign, audience, life, trust}, use,
+      [&](const Server& server, const Gallery& g, std::vector<SampleFile> files, const auto& take) {
+        return server.VerifyAll(g, std::move(files), identity, take, watch.monitor());
+      });
+}
+
+// An answer to each probe: bytes, or the error in its place.
+py::list IdentifyTogether(const MatcherHandle& self, const py::object& gallery,
+                          const py::object& probes, bool sign, const std::string& audience,
+                          uint64_t life, const std::optional<Trust>& trust) {
+  const auto server = self.Get();
+  const GalleryHandle handle = HandleOf(gallery);
+  const Signing signing{sign, audience, life, trust};
+  std::vector<std::vector<SampleFile>> requests;
+  for (const py::handle probe : py::iter(probes)) requests.push_back(SampleFilesOf(probe));
+  std::vector<absl::StatusOr<Bytes>> replies(requests.size(), absl::UnknownError(""));
+  Call([&]() -> absl::Status {
+    const auto newest = handle.Newest();
+    if (!newest.ok()) return newest.status();
+    std::vector<std::optional<Asked>> asked(requests.size());
+    std::vector<ProbeRequest> together;
+    std::vector<size_t> places;
+    for (size_t i = 0; i < requests.size(); ++i) {
+      auto one = Begin(self, handle, requests[i], signing, 0);
+      replies[i] = one.ok() ? absl::UnknownError("") : one.status();
+      if (!one.ok()) continue;
+      asked[i].emplace(*std::move(one));
+      together.push_back({std::move(requests[i])});
+      places.push_back(i);
+    }
+    auto answers = server->IdentifyTogether(*newest, std::move(together));
+    for (size_t i = 0; i < places.size(); ++i) {
+      replies[places[i]] = answers[i].ok() ? asked[places[i]]->Sign(0, *answers[i])
+                                           : absl::StatusOr<Bytes>(answers[i].status());
+    }
+    return absl::OkStatus();
+  });
+  py::list out;
+  for (const auto& reply : replies) {
+    out.append(reply.ok() ? py::object(BytesOf(*reply)) : ErrorOf(reply.status()));
+  }
+  return out;
+}
+
+constexpr char kIdentify[] =
+    "1:N: the encrypted scores of a probe against every template, for the key owner, as bytes.\n\n"
+    "samples: as for enrol, of use \"identification\". row: which sample of the files. average: "
+    "all\n"
+    "of them are one person's, and one probe. identities: names the templates in the reply.\n"
+    "relinearise=False: less work, three times the bytes. where: conditions on metadata, of those\n"
+    "alone whom all fit (\"site=berlin\", \"list=a|b\", \"age=18..30\").\n\n"
+    "The reply is signed with the gallery's server key (Gallery.server_key), good for life "
+    "seconds,\n"
+    "for audience (a public key; by default who signed the matcher's keys); sign=False leaves it "
+    "as\n"
+    "it is. trust: whose requests are taken, where it lists clients; a signed request is answered\n"
+    "once. NotFound, FailedPrecondition, DataLoss, InvalidArgument, Cancelled.";
+
+}  // namespace
+
+void DefineMatching(py::module_& m) {
+  auto c = m.attr("Matcher").cast<Class>();
+  Method(c, "identify", &IdentifyOne, kIdentify, py::arg("gallery"), py::arg("samples"),
+         py::kw_only(), py::arg("row") = 0, py::arg("average") = false,
+         py::arg("identities") = true, py::arg("relinearise") = true, py::arg("where") = py::none(),
+         py::arg("sign") = true, py::arg("audience") = "", py::arg("life") = kLife,
+         py::arg("trust") = py::none(), py::arg("progress") = py::none());
+  Method(
+      c, "identify_all", &IdentifyAll,
+      "identify of every sample of the files, which hold equally many; the gallery is read once\n"
+      "for up to 64 of them. A list of replies, or use(row, reply) is called with each.",
+      py::arg("gallery"), py::arg("samples"), py::kw_only(), py::arg("use") = py::none(),
+      py::arg("identities") = true, py::arg("relinearise") = true, py::arg("where") = py::none(),
+      py::arg("sign") = true, py::arg("audience") = "", py::arg("life") = kLife,
+      py::arg("trust") = py::none(), py::arg("progress") = py::none());
+  Method(
+      c, "identify_together", &IdentifyTogether,
+      "identify of probes that came together, each with samples of its own. A list with a reply\n"
+      "for each, or the heft.Error of one that failed: the others are answered.",
+      py::arg("gallery"), py::arg("probes"), py::kw_only(), py::arg("sign") = true,
+      py::arg("audience") = "", py::arg("life") = kLife, py::arg("trust") = py::none());
+  Method(c, "verify", &VerifyOne,
+         "1:1: the encrypted scores against the claimed identity's templates and no other. An\n"
+         "identity that is not enrolled is answered alike. samples are of use \"enrolment\". The "
+         "rest\n"
+         "is as for identify.",
+         py::arg("gallery"), py::arg("samples"), py::arg("identity"), py::kw_only(),
+         py::arg("row") = 0, py::arg("average") = false, py::arg("sign") = true,
+         py::arg("audience") = "", py::arg("life") = kLife, py::arg("trust") = py::none());
+  Method(c, "verify_all", &VerifyAll,
+         "verify of every sample of the files, which hold equally many, as identify_all.",
+         py::arg("gallery"), py::arg("samples"), py::arg("identity"), py::kw_only(),
+         py::arg("use") = py::none(), py::arg("sign") = true, py::arg("audience") = "",
+         py::arg("life") = kLife, py::arg("trust") = py::none(), py::arg("progress") = py::none());
+}
+
+}  // namespace heft::python

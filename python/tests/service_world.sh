@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Both services with a throw-away authority, for test_service.py: service_world.sh FOLDER, with heft,
+# heft-server, heft-matcher and heft-decider on $PATH. Prints their URLs, and serves until its input ends.
+set -euo pipefail
+scripts="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../../scripts" && pwd -P)"
+# shellcheck source=scripts/common.sh
+source "$scripts/common.sh"
+# shellcheck source=scripts/service-world.sh
+source "$scripts/service-world.sh"
+umask 077
+work="$1"
+daemons=()
+# shellcheck disable=SC2317  # by the trap
+finish() {
+  ((${#daemons[@]} == 0)) || kill -TERM "${daemons[@]}" 2>/dev/null || true
+  wait || true
+}
+trap finish EXIT
+find_programs true
+make_keys --identities 40 --jitter 0.3 0.3
+make_certificates matcher decider registrar client operator
+write_configurations 0.1
+start_decider
+daemons+=($!)
+wait_until_ready "$deciding" "${daemons[0]}"
+start_matcher
+daemons+=($!)
+wait_until_ready "$matching" "${daemons[1]}"
+printf '%s %s\n' "$matching" "$deciding"
+read -r _ || true

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Learning: vectors of people who agreed to it, and what becomes of them (heft/train.h).
+#include <pybind11/numpy.h>
+
+#include <cstring>
+#include <map>
+
+#include "heft/evaluate.h"
+#include "heft/train.h"
+#include "python/values.h"
+
+namespace heft::python {
+namespace {
+
+using Class = py::class_<TrainingData>;
+
+TrainingData FromArrays(const py::dict& vectors, const py::object& labels, const py::object& split,
+                        uint64_t seed) {
+  // In alphabetical order, as those of a folder.
+  std::map<std::string, Matrix> held;
+  for (const auto& [name, array] : MappingOf(vectors, "vectors")) {
+    const std::string modality = TextOf(name, "vectors");
+    const Matrix& matrix = held.emplace(modality, MatrixOf(array, modality)).first->second;
+    if (matrix.single) Wrong(modality + ": give a matrix, a row a sample");
+  }
+  std::vector<ModalityRows> rows;
+  for (const auto& [name, matrix] : held) rows.push_back({name, matrix.dimension, matrix.values});
+  std::vector<std::string> names = LabelsOf(labels);
+  const std::vector<std::string> splits = LabelsOf(split);
+  return Call([&] { return TrainingData::FromRows(rows, std::move(names), splits, seed); });
+}
+
+// The rows of one modality, copied.
+py::array_t<float> VectorsOf(const TrainingData& self, const std::string& modality) {
+  const std::vector<std::string> names = self.modalities();
+  for (size_t m = 0; m < names.size(); ++m) {
+    if (names[m] != modality) continue;
+    const size_t dimension = self.dimensions()[m];
+    py::array_t<float> out(std::vector<size_t>{self.size(), dimension});
+    float* to = out.mutable_data();
+    for (size_t i = 0; i < self.size(); ++i, to += dimension) {
+      std::memcpy(to, self.Vector(m, i).data(), dimension * sizeof(float));
+    }
+    return out;
+  }
+  Wrong("the data have no modality \"" + modality + "\"");
+}
+
+TrainingData Synthesise(int identities, int samples, std::vector<int> dimensions, double jitter,
+                        uint64_t seed) {
+  SyntheticOptions options;
+  options.identities = identities;
+  options.samples_per_identity = samples;
+  options.dimensions = std::move(dimensions);
+  options.jitter = {jitter};
+  options.seed = seed;
+  return Call([&] { return TrainingData::Synthesise(options); });
+}
+
+void DefineData(py::module_& m) {
+  Class c(
+      m, "TrainingData",
+      "Feature vectors of one or more modalities with identities, from which a model is learned.");
+  Init(c, &FromArrays,
+       "From arrays: vectors maps a modality's name to an array (rows x dimension, float32 or\n"
+       "float64, copied); row i of all of them belongs to labels[i]. split has \"train\", \"val\" "
+       "or\n"
+       "\"test\" for each row, by identity; without it split_seed deals. Modalities are put in\n"
+       "alphabetical order. InvalidArgument for rows that do not agree, NaN or infinity.",
+       py::arg("vectors"), py::arg("labels"), py::arg("split") = py::none(), py::kw_only(),
+       py::arg("split_seed") = 1);
+  StaticMethod(
+      c, "load",
+      [](const py::object& folder, uint64_t seed) {
+        const std::string path = PathOf(folder);
+        return Call([&] { return TrainingData::Load(path, seed); });
+      },
+      "From a data folder (docs/data.md): NAME.npy or NAME.txt for each modality, labels.txt,\n"
+      "split.txt. NotFound, DataLoss, InvalidArgument.",
+      py::arg("folder"), py::kw_only(), py::arg("split_seed") = 1);
+  StaticMethod(c, "synthesise", &Synthesise,
+               "People who do not exist, with modalities face, voice, modality3, ...; a smaller\n"
+               "jitter makes them easier to tell apart.",
+               py::kw_only(), py::arg("identities") = 188, py::arg("samples") = 8,
+               py::arg("dimensions") = py::make_tuple(512, 512), py::arg("jitter") = 1.0,
+               py::arg("seed") = 1);
+  Method(
+      c, "save",
+      [](const TrainingData& self, const py::object& folder) {
+        const std::string path = PathOf(folder);
+        Call([&] { return self.Write(path); });
+      },
+      "Writes the folder form, float32.", py::arg("folder"));
+  Method(c, "vectors", &VectorsOf, "Rows of one modality, float32, a copy.", py::arg("modality"));
+  c.def("__len__", &TrainingData::size);
+  c.def_property_readonly("labels", &TrainingData::labels, "Identity of each row.");
+  c.def_property_readonly("modalities", &TrainingData::modalities, "Their names.");
+  c.def_property_readonly("dimensions", &TrainingData::dimensions, "Of each modality.");
+  c.def_property_readonly("left_out", &TrainingData::left_out,
+                          "Text files of the folder that were taken for no modality.");
+}
+
+// DataOf: TrainingData, a folder, or arrays with labels.
+const TrainingData& DataOf(const py::object& data, const py::object& labels,
+                           const py::object& split, std::optional<TrainingData>* made) {
+  if (py::isinstance<TrainingData>(data)) {
+    if (!labels.is_none() || !split.is_none()) Wrong("these data have labels and split already");
+    return data.cast<const TrainingData&>();
+  }
+  if (py::isinstance<py::dict>(data)) {
+    *made = FromArrays(data.cast<py::dict>(), labels, split, 1);
+  } else {
+    if (!labels.is_none() || !split.is_none()) Wrong("a folder has labels and split already");
+    const std::string path = PathOf(data);
+    *made = Call([&] { return TrainingData::Load(path); });
+  }
+  return **made;
+}
+
+constexpr char kTrain[] =
+    "Learns a model from data: TrainingData, a data folder, or a mapping of arrays with labels "
+    "(and\n"
+    "split), as TrainingData takes them. The options are those of `heft train` "
+    "(docs/learning.md);\n"
+    "0 and empty mean the recipe's own. checkpoint is a file to save the state to after every "
+    "epoch,\n"
+    "and to go on from. progress is a function of (what, done, total, note), which returns False "
+    "to\n"
+    "stop, or True for a bar. The result depends on data, options and seed alone. "
+    "InvalidArgument,\n"
+    "FailedPrecondition, Cancelled.";
+
+Model Train(const py::object& data, const py::object& labels, const py::object& split, int gamma,
+            const std::string& recipe, int degree, const std::string& fit,
+            const std::string& profile, double weight_of_pairs, double margin, bool grid_search,
+            int epochs, int patience, double learning_rate, double weight_decay, double shrinkage,
+            double drop_modality, const std::vector<double>& modality_weights, uint64_t seed,
+            bool with_exact, const py::object& checkpoint, const py::object& progress) {
+  LearnOptions options;
+  options.gamma = gamma, options.recipe = recipe, options.degree = degree, options.fit = fit;
+  options.profile = profile, options.lambda = weight_of_pairs, options.margin = margin;
+  options.grid_search = grid_search, options.epochs = epochs, options.patience = patience;
+  options.learning_rate = learning_rate, options.weight_decay = weight_decay;
+  options.shrinkage = shrinkage, options.drop_modality = drop_modality;
+  options.modality_weights = modality_weights, options.seed = seed;
+  options.with_exact = with_exact;
+  if (!checkpoint.is_none()) options.checkpoint = PathOf(checkpoint);
+  std::optional<TrainingData> made;
+  const TrainingData& training = DataOf(data, labels, split, &made);
+  Watch watch(progress);
+  return Call([&] { return Learn(training, options, watch.monitor()); });
+}
+
+void DefineTrain(py::module_& m) {
+  auto model = m.attr("Model").cast<py::class_<Model>>();
+  StaticMethod(model, "train", &Train, kTrain, py::arg("data"), py::arg("labels") = py::none(),
+               py::arg("split") = py::none(), py::kw_only(), py::arg("gamma") = 0,
+               py::arg("recipe") = "generalising", py::arg("degree") = 0, py::arg("fit") = "",
+               py::arg("profile") = "thin", py::arg("weight_of_pairs") = 0.25,
+               py::arg("margin") = 0.5, py::arg("grid_search") = false, py::arg("epochs") = 0,
+               py::arg("patience") = 0, py::arg("learning_rate") = 0.0,
+               py::arg("weight_decay") = 1e-4, py::arg("shrinkage") = 0.3,
+               py::arg("drop_modality") = 0.0, py::arg("modality_weights") = py::tuple(),
+               py::arg("seed") = 1, py::arg("with_exact") = false,
+               py::arg("checkpoint") = py::none(), py::arg("progress") = py::none());
+}
+
+void DefineEvaluate(py::module_& m) {
+  Record<Report>(m, "Report", "What an evaluation has found.")
+      .Field(
+          "results",
+          [](const Report& r) { return py::module_::import("json").attr("loads")(r.json.dump()); },
+          "All numbers: data, model, a row a system, gap, decisions, times.")
+      .Field("text", &Report::text, "The main ones, as lines for people.")
+      .Field("page", &Report::page, "One HTML page; empty unless it was asked for.")
+      .Field("warnings", &Report::warnings, "Why some numbers should not be relied on.");
+  Function(
+      m, "evaluate",
+      [](const TrainingData& data, const Model& model, const std::string& split, int replicates,
+         uint64_t seed, bool page, const py::object& progress) {
+        EvaluationOptions options;
+        options.split = split, options.replicates = replicates, options.seed = seed;
+        options.page = page;
+        Watch watch(progress);
+        return Call([&] { return Evaluate(data, model, options, watch.monitor()); });
+      },
+      "Measures a model on one split, every sample against every other, plain and encrypted;\n"
+      "keys are made for it and thrown away. Minutes for some hundred samples.\n"
+      "InvalidArgument, Cancelled; Unavailable where page needs gnuplot and it is not there.",
+      py::arg("data"), py::arg("model"), py::kw_only(), py::arg("split") = "test",
+      py::arg("replicates") = 1000, py::arg("seed") = 1, py::arg("page") = false,
+      py::arg("progress") = py::none());
+}
+
+}  // namespace
+
+void DefineTraining(py::module_& m) {
+  DefineData(m);
+  DefineTrain(m);
+  DefineEvaluate(m);
+}
+
+}  // namespace heft::python

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// What more than one room of the module needs to know of the others' classes.
+#ifndef HEFT_PYTHON_VALUES_H_
+#define HEFT_PYTHON_VALUES_H_
+
+#include <pybind11/pybind11.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <utility>
+
+#include "heft/dataset.h"
+#include "heft/gallery.h"
+#include "heft/key_owner.h"
+#include "heft/server.h"
+#include "heft/trust.h"
+#include "python/arguments.h"
+#include "python/define.h"
+
+namespace heft::python {
+
+// Rooms: each defines its classes and functions.
+void DefineDecisions(py::module_& m);
+void DefineModel(py::module_& m);
+void DefineTraining(py::module_& m);
+void DefineTrust(py::module_& m);
+void DefineClient(py::module_& m);
+void DefineGallery(py::module_& m);
+void DefineGalleryAdmin(py::module_& m);
+void DefineMatcher(py::module_& m);
+void DefineMatching(py::module_& m);
+void DefineOpenings(py::module_& m);
+void DefineKeyOwner(py::module_& m);
+
+// CheckSigned: throws unless `trust`, if there is one, believes who signed the file in this role;
+// of trainers only where it lists any.
+void CheckSigned(const std::optional<Trust>& trust, std::span<const uint8_t> bytes, Role role,
+                 const char* kind, const std::string& what);
+
+// PassphraseOf: None, a str, or a function that returns one and is asked when it is needed.
+PassphraseSource PassphraseOf(const py::object& passphrase);
+
+// HeldSigner: a signing key that Python holds.
+using HeldSigner = Held<SigningKey>;
+
+// OwnerState: a key owner, and who may use it when: calls that change it go alone.
+struct OwnerState {
+  explicit OwnerState(KeyOwner o) : owner(std::move(o)) {}
+  KeyOwner owner;
+  std::shared_mutex mutex;
+};
+
+// Reading: a key owner beside others. What comes back to the same owner on the same thread, a
+// callback of a call, does not lock a second time.
+class Reading {
+ public:
+  explicit Reading(std::shared_ptr<OwnerState> state);
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+  ~Reading();
+  // Whether this thread is in a call of that owner.
+  static bool Here(const OwnerState& state);
+
+ private:
+  std::shared_ptr<OwnerState> state_;
+};
+
+// OwnerHandle: the key owner's role.
+class OwnerHandle {
+ public:
+  explicit OwnerHandle(KeyOwner owner)
+      : state_(std::make_shared<OwnerState>(std::move(owner)), "this key owner") {}
+  std::shared_ptr<OwnerState> Get() const { return *state_.Get(); }
+  void Close() { state_.Close(); }
+  bool closed() const { return state_.closed(); }
+  void Check() const { Get(); }
+
+ private:
+  Held<std::shared_ptr<OwnerState>> state_;
+};
+
+// MatcherHandle: the server's role.
+class MatcherHandle {
+ public:
+  // `key_owner`: who signed its keys, for whom replies are; zeros: unknown.
+  MatcherHandle(Server server, const SignerKey& key_owner)
+      : server_(std::move(server), "this matcher"), key_owner_(key_owner) {}
+  const SignerKey& key_owner() const { return key_owner_; }
+  std::shared_ptr<Server> Get() const { return server_.Get(); }
+  void Close() { server_.Close(); }
+  bool closed() const { return server_.closed(); }
+  void Check() const { Get(); }
+
+ private:
+  Held<Server> server_;
+  SignerKey key_owner_;
+};
+
+// GalleryHandle: a gallery by name. It holds no generation between calls, so that nothing that is
+// removed is kept by it; each call takes the newest one, for as long as it runs.
+class GalleryHandle {
+ public:
+  // Without opening it: for a gallery that is yet to be.
+  explicit GalleryHandle(std::string name) : state_(std::make_shared<State>()) {
+    state_->name = std::move(name);
+  }
+  const std::string& name() const { return state_->name; }
+  // Any thread, without the interpreter's lock.
+  absl::StatusOr<Gallery> Newest() const;
+  absl::StatusOr<std::shared_ptr<const SigningKey>> Signer() const;
+  void Close();
+  bool closed() const { return state_->closed; }
+  void Check() const;
+
+ private:
+  struct State {
+    std::string name;
+    std::mutex mutex;
+    std::shared_ptr<const Gallery> base;  // unread: what it learns of blocks, all later ones know
+    std::shared_ptr<const SigningKey> signer;
+    std::atomic<bool> closed = false;
+  };
+  std::shared_ptr<State> state_;
+};
+// HandleOf: a Gallery, or the name of one.
+GalleryHandle HandleOf(const py::object& gallery);
+
+}  // namespace heft::python
+
+#endif  // HEFT_PYTHON_VALUES_H_
