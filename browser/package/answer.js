@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a worker does with what it is sent: one client a worker, call after call.
+import {HeftError} from './errors.js';
+import {open} from './core.js';
+
+// What is secret of what is sent: these copies are the worker's, and wiped whatever comes of the call.
+const secretsOf = {
+  encrypt: ({modalities}) => modalities.map(([, values]) => values),
+  signer: ({key}) => [key],
+  sign: ({options}) => [options.key],
+};
+
+// What is handed over, not copied: a signing key among it.
+function handed(result) {
+  const bytes = result instanceof Uint8Array ? result : result?.key;
+  return bytes ? [bytes.buffer] : [];
+}
+
+// answering: a function that answers messages {id, call, values} by `reply(message, transfer)`. `load` brings the
+// bytes of heft.wasm.
+export function answering(load, reply) {
+  let module = null, client = 0;
+  const calls = {
+    async open({model, encryptionKey, trust}) {
+      module = await open(await load());
+      const made = module.client({model, encryptionKey, trust});
+      client = made.client;
+      return made.model;
+    },
+    encrypt: ({modalities, options}) => module.encrypt(client, modalities, options),
+    newSigningKey: () => module.newSigningKey(),
+    signer: ({key}) => module.signer(key),
+    sign: ({file, options}) => module.sign(file, options),
+  };
+  let last = Promise.resolve();
+  return ({id, call, values}) => {
+    last = last.then(async () => {
+      try {
+        const result = await calls[call](values);
+        reply({id, result}, handed(result));
+      } catch (error) {
+        const kind = error instanceof HeftError ? error.kind : 'INTERNAL';
+        reply({id, error: {kind, message: error.message}}, []);
+      } finally {
+        for (const secret of secretsOf[call]?.(values) ?? []) secret.fill(0);
+      }
+    });
+  };
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decider's signature on a decision (RFC 7515, compact), checked by WebCrypto.
+import {HeftError} from './errors.js';
+import {objectOf, wrong} from './given.js';
+
+// What no token and no other file that is signed has.
+const kType = 'heft-decision+jwt';
+const kAlgorithms = {
+  EdDSA: {name: 'Ed25519'},
+  ES256: {name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256'},
+};
+
+function bytesOf(text) {
+  if (!/^[A-Za-z0-9_-]*$/.test(text)) throw new Error('no base64url');
+  return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0));
+}
+
+function parsedObject(text) {
+  const value = JSON.parse(new TextDecoder('utf-8', {fatal: true}).decode(bytesOf(text)));
+  if (typeof value !== 'object' || value === null) throw new Error('no object');
+  return value;
+}
+
+const refuse = (why) => {
+  throw new HeftError('UNAUTHENTICATED', `the decision is not to be believed: ${why}`);
+};
+
+function parse(jws) {
+  try {
+    const [head, payload, signature, ...rest] = jws.split('.');
+    if (rest.length > 0) throw new Error('not three parts');
+    return {header: parsedObject(head), claims: parsedObject(payload), signed: new TextEncoder().encode(`${head}.${payload}`), signature: bytesOf(signature)};
+  } catch {
+    return refuse('its signature cannot be read');
+  }
+}
+
+// What a decision must say where the app demands it: a claim each, and what is wrong with another.
+const kDemands = [
+  ['issuer', 'iss', 'it is of another decider'],
+  ['audience', 'aud', 'it is for somebody else'],
+  ['asker', 'azp', 'somebody else asked for it'],
+  ['challenge', 'challenge', 'it answers another question'],
+  ['kind', 'kind', 'it answers a question of another kind'],
+  ['claimed', 'claimed', 'it is about another person'],
+  ['gallery', 'gallery', 'it is of another gallery'],
+  ['galleryName', 'gallery_name', 'it is of another gallery'],
+];
+
+// A demand that is misspelt, or that a mistake of the app has left empty, would be none at all.
+function checkDemands(demands) {
+  for (const [demand, value] of Object.entries(demands)) {
+    if (!kDemands.some(([name]) => name === demand)) wrong(`${demand}: what can be demanded is ${kDemands.map(([name]) => name).join(', ')}`);
+    if (typeof value !== 'string' || value === '') wrong(`${demand}: a text that is not empty; leave it out to demand nothing`);
+  }
+}
+
+async function keyOf({kty, crv, x, y}, algorithm) {
+  if (!globalThis.crypto?.subtle) throw new HeftError('UNIMPLEMENTED', 'no WebCrypto here: a page has it over https alone');
+  try {
+    return await crypto.subtle.importKey('jwk', {kty, crv, x, ...(y ? {y} : {})}, algorithm, false, ['verify']);
+  } catch (error) {
+    if (error.name === 'NotSupportedError') throw new HeftError('UNIMPLEMENTED', `signed by ${algorithm.name}, which this browser does not know`);
+    return wrong(`keys: the key that has signed it cannot be read (${error.message})`);
+  }
+}
+
+// checkDecision: what the decider has signed, and nothing that only stands beside it. `keys`: its JWKS, which the app must
+// have from whom it trusts. HeftError UNAUTHENTICATED where it is another's, for another, changed, or too old.
+export async function checkDecision(decision, options) {
+  const {keys, now = Date.now() / 1000, leeway = 30, ...demands} = objectOf(options, 'options');
+  if (!Array.isArray(keys?.keys)) wrong("keys: the decider's JWKS, {keys: [...]}");
+  if (!Number.isFinite(now) || !Number.isFinite(leeway)) wrong('now, leeway: seconds');
+  checkDemands(demands);
+  const {header, claims, signed, signature} = parse(typeof decision === 'string' ? decision : decision?.jws);
+  if (header.typ !== kType) refuse('what is signed is no decision');
+  const jwk = keys.keys.find((key) => key?.kid === header.kid);
+  if (!jwk) refuse('none of the given keys has signed it');
+  const algorithm = kAlgorithms[header.alg];
+  const fits = header.alg === 'EdDSA' ? jwk.kty === 'OKP' && jwk.crv === 'Ed25519' : jwk.kty === 'EC' && jwk.crv === 'P-256';
+  if (!algorithm || !fits || header.crit !== undefined) refuse(`signed by ${header.alg} under a key of another kind`);
+  const key = await keyOf(jwk, algorithm);
+  if (!await crypto.subtle.verify(algorithm, key, signature, signed)) refuse('the signature is false');
+  for (const [demand, claim, why] of kDemands) {
+    if (demand in demands && claims[claim] !== demands[demand]) refuse(why);
+  }
+  if (!(claims.exp + leeway >= now)) refuse('it has expired');
+  if (!(claims.iat - leeway <= now)) refuse('it is from the future: is the clock right?');
+  return claims;
+}

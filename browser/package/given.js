@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an app gives, checked: what is wrong with it is a HeftError like all others, and says so before anything is sent.
+import {HeftError} from './errors.js';
+
+export function wrong(what) {
+  throw new HeftError('INVALID_ARGUMENT', what);
+}
+
+// objectOf: options and the like, of which all may be left out.
+export function objectOf(value, what) {
+  if (value === undefined) return {};
+  if (typeof value !== 'object' || value === null) wrong(`${what}: an object`);
+  return value;
+}
+
+export function bytesOf(value, what) {
+  if (value instanceof Uint8Array) return value;
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  return wrong(`${what}: a Uint8Array with the bytes of the file`);
+}
+
+export function textOf(value, what) {
+  if (typeof value !== 'string') wrong(`${what}: a text`);
+  return value;
+}
+
+// percentEncoded: of a header, or with encodeURIComponent's letters alone.
+export function percentEncoded(value, what) {
+  try {
+    return encodeURIComponent(textOf(value, what));
+  } catch (error) {
+    if (error instanceof HeftError) throw error;
+    return wrong(`${what}: half a surrogate pair is no text`);
+  }
+}
+
+// partOf: a name in a path. "." and ".." are steps there, encoded or not.
+export function partOf(value, what) {
+  const part = percentEncoded(value, what);
+  if (part === '' || part === '.' || part === '..') wrong(`${what}: "${part}" cannot be asked for by its name`);
+  return part;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Randomness: of the module that runs in a browser. libsodium asks here, and here asks
+// crypto.getRandomValues, through an import of the module.
+#ifndef HEFT_BROWSER_RANDOM_H_
+#define HEFT_BROWSER_RANDOM_H_
+
+namespace heft::browser {
+
+// CheckRandomness: draws twice, looking at what came as every later draw does, and starts
+// libsodium. Once it is false, it stays false.
+bool CheckRandomness();
+
+// RandomnessFailed: whether a draw brought nothing, one value alone, or what the draw before it
+// brought. The call that drew has ended in a trap, and all that draw after it do.
+bool RandomnessFailed();
+
+}  // namespace heft::browser
+
+#endif  // HEFT_BROWSER_RANDOM_H_

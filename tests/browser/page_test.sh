@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The package and the demonstration page in a real Chromium, before both daemons: people are enrolled and identified by what the
+# browser encrypts. Screenshots go to SCREENSHOTS, if it is given.
+#
+#   tests/browser/page_test.sh SOURCE_DIR BUILD_DIR PACKAGE_DIR [SCREENSHOTS]
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+source "$1/scripts/common.sh"
+# shellcheck source=scripts/service-world.sh
+source "$1/scripts/service-world.sh"
+build="$2" package="$3" screenshots="${4:-}"
+here="$root/tests/browser"
+browser="$(command -v chromium || command -v chromium-browser || true)"
+[[ -f "$package/heft.wasm" ]] || { echo "skipped: no $package/heft.wasm: scripts/build-browser"; exit 0; }
+[[ -n "$browser" ]] || { echo "skipped: no chromium"; exit 0; }
+[[ -d "$here/node_modules/playwright-core" ]] || { echo "skipped: npm ci in tests/browser"; exit 0; }
+heft="$build/cli/heft" server="$build/cli/heft-server"
+matcher="$build/service/matcher/heft-matcher" decider="$build/service/decider/heft-decider"
+
+umask 077
+work="$(mktemp -d)"
+processes=()
+# shellcheck disable=SC2317  # by the trap
+finish() {
+  ((${#processes[@]} == 0)) || kill -TERM "${processes[@]}" 2>/dev/null || true
+  wait || true
+  rm -rf -- "$work"
+}
+trap finish EXIT
+
+make_keys
+make_certificates matcher decider registrar client operator
+write_configurations
+start_decider
+processes+=($!)
+wait_until_ready "$deciding" "${processes[0]}"
+start_matcher
+processes+=($!)
+wait_until_ready "$matching" "${processes[1]}"
+start_demo_page "$package"
+processes+=($!)
+wait_for_demo_page
+
+# A key without a passphrase, whose owner is asked what the browser's files hold.
+HEFT_STATE_DIR="$work/other-state" "$heft" keygen --quiet --model "$work/matcher/model.heft" --no-passphrase --out "$work/other" >/dev/null 2>&1
+node "$here/page_test.mjs" --browser "$browser" --page "$page" --documentation "$root/docs/browser.md" --data "$work/data" --model "$work/matcher/model.heft" \
+  --keys "$work/other" --native "$build/tests/browser/native_side" --work "$work" ${screenshots:+--screenshots "$screenshots"}
