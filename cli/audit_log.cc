@@ -11,11 +11,12 @@ namespace heft::cli {
 namespace {
 
 struct Options {
-  std::string file, head;
+  std::vector<std::string> files;
+  std::string head, after;
 };
 
 // ParseHead: "LINES:HASH", as it is printed.
-absl::StatusOr<service::AuditHead> ParseHead(const std::string& text) {
+absl::StatusOr<service::AuditHead> ParseHead(const std::string& text, const char* flag) {
   service::AuditHead head;
   const size_t colon = text.find(':');
   const bool good = colon != std::string::npos && text.size() - colon - 1 == 64 &&
@@ -23,18 +24,22 @@ absl::StatusOr<service::AuditHead> ParseHead(const std::string& text) {
                     absl::SimpleAtoi(text.substr(0, colon), &head.lines);
   if (!good) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--head is \"", text, "\": write LINES:HASH, as an earlier run has printed it"));
+        flag, " is \"", text, "\": write LINES:HASH, as an earlier run has printed it"));
   }
   head.hash = text.substr(colon + 1);
   return head;
 }
 
 absl::Status Run(const Common& common, const Options& options) {
-  service::AuditHead noted;
+  service::AuditHead noted, after;
   if (!options.head.empty()) {
-    HEFT_ASSIGN_OR_RETURN(noted, ParseHead(options.head));
+    HEFT_ASSIGN_OR_RETURN(noted, ParseHead(options.head, "--head"));
   }
-  const auto head = service::VerifyAuditLog(options.file, options.head.empty() ? nullptr : &noted);
+  if (!options.after.empty()) {
+    HEFT_ASSIGN_OR_RETURN(after, ParseHead(options.after, "--after"));
+  }
+  const auto head = service::VerifyAuditLogs(options.files, options.head.empty() ? nullptr : &noted,
+                                             options.after.empty() ? nullptr : &after);
   if (absl::IsDataLoss(head.status())) return absl::AbortedError(head.status().message());
   HEFT_RETURN_IF_ERROR(head.status());
   Print(common, {{"lines", head->lines}, {"hash", head->hash}, {"noted", !options.head.empty()}},
@@ -55,8 +60,13 @@ void AddAuditLog(Command app) {
                  "verify", "check that no line was changed, left out or moved (auditor)",
                  "heft audit-log verify /var/lib/heft-matcher/audit.log --head 812:5f...",
                  [options](const Common& common) { return Run(common, *options); });
-  command.Add("file", &options->file, "the audit log").Required();
+  command
+      .Add("file", &options->files,
+           "the audit log; files that were put aside before it, in their order")
+      .Required();
   command.Add("--head", &options->head, "LINES:HASH that was noted earlier: must be on the chain");
+  command.Add("--after", &options->after,
+              "LINES:HASH that the first line follows, where files before it are not given");
 }
 
 }  // namespace heft::cli

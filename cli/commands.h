@@ -48,6 +48,7 @@ void AddRenew(Command app);
 void AddSynth(Command app);
 void AddTrain(Command app);
 void AddEvaluate(Command app);
+void AddRoc(Command app);
 void AddBench(Command app);
 
 // heft-paper.

@@ -2,13 +2,13 @@
 #include "heft/evaluate.h"
 
 #include <filesystem>
-#include <iostream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/evaluate_extra.h"
+#include "cli/report_output.h"
 
 namespace heft::cli {
 namespace {
@@ -23,47 +23,10 @@ struct Options {
   SearchFlags searches;
   ProtocolFlags protocol;
   std::string split = "test";
-  std::string report, pictures;
+  ReportFlags output;
   SampleOptions samples;
   ProtectionFlags protection;
 };
-
-// Before the work, not after it.
-absl::Status CheckReport(const std::string& report, const std::string& pictures) {
-  std::error_code ignored;
-  if (!pictures.empty() && std::filesystem::exists(pictures, ignored) &&
-      !std::filesystem::is_directory(pictures, ignored)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(pictures, ": is a file; give a folder for the pictures"));
-  }
-  if (report.empty()) return absl::OkStatus();
-  if (std::filesystem::is_directory(report, ignored)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(report, ": is a folder; give a file for the report"));
-  }
-  const std::filesystem::path folder = std::filesystem::absolute(report, ignored).parent_path();
-  if (std::filesystem::is_directory(folder, ignored)) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat(folder.string(), ": no such folder for the report"));
-}
-
-absl::Status Finish(const Common& common, const Options& options, Report report) {
-  if (!options.report.empty()) {
-    HEFT_RETURN_IF_ERROR(WriteResult(options.report, report.page));
-    report.json["report"] = options.report;
-    absl::StrAppend(&report.text, "report: ", options.report, "\n");
-  }
-  if (!options.pictures.empty()) {
-    HEFT_RETURN_IF_ERROR(WritePictures(options.pictures, report.pictures));
-    report.json["pictures"] = options.pictures;
-  }
-  if (!common.quiet) {
-    for (const std::string& warning : report.warnings) {
-      std::cerr << "heft: warning: " << warning << "\n";
-    }
-  }
-  Print(common, report.json, report.text);
-  return absl::OkStatus();
-}
 
 absl::Status RunOnce(const Common& common, const Options& options) {
   if (options.models.size() != 1) {
@@ -76,15 +39,16 @@ absl::Status RunOnce(const Common& common, const Options& options) {
   const EvaluationOptions how = {.split = options.split,
                                  .replicates = options.replicates,
                                  .seed = options.seed,
-                                 .page = !options.report.empty(),
-                                 .pictures = !options.pictures.empty(),
-                                 .command = common.command};
+                                 .page = !options.output.page.empty(),
+                                 .pictures = !options.output.pictures.empty(),
+                                 .command = common.command,
+                                 .scores = !options.output.scores.empty()};
   HEFT_ASSIGN_OR_RETURN(Report report, options.protection.asked
                                            ? EvaluateProtectionOf(data, model, options.protection,
                                                                   how, common.monitor)
                                            : Evaluate(data, model, how, common.monitor));
   report.json["model"]["file"] = options.models[0];
-  return Finish(common, options, std::move(report));
+  return FinishReport(common, options.output, std::move(report));
 }
 
 // The models of every folder named; several are told apart by their folders' names.
@@ -119,14 +83,15 @@ absl::Status RunFolds(const Common& common, const Options& options) {
                              .partial_probes = options.partial_probes,
                              .replicates = options.replicates,
                              .seed = options.seed,
-                             .page = !options.report.empty() || !options.pictures.empty(),
-                             .command = common.command};
+                             .page = options.output.Drawn(),
+                             .command = common.command,
+                             .scores = !options.output.scores.empty()};
   HEFT_ASSIGN_OR_RETURN(const TrainingData data, TrainingData::Load(options.data));
   SayLeftOut(common, data.left_out());
   absl::StatusOr<Report> report;
   if (options.samples.asked()) {
     report = EvaluateSampleFolds(data, options.models[0], options.samples, folds,
-                                 !options.pictures.empty(), common.monitor);
+                                 !options.output.pictures.empty(), common.monitor);
   } else if (options.choices) {
     report = CompareChoices(data, folds, common.monitor);
   } else {
@@ -137,7 +102,7 @@ absl::Status RunFolds(const Common& common, const Options& options) {
   Json json = {{"data", options.data}};
   json.update(report->json);
   report->json = std::move(json);
-  return Finish(common, options, *std::move(report));
+  return FinishReport(common, options.output, *std::move(report));
 }
 
 // People like those of the data, of one model or of all folds'.
@@ -145,23 +110,22 @@ absl::Status RunSearches(const Common& common, const Options& options) {
   if (options.choices || options.models.size() != 1) {
     return absl::InvalidArgumentError("with --searches give one --model, FILE or FOLDER of folds");
   }
-  HEFT_ASSIGN_OR_RETURN(
-      Report report,
-      EvaluateSearchesOf(options.data, options.models[0], options.searches,
-                         {.folds = options.folds,
-                          .fold_seed = options.fold_seed,
-                          .seed = options.seed,
-                          .page = !options.report.empty() || !options.pictures.empty(),
-                          .command = common.command},
-                         options.split, common.monitor));
-  return Finish(common, options, std::move(report));
+  HEFT_ASSIGN_OR_RETURN(Report report,
+                        EvaluateSearchesOf(options.data, options.models[0], options.searches,
+                                           {.folds = options.folds,
+                                            .fold_seed = options.fold_seed,
+                                            .seed = options.seed,
+                                            .page = options.output.Drawn(),
+                                            .command = common.command},
+                                           options.split, common.monitor));
+  return FinishReport(common, options.output, std::move(report));
 }
 
 absl::Status RunProtocol(const Common& common, const Options& options) {
   if (options.folds > 0 || options.choices || options.models.size() != 1) {
     return absl::InvalidArgumentError("with --protocol give one --model FILE, and no --folds");
   }
-  if (!options.pictures.empty()) {
+  if (!options.output.pictures.empty()) {
     return absl::InvalidArgumentError("--protocol draws its pictures into --report");
   }
   HEFT_ASSIGN_OR_RETURN(Report report,
@@ -169,10 +133,11 @@ absl::Status RunProtocol(const Common& common, const Options& options) {
                                            {.encrypted = !options.plain,
                                             .replicates = options.replicates,
                                             .seed = options.seed,
-                                            .page = !options.report.empty(),
-                                            .command = common.command},
+                                            .page = !options.output.page.empty(),
+                                            .command = common.command,
+                                            .scores = !options.output.scores.empty()},
                                            common.monitor));
-  return Finish(common, options, std::move(report));
+  return FinishReport(common, options.output, std::move(report));
 }
 
 // One run measures one thing: what is asked for beside it would be left out without a word.
@@ -197,12 +162,18 @@ absl::Status CheckOneStudy(const Options& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("--plain says nothing of ", asked[0], ": leave it out"));
   }
+  // What is drawn or averaged before it is compared has no pairs to list.
+  const bool without_scores = options.searches.asked || options.protection.asked ||
+                              options.samples.asked() || options.choices;
+  if (without_scores && !options.output.scores.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("--scores does not go with ", asked[0]));
+  }
   return absl::OkStatus();
 }
 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(CheckOneStudy(options));
-  HEFT_RETURN_IF_ERROR(CheckReport(options.report, options.pictures));
+  HEFT_RETURN_IF_ERROR(CheckReport(options.output));
   if (options.searches.asked) return RunSearches(common, options);
   if (!options.protocol.folder.empty()) return RunProtocol(common, options);
   if (options.folds > 0) return RunFolds(common, options);
@@ -242,9 +213,9 @@ void AddEvaluate(Command app) {
       .ShowDefault();
   command.Add("--plain", &options->plain,
               "with --folds or --protocol: leave the encrypted rows out");
-  command.Add("--report", &options->report, "write a self-contained HTML page here");
-  command.Add("--pictures", &options->pictures,
-              "write the report's pictures into this folder as SVG files");
+  AddReportOptions(command, &options->output);
+  AddScoreOptions(command, "the comparisons that were measured, encrypted beside plain,",
+                  &options->output);
   command.Add("--seed", &options->seed, "of the bootstrap (default 1)");
   command.Add("--replicates", &options->replicates, "of the bootstrap")
       .Range(10, 1000000)

@@ -123,7 +123,8 @@ absl::StatusOr<Report> EvaluateProtocolOf(const std::string& data, const std::st
                                                          .replicates = from.replicates,
                                                          .seed = from.seed,
                                                          .page = from.page,
-                                                         .command = from.command},
+                                                         .command = from.command,
+                                                         .scores = from.scores},
                                                         monitor));
   Json json = {{"data", data}, {"protocol", flags.folder}, {"model", model}};
   json.update(report.json);

@@ -39,14 +39,14 @@ void AddSealOptions(Command command, const std::string& prefix, SealOptions* opt
 }
 
 PassphraseSource NewPassphrase(const Common& common, const SealOptions& options) {
-  return [quiet = common.quiet, options]() -> absl::StatusOr<std::string> {
-    if (options.ask || !options.file.empty()) return ReadPassphrase(options.file, /*confirm=*/true);
-    if (!options.unsealed && !quiet) {
-      std::cerr << "heft: warning: the secret key is not sealed: whoever reads the file has it; "
-                   "use --passphrase-file, or --no-passphrase if you mean it\n";
-    }
-    return std::string();
-  };
+  if (options.ask || !options.file.empty()) {
+    return [options] { return ReadPassphrase(options.file, /*confirm=*/true); };
+  }
+  if (!options.unsealed && !common.quiet) {
+    std::cerr << "heft: warning: the secret key is not sealed: whoever reads the file has it; "
+                 "use --passphrase-file, or --no-passphrase if you mean it\n";
+  }
+  return {};
 }
 
 std::string DescribeKeySet(const KeySet& set, Json* json) {

@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
     AddGallery(app);
     AddTrust(app);
     AddEvaluate(app);
+    AddRoc(app);
     AddInspect(app);
     AddImportSeal(app);
     AddExportSeal(app);

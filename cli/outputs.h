@@ -16,7 +16,7 @@
 namespace heft::cli {
 
 // CheckOutputsDiffer: kInvalidArgument where two outputs given to a command (--out, --report,
-// --curve, --checkpoint) are one file. For commands that were parsed.
+// --scores, --curve, --checkpoint) are one file. For commands that were parsed.
 absl::Status CheckOutputsDiffer(const Command& command);
 
 // WriteResult: WriteFile (heft/files.h), of all files that a subcommand writes.

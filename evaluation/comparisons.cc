@@ -15,7 +15,14 @@ namespace {
 using internal::WeightedPairs;
 
 struct Rates {
-  double fnmr_1e2 = 0, fnmr_1e3 = 0, eer = 0;
+  double auroc = 0, fnmr_1e2 = 0, fnmr_1e3 = 0, eer = 0;
+  // AddShare adds a set's rates to a mean over sets.
+  void AddShare(const VerificationMetrics& metrics, double share) {
+    auroc += share * metrics.auroc;
+    fnmr_1e2 += share * (1 - metrics.tmr_1e2);
+    fnmr_1e3 += share * (1 - metrics.tmr_1e3);
+    eer += share * metrics.eer;
+  }
 };
 
 // PreparedSet: one set of a system, and how many people it is of.
@@ -42,10 +49,6 @@ absl::StatusOr<PreparedSet> Prepare(const Comparisons& set) {
                                                  " impostor comparisons: some of both are needed"));
 }
 
-Rates RatesOf(const VerificationMetrics& metrics) {
-  return {1 - metrics.tmr_1e2, 1 - metrics.tmr_1e3, metrics.eer};
-}
-
 // A replicate's rates, mean over the sets. Drawn anew in the rare case that nobody is compared.
 Rates Replicate(const std::vector<PreparedSet>& sets, const BootstrapOptions& options,
                 size_t replicate) {
@@ -59,10 +62,7 @@ Rates Replicate(const std::vector<PreparedSet>& sets, const BootstrapOptions& op
           sets[s].pairs.Measure(internal::DrawWeights(random, static_cast<size_t>(sets[s].people)));
       if (!std::isnan(metrics.auroc)) break;
     }
-    const Rates rates = RatesOf(metrics);
-    mean.fnmr_1e2 += share * rates.fnmr_1e2;
-    mean.fnmr_1e3 += share * rates.fnmr_1e3;
-    mean.eer += share * rates.eer;
+    mean.AddShare(metrics, share);
   }
   return mean;
 }
@@ -83,10 +83,7 @@ absl::StatusOr<System> Measure(const std::vector<Comparisons>& sets,
   const double share = 1.0 / static_cast<double>(sets.size());
   for (const PreparedSet& set : out.sets) {
     const std::vector<double> once(static_cast<size_t>(set.people), 1.0);
-    const Rates rates = RatesOf(set.pairs.Measure(once));
-    out.point.fnmr_1e2 += share * rates.fnmr_1e2;
-    out.point.fnmr_1e3 += share * rates.fnmr_1e3;
-    out.point.eer += share * rates.eer;
+    out.point.AddShare(set.pairs.Measure(once), share);
   }
   out.replicates.resize(static_cast<size_t>(options.replicates));
   ParallelFor(out.replicates.size(),
@@ -156,10 +153,12 @@ absl::StatusOr<std::vector<ComparisonEstimate>> MeasureComparisons(
       return internal::Percentiles(system.point.*rate - from, std::move(values),
                                    options.confidence);
     };
+    estimate.auroc = summarise(&Rates::auroc, false);
     estimate.fnmr_1e2 = summarise(&Rates::fnmr_1e2, false);
     estimate.fnmr_1e3 = summarise(&Rates::fnmr_1e3, false);
     estimate.eer = summarise(&Rates::eer, false);
     estimate.fnmr_change = summarise(&Rates::fnmr_1e2, true);
+    estimate.auroc_change = summarise(&Rates::auroc, true);
     for (const PreparedSet& set : system.sets) {
       estimate.genuine += set.genuine;
       estimate.impostor += set.impostor;

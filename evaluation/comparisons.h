@@ -27,8 +27,9 @@ Comparisons ToComparisons(const LabelledScores& scores);
 absl::StatusOr<ScoreSet> SplitKinds(const Comparisons& comparisons);
 
 struct ComparisonEstimate {
-  Estimate fnmr_1e2, fnmr_1e3, eer;  // means over the sets
-  Estimate fnmr_change;              // of fnmr_1e2, from the first system, on the same replicates
+  Estimate auroc, fnmr_1e2, fnmr_1e3, eer;  // means over the sets
+  // From the first system, on the same replicates: of fnmr_1e2 and of auroc.
+  Estimate fnmr_change, auroc_change;
   int64_t genuine = 0, impostor = 0;
 };
 

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "evaluation/thresholds.h"
 #include "experiment/encrypted_scores.h"
+#include "experiment/score_tables.h"
 #include "experiment/stopwatch.h"
 #include "experiment/systems.h"
 #include "fusion/plan.h"
@@ -47,6 +49,9 @@ class CrossValidator {
       return absl::InvalidArgumentError(
           absl::StrCat(set.models.size(), " models for ", options.folds, " folds"));
     }
+    if (options.scores && models_.size() != 1) {
+      return absl::InvalidArgumentError("scores can be written of one set of models");
+    }
     HEFT_RETURN_IF_ERROR(
         ForEachFold(dataset_, options.folds, options.fold_seed,
                     [&](int fold, const Dataset& data) { return ScoreFold(fold, data); }));
@@ -54,6 +59,7 @@ class CrossValidator {
     HEFT_ASSIGN_OR_RETURN(result_.table, table_.Compare(Bootstrap(), progress.Callback()));
     HEFT_RETURN_IF_ERROR(JudgeAll());
     CompareFusion();
+    result_.scores = scores_.Finish();
     for (const auto& [id, runs] : runs_) AddCost(id, runs);
     for (const FoldModels& set : models_) NoteStarts(set);
     const std::set<std::string> identities(dataset_.labels.begin(), dataset_.labels.end());
@@ -75,6 +81,7 @@ class CrossValidator {
   struct Judged {
     std::string id;
     std::vector<JudgedSet> sets = {};
+    std::vector<LabelledScores> plain = {};  // where those are encrypted
   };
 
   void NoteStarts(const FoldModels& set) {
@@ -130,6 +137,7 @@ class CrossValidator {
     }
     if (!result_.options.encrypted) {
       Keep(Id(set, "fhe_aware_plain"), model, learned.back().scores);
+      AddScores(data, learned.back().scores, nullptr);
     }
     if (result_.options.encrypted && !model.exact_projection.empty()) {
       HEFT_ASSIGN_OR_RETURN(const Model exact, ExactlyTrained(model, data));
@@ -186,10 +194,20 @@ class CrossValidator {
       table_.Add(Partial(set, model, only[k], true),
                  {std::move(run.partial_scores[k]), plain.identities});
     }
-    if (row.id == Id(set, "fhe_aware_encrypted")) Keep(row.id, model, scores);
+    if (row.id == Id(set, "fhe_aware_encrypted")) {
+      Keep(row.id, model, scores);
+      FindOrAdd(judged_, Judged{row.id}).plain.push_back(plain);
+      AddScores(data, scores, &plain);
+    }
     table_.Add(row, std::move(scores));
     FindOrAdd(runs_, Runs{row.id}).runs.push_back(std::move(run));
     return absl::OkStatus();
+  }
+
+  void AddScores(const Dataset& data, const LabelledScores& scores, const LabelledScores* plain) {
+    if (!result_.options.scores) return;
+    scores_.AddSquare(fold_name_, RowsOf(data.split, Split::kTest), data.labels, scores.scores,
+                      plain == nullptr ? nullptr : &plain->scores);
   }
 
   // To be judged when all folds are there.
@@ -202,6 +220,8 @@ class CrossValidator {
       FoldJudgement& found = result_.judgements.emplace_back();
       found.id = judged.id;
       HEFT_ASSIGN_OR_RETURN(found.judgement, Judge(judged.sets, Bootstrap()));
+      if (judged.plain.empty()) continue;
+      HEFT_ASSIGN_OR_RETURN(found.judgement.plain, PoolScores(judged.plain));
     }
     return absl::OkStatus();
   }
@@ -251,6 +271,7 @@ class CrossValidator {
   FoldTable table_;
   std::vector<Runs> runs_;
   std::vector<Judged> judged_;
+  ScoreTableBuilder scores_;
   CrossValidation result_;
 };
 

@@ -18,6 +18,7 @@
 #include "heft/evaluate.h"
 #include "heft/json.h"
 #include "heft/model.h"
+#include "heft/score_files.h"
 #include "learning/train.h"
 
 namespace heft::experiment {
@@ -74,6 +75,7 @@ struct CrossValidation {
   std::vector<FoldGap> gaps;
   std::vector<FoldOutside> partial_outside;  // of probes that lack modalities
   std::vector<FoldJudgement> judgements;
+  ScoreTable scores;               // if asked for
   FusionCheck fusion;              // of the row that others are compared with
   std::vector<std::string> notes;  // what a reader must know of some rows
 

@@ -26,11 +26,11 @@ using experiment::Plots;
 std::vector<std::pair<std::string, std::string>> Files(const Plots& plots) {
   constexpr std::pair<const char*, std::string Plots::*> kPictures[] = {
       {"roc.svg", &Plots::roc},
-      {"scores.svg", &Plots::scores},
       {"approximation.svg", &Plots::approximation},
       {"relative_error.svg", &Plots::relative_error},
       {"score_error.svg", &Plots::score_error},
-      {"norms.svg", &Plots::norms}};
+      {"norms.svg", &Plots::norms},
+      {"gamma.svg", &Plots::gamma}};
   std::vector<std::pair<std::string, std::string>> files;
   for (const auto& [name, picture] : kPictures) {
     if (!(plots.*picture).empty()) files.emplace_back(name, experiment::SvgFile(plots.*picture));
@@ -45,6 +45,7 @@ absl::StatusOr<Report> ReportOf(const absl::StatusOr<experiment::CrossValidation
                                 const Dataset& dataset, const FoldOptions& options) {
   HEFT_RETURN_IF_ERROR(found.status());
   Report report{experiment::ToJson(*found), experiment::ToText(*found)};
+  report.scores = found->scores;
   report.warnings = found->fusion.Losses();
   for (const experiment::FoldJudgement& judged : found->judgements) {
     for (std::string& broken : experiment::BrokenPromises(judged.judgement)) {
@@ -68,10 +69,12 @@ absl::StatusOr<Report> Evaluate(const TrainingData& data, const Model& model,
                                 const EvaluationOptions& options, const Monitor& monitor) {
   HEFT_ASSIGN_OR_RETURN(const Split split, ParseSplit(options.split));
   if (options.page || options.pictures) HEFT_RETURN_IF_ERROR(CheckDrawing());
-  HEFT_ASSIGN_OR_RETURN(const experiment::Evaluation found,
-                        experiment::Evaluate(monitor, Inside::Of(data).dataset, model,
-                                             {split, options.seed, options.replicates}));
+  HEFT_ASSIGN_OR_RETURN(
+      const experiment::Evaluation found,
+      experiment::Evaluate(monitor, Inside::Of(data).dataset, model,
+                           {split, options.seed, options.replicates, options.scores}));
   Report report{experiment::ToJson(found), experiment::ToText(found)};
+  report.scores = found.table;
   report.warnings = found.warnings;
   for (std::string& loss : found.fusion.Losses()) report.warnings.push_back(std::move(loss));
   for (std::string& broken : experiment::BrokenPromises(found.judgement)) {
@@ -163,6 +166,7 @@ absl::StatusOr<Report> EvaluateProtocol(const TrainingData& data, const Model& m
   HEFT_ASSIGN_OR_RETURN(const experiment::ProtocolResult found,
                         experiment::RunProtocol(monitor, dataset, model, protocol, options));
   Report report{experiment::ToJson(found), experiment::ToText(found)};
+  report.scores = found.scores;
   report.warnings = found.warnings;
   if (!options.page) return report;
   HEFT_ASSIGN_OR_RETURN(

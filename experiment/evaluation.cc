@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "base/files.h"
+#include "experiment/score_tables.h"
 #include "experiment/stopwatch.h"
 #include "experiment/systems.h"
 #include "learning/projection.h"
@@ -116,6 +117,12 @@ class Evaluator {
     const LabelledScores& plain = scored_[scored_.size() - 2].scores;
     const LabelledScores& encrypted = scored_.back().scores;
     const FeatureMatrix difference = encrypted.scores - plain.scores;
+    if (result_.options.scores) {
+      ScoreTableBuilder table;
+      table.AddSquare(SplitName(result_.options.split), rows_, dataset_.labels, encrypted.scores,
+                      &plain.scores);
+      result_.table = table.Finish();
+    }
     result_.gap.max_score = difference.cwiseAbs().maxCoeff();
     result_.gap.rms_score = std::sqrt(difference.squaredNorm() / difference.size());
     HEFT_ASSIGN_OR_RETURN(result_.plain, PairScores(plain.scores, plain.identities));
@@ -138,6 +145,7 @@ class Evaluator {
   absl::Status JudgeScores() {
     const JudgedSet judged = {scored_.back().scores, &model()};
     HEFT_ASSIGN_OR_RETURN(result_.judgement, Judge(std::span(&judged, 1), Bootstrap()));
+    result_.judgement.plain = result_.plain;
     return absl::OkStatus();
   }
 

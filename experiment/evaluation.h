@@ -19,6 +19,7 @@
 #include "experiment/judgement.h"
 #include "features/dataset.h"
 #include "heft/model.h"
+#include "heft/score_files.h"
 
 namespace heft::experiment {
 
@@ -32,6 +33,7 @@ struct EvaluationOptions {
   Split split = Split::kTest;  // measured on this split
   uint64_t seed = 1;           // of the bootstrap
   int replicates = 1000;       // of the bootstrap
+  bool scores = false;         // Evaluation::table
 };
 
 // SystemResult: one row of the table.
@@ -69,6 +71,7 @@ struct Evaluation {
   std::vector<std::vector<double>> partial_norms;
   int outside = 0;            // of them outside the approximation's interval
   ScoreSet plain, encrypted;  // of the FHE-aware projection, pair by pair
+  ScoreTable table;           // the same with names, if asked for
   EncryptedRun run;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;  // what a reader must know of some rows

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/bytes.h"
+#include "experiment/gamma_section.h"
 #include "experiment/page.h"
 #include "experiment/reports.h"
 #include "heft/inspect.h"
@@ -174,6 +175,13 @@ void AddKeyFigures(const Evaluation& e, Page& page) {
   add(Signed(e.gap.auroc, 6), "AUROC, encrypted minus plain");
   add(Significant(e.gap.max_score),
       absl::StrCat("largest error of a score; rms ", Significant(e.gap.rms_score)));
+  add(Fixed(1 - encrypted.tmr_1e2.value, 3),
+      absl::StrCat("FNMR at FMR 0.01, encrypted; ", Fixed(1 - encrypted.tmr_1e2.hi, 3), " to ",
+                   Fixed(1 - encrypted.tmr_1e2.lo, 3)));
+  if (!e.judgement.curves.empty()) {
+    const SearchCurve& curve = e.judgement.curves[0];
+    add(Fixed(curve.errors.match_rates[0], 3), "of enrolled people are found first (rank 1)");
+  }
   add(Milliseconds(e.run.fuse_ms), "to fuse one encrypted probe, one thread");
   page.Html("</div>\n");
 }
@@ -203,38 +211,37 @@ void AddResults(const Evaluation& e, Page& page) {
   for (const std::string& note : e.notes) page.Note(note + ".");
 }
 
-void AddPictures(const Evaluation& e, const Plots& plots, Page& page) {
-  const Approximation& f = e.model.approximation;
-  page.Heading("Pictures");
-  page.Figures(
-      {{plots.roc, "ROC.",
-        "The encrypted curve (dashed) lies on the plain one. The FMR axis is logarithmic; below "
-        "the inverse of the number of impostor pairs there is nothing to see."},
-       {plots.scores, "Scores.",
-        "Histograms of genuine and impostor pairs. Areas are plain, outlines encrypted."},
-       {plots.approximation, "Approximation.",
-        absl::StrFormat("The polynomial that stands in for 1/√s. Dashed verticals: its interval, "
-                        "[%.3f, %.3f].",
-                        f.interval.lo, f.interval.hi)},
-       {plots.relative_error, "Its error where the data are.",
-        absl::StrCat("At most ", Percent(f.MaxRelativeError()), " inside the interval; ",
-                     Count(e.outside), " of ", Count(e.samples), " samples lie outside.")},
-       {plots.score_error, "What encryption adds to a score.",
-        absl::StrCat("rms ", Significant(e.gap.rms_score), ", at most ",
-                     Significant(e.gap.max_score), " over all ",
-                     Count(int64_t{e.samples} * e.samples), " scores.")}});
+// Named: the pictures of the judgement that have these names, or all the others.
+std::vector<PageFigure> Named(const Plots& plots, bool inside) {
+  std::vector<PageFigure> figures;
+  for (size_t k = 0; k < plots.judgement.size(); ++k) {
+    const std::string& file = plots.judgement_files[k];
+    if ((file == "det.svg" || file == "scores.svg") == inside)
+      figures.push_back(plots.judgement[k]);
+  }
+  return figures;
 }
 
-void AddGap(const Evaluation& e, Page& page) {
+void AddGap(const Evaluation& e, const Plots& plots, Page& page) {
   // What is promised, where anything is.
   const auto promised = [&](const std::string& sign, double value) {
     return e.KeepsPromise() ? absl::StrCat(" (promised: ", sign, value, ")") : std::string();
   };
-  page.Heading("What encryption changes");
+  page.Heading("Plain against encrypted");
   page.Paragraph(
       "Every sample was encrypted under a public key, fused, normalised, enrolled and matched "
       "against all others without decryption. The same projection and the same approximation in "
       "the clear are the reference.");
+  std::vector<PageFigure> figures = Named(plots, true);
+  figures.push_back({plots.roc, "ROC.",
+                     "The encrypted curve (dashed) lies on the plain one. The FMR axis is "
+                     "logarithmic; below the inverse of the number of impostor comparisons there "
+                     "is nothing to see."});
+  figures.push_back({plots.score_error, "What encryption adds to a score.",
+                     absl::StrCat("rms ", Significant(e.gap.rms_score), ", at most ",
+                                  Significant(e.gap.max_score), " over all ",
+                                  Count(int64_t{e.samples} * e.samples), " scores.")});
+  page.Figures(figures);
   page.Facts(
       {{"AUROC, encrypted minus plain",
         absl::StrCat(Signed(e.gap.auroc, 6), promised("±", kPromisedAurocGap))},
@@ -244,6 +251,24 @@ void AddGap(const Evaluation& e, Page& page) {
        {"Score, bound predicted by the noise estimator",
         absl::StrFormat("%s (%.1f times the largest seen)", Significant(e.run.predicted_error),
                         e.run.predicted_error / std::max(e.gap.max_score, 1e-12))}});
+}
+
+void AddNormalisation(const Evaluation& e, const Plots& plots, Page& page) {
+  const Approximation& f = e.model.approximation;
+  page.Heading("Normalisation without a root");
+  std::vector<PageFigure> figures = {
+      {plots.approximation, "Approximation.",
+       absl::StrFormat("The polynomial that stands in for 1/√s. Dashed verticals: its interval, "
+                       "[%.3f, %.3f].",
+                       f.interval.lo, f.interval.hi)},
+      {plots.relative_error, "Its error where the data are.",
+       absl::StrCat("At most ", Percent(f.MaxRelativeError()), " inside the interval; ",
+                    Count(e.outside), " of ", Count(e.samples), " samples lie outside.")}};
+  if (!plots.norms.empty()) {
+    figures.push_back({plots.norms, "Samples that lack modalities.",
+                       "Their squared norms beside those of whole samples, and the interval."});
+  }
+  page.Figures(figures);
 }
 
 void AddParameters(const Evaluation& e, Page& page) {
@@ -294,9 +319,10 @@ std::string MakeReport(const Evaluation& e, const Plots& plots, const std::strin
   page.List(e.fusion.Losses(), "losses");
   page.List(BrokenPromises(e.judgement), "losses");
   AddResults(e, page);
-  AddPictures(e, plots, page);
-  AddGap(e, page);
-  AddJudgement(e.judgement, plots.judgement, page);
+  AddGap(e, plots, page);
+  AddJudgement(e.judgement, Named(plots, false), page);
+  AddGamma(e.model, plots.gamma, e.run.template_bytes, page);
+  AddNormalisation(e, plots, page);
   AddParameters(e, page);
   AddTimes(e, page);
   page.Reproduce(command);

@@ -74,6 +74,12 @@ void Figure::Mark(double x) {
                       x, x, Rgb(kInk)));
 }
 
+void Figure::Mark(double x, std::string_view text, double height, std::string_view where) {
+  Mark(x);
+  Line(absl::StrFormat("set label %s at first %.9g, graph %.3g %s front font ',12' textcolor %s",
+                       GnuplotQuote(text), x, height, std::string(where), Rgb(kInk)));
+}
+
 void Figure::Curve(const std::string& rows, const std::string& how, const std::string& style,
                    const std::string& title) {
   const std::string file = absl::StrCat(name_, curves_.size(), ".dat");

@@ -48,8 +48,10 @@ class Figure {
   Figure(GnuplotJob* job, std::string name, std::string_view title = "");
   void Line(const std::string& line);
   void Label(const char* axis, std::string_view text);
-  // A dashed vertical line.
+  // A dashed vertical line; with `text` beside it, `height` of the way up, placed as gnuplot's
+  // words `where` say.
   void Mark(double x);
+  void Mark(double x, std::string_view text, double height, std::string_view where);
   // `rows` are lines of numbers; `how` says what gnuplot draws with them.
   void Curve(const std::string& rows, const std::string& how, const std::string& style,
              const std::string& title);

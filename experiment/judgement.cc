@@ -84,9 +84,7 @@ absl::Status JudgeComparisons(std::span<const Comparisons> lists,
     const ErrorRates& at = rates.at[next++];
     out->comparisons.push_back(Checked(choice, at.fmr, at.fnmr));
   }
-  HEFT_ASSIGN_OR_RETURN(const ScoreSet pooled, PoolScores(lists));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<RocPoint> roc, Roc(pooled));
-  out->det = ThinForDrawing(roc);
+  HEFT_ASSIGN_OR_RETURN(out->scores, PoolScores(lists));
   return absl::OkStatus();
 }
 

@@ -63,8 +63,9 @@ struct Judgement {
   std::vector<SearchCurve> curves;
   std::string searches_of =  // who searches
       "A random half of the people is enrolled, the other half are strangers, 20 times.";
-  std::string no_searches;    // why there are none
-  std::vector<RocPoint> det;  // of the comparisons, thinned for drawing
+  std::string no_searches;  // why there are none
+  ScoreSet scores;          // of all comparisons
+  ScoreSet plain;           // the same computed in the clear, where scores are encrypted
 };
 
 // What is asked for.
@@ -101,8 +102,8 @@ std::string JudgementText(const Judgement& judgement);
 // The section of a page, with the pictures as DrawJudgement made them.
 void AddJudgement(const Judgement& judgement, const std::vector<PageFigure>& figures, Page& page,
                   const std::string& heading = "What the model decides on these people");
-// DrawJudgement: reliability, DET, FPIR with FNIR, and match rates by rank, as far as there are
-// such. `names` (may be null) receives names of files. RunGnuplot's errors.
+// DrawJudgement: DET, scores, reliability, FPIR with FNIR, and match rates by rank, as far as there
+// are such. `names` (may be null) receives names of files. RunGnuplot's errors.
 absl::StatusOr<std::vector<PageFigure>> DrawJudgement(const Judgement& judgement,
                                                       std::vector<std::string>* names = nullptr);
 

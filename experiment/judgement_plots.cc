@@ -7,11 +7,11 @@
 #include "experiment/figure.h"
 #include "experiment/judgement.h"
 #include "experiment/page.h"
+#include "experiment/rate_plots.h"
 
 namespace heft::experiment {
 namespace {
 
-constexpr double kLowestRate = 1e-4;
 constexpr Colour kByTemplates[] = {kPlain, kEncrypted, kThird};
 
 // What DrawJudgement draws, and what is said of it.
@@ -47,21 +47,33 @@ void DrawReliability(GnuplotJob* job, const EvidenceQuality& evidence) {
   figure.Finish();
 }
 
-void DrawDet(GnuplotJob* job, const std::vector<RocPoint>& points) {
-  Figure figure(job, "det");
-  LogRates(figure, "x");
-  LogRates(figure, "y");
-  figure.Line(absl::StrFormat("set xrange [%g:1]", kLowestRate));
-  figure.Line("set yrange [0.001:1]");
-  figure.Label("x", "FMR");
-  figure.Label("y", "FNMR");
-  std::string rows;
-  for (const RocPoint& p : points) {
-    if (p.fmr < kLowestRate / 10) continue;
-    absl::StrAppendFormat(&rows, "%.6g %.6g\n", p.fmr, std::max(1 - p.tmr, 1e-5));
+// With the model's thresholds, as they turned out.
+absl::Status DrawDet(GnuplotJob* job, const Judgement& judgement) {
+  std::vector<RateCurve> curves;
+  const bool both = !judgement.plain.genuine.empty();
+  if (both) {
+    HEFT_ASSIGN_OR_RETURN(std::vector<RocPoint> plain, Roc(judgement.plain));
+    curves.push_back({"plain", std::move(plain), true});
   }
-  figure.Curve(rows, "with lines", Style(kEncrypted, 3), "one comparison");
-  figure.Finish();
+  HEFT_ASSIGN_OR_RETURN(std::vector<RocPoint> points, Roc(judgement.scores));
+  curves.push_back({both ? "encrypted" : "one comparison", std::move(points)});
+  for (const RateCheck& check : judgement.comparisons) {
+    if (!check.refused.empty()) continue;
+    curves.back().marks.push_back({check.threshold, check.measured.value, 1 - check.missed.value});
+  }
+  DrawDet(job, "det", curves);
+  return absl::OkStatus();
+}
+
+void DrawScores(GnuplotJob* job, const Judgement& judgement) {
+  std::vector<ScoreMark> marks;
+  for (const RateCheck& check : judgement.comparisons) {
+    if (check.refused.empty()) {
+      marks.push_back({check.threshold, absl::StrCat("FMR ", check.asked)});
+    }
+  }
+  const bool both = !judgement.plain.genuine.empty();
+  DrawScores(job, "scores", {&judgement.scores, both ? &judgement.plain : nullptr}, marks);
 }
 
 std::string Enrolled(const SearchCurve& curve) {
@@ -117,15 +129,26 @@ absl::StatusOr<std::vector<PageFigure>> DrawJudgement(const Judgement& judgement
                                                       std::vector<std::string>* names) {
   GnuplotJob job;
   std::vector<Drawing> drawings;
+  if (!judgement.scores.genuine.empty()) {
+    HEFT_RETURN_IF_ERROR(DrawDet(&job, judgement));
+    drawings.push_back({"det", "Detection error trade-off.",
+                        "One comparison of a probe with a template; both axes are those of normal "
+                        "deviates. Dots: the model's thresholds. On the dotted line both errors "
+                        "are equal."});
+    DrawScores(&job, judgement);
+    drawings.push_back(
+        {"scores", "Scores.",
+         judgement.plain.genuine.empty()
+             ? "Dashed: the model's thresholds, with the FMR asked for."
+             : "Areas are plain, outlines encrypted. Dashed: the model's thresholds, "
+               "with the FMR asked for."});
+  }
   if (judgement.evidence) {
     DrawReliability(&job, *judgement.evidence);
     drawings.push_back({"reliability", "Reliability.",
                         "Comparisons in bins of what the model states of them; on the dashed line "
                         "the evidence is what it is said to be."});
   }
-  DrawDet(&job, judgement.det);
-  drawings.push_back({"det", "Detection error trade-off.",
-                      "Both axes are logarithmic; one comparison of a probe with a template."});
   if (!judgement.curves.empty()) {
     DrawSearches(&job, judgement.curves);
     drawings.push_back({"searches", "Open-set searches.",

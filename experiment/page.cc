@@ -54,7 +54,7 @@ th, td.text, td small { white-space: normal; }
 th.text, td.text, th:first-child, td:first-child { text-align: left; white-space: normal; }
 th:first-child, td:first-child { padding-left: 0; min-width: 8rem; }
 th.published, td.published { color: var(--muted); font-style: italic; }
-td small { display: block; font-size: .8rem; }
+td small { display: block; font-size: .78rem; white-space: nowrap; }
 tr.main td { font-weight: 600; background: var(--shade); }
 tr.main td:first-child { padding-left: .4rem; }
 tr.main small { font-weight: 400; }
@@ -63,12 +63,26 @@ tr.main small { font-weight: 400; }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 26rem), 1fr));
   gap: 1.6rem 2rem; }
 figure { margin: 0; min-width: 0; }
+.figures + .scroll { margin-top: 1.2rem; }
 figure svg { display: block; width: 100%; height: auto; }
 figcaption { font-size: .88rem; margin-top: .3rem; }
 figcaption b { color: var(--ink); }
 pre { background: var(--shade); border-radius: .4rem; padding: .8rem; overflow-x: auto;
   font-size: .85rem; }
-@media print { body { max-width: none; } .scroll { overflow: visible; } figure, tr { break-inside: avoid; } }
+@media (max-width: 36rem) { h1 { font-size: 1.35rem; } .facts td:first-child { width: 48%; }
+  figure svg text { font-size: 19px; } .figures { gap: 1.4rem; } .key b { font-size: 1.25rem; } }
+@page { size: A4; margin: 14mm 13mm; }
+@media print { :root { color-scheme: light;
+  --page: #fff; --ink: #1d232b; --muted: #5d6773; --grid: #e3e7ec; --shade: #f4f6f8;
+  --plain: #4a90d9; --encrypted: #c2410c; --first: #7a8794; --second: #b98a2e; --third: #4d8f6a;
+  --loss: #b91c1c; }
+  html { font-size: 76%; } body { max-width: none; padding: 0; print-color-adjust: exact; }
+  p { max-width: none; } .scroll { overflow: visible; } th, td { padding: .25rem .4rem; }
+  td small { font-size: .7rem; } figure svg text { font-size: 16px; }
+  .figures { grid-template-columns: 1fr 1fr; gap: 1rem 1.4rem; }
+  .key { grid-template-columns: repeat(3, 1fr); }
+  h2, h3 { break-after: avoid; } figure, tr, .key div { break-inside: avoid; }
+  pre { white-space: pre-wrap; overflow-wrap: anywhere; } }
 )";
 
 std::string Minus(const std::string& number) { return absl::StrReplaceAll(number, {{"-", "−"}}); }

@@ -9,6 +9,7 @@
 #include "evaluation/comparisons.h"
 #include "evaluation/thresholds.h"
 #include "experiment/mean_scores.h"
+#include "experiment/score_tables.h"
 
 namespace heft::experiment {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 struct Scored {
   FeatureMatrix scores;                 // [probe][reference]
   std::vector<int> probes, references;  // subjects
-  Comparisons list;
+  Comparisons list, plain;
 };
 
 std::vector<int> Number(const std::vector<ProtocolEntry>& entries,
@@ -100,9 +101,11 @@ class ProtocolRunner {
   absl::StatusOr<ProtocolResult> Run(const Protocol& protocol) {
     if (protocol.eval) WarnOfSharedPeople(protocol, &result_.warnings);
     HEFT_ASSIGN_OR_RETURN(const Scored dev, AddGroup(protocol.dev));
-    if (!protocol.eval) return std::move(result_);
-    HEFT_ASSIGN_OR_RETURN(const Scored eval, AddGroup(*protocol.eval));
-    HEFT_RETURN_IF_ERROR(JudgeByDev(dev, eval, &result_.groups.back()));
+    if (protocol.eval) {
+      HEFT_ASSIGN_OR_RETURN(const Scored eval, AddGroup(*protocol.eval));
+      HEFT_RETURN_IF_ERROR(JudgeByDev(dev, eval, &result_.groups.back()));
+    }
+    result_.scores = scores_.Finish();
     return std::move(result_);
   }
 
@@ -110,11 +113,13 @@ class ProtocolRunner {
   absl::StatusOr<Scored> Score(const ProtocolGroup& group, GroupResult* result) {
     const RowLists references = RowsOfAll(group.references), probes = RowsOfAll(group.probes);
     Scored out;
-    HEFT_ASSIGN_OR_RETURN(out.scores, PlainMeans(model_, dataset_, references, probes));
+    HEFT_ASSIGN_OR_RETURN(const FeatureMatrix plain,
+                          PlainMeans(model_, dataset_, references, probes));
+    out.scores = plain;
     if (result_.options.encrypted) {
       HEFT_ASSIGN_OR_RETURN(FeatureMatrix encrypted,
                             EncryptedMeans(monitor_, model_, dataset_, references, probes));
-      result->largest_gap = (encrypted - out.scores).cwiseAbs().maxCoeff();
+      result->largest_gap = (encrypted - plain).cwiseAbs().maxCoeff();
       out.scores = std::move(encrypted);
     }
     std::map<std::string, int> numbers;
@@ -122,14 +127,28 @@ class ProtocolRunner {
     result->subjects = numbers.size();
     out.probes = Number(group.probes, &numbers);
     for (const auto& [probe, reference] : group.comparisons) {
-      out.list.Add(
-          out.scores(static_cast<Eigen::Index>(probe), static_cast<Eigen::Index>(reference)),
-          out.probes[probe], out.references[reference]);
+      const auto row = static_cast<Eigen::Index>(probe);
+      const auto column = static_cast<Eigen::Index>(reference);
+      out.list.Add(out.scores(row, column), out.probes[probe], out.references[reference]);
+      out.plain.Add(plain(row, column), out.probes[probe], out.references[reference]);
     }
+    if (result_.options.scores) AddScores(group, out.scores, plain);
     for (int subject : out.probes) {
       result->strangers += subject >= static_cast<int>(result->subjects);
     }
     return out;
+  }
+
+  void AddScores(const ProtocolGroup& group, const FeatureMatrix& scores,
+                 const FeatureMatrix& plain) {
+    for (const auto& [probe, reference] : group.comparisons) {
+      const auto row = static_cast<Eigen::Index>(probe);
+      const auto column = static_cast<Eigen::Index>(reference);
+      const ProtocolEntry &of = group.references[reference], &by = group.probes[probe];
+      const double clear = plain(row, column);
+      scores_.Add(group.name, {of.subject, of.id}, {by.subject, by.id}, scores(row, column),
+                  result_.options.encrypted ? &clear : nullptr);
+    }
   }
 
   absl::StatusOr<Scored> AddGroup(const ProtocolGroup& group) {
@@ -151,6 +170,9 @@ class ProtocolRunner {
     result.impostor = rates[0].impostor;
     const Model* const model = &model_;
     HEFT_ASSIGN_OR_RETURN(result.by_model, JudgeLists({&scored.list, 1}, {&model, 1}, bootstrap_));
+    if (result_.options.encrypted) {
+      HEFT_ASSIGN_OR_RETURN(result.by_model.plain, SplitKinds(scored.plain));
+    }
     result.by_model.searches_of =
         "All references are enrolled; strangers are the probes of "
         "subjects who have none.";
@@ -176,6 +198,7 @@ class ProtocolRunner {
     HEFT_ASSIGN_OR_RETURN(rules.calibration, CalibrateScores(kinds));
     const Model* const model = &rules;
     HEFT_ASSIGN_OR_RETURN(result->by_dev, JudgeLists({&eval.list, 1}, {&model, 1}, bootstrap_));
+    result->by_dev->plain = result->by_model.plain;
     result->by_dev->thresholds = "Thresholds and calibration fitted on dev";
     // The point of dev where both errors are nearest.
     HEFT_ASSIGN_OR_RETURN(const std::vector<RocPoint> roc, Roc(kinds));
@@ -192,6 +215,7 @@ class ProtocolRunner {
   const Dataset& dataset_;
   const Model& model_;
   BootstrapOptions bootstrap_;
+  ScoreTableBuilder scores_;
   ProtocolResult result_;
 };
 

@@ -39,6 +39,7 @@ struct ProtocolResult {
   std::vector<GroupResult> groups;  // dev first
   // Why figures promise too much: the same people or samples on both sides.
   std::vector<std::string> warnings;
+  ScoreTable scores;  // if asked for
 };
 
 // RunProtocol: `dataset` holds the model's modalities. Errors of ReadProtocol, of Judge and of

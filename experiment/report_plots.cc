@@ -6,35 +6,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "experiment/figure.h"
+#include "experiment/gamma_section.h"
+#include "experiment/rate_plots.h"
 #include "experiment/reports.h"
 #include "heft/evaluate.h"
 
 namespace heft::experiment {
 namespace {
-
-// Equal bins over [lo, hi]; the share of the values in each.
-struct Bins {
-  double lo, hi;
-  std::vector<double> share;
-  double Centre(size_t i) const { return lo + (i + 0.5) * (hi - lo) / share.size(); }
-  double Largest() const { return *std::max_element(share.begin(), share.end()); }
-  std::string Rows(double x_scale = 1, double y_scale = 1) const {
-    std::string rows;
-    for (size_t i = 0; i < share.size(); ++i) {
-      absl::StrAppendFormat(&rows, "%.9g %.9g\n", Centre(i) * x_scale, share[i] * y_scale);
-    }
-    return rows;
-  }
-};
-
-Bins Bin(std::span<const double> values, double lo, double hi, int bins) {
-  Bins result{lo, hi, std::vector<double>(bins, 0.0)};
-  for (double v : values) {
-    const double bin = std::floor((v - lo) / (hi - lo) * bins);
-    result.share[std::clamp(static_cast<int>(bin), 0, bins - 1)] += 1.0 / values.size();
-  }
-  return result;
-}
 
 void DrawRoc(GnuplotJob* job, const Evaluation& e) {
   constexpr double kLowestFmr = 1e-4;
@@ -61,33 +39,6 @@ void DrawRoc(GnuplotJob* job, const Evaluation& e) {
   if (const SystemResult* system = e.Find("concatenation")) draw(*system, Style(kThird, 1.5));
   draw(*e.Find("fhe_aware_plain"), Style(kPlain, 5));
   draw(*e.Find("fhe_aware_encrypted"), Style(kEncrypted, 2, 2));
-  figure.Finish();
-}
-
-void DrawScores(GnuplotJob* job, const Evaluation& e) {
-  double lo = 1e300, hi = -1e300;
-  for (const ScoreSet* set : {&e.plain, &e.encrypted}) {
-    for (const auto* kind : {&set->genuine, &set->impostor}) {
-      const auto [least, largest] = std::minmax_element(kind->begin(), kind->end());
-      lo = std::min(lo, *least);
-      hi = std::max(hi, *largest);
-    }
-  }
-  hi = std::max(hi, lo + 1e-6);
-  constexpr int kBins = 60;
-  Figure figure(job, "scores");
-  figure.Line("set yrange [0:*]");
-  figure.Line(absl::StrFormat("set xrange [%.6g:%.6g]", lo, hi));
-  figure.Label("x", "score");
-  figure.Label("y", "share of pairs, %");
-  auto draw = [&](const std::vector<double>& values, const std::string& how,
-                  const std::string& style, const std::string& title) {
-    figure.Curve(Bin(values, lo, hi, kBins).Rows(1, 100), how, style, title);
-  };
-  draw(e.plain.impostor, "with boxes", Fill(kSecond), "impostor, plain");
-  draw(e.plain.genuine, "with boxes", Fill(kPlain), "genuine, plain");
-  draw(e.encrypted.impostor, "with histeps", Style(kInk, 1), "encrypted, both kinds");
-  draw(e.encrypted.genuine, "with histeps", Style(kInk, 1), "");
   figure.Finish();
 }
 
@@ -214,20 +165,16 @@ std::string Segment(double x, double y, double dx, double dy) {
 absl::StatusOr<Plots> DrawPlots(const Evaluation& evaluation) {
   GnuplotJob job;
   DrawRoc(&job, evaluation);
-  DrawScores(&job, evaluation);
   DrawApproximation(&job, evaluation);
   DrawRelativeError(&job, evaluation);
   DrawScoreError(&job, evaluation);
   if (!evaluation.partial_norms.empty()) DrawNorms(&job, evaluation);
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> drawn, RunGnuplot(job));
   Plots plots;
-  std::string* const targets[] = {&plots.roc,           &plots.scores,
-                                  &plots.approximation, &plots.relative_error,
-                                  &plots.score_error,   &plots.norms};
+  std::string* const targets[] = {&plots.roc, &plots.approximation, &plots.relative_error,
+                                  &plots.score_error, &plots.norms};
   const char* const descriptions[] = {
-      "ROC curves",
-      "Histograms of genuine and impostor scores",
-      "The approximation and one over the square root",
+      "ROC curves", "The approximation and one over the square root",
       "Relative error of the approximation over the histogram of squared norms",
       "Histogram of encrypted minus plain scores",
       "Histograms of squared norms of whole samples and of such that lack modalities"};
@@ -236,6 +183,9 @@ absl::StatusOr<Plots> DrawPlots(const Evaluation& evaluation) {
   }
   HEFT_ASSIGN_OR_RETURN(plots.judgement,
                         DrawJudgement(evaluation.judgement, &plots.judgement_files));
+  if (const std::optional<GammaTrials> trials = GammaTrialsOf(evaluation.model)) {
+    HEFT_ASSIGN_OR_RETURN(plots.gamma, DrawGamma(*trials));
+  }
   return plots;
 }
 

@@ -93,13 +93,17 @@ Evaluation Example() {
   refused.asked = 1e-6;
   refused.refused = "its <3> comparisons reach from 0.1 to 0.001";
   e.judgement.comparisons = {check, refused};
-  e.judgement.det = {{1, 0, 0}, {0.5, 0.01, 0.8}, {-1, 1, 1}};
   e.judgement.searches = {{1, 22, check}};
   e.judgement.curves = {{1, {{0.3, 0.5}, {0.2, 0.01}, {0.1, 0.3}, {0.9, 1.0}, 10, 10}}};
   e.squared_norms = {0.4, 0.9, 1.1, 1.3};
   e.outside = 1;
   e.plain = {{0.8, 0.9}, {-0.1, 0.1}};
   e.encrypted = {{0.8001, 0.8999}, {-0.1002, 0.1001}};
+  e.judgement.scores = e.encrypted;
+  e.judgement.plain = e.plain;
+  e.model.training_summary = R"({"gamma_choice":{"gamma":32,"trials":[
+      {"gamma":16,"auroc":{"value":0.9,"lo":0.89,"hi":0.91},"minus_best":{"value":-0.03,"lo":-0.04,"hi":-0.02}},
+      {"gamma":32,"auroc":{"value":0.93,"lo":0.92,"hi":0.94},"minus_best":{"value":0,"lo":0,"hi":0}}]}})";
   e.run.predicted_error = 4.9e-3;
   e.run.parameters = "N = 8192";
   e.run.security = "128-bit classical (2024)";
@@ -130,8 +134,8 @@ TEST(Report, HoldsTheNumbersAndStandsAlone) {
 TEST(Report, PicturesTakeTheirColoursFromThePage) {
   const auto plots = DrawPlots(Example());
   ASSERT_TRUE(plots.ok()) << plots.status();
-  for (const std::string* svg : {&plots->roc, &plots->scores, &plots->approximation,
-                                 &plots->relative_error, &plots->score_error}) {
+  for (const std::string* svg : {&plots->roc, &plots->approximation, &plots->relative_error,
+                                 &plots->score_error, &plots->gamma}) {
     EXPECT_THAT(*svg, ::testing::StartsWith("<svg viewBox="));
     EXPECT_THAT(*svg, HasSubstr("var(--ink)"));
     EXPECT_THAT(*svg, Not(HasSubstr("rgb(")));
@@ -139,6 +143,26 @@ TEST(Report, PicturesTakeTheirColoursFromThePage) {
   }
   EXPECT_THAT(plots->roc, HasSubstr("var(--encrypted)"));
   EXPECT_THAT(plots->roc, HasSubstr("Face alone"));
+}
+
+TEST(Report, SaysWhyGammaIsWhatItIs) {
+  Evaluation e = Example();
+  const auto plots = DrawPlots(e);
+  ASSERT_TRUE(plots.ok()) << plots.status();
+  std::string html = MakeReport(e, *plots, "heft evaluate");
+  EXPECT_THAT(html, HasSubstr("chosen on training people"));
+  EXPECT_THAT(html, HasSubstr("−0.0300<small>−0.0400 to −0.0200</small>"));
+  EXPECT_THAT(html, HasSubstr("shown to be worse"));
+  // What somebody else writes into a summary is no reason to fall over.
+  for (const char* summary :
+       {"", "{}", R"({"gamma_choice":7})", R"({"gamma_choice":{"trials":[]}})",
+        R"({"gamma_choice":{"gamma":32,"trials":[{"gamma":-1}]}})"}) {
+    e.model.training_summary = summary;
+    const auto without = DrawPlots(e);
+    ASSERT_TRUE(without.ok()) << without.status();
+    html = MakeReport(e, *without, "heft evaluate");
+    EXPECT_THAT(html, HasSubstr("not chosen")) << summary;
+  }
 }
 
 TEST(DescribeData, KnowsTheRealSetAndReadsTheFirstLineOfAReadme) {

@@ -27,14 +27,14 @@ std::string ToText(const Evaluation& evaluation);
 // Plots: the pictures of an evaluation's report, as inline SVG drawn by gnuplot. Colours are CSS
 // variables, which the page defines for light and dark.
 struct Plots {
-  std::string roc;             // plain, encrypted and the simple systems
-  std::string scores;          // histograms of genuine and impostor scores, plain and encrypted
-  std::string approximation;   // f(s) and 1 / sqrt(s)
-  std::string relative_error;  // f(s) sqrt(s) - 1 over the histogram of s
-  std::string score_error;     // histogram of encrypted minus plain scores
+  std::string roc;                    // plain, encrypted and the simple systems
+  std::string approximation;          // f(s) and 1 / sqrt(s)
+  std::string relative_error;         // f(s) sqrt(s) - 1 over the histogram of s
+  std::string score_error;            // histogram of encrypted minus plain scores
   std::vector<PageFigure> judgement;  // DrawJudgement's
   std::vector<std::string> judgement_files;
   std::string norms;  // s of whole samples and of such that lack modalities; may be empty
+  std::string gamma;  // what dimensions were worth to training people; empty where none were tried
 };
 
 // DrawPlots: RunGnuplot's errors.

@@ -58,6 +58,22 @@ class SeedWriter {
   std::string root_;
 };
 
+absl::Status WriteScoreFiles(const SeedWriter& seeds) {
+  HEFT_RETURN_IF_ERROR(seeds.Write(
+      "score_files", "csv",
+      "\xef\xbb\xbf"
+      "bio_ref_subject_id,bio_ref_template_id,probe_subject_id,probe_key,kind,split,score,plain\r\n"
+      "ann,0,ann,1,genuine,test,0.5,0.49\r\n\"B, \"\"x\"\"\",2,ann,1,impostor,,nan,-1e-3\n"));
+  HEFT_RETURN_IF_ERROR(seeds.Write("score_files", "four", "a a p/1.png 0.5\na b p/2.png -7\n"));
+  HEFT_RETURN_IF_ERROR(seeds.Write("score_files", "five", "a m a p 0.5\n\na m b q nan\n"));
+  HEFT_RETURN_IF_ERROR(seeds.Write("score_files", "lists",
+                                   "x 0.5\n0.25\n\x01"
+                                   "0.125\n"));
+  return seeds.Write("score_files", "histogram",
+                     "3\n\x01"
+                     "2\n0\n1\n");
+}
+
 absl::Status WriteFeatures(const SeedWriter& seeds) {
   const FeatureMatrix matrix = (FeatureMatrix(2, 3) << 1, -2, 0.5, 0, 3, -0.25).finished();
   std::vector<uint8_t> npy = FormatNpy(matrix);
@@ -89,6 +105,7 @@ absl::Status WriteFeatures(const SeedWriter& seeds) {
                                    "a m p\nb n z\n\x01"
                                    "c/d m p p\nc/d n z p\n"));
   HEFT_RETURN_IF_ERROR(seeds.Write("protocol", "names", "a\nb\nc/d\n"));
+  HEFT_RETURN_IF_ERROR(WriteScoreFiles(seeds));
   HEFT_RETURN_IF_ERROR(seeds.Write("text", "conditions",
                                    "site=berlin\nlist=a|b\nage=18..30.5\nage=..-1e3\nx=1..y\n"));
   return seeds.Write("text", "split", "train\nvalidation\ntest\n");

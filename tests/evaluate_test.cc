@@ -70,7 +70,7 @@ TEST_F(EvaluateTest, EncryptedAgreesWithPlainAndAReportIsWritten) {
   EXPECT_THAT(html, HasSubstr("FHE-aware, encrypted"));
   size_t pictures = 0;
   for (size_t at = 0; (at = html.find("<svg", at)) != html.npos; ++at) ++pictures;
-  EXPECT_EQ(pictures, 9u);
+  EXPECT_EQ(pictures, 10u);
   const auto& decisions = result.at("decisions");
   ASSERT_EQ(decisions.at("comparisons").size(), 3u);
   // FMR 1e-1 is within reach of the training people; what it came to stands with its interval.
@@ -81,6 +81,73 @@ TEST_F(EvaluateTest, EncryptedAgreesWithPlainAndAReportIsWritten) {
   EXPECT_GE(decisions.at("evidence").at("loss").at("value"), 0);
   ASSERT_FALSE(decisions.at("search_curves").empty());
   EXPECT_EQ(decisions.at("search_curves")[0].at("searches_of_strangers"), 20 * 3 * 4);
+}
+
+// What was measured, pair by pair: measured once more, it is the same.
+TEST_F(EvaluateTest, ScoresAreWrittenAndMeasuredAgain) {
+  const Workplace& w = *work_;
+  const nlohmann::json once = Must(kHeft, Arguments({"--scores", w("scores.csv")}));
+  const nlohmann::json again = Must(kHeft, {"roc", w("scores.csv"), "--replicates", "20",
+                                            "--report", w("roc.html"), "--pictures", w("roc")});
+  ASSERT_EQ(again.at("systems").size(), 2u);
+  const auto& systems = once.at("systems");
+  for (const auto& [id, index] : {std::pair("fhe_aware_encrypted", 0), {"fhe_aware_plain", 1}}) {
+    const auto& seen = again.at("systems")[index];
+    EXPECT_EQ(seen.at("genuine_comparisons"), 36);
+    EXPECT_EQ(seen.at("impostor_comparisons"), 240);
+    EXPECT_EQ(seen.at("people"), 6);
+    for (const auto& system : systems) {
+      if (system.at("id") != id) continue;
+      EXPECT_EQ(seen.at("auroc").at("value"), system.at("auroc").at("value")) << id;
+      EXPECT_EQ(seen.at("eer").at("value"), system.at("eer").at("value")) << id;
+    }
+  }
+  const double gap = again.at("encrypted_minus_plain")[0].at("max_score");
+  EXPECT_GT(gap, 0);
+  EXPECT_LE(gap, once.at("gap").at("max_score")) << "that of all scores, these are half of them";
+  const std::string html = Slurp(w("roc.html"));
+  EXPECT_THAT(html, HasSubstr("Detection error trade-off"));
+  EXPECT_TRUE(std::filesystem::exists(w("roc/det.svg")));
+  // Folds are splits of one table.
+  Must(kHeft, TrainArgs(w("data"), w("folds"), {"--folds", "3"}));
+  Must(kHeft, {"evaluate", "--data", w("data"), "--folds", "3", "--model", w("folds"), "--plain",
+               "--replicates", "20", "--scores", w("folds.csv")});
+  const nlohmann::json folds = Must(kHeft, {"roc", w("folds.csv"), "--replicates", "20"});
+  ASSERT_EQ(folds.at("systems").size(), 1u) << "plain scores alone";
+  EXPECT_EQ(folds.at("systems")[0].at("people"), 30);
+  EXPECT_EQ(folds.at("systems")[0].at("genuine_comparisons"), 30 * 6);
+  const nlohmann::json fold =
+      Must(kHeft, {"roc", w("folds.csv"), "--replicates", "20", "--split", "fold 2 of 3"});
+  EXPECT_EQ(fold.at("systems")[0].at("people"), 10);
+}
+
+TEST_F(EvaluateTest, RocRefusesWithOneLine) {
+  const Workplace& w = *work_;
+  ASSERT_TRUE(WriteFileAtomic(w("columns.txt"), std::string_view("a a p 1\na b p 0 5\n")).ok());
+  ASSERT_TRUE(WriteFileAtomic(w("one-kind.txt"), std::string_view("a a p 1\n")).ok());
+  struct Case {
+    Args args;
+    int code;
+    const char* message;
+  };
+  for (const Case& c :
+       {Case{{}, kInputError, "give a file of scores"},
+        Case{{w("columns.txt")}, kInputError, "columns.txt, line 2: 5 columns"},
+        Case{{w("one-kind.txt")}, kInputError, "1 genuine and 0 impostor"},
+        Case{{w("one-kind.txt"), "--split", "dev"}, kInputError, "no comparison is of split"},
+        Case{{w("one-kind.txt"), "--fmr", "2"}, kInputError, "between 0 and 1"},
+        Case{{w("nothing.csv")}, kInputError, "nothing.csv"},
+        Case{{"--genuine", w("columns.txt")}, kUsageError, "--impostor"}}) {
+    Args args = {"roc", "--quiet"};
+    args.insert(args.end(), c.args.begin(), c.args.end());
+    const Finished run = RunProgram(kHeft, args);
+    EXPECT_EQ(run.exit_code, c.code) << run.err;
+    EXPECT_THAT(run.err, HasSubstr(c.message));
+    EXPECT_EQ(run.out, "");
+  }
+  const Finished together = RunProgram(kHeft, Arguments({"--searches", "--scores", w("s.csv")}));
+  EXPECT_EQ(together.exit_code, kInputError);
+  EXPECT_THAT(together.err, HasSubstr("--scores does not go with --searches"));
 }
 
 // Made-up people like these, in galleries of all sizes.
@@ -123,7 +190,8 @@ TEST_F(EvaluateTest, RunsAProtocol) {
                                 std::string_view(probing[g]))
                     .ok());
   }
-  const Args args = Arguments({"--protocol", w("protocol"), "--names", w("names.txt")});
+  const Args args = Arguments(
+      {"--protocol", w("protocol"), "--names", w("names.txt"), "--scores", w("protocol.csv")});
   const nlohmann::json result = Must(kHeft, args);
   ASSERT_EQ(result.at("groups").size(), 2u);
   const auto& eval = result.at("groups")[1];
@@ -134,6 +202,10 @@ TEST_F(EvaluateTest, RunsAProtocol) {
   EXPECT_EQ(eval.at("by_model").at("searches").size(), 2u);
   EXPECT_GT(eval.at("largest_gap"), 0);
   EXPECT_LE(eval.at("largest_gap"), kScoreNoise);
+  EXPECT_THAT(Slurp(w("protocol.csv")), HasSubstr(",p1/s0,"));
+  const nlohmann::json measured =
+      Must(kHeft, {"roc", w("protocol.csv"), "--split", "eval", "--replicates", "20"});
+  EXPECT_EQ(measured.at("systems")[0].at("genuine_comparisons"), 30);
   const Finished unnamed = RunProgram(kHeft, Arguments({"--quiet", "--protocol", w("protocol")}));
   EXPECT_EQ(unnamed.exit_code, kInputError);
   EXPECT_THAT(unnamed.err, HasSubstr("names.txt"));

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What commands that measure write: a page, its pictures, the scores behind it.
+#ifndef HEFT_CLI_REPORT_OUTPUT_H_
+#define HEFT_CLI_REPORT_OUTPUT_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "cli/common.h"
+#include "cli/flags.h"
+#include "heft/evaluate.h"
+
+namespace heft::cli {
+
+// ReportFlags: empty ones were not asked for.
+struct ReportFlags {
+  std::string page, pictures;
+  std::string scores, scores_format = "csv";
+  bool Drawn() const { return !page.empty() || !pictures.empty(); }
+};
+
+void AddReportOptions(Command command, ReportFlags* flags);
+// `of`: whose scores --scores writes, for --help.
+void AddScoreOptions(Command command, const std::string& of, ReportFlags* flags);
+
+// CheckReport: whether all can be written, before long work.
+absl::Status CheckReport(const ReportFlags& flags);
+
+// FinishReport writes what was asked for, says the warnings and prints the report.
+absl::Status FinishReport(const Common& common, const ReportFlags& flags, Report report);
+
+}  // namespace heft::cli
+
+#endif  // HEFT_CLI_REPORT_OUTPUT_H_

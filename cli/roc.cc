@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/report_output.h"
+#include "heft/evaluate.h"
+#include "heft/score_files.h"
+
+namespace heft::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::string genuine, impostor;
+  bool histogram = false;
+  std::string split;
+  ScoreOptions how;
+  ReportFlags output;
+};
+
+absl::StatusOr<std::vector<NamedScores>> ReadAll(const Options& options) {
+  std::vector<NamedScores> systems;
+  if (!options.genuine.empty()) {
+    HEFT_ASSIGN_OR_RETURN(ScoreTable table,
+                          ReadScoreLists({options.genuine, options.impostor}, options.histogram));
+    systems.push_back({options.genuine, std::move(table)});
+  }
+  for (const std::string& file : options.files) {
+    HEFT_ASSIGN_OR_RETURN(ScoreTable table, ReadScores(file));
+    if (!options.split.empty()) {
+      absl::StatusOr<ScoreTable> part = SelectSplit(table, options.split);
+      if (!part.ok()) {
+        return absl::Status(part.status().code(),
+                            absl::StrCat(file, ": ", part.status().message()));
+      }
+      table = *std::move(part);
+    }
+    systems.push_back({file, std::move(table)});
+  }
+  return systems;
+}
+
+absl::Status Run(const Common& common, const Options& options) {
+  HEFT_RETURN_IF_ERROR(CheckReport(options.output));
+  if (options.files.empty() && options.genuine.empty()) {
+    return absl::InvalidArgumentError("give a file of scores, or --genuine and --impostor");
+  }
+  HEFT_ASSIGN_OR_RETURN(std::vector<NamedScores> systems, ReadAll(options));
+  if (!options.output.scores.empty() && systems.size() != 1) {
+    return absl::InvalidArgumentError("--scores writes the scores of one file");
+  }
+  ScoreOptions how = options.how;
+  how.page = !options.output.page.empty();
+  how.pictures = !options.output.pictures.empty();
+  how.command = common.command;
+  HEFT_ASSIGN_OR_RETURN(Report report, MeasureScores(systems, how, common.monitor));
+  if (!options.output.scores.empty()) report.scores = std::move(systems[0].table);
+  return FinishReport(common, options.output, std::move(report));
+}
+
+}  // namespace
+
+void AddRoc(Command app) {
+  auto options = std::make_shared<Options>();
+  const Command command =
+      AddCommand(app, "roc", "error rates of scores in a file, our own or of bob.bio or PyEER",
+                 "heft roc scores.csv --report roc.html",
+                 [options](const Common& common) { return Run(common, *options); });
+  command.Add(
+      "FILE", &options->files,
+      "scores: CSV of heft evaluate --scores or bob.bio, or bob.bio's four or five columns; "
+      "of several files each is a system");
+  const Option genuine =
+      command.Add("--genuine", &options->genuine, "PyEER: genuine scores, the last column");
+  const Option impostor =
+      command.Add("--impostor", &options->impostor, "PyEER: impostor scores, the same");
+  genuine.Needs(impostor);
+  impostor.Needs(genuine);
+  command
+      .Add("--histogram", &options->histogram,
+           "PyEER: line k of the impostor file, from 0, says how many scores are k")
+      .Needs(impostor);
+  command.Add("--split", &options->split,
+              "the comparisons of this split alone, where files have splits");
+  command.Add("--fmr", &options->how.fmrs, "for which thresholds are sought").ShowDefault();
+  command.Add("--all-points", &options->how.curve,
+              "with --json: every point of the ROC as [threshold, FMR, FNMR]");
+  AddReportOptions(command, &options->output);
+  AddScoreOptions(command, "the scores of one file, in another form,", &options->output);
+  command.Add("--seed", &options->how.seed, "of the bootstrap (default 1)");
+  command.Add("--replicates", &options->how.replicates, "of the bootstrap")
+      .Range(10, 1000000)
+      .ShowDefault();
+}
+
+}  // namespace heft::cli

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/gamma_section.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "experiment/figure.h"
+#include "heft/inspect.h"
+#include "heft/json.h"
+#include "learning/recipe.h"
+
+namespace heft::experiment {
+namespace {
+
+Estimate EstimateOf(const Json& json) {
+  return {json["value"].get<double>(), json["lo"].get<double>(), json["hi"].get<double>()};
+}
+
+bool IsEstimate(const Json* json) {
+  if (json == nullptr || !json->is_object()) return false;
+  return std::ranges::all_of(std::initializer_list<const char*>{"value", "lo", "hi"},
+                             [&](const char* key) {
+                               const Json* number = json->find(key);
+                               return number != nullptr && number->is_number();
+                             });
+}
+
+}  // namespace
+
+double GammaTrials::Tolerated() const { return recipe::kGammaTolerance * (1 - best); }
+
+std::optional<GammaTrials> GammaTrialsOf(const Model& model) {
+  const Json summary = Json::Parse(model.training_summary).value_or(Json());
+  const Json* choice = summary.find("gamma_choice");
+  const Json* trials = choice == nullptr ? nullptr : choice->find("trials");
+  if (trials == nullptr || !trials->is_array() || trials->empty()) return std::nullopt;
+  GammaTrials out;
+  for (const Json& trial : *trials) {
+    const Json* gamma = trial.find("gamma");
+    if (gamma == nullptr || !gamma->is_number_integer() || gamma->get<int>() < 1 ||
+        !IsEstimate(trial.find("auroc")) || !IsEstimate(trial.find("minus_best"))) {
+      return std::nullopt;
+    }
+    out.trials.push_back(
+        {gamma->get<int>(), EstimateOf(trial["auroc"]), EstimateOf(trial["minus_best"])});
+    out.best = std::max(out.best, out.trials.back().auroc.value);
+  }
+  return out;
+}
+
+absl::StatusOr<std::string> DrawGamma(const GammaTrials& trials) {
+  GnuplotJob job;
+  Figure figure(&job, "gamma");
+  figure.Label("x", "gamma, the fused dimension");
+  figure.Label("y", "AUROC on people left out");
+  std::string bars, values;
+  std::vector<std::string> ticks;
+  double lowest = trials.best, highest = trials.best;
+  for (const GammaTrials::Trial& trial : trials.trials) {
+    const double x = std::log2(trial.gamma), low = trials.best + trial.minus_best.lo,
+                 high = trials.best + trial.minus_best.hi;
+    absl::StrAppendFormat(&bars, "%.9g %.9g 0 %.9g\n", x, low, high - low);
+    absl::StrAppendFormat(&values, "%.9g %.9g 0.2 0\n", x - 0.1, trial.auroc.value);
+    ticks.push_back(absl::StrFormat("'%d' %.9g", trial.gamma, x));
+    lowest = std::min(lowest, low);
+    highest = std::max(highest, high);
+  }
+  const double first = std::log2(trials.trials.front().gamma) - 0.5,
+               last = std::log2(trials.trials.back().gamma) + 0.5,
+               room = 0.08 * std::max(highest - lowest, 1e-6),
+               line = trials.best - trials.Tolerated();
+  figure.Line(absl::StrCat("set xtics (", absl::StrJoin(ticks, ", "), ")"));
+  figure.Line(absl::StrFormat("set xrange [%.9g:%.9g]", first, last));
+  figure.Line(
+      absl::StrFormat("set yrange [%.9g:%.9g]", std::min(lowest, line) - room, highest + room));
+  figure.Curve(absl::StrFormat("%.9g %.9g\n%.9g %.9g\n", first, line, last, line), "with lines",
+               Style(kMuted, 1.5, 2), "must be reached");
+  figure.Curve(bars, "with vectors nohead", Style(kPlain, 5), "interval");
+  figure.Curve(values, "with vectors nohead", Style(kInk, 2.5), "AUROC");
+  figure.Finish();
+  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> drawn, RunGnuplot(job));
+  return InlineSvg(drawn[0], "AUROC of training people by fused dimension");
+}
+
+void AddGamma(const Model& model, const std::string& picture, double template_bytes, Page& page) {
+  page.Heading("Why gamma is what it is");
+  const std::optional<GammaTrials> trials = GammaTrialsOf(model);
+  if (!trials) {
+    return page.Paragraph(absl::StrCat("Gamma, the fused dimension, is ", model.gamma,
+                                       ": it was given, not chosen. Without ",
+                                       "--gamma, heft train tries 16 to 256."));
+  }
+  page.Paragraph(absl::StrFormat(
+      "Gamma %d was chosen on training people, before anybody of this split was looked at: it is "
+      "the smallest dimension that is not shown to be worse than the best by more than %g%% of the "
+      "best one's errors (1 − AUROC). A gallery, keys and matching grow with gamma.",
+      model.gamma, 100 * recipe::kGammaTolerance));
+  PageTable table{{{"Gamma"}, {"AUROC"}, {"Minus the best"}, {"", true}, {"An enrolled template"}}};
+  for (const GammaTrials::Trial& trial : trials->trials) {
+    const Estimate& minus = trial.minus_best;
+    const bool best = trial.auroc.value == trials->best;
+    const bool chosen = trial.gamma == static_cast<int>(model.gamma);
+    table.rows.push_back(
+        {{absl::StrCat(trial.gamma), Fixed(trial.auroc.value, 4),
+          best ? ""
+               : WithInterval(Signed(minus.value, 4), Signed(minus.lo, 4), Signed(minus.hi, 4)),
+          chosen                      ? "chosen"
+          : trials->ShownWorse(trial) ? "shown to be worse"
+                                      : "no better than is needed",
+          HumanBytes(template_bytes * trial.gamma / model.gamma)},
+         chosen});
+  }
+  table.caption = absl::StrFormat(
+      "AUROC of where training starts, scored on training people left out in turn. Small: "
+      "intervals "
+      "of %g%%, on the same resampled people.",
+      100 * recipe::kGammaConfidence);
+  page.Table(table);
+  page.Figures(
+      {{picture, "Gamma.",
+        "Bars: what a dimension may be worth, beside the best on the same people. One that "
+        "ends below the dashed line is shown to lose too much."}});
+}
+
+}  // namespace heft::experiment

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// An experiment's own comparisons as a table (heft/score_files.h).
+#ifndef HEFT_EXPERIMENT_SCORE_TABLES_H_
+#define HEFT_EXPERIMENT_SCORE_TABLES_H_
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "evaluation/name_table.h"
+#include "features/matrix.h"
+#include "heft/score_files.h"
+
+namespace heft::experiment {
+
+// Compared: who and what a row or column of scores is.
+struct Compared {
+  std::string subject, label;
+};
+
+class ScoreTableBuilder {
+ public:
+  // `plain` is null where the scores are, or there are none beside them; so in all calls, or none.
+  // AddSquare: the upper triangle, which is what is measured, of samples in rows `rows` of the
+  // data, whose labels are `identities`; a sample's row is its label.
+  void AddSquare(const std::string& split, std::span<const int> rows,
+                 std::span<const std::string> identities, const FeatureMatrix& scores,
+                 const FeatureMatrix* plain);
+  // Add: one comparison.
+  void Add(const std::string& split, const Compared& enrolled, const Compared& probe, double score,
+           const double* plain);
+  ScoreTable Finish();
+
+ private:
+  NameTable subjects_, labels_, splits_;
+  ScoreTable table_;
+};
+
+}  // namespace heft::experiment
+
+#endif  // HEFT_EXPERIMENT_SCORE_TABLES_H_
