@@ -61,6 +61,8 @@ class HEFT_EXPORT Client {
   Client& operator=(Client&&) noexcept;
   ~Client();
 
+  const Model& model() const;
+
   // One vector of a modality, for an enrolment or a probe. Vectors are scaled to unit length here.
   // Some 370 KB, a thin probe 80 KB. kInvalidArgument for an unknown modality, another dimension,
   // NaN, infinity, a zero vector, or a label that cannot be an identity.

@@ -13,8 +13,10 @@
 #ifndef HEFT_DATASET_H_
 #define HEFT_DATASET_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,6 +58,13 @@ struct SyntheticOptions {
 // table 2.
 HEFT_EXPORT SyntheticOptions PaperSize();
 
+// ModalityRows: vectors of one modality in memory. A view: the caller keeps the values.
+struct ModalityRows {
+  std::string name;               // as ModalitySpec's (heft/model.h)
+  size_t dimension = 0;           // from 1 on
+  std::span<const float> values;  // row by row
+};
+
 // TrainingData: rows of all modalities with labels and a split by identity. Const: any thread.
 class HEFT_EXPORT TrainingData {
  public:
@@ -65,6 +74,13 @@ class HEFT_EXPORT TrainingData {
   // kNotFound without labels or a modality; kDataLoss; kInvalidArgument for rows that do not agree,
   // numbers that are not finite, or a split that parts an identity.
   static absl::StatusOr<TrainingData> Load(const std::string& folder, uint64_t split_seed = 1);
+  // Copies rows from memory; row i of every modality belongs to `labels[i]`. `split`: "train",
+  // "val" or "test" for each row; empty: dealt by `split_seed`. kInvalidArgument as Load, and for
+  // what cannot be the name of a modality, an identity or a split.
+  static absl::StatusOr<TrainingData> FromRows(std::span<const ModalityRows> modalities,
+                                               std::vector<std::string> labels,
+                                               std::span<const std::string> split = {},
+                                               uint64_t split_seed = 1);
   // Modalities are named face, voice, then modality3, ...; identities are numbered; the split is
   // 60/20/20 by identity. kInvalidArgument for counts below 1 (identities below 3), negative or
   // non-finite noise, or no dimension; for all_pairs_of also unless it has an entry a modality,

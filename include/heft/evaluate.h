@@ -19,6 +19,7 @@
 #include "heft/json.h"
 #include "heft/model.h"
 #include "heft/progress.h"
+#include "heft/score_files.h"
 #include "heft/train.h"
 
 namespace heft {
@@ -30,6 +31,9 @@ struct Report {
   std::string page = {};  // one self-contained HTML page; empty unless asked for
   std::vector<std::pair<std::string, std::string>> pictures = {};  // file name, SVG; the same
   std::vector<std::string> warnings = {};  // why some numbers should not be relied on
+  // Where asked for: the comparisons that were measured, encrypted beside plain; a person's row of
+  // the data is the label of what is enrolled of him or compared with it.
+  ScoreTable scores = {};
 };
 
 struct EvaluationOptions {
@@ -38,6 +42,7 @@ struct EvaluationOptions {
   uint64_t seed = 1;           // of the bootstrap
   bool page = false, pictures = false;
   std::string command = {};  // what the page says makes it again
+  bool scores = false;       // Report::scores
 };
 
 // Evaluate measures a model on one split, every sample against every other. The split is the one
@@ -62,6 +67,7 @@ struct FoldOptions {
   uint64_t seed = 1;
   bool page = false;  // the page, and the pictures on it
   std::string command = {};
+  bool scores = false;  // of one set of models; splits are the folds
 };
 
 // FoldFile: "FOLDER/fold-3.heft" for fold 2. LoadFolds: the models in such files.
@@ -149,6 +155,7 @@ struct ProtocolOptions {
   uint64_t seed = 1;
   bool page = false;
   std::string command = {};
+  bool scores = false;  // labels are those of the lists, splits the groups
 };
 // EvaluateProtocol: `folder` holds groups dev and eval in the form of bob.bio (docs/protocols.md);
 // `names` a name a row of the data, as the lists have them. Thresholds are fitted on dev and
@@ -159,6 +166,26 @@ HEFT_EXPORT absl::StatusOr<Report> EvaluateProtocol(const TrainingData& data, co
                                                     const std::string& names,
                                                     const ProtocolOptions& options = {},
                                                     const Monitor& monitor = {});
+
+// NamedScores: comparisons that somebody has made, and what they are called.
+struct NamedScores {
+  std::string name;
+  ScoreTable table;
+};
+struct ScoreOptions {
+  std::vector<double> fmrs = {1e-1, 1e-2, 1e-3, 1e-4};  // for which thresholds are sought, below 1
+  int replicates = 1000;                                // of the bootstrap, where people are named
+  uint64_t seed = 1;
+  bool curve = false;  // in the JSON every point of the ROC, not only those sought
+  bool page = false, pictures = false;
+  std::string command = {};
+};
+// MeasureScores: AUROC, EER, and FMR with FNMR at thresholds, of each system; of a table with plain
+// scores also what encryption changes. kInvalidArgument where a system lacks genuine or impostor
+// scores, and for options out of range; CheckDrawing's for pages and pictures; kCancelled.
+HEFT_EXPORT absl::StatusOr<Report> MeasureScores(std::span<const NamedScores> systems,
+                                                 const ScoreOptions& options = {},
+                                                 const Monitor& monitor = {});
 
 // DrawLearningCurve: training and validation AUROC by epoch, a picture (SVG).
 HEFT_EXPORT absl::StatusOr<std::string> DrawLearningCurve(std::span<const LearnEpoch> curve,

@@ -16,17 +16,21 @@
 // heft/removal.h   people leave a gallery for good; blocks are renewed and compacted
 // heft/gallery_admin.h   what is in galleries, whether they are intact; snapshots, and the return
 // heft/pending.h   what waits to be admitted, in requests of bounded size
+// heft/enrol_many.h   a whole gallery from feature vectors, in one call
 // heft/metadata.h  what stands beside a template, and conditions that restrict a search
 // heft/key_set.h   the key owner's files: made, renewed, sealed under a passphrase
 // heft/expanded_keys.h   a server's keys, expanded once and mapped by later processes
 // heft/audit.h     checking a server: its replies once more, bit for bit
 // heft/trust.h     signatures: who made a file, for whom, for how long, and whom to believe
+// heft/outside_signer.h, heft/authorisation.h   keys that sign elsewhere; what a registrar has allowed
 // heft/vectors.h, heft/dataset.h   vectors and data sets from files
 // heft/files.h, heft/json.h        whole files in and out; results as JSON
 // heft/inspect.h   what a file is, and what its parameters protect
 // heft/evaluate.h, heft/benchmark.h   what a model is worth on people's data; times on a machine
+// heft/score_files.h   scores of comparisons, as others read and write them
 // heft/seal.h, heft/seal_key_owner.h   exchange with Microsoft SEAL
 // heft/approximation.h, heft/progress.h   types that the others use
+// heft/thread_memory.h   what a thread keeps, given back
 // heft/runtime.h   threads, vector instructions and memory for secrets of this process
 //
 // examples/roles.cc shows all roles on one page; heft/model.h, client.h, server.h and key_owner.h

@@ -67,6 +67,7 @@ struct Decision {
   std::string probe;  // its label, as the client gave it
   bool accepted = false;
   std::string identity;  // of whom, if accepted
+  std::string claimed;   // verification: the claimed identity, accepted or not
   std::string refusal;   // as OpenedScores; never accepted where it is not empty
   ChosenThreshold at;    // by which it was decided
   // Identification: what it was restricted to, as OpenedScores.

@@ -29,8 +29,8 @@ struct KeySet {
   std::string trust;  // FOLDER/trust.heft: whom to believe, for all roles (heft/trust.h)
 };
 
-// MakeKeySet: a new secret key, sealed under `passphrase`, or in the clear if that is not set or
-// gives an empty one. kAlreadyExists where the folder holds a key, before `passphrase` is asked.
+// MakeKeySet: a new secret key, sealed under `passphrase`, or in the clear if that is not set.
+// kInvalidArgument if it gives an empty one. kAlreadyExists where the folder holds a key, before `passphrase` is asked.
 HEFT_EXPORT absl::StatusOr<KeySet> MakeKeySet(const Model& model, const std::string& folder,
                                               const PassphraseSource& passphrase = {},
                                               const Monitor& monitor = {});

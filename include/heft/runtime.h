@@ -18,9 +18,9 @@ HEFT_EXPORT void SetThreadCount(int threads);
 HEFT_EXPORT int ThreadCount();
 
 // GiveWay: from here on the calling thread gives way where there are not cores enough (its niceness
-// is 10; without privilege there is no way back). For the threads of a service that enrol and
-// remove while others answer probes: what they call in parallel, others work on as before.
-// kUnavailable where the system refuses.
+// is 10; without privilege there is no way back), and so do the threads that work on what it calls,
+// which are others than everybody else's. For the threads of a service that enrol and remove while
+// others answer probes. kUnavailable where the system refuses.
 HEFT_EXPORT absl::Status GiveWay();
 
 // InstructionSets: that this machine has and the library can use, best first; "reference" is plain
