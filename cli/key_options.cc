@@ -38,15 +38,15 @@ void AddSealOptions(Command command, const std::string& prefix, SealOptions* opt
       .Excludes(file);
 }
 
-PassphraseSource NewPassphrase(const Common& common, const SealOptions& options) {
-  if (options.ask || !options.file.empty()) {
-    return [options] { return ReadPassphrase(options.file, /*confirm=*/true); };
-  }
-  if (!options.unsealed && !common.quiet) {
-    std::cerr << "heft: warning: the secret key is not sealed: whoever reads the file has it; "
-                 "use --passphrase-file, or --no-passphrase if you mean it\n";
-  }
-  return {};
+PassphraseSource NewPassphrase(const SealOptions& options) {
+  if (!options.ask && options.file.empty()) return {};
+  return [options] { return ReadPassphrase(options.file, /*confirm=*/true); };
+}
+
+void WarnOfUnsealed(const Common& common, const SealOptions& options) {
+  if (NewPassphrase(options) || options.unsealed || common.quiet) return;
+  std::cerr << "heft: warning: the secret key is not sealed: whoever reads the file has it; "
+               "use --passphrase-file, or --no-passphrase if you mean it\n";
 }
 
 std::string DescribeKeySet(const KeySet& set, Json* json) {

@@ -29,8 +29,10 @@ struct SealOptions {
 };
 // `prefix` comes before "passphrase" in the options' names.
 void AddSealOptions(Command command, const std::string& prefix, SealOptions* options);
-// The passphrase, empty for none, which stderr warns of unless it was asked for.
-PassphraseSource NewPassphrase(const Common& common, const SealOptions& options);
+// The passphrase's source; none where the key shall not be sealed.
+PassphraseSource NewPassphrase(const SealOptions& options);
+// Warns on stderr of a key that was written unsealed, unless that was asked for.
+void WarnOfUnsealed(const Common& common, const SealOptions& options);
 
 // Describes a key set in `json`, and returns the same in words.
 std::string DescribeKeySet(const KeySet& set, Json* json);

@@ -26,8 +26,9 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(
       const KeySet set,
       options.secret_key.empty()
-          ? MakeKeySet(model, options.out, NewPassphrase(common, options.seal), common.monitor)
+          ? MakeKeySet(model, options.out, NewPassphrase(options.seal), common.monitor)
           : MakeForExisting(common, options, model));
+  if (options.secret_key.empty()) WarnOfUnsealed(common, options.seal);
   Json json;
   const std::string text = DescribeKeySet(set, &json);
   Print(common, json, text);

@@ -21,9 +21,9 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(auto trust, LoadTrust(options.trust, options.key.secret_key));
   HEFT_ASSIGN_OR_RETURN(KeyOwner old, LoadKeyOwner(options.key));
   if (trust) HEFT_RETURN_IF_ERROR(old.RequireSigned(*std::move(trust)));
-  HEFT_ASSIGN_OR_RETURN(
-      const KeySet set,
-      RenewKey(old, options.out, NewPassphrase(common, options.seal), common.monitor));
+  HEFT_ASSIGN_OR_RETURN(const KeySet set,
+                        RenewKey(old, options.out, NewPassphrase(options.seal), common.monitor));
+  WarnOfUnsealed(common, options.seal);
   Json json = {{"old_key_id", HexString(old.key_id())}};
   const std::string text = DescribeKeySet(set, &json);
   json["rekeying_key"] = set.rekeying_key;

@@ -20,10 +20,8 @@ struct Options {
 absl::Status ImportSecretKey(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.key.model));
   HEFT_ASSIGN_OR_RETURN(const KeyId key_id, KeyIdOf(options.key_id_of));
-  SealOptions seal = options.seal;
-  seal.unsealed = true;  // SEAL's own file is
   HEFT_RETURN_IF_ERROR(ImportSealSecretKey(model, key_id, options.in, options.out,
-                                           NewPassphrase(common, seal), common.monitor,
+                                           NewPassphrase(options.seal), common.monitor,
                                            options.enrolment_in));
   Print(common, {{"out", options.out}, {"key_id", HexString(key_id)}},
         absl::StrCat("secret key (keep it, show nobody): ", options.out, ", key ",

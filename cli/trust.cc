@@ -94,11 +94,11 @@ absl::Status Pin(const Common& common, const Options& options) {
 
 absl::Status NewKey(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const SigningKey key, SigningKey::Generate());
-  const bool sealed = options.passphrase || !options.passphrase_file.empty();
-  HEFT_RETURN_IF_ERROR(key.Save(options.out, [&]() -> absl::StatusOr<std::string> {
-    if (!sealed) return std::string();
-    return ReadPassphrase(options.passphrase_file, /*confirm=*/true);
-  }));
+  PassphraseSource passphrase;
+  if (options.passphrase || !options.passphrase_file.empty()) {
+    passphrase = [&] { return ReadPassphrase(options.passphrase_file, /*confirm=*/true); };
+  }
+  HEFT_RETURN_IF_ERROR(key.Save(options.out, passphrase));
   std::string pub = options.out;
   if (pub.ends_with(".key")) pub.resize(pub.size() - 4);
   pub += ".pub";
