@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "postgres/schema.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "postgres/schema_text.h"
+
+namespace heft {
+namespace {
+
+// kPatience: two who make the tables wait for each other no longer.
+constexpr absl::Duration kPatience = absl::Seconds(60);
+
+}  // namespace
+
+absl::StatusOr<int64_t> SqlInteger(const std::optional<ByteSpan>& value) {
+  if (!value || value->size() != sizeof(int64_t)) {
+    return absl::DataLossError("the database returned something else than an integer");
+  }
+  uint64_t integer = 0;
+  for (const uint8_t byte : *value) integer = integer << 8 | byte;
+  return static_cast<int64_t>(integer);
+}
+
+std::string_view SqlSchemaText() { return kSqlSchemaText; }
+
+const std::string& SqlTableName(Table table) {
+  static const auto* const names = [] {
+    auto* made = new std::array<std::string, kTables>;
+    for (size_t i = 0; i < kTables; ++i) {
+      std::string name = absl::StrCat("heft.", std::string(TableName(static_cast<Table>(i))));
+      std::ranges::replace(name, ' ', '_');
+      (*made)[i] = std::move(name);
+    }
+    return made;
+  }();
+  return (*names)[static_cast<size_t>(table)];
+}
+
+absl::StatusOr<bool> FindSqlSchema(SqlSession& session) {
+  HEFT_ASSIGN_OR_RETURN(const SqlRows there,
+                        session.Execute("SELECT 1::bigint WHERE to_regclass('heft.store') "
+                                        "IS NOT NULL"));
+  if (there.size() == 0) return false;
+  HEFT_ASSIGN_OR_RETURN(const SqlRows rows, session.Execute("SELECT version FROM heft.store"));
+  if (rows.size() == 0) return absl::DataLossError("the table heft.store is empty");
+  HEFT_ASSIGN_OR_RETURN(const int64_t version, SqlInteger(rows.at(0, 0)));
+  if (version == kSqlSchemaVersion) return true;
+  return absl::FailedPreconditionError(
+      absl::StrCat("the database's schema heft is of version ", version, ", this program knows ",
+                   kSqlSchemaVersion, ": use the HEFT that made it, or a later one"));
+}
+
+absl::Status MakeSqlSchema(SqlSession& session) {
+  HEFT_RETURN_IF_ERROR(session.Lock(kPatience));
+  const auto make = [&]() -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(const bool there, FindSqlSchema(session));
+    // All or nothing: statements that are sent together are one transaction.
+    return there ? absl::OkStatus() : session.Run(SqlSchemaText());
+  };
+  const absl::Status made = make();
+  session.Unlock();
+  return made;
+}
+
+}  // namespace heft
