@@ -31,8 +31,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_size_signal.h"
 #include "base/files.h"
 #include "gallery/store.h"
+#include "gallery/store_copy.h"
 #include "gallery/store_pages.h"
 
 namespace heft {
@@ -49,19 +51,6 @@ std::string StorePath(const std::string& folder);  // FOLDER/store.mdb
 absl::Status LmdbError(std::string_view action, const std::string& folder, int rc);
 absl::Status DamagedStore(const std::string& folder, std::string_view why);
 absl::Status ReplacedStore(const std::string& folder);
-
-// NoFileSizeSignal: while it lives, a write beyond the limit of a file's size (ulimit -f) is an
-// error of this thread, and no signal that ends the process. One within another costs nothing.
-class NoFileSizeSignal {
- public:
-  NoFileSizeSignal();
-  ~NoFileSizeSignal();
-  NoFileSizeSignal(const NoFileSizeSignal&) = delete;
-  NoFileSizeSignal& operator=(const NoFileSizeSignal&) = delete;
-
- private:
-  bool blocked_ = false;
-};
 
 // FileMap: a file's bytes, as long as it is now.
 class FileMap {
@@ -302,9 +291,6 @@ absl::StatusOr<FileLock> LockStore(const std::string& folder, absl::Duration wai
                                    absl::Duration patience = absl::Milliseconds(250));
 // CreateStore: an empty store, unless there is one (store_build.cc).
 absl::Status CreateStore(const std::string& folder);
-// CopyStore: Store::Copy of a state of about so many bytes.
-absl::Status CopyStore(const std::string& folder, const StoreReader& from, uint64_t bytes,
-                       const std::function<bool(uint64_t, uint64_t)>& progress);
 
 }  // namespace heft
 

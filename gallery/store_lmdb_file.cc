@@ -105,34 +105,6 @@ absl::Status LmdbError(std::string_view action, const std::string& folder, int r
   }
 }
 
-namespace {
-
-thread_local int t_without_signal = 0;  // how many of them this thread has
-
-}  // namespace
-
-NoFileSizeSignal::NoFileSizeSignal() {
-  if (++t_without_signal > 1) return;
-  sigset_t set, old;
-  sigemptyset(&set);
-  sigaddset(&set, SIGXFSZ);
-  blocked_ = pthread_sigmask(SIG_BLOCK, &set, &old) == 0 && sigismember(&old, SIGXFSZ) == 0;
-}
-
-NoFileSizeSignal::~NoFileSizeSignal() {
-  --t_without_signal;
-  if (!blocked_) return;
-  const int error = errno;
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGXFSZ);
-  const timespec now = {};
-  while (sigtimedwait(&set, nullptr, &now) < 0 && errno == EINTR) {
-  }
-  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-  errno = error;
-}
-
 // CheckFile: before LMDB maps a file, that it says what is in it.
 absl::Status LmdbFile::CheckFile(const std::string& path) const {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -25,16 +25,18 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// StoreTest: in memory, or in a folder.
-class StoreTest : public ::testing::TestWithParam<bool> {
+// StoreTest: of each kind that the program has.
+class StoreTest : public ::testing::TestWithParam<StoreKind> {
  protected:
-  StoreTest()
-      : store_(GetParam() ? *OpenStore(folder_ / "store", StoreMode::kCreate) : MemoryStore()) {}
+  StoreTest() : store_(GetParam().make(folder_ / "store")) {}
+  void SetUp() override {
+    if (store_ == nullptr) GTEST_SKIP() << GetParam().name << " is not installed here";
+  }
   const testing::TemporaryFolder folder_;
   const std::shared_ptr<Store> store_;
 };
-INSTANTIATE_TEST_SUITE_P(Kinds, StoreTest, ::testing::Values(false, true),
-                         [](const auto& kind) { return kind.param ? "Lmdb" : "Memory"; });
+INSTANTIATE_TEST_SUITE_P(Kinds, StoreTest, ::testing::ValuesIn(StoreKinds()),
+                         [](const auto& kind) { return kind.param.name; });
 
 TEST_P(StoreTest, KeepsWhatIsCommitted) {
   EXPECT_EQ(Get(*store_, Table::kHead, "key"), "none");

@@ -79,6 +79,14 @@ inline int InChild(const std::function<bool()>& action) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+// StoreKind: a kind of store, with which the suite (store_test.cc) is run. A program with the suite
+// defines StoreKinds. `make` returns nothing where this machine lacks what the kind needs.
+struct StoreKind {
+  std::string name;
+  std::function<std::shared_ptr<Store>(const std::string& folder)> make;
+};
+std::vector<StoreKind> StoreKinds();
+
 // LmdbStoreTest: a store in a folder of its own.
 class LmdbStoreTest : public ::testing::Test {
  protected:

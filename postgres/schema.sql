@@ -17,7 +17,7 @@ CREATE TABLE heft.store (
 
 -- Who has committed lately: where a connection is lost in a commit, whoever asked for it looks here.
 CREATE TABLE heft.commits (
-  token bytea PRIMARY KEY CHECK (length(token) = 16),
+  token uuid PRIMARY KEY DEFAULT gen_random_uuid(),
   made timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX commits_made ON heft.commits (made);
@@ -25,7 +25,7 @@ CREATE INDEX commits_made ON heft.commits (made);
 -- Long values, by the 32 bytes of their BLAKE2b hash: never changed, so a cache of them is never stale.
 CREATE TABLE heft.blobs (
   hash bytea PRIMARY KEY CHECK (length(hash) = 32),
-  uses bigint NOT NULL CHECK (uses > 0),  -- entries that name it
+  uses bigint NOT NULL CHECK (uses >= 0),  -- entries that name it; none: it goes with the commit
   bytes bytea NOT NULL
 );
 ALTER TABLE heft.blobs ALTER COLUMN bytes SET STORAGE EXTERNAL;

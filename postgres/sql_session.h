@@ -91,9 +91,10 @@ class SqlSession {
 // SqlConnect: another session. kUnavailable, kPermissionDenied, kNotFound, with what to do.
 using SqlConnect = std::function<absl::StatusOr<std::unique_ptr<SqlSession>>()>;
 
-// kSqlLock: the advisory lock (two integers) that Lock takes: "HEFT", and 1 for whoever writes.
+// Advisory locks (two integers): "HEFT", and 1 for whoever writes, which Lock takes; 2, shared, for
+// whoever reads a state of its own.
 inline constexpr int32_t kSqlLockClass = 0x48454654;
-inline constexpr int32_t kSqlLockWriter = 1;
+inline constexpr int32_t kSqlLockWriter = 1, kSqlLockReader = 2;
 
 }  // namespace heft
 

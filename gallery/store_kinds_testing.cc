@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kinds of stores that need nothing but this library.
+#include "gallery/store_testing.h"
+
+namespace heft::store_testing {
+
+std::vector<StoreKind> StoreKinds() {
+  return {
+      {"Memory", [](const std::string&) { return MemoryStore(); }},
+      {"Lmdb", [](const std::string& folder) { return *OpenStore(folder, StoreMode::kCreate); }}};
+}
+
+}  // namespace heft::store_testing

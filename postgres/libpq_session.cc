@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "postgres/libpq_session.h"
+
+#include <libpq-fe.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/files.h"
+#include "postgres/libpq_values.h"
+
+namespace heft {
+namespace {
+
+// kTick: how often a wait looks whether somebody has interrupted the program.
+constexpr int kTickMilliseconds = 100;
+
+struct Clear {
+  void operator()(PGresult* result) const { PQclear(result); }
+};
+using Result = std::unique_ptr<PGresult, Clear>;
+
+class LibpqSession : public SqlSession {
+ public:
+  explicit LibpqSession(PGconn* connection)
+      : connection_(connection), cancel_(PQgetCancel(connection)) {
+    PQsetNoticeReceiver(
+        connection_, [](void*, const PGresult*) {}, nullptr);
+  }
+  ~LibpqSession() override {
+    // A child's copy: what PQfinish would tell the server is the parent's to tell.
+    if (getpid() != process_) return;
+    PQfreeCancel(cancel_);
+    PQfinish(connection_);
+  }
+
+  absl::Status Begun();
+  absl::StatusOr<SqlRows> Execute(std::string_view statement,
+                                  std::span<const SqlParameter> parameters) override;
+  absl::Status Run(std::string_view statements) override {
+    return Simple(std::string(statements)).status();
+  }
+  absl::Status Begin(Mode mode) override;
+  absl::Status Commit() override;
+  void Rollback() override {
+    if (!Lost() && PQtransactionStatus(connection_) != PQTRANS_IDLE)
+      Simple("ROLLBACK").IgnoreError();
+  }
+  absl::Status Lock(absl::Duration wait) override;
+  void Unlock() override {
+    if (Lost()) return;
+    Simple(absl::StrCat("SELECT pg_advisory_unlock(", kSqlLockClass, ", ", kSqlLockWriter, ")"))
+        .IgnoreError();
+  }
+  bool Lost() const override { return lost_ || PQstatus(connection_) != CONNECTION_OK; }
+  void Interrupt() override {
+    std::array<char, 256> ignored;
+    if (cancel_ != nullptr) PQcancel(cancel_, ignored.data(), ignored.size());
+  }
+
+ private:
+  absl::Status CheckUsable() const;
+  absl::StatusOr<Result> Simple(const std::string& statements);
+  absl::StatusOr<std::string> Prepare(std::string_view statement, const LibpqParameters& types);
+  absl::StatusOr<Result> Results();
+  absl::Status Flush();
+  absl::Status WaitFor(short events);
+  absl::Status LostNow();
+  absl::Status Error(const PGresult* result);
+
+  PGconn* const connection_;
+  PGcancel* const cancel_;
+  const pid_t process_ = getpid();
+  bool lost_ = false;
+  std::map<std::string, std::string, std::less<>> prepared_;  // names, by statement
+};
+
+// Begun: what holds for all of the session.
+absl::Status LibpqSession::Begun() {
+  // No function or table of another schema is taken for ours. Whoever has turned the wait for the
+  // disk off has not meant galleries.
+  return Simple(
+             "SELECT set_config('search_path', 'pg_catalog', false), CASE WHEN "
+             "current_setting('synchronous_commit') IN ('off', 'local') THEN "
+             "set_config('synchronous_commit', 'on', false) END")
+      .status();
+}
+
+absl::Status LibpqSession::CheckUsable() const {
+  if (getpid() != process_) {
+    return absl::FailedPreconditionError(
+        "this session with the database was begun before a fork: begin another");
+  }
+  if (Lost()) return absl::UnavailableError("the connection to the database is lost");
+  return absl::OkStatus();
+}
+
+absl::Status LibpqSession::LostNow() {
+  lost_ = true;
+  std::string why = PQerrorMessage(connection_);
+  while (!why.empty() && why.back() == '\n') why.pop_back();
+  std::ranges::replace(why, '\n', ' ');
+  return absl::UnavailableError(absl::StrCat("the connection to the database is lost: ", why));
+}
+
+// WaitFor: the socket; whoever interrupts the program cancels what the server does for it.
+absl::Status LibpqSession::WaitFor(short events) {
+  while (true) {
+    pollfd descriptor = {PQsocket(connection_), events, 0};
+    const int ready = poll(&descriptor, 1, kTickMilliseconds);
+    if (ready > 0) return absl::OkStatus();
+    if (ready < 0 && errno != EINTR) return LostNow();
+    if (const absl::Status status = CheckNotInterrupted(); !status.ok()) {
+      Interrupt();
+      return status;
+    }
+  }
+}
+
+absl::Status LibpqSession::Flush() {
+  while (true) {
+    const int left = PQflush(connection_);
+    if (left < 0) return LostNow();
+    if (left == 0) return absl::OkStatus();
+    // The server may have to say something before it reads on.
+    HEFT_RETURN_IF_ERROR(WaitFor(POLLIN | POLLOUT));
+    if (PQconsumeInput(connection_) == 0) return LostNow();
+  }
+}
+
+absl::Status LibpqSession::Error(const PGresult* result) {
+  const char* const state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const char* const severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+  const char* const message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  if (severity != nullptr && severity != std::string_view("ERROR")) lost_ = true;
+  if (state == nullptr || message == nullptr) return LostNow();
+  return SqlStateError(state, message);
+}
+
+// Results: the last one of all that was sent; an error, if any was one. All are taken, also where
+// the program is interrupted: the session goes on.
+absl::StatusOr<Result> LibpqSession::Results() {
+  absl::Status status = Flush();
+  // Of a message that is sent in part the rest cannot be taken back.
+  if (!status.ok()) lost_ = true;
+  Result last;
+  while (!lost_) {
+    while (PQisBusy(connection_) == 1) {
+      if (const absl::Status waited = WaitFor(POLLIN); !waited.ok() && status.ok()) status = waited;
+      if (lost_) return status;
+      if (PQconsumeInput(connection_) == 0) return LostNow();
+    }
+    Result result(PQgetResult(connection_));
+    if (result == nullptr) break;
+    const ExecStatusType kind = PQresultStatus(result.get());
+    if (kind != PGRES_COMMAND_OK && kind != PGRES_TUPLES_OK && kind != PGRES_EMPTY_QUERY) {
+      const absl::Status error = Error(result.get());
+      if (status.ok()) status = error;
+    }
+    last = std::move(result);
+  }
+  if (status.ok() && last == nullptr) return LostNow();
+  if (!status.ok()) return status;
+  return last;
+}
+
+absl::StatusOr<Result> LibpqSession::Simple(const std::string& statements) {
+  HEFT_RETURN_IF_ERROR(CheckUsable());
+  if (PQsendQuery(connection_, statements.c_str()) == 0) return LostNow();
+  return Results();
+}
+
+absl::StatusOr<std::string> LibpqSession::Prepare(std::string_view statement,
+                                                  const LibpqParameters& parameters) {
+  const auto known = prepared_.find(statement);
+  if (known != prepared_.end()) return known->second;
+  const std::string name = absl::StrCat("heft", prepared_.size());
+  if (PQsendPrepare(connection_, name.c_str(), std::string(statement).c_str(), parameters.count(),
+                    parameters.types()) == 0) {
+    return LostNow();
+  }
+  HEFT_RETURN_IF_ERROR(Results().status());
+  prepared_.emplace(statement, name);
+  return name;
+}
+
+absl::StatusOr<SqlRows> LibpqSession::Execute(std::string_view statement,
+                                              std::span<const SqlParameter> parameters) {
+  HEFT_RETURN_IF_ERROR(CheckUsable());
+  const LibpqParameters sent(parameters);
+  HEFT_RETURN_IF_ERROR(sent.status());
+  HEFT_ASSIGN_OR_RETURN(const std::string name, Prepare(statement, sent));
+  if (PQsendQueryPrepared(connection_, name.c_str(), sent.count(), sent.values(), sent.lengths(),
+                          sent.formats(), /*resultFormat=*/1) == 0) {
+    return LostNow();
+  }
+  HEFT_ASSIGN_OR_RETURN(Result result, Results());
+  SqlRows rows;
+  rows.columns = static_cast<size_t>(PQnfields(result.get()));
+  const int count = PQntuples(result.get());
+  rows.values.reserve(rows.columns * static_cast<size_t>(count));
+  for (int row = 0; row < count; ++row) {
+    for (int column = 0; column < static_cast<int>(rows.columns); ++column) {
+      if (PQgetisnull(result.get(), row, column) == 1) {
+        rows.values.emplace_back();
+        continue;
+      }
+      rows.values.emplace_back(
+          ByteSpan(reinterpret_cast<const uint8_t*>(PQgetvalue(result.get(), row, column)),
+                   static_cast<size_t>(PQgetlength(result.get(), row, column))));
+    }
+  }
+  rows.memory = std::shared_ptr<const PGresult>(result.release(), PQclear);
+  return rows;
+}
+
+absl::Status LibpqSession::Begin(Mode mode) {
+  if (mode == Mode::kWrite)
+    return Simple("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE").status();
+  // The first statement decides which state is seen; and readers can be counted.
+  return Simple(absl::StrCat("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "
+                             "SELECT pg_advisory_xact_lock_shared(",
+                             kSqlLockClass, ", ", kSqlLockReader, ")"))
+      .status();
+}
+
+absl::Status LibpqSession::Commit() {
+  HEFT_ASSIGN_OR_RETURN(const Result result, Simple("COMMIT"));
+  if (std::string_view(PQcmdStatus(result.get())) == "COMMIT") return absl::OkStatus();
+  return absl::AbortedError("the transaction had failed before, and was taken back");
+}
+
+absl::Status LibpqSession::Lock(absl::Duration wait) {
+  const int64_t milliseconds = std::clamp<int64_t>(absl::ToInt64Milliseconds(wait), 0, 1 << 30);
+  const std::string lock = absl::StrCat("(", kSqlLockClass, ", ", kSqlLockWriter, ")");
+  const std::string busy = absl::StrCat("others write to this store, and have for ",
+                                        absl::FormatDuration(wait), ": wait longer, or end them");
+  if (milliseconds == 0) {
+    HEFT_ASSIGN_OR_RETURN(const Result got, Simple("SELECT pg_try_advisory_lock" + lock));
+    return PQgetvalue(got.get(), 0, 0)[0] == 't' ? absl::OkStatus() : absl::UnavailableError(busy);
+  }
+  // Statements that are sent together are one transaction, whose setting ends with it.
+  const absl::Status status = Simple(absl::StrCat("BEGIN; SET LOCAL lock_timeout = ", milliseconds,
+                                                  "; SELECT pg_advisory_lock", lock, "; COMMIT"))
+                                  .status();
+  if (!status.ok()) Rollback();
+  if (!absl::IsUnavailable(status) || Lost()) return status;
+  return absl::UnavailableError(busy);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SqlSession>> ConnectByService(const std::string& service) {
+  // A server that does not answer is given up: the system's own patience is a quarter of an hour.
+  const std::array<const char*, 6> keys = {"service",          "connect_timeout",
+                                           "tcp_user_timeout", "application_name",
+                                           "client_encoding",  nullptr};
+  const std::array<const char*, 6> values = {service.c_str(), "10",   "30000",
+                                             "heft",          "UTF8", nullptr};
+  PGconn* const connection = PQconnectdbParams(keys.data(), values.data(), /*expand_dbname=*/0);
+  if (connection == nullptr) return absl::ResourceExhaustedError("no memory for a connection");
+  if (PQstatus(connection) != CONNECTION_OK) {
+    std::string why = PQerrorMessage(connection);
+    while (!why.empty() && why.back() == '\n') why.pop_back();
+    std::ranges::replace(why, '\n', ' ');
+    PQfinish(connection);
+    return absl::UnavailableError(absl::StrCat(
+        "cannot connect to the service \"", service, "\": ", why,
+        ": look at pg_service.conf ($PGSERVICEFILE, ~/.pg_service.conf) and at the server"));
+  }
+  auto session = std::make_unique<LibpqSession>(connection);
+  HEFT_RETURN_IF_ERROR(PQsetnonblocking(connection, 1) == 0
+                           ? absl::OkStatus()
+                           : absl::UnavailableError("cannot use the connection"));
+  HEFT_RETURN_IF_ERROR(session->Begun());
+  return session;
+}
+
+}  // namespace heft

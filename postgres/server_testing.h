@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: a PostgreSQL server of their own, in a temporary folder, on a socket in it.
+#ifndef HEFT_POSTGRES_SERVER_TESTING_H_
+#define HEFT_POSTGRES_SERVER_TESTING_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+#include "base/testing.h"
+#include "postgres/sql_store.h"
+
+namespace heft::postgres_testing {
+
+// ServerIsInstalled: or the tests are left out, saying so.
+bool ServerIsInstalled();
+
+// ThrowAwayServer: it ends with this object, and with this process whatever ends that. As root it
+// runs as "nobody", as PostgreSQL asks.
+class ThrowAwayServer {
+ public:
+  ThrowAwayServer();
+  ~ThrowAwayServer();
+  ThrowAwayServer(const ThrowAwayServer&) = delete;
+  ThrowAwayServer& operator=(const ThrowAwayServer&) = delete;
+
+  void Start();
+  // Kill: SIGKILL for the server and all of its processes.
+  void Kill();
+  // NewDatabase: empty, and a service of the same name ($PGSERVICEFILE) that leads to it.
+  std::string NewDatabase();
+  // Sql: by another session, as the role that owns everything. False where it fails.
+  bool Sql(const std::string& service, const std::string& statements);
+  std::string Ask(const std::string& service, const std::string& statement);
+
+ private:
+  std::string Conninfo(const std::string& database) const;
+  bool Answers() const;
+
+  const testing::TemporaryFolder folder_;
+  pid_t server_ = -1;
+  int databases_ = 0;
+};
+
+// SharedServer: one for all tests of the program.
+ThrowAwayServer& SharedServer();
+
+}  // namespace heft::postgres_testing
+
+#endif  // HEFT_POSTGRES_SERVER_TESTING_H_

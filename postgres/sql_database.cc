@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "postgres/schema.h"
+#include "postgres/sql_store.h"
+
+namespace heft {
+namespace {
+
+// kMostWaiting: sessions that are kept for the next who needs one.
+constexpr size_t kMostWaiting = 8;
+
+}  // namespace
+
+SqlDatabase::SqlDatabase(SqlConnect connect, SqlOptions options)
+    : connect_(std::move(connect)), options_(std::move(options)), process_(getpid()) {}
+
+absl::StatusOr<std::shared_ptr<SqlDatabase>> SqlDatabase::Open(SqlConnect connect, StoreMode mode,
+                                                               SqlOptions options) {
+  std::shared_ptr<SqlDatabase> database(new SqlDatabase(std::move(connect), std::move(options)));
+  bool there = false;
+  auto session = database->Session([&](SqlSession& s) -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(there, FindSqlSchema(s));
+    return there || mode != StoreMode::kCreate ? absl::OkStatus() : MakeSqlSchema(s);
+  });
+  HEFT_RETURN_IF_ERROR(session.status());
+  database->Done(*std::move(session));
+  if (there || mode == StoreMode::kCreate) return database;
+  return absl::NotFoundError(
+      absl::StrCat("there is no store in ", database->options().name,
+                   ": enrol somebody, which makes its tables (schema heft), or name the database "
+                   "that has them"));
+}
+
+absl::Status SqlDatabase::Named(const absl::Status& status) const {
+  if (status.ok() || options_.name.empty()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat("the store in ", options_.name, ": ", status.message()));
+}
+
+std::unique_ptr<SqlSession> SqlDatabase::Waiting() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (waiting_.empty()) return nullptr;
+  auto session = std::move(waiting_.back());
+  waiting_.pop_back();
+  return session;
+}
+
+absl::StatusOr<std::unique_ptr<SqlSession>> SqlDatabase::Session(
+    const std::function<absl::Status(SqlSession&)>& first) const {
+  if (getpid() != process_) {
+    return Named(absl::FailedPreconditionError("it was opened before a fork: open it again"));
+  }
+  while (auto session = Waiting()) {
+    const absl::Status begun = first(*session);
+    if (begun.ok()) return session;
+    if (!session->Lost()) {
+      session->Rollback();
+      Done(std::move(session));
+      return Named(begun);
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    waiting_.clear();  // they are older than this one
+  }
+  auto session = connect_();
+  if (!session.ok()) return Named(session.status());
+  if (const absl::Status begun = first(**session); !begun.ok()) return Named(begun);
+  return session;
+}
+
+void SqlDatabase::Done(std::unique_ptr<SqlSession> session) const {
+  if (session == nullptr || session->Lost()) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (waiting_.size() < kMostWaiting) waiting_.push_back(std::move(session));
+}
+
+}  // namespace heft
