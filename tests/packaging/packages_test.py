@@ -160,6 +160,14 @@ class Versions(unittest.TestCase):
         for name in bill.build_dependencies((DEBIAN / "control").read_text()):
             self.assertIn(name, listed, "docs/dependencies.md has no row for a build dependency")
 
+    def test_libraries_that_the_build_needs_are_dependencies(self):
+        pages = (SOURCE / "docs/dependencies.md").read_text()
+        needed = re.search(r"^## Needed to build and test$(.*?)^## ", pages, re.MULTILINE | re.DOTALL).group(1)
+        libraries = {name for name in re.findall(r"^\| `([^`]+)` \|", needed, re.MULTILINE) if name.endswith("-dev")}
+        of_tests = {"libgtest-dev", "libgmock-dev", "libbenchmark-dev"}
+        declared = set(bill.build_dependencies((DEBIAN / "control").read_text()))
+        self.assertEqual(libraries - of_tests - declared, set(), "packaging/debian/control lacks a library")
+
 
 class BillOfMaterials(unittest.TestCase):
     """Of two small packages, one with a program."""

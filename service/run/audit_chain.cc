@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/run/audit_chain.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "base/files.h"
+
+namespace heft::service {
+
+std::string NoHash() { return std::string(2 * sizeof(Hash), '0'); }
+
+std::string HashOf(std::string_view line) { return HexString(HashBytes(AsBytes(line))); }
+
+uint64_t NumberOf(const std::string& line) {
+  const auto event = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const auto number = event.is_object() ? event.find("seq") : event.end();
+  return number != event.end() && number->is_number_unsigned() ? number->get<uint64_t>() : 0;
+}
+
+absl::Status CannotDo(std::string_view what, const std::string& path) {
+  return absl::UnavailableError(
+      absl::StrCat("cannot ", std::string(what), " ", path, ": ", std::strerror(errno)));
+}
+
+namespace {
+
+// CheckLine: that it is the next of the chain; OK or what is wrong with it.
+absl::Status CheckLine(const std::string& line, const AuditHead& head, nlohmann::json* event) {
+  *event = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!event->is_object()) return absl::DataLossError("is no JSON object");
+  const auto number = event->find("seq"), before = event->find("prev");
+  if (number == event->end() || !number->is_number_unsigned() ||
+      number->get<uint64_t>() != head.lines + 1) {
+    return absl::DataLossError(
+        absl::StrCat("is not number ", head.lines + 1, ": lines were left out, moved or added"));
+  }
+  if (before == event->end() || !before->is_string() || before->get<std::string>() != head.hash) {
+    return absl::DataLossError("does not follow from the line before it: one of them was changed");
+  }
+  return absl::OkStatus();
+}
+
+// Begin: the chain up to a line that is about `last` bytes before the end of the file, which is
+// believed; from the file's beginning, which follows `after`, where there is no more than that.
+// `file` is at the next line.
+absl::StatusOr<Chain> Begin(std::ifstream* file, const std::string& path, uint64_t last,
+                            const AuditHead& after) {
+  Chain chain;
+  chain.head = after;
+  file->seekg(0, std::ios::end);
+  const auto size = static_cast<uint64_t>(file->tellg());
+  if (size <= last) {
+    file->seekg(0);
+    return chain;
+  }
+  file->seekg(static_cast<std::streamoff>(size - last));
+  std::string line;
+  std::getline(*file, line);  // the rest of one
+  if (!std::getline(*file, line) || file->eof()) {
+    return absl::DataLossError(absl::StrCat(path, " ends in a line longer than any is"));
+  }
+  chain.head = {NumberOf(line), HashOf(line)};
+  chain.bytes = static_cast<uint64_t>(file->tellg());
+  if (chain.head.lines == 0) {
+    return absl::DataLossError(absl::StrCat(
+        path, ", ", chain.bytes, " bytes from its beginning: ", "a line without a number"));
+  }
+  return chain;
+}
+
+}  // namespace
+
+absl::StatusOr<Chain> ReadChain(
+    const std::string& path, const AuditHead* expected,
+    const std::function<void(uint64_t line, const nlohmann::json&)>& use, const AuditHead& after,
+    uint64_t last) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return FileExists(path) ? CannotDo("read", path) : absl::NotFoundError(path + " is not there");
+  }
+  HEFT_ASSIGN_OR_RETURN(Chain chain, Begin(&file, path, last, after));
+  const bool any = expected == nullptr || expected->lines <= after.lines;
+  if (expected != nullptr && expected->lines > 0 && expected->lines == after.lines &&
+      expected->hash != after.hash) {
+    return absl::DataLossError(absl::StrCat(path, " does not follow line ", after.lines,
+                                            " as it was noted: all up to it may have ",
+                                            "been written anew"));
+  }
+  bool met = any;
+  std::string line;
+  while (std::getline(file, line)) {
+    if (file.eof()) {  // no line's end
+      chain.torn = true;
+      chain.last = line;
+      break;
+    }
+    nlohmann::json event;
+    const absl::Status good = line.size() > kMostLine
+                                  ? absl::DataLossError("is longer than any that is written")
+                                  : CheckLine(line, chain.head, &event);
+    if (!good.ok()) {
+      return absl::DataLossError(
+          absl::StrCat(path, ":", chain.head.lines + 1, " ", std::string(good.message())));
+    }
+    chain.head = {chain.head.lines + 1, HashOf(line)};
+    chain.bytes += line.size() + 1;
+    if (!any && chain.head.lines == expected->lines) {
+      if (chain.head.hash != expected->hash) {
+        return absl::DataLossError(absl::StrCat(
+            path, ":", expected->lines, " is not the line that was noted: all up to it may have ",
+            "been written anew"));
+      }
+      met = true;
+    }
+    if (use) use(chain.head.lines, event);
+  }
+  if (!met) {
+    return absl::DataLossError(absl::StrCat(path, " ends after line ", chain.head.lines,
+                                            ", and line ", expected->lines,
+                                            " was noted: its end was cut off"));
+  }
+  return chain;
+}
+
+Aside FindAside(const std::string& path) {
+  const std::filesystem::path whole(path);
+  const std::string prefix = whole.filename().string() + ".";
+  Aside out;
+  std::error_code ignored;
+  const auto folder = whole.has_parent_path() ? whole.parent_path() : std::filesystem::path(".");
+  for (const auto& file : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = file.path().filename().string();
+    uint64_t last = 0;
+    if (name.starts_with(prefix) && absl::SimpleAtoi(name.substr(prefix.size()), &last)) {
+      out[last] = file.path().string();
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// FirstFollows: the head that a file's first line says it follows; nothing has checked it.
+AuditHead FirstFollows(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  AuditHead head = {0, NoHash()};
+  if (!std::getline(file, line) || file.eof()) return head;
+  const auto event = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const uint64_t number = NumberOf(line);
+  if (number > 1 && event.contains("prev") && event["prev"].is_string()) {
+    head = {number - 1, event["prev"].get<std::string>()};
+  }
+  return head;
+}
+
+// HeadBefore: what the first line of a file is to follow: the end of the youngest file that was put
+// aside.
+absl::StatusOr<AuditHead> HeadBefore(const Aside& aside) {
+  if (aside.empty()) return AuditHead{0, NoHash()};
+  const auto& [last, old] = *aside.rbegin();
+  HEFT_ASSIGN_OR_RETURN(const Chain chain,
+                        ReadChain(old, nullptr, {}, FirstFollows(old), 4 * kMostLine));
+  if (chain.head.lines == last && !chain.torn) return chain.head;
+  return absl::DataLossError(
+      absl::StrCat(old, " does not end with line ", last, ": `heft audit-log verify`"));
+}
+
+}  // namespace
+
+absl::StatusOr<AuditHead> HeadBeforeOf(const std::string& path, const Aside& aside) {
+  const AuditHead follows = FirstFollows(path);
+  if (follows.lines > 0 && !aside.contains(follows.lines)) {
+    return absl::DataLossError(
+        absl::StrCat(path, " begins after line ", follows.lines,
+                     ", and the file that ends there is gone: put ", path, ".", follows.lines,
+                     " back beside it (the youngest of those put aside must stay, as it is), or ",
+                     "move ", path, " away as well, which begins a new chain"));
+  }
+  return HeadBefore(aside);
+}
+
+void Seek(std::ifstream* file, uint64_t bytes, uint64_t from) {
+  uint64_t low = 0, high = bytes;  // a line begins at low, whose number is at most `from`
+  std::string line;
+  while (high - low > 2 * kMostLine) {
+    const uint64_t middle = low + (high - low) / 2;
+    file->seekg(static_cast<std::streamoff>(middle));
+    std::getline(*file, line);  // the rest of one
+    const auto place = static_cast<uint64_t>(file->tellg());
+    const bool before = std::getline(*file, line) && place < high && NumberOf(line) <= from;
+    file->clear();
+    (before ? low : high) = before ? place : middle;
+  }
+  file->seekg(static_cast<std::streamoff>(low));
+}
+
+absl::StatusOr<AuditHead> VerifyAuditLog(
+    const std::string& path, const AuditHead* expected,
+    const std::function<void(uint64_t line, const nlohmann::json&)>& use, const AuditHead* after) {
+  HEFT_ASSIGN_OR_RETURN(
+      const Chain chain,
+      ReadChain(path, expected, use, after != nullptr ? *after : AuditHead{0, NoHash()}));
+  // A service that runs may be writing: half a line is not yet one.
+  return chain.head;
+}
+
+absl::StatusOr<AuditHead> VerifyAuditLogs(const std::vector<std::string>& paths,
+                                          const AuditHead* expected, const AuditHead* after) {
+  AuditHead head = after != nullptr ? *after : AuditHead{0, NoHash()};
+  if (expected != nullptr && expected->lines < head.lines) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "line ", expected->lines, " was noted, and is in a file that is not given: what is given ",
+        "follows line ", head.lines, ". Give that file too, or a head that is not older"));
+  }
+  if (expected != nullptr && expected->lines == 0 && expected->hash != NoHash()) {
+    return absl::InvalidArgumentError("no line has number 0: give a head as it was noted");
+  }
+  for (const std::string& path : paths) {
+    // What was noted is looked for in the file that has reached its number, or the last one.
+    HEFT_ASSIGN_OR_RETURN(const AuditHead end, VerifyAuditLog(path, nullptr, {}, &head));
+    const bool here = expected != nullptr && expected->lines >= head.lines &&
+                      (expected->lines <= end.lines || path == paths.back());
+    if (here) HEFT_RETURN_IF_ERROR(VerifyAuditLog(path, expected, {}, &head).status());
+    head = end;
+  }
+  return head;
+}
+
+}  // namespace heft::service
