@@ -7,6 +7,7 @@
 make_debian() {
   local base="$root/build/packages/debian-12.tar" sources=/etc/apt/sources.list.d/debian.sources proxy
   [[ -s "$sources" ]] || sources=/etc/apt/sources.list
+  mkdir -p "$root/build/packages"
   if [[ ! -s "$base" ]]; then
     say "-- a clean Debian 12 (mmdebstrap)"
     proxy="$(apt-config dump --format '%v%n' Acquire::http::Proxy)"
