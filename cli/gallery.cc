@@ -46,9 +46,14 @@ void AddReceiptFolder(Command command, std::string* folder) {
 }
 
 absl::Status GiveReceipts(const Common& common, const std::string& folder,
-                          const ReceiptFiles& receipts, const absl::Status& overwritten, Json* json,
-                          std::string* text) {
-  (*json)["overwritten"] = overwritten.ok();
+                          const std::string& gallery, const ReceiptFiles& receipts,
+                          const absl::Status& overwritten, Json* json, std::string* text) {
+  const std::string remains = ErasureRemains(gallery).value_or("");
+  (*json)["overwritten"] = overwritten.ok() && remains.empty();
+  if (overwritten.ok() && !remains.empty()) {
+    (*json)["remains"] = remains;
+    absl::StrAppend(text, "\nwhat is left of them: ", remains);
+  }
   (*json)["receipts"] = receipts.size();
   if (!overwritten.ok()) {
     Warn(common,

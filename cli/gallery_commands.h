@@ -43,8 +43,8 @@ absl::StatusOr<std::vector<std::string>> WriteReceipts(const std::string& folder
 // into the folder, if there is one, and to the result's text; a warning where there is nothing yet.
 void AddReceiptFolder(Command command, std::string* folder);
 absl::Status GiveReceipts(const Common& common, const std::string& folder,
-                          const ReceiptFiles& receipts, const absl::Status& overwritten, Json* json,
-                          std::string* text);
+                          const std::string& gallery, const ReceiptFiles& receipts,
+                          const absl::Status& overwritten, Json* json, std::string* text);
 
 // CopiedJson: copies of galleries.
 Json CopiedJson(const std::vector<CopiedGallery>& galleries);

@@ -32,8 +32,8 @@ absl::Status Run(const Common& common, const Options& options) {
                     " templates that leave: `heft-server gallery renew --compact` asks the key "
                     "owner to make them few");
   }
-  HEFT_RETURN_IF_ERROR(
-      GiveReceipts(common, options.receipts, done.receipts, done.overwritten, &json, &text));
+  HEFT_RETURN_IF_ERROR(GiveReceipts(common, options.receipts, options.gallery, done.receipts,
+                                    done.overwritten, &json, &text));
   Print(common, json, text);
   return done.overwritten;
 }

@@ -24,8 +24,8 @@ absl::Status Tell(const Common& common, const Options& options, const RemoveResu
       absl::StrCat("removed ", done.removed, " templates: ", done.erased, " are erased, ",
                    done.leaving, " wait for the key owner (heft-server gallery renew); ",
                    done.rejected, " that waited are gone");
-  HEFT_RETURN_IF_ERROR(
-      GiveReceipts(common, options.receipts, done.receipts, done.overwritten, &json, &text));
+  HEFT_RETURN_IF_ERROR(GiveReceipts(common, options.receipts, options.gallery, done.receipts,
+                                    done.overwritten, &json, &text));
   Print(common, json, text);
   return absl::OkStatus();
 }

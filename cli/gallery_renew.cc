@@ -45,8 +45,8 @@ absl::Status RunFinish(const Common& common, const Options& options) {
   std::string text = absl::StrCat("renewed ", done.blocks, " blocks, freed ", done.freed,
                                   "; erased ", done.erased, " templates, moved ", done.moved, ", ",
                                   done.leaving, " still wait for a renewal");
-  HEFT_RETURN_IF_ERROR(
-      GiveReceipts(common, options.receipts, done.receipts, done.overwritten, &json, &text));
+  HEFT_RETURN_IF_ERROR(GiveReceipts(common, options.receipts, options.gallery, done.receipts,
+                                    done.overwritten, &json, &text));
   Print(common, json, text);
   return absl::OkStatus();
 }

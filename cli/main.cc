@@ -2,9 +2,11 @@
 // heft: every role in one binary.
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "postgres/use_postgres.h"
 
 int main(int argc, char** argv) {
   using namespace heft::cli;  // NOLINT: a list of its functions follows.
+  heft::UsePostgres();
   return RunMain(argc, argv, "HEFT: fuse and match encrypted biometric templates", [](Command app) {
     AddSynth(app);
     AddTrain(app);

@@ -3,9 +3,11 @@
 // (scripts/check-server-symbols).
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "postgres/use_postgres.h"
 
 int main(int argc, char** argv) {
   using namespace heft::cli;  // NOLINT: a list of its functions follows.
+  heft::UsePostgres();
   return RunMain(argc, argv, "HEFT server: fuse, enrol and match what it cannot read",
                  [](Command app) {
                    AddEnrol(app);

@@ -26,8 +26,9 @@ GalleryChange::~GalleryChange() {
 
 absl::StatusOr<GalleryChange> GalleryChange::Begin(Gallery::Impl of, bool start) {
   of = of.Unread();
-  HEFT_ASSIGN_OR_RETURN(std::shared_ptr<Store> store,
-                        OpenStore(of.directory(), start ? StoreMode::kCreate : StoreMode::kWrite));
+  HEFT_ASSIGN_OR_RETURN(
+      std::shared_ptr<Store> store,
+      OpenStore(of.address().at(), start ? StoreMode::kCreate : StoreMode::kWrite));
   HEFT_ASSIGN_OR_RETURN(auto lock, store->Lock(WriterWait()));
   auto before = Gallery::Impl::Open(store, of.address());
   const bool fresh = absl::IsNotFound(before.status());

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gallery/gallery_impl.h"
+#include "gallery/store_scheme.h"
 
 namespace heft {
 namespace {
@@ -16,9 +17,22 @@ bool IsName(std::string_view name) {
   });
 }
 
+absl::Status NoName(const std::string& name) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no gallery can be called \"", name,
+      "\": give FOLDER or FOLDER:NAME, a name being 1 to 64 of a-z, 0-9, '.', '_' and '-'"));
+}
+
 }  // namespace
 
 absl::StatusOr<Address> ParseAddress(const std::string& text) {
+  HEFT_ASSIGN_OR_RETURN(const auto scheme, ParseSchemeStore(text));
+  if (scheme) {
+    Address address = {scheme->local, std::string(kDefaultName), scheme->store};
+    if (!scheme->rest.empty()) address.name = scheme->rest;
+    if (IsName(address.name)) return address;
+    return NoName(address.name);
+  }
   std::error_code ignored;
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos || std::filesystem::is_directory(text, ignored)) {
@@ -26,9 +40,7 @@ absl::StatusOr<Address> ParseAddress(const std::string& text) {
   }
   Address address = {text.substr(0, colon), text.substr(colon + 1)};
   if (address.folder.empty() || !IsName(address.name)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "no gallery can be called \"", address.name,
-        "\": give FOLDER or FOLDER:NAME, a name being 1 to 64 of a-z, 0-9, '.', '_' and '-'"));
+    return NoName(address.name);
   }
   return address;
 }
@@ -36,6 +48,11 @@ absl::StatusOr<Address> ParseAddress(const std::string& text) {
 std::string FolderOf(const std::string& address) {
   const auto parsed = ParseAddress(address);
   return parsed.ok() ? parsed->folder : address;
+}
+
+std::string StoreOf(const std::string& address) {
+  const auto parsed = ParseAddress(address);
+  return parsed.ok() ? parsed->at() : address;
 }
 
 }  // namespace heft

@@ -121,9 +121,14 @@ absl::StatusOr<GalleryInfo> DescribeGallery(const std::string& gallery, const Mo
 }
 
 absl::StatusOr<std::vector<std::string>> GalleryNames(const std::string& folder) {
-  HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(folder, StoreMode::kRead));
+  HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(StoreOf(folder), StoreMode::kRead));
   HEFT_ASSIGN_OR_RETURN(const auto reader, store->Read());
   return StoreNames(*reader);
+}
+
+absl::StatusOr<std::string> ErasureRemains(const std::string& gallery) {
+  HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(StoreOf(gallery), StoreMode::kRead));
+  return store->Remains();
 }
 
 std::string StateFile(const std::string& gallery) { return StatePath(gallery); }

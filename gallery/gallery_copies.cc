@@ -86,7 +86,7 @@ absl::StatusOr<std::vector<CopiedGallery>> Snapshot(const std::string& folder,
                                                     const std::string& out, bool with_keys,
                                                     const Monitor& monitor) {
   const std::string from = FolderOf(folder);
-  HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(from, StoreMode::kRead));
+  HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(StoreOf(folder), StoreMode::kRead));
   const Progress progress(monitor, "copying bytes");
   HEFT_RETURN_IF_ERROR(
       store->Copy(out, [&](uint64_t done, uint64_t all) { return progress.Update(done, all); }));

@@ -44,9 +44,9 @@ absl::Status Gallery::Impl::CheckVacant(const std::string& address) {
         absl::StrCat(parsed.folder, " is a file: a gallery is a folder"));
   }
   if (IsLegacyGallery(parsed.folder)) return NotImported(parsed.folder);
-  if (!StoreExists(parsed.folder) && FileExists(parsed.folder + "/server.key")) {
+  if (!StoreExists(parsed.at()) && FileExists(parsed.folder + "/server.key")) {
     return absl::DataLossError(
-        absl::StrCat("gallery ", parsed.folder,
+        absl::StrCat("gallery ", parsed.at(),
                      ": its server's key is there, and its store is not: put it back (`heft-server "
                      "gallery restore`), or choose another folder"));
   }
@@ -55,13 +55,13 @@ absl::Status Gallery::Impl::CheckVacant(const std::string& address) {
 
 absl::StatusOr<Gallery::Impl> Gallery::Impl::Open(const std::string& address) {
   HEFT_ASSIGN_OR_RETURN(const Address parsed, ParseAddress(address));
-  if (!StoreExists(parsed.folder)) {
+  if (!StoreExists(parsed.at())) {
     if (IsLegacyGallery(parsed.folder)) return NotImported(parsed.folder);
-    return absl::NotFoundError(absl::StrCat("there is no gallery in ", parsed.folder,
+    return absl::NotFoundError(absl::StrCat("there is no gallery in ", parsed.at(),
                                             ": enrol somebody, or give the "
                                             "folder that holds store.mdb"));
   }
-  HEFT_ASSIGN_OR_RETURN(std::shared_ptr<Store> store, OpenStore(parsed.folder, StoreMode::kRead));
+  HEFT_ASSIGN_OR_RETURN(std::shared_ptr<Store> store, OpenStore(parsed.at(), StoreMode::kRead));
   return Open(std::move(store), parsed);
 }
 
@@ -76,13 +76,13 @@ absl::StatusOr<Gallery::Impl> Gallery::Impl::Open(std::shared_ptr<Store> store,
 }
 
 absl::StatusOr<Gallery::Impl> Gallery::Impl::Newest() const {
-  if (store_ == nullptr) return Open(address_.folder + ":" + address_.name);
+  if (store_ == nullptr) return Open(address_.at() + ":" + address_.name);
   Impl gallery;
   gallery.address_ = address_;
   gallery.store_ = store_;
   // Another one may have taken its place, of a snapshot; generations of the two differ.
-  if (StoreExists(address_.folder)) {
-    HEFT_ASSIGN_OR_RETURN(gallery.store_, OpenStore(address_.folder, StoreMode::kRead));
+  if (StoreExists(address_.at())) {
+    HEFT_ASSIGN_OR_RETURN(gallery.store_, OpenStore(address_.at(), StoreMode::kRead));
   }
   gallery.cache_ = cache_;
   HEFT_RETURN_IF_ERROR(gallery.Load());
@@ -100,7 +100,7 @@ Gallery::Impl Gallery::Impl::Unread() const {
 }
 
 std::string Gallery::Impl::What() const {
-  return absl::StrCat("gallery ", address_.folder,
+  return absl::StrCat("gallery ", address_.at(),
                       address_.name == kDefaultName ? "" : absl::StrCat(":", address_.name));
 }
 

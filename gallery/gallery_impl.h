@@ -45,18 +45,24 @@ struct PinnedBlock {
   std::shared_ptr<const TiledCiphertexts> sum;  // where `view` is not in the store's map
 };
 
-// Address: a gallery's folder and its name in the folder's store.
+// Address: a gallery's folder and its name in the folder's store; or a store that is in no folder
+// (gallery/store_scheme.h), and the server's folder for it.
 struct Address {
   std::string folder;
   std::string name;
+  std::string store = {};  // empty: the folder's
+  const std::string& at() const { return store.empty() ? folder : store; }
 };
 // kDefaultName: of a folder's gallery that is given no other.
 inline constexpr std::string_view kDefaultName = "main";
 // ParseAddress: "FOLDER", whose gallery is called "main", or "FOLDER:NAME"; a folder that is there
-// is never taken for the latter. kInvalidArgument for a name that is not 1 to 64 of [a-z0-9._-].
+// is never taken for the latter. "postgres:SERVICE" stands for a folder. kInvalidArgument for a
+// name that is not 1 to 64 of [a-z0-9._-].
 absl::StatusOr<Address> ParseAddress(const std::string& text);
 // FolderOf: the folder of an address, where the server's keys and its log of requests lie.
 std::string FolderOf(const std::string& address);
+// StoreOf: what OpenStore takes.
+std::string StoreOf(const std::string& address);
 
 class Gallery::Impl {
  public:

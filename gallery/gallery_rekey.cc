@@ -37,7 +37,7 @@ absl::Status CheckRekeyable(const Gallery::Impl& gallery, const RekeyingKey& key
   HEFT_ASSIGN_OR_RETURN(const auto waiting, gallery.Waiting());
   if (!waiting.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "enrolments wait in the quarantine of ", gallery.directory(),
+        "enrolments wait in the quarantine of ", gallery.address().at(),
         ", under the old key: admit or reject them first (heft-server pending, heft admit)"));
   }
   if (gallery.pending() > 0) {

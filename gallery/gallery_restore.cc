@@ -307,6 +307,12 @@ absl::StatusOr<RestoreResult> Restore(const std::string& snapshot, const std::st
     return absl::InvalidArgumentError(absl::StrCat(
         "a snapshot is of all galleries of a folder: give ", address.folder, " alone"));
   }
+  if (!address.store.empty()) {
+    return absl::UnimplementedError(
+        absl::StrCat(address.store,
+                     ": a database comes back from its own backups (pg_restore, pgBackRest); a "
+                     "gallery of a snapshot is put into it by `heft-server gallery import`"));
+  }
   const std::string to = CanonicalFolder(address.folder), from = CanonicalFolder(snapshot);
   HEFT_RETURN_IF_ERROR(CheckReplaceable(to, from));
   HEFT_ASSIGN_OR_RETURN(const FolderTurn turn, FolderTurn::Take(to, WriterWait()));

@@ -170,7 +170,7 @@ absl::StatusOr<CopiedGallery> ImportFromStore(const Gallery::Impl& from, const s
   }
   HEFT_ASSIGN_OR_RETURN(const Address address, ParseAddress(to));
   HEFT_RETURN_IF_ERROR(Gallery::Impl::CheckVacant(to));
-  HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(address.folder, StoreMode::kCreate));
+  HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(address.at(), StoreMode::kCreate));
   HEFT_ASSIGN_OR_RETURN(const auto lock, store->Lock(WriterWait()));
   HEFT_ASSIGN_OR_RETURN(SteppedWriter writer, SteppedWriter::Begin(store.get(), lock.get(), step));
   HEFT_RETURN_IF_ERROR(CheckNotListed(writer.writer(), from.id(), address.name));
@@ -192,7 +192,7 @@ absl::StatusOr<CopiedGallery> ImportGallery(const std::string& from, const std::
                                             const Model* model, const Monitor& monitor) {
   const Progress progress(monitor, "importing blocks");
   HEFT_ASSIGN_OR_RETURN(const Address address, ParseAddress(from));
-  if (StoreExists(address.folder) || !IsLegacyGallery(address.folder)) {
+  if (!address.store.empty() || StoreExists(address.folder) || !IsLegacyGallery(address.folder)) {
     HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(from));
     return ImportFromStore(impl, gallery, progress);
   }

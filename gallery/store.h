@@ -104,7 +104,8 @@ class Store {
   // Scrub: of all that was deleted or replaced by committed transactions nothing is left on the
   // disk when it returns OK, but that keys may, next to values of kLongValue bytes and more. Waits
   // up to `wait` for readers who still see it; then kUnavailable, and it is to be called again.
-  // Under the caller's lock, with no transaction open.
+  // Under the caller's lock, with no transaction open. A store of which Remains says that something
+  // is left has done what it can: nobody can read it through the store any more.
   virtual absl::Status Scrub(const StoreLock& lock, absl::Duration wait) = 0;
 
   // Copy: the newest state into an empty folder, a store like this one, durable when it returns OK;
@@ -112,6 +113,9 @@ class Store {
   // false: then nothing is left of the copy. kAlreadyExists, kUnavailable.
   virtual absl::Status Copy(const std::string& folder,
                             const std::function<bool(uint64_t, uint64_t)>& progress) const = 0;
+
+  // Remains: what Scrub leaves, where, and for how long: a sentence for people; empty: nothing.
+  virtual std::string Remains() const { return {}; }
 
   virtual absl::StatusOr<StoreStatistics> Statistics() const = 0;
 
@@ -122,13 +126,14 @@ class Store {
 
 enum class StoreMode { kRead, kWrite, kCreate };
 
-// OpenStore: the store in a folder (gallery/store_lmdb.cc). Cheap when the process has it open
+// OpenStore: the store in a folder (gallery/store_lmdb.cc), or of another kind, which this program
+// has been told of (gallery/store_scheme.h): "postgres:SERVICE". Cheap when the process has it open
 // already, and all who do share one. kNotFound if there is none (kCreate: makes it, and the
 // folder), kDataLoss where it is damaged, kFailedPrecondition for one of a later version,
 // kUnavailable where the system refuses (permissions, a read-only file system with kWrite, too many
 // readers), each with what to do.
 absl::StatusOr<std::shared_ptr<Store>> OpenStore(const std::string& folder, StoreMode mode);
-// StoreExists: whether OpenStore with kRead would find one.
+// StoreExists: whether OpenStore with kRead would find one; also where it cannot say now.
 bool StoreExists(const std::string& folder);
 
 // MemoryStore: for tests: the same promises, kept in memory, for as long as it lives (Copy:

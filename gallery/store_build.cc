@@ -98,7 +98,7 @@ bool IsEmpty(const std::string& folder) {
 absl::Status CreateStore(const std::string& folder) {
   HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
   HEFT_ASSIGN_OR_RETURN(const FileLock lock, LockStore(folder, absl::Seconds(30)));
-  if (StoreExists(folder)) return absl::OkStatus();
+  if (FolderStoreExists(folder)) return absl::OkStatus();
   return Build(folder, nullptr, 0, nullptr);
 }
 

@@ -165,13 +165,13 @@ absl::StatusOr<FileLock> LockStore(const std::string& folder, absl::Duration wai
   }
 }
 
-bool StoreExists(const std::string& folder) {
+bool FolderStoreExists(const std::string& folder) {
   struct stat info;
   return stat(StorePath(folder).c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
-absl::StatusOr<std::shared_ptr<Store>> OpenStore(const std::string& folder, StoreMode mode) {
-  if (!StoreExists(folder)) {
+absl::StatusOr<std::shared_ptr<Store>> OpenFolderStore(const std::string& folder, StoreMode mode) {
+  if (!FolderStoreExists(folder)) {
     if (mode != StoreMode::kCreate) {
       return absl::NotFoundError(
           absl::StrCat("there is no store in ", folder, ": make one, or give the folder of one"));

@@ -284,6 +284,10 @@ int BeginClean(LmdbEnvironment& environment, const LmdbTransaction& transaction)
 // ScrubStore: Store::Scrub.
 absl::Status ScrubStore(LmdbEnvironment& environment, absl::Duration wait);
 
+// OpenFolderStore, FolderStoreExists: as OpenStore and StoreExists, of a folder.
+absl::StatusOr<std::shared_ptr<Store>> OpenFolderStore(const std::string& folder, StoreMode mode);
+bool FolderStoreExists(const std::string& folder);
+
 // LockStore: the writer's lock of the store in `folder`, whether or not there is one yet, in the
 // order in which they come who wait for it (gallery/writer_queue.h). Somebody before this one who
 // does not take it for `patience`, because he is suspended, is not waited for.

@@ -54,14 +54,14 @@ std::string Ours() {
 }
 
 // Vacuum: how many rows that were deleted some transaction still sees. VACUUM tells it itself, once
-// what this session has deleted is counted; where it was not let near a table, that one's last was
-// before this one began.
+// what this session has deleted is counted; giving room back to the disk it would wait for readers.
+// Where it was not let near a table, that one's last was before this one began.
 absl::StatusOr<int64_t> Vacuum(SqlSession& session) {
   HEFT_ASSIGN_OR_RETURN(
       const auto start,
       Integers(session, "SELECT (extract(epoch FROM clock_timestamp()) * 1e6)::bigint"));
   HEFT_RETURN_IF_ERROR(session.Execute("SELECT pg_stat_force_next_flush()").status());
-  HEFT_RETURN_IF_ERROR(session.Run("VACUUM " + AllTables()));
+  HEFT_RETURN_IF_ERROR(session.Run("VACUUM (TRUNCATE false) " + AllTables()));
   const std::vector<SqlParameter> parameters = {start[0]};
   HEFT_ASSIGN_OR_RETURN(
       const auto found,

@@ -63,6 +63,12 @@ class SqlStore : public Store {
     return CopyStore(folder, *state, statistics.live_bytes, progress);
   }
 
+  std::string Remains() const override {
+    return "the database has freed what was deleted and nobody reads it through HEFT again; its "
+           "bytes stay in pages of its files until others take their place, in its log (WAL), in "
+           "standbys' files and in backups for as long as those are kept";
+  }
+
   absl::StatusOr<StoreStatistics> Statistics() const override {
     StoreStatistics statistics;
     HEFT_RETURN_IF_ERROR(InSession([&](SqlSession& session) -> absl::Status {

@@ -49,9 +49,17 @@ Args TrainArgs(const std::string& data, const std::string& out, const Args& more
   return args;
 }
 
+std::string ServerFolder(const std::string& gallery) {
+  constexpr std::string_view kPostgres = "postgres:";
+  if (!gallery.starts_with(kPostgres)) return gallery.substr(0, gallery.rfind(':'));
+  const size_t name = kPostgres.size(), end = gallery.find(':', name);
+  const char* const state = std::getenv("HEFT_STATE_DIR");
+  return std::string(state == nullptr ? "" : state) + "/stores/postgres/" +
+         gallery.substr(name, end == gallery.npos ? end : end - name);
+}
+
 void Believe(const std::string& trust, const std::string& gallery) {
-  // Of one with a name too: FOLDER:NAME.
-  const std::string path = gallery.substr(0, gallery.rfind(':')) + "/server.pub";
+  const std::string path = ServerFolder(gallery) + "/server.pub";
   const std::string key = Slurp(path).substr(0, 64);
   if (Slurp(trust).find(key) != std::string::npos) return;
   Must(kHeft, {"trust", "add", "--trust", trust, "--role", "server", "--key", path, "--name", key});
@@ -74,7 +82,8 @@ nlohmann::json AdmitWaiting(const Args& enrol, const std::string& secret_key, co
     if (to != nullptr) to->insert(to->end(), {enrol[i], enrol[i + 1]});
   }
   const std::string trust = std::filesystem::path(secret_key).parent_path() / "trust.heft";
-  const std::string pending = gallery + ".pending", admission = gallery + ".admission";
+  const std::string server = ServerFolder(gallery);
+  const std::string pending = server + ".pending", admission = server + ".admission";
   auto run = [&](const char* program, Args args, const Args& more) {
     args.insert(args.end(), more.begin(), more.end());
     args.insert(args.end(), {"--trust", trust});

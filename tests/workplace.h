@@ -54,6 +54,9 @@ void RaiseBudget(const std::string& model, const std::string& secret_key, Args m
 // heft train: quick, and not good at anything.
 Args TrainArgs(const std::string& data, const std::string& out, const Args& more = {});
 
+// ServerFolder: where a gallery's server has its key: of FOLDER, FOLDER:NAME and postgres:SERVICE.
+std::string ServerFolder(const std::string& gallery);
+
 // Adds a gallery's server to those that a trust file believes, unless it is there already.
 void Believe(const std::string& trust, const std::string& gallery);
 

@@ -45,9 +45,14 @@ struct RemoveResult {
   // is left now.
   std::vector<std::vector<uint8_t>> receipts;
   // Why nothing could be overwritten yet, where somebody reads an older generation for longer than
-  // SetWriterWait: it is done with the next change. Until then there is no receipt.
+  // SetWriterWait: it is done with the next change. Until then there is no receipt. A store in a
+  // database cannot overwrite: ErasureRemains.
   absl::Status overwritten;
 };
+
+// ErasureRemains: what is left, where, and for how long, of what is erased from this gallery: a
+// sentence for people. Empty for a store in a folder: nothing. Errors of Gallery::Open.
+HEFT_EXPORT absl::StatusOr<std::string> ErasureRemains(const std::string& gallery);
 
 // Remove: all templates of these identities, in one change: all or none. kNotFound for one that has
 // none. kFailedPrecondition without an authorisation that is needed, or for an identity that waits

@@ -20,8 +20,15 @@ void ReadStore(const ConfigTable& store, MatcherConfig* config) {
     store.Wrong("signing_key",
                 "an Ed25519 key in a token: \"pkcs11:...\"; a file is the store's own");
   }
-  config->state = store.Path("state", config->store + ".state");
-  config->staging = store.Path("staging", config->store + ".staging");
+  if (IsDatabase(config->store)) {
+    // What is beside a folder's store has its place here: the server's keys, and the cache.
+    config->state = store.RequiredPath("state");
+    config->staging = store.Path("staging", config->state + ".staging");
+  } else {
+    config->state = store.Path("state", config->store + ".state");
+    config->staging = store.Path("staging", config->store + ".staging");
+  }
+  config->cache_bytes = store.Number("cache_bytes", 0, 0, uint64_t{1} << 50);
   config->snapshots = store.Path("snapshots");
   config->galleries = store.Texts("galleries");
   const Galleries names(config->store);

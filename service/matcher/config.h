@@ -30,11 +30,13 @@ constexpr uint32_t DefaultWorkers(const BatchLimits& batch) {
 
 struct MatcherConfig {
   CommonConfig common;
-  std::string store;        // [store] folder
+  std::string store;        // [store] folder, or "postgres:SERVICE"
   std::string signing_key;  // [store] signing_key: "pkcs11:..."; empty: a file of the store
   std::string state;        // [store] state: how far galleries have come
   std::string staging;      // [store] staging: keys and models that came and wait
   std::string snapshots;    // [store] snapshots: below it, copies; empty: none are made
+  uint64_t cache_bytes =
+      0;  // [store] cache_bytes: of a database's blobs on this machine; 0: default
   std::vector<std::string> galleries;  // [store] galleries: made at the start where they are not
   Retained retained;
   int writer_wait = 20;                    // seconds for which changes wait for others

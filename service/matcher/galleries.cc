@@ -18,6 +18,8 @@ bool MayFollow(char c) { return MayBegin(c) || c == '.' || c == '_' || c == '-';
 
 }  // namespace
 
+bool IsDatabase(std::string_view store) { return store.starts_with("postgres:"); }
+
 absl::StatusOr<std::string> Galleries::Address(std::string_view name) const {
   if (name.empty() || name.size() > kLongestName || !MayBegin(name[0]) ||
       !std::ranges::all_of(name, MayFollow)) {

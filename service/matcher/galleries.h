@@ -22,6 +22,9 @@
 
 namespace heft::service {
 
+// IsDatabase: whether a store is no folder, but "postgres:SERVICE".
+bool IsDatabase(std::string_view store);
+
 class Galleries {
  public:
   explicit Galleries(std::string folder) : folder_(std::move(folder)) {}
@@ -29,6 +32,8 @@ class Galleries {
   Galleries& operator=(const Galleries&) = delete;
 
   const std::string& folder() const { return folder_; }
+  // Overwrites: whether nothing is left of what the store has erased (heft::ErasureRemains).
+  bool overwrites() const { return !IsDatabase(folder_); }
   // Address: for the library. kInvalidArgument for what is not 1 to 64 of [a-z0-9._-] that begin
   // with a letter or digit.
   absl::StatusOr<std::string> Address(std::string_view name) const;

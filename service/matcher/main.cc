@@ -15,7 +15,9 @@
 #include "base/files.h"
 #include "base/status.h"
 #include "heft/audit.h"
+#include "heft/gallery_admin.h"
 #include "heft/runtime.h"
+#include "postgres/use_postgres.h"
 #include "service/console/console.h"
 #include "service/http/token_signer.h"
 #include "service/matcher/console_facts.h"
@@ -56,6 +58,12 @@ absl::Status Prepare(MatcherState* state) {
   return MakeAuditKey(address);
 }
 
+// KeyFileOf: where the key lies that signs, unless a token does.
+std::string KeyFileOf(const std::string& store) {
+  const std::string state = StateFile(store);
+  return state.substr(0, state.rfind('/') + 1) + "server.key";
+}
+
 // Everything that the configuration names can be read. Changes nothing.
 absl::Status Check(const MatcherConfig& config) {
   HEFT_ASSIGN_OR_RETURN(const auto engine, LoadEngine(config.files));
@@ -64,7 +72,7 @@ absl::Status Check(const MatcherConfig& config) {
   HEFT_RETURN_IF_ERROR(ConnectCallbacks(config).status());
   if (!config.signing_key.empty()) {
     HEFT_RETURN_IF_ERROR(TokenSigner::Open(config.signing_key).status());
-    if (const std::string file = config.store + "/server.key"; FileExists(file)) {
+    if (const std::string file = KeyFileOf(config.store); FileExists(file)) {
       return absl::FailedPreconditionError(absl::StrCat(
           file,
           ": signs still, beside [store] signing_key: heft trust revoke its server.pub, then "
@@ -94,6 +102,7 @@ absl::Status Serve(const ServeArguments& arguments, Signals* signals) {
   HEFT_ASSIGN_OR_RETURN(const MatcherConfig config, ReadMatcherConfig(arguments.config));
   SetLogLevel(config.common.log_level);
   setenv("HEFT_STATE_DIR", config.state.c_str(), /*replace=*/0);
+  UsePostgres(config.cache_bytes);
   SetWriterWait(config.writer_wait);
   SetThreadCount(config.threads);
   if (arguments.check) return Check(config);

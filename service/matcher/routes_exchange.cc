@@ -79,7 +79,7 @@ absl::StatusOr<HttpResponse> TakeRenewal(MatcherState* state, const HttpRequest&
                        {"erased", done.erased},
                        {"leaving", done.leaving},
                        {"generation", done.generation},
-                       {"overwritten", done.overwritten.ok()},
+                       {"overwritten", state->galleries.overwrites() && done.overwritten.ok()},
                        {"receipts", ReceiptsJson(done.receipts)}});
 }
 

@@ -133,7 +133,7 @@ Tasks::Work Compaction(MatcherState* state, const std::string& address) {
     return ordered_json{{"blocks", done.blocks},
                         {"sparse", done.sparse},
                         {"leaving", done.leaving},
-                        {"overwritten", done.overwritten.ok()},
+                        {"overwritten", state->galleries.overwrites() && done.overwritten.ok()},
                         {"receipts", ReceiptsJson(done.receipts)}};
   };
 }
@@ -158,7 +158,7 @@ Tasks::Work Renewing(MatcherState* state, const std::string& gallery, bool compa
                         {"moved", done.moved},
                         {"erased", done.erased},
                         {"leaving", done.leaving},
-                        {"overwritten", done.overwritten.ok()},
+                        {"overwritten", state->galleries.overwrites() && done.overwritten.ok()},
                         {"receipts", ReceiptsJson(done.receipts)}};
   };
 }

@@ -25,7 +25,7 @@ constexpr char kGoesOn[] =
     "; the person answers nobody, and the service tries again until nothing is left: receipts are "
     "at /v1/receipts";
 
-ordered_json RemovedJson(const std::string& gallery, const RemoveResult& done) {
+ordered_json RemovedJson(const std::string& gallery, const RemoveResult& done, bool overwrites) {
   return {{"gallery", gallery},
           {"removed", done.removed},
           {"erased", done.erased},
@@ -33,7 +33,7 @@ ordered_json RemovedJson(const std::string& gallery, const RemoveResult& done) {
           {"rejected", done.rejected},
           {"generation", done.generation},
           {"receipt_ids", done.persons},
-          {"overwritten", done.overwritten.ok()},
+          {"overwritten", overwrites && done.overwritten.ok()},
           {"receipts", ReceiptsJson(done.receipts)}};
 }
 
@@ -114,7 +114,7 @@ absl::StatusOr<ordered_json> RemoveEach(MatcherState* state, const std::string& 
                        "removed: ask again for the others"));
     }
     HEFT_RETURN_IF_ERROR(done.status());
-    outcomes.push_back(RemovedJson(gallery, *done));
+    outcomes.push_back(RemovedJson(gallery, *done, state->galleries.overwrites()));
     if (done->leaving > 0) left->push_back({gallery, done->persons});
     if (!done->overwritten.ok()) state->upkeep.Owe(gallery);
     if (const absl::Status kept = RememberGeneration(address); !kept.ok()) {

@@ -153,11 +153,15 @@ class LocalDecider : public Decider {
   KeyOwner owner_;
 };
 
+// world_store: where a world's galleries are, below its folder; a program may choose another kind.
+inline std::function<std::string(const std::string& folder)> world_store =
+    [](const std::string& folder) { return folder + "/store"; };
+
 // MatcherWorld: all of it. Options are set before Start.
 class MatcherWorld {
  public:
   MatcherWorld(const KeyMaterial& keys, Records* records) : keys_(keys), records_(records) {
-    config.store = folder_ / "store";
+    config.store = world_store(folder_.path());
     config.state = folder_ / "state";
     config.staging = folder_ / "staging";
     config.snapshots = folder_ / "snapshots";

@@ -111,7 +111,10 @@ struct ConfigTable::Node {
   }
   std::string Resolved(std::string_view key, const std::string& path) {
     static constexpr std::string_view kCredential = "credential:";
-    if (path.empty() || path.front() == '/' || path.starts_with("pkcs11:")) return path;
+    if (path.empty() || path.front() == '/' || path.starts_with("pkcs11:") ||
+        path.starts_with("postgres:")) {
+      return path;
+    }
     if (!path.starts_with(kCredential)) return file->folder + "/" + path;
     const char* folder = std::getenv("CREDENTIALS_DIRECTORY");
     if (folder != nullptr) return absl::StrCat(folder, "/", path.substr(kCredential.size()));

@@ -37,7 +37,7 @@ class ConfigTable {
   std::string Choice(std::string_view key, std::string_view fallback,
                      const std::vector<std::string>& choices) const;
   // A path: relative ones start at the file's folder; "credential:NAME" is one that systemd has
-  // given ($CREDENTIALS_DIRECTORY); "pkcs11:..." stays. Empty where it is absent.
+  // given ($CREDENTIALS_DIRECTORY); "pkcs11:..." and "postgres:..." stay. Empty where it is absent.
   std::string Path(std::string_view key, std::string_view fallback = "") const;
   std::string RequiredPath(std::string_view key) const;
   std::vector<std::string> Paths(std::string_view key) const;
