@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "ckks/digits.h"
 #include "ckks/operation_counts.h"
 #include "ckks/shape.h"
 
@@ -229,46 +230,77 @@ void MultiplyByMonomial(const Context& context, Ciphertext* out, const Ciphertex
   }
 }
 
-void MultiplyByRootOfMinusTwo(const Context& context, Ciphertext* out, const Ciphertext& a) {
-  HEFT_DCHECK_OK(CheckShape(context, a));
-  if (out != &a) *out = a;
+namespace {
+
+// In place, modulo one prime.
+void TimesRootOfMinusTwo(const Context& context, uint32_t* v, size_t prime) {
   const size_t quarter = context.n() / 4;
   // At psi^e it is a square root of -2 for e = 1 or 3 modulo 8, its negative for 5 or 7. In
   // bit-reversed order the quarters hold the roots with e = 1, 5, 3, 7 modulo 8.
+  const ring::Modulus& q = context.modulus(prime);
+  const auto& roots = context.ntt(prime).forward();  // [2], [3]: psi^(n/4), psi^(3n/4)
+  const uint32_t root = q.Add(roots[2], roots[3]);
+  for (size_t k = 0; k < 4; ++k, v += quarter) {
+    const uint32_t factor = k % 2 == 0 ? root : q.Negate(root);
+    ActiveKernels().multiply_scalar(v, v, q.Shoup(factor), quarter, q);
+  }
+}
+
+}  // namespace
+
+void MultiplyByRootOfMinusTwo(const Context& context, Ciphertext* out, const Ciphertext& a) {
+  HEFT_DCHECK_OK(CheckShape(context, a));
+  if (out != &a) *out = a;
   for (RnsPoly& part : out->parts) {
     for (size_t l = 0; l < part.limbs(); ++l) {
-      const ring::Modulus& q = context.modulus(l);
-      const auto& roots = context.ntt(l).forward();  // [2], [3]: psi^(n/4), psi^(3n/4)
-      const uint32_t root = q.Add(roots[2], roots[3]);
-      uint32_t* v = part.limb(l).data();
-      for (size_t k = 0; k < 4; ++k, v += quarter) {
-        const uint32_t factor = k % 2 == 0 ? root : q.Negate(root);
-        ActiveKernels().multiply_scalar(v, v, q.Shoup(factor), quarter, q);
-      }
+      TimesRootOfMinusTwo(context, part.limb(l).data(), l);
     }
   }
   out->noise.message *= std::sqrt(2.0);
   out->noise.error *= std::sqrt(2.0);
 }
 
-void DivideByLast(const Context& context, RnsPoly* out, RnsPoly& in, size_t last_prime) {
+void MultiplyByRootOfMinusTwo(const Context& context, Plaintext* plain) {
+  const size_t limbs = plain->limbs();
+  for (size_t l = 0; l < plain->poly.limbs(); ++l) {
+    TimesRootOfMinusTwo(context, plain->poly.limb(l).data(), ExtendedPrime(context, l, limbs));
+  }
+  plain->noise.message *= std::sqrt(2.0);
+  plain->noise.error *= std::sqrt(2.0);
+}
+
+namespace {
+
+// Divide: the limbs of `in` but the last, whose values are `last`, which are consumed.
+void Divide(const Context& context, RnsPoly* out, const RnsPoly& in, std::span<uint32_t> last,
+            size_t last_prime) {
   HEFT_DCHECK(in.limbs() >= 2 && out->limbs() + 1 == in.limbs(), "one limb is divided away");
   HEFT_DCHECK(in.n() == context.n() && out->n() == context.n(), "polynomials of this degree");
   HEFT_DCHECK(last_prime == in.limbs() - 1 || last_prime == context.special_index(),
               "the last limb's prime is that of its position, or the special one");
   const size_t n = context.n();
-  const size_t limbs = in.limbs() - 1;
   const ring::Kernels& kernels = ActiveKernels();
-  uint32_t* last = in.limb(limbs).data();
-  context.ntt(last_prime).Inverse(in.limb(limbs));
+  context.ntt(last_prime).Inverse(last);
   AlignedVector<uint32_t> lifted(n);
-  for (size_t l = 0; l < limbs; ++l) {
+  for (size_t l = 0; l < out->limbs(); ++l) {
     const ring::Modulus& q = context.modulus(l);
-    kernels.lift(lifted.data(), last, context.lift(last_prime, l), n, q);
+    kernels.lift(lifted.data(), last.data(), context.lift(last_prime, l), n, q);
     context.ntt(l).Forward(lifted);
     kernels.subtract_multiply_scalar(out->limb(l).data(), in.limb(l).data(), lifted.data(),
                                      context.inverse(last_prime, l), n, q);
   }
+}
+
+}  // namespace
+
+void DivideByLast(const Context& context, RnsPoly* out, RnsPoly& in, size_t last_prime) {
+  Divide(context, out, in, in.limb(in.limbs() - 1), last_prime);
+}
+
+void DivideCopyByLast(const Context& context, RnsPoly* out, const RnsPoly& in, size_t last_prime) {
+  const std::span<const uint32_t> last = in.limb(in.limbs() - 1);
+  AlignedVector<uint32_t> copy(last.begin(), last.end());
+  Divide(context, out, in, copy, last_prime);
 }
 
 void DivideBySpecialAndLast(const Context& context, RnsPoly* out, RnsPoly& in) {

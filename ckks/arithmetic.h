@@ -46,6 +46,8 @@ void MultiplyByMonomial(const Context& context, Ciphertext* out, const Ciphertex
 // MultiplyByRootOfMinusTwo: the product with X^(n/4) + X^(3n/4): every slot times i sqrt(2), exact
 // and free of scale. (No power of X is i in all slots.)
 void MultiplyByRootOfMinusTwo(const Context& context, Ciphertext* out, const Ciphertext& a);
+// The same of an encoded vector, which may be extended.
+void MultiplyByRootOfMinusTwo(const Context& context, Plaintext* plain);
 
 // Rescale divides by the last level's primes (ckks/params.h), one after the other, with rounding;
 // they are dropped, and the scale is divided by them. kInvalidArgument with one level left.
@@ -56,6 +58,9 @@ absl::Status DropLimbs(const Context& context, Ciphertext* out, const Ciphertext
 // DivideByLast: `in` is one polynomial with one more limb than `out`; divides by the prime of the
 // last limb, rounding. `last_prime` is that limb's prime index. `in` is consumed as scratch space.
 void DivideByLast(const Context& context, ring::RnsPoly* out, ring::RnsPoly& in, size_t last_prime);
+// DivideCopyByLast: the same, and `in` stays as it is.
+void DivideCopyByLast(const Context& context, ring::RnsPoly* out, const ring::RnsPoly& in,
+                      size_t last_prime);
 // DivideBySpecialAndLast: the same with the last two limbs at once, `in` has two more limbs than
 // `out`, modulo the data prime of its position and modulo the special prime. Equals dividing by the
 // special prime, then rescaling, with half the transforms.

@@ -37,6 +37,20 @@ size_t ExtendedPrime(const Context& context, size_t limb, size_t limbs) {
   return limb < limbs ? limb : context.special_index();
 }
 
+void TimesSpecial(const Context& context, uint32_t* out, const uint32_t* a, size_t limb) {
+  const ring::Modulus& q = context.modulus(limb);
+  const uint32_t p = q.Reduce(context.params().special().value());
+  ActiveKernels().multiply_scalar(out, a, q.Shoup(p), context.n(), q);
+}
+
+RnsPoly TimesSpecial(const Context& context, const RnsPoly& a) {
+  RnsPoly out(a.n(), a.limbs());
+  for (size_t l = 0; l < a.limbs(); ++l) {
+    TimesSpecial(context, out.limb(l).data(), a.limb(l).data(), l);
+  }
+  return out;
+}
+
 void SwitchLimb(const Context& context, uint32_t* out0, uint32_t* out1, const Digits& digits,
                 const SwitchKey& key, size_t limb) {
   const size_t limbs = digits.limbs();

@@ -47,6 +47,11 @@ struct SwitchSum {
 // ExtendedPrime: the prime index of a limb of the extended basis over `limbs` data primes.
 size_t ExtendedPrime(const Context& context, size_t limb, size_t limbs);
 
+// TimesSpecial: P * a, which the division by the special prime P turns into a: one data prime, or
+// all.
+void TimesSpecial(const Context& context, uint32_t* out, const uint32_t* a, size_t limb);
+ring::RnsPoly TimesSpecial(const Context& context, const ring::RnsPoly& a);
+
 // SwitchLimb: sum_j digit_j key_j modulo one prime of the extended basis, for both parts of the
 // key. The result is to be permuted by the key's automorphism. The key has the digits' sizes and at
 // least their limbs.

@@ -5,7 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "ckks/arithmetic.h"
 #include "ckks/digits.h"
+#include "ckks/extended_ciphertext.h"
 #include "ckks/key_switch.h"
 #include "ckks/key_switch_internal.h"
 #include "ckks/operation_counts.h"
@@ -22,12 +24,12 @@ using internal::SwitchingError;
 using ring::ActiveKernels;
 using ring::RnsPoly;
 
-// ImageSum sums the images of residues of one prime; what `out` held before is overwritten, when
-// this object ends by zeros if there were none.
+// ImageSum sums the images of residues of one prime. Unless it adds to what `out` holds, that is
+// overwritten, when this object ends by zeros if there were none.
 class ImageSum {
  public:
-  ImageSum(const Context& context, uint32_t* out, const ring::Modulus& q)
-      : context_(context), out_(out), q_(q) {}
+  ImageSum(const Context& context, uint32_t* out, const ring::Modulus& q, bool add)
+      : context_(context), out_(out), q_(q), empty_(!add) {}
   ~ImageSum() {
     if (empty_) std::fill_n(out_, context_.n(), 0);
   }
@@ -54,8 +56,44 @@ class ImageSum {
   const Context& context_;
   uint32_t* out_;
   const ring::Modulus& q_;
-  bool empty_ = true;
+  bool empty_;
 };
+
+// Switched: what sums of rotations are made of.
+struct Switched {
+  const Digits& digits;  // of part 1
+  const RnsPoly& part0;  // times P: with the special prime's limb, or without where that is zero
+  const RnsPoly* part1;  // the same, where the identity is among `elements`
+  std::span<const uint32_t> elements;
+  const internal::FoundKeys& found;
+  size_t switches() const {
+    return elements.size() - std::count(found.keys.begin(), found.keys.end(), nullptr);
+  }
+};
+
+// SumImages: the sum of all images, or what it adds to `sum`.
+void SumImages(const Context& context, SwitchSum* sum, const Switched& a, bool add) {
+  const size_t n = context.n(), limbs = a.digits.limbs();
+  AlignedVector<uint32_t> term0(n), term1(n);
+  for (size_t l = 0; l <= limbs; ++l) {
+    const ring::Modulus& q = context.modulus(ExtendedPrime(context, l, limbs));
+    const uint32_t* own = l < a.part0.limbs() ? a.part0.limb(l).data() : nullptr;
+    ImageSum sum0(context, sum->part[0].limb(l).data(), q, add);
+    ImageSum sum1(context, sum->part[1].limb(l).data(), q, add);
+    for (size_t i = 0; i < a.elements.size(); ++i) {
+      if (a.found.keys[i] == nullptr) {
+        if (own == nullptr) continue;
+        sum0.Add(own, 1);
+        sum1.Add(a.part1->limb(l).data(), 1);
+        continue;
+      }
+      SwitchLimb(context, term0.data(), term1.data(), a.digits, *a.found.keys[i], l);
+      if (own != nullptr) ActiveKernels().add(term0.data(), term0.data(), own, n, q);
+      sum0.Add(term0.data(), a.elements[i]);
+      sum1.Add(term1.data(), a.elements[i]);
+    }
+  }
+}
 
 absl::Status SumGaloisMaybeRescale(const Context& context, Ciphertext* out, const Ciphertext& a,
                                    std::span<const uint32_t> elements, const EvaluationKeys& keys,
@@ -63,45 +101,53 @@ absl::Status SumGaloisMaybeRescale(const Context& context, Ciphertext* out, cons
   HEFT_RETURN_IF_ERROR(CheckTwoParts(a));
   if (elements.empty()) return absl::InvalidArgumentError("a sum of no rotations");
   HEFT_DCHECK_OK(CheckShape(context, a));
-  const size_t n = context.n();
   const size_t limbs = a.limbs();
-  HEFT_ASSIGN_OR_RETURN(const internal::FoundKeys found_keys, FindKeys(keys, elements, limbs));
-  const std::vector<const SwitchKey*>& found = found_keys.keys;
-  const Digits digits(context, a.parts[1], found_keys.sizes);
-  SwitchSum sum(n, limbs);
-  RnsPoly plain[2] = {RnsPoly(n, limbs), RnsPoly(n, limbs)};
-  AlignedVector<uint32_t> term0(n), term1(n);
-  for (size_t l = 0; l <= limbs; ++l) {
-    const ring::Modulus& q = context.modulus(ExtendedPrime(context, l, limbs));
-    ImageSum sum0(context, sum.part[0].limb(l).data(), q);
-    ImageSum sum1(context, sum.part[1].limb(l).data(), q);
-    for (size_t i = 0; i < elements.size(); ++i) {
-      if (found[i] == nullptr) continue;
-      SwitchLimb(context, term0.data(), term1.data(), digits, *found[i], l);
-      sum0.Add(term0.data(), elements[i]);
-      sum1.Add(term1.data(), elements[i]);
-    }
-    if (l == limbs) break;
-    // What needs no switching: part 0 of every image, and part 1 of the identity's.
-    ImageSum plain0(context, plain[0].limb(l).data(), q);
-    ImageSum plain1(context, plain[1].limb(l).data(), q);
-    for (size_t i = 0; i < elements.size(); ++i) {
-      plain0.Add(a.parts[0].limb(l).data(), elements[i]);
-      if (found[i] == nullptr) plain1.Add(a.parts[1].limb(l).data(), 1);
-    }
-  }
-  const size_t switches = elements.size() - std::count(found.begin(), found.end(), nullptr);
-  const RnsPoly* const plain_parts[2] = {&plain[0], &plain[1]};
+  HEFT_ASSIGN_OR_RETURN(const internal::FoundKeys found, FindKeys(keys, elements, limbs));
+  const Digits digits(context, a.parts[1], found.sizes);
+  const RnsPoly part0 = TimesSpecial(context, a.parts[0]);
+  const bool identity = std::count(elements.begin(), elements.end(), 1u) != 0;
+  const RnsPoly part1 = identity ? TimesSpecial(context, a.parts[1]) : RnsPoly();
+  const Switched switched{digits, part0, &part1, elements, found};
+  SwitchSum sum(context.n(), limbs);
+  SumImages(context, &sum, switched, /*add=*/false);
+  const RnsPoly* const nothing[2] = {nullptr, nullptr};
+  const size_t switches = switched.switches();
   Ciphertext result;
   result.scale = a.scale;
-  result.parts = CloseSwitch(context, sum, plain_parts, rescale);
+  result.parts = CloseSwitch(context, sum, nothing, rescale);
   const double terms = static_cast<double>(elements.size());
   result.noise = {a.noise.message * terms,
                   Combine(std::sqrt(terms) * a.noise.error,
-                          SwitchingError(context.params(), limbs, switches, found_keys.sizes))};
+                          SwitchingError(context.params(), limbs, switches, found.sizes))};
   if (rescale) RescaleNoise(context, &result, limbs);
   *out = std::move(result);
   CountOperations({.additions = elements.size() - 1, .rotations = switches});
+  return absl::OkStatus();
+}
+
+// SumExtended: the images of `a`, or what they add to `sum`.
+absl::Status SumExtended(const Context& context, ExtendedCiphertext* sum,
+                         const ExtendedCiphertext& a, std::span<const uint32_t> elements,
+                         const EvaluationKeys& keys, bool add) {
+  if (elements.empty()) return absl::InvalidArgumentError("a sum of no rotations");
+  const size_t limbs = a.limbs();
+  HEFT_ASSIGN_OR_RETURN(const internal::FoundKeys found, FindKeys(keys, elements, limbs));
+  RnsPoly divided(context.n(), limbs);
+  DivideCopyByLast(context, &divided, a.sum.part[1], context.special_index());
+  const Digits digits(context, divided, found.sizes);
+  const Switched switched{digits, a.sum.part[0], &a.sum.part[1], elements, found};
+  SumImages(context, &sum->sum, switched, add);
+  const size_t switches = switched.switches();
+  const double terms = static_cast<double>(elements.size());
+  // What is decomposed has been rounded.
+  const double error = Combine(a.noise.error, RoundingError(context.params()));
+  const Noise noise = {a.noise.message * terms,
+                       Combine(std::sqrt(terms) * error,
+                               SwitchingError(context.params(), limbs, switches, found.sizes))};
+  sum->noise = add ? AddNoise(sum->noise, noise) : noise;
+  CountOperations({.additions = elements.size() - (add ? 0 : 1),
+                   .rotations = switches,
+                   .special_divisions = 1});
   return absl::OkStatus();
 }
 
@@ -137,87 +183,74 @@ class ProductSum {
         n_(context.n()),
         limbs_(a.limbs()),
         digits_(context, a.parts[1], found.sizes),
-        images_(3 * elements.size() * n_),
+        images_(2 * elements.size() * n_),
         term0_(n_),
-        term1_(n_) {
-    for (std::span<const Plaintext> set : factors) {
-      sums_.push_back({set, SwitchSum(n_, limbs_), {RnsPoly(n_, limbs_), RnsPoly(n_, limbs_)}});
-    }
-    for (size_t which = 0; which < 3; ++which) {
-      for (size_t i = 0; i < elements.size(); ++i) image_[which].push_back(Slot(which, i));
+        term1_(n_),
+        own_(n_) {
+    for (std::span<const Plaintext> set : factors) sums_.push_back({set, SwitchSum(n_, limbs_)});
+    for (size_t part = 0; part < 2; ++part) {
+      for (size_t i = 0; i < elements.size(); ++i) image_[part].push_back(Slot(part, i));
     }
   }
 
-  // Close: the parts of each whole sum.
-  std::vector<std::vector<RnsPoly>> Close() {
+  // Take: the whole sums, before their division by the special prime.
+  std::vector<SwitchSum> Take() {
     for (size_t l = 0; l <= limbs_; ++l) AddLimb(l);
-    const bool identity = std::count(keys_.begin(), keys_.end(), nullptr) != 0;
-    std::vector<std::vector<RnsPoly>> parts;
-    for (Sum& sum : sums_) {
-      const RnsPoly* const plain[2] = {&sum.plain[0], identity ? &sum.plain[1] : nullptr};
-      parts.push_back(CloseSwitch(context_, sum.switched, plain, /*rescale=*/false));
-    }
-    return parts;
+    std::vector<SwitchSum> out;
+    for (Sum& sum : sums_) out.push_back(std::move(sum.switched));
+    return out;
   }
 
  private:
-  // Sum: of the images with one set of factors; `plain` is what is not switched.
+  // Sum: of the images with one set of factors.
   struct Sum {
     std::span<const Plaintext> factors;
     SwitchSum switched;
-    RnsPoly plain[2];
   };
 
-  // Slot: image i of what is switched (0 and 1: both parts of the key's sum) or is not (2: part 0).
-  uint32_t* Slot(size_t which, size_t i) {
-    return images_.data() + (which * elements_.size() + i) * n_;
+  // Slot: one part of image i.
+  uint32_t* Slot(size_t part, size_t i) {
+    return images_.data() + (part * elements_.size() + i) * n_;
   }
 
   void AddLimb(size_t l) {
+    if (l < limbs_) TimesSpecial(context_, own_.data(), a_.parts[0].limb(l).data(), l);
+    const ring::Modulus& q = context_.modulus(ExtendedPrime(context_, l, limbs_));
     for (size_t i = 0; i < elements_.size(); ++i) {
       if (keys_[i] == nullptr) {
         Identity(l, i);
       } else {
-        Image(l, i);
+        Image(l, q, i);
       }
     }
-    const ring::Modulus& q = context_.modulus(ExtendedPrime(context_, l, limbs_));
-    for (Sum& sum : sums_) AddProducts(l, q, &sum);
-  }
-
-  void AddProducts(size_t l, const ring::Modulus& q, Sum* sum) {
-    const ring::Kernels& kernels = ActiveKernels();
-    const size_t count = elements_.size();
-    std::vector<const uint32_t*> factor;
-    for (const Plaintext& f : sum->factors) factor.push_back(f.poly.limb(l).data());
-    for (int p = 0; p < 2; ++p) {
-      kernels.inner_product(sum->switched.part[p].limb(l).data(), image_[p].data(), factor.data(),
-                            count, n_, q);
-    }
-    if (l == limbs_) return;
-    kernels.inner_product(sum->plain[0].limb(l).data(), image_[2].data(), factor.data(), count, n_,
-                          q);
-    for (size_t i = 0; i < count; ++i) {
-      // The identity's part 1 joins the sum as it is.
-      if (keys_[i] != nullptr) continue;
-      kernels.multiply(sum->plain[1].limb(l).data(), a_.parts[1].limb(l).data(), factor[i], n_, q);
+    for (Sum& sum : sums_) {
+      std::vector<const uint32_t*> factor;
+      for (const Plaintext& f : sum.factors) factor.push_back(f.poly.limb(l).data());
+      for (size_t part = 0; part < 2; ++part) {
+        ActiveKernels().inner_product(sum.switched.part[part].limb(l).data(), image_[part].data(),
+                                      factor.data(), elements_.size(), n_, q);
+      }
     }
   }
 
   // Identity: nothing is switched.
   void Identity(size_t l, size_t i) {
-    std::fill_n(Slot(0, i), n_, 0);
-    std::fill_n(Slot(1, i), n_, 0);
-    if (l < limbs_) std::copy_n(a_.parts[0].limb(l).data(), n_, Slot(2, i));
+    if (l == limbs_) {
+      std::fill_n(Slot(0, i), n_, 0);
+      std::fill_n(Slot(1, i), n_, 0);
+      return;
+    }
+    std::copy_n(own_.data(), n_, Slot(0, i));
+    TimesSpecial(context_, Slot(1, i), a_.parts[1].limb(l).data(), l);
   }
 
-  void Image(size_t l, size_t i) {
+  void Image(size_t l, const ring::Modulus& q, size_t i) {
     const ring::Kernels& kernels = ActiveKernels();
     const ring::Permutation& permutation = context_.permutation(elements_[i]);
     SwitchLimb(context_, term0_.data(), term1_.data(), digits_, *keys_[i], l);
+    if (l < limbs_) kernels.add(term0_.data(), term0_.data(), own_.data(), n_, q);
     kernels.permute(Slot(0, i), term0_.data(), permutation, n_);
     kernels.permute(Slot(1, i), term1_.data(), permutation, n_);
-    if (l < limbs_) kernels.permute(Slot(2, i), a_.parts[0].limb(l).data(), permutation, n_);
   }
 
   const Context& context_;
@@ -227,11 +260,12 @@ class ProductSum {
   size_t n_, limbs_;
   Digits digits_;
   AlignedVector<uint32_t> images_, term0_, term1_;
-  std::vector<const uint32_t*> image_[3];
+  AlignedVector<uint32_t> own_;  // part 0 times P
+  std::vector<const uint32_t*> image_[2];
   std::vector<Sum> sums_;
 };
 
-// ProductsNoise: that of the sum of the images' products.
+// ProductsNoise: that of the sum of the images' products, before the division.
 Noise ProductsNoise(const Params& params, const Ciphertext& a, std::span<const Plaintext> factors,
                     const internal::FoundKeys& found) {
   Noise noise{0, 0};
@@ -242,7 +276,6 @@ Noise ProductsNoise(const Params& params, const Ciphertext& a, std::span<const P
     }
     noise = AddNoise(noise, MultiplyNoise(image, a.scale, factors[i].noise, factors[i].scale));
   }
-  noise.error = Combine(noise.error, RoundingError(params));
   return noise;
 }
 
@@ -273,24 +306,81 @@ absl::Status SumGaloisProducts(const Context& context, std::span<Ciphertext> out
                                const Ciphertext& a, std::span<const uint32_t> elements,
                                std::span<const std::span<const Plaintext>> factors,
                                const EvaluationKeys& keys) {
-  HEFT_RETURN_IF_ERROR(CheckTwoParts(a));
   HEFT_DCHECK(out.size() == factors.size(), "one sum for each set of factors");
+  HEFT_ASSIGN_OR_RETURN(std::vector<ExtendedCiphertext> sums,
+                        SumGaloisProductsExtended(context, a, elements, factors, keys));
+  const RnsPoly* const nothing[2] = {nullptr, nullptr};
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i].scale = sums[i].scale;
+    out[i].parts = CloseSwitch(context, sums[i].sum, nothing, /*rescale=*/false);
+    out[i].noise = sums[i].noise;
+    out[i].noise.error = Combine(out[i].noise.error, RoundingError(context.params()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<ExtendedCiphertext>> SumGaloisProductsExtended(
+    const Context& context, const Ciphertext& a, std::span<const uint32_t> elements,
+    std::span<const std::span<const Plaintext>> factors, const EvaluationKeys& keys) {
+  HEFT_RETURN_IF_ERROR(CheckTwoParts(a));
   for (std::span<const Plaintext> set : factors) {
     HEFT_RETURN_IF_ERROR(CheckFactors(elements, set, a.limbs()));
   }
   HEFT_DCHECK_OK(CheckShape(context, a));
   HEFT_ASSIGN_OR_RETURN(const internal::FoundKeys found, FindKeys(keys, elements, a.limbs()));
-  std::vector<std::vector<RnsPoly>> parts =
-      ProductSum(context, a, elements, factors, found).Close();
+  std::vector<SwitchSum> sums = ProductSum(context, a, elements, factors, found).Take();
   const size_t count = elements.size();
-  for (size_t i = 0; i < out.size(); ++i) {
-    out[i].scale = a.scale * factors[i][0].scale;
-    out[i].parts = std::move(parts[i]);
-    out[i].noise = ProductsNoise(context.params(), a, factors[i], found);
+  std::vector<ExtendedCiphertext> out;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    out.push_back({std::move(sums[i]), a.scale * factors[i][0].scale,
+                   ProductsNoise(context.params(), a, factors[i], found)});
     CountOperations({.additions = count - 1, .plain_products = count});
   }
   CountOperations({.rotations = count - static_cast<size_t>(std::count(
                                             found.keys.begin(), found.keys.end(), nullptr))});
+  return out;
+}
+
+absl::Status SumGalois(const Context& context, ExtendedCiphertext* out, const ExtendedCiphertext& a,
+                       std::span<const uint32_t> elements, const EvaluationKeys& keys) {
+  ExtendedCiphertext sum{SwitchSum(context.n(), a.limbs()), a.scale, {}};
+  HEFT_RETURN_IF_ERROR(SumExtended(context, &sum, a, elements, keys, /*add=*/false));
+  *out = std::move(sum);
+  return absl::OkStatus();
+}
+
+absl::Status AddGalois(const Context& context, ExtendedCiphertext* sum, const ExtendedCiphertext& a,
+                       std::span<const uint32_t> elements, const EvaluationKeys& keys) {
+  HEFT_DCHECK(sum != &a && sum->limbs() == a.limbs(), "another ciphertext of as many limbs");
+  return SumExtended(context, sum, a, elements, keys, /*add=*/true);
+}
+
+absl::Status Add(const Context& context, ExtendedCiphertext* sum, const ExtendedCiphertext& a) {
+  if (sum->limbs() != a.limbs() || std::abs(sum->scale - a.scale) > 1e-9 * a.scale) {
+    return absl::InvalidArgumentError("sums of products of different limbs or scales");
+  }
+  for (size_t part = 0; part < 2; ++part) {
+    for (size_t l = 0; l <= a.limbs(); ++l) {
+      uint32_t* v = sum->sum.part[part].limb(l).data();
+      ActiveKernels().add(v, v, a.sum.part[part].limb(l).data(), context.n(),
+                          context.modulus(ExtendedPrime(context, l, a.limbs())));
+    }
+  }
+  sum->noise = AddNoise(sum->noise, a.noise);
+  CountOperations({.additions = 1});
+  return absl::OkStatus();
+}
+
+absl::Status DivideAndRescale(const Context& context, Ciphertext* out, ExtendedCiphertext& in) {
+  const size_t limbs = in.limbs();
+  if (limbs <= context.params().level_primes()) {
+    return absl::InvalidArgumentError("no level is left to divide by");
+  }
+  const RnsPoly* const nothing[2] = {nullptr, nullptr};
+  out->parts = CloseSwitch(context, in.sum, nothing, /*rescale=*/true);
+  out->scale = in.scale;
+  out->noise = in.noise;
+  RescaleNoise(context, out, limbs);
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "ckks/arithmetic.h"
+#include "ckks/extended_ciphertext.h"
 #include "ckks/owner/testing.h"
 #include "ckks/subchain.h"
 
@@ -67,6 +68,29 @@ TEST_P(KeySwitchTest, SumsOfRotations) {
   Check(c, sum, "sum of rotations");
   ASSERT_TRUE(SumGaloisProducts(*context_, &c, ca, elements, factors, keys_).ok());
   Check(c, weighted, "weighted sum of rotations");
+}
+
+// What is not divided in between is the same sum, with fewer roundings.
+TEST_P(KeySwitchTest, ExtendedSums) {
+  const auto a = Random(), factor = Random();
+  const Params& params = context_->params();
+  const Ciphertext ca = EncryptFresh(a, top());
+  const uint32_t elements[] = {1, RotationElement(params, 1)};
+  const std::vector<Plaintext> factors(2, Encode(factor, top(), 0x1p20, true));
+  const std::span<const Plaintext> sets[] = {factors, factors};
+  auto sums = SumGaloisProductsExtended(*context_, ca, elements, sets, keys_);
+  ASSERT_TRUE(sums.ok());
+  ExtendedCiphertext& sum = (*sums)[0];
+  ASSERT_TRUE(SumGalois(*context_, &sum, sum, elements, keys_).ok());
+  ASSERT_TRUE(AddGalois(*context_, &sum, (*sums)[1], std::span(elements).subspan(1), keys_).ok());
+  ASSERT_TRUE(Add(*context_, &sum, (*sums)[1]).ok());
+  std::vector<Complex> expected = Rotated(a, 1);
+  for (size_t i = 0; i < a.size(); ++i) expected[i] = (expected[i] + a[i]) * factor[i];
+  const auto image = Rotated(expected, 1);
+  for (size_t i = 0; i < a.size(); ++i) expected[i] = 2.0 * (expected[i] + image[i]);
+  Ciphertext c;
+  ASSERT_TRUE(DivideAndRescale(*context_, &c, sum).ok());
+  Check(c, expected, "sums that stay multiplied by the special prime");
 }
 
 TEST_P(KeySwitchTest, DigitsOfTwoPrimes) {

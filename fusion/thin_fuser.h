@@ -12,6 +12,7 @@
 
 #include "base/csprng.h"
 #include "base/status.h"
+#include "ckks/extended_ciphertext.h"
 #include "fusion/fuser.h"
 #include "heft/model.h"
 
@@ -44,19 +45,22 @@ class ThinFuser {
 
  private:
   using Factors = std::vector<std::vector<ckks::Plaintext>>;  // [pair][rotation]
-  // Secret: a factor of the norm, with the projection times it. Nobody but the key owner learns it;
-  // still, it serves a thousand probes and no more.
+  // Secret: a factor of the norm, with the projection, halved, times 1 + i sigma and 1 - i sigma.
+  // Nobody but the key owner learns it; still, it serves a thousand probes and no more.
   struct Secret {
     double sigma = 0;
-    Factors factors;
+    Factors plus, minus;
   };
 
   ThinFuser() = default;
   absl::StatusOr<Factors> Encode(double times) const;
   absl::StatusOr<std::shared_ptr<const Secret>> SecretOf(double sigma) const;
   absl::StatusOr<std::shared_ptr<const Secret>> CurrentSecret(std::optional<double> sigma) const;
-  // Both sums of products, before the folds: of z / 2, and of sigma z / (2 sqrt(2)).
-  absl::StatusOr<std::vector<ckks::Ciphertext>> Products(
+  // The sums of products with both, before the folds.
+  absl::StatusOr<std::vector<ckks::ExtendedCiphertext>> Products(
+      std::span<const ckks::Ciphertext* const> modalities, const Secret& secret) const;
+  // z (1 + i sigma), folded, with the special prime.
+  absl::StatusOr<ckks::ExtendedCiphertext> Folded(
       std::span<const ckks::Ciphertext* const> modalities, const Secret& secret) const;
 
   Instance matching_;

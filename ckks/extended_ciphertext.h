@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// ExtendedCiphertext: a ciphertext times the special prime P, modulo P too: what key switches leave
+// before they are divided by P. Sums of rotations that follow one another stay there: in between
+// only part 1 is divided, because it is decomposed next.
+#ifndef HEFT_CKKS_EXTENDED_CIPHERTEXT_H_
+#define HEFT_CKKS_EXTENDED_CIPHERTEXT_H_
+
+#include <cstdint>
+#include <span>
+
+#include "base/status.h"
+#include "ckks/ciphertext.h"
+#include "ckks/context.h"
+#include "ckks/digits.h"
+#include "ckks/keys.h"
+
+namespace heft::ckks {
+
+// Scale and noise are those of what the division leaves, but for its rounding.
+struct ExtendedCiphertext {
+  SwitchSum sum;
+  double scale = 1;
+  Noise noise;
+
+  size_t limbs() const { return sum.part[0].limbs() - 1; }
+};
+
+// SumGaloisProducts: as key_switch.h's for several sets of factors, without the division.
+absl::StatusOr<std::vector<ExtendedCiphertext>> SumGaloisProductsExtended(
+    const Context& context, const Ciphertext& a, std::span<const uint32_t> elements,
+    std::span<const std::span<const Plaintext>> factors, const EvaluationKeys& keys);
+// SumGalois: as key_switch.h's. `out` may be `a`.
+absl::Status SumGalois(const Context& context, ExtendedCiphertext* out, const ExtendedCiphertext& a,
+                       std::span<const uint32_t> elements, const EvaluationKeys& keys);
+// AddGalois adds the images of `a` to `sum`, which is another one of as many limbs.
+absl::Status AddGalois(const Context& context, ExtendedCiphertext* sum, const ExtendedCiphertext& a,
+                       std::span<const uint32_t> elements, const EvaluationKeys& keys);
+// Add: the sum, of equal limbs and scale.
+absl::Status Add(const Context& context, ExtendedCiphertext* sum, const ExtendedCiphertext& a);
+
+// DivideAndRescale: by P and by the last level. `in` is consumed.
+absl::Status DivideAndRescale(const Context& context, Ciphertext* out, ExtendedCiphertext& in);
+
+}  // namespace heft::ckks
+
+#endif  // HEFT_CKKS_EXTENDED_CIPHERTEXT_H_
