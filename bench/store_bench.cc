@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // store_bench: one gallery in two stores, a folder's and a database's, identified in turn.
 //
-//   store_bench FOLDER STORE [ROUNDS = 9]    FOLDER: made by gallery_bench; STORE:
-//   postgres:SERVICE,
-//                                            into which its gallery is copied unless it is there
+//   store_bench FOLDER STORE [ROUNDS = 9]
 //
+// FOLDER: made by gallery_bench. STORE: "postgres:SERVICE", into which FOLDER's gallery is copied
+// unless one is there.
 // Prints JSON: seconds to copy, and of the first identification, which fills the cache; medians of
 // those after it, in turn, and their ratio; the same of opening the newest state alone.
 #include <iostream>
