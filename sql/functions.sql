@@ -1,0 +1,166 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What the extension has above the store's tables (postgres/schema.sql): who may use which gallery,
+-- files by their fingerprints, types, functions, and roles that may call them. docs/postgres.md.
+
+-- The store's tables are the owner's alone: functions read and write them with his rights, after
+-- the caller's own have said which gallery he may name. Who may read a table reads every tenant's.
+REVOKE ALL ON ALL TABLES IN SCHEMA heft FROM PUBLIC;
+
+-- A dump brings the row of the store that it is of, in place of the one that is made here.
+CREATE FUNCTION heft.replace_store() RETURNS trigger LANGUAGE plpgsql
+  SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  DELETE FROM heft.store WHERE generation = 0;
+  RETURN NEW;
+END $$;
+REVOKE ALL ON FUNCTION heft.replace_store() FROM PUBLIC;
+CREATE TRIGGER replace_store BEFORE INSERT ON heft.store
+  FOR EACH ROW EXECUTE FUNCTION heft.replace_store();
+
+-- Models and public keys, by what they hold.
+CREATE TABLE heft.files (
+  fingerprint bytea PRIMARY KEY GENERATED ALWAYS AS (sha256(bytes)) STORED,
+  bytes bytea NOT NULL
+);
+ALTER TABLE heft.files ALTER COLUMN bytes SET STORAGE EXTERNAL;
+
+-- Galleries: whose they are, and what serves them.
+CREATE TABLE heft.galleries (
+  name text PRIMARY KEY CHECK (name ~ '^[a-z0-9._-]{1,64}$'),
+  tenant name NOT NULL,  -- a role: its members see the gallery, and nobody else
+  model bytea NOT NULL REFERENCES heft.files,
+  evaluation_keys bytea NOT NULL REFERENCES heft.files,
+  enrolment_keys bytea REFERENCES heft.files,
+  trust text NOT NULL,  -- a trust file: whose signatures count
+  created timestamptz NOT NULL DEFAULT now()
+);
+ALTER TABLE heft.galleries ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenants ON heft.galleries
+  USING (EXISTS (SELECT 1 FROM pg_catalog.pg_roles r
+                 WHERE r.rolname = tenant AND pg_catalog.pg_has_role(r.oid, 'MEMBER')));
+
+-- --- Types: bytes that HEFT's own readers have read.
+CREATE FUNCTION heft.heft_is_sample(bytea) RETURNS boolean
+  AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION heft.heft_is_template(bytea) RETURNS boolean
+  AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION heft.heft_is_probe(bytea) RETURNS boolean
+  AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION heft.heft_is_reply(bytea) RETURNS boolean
+  AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION heft.heft_is_model(bytea) RETURNS boolean
+  AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION heft.heft_is_keys(bytea) RETURNS boolean
+  AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION heft.heft_is_request(bytea) RETURNS boolean
+  AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION heft.heft_is_admission(bytea) RETURNS boolean
+  AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE DOMAIN heft.heft_sample AS bytea CHECK (heft.heft_is_sample(VALUE));
+CREATE DOMAIN heft.heft_template AS bytea CHECK (heft.heft_is_template(VALUE));
+CREATE DOMAIN heft.heft_probe AS bytea CHECK (heft.heft_is_probe(VALUE));
+CREATE DOMAIN heft.heft_reply AS bytea CHECK (heft.heft_is_reply(VALUE));
+CREATE DOMAIN heft.heft_model AS bytea CHECK (heft.heft_is_model(VALUE));
+CREATE DOMAIN heft.heft_keys AS bytea CHECK (heft.heft_is_keys(VALUE));
+CREATE DOMAIN heft.heft_request AS bytea CHECK (heft.heft_is_request(VALUE));
+CREATE DOMAIN heft.heft_admission AS bytea CHECK (heft.heft_is_admission(VALUE));
+
+-- --- Functions. What they return of the types above is made here, and not read again.
+CREATE FUNCTION heft.heft_create_gallery(
+    gallery text, model heft.heft_model, evaluation_keys heft.heft_keys, trust text,
+    enrolment_keys heft.heft_keys DEFAULT NULL, tenant name DEFAULT current_user)
+  RETURNS text
+  AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
+
+CREATE FUNCTION heft.heft_enrol(
+    gallery text, samples heft.heft_sample[], identity text DEFAULT NULL,
+    metadata text[] DEFAULT '{}', expires timestamptz DEFAULT NULL,
+    authorisation bytea DEFAULT NULL, idempotency_key text DEFAULT NULL,
+    OUT brought bigint, OUT waiting bigint, OUT templates bigint, OUT blocks bigint,
+    OUT repeated boolean)
+  AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
+
+CREATE FUNCTION heft.heft_pending(gallery text) RETURNS bytea
+  AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
+
+CREATE FUNCTION heft.heft_admit(
+    gallery text, admission heft.heft_admission,
+    OUT admitted bigint, OUT rejected bigint, OUT waiting bigint, OUT templates bigint,
+    OUT blocks bigint)
+  AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
+
+CREATE FUNCTION heft.heft_identify(
+    gallery text, probe heft.heft_probe[], conditions text[] DEFAULT '{}',
+    identities boolean DEFAULT true)
+  RETURNS bytea
+  AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
+
+CREATE FUNCTION heft.heft_verify(gallery text, identity text, samples heft.heft_sample[])
+  RETURNS bytea
+  AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
+
+CREATE FUNCTION heft.heft_remove(
+    gallery text, identities text[], authorisation bytea DEFAULT NULL,
+    OUT removed bigint, OUT erased bigint, OUT leaving bigint, OUT rejected bigint,
+    OUT generation bigint)
+  AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
+
+CREATE FUNCTION heft.heft_stats(
+    gallery text,
+    OUT gallery_id text, OUT model_id text, OUT key_id text, OUT dimensions bigint,
+    OUT generation bigint, OUT templates bigint, OUT leaving bigint, OUT waiting bigint,
+    OUT free bigint, OUT places bigint, OUT blocks bigint, OUT journal bigint,
+    OUT unfolded bigint, OUT root text)
+  AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
+
+CREATE FUNCTION heft.heft_server_key(gallery text) RETURNS text
+  AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
+
+-- --- Who may call them: roles that others are granted. A tenant's own role says which galleries.
+DO $$
+DECLARE
+  role text;
+BEGIN
+  FOREACH role IN ARRAY ARRAY['heft_enroller', 'heft_prober', 'heft_admin'] LOOP
+    IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = role) THEN
+      EXECUTE pg_catalog.format('CREATE ROLE %I NOLOGIN', role);
+    END IF;
+  END LOOP;
+END $$;
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA heft FROM PUBLIC;
+GRANT USAGE ON SCHEMA heft TO heft_enroller, heft_prober, heft_admin;
+GRANT SELECT ON heft.galleries TO heft_enroller, heft_prober, heft_admin;
+-- What the types ask.
+GRANT EXECUTE ON FUNCTION
+  heft.heft_is_sample(bytea), heft.heft_is_template(bytea), heft.heft_is_probe(bytea),
+  heft.heft_is_reply(bytea), heft.heft_is_model(bytea), heft.heft_is_keys(bytea),
+  heft.heft_is_request(bytea), heft.heft_is_admission(bytea)
+  TO heft_enroller, heft_prober, heft_admin;
+GRANT EXECUTE ON FUNCTION heft.heft_stats(text), heft.heft_server_key(text)
+  TO heft_enroller, heft_prober, heft_admin;
+GRANT EXECUTE ON FUNCTION
+  heft.heft_enrol(text, heft.heft_sample[], text, text[], timestamptz, bytea, text),
+  heft.heft_pending(text), heft.heft_admit(text, heft.heft_admission)
+  TO heft_enroller, heft_admin;
+GRANT EXECUTE ON FUNCTION
+  heft.heft_identify(text, heft.heft_probe[], text[], boolean),
+  heft.heft_verify(text, text, heft.heft_sample[])
+  TO heft_prober, heft_admin;
+GRANT EXECUTE ON FUNCTION
+  heft.heft_create_gallery(text, heft.heft_model, heft.heft_keys, text, heft.heft_keys, name),
+  heft.heft_remove(text, text[], bytea)
+  TO heft_admin;
+
+-- A dump has all of it.
+DO $$
+DECLARE
+  name text;
+BEGIN
+  FOREACH name IN ARRAY ARRAY['store', 'commits', 'blobs', 'catalog', 'head', 'blocks',
+      'block_info', 'roster', 'names', 'samples', 'journal', 'folds', 'quarantine', 'waiting',
+      'free', 'exchanges', 'receipts', 'requests', 'files', 'galleries'] LOOP
+    PERFORM pg_catalog.pg_extension_config_dump(('heft.' || name)::regclass, '');
+  END LOOP;
+END $$;

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The whole job through SQL: keys and samples of the real programs, enrolment, admission,
+# identification, verification and removal by psql, replies opened by `heft decrypt`; and the same by
+# heft-server on a gallery in a folder, which must come to the same.
+#
+#   flow_test.sh BUILD_DIR
+set -euo pipefail
+here="$(dirname -- "${BASH_SOURCE[0]}")"
+source "$here/cluster.sh"
+source "$here/world.sh"
+
+start_cluster "$1"
+make_world "$1"
+rows="0 4 8 12 16"
+# shellcheck disable=SC2086
+{ encrypt enrolment $rows 5; encrypt identification 5; }
+
+# --- In the database.
+make_gallery main dba
+# shellcheck disable=SC2086
+enrol main $rows
+[[ "$(admit main)" == 5 ]] || die "not all were admitted"
+identify main 5 "$work/reply"
+decide "$work/reply" >"$work/of-database.json"
+
+# --- In a folder.
+options=(--quiet --model "$work/owner/model.heft" --keys "$work/owner/keys/evaluation.keys"
+  --gallery "$work/gallery" --trust "$work/owner/keys/trust.heft")
+for row in $rows; do
+  "$heft_server" enrol "${options[@]}" --in "$work/client/enrolment-$row-face.ct" \
+    --in "$work/client/enrolment-$row-voice.ct" >/dev/null
+done
+"$heft_server" pending "${options[@]}" --out "$work/pending" >/dev/null
+"$heft" trust add --quiet --trust "$work/owner/keys/trust.heft" --role server \
+  --key "$work/gallery/server.pub" --name folder >/dev/null
+"$heft" admit --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
+  --in "$work/pending" --out "$work/admission" >/dev/null
+"$heft_server" release "${options[@]}" --in "$work/admission" >/dev/null
+"$heft_server" identify "${options[@]}" --in "$work/client/identification-5-face.ct" \
+  --in "$work/client/identification-5-voice.ct" --out "$work/reply-of-folder" >/dev/null
+decide "$work/reply-of-folder" >"$work/of-folder.json"
+
+# The same people in the same order, and scores within twice what noise and rounding allow.
+cat >"$work/same.awk" <<'AWK'
+/"identity":/ { gsub(/[",]/, ""); names[FILENAME] = names[FILENAME] " " $2 }
+/"score":/ { gsub(/,/, ""); score[FILENAME, ++count[FILENAME]] = $2 }
+END {
+  a = ARGV[1]; b = ARGV[2]
+  if (names[a] == "" || count[a] != 5 || count[b] != 5) { print "no candidates"; exit 1 }
+  if (names[a] != names[b]) { print "differ:" names[a] " and" names[b]; exit 1 }
+  for (i = 1; i <= 5; ++i) {
+    d = score[a, i] - score[b, i]
+    if (d > 0.009 || d < -0.009) { print "scores differ by " d; exit 1 }
+  }
+}
+AWK
+awk -f "$work/same.awk" "$work/of-database.json" "$work/of-folder.json" ||
+  die "database: $(cat "$work/of-database.json"); folder: $(cat "$work/of-folder.json")"
+grep -q '"identity": "1"' "$work/of-database.json" || die "whoever was asked for was not found"
+
+# --- 1:1, of a person who is there, and of another.
+value_of "$work/verified" "heft.heft_verify('main', '1', $(pair enrolment 5))"
+value_of "$work/refused" "heft.heft_verify('main', '2', $(pair enrolment 5))"
+decide "$work/verified" | grep -q '"identity": "1"' || die "no verification"
+decide "$work/refused" >/dev/null
+
+# --- Replies are values of the type, as they are.
+sql -c "SELECT length(heft.heft_identify('main', $(pair identification 5))::heft.heft_reply) > 0" |
+  grep -qx t || die "a reply is none"
+
+# --- Removal: exactly, while the journal has it.
+[[ "$(sql -c "SELECT removed, erased FROM heft.heft_remove('main', '{1}')")" == "1|1" ]] ||
+  die "not removed"
+identify main 5 "$work/without"
+decide "$work/without" | grep -q '"identity": "1"' && die "whoever was removed answers"
+[[ "$(sql -c "SELECT templates FROM heft.heft_stats('main')")" == 4 ]] || die "the count is wrong"
+
+# --- pg_dump and pg_restore: the same gallery, by its root, and it answers.
+root="$(sql -c "SELECT root FROM heft.heft_stats('main')")"
+"$pg_bin/pg_dump" -Fc -f "$work/dump"
+sql -c "CREATE DATABASE restored"
+"$pg_bin/pg_restore" --exit-on-error -d restored "$work/dump" >"$work/restore.log" 2>&1 ||
+  die "pg_restore: $(cat "$work/restore.log")"
+export PGDATABASE=restored
+[[ "$(sql -c "SELECT root FROM heft.heft_stats('main')")" == "$root" ]] ||
+  die "the restored gallery is another"
+believe main
+identify main 5 "$work/of-restored"
+decide "$work/of-restored" >/dev/null
+echo "flow_test: as it should be"

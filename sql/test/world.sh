@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# For tests, to be sourced after cluster.sh: a key owner and a client, played by the real programs, and
+# their files in the database, table world.files, for SQL to take.
+#
+#   make_world BUILD [PROFILE]   $work/owner (model, keys, trust), the extension, roles, world.files
+#   encrypt USE ROW...           of both modalities; world.files has them as USE-ROW-MODALITY
+#   make_gallery NAME TENANT     in the database
+#   enrol NAME ROW...            rows that are encrypted
+#   admit NAME                   the key owner's part in it
+#   identify NAME ROW OUT        a reply, by psql, into a file
+#   decide IN                    what the key owner reads in it
+
+make_world() {
+  heft="$1/cli/heft"
+  heft_server="$1/cli/heft-server"
+  export HEFT_STATE_DIR="$work/owner/state"
+  mkdir -p "$work/owner" "$work/client"
+  chmod 700 "$work/owner" "$work/client"
+  "$heft" synth --quiet --out "$work/data" --identities 30 --samples 4 --dimensions 24 16 >/dev/null
+  "$heft" train --quiet --data "$work/data" --out "$work/owner/model.heft" --gamma 16 --epochs 3 \
+    --no-exact --profile "${2:-thin}" >/dev/null
+  "$heft" keygen --quiet --model "$work/owner/model.heft" --out "$work/owner/keys" --no-passphrase \
+    >/dev/null
+  "$heft" budget --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
+    --set 1000000 --set-decisions 1000000 --set-client-bits 1000000000 >/dev/null
+  sql -c "CREATE EXTENSION heft" -c "CREATE SCHEMA world" \
+    -c "CREATE TABLE world.files (name text PRIMARY KEY, bytes bytea)" \
+    -c "GRANT USAGE ON SCHEMA world TO PUBLIC" -c "GRANT SELECT ON world.files TO PUBLIC"
+  bring model "$work/owner/model.heft"
+  bring evaluation "$work/owner/keys/evaluation.keys"
+  [[ ! -f "$work/owner/keys/enrolment.keys" ]] || bring enrolment "$work/owner/keys/enrolment.keys"
+  bring trust "$work/owner/keys/trust.heft"
+}
+
+# bring NAME FILE...: files as values, through psql alone: no file of the server's is read.
+bring() {
+  while (($# > 1)); do
+    printf '\\lo_import %s\n\\set file :LASTOID\n' "$2"
+    printf "DELETE FROM world.files WHERE name = '%s';\n" "$1"
+    printf "INSERT INTO world.files VALUES ('%s', lo_get(:file));\n\\lo_unlink :file\n" "$1"
+    shift 2
+  done | sql >/dev/null
+}
+
+encrypt() {
+  local use="$1" row modality files=()
+  for row in "${@:2}"; do
+    for modality in face voice; do
+      "$heft" encrypt --quiet --model "$work/owner/model.heft" --row "$row" --for "$use" \
+        --key "$work/owner/keys/encryption.key" --modality "$modality" --labels "$work/data/labels.txt" \
+        --in "$work/data/$modality.npy" --out "$work/client/$use-$row-$modality.ct" >/dev/null
+      files+=("$use-$row-$modality" "$work/client/$use-$row-$modality.ct")
+    done
+  done
+  bring "${files[@]}"
+}
+
+# file NAME, pair USE ROW: SQL for them.
+file() { printf "(SELECT bytes FROM world.files WHERE name = '%s')" "$1"; }
+pair() { printf 'ARRAY[%s, %s]' "$(file "$1-$2-face")" "$(file "$1-$2-voice")"; }
+
+make_gallery() {
+  sql -c "SELECT heft.heft_create_gallery('$1', $(file model), $(file evaluation),
+    convert_from($(file trust), 'UTF8'), $(file enrolment), '$2')" >/dev/null
+}
+
+enrol() {
+  local row
+  for row in "${@:2}"; do
+    sql -c "SELECT brought FROM heft.heft_enrol('$1', $(pair enrolment "$row"))" >/dev/null
+  done
+}
+
+# value_of FILE QUERY: bytes, into a file.
+value_of() { sql -c "SELECT encode(($2), 'base64')" | base64 -d >"$1"; }
+
+believe() {
+  local key
+  key="$(sql -c "SELECT heft.heft_server_key('$1')")"
+  grep -q "$key" "$work/owner/keys/trust.heft" && return
+  echo "$key server" >"$work/server.pub"
+  "$heft" trust add --quiet --trust "$work/owner/keys/trust.heft" --role server \
+    --key "$work/server.pub" --name "$PGDATABASE-$1" >/dev/null
+}
+
+admit() {
+  value_of "$work/pending" "heft.heft_pending('$1')"
+  believe "$1"
+  "$heft" admit --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
+    --in "$work/pending" --out "$work/admission" >/dev/null
+  bring admission "$work/admission"
+  sql -c "SELECT admitted FROM heft.heft_admit('$1', $(file admission))"
+  rm "$work/pending" "$work/admission"
+}
+
+identify() { value_of "$3" "heft.heft_identify('$1', $(pair identification "$2"))"; }
+
+decide() {
+  "$heft" decrypt --json --quiet --model "$work/owner/model.heft" \
+    --secret-key "$work/owner/keys/secret.key" --in "$1" "${@:2}"
+}

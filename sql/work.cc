@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each function does, in its job.
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "heft/audit.h"
+#include "heft/gallery_admin.h"
+#include "heft/metadata.h"
+#include "heft/removal.h"
+#include "heft/runtime.h"
+#include "heft/server.h"
+#include "sql/backend_store.h"
+#include "sql/job.h"
+#include "sql/servers.h"
+#include "sql/spi_session.h"
+
+namespace heft::sql {
+namespace {
+
+// Call: what a function was called with, in the job's own memory.
+struct Call {
+  HeftWork work;
+  std::string gallery, address;
+  std::vector<std::vector<uint8_t>> files;
+  std::string text, key;
+  std::vector<uint8_t> bytes;
+  std::vector<std::string> more;
+  uint64_t expires = 0;
+  bool flag = false;
+};
+
+std::string TextOf(const HeftValue& value) {
+  return std::string(static_cast<const char*>(value.data), value.size);
+}
+std::vector<uint8_t> BytesOf(const HeftValue& value) {
+  const auto* const data = static_cast<const uint8_t*>(value.data);
+  return {data, data + value.size};
+}
+
+Call CallOf(const HeftCall& call) {
+  Call out;
+  out.work = call.work;
+  out.gallery = call.gallery;
+  for (int i = 0; i < call.files_count; ++i) out.files.push_back(BytesOf(call.files[i]));
+  out.text = TextOf(call.text);
+  out.key = TextOf(call.key);
+  out.bytes = BytesOf(call.bytes);
+  for (int i = 0; i < call.more_count; ++i) out.more.push_back(TextOf(call.more[i]));
+  out.expires = static_cast<uint64_t>(call.expires);
+  out.flag = call.flag;
+  out.address = AddressOf(out.gallery);
+  return out;
+}
+
+// Integers: a field each.
+template <typename... T>
+Record Integers(T... values) {
+  return {Field(static_cast<int64_t>(values))...};
+}
+
+// Files: as the library takes them, and names them in errors.
+std::vector<SampleFile> FilesOf(Call* call) {
+  std::vector<SampleFile> files;
+  for (std::vector<uint8_t>& bytes : call->files) {
+    std::string name = absl::StrCat("file ", files.size() + 1);
+    files.push_back({std::move(bytes), std::move(name)});
+  }
+  return files;
+}
+
+Monitor MonitorOf(const HeftJob& job) {
+  return [&job](const ProgressEvent&) { return !job.Stopped(); };
+}
+
+absl::StatusOr<std::shared_ptr<const LoadedServer>> ServerOf(const Call& call) {
+  HEFT_ASSIGN_OR_RETURN(const auto session, ConnectSpi());
+  return FindServer(*session, call.gallery, LocalFolder() + "/keys");
+}
+
+absl::Status CreateOne(Call* call, HeftJob& job) {
+  if (call->files.size() < 2) return absl::InvalidArgumentError("model and keys are needed");
+  GalleryFiles files;
+  files.model = call->files[0];
+  files.evaluation_keys = call->files[1];
+  if (call->files.size() > 2) files.enrolment_keys = call->files[2];
+  files.trust = call->text;
+  HEFT_ASSIGN_OR_RETURN(const auto server, MakeServer(files));
+  HEFT_ASSIGN_OR_RETURN(const auto session, ConnectSpi());
+  HEFT_RETURN_IF_ERROR(RegisterGallery(*session, call->gallery, call->key, files));
+  HEFT_ASSIGN_OR_RETURN(const GalleryId id, CreateGallery(server->server, call->address));
+  HEFT_RETURN_IF_ERROR(GallerySigner(call->address).status());
+  HEFT_RETURN_IF_ERROR(MakeAuditKey(call->address));
+  job.Return({HexString(id)});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<EnrolOptions> EnrolOptionsOf(const Call& call, const Trust& trust) {
+  EnrolOptions options;
+  options.identity = call.text;
+  options.authorisation = call.bytes;
+  options.trust = &trust;
+  options.expires = call.expires;
+  options.idempotency_key = call.key;
+  for (const std::string& text : call.more) {
+    HEFT_ASSIGN_OR_RETURN(MetadataPair pair, ParseMetadataPair(text));
+    options.metadata.push_back(std::move(pair));
+  }
+  return options;
+}
+
+absl::Status Enrol(Call* call, HeftJob& job) {
+  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(*call));
+  HEFT_ASSIGN_OR_RETURN(const EnrolOptions options, EnrolOptionsOf(*call, server->trust));
+  std::vector<SampleFile> files = FilesOf(call);
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(call->address));
+  HEFT_ASSIGN_OR_RETURN(const Request request,
+                        ReadRequest(files, &server->trust, signer.public_key()));
+  HEFT_ASSIGN_OR_RETURN(const auto before,
+                        server->server.EnrolledBefore(call->address, files, options));
+  EnrolResult done;
+  if (before) {
+    done = *before;
+  } else {
+    HEFT_RETURN_IF_ERROR(RememberRequest(call->address, request, kAllRows));
+    HEFT_ASSIGN_OR_RETURN(
+        done, server->server.Enrol(call->address, std::move(files), options, MonitorOf(job)));
+  }
+  Record record = Integers(done.brought, done.waiting, done.templates, done.blocks);
+  record.push_back(done.repeated);
+  job.Return(std::move(record));
+  return absl::OkStatus();
+}
+
+absl::Status Pending(Call* call, HeftJob& job) {
+  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(*call));
+  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, OpenGallery(call->gallery));
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(call->address));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, server->server.Pending(gallery));
+  HEFT_ASSIGN_OR_RETURN(
+      std::vector<uint8_t> bytes,
+      SignReply(signer, gallery, {}, 0, server->key_owner, request, kAdmissionLife));
+  job.Return({std::move(bytes)});
+  return absl::OkStatus();
+}
+
+absl::Status Admit(Call* call, HeftJob& job) {
+  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(*call));
+  HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
+                        server->server.Admit(call->address, call->bytes, "the admission",
+                                             server->trust, MonitorOf(job)));
+  job.Return(Integers(done.admitted, done.rejected, done.waiting, done.templates, done.blocks));
+  return absl::OkStatus();
+}
+
+// Answer: a reply to a probe, signed for the key owner.
+absl::Status Answer(Call* call, HeftJob& job, bool verify) {
+  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(*call));
+  ProbeOptions options;
+  options.with_identities = call->flag;
+  for (const std::string& text : call->more) {
+    HEFT_ASSIGN_OR_RETURN(Condition condition, ParseCondition(text));
+    options.where.push_back(std::move(condition));
+  }
+  std::vector<SampleFile> files = FilesOf(call);
+  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, OpenGallery(call->gallery));
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(call->address));
+  HEFT_ASSIGN_OR_RETURN(const Request request,
+                        ReadRequest(files, &server->trust, signer.public_key()));
+  HEFT_RETURN_IF_ERROR(RememberRequest(call->address, request, 0));
+  HEFT_ASSIGN_OR_RETURN(
+      const std::vector<uint8_t> scores,
+      verify ? server->server.Verify(gallery, std::move(files), call->text)
+             : server->server.Identify(gallery, std::move(files), options, MonitorOf(job)));
+  if (const auto damaged = DamagedBlocks(gallery); !damaged.empty()) {
+    return absl::DataLossError(absl::StrCat(damaged[0].why, ". A part is not passed off as all"));
+  }
+  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> reply,
+                        SignReply(signer, gallery, request, 0, server->key_owner, scores));
+  job.Return({std::move(reply)});
+  return absl::OkStatus();
+}
+
+absl::Status RemoveSome(Call* call, HeftJob& job) {
+  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(*call));
+  RemoveOptions options;
+  options.authorisation = call->bytes;
+  options.trust = &server->trust;
+  HEFT_ASSIGN_OR_RETURN(const RemoveResult done,
+                        Remove(server->server, call->address, call->more, options));
+  job.Return(Integers(done.removed, done.erased, done.leaving, done.rejected, done.generation));
+  return absl::OkStatus();
+}
+
+absl::Status Stats(Call* call, HeftJob& job) {
+  HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, DescribeGallery(call->address));
+  Record record = {HexString(info.id), HexString(info.model), HexString(info.key)};
+  for (Field& field :
+       Integers(info.gamma, info.generation, info.live, info.leaving, info.waiting, info.freed,
+                info.places, info.blocks, info.journal_entries, info.unfolded)) {
+    record.push_back(std::move(field));
+  }
+  record.push_back(HexString(info.root));
+  job.Return(std::move(record));
+  return absl::OkStatus();
+}
+
+absl::Status ServerKey(Call* call, HeftJob& job) {
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(call->address));
+  job.Return({HexString(signer.public_key())});
+  return absl::OkStatus();
+}
+
+absl::Status Do(Call* call, HeftJob& job) {
+  switch (call->work) {
+    case HEFT_CREATE_GALLERY:
+      return CreateOne(call, job);
+    case HEFT_ENROL:
+      return Enrol(call, job);
+    case HEFT_PENDING:
+      return Pending(call, job);
+    case HEFT_ADMIT:
+      return Admit(call, job);
+    case HEFT_IDENTIFY:
+      return Answer(call, job, /*verify=*/false);
+    case HEFT_VERIFY:
+      return Answer(call, job, /*verify=*/true);
+    case HEFT_REMOVE:
+      return RemoveSome(call, job);
+    case HEFT_STATS:
+      return Stats(call, job);
+    case HEFT_SERVER_KEY:
+      return ServerKey(call, job);
+  }
+  return absl::InternalError("an unknown function");
+}
+
+}  // namespace
+}  // namespace heft::sql
+
+extern "C" HeftJob* heft_job_start(const HeftCall* call, const HeftSettings* settings) {
+  using heft::sql::Call;
+  try {
+    heft::SetThreadCount(settings->threads);
+    heft::SetWriterWait(settings->writer_wait);
+    heft::sql::UseBackendStore(settings->state_directory, settings->database,
+                               static_cast<uint64_t>(settings->cache_bytes));
+    auto copy = std::make_shared<Call>(heft::sql::CallOf(*call));
+    return new HeftJob([copy](HeftJob& job) { return heft::sql::Do(copy.get(), job); });
+  } catch (...) {
+    return nullptr;
+  }
+}
