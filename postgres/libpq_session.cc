@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/files.h"
 #include "postgres/libpq_values.h"
 
@@ -21,6 +22,8 @@ namespace {
 
 // kTick: how often a wait looks whether somebody has interrupted the program.
 constexpr int kTickMilliseconds = 100;
+// kAskAgain: after it, for a lock that another has.
+constexpr absl::Duration kAskAgain = absl::Milliseconds(20);
 
 struct Clear {
   void operator()(PGresult* result) const { PQclear(result); }
@@ -237,22 +240,23 @@ absl::Status LibpqSession::Commit() {
   return absl::AbortedError("the transaction had failed before, and was taken back");
 }
 
+// Asks again and again: a statement that waits holds a snapshot meanwhile, and whoever has the lock
+// may be scrubbing, which waits for all that see what was deleted.
 absl::Status LibpqSession::Lock(absl::Duration wait) {
-  const int64_t milliseconds = std::clamp<int64_t>(absl::ToInt64Milliseconds(wait), 0, 1 << 30);
-  const std::string lock = absl::StrCat("(", kSqlLockClass, ", ", kSqlLockWriter, ")");
-  const std::string busy = absl::StrCat("others write to this store, and have for ",
-                                        absl::FormatDuration(wait), ": wait longer, or end them");
-  if (milliseconds == 0) {
-    HEFT_ASSIGN_OR_RETURN(const Result got, Simple("SELECT pg_try_advisory_lock" + lock));
-    return PQgetvalue(got.get(), 0, 0)[0] == 't' ? absl::OkStatus() : absl::UnavailableError(busy);
+  const absl::Time end = absl::Now() + wait;
+  const std::string ask =
+      absl::StrCat("SELECT pg_try_advisory_lock(", kSqlLockClass, ", ", kSqlLockWriter, ")");
+  while (true) {
+    HEFT_ASSIGN_OR_RETURN(const Result got, Simple(ask));
+    if (PQgetvalue(got.get(), 0, 0)[0] == 't') return absl::OkStatus();
+    HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
+    const absl::Duration left = end - absl::Now();
+    if (left <= absl::ZeroDuration()) break;
+    absl::SleepFor(std::min(left, kAskAgain));
   }
-  // Statements that are sent together are one transaction, whose setting ends with it.
-  const absl::Status status = Simple(absl::StrCat("BEGIN; SET LOCAL lock_timeout = ", milliseconds,
-                                                  "; SELECT pg_advisory_lock", lock, "; COMMIT"))
-                                  .status();
-  if (!status.ok()) Rollback();
-  if (!absl::IsUnavailable(status) || Lost()) return status;
-  return absl::UnavailableError(busy);
+  return absl::UnavailableError(absl::StrCat("others write to this store, and have for ",
+                                             absl::FormatDuration(wait),
+                                             ": wait longer, or end them"));
 }
 
 }  // namespace

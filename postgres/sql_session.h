@@ -76,9 +76,10 @@ class SqlSession {
   // Rollback: also where there is no transaction.
   virtual void Rollback() = 0;
 
-  // Lock: of all sessions of this database one at a time has it, those first who came first. Waits
-  // up to `wait`, then kUnavailable. Until Unlock, or the session's end. Inside a backend until the
-  // caller's transaction ends, and Unlock does nothing.
+  // Lock: of all sessions of this database one at a time has it, in no order. Waits up to `wait`,
+  // then kUnavailable; whoever waits sees nothing that a scrub would have to wait for. Until
+  // Unlock, or the session's end. Inside a backend until the caller's transaction ends, and Unlock
+  // does nothing.
   virtual absl::Status Lock(absl::Duration wait) = 0;
   virtual void Unlock() = 0;
 
