@@ -311,7 +311,9 @@ absl::StatusOr<FileMap> FileMap::Make(int fd) {
   const size_t size = FileSize(fd);
   void* const at = mmap(nullptr, std::max<size_t>(size, 1), PROT_READ, MAP_SHARED, fd, 0);
   if (at == MAP_FAILED) {
-    return absl::UnavailableError(absl::StrCat("cannot map the store: ", std::strerror(errno)));
+    return absl::UnavailableError(
+        absl::StrCat("cannot map the store: ", std::strerror(errno),
+                     errno == ENOMEM ? ": allow more memory or address space (ulimit -v)" : ""));
   }
   return FileMap({static_cast<const uint8_t*>(at), size});
 }
