@@ -153,7 +153,9 @@ absl::Status RunFolds(const Common& common, const Options& options, const Traini
 
 absl::Status Run(const Common& common, const Options& options) {
   // Found out now, not after the training.
-  const std::filesystem::path folder = std::filesystem::path(options.out).parent_path();
+  std::filesystem::path out = options.out;
+  if (options.folds > 0 && !out.has_filename()) out = out.parent_path();  // "folds/" is "folds"
+  const std::filesystem::path folder = out.parent_path();
   std::error_code ignored;
   if (!folder.empty() && !std::filesystem::exists(folder, ignored)) {
     return absl::NotFoundError(

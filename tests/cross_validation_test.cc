@@ -113,7 +113,8 @@ TEST_F(CrossValidationTest, EveryRowPlainAndEncryptedWithItsDifferences) {
 
 TEST_F(CrossValidationTest, SeveralModelsInOneTable) {
   const Workplace& w = *work_;
-  Must(kHeft, TrainArgs(w("data"), w("seed2"), {"--folds", "3", "--seed", "2"}));
+  Must(kHeft,
+       TrainArgs(w("data"), w("seed2") + "/", {"--folds", "3", "--seed", "2"}));  // made anew
   const nlohmann::json result =
       Must(kHeft, Evaluation({"--model", w("models"), "--model", w("seed2") + "/", "--plain"}));
   const auto rows = Rows(result);
