@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "heft/shards.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/testing.h"
+
+namespace heft {
+namespace {
+
+using ::testing::HasSubstr;
+
+// From Python's hashlib: int.from_bytes(blake2b(name, digest_size=32).digest()[:8], "little").
+TEST(ShardsTest, BucketsAreThoseOfTheHash) {
+  const struct {
+    std::string name;
+    uint64_t hash;
+  } known[] = {{"ann", 12970364371682281826u},
+               {"bob", 10481586312518133895u},
+               {"Zo\xc3\xab", 3192153932767877656u},
+               {std::string(255, 'a'), 15577273995299880471u}};
+  for (const auto& [name, hash] : known) {
+    for (const uint32_t buckets : {1u, 2u, 7u, 8u, 256u, 1000u}) {
+      EXPECT_EQ(BucketOf(name, buckets), hash % buckets) << name << " of " << buckets;
+    }
+  }
+  EXPECT_EQ(BucketOf("ann", 8), 2u);
+  EXPECT_EQ(BucketOf("bob", 8), 7u);
+  EXPECT_EQ(BucketOf("Zo\xc3\xab", 8), 0u);
+}
+
+TEST(ShardsTest, PeopleAreSpreadEvenly) {
+  std::vector<int> people(8);
+  for (int i = 0; i < 80000; ++i) ++people[BucketOf("person-" + std::to_string(i), 8)];
+  // Five standard deviations of a binomial, sqrt(80000 / 8 * 7 / 8) = 94.
+  for (const int count : people) EXPECT_NEAR(count, 10000, 470);
+}
+
+TEST(ShardsTest, BucketsHaveTheNamesOfGalleries) {
+  EXPECT_EQ(BucketAddress("people", 7), "people.007");
+  EXPECT_EQ(BucketAddress("store:people", 999), "store:people.999");
+}
+
+TEST(ShardsTest, ReadsWhatItWrites) {
+  const auto list = ShardList::Make("people", {{1}, {3}, {2}});
+  ASSERT_TRUE(list.ok()) << list.status();
+  const testing::TemporaryFolder folder;
+  ASSERT_TRUE(list->Save(folder / "people.shards").ok());
+  const auto read = ShardList::Load(folder / "people.shards");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, *list);
+  EXPECT_EQ(read->gallery(), "people");
+  EXPECT_EQ(read->Find({3}), 1u);
+  EXPECT_EQ(read->Find({9}), std::nullopt);
+  EXPECT_EQ(read->BucketOf("ann"), BucketOf("ann", 3));
+}
+
+TEST(ShardsTest, RefusesWhatIsNoDivision) {
+  EXPECT_THAT(ShardList::Make("people", {}).status().message(), HasSubstr("1 to 1000"));
+  EXPECT_THAT(ShardList::Make("people", {{1}, {2}, {1}}).status().message(), HasSubstr("twice"));
+  EXPECT_THAT(ShardList::Make("people", {{1}, {}}).status().message(), HasSubstr("zeros"));
+  EXPECT_FALSE(ShardList::Make("", {{1}}).ok());
+  EXPECT_FALSE(ShardList::Make("people", std::vector<GalleryId>(kMostBuckets + 1)).ok());
+}
+
+TEST(ShardsTest, RefusesOtherText) {
+  const std::string one = R"("00000000000000000000000000000001")";
+  const std::string two = R"("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")";
+  const auto text = [&](const std::string& count, const std::string& ids, const std::string& more) {
+    return R"({"heft_shards": 1, "gallery": "people", "count": )" + count + R"(, "buckets": [)" +
+           ids + "]" + more + "}";
+  };
+  ASSERT_TRUE(ShardList::Parse(text("2", one + "," + two, ""), "list").ok());
+  for (const std::string& bad : std::vector<std::string>{
+           "", "[]", "{}", R"({"heft_shards": 1})", R"({"heft_shards": 2, "gallery": "people"})",
+           text("2", one, ""), text("1", one + "," + two, ""), text("-1", one, ""),
+           text("\"1\"", one, ""), text("2", one + "," + one, ""), text("0", "", ""),
+           text("1", "\"xy\"", ""), text("1", "7", ""), text("1", one, R"(, "hash": "other")"),
+           text("1", one, R"(, "gallery": "")")}) {
+    const auto read = ShardList::Parse(bad, "list");
+    ASSERT_FALSE(read.ok()) << bad;
+    EXPECT_EQ(read.status().code(), absl::StatusCode::kDataLoss) << bad;
+    EXPECT_THAT(read.status().message(), HasSubstr("list: no shard list")) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace heft
