@@ -13,9 +13,10 @@
 // decrypt. A program links one of them. examples/roles_in_c.c shows all roles on one page.
 //
 // Objects are opaque and made by functions that hand out a pointer; who gets one frees it, once,
-// with the function of its type (NULL is allowed). Nothing keeps pointers to what it was given when
-// it returns, but for what a comment says. An object that is not freed may be used by several
-// threads at once in calls that take it as const.
+// with the function of its type (NULL is allowed), or lets the end of a block do it (HEFT_AUTO,
+// heft/c/base.h). Nothing keeps pointers to what it was given when it returns, but for what a
+// comment says. An object that is not freed may be used by several threads at once in calls that
+// take it as const.
 //
 // Every function that can fail returns a heft_status, and writes its outputs only where that is
 // HEFT_OK: on error, outputs, objects and files are as they were. The last argument takes the

@@ -20,6 +20,18 @@ extern "C" {
 HEFT_C_API int heft_abi(void);
 HEFT_C_API const char* heft_version(void);
 
+// ---- Objects.
+
+// HEFT_AUTO(KIND): the type heft_KIND; each pointer to it that a declaration declares is freed
+// where its block ends, however it is left but by exit and longjmp. For GCC and Clang, whose
+// attribute this is; in headers alone, so no part of the binary interface.
+//
+//   HEFT_AUTO(model) *model = NULL, *other = NULL;
+#define HEFT_AUTO(kind) __attribute__((cleanup(heft_##kind##_free_at))) heft_##kind
+// What it calls, defined beside each heft_KIND_free.
+#define HEFT_C_FREE_AT(kind) \
+  static inline void heft_##kind##_free_at(heft_##kind** object) { heft_##kind##_free(*object); }
+
 // ---- Errors.
 
 // heft_status: what became of a call. The kinds are those of heft/heft.h; new ones may come.
@@ -55,6 +67,7 @@ HEFT_C_API heft_status heft_error_status(const heft_error* error);
 // As long as the object is neither used again nor freed; "" for NULL.
 HEFT_C_API const char* heft_error_message(const heft_error* error);
 HEFT_C_API void heft_error_free(heft_error* error);
+HEFT_C_FREE_AT(error)
 
 // ---- Bytes.
 
@@ -70,6 +83,7 @@ typedef struct heft_buffer heft_buffer;
 // A view, good until the buffer is freed; {NULL, 0} for NULL.
 HEFT_C_API heft_bytes heft_buffer_bytes(const heft_buffer* buffer);
 HEFT_C_API void heft_buffer_free(heft_buffer* buffer);
+HEFT_C_FREE_AT(buffer)
 // heft_file_read, heft_file_write: whole files, as ReadFile and WriteFile (heft/files.h).
 // `max_size`: larger files are refused; 0: as ReadFile.
 HEFT_C_API heft_status heft_file_read(const char* path, uint64_t max_size, heft_buffer** bytes,
@@ -84,6 +98,7 @@ HEFT_C_API heft_status heft_file_write(const char* path, heft_bytes bytes, heft_
 typedef struct heft_options heft_options;
 HEFT_C_API heft_status heft_options_new(heft_options** options, heft_error** error);
 HEFT_C_API void heft_options_free(heft_options* options);
+HEFT_C_FREE_AT(options)
 HEFT_C_API heft_status heft_options_set_text(heft_options* options, const char* name,
                                              const char* value, heft_error** error);
 HEFT_C_API heft_status heft_options_set_integer(heft_options* options, const char* name,
@@ -106,6 +121,7 @@ HEFT_C_API heft_status heft_options_add_number(heft_options* options, const char
 // named by a JSON pointer (RFC 6901): "/candidates/0/identity"; "" is the whole.
 typedef struct heft_result heft_result;
 HEFT_C_API void heft_result_free(heft_result* result);
+HEFT_C_FREE_AT(result)
 // The whole as text, good until the result is freed.
 HEFT_C_API heft_status heft_result_json(const heft_result* result, const char** text,
                                         heft_error** error);

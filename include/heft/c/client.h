@@ -16,6 +16,7 @@ typedef struct heft_client heft_client;
 HEFT_C_API heft_status heft_client_create(const heft_model* model, heft_bytes encryption_key,
                                           heft_client** client, heft_error** error);
 HEFT_C_API void heft_client_free(heft_client* client);
+HEFT_C_FREE_AT(client)
 
 // heft_client_encrypt: rows of one modality into one file. `labels`: an identity a row, or NULL.
 // Options: "use": "enrolment" (the default, also for verifications) or "identification";

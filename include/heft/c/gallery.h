@@ -24,6 +24,7 @@ HEFT_C_API heft_status heft_gallery_open(const char* name, heft_gallery** galler
 HEFT_C_API heft_status heft_gallery_newest(const heft_gallery* gallery, heft_gallery** newest,
                                            heft_error** error);
 HEFT_C_API void heft_gallery_free(heft_gallery* gallery);
+HEFT_C_FREE_AT(gallery)
 // gallery_id, model_id, key_id, params_id, generation, templates, places, blocks, gamma,
 // revoked_keys [id], damaged_blocks [{block, why}].
 HEFT_C_API heft_status heft_gallery_describe(const heft_gallery* gallery, heft_result** result,

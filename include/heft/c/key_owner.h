@@ -40,6 +40,7 @@ HEFT_C_API heft_status heft_key_owner_load(const heft_model* model, const char* 
                                            heft_bytes passphrase, heft_key_owner** owner,
                                            heft_error** error);
 HEFT_C_API void heft_key_owner_free(heft_key_owner* owner);
+HEFT_C_FREE_AT(key_owner)
 // key_id, signer (public key), journal (file; empty: in memory).
 HEFT_C_API heft_status heft_key_owner_describe(const heft_key_owner* owner, heft_result** result,
                                                heft_error** error);

@@ -26,6 +26,7 @@ HEFT_C_API heft_status heft_dataset_load(const char* folder, uint64_t split_seed
 HEFT_C_API heft_status heft_dataset_synthesise(const heft_options* options, heft_dataset** dataset,
                                                heft_error** error);
 HEFT_C_API void heft_dataset_free(heft_dataset* dataset);
+HEFT_C_FREE_AT(dataset)
 HEFT_C_API heft_status heft_dataset_write(const heft_dataset* dataset, const char* folder,
                                           heft_error** error);
 // rows, modalities [{name, dimension}], labels [text], left_out [file names].

@@ -19,6 +19,7 @@ extern "C" {
 typedef struct heft_files heft_files;
 HEFT_C_API heft_status heft_files_new(heft_files** files, heft_error** error);
 HEFT_C_API void heft_files_free(heft_files* files);
+HEFT_C_FREE_AT(files)
 // Copies the bytes; `name` names them in errors.
 HEFT_C_API heft_status heft_files_add(heft_files* files, heft_bytes bytes, const char* name,
                                       heft_error** error);
@@ -38,6 +39,7 @@ HEFT_C_API heft_status heft_matcher_open(const heft_model* model, const char* ev
 HEFT_C_API heft_status heft_expand_keys(const heft_model* model, const char* file,
                                         heft_error** error);
 HEFT_C_API void heft_matcher_free(heft_matcher* matcher);
+HEFT_C_FREE_AT(matcher)
 
 // heft_matcher_enrol: fuses all samples of the files and brings them into the gallery's quarantine,
 // all or none. The gallery is made if there is none. Options: "identity" (instead of the samples'
@@ -129,6 +131,7 @@ HEFT_C_API heft_status heft_request_read(const heft_files* files, const heft_tru
                                          const char* server, heft_request** request,
                                          heft_error** error);
 HEFT_C_API void heft_request_free(heft_request* request);
+HEFT_C_FREE_AT(request)
 // RememberRequest: HEFT_FAILED_PRECONDITION where it was answered before.
 HEFT_C_API heft_status heft_request_remember(const heft_request* request, const char* gallery,
                                              uint64_t row, heft_error** error);

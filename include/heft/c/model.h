@@ -16,6 +16,7 @@ HEFT_C_API heft_status heft_model_load(const char* path, heft_model** model, hef
 HEFT_C_API heft_status heft_model_parse(heft_bytes bytes, const char* what, heft_model** model,
                                         heft_error** error);
 HEFT_C_API void heft_model_free(heft_model* model);
+HEFT_C_FREE_AT(model)
 // The bytes of a model file.
 HEFT_C_API heft_status heft_model_serialize(const heft_model* model, heft_buffer** bytes,
                                             heft_error** error);

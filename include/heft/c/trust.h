@@ -18,6 +18,7 @@ HEFT_C_API heft_status heft_signing_key_generate(heft_signing_key** key, heft_er
 HEFT_C_API heft_status heft_signing_key_load(const char* path, heft_bytes passphrase,
                                              heft_signing_key** key, heft_error** error);
 HEFT_C_API void heft_signing_key_free(heft_signing_key* key);
+HEFT_C_FREE_AT(signing_key)
 HEFT_C_API heft_status heft_signing_key_save(const heft_signing_key* key, const char* path,
                                              heft_bytes passphrase, heft_error** error);
 // Its public half, good until the key is freed; NULL for NULL.
@@ -39,6 +40,7 @@ typedef struct heft_trust heft_trust;
 HEFT_C_API heft_status heft_trust_new(heft_trust** trust, heft_error** error);
 HEFT_C_API heft_status heft_trust_load(const char* path, heft_trust** trust, heft_error** error);
 HEFT_C_API void heft_trust_free(heft_trust* trust);
+HEFT_C_FREE_AT(trust)
 HEFT_C_API heft_status heft_trust_save(const heft_trust* trust, const char* path,
                                        heft_error** error);
 HEFT_C_API heft_status heft_trust_add(heft_trust* trust, const char* role, const char* name,
