@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdmitAll: for tests, all that waits in a gallery's quarantine, by way of both roles.
+// AdmitAll: for tests and benchmarks, all that waits in a gallery's quarantine, by way of both
+// roles.
 #ifndef HEFT_GALLERY_OWNER_ADMIT_ALL_H_
 #define HEFT_GALLERY_OWNER_ADMIT_ALL_H_
 
@@ -14,14 +15,20 @@
 
 namespace heft::testing {
 
+// `why`: where it is given and somebody is rejected, the first of them and the reason.
 inline absl::StatusOr<AdmitResult> AdmitAll(const Server& server, const KeyOwner& owner,
-                                            const std::string& folder) {
+                                            const std::string& folder, std::string* why = nullptr) {
   const auto gallery = Gallery::Open(folder);
   if (!gallery.ok()) return gallery.status();
   const auto request = server.Pending(*gallery);
   if (!request.ok()) return request.status();
   const auto admissions = owner.Admit(*request, "pending");
   if (!admissions.ok()) return admissions.status();
+  for (const auto& verdict : admissions->verdicts) {
+    if (why == nullptr || verdict.admitted) continue;
+    *why = verdict.identity + ": " + verdict.reason;
+    break;
+  }
   const auto signer = owner.Signer();
   if (!signer.ok()) return signer.status();
   return server.Admit(folder, admissions->signed_admission, "admission", signer->public_key());
@@ -34,8 +41,9 @@ inline absl::StatusOr<AdmitResult> EnrolNow(const Server& server, const KeyOwner
                                             const EnrolOptions& options = {}) {
   const auto brought = server.Enrol(folder, std::move(files), options);
   if (!brought.ok()) return brought.status();
-  auto admitted = AdmitAll(server, owner, folder);
-  if (admitted.ok() && admitted->rejected > 0) return absl::InternalError("rejected");
+  std::string why;
+  auto admitted = AdmitAll(server, owner, folder, &why);
+  if (admitted.ok() && admitted->rejected > 0) return absl::InternalError("rejected: " + why);
   return admitted;
 }
 
