@@ -11,6 +11,12 @@ die() {
   exit 1
 }
 
+# usage: prints what the script's opening comment says, and ends it: asked for after arguments, which were looked at.
+usage() {
+  awk 'NR > 2 && !/^#/ { exit } NR > 2 { sub(/^# ?/, ""); print }' "$0"
+  exit 0
+}
+
 # Configures the release preset and builds the targets given, or everything.
 build_release() {
   local jobs="${HEFT_JOBS:-$(nproc)}"
