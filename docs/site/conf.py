@@ -26,6 +26,8 @@ html_copy_source = False
 # Pages stand in folders as they are in the repository; nothing is loaded from elsewhere.
 html_theme_options = {"sidebar_hide_name": False}
 pygments_style = "friendly"
+# What does not say that it is code is none.
+highlight_language = "none"
 
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["LICENSE"]

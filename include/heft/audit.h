@@ -3,10 +3,10 @@
 // request makes a reply again and compares it bit for bit. Nothing of this can decrypt. Link
 // heft::server.
 //
-//   server:   heft::MakeAuditKey("gallery");                       // once
-//             auto seed = heft::RevealSeed("gallery", key, reply, "reply");
-//   auditor:  auto finding = heft::AuditGallery(server, copy, state, trust, "state");
-//             auto finding = heft::AuditReply(server, copy, trust, {reply, seed, {files}});
+//   heft::MakeAuditKey("gallery");                                        // the server, once
+//   auto seed = heft::RevealSeed("gallery", key, reply, "reply");         // and when it is asked
+//   auto sound = heft::AuditGallery(server, copy, state, trust, "state");
+//   auto finding = heft::AuditReply(server, copy, trust, {reply, *seed, {files}});
 //
 // All random choices of a reply follow from a seed, to which the reply commits. Who knows the seed
 // of a verification and has the secret key sees the other scores that its noise hides; who knows

@@ -3,7 +3,7 @@
 // file of public keys that says whom to believe. Link heft::server: a signing key decrypts nothing.
 //
 //   auto key = heft::SigningKey::Load("gallery/server.key");
-//   auto signed_reply = key->Sign({.role = heft::Role::kServer, .expires = ...}, reply);
+//   auto signed_reply = key->Sign({.role = heft::Role::kServer, .expires = in_an_hour}, reply);
 //   auto trust = heft::Trust::Load("keys/trust.heft");
 //   auto file = heft::OpenSigned(bytes, *trust, {.roles = {heft::Role::kServer}}, "reply");
 //

@@ -44,5 +44,5 @@ wait_for_demo_page
 
 # A key without a passphrase, whose owner is asked what the browser's files hold.
 HEFT_STATE_DIR="$work/other-state" "$heft" keygen --quiet --model "$work/matcher/model.heft" --no-passphrase --out "$work/other" >/dev/null 2>&1
-node "$here/page_test.mjs" --browser "$browser" --page "$page" --documentation "$root/docs/browser.md" --data "$work/data" --model "$work/matcher/model.heft" \
+node "$here/page_test.mjs" --browser "$browser" --page "$page" --documentation "$root" --data "$work/data" --model "$work/matcher/model.heft" \
   --keys "$work/other" --native "$build/tests/browser/native_side" --work "$work" ${screenshots:+--screenshots "$screenshots"}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The code in comments of the public headers, which stands in the reference of the site: it has to
+// compile, with what it takes for granted as arguments. blocks.py writes each as HEADER.NUMBER, and
+// refuses one that is not included here.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "heft/audit.h"
+#include "heft/expanded_keys.h"
+#include "heft/gallery_admin.h"
+#include "heft/removal.h"
+#include "heft/server.h"
+#include "heft/trust.h"
+
+namespace heft {
+
+using Bytes = std::vector<uint8_t>;
+
+void Audits(const Server& server, const Gallery& copy, const Bytes& state, const Trust& trust,
+            const Bytes& reply, const SignerKey& key, const std::vector<SampleFile>& files) {
+#include "tests/docs/headers/heft_audit.h.1"
+}
+
+void Expands(const Model& model, const Bytes& evaluation_keys) {
+#include "tests/docs/headers/heft_expanded_keys.h.1"
+}
+
+void Administers(const Model& model, const absl::StatusOr<Server>& server) {
+#include "tests/docs/headers/heft_gallery_admin.h.1"
+}
+
+void Removes(const absl::StatusOr<Server>& server, const Bytes& answer, const Trust& trust) {
+#include "tests/docs/headers/heft_removal.h.1"
+}
+
+void Serves(const Model& model, const Bytes& evaluation_keys, const Bytes& face, const Bytes& voice,
+            const Bytes& probe, const Bytes& admission, const Trust& trust) {
+#include "tests/docs/headers/heft_server.h.1"
+}
+
+void Signs(const Bytes& reply, const Bytes& bytes, uint64_t in_an_hour) {
+#include "tests/docs/headers/heft_trust.h.1"
+}
+
+}  // namespace heft
