@@ -28,6 +28,7 @@ LICENCES = {
     "cli11": "BSD-3-Clause",
     "eigen3": "MPL-2.0",
     "fmtlib": "MIT",
+    "furo": "MIT",
     "gcc-12": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "glibc": "LGPL-2.1-or-later",
     "highway": "Apache-2.0",
@@ -43,14 +44,16 @@ LICENCES = {
     "python3-defaults": "PSF-2.0",
     "python3.11": "PSF-2.0",
     "spdlog": "MIT",
+    "sphinx": "BSD-2-Clause",
+    "sphinx-copybutton": "MIT",
     "tomlplusplus": "MIT",
     "valgrind": "bzip2-1.0.6",  # of its headers, which are all that is used
     "xxhash": "BSD-2-Clause",
     "zlib": "Zlib",
 }
 # Build dependencies of which nothing comes into a package: tools.
-TOOLS = {"cmake", "debhelper", "dh-python", "dpkg", "ninja-build", "pkgconf", "pkg-config", "doxygen",
-         "sphinx"}
+TOOLS = {"breathe", "cmake", "debhelper", "dh-python", "doxygen", "dpkg", "myst-parser", "ninja-build", "pkgconf",
+         "pkg-config"}
 OWN_LICENCE = "Apache-2.0"
 
 
@@ -143,7 +146,8 @@ def own_files(tree, excluded):
             "fileName": name,
             "checksums": [{"algorithm": a, "checksumValue": digest(path, a.lower())}
                           for a in ("SHA1", "SHA256")],
-            "licenseConcluded": OWN_LICENCE,
+            # What makes the site look and be searched is of Sphinx and Furo.
+            "licenseConcluded": "NOASSERTION" if "/html/_static/" in name else OWN_LICENCE,
             "licenseInfoInFiles": ["NOASSERTION"],
             "copyrightText": "NOASSERTION",
         })
