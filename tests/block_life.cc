@@ -244,6 +244,7 @@ class Life {
   bool Measure() {
     double live_error = 0, live_predicted = 0, empty_error = 0, empty_predicted = 0;
     double worst = 0, most = 0;
+    size_t live_count = 0, empty_count = 0;  // coordinates
     for (const Block& block : blocks_) {
       for (uint32_t k = 0; k < model_.gamma; ++k) {
         ckks::Ciphertext c;
@@ -259,10 +260,12 @@ class Life {
           if (block.person[p] == kNobody) {
             empty_error += value * value;
             empty_predicted += exposure + costs_.exchange;
+            ++empty_count;
             continue;
           }
           const Person& person = people_[block.person[p]];
           const double error = value - person.vector[(at.slot + k) % model_.gamma];
+          ++live_count;
           live_error += error * error;
           live_predicted += exposure + Own();
           worst = std::max(worst, std::abs(error) / std::sqrt(exposure + Own()));
@@ -278,8 +281,15 @@ class Life {
         "error over predicted: people %.3f, worst coordinate %.2f deviations; where nobody "
         "is %.3f\n",
         live, worst, empty);
-    // Errors are near to Gaussian; roundings times the key have longer tails.
-    return live < 1.15 && worst < 9 && empty < 1.15;
+    // A rounding times the key is a product of two Gaussians: it exceeds t deviations with
+    // exp(-sqrt(2) t), and its square has five times its mean's square as variance; both
+    // coordinates of a slot share the key's factor. By chance less than one run in 10^9 exceeds
+    // these: the tail over all coordinates, six deviations of a mean over half as many.
+    const auto mean_bound = [](size_t n) {
+      return 1.1 + 3 * std::sqrt(10.0 / std::max<size_t>(n, 1));
+    };
+    const double tail = (std::log(1e9) + std::log(std::max<size_t>(live_count, 1))) / std::sqrt(2);
+    return live < mean_bound(live_count) && worst < tail && empty < mean_bound(empty_count);
   }
 
   const Options options_;
