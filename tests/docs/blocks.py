@@ -24,7 +24,7 @@ import re
 import sys
 import textwrap
 
-CODE = ("shell", "python", "sql", "cmake", "cpp", "javascript", "json")
+CODE = ("shell", "python", "sql", "psql", "cmake", "cpp", "javascript", "json")
 NO_CODE = ("text", "{toctree}")
 FENCE = re.compile(r"^( *)(`{3,}|~{3,}|:{3,})([^`]*)$")
 ITEM = re.compile(r"^( *)(?:[-*+]|\d+[.)])( +)\S")

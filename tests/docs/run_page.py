@@ -127,7 +127,7 @@ class Page:
             return stopping(text)
         if block.language == "python" and self.given.python:
             return f'"$HEFT_PYTHON" {self.file(block, text)}\n'
-        if block.language in ("cmake", "sql"):
+        if block.language in ("cmake", "psql", "sql"):
             return f"run_{block.language} {self.file(block, text)}\n"
         self.held[block.at()] = self.parsed(block)
         return ""
