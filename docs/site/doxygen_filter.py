@@ -63,7 +63,7 @@ def said(texts):
     out = []
     for indented, lines in parts(texts):
         if indented and is_code(lines):
-            # Not \\code: Doxygen would put references into it, which Sphinx does not find.
+            # Not \code: Doxygen would put references into it, which Sphinx does not find.
             out += ["\\verbatim embed:rst:leading-slashes", ".. code-block:: cpp", "",
                     *("   " + line for line in lines), "\\endverbatim"]
         elif indented:

@@ -127,8 +127,10 @@ class Page:
             return stopping(text)
         if block.language == "python" and self.given.python:
             return f'"$HEFT_PYTHON" {self.file(block, text)}\n'
-        if block.language in ("cmake", "psql", "sql"):
-            return f"run_{block.language} {self.file(block, text)}\n"
+        if block.language == "cmake":
+            return f"run_cmake {self.file(block, text)}\n"
+        if block.language in ("sql", "psql"):  # psql: with its own commands
+            return f"run_sql {self.file(block, text)}\n"
         self.held[block.at()] = self.parsed(block)
         return ""
 
