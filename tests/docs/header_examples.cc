@@ -11,6 +11,7 @@
 #include "heft/gallery_admin.h"
 #include "heft/removal.h"
 #include "heft/server.h"
+#include "heft/shards.h"
 #include "heft/trust.h"
 
 namespace heft {
@@ -37,6 +38,10 @@ void Removes(const absl::StatusOr<Server>& server, const Bytes& answer, const Tr
 void Serves(const Model& model, const Bytes& evaluation_keys, const Bytes& face, const Bytes& voice,
             const Bytes& probe, const Bytes& admission, const Trust& trust) {
 #include "tests/docs/headers/heft_server.h.1"
+}
+
+void Shards() {
+#include "tests/docs/headers/heft_shards.h.1"
 }
 
 void Signs(const Bytes& reply, const Bytes& bytes, uint64_t in_an_hour) {
