@@ -284,6 +284,19 @@ absl::Status CopyLate(const std::string& from, const std::string& to) {
   return WriteFileAtomic(RequestLog(to).File(), *requests, 0600);
 }
 
+// A snapshot takes the place of a whole folder.
+absl::Status CheckFolder(const Address& address) {
+  if (address.name != kDefaultName) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a snapshot is of all galleries of a folder: give ", address.folder, " alone"));
+  }
+  if (address.store.empty()) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat(address.store,
+                   ": a database comes back from its own backups (pg_restore, pgBackRest); a "
+                   "gallery of a snapshot is put into it by `heft-server gallery import`"));
+}
+
 // Everything in the folder that is not the server's would be gone with it.
 absl::Status CheckReplaceable(const std::string& folder, const std::string& snapshot) {
   std::error_code error;
@@ -303,16 +316,7 @@ absl::Status CheckReplaceable(const std::string& folder, const std::string& snap
 absl::StatusOr<RestoreResult> Restore(const std::string& snapshot, const std::string& folder,
                                       const RestoreOptions& options, const Monitor& monitor) {
   HEFT_ASSIGN_OR_RETURN(const Address address, ParseAddress(folder));
-  if (address.name != kDefaultName) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a snapshot is of all galleries of a folder: give ", address.folder, " alone"));
-  }
-  if (!address.store.empty()) {
-    return absl::UnimplementedError(
-        absl::StrCat(address.store,
-                     ": a database comes back from its own backups (pg_restore, pgBackRest); a "
-                     "gallery of a snapshot is put into it by `heft-server gallery import`"));
-  }
+  HEFT_RETURN_IF_ERROR(CheckFolder(address));
   const std::string to = CanonicalFolder(address.folder), from = CanonicalFolder(snapshot);
   HEFT_RETURN_IF_ERROR(CheckReplaceable(to, from));
   HEFT_ASSIGN_OR_RETURN(const FolderTurn turn, FolderTurn::Take(to, WriterWait()));

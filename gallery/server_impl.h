@@ -218,6 +218,10 @@ class Server::Impl {
   // Those templates of an enrolment that are admitted; a batch stretch by stretch.
   absl::Status AdmitEntry(GalleryChange* change, QuarantinedEnrolment e,
                           const std::vector<bool>& admitted) const;
+  // The same, of templates whose names may be taken, or that take others' places.
+  struct Admitting;
+  absl::Status Join(QuarantinedEnrolment e, const std::vector<bool>& admitted,
+                    Admitting* so_far) const;
   // kFailedPrecondition unless the samples are for this server's key and this use; verification's
   // is that of enrolment.
   absl::Status CheckUse(const SampleSet& samples, SampleUse use) const;

@@ -3,12 +3,17 @@
 #ifndef HEFT_GALLERY_SERVER_INTERNAL_H_
 #define HEFT_GALLERY_SERVER_INTERNAL_H_
 
+#include <set>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "ckks/ciphertext.h"
+#include "gallery/admission.h"
 #include "gallery/server_impl.h"
+#include "heft/trust.h"
 
 namespace heft::internal {
 
@@ -21,6 +26,13 @@ absl::StatusOr<const SampleReader*> FirstOfEqualFiles(const SampleSet& samples,
 
 // Pointers to one row's ciphertexts, nullptr for an absent modality.
 std::vector<const ckks::Ciphertext*> Present(const std::vector<ckks::Ciphertext>& row);
+
+// CheckJoining: an identity of `known` gets no further template unless the registrar says so. Gives
+// those whose templates so far go.
+absl::StatusOr<std::set<std::string>> CheckJoining(const GalleryId& gallery,
+                                                   const std::set<std::string>& known,
+                                                   std::span<const WaitingTemplate> templates,
+                                                   ByteSpan authorisation, const Trust* trust);
 
 }  // namespace heft::internal
 

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way out of quarantine: what waits, for the key owner, and what his answer lets into the
+// gallery.
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "base/inside.h"
+#include "gallery/admission.h"
+#include "gallery/change.h"
+#include "gallery/removal.h"
+#include "gallery/server_impl.h"
+#include "gallery/server_internal.h"
+#include "heft/pending.h"
+
+namespace heft {
+
+using internal::Report;
+
+namespace {
+
+// Indices [first, end) of samples of a batch that stand side by side.
+struct Stretch {
+  size_t first, end;
+};
+std::vector<Stretch> StretchesOf(const std::vector<bool>& admitted) {
+  std::vector<Stretch> runs;
+  for (size_t i = 0; i < admitted.size(); ++i) {
+    if (!admitted[i]) continue;
+    if (runs.empty() || runs.back().end != i) runs.push_back({i, i});
+    runs.back().end = i + 1;
+  }
+  return runs;
+}
+
+absl::StatusOr<QuarantinedEnrolment> ReadEntry(const Rings& rings, const GalleryBinding& binding,
+                                               const Gallery::Impl& gallery, const Digest& digest) {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan bytes, gallery.Quarantined(digest));
+  if (Digest(HashBytes(bytes)) != digest) {
+    return absl::DataLossError("an enrolment that waits is damaged: reject it");
+  }
+  return ParseQuarantined(rings, binding, bytes, "an enrolment that waits");
+}
+
+// PendingOf: the enrolments that come first, within the limit; one at least.
+absl::StatusOr<AdmissionRequest> PendingOf(const Server::Impl& server, const Gallery::Impl& gallery,
+                                           const PendingLimit& limit) {
+  HEFT_RETURN_IF_ERROR(gallery.CheckFits(server.instance(), server.binding()));
+  AdmissionRequest request;
+  request.binding = server.binding();
+  request.gallery = gallery.id();
+  request.generation = gallery.generation();
+  request.root = gallery.root();
+  HEFT_ASSIGN_OR_RETURN(const auto waiting, gallery.Waiting());
+  PendingLimit used{.templates = 0, .bytes = 0};
+  for (const auto& entry : waiting) {
+    HEFT_ASSIGN_OR_RETURN(const ByteSpan bytes, gallery.Quarantined(entry.digest));
+    used.templates += entry.identities.size();
+    used.bytes += bytes.size();
+    const bool over = used.templates > limit.templates || used.bytes > limit.bytes;
+    if (over && !request.enrolments.empty()) break;
+    HEFT_ASSIGN_OR_RETURN(QuarantinedEnrolment e,
+                          ReadEntry(server.rings(), server.binding(), gallery, entry.digest));
+    EnrolmentCheck check;
+    check.entry = entry.digest;
+    for (const WaitingTemplate& t : e.templates) {
+      HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, gallery.Find(t.identity));
+      check.known.push_back(!named.places.empty());
+    }
+    check.templates = std::move(e.templates);
+    check.authorisation = std::move(e.authorisation);
+    check.proofs = std::move(e.proofs);
+    check.batch = std::move(e.norms);
+    request.enrolments.push_back(std::move(check));
+  }
+  return request;
+}
+
+}  // namespace
+
+absl::StatusOr<AdmissionRequest> Server::Impl::Pending(const Gallery::Impl& gallery) const {
+  return PendingOf(*this, gallery, {.templates = ~uint64_t{0}, .bytes = ~uint64_t{0}});
+}
+
+absl::StatusOr<std::vector<uint8_t>> PendingUpTo(const Server& server, const Gallery& gallery,
+                                                 const PendingLimit& limit) {
+  const Server::Impl& impl = Inside::Of(server);
+  HEFT_ASSIGN_OR_RETURN(const AdmissionRequest request,
+                        PendingOf(impl, Inside::Of(gallery), limit));
+  return SerializeAdmissionRequest(impl.rings(), request);
+}
+
+absl::StatusOr<QuarantinedEnrolment> Server::Impl::ReadQuarantined(const Gallery::Impl& gallery,
+                                                                   const Digest& digest) const {
+  return ReadEntry(rings_, binding(), gallery, digest);
+}
+
+absl::Status Server::Impl::AdmitEntry(GalleryChange* change, QuarantinedEnrolment e,
+                                      const std::vector<bool>& admitted) const {
+  std::vector<Enrolment> templates;
+  const auto add = [&](size_t i) {
+    WaitingTemplate& t = e.templates[i];
+    templates.push_back(
+        {t.identity, {}, t.sample, std::move(t.parts), t.expires, std::move(t.metadata)});
+    if (!e.bulk()) templates.back().z = std::move(e.fused[i]);
+  };
+  if (!e.bulk()) {
+    for (size_t i = 0; i < admitted.size(); ++i) {
+      if (admitted[i]) add(i);
+    }
+    return change->AddSingles(instance(), templates, keys());
+  }
+  for (const Stretch& stretch : StretchesOf(admitted)) {
+    templates.clear();
+    for (size_t i = stretch.first; i < stretch.end; ++i) add(i);
+    TemplateBatch batch = e.batch;
+    batch.first = static_cast<uint32_t>(stretch.first);
+    batch.count = static_cast<uint32_t>(stretch.end - stretch.first);
+    HEFT_RETURN_IF_ERROR(change->AddBatch(rings_, templates, std::move(batch), *keys_));
+  }
+  return absl::OkStatus();
+}
+
+// What one admission has changed so far.
+struct Server::Impl::Admitting {
+  GalleryChange* change;
+  const Trust* trust;
+  std::set<std::string> identities;  // of those who have joined
+  std::vector<ErasedItem> erased;    // of those whose templates were replaced
+};
+
+// Some of an entry's templates join. Somebody else of their name may have been admitted since they
+// were brought; of those alone who join: whoever is rejected replaces nobody.
+absl::Status Server::Impl::Join(QuarantinedEnrolment e, const std::vector<bool>& admitted,
+                                Admitting* so_far) const {
+  GalleryChange& change = *so_far->change;
+  std::vector<WaitingTemplate> joining;
+  for (size_t i = 0; i < e.templates.size(); ++i) {
+    if (admitted[i]) joining.push_back(e.templates[i]);
+  }
+  std::set<std::string> known = so_far->identities;
+  for (const WaitingTemplate& t : joining) {
+    HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(t.identity));
+    if (!named.places.empty()) known.insert(t.identity);
+  }
+  HEFT_ASSIGN_OR_RETURN(
+      const std::set<std::string> replaced,
+      internal::CheckJoining(change.head().id, known, joining, e.authorisation, so_far->trust));
+  for (const WaitingTemplate& t : joining) so_far->identities.insert(t.identity);
+  for (const std::string& identity : replaced) {
+    HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(identity));
+    HEFT_ASSIGN_OR_RETURN(const RemovedPlaces removed,
+                          RemovePlaces(&change, instance(), keys(), named.places));
+    so_far->erased.insert(so_far->erased.end(), removed.items.begin(), removed.items.end());
+  }
+  return AdmitEntry(&change, std::move(e), admitted);
+}
+
+absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
+                                                const Admission& admission, const Trust* trust,
+                                                const ProgressFunction& progress) const {
+  HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, OpenGallery(directory, /*create=*/false));
+  gallery = gallery.Unread();
+  if (!(admission.binding == binding()) || admission.gallery != gallery.id()) {
+    return absl::FailedPreconditionError(
+        "an admission to another gallery, or under another model or key");
+  }
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/false));
+  AdmitResult result;
+  HEFT_ASSIGN_OR_RETURN(const auto before, change.before().Waiting());
+  for (const auto& entry : before) result.waiting += entry.identities.size();
+  Admitting so_far = {&change, trust, {}, {}};
+  for (const Admission::Enrolment& verdict : admission.enrolments) {
+    const auto waits = [&](const Gallery::Impl::WaitingEntry& entry) {
+      return entry.digest == verdict.entry;
+    };
+    if (std::ranges::none_of(before, waits)) continue;  // decided before
+    HEFT_ASSIGN_OR_RETURN(QuarantinedEnrolment e, ReadQuarantined(change.before(), verdict.entry));
+    if (verdict.admitted.size() != e.templates.size()) {
+      return absl::DataLossError("an admission of another number of templates than wait");
+    }
+    HEFT_RETURN_IF_ERROR(change.DropQuarantined(verdict.entry));
+    const auto admitted = static_cast<size_t>(std::ranges::count(verdict.admitted, true));
+    result.rejected += e.templates.size() - admitted;
+    result.waiting -= e.templates.size();
+    if (admitted == 0) continue;
+    HEFT_RETURN_IF_ERROR(Join(std::move(e), verdict.admitted, &so_far));
+    result.admitted += admitted;
+    HEFT_RETURN_IF_ERROR(Report(progress, result.admitted, result.admitted));
+  }
+  std::optional<SigningKey> signer;
+  if (!so_far.erased.empty()) {
+    HEFT_ASSIGN_OR_RETURN(signer, GallerySigner(directory));
+    HEFT_RETURN_IF_ERROR(PutReceipt(&change, so_far.erased));
+  }
+  HEFT_RETURN_IF_ERROR(change.Commit());
+  result.templates = change.head().live;
+  result.blocks = change.infos().size();
+  // What cannot be overwritten now, because somebody reads, is with the next erasure: the admission
+  // has happened.
+  if (signer) FinishReceipts(&change, *signer).status().IgnoreError();
+  return result;
+}
+
+}  // namespace heft
