@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import base64
 import http.client
-import json
 import os
 import secrets
 import ssl
@@ -27,16 +26,12 @@ import time
 import urllib.parse
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence, Type, Union, cast
+from typing import Any, Iterator, Mapping, Optional, Sequence, Type, Union
 
 from heft import errors
 from heft._heft import Client, Model, Trust, open_signed
+from heft._requests import HEFT_TYPE, Files, Path, form, object_of, query_of, quoted, refusal
 
-Path = Union[str, "os.PathLike[str]"]
-File = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]  # a str is a path
-Files = Union[Mapping[str, File], Sequence[File], File]
-
-_HEFT = "application/vnd.heft"
 _MOST = 1 << 30  # bytes of an answer
 
 
@@ -113,11 +108,11 @@ class Service:
 
     def model(self) -> Model:
         """The model that clients encrypt for."""
-        return Model.load(self.ask("GET", "/v1/model", accept=_HEFT)[1])
+        return Model.load(self.ask("GET", "/v1/model", accept=HEFT_TYPE)[1])
 
     def encryption_key(self) -> bytes:
         """The public key that clients encrypt under."""
-        return self.ask("GET", "/v1/encryption-key", accept=_HEFT)[1]
+        return self.ask("GET", "/v1/encryption-key", accept=HEFT_TYPE)[1]
 
     def client(self, trust: Optional[Trust] = None) -> Client:
         """A client of the service's model and key; with trust, only if a key owner that it lists has
@@ -130,7 +125,7 @@ class Service:
 
     def statistics(self, gallery: str) -> dict[str, Any]:
         """How a gallery does."""
-        return self._get(f"/v1/galleries/{_part(gallery)}/stats")
+        return self._get(f"/v1/galleries/{quoted(gallery)}/stats")
 
     def persons(self, gallery: str, *, where: str = "", search: str = "",
                 page: int = 200) -> Iterator[dict[str, Any]]:
@@ -140,7 +135,7 @@ class Service:
 
     def person(self, person: str, gallery: str = "") -> dict[str, Any]:
         """Where somebody is enrolled, or waits. NotFound."""
-        return self._get(f"/v1/persons/{_part(person)}" + _query(gallery=gallery))
+        return self._get(f"/v1/persons/{quoted(person)}" + query_of(gallery=gallery))
 
     def receipts(self, gallery: str, *, trust: Optional[Trust] = None) -> Iterator[dict[str, Any]]:
         """Signed receipts of erasure; with trust, each is checked to be of a server that it lists."""
@@ -159,7 +154,8 @@ class Service:
         key owner has admitted them, for which this waits so many seconds. It is asked again under
         one idempotency key as long as patience lasts, where the service has too much to do or the
         connection breaks: nothing happens twice. What is raised then has that idempotency_key: to
-        ask once more, give it back. authorisation: a registrar's, for somebody who is there already; replace: in the place of all that he had."""
+        ask once more, give it back. authorisation: a registrar's,
+        for somebody who is there already; replace: in the place of all that he had."""
         request: dict[str, Any] = {
             "galleries": [galleries] if isinstance(galleries, str) else list(galleries)}
         if metadata is not None:
@@ -168,12 +164,12 @@ class Service:
             request["expires"] = expires
         if average:
             request["average"] = True
-        body, kind = _form(files, request, authorisation)
-        path = f"/v1/persons/{_part(person)}/encounters" + _query(wait=str(wait) if wait else "")
+        body, kind = form(files, request, authorisation)
+        path = f"/v1/persons/{quoted(person)}/encounters" + query_of(wait=str(wait) if wait else "")
         key = idempotency_key or secrets.token_hex(16)
         try:
-            return _object(self._asked_again("PUT" if replace else "POST", path, body, kind,
-                                             {"Idempotency-Key": key}))
+            return object_of(self._asked_again("PUT" if replace else "POST", path, body, kind,
+                                               {"Idempotency-Key": key}))
         except errors.Error as error:
             error.idempotency_key = key
             raise
@@ -182,9 +178,9 @@ class Service:
                authorisation: Optional[bytes] = None) -> dict[str, Any]:
         """Somebody goes, for good, of one gallery or all. Where "taskId" is in the answer, what is
         left of the templates goes with that task."""
-        path = f"/v1/persons/{_part(person)}" + _query(gallery=gallery)
-        kind = _HEFT if authorisation is not None else None
-        return _object(self.ask("DELETE", path, authorisation, kind)[1])
+        path = f"/v1/persons/{quoted(person)}" + query_of(gallery=gallery)
+        kind = HEFT_TYPE if authorisation is not None else None
+        return object_of(self.ask("DELETE", path, authorisation, kind)[1])
 
     # ---- Questions.
 
@@ -194,38 +190,38 @@ class Service:
         {"site": "berlin", "list": ["a", "b"], "age": {"at_least": 18}}. audience, challenge: for
         whom the decision is, and what he gave to be answered. deadline: seconds after which an
         answer is of no use. BudgetSpent, NotFound, FailedPrecondition, Unavailable."""
-        return self._decision(f"/v1/identify/{_part(gallery)}", files, where, audience, challenge,
+        return self._decision(f"/v1/identify/{quoted(gallery)}", files, where, audience, challenge,
                               deadline)
 
     def verify(self, gallery: str, person: str, files: Files, *, audience: str = "",
                challenge: str = "", deadline: float = 0) -> Decision:
         """Is it this person, 1:1. Somebody who is not enrolled is answered alike."""
-        return self._decision(f"/v1/verify/{_part(gallery)}/{_part(person)}", files, None, audience,
-                              challenge, deadline)
+        return self._decision(f"/v1/verify/{quoted(gallery)}/{quoted(person)}", files, None,
+                              audience, challenge, deadline)
 
     def scores(self, gallery: str, files: Files, *, person: str = "",
                where: Optional[Mapping[str, Any]] = None) -> bytes:
         """The matcher's signed reply itself, for KeyOwner.open or decide: who asks brings it to the
         key owner himself."""
-        path = f"/v1/verify/{_part(gallery)}/{_part(person)}" if person else (
-            f"/v1/identify/{_part(gallery)}")
-        body, kind = _form(files, _probe(where))
-        return self.ask("POST", path, body, kind, accept=_HEFT)[1]
+        path = f"/v1/verify/{quoted(gallery)}/{quoted(person)}" if person else (
+            f"/v1/identify/{quoted(gallery)}")
+        body, kind = form(files, _probe(where))
+        return self.ask("POST", path, body, kind, accept=HEFT_TYPE)[1]
 
     # ---- Tasks.
 
     def begin(self, gallery: str, operation: str) -> str:
         """Begins "compact", "verify", "snapshot" or "renew" of a gallery; the task's id."""
-        path = f"/v1/galleries/{_part(gallery)}/{_part(operation)}"
-        return str(_object(self.ask("POST", path)[1])["taskId"])
+        path = f"/v1/galleries/{quoted(gallery)}/{quoted(operation)}"
+        return str(object_of(self.ask("POST", path)[1])["taskId"])
 
     def task(self, task: str) -> dict[str, Any]:
         """How a task does."""
-        return self._get(f"/v1/tasks/{_part(task)}")
+        return self._get(f"/v1/tasks/{quoted(task)}")
 
     def cancel(self, task: str) -> None:
         """Asks a task to end."""
-        self.ask("DELETE", f"/v1/tasks/{_part(task)}")
+        self.ask("DELETE", f"/v1/tasks/{quoted(task)}")
 
     def wait_for(self, task: str, seconds: float = 60, every: float = 0.2) -> dict[str, Any]:
         """The result of a task when it is done. Its error, or DeadlineExceeded."""
@@ -272,11 +268,11 @@ class Service:
             self._connection.close()
             raise errors.DataLoss("the service's answer has no end")
         if status >= 400:
-            raise _refusal(status, text, later)
+            raise refusal(status, text, later)
         return status, text
 
     def _get(self, path: str) -> dict[str, Any]:
-        return _object(self._asked_again("GET", path))
+        return object_of(self._asked_again("GET", path))
 
     def _asked_again(self, method: str, path: str, body: Optional[bytes] = None,
                      kind: Optional[str] = None,
@@ -297,7 +293,7 @@ class Service:
     def _pages(self, path: str, name: str, **query: str) -> Iterator[dict[str, Any]]:
         cursor = ""
         while True:
-            page = self._get(path + _query(cursor=cursor, **query))
+            page = self._get(path + query_of(cursor=cursor, **query))
             yield from page[name]
             cursor = page.get("next", "")
             if not cursor:
@@ -305,104 +301,23 @@ class Service:
 
     def _decision(self, path: str, files: Files, where: Optional[Mapping[str, Any]], audience: str,
                   challenge: str, deadline: float) -> Decision:
-        body, kind = _form(files, _probe(where))
+        body, kind = form(files, _probe(where))
         headers = {}
         if audience:
-            headers["X-Heft-Audience"] = _part(audience)
+            headers["X-Heft-Audience"] = quoted(audience)
         if challenge:
-            headers["X-Heft-Challenge"] = _part(challenge)
+            headers["X-Heft-Challenge"] = quoted(challenge)
         if deadline > 0:
             headers["X-Deadline-Ms"] = str(max(1, int(deadline * 1000)))
-        claims = _object(self.ask("POST", path, body, kind, headers)[1])
+        claims = object_of(self.ask("POST", path, body, kind, headers)[1])
         return Decision.of({name: value for name, value in claims.items() if name != "jws"},
                            str(claims["jws"]))
-
-
-def _part(text: str) -> str:
-    return urllib.parse.quote(text, safe="")
-
-
-def _query(**parameters: str) -> str:
-    given = {name: value for name, value in parameters.items() if value}
-    return "?" + urllib.parse.urlencode(given) if given else ""
 
 
 def _probe(where: Optional[Mapping[str, Any]]) -> Optional[dict[str, Any]]:
     return None if where is None else {"filter": dict(where)}
 
 
-def _object(text: bytes) -> dict[str, Any]:
-    try:
-        return dict(json.loads(text)) if text else {}
-    except ValueError as error:
-        raise errors.DataLoss(f"the service answered what is no JSON object: {error}") from error
-
-
 def _no_password() -> str:
     raise errors.FailedPrecondition("private_key is sealed under a password: give one in the clear, "
                                     "readable for this program alone")
-
-
-def _each(files: Files) -> Iterable[File]:
-    """The files: a mapping's or a sequence's, or the one that was given."""
-    if isinstance(files, Mapping):
-        return files.values()
-    if isinstance(files, (list, tuple)):
-        return files
-    if isinstance(files, (str, os.PathLike)) or _is_buffer(files):
-        return [cast(File, files)]
-    return cast(Iterable[File], files)
-
-
-def _is_buffer(thing: object) -> bool:
-    try:
-        memoryview(cast(bytes, thing)).release()
-    except TypeError:
-        return False
-    return True
-
-
-def _bytes(file: File) -> bytes:
-    if isinstance(file, (str, os.PathLike)):
-        try:
-            with open(file, "rb") as stream:
-                return stream.read()
-        except FileNotFoundError as error:
-            raise errors.NotFound(str(error)) from error
-        except OSError as error:
-            raise errors.Unavailable(str(error)) from error
-    if not _is_buffer(file):
-        raise TypeError(f"a file is bytes or a path, not {type(file).__name__}")
-    return bytes(file)
-
-
-def _form(files: Files, request: Optional[Mapping[str, Any]] = None,
-          authorisation: Optional[bytes] = None) -> tuple[bytes, str]:
-    """multipart/form-data of samples and what belongs to them."""
-    parts = [("template", _HEFT, _bytes(file)) for file in _each(files)]
-    if authorisation is not None:
-        parts.append(("authorisation", _HEFT, authorisation))
-    if request is not None:
-        parts.append(("request", "application/json", json.dumps(request).encode()))
-    boundary = secrets.token_hex(16)
-    body = bytearray()
-    for name, kind, data in parts:
-        body += (f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n'
-                 f"Content-Type: {kind}\r\n\r\n").encode() + data + b"\r\n"
-    return bytes(body) + f"--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
-
-
-def _refusal(status: int, text: bytes, later: Optional[str]) -> errors.Error:
-    """The error of an answer, with retry_after where asking again helps."""
-    try:
-        said = dict(json.loads(text))
-    except ValueError:
-        said = {}
-    code = str(said.get("code", f"HTTP_{status}"))
-    message = str(said.get("message", f"the service answered {status}"))
-    if code == "RESOURCE_EXHAUSTED" and later is None:
-        return errors.BudgetSpent(message)
-    error = errors.error_of(code, message)
-    if later is not None and later.isdigit():
-        error.retry_after = float(later)
-    return error

@@ -10,7 +10,8 @@ import pytest
 
 import heft
 import heft.service
-from heft.service import Service, _form
+from heft._requests import form
+from heft.service import Service
 
 
 class Answer:
@@ -58,15 +59,15 @@ def test_files_are_bytes_or_paths(tmp_path: pathlib.Path) -> None:
                         str(path), [b"the samples"], (path,), {"face": str(path)},
                         iter([b"the samples"])]
     for files in given:
-        body, _ = _form(files)
+        body, _ = form(files)
         assert body.count(b' name="template";') == 1 and body.count(b"the samples") == 1, files
-    assert _form([b"one", path])[0].count(b' name="template";') == 2
+    assert form([b"one", path])[0].count(b' name="template";') == 2
     wrong: list[Any] = [10, [10], {"face": 10}, [None]]
     for files in wrong:
         with pytest.raises(TypeError):
-            _form(files)
+            form(files)
     with pytest.raises(heft.NotFound):
-        _form(tmp_path / "nowhere.ct")
+        form(tmp_path / "nowhere.ct")
 
 
 def test_an_enrolment_is_asked_again_under_its_key() -> None:
