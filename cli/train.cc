@@ -59,37 +59,16 @@ std::string GammaText(const Json& training) {
   return text + "; gallery, keys and matches grow with it (--gamma)";
 }
 
-absl::Status RunOnce(const Common& common, const Options& options, const TrainingData& data) {
-  // Before the training, in case the key is not there.
-  std::optional<SigningKey> signer;
-  if (!options.sign.empty()) {
-    HEFT_ASSIGN_OR_RETURN(signer, LoadSigner(options.sign));
-  }
-  LearnOptions learn = options.learn;
-  std::vector<LearnEpoch> curve;
-  if (!options.curve.empty()) learn.curve = &curve;
-  HEFT_ASSIGN_OR_RETURN(const Model model, Learn(data, learn, common.monitor));
-  HEFT_ASSIGN_OR_RETURN(const Json training, Json::Parse(model.training_summary));
+// What was learned, in words and as JSON.
+void Tell(const Common& common, const std::string& out, size_t bytes, const Model& model,
+          const Json& training) {
   const int best_epoch = training["best_epoch"].get<int>();
-  std::vector<uint8_t> bytes = model.Serialize();
-  if (signer) {
-    HEFT_ASSIGN_OR_RETURN(bytes, signer->Sign({.role = Role::kTrainer}, bytes));
-  }
-  HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
-  if (!options.curve.empty()) {
-    HEFT_ASSIGN_OR_RETURN(const std::string picture, DrawLearningCurve(curve, best_epoch));
-    HEFT_RETURN_IF_ERROR(WriteResult(options.curve, picture));
-  }
-  if (training.contains("threshold_warning") && !common.quiet) {
-    std::cerr << "heft: " << training["threshold_warning"].get<std::string>() << "\n";
-  }
-  WarnOfFusion(common, training);
   const double val_auroc = training["val_auroc"].get<double>(),
                outside_share = training["outside_share_train"].get<double>(),
                worst = model.approximation.MaxRelativeError();
   const Interval& interval = model.approximation.interval;
-  Json json = {{"out", options.out},
-               {"bytes", bytes.size()},
+  Json json = {{"out", out},
+               {"bytes", bytes},
                {"model_id", HexString(model.Id())},
                {"gamma", model.gamma},
                {"modality_weights", training["modality_weights"]},
@@ -116,9 +95,37 @@ absl::Status RunOnce(const Common& common, const Options& options, const Trainin
             "model %s: %s\n  gamma %d, %d bytes a template%s\n  validation AUROC %.4f, %s%s\n"
             "  normalisation of degree %d on [%.3f, %.3f], worst error %.2f%%, %.2f%% "
             "of training samples outside\n%s",
-            HexString(model.Id()), options.out, model.gamma, 16 * model.gamma, GammaText(training),
+            HexString(model.Id()), out, model.gamma, 16 * model.gamma, GammaText(training),
             val_auroc, best, exact, model.approximation.Degree(), interval.lo, interval.hi,
             100 * worst, 100 * outside_share, FusionText(training["fusion"])));
+}
+
+absl::Status RunOnce(const Common& common, const Options& options, const TrainingData& data) {
+  // Before the training, in case the key is not there.
+  std::optional<SigningKey> signer;
+  if (!options.sign.empty()) {
+    HEFT_ASSIGN_OR_RETURN(signer, LoadSigner(options.sign));
+  }
+  LearnOptions learn = options.learn;
+  std::vector<LearnEpoch> curve;
+  if (!options.curve.empty()) learn.curve = &curve;
+  HEFT_ASSIGN_OR_RETURN(const Model model, Learn(data, learn, common.monitor));
+  HEFT_ASSIGN_OR_RETURN(const Json training, Json::Parse(model.training_summary));
+  const int best_epoch = training["best_epoch"].get<int>();
+  std::vector<uint8_t> bytes = model.Serialize();
+  if (signer) {
+    HEFT_ASSIGN_OR_RETURN(bytes, signer->Sign({.role = Role::kTrainer}, bytes));
+  }
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
+  if (!options.curve.empty()) {
+    HEFT_ASSIGN_OR_RETURN(const std::string picture, DrawLearningCurve(curve, best_epoch));
+    HEFT_RETURN_IF_ERROR(WriteResult(options.curve, picture));
+  }
+  if (training.contains("threshold_warning") && !common.quiet) {
+    std::cerr << "heft: " << training["threshold_warning"].get<std::string>() << "\n";
+  }
+  WarnOfFusion(common, training);
+  Tell(common, options.out, bytes.size(), model, training);
   return absl::OkStatus();
 }
 
@@ -180,26 +187,9 @@ absl::Status Run(const Common& common, const Options& options) {
   return options.folds > 0 ? RunFolds(common, options, data) : RunOnce(common, options, data);
 }
 
-}  // namespace
-
-void AddTrain(Command app) {
-  auto options = std::make_shared<Options>();
-  LearnOptions& t = options->learn;
-  const Command command =
-      AddCommand(app, "train", "learn the fusion of a data set's modalities",
-                 "heft train --data lfw-speech --out m.heft --gamma 32 --degree 3",
-                 [options](const Common& common) {
-                   options->learn.with_exact = !options->no_exact;
-                   return Run(common, *options);
-                 });
-  command.Add("-d,--data", &options->data, "data folder").Required();
-  command.Add("-o,--out", &options->out, "model file to write; with --folds a folder").Required();
-  const Option folds =
-      command
-          .Add("--folds", &options->folds,
-               "train a model for each of so many identity folds, and compare on them")
-          .Range(3, 1000);
-  command.Add("--fold-seed", &options->fold_seed, "deals identities into folds").ShowDefault();
+// What a model is, and how it is learned.
+void AddLearning(Command command, LearnOptions* learn) {
+  LearnOptions& t = *learn;
   command
       .Add("--gamma", &t.gamma,
            "fused dimension: 16, 32, 64, ... (default: chosen on training people, 16 to 256). A "
@@ -232,6 +222,29 @@ void AddTrain(Command app) {
            "of the start, one a modality; default: chosen on training people")
       .Range(1e-3, 1e3);
   command.Add("--seed", &t.seed, "random seed").ShowDefault();
+}
+
+}  // namespace
+
+void AddTrain(Command app) {
+  auto options = std::make_shared<Options>();
+  LearnOptions& t = options->learn;
+  const Command command =
+      AddCommand(app, "train", "learn the fusion of a data set's modalities",
+                 "heft train --data lfw-speech --out m.heft --gamma 32 --degree 3",
+                 [options](const Common& common) {
+                   options->learn.with_exact = !options->no_exact;
+                   return Run(common, *options);
+                 });
+  command.Add("-d,--data", &options->data, "data folder").Required();
+  command.Add("-o,--out", &options->out, "model file to write; with --folds a folder").Required();
+  const Option folds =
+      command
+          .Add("--folds", &options->folds,
+               "train a model for each of so many identity folds, and compare on them")
+          .Range(3, 1000);
+  command.Add("--fold-seed", &options->fold_seed, "deals identities into folds").ShowDefault();
+  AddLearning(command, &t);
   command.Add("--sign", &options->sign, "sign the model as its trainer, with this key (heft trust)")
       .Excludes(folds);
   command
