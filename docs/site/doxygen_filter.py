@@ -62,12 +62,9 @@ def said(texts):
     """A comment as Doxygen wants it, without the slashes."""
     out = []
     for indented, lines in parts(texts):
-        if indented and is_code(lines):
-            # Not \code: Doxygen would put references into it, which Sphinx does not find.
-            out += ["\\verbatim embed:rst:leading-slashes", ".. code-block:: cpp", "",
-                    *("   " + line for line in lines), "\\endverbatim"]
-        elif indented:
-            out += ["\\verbatim", *lines, "\\endverbatim"]
+        if indented:
+            kind = ("code{.cpp}", "endcode") if is_code(lines) else ("verbatim", "endverbatim")
+            out += ["\\" + kind[0], *lines, "\\" + kind[1]]
         else:
             out += [plain(line) for line in lines]
     return out
