@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034
+# A cluster of PostgreSQL under Patroni on this machine, as if each of its nodes were one of its own: for
+# scripts/demo-cluster and scripts/try-failovers. Meant to be sourced after common.sh.
+#
+#   own_namespaces ARGUMENT...  goes on in namespaces of its own (processes, network, mounts), with a folder
+#                               $work (mode 0711); returns only there. Whatever ends the script ends all in it
+#   start_cluster [SETTING]...  etcd, and three nodes below $work; Patroni's settings beside or instead of ours
+#   wait_for_cluster            until there is one primary, one synchronous standby, and nobody lags
+#   primary                     prints its number
+#   kill_node N, stop_node N, cut_off N, heal    what may happen to a node, and the end of it
+#   on_node N COMMAND...        in its network; sql [PSQL OPTIONS], on the primary
+#
+# Node N has the address 10.77.0.1N, a network namespace of its own at a bridge of ours, and a process
+# namespace, so that it dies as a machine does: all of it, at once. Nothing of it is seen from outside.
+
+readonly pg_bin=/usr/lib/postgresql/15/bin nodes=3 network=10.77.0
+# How long a cluster may take for what it is asked.
+readonly cluster_patience="${HEFT_CLUSTER_PATIENCE:-120}"
+
+if ((EUID == 0)); then
+  # PostgreSQL does not run as root.
+  readonly pg_user=nobody
+  as_server=(setpriv --reuid=nobody "--regid=$(id -g nobody)" --clear-groups)
+else
+  pg_user="$(id -un)"
+  readonly pg_user
+  as_server=()
+fi
+
+cluster_is_installed() {
+  local program
+  for program in etcd patroni psql "$pg_bin/postgres" ip nsenter unshare setpriv; do
+    command -v "$program" >/dev/null || { missing_program="$program" && return 1; }
+  done
+}
+
+own_namespaces() {
+  if [[ -n "${HEFT_CLUSTER_WORK:-}" ]]; then
+    work="$HEFT_CLUSTER_WORK"
+    unset HEFT_CLUSTER_WORK
+    trap 'exit 130' INT TERM HUP
+    ip link set lo up
+    return
+  fi
+  local inside status=0 user=()
+  ((EUID == 0)) || user=(--user --map-current-user --keep-caps)
+  unshare "${user[@]}" --net --pid --fork --kill-child --mount-proc true 2>/dev/null ||
+    die "this machine gives no namespaces (unshare --net --pid): run it as root, or where they are allowed"
+  work="$(mktemp -d)"
+  # shellcheck disable=SC2064  # that folder
+  trap "rm -rf -- '$work'" EXIT
+  chmod 711 "$work"
+  HEFT_CLUSTER_WORK="$work" setpriv --pdeathsig KILL \
+    unshare "${user[@]}" --net --pid --fork --kill-child --mount-proc "$BASH" "$0" "$@" <&0 &
+  inside=$!
+  # What unshare itself does not pass on.
+  # shellcheck disable=SC2064  # that process
+  trap "kill -TERM \$(cat /proc/$inside/task/$inside/children) 2>/dev/null" INT TERM HUP
+  while wait "$inside" || status=$?; kill -0 "$inside" 2>/dev/null; do :; done
+  exit "$status"
+}
+
+address() { echo "$network.1$1"; }
+on_node() { nsenter --net="/proc/${holders[$1]}/ns/net" -- "${@:2}"; }
+
+# A switch with a line to each node.
+make_network() {
+  local n
+  ip link add cluster type bridge
+  ip address add "$network.1/24" dev cluster
+  ip link set cluster up
+  holders=(0)
+  for ((n = 1; n <= nodes; ++n)); do
+    unshare --net sleep infinity </dev/null >/dev/null 2>&1 &
+    holders[n]=$!
+    until [[ "$(readlink "/proc/${holders[n]}/ns/net")" != "$(readlink /proc/self/ns/net)" ]]; do sleep 0.01; done
+    ip link add "node$n" type veth peer name line netns "${holders[n]}"
+    ip link set "node$n" master cluster up
+    on_node "$n" ip address add "$(address "$n")/24" dev line
+    on_node "$n" ip link set lo up
+    on_node "$n" ip link set line up
+  done
+}
+
+start_etcd() {
+  local url="http://$network.1:2379" tries=0
+  "${as_server[@]}" setpriv --pdeathsig KILL etcd --data-dir "$work/etcd" --name one --listen-client-urls "$url" \
+    --advertise-client-urls "$url" --listen-peer-urls "http://$network.1:2380" \
+    --initial-advertise-peer-urls "http://$network.1:2380" \
+    --initial-cluster "one=http://$network.1:2380" </dev/null >"$work/etcd.log" 2>&1 &
+  until (exec 3<>"/dev/tcp/$network.1/2379") 2>/dev/null; do
+    ((++tries < 300)) || die "etcd does not start: $(tail -n 5 "$work/etcd.log")"
+    sleep 0.1
+  done
+}
+
+# configuration N [SETTING]...: Patroni's. Nobody but ourselves is in this network, hence `trust`; and the
+# folder does not outlive a power cut, hence no fsync. What a real one needs: docs/scale.md.
+configuration() {
+  local n="$1" here
+  here="$(address "$n")"
+  shift
+  cat <<END
+scope: heft
+name: node$n
+restapi: {listen: '$here:8008', connect_address: '$here:8008'}
+etcd3: {hosts: '$network.1:2379'}
+bootstrap:
+  dcs:
+    ttl: 8
+    loop_wait: 1
+    retry_timeout: 2
+    primary_start_timeout: 0
+    synchronous_mode: true
+    synchronous_mode_strict: true
+$(printf '    %s\n' "$@")
+    postgresql:
+      use_pg_rewind: true
+      parameters: {max_connections: 60, shared_buffers: 32MB, wal_keep_size: 256MB, max_wal_size: 256MB, fsync: 'off', log_min_messages: log}
+  initdb: [{encoding: UTF8}, {locale: C.UTF-8}, data-checksums, no-sync]
+postgresql:
+  listen: '$here:5432'
+  connect_address: '$here:5432'
+  data_dir: $work/node$n/data
+  bin_dir: $pg_bin
+  pgpass: $work/node$n/pgpass
+  remove_data_directory_on_rewind_failure: true
+  remove_data_directory_on_diverged_timelines: true
+  authentication: {superuser: {username: dba}, replication: {username: standby}, rewind: {username: dba}}
+  parameters: {unix_socket_directories: $work/node$n}
+  pg_hba:
+    - local all all trust
+    - host all all $network.0/24 trust
+    - host replication all $network.0/24 trust
+watchdog: {mode: 'off'}
+END
+}
+
+# A node's Patroni is started again when it ends, as a service manager does, unless the node is down.
+keep_node() {
+  local n="$1" patroni
+  while true; do
+    if [[ ! -e "$work/node$n/down" ]]; then
+      nsenter --net="/proc/${holders[n]}/ns/net" -- unshare --pid --fork --kill-child --mount-proc \
+        "${as_server[@]}" patroni "$work/node$n/patroni.yml" </dev/null >>"$work/node$n/log" 2>&1 &
+      patroni=$!
+      echo "$patroni" >"$work/node$n/machine"
+      wait "$patroni" || true
+    fi
+    sleep 0.5
+  done
+}
+
+start_cluster() {
+  local n
+  make_network
+  mkdir "$work/etcd"
+  for ((n = 1; n <= nodes; ++n)); do
+    mkdir "$work/node$n"
+    configuration "$n" "$@" >"$work/node$n/patroni.yml"
+  done
+  chmod 700 "$work"/{etcd,node?}
+  ((EUID != 0)) || chown -R "$pg_user" "$work"/{etcd,node?}
+  start_etcd
+  for ((n = 1; n <= nodes; ++n)); do
+    keep_node "$n" 2>/dev/null &
+  done
+  wait_for_cluster
+  psql_on "$(primary)" postgres -c "CREATE ROLE heft LOGIN" -c "CREATE DATABASE heft OWNER heft"
+  write_services
+}
+
+# pg_service.conf: a service that leads to whoever is the primary.
+write_services() {
+  local n hosts=()
+  for ((n = 1; n <= nodes; ++n)); do hosts+=("$(address "$n")"); done
+  export PGSERVICEFILE="$work/pg_service.conf"
+  (
+    IFS=,
+    printf '[gallery]\nhost=%s\ndbname=heft\nuser=heft\ntarget_session_attrs=read-write\nconnect_timeout=3\n' "${hosts[*]}"
+  ) >"$PGSERVICEFILE"
+}
+
+psql_on() {
+  psql --no-psqlrc --quiet --no-align --tuples-only --set ON_ERROR_STOP=1 \
+    "host=$(address "$1") user=dba dbname=$2 connect_timeout=2 options='-c statement_timeout=5s'" "${@:3}"
+}
+sql() { psql --no-psqlrc --quiet --no-align --tuples-only --set ON_ERROR_STOP=1 service=gallery "$@"; }
+
+# primary: of whom two might think so, who may commit.
+primary() {
+  local n
+  for ((n = 1; n <= nodes; ++n)); do
+    [[ ! -e "$work/node$n/away" ]] || continue
+    [[ "$(psql_on "$n" postgres -c "SELECT pg_is_in_recovery()" 2>/dev/null)" != f ]] || { echo "$n" && return; }
+  done
+  return 1
+}
+
+# A primary whose every standby streams, one of them synchronously.
+cluster_is_whole() {
+  local n
+  n="$(primary)" || return
+  [[ "$(psql_on "$n" postgres -c "SELECT count(*) = $nodes - 1 AND count(*) FILTER (WHERE sync_state = 'sync') = 1
+    AND bool_and(pg_wal_lsn_diff(sent_lsn, replay_lsn) < 1000000) FROM pg_stat_replication
+    WHERE state = 'streaming'" 2>/dev/null)" == t ]]
+}
+
+wait_until() {
+  local what="$1" end=$((SECONDS + cluster_patience))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    ((SECONDS < end)) || die "$what takes longer than $cluster_patience s: $(tail -n 3 "$work"/node?/log)"
+    sleep 0.2
+  done
+}
+wait_for_cluster() { wait_until "a cluster of a primary and streaming standbys" cluster_is_whole; }
+wait_for_primary() { wait_until "another primary" primary; }
+
+# What happens to a node. It is away until it is healed.
+#   kill_node: every process of it, at once, as when its machine loses power, and it stays off
+#   stop_node: none of them gets on, and then all do as if nothing had happened
+#   cut_off:   nobody hears of it
+mark() { touch "$work/node$1/away" "$work/node$1/$2"; }
+kill_node() {
+  mark "$1" down
+  kill -KILL "$(first_of "$1")"
+}
+# first_of N: the first process of its namespace, with which all of them end.
+first_of() {
+  local unshare first
+  unshare="$(cat "$work/node$1/machine")"
+  first="$(cat "/proc/$unshare/task/$unshare/children")"
+  echo "${first% }"
+}
+# all_of N: its processes, who are of a namespace of their own.
+all_of() {
+  local space process
+  space="$(readlink "/proc/$(first_of "$1")/ns/pid")"
+  for process in /proc/[0-9]*; do
+    [[ "$(readlink "$process/ns/pid" 2>/dev/null)" != "$space" ]] || echo "${process#/proc/}"
+  done
+}
+stop_node() {
+  local i
+  mark "$1" stopped
+  # Twice, for those who were born meanwhile.
+  for i in 1 2; do all_of "$1" | xargs --no-run-if-empty kill -STOP 2>/dev/null || true; done
+}
+cut_off() {
+  mark "$1" cut
+  ip link set "node$1" down
+}
+heal() {
+  local n
+  for ((n = 1; n <= nodes; ++n)); do
+    [[ ! -e "$work/node$n/cut" ]] || ip link set "node$n" up
+    [[ ! -e "$work/node$n/stopped" ]] || all_of "$n" | xargs --no-run-if-empty kill -CONT 2>/dev/null || true
+    rm -f "$work/node$n"/{cut,stopped,down,away}
+  done
+}
