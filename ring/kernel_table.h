@@ -11,7 +11,7 @@
     .multiply = Multiply, .multiply_scalar = MultiplyScalar,                                       \
     .subtract_multiply_scalar = SubtractMultiplyScalar, .add_multiply_scalar = AddMultiplyScalar,  \
     .inner_product = InnerProduct, .lift = Lift, .lift_sum = LiftSum,                              \
-    .switch_products = SwitchProducts, .permute = Permute, .permute_tiled = PermuteTiled,          \
+    .switch_products = SwitchProducts, .permute = Permute, .quotient_tiled = QuotientTiled,        \
     .permute_add = PermuteAdd, .match = Match, .match_tile = MatchTile, .scalar_sums = ScalarSums, \
   }
 

@@ -89,9 +89,12 @@ struct Kernels {
                           const Modulus& q);
   // permute: out[i] = in[p[i]]; `out` is not `in`.
   void (*permute)(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n);
-  // permute_tiled: the same into tiles of kTile values, `tile_stride` apart.
-  void (*permute_tiled)(uint32_t* out, size_t tile_stride, const uint32_t* in, const Permutation& p,
-                        size_t n);
+  // quotient_tiled: the last steps of a rotation, for both of its parts: (sum0 - rest0 + own) * w
+  // and (sum1 - rest1) * w at i = p[j], into tiles of kTile values, `tile_stride` apart, part 1's
+  // right behind part 0's. In and out [0, q).
+  void (*quotient_tiled)(uint32_t* out, size_t tile_stride, const uint32_t* const* sums,
+                         const uint32_t* const* rests, const uint32_t* own, ShoupFactor w,
+                         const Permutation& p, size_t n, const Modulus& q);
   // permute_add: out[i] += in[p[i]], in and out [0, q); `out` is not `in`.
   void (*permute_add)(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n,
                       const Modulus& q);

@@ -200,14 +200,13 @@ void Permute(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n) 
   Inner().permute(out, in, p, n);
 }
 
-void PermuteTiled(uint32_t* out, size_t tile_stride, const uint32_t* in, const Permutation& p,
-                  size_t n) {
-  Length(n);
+void QuotientTiled(uint32_t* out, size_t tile_stride, const uint32_t* const* sums,
+                   const uint32_t* const* rests, const uint32_t* own, ShoupFactor w,
+                   const Permutation& p, size_t n, const Modulus& q) {
+  Inputs({sums[0], sums[1], rests[0], rests[1], own}, n, q);
   Sources(p, n);
   TileStride(out, tile_stride, n);
-  HEFT_DCHECK(Aligned(in, n), "kernels take aligned arrays");
-  HEFT_DCHECK(out != in, "a permutation is written to another place");
-  Inner().permute_tiled(out, tile_stride, in, p, n);
+  Inner().quotient_tiled(out, tile_stride, sums, rests, own, w, p, n, q);
 }
 
 void PermuteAdd(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n,

@@ -140,10 +140,16 @@ void Permute(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n) 
   for (size_t i = 0; i < n; ++i) out[i] = in[p[i]];
 }
 
-void PermuteTiled(uint32_t* out, size_t tile_stride, const uint32_t* in, const Permutation& p,
-                  size_t n) {
+void QuotientTiled(uint32_t* out, size_t tile_stride, const uint32_t* const* sums,
+                   const uint32_t* const* rests, const uint32_t* own, ShoupFactor w,
+                   const Permutation& p, size_t n, const Modulus& q) {
   const size_t tile = n < kTile ? n : kTile;
-  for (size_t i = 0; i < n; ++i) out[i / tile * tile_stride + i % tile] = in[p[i]];
+  for (size_t j = 0; j < n; ++j) {
+    uint32_t* to = out + j / tile * tile_stride + j % tile;
+    const uint32_t i = p[j];
+    to[0] = q.Multiply(q.Add(q.Add(sums[0][i], q.Negate(rests[0][i])), own[i]), w.value);
+    to[tile] = q.Multiply(q.Add(sums[1][i], q.Negate(rests[1][i])), w.value);
+  }
 }
 
 void PermuteAdd(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n,

@@ -151,8 +151,19 @@ TEST_P(KernelsTest, Permutations) {
     EXPECT_EQ(x, y);
     const size_t tile = std::min<size_t>(n(), kTile);
     AlignedVector<uint32_t> tiled(2 * n());
-    fast().permute_tiled(tiled.data(), 2 * tile, a.data(), p, n());
-    for (size_t i = 0; i < n(); ++i) ASSERT_EQ(tiled[i / tile * 2 * tile + i % tile], y[i]);
+    AlignedVector<uint32_t> expected(tiled.size());
+    const auto b = Input(n(), q().value(), GetParam().fill, 14);
+    const auto c = Input(n(), q().value(), GetParam().fill, 15);
+    const uint32_t* const sums[] = {a.data(), b.data()};
+    const uint32_t* const rests[] = {c.data(), a.data()};
+    const ShoupFactor w = q().Shoup(q().value() - 1);
+    fast().quotient_tiled(tiled.data(), 2 * tile, sums, rests, b.data(), w, p, n(), q());
+    reference().quotient_tiled(expected.data(), 2 * tile, sums, rests, b.data(), w, p, n(), q());
+    EXPECT_EQ(tiled, expected);
+    for (size_t i = 0; i < n(); ++i) {
+      ASSERT_EQ(tiled[i / tile * 2 * tile + i % tile],
+                q().Negate(q().Add(q().Add(a[p[i]], q().Negate(c[p[i]])), b[p[i]])));
+    }
     x = y = start;
     fast().permute_add(x.data(), a.data(), p, n(), q());
     reference().permute_add(y.data(), a.data(), p, n(), q());

@@ -157,13 +157,21 @@ void LiftSum(uint32_t* out, const uint32_t* a, const LiftConstants& a_constants,
   }
 }
 
-// LoadPermuted: a vector of permuted values comes from one aligned vector, which is loaded and
-// shuffled.
+// Source: where a vector of permuted values comes from: one aligned vector, at `at`, shuffled.
+struct Source {
+  static constexpr uint32_t kLow = static_cast<uint32_t>(Lanes() - 1);
+  explicit HWY_INLINE Source(const uint32_t* sources)
+      : at(sources[0] & ~kLow),
+        lanes(hn::IndicesFromVec(d32, hn::And(hn::Load(d32, sources), hn::Set(d32, kLow)))) {}
+  HWY_INLINE V32 Shuffled(V32 block) const { return hn::TableLookupLanes(block, lanes); }
+  size_t at;
+  decltype(hn::IndicesFromVec(d32, hn::Zero(d32))) lanes;
+};
+
+// LoadPermuted: a vector of permuted values.
 HWY_INLINE V32 LoadPermuted(const uint32_t* in, const uint32_t* sources) {
-  constexpr uint32_t kLow = static_cast<uint32_t>(Lanes() - 1);
-  const V32 index = hn::And(hn::Load(d32, sources), hn::Set(d32, kLow));
-  const V32 block = hn::Load(d32, in + (sources[0] & ~kLow));
-  return hn::TableLookupLanes(block, hn::IndicesFromVec(d32, index));
+  const Source source(sources);
+  return source.Shuffled(hn::Load(d32, in + source.at));
 }
 
 void Permute(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n) {
@@ -173,13 +181,25 @@ void Permute(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n) 
   }
 }
 
-void PermuteTiled(uint32_t* out, size_t tile_stride, const uint32_t* in, const Permutation& p,
-                  size_t n) {
+void QuotientTiled(uint32_t* out, size_t tile_stride, const uint32_t* const* sums,
+                   const uint32_t* const* rests, const uint32_t* own, ShoupFactor w,
+                   const Permutation& p, size_t n, const Modulus& q) {
   if (n < kSmallestVectorLoop) {
-    return ReferenceKernels().permute_tiled(out, tile_stride, in, p, n);
+    return ReferenceKernels().quotient_tiled(out, tile_stride, sums, rests, own, w, p, n, q);
   }
-  for (size_t i = 0; i < n; i += Lanes()) {
-    hn::Store(LoadPermuted(in, p.data() + i), d32, out + i / kTile * tile_stride + i % kTile);
+  const V32 vq = hn::Set(d32, q.value());
+  const V32 vw = hn::Set(d32, w.value);
+  const V32 vwq = hn::Set(d32, w.quotient);
+  const auto times = [&](V32 x) { return ReduceOnce(MultiplyLazy<true>(x, vw, vwq, vq), vq); };
+  for (size_t j = 0; j < n; j += Lanes()) {
+    const Source source(p.data() + j);
+    const auto load = [&](const uint32_t* in) { return hn::Load(d32, in + source.at); };
+    // Below 3 q: the lazy product takes any 32-bit value.
+    const V32 x0 = hn::Add(hn::Sub(hn::Add(load(sums[0]), load(own)), load(rests[0])), vq);
+    const V32 x1 = hn::Add(hn::Sub(load(sums[1]), load(rests[1])), vq);
+    uint32_t* to = out + j / kTile * tile_stride + j % kTile;
+    hn::Store(source.Shuffled(times(x0)), d32, to);
+    hn::Store(source.Shuffled(times(x1)), d32, to + kTile);
   }
 }
 
