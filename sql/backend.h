@@ -11,6 +11,7 @@
 typedef struct HeftRights {
   Oid owner;
   bool changes;
+  const char* gallery;  // that is called
 } HeftRights;
 
 // RunJob: the job, done; its error is thrown, as those of the database and the interrupts are. The

@@ -65,6 +65,7 @@ typedef enum HeftWork {
   HEFT_PENDING,
   HEFT_ADMIT,
   HEFT_IDENTIFY,
+  HEFT_IDENTIFY_MANY,
   HEFT_VERIFY,
   HEFT_REMOVE,
   HEFT_STATS,
@@ -83,7 +84,9 @@ typedef struct HeftCall {
   int more_count;
   HeftValue key;  // an idempotency key
   int64_t expires;
-  bool flag;  // identities in the reply
+  bool flag;                   // identities in the reply
+  const HeftValue* galleries;  // names of many: `gallery` is the first
+  int galleries_count;
 } HeftCall;
 
 // HeftSettings: of the session; strings are the caller's for the call.
@@ -126,6 +129,9 @@ typedef enum HeftKind {
   HEFT_IS_ADMISSION,
 } HeftKind;
 bool heft_check(HeftKind kind, const void* data, size_t size, char* error, size_t error_size);
+
+// heft_bucket_of: which bucket an identity belongs into; < 0: `buckets` is no number of buckets.
+int heft_bucket_of(const char* identity, size_t size, int buckets);
 
 #ifdef __cplusplus
 }

@@ -97,7 +97,7 @@ HeftJob* RunFor(Oid function, const HeftCall* call, HeftMay may) {
   const HeftSettings settings = {state_directory, get_database_name(MyDatabaseId),
                                  (int64_t)cache_megabytes << 20, threads, writer_wait};
   const bool changes = may == HEFT_MAY_CHANGE || may == HEFT_MAY_CREATE;
-  const HeftRights rights = {OwnerOf(function), changes};
+  const HeftRights rights = {OwnerOf(function), changes, call->gallery};
   if (GetDatabaseEncoding() != PG_UTF8)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("HEFT's identities are UTF-8, and this database is not")));
@@ -116,6 +116,8 @@ HeftJob* RunFor(Oid function, const HeftCall* call, HeftMay may) {
   } else {
     CheckVisible(call->gallery);
   }
+  for (int i = 1; i < call->galleries_count; ++i)
+    CheckVisible(pnstrdup(call->galleries[i].data, call->galleries[i].size));
   if (changes) PreventCommandIfReadOnly("a change of a gallery");
   return RunJob(call, &settings, &rights);
 }

@@ -107,6 +107,25 @@ static Datum CompositeOf(FunctionCallInfo fcinfo, const HeftJob* job) {
   return HeapTupleGetDatum(heap_form_tuple(descriptor, datums, nulls));
 }
 
+// All rows, as the set that is returned.
+static void ReturnRows(FunctionCallInfo fcinfo, const HeftJob* job) {
+  const ReturnSetInfo* const set = (ReturnSetInfo*)fcinfo->resultinfo;
+  Datum datums[32];
+  bool nulls[32];
+  InitMaterializedSRF(fcinfo, 0);
+  for (size_t r = 0; r < heft_job_rows(job); ++r) {
+    size_t columns;
+    const HeftValue* row = heft_job_row(job, r, &columns);
+    if ((size_t)set->setDesc->natts != columns || columns > lengthof(datums))
+      elog(ERROR, "heft: the extension's script is of another version");
+    for (size_t i = 0; i < columns; ++i)
+      datums[i] = DatumOf(&row[i], TupleDescAttr(set->setDesc, i)->atttypid, &nulls[i]);
+    tuplestore_putvalues(set->setResult, set->setDesc, datums, nulls);
+    for (size_t i = 0; i < columns; ++i)
+      if (row[i].type == HEFT_BYTES) pfree(DatumGetPointer(datums[i]));
+  }
+}
+
 // The only field of the first row.
 static Datum FieldOf(const HeftJob* job) {
   bool null;
@@ -183,6 +202,22 @@ PGDLLEXPORT Datum heft_identify(PG_FUNCTION_ARGS) {
   PG_RETURN_DATUM(FieldOf(Run(fcinfo, &call, HEFT_MAY_SIGN)));
 }
 
+PG_FUNCTION_INFO_V1(heft_identify_many);
+PGDLLEXPORT Datum heft_identify_many(PG_FUNCTION_ARGS) {
+  HeftCall call = {.work = HEFT_IDENTIFY_MANY};
+  Demand(fcinfo, 0, "galleries");
+  Demand(fcinfo, 1, "probe");
+  call.galleries = ElementsOf(fcinfo, 0, "galleries", &call.galleries_count);
+  if (call.galleries_count == 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("no gallery given")));
+  call.gallery = pnstrdup(call.galleries[0].data, call.galleries[0].size);
+  call.files = ElementsOf(fcinfo, 1, "probe", &call.files_count);
+  call.more = ElementsOf(fcinfo, 2, "conditions", &call.more_count);
+  call.flag = PG_ARGISNULL(3) || PG_GETARG_BOOL(3);
+  ReturnRows(fcinfo, RunFor(fcinfo->flinfo->fn_oid, &call, HEFT_MAY_SIGN));
+  return (Datum)0;
+}
+
 PG_FUNCTION_INFO_V1(heft_verify);
 PGDLLEXPORT Datum heft_verify(PG_FUNCTION_ARGS) {
   HeftCall call = {.work = HEFT_VERIFY};
@@ -212,6 +247,16 @@ PG_FUNCTION_INFO_V1(heft_server_key);
 PGDLLEXPORT Datum heft_server_key(PG_FUNCTION_ARGS) {
   HeftCall call = {.work = HEFT_SERVER_KEY};
   PG_RETURN_DATUM(FieldOf(Run(fcinfo, &call, HEFT_MAY_READ)));
+}
+
+PG_FUNCTION_INFO_V1(heft_bucket);
+PGDLLEXPORT Datum heft_bucket(PG_FUNCTION_ARGS) {
+  const HeftValue identity = TextOf(PG_GETARG_DATUM(0));
+  const int bucket = heft_bucket_of(identity.data, identity.size, PG_GETARG_INT32(1));
+  if (bucket < 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("%d is no number of buckets", PG_GETARG_INT32(1))));
+  PG_RETURN_INT32(bucket);
 }
 
 // --- What the types take: each true, or the error that says why not.

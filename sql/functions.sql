@@ -96,6 +96,15 @@ CREATE FUNCTION heft.heft_identify(
   RETURNS bytea
   AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
 
+-- Of many galleries at once, which have their model, their keys and their trust file in common: a
+-- reply each, in their order.
+CREATE FUNCTION heft.heft_identify_many(
+    galleries text[], probe heft.heft_probe[], conditions text[] DEFAULT '{}',
+    identities boolean DEFAULT true,
+    OUT gallery text, OUT gallery_id text, OUT generation bigint, OUT reply bytea)
+  RETURNS SETOF record
+  AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
+
 CREATE FUNCTION heft.heft_verify(gallery text, identity text, samples heft.heft_sample[])
   RETURNS bytea
   AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
@@ -146,6 +155,7 @@ GRANT EXECUTE ON FUNCTION
   TO heft_enroller, heft_admin;
 GRANT EXECUTE ON FUNCTION
   heft.heft_identify(text, heft.heft_probe[], text[], boolean),
+  heft.heft_identify_many(text[], heft.heft_probe[], text[], boolean),
   heft.heft_verify(text, text, heft.heft_sample[])
   TO heft_prober, heft_admin;
 GRANT EXECUTE ON FUNCTION

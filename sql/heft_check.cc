@@ -17,6 +17,7 @@
 #include "gallery/scores.h"
 #include "heft/inspect.h"
 #include "heft/model.h"
+#include "heft/shards.h"
 #include "heft/trust.h"
 #include "sql/job.h"
 
@@ -147,6 +148,11 @@ absl::Status Check(HeftKind kind, ByteSpan bytes) {
 
 }  // namespace
 }  // namespace heft::sql
+
+extern "C" int heft_bucket_of(const char* identity, size_t size, int buckets) {
+  if (buckets < 1 || buckets > static_cast<int>(heft::kMostBuckets)) return -1;
+  return static_cast<int>(heft::BucketOf({identity, size}, static_cast<uint32_t>(buckets)));
+}
 
 extern "C" bool heft_check(HeftKind kind, const void* data, size_t size, char* error,
                            size_t error_size) {

@@ -229,9 +229,35 @@ void ForgetSnapshots(void) {
   }
 }
 
+// A bucket that moves to another node is not changed here any more (sql/buckets.sql). Asked under
+// the store's lock, and with the row's: who starts a move waits for this transaction.
+static void CheckStays(const char* gallery) {
+  static SPIPlanPtr plan = NULL;
+  Oid types[1] = {TEXTOID};
+  Datum values[1] = {CStringGetTextDatum(gallery)};
+  if (plan == NULL) {
+    const SPIPlanPtr made = SPI_prepare(
+        "SELECT state = 'serving' FROM heft.buckets WHERE name = $1 FOR SHARE", 1, types);
+    if (made == NULL || SPI_keepplan(made) != 0)
+      elog(ERROR, "heft: %s: heft.buckets", SPI_result_code_string(SPI_result));
+    plan = made;
+  }
+  if (SPI_execute_plan(plan, values, NULL, false, 1) != SPI_OK_SELECT)
+    elog(ERROR, "heft: %s: heft.buckets", SPI_result_code_string(SPI_result));
+  if (SPI_processed == 1) {
+    bool null;
+    if (!DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null)))
+      ereport(ERROR,
+              (errcode(MAKE_SQLSTATE('H', 'F', '0', '0', '3')),
+               errmsg("\"%s\" is being moved to another node, and answers probes alone", gallery),
+               errhint("Again when it is there.")));
+  }
+  SPI_freetuptable(SPI_tuptable);
+}
+
 // Waits in the queue of the database's own lock, no longer than asked for, or than the session's
 // lock_timeout says; that error ends the call.
-static void Lock(const HeftRequest* request) {
+static void Lock(const HeftRequest* request, const HeftRights* rights) {
   char milliseconds[32];
   const int level = NewGUCNestLevel();
   const int wait = Max(request->depth, 1);
@@ -241,6 +267,7 @@ static void Lock(const HeftRequest* request) {
                           true, 0, false);
   (void)DirectFunctionCall2(pg_advisory_xact_lock_int4, Int32GetDatum(0x48454654),
                             Int32GetDatum(1));
+  CheckStays(rights->gallery);
   AtEOXact_GUC(true, level);
 }
 
@@ -302,7 +329,7 @@ static void Serve(HeftRequest* request, const HeftRights* rights) {
       End(request, false);
       break;
     case HEFT_LOCK:
-      Lock(request);
+      Lock(request, rights);
       break;
   }
 }

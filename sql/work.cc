@@ -27,6 +27,7 @@ namespace {
 struct Call {
   HeftWork work;
   std::string gallery, address;
+  std::vector<std::string> galleries;
   std::vector<std::vector<uint8_t>> files;
   std::string text, key;
   std::vector<uint8_t> bytes;
@@ -54,6 +55,9 @@ Call CallOf(const HeftCall& call) {
   for (int i = 0; i < call.more_count; ++i) out.more.push_back(TextOf(call.more[i]));
   out.expires = static_cast<uint64_t>(call.expires);
   out.flag = call.flag;
+  for (int i = 0; i < call.galleries_count; ++i) {
+    out.galleries.push_back(TextOf(call.galleries[i]));
+  }
   out.address = AddressOf(out.gallery);
   return out;
 }
@@ -78,9 +82,9 @@ Monitor MonitorOf(const HeftJob& job) {
   return [&job](const ProgressEvent&) { return !job.Stopped(); };
 }
 
-absl::StatusOr<std::shared_ptr<const LoadedServer>> ServerOf(const Call& call) {
+absl::StatusOr<std::shared_ptr<const LoadedServer>> ServerOf(const std::string& gallery) {
   HEFT_ASSIGN_OR_RETURN(const auto session, ConnectSpi());
-  return FindServer(*session, call.gallery, LocalFolder() + "/keys");
+  return FindServer(*session, gallery, LocalFolder() + "/keys");
 }
 
 absl::Status CreateOne(Call* call, HeftJob& job) {
@@ -115,7 +119,7 @@ absl::StatusOr<EnrolOptions> EnrolOptionsOf(const Call& call, const Trust& trust
 }
 
 absl::Status Enrol(Call* call, HeftJob& job) {
-  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(*call));
+  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
   HEFT_ASSIGN_OR_RETURN(const EnrolOptions options, EnrolOptionsOf(*call, server->trust));
   std::vector<SampleFile> files = FilesOf(call);
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(call->address));
@@ -138,7 +142,7 @@ absl::Status Enrol(Call* call, HeftJob& job) {
 }
 
 absl::Status Pending(Call* call, HeftJob& job) {
-  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(*call));
+  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, OpenGallery(call->gallery));
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(call->address));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, server->server.Pending(gallery));
@@ -150,7 +154,7 @@ absl::Status Pending(Call* call, HeftJob& job) {
 }
 
 absl::Status Admit(Call* call, HeftJob& job) {
-  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(*call));
+  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
   HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
                         server->server.Admit(call->address, call->bytes, "the admission",
                                              server->trust, MonitorOf(job)));
@@ -158,15 +162,30 @@ absl::Status Admit(Call* call, HeftJob& job) {
   return absl::OkStatus();
 }
 
-// Answer: a reply to a probe, signed for the key owner.
-absl::Status Answer(Call* call, HeftJob& job, bool verify) {
-  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(*call));
+absl::StatusOr<ProbeOptions> ProbeOptionsOf(const Call& call) {
   ProbeOptions options;
-  options.with_identities = call->flag;
-  for (const std::string& text : call->more) {
+  options.with_identities = call.flag;
+  for (const std::string& text : call.more) {
     HEFT_ASSIGN_OR_RETURN(Condition condition, ParseCondition(text));
     options.where.push_back(std::move(condition));
   }
+  return options;
+}
+
+// Sign: a reply of a gallery of which nothing was found damaged.
+absl::StatusOr<std::vector<uint8_t>> Sign(const SigningKey& signer, const LoadedServer& server,
+                                          const Gallery& gallery, const Request& request,
+                                          const std::vector<uint8_t>& scores) {
+  if (const auto damaged = DamagedBlocks(gallery); !damaged.empty()) {
+    return absl::DataLossError(absl::StrCat(damaged[0].why, ". A part is not passed off as all"));
+  }
+  return SignReply(signer, gallery, request, 0, server.key_owner, scores);
+}
+
+// Answer: a reply to a probe, signed for the key owner.
+absl::Status Answer(Call* call, HeftJob& job, bool verify) {
+  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
+  HEFT_ASSIGN_OR_RETURN(const ProbeOptions options, ProbeOptionsOf(*call));
   std::vector<SampleFile> files = FilesOf(call);
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, OpenGallery(call->gallery));
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(call->address));
@@ -177,17 +196,42 @@ absl::Status Answer(Call* call, HeftJob& job, bool verify) {
       const std::vector<uint8_t> scores,
       verify ? server->server.Verify(gallery, std::move(files), call->text)
              : server->server.Identify(gallery, std::move(files), options, MonitorOf(job)));
-  if (const auto damaged = DamagedBlocks(gallery); !damaged.empty()) {
-    return absl::DataLossError(absl::StrCat(damaged[0].why, ". A part is not passed off as all"));
-  }
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> reply,
-                        SignReply(signer, gallery, request, 0, server->key_owner, scores));
+                        Sign(signer, *server, gallery, request, scores));
   job.Return({std::move(reply)});
   return absl::OkStatus();
 }
 
+// AnswerMany: one probe, and a reply of each of the galleries, all of one state of the database. It
+// is one request, which is answered once, in all of them.
+absl::Status AnswerMany(Call* call, HeftJob& job) {
+  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
+  HEFT_ASSIGN_OR_RETURN(const ProbeOptions options, ProbeOptionsOf(*call));
+  for (const std::string& name : call->galleries) {
+    HEFT_ASSIGN_OR_RETURN(const auto its, ServerOf(name));
+    if (its == server) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        name, " has another model, other keys or another trust file than ", call->gallery));
+  }
+  const std::vector<SampleFile> files = FilesOf(call);
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(call->address));
+  HEFT_ASSIGN_OR_RETURN(const Request request,
+                        ReadRequest(files, &server->trust, signer.public_key()));
+  HEFT_RETURN_IF_ERROR(RememberRequest(call->address, request, 0));
+  for (const std::string& name : call->galleries) {
+    HEFT_ASSIGN_OR_RETURN(const Gallery gallery, OpenGallery(name));
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores,
+                          server->server.Identify(gallery, files, options, MonitorOf(job)));
+    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> reply,
+                          Sign(signer, *server, gallery, request, scores));
+    job.Return({name, HexString(gallery.id()), static_cast<int64_t>(gallery.generation()),
+                std::move(reply)});
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RemoveSome(Call* call, HeftJob& job) {
-  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(*call));
+  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
   RemoveOptions options;
   options.authorisation = call->bytes;
   options.trust = &server->trust;
@@ -228,6 +272,8 @@ absl::Status Do(Call* call, HeftJob& job) {
       return Admit(call, job);
     case HEFT_IDENTIFY:
       return Answer(call, job, /*verify=*/false);
+    case HEFT_IDENTIFY_MANY:
+      return AnswerMany(call, job);
     case HEFT_VERIFY:
       return Answer(call, job, /*verify=*/true);
     case HEFT_REMOVE:

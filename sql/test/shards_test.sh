@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A gallery in buckets on two nodes behind a router (sql/router/): enrolment, admission,
+# identification, verification and removal through it, opened by the key owner; and calls in which a
+# node is away, hangs, has lost a bucket or has another gallery in its place, none of which answers.
+#
+#   shards_test.sh BUILD_DIR
+set -euo pipefail
+here="$(dirname -- "${BASH_SOURCE[0]}")"
+source "$here/cluster.sh"
+source "$here/world.sh"
+source "$here/shards.sh"
+
+need_plproxy
+start_cluster "$1"
+make_world "$1"
+rows="0 4 8 12 16 20"
+# shellcheck disable=SC2086
+{ encrypt enrolment $rows 5; encrypt identification 5; }
+make_router node-a node-b
+make_sharded main 4 dba
+[[ "$(sql -c "SELECT string_agg(n.name, ' ' ORDER BY bucket) FROM heft_router.buckets b JOIN heft_router.nodes n
+  ON number = node")" == "node-a node-b node-a node-b" ]] || die "not in turn"
+
+# Who is enrolled where: by BLAKE2b of his name, as Python's hashlib says.
+for name in 0 1 zoë; do
+  expected="$(python3 -c 'import hashlib, sys
+print(int.from_bytes(hashlib.blake2b(sys.argv[1].encode(), digest_size=32).digest()[:8], "little") % 4)' "$name")"
+  [[ "$(sql -c "SELECT heft.heft_bucket('$name', 4)")" == "$expected" ]] || die "$name is not in bucket $expected"
+done
+# shellcheck disable=SC2086
+enrol_sharded main $rows
+refused 22004 "heft_router.heft_enrol('main', $(pair enrolment 0), NULL)"
+[[ "$(sql -c "SELECT sum(waiting) FROM heft_router.heft_stats('main')")" == 6 ]] || die "not all wait"
+admit_sharded main
+[[ "$(sql -c "SELECT sum(templates) FROM heft_router.heft_stats('main')")" == 6 ]] || die "not all were admitted"
+
+identify_sharded main 5 "$work/replies"
+found_in "$work/replies" 1 || die "whoever was asked for was not found"
+verify_sharded main 1 5 "$work/verified"
+decide "$work/verified" | grep -q '"identity": "1"' || die "no verification"
+
+# --- The nodes know what they have: a router of another mind is not believed.
+bucket="$(sql -c "SELECT heft.heft_bucket('1', 4)")"
+other=$(((bucket + 2) % 4))
+node="$(sql -c "SELECT node FROM heft_router.buckets WHERE bucket = $other")"
+refused 22023 "heft_router.on_node_enrol('main', $other, $node, $(pair enrolment 5), '1', '{}', NULL, NULL, NULL)"
+refused HF002 "heft_router.on_node_enrol('main', $other, 1 - $node, $(pair enrolment 5), '1', '{}', NULL, NULL, NULL)"
+
+# --- Never a part. The map lies: two buckets' nodes, two buckets' galleries, one bucket less.
+ask="heft_router.heft_identify('main', $(pair identification 5))"
+lies() {
+  sql -c "BEGIN" -c "$1" -c "$(catching "$ask")" -c "ROLLBACK" | grep -qx "$2" || die "an answer, or not $2: $1"
+}
+lies "UPDATE heft_router.buckets SET node = 1 - node WHERE bucket IN (2, 3)" HF002
+lies "DELETE FROM heft_router.buckets WHERE bucket = 3" HF002
+lies "UPDATE heft_router.buckets SET gallery_id = 'x' || gallery_id WHERE bucket = 2" HF002
+# A node has lost a bucket; has another gallery under its name.
+on node-b -c "CREATE TABLE kept AS SELECT * FROM heft.buckets" -c "DELETE FROM heft.buckets WHERE bucket = 3" >/dev/null
+refused HF002 "$ask"
+on node-b -c "INSERT INTO heft.buckets SELECT * FROM kept WHERE bucket = 3" \
+  -c "UPDATE heft.catalog SET key = convert_to('away', 'UTF8') WHERE key = convert_to('main.003', 'UTF8')" \
+  -c "UPDATE heft.catalog SET key = convert_to('main.003', 'UTF8') WHERE key = convert_to('main.001', 'UTF8')" \
+  -c "UPDATE heft.catalog SET key = convert_to('main.001', 'UTF8') WHERE key = convert_to('away', 'UTF8')" >/dev/null
+refused HF002 "$ask"
+on node-b -c "UPDATE heft.catalog SET key = convert_to('away', 'UTF8') WHERE key = convert_to('main.003', 'UTF8')" \
+  -c "UPDATE heft.catalog SET key = convert_to('main.003', 'UTF8') WHERE key = convert_to('main.001', 'UTF8')" \
+  -c "UPDATE heft.catalog SET key = convert_to('main.001', 'UTF8') WHERE key = convert_to('away', 'UTF8')" >/dev/null
+answers
+
+# --- A node that is away, goes away, and hangs.
+sql -c "ALTER DATABASE \"node-b\" ALLOW_CONNECTIONS false" \
+  -c "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = 'node-b'" >/dev/null
+refused HF001 "$ask"
+sql -c "ALTER DATABASE \"node-b\" ALLOW_CONNECTIONS true"
+answers
+{
+  echo "SELECT count(*) FROM $ask;"
+  echo "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = 'node-b';"
+  catching "$ask"
+  echo ";"
+  catching "$ask"
+} | sql | tr '\n' ' ' | grep -qE '^4 1 (HF001|answered) answered $' || die "a node that goes away"
+on node-b -c "BEGIN" -c "LOCK TABLE heft.galleries" -c "SELECT pg_sleep(3)" -c "ROLLBACK" >/dev/null &
+sleep 1
+sql -c "SET statement_timeout = 500" -c "SELECT count(*) FROM $ask" 2>"$work/error" && die "a node hangs, and an answer"
+grep -q "statement timeout" "$work/error" || die "$(cat "$work/error")"
+sql -c "UPDATE heft_router.cluster SET timeout = 1, version = version + 1"
+refused HF001 "$ask"
+sql -c "UPDATE heft_router.cluster SET timeout = 120, version = version + 1"
+wait "$!"
+answers
+# A bad probe is the caller's own error, by the node's own state.
+refused 22P03 "heft_router.heft_identify('main', ARRAY['rubbish'::bytea])"
+
+# --- Tenants: who sees what, by the router's map and by the nodes' own.
+sql -c "CREATE ROLE alice LOGIN" -c "CREATE ROLE bob LOGIN" -c "GRANT heft_prober, heft_enroller, heft_admin TO alice, bob"
+as alice -c "SELECT count(*) FROM $ask" 2>"$work/error" && die "another tenant's"
+grep -q "another tenant" "$work/error" || die "$(cat "$work/error")"
+PGUSER=alice make_sharded hers 2 alice >/dev/null
+PGUSER=alice sql -c "SELECT count(*) FROM heft_router.heft_stats('hers')" | grep -qx 2 || die "not her own"
+PGUSER=bob sql -c "SELECT count(*) FROM heft_router.heft_stats('hers')" 2>/dev/null && die "another tenant's"
+PGUSER=bob refused 42704 "heft_router.heft_remove('hers', '1')"
+# Past the map, the nodes say it.
+PGUSER=bob refused HF002 "heft_router.on_nodes_stats('hers', '{0, 1}', '{0, 1}')"
+PGUSER=alice refused 42501 "heft_router.heft_add_node('node-c', 'dbname=postgres')"
+
+# --- Removal.
+[[ "$(sql -c "SELECT removed FROM heft_router.heft_remove('main', '1')")" == 1 ]] || die "not removed"
+identify_sharded main 5 "$work/without"
+found_in "$work/without" 1 && die "whoever was removed answers"
+echo "shards_test: as it should be"
