@@ -210,7 +210,8 @@ absl::StatusOr<std::vector<uint8_t>> RevealSeed(const std::string& gallery, cons
 std::vector<size_t> ChooseForAudit(size_t replies, size_t one_in) {
   std::vector<size_t> order(replies);
   std::iota(order.begin(), order.end(), size_t{0});
-  const size_t count = one_in == 0 ? replies : (replies + one_in - 1) / one_in;
+  // Rounded up, whatever one_in.
+  const size_t count = one_in == 0 ? replies : replies / one_in + (replies % one_in == 0 ? 0 : 1);
   Csprng rng;
   for (size_t i = 0; i < count; ++i) {
     // 2^-40 from uniform, for as many replies as anybody has.

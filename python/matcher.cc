@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The server's role: it fuses, enrols and matches what it cannot read.
-#include "heft/audit.h"
 #include "heft/enrol_many.h"
+#include "heft/expanded_keys.h"
 #include "heft/pending.h"
 #include "heft/server.h"
 #include "python/values.h"
@@ -11,23 +11,46 @@ namespace {
 
 using Class = py::class_<MatcherHandle>;
 
+// Keys: a key file, or what ExpandedKeys made of one; `kind` as in docs/formats.md.
+class Keys {
+ public:
+  Keys(const py::object& keys, const char* what, const char* kind,
+       const std::optional<Trust>& trust)
+      : what_(what) {
+    if (py::isinstance<ExpandedKeys>(keys)) {
+      expanded_ = &keys.cast<const ExpandedKeys&>();
+      if (!trust) return;
+      const Expected expected = {.roles = {Role::kKeyOwner}, .kind = kind};
+      signer_ = Take(expanded_->CheckSigned(*trust, expected, what_)).signer;
+    } else {
+      source_.emplace(keys, what, kMaxKeysSize);
+      what_ = source_->what();
+      CheckSigned(trust, source_->bytes(), Role::kKeyOwner, kind, what_);
+      if (IsSigned(source_->bytes())) signer_ = Take(ReadSigned(source_->bytes(), what_)).signer;
+    }
+  }
+  KeyFile view() const {
+    return {source_ ? source_->bytes() : std::span<const uint8_t>(), what_, expanded_};
+  }
+  const SignerKey& signer() const { return signer_; }
+
+ private:
+  std::optional<Source> source_;
+  const ExpandedKeys* expanded_ = nullptr;  // the caller keeps it
+  std::string what_;
+  SignerKey signer_{};
+};
+
 MatcherHandle Create(const Model& model, const py::object& evaluation, const py::object& enrolment,
                      const std::optional<Trust>& trust) {
-  const Source keys(evaluation, "evaluation keys", kMaxKeysSize);
-  std::optional<Source> more;
-  if (!enrolment.is_none()) more.emplace(enrolment, "enrolment keys", kMaxKeysSize);
-  CheckSigned(trust, keys.bytes(), Role::kKeyOwner, "EVAL", keys.what());
-  if (more && !more->bytes().empty()) {
-    CheckSigned(trust, more->bytes(), Role::kKeyOwner, "ENRK", more->what());
-  }
-  SignerKey key_owner{};
-  if (IsSigned(keys.bytes())) key_owner = Take(ReadSigned(keys.bytes(), keys.what())).signer;
-  const std::span<const uint8_t> extra = more ? more->bytes() : std::span<const uint8_t>();
-  return {Call([&] {
-            return Server::Create(model, keys.bytes(), keys.what(), extra,
-                                  more ? more->what() : "enrolment keys");
-          }),
-          key_owner};
+  const Keys keys(evaluation, "evaluation keys", "EVAL", trust);
+  // Profiles of one ring have none, and give nothing or no bytes.
+  std::optional<Keys> more;
+  const bool empty = PyBytes_Check(enrolment.ptr()) != 0 && PyBytes_GET_SIZE(enrolment.ptr()) == 0;
+  if (!enrolment.is_none() && !empty) more.emplace(enrolment, "enrolment keys", "ENRK", trust);
+  return {
+      Call([&] { return Server::CreateFrom(model, keys.view(), more ? more->view() : KeyFile()); }),
+      keys.signer()};
 }
 
 EnrolResult Enrol(const MatcherHandle& self, const py::object& gallery, const py::object& samples,
@@ -252,8 +275,10 @@ void DefineMatcher(py::module_& m) {
   Init(
       c, &Create,
       "A model and the key owner's evaluation keys; enrolment keys to enrol and verify, where the\n"
-      "profile has them. Keys are bytes or paths; with a trust file they must be signed by a key\n"
-      "owner that it lists. DataLoss, FailedPrecondition.",
+      "profile has them. Keys are bytes, paths or ExpandedKeys; with a trust file they must be "
+      "signed by a\n"
+      "key owner that it lists. Who signed them is whom replies are for; of ExpandedKeys that is\n"
+      "known by trust alone. DataLoss, FailedPrecondition.",
       py::arg("model"), py::arg("evaluation_keys"), py::arg("enrolment_keys") = py::none(),
       py::kw_only(), py::arg("trust") = py::none());
   DefineEnrolment(c);

@@ -35,9 +35,11 @@ PYBIND11_MODULE(_heft, m) {
   DefineTrust(m);
   DefineClient(m);
   DefineGallery(m);
+  DefineExpandedKeys(m);
   DefineMatcher(m);
   DefineMatching(m);
   DefineGalleryAdmin(m);
+  DefineAudit(m);
   DefineOpenings(m);
   DefineKeyOwner(m);
   DefineRuntime(m);

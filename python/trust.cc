@@ -220,7 +220,7 @@ void DefineOpen(py::module_& m) {
         expected.kind = kind;
         expected.audience = KeyOrNobody(audience);
         expected.gallery = GalleryOrNone(gallery);
-        return Opened(Take(OpenSigned(source.bytes(), trust, expected, source.what())));
+        return SignedOf(Take(OpenSigned(source.bytes(), trust, expected, source.what())));
       },
       "The file in a signed one, if trust lists its signer and it is as expected. DataLoss for "
       "damage\n"
@@ -231,7 +231,7 @@ void DefineOpen(py::module_& m) {
       m, "read_signed",
       [](const py::object& file) {
         const Source source(file, "file");
-        return Opened(Take(ReadSigned(source.bytes(), source.what())));
+        return SignedOf(Take(ReadSigned(source.bytes(), source.what())));
       },
       "The same without asking whether to believe the signer, for showing. DataLoss.",
       py::arg("file"));
@@ -268,6 +268,8 @@ void CheckSigned(const std::optional<Trust>& trust, std::span<const uint8_t> byt
   if (role == Role::kTrainer && !trust->Lists(role)) return;
   Take(OpenSigned(bytes, *trust, {.roles = {role}, .kind = kind}, what));
 }
+
+py::object SignedOf(const SignedFile& file) { return py::cast(Opened(file)); }
 
 PassphraseSource PassphraseOf(const py::object& passphrase) {
   if (passphrase.is_none()) return {};

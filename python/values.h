@@ -12,6 +12,7 @@
 #include <shared_mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "heft/dataset.h"
 #include "heft/gallery.h"
@@ -35,11 +36,16 @@ void DefineMatcher(py::module_& m);
 void DefineMatching(py::module_& m);
 void DefineOpenings(py::module_& m);
 void DefineKeyOwner(py::module_& m);
+void DefineExpandedKeys(py::module_& m);
+void DefineAudit(py::module_& m);
 
 // CheckSigned: throws unless `trust`, if there is one, believes who signed the file in this role;
 // of trainers only where it lists any.
 void CheckSigned(const std::optional<Trust>& trust, std::span<const uint8_t> bytes, Role role,
                  const char* kind, const std::string& what);
+
+// SignedOf: a SignedFile of Python's, with a copy of the file.
+py::object SignedOf(const SignedFile& file);
 
 // PassphraseOf: None, a str, or a function that returns one and is asked when it is needed.
 PassphraseSource PassphraseOf(const py::object& passphrase);
@@ -69,11 +75,13 @@ class Reading {
   std::shared_ptr<OwnerState> state_;
 };
 
-// OwnerHandle: the key owner's role.
+// OwnerHandle: the key owner's role, under a model with these modalities.
 class OwnerHandle {
  public:
-  explicit OwnerHandle(KeyOwner owner)
-      : state_(std::make_shared<OwnerState>(std::move(owner)), "this key owner") {}
+  OwnerHandle(KeyOwner owner, const Model& model)
+      : state_(std::make_shared<OwnerState>(std::move(owner)), "this key owner"),
+        modalities_(model.modalities) {}
+  const std::vector<ModalitySpec>& modalities() const { return modalities_; }
   std::shared_ptr<OwnerState> Get() const { return *state_.Get(); }
   void Close() { state_.Close(); }
   bool closed() const { return state_.closed(); }
@@ -81,6 +89,7 @@ class OwnerHandle {
 
  private:
   Held<std::shared_ptr<OwnerState>> state_;
+  std::vector<ModalitySpec> modalities_;
 };
 
 // MatcherHandle: the server's role.

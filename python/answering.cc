@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// The key owner answers: it opens replies and decides, admits, renews, and keeps its budget.
+#include "heft/key_owner.h"
+#include "python/owner.h"
+
+namespace heft::python {
+namespace {
+
+using Class = OwnerClass;
+
+DecisionRule RuleOf(std::optional<double> score, std::optional<double> fmr,
+                    std::optional<double> fpir, bool likelihood) {
+  return {score, fmr, fpir, likelihood};
+}
+
+void DefineOpen(Class& c) {
+  Method(
+      c, "require_signed",
+      [](const OwnerHandle& self, const Trust& trust) {
+        Write(self, [&](KeyOwner& owner) { return owner.RequireSigned(trust); });
+      },
+      "From here on replies are taken only if a server that trust lists has signed them for this\n"
+      "owner, in time, of a gallery that it pins if it pins any.",
+      py::arg("trust"));
+  Method(
+      c, "require_signed_gallery",
+      [](const OwnerHandle& self) {
+        Write(self, [](KeyOwner& owner) {
+          owner.RequireSignedGallery();
+          return absl::OkStatus();
+        });
+      },
+      "From here on replies are taken only of the state of a gallery that admit has signed last;\n"
+      "those of an older one, and of another root for the same generation, never are.");
+  Method(
+      c, "open",
+      [](const OwnerHandle& self, const py::object& reply, uint32_t publish, int security_bits) {
+        const Source source(reply, "reply", kMaxReplySize);
+        std::optional<Flooding> flooding;
+        if (security_bits != 0) flooding = Flooding{security_bits};
+        return Read(self, [&](const KeyOwner& owner) {
+          return owner.Open(source.bytes(), source.what(), flooding, publish);
+        });
+      },
+      "A matcher's reply, once: the best publish candidates with rounded scores, each of them\n"
+      "charged. security_bits: noise added for so many bits, 30 at least; 0: none.\n"
+      "BudgetSpent; FailedPrecondition for a reply that was opened before, of another key or "
+      "model;\n"
+      "DataLoss, Unavailable.",
+      py::arg("reply"), py::kw_only(), py::arg("publish") = kPublishedCandidates,
+      py::arg("security_bits") = 0);
+  Method(
+      c, "decide",
+      [](const OwnerHandle& self, const py::object& reply, std::optional<double> score,
+         std::optional<double> fmr, std::optional<double> fpir, bool likelihood) {
+        const Source source(reply, "reply", kMaxReplySize);
+        const DecisionRule rule = RuleOf(score, fmr, fpir, likelihood);
+        return Read(self, [&](const KeyOwner& owner) {
+          return owner.Decide(source.bytes(), source.what(), rule);
+        });
+      },
+      "The decision alone: a score to reach, or rates, of which that is taken which is of what "
+      "was\n"
+      "asked: fmr of a verification, fpir of an identification. likelihood: also how likely, "
+      "charged\n"
+      "as two decisions. Errors as open's; OutOfRange, InvalidArgument.",
+      py::arg("reply"), py::kw_only(), py::arg("score") = py::none(), py::arg("fmr") = py::none(),
+      py::arg("fpir") = py::none(), py::arg("likelihood") = false);
+  Method(
+      c, "threshold_for",
+      [](const OwnerHandle& self, const py::object& reply, std::optional<double> score,
+         std::optional<double> fmr, std::optional<double> fpir) {
+        const Source source(reply, "reply", kMaxReplySize);
+        const DecisionRule rule = RuleOf(score, fmr, fpir, false);
+        return Read(self, [&](const KeyOwner& owner) {
+          return owner.ThresholdFor(source.bytes(), source.what(), rule);
+        });
+      },
+      "What such a rule means for this reply. Opens nothing, charges nothing.", py::arg("reply"),
+      py::kw_only(), py::arg("score") = py::none(), py::arg("fmr") = py::none(),
+      py::arg("fpir") = py::none());
+}
+
+void DefineRequests(Class& c) {
+  Method(
+      c, "admit",
+      [](const OwnerHandle& self, const py::object& request, const py::object& only,
+         const py::object& reject, bool new_identities_only, bool put_back) {
+        const Source source(request, "request");
+        AdmissionPolicy policy;
+        policy.only = LabelsOf(only), policy.reject = LabelsOf(reject);
+        policy.new_identities_only = new_identities_only, policy.put_back = put_back;
+        return Read(self, [&](const KeyOwner& owner) {
+          return owner.Admit(source.bytes(), source.what(), policy);
+        });
+      },
+      "Matcher.pending's bytes: opens the proofs of the norms of all templates that wait, and "
+      "admits\n"
+      "the sound ones. only, reject: identities. put_back: the gallery came back from a copy. Not\n"
+      "charged. FailedPrecondition, DataLoss.",
+      py::arg("request"), py::kw_only(), py::arg("only") = py::none(),
+      py::arg("reject") = py::none(), py::arg("new_identities_only") = false,
+      py::arg("put_back") = false);
+  Method(
+      c, "inquiry",
+      [](const OwnerHandle& self, const py::object& request) {
+        const Source source(request, "request");
+        return Read(self, [&](const KeyOwner& owner) {
+          return owner.ReadInquiry(source.bytes(), source.what());
+        });
+      },
+      "Who waits, in such a request. Opens nothing, signs nothing.", py::arg("request"));
+  Method(
+      c, "renew",
+      [](const OwnerHandle& self, const py::object& request) {
+        const Source source(request, "request");
+        return Read(self, [&](const KeyOwner& owner) {
+          return owner.Renew(source.bytes(), source.what());
+        });
+      },
+      "Gallery.ask_renewal's bytes: makes blocks anew, without those who were removed; sees pads\n"
+      "alone.",
+      py::arg("request"));
+}
+
+}  // namespace
+
+void DefineAnswers(OwnerClass& c) {
+  DefineOpen(c);
+  DefineRequests(c);
+}
+
+void DefineBudget(OwnerClass& c) {
+  Method(
+      c, "budget",
+      [](const OwnerHandle& self) {
+        return Read(self, [](const KeyOwner& owner) { return owner.Budget(); });
+      },
+      "What has been published under this key.");
+  Method(
+      c, "set_budget",
+      [](const OwnerHandle& self, std::optional<uint64_t> scores, std::optional<uint64_t> decisions,
+         std::optional<uint64_t> bits) {
+        Write(self, [&](KeyOwner& owner) -> absl::Status {
+          const auto use = owner.Budget();
+          if (!use.ok()) return use.status();
+          return owner.SetBudget({scores.value_or(use->limits.scores),
+                                  decisions.value_or(use->limits.decisions),
+                                  bits.value_or(use->limits.client_bits)});
+        });
+      },
+      "Raises or lowers limits, recorded; None leaves one as it is.", py::kw_only(),
+      py::arg("scores") = py::none(), py::arg("decisions") = py::none(),
+      py::arg("client_bits") = py::none());
+  Method(
+      c, "restart_journal",
+      [](const OwnerHandle& self, const std::string& reason) {
+        Write(self, [&](KeyOwner& owner) { return owner.RestartJournal(reason); });
+      },
+      "Begins the journal of openings anew, for a reason that it records.", py::arg("reason"));
+  c.def_property_readonly(
+      "journal_file", [](const OwnerHandle& self) { return self.Get()->owner.journal_file(); },
+      "Where openings are recorded; empty: in memory.");
+}
+
+}  // namespace heft::python

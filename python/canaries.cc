@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Canaries: people who do not exist, by whom the key owner checks the server. Who they are is a
+// secret from the server: sets of them are not pickled, copied or printed.
+#include <pybind11/numpy.h>
+
+#include <algorithm>
+
+#include "heft/key_owner.h"
+#include "python/owner.h"
+
+namespace heft::python {
+namespace {
+
+// Somebody who does not exist, with the names of the model's modalities.
+struct Person {
+  std::string label;
+  std::vector<std::pair<std::string, std::vector<float>>> vectors;
+};
+struct Set {
+  std::vector<Person> people, probes;
+  std::vector<uint8_t> file;
+};
+
+constexpr char kSecret[] =
+    "canaries are a secret from the server: they are not pickled or copied; keep the vectors only "
+    "until they are encrypted, and the sealed file";
+
+std::vector<Person> Named(std::vector<CanarySet::Person> people,
+                          const std::vector<ModalitySpec>& modalities) {
+  std::vector<Person> out;
+  for (CanarySet::Person& person : people) {
+    Person& named = out.emplace_back();
+    named.label = std::move(person.label);
+    for (size_t m = 0; m < modalities.size(); ++m) {
+      named.vectors.emplace_back(modalities[m].name, std::move(person.vectors[m]));
+    }
+  }
+  return out;
+}
+
+Set Make(const OwnerHandle& self, size_t triples, const py::object& names) {
+  const std::vector<std::string> labels = LabelsOf(names);
+  CanarySet set = Read(self, [&](const KeyOwner& o) { return o.MakeCanaries(triples, labels); });
+  return {Named(std::move(set.people), self.modalities()),
+          Named(std::move(set.probes), self.modalities()), std::move(set.file)};
+}
+
+py::dict Vectors(const Person& person) {
+  py::dict out;
+  for (const auto& [modality, values] : person.vectors) {
+    py::array_t<float> array(static_cast<py::ssize_t>(values.size()));
+    std::copy(values.begin(), values.end(), array.mutable_data());
+    out[py::str(modality)] = array;
+  }
+  return out;
+}
+
+void DefineSets(py::module_& m) {
+  py::class_<Person> person(m, "CanaryPerson",
+                            "Somebody who does not exist: client.encrypt_each(person.vectors, "
+                            "person.label).");
+  person.def_readonly("label", &Person::label, "The identity to be enrolled under.");
+  person.def_property_readonly("vectors", &Vectors,
+                               "A vector of unit length for each modality, a copy.");
+  person.def("__repr__", [](const Person&) { return "<heft.CanaryPerson>"; });
+  RefuseCopies(person, kSecret);
+  py::class_<Set> set(m, "CanarySet",
+                      "Canaries, and probes of which the key owner knows the answers. Nobody but "
+                      "the client\n"
+                      "and the key owner must see them.");
+  set.def_readonly("people", &Set::people, "Three of each triple, to be enrolled.");
+  set.def_readonly("probes", &Set::probes, "One of each triple, to ask with.");
+  set.def_property_readonly(
+      "file", [](const Set& s) { return BytesOf(s.file); },
+      "For KeyOwner.register_canaries, sealed under the secret key.");
+  set.def("__repr__", [](const Set& s) {
+    return "<heft.CanarySet of " + std::to_string(s.people.size()) + " people>";
+  });
+  RefuseCopies(set, kSecret);
+}
+
+}  // namespace
+
+void DefineCanaries(py::module_& m, OwnerClass& c) {
+  DefineSets(m);
+  Method(
+      c, "make_canaries", &Make,
+      "People who do not exist, in triples, to be enrolled like anybody else, among others, so "
+      "that\n"
+      "the server cannot tell them: of each triple the third one's score follows from those of "
+      "the\n"
+      "others, whatever the probe. names: of all of them; without, random ones. InvalidArgument;\n"
+      "FailedPrecondition for a model in whose interval no such people are found.",
+      py::arg("triples") = 3, py::arg("names") = py::none());
+  const auto source = [](const py::object& file) { return Source(file, "canaries", 1 << 25); };
+  Method(
+      c, "require_canaries",
+      [source](const OwnerHandle& self, const py::object& file) {
+        const Source held = source(file);
+        Write(self,
+              [&](KeyOwner& owner) { return owner.RequireCanaries(held.bytes(), held.what()); });
+      },
+      "From here on every identification must hold these canaries (CanarySet.file, or that of\n"
+      "`heft canary`), with scores as they must be; what does not is refused, and they are no\n"
+      "candidates. DataLoss; FailedPrecondition for those of another key or model.",
+      py::arg("file"));
+  Method(
+      c, "register_canaries",
+      [source](const OwnerHandle& self, const py::object& file) {
+        const Source held = source(file);
+        Write(self,
+              [&](KeyOwner& owner) { return owner.RegisterCanaries(held.bytes(), held.what()); });
+      },
+      "The same, for all who load this key: they are kept beside it, as by `heft canary "
+      "--require`.\n"
+      "FailedPrecondition also for a key that is of no file.",
+      py::arg("file"));
+}
+
+}  // namespace heft::python

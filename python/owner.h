@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls on a key owner: those that only look go beside each other, those that change it alone.
+#ifndef HEFT_PYTHON_OWNER_H_
+#define HEFT_PYTHON_OWNER_H_
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "python/values.h"
+
+namespace heft::python {
+
+using OwnerClass = py::class_<OwnerHandle>;
+
+// Read: f(owner) beside others. A budget that is spent is its own kind of exception.
+template <typename F>
+auto Read(const OwnerHandle& self, F&& f) {
+  const auto state = self.Get();
+  auto result = [&] {
+    const py::gil_scoped_release release;
+    const Reading reading(state);
+    return f(static_cast<const KeyOwner&>(state->owner));
+  }();
+  if (absl::IsResourceExhausted(result.status())) ThrowSpent(result.status());
+  return Take(std::move(result));
+}
+
+// Write: f(owner) alone.
+template <typename F>
+void Write(const OwnerHandle& self, F&& f) {
+  const auto state = self.Get();
+  Call([&]() -> absl::Status {
+    if (Reading::Here(*state)) {
+      return absl::FailedPreconditionError(
+          "a callback of a key owner's call cannot change that owner: do it when the call is back");
+    }
+    const std::unique_lock lock(state->mutex);
+    return f(state->owner);
+  });
+}
+
+// Parts of the class, in files of their own.
+void DefineAnswers(OwnerClass& c);
+void DefineBudget(OwnerClass& c);
+void DefineCanaries(py::module_& m, OwnerClass& c);
+
+}  // namespace heft::python
+
+#endif  // HEFT_PYTHON_OWNER_H_
