@@ -21,6 +21,7 @@ CREATE TABLE heft.buckets (
   -- serving: here alone it is changed. While it moves it is changed nowhere: leaving, on the old
   -- node, and ready, on the new one, answer probes; coming is not all here yet.
   state text NOT NULL DEFAULT 'serving' CHECK (state IN ('serving', 'leaving', 'coming', 'ready')),
+  move uuid,  -- the last one, of which alone a step is taken
   PRIMARY KEY (gallery, bucket),
   CHECK (bucket >= 0 AND bucket < buckets),
   CHECK (name = heft.heft_bucket_name(gallery, bucket))

@@ -196,7 +196,7 @@ END $$;
 -- --- Who may call them: as on the nodes, where the caller is known by the same name unless a
 -- node's conninfo says otherwise.
 REVOKE ALL ON ALL TABLES IN SCHEMA heft_router FROM PUBLIC;
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA heft_router, plproxy FROM PUBLIC;
+REVOKE ALL ON ALL ROUTINES IN SCHEMA heft_router, plproxy FROM PUBLIC;
 GRANT USAGE ON SCHEMA heft_router, plproxy TO heft_enroller, heft_prober, heft_admin;
 GRANT SELECT ON ALL TABLES IN SCHEMA heft_router TO heft_enroller, heft_prober, heft_admin;
 GRANT INSERT ON heft_router.galleries, heft_router.buckets TO heft_admin;

@@ -33,6 +33,9 @@ CREATE TABLE heft_router.buckets (
   gallery_id text NOT NULL UNIQUE,
   node integer NOT NULL REFERENCES heft_router.nodes,
   moves_to integer REFERENCES heft_router.nodes CHECK (moves_to <> node),
+  moved_from integer REFERENCES heft_router.nodes CHECK (moved_from <> node),
+  move uuid,  -- the last one
+  called_off boolean NOT NULL DEFAULT false,
   PRIMARY KEY (gallery, bucket)
 );
 ALTER TABLE heft_router.galleries ENABLE ROW LEVEL SECURITY;

@@ -38,7 +38,7 @@ make_router() {
 
 make_sharded() {
   sql -c "SELECT heft_router.heft_create_gallery('$1', $2, $(file model), $(file evaluation),
-    convert_from($(file trust), 'UTF8'), $(file enrolment), '$3')" >"$work/$1.shards"
+    convert_from($(file trust), 'UTF8'), $(file enrolment), '$3', ${nodes:-NULL})" >"$work/$1.shards"
 }
 
 enrol_sharded() {
