@@ -51,8 +51,10 @@ bool Decides(const AdmissionPolicy& policy, const EnrolmentCheck& check) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenProof(
-    const Instance& ring, const ckks::SecretKey& key, const ckks::Ciphertext& proof) const {
+absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenProof(const Instance& ring,
+                                                                     const ckks::SecretKey& key,
+                                                                     const ckks::Ciphertext& proof,
+                                                                     double noise) const {
   ckks::Plaintext plain;
   if (flooded_) {
     // A proof of the larger ring errs as that of the small one, of a slot twice as much.
@@ -63,9 +65,9 @@ absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenProof(
     // Of a sound template, whatever the file says: another one may wrap around, and is refused.
     c.noise.message = 2 * TemplateNormInterval(model_).hi;
     c.noise.error = std::max(c.noise.error, least);
-    HEFT_ASSIGN_OR_RETURN(plain,
-                          ckks::DecryptFlooded(*ring.context, c, key,
-                                               {Flooding().security_bits, 2 * kFloodedProofs}));
+    HEFT_ASSIGN_OR_RETURN(
+        plain, ckks::DecryptFlooded(*ring.context, c, key,
+                                    {Flooding().security_bits, 2 * kFloodedProofs, noise}));
   } else {
     plain = ckks::Decrypt(*ring.context, proof, key);
   }
@@ -82,20 +84,20 @@ std::vector<std::string> KeyOwner::Impl::Flaws(const EnrolmentCheck& check) cons
   auto note = [&](size_t i, const absl::StatusOr<double>& norm) {
     if (flaws[i].empty()) flaws[i] = Flaw(norm, interval);
   };
-  auto open = [&](const Instance& ring, const ckks::SecretKey& key,
-                  const ckks::Ciphertext& c) -> absl::StatusOr<std::vector<ckks::Complex>> {
+  auto open = [&](const Instance& ring, const ckks::SecretKey& key, const ckks::Ciphertext& c,
+                  double noise) -> absl::StatusOr<std::vector<ckks::Complex>> {
     HEFT_RETURN_IF_ERROR(CheckProofForm(c, limbs, scale));
-    return OpenProof(ring, key, c);
+    return OpenProof(ring, key, c, noise);
   };
   for (const BatchNorms& norms : check.batch) {
-    auto slots = open(rings_.enrolment, keys_.enrolment, norms.norms);
+    auto slots = open(rings_.enrolment, keys_.enrolment, norms.norms, kBatchNoise);
     for (size_t i = 0; i < flaws.size(); ++i) {
       note(i, slots.ok() ? ReadNormOf((*slots)[i], norms.sigma) : slots.status());
     }
     if (slots.ok()) SecureWipe(slots->data(), slots->size() * sizeof((*slots)[0]));
   }
   for (size_t i = 0; i < check.proofs.size(); ++i) {
-    auto slots = open(rings_.matching, key(), check.proofs[i]);
+    auto slots = open(rings_.matching, key(), check.proofs[i], kProofNoise);
     note(i / kNormProofs, slots.ok() ? ReadNorm(*slots, model_.gamma) : slots.status());
     if (slots.ok()) SecureWipe(slots->data(), slots->size() * sizeof((*slots)[0]));
   }

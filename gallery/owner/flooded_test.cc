@@ -179,6 +179,46 @@ TEST_F(FloodedTest, EnrolsInBulk) {
   }
 }
 
+// Vectors as networks give them, and as many dimensions as the profile takes. In bulk such proofs
+// have no room, and say so.
+TEST(FloodedLongVectorsTest, AreAdmittedOneByOne) {
+  const Model model = testing::RandomModel({512, 512}, 64, 3, "flooded");
+  const auto owner = KeyOwner::Generate(model);
+  ASSERT_TRUE(owner.ok()) << owner.status();
+  const auto server = Server::Create(model, *owner->EvaluationKeys(), "evaluation",
+                                     *owner->EnrolmentKeys(), "enrolment");
+  ASSERT_TRUE(server.ok()) << server.status();
+  const testing::TemporaryFolder folder;
+  std::mt19937_64 random(3);
+  std::vector<std::vector<float>> rows;
+  std::vector<Samples> samples;
+  const std::vector<std::string> labels = {"ann"};
+  for (const ModalitySpec& modality : model.modalities) {
+    const auto unit = testing::RandomUnit(modality.dimension, random);
+    rows.emplace_back(unit.begin(), unit.end());
+    samples.push_back({modality.name, rows.back(), labels});
+  }
+  std::vector<SampleFile> files, bulk;
+  for (Samples& one : samples) {
+    files.push_back({*owner->Encrypt(one), "sample"});
+    one.encoding = SampleEncoding::kBulk;
+    bulk.push_back({*owner->Encrypt(one), "bulk"});
+    one.encoding = SampleEncoding::kCompact;
+  }
+  const std::vector<SampleFile> fused = {{*owner->EncryptFused(samples), "fused"}};
+  const std::string gallery = folder.path() + "/gallery";
+  EnrolOptions options;
+  for (const auto& [name, brought] : {std::pair{"ann", files}, {"bea", fused}}) {
+    options.identity = name;
+    const auto done = testing::EnrolNow(*server, *owner, gallery, brought, options);
+    ASSERT_TRUE(done.ok()) << done.status();
+    EXPECT_EQ(done->admitted, 1u);
+  }
+  options.identity = "cleo";
+  const auto refused = testing::EnrolNow(*server, *owner, gallery, bulk, options);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("no room for noise flooding"));
+}
+
 TEST_F(FloodedTest, TakesWhatTheClientHasProjected) {
   constexpr uint32_t kPeople = 2;
   Enrol(Many(kPeople, SampleEncoding::kPartial));

@@ -37,6 +37,12 @@ using NoiseFlooding = std::optional<ckks::FloodingOptions>;
 // kFloodedProofs: of norms of templates that wait, that an adversary may see opened under one key
 // of a profile that floods.
 inline constexpr uint64_t kFloodedProofs = 1'000'000;
+// kProofNoise: that a slot of one template's proof can live with: a part has 0.7 of it, ReadNorm
+// takes the mean of thousands of slots, and each may be off by 9 times a part's. kBatchNoise: of a
+// proof in bulk, where a template has one slot, and the difference of its two parts grows
+// threefold.
+inline constexpr double kProofNoise = 3e-3;
+inline constexpr double kBatchNoise = 1e-3;
 
 class KeyOwner::Impl {
  public:
@@ -102,7 +108,8 @@ class KeyOwner::Impl {
   // Slots of an admission's proof, to be wiped by the caller.
   absl::StatusOr<std::vector<ckks::Complex>> OpenProof(const Instance& ring,
                                                        const ckks::SecretKey& key,
-                                                       const ckks::Ciphertext& proof) const;
+                                                       const ckks::Ciphertext& proof,
+                                                       double noise) const;
   // The request that a server has sent, if it belongs here.
   absl::StatusOr<AdmissionRequest> ReadAdmissionRequest(ByteSpan request,
                                                         std::string_view what) const;
