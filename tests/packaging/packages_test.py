@@ -10,6 +10,7 @@ import fnmatch
 import functools
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -40,6 +41,9 @@ def installed_files():
     """What `cmake --install` installs, in the folders that packaging/debian/rules chooses."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([CMAKE, "--install", BUILD, "--prefix", f"{folder}/usr"], check=True, capture_output=True)
+        # The extension of PostgreSQL, which is installed where it is asked for; its folders are the server's.
+        subprocess.run([CMAKE, "--install", BUILD, "--component", "postgres"], check=True, capture_output=True,
+                       env={**os.environ, "DESTDIR": folder})
         files = [str(path.relative_to(folder)) for path in Path(folder).rglob("*") if not path.is_dir()]
     files = [re.sub(r"^usr/lib/(x86_64-linux-gnu/)?(?=libheft|cmake/|pkgconfig/)", "usr/lib/TRIPLET/", f)
              for f in files]
@@ -73,6 +77,8 @@ class Install(unittest.TestCase):
         for package in packages():
             if package == "python3-heft" and not any("/dist-packages/" in file for file in files):
                 continue  # a build without the Python module: configuring has said so
+            if package == "postgresql-15-heft" and not any("/postgresql/" in file for file in files):
+                continue  # without the extension: the same
             for pattern in patterns(package):
                 self.assertTrue(any(takes(pattern, file) for file in files), f"{package}: {pattern} is not installed")
 
@@ -84,7 +90,7 @@ class Install(unittest.TestCase):
                     self.assertTrue(list(SOURCE.glob(pattern)), f"{path.name}: {pattern} is not there")
 
     def test_servers_have_nothing_of_the_key_owner(self):
-        for package in ("libheft-server0", "heft-server", "heft-matcher"):
+        for package in ("libheft-server0", "heft-server", "heft-matcher", "postgresql-15-heft"):
             for pattern in patterns(package):
                 self.assertFalse(takes(pattern, "usr/lib/TRIPLET/libheft.so.0.1"), package)
                 self.assertFalse(takes(pattern, "usr/bin/heft"), package)
