@@ -39,6 +39,7 @@ LICENCES = {
     "nlohmann-json3": "MIT",
     "numpy": "BSD-3-Clause",
     "openssl": "Apache-2.0",
+    "p11-kit": "BSD-3-Clause",
     "postgresql-15": "PostgreSQL",
     "prometheus-cpp": "MIT",
     "pybind11": "BSD-3-Clause",
