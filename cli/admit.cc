@@ -16,12 +16,17 @@ namespace {
 
 struct AdmitOptions : AnswerOptions {
   AdmissionPolicy policy;
+  std::string shards;
 };
 
 absl::Status RunAdmit(const Common& common, const AdmitOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const Asked asked, LoadAsked(options));
+  AdmissionPolicy policy = options.policy;
+  if (!options.shards.empty()) {
+    HEFT_ASSIGN_OR_RETURN(policy.shards, ShardList::Load(options.shards));
+  }
   HEFT_ASSIGN_OR_RETURN(const Admissions done,
-                        asked.owner.Admit(asked.request, options.in, options.policy));
+                        asked.owner.Admit(asked.request, options.in, policy));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, done.signed_admission));
   size_t admitted = 0;
   Json json = {{"out", options.out}, {"rejected", Json::array()}};
@@ -79,6 +84,9 @@ void AddAdmit(Command app) {
   command.Add("--reject", &options->policy.reject, "not these identities: they are removed");
   command.Add("--put-back", &options->policy.put_back,
               "the gallery was put back from a copy: sign its state although a later one was");
+  command.Add("--shards", &options->shards,
+              "shard list of the gallery that this one is a bucket of: who belongs into another "
+              "bucket is rejected");
   command.Add("--new-only", &options->policy.new_identities_only,
               "no further template for anybody who is enrolled, authorised or not");
 }

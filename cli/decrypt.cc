@@ -19,7 +19,8 @@ namespace {
 
 struct Options {
   KeyOptions key;
-  std::string in;
+  std::vector<std::string> in;
+  std::string shards;
   uint32_t top = kPublishedCandidates;
   bool beyond_cap = false;
   DecisionRule rule;
@@ -34,16 +35,40 @@ struct Options {
   bool signed_gallery = false;
 };
 
-// What the reply says of itself must be what is asked for: the answer to these files, of this
+// Given: the replies, and of which gallery's buckets they are to be the whole, if of any.
+struct Given {
+  std::vector<std::vector<uint8_t>> bytes;
+  std::vector<ReplyFile> files;
+  std::optional<ShardList> shards;
+};
+
+absl::StatusOr<Given> ReadReplies(const Options& options) {
+  Given given;
+  if (!options.shards.empty()) {
+    HEFT_ASSIGN_OR_RETURN(given.shards, ShardList::Load(options.shards));
+  } else if (options.in.size() > 1) {
+    return absl::InvalidArgumentError(
+        "one reply at a time: several are those of a gallery's buckets, of which --shards tells");
+  }
+  for (const std::string& path : options.in) {
+    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path, kMaxReplySize));
+    given.bytes.push_back(std::move(bytes));
+    given.files.push_back({given.bytes.back(), path});
+  }
+  return given;
+}
+
+// What a reply says of itself must be what is asked for: the answer to these files, of this
 // gallery. Its signature is checked when it is opened.
-absl::Status CheckStatement(const Options& options, std::span<const uint8_t> reply) {
+absl::Status CheckStatement(const Options& options, const ReplyFile& reply) {
   if (options.request.empty() && options.gallery.empty()) return absl::OkStatus();
-  HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(reply, options.in));
+  const std::string in(reply.what);
+  HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(reply.bytes, in));
   if (!options.gallery.empty()) {
     HEFT_ASSIGN_OR_RETURN(const GalleryId id, ParseGalleryId(options.gallery));
     if (file.statement.gallery != id) {
       return absl::FailedPreconditionError(
-          absl::StrCat(options.in, ": of another gallery, ", HexString(file.statement.gallery)));
+          absl::StrCat(in, ": of another gallery, ", HexString(file.statement.gallery)));
     }
   }
   if (options.request.empty()) return absl::OkStatus();
@@ -56,9 +81,8 @@ absl::Status CheckStatement(const Options& options, std::span<const uint8_t> rep
   const uint64_t row = options.average ? kAllRows : options.row;
   if (file.statement.request == RequestDigest(FilesDigest(views), row)) return absl::OkStatus();
   const std::string what = options.average ? "the mean" : absl::StrCat("row ", options.row);
-  return absl::FailedPreconditionError(absl::StrCat(options.in, ": answers another request than ",
-                                                    what, " of ",
-                                                    absl::StrJoin(options.request, ", ")));
+  return absl::FailedPreconditionError(absl::StrCat(in, ": answers another request than ", what,
+                                                    " of ", absl::StrJoin(options.request, ", ")));
 }
 
 // The key owner, who takes replies of trusted servers alone.
@@ -152,6 +176,23 @@ void PrintScores(const Common& common, const OpenedScores& opened, const Decisio
   Print(common, json, text);
 }
 
+// One reply, or those of all buckets.
+absl::StatusOr<Decision> Decide(const KeyOwner& owner, const Given& given, const DecisionRule& rule,
+                                const std::optional<Flooding>& flooding) {
+  return given.shards ? owner.DecideShards(*given.shards, given.files, rule, flooding)
+                      : owner.Decide(given.files[0].bytes, given.files[0].what, rule, flooding);
+}
+absl::StatusOr<ChosenThreshold> ThresholdFor(const KeyOwner& owner, const Given& given,
+                                             const DecisionRule& rule) {
+  return given.shards ? owner.ThresholdForShards(*given.shards, given.files, rule)
+                      : owner.ThresholdFor(given.files[0].bytes, given.files[0].what, rule);
+}
+absl::StatusOr<OpenedScores> Open(const KeyOwner& owner, const Given& given,
+                                  const std::optional<Flooding>& flooding, uint32_t top) {
+  return given.shards ? owner.OpenShards(*given.shards, given.files, flooding, top)
+                      : owner.Open(given.files[0].bytes, given.files[0].what, flooding, top);
+}
+
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(auto trust, LoadTrust(options.trust, options.key.secret_key));
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.key.model, trust));
@@ -164,24 +205,24 @@ absl::Status Run(const Common& common, const Options& options) {
                      " candidates are published, as each of them gives a score away for good; "
                      "--beyond-cap if you mean it"));
   }
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores, ReadFile(options.in, kMaxReplySize));
-  HEFT_RETURN_IF_ERROR(CheckStatement(options, scores));
+  HEFT_ASSIGN_OR_RETURN(const Given given, ReadReplies(options));
+  for (const ReplyFile& reply : given.files) {
+    HEFT_RETURN_IF_ERROR(CheckStatement(options, reply));
+  }
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadStrictOwner(model, options, std::move(trust)));
   std::optional<Flooding> flooding;
   if (options.flood_bits) flooding = {*options.flood_bits, options.flooding.openings};
   if (options.decision) {
-    HEFT_ASSIGN_OR_RETURN(const Decision decision,
-                          owner.Decide(scores, options.in, options.rule, flooding));
+    HEFT_ASSIGN_OR_RETURN(const Decision decision, Decide(owner, given, options.rule, flooding));
     Warn(common, decision.at);
     PrintDecision(common, decision, options.rule);
     return absl::OkStatus();
   }
   std::optional<ChosenThreshold> threshold;
   if (HasRule(options.rule)) {
-    HEFT_ASSIGN_OR_RETURN(threshold, owner.ThresholdFor(scores, options.in, options.rule));
+    HEFT_ASSIGN_OR_RETURN(threshold, ThresholdFor(owner, given, options.rule));
   }
-  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened,
-                        owner.Open(scores, options.in, flooding, options.top));
+  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, Open(owner, given, flooding, options.top));
   if (threshold) Warn(common, *threshold);
   PrintScores(common, opened, options.rule, threshold);
   return absl::OkStatus();
@@ -196,7 +237,13 @@ void AddDecrypt(Command app) {
       "heft decrypt --model m.heft --secret-key secret.key --in scores.ct --fmr 1e-3",
       [options](const Common& common) { return Run(common, *options); });
   AddKeyOptions(command, &options->key, "secret key");
-  command.Add("-i,--in", &options->in, "encrypted scores").Required();
+  command
+      .Add("-i,--in", &options->in,
+           "encrypted scores; with --shards those of every bucket, in any order")
+      .Required();
+  const Option shards =
+      command.Add("--shards", &options->shards,
+                  "shard list of a gallery in buckets: refuse less than the replies of the whole");
   AddTrustOptions(command, &options->trust, "the secret key");
   const Option request =
       command.Add("--request", &options->request,
@@ -207,7 +254,8 @@ void AddDecrypt(Command app) {
   command.Add("--average", &options->average, "of their mean, asked for with --average")
       .Needs(request)
       .Excludes(row);
-  command.Add("--gallery-id", &options->gallery, "refuse a reply of any other gallery");
+  command.Add("--gallery-id", &options->gallery, "refuse a reply of any other gallery")
+      .Excludes(shards);
   command.Add("--signed-gallery", &options->signed_gallery,
               "refuse a reply of a gallery's state that was not signed (heft admit)");
   command.Add("--top", &options->top, "candidates to publish; each is charged a score")

@@ -7,6 +7,7 @@
 #include "cli/server_options.h"
 #include "heft/audit.h"
 #include "heft/client.h"
+#include "heft/sharded_gallery.h"
 
 namespace heft::cli {
 namespace {
@@ -61,20 +62,24 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(EnrolOptions enrol, WithMetadata(options));
   HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> files, ReadSamples(options));
   HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/true));
+  HEFT_ASSIGN_OR_RETURN(const auto shards, LoadShards(options));
+  const std::string gallery = shards ? BucketAddress(options.gallery, 0) : options.gallery;
   // A gallery that is yet to be has no key that a request could be for.
   SignerKey own{};
-  const auto signer = GallerySigner(options.gallery);
+  const auto signer = GallerySigner(gallery);
   if (signer.ok()) own = signer->public_key();
   if (!absl::IsNotFound(signer.status())) HEFT_RETURN_IF_ERROR(signer.status());
   HEFT_ASSIGN_OR_RETURN(const Request request, loaded.CheckRequest(files, own));
-  HEFT_ASSIGN_OR_RETURN(const auto before,
-                        loaded.server.EnrolledBefore(options.gallery, files, enrol));
-  if (before) {
-    Tell(common, *before);
-    return absl::OkStatus();
+  if (!shards) {
+    HEFT_ASSIGN_OR_RETURN(const auto before, loaded.server.EnrolledBefore(gallery, files, enrol));
+    if (before) {
+      Tell(common, *before);
+      return absl::OkStatus();
+    }
   }
-  if (signer.ok()) {
-    HEFT_RETURN_IF_ERROR(RememberRequest(options.gallery, request, kAllRows));
+  // Of buckets each remembers what it was brought: who asks again brings what is missing.
+  if (signer.ok() && !shards) {
+    HEFT_RETURN_IF_ERROR(RememberRequest(gallery, request, kAllRows));
   }
   if (loaded.trust) enrol.trust = &*loaded.trust;
   if (!options.authorisation.empty()) {
@@ -82,9 +87,10 @@ absl::Status Run(const Common& common, const Options& options) {
   }
   HEFT_ASSIGN_OR_RETURN(
       const EnrolResult done,
-      loaded.server.Enrol(options.gallery, std::move(files), enrol, common.monitor));
+      shards ? EnrolInShards(loaded.server, options.gallery, *shards, files, enrol, common.monitor)
+             : loaded.server.Enrol(gallery, std::move(files), enrol, common.monitor));
   SayNevertheless(Nevertheless(enrol, done));
-  const absl::Status equipped = Equip(options.gallery, !signer.ok(), request);
+  const absl::Status equipped = Equip(gallery, !signer.ok(), request);
   if (!equipped.ok()) {
     return absl::Status(equipped.code(),
                         absl::StrCat(equipped.message(), "; ", Nevertheless(enrol, done)));
@@ -109,6 +115,7 @@ void AddEnrol(Command app, const std::string& name) {
       [options](const Common& common) { return Run(common, *options); });
   AddServerOptions(command, options.get());
   AddEnrolmentKeys(command, options.get());
+  if (!replaces) AddShards(command, options.get());
   AddWait(command, &options->wait);
   command.Add("--identity", &options->enrol.identity,
               "enrol all samples under this identity instead of their labels");

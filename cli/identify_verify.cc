@@ -8,6 +8,7 @@
 #include "heft/client.h"
 #include "heft/gallery_admin.h"
 #include "heft/inspect.h"
+#include "heft/sharded_gallery.h"
 
 namespace heft::cli {
 namespace {
@@ -85,7 +86,47 @@ absl::Status RunAll(const Common& common, const Options& options, const Server& 
   return absl::OkStatus();
 }
 
-absl::Status Run(const Common& common, const Options& options) {
+// One sample to every bucket, one reply each, into a new folder: all of them or none.
+absl::Status RunShards(const Common& common, const Options& options, const ShardList& shards) {
+  ProbeOptions probe = options.probe;
+  HEFT_ASSIGN_OR_RETURN(probe.where, ParseWhere(options.where));
+  probe.with_identities = !options.no_identities;
+  probe.relinearise = !options.degree_two;
+  HEFT_ASSIGN_OR_RETURN(const std::vector<SampleFile> samples, ReadSamples(options));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<Gallery> buckets, OpenBuckets(options.gallery, shards));
+  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  Options of_first = options;
+  of_first.gallery = BucketAddress(options.gallery, 0);  // one store, one server's key
+  HEFT_ASSIGN_OR_RETURN(const Signer first, MakeSigner(of_first, loaded, buckets[0], samples));
+  const uint64_t row = options.probe.average ? kAllRows : options.probe.row;
+  HEFT_RETURN_IF_ERROR(RememberRequest(of_first.gallery, first.request, row));
+  HEFT_RETURN_IF_ERROR(MakeAuditKey(of_first.gallery));
+  HEFT_ASSIGN_OR_RETURN(NewFolder folder, NewFolder::Create(options.out));
+  size_t bytes = 0, templates = 0;
+  Json json = {{"out", options.out}, {"replies", buckets.size()}};
+  for (uint32_t i = 0; i < shards.size(); ++i) {
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores,
+                          loaded.server.Identify(buckets[i], samples, probe, common.monitor));
+    HEFT_ASSIGN_OR_RETURN(
+        const std::vector<uint8_t> reply,
+        SignReply(first.key, buckets[i], first.request, row, first.audience, scores, options.life));
+    HEFT_RETURN_IF_ERROR(folder.Write(absl::StrFormat("%03d.ct", i), reply));
+    bytes += reply.size();
+    templates += buckets[i].size();
+    NameDamaged(common, buckets[i], &json);
+  }
+  HEFT_RETURN_IF_ERROR(folder.Commit());
+  json["bytes"] = bytes;
+  json["templates"] = templates;
+  AddWhereTo(&json, probe.where);
+  Print(common, json,
+        absl::StrCat("encrypted scores against ", templates, " templates in ", buckets.size(),
+                     " buckets", RestrictionText(probe.where), ": ", options.out, ", ",
+                     HumanBytes(bytes)));
+  return absl::OkStatus();
+}
+
+absl::Status RunOne(const Common& common, const Options& options) {
   ProbeOptions probe = options.probe;
   HEFT_ASSIGN_OR_RETURN(probe.where, ParseWhere(options.where));
   HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> samples, ReadSamples(options));
@@ -122,6 +163,17 @@ absl::Status Run(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status Run(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const auto shards, LoadShards(options));
+  if (!shards) return RunOne(common, options);
+  if (!options.verify) return RunShards(common, options, *shards);
+  Options of_bucket = options;
+  const uint32_t bucket = shards->BucketOf(options.identity);
+  HEFT_RETURN_IF_ERROR(OpenBucket(options.gallery, *shards, bucket).status());
+  of_bucket.gallery = BucketAddress(options.gallery, bucket);
+  return RunOne(common, of_bucket);
+}
+
 Command Add(Command app, bool verify) {
   auto options = std::make_shared<Options>();
   options->verify = verify;
@@ -148,6 +200,8 @@ Command Add(Command app, bool verify) {
                                       : "reading the gallery once for up to 64 of them",
                                "; --out is then a folder, made with one file a sample"));
   all.Excludes(row);
+  const Option shards = AddShards(command, options.get());
+  if (!verify) shards.Excludes(all);  // --out is then a folder, one reply a bucket
   const Option average = command.Add("--average", &options->probe.average,
                                      absl::StrCat("all samples of the files, up to ", kMostSamples,
                                                   ", are one person's and one probe: their mean"));

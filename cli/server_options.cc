@@ -32,6 +32,19 @@ absl::StatusOr<std::vector<SampleFile>> ReadSamples(const ServerOptions& options
   return files;
 }
 
+Option AddShards(Command command, ServerOptions* options) {
+  return command.Add("--shards", &options->shards,
+                     "shard list of a gallery in buckets, which lie in one store: --gallery is "
+                     "then FOLDER:NAME of FOLDER:NAME.000 and the others");
+}
+
+absl::StatusOr<std::optional<ShardList>> LoadShards(const ServerOptions& options) {
+  std::optional<ShardList> none;
+  if (options.shards.empty()) return none;
+  HEFT_ASSIGN_OR_RETURN(ShardList shards, ShardList::Load(options.shards));
+  return std::optional<ShardList>(std::move(shards));
+}
+
 void AddEnrolmentKeys(Command command, ServerOptions* options) {
   command.Add(
       "--enrolment-keys", &options->enrolment_keys,

@@ -13,6 +13,7 @@
 #include "heft/expanded_keys.h"
 #include "heft/files.h"
 #include "heft/server.h"
+#include "heft/shards.h"
 
 namespace heft::cli {
 
@@ -23,7 +24,7 @@ inline constexpr char kGalleryHelp[] =
 inline constexpr int kWriterWait = 60;
 
 struct ServerOptions {
-  std::string model, keys, enrolment_keys, key_cache, gallery;
+  std::string model, keys, enrolment_keys, key_cache, gallery, shards;
   TrustOptions trust;
   std::vector<std::string> inputs;
   size_t max_sample_mib = kMaxSamplesSize >> 20;
@@ -36,6 +37,9 @@ void AddServerOptions(Command command, ServerOptions* options);
 absl::StatusOr<std::vector<SampleFile>> ReadSamples(const ServerOptions& options);
 // AddEnrolmentKeys: for commands that enrol or verify.
 void AddEnrolmentKeys(Command command, ServerOptions* options);
+// AddShards: for commands that take a gallery in buckets; LoadShards: its list, where there is one.
+Option AddShards(Command command, ServerOptions* options);
+absl::StatusOr<std::optional<ShardList>> LoadShards(const ServerOptions& options);
 // AddWait: for commands that change a gallery; LoadServer takes it from the options.
 void AddWait(Command command, int* seconds);
 // AddKeyCache: where expanded keys lie; in AddGalleryOptions already.

@@ -15,6 +15,7 @@
 #include "gallery/owner/journal_anchor.h"
 #include "gallery/owner/journal_file.h"
 #include "gallery/owner/legacy_budget.h"
+#include "heft/shards.h"
 #include "heft/trust.h"
 
 namespace heft::fuzz {
@@ -28,9 +29,9 @@ absl::Status WriteJournal(const SeedWriter& seeds, const ckks::KeyId& key_id) {
   std::vector<uint8_t> bytes = head.Serialize(keys);
   Link link;
   QueryLedger ledger;
-  for (const Entry::Act act :
-       {Entry::Act::kStart, Entry::Act::kLimits, Entry::Act::kOpening, Entry::Act::kPublished,
-        Entry::Act::kRestart, Entry::Act::kRevocation, Entry::Act::kCheckpoint}) {
+  for (const Entry::Act act : {Entry::Act::kStart, Entry::Act::kLimits, Entry::Act::kOpening,
+                               Entry::Act::kPart, Entry::Act::kPublished, Entry::Act::kRestart,
+                               Entry::Act::kRevocation, Entry::Act::kCheckpoint}) {
     Entry entry;
     entry.sequence = link.sequence + 1;
     entry.time = 1000 * entry.sequence;
@@ -147,7 +148,9 @@ absl::Status WriteSigned(const SeedWriter& seeds) {
   HEFT_RETURN_IF_ERROR(trust.Add(Role::kClient, "camera", {2}));
   HEFT_RETURN_IF_ERROR(trust.Revoke({2}));
   trust.Pin({3}, 4);
-  return seeds.Write("signed", "trust", trust.Serialize());
+  HEFT_RETURN_IF_ERROR(seeds.Write("signed", "trust", trust.Serialize()));
+  HEFT_ASSIGN_OR_RETURN(const ShardList shards, ShardList::Make("people", {{1}, {2}}));
+  return seeds.Write("signed", "shards", shards.Serialize());
 }
 
 }  // namespace

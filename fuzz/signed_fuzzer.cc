@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signed files, signing keys and trust files (base/): a view into the input and nothing else, no
-// file that is believed without a signature, and a trust file that means what it says.
+// Signed files, signing keys, trust files and shard lists (base/): a view into the input and
+// nothing else, no file that is believed without a signature, and a trust file that means what it
+// says.
 #include "base/envelope.h"
 #include "base/signed_file.h"
 #include "base/signing.h"
 #include "fuzz/fuzz.h"
+#include "heft/shards.h"
 
 namespace heft::fuzz {
 namespace {
@@ -45,6 +47,15 @@ void ReadTrust(ByteSpan bytes) {
   Check(again.ok() && again->Serialize() == text, "a trust file reads what it writes");
 }
 
+void ReadShards(ByteSpan bytes) {
+  const auto shards =
+      ShardList::Parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, "input");
+  if (!shards.ok()) return CheckRefusal(shards.status());
+  const auto again = ShardList::Parse(shards->Serialize(), "again");
+  Check(again.ok() && *again == *shards, "a shard list reads what it writes");
+  Check(shards->BucketOf("ann") < shards->size(), "everybody belongs into a bucket");
+}
+
 }  // namespace
 }  // namespace heft::fuzz
 
@@ -57,5 +68,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     ReadKey(bytes);
   }
   ReadTrust(input);
+  ReadShards(input);
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/identity.h"
 #include "gallery/server_internal.h"
+#include "heft/shards.h"
 
 namespace heft {
 namespace {
@@ -23,6 +24,16 @@ absl::Status CheckIdentities(const std::vector<Combination>& combinations) {
     HEFT_RETURN_IF_ERROR(CheckIdentity(c.identity));
   }
   return absl::OkStatus();
+}
+
+absl::Status KeepBucket(const EnrolOptions::Bucket& bucket,
+                        std::vector<Combination>* combinations) {
+  std::erase_if(*combinations, [&](const Combination& c) {
+    return BucketOf(c.identity, bucket.of) != bucket.index;
+  });
+  if (!combinations->empty()) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat("no sample is of somebody who belongs into bucket ", bucket.index));
 }
 
 absl::StatusOr<std::vector<Combination>> PairRows(const SampleSet& samples,
@@ -138,6 +149,7 @@ absl::StatusOr<std::vector<Combination>> Combine(const SampleSet& samples,
                                                                    ? AllPairs(samples, options)
                                                                    : PairRows(samples, options));
   HEFT_RETURN_IF_ERROR(CheckIdentities(combinations));
+  if (options.bucket) HEFT_RETURN_IF_ERROR(KeepBucket(*options.bucket, &combinations));
   if (options.average) return MeansOf(std::move(combinations));
   return combinations;
 }

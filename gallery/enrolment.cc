@@ -175,6 +175,11 @@ absl::StatusOr<BatchEnrolment> Server::Impl::FuseBulk(const SampleSet& samples,
         "samples encrypted for bulk enrolment stay paired row by row: to enrol all pairs, encrypt "
         "without --bulk");
   }
+  if (options.bucket) {
+    return absl::InvalidArgumentError(
+        "samples encrypted for bulk enrolment stay together: encrypt a file for each bucket, or "
+        "without --bulk");
+  }
   HEFT_ASSIGN_OR_RETURN(const auto combinations, Combine(samples, options));
   BatchEnrolment out;
   for (const Combination& c : combinations) {

@@ -122,12 +122,12 @@ absl::Status WriteJournal(const std::string& folder, const Instance& instance, c
   opening.verification = true;
   opening.claimed = kClaimed;
   opening.decision = true;
-  opening.reply = {1};
+  opening.replies = {Hash{1}};
   HEFT_RETURN_IF_ERROR(journal->Charge(opening));
   opening.verification = opening.decision = false;
   opening.slots = 2;
   opening.client = {7};
-  opening.reply = {2};
+  opening.replies = {Hash{2}};
   HEFT_RETURN_IF_ERROR(journal->Charge(opening));
   const std::vector<std::string> ranked = {kIdentities[0], kIdentities[1]};
   HEFT_RETURN_IF_ERROR(journal->Publish(opening, ranked).status());

@@ -110,6 +110,11 @@ std::string KeyOwner::Impl::Objection(const AdmissionRequest& request, const Enr
   if (std::ranges::count(policy.reject, identity) > 0) return "rejected by name";
   if (std::ranges::count(policy.reject_entries, check.entry) > 0) return "rejected by hand";
   if (!Chosen(policy, identity)) return "not chosen";
+  if (policy.shards) {
+    const absl::Status belongs =
+        CheckBucket(*policy.shards, identity, *policy.shards->Find(request.gallery));
+    if (!belongs.ok()) return std::string(belongs.message());
+  }
   if (!check.known[i]) return "";
   if (policy.new_identities_only) return "the identity is enrolled already";
   if (check.authorisation.empty() || !trust_) {
@@ -153,6 +158,11 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_vie
                                                  const AdmissionPolicy& policy) const {
   HEFT_RETURN_IF_ERROR(journal_->CheckInUse());
   HEFT_ASSIGN_OR_RETURN(const AdmissionRequest request, ReadAdmissionRequest(bytes, what));
+  if (policy.shards && !policy.shards->Find(request.gallery)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        std::string(what), ": gallery ", HexString(request.gallery), " is no bucket of ",
+        policy.shards->gallery(), ": give the shard list that it is in, or none"));
+  }
   Admission admission;
   admission.binding = request.binding;
   admission.gallery = request.gallery;

@@ -74,19 +74,24 @@ std::string Canaries::CheckAnswers(const Probe& probe,
   return "";
 }
 
-std::string Canaries::Check(const EncryptedScores& reply,
+std::string Canaries::Check(const std::vector<ReadReply>& replies,
                             const std::multimap<std::string, double>& cosines,
                             const Approximation& f, bool thin) const {
-  if (reply.kind == ScoreKind::kIdentification) {
-    if (reply.identities.empty() && reply.templates > 0) {
-      return "canaries cannot be told without names: ask the server for them";
+  const EncryptedScores& first = replies[0].scores;
+  if (first.kind == ScoreKind::kIdentification) {
+    bool restricted = false;
+    for (const ReadReply& reply : replies) {
+      if (reply.scores.identities.empty() && reply.scores.templates > 0) {
+        return "canaries cannot be told without names: ask the server for them";
+      }
+      const auto& restriction = reply.scores.restriction;
+      restricted = restricted || (restriction && !restriction->where.empty());
     }
-    const bool restricted = reply.restriction && !reply.restriction->where.empty();
     std::string wrong = CheckRelations(cosines, restricted);
     if (!wrong.empty()) return wrong;
   }
   for (const Probe& probe : probes_) {
-    if (probe.label == reply.probe) return CheckAnswers(probe, cosines, f, thin);
+    if (probe.label == first.probe) return CheckAnswers(probe, cosines, f, thin);
   }
   return "";
 }

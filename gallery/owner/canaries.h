@@ -22,7 +22,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "fusion/owner/keygen.h"
-#include "gallery/scores.h"
+#include "gallery/owner/whole.h"
 #include "heft/key_owner.h"
 
 namespace heft {
@@ -66,10 +66,11 @@ class Canaries {
                                        std::string_view what);
 
   bool Names(const std::string& identity) const { return names_.contains(identity); }
-  // Check: why a reply with these cosines of canaries cannot be an honest one; empty: it can.
-  // `thin`: probes are normalised exactly.
-  std::string Check(const EncryptedScores& reply, const std::multimap<std::string, double>& cosines,
-                    const Approximation& f, bool thin) const;
+  // Check: why replies to one question with these cosines of canaries cannot be honest ones; empty:
+  // they can. `thin`: probes are normalised exactly.
+  std::string Check(const std::vector<ReadReply>& replies,
+                    const std::multimap<std::string, double>& cosines, const Approximation& f,
+                    bool thin) const;
 
   const std::vector<Triple>& triples() const { return triples_; }
 

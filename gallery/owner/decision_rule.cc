@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threshold that a rule means for a reply.
+// The threshold that a rule means for a reply, or for those of all buckets of a gallery.
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/signed_file.h"
 #include "gallery/owner/key_owner_impl.h"
 
 namespace heft {
@@ -19,23 +18,25 @@ struct Searched {
   uint32_t templates = 1;
 };
 
-Searched Count(const EncryptedScores& scores, const std::optional<Canaries>& canaries) {
-  Searched out;
-  // Each its own, without a name.
-  if (scores.identities.empty()) return {std::max<uint64_t>(scores.AnsweringTemplates(), 1), 1};
+Searched Count(const std::vector<ReadReply>& replies, const std::optional<Canaries>& canaries,
+               const std::string& besides) {
+  uint64_t unnamed = 0;  // each its own
   std::map<std::string_view, uint32_t> templates;
-  for (const std::string& identity : scores.identities) {
-    if (identity.empty() || (canaries && canaries->Names(identity))) continue;
-    out.templates = std::max(out.templates, ++templates[identity]);
+  Searched out;
+  for (const ReadReply& reply : replies) {
+    const EncryptedScores& scores = reply.scores;
+    if (scores.identities.empty()) unnamed += scores.AnsweringTemplates();
+    for (const std::string& identity : scores.identities) {
+      if (identity.empty() || identity == besides) continue;
+      if (canaries && canaries->Names(identity)) continue;
+      out.templates = std::max(out.templates, ++templates[identity]);
+    }
   }
-  out.people = std::max<uint64_t>(templates.size(), 1);
+  out.people = std::max<uint64_t>(unnamed + templates.size(), 1);
   return out;
 }
 
-}  // namespace
-
-absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdFor(ByteSpan bytes, std::string_view what,
-                                                             const DecisionRule& rule) const {
+absl::Status CheckRule(const DecisionRule& rule) {
   if (rule.score.has_value() == (rule.fmr || rule.fpir)) {
     return absl::InvalidArgumentError(
         "a decision is by a score, or by an FMR, an FPIR or both, each for what it is of");
@@ -43,23 +44,45 @@ absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdFor(ByteSpan bytes, std
   if (rule.score && std::isnan(*rule.score)) {
     return absl::InvalidArgumentError("the score to reach is not a number: give a cosine");
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdFor(const Replies& replies,
+                                                             const DecisionRule& rule) const {
+  HEFT_RETURN_IF_ERROR(CheckRule(rule));
   if (rule.score) return ChosenThreshold{*rule.score};
-  HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
-  HEFT_ASSIGN_OR_RETURN(const EncryptedScores scores,
-                        ParseScores(*instance().context, bytes, what));
-  const bool verification = scores.kind == ScoreKind::kVerification;
+  HEFT_ASSIGN_OR_RETURN(const std::vector<ReadReply> read, Read(replies));
+  return ThresholdOf(read, rule);
+}
+
+absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdOf(const std::vector<ReadReply>& replies,
+                                                            const DecisionRule& rule) const {
+  HEFT_RETURN_IF_ERROR(CheckRule(rule));
+  const std::string what(replies[0].what);
+  const bool verification = replies[0].scores.kind == ScoreKind::kVerification;
+  const std::string& label = replies[0].scores.probe;
+  if (rule.others && (verification || label.empty())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        what, verification
+                  ? ": a verification is of the claimed identity alone: there are no others"
+                  : ": the probe has no label, so nobody knows who the others are: encrypt "
+                    "with --labels"));
+  }
+  if (rule.score) return ChosenThreshold{*rule.score};
   if (verification && rule.fmr) return model_.ThresholdFor(*rule.fmr);
   if (!verification && !rule.fpir) {
     return absl::InvalidArgumentError(absl::StrCat(
-        std::string(what), ": a search compares with everybody, so a false match rate ",
+        what, ": a search compares with everybody, so a false match rate ",
         "of one comparison says nothing of it: give the rate of searches by strangers ",
         "that may name somebody, --fpir"));
   }
   if (verification) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        std::string(what), ": a verification is one comparison: give its false match rate, --fmr"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": a verification is one comparison: give its false match rate, --fmr"));
   }
-  const Searched searched = Count(scores, canaries_);
+  const Searched searched = Count(replies, canaries_, rule.others ? label : std::string());
   return model_.ThresholdForSearch(*rule.fpir, searched.people, searched.templates);
 }
 

@@ -173,35 +173,64 @@ absl::StatusOr<std::vector<uint8_t>> KeyOwner::EncryptFused(
 absl::StatusOr<OpenedScores> KeyOwner::Open(std::span<const uint8_t> reply, std::string_view what,
                                             const std::optional<Flooding>& flooding,
                                             uint32_t publish) const {
-  return impl_->Open(reply, what, flooding, {/*decision=*/false, publish});
+  const ReplyFile file = {reply, what};
+  return impl_->Open({{&file, 1}}, flooding, {/*decision=*/false, publish});
+}
+
+absl::StatusOr<OpenedScores> KeyOwner::OpenShards(const ShardList& shards,
+                                                  std::span<const ReplyFile> replies,
+                                                  const std::optional<Flooding>& flooding,
+                                                  uint32_t publish) const {
+  return impl_->Open({replies, &shards}, flooding, {/*decision=*/false, publish});
 }
 
 absl::StatusOr<ChosenThreshold> KeyOwner::ThresholdFor(std::span<const uint8_t> reply,
                                                        std::string_view what,
                                                        const DecisionRule& rule) const {
-  return impl_->ThresholdFor(reply, what, rule);
+  const ReplyFile file = {reply, what};
+  return impl_->ThresholdFor({{&file, 1}}, rule);
 }
 
-absl::StatusOr<Decision> KeyOwner::Decide(std::span<const uint8_t> reply, std::string_view what,
-                                          const DecisionRule& rule,
-                                          const std::optional<Flooding>& flooding) const {
-  HEFT_ASSIGN_OR_RETURN(const ChosenThreshold threshold, impl_->ThresholdFor(reply, what, rule));
-  if (rule.likelihood && !impl_->model().calibration) {
+absl::StatusOr<ChosenThreshold> KeyOwner::ThresholdForShards(const ShardList& shards,
+                                                             std::span<const ReplyFile> replies,
+                                                             const DecisionRule& rule) const {
+  return impl_->ThresholdFor({replies, &shards}, rule);
+}
+
+absl::StatusOr<Decision> KeyOwner::Impl::Decide(const Replies& replies, const DecisionRule& rule,
+                                                const std::optional<Flooding>& flooding) const {
+  HEFT_ASSIGN_OR_RETURN(std::vector<ReadReply> read, Read(replies));
+  HEFT_ASSIGN_OR_RETURN(const ChosenThreshold threshold, ThresholdOf(read, rule));
+  if (rule.likelihood && !model_.calibration) {
     return absl::FailedPreconditionError(
         "the model has no calibration, so it does not say how likely: decide without likelihood");
   }
-  HEFT_ASSIGN_OR_RETURN(
-      const OpenedScores opened,
-      impl_->Open(reply, what, flooding, {/*decision=*/true, 1, rule.likelihood}));
+  const Purpose purpose = {/*decision=*/true, 1, rule.likelihood,
+                           rule.others ? read[0].scores.probe : std::string()};
+  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, OpenRead(std::move(read), flooding, purpose));
   Decision decision = opened.Decide(threshold);
   if (rule.likelihood && decision.accepted) decision.likelihood = LikelihoodOf(opened);
   return decision;
 }
 
 absl::StatusOr<Decision> KeyOwner::Decide(std::span<const uint8_t> reply, std::string_view what,
+                                          const DecisionRule& rule,
+                                          const std::optional<Flooding>& flooding) const {
+  const ReplyFile file = {reply, what};
+  return impl_->Decide({{&file, 1}}, rule, flooding);
+}
+
+absl::StatusOr<Decision> KeyOwner::Decide(std::span<const uint8_t> reply, std::string_view what,
                                           double score,
                                           const std::optional<Flooding>& flooding) const {
   return Decide(reply, what, DecisionRule{.score = score}, flooding);
+}
+
+absl::StatusOr<Decision> KeyOwner::DecideShards(const ShardList& shards,
+                                                std::span<const ReplyFile> replies,
+                                                const DecisionRule& rule,
+                                                const std::optional<Flooding>& flooding) const {
+  return impl_->Decide({replies, &shards}, rule, flooding);
 }
 
 absl::StatusOr<BudgetUse> KeyOwner::Budget() const {

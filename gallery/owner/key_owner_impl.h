@@ -23,6 +23,7 @@
 #include "gallery/admission.h"
 #include "gallery/owner/canaries.h"
 #include "gallery/owner/query_journal.h"
+#include "gallery/owner/whole.h"
 #include "gallery/scores.h"
 #include "heft/key_owner.h"
 
@@ -77,14 +78,21 @@ class KeyOwner::Impl {
   absl::StatusOr<RenewedBlocks> Renew(ByteSpan request, std::string_view what) const;
   // Purpose: what is published of a reply.
   struct Purpose {
-    bool decision = false;    // of the best candidate, and no score
-    uint32_t publish = 1;     // candidates of an identification
-    bool likelihood = false;  // of the decision
+    bool decision = false;     // of the best candidate, and no score
+    uint32_t publish = 1;      // candidates of an identification
+    bool likelihood = false;   // of the decision
+    std::string besides = {};  // an identity that is no candidate; empty: all are
   };
-  absl::StatusOr<OpenedScores> Open(ByteSpan scores, std::string_view what,
-                                    const std::optional<Flooding>& flooding,
+  // Replies: the answer to one question: one reply or, of a gallery in buckets, its buckets'.
+  struct Replies {
+    std::span<const ReplyFile> files;
+    const ShardList* shards = nullptr;
+  };
+  absl::StatusOr<OpenedScores> Open(const Replies& replies, const std::optional<Flooding>& flooding,
                                     const Purpose& purpose) const;
-  absl::StatusOr<ChosenThreshold> ThresholdFor(ByteSpan scores, std::string_view what,
+  absl::StatusOr<Decision> Decide(const Replies& replies, const DecisionRule& rule,
+                                  const std::optional<Flooding>& flooding) const;
+  absl::StatusOr<ChosenThreshold> ThresholdFor(const Replies& replies,
                                                const DecisionRule& rule) const;
   // Slots as they are decrypted, unrounded, those without an answer zero; one vector a reply.
   // **They carry the noise from which the secret key can be computed** (SECURITY.md): for
@@ -100,6 +108,7 @@ class KeyOwner::Impl {
     SignerKey client{};                // zeros: unknown
     std::optional<GalleryId> gallery;  // that it is signed for
     uint64_t generation = 0;
+    std::optional<Digest> request;  // that it answers, as it says: also where nobody is trusted
   };
   absl::StatusOr<TrustedReply> CheckSigned(ByteSpan bytes, std::string_view kind,
                                            std::string_view what) const;
@@ -116,16 +125,34 @@ class KeyOwner::Impl {
   // What else speaks against template `i`.
   std::string Objection(const AdmissionRequest& request, const EnrolmentCheck& check, size_t i,
                         const AdmissionPolicy& policy) const;
-  // Accepted: a reply that may be opened, and has been charged for.
+  // Read: parses, and checks that the replies belong here and are the whole answer; never none.
+  // ReadOne: of one of them.
+  absl::StatusOr<std::vector<ReadReply>> Read(const Replies& replies) const;
+  absl::StatusOr<ReadReply> ReadOne(const ReplyFile& file) const;
+  // The threshold that a rule that CheckRule has passed means for them.
+  absl::StatusOr<ChosenThreshold> ThresholdOf(const std::vector<ReadReply>& replies,
+                                              const DecisionRule& rule) const;
+  // Accepted: replies that may be opened, and have been charged for, as one search.
   struct Accepted {
-    EncryptedScores scores;
+    std::vector<ReadReply> replies;
     Opening opening;
     NoiseFlooding flooding;
   };
-  // Parses, checks that the scores belong here and can be opened as asked, and charges.
-  absl::StatusOr<Accepted> Accept(ByteSpan bytes, std::string_view what,
+  // Checks that they can be opened as asked, and charges.
+  absl::StatusOr<Accepted> Accept(std::vector<ReadReply> replies,
                                   const std::optional<Flooding>& flooding,
                                   const Purpose& purpose) const;
+  absl::StatusOr<OpenedScores> OpenRead(std::vector<ReadReply> replies,
+                                        const std::optional<Flooding>& flooding,
+                                        const Purpose& purpose) const;
+  // Found: what is decrypted of accepted replies before it is ranked.
+  struct Found {
+    std::map<std::string, Candidate> best;
+    std::multimap<std::string, double> canaries;  // with their cosines
+  };
+  // Adds the scores of one reply to a probe of length `length`; in `refusal` why they are refused.
+  absl::Status OpenScores(const ReadReply& reply, double length, const NoiseFlooding& flooding,
+                          const Purpose& purpose, Found* found, std::string* refusal) const;
   // FloodingFor: as asked for, and where the profile floods no less than by default.
   std::optional<Flooding> FloodingFor(const std::optional<Flooding>& asked) const;
   // Charges what is published of ranked candidates, and leaves out the rest.

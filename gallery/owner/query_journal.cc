@@ -248,7 +248,7 @@ Entry QueryJournal::EntryOf(const Opening& opening, Entry::Act act) const {
   entry.verification = opening.verification;
   entry.decision = opening.decision;
   entry.slots = opening.slots;
-  entry.reply = ReplyTagOf(opening.reply);
+  entry.reply = ReplyTagOf(opening.replies.at(0));
   return entry;
 }
 
@@ -264,7 +264,18 @@ absl::Status QueryJournal::Charge(const Opening& opening) {
     }
     HEFT_RETURN_IF_ERROR(ledger_.CheckOpenings(opening.most));
     HEFT_RETURN_IF_ERROR(ledger_.Check(entry, opening.claimed));
-    return Add(std::move(entry));
+    // All of them are checked before the first is added.
+    std::vector<Entry> further;
+    for (size_t i = 1; i < opening.replies.size(); ++i) {
+      Entry& part = further.emplace_back();
+      part.act = Entry::Act::kPart;
+      part.time = entry.time;
+      part.reply = ReplyTagOf(opening.replies[i]);
+      HEFT_RETURN_IF_ERROR(ledger_.Check(part, {}));
+    }
+    HEFT_RETURN_IF_ERROR(Add(std::move(entry)));
+    for (Entry& part : further) HEFT_RETURN_IF_ERROR(Add(std::move(part)));
+    return absl::OkStatus();
   });
 }
 
@@ -307,8 +318,10 @@ absl::Status QueryJournal::SetLimits(const ModelId& model, const BudgetLimits& l
 }
 
 absl::Status QueryJournal::CheckState(const Opening& opening) const {
-  if (opening.state) return ledger_.CheckState(*opening.state, opening.strict);
-  if (!opening.strict) return absl::OkStatus();
+  for (const SignedState& state : opening.states) {
+    HEFT_RETURN_IF_ERROR(ledger_.CheckState(state, opening.strict));
+  }
+  if (!opening.strict || opening.states.size() == opening.replies.size()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       "the reply does not say which state of a gallery it was made from: of an older server");
 }

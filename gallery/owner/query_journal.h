@@ -29,19 +29,19 @@ namespace heft {
 // It lies beside the secret key, under its name with this at the end.
 inline constexpr char kJournalSuffix[] = ".journal";
 
-// Opening: of one reply, as it is charged.
+// Opening: of one reply, or of all that answer one search, as it is charged.
 struct Opening {
   ModelId model{};
   ClientId client{};  // zeros: nobody knows who asked
   bool verification = false;
-  std::string claimed;               // of a verification, known to the gallery or not
-  bool decision = false;             // yes or no is published, and no score
-  uint64_t most = 0;                 // openings under this key, this one among them; 0: any number
-  uint32_t slots = 1;                // that are published at most; a decision: charged as so many
-  Hash reply{};                      // of all its bytes
-  BudgetLimits defaults;             // where the model has none yet
-  std::optional<SignedState> state;  // of the gallery that it was made from, as the reply says
-  bool strict = false;               // takes none but a state that was signed
+  std::string claimed;              // of a verification, known to the gallery or not
+  bool decision = false;            // yes or no is published, and no score
+  uint64_t most = 0;                // openings under this key, this one among them; 0: any number
+  uint32_t slots = 1;               // that are published at most; a decision: charged as so many
+  std::vector<Hash> replies;        // of all bytes of each: one at least, all different
+  BudgetLimits defaults;            // where the model has none yet
+  std::vector<SignedState> states;  // that they were made from, as those say that do
+  bool strict = false;              // takes none but states that were signed
 };
 
 // JournalOptions: for tests.

@@ -88,6 +88,35 @@ TEST_F(QueryJournalTest, AReplyIsOpenedOnce) {
 }
 
 // Names that nobody has are charged like any other: what is refused does not tell who is known.
+// Replies of several galleries that answer one search are one opening, and each is opened once,
+// also by who reads the journal later, or its sum.
+TEST_F(QueryJournalTest, RepliesToOneSearchAreOneOpening) {
+  const Hash first = {1}, second = {2}, third = {3}, fourth = {4};
+  Opening whole = Of("");
+  whole.replies = {first, second, third};
+  ASSERT_TRUE(Open()->Charge(whole).ok());
+  const auto status = Open()->Read();
+  ASSERT_TRUE(status.ok()) << status.status();
+  EXPECT_EQ(status->ledger.Openings(), 1u);
+  EXPECT_EQ(status->ledger.models.at(kModel).clients.at({}).openings, 1u);
+  EXPECT_EQ(status->ledger.models.at(kModel).clients.at({}).bucket.spent, 1000 * kScoreBits);
+  const auto refused = [&](const std::vector<Hash>& replies) {
+    Opening again = Of("");
+    again.replies = replies;
+    const absl::Status charged = Open()->Charge(again);
+    EXPECT_THAT(charged.message(), HasSubstr("opened before"));
+    return !charged.ok();
+  };
+  for (const Hash& reply : whole.replies) EXPECT_TRUE(refused({reply}));
+  EXPECT_TRUE(refused({fourth, third}));
+  entries_per_file_ = 1;  // the next one begins a new file with the sum
+  Opening other = Of("");
+  other.replies = {fourth};
+  EXPECT_TRUE(Open()->Charge(other).ok()) << "nothing was added with the one that was refused";
+  EXPECT_TRUE(refused({third}));
+  EXPECT_EQ(Open()->Read()->ledger.Openings(), 2u);
+}
+
 TEST_F(QueryJournalTest, UnknownNamesAreChargedAlike) {
   EXPECT_EQ(Granted(*Open(), "nobody of that name", true), Granted(*Open(), "ann", true));
   EXPECT_EQ(Granted(*Open(), "nobody of that name"), Granted(*Open(), "ann"));
@@ -243,13 +272,13 @@ TEST_F(QueryJournalTest, ARecordOfVersion01IsTakenIn) {
   shop.client = {1};
   for (int i = 0; i < 7; ++i) {
     ASSERT_TRUE(journal->Charge(shop).ok()) << i;
-    shop.reply[0] += 1;
+    shop.replies[0][0] += 1;
   }
   EXPECT_FALSE(journal->Charge(shop).ok()) << "10 + 7 + 3 are 20";
   shop.claimed = "ann";
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(journal->Charge(shop).ok()) << i;
-    shop.reply[1] += 1;
+    shop.replies[0][1] += 1;
   }
   EXPECT_EQ(Granted(*journal, "ann"), 5) << "10 + 5 + 3 + 2 are 20";
 }

@@ -171,12 +171,13 @@ absl::Status QueryLedger::CheckIdentity(const Entry& entry, const IdentityTag& i
 
 absl::Status QueryLedger::Check(const Entry& entry, std::string_view who) const {
   HEFT_RETURN_IF_ERROR(CheckInUse());
-  if (entry.act != Entry::Act::kOpening) return absl::OkStatus();
+  if (entry.act != Entry::Act::kOpening && entry.act != Entry::Act::kPart) return absl::OkStatus();
   if (const auto it = opened_.find(entry.reply); it != opened_.end()) {
     return absl::FailedPreconditionError(
         absl::StrCat("this reply was opened before, at ", UtcTime(it->second),
                      ": a reply is opened once; ask the server for a new one"));
   }
+  if (entry.act == Entry::Act::kPart) return absl::OkStatus();
   const auto it = models.find(entry.model);
   if (it == models.end() || !it->second.limits) {
     return absl::InternalError("a model without limits in the journal");
@@ -243,6 +244,9 @@ absl::Status QueryLedger::Apply(const Entry& entry, std::string_view what) {
       Publish(use, entry);
       break;
     }
+    case Entry::Act::kPart:
+      Remember(entry.reply, entry.time);
+      break;
     case Entry::Act::kPublished: {
       if (use == nullptr) break;
       // What was reserved and not published is given back, but for the bit that an answer is.

@@ -50,6 +50,7 @@ struct Entry {
     kLimits = 6,      // of a model, from here on
     kRevocation = 7,  // `successor` has taken this key's place
     kState = 8,       // of a gallery, signed: `signed_state`
+    kPart = 9,        // a further reply of the opening before, of which nothing more is charged
   };
   uint64_t sequence = 0;
   uint64_t time = 0;  // Unix seconds, never below the entry's before

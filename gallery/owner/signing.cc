@@ -32,7 +32,11 @@ absl::StatusOr<KeyOwner::Impl::TrustedReply> KeyOwner::Impl::CheckSigned(
     ByteSpan bytes, std::string_view kind, std::string_view what) const {
   if (!trust_) {
     HEFT_ASSIGN_OR_RETURN(const ByteSpan file, Unsigned(bytes, what));
-    return TrustedReply{file, {}, {}, 0};
+    TrustedReply reply{file, {}, {}, 0, {}};
+    if (!IsSigned(bytes)) return reply;
+    HEFT_ASSIGN_OR_RETURN(const SignedFile read, ReadSigned(bytes, what));
+    reply.request = read.statement.request;
+    return reply;
   }
   HEFT_ASSIGN_OR_RETURN(
       const SignedFile file,
@@ -40,7 +44,7 @@ absl::StatusOr<KeyOwner::Impl::TrustedReply> KeyOwner::Impl::CheckSigned(
                  {.roles = {Role::kServer}, .kind = std::string(kind), .audience = public_key_},
                  what));
   return TrustedReply{file.file, file.statement.subject, file.statement.gallery,
-                      file.statement.generation};
+                      file.statement.generation, file.statement.request};
 }
 
 }  // namespace heft

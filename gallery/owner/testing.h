@@ -143,7 +143,8 @@ class JournalTest : public ::testing::Test {
     opening.verification = !claimed.empty();
     opening.claimed = claimed;
     opening.decision = decision;
-    opening.reply = HashBytes(AsBytes(std::to_string(getpid()) + " " + std::to_string(++counter)));
+    opening.replies = {
+        HashBytes(AsBytes(std::to_string(getpid()) + " " + std::to_string(++counter)))};
     opening.defaults = {.scores = 20, .decisions = 8, .client_bits = 10000};
     return opening;
   }

@@ -22,7 +22,7 @@
 // heft/expanded_keys.h   a server's keys, expanded once and mapped by later processes
 // heft/audit.h     checking a server: its replies once more, bit for bit
 // heft/trust.h     signatures: who made a file, for whom, for how long, and whom to believe
-// heft/shards.h    galleries in buckets, on one machine or several
+// heft/shards.h, heft/sharded_gallery.h   galleries in buckets, on one machine or several
 // heft/outside_signer.h, heft/authorisation.h   keys that sign elsewhere; what a registrar has allowed
 // heft/vectors.h, heft/dataset.h   vectors and data sets from files
 // heft/files.h, heft/json.h        whole files in and out; results as JSON

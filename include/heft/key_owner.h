@@ -22,6 +22,7 @@
 #include "heft/metadata.h"
 #include "heft/model.h"
 #include "heft/progress.h"
+#include "heft/shards.h"
 #include "heft/trust.h"
 
 namespace heft {
@@ -51,6 +52,9 @@ struct DecisionRule {
       {};  // false positive identification rate of a search: identifications
   // Also says, of who is accepted, how likely. Two bits instead of one: charged as two decisions.
   bool likelihood = false;
+  // Of an identification: whom the probe's label names is no candidate, as if he were not enrolled:
+  // is he there under another name too? kInvalidArgument for a probe without a label.
+  bool others = false;
 };
 
 // Likelihood: how many times likelier a score is if it is one person's than if it is two people's,
@@ -95,6 +99,12 @@ struct HEFT_EXPORT OpenedScores {
   // comparison or a search, and the best candidate reaches it.
   Decision Decide(const ChosenThreshold& threshold) const;
   Decision Decide(double score) const { return Decide(ChosenThreshold{score}); }
+};
+
+// ReplyFile: a reply of a server, and its name in errors.
+struct ReplyFile {
+  std::span<const uint8_t> bytes;
+  std::string_view what = "reply";
 };
 
 // Flooding: noise added on decryption, for so many bits of statistical security (at least 30)
@@ -159,6 +169,8 @@ struct AdmissionPolicy {
   bool put_back = false;
   // AdmissionInquiry::Enrolment::entry: none but these; empty: all. And those to be rejected.
   std::vector<Digest> entries = {}, reject_entries = {};
+  // The gallery is a bucket of these, and whoever belongs into another one is rejected.
+  std::optional<ShardList> shards = {};
 };
 // AdmissionInquiry: a server's request for admission, before anything is decided.
 struct AdmissionInquiry {
@@ -292,6 +304,22 @@ class HEFT_EXPORT KeyOwner {
   absl::StatusOr<ChosenThreshold> ThresholdFor(std::span<const uint8_t> reply,
                                                std::string_view what,
                                                const DecisionRule& rule) const;
+
+  // Open, Decide and ThresholdFor of a gallery in buckets (heft/shards.h): one search of all of
+  // them, charged once. `replies`, in any order, must be signed by their servers and be the whole:
+  // of an identification one of each bucket, of a verification that of the claimed identity's
+  // alone, all to one request; otherwise kFailedPrecondition, before anything is decrypted or
+  // charged. A threshold for a search is for the people of all buckets together.
+  absl::StatusOr<OpenedScores> OpenShards(const ShardList& shards,
+                                          std::span<const ReplyFile> replies,
+                                          const std::optional<Flooding>& flooding = {},
+                                          uint32_t publish = kPublishedCandidates) const;
+  absl::StatusOr<Decision> DecideShards(const ShardList& shards, std::span<const ReplyFile> replies,
+                                        const DecisionRule& rule,
+                                        const std::optional<Flooding>& flooding = {}) const;
+  absl::StatusOr<ChosenThreshold> ThresholdForShards(const ShardList& shards,
+                                                     std::span<const ReplyFile> replies,
+                                                     const DecisionRule& rule) const;
 
   // Server::Pending's bytes: opens the proofs of the norms of all templates that wait, and nothing
   // else of them, and signs the state of the gallery that asks, also where nothing waits. Not

@@ -62,6 +62,12 @@ struct EnrolOptions {
   // outcome he does not know, is told what came of the first time, for seven days, and nothing
   // happens twice. kAlreadyExists for one that another request had.
   std::string idempotency_key = {};
+  // Those samples alone whose identity belongs into this bucket of so many (heft/shards.h).
+  // kNotFound where there are none; kInvalidArgument for samples that were encrypted in bulk.
+  struct Bucket {
+    uint32_t index = 0, of = 1;
+  };
+  std::optional<Bucket> bucket = {};
 };
 
 // EnrolResult: templates brought, what waits in quarantine with them, and what the gallery holds.

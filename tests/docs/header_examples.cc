@@ -11,6 +11,7 @@
 #include "heft/gallery_admin.h"
 #include "heft/removal.h"
 #include "heft/server.h"
+#include "heft/sharded_gallery.h"
 #include "heft/shards.h"
 #include "heft/trust.h"
 
@@ -38,6 +39,11 @@ void Removes(const absl::StatusOr<Server>& server, const Bytes& answer, const Tr
 void Serves(const Model& model, const Bytes& evaluation_keys, const Bytes& face, const Bytes& voice,
             const Bytes& probe, const Bytes& admission, const Trust& trust) {
 #include "tests/docs/headers/heft_server.h.1"
+}
+
+void ShardedGalleries(const absl::StatusOr<Server>& server, const std::vector<SampleFile>& people,
+                      const std::vector<SampleFile>& probe) {
+#include "tests/docs/headers/heft_sharded_gallery.h.1"
 }
 
 void Shards() {
