@@ -10,7 +10,8 @@
 #   admit_sharded NAME              the key owner's part in it
 #   identify_sharded NAME ROW DIR   a reply of each bucket, by psql, into DIR/BUCKET
 #   verify_sharded NAME IDENTITY ROW OUT
-#   found_in DIR IDENTITY           whether the key owner finds him in these replies
+#   found_in DIR IDENTITY [NAME]    whether the key owner finds him in these replies, which must be the
+#                                   whole by the shard list of the gallery, main
 #   on NODE [PSQL OPTIONS]          psql on a node
 #   catching CALL, refused STATE CALL, answers     whether a call is refused, and how
 
@@ -60,7 +61,7 @@ admit_sharded() {
   for bucket in $(sql -c "SELECT bucket FROM heft_router.heft_stats('$1') WHERE waiting > 0"); do
     value_of "$work/pending" "SELECT request FROM heft_router.heft_pending('$1') WHERE bucket = $bucket"
     "$heft" admit --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
-      --in "$work/pending" --out "$work/admission" >/dev/null
+      --shards "$work/$1.shards" --in "$work/pending" --out "$work/admission" >/dev/null
     bring admission "$work/admission"
     sql -c "SELECT admitted FROM heft_router.heft_admit('$1', $bucket, $(file admission))" >/dev/null
     rm "$work/pending" "$work/admission"
@@ -80,11 +81,9 @@ verify_sharded() {
 }
 
 found_in() {
-  local reply
-  for reply in "$1"/*; do
-    decide "$reply" | grep -q "\"identity\": \"$2\"" && return 0
-  done
-  return 1
+  "$heft" decrypt --json --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
+    --shards "$work/${3:-main}.shards" --in "$1"/* >"$work/found" || die "the replies of the whole are refused"
+  grep -q "\"identity\": \"$2\"" "$work/found"
 }
 
 catching() {
