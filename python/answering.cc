@@ -13,7 +13,24 @@ DecisionRule RuleOf(std::optional<double> score, std::optional<double> fmr,
   return {score, fmr, fpir, likelihood};
 }
 
-void DefineOpen(Class& c) {
+// FloodingOf: noise for so many bits against so many openings; 0 bits: none.
+std::optional<Flooding> FloodingOf(int bits, uint32_t openings) {
+  if (bits == 0) return std::nullopt;
+  return Flooding{bits, openings};
+}
+
+// EntriesOf: WaitingEnrolment.entry, one or several.
+std::vector<Digest> EntriesOf(const py::object& entries) {
+  std::vector<Digest> out;
+  for (const std::string& text : LabelsOf(entries)) {
+    const auto digest = ParseSignerKey(text);  // of the same form
+    if (!digest.ok()) Wrong("an entry is 64 hexadecimal digits, as WaitingEnrolment.entry");
+    out.push_back(*digest);
+  }
+  return out;
+}
+
+void DefineRequired(Class& c) {
   Method(
       c, "require_signed",
       [](const OwnerHandle& self, const Trust& trust) {
@@ -32,40 +49,49 @@ void DefineOpen(Class& c) {
       },
       "From here on replies are taken only of the state of a gallery that admit has signed last;\n"
       "those of an older one, and of another root for the same generation, never are.");
+}
+
+void DefineOpen(Class& c) {
   Method(
       c, "open",
-      [](const OwnerHandle& self, const py::object& reply, uint32_t publish, int security_bits) {
+      [](const OwnerHandle& self, const py::object& reply, uint32_t publish, int security_bits,
+         uint32_t openings) {
         const Source source(reply, "reply", kMaxReplySize);
-        std::optional<Flooding> flooding;
-        if (security_bits != 0) flooding = Flooding{security_bits};
+        const auto flooding = FloodingOf(security_bits, openings);
         return Read(self, [&](const KeyOwner& owner) {
           return owner.Open(source.bytes(), source.what(), flooding, publish);
         });
       },
       "A matcher's reply, once: the best publish candidates with rounded scores, each of them\n"
-      "charged. security_bits: noise added for so many bits, 30 at least; 0: none.\n"
+      "charged. security_bits: noise added for so many bits, 30 at least, against who sees so "
+      "many\n"
+      "openings; 0: none.\n"
       "BudgetSpent; FailedPrecondition for a reply that was opened before, of another key or "
       "model;\n"
       "DataLoss, Unavailable.",
       py::arg("reply"), py::kw_only(), py::arg("publish") = kPublishedCandidates,
-      py::arg("security_bits") = 0);
+      py::arg("security_bits") = 0, py::arg("openings") = Flooding{}.openings);
   Method(
       c, "decide",
       [](const OwnerHandle& self, const py::object& reply, std::optional<double> score,
-         std::optional<double> fmr, std::optional<double> fpir, bool likelihood) {
+         std::optional<double> fmr, std::optional<double> fpir, bool likelihood, int security_bits,
+         uint32_t openings) {
         const Source source(reply, "reply", kMaxReplySize);
+        const auto flooding = FloodingOf(security_bits, openings);
         const DecisionRule rule = RuleOf(score, fmr, fpir, likelihood);
         return Read(self, [&](const KeyOwner& owner) {
-          return owner.Decide(source.bytes(), source.what(), rule);
+          return owner.Decide(source.bytes(), source.what(), rule, flooding);
         });
       },
       "The decision alone: a score to reach, or rates, of which that is taken which is of what "
       "was\n"
       "asked: fmr of a verification, fpir of an identification. likelihood: also how likely, "
       "charged\n"
-      "as two decisions. Errors as open's; OutOfRange, InvalidArgument.",
+      "as two decisions. security_bits, openings: as open's. Errors as open's; OutOfRange, "
+      "InvalidArgument.",
       py::arg("reply"), py::kw_only(), py::arg("score") = py::none(), py::arg("fmr") = py::none(),
-      py::arg("fpir") = py::none(), py::arg("likelihood") = false);
+      py::arg("fpir") = py::none(), py::arg("likelihood") = false, py::arg("security_bits") = 0,
+      py::arg("openings") = Flooding{}.openings);
   Method(
       c, "threshold_for",
       [](const OwnerHandle& self, const py::object& reply, std::optional<double> score,
@@ -85,22 +111,26 @@ void DefineRequests(Class& c) {
   Method(
       c, "admit",
       [](const OwnerHandle& self, const py::object& request, const py::object& only,
-         const py::object& reject, bool new_identities_only, bool put_back) {
+         const py::object& reject, bool new_identities_only, bool put_back,
+         const py::object& entries, const py::object& reject_entries) {
         const Source source(request, "request");
         AdmissionPolicy policy;
         policy.only = LabelsOf(only), policy.reject = LabelsOf(reject);
         policy.new_identities_only = new_identities_only, policy.put_back = put_back;
+        policy.entries = EntriesOf(entries), policy.reject_entries = EntriesOf(reject_entries);
         return Read(self, [&](const KeyOwner& owner) {
           return owner.Admit(source.bytes(), source.what(), policy);
         });
       },
       "Matcher.pending's bytes: opens the proofs of the norms of all templates that wait, and "
       "admits\n"
-      "the sound ones. only, reject: identities. put_back: the gallery came back from a copy. Not\n"
+      "the sound ones. only, reject: identities; entries, reject_entries: those of an inquiry. "
+      "put_back: the gallery came back from a copy. Not\n"
       "charged. FailedPrecondition, DataLoss.",
       py::arg("request"), py::kw_only(), py::arg("only") = py::none(),
       py::arg("reject") = py::none(), py::arg("new_identities_only") = false,
-      py::arg("put_back") = false);
+      py::arg("put_back") = false, py::arg("entries") = py::none(),
+      py::arg("reject_entries") = py::none());
   Method(
       c, "inquiry",
       [](const OwnerHandle& self, const py::object& request) {
@@ -126,6 +156,7 @@ void DefineRequests(Class& c) {
 }  // namespace
 
 void DefineAnswers(OwnerClass& c) {
+  DefineRequired(c);
   DefineOpen(c);
   DefineRequests(c);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heft/client.h"
 
-#include "python/values.h"
+#include "python/owner.h"
 
 namespace heft::python {
 namespace {
@@ -29,25 +29,57 @@ struct Modalities {
       rows.push_back(MatrixOf(array, names.back()));
     }
   }
-  Samples Of(size_t i, const Form& form) const {
-    return {names[i], rows[i].values, labels, form.encoding, form.use, form.average};
+  // Views of these.
+  std::vector<Samples> All(const Form& form) const {
+    std::vector<Samples> out;
+    for (size_t i = 0; i < names.size(); ++i) {
+      out.push_back({names[i], rows[i].values, labels, form.encoding, form.use, form.average});
+    }
+    return out;
   }
 };
+
+// Of one modality; the caller keeps its name.
+struct OneModality {
+  Form form;
+  Matrix rows;
+  std::vector<std::string> labels;
+  Samples samples;
+
+  OneModality(const std::string& modality, const py::object& vectors, const py::object& given,
+              const Form& how)
+      : form(how),
+        rows(MatrixOf(vectors, modality)),
+        labels(LabelsOf(given)),
+        samples{modality, rows.values, labels, form.encoding, form.use, form.average} {}
+  OneModality(const OneModality&) = delete;
+  OneModality& operator=(const OneModality&) = delete;
+};
+
+// The library counts values alone: two rows of half the dimension are no row.
+void CheckDimension(std::string_view modality, size_t dimension, size_t expected) {
+  if (dimension == expected) return;
+  Wrong(std::string(modality) + ": vectors of dimension " + std::to_string(dimension) +
+        ", this model has " + std::to_string(expected));
+}
 
 py::bytes Encrypt(const Client& self, const std::string& modality, const py::object& vectors,
                   const py::object& labels, const std::string& use, const std::string& encoding,
                   bool average) {
-  const Form form(use, encoding, average);
-  const Matrix rows = MatrixOf(vectors, modality);
-  const std::vector<std::string> names = LabelsOf(labels);
-  const Samples samples{modality, rows.values, names, form.encoding, form.use, form.average};
-  // The library counts values alone: two rows of half the dimension are no row.
+  const OneModality one(modality, vectors, labels, Form(use, encoding, average));
   const size_t index = Take(self.model().FindModality(modality));
-  if (rows.dimension != self.model().modalities[index].dimension) {
-    Wrong(modality + ": vectors of dimension " + std::to_string(rows.dimension) +
-          ", this model has " + std::to_string(self.model().modalities[index].dimension));
+  CheckDimension(modality, one.rows.dimension, self.model().modalities[index].dimension);
+  return BytesOf(Call([&] { return self.Encrypt(one.samples); }));
+}
+
+py::bytes OwnerEncrypts(const OwnerHandle& self, const std::string& modality,
+                        const py::object& vectors, const py::object& labels, const std::string& use,
+                        const std::string& encoding, bool average) {
+  const OneModality one(modality, vectors, labels, Form(use, encoding, average));
+  for (const ModalitySpec& spec : self.modalities()) {
+    if (spec.name == modality) CheckDimension(modality, one.rows.dimension, spec.dimension);
   }
-  return BytesOf(Call([&] { return self.Encrypt(samples); }));
+  return BytesOf(Read(self, [&](const KeyOwner& o) { return o.Encrypt(one.samples); }));
 }
 
 py::dict EncryptEach(const Client& self, const py::dict& vectors, const py::object& labels,
@@ -62,11 +94,16 @@ py::dict EncryptEach(const Client& self, const py::dict& vectors, const py::obje
 
 py::bytes EncryptFused(const Client& self, const py::dict& vectors, const py::object& labels,
                        const std::string& use, bool average) {
-  const Form form(use, "compact", average);
   const Modalities held(vectors, labels);
-  std::vector<Samples> samples;
-  for (size_t i = 0; i < held.names.size(); ++i) samples.push_back(held.Of(i, form));
+  const std::vector<Samples> samples = held.All(Form(use, "compact", average));
   return BytesOf(Call([&] { return self.EncryptFused(samples); }));
+}
+
+py::bytes OwnerEncryptsFused(const OwnerHandle& self, const py::dict& vectors,
+                             const py::object& labels, const std::string& use, bool average) {
+  const Modalities held(vectors, labels);
+  const std::vector<Samples> samples = held.All(Form(use, "compact", average));
+  return BytesOf(Read(self, [&](const KeyOwner& o) { return o.EncryptFused(samples); }));
 }
 
 constexpr char kInit[] =
@@ -83,6 +120,16 @@ constexpr char kEncrypt[] =
     "InvalidArgument for another dimension, NaN, infinity, zeros, or a bad label.";
 
 }  // namespace
+
+void DefineOwnersSamples(OwnerClass& c) {
+  Method(c, "encrypt", &OwnerEncrypts,
+         "Client.encrypt with the secret key: half the bytes and less noise.", py::arg("modality"),
+         py::arg("vectors"), py::arg("labels") = py::none(), py::kw_only(),
+         py::arg("use") = "enrolment", py::arg("encoding") = "compact", py::arg("average") = false);
+  Method(c, "encrypt_fused", &OwnerEncryptsFused, "Client.encrypt_fused with the secret key.",
+         py::arg("vectors"), py::arg("labels") = py::none(), py::kw_only(),
+         py::arg("use") = "enrolment", py::arg("average") = false);
+}
 
 void DefineClient(py::module_& m) {
   Class c(

@@ -93,6 +93,34 @@ void DefineSecretKey(Class& c) {
       "That it signs with; 64 hexadecimal digits.");
 }
 
+void DefineKeySet(py::module_& m, Class& c) {
+  Record<KeySet>(m, "KeySet", "Files of keys that were written.")
+      .Field(
+          "key_id", [](const KeySet& s) { return HexOf(s.key_id); }, "32 hexadecimal digits.")
+      .Field("parameters", &KeySet::parameters, "In words.")
+      .Field("security", &KeySet::security, "In words.")
+      .Field("secret_key", &KeySet::secret_key, "Its file; empty if it was not written.")
+      .Field("encryption_key", &KeySet::encryption_key, "Its file, for clients.")
+      .Field("evaluation_keys", &KeySet::evaluation_keys, "Their file, for the matcher.")
+      .Field("enrolment_keys", &KeySet::enrolment_keys, "The same; empty where there are none.")
+      .Field("rekeying_key", &KeySet::rekeying_key, "Its file, after rekey.")
+      .Field("trust", &KeySet::trust, "Its file: whom to believe, for all roles.");
+  Method(
+      c, "write_public_keys",
+      [](const OwnerHandle& self, const py::object& folder, const py::object& progress) {
+        const std::string path = PathOf(folder);
+        Watch watch(progress);
+        return Read(self,
+                    [&](const KeyOwner& o) { return MakePublicKeys(o, path, watch.monitor()); });
+      },
+      "New encryption and evaluation keys, signed, in the place of those in a folder: after a "
+      "model\n"
+      "with other rotations, or for a secret key that came from SEAL. A trust file that is there "
+      "stays,\n"
+      "with this owner added. Unavailable, Cancelled.",
+      py::arg("folder"), py::kw_only(), py::arg("progress") = py::none());
+}
+
 void DefinePublicKeys(Class& c) {
   Method(
       c, "signer",
@@ -159,6 +187,9 @@ void DefineKeyOwner(py::module_& m) {
   DefineAnswers(c);
   DefineBudget(c);
   DefineCanaries(m, c);
+  DefineKeySet(m, c);
+  DefineOwnersSamples(c);
+  DefineSeal(m, c);
   c.def("__repr__", [](const OwnerHandle& self) {
     return self.closed() ? std::string("<heft.KeyOwner, closed>")
                          : "<heft.KeyOwner " + HexOf(self.Get()->owner.key_id()) + ">";

@@ -73,6 +73,7 @@ void DefineDecision(py::module_& m) {
       .Field("probe", &Decision::probe, "Its label, as the client gave it.")
       .Field("accepted", &Decision::accepted, "Whether somebody is.")
       .Field("identity", &Decision::identity, "Of whom, if accepted.")
+      .Field("claimed", &Decision::claimed, "The claimed identity, of a verification.")
       .Field("refusal", &Decision::refusal, "Why the reply is refused; empty if it is not.")
       .Field("at", &Decision::at, "The threshold by which it was decided.")
       .Field(
@@ -99,6 +100,9 @@ void DefineAdmission(py::module_& m) {
       .Field("known", &Person::known, "Whether the gallery has this identity already.");
   using Enrolment = AdmissionInquiry::Enrolment;
   Record<Enrolment>(m, "WaitingEnrolment", "What was brought together and is decided together.")
+      .Field(
+          "entry", [](const Enrolment& e) { return HexOf(e.entry); },
+          "Names it, for KeyOwner.admit; 64 hexadecimal digits.")
       .Field("people", &Enrolment::people, "Whose templates.")
       .Field("authorised", &Enrolment::authorised, "Whether a registrar's word came with it.");
   Record<AdmissionInquiry>(m, "AdmissionInquiry", "A request for admission, before it is decided.")
@@ -119,6 +123,10 @@ void DefineBudgetUse(py::module_& m) {
       .Field("scores", &BudgetLimits::scores, "Of an identity, ever; one client gets half.")
       .Field("decisions", &BudgetLimits::decisions, "On an identity, again within a day.")
       .Field("client_bits", &BudgetLimits::client_bits, "That one client is told, a day.");
+  using Restart = BudgetUse::Restart;
+  Record<Restart>(m, "BudgetRestart", "The journal was begun anew.")
+      .Field("time", &Restart::time, "Unix seconds.")
+      .Field("reason", &Restart::reason, "That was given.");
   using Client = BudgetUse::Client;
   Record<Client>(m, "BudgetClient", "What one client was told.")
       .Field(
@@ -131,6 +139,7 @@ void DefineBudgetUse(py::module_& m) {
       .Field("limits", &BudgetUse::limits, "That hold.")
       .Field("scores", &BudgetUse::scores, "Of the identity with the most.")
       .Field("decisions", &BudgetUse::decisions, "On the identity with the most.")
+      .Field("inherited", &BudgetUse::inherited, "Of the scores: counted by version 0.1.")
       .Field("identifications", &BudgetUse::identifications, "That were opened.")
       .Field("verifications", &BudgetUse::verifications, "That were opened.")
       .Field("openings", &BudgetUse::openings, "Under this key, of all models.")
@@ -138,10 +147,23 @@ void DefineBudgetUse(py::module_& m) {
       .Field("reconstruction_cosine", &BudgetUse::reconstruction_cosine,
              "What limits.scores tell of a template, in (0, 1].")
       .Field("clients", &BudgetUse::clients, "What each was told.")
-      .Field("restart_count", &BudgetUse::restart_count, "Of the journal.")
+      .Field("restarts", &BudgetUse::restarts, "Of the journal, by hand.")
+      .Field("restart_count", &BudgetUse::restart_count,
+             "Of the journal: more than these where one was lost.")
+      .Field("entries", &BudgetUse::entries, "Of the journal, ever.")
+      .Field("last_entry", &BudgetUse::last_entry, "Unix seconds.")
       .Field(
           "revoked", [](const BudgetUse& b) { return b.successor.has_value(); },
-          "Whether another key has taken this one's place.");
+          "Whether another key has taken this one's place.")
+      .Field(
+          "successor",
+          [](const BudgetUse& b) {
+            return b.successor ? py::object(py::str(HexOf(*b.successor))) : py::object(py::none());
+          },
+          "That key's id, or None.");
+  Function(m, "default_limits", &DefaultLimits,
+           "What may be published of a model's galleries until set_budget says otherwise.",
+           py::arg("model"));
 }
 
 }  // namespace

@@ -44,6 +44,8 @@ void Write(const OwnerHandle& self, F&& f) {
 void DefineAnswers(OwnerClass& c);
 void DefineBudget(OwnerClass& c);
 void DefineCanaries(py::module_& m, OwnerClass& c);
+void DefineOwnersSamples(OwnerClass& c);
+void DefineSeal(py::module_& m, OwnerClass& c);
 
 }  // namespace heft::python
 

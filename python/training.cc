@@ -5,8 +5,8 @@
 #include <cstring>
 #include <map>
 
-#include "heft/evaluate.h"
 #include "heft/train.h"
+#include "python/learning.h"
 #include "python/values.h"
 
 namespace heft::python {
@@ -124,18 +124,19 @@ constexpr char kTrain[] =
     "(docs/learning.md);\n"
     "0 and empty mean the recipe's own. checkpoint is a file to save the state to after every "
     "epoch,\n"
-    "and to go on from. progress is a function of (what, done, total, note), which returns False "
+    "and to go on from. curve is a list that every epoch is appended to. progress is a function of "
+    "(what, done, total, note), which returns False "
     "to\n"
     "stop, or True for a bar. The result depends on data, options and seed alone. "
     "InvalidArgument,\n"
     "FailedPrecondition, Cancelled.";
 
-Model Train(const py::object& data, const py::object& labels, const py::object& split, int gamma,
-            const std::string& recipe, int degree, const std::string& fit,
-            const std::string& profile, double weight_of_pairs, double margin, bool grid_search,
-            int epochs, int patience, double learning_rate, double weight_decay, double shrinkage,
-            double drop_modality, const std::vector<double>& modality_weights, uint64_t seed,
-            bool with_exact, const py::object& checkpoint, const py::object& progress) {
+LearnOptions OptionsOf(int gamma, const std::string& recipe, int degree, const std::string& fit,
+                       const std::string& profile, double weight_of_pairs, double margin,
+                       bool grid_search, int epochs, int patience, double learning_rate,
+                       double weight_decay, double shrinkage, double drop_modality,
+                       const std::vector<double>& modality_weights, uint64_t seed,
+                       bool with_exact) {
   LearnOptions options;
   options.gamma = gamma, options.recipe = recipe, options.degree = degree, options.fit = fit;
   options.profile = profile, options.lambda = weight_of_pairs, options.margin = margin;
@@ -144,51 +145,77 @@ Model Train(const py::object& data, const py::object& labels, const py::object& 
   options.shrinkage = shrinkage, options.drop_modality = drop_modality;
   options.modality_weights = modality_weights, options.seed = seed;
   options.with_exact = with_exact;
+  return options;
+}
+
+Model Train(const py::object& data, const py::object& labels, const py::object& split, int gamma,
+            const std::string& recipe, int degree, const std::string& fit,
+            const std::string& profile, double weight_of_pairs, double margin, bool grid_search,
+            int epochs, int patience, double learning_rate, double weight_decay, double shrinkage,
+            double drop_modality, const std::vector<double>& modality_weights, uint64_t seed,
+            bool with_exact, const py::object& checkpoint, std::optional<py::list> curve,
+            const py::object& progress) {
+  LearnOptions options = OptionsOf(gamma, recipe, degree, fit, profile, weight_of_pairs, margin,
+                                   grid_search, epochs, patience, learning_rate, weight_decay,
+                                   shrinkage, drop_modality, modality_weights, seed, with_exact);
   if (!checkpoint.is_none()) options.checkpoint = PathOf(checkpoint);
+  std::vector<LearnEpoch> steps;
+  if (curve) options.curve = &steps;
   std::optional<TrainingData> made;
   const TrainingData& training = DataOf(data, labels, split, &made);
   Watch watch(progress);
-  return Call([&] { return Learn(training, options, watch.monitor()); });
+  Model model = Call([&] { return Learn(training, options, watch.monitor()); });
+  for (LearnEpoch& step : steps) curve->append(py::cast(step));
+  return model;
+}
+
+std::vector<Model> TrainFolds(const TrainingData& data, int folds, uint64_t fold_seed, int gamma,
+                              const std::string& recipe, int degree, const std::string& fit,
+                              const std::string& profile, double weight_of_pairs, double margin,
+                              bool grid_search, int epochs, int patience, double learning_rate,
+                              double weight_decay, double shrinkage, double drop_modality,
+                              const std::vector<double>& modality_weights, uint64_t seed,
+                              bool with_exact, const py::object& progress) {
+  const LearnOptions options = OptionsOf(
+      gamma, recipe, degree, fit, profile, weight_of_pairs, margin, grid_search, epochs, patience,
+      learning_rate, weight_decay, shrinkage, drop_modality, modality_weights, seed, with_exact);
+  Watch watch(progress);
+  return Call([&] { return LearnFolds(data, options, folds, fold_seed, watch.monitor()); });
+}
+
+// WithOptions calls define with the options of all trainings, and those that follow them.
+template <typename Define, typename... More>
+void WithOptions(const Define& define, const More&... more) {
+  define(py::arg("gamma") = 0, py::arg("recipe") = "generalising", py::arg("degree") = 0,
+         py::arg("fit") = "", py::arg("profile") = "thin", py::arg("weight_of_pairs") = 0.25,
+         py::arg("margin") = 0.5, py::arg("grid_search") = false, py::arg("epochs") = 0,
+         py::arg("patience") = 0, py::arg("learning_rate") = 0.0, py::arg("weight_decay") = 1e-4,
+         py::arg("shrinkage") = 0.3, py::arg("drop_modality") = 0.0,
+         py::arg("modality_weights") = py::tuple(), py::arg("seed") = 1,
+         py::arg("with_exact") = false, more...);
 }
 
 void DefineTrain(py::module_& m) {
   auto model = m.attr("Model").cast<py::class_<Model>>();
-  StaticMethod(model, "train", &Train, kTrain, py::arg("data"), py::arg("labels") = py::none(),
-               py::arg("split") = py::none(), py::kw_only(), py::arg("gamma") = 0,
-               py::arg("recipe") = "generalising", py::arg("degree") = 0, py::arg("fit") = "",
-               py::arg("profile") = "thin", py::arg("weight_of_pairs") = 0.25,
-               py::arg("margin") = 0.5, py::arg("grid_search") = false, py::arg("epochs") = 0,
-               py::arg("patience") = 0, py::arg("learning_rate") = 0.0,
-               py::arg("weight_decay") = 1e-4, py::arg("shrinkage") = 0.3,
-               py::arg("drop_modality") = 0.0, py::arg("modality_weights") = py::tuple(),
-               py::arg("seed") = 1, py::arg("with_exact") = false,
-               py::arg("checkpoint") = py::none(), py::arg("progress") = py::none());
-}
-
-void DefineEvaluate(py::module_& m) {
-  Record<Report>(m, "Report", "What an evaluation has found.")
-      .Field(
-          "results",
-          [](const Report& r) { return py::module_::import("json").attr("loads")(r.json.dump()); },
-          "All numbers: data, model, a row a system, gap, decisions, times.")
-      .Field("text", &Report::text, "The main ones, as lines for people.")
-      .Field("page", &Report::page, "One HTML page; empty unless it was asked for.")
-      .Field("warnings", &Report::warnings, "Why some numbers should not be relied on.");
-  Function(
-      m, "evaluate",
-      [](const TrainingData& data, const Model& model, const std::string& split, int replicates,
-         uint64_t seed, bool page, const py::object& progress) {
-        EvaluationOptions options;
-        options.split = split, options.replicates = replicates, options.seed = seed;
-        options.page = page;
-        Watch watch(progress);
-        return Call([&] { return Evaluate(data, model, options, watch.monitor()); });
+  WithOptions(
+      [&](const auto&... options) {
+        StaticMethod(model, "train", &Train, kTrain, py::arg("data"),
+                     py::arg("labels") = py::none(), py::arg("split") = py::none(), py::kw_only(),
+                     options...);
       },
-      "Measures a model on one split, every sample against every other, plain and encrypted;\n"
-      "keys are made for it and thrown away. Minutes for some hundred samples.\n"
-      "InvalidArgument, Cancelled; Unavailable where page needs gnuplot and it is not there.",
-      py::arg("data"), py::arg("model"), py::kw_only(), py::arg("split") = "test",
-      py::arg("replicates") = 1000, py::arg("seed") = 1, py::arg("page") = false,
+      py::arg("checkpoint") = py::none(), py::arg("curve") = py::none(),
+      py::arg("progress") = py::none());
+  WithOptions(
+      [&](const auto&... options) {
+        StaticMethod(model, "train_folds", &TrainFolds,
+                     "A model for each of folds parts of the people, 3 or more, learned from the "
+                     "others, for\n"
+                     "evaluate_folds. The data's own split is not looked at; fold_seed deals. The "
+                     "rest is as\n"
+                     "for train.",
+                     py::arg("data"), py::arg("folds") = 5, py::arg("fold_seed") = 1, py::kw_only(),
+                     options...);
+      },
       py::arg("progress") = py::none());
 }
 
@@ -197,7 +224,9 @@ void DefineEvaluate(py::module_& m) {
 void DefineTraining(py::module_& m) {
   DefineData(m);
   DefineTrain(m);
-  DefineEvaluate(m);
+  DefineScoreFiles(m);
+  DefineReports(m);
+  DefineStudies(m);
 }
 
 }  // namespace heft::python

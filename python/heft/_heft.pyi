@@ -15,6 +15,8 @@ _Buffer = Union[bytes, bytearray, memoryview]
 _Source = Union[_Buffer, _Path]
 _Samples = Union[_Source, Sequence[_Source], Mapping[str, _Source]]
 _Vectors = Union[NDArray[np.float32], NDArray[np.float64], Sequence[float], Sequence[Sequence[float]]]
+_Numbers = Union[NDArray[np.floating[Any]], NDArray[np.integer[Any]], Sequence[float]]
+_ScoreForm = Literal["csv", "bob4", "bob5"]
 _Labels = Union[str, Sequence[str], Sequence[int], NDArray[Any]]
 _Names = Union[str, Sequence[str]]
 _Metadata = Mapping[str, _Names]
@@ -24,6 +26,8 @@ _Use = Literal["enrolment", "identification"]
 _Encoding = Literal["compact", "bulk", "partial"]
 _Role = Literal["key-owner", "server", "client", "registrar", "trainer"]
 _Gallery = Union["Gallery", _Path]
+_Compression = Literal["none", "zlib", "zstd"]
+_Ring = Literal["matching", "enrolment"]
 _Kind = Literal["identification", "verification"]
 
 class ChosenThreshold:
@@ -140,8 +144,40 @@ class Model:
         seed: int = 1,
         with_exact: bool = False,
         checkpoint: Optional[_Path] = None,
+        curve: Optional[list[LearnEpoch]] = None,
         progress: _Progress = None,
     ) -> Model: ...
+    @staticmethod
+    def train_folds(
+        data: TrainingData,
+        folds: int = 5,
+        fold_seed: int = 1,
+        *,
+        gamma: int = 0,
+        recipe: Literal["generalising", "paper"] = "generalising",
+        degree: int = 0,
+        fit: str = "",
+        profile: str = "thin",
+        weight_of_pairs: float = 0.25,
+        margin: float = 0.5,
+        grid_search: bool = False,
+        epochs: int = 0,
+        patience: int = 0,
+        learning_rate: float = 0.0,
+        weight_decay: float = 0.0001,
+        shrinkage: float = 0.3,
+        drop_modality: float = 0.0,
+        modality_weights: Sequence[float] = (),
+        seed: int = 1,
+        with_exact: bool = False,
+        progress: _Progress = None,
+    ) -> list[Model]: ...
+    @staticmethod
+    def load_folds(
+        folder: _Path, data: TrainingData, folds: int = 5, fold_seed: int = 1
+    ) -> list[Model]: ...
+    @property
+    def split_seed(self) -> int: ...
     def save(self, path: _Path) -> None: ...
     def to_bytes(self) -> bytes: ...
     @property
@@ -205,6 +241,74 @@ class TrainingData:
     @property
     def left_out(self) -> list[str]: ...
 
+class LearnEpoch:
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def train_auroc(self) -> float: ...
+    @property
+    def val_auroc(self) -> float: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+def fold_file(folder: _Path, fold: int) -> str: ...
+def draw_learning_curve(curve: Sequence[LearnEpoch], best_epoch: int) -> str: ...
+
+class ScoreTable:
+    def __init__(
+        self,
+        score: _Numbers,
+        genuine: Union[None, NDArray[np.bool_], Sequence[bool]] = None,
+        *,
+        enrolled: Optional[_Labels] = None,
+        probe: Optional[_Labels] = None,
+        enrolled_label: Optional[_Labels] = None,
+        probe_label: Optional[_Labels] = None,
+        split: Optional[_Labels] = None,
+        plain: Optional[_Numbers] = None,
+    ) -> None: ...
+    @staticmethod
+    def load(path: _Path) -> ScoreTable: ...
+    @staticmethod
+    def parse(text: str) -> ScoreTable: ...
+    @staticmethod
+    def load_lists(genuine: _Path, impostor: _Path, *, histogram: bool = False) -> ScoreTable: ...
+    @staticmethod
+    def parse_lists(genuine: str, impostor: str, *, histogram: bool = False) -> ScoreTable: ...
+    @staticmethod
+    def from_dataframe(frame: Any) -> ScoreTable: ...
+    def to_text(self, form: _ScoreForm = "csv") -> str: ...
+    def save(self, path: _Path, form: _ScoreForm = "csv") -> None: ...
+    def to_lists(self) -> Tuple[str, str]: ...
+    def to_dataframe(self) -> Any: ...
+    def select_split(self, split: str) -> ScoreTable: ...
+    def __len__(self) -> int: ...
+    @property
+    def score(self) -> NDArray[np.float64]: ...
+    @property
+    def plain(self) -> Optional[NDArray[np.float64]]: ...
+    @property
+    def genuine(self) -> NDArray[np.bool_]: ...
+    @property
+    def enrolled(self) -> NDArray[np.uint32]: ...
+    @property
+    def probe(self) -> NDArray[np.uint32]: ...
+    @property
+    def enrolled_label(self) -> NDArray[np.uint32]: ...
+    @property
+    def probe_label(self) -> NDArray[np.uint32]: ...
+    @property
+    def split(self) -> NDArray[np.uint32]: ...
+    @property
+    def subjects(self) -> list[str]: ...
+    @property
+    def labels(self) -> list[str]: ...
+    @property
+    def splits(self) -> list[str]: ...
+    @property
+    def named(self) -> bool: ...
+    @property
+    def failures(self) -> int: ...
+
 class Report:
     @property
     def results(self) -> dict[str, Any]: ...
@@ -213,7 +317,11 @@ class Report:
     @property
     def page(self) -> str: ...
     @property
+    def pictures(self) -> dict[str, str]: ...
+    @property
     def warnings(self) -> list[str]: ...
+    @property
+    def scores(self) -> Optional[ScoreTable]: ...
     def to_dict(self) -> dict[str, Any]: ...
 
 def evaluate(
@@ -224,6 +332,105 @@ def evaluate(
     replicates: int = 1000,
     seed: int = 1,
     page: bool = False,
+    pictures: bool = False,
+    scores: bool = False,
+    command: str = "",
+    progress: _Progress = None,
+) -> Report: ...
+def measure_scores(
+    scores: Union[ScoreTable, Mapping[str, ScoreTable]],
+    *,
+    fmrs: Sequence[float] = (0.1, 0.01, 0.001, 0.0001),
+    replicates: int = 1000,
+    seed: int = 1,
+    curve: bool = False,
+    page: bool = False,
+    pictures: bool = False,
+    command: str = "",
+    progress: _Progress = None,
+) -> Report: ...
+def check_drawing() -> None: ...
+def evaluate_folds(
+    data: TrainingData,
+    models: Union[Sequence[Model], Mapping[str, Sequence[Model]]],
+    *,
+    folds: int = 5,
+    fold_seed: int = 1,
+    encrypted: bool = True,
+    partial_probes: bool = False,
+    replicates: int = 1000,
+    seed: int = 1,
+    page: bool = False,
+    scores: bool = False,
+    command: str = "",
+    progress: _Progress = None,
+) -> Report: ...
+def compare_choices(
+    data: TrainingData,
+    *,
+    folds: int = 5,
+    fold_seed: int = 1,
+    encrypted: bool = True,
+    replicates: int = 1000,
+    seed: int = 1,
+    page: bool = False,
+    command: str = "",
+    progress: _Progress = None,
+) -> Report: ...
+def evaluate_samples(
+    data: TrainingData,
+    models: Union[Model, Sequence[Model]],
+    *,
+    folds: int = 5,
+    fold_seed: int = 1,
+    samples: Sequence[int] = (1, 2, 4),
+    probes: Sequence[int] = (1, 2),
+    draws: int = 5,
+    seed: int = 1,
+    encrypted: bool = True,
+    replicates: int = 1000,
+    bootstrap_seed: int = 1,
+    page: bool = False,
+    pictures: bool = False,
+    command: str = "",
+    progress: _Progress = None,
+) -> Report: ...
+def evaluate_protection(
+    data: TrainingData,
+    model: Model,
+    *,
+    split: Literal["train", "val", "test"] = "test",
+    samples: int = 300,
+    seed: int = 1,
+    page: bool = False,
+    pictures: bool = False,
+    command: str = "",
+    progress: _Progress = None,
+) -> Report: ...
+def evaluate_searches(
+    data: TrainingData,
+    models: Union[Model, Sequence[Model]],
+    *,
+    calibrate_on: Sequence[int] = (200, 1000),
+    draws: int = 40,
+    seed: int = 1,
+    split: Literal["train", "val", "test"] = "test",
+    page: bool = False,
+    command: str = "",
+    progress: _Progress = None,
+) -> Report: ...
+def evaluate_protocol(
+    data: TrainingData,
+    model: Model,
+    folder: _Path,
+    names: _Path,
+    *,
+    encrypted: bool = True,
+    replicates: int = 1000,
+    seed: int = 1,
+    page: bool = False,
+    scores: bool = False,
+    command: str = "",
     progress: _Progress = None,
 ) -> Report: ...
 
@@ -835,6 +1042,8 @@ class Decision:
     @property
     def identity(self) -> str: ...
     @property
+    def claimed(self) -> str: ...
+    @property
     def refusal(self) -> str: ...
     @property
     def at(self) -> ChosenThreshold: ...
@@ -868,6 +1077,8 @@ class WaitingPerson:
     def to_dict(self) -> dict[str, Any]: ...
 
 class WaitingEnrolment:
+    @property
+    def entry(self) -> str: ...
     @property
     def people(self) -> list[WaitingPerson]: ...
     @property
@@ -914,6 +1125,15 @@ class BudgetClient:
     def full_at(self) -> int: ...
     def to_dict(self) -> dict[str, Any]: ...
 
+def default_limits(model: Model) -> BudgetLimits: ...
+
+class BudgetRestart:
+    @property
+    def time(self) -> int: ...
+    @property
+    def reason(self) -> str: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
 class BudgetUse:
     @property
     def limits(self) -> BudgetLimits: ...
@@ -921,6 +1141,8 @@ class BudgetUse:
     def scores(self) -> int: ...
     @property
     def decisions(self) -> int: ...
+    @property
+    def inherited(self) -> int: ...
     @property
     def identifications(self) -> int: ...
     @property
@@ -934,9 +1156,17 @@ class BudgetUse:
     @property
     def clients(self) -> list[BudgetClient]: ...
     @property
+    def restarts(self) -> list[BudgetRestart]: ...
+    @property
     def restart_count(self) -> int: ...
     @property
+    def entries(self) -> int: ...
+    @property
+    def last_entry(self) -> int: ...
+    @property
     def revoked(self) -> bool: ...
+    @property
+    def successor(self) -> Optional[str]: ...
     def to_dict(self) -> dict[str, Any]: ...
 
 class CanaryPerson:
@@ -952,6 +1182,147 @@ class CanarySet:
     def probes(self) -> list[CanaryPerson]: ...
     @property
     def file(self) -> bytes: ...
+
+class KeySet:
+    @property
+    def key_id(self) -> str: ...
+    @property
+    def parameters(self) -> str: ...
+    @property
+    def security(self) -> str: ...
+    @property
+    def secret_key(self) -> str: ...
+    @property
+    def encryption_key(self) -> str: ...
+    @property
+    def evaluation_keys(self) -> str: ...
+    @property
+    def enrolment_keys(self) -> str: ...
+    @property
+    def rekeying_key(self) -> str: ...
+    @property
+    def trust(self) -> str: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+class SealParameters:
+    @property
+    def parameters(self) -> bytes: ...
+    @property
+    def ring(self) -> Literal["", "matching", "enrolment"]: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def degree(self) -> int: ...
+    @property
+    def primes(self) -> list[int]: ...
+    @property
+    def scale(self) -> float: ...
+    @property
+    def runs(self) -> list[int]: ...
+    @property
+    def rotation_steps(self) -> list[int]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+class SealSamples:
+    @property
+    def ciphertexts(self) -> list[bytes]: ...
+    @property
+    def labels(self) -> list[str]: ...
+    @property
+    def bulk(self) -> bool: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+class SealReply:
+    @property
+    def ciphertext(self) -> bytes: ...
+    @property
+    def answers(self) -> list[Tuple[int, int]]: ...
+    @property
+    def block(self) -> int: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+class SealScores:
+    @property
+    def kind(self) -> _Kind: ...
+    @property
+    def probe(self) -> str: ...
+    @property
+    def claimed(self) -> str: ...
+    @property
+    def templates(self) -> int: ...
+    @property
+    def identities(self) -> list[str]: ...
+    @property
+    def replies(self) -> list[SealReply]: ...
+    @property
+    def squared_norm(self) -> bytes: ...
+    @property
+    def squared_norm_turned(self) -> bytes: ...
+    @property
+    def divide_by_norm(self) -> bool: ...
+    @property
+    def factors(self) -> NDArray[np.float64]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+class ImportedEvaluationKeys:
+    @property
+    def bytes(self) -> builtins.bytes: ...
+    @property
+    def galois_keys(self) -> int: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+class SealEvaluationKeys:
+    @property
+    def relinearisation(self) -> bytes: ...
+    @property
+    def galois(self) -> bytes: ...
+    @property
+    def galois_keys(self) -> int: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+def export_seal_parameters(
+    model: Model, *, compression: _Compression = "zstd", ring: _Ring = "matching"
+) -> SealParameters: ...
+def export_seal_encryption_key(
+    model: Model, key: _Source, *, compression: _Compression = "zstd", ring: _Ring = "matching"
+) -> bytes: ...
+def export_seal_samples(
+    model: Model, samples: _Source, *, compression: _Compression = "zstd", progress: _Progress = None
+) -> SealSamples: ...
+def export_seal_scores(
+    model: Model, reply: _Source, *, compression: _Compression = "zstd"
+) -> SealScores: ...
+def new_key_id() -> str: ...
+def import_seal_encryption_key(
+    model: Model, key_id: str, key: _Source, enrolment: Optional[_Source] = None
+) -> bytes: ...
+def import_seal_evaluation_keys(
+    model: Model,
+    key_id: str,
+    galois: _Source,
+    relinearisation: _Source,
+    *,
+    progress: _Progress = None,
+) -> ImportedEvaluationKeys: ...
+def import_seal_samples(
+    model: Model,
+    modality: str,
+    key_id: str,
+    ciphertexts: _Samples,
+    labels: Optional[_Labels] = None,
+    *,
+    progress: _Progress = None,
+) -> bytes: ...
+def import_seal_secret_key(
+    model: Model,
+    key_id: str,
+    source: _Path,
+    out: _Path,
+    enrolment_source: Optional[_Path] = None,
+    *,
+    passphrase: _Passphrase = None,
+    progress: _Progress = None,
+) -> None: ...
 
 class KeyOwner:
     @staticmethod
@@ -974,6 +1345,31 @@ class KeyOwner:
     def encryption_key(self) -> bytes: ...
     def evaluation_keys(self, progress: _Progress = None) -> bytes: ...
     def enrolment_keys(self, progress: _Progress = None) -> bytes: ...
+    def write_public_keys(self, folder: _Path, *, progress: _Progress = None) -> KeySet: ...
+    def encrypt(
+        self,
+        modality: str,
+        vectors: _Vectors,
+        labels: Optional[_Labels] = None,
+        *,
+        use: _Use = "enrolment",
+        encoding: _Encoding = "compact",
+        average: bool = False,
+    ) -> bytes: ...
+    def encrypt_fused(
+        self,
+        vectors: Mapping[str, _Vectors],
+        labels: Optional[_Labels] = None,
+        *,
+        use: _Use = "enrolment",
+        average: bool = False,
+    ) -> bytes: ...
+    def export_seal_secret_key(
+        self, out: _Path, *, ring: _Ring = "matching", progress: _Progress = None
+    ) -> None: ...
+    def export_seal_evaluation_keys(
+        self, *, compression: _Compression = "zstd", progress: _Progress = None
+    ) -> SealEvaluationKeys: ...
     def rekey(
         self, folder: _Path, *, passphrase: _Passphrase = None, progress: _Progress = None
     ) -> str: ...
@@ -982,7 +1378,14 @@ class KeyOwner:
     def make_canaries(self, triples: int = 3, names: Optional[_Names] = None) -> CanarySet: ...
     def require_canaries(self, file: _Source) -> None: ...
     def register_canaries(self, file: _Source) -> None: ...
-    def open(self, reply: _Source, *, publish: int = 10, security_bits: int = 0) -> OpenedScores: ...
+    def open(
+        self,
+        reply: _Source,
+        *,
+        publish: int = 10,
+        security_bits: int = 0,
+        openings: int = 100000,
+    ) -> OpenedScores: ...
     def decide(
         self,
         reply: _Source,
@@ -991,6 +1394,8 @@ class KeyOwner:
         fmr: Optional[float] = None,
         fpir: Optional[float] = None,
         likelihood: bool = False,
+        security_bits: int = 0,
+        openings: int = 100000,
     ) -> Decision: ...
     def threshold_for(
         self,
@@ -1008,6 +1413,8 @@ class KeyOwner:
         reject: Optional[_Names] = None,
         new_identities_only: bool = False,
         put_back: bool = False,
+        entries: Optional[_Names] = None,
+        reject_entries: Optional[_Names] = None,
     ) -> Admissions: ...
     def inquiry(self, request: _Source) -> AdmissionInquiry: ...
     def renew(self, request: _Source) -> RenewedBlocks: ...

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of DefineTraining, in files of their own: scores, and what is measured on people.
+#ifndef HEFT_PYTHON_LEARNING_H_
+#define HEFT_PYTHON_LEARNING_H_
+
+#include <pybind11/pybind11.h>
+
+namespace heft::python {
+
+void DefineScoreFiles(pybind11::module_& m);
+void DefineReports(pybind11::module_& m);
+void DefineStudies(pybind11::module_& m);
+
+}  // namespace heft::python
+
+#endif  // HEFT_PYTHON_LEARNING_H_

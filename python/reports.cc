@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model is worth on people, and what scores say (heft/evaluate.h).
+#include "heft/evaluate.h"
+#include "python/learning.h"
+#include "python/values.h"
+
+namespace heft::python {
+namespace {
+
+py::object Loaded(const Json& json) {
+  return py::module_::import("json").attr("loads")(json.dump());
+}
+
+// SystemsOf: tables by name, or a single one.
+std::vector<NamedScores> SystemsOf(const py::object& scores) {
+  if (py::isinstance<ScoreTable>(scores)) return {{"scores", scores.cast<const ScoreTable&>()}};
+  std::vector<NamedScores> out;
+  for (const auto& [name, table] : MappingOf(scores, "scores")) {
+    if (!py::isinstance<ScoreTable>(table)) throw py::type_error("scores: give ScoreTables");
+    out.push_back({TextOf(name, "scores"), table.cast<const ScoreTable&>()});
+  }
+  return out;
+}
+
+void DefineReport(py::module_& m) {
+  Record<Report>(m, "Report", "What an evaluation has found.")
+      .Field(
+          "results", [](const Report& r) { return Loaded(r.json); },
+          "All numbers: data, model, a row a system, gap, decisions, times.")
+      .Field("text", &Report::text, "The main ones, as lines for people.")
+      .Field("page", &Report::page, "One HTML page; empty unless it was asked for.")
+      .Field(
+          "pictures",
+          [](const Report& r) {
+            py::dict out;
+            for (const auto& [name, svg] : r.pictures) out[py::str(name)] = svg;
+            return out;
+          },
+          "File names and SVG, where they were asked for.")
+      .Field("warnings", &Report::warnings, "Why some numbers should not be relied on.")
+      .Field(
+          "scores",
+          [](const Report& r) {
+            return r.scores.pairs.empty() ? py::object(py::none()) : py::cast(r.scores);
+          },
+          "A ScoreTable of what was compared, where it was asked for; otherwise None.");
+}
+
+}  // namespace
+
+void DefineReports(py::module_& m) {
+  DefineReport(m);
+  Function(
+      m, "evaluate",
+      [](const TrainingData& data, const Model& model, const std::string& split, int replicates,
+         uint64_t seed, bool page, bool pictures, bool scores, const std::string& command,
+         const py::object& progress) {
+        EvaluationOptions options;
+        options.split = split, options.replicates = replicates, options.seed = seed;
+        options.page = page, options.pictures = pictures, options.scores = scores;
+        options.command = command;
+        Watch watch(progress);
+        return Call([&] { return Evaluate(data, model, options, watch.monitor()); });
+      },
+      "Measures a model on one split, every sample against every other, plain and encrypted;\n"
+      "keys are made for it and thrown away. Minutes for some hundred samples. scores: keeps what\n"
+      "was compared, pair by pair. command: what the page says makes it again.\n"
+      "InvalidArgument, Cancelled; Unavailable where page or pictures need gnuplot and it is not\n"
+      "there.",
+      py::arg("data"), py::arg("model"), py::kw_only(), py::arg("split") = "test",
+      py::arg("replicates") = 1000, py::arg("seed") = 1, py::arg("page") = false,
+      py::arg("pictures") = false, py::arg("scores") = false, py::arg("command") = "",
+      py::arg("progress") = py::none());
+  Function(
+      m, "measure_scores",
+      [](const py::object& scores, const std::vector<double>& fmrs, int replicates, uint64_t seed,
+         bool curve, bool page, bool pictures, const std::string& command,
+         const py::object& progress) {
+        const std::vector<NamedScores> systems = SystemsOf(scores);
+        ScoreOptions options;
+        options.fmrs = fmrs, options.replicates = replicates, options.seed = seed;
+        options.curve = curve, options.page = page, options.pictures = pictures;
+        options.command = command;
+        Watch watch(progress);
+        return Call([&] { return MeasureScores(systems, options, watch.monitor()); });
+      },
+      "AUROC, EER, and FMR with FNMR at thresholds for fmrs, of a ScoreTable or several by name; "
+      "of\n"
+      "one with plain scores also what encryption changes (`heft roc`). curve: every point of the\n"
+      "ROC. InvalidArgument where genuine or impostor scores are missing; Cancelled, Unavailable.",
+      py::arg("scores"), py::kw_only(), py::arg("fmrs") = py::make_tuple(1e-1, 1e-2, 1e-3, 1e-4),
+      py::arg("replicates") = 1000, py::arg("seed") = 1, py::arg("curve") = false,
+      py::arg("page") = false, py::arg("pictures") = false, py::arg("command") = "",
+      py::arg("progress") = py::none());
+  Function(
+      m, "check_drawing", [] { Call([] { return CheckDrawing(); }); },
+      "Unavailable where gnuplot, which draws pages and pictures, is not installed.");
+}
+
+}  // namespace heft::python

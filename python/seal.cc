@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects of Microsoft SEAL 4.x, in and out. A secret key goes from file to file: no Python object
+// has its bytes.
+#include "heft/seal.h"
+
+#include <pybind11/numpy.h>
+
+#include "heft/seal_key_owner.h"
+#include "python/owner.h"
+
+namespace heft::python {
+namespace {
+
+SealCompression CompressionOf(const std::string& name) {
+  if (name == "none") return SealCompression::kNone;
+  if (name == "zlib") return SealCompression::kZlib;
+  if (name == "zstd") return SealCompression::kZstd;
+  Wrong("compression is \"none\", \"zlib\" or \"zstd\", not \"" + name + "\"");
+}
+
+SealRing RingOf(const std::string& name) {
+  if (name == "matching") return SealRing::kMatching;
+  if (name == "enrolment") return SealRing::kEnrolment;
+  Wrong("ring is \"matching\" or \"enrolment\", not \"" + name + "\"");
+}
+
+KeyId KeyIdOf(const std::string& text) {
+  const auto id = ParseGalleryId(text);  // of the same form
+  if (!id.ok()) Wrong("key_id: 32 hexadecimal digits, as new_key_id() or inspect(file) gives them");
+  return *id;
+}
+
+py::list AllBytes(const std::vector<std::vector<uint8_t>>& all) {
+  py::list out;
+  for (const auto& bytes : all) out.append(BytesOf(bytes));
+  return out;
+}
+
+void DefineExported(py::module_& m) {
+  Record<SealParameters>(m, "SealParameters",
+                         "SEAL's encryption parameters for a model, and what to do with them.")
+      .Field(
+          "parameters", [](const SealParameters& p) { return BytesOf(p.parameters); },
+          "SEAL's EncryptionParameters.")
+      .Field("ring", &SealParameters::ring, "matching or enrolment; empty where there is one.")
+      .Field("description", &SealParameters::description, "In words.")
+      .Field("degree", &SealParameters::degree, "Of the ring.")
+      .Field("primes", &SealParameters::primes, "The special one last.")
+      .Field("scale", &SealParameters::scale, "To encrypt at, at the first level.")
+      .Field("runs", &SealParameters::runs, "Of each modality (docs/seal.md, \"Samples\").")
+      .Field("rotation_steps", &SealParameters::rotation_steps,
+             "Galois keys to make, with the conjugation's; none of an enrolment ring.");
+  Record<SealSamples>(m, "SealSamples", "SEAL's Ciphertexts of encrypted samples.")
+      .Field(
+          "ciphertexts", [](const SealSamples& s) { return AllBytes(s.ciphertexts); },
+          "One a sample, or a coordinate of bulk samples.")
+      .Field("labels", &SealSamples::labels, "One a sample.")
+      .Field("bulk", &SealSamples::bulk, "Whether they are coordinates.");
+  using Reply = SealScores::Reply;
+  Record<Reply>(m, "SealReply", "One ciphertext of scores.")
+      .Field(
+          "ciphertext", [](const Reply& r) { return BytesOf(r.ciphertext); }, "SEAL's Ciphertext.")
+      .Field(
+          "answers",
+          [](const Reply& r) {
+            std::vector<std::pair<uint32_t, uint32_t>> out;
+            for (const SealScores::Answer& a : r.answers) out.emplace_back(a.slot, a.lane);
+            return out;
+          },
+          "(slot, lane) that answer, lane 0 the real part; none: all of the block.")
+      .Field("block", &Reply::block, "Of an identification.");
+}
+
+void DefineScores(py::module_& m) {
+  Record<SealScores>(m, "SealScores", "A reply in SEAL's Ciphertexts, of the matching ring.")
+      .Field(
+          "kind",
+          [](const SealScores& s) {
+            return s.kind == ScoreKind::kIdentification ? "identification" : "verification";
+          },
+          "identification or verification.")
+      .Field("probe", &SealScores::probe, "Its label.")
+      .Field("claimed", &SealScores::claimed, "The claimed identity, of a verification.")
+      .Field("templates", &SealScores::templates, "Places, of an identification.")
+      .Field("identities", &SealScores::identities, "By place; empty where it does not answer.")
+      .Field("replies", &SealScores::replies, "The scores.")
+      .Field(
+          "squared_norm", [](const SealScores& s) { return BytesOf(s.squared_norm); },
+          "Of the probe, with what proves it (docs/seal.md).")
+      .Field(
+          "squared_norm_turned", [](const SealScores& s) { return BytesOf(s.squared_norm_turned); },
+          "The same times i (-1)^j, for decoders that give real parts.")
+      .Field("divide_by_norm", &SealScores::divide_by_norm,
+             "Whether scores are to be divided by the root of it.")
+      .Field(
+          "factors",
+          [](const SealScores& s) {
+            return py::array_t<double>(static_cast<py::ssize_t>(s.factors.size()),
+                                       s.factors.data());
+          },
+          "With which scores are to be multiplied, real parts first; empty where all are 1.");
+  Record<ImportedEvaluationKeys>(m, "ImportedEvaluationKeys", "Evaluation keys, made of SEAL's.")
+      .Field(
+          "bytes", [](const ImportedEvaluationKeys& k) { return BytesOf(k.bytes); }, "HEFT's file.")
+      .Field("galois_keys", &ImportedEvaluationKeys::galois_keys, "That were taken.");
+  Record<SealEvaluationKeys>(m, "SealEvaluationKeys", "New keys for SEAL.")
+      .Field(
+          "relinearisation", [](const SealEvaluationKeys& k) { return BytesOf(k.relinearisation); },
+          "SEAL's RelinKeys.")
+      .Field(
+          "galois", [](const SealEvaluationKeys& k) { return BytesOf(k.galois); },
+          "SEAL's GaloisKeys.")
+      .Field("galois_keys", &SealEvaluationKeys::galois_keys, "That they hold.");
+}
+
+void DefineExport(py::module_& m) {
+  Function(
+      m, "export_seal_parameters",
+      [](const Model& model, const std::string& compression, const std::string& ring) {
+        const SealCompression how = CompressionOf(compression);
+        const SealRing of = RingOf(ring);
+        return Call([&] { return ExportSealParameters(model, how, of); });
+      },
+      "SEAL's parameters for a model (docs/seal.md). ring: of a profile that has two.\n"
+      "compression: \"none\", \"zlib\" or \"zstd\". FailedPrecondition for what SEAL does not "
+      "have.",
+      py::arg("model"), py::kw_only(), py::arg("compression") = "zstd",
+      py::arg("ring") = "matching");
+  Function(
+      m, "export_seal_encryption_key",
+      [](const Model& model, const py::object& key, const std::string& compression,
+         const std::string& ring) {
+        const Source source(key, "encryption key", kMaxKeysSize);
+        const SealCompression how = CompressionOf(compression);
+        const SealRing of = RingOf(ring);
+        return BytesOf(Call([&] {
+          return ExportSealEncryptionKey(model, source.bytes(), source.what(), how, of);
+        }));
+      },
+      "SEAL's PublicKey of a ring, from an encryption key.", py::arg("model"), py::arg("key"),
+      py::kw_only(), py::arg("compression") = "zstd", py::arg("ring") = "matching");
+  Function(
+      m, "export_seal_samples",
+      [](const Model& model, const py::object& samples, const std::string& compression,
+         const py::object& progress) {
+        Source source(samples, "samples", kMaxSamplesSize);
+        const std::string what = source.what();
+        const SealCompression how = CompressionOf(compression);
+        SampleFile file{std::move(source).Release(), what};
+        Watch watch(progress);
+        return Call(
+            [&] { return ExportSealSamples(model, std::move(file), how, watch.monitor()); });
+      },
+      "Encrypted samples as SEAL's Ciphertexts. DataLoss, FailedPrecondition, Cancelled.",
+      py::arg("model"), py::arg("samples"), py::kw_only(), py::arg("compression") = "zstd",
+      py::arg("progress") = py::none());
+  Function(
+      m, "export_seal_scores",
+      [](const Model& model, const py::object& reply, const std::string& compression) {
+        const Source source(reply, "reply", kMaxReplySize);
+        const SealCompression how = CompressionOf(compression);
+        return Call([&] { return ExportSealScores(model, source.bytes(), source.what(), how); });
+      },
+      "A matcher's reply as SEAL's Ciphertexts, for who opens it there. DataLoss,\n"
+      "FailedPrecondition.",
+      py::arg("model"), py::arg("reply"), py::kw_only(), py::arg("compression") = "zstd");
+}
+
+void DefineImport(py::module_& m) {
+  Function(
+      m, "new_key_id", [] { return HexOf(NewKeyId()); },
+      "For the first file that comes from SEAL under a secret key: all others are given the same,\n"
+      "as SEAL's do not say which key they are of.");
+  Function(
+      m, "import_seal_encryption_key",
+      [](const Model& model, const std::string& key_id, const py::object& key,
+         const py::object& enrolment) {
+        const KeyId id = KeyIdOf(key_id);
+        const Source source(key, "public key", kMaxKeysSize);
+        std::optional<Source> more;
+        if (!enrolment.is_none()) more.emplace(enrolment, "enrolment public key", kMaxKeysSize);
+        const SealFile second = more ? SealFile{more->bytes(), more->what()} : SealFile{};
+        return BytesOf(Call([&] {
+          return ImportSealEncryptionKey(model, id, source.bytes(), source.what(), second);
+        }));
+      },
+      "An encryption key from SEAL's PublicKey; of two rings from those of both.", py::arg("model"),
+      py::arg("key_id"), py::arg("key"), py::arg("enrolment") = py::none());
+  Function(
+      m, "import_seal_evaluation_keys",
+      [](const Model& model, const std::string& key_id, const py::object& galois,
+         const py::object& relinearisation, const py::object& progress) {
+        const KeyId id = KeyIdOf(key_id);
+        const Source first(galois, "Galois keys", kMaxKeysSize);
+        const Source second(relinearisation, "relinearisation keys", kMaxKeysSize);
+        Watch watch(progress);
+        return Call([&] {
+          return ImportSealEvaluationKeys(model, id, {first.bytes(), first.what()},
+                                          {second.bytes(), second.what()}, watch.monitor());
+        });
+      },
+      "Evaluation keys from SEAL's GaloisKeys and RelinKeys of the matching ring. Of two rings "
+      "they\n"
+      "serve identification alone. FailedPrecondition, with the steps, where keys are missing.",
+      py::arg("model"), py::arg("key_id"), py::arg("galois"), py::arg("relinearisation"),
+      py::kw_only(), py::arg("progress") = py::none());
+  Function(
+      m, "import_seal_samples",
+      [](const Model& model, const std::string& modality, const std::string& key_id,
+         const py::object& ciphertexts, const py::object& labels, const py::object& progress) {
+        const KeyId id = KeyIdOf(key_id);
+        const std::vector<SampleFile> files = SampleFilesOf(ciphertexts);
+        const std::vector<std::string> names = LabelsOf(labels);
+        Watch watch(progress);
+        return BytesOf(Call(
+            [&] { return ImportSealSamples(model, modality, id, files, names, watch.monitor()); }));
+      },
+      "Encrypted samples from SEAL's Ciphertexts, one a sample, all of one ring. labels: one a\n"
+      "sample, one for all, or none.",
+      py::arg("model"), py::arg("modality"), py::arg("key_id"), py::arg("ciphertexts"),
+      py::arg("labels") = py::none(), py::kw_only(), py::arg("progress") = py::none());
+}
+
+void DefineSecret(py::module_& m, OwnerClass& c) {
+  Function(
+      m, "import_seal_secret_key",
+      [](const Model& model, const std::string& key_id, const py::object& source,
+         const py::object& out, const py::object& enrolment_source, const py::object& passphrase,
+         const py::object& progress) {
+        const KeyId id = KeyIdOf(key_id);
+        const std::string from = PathOf(source), to = PathOf(out);
+        const std::string more = enrolment_source.is_none() ? "" : PathOf(enrolment_source);
+        const PassphraseSource asked = PassphraseOf(passphrase);
+        Watch watch(progress);
+        Call(
+            [&] { return ImportSealSecretKey(model, id, from, to, asked, watch.monitor(), more); });
+      },
+      "Makes the secret key file out (mode 0600) from SEAL's SecretKey in the file source, which\n"
+      "holds it in the clear; of two rings from those of both. For KeyOwner.load, which then makes "
+      "the\n"
+      "public keys. AlreadyExists, InvalidArgument; FailedPrecondition where others may read "
+      "source.",
+      py::arg("model"), py::arg("key_id"), py::arg("source"), py::arg("out"),
+      py::arg("enrolment_source") = py::none(), py::kw_only(), py::arg("passphrase") = py::none(),
+      py::arg("progress") = py::none());
+  Method(
+      c, "export_seal_secret_key",
+      [](const OwnerHandle& self, const py::object& out, const std::string& ring,
+         const py::object& progress) {
+        const std::string to = PathOf(out);
+        const SealRing of = RingOf(ring);
+        Watch watch(progress);
+        Read(self, [&](const KeyOwner& o) -> absl::StatusOr<bool> {
+          const absl::Status done = ExportSealSecretKey(o, to, watch.monitor(), of);
+          return done.ok() ? absl::StatusOr<bool>(true) : done;
+        });
+      },
+      "SEAL's SecretKey of a ring, in the clear, into a new file of mode 0600: keep it as you "
+      "would\n"
+      "keep the key. AlreadyExists, Unavailable.",
+      py::arg("out"), py::kw_only(), py::arg("ring") = "matching",
+      py::arg("progress") = py::none());
+  Method(
+      c, "export_seal_evaluation_keys",
+      [](const OwnerHandle& self, const std::string& compression, const py::object& progress) {
+        const SealCompression how = CompressionOf(compression);
+        Watch watch(progress);
+        return Read(self, [&](const KeyOwner& o) {
+          return ExportSealEvaluationKeys(o, how, watch.monitor());
+        });
+      },
+      "New relinearisation and Galois keys for SEAL, all that the model needs in the matching "
+      "ring.\n"
+      "Cancelled.",
+      py::kw_only(), py::arg("compression") = "zstd", py::arg("progress") = py::none());
+}
+
+}  // namespace
+
+void DefineSeal(py::module_& m, OwnerClass& c) {
+  DefineExported(m);
+  DefineScores(m);
+  DefineExport(m);
+  DefineImport(m);
+  DefineSecret(m, c);
+}
+
+}  // namespace heft::python
