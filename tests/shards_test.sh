@@ -141,9 +141,10 @@ for r in 0 1 2 3; do
 done
 pick rows-4 twin -- 23
 encrypt rows-4 requests/4 identification
-begin() { # match or decide, in the background
+begin() { # match [BUCKET...] or decide, in the background
   if [[ "$1" == match ]]; then
-    "$deduplicate" match model.heft keys/evaluation.keys store:people people.shards requests exchange 2>>match.txt &
+    "$deduplicate" match model.heft keys/evaluation.keys store:people people.shards requests exchange "${@:2}" \
+      2>>match.txt &
   else
     "$deduplicate" decide model.heft keys/secret.key keys/trust.heft people.shards requests exchange record 0.05 2>>decide.txt &
   fi
@@ -178,9 +179,12 @@ sed '/"request":"2","row":1,/q' record >older
 mv older record
 rm exchange/2.done
 cp -r answered/2.00? exchange/
-begin match
+begin match 0 2 # as two machines would, with two buckets each
+other=$!
+begin match 1 3
 match=$!
 to_the_end
+wait "$other" || { cat match.txt; fail "the other machine failed"; }
 grep -q '"again":"2"' record || fail "replies that were opened are believed to be new"
 "$deduplicate" pairs record >pairs.txt 2>summary.txt
 grep -q "of 25 people, 0 refused" summary.txt || { cat summary.txt; fail "not each of them once"; }
