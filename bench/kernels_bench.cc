@@ -27,7 +27,8 @@ void Ntt(benchmark::State& state, const Kernels* kernels, uint32_t n, bool forwa
   const NttTables tables(q, n);
   AlignedVector<uint32_t> a = RandomResidues(n, q);
   for (auto _ : state) {
-    forward ? kernels->ntt_forward(a.data(), tables) : kernels->ntt_inverse(a.data(), tables);
+    forward ? kernels->ntt_forward(a.data(), tables, nullptr)
+            : kernels->ntt_inverse(a.data(), tables, nullptr);
     benchmark::ClobberMemory();
   }
 }

@@ -234,7 +234,8 @@ absl::Status RunOperations(Bench& bench) {
     constexpr int kCalls = 100;
     for (int i = 0; i < iterations; ++i) {
       HEFT_RETURN_IF_ERROR(ntt.Time([&] {
-        for (int k = 0; k < kCalls; ++k) kernels->ntt_forward(values.data(), context.ntt(0));
+        for (int k = 0; k < kCalls; ++k)
+          kernels->ntt_forward(values.data(), context.ntt(0), nullptr);
         return absl::OkStatus();
       }));
     }

@@ -6,7 +6,7 @@ set(HEFT_BROWSER_SOURCES
   base/buffer_pool.cc base/bytes.cc base/check.cc base/csprng.cc base/decisions.cc base/envelope.cc base/identity.cc
   base/impostor_tail.cc base/json.cc base/keyed_hash.cc base/passphrase.cc base/reply_seed.cc base/secure.cc base/signed_file.cc
   base/signing.cc base/trust.cc
-  ring/kernels_reference.cc ring/kernels_checked.cc ring/kernels_simd.cc ring/modulus.cc ring/ntt.cc ring/runtime.cc
+  ring/ahead.cc ring/kernels_reference.cc ring/kernels_checked.cc ring/kernels_simd.cc ring/modulus.cc ring/ntt.cc ring/runtime.cc
   ring/sampling.cc
   ckks/arithmetic.cc ckks/bounded_encoder.cc ckks/context.cc ckks/digits.cc ckks/encoder.cc ckks/encryptor.cc
   ckks/galois_sums.cc ckks/inner_product.cc ckks/key_switch.cc ckks/keys.cc ckks/noise.cc ckks/operation_counts.cc

@@ -11,6 +11,7 @@
 #include "ckks/operation_counts.h"
 #include "fusion/block_internal.h"
 #include "fusion/matching.h"
+#include "ring/ahead.h"
 #include "ring/kernels.h"
 
 namespace heft {
@@ -282,12 +283,24 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const Ci
   const ring::RnsPoly own = ckks::TimesSpecial(context, low.parts[0]);
   TiledCiphertexts out = NewProbe(context, plan.gamma);
   ckks::CountOperations({.special_divisions = plan.gamma - 1});
-  ParallelFor(plan.gamma, [&](size_t k) {
-    if (switch_keys[k] == nullptr) return StoreProbe(context, plan.gamma, k, low.parts, &out);
-    StoreRotation(
-        context, digits, *switch_keys[k], own, plan.matching.rotations[k],
-        [&](size_t l) { return out.data() + ProbeOffset(n, plan.gamma, l, 0, k, 0); },
-        ProbeStride(plan.gamma));
+  // Keys come from memory, megabytes of them: each is fetched during the rotation before. A few
+  // rotations are a task, so that the next one is mostly the same thread's.
+  constexpr uint32_t kRotationsATask = 4;
+  ParallelFor((plan.gamma + kRotationsATask - 1) / kRotationsATask, [&](size_t task) {
+    const size_t first = task * kRotationsATask;
+    for (size_t k = first; k < std::min<size_t>(first + kRotationsATask, plan.gamma); ++k) {
+      if (switch_keys[k] == nullptr) {
+        StoreProbe(context, plan.gamma, k, low.parts, &out);
+        continue;
+      }
+      const ring::Ahead ahead(k + 1 < plan.gamma && switch_keys[k + 1] != nullptr
+                                  ? switch_keys[k + 1]->values()
+                                  : ring::Ahead::Range());
+      StoreRotation(
+          context, digits, *switch_keys[k], own, plan.matching.rotations[k],
+          [&](size_t l) { return out.data() + ProbeOffset(n, plan.gamma, l, 0, k, 0); },
+          ProbeStride(plan.gamma));
+    }
   });
   return out;
 }

@@ -43,15 +43,16 @@ using Permutation = AlignedVector<uint32_t>;
 struct Kernels {
   const char* name;  // as HEFT_SIMD has it
 
+  // Transforms. `ahead`: nullptr, or where memory is to be fetched from meanwhile, moved past what
+  // has been (ahead.h).
   // ntt_forward: in [0, 4q), out [0, q).
-
-  void (*ntt_forward)(uint32_t* a, const NttTables& tables);
+  void (*ntt_forward)(uint32_t* a, const NttTables& tables, const uint32_t** ahead);
   // ntt_forward_tiled: the same into another place, a tile of kTile values each `tile_stride`
   // values; `a` is consumed.
-  void (*ntt_forward_tiled)(uint32_t* out, size_t tile_stride, uint32_t* a,
-                            const NttTables& tables);
+  void (*ntt_forward_tiled)(uint32_t* out, size_t tile_stride, uint32_t* a, const NttTables& tables,
+                            const uint32_t** ahead);
   // ntt_inverse: in [0, 2q), out [0, q).
-  void (*ntt_inverse)(uint32_t* a, const NttTables& tables);
+  void (*ntt_inverse)(uint32_t* a, const NttTables& tables, const uint32_t** ahead);
 
   // Pointwise, in [0, q), out [0, q).
   void (*add)(uint32_t* out, const uint32_t* a, const uint32_t* b, size_t n, const Modulus& q);

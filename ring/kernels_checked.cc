@@ -78,25 +78,26 @@ void Sources(const Permutation& p, size_t n) {
 
 // ---- The kernels, under the names that HEFT_KERNEL_TABLE takes.
 
-void NttForward(uint32_t* a, const NttTables& tables) {
+void NttForward(uint32_t* a, const NttTables& tables, const uint32_t** ahead) {
   Input(a, tables.n(), uint64_t{4} * tables.modulus().value());
-  Inner().ntt_forward(a, tables);
+  Inner().ntt_forward(a, tables, ahead);
   Output(a, tables.n(), tables.modulus());
 }
 
-void NttForwardTiled(uint32_t* out, size_t tile_stride, uint32_t* a, const NttTables& tables) {
+void NttForwardTiled(uint32_t* out, size_t tile_stride, uint32_t* a, const NttTables& tables,
+                     const uint32_t** ahead) {
   const size_t n = tables.n();
   Input(a, n, uint64_t{4} * tables.modulus().value());
   TileStride(out, tile_stride, n);
   HEFT_DCHECK(out != a, "tiles are written to another place");
-  Inner().ntt_forward_tiled(out, tile_stride, a, tables);
+  Inner().ntt_forward_tiled(out, tile_stride, a, tables, ahead);
   HEFT_DCHECK(TilesBelow(out, n / TileOf(n), tile_stride, TileOf(n), tables.modulus().value()),
               "a kernel's output is reduced");
 }
 
-void NttInverse(uint32_t* a, const NttTables& tables) {
+void NttInverse(uint32_t* a, const NttTables& tables, const uint32_t** ahead) {
   Input(a, tables.n(), uint64_t{2} * tables.modulus().value());
-  Inner().ntt_inverse(a, tables);
+  Inner().ntt_inverse(a, tables, ahead);
   Output(a, tables.n(), tables.modulus());
 }
 

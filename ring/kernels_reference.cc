@@ -11,7 +11,7 @@ LiftConstants::LiftConstants(const Modulus& from, const Modulus& to)
 
 namespace {
 
-void NttForward(uint32_t* a, const NttTables& tables) {
+void NttForward(uint32_t* a, const NttTables& tables, const uint32_t** /*ahead*/) {
   const Modulus& q = tables.modulus();
   const uint32_t two_q = 2 * q.value();
   const uint32_t* w = tables.forward();
@@ -33,14 +33,15 @@ void NttForward(uint32_t* a, const NttTables& tables) {
   }
 }
 
-void NttForwardTiled(uint32_t* out, size_t tile_stride, uint32_t* a, const NttTables& tables) {
-  NttForward(a, tables);
+void NttForwardTiled(uint32_t* out, size_t tile_stride, uint32_t* a, const NttTables& tables,
+                     const uint32_t** ahead) {
+  NttForward(a, tables, ahead);
   const size_t n = tables.n();
   const size_t tile = n < kTile ? n : kTile;
   for (size_t i = 0; i < n; ++i) out[i / tile * tile_stride + i % tile] = a[i];
 }
 
-void NttInverse(uint32_t* a, const NttTables& tables) {
+void NttInverse(uint32_t* a, const NttTables& tables, const uint32_t** /*ahead*/) {
   const Modulus& q = tables.modulus();
   const uint32_t two_q = 2 * q.value();
   const uint32_t* w = tables.inverse();

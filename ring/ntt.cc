@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "ring/ahead.h"
 #include "ring/kernels.h"
 
 namespace heft::ring {
@@ -47,17 +48,17 @@ NttTables::NttTables(const Modulus& modulus, uint32_t n)
 
 void NttTables::Forward(std::span<uint32_t> a) const {
   HEFT_DCHECK(a.size() == n_, "a transform of n values");
-  ActiveKernels().ntt_forward(a.data(), *this);
+  ActiveKernels().ntt_forward(a.data(), *this, Ahead::Cursor());
 }
 
 void NttTables::ForwardTiled(uint32_t* out, size_t tile_stride, std::span<uint32_t> a) const {
   HEFT_DCHECK(a.size() == n_, "a transform of n values");
-  ActiveKernels().ntt_forward_tiled(out, tile_stride, a.data(), *this);
+  ActiveKernels().ntt_forward_tiled(out, tile_stride, a.data(), *this, Ahead::Cursor());
 }
 
 void NttTables::Inverse(std::span<uint32_t> a) const {
   HEFT_DCHECK(a.size() == n_, "a transform of n values");
-  ActiveKernels().ntt_inverse(a.data(), *this);
+  ActiveKernels().ntt_inverse(a.data(), *this, Ahead::Cursor());
 }
 
 Permutation GaloisPermutation(uint32_t n, uint32_t element) {

@@ -20,6 +20,29 @@ namespace heft::ring {
 namespace HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 
+// FetchNothing, FetchAhead: what a transform does between its steps, a line of memory at a time.
+struct FetchNothing {
+  HWY_INLINE void operator()() const {}
+};
+struct FetchAhead {
+  HWY_INLINE void operator()() {
+    __builtin_prefetch(at);
+    at += kTile;
+  }
+  const uint32_t* at;
+};
+// Fetching: run(fetch), with what fetches from `ahead` and moves it.
+template <typename Run>
+HWY_INLINE void Fetching(const uint32_t** ahead, const Run& run) {
+  if (ahead == nullptr) {
+    FetchNothing fetch;
+    return run(fetch);
+  }
+  FetchAhead fetch{*ahead};
+  run(fetch);
+  *ahead = fetch.at;
+}
+
 // ForwardButterfly: x, y in [0, 4q), out [0, 4q).
 template <bool kPairs>
 HWY_INLINE void ForwardButterfly(V32& x, V32& y, V32 w, V32 w_quotient, V32 q, V32 two_q) {
@@ -129,9 +152,10 @@ HWY_INLINE void LoadTwiddles(const uint32_t* w, const uint32_t* wq, size_t at, V
 inline constexpr size_t kBlocks = Lanes() == 16 ? 4 : 2;
 using Blocks = V32[kBlocks];
 
-template <size_t kStage>
+template <size_t kStage, typename Fetch>
 HWY_INLINE void ForwardStage(Blocks& x, Blocks& y, const NttTables& tables, size_t block, V32 q,
-                             V32 two_q) {
+                             V32 two_q, Fetch& fetch) {
+  fetch();
   const size_t at = tables.n() / (2 * kStage) + block * (Lanes() / kStage);
   Blocks w, wq;
   for (size_t i = 0; i < kBlocks; ++i) {
@@ -143,9 +167,10 @@ HWY_INLINE void ForwardStage(Blocks& x, Blocks& y, const NttTables& tables, size
   }
 }
 
-template <size_t kStage>
+template <size_t kStage, typename Fetch>
 HWY_INLINE void InverseStage(Blocks& x, Blocks& y, const NttTables& tables, size_t block, V32 q,
-                             V32 two_q) {
+                             V32 two_q, Fetch& fetch) {
+  fetch();
   const size_t at = tables.n() / (2 * kStage) + block * (Lanes() / kStage);
   Blocks w, wq;
   for (size_t i = 0; i < kBlocks; ++i) {
@@ -164,28 +189,28 @@ HWY_INLINE void SwapAll(Blocks& x, Blocks& y) {
 
 // ForwardBlocks: stages t = lanes ... 1 of kBlocks blocks of 2 * lanes values from `block` on;
 // place(i) is where the values from i on are stored, a vector at a time. In [0, 4q), out [0, q).
-template <typename Place>
+template <typename Place, typename Fetch>
 HWY_INLINE void ForwardBlocks(const Place& place, const uint32_t* a, const NttTables& tables,
-                              size_t block, V32 q, V32 two_q) {
+                              size_t block, V32 q, V32 two_q, Fetch& fetch) {
   constexpr size_t L = Lanes();
   Blocks x, y;
   for (size_t i = 0; i < kBlocks; ++i) {
     x[i] = hn::Load(d32, a + (block + i) * 2 * L);
     y[i] = hn::Load(d32, a + (block + i) * 2 * L + L);
   }
-  ForwardStage<L>(x, y, tables, block, q, two_q);
+  ForwardStage<L>(x, y, tables, block, q, two_q, fetch);
   SwapAll<SwapHalves>(x, y);
-  ForwardStage<L / 2>(x, y, tables, block, q, two_q);
+  ForwardStage<L / 2>(x, y, tables, block, q, two_q, fetch);
   if constexpr (L == 16) {
     SwapAll<SwapQuads>(x, y);
-    ForwardStage<4>(x, y, tables, block, q, two_q);
+    ForwardStage<4>(x, y, tables, block, q, two_q, fetch);
   }
   if constexpr (L >= 8) {
     SwapAll<SwapPairs>(x, y);
-    ForwardStage<2>(x, y, tables, block, q, two_q);
+    ForwardStage<2>(x, y, tables, block, q, two_q, fetch);
   }
   SwapAll<SwapSingles>(x, y);
-  ForwardStage<1>(x, y, tables, block, q, two_q);
+  ForwardStage<1>(x, y, tables, block, q, two_q, fetch);
   for (size_t i = 0; i < kBlocks; ++i) {
     x[i] = ReduceOnce(ReduceOnce(x[i], two_q), q);
     y[i] = ReduceOnce(ReduceOnce(y[i], two_q), q);
@@ -197,8 +222,9 @@ HWY_INLINE void ForwardBlocks(const Place& place, const uint32_t* a, const NttTa
 
 // InverseBlocks: stages t = 1 ... lanes of kBlocks blocks. In and out [0, 2q). Requires that the
 // last stage is not among them.
-HWY_INLINE void InverseBlocks(uint32_t* a, const NttTables& tables, size_t block, V32 q,
-                              V32 two_q) {
+template <typename Fetch>
+HWY_INLINE void InverseBlocks(uint32_t* a, const NttTables& tables, size_t block, V32 q, V32 two_q,
+                              Fetch& fetch) {
   constexpr size_t L = Lanes();
   Blocks x, y;
   for (size_t i = 0; i < kBlocks; ++i) {
@@ -206,19 +232,19 @@ HWY_INLINE void InverseBlocks(uint32_t* a, const NttTables& tables, size_t block
     y[i] = hn::Load(d32, a + (block + i) * 2 * L + L);
     SplitSingles(x[i], y[i]);
   }
-  InverseStage<1>(x, y, tables, block, q, two_q);
+  InverseStage<1>(x, y, tables, block, q, two_q, fetch);
   SwapAll<SwapSingles>(x, y);
   if constexpr (L >= 8) {
-    InverseStage<2>(x, y, tables, block, q, two_q);
+    InverseStage<2>(x, y, tables, block, q, two_q, fetch);
     SwapAll<SwapPairs>(x, y);
   }
   if constexpr (L == 16) {
-    InverseStage<4>(x, y, tables, block, q, two_q);
+    InverseStage<4>(x, y, tables, block, q, two_q, fetch);
     SwapAll<SwapQuads>(x, y);
   }
-  InverseStage<L / 2>(x, y, tables, block, q, two_q);
+  InverseStage<L / 2>(x, y, tables, block, q, two_q, fetch);
   SwapAll<SwapHalves>(x, y);
-  InverseStage<L>(x, y, tables, block, q, two_q);
+  InverseStage<L>(x, y, tables, block, q, two_q, fetch);
   for (size_t i = 0; i < kBlocks; ++i) {
     hn::Store(x[i], d32, a + (block + i) * 2 * L);
     hn::Store(y[i], d32, a + (block + i) * 2 * L + L);

@@ -27,12 +27,14 @@ struct UniformRoot {
 };
 
 // ForwardRadix2: one stage over memory, m blocks of 2t values.
+template <typename Fetch>
 HWY_INLINE void ForwardRadix2(uint32_t* a, const NttTables& tables, size_t m, size_t t, V32 q,
-                              V32 two_q) {
+                              V32 two_q, Fetch& fetch) {
   for (size_t i = 0; i < m; ++i) {
     const UniformRoot r(tables.forward(), tables.forward_quotient(), m + i);
     uint32_t* p = a + 2 * i * t;
     for (size_t j = 0; j < t; j += Lanes()) {
+      fetch();
       V32 x = hn::Load(d32, p + j);
       V32 y = hn::Load(d32, p + j + t);
       ForwardButterfly<true>(x, y, r.w, r.wq, q, two_q);
@@ -43,8 +45,9 @@ HWY_INLINE void ForwardRadix2(uint32_t* a, const NttTables& tables, size_t m, si
 }
 
 // ForwardRadix4: two stages, (m, t) and (2m, t / 2), in one pass.
+template <typename Fetch>
 HWY_INLINE void ForwardRadix4(uint32_t* a, const NttTables& tables, size_t m, size_t t, V32 q,
-                              V32 two_q) {
+                              V32 two_q, Fetch& fetch) {
   const size_t s = t / 2;
   for (size_t i = 0; i < m; ++i) {
     const UniformRoot r1(tables.forward(), tables.forward_quotient(), m + i);
@@ -52,6 +55,7 @@ HWY_INLINE void ForwardRadix4(uint32_t* a, const NttTables& tables, size_t m, si
     const UniformRoot r3(tables.forward(), tables.forward_quotient(), 2 * m + 2 * i + 1);
     uint32_t* p = a + 2 * i * t;
     for (size_t j = 0; j < s; j += Lanes()) {
+      fetch();
       V32 x0 = hn::Load(d32, p + j);
       V32 x1 = hn::Load(d32, p + j + s);
       V32 x2 = hn::Load(d32, p + j + 2 * s);
@@ -69,12 +73,14 @@ HWY_INLINE void ForwardRadix4(uint32_t* a, const NttTables& tables, size_t m, si
 }
 
 // InverseRadix2: one stage over memory.
+template <typename Fetch>
 HWY_INLINE void InverseRadix2(uint32_t* a, const NttTables& tables, size_t m, size_t t, V32 q,
-                              V32 two_q) {
+                              V32 two_q, Fetch& fetch) {
   for (size_t i = 0; i < m; ++i) {
     const UniformRoot r(tables.inverse(), tables.inverse_quotient(), m + i);
     uint32_t* p = a + 2 * i * t;
     for (size_t j = 0; j < t; j += Lanes()) {
+      fetch();
       V32 x = hn::Load(d32, p + j);
       V32 y = hn::Load(d32, p + j + t);
       InverseButterfly<true>(x, y, r.w, r.wq, q, two_q);
@@ -85,14 +91,16 @@ HWY_INLINE void InverseRadix2(uint32_t* a, const NttTables& tables, size_t m, si
 }
 
 // InverseRadix4: two stages, (2m, t) and (m, 2t), in one pass.
+template <typename Fetch>
 HWY_INLINE void InverseRadix4(uint32_t* a, const NttTables& tables, size_t m, size_t t, V32 q,
-                              V32 two_q) {
+                              V32 two_q, Fetch& fetch) {
   for (size_t i = 0; i < m; ++i) {
     const UniformRoot r1(tables.inverse(), tables.inverse_quotient(), 2 * m + 2 * i);
     const UniformRoot r2(tables.inverse(), tables.inverse_quotient(), 2 * m + 2 * i + 1);
     const UniformRoot r3(tables.inverse(), tables.inverse_quotient(), m + i);
     uint32_t* p = a + 4 * i * t;
     for (size_t j = 0; j < t; j += Lanes()) {
+      fetch();
       V32 x0 = hn::Load(d32, p + j);
       V32 x1 = hn::Load(d32, p + j + t);
       V32 x2 = hn::Load(d32, p + j + 2 * t);
@@ -113,53 +121,55 @@ HWY_INLINE void InverseRadix4(uint32_t* a, const NttTables& tables, size_t m, si
 inline constexpr size_t kSmallestVectorNtt = 128;
 
 // ForwardOverMemory: stages t = n / 2 ... 2 * lanes.
-HWY_INLINE void ForwardOverMemory(uint32_t* a, const NttTables& tables, V32 q, V32 two_q) {
+template <typename Fetch>
+HWY_INLINE void ForwardOverMemory(uint32_t* a, const NttTables& tables, V32 q, V32 two_q,
+                                  Fetch& fetch) {
   size_t m = 1;
   size_t t = tables.n() / 2;
   size_t stages = 0;
   for (size_t s = t; s > Lanes(); s /= 2) ++stages;
   if (stages % 2 == 1) {
-    ForwardRadix2(a, tables, m, t, q, two_q);
+    ForwardRadix2(a, tables, m, t, q, two_q, fetch);
     m *= 2;
     t /= 2;
   }
-  for (; t > Lanes(); m *= 4, t /= 4) ForwardRadix4(a, tables, m, t, q, two_q);
+  for (; t > Lanes(); m *= 4, t /= 4) ForwardRadix4(a, tables, m, t, q, two_q, fetch);
 }
 
-void NttForward(uint32_t* a, const NttTables& tables) {
-  if (tables.n() < kSmallestVectorNtt) return ReferenceKernels().ntt_forward(a, tables);
-  constexpr size_t L = Lanes();
+// Forward: a whole transform; place(i) is where the values from i on go.
+template <typename Place, typename Fetch>
+HWY_INLINE void Forward(const Place& place, uint32_t* a, const NttTables& tables, Fetch& fetch) {
   const V32 q = hn::Set(d32, tables.modulus().value());
   const V32 two_q = hn::Add(q, q);
-  ForwardOverMemory(a, tables, q, two_q);
+  ForwardOverMemory(a, tables, q, two_q, fetch);
+  for (size_t block = 0; block < tables.n() / (2 * Lanes()); block += kBlocks) {
+    ForwardBlocks(place, a, tables, block, q, two_q, fetch);
+  }
+}
+
+void NttForward(uint32_t* a, const NttTables& tables, const uint32_t** ahead) {
+  if (tables.n() < kSmallestVectorNtt) return ReferenceKernels().ntt_forward(a, tables, ahead);
   auto place = [&](size_t i) { return a + i; };
-  for (size_t block = 0; block < tables.n() / (2 * L); block += kBlocks) {
-    ForwardBlocks(place, a, tables, block, q, two_q);
-  }
+  Fetching(ahead, [&](auto& fetch) { Forward(place, a, tables, fetch); });
 }
 
-void NttForwardTiled(uint32_t* out, size_t tile_stride, uint32_t* a, const NttTables& tables) {
+void NttForwardTiled(uint32_t* out, size_t tile_stride, uint32_t* a, const NttTables& tables,
+                     const uint32_t** ahead) {
   if (tables.n() < kSmallestVectorNtt) {
-    return ReferenceKernels().ntt_forward_tiled(out, tile_stride, a, tables);
+    return ReferenceKernels().ntt_forward_tiled(out, tile_stride, a, tables, ahead);
   }
-  constexpr size_t L = Lanes();
-  const V32 q = hn::Set(d32, tables.modulus().value());
-  const V32 two_q = hn::Add(q, q);
-  ForwardOverMemory(a, tables, q, two_q);
   auto place = [&](size_t i) { return out + i / kTile * tile_stride + i % kTile; };
-  for (size_t block = 0; block < tables.n() / (2 * L); block += kBlocks) {
-    ForwardBlocks(place, a, tables, block, q, two_q);
-  }
+  Fetching(ahead, [&](auto& fetch) { Forward(place, a, tables, fetch); });
 }
 
-void NttInverse(uint32_t* a, const NttTables& tables) {
+template <typename Fetch>
+HWY_INLINE void Inverse(uint32_t* a, const NttTables& tables, Fetch& fetch) {
   const size_t n = tables.n();
-  if (n < kSmallestVectorNtt) return ReferenceKernels().ntt_inverse(a, tables);
   constexpr size_t L = Lanes();
   const V32 q = hn::Set(d32, tables.modulus().value());
   const V32 two_q = hn::Add(q, q);
   for (size_t block = 0; block < n / (2 * L); block += kBlocks) {
-    InverseBlocks(a, tables, block, q, two_q);
+    InverseBlocks(a, tables, block, q, two_q, fetch);
   }
   // Stages t = 2 * lanes ... n / 4 over memory, then the last one, t = n / 2, with n^-1.
   size_t t = 2 * L;
@@ -167,22 +177,28 @@ void NttInverse(uint32_t* a, const NttTables& tables) {
   size_t stages = 0;
   for (size_t s = t; s < n / 2; s *= 2) ++stages;
   if (stages % 2 == 1) {
-    InverseRadix2(a, tables, m, t, q, two_q);
+    InverseRadix2(a, tables, m, t, q, two_q, fetch);
     m /= 2;
     t *= 2;
   }
-  for (; t < n / 2; m /= 4, t *= 4) InverseRadix4(a, tables, m / 2, t, q, two_q);
+  for (; t < n / 2; m /= 4, t *= 4) InverseRadix4(a, tables, m / 2, t, q, two_q, fetch);
   const V32 w = hn::Set(d32, tables.n_inverse().value);
   const V32 wq = hn::Set(d32, tables.n_inverse().quotient);
   const V32 r = hn::Set(d32, tables.n_inverse_root().value);
   const V32 rq = hn::Set(d32, tables.n_inverse_root().quotient);
   for (size_t j = 0; j < t; j += L) {
+    fetch();
     const V32 x = hn::Load(d32, a + j);
     const V32 y = hn::Load(d32, a + j + t);
     const V32 difference = hn::Add(hn::Sub(x, y), two_q);
     hn::Store(ReduceOnce(MultiplyLazy<true>(hn::Add(x, y), w, wq, q), q), d32, a + j);
     hn::Store(ReduceOnce(MultiplyLazy<true>(difference, r, rq, q), q), d32, a + j + t);
   }
+}
+
+void NttInverse(uint32_t* a, const NttTables& tables, const uint32_t** ahead) {
+  if (tables.n() < kSmallestVectorNtt) return ReferenceKernels().ntt_inverse(a, tables, ahead);
+  Fetching(ahead, [&](auto& fetch) { Inverse(a, tables, fetch); });
 }
 
 #endif  // HWY_TARGET != HWY_SCALAR

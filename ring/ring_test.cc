@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "ring/ahead.h"
 #include "ring/modulus.h"
 #include "ring/ntt.h"
 #include "ring/sampling.h"
@@ -97,6 +98,37 @@ TEST(NttTest, ProductIsTheNegacyclicConvolution) {
   for (uint32_t i = 0; i < n; ++i) a[i] = q.Multiply(a[i], b[i]);
   tables.Inverse(a);
   EXPECT_EQ(a, expected);
+}
+
+TEST(NttTest, WhatIsFetchedAheadChangesNothing) {
+  const uint32_t n = 1024;
+  const NttTables tables(Modulus((*GeneratePrimes(n, {27}))[0]), n);
+  AlignedVector<uint32_t> a(n), memory(64 * n, 7);
+  for (uint32_t i = 0; i < n; ++i) a[i] = i;
+  AlignedVector<uint32_t> expected = a;
+  tables.Forward(expected);
+  EXPECT_EQ(Ahead::Cursor(), nullptr);
+  {
+    const Ahead ahead(memory);
+    ASSERT_NE(Ahead::Cursor(), nullptr);
+    EXPECT_EQ(*Ahead::Cursor(), memory.data());
+    tables.Forward(a);
+    EXPECT_EQ(a, expected);
+    {
+      const Ahead nothing{Ahead::Range()};
+      EXPECT_EQ(Ahead::Cursor(), nullptr);
+    }
+    ASSERT_NE(Ahead::Cursor(), nullptr);
+    // All of it is fetched in the end, where there are vectors to fetch it.
+    const bool fetches = *Ahead::Cursor() != memory.data();
+    for (int i = 0; i < 100; ++i) {
+      tables.Inverse(a);
+      tables.Forward(a);
+    }
+    EXPECT_EQ(Ahead::Cursor() == nullptr, fetches);
+    EXPECT_EQ(a, expected);
+  }
+  EXPECT_EQ(Ahead::Cursor(), nullptr);
 }
 
 TEST(NttTest, GaloisPermutationIsTheAutomorphism) {
