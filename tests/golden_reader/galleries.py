@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples, galleries and scores."""
+import struct
+
+from wire import (blake, ciphertext, ids, open_envelope, ring, seeded_ciphertext,
+                  short_ciphertext)
+
+
+def samples(path, kind, key_id):
+    """The modality and the last record."""
+    r = open_envelope(path, kind)
+    assert ids(r) == key_id
+    modality = r.string()
+    dimension = r.u32()
+    if kind == "CTXT":
+        r.u32(), r.u32()
+    form, count = r.u8(), r.u64()
+    for _ in range(count):
+        assert len(r.string()) <= 255
+    for _ in range(count if kind == "CTXT" else dimension):
+        start = r.at
+        (seeded_ciphertext if form == 1 else ciphertext)(r)
+    r.end()
+    return modality, r.data[start:]
+
+
+def binding(r, key_id, model_id, gamma):
+    assert ids(r) == key_id and r.raw(16) == model_id and r.u32() == gamma
+
+
+def manifest(path, key_id, model_id, gamma, revoked, version):
+    """The generations of the blocks' files, from version 3 on the gallery's id, from 5 on its root;
+    from 6 on also the names, the digests of templates and those of samples in means."""
+    r = open_envelope(path, "GALM", version)
+    binding(r, key_id, model_id, gamma)
+    r.u64()
+    generations = [r.u64() for _ in range(r.u64())]
+    names = [r.string() for _ in range(r.u64())]
+    assert all(1 <= len(name) <= 255 for name in names)
+    if version >= 2:
+        assert [r.raw(16) for _ in range(r.u64())] == revoked
+    gallery_id = r.raw(16) if version >= 3 else None
+    if version >= 4:
+        digests = [r.raw(16) for _ in names]
+    if version < 5:
+        r.end()
+        return generations, gallery_id
+    hashes = [r.raw(32) for _ in generations]
+    root = r.raw(32)
+    parts = [r.raw(16) for _ in range(r.u64())] if version >= 6 else []
+    r.end()
+    leaves = []
+    for p, name in enumerate(names):
+        text = name.encode()
+        leaves.append(blake(b"\0" + struct.pack("<QQ", p, len(text)) + text + hashes[p // ring.n]
+                            + struct.pack("<Q", generations[p // ring.n])))
+    assert root == tree(leaves)
+    if version >= 6:
+        return names, digests, parts
+    return generations, gallery_id, root
+
+
+def tree(leaves):
+    """RFC 6962, section 2.1."""
+    if len(leaves) < 2:
+        return leaves[0] if leaves else blake(b"")
+    split = 1
+    while 2 * split < len(leaves):
+        split *= 2
+    return blake(b"\1" + tree(leaves[:split]) + tree(leaves[split:]))
+
+
+def gallery(folder, key_id, model_id, gamma, revoked=None):
+    generations, _ = manifest(folder / "manifest.heft", key_id, model_id, gamma, revoked,
+                              1 if revoked is None else 2)
+    names = {f"block-{b}-{g}.heft" for b, g in enumerate(generations)} | {"manifest.heft"}
+    assert names == {p.name for p in folder.iterdir()}
+    for number, generation in enumerate(generations):
+        r = open_envelope(folder / f"block-{number}-{generation}.heft", "GBLK")
+        binding(r, key_id, model_id, gamma)
+        assert r.u64() == number and r.raw(44) == bytes(44) and r.at + 24 == 128
+        for q in ring.primes[:2]:
+            words = struct.unpack(f"<{2 * ring.n * gamma}I", r.raw(8 * ring.n * gamma))
+            assert max(words) < q
+        r.end()
+
+
+def condition(r):
+    """A key with its values, or its bounds."""
+    key = r.name()
+    values = [r.name() for _ in range(r.u8())]
+    assert 1 <= len(key) <= 64 and all(values)
+    if values:
+        return key, values
+    bounds = r.u8()
+    assert 1 <= bounds <= 3
+    return key, r.f64() if bounds & 1 else None, r.f64() if bounds & 2 else None
+
+
+def scores(path, key_id, model_id, kind, version=1):
+    return scores_of(open_envelope(path, "SCOR", version), key_id, model_id, kind, version)
+
+
+def scores_of(r, key_id, model_id, kind, version):
+    """From version 4 on: gallery id, generation, root, nonce and commitment; in version 5 also which
+    places answer, when, and the conditions."""
+    assert ids(r) == key_id and r.raw(16) == model_id and r.u8() == kind
+    r.string()
+    claimed = r.string()
+    identities = [r.name() for _ in range(r.u64())]
+    templates = r.u64()
+    answers, restriction = [True] * templates, None
+    if version >= 5:
+        bits = r.raw(-(-templates // 8))
+        answers = [bool(bits[p // 8] >> p % 8 & 1) for p in range(templates)]
+        assert int.from_bytes(bits, "little") >> templates == 0 and not all(answers) and kind == 0
+        restriction = (answers, r.u64(), [condition(r) for _ in range(r.u8())])
+    norm = r.u8()
+    assert norm in ((0, 1) if version < 3 else (1, 2))
+    if norm:
+        ciphertext(r)
+    short = version == 2 if version < 3 else (0, 1).index(r.u8()) == 1
+    replies = r.u64()
+    assert not short or replies > 0 and kind == 0
+    if kind == 0:
+        assert len(identities) in (0, templates) and not claimed
+        assert replies == len({p // ring.n for p in range(templates) if answers[p]})
+        assert all((name != "") == answers[p] for p, name in enumerate(identities))
+    else:
+        assert identities == [claimed] and templates == 0
+    for _ in range(replies):
+        if kind == 1:
+            assert all(r.u32() & 0x7FFFFFFF < ring.n // 2 for _ in range(r.u64()))
+        (short_ciphertext if short else ciphertext)(r)
+    origin = (r.raw(16), r.u64(), r.raw(32), r.raw(32), r.raw(32)) if version >= 4 else None
+    r.end()
+    return origin if restriction is None else (origin, restriction)
+
+
+def means(folder, key_id, model_id, gamma, sample):
+    """A manifest and a waiting enrolment of a mean, in which `sample` stands: a record a modality."""
+    names, digests, parts = manifest(folder / "manifest.heft", key_id, model_id, gamma, [], 6)
+    assert names == ["bob", "ann"]
+    for name, version in (("waiting.heft", 2), ("metadata.heft", 3)):
+        r = open_envelope(folder / name, "QENR", version)
+        binding(r, key_id, model_id, gamma)
+        assert r.u64() == 1 and r.string() == "ann"
+        digest = r.raw(16)
+        of_mean = [r.raw(16) for _ in range(r.u64())]
+        if version >= 3:
+            assert r.u64() == 1800000001
+            assert [(r.name(), r.name()) for _ in range(r.u8())] == [
+                ("site", "berlin"), ("list", "night"), ("list", "staff")]
+        assert r.u64() == 0 and r.u8() == 0
+        assert [ciphertext(r), ciphertext(r), ciphertext(r)] == [1, 1, 3]
+        r.end()
+    assert sorted(of_mean) == sorted(parts) and len(parts) == 2 and digest == digests[1]
+    assert digest == blake(b"".join(of_mean))[:16]
+    records = (b"\1" + blake(modality.encode() + record) for modality, record in sample)
+    assert of_mean[0] == blake(b"".join(records))[:16]
+    assert {p.name for p in folder.iterdir()} == {"manifest.heft", "waiting.heft", "metadata.heft",
+                                                  "voice.ct"}
