@@ -360,5 +360,19 @@ TEST_P(WholeTest, CanariesStandInAllBuckets) {
 
 INSTANTIATE_TEST_SUITE_P(Profiles, WholeTest, ::testing::Values("thin", "compact"));
 
+// Noise that hides the key is of the whole search: there is room for all buckets' ciphertexts, and
+// it is one of the openings that it is for.
+class FloodedWholeTest : public WholeTest {};
+
+TEST_P(FloodedWholeTest, NoiseIsOfOneOpening) {
+  const std::string whom = people_[1];
+  const auto opened = OpenAll(AskAll(Probe(SeedOf(whom))));
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_EQ(opened->candidates.at(0).identity, whom);
+  EXPECT_EQ(owner_->Budget()->openings, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Profiles, FloodedWholeTest, ::testing::Values("flooded"));
+
 }  // namespace
 }  // namespace heft
