@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "postgres/libpq_session.h"
 
-#include <libpq-fe.h>
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <map>
@@ -15,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/files.h"
+#include "postgres/libpq_connect.h"
 #include "postgres/libpq_values.h"
 
 namespace heft {
@@ -25,17 +24,21 @@ constexpr int kTickMilliseconds = 100;
 // kAskAgain: after it, for a lock that another has.
 constexpr absl::Duration kAskAgain = absl::Milliseconds(20);
 
-struct Clear {
-  void operator()(PGresult* result) const { PQclear(result); }
-};
-using Result = std::unique_ptr<PGresult, Clear>;
+using Result = LibpqResult;
 
 class LibpqSession : public SqlSession {
  public:
-  explicit LibpqSession(PGconn* connection)
-      : connection_(connection), cancel_(PQgetCancel(connection)) {
+  LibpqSession(LibpqConnection connection, std::string service, absl::Duration silence)
+      : service_(std::move(service)),
+        silence_(silence),
+        connection_(connection.release()),
+        cancel_(PQgetCancel(connection_)) {
     PQsetNoticeReceiver(
-        connection_, [](void*, const PGresult*) {}, nullptr);
+        connection_,
+        [](void* session, const PGresult* notice) {
+          static_cast<LibpqSession*>(session)->Noticed(notice);
+        },
+        this);
   }
   ~LibpqSession() override {
     // A child's copy: what PQfinish would tell the server is the parent's to tell.
@@ -51,7 +54,8 @@ class LibpqSession : public SqlSession {
     return Simple(std::string(statements)).status();
   }
   absl::Status Begin(Mode mode) override;
-  absl::Status Commit() override;
+  using SqlSession::Commit;
+  absl::Status Commit(absl::Duration wait) override;
   void Rollback() override {
     if (!Lost() && PQtransactionStatus(connection_) != PQTRANS_IDLE)
       Simple("ROLLBACK").IgnoreError();
@@ -73,15 +77,23 @@ class LibpqSession : public SqlSession {
   absl::StatusOr<Result> Simple(const std::string& statements);
   absl::StatusOr<std::string> Prepare(std::string_view statement, const LibpqParameters& types);
   absl::StatusOr<Result> Results();
+  void Noticed(const PGresult* notice);
+  bool LedElsewhere() const;
   absl::Status Flush();
   absl::Status WaitFor(short events);
   absl::Status LostNow();
   absl::Status Error(const PGresult* result);
 
+  const std::string service_;
+  const absl::Duration silence_;
   PGconn* const connection_;
   PGcancel* const cancel_;
   const pid_t process_ = getpid();
+  std::string server_;  // as kServerStarted says
   bool lost_ = false;
+  bool committing_ = false;
+  absl::Time commit_ends_;
+  std::string warning_;                                       // the last one of a commit
   std::map<std::string, std::string, std::less<>> prepared_;  // names, by statement
 };
 
@@ -89,11 +101,21 @@ class LibpqSession : public SqlSession {
 absl::Status LibpqSession::Begun() {
   // No function or table of another schema is taken for ours. Whoever has turned the wait for the
   // disk off has not meant galleries.
-  return Simple(
-             "SELECT set_config('search_path', 'pg_catalog', false), CASE WHEN "
-             "current_setting('synchronous_commit') IN ('off', 'local') THEN "
-             "set_config('synchronous_commit', 'on', false) END")
-      .status();
+  HEFT_ASSIGN_OR_RETURN(
+      const Result result,
+      Simple(absl::StrCat("SELECT ", kServerStarted,
+                          ", set_config('search_path', 'pg_catalog', false), CASE WHEN "
+                          "current_setting('synchronous_commit') IN ('off', 'local') THEN "
+                          "set_config('synchronous_commit', 'on', false) END")));
+  server_ = PQgetvalue(result.get(), 0, 0);
+  return absl::OkStatus();
+}
+
+void LibpqSession::Noticed(const PGresult* notice) {
+  const char* const severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+  if (!committing_ || severity == nullptr || severity != std::string_view("WARNING")) return;
+  const char* const message = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+  warning_ = message == nullptr ? "it warns" : message;
 }
 
 absl::Status LibpqSession::CheckUsable() const {
@@ -107,23 +129,43 @@ absl::Status LibpqSession::CheckUsable() const {
 
 absl::Status LibpqSession::LostNow() {
   lost_ = true;
-  std::string why = PQerrorMessage(connection_);
-  while (!why.empty() && why.back() == '\n') why.pop_back();
-  std::ranges::replace(why, '\n', ' ');
-  return absl::UnavailableError(absl::StrCat("the connection to the database is lost: ", why));
+  return absl::UnavailableError(
+      absl::StrCat("the connection to the database is lost: ", MessageOf(connection_)));
 }
 
-// WaitFor: the socket; whoever interrupts the program cancels what the server does for it.
+// LedElsewhere: where the service leads to a server that is not this session's, ours has been
+// replaced, hangs, and will not say so.
+bool LibpqSession::LedElsewhere() const {
+  const absl::StatusOr<std::string> now = ServerOf(service_);
+  return now.ok() && *now != server_;
+}
+
+// WaitFor: the socket; whoever interrupts the program cancels what the server does for it. But no
+// commit: a server that is to stop waiting for its standby says that it has committed.
 absl::Status LibpqSession::WaitFor(short events) {
+  absl::Time ask = absl::Now() + silence_;
   while (true) {
     pollfd descriptor = {PQsocket(connection_), events, 0};
     const int ready = poll(&descriptor, 1, kTickMilliseconds);
     if (ready > 0) return absl::OkStatus();
     if (ready < 0 && errno != EINTR) return LostNow();
     if (const absl::Status status = CheckNotInterrupted(); !status.ok()) {
-      Interrupt();
+      if (committing_) lost_ = true;
+      if (!committing_) Interrupt();
       return status;
     }
+    if (committing_ && absl::Now() >= commit_ends_) {
+      lost_ = true;
+      return absl::UnavailableError("the database waits for its standbys");
+    }
+    if (server_.empty() || absl::Now() < ask) continue;
+    if (LedElsewhere()) {
+      lost_ = true;
+      return absl::UnavailableError(
+          absl::StrCat("the database has not answered for ", absl::FormatDuration(silence_),
+                       ", and the service \"", service_, "\" leads to another server now"));
+    }
+    ask = absl::Now() + silence_;
   }
 }
 
@@ -234,9 +276,21 @@ absl::Status LibpqSession::Begin(Mode mode) {
       .status();
 }
 
-absl::Status LibpqSession::Commit() {
-  HEFT_ASSIGN_OR_RETURN(const Result result, Simple("COMMIT"));
-  if (std::string_view(PQcmdStatus(result.get())) == "COMMIT") return absl::OkStatus();
+// Commit: a warning says that the server has not waited for its standbys: what it has alone may be
+// lost with it.
+absl::Status LibpqSession::Commit(absl::Duration wait) {
+  warning_.clear();
+  committing_ = true;
+  commit_ends_ = absl::Now() + wait;
+  const absl::StatusOr<Result> result = Simple("COMMIT");
+  committing_ = false;
+  HEFT_RETURN_IF_ERROR(result.status());
+  if (!warning_.empty()) {
+    lost_ = true;
+    return absl::UnavailableError(
+        absl::StrCat("the database may have committed on this server alone: ", warning_));
+  }
+  if (std::string_view(PQcmdStatus(result->get())) == "COMMIT") return absl::OkStatus();
   return absl::AbortedError("the transaction had failed before, and was taken back");
 }
 
@@ -261,28 +315,12 @@ absl::Status LibpqSession::Lock(absl::Duration wait) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SqlSession>> ConnectByService(const std::string& service) {
-  // A server that does not answer is given up: the system's own patience is a quarter of an hour.
-  const std::array<const char*, 6> keys = {"service",          "connect_timeout",
-                                           "tcp_user_timeout", "application_name",
-                                           "client_encoding",  nullptr};
-  const std::array<const char*, 6> values = {service.c_str(), "10",   "30000",
-                                             "heft",          "UTF8", nullptr};
-  PGconn* const connection = PQconnectdbParams(keys.data(), values.data(), /*expand_dbname=*/0);
-  if (connection == nullptr) return absl::ResourceExhaustedError("no memory for a connection");
-  if (PQstatus(connection) != CONNECTION_OK) {
-    std::string why = PQerrorMessage(connection);
-    while (!why.empty() && why.back() == '\n') why.pop_back();
-    std::ranges::replace(why, '\n', ' ');
-    PQfinish(connection);
-    return absl::UnavailableError(absl::StrCat(
-        "cannot connect to the service \"", service, "\": ", why,
-        ": look at pg_service.conf ($PGSERVICEFILE, ~/.pg_service.conf) and at the server"));
-  }
-  auto session = std::make_unique<LibpqSession>(connection);
-  HEFT_RETURN_IF_ERROR(PQsetnonblocking(connection, 1) == 0
-                           ? absl::OkStatus()
-                           : absl::UnavailableError("cannot use the connection"));
+absl::StatusOr<std::unique_ptr<SqlSession>> ConnectByService(const std::string& service,
+                                                             absl::Duration silence) {
+  HEFT_ASSIGN_OR_RETURN(LibpqConnection connection, ConnectToService(service));
+  PGconn* const raw = connection.get();
+  auto session = std::make_unique<LibpqSession>(std::move(connection), service, silence);
+  if (PQsetnonblocking(raw, 1) != 0) return absl::UnavailableError("cannot use the connection");
   HEFT_RETURN_IF_ERROR(session->Begun());
   return session;
 }

@@ -10,8 +10,12 @@
 
 namespace heft {
 
+// kSilence: a session that waits for its server for so long asks where the service leads now, and
+// is lost where that is another server: ours has been replaced while it hangs.
+inline constexpr absl::Duration kSilence = absl::Seconds(10);
 // ConnectByService: a connection of its own. After a fork a child leaves the parent's alone.
-absl::StatusOr<std::unique_ptr<SqlSession>> ConnectByService(const std::string& service);
+absl::StatusOr<std::unique_ptr<SqlSession>> ConnectByService(const std::string& service,
+                                                             absl::Duration silence = kSilence);
 
 }  // namespace heft
 

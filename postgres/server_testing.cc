@@ -121,6 +121,21 @@ void ThrowAwayServer::Kill() {
   server_ = -1;
 }
 
+void ThrowAwayServer::Signal(int signal) {
+  for (const pid_t child : ChildrenOf(server_)) kill(child, signal);
+  kill(server_, signal);
+}
+
+std::string ThrowAwayServer::NewServiceBefore(const std::string& service) {
+  if (!Sql("postgres", "CREATE DATABASE " + service)) Die("cannot make a database");
+  const std::string name = service + "_two";
+  std::ofstream services(SharedServer().folder_ / "services", std::ios::app);
+  services << "[" << name << "]\nhost=" << folder_.path() << "," << SharedServer().folder_.path()
+           << "\nuser=heft\ndbname=" << service << "\n";
+  setenv("PGSERVICEFILE", (SharedServer().folder_ / "services").c_str(), 1);
+  return name;
+}
+
 std::string ThrowAwayServer::NewDatabase() {
   const std::string name = absl::StrCat("test", ++databases_);
   if (!Sql("postgres", "CREATE DATABASE " + name)) Die("cannot make a database");

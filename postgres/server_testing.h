@@ -28,8 +28,13 @@ class ThrowAwayServer {
   void Start();
   // Kill: SIGKILL for the server and all of its processes.
   void Kill();
+  // Signal: to all of them: SIGSTOP, SIGCONT.
+  void Signal(int signal);
   // NewDatabase: empty, and a service of the same name ($PGSERVICEFILE) that leads to it.
   std::string NewDatabase();
+  // NewServiceBefore: a service that leads to this server, and where it does not answer to where
+  // another service leads, which is SharedServer()'s.
+  std::string NewServiceBefore(const std::string& service);
   // Sql: by another session, as the role that owns everything. False where it fails.
   bool Sql(const std::string& service, const std::string& statements);
   std::string Ask(const std::string& service, const std::string& statement);

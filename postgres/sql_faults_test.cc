@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csignal>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/files.h"
 #include "postgres/sql_testing.h"
 
 namespace heft {
@@ -28,6 +30,10 @@ constexpr char kSleeping[] =
     "wait_event = 'PgSleep'";
 constexpr char kEndAll[] =
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
+    "AND pid <> pg_backend_pid()";
+
+constexpr char kCancelAll[] =
+    "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
     "AND pid <> pg_backend_pid()";
 
 class SqlFaultsTest : public SqlStoreTest {
@@ -64,6 +70,77 @@ TEST_F(SqlFaultsTest, OfACommitThatWasMadeTheOutcomeIsFound) {
   writer.join();
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_EQ(Get(*store_, Table::kHead, "key"), "value");
+}
+
+// A server that is told to wait no longer for its standby says that it has committed, and warns.
+TEST_F(SqlFaultsTest, ACommitThatNoStandbyHasIsNotMade) {
+  for (const bool comes : {true, false}) {
+    store_ = *Open(StoreMode::kWrite, comes ? absl::Seconds(60) : absl::Milliseconds(500));
+    Set(kNobody);
+    ASSERT_TRUE(Until("SHOW synchronous_standby_names", "nobody"));
+    absl::Status status;
+    std::thread writer([&] { status = PutOne(comes ? "key" : "another"); });
+    EXPECT_TRUE(Until(kWaiting, "1"));
+    EXPECT_TRUE(Sql(kCancelAll));
+    if (comes) {
+      EXPECT_TRUE(Until(kWaiting, "1")) << "it waits again";
+      Set("ALTER SYSTEM RESET synchronous_standby_names");
+    }
+    writer.join();
+    EXPECT_EQ(status.code(), comes ? absl::StatusCode::kOk : absl::StatusCode::kUnknown) << status;
+    Set("ALTER SYSTEM RESET synchronous_standby_names");
+    ASSERT_TRUE(Until("SHOW synchronous_standby_names", ""));
+  }
+  EXPECT_EQ(Get(*store_, Table::kHead, "key"), "value");
+  EXPECT_TRUE(PutOne().ok());
+}
+
+// What it had written before it was killed is there, and nowhere else.
+TEST_F(SqlFaultsTest, AServerThatComesBackWithoutItsStandbyIsNotBelieved) {
+  store_ = *Open(StoreMode::kWrite, absl::Seconds(3));
+  ASSERT_TRUE(Sql(kNobody) && Sql("SELECT pg_reload_conf()"));
+  ASSERT_TRUE(Until("SHOW synchronous_standby_names", "nobody"));
+  absl::Status status;
+  std::thread writer([&] { status = PutOne(); });
+  EXPECT_TRUE(Until(kWaiting, "1"));
+  SharedServer().Kill();
+  SharedServer().Start();
+  writer.join();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnknown) << status;
+  Set("ALTER SYSTEM RESET synchronous_standby_names");
+}
+
+TEST_F(SqlFaultsTest, WhoeverInterruptsACommitIsNotToldThatItWasNotMade) {
+  Set(kNobody);
+  ASSERT_TRUE(Until("SHOW synchronous_standby_names", "nobody"));
+  static std::atomic<bool> interrupted = false;
+  SetInterruptedCheck([] { return interrupted.load(); });
+  absl::Status status;
+  std::thread writer([&] { status = PutOne(); });
+  EXPECT_TRUE(Until(kWaiting, "1"));
+  interrupted = true;
+  writer.join();
+  SetInterruptedCheck(nullptr);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnknown) << status;
+  EXPECT_EQ(Ask(kWaiting), "1") << "it was not cancelled";
+  Set("ALTER SYSTEM RESET synchronous_standby_names");
+  EXPECT_TRUE(PutOne().ok());
+}
+
+// As a primary that hangs and is replaced: nobody closes its connections.
+TEST_F(SqlFaultsTest, WhoeverWaitsForAServerThatHangsAsksForAnother) {
+  postgres_testing::ThrowAwayServer first;
+  const std::string two = first.NewServiceBefore(service_);
+  const auto session = *ConnectByService(two, absl::Seconds(1));
+  const auto one = session->Execute("SELECT 1");
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_TRUE(session->Execute("SELECT pg_sleep(2)").ok()) << "it works, and may take its time";
+  first.Signal(SIGSTOP);
+  const auto rows = session->Execute("SELECT 2");
+  EXPECT_EQ(rows.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(rows.status().ToString(), HasSubstr("another server"));
+  EXPECT_TRUE(session->Lost());
+  first.Signal(SIGCONT);
 }
 
 TEST_F(SqlFaultsTest, TheServerIsKilledAfterACommitWasMade) {

@@ -69,10 +69,11 @@ class SqlSession {
   // each sees what is committed by then, and this transaction's own changes.
   enum class Mode { kRead, kWrite };
   virtual absl::Status Begin(Mode mode) = 0;
-  // Commit: durable when it returns OK, as the database is configured, where the transaction is the
-  // session's own; inside a backend, part of the caller's. With Lost() nobody knows what has
-  // happened.
-  virtual absl::Status Commit() = 0;
+  // Commit: durable when it returns OK, as the database is configured, its synchronous standbys
+  // too, where the transaction is the session's own; inside a backend, part of the caller's. With
+  // Lost() nobody knows what has happened: as where it takes longer than `wait`.
+  virtual absl::Status Commit(absl::Duration wait) = 0;
+  absl::Status Commit() { return Commit(absl::InfiniteDuration()); }
   // Rollback: also where there is no transaction.
   virtual void Rollback() = 0;
 

@@ -57,7 +57,7 @@ class SqlHold {
   int64_t generation() const { return generation_; }
   void Committed() { ++generation_; }
   // Resolve: what has become of a commit in which the connection was lost: whether its token is
-  // there. kUnknown where the server does not say so in time.
+  // there, and durable. kUnknown where the server does not say so in time.
   absl::StatusOr<bool> Resolve(ByteSpan token);
   // A StoreWriter is there.
   std::atomic<bool> writing = false;
@@ -65,6 +65,7 @@ class SqlHold {
  private:
   explicit SqlHold(std::shared_ptr<const SqlDatabase> database) : database_(std::move(database)) {}
   absl::Status Retake(absl::Duration wait);
+  absl::StatusOr<bool> Find(ByteSpan token, absl::Duration wait);
 
   const std::shared_ptr<const SqlDatabase> database_;
   std::unique_ptr<SqlSession> session_;

@@ -79,7 +79,8 @@ class SpiSession : public SqlSession {
     return absl::OkStatus();
   }
 
-  absl::Status Commit() override {
+  using SqlSession::Commit;
+  absl::Status Commit(absl::Duration) override {
     if (snapshot_ != nullptr) return End(HEFT_DROP_SNAPSHOT);
     return depth_ > 0 ? End(HEFT_COMMIT) : absl::OkStatus();
   }
