@@ -52,6 +52,13 @@ BEGIN
   RETURN names;
 END $$;
 
+-- Values that came as one: PL/Proxy sends an array as text, which takes longer than the rest of it.
+CREATE FUNCTION heft.heft_pieces(joined bytea, lengths integer[]) RETURNS bytea[]
+  LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT array_agg(substr(joined, (1 + behind - length)::integer, length) ORDER BY n)
+  FROM (SELECT length, n, sum(length) OVER (ORDER BY n) AS behind
+        FROM unnest(lengths) WITH ORDINALITY l (length, n)) pieces $$;
+
 -- The gallery that a person belongs into, which must be this bucket: a router of another mind is
 -- not believed.
 CREATE FUNCTION heft.heft_bucket_for(gallery text, bucket integer, identity text) RETURNS text
@@ -104,11 +111,13 @@ GRANT SELECT ON heft.buckets TO heft_enroller, heft_prober, heft_admin;
 GRANT INSERT ON heft.buckets TO heft_admin;
 REVOKE ALL ON FUNCTION heft.heft_bucket(text, integer), heft.heft_bucket_name(text, integer),
   heft.heft_bucket_names(text, integer[]), heft.heft_bucket_for(text, integer, text),
+  heft.heft_pieces(bytea, integer[]),
   heft.heft_buckets_create(text, integer, integer[], heft.heft_model, heft.heft_keys, text,
     heft.heft_keys, name)
   FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION heft.heft_bucket(text, integer), heft.heft_bucket_name(text, integer),
-  heft.heft_bucket_names(text, integer[]), heft.heft_bucket_for(text, integer, text)
+  heft.heft_bucket_names(text, integer[]), heft.heft_bucket_for(text, integer, text),
+  heft.heft_pieces(bytea, integer[])
   TO heft_enroller, heft_prober, heft_admin;
 GRANT EXECUTE ON FUNCTION heft.heft_buckets_create(text, integer, integer[], heft.heft_model,
     heft.heft_keys, text, heft.heft_keys, name)

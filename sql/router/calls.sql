@@ -59,12 +59,15 @@ CREATE FUNCTION heft_router.heft_identify(
   SET search_path = pg_catalog, pg_temp SET work_mem = '256MB' AS $$
 DECLARE
   its record;
+  files record;
   got record;
 BEGIN
   its := heft_router.places_of(heft_identify.gallery);
   bucket := -1;
+  SELECT string_agg(p.file, '' ORDER BY p.n) AS bytes, array_agg(length(p.file) ORDER BY p.n) AS lengths
+    INTO files FROM unnest(probe) WITH ORDINALITY p (file, n);
   FOR got IN SELECT r.* FROM heft_router.on_nodes_identify(heft_identify.gallery, its.buckets,
-      its.nodes, probe, conditions, identities) r ORDER BY r.gallery LOOP
+      its.nodes, files.bytes, files.lengths, conditions, identities) r ORDER BY r.gallery LOOP
     bucket := bucket + 1;
     IF got.gallery IS DISTINCT FROM heft.heft_bucket_name(heft_identify.gallery, bucket) OR
         got.gallery_id IS DISTINCT FROM its.ids[1 + bucket] THEN
@@ -215,7 +218,7 @@ GRANT EXECUTE ON FUNCTION
 GRANT EXECUTE ON FUNCTION
   heft_router.heft_identify(text, bytea[], text[], boolean),
   heft_router.heft_verify(text, text, bytea[]),
-  heft_router.on_nodes_identify(text, integer[], integer[], bytea[], text[], boolean),
+  heft_router.on_nodes_identify(text, integer[], integer[], bytea, integer[], text[], boolean),
   heft_router.on_node_verify(text, integer, integer, text, bytea[])
   TO heft_prober, heft_admin;
 GRANT EXECUTE ON FUNCTION

@@ -89,15 +89,16 @@ CREATE FUNCTION heft_router.on_nodes_create(
 $$;
 
 CREATE FUNCTION heft_router.on_nodes_identify(
-    i_gallery text, i_buckets integer[], i_nodes integer[], i_probe bytea[], i_conditions text[],
-    i_identities boolean,
+    i_gallery text, i_buckets integer[], i_nodes integer[], i_probe bytea, i_lengths integer[],
+    i_conditions text[], i_identities boolean,
     OUT gallery text, OUT gallery_id text, OUT generation bigint, OUT reply bytea)
   RETURNS SETOF record LANGUAGE plproxy SET search_path = pg_catalog, pg_temp AS $$
   CLUSTER 'heft';
   SPLIT i_buckets, i_nodes;
   RUN ON i_nodes;
   SELECT m.gallery, m.gallery_id, m.generation, m.reply FROM heft.heft_identify_many(
-    heft.heft_bucket_names(i_gallery, i_buckets), i_probe, i_conditions, i_identities) m;
+    heft.heft_bucket_names(i_gallery, i_buckets), heft.heft_pieces(i_probe, i_lengths),
+    i_conditions, i_identities) m;
 $$;
 
 CREATE FUNCTION heft_router.on_nodes_stats(

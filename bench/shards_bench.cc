@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// shards_bench: a probe of a gallery in buckets through the router (docs/scale.md), next to one of
+// a gallery of as many templates on one node, in turn, over sockets. sql/test/measure_shards.sh
+// calls it.
+//
+//   shards_bench make FOLDER [TEMPLATES = 100000]
+//       galleries whole, two.000, two.001, four.000 ... four.003 in FOLDER/gallery
+//   shards_bench ask FOLDER NODE ROUTER [ROUNDS = 21]   conninfo of both; prints JSON
+#include <libpq-fe.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "bench/gallery_world.h"
+#include "experiment/stopwatch.h"
+#include "heft/runtime.h"
+#include "heft/shards.h"
+#include "nlohmann/json.hpp"
+
+namespace heft {
+namespace {
+
+using experiment::Median;
+using experiment::Stopwatch;
+using Connection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
+
+absl::Status Make(const std::string& folder, size_t templates) {
+  HEFT_ASSIGN_OR_RETURN(bench::World world, bench::MakeWorld(folder));
+  nlohmann::json ignored;
+  world.gallery = folder + "/gallery:whole";
+  HEFT_RETURN_IF_ERROR(bench::Fill(world, templates, &ignored));
+  for (const auto& [name, buckets] : {std::pair("two", 2), std::pair("four", 4)}) {
+    for (int b = 0; b < buckets; ++b) {
+      world.gallery = BucketAddress(absl::StrCat(folder, "/gallery:", name), b);
+      HEFT_RETURN_IF_ERROR(bench::Fill(world, templates / buckets, &ignored));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Connection> Connect(const std::string& conninfo) {
+  Connection database(PQconnectdb(conninfo.c_str()), &PQfinish);
+  if (PQstatus(database.get()) == CONNECTION_OK) return database;
+  return absl::UnavailableError(PQerrorMessage(database.get()));
+}
+
+// Ask: bytes of all replies.
+absl::StatusOr<size_t> Ask(PGconn* database, const std::string& call, const std::string& gallery,
+                           const std::vector<SampleFile>& files, bool names) {
+  const std::array<const char*, 4> values = {
+      gallery.c_str(), reinterpret_cast<const char*>(files[0].bytes.data()),
+      reinterpret_cast<const char*>(files[1].bytes.data()), names ? "t" : "f"};
+  const std::array<int, 4> lengths = {0, static_cast<int>(files[0].bytes.size()),
+                                      static_cast<int>(files[1].bytes.size()), 0};
+  const std::array<int, 4> formats = {0, 1, 1, 0};
+  const std::unique_ptr<PGresult, decltype(&PQclear)> result(
+      PQexecParams(database, call.c_str(), 4, nullptr, values.data(), lengths.data(),
+                   formats.data(), 1),
+      &PQclear);
+  if (PQresultStatus(result.get()) != PGRES_TUPLES_OK) {
+    return absl::UnavailableError(PQerrorMessage(database));
+  }
+  size_t bytes = 0;
+  for (int row = 0; row < PQntuples(result.get()); ++row) {
+    bytes += static_cast<size_t>(PQgetlength(result.get(), row, 0));
+  }
+  return bytes;
+}
+
+struct Way {
+  std::string name, gallery, call;
+  PGconn* database;
+};
+
+absl::StatusOr<nlohmann::json> Compare(const std::vector<Way>& ways,
+                                       const std::vector<SampleFile>& probe, bool names,
+                                       int rounds) {
+  std::map<std::string, std::vector<double>> times;
+  nlohmann::json out;
+  for (int round = -2; round < rounds; ++round) {
+    for (const Way& way : ways) {
+      const Stopwatch watch;
+      HEFT_ASSIGN_OR_RETURN(const size_t bytes,
+                            Ask(way.database, way.call, way.gallery, probe, names));
+      if (round >= 0) times[way.name].push_back(watch.Milliseconds());
+      out[way.name]["reply_bytes"] = bytes;
+    }
+  }
+  const double whole = Median(times["whole"]);
+  const double least = *std::ranges::min_element(times["whole"]);
+  for (const Way& way : ways) {
+    const std::vector<double>& of = times[way.name];
+    out[way.name]["ms"] = Median(of);
+    out[way.name]["least_ms"] = *std::ranges::min_element(of);
+    out[way.name]["added_ms"] = Median(of) - whole;
+    out[way.name]["least_added_ms"] = *std::ranges::min_element(of) - least;
+  }
+  return out;
+}
+
+absl::Status RunAsk(const std::string& folder, const std::string& node, const std::string& router,
+                    int rounds) {
+  HEFT_ASSIGN_OR_RETURN(const bench::World world, bench::OpenWorld(folder));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<SampleFile> probe,
+                        bench::Encrypt(world, 1, "probe", SampleUse::kIdentification));
+  HEFT_ASSIGN_OR_RETURN(const Connection of_node, Connect(node));
+  HEFT_ASSIGN_OR_RETURN(const Connection of_router, Connect(router));
+  const std::string alone =
+      "SELECT heft.heft_identify($1, ARRAY[$2::bytea, $3::bytea]::heft.heft_probe[], '{}', $4)";
+  const std::string routed =
+      "SELECT reply FROM heft_router.heft_identify($1, ARRAY[$2::bytea, $3::bytea], '{}', $4)";
+  const std::vector<Way> ways = {{"whole", "whole", alone, of_node.get()},
+                                 {"one", "one", routed, of_router.get()},
+                                 {"two", "two", routed, of_router.get()},
+                                 {"four", "four", routed, of_router.get()},
+                                 {"four_on_one", "four_on_one", routed, of_router.get()}};
+  HEFT_ASSIGN_OR_RETURN(nlohmann::json with_names, Compare(ways, probe, true, rounds));
+  HEFT_ASSIGN_OR_RETURN(nlohmann::json scores_alone, Compare(ways, probe, false, rounds));
+  size_t probe_bytes = 0;
+  for (const SampleFile& file : probe) probe_bytes += file.bytes.size();
+  std::cout << nlohmann::json({{"threads", ThreadCount()},
+                               {"probe_bytes", probe_bytes},
+                               {"with_identities", std::move(with_names)},
+                               {"scores_alone", std::move(scores_alone)}})
+                   .dump(2)
+            << "\n";
+  return absl::OkStatus();
+}
+
+absl::Status Run(const std::vector<std::string>& arguments) {
+  const auto number = [&](size_t i, int otherwise) {
+    return arguments.size() > i ? std::max(1, std::atoi(arguments[i].c_str())) : otherwise;
+  };
+  if (arguments.size() >= 2 && arguments[0] == "make") {
+    return Make(arguments[1], static_cast<size_t>(number(2, 100000)));
+  }
+  if (arguments.size() >= 4 && arguments[0] == "ask") {
+    return RunAsk(arguments[1], arguments[2], arguments[3], number(4, 21));
+  }
+  return absl::InvalidArgumentError(
+      "shards_bench make FOLDER [TEMPLATES] | ask FOLDER NODE ROUTER [ROUNDS]");
+}
+
+}  // namespace
+}  // namespace heft
+
+int main(int argc, char** argv) {
+  const absl::Status done = heft::Run({argv + 1, argv + argc});
+  if (!done.ok()) std::cerr << "shards_bench: " << done.message() << "\n";
+  return done.ok() ? 0 : 1;
+}
