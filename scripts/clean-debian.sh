@@ -5,15 +5,15 @@
 # shellcheck disable=SC2154  # those
 
 make_debian() {
-  local base="$root/build/packages/debian-12.tar" sources=/etc/apt/sources.list.d/debian.sources proxy
+  local base="$root/build/packages/debian-12.tar" new="$root/build/packages/debian-12.new.tar" sources=/etc/apt/sources.list.d/debian.sources proxy
   [[ -s "$sources" ]] || sources=/etc/apt/sources.list
   mkdir -p "$root/build/packages"
   if [[ ! -s "$base" ]]; then
     say "-- a clean Debian 12 (mmdebstrap)"
     proxy="$(apt-config dump --format '%v%n' Acquire::http::Proxy)"
     mmdebstrap --quiet --variant=minbase --mode=root ${proxy:+--aptopt="Acquire::http::Proxy \"$proxy\""} \
-      bookworm "$base.new" - <"$sources" || die "mmdebstrap failed: is Debian's mirror reachable?"
-    mv "$base.new" "$base"
+      bookworm "$new" - <"$sources" || die "mmdebstrap failed: is Debian's mirror reachable?"
+    mv -T "$new" "$base"
   fi
   mkdir "$target"
   tar -x -f "$base" -C "$target" --exclude=./dev/*
