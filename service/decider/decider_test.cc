@@ -162,12 +162,11 @@ TEST_F(DeciderTest, WhatHasNoRuleIsRefused) {
   EXPECT_THAT(refused(world.Signed(world.elsewhere,
                                    *world.server->Pending(*Gallery::Open(world.elsewhere)))),
               HasSubstr("[[gallery]]"));
-  // Staff has no rule for verifications.
   const auto claim =
       world.server->Verify(*Gallery::Open(world.visitors), world.Files(1, ""), "ann");
   ASSERT_TRUE(claim.ok()) << claim.status();
   const Bytes good = world.Signed(world.visitors, *claim);
-  EXPECT_THAT(refused(world.Signed(world.staff, *claim)), HasSubstr("fmr"));
+  EXPECT_THAT(refused(world.Signed(world.staff, *claim)), HasSubstr("made from another gallery"));
   EXPECT_EQ(Decide(good).status, 200);
   // Not signed, signed by somebody, or changed on the way.
   EXPECT_NE(refused(*claim), "");
@@ -237,6 +236,12 @@ TEST_F(DeciderTest, APersonDecidesWhereTheConfigurationSaysSo) {
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(done->admitted, 1u);
   EXPECT_EQ(done->rejected, 1u);
+  // Staff has no rule for verifications.
+  const auto claim = world.server->Verify(*Gallery::Open(world.staff), world.Files(11, ""), "sam");
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  const HttpResponse decided = Decide(world.Signed(world.staff, *claim));
+  EXPECT_EQ(decided.status / 100, 4);
+  EXPECT_THAT(std::string(decided.body.begin(), decided.body.end()), HasSubstr("fmr"));
   // Nobody waits any more: the state is signed, and nobody is asked.
   EXPECT_EQ(ask().status, 200);
   const std::string text = "{\"admit\": [\"" + tina + "\"]}";
