@@ -2,7 +2,7 @@
 -- --- A bucket moves to another node, whole, while probes are answered:
 --
 --   CALL heft_router.heft_move('visitors', 7, 'node-c');     the old node changes it no more
---   heft-server gallery import --from postgres:node-a:visitors.007 \
+--   heft-server gallery import --from postgres:node-b:visitors.007 \
 --     --gallery postgres:node-c:visitors.007                 the copy, from wherever
 --   CALL heft_router.heft_moved('visitors', 7);              the new node has it
 --
