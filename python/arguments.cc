@@ -150,8 +150,14 @@ std::vector<SampleFile> SampleFilesOf(py::handle samples) {
 }
 
 std::vector<Condition> ConditionsOf(py::handle where) {
+  if (where.is_none()) return {};
+  const auto of = [](py::handle one) {
+    return py::isinstance<Condition>(one) ? one.cast<const Condition&>()
+                                          : Take(ParseCondition(TextOf(one, "where")));
+  };
+  if (py::isinstance<py::str>(where) || py::isinstance<Condition>(where)) return {of(where)};
   std::vector<Condition> out;
-  for (const std::string& text : LabelsOf(where)) out.push_back(Take(ParseCondition(text)));
+  for (const py::handle one : py::iter(where)) out.push_back(of(one));
   return out;
 }
 

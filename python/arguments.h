@@ -69,7 +69,7 @@ std::vector<std::string> LabelsOf(py::handle labels);
 // SampleFilesOf: one source, several, or a mapping from names in errors to sources.
 std::vector<SampleFile> SampleFilesOf(py::handle samples);
 
-// ConditionsOf: "site=berlin" and its like, one or several; None for none.
+// ConditionsOf: "site=berlin" and its like, or Conditions, one or several; None for none.
 std::vector<Condition> ConditionsOf(py::handle where);
 // MetadataOf: a mapping from keys to a text or several.
 Metadata MetadataOf(py::handle metadata);

@@ -5,6 +5,7 @@
 #include "heft/audit.h"
 #include "heft/gallery_admin.h"
 #include "heft/removal.h"
+#include "python/erasure.h"
 #include "python/values.h"
 
 namespace heft::python {
@@ -36,12 +37,7 @@ void DefineResults(py::module_& m) {
       .Field("generation", &RemoveResult::generation, "Of the gallery from now on.")
       .Field("persons", &RemoveResult::persons, "By these, receipts name them.")
       .Field(
-          "receipts",
-          [](const RemoveResult& r) {
-            py::list out;
-            for (const auto& receipt : r.receipts) out.append(BytesOf(receipt));
-            return out;
-          },
+          "receipts", [](const RemoveResult& r) { return ReceiptsOf(r.receipts); },
           "Signed receipts of what is erased.")
       .Field(
           "overwritten", [](const RemoveResult& r) { return r.overwritten.ok(); },
@@ -52,6 +48,12 @@ void DefineResults(py::module_& m) {
       .Field("moved", &RenewResult::moved, "Templates that stand elsewhere.")
       .Field("erased", &RenewResult::erased, "Templates that are gone.")
       .Field("leaving", &RenewResult::leaving, "Templates that still wait for a renewal.")
+      .Field(
+          "receipts", [](const RenewResult& r) { return ReceiptsOf(r.receipts); },
+          "Signed receipts of what is erased.")
+      .Field(
+          "overwritten", [](const RenewResult& r) { return r.overwritten.ok(); },
+          "As RemoveResult.overwritten.")
       .Field("generation", &RenewResult::generation, "Of the gallery from now on.");
 }
 
@@ -99,6 +101,9 @@ void DefineLook(Class& c) {
   c.def_property_readonly(
       "key_id", [newest](const GalleryHandle& self) { return HexOf(newest(self).key_id()); },
       "Of the secret key that its templates are under.");
+  c.def_property_readonly(
+      "params_id", [newest](const GalleryHandle& self) { return HexOf(newest(self).params_id()); },
+      "Of the encryption parameters, as FileInfo.params_id.");
   c.def_property_readonly(
       "server_key",
       [](const GalleryHandle& self) {

@@ -2,6 +2,7 @@
 // Looking after galleries: what they say of themselves, checks, copies and their return.
 #include "heft/gallery_admin.h"
 
+#include "python/erasure.h"
 #include "python/values.h"
 
 namespace heft::python {
@@ -69,6 +70,9 @@ void DefineResults(py::module_& m) {
       .Field("damaged", &VerifyResult::damaged, "Blocks that cannot be matched.")
       .Field("complaints", &VerifyResult::complaints, "Sentences.")
       .Field("generation", &VerifyResult::generation, "That was looked at.")
+      .Field(
+          "recorded", [](const VerifyResult& r) { return r.recorded.ok(); },
+          "Whether the gallery knows what was found.")
       .Field("blocks", &VerifyResult::blocks, "That were read.");
   Record<CompactResult>(m, "CompactResult", "What a server could do by itself.")
       .Field("mended", &CompactResult::mended, "Blocks that were damaged.")
@@ -79,7 +83,13 @@ void DefineResults(py::module_& m) {
             for (const DamagedBlock& block : r.damaged) out.push_back(block.block);
             return out;
           },
-          "Blocks that still are.")
+          "Blocks that still are; Gallery.damaged_blocks says why.")
+      .Field(
+          "receipts", [](const CompactResult& r) { return ReceiptsOf(r.receipts); },
+          "Of erasure, that were due.")
+      .Field(
+          "overwritten", [](const CompactResult& r) { return r.overwritten.ok(); },
+          "As RemoveResult.overwritten.")
       .Field("blocks", &CompactResult::blocks, "That there are.")
       .Field("sparse", &CompactResult::sparse, "That a renewal would make fewer.")
       .Field("leaving", &CompactResult::leaving, "Templates that wait for one.");
@@ -180,6 +190,7 @@ void DefineCopies(Class& c) {
 }  // namespace
 
 void DefineGalleryAdmin(py::module_& m) {
+  DefineErasure(m);
   DefineInfo(m);
   DefineResults(m);
   auto c = m.attr("Gallery").cast<Class>();
@@ -208,7 +219,8 @@ void DefineGalleryAdmin(py::module_& m) {
   StaticMethod(
       c, "restore",
       [](const py::object& snapshot, const py::object& folder, const py::object& matcher,
-         bool accept_older, const std::optional<Trust>& trust, const py::object& progress) {
+         bool accept_older, const std::optional<Trust>& trust, const py::list& receipts,
+         bool without_receipts, const py::object& progress) {
         const std::string from = PathOf(snapshot), to = PathOf(folder);
         std::shared_ptr<Server> server;
         if (!matcher.is_none()) server = matcher.cast<const MatcherHandle&>().Get();
@@ -216,14 +228,21 @@ void DefineGalleryAdmin(py::module_& m) {
         options.accept_older = accept_older;
         options.server = server.get();
         if (trust) options.trust = &*trust;
+        for (const py::handle receipt : receipts) {
+          options.receipts.push_back(Source(receipt, "receipt").Release());
+        }
+        options.without_receipts = without_receipts;
         Watch watch(progress);
         return Call([&] { return Restore(from, to, options, watch.monitor()); });
       },
       "The store of a snapshot takes the place of the one in folder. Whoever was erased since is\n"
       "removed again, which needs the matcher. FailedPrecondition for an older copy, unless\n"
-      "accept_older.",
+      "accept_older. receipts: of erasure, that the replaced store lacks; without_receipts: takes "
+      "the\n"
+      "copy also where those of a damaged store cannot be read.",
       py::arg("snapshot"), py::arg("folder"), py::kw_only(), py::arg("matcher") = py::none(),
       py::arg("accept_older") = false, py::arg("trust") = py::none(),
+      py::arg("receipts") = py::list(), py::arg("without_receipts") = false,
       py::arg("progress") = py::none());
   Function(m, "set_writer_wait", &SetWriterWait,
            "Seconds for which who changes a gallery waits for others who do; then Unavailable.",

@@ -27,11 +27,18 @@ py::list Modalities(const Model& model) {
 }
 
 void DefineApproximation(py::module_& m) {
-  Record<Polynomial>(m, "Polynomial",
-                     "sum_k coefficients[k] * t^k with t = (s - centre) / half_width.")
-      .Field("coefficients", &Polynomial::coefficients, "Lowest first.")
+  Record<Polynomial> polynomial(m, "Polynomial",
+                                "sum_k coefficients[k] * t^k with t = (s - centre) / half_width.");
+  polynomial.Field("coefficients", &Polynomial::coefficients, "Lowest first.")
       .Field("centre", &Polynomial::centre, "Of s.")
-      .Field("half_width", &Polynomial::half_width, "Of s.");
+      .Field("half_width", &Polynomial::half_width, "Of s.")
+      .Field("degree", &Polynomial::Degree, "Of the polynomial.");
+  polynomial.object().def(
+      "__call__", [](const Polynomial& self, double s) { return self(s); },
+      "__call__(self, s)\n--\n\np(s).", py::arg("s"));
+  Method(polynomial.object(), "derivative", &Polynomial::Derivative, "p'(s).", py::arg("s"));
+  Method(polynomial.object(), "in_powers_of_s", &Polynomial::InPowersOfS,
+         "The same polynomial with centre 0 and half_width 1.");
   Record<Approximation> approximation(
       m, "Approximation", "Polynomials, one after the other, that stand in for 1/sqrt(s).");
   approximation.Field("name", &Approximation::name, "minimax, least_squares or paper.")
@@ -44,6 +51,7 @@ void DefineApproximation(py::module_& m) {
   approximation.object().def(
       "__call__", [](const Approximation& self, double s) { return self(s); },
       "__call__(self, s)\n--\n\nf(s).", py::arg("s"));
+  Method(approximation.object(), "derivative", &Approximation::Derivative, "f'(s).", py::arg("s"));
   Method(approximation.object(), "max_relative_error", &Approximation::MaxRelativeError,
          "max |f(s) sqrt(s) - 1| over the interval.");
 }

@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // heft._heft: the library's contract (include/heft/) for Python; the package heft shows it.
 #include "heft/runtime.h"
+#include "python/inspection.h"
 #include "python/values.h"
 
 namespace heft::python {
 namespace {
 
 void DefineRuntime(py::module_& m) {
+  Function(
+      m, "give_way", [] { Call([] { return GiveWay(); }); },
+      "From here on the calling thread gives way where there are not cores enough, and so do "
+      "those\n"
+      "that work on what it calls: for threads that enrol while others answer probes. There is no "
+      "way\n"
+      "back. Unavailable where the system refuses.");
+  Function(
+      m, "check_secure_memory", [] { Take(SecureMemoryStatus()); },
+      "Unavailable, with what to do, where memory for secrets could not be locked against "
+      "swapping; they\n"
+      "work all the same.");
   Function(m, "set_threads", &SetThreadCount,
            "Threads that calls use, the caller's included; 0: all cores. Not while a call runs.",
            py::arg("threads"));
@@ -43,6 +56,9 @@ PYBIND11_MODULE(_heft, m) {
   DefineOpenings(m);
   DefineKeyOwner(m);
   DefineRuntime(m);
+  DefineInspection(m);
+  DefineConditions(m);
+  DefineOutsideSigners(m);
 }
 
 }  // namespace heft::python

@@ -46,13 +46,26 @@ py::array_t<float> VectorsOf(const TrainingData& self, const std::string& modali
   Wrong("the data have no modality \"" + modality + "\"");
 }
 
-TrainingData Synthesise(int identities, int samples, std::vector<int> dimensions, double jitter,
+// EachOf: one number for all modalities, or one each.
+std::vector<double> EachOf(const py::object& given, const char* what) {
+  if (py::isinstance<py::str>(given)) throw py::type_error(std::string(what) + ": give numbers");
+  if (!py::isinstance<py::sequence>(given)) return {given.cast<double>()};
+  return given.cast<std::vector<double>>();
+}
+
+TrainingData Synthesise(int identities, int samples, std::vector<int> dimensions,
+                        const py::object& jitter, const py::object& within, const py::object& noise,
+                        int rank_identity, int rank_within, std::vector<int> all_pairs_of,
                         uint64_t seed) {
   SyntheticOptions options;
+  options.within = EachOf(within, "within");
+  options.noise = EachOf(noise, "noise");
+  options.rank_identity = rank_identity, options.rank_within = rank_within;
+  options.all_pairs_of = std::move(all_pairs_of);
   options.identities = identities;
   options.samples_per_identity = samples;
   options.dimensions = std::move(dimensions);
-  options.jitter = {jitter};
+  options.jitter = EachOf(jitter, "jitter");
   options.seed = seed;
   return Call([&] { return TrainingData::Synthesise(options); });
 }
@@ -78,12 +91,30 @@ void DefineData(py::module_& m) {
       "From a data folder (docs/data.md): NAME.npy or NAME.txt for each modality, labels.txt,\n"
       "split.txt. NotFound, DataLoss, InvalidArgument.",
       py::arg("folder"), py::kw_only(), py::arg("split_seed") = 1);
-  StaticMethod(c, "synthesise", &Synthesise,
-               "People who do not exist, with modalities face, voice, modality3, ...; a smaller\n"
-               "jitter makes them easier to tell apart.",
-               py::kw_only(), py::arg("identities") = 188, py::arg("samples") = 8,
-               py::arg("dimensions") = py::make_tuple(512, 512), py::arg("jitter") = 1.0,
-               py::arg("seed") = 1);
+  StaticMethod(
+      c, "synthesise", &Synthesise,
+      "People who do not exist, with modalities face, voice, modality3, ...; a smaller\n"
+      "jitter makes them easier to tell apart. jitter, within and noise are a number, or one "
+      "a\n"
+      "modality (heft/dataset.h); all_pairs_of: samples of each modality in all, of which "
+      "rows are\n"
+      "all combinations. InvalidArgument.",
+      py::kw_only(), py::arg("identities") = 188, py::arg("samples") = 8,
+      py::arg("dimensions") = py::make_tuple(512, 512), py::arg("jitter") = 1.0,
+      py::arg("within") = py::make_tuple(1.15, 1.07), py::arg("noise") = 1.5,
+      py::arg("rank_identity") = 16, py::arg("rank_within") = 32,
+      py::arg("all_pairs_of") = py::tuple(), py::arg("seed") = 1);
+  StaticMethod(
+      c, "of_papers_size",
+      [](uint64_t seed) {
+        SyntheticOptions options = PaperSize();
+        options.seed = seed;
+        return Call([&] { return TrainingData::Synthesise(options); });
+      },
+      "The same, of the size of the paper's data: 188 people with 376 faces and 5,380 voices, in "
+      "10,760\n"
+      "pairs.",
+      py::kw_only(), py::arg("seed") = 1);
   Method(
       c, "save",
       [](const TrainingData& self, const py::object& folder) {

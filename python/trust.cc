@@ -54,6 +54,12 @@ void DefineSignedFile(py::module_& m) {
       .Field(
           "generation", [](const Opened& o) { return o.statement.generation; }, "Of that gallery.")
       .Field(
+          "nonce", [](const Opened& o) { return HexOrEmpty(o.statement.nonce); },
+          "Drawn for it; 32 hexadecimal digits.")
+      .Field(
+          "request", [](const Opened& o) { return HexOrEmpty(o.statement.request); },
+          "A reply's: request_digest of what it answers; otherwise empty.")
+      .Field(
           "issued", [](const Opened& o) { return o.statement.issued; }, "Unix seconds.")
       .Field(
           "expires", [](const Opened& o) { return o.statement.expires; },
@@ -202,6 +208,14 @@ void DefineTrustView(py::class_<Trust>& c) {
         return out;
       },
       "Those that are pinned, and from which generation on.");
+  c.def_property_readonly(
+      "revoked",
+      [](const Trust& self) {
+        std::vector<std::string> out;
+        for (const Trust::Key& key : self.revoked()) out.push_back(HexOf(key.key));
+        return out;
+      },
+      "Public keys that are refused in every role.");
   c.def("__str__", &Trust::Serialize);
   c.def("__reduce__", [](const Trust& self) {
     return py::make_tuple(py::module_::import("heft._restore").attr("trust"),
@@ -249,7 +263,13 @@ void DefineOpen(py::module_& m) {
           [](const FileInfo& f) {
             return f.key_id ? py::object(py::str(HexOf(*f.key_id))) : py::object(py::none());
           },
-          "Of the secret key that it belongs to, or None.");
+          "Of the secret key that it belongs to, or None.")
+      .Field(
+          "params_id",
+          [](const FileInfo& f) {
+            return f.params_id ? py::object(py::str(HexOf(*f.params_id))) : py::object(py::none());
+          },
+          "Of the encryption parameters (profile_of), or None.");
   Function(
       m, "inspect",
       [](const py::object& file) {

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys that sign elsewhere, and what signatures say of requests.
+#include <algorithm>
+
+#include "heft/authorisation.h"
+#include "heft/outside_signer.h"
+#include "python/inspection.h"
+#include "python/values.h"
+
+namespace heft::python {
+namespace {
+
+// SignerOf: a function from a message to its signature. What it raises ends the call, where the
+// call is on this thread. Nobody gives the function back: the library may keep it as long as the
+// process.
+OutsideSigner SignerOf(const py::object& sign) {
+  if (PyCallable_Check(sign.ptr()) == 0) {
+    throw py::type_error("sign: a function from a message to its Ed25519 signature");
+  }
+  PyObject* const function = py::object(sign).release().ptr();
+  return [function](std::span<const uint8_t> message) -> absl::StatusOr<std::array<uint8_t, 64>> {
+    const py::gil_scoped_acquire acquire;
+    try {
+      const py::object given = py::reinterpret_borrow<py::object>(function)(BytesOf(message));
+      const std::vector<uint8_t> signature = Source(given, "signature", 64).Release();
+      std::array<uint8_t, 64> out{};
+      if (signature.size() != out.size()) {
+        return absl::UnavailableError("what signs elsewhere gave no signature of 64 bytes");
+      }
+      std::ranges::copy(signature, out.begin());
+      return out;
+    } catch (py::error_already_set& e) {
+      const std::string why = py::str(e.value()).cast<std::string>();
+      return absl::UnavailableError("what signs elsewhere failed: " + why);
+    } catch (const std::exception& e) {
+      return absl::UnavailableError(std::string("what signs elsewhere failed: ") + e.what());
+    }
+  };
+}
+
+AuthorisedAct ActOf(const std::string& act) {
+  if (act == "add") return AuthorisedAct::kAdd;
+  if (act == "replace") return AuthorisedAct::kReplace;
+  if (act == "remove") return AuthorisedAct::kRemove;
+  Wrong("act is \"add\", \"replace\" or \"remove\", not \"" + act + "\"");
+}
+
+}  // namespace
+
+void DefineOutsideSigners(py::module_& m) {
+  auto key = m.attr("SigningKey").cast<py::class_<HeldSigner>>();
+  StaticMethod(
+      key, "outside",
+      [](const std::string& public_key, const py::object& sign) {
+        const SignerKey half = Take(ParseSignerKey(public_key));
+        return HeldSigner(Take(OutsideSigningKey(half, SignerOf(sign))), "this signing key");
+      },
+      "A key in a token or a service of its own: sign(message) gives its Ed25519 signature, 64 "
+      "bytes,\n"
+      "which is checked with the public half. It is not saved. Calls that it signs for raise "
+      "Unavailable\n"
+      "where sign fails.",
+      py::arg("public_key"), py::arg("sign"));
+  Function(
+      m, "use_gallery_signer",
+      [](const py::object& folder, const std::string& public_key, const py::object& sign) {
+        const std::string path = PathOf(folder);
+        const SignerKey half = Take(ParseSignerKey(public_key));
+        const OutsideSigner signer = SignerOf(sign);
+        const py::gil_scoped_release release;
+        UseGallerySigner(path, half, signer);
+      },
+      "From here on this process signs for the galleries of the store in folder with such a key, "
+      "and\n"
+      "no server.key is read or made.",
+      py::arg("folder"), py::arg("public_key"), py::arg("sign"));
+  Function(
+      m, "check_authorised",
+      [](const py::object& authorisation, const Trust& trust, const std::string& act,
+         const std::string& gallery, const std::string& identity) {
+        const Source source(authorisation, "authorisation");
+        const AuthorisedAct what = ActOf(act);
+        const GalleryId id = Take(ParseGalleryId(gallery));
+        Take(CheckAuthorised(source.bytes(), trust, what, id, identity));
+      },
+      "Whether a registrar whom trust lists has allowed this act for this identity in this gallery "
+      "(its\n"
+      "id), by SigningKey.authorise. DataLoss, FailedPrecondition if not.",
+      py::arg("authorisation"), py::arg("trust"), py::arg("act"), py::arg("gallery"),
+      py::arg("identity"));
+  Function(
+      m, "request_digest",
+      [](const py::object& samples, uint64_t row) {
+        const std::vector<SampleFile> files = SampleFilesOf(samples);
+        std::vector<std::span<const uint8_t>> views;
+        for (const SampleFile& file : files) views.emplace_back(file.bytes);
+        return HexOf(RequestDigest(FilesDigest(views), row));
+      },
+      "What binds a reply to the files of a request, as they were sent, and a row of them:\n"
+      "SignedFile.request of the reply.",
+      py::arg("samples"), py::arg("row") = 0);
+}
+
+}  // namespace heft::python
