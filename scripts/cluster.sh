@@ -5,10 +5,10 @@
 #
 #   own_namespaces ARGUMENT...  goes on in namespaces of its own (processes, network, mounts), with a folder
 #                               $work (mode 0711); returns only there. Whatever ends the script ends all in it
-#   start_cluster [SETTING]...  etcd, and three nodes below $work; Patroni's settings beside or instead of ours
+#   start_cluster [SETTING]...  etcd, and three nodes below $work; more of Patroni's settings, as "ttl: 8"
 #   wait_for_cluster            until there is one primary, one synchronous standby, and nobody lags
 #   primary                     prints its number
-#   kill_node N, stop_node N, cut_off N, heal    what may happen to a node, and the end of it
+#   kill_node N, stop_node N, cut_off N, heal    (and others) what may happen to a node, and the end of it
 #   on_node N COMMAND...        in its network; sql [PSQL OPTIONS], on the primary
 #
 # Node N has the address 10.77.0.1N, a network namespace of its own at a bridge of ours, and a process
@@ -54,15 +54,17 @@ own_namespaces() {
   HEFT_CLUSTER_WORK="$work" setpriv --pdeathsig KILL \
     unshare "${user[@]}" --net --pid --fork --kill-child --mount-proc "$BASH" "$0" "$@" <&0 &
   inside=$!
-  # What unshare itself does not pass on.
+  # With unshare all ends that is in its namespaces, whatever the script waits for.
   # shellcheck disable=SC2064  # that process
-  trap "kill -TERM \$(cat /proc/$inside/task/$inside/children) 2>/dev/null" INT TERM HUP
+  trap "{ kill -KILL $inside; wait $inside || :; } 2>/dev/null; exit 130" INT TERM HUP
   while wait "$inside" || status=$?; kill -0 "$inside" 2>/dev/null; do :; done
   exit "$status"
 }
 
 address() { echo "$network.1$1"; }
-on_node() { nsenter --net="/proc/${holders[$1]}/ns/net" -- "${@:2}"; }
+# holder N: a process that does nothing but have the node's network.
+holder() { cat "$work/node$1/holder"; }
+on_node() { nsenter --net="/proc/$(holder "$1")/ns/net" -- "${@:2}"; }
 
 # A switch with a line to each node.
 make_network() {
@@ -70,12 +72,12 @@ make_network() {
   ip link add cluster type bridge
   ip address add "$network.1/24" dev cluster
   ip link set cluster up
-  holders=(0)
   for ((n = 1; n <= nodes; ++n)); do
+    mkdir "$work/node$n"
     unshare --net sleep infinity </dev/null >/dev/null 2>&1 &
-    holders[n]=$!
-    until [[ "$(readlink "/proc/${holders[n]}/ns/net")" != "$(readlink /proc/self/ns/net)" ]]; do sleep 0.01; done
-    ip link add "node$n" type veth peer name line netns "${holders[n]}"
+    echo "$!" >"$work/node$n/holder"
+    until [[ "$(readlink "/proc/$!/ns/net")" != "$(readlink /proc/self/ns/net)" ]]; do sleep 0.01; done
+    ip link add "node$n" type veth peer name line netns "$!"
     ip link set "node$n" master cluster up
     on_node "$n" ip address add "$(address "$n")/24" dev line
     on_node "$n" ip link set lo up
@@ -108,13 +110,12 @@ restapi: {listen: '$here:8008', connect_address: '$here:8008'}
 etcd3: {hosts: '$network.1:2379'}
 bootstrap:
   dcs:
-    ttl: 8
     loop_wait: 1
     retry_timeout: 2
     primary_start_timeout: 0
     synchronous_mode: true
     synchronous_mode_strict: true
-$(printf '    %s\n' "$@")
+$(for setting in "$@"; do echo "    $setting"; done)
     postgresql:
       use_pg_rewind: true
       parameters: {max_connections: 60, shared_buffers: 32MB, wal_keep_size: 256MB, max_wal_size: 256MB, fsync: 'off', log_min_messages: log}
@@ -142,7 +143,7 @@ keep_node() {
   local n="$1" patroni
   while true; do
     if [[ ! -e "$work/node$n/down" ]]; then
-      nsenter --net="/proc/${holders[n]}/ns/net" -- unshare --pid --fork --kill-child --mount-proc \
+      nsenter --net="/proc/$(holder "$n")/ns/net" -- unshare --pid --fork --kill-child --mount-proc \
         "${as_server[@]}" patroni "$work/node$n/patroni.yml" </dev/null >>"$work/node$n/log" 2>&1 &
       patroni=$!
       echo "$patroni" >"$work/node$n/machine"
@@ -157,7 +158,6 @@ start_cluster() {
   make_network
   mkdir "$work/etcd"
   for ((n = 1; n <= nodes; ++n)); do
-    mkdir "$work/node$n"
     configuration "$n" "$@" >"$work/node$n/patroni.yml"
   done
   chmod 700 "$work"/{etcd,node?}
@@ -207,6 +207,14 @@ cluster_is_whole() {
     WHERE state = 'streaming'" 2>/dev/null)" == t ]]
 }
 
+# A primary that commits: one standby has what it writes.
+has_standby() {
+  local n
+  n="$(primary)" || return
+  [[ "$(psql_on "$n" postgres -c "SELECT count(*) > 0 FROM pg_stat_replication
+    WHERE state = 'streaming' AND sync_state = 'sync'" 2>/dev/null)" == t ]]
+}
+
 wait_until() {
   local what="$1" end=$((SECONDS + cluster_patience))
   shift
@@ -248,6 +256,11 @@ stop_node() {
   # Twice, for those who were born meanwhile.
   for i in 1 2; do all_of "$1" | xargs --no-run-if-empty kill -STOP 2>/dev/null || true; done
 }
+# kill_postgres, restart_node: the same, but that Patroni stays, or the node comes back at once.
+kill_postgres() {
+  nsenter --pid="/proc/$(first_of "$1")/ns/pid" -- kill -KILL "$(head -n 1 "$work/node$1/data/postmaster.pid")"
+}
+restart_node() { kill -KILL "$(first_of "$1")"; }
 cut_off() {
   mark "$1" cut
   ip link set "node$1" down

@@ -6,6 +6,11 @@
 // nothing, names of who has gone are in no page; nobody waits for the dead.
 //
 //   gallery_kills [KILLS = 1000] [--seed N] [--seconds MOST] [--folder FOLDER]
+//   gallery_kills FAILOVERS --service SERVICE --disturb COMMAND ...
+//
+// The second kind: galleries are at postgres:SERVICE, and instead of writers the database fails.
+// COMMAND makes it fail, and returns when it is back; writers live until each has got on after
+// that, and then are killed. Beside them somebody identifies all the time (scripts/try-failovers).
 //
 // Prints what was done as JSON. Exits with 1 if anything was lost or half done, or wrong otherwise.
 #include <unistd.h>
@@ -24,7 +29,9 @@
 #include "base/testing.h"
 #include "heft/removal.h"
 #include "heft/runtime.h"
+#include "postgres/use_postgres.h"
 #include "tests/kills_ledger.h"
+#include "tests/kills_options.h"
 #include "tests/kills_processes.h"
 #include "tests/kills_writer.h"
 
@@ -35,13 +42,6 @@ using nlohmann::json;
 
 // kKillsAGallery: then the next one is started, by writers who are killed.
 constexpr size_t kKillsAGallery = 40;
-
-struct Options {
-  size_t kills = 1000;
-  uint64_t seed = 1;
-  double seconds = 1e9;
-  std::string folder;
-};
 
 class Program {
  public:
@@ -71,30 +71,60 @@ class Program {
   }
 
  private:
+  // Patiently: again, where a database is away.
+  template <typename Do>
+  auto Patiently(const Do& something) {
+    auto result = something();
+    for (int i = 0; i < 100 && options_.in_database() && absl::IsUnavailable(result.status());
+         ++i) {
+      absl::SleepFor(absl::Seconds(1));
+      result = something();
+    }
+    return result;
+  }
+
   void Begin() {
     ledger_.EndGallery();
     std::error_code ignored;
     if (!gallery_.empty()) std::filesystem::remove_all(gallery_, ignored);
     std::filesystem::remove_all(world_.folder + "/samples", ignored);
     std::filesystem::create_directory(world_.folder + "/samples", ignored);
-    gallery_ = absl::StrCat(world_.folder, "/gallery-", galleries_++);
+    gallery_ = options_.in_database()
+                   ? absl::StrCat("postgres:", options_.service, ":g", galleries_++)
+                   : absl::StrCat(world_.folder, "/gallery-", galleries_++);
+    if (options_.in_database()) Found();
+  }
+
+  // Founders: they stay, whatever happens.
+  void Found() {
+    for (Person person = 1; good_ && person <= kFounders; ++person) {
+      const auto enrolled = Patiently([&] { return world_.Enrol(gallery_, {person}, 0); });
+      if (!enrolled.ok()) Wrong("founding: " + enrolled.status().ToString());
+      ledger_.Enrolled({person});
+    }
+    const auto admitted = Patiently([&] { return world_.AdmitAll(gallery_); });
+    if (!admitted.ok()) Wrong("founding: " + admitted.status().ToString());
+    if (good_) Take(&Ledger::Check);
   }
 
   void Round() {
     history_.clear();
     const size_t writers = std::min(1 + random_() % 3, options_.kills - kills_);
     std::vector<std::vector<Person>> people(writers);
-    for (const Person person : ledger_.Present()) people[random_() % writers].push_back(person);
+    for (const Person person : ledger_.Present()) {
+      if (person > kFounders) people[random_() % writers].push_back(person);
+    }
     for (size_t w = 0; w < writers; ++w) {
       std::ostringstream text;
       for (const Person person : people[w]) text << person << "\n";
       const std::string path = absl::StrCat(world_.folder, "/people-", w);
       if (!WriteOutput(path, AsBytes(text.str())).ok()) return Wrong("cannot write " + path);
-      processes_.Start({world_.folder, gallery_, path, -1, random_(), next_person_});
+      processes_.Start({world_.folder, gallery_, path, -1, random_(), next_person_,
+                        options_.in_database(), false});
       next_person_ += 10000;
     }
-    const std::string trouble = processes_.LetLive(random_);
-    kills_ += processes_.kills();
+    const std::string trouble = options_.in_database() ? FailOver() : processes_.LetLive(random_);
+    kills_ += options_.in_database() ? 1 : processes_.kills();
     ++rounds_of_[writers];
     for (const std::string& lines : processes_.End()) {
       history_.push_back(lines);
@@ -106,12 +136,24 @@ class Program {
     Check();
   }
 
+  std::string FailOver() {
+    processes_.Start({world_.folder, gallery_, "/dev/null", -1, random_(), 0, true, true});
+    return processes_.Outlive(random_, [&]() -> std::string {
+      const std::string command = absl::StrCat(options_.disturb, " ", random_());
+      return std::system(command.c_str()) == 0 ? "" : "failed: " + command;
+    });
+  }
+
   void Count() {
     for (const Operation& operation : ledger_.round()) {
       ++operations_[operation.kind];
       if (operation.end == Operation::kDone) ++acknowledged_[operation.kind];
       if (operation.end == Operation::kRefused) ++refused_[operation.kind];
       if (operation.end == Operation::kCutShort) ++cut_short_[operation.kind];
+      if (operation.kind == "identify" && operation.answer.contains("seconds")) {
+        double& slowest = operation.end == Operation::kDone ? slowest_answer_ : slowest_refusal_;
+        slowest = std::max(slowest, operation.answer["seconds"].get<double>());
+      }
     }
   }
 
@@ -129,9 +171,10 @@ class Program {
   // Looks, and has what is found checked.
   template <typename Checker>
   bool Take(const Checker& checker) {
-    const absl::StatusOr<View> view = Gallery::Impl::Exists(gallery_)
-                                          ? Look(world_, gallery_, ledger_.Bulk())
-                                          : View();  // its first writers were killed too soon
+    const absl::StatusOr<View> view =
+        options_.in_database() || Gallery::Impl::Exists(gallery_)
+            ? Patiently([&] { return Look(world_, gallery_, ledger_.Bulk()); })
+            : View();  // its first writers were killed too soon
     if (!view.ok()) {
       Wrong(view.status().ToString());
       return false;
@@ -153,7 +196,9 @@ class Program {
       const std::string folder = operation.intent["to"];
       const bool there = StoreExists(folder);
       if (operation.end == Operation::kDone || there) {
-        const auto people = LookAtCopy(world_, folder);
+        const size_t name = gallery_.rfind(':');
+        const auto people =
+            LookAtCopy(world_, options_.in_database() ? folder + gallery_.substr(name) : folder);
         if (!people.ok()) return Wrong(absl::StrCat(folder, ": ", people.status().ToString()));
         for (const Person person : ledger_.Untouched()) {
           if (!people->contains(person)) Wrong(folder + " lacks " + World::Name(person));
@@ -170,7 +215,8 @@ class Program {
     if (operation.Enrols()) {
       const Person first = operation.people.front();
       const bool known = ledger_.records().at(first).present || ledger_.records().at(first).waits;
-      const auto enrolled = world_.Enrol(gallery_, operation.people, operation.intent["expires"]);
+      const auto enrolled = Patiently(
+          [&] { return world_.Enrol(gallery_, operation.people, operation.intent["expires"]); });
       if (!enrolled.ok()) return Wrong("again: " + enrolled.status().ToString());
       ++repeated_;
       const bool swept = std::ranges::any_of(
@@ -180,7 +226,7 @@ class Program {
         ++lost_;
         return Wrong("an enrolment was remembered, and is not there");
       }
-      const auto admitted = world_.AdmitAll(gallery_);
+      const auto admitted = Patiently([&] { return world_.AdmitAll(gallery_); });
       if (!admitted.ok()) return Wrong("again: " + admitted.status().ToString());
       if (known || !enrolled->repeated) {
         for (const Person person : operation.people) {
@@ -200,7 +246,7 @@ class Program {
       for (const Person person : people.empty() ? operation.people : people) {
         names.push_back(World::Name(person));
       }
-      const auto removed = Remove(world_.server, gallery_, names);
+      const auto removed = Patiently([&] { return Remove(world_.server, gallery_, names); });
       ++repeated_;
       if (people.empty() ? !absl::IsNotFound(removed.status()) : !removed.ok()) {
         return Wrong("a removal, again: " + removed.status().ToString());
@@ -211,12 +257,12 @@ class Program {
 
   // All that is due is done: then of who has gone nothing is left.
   void End() {
-    if (!Gallery::Impl::Exists(gallery_)) return;
+    if (!options_.in_database() && !Gallery::Impl::Exists(gallery_)) return;
     history_.clear();
     for (int i = 0; i < 20; ++i) {
       RenewalOptions options;
       options.compact = true;
-      const auto request = AskRenewal(world_.server, gallery_, options);
+      const auto request = Patiently([&] { return AskRenewal(world_.server, gallery_, options); });
       if (absl::IsNotFound(request.status())) break;
       if (!request.ok()) return Wrong("asking at the end: " + request.status().ToString());
       const auto answer = world_.owner.Renew(*request, "request");
@@ -225,8 +271,12 @@ class Program {
           Renew(world_.server, gallery_, answer->signed_renewal, "answer", world_.signer);
       if (!renewed.ok()) return Wrong("renewing at the end: " + renewed.status().ToString());
     }
-    const auto erased = EraseRemains(gallery_);
+    const auto erased = Patiently([&] { return EraseRemains(gallery_); });
     if (!erased.ok()) return Wrong("erasing at the end: " + erased.status().ToString());
+    if (options_.in_database()) {
+      Take(&Ledger::CheckEnd);
+      return;
+    }
     const auto store = OpenStore(gallery_, StoreMode::kRead);
     if (!store.ok()) return Wrong(store.status().ToString());
     const auto statistics = (*store)->Statistics();
@@ -265,6 +315,10 @@ class Program {
     out["most_templates"] = most_;
     out["most_store_bytes"] = most_bytes_;
     out["largest_error"] = worst_;
+    if (options_.in_database()) {
+      out["slowest_identification"] = slowest_answer_;
+      out["slowest_refused_identification"] = slowest_refusal_;
+    }
     out["lost"] = lost_;
     out["half_done"] = half_;
     out["good"] = good_;
@@ -284,7 +338,7 @@ class Program {
   size_t lost_ = 0, half_ = 0, rounds_of_[4] = {};
   uint64_t most_bytes_ = 0;
   std::map<std::string, size_t> operations_, acknowledged_, refused_, cut_short_;
-  double worst_ = 0;
+  double worst_ = 0, slowest_answer_ = 0, slowest_refusal_ = 0;
 };
 
 int WriterMain(const std::vector<std::string>& arguments) {
@@ -294,36 +348,25 @@ int WriterMain(const std::vector<std::string>& arguments) {
       !absl::SimpleAtoi(arguments[6], &options.first)) {
     return 2;
   }
+  options.probes = arguments[7] == "probes";
+  options.survives = arguments[7] != "dies";
+  UsePostgres();
   SetThreadCount(1);
   const World world = Must(World::Load(options.world));
   Writer(world, options).Run();
   return 3;
 }
 
-bool Parse(const std::vector<std::string>& arguments, Options* options) {
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string value = i + 1 < arguments.size() ? arguments[i + 1] : "";
-    if (arguments[i] == "--seed" && absl::SimpleAtoi(value, &options->seed)) {
-      ++i;
-    } else if (arguments[i] == "--seconds" && absl::SimpleAtod(value, &options->seconds)) {
-      ++i;
-    } else if (arguments[i] == "--folder" && !value.empty()) {
-      options->folder = arguments[++i];
-    } else if (!absl::SimpleAtoi(arguments[i], &options->kills)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 int Main(const std::vector<std::string>& arguments) {
-  if (arguments.size() == 7 && arguments[0] == "--writer") return WriterMain(arguments);
+  if (arguments.size() == 8 && arguments[0] == "--writer") return WriterMain(arguments);
   Options options;
   if (!Parse(arguments, &options)) {
-    std::cerr << "usage: gallery_kills [KILLS] [--seed N] [--seconds MOST] [--folder FOLDER]\n";
+    std::cerr << "usage: gallery_kills [KILLS] [--seed N] [--seconds MOST] [--folder FOLDER]\n"
+                 "       gallery_kills FAILOVERS --service SERVICE --disturb COMMAND ...\n";
     return 2;
   }
   SetThreadCount(1);
+  UsePostgres();
   // How far galleries have come is remembered here, and by writers, not among what is a user's own.
   const testing::TemporaryFolder temporary;
   setenv("HEFT_STATE_DIR", (temporary / "state").c_str(), 1);

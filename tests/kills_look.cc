@@ -157,7 +157,10 @@ absl::StatusOr<View> Look(const World& world, const std::string& gallery,
     HEFT_ASSIGN_OR_RETURN(const ErasureReceipt read, ReadReceipt(receipt, "receipt"));
     view.receipted.insert(read.persons.begin(), read.persons.end());
   }
-  HEFT_ASSIGN_OR_RETURN(view.named, NamesIn(gallery + "/store.mdb"));
+  // A database's files are its own, and keep what was deleted for a while.
+  if (!gallery.starts_with("postgres:")) {
+    HEFT_ASSIGN_OR_RETURN(view.named, NamesIn(gallery + "/store.mdb"));
+  }
   return view;
 }
 

@@ -18,6 +18,8 @@ namespace {
 
 // kHang: who gets on with nothing for so long hangs: twice as long as writers wait for each other.
 constexpr absl::Duration kHang = absl::Seconds(120);
+// kMostOutage: a database may be without its synchronous standby for long.
+constexpr absl::Duration kMostOutage = absl::Seconds(300);
 // kMostLife: most of a life, from when all are ready.
 constexpr int64_t kMostLifeMicroseconds = 500'000;
 
@@ -37,7 +39,10 @@ void Processes::Start(const WriterOptions& options) {
                                               options.people,
                                               std::to_string(ends[1]),
                                               std::to_string(options.seed),
-                                              std::to_string(options.first)};
+                                              std::to_string(options.first),
+                                              options.probes     ? "probes"
+                                              : options.survives ? "survives"
+                                                                 : "dies"};
   std::vector<char*> pointers;
   for (const std::string& a : arguments) pointers.push_back(const_cast<char*>(a.c_str()));
   pointers.push_back(nullptr);
@@ -96,10 +101,10 @@ void Processes::Kill(Process* process) {
 }
 
 // Whoever is left gets on: he began something and ended it after the others died.
-bool Processes::LetGetOn() {
+bool Processes::LetGetOn(absl::Duration most) {
   std::vector<size_t> lines;
   for (const Process& p : processes_) lines.push_back(p.lines);
-  return Listen(kHang, [&] {
+  return Listen(most, [&] {
     for (size_t i = 0; i < processes_.size(); ++i) {
       if (!processes_[i].dead && processes_[i].lines < lines[i] + 3) return false;
     }
@@ -124,15 +129,32 @@ std::string Processes::LetLive(std::mt19937_64& random) {
   }
   if (trouble_.empty() && processes_.size() > 1 && random() % 2 == 0) {
     Kill(&processes_[random() % processes_.size()]);
-    if (!LetGetOn()) return trouble_.empty() ? "a writer waits for a dead one" : trouble_;
+    if (!LetGetOn(kHang)) return trouble_.empty() ? "a writer waits for a dead one" : trouble_;
     Listen(absl::Microseconds(random() % 50'000), [] { return false; });
   }
-  if (trouble_.empty()) {
-    for (Process& p : processes_) {
-      if (!p.dead) kill(p.id, SIGKILL);
-    }
-    for (Process& p : processes_) Kill(&p);
+  if (trouble_.empty()) KillAll();
+  return trouble_;
+}
+
+void Processes::KillAll() {
+  for (Process& p : processes_) {
+    if (!p.dead) kill(p.id, SIGKILL);
   }
+  for (Process& p : processes_) Kill(&p);
+}
+
+std::string Processes::Outlive(std::mt19937_64& random,
+                               const std::function<std::string()>& disturb) {
+  const auto ready = [&] {
+    return std::ranges::all_of(processes_, [](const Process& p) { return p.lines > 0; });
+  };
+  if (!Listen(kHang, ready)) return trouble_.empty() ? "a writer does not begin" : trouble_;
+  Listen(absl::Microseconds(random() % (4 * kMostLifeMicroseconds)), [] { return false; });
+  if (trouble_.empty()) trouble_ = disturb();
+  if (trouble_.empty() && !LetGetOn(kMostOutage) && trouble_.empty()) {
+    trouble_ = "a writer does not get on after it";
+  }
+  if (trouble_.empty()) KillAll();
   return trouble_;
 }
 

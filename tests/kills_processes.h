@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ class Processes {
   // LetLive: waits until all are ready, and kills them at random moments: all at once, or one, and
   // the others after each of them has got on. What went wrong; empty: nothing.
   std::string LetLive(std::mt19937_64& random);
+  // Outlive: the same, but that something is done to what they work on, and they are killed after
+  // each has got on. `disturb` says what went wrong.
+  std::string Outlive(std::mt19937_64& random, const std::function<std::string()>& disturb);
   // Those that LetLive killed.
   size_t kills() const { return kills_; }
   // End: kills who is left; what each of them said.
@@ -44,7 +48,8 @@ class Processes {
   template <typename Done>
   bool Listen(absl::Duration most, const Done& done);
   void Kill(Process* process);
-  bool LetGetOn();
+  void KillAll();
+  bool LetGetOn(absl::Duration most);
 
   std::vector<Process> processes_;
   size_t kills_ = 0;

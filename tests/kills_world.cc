@@ -19,6 +19,9 @@ namespace {
 
 using experiment::Dot;
 
+// kMany: openings are not what is tried here.
+constexpr uint64_t kMany = 1'000'000'000;
+
 // A vector a modality, so that the polynomial normalises what comes of them well.
 std::vector<std::vector<double>> Vectors(const Model& model, Person person) {
   std::mt19937_64 random(person);
@@ -83,7 +86,7 @@ absl::StatusOr<World> World::Load(const std::string& folder) {
   HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
   HEFT_ASSIGN_OR_RETURN(const auto secret, ReadFile(folder + "/secret.key"));
   HEFT_ASSIGN_OR_RETURN(SecretKeys keys, ParseSecretKeys(rings, secret, {}, "secret.key"));
-  HEFT_ASSIGN_OR_RETURN(auto journal, QueryJournal::InMemory());
+  HEFT_ASSIGN_OR_RETURN(auto journal, QueryJournal::InMemory(BudgetLimits{kMany, kMany, kMany}));
   HEFT_ASSIGN_OR_RETURN(KeyOwner owner,
                         KeyOwner::Impl::Own(model, std::move(keys), std::move(journal)));
   HEFT_ASSIGN_OR_RETURN(const auto encryption, ReadFile(folder + "/encryption.key"));
@@ -132,6 +135,19 @@ absl::StatusOr<std::vector<SampleFile>> World::Samples(const std::vector<Person>
                           bulk ? client.Encrypt(samples[f]) : client.EncryptFused(samples));
     HEFT_RETURN_IF_ERROR(Keep(SamplePath(folder, people[0], f), bytes));
     files[f] = {std::move(bytes), "samples"};
+  }
+  return files;
+}
+
+absl::StatusOr<std::vector<SampleFile>> World::Probe(Person person) const {
+  const auto vectors = Vectors(model, person);
+  std::vector<SampleFile> files;
+  for (size_t m = 0; m < vectors.size(); ++m) {
+    const std::string& name = model.modalities[m].name;
+    const std::vector<float> values(vectors[m].begin(), vectors[m].end());
+    HEFT_ASSIGN_OR_RETURN(auto bytes,
+                          client.Encrypt(name, values, Name(person), SampleUse::kIdentification));
+    files.push_back({std::move(bytes), name});
   }
   return files;
 }

@@ -22,6 +22,9 @@ namespace heft::kills {
 
 // Person: a number that no other person has.
 using Person = uint64_t;
+// kFounders: 1 to that many are in a gallery that is to outlive its database, from its beginning to
+// its end.
+inline constexpr Person kFounders = 6;
 
 template <typename T>
 T Must(absl::StatusOr<T> value) {
@@ -41,6 +44,8 @@ struct World {
   static constexpr std::string_view kNames = "Qz9-person-";
   static constexpr size_t kNameDigits = 8;
   absl::StatusOr<std::vector<SampleFile>> Samples(const std::vector<Person>& people) const;
+  // For an identification: of one modality a file.
+  absl::StatusOr<std::vector<SampleFile>> Probe(Person person) const;
   void DropSamples(Person first) const;
   // The template that is to come of them.
   std::vector<double> Template(Person person, bool bulk) const;

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/files.h"
 #include "gallery/change.h"
 #include "heft/removal.h"
@@ -20,6 +21,13 @@ const absl::Status& StatusOf(const absl::Status& status) { return status; }
 template <typename T>
 const absl::Status& StatusOf(const absl::StatusOr<T>& value) {
   return value.status();
+}
+
+// CutShort: an operation, by what became of the database.
+struct CutShort {};
+
+bool MayCutShort(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsUnknown(status);
 }
 
 json Hashes(const std::vector<std::vector<uint8_t>>& receipts) {
@@ -63,13 +71,49 @@ bool Writer::Tell(const Status& result, std::initializer_list<absl::StatusCode> 
     Say({{"done", false}, {"why", std::string(status.message())}});
     return false;
   }
+  if (options_.survives && MayCutShort(status)) throw CutShort();
   Say({{"error", status.ToString()}});
   _exit(4);
 }
 
 void Writer::Run() {
   Say({{"ready", true}});
-  for (;;) Step();
+  for (;;) {
+    try {
+      options_.probes ? Identify() : Step();
+    } catch (const CutShort&) {
+      absl::SleepFor(absl::Milliseconds(100));
+    }
+  }
+}
+
+// Identify: one of those who were there from the beginning, by the sample that he was enrolled
+// with. He is found, among all who are there, in a state that is not older than the one before.
+void Writer::Identify() {
+  const Person person = 1 + Random(kFounders);
+  const auto sample = Must(world_.Probe(person));
+  Intend("identify");
+  const absl::Time begin = absl::Now();
+  const auto took = [&] { return absl::ToDoubleSeconds(absl::Now() - begin); };
+  const auto answer = [&]() -> absl::StatusOr<std::vector<uint8_t>> {
+    HEFT_ASSIGN_OR_RETURN(const auto gallery, Gallery::Impl::Open(options_.gallery));
+    if (gallery.generation() < generation_) return absl::InternalError("an older state");
+    generation_ = gallery.generation();
+    HEFT_ASSIGN_OR_RETURN(const Gallery same, Gallery::Open(options_.gallery));
+    return world_.server.Identify(same, sample);
+  }();
+  if (!answer.ok() && MayCutShort(answer.status())) {
+    Say({{"done", false}, {"seconds", took()}});
+    return absl::SleepFor(absl::Milliseconds(100));
+  }
+  Tell(answer);
+  const double seconds = took();
+  const auto opened = world_.owner.Open(*answer, "reply", {}, 1);
+  Tell(opened);
+  if (opened->candidates.empty() || opened->candidates[0].identity != World::Name(person)) {
+    Tell(absl::InternalError("a founder was not found: a part was passed off as the whole"));
+  }
+  Done({{"seconds", seconds}, {"searched", opened->searched}});
 }
 
 void Writer::Step() {
@@ -211,8 +255,7 @@ void Writer::Retain() {
 }
 
 void Writer::Snapshot() {
-  const std::string to =
-      absl::StrCat(options_.gallery, "-copy-", options_.first, "-", snapshots_++);
+  const std::string to = absl::StrCat(options_.world, "/copy-", options_.first, "-", snapshots_++);
   Intend("snapshot", {{"to", to}});
   const auto gallery = Gallery::Impl::Open(options_.gallery);
   Tell(gallery);

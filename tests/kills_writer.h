@@ -7,6 +7,9 @@
 //   {"done": true, "ids": {"7": "..."}, ...}       it has happened; "done": false: it was refused,
 //                                                  as it may be beside other writers
 //   {"error": "..."}                               it failed as it must not
+//
+// One that survives failovers of its database begins the next operation where one was cut short by
+// them, and says nothing of it. A prober only identifies, and says how long it took.
 #ifndef HEFT_TESTS_KILLS_WRITER_H_
 #define HEFT_TESTS_KILLS_WRITER_H_
 
@@ -24,6 +27,7 @@ struct WriterOptions {
   int pipe = -1;
   uint64_t seed = 0;
   Person first = 0;  // of those that it may enrol
+  bool survives = false, probes = false;
 };
 
 class Writer {
@@ -34,6 +38,7 @@ class Writer {
 
  private:
   void Step();
+  void Identify();
   void Say(const nlohmann::json& line) const;
   void Intend(const std::string& op, nlohmann::json line = nlohmann::json::object());
   void Done(nlohmann::json line = nlohmann::json::object());
@@ -62,6 +67,7 @@ class Writer {
   Person next_;
   std::vector<Person> mine_;
   size_t snapshots_ = 0;
+  uint64_t generation_ = 0;  // the last that was seen by a prober
 };
 
 }  // namespace heft::kills

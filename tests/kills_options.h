@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What gallery_kills is asked for.
+#ifndef HEFT_TESTS_KILLS_OPTIONS_H_
+#define HEFT_TESTS_KILLS_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heft::kills {
+
+struct Options {
+  size_t kills = 1000;
+  uint64_t seed = 1;
+  double seconds = 1e9;
+  std::string folder;
+  std::string service, disturb;
+  bool in_database() const { return !service.empty(); }
+};
+
+// Parse: false where nobody can make sense of it.
+bool Parse(const std::vector<std::string>& arguments, Options* options);
+
+}  // namespace heft::kills
+
+#endif  // HEFT_TESTS_KILLS_OPTIONS_H_
