@@ -92,7 +92,7 @@ void PrintChosen(const Common& common, const AuditOptions& options,
 }
 
 // Whether the key owner has signed what the copy is of.
-absl::Status AuditState(const AuditOptions& options, const LoadedServer& loaded,
+absl::Status AuditState(const AuditOptions& options, const TrustedServer& loaded,
                         const Gallery& copy, Findings* findings) {
   const std::string path = options.state.empty() ? StateFile(options.gallery) : options.state;
   const auto state = ReadFile(path, kMaxReplySize);
@@ -123,7 +123,7 @@ absl::Status RunAudit(const Common& common, const AuditOptions& options) {
         "an audit needs --model, --keys and --gallery; choosing replies needs --reply alone");
   }
   HEFT_ASSIGN_OR_RETURN(const Gallery copy, Gallery::Open(options.gallery));
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/true));
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/true));
   if (!loaded.trust) {
     return absl::InvalidArgumentError(
         "whose replies are audited? give --trust instead of --unchecked");

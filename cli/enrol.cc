@@ -5,7 +5,6 @@
 #include "cli/commands.h"
 #include "cli/metadata_options.h"
 #include "cli/server_options.h"
-#include "heft/audit.h"
 #include "heft/client.h"
 #include "heft/sharded_gallery.h"
 
@@ -52,48 +51,37 @@ void Tell(const Common& common, const EnrolResult& done) {
 
 // What belongs to a gallery that has just been started: the server's keys, and what remembers
 // requests.
-absl::Status Equip(const std::string& gallery, bool fresh, const Request& request) {
-  HEFT_RETURN_IF_ERROR(GallerySigner(gallery).status());
-  if (fresh) HEFT_RETURN_IF_ERROR(RememberRequest(gallery, request, kAllRows));
-  return MakeAuditKey(gallery);
+absl::Status Equip(const std::string& gallery, const IncomingRequest& asked) {
+  HEFT_RETURN_IF_ERROR(EquipGallery(gallery).status());
+  return asked.key == nullptr ? RememberRequest(gallery, asked.request, asked.row)
+                              : absl::OkStatus();
 }
 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(EnrolOptions enrol, WithMetadata(options));
   HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> files, ReadSamples(options));
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/true));
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/true));
   HEFT_ASSIGN_OR_RETURN(const auto shards, LoadShards(options));
   const std::string gallery = shards ? BucketAddress(options.gallery, 0) : options.gallery;
-  // A gallery that is yet to be has no key that a request could be for.
-  SignerKey own{};
-  const auto signer = GallerySigner(gallery);
-  if (signer.ok()) own = signer->public_key();
-  if (!absl::IsNotFound(signer.status())) HEFT_RETURN_IF_ERROR(signer.status());
-  HEFT_ASSIGN_OR_RETURN(const Request request, loaded.CheckRequest(files, own));
-  if (!shards) {
-    HEFT_ASSIGN_OR_RETURN(const auto before, loaded.server.EnrolledBefore(gallery, files, enrol));
-    if (before) {
-      Tell(common, *before);
-      return absl::OkStatus();
-    }
-  }
-  // Of buckets each remembers what it was brought: who asks again brings what is missing.
-  if (signer.ok() && !shards) {
-    HEFT_RETURN_IF_ERROR(RememberRequest(gallery, request, kAllRows));
-  }
-  if (loaded.trust) enrol.trust = &*loaded.trust;
+  HEFT_ASSIGN_OR_RETURN(auto signer, FindSigner(gallery));
+  HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked,
+                        IncomingRequest::Read(loaded, std::move(signer), files, kAllRows));
+  enrol.trust = loaded.trusted();
   if (!options.authorisation.empty()) {
     HEFT_ASSIGN_OR_RETURN(enrol.authorisation, ReadFile(options.authorisation));
   }
+  // Of buckets each remembers what it was brought: who asks again brings what is missing.
   HEFT_ASSIGN_OR_RETURN(
       const EnrolResult done,
       shards ? EnrolInShards(loaded.server, options.gallery, *shards, files, enrol, common.monitor)
-             : loaded.server.Enrol(gallery, std::move(files), enrol, common.monitor));
-  SayNevertheless(Nevertheless(enrol, done));
-  const absl::Status equipped = Equip(gallery, !signer.ok(), request);
-  if (!equipped.ok()) {
-    return absl::Status(equipped.code(),
-                        absl::StrCat(equipped.message(), "; ", Nevertheless(enrol, done)));
+             : EnrolOnce(loaded, gallery, asked, std::move(files), enrol, common.monitor));
+  if (shards || !done.repeated) {
+    SayNevertheless(Nevertheless(enrol, done));
+    const absl::Status equipped = Equip(gallery, asked);
+    if (!equipped.ok()) {
+      return absl::Status(equipped.code(),
+                          absl::StrCat(equipped.message(), "; ", Nevertheless(enrol, done)));
+    }
   }
   Tell(common, done);
   return absl::OkStatus();

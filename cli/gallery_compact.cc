@@ -10,7 +10,7 @@ struct Options : ServerOptions {
 };
 
 absl::Status Run(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
   HEFT_ASSIGN_OR_RETURN(const CompactResult done, CompactGallery(loaded.server, options.gallery));
   Remember(common, options.gallery);
   Json damaged = Json::array();

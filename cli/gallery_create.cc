@@ -17,7 +17,7 @@ absl::Status CreateInBuckets(const Common& common, const Options& options, const
       const ShardList shards,
       CreateShards(server, options.gallery, options.buckets, {options.seconds, options.bytes}));
   SayNevertheless("the buckets were made all the same: ask again, and they are taken");
-  HEFT_RETURN_IF_ERROR(GallerySigner(BucketAddress(options.gallery, 0)).status());
+  HEFT_RETURN_IF_ERROR(EquipGallery(BucketAddress(options.gallery, 0)).status());
   const std::string list = shards.Serialize();
   HEFT_RETURN_IF_ERROR(
       WriteResult(options.shards, {reinterpret_cast<const uint8_t*>(list.data()), list.size()}));
@@ -33,12 +33,12 @@ absl::Status CreateInBuckets(const Common& common, const Options& options, const
 }
 
 absl::Status Run(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
   if (options.buckets > 0) return CreateInBuckets(common, options, loaded.server);
   HEFT_ASSIGN_OR_RETURN(const GalleryId id, CreateGallery(loaded.server, options.gallery,
                                                           {options.seconds, options.bytes}));
   SayNevertheless("the gallery was made all the same");
-  HEFT_RETURN_IF_ERROR(GallerySigner(options.gallery).status());
+  HEFT_RETURN_IF_ERROR(EquipGallery(options.gallery).status());
   Print(common, {{"gallery", options.gallery}, {"gallery_id", HexString(id)}},
         absl::StrCat("made gallery ", options.gallery, ", id ", HexString(id)));
   return absl::OkStatus();

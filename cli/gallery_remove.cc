@@ -31,7 +31,7 @@ absl::Status Tell(const Common& common, const Options& options, const RemoveResu
 }
 
 absl::Status RunRemove(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
   if (options.expired) {
     HEFT_ASSIGN_OR_RETURN(const RemoveResult done, RemoveExpired(loaded.server, options.gallery));
     return Tell(common, options, done);
@@ -47,7 +47,7 @@ absl::Status RunRemove(const Common& common, const Options& options) {
 }
 
 absl::Status RunRollback(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
   HEFT_ASSIGN_OR_RETURN(const RemoveResult done,
                         RollBack(loaded.server, options.gallery, options.generation));
   return Tell(common, options, done);

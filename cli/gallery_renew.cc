@@ -14,7 +14,7 @@ struct Options : ServerOptions {
 };
 
 absl::Status RunRenew(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
   RenewalOptions renewal;
   renewal.compact = options.compact;
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(options.gallery));
@@ -22,7 +22,7 @@ absl::Status RunRenew(const Common& common, const Options& options) {
                         AskRenewal(loaded.server, options.gallery, renewal, common.monitor));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
-                        SignReply(signer, gallery, {}, 0, loaded.key_owner, request, options.life));
+                        loaded.SignFor(signer, gallery, request, options.life));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   Print(common, {{"out", options.out}, {"bytes", bytes.size()}},
         absl::StrCat("for the key owner (heft renew): ", options.out));
@@ -31,7 +31,7 @@ absl::Status RunRenew(const Common& common, const Options& options) {
 
 absl::Status RunFinish(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> answer, ReadFile(options.in));
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
   if (!loaded.trust) {
     return absl::InvalidArgumentError(
         "an answer is believed by its signature alone: give --trust instead of --unchecked");

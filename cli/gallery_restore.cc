@@ -22,7 +22,7 @@ absl::Status Run(const Common& common, const Options& options) {
     HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> receipt, ReadFile(path));
     restore.receipts.push_back(std::move(receipt));
   }
-  std::optional<LoadedServer> loaded;
+  std::optional<TrustedServer> loaded;
   if (!options.model.empty()) {
     HEFT_ASSIGN_OR_RETURN(loaded, LoadServer(common, options, /*enrols=*/false));
     restore.server = &loaded->server;

@@ -26,26 +26,14 @@ struct Options : ServerOptions {
   uint64_t life = kLife;
 };
 
-// Signer: what signs the replies to a request.
-struct Signer {
-  const Options& options;
-  const Gallery& gallery;
-  const SignerKey& audience;
-  SigningKey key;
-  Request request;
-
-  absl::StatusOr<std::vector<uint8_t>> Sign(uint64_t row, std::span<const uint8_t> reply) const {
-    return SignReply(key, gallery, request, row, audience, reply, options.life);
-  }
-};
-
-absl::StatusOr<Signer> MakeSigner(const Options& options, const LoadedServer& server,
-                                  const Gallery& gallery, const std::vector<SampleFile>& samples) {
+// What the files ask, and what signs the answer.
+absl::StatusOr<IncomingRequest> RequestOf(const Options& options, const TrustedServer& server,
+                                          const std::vector<SampleFile>& samples) {
   HEFT_ASSIGN_OR_RETURN(SigningKey key, options.server_key.empty()
                                             ? GallerySigner(options.gallery)
                                             : LoadSigner(options.server_key));
-  HEFT_ASSIGN_OR_RETURN(const Request request, server.CheckRequest(samples, key.public_key()));
-  return Signer{options, gallery, server.key_owner, std::move(key), request};
+  return IncomingRequest::Read(server, std::make_shared<const SigningKey>(std::move(key)), samples,
+                               options.all ? kAllRows : RowOf(options.probe));
 }
 
 // Blocks that could not be matched: those who stand in them were not found, whoever they are.
@@ -59,11 +47,12 @@ void NameDamaged(const Common& common, const Gallery& gallery, Json* json) {
 // Every sample of the files, one reply each, into a new folder: all of them or none.
 absl::Status RunAll(const Common& common, const Options& options, const Server& server,
                     const Gallery& gallery, std::vector<SampleFile> samples,
-                    const ProbeOptions& probe, const Signer& signer) {
+                    const ProbeOptions& probe, const IncomingRequest& asked) {
   HEFT_ASSIGN_OR_RETURN(NewFolder folder, NewFolder::Create(options.out));
   size_t files = 0, bytes = 0;
   auto write = [&](size_t row, std::span<const uint8_t> scores) -> absl::Status {
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> reply, signer.Sign(row, scores));
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> reply,
+                          asked.SignRow(row, gallery, scores, options.life));
     ++files;
     bytes += reply.size();
     return folder.Write(absl::StrFormat("%05d.ct", row), reply);
@@ -94,12 +83,11 @@ absl::Status RunShards(const Common& common, const Options& options, const Shard
   probe.relinearise = !options.degree_two;
   HEFT_ASSIGN_OR_RETURN(const std::vector<SampleFile> samples, ReadSamples(options));
   HEFT_ASSIGN_OR_RETURN(const std::vector<Gallery> buckets, OpenBuckets(options.gallery, shards));
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
   Options of_first = options;
   of_first.gallery = BucketAddress(options.gallery, 0);  // one store, one server's key
-  HEFT_ASSIGN_OR_RETURN(const Signer first, MakeSigner(of_first, loaded, buckets[0], samples));
-  const uint64_t row = options.probe.average ? kAllRows : options.probe.row;
-  HEFT_RETURN_IF_ERROR(RememberRequest(of_first.gallery, first.request, row));
+  HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked, RequestOf(of_first, loaded, samples));
+  HEFT_RETURN_IF_ERROR(asked.Take(of_first.gallery));
   HEFT_RETURN_IF_ERROR(MakeAuditKey(of_first.gallery));
   HEFT_ASSIGN_OR_RETURN(NewFolder folder, NewFolder::Create(options.out));
   size_t bytes = 0, templates = 0;
@@ -107,9 +95,8 @@ absl::Status RunShards(const Common& common, const Options& options, const Shard
   for (uint32_t i = 0; i < shards.size(); ++i) {
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores,
                           loaded.server.Identify(buckets[i], samples, probe, common.monitor));
-    HEFT_ASSIGN_OR_RETURN(
-        const std::vector<uint8_t> reply,
-        SignReply(first.key, buckets[i], first.request, row, first.audience, scores, options.life));
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> reply,
+                          asked.Sign(buckets[i], scores, options.life));
     HEFT_RETURN_IF_ERROR(folder.Write(absl::StrFormat("%03d.ct", i), reply));
     bytes += reply.size();
     templates += buckets[i].size();
@@ -131,22 +118,22 @@ absl::Status RunOne(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(probe.where, ParseWhere(options.where));
   HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> samples, ReadSamples(options));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, options.verify));
-  HEFT_ASSIGN_OR_RETURN(const Signer signer, MakeSigner(options, loaded, gallery, samples));
-  const uint64_t row = options.all || options.probe.average ? kAllRows : options.probe.row;
-  HEFT_RETURN_IF_ERROR(RememberRequest(options.gallery, signer.request, row));
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, options.verify));
+  HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked, RequestOf(options, loaded, samples));
+  HEFT_RETURN_IF_ERROR(asked.Take(options.gallery));
   HEFT_RETURN_IF_ERROR(MakeAuditKey(options.gallery));
   const Server& server = loaded.server;
   probe.with_identities = !options.no_identities;
   probe.relinearise = !options.degree_two;
   if (options.all) {
-    return RunAll(common, options, server, gallery, std::move(samples), probe, signer);
+    return RunAll(common, options, server, gallery, std::move(samples), probe, asked);
   }
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores,
                         options.verify
                             ? server.Verify(gallery, std::move(samples), options.identity, probe)
                             : server.Identify(gallery, std::move(samples), probe, common.monitor));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> reply, signer.Sign(row, scores));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> reply,
+                        asked.Sign(gallery, scores, options.life));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, reply));
   Json json = {{"out", options.out}, {"bytes", reply.size()}, {"templates", gallery.size()}};
   NameDamaged(common, gallery, &json);

@@ -17,12 +17,12 @@ struct PendingOptions : ServerOptions {
 };
 
 absl::Status RunPending(const Common& common, const PendingOptions& options) {
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, loaded.server.Pending(gallery));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
-                        SignReply(signer, gallery, {}, 0, loaded.key_owner, request, options.life));
+                        loaded.SignFor(signer, gallery, request, options.life));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   Print(common, {{"out", options.out}}, absl::StrCat("for the key owner: ", options.out));
   return absl::OkStatus();
@@ -34,7 +34,7 @@ struct ReleaseOptions : ServerOptions {
 
 absl::Status RunRelease(const Common& common, const ReleaseOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> admission, ReadFile(options.in));
-  HEFT_ASSIGN_OR_RETURN(const LoadedServer loaded, LoadServer(common, options, /*enrols=*/true));
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/true));
   if (!loaded.trust) {
     return absl::InvalidArgumentError(
         "an admission is believed by its signature alone: give --trust instead of --unchecked");

@@ -25,7 +25,8 @@ absl::StatusOr<Prepared> Prepare(const Model& model, LoadedKeys* keys) {
 }
 
 absl::Status Run(const Common& common, const ServerOptions& options) {
-  HEFT_ASSIGN_OR_RETURN(CheckedKeys loaded, LoadCheckedKeys(options, /*enrols=*/true));
+  HEFT_ASSIGN_OR_RETURN(ServerKeys loaded, LoadServerKeys(options, /*enrols=*/true));
+  HEFT_RETURN_IF_ERROR(loaded.Check().status());
   if (!options.key_cache.empty()) HEFT_RETURN_IF_ERROR(MakeDirectories(options.key_cache));
   Json list = Json::array();
   std::string text;

@@ -97,36 +97,18 @@ absl::StatusOr<LoadedKeys> ReadEnrolmentKeys(const ServerOptions& options) {
   return keys;
 }
 
-absl::StatusOr<std::optional<Trust>> LoadTrustFor(const TrustOptions& options,
-                                                  const LoadedKeys& keys) {
-  if (keys.expanded) return LoadTrust(options, keys.path);
-  return LoadTrustFor(options, keys.path, keys.bytes);
-}
-
-absl::Status CheckKeys(const std::optional<Trust>& trust, const std::string& kind,
-                       LoadedKeys* keys) {
-  const Expected expected = {.roles = {Role::kKeyOwner}, .kind = kind};
-  if (!keys->expanded) {
-    HEFT_ASSIGN_OR_RETURN(keys->file, CheckSigned(trust, keys->bytes, expected, keys->path));
-  } else if (trust) {
-    HEFT_ASSIGN_OR_RETURN(keys->file, keys->expanded->CheckSigned(*trust, expected, keys->path));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<CheckedKeys> LoadCheckedKeys(const ServerOptions& options, bool enrols) {
-  CheckedKeys keys;
+absl::StatusOr<ServerKeys> LoadServerKeys(const ServerOptions& options, bool enrols) {
+  ServerKeys keys;
   HEFT_ASSIGN_OR_RETURN(keys.evaluation, ReadKeys(options, options.keys));
-  HEFT_ASSIGN_OR_RETURN(keys.trust, LoadTrustFor(options.trust, keys.evaluation));
+  HEFT_ASSIGN_OR_RETURN(
+      keys.trust, keys.evaluation.expanded
+                      ? LoadTrust(options.trust, keys.evaluation.path)
+                      : LoadTrustFor(options.trust, keys.evaluation.path, keys.evaluation.bytes));
   HEFT_ASSIGN_OR_RETURN(keys.model, LoadTrustedModel(options.model, keys.trust));
-  HEFT_RETURN_IF_ERROR(CheckKeys(keys.trust, "EVAL", &keys.evaluation));
-  if (!enrols) return keys;
-  HEFT_ASSIGN_OR_RETURN(keys.enrolment, ReadEnrolmentKeys(options));
-  if (!keys.enrolment.found()) return keys;
-  HEFT_RETURN_IF_ERROR(CheckKeys(keys.trust, "ENRK", &keys.enrolment));
-  if (keys.enrolment.file.signer == keys.evaluation.file.signer) return keys;
-  return absl::FailedPreconditionError(absl::StrCat(
-      keys.enrolment.path, ": signed by another key owner than ", keys.evaluation.path));
+  if (enrols) {
+    HEFT_ASSIGN_OR_RETURN(keys.enrolment, ReadEnrolmentKeys(options));
+  }
+  return keys;
 }
 
 absl::Status Expand(const Model& model, LoadedKeys* keys) {
@@ -138,36 +120,36 @@ absl::Status Expand(const Model& model, LoadedKeys* keys) {
 namespace {
 
 // What is left of an expanded file that is of no use is made anew: somebody once asked for it.
-absl::Status Renew(const Common& common, const Model& model, const std::optional<Trust>& trust,
-                   const std::string& kind, LoadedKeys* keys) {
-  if (keys->why.ok()) return absl::OkStatus();
+// Whether it was.
+bool Renew(const Common& common, const Model& model, LoadedKeys* keys) {
+  if (keys->why.ok()) return false;
   const std::string why(keys->why.message());
   if (!absl::IsDataLoss(keys->why)) {
     Warn(common, absl::StrCat(why, "; the keys themselves are read"));
-    return absl::OkStatus();
+    return false;
   }
   if (const absl::Status made = Expand(model, keys); !made.ok()) {
     Warn(common, absl::StrCat(why, "; making it anew: ", std::string(made.message()),
                               "; the keys themselves are read"));
-    return absl::OkStatus();
+    return false;
   }
   Warn(common, absl::StrCat(why, "; made anew"));
-  return CheckKeys(trust, kind, keys);  // the file may have been replaced meanwhile
+  return true;
 }
 
 }  // namespace
 
-absl::StatusOr<LoadedServer> LoadServer(const Common& common, const ServerOptions& options,
-                                        bool enrols) {
+absl::StatusOr<TrustedServer> LoadServer(const Common& common, const ServerOptions& options,
+                                         bool enrols) {
   SetWriterWait(options.wait);
-  HEFT_ASSIGN_OR_RETURN(CheckedKeys keys, LoadCheckedKeys(options, enrols));
-  HEFT_RETURN_IF_ERROR(Renew(common, keys.model, keys.trust, "EVAL", &keys.evaluation));
-  if (keys.enrolment.found()) {
-    HEFT_RETURN_IF_ERROR(Renew(common, keys.model, keys.trust, "ENRK", &keys.enrolment));
+  HEFT_ASSIGN_OR_RETURN(ServerKeys keys, LoadServerKeys(options, enrols));
+  HEFT_ASSIGN_OR_RETURN(CheckedKeys checked, keys.Check());
+  bool renewed = Renew(common, keys.model, &keys.evaluation);
+  renewed = Renew(common, keys.model, &keys.enrolment) || renewed;
+  if (renewed) {  // a file may have been replaced meanwhile
+    HEFT_ASSIGN_OR_RETURN(checked, keys.Check());
   }
-  HEFT_ASSIGN_OR_RETURN(
-      Server server, Server::CreateFrom(keys.model, keys.evaluation.view(), keys.enrolment.view()));
-  return LoadedServer{std::move(server), std::move(keys.trust), keys.evaluation.file.signer};
+  return TrustedServer::Create(keys.model, keys.trust, checked);
 }
 
 }  // namespace heft::cli

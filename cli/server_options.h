@@ -4,7 +4,6 @@
 #define HEFT_CLI_SERVER_OPTIONS_H_
 
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -12,7 +11,7 @@
 #include "cli/trust_options.h"
 #include "heft/expanded_keys.h"
 #include "heft/files.h"
-#include "heft/server.h"
+#include "heft/serving.h"
 #include "heft/shards.h"
 
 namespace heft::cli {
@@ -51,51 +50,36 @@ struct LoadedKeys {
   std::optional<ExpandedKeys> expanded;
   std::vector<uint8_t> bytes;  // otherwise
   absl::Status why;            // an expanded file that is there is of no use
-  SignedFile file;             // in `bytes`, once CheckKeys has passed
 
   bool found() const { return expanded.has_value() || !bytes.empty(); }
-  KeyFile view() const { return {file.file, path, expanded ? &*expanded : nullptr}; }
+  KeyFile view() const { return {bytes, path, expanded ? &*expanded : nullptr}; }
 };
 // ReadKeys: of `path`, whoever made them. ReadEnrolmentKeys: those of the options, or none where
 // nobody asked for them and there are none.
 absl::StatusOr<LoadedKeys> ReadKeys(const ServerOptions& options, const std::string& path);
 absl::StatusOr<LoadedKeys> ReadEnrolmentKeys(const ServerOptions& options);
-// LoadTrustFor: which keys' signatures count (cli/trust_options.h). CheckKeys: keys of this kind,
-// signed by a key owner who is trusted.
-absl::StatusOr<std::optional<Trust>> LoadTrustFor(const TrustOptions& options,
-                                                  const LoadedKeys& keys);
-absl::Status CheckKeys(const std::optional<Trust>& trust, const std::string& kind,
-                       LoadedKeys* keys);
 // Expand: keys that have been checked, into their expanded file, and takes that.
 absl::Status Expand(const Model& model, LoadedKeys* keys);
 
-// CheckedKeys: a model and keys of one key owner, who is trusted.
-struct CheckedKeys {
+// ServerKeys: a model, keys, and whom to believe about them.
+struct ServerKeys {
   Model model;
-  std::optional<Trust> trust;
-  LoadedKeys evaluation, enrolment;
-};
-// LoadCheckedKeys: with those for enrolment, where there are any, if `enrols`. kFailedPrecondition
-// for keys that two key owners signed.
-absl::StatusOr<CheckedKeys> LoadCheckedKeys(const ServerOptions& options, bool enrols);
-
-// LoadedServer: a server with keys that somebody who is trusted has signed.
-struct LoadedServer {
-  Server server;
   std::optional<Trust> trust;  // none: --unchecked
-  SignerKey key_owner{};       // who made the evaluation keys; zeros without trust
+  LoadedKeys evaluation, enrolment;
 
-  // Who asks; the files as they came.
-  absl::StatusOr<Request> CheckRequest(std::span<const SampleFile> files,
-                                       const SignerKey& server_key) const {
-    return ReadRequest(files, trust ? &*trust : nullptr, server_key);
+  // Check: before anything is done with them.
+  absl::StatusOr<CheckedKeys> Check() const {
+    return CheckKeys(trust ? &*trust : nullptr, evaluation.view(), enrolment.view());
   }
 };
+// LoadServerKeys: with those for enrolment, where there are any, if `enrols`.
+absl::StatusOr<ServerKeys> LoadServerKeys(const ServerOptions& options, bool enrols);
+
 // LoadServer: with the keys for enrolment and verification if `enrols`. Keys that were expanded are
 // mapped; an expanded file that is damaged or of other keys is made anew, with a warning, and one
 // that cannot be believed is left alone.
-absl::StatusOr<LoadedServer> LoadServer(const Common& common, const ServerOptions& options,
-                                        bool enrols);
+absl::StatusOr<TrustedServer> LoadServer(const Common& common, const ServerOptions& options,
+                                         bool enrols);
 
 }  // namespace heft::cli
 

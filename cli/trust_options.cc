@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "heft/inspect.h"
+#include "heft/serving.h"
 
 namespace heft::cli {
 namespace {
@@ -70,11 +71,7 @@ absl::StatusOr<SignedFile> CheckSigned(const std::optional<Trust>& trust,
 
 absl::StatusOr<Model> LoadTrustedModel(const std::string& path, const std::optional<Trust>& trust) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path, kMaxModelSize));
-  if (trust && trust->Lists(Role::kTrainer)) {
-    HEFT_RETURN_IF_ERROR(
-        OpenSigned(bytes, *trust, {.roles = {Role::kTrainer}, .kind = "MODL"}, path).status());
-  }
-  return Model::Parse(bytes, path);
+  return ReadTrustedModel(trust ? &*trust : nullptr, bytes, path);
 }
 
 void AddLife(Command command, uint64_t* life) {

@@ -2,7 +2,8 @@
 #include "sql/servers.h"
 
 #include <map>
-#include <tuple>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,55 +16,15 @@ namespace {
 
 // kMostServers: of one backend: each has some 16 MB of keys, and 66 more to enrol.
 constexpr size_t kMostServers = 4;
+// In errors.
+constexpr std::string_view kEvaluationKeys = "evaluation keys", kEnrolmentKeys = "enrolment keys";
 
-// Keys: as they are in the table, or expanded in a file.
-struct Keys {
-  ByteSpan bytes;
-  std::optional<ExpandedKeys> expanded;
-  SignerKey signer{};
-  KeyFile view(std::string_view what) const {
-    return {bytes, what, expanded ? &*expanded : nullptr};
-  }
-};
-
-absl::Status CheckKeys(const Trust& trust, const std::string& kind, std::string_view what,
-                       Keys* keys) {
-  const Expected expected = {.roles = {Role::kKeyOwner}, .kind = kind};
-  absl::StatusOr<SignedFile> file = keys->expanded
-                                        ? keys->expanded->CheckSigned(trust, expected, what)
-                                        : OpenSigned(keys->bytes, trust, expected, what);
-  HEFT_RETURN_IF_ERROR(file.status());
-  keys->signer = file->signer;
-  if (!keys->expanded) keys->bytes = file->file;
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Model> ReadModel(ByteSpan bytes, const Trust& trust) {
-  if (trust.Lists(Role::kTrainer)) {
-    const Expected expected = {.roles = {Role::kTrainer}, .kind = "MODL"};
-    HEFT_RETURN_IF_ERROR(OpenSigned(bytes, trust, expected, "the model").status());
-  }
-  if (IsSigned(bytes)) {
-    HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(bytes, "the model"));
-    bytes = file.file;
-  }
-  return Model::Parse(bytes, "the model");
-}
-
-absl::StatusOr<std::shared_ptr<const LoadedServer>> Make(const Model& model, Trust trust,
-                                                         Keys evaluation, Keys enrolment) {
-  HEFT_RETURN_IF_ERROR(CheckKeys(trust, "EVAL", "evaluation keys", &evaluation));
-  if (!enrolment.bytes.empty() || enrolment.expanded) {
-    HEFT_RETURN_IF_ERROR(CheckKeys(trust, "ENRK", "enrolment keys", &enrolment));
-    if (enrolment.signer != evaluation.signer) {
-      return absl::FailedPreconditionError(
-          "enrolment keys: signed by another key owner than the evaluation keys");
-    }
-  }
-  HEFT_ASSIGN_OR_RETURN(Server server, Server::CreateFrom(model, evaluation.view("evaluation keys"),
-                                                          enrolment.view("enrolment keys")));
-  return std::make_shared<const LoadedServer>(
-      LoadedServer{std::move(server), std::move(trust), evaluation.signer});
+absl::StatusOr<std::shared_ptr<const TrustedServer>> Make(const Model& model, Trust trust,
+                                                          const KeyFile& evaluation,
+                                                          const KeyFile& enrolment) {
+  HEFT_ASSIGN_OR_RETURN(const CheckedKeys keys, CheckKeys(&trust, evaluation, enrolment));
+  HEFT_ASSIGN_OR_RETURN(TrustedServer server, TrustedServer::Create(model, std::move(trust), keys));
+  return std::make_shared<const TrustedServer>(std::move(server));
 }
 
 // Expand: keys of this name, in a file that backends share; without it they are parsed. Nothing of
@@ -115,23 +76,24 @@ absl::StatusOr<SqlRows> ReadFileOf(SqlSession& session, const std::string& finge
   return absl::DataLossError("a file that a gallery needs is not in heft.files");
 }
 
-absl::StatusOr<std::shared_ptr<const LoadedServer>> Load(SqlSession& session, const Row& row,
-                                                         const std::string& folder) {
+absl::StatusOr<std::shared_ptr<const TrustedServer>> Load(SqlSession& session, const Row& row,
+                                                          const std::string& folder) {
   HEFT_ASSIGN_OR_RETURN(Trust trust, Trust::Parse(row.trust, "the trust file"));
   HEFT_ASSIGN_OR_RETURN(const SqlRows model_file, ReadFileOf(session, row.model));
-  HEFT_ASSIGN_OR_RETURN(const Model model, ReadModel(*model_file.at(0, 0), trust));
-  HEFT_ASSIGN_OR_RETURN(const SqlRows evaluation_file, ReadFileOf(session, row.evaluation_keys));
-  const auto keys_of = [&](const std::string& fingerprint, ByteSpan bytes) {
-    return Keys{bytes, Expand(model, folder, HexString(AsBytes(fingerprint)), bytes), {}};
-  };
-  Keys enrolment;
-  SqlRows enrolment_file;
-  if (!row.enrolment_keys.empty()) {
-    HEFT_ASSIGN_OR_RETURN(enrolment_file, ReadFileOf(session, row.enrolment_keys));
-    enrolment = keys_of(row.enrolment_keys, *enrolment_file.at(0, 0));
+  HEFT_ASSIGN_OR_RETURN(const Model model,
+                        ReadTrustedModel(&trust, *model_file.at(0, 0), "the model"));
+  SqlRows files[2];
+  std::optional<ExpandedKeys> expanded[2];
+  KeyFile keys[2] = {{.what = kEvaluationKeys}, {.what = kEnrolmentKeys}};
+  const std::string* const fingerprints[] = {&row.evaluation_keys, &row.enrolment_keys};
+  for (size_t i = 0; i < 2; ++i) {
+    if (fingerprints[i]->empty()) continue;
+    HEFT_ASSIGN_OR_RETURN(files[i], ReadFileOf(session, *fingerprints[i]));
+    keys[i].bytes = *files[i].at(0, 0);
+    expanded[i] = Expand(model, folder, HexString(AsBytes(*fingerprints[i])), keys[i].bytes);
+    if (expanded[i]) keys[i].expanded = &*expanded[i];
   }
-  return Make(model, std::move(trust), keys_of(row.evaluation_keys, *evaluation_file.at(0, 0)),
-              std::move(enrolment));
+  return Make(model, std::move(trust), keys[0], keys[1]);
 }
 
 absl::StatusOr<std::string> PutFile(SqlSession& session, ByteSpan bytes) {
@@ -146,17 +108,17 @@ absl::StatusOr<std::string> PutFile(SqlSession& session, ByteSpan bytes) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const LoadedServer>> MakeServer(const GalleryFiles& files) {
+absl::StatusOr<std::shared_ptr<const TrustedServer>> MakeServer(const GalleryFiles& files) {
   HEFT_ASSIGN_OR_RETURN(Trust trust, Trust::Parse(files.trust, "the trust file"));
-  HEFT_ASSIGN_OR_RETURN(const Model model, ReadModel(files.model, trust));
-  return Make(model, std::move(trust), Keys{files.evaluation_keys, {}, {}},
-              Keys{files.enrolment_keys, {}, {}});
+  HEFT_ASSIGN_OR_RETURN(const Model model, ReadTrustedModel(&trust, files.model, "the model"));
+  return Make(model, std::move(trust), {files.evaluation_keys, kEvaluationKeys},
+              {files.enrolment_keys, kEnrolmentKeys});
 }
 
-absl::StatusOr<std::shared_ptr<const LoadedServer>> FindServer(SqlSession& session,
-                                                               const std::string& gallery,
-                                                               const std::string& folder) {
-  static auto* const loaded = new std::map<Row, std::shared_ptr<const LoadedServer>>;
+absl::StatusOr<std::shared_ptr<const TrustedServer>> FindServer(SqlSession& session,
+                                                                const std::string& gallery,
+                                                                const std::string& folder) {
+  static auto* const loaded = new std::map<Row, std::shared_ptr<const TrustedServer>>;
   HEFT_ASSIGN_OR_RETURN(const Row row, FindRow(session, gallery));
   if (const auto found = loaded->find(row); found != loaded->end()) return found->second;
   HEFT_ASSIGN_OR_RETURN(auto server, Load(session, row, folder));

@@ -6,21 +6,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "heft/server.h"
-#include "heft/trust.h"
+#include "heft/serving.h"
 #include "postgres/sql_session.h"
 
 namespace heft::sql {
-
-struct LoadedServer {
-  Server server;
-  Trust trust;
-  SignerKey key_owner{};  // who made the evaluation keys
-};
 
 // GalleryFiles: what a gallery is created with. Views.
 struct GalleryFiles {
@@ -28,14 +19,13 @@ struct GalleryFiles {
   std::string trust;
 };
 // MakeServer: kFailedPrecondition, kDataLoss for what nobody signed whom `trust` lists, or what
-// does not go together. `folder`: where expanded keys may lie, by `names` of evaluation and
-// enrolment keys; empty: nowhere.
-absl::StatusOr<std::shared_ptr<const LoadedServer>> MakeServer(const GalleryFiles& files);
+// does not go together.
+absl::StatusOr<std::shared_ptr<const TrustedServer>> MakeServer(const GalleryFiles& files);
 
 // FindServer: of a gallery that is created. `folder`: for expanded keys.
-absl::StatusOr<std::shared_ptr<const LoadedServer>> FindServer(SqlSession& session,
-                                                               const std::string& gallery,
-                                                               const std::string& folder);
+absl::StatusOr<std::shared_ptr<const TrustedServer>> FindServer(SqlSession& session,
+                                                                const std::string& gallery,
+                                                                const std::string& folder);
 // RegisterGallery: its row and its files, in a transaction of the session's.
 absl::Status RegisterGallery(SqlSession& session, const std::string& gallery,
                              const std::string& tenant, const GalleryFiles& files);

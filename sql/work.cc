@@ -9,12 +9,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
-#include "heft/audit.h"
 #include "heft/gallery_admin.h"
 #include "heft/metadata.h"
 #include "heft/removal.h"
 #include "heft/runtime.h"
 #include "heft/server.h"
+#include "heft/serving.h"
 #include "sql/backend_store.h"
 #include "sql/job.h"
 #include "sql/servers.h"
@@ -82,9 +82,17 @@ Monitor MonitorOf(const HeftJob& job) {
   return [&job](const ProgressEvent&) { return !job.Stopped(); };
 }
 
-absl::StatusOr<std::shared_ptr<const LoadedServer>> ServerOf(const std::string& gallery) {
+absl::StatusOr<std::shared_ptr<const TrustedServer>> ServerOf(const std::string& gallery) {
   HEFT_ASSIGN_OR_RETURN(const auto session, ConnectSpi());
   return FindServer(*session, gallery, LocalFolder() + "/keys");
+}
+
+// RequestOf: the request that a call brings.
+absl::StatusOr<IncomingRequest> RequestOf(const Call& call, const TrustedServer& server,
+                                          const std::vector<SampleFile>& files, uint64_t row) {
+  HEFT_ASSIGN_OR_RETURN(SigningKey signer, GallerySigner(call.address));
+  return IncomingRequest::Read(server, std::make_shared<const SigningKey>(std::move(signer)), files,
+                               row);
 }
 
 absl::Status CreateOne(Call* call, HeftJob& job) {
@@ -98,17 +106,15 @@ absl::Status CreateOne(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const auto session, ConnectSpi());
   HEFT_RETURN_IF_ERROR(RegisterGallery(*session, call->gallery, call->key, files));
   HEFT_ASSIGN_OR_RETURN(const GalleryId id, CreateGallery(server->server, call->address));
-  HEFT_RETURN_IF_ERROR(GallerySigner(call->address).status());
-  HEFT_RETURN_IF_ERROR(MakeAuditKey(call->address));
+  HEFT_RETURN_IF_ERROR(EquipGallery(call->address).status());
   job.Return({HexString(id)});
   return absl::OkStatus();
 }
 
-absl::StatusOr<EnrolOptions> EnrolOptionsOf(const Call& call, const Trust& trust) {
+absl::StatusOr<EnrolOptions> EnrolOptionsOf(const Call& call) {
   EnrolOptions options;
   options.identity = call.text;
   options.authorisation = call.bytes;
-  options.trust = &trust;
   options.expires = call.expires;
   options.idempotency_key = call.key;
   for (const std::string& text : call.more) {
@@ -120,21 +126,12 @@ absl::StatusOr<EnrolOptions> EnrolOptionsOf(const Call& call, const Trust& trust
 
 absl::Status Enrol(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
-  HEFT_ASSIGN_OR_RETURN(const EnrolOptions options, EnrolOptionsOf(*call, server->trust));
+  HEFT_ASSIGN_OR_RETURN(EnrolOptions options, EnrolOptionsOf(*call));
   std::vector<SampleFile> files = FilesOf(call);
-  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(call->address));
-  HEFT_ASSIGN_OR_RETURN(const Request request,
-                        ReadRequest(files, &server->trust, signer.public_key()));
-  HEFT_ASSIGN_OR_RETURN(const auto before,
-                        server->server.EnrolledBefore(call->address, files, options));
-  EnrolResult done;
-  if (before) {
-    done = *before;
-  } else {
-    HEFT_RETURN_IF_ERROR(RememberRequest(call->address, request, kAllRows));
-    HEFT_ASSIGN_OR_RETURN(
-        done, server->server.Enrol(call->address, std::move(files), options, MonitorOf(job)));
-  }
+  HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked, RequestOf(*call, *server, files, kAllRows));
+  HEFT_ASSIGN_OR_RETURN(const EnrolResult done,
+                        EnrolOnce(*server, call->address, asked, std::move(files),
+                                  std::move(options), MonitorOf(job)));
   Record record = Integers(done.brought, done.waiting, done.templates, done.blocks);
   record.push_back(done.repeated);
   job.Return(std::move(record));
@@ -146,9 +143,7 @@ absl::Status Pending(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, OpenGallery(call->gallery));
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(call->address));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, server->server.Pending(gallery));
-  HEFT_ASSIGN_OR_RETURN(
-      std::vector<uint8_t> bytes,
-      SignReply(signer, gallery, {}, 0, server->key_owner, request, kAdmissionLife));
+  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, server->SignFor(signer, gallery, request));
   job.Return({std::move(bytes)});
   return absl::OkStatus();
 }
@@ -157,7 +152,7 @@ absl::Status Admit(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
   HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
                         server->server.Admit(call->address, call->bytes, "the admission",
-                                             server->trust, MonitorOf(job)));
+                                             *server->trust, MonitorOf(job)));
   job.Return(Integers(done.admitted, done.rejected, done.waiting, done.templates, done.blocks));
   return absl::OkStatus();
 }
@@ -173,13 +168,12 @@ absl::StatusOr<ProbeOptions> ProbeOptionsOf(const Call& call) {
 }
 
 // Sign: a reply of a gallery of which nothing was found damaged.
-absl::StatusOr<std::vector<uint8_t>> Sign(const SigningKey& signer, const LoadedServer& server,
-                                          const Gallery& gallery, const Request& request,
+absl::StatusOr<std::vector<uint8_t>> Sign(const IncomingRequest& asked, const Gallery& gallery,
                                           const std::vector<uint8_t>& scores) {
   if (const auto damaged = DamagedBlocks(gallery); !damaged.empty()) {
     return absl::DataLossError(absl::StrCat(damaged[0].why, ". A part is not passed off as all"));
   }
-  return SignReply(signer, gallery, request, 0, server.key_owner, scores);
+  return asked.Sign(gallery, scores);
 }
 
 // Answer: a reply to a probe, signed for the key owner.
@@ -188,16 +182,14 @@ absl::Status Answer(Call* call, HeftJob& job, bool verify) {
   HEFT_ASSIGN_OR_RETURN(const ProbeOptions options, ProbeOptionsOf(*call));
   std::vector<SampleFile> files = FilesOf(call);
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, OpenGallery(call->gallery));
-  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(call->address));
-  HEFT_ASSIGN_OR_RETURN(const Request request,
-                        ReadRequest(files, &server->trust, signer.public_key()));
-  HEFT_RETURN_IF_ERROR(RememberRequest(call->address, request, 0));
+  HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked,
+                        RequestOf(*call, *server, files, RowOf(options)));
+  HEFT_RETURN_IF_ERROR(asked.Take(call->address));
   HEFT_ASSIGN_OR_RETURN(
       const std::vector<uint8_t> scores,
       verify ? server->server.Verify(gallery, std::move(files), call->text)
              : server->server.Identify(gallery, std::move(files), options, MonitorOf(job)));
-  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> reply,
-                        Sign(signer, *server, gallery, request, scores));
+  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> reply, Sign(asked, gallery, scores));
   job.Return({std::move(reply)});
   return absl::OkStatus();
 }
@@ -214,16 +206,14 @@ absl::Status AnswerMany(Call* call, HeftJob& job) {
         name, " has another model, other keys or another trust file than ", call->gallery));
   }
   const std::vector<SampleFile> files = FilesOf(call);
-  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(call->address));
-  HEFT_ASSIGN_OR_RETURN(const Request request,
-                        ReadRequest(files, &server->trust, signer.public_key()));
-  HEFT_RETURN_IF_ERROR(RememberRequest(call->address, request, 0));
+  HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked,
+                        RequestOf(*call, *server, files, RowOf(options)));
+  HEFT_RETURN_IF_ERROR(asked.Take(call->address));
   for (const std::string& name : call->galleries) {
     HEFT_ASSIGN_OR_RETURN(const Gallery gallery, OpenGallery(name));
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores,
                           server->server.Identify(gallery, files, options, MonitorOf(job)));
-    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> reply,
-                          Sign(signer, *server, gallery, request, scores));
+    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> reply, Sign(asked, gallery, scores));
     job.Return({name, HexString(gallery.id()), static_cast<int64_t>(gallery.generation()),
                 std::move(reply)});
   }
@@ -234,7 +224,7 @@ absl::Status RemoveSome(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
   RemoveOptions options;
   options.authorisation = call->bytes;
-  options.trust = &server->trust;
+  options.trust = server->trusted();
   HEFT_ASSIGN_OR_RETURN(const RemoveResult done,
                         Remove(server->server, call->address, call->more, options));
   job.Return(Integers(done.removed, done.erased, done.leaving, done.rejected, done.generation));

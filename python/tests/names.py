@@ -165,6 +165,7 @@ _PROGRESS = "progress= is a function of these four (docs/python.md)"
 _SENT = "Matcher's calls with trust= and sign= do that"
 _PAIR = "a tuple"
 _SETS = "set by what the call is for"
+_SERVING = "Matcher, and its calls with trust= and sign=, do that"
 _SHARDS = "galleries in buckets: C++ and the tools, for now"
 
 # Why Python has nothing for it, nor for its members.
@@ -230,6 +231,11 @@ ABSENT = {
     "UnixTime": "time.time",
     "WriteFile": _FILES,
 }
+# How a request is served.
+ABSENT.update(dict.fromkeys([
+    "CheckKeys", "CheckedKeys", "EnrolOnce", "EquipGallery", "FindSigner", "IncomingRequest",
+    "ReadTrustedModel", "TrustedServer",
+], _SERVING))
 # Galleries in buckets, and what is made of them.
 ABSENT.update(dict.fromkeys([
     "AdmissionPolicy::shards", "BucketAddress", "BucketOf", "CreateShards", "DecideEach", "DecideJob",

@@ -34,23 +34,19 @@ struct Keys {
   std::string path;
   std::vector<uint8_t> bytes;
   std::optional<ExpandedKeys> expanded;
-  SignedFile file;
 
   KeyFile view() const {
     if (bytes.empty()) return {};
-    return {file.file, path, expanded ? &*expanded : nullptr};
+    return {bytes, path, expanded ? &*expanded : nullptr};
   }
 };
 
-absl::StatusOr<std::unique_ptr<Keys>> ReadKeys(const std::string& path, const EngineFiles& files,
-                                               const Trust& trust, const std::string& kind) {
+absl::StatusOr<std::unique_ptr<Keys>> ReadKeys(const std::string& path, const EngineFiles& files) {
   auto keys = std::make_unique<Keys>();
   if (path.empty()) return keys;
   keys->path = path;
   HEFT_ASSIGN_OR_RETURN(keys->bytes, ReadFile(path, kMaxKeysSize));
   if (keys->bytes.empty()) return absl::DataLossError(absl::StrCat(path, ": the file is empty"));
-  HEFT_ASSIGN_OR_RETURN(
-      keys->file, OpenSigned(keys->bytes, trust, {.roles = {Role::kKeyOwner}, .kind = kind}, path));
   const std::string name = path.substr(path.find_last_of('/') + 1);
   auto expanded = ExpandedKeys::Open(
       absl::StrCat(files.key_cache.empty() ? path : files.key_cache + "/" + name, ".expanded"),
@@ -58,15 +54,6 @@ absl::StatusOr<std::unique_ptr<Keys>> ReadKeys(const std::string& path, const En
   // One that is of no use is not an error: the keys themselves are read.
   if (expanded.ok()) keys->expanded = *std::move(expanded);
   return keys;
-}
-
-absl::StatusOr<std::vector<uint8_t>> ReadModelFile(const std::string& path, const Trust& trust) {
-  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path, kMaxModelSize));
-  if (trust.Lists(Role::kTrainer)) {
-    HEFT_RETURN_IF_ERROR(
-        OpenSigned(bytes, trust, {.roles = {Role::kTrainer}, .kind = "MODL"}, path).status());
-  }
-  return bytes;
 }
 
 // What everybody may fetch must be what they need.
@@ -88,27 +75,22 @@ absl::StatusOr<std::vector<uint8_t>> ReadEncryptionKey(const std::string& path, 
 
 absl::StatusOr<std::shared_ptr<const Engine>> LoadEngine(const EngineFiles& files) {
   HEFT_ASSIGN_OR_RETURN(Trust trust, LoadTrust(files.trust));
-  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> model_file, ReadModelFile(files.model, trust));
-  HEFT_ASSIGN_OR_RETURN(Model model, Model::Parse(model_file, files.model));
-  HEFT_ASSIGN_OR_RETURN(const auto evaluation,
-                        ReadKeys(files.evaluation_keys, files, trust, "EVAL"));
-  HEFT_ASSIGN_OR_RETURN(const auto enrolment, ReadKeys(files.enrolment_keys, files, trust, "ENRK"));
-  const SignerKey owner = evaluation->file.signer;
-  if (!enrolment->bytes.empty() && enrolment->file.signer != owner) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        files.enrolment_keys, ": signed by another key owner than ", files.evaluation_keys));
-  }
+  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> model_file, ReadFile(files.model, kMaxModelSize));
+  HEFT_ASSIGN_OR_RETURN(Model model, ReadTrustedModel(&trust, model_file, files.model));
+  HEFT_ASSIGN_OR_RETURN(const auto evaluation, ReadKeys(files.evaluation_keys, files));
+  HEFT_ASSIGN_OR_RETURN(const auto enrolment, ReadKeys(files.enrolment_keys, files));
+  HEFT_ASSIGN_OR_RETURN(const CheckedKeys keys,
+                        CheckKeys(&trust, evaluation->view(), enrolment->view()));
   HEFT_ASSIGN_OR_RETURN(const FileInfo info, InspectFile(evaluation->bytes, files.evaluation_keys));
   const KeyId key = info.key_id.value_or(KeyId{});
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> encryption_key,
                         ReadEncryptionKey(files.encryption_key, trust, key));
-  HEFT_ASSIGN_OR_RETURN(Server server,
-                        Server::CreateFrom(model, evaluation->view(), enrolment->view()));
+  HEFT_ASSIGN_OR_RETURN(TrustedServer server, TrustedServer::Create(model, std::move(trust), keys));
   HEFT_ASSIGN_OR_RETURN(const PlanInfo plan, DescribePlan(model));
   const bool enrols = plan.rings.size() == 1 || !enrolment->bytes.empty();
-  return std::make_shared<const Engine>(Engine{
-      std::move(model), std::move(model_file), std::move(encryption_key), std::move(trust),
-      std::move(server), owner, key, info.params_id.value_or(ParamsId{}), enrols, UnixTime()});
+  return std::make_shared<const Engine>(
+      Engine{std::move(server), std::move(model), std::move(model_file), std::move(encryption_key),
+             key, info.params_id.value_or(ParamsId{}), enrols, UnixTime()});
 }
 
 }  // namespace heft::service

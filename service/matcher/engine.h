@@ -15,8 +15,7 @@
 #include "absl/status/statusor.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
-#include "heft/server.h"
-#include "heft/trust.h"
+#include "heft/serving.h"
 
 namespace heft::service {
 
@@ -29,13 +28,10 @@ struct EngineFiles {
   std::string trust;
 };
 
-struct Engine {
+struct Engine : TrustedServer {  // which has a trust file
   Model model;
   std::vector<uint8_t> model_file;      // as it is, signed or not
   std::vector<uint8_t> encryption_key;  // as it is; empty: none
-  Trust trust;
-  Server server;
-  SignerKey key_owner{};  // who signed the evaluation keys
   KeyId key_id{};
   ParamsId params_id{};  // of replies
   bool enrols = false;   // keys for enrolment and verification are there

@@ -82,7 +82,7 @@ absl::StatusOr<std::vector<uint8_t>> Exchange::SignFor(const std::string& galler
                                                        const std::vector<uint8_t>& request) {
   HEFT_ASSIGN_OR_RETURN(const auto signer, galleries_->Signer());
   HEFT_ASSIGN_OR_RETURN(const Gallery newest, galleries_->Newest(gallery));
-  return SignReply(*signer, newest, {}, 0, engine_->Get()->key_owner, request, kAdmissionLife);
+  return engine_->Get()->SignFor(*signer, newest, request);
 }
 
 absl::StatusOr<std::vector<uint8_t>> Exchange::Request(const std::string& gallery) {
@@ -91,7 +91,7 @@ absl::StatusOr<std::vector<uint8_t>> Exchange::Request(const std::string& galler
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request,
                         PendingUpTo(engine->server, newest, options_.most));
   HEFT_ASSIGN_OR_RETURN(const auto signer, galleries_->Signer());
-  return SignReply(*signer, newest, {}, 0, engine->key_owner, request, kAdmissionLife);
+  return engine->SignFor(*signer, newest, request);
 }
 
 absl::StatusOr<AdmitResult> Exchange::Apply(const std::string& gallery,
@@ -100,7 +100,7 @@ absl::StatusOr<AdmitResult> Exchange::Apply(const std::string& gallery,
   HEFT_ASSIGN_OR_RETURN(const std::string address, galleries_->Address(gallery));
   const auto engine = engine_->Get();
   HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
-                        engine->server.Admit(address, admission, "admission", engine->trust));
+                        engine->server.Admit(address, admission, "admission", *engine->trust));
   if (done.admitted + done.rejected > 0) {
     metrics_->Add("heft_admitted_total", {{"verdict", "admitted"}},
                   static_cast<double>(done.admitted));
@@ -210,7 +210,7 @@ absl::StatusOr<RenewResult> Exchange::FinishRenewal(const std::string& gallery,
   HEFT_ASSIGN_OR_RETURN(const std::string address, galleries_->Address(gallery));
   const auto engine = engine_->Get();
   HEFT_ASSIGN_OR_RETURN(RenewResult done,
-                        Renew(engine->server, address, answer, "renewal", engine->trust));
+                        Renew(engine->server, address, answer, "renewal", *engine->trust));
   Remember(gallery);
   Wake();  // another state, to be signed
   return done;

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "heft/audit.h"
 #include "heft/outside_signer.h"
+#include "heft/serving.h"
 
 namespace heft::service {
 namespace {
@@ -41,8 +41,7 @@ absl::StatusOr<GalleryId> Galleries::Create(const Server& server, std::string_vi
                                             const Retained& retained) {
   HEFT_ASSIGN_OR_RETURN(const std::string address, Address(name));
   HEFT_ASSIGN_OR_RETURN(const GalleryId id, CreateGallery(server, address, retained));
-  HEFT_RETURN_IF_ERROR(Signer().status());
-  HEFT_RETURN_IF_ERROR(MakeAuditKey(address));
+  HEFT_RETURN_IF_ERROR(EquipGallery(address).status());
   return id;
 }
 

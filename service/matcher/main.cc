@@ -14,9 +14,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "base/status.h"
-#include "heft/audit.h"
 #include "heft/gallery_admin.h"
 #include "heft/runtime.h"
+#include "heft/serving.h"
 #include "postgres/use_postgres.h"
 #include "service/console/console.h"
 #include "service/http/token_signer.h"
@@ -53,9 +53,8 @@ absl::Status Prepare(MatcherState* state) {
   }
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, state->galleries.Names());
   if (names.empty()) return absl::OkStatus();
-  HEFT_RETURN_IF_ERROR(state->galleries.Signer().status());
   HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(names.front()));
-  return MakeAuditKey(address);
+  return EquipGallery(address).status();
 }
 
 // KeyFileOf: where the key lies that signs, unless a token does.

@@ -46,9 +46,7 @@ struct Probe {
   SampleRequest samples;
   ProbeOptions options;
   std::shared_ptr<const Engine> engine;
-  std::shared_ptr<const SigningKey> signer;
-  Request request;
-  uint64_t row = 0;
+  IncomingRequest asked;
   std::chrono::steady_clock::time_point deadline;
 };
 
@@ -89,13 +87,14 @@ absl::StatusOr<Probe> ReadProbe(MatcherState* state, const HttpRequest& request,
                                                                      "identities", "relinearise"}));
   }
   HEFT_ASSIGN_OR_RETURN(probe.options, OptionsOf(probe.samples.more));
-  probe.row = probe.options.average ? kAllRows : probe.options.row;
   probe.engine = state->engine.Get();
   HEFT_RETURN_IF_ERROR(state->galleries.Newest(probe.gallery).status());
-  HEFT_ASSIGN_OR_RETURN(probe.signer, state->galleries.Signer());
-  HEFT_ASSIGN_OR_RETURN(probe.request, ReadRequest(probe.samples.files, &probe.engine->trust,
-                                                   probe.signer->public_key()));
-  if (probe.request.client == SignerKey{}) probe.request.client = ClientOf(request.who.name);
+  HEFT_ASSIGN_OR_RETURN(auto signer, state->galleries.Signer());
+  HEFT_ASSIGN_OR_RETURN(probe.asked,
+                        IncomingRequest::Read(*probe.engine, std::move(signer), probe.samples.files,
+                                              RowOf(probe.options)));
+  SignerKey& client = probe.asked.request.client;
+  if (client == SignerKey{}) client = ClientOf(request.who.name);
   return probe;
 }
 
@@ -109,9 +108,7 @@ absl::StatusOr<SignedReply> Sign(const MatcherState& state, const Probe& probe,
                                  const Gallery& gallery, const std::vector<uint8_t>& reply) {
   SignedReply out;
   out.generation = gallery.generation();
-  HEFT_ASSIGN_OR_RETURN(out.bytes,
-                        SignReply(*probe.signer, gallery, probe.request, probe.row,
-                                  probe.engine->key_owner, reply, state.config.reply_life));
+  HEFT_ASSIGN_OR_RETURN(out.bytes, probe.asked.Sign(gallery, reply, state.config.reply_life));
   return out;
 }
 
@@ -152,7 +149,7 @@ absl::StatusOr<Probe> Begin(MatcherState* state, const HttpRequest& request, boo
         "this service has no keys for verification ([keys] enrolment)");
   }
   if (!verify) HEFT_RETURN_IF_ERROR(state->batcher.HasRoom(probe.deadline));
-  HEFT_RETURN_IF_ERROR(RememberRequest(probe.address, probe.request, probe.row));
+  HEFT_RETURN_IF_ERROR(probe.asked.Take(probe.address));
   return probe;
 }
 

@@ -105,12 +105,13 @@ ordered_json Outcome(const std::string& gallery, const EnrolResult& done) {
 
 // TakeEnrolling: of a request that is about to be worked on: once, unless this is the same again
 // after a failure: the same principal's, with the same key, person, galleries and files.
-absl::Status TakeEnrolling(const MatcherState& state, const Enrolling& in, const Request& asked,
-                           const std::string& address, const Hash& what) {
-  const bool again = !in.options.idempotency_key.empty() && !asked.parts.empty();
+absl::Status TakeEnrolling(const MatcherState& state, const Enrolling& in,
+                           const IncomingRequest& asked, const std::string& address,
+                           const Hash& what) {
+  const bool again = !in.options.idempotency_key.empty() && !asked.request.parts.empty();
   const Begun begun(state.config.state);
   if (again && begun.Has(what)) return absl::OkStatus();
-  HEFT_RETURN_IF_ERROR(RememberRequest(address, asked, kAllRows));
+  HEFT_RETURN_IF_ERROR(asked.Take(address));
   if (const absl::Status kept = again ? begun.Begin(what) : absl::OkStatus(); !kept.ok()) {
     LogLine(LogLevel::kWarning, "should this enrolment fail, it cannot be asked for again",
             {{"person", in.person}, {"why", std::string(kept.message())}});
@@ -118,47 +119,43 @@ absl::Status TakeEnrolling(const MatcherState& state, const Enrolling& in, const
   return absl::OkStatus();
 }
 
-Hash WhatIsAsked(const Enrolling& in, const Request& asked) {
+Hash WhatIsAsked(const Enrolling& in, const IncomingRequest& asked) {
   const std::string text = absl::StrCat(
       "HEFT enrolment\n", in.options.idempotency_key.size(), "\n", in.options.idempotency_key, "\n",
-      in.person, "\n", absl::StrJoin(in.galleries, "\n"), "\n", HexString(asked.files));
+      in.person, "\n", absl::StrJoin(in.galleries, "\n"), "\n", HexString(asked.request.files));
   return HashBytes(AsBytes(text));
 }
 
 // Into one gallery after the other; those that have it already say so again.
 absl::StatusOr<ordered_json> EnrolEach(MatcherState* state, const HttpRequest& request,
-                                       Enrolling* in) {
+                                       const Enrolling& in) {
   const auto engine = state->engine.Get();
   if (!engine->enrols) {
     return absl::FailedPreconditionError(
         "this service has no keys for enrolment ([keys] enrolment)");
   }
-  in->options.trust = &engine->trust;
-  HEFT_ASSIGN_OR_RETURN(const auto signer, state->galleries.Signer());
-  HEFT_ASSIGN_OR_RETURN(const Request asked,
-                        ReadRequest(in->samples.files, &engine->trust, signer->public_key()));
-  const Hash what = WhatIsAsked(*in, asked);
+  HEFT_ASSIGN_OR_RETURN(auto signer, state->galleries.Signer());
+  HEFT_ASSIGN_OR_RETURN(
+      const IncomingRequest asked,
+      IncomingRequest::Read(*engine, std::move(signer), in.samples.files, kAllRows));
+  const Hash what = WhatIsAsked(in, asked);
   ordered_json outcomes = ordered_json::array();
-  bool remembered = false;
-  for (const std::string& gallery : in->galleries) {
+  bool taken = false;
+  for (const std::string& gallery : in.galleries) {
     HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
-    HEFT_ASSIGN_OR_RETURN(const auto before,
-                          engine->server.EnrolledBefore(address, in->samples.files, in->options));
-    if (before) {
-      outcomes.push_back(Outcome(gallery, *before));
-      continue;
-    }
-    if (!remembered) {
-      HEFT_RETURN_IF_ERROR(TakeEnrolling(*state, *in, asked, address, what));
+    const auto take = [&]() -> absl::Status {
+      if (taken) return absl::OkStatus();
+      HEFT_RETURN_IF_ERROR(TakeEnrolling(*state, in, asked, address, what));
       HEFT_RETURN_IF_ERROR(Intend(state, request,
                                   {{"operation", "enrol"},
-                                   {"person", in->person},
-                                   {"encounter", in->encounter},
-                                   {"galleries", in->galleries}}));
-      remembered = true;
-    }
-    const auto done = engine->server.Enrol(address, in->samples.files, in->options);
-    if (!done.ok() && !outcomes.empty()) {
+                                   {"person", in.person},
+                                   {"encounter", in.encounter},
+                                   {"galleries", in.galleries}}));
+      taken = true;
+      return absl::OkStatus();
+    };
+    const auto done = EnrolOnce(*engine, address, asked, in.samples.files, in.options, {}, take);
+    if (!done.ok() && taken && !outcomes.empty()) {
       return absl::Status(
           done.status().code(),
           absl::StrCat(done.status().message(), "; the galleries before ", gallery,
@@ -202,7 +199,7 @@ absl::Status CheckReplaces(MatcherState* state, const Enrolling& in) {
   const auto engine = state->engine.Get();
   for (const std::string& gallery : in.galleries) {
     HEFT_ASSIGN_OR_RETURN(const Gallery newest, state->galleries.Newest(gallery));
-    HEFT_RETURN_IF_ERROR(CheckAuthorised(in.samples.authorisation, engine->trust,
+    HEFT_RETURN_IF_ERROR(CheckAuthorised(in.samples.authorisation, *engine->trust,
                                          AuthorisedAct::kReplace, newest.id(), in.person));
   }
   return absl::OkStatus();
@@ -219,7 +216,7 @@ absl::StatusOr<HttpResponse> Enrol(MatcherState* state, const HttpRequest& reque
   {
     if (!state->changes.TryTake()) return absl::ResourceExhaustedError(kManyChanges);
     const Leave leave{&state->changes};
-    HEFT_ASSIGN_OR_RETURN(outcomes, EnrolEach(state, request, &in));
+    HEFT_ASSIGN_OR_RETURN(outcomes, EnrolEach(state, request, in));
   }
   state->exchange.Wake();
   HEFT_ASSIGN_OR_RETURN(std::string status, StatusOf(state, in));

@@ -150,9 +150,9 @@ absl::StatusOr<HttpResponse> RemovePerson(MatcherState* state, const HttpRequest
   const std::vector<std::string>& galleries = *where;
   const auto engine = state->engine.Get();
   RemoveOptions options;
-  options.trust = &engine->trust;
+  options.trust = engine->trusted();
   options.authorisation.assign(request.bytes().begin(), request.bytes().end());
-  if (galleries.size() > 1 && engine->trust.Lists(Role::kRegistrar)) {
+  if (galleries.size() > 1 && engine->trust->Lists(Role::kRegistrar)) {
     return absl::FailedPreconditionError(
         absl::StrCat("the person is in ", galleries.size(),
                      " galleries, and a registrar's authorisation is for one of them: remove from "
