@@ -3,6 +3,7 @@
 // compile, with what it takes for granted as arguments. blocks.py writes each as HEADER.NUMBER, and
 // refuses one that is not included here.
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "heft/gallery_admin.h"
 #include "heft/removal.h"
 #include "heft/server.h"
+#include "heft/serving.h"
 #include "heft/sharded_gallery.h"
 #include "heft/shards.h"
 #include "heft/trust.h"
@@ -44,6 +46,12 @@ void Serves(const Model& model, const Bytes& evaluation_keys, const Bytes& face,
 void ShardedGalleries(const absl::StatusOr<Server>& server, const std::vector<SampleFile>& people,
                       const std::vector<SampleFile>& probe) {
 #include "tests/docs/headers/heft_sharded_gallery.h.1"
+}
+
+void ServesRequests(const Model& model, const Trust& trust, const Bytes& evaluation_keys,
+                    const std::shared_ptr<const SigningKey>& signing_key, const Gallery& gallery,
+                    const std::vector<SampleFile>& files, const ProbeOptions& options) {
+#include "tests/docs/headers/heft_serving.h.1"
 }
 
 void Shards() {
