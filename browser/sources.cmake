@@ -14,8 +14,8 @@ set(HEFT_BROWSER_SOURCES
   ckks/subchain.cc
   inverse_sqrt/approximation.cc inverse_sqrt/factored.cc
   fusion/bulk.cc fusion/client.cc fusion/compact.cc fusion/errors.cc fusion/fuser.cc fusion/key_files.cc
-  fusion/key_needs.cc fusion/mean.cc fusion/model.cc fusion/normalise.cc fusion/plan.cc fusion/profile.cc
-  fusion/projected.cc fusion/rings.cc fusion/samples.cc fusion/scalar_sums.cc)
+  fusion/key_needs.cc fusion/mean.cc fusion/model.cc fusion/normalise.cc fusion/plan.cc fusion/probe_scale.cc
+  fusion/profile.cc fusion/projected.cc fusion/rings.cc fusion/samples.cc fusion/scalar_sums.cc)
 # Files, threads, and what a server computes. inline_threads.cc stands for base/threads.cc.
 set(HEFT_NOT_IN_BROWSER
   base/append_file.cc base/checksum.cc base/checksum_avx2.cc base/files.cc base/folders.cc base/file_size_signal.cc base/mapped_file.cc

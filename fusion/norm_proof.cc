@@ -9,6 +9,7 @@
 #include "ckks/inner_product.h"
 #include "ckks/key_switch.h"
 #include "fusion/normalise.h"
+#include "fusion/probe_scale.h"
 
 namespace heft {
 namespace {
@@ -26,8 +27,7 @@ double MultiplesAgree(uint32_t gamma) {
   return std::max(kMultiplesAgree, kAgreePerDimension * gamma);
 }
 
-// z times `times`, at probe_scale: the mask's level is divided away. Returns the factor that it is
-// after rounding, too.
+// z times `times`, at probe_scale. Returns the factor that it is after rounding, too.
 struct Multiple {
   ckks::Ciphertext z;
   double times = 0;
@@ -36,14 +36,8 @@ absl::StatusOr<Multiple> MultipleOf(const ckks::Context& context, const FusionPl
                                     const ckks::Ciphertext& z, double times) {
   const double unit = MaskScale(plan, z.scale, plan.matching.probe_scale);
   const int64_t factor = std::llround(unit * times);
-  Multiple out;
-  ckks::MultiplyInteger(context, &out.z, z, factor);
-  out.z.noise.message = z.noise.message;
-  out.z.scale *= static_cast<double>(factor);
-  HEFT_RETURN_IF_ERROR(ckks::Rescale(context, &out.z, out.z));
-  out.z.scale = plan.matching.probe_scale;
-  out.times = static_cast<double>(factor) / unit;
-  return out;
+  HEFT_ASSIGN_OR_RETURN(ckks::Ciphertext multiple, ToProbeScale(context, plan, z, factor));
+  return Multiple{std::move(multiple), static_cast<double>(factor) / unit};
 }
 
 // z (1 + i sigma) of MatchLimbs limbs at probe_scale, and sigma, which rounding moves a little.

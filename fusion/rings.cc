@@ -7,6 +7,7 @@
 
 #include "ckks/arithmetic.h"
 #include "fusion/errors.h"
+#include "fusion/probe_scale.h"
 #include "fusion/profile.h"
 
 namespace heft {
@@ -70,16 +71,8 @@ absl::StatusOr<ckks::Ciphertext> ToMatchingRing(const Rings& rings,
 }
 
 absl::StatusOr<ckks::Ciphertext> ToProbe(const Instance& matching, const ckks::Ciphertext& z) {
-  const FusionPlan& plan = matching.plan;
-  ckks::Ciphertext out;
-  // The factor's rounding is 2^-22 of the vector.
-  const int64_t factor = std::llround(MaskScale(plan, z.scale, plan.matching.probe_scale));
-  ckks::MultiplyInteger(*matching.context, &out, z, factor);
-  out.noise.message = z.noise.message;
-  out.scale *= static_cast<double>(factor);
-  HEFT_RETURN_IF_ERROR(ckks::Rescale(*matching.context, &out, out));
-  out.scale = plan.matching.probe_scale;
-  return out;
+  const double factor = MaskScale(matching.plan, z.scale, matching.plan.matching.probe_scale);
+  return ToProbeScale(*matching.context, matching.plan, z, std::llround(factor));
 }
 
 }  // namespace heft

@@ -5,16 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "learning/fusion_gain.h"
 #include "learning/pairing.h"
 #include "learning/recipe.h"
 #include "learning/start.h"
 
 namespace heft {
-namespace {
-
-Json EstimateJson(const Estimate& e) { return {{"value", e.value}, {"lo", e.lo}, {"hi", e.hi}}; }
-
-}  // namespace
 
 std::vector<int> GammaCandidates(int total) {
   std::vector<int> gammas;

@@ -14,8 +14,6 @@ namespace {
 bool Loses(const Estimate& minus) { return minus.value < 0; }
 bool SurelyLoses(const Estimate& minus) { return minus.hi < 0; }
 
-Json EstimateJson(const Estimate& e) { return {{"value", e.value}, {"lo", e.lo}, {"hi", e.hi}}; }
-
 Json SystemJson(const std::string& name, const VerificationEstimate& e) {
   return {{"name", name},
           {"auroc", EstimateJson(e.auroc)},
@@ -37,6 +35,8 @@ std::string LossTo(const std::string& other, const VerificationEstimate& fused,
 }
 
 }  // namespace
+
+Json EstimateJson(const Estimate& e) { return {{"value", e.value}, {"lo", e.lo}, {"hi", e.hi}}; }
 
 std::string FusionGain::Warning() const {
   const SystemGain& alone = modalities[best];

@@ -15,6 +15,9 @@
 
 namespace heft {
 
+// EstimateJson: {"value", "lo", "hi"}.
+Json EstimateJson(const Estimate& e);
+
 // SystemGain: one system that fusion has to beat.
 struct SystemGain {
   std::string name;  // of a modality, or "score_sum"
