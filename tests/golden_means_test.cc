@@ -9,35 +9,14 @@
 #include <utility>
 
 #include "base/envelope.h"
-#include "base/files.h"
-#include "base/testing.h"
-#include "fusion/compact.h"
 #include "fusion/mean.h"
-#include "fusion/owner/secret_key_file.h"
-#include "fusion/testing.h"
 #include "gallery/admission.h"
-#include "gallery/import.h"
 #include "gallery/legacy_gallery.h"
 #include "gallery/merkle.h"
-#include "gallery/server_impl.h"
-#include "tests/golden.h"
+#include "tests/golden_testing.h"
 
 namespace heft::golden {
 namespace {
-
-constexpr double kTolerance = 2e-3;
-
-std::vector<uint8_t> Golden(const std::string& name) {
-  auto bytes = ReadFile(HEFT_SOURCE_DIR "/tests/golden/" + name);
-  EXPECT_TRUE(bytes.ok()) << bytes.status();
-  return *std::move(bytes);
-}
-
-template <typename T>
-T Ok(absl::StatusOr<T> value) {
-  EXPECT_TRUE(value.ok()) << value.status();
-  return *std::move(value);
-}
 
 class GoldenMeansTest : public ::testing::Test {
  protected:

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Golden files of scores and of their openings: what they say, who signed it, what it was charged.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/signing.h"
+#include "gallery/admission.h"
+#include "gallery/legacy_gallery.h"
+#include "gallery/owner/journal_keys.h"
+#include "gallery/owner/legacy_budget.h"
+#include "heft/audit.h"
+#include "heft/server.h"
+#include "tests/golden_testing.h"
+
+namespace heft::golden {
+namespace {
+
+class GoldenScoresTest : public GoldenTest {};
+
+TEST_F(GoldenScoresTest, QueryBudgets) {
+  for (const char* name : {"secret.key.budget", "renewed/secret.key.budget"}) {
+    const auto record = Ok(LegacyBudget::Parse(Golden(name), name));
+    ASSERT_EQ(record.galleries.size(), 1u);
+    const LegacyBudget::GalleryUse& use = record.galleries.at(model_.Id());
+    EXPECT_EQ(use.limit, kBudget);
+    EXPECT_EQ(use.identifications, 1u);
+    EXPECT_EQ(use.verifications,
+              (std::map<std::array<uint8_t, 16>, uint64_t>{{NameHash(kClaimed), 1}}));
+    EXPECT_EQ(record.key_id == secret_.key_id(), record.successor != ckks::KeyId{}) << name;
+    EXPECT_EQ(record.Serialize(), Golden(name));
+  }
+}
+
+TEST_F(GoldenScoresTest, Journal) {
+  const testing::TemporaryFolder copy;
+  const std::string golden = HEFT_SOURCE_DIR "/tests/golden/";
+  std::filesystem::copy(golden + "journal", copy.path());
+  std::filesystem::copy(golden + "secret.key", copy / "secret.key");
+  std::filesystem::permissions(copy / "secret.key", std::filesystem::perms(0600));
+  const std::string state = std::getenv("HEFT_STATE_DIR");
+  setenv("HEFT_STATE_DIR", copy.path().c_str(), 1);
+  const auto owner = KeyOwner::Load(model_, copy / "secret.key");
+  setenv("HEFT_STATE_DIR", state.c_str(), 1);
+  ASSERT_TRUE(owner.ok()) << owner.status();
+  const BudgetUse use = Ok(owner->Budget());
+  EXPECT_EQ(use.limits.scores, kBudget);
+  EXPECT_EQ(use.scores, 1u);
+  EXPECT_EQ(use.decisions, 1u);
+  EXPECT_EQ(use.identities, 2u);
+  EXPECT_EQ(use.clients.size(), 2u);
+  EXPECT_EQ(use.entries, 5u);
+  EXPECT_GE(use.last_entry, kJournalTime);
+}
+
+// A key of version 0.1 goes on where its record stood, and a revoked one stays revoked.
+TEST_F(GoldenScoresTest, QueryBudgetsAreTakenIntoAJournal) {
+  for (const std::string folder : {"", "renewed/"}) {
+    const testing::TemporaryFolder copy;
+    for (const char* name : {"secret.key", "secret.key.budget"}) {
+      std::filesystem::copy(HEFT_SOURCE_DIR "/tests/golden/" + folder + name, copy / name);
+    }
+    std::filesystem::permissions(copy / "secret.key", std::filesystem::perms(0600));
+    const auto owner = Ok(KeyOwner::Load(model_, copy / "secret.key"));
+    const BudgetUse use = Ok(owner.Budget());
+    EXPECT_EQ(use.limits.scores, kBudget);
+    EXPECT_EQ(use.scores, 2u);
+    EXPECT_EQ(use.identifications, 1u);
+    EXPECT_EQ(use.successor.has_value(), folder.empty());
+    EXPECT_TRUE(FileExists(copy / "secret.key.journal"));
+    const auto opened = owner.Open(Golden("proved/identification.ct"), "identification.ct");
+    if (folder.empty()) {
+      EXPECT_THAT(std::string(opened.status().message()), ::testing::HasSubstr("revoked"));
+    }
+    std::filesystem::remove(copy / "secret.key.journal");
+    EXPECT_FALSE(owner.Budget().ok()) << "once";
+  }
+}
+
+TEST_F(GoldenScoresTest, Scores) {
+  const auto ranked = Ok(Owner().Open(Golden("proved/identification.ct"), "identification.ct"));
+  EXPECT_EQ(ranked.kind, ScoreKind::kIdentification);
+  EXPECT_EQ(ranked.probe, kIdentities[0]);
+  EXPECT_EQ(ranked.refusal, "");
+  ExpectScores(ranked, {"ann", "bob"});
+  const auto claim = Ok(Owner().Open(Golden("proved/verification.ct"), "verification.ct"));
+  EXPECT_EQ(claim.kind, ScoreKind::kVerification);
+  EXPECT_EQ(claim.claimed, kClaimed);
+  ExpectScores(claim, {kClaimed});
+  for (const char* name : {"proved/identification.ct", "proved/verification.ct"}) {
+    EXPECT_EQ(SerializeScores(context(), Ok(ParseScores(context(), Golden(name), name))),
+              Golden(name));
+  }
+}
+
+// What was signed is believed, for whoever is in the trust file, and opens.
+TEST_F(GoldenScoresTest, Signed) {
+  const std::vector<uint8_t> text = Golden("signed/trust.heft");
+  const Trust trust =
+      Ok(Trust::Parse({reinterpret_cast<const char*>(text.data()), text.size()}, "trust.heft"));
+  EXPECT_EQ(AsBytes(trust.Serialize()).size(), text.size());
+  const auto key = Ok(SigningKey::Impl::Parse(Golden("signed/server.key"), {}, "server.key"));
+  EXPECT_EQ(trust.keys(Role::kServer).at(0).key, key->public_key());
+  EXPECT_TRUE(trust.IsRevoked({1}));
+  const std::vector<uint8_t> bytes = Golden("signed/identification.ct");
+  const SignedFile file =
+      Ok(OpenSigned(bytes, trust, {.roles = {Role::kServer}, .kind = "SCOR"}, "reply"));
+  EXPECT_TRUE(std::ranges::equal(file.file, Golden("identification.ct")));
+  const std::vector<uint8_t> sample = Golden("face.ct");
+  const std::vector<std::span<const uint8_t>> asked = {sample};
+  EXPECT_EQ(file.statement.request, RequestDigest(FilesDigest(asked), kRow));
+  KeyOwner owner = Owner();
+  ASSERT_TRUE(owner.RequireSigned(trust).ok());
+  EXPECT_THAT(std::string(owner.Open(bytes, "identification.ct").status().message()),
+              ::testing::HasSubstr("no proof"))
+      << "the signature is taken, what it signs is of 0.1";
+  // The manifest that the server had then.
+  const testing::TemporaryFolder folder;
+  ASSERT_TRUE(WriteFileAtomic(folder / "manifest.heft", Golden("signed/manifest.heft")).ok());
+  const LegacyGallery gallery = Ok(LegacyGallery::Read(folder.path()));
+  EXPECT_EQ(gallery.id, file.statement.gallery);
+  EXPECT_EQ(gallery.generation, file.statement.generation);
+  EXPECT_EQ(gallery.identities.size(), kIdentities.size() + 1);
+  EXPECT_TRUE(gallery.CheckRoot(instance_).ok()) << "it has none yet";
+  // The one from which it came had no id of its own yet, and the same by the rule for such; a store
+  // keeps it.
+  const std::string renewed = HEFT_SOURCE_DIR "/tests/golden/renewed/gallery";
+  EXPECT_EQ(Ok(LegacyGallery::Read(renewed)).id, gallery.id);
+  EXPECT_EQ(Ok(Gallery::Open(Imported(renewed))).id(), gallery.id);
+}
+
+// What checks a server: roots, seeds and commitments are what they were.
+TEST_F(GoldenScoresTest, Audited) {
+  const testing::TemporaryFolder folder;
+  ASSERT_TRUE(WriteFileAtomic(folder / "manifest.heft", Golden("audited/manifest.heft")).ok());
+  const LegacyGallery gallery = Ok(LegacyGallery::Read(folder.path()));
+  ASSERT_TRUE(gallery.root.has_value());
+  EXPECT_TRUE(gallery.CheckRoot(instance_).ok()) << gallery.CheckRoot(instance_);
+  LegacyGallery other = gallery;
+  other.identities[0] = "eve";
+  EXPECT_EQ(other.CheckRoot(instance_).code(), absl::StatusCode::kDataLoss);
+  const std::vector<uint8_t> reply = Golden("audited/verification.ct");
+  const SignedFile file = Ok(ReadSigned(reply, "reply"));
+  const ReplyOrigin origin = Ok(OriginOf(reply, "reply"));
+  EXPECT_EQ(origin.gallery, gallery.id);
+  EXPECT_EQ(origin.generation, gallery.generation);
+  EXPECT_EQ(origin.root, *gallery.root);
+  EXPECT_EQ(Ok(ParseScores(context(), reply, "reply")).origin, origin);
+  const std::string key = folder / "audit.key";
+  ASSERT_TRUE(WriteFileAtomic(key, Golden("audited/audit.key"), 0600).ok());
+  EXPECT_EQ(Ok(RevealSeed(folder.path(), file.signer, reply, "reply")),
+            Golden("audited/verification.seed"));
+  const KeyOwner owner = Owner();
+  const std::vector<uint8_t> state = Golden("audited/state.heft");
+  Trust trust;
+  ASSERT_TRUE(trust.Add(Role::kKeyOwner, "owner", owner.Signer()->public_key()).ok());
+  const SignedFile state_file =
+      Ok(OpenSigned(state, trust, {.now = ReadSigned(state, "state")->statement.issued}, "state"));
+  EXPECT_EQ(Ok(ParseAdmission(state_file.file, "state")).root, *gallery.root);
+  EXPECT_TRUE(owner.Admit(Golden("audited/pending.ct"), "pending").ok());
+  ExpectScores(Ok(owner.Open(reply, "reply")), {"ann"});
+  KeyOwner careful = Owner();
+  EXPECT_TRUE(careful.RequireCanaries(Golden("audited/canaries.heft"), "canaries").ok());
+}
+
+// Replies of 0.1 say nothing that one could believe of their probe's norm: they are read, what they
+// say is what it was, and nothing is decided by it.
+TEST_F(GoldenScoresTest, ScoresWithoutAProof) {
+  for (const char* name : {"identification.ct", "verification.ct"}) {
+    const auto refused = Owner().Open(Golden(name), name).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("no proof"));
+    const EncryptedScores scores = Ok(ParseScores(context(), Golden(name), name));
+    EXPECT_EQ(scores.norm_form, NormForm::kNone);
+    ASSERT_EQ(scores.replies.size(), 1u);
+    const auto slots =
+        instance_.encoder->Decode(ckks::Decrypt(context(), scores.replies[0].scores, secret_));
+    for (const ScoreReply::Answer& answer : scores.replies[0].answers) {
+      EXPECT_NEAR(slots[answer.slot].real(), testing::Dot(Fused(0), Fused(answer.slot)),
+                  kTolerance);
+    }
+  }
+}
+
+// A short reply of two rings: form, signs and both secrets mean what they meant.
+TEST(GoldenThinTest, ShortReply) {
+  const Model model = Ok(Model::Parse(Golden("thin/model.heft"), "model.heft"));
+  const Rings rings = Ok(MakeRings(model));
+  auto new_owner = [&] {
+    SecretKeys secrets = Ok(ParseSecretKeys(rings, Golden("thin/secret.key"), {}, "secret.key"));
+    return Ok(KeyOwner::Impl::Own(model, std::move(secrets)));
+  };
+  const KeyOwner owner = new_owner();
+  EXPECT_EQ(owner.Open(Golden("thin/identification.ct"), "without a proof").status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  const std::vector<uint8_t> bytes = Golden("thin/proved.ct");
+  const auto opened = Ok(owner.Open(bytes, "identification.ct"));
+  auto fused = [&](size_t person) {
+    std::vector<std::vector<double>> vectors;
+    for (size_t m = 0; m < 2; ++m) {
+      vectors.push_back(*NormalisedVector(Vector(m, person), model.modalities[m]));
+    }
+    return testing::FusePlain(model, vectors);
+  };
+  std::vector<double> probe = fused(0);
+  const double length = std::sqrt(testing::Dot(probe, probe));
+  double ann = -2;
+  for (size_t p : {0, 2}) ann = std::max(ann, testing::Dot(probe, fused(p)) / length);
+  const double bob = testing::Dot(probe, fused(1)) / length;
+  ASSERT_EQ(opened.candidates.size(), 2u);
+  for (const Candidate& c : opened.candidates) {
+    EXPECT_NEAR(c.score, c.identity == "ann" ? ann : bob, kTolerance + kScoreStep / 2);
+  }
+  const ckks::Context& context = *rings.matching.context;
+  EXPECT_EQ(SerializeScores(context, Ok(ParseScores(context, bytes, "identification.ct"))), bytes);
+  // The same where one of ann's templates does not answer.
+  const std::vector<uint8_t> restricted = Golden("thin/restricted.ct");
+  const EncryptedScores read = Ok(ParseScores(context, restricted, "restricted.ct"));
+  EXPECT_EQ(read.restriction, GoldenRestriction());
+  EXPECT_EQ(read.identities, (std::vector<std::string>{"", "bob", "ann"}));
+  EXPECT_EQ(SerializeScores(context, read), restricted);
+  const auto others = Ok(new_owner().Open(restricted, "restricted.ct"));
+  EXPECT_EQ(others.where, GoldenRestriction().where);
+  ASSERT_EQ(others.candidates.size(), 2u);
+  for (const Candidate& c : others.candidates) {
+    const double other_ann = testing::Dot(probe, fused(2)) / length;
+    EXPECT_NEAR(c.score, c.identity == "ann" ? other_ann : bob, kTolerance + kScoreStep / 2);
+  }
+}
+
+}  // namespace
+}  // namespace heft::golden

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests of the golden files: how they are read, and the roles of the first key.
+#ifndef HEFT_TESTS_GOLDEN_TESTING_H_
+#define HEFT_TESTS_GOLDEN_TESTING_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/testing.h"
+#include "fusion/compact.h"
+#include "fusion/key_files.h"
+#include "fusion/owner/secret_key_file.h"
+#include "fusion/testing.h"
+#include "gallery/import.h"
+#include "gallery/owner/key_owner_impl.h"
+#include "gallery/server_impl.h"
+#include "tests/golden.h"
+
+namespace heft::golden {
+
+constexpr double kTolerance = 2e-3;
+
+inline std::vector<uint8_t> Golden(const std::string& name) {
+  auto bytes = ReadFile(HEFT_SOURCE_DIR "/tests/golden/" + name);
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  return *std::move(bytes);
+}
+
+template <typename T>
+T Ok(absl::StatusOr<T> value) {
+  EXPECT_TRUE(value.ok()) << value.status();
+  return *std::move(value);
+}
+
+class GoldenTest : public ::testing::Test {
+ protected:
+  GoldenTest()
+      : model_(Ok(Model::Parse(Golden("model.heft"), "model.heft"))),
+        instance_(Ok(MakeInstance(model_))),
+        secret_(Ok(ParseSecretKey(context(), Golden("secret.key"), {}, "secret.key"))) {}
+
+  const ckks::Context& context() const { return *instance_.context; }
+  std::vector<ckks::Complex> Decrypt(const ckks::Ciphertext& ciphertext) const {
+    return instance_.encoder->Decode(ckks::Decrypt(context(), ciphertext, secret_));
+  }
+  std::vector<double> Fused(size_t person, double* squared_norm = nullptr) const {
+    std::vector<std::vector<double>> vectors;
+    for (size_t m = 0; m < 2; ++m) {
+      vectors.push_back(*NormalisedVector(Vector(m, person), model_.modalities[m]));
+    }
+    return testing::FusePlain(model_, vectors, squared_norm);
+  }
+  KeyOwner Owner() const { return Owner(secret_); }
+  KeyOwner Owner(const ckks::SecretKey& secret) const {
+    return Ok(KeyOwner::Impl::Own(model_, Ok(ckks::SecretKey::FromCoefficients(
+                                              context(), secret.key_id(), secret.coefficients()))));
+  }
+  // A gallery of version 0.1, brought into a store of its own.
+  std::string Imported(const std::string& from) const {
+    static int count = 0;
+    const std::string to = folder_ / ("imported-" + std::to_string(++count));
+    const absl::Status status = ImportLegacyGallery(from, to, model_);
+    EXPECT_TRUE(status.ok()) << status;
+    return to;
+  }
+  // Person 0 against a gallery folder under `secret`.
+  void ExpectGallery(const std::string& folder, const ckks::SecretKey& secret) const {
+    Csprng rng;
+    const auto server = Ok(Server::Impl::Create(
+        model_, testing::MakeKeys(context(), instance_.plan.keys, secret, rng)));
+    const Gallery::Impl gallery = Ok(server->OpenGallery(folder, /*create=*/false));
+    std::vector<SampleReader> files;
+    for (size_t m = 0; m < 2; ++m) {
+      const std::vector<std::vector<double>> row = {Vector(m, 0)};
+      files.push_back(Ok(SampleReader::Parse(
+          instance_.context, Ok(EncryptSamplesSymmetric(instance_, model_, m, secret, row, {})),
+          "sample")));
+    }
+    const auto set = Ok(SampleSet::Create(instance_, model_, std::move(files)));
+    const auto scores = Ok(server->Identify(gallery, set, {}));
+    ExpectScores(Ok(Owner(secret).Open(SerializeScores(context(), scores), "scores")),
+                 {"ann", "bob"});
+  }
+  // Best score of each identity against person 0.
+  void ExpectScores(const OpenedScores& opened, const std::vector<std::string>& identities) const {
+    ASSERT_EQ(opened.candidates.size(), identities.size());
+    for (const Candidate& c : opened.candidates) {
+      EXPECT_NE(std::find(identities.begin(), identities.end(), c.identity), identities.end());
+      double best = -10;
+      uint32_t templates = 0;
+      for (size_t p = 0; p < kIdentities.size(); ++p) {
+        if (kIdentities[p] != c.identity) continue;
+        best = std::max(best, testing::Dot(Fused(0), Fused(p)));
+        ++templates;
+      }
+      EXPECT_NEAR(c.score, best, kTolerance + kScoreStep / 2) << c.identity;
+      EXPECT_EQ(c.templates, templates);
+    }
+  }
+
+  const testing::TemporaryFolder folder_;
+  Model model_;
+  Instance instance_;
+  ckks::SecretKey secret_;
+};
+
+}  // namespace heft::golden
+
+#endif  // HEFT_TESTS_GOLDEN_TESTING_H_
