@@ -22,10 +22,12 @@ if ((EUID == 0)); then
   # PostgreSQL does not run as root.
   readonly pg_user=nobody
   as_server=(setpriv --reuid=nobody "--regid=$(id -g nobody)" --clear-groups)
+  in_namespaces=(unshare --net --pid --fork --kill-child --mount-proc)
 else
   pg_user="$(id -un)"
   readonly pg_user
   as_server=()
+  in_namespaces=(unshare --user --map-current-user --keep-caps --net --pid --fork --kill-child --mount-proc)
 fi
 
 cluster_is_installed() {
@@ -35,6 +37,8 @@ cluster_is_installed() {
   done
 }
 
+cluster_is_allowed() { "${in_namespaces[@]}" true 2>/dev/null; }
+
 own_namespaces() {
   if [[ -n "${HEFT_CLUSTER_WORK:-}" ]]; then
     work="$HEFT_CLUSTER_WORK"
@@ -43,16 +47,15 @@ own_namespaces() {
     ip link set lo up
     return
   fi
-  local inside status=0 user=()
-  ((EUID == 0)) || user=(--user --map-current-user --keep-caps)
-  unshare "${user[@]}" --net --pid --fork --kill-child --mount-proc true 2>/dev/null ||
+  local inside status=0
+  cluster_is_allowed ||
     die "this machine gives no namespaces (unshare --net --pid): run it as root, or where they are allowed"
   work="$(mktemp -d)"
   # shellcheck disable=SC2064  # that folder
   trap "rm -rf -- '$work'" EXIT
   chmod 711 "$work"
   HEFT_CLUSTER_WORK="$work" setpriv --pdeathsig KILL \
-    unshare "${user[@]}" --net --pid --fork --kill-child --mount-proc "$BASH" "$0" "$@" <&0 &
+    "${in_namespaces[@]}" "$BASH" "$0" "$@" <&0 &
   inside=$!
   # With unshare all ends that is in its namespaces, whatever the script waits for.
   # shellcheck disable=SC2064  # that process

@@ -6,21 +6,25 @@
 // nothing, names of who has gone are in no page; nobody waits for the dead.
 //
 //   gallery_kills [KILLS = 1000] [--seed N] [--seconds MOST] [--folder FOLDER]
-//   gallery_kills FAILOVERS --service SERVICE --disturb COMMAND ...
+//   gallery_kills FAILURES --service SERVICE --disturb COMMAND [--tally FILE] ...
 //
 // The second kind: galleries are at postgres:SERVICE, and instead of writers the database fails.
-// COMMAND makes it fail, and returns when it is back; writers live until each has got on after
-// that, and then are killed. Beside them somebody identifies all the time (scripts/try-failovers).
+// COMMAND NUMBER makes it fail, returns when it is back, and may print what is to be counted, as
+// JSON; writers live until each has got on after that, and then are killed. Beside them somebody
+// identifies all the time (scripts/try-failovers). FILE takes a line for each failure after which
+// all was good; those that it has are not done again, and are counted.
 //
 // Prints what was done as JSON. Exits with 1 if anything was lost or half done, or wrong otherwise.
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <numeric>
 #include <sstream>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -33,6 +37,7 @@
 #include "tests/kills_ledger.h"
 #include "tests/kills_options.h"
 #include "tests/kills_processes.h"
+#include "tests/kills_tally.h"
 #include "tests/kills_writer.h"
 
 namespace heft::kills {
@@ -46,18 +51,29 @@ constexpr size_t kKillsAGallery = 40;
 class Program {
  public:
   Program(const Options& options, const std::string& folder)
-      : options_(options), random_(options.seed), world_(Must(World::Make(folder))) {
-    Begin();
+      : options_(options), world_(Must(World::Make(folder))) {
+    if (!options_.tally.empty()) {
+      for (const json& line : Must(ReadLines(options_.tally))) {
+        Add(line.at("counts"), &total_);
+        ++kills_;
+      }
+    }
+    random_.seed(options_.seed + kills_);
   }
 
   bool Run() {
     const absl::Time start = absl::Now();
+    absl::Time lap = start;
     size_t in_gallery = 0;
+    Begin();
     while (good_ && kills_ < options_.kills &&
            absl::ToDoubleSeconds(absl::Now() - start) < options_.seconds) {
       const size_t before = kills_;
       Round();
-      ++rounds_;
+      Increase(&round_, "rounds");
+      const absl::Time now = absl::Now();
+      Increase(&round_, "seconds", absl::ToDoubleSeconds(now - std::exchange(lap, now)));
+      KeepCount();
       in_gallery += kills_ - before;
       if (good_ && in_gallery >= kKillsAGallery) {
         End();
@@ -66,7 +82,7 @@ class Program {
       }
     }
     if (good_) End();
-    Print(absl::ToDoubleSeconds(absl::Now() - start));
+    Print();
     return good_;
   }
 
@@ -92,6 +108,7 @@ class Program {
     gallery_ = options_.in_database()
                    ? absl::StrCat("postgres:", options_.service, ":g", galleries_++)
                    : absl::StrCat(world_.folder, "/gallery-", galleries_++);
+    Increase(&round_, "galleries");
     if (options_.in_database()) Found();
   }
 
@@ -125,36 +142,41 @@ class Program {
     }
     const std::string trouble = options_.in_database() ? FailOver() : processes_.LetLive(random_);
     kills_ += options_.in_database() ? 1 : processes_.kills();
-    ++rounds_of_[writers];
+    Increase(&round_["rounds_by_writers"], std::to_string(writers));
     for (const std::string& lines : processes_.End()) {
       history_.push_back(lines);
       std::string error;
       if (!ledger_.Read(lines, &error)) return Wrong("a writer failed: " + error);
     }
     if (!trouble.empty()) return Wrong(trouble);
-    Count();
+    Count(ledger_.round(), &round_);
     Check();
   }
 
   std::string FailOver() {
     processes_.Start({world_.folder, gallery_, "/dev/null", -1, random_(), 0, true, true});
     return processes_.Outlive(random_, [&]() -> std::string {
-      const std::string command = absl::StrCat(options_.disturb, " ", random_());
-      return std::system(command.c_str()) == 0 ? "" : "failed: " + command;
+      const std::string command = absl::StrCat(options_.disturb, " ", kills_);
+      std::string said;
+      FILE* const disturbing = popen(command.c_str(), "r");
+      if (disturbing == nullptr) return "cannot start: " + command;
+      for (int c; (c = fgetc(disturbing)) != EOF;) said.push_back(static_cast<char>(c));
+      if (pclose(disturbing) != 0) return "failed: " + command;
+      const json counts = json::parse(said, nullptr, /*allow_exceptions=*/false);
+      if (counts.is_object()) Add(counts, &round_);
+      return "";
     });
   }
 
-  void Count() {
-    for (const Operation& operation : ledger_.round()) {
-      ++operations_[operation.kind];
-      if (operation.end == Operation::kDone) ++acknowledged_[operation.kind];
-      if (operation.end == Operation::kRefused) ++refused_[operation.kind];
-      if (operation.end == Operation::kCutShort) ++cut_short_[operation.kind];
-      if (operation.kind == "identify" && operation.answer.contains("seconds")) {
-        double& slowest = operation.end == Operation::kDone ? slowest_answer_ : slowest_refusal_;
-        slowest = std::max(slowest, operation.answer["seconds"].get<double>());
-      }
+  // What this round counted is counted for good.
+  void KeepCount() {
+    Add(round_, &total_);
+    if (good_ && !options_.tally.empty()) {
+      const absl::Status written = AddLine(
+          options_.tally, {{"number", kills_}, {"seed", options_.seed}, {"counts", round_}});
+      if (!written.ok()) Wrong(written.ToString());
     }
+    round_ = json::object();
   }
 
   void Check() {
@@ -179,11 +201,11 @@ class Program {
       Wrong(view.status().ToString());
       return false;
     }
-    worst_ = std::max(worst_, view->worst);
-    most_ = std::max(most_, view->places.size());
+    Raise(&round_, "largest_error", view->worst);
+    Raise(&round_, "most_templates", static_cast<double>(view->places.size()));
     const Ledger::Wrong wrong = (ledger_.*checker)(*view);
-    lost_ += wrong.lost.size();
-    half_ += wrong.half.size();
+    Increase(&round_, "lost", static_cast<double>(wrong.lost.size()));
+    Increase(&round_, "half_done", static_cast<double>(wrong.half.size()));
     for (const auto* sentences : {&wrong.lost, &wrong.half, &wrong.other}) {
       for (const std::string& sentence : *sentences) Wrong(sentence);
     }
@@ -203,7 +225,7 @@ class Program {
         for (const Person person : ledger_.Untouched()) {
           if (!people->contains(person)) Wrong(folder + " lacks " + World::Name(person));
         }
-        ++copies_;
+        Increase(&round_, "snapshots_checked");
       }
       std::error_code ignored;
       std::filesystem::remove_all(folder, ignored);
@@ -218,12 +240,12 @@ class Program {
       const auto enrolled = Patiently(
           [&] { return world_.Enrol(gallery_, operation.people, operation.intent["expires"]); });
       if (!enrolled.ok()) return Wrong("again: " + enrolled.status().ToString());
-      ++repeated_;
+      Increase(&round_, "repeated");
       const bool swept = std::ranges::any_of(
           operation.people, [&](Person person) { return ledger_.MayBeSwept(person); });
       if (known && !enrolled->repeated) return Wrong("an enrolment happened again");
       if (!known && enrolled->repeated && !swept) {
-        ++lost_;
+        Increase(&round_, "lost");
         return Wrong("an enrolment was remembered, and is not there");
       }
       const auto admitted = Patiently([&] { return world_.AdmitAll(gallery_); });
@@ -247,7 +269,7 @@ class Program {
         names.push_back(World::Name(person));
       }
       const auto removed = Patiently([&] { return Remove(world_.server, gallery_, names); });
-      ++repeated_;
+      Increase(&round_, "repeated");
       if (people.empty() ? !absl::IsNotFound(removed.status()) : !removed.ok()) {
         return Wrong("a removal, again: " + removed.status().ToString());
       }
@@ -282,47 +304,26 @@ class Program {
     const auto statistics = (*store)->Statistics();
     if (!statistics.ok()) return Wrong(statistics.status().ToString());
     if (statistics->readers > 0) Wrong("readers who are dead hold a state");
-    most_bytes_ = std::max(most_bytes_, statistics->bytes);
+    Raise(&round_, "most_store_bytes", static_cast<double>(statistics->bytes));
     Take(&Ledger::CheckEnd);
   }
 
   void Wrong(const std::string& what) {
     if (good_) {
       for (const std::string& lines : history_) std::cerr << "a writer:\n" << lines;
-      std::cerr << "seed " << options_.seed << ", round " << rounds_ << ", " << gallery_ << "\n";
+      std::cerr << "seed " << options_.seed << ", after " << kills_ << " kills"
+                << ", " << gallery_ << "\n";
     }
     std::cerr << "WRONG: " << what << std::endl;
     good_ = false;
   }
 
-  void Print(double seconds) const {
-    json out;
-    out["seed"] = options_.seed;
-    out["kills"] = kills_;
-    out["rounds"] = rounds_;
-    out["rounds_by_writers"] = {rounds_of_[1], rounds_of_[2], rounds_of_[3]};
-    out["galleries"] = galleries_;
-    out["seconds"] = seconds;
-    out["operations"] = operations_;
-    out["acknowledged"] = acknowledged_;
-    out["refused"] = refused_;
-    out["cut_short"] = cut_short_;
-    size_t all = 0;
-    for (const auto& [kind, count] : acknowledged_) all += count;
-    out["all_acknowledged"] = all;
-    out["repeated"] = repeated_;
-    out["snapshots_checked"] = copies_;
-    out["most_templates"] = most_;
-    out["most_store_bytes"] = most_bytes_;
-    out["largest_error"] = worst_;
-    if (options_.in_database()) {
-      out["slowest_identification"] = slowest_answer_;
-      out["slowest_refused_identification"] = slowest_refusal_;
-    }
-    out["lost"] = lost_;
-    out["half_done"] = half_;
-    out["good"] = good_;
-    std::cout << out.dump(1) << std::endl;
+  void Print() {
+    Add(round_, &total_);
+    total_["seed"] = options_.seed;
+    total_["kills"] = kills_;
+    total_["good"] = good_;
+    std::cout << total_.dump(1) << std::endl;
   }
 
   const Options options_;
@@ -334,11 +335,8 @@ class Program {
   Person next_person_ = 10000;
   std::vector<std::string> history_;  // of this round
   bool good_ = true;
-  size_t kills_ = 0, rounds_ = 0, galleries_ = 0, repeated_ = 0, copies_ = 0, most_ = 0;
-  size_t lost_ = 0, half_ = 0, rounds_of_[4] = {};
-  uint64_t most_bytes_ = 0;
-  std::map<std::string, size_t> operations_, acknowledged_, refused_, cut_short_;
-  double worst_ = 0, slowest_answer_ = 0, slowest_refusal_ = 0;
+  size_t kills_ = 0, galleries_ = 0;
+  json total_ = json::object(), round_ = json::object();
 };
 
 int WriterMain(const std::vector<std::string>& arguments) {
@@ -361,8 +359,9 @@ int Main(const std::vector<std::string>& arguments) {
   if (arguments.size() == 8 && arguments[0] == "--writer") return WriterMain(arguments);
   Options options;
   if (!Parse(arguments, &options)) {
-    std::cerr << "usage: gallery_kills [KILLS] [--seed N] [--seconds MOST] [--folder FOLDER]\n"
-                 "       gallery_kills FAILOVERS --service SERVICE --disturb COMMAND ...\n";
+    std::cerr
+        << "usage: gallery_kills [KILLS] [--seed N] [--seconds MOST] [--folder FOLDER]\n"
+           "       gallery_kills FAILURES --service SERVICE --disturb COMMAND [--tally FILE] ...\n";
     return 2;
   }
   SetThreadCount(1);

@@ -18,11 +18,15 @@ bool Parse(const std::vector<std::string>& arguments, Options* options) {
       options->service = arguments[++i];
     } else if (arguments[i] == "--disturb" && !value.empty()) {
       options->disturb = arguments[++i];
+    } else if (arguments[i] == "--tally" && !value.empty()) {
+      options->tally = arguments[++i];
     } else if (!absl::SimpleAtoi(arguments[i], &options->kills)) {
       return false;
     }
   }
-  return options->service.empty() == options->disturb.empty();
+  // What is counted together are failures of a database: each is one of a number.
+  return options->service.empty() == options->disturb.empty() &&
+         (options->tally.empty() || options->in_database());
 }
 
 }  // namespace heft::kills

@@ -15,7 +15,7 @@ struct Options {
   uint64_t seed = 1;
   double seconds = 1e9;
   std::string folder;
-  std::string service, disturb;
+  std::string service, disturb, tally;
   bool in_database() const { return !service.empty(); }
 };
 

@@ -22,6 +22,9 @@ constexpr absl::Duration kHang = absl::Seconds(120);
 constexpr absl::Duration kMostOutage = absl::Seconds(300);
 // kMostLife: most of a life, from when all are ready.
 constexpr int64_t kMostLifeMicroseconds = 500'000;
+// Before a database fails there is to be something that it may lose.
+constexpr int64_t kLeastBeforeFailureMicroseconds = 1'000'000;
+constexpr int64_t kMostBeforeFailureMicroseconds = 5'000'000;
 
 }  // namespace
 
@@ -149,7 +152,9 @@ std::string Processes::Outlive(std::mt19937_64& random,
     return std::ranges::all_of(processes_, [](const Process& p) { return p.lines > 0; });
   };
   if (!Listen(kHang, ready)) return trouble_.empty() ? "a writer does not begin" : trouble_;
-  Listen(absl::Microseconds(random() % (4 * kMostLifeMicroseconds)), [] { return false; });
+  const int64_t more = static_cast<int64_t>(
+      random() % (kMostBeforeFailureMicroseconds - kLeastBeforeFailureMicroseconds));
+  Listen(absl::Microseconds(kLeastBeforeFailureMicroseconds + more), [] { return false; });
   if (trouble_.empty()) trouble_ = disturb();
   if (trouble_.empty() && !LetGetOn(kMostOutage) && trouble_.empty()) {
     trouble_ = "a writer does not get on after it";

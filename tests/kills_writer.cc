@@ -30,6 +30,10 @@ bool MayCutShort(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsUnknown(status);
 }
 
+// kDeadline: of an identification, whatever becomes of the database. A session that hangs asks
+// after 10 s where its service leads, which takes up to 3 s a host, and again if nobody knows yet.
+constexpr double kDeadline = 60;
+
 json Hashes(const std::vector<std::vector<uint8_t>>& receipts) {
   json out = json::array();
   for (const auto& receipt : receipts) out.push_back(ReceiptHash(receipt));
@@ -82,7 +86,8 @@ void Writer::Run() {
     try {
       options_.probes ? Identify() : Step();
     } catch (const CutShort&) {
-      absl::SleepFor(absl::Milliseconds(100));
+      // Not too often: each is asked for again by who checks.
+      absl::SleepFor(absl::Milliseconds(500));
     }
   }
 }
@@ -94,7 +99,6 @@ void Writer::Identify() {
   const auto sample = Must(world_.Probe(person));
   Intend("identify");
   const absl::Time begin = absl::Now();
-  const auto took = [&] { return absl::ToDoubleSeconds(absl::Now() - begin); };
   const auto answer = [&]() -> absl::StatusOr<std::vector<uint8_t>> {
     HEFT_ASSIGN_OR_RETURN(const auto gallery, Gallery::Impl::Open(options_.gallery));
     if (gallery.generation() < generation_) return absl::InternalError("an older state");
@@ -102,12 +106,15 @@ void Writer::Identify() {
     HEFT_ASSIGN_OR_RETURN(const Gallery same, Gallery::Open(options_.gallery));
     return world_.server.Identify(same, sample);
   }();
+  const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
+  if (seconds > kDeadline) {
+    Tell(absl::InternalError(absl::StrCat("an identification took ", seconds, " s")));
+  }
   if (!answer.ok() && MayCutShort(answer.status())) {
-    Say({{"done", false}, {"seconds", took()}});
+    Say({{"done", false}, {"seconds", seconds}, {"why", std::string(answer.status().message())}});
     return absl::SleepFor(absl::Milliseconds(100));
   }
   Tell(answer);
-  const double seconds = took();
   const auto opened = world_.owner.Open(*answer, "reply", {}, 1);
   Tell(opened);
   if (opened->candidates.empty() || opened->candidates[0].identity != World::Name(person)) {
