@@ -151,9 +151,27 @@ absl::Status EnrolOnline(const World& world, size_t people, bool fused, const st
   return absl::OkStatus();
 }
 
+// FiveToRemove: each in a block of his own, where there are as many; an earlier run may have
+// removed whom this one would have chosen.
+absl::StatusOr<std::vector<std::string>> FiveToRemove(const World& world) {
+  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, Gallery::Impl::Open(world.gallery));
+  const uint64_t half = std::max<uint64_t>(1, gallery.size() / 2);
+  const uint64_t apart = std::clamp<uint64_t>(half / 6, 1, gallery.head().block_places);
+  uint64_t next = std::random_device()() % half;
+  std::vector<std::string> chosen;
+  for (const uint64_t end = next + half; chosen.size() < 5 && next < end;) {
+    std::string name = absl::StrCat("person-", next);
+    HEFT_ASSIGN_OR_RETURN(const NamedPlaces found, gallery.Find(name));
+    next += found.places.empty() ? 1 : apart;
+    if (!found.places.empty()) chosen.push_back(std::move(name));
+  }
+  if (chosen.size() == 5) return chosen;
+  return absl::FailedPreconditionError(
+      "fewer than five of the batch are left to be removed: build a larger gallery");
+}
+
 absl::Status RemoveBoth(const World& world, json* out) {
-  HEFT_ASSIGN_OR_RETURN(const GalleryInfo full, DescribeGallery(world.gallery));
-  const uint64_t first = std::random_device()() % std::max<uint64_t>(1, full.live / 2);
+  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> five, FiveToRemove(world));
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, world.owner.Signer());
   std::vector<double> exact, exchanged, server_side, owner_side;
   for (int i = 0; i < 5; ++i) {
@@ -166,11 +184,10 @@ absl::Status RemoveBoth(const World& world, json* out) {
       return absl::InternalError("not erased exactly");
     }
   }
-  for (int i = 0; i < 5; ++i) {
+  for (const std::string& person : five) {
     const Stopwatch watch;
-    HEFT_ASSIGN_OR_RETURN(
-        const RemoveResult removed,
-        Remove(world.server, world.gallery, {absl::StrCat("person-", first + 4096 * i)}));
+    HEFT_ASSIGN_OR_RETURN(const RemoveResult removed,
+                          Remove(world.server, world.gallery, {person}));
     if (removed.leaving != 1) return absl::InternalError("nobody leaves");
     HEFT_ASSIGN_OR_RETURN(const auto request, AskRenewal(world.server, world.gallery));
     const Stopwatch owner;
