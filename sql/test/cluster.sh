@@ -47,12 +47,13 @@ wait_for_server() {
   done
 }
 
-start_server() {
-  as_server "$pg_bin/postgres" -D "$work/data" -c listen_addresses= \
+start_server() { start_server_on "$work/data" "$@"; }
+start_server_on() {
+  as_server "$pg_bin/postgres" -D "$1" -c listen_addresses= \
     -c unix_socket_directories="$work/run" -c fsync="${fsync:-off}" -c autovacuum=off \
     -c shared_buffers="${shared_buffers:-32MB}" -c max_connections=20 \
     -c extension_destdir="$work/destination" -c "heft.state_directory=$state" \
-    -c shared_preload_libraries= "$@" >>"$work/log" 2>&1 &
+    -c shared_preload_libraries= "${@:2}" >>"$work/log" 2>&1 &
   server=$!
   wait_for_server
 }

@@ -57,7 +57,7 @@ touch "$work/moving"
 asking=$!
 before="$(content)"
 sql -c "CALL heft_router.heft_move('main', 0, 'node-b')"
-name="$(awk 'NR % 4 == 1' "$work/data/labels.txt" | sort -u | while read -r who; do
+name="$(awk 'NR % 4 == 1' "$work/samples/labels.txt" | sort -u | while read -r who; do
   [[ "$(sql -c "SELECT heft.heft_bucket('$who', 2)")" == 1 ]] || { echo "$who"; break; }; done)"
 refused HF003 "heft_router.heft_enrol('main', $(pair enrolment 16), '$name')"
 refused HF003 "heft_router.on_node_enrol('main', 0, 0, $(pair enrolment 16), '$name', '{}', NULL, NULL, NULL)"

@@ -18,8 +18,8 @@ make_world "$1"
 encrypt enrolment 0 4 20 24
 encrypt identification 5
 "$heft" encrypt --quiet --model "$work/owner/model.heft" --key "$work/owner/keys/encryption.key" \
-  --modality face voice --in "$work/data/face.npy" "$work/data/voice.npy" --row 0 --fuse client \
-  --labels "$work/data/labels.txt" --out "$work/client/fused.ct" >/dev/null
+  --modality face voice --in "$work/samples/face.npy" "$work/samples/voice.npy" --row 0 --fuse client \
+  --labels "$work/samples/labels.txt" --out "$work/client/fused.ct" >/dev/null
 bring fused "$work/client/fused.ct"
 sql -c "CREATE EXTENSION pgtap" -c "CREATE ROLE alice" -c "CREATE ROLE bob" -c "CREATE ROLE mallory" \
   -c "CREATE ROLE probing" -c "GRANT heft_prober TO probing" \

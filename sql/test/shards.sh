@@ -45,7 +45,7 @@ make_sharded() {
 enrol_sharded() {
   local row name
   for row in "${@:2}"; do
-    name="$(sed -n "$((row + 1))p" "$work/data/labels.txt")"
+    name="$(sed -n "$((row + 1))p" "$work/samples/labels.txt")"
     sql -c "SELECT brought FROM heft_router.heft_enrol('$1', $(pair enrolment "$row"), '$name')" >/dev/null
   done
 }

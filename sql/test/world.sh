@@ -3,27 +3,33 @@
 # For tests, to be sourced after cluster.sh: a key owner and a client, played by the real programs, and
 # their files in the database, table world.files, for SQL to take.
 #
-#   make_world BUILD [PROFILE]   $work/owner (model, keys, trust), the extension, roles, world.files
-#   encrypt USE ROW...           of both modalities; world.files has them as USE-ROW-MODALITY
+#   make_owner BUILD [PROFILE]   $work/owner: model, keys, trust
+#   make_world BUILD [PROFILE]   the same, the extension, world.files
+#   encrypt_files USE ROW...     of both modalities: $work/client/USE-ROW-MODALITY.ct
+#   encrypt USE ROW...           the same, and world.files has them as USE-ROW-MODALITY
 #   make_gallery NAME TENANT     in the database
 #   enrol NAME ROW...            rows that are encrypted
 #   admit NAME                   the key owner's part in it
 #   identify NAME ROW OUT        a reply, by psql, into a file
 #   decide IN                    what the key owner reads in it
 
-make_world() {
+make_owner() {
   heft="$1/cli/heft"
   heft_server="$1/cli/heft-server"
   export HEFT_STATE_DIR="$work/owner/state"
   mkdir -p "$work/owner" "$work/client"
   chmod 700 "$work/owner" "$work/client"
-  "$heft" synth --quiet --out "$work/data" --identities 30 --samples 4 --dimensions 24 16 >/dev/null
-  "$heft" train --quiet --data "$work/data" --out "$work/owner/model.heft" --gamma 16 --epochs 3 \
+  "$heft" synth --quiet --out "$work/samples" --identities 30 --samples 4 --dimensions 24 16 >/dev/null
+  "$heft" train --quiet --data "$work/samples" --out "$work/owner/model.heft" --gamma 16 --epochs 3 \
     --no-exact --profile "${2:-thin}" >/dev/null
   "$heft" keygen --quiet --model "$work/owner/model.heft" --out "$work/owner/keys" --no-passphrase \
     >/dev/null
   "$heft" budget --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
     --set 1000000 --set-decisions 1000000 --set-client-bits 1000000000 >/dev/null
+}
+
+make_world() {
+  make_owner "$@"
   sql -c "CREATE EXTENSION heft" -c "CREATE SCHEMA world" \
     -c "CREATE TABLE world.files (name text PRIMARY KEY, bytes bytea)" \
     -c "GRANT USAGE ON SCHEMA world TO PUBLIC" -c "GRANT SELECT ON world.files TO PUBLIC"
@@ -43,13 +49,22 @@ bring() {
   done | sql >/dev/null
 }
 
-encrypt() {
-  local use="$1" row modality files=()
+encrypt_files() {
+  local use="$1" row modality
   for row in "${@:2}"; do
     for modality in face voice; do
       "$heft" encrypt --quiet --model "$work/owner/model.heft" --row "$row" --for "$use" \
-        --key "$work/owner/keys/encryption.key" --modality "$modality" --labels "$work/data/labels.txt" \
-        --in "$work/data/$modality.npy" --out "$work/client/$use-$row-$modality.ct" >/dev/null
+        --key "$work/owner/keys/encryption.key" --modality "$modality" --labels "$work/samples/labels.txt" \
+        --in "$work/samples/$modality.npy" --out "$work/client/$use-$row-$modality.ct" >/dev/null
+    done
+  done
+}
+
+encrypt() {
+  local use="$1" row modality files=()
+  encrypt_files "$@"
+  for row in "${@:2}"; do
+    for modality in face voice; do
       files+=("$use-$row-$modality" "$work/client/$use-$row-$modality.ct")
     done
   done
