@@ -4,6 +4,7 @@
 // clang-format on
 
 #include "executor/spi.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "sql/backend.h"
@@ -18,6 +19,8 @@ typedef struct Held {
   HeftJob* job;
   MemoryContextCallback callback;
 } Held;
+
+#define MOST_MESSAGE 2000  // bytes
 
 static bool running = false;
 static Held* current = NULL;
@@ -71,8 +74,11 @@ static void ThrowErrorOf(const HeftJob* job) {
   const char* state = NULL;
   const char* error = heft_job_error(job, &state);
   if (error == NULL) return;
-  ereport(ERROR, (errcode(MAKE_SQLSTATE(state[0], state[1], state[2], state[3], state[4])),
-                  errmsg("%s", error)));
+  // It may name what the caller has sent, of any length, and goes into the server's log.
+  ereport(ERROR,
+          (errcode(MAKE_SQLSTATE(state[0], state[1], state[2], state[3], state[4])),
+           errmsg("%.*s", pg_mbcliplen(error, (int)strnlen(error, MOST_MESSAGE + 4), MOST_MESSAGE),
+                  error)));
 }
 
 // The caller's rights and subtransactions are as they were, whatever has happened.

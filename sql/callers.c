@@ -18,6 +18,9 @@
 #include "utils/guc.h"
 #include "utils/syscache.h"
 
+// As many as a gallery has buckets (include/heft/shards.h).
+#define MOST_GALLERIES 1000
+
 static char* state_directory = NULL;
 static int cache_megabytes = 4096;
 static int threads = 0;
@@ -93,6 +96,22 @@ static void CheckTenant(const HeftValue* tenant) {
                   errmsg("there is no role \"%s\", or you are no member of it", role)));
 }
 
+// A request is answered once, by each gallery that it is put to. `galleries`: many, of which those
+// before `i` were looked at.
+static void CheckOnce(const HeftValue* galleries, int i) {
+  if (i >= MOST_GALLERIES)
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                    errmsg("at most %d galleries are asked at once", MOST_GALLERIES)));
+  for (int before = 0; before < i; ++before) {
+    if (galleries[before].size != galleries[i].size ||
+        memcmp(galleries[before].data, galleries[i].data, galleries[i].size) != 0)
+      continue;
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("galleries: \"%s\" is there twice",
+                           pnstrdup(galleries[i].data, galleries[i].size))));
+  }
+}
+
 HeftJob* RunFor(Oid function, const HeftCall* call, HeftMay may) {
   const HeftSettings settings = {state_directory, get_database_name(MyDatabaseId),
                                  (int64_t)cache_megabytes << 20, threads, writer_wait};
@@ -116,8 +135,10 @@ HeftJob* RunFor(Oid function, const HeftCall* call, HeftMay may) {
   } else {
     CheckVisible(call->gallery);
   }
-  for (int i = 1; i < call->galleries_count; ++i)
+  for (int i = 1; i < call->galleries_count; ++i) {
+    CheckOnce(call->galleries, i);
     CheckVisible(pnstrdup(call->galleries[i].data, call->galleries[i].size));
+  }
   if (changes) PreventCommandIfReadOnly("a change of a gallery");
   return RunJob(call, &settings, &rights);
 }

@@ -15,6 +15,16 @@ BEGIN
   RAISE EXCEPTION '%', message USING ERRCODE = state;
 END $$;
 
+-- As many answers as there are buckets: of a node that leaves one out nobody else would say so.
+CREATE FUNCTION heft_router.check_answers(answers bigint, wanted integer, gallery text) RETURNS void
+  LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF answers IS DISTINCT FROM wanted THEN
+    RAISE EXCEPTION '% of % buckets of "%" answered', coalesce(answers, 0), wanted, gallery
+      USING ERRCODE = 'HF002';
+  END IF;
+END $$;
+
 -- Makes a gallery of so many buckets, on all nodes in turn or those that are named. Returns the
 -- shard list (docs/formats.md), which the key owner is to have. Again, after a failure: what some
 -- node has made already stays.
@@ -70,19 +80,17 @@ BEGIN
       its.nodes, files.bytes, files.lengths, conditions, identities) r ORDER BY r.gallery LOOP
     bucket := bucket + 1;
     IF got.gallery IS DISTINCT FROM heft.heft_bucket_name(heft_identify.gallery, bucket) OR
-        got.gallery_id IS DISTINCT FROM its.ids[1 + bucket] THEN
-      RAISE EXCEPTION 'bucket % of "%": % (gallery %) answered in its place', bucket,
-        heft_identify.gallery, got.gallery, got.gallery_id USING ERRCODE = 'HF002';
+        got.gallery_id IS DISTINCT FROM its.ids[1 + bucket] OR (length(got.reply) > 0) IS NOT TRUE THEN
+      RAISE EXCEPTION 'bucket % of "%": % (gallery %, % bytes) answered in its place', bucket,
+        heft_identify.gallery, got.gallery, got.gallery_id, coalesce(length(got.reply), 0)
+        USING ERRCODE = 'HF002';
     END IF;
     gallery_id := got.gallery_id;
     generation := got.generation;
     reply := got.reply;
     RETURN NEXT;
   END LOOP;
-  IF bucket + 1 <> cardinality(its.buckets) THEN
-    RAISE EXCEPTION '% of % buckets of "%" answered', bucket + 1, cardinality(its.buckets),
-      heft_identify.gallery USING ERRCODE = 'HF002';
-  END IF;
+  PERFORM heft_router.check_answers(bucket + 1, cardinality(its.buckets), heft_identify.gallery);
 EXCEPTION WHEN OTHERS THEN
   PERFORM heft_router.raise_again(SQLSTATE, SQLERRM);
 END $$;
@@ -96,6 +104,7 @@ BEGIN
   its := heft_router.places_of(gallery);
   bucket := heft.heft_bucket(identity, cardinality(its.buckets));
   reply := heft_router.on_node_verify(gallery, bucket, its.nodes[1 + bucket], identity, samples);
+  PERFORM heft_router.check_answers((length(reply) > 0)::integer, 1, gallery);
 EXCEPTION WHEN OTHERS THEN
   PERFORM heft_router.raise_again(SQLSTATE, SQLERRM);
 END $$;
@@ -129,6 +138,7 @@ CREATE FUNCTION heft_router.heft_pending(gallery text, OUT bucket integer, OUT r
   RETURNS SETOF record LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   its record;
+  answers bigint;
 BEGIN
   its := heft_router.places_of(heft_pending.gallery);
   RETURN QUERY SELECT w.bucket, p.request
@@ -136,6 +146,8 @@ BEGIN
     JOIN heft_router.on_nodes_pending(heft_pending.gallery, its.buckets, its.nodes) p
       ON p.gallery = heft.heft_bucket_name(heft_pending.gallery, w.bucket)
     ORDER BY w.bucket;
+  GET DIAGNOSTICS answers = ROW_COUNT;
+  PERFORM heft_router.check_answers(answers, cardinality(its.buckets), heft_pending.gallery);
 EXCEPTION WHEN OTHERS THEN
   PERFORM heft_router.raise_again(SQLSTATE, SQLERRM);
 END $$;
@@ -183,6 +195,7 @@ CREATE FUNCTION heft_router.heft_stats(gallery text,
   RETURNS SETOF record LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   its record;
+  answers bigint;
 BEGIN
   its := heft_router.places_of(heft_stats.gallery);
   RETURN QUERY SELECT w.bucket, n.name, s.gallery_id, s.generation, s.templates, s.leaving,
@@ -192,6 +205,8 @@ BEGIN
     JOIN heft_router.on_nodes_stats(heft_stats.gallery, its.buckets, its.nodes) s
       ON s.gallery = heft.heft_bucket_name(heft_stats.gallery, w.bucket)
     ORDER BY w.bucket;
+  GET DIAGNOSTICS answers = ROW_COUNT;
+  PERFORM heft_router.check_answers(answers, cardinality(its.buckets), heft_stats.gallery);
 EXCEPTION WHEN OTHERS THEN
   PERFORM heft_router.raise_again(SQLSTATE, SQLERRM);
 END $$;
@@ -205,6 +220,7 @@ GRANT SELECT ON ALL TABLES IN SCHEMA heft_router TO heft_enroller, heft_prober, 
 GRANT INSERT ON heft_router.galleries, heft_router.buckets TO heft_admin;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA plproxy TO heft_enroller, heft_prober, heft_admin;
 GRANT EXECUTE ON FUNCTION heft_router.places_of(text), heft_router.raise_again(text, text),
+  heft_router.cluster_of(text, name), heft_router.check_answers(bigint, integer, text),
   heft_router.heft_shard_list(text), heft_router.heft_stats(text),
   heft_router.on_nodes_stats(text, integer[], integer[])
   TO heft_enroller, heft_prober, heft_admin;

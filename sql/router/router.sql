@@ -10,7 +10,7 @@ CREATE SCHEMA heft_router;
 CREATE TABLE heft_router.nodes (
   number integer PRIMARY KEY CHECK (number >= 0),  -- PL/Proxy's: without a gap
   name text NOT NULL UNIQUE CHECK (name ~ '^[a-z0-9._-]{1,64}$'),
-  conninfo text NOT NULL CHECK (conninfo !~* 'password')  -- those are in ~/.pgpass
+  conninfo text NOT NULL CHECK (conninfo !~* '(password|://)')  -- those are in ~/.pgpass
 );
 -- One row. PL/Proxy looks at it before each call, and connects anew where it has changed.
 CREATE TABLE heft_router.cluster (
@@ -76,12 +76,27 @@ CREATE FUNCTION heft_router.heft_change_node(name text, conninfo text) RETURNS i
 
 -- --- Calls of nodes. `i_nodes` says for each of `i_buckets` where it is: each node is called once,
 -- with those that it has.
+
+-- The cluster of a gallery that the caller sees, and if its tenant is given, of that one: whoever calls
+-- what follows past the map is asked as well, and by nobody else where nodes are called as one user.
+CREATE FUNCTION heft_router.cluster_of(i_gallery text, i_tenant name DEFAULT NULL) RETURNS text
+  LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM heft_router.galleries g
+             WHERE g.name = i_gallery AND g.tenant = coalesce(i_tenant, g.tenant)) THEN
+    RETURN 'heft';
+  END IF;
+  RAISE EXCEPTION 'there is no gallery "%", or it is another tenant''s', i_gallery
+    USING ERRCODE = '42704',
+      HINT = 'SELECT name FROM heft_router.galleries shows those that you may use.';
+END $$;
+
 CREATE FUNCTION heft_router.on_nodes_create(
     i_gallery text, i_count integer, i_buckets integer[], i_nodes integer[], i_model bytea,
     i_keys bytea, i_trust text, i_enrolment_keys bytea, i_tenant name,
     OUT bucket integer, OUT gallery_id text)
   RETURNS SETOF record LANGUAGE plproxy SET search_path = pg_catalog, pg_temp AS $$
-  CLUSTER 'heft';
+  CLUSTER heft_router.cluster_of(i_gallery, i_tenant);
   SPLIT i_buckets, i_nodes;
   RUN ON i_nodes;
   SELECT c.bucket, c.gallery_id FROM heft.heft_buckets_create(i_gallery, i_count, i_buckets,
@@ -93,7 +108,7 @@ CREATE FUNCTION heft_router.on_nodes_identify(
     i_conditions text[], i_identities boolean,
     OUT gallery text, OUT gallery_id text, OUT generation bigint, OUT reply bytea)
   RETURNS SETOF record LANGUAGE plproxy SET search_path = pg_catalog, pg_temp AS $$
-  CLUSTER 'heft';
+  CLUSTER heft_router.cluster_of(i_gallery);
   SPLIT i_buckets, i_nodes;
   RUN ON i_nodes;
   SELECT m.gallery, m.gallery_id, m.generation, m.reply FROM heft.heft_identify_many(
@@ -106,7 +121,7 @@ CREATE FUNCTION heft_router.on_nodes_stats(
     OUT gallery text, OUT gallery_id text, OUT generation bigint, OUT templates bigint,
     OUT leaving bigint, OUT waiting bigint, OUT blocks bigint, OUT root text, OUT server_key text)
   RETURNS SETOF record LANGUAGE plproxy SET search_path = pg_catalog, pg_temp AS $$
-  CLUSTER 'heft';
+  CLUSTER heft_router.cluster_of(i_gallery);
   SPLIT i_buckets, i_nodes;
   RUN ON i_nodes;
   SELECT n.name AS gallery, s.gallery_id, s.generation, s.templates, s.leaving, s.waiting, s.blocks, s.root,
@@ -117,7 +132,7 @@ $$;
 CREATE FUNCTION heft_router.on_nodes_pending(
     i_gallery text, i_buckets integer[], i_nodes integer[], OUT gallery text, OUT request bytea)
   RETURNS SETOF record LANGUAGE plproxy SET search_path = pg_catalog, pg_temp AS $$
-  CLUSTER 'heft';
+  CLUSTER heft_router.cluster_of(i_gallery);
   SPLIT i_buckets, i_nodes;
   RUN ON i_nodes;
   SELECT n.name AS gallery, heft.heft_pending(n.name) AS request
@@ -130,7 +145,7 @@ CREATE FUNCTION heft_router.on_node_enrol(
     OUT brought bigint, OUT waiting bigint, OUT templates bigint, OUT blocks bigint,
     OUT repeated boolean)
   LANGUAGE plproxy SET search_path = pg_catalog, pg_temp AS $$
-  CLUSTER 'heft';
+  CLUSTER heft_router.cluster_of(i_gallery);
   RUN ON i_node;
   SELECT e.brought, e.waiting, e.templates, e.blocks, e.repeated FROM heft.heft_enrol(
     heft.heft_bucket_for(i_gallery, i_bucket, i_identity), i_samples, i_identity, i_metadata,
@@ -142,7 +157,7 @@ CREATE FUNCTION heft_router.on_node_admit(
     OUT admitted bigint, OUT rejected bigint, OUT waiting bigint, OUT templates bigint,
     OUT blocks bigint)
   LANGUAGE plproxy SET search_path = pg_catalog, pg_temp AS $$
-  CLUSTER 'heft';
+  CLUSTER heft_router.cluster_of(i_gallery);
   RUN ON i_node;
   SELECT a.admitted, a.rejected, a.waiting, a.templates, a.blocks FROM heft.heft_admit(
     (heft.heft_bucket_names(i_gallery, ARRAY[i_bucket]))[1], i_admission) a;
@@ -151,7 +166,7 @@ $$;
 CREATE FUNCTION heft_router.on_node_verify(
     i_gallery text, i_bucket integer, i_node integer, i_identity text, i_samples bytea[])
   RETURNS bytea LANGUAGE plproxy SET search_path = pg_catalog, pg_temp AS $$
-  CLUSTER 'heft';
+  CLUSTER heft_router.cluster_of(i_gallery);
   RUN ON i_node;
   SELECT heft.heft_verify(heft.heft_bucket_for(i_gallery, i_bucket, i_identity), i_identity,
     i_samples);
@@ -162,7 +177,7 @@ CREATE FUNCTION heft_router.on_node_remove(
     OUT removed bigint, OUT erased bigint, OUT leaving bigint, OUT rejected bigint,
     OUT generation bigint)
   LANGUAGE plproxy SET search_path = pg_catalog, pg_temp AS $$
-  CLUSTER 'heft';
+  CLUSTER heft_router.cluster_of(i_gallery);
   RUN ON i_node;
   SELECT r.removed, r.erased, r.leaving, r.rejected, r.generation FROM heft.heft_remove(
     heft.heft_bucket_for(i_gallery, i_bucket, i_identity), ARRAY[i_identity], i_authorisation) r;
@@ -175,11 +190,7 @@ CREATE FUNCTION heft_router.places_of(
 DECLARE
   count integer := (SELECT g.buckets FROM heft_router.galleries g WHERE g.name = i_gallery);
 BEGIN
-  IF count IS NULL THEN
-    RAISE EXCEPTION 'there is no gallery "%", or it is another tenant''s', i_gallery
-      USING ERRCODE = '42704',
-        HINT = 'SELECT name FROM heft_router.galleries shows those that you may use.';
-  END IF;
+  PERFORM heft_router.cluster_of(i_gallery);
   SELECT array_agg(b.bucket ORDER BY b.bucket), array_agg(b.gallery_id ORDER BY b.bucket),
       array_agg(b.node ORDER BY b.bucket)
     INTO buckets, ids, nodes FROM heft_router.buckets b WHERE b.gallery = i_gallery;

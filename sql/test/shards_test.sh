@@ -72,6 +72,23 @@ on node-b -c "UPDATE heft.catalog SET key = convert_to('away', 'UTF8') WHERE key
   -c "UPDATE heft.catalog SET key = convert_to('main.001', 'UTF8') WHERE key = convert_to('away', 'UTF8')" >/dev/null
 answers
 
+# --- A node that lies: says nothing for a bucket, or says it twice.
+on node-b -c "ALTER EXTENSION heft DROP FUNCTION heft.heft_identify_many" -c "ALTER FUNCTION heft.heft_identify_many RENAME TO honest"
+lies_by() {
+  on node-b -c "CREATE OR REPLACE FUNCTION heft.heft_identify_many(
+      galleries text[], probe heft.heft_probe[], conditions text[], identities boolean,
+      OUT gallery text, OUT gallery_id text, OUT generation bigint, OUT reply bytea) RETURNS SETOF record
+    LANGUAGE sql AS \$\$ SELECT h.gallery, h.gallery_id, h.generation, $1
+      FROM heft.honest(galleries, probe, conditions, identities) h $2 \$\$"
+  refused "$3" "$ask"
+}
+lies_by "h.reply" "" answered
+lies_by "NULL::bytea" "" HF002
+lies_by "''::bytea" "" HF002
+lies_by "h.reply" "LIMIT 1" HF002
+lies_by "h.reply" ", generate_series(1, 2)" HF002
+on node-b -c "DROP FUNCTION heft.heft_identify_many" -c "ALTER FUNCTION heft.honest RENAME TO heft_identify_many"
+
 # --- A node that is away, goes away, and hangs.
 sql -c "ALTER DATABASE \"node-b\" ALLOW_CONNECTIONS false" \
   -c "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = 'node-b'" >/dev/null
@@ -103,8 +120,24 @@ PGUSER=alice make_sharded hers 2 alice >/dev/null
 PGUSER=alice sql -c "SELECT count(*) FROM heft_router.heft_stats('hers')" | grep -qx 2 || die "not her own"
 PGUSER=bob sql -c "SELECT count(*) FROM heft_router.heft_stats('hers')" 2>/dev/null && die "another tenant's"
 PGUSER=bob refused 42704 "heft_router.heft_remove('hers', '1')"
-# Past the map, the nodes say it.
-PGUSER=bob refused HF002 "heft_router.on_nodes_stats('hers', '{0, 1}', '{0, 1}')"
+# Past the map, too; and where the nodes are called as one user, who sees all of them, by the map alone.
+past_the_map() {
+  PGUSER=bob refused 42704 "heft_router.on_nodes_stats('hers', '{0, 1}', '{0, 1}')"
+  PGUSER=bob refused 42704 "heft_router.on_nodes_pending('hers', '{0, 1}', '{0, 1}')"
+  PGUSER=bob refused 42704 "heft_router.on_nodes_identify('hers', '{0, 1}', '{0, 1}', '\\x', '{0}', '{}', true)"
+  PGUSER=bob refused 42704 "heft_router.on_node_verify('hers', 0, 0, '1', '{}')"
+  PGUSER=bob refused 42704 "heft_router.on_node_enrol('hers', 0, 0, '{}', '1', '{}', NULL, NULL, NULL)"
+  PGUSER=bob refused 42704 "heft_router.on_node_admit('hers', 0, 0, '\\x')"
+  PGUSER=bob refused 42704 "heft_router.on_node_remove('hers', 0, 0, '1', NULL)"
+  PGUSER=bob refused 42704 "heft_router.on_nodes_create('hers', 2, '{0}', '{0}', $(file model), $(file evaluation),
+    'x', NULL, 'bob')"
+}
+past_the_map
+for node in node-a node-b; do sql -c "SELECT heft_router.heft_change_node('$node', 'host=$PGHOST dbname=$node user=dba')" >/dev/null; done
+past_the_map
+PGUSER=alice refused answered "heft_router.heft_stats('hers')"
+for node in node-a node-b; do sql -c "SELECT heft_router.heft_change_node('$node', 'host=$PGHOST dbname=$node')" >/dev/null; done
+refused 23514 "heft_router.heft_change_node('node-a', 'postgresql://dba:secret@$PGHOST/node-a?connect_timeout=9')"
 PGUSER=alice refused 42501 "heft_router.heft_add_node('node-c', 'dbname=postgres')"
 
 # --- Removal.
