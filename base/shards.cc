@@ -105,6 +105,15 @@ absl::Status ShardList::Save(const std::string& path) const {
   return WriteFileAtomic(path, Serialize());
 }
 
+GalleryId ShardList::Id() const {
+  std::vector<uint8_t> bytes;
+  for (const GalleryId& id : buckets_) bytes.insert(bytes.end(), id.begin(), id.end());
+  const Hash hash = HashBytes(bytes);
+  GalleryId whole;
+  std::copy_n(hash.begin(), whole.size(), whole.begin());
+  return whole;
+}
+
 std::optional<uint32_t> ShardList::Find(const GalleryId& id) const {
   const auto found = std::ranges::find(buckets_, id);
   if (found == buckets_.end()) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/bytes.h"
 #include "base/testing.h"
 
 namespace heft {
@@ -54,6 +55,8 @@ TEST(ShardsTest, ReadsWhatItWrites) {
   EXPECT_EQ(read->Find({3}), 1u);
   EXPECT_EQ(read->Find({9}), std::nullopt);
   EXPECT_EQ(read->BucketOf("ann"), BucketOf("ann", 3));
+  // From Python's hashlib: blake2b(b"".join(ids), digest_size=32).hexdigest()[:32].
+  EXPECT_EQ(HexString(read->Id()), "8aba4dd32b3338ce3aee0c102f2b8780");
 }
 
 TEST(ShardsTest, RefusesWhatIsNoDivision) {

@@ -49,6 +49,8 @@ class HEFT_EXPORT ShardList {
   absl::Status Save(const std::string& path) const;
 
   const std::string& gallery() const { return gallery_; }
+  // Id: of the gallery as a whole, by which decisions on it name it (docs/formats.md).
+  GalleryId Id() const;
   // The ids, in the order of the buckets.
   const std::vector<GalleryId>& buckets() const { return buckets_; }
   uint32_t size() const { return static_cast<uint32_t>(buckets_.size()); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -39,24 +40,37 @@ void ReadPassphrase(const ConfigTable& table, KeyConfig* key) {
   }
 }
 
-void ReadGallery(const ConfigTable& table, std::map<GalleryId, GalleryRule>* galleries) {
+void ReadGallery(const ConfigTable& table, DeciderConfig* config) {
   GalleryRule rule;
-  const std::string text = table.RequiredText("id");
+  rule.shard_list = table.Path("shards");
+  const bool sharded = !rule.shard_list.empty();
+  const std::string text = sharded ? table.Text("id", "") : table.RequiredText("id");
   rule.name = table.RequiredText("name");
   if (table.Has("fpir")) rule.fpir = table.Real("fpir", 0.01, kLeastRate, kMostRate);
   if (table.Has("fmr")) rule.fmr = table.Real("fmr", 0.01, kLeastRate, kMostRate);
   rule.automatic = table.Choice("admission", "automatic", {"automatic", "manual"}) == "automatic";
   rule.new_identities_only = table.Flag("new_identities_only", false);
+  if (sharded) {
+    if (!text.empty()) table.Wrong("id", "the ids are in the shard list: leave out one of both");
+    config->sharded.push_back(std::move(rule));
+    return;
+  }
   const auto id = ParseGalleryId(text);
   if (!id.ok()) {
     if (!text.empty())
       table.Wrong("id", "32 hexadecimal digits: `heft-server gallery info` has them");
-  } else if (!galleries->emplace(*id, std::move(rule)).second) {
+  } else if (!config->galleries.emplace(*id, std::move(rule)).second) {
     table.Wrong("id", "this gallery stands above already");
   }
 }
 
 }  // namespace
+
+size_t DeciderConfig::RuledGalleries() const {
+  return sharded.size() +
+         std::ranges::count_if(galleries | std::views::values,
+                               [](const GalleryRule& rule) { return !rule.shards; });
+}
 
 absl::StatusOr<DeciderConfig> ReadDeciderConfig(const Config& config) {
   DeciderConfig out;
@@ -77,10 +91,11 @@ absl::StatusOr<DeciderConfig> ReadDeciderConfig(const Config& config) {
   out.likelihood = decisions.Flag("likelihood", true);
   out.state_folder = config.root().Table("state").RequiredPath("folder");
   for (const ConfigTable& table : config.root().Tables("gallery")) {
-    ReadGallery(table, &out.galleries);
+    ReadGallery(table, &out);
   }
-  const bool manual =
-      std::ranges::any_of(out.galleries, [](const auto& g) { return !g.second.automatic; });
+  const auto by_hand = [](const GalleryRule& rule) { return !rule.automatic; };
+  const bool manual = std::ranges::any_of(out.galleries | std::views::values, by_hand) ||
+                      std::ranges::any_of(out.sharded, by_hand);
   if (out.key.signed_gallery && manual) {
     key.Wrong("signed_gallery",
               "does not go with manual admission: while somebody waits no state is signed, and "

@@ -5,11 +5,13 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "heft/shards.h"
 #include "heft/trust.h"
 #include "service/run/config_reader.h"
 #include "service/run/daemon.h"
@@ -34,13 +36,20 @@ struct KeyConfig {
   bool signed_gallery = false;
 };
 
-// GalleryRule: what is decided of one gallery.
+// GalleryRule: what is decided of one gallery, or of one in buckets (heft/shards.h).
 struct GalleryRule {
   std::string name;            // for people
   std::optional<double> fpir;  // of searches; none: they are refused
   std::optional<double> fmr;   // of verifications; none: they are refused
   bool automatic = true;       // who is sound is admitted; otherwise a person decides
   bool new_identities_only = false;
+  std::string shard_list = {};  // file; of a gallery in buckets
+  // What is in it, and which of its buckets this rule is at, once it is read.
+  std::shared_ptr<const ShardList> shards = {};
+  uint32_t bucket = 0;
+
+  // FullName: of a gallery, or of the bucket: "people.003".
+  std::string FullName() const { return shards ? BucketAddress(name, bucket) : name; }
 };
 
 struct DeciderConfig {
@@ -53,6 +62,10 @@ struct DeciderConfig {
   bool likelihood = true;
   std::string state_folder;
   std::map<GalleryId, GalleryRule> galleries;
+  std::vector<GalleryRule> sharded;  // in buckets, whose lists LoadDeciderState reads
+
+  // How many there are, in buckets or not.
+  size_t RuledGalleries() const;
 };
 
 // ReadDeciderConfig: kInvalidArgument, with all that is wrong, by file and line.

@@ -75,6 +75,21 @@ TEST(DeciderConfigTest, IsRead) {
   EXPECT_FALSE(staff.fpir);
   EXPECT_FALSE(staff.automatic);
   EXPECT_TRUE(staff.new_identities_only);
+  EXPECT_TRUE(config->sharded.empty());
+}
+
+TEST(DeciderConfigTest, AGalleryInBucketsHasAListInsteadOfAnId) {
+  const std::string buckets = "[[gallery]]\nname = \"people\"\nshards = \"people.shards\"\n";
+  const auto config = Read(absl::StrCat(kCommon, kOwn, buckets, "fpir = 0.01\n"));
+  ASSERT_TRUE(config.ok()) << config.status();
+  ASSERT_EQ(config->sharded.size(), 1u);
+  EXPECT_EQ(config->sharded[0].shard_list, "/etc/heft/people.shards");
+  EXPECT_EQ(config->sharded[0].name, "people");
+  EXPECT_EQ(config->sharded[0].fpir, 0.01);
+  EXPECT_EQ(config->RuledGalleries(), 3u);
+  const std::string id = "id = \"200102030405060708090a0b0c0d0e0f\"\n";
+  EXPECT_THAT(Read(absl::StrCat(kCommon, kOwn, buckets, id)).status().message(),
+              HasSubstr("the ids are in the shard list"));
 }
 
 // What is wrong is said, all at once.

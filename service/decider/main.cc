@@ -42,7 +42,7 @@ absl::Status Serve(const ServeArguments& arguments, Signals* signals) {
   service.set_state(std::move(state));
   if (arguments.check) {
     HEFT_RETURN_IF_ERROR(TlsContext::ForServer(common.tls).status());
-    std::cout << arguments.config << ": good; " << service.state()->config.galleries.size()
+    std::cout << arguments.config << ": good; " << service.state()->config.RuledGalleries()
               << " galleries\n";
     return service.Ready();
   }

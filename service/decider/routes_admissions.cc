@@ -47,6 +47,7 @@ const char* CodeOf(std::string_view reason) {
   if (reason.starts_with("rejected by") || reason == "not chosen") return "REJECTED";
   if (reason.starts_with("the identity is enrolled already")) return "ENROLLED";
   if (reason.starts_with("the authorisation")) return "NOT_AUTHORISED";
+  if (reason.find(" belongs into ") != reason.npos) return "MISPLACED";
   return "UNSOUND";
 }
 
@@ -56,6 +57,7 @@ absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const Decider
                                           AdmissionPolicy policy) {
   const GalleryRule& rule = **state.Rule(gallery);
   policy.new_identities_only = rule.new_identities_only;
+  if (rule.shards) policy.shards = *rule.shards;
   HEFT_ASSIGN_OR_RETURN(Admissions done, state.owner.Admit(request.bytes(), "the request", policy));
   Verdicts verdicts;
   double admitted = 0;
@@ -117,7 +119,7 @@ Json Describe(const DeciderState& state, const Waiting& waiting) {
   }
   return {{"entry", HexString(waiting.enrolment.entry)},
           {"gallery", HexString(waiting.gallery)},
-          {"gallery_name", rule.ok() ? (*rule)->name : ""},
+          {"gallery_name", rule.ok() ? (*rule)->FullName() : ""},
           {"received", waiting.received},
           {"authorised", waiting.enrolment.authorised},
           {"size", waiting.enrolment.people.size()},

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// POST /v1/decisions: a reply that a matcher has signed becomes a decision that the decider has
-// signed. GET /v1/keys: by which it is checked.
+// POST /v1/decisions: a reply that a matcher has signed, or one of each bucket of a gallery,
+// becomes a decision that the decider has signed. GET /v1/keys: by which it is checked.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "base/status.h"
 #include "heft/metadata.h"
+#include "heft/shards.h"
 #include "service/access/jwt.h"
 #include "service/access/relying.h"
 #include "service/decider/routes.h"
@@ -15,32 +18,86 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr uint64_t kMostReply = uint64_t{1} << 28;
+constexpr uint64_t kMostReply = uint64_t{1} << 28;    // of one gallery, or one bucket
+constexpr uint64_t kMostReplies = uint64_t{1} << 30;  // of all buckets
 constexpr char kDecisions[] = "heft_decider_decisions_total";
 
-// Asked: a reply, and what its signature says of it.
+// Asked: a reply, or those of the buckets of a gallery, and what their signatures say of them.
 struct Asked {
-  std::span<const uint8_t> reply;
-  Statement statement;
+  std::vector<std::string> names;  // of `replies`, for errors
+  std::vector<ReplyFile> replies;
+  std::vector<Statement> statements;
   const GalleryRule* rule = nullptr;
-  Digest digest{};  // of the file as it came
+  Digest digest{};  // of the files as they came, in any order
   Relying relying;  // for whom it is decided
 };
 
+absl::StatusOr<std::vector<std::span<const uint8_t>>> ReadBodies(const HttpRequest& request) {
+  if (!IsForm(request)) return std::vector{request.bytes()};
+  HEFT_ASSIGN_OR_RETURN(const std::vector<Part> parts, ReadParts(request, kMostBuckets));
+  std::vector<std::span<const uint8_t>> out;
+  for (const Part& part : parts) {
+    if (part.name != "reply") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a part \"", part.name, "\": each is a \"reply\", one of each bucket"));
+    }
+    out.push_back(part.bytes);
+  }
+  return out;
+}
+
 absl::StatusOr<Asked> ReadAsked(const DeciderState& state, const HttpRequest& request) {
-  const std::span<const uint8_t> reply = request.bytes();
   Asked asked;
-  asked.reply = reply;
   HEFT_ASSIGN_OR_RETURN(asked.relying, ReadRelying(request));
-  // KeyOwner::Decide asks whether to believe who signed it.
-  HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(reply, "the reply"));
-  asked.statement = file.statement;
-  HEFT_ASSIGN_OR_RETURN(asked.rule, state.Rule(file.statement.gallery));
-  asked.digest = HashBytes(reply);
+  HEFT_ASSIGN_OR_RETURN(const auto bodies, ReadBodies(request));
+  std::vector<Digest> digests;
+  for (size_t i = 0; i < bodies.size(); ++i) {
+    asked.names.push_back(bodies.size() == 1 ? "the reply" : absl::StrCat("reply ", i));
+    if (bodies[i].size() > kMostReply) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(asked.names[i], " has ", bodies[i].size(), " bytes, and more than ",
+                       kMostReply, " are not opened: divide the gallery into more buckets"));
+    }
+    // KeyOwner::Decide asks whether to believe who signed it.
+    HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(bodies[i], asked.names[i]));
+    asked.statements.push_back(file.statement);
+    digests.push_back(HashBytes(bodies[i]));
+  }
+  for (size_t i = 0; i < bodies.size(); ++i) asked.replies.push_back({bodies[i], asked.names[i]});
+  HEFT_ASSIGN_OR_RETURN(asked.rule, state.Rule(asked.statements[0].gallery));
+  if (!asked.rule->shards && bodies.size() > 1) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(asked.rule->name,
+                     ": no gallery in buckets, so its replies are decided one at a time; of "
+                     "one that is, its [[gallery]] has `shards`"));
+  }
+  std::ranges::sort(digests);
+  std::vector<uint8_t> all;
+  for (const Digest& one : digests) all.insert(all.end(), one.begin(), one.end());
+  asked.digest = digests.size() == 1 ? digests[0] : HashBytes(all);
   return asked;
 }
 
 std::string IdOf(const Asked& asked) { return HexString(std::span(asked.digest).first(16)); }
+
+// GalleryOf: the gallery as a whole, by which whoever relies on a decision knows it.
+GalleryId GalleryOf(const Asked& asked) {
+  return asked.rule->shards ? asked.rule->shards->Id() : asked.statements[0].gallery;
+}
+
+// AddGenerations: from which state of the gallery it was answered: of each of its buckets, where
+// all of them were.
+void AddGenerations(const Asked& asked, const Decision& decision, Json* json) {
+  if (!asked.rule->shards || decision.kind == ScoreKind::kVerification) {
+    (*json)["generation"] = asked.statements[0].generation;
+    return;
+  }
+  std::vector<uint64_t> generations(asked.rule->shards->size());
+  for (const Statement& statement : asked.statements) {
+    generations[*asked.rule->shards->Find(statement.gallery)] = statement.generation;
+  }
+  (*json)["generations"] = generations;
+}
 
 Json RateOfRule(const ChosenThreshold& at) {
   Json json;
@@ -76,17 +133,17 @@ Json Claims(const DeciderState& state, const Asked& asked, const Decision& decis
       json["where"].push_back(ConditionText(condition));
     }
   }
-  json["gallery"] = HexString(asked.statement.gallery);
+  json["gallery"] = HexString(GalleryOf(asked));
   json["gallery_name"] = asked.rule->name;
-  json["generation"] = asked.statement.generation;
-  json["request"] = HexString(asked.statement.request);
+  AddGenerations(asked, decision, &json);
+  json["request"] = HexString(asked.statements[0].request);
   json["key"] = HexString(state.owner.key_id());
   return json;
 }
 
-// Decide opens the reply, which is charged and can be done once. The claims, to be kept before
-// anything else is done with them. That it is about to happen is written down first: where that
-// cannot be, nothing is opened.
+// Decide opens what came, all of it as one question, which is charged and can be done once. The
+// claims, to be kept before anything else is done with them. That it is about to happen is written
+// down first: where that cannot be, nothing is opened.
 absl::StatusOr<std::string> Decide(DeciderService* service, const DeciderState& state,
                                    const Asked& asked, const HttpRequest& request) {
   const DecisionRule rule = {
@@ -98,10 +155,12 @@ absl::StatusOr<std::string> Decide(DeciderService* service, const DeciderState& 
   Json intent = Recorded("intent", request);
   intent["operation"] = "decide";
   intent["jti"] = IdOf(asked);
-  intent["gallery"] = HexString(asked.statement.gallery);
+  intent["gallery"] = HexString(GalleryOf(asked));
   HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(std::move(intent)));
-  HEFT_ASSIGN_OR_RETURN(const Decision decision,
-                        state.owner.Decide(asked.reply, "the reply", rule));
+  HEFT_ASSIGN_OR_RETURN(
+      const Decision decision,
+      asked.rule->shards ? state.owner.DecideShards(*asked.rule->shards, asked.replies, rule)
+                         : state.owner.Decide(asked.replies[0].bytes, asked.replies[0].what, rule));
   if (!decision.refusal.empty()) {
     LogLine(LogLevel::kWarning, "a reply is refused, and answered as a rejection",
             {{"request", request.id}, {"gallery", asked.rule->name}, {"why", decision.refusal}});
@@ -122,8 +181,8 @@ absl::StatusOr<std::string> Finish(DeciderService* service, const DeciderState& 
   Json claims = Json::parse(decided);
   HEFT_ASSIGN_OR_RETURN(std::string jws, state.decision_key.Sign(claims));
   Json line = Recorded("decision", request);
-  for (const char* name :
-       {"jti", "aud", "gallery", "generation", "kind", "claimed", "decision", "identity"}) {
+  for (const char* name : {"jti", "aud", "gallery", "generation", "generations", "kind", "claimed",
+                           "decision", "identity"}) {
     if (claims.contains(name)) line[name] = claims[name];
   }
   HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(std::move(line)));
@@ -151,7 +210,9 @@ HttpResponse Refusal(const absl::Status& status) {
 }
 
 HttpResponse PostDecision(DeciderService* service, const HttpRequest& request) {
-  if (auto refused = RefuseOther(request)) return *std::move(refused);
+  if (!IsForm(request)) {
+    if (auto refused = RefuseOther(request)) return *std::move(refused);
+  }
   const std::shared_ptr<const DeciderState> state = service->state();
   const auto asked = ReadAsked(*state, request);
   if (!asked.ok()) {
@@ -181,7 +242,7 @@ void AddDecisionRoutes(DeciderService* service, Router* router) {
                .operation = "decide",
                .scope = Scope::kDecide,
                .handler = [=](const HttpRequest& r) { return PostDecision(service, r); },
-               .most_bytes = kMostReply,
+               .most_bytes = kMostReplies,
                .signed_request = true});
   router->Add({.method = "GET",
                .pattern = "/v1/keys",

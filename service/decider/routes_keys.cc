@@ -127,7 +127,7 @@ Json DeciderFacts(DeciderService* service) {
                        budget.ok() ? absl::StrCat(budget->openings, " replies opened")
                                    : std::string(budget.status().message()),
                        !budget.ok() || budget->successor.has_value()));
-  facts.push_back(Fact("Galleries", std::to_string(state->config.galleries.size()),
+  facts.push_back(Fact("Galleries", std::to_string(state->config.RuledGalleries()),
                        "with a rule for decisions", state->config.galleries.empty()));
   return facts;
 }

@@ -38,7 +38,26 @@ absl::Status CheckOwnerAlone(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0 || (status.st_mode & S_IWOTH) == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat(path, ": anybody may change whom it believes: chmod o-w ", path));
+      absl::StrCat(path, ": anybody may change what is believed: chmod o-w ", path));
+}
+
+// TakeShards gives each bucket of the lists that the configuration names its gallery's rule.
+absl::Status TakeShards(DeciderConfig* config) {
+  for (GalleryRule& rule : config->sharded) {
+    HEFT_RETURN_IF_ERROR(CheckOwnerAlone(rule.shard_list));
+    HEFT_ASSIGN_OR_RETURN(ShardList list, ShardList::Load(rule.shard_list));
+    rule.shards = std::make_shared<const ShardList>(std::move(list));
+    for (const GalleryId& id : rule.shards->buckets()) {
+      if (config->galleries.emplace(id, rule).second) {
+        ++rule.bucket;
+        continue;
+      }
+      return absl::FailedPreconditionError(
+          absl::StrCat(rule.shard_list, ": gallery ", HexString(id),
+                       " has a [[gallery]] already: one gallery has one rule"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -53,6 +72,7 @@ absl::StatusOr<const GalleryRule*> DeciderState::Rule(const GalleryId& gallery) 
 
 absl::StatusOr<std::shared_ptr<const DeciderState>> LoadDeciderState(DeciderConfig config,
                                                                      PassphraseKeeper* passphrase) {
+  HEFT_RETURN_IF_ERROR(TakeShards(&config));
   const KeyConfig& key = config.key;
   HEFT_RETURN_IF_ERROR(CheckOwnerAlone(key.trust));
   HEFT_ASSIGN_OR_RETURN(Trust trust, Trust::Load(key.trust));

@@ -92,9 +92,12 @@ std::shared_ptr<const Body> BodyOf(std::vector<uint8_t> bytes);
 
 // ReadJson: kInvalidArgument for another content type, and for what ParseJson refuses.
 absl::StatusOr<nlohmann::json> ReadJson(const HttpRequest& request, const JsonLimits& limits = {});
-// ReadParts: kInvalidArgument for what is no multipart/form-data, more than 64 parts, or headers of
-// a part above 4 kB.
-absl::StatusOr<std::vector<Part>> ReadParts(const HttpRequest& request);
+// ReadParts: kInvalidArgument for what is no multipart/form-data, more than `most` parts, or
+// headers of a part above 4 kB.
+inline constexpr size_t kMostParts = 64;
+absl::StatusOr<std::vector<Part>> ReadParts(const HttpRequest& request, size_t most = kMostParts);
+// IsForm: whether a request says that it has such a body.
+bool IsForm(const HttpRequest& request);
 
 }  // namespace heft::service
 

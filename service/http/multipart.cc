@@ -12,7 +12,6 @@
 namespace heft::service {
 namespace {
 
-constexpr size_t kMostParts = 64;
 constexpr size_t kMostPartHeader = 4096;
 
 absl::Status Wrong(std::string_view what) {
@@ -52,12 +51,10 @@ std::optional<std::string> ParameterOf(std::string_view value, std::string_view 
 }
 
 absl::StatusOr<std::string> BoundaryOf(const HttpRequest& request) {
-  const std::string type = request.Header("content-type");
-  const std::string_view media =
-      Trim(std::string_view(type).substr(0, std::min(type.find(';'), type.size())));
-  if (!SameText(media, "multipart/form-data")) {
+  if (!IsForm(request)) {
     return absl::InvalidArgumentError("this wants Content-Type: multipart/form-data");
   }
+  const std::string type = request.Header("content-type");
   const auto boundary = ParameterOf(type, "boundary");
   if (!boundary || boundary->empty() || boundary->size() > 70) return Wrong("no good boundary");
   return *boundary;
@@ -100,7 +97,13 @@ size_t FindIn(std::string_view text, std::string_view what, size_t from) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Part>> ReadParts(const HttpRequest& request) {
+bool IsForm(const HttpRequest& request) {
+  const std::string type = request.Header("content-type");
+  return SameText(Trim(std::string_view(type).substr(0, std::min(type.find(';'), type.size()))),
+                  "multipart/form-data");
+}
+
+absl::StatusOr<std::vector<Part>> ReadParts(const HttpRequest& request, size_t most) {
   const auto boundary = BoundaryOf(request);
   if (!boundary.ok()) return boundary.status();
   const std::span<const uint8_t> bytes = request.bytes();
@@ -113,7 +116,7 @@ absl::StatusOr<std::vector<Part>> ReadParts(const HttpRequest& request) {
     if (text.substr(at, 2) == "--") break;
     if (text.substr(at, 2) != "\r\n") return Wrong("no line after a boundary");
     at += 2;
-    if (parts.size() == kMostParts) return Wrong("more than 64 parts");
+    if (parts.size() == most) return Wrong(absl::StrCat("more than ", most, " parts"));
     const size_t header_end = text.substr(at, kMostPartHeader + 4).find("\r\n\r\n");
     if (header_end == text.npos) return Wrong("a part whose header does not end within 4 kB");
     Part part;
