@@ -2,6 +2,7 @@
 // Galleries: what is in them, whether they are intact, copies of them.
 #include "heft/gallery.h"
 
+#include "c/gallery_options.h"
 #include "c/handles.h"
 #include "c/options.h"
 #include "c/result.h"
@@ -144,11 +145,7 @@ heft_status heft_gallery_create(const heft_matcher* matcher, const char* name,
                                 heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", result, "result"));
-    heft::Retained retained;
-    heft::c::OptionReader read(options);
-    read.Integer("retention_seconds", &retained.seconds);
-    read.Integer("retention_bytes", &retained.bytes);
-    HEFT_RETURN_IF_ERROR(read.Finish());
+    HEFT_ASSIGN_OR_RETURN(const heft::Retained retained, heft::c::ReadRetained(options));
     HEFT_ASSIGN_OR_RETURN(const heft::GalleryId id,
                           heft::CreateGallery(matcher->server, name, retained));
     *result = new heft_result(Json::object({{"gallery_id", heft::c::Hex(id)}}));

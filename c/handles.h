@@ -15,11 +15,13 @@
 #include "heft/c/base.h"
 #include "heft/c/client.h"
 #include "heft/c/matcher.h"
+#include "heft/c/shards.h"
 #include "heft/client.h"
 #include "heft/gallery.h"
 #include "heft/json.h"
 #include "heft/model.h"
 #include "heft/server.h"
+#include "heft/shards.h"
 #include "heft/trust.h"
 
 // HEFT_C_HANDLE: the tag and the name of a type; tags are its letters, of which types have
@@ -95,6 +97,12 @@ struct heft_matcher : heft::c::Handle<heft_matcher> {
   HEFT_C_HANDLE(heft_matcher, 'matc');
   explicit heft_matcher(heft::Server s) : server(std::move(s)) {}
   const heft::Server server;
+};
+
+struct heft_shards : heft::c::Handle<heft_shards> {
+  HEFT_C_HANDLE(heft_shards, 'shar');
+  explicit heft_shards(heft::ShardList l) : list(std::move(l)) {}
+  const heft::ShardList list;
 };
 
 struct heft_gallery : heft::c::Handle<heft_gallery> {

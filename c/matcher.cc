@@ -2,8 +2,9 @@
 // The server's role: keys, enrolment and admission.
 #include "heft/c/matcher.h"
 
+#include "c/gallery_options.h"
 #include "c/handles.h"
-#include "c/options.h"
+#include "c/result.h"
 #include "heft/expanded_keys.h"
 #include "heft/files.h"
 #include "heft/pending.h"
@@ -32,24 +33,6 @@ absl::StatusOr<OpenedKeys> OpenKeys(const std::string& path) {
   }
   HEFT_ASSIGN_OR_RETURN(keys.bytes, ReadFile(path, kMaxKeysSize));
   return keys;
-}
-
-absl::StatusOr<EnrolOptions> ReadEnrolOptions(const heft_options* options,
-                                              const heft_trust* trust) {
-  EnrolOptions enrol;
-  std::vector<std::string> metadata;
-  OptionReader read(options);
-  read.Text("identity", &enrol.identity).Flag("all_pairs", &enrol.all_pairs);
-  read.Flag("average", &enrol.average).Bytes("authorisation", &enrol.authorisation);
-  read.Texts("metadata", &metadata).Integer("expires", &enrol.expires);
-  read.Text("idempotency_key", &enrol.idempotency_key);
-  HEFT_RETURN_IF_ERROR(read.Finish());
-  for (const std::string& text : metadata) {
-    HEFT_ASSIGN_OR_RETURN(MetadataPair pair, ParseMetadataPair(text));
-    enrol.metadata.push_back(std::move(pair));
-  }
-  if (trust != nullptr) enrol.trust = &trust->trust;
-  return enrol;
 }
 
 }  // namespace
@@ -135,11 +118,7 @@ heft_status heft_matcher_enrol(const heft_matcher* matcher, const char* gallery,
     HEFT_ASSIGN_OR_RETURN(
         const heft::EnrolResult done,
         matcher->server.Enrol(gallery, files->files, enrol, AsMonitor(monitor, user)));
-    *result = new heft_result(Json({{"brought", done.brought},
-                                    {"waiting", done.waiting},
-                                    {"templates", done.templates},
-                                    {"blocks", done.blocks},
-                                    {"repeated", done.repeated}}));
+    *result = new heft_result(heft::c::EnrolledJson(done));
     return absl::OkStatus();
   });
 }

@@ -49,6 +49,14 @@ Json CopiedJson(const CopiedGallery& copied) {
   return {{"name", copied.name}, {"gallery_id", Hex(copied.id)}, {"generation", copied.generation}};
 }
 
+Json EnrolledJson(const EnrolResult& done) {
+  return {{"brought", done.brought},
+          {"waiting", done.waiting},
+          {"templates", done.templates},
+          {"blocks", done.blocks},
+          {"repeated", done.repeated}};
+}
+
 Json DamagedJson(const std::vector<DamagedBlock>& damaged) {
   Json json = Json::array();
   for (const DamagedBlock& block : damaged) {

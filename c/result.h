@@ -14,6 +14,7 @@
 #include "heft/gallery_admin.h"
 #include "heft/json.h"
 #include "heft/metadata.h"
+#include "heft/server.h"
 #include "heft/trust.h"
 
 namespace heft::c {
@@ -31,6 +32,7 @@ Json ThresholdJson(const ChosenThreshold& threshold);
 Json WhereJson(const std::vector<Condition>& where);
 Json TemplateJson(const ListedTemplate& listed);
 Json CopiedJson(const CopiedGallery& copied);
+Json EnrolledJson(const EnrolResult& done);
 Json DamagedJson(const std::vector<DamagedBlock>& damaged);
 
 // What the errors of "overwritten" members say; empty: it is done.

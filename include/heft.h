@@ -38,6 +38,7 @@
 #include "heft/c/learning.h"   // IWYU pragma: export
 #include "heft/c/matcher.h"    // IWYU pragma: export
 #include "heft/c/model.h"      // IWYU pragma: export
+#include "heft/c/shards.h"     // IWYU pragma: export
 #include "heft/c/trust.h"      // IWYU pragma: export
 
 #endif  // HEFT_INCLUDE_HEFT_H_

@@ -31,6 +31,7 @@ struct FloodingReader {
 
 void ReadRule(OptionReader& read, DecisionRule* rule) {
   read.Number("score", &rule->score).Number("fmr", &rule->fmr).Number("fpir", &rule->fpir);
+  read.Flag("others", &rule->others);
 }
 
 Json ScoresJson(const OpenedScores& opened) {
@@ -102,7 +103,13 @@ Json BudgetJson(const BudgetUse& use) {
   return json;
 }
 
-absl::StatusOr<Json> Open(const KeyOwner& owner, heft_bytes reply, const char* what,
+// Replies: one, or those of a gallery's buckets.
+struct Replies {
+  std::vector<ReplyFile> files;
+  const ShardList* shards = nullptr;
+};
+
+absl::StatusOr<Json> Open(const KeyOwner& owner, const Replies& replies,
                           const heft_options* options) {
   uint32_t publish = kPublishedCandidates;
   FloodingReader flooding;
@@ -110,12 +117,15 @@ absl::StatusOr<Json> Open(const KeyOwner& owner, heft_bytes reply, const char* w
   read.Integer("publish", &publish);
   flooding.Read(read);
   HEFT_RETURN_IF_ERROR(read.Finish());
-  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened,
-                        owner.Open(Span(reply), what, flooding.Get(), publish));
+  HEFT_ASSIGN_OR_RETURN(
+      const OpenedScores opened,
+      replies.shards
+          ? owner.OpenShards(*replies.shards, replies.files, flooding.Get(), publish)
+          : owner.Open(replies.files[0].bytes, replies.files[0].what, flooding.Get(), publish));
   return ScoresJson(opened);
 }
 
-absl::StatusOr<Json> Decide(const KeyOwner& owner, heft_bytes reply, const char* what,
+absl::StatusOr<Json> Decide(const KeyOwner& owner, const Replies& replies,
                             const heft_options* options) {
   DecisionRule rule;
   FloodingReader flooding;
@@ -124,29 +134,50 @@ absl::StatusOr<Json> Decide(const KeyOwner& owner, heft_bytes reply, const char*
   read.Flag("likelihood", &rule.likelihood);
   flooding.Read(read);
   HEFT_RETURN_IF_ERROR(read.Finish());
-  HEFT_ASSIGN_OR_RETURN(const Decision decision,
-                        owner.Decide(Span(reply), what, rule, flooding.Get()));
+  HEFT_ASSIGN_OR_RETURN(
+      const Decision decision,
+      replies.shards
+          ? owner.DecideShards(*replies.shards, replies.files, rule, flooding.Get())
+          : owner.Decide(replies.files[0].bytes, replies.files[0].what, rule, flooding.Get()));
   return DecisionJson(decision);
 }
 
-absl::StatusOr<Json> Threshold(const KeyOwner& owner, heft_bytes reply, const char* what,
+absl::StatusOr<Json> Threshold(const KeyOwner& owner, const Replies& replies,
                                const heft_options* options) {
   DecisionRule rule;
   OptionReader read(options);
   ReadRule(read, &rule);
   HEFT_RETURN_IF_ERROR(read.Finish());
-  HEFT_ASSIGN_OR_RETURN(const ChosenThreshold at, owner.ThresholdFor(Span(reply), what, rule));
+  HEFT_ASSIGN_OR_RETURN(
+      const ChosenThreshold at,
+      replies.shards ? owner.ThresholdForShards(*replies.shards, replies.files, rule)
+                     : owner.ThresholdFor(replies.files[0].bytes, replies.files[0].what, rule));
   return ThresholdJson(at);
 }
 
 // Answer: of the three, which take the same arguments.
-heft_status Answer(absl::StatusOr<Json> (*ask)(const KeyOwner&, heft_bytes, const char*,
-                                               const heft_options*),
-                   const heft_key_owner* owner, heft_bytes reply, const char* what,
+using Ask = absl::StatusOr<Json> (*)(const KeyOwner&, const Replies&, const heft_options*);
+
+heft_status Answer(Ask ask, const heft_key_owner* owner, heft_bytes reply, const char* what,
                    const heft_options* options, heft_result** result, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(owner, "owner", reply, "reply", what, "what", result, "result"));
-    HEFT_ASSIGN_OR_RETURN(Json json, ask(owner->owner, reply, what, options));
+    const Replies one = {.files = {{Span(reply), what}}};
+    HEFT_ASSIGN_OR_RETURN(Json json, ask(owner->owner, one, options));
+    *result = new heft_result(std::move(json));
+    return absl::OkStatus();
+  });
+}
+
+heft_status AnswerAll(Ask ask, const heft_key_owner* owner, const heft_shards* shards,
+                      const heft_files* files, const heft_options* options, heft_result** result,
+                      heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(
+        Given(owner, "owner", shards, "shards", files, "replies", result, "result"));
+    Replies all = {.shards = &shards->list};
+    for (const SampleFile& file : files->files) all.files.push_back({file.bytes, file.name});
+    HEFT_ASSIGN_OR_RETURN(Json json, ask(owner->owner, all, options));
     *result = new heft_result(std::move(json));
     return absl::OkStatus();
   });
@@ -156,6 +187,7 @@ heft_status Answer(absl::StatusOr<Json> (*ask)(const KeyOwner&, heft_bytes, cons
 }  // namespace heft::c
 
 using heft::c::Answer;
+using heft::c::AnswerAll;
 using heft::c::Call;
 using heft::c::Given;
 
@@ -165,16 +197,34 @@ heft_status heft_key_owner_open(const heft_key_owner* owner, heft_bytes reply, c
   return Answer(heft::c::Open, owner, reply, what, options, result, error);
 }
 
+heft_status heft_key_owner_open_shards(const heft_key_owner* owner, const heft_shards* shards,
+                                       const heft_files* replies, const heft_options* options,
+                                       heft_result** result, heft_error** error) {
+  return AnswerAll(heft::c::Open, owner, shards, replies, options, result, error);
+}
+
 heft_status heft_key_owner_decide(const heft_key_owner* owner, heft_bytes reply, const char* what,
                                   const heft_options* options, heft_result** result,
                                   heft_error** error) {
   return Answer(heft::c::Decide, owner, reply, what, options, result, error);
 }
 
+heft_status heft_key_owner_decide_shards(const heft_key_owner* owner, const heft_shards* shards,
+                                         const heft_files* replies, const heft_options* options,
+                                         heft_result** result, heft_error** error) {
+  return AnswerAll(heft::c::Decide, owner, shards, replies, options, result, error);
+}
+
 heft_status heft_key_owner_threshold(const heft_key_owner* owner, heft_bytes reply,
                                      const char* what, const heft_options* options,
                                      heft_result** result, heft_error** error) {
   return Answer(heft::c::Threshold, owner, reply, what, options, result, error);
+}
+
+heft_status heft_key_owner_threshold_shards(const heft_key_owner* owner, const heft_shards* shards,
+                                            const heft_files* replies, const heft_options* options,
+                                            heft_result** result, heft_error** error) {
+  return AnswerAll(heft::c::Threshold, owner, shards, replies, options, result, error);
 }
 
 heft_status heft_key_owner_budget(const heft_key_owner* owner, heft_result** result,

@@ -61,12 +61,17 @@ absl::StatusOr<std::vector<Digest>> ParseEntries(const std::vector<std::string>&
 absl::StatusOr<AdmissionPolicy> ReadPolicy(const heft_options* options) {
   AdmissionPolicy policy;
   std::vector<std::string> entries, reject_entries;
+  std::string shards;
   OptionReader read(options);
   read.Texts("only", &policy.only).Texts("reject", &policy.reject);
   read.Flag("new_identities_only", &policy.new_identities_only);
   read.Flag("put_back", &policy.put_back);
   read.Texts("entries", &entries).Texts("reject_entries", &reject_entries);
+  read.Text("shards", &shards);
   HEFT_RETURN_IF_ERROR(read.Finish());
+  if (!shards.empty()) {
+    HEFT_ASSIGN_OR_RETURN(policy.shards, ShardList::Parse(shards, "shards"));
+  }
   HEFT_ASSIGN_OR_RETURN(policy.entries, ParseEntries(entries));
   HEFT_ASSIGN_OR_RETURN(policy.reject_entries, ParseEntries(reject_entries));
   return policy;

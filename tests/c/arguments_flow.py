@@ -11,7 +11,7 @@ class Arguments(Case):
     MAY_BE_NULL = {"options", "monitor", "user", "labels", "split", "audience", "request", "errors",
                    "enrolment_keys", "verdicts", "statement",
                    ("heft_matcher_enrol", "trust"), ("heft_enrol_many", "trust"),
-                   ("heft_gallery_remove", "trust"),
+                   ("heft_shards_enrol", "trust"), ("heft_gallery_remove", "trust"),
                    ("heft_gallery_restore", "trust"), ("heft_gallery_restore", "matcher"),
                    ("heft_open_signed", "trust"), ("heft_request_read", "trust"),
                    ("heft_gallery_stats", "model"), ("heft_gallery_verify", "model"),

@@ -14,6 +14,7 @@ from world import heft  # noqa: E402
 from basics_flow import Basics, Kinds, Learning  # noqa: E402,F401
 from keys_flow import Keys  # noqa: E402,F401
 from matching_flow import Matching  # noqa: E402,F401
+from shards_flow import Shards  # noqa: E402,F401
 from gallery_flow import Administration  # noqa: E402,F401
 from arguments_flow import Arguments  # noqa: E402,F401
 import promises  # noqa: E402

@@ -129,6 +129,7 @@ def one_of_each():
             "buffer": heft.call("heft_model_serialize", world.model),
             "result": heft.call("heft_model_describe", world.model),
             "signing_key": heft.call("heft_signing_key_generate")}
+    made["shards"] = heft.call("heft_shards_make", "crowd", ["01" * 16, "02" * 16], 2)
     made["request"] = heft.call("heft_request_read", files, None,
                                 heft.call("heft_signing_key_public", made["signing_key"]).decode())
     return made

@@ -6,7 +6,9 @@
 #define HEFT_C_KEY_OWNER_H_
 
 #include "heft/c/base.h"
+#include "heft/c/matcher.h"
 #include "heft/c/model.h"
+#include "heft/c/shards.h"
 #include "heft/c/trust.h"
 
 #ifdef __cplusplus
@@ -96,8 +98,9 @@ HEFT_C_API heft_status heft_key_owner_inquiry(const heft_key_owner* owner, heft_
                                               heft_result** result, heft_error** error);
 // heft_key_owner_admit: opens the proofs of the norms of all who wait, and decides. Options:
 // "only", "reject" (identities, added), "entries", "reject_entries" (of an inquiry, added),
-// "new_identities_only", "put_back" (flags; AdmissionPolicy). `admission` is for
-// heft_matcher_admit. `verdicts` (may be NULL): [{identity, admitted, reason}].
+// "new_identities_only", "put_back" (flags; AdmissionPolicy), "shards" (text: the shard list of
+// which the gallery is a bucket). `admission` is for heft_matcher_admit. `verdicts` (may be NULL):
+// [{identity, admitted, reason}].
 HEFT_C_API heft_status heft_key_owner_admit(const heft_key_owner* owner, heft_bytes request,
                                             const heft_options* options, heft_buffer** admission,
                                             heft_result** verdicts, heft_error** error);
@@ -120,16 +123,36 @@ HEFT_C_API heft_status heft_key_owner_open(const heft_key_owner* owner, heft_byt
 // heft_key_owner_decide: the same, reduced to a decision: kind, probe, accepted, identity (empty:
 // nobody), refused, likelihood ("", "weak", "moderate", "strong"), threshold, rate, rate_of
 // ("nothing", "comparisons", "searches"), interval [lo, hi], warning, where. Options: "score",
-// "fmr", "fpir" (numbers, one of them needed; DecisionRule), "likelihood" (flag), "flood_bits",
-// "flood_openings".
+// "fmr", "fpir" (numbers, one of them needed; DecisionRule), "likelihood", "others" (flags),
+// "flood_bits", "flood_openings".
 HEFT_C_API heft_status heft_key_owner_decide(const heft_key_owner* owner, heft_bytes reply,
                                              const char* what, const heft_options* options,
                                              heft_result** result, heft_error** error);
 // heft_key_owner_threshold: what a rule means for this reply: opens nothing, charges nothing.
-// Options: "score", "fmr", "fpir". threshold, rate, rate_of, interval, warning.
+// Options: "score", "fmr", "fpir", "others". threshold, rate, rate_of, interval, warning.
 HEFT_C_API heft_status heft_key_owner_threshold(const heft_key_owner* owner, heft_bytes reply,
                                                 const char* what, const heft_options* options,
                                                 heft_result** result, heft_error** error);
+
+// The same of a gallery in buckets: one search of all of them, charged once (OpenShards). `replies`
+// (heft_files_add, in any order) are signed ones and the whole: of an identification one of each
+// bucket, of a verification that of the claimed identity's alone, all to one request; otherwise
+// HEFT_FAILED_PRECONDITION, before anything is decrypted or charged.
+HEFT_C_API heft_status heft_key_owner_open_shards(const heft_key_owner* owner,
+                                                  const heft_shards* shards,
+                                                  const heft_files* replies,
+                                                  const heft_options* options, heft_result** result,
+                                                  heft_error** error);
+HEFT_C_API heft_status heft_key_owner_decide_shards(const heft_key_owner* owner,
+                                                    const heft_shards* shards,
+                                                    const heft_files* replies,
+                                                    const heft_options* options,
+                                                    heft_result** result, heft_error** error);
+HEFT_C_API heft_status heft_key_owner_threshold_shards(const heft_key_owner* owner,
+                                                       const heft_shards* shards,
+                                                       const heft_files* replies,
+                                                       const heft_options* options,
+                                                       heft_result** result, heft_error** error);
 
 // ---- The budget (BudgetUse).
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "c/gallery_options.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "c/handles.h"
+
+namespace heft::c {
+
+absl::StatusOr<Retained> ReadRetained(const heft_options* options) {
+  Retained retained;
+  OptionReader read(options);
+  read.Integer("retention_seconds", &retained.seconds);
+  read.Integer("retention_bytes", &retained.bytes);
+  HEFT_RETURN_IF_ERROR(read.Finish());
+  return retained;
+}
+
+absl::StatusOr<EnrolOptions> ReadEnrolOptions(const heft_options* options,
+                                              const heft_trust* trust) {
+  EnrolOptions enrol;
+  std::vector<std::string> metadata;
+  OptionReader read(options);
+  read.Text("identity", &enrol.identity).Flag("all_pairs", &enrol.all_pairs);
+  read.Flag("average", &enrol.average).Bytes("authorisation", &enrol.authorisation);
+  read.Texts("metadata", &metadata).Integer("expires", &enrol.expires);
+  read.Text("idempotency_key", &enrol.idempotency_key);
+  HEFT_RETURN_IF_ERROR(read.Finish());
+  for (const std::string& text : metadata) {
+    HEFT_ASSIGN_OR_RETURN(MetadataPair pair, ParseMetadataPair(text));
+    enrol.metadata.push_back(std::move(pair));
+  }
+  if (trust != nullptr) enrol.trust = &trust->trust;
+  return enrol;
+}
+
+}  // namespace heft::c

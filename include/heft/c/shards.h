@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Galleries that are divided into buckets (heft/shards.h, heft/sharded_gallery.h): each bucket is
+// an ordinary gallery, GALLERY.000 and so on; who belongs into which follows from the identity. A
+// probe is asked of all of them, and the key owner opens the replies of all as one search
+// (heft_key_owner_open_shards).
+#ifndef HEFT_C_SHARDS_H_
+#define HEFT_C_SHARDS_H_
+
+#include "heft/c/base.h"
+#include "heft/c/gallery.h"
+#include "heft/c/matcher.h"
+#include "heft/c/trust.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// heft_shards: the shard list, which says which galleries are the buckets of one (ShardList). The
+// key owner has it over a way of his own.
+typedef struct heft_shards heft_shards;
+// Of `count` ids of galleries, in the order of the buckets; of a text, which `what` names in
+// errors; of a file. Saving replaces the file.
+HEFT_C_API heft_status heft_shards_make(const char* gallery, const char* const* buckets,
+                                        size_t count, heft_shards** shards, heft_error** error);
+HEFT_C_API heft_status heft_shards_parse(heft_bytes text, const char* what, heft_shards** shards,
+                                         heft_error** error);
+HEFT_C_API heft_status heft_shards_load(const char* path, heft_shards** shards, heft_error** error);
+HEFT_C_API heft_status heft_shards_save(const heft_shards* shards, const char* path,
+                                        heft_error** error);
+HEFT_C_API void heft_shards_free(heft_shards* shards);
+HEFT_C_FREE_AT(shards)
+// gallery, gallery_id (of the whole, by which decisions name it), buckets [id], text (as saved).
+HEFT_C_API heft_status heft_shards_describe(const heft_shards* shards, heft_result** result,
+                                            heft_error** error);
+// Where an identity belongs: bucket, gallery_id, address (of `gallery`, FOLDER:NAME: with which a
+// bucket is opened, FOLDER:NAME.003; BucketOf, BucketAddress).
+HEFT_C_API heft_status heft_shards_find(const heft_shards* shards, const char* gallery,
+                                        const char* identity, heft_result** result,
+                                        heft_error** error);
+
+// heft_shards_create: `buckets` empty galleries in one store, and their list (CreateShards).
+// Options: "retention_seconds", "retention_bytes".
+HEFT_C_API heft_status heft_shards_create(const heft_matcher* matcher, const char* gallery,
+                                          uint32_t buckets, const heft_options* options,
+                                          heft_shards** shards, heft_error** error);
+// heft_shards_open: one of its buckets. HEFT_FAILED_PRECONDITION where the gallery of that name is
+// not the one that the list says.
+HEFT_C_API heft_status heft_shards_open(const heft_shards* shards, const char* gallery,
+                                        uint32_t bucket, heft_gallery** opened, heft_error** error);
+// heft_shards_enrol: each sample into the bucket of its identity (EnrolInShards): in each bucket
+// all or none; who asks again after a failure brings what is missing. Options and result: as
+// heft_matcher_enrol.
+HEFT_C_API heft_status heft_shards_enrol(const heft_shards* shards, const heft_matcher* matcher,
+                                         const char* gallery, const heft_files* files,
+                                         const heft_options* options, const heft_trust* trust,
+                                         heft_monitor monitor, void* user, heft_result** result,
+                                         heft_error** error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // HEFT_C_SHARDS_H_
