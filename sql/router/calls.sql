@@ -6,7 +6,7 @@
 CREATE FUNCTION heft_router.raise_again(state text, message text) RETURNS void
   LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  IF state LIKE '08%' OR state LIKE '57P%' OR
+  IF state LIKE '08%' OR state LIKE '57P%' OR (state = '55P03' AND message LIKE '%REMOTE ERROR%') OR
       (state = 'XX000' AND message LIKE 'PL/Proxy function %') THEN
     RAISE EXCEPTION 'a node does not answer, and a part is not passed off as all: %', message
       USING ERRCODE = 'HF001',

@@ -55,11 +55,16 @@ CREATE FUNCTION plproxy.get_cluster_config(cluster text, OUT key text, OUT val t
   RETURNS SETOF record LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
   AS $$ SELECT 'modular_mapping', '1' UNION ALL
         SELECT 'query_timeout', timeout::text FROM heft_router.cluster $$;
+-- What an address says stands last, and holds. PL/Proxy looks at its query_timeout only when some node
+-- says something: so a node ends what waits for a lock there, and a machine that is gone is noticed. But
+-- no node ends a call by its statement_timeout: PL/Proxy takes that (57014) for the caller's wish,
+-- cancels what has ended already, and waits for that without end.
 CREATE FUNCTION plproxy.get_cluster_partitions(cluster text) RETURNS SETOF text
   LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
-  AS $$ SELECT conninfo || CASE WHEN conninfo LIKE '%connect_timeout%' THEN ''
-                                ELSE ' connect_timeout=10' END
-        FROM heft_router.nodes ORDER BY number $$;
+  AS $$ SELECT 'connect_timeout=10 keepalives_idle=10 keepalives_interval=5 keepalives_count=3 '
+          'tcp_user_timeout=30000 '
+          || format('options=''-c statement_timeout=0 -c lock_timeout=%ss'' ', timeout) || conninfo
+        FROM heft_router.nodes, heft_router.cluster ORDER BY number $$;
 
 -- --- Nodes. A new one has no buckets until they are moved to it.
 CREATE FUNCTION heft_router.heft_add_node(name text, conninfo text) RETURNS integer

@@ -102,13 +102,21 @@ answers
   echo ";"
   catching "$ask"
 } | sql | tr '\n' ' ' | grep -qE '^4 1 (HF001|answered) answered $' || die "a node that goes away"
-on node-b -c "BEGIN" -c "LOCK TABLE heft.galleries" -c "SELECT pg_sleep(3)" -c "ROLLBACK" >/dev/null &
-# PL/Proxy looks at its own timeout when a node says something: one that says nothing is ended by the caller's.
-sleep 1
+PGAPPNAME=hanger on node-b -c "BEGIN" -c "LOCK TABLE heft.galleries" -c "SELECT pg_sleep(600)" >/dev/null 2>&1 &
+until [[ "$(on node-b -c "SELECT count(*) FROM pg_locks WHERE relation = 'heft.galleries'::regclass
+  AND mode = 'AccessExclusiveLock' AND granted")" == 1 ]]; do sleep 0.05; done
 sql -c "SET statement_timeout = 500" -c "SELECT count(*) FROM $ask" 2>"$work/error" && die "a node hangs, and an answer"
 grep -q "statement timeout" "$work/error" || die "$(cat "$work/error")"
-wait "$!"
+sql -c "UPDATE heft_router.cluster SET timeout = 1, version = version + 1"
+refused HF001 "$ask"
+sql -c "UPDATE heft_router.cluster SET timeout = 120, version = version + 1"
+sql -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hanger'" >/dev/null
+wait "$!" || true
 answers
+# What a node's database says of statements in general ends no call of the router's.
+on node-b -c "ALTER DATABASE \"node-b\" SET statement_timeout = '1ms'"
+answers
+on node-b -c "SET statement_timeout = 0" -c "ALTER DATABASE \"node-b\" RESET statement_timeout"
 # A bad probe is the caller's own error, by the node's own state.
 refused 22P03 "heft_router.heft_identify('main', ARRAY['rubbish'::bytea])"
 
