@@ -43,6 +43,8 @@ randombytes_implementation g_implementation = {
 }  // namespace
 
 void FixRandomness(std::string_view name) {
+  if (sodium_init() < 0)
+    std::abort();  // which draws some, so that a process's first test had others
   Seed seed;
   const auto hash = HashBytes(AsBytes(name));
   static_assert(sizeof(hash) == sizeof(seed));

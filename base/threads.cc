@@ -134,7 +134,8 @@ int ThreadCount() {
 absl::Status GiveWay() {
   constexpr int kNice = 10;
   const auto thread = static_cast<id_t>(syscall(SYS_gettid));  // on Linux each has its own
-  if (setpriority(PRIO_PROCESS, thread, kNice) == 0) {
+  // Whoever runs at a niceness beyond stays there: root would get less nice, and others an error.
+  if (getpriority(PRIO_PROCESS, thread) >= kNice || setpriority(PRIO_PROCESS, thread, kNice) == 0) {
     t_gives_way = true;  // a thread has the niceness of the one that made it: its pool's too
     return absl::OkStatus();
   }

@@ -56,6 +56,20 @@ TEST_F(ThreadsTest, GivingWayIsOfTheCallerAndHisHelpers) {
   EXPECT_EQ(kept, 0);
 }
 
+// Whoever is nicer already is not made less so, which root may do, and is no error for others.
+TEST_F(ThreadsTest, GivingWayTakesNoPriority) {
+  int own = 0;
+  bool given = false;
+  std::thread([&] {
+    const int nicer = std::max(getpriority(PRIO_PROCESS, 0), 15);
+    if (setpriority(PRIO_PROCESS, gettid(), nicer) != 0) return;
+    given = GiveWay().ok();
+    own = getpriority(PRIO_PROCESS, 0) - nicer;
+  }).join();
+  EXPECT_TRUE(given);
+  EXPECT_EQ(own, 0);
+}
+
 // A job of somebody who gives way lasts as long as it likes: others do not wait for its end.
 TEST_F(ThreadsTest, NobodyWaitsForThoseWhoGiveWay) {
   SetThreadCount(2);
