@@ -37,7 +37,9 @@ cluster_is_installed() {
   done
 }
 
-cluster_is_allowed() { "${in_namespaces[@]}" true 2>/dev/null; }
+cluster_is_allowed() {
+  "${in_namespaces[@]}" sh -c 'ip link add cluster type bridge && ip link add node type veth peer name line' 2>/dev/null
+}
 
 own_namespaces() {
   if [[ -n "${HEFT_CLUSTER_WORK:-}" ]]; then
@@ -49,7 +51,7 @@ own_namespaces() {
   fi
   local inside status=0
   cluster_is_allowed ||
-    die "this machine gives no namespaces (unshare --net --pid): run it as root, or where they are allowed"
+    die "this machine gives no namespaces or no networks in them (unshare --net --pid, ip link): run it as root, or where they are allowed"
   work="$(mktemp -d)"
   # shellcheck disable=SC2064  # that folder
   trap "rm -rf -- '$work'" EXIT
@@ -90,7 +92,7 @@ make_network() {
 
 start_etcd() {
   local url="http://$network.1:2379" tries=0
-  "${as_server[@]}" setpriv --pdeathsig KILL etcd --data-dir "$work/etcd" --name one --listen-client-urls "$url" \
+  "${as_server[@]}" setpriv --pdeathsig KILL etcd --enable-v2 --data-dir "$work/etcd" --name one --listen-client-urls "$url" \
     --advertise-client-urls "$url" --listen-peer-urls "http://$network.1:2380" \
     --initial-advertise-peer-urls "http://$network.1:2380" \
     --initial-cluster "one=http://$network.1:2380" </dev/null >"$work/etcd.log" 2>&1 &
@@ -101,7 +103,8 @@ start_etcd() {
 }
 
 # configuration N [SETTING]...: Patroni's. Nobody but ourselves is in this network, hence `trust`; and the
-# folder does not outlive a power cut, hence no fsync. What a real one needs: docs/scale.md.
+# folder does not outlive a power cut, hence no fsync. What a real one needs: docs/scale.md. By etcd's older
+# interface, as Debian's Patroni 3.0.2 overwrites another's leader key by the newer one (docs/scale.md).
 configuration() {
   local n="$1" here
   here="$(address "$n")"
@@ -110,7 +113,7 @@ configuration() {
 scope: heft
 name: node$n
 restapi: {listen: '$here:8008', connect_address: '$here:8008'}
-etcd3: {hosts: '$network.1:2379'}
+etcd: {hosts: '$network.1:2379'}
 bootstrap:
   dcs:
     loop_wait: 1

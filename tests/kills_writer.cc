@@ -87,7 +87,7 @@ void Writer::Run() {
       options_.probes ? Identify() : Step();
     } catch (const CutShort&) {
       // Not too often: each is asked for again by who checks.
-      absl::SleepFor(absl::Milliseconds(500));
+      absl::SleepFor(absl::Seconds(2));
     }
   }
 }
