@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/identity.h"
+#include "base/regular_file.h"
 #include "gallery/exchange_folder.h"
 #include "heft/audit.h"
 #include "heft/files.h"
@@ -102,10 +104,10 @@ absl::Status AnswerRequest(const Server& server, const MatchJob& job, const std:
 absl::StatusOr<std::vector<std::string>> RequestNames(const DeduplicationFolders& folders) {
   HEFT_ASSIGN_OR_RETURN(std::vector<std::string> names, Names(folders.probes));
   for (const std::string& name : names) {
-    if (name.find('.') == std::string::npos) continue;
+    if (name.find('.') == std::string::npos && TextFlaw(name).empty()) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(folders.probes, "/", name,
-                     ": requests are folders without a dot in the name: "
+                     ": requests are folders with names of plain text without a dot: "
                      "keep nothing else there"));
   }
   if (!names.empty()) return names;
@@ -120,7 +122,7 @@ absl::StatusOr<std::vector<SampleFile>> ReadRequestFiles(const DeduplicationFold
   std::vector<SampleFile> files;
   for (const std::string& name : names) {
     const std::string path = absl::StrCat(folder, "/", name);
-    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path, kMaxSamplesSize));
+    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadRegularFile(path, kMaxSamplesSize));
     files.push_back({std::move(bytes), path});
   }
   return files;

@@ -163,6 +163,26 @@ until [[ "$(find exchange -maxdepth 1 -name '?.00?' 2>/dev/null | wc -l)" == 20 
   sleep 0.05
 done
 cp -r exchange answered
+# A pipe or a link in the place of a file that the other side hands over: nobody waits for it, or follows it.
+mkdir -p odd/{piped,linked,named}/requests
+mkfifo odd/pipe
+cp -r requests/4 odd/piped/requests/
+cp -r requests/4 odd/linked/requests/
+cp -r requests/4 "odd/named/requests/$(printf '4\033')"
+mv odd/pipe "$(find odd/piped -name '*.ct' | head -n 1)"
+linked="$(find odd/linked -name '*.ct' | head -n 1)"
+ln -sf "$work/$linked.there" "$linked"
+no_request() { # FOLDER WHY
+  refused "$2" "$deduplicate" match model.heft keys/evaluation.keys store:people people.shards "odd/$1/requests" odd/new
+}
+no_request piped "where a file is expected"
+no_request linked "where a file is expected"
+no_request named "plain text"
+cp -r exchange odd/exchange
+rm odd/exchange/0.001/00000.ct
+mkfifo odd/exchange/0.001/00000.ct
+refused "where a file is expected" "$deduplicate" decide model.heft keys/secret.key \
+  keys/trust.heft people.shards requests odd/exchange odd/record 0.05
 for least in 3 8 14 20; do # lines of the record: in the middle of a request, or where the job is by then
   begin decide
   decide=$!

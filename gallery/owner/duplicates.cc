@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/files.h"
 #include "base/inside.h"
+#include "base/regular_file.h"
 #include "fusion/samples.h"
 #include "gallery/exchange_folder.h"
 #include "gallery/owner/key_owner_impl.h"
@@ -185,7 +186,7 @@ absl::StatusOr<Decision> DecideRow(const KeyOwner& owner, const DecideJob& job,
   std::vector<std::string> names;
   for (uint32_t b = 0; b < job.shards->size(); ++b) {
     names.push_back(absl::StrCat(RepliesFolder(job.folders, request, b), "/", ReplyName(row)));
-    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> reply, ReadFile(names.back(), kMaxReplySize));
+    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> reply, ReadRegularFile(names.back(), kMaxReplySize));
     HEFT_ASSIGN_OR_RETURN(const SignedFile read, ReadSigned(reply, names.back()));
     if (read.statement.request != RequestDigest(probes.files, row)) {
       return absl::FailedPreconditionError(
