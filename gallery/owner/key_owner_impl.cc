@@ -165,9 +165,16 @@ absl::Status KeyOwner::Impl::OpenScores(const ReadReply& read, double length,
       const double cosine = (answer.lane == 0 ? slot.real() : slot.imag()) / length;
       if (!(std::abs(cosine) <= bound)) *refusal = kNoCosine;
       const double score = RoundScore(cosine);
-      const std::string identity = scores.identities.empty()
-                                       ? PositionName(read.bucket, answer.identity)
-                                       : scores.identities[answer.identity];
+      if (scores.identities.empty()) {
+        if (!purpose.besides.empty() &&
+            purpose.besides == PositionName(read.bucket, answer.identity)) {
+          continue;
+        }
+        found->places.Add({score, read.bucket, answer.identity});
+        ++found->unnamed;
+        continue;
+      }
+      const std::string& identity = scores.identities[answer.identity];
       if (canaries_ && canaries_->Names(identity)) {
         found->canaries.emplace(identity, cosine);
         if (scores.kind == ScoreKind::kIdentification) continue;
@@ -203,6 +210,7 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(std::vector<ReadReply> rep
     lengths.push_back(rings_.thin() ? std::sqrt(norm) : 1);
   }
   Found found;
+  found.places = BestPlaces(purpose.publish);
   for (size_t i = 0; i < lengths.size() && out.refusal.empty(); ++i) {
     HEFT_RETURN_IF_ERROR(OpenScores(accepted.replies[i], lengths[i], accepted.flooding, purpose,
                                     &found, &out.refusal));
@@ -211,11 +219,15 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(std::vector<ReadReply> rep
     out.refusal =
         canaries_->Check(accepted.replies, found.canaries, model_.approximation, rings_.thin());
   }
-  if (!out.refusal.empty()) return Refused(accepted.opening, found.best, std::move(out));
-  for (auto& [identity, candidate] : found.best) {
-    if (out.kind == ScoreKind::kIdentification) out.searched += candidate.templates;
-    out.candidates.push_back(std::move(candidate));
+  uint64_t searched = found.unnamed;
+  for (const auto& [identity, candidate] : found.best) searched += candidate.templates;
+  for (const BestPlaces::Place& place : std::move(found.places).Take()) {
+    const std::string name = PositionName(place.bucket, place.position);
+    found.best.emplace(name, Candidate{name, place.score, 1, {}});
   }
+  if (!out.refusal.empty()) return Refused(accepted.opening, found.best, std::move(out));
+  if (out.kind == ScoreKind::kIdentification) out.searched = searched;
+  for (auto& [identity, candidate] : found.best) out.candidates.push_back(std::move(candidate));
   Rank(&out.candidates);
   HEFT_RETURN_IF_ERROR(Publish(accepted.opening, &out));
   return out;

@@ -21,6 +21,7 @@
 #include "fusion/rings.h"
 #include "fusion/samples.h"
 #include "gallery/admission.h"
+#include "gallery/owner/best_places.h"
 #include "gallery/owner/canaries.h"
 #include "gallery/owner/query_journal.h"
 #include "gallery/owner/whole.h"
@@ -149,6 +150,10 @@ class KeyOwner::Impl {
   struct Found {
     std::map<std::string, Candidate> best;
     std::multimap<std::string, double> canaries;  // with their cosines
+    // Of places without a name, each of which is a candidate: those alone that may be published,
+    // so that a gallery of any size takes no memory here; and how many there were.
+    BestPlaces places;
+    uint64_t unnamed = 0;
   };
   // Adds the scores of one reply to a probe of length `length`; in `refusal` why they are refused.
   absl::Status OpenScores(const ReadReply& reply, double length, const NoiseFlooding& flooding,
