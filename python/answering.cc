@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The key owner answers: it opens replies and decides, admits, renews, and keeps its budget.
+#include <deque>
+
 #include "heft/key_owner.h"
+#include "heft/shards.h"
 #include "python/owner.h"
 
 namespace heft::python {
@@ -9,9 +12,31 @@ namespace {
 using Class = OwnerClass;
 
 DecisionRule RuleOf(std::optional<double> score, std::optional<double> fmr,
-                    std::optional<double> fpir, bool likelihood) {
-  return {score, fmr, fpir, likelihood};
+                    std::optional<double> fpir, bool likelihood, bool others) {
+  return {score, fmr, fpir, likelihood, others};
 }
+
+// Replies: one or, with a shard list, those of all buckets; bytes, or paths.
+class Replies {
+ public:
+  Replies(const py::object& given, const std::optional<ShardList>& shards) {
+    if (!shards) {
+      sources_.emplace_back(given, "reply", kMaxReplySize);
+    } else {
+      const bool one = py::isinstance<py::str>(given) || PyObject_CheckBuffer(given.ptr()) != 0;
+      if (one) Wrong("shards: give the replies of all buckets, in a list");
+      for (const py::handle reply : py::iter(given)) {
+        sources_.emplace_back(reply, "reply " + std::to_string(sources_.size()), kMaxReplySize);
+      }
+    }
+    for (const Source& source : sources_) files_.push_back({source.bytes(), source.what()});
+  }
+  const std::vector<ReplyFile>& files() const { return files_; }
+
+ private:
+  std::deque<Source> sources_;
+  std::vector<ReplyFile> files_;
+};
 
 // FloodingOf: noise for so many bits against so many openings; 0 bits: none.
 std::optional<Flooding> FloodingOf(int bits, uint32_t openings) {
@@ -55,56 +80,67 @@ void DefineOpen(Class& c) {
   Method(
       c, "open",
       [](const OwnerHandle& self, const py::object& reply, uint32_t publish, int security_bits,
-         uint32_t openings) {
-        const Source source(reply, "reply", kMaxReplySize);
+         uint32_t openings, const std::optional<ShardList>& shards) {
+        const Replies replies(reply, shards);
+        const std::vector<ReplyFile>& files = replies.files();
         const auto flooding = FloodingOf(security_bits, openings);
         return Read(self, [&](const KeyOwner& owner) {
-          return owner.Open(source.bytes(), source.what(), flooding, publish);
+          return shards ? owner.OpenShards(*shards, files, flooding, publish)
+                        : owner.Open(files[0].bytes, files[0].what, flooding, publish);
         });
       },
       "A matcher's reply, once: the best publish candidates with rounded scores, each of them\n"
       "charged. security_bits: noise added for so many bits, 30 at least, against who sees so "
       "many\n"
       "openings; 0: none.\n"
+      "shards: of a gallery in buckets, then reply is a list of their signed replies, of all of\n"
+      "them, in any order: one search, charged once; FailedPrecondition for less than the whole.\n"
       "BudgetSpent; FailedPrecondition for a reply that was opened before, of another key or "
       "model;\n"
       "DataLoss, Unavailable.",
       py::arg("reply"), py::kw_only(), py::arg("publish") = kPublishedCandidates,
-      py::arg("security_bits") = 0, py::arg("openings") = Flooding{}.openings);
+      py::arg("security_bits") = 0, py::arg("openings") = Flooding{}.openings,
+      py::arg("shards") = py::none());
   Method(
       c, "decide",
       [](const OwnerHandle& self, const py::object& reply, std::optional<double> score,
-         std::optional<double> fmr, std::optional<double> fpir, bool likelihood, int security_bits,
-         uint32_t openings) {
-        const Source source(reply, "reply", kMaxReplySize);
+         std::optional<double> fmr, std::optional<double> fpir, bool likelihood, bool others,
+         int security_bits, uint32_t openings, const std::optional<ShardList>& shards) {
+        const Replies replies(reply, shards);
+        const std::vector<ReplyFile>& files = replies.files();
         const auto flooding = FloodingOf(security_bits, openings);
-        const DecisionRule rule = RuleOf(score, fmr, fpir, likelihood);
+        const DecisionRule rule = RuleOf(score, fmr, fpir, likelihood, others);
         return Read(self, [&](const KeyOwner& owner) {
-          return owner.Decide(source.bytes(), source.what(), rule, flooding);
+          return shards ? owner.DecideShards(*shards, files, rule, flooding)
+                        : owner.Decide(files[0].bytes, files[0].what, rule, flooding);
         });
       },
       "The decision alone: a score to reach, or rates, of which that is taken which is of what "
       "was\n"
       "asked: fmr of a verification, fpir of an identification. likelihood: also how likely, "
       "charged\n"
-      "as two decisions. security_bits, openings: as open's. Errors as open's; OutOfRange, "
-      "InvalidArgument.",
+      "as two decisions. others: whom the probe's label names is no candidate. security_bits,\n"
+      "openings, shards: as open's. Errors as open's; OutOfRange, InvalidArgument.",
       py::arg("reply"), py::kw_only(), py::arg("score") = py::none(), py::arg("fmr") = py::none(),
-      py::arg("fpir") = py::none(), py::arg("likelihood") = false, py::arg("security_bits") = 0,
-      py::arg("openings") = Flooding{}.openings);
+      py::arg("fpir") = py::none(), py::arg("likelihood") = false, py::arg("others") = false,
+      py::arg("security_bits") = 0, py::arg("openings") = Flooding{}.openings,
+      py::arg("shards") = py::none());
   Method(
       c, "threshold_for",
       [](const OwnerHandle& self, const py::object& reply, std::optional<double> score,
-         std::optional<double> fmr, std::optional<double> fpir) {
-        const Source source(reply, "reply", kMaxReplySize);
-        const DecisionRule rule = RuleOf(score, fmr, fpir, false);
+         std::optional<double> fmr, std::optional<double> fpir, bool others,
+         const std::optional<ShardList>& shards) {
+        const Replies replies(reply, shards);
+        const std::vector<ReplyFile>& files = replies.files();
+        const DecisionRule rule = RuleOf(score, fmr, fpir, false, others);
         return Read(self, [&](const KeyOwner& owner) {
-          return owner.ThresholdFor(source.bytes(), source.what(), rule);
+          return shards ? owner.ThresholdForShards(*shards, files, rule)
+                        : owner.ThresholdFor(files[0].bytes, files[0].what, rule);
         });
       },
       "What such a rule means for this reply. Opens nothing, charges nothing.", py::arg("reply"),
       py::kw_only(), py::arg("score") = py::none(), py::arg("fmr") = py::none(),
-      py::arg("fpir") = py::none());
+      py::arg("fpir") = py::none(), py::arg("others") = false, py::arg("shards") = py::none());
 }
 
 void DefineRequests(Class& c) {
@@ -112,9 +148,11 @@ void DefineRequests(Class& c) {
       c, "admit",
       [](const OwnerHandle& self, const py::object& request, const py::object& only,
          const py::object& reject, bool new_identities_only, bool put_back,
-         const py::object& entries, const py::object& reject_entries) {
+         const py::object& entries, const py::object& reject_entries,
+         const std::optional<ShardList>& shards) {
         const Source source(request, "request");
         AdmissionPolicy policy;
+        policy.shards = shards;
         policy.only = LabelsOf(only), policy.reject = LabelsOf(reject);
         policy.new_identities_only = new_identities_only, policy.put_back = put_back;
         policy.entries = EntriesOf(entries), policy.reject_entries = EntriesOf(reject_entries);
@@ -125,12 +163,13 @@ void DefineRequests(Class& c) {
       "Matcher.pending's bytes: opens the proofs of the norms of all templates that wait, and "
       "admits\n"
       "the sound ones. only, reject: identities; entries, reject_entries: those of an inquiry. "
-      "put_back: the gallery came back from a copy. Not\n"
+      "put_back: the gallery came back from a copy. shards: it is a bucket of these, and who\n"
+      "belongs into another is rejected. Not\n"
       "charged. FailedPrecondition, DataLoss.",
       py::arg("request"), py::kw_only(), py::arg("only") = py::none(),
       py::arg("reject") = py::none(), py::arg("new_identities_only") = false,
       py::arg("put_back") = false, py::arg("entries") = py::none(),
-      py::arg("reject_entries") = py::none());
+      py::arg("reject_entries") = py::none(), py::arg("shards") = py::none());
   Method(
       c, "inquiry",
       [](const OwnerHandle& self, const py::object& request) {

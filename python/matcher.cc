@@ -4,6 +4,7 @@
 #include "heft/expanded_keys.h"
 #include "heft/pending.h"
 #include "heft/server.h"
+#include "heft/sharded_gallery.h"
 #include "python/values.h"
 
 namespace heft::python {
@@ -57,7 +58,7 @@ EnrolResult Enrol(const MatcherHandle& self, const py::object& gallery, const py
                   const std::string& identity, bool all_pairs, bool average,
                   const py::object& metadata, uint64_t expires, const py::object& authorisation,
                   const std::optional<Trust>& trust, const std::string& idempotency_key,
-                  const py::object& progress) {
+                  const std::optional<ShardList>& shards, const py::object& progress) {
   const auto server = self.Get();
   const GalleryHandle handle = HandleOf(gallery);
   EnrolOptions options;
@@ -71,6 +72,17 @@ EnrolResult Enrol(const MatcherHandle& self, const py::object& gallery, const py
   std::vector<SampleFile> files = SampleFilesOf(samples);
   Watch watch(progress);
   return Call([&]() -> absl::StatusOr<EnrolResult> {
+    if (shards) {
+      // Each bucket remembers what it was brought: who asks again brings what is missing.
+      if (trust) {
+        SignerKey own{};
+        const auto signer = GallerySigner(BucketAddress(handle.name(), 0));
+        if (signer.ok()) own = signer->public_key();
+        const auto request = ReadRequest(files, &*trust, own);
+        if (!request.ok()) return request.status();
+      }
+      return EnrolInShards(*server, handle.name(), *shards, files, options, watch.monitor());
+    }
     if (trust) {
       // As `heft-server enrol`: who sent it is believed, and it is answered once.
       SignerKey own{};
@@ -232,12 +244,15 @@ void DefineEnrolment(Class& c) {
       "instead of the samples' labels. average: of each identity one template, the mean of its\n"
       "samples. metadata: kept beside each template, in the clear. trust: whose samples are "
       "taken,\n"
-      "where it lists clients, and who authorises further templates of somebody.\n"
+      "where it lists clients, and who authorises further templates of somebody. shards: of a\n"
+      "gallery in buckets, each sample into the bucket of its identity: in each bucket all or "
+      "none.\n"
       "AlreadyExists, FailedPrecondition, DataLoss, InvalidArgument, Unavailable, Cancelled.",
       py::arg("gallery"), py::arg("samples"), py::kw_only(), py::arg("identity") = "",
       py::arg("all_pairs") = false, py::arg("average") = false, py::arg("metadata") = py::none(),
       py::arg("expires") = 0, py::arg("authorisation") = py::none(), py::arg("trust") = py::none(),
-      py::arg("idempotency_key") = "", py::arg("progress") = py::none());
+      py::arg("idempotency_key") = "", py::arg("shards") = py::none(),
+      py::arg("progress") = py::none());
   Method(
       c, "enrol_many", &EnrolThem,
       "A whole gallery in one call: encrypts with client, fuses and enrols row i of all arrays\n"

@@ -3,6 +3,7 @@
 #include <pybind11/functional.h>
 
 #include "heft/server.h"
+#include "heft/sharded_gallery.h"
 #include "python/values.h"
 
 namespace heft::python {
@@ -76,6 +77,41 @@ py::bytes IdentifyOne(const MatcherHandle& self, const py::object& gallery,
     if (!reply.ok()) return reply.status();
     return asked->Sign(average ? kAllRows : row, *reply);
   }));
+}
+
+// Of every bucket, in their order; the request is one, and answered once.
+py::list IdentifyShards(const MatcherHandle& self, const py::object& gallery,
+                        const ShardList& shards, const py::object& samples, size_t row,
+                        bool average, bool identities, bool relinearise, const py::object& where,
+                        const std::string& audience, uint64_t life,
+                        const std::optional<Trust>& trust, const py::object& progress) {
+  const auto server = self.Get();
+  const std::string name = PathOf(gallery);
+  const std::vector<SampleFile> files = SampleFilesOf(samples);
+  const ProbeOptions options{row, average, identities, relinearise, ConditionsOf(where)};
+  const Signing signing{/*sign=*/true, audience, life, trust};
+  Watch watch(progress);
+  std::vector<Bytes> replies;
+  Call([&]() -> absl::Status {
+    auto buckets = OpenBuckets(name, shards);
+    if (!buckets.ok()) return buckets.status();
+    const uint64_t which = average ? kAllRows : row;
+    const GalleryHandle first(BucketAddress(name, 0));  // one store, one server's key
+    auto asked = Begin(self, first, files, signing, which);
+    if (!asked.ok()) return asked.status();
+    for (Gallery& bucket : *buckets) {
+      const auto scores = server->Identify(bucket, files, options, watch.monitor());
+      if (!scores.ok()) return scores.status();
+      auto reply = SignReply(*asked->signer, bucket, asked->request, which, asked->audience,
+                             *scores, asked->life);
+      if (!reply.ok()) return reply.status();
+      replies.push_back(*std::move(reply));
+    }
+    return absl::OkStatus();
+  });
+  py::list out;
+  for (const Bytes& reply : replies) out.append(BytesOf(reply));
+  return out;
 }
 
 py::bytes VerifyOne(const MatcherHandle& self, const py::object& gallery, const py::object& samples,
@@ -215,6 +251,14 @@ void DefineMatching(py::module_& m) {
          py::arg("identities") = true, py::arg("relinearise") = true, py::arg("where") = py::none(),
          py::arg("sign") = true, py::arg("audience") = "", py::arg("life") = kLife,
          py::arg("trust") = py::none(), py::arg("progress") = py::none());
+  Method(
+      c, "identify_shards", &IdentifyShards,
+      "identify in a gallery in buckets (ShardList) that lie in one store: the signed replies of\n"
+      "all of them, for KeyOwner.open and decide with shards=. Errors as identify's.",
+      py::arg("gallery"), py::arg("shards"), py::arg("samples"), py::kw_only(), py::arg("row") = 0,
+      py::arg("average") = false, py::arg("identities") = true, py::arg("relinearise") = true,
+      py::arg("where") = py::none(), py::arg("audience") = "", py::arg("life") = kLife,
+      py::arg("trust") = py::none(), py::arg("progress") = py::none());
   Method(
       c, "identify_all", &IdentifyAll,
       "identify of every sample of the files, which hold equally many; the gallery is read once\n"

@@ -49,6 +49,7 @@ PYBIND11_MODULE(_heft, m) {
   DefineClient(m);
   DefineGallery(m);
   DefineExpandedKeys(m);
+  DefineSharding(m);
   DefineMatcher(m);
   DefineMatching(m);
   DefineGalleryAdmin(m);

@@ -32,6 +32,7 @@ void DefineTrust(py::module_& m);
 void DefineClient(py::module_& m);
 void DefineGallery(py::module_& m);
 void DefineGalleryAdmin(py::module_& m);
+void DefineSharding(py::module_& m);
 void DefineMatcher(py::module_& m);
 void DefineMatching(py::module_& m);
 void DefineOpenings(py::module_& m);

@@ -3,7 +3,7 @@
 import builtins
 import os
 from types import TracebackType
-from typing import Any, Callable, Literal, Mapping, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Callable, ClassVar, Iterable, Literal, Mapping, Optional, Sequence, Tuple, Type, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ _Use = Literal["enrolment", "identification"]
 _Encoding = Literal["compact", "bulk", "partial"]
 _Role = Literal["key-owner", "server", "client", "registrar", "trainer"]
 _Gallery = Union["Gallery", _Path]
+_Replies = Union[_Source, Iterable[_Source]]
 _Compression = Literal["none", "zlib", "zstd"]
 _Ring = Literal["matching", "enrolment"]
 _Kind = Literal["identification", "verification"]
@@ -1047,6 +1048,39 @@ class Gallery:
 
 def set_writer_wait(seconds: int) -> None: ...
 
+class ShardList:
+    def __init__(self, gallery: str, buckets: _Names) -> None: ...
+    @staticmethod
+    def create(
+        matcher: Matcher,
+        gallery: _Path,
+        buckets: int,
+        *,
+        retained_seconds: int = 3600,
+        retained_bytes: int = 1073741824,
+    ) -> ShardList: ...
+    @staticmethod
+    def load(path: _Path) -> ShardList: ...
+    @staticmethod
+    def parse(text: str) -> ShardList: ...
+    def save(self, path: _Path) -> None: ...
+    @property
+    def gallery(self) -> str: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def buckets(self) -> list[str]: ...
+    def __len__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def bucket_of(self, identity: str) -> int: ...
+    def find(self, gallery: str) -> Optional[int]: ...
+    def open_bucket(self, gallery: _Path, bucket: int) -> Gallery: ...
+    def open(self, gallery: _Path) -> list[Gallery]: ...
+
+def bucket_of(identity: str, buckets: int) -> int: ...
+def bucket_address(gallery: str, bucket: int) -> str: ...
+
 class EnrolResult:
     @property
     def brought(self) -> int: ...
@@ -1129,6 +1163,7 @@ class Matcher:
         authorisation: Optional[_Source] = None,
         trust: Optional[Trust] = None,
         idempotency_key: str = "",
+        shards: Optional[ShardList] = None,
         progress: _Progress = None,
     ) -> EnrolResult: ...
     def enrol_many(
@@ -1172,6 +1207,22 @@ class Matcher:
         trust: Optional[Trust] = None,
         progress: _Progress = None,
     ) -> bytes: ...
+    def identify_shards(
+        self,
+        gallery: _Path,
+        shards: ShardList,
+        samples: _Samples,
+        *,
+        row: int = 0,
+        average: bool = False,
+        identities: bool = True,
+        relinearise: bool = True,
+        where: Optional[_Where] = None,
+        audience: str = "",
+        life: int = 3600,
+        trust: Optional[Trust] = None,
+        progress: _Progress = None,
+    ) -> list[bytes]: ...
     def identify_all(
         self,
         gallery: _Gallery,
@@ -1622,30 +1673,35 @@ class KeyOwner:
     def register_canaries(self, file: _Source) -> None: ...
     def open(
         self,
-        reply: _Source,
+        reply: _Replies,
         *,
         publish: int = 10,
         security_bits: int = 0,
         openings: int = 100000,
+        shards: Optional[ShardList] = None,
     ) -> OpenedScores: ...
     def decide(
         self,
-        reply: _Source,
+        reply: _Replies,
         *,
         score: Optional[float] = None,
         fmr: Optional[float] = None,
         fpir: Optional[float] = None,
         likelihood: bool = False,
+        others: bool = False,
         security_bits: int = 0,
         openings: int = 100000,
+        shards: Optional[ShardList] = None,
     ) -> Decision: ...
     def threshold_for(
         self,
-        reply: _Source,
+        reply: _Replies,
         *,
         score: Optional[float] = None,
         fmr: Optional[float] = None,
         fpir: Optional[float] = None,
+        others: bool = False,
+        shards: Optional[ShardList] = None,
     ) -> ChosenThreshold: ...
     def admit(
         self,
@@ -1657,6 +1713,7 @@ class KeyOwner:
         put_back: bool = False,
         entries: Optional[_Names] = None,
         reject_entries: Optional[_Names] = None,
+        shards: Optional[ShardList] = None,
     ) -> Admissions: ...
     def inquiry(self, request: _Source) -> AdmissionInquiry: ...
     def renew(self, request: _Source) -> RenewedBlocks: ...

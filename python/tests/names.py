@@ -63,9 +63,11 @@ NAMES = {
     "CompactGallery": "Gallery.compact",
     "ConditionText": "Condition.__str__",
     "CreateGallery": "Gallery.create",
+    "CreateShards": "ShardList.create",
     "DamagedBlocks": "Gallery.damaged_blocks",
     "DescribeGallery": "Gallery.info",
     "DescribePerson": "Gallery.person",
+    "EnrolInShards": "Matcher.enrol",
     "EnrolMany": "Matcher.enrol_many",
     "EnrolManyOptions::admit": "owner",
     "EnrolManyOptions::from": "start",
@@ -93,7 +95,10 @@ NAMES = {
     "ImportGallery": "Gallery.import_gallery",
     "InspectFile": "inspect",
     "KeyFile": "Matcher.__init__",
+    "KeyOwner::DecideShards": "KeyOwner.decide",
+    "KeyOwner::OpenShards": "KeyOwner.open",
     "KeyOwner::ReadInquiry": "KeyOwner.inquiry",
+    "KeyOwner::ThresholdForShards": "KeyOwner.threshold_for",
     "Learn": "Model.train",
     "LearnFolds": "Model.train_folds",
     "LearnOptions::lambda": "weight_of_pairs",
@@ -109,6 +114,8 @@ NAMES = {
     "Model::Serialize": "Model.to_bytes",
     "ModalitySpec": "Model.modalities",
     "NamedScores": "measure_scores",
+    "OpenBucket": "ShardList.open_bucket",
+    "OpenBuckets": "ShardList.open",
     "OutsideSigningKey": "SigningKey.outside",
     "PaperSize": "TrainingData.of_papers_size",
     "ParseCondition": "Condition.parse",
@@ -141,6 +148,9 @@ NAMES = {
     "Server::CreateFrom": "Matcher.__init__",
     "Server::Fold": "Gallery.fold",
     "SetThreadCount": "set_threads",
+    "ShardList::Make": "ShardList.__init__",
+    "ShardList::Serialize": "ShardList.__str__",
+    "ShardList::size": "ShardList.__len__",
     "SignedFile::statement": "SignedFile.role",
     "Snapshot": "Gallery.snapshot",
     "SplitSeed": "Model.split_seed",
@@ -166,7 +176,7 @@ _SENT = "Matcher's calls with trust= and sign= do that"
 _PAIR = "a tuple"
 _SETS = "set by what the call is for"
 _SERVING = "Matcher, and its calls with trust= and sign=, do that"
-_SHARDS = "galleries in buckets: C++ and the tools, for now"
+_EACH = "each of N against all: C++ (examples/deduplicate.cc)"
 
 # Why Python has nothing for it, nor for its members.
 ABSENT = {
@@ -207,6 +217,7 @@ ABSENT = {
     "ReadRequest": _SENT,
     "ReleaseThreadMemory": "threads of Python come and go, and what they keep with them",
     "RememberRequest": _SENT,
+    "ReplyFile": "bytes, or a path",
     "Request": _SENT,
     "Retained": "retained_seconds and retained_bytes",
     "RoleName": _TEXTS,
@@ -236,11 +247,8 @@ ABSENT.update(dict.fromkeys([
     "CheckKeys", "CheckedKeys", "EnrolOnce", "EquipGallery", "FindSigner", "IncomingRequest",
     "ReadTrustedModel", "TrustedServer",
 ], _SERVING))
-# Galleries in buckets, and what is made of them.
+# Each of N against all.
 ABSENT.update(dict.fromkeys([
-    "AdmissionPolicy::shards", "BucketAddress", "BucketOf", "CreateShards", "DecideEach", "DecideJob",
-    "DecisionRule::others", "DeduplicationFolders", "DeduplicationProgress", "Duplicates",
-    "EnrolInShards", "EnrolOptions::Bucket", "EnrolOptions::bucket", "KeyOwner::DecideShards",
-    "KeyOwner::OpenShards", "KeyOwner::ThresholdForShards", "MatchEach", "MatchJob", "OpenBucket",
-    "OpenBuckets", "ReadDuplicates", "ReplyFile", "ShardList",
-], _SHARDS))
+    "DecideEach", "DecideJob", "DeduplicationFolders", "DeduplicationProgress", "Duplicates",
+    "EnrolOptions::Bucket", "EnrolOptions::bucket", "MatchEach", "MatchJob", "ReadDuplicates",
+], _EACH))
