@@ -2,7 +2,7 @@
 -- Who may do what. Galleries: main, of tenant alice; others, of tenant bob. Roles: alice and bob, who
 -- have all of the extension's roles, and mallory, who has none.
 BEGIN;
-SELECT plan(40);
+SELECT plan(44);
 
 -- Nobody but the owner has anything of the tables.
 SELECT ok(NOT has_table_privilege(role, 'heft.' || name, 'SELECT, INSERT, UPDATE, DELETE'),
@@ -60,6 +60,26 @@ SELECT 'a'::text = 'b'::text AS believed, hers.state_of($$SELECT heft.heft_stats
 RESET search_path;
 SELECT ok(:'believed'::boolean, 'an operator of hers');
 SELECT is(:'state'::text, '42704'::text, 'is not asked by the extension');
+
+-- The order of writers is an advisory lock, which anybody may take unless it is taken from him
+-- (docs/postgres.md, "Who may do what"); the extension does not ask for that right.
+RESET ROLE;
+SELECT ok(bool_and(has_function_privilege('mallory', p.oid, 'EXECUTE')), 'PostgreSQL lets anybody lock')
+FROM pg_proc p WHERE proname ~ '^pg_(try_)?advisory_' AND proname !~ 'unlock' AND proargtypes = '23 23';
+DO $$
+DECLARE
+  lock regprocedure;
+BEGIN
+  FOR lock IN SELECT oid FROM pg_catalog.pg_proc
+      WHERE proname ~ '^pg_(try_)?advisory_' AND proname !~ 'unlock' AND proargtypes = '23 23' LOOP
+    EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', lock);
+  END LOOP;
+END $$;
+SET ROLE alice;
+SELECT throws_ok('SELECT pg_advisory_lock(1212499540, 1)', '42501', NULL, 'nobody stops those who write');
+SELECT throws_ok('SELECT pg_try_advisory_xact_lock_shared(1212499540, 1)', '42501', NULL, 'nor in another way');
+SELECT lives_ok($$SELECT heft.heft_enrol('main', ARRAY[(SELECT bytes FROM world.files WHERE name = 'enrolment-24-face'),
+  (SELECT bytes FROM world.files WHERE name = 'enrolment-24-voice')])$$, 'and whoever may write does');
 
 SELECT * FROM finish();
 ROLLBACK;
