@@ -30,8 +30,10 @@ absl::Status Run(const Common& common, const Options& options) {
   }
   HEFT_ASSIGN_OR_RETURN(const RestoreResult done,
                         Restore(options.from, options.gallery, restore, common.monitor));
-  SayNevertheless("the snapshot has taken the gallery's place all the same");
-  std::string text = absl::StrCat("restored ", options.from, " to ", options.gallery);
+  SayNevertheless("it has been restored all the same");
+  std::string text = options.from.empty()
+                         ? absl::StrCat("taken as it is: ", options.gallery)
+                         : absl::StrCat("restored ", options.from, " to ", options.gallery);
   for (const CopiedGallery& gallery : done.galleries) {
     Remember(common, options.gallery + ":" + gallery.name);
     absl::StrAppend(&text, "\n", gallery.name, ": generation ", gallery.generation);
@@ -56,22 +58,31 @@ absl::Status Run(const Common& common, const Options& options) {
 void AddGalleryRestore(Command group) {
   auto options = std::make_shared<Options>();
   const Command command = AddCommand(
-      group, "restore", "put a snapshot in the place of a folder's galleries",
+      group, "restore",
+      "put a snapshot in the place of a folder's galleries, or take those of a database that came "
+      "back "
+      "from its own backups as they are",
       "heft-server gallery restore --from backup/monday --gallery gallery\n"
       "  heft-server gallery restore --from backup/sunday --gallery gallery --accept-older "
-      "--model m.heft --keys evaluation.keys",
+      "--model m.heft --keys evaluation.keys\n"
+      "  heft-server gallery restore --gallery postgres:people --accept-older --model m.heft "
+      "--keys "
+      "evaluation.keys",
       [options](const Common& common) { return Run(common, *options); });
-  command.Add("--from", &options->from, "what heft-server gallery snapshot wrote").Required();
-  command.Add("-g,--gallery", &options->gallery, "the galleries' folder").Required();
+  command.Add("--from", &options->from,
+              "what heft-server gallery snapshot wrote; not for a database");
+  command.Add("-g,--gallery", &options->gallery, "the galleries' folder, or postgres:SERVICE")
+      .Required();
   command.Add("--accept-older", &options->accept_older,
               "take a copy that is older than what is there or is remembered; whoever was erased "
               "since is removed again, for which it takes --model and --keys");
   command.Add("--receipts", &options->receipts,
               "receipts of erasure that the folder does not have itself, signed by its server, the "
               "snapshot's, or one that the trust file lists");
-  command.Add("--without-receipts", &options->without_receipts,
-              "take an older copy although not all receipts of what it replaces can be read: who "
-              "was erased since may be there again");
+  command.Add(
+      "--without-receipts", &options->without_receipts,
+      "take an older copy although not all receipts of what it replaces can be read, or, of a "
+      "database, none are here: who was erased since may be there again");
   const Option model = command.Add("-m,--model", &options->model, "model file");
   const Option keys = command.Add("-k,--keys", &options->keys, "evaluation keys");
   model.Needs(keys);

@@ -24,7 +24,7 @@ GalleryChange::~GalleryChange() {
   writer_.reset();  // before the lock
 }
 
-absl::StatusOr<GalleryChange> GalleryChange::Begin(Gallery::Impl of, bool start) {
+absl::StatusOr<GalleryChange> GalleryChange::Begin(Gallery::Impl of, bool start, bool set_back) {
   of = of.Unread();
   HEFT_ASSIGN_OR_RETURN(
       std::shared_ptr<Store> store,
@@ -33,6 +33,7 @@ absl::StatusOr<GalleryChange> GalleryChange::Begin(Gallery::Impl of, bool start)
   auto before = Gallery::Impl::Open(store, of.address());
   const bool fresh = absl::IsNotFound(before.status());
   if (!before.ok() && !(fresh && start)) return before.status();
+  if (before.ok() && !set_back) HEFT_RETURN_IF_ERROR(before->CheckNotSetBack());
   GalleryChange change(fresh ? of : *before);
   change.store_ = std::move(store);
   change.lock_ = std::move(lock);
@@ -155,7 +156,7 @@ absl::Status GalleryChange::Commit() {
   if (unlisted_) HEFT_RETURN_IF_ERROR(ListGallery(*writer_, before_.address().name, number_));
   HEFT_RETURN_IF_ERROR(writer_->Commit());
   unlisted_ = false;
-  if (touched_) RememberNowAndThen(head_.id, head_.generation);
+  if (touched_ && store_->Final()) RememberNowAndThen(head_.id, head_.generation);
   changed_.clear();
   touched_ = false;
   writer_.reset();

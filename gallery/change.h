@@ -41,8 +41,9 @@ class GalleryChange {
   // Begin: waits for other writers. `of` says which gallery, whatever state it shows; one that is
   // not started is, with its id, if `start`. Who has no further use for the state moves it here: a
   // writer who erases waits for those who hold one. kUnavailable, kNotFound; kFailedPrecondition
-  // where the gallery's binding is another.
-  static absl::StatusOr<GalleryChange> Begin(Gallery::Impl of, bool start);
+  // where the gallery's binding is another, or it was set back, but for who mends that
+  // (`set_back`).
+  static absl::StatusOr<GalleryChange> Begin(Gallery::Impl of, bool start, bool set_back = false);
   GalleryChange(GalleryChange&&) noexcept;
   ~GalleryChange();
 

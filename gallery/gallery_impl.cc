@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "gallery/legacy_gallery.h"
 #include "gallery/merkle.h"
+#include "gallery/remembered.h"
 
 namespace heft {
 namespace {
@@ -95,6 +96,7 @@ Gallery::Impl Gallery::Impl::Unread() const {
   gallery.number_ = number_;
   gallery.store_ = store_;
   gallery.head_ = head_;
+  gallery.set_back_ = set_back_;
   gallery.cache_ = cache_;
   return gallery;
 }
@@ -105,6 +107,28 @@ std::string Gallery::Impl::What() const {
 }
 
 absl::Status Gallery::Impl::Load() {
+  HEFT_RETURN_IF_ERROR(LoadState());
+  // Where an older state of a folder comes from, Restore sees. A database is restored without us.
+  if (address_.store.empty() || !store_->Final()) return absl::OkStatus();
+  const GalleryId id = head_.id;
+  const auto remembered = RememberedGeneration(id);
+  set_back_ = remembered.status();
+  if (!remembered.ok() || remembered->value_or(0) <= head_.generation) return absl::OkStatus();
+  // Somebody may have changed it meanwhile: what is read from now on is at least what is
+  // remembered.
+  infos_.clear();
+  pending_.clear();
+  HEFT_RETURN_IF_ERROR(LoadState());
+  if (head_.id != id || **remembered <= head_.generation) return absl::OkStatus();
+  set_back_ = absl::FailedPreconditionError(absl::StrCat(
+      What(), " is at generation ", head_.generation, ", and had come to ", **remembered,
+      ": its database went back to an earlier state. Nothing is signed of it, and nothing changed, "
+      "until somebody takes it as it is: heft-server gallery restore --gallery ",
+      address_.store, " --accept-older, after which whoever was erased since is erased again"));
+  return absl::OkStatus();
+}
+
+absl::Status Gallery::Impl::LoadState() {
   HEFT_ASSIGN_OR_RETURN(std::unique_ptr<StoreReader> reader, store_->Read());
   reader_ = std::move(reader);
   HEFT_ASSIGN_OR_RETURN(const auto entry, reader_->Get(Table::kCatalog, AsBytes(address_.name)));

@@ -78,6 +78,10 @@ class Gallery::Impl {
   // Unread: the same without a hold on its state: good for Newest, and for what the head says.
   Impl Unread() const;
   static bool Exists(const std::string& address);
+  // CheckNotSetBack: kFailedPrecondition for a state of a database that is older than one which is
+  // remembered here (gallery/remembered.h): it came back from a backup, or lost what it had
+  // acknowledged. Nothing is signed of such a state, and nobody changes it, until Restore.
+  const absl::Status& CheckNotSetBack() const { return set_back_; }
   // Whether a gallery may be started there: kInvalidArgument for a file, kFailedPrecondition for a
   // folder of version 0.1, kDataLoss where there are only parts of one.
   static absl::Status CheckVacant(const std::string& address);
@@ -162,6 +166,7 @@ class Gallery::Impl {
   friend class GalleryChange;
   Impl() = default;
   absl::Status Load();
+  absl::Status LoadState();
   absl::Status LoadPending();
   absl::StatusOr<std::shared_ptr<const BlockNames>> ReadNames(size_t block) const;
   absl::Status CheckBlockCount(uint32_t block_places) const;
@@ -173,6 +178,7 @@ class Gallery::Impl {
   std::shared_ptr<Store> store_;  // none: not started
   std::shared_ptr<const StoreReader> reader_;
   GalleryHead head_;
+  absl::Status set_back_;
   std::vector<BlockInfo> infos_;
   struct Pending {
     uint64_t number = 0;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,27 +13,16 @@
 #include "gallery/change.h"
 #include "gallery/folder_exchange.h"
 #include "gallery/gallery_copies.h"
-#include "gallery/receipt.h"
 #include "gallery/remembered.h"
-#include "gallery/removal.h"
 #include "gallery/replaced.h"
 #include "gallery/request_log.h"
+#include "gallery/restored_copy.h"
 #include "heft/gallery_admin.h"
 
 namespace heft {
 namespace {
 
 namespace fs = std::filesystem;
-
-// kUnknownAhead: by how many generations a damaged store, of which nothing is remembered, may have
-// been ahead of its copy.
-constexpr uint64_t kUnknownAhead = uint64_t{1} << 32;
-
-// Age: of a gallery in a snapshot.
-struct Age {
-  std::string older;           // why it is, or may be; empty: it is not
-  uint64_t newest_before = 0;  // generation that may have been
-};
 
 absl::StatusOr<Age> AgeOf(const Gallery::Impl& copy, const Replaced& replaced,
                           std::span<const Receipt> receipts) {
@@ -102,178 +90,6 @@ absl::Status CheckReceiptsKnown(const std::vector<Age>& ages,
   return absl::OkStatus();
 }
 
-// The servers whose receipts count: that of the folder, that of the snapshot, those that are
-// trusted.
-absl::StatusOr<Trust> ReceiptSigners(const std::string& to, const std::string& from,
-                                     const Trust* trusted) {
-  Trust signers;
-  const auto add = [&](const SignerKey& key) -> absl::Status {
-    if (trusted != nullptr && trusted->IsRevoked(key)) return absl::OkStatus();
-    const absl::Status added = signers.Add(Role::kServer, HexString(key).substr(0, 16), key);
-    return absl::IsAlreadyExists(added) ? absl::OkStatus() : added;
-  };
-  for (const std::string& folder : {to, from}) {
-    const auto text = ReadTextFile(folder + "/server.pub");
-    if (absl::IsNotFound(text.status())) continue;
-    HEFT_RETURN_IF_ERROR(text.status());
-    HEFT_ASSIGN_OR_RETURN(const SignerKey key, ParseSignerKey(*text));
-    HEFT_RETURN_IF_ERROR(add(key));
-  }
-  if (trusted != nullptr) {
-    for (const Trust::Key& key : trusted->keys(Role::kServer)) {
-      HEFT_RETURN_IF_ERROR(add(key.key));
-    }
-  }
-  return signers;
-}
-
-absl::StatusOr<std::vector<Receipt>> ReadReceipts(const Trust& signers,
-                                                  const std::vector<std::vector<uint8_t>>& files) {
-  if (!files.empty() && !signers.Lists(Role::kServer)) {
-    return absl::FailedPreconditionError(
-        "neither the folder nor the snapshot has the server's public key (server.pub), by which to "
-        "know its receipts: give a trust file that lists it");
-  }
-  std::vector<Receipt> receipts;
-  for (size_t i = 0; i < files.size(); ++i) {
-    const std::string what = absl::StrCat("receipt ", i + 1);
-    HEFT_ASSIGN_OR_RETURN(
-        const SignedFile file,
-        OpenSigned(files[i], signers, {.roles = {Role::kServer}, .kind = std::string(kReceiptKind)},
-                   what));
-    HEFT_ASSIGN_OR_RETURN(Receipt receipt, ParseReceiptFile(file.file, what));
-    if (receipt.gallery != file.statement.gallery) {
-      return absl::DataLossError(absl::StrCat(what, ": of another gallery than was signed"));
-    }
-    receipts.push_back(std::move(receipt));
-  }
-  return receipts;
-}
-
-// Erased: of one gallery, who is not to come back, and what is known of the others.
-struct Erased {
-  std::set<PersonId> persons;
-  std::vector<ReceiptRecord> receipts;  // to be kept; those that are due have none yet
-  const Gallery::Impl* now = nullptr;   // the gallery that is replaced, if it opens
-};
-
-Erased WhoWasErased(const Gallery::Impl& copy, const Replaced& replaced, const Age& age,
-                    std::span<const Receipt> receipts, const RestoreOptions& options) {
-  Erased erased;
-  if (const ReplacedGallery* now = replaced.Find(copy.id())) {
-    erased.now = now->impl ? &*now->impl : nullptr;
-    erased.receipts = now->receipts;
-    if (!now->leaving.empty()) {
-      erased.receipts.push_back({age.newest_before + 1, UnixTime(), 0, now->leaving, {}});
-    }
-  }
-  for (size_t i = 0; i < receipts.size(); ++i) {
-    const Receipt& r = receipts[i];
-    if (r.gallery != copy.id()) continue;
-    erased.receipts.push_back({r.generation, r.removed, r.erased, r.items, options.receipts[i]});
-  }
-  for (const ReceiptRecord& record : erased.receipts) {
-    for (const ErasedItem& item : record.items) erased.persons.insert(item.person);
-  }
-  return erased;
-}
-
-// Whether this template stood in the gallery that is replaced: of somebody with several of them,
-// some may have been removed alone.
-absl::StatusOr<bool> StoodThere(const Gallery::Impl* now, const Resident& resident) {
-  if (now == nullptr) return false;
-  HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, now->Find(resident.identity));
-  for (const uint64_t place : named.places) {
-    HEFT_ASSIGN_OR_RETURN(const Resident other, now->At(place));
-    if (other.state == PlaceState::kLive && other.person == resident.person &&
-        other.sample == resident.sample && other.enrolled == resident.enrolled) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// Positions in a copy of those who are not to come back; and of whom of them there is anything.
-struct Returning {
-  std::vector<uint64_t> positions;
-  std::set<PersonId> persons;
-};
-absl::StatusOr<Returning> WhoWouldReturn(const Gallery::Impl& copy, const Erased& erased) {
-  Returning out;
-  if (erased.persons.empty()) return out;
-  for (uint64_t first = 0; first < copy.places(); first += kRunPlaces) {
-    HEFT_ASSIGN_OR_RETURN(const Run run, ReadRun(copy.reader(), copy.number(), first / kRunPlaces));
-    for (size_t i = 0; i < kRunPlaces; ++i) {
-      const Resident& r = run[i];
-      if (r.state == PlaceState::kFree || !erased.persons.contains(r.person)) continue;
-      out.persons.insert(r.person);
-      if (r.state != PlaceState::kLive) continue;
-      const auto stood = StoodThere(erased.now, r);
-      if (!stood.ok() && !absl::IsDataLoss(stood.status())) return stood.status();
-      if (!stood.ok() || !*stood) out.positions.push_back(first + i);
-    }
-  }
-  return out;
-}
-
-// Ahead: the copy gets a generation that there never was, keeps the receipts that were given or are
-// due, and nothing waits in it: among them may be somebody who was erased after he was admitted.
-// Who would return gets a receipt when he has been removed again. Whether some are due.
-absl::StatusOr<bool> Ahead(const Gallery::Impl& copy, const Age& age, const Erased& erased,
-                           const std::set<PersonId>& returning, RestoreResult* result) {
-  HEFT_ASSIGN_OR_RETURN(const auto waiting, copy.Waiting());
-  HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(copy.Unread(), /*start=*/false));
-  for (const auto& entry : waiting) {
-    HEFT_RETURN_IF_ERROR(change.DropQuarantined(entry.digest));
-    result->rejected += entry.identities.size();
-  }
-  bool due = false;
-  for (ReceiptRecord receipt : erased.receipts) {
-    if (receipt.erased == 0) {
-      std::erase_if(receipt.items,
-                    [&](const ErasedItem& item) { return returning.contains(item.person); });
-      if (receipt.items.empty()) continue;
-      due = true;
-    }
-    const StoreKey key = receipt.erased == 0 ? DueReceiptKey(change.number(), receipt.generation)
-                                             : NumberKey(change.number(), receipt.generation);
-    HEFT_RETURN_IF_ERROR(change.writer().Put(Table::kReceipts, key, SerializeReceipt(receipt)));
-  }
-  change.head().generation = age.newest_before;
-  change.Touch();
-  HEFT_RETURN_IF_ERROR(change.Commit());
-  return due;
-}
-
-// MakeOlder: an older copy fit to take the place of the gallery.
-absl::Status MakeOlder(const std::string& folder, const std::string& name, const Age& age,
-                       const Replaced& replaced, std::span<const Receipt> receipts,
-                       const RestoreOptions& options, RestoreResult* result) {
-  const std::string address = absl::StrCat(folder, ":", name);
-  Returning returning;
-  bool due = false;
-  {
-    HEFT_ASSIGN_OR_RETURN(const Gallery::Impl copy, Gallery::Impl::Open(address));
-    const Erased erased = WhoWasErased(copy, replaced, age, receipts, options);
-    HEFT_ASSIGN_OR_RETURN(returning, WhoWouldReturn(copy, erased));
-    HEFT_ASSIGN_OR_RETURN(due, Ahead(copy, age, erased, returning.persons, result));
-  }
-  if (returning.positions.empty()) return due ? EraseRemains(address).status() : absl::OkStatus();
-  if (options.server == nullptr) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(returning.positions.size(),
-                     " templates in the snapshot are of people who were erased "
-                     "since, and are to be removed again: give the server's "
-                     "model and keys (--model, --keys)"));
-  }
-  HEFT_ASSIGN_OR_RETURN(const RemoveResult removed,
-                        RemoveAt(*options.server, address, returning.positions));
-  HEFT_RETURN_IF_ERROR(removed.overwritten);
-  result->erased += removed.erased;
-  result->leaving += removed.leaving;
-  return absl::OkStatus();
-}
-
 // What a server that goes on answering has written since the copy began.
 absl::Status CopyLate(const std::string& from, const std::string& to) {
   HEFT_RETURN_IF_ERROR(CopyServerFiles(from, to, ServerFiles::kEverything));
@@ -285,16 +101,21 @@ absl::Status CopyLate(const std::string& from, const std::string& to) {
 }
 
 // A snapshot takes the place of a whole folder.
-absl::Status CheckFolder(const Address& address) {
+absl::Status CheckFolder(const Address& address, const std::string& snapshot) {
   if (address.name != kDefaultName) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a snapshot is of all galleries of a folder: give ", address.folder, " alone"));
   }
-  if (address.store.empty()) return absl::OkStatus();
+  if (address.store.empty() && snapshot.empty()) {
+    return absl::InvalidArgumentError(
+        "which snapshot? give what `heft-server gallery snapshot` wrote (--from)");
+  }
+  if (address.store.empty() || snapshot.empty()) return absl::OkStatus();
   return absl::UnimplementedError(
       absl::StrCat(address.store,
-                   ": a database comes back from its own backups (pg_restore, pgBackRest); a "
-                   "gallery of a snapshot is put into it by `heft-server gallery import`"));
+                   ": a database comes back from its own backups (pg_restore, pgBackRest), and "
+                   "is then taken as it is by this command without a snapshot; a gallery of a "
+                   "snapshot is put into it by `heft-server gallery import`"));
 }
 
 // Everything in the folder that is not the server's would be gone with it.
@@ -316,15 +137,15 @@ absl::Status CheckReplaceable(const std::string& folder, const std::string& snap
 absl::StatusOr<RestoreResult> Restore(const std::string& snapshot, const std::string& folder,
                                       const RestoreOptions& options, const Monitor& monitor) {
   HEFT_ASSIGN_OR_RETURN(const Address address, ParseAddress(folder));
-  HEFT_RETURN_IF_ERROR(CheckFolder(address));
+  HEFT_RETURN_IF_ERROR(CheckFolder(address, snapshot));
+  if (snapshot.empty()) return RestoreInPlace(address, options);
   const std::string to = CanonicalFolder(address.folder), from = CanonicalFolder(snapshot);
   HEFT_RETURN_IF_ERROR(CheckReplaceable(to, from));
   HEFT_ASSIGN_OR_RETURN(const FolderTurn turn, FolderTurn::Take(to, WriterWait()));
   HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(from, StoreMode::kRead));
   HEFT_RETURN_IF_ERROR(store->Check());
-  HEFT_ASSIGN_OR_RETURN(const Trust signers, ReceiptSigners(to, from, options.trust));
   HEFT_ASSIGN_OR_RETURN(const std::vector<Receipt> receipts,
-                        ReadReceipts(signers, options.receipts));
+                        ReadReceipts({to, from}, options.trust, options.receipts));
   const StagingFolder staging(to);  // goes after the lock on what it holds in the end
   HEFT_ASSIGN_OR_RETURN(const Replaced replaced, LookAtReplaced(to));
   HEFT_ASSIGN_OR_RETURN(const std::vector<Gallery::Impl> copies, GalleriesOf(store, from));
@@ -348,8 +169,8 @@ absl::StatusOr<RestoreResult> Restore(const std::string& snapshot, const std::st
     const bool older = !ages[i].older.empty();
     result.older = result.older || older;
     if (!older && receipts.empty()) continue;
-    HEFT_RETURN_IF_ERROR(MakeOlder(staging.path, copies[i].address().name, ages[i], replaced,
-                                   receipts, options, &result));
+    const std::string copy = absl::StrCat(staging.path, ":", copies[i].address().name);
+    HEFT_RETURN_IF_ERROR(MakeOlder(copy, ages[i], replaced, receipts, options, &result));
   }
   HEFT_RETURN_IF_ERROR(CheckNotStopped(monitor));
   {

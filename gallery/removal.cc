@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fusion/errors.h"
+#include "gallery/kept_receipts.h"
 #include "gallery/receipt.h"
 #include "gallery/remembered.h"
 
@@ -252,6 +253,10 @@ absl::StatusOr<std::vector<std::vector<uint8_t>>> FinishReceipts(GalleryChange* 
   for (ReceiptRecord& record : due) {
     record.erased = UnixTime();
     HEFT_ASSIGN_OR_RETURN(record.receipt, SignReceipt(server, change->head().id, record));
+  }
+  // Before anybody has them: where that cannot be they stay due.
+  HEFT_RETURN_IF_ERROR(KeepReceipts(change->before(), due));
+  for (const ReceiptRecord& record : due) {
     receipts.push_back(record.receipt);
     HEFT_RETURN_IF_ERROR(change->writer().Delete(
         Table::kReceipts, DueReceiptKey(change->number(), record.generation)));

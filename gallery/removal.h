@@ -8,6 +8,7 @@
 #ifndef HEFT_GALLERY_REMOVAL_H_
 #define HEFT_GALLERY_REMOVAL_H_
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -49,9 +50,11 @@ absl::StatusOr<std::vector<ReceiptRecord>> DueReceipts(const GalleryChange& chan
 absl::StatusOr<std::vector<std::vector<uint8_t>>> FinishReceipts(GalleryChange* change,
                                                                  const SigningKey& server);
 
-// RemoveAt: as Remove (heft/removal.h), of the templates at these positions, where some stand.
+// RemoveAt: as Remove (heft/removal.h), of the templates at these positions, where some stand; with
+// `first` in the same change, also of a gallery that was set back.
 absl::StatusOr<RemoveResult> RemoveAt(const Server& server, const std::string& gallery,
-                                      std::span<const uint64_t> positions);
+                                      std::span<const uint64_t> positions,
+                                      const std::function<absl::Status(GalleryChange*)>& first);
 
 // PlanRenewal: the blocks that templates leave, each to be renewed without them; if `compact`, also
 // sparse blocks into few. Damaged blocks are left out. Empty where there is nothing to do.

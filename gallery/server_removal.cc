@@ -103,9 +103,10 @@ absl::StatusOr<std::vector<uint64_t>> Positions(GalleryChange* change, const Whi
   return positions;
 }
 
-absl::StatusOr<GalleryChange> BeginChange(const Server::Impl& server, const std::string& gallery) {
+absl::StatusOr<GalleryChange> BeginChange(const Server::Impl& server, const std::string& gallery,
+                                          bool set_back = false) {
   HEFT_ASSIGN_OR_RETURN(Gallery::Impl state, server.OpenGallery(gallery, /*create=*/false));
-  return GalleryChange::Begin(std::move(state), /*start=*/false);
+  return GalleryChange::Begin(std::move(state), /*start=*/false, set_back);
 }
 
 }  // namespace
@@ -141,9 +142,11 @@ absl::StatusOr<RemoveResult> RemoveExpired(const Server& server, const std::stri
 }
 
 absl::StatusOr<RemoveResult> RemoveAt(const Server& server, const std::string& gallery,
-                                      std::span<const uint64_t> positions) {
+                                      std::span<const uint64_t> positions,
+                                      const std::function<absl::Status(GalleryChange*)>& first) {
   const Server::Impl& impl = Inside::Of(server);
-  HEFT_ASSIGN_OR_RETURN(GalleryChange change, BeginChange(impl, gallery));
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change, BeginChange(impl, gallery, /*set_back=*/true));
+  HEFT_RETURN_IF_ERROR(first(&change));
   return RemoveAll(impl, &change, gallery, positions, 0);
 }
 

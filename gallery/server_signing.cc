@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "base/files.h"
+#include "base/inside.h"
 #include "fusion/samples.h"
 #include "gallery/gallery_impl.h"
 #include "gallery/request_log.h"
@@ -165,6 +166,7 @@ absl::StatusOr<std::vector<uint8_t>> SignReply(const SigningKey& key, const Gall
                                                const Request& request, uint64_t row,
                                                const SignerKey& audience,
                                                std::span<const uint8_t> reply, uint64_t life) {
+  HEFT_RETURN_IF_ERROR(Inside::Of(gallery).CheckNotSetBack());
   Statement statement;
   statement.role = Role::kServer;
   statement.audience = audience;

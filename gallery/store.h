@@ -114,6 +114,10 @@ class Store {
   virtual absl::Status Copy(const std::string& folder,
                             const std::function<bool(uint64_t, uint64_t)>& progress) const = 0;
 
+  // Final: whether what a writer has committed stays so; not where it is part of a transaction of
+  // the caller's, who may still roll it back.
+  virtual bool Final() const { return true; }
+
   // Remains: what Scrub leaves, where, and for how long: a sentence for people; empty: nothing.
   virtual std::string Remains() const { return {}; }
 

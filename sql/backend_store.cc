@@ -44,6 +44,7 @@ class BackendStore : public Store {
   }
   absl::StatusOr<StoreStatistics> Statistics() const override { return store_->Statistics(); }
   absl::Status Check() const override { return store_->Check(); }
+  bool Final() const override { return false; }
   std::string Remains() const override { return store_->Remains(); }
 
  private:

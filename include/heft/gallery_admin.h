@@ -205,6 +205,12 @@ struct RestoreResult {
 // are not in the copy are given. Where the replaced store is so damaged that not all receipts can
 // be read, kFailedPrecondition, unless some are given or `without_receipts`. Processes that have
 // the old store open read it until they open it anew, and cannot change it.
+//
+// A database comes back from its own backups, without us; where it is older than what is remembered
+// of it here, nothing is signed of its galleries, nor are they changed, until this has been called
+// for it without a snapshot ("") and with `accept_older`: then the same is done, where it is, with
+// the receipts that the server has kept in its folder; where it has none, `receipts` or
+// `without_receipts`.
 HEFT_EXPORT absl::StatusOr<RestoreResult> Restore(const std::string& snapshot,
                                                   const std::string& folder,
                                                   const RestoreOptions& options = {},

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A gallery that heft-server keeps in PostgreSQL, and the database's own backups: pg_dump into another
 # database; pgBackRest to a point between two changes, and to the end of the log. What comes back is
-# the same gallery, by its root, its receipts and its answers; and of one that went back behind what
-# the key owner has signed nothing is opened.
+# the same gallery, by its root, its receipts and its answers; one that went back in time answers
+# nobody until an operator has said so, and then whoever was erased is erased again.
 #
 #   backups_test.sh BUILD_DIR
 set -euo pipefail
@@ -167,11 +167,41 @@ expect_as_noted end "to the end"
 expect_found 9 13
 expect_nobody 1 5
 
-# --- To the point between.
+# --- To the point between: the gallery of then, which answers nobody and takes nobody.
 restore_to to-between --type=name --target=between --target-action=promote
 expect_as_noted between "to a point"
-# The key owner has signed a later state than this one.
-ask 9 || die "no answer: $(cat "$work/said")"
+refused() { grep -q "$1" "$work/said" || die "refused, but not so: $(cat "$work/said")"; }
+ask 9 && die "a gallery that was set back answers"
+refused "went back to an earlier state"
+[[ ! -f "$work/reply" ]] || die "refused, and there is a reply"
+mapfile -t files < <(pair_of enrolment 12)
+server enrol "${keys[@]}" "${files[@]}" 2>"$work/said" && die "a gallery that was set back takes people"
+refused "went back to an earlier state"
+server gallery remove "${keys[@]}" --identity 2 2>"$work/said" && die "somebody is removed from it"
+expect_as_noted between "after refusals"
+# A server that remembers nothing answers; the key owner, who has signed a later state, does not open.
+forgetful="$work/forgetful"
+mkdir -m 700 "$forgetful"
+cp -R "$server_state/stores" "$forgetful/stores"
+server_state="$forgetful" ask 9 || die "no answer: $(cat "$work/said")"
 decide "$work/reply" >/dev/null 2>"$work/said" && die "the key owner opens a reply of the past"
-grep -q "older" "$work/said" || die "refused, but not as older: $(cat "$work/said")"
+refused older
+
+# --- What an operator does: the past is taken, whoever was erased since is erased first.
+server gallery restore 2>"$work/said" && die "an older state is taken without a word"
+refused "accept-older"
+mv "$server_state/stores/postgres/people/receipts" "$work/kept"
+server gallery restore --accept-older "${keys[@]}" 2>"$work/said" && die "taken, and nobody knows who was erased"
+refused "without-receipts"
+expect_as_noted between "after refusals"
+mv "$work/kept" "$server_state/stores/postgres/people/receipts"
+server gallery restore --accept-older "${keys[@]}" --json >"$work/taken"
+grep -q '"erased": 1' "$work/taken" || die "erased again: $(cat "$work/taken")"
+expect_found 9
+expect_nobody 1 5 13
+server gallery verify --model "$work/owner/model.heft" >/dev/null || die "damaged"
+# It goes on: who came since is brought again, and his samples are new to it.
+admit_row 12
+expect_found 9 13
+expect_nobody 1 5
 echo "backups_test: as it should be"
