@@ -13,6 +13,27 @@ namespace {
 // kPatience: two who make the tables wait for each other no longer.
 constexpr absl::Duration kPatience = absl::Seconds(60);
 
+// CheckOwner: whoever may make schemas in a database may have made this one, and what he has in it
+// is run by whoever uses it. A superuser is a member of everybody, so he is asked for his own.
+absl::Status CheckOwner(SqlSession& session) {
+  HEFT_ASSIGN_OR_RETURN(
+      const SqlRows rows,
+      session.Execute(
+          "SELECT o.rolsuper OR o.oid = me.oid OR (NOT me.rolsuper AND "
+          "pg_catalog.pg_has_role(o.oid, 'USAGE')), o.rolname::text FROM pg_catalog.pg_namespace n "
+          "JOIN pg_catalog.pg_roles o ON o.oid = n.nspowner "
+          "JOIN pg_catalog.pg_roles me ON me.rolname = current_user WHERE n.nspname = 'heft'"));
+  const auto believed = rows.size() == 1 ? rows.at(0, 0) : std::nullopt;
+  if (believed && believed->size() == 1 && (*believed)[0] != 0) return absl::OkStatus();
+  const auto owner = rows.size() == 1 ? rows.at(0, 1) : std::nullopt;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the schema heft is of role \"",
+      owner ? std::string(owner->begin(), owner->end()) : std::string(),
+      "\", who can have what he likes done by whoever uses it: connect as that role or as a "
+      "member, or, "
+      "if nothing of yours is in it, drop it, and let nobody else make schemas in this database"));
+}
+
 }  // namespace
 
 absl::StatusOr<int64_t> SqlInteger(const std::optional<ByteSpan>& value) {
@@ -44,6 +65,7 @@ absl::StatusOr<bool> FindSqlSchema(SqlSession& session) {
                         session.Execute("SELECT 1::bigint WHERE to_regclass('heft.store') "
                                         "IS NOT NULL"));
   if (there.size() == 0) return false;
+  HEFT_RETURN_IF_ERROR(CheckOwner(session));
   HEFT_ASSIGN_OR_RETURN(const SqlRows rows, session.Execute("SELECT version FROM heft.store"));
   if (rows.size() == 0) return absl::DataLossError("the table heft.store is empty");
   HEFT_ASSIGN_OR_RETURN(const int64_t version, SqlInteger(rows.at(0, 0)));

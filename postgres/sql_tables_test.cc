@@ -56,6 +56,16 @@ TEST_F(SqlTablesTest, OfAnotherVersionAreRefused) {
   EXPECT_THAT(other.ToString(), HasSubstr("version 2"));
 }
 
+// Whoever may make schemas makes this one first, with what he likes in it.
+TEST_F(SqlTablesTest, OfAnotherRoleAreRefused) {
+  ASSERT_TRUE(Sql("CREATE ROLE mallory; ALTER SCHEMA heft OWNER TO mallory"));
+  const absl::Status others = Open(StoreMode::kCreate).status();
+  EXPECT_EQ(others.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(others.ToString(), HasSubstr("role \"mallory\""));
+  ASSERT_TRUE(Sql("ALTER SCHEMA heft OWNER TO CURRENT_USER; DROP ROLE mallory"));
+  EXPECT_TRUE(Open(StoreMode::kRead).ok());
+}
+
 TEST_F(SqlTablesTest, OpenedForReadingNothingIsWritten) {
   const auto reading = *Open(StoreMode::kRead);
   EXPECT_EQ(reading->Lock(kLong).status().code(), absl::StatusCode::kFailedPrecondition);
