@@ -2,7 +2,6 @@
 // A database that came back from its own backups (pg_restore, pgBackRest), or from a standby that
 // lacked the last changes: its galleries are taken as they are, after who was erased since.
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
