@@ -3,11 +3,13 @@
 
 #include <sodium.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 
 namespace heft {
 
@@ -37,6 +39,11 @@ void ByteWriter::U32Array(std::span<const uint32_t> words) {
 
 void ByteWriter::F64Array(std::span<const double> values) {
   Raw({reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()});
+}
+
+void ByteWriter::Patch(size_t at, ByteSpan bytes) {
+  HEFT_DCHECK(at <= bytes_.size() && bytes.size() <= bytes_.size() - at, "bytes that are there");
+  std::ranges::copy(bytes, bytes_.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
 void ByteReader::Fail(std::string_view why) {

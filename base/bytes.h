@@ -42,6 +42,8 @@ class ByteWriter {
   void Raw(ByteSpan bytes);
   void U32Array(std::span<const uint32_t> words);  // no length
   void F64Array(std::span<const double> values);   // no length
+  // Patch: bytes in place of as many that were written at `at`.
+  void Patch(size_t at, ByteSpan bytes);
 
   const std::vector<uint8_t>& bytes() const { return bytes_; }
   std::vector<uint8_t> Take() { return std::move(bytes_); }

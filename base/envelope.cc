@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/envelope.h"
 
+#include <sodium.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -19,14 +21,36 @@ bool HasMagic(ByteSpan bytes) {
 std::vector<uint8_t> SealEnvelope(std::string_view kind, uint32_t version, ByteSpan payload) {
   ByteWriter writer;
   writer.Reserve(payload.size() + kEnvelopeOverhead);
-  writer.Raw(AsBytes(kMagic));
-  writer.Raw(AsBytes(kind.substr(0, 4)));
-  writer.U32(version);
-  writer.U64(payload.size());
+  const size_t start = BeginEnvelope(kind, version, &writer);
   writer.Raw(payload);
-  const Hash hash = HashBytes(writer.bytes());
-  writer.Raw(hash);
+  EndEnvelope(start, &writer);
   return writer.Take();
+}
+
+size_t BeginEnvelope(std::string_view kind, uint32_t version, ByteWriter* writer) {
+  const size_t start = writer->bytes().size();
+  writer->Raw(AsBytes(kMagic));
+  writer->Raw(AsBytes(kind.substr(0, 4)));
+  writer->U32(version);
+  writer->U64(0);  // the payload's size: EndEnvelope
+  return start;
+}
+
+Hash EndEnvelope(size_t start, ByteWriter* writer) {
+  ByteWriter size;
+  size.U64(writer->bytes().size() - start - kEnvelopeHeaderSize);
+  writer->Patch(start + kEnvelopeHeaderSize - sizeof(uint64_t), size.bytes());
+  const ByteSpan written = ByteSpan(writer->bytes()).subspan(start);
+  Hash hash;
+  crypto_generichash_state before, after;
+  crypto_generichash_init(&before, nullptr, 0, hash.size());
+  crypto_generichash_update(&before, written.data(), written.size());
+  after = before;
+  crypto_generichash_final(&before, hash.data(), hash.size());
+  writer->Raw(hash);
+  crypto_generichash_update(&after, hash.data(), hash.size());
+  crypto_generichash_final(&after, hash.data(), hash.size());
+  return hash;
 }
 
 std::string EnvelopeKind(ByteSpan bytes) {

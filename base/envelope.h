@@ -29,6 +29,12 @@ inline constexpr size_t kEnvelopeOverhead = kEnvelopeHeaderSize + sizeof(Hash);
 // SealEnvelope: the whole file. `kind` has four letters.
 std::vector<uint8_t> SealEnvelope(std::string_view kind, uint32_t version, ByteSpan payload);
 
+// BeginEnvelope, EndEnvelope: the same where it is written, without a copy: the payload is what is
+// appended between them. Begin returns where it starts, for End, which returns the hash of the
+// whole file: little is left to do for it once the file's own is known.
+size_t BeginEnvelope(std::string_view kind, uint32_t version, ByteWriter* writer);
+Hash EndEnvelope(size_t start, ByteWriter* writer);
+
 // OpenEnvelope: the payload, a view into `bytes`. kDataLoss unless magic, kind, version, size and
 // hash are right; `what` names the object in the message ("model file x.model").
 absl::StatusOr<ByteSpan> OpenEnvelope(ByteSpan bytes, std::string_view kind, uint32_t version,

@@ -24,5 +24,21 @@ TEST(EnvelopeTest, EveryFlippedByteAndTruncationIsRefused) {
   EXPECT_FALSE(OpenEnvelope(sealed, "TEST", 2, "file").ok());
 }
 
+// Behind other bytes, without a copy: the same file, and its hash as if it were hashed whole.
+TEST(EnvelopeTest, IsWrittenInPlace) {
+  for (const size_t size : {size_t{0}, size_t{5}, size_t{72}, size_t{1000}}) {
+    const std::vector<uint8_t> payload(size, 9);
+    ByteWriter writer;
+    writer.Raw(AsBytes("before"));
+    const size_t start = BeginEnvelope("TEST", 3, &writer);
+    writer.Raw(payload);
+    const Hash hash = EndEnvelope(start, &writer);
+    const auto file = ByteSpan(writer.bytes()).subspan(start);
+    EXPECT_TRUE(std::ranges::equal(file, SealEnvelope("TEST", 3, payload))) << size;
+    EXPECT_EQ(hash, HashBytes(file)) << size;
+    EXPECT_EQ(start, 6u);
+  }
+}
+
 }  // namespace
 }  // namespace heft

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "base/csprng.h"
 #include "base/envelope.h"
+#include "base/inside.h"
 #include "base/signing.h"
 
 namespace heft {
@@ -242,24 +243,47 @@ Digest RequestDigest(const Digest& files, uint64_t row) {
   return HashBytes(writer.bytes());
 }
 
-absl::StatusOr<std::vector<uint8_t>> SigningKey::Sign(Statement statement,
-                                                      std::span<const uint8_t> file) const {
-  statement.kind = EnvelopeKind(file);
-  if (statement.kind.empty() || statement.kind == kSignedKind) {
-    return absl::InvalidArgumentError(statement.kind.empty() ? "not one of HEFT's files"
-                                                             : "the file is signed already");
-  }
+namespace {
+
+absl::Status CheckSignable(std::string_view kind) {
+  if (!kind.empty() && kind != kSignedKind) return absl::OkStatus();
+  return absl::InvalidArgumentError(kind.empty() ? "not one of HEFT's files"
+                                                 : "the file is signed already");
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<uint8_t>> SignWritten(const SigningKey& key, Statement statement,
+                                                 size_t size,
+                                                 const std::function<Hash(ByteWriter&)>& write) {
+  ByteWriter writer;
+  writer.Reserve(size + kSignedHeadSize + kEnvelopeOverhead);
+  const size_t start = BeginEnvelope(kSignedKind, kVersion, &writer);
+  const size_t head = writer.bytes().size();
+  writer.Raw(std::array<uint8_t, kSignedHeadSize>{});
+  const Hash file = write(writer);
+  statement.kind = EnvelopeKind(ByteSpan(writer.bytes()).subspan(head + kSignedHeadSize));
+  HEFT_RETURN_IF_ERROR(CheckSignable(statement.kind));
   if (statement.nonce == decltype(statement.nonce){}) Csprng().Fill(statement.nonce);
   if (statement.issued == 0) statement.issued = UnixTime();
   HEFT_ASSIGN_OR_RETURN(const Signature signature,
-                        impl_->Sign(Message(statement, public_key(), HashBytes(file))));
-  ByteWriter writer;
-  writer.Reserve(file.size() + 512);
-  WriteStatement(writer, statement);
-  writer.Raw(public_key());
-  writer.Raw(signature);
-  writer.Raw(file);
-  return SealEnvelope(kSignedKind, kVersion, writer.bytes());
+                        Inside::Of(key).Sign(Message(statement, key.public_key(), file)));
+  ByteWriter filled;
+  WriteStatement(filled, statement);
+  filled.Raw(key.public_key());
+  filled.Raw(signature);
+  writer.Patch(head, filled.bytes());
+  EndEnvelope(start, &writer);
+  return writer.Take();
+}
+
+absl::StatusOr<std::vector<uint8_t>> SigningKey::Sign(Statement statement,
+                                                      std::span<const uint8_t> file) const {
+  HEFT_RETURN_IF_ERROR(CheckSignable(EnvelopeKind(file)));
+  return SignWritten(*this, std::move(statement), file.size(), [&](ByteWriter& writer) {
+    writer.Raw(file);
+    return HashBytes(file);
+  });
 }
 
 namespace {

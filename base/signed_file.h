@@ -4,6 +4,7 @@
 #ifndef HEFT_BASE_SIGNED_FILE_H_
 #define HEFT_BASE_SIGNED_FILE_H_
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,13 @@ inline constexpr std::string_view kSignedKind = "SIGN";
 // Unsigned: the file in a signed one, as its bytes say, and whatever is not signed as it is: for
 // readers that do not ask who made it. A view. kDataLoss for a damaged signed file.
 absl::StatusOr<ByteSpan> Unsigned(ByteSpan bytes, std::string_view what);
+
+// SignWritten: the signed file of what `write` appends, one of HEFT's files of some `size` bytes,
+// whose hash it returns: without a copy, and without hashing it anew. kInvalidArgument as
+// SigningKey::Sign's.
+absl::StatusOr<std::vector<uint8_t>> SignWritten(const SigningKey& key, Statement statement,
+                                                 size_t size,
+                                                 const std::function<Hash(ByteWriter&)>& write);
 
 // SignedHead: all that a signed file says but the file in it: statement, signer, signature. For who
 // has read the file, and keeps what it is made into: whether its signature counts can be asked

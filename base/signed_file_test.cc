@@ -110,6 +110,24 @@ TEST(SigningTest, KeyFiles) {
   EXPECT_EQ(SigningKey::Load(clear).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
+// What is written where it is signed is what Sign makes of the same bytes.
+TEST_F(SignedFileTest, SignsWhatIsWritten) {
+  Statement statement = Good();
+  statement.nonce = {1, 2, 3};
+  const auto written = [&](std::string_view kind) {
+    return SignWritten(server_, statement, 0, [&](ByteWriter& writer) {
+      const size_t start = BeginEnvelope(kind, 1, &writer);
+      writer.Raw(AsBytes("what is signed"));
+      return EndEnvelope(start, &writer);
+    });
+  };
+  ASSERT_TRUE(written("TEST").ok());
+  EXPECT_EQ(*written("TEST"), *server_.Sign(statement, File()));
+  EXPECT_EQ(written(kSignedKind).status(), server_.Sign(statement, *written("TEST")).status());
+  const auto none = SignWritten(server_, statement, 0, [](ByteWriter&) { return Hash{}; });
+  EXPECT_EQ(none.status(), server_.Sign(statement, {}).status());
+}
+
 TEST_F(SignedFileTest, OpensWhatItShould) {
   Statement statement = Good();
   statement.subject = client_.public_key();

@@ -82,7 +82,7 @@ absl::Status RunShards(const Common& common, const Options& options, const Shard
   probe.with_identities = !options.no_identities;
   probe.relinearise = !options.degree_two;
   HEFT_ASSIGN_OR_RETURN(const std::vector<SampleFile> samples, ReadSamples(options));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<Gallery> buckets, OpenBuckets(options.gallery, shards));
+  HEFT_ASSIGN_OR_RETURN(std::vector<Gallery> buckets, OpenBuckets(options.gallery, shards));
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
   Options of_first = options;
   of_first.gallery = BucketAddress(options.gallery, 0);  // one store, one server's key
@@ -92,16 +92,18 @@ absl::Status RunShards(const Common& common, const Options& options, const Shard
   HEFT_ASSIGN_OR_RETURN(NewFolder folder, NewFolder::Create(options.out));
   size_t bytes = 0, templates = 0;
   Json json = {{"out", options.out}, {"replies", buckets.size()}};
-  for (uint32_t i = 0; i < shards.size(); ++i) {
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores,
-                          loaded.server.Identify(buckets[i], samples, probe, common.monitor));
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> reply,
-                          asked.Sign(buckets[i], scores, options.life));
-    HEFT_RETURN_IF_ERROR(folder.Write(absl::StrFormat("%03d.ct", i), reply));
-    bytes += reply.size();
-    templates += buckets[i].size();
-    NameDamaged(common, buckets[i], &json);
-  }
+  uint32_t written = 0;
+  HEFT_RETURN_IF_ERROR(loaded.server.IdentifySigned(
+      buckets.size(), [&](size_t i) -> absl::StatusOr<Gallery> { return std::move(buckets[i]); },
+      samples, probe, asked.Signer(options.life),
+      [&](const Gallery& bucket, std::vector<uint8_t> reply) -> absl::Status {
+        HEFT_RETURN_IF_ERROR(folder.Write(absl::StrFormat("%03d.ct", written++), reply));
+        bytes += reply.size();
+        templates += bucket.size();
+        NameDamaged(common, bucket, &json);
+        return absl::OkStatus();
+      },
+      common.monitor));
   HEFT_RETURN_IF_ERROR(folder.Commit());
   json["bytes"] = bytes;
   json["templates"] = templates;

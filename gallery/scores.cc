@@ -193,11 +193,31 @@ void Restrict(const ckks::Context& context, Restriction restriction, EncryptedSc
   scores->replies = std::move(kept);
 }
 
+namespace {
+
+// SizeOf: about: enough that what is written is not moved as it grows.
+size_t SizeOf(const ckks::Context& context, const EncryptedScores& scores) {
+  size_t size = size_t{64} << 10;  // the norm, and all that is small
+  for (const std::string& identity : scores.identities) size += 1 + identity.size();
+  if (scores.restriction) size += scores.templates / 8;
+  if (scores.replies.empty()) return size;
+  ByteWriter one;
+  WriteReply(one, context, scores, scores.replies[0]);
+  return size + scores.replies.size() * one.bytes().size();
+}
+
+}  // namespace
+
 std::vector<uint8_t> SerializeScores(const ckks::Context& context, const EncryptedScores& scores) {
   ByteWriter writer;
-  size_t names = 0;
-  for (const std::string& identity : scores.identities) names += 1 + identity.size();
-  writer.Reserve(names);
+  WriteScores(writer, context, scores);
+  return writer.Take();
+}
+
+Hash WriteScores(ByteWriter& writer, const ckks::Context& context, const EncryptedScores& scores) {
+  writer.Reserve(writer.bytes().size() + SizeOf(context, scores));
+  const uint32_t version = scores.restriction ? kVersion : scores.origin ? kOriginated : kProved;
+  const size_t start = BeginEnvelope(kKind, version, &writer);
   ckks::WriteId(writer, scores.params_id);
   ckks::WriteId(writer, scores.key_id);
   ckks::WriteId(writer, scores.model_id);
@@ -216,9 +236,8 @@ std::vector<uint8_t> SerializeScores(const ckks::Context& context, const Encrypt
   for (const ScoreReply& reply : scores.replies) {
     WriteReply(writer, context, scores, reply);
   }
-  const uint32_t version = scores.restriction ? kVersion : scores.origin ? kOriginated : kProved;
   if (version >= kOriginated) WriteOrigin(writer, scores.origin.value_or(ReplyOrigin{}));
-  return SealEnvelope(kKind, version, writer.bytes());
+  return EndEnvelope(start, &writer);
 }
 
 absl::StatusOr<ReplyOrigin> OriginOf(ByteSpan reply, std::string_view what) {

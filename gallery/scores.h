@@ -95,6 +95,8 @@ void Restrict(const ckks::Context& context, Restriction restriction, EncryptedSc
 // SerializeScores: version 4; 5 with a restriction, and 3 without it and `origin`. Versions 1 and
 // 2, of 0.1, are read; their norm, which proves nothing, is not.
 std::vector<uint8_t> SerializeScores(const ckks::Context& context, const EncryptedScores& scores);
+// WriteScores: the same, appended; returns its hash.
+Hash WriteScores(ByteWriter& writer, const ckks::Context& context, const EncryptedScores& scores);
 // kFailedPrecondition for other parameters, kDataLoss for damaged bytes.
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,
                                             std::string_view what);

@@ -120,6 +120,12 @@ std::string Difference(const ckks::Context& context, const EncryptedScores& said
 
 }  // namespace
 
+void Draw::From(const Gallery::Impl& gallery) {
+  origin.gallery = gallery.id();
+  origin.generation = gallery.generation();
+  origin.root = gallery.root();
+}
+
 std::optional<double> Draw::NormFactor() const {
   if (!seed) return std::nullopt;
   return NormFactorOf(seed->U32("norm factor"));
@@ -128,9 +134,7 @@ std::optional<double> Draw::NormFactor() const {
 absl::StatusOr<Draw> Server::Impl::NewDraw(const Gallery::Impl& gallery,
                                            const SampleSet& samples) const {
   Draw draw;
-  draw.origin.gallery = gallery.id();
-  draw.origin.generation = gallery.generation();
-  draw.origin.root = gallery.root();
+  draw.From(gallery);
   draw.time = UnixTime();
   const auto key = ReadFolderKey(AuditKeyPath(gallery.directory()), kAuditKeyKind);
   if (absl::IsNotFound(key.status())) return draw;

@@ -85,6 +85,8 @@ struct Draw {
   std::optional<ReplySeed> seed;  // none: the operating system's randomness
   uint64_t time = 0;              // Unix seconds, by which templates have expired
 
+  // From: a reply from this gallery is what it is for.
+  void From(const Gallery::Impl& gallery);
   // The secret factor of the norm's proof.
   std::optional<double> NormFactor() const;
 };
@@ -157,6 +159,20 @@ class Server::Impl {
   absl::StatusOr<EncryptedScores> Identify(const Gallery::Impl& gallery, const SampleSet& samples,
                                            const ProbeOptions& options,
                                            const ProgressFunction& progress = {}) const;
+  // Fused: a probe as it was matched with one gallery, for the next: draw, and what followed from
+  // it.
+  struct Fused {
+    std::string directory;  // of the galleries whose draw it is
+    std::optional<Draw> draw;
+    TiledCiphertexts tiles;  // none: not fused yet
+    ckks::Ciphertext norm;
+  };
+  // Identify in one gallery after the other: those of one folder have a draw in common, and so the
+  // fused probe.
+  absl::StatusOr<EncryptedScores> IdentifyNext(const Gallery::Impl& gallery,
+                                               const SampleSet& samples,
+                                               const ProbeOptions& options, Fused* fused,
+                                               const ProgressFunction& progress = {}) const;
   // The same for every sample of the files, in passes of up to 64 probes that read the gallery once
   // each. `use` takes the replies in the order of the rows; its error ends the call.
   absl::Status IdentifyAll(
@@ -246,6 +262,17 @@ class Server::Impl {
     TiledCiphertexts tiles;
     EncryptedScores reply;
   };
+  // Fuse: of a Fused with a draw, tiles and norm.
+  absl::Status Fuse(const ProbeFuser& prober, const SampleSet& samples, const ProbeOptions& options,
+                    Fused* fused) const;
+  // Match: Identify of a Fused with a draw, which is fused if it is not.
+  absl::StatusOr<EncryptedScores> Match(const Gallery::Impl& gallery, const SampleSet& samples,
+                                        const ProbeOptions& options, Fused* fused,
+                                        const ProgressFunction& progress) const;
+  // Start: the reply to a fused probe, without scores.
+  absl::StatusOr<EncryptedScores> Start(const Gallery::Impl& gallery, const SampleSet& samples,
+                                        const ProbeOptions& options, const Fused& fused,
+                                        const std::optional<Restriction>& restriction) const;
   absl::StatusOr<PreparedProbe> Prepare(const ProbeFuser& prober, const Gallery::Impl& gallery,
                                         const SampleSet& samples, const ProbeOptions& options,
                                         const Draw& draw,

@@ -64,33 +64,51 @@ EncryptedScores Server::Impl::StartReply(ScoreKind kind, const SampleSet& sample
   return reply;
 }
 
+absl::Status Server::Impl::Fuse(const ProbeFuser& prober, const SampleSet& samples,
+                                const ProbeOptions& options, Fused* fused) const {
+  HEFT_RETURN_IF_ERROR(CheckUse(samples, SampleUse::kIdentification));
+  const std::optional<double> sigma = fused->draw->NormFactor();
+  ProvenProbe probe;
+  if (!rings_.thin()) {
+    // The way of a verification, with the prime that the norm's factor needs.
+    HEFT_ASSIGN_OR_RETURN(probe, FuseProbe(samples, options, sigma));
+    HEFT_ASSIGN_OR_RETURN(fused->tiles, PrepareProbe(instance(), probe.z, keys()));
+  } else {
+    HEFT_ASSIGN_OR_RETURN(const ProbeInputs inputs, ReadProbe(samples, options));
+    HEFT_ASSIGN_OR_RETURN(probe, FuseToIdentify(samples, inputs, sigma));
+    HEFT_ASSIGN_OR_RETURN(fused->tiles, PrepareProbe(prober.instance(), probe.z, prober.keys()));
+  }
+  fused->norm = std::move(probe.norm);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<EncryptedScores> Server::Impl::Start(
+    const Gallery::Impl& gallery, const SampleSet& samples, const ProbeOptions& options,
+    const Fused& fused, const std::optional<Restriction>& restriction) const {
+  EncryptedScores reply =
+      StartReply(ScoreKind::kIdentification, samples, options, fused.norm, *fused.draw);
+  reply.templates = gallery.places();
+  reply.restriction = restriction;
+  if (options.with_identities) {
+    HEFT_ASSIGN_OR_RETURN(const std::shared_ptr<const Roster> roster, gallery.ReadRoster());
+    reply.identities.resize(gallery.places());
+    for (uint64_t i = 0; i < gallery.places(); ++i) {
+      if (reply.Answers(i)) reply.identities[i] = roster->Name(i, fused.draw->time);
+    }
+  }
+  reply.replies.resize(ReplyBlocks(*instance().context, reply).size());
+  return reply;
+}
+
 absl::StatusOr<Server::Impl::PreparedProbe> Server::Impl::Prepare(
     const ProbeFuser& prober, const Gallery::Impl& gallery, const SampleSet& samples,
     const ProbeOptions& options, const Draw& draw,
     const std::optional<Restriction>& restriction) const {
-  HEFT_RETURN_IF_ERROR(CheckUse(samples, SampleUse::kIdentification));
+  Fused fused = {{}, draw, {}, {}};
+  HEFT_RETURN_IF_ERROR(Fuse(prober, samples, options, &fused));
   PreparedProbe out;
-  ProvenProbe probe;
-  if (!rings_.thin()) {
-    // The way of a verification, with the prime that the norm's factor needs.
-    HEFT_ASSIGN_OR_RETURN(probe, FuseProbe(samples, options, draw.NormFactor()));
-    HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(instance(), probe.z, keys()));
-  } else {
-    HEFT_ASSIGN_OR_RETURN(const ProbeInputs inputs, ReadProbe(samples, options));
-    HEFT_ASSIGN_OR_RETURN(probe, FuseToIdentify(samples, inputs, draw.NormFactor()));
-    HEFT_ASSIGN_OR_RETURN(out.tiles, PrepareProbe(prober.instance(), probe.z, prober.keys()));
-  }
-  out.reply = StartReply(ScoreKind::kIdentification, samples, options, std::move(probe.norm), draw);
-  out.reply.templates = gallery.places();
-  out.reply.restriction = restriction;
-  if (options.with_identities) {
-    HEFT_ASSIGN_OR_RETURN(const std::shared_ptr<const Roster> roster, gallery.ReadRoster());
-    out.reply.identities.resize(gallery.places());
-    for (uint64_t i = 0; i < gallery.places(); ++i) {
-      if (out.reply.Answers(i)) out.reply.identities[i] = roster->Name(i, draw.time);
-    }
-  }
-  out.reply.replies.resize(ReplyBlocks(*instance().context, out.reply).size());
+  HEFT_ASSIGN_OR_RETURN(out.reply, Start(gallery, samples, options, fused, restriction));
+  out.tiles = std::move(fused.tiles);
   return out;
 }
 
@@ -131,13 +149,34 @@ absl::StatusOr<EncryptedScores> Server::Impl::IdentifyAs(const Gallery::Impl& ga
                                                          const ProbeOptions& options,
                                                          const Draw& draw,
                                                          const ProgressFunction& progress) const {
+  Fused fused = {gallery.directory(), draw, {}, {}};
+  return Match(gallery, samples, options, &fused, progress);
+}
+
+absl::StatusOr<EncryptedScores> Server::Impl::IdentifyNext(const Gallery::Impl& gallery,
+                                                           const SampleSet& samples,
+                                                           const ProbeOptions& options,
+                                                           Fused* fused,
+                                                           const ProgressFunction& progress) const {
+  if (!fused->draw || fused->directory != gallery.directory()) {
+    HEFT_ASSIGN_OR_RETURN(const Draw draw, NewDraw(gallery, samples));
+    *fused = {gallery.directory(), draw, {}, {}};
+  }
+  fused->draw->From(gallery);
+  return Match(gallery, samples, options, fused, progress);
+}
+
+absl::StatusOr<EncryptedScores> Server::Impl::Match(const Gallery::Impl& gallery,
+                                                    const SampleSet& samples,
+                                                    const ProbeOptions& options, Fused* fused,
+                                                    const ProgressFunction& progress) const {
   HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance(), binding()));
   HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
   HEFT_ASSIGN_OR_RETURN(const auto restriction,
-                        gallery.Intact(instance(), keys(), draw.time, options.where));
-  HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared,
-                        Prepare(*prober, gallery, samples, options, draw, restriction));
-  EncryptedScores& reply = prepared.reply;
+                        gallery.Intact(instance(), keys(), fused->draw->time, options.where));
+  if (fused->tiles.empty()) HEFT_RETURN_IF_ERROR(Fuse(*prober, samples, options, fused));
+  HEFT_ASSIGN_OR_RETURN(EncryptedScores reply,
+                        Start(gallery, samples, options, *fused, restriction));
   const std::vector<uint64_t> blocks = ReplyBlocks(*instance().context, reply);
   const size_t threads = static_cast<size_t>(std::max(1, ThreadCount()));
   const std::vector<BlockRun> runs = BlockRuns(blocks.size(), threads);
@@ -147,13 +186,13 @@ absl::StatusOr<EncryptedScores> Server::Impl::IdentifyAs(const Gallery::Impl& ga
     const auto pass = std::span(runs).subspan(start, std::min(runs_a_pass, runs.size() - start));
     HEFT_RETURN_IF_ERROR(TryParallelFor(pass.size(), [&](size_t i) {
       const size_t count = pass[i].end - pass[i].first;
-      return MatchRun(gallery, *prober, prepared.tiles, options.relinearise,
+      return MatchRun(gallery, *prober, fused->tiles, options.relinearise,
                       std::span(blocks).subspan(pass[i].first, count),
                       std::span(reply.replies).subspan(pass[i].first, count));
     }));
     HEFT_RETURN_IF_ERROR(Report(progress, pass.back().end, blocks.size()));
   }
-  return std::move(reply);
+  return reply;
 }
 
 absl::Status Server::Impl::MatchPass(const Gallery::Impl& gallery, const ProbeFuser& prober,

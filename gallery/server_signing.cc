@@ -11,9 +11,13 @@
 #include "base/bytes.h"
 #include "base/files.h"
 #include "base/inside.h"
+#include "base/progress.h"
+#include "base/signed_file.h"
 #include "fusion/samples.h"
 #include "gallery/gallery_impl.h"
 #include "gallery/request_log.h"
+#include "gallery/scores.h"
+#include "gallery/server_impl.h"
 #include "heft/outside_signer.h"
 #include "heft/server.h"
 
@@ -162,22 +166,61 @@ absl::Status RememberRequest(const std::string& gallery, const Request& request,
                    "after a failure, sign a new one (heft encrypt --sign)"));
 }
 
+namespace {
+
+absl::StatusOr<Statement> StatementOf(const Gallery& gallery, const ReplySigner& signer) {
+  HEFT_RETURN_IF_ERROR(Inside::Of(gallery).CheckNotSetBack());
+  Statement statement;
+  statement.role = Role::kServer;
+  statement.audience = signer.audience;
+  statement.subject = signer.request->client;
+  statement.gallery = gallery.id();
+  statement.generation = gallery.generation();
+  statement.nonce = signer.request->nonce;
+  statement.request = RequestDigest(signer.request->files, signer.row);
+  statement.issued = UnixTime();
+  statement.expires = signer.life == 0 ? 0 : statement.issued + signer.life;
+  return statement;
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<uint8_t>> SignReply(const SigningKey& key, const Gallery& gallery,
                                                const Request& request, uint64_t row,
                                                const SignerKey& audience,
                                                std::span<const uint8_t> reply, uint64_t life) {
-  HEFT_RETURN_IF_ERROR(Inside::Of(gallery).CheckNotSetBack());
-  Statement statement;
-  statement.role = Role::kServer;
-  statement.audience = audience;
-  statement.subject = request.client;
-  statement.gallery = gallery.id();
-  statement.generation = gallery.generation();
-  statement.nonce = request.nonce;
-  statement.request = RequestDigest(request.files, row);
-  statement.issued = UnixTime();
-  statement.expires = life == 0 ? 0 : statement.issued + life;
+  HEFT_ASSIGN_OR_RETURN(Statement statement,
+                        StatementOf(gallery, {&key, &request, row, audience, life}));
   return key.Sign(std::move(statement), reply);
+}
+
+absl::Status Server::IdentifySigned(
+    size_t galleries, const std::function<absl::StatusOr<Gallery>(size_t)>& open,
+    std::vector<SampleFile> files, const ProbeOptions& options, const ReplySigner& signer,
+    const std::function<absl::Status(const Gallery&, std::vector<uint8_t> reply)>& use,
+    const Monitor& monitor) const {
+  if (signer.key == nullptr || signer.request == nullptr) {
+    return absl::InvalidArgumentError("replies are to be signed: give a key and the request");
+  }
+  HEFT_RETURN_IF_ERROR(CheckConditions(options.where));
+  HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
+  const Progress progress(monitor, "matching blocks");
+  Impl::Fused fused;
+  for (size_t i = 0; i < galleries; ++i) {
+    HEFT_ASSIGN_OR_RETURN(const Gallery gallery, open(i));
+    HEFT_ASSIGN_OR_RETURN(
+        const EncryptedScores scores,
+        impl_->IdentifyNext(Inside::Of(gallery), samples, options, &fused, progress.Callback()));
+    // After it: a reply is no older than the time by which its templates have expired.
+    HEFT_ASSIGN_OR_RETURN(Statement statement, StatementOf(gallery, signer));
+    HEFT_ASSIGN_OR_RETURN(
+        std::vector<uint8_t> reply,
+        SignWritten(*signer.key, std::move(statement), 0, [&](ByteWriter& writer) {
+          return WriteScores(writer, *impl_->instance().context, scores);
+        }));
+    HEFT_RETURN_IF_ERROR(use(gallery, std::move(reply)));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace heft

@@ -167,57 +167,69 @@ absl::StatusOr<ProbeOptions> ProbeOptionsOf(const Call& call) {
   return options;
 }
 
-// Sign: a reply of a gallery of which nothing was found damaged.
-absl::StatusOr<std::vector<uint8_t>> Sign(const IncomingRequest& asked, const Gallery& gallery,
-                                          const std::vector<uint8_t>& scores) {
-  if (const auto damaged = DamagedBlocks(gallery); !damaged.empty()) {
-    return absl::DataLossError(absl::StrCat(damaged[0].why, ". A part is not passed off as all"));
-  }
-  return asked.Sign(gallery, scores);
+// CheckUndamaged: of a gallery that was matched.
+absl::Status CheckUndamaged(const Gallery& gallery) {
+  const auto damaged = DamagedBlocks(gallery);
+  if (damaged.empty()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(damaged[0].why, ". A part is not passed off as all"));
 }
 
-// Answer: a reply to a probe, signed for the key owner.
-absl::Status Answer(Call* call, HeftJob& job, bool verify) {
+absl::Status Verify(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
-  HEFT_ASSIGN_OR_RETURN(const ProbeOptions options, ProbeOptionsOf(*call));
   std::vector<SampleFile> files = FilesOf(call);
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, OpenGallery(call->gallery));
-  HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked,
-                        RequestOf(*call, *server, files, RowOf(options)));
+  HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked, RequestOf(*call, *server, files, 0));
   HEFT_RETURN_IF_ERROR(asked.Take(call->address));
-  HEFT_ASSIGN_OR_RETURN(
-      const std::vector<uint8_t> scores,
-      verify ? server->server.Verify(gallery, std::move(files), call->text)
-             : server->server.Identify(gallery, std::move(files), options, MonitorOf(job)));
-  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> reply, Sign(asked, gallery, scores));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores,
+                        server->server.Verify(gallery, std::move(files), call->text));
+  HEFT_RETURN_IF_ERROR(CheckUndamaged(gallery));
+  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> reply, asked.Sign(gallery, scores));
   job.Return({std::move(reply)});
   return absl::OkStatus();
 }
 
-// AnswerMany: one probe, and a reply of each of the galleries, all of one state of the database. It
-// is one request, which is answered once, in all of them.
-absl::Status AnswerMany(Call* call, HeftJob& job) {
-  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
-  HEFT_ASSIGN_OR_RETURN(const ProbeOptions options, ProbeOptionsOf(*call));
-  for (const std::string& name : call->galleries) {
+// CheckAlike: that galleries have in common what serves them.
+absl::Status CheckAlike(const Call& call, const TrustedServer* server) {
+  for (const std::string& name : call.galleries) {
     HEFT_ASSIGN_OR_RETURN(const auto its, ServerOf(name));
-    if (its == server) continue;
+    if (its.get() == server) continue;
     return absl::FailedPreconditionError(absl::StrCat(
-        name, " has another model, other keys or another trust file than ", call->gallery));
+        name, " has another model, other keys or another trust file than ", call.gallery));
   }
-  const std::vector<SampleFile> files = FilesOf(call);
+  return absl::OkStatus();
+}
+
+// Identify: one probe, and a reply of each of the galleries, or of the one, all of one state of the
+// database. It is one request, which is answered once, in all of them.
+absl::Status Identify(Call* call, HeftJob& job) {
+  HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
+  HEFT_RETURN_IF_ERROR(CheckAlike(*call, server.get()));
+  HEFT_ASSIGN_OR_RETURN(const ProbeOptions options, ProbeOptionsOf(*call));
+  std::vector<SampleFile> files = FilesOf(call);
+  HEFT_ASSIGN_OR_RETURN(Gallery first, OpenGallery(call->gallery));
   HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked,
                         RequestOf(*call, *server, files, RowOf(options)));
   HEFT_RETURN_IF_ERROR(asked.Take(call->address));
-  for (const std::string& name : call->galleries) {
-    HEFT_ASSIGN_OR_RETURN(const Gallery gallery, OpenGallery(name));
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores,
-                          server->server.Identify(gallery, files, options, MonitorOf(job)));
-    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> reply, Sign(asked, gallery, scores));
-    job.Return({name, HexString(gallery.id()), static_cast<int64_t>(gallery.generation()),
-                std::move(reply)});
-  }
-  return absl::OkStatus();
+  const bool many = call->work == HEFT_IDENTIFY_MANY;
+  size_t answered = 0;
+  return server->server.IdentifySigned(
+      many ? call->galleries.size() : 1,
+      [&](size_t i) -> absl::StatusOr<Gallery> {
+        if (i == 0) return std::move(first);
+        return OpenGallery(call->galleries[i]);
+      },
+      std::move(files), options, asked.Signer(),
+      [&](const Gallery& gallery, std::vector<uint8_t> reply) -> absl::Status {
+        HEFT_RETURN_IF_ERROR(CheckUndamaged(gallery));
+        if (many) {
+          job.Return({call->galleries[answered++], HexString(gallery.id()),
+                      static_cast<int64_t>(gallery.generation()), std::move(reply)});
+        } else {
+          job.Return({std::move(reply)});
+        }
+        return absl::OkStatus();
+      },
+      MonitorOf(job));
 }
 
 absl::Status RemoveSome(Call* call, HeftJob& job) {
@@ -261,11 +273,10 @@ absl::Status Do(Call* call, HeftJob& job) {
     case HEFT_ADMIT:
       return Admit(call, job);
     case HEFT_IDENTIFY:
-      return Answer(call, job, /*verify=*/false);
     case HEFT_IDENTIFY_MANY:
-      return AnswerMany(call, job);
+      return Identify(call, job);
     case HEFT_VERIFY:
-      return Answer(call, job, /*verify=*/true);
+      return Verify(call, job);
     case HEFT_REMOVE:
       return RemoveSome(call, job);
     case HEFT_STATS:

@@ -100,6 +100,11 @@ struct HEFT_EXPORT IncomingRequest {
                                                std::span<const uint8_t> reply,
                                                uint64_t life = kLife) const;
 
+  // Signer: the same for Server::IdentifySigned; good as long as this is.
+  ReplySigner Signer(uint64_t life = kLife) const {
+    return {key.get(), &request, row, key_owner, life};
+  }
+
   Request request;  // `client` may be set where nobody signed it: whose budget it is
   uint64_t row = 0;
   std::shared_ptr<const SigningKey> key;
