@@ -2,13 +2,20 @@
 // extension_bench: an identification through SQL (docs/postgres.md), over a socket, next to the
 // library's own of the same gallery in a folder, in turn. sql/test/measure.sh calls it.
 //
-//   extension_bench FOLDER CONNINFO GALLERY [ROUNDS = 21]   FOLDER: of gallery_bench; prints JSON
+//   extension_bench FOLDER CONNINFO GALLERY [ROUNDS = 21 [NAME]]
+//       FOLDER: of gallery_bench, or of shards_bench, whose gallery NAME it is; prints JSON
+//
+// CPU times are means, of all threads, and of SQL those of the backend and of its client.
 #include <libpq-fe.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -46,6 +53,29 @@ absl::StatusOr<size_t> Ask(PGconn* database, const std::string& gallery,
   return size;
 }
 
+// CpuSeconds: of this process, of all its threads.
+double CpuSeconds() {
+  rusage use{};
+  getrusage(RUSAGE_SELF, &use);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(use.ru_utime) + seconds(use.ru_stime);
+}
+
+// CpuSecondsOf: of another process of this machine, in clock ticks (proc(5), fields 14 and 15).
+double CpuSecondsOf(int process) {
+  std::ifstream stat(absl::StrCat("/proc/", process, "/stat"));
+  std::string text;
+  std::getline(stat, text);
+  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  std::string skipped;
+  for (int i = 3; i < 14; ++i) fields >> skipped;
+  double user = 0, system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
 struct Place {
   const bench::World& world;
   const Gallery& gallery;
@@ -61,17 +91,24 @@ absl::StatusOr<nlohmann::json> Compare(const Place& at, const std::vector<Sample
   options.with_identities = names;
   std::vector<double> of_library, of_signed, of_sql;
   size_t bytes = 0;
+  double library_cpu = 0, sql_cpu = 0;
+  const int backend = PQbackendPID(at.database);
   for (int round = -2; round < rounds; ++round) {
+    const double before = CpuSeconds();
     const Stopwatch library;
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores,
                           at.world.server.Identify(at.gallery, probe, options));
     const double library_s = library.Seconds();
+    const double matched = CpuSeconds();
     HEFT_RETURN_IF_ERROR(SignReply(at.signer, at.gallery, {}, 0, {}, scores).status());
     const double signed_s = library.Seconds();
+    const double asked = CpuSeconds(), backend_before = CpuSecondsOf(backend);
     const Stopwatch sql;
     HEFT_ASSIGN_OR_RETURN(bytes, Ask(at.database, at.name, probe, names));
     const double sql_s = sql.Seconds();
     if (round < 0) continue;
+    library_cpu += matched - before;
+    sql_cpu += CpuSeconds() - asked + CpuSecondsOf(backend) - backend_before;
     of_library.push_back(library_s);
     of_signed.push_back(signed_s);
     of_sql.push_back(sql_s);
@@ -83,14 +120,18 @@ absl::StatusOr<nlohmann::json> Compare(const Place& at, const std::vector<Sample
                          {"sql_ms", sql_ms},
                          {"library_signed_ms", signed_ms},
                          {"ratio", sql_ms / library_ms},
+                         {"library_cpu_ms", 1e3 * library_cpu / rounds},
+                         {"sql_cpu_ms", 1e3 * sql_cpu / rounds},
+                         {"cpu_ratio", sql_cpu / library_cpu},
                          {"ratio_signed", sql_ms / signed_ms},
                          {"library_least_ms", 1e3 * *std::ranges::min_element(of_library)},
                          {"sql_least_ms", 1e3 * *std::ranges::min_element(of_sql)}});
 }
 
 absl::Status Run(const std::string& folder, const std::string& conninfo, const std::string& name,
-                 int rounds) {
-  HEFT_ASSIGN_OR_RETURN(const bench::World world, bench::OpenWorld(folder));
+                 int rounds, const std::string& of_shards) {
+  HEFT_ASSIGN_OR_RETURN(bench::World world, bench::OpenWorld(folder));
+  if (!of_shards.empty()) world.gallery += ":" + of_shards;
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(world.gallery));
   HEFT_ASSIGN_OR_RETURN(const std::vector<SampleFile> probe,
                         bench::Encrypt(world, 1, "probe", SampleUse::kIdentification));
@@ -116,11 +157,12 @@ absl::Status Run(const std::string& folder, const std::string& conninfo, const s
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    std::cerr << "extension_bench FOLDER CONNINFO GALLERY [ROUNDS]\n";
+    std::cerr << "extension_bench FOLDER CONNINFO GALLERY [ROUNDS [NAME]]\n";
     return 2;
   }
   const absl::Status done =
-      heft::Run(argv[1], argv[2], argv[3], argc > 4 ? std::max(1, std::atoi(argv[4])) : 21);
+      heft::Run(argv[1], argv[2], argv[3], argc > 4 ? std::max(1, std::atoi(argv[4])) : 21,
+                argc > 5 ? argv[5] : "");
   if (!done.ok()) std::cerr << "extension_bench: " << done.message() << "\n";
   return done.ok() ? 0 : 1;
 }

@@ -5,7 +5,9 @@
 //
 //   shards_bench make FOLDER [TEMPLATES = 100000]
 //       galleries whole, two.000, two.001, four.000 ... four.003 in FOLDER/gallery
-//   shards_bench ask FOLDER NODE ROUTER [ROUNDS = 21]   conninfo of both; prints JSON
+//   shards_bench ask FOLDER NODE ROUTER [ROUNDS = 21 [names | scores [GALLERY...]]]
+//       conninfo of both; `names`: replies with names in them too; galleries of the router, which
+//       has one, two, four, four_on_one otherwise. Prints JSON
 #include <libpq-fe.h>
 
 #include <algorithm>
@@ -108,32 +110,44 @@ absl::StatusOr<nlohmann::json> Compare(const std::vector<Way>& ways,
   return out;
 }
 
-absl::Status RunAsk(const std::string& folder, const std::string& node, const std::string& router,
-                    int rounds) {
-  HEFT_ASSIGN_OR_RETURN(const bench::World world, bench::OpenWorld(folder));
+struct Asking {
+  std::string folder, node, router;
+  int rounds = 21;
+  bool names = true;
+  std::vector<std::string> galleries = {"one", "two", "four", "four_on_one"};
+};
+
+absl::Status RunAsk(const Asking& asking) {
+  HEFT_ASSIGN_OR_RETURN(const bench::World world, bench::OpenWorld(asking.folder));
   HEFT_ASSIGN_OR_RETURN(const std::vector<SampleFile> probe,
                         bench::Encrypt(world, 1, "probe", SampleUse::kIdentification));
-  HEFT_ASSIGN_OR_RETURN(const Connection of_node, Connect(node));
-  HEFT_ASSIGN_OR_RETURN(const Connection of_router, Connect(router));
-  const std::string alone =
-      "SELECT heft.heft_identify($1, ARRAY[$2::bytea, $3::bytea]::heft.heft_probe[], '{}', $4)";
-  const std::string routed =
-      "SELECT reply FROM heft_router.heft_identify($1, ARRAY[$2::bytea, $3::bytea], '{}', $4)";
-  const std::vector<Way> ways = {{"whole", "whole", alone, of_node.get()},
-                                 {"one", "one", routed, of_router.get()},
-                                 {"two", "two", routed, of_router.get()},
-                                 {"four", "four", routed, of_router.get()},
-                                 {"four_on_one", "four_on_one", routed, of_router.get()}};
-  HEFT_ASSIGN_OR_RETURN(nlohmann::json with_names, Compare(ways, probe, true, rounds));
-  HEFT_ASSIGN_OR_RETURN(nlohmann::json scores_alone, Compare(ways, probe, false, rounds));
-  size_t probe_bytes = 0;
-  for (const SampleFile& file : probe) probe_bytes += file.bytes.size();
-  std::cout << nlohmann::json({{"threads", ThreadCount()},
-                               {"probe_bytes", probe_bytes},
-                               {"with_identities", std::move(with_names)},
-                               {"scores_alone", std::move(scores_alone)}})
-                   .dump(2)
-            << "\n";
+  HEFT_ASSIGN_OR_RETURN(const Connection of_node, Connect(asking.node));
+  HEFT_ASSIGN_OR_RETURN(const Connection of_router, Connect(asking.router));
+  std::vector<Way> ways = {
+      {"whole", "whole",
+       "SELECT heft.heft_identify($1, ARRAY[$2::bytea, $3::bytea]::heft.heft_probe[], '{}', $4)",
+       of_node.get()}};
+  for (const std::string& gallery : asking.galleries) {
+    ways.push_back(
+        {gallery, gallery,
+         "SELECT reply FROM heft_router.heft_identify($1, ARRAY[$2::bytea, $3::bytea], '{}', $4)",
+         of_router.get()});
+  }
+  nlohmann::json out = {{"threads", ThreadCount()}, {"probe_bytes", 0}};
+  for (const SampleFile& file : probe) {
+    out["probe_bytes"] = out["probe_bytes"].get<size_t>() + file.bytes.size();
+  }
+  // Caches are empty.
+  for (const Way& way : ways) {
+    const Stopwatch watch;
+    HEFT_RETURN_IF_ERROR(Ask(way.database, way.call, way.gallery, probe, false).status());
+    out["first_s"][way.name] = watch.Seconds();
+  }
+  if (asking.names) {
+    HEFT_ASSIGN_OR_RETURN(out["with_identities"], Compare(ways, probe, true, asking.rounds));
+  }
+  HEFT_ASSIGN_OR_RETURN(out["scores_alone"], Compare(ways, probe, false, asking.rounds));
+  std::cout << out.dump(2) << "\n";
   return absl::OkStatus();
 }
 
@@ -145,10 +159,14 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     return Make(arguments[1], static_cast<size_t>(number(2, 100000)));
   }
   if (arguments.size() >= 4 && arguments[0] == "ask") {
-    return RunAsk(arguments[1], arguments[2], arguments[3], number(4, 21));
+    Asking asking = {arguments[1], arguments[2], arguments[3], number(4, 21)};
+    asking.names = arguments.size() < 6 || arguments[5] != "scores";
+    if (arguments.size() > 6) asking.galleries.assign(arguments.begin() + 6, arguments.end());
+    return RunAsk(asking);
   }
   return absl::InvalidArgumentError(
-      "shards_bench make FOLDER [TEMPLATES] | ask FOLDER NODE ROUTER [ROUNDS]");
+      "shards_bench make FOLDER [TEMPLATES] | ask FOLDER NODE ROUTER [ROUNDS [names|scores "
+      "[GALLERY...]]]");
 }
 
 }  // namespace
