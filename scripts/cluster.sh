@@ -54,7 +54,7 @@ own_namespaces() {
     die "this machine gives no namespaces or no networks in them (unshare --net --pid, ip link): run it as root, or where they are allowed"
   work="$(mktemp -d)"
   # shellcheck disable=SC2064  # that folder
-  trap "rm -rf -- '$work'" EXIT
+  trap "trap '' INT TERM HUP; rm -rf -- '$work'" EXIT
   chmod 711 "$work"
   HEFT_CLUSTER_WORK="$work" setpriv --pdeathsig KILL \
     "${in_namespaces[@]}" "$BASH" "$0" "$@" <&0 &
@@ -159,6 +159,27 @@ keep_node() {
   done
 }
 
+# Whether a node's Patroni gets on, by what it says of itself.
+lives() {
+  local answer
+  exec 3<>"/dev/tcp/$(address "$1")/8008" && printf 'GET /liveness HTTP/1.0\r\n\r\n' >&3 &&
+    read -r -t 2 answer <&3 && [[ "$answer" == *" 200 "* ]]
+}
+
+# A watchdog resets a node whose Patroni hangs, unless it is us who stopped it. (Patroni 3.0.2 was seen
+# to: all of its threads waited for each other, and PostgreSQL stayed as it was.)
+watch_node() {
+  local n="$1" misses=0
+  while sleep 1; do
+    if [[ -e "$work/node$n/away" ]] || (lives "$n") 2>/dev/null; then misses=0; else ((++misses)); fi
+    if ((misses >= 15)); then
+      misses=0
+      say "$(date +%T) the watchdog resets node $n"
+      kill -KILL "$(first_of "$n")" 2>/dev/null || true
+    fi
+  done
+}
+
 start_cluster() {
   local n
   make_network
@@ -171,6 +192,7 @@ start_cluster() {
   start_etcd
   for ((n = 1; n <= nodes; ++n)); do
     keep_node "$n" 2>/dev/null &
+    watch_node "$n" &
   done
   wait_for_cluster
   psql_on "$(primary)" postgres -c "CREATE ROLE heft LOGIN" -c "CREATE DATABASE heft OWNER heft"
