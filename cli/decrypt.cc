@@ -228,6 +228,41 @@ absl::Status Run(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
+// AddRule: from which score on somebody is accepted.
+void AddRule(Command command, DecisionRule* rule) {
+  const Option threshold =
+      command.Add("--threshold", &rule->score, "accept at this score or above").Range(-2, 2);
+  const Option fmr = command
+                         .Add("--fmr", &rule->fmr,
+                              "verification: accept at the model's threshold for this false match "
+                              "rate of one comparison, e.g. 1e-3")
+                         .Range(0, 1)
+                         .Excludes(threshold);
+  command
+      .Add("--fpir", &rule->fpir,
+           "identification: accept where so few searches by strangers name somebody in a gallery "
+           "of this size (false positive identification rate), e.g. 1e-2")
+      .Range(0, 1)
+      .Excludes(threshold)
+      .Excludes(fmr);
+}
+
+// AddFlooding: how many openings noise is to hide, and how well.
+void AddFlooding(Command command, Options* options) {
+  const Option flood = command
+                           .Add("--flood-bits", &options->flood_bits,
+                                "decrypt with noise flooding for this statistical security: 30 "
+                                "with a model of profile flooded, in any case; refused where "
+                                "there is no room")
+                           .Range(30, 256);
+  command
+      .Add("--flood-openings", &options->flooding.openings,
+           "replies that may be opened under this key, for --flood-bits; more are refused")
+      .Range(1, std::numeric_limits<uint32_t>::max())
+      .ShowDefault()
+      .Needs(flood);
+}
+
 }  // namespace
 
 void AddDecrypt(Command app) {
@@ -263,36 +298,10 @@ void AddDecrypt(Command app) {
       .ShowDefault();
   command.Add("--beyond-cap", &options->beyond_cap,
               absl::StrCat("publish more than ", kPublishedCandidates, " candidates"));
-  const Option threshold =
-      command.Add("--threshold", &options->rule.score, "accept at this score or above")
-          .Range(-2, 2);
-  const Option fmr = command
-                         .Add("--fmr", &options->rule.fmr,
-                              "verification: accept at the model's threshold for this false match "
-                              "rate of one comparison, e.g. 1e-3")
-                         .Range(0, 1)
-                         .Excludes(threshold);
-  command
-      .Add("--fpir", &options->rule.fpir,
-           "identification: accept where so few searches by strangers name somebody in a gallery "
-           "of this size (false positive identification rate), e.g. 1e-2")
-      .Range(0, 1)
-      .Excludes(threshold)
-      .Excludes(fmr);
+  AddRule(command, &options->rule);
   command.Add("--decision", &options->decision,
               "print the decision alone, and no score: for what goes to others");
-  const Option flood = command
-                           .Add("--flood-bits", &options->flood_bits,
-                                "decrypt with noise flooding for this statistical security: 30 "
-                                "with a model of profile flooded, in any case; refused where "
-                                "there is no room")
-                           .Range(30, 256);
-  command
-      .Add("--flood-openings", &options->flooding.openings,
-           "replies that may be opened under this key, for --flood-bits; more are refused")
-      .Range(1, std::numeric_limits<uint32_t>::max())
-      .ShowDefault()
-      .Needs(flood);
+  AddFlooding(command, options.get());
 }
 
 }  // namespace heft::cli
