@@ -151,8 +151,8 @@ TEST(NttTest, GaloisPermutationIsTheAutomorphism) {
   }
 }
 
-// Five standard deviations of the estimators, which a right sampler misses for less than one seed in a
-// million; the seed is fixed.
+// Five standard deviations of the estimators, which a right sampler misses for less than one seed
+// in a million; the seed is fixed.
 TEST(SamplingTest, MomentsAndRanges) {
   Csprng rng;
   const int n = 1 << 18;

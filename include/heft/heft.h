@@ -25,7 +25,7 @@
 // heft/trust.h     signatures: who made a file, for whom, for how long, and whom to believe
 // heft/shards.h, heft/sharded_gallery.h   galleries in buckets, on one machine or several
 // heft/deduplicate.h, heft/duplicates.h   each of N against all: the server's half, the key owner's
-// heft/outside_signer.h, heft/authorisation.h   keys that sign elsewhere; what a registrar has allowed
+// heft/outside_signer.h, heft/authorisation.h   keys that sign elsewhere; what a registrar allowed
 // heft/vectors.h, heft/dataset.h   vectors and data sets from files
 // heft/files.h, heft/json.h        whole files in and out; results as JSON
 // heft/inspect.h   what a file is, and what its parameters protect
