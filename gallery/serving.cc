@@ -70,9 +70,17 @@ absl::StatusOr<IncomingRequest> IncomingRequest::Read(const TrustedServer& serve
                                                       std::shared_ptr<const SigningKey> key,
                                                       std::span<const SampleFile> files,
                                                       uint64_t row) {
+  return Read(server.trusted(), server.key_owner, std::move(key), files, row);
+}
+
+absl::StatusOr<IncomingRequest> IncomingRequest::Read(const Trust* trust,
+                                                      const SignerKey& key_owner,
+                                                      std::shared_ptr<const SigningKey> key,
+                                                      std::span<const SampleFile> files,
+                                                      uint64_t row) {
   const SignerKey own = key == nullptr ? SignerKey{} : key->public_key();
-  HEFT_ASSIGN_OR_RETURN(Request request, ReadRequest(files, server.trusted(), own));
-  return IncomingRequest{std::move(request), row, std::move(key), server.key_owner};
+  HEFT_ASSIGN_OR_RETURN(Request request, ReadRequest(files, trust, own));
+  return IncomingRequest{std::move(request), row, std::move(key), key_owner};
 }
 
 absl::Status IncomingRequest::Take(const std::string& gallery) const {
@@ -92,15 +100,22 @@ absl::StatusOr<std::shared_ptr<const SigningKey>> FindSigner(const std::string& 
   return std::make_shared<const SigningKey>(*std::move(key));
 }
 
+absl::StatusOr<EnrolResult> EnrolOnce(const Server& server, const std::string& gallery,
+                                      const IncomingRequest& asked, std::vector<SampleFile> files,
+                                      const EnrolOptions& options, const Monitor& monitor,
+                                      const std::function<absl::Status()>& take) {
+  HEFT_ASSIGN_OR_RETURN(const auto before, server.EnrolledBefore(gallery, files, options));
+  if (before) return *before;
+  HEFT_RETURN_IF_ERROR(take ? take() : asked.Take(gallery));
+  return server.Enrol(gallery, std::move(files), options, monitor);
+}
+
 absl::StatusOr<EnrolResult> EnrolOnce(const TrustedServer& server, const std::string& gallery,
                                       const IncomingRequest& asked, std::vector<SampleFile> files,
                                       EnrolOptions options, const Monitor& monitor,
                                       const std::function<absl::Status()>& take) {
-  HEFT_ASSIGN_OR_RETURN(const auto before, server.server.EnrolledBefore(gallery, files, options));
-  if (before) return *before;
-  HEFT_RETURN_IF_ERROR(take ? take() : asked.Take(gallery));
   options.trust = server.trusted();
-  return server.server.Enrol(gallery, std::move(files), options, monitor);
+  return EnrolOnce(server.server, gallery, asked, std::move(files), options, monitor, take);
 }
 
 }  // namespace heft

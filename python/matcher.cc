@@ -4,6 +4,7 @@
 #include "heft/expanded_keys.h"
 #include "heft/pending.h"
 #include "heft/server.h"
+#include "heft/serving.h"
 #include "heft/sharded_gallery.h"
 #include "python/values.h"
 
@@ -72,33 +73,22 @@ EnrolResult Enrol(const MatcherHandle& self, const py::object& gallery, const py
   std::vector<SampleFile> files = SampleFilesOf(samples);
   Watch watch(progress);
   return Call([&]() -> absl::StatusOr<EnrolResult> {
-    if (shards) {
-      // Each bucket remembers what it was brought: who asks again brings what is missing.
-      if (trust) {
-        SignerKey own{};
-        const auto signer = GallerySigner(BucketAddress(handle.name(), 0));
-        if (signer.ok()) own = signer->public_key();
-        const auto request = ReadRequest(files, &*trust, own);
-        if (!request.ok()) return request.status();
-      }
-      return EnrolInShards(*server, handle.name(), *shards, files, options, watch.monitor());
+    if (!trust && !shards) {
+      return server->Enrol(handle.name(), std::move(files), options, watch.monitor());
     }
     if (trust) {
-      // As `heft-server enrol`: who sent it is believed, and it is answered once.
-      SignerKey own{};
-      const auto signer = GallerySigner(handle.name());
-      if (signer.ok()) own = signer->public_key();
-      auto before = server->EnrolledBefore(handle.name(), files, options);
-      if (!before.ok()) return before.status();
-      const auto request = ReadRequest(files, &*trust, own);
-      if (!request.ok()) return request.status();
-      if (*before) return **before;
-      if (signer.ok()) {
-        const absl::Status first = RememberRequest(handle.name(), *request, kAllRows);
-        if (!first.ok()) return first;
+      const std::string one = shards ? BucketAddress(handle.name(), 0) : handle.name();
+      auto signer = FindSigner(one);
+      if (!signer.ok()) return signer.status();
+      const auto asked =
+          IncomingRequest::Read(&*trust, self.key_owner(), *std::move(signer), files, kAllRows);
+      if (!asked.ok()) return asked.status();
+      if (!shards) {
+        return EnrolOnce(*server, one, *asked, std::move(files), options, watch.monitor());
       }
     }
-    return server->Enrol(handle.name(), std::move(files), options, watch.monitor());
+    // Each bucket remembers what it was brought: who asks again brings what is missing.
+    return EnrolInShards(*server, handle.name(), *shards, files, options, watch.monitor());
   });
 }
 

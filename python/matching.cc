@@ -2,7 +2,7 @@
 // The server's answers: encrypted scores, signed, of one probe or of many.
 #include <pybind11/functional.h>
 
-#include "heft/server.h"
+#include "heft/serving.h"
 #include "heft/sharded_gallery.h"
 #include "python/values.h"
 
@@ -23,14 +23,12 @@ struct Signing {
 // Asked: a request that is about to be answered.
 struct Asked {
   Gallery gallery;
-  std::shared_ptr<const SigningKey> signer;
-  Request request;
-  SignerKey audience;
+  std::optional<IncomingRequest> to_sign;  // none: replies are as they are
   uint64_t life;
 
   absl::StatusOr<Bytes> Sign(uint64_t row, std::span<const uint8_t> reply) const {
-    if (signer == nullptr) return Bytes(reply.begin(), reply.end());
-    return SignReply(*signer, gallery, request, row, audience, reply, life);
+    if (!to_sign) return Bytes(reply.begin(), reply.end());
+    return to_sign->SignRow(row, gallery, reply, life);
   }
 };
 
@@ -40,22 +38,22 @@ absl::StatusOr<Asked> Begin(const MatcherHandle& self, const GalleryHandle& hand
                             uint64_t row) {
   auto newest = handle.Newest();
   if (!newest.ok()) return newest.status();
-  Asked asked{*std::move(newest), nullptr, {}, self.key_owner(), signing.life};
+  Asked asked{*std::move(newest), std::nullopt, signing.life};
+  SignerKey audience = self.key_owner();
   if (!signing.audience.empty()) {
     auto key = ParseSignerKey(signing.audience);
     if (!key.ok()) return key.status();
-    asked.audience = *key;
+    audience = *key;
   }
   if (!signing.sign && !signing.trust) return asked;
   auto signer = handle.Signer();
   if (!signer.ok()) return signer.status();
-  auto request =
-      ReadRequest(files, signing.trust ? &*signing.trust : nullptr, (*signer)->public_key());
+  auto request = IncomingRequest::Read(signing.trust ? &*signing.trust : nullptr, audience,
+                                       *std::move(signer), files, row);
   if (!request.ok()) return request.status();
-  asked.request = *std::move(request);
-  if (signing.sign) asked.signer = *std::move(signer);
-  const absl::Status first = RememberRequest(handle.name(), asked.request, row);
+  const absl::Status first = request->Take(handle.name());
   if (!first.ok()) return first;
+  if (signing.sign) asked.to_sign = *std::move(request);
   return asked;
 }
 
@@ -102,8 +100,7 @@ py::list IdentifyShards(const MatcherHandle& self, const py::object& gallery,
     for (Gallery& bucket : *buckets) {
       const auto scores = server->Identify(bucket, files, options, watch.monitor());
       if (!scores.ok()) return scores.status();
-      auto reply = SignReply(*asked->signer, bucket, asked->request, which, asked->audience,
-                             *scores, asked->life);
+      auto reply = asked->to_sign->SignRow(which, bucket, *scores, asked->life);
       if (!reply.ok()) return reply.status();
       replies.push_back(*std::move(reply));
     }

@@ -87,6 +87,10 @@ struct HEFT_EXPORT IncomingRequest {
   static absl::StatusOr<IncomingRequest> Read(const TrustedServer& server,
                                               std::shared_ptr<const SigningKey> key,
                                               std::span<const SampleFile> files, uint64_t row);
+  // The same where no TrustedServer is held: nullptr, nobody is asked; for whom replies are.
+  static absl::StatusOr<IncomingRequest> Read(const Trust* trust, const SignerKey& key_owner,
+                                              std::shared_ptr<const SigningKey> key,
+                                              std::span<const SampleFile> files, uint64_t row);
 
   // Take: for good, when nothing is left that could be said against it: the last thing before it is
   // worked on. Errors of RememberRequest. Of a gallery that is yet to be nothing is remembered.
@@ -117,7 +121,14 @@ HEFT_EXPORT absl::StatusOr<std::shared_ptr<const SigningKey>> FindSigner(
 
 // EnrolOnce: Server::Enrol of a request. Who asks again with the idempotency key of one that was
 // answered is told so, and nothing else happens; otherwise `take` takes it for good (without it
-// asked.Take(gallery)) and it is enrolled. Authorisations count as the server's trust says.
+// asked.Take(gallery)) and it is enrolled. Authorisations count as the options' trust says.
+HEFT_EXPORT absl::StatusOr<EnrolResult> EnrolOnce(const Server& server, const std::string& gallery,
+                                                  const IncomingRequest& asked,
+                                                  std::vector<SampleFile> files,
+                                                  const EnrolOptions& options,
+                                                  const Monitor& monitor = {},
+                                                  const std::function<absl::Status()>& take = {});
+// The same, by the server's trust.
 HEFT_EXPORT absl::StatusOr<EnrolResult> EnrolOnce(const TrustedServer& server,
                                                   const std::string& gallery,
                                                   const IncomingRequest& asked,
