@@ -7,6 +7,7 @@
 #include "c/options.h"
 #include "c/result.h"
 #include "heft/gallery_admin.h"
+#include "heft/results.h"
 
 namespace heft::c {
 namespace {
@@ -23,38 +24,6 @@ Json Describe(const Gallery& gallery) {
           {"gamma", gallery.gamma()},
           {"revoked_keys", HexList(gallery.revoked_keys())},
           {"damaged_blocks", DamagedJson(DamagedBlocks(gallery))}};
-}
-
-Json InfoJson(const GalleryInfo& info) {
-  Json json = {{"name", info.name},
-               {"gallery_id", Hex(info.id)},
-               {"model_id", Hex(info.model)},
-               {"key_id", Hex(info.key)},
-               {"gamma", info.gamma},
-               {"generation", info.generation},
-               {"root", Hex(info.root)},
-               {"templates", info.live},
-               {"leaving", info.leaving},
-               {"waiting", info.waiting},
-               {"places", info.places},
-               {"blocks", info.blocks},
-               {"started", info.started},
-               {"retention_seconds", info.retained.seconds},
-               {"retention_bytes", info.retained.bytes},
-               {"revoked_keys", HexList(info.revoked)},
-               {"galleries", info.galleries},
-               {"freed", info.freed},
-               {"journal_entries", info.journal_entries},
-               {"journal_bytes", info.journal_bytes},
-               {"unfolded", info.unfolded},
-               {"key_since", info.key_since},
-               {"verified", info.verified},
-               {"intact", info.verified == 0 ? Json(nullptr) : Json(info.intact)},
-               {"store_bytes", info.store_bytes},
-               {"store_live_bytes", info.store_live_bytes},
-               {"readers", info.readers}};
-  json["noise_margin"] = info.noise_margin ? Json(*info.noise_margin) : Json(nullptr);
-  return json;
 }
 
 absl::StatusOr<Json> List(const char* name, const heft_options* options) {
@@ -74,12 +43,6 @@ absl::StatusOr<Json> List(const char* name, const heft_options* options) {
                           return absl::OkStatus();
                         }));
   return Json({{"templates", std::move(templates)}, {"next", next ? Json(*next) : Json(nullptr)}});
-}
-
-Json CopiesJson(const std::vector<CopiedGallery>& copies) {
-  Json json = Json::array();
-  for (const CopiedGallery& copy : copies) json.push_back(CopiedJson(copy));
-  return json;
 }
 
 const Model* OrNull(const heft_model* model) { return model == nullptr ? nullptr : &model->model; }
@@ -159,7 +122,7 @@ heft_status heft_gallery_stats(const char* name, const heft_model* model, heft_r
     HEFT_RETURN_IF_ERROR(Given(name, "name", result, "result"));
     HEFT_RETURN_IF_ERROR(Allowed(model, "model"));
     HEFT_ASSIGN_OR_RETURN(const auto info, heft::DescribeGallery(name, heft::c::OrNull(model)));
-    *result = new heft_result(heft::c::InfoJson(info));
+    *result = new heft_result(heft::GalleryJson(info));
     return absl::OkStatus();
   });
 }
@@ -233,7 +196,7 @@ heft_status heft_gallery_snapshot(const char* folder, const char* out, int with_
     HEFT_RETURN_IF_ERROR(Given(folder, "folder", out, "out", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto copies,
                           heft::Snapshot(folder, out, with_keys != 0, AsMonitor(monitor, user)));
-    *result = new heft_result(Json::object({{"galleries", heft::c::CopiesJson(copies)}}));
+    *result = new heft_result(Json::object({{"galleries", heft::CopiesJson(copies)}}));
     return absl::OkStatus();
   });
 }
@@ -255,7 +218,7 @@ heft_status heft_gallery_restore(const char* snapshot, const char* folder,
     if (trust != nullptr) restore.trust = &trust->trust;
     HEFT_ASSIGN_OR_RETURN(const auto done,
                           heft::Restore(snapshot, folder, restore, AsMonitor(monitor, user)));
-    *result = new heft_result(Json({{"galleries", heft::c::CopiesJson(done.galleries)},
+    *result = new heft_result(Json({{"galleries", heft::CopiesJson(done.galleries)},
                                     {"older", done.older},
                                     {"erased", done.erased},
                                     {"leaving", done.leaving},
@@ -270,7 +233,7 @@ heft_status heft_gallery_export(const char* name, const char* out, heft_monitor 
     HEFT_RETURN_IF_ERROR(Given(name, "name", out, "out", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto copied,
                           heft::ExportGallery(name, out, AsMonitor(monitor, user)));
-    *result = new heft_result(heft::c::CopiedJson(copied));
+    *result = new heft_result(heft::CopiedJson(copied));
     return absl::OkStatus();
   });
 }
@@ -283,7 +246,7 @@ heft_status heft_gallery_import(const char* from, const char* name, const heft_m
     HEFT_RETURN_IF_ERROR(Allowed(model, "model"));
     HEFT_ASSIGN_OR_RETURN(const auto copied, heft::ImportGallery(from, name, heft::c::OrNull(model),
                                                                  AsMonitor(monitor, user)));
-    *result = new heft_result(heft::c::CopiedJson(copied));
+    *result = new heft_result(heft::CopiedJson(copied));
     return absl::OkStatus();
   });
 }

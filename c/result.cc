@@ -30,12 +30,6 @@ Json ThresholdJson(const ChosenThreshold& threshold) {
           {"warning", threshold.warning}};
 }
 
-Json WhereJson(const std::vector<Condition>& where) {
-  Json json = Json::array();
-  for (const Condition& condition : where) json.push_back(ConditionText(condition));
-  return json;
-}
-
 Json TemplateJson(const ListedTemplate& listed) {
   Json metadata = Json::object();
   for (const MetadataPair& pair : listed.metadata) metadata[pair.key].push_back(pair.value);
@@ -43,10 +37,6 @@ Json TemplateJson(const ListedTemplate& listed) {
           {"person", listed.person},        {"generation", listed.generation},
           {"enrolled", listed.enrolled},    {"expires", listed.expires},
           {"metadata", std::move(metadata)}};
-}
-
-Json CopiedJson(const CopiedGallery& copied) {
-  return {{"name", copied.name}, {"gallery_id", Hex(copied.id)}, {"generation", copied.generation}};
 }
 
 Json EnrolledJson(const EnrolResult& done) {

@@ -13,7 +13,6 @@
 #include "heft/decisions.h"
 #include "heft/gallery_admin.h"
 #include "heft/json.h"
-#include "heft/metadata.h"
 #include "heft/server.h"
 #include "heft/trust.h"
 
@@ -29,9 +28,7 @@ Json HexList(const std::vector<Bytes>& list) {
 }
 
 Json ThresholdJson(const ChosenThreshold& threshold);
-Json WhereJson(const std::vector<Condition>& where);
 Json TemplateJson(const ListedTemplate& listed);
-Json CopiedJson(const CopiedGallery& copied);
 Json EnrolledJson(const EnrolResult& done);
 Json DamagedJson(const std::vector<DamagedBlock>& damaged);
 

@@ -4,6 +4,7 @@
 #include "c/options.h"
 #include "c/owner/handles.h"
 #include "c/result.h"
+#include "heft/results.h"
 
 namespace heft::c {
 namespace {

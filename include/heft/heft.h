@@ -27,7 +27,7 @@
 // heft/deduplicate.h, heft/duplicates.h   each of N against all: the server's half, the key owner's
 // heft/outside_signer.h, heft/authorisation.h   keys that sign elsewhere; what a registrar allowed
 // heft/vectors.h, heft/dataset.h   vectors and data sets from files
-// heft/files.h, heft/json.h        whole files in and out; results as JSON
+// heft/files.h, heft/json.h, heft/results.h   whole files in and out; results as JSON
 // heft/inspect.h   what a file is, and what its parameters protect
 // heft/evaluate.h, heft/benchmark.h   what a model is worth on people's data; times on a machine
 // heft/score_files.h   scores of comparisons, as others read and write them

@@ -177,6 +177,7 @@ _PAIR = "a tuple"
 _SETS = "set by what the call is for"
 _SERVING = "Matcher, and its calls with trust= and sign=, do that"
 _EACH = "each of N against all: C++ (examples/deduplicate.cc)"
+_JSON = "results are objects in Python, with members of these names"
 
 # Why Python has nothing for it, nor for its members.
 ABSENT = {
@@ -247,6 +248,7 @@ ABSENT.update(dict.fromkeys([
     "CheckKeys", "CheckedKeys", "EnrolOnce", "EquipGallery", "FindSigner", "IncomingRequest",
     "ReadTrustedModel", "TrustedServer",
 ], _SERVING))
+ABSENT.update(dict.fromkeys(["CopiedJson", "CopiesJson", "GalleryJson", "WhereJson"], _JSON))
 # Each of N against all.
 ABSENT.update(dict.fromkeys([
     "DecideEach", "DecideJob", "DeduplicationFolders", "DeduplicationProgress", "Duplicates",
