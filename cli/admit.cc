@@ -72,12 +72,11 @@ absl::Status RunAuthorise(const Common& common, const AuthoriseOptions& options)
 }  // namespace
 
 void AddAdmit(Command app) {
-  auto options = std::make_shared<AdmitOptions>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       app, "admit", "check the templates that wait in quarantine, and admit them (key owner)",
       "heft admit --model m.heft --secret-key keys/secret.key --in pending.ct "
       "--out admission.heft",
-      [options](const Common& common) { return RunAdmit(common, *options); });
+      RunAdmit);
   AddAnswerOptions(command, options.get(), "what heft-server pending wrote",
                    "signed admission, for heft-server release");
   command.Add("--only", &options->policy.only, "none but these identities; the others wait on");
@@ -92,11 +91,10 @@ void AddAdmit(Command app) {
 }
 
 void AddAuthorise(Command app) {
-  auto options = std::make_shared<AuthoriseOptions>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       app, "authorise", "allow a change to somebody who is enrolled (registrar)",
       "heft authorise --key registrar.key --gallery-id 0123... --identity ann --out ann.auth",
-      [options](const Common& common) { return RunAuthorise(common, *options); });
+      RunAuthorise);
   command.Add("-k,--key", &options->key, "the registrar's signing key (heft trust new-key)")
       .Required();
   command.Add("--gallery-id", &options->gallery, "of the gallery (heft inspect)").Required();

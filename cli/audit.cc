@@ -156,11 +156,9 @@ absl::Status RunAudit(const Common& common, const AuditOptions& options) {
 }  // namespace
 
 void AddReveal(Command app) {
-  auto options = std::make_shared<RevealOptions>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       app, "reveal", "give out what the random choices of one reply follow from (server)",
-      "heft reveal --gallery gallery --in scores.ct --out scores.seed",
-      [options](const Common& common) { return RunReveal(common, *options); });
+      "heft reveal --gallery gallery --in scores.ct --out scores.seed", RunReveal);
   command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();
   command.Add("-i,--in", &options->in, "a reply of this server").Required();
   command.Add("-o,--out", &options->out, "file to write, for who audits the reply").Required();
@@ -169,14 +167,13 @@ void AddReveal(Command app) {
 }
 
 void AddAudit(Command app) {
-  auto options = std::make_shared<AuditOptions>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       app, "audit",
       "make replies again, bit for bit, from a copy of the gallery, and compare (auditor)",
       "heft audit --reply 1.ct --reply 2.ct --one-in 10     # which to ask the server about\n"
       "  heft audit --model m.heft --keys evaluation.keys --gallery copy --request face.ct "
       "--reply 2.ct --seed 2.seed",
-      [options](const Common& common) { return RunAudit(common, *options); });
+      RunAudit);
   command.Add("-m,--model", &options->model, "model file");
   command.Add("-k,--keys", &options->keys, "evaluation keys");
   command.Add("-g,--gallery", &options->gallery,

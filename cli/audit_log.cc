@@ -54,12 +54,10 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddAuditLog(Command app) {
-  auto options = std::make_shared<Options>();
-  const Command command =
+  const auto [command, options] =
       AddCommand(app.Group("audit-log", "the audit trail of heft-matcher and heft-decider"),
                  "verify", "check that no line was changed, left out or moved (auditor)",
-                 "heft audit-log verify /var/lib/heft-matcher/audit.log --head 812:5f...",
-                 [options](const Common& common) { return Run(common, *options); });
+                 "heft audit-log verify /var/lib/heft-matcher/audit.log --head 812:5f...", Run);
   command
       .Add("file", &options->files,
            "the audit log; files that were put aside before it, in their order")

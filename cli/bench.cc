@@ -27,11 +27,9 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddBench(Command app) {
-  auto options = std::make_shared<Options>();
-  const Command command =
+  const auto [command, options] =
       AddCommand(app, "bench", "measure whole jobs on this machine (always JSON)",
-                 "heft bench --threads 1 --iterations 20",
-                 [options](const Common& common) { return Run(common, *options); });
+                 "heft bench --threads 1 --iterations 20", Run);
   command.Add("--iterations", &options->bench.iterations, "repetitions of each job")
       .Range(1, 100000)
       .ShowDefault();

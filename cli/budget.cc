@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <ctime>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -17,17 +16,6 @@ struct Options {
   bool restart = false;
   std::string reason;
 };
-
-std::string Utc(uint64_t seconds) {
-  const std::time_t time = static_cast<std::time_t>(seconds);
-  std::tm parts = {};
-  char text[64];
-  if (gmtime_r(&time, &parts) == nullptr ||
-      std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) {
-    return "";
-  }
-  return text;
-}
 
 std::string NameOf(const ClientId& client) {
   return client == ClientId{} ? "unnamed" : HexString(client);
@@ -52,10 +40,11 @@ Json ClientsOf(const BudgetUse& use, std::string* text) {
                        {"openings", client.openings},
                        {"slots", client.slots},
                        {"bits_left", client.bits},
-                       {"full_at", Utc(client.full_at)}});
+                       {"full_at", UtcText(client.full_at)}});
     absl::StrAppend(text, "\nclient ", NameOf(client.client), ": ", client.openings, " openings, ",
                     client.slots, " slots published; may be told ", client.bits,
-                    " bits now, all of ", use.limits.client_bits, " from ", Utc(client.full_at));
+                    " bits now, all of ", use.limits.client_bits, " from ",
+                    UtcText(client.full_at));
   }
   return clients;
 }
@@ -63,8 +52,8 @@ Json ClientsOf(const BudgetUse& use, std::string* text) {
 Json RestartsOf(const BudgetUse& use, std::string* text) {
   Json restarts = Json::array();
   for (const BudgetUse::Restart& restart : use.restarts) {
-    restarts.push_back({{"time", Utc(restart.time)}, {"reason", restart.reason}});
-    absl::StrAppend(text, "\nrestarted ", Utc(restart.time), ": ", restart.reason);
+    restarts.push_back({{"time", UtcText(restart.time)}, {"reason", restart.reason}});
+    absl::StrAppend(text, "\nrestarted ", UtcText(restart.time), ": ", restart.reason);
   }
   if (use.restart_count > use.restarts.size()) {
     absl::StrAppend(text, "\nrestarted ", use.restart_count,
@@ -102,7 +91,7 @@ absl::Status Run(const Common& common, const Options& options) {
                {"openings_under_key", use.openings},
                {"identities", use.identities},
                {"entries", use.entries},
-               {"last_entry", Utc(use.last_entry)},
+               {"last_entry", UtcText(use.last_entry)},
                {"restart_count", use.restart_count},
                {"revoked", use.successor.has_value()}};
   json["clients"] = ClientsOf(use, &text);
@@ -119,11 +108,9 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddBudget(Command app) {
-  auto options = std::make_shared<Options>();
-  const Command command =
+  const auto [command, options] =
       AddCommand(app, "budget", "show what was opened and what may still be, or set it (key owner)",
-                 "heft budget --model m.heft --secret-key secret.key --set 16",
-                 [options](const Common& common) { return Run(common, *options); });
+                 "heft budget --model m.heft --secret-key secret.key --set 16", Run);
   AddKeyOptions(command, &options->key, "secret key");
   command.Add("--set", &options->scores,
               "allow this many scores of an identity, ever; SECURITY.md says what they tell");

@@ -88,14 +88,13 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddCanary(Command app) {
-  auto options = std::make_shared<Options>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       app, "canary",
       "templates and probes of which the answers are known, to check a server (key "
       "owner)",
       "heft canary --model m.heft --secret-key secret.key --out canaries\n"
       "  heft canary --model m.heft --secret-key secret.key --require canaries/canaries.heft",
-      [options](const Common& common) { return Run(common, *options); });
+      Run);
   AddKeyOptions(command, &options->key, "secret key");
   const Option out = command.Add("-o,--out", &options->out,
                                  "new folder for encrypted samples and the sealed list of them");

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -252,6 +253,27 @@ int RunMain(int argc, char** argv, const std::string& description,
 std::string HexString(std::span<const uint8_t> id) {
   return absl::BytesToHexString(
       absl::string_view(reinterpret_cast<const char*>(id.data()), id.size()));
+}
+
+std::string UtcText(uint64_t time) {
+  const auto seconds = static_cast<std::time_t>(time);
+  std::tm utc = {};
+  char text[32] = {};
+  if (gmtime_r(&seconds, &utc) == nullptr) return absl::StrCat(time);
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+std::string TimeText(uint64_t time, const char* never) { return time == 0 ? never : UtcText(time); }
+
+absl::StatusOr<std::vector<std::vector<uint8_t>>> ReadFiles(const std::vector<std::string>& paths,
+                                                            uint64_t max_size) {
+  std::vector<std::vector<uint8_t>> files;
+  for (const std::string& path : paths) {
+    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path, max_size));
+    files.push_back(std::move(bytes));
+  }
+  return files;
 }
 
 bool Interrupted() { return g_interrupted.load(); }

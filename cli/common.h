@@ -11,9 +11,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -62,6 +64,15 @@ void SayNevertheless(std::string text);
 using Body = std::function<absl::Status(const Common&)>;
 Command AddCommand(Command app, const std::string& name, const std::string& description,
                    const std::string& example, Body body);
+// The same of a body with options of its own, which live as long as the command.
+template <typename Options>
+std::pair<Command, std::shared_ptr<Options>> AddCommand(
+    Command app, const std::string& name, const std::string& description,
+    const std::string& example, absl::Status (*run)(const Common&, const Options&)) {
+  auto options = std::make_shared<Options>();
+  const auto body = [options, run](const Common& common) { return run(common, *options); };
+  return {AddCommand(app, name, description, example, Body(body)), options};
+}
 
 // Runs the program: parses, calls the chosen body, reports errors. Returns the exit code.
 int RunMain(int argc, char** argv, const std::string& description,
@@ -72,6 +83,14 @@ bool Interrupted();
 
 // HexString: an id as all tools and files' names show it.
 std::string HexString(std::span<const uint8_t> id);
+
+// UtcText: Unix seconds as a date and a time, UTC. TimeText: `never` for 0.
+std::string UtcText(uint64_t time);
+std::string TimeText(uint64_t time, const char* never = "never");
+
+// ReadFiles: whole files, none larger than `max_size`.
+absl::StatusOr<std::vector<std::vector<uint8_t>>> ReadFiles(const std::vector<std::string>& paths,
+                                                            uint64_t max_size = kMaxFileSize);
 
 // Warn: "heft: warning: " and `text` on stderr, unless quiet; red where that is a terminal and the
 // environment has no NO_COLOR (no-color.org).

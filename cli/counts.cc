@@ -50,11 +50,9 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddCounts(Command app) {
-  auto options = std::make_shared<Options>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       app, "counts", "operations of a model by the paper's table 1, and what this engine executes",
-      "heft-paper counts model.heft --samples 64",
-      [options](const Common& common) { return Run(common, *options); });
+      "heft-paper counts model.heft --samples 64", Run);
   command.Add("model", &options->model, "model file").Required();
   command.Add("-n,--samples", &options->samples, "samples, and templates of the gallery")
       .Range(1, 1e9)

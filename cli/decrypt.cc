@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
-#include <iostream>
 #include <limits>
 #include <optional>
 
@@ -50,10 +49,9 @@ absl::StatusOr<Given> ReadReplies(const Options& options) {
     return absl::InvalidArgumentError(
         "one reply at a time: several are those of a gallery's buckets, of which --shards tells");
   }
-  for (const std::string& path : options.in) {
-    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path, kMaxReplySize));
-    given.bytes.push_back(std::move(bytes));
-    given.files.push_back({given.bytes.back(), path});
+  HEFT_ASSIGN_OR_RETURN(given.bytes, ReadFiles(options.in, kMaxReplySize));
+  for (size_t i = 0; i < options.in.size(); ++i) {
+    given.files.push_back({given.bytes[i], options.in[i]});
   }
   return given;
 }
@@ -72,11 +70,7 @@ absl::Status CheckStatement(const Options& options, const ReplyFile& reply) {
     }
   }
   if (options.request.empty()) return absl::OkStatus();
-  std::vector<std::vector<uint8_t>> files;
-  for (const std::string& path : options.request) {
-    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path, kMaxSamplesSize));
-    files.push_back(std::move(bytes));
-  }
+  HEFT_ASSIGN_OR_RETURN(const auto files, ReadFiles(options.request, kMaxSamplesSize));
   const std::vector<std::span<const uint8_t>> views(files.begin(), files.end());
   const uint64_t row = options.average ? kAllRows : options.row;
   if (file.statement.request == RequestDigest(FilesDigest(views), row)) return absl::OkStatus();
@@ -97,8 +91,7 @@ absl::StatusOr<KeyOwner> LoadStrictOwner(const Model& model, const Options& opti
 bool HasRule(const DecisionRule& rule) { return rule.score || rule.fmr || rule.fpir; }
 
 void Warn(const Common& common, const ChosenThreshold& threshold) {
-  if (threshold.warning.empty() || common.quiet) return;
-  std::cerr << "heft: warning: " << threshold.warning << "\n";
+  if (!threshold.warning.empty()) Warn(common, threshold.warning);
 }
 
 // The rate that was asked for, and where it may lie on new people.
@@ -266,11 +259,9 @@ void AddFlooding(Command command, Options* options) {
 }  // namespace
 
 void AddDecrypt(Command app) {
-  auto options = std::make_shared<Options>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       app, "decrypt", "open encrypted scores: ranked candidates, or a decision (key owner)",
-      "heft decrypt --model m.heft --secret-key secret.key --in scores.ct --fmr 1e-3",
-      [options](const Common& common) { return Run(common, *options); });
+      "heft decrypt --model m.heft --secret-key secret.key --in scores.ct --fmr 1e-3", Run);
   AddKeyOptions(command, &options->key, "secret key");
   command
       .Add("-i,--in", &options->in,

@@ -30,15 +30,10 @@ struct Options {
 // The request, signed by who sends it.
 absl::StatusOr<std::vector<uint8_t>> Sign(const Options& options, std::vector<uint8_t> bytes) {
   if (options.sign.empty()) return bytes;
-  Statement statement;
-  HEFT_ASSIGN_OR_RETURN(statement.role, ParseRole(options.sign_as));
-  if (!options.to.empty()) {
-    HEFT_ASSIGN_OR_RETURN(statement.audience, ReadSignerKey(options.to));
-  }
+  HEFT_ASSIGN_OR_RETURN(const Statement statement,
+                        StatementOf(options.sign_as, options.to, options.life));
   HEFT_ASSIGN_OR_RETURN(const SigningKey key, LoadSigner(options.sign));
-  statement.issued = UnixTime();
-  if (options.life > 0) statement.expires = statement.issued + options.life;
-  return key.Sign(std::move(statement), bytes);
+  return key.Sign(statement, bytes);
 }
 
 // The model and, of a client, the encryption key, as far as they are to be believed.
@@ -171,12 +166,11 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddEncrypt(Command app) {
-  auto options = std::make_shared<Options>();
-  const Command command =
+  const auto [command, options] =
       AddCommand(app, "encrypt", "encrypt feature vectors of one modality (client)",
                  "heft encrypt --model m.heft --key encryption.key --modality face --in face.npy "
                  "--labels labels.txt --out face.ct",
-                 [options](const Common& common) { return Run(common, *options); });
+                 Run);
   command.Add("-m,--model", &options->owner.model, "model file").Required();
   const Option key = command.Add("-k,--key", &options->key, "encryption key");
   const Option secret = command.Add("--secret-key", &options->owner.secret_key,

@@ -90,9 +90,8 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddEnrol(Command app, const std::string& name) {
-  auto options = std::make_shared<Options>();
   const bool replaces = name == "replace";
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       app, name,
       replaces ? "as add, of somebody who is enrolled; what he had goes when the new is admitted"
                : "fuse encrypted samples and bring them into a gallery's quarantine (server)",
@@ -100,7 +99,7 @@ void AddEnrol(Command app, const std::string& name) {
                    " --model m.heft --keys evaluation.keys --gallery gallery --in face.ct --in "
                    "voice.ct",
                    replaces ? " --identity ann --authorisation ann.auth" : ""),
-      [options](const Common& common) { return Run(common, *options); });
+      Run);
   AddServerOptions(command, options.get());
   AddEnrolmentKeys(command, options.get());
   if (!replaces) AddShards(command, options.get());

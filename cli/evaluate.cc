@@ -187,11 +187,9 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddEvaluate(Command app) {
-  auto options = std::make_shared<Options>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       app, "evaluate", "measure a model on a data set, plain and encrypted, against baselines",
-      "heft evaluate --data lfw-speech --model m.heft --report report.html",
-      [options](const Common& common) { return Run(common, *options); });
+      "heft evaluate --data lfw-speech --model m.heft --report report.html", Run);
   command.Add("-d,--data", &options->data, "data folder").Required();
   command.Add("-m,--model", &options->models,
               "model file; with --folds a folder made by heft train --folds, or several to "

@@ -120,45 +120,39 @@ absl::Status ExportScores(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-using Export = absl::Status (*)(const Common&, const Options&);
-
-Command AddExport(Command app, const std::shared_ptr<Options>& options, const std::string& name,
-                  const std::string& description, const std::string& input,
-                  const std::string& output, const std::string& example, Export run) {
-  const Command command =
-      AddCommand(ExportSealGroup(app), name, description, "heft-server export-seal " + example,
-                 [options, run](const Common& common) { return run(common, *options); });
+auto AddExport(Command app, const std::string& name, const std::string& description,
+               const std::string& input, const std::string& output, const std::string& example,
+               absl::Status (*run)(const Common& common, const Options& options)) {
+  const auto added = AddCommand(ExportSealGroup(app), name, description,
+                                "heft-server export-seal " + example, run);
+  const auto& [command, options] = added;
   command.Add("-m,--model", &options->model, "model file").Required();
   if (!input.empty()) command.Add("-i,--in", &options->in, input).Required();
   command.Add("-o,--out", &options->out, output).Required();
   AddCompressionOption(command, &options->compression);
-  return command;
+  return added;
 }
 
 }  // namespace
 
 void AddExportSeal(Command app) {
-  auto options = std::make_shared<Options>();
-  AddRingOption(AddExport(app, options, "parameters",
-                          "SEAL's encryption parameters for a model, and what to do with them", "",
-                          "SEAL file to write", "parameters --model m.heft --out parms.seal",
-                          ExportParameters),
-                &options->ring);
+  const auto [parameters, of_model] = AddExport(
+      app, "parameters", "SEAL's encryption parameters for a model, and what to do with them", "",
+      "SEAL file to write", "parameters --model m.heft --out parms.seal", ExportParameters);
+  AddRingOption(parameters, &of_model->ring);
 
-  options = std::make_shared<Options>();
-  AddRingOption(
-      AddExport(app, options, "encryption-key", "a HEFT encryption key as SEAL's public key",
-                "encryption key", "SEAL file to write",
-                "encryption-key --model m.heft --in encryption.key --out public.seal",
-                ExportEncryptionKey),
-      &options->ring);
+  const auto [key, of_key] = AddExport(
+      app, "encryption-key", "a HEFT encryption key as SEAL's public key", "encryption key",
+      "SEAL file to write", "encryption-key --model m.heft --in encryption.key --out public.seal",
+      ExportEncryptionKey);
+  AddRingOption(key, &of_key->ring);
 
-  AddExport(app, std::make_shared<Options>(), "samples", "encrypted samples as SEAL's ciphertexts",
-            "encrypted samples", "folder for the SEAL files",
-            "samples --model m.heft --in face.ct --out face", ExportSamples);
-  AddExport(app, std::make_shared<Options>(), "scores", "encrypted scores as SEAL's ciphertexts",
-            "encrypted scores", "folder for the SEAL files",
-            "scores --model m.heft --in scores.ct --out scores", ExportScores);
+  AddExport(app, "samples", "encrypted samples as SEAL's ciphertexts", "encrypted samples",
+            "folder for the SEAL files", "samples --model m.heft --in face.ct --out face",
+            ExportSamples);
+  AddExport(app, "scores", "encrypted scores as SEAL's ciphertexts", "encrypted scores",
+            "folder for the SEAL files", "scores --model m.heft --in scores.ct --out scores",
+            ExportScores);
 }
 
 }  // namespace heft::cli

@@ -149,45 +149,29 @@ Option Option::Needs(Option other) const {
   return *this;
 }
 
-Option Command::Add(const std::string& names, bool* flag, const std::string& help) const {
-  return Option(app_->add_flag(names, *flag, help));
+template <typename T>
+Option Command::Add(const std::string& names, T* variable, const std::string& help) const {
+  if constexpr (std::is_same_v<T, bool>) {
+    return Option(app_->add_flag(names, *variable, help));
+  } else {
+    return Option(AddValue(app_, names, variable, help));
+  }
 }
-
-Option Command::Add(const std::string& names, std::string* variable,
-                    const std::string& help) const {
-  return Option(AddValue(app_, names, variable, help));
-}
-
-Option Command::Add(const std::string& names, int* variable, const std::string& help) const {
-  return Option(AddValue(app_, names, variable, help));
-}
-
-Option Command::Add(const std::string& names, uint32_t* variable, const std::string& help) const {
-  return Option(AddValue(app_, names, variable, help));
-}
-
-Option Command::Add(const std::string& names, size_t* variable, const std::string& help) const {
-  return Option(AddValue(app_, names, variable, help));
-}
-
-Option Command::Add(const std::string& names, double* variable, const std::string& help) const {
-  return Option(AddValue(app_, names, variable, help));
-}
-
-Option Command::Add(const std::string& names, std::optional<int>* variable,
-                    const std::string& help) const {
-  return Option(AddValue(app_, names, variable, help));
-}
-
-Option Command::Add(const std::string& names, std::optional<size_t>* variable,
-                    const std::string& help) const {
-  return Option(AddValue(app_, names, variable, help));
-}
-
-Option Command::Add(const std::string& names, std::optional<double>* variable,
-                    const std::string& help) const {
-  return Option(AddValue(app_, names, variable, help));
-}
+// What may be written for an option, for all files once.
+template Option Command::Add(const std::string&, bool*, const std::string&) const;
+template Option Command::Add(const std::string&, std::string*, const std::string&) const;
+template Option Command::Add(const std::string&, int*, const std::string&) const;
+template Option Command::Add(const std::string&, uint32_t*, const std::string&) const;
+template Option Command::Add(const std::string&, size_t*, const std::string&) const;
+template Option Command::Add(const std::string&, double*, const std::string&) const;
+template Option Command::Add(const std::string&, std::optional<int>*, const std::string&) const;
+template Option Command::Add(const std::string&, std::optional<size_t>*, const std::string&) const;
+template Option Command::Add(const std::string&, std::optional<double>*, const std::string&) const;
+template Option Command::Add(const std::string&, std::vector<std::string>*,
+                             const std::string&) const;
+template Option Command::Add(const std::string&, std::vector<int>*, const std::string&) const;
+template Option Command::Add(const std::string&, std::vector<uint32_t>*, const std::string&) const;
+template Option Command::Add(const std::string&, std::vector<double>*, const std::string&) const;
 
 Option Command::Add(const std::string& names, std::function<void(const std::string&)> take,
                     const std::string& help) const {
@@ -199,26 +183,6 @@ Option Command::Add(const std::string& names, std::function<void(const std::stri
   option->type_name("TEXT")->check(
       [](const std::string& text) -> std::string { return text.empty() ? "is empty" : ""; });
   return Option(option);
-}
-
-Option Command::Add(const std::string& names, std::vector<std::string>* variable,
-                    const std::string& help) const {
-  return Option(AddValue(app_, names, variable, help));
-}
-
-Option Command::Add(const std::string& names, std::vector<int>* variable,
-                    const std::string& help) const {
-  return Option(AddValue(app_, names, variable, help));
-}
-
-Option Command::Add(const std::string& names, std::vector<uint32_t>* variable,
-                    const std::string& help) const {
-  return Option(AddValue(app_, names, variable, help));
-}
-
-Option Command::Add(const std::string& names, std::vector<double>* variable,
-                    const std::string& help) const {
-  return Option(AddValue(app_, names, variable, help));
 }
 
 void Command::RequireOneOf(Option a, Option b) const {

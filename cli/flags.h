@@ -49,27 +49,12 @@ class Command {
   // Adds an option, which sets `*variable` where it is given. `names` are apart by commas
   // ("-q,--quiet"); one without dashes is an argument by position. No option takes an empty value
   // (an unset shell variable); numbers are decimal, and whole ones that do not fit are refused.
-  Option Add(const std::string& names, bool* flag, const std::string& help) const;
-  Option Add(const std::string& names, std::string* variable, const std::string& help) const;
-  Option Add(const std::string& names, int* variable, const std::string& help) const;
-  Option Add(const std::string& names, uint32_t* variable, const std::string& help) const;
-  Option Add(const std::string& names, size_t* variable, const std::string& help) const;
-  Option Add(const std::string& names, double* variable, const std::string& help) const;
-  Option Add(const std::string& names, std::optional<int>* variable, const std::string& help) const;
-  Option Add(const std::string& names, std::optional<size_t>* variable,
-             const std::string& help) const;
-  Option Add(const std::string& names, std::optional<double>* variable,
-             const std::string& help) const;
+  // T: std::string, int, uint32_t, size_t, double; an optional number; or a vector, which takes one
+  // value or more: --in a b, or --in a --in b.
+  template <typename T>
+  Option Add(const std::string& names, T* variable, const std::string& help) const;
   // The same with a function that is called with the value.
   Option Add(const std::string& names, std::function<void(const std::string&)> take,
-             const std::string& help) const;
-  // One value or more: --in a b, or --in a --in b.
-  Option Add(const std::string& names, std::vector<std::string>* variable,
-             const std::string& help) const;
-  Option Add(const std::string& names, std::vector<int>* variable, const std::string& help) const;
-  Option Add(const std::string& names, std::vector<uint32_t>* variable,
-             const std::string& help) const;
-  Option Add(const std::string& names, std::vector<double>* variable,
              const std::string& help) const;
 
   // One of the two must be given.

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <ctime>
-
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/gallery_commands.h"
@@ -8,14 +6,11 @@
 
 namespace heft::cli {
 
-std::string TimeText(uint64_t time, const char* never) {
-  if (time == 0) return never;
-  const auto seconds = static_cast<std::time_t>(time);
-  std::tm utc = {};
-  char text[32] = {};
-  if (gmtime_r(&seconds, &utc) == nullptr) return absl::StrCat(time);
-  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
+absl::StatusOr<std::optional<Model>> LoadModelIfGiven(const std::string& path) {
+  std::optional<Model> model;
+  if (path.empty()) return model;
+  HEFT_ASSIGN_OR_RETURN(model, LoadModel(path));
+  return model;
 }
 
 void Remember(const Common& common, const std::string& gallery) {
@@ -72,16 +67,6 @@ absl::Status GiveReceipts(const Common& common, const std::string& folder,
   (*json)["files"] = *files;
   for (const std::string& file : *files) absl::StrAppend(text, "\nreceipt: ", file);
   return absl::OkStatus();
-}
-
-Json CopiedJson(const std::vector<CopiedGallery>& galleries) {
-  Json json = Json::array();
-  for (const CopiedGallery& gallery : galleries) {
-    json.push_back({{"name", gallery.name},
-                    {"gallery_id", HexString(gallery.id)},
-                    {"generation", gallery.generation}});
-  }
-  return json;
 }
 
 void AddGallery(Command app) {

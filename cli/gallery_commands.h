@@ -4,6 +4,7 @@
 #define HEFT_CLI_GALLERY_COMMANDS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,8 @@ void AddGalleryRestore(Command group);
 void AddGalleryExport(Command group);
 void AddGalleryImport(Command group);
 
-// TimeText: Unix seconds as a date and a time, UTC; `never` for 0.
-std::string TimeText(uint64_t time, const char* never = "never");
+// LoadModelIfGiven: of an option that may be left out.
+absl::StatusOr<std::optional<Model>> LoadModelIfGiven(const std::string& path);
 
 // Remember: how far the gallery has come (heft/gallery_admin.h); a warning where that fails.
 void Remember(const Common& common, const std::string& gallery);
@@ -45,9 +46,6 @@ void AddReceiptFolder(Command command, std::string* folder);
 absl::Status GiveReceipts(const Common& common, const std::string& folder,
                           const std::string& gallery, const ReceiptFiles& receipts,
                           const absl::Status& overwritten, Json* json, std::string* text);
-
-// CopiedJson: copies of galleries.
-Json CopiedJson(const std::vector<CopiedGallery>& galleries);
 
 }  // namespace heft::cli
 

@@ -41,11 +41,9 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddGalleryCompact(Command group) {
-  auto options = std::make_shared<Options>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       group, "compact", "let the journal join the blocks, and overwrite what was deleted",
-      "heft-server gallery compact --model m.heft --keys evaluation.keys --gallery gallery",
-      [options](const Common& common) { return Run(common, *options); });
+      "heft-server gallery compact --model m.heft --keys evaluation.keys --gallery gallery", Run);
   AddGalleryOptions(command, options.get());
   AddWait(command, &options->wait);
   AddReceiptFolder(command, &options->receipts);

@@ -47,11 +47,10 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddGalleryCreate(Command group) {
-  auto options = std::make_shared<Options>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       group, "create", "make an empty gallery for templates under a model and keys",
       "heft-server gallery create --model m.heft --keys evaluation.keys --gallery store:visitors",
-      [options](const Common& common) { return Run(common, *options); });
+      Run);
   AddGalleryOptions(command, options.get());
   AddWait(command, &options->wait);
   const Option buckets =

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/gallery_commands.h"
+#include "heft/results.h"
 
 namespace heft::cli {
 namespace {
@@ -14,32 +15,8 @@ struct Options {
 };
 
 absl::StatusOr<GalleryInfo> Read(const Options& options) {
-  if (options.model.empty()) return DescribeGallery(options.gallery);
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.model, kMaxModelSize));
-  HEFT_ASSIGN_OR_RETURN(const Model model, Model::Parse(bytes, options.model));
-  return DescribeGallery(options.gallery, &model);
-}
-
-Json HeadJson(const GalleryInfo& info) {
-  Json revoked = Json::array();
-  for (const KeyId& key : info.revoked) revoked.push_back(HexString(key));
-  return {{"name", info.name},
-          {"gallery_id", HexString(info.id)},
-          {"model_id", HexString(info.model)},
-          {"key_id", HexString(info.key)},
-          {"gamma", info.gamma},
-          {"generation", info.generation},
-          {"root", HexString(info.root)},
-          {"templates", info.live},
-          {"leaving", info.leaving},
-          {"waiting", info.waiting},
-          {"places", info.places},
-          {"blocks", info.blocks},
-          {"started", info.started},
-          {"retention_seconds", info.retained.seconds},
-          {"retention_bytes", info.retained.bytes},
-          {"revoked_keys", revoked},
-          {"galleries", info.galleries}};
+  HEFT_ASSIGN_OR_RETURN(const auto model, LoadModelIfGiven(options.model));
+  return DescribeGallery(options.gallery, model ? &*model : nullptr);
 }
 
 std::string HeadText(const GalleryInfo& info) {
@@ -54,26 +31,15 @@ std::string HeadText(const GalleryInfo& info) {
 
 absl::Status RunInfo(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Read(options));
-  Print(common, HeadJson(info), HeadText(info));
+  Print(common, GalleryJson(info), HeadText(info));
   return absl::OkStatus();
 }
 
 absl::Status RunStats(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Read(options));
   const auto now = static_cast<uint64_t>(std::time(nullptr));
-  const uint64_t key_age = now - std::min(now, info.key_since);
-  Json json = HeadJson(info);
-  json.update({{"freed", info.freed},
-               {"journal_entries", info.journal_entries},
-               {"journal_bytes", info.journal_bytes},
-               {"unfolded", info.unfolded},
-               {"key_age_seconds", key_age},
-               {"verified", info.verified},
-               {"intact", info.verified == 0 ? Json(nullptr) : Json(info.intact)},
-               {"store_bytes", info.store_bytes},
-               {"store_live_bytes", info.store_live_bytes},
-               {"readers", info.readers}});
-  json["noise_margin"] = info.noise_margin ? Json(*info.noise_margin) : Json(nullptr);
+  Json json = GalleryJson(info);
+  json["key_age_seconds"] = now - std::min(now, info.key_since);
   std::string text = absl::StrCat(
       HeadText(info), "\n", info.freed, " places freed; journal: ", info.journal_entries,
       " entries, ", info.journal_bytes, " bytes, ", info.unfolded,
@@ -87,16 +53,13 @@ absl::Status RunStats(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-Command Add(Command group, const std::string& name, const std::string& description,
-            const std::string& more,
-            absl::Status (*run)(const Common& common, const Options& options)) {
-  auto options = std::make_shared<Options>();
-  const Command command =
-      AddCommand(group, name, description, "heft-server gallery " + name + more,
-                 [options, run](const Common& common) { return run(common, *options); });
+void Add(Command group, const std::string& name, const std::string& description,
+         const std::string& more,
+         absl::Status (*run)(const Common& common, const Options& options)) {
+  const auto [command, options] =
+      AddCommand(group, name, description, "heft-server gallery " + name + more, run);
   command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();
   command.Add("-m,--model", &options->model, "model file: checked, and for the noise margin");
-  return command;
 }
 
 }  // namespace

@@ -56,11 +56,9 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddGalleryList(Command group) {
-  auto options = std::make_shared<Options>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       group, "list", "list who stands in a gallery, page by page",
-      "heft-server gallery list --gallery gallery --from 0 --count 100 --where site=berlin",
-      [options](const Common& common) { return Run(common, *options); });
+      "heft-server gallery list --gallery gallery --from 0 --count 100 --where site=berlin", Run);
   command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();
   command.Add("--from", &options->from, "position to begin at").ShowDefault();
   command.Add("--count", &options->count, "so many at most; 0: all").ShowDefault();

@@ -36,11 +36,9 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddGalleryReceipts(Command group) {
-  auto options = std::make_shared<Options>();
-  const Command command =
+  const auto [command, options] =
       AddCommand(group, "receipts", "list the receipts of who was erased, and write them",
-                 "heft-server gallery receipts --gallery gallery --out receipts",
-                 [options](const Common& common) { return Run(common, *options); });
+                 "heft-server gallery receipts --gallery gallery --out receipts", Run);
   command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();
   command.Add("-o,--out", &options->out, "folder for them, a file each");
 }

@@ -56,12 +56,11 @@ absl::Status RunRollback(const Common& common, const Options& options) {
 }  // namespace
 
 void AddGalleryRemove(Command group) {
-  auto options = std::make_shared<Options>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       group, "remove", "remove people for good: they answer no more, and are erased",
       "heft-server gallery remove --model m.heft --keys evaluation.keys --gallery gallery "
       "--identity ann --receipts receipts",
-      [options](const Common& common) { return RunRemove(common, *options); });
+      RunRemove);
   AddGalleryOptions(command, options.get());
   AddWait(command, &options->wait);
   const Option identity = command.Add("--identity", &options->identities, "whom, one or several");
@@ -75,13 +74,12 @@ void AddGalleryRemove(Command group) {
 }
 
 void AddGalleryRollback(Command group) {
-  auto options = std::make_shared<Options>();
-  const Command command =
+  const auto [command, options] =
       AddCommand(group, "rollback",
                  "take back all that was enrolled after a generation, while the journal has it",
                  "heft-server gallery rollback --model m.heft --keys evaluation.keys --gallery "
                  "gallery --generation 41",
-                 [options](const Common& common) { return RunRollback(common, *options); });
+                 RunRollback);
   AddGalleryOptions(command, options.get());
   AddWait(command, &options->wait);
   command.Add("--generation", &options->generation, "the last one to be kept").Required();

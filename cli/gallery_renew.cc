@@ -54,12 +54,11 @@ absl::Status RunFinish(const Common& common, const Options& options) {
 }  // namespace
 
 void AddGalleryRenew(Command group) {
-  auto options = std::make_shared<Options>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       group, "renew", "ask the key owner to make blocks anew, without those who leave",
       "heft-server gallery renew --model m.heft --keys evaluation.keys --gallery gallery "
       "--out request.heft",
-      [options](const Common& common) { return RunRenew(common, *options); });
+      RunRenew);
   AddGalleryOptions(command, options.get());
   AddWait(command, &options->wait);
   command.Add("-o,--out", &options->out, "file for the key owner (heft renew)").Required();
@@ -68,12 +67,11 @@ void AddGalleryRenew(Command group) {
 }
 
 void AddGalleryFinish(Command group) {
-  auto options = std::make_shared<Options>();
-  const Command command =
+  const auto [command, options] =
       AddCommand(group, "finish", "put what the key owner has renewed in its place",
                  "heft-server gallery finish --model m.heft --keys evaluation.keys --gallery "
                  "gallery --in renewal.heft --receipts receipts",
-                 [options](const Common& common) { return RunFinish(common, *options); });
+                 RunFinish);
   AddGalleryOptions(command, options.get());
   AddWait(command, &options->wait);
   command.Add("-i,--in", &options->in, "what heft renew wrote").Required();

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/gallery_commands.h"
+#include "heft/results.h"
 
 namespace heft::cli {
 namespace {
@@ -18,10 +19,7 @@ absl::Status Run(const Common& common, const Options& options) {
   RestoreOptions restore;
   restore.accept_older = options.accept_older;
   restore.without_receipts = options.without_receipts;
-  for (const std::string& path : options.receipts) {
-    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> receipt, ReadFile(path));
-    restore.receipts.push_back(std::move(receipt));
-  }
+  HEFT_ASSIGN_OR_RETURN(restore.receipts, ReadFiles(options.receipts));
   std::optional<TrustedServer> loaded;
   if (!options.model.empty()) {
     HEFT_ASSIGN_OR_RETURN(loaded, LoadServer(common, options, /*enrols=*/false));
@@ -44,7 +42,7 @@ absl::Status Run(const Common& common, const Options& options) {
                     done.rejected, " that waited are to be brought again");
   }
   Print(common,
-        {{"galleries", CopiedJson(done.galleries)},
+        {{"galleries", CopiesJson(done.galleries)},
          {"older", done.older},
          {"erased", done.erased},
          {"leaving", done.leaving},
@@ -56,8 +54,7 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddGalleryRestore(Command group) {
-  auto options = std::make_shared<Options>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       group, "restore",
       "put a snapshot in the place of a folder's galleries, or take those of a database that came "
       "back "
@@ -68,7 +65,7 @@ void AddGalleryRestore(Command group) {
       "  heft-server gallery restore --gallery postgres:people --accept-older --model m.heft "
       "--keys "
       "evaluation.keys",
-      [options](const Common& common) { return Run(common, *options); });
+      Run);
   command.Add("--from", &options->from,
               "what heft-server gallery snapshot wrote; not for a database");
   command.Add("-g,--gallery", &options->gallery, "the galleries' folder, or postgres:SERVICE")

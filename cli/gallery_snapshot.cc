@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // snapshot, export and import: copies of galleries.
-#include <optional>
-
 #include "absl/strings/str_cat.h"
 #include "cli/gallery_commands.h"
 #include "cli/trust_options.h"
+#include "heft/results.h"
 
 namespace heft::cli {
 namespace {
@@ -23,7 +22,7 @@ absl::Status RunSnapshot(const Common& common, const Options& options) {
   for (const CopiedGallery& gallery : copied) {
     absl::StrAppend(&text, " ", gallery.name, " (generation ", gallery.generation, ")");
   }
-  Print(common, {{"out", options.out}, {"galleries", CopiedJson(copied)}}, text);
+  Print(common, {{"out", options.out}, {"galleries", CopiesJson(copied)}}, text);
   return absl::OkStatus();
 }
 
@@ -40,11 +39,7 @@ absl::Status RunExport(const Common& common, const Options& options) {
 
 absl::Status RunImport(const Common& common, const Options& options) {
   SetWriterWait(options.wait);
-  std::optional<Model> model;
-  if (!options.model.empty()) {
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.model, kMaxModelSize));
-    HEFT_ASSIGN_OR_RETURN(model, Model::Parse(bytes, options.model));
-  }
+  HEFT_ASSIGN_OR_RETURN(const auto model, LoadModelIfGiven(options.model));
   HEFT_ASSIGN_OR_RETURN(
       const CopiedGallery copied,
       ImportGallery(options.from, options.gallery, model ? &*model : nullptr, common.monitor));
@@ -61,11 +56,9 @@ absl::Status RunImport(const Common& common, const Options& options) {
 }  // namespace
 
 void AddGallerySnapshot(Command group) {
-  auto options = std::make_shared<Options>();
-  const Command command =
+  const auto [command, options] =
       AddCommand(group, "snapshot", "copy a folder's galleries, all in one state, while they serve",
-                 "heft-server gallery snapshot --gallery gallery --out backup/monday",
-                 [options](const Common& common) { return RunSnapshot(common, *options); });
+                 "heft-server gallery snapshot --gallery gallery --out backup/monday", RunSnapshot);
   command.Add("-g,--gallery", &options->gallery, "the galleries' folder").Required();
   command.Add("-o,--out", &options->out, "new folder for the copy").Required();
   command.Add("--with-keys", &options->with_keys,
@@ -74,21 +67,17 @@ void AddGallerySnapshot(Command group) {
 }
 
 void AddGalleryExport(Command group) {
-  auto options = std::make_shared<Options>();
-  const Command command =
+  const auto [command, options] =
       AddCommand(group, "export", "copy one gallery, alone, into a new folder",
-                 "heft-server gallery export --gallery store:visitors --out visitors",
-                 [options](const Common& common) { return RunExport(common, *options); });
+                 "heft-server gallery export --gallery store:visitors --out visitors", RunExport);
   command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();
   command.Add("-o,--out", &options->out, "new folder").Required();
 }
 
 void AddGalleryImport(Command group) {
-  auto options = std::make_shared<Options>();
-  const Command command =
-      AddCommand(group, "import", "bring an exported gallery, or one of version 0.1, into a store",
-                 "heft-server gallery import --from old-gallery --gallery gallery --model m.heft",
-                 [options](const Common& common) { return RunImport(common, *options); });
+  const auto [command, options] = AddCommand(
+      group, "import", "bring an exported gallery, or one of version 0.1, into a store",
+      "heft-server gallery import --from old-gallery --gallery gallery --model m.heft", RunImport);
   command
       .Add("--from", &options->from,
            "what heft-server gallery export wrote, a gallery of another store, or a folder of "

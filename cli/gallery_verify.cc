@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <optional>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/gallery_commands.h"
@@ -15,11 +13,7 @@ struct Options {
 
 absl::Status Run(const Common& common, const Options& options) {
   SetWriterWait(options.wait);
-  std::optional<Model> model;
-  if (!options.model.empty()) {
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.model, kMaxModelSize));
-    HEFT_ASSIGN_OR_RETURN(model, Model::Parse(bytes, options.model));
-  }
+  HEFT_ASSIGN_OR_RETURN(const auto model, LoadModelIfGiven(options.model));
   HEFT_ASSIGN_OR_RETURN(const VerifyResult found,
                         VerifyGallery(options.gallery, model ? &*model : nullptr, common.monitor));
   if (!found.recorded.ok()) {
@@ -45,11 +39,9 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddGalleryVerify(Command group) {
-  auto options = std::make_shared<Options>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       group, "verify", "check all of a gallery against its hashes, and name what is damaged",
-      "heft-server gallery verify --gallery gallery --model m.heft",
-      [options](const Common& common) { return Run(common, *options); });
+      "heft-server gallery verify --gallery gallery --model m.heft", Run);
   command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();
   command.Add("-m,--model", &options->model, "model file: residues are held against its primes");
   AddWait(command, &options->wait);

@@ -164,17 +164,16 @@ absl::Status Run(const Common& common, const Options& options) {
 }
 
 Command Add(Command app, bool verify) {
-  auto options = std::make_shared<Options>();
-  options->verify = verify;
   const std::string name = verify ? "verify" : "identify";
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       app, name,
       verify ? "score an encrypted probe against one claimed identity, 1:1 (server)"
              : "score an encrypted probe against a whole gallery, 1:N (server)",
       "heft " + name +
           " --model m.heft --keys evaluation.keys --gallery gallery --in face.ct --in voice.ct" +
           (verify ? " --identity ann" : "") + " --out scores.ct",
-      [options](const Common& common) { return Run(common, *options); });
+      Run);
+  options->verify = verify;
   AddServerOptions(command, options.get());
   command.Add("-o,--out", &options->out, "file for the encrypted scores").Required();
   AddLife(command, &options->life);

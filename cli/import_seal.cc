@@ -67,47 +67,42 @@ absl::Status ImportSamples(const Common& common, const Options& options) {
                 absl::StrCat(files.size(), " ", options.modality, " samples"));
 }
 
-using Import = absl::Status (*)(const Common&, const Options&);
-
-Command AddImport(Command app, const std::shared_ptr<Options>& options, const std::string& name,
-                  const std::string& description, const std::string& example, Import import) {
-  const Command command =
-      AddCommand(ImportSealGroup(app), name, description, example,
-                 [options, import](const Common& common) { return import(common, *options); });
-  command.Add("-m,--model", &options->model, "model file").Required();
-  command.Add("-o,--out", &options->out, "HEFT file to write").Required();
-  return command;
+auto AddImport(Command app, const std::string& name, const std::string& description,
+               const std::string& example,
+               absl::Status (*run)(const Common& common, const Options& options)) {
+  const auto added = AddCommand(ImportSealGroup(app), name, description, example, run);
+  added.first.Add("-m,--model", &added.second->model, "model file").Required();
+  added.first.Add("-o,--out", &added.second->out, "HEFT file to write").Required();
+  return added;
 }
 
 }  // namespace
 
 void AddImportSeal(Command app) {
-  auto options = std::make_shared<Options>();
-  const Command keys = AddImport(app, options, "evaluation-keys",
-                                 "SEAL's relinearisation and Galois keys, for a server "
-                                 "(profile thin: of the matching ring)",
-                                 "heft-server import-seal evaluation-keys --model m.heft --relin "
-                                 "relin.seal --galois galois.seal --out evaluation.keys",
-                                 ImportEvaluationKeys);
-  keys.Add("--relin", &options->relin, "SEAL's relinearisation keys").Required();
-  keys.Add("--galois", &options->galois, "SEAL's Galois keys").Required();
-  AddKeyIdOption(keys, &options->key_id_of);
+  const auto [keys, evaluation] =
+      AddImport(app, "evaluation-keys",
+                "SEAL's relinearisation and Galois keys, for a server "
+                "(profile thin: of the matching ring)",
+                "heft-server import-seal evaluation-keys --model m.heft --relin "
+                "relin.seal --galois galois.seal --out evaluation.keys",
+                ImportEvaluationKeys);
+  keys.Add("--relin", &evaluation->relin, "SEAL's relinearisation keys").Required();
+  keys.Add("--galois", &evaluation->galois, "SEAL's Galois keys").Required();
+  AddKeyIdOption(keys, &evaluation->key_id_of);
 
-  options = std::make_shared<Options>();
-  const Command key =
-      AddImport(app, options, "encryption-key", "SEAL's public key, for HEFT's clients",
+  const auto [key, encryption] =
+      AddImport(app, "encryption-key", "SEAL's public key, for HEFT's clients",
                 "heft-server import-seal encryption-key --model m.heft --in "
                 "public.seal --key-id-of evaluation.keys --out encryption.key",
                 ImportEncryptionKey);
-  key.Add("-i,--in", &options->in, "SEAL's public key; profile thin: of the matching ring")
+  key.Add("-i,--in", &encryption->in, "SEAL's public key; profile thin: of the matching ring")
       .Required();
-  key.Add("--enrolment-in", &options->enrolment_in,
+  key.Add("--enrolment-in", &encryption->enrolment_in,
           "profile thin: SEAL's public key of the enrolment ring");
-  AddKeyIdOption(key, &options->key_id_of);
+  AddKeyIdOption(key, &encryption->key_id_of);
 
-  options = std::make_shared<Options>();
-  const Command samples = AddImport(
-      app, options, "samples", "vectors of one modality that SEAL encrypted (docs/seal.md)",
+  const auto [samples, options] = AddImport(
+      app, "samples", "vectors of one modality that SEAL encrypted (docs/seal.md)",
       "heft-server import-seal samples --model m.heft --modality face --key-id-of evaluation.keys "
       "--in 0.seal 1.seal --label ann bob --out face.ct",
       ImportSamples);

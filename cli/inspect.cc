@@ -267,11 +267,9 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddInspect(Command app) {
-  auto options = std::make_shared<Options>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       app, "inspect", "say what a HEFT file or gallery folder is, and whether it is intact",
-      "heft inspect m.heft --plan",
-      [options](const Common& common) { return Run(common, *options); });
+      "heft inspect m.heft --plan", Run);
   command.Add("path", &options->path, "file, or gallery: its folder, or FOLDER:NAME").Required();
   command.Add("--plan", &options->plan,
               "for a model: levels, rotations, keys and operation counts of its evaluation");

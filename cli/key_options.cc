@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/key_options.h"
 
-#include <iostream>
-
 #include "absl/strings/str_cat.h"
 #include "heft/inspect.h"
 
@@ -44,9 +42,10 @@ PassphraseSource NewPassphrase(const SealOptions& options) {
 }
 
 void WarnOfUnsealed(const Common& common, const SealOptions& options) {
-  if (NewPassphrase(options) || options.unsealed || common.quiet) return;
-  std::cerr << "heft: warning: the secret key is not sealed: whoever reads the file has it; "
-               "use --passphrase-file, or --no-passphrase if you mean it\n";
+  if (NewPassphrase(options) || options.unsealed) return;
+  Warn(common,
+       "the secret key is not sealed: whoever reads the file has it; use --passphrase-file, or "
+       "--no-passphrase if you mean it");
 }
 
 std::string DescribeKeySet(const KeySet& set, Json* json) {

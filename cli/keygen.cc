@@ -38,11 +38,9 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddKeygen(Command app) {
-  auto options = std::make_shared<Options>();
-  const Command command =
+  const auto [command, options] =
       AddCommand(app, "keygen", "make the keys for a model (key owner)",
-                 "heft keygen --model m.heft --out keys --passphrase-file passphrase.txt",
-                 [options](const Common& common) { return Run(common, *options); });
+                 "heft keygen --model m.heft --out keys --passphrase-file passphrase.txt", Run);
   command.Add("-m,--model", &options->model, "model file").Required();
   command
       .Add("-o,--out", &options->out,

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "heft/results.h"
 
 namespace heft::cli {
 namespace {
@@ -135,7 +136,7 @@ std::string RestrictionText(const std::vector<Condition>& where) {
 }
 
 void AddWhereTo(Json* json, const std::vector<Condition>& where) {
-  for (const Condition& condition : where) (*json)["where"].push_back(ConditionText(condition));
+  if (!where.empty()) (*json)["where"] = WhereJson(where);
 }
 
 }  // namespace heft::cli

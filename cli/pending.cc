@@ -65,25 +65,23 @@ absl::Status RunRelease(const Common& common, const ReleaseOptions& options) {
 }  // namespace
 
 void AddPending(Command app) {
-  auto options = std::make_shared<PendingOptions>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       app, "pending", "write what waits in quarantine, for the key owner to admit (server)",
       "heft pending --model m.heft --keys evaluation.keys --gallery gallery "
       "--out pending.ct",
-      [options](const Common& common) { return RunPending(common, *options); });
+      RunPending);
   AddGalleryOptions(command, options.get());
   command.Add("-o,--out", &options->out, "file for the key owner").Required();
   AddLife(command, &options->life);
 }
 
 void AddRelease(Command app) {
-  auto options = std::make_shared<ReleaseOptions>();
-  const Command command =
+  const auto [command, options] =
       AddCommand(app, "release",
                  "let what the key owner has admitted out of quarantine into the gallery (server)",
                  "heft release --model m.heft --keys evaluation.keys --gallery gallery "
                  "--in admission.heft",
-                 [options](const Common& common) { return RunRelease(common, *options); });
+                 RunRelease);
   AddGalleryOptions(command, options.get());
   AddEnrolmentKeys(command, options.get());
   AddWait(command, &options->wait);

@@ -43,13 +43,11 @@ absl::Status Run(const Common& common, const ServerOptions& options) {
 }  // namespace
 
 void AddPrepareKeys(Command app) {
-  auto options = std::make_shared<ServerOptions>();
-  const Command command =
+  const auto [command, options] =
       AddCommand(app, "prepare-keys",
                  "expand keys once, so that every later command maps them instead of working them "
                  "out (server)",
-                 "heft-server prepare-keys --model m.heft --keys evaluation.keys",
-                 [options](const Common& common) { return Run(common, *options); });
+                 "heft-server prepare-keys --model m.heft --keys evaluation.keys", Run);
   command.Add("-m,--model", &options->model, "model file").Required();
   command.Add("-k,--keys", &options->keys, "evaluation keys").Required();
   AddEnrolmentKeys(command, options.get());

@@ -38,14 +38,13 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddRekey(Command app) {
-  auto options = std::make_shared<Options>();
-  const Command command =
+  const auto [command, options] =
       AddCommand(app, "rekey",
                  "make a new key in place of an old one, and the key that moves galleries to it "
                  "(key owner)",
                  "heft rekey --model m.heft --secret-key keys/secret.key --out keys-2 "
                  "--new-passphrase-file passphrase.txt",
-                 [options](const Common& common) { return Run(common, *options); });
+                 Run);
   AddKeyOptions(command, &options->key, "the old secret key, revoked by this");
   command
       .Add("-o,--out", &options->out,

@@ -42,12 +42,11 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddRekeyGallery(Command app, const std::string& name) {
-  auto options = std::make_shared<Options>();
-  const Command command =
+  const auto [command, options] =
       AddCommand(app, name, "move a gallery to another key without decrypting it (server)",
                  absl::StrCat(name == "rekey" ? "heft-server gallery " : "heft ", name,
                               " --model m.heft --rekeying-key rekeying.key --gallery gallery"),
-                 [options](const Common& common) { return Run(common, *options); });
+                 Run);
   command.Add("-m,--model", &options->model, "model file").Required();
   command.Add("-k,--rekeying-key", &options->rekeying_key, "from `heft rekey`").Required();
   command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();

@@ -21,11 +21,10 @@ absl::Status RunRenew(const Common& common, const AnswerOptions& options) {
 }  // namespace
 
 void AddRenew(Command app) {
-  auto options = std::make_shared<AnswerOptions>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       app, "renew", "encrypt blocks of a gallery anew, without those who are removed (key owner)",
       "heft renew --model m.heft --secret-key keys/secret.key --in request.heft --out renewal.heft",
-      [options](const Common& common) { return RunRenew(common, *options); });
+      RunRenew);
   AddAnswerOptions(command, options.get(), "the server's request, templates under its pads",
                    "signed renewal, for the server");
 }

@@ -25,7 +25,8 @@ std::string ToText(const paper::Reproduction& r, const Options& options) {
   return text;
 }
 
-absl::Status Run(const Common& common, Options options) {
+absl::Status Run(const Common& common, const Options& given) {
+  Options options = given;
   HEFT_RETURN_IF_ERROR(paper::CheckPagePath(options.out));
   options.what.left_out = [&](const auto& names) { SayLeftOut(common, names); };
   HEFT_ASSIGN_OR_RETURN(paper::Reproduction result, paper::Reproduce(common.monitor, options.what));
@@ -41,11 +42,9 @@ absl::Status Run(const Common& common, Options options) {
 }  // namespace
 
 void AddReproduce(Command app) {
-  auto options = std::make_shared<Options>();
-  const Command command = AddCommand(
+  const auto [command, options] = AddCommand(
       app, "reproduce", "measure the paper's tables and figures: a page, and the numbers as JSON",
-      "heft-paper reproduce --data lfw-speech --out report.html --only table2,fig5",
-      [options](const Common& common) { return Run(common, *options); });
+      "heft-paper reproduce --data lfw-speech --out report.html --only table2,fig5", Run);
   command.Add("-d,--data", &options->what.data,
               "data folder, also of the paper's published text files (default: synthetic "
               "data of the paper's size)");

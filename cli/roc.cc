@@ -65,11 +65,9 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddRoc(Command app) {
-  auto options = std::make_shared<Options>();
-  const Command command =
+  const auto [command, options] =
       AddCommand(app, "roc", "error rates of scores in a file, our own or of bob.bio or PyEER",
-                 "heft roc scores.csv --report roc.html",
-                 [options](const Common& common) { return Run(common, *options); });
+                 "heft roc scores.csv --report roc.html", Run);
   command.Add(
       "FILE", &options->files,
       "scores: CSV of heft evaluate --scores or bob.bio, or bob.bio's four or five columns; "

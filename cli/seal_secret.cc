@@ -51,32 +51,30 @@ absl::Status ExportEvaluationKeys(const Common& common, const Options& options) 
   return absl::OkStatus();
 }
 
-using Run = absl::Status (*)(const Common&, const Options&);
-
-Command Add(Command group, const std::shared_ptr<Options>& options, const std::string& name,
-            const std::string& description, const std::string& example, Run run) {
-  const Command command =
-      AddCommand(group, name, description, example,
-                 [options, run](const Common& common) { return run(common, *options); });
-  command.Add("-m,--model", &options->key.model, "model file").Required();
-  return command;
+auto Add(Command group, const std::string& name, const std::string& description,
+         const std::string& example,
+         absl::Status (*run)(const Common& common, const Options& options)) {
+  const auto added = AddCommand(group, name, description, example, run);
+  added.first.Add("-m,--model", &added.second->key.model, "model file").Required();
+  return added;
 }
 
-Command AddExport(Command app, const std::shared_ptr<Options>& options, const std::string& name,
-                  const std::string& description, const std::string& example, Run run) {
-  const Command command = Add(ExportSealGroup(app), options, name, description, example, run);
+auto AddExport(Command app, const std::string& name, const std::string& description,
+               const std::string& example,
+               absl::Status (*run)(const Common& common, const Options& options)) {
+  const auto added = Add(ExportSealGroup(app), name, description, example, run);
+  const auto& [command, options] = added;
   command.Add("--secret-key", &options->key.secret_key, "secret key").Required();
   command.Add("--passphrase-file", &options->key.passphrase_file,
               "first line: passphrase of the secret key");
-  return command;
+  return added;
 }
 
 }  // namespace
 
 void AddSealSecret(Command app) {
-  auto options = std::make_shared<Options>();
-  const Command import =
-      Add(ImportSealGroup(app), options, "secret-key", "SEAL's secret key (key owner)",
+  const auto [import, options] =
+      Add(ImportSealGroup(app), "secret-key", "SEAL's secret key (key owner)",
           "heft import-seal secret-key --model m.heft --in secret.seal --key-id-of "
           "evaluation.keys --out secret.key",
           ImportSecretKey);
@@ -90,23 +88,21 @@ void AddSealSecret(Command app) {
   import.Add("--passphrase-file", &options->seal.file, "the same, from the first line of a file");
   AddKeyIdOption(import, &options->key_id_of);
 
-  options = std::make_shared<Options>();
-  const Command secret = AddExport(
-      app, options, "secret-key", "the secret key for SEAL, in the clear (key owner)",
+  const auto [secret, of_secret] = AddExport(
+      app, "secret-key", "the secret key for SEAL, in the clear (key owner)",
       "heft export-seal secret-key --model m.heft --secret-key secret.key --out secret.seal",
       ExportSecretKey);
-  secret.Add("-o,--out", &options->out, "SEAL file to write, mode 0600").Required();
-  AddRingOption(secret, &options->ring);
+  secret.Add("-o,--out", &of_secret->out, "SEAL file to write, mode 0600").Required();
+  AddRingOption(secret, &of_secret->ring);
 
-  options = std::make_shared<Options>();
-  const Command keys = AddExport(
-      app, options, "evaluation-keys",
+  const auto [keys, of_keys] = AddExport(
+      app, "evaluation-keys",
       "new relinearisation and Galois keys for SEAL, all that the model needs (key owner); profile "
       "thin: of the matching ring",
       "heft export-seal evaluation-keys --model m.heft --secret-key secret.key --out seal-keys",
       ExportEvaluationKeys);
-  keys.Add("-o,--out", &options->out, "folder for relin_keys.seal and galois_keys.seal").Required();
-  AddCompressionOption(keys, &options->compression);
+  keys.Add("-o,--out", &of_keys->out, "folder for relin_keys.seal and galois_keys.seal").Required();
+  AddCompressionOption(keys, &of_keys->compression);
 }
 
 }  // namespace heft::cli

@@ -45,11 +45,9 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddSynth(Command app) {
-  auto options = std::make_shared<Options>();
-  const Command command =
+  const auto [command, options] =
       AddCommand(app, "synth", "make a synthetic data set of the form of real ones",
-                 "heft synth --out data --identities 188 --samples 8 --dimensions 512 512",
-                 [options](const Common& common) { return Run(common, *options); });
+                 "heft synth --out data --identities 188 --samples 8 --dimensions 512 512", Run);
   SyntheticOptions& s = options->synthetic;
   command.Add("-o,--out", &options->out, "folder to write").Required();
   const Option identities = command.Add("--identities", &s.identities, "number of identities")

@@ -23,6 +23,12 @@ struct Options {
   LearnOptions learn;
 };
 
+LearnOptions LearnOf(const Options& options) {
+  LearnOptions learn = options.learn;
+  learn.with_exact = !options.no_exact;
+  return learn;
+}
+
 // WarnOfFusion: loudly, where it loses; `where` tells folds apart.
 void WarnOfFusion(const Common& common, const Json& training, const std::string& where = "") {
   const Json* fusion = training.find("fusion");
@@ -106,7 +112,7 @@ absl::Status RunOnce(const Common& common, const Options& options, const Trainin
   if (!options.sign.empty()) {
     HEFT_ASSIGN_OR_RETURN(signer, LoadSigner(options.sign));
   }
-  LearnOptions learn = options.learn;
+  LearnOptions learn = LearnOf(options);
   std::vector<LearnEpoch> curve;
   if (!options.curve.empty()) learn.curve = &curve;
   HEFT_ASSIGN_OR_RETURN(const Model model, Learn(data, learn, common.monitor));
@@ -130,7 +136,7 @@ absl::Status RunOnce(const Common& common, const Options& options, const Trainin
 }
 
 absl::Status RunFolds(const Common& common, const Options& options, const TrainingData& data) {
-  HEFT_ASSIGN_OR_RETURN(std::vector<Model> models, LearnFolds(data, options.learn, options.folds,
+  HEFT_ASSIGN_OR_RETURN(std::vector<Model> models, LearnFolds(data, LearnOf(options), options.folds,
                                                               options.fold_seed, common.monitor));
   const FoldModels set{"", std::move(models)};
   HEFT_ASSIGN_OR_RETURN(
@@ -227,15 +233,10 @@ void AddLearning(Command command, LearnOptions* learn) {
 }  // namespace
 
 void AddTrain(Command app) {
-  auto options = std::make_shared<Options>();
-  LearnOptions& t = options->learn;
-  const Command command =
+  const auto [command, options] =
       AddCommand(app, "train", "learn the fusion of a data set's modalities",
-                 "heft train --data lfw-speech --out m.heft --gamma 32 --degree 3",
-                 [options](const Common& common) {
-                   options->learn.with_exact = !options->no_exact;
-                   return Run(common, *options);
-                 });
+                 "heft train --data lfw-speech --out m.heft --gamma 32 --degree 3", Run);
+  LearnOptions& t = options->learn;
   command.Add("-d,--data", &options->data, "data folder").Required();
   command.Add("-o,--out", &options->out, "model file to write; with --folds a folder").Required();
   const Option folds =

@@ -114,15 +114,10 @@ absl::Status NewKey(const Common& common, const Options& options) {
 }
 
 absl::Status Sign(const Common& common, const Options& options) {
-  Statement statement;
-  HEFT_ASSIGN_OR_RETURN(statement.role, ParseRole(options.role));
-  if (!options.to.empty()) {
-    HEFT_ASSIGN_OR_RETURN(statement.audience, ReadSignerKey(options.to));
-  }
+  HEFT_ASSIGN_OR_RETURN(const Statement statement,
+                        StatementOf(options.role, options.to, options.life));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> file, ReadFile(options.in));
   HEFT_ASSIGN_OR_RETURN(const SigningKey key, LoadSigner(options.key));
-  statement.issued = UnixTime();
-  if (options.life > 0) statement.expires = statement.issued + options.life;
   const auto bytes = key.Sign(statement, file);
   if (!bytes.ok()) {
     return absl::InvalidArgumentError(
@@ -178,79 +173,66 @@ absl::Status Check(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-using Run = absl::Status (*)(const Common&, const Options&);
-
-Command AddOne(Command group, const std::shared_ptr<Options>& options, const std::string& name,
-               const std::string& description, const std::string& example, Run run) {
-  return AddCommand(group, name, description, example,
-                    [options, run](const Common& common) { return run(common, *options); });
-}
-
 // Commands that write a trust file.
-Command AddChange(Command group, const std::shared_ptr<Options>& options, const std::string& name,
-                  const std::string& description, const std::string& example, Run run) {
-  const Command command = AddOne(group, options, name, description, example, run);
-  command.Add("--trust", &options->trust, "trust file").Required();
-  return command;
+auto AddChange(Command group, const std::string& name, const std::string& description,
+               const std::string& example,
+               absl::Status (*run)(const Common& common, const Options& options)) {
+  const auto added = AddCommand(group, name, description, example, run);
+  added.first.Add("--trust", &added.second->trust, "trust file").Required();
+  return added;
 }
 
 void AddSigning(Command group) {
-  auto options = std::make_shared<Options>();
-  Command command = AddOne(group, options, "new-key",
-                           "make a signing key for a server, client, registrar or "
-                           "trainer (a key owner has one already)",
-                           "heft trust new-key --out client.key", NewKey);
-  command.Add("-o,--out", &options->out, "NAME.key to write; NAME.pub comes beside it").Required();
-  const Option ask = command.Add("--passphrase", &options->passphrase,
+  const auto [new_key, made] = AddCommand(group, "new-key",
+                                          "make a signing key for a server, client, registrar or "
+                                          "trainer (a key owner has one already)",
+                                          "heft trust new-key --out client.key", NewKey);
+  new_key.Add("-o,--out", &made->out, "NAME.key to write; NAME.pub comes beside it").Required();
+  const Option ask = new_key.Add("--passphrase", &made->passphrase,
                                  "seal it under a passphrase, asked for on the terminal");
-  command.Add("--passphrase-file", &options->passphrase_file, "the same, from a file's first line")
+  new_key.Add("--passphrase-file", &made->passphrase_file, "the same, from a file's first line")
       .Excludes(ask);
 
-  options = std::make_shared<Options>();
-  command = AddOne(group, options, "sign", "sign one of HEFT's files",
-                   "heft trust sign --key trainer.key --role trainer --in m.heft --out signed.heft",
-                   Sign);
-  command.Add("-k,--key", &options->key, "signing key").Required();
-  command.Add("--role", &options->role, "that it signs in").Required();
-  command.Add("-i,--in", &options->in, "file to sign").Required();
-  command.Add("-o,--out", &options->out, "signed file to write").Required();
-  command.Add("--to", &options->to, "public key of the only one who is to take it");
-  AddLife(command, &options->life);
+  const auto [sign, signs] = AddCommand(
+      group, "sign", "sign one of HEFT's files",
+      "heft trust sign --key trainer.key --role trainer --in m.heft --out signed.heft", Sign);
+  sign.Add("-k,--key", &signs->key, "signing key").Required();
+  sign.Add("--role", &signs->role, "that it signs in").Required();
+  sign.Add("-i,--in", &signs->in, "file to sign").Required();
+  sign.Add("-o,--out", &signs->out, "signed file to write").Required();
+  sign.Add("--to", &signs->to, "public key of the only one who is to take it");
+  AddLife(sign, &signs->life);
 
-  options = std::make_shared<Options>();
-  command = AddOne(group, options, "check", "say who signed a file, for whom and until when",
-                   "heft trust check --trust trust.heft scores.ct", Check);
-  command.Add("path", &options->in, "signed file").Required();
-  command.Add("--trust", &options->trust, "and whether this trust file believes it");
+  const auto [check, checked] =
+      AddCommand(group, "check", "say who signed a file, for whom and until when",
+                 "heft trust check --trust trust.heft scores.ct", Check);
+  check.Add("path", &checked->in, "signed file").Required();
+  check.Add("--trust", &checked->trust, "and whether this trust file believes it");
 }
 
 }  // namespace
 
 void AddTrust(Command app) {
   const Command group = app.Group("trust", "whose signatures to believe, and keys to sign with");
-  auto options = std::make_shared<Options>();
-  Command command = AddChange(group, options, "list", "show a trust file",
-                              "heft trust list --trust trust.heft", List);
+  AddChange(group, "list", "show a trust file", "heft trust list --trust trust.heft", List);
 
-  options = std::make_shared<Options>();
-  command = AddChange(
-      group, options, "add", "believe a public key in a role",
+  const auto [add, added] = AddChange(
+      group, "add", "believe a public key in a role",
       "heft trust add --trust keys/trust.heft --role server --key gallery/server.pub", Add);
-  command.Add("--role", &options->role, "key-owner, server, client, registrar or trainer")
-      .Required();
-  command.Add("-k,--key", &options->key, "NAME.pub, or 64 hexadecimal digits").Required();
-  command.Add("--name", &options->name, "what to call it; without it the file's name");
+  add.Add("--role", &added->role, "key-owner, server, client, registrar or trainer").Required();
+  add.Add("-k,--key", &added->key, "NAME.pub, or 64 hexadecimal digits").Required();
+  add.Add("--name", &added->name, "what to call it; without it the file's name");
 
-  options = std::make_shared<Options>();
-  command = AddChange(group, options, "revoke", "believe a public key no more, in any role",
-                      "heft trust revoke --trust trust.heft --key client.pub", Revoke);
-  command.Add("-k,--key", &options->key, "NAME.pub, or 64 hexadecimal digits").Required();
+  const auto [revoke, revoked] =
+      AddChange(group, "revoke", "believe a public key no more, in any role",
+                "heft trust revoke --trust trust.heft --key client.pub", Revoke);
+  revoke.Add("-k,--key", &revoked->key, "NAME.pub, or 64 hexadecimal digits").Required();
 
-  options = std::make_shared<Options>();
-  command = AddChange(group, options, "pin", "take replies of this gallery, and no unpinned one's",
-                      "heft trust pin --trust trust.heft --gallery ID --generation 7", Pin);
-  command.Add("--gallery", &options->in, "its id: heft inspect GALLERY").Required();
-  command.Add("--generation", &options->generation, "refuse replies of earlier ones").ShowDefault();
+  const auto [pin, pinned] =
+      AddChange(group, "pin", "take replies of this gallery, and no unpinned one's",
+                "heft trust pin --trust trust.heft --gallery ID --generation 7", Pin);
+  pin.Add("--gallery", &pinned->in, "its id: heft inspect GALLERY").Required();
+  pin.Add("--generation", &pinned->generation, "refuse replies of earlier ones").ShowDefault();
   AddSigning(group);
 }
 

@@ -89,6 +89,18 @@ absl::StatusOr<SignerKey> ReadSignerKey(const std::string& given) {
   return absl::InvalidArgumentError(absl::StrCat(given, ": ", std::string(key.status().message())));
 }
 
+absl::StatusOr<Statement> StatementOf(const std::string& role, const std::string& to,
+                                      uint64_t life) {
+  Statement statement;
+  HEFT_ASSIGN_OR_RETURN(statement.role, ParseRole(role));
+  if (!to.empty()) {
+    HEFT_ASSIGN_OR_RETURN(statement.audience, ReadSignerKey(to));
+  }
+  statement.issued = UnixTime();
+  if (life > 0) statement.expires = statement.issued + life;
+  return statement;
+}
+
 absl::StatusOr<SigningKey> LoadSigner(const std::string& path) {
   return SigningKey::Load(path, [] { return ReadPassphrase("", /*confirm=*/false); });
 }

@@ -49,6 +49,11 @@ void AddLife(Command command, uint64_t* life);
 // ReadSignerKey: a public key: NAME.pub, or 64 hexadecimal digits.
 absl::StatusOr<SignerKey> ReadSignerKey(const std::string& given);
 
+// StatementOf: what is signed now, in this role, for `to` alone (empty: anybody), for `life`
+// seconds (0: for ever).
+absl::StatusOr<Statement> StatementOf(const std::string& role, const std::string& to,
+                                      uint64_t life);
+
 // LoadSigner: a signing key, asking for its passphrase where it has one.
 absl::StatusOr<SigningKey> LoadSigner(const std::string& path);
 
