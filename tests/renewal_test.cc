@@ -10,6 +10,7 @@
 #include <map>
 #include <sstream>
 
+#include "tests/encrypt_rows.h"
 #include "tests/workplace.h"
 
 namespace heft::e2e {
@@ -31,26 +32,10 @@ class RenewalTest : public ::testing::TestWithParam<const char*> {
   std::string W(const std::string& path) const { return work_(path); }
   std::string Samples(const std::string& keys, const std::string& name,
                       const std::string& modality) const {
-    return W(keys + "-" + name + "-" + modality + ".ct");
+    return SamplesFile(work_, keys, name, modality);
   }
   void Encrypt(const std::string& keys, const std::string& name, const Args& more) const {
-    for (const char* modality : {"face", "voice"}) {
-      Args args = {"encrypt",
-                   "--model",
-                   W("model.heft"),
-                   "--key",
-                   W(keys + "/encryption.key"),
-                   "--modality",
-                   modality,
-                   "--in",
-                   W(std::string("data/") + modality + ".npy"),
-                   "--labels",
-                   W("data/labels.txt"),
-                   "--out",
-                   Samples(keys, name, modality)};
-      args.insert(args.end(), more.begin(), more.end());
-      Must(kHeft, args);
-    }
+    EncryptRows(work_, keys, name, more);
   }
   std::string LabelOfRow(int row) const {
     std::istringstream lines(Slurp(W("data/labels.txt")));

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "base/sanitizers.h"
+#include "tests/encrypt_rows.h"
 #include "tests/workplace.h"
 
 namespace heft::e2e {
@@ -46,27 +47,11 @@ class SecretsTest : public ::testing::Test {
 
   static std::string W(const std::string& path) { return (*work_)(path); }
   static void Encrypt(const std::string& keys, const std::string& name, const Args& more) {
-    for (const char* modality : {"face", "voice"}) {
-      Args args = {"encrypt",
-                   "--model",
-                   W("model.heft"),
-                   "--key",
-                   W(keys + "/encryption.key"),
-                   "--modality",
-                   modality,
-                   "--in",
-                   W(std::string("data/") + modality + ".npy"),
-                   "--labels",
-                   W("data/labels.txt"),
-                   "--out",
-                   Samples(keys, name, modality)};
-      args.insert(args.end(), more.begin(), more.end());
-      Must(kHeft, args);
-    }
+    EncryptRows(*work_, keys, name, more);
   }
   static std::string Samples(const std::string& keys, const std::string& name,
                              const std::string& modality) {
-    return W(keys + "-" + name + "-" + modality + ".ct");
+    return SamplesFile(*work_, keys, name, modality);
   }
   static Args Serve(const std::string& subcommand, const std::string& keys,
                     const std::string& gallery, const std::string& samples) {
