@@ -8,25 +8,11 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/evaluate_extra.h"
-#include "cli/report_output.h"
 
 namespace heft::cli {
 namespace {
 
-struct Options {
-  std::string data;
-  std::vector<std::string> models;
-  int folds = 0;
-  uint64_t fold_seed = 1, seed = 1;
-  int replicates = 1000;
-  bool choices = false, partial_probes = false, plain = false;
-  SearchFlags searches;
-  ProtocolFlags protocol;
-  std::string split = "test";
-  ReportFlags output;
-  SampleOptions samples;
-  ProtectionFlags protection;
-};
+using Options = EvaluateFlags;
 
 absl::Status RunOnce(const Common& common, const Options& options) {
   if (options.models.size() != 1) {
@@ -36,17 +22,12 @@ absl::Status RunOnce(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const TrainingData data,
                         TrainingData::Load(options.data, SplitSeed(model)));
   SayLeftOut(common, data.left_out());
-  const EvaluationOptions how = {.split = options.split,
-                                 .replicates = options.replicates,
-                                 .seed = options.seed,
-                                 .page = !options.output.page.empty(),
-                                 .pictures = !options.output.pictures.empty(),
-                                 .command = common.command,
-                                 .scores = !options.output.scores.empty()};
-  HEFT_ASSIGN_OR_RETURN(Report report, options.protection.asked
-                                           ? EvaluateProtectionOf(data, model, options.protection,
-                                                                  how, common.monitor)
-                                           : Evaluate(data, model, how, common.monitor));
+  HEFT_ASSIGN_OR_RETURN(
+      Report report,
+      options.protection_asked
+          ? EvaluateProtection(data, model, Filled(common, options, options.protection),
+                               common.monitor)
+          : Evaluate(data, model, Filled<EvaluationOptions>(common, options), common.monitor));
   report.json["model"]["file"] = options.models[0];
   return FinishReport(common, options.output, std::move(report));
 }
@@ -66,43 +47,36 @@ absl::StatusOr<std::vector<FoldModels>> LoadAllFolds(const Options& options,
   return sets;
 }
 
+absl::StatusOr<Report> MeasureFolds(const Common& common, const Options& options,
+                                    const TrainingData& data) {
+  FoldOptions folds = Filled<FoldOptions>(common, options);
+  folds.partial_probes = options.partial_probes;
+  if (!options.samples.samples.empty()) {
+    HEFT_ASSIGN_OR_RETURN(const std::vector<Model> models,
+                          LoadFolds(options.models[0], data, options.folds, options.fold_seed));
+    return EvaluateSamples(data, models, Filled(common, options, options.samples), common.monitor);
+  }
+  if (options.choices) return CompareChoices(data, folds, common.monitor);
+  HEFT_ASSIGN_OR_RETURN(const std::vector<FoldModels> sets, LoadAllFolds(options, data));
+  return EvaluateFolds(data, sets, folds, common.monitor);
+}
+
 absl::Status RunFolds(const Common& common, const Options& options) {
-  if (options.protection.asked) {
+  if (options.protection_asked) {
     return absl::InvalidArgumentError("--protection takes one model, and no --folds");
   }
-  if (options.samples.asked() && options.models.size() != 1) {
+  if (!options.samples.samples.empty() && options.models.size() != 1) {
     return absl::InvalidArgumentError("--samples takes one folder of models, with --model");
   }
   if (options.choices == !options.models.empty()) {
     return absl::InvalidArgumentError(
         "with --folds give --model FOLDER, made by heft train --folds, or --choices");
   }
-  const FoldOptions folds = {.folds = options.folds,
-                             .fold_seed = options.fold_seed,
-                             .encrypted = !options.plain,
-                             .partial_probes = options.partial_probes,
-                             .replicates = options.replicates,
-                             .seed = options.seed,
-                             .page = options.output.Drawn(),
-                             .command = common.command,
-                             .scores = !options.output.scores.empty()};
   HEFT_ASSIGN_OR_RETURN(const TrainingData data, TrainingData::Load(options.data));
   SayLeftOut(common, data.left_out());
-  absl::StatusOr<Report> report;
-  if (options.samples.asked()) {
-    report = EvaluateSampleFolds(data, options.models[0], options.samples, folds,
-                                 !options.output.pictures.empty(), common.monitor);
-  } else if (options.choices) {
-    report = CompareChoices(data, folds, common.monitor);
-  } else {
-    HEFT_ASSIGN_OR_RETURN(const std::vector<FoldModels> sets, LoadAllFolds(options, data));
-    report = EvaluateFolds(data, sets, folds, common.monitor);
-  }
-  HEFT_RETURN_IF_ERROR(report.status());
-  Json json = {{"data", options.data}};
-  json.update(report->json);
-  report->json = std::move(json);
-  return FinishReport(common, options.output, *std::move(report));
+  HEFT_ASSIGN_OR_RETURN(Report report, MeasureFolds(common, options, data));
+  PutFirst({{"data", options.data}}, &report);
+  return FinishReport(common, options.output, std::move(report));
 }
 
 // People like those of the data, of one model or of all folds'.
@@ -110,14 +84,7 @@ absl::Status RunSearches(const Common& common, const Options& options) {
   if (options.choices || options.models.size() != 1) {
     return absl::InvalidArgumentError("with --searches give one --model, FILE or FOLDER of folds");
   }
-  HEFT_ASSIGN_OR_RETURN(Report report,
-                        EvaluateSearchesOf(options.data, options.models[0], options.searches,
-                                           {.folds = options.folds,
-                                            .fold_seed = options.fold_seed,
-                                            .seed = options.seed,
-                                            .page = options.output.Drawn(),
-                                            .command = common.command},
-                                           options.split, common.monitor));
+  HEFT_ASSIGN_OR_RETURN(Report report, MeasureSearches(common, options));
   return FinishReport(common, options.output, std::move(report));
 }
 
@@ -128,15 +95,7 @@ absl::Status RunProtocol(const Common& common, const Options& options) {
   if (!options.output.pictures.empty()) {
     return absl::InvalidArgumentError("--protocol draws its pictures into --report");
   }
-  HEFT_ASSIGN_OR_RETURN(Report report,
-                        EvaluateProtocolOf(options.data, options.models[0], options.protocol,
-                                           {.encrypted = !options.plain,
-                                            .replicates = options.replicates,
-                                            .seed = options.seed,
-                                            .page = !options.output.page.empty(),
-                                            .command = common.command,
-                                            .scores = !options.output.scores.empty()},
-                                           common.monitor));
+  HEFT_ASSIGN_OR_RETURN(Report report, MeasureProtocol(common, options));
   return FinishReport(common, options.output, std::move(report));
 }
 
@@ -146,10 +105,10 @@ absl::Status CheckOneStudy(const Options& options) {
   const auto add = [&](bool given, const char* name) {
     if (given) asked.push_back(name);
   };
-  add(options.searches.asked, "--searches");
-  add(!options.protocol.folder.empty(), "--protocol");
-  add(options.protection.asked, "--protection");
-  add(options.samples.asked(), "--samples");
+  add(options.searches_asked, "--searches");
+  add(!options.protocol.empty(), "--protocol");
+  add(options.protection_asked, "--protection");
+  add(!options.samples.samples.empty(), "--samples");
   add(options.choices, "--choices");
   add(options.partial_probes, "--partial-probes");
   // Of folds these go together.
@@ -158,13 +117,13 @@ absl::Status CheckOneStudy(const Options& options) {
     return absl::InvalidArgumentError(absl::StrCat(
         absl::StrJoin(asked, " and "), " measure different things: give one at a time"));
   }
-  if (options.plain && (options.searches.asked || options.protection.asked)) {
+  if (options.plain && (options.searches_asked || options.protection_asked)) {
     return absl::InvalidArgumentError(
         absl::StrCat("--plain says nothing of ", asked[0], ": leave it out"));
   }
   // What is drawn or averaged before it is compared has no pairs to list.
-  const bool without_scores = options.searches.asked || options.protection.asked ||
-                              options.samples.asked() || options.choices;
+  const bool without_scores = options.searches_asked || options.protection_asked ||
+                              !options.samples.samples.empty() || options.choices;
   if (without_scores && !options.output.scores.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("--scores does not go with ", asked[0]));
   }
@@ -174,10 +133,11 @@ absl::Status CheckOneStudy(const Options& options) {
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(CheckOneStudy(options));
   HEFT_RETURN_IF_ERROR(CheckReport(options.output));
-  if (options.searches.asked) return RunSearches(common, options);
-  if (!options.protocol.folder.empty()) return RunProtocol(common, options);
+  if (options.searches_asked) return RunSearches(common, options);
+  if (!options.protocol.empty()) return RunProtocol(common, options);
   if (options.folds > 0) return RunFolds(common, options);
-  if (options.choices || options.partial_probes || options.plain || options.samples.asked()) {
+  if (options.choices || options.partial_probes || options.plain ||
+      !options.samples.samples.empty()) {
     return absl::InvalidArgumentError(
         "--choices, --partial-probes, --plain and --samples need --folds");
   }
@@ -202,10 +162,7 @@ void AddEvaluate(Command app) {
               "with --folds: train and compare fused dimensions, approximations and weights");
   command.Add("--partial-probes", &options->partial_probes,
               "with --folds: also probes that have one modality only");
-  AddSampleOptions(command, &options->samples);
-  AddProtectionOptions(command, &options->protection);
-  AddSearchOptions(command, &options->searches);
-  AddProtocolOptions(command, &options->protocol);
+  AddStudyOptions(command, options.get());
   command.Add("--split", &options->split, "the samples to measure on")
       .Choices({"train", "val", "test"})
       .ShowDefault();

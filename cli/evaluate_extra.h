@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What heft evaluate measures beside its main tables: options and the calls that they lead to.
+// The flags of heft evaluate, and what it measures instead of its main tables.
 #ifndef HEFT_CLI_EVALUATE_EXTRA_H_
 #define HEFT_CLI_EVALUATE_EXTRA_H_
 
@@ -8,57 +8,60 @@
 
 #include "absl/status/statusor.h"
 #include "cli/commands.h"
+#include "cli/report_output.h"
 #include "heft/evaluate.h"
 
 namespace heft::cli {
 
-// SampleOptions: of --samples.
-struct SampleOptions {
-  std::vector<int> samples, probes = {1, 2};
-  int draws = 5;
-  bool asked() const { return !samples.empty(); }
+// EvaluateFlags: of all studies; each study's options as far as they have flags of their own.
+struct EvaluateFlags {
+  std::string data;
+  std::vector<std::string> models;
+  int folds = 0;
+  uint64_t fold_seed = 1, seed = 1;
+  int replicates = 1000;
+  bool choices = false, partial_probes = false, plain = false;
+  std::string split = "test";
+  ReportFlags output;
+  SampleStudyOptions samples = {.samples = {}};  // none: not asked for
+  bool protection_asked = false, searches_asked = false;
+  ProtectionOptions protection;
+  SearchStudyOptions searches;
+  std::string protocol, names;  // empty: not asked for
 };
-void AddSampleOptions(Command command, SampleOptions* options);
 
-// EvaluateSampleFolds: `from`: folds, seeds and the page, as of EvaluateFolds.
-absl::StatusOr<Report> EvaluateSampleFolds(const TrainingData& data, const std::string& models,
-                                           const SampleOptions& options, const FoldOptions& from,
-                                           bool pictures, const Monitor& monitor);
+// Filled: `study`, and what the flags that studies have in common say, as far as it knows them.
+template <typename Study>
+Study Filled(const Common& common, const EvaluateFlags& flags, Study study = {}) {
+  study.command = common.command;
+  study.seed = flags.seed;
+  if constexpr (requires { study.pictures; }) {
+    study.page = !flags.output.page.empty();
+    study.pictures = !flags.output.pictures.empty();
+  } else {
+    study.page = flags.output.Drawn();
+  }
+  if constexpr (requires { study.split; }) study.split = flags.split;
+  if constexpr (requires { study.replicates; }) study.replicates = flags.replicates;
+  if constexpr (requires { study.bootstrap_seed; }) study.bootstrap_seed = flags.seed;
+  if constexpr (requires { study.encrypted; }) study.encrypted = !flags.plain;
+  if constexpr (requires { study.scores; }) study.scores = !flags.output.scores.empty();
+  if constexpr (requires { study.fold_seed; }) {
+    study.folds = flags.folds;
+    study.fold_seed = flags.fold_seed;
+  }
+  return study;
+}
 
-// ProtectionFlags: of --protection.
-struct ProtectionFlags {
-  bool asked = false;
-  int samples = 300;
-};
-void AddProtectionOptions(Command command, ProtectionFlags* flags);
+// AddStudyOptions: --samples, --protection, --searches, --protocol, and what goes with them.
+void AddStudyOptions(Command command, EvaluateFlags* flags);
 
-// `from`: split, seed and page, as of Evaluate.
-absl::StatusOr<Report> EvaluateProtectionOf(const TrainingData& data, const Model& model,
-                                            const ProtectionFlags& flags,
-                                            const EvaluationOptions& from, const Monitor& monitor);
+// MeasureSearches: of one model, a file, or of a folder of folds'.
+absl::StatusOr<Report> MeasureSearches(const Common& common, const EvaluateFlags& flags);
+absl::StatusOr<Report> MeasureProtocol(const Common& common, const EvaluateFlags& flags);
 
-// SearchFlags: of --searches.
-struct SearchFlags {
-  bool asked = false;
-  int draws = 40;
-};
-void AddSearchOptions(Command command, SearchFlags* flags);
-
-// `from`: folds (0: one model), seeds and the page; `model`: a file, or a folder of folds.
-absl::StatusOr<Report> EvaluateSearchesOf(const std::string& data, const std::string& model,
-                                          const SearchFlags& flags, const FoldOptions& from,
-                                          const std::string& split, const Monitor& monitor);
-
-// ProtocolFlags: of --protocol.
-struct ProtocolFlags {
-  std::string folder, names;
-};
-void AddProtocolOptions(Command command, ProtocolFlags* flags);
-
-// `from`: seeds, what is encrypted and the page.
-absl::StatusOr<Report> EvaluateProtocolOf(const std::string& data, const std::string& model,
-                                          const ProtocolFlags& flags, const FoldOptions& from,
-                                          const Monitor& monitor);
+// PutFirst: these members before those of the report.
+void PutFirst(Json head, Report* report);
 
 }  // namespace heft::cli
 
