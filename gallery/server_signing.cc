@@ -79,6 +79,14 @@ absl::Status CheckLife(const Statement& statement, const std::string& name) {
       " seconds: sign it anew with an end (heft encrypt --valid-for)"));
 }
 
+// CheckThere: a gallery of which nobody can say whether it is there, as its database is away, is
+// not said to be none.
+absl::Status CheckThere(const std::string& gallery) {
+  const absl::Status opened = Gallery::Impl::Open(gallery).status();
+  if (!absl::IsNotFound(opened)) return opened;
+  return absl::NotFoundError(absl::StrCat("no gallery in ", gallery));
+}
+
 }  // namespace
 
 void UseGallerySigner(const std::string& folder, const SignerKey& public_key, OutsideSigner sign) {
@@ -93,9 +101,7 @@ absl::StatusOr<SigningKey> GallerySigner(const std::string& gallery) {
     OutsideSigners& all = OutsideSigners::All();
     const std::lock_guard<std::mutex> lock(all.mutex);
     if (const auto found = all.by_folder.find(folder); found != all.by_folder.end()) {
-      if (!Gallery::Impl::Exists(gallery)) {
-        return absl::NotFoundError(absl::StrCat("no gallery in ", gallery));
-      }
+      HEFT_RETURN_IF_ERROR(CheckThere(gallery));
       if (FileExists(path)) {
         return absl::FailedPreconditionError(absl::StrCat(
             path,
@@ -109,9 +115,7 @@ absl::StatusOr<SigningKey> GallerySigner(const std::string& gallery) {
   }
   HEFT_RETURN_IF_ERROR(CheckInside(folder));
   if (!FileExists(path)) {
-    if (!Gallery::Impl::Exists(gallery)) {
-      return absl::NotFoundError(absl::StrCat("no gallery in ", gallery));
-    }
+    HEFT_RETURN_IF_ERROR(CheckThere(gallery));
     HEFT_RETURN_IF_ERROR(MakeSigner(folder, path));
   }
   return SigningKey::Load(path);

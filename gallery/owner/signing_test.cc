@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "base/envelope.h"
 #include "base/files.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/owner/testing.h"
+#include "gallery/store_scheme.h"
 #include "heft/server.h"
 
 namespace heft {
@@ -98,6 +101,20 @@ TEST_F(SignedRepliesTest, AServerHasOneKey) {
   EXPECT_EQ(*ParseSignerKey(text), key->public_key());
   EXPECT_EQ(Code(GallerySigner(directory_ + "-none")), absl::StatusCode::kNotFound);
   EXPECT_FALSE(FileExists(directory_ + "-none"));
+}
+
+// Whoever is told that there is no gallery might make another.
+TEST_F(SignedRepliesTest, AGalleryWhoseDatabaseIsAwayIsNotSaidToBeNone) {
+  const testing::TemporaryFolder state;
+  setenv("HEFT_STATE_DIR", state.path().c_str(), 1);
+  RegisterScheme(kPostgresScheme,
+                 [](const std::string&, const std::string&,
+                    StoreMode) -> absl::StatusOr<std::shared_ptr<Store>> {
+                   return absl::UnavailableError("it is away");
+                 });
+  EXPECT_EQ(Code(GallerySigner("postgres:away:people")), absl::StatusCode::kUnavailable);
+  EXPECT_FALSE(FileExists(state / "stores/postgres/away/server.key"));
+  unsetenv("HEFT_STATE_DIR");
 }
 
 TEST_F(SignedRepliesTest, AGalleryKeepsItsId) {
