@@ -101,6 +101,9 @@ void DefineOpen(Class& c) {
       py::arg("reply"), py::kw_only(), py::arg("publish") = kPublishedCandidates,
       py::arg("security_bits") = 0, py::arg("openings") = Flooding{}.openings,
       py::arg("shards") = py::none());
+}
+
+void DefineDecide(Class& c) {
   Method(
       c, "decide",
       [](const OwnerHandle& self, const py::object& reply, std::optional<double> score,
@@ -197,6 +200,7 @@ void DefineRequests(Class& c) {
 void DefineAnswers(OwnerClass& c) {
   DefineRequired(c);
   DefineOpen(c);
+  DefineDecide(c);
   DefineRequests(c);
 }
 
