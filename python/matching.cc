@@ -97,14 +97,15 @@ py::list IdentifyShards(const MatcherHandle& self, const py::object& gallery,
     const GalleryHandle first(BucketAddress(name, 0));  // one store, one server's key
     auto asked = Begin(self, first, files, signing, which);
     if (!asked.ok()) return asked.status();
-    for (Gallery& bucket : *buckets) {
-      const auto scores = server->Identify(bucket, files, options, watch.monitor());
-      if (!scores.ok()) return scores.status();
-      auto reply = asked->to_sign->SignRow(which, bucket, *scores, asked->life);
-      if (!reply.ok()) return reply.status();
-      replies.push_back(*std::move(reply));
-    }
-    return absl::OkStatus();
+    return server->IdentifySigned(
+        buckets->size(),
+        [&](size_t i) -> absl::StatusOr<Gallery> { return std::move((*buckets)[i]); }, files,
+        options, asked->to_sign->Signer(asked->life),
+        [&](const Gallery&, Bytes reply) {
+          replies.push_back(std::move(reply));
+          return absl::OkStatus();
+        },
+        watch.monitor());
   });
   py::list out;
   for (const Bytes& reply : replies) out.append(BytesOf(reply));
