@@ -67,7 +67,8 @@ void AddSynth(Command app) {
           .Excludes(identities)
           .Excludes(samples)
           .Excludes(dimensions);
-  const auto strength = [&](const char* flag, std::vector<double>* values, const char* what) {
+  const auto strength = [&command = command, &paper](const char* flag, std::vector<double>* values,
+                                                     const char* what) {
     command.Add(flag, values, what).Range(0, 1000).ShowDefault().Excludes(paper);
   };
   strength("--jitter", &s.jitter,

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <ranges>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -67,9 +66,9 @@ void ReadGallery(const ConfigTable& table, DeciderConfig* config) {
 }  // namespace
 
 size_t DeciderConfig::RuledGalleries() const {
-  return sharded.size() +
-         std::ranges::count_if(galleries | std::views::values,
-                               [](const GalleryRule& rule) { return !rule.shards; });
+  return sharded.size() + std::ranges::count_if(galleries, [](const auto& gallery) {
+           return !gallery.second.shards;
+         });
 }
 
 absl::StatusOr<DeciderConfig> ReadDeciderConfig(const Config& config) {
@@ -94,8 +93,10 @@ absl::StatusOr<DeciderConfig> ReadDeciderConfig(const Config& config) {
     ReadGallery(table, &out);
   }
   const auto by_hand = [](const GalleryRule& rule) { return !rule.automatic; };
-  const bool manual = std::ranges::any_of(out.galleries | std::views::values, by_hand) ||
-                      std::ranges::any_of(out.sharded, by_hand);
+  const bool manual =
+      std::ranges::any_of(out.galleries,
+                          [&](const auto& gallery) { return by_hand(gallery.second); }) ||
+      std::ranges::any_of(out.sharded, by_hand);
   if (out.key.signed_gallery && manual) {
     key.Wrong("signed_gallery",
               "does not go with manual admission: while somebody waits no state is signed, and "

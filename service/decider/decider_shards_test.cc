@@ -161,7 +161,8 @@ TEST_F(DeciderShardsTest, APartIsNeverTakenForTheWhole) {
   ExpectRefused(replies, "answers another request");
   replies[1] = Search(world_->visitors, files);
   ExpectRefused(replies, "no bucket of people");
-  std::ranges::rotate(replies, replies.begin() + 1);  // that gallery's rule is asked for first
+  std::rotate(replies.begin(), replies.begin() + 1,
+              replies.end());  // that gallery's rule is asked for first
   ExpectRefused(replies, "no gallery in buckets");
   replies = {Search(world_->visitors, files), Search(world_->visitors, world_->Files(2, ""))};
   ExpectRefused(replies, "one at a time");
