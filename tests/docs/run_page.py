@@ -217,10 +217,15 @@ def run_program(command, folder, environment):
             pass
 
 
+def absolute(path):
+    """What stands in for a script runs in another folder, and would find itself there by "."."""
+    return pathlib.Path(path).resolve()
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("repository", type=pathlib.Path)
-    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("repository", type=absolute)
+    parser.add_argument("build", type=absolute)
     parser.add_argument("page")
     parser.add_argument("--path", action="append", default=[])
     parser.add_argument("--python", default="")
