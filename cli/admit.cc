@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "cli/common.h"
-#include "cli/key_owner_answer.h"
 #include "heft/server.h"
+#include "program/common.h"
+#include "program/owner/key_owner_answer.h"
 
 namespace heft::cli {
 namespace {

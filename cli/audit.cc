@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "cli/server_options.h"
 #include "heft/gallery_admin.h"
+#include "program/server_options.h"
 
 namespace heft::cli {
 namespace {

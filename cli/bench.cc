@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.h"
-#include "cli/common.h"
 #include "heft/benchmark.h"
+#include "program/common.h"
 
 namespace heft::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/commands.h"
-#include "cli/common.h"
-#include "cli/key_options.h"
+#include "program/common.h"
+#include "program/owner/key_options.h"
 
 namespace heft::cli {
 namespace {

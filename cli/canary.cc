@@ -2,9 +2,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/commands.h"
-#include "cli/common.h"
-#include "cli/key_options.h"
 #include "heft/client.h"
+#include "program/common.h"
+#include "program/owner/key_options.h"
 
 namespace heft::cli {
 namespace {

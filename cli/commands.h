@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cli/flags.h"
+#include "program/flags.h"
 
 namespace heft::cli {
 

@@ -3,8 +3,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
 #include "cli/commands.h"
-#include "cli/common.h"
 #include "paper/methods/operation_formulae.h"
+#include "program/common.h"
 
 namespace heft::cli {
 namespace {

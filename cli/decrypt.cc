@@ -7,11 +7,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands.h"
-#include "cli/common.h"
-#include "cli/key_options.h"
-#include "cli/metadata_options.h"
-#include "cli/trust_options.h"
 #include "heft/server.h"
+#include "program/common.h"
+#include "program/metadata_options.h"
+#include "program/owner/key_options.h"
+#include "program/trust_options.h"
 
 namespace heft::cli {
 namespace {

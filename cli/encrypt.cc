@@ -4,13 +4,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "cli/common.h"
-#include "cli/key_options.h"
-#include "cli/trust_options.h"
 #include "heft/client.h"
 #include "heft/inspect.h"
 #include "heft/server.h"
 #include "heft/vectors.h"
+#include "program/common.h"
+#include "program/owner/key_options.h"
+#include "program/trust_options.h"
 
 namespace heft::cli {
 namespace {

@@ -3,10 +3,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "cli/metadata_options.h"
-#include "cli/server_options.h"
 #include "heft/client.h"
 #include "heft/sharded_gallery.h"
+#include "program/metadata_options.h"
+#include "program/server_options.h"
 
 namespace heft::cli {
 namespace {

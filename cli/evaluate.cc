@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands.h"
-#include "cli/common.h"
 #include "cli/evaluate_extra.h"
+#include "program/common.h"
 
 namespace heft::cli {
 namespace {

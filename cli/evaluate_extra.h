@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "cli/commands.h"
-#include "cli/report_output.h"
 #include "heft/evaluate.h"
+#include "program/report_output.h"
 
 namespace heft::cli {
 

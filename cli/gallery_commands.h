@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/common.h"
-#include "cli/server_options.h"
 #include "heft/gallery_admin.h"
+#include "program/common.h"
+#include "program/server_options.h"
 
 namespace heft::cli {
 

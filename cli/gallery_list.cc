@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/gallery_commands.h"
-#include "cli/metadata_options.h"
+#include "program/metadata_options.h"
 
 namespace heft::cli {
 namespace {

@@ -2,8 +2,8 @@
 // snapshot, export and import: copies of galleries.
 #include "absl/strings/str_cat.h"
 #include "cli/gallery_commands.h"
-#include "cli/trust_options.h"
 #include "heft/results.h"
+#include "program/trust_options.h"
 
 namespace heft::cli {
 namespace {

@@ -2,13 +2,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/commands.h"
-#include "cli/metadata_options.h"
-#include "cli/server_options.h"
 #include "heft/audit.h"
 #include "heft/client.h"
 #include "heft/gallery_admin.h"
 #include "heft/inspect.h"
 #include "heft/sharded_gallery.h"
+#include "program/metadata_options.h"
+#include "program/server_options.h"
 
 namespace heft::cli {
 namespace {

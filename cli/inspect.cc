@@ -8,8 +8,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands.h"
-#include "cli/common.h"
 #include "heft/trust.h"
+#include "program/common.h"
 
 namespace heft::cli {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.h"
-#include "cli/common.h"
-#include "cli/key_options.h"
+#include "program/common.h"
+#include "program/owner/key_options.h"
 
 namespace heft::cli {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // heft: every role in one binary.
 #include "cli/commands.h"
-#include "cli/common.h"
 #include "postgres/use_postgres.h"
+#include "program/common.h"
 
 int main(int argc, char** argv) {
   using namespace heft::cli;  // NOLINT: a list of its functions follows.

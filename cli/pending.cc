@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/gallery_commands.h"
-#include "cli/server_options.h"
 #include "heft/server.h"
+#include "program/server_options.h"
 
 namespace heft::cli {
 namespace {

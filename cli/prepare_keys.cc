@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "cli/server_options.h"
 #include "heft/inspect.h"
+#include "program/server_options.h"
 
 namespace heft::cli {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "cli/common.h"
-#include "cli/key_options.h"
-#include "cli/trust_options.h"
 #include "heft/inspect.h"
+#include "program/common.h"
+#include "program/owner/key_options.h"
+#include "program/trust_options.h"
 
 namespace heft::cli {
 namespace {

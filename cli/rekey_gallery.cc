@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "cli/common.h"
 #include "cli/gallery_commands.h"
-#include "cli/server_options.h"
 #include "heft/gallery.h"
+#include "program/common.h"
+#include "program/server_options.h"
 
 namespace heft::cli {
 namespace {

@@ -2,8 +2,8 @@
 // renew, of the key owner: blocks of a gallery anew, without those who are removed.
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "cli/common.h"
-#include "cli/key_owner_answer.h"
+#include "program/common.h"
+#include "program/owner/key_owner_answer.h"
 
 namespace heft::cli {
 namespace {

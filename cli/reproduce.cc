@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "program/common.h"
 
 namespace heft::cli {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "cli/common.h"
-#include "cli/report_output.h"
 #include "heft/evaluate.h"
 #include "heft/score_files.h"
+#include "program/common.h"
+#include "program/report_output.h"
 
 namespace heft::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/common.h"
 #include "heft/seal.h"
+#include "program/common.h"
 
 namespace heft::cli {
 

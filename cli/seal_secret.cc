@@ -2,9 +2,9 @@
 // import-seal and export-seal for the key owner: what needs the secret key.
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "cli/key_options.h"
 #include "cli/seal_files.h"
 #include "heft/seal_key_owner.h"
+#include "program/owner/key_options.h"
 
 namespace heft::cli {
 namespace {

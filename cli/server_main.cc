@@ -2,8 +2,8 @@
 // heft-server: the server's subcommands alone. This binary links nothing that can decrypt
 // (scripts/check-server-symbols).
 #include "cli/commands.h"
-#include "cli/common.h"
 #include "postgres/use_postgres.h"
+#include "program/common.h"
 
 int main(int argc, char** argv) {
   using namespace heft::cli;  // NOLINT: a list of its functions follows.

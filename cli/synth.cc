@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "cli/common.h"
 #include "heft/dataset.h"
+#include "program/common.h"
 
 namespace heft::cli {
 namespace {

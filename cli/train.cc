@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/commands.h"
-#include "cli/common.h"
-#include "cli/trust_options.h"
 #include "heft/evaluate.h"
+#include "program/common.h"
+#include "program/trust_options.h"
 
 namespace heft::cli {
 namespace {

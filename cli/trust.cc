@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "cli/common.h"
-#include "cli/trust_options.h"
+#include "program/common.h"
+#include "program/trust_options.h"
 
 namespace heft::cli {
 namespace {

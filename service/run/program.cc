@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/run/program.h"
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
 #include "heft/runtime.h"
+#include "program/flags.h"
 
 namespace heft::service {
 namespace {
@@ -22,28 +22,29 @@ absl::Status Serve(const DaemonProgram& program, const ServeArguments& arguments
 }  // namespace
 
 int RunDaemon(int argc, const char* const* argv, const DaemonProgram& program) {
-  CLI::App app(program.about, program.name);
-  app.require_subcommand(1);
-  ServeArguments arguments;
-  CLI::App* const serve = app.add_subcommand("serve", program.about);
-  serve->add_option("--config", arguments.config, "its configuration (docs/operations.md)")
-      ->required()
-      ->type_name("FILE");
-  serve->add_flag("--check", arguments.check,
-                  "read everything that it names, say what is wrong, and end");
   const std::string footer = absl::StrCat(
       "Example:\n  ", program.name, " serve --config /etc/heft/", program.name.substr(5),
       ".toml --check\nExit codes: ", kExitUsage, " wrong arguments, ", kExitConfig,
       " something is wrong with the configuration or what it names, ", kExitSystem,
       " the system refuses.");
-  app.footer(footer);
-  serve->footer(footer);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kExitUsage;
+  const cli::Program command_line(program.about, absl::StrCat(program.name, " ", HEFT_VERSION),
+                                  footer);
+  ServeArguments arguments;
+  absl::Status status;
+  const cli::Command serve = command_line.root().AddCommand(
+      "serve", program.about, footer, [&] { status = Serve(program, arguments); });
+  serve.Add("--config", &arguments.config, "file of its configuration (docs/operations.md)")
+      .Required();
+  serve.Add("--check", &arguments.check,
+            "read everything that it names, say what is wrong, and end");
+  switch (command_line.Parse(argc, argv)) {
+    case cli::Program::Outcome::kHelpShown:
+      return 0;
+    case cli::Program::Outcome::kWrongUsage:
+      return kExitUsage;
+    case cli::Program::Outcome::kRan:
+      break;
   }
-  const absl::Status status = Serve(program, arguments);
   if (status.ok()) return 0;
   std::cerr << program.name << ": " << status.message() << "\n";
   return absl::IsUnavailable(status) ? kExitSystem : kExitConfig;

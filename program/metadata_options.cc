@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/metadata_options.h"
+#include "program/metadata_options.h"
 
 #include <charconv>
 #include <chrono>

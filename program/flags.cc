@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/flags.h"
+#include "program/flags.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -239,7 +239,7 @@ Program::~Program() = default;
 
 Command Program::root() const { return Command(app_.get()); }
 
-Program::Outcome Program::Parse(int argc, char** argv) {
+Program::Outcome Program::Parse(int argc, const char* const* argv) const {
   try {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files that a command writes where its user said.
-#ifndef HEFT_CLI_OUTPUTS_H_
-#define HEFT_CLI_OUTPUTS_H_
+#ifndef HEFT_PROGRAM_OUTPUTS_H_
+#define HEFT_PROGRAM_OUTPUTS_H_
 
 #include <cstdint>
 #include <span>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "cli/flags.h"
+#include "program/flags.h"
 
 namespace heft::cli {
 
@@ -32,4 +32,4 @@ bool StdoutIsOutput();
 
 }  // namespace heft::cli
 
-#endif  // HEFT_CLI_OUTPUTS_H_
+#endif  // HEFT_PROGRAM_OUTPUTS_H_

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options that enrol, identify and verify share.
-#ifndef HEFT_CLI_SERVER_OPTIONS_H_
-#define HEFT_CLI_SERVER_OPTIONS_H_
+#ifndef HEFT_PROGRAM_SERVER_OPTIONS_H_
+#define HEFT_PROGRAM_SERVER_OPTIONS_H_
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/common.h"
-#include "cli/trust_options.h"
 #include "heft/expanded_keys.h"
 #include "heft/files.h"
 #include "heft/serving.h"
 #include "heft/shards.h"
+#include "program/common.h"
+#include "program/trust_options.h"
 
 namespace heft::cli {
 
@@ -83,4 +83,4 @@ absl::StatusOr<TrustedServer> LoadServer(const Common& common, const ServerOptio
 
 }  // namespace heft::cli
 
-#endif  // HEFT_CLI_SERVER_OPTIONS_H_
+#endif  // HEFT_PROGRAM_SERVER_OPTIONS_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/flags.h"
+#include "program/flags.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

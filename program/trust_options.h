@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whom a tool believes: --trust, and what it asks of files before it uses them.
-#ifndef HEFT_CLI_TRUST_OPTIONS_H_
-#define HEFT_CLI_TRUST_OPTIONS_H_
+#ifndef HEFT_PROGRAM_TRUST_OPTIONS_H_
+#define HEFT_PROGRAM_TRUST_OPTIONS_H_
 
 #include <cstdint>
 #include <optional>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/common.h"
 #include "heft/trust.h"
+#include "program/common.h"
 
 namespace heft::cli {
 
@@ -59,4 +59,4 @@ absl::StatusOr<SigningKey> LoadSigner(const std::string& path);
 
 }  // namespace heft::cli
 
-#endif  // HEFT_CLI_TRUST_OPTIONS_H_
+#endif  // HEFT_PROGRAM_TRUST_OPTIONS_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line: commands, their options, what options take. CLI11 does the work, behind this
 // file, because every file that reads it costs seconds to compile.
-#ifndef HEFT_CLI_FLAGS_H_
-#define HEFT_CLI_FLAGS_H_
+#ifndef HEFT_PROGRAM_FLAGS_H_
+#define HEFT_PROGRAM_FLAGS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -92,7 +92,7 @@ class Program {
   enum class Outcome { kRan, kHelpShown, kWrongUsage };
   // Parse reads the arguments and calls the body of the command that they name; or shows help on
   // stdout, or says on stderr what is wrong with them.
-  Outcome Parse(int argc, char** argv);
+  Outcome Parse(int argc, const char* const* argv) const;
 
  private:
   std::unique_ptr<CLI::App> app_;
@@ -100,4 +100,4 @@ class Program {
 
 }  // namespace heft::cli
 
-#endif  // HEFT_CLI_FLAGS_H_
+#endif  // HEFT_PROGRAM_FLAGS_H_

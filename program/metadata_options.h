@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options for what stands beside templates, and for whom it fits (heft/metadata.h).
-#ifndef HEFT_CLI_METADATA_OPTIONS_H_
-#define HEFT_CLI_METADATA_OPTIONS_H_
+#ifndef HEFT_PROGRAM_METADATA_OPTIONS_H_
+#define HEFT_PROGRAM_METADATA_OPTIONS_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/flags.h"
 #include "heft/json.h"
 #include "heft/metadata.h"
+#include "program/flags.h"
 
 namespace heft::cli {
 
@@ -36,4 +36,4 @@ void AddWhereTo(Json* json, const std::vector<Condition>& where);
 
 }  // namespace heft::cli
 
-#endif  // HEFT_CLI_METADATA_OPTIONS_H_
+#endif  // HEFT_PROGRAM_METADATA_OPTIONS_H_

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What commands that measure write: a page, its pictures, the scores behind it.
-#ifndef HEFT_CLI_REPORT_OUTPUT_H_
-#define HEFT_CLI_REPORT_OUTPUT_H_
+#ifndef HEFT_PROGRAM_REPORT_OUTPUT_H_
+#define HEFT_PROGRAM_REPORT_OUTPUT_H_
 
 #include <string>
 
 #include "absl/status/status.h"
-#include "cli/common.h"
-#include "cli/flags.h"
 #include "heft/evaluate.h"
+#include "program/common.h"
+#include "program/flags.h"
 
 namespace heft::cli {
 
@@ -31,4 +31,4 @@ absl::Status FinishReport(const Common& common, const ReportFlags& flags, Report
 
 }  // namespace heft::cli
 
-#endif  // HEFT_CLI_REPORT_OUTPUT_H_
+#endif  // HEFT_PROGRAM_REPORT_OUTPUT_H_

@@ -6,8 +6,8 @@
 // unusable files and values, unknown names); 4 the system refused (disk, permission, lock);
 // 5 refused by the query budget; 6 an audit has found something wrong; 130 interrupted. Nothing is
 // left half changed by any of them.
-#ifndef HEFT_CLI_COMMON_H_
-#define HEFT_CLI_COMMON_H_
+#ifndef HEFT_PROGRAM_COMMON_H_
+#define HEFT_PROGRAM_COMMON_H_
 
 #include <cstdint>
 #include <functional>
@@ -20,13 +20,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cli/flags.h"
-#include "cli/outputs.h"  // WriteResult
-#include "cli/status.h"
 #include "heft/files.h"
 #include "heft/json.h"
 #include "heft/model.h"
 #include "heft/progress.h"
+#include "program/flags.h"
+#include "program/outputs.h"  // WriteResult
+#include "program/status.h"
 
 namespace heft::cli {
 
@@ -105,4 +105,4 @@ absl::StatusOr<std::string> ReadPassphrase(const std::string& file, bool confirm
 
 }  // namespace heft::cli
 
-#endif  // HEFT_CLI_COMMON_H_
+#endif  // HEFT_PROGRAM_COMMON_H_

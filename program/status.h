@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tools' short forms for errors (heft/heft.h), the same as the library's own.
-#ifndef HEFT_CLI_STATUS_H_
-#define HEFT_CLI_STATUS_H_
+#ifndef HEFT_PROGRAM_STATUS_H_
+#define HEFT_PROGRAM_STATUS_H_
 
 #include <utility>
 
@@ -27,4 +27,4 @@
   if (!tmp.ok()) return tmp.status();          \
   lhs = std::move(*tmp)
 
-#endif  // HEFT_CLI_STATUS_H_
+#endif  // HEFT_PROGRAM_STATUS_H_

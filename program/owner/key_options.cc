@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/key_options.h"
+#include "program/owner/key_options.h"
 
 #include "absl/strings/str_cat.h"
 #include "heft/inspect.h"

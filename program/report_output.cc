@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/report_output.h"
+#include "program/report_output.h"
 
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cli/outputs.h"
 #include "heft/score_files.h"
+#include "program/outputs.h"
 
 namespace heft::cli {
 namespace {

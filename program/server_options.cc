@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/server_options.h"
+#include "program/server_options.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the key owner's subcommands have in common that answer a server's request: admit and renew.
-#ifndef HEFT_CLI_KEY_OWNER_ANSWER_H_
-#define HEFT_CLI_KEY_OWNER_ANSWER_H_
+#ifndef HEFT_PROGRAM_OWNER_KEY_OWNER_ANSWER_H_
+#define HEFT_PROGRAM_OWNER_KEY_OWNER_ANSWER_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "cli/common.h"
-#include "cli/key_options.h"
-#include "cli/trust_options.h"
+#include "program/common.h"
+#include "program/owner/key_options.h"
+#include "program/trust_options.h"
 
 namespace heft::cli {
 
@@ -31,4 +31,4 @@ absl::StatusOr<Asked> LoadAsked(const AnswerOptions& options);
 
 }  // namespace heft::cli
 
-#endif  // HEFT_CLI_KEY_OWNER_ANSWER_H_
+#endif  // HEFT_PROGRAM_OWNER_KEY_OWNER_ANSWER_H_

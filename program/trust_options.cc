@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/trust_options.h"
+#include "program/trust_options.h"
 
 #include <cstdint>
 #include <filesystem>

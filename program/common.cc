@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/common.h"
+#include "program/common.h"
 
 #include <fcntl.h>
 #include <termios.h>

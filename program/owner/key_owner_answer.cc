@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/key_owner_answer.h"
+#include "program/owner/key_owner_answer.h"
 
 #include <utility>
 

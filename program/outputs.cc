@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/outputs.h"
+#include "program/outputs.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "cli/status.h"
 #include "heft/files.h"
+#include "program/status.h"
 
 namespace heft::cli {
 namespace {

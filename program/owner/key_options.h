@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options of the key owner's subcommands: a secret key that is there, and how a new one is sealed.
-#ifndef HEFT_CLI_KEY_OPTIONS_H_
-#define HEFT_CLI_KEY_OPTIONS_H_
+#ifndef HEFT_PROGRAM_OWNER_KEY_OPTIONS_H_
+#define HEFT_PROGRAM_OWNER_KEY_OPTIONS_H_
 
 #include <string>
 
-#include "cli/common.h"
 #include "heft/key_owner.h"
 #include "heft/key_set.h"
+#include "program/common.h"
 
 namespace heft::cli {
 
@@ -39,4 +39,4 @@ std::string DescribeKeySet(const KeySet& set, Json* json);
 
 }  // namespace heft::cli
 
-#endif  // HEFT_CLI_KEY_OPTIONS_H_
+#endif  // HEFT_PROGRAM_OWNER_KEY_OPTIONS_H_
