@@ -5,8 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "base/threads.h"
-#include "ring/kernels.h"
+#include "heft/runtime.h"
 
 namespace heft::experiment {
 
@@ -36,7 +35,7 @@ Json Machine() {
   }
   return {{"cpu", model},
           {"threads_used", ThreadCount()},
-          {"simd", ring::ActiveKernels().name},
+          {"simd", ActiveInstructionSet()},
           {"compiler", __VERSION__},
 #ifdef NDEBUG
           {"build", "release"}

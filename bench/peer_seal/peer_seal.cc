@@ -11,7 +11,6 @@
 #include "bench/peer_seal/route.h"
 #include "experiment/random_model.h"
 #include "experiment/stopwatch.h"
-#include "inverse_sqrt/fit.h"
 
 namespace heft::bench {
 namespace {
@@ -68,20 +67,18 @@ struct Contestant {
   }
 };
 
-Workload MakeWorkload(const Model& model) {
+Workload MakeWorkload(const Model& quadratic) {
   std::mt19937_64 random(7);
   Workload w;
-  w.gamma = model.gamma;
-  w.projection = model.projection;
-  w.first = experiment::RandomUnit(model.modalities[0].dimension, random);
-  w.second = experiment::RandomUnit(model.modalities[1].dimension, random);
-  Model quadratic = model;
-  quadratic.approximation = *FitMinimax(2, model.approximation.interval);
+  w.gamma = quadratic.gamma;
+  w.projection = quadratic.projection;
+  w.first = experiment::RandomUnit(quadratic.modalities[0].dimension, random);
+  w.second = experiment::RandomUnit(quadratic.modalities[1].dimension, random);
   std::copy_n(quadratic.approximation.stages[0].InPowersOfS().coefficients.begin(), 3,
               w.quadratic.begin());
   const std::vector<double> fused = experiment::FusePlain(quadratic, {w.first, w.second});
   for (size_t i = 0; i < kTemplates; ++i) {
-    w.gallery.push_back(experiment::RandomUnit(model.gamma, random));
+    w.gallery.push_back(experiment::RandomUnit(w.gamma, random));
     w.expected.push_back(experiment::Dot(fused, w.gallery.back()));
   }
   return w;
@@ -89,8 +86,9 @@ Workload MakeWorkload(const Model& model) {
 
 int Run(int iterations, int heft_runs, const std::string& profile) {
   SetThreadCount(1);
+  // The same projection, of the same seed.
   const Model model = experiment::RandomModel({512, 512}, 32, 3, profile);
-  const Workload workload = MakeWorkload(model);
+  const Workload workload = MakeWorkload(experiment::RandomModel({512, 512}, 32, 2, profile));
   auto heft = MakeHeftRoute(workload, model);
   if (!heft.ok()) {
     std::cerr << heft.status() << "\n";
