@@ -4,10 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/progress.h"
-#include "ckks/arithmetic.h"
 #include "exchange/ring_choice.h"
-#include "exchange/steps.h"
 #include "fusion/key_files.h"
+#include "fusion/norm_proof.h"
 #include "fusion/rings.h"
 #include "fusion/samples.h"
 #include "gallery/scores.h"
@@ -40,7 +39,7 @@ absl::StatusOr<SealParameters> ExportSealParameters(const Model& model, SealComp
     out.runs.push_back(instance.plan.projection.pairs[i / 2].run);
   }
   if (!rings.thin() || ring == SealRing::kMatching) {
-    out.rotation_steps = RotationSteps(params, instance.plan.keys.galois_keys);
+    out.rotation_steps = seal::RotationSteps(params, instance.plan.keys.galois_keys);
   }
   return out;
 }
@@ -132,9 +131,8 @@ absl::StatusOr<SealScores> ExportSealScores(const Model& model, std::span<const 
     }
   }
   out.squared_norm = seal::WriteCiphertext(context, parsed.norm, Inner(compression));
-  ckks::Ciphertext turned;
-  ckks::MultiplyByMonomial(context, &turned, parsed.norm);
-  out.squared_norm_turned = seal::WriteCiphertext(context, turned, Inner(compression));
+  out.squared_norm_turned =
+      seal::WriteCiphertext(context, TurnedNorm(context, parsed.norm), Inner(compression));
   return out;
 }
 

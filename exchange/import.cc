@@ -7,7 +7,6 @@
 #include "base/identity.h"
 #include "base/progress.h"
 #include "exchange/ring_choice.h"
-#include "exchange/steps.h"
 #include "fusion/fuser.h"
 #include "fusion/key_files.h"
 #include "fusion/samples.h"
@@ -32,7 +31,7 @@ absl::Status CheckRotations(const Instance& instance,
   if (missing.empty()) return absl::OkStatus();
   std::vector<std::string> names;
   if (missing.count(ckks::ConjugationElement(params)) != 0) names.push_back("conjugation (0)");
-  for (uint32_t step : RotationSteps(params, missing)) names.push_back(absl::StrCat(step));
+  for (uint32_t step : seal::RotationSteps(params, missing)) names.push_back(absl::StrCat(step));
   return absl::FailedPreconditionError(
       absl::StrCat(path, ": lacks the Galois keys of these steps, which the model needs: ",
                    absl::StrJoin(names, ", "), " (heft export-seal parameters lists all)"));
@@ -89,15 +88,6 @@ absl::StatusOr<SealRing> RingOfCiphertext(const Rings& rings, const SampleFile& 
 }
 
 }  // namespace
-
-std::vector<uint32_t> RotationSteps(const ckks::Params& params,
-                                    const std::map<uint32_t, size_t>& elements) {
-  std::vector<uint32_t> steps;
-  for (uint32_t step = 1; step < params.slots(); ++step) {
-    if (elements.count(ckks::RotationElement(params, step)) != 0) steps.push_back(step);
-  }
-  return steps;
-}
 
 KeyId NewKeyId() {
   KeyId id{};

@@ -161,6 +161,12 @@ absl::StatusOr<BatchNorms> ProveBatchNorms(const Rings& rings,
   return out;
 }
 
+ckks::Ciphertext TurnedNorm(const ckks::Context& context, const ckks::Ciphertext& norm) {
+  ckks::Ciphertext out;
+  ckks::MultiplyByMonomial(context, &out, norm);
+  return out;
+}
+
 absl::StatusOr<ckks::Ciphertext> RealPart(const Instance& matching, const ckks::Ciphertext& z,
                                           const ckks::EvaluationKeys& keys) {
   const uint32_t elements[] = {1, ckks::ConjugationElement(matching.params())};

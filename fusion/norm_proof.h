@@ -65,14 +65,18 @@ absl::StatusOr<BatchNorms> ProveBatchNorms(const Rings& rings,
 // ReadNormOf: of one slot of such a proof. Errors as ReadNorm's.
 absl::StatusOr<double> ReadNormOf(ckks::Complex slot, double sigma);
 
+// TurnedNorm: a proof times i (-1)^j in slot j, for decoders that give real parts alone: the mean
+// of all slots is -sigma. Exact.
+ckks::Ciphertext TurnedNorm(const ckks::Context& context, const ckks::Ciphertext& norm);
+
 // RealPart: z + conj(z), at twice the scale: what a client has projected may be complex, and the
 // square of a complex number proves nothing of its length.
 absl::StatusOr<ckks::Ciphertext> RealPart(const Instance& matching, const ckks::Ciphertext& z,
                                           const ckks::EvaluationKeys& keys);
 
-// ReadNorm: |z|^2 of `gamma` coordinates from the slots of an opened proof. kFailedPrecondition, with the reason, where
-// they differ (many vectors in one ciphertext), where there is no factor, or where both multiples
-// disagree by more than the error bound (a vector that wraps around).
+// ReadNorm: |z|^2 of `gamma` coordinates from the slots of an opened proof. kFailedPrecondition,
+// with the reason, where they differ (many vectors in one ciphertext), where there is no factor, or
+// where both multiples disagree by more than the error bound (a vector that wraps around).
 absl::StatusOr<double> ReadNorm(std::span<const ckks::Complex> slots, uint32_t gamma);
 
 }  // namespace heft

@@ -159,6 +159,15 @@ absl::StatusOr<std::map<uint32_t, ckks::FullSwitchKey>> ReadGaloisKeys(
   return out;
 }
 
+std::vector<uint32_t> RotationSteps(const ckks::Params& params,
+                                    const std::map<uint32_t, size_t>& elements) {
+  std::vector<uint32_t> steps;
+  for (uint32_t step = 1; step < params.slots(); ++step) {
+    if (elements.count(ckks::RotationElement(params, step)) != 0) steps.push_back(step);
+  }
+  return steps;
+}
+
 ckks::FullSwitchKey CutKey(const KeyDigits& key, size_t limbs) {
   ckks::FullSwitchKey out;
   for (size_t digit = 0; digit < limbs; ++digit) {

@@ -52,6 +52,10 @@ absl::StatusOr<std::map<uint32_t, ckks::FullSwitchKey>> ReadGaloisKeys(
     const ckks::Context& context, ByteSpan bytes, const std::map<uint32_t, size_t>& wanted,
     std::string_view what, const std::function<bool(size_t, size_t)>& progress = {});
 
+// RotationSteps: the steps to the left, as SEAL counts rotations, that are among Galois elements.
+std::vector<uint32_t> RotationSteps(const ckks::Params& params,
+                                    const std::map<uint32_t, size_t>& elements);
+
 // CutKey, ToPublicKey, FromPublicKey: conversions. `limbs` in [1, params.limbs()]: the level up to
 // which the key serves.
 ckks::FullSwitchKey CutKey(const KeyDigits& key, size_t limbs);
