@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// CheckFile: bytes from anybody who says what they are, read by the readers that a server itself
+// reads them with: for who keeps files until they are asked for, as a column of a database does.
+#ifndef HEFT_GALLERY_FILE_CHECK_H_
+#define HEFT_GALLERY_FILE_CHECK_H_
+
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/status.h"
+
+namespace heft {
+
+// FileRole: what a file is to a server.
+enum class FileRole {
+  kSample,     // enrols, in whatever encoding
+  kTemplate,   // fused by its client
+  kProbe,      // identifies
+  kReply,      // signed by a server
+  kModel,      // signed or not
+  kKeys,       // a server's
+  kRequest,    // to admit or to renew
+  kAdmission,  // signed or not
+};
+
+// CheckFile: kDataLoss for bytes that are no such file, kFailedPrecondition for parameters of no
+// profile; `what` names them. Any thread.
+absl::Status CheckFile(FileRole role, ByteSpan bytes, std::string_view what);
+
+}  // namespace heft
+
+#endif  // HEFT_GALLERY_FILE_CHECK_H_
