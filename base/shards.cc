@@ -15,10 +15,10 @@
 namespace heft {
 namespace {
 
-constexpr int kVersion = 1;
-constexpr uint64_t kMaxSize = 1 << 20;
+constexpr int kShardListVersion = 1;
+constexpr uint64_t kMaxShardListSize = 1 << 20;
 
-absl::Status Bad(std::string_view what, std::string_view why) {
+absl::Status BadShardList(std::string_view what, std::string_view why) {
   return absl::DataLossError(absl::StrCat(
       std::string(what), ": no shard list: ", std::string(why),
       ". Take it again from whoever made the gallery; it is not to be changed by hand"));
@@ -56,10 +56,10 @@ absl::StatusOr<ShardList> ShardList::Make(std::string gallery, std::vector<Galle
 
 absl::StatusOr<ShardList> ShardList::Parse(std::string_view text, std::string_view what) {
   const auto json = Json::Parse(text, /*max_depth=*/8);
-  if (!json.ok() || !json->is_object()) return Bad(what, "not a JSON object");
+  if (!json.ok() || !json->is_object()) return BadShardList(what, "not a JSON object");
   const Json* const version = json->find("heft_shards");
-  if (version == nullptr || *version != Json(kVersion)) {
-    return Bad(what, "of another version, or none");
+  if (version == nullptr || *version != Json(kShardListVersion)) {
+    return BadShardList(what, "of another version, or none");
   }
   std::string gallery;
   uint64_t count = 0;
@@ -73,29 +73,31 @@ absl::StatusOr<ShardList> ShardList::Parse(std::string_view text, std::string_vi
     } else if (name == "buckets" && value.is_array()) {
       for (const Json& id : value) {
         const auto parsed = ParseGalleryId(id.get<std::string>());
-        if (!parsed.ok()) return Bad(what, std::string(parsed.status().message()));
+        if (!parsed.ok()) return BadShardList(what, std::string(parsed.status().message()));
         buckets.push_back(*parsed);
       }
     } else {
       // What this program does not know might say that people are divided otherwise.
-      return Bad(what, absl::StrCat("a member \"", name, "\" that is unknown, or of another kind"));
+      return BadShardList(
+          what, absl::StrCat("a member \"", name, "\" that is unknown, or of another kind"));
     }
   }
   // An id that somebody took out would move everybody to other buckets.
   if (count != buckets.size()) {
-    return Bad(what, absl::StrCat("it counts ", count, " buckets and names ", buckets.size()));
+    return BadShardList(what,
+                        absl::StrCat("it counts ", count, " buckets and names ", buckets.size()));
   }
   auto list = Make(std::move(gallery), std::move(buckets));
-  return list.ok() ? std::move(list) : Bad(what, std::string(list.status().message()));
+  return list.ok() ? std::move(list) : BadShardList(what, std::string(list.status().message()));
 }
 
 absl::StatusOr<ShardList> ShardList::Load(const std::string& path) {
-  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxSize));
+  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxShardListSize));
   return Parse(text, path);
 }
 
 std::string ShardList::Serialize() const {
-  Json json = {{"heft_shards", kVersion}, {"gallery", gallery_}, {"count", size()}};
+  Json json = {{"heft_shards", kShardListVersion}, {"gallery", gallery_}, {"count", size()}};
   json["buckets"] = Json::array();
   for (const GalleryId& id : buckets_) json["buckets"].push_back(HexString(id));
   return json.dump(2) + "\n";

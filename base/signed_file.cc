@@ -17,7 +17,7 @@
 namespace heft {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kSignedVersion = 1;
 // Nothing else that is ever signed begins like this.
 constexpr std::string_view kDomain = "HEFT signed file, version 1";
 
@@ -80,24 +80,25 @@ std::string TimeText(uint64_t seconds) {
   return text;
 }
 
-// Parsed: the fields of a signed file, its signature not yet verified.
-struct Parsed {
+// ParsedFile: the fields of a signed file, its signature not yet verified.
+struct ParsedFile {
   SignedFile file;
   Signature signature{};
 };
 
-Parsed ReadHead(ByteReader& reader) {
-  Parsed out;
+ParsedFile ReadHead(ByteReader& reader) {
+  ParsedFile out;
   out.file.statement = ReadStatement(reader);
   ReadArray(reader, &out.file.signer);
   ReadArray(reader, &out.signature);
   return out;
 }
 
-absl::StatusOr<Parsed> Parse(ByteSpan bytes, std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kSignedKind, kVersion, what));
+absl::StatusOr<ParsedFile> Parse(ByteSpan bytes, std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, kSignedKind, kSignedVersion, what));
   ByteReader reader(payload, what);
-  Parsed out = ReadHead(reader);
+  ParsedFile out = ReadHead(reader);
   out.file.file = reader.Raw(reader.remaining());
   HEFT_RETURN_IF_ERROR(reader.Finish());
   const std::string kind = EnvelopeKind(out.file.file);
@@ -210,14 +211,14 @@ bool IsSigned(std::span<const uint8_t> bytes) { return EnvelopeKind(bytes) == kS
 
 absl::StatusOr<ByteSpan> Unsigned(ByteSpan bytes, std::string_view what) {
   if (!IsSigned(bytes)) return bytes;
-  HEFT_ASSIGN_OR_RETURN(const Parsed parsed, Parse(bytes, what));
+  HEFT_ASSIGN_OR_RETURN(const ParsedFile parsed, Parse(bytes, what));
   return parsed.file.file;
 }
 
 absl::StatusOr<SignedHead> HeadOf(ByteSpan bytes, std::string_view what) {
   SignedHead head;
   if (IsSigned(bytes)) {
-    HEFT_ASSIGN_OR_RETURN(const Parsed parsed, Parse(bytes, what));
+    HEFT_ASSIGN_OR_RETURN(const ParsedFile parsed, Parse(bytes, what));
     const ByteSpan before = bytes.subspan(kEnvelopeHeaderSize, kSignedHeadSize);
     head.bytes.assign(before.begin(), before.end());
     bytes = parsed.file.file;
@@ -258,7 +259,7 @@ absl::StatusOr<std::vector<uint8_t>> SignWritten(const SigningKey& key, Statemen
                                                  const std::function<Hash(ByteWriter&)>& write) {
   ByteWriter writer;
   writer.Reserve(size + kSignedHeadSize + kEnvelopeOverhead);
-  const size_t start = BeginEnvelope(kSignedKind, kVersion, &writer);
+  const size_t start = BeginEnvelope(kSignedKind, kSignedVersion, &writer);
   const size_t head = writer.bytes().size();
   writer.Raw(std::array<uint8_t, kSignedHeadSize>{});
   const Hash file = write(writer);
@@ -293,7 +294,7 @@ absl::Status NotSigned(std::string_view what) {
       absl::StrCat(std::string(what), ": not signed: whoever made it, it cannot be told"));
 }
 
-absl::Status CheckSignature(const Parsed& parsed, const Hash& file, std::string_view what) {
+absl::Status CheckSignature(const ParsedFile& parsed, const Hash& file, std::string_view what) {
   const SignerKey& signer = parsed.file.signer;
   if (SignatureIsGood(signer, Message(parsed.file.statement, signer, file), parsed.signature)) {
     return absl::OkStatus();
@@ -330,7 +331,7 @@ absl::Status CheckKind(std::string_view kind, const Expected& expected, std::str
 
 absl::StatusOr<SignedFile> ReadSigned(std::span<const uint8_t> bytes, std::string_view what) {
   if (!IsSigned(bytes) && !EnvelopeKind(bytes).empty()) return NotSigned(what);
-  HEFT_ASSIGN_OR_RETURN(Parsed parsed, Parse(bytes, what));
+  HEFT_ASSIGN_OR_RETURN(ParsedFile parsed, Parse(bytes, what));
   HEFT_RETURN_IF_ERROR(CheckSignature(parsed, HashBytes(parsed.file.file), what));
   return std::move(parsed.file);
 }
@@ -343,7 +344,7 @@ absl::StatusOr<SignedFile> OpenSignedHead(const SignedHead& head, std::string_vi
     return NotSigned(what);
   }
   ByteReader reader(head.bytes, what);
-  Parsed parsed = ReadHead(reader);
+  ParsedFile parsed = ReadHead(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   if (parsed.file.statement.kind != kind) {
     return absl::DataLossError(absl::StrCat(std::string(what), ": signed as of another kind"));

@@ -16,7 +16,7 @@ namespace heft {
 namespace {
 
 constexpr std::string_view kKind = "SIGK";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kSigningKeyVersion = 1;
 static_assert(kSigningSeedSize == crypto_sign_SEEDBYTES);
 static_assert(sizeof(SignerKey) == crypto_sign_PUBLICKEYBYTES);
 static_assert(sizeof(Signature) == crypto_sign_BYTES);
@@ -35,7 +35,8 @@ absl::StatusOr<std::unique_ptr<SigningKey::Impl>> SigningKey::Impl::FromSeed(
 
 absl::StatusOr<std::unique_ptr<SigningKey::Impl>> SigningKey::Impl::Parse(
     ByteSpan bytes, const PassphraseSource& passphrase, std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kKind, kVersion, what));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, kKind, kSigningKeyVersion, what));
   ByteReader reader(payload, what);
   const ByteSpan stated = reader.Raw(sizeof(SignerKey));
   const bool sealed = SecretIsSealed(reader);
@@ -62,7 +63,7 @@ absl::StatusOr<std::vector<uint8_t>> SigningKey::Impl::Serialize(
       WriteSecret(&writer, secret_.span().first(kSigningSeedSize), passphrase);
   std::vector<uint8_t> payload = writer.Take();
   std::vector<uint8_t> file;
-  if (written.ok()) file = SealEnvelope(kKind, kVersion, payload);
+  if (written.ok()) file = SealEnvelope(kKind, kSigningKeyVersion, payload);
   SecureWipe(payload.data(), payload.size());
   HEFT_RETURN_IF_ERROR(written);
   return file;
@@ -118,7 +119,7 @@ absl::StatusOr<SigningKey> SigningKey::Load(const std::string& path,
                                             const PassphraseSource& passphrase) {
   HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, 1 << 16));
   // What it is comes first: a wrong file is not to be told to change its mode.
-  HEFT_RETURN_IF_ERROR(OpenEnvelope(file.bytes.span(), kKind, kVersion, path).status());
+  HEFT_RETURN_IF_ERROR(OpenEnvelope(file.bytes.span(), kKind, kSigningKeyVersion, path).status());
   HEFT_RETURN_IF_ERROR(file.permissions);
   HEFT_ASSIGN_OR_RETURN(auto impl, Impl::Parse(file.bytes.span(), passphrase, path));
   return SigningKey(std::move(impl));

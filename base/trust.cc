@@ -16,8 +16,8 @@
 namespace heft {
 namespace {
 
-constexpr int kVersion = 1;
-constexpr uint64_t kMaxSize = 1 << 22;
+constexpr int kTrustVersion = 1;
+constexpr uint64_t kMaxTrustSize = 1 << 22;
 constexpr std::string_view kRoles[] = {"key-owner", "server", "client", "registrar", "trainer"};
 
 size_t IndexOf(Role role) { return static_cast<size_t>(role) - 1; }
@@ -33,7 +33,7 @@ bool ParseHex(std::string_view text, std::span<uint8_t> out) {
   return true;
 }
 
-absl::Status Bad(std::string_view what, std::string_view why) {
+absl::Status BadTrust(std::string_view what, std::string_view why) {
   return absl::DataLossError(
       absl::StrCat(std::string(what), ": no trust file: ", std::string(why)));
 }
@@ -41,14 +41,14 @@ absl::Status Bad(std::string_view what, std::string_view why) {
 // A list of {"name", "key"}, each handed to `take`.
 template <typename Take>
 absl::Status ReadKeys(const Json& list, std::string_view what, const Take& take) {
-  if (!list.is_array()) return Bad(what, "a role is not a list");
+  if (!list.is_array()) return BadTrust(what, "a role is not a list");
   for (const Json& entry : list) {
     SignerKey key;
     if (!ParseHex(entry["key"].get<std::string>(), key)) {
-      return Bad(what, "a key is not 64 hexadecimal digits");
+      return BadTrust(what, "a key is not 64 hexadecimal digits");
     }
     const absl::Status taken = take(entry["name"].get<std::string>(), key);
-    if (!taken.ok()) return Bad(what, std::string(taken.message()));
+    if (!taken.ok()) return BadTrust(what, std::string(taken.message()));
   }
   return absl::OkStatus();
 }
@@ -90,8 +90,9 @@ absl::StatusOr<GalleryId> ParseGalleryId(std::string_view text) {
 
 absl::StatusOr<Trust> Trust::Parse(std::string_view text, std::string_view what) {
   const auto json = Json::Parse(text, /*max_depth=*/8);
-  if (!json.ok() || !json->is_object()) return Bad(what, "not a JSON object");
-  if ((*json)["heft_trust"] != Json(kVersion)) return Bad(what, "of another version, or none");
+  if (!json.ok() || !json->is_object()) return BadTrust(what, "not a JSON object");
+  if ((*json)["heft_trust"] != Json(kTrustVersion))
+    return BadTrust(what, "of another version, or none");
   Trust trust;
   for (const auto& [name, value] : json->members()) {
     if (name == "heft_trust") continue;
@@ -102,19 +103,19 @@ absl::StatusOr<Trust> Trust::Parse(std::string_view text, std::string_view what)
         return absl::OkStatus();
       }));
     } else if (name == "galleries") {
-      if (!value.is_array()) return Bad(what, "galleries are not a list");
+      if (!value.is_array()) return BadTrust(what, "galleries are not a list");
       for (const Json& entry : value) {
         GalleryId id;
         const Json& generation = entry["generation"];
         if (!ParseHex(entry["id"].get<std::string>(), id) || !generation.is_number_unsigned()) {
-          return Bad(what, "a gallery is not an id and a generation");
+          return BadTrust(what, "a gallery is not an id and a generation");
         }
         trust.Pin(id, generation.get<uint64_t>());
       }
     } else {
       // What this program does not know might forbid something.
       const auto role = ParseRole(name);
-      if (!role.ok()) return Bad(what, std::string(role.status().message()));
+      if (!role.ok()) return BadTrust(what, std::string(role.status().message()));
       HEFT_RETURN_IF_ERROR(ReadKeys(value, what, [&](const std::string& who, const SignerKey& key) {
         // Revoked ones may come later in the file: they are refused whenever they sign.
         return trust.Add(*role, who, key);
@@ -125,12 +126,12 @@ absl::StatusOr<Trust> Trust::Parse(std::string_view text, std::string_view what)
 }
 
 absl::StatusOr<Trust> Trust::Load(const std::string& path) {
-  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxSize));
+  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxTrustSize));
   return Parse(text, path);
 }
 
 std::string Trust::Serialize() const {
-  Json json = {{"heft_trust", kVersion}};
+  Json json = {{"heft_trust", kTrustVersion}};
   for (size_t i = 0; i < keys_.size(); ++i) {
     if (!keys_[i].empty()) json[kRoles[i]] = KeysJson(keys_[i]);
   }

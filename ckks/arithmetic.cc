@@ -52,9 +52,9 @@ RnsPoly Apply(const Context& context, Pointwise op, const RnsPoly& a, const RnsP
   return out;
 }
 
-// Combine: sums and differences, part by part.
-Ciphertext Combine(const Context& context, Pointwise op, bool negate_b, const Ciphertext& a,
-                   const Ciphertext& b) {
+// Merge: sums and differences, part by part.
+Ciphertext Merge(const Context& context, Pointwise op, bool negate_b, const Ciphertext& a,
+                 const Ciphertext& b) {
   HEFT_DCHECK_OK(CheckShape(context, a));
   HEFT_DCHECK_OK(CheckShape(context, b));
   Ciphertext result;
@@ -88,7 +88,7 @@ absl::Status CheckCiphertext(const Context& context, const Ciphertext& a) {
 absl::Status Add(const Context& context, Ciphertext* out, const Ciphertext& a,
                  const Ciphertext& b) {
   HEFT_RETURN_IF_ERROR(CheckSum(a.limbs(), b.limbs(), a.scale, b.scale));
-  *out = Combine(context, ActiveKernels().add, false, a, b);
+  *out = Merge(context, ActiveKernels().add, false, a, b);
   CountOperations({.additions = 1});
   return absl::OkStatus();
 }
@@ -96,7 +96,7 @@ absl::Status Add(const Context& context, Ciphertext* out, const Ciphertext& a,
 absl::Status Subtract(const Context& context, Ciphertext* out, const Ciphertext& a,
                       const Ciphertext& b) {
   HEFT_RETURN_IF_ERROR(CheckSum(a.limbs(), b.limbs(), a.scale, b.scale));
-  *out = Combine(context, ActiveKernels().subtract, true, a, b);
+  *out = Merge(context, ActiveKernels().subtract, true, a, b);
   CountOperations({.additions = 1});
   return absl::OkStatus();
 }

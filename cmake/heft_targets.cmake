@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# heft_library(NAME SOURCES ... [DEPENDS ...]): a static library heft_NAME, alias heft::NAME.
+# heft_library(NAME SOURCES ... [DEPENDS ...] [APART]): a static library heft_NAME, alias heft::NAME.
+#   APART: its sources are never compiled together (HEFT_UNITY_BUILD).
 # heft_test(NAME SOURCES ... [DEPENDS ...]): a GoogleTest program, whose main is base/testing_main.cc.
 #   Of several sources, CTest knows each as a test of its own: NAME_test for NAME_test.cc.
 include(GoogleTest OPTIONAL)
@@ -7,7 +8,7 @@ include(GoogleTest OPTIONAL)
 set(HEFT_WARNINGS -Wall -Wextra -Wshadow -Wno-sign-compare)
 
 function(heft_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "APART" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   add_library(heft_${name} STATIC ${ARG_SOURCES})
   add_library(heft::${name} ALIAS heft_${name})
   target_include_directories(heft_${name} PUBLIC
@@ -26,6 +27,9 @@ function(heft_library name)
     set_property(GLOBAL APPEND PROPERTY HEFT_EIGEN_LIBRARIES heft::${name})
   endif()
   heft_precompile(heft_${name} ${kind})
+  if(HEFT_UNITY_BUILD AND NOT ARG_APART)
+    set_target_properties(heft_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 32)
+  endif()
 endfunction()
 
 function(heft_test name)

@@ -14,14 +14,14 @@ namespace {
 using internal::WeightedPairs;
 
 // One set of scores, ready for replicates.
-struct PreparedSet {
+struct ResampledSet {
   WeightedPairs pairs;
   VerificationMetrics point;
   size_t identity_count;
   int64_t genuine_pairs, impostor_pairs;
 };
 
-absl::StatusOr<PreparedSet> Prepare(const LabelledScores& set, const BootstrapOptions& options) {
+absl::StatusOr<ResampledSet> Prepare(const LabelledScores& set, const BootstrapOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const ScoreSet all, PairScores(set.scores, set.identities));
   HEFT_ASSIGN_OR_RETURN(const VerificationMetrics point, Verify(all));
   const uint64_t stride = 1 + all.impostor.size() / options.max_pairs;
@@ -39,18 +39,18 @@ absl::StatusOr<PreparedSet> Prepare(const LabelledScores& set, const BootstrapOp
     }
   }
   HEFT_ASSIGN_OR_RETURN(const size_t identities, internal::CountIdentities(set.identities));
-  return PreparedSet{WeightedPairs(scores, a, b), point, identities,
-                     static_cast<int64_t>(all.genuine.size()),
-                     static_cast<int64_t>(all.impostor.size())};
+  return ResampledSet{WeightedPairs(scores, a, b), point, identities,
+                      static_cast<int64_t>(all.genuine.size()),
+                      static_cast<int64_t>(all.impostor.size())};
 }
 
-absl::StatusOr<std::vector<PreparedSet>> PrepareAll(std::span<const LabelledScores> sets,
-                                                    const BootstrapOptions& options) {
+absl::StatusOr<std::vector<ResampledSet>> PrepareAll(std::span<const LabelledScores> sets,
+                                                     const BootstrapOptions& options) {
   HEFT_RETURN_IF_ERROR(internal::CheckOptions(options));
   if (sets.empty()) return absl::InvalidArgumentError("no scores to evaluate");
-  std::vector<PreparedSet> prepared;
+  std::vector<ResampledSet> prepared;
   for (const LabelledScores& set : sets) {
-    HEFT_ASSIGN_OR_RETURN(PreparedSet one, Prepare(set, options));
+    HEFT_ASSIGN_OR_RETURN(ResampledSet one, Prepare(set, options));
     prepared.push_back(std::move(one));
   }
   return prepared;
@@ -80,18 +80,18 @@ std::vector<double> Means(MetricField field,
   return means;
 }
 
-Estimate Summarise(MetricField field, const std::vector<PreparedSet>& sets,
+Estimate Summarise(MetricField field, const std::vector<ResampledSet>& sets,
                    const std::vector<std::vector<VerificationMetrics>>& replicates,
                    double confidence) {
   double value = 0;
-  for (const PreparedSet& set : sets) value += set.point.*field / sets.size();
+  for (const ResampledSet& set : sets) value += set.point.*field / sets.size();
   return internal::Percentiles(value, Means(field, replicates), confidence);
 }
 
 }  // namespace
 
 absl::StatusOr<VerificationEstimate> SystemComparison::Add(std::span<const LabelledScores> sets) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<PreparedSet> prepared, PrepareAll(sets, options_));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<ResampledSet> prepared, PrepareAll(sets, options_));
   std::vector<std::vector<int>> identities;
   for (const LabelledScores& set : sets) identities.push_back(set.identities);
   if (!systems_.empty() && identities != identities_) {
@@ -117,7 +117,7 @@ absl::StatusOr<VerificationEstimate> SystemComparison::Add(std::span<const Label
   estimate.tmr_1e2 = summarise(&VerificationMetrics::tmr_1e2);
   estimate.tmr_1e3 = summarise(&VerificationMetrics::tmr_1e3);
   double squares = 0;
-  for (const PreparedSet& set : prepared) {
+  for (const ResampledSet& set : prepared) {
     estimate.auroc_by_set.push_back(set.point.auroc);
     estimate.genuine_pairs += set.genuine_pairs;
     estimate.impostor_pairs += set.impostor_pairs;

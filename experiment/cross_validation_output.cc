@@ -90,7 +90,7 @@ std::string Summary(const CrossValidation& c) {
       c.impostor_pairs);
 }
 
-std::string Cell(const Estimate& e) {
+std::string FoldsCell(const Estimate& e) {
   return WithInterval(Fixed(e.value, 4), Fixed(e.lo, 4), Fixed(e.hi, 4));
 }
 
@@ -117,8 +117,8 @@ PageTable ResultsTable(const CrossValidation& c) {
     const FoldCost* cost = CostOf(c, row.system.id);
     table.rows.push_back(
         {{EscapeHtml(row.system.label), absl::StrCat(row.system.dimension),
-          row.system.encrypted ? "encrypted" : "plain", Cell(e.auroc), Fixed(e.auroc_spread, 4),
-          Cell(e.eer), Cell(e.tmr_1e2), Cell(e.tmr_1e3),
+          row.system.encrypted ? "encrypted" : "plain", FoldsCell(e.auroc),
+          Fixed(e.auroc_spread, 4), FoldsCell(e.eer), FoldsCell(e.tmr_1e2), FoldsCell(e.tmr_1e3),
           i == reference ? "" : DifferenceCell(c.table.differences[i][reference]),
           cost == nullptr ? ""
                           : absl::StrFormat("%s<small>%.1f ms</small>",

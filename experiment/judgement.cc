@@ -13,7 +13,7 @@ namespace heft::experiment {
 namespace {
 
 // Of every set what its model chose for the same question.
-struct Choice {
+struct SetThresholds {
   double asked = 0;
   std::string refused;
   std::vector<double> thresholds;
@@ -22,8 +22,8 @@ struct Choice {
 
 // `choose` gives the threshold of set k, for all sets or for none.
 template <typename Choose>
-Choice ChooseForAll(size_t sets, double asked, Choose choose) {
-  Choice out;
+SetThresholds ChooseForAll(size_t sets, double asked, Choose choose) {
+  SetThresholds out;
   out.asked = asked;
   for (size_t k = 0; k < sets; ++k) {
     const absl::StatusOr<ChosenThreshold> chosen = choose(k);
@@ -38,14 +38,14 @@ Choice ChooseForAll(size_t sets, double asked, Choose choose) {
   return out;
 }
 
-RateCheck Refused(const Choice& choice) {
+RateCheck Refused(const SetThresholds& choice) {
   RateCheck check;
   check.asked = choice.asked;
   check.refused = choice.refused;
   return check;
 }
 
-RateCheck Checked(const Choice& choice, const Estimate& measured, const Estimate& missed) {
+RateCheck Checked(const SetThresholds& choice, const Estimate& measured, const Estimate& missed) {
   RateCheck check = CheckRate(choice.asked, measured, choice.predicted);
   check.missed = missed;
   for (double t : choice.thresholds) {
@@ -56,9 +56,9 @@ RateCheck Checked(const Choice& choice, const Estimate& measured, const Estimate
 
 // Thresholds of each set, of all choices that were not refused. They rise, as the rates asked for
 // fall.
-std::vector<std::vector<double>> BySet(const std::vector<Choice>& choices, size_t sets) {
+std::vector<std::vector<double>> BySet(const std::vector<SetThresholds>& choices, size_t sets) {
   std::vector<std::vector<double>> out(sets);
-  for (const Choice& choice : choices) {
+  for (const SetThresholds& choice : choices) {
     if (!choice.refused.empty()) continue;
     for (size_t k = 0; k < sets; ++k) out[k].push_back(choice.thresholds[k]);
   }
@@ -68,7 +68,7 @@ std::vector<std::vector<double>> BySet(const std::vector<Choice>& choices, size_
 absl::Status JudgeComparisons(std::span<const Comparisons> lists,
                               std::span<const Model* const> models, const BootstrapOptions& options,
                               Judgement* out) {
-  std::vector<Choice> choices;
+  std::vector<SetThresholds> choices;
   for (double fmr : kAskedFmrs) {
     choices.push_back(
         ChooseForAll(lists.size(), fmr, [&](size_t k) { return models[k]->ThresholdFor(fmr); }));
@@ -76,7 +76,7 @@ absl::Status JudgeComparisons(std::span<const Comparisons> lists,
   HEFT_ASSIGN_OR_RETURN(const PooledRates rates,
                         MeasureErrorRates(lists, BySet(choices, lists.size()), options));
   size_t next = 0;
-  for (const Choice& choice : choices) {
+  for (const SetThresholds& choice : choices) {
     if (!choice.refused.empty()) {
       out->comparisons.push_back(Refused(choice));
       continue;
@@ -100,10 +100,10 @@ absl::Status JudgeEvidence(std::span<const Comparisons> lists, std::span<const M
   return absl::OkStatus();
 }
 
-void AddSearchChecks(const std::vector<Choice>& choices, uint32_t templates, uint64_t people,
+void AddSearchChecks(const std::vector<SetThresholds>& choices, uint32_t templates, uint64_t people,
                      OpenSetOutcome outcome, Judgement* out) {
   size_t next = 0;
-  for (const Choice& choice : choices) {
+  for (const SetThresholds& choice : choices) {
     SearchCheck check = {templates, people, Refused(choice)};
     if (choice.refused.empty()) {
       const OpenSetOutcome::Rates& at = outcome.at[next++];
@@ -123,7 +123,7 @@ absl::Status JudgeSearches(std::span<const JudgedSet> sets,
     if (gallery == 0) return absl::OkStatus();
     people += gallery;
   }
-  std::vector<Choice> choices;
+  std::vector<SetThresholds> choices;
   for (double fpir : kAskedFpirs) {
     choices.push_back(ChooseForAll(sets.size(), fpir, [&](size_t k) {
       return sets[k].model->ThresholdForSearch(fpir, GallerySize(scores[k].identities, templates),
@@ -194,7 +194,7 @@ absl::Status JudgeGallery(const FeatureMatrix& scores, std::span<const int> prob
   for (int person : templates) ++counts[person];
   uint32_t most = 0;
   for (const auto& [person, count] : counts) most = std::max(most, count);
-  std::vector<Choice> choices;
+  std::vector<SetThresholds> choices;
   for (double fpir : kAskedFpirs) {
     choices.push_back(ChooseForAll(
         1, fpir, [&](size_t) { return model.ThresholdForSearch(fpir, counts.size(), most); }));

@@ -87,10 +87,10 @@ class PlainFold {
   FeatureMatrix z_;  // by row of the data set
 };
 
-class Study {
+class SampleMeasurer {
  public:
-  Study(const Monitor& monitor, const Dataset& dataset, const std::vector<Model>& models,
-        const SampleStudyOptions& options)
+  SampleMeasurer(const Monitor& monitor, const Dataset& dataset, const std::vector<Model>& models,
+                 const SampleStudyOptions& options)
       : monitor_(monitor), dataset_(dataset), models_(models), ways_(WaysOf(options)) {
     out_.options = options;
   }
@@ -307,7 +307,7 @@ class Study {
 absl::StatusOr<SampleStudy> StudySamples(const Monitor& monitor, const Dataset& dataset,
                                          const std::vector<Model>& models,
                                          const SampleStudyOptions& options) {
-  return Study(monitor, dataset, models, options).Run();
+  return SampleMeasurer(monitor, dataset, models, options).Run();
 }
 
 }  // namespace heft::experiment

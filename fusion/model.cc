@@ -17,7 +17,7 @@ namespace heft {
 namespace {
 
 constexpr std::string_view kKind = "MODL";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kFirstModelVersion = 1;
 constexpr uint32_t kCalibratedVersion = 2;  // the same with a calibration
 constexpr uint32_t kDecisionsVersion = 3;   // with intervals, searches and agreement
 constexpr uint32_t kMaxModalities = 8;
@@ -99,7 +99,7 @@ uint32_t VersionFor(const Model& model) {
   const bool intervals = std::ranges::any_of(
       model.thresholds, [](const auto& t) { return t.interval != RateInterval{}; });
   if (model.sample_agreement || intervals || !model.searches.empty()) return kDecisionsVersion;
-  return model.calibration ? kCalibratedVersion : kVersion;
+  return model.calibration ? kCalibratedVersion : kFirstModelVersion;
 }
 
 void WriteTail(ByteWriter& writer, const ImpostorTail& tail) {
@@ -345,7 +345,8 @@ std::vector<uint8_t> Model::Serialize() const {
 
 absl::StatusOr<Model> Model::Parse(ByteSpan bytes, std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
-  const uint32_t version = std::clamp(EnvelopeVersion(bytes), kVersion, kDecisionsVersion);
+  const uint32_t version =
+      std::clamp(EnvelopeVersion(bytes), kFirstModelVersion, kDecisionsVersion);
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kKind, version, what));
   ByteReader reader(payload, what);
   Model model = ReadCore(reader);
@@ -365,7 +366,7 @@ absl::StatusOr<Model> Model::Parse(ByteSpan bytes, std::string_view what) {
     return absl::DataLossError(absl::StrCat(std::string(what), ": training summary is not JSON of ",
                                             "at most ", kMaxSummaryDepth, " levels"));
   }
-  if (version != kVersion) return model;
+  if (version != kFirstModelVersion) return model;
   model.calibration = CalibrationInSummary(model.training_summary);
   if (model.calibration && !Finite(*model.calibration)) model.calibration.reset();
   return model;

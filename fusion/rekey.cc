@@ -14,7 +14,7 @@
 
 namespace heft {
 namespace {
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kRekeyVersion = 1;
 }  // namespace
 
 std::vector<uint8_t> SerializeRekeyingKey(const ckks::Context& context, const ckks::KeyId& from,
@@ -24,14 +24,14 @@ std::vector<uint8_t> SerializeRekeyingKey(const ckks::Context& context, const ck
   ckks::WriteId(writer, from);
   ckks::WriteId(writer, to);
   ckks::WriteSwitchKey(writer, context, key);
-  return SealEnvelope(kRekeyingKeyKind, kVersion, writer.bytes());
+  return SealEnvelope(kRekeyingKeyKind, kRekeyVersion, writer.bytes());
 }
 
 absl::StatusOr<RekeyingKey> ParseRekeyingKey(const ckks::Context& context, ByteSpan bytes,
                                              std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kRekeyingKeyKind, kVersion, what));
+                        OpenEnvelope(bytes, kRekeyingKeyKind, kRekeyVersion, what));
   ByteReader reader(payload, what);
   const ckks::ParamsId params_id = ckks::ReadId(reader);
   HEFT_RETURN_IF_ERROR(reader.status());

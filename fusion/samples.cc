@@ -20,7 +20,7 @@ constexpr std::string_view kCompactKind = "CTXT";
 constexpr std::string_view kBulkKind = "CTXS";
 constexpr std::string_view kPartialKind = "CTXP";
 constexpr std::string_view kFusedKind = "CTXF";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kSamplesVersion = 1;
 constexpr uint64_t kMaxSamples = 1 << 24;
 
 std::string_view Kind(SampleEncoding encoding) {
@@ -161,7 +161,7 @@ void SampleWriter::Add(const ckks::SeededCiphertext& ciphertext) {
 }
 
 std::vector<uint8_t> SampleWriter::Finish() {
-  return SealEnvelope(Kind(encoding_), kVersion, writer_.bytes());
+  return SealEnvelope(Kind(encoding_), kSamplesVersion, writer_.bytes());
 }
 
 absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Context> context,
@@ -172,7 +172,7 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
   header.encoding = EncodingOf(EnvelopeKind(file));
   const bool bulk = header.encoding == SampleEncoding::kBulk;
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(file, Kind(header.encoding), kVersion, what));
+                        OpenEnvelope(file, Kind(header.encoding), kSamplesVersion, what));
   ByteReader reader(payload, what);
   header.params_id = ckks::ReadId(reader);
   HEFT_RETURN_IF_ERROR(reader.status());

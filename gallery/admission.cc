@@ -21,7 +21,7 @@ namespace {
 // first that suffices is written.
 constexpr uint32_t kWithoutMeans = 1;
 constexpr uint32_t kWithMeans = 2;
-constexpr uint32_t kVersion = 3;
+constexpr uint32_t kAdmissionVersion = 3;
 constexpr uint32_t kRequestVersion = 2;  // of requests and answers: with the gallery's root
 constexpr uint64_t kMaxEnrolments = 1 << 20;
 constexpr uint64_t kMaxTemplates = 1 << 20;  // of one enrolment
@@ -93,7 +93,7 @@ void ReadDetails(ByteReader& reader, std::span<WaitingTemplate> templates) {
 uint32_t VersionOf(std::span<const WaitingTemplate> templates) {
   uint32_t version = kWithoutMeans;
   for (const WaitingTemplate& t : templates) {
-    if (!t.metadata.empty() || t.expires != 0) return kVersion;
+    if (!t.metadata.empty() || t.expires != 0) return kAdmissionVersion;
     if (!t.parts.empty()) version = kWithMeans;
   }
   return version;
@@ -255,7 +255,7 @@ std::vector<uint8_t> SerializeQuarantined(const Rings& rings, const GalleryBindi
   WriteBinding(writer, binding);
   WriteTemplates(writer, enrolment.templates);
   if (version >= kWithMeans) WriteParts(writer, enrolment.templates);
-  if (version >= kVersion) WriteDetails(writer, enrolment.templates);
+  if (version >= kAdmissionVersion) WriteDetails(writer, enrolment.templates);
   WriteBytes(writer, enrolment.authorisation);
   WriteProofs(writer, rings, enrolment.proofs, enrolment.norms);
   for (const ckks::Ciphertext& c : enrolment.fused) {
@@ -271,7 +271,7 @@ absl::StatusOr<QuarantinedEnrolment> ParseQuarantined(const Rings& rings,
                                                       const GalleryBinding& binding, ByteSpan bytes,
                                                       std::string_view what) {
   uint32_t version = EnvelopeVersion(bytes);
-  if (version < kWithoutMeans || version > kVersion) version = kVersion;
+  if (version < kWithoutMeans || version > kAdmissionVersion) version = kAdmissionVersion;
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
                         OpenEnvelope(bytes, kQuarantineKind, version, what));
   ByteReader reader(payload, what);
@@ -284,7 +284,7 @@ absl::StatusOr<QuarantinedEnrolment> ParseQuarantined(const Rings& rings,
   QuarantinedEnrolment out;
   out.templates = ReadTemplates(reader);
   if (version >= kWithMeans) ReadParts(reader, out.templates);
-  if (version >= kVersion) ReadDetails(reader, out.templates);
+  if (version >= kAdmissionVersion) ReadDetails(reader, out.templates);
   if (reader.ok() && version != VersionOf(out.templates)) {
     reader.Fail("means or metadata are announced, and there are none");
   }

@@ -9,7 +9,7 @@
 
 namespace heft {
 namespace {
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kAuthorisationVersion = 1;
 }  // namespace
 
 absl::StatusOr<std::vector<uint8_t>> SerializeAuthorisation(const GalleryId& gallery,
@@ -20,7 +20,7 @@ absl::StatusOr<std::vector<uint8_t>> SerializeAuthorisation(const GalleryId& gal
   ckks::WriteId(writer, gallery);
   writer.U8(static_cast<uint8_t>(act));
   writer.String(identity);
-  return SealEnvelope(kAuthorisationKind, kVersion, writer.bytes());
+  return SealEnvelope(kAuthorisationKind, kAuthorisationVersion, writer.bytes());
 }
 
 absl::Status CheckAuthorisation(ByteSpan bytes, const Trust& trust, AuthorisedAct act,
@@ -32,7 +32,7 @@ absl::Status CheckAuthorisation(ByteSpan bytes, const Trust& trust, AuthorisedAc
   expected.gallery = gallery;
   HEFT_ASSIGN_OR_RETURN(const SignedFile file, OpenSigned(bytes, trust, expected, what));
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(file.file, kAuthorisationKind, kVersion, what));
+                        OpenEnvelope(file.file, kAuthorisationKind, kAuthorisationVersion, what));
   ByteReader reader(payload, what);
   const GalleryId of = ckks::ReadId(reader);
   const uint8_t allowed = reader.U8();

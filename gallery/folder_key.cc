@@ -15,7 +15,7 @@
 namespace heft {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kFolderKeyVersion = 1;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ absl::StatusOr<Seed> ReadFolderKey(const std::string& path, std::string_view kin
   HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, 1 << 10));
   if (file.bytes.size() == 0) return absl::NotFoundError("not made yet");
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(file.bytes.span(), kind, kVersion, path));
+                        OpenEnvelope(file.bytes.span(), kind, kFolderKeyVersion, path));
   // An auditor may have that of the stand-ins, as a copy with any mode.
   if (kind == kAuditKeyKind) HEFT_RETURN_IF_ERROR(file.permissions);
   ByteReader reader(payload, path);
@@ -50,7 +50,7 @@ absl::StatusOr<Seed> FolderKey(const std::string& path, std::string_view kind,
   if (!absl::IsNotFound(key.status())) return key;
   Seed fresh;
   Csprng().Fill(fresh);
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(path, SealEnvelope(kind, kVersion, fresh), 0600));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(path, SealEnvelope(kind, kFolderKeyVersion, fresh), 0600));
   return fresh;
 }
 

@@ -21,7 +21,7 @@ constexpr std::string_view kManifestKind = "GALM";
 constexpr uint32_t kManifestVersion = 6;
 constexpr std::string_view kBlockKind = "GBLK";
 constexpr uint32_t kBlockVersion = 1;
-constexpr uint64_t kMaxTemplates = uint64_t{1} << 28;
+constexpr uint64_t kMaxLegacyTemplates = uint64_t{1} << 28;
 constexpr uint64_t kMaxRevoked = 1 << 16;
 // kMaxManifestSize: some ten million names; they are in memory.
 constexpr uint64_t kMaxManifestSize = uint64_t{1} << 30;
@@ -45,9 +45,9 @@ Digest FileHash(ByteSpan file) {
 }
 
 void ReadLists(ByteReader& reader, uint32_t version, LegacyGallery* gallery) {
-  const uint64_t blocks = reader.Count(sizeof(uint64_t), kMaxTemplates);
+  const uint64_t blocks = reader.Count(sizeof(uint64_t), kMaxLegacyTemplates);
   for (uint64_t b = 0; b < blocks; ++b) gallery->generations.push_back(reader.U64());
-  const uint64_t templates = reader.Count(sizeof(uint64_t), kMaxTemplates);
+  const uint64_t templates = reader.Count(sizeof(uint64_t), kMaxLegacyTemplates);
   for (uint64_t i = 0; i < templates && reader.ok(); ++i) {
     gallery->identities.push_back(reader.String(256));
   }
@@ -64,7 +64,7 @@ void ReadLists(ByteReader& reader, uint32_t version, LegacyGallery* gallery) {
     gallery->root = ReadDigest(reader);
   }
   if (version < 6) return;
-  gallery->parts.resize(reader.Count(sizeof(SampleDigest), kMaxTemplates));
+  gallery->parts.resize(reader.Count(sizeof(SampleDigest), kMaxLegacyTemplates));
   for (SampleDigest& part : gallery->parts) part = ckks::ReadId(reader);
   if (gallery->parts.empty()) reader.Fail("means are announced, and there are none");
 }

@@ -58,13 +58,13 @@ absl::StatusOr<Call> FindCall(const GalleryChange& change, uint64_t entry, size_
 }
 
 // Positions by their entries.
-using Entries = std::map<uint64_t, uint64_t>;
+using PlacedEntries = std::map<uint64_t, uint64_t>;
 
 // Takes back what the calls added that added these entries of a block, each call once; the
 // positions of those of which that could be done.
 absl::StatusOr<std::set<uint64_t>> TakeBack(GalleryChange* change, const Instance& instance,
                                             const ckks::EvaluationKeys& keys, size_t block,
-                                            const Entries& entries, TiledCiphertexts* data) {
+                                            const PlacedEntries& entries, TiledCiphertexts* data) {
   std::set<uint64_t> taken;
   const auto variance = [&](size_t templates) {
     return templates == 0 ? 0 : AdditionVariance(instance.params(), instance.plan, templates);
@@ -99,7 +99,7 @@ absl::StatusOr<std::set<uint64_t>> EraseInBlock(GalleryChange* change, const Ins
                                                 const ckks::EvaluationKeys& keys, size_t block,
                                                 std::span<const uint64_t> positions) {
   std::set<uint64_t> erased;
-  Entries entries;
+  PlacedEntries entries;
   bool rechain = false;
   for (const uint64_t position : positions) {
     HEFT_ASSIGN_OR_RETURN(const Resident* at, change->Place(position));

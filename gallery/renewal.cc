@@ -11,7 +11,7 @@
 namespace heft {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kRenewalVersion = 1;
 
 // How the moves into a target are written: one bit a position of one source that stay where they
 // are, or one by one.
@@ -143,13 +143,13 @@ std::vector<uint8_t> SerializeRenewalRequest(const Instance& matching,
   for (const std::vector<Move>& moves : request.targets) {
     WriteMoves(writer, Positions(matching), moves);
   }
-  return SealEnvelope(kRenewalRequestKind, kVersion, writer.bytes());
+  return SealEnvelope(kRenewalRequestKind, kRenewalVersion, writer.bytes());
 }
 
 absl::StatusOr<RenewalRequest> ParseRenewalRequest(const Instance& matching, ByteSpan bytes,
                                                    std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kRenewalRequestKind, kVersion, what));
+                        OpenEnvelope(bytes, kRenewalRequestKind, kRenewalVersion, what));
   ByteReader reader(payload, what);
   RenewalRequest request;
   HEFT_RETURN_IF_ERROR(ReadHead(reader, matching, what, &request));
@@ -187,12 +187,13 @@ std::vector<uint8_t> SerializeRenewal(const Instance& matching, const Renewal& r
       ckks::WritePoly(writer, *matching.context, c.c0, /*extended=*/false);
     }
   }
-  return SealEnvelope(kRenewalKind, kVersion, writer.bytes());
+  return SealEnvelope(kRenewalKind, kRenewalVersion, writer.bytes());
 }
 
 absl::StatusOr<Renewal> ParseRenewal(const Instance& matching, ByteSpan bytes,
                                      std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kRenewalKind, kVersion, what));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, kRenewalKind, kRenewalVersion, what));
   ByteReader reader(payload, what);
   Renewal renewal;
   HEFT_RETURN_IF_ERROR(ReadHead(reader, matching, what, &renewal));

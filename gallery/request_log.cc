@@ -13,7 +13,7 @@
 namespace heft {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kRequestLogVersion = 1;
 constexpr size_t kCheckSize = 8;
 constexpr size_t kRecordSize = sizeof(RequestId) + 8 + 8 + kCheckSize;
 // kFewForgotten: so many may stay in the file before it is written anew.
@@ -21,7 +21,7 @@ constexpr size_t kFewForgotten = 256;
 
 // Prefix: what every file of ours begins with (base/envelope.h), without the size, which grows.
 std::vector<uint8_t> Prefix() {
-  std::vector<uint8_t> bytes = SealEnvelope(kRequestLogKind, kVersion, {});
+  std::vector<uint8_t> bytes = SealEnvelope(kRequestLogKind, kRequestLogVersion, {});
   bytes.resize(16);
   return bytes;
 }

@@ -16,12 +16,12 @@
 namespace heft {
 namespace {
 
-constexpr std::string_view kKind = "SCOR";
-constexpr uint32_t kFull = 1;        // old versions: replies are ciphertexts,
-constexpr uint32_t kShort = 2;       // or short ones; a norm is there or not
-constexpr uint32_t kProved = 3;      // says which, and has a NormForm
-constexpr uint32_t kOriginated = 4;  // has an origin
-constexpr uint32_t kVersion = 5;     // an identification that not every place answers
+constexpr std::string_view kScoresKind = "SCOR";
+constexpr uint32_t kFull = 1;           // old versions: replies are ciphertexts,
+constexpr uint32_t kShort = 2;          // or short ones; a norm is there or not
+constexpr uint32_t kProved = 3;         // says which, and has a NormForm
+constexpr uint32_t kOriginated = 4;     // has an origin
+constexpr uint32_t kScoresVersion = 5;  // an identification that not every place answers
 constexpr uint64_t kMaxNames = uint64_t{1} << 28;
 constexpr size_t kOriginSize = sizeof(GalleryId) + sizeof(uint64_t) + 3 * sizeof(Digest);
 
@@ -131,7 +131,7 @@ absl::Status ReadHead(ByteReader& reader, const ckks::Context& context, uint32_t
     scores->identities.push_back(ReadName(reader));
   }
   scores->templates = reader.U64();
-  if (version < kVersion) return reader.status();
+  if (version < kScoresVersion) return reader.status();
   if (scores->kind == ScoreKind::kVerification)
     reader.Fail("a verification that leaves places out");
   scores->restriction = ReadRestriction(reader, reader.ok() ? scores->templates : 0);
@@ -216,8 +216,10 @@ std::vector<uint8_t> SerializeScores(const ckks::Context& context, const Encrypt
 
 Hash WriteScores(ByteWriter& writer, const ckks::Context& context, const EncryptedScores& scores) {
   writer.Reserve(writer.bytes().size() + SizeOf(context, scores));
-  const uint32_t version = scores.restriction ? kVersion : scores.origin ? kOriginated : kProved;
-  const size_t start = BeginEnvelope(kKind, version, &writer);
+  const uint32_t version = scores.restriction ? kScoresVersion
+                           : scores.origin    ? kOriginated
+                                              : kProved;
+  const size_t start = BeginEnvelope(kScoresKind, version, &writer);
   ckks::WriteId(writer, scores.params_id);
   ckks::WriteId(writer, scores.key_id);
   ckks::WriteId(writer, scores.model_id);
@@ -243,13 +245,13 @@ Hash WriteScores(ByteWriter& writer, const ckks::Context& context, const Encrypt
 absl::StatusOr<ReplyOrigin> OriginOf(ByteSpan reply, std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(reply, Unsigned(reply, what));
   const uint32_t version = EnvelopeVersion(reply);
-  if (EnvelopeKind(reply) == kKind && version < kOriginated) {
+  if (EnvelopeKind(reply) == kScoresKind && version < kOriginated) {
     return absl::FailedPreconditionError(absl::StrCat(
         std::string(what), ": of an older server, which says neither its gallery nor its seed"));
   }
-  HEFT_ASSIGN_OR_RETURN(
-      const ByteSpan payload,
-      OpenEnvelope(reply, kKind, version == kOriginated ? kOriginated : kVersion, what));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(reply, kScoresKind,
+                                     version == kOriginated ? kOriginated : kScoresVersion, what));
   ByteReader reader(payload.last(std::min(payload.size(), kOriginSize)), what);
   const ReplyOrigin origin = ReadOrigin(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
@@ -260,8 +262,8 @@ absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSp
                                             std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
   uint32_t version = EnvelopeVersion(bytes);
-  if (version < kFull || version > kVersion) version = kVersion;
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kKind, version, what));
+  if (version < kFull || version > kScoresVersion) version = kScoresVersion;
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kScoresKind, version, what));
   ByteReader reader(payload, what);
   EncryptedScores scores;
   HEFT_RETURN_IF_ERROR(ReadHead(reader, context, version, what, &scores));

@@ -13,7 +13,7 @@
 namespace heft {
 namespace {
 
-constexpr std::string_view kKind = "STND";
+constexpr std::string_view kStandInKind = "STND";
 
 // JumpHash: a bucket of `buckets` >= 1, which stays for nearly all keys when buckets are added
 // (Lamping and Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm", 2014).
@@ -31,7 +31,7 @@ size_t JumpHash(uint64_t key, size_t buckets) {
 }  // namespace
 
 absl::StatusOr<Seed> StandInKey(const std::string& directory) {
-  return FolderKey(directory + "/stand-in.key", kKind, "a gallery's first verification");
+  return FolderKey(directory + "/stand-in.key", kStandInKind, "a gallery's first verification");
 }
 
 absl::StatusOr<Claim> FindClaim(const Instance& instance, const Gallery::Impl& gallery,

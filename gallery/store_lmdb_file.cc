@@ -20,7 +20,7 @@ namespace {
 
 // The version of what is in the tables' shape, not of what galleries write into them.
 constexpr std::string_view kVersionKey = "heft store";
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kStoreVersion = 1;
 
 // The file may grow to this within one process's life; more where it is large already. Of address
 // space, not of memory.
@@ -36,7 +36,7 @@ size_t FileSize(int fd) {
 
 std::string Name(size_t table) { return std::string(TableName(static_cast<Table>(table))); }
 
-MDB_val Value(std::string_view text) { return {text.size(), const_cast<char*>(text.data())}; }
+MDB_val ValueOf(std::string_view text) { return {text.size(), const_cast<char*>(text.data())}; }
 
 }  // namespace
 
@@ -164,7 +164,7 @@ absl::Status LmdbFile::CheckPages(MDB_txn* txn, bool all) const {
 absl::Status LmdbFile::FindMap(MDB_txn* txn) {
   const auto meta = Meta(mdb_txn_id(txn));
   if (absl::IsAborted(meta.status())) return meta.status();
-  MDB_val key = Value(kVersionKey), value;
+  MDB_val key = ValueOf(kVersionKey), value;
   const int rc = mdb_get(txn, names_, &key, &value);
   if (rc == MDB_NOTFOUND) return DamagedStore(folder_, "it says of no version");
   if (rc != 0) return LmdbError("read", folder_, rc);
@@ -203,23 +203,23 @@ int LmdbFile::OpenEnvironment(const std::string& path) {
 }
 
 absl::Status LmdbFile::CheckVersion(MDB_txn* txn) const {
-  MDB_val key = Value(kVersionKey), value;
+  MDB_val key = ValueOf(kVersionKey), value;
   const int rc = mdb_get(txn, names_, &key, &value);
   if (rc == MDB_NOTFOUND) return DamagedStore(folder_, "it says of no version");
   if (rc != 0) return LmdbError("read", folder_, rc);
-  if (value.mv_size == 1 && *static_cast<const uint8_t*>(value.mv_data) == kVersion) {
+  if (value.mv_size == 1 && *static_cast<const uint8_t*>(value.mv_data) == kStoreVersion) {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(absl::StrCat(
       "the store in ", folder_, " is of another version (",
-      value.mv_size == 0 ? 0 : *static_cast<const uint8_t*>(value.mv_data), "; this is ", kVersion,
-      "): use the version of HEFT that made it, or a newer one"));
+      value.mv_size == 0 ? 0 : *static_cast<const uint8_t*>(value.mv_data), "; this is ",
+      kStoreVersion, "): use the version of HEFT that made it, or a newer one"));
 }
 
 // MakeTables: of a new file.
 int LmdbFile::MakeTables(MDB_txn* txn) {
-  uint8_t version = kVersion;
-  MDB_val key = Value(kVersionKey), value = {1, &version};
+  uint8_t version = kStoreVersion;
+  MDB_val key = ValueOf(kVersionKey), value = {1, &version};
   int rc = mdb_put(txn, names_, &key, &value, 0);
   for (size_t i = 0; i < kTables && rc == 0; ++i) {
     rc = mdb_dbi_open(txn, Name(i).c_str(), MDB_CREATE, &tables_[i]);

@@ -13,7 +13,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-constexpr uint32_t kMagic = 0xBEEFC0DE, kVersion = 1;
+constexpr uint32_t kMagic = 0xBEEFC0DE, kPagesVersion = 1;
 constexpr uint64_t kNone = ~uint64_t{0};  // root of an empty tree
 constexpr size_t kHeader = 16, kNodeHeader = 8, kTreeSize = 48, kMetaSize = 152;
 constexpr uint16_t kBranch = 1, kLeafPage = 2, kOverflow = 4, kMeta = 8;
@@ -42,7 +42,8 @@ PageTree LoadTree(ByteSpan bytes) {
 
 absl::StatusOr<MetaPage> ReadMeta(ByteSpan page) {
   if (page.size() < kMetaSize || (Load<uint16_t>(page, 10) & kMeta) == 0 ||
-      Load<uint32_t>(page, kHeader) != kMagic || Load<uint32_t>(page, kHeader + 4) != kVersion) {
+      Load<uint32_t>(page, kHeader) != kMagic ||
+      Load<uint32_t>(page, kHeader + 4) != kPagesVersion) {
     return absl::DataLossError("a page that should say what is in the file does not");
   }
   MetaPage meta = {.state = Load<uint64_t>(page, 144),

@@ -14,7 +14,7 @@
 namespace heft {
 namespace {
 
-constexpr size_t kLongestName = 64;
+constexpr size_t kLongestStoreName = 64;
 
 struct Schemes {
   std::mutex mutex;
@@ -25,8 +25,8 @@ struct Schemes {
   }
 };
 
-bool IsName(std::string_view name) {
-  return !name.empty() && name.size() <= kLongestName && name.front() != '.' &&
+bool IsStoreName(std::string_view name) {
+  return !name.empty() && name.size() <= kLongestStoreName && name.front() != '.' &&
          std::ranges::all_of(name, [](unsigned char c) {
            return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '.';
          });
@@ -61,7 +61,7 @@ absl::StatusOr<std::optional<SchemeStore>> ParseSchemeStore(std::string_view add
   SchemeStore at;
   at.name = all.substr(0, colon);
   if (colon != all.npos) at.rest = all.substr(colon + 1);
-  if (!IsName(at.name) || (colon != all.npos && at.rest.empty())) {
+  if (!IsStoreName(at.name) || (colon != all.npos && at.rest.empty())) {
     return absl::InvalidArgumentError(absl::StrCat(
         "\"", std::string(address),
         "\": give postgres:SERVICE or postgres:SERVICE:NAME, a service of pg_service.conf being 1 "

@@ -13,7 +13,7 @@
 namespace heft {
 namespace {
 
-constexpr uint64_t kDealStream = 6, kStopStream = 7;  // of the seed
+constexpr uint64_t kFoldsStream = 6, kStopStream = 7;  // of the seed
 
 // The people for training and validation, with their unpaired samples.
 Dataset DevelopmentPeople(const Dataset& dataset) {
@@ -96,7 +96,7 @@ absl::StatusOr<CrossFit> FitAcross(const Monitor& monitor, const Dataset& datase
   const std::vector<int> identities = IdentityNumbers(people.labels);
   const int parts = std::min(recipe::kParts, PeopleWithTwo(identities) / recipe::kFewestInPart);
   if (parts < 2) return OfValidationPeople(std::move(people), shipped);
-  Random random(options.seed, kDealStream);
+  Random random(options.seed, kFoldsStream);
   const std::vector<int> part_of = DealPeople(identities, parts, random);
   CrossFit fit;
   fit.people = std::move(people);

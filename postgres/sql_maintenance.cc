@@ -14,7 +14,7 @@
 namespace heft {
 namespace {
 
-constexpr absl::Duration kStep = absl::Milliseconds(50);
+constexpr absl::Duration kSweepStep = absl::Milliseconds(50);
 
 // OfTables: `make` of each table of entries, with `between`.
 template <typename Make>
@@ -104,7 +104,7 @@ absl::Status ScrubDatabase(SqlHold& hold, absl::Duration wait) {
           "again later");
     }
     HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
-    absl::SleepFor(kStep);
+    absl::SleepFor(kSweepStep);
   }
   return WipeCache(hold.database(), *session);
 }

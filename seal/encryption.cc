@@ -20,7 +20,7 @@ constexpr size_t kFieldsSize = sizeof(ParmsId) + 1 + 5 * sizeof(uint64_t);
 constexpr size_t kSeedSize = 1 + sizeof(SealSeed::bytes);
 constexpr uint64_t kMaxParts = 3;
 
-absl::Status Bad(std::string_view what, std::string_view why) {
+absl::Status BadObject(std::string_view what, std::string_view why) {
   return absl::DataLossError(absl::StrCat(std::string(what), ": ", std::string(why)));
 }
 
@@ -39,7 +39,7 @@ absl::StatusOr<SealSeed> ReadSeed(ByteReader& reader, std::string_view what) {
   SealSeed seed;
   if (kind != static_cast<uint8_t>(SeedKind::kBlake2xb) &&
       kind != static_cast<uint8_t>(SeedKind::kShake256)) {
-    return Bad(what, absl::StrCat("a seed for an unknown generator, ", kind));
+    return BadObject(what, absl::StrCat("a seed for an unknown generator, ", kind));
   }
   seed.kind = static_cast<SeedKind>(kind);
   std::copy(bytes.begin(), bytes.end(), seed.bytes.begin());
@@ -65,14 +65,14 @@ absl::StatusOr<Fields> ReadFields(const ckks::Context& context, ByteReader& read
   const uint64_t correction = reader.U64();
   HEFT_RETURN_IF_ERROR(reader.status());
   if (n != context.n() || primes != fields.primes) {
-    return Bad(what, "degree or number of primes do not agree with the parms_id");
+    return BadObject(what, "degree or number of primes do not agree with the parms_id");
   }
-  if (fields.ntt != 1) return Bad(what, "not in NTT form, as CKKS ciphertexts are");
-  if (correction != 1) return Bad(what, "a correction factor other than 1");
+  if (fields.ntt != 1) return BadObject(what, "not in NTT form, as CKKS ciphertexts are");
+  if (correction != 1) return BadObject(what, "a correction factor other than 1");
   const double bits = context.params().Bits(fields.primes);
   if (!std::isnormal(fields.scale) || fields.scale < 0 || std::log2(fields.scale) >= bits) {
-    return Bad(what, absl::StrCat("the scale is not a positive number below the modulus of ", bits,
-                                  " bits"));
+    return BadObject(what, absl::StrCat("the scale is not a positive number below the modulus of ",
+                                        bits, " bits"));
   }
   if (fields.size < 2 || fields.size > kMaxParts) {
     return absl::InvalidArgumentError(
@@ -117,7 +117,8 @@ absl::StatusOr<Encryption> ReadEncryption(const ckks::Context& context, ByteSpan
   const uint64_t poly = uint64_t{fields.primes} * context.n();
   const bool seeded = fields.size == 2 && count == poly;
   if (!seeded && count != fields.size * poly) {
-    return Bad(what, absl::StrCat(count, " residues where ", fields.size * poly, " are needed"));
+    return BadObject(what,
+                     absl::StrCat(count, " residues where ", fields.size * poly, " are needed"));
   }
   Encryption out;
   out.scale = fields.scale;

@@ -13,7 +13,6 @@ namespace {
 constexpr uint16_t kMagic = 0xA15E;
 constexpr uint8_t kMajor = 4;
 constexpr uint8_t kMinor = 1;
-constexpr uint64_t kSchemeCkks = 2;
 
 absl::Status Bad(std::string_view what, std::string_view why) {
   return absl::DataLossError(absl::StrCat(std::string(what), ": ", std::string(why)));

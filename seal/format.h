@@ -36,6 +36,9 @@ absl::Status DecompressExactly(Compression compression, ByteSpan in, std::span<u
 // Header, Members: the frame of SEAL 4.x objects (docs/seal.md): a header of 16 bytes before every
 // object, nested ones too; only the outermost is ever compressed.
 
+// kSchemeCkks: as SEAL numbers its schemes.
+inline constexpr uint8_t kSchemeCkks = 2;
+
 // kHeaderSize: of every object's header.
 inline constexpr size_t kHeaderSize = 16;
 // WriteHeader: magic, header size, version 4.1 (which SEAL 4.1 and later read), compression.

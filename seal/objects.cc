@@ -12,7 +12,6 @@
 namespace heft::seal {
 namespace {
 
-constexpr uint8_t kSchemeCkks = 2;
 constexpr uint64_t kMaxPrimes = 256;  // SEAL's own bound
 constexpr size_t kModulusSize = kHeaderSize + sizeof(uint64_t);
 constexpr size_t kParamsFieldsSize = 1 + 2 * sizeof(uint64_t);

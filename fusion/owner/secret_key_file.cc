@@ -10,7 +10,7 @@
 namespace heft {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kSecretKeyVersion = 1;
 constexpr uint32_t kTwoRingsVersion = 2;
 
 struct Header {
@@ -52,7 +52,7 @@ absl::StatusOr<std::vector<uint8_t>> Serialize(uint32_t version, const ckks::Par
 absl::StatusOr<std::vector<uint8_t>> SerializeSecretKey(const ckks::Context& context,
                                                         const ckks::SecretKey& key,
                                                         std::span<const char> passphrase) {
-  return Serialize(kVersion, context.params().id(), key.key_id(), CoefficientBytes(key),
+  return Serialize(kSecretKeyVersion, context.params().id(), key.key_id(), CoefficientBytes(key),
                    passphrase);
 }
 
@@ -69,7 +69,8 @@ absl::StatusOr<std::vector<uint8_t>> SerializeSecretKeys(const Rings& rings, con
 }
 
 absl::StatusOr<bool> SecretKeyIsSealed(ByteSpan bytes, std::string_view what) {
-  const uint32_t version = EnvelopeVersion(bytes) == kTwoRingsVersion ? kTwoRingsVersion : kVersion;
+  const uint32_t version =
+      EnvelopeVersion(bytes) == kTwoRingsVersion ? kTwoRingsVersion : kSecretKeyVersion;
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kSecretKeyKind, version, what));
   ByteReader reader(payload, what);
   const Header header = ReadHeader(reader);
@@ -79,21 +80,21 @@ absl::StatusOr<bool> SecretKeyIsSealed(ByteSpan bytes, std::string_view what) {
 
 namespace {
 
-// Opened: what a file holds in the clear.
-struct Opened {
+// OpenedFile: what a file holds in the clear.
+struct OpenedFile {
   ckks::KeyId key_id{};
   SecureVector<int8_t> coefficients;
 };
 
-absl::StatusOr<Opened> Open(uint32_t version, const ckks::Params& params, size_t size,
-                            ByteSpan bytes, std::span<const char> passphrase,
-                            std::string_view what) {
+absl::StatusOr<OpenedFile> Open(uint32_t version, const ckks::Params& params, size_t size,
+                                ByteSpan bytes, std::span<const char> passphrase,
+                                std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kSecretKeyKind, version, what));
   ByteReader reader(payload, what);
   const Header header = ReadHeader(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
   HEFT_RETURN_IF_ERROR(CheckParamsId(params, header.params_id, what));
-  Opened out;
+  OpenedFile out;
   out.key_id = header.key_id;
   HEFT_ASSIGN_OR_RETURN(out.coefficients, SecureVector<int8_t>::Create(size));
   HEFT_RETURN_IF_ERROR(
@@ -121,8 +122,8 @@ absl::StatusOr<ckks::SecretKey> MakeKey(const ckks::Context& context, const ckks
 absl::StatusOr<ckks::SecretKey> ParseSecretKey(const ckks::Context& context, ByteSpan bytes,
                                                std::span<const char> passphrase,
                                                std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const Opened opened,
-                        Open(kVersion, context.params(), context.n(), bytes, passphrase, what));
+  HEFT_ASSIGN_OR_RETURN(const OpenedFile opened, Open(kSecretKeyVersion, context.params(),
+                                                      context.n(), bytes, passphrase, what));
   return MakeKey(context, opened.key_id, opened.coefficients.span(), what);
 }
 
@@ -135,7 +136,7 @@ absl::StatusOr<SecretKeys> ParseSecretKeys(const Rings& rings, ByteSpan bytes,
     HEFT_ASSIGN_OR_RETURN(ckks::SecretKey key, ParseSecretKey(large, bytes, passphrase, what));
     return SecretKeys(std::move(key));
   }
-  HEFT_ASSIGN_OR_RETURN(const Opened opened,
+  HEFT_ASSIGN_OR_RETURN(const OpenedFile opened,
                         Open(kTwoRingsVersion, large.params(), size_t{large.n()} + small.n(), bytes,
                              passphrase, what));
   const std::span<const int8_t> all = opened.coefficients.span();

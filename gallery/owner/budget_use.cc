@@ -7,8 +7,6 @@
 namespace heft {
 namespace {
 
-constexpr uint64_t kMilli = 1000;
-
 BudgetUse::Client Describe(const ClientId& client, const QueryLedger::ClientUse& use, uint64_t size,
                            uint64_t now) {
   BudgetUse::Client out;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -11,17 +12,14 @@
 namespace heft {
 namespace {
 
-double Dot(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
-
 // The cosine of a probe with vector `p` and a template made of `z`.
 double Answer(const std::vector<double>& p, const std::vector<double>& z, const Approximation& f,
               bool thin) {
-  const double probe = thin ? 1 / std::sqrt(Dot(p, p)) : f(Dot(p, p));
-  return probe * f(Dot(z, z)) * Dot(p, z);
+  const auto dot = [](const std::vector<double>& a, const std::vector<double>& b) {
+    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+  };
+  const double probe = thin ? 1 / std::sqrt(dot(p, p)) : f(dot(p, p));
+  return probe * f(dot(z, z)) * dot(p, z);
 }
 
 }  // namespace

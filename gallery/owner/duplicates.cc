@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kVersion = 1;
+constexpr int kRosterVersion = 1;
 constexpr uint64_t kMaxRecord = uint64_t{1} << 36;
 
 // Record: what was decided, a line of JSON each, appended and flushed. Of a request: that it is
@@ -81,7 +81,7 @@ class Record {
     HEFT_ASSIGN_OR_RETURN(
         size_, ReadLines(path_, [&](const Json& line) -> absl::Status {
           if (first && (!line.contains("heft_deduplication") ||
-                        line["heft_deduplication"] != Json(kVersion))) {
+                        line["heft_deduplication"] != Json(kRosterVersion))) {
             return absl::DataLossError(absl::StrCat(path_, ": no record of a deduplication"));
           }
           if (first && line["question"] != Json(question)) {
@@ -97,7 +97,7 @@ class Record {
   }
 
   absl::Status Begin(const std::string& question) {
-    const Json line = {{"heft_deduplication", kVersion}, {"question", question}};
+    const Json line = {{"heft_deduplication", kRosterVersion}, {"question", question}};
     const std::string text = line.dump() + "\n";
     size_ = text.size();
     return WriteFileAtomic(path_, text, 0600);

@@ -16,7 +16,7 @@
 namespace heft {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kAnchorVersion = 1;
 
 }  // namespace
 
@@ -29,12 +29,13 @@ std::vector<uint8_t> Anchor::Serialize(const JournalKeys& keys) const {
   writer.U64(restarts);
   writer.Raw(successor);
   writer.Raw(keys.Mac({AsBytes(kAnchorKind), writer.bytes()}));
-  return SealEnvelope(kAnchorKind, kVersion, writer.bytes());
+  return SealEnvelope(kAnchorKind, kAnchorVersion, writer.bytes());
 }
 
 absl::StatusOr<Anchor> Anchor::Parse(ByteSpan bytes, const JournalKeys* keys,
                                      std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kAnchorKind, kVersion, what));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, kAnchorKind, kAnchorVersion, what));
   ByteReader reader(payload, what);
   const auto take = [&](auto* out) {
     const ByteSpan raw = reader.Raw(out->size());

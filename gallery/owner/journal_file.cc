@@ -17,12 +17,12 @@
 namespace heft {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kJournalVersion = 1;
 constexpr uint64_t kMostBytes = uint64_t{1} << 33;
 
 // Prefix: what every file of ours begins with (base/envelope.h), without the size, which grows.
 std::vector<uint8_t> Prefix() {
-  std::vector<uint8_t> bytes = SealEnvelope(kJournalKind, kVersion, {});
+  std::vector<uint8_t> bytes = SealEnvelope(kJournalKind, kJournalVersion, {});
   bytes.resize(16);
   return bytes;
 }

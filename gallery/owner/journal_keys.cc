@@ -9,7 +9,7 @@ namespace heft {
 namespace {
 
 constexpr size_t kKeySize = 32;
-constexpr std::string_view kDomain = "HEFT journal of openings, 1";
+constexpr std::string_view kJournalDomain = "HEFT journal of openings, 1";
 constexpr char kContext[crypto_kdf_CONTEXTBYTES + 1] = "heftjrnl";
 static_assert(crypto_kdf_KEYBYTES == kKeySize && crypto_secretbox_KEYBYTES == kKeySize);
 static_assert(JournalKeys::kSealedSize ==
@@ -42,8 +42,8 @@ absl::StatusOr<JournalKeys> JournalKeys::FromMaster(const KeyId& key_id,
 absl::StatusOr<JournalKeys> JournalKeys::Derive(const SecretKeys& secret) {
   HEFT_ASSIGN_OR_RETURN(auto master, SecureVector<uint8_t>::Create(kKeySize));
   crypto_generichash_state state;
-  crypto_generichash_init(&state, reinterpret_cast<const uint8_t*>(kDomain.data()), kDomain.size(),
-                          kKeySize);
+  crypto_generichash_init(&state, reinterpret_cast<const uint8_t*>(kJournalDomain.data()),
+                          kJournalDomain.size(), kKeySize);
   HashCoefficients(&state, secret.enrolment);
   if (secret.small) HashCoefficients(&state, *secret.small);
   crypto_generichash_final(&state, master.data(), master.size());

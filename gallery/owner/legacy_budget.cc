@@ -8,8 +8,8 @@
 namespace heft {
 namespace {
 
-constexpr std::string_view kKind = "BUDG";
-constexpr uint32_t kVersion = 1;
+constexpr std::string_view kBudgetKind = "BUDG";
+constexpr uint32_t kBudgetVersion = 1;
 constexpr uint64_t kMaxEntries = uint64_t{1} << 28;
 
 }  // namespace
@@ -30,11 +30,12 @@ std::vector<uint8_t> LegacyBudget::Serialize() const {
       writer.U64(count);
     }
   }
-  return SealEnvelope(kKind, kVersion, writer.bytes());
+  return SealEnvelope(kBudgetKind, kBudgetVersion, writer.bytes());
 }
 
 absl::StatusOr<LegacyBudget> LegacyBudget::Parse(ByteSpan bytes, std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kKind, kVersion, what));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, kBudgetKind, kBudgetVersion, what));
   ByteReader reader(payload, what);
   LegacyBudget record;
   record.params_id = ckks::ReadId(reader);

@@ -12,8 +12,6 @@
 namespace heft {
 namespace {
 
-constexpr mode_t kMode = 0600;
-
 ReplyTag ReplyTagOf(const Hash& reply) {
   ReplyTag tag;
   std::copy_n(reply.begin(), tag.size(), tag.begin());
@@ -67,8 +65,8 @@ uint64_t QueryJournal::Now() const {
 
 absl::StatusOr<QueryJournal::Locks> QueryJournal::Lock() const {
   HEFT_RETURN_IF_ERROR(MakeAnchorFolder(anchor_path_));
-  HEFT_ASSIGN_OR_RETURN(FileLock journal, FileLock::Take(path_ + ".lock", kMode));
-  HEFT_ASSIGN_OR_RETURN(FileLock anchor, FileLock::Take(anchor_path_ + ".lock", kMode));
+  HEFT_ASSIGN_OR_RETURN(FileLock journal, FileLock::Take(path_ + ".lock", kJournalMode));
+  HEFT_ASSIGN_OR_RETURN(FileLock anchor, FileLock::Take(anchor_path_ + ".lock", kJournalMode));
   return Locks{std::move(journal), std::move(anchor)};
 }
 
@@ -212,7 +210,7 @@ absl::Status QueryJournal::Replace(Entry first, const Link& before) {
   std::copy(bytes.end() - sizeof(Hash), bytes.end(), link.mac.begin());
   const std::vector<uint8_t> entry = SealEntry(first, *keys_, &link);
   bytes.insert(bytes.end(), entry.begin(), entry.end());
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(path_, bytes, kMode));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(path_, bytes, kJournalMode));
   anchor_.link = link;
   return WriteAnchor(anchor_path_, *keys_, anchor_);
 }

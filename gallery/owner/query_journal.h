@@ -28,6 +28,7 @@ namespace heft {
 
 // It lies beside the secret key, under its name with this at the end.
 inline constexpr char kJournalSuffix[] = ".journal";
+inline constexpr mode_t kJournalMode = 0600;
 
 // Opening: of one reply, or of all that answer one search, as it is charged.
 struct Opening {

@@ -15,8 +15,6 @@
 namespace heft {
 namespace {
 
-constexpr mode_t kMode = 0600;
-
 absl::StatusOr<SecureVector<uint8_t>> Copy(const SecureVector<uint8_t>& secret) {
   HEFT_ASSIGN_OR_RETURN(auto out, SecureVector<uint8_t>::Create(secret.size()));
   std::copy_n(secret.data(), secret.size(), out.data());
@@ -106,7 +104,7 @@ absl::Status QueryJournal::Restart(const std::string& reason) {
   if (FileExists(path_)) {
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> old, ReadFrom(path_, 0));
     HEFT_RETURN_IF_ERROR(WriteFileAtomic(absl::StrCat(path_, ".before-", before.sequence + 1),
-                                         ByteSpan(old), kMode));
+                                         ByteSpan(old), kJournalMode));
   }
   ledger_.time = 0;
   ledger_.Rebase(Now());

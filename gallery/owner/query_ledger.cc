@@ -9,7 +9,7 @@
 namespace heft {
 namespace {
 
-constexpr uint64_t kDay = 86400, kMilli = 1000;
+constexpr uint64_t kDay = 86400;
 // Larger buckets are as good as none, and no product of theirs with a time overflows.
 constexpr uint64_t kLargest = uint64_t{1} << 32, kLongest = 20 * kDay;
 

@@ -157,6 +157,8 @@ inline constexpr size_t kMostReplies = 1 << 17;
 // Bits: what a published slot tells at most. A score of a template of 32 dimensions has a standard
 // deviation of 0.18 against a stranger's probe, in steps of 0.001: 9.5 bits.
 inline constexpr uint64_t kScoreBits = 10, kDecisionBits = 1;
+// kMilli: parts of a bit in which buckets count.
+inline constexpr uint64_t kMilli = 1000;
 // kGradedSlots: decisions that one which says how likely is charged as: which of four answers it is
 // can be found out by two questions of yes or no.
 inline constexpr uint32_t kGradedSlots = 2;

@@ -8,7 +8,7 @@
 namespace heft {
 namespace {
 
-constexpr uint64_t kMost = uint64_t{1} << 28;  // of anything that is counted
+constexpr uint64_t kMostCounted = uint64_t{1} << 28;  // of anything that is counted
 constexpr size_t kMaxText = 4096;
 constexpr size_t kUseSize = 32;
 
@@ -61,7 +61,7 @@ QueryLedger::Use ReadUse(ByteReader& reader) {
 template <typename Map, typename ReadKey, typename ReadValue>
 void ReadMap(ByteReader& reader, size_t entry_size, Map* map, ReadKey&& read_key,
              ReadValue&& read_value) {
-  const uint64_t count = reader.Count(entry_size, kMost);
+  const uint64_t count = reader.Count(entry_size, kMostCounted);
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     const typename Map::key_type key = read_key();
     if (!map->empty() && !(map->rbegin()->first < key)) reader.Fail("entries out of order");
@@ -165,7 +165,7 @@ absl::StatusOr<QueryLedger> QueryLedger::Parse(ByteSpan bytes, std::string_view 
   QueryLedger ledger;
   ledger.successor = Read<16>(reader);
   ledger.time = reader.U64();
-  const uint64_t restarts = reader.Count(16, kMost);
+  const uint64_t restarts = reader.Count(16, kMostCounted);
   for (uint64_t i = 0; i < restarts && reader.ok(); ++i) {
     const uint64_t when = reader.U64();
     ledger.restarts.push_back({when, reader.String(kMaxText)});
@@ -185,7 +185,7 @@ absl::StatusOr<QueryLedger> QueryLedger::Parse(ByteSpan bytes, std::string_view 
     }
   }
   if (reader.remaining() > 0) {
-    const uint64_t states = reader.Count(56, kMost);
+    const uint64_t states = reader.Count(56, kMostCounted);
     if (states == 0) reader.Fail("no galleries, where nothing is to stand");
     for (uint64_t i = 0; i < states && reader.ok(); ++i) {
       const SignedState state = ReadState(reader);
@@ -233,7 +233,7 @@ absl::StatusOr<Entry> Entry::Parse(ByteSpan bytes, std::string_view what) {
   entry.decision = ReadBool(reader);
   entry.slots = reader.U32();
   entry.reply = Read<16>(reader);
-  const uint64_t identities = reader.Count(16, kMost);
+  const uint64_t identities = reader.Count(16, kMostCounted);
   for (uint64_t i = 0; i < identities && reader.ok(); ++i) {
     entry.identities.push_back(Read<16>(reader));
   }

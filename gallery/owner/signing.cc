@@ -12,12 +12,12 @@
 namespace heft {
 namespace {
 
-constexpr std::string_view kDomain = "HEFT key owner's signing key, version 1";
+constexpr std::string_view kSigningDomain = "HEFT key owner's signing key, version 1";
 
 }  // namespace
 
 absl::StatusOr<SigningKey> KeyOwner::Impl::Signer() const {
-  HEFT_ASSIGN_OR_RETURN(const auto seed, SubSecret(keys_, kDomain));
+  HEFT_ASSIGN_OR_RETURN(const auto seed, SubSecret(keys_, kSigningDomain));
   return SigningKeyOfSeed(seed.span());
 }
 
