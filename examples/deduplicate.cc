@@ -20,16 +20,10 @@
 #include <thread>
 #include <vector>
 
+#include "examples/common.h"
 #include "heft/duplicates.h"
 #include "heft/files.h"
 #include "heft/server.h"
-
-template <typename T>
-T Check(absl::StatusOr<T> value) {
-  if (value.ok()) return *std::move(value);
-  std::cerr << "deduplicate: " << value.status().message() << "\n";
-  std::exit(1);
-}
 
 // Calls a half until all requests are done, and says how far it is.
 template <typename Half>

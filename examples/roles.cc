@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // All roles of HEFT on one page. In the field they are four programs that exchange what the arrows
 // name. Exits 0 if the right person is named.
-#include <filesystem>
 #include <iostream>
-#include <random>
 
+#include "examples/common.h"
 #include "heft/client.h"
 #include "heft/key_owner.h"
 #include "heft/server.h"
 #include "heft/train.h"
-
-template <typename T>
-T Check(absl::StatusOr<T> value) {
-  if (value.ok()) return *std::move(value);
-  std::cerr << "roles: " << value.status().message() << "\n";
-  std::exit(1);
-}
 
 int main() {
   using Use = heft::SampleUse;
@@ -42,19 +34,18 @@ int main() {
   };
 
   // Server: fuses everybody, can read nobody. -> proofs of their norms to the key owner
-  const std::string folder = std::filesystem::temp_directory_path() /
-                             ("heft-example-" + std::to_string(std::random_device()()));
-  for (size_t i = 0; i < 180; i += 6) Check(server.Enrol(folder, encrypt(i, Use::kEnrolment)));
+  const TemporaryFolder work;
+  for (size_t i = 0; i < 180; i += 6) Check(server.Enrol(work.path, encrypt(i, Use::kEnrolment)));
 
   // Key owner: admits who waits, if the norms of their templates are right. -> back to the server
-  const auto waiting = Check(server.Pending(Check(heft::Gallery::Open(folder))));
+  const auto waiting = Check(server.Pending(Check(heft::Gallery::Open(work.path))));
   const auto word = Check(owner.Admit(waiting, "waiting")).signed_admission;
-  Check(server.Admit(folder, word, "admission", Check(owner.Signer()).public_key()));
+  Check(server.Admit(work.path, word, "admission", Check(owner.Signer()).public_key()));
 
   // Server: matches person 7. -> reply to the key owner
-  const auto gallery = Check(heft::Gallery::Open(folder));
+  const auto gallery = Check(heft::Gallery::Open(work.path));
   const auto scores = Check(server.Identify(gallery, encrypt(7 * 6 + 2, Use::kIdentification)));
-  const auto key = Check(heft::GallerySigner(folder));
+  const auto key = Check(heft::GallerySigner(work.path));
   const auto reply = Check(heft::SignReply(key, gallery, {}, /*row=*/0, {}, scores));
 
   // Key owner: takes what this server signed and nothing else, opens it, and decides.
@@ -65,6 +56,5 @@ int main() {
   const heft::ChosenThreshold at = Check(owner.ThresholdFor(reply, "reply", {.fpir = 0.1}));
   const heft::OpenedScores opened = Check(owner.Open(reply, "reply"));
   for (const auto& c : opened.candidates) std::cout << c.identity << "  " << c.score << "\n";
-  std::filesystem::remove_all(folder);
   return opened.Decide(at).identity == "person 7" ? 0 : 1;
 }

@@ -2,19 +2,11 @@
 // A client that uses Microsoft SEAL, and a HEFT server: keys and samples come as SEAL's objects,
 // the reply leaves as SEAL's ciphertexts. HEFT plays SEAL's part too, by its exports. Exits 0 if
 // the right person comes first.
-#include <filesystem>
 #include <iostream>
-#include <random>
 
+#include "examples/common.h"
 #include "heft/seal_key_owner.h"
 #include "heft/train.h"
-
-template <typename T>
-T Check(absl::StatusOr<T> value) {
-  if (value.ok()) return *std::move(value);
-  std::cerr << "seal_exchange: " << value.status().message() << "\n";
-  std::exit(1);
-}
 
 using Use = heft::SampleUse;
 
@@ -46,16 +38,14 @@ int main() {
     auto bytes = Check(heft::ImportSealSamples(model, "face", owner.key_id(), files, labels));
     return std::vector<heft::SampleFile>{{std::move(bytes), "sample"}};
   };
-  const std::string folder = std::filesystem::temp_directory_path() /
-                             ("heft-seal-" + std::to_string(std::random_device()()));
-  for (size_t row : {0, 8, 16, 24}) Check(server.Enrol(folder, import(row, Use::kEnrolment)));
-  const auto waiting = Check(server.Pending(Check(heft::Gallery::Open(folder))));
+  const TemporaryFolder work;
+  for (size_t row : {0, 8, 16, 24}) Check(server.Enrol(work.path, import(row, Use::kEnrolment)));
+  const auto waiting = Check(server.Pending(Check(heft::Gallery::Open(work.path))));
   const auto admission = Check(owner.Admit(waiting, "waiting")).signed_admission;
   const heft::SignerKey owner_key = Check(owner.Signer()).public_key();
-  Check(server.Admit(folder, admission, "admission", owner_key));
-  const auto gallery = Check(heft::Gallery::Open(folder));
+  Check(server.Admit(work.path, admission, "admission", owner_key));
+  const auto gallery = Check(heft::Gallery::Open(work.path));
   const auto reply = Check(server.Identify(gallery, import(16, Use::kIdentification)));
-  std::filesystem::remove_all(folder);
 
   // Key owner: opens it in SEAL, where it divides by the root of the norm, or here.
   const auto scores = Check(heft::ExportSealScores(model, reply, "reply", kZstd));

@@ -2,31 +2,17 @@
 // 1:1 verification with files between the roles, as services would do it: keys sealed under a
 // passphrase, a decision at the model's threshold, and the query budget that it is charged to.
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
-#include <random>
 
+#include "examples/common.h"
+#include "heft/files.h"
 #include "heft/key_set.h"
 #include "heft/server.h"
 #include "heft/train.h"
 
-template <typename T>
-T Check(absl::StatusOr<T> value) {
-  if (value.ok()) return *std::move(value);
-  std::cerr << "verify: " << value.status().message() << "\n";
-  std::exit(1);
-}
-
-std::vector<uint8_t> Read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 int main() {
-  const std::filesystem::path work = std::filesystem::temp_directory_path() /
-                                     ("heft-verify-" + std::to_string(std::random_device()()));
+  const TemporaryFolder folder;
+  const std::filesystem::path work = folder.path;
   // The ends of keys' journals: left alone, they are in ~/.local/state/heft, where they last.
   setenv("HEFT_STATE_DIR", (work / "state").c_str(), 1);
   heft::SyntheticOptions people;
@@ -39,9 +25,10 @@ int main() {
   const heft::KeySet keys = Check(heft::MakeKeySet(model, work / "keys", passphrase));
 
   // Client and server have the public files.
-  const auto client = Check(heft::Client::Create(model, Read(keys.encryption_key)));
+  const auto read = [](const std::string& path) { return Check(heft::ReadFile(path)); };
+  const auto client = Check(heft::Client::Create(model, read(keys.encryption_key)));
   const auto server = Check(
-      heft::Server::Create(model, Read(keys.evaluation_keys), "keys", Read(keys.enrolment_keys)));
+      heft::Server::Create(model, read(keys.evaluation_keys), "keys", read(keys.enrolment_keys)));
   auto sample = [&](size_t row) {
     auto bytes = Check(client.Encrypt("face", data.Vector(0, row), data.labels()[row]));
     return std::vector<heft::SampleFile>{{std::move(bytes), "sample"}};
@@ -62,6 +49,5 @@ int main() {
   const heft::BudgetUse budget = Check(owner.Budget());
   std::cout << (decision.accepted ? "accepted " : "rejected ") << decision.identity << "; "
             << budget.decisions << " of " << budget.limits.decisions << " decisions a day used\n";
-  std::filesystem::remove_all(work);
   return decision.accepted ? 0 : 1;
 }
