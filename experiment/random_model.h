@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "heft/fit.h"
 #include "heft/model.h"
-#include "inverse_sqrt/fit.h"
 
 namespace heft::experiment {
 

@@ -10,7 +10,7 @@
 #include "experiment/figure.h"
 #include "experiment/page.h"
 #include "experiment/reports.h"
-#include "inverse_sqrt/fit.h"
+#include "heft/fit.h"
 
 namespace heft::experiment {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "fusion/profile.h"
-#include "inverse_sqrt/fit.h"
+#include "heft/fit.h"
 #include "learning/baselines.h"
 
 namespace heft::experiment {

@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "fusion/plan.h"
-#include "inverse_sqrt/fit.h"
+#include "heft/fit.h"
 
 namespace heft {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/status.h"
 #include "ckks/ciphertext.h"
 #include "ckks/keys.h"
+#include "fusion/factored.h"
 #include "fusion/plan.h"
-#include "inverse_sqrt/factored.h"
 
 namespace heft {
 

@@ -18,10 +18,10 @@
 #include "ckks/encoder.h"
 #include "ckks/params.h"
 #include "ckks/short_ciphertext.h"
+#include "fusion/factored.h"
 #include "fusion/key_needs.h"
 #include "fusion/profile.h"
 #include "heft/model.h"
-#include "inverse_sqrt/factored.h"
 
 namespace heft {
 

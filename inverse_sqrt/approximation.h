@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements heft/approximation.h; the interval of the paper, and polynomials on an interval.
+// Implements heft/approximation.h; polynomials on an interval.
 #ifndef HEFT_INVERSE_SQRT_APPROXIMATION_H_
 #define HEFT_INVERSE_SQRT_APPROXIMATION_H_
 
@@ -8,9 +8,6 @@
 #include "heft/approximation.h"
 
 namespace heft {
-
-// kPaperInterval: the interval of the paper (appendix, practical considerations).
-inline constexpr Interval kPaperInterval{0.05, 3.0};
 
 // ChebyshevCoefficients: c such that p(s) = sum_k c[k] T_k((s - centre) / half_width) on the
 // interval, where coefficients do not cancel; p.Degree() + 1 of them.

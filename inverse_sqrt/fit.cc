@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inverse_sqrt/fit.h"
+#include "heft/fit.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -223,10 +223,6 @@ absl::StatusOr<Approximation> FitLeastSquares(int degree, const Interval& interv
 absl::StatusOr<Approximation> Fit(FitKind kind, int degree, const Interval& interval) {
   return kind == FitKind::kMinimax ? FitMinimax(degree, interval)
                                    : FitLeastSquares(degree, interval);
-}
-
-Approximation PaperDegree2() {
-  return {{Polynomial{{2.51308415, -1.81897596, 0.42084296}}}, kPaperInterval, "paper"};
 }
 
 }  // namespace heft

@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "absl/strings/str_cat.h"
-#include "inverse_sqrt/fit.h"
+#include "heft/fit.h"
 
 namespace heft {
 

@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "gtest/gtest.h"
+#include "heft/fit.h"
 #include "inverse_sqrt/approximation.h"
-#include "inverse_sqrt/factored.h"
-#include "inverse_sqrt/fit.h"
+#include "inverse_sqrt/composite.h"
 #include "inverse_sqrt/goldschmidt.h"
 
 namespace heft {
@@ -122,33 +122,13 @@ TEST(Approximation, DerivativeMatchesFiniteDifferences) {
   }
 }
 
-TEST(Factored, EqualsThePolynomial) {
-  for (int degree : {2, 3}) {
-    for (const Interval& interval : {kPaperInterval, Interval{0.45, 1.7}, Interval{0.9, 1.1}}) {
-      for (FitKind kind : {FitKind::kMinimax, FitKind::kLeastSquares}) {
-        const Polynomial p = Fit(kind, degree, interval)->stages[0];
-        const auto factored = FactorForEvaluation(p);
-        ASSERT_TRUE(factored.ok());
-        for (double s : {interval.lo, 1.0, interval.hi, 5.0}) {
-          EXPECT_NEAR(factored->Evaluate(s), p(s), 1e-9 * (1 + std::abs(p(s))));
-        }
-      }
-    }
-  }
-  // Three real roots, 1, 2 and 3.
-  const auto factored = FactorForEvaluation(Polynomial{{-12, 22, -12, 2}});
-  ASSERT_TRUE(factored.ok());
-  EXPECT_NEAR(factored->Evaluate(5), 2 * 4 * 3 * 2, 1e-9);
-}
-
 TEST(Errors, AreInvalidArgument) {
   for (const absl::Status& status :
        {FitMinimax(0, kPaperInterval).status(), FitMinimax(32, kPaperInterval).status(),
         FitMinimax(2, {0, 1}).status(), FitMinimax(2, {1, 1}).status(),
         FitLeastSquares(2, {1, NAN}).status(), FitLeastSquares(2, {1, INFINITY}).status(),
         FitComposite({}, kPaperInterval, FitKind::kMinimax).status(),
-        ParseFitKind("taylor").status(), FactorForEvaluation(Polynomial{{1, 2}}).status(),
-        FactorForEvaluation(Polynomial{{1, 2, 0}}).status()}) {
+        ParseFitKind("taylor").status()}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
   }
 }

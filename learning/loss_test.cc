@@ -8,7 +8,7 @@
 #include "base/threads.h"
 #include "features/random.h"
 #include "gtest/gtest.h"
-#include "inverse_sqrt/fit.h"
+#include "heft/fit.h"
 
 namespace heft {
 namespace {

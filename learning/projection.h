@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "features/dataset.h"
 #include "features/matrix.h"
-#include "inverse_sqrt/approximation.h"
+#include "heft/approximation.h"
 
 namespace heft {
 

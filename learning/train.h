@@ -12,8 +12,8 @@
 #include "base/status.h"
 #include "features/dataset.h"
 #include "features/matrix.h"
+#include "heft/fit.h"
 #include "heft/json.h"
-#include "inverse_sqrt/fit.h"
 #include "learning/loss.h"
 #include "learning/recipe.h"
 

@@ -7,8 +7,8 @@
 #include "base/progress.h"
 #include "features/dataset.h"
 #include "fusion/plan.h"
+#include "heft/fit.h"
 #include "heft/json.h"
-#include "inverse_sqrt/fit.h"
 #include "learning/train.h"
 
 namespace heft {

@@ -3,6 +3,7 @@
 
 #include <pybind11/numpy.h>
 
+#include "heft/fit.h"
 #include "heft/train.h"
 #include "python/values.h"
 
@@ -54,6 +55,18 @@ void DefineApproximation(py::module_& m) {
   Method(approximation.object(), "derivative", &Approximation::Derivative, "f'(s).", py::arg("s"));
   Method(approximation.object(), "max_relative_error", &Approximation::MaxRelativeError,
          "max |f(s) sqrt(s) - 1| over the interval.");
+  StaticMethod(
+      approximation.object(), "fit",
+      [](int degree, std::pair<double, double> interval, const std::string& kind) {
+        return Call([&] {
+          const auto parsed = ParseFitKind(kind);
+          return parsed.ok() ? Fit(*parsed, degree, {interval.first, interval.second})
+                             : absl::StatusOr<Approximation>(parsed.status());
+        });
+      },
+      "The polynomial of a degree from 1 to 31 that is nearest to 1/sqrt(s) on an interval of s.\n"
+      "kind: minimax, the largest relative error, or least_squares.",
+      py::arg("degree"), py::arg("interval"), py::arg("kind") = "minimax");
 }
 
 void DefineFiles(Class& c) {

@@ -25,7 +25,7 @@
 #include "gallery/owner/query_journal.h"
 #include "gallery/server_impl.h"
 #include "heft/audit.h"
-#include "inverse_sqrt/fit.h"
+#include "heft/fit.h"
 #include "seal/owner/secret_key.h"
 #include "tests/golden.h"
 #include "tests/golden_records.h"

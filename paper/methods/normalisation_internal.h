@@ -7,8 +7,8 @@
 
 #include "base/status.h"
 #include "ckks/params.h"
+#include "fusion/factored.h"
 #include "inverse_sqrt/approximation.h"
-#include "inverse_sqrt/factored.h"
 #include "inverse_sqrt/goldschmidt.h"
 #include "paper/methods/normalisation.h"
 

@@ -6,7 +6,8 @@
 #include "ckks/chebyshev.h"
 #include "ckks/noise.h"
 #include "fusion/plan.h"
-#include "inverse_sqrt/fit.h"
+#include "heft/fit.h"
+#include "inverse_sqrt/composite.h"
 #include "paper/methods/normalisation.h"
 #include "paper/methods/normalisation_internal.h"
 

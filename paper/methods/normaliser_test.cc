@@ -12,7 +12,8 @@
 #include "ckks/owner/secret_key.h"
 #include "fusion/profile.h"
 #include "fusion/testing.h"
-#include "inverse_sqrt/fit.h"
+#include "heft/fit.h"
+#include "inverse_sqrt/composite.h"
 #include "paper/methods/normalisation.h"
 
 namespace heft::paper {

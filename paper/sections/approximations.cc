@@ -7,7 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "inverse_sqrt/fit.h"
+#include "heft/fit.h"
+#include "inverse_sqrt/composite.h"
 #include "inverse_sqrt/goldschmidt.h"
 #include "paper/methods/normalisation.h"
 #include "paper/sections/sections.h"

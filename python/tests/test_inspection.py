@@ -54,6 +54,18 @@ def test_polynomials() -> None:
             assert f.derivative(float(at)) == pytest.approx(stage.derivative(float(at)), rel=1e-12)
 
 
+def test_fits() -> None:
+    interval = (0.4, 2.2)
+    quadratic = heft.Approximation.fit(2, interval)
+    assert quadratic.name == "minimax" and quadratic.interval == interval
+    assert quadratic.max_relative_error() > heft.Approximation.fit(3, interval).max_relative_error()
+    squares = heft.Approximation.fit(2, interval, kind="least_squares")
+    assert squares.max_relative_error() > quadratic.max_relative_error()
+    for degree, bad, kind in ((32, interval, "minimax"), (2, (0, 1), "minimax"), (2, interval, "taylor")):
+        with pytest.raises(heft.InvalidArgument):
+            heft.Approximation.fit(degree, bad, kind=kind)
+
+
 def test_data_of_the_papers_form() -> None:
     paired = heft.TrainingData.synthesise(
         identities=5, dimensions=(8, 4), all_pairs_of=(10, 15), seed=3)

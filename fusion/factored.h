@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // FactoredPolynomial: quadratics and cubics in the form that costs an encrypted evaluation the
 // fewest levels.
-#ifndef HEFT_INVERSE_SQRT_FACTORED_H_
-#define HEFT_INVERSE_SQRT_FACTORED_H_
+#ifndef HEFT_FUSION_FACTORED_H_
+#define HEFT_FUSION_FACTORED_H_
 
 #include "base/status.h"
 #include "heft/approximation.h"
@@ -29,4 +29,4 @@ absl::StatusOr<FactoredPolynomial> FactorForEvaluation(const Polynomial& polynom
 
 }  // namespace heft
 
-#endif  // HEFT_INVERSE_SQRT_FACTORED_H_
+#endif  // HEFT_FUSION_FACTORED_H_

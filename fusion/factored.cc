@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inverse_sqrt/factored.h"
+#include "fusion/factored.h"
 
 #include <algorithm>
 #include <cmath>
