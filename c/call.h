@@ -13,9 +13,9 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "c/status.h"
 #include "heft/c/base.h"
 #include "heft/progress.h"
+#include "heft/status.h"
 
 namespace heft::c {
 

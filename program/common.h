@@ -24,9 +24,9 @@
 #include "heft/json.h"
 #include "heft/model.h"
 #include "heft/progress.h"
+#include "heft/status.h"
 #include "program/flags.h"
 #include "program/outputs.h"  // WriteResult
-#include "program/status.h"
 
 namespace heft::cli {
 

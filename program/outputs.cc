@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "heft/files.h"
-#include "program/status.h"
+#include "heft/status.h"
 
 namespace heft::cli {
 namespace {

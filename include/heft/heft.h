@@ -32,8 +32,10 @@
 // heft/evaluate.h, heft/benchmark.h   what a model is worth on people's data; times on a machine
 // heft/score_files.h   scores of comparisons, as others read and write them
 // heft/seal.h, heft/seal_key_owner.h   exchange with Microsoft SEAL
+// heft/fit.h       polynomials near 1/sqrt(s), for a projection that was learned elsewhere
 // heft/approximation.h, heft/progress.h   types that the others use
 // heft/thread_memory.h   what a thread keeps, given back
+// heft/status.h    short forms for who passes errors on
 // heft/runtime.h   threads, vector instructions and memory for secrets of this process
 //
 // examples/roles.cc shows all roles on one page; heft/model.h, client.h, server.h and key_owner.h

@@ -8,18 +8,26 @@
 #include <vector>
 
 #include "heft/audit.h"
+#include "heft/client.h"
 #include "heft/expanded_keys.h"
+#include "heft/fit.h"
 #include "heft/gallery_admin.h"
 #include "heft/removal.h"
 #include "heft/server.h"
 #include "heft/serving.h"
 #include "heft/sharded_gallery.h"
 #include "heft/shards.h"
+#include "heft/status.h"
 #include "heft/trust.h"
 
 namespace heft {
 
 using Bytes = std::vector<uint8_t>;
+
+absl::Status PassesErrorsOn(const Model& model, const Bytes& key) {
+#include "tests/docs/headers/heft_status.h.1"
+  return absl::OkStatus();
+}
 
 void Audits(const Server& server, const Gallery& copy, const Bytes& state, const Trust& trust,
             const Bytes& reply, const SignerKey& key, const std::vector<SampleFile>& files) {
@@ -28,6 +36,10 @@ void Audits(const Server& server, const Gallery& copy, const Bytes& state, const
 
 void Expands(const Model& model, const Bytes& evaluation_keys) {
 #include "tests/docs/headers/heft_expanded_keys.h.1"
+}
+
+void FitsOne(Model& model) {
+#include "tests/docs/headers/heft_fit.h.1"
 }
 
 void Administers(const Model& model, const absl::StatusOr<Server>& server) {

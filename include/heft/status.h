@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C interface's short forms for errors (heft/heft.h), the same as the library's own.
-#ifndef HEFT_C_STATUS_H_
-#define HEFT_C_STATUS_H_
+// Short forms for who passes errors on (heft/heft.h), as the tools do; nothing else needs this
+// header. Inside a function that returns absl::Status or absl::StatusOr:
+//
+//   HEFT_RETURN_IF_ERROR(model.Check());
+//   HEFT_ASSIGN_OR_RETURN(const auto client, heft::Client::Create(model, key));
+//
+// Each takes its argument once. The second is two statements: not the whole body of an `if`.
+#ifndef HEFT_STATUS_H_
+#define HEFT_STATUS_H_
 
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-// HEFT_RETURN_IF_ERROR(FunctionThatReturnsStatus());
 #define HEFT_RETURN_IF_ERROR(expr) HEFT_RETURN_IF_ERROR_(HEFT_CONCAT_(heft_status_, __LINE__), expr)
 #define HEFT_RETURN_IF_ERROR_(status, expr) \
   do {                                      \
@@ -19,7 +24,6 @@
 #define HEFT_CONCAT_INNER_(a, b) a##b
 #define HEFT_CONCAT_(a, b) HEFT_CONCAT_INNER_(a, b)
 
-// HEFT_ASSIGN_OR_RETURN(auto value, FunctionThatReturnsStatusOr());
 #define HEFT_ASSIGN_OR_RETURN(lhs, expr) \
   HEFT_ASSIGN_OR_RETURN_(HEFT_CONCAT_(heft_statusor_, __LINE__), lhs, expr)
 #define HEFT_ASSIGN_OR_RETURN_(tmp, lhs, expr) \
@@ -27,4 +31,4 @@
   if (!tmp.ok()) return tmp.status();          \
   lhs = std::move(*tmp)
 
-#endif  // HEFT_C_STATUS_H_
+#endif  // HEFT_STATUS_H_
