@@ -6,12 +6,10 @@
 //       FOLDER: of gallery_bench, or of shards_bench, whose gallery NAME it is; prints JSON
 //
 // CPU times are means, of all threads, and of SQL those of the backend and of its client.
-#include <libpq-fe.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -22,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "bench/gallery_world.h"
+#include "bench/sql_probe.h"
 #include "experiment/stopwatch.h"
 #include "heft/runtime.h"
 #include "nlohmann/json.hpp"
@@ -29,29 +28,9 @@
 namespace heft {
 namespace {
 
+using bench::Ask;
 using experiment::Median;
 using experiment::Stopwatch;
-
-// Ask: the reply's bytes.
-absl::StatusOr<size_t> Ask(PGconn* database, const std::string& gallery,
-                           const std::vector<SampleFile>& files, bool names) {
-  const std::array<const char*, 4> values = {
-      gallery.c_str(), reinterpret_cast<const char*>(files[0].bytes.data()),
-      reinterpret_cast<const char*>(files[1].bytes.data()), names ? "t" : "f"};
-  const std::array<int, 4> lengths = {0, static_cast<int>(files[0].bytes.size()),
-                                      static_cast<int>(files[1].bytes.size()), 0};
-  const std::array<int, 4> formats = {0, 1, 1, 0};
-  PGresult* const result = PQexecParams(
-      database,
-      "SELECT heft.heft_identify($1, ARRAY[$2::bytea, $3::bytea]::heft.heft_probe[], '{}', $4)", 4,
-      nullptr, values.data(), lengths.data(), formats.data(), 1);
-  absl::StatusOr<size_t> size = absl::UnavailableError(PQerrorMessage(database));
-  if (PQresultStatus(result) == PGRES_TUPLES_OK) {
-    size = static_cast<size_t>(PQgetlength(result, 0, 0));
-  }
-  PQclear(result);
-  return size;
-}
 
 // CpuSeconds: of this process, of all its threads.
 double CpuSeconds() {
@@ -104,7 +83,7 @@ absl::StatusOr<nlohmann::json> Compare(const Place& at, const std::vector<Sample
     const double signed_s = library.Seconds();
     const double asked = CpuSeconds(), backend_before = CpuSecondsOf(backend);
     const Stopwatch sql;
-    HEFT_ASSIGN_OR_RETURN(bytes, Ask(at.database, at.name, probe, names));
+    HEFT_ASSIGN_OR_RETURN(bytes, Ask(at.database, bench::kIdentify, at.name, probe, names));
     const double sql_s = sql.Seconds();
     if (round < 0) continue;
     library_cpu += matched - before;
@@ -135,19 +114,15 @@ absl::Status Run(const std::string& folder, const std::string& conninfo, const s
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(world.gallery));
   HEFT_ASSIGN_OR_RETURN(const std::vector<SampleFile> probe,
                         bench::Encrypt(world, 1, "probe", SampleUse::kIdentification));
-  PGconn* const database = PQconnectdb(conninfo.c_str());
-  if (PQstatus(database) != CONNECTION_OK) {
-    return absl::UnavailableError(PQerrorMessage(database));
-  }
+  HEFT_ASSIGN_OR_RETURN(const bench::Connection database, bench::Connect(conninfo));
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(world.gallery));
-  const Place place = {world, gallery, signer, database, name};
+  const Place place = {world, gallery, signer, database.get(), name};
   const Stopwatch cold;
-  HEFT_RETURN_IF_ERROR(Ask(database, name, probe, false).status());
+  HEFT_RETURN_IF_ERROR(Ask(database.get(), bench::kIdentify, name, probe, false).status());
   nlohmann::json out = {
       {"templates", gallery.size()}, {"threads", ThreadCount()}, {"cold_sql_s", cold.Seconds()}};
   HEFT_ASSIGN_OR_RETURN(out["with_identities"], Compare(place, probe, true, rounds));
   HEFT_ASSIGN_OR_RETURN(out["scores_alone"], Compare(place, probe, false, rounds));
-  PQfinish(database);
   std::cout << out.dump(2) << "\n";
   return absl::OkStatus();
 }

@@ -8,14 +8,10 @@
 //   shards_bench ask FOLDER NODE ROUTER [ROUNDS = 21 [names | scores [GALLERY...]]]
 //       conninfo of both; `names`: replies with names in them too; galleries of the router, which
 //       has one, two, four, four_on_one otherwise. Prints JSON
-#include <libpq-fe.h>
-
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "bench/gallery_world.h"
+#include "bench/sql_probe.h"
 #include "experiment/stopwatch.h"
 #include "heft/runtime.h"
 #include "heft/shards.h"
@@ -32,9 +29,10 @@
 namespace heft {
 namespace {
 
+using bench::Ask;
+using bench::Connection;
 using experiment::Median;
 using experiment::Stopwatch;
-using Connection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
 
 absl::Status Make(const std::string& folder, size_t templates) {
   HEFT_ASSIGN_OR_RETURN(bench::World world, bench::MakeWorld(folder));
@@ -48,35 +46,6 @@ absl::Status Make(const std::string& folder, size_t templates) {
     }
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<Connection> Connect(const std::string& conninfo) {
-  Connection database(PQconnectdb(conninfo.c_str()), &PQfinish);
-  if (PQstatus(database.get()) == CONNECTION_OK) return database;
-  return absl::UnavailableError(PQerrorMessage(database.get()));
-}
-
-// Ask: bytes of all replies.
-absl::StatusOr<size_t> Ask(PGconn* database, const std::string& call, const std::string& gallery,
-                           const std::vector<SampleFile>& files, bool names) {
-  const std::array<const char*, 4> values = {
-      gallery.c_str(), reinterpret_cast<const char*>(files[0].bytes.data()),
-      reinterpret_cast<const char*>(files[1].bytes.data()), names ? "t" : "f"};
-  const std::array<int, 4> lengths = {0, static_cast<int>(files[0].bytes.size()),
-                                      static_cast<int>(files[1].bytes.size()), 0};
-  const std::array<int, 4> formats = {0, 1, 1, 0};
-  const std::unique_ptr<PGresult, decltype(&PQclear)> result(
-      PQexecParams(database, call.c_str(), 4, nullptr, values.data(), lengths.data(),
-                   formats.data(), 1),
-      &PQclear);
-  if (PQresultStatus(result.get()) != PGRES_TUPLES_OK) {
-    return absl::UnavailableError(PQerrorMessage(database));
-  }
-  size_t bytes = 0;
-  for (int row = 0; row < PQntuples(result.get()); ++row) {
-    bytes += static_cast<size_t>(PQgetlength(result.get(), row, 0));
-  }
-  return bytes;
 }
 
 struct Way {
@@ -121,12 +90,9 @@ absl::Status RunAsk(const Asking& asking) {
   HEFT_ASSIGN_OR_RETURN(const bench::World world, bench::OpenWorld(asking.folder));
   HEFT_ASSIGN_OR_RETURN(const std::vector<SampleFile> probe,
                         bench::Encrypt(world, 1, "probe", SampleUse::kIdentification));
-  HEFT_ASSIGN_OR_RETURN(const Connection of_node, Connect(asking.node));
-  HEFT_ASSIGN_OR_RETURN(const Connection of_router, Connect(asking.router));
-  std::vector<Way> ways = {
-      {"whole", "whole",
-       "SELECT heft.heft_identify($1, ARRAY[$2::bytea, $3::bytea]::heft.heft_probe[], '{}', $4)",
-       of_node.get()}};
+  HEFT_ASSIGN_OR_RETURN(const Connection of_node, bench::Connect(asking.node));
+  HEFT_ASSIGN_OR_RETURN(const Connection of_router, bench::Connect(asking.router));
+  std::vector<Way> ways = {{"whole", "whole", bench::kIdentify, of_node.get()}};
   for (const std::string& gallery : asking.galleries) {
     ways.push_back(
         {gallery, gallery,
