@@ -134,42 +134,37 @@ py::object Loaded(const Json& json) {
   return py::module_::import("json").attr("loads")(json.dump());
 }
 
-BenchmarkOptions Options(int iterations, uint32_t templates, std::vector<uint32_t> dimensions,
-                         uint32_t gamma, int degree, const std::string& profile, bool skip_million,
-                         size_t million_templates, int batch) {
-  return {iterations, templates,    std::move(dimensions), gamma, degree,
-          profile,    skip_million, million_templates,     batch};
-}
-
 void DefineTimes(py::module_& m) {
-  const auto with_options = [&m](const char* name, auto function, const char* text) {
-    Function(m, name, function, text, py::kw_only(), py::arg("iterations") = 20,
-             py::arg("templates") = 1024, py::arg("dimensions") = py::make_tuple(512, 512),
-             py::arg("gamma") = 32, py::arg("degree") = 3, py::arg("profile") = "thin",
-             py::arg("skip_million") = false, py::arg("million_templates") = 1000000,
-             py::arg("batch") = 64, py::arg("progress") = py::none());
+  // `run`: from options and a monitor to what Python gets.
+  const auto with_options = [&m](const char* name, auto run, const char* text) {
+    Function(
+        m, name,
+        [run](int iterations, uint32_t templates, const std::vector<uint32_t>& dimensions,
+              uint32_t gamma, int degree, const std::string& profile, bool skip_million,
+              size_t million_templates, int batch, const py::object& progress) {
+          const BenchmarkOptions options = {iterations, templates, dimensions,   gamma,
+                                            degree,     profile,   skip_million, million_templates,
+                                            batch};
+          Watch watch(progress);
+          return run(options, watch.monitor());
+        },
+        text, py::kw_only(), py::arg("iterations") = 20, py::arg("templates") = 1024,
+        py::arg("dimensions") = py::make_tuple(512, 512), py::arg("gamma") = 32,
+        py::arg("degree") = 3, py::arg("profile") = "thin", py::arg("skip_million") = false,
+        py::arg("million_templates") = 1000000, py::arg("batch") = 64,
+        py::arg("progress") = py::none());
   };
   with_options(
       "run_benchmark",
-      [](int iterations, uint32_t templates, const std::vector<uint32_t>& dimensions,
-         uint32_t gamma, int degree, const std::string& profile, bool skip_million,
-         size_t million_templates, int batch, const py::object& progress) {
-        const auto options = Options(iterations, templates, dimensions, gamma, degree, profile,
-                                     skip_million, million_templates, batch);
-        Watch watch(progress);
-        return Loaded(Call([&] { return RunBenchmark(options, watch.monitor()); }));
+      [](const BenchmarkOptions& options, const Monitor& monitor) {
+        return Loaded(Call([&] { return RunBenchmark(options, monitor); }));
       },
       "Times of whole jobs of all roles on this machine, on random vectors, as `heft bench` gives\n"
       "them. Minutes. InvalidArgument, Cancelled.");
   with_options(
       "run_sweep",
-      [](int iterations, uint32_t templates, const std::vector<uint32_t>& dimensions,
-         uint32_t gamma, int degree, const std::string& profile, bool skip_million,
-         size_t million_templates, int batch, const py::object& progress) {
-        const auto options = Options(iterations, templates, dimensions, gamma, degree, profile,
-                                     skip_million, million_templates, batch);
-        Watch watch(progress);
-        const Sweep sweep = Call([&] { return RunSweep(options, watch.monitor()); });
+      [](const BenchmarkOptions& options, const Monitor& monitor) {
+        const Sweep sweep = Call([&] { return RunSweep(options, monitor); });
         py::dict pictures;
         for (const auto& [file, svg] : sweep.pictures) pictures[py::str(file)] = svg;
         return py::make_tuple(Loaded(sweep.result), pictures);
