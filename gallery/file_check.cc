@@ -22,7 +22,7 @@
 namespace heft {
 namespace {
 
-absl::Status Refused(std::string_view what, std::string_view why) {
+absl::Status Unfit(std::string_view what, std::string_view why) {
   return absl::DataLossError(absl::StrCat(std::string(what), ": ", std::string(why)));
 }
 
@@ -59,7 +59,7 @@ absl::StatusOr<Ring> FindRing(const ckks::ParamsId& id, std::string_view what) {
 absl::StatusOr<SampleReader> ReadSamples(ByteSpan bytes, std::string_view what, Ring* ring) {
   HEFT_ASSIGN_OR_RETURN(const FileInfo info, InspectFile(bytes, what));
   if (!info.kind.starts_with("CTX") || !info.params_id) {
-    return Refused(what, info.name + ", where samples are needed");
+    return Unfit(what, info.name + ", where samples are needed");
   }
   HEFT_ASSIGN_OR_RETURN(*ring, FindRing(*info.params_id, what));
   return SampleReader::Parse(ring->context, {bytes.begin(), bytes.end()}, std::string(what));
@@ -72,7 +72,7 @@ absl::Status CheckSample(ByteSpan bytes, std::string_view what) {
   if (header.projected() ? header.use == SampleUse::kEnrolment : ring.enrols) {
     return absl::OkStatus();
   }
-  return Refused(
+  return Unfit(
       what, "a probe, which identifies alone: encrypt samples for enrolment (heft encrypt --for)");
 }
 
@@ -80,24 +80,24 @@ absl::Status CheckTemplate(ByteSpan bytes, std::string_view what) {
   Ring ring;
   HEFT_ASSIGN_OR_RETURN(const SampleReader samples, ReadSamples(bytes, what, &ring));
   if (samples.header().encoding == SampleEncoding::kFused) return absl::OkStatus();
-  return Refused(what, "not fused by its client (heft encrypt --fuse client)");
+  return Unfit(what, "not fused by its client (heft encrypt --fuse client)");
 }
 
 absl::Status CheckProbe(ByteSpan bytes, std::string_view what) {
   Ring ring;
   HEFT_ASSIGN_OR_RETURN(const SampleReader samples, ReadSamples(bytes, what, &ring));
   const SampleHeader& header = samples.header();
-  if (samples.bulk()) return Refused(what, "samples in bulk, which are enrolled only");
+  if (samples.bulk()) return Unfit(what, "samples in bulk, which are enrolled only");
   if (header.projected() ? header.use == SampleUse::kIdentification : ring.identifies) {
     return absl::OkStatus();
   }
-  return Refused(what, "for enrolment: encrypt a probe for identification (heft encrypt --for)");
+  return Unfit(what, "for enrolment: encrypt a probe for identification (heft encrypt --for)");
 }
 
 absl::Status CheckReply(ByteSpan bytes, std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(const FileInfo info, InspectFile(bytes, what));
   if (info.kind != "SCOR" || !info.params_id || !IsSigned(bytes)) {
-    return Refused(what, info.name + ", where a signed reply is needed");
+    return Unfit(what, info.name + ", where a signed reply is needed");
   }
   HEFT_ASSIGN_OR_RETURN(const Ring ring, FindRing(*info.params_id, what));
   HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(bytes, what));
@@ -110,8 +110,8 @@ absl::Status CheckKind(ByteSpan bytes, std::string_view what,
   for (const std::string_view kind : kinds) {
     if (info.kind == kind) return absl::OkStatus();
   }
-  return Refused(what,
-                 absl::StrCat(info.name, ", where ", std::string(*kinds.begin()), " is needed"));
+  return Unfit(what,
+               absl::StrCat(info.name, ", where ", std::string(*kinds.begin()), " is needed"));
 }
 
 // Whatever of HEFT's may be signed: what is in it.
