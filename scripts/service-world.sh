@@ -1,8 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034
 # Both services on this machine, with a throw-away authority: for scripts/demo --service and
-# scripts/soak-service. Meant to be sourced, after common.sh, by a script that has made the folder
-# $work (mode 0700).
+# scripts/soak-service, and tests. Meant to be sourced, after common.sh, by a script that calls
+# make_workplace first, or has a folder $work (mode 0700) of its own.
+
+# make_workplace: $work, of mode 0700, which goes when the script ends, and before it those of $daemons,
+# processes, of which each has to be in there as long as it runs.
+make_workplace() {
+  umask 077
+  work="$(mktemp -d)"
+  daemons=()
+  trap leave_workplace EXIT
+}
+# shellcheck disable=SC2317  # by the trap
+leave_workplace() {
+  end_daemons
+  rm -rf -- "$work"
+}
+end_daemons() {
+  ((${#daemons[@]} == 0)) || kill -TERM "${daemons[@]}" 2>/dev/null || true
+  wait || true
+}
 
 # find_programs INSTALLED: $heft, $server, $matcher, $decider: built, or with "true" those on $PATH.
 find_programs() {

@@ -9,14 +9,8 @@ source "$scripts/common.sh"
 # shellcheck source=scripts/service-world.sh
 source "$scripts/service-world.sh"
 umask 077
-work="$1"
-daemons=()
-# shellcheck disable=SC2317  # by the trap
-finish() {
-  ((${#daemons[@]} == 0)) || kill -TERM "${daemons[@]}" 2>/dev/null || true
-  wait || true
-}
-trap finish EXIT
+work="$1" daemons=()
+trap end_daemons EXIT
 find_programs true
 make_keys --identities 40 --jitter 0.3 0.3
 make_certificates matcher decider registrar client operator

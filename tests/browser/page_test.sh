@@ -18,28 +18,19 @@ browser="$(command -v chromium || command -v chromium-browser || true)"
 heft="$build/cli/heft" server="$build/cli/heft-server"
 matcher="$build/service/matcher/heft-matcher" decider="$build/service/decider/heft-decider"
 
-umask 077
-work="$(mktemp -d)"
-processes=()
-# shellcheck disable=SC2317  # by the trap
-finish() {
-  ((${#processes[@]} == 0)) || kill -TERM "${processes[@]}" 2>/dev/null || true
-  wait || true
-  rm -rf -- "$work"
-}
-trap finish EXIT
+make_workplace
 
 make_keys
 make_certificates matcher decider registrar client operator
 write_configurations
 start_decider
-processes+=($!)
-wait_until_ready "$deciding" "${processes[0]}"
+daemons+=($!)
+wait_until_ready "$deciding" "${daemons[0]}"
 start_matcher
-processes+=($!)
-wait_until_ready "$matching" "${processes[1]}"
+daemons+=($!)
+wait_until_ready "$matching" "${daemons[1]}"
 start_demo_page "$package"
-processes+=($!)
+daemons+=($!)
 wait_for_demo_page
 
 # A key without a passphrase, whose owner is asked what the browser's files hold.

@@ -16,16 +16,7 @@ browser="$(command -v chromium || command -v chromium-browser || true)"
 heft="$build/cli/heft" server="$build/cli/heft-server"
 matcher="$build/service/matcher/heft-matcher" decider="$build/service/decider/heft-decider"
 
-umask 077
-work="$(mktemp -d)"
-daemons=()
-# shellcheck disable=SC2317  # by the trap
-finish() {
-  ((${#daemons[@]} == 0)) || kill -TERM "${daemons[@]}" 2>/dev/null || true
-  wait || true
-  rm -rf -- "$work"
-}
-trap finish EXIT
+make_workplace
 
 make_keys
 make_certificates matcher decider registrar client operator auditor

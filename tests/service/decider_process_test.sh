@@ -11,16 +11,7 @@ source "$1/scripts/common.sh"
 source "$1/scripts/service-world.sh"
 heft="$2/cli/heft" server="$2/cli/heft-server" decider="$2/service/decider/heft-decider"
 
-umask 077
-work="$(mktemp -d)"
-process=""
-# shellcheck disable=SC2317  # by the trap
-finish() {
-  [[ -z "$process" ]] || kill -KILL "$process" 2>/dev/null || true
-  wait 2>/dev/null || true
-  rm -rf -- "$work"
-}
-trap finish EXIT
+make_workplace
 make_keys
 make_certificates matcher decider operator
 write_configurations
@@ -56,8 +47,8 @@ expect "--config"
 rule="$(sed -n '/^\[\[gallery\]\]/,$p' "$config")"
 sed -i '/^\[\[gallery\]\]/,$d' "$config"
 start_decider
-process=$!
-wait_until_ready "$deciding" "$process"
+daemons=($!)
+wait_until_ready "$deciding" "${daemons[0]}"
 for modality in face voice; do
   "$heft" encrypt --quiet --model "$work/matcher/model.heft" --key "$work/matcher/encryption.key" \
     --modality "$modality" --in "$work/data/$modality.npy" --row 0 --label ann --out "$work/$modality.ct" >/dev/null
@@ -81,7 +72,7 @@ printf '%s\nadmission = "manual"\n' "$rule" >>"$config"
 reload() {
   local i before
   before="$(grep -c '"event":"reload"' "$work/owner/audit.log" || true)"
-  kill -HUP "$process"
+  kill -HUP "${daemons[0]}"
   for ((i = 0; i < 100; ++i)); do
     (("$(grep -c '"event":"reload"' "$work/owner/audit.log" || true)" > before)) && return
     sleep 0.1
@@ -96,21 +87,21 @@ ask_to_admit 202
 
 # Nobody of this user reads its memory, and root alone could dump it.
 if [[ "$(id -u)" != 0 ]]; then
-  ! cat "/proc/$process/environ" >/dev/null 2>&1 || die "its environment can be read"
+  ! cat "/proc/${daemons[0]}/environ" >/dev/null 2>&1 || die "its environment can be read"
 fi
-grep -q '^0 ' < <(awk '/Max core file size/ {print $5, $6}' "/proc/$process/limits") || die "core dumps are on"
+grep -q '^0 ' < <(awk '/Max core file size/ {print $5, $6}' "/proc/${daemons[0]}/limits") || die "core dumps are on"
 
 # Killed, and there again with what waits.
 sed -i 's/^fmr = .*/fmr = 0.001/' "$config"
-kill -KILL "$process"
-wait "$process" 2>/dev/null || true
+kill -KILL "${daemons[0]}"
+wait "${daemons[0]}" 2>/dev/null || true
 start_decider
-process=$!
-wait_until_ready "$deciding" "$process"
+daemons=($!)
+wait_until_ready "$deciding" "${daemons[0]}"
 as operator GET "$deciding/v1/admissions" >"$work/said"
 expect '"identity":"ann"'
-kill -TERM "$process"
-wait "$process" || die "SIGTERM: not a clean end"
-process=""
+kill -TERM "${daemons[0]}"
+wait "${daemons[0]}" || die "SIGTERM: not a clean end"
+daemons=()
 "$heft" audit-log verify --quiet "$work/owner/audit.log" >/dev/null
 echo "heft-decider: checked, reloaded, killed and stopped"

@@ -12,16 +12,7 @@ source "$1/scripts/service-world.sh"
 heft="$2/cli/heft" server="$2/cli/heft-server" decider="$2/service/decider/heft-decider"
 buckets=3
 
-umask 077
-work="$(mktemp -d)"
-process=""
-# shellcheck disable=SC2317  # by the trap
-finish() {
-  [[ -z "$process" ]] || kill -KILL "$process" 2>/dev/null || true
-  wait 2>/dev/null || true
-  rm -rf -- "$work"
-}
-trap finish EXIT
+make_workplace
 make_keys
 make_certificates matcher decider operator bank
 write_configurations
@@ -72,8 +63,8 @@ search() {
 "$decider" serve --config "$work/owner/decider.toml" --check 3<"$work/owner/passphrase" >"$work/said"
 expect "2 galleries"
 start_decider
-process=$!
-wait_until_ready "$deciding" "$process"
+daemons=($!)
+wait_until_ready "$deciding" "${daemons[0]}"
 [[ -z "${HEFT_OPENAPI_RECORDS:-}" ]] || mkdir -p "$HEFT_OPENAPI_RECORDS"
 for row in 0 4 8 12 16 20; do
   sample "$row" "person $row" enrolment
@@ -102,11 +93,11 @@ expect '"identity":"person 8"'
 expect '"gallery_name":"people"'
 cp "$work/said" "$work/before"
 # The answer is lost with the process: it is given again, and what was decided is opened by nobody else.
-kill -KILL "$process"
-wait "$process" 2>/dev/null || true
+kill -KILL "${daemons[0]}"
+wait "${daemons[0]}" 2>/dev/null || true
 start_decider
-process=$!
-wait_until_ready "$deciding" "$process"
+daemons=($!)
+wait_until_ready "$deciding" "${daemons[0]}"
 decide 200 "$work"/first/00[021].ct
 cmp -s "$work/said" "$work/before" || die "another answer to the same replies"
 decide 409 "$work"/first/00[01].ct "$work/second/002.ct"
@@ -116,13 +107,13 @@ decide 409 "$work"/first/00[01].ct "$work/second/002.ct"
 # A list that is cut says so, and the one before holds.
 cp "$list" "$work/good.shards"
 sed -i 's/"count": 3/"count": 2/' "$list"
-kill -HUP "$process"
+kill -HUP "${daemons[0]}"
 for ((i = 0; i < 100; ++i)); do grep -q 'reload' "$work/owner/audit.log" && break; sleep 0.1; done
 decide 200 "$work"/second/00[012].ct
 expect '"identity":"person 12"'
-kill -TERM "$process"
-wait "$process" || die "SIGTERM: not a clean end"
-process=""
+kill -TERM "${daemons[0]}"
+wait "${daemons[0]}" || die "SIGTERM: not a clean end"
+daemons=()
 "$decider" serve --config "$work/owner/decider.toml" --check 3<"$work/owner/passphrase" >"$work/said" 2>&1 &&
   die "a list that is cut was taken"
 expect "no shard list"
