@@ -28,7 +28,7 @@ function(heft_library name)
   endif()
   heft_precompile(heft_${name} ${kind})
   if(HEFT_UNITY_BUILD AND NOT ARG_APART)
-    set_target_properties(heft_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 32)
+    set_target_properties(heft_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
   endif()
 endfunction()
 

@@ -11,11 +11,11 @@ if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache" OR CMAKE_CXX_FLAGS MATCHES "-fsa
 endif()
 option(HEFT_PRECOMPILED_HEADERS "Parse the headers that all files share once" ${precompile})
 
-# Of a library's sources thirty-two at a time are compiled as one: most of what a compiler does for a file
+# Of a library's sources sixteen at a time are compiled as one: most of what a compiler does for a file
 # of ours, it does again for the next one. A source that is changed takes its neighbours along,
 # so this too is for builds from nothing, not for ccache's. Names in a library, those of unnamed
 # namespaces too, differ from file to file because of it.
-option(HEFT_UNITY_BUILD "Compile a library's sources thirty-two at a time" ${precompile})
+option(HEFT_UNITY_BUILD "Compile a library's sources sixteen at a time" ${precompile})
 
 set(HEFT_STANDARD_HEADERS <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <map> <memory>
     <optional> <span> <string> <string_view> <utility> <vector> <absl/status/status.h>

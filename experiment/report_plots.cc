@@ -15,10 +15,10 @@ namespace heft::experiment {
 namespace {
 
 void DrawRoc(GnuplotJob* job, const Evaluation& e) {
-  constexpr double kLowestFmr = 1e-4;
+  constexpr double kFromFmr = 1e-4;
   Figure figure(job, "roc");
   figure.Line("set logscale x");
-  figure.Line(absl::StrFormat("set xrange [%g:1]", kLowestFmr));
+  figure.Line(absl::StrFormat("set xrange [%g:1]", kFromFmr));
   figure.Line("set yrange [0:1]");
   figure.Line("set xtics ('10⁻⁴' 1e-4, '10⁻³' 1e-3, '0.01' 0.01, '0.1' 0.1, '1' 1)");
   figure.Label("x", "FMR: share of impostor pairs accepted");
@@ -26,7 +26,7 @@ void DrawRoc(GnuplotJob* job, const Evaluation& e) {
   auto draw = [&](const SystemResult& system, const std::string& style) {
     std::string rows;
     for (const RocPoint& p : system.roc) {
-      absl::StrAppendFormat(&rows, "%.6g %.6g\n", std::max(p.fmr, kLowestFmr / 10), p.tmr);
+      absl::StrAppendFormat(&rows, "%.6g %.6g\n", std::max(p.fmr, kFromFmr / 10), p.tmr);
     }
     figure.Curve(rows, "with steps", style, system.system.label);
   };
