@@ -12,6 +12,7 @@
 #include "ckks/operation_counts.h"
 #include "fusion/matching.h"
 #include "fusion/testing.h"
+#include "inverse_sqrt/composite.h"
 #include "paper/methods/operation_formulae.h"
 
 namespace heft::paper {
