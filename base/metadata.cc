@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -148,6 +149,16 @@ absl::StatusOr<MetadataPair> ParseMetadataPair(std::string_view text) {
   return pair;
 }
 
+absl::StatusOr<Metadata> ParseMetadata(std::span<const std::string> pairs) {
+  Metadata metadata;
+  for (const std::string& text : pairs) {
+    HEFT_ASSIGN_OR_RETURN(MetadataPair pair, ParseMetadataPair(text));
+    metadata.push_back(std::move(pair));
+  }
+  HEFT_RETURN_IF_ERROR(CheckMetadata(metadata));
+  return metadata;
+}
+
 absl::Status CheckConditions(std::span<const Condition> conditions) {
   if (conditions.size() > kMostConditions) {
     return Invalid(conditions.size(), " conditions; at most ", kMostConditions,
@@ -174,6 +185,16 @@ absl::StatusOr<Condition> ParseCondition(std::string_view text) {
   }
   HEFT_RETURN_IF_ERROR(CheckCondition(out));
   return out;
+}
+
+absl::StatusOr<std::vector<Condition>> ParseConditions(std::span<const std::string> texts) {
+  std::vector<Condition> conditions;
+  for (const std::string& text : texts) {
+    HEFT_ASSIGN_OR_RETURN(Condition condition, ParseCondition(text));
+    conditions.push_back(std::move(condition));
+  }
+  HEFT_RETURN_IF_ERROR(CheckConditions(conditions));
+  return conditions;
 }
 
 std::string ConditionText(const Condition& condition) {

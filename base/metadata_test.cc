@@ -49,6 +49,25 @@ TEST(MetadataTest, Values) {
   EXPECT_THAT(Refusal(CheckMetadata({{"a", "\xff"}})), HasSubstr("not UTF-8"));
 }
 
+// Texts: as a command line or an option of C brings them.
+using Texts = std::vector<std::string>;
+
+TEST(MetadataTest, ListsFromText) {
+  EXPECT_EQ(*ParseMetadata(Texts{"site=berlin", "list=a", "list=b"}),
+            (Metadata{{"site", "berlin"}, {"list", "a"}, {"list", "b"}}));
+  EXPECT_EQ(*ParseMetadata({}), Metadata());
+  EXPECT_THAT(Refusal(ParseMetadata(Texts{"site=berlin", "site"}).status()),
+              HasSubstr("is no KEY=VALUE"));
+  EXPECT_THAT(Refusal(ParseMetadata(Texts{"a=b", "a=b"}).status()), HasSubstr("twice"));
+  const auto where = ParseConditions(Texts{"site=berlin", "age=18..30"});
+  ASSERT_TRUE(where.ok()) << where.status();
+  EXPECT_EQ(*where, (std::vector<Condition>{*ParseCondition("site=berlin"),
+                                            *ParseCondition("age=18..30")}));
+  EXPECT_THAT(Refusal(ParseConditions(Texts{"site=berlin", "age"}).status()),
+              HasSubstr("is no condition"));
+  EXPECT_THAT(Refusal(ParseConditions(Texts(17, "a=b")).status()), HasSubstr("at most 16"));
+}
+
 TEST(MetadataTest, PairsFromText) {
   EXPECT_EQ(*ParseMetadataPair("site=berlin"), (MetadataPair{"site", "berlin"}));
   EXPECT_EQ(*ParseMetadataPair("a=b=c"), (MetadataPair{"a", "b=c"})) << "the first one counts";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heft/trust.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -128,6 +130,14 @@ absl::StatusOr<Trust> Trust::Parse(std::string_view text, std::string_view what)
 absl::StatusOr<Trust> Trust::Load(const std::string& path) {
   HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxTrustSize));
   return Parse(text, path);
+}
+
+absl::StatusOr<Trust> Trust::LoadGuarded(const std::string& path) {
+  HEFT_ASSIGN_OR_RETURN(Trust trust, Load(path));
+  struct stat file;
+  if (stat(path.c_str(), &file) == 0 && (file.st_mode & S_IWOTH) == 0) return trust;
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": anybody may change whom it believes: chmod o-w ", path));
 }
 
 std::string Trust::Serialize() const {

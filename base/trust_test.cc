@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "base/testing.h"
 
@@ -32,6 +33,25 @@ TEST(TrustTest, ReadsWhatItWrites) {
   EXPECT_TRUE(read->IsRevoked({4}));
   EXPECT_FALSE(read->Lists(Role::kTrainer));
   EXPECT_EQ(read->galleries(), trust.galleries());
+}
+
+TEST(TrustTest, AGuardedFileIsNobodyElsesToWrite) {
+  Trust trust;
+  ASSERT_TRUE(trust.Add(Role::kServer, "matcher", {2}).ok());
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "trust.heft";
+  ASSERT_TRUE(trust.Save(path).ok());
+  for (const mode_t mode : {0600, 0644, 0664}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    EXPECT_EQ(Trust::LoadGuarded(path)->Serialize(), trust.Serialize()) << mode;
+  }
+  for (const mode_t mode : {0602, 0666}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    const absl::Status refused = Trust::LoadGuarded(path).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("chmod o-w"));
+  }
+  EXPECT_EQ(Trust::LoadGuarded(folder / "none").status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST(TrustTest, RefusesWhatWouldBeAmbiguous) {

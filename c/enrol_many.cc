@@ -32,10 +32,7 @@ absl::StatusOr<EnrolManyOptions> ReadOptions(const heft_options* options, const 
   OptionReader read(options);
   read.Texts("metadata", &metadata).Integer("expires", &many.expires).Integer("from", &many.from);
   HEFT_RETURN_IF_ERROR(read.Finish());
-  for (const std::string& text : metadata) {
-    HEFT_ASSIGN_OR_RETURN(MetadataPair pair, ParseMetadataPair(text));
-    many.metadata.push_back(std::move(pair));
-  }
+  HEFT_ASSIGN_OR_RETURN(many.metadata, ParseMetadata(metadata));
   if (trust != nullptr) many.trust = &trust->trust;
   return many;
 }

@@ -32,10 +32,7 @@ absl::StatusOr<Json> List(const char* name, const heft_options* options) {
   OptionReader read(options);
   read.Integer("from", &list.from).Integer("count", &list.count).Texts("where", &where);
   HEFT_RETURN_IF_ERROR(read.Finish());
-  for (const std::string& text : where) {
-    HEFT_ASSIGN_OR_RETURN(Condition condition, ParseCondition(text));
-    list.where.push_back(std::move(condition));
-  }
+  HEFT_ASSIGN_OR_RETURN(list.where, ParseConditions(where));
   Json templates = Json::array();
   HEFT_ASSIGN_OR_RETURN(const auto next,
                         ListTemplates(name, list, [&](const ListedTemplate& listed) {
@@ -179,12 +176,9 @@ heft_status heft_gallery_verify(const char* name, const heft_model* model, heft_
     HEFT_RETURN_IF_ERROR(Allowed(model, "model"));
     HEFT_ASSIGN_OR_RETURN(const auto found, heft::VerifyGallery(name, heft::c::OrNull(model),
                                                                 AsMonitor(monitor, user)));
-    *result = new heft_result(Json({{"intact", found.intact()},
-                                    {"complaints", found.complaints},
-                                    {"damaged", found.damaged},
-                                    {"generation", found.generation},
-                                    {"blocks", found.blocks},
-                                    {"recorded", heft::c::Why(found.recorded)}}));
+    Json json = heft::VerifyJson(found);
+    json["recorded"] = heft::c::Why(found.recorded);
+    *result = new heft_result(std::move(json));
     return absl::OkStatus();
   });
 }
@@ -218,11 +212,7 @@ heft_status heft_gallery_restore(const char* snapshot, const char* folder,
     if (trust != nullptr) restore.trust = &trust->trust;
     HEFT_ASSIGN_OR_RETURN(const auto done,
                           heft::Restore(snapshot, folder, restore, AsMonitor(monitor, user)));
-    *result = new heft_result(Json({{"galleries", heft::CopiesJson(done.galleries)},
-                                    {"older", done.older},
-                                    {"erased", done.erased},
-                                    {"leaving", done.leaving},
-                                    {"rejected", done.rejected}}));
+    *result = new heft_result(heft::RestoreJson(done));
     return absl::OkStatus();
   });
 }

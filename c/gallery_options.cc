@@ -28,10 +28,7 @@ absl::StatusOr<EnrolOptions> ReadEnrolOptions(const heft_options* options,
   read.Texts("metadata", &metadata).Integer("expires", &enrol.expires);
   read.Text("idempotency_key", &enrol.idempotency_key);
   HEFT_RETURN_IF_ERROR(read.Finish());
-  for (const std::string& text : metadata) {
-    HEFT_ASSIGN_OR_RETURN(MetadataPair pair, ParseMetadataPair(text));
-    enrol.metadata.push_back(std::move(pair));
-  }
+  HEFT_ASSIGN_OR_RETURN(enrol.metadata, ParseMetadata(metadata));
   if (trust != nullptr) enrol.trust = &trust->trust;
   return enrol;
 }

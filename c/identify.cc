@@ -25,10 +25,7 @@ absl::StatusOr<ProbeOptions> ReadProbeOptions(const heft_options* options, Quest
     read.Flag("relinearise", &probe.relinearise).Texts("where", &where);
   }
   HEFT_RETURN_IF_ERROR(read.Finish());
-  for (const std::string& text : where) {
-    HEFT_ASSIGN_OR_RETURN(Condition condition, ParseCondition(text));
-    probe.where.push_back(std::move(condition));
-  }
+  HEFT_ASSIGN_OR_RETURN(probe.where, ParseConditions(where));
   return probe;
 }
 

@@ -6,37 +6,10 @@
 #include "c/handles.h"
 #include "c/result.h"
 #include "heft/expanded_keys.h"
-#include "heft/files.h"
+#include "heft/loaded_keys.h"
 #include "heft/pending.h"
+#include "heft/results.h"
 #include "heft/server.h"
-
-namespace heft::c {
-namespace {
-
-// OpenedKeys: a key file as it is best read.
-struct OpenedKeys {
-  std::optional<ExpandedKeys> expanded;
-  std::vector<uint8_t> bytes;
-  std::string name;
-
-  KeyFile view() const { return {bytes, name, expanded ? &*expanded : nullptr}; }
-};
-
-absl::StatusOr<OpenedKeys> OpenKeys(const std::string& path) {
-  OpenedKeys keys;
-  keys.name = path;
-  // Whatever is wrong with the copy: the file itself is there.
-  auto expanded = ExpandedKeys::Open(path + ".expanded", path);
-  if (expanded.ok()) {
-    keys.expanded = *std::move(expanded);
-    return keys;
-  }
-  HEFT_ASSIGN_OR_RETURN(keys.bytes, ReadFile(path, kMaxKeysSize));
-  return keys;
-}
-
-}  // namespace
-}  // namespace heft::c
 
 using heft::Json;
 using heft::c::Allowed;
@@ -85,10 +58,10 @@ heft_status heft_matcher_open(const heft_model* model, const char* evaluation_ke
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(
         Given(model, "model", evaluation_keys, "evaluation_keys", matcher, "matcher"));
-    HEFT_ASSIGN_OR_RETURN(const auto evaluation, heft::c::OpenKeys(evaluation_keys));
-    heft::c::OpenedKeys enrolment;
+    HEFT_ASSIGN_OR_RETURN(const auto evaluation, heft::LoadedKeys::Read(evaluation_keys));
+    heft::LoadedKeys enrolment;
     if (enrolment_keys != nullptr) {
-      HEFT_ASSIGN_OR_RETURN(enrolment, heft::c::OpenKeys(enrolment_keys));
+      HEFT_ASSIGN_OR_RETURN(enrolment, heft::LoadedKeys::Read(enrolment_keys));
     }
     HEFT_ASSIGN_OR_RETURN(
         auto server, heft::Server::CreateFrom(model->model, evaluation.view(), enrolment.view()));
@@ -118,7 +91,7 @@ heft_status heft_matcher_enrol(const heft_matcher* matcher, const char* gallery,
     HEFT_ASSIGN_OR_RETURN(
         const heft::EnrolResult done,
         matcher->server.Enrol(gallery, files->files, enrol, AsMonitor(monitor, user)));
-    *result = new heft_result(heft::c::EnrolledJson(done));
+    *result = new heft_result(heft::EnrolJson(done));
     return absl::OkStatus();
   });
 }
@@ -145,11 +118,7 @@ heft_status heft_matcher_admit(const heft_matcher* matcher, const char* gallery,
     HEFT_ASSIGN_OR_RETURN(const heft::AdmitResult done,
                           matcher->server.Admit(gallery, Span(admission), "admission", trust->trust,
                                                 AsMonitor(monitor, user)));
-    *result = new heft_result(Json({{"admitted", done.admitted},
-                                    {"rejected", done.rejected},
-                                    {"waiting", done.waiting},
-                                    {"templates", done.templates},
-                                    {"blocks", done.blocks}}));
+    *result = new heft_result(heft::AdmitJson(done));
     return absl::OkStatus();
   });
 }

@@ -7,40 +7,17 @@
 #include "c/result.h"
 #include "c/samples.h"
 #include "heft/gallery_admin.h"
+#include "heft/results.h"
 
 namespace heft::c {
 namespace {
 
-Json RemovedJson(const RemoveResult& done) {
-  return {{"removed", done.removed},
-          {"erased", done.erased},
-          {"leaving", done.leaving},
-          {"rejected", done.rejected},
-          {"generation", done.generation},
-          {"persons", done.persons},
-          {"receipts", HexList(done.receipts)},
-          {"overwritten", Why(done.overwritten)}};
-}
-
-Json RenewedJson(const RenewResult& done) {
-  return {{"blocks", done.blocks},
-          {"freed", done.freed},
-          {"moved", done.moved},
-          {"erased", done.erased},
-          {"leaving", done.leaving},
-          {"generation", done.generation},
-          {"receipts", HexList(done.receipts)},
-          {"overwritten", Why(done.overwritten)}};
-}
-
-Json CompactedJson(const CompactResult& done) {
-  return {{"mended", done.mended},
-          {"damaged", DamagedJson(done.damaged)},
-          {"blocks", done.blocks},
-          {"sparse", done.sparse},
-          {"leaving", done.leaving},
-          {"receipts", HexList(done.receipts)},
-          {"overwritten", Why(done.overwritten)}};
+// Erasure: what a change has done, and what it has erased.
+template <typename Result>
+heft_result* Erasure(const Result& done, Json json) {
+  json["receipts"] = HexList(done.receipts);
+  json["overwritten"] = Why(done.overwritten);
+  return new heft_result(std::move(json));
 }
 
 Json ReceiptJson(const ErasureReceipt& receipt) {
@@ -80,7 +57,7 @@ heft_status heft_gallery_remove(const heft_matcher* matcher, const char* name,
     if (trust != nullptr) remove.trust = &trust->trust;
     HEFT_ASSIGN_OR_RETURN(const auto who, heft::c::Strings(identities, count, "identities"));
     HEFT_ASSIGN_OR_RETURN(const auto done, heft::Remove(matcher->server, name, who, remove));
-    *result = new heft_result(heft::c::RemovedJson(done));
+    *result = heft::c::Erasure(done, heft::RemoveJson(done));
     return absl::OkStatus();
   });
 }
@@ -90,7 +67,7 @@ heft_status heft_gallery_remove_expired(const heft_matcher* matcher, const char*
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto done, heft::RemoveExpired(matcher->server, name));
-    *result = new heft_result(heft::c::RemovedJson(done));
+    *result = heft::c::Erasure(done, heft::RemoveJson(done));
     return absl::OkStatus();
   });
 }
@@ -100,7 +77,7 @@ heft_status heft_gallery_roll_back(const heft_matcher* matcher, const char* name
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto done, heft::RollBack(matcher->server, name, generation));
-    *result = new heft_result(heft::c::RemovedJson(done));
+    *result = heft::c::Erasure(done, heft::RemoveJson(done));
     return absl::OkStatus();
   });
 }
@@ -110,7 +87,9 @@ heft_status heft_gallery_compact(const heft_matcher* matcher, const char* name,
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto done, heft::CompactGallery(matcher->server, name));
-    *result = new heft_result(heft::c::CompactedJson(done));
+    Json json = heft::CompactJson(done);
+    json["damaged"] = heft::c::DamagedJson(done.damaged);
+    *result = heft::c::Erasure(done, std::move(json));
     return absl::OkStatus();
   });
 }
@@ -135,7 +114,7 @@ heft_status heft_gallery_renew(const heft_matcher* matcher, const char* name, he
                                result, "result"));
     HEFT_ASSIGN_OR_RETURN(
         const auto done, heft::Renew(matcher->server, name, Span(answer), "renewal", trust->trust));
-    *result = new heft_result(heft::c::RenewedJson(done));
+    *result = heft::c::Erasure(done, heft::RenewJson(done));
     return absl::OkStatus();
   });
 }

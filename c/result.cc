@@ -39,14 +39,6 @@ Json TemplateJson(const ListedTemplate& listed) {
           {"metadata", std::move(metadata)}};
 }
 
-Json EnrolledJson(const EnrolResult& done) {
-  return {{"brought", done.brought},
-          {"waiting", done.waiting},
-          {"templates", done.templates},
-          {"blocks", done.blocks},
-          {"repeated", done.repeated}};
-}
-
 Json DamagedJson(const std::vector<DamagedBlock>& damaged) {
   Json json = Json::array();
   for (const DamagedBlock& block : damaged) {

@@ -29,7 +29,6 @@ Json HexList(const std::vector<Bytes>& list) {
 
 Json ThresholdJson(const ChosenThreshold& threshold);
 Json TemplateJson(const ListedTemplate& listed);
-Json EnrolledJson(const EnrolResult& done);
 Json DamagedJson(const std::vector<DamagedBlock>& damaged);
 
 // What the errors of "overwritten" members say; empty: it is done.

@@ -6,6 +6,7 @@
 #include "c/handles.h"
 #include "c/result.h"
 #include "c/samples.h"
+#include "heft/results.h"
 #include "heft/sharded_gallery.h"
 
 using heft::Json;
@@ -122,7 +123,7 @@ heft_status heft_shards_enrol(const heft_shards* shards, const heft_matcher* mat
     HEFT_ASSIGN_OR_RETURN(const heft::EnrolResult done,
                           heft::EnrolInShards(matcher->server, gallery, shards->list, files->files,
                                               enrol, AsMonitor(monitor, user)));
-    *result = new heft_result(heft::c::EnrolledJson(done));
+    *result = new heft_result(heft::EnrolJson(done));
     return absl::OkStatus();
   });
 }

@@ -37,24 +37,13 @@ absl::StatusOr<std::vector<uint8_t>> Sign(const Options& options, std::vector<ui
 }
 
 // The model and, of a client, the encryption key, as far as they are to be believed.
-struct Keys {
-  Model model;
-  std::vector<uint8_t> encryption;
-};
-absl::StatusOr<Keys> LoadKeys(const Options& options) {
-  Keys keys;
-  if (!options.owner.secret_key.empty()) {
-    HEFT_ASSIGN_OR_RETURN(keys.model, LoadModel(options.owner.model));
-    return keys;
+absl::StatusOr<KeyAndModel> LoadKeys(const Options& options) {
+  if (options.owner.secret_key.empty()) {
+    return LoadKeyAndModel(options.trust, options.key, "PUBK", options.owner.model);
   }
-  HEFT_ASSIGN_OR_RETURN(keys.encryption, ReadFile(options.key, kMaxKeysSize));
-  HEFT_ASSIGN_OR_RETURN(const auto trust,
-                        LoadTrustFor(options.trust, options.key, keys.encryption));
-  HEFT_ASSIGN_OR_RETURN(keys.model, LoadTrustedModel(options.owner.model, trust));
-  HEFT_RETURN_IF_ERROR(
-      CheckSigned(trust, keys.encryption, {.roles = {Role::kKeyOwner}, .kind = "PUBK"}, options.key)
-          .status());
-  return keys;
+  KeyAndModel own;
+  HEFT_ASSIGN_OR_RETURN(own.model, LoadModel(options.owner.model));
+  return own;
 }
 
 // The row asked for alone, or all.
@@ -125,7 +114,7 @@ absl::Status CheckInputs(const Options& options) {
 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(CheckInputs(options));
-  HEFT_ASSIGN_OR_RETURN(const Keys keys, LoadKeys(options));
+  HEFT_ASSIGN_OR_RETURN(const KeyAndModel keys, LoadKeys(options));
   const Model& model = keys.model;
   std::vector<FeatureRows> rows;
   for (size_t i = 0; i < options.inputs.size(); ++i) {
@@ -143,7 +132,7 @@ absl::Status Run(const Common& common, const Options& options) {
   }
   std::vector<uint8_t> bytes;
   if (options.owner.secret_key.empty()) {
-    HEFT_ASSIGN_OR_RETURN(const Client client, Client::Create(model, keys.encryption, options.key));
+    HEFT_ASSIGN_OR_RETURN(const Client client, Client::Create(model, keys.key, options.key));
     HEFT_ASSIGN_OR_RETURN(bytes, Encrypt(options, client, samples));
   } else {
     HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadKeyOwner(model, options.owner));

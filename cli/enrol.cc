@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <ctime>
-
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "heft/client.h"
+#include "heft/results.h"
 #include "heft/sharded_gallery.h"
 #include "program/metadata_options.h"
 #include "program/server_options.h"
@@ -21,8 +20,7 @@ struct Options : ServerOptions {
 absl::StatusOr<EnrolOptions> WithMetadata(const Options& options) {
   EnrolOptions enrol = options.enrol;
   HEFT_ASSIGN_OR_RETURN(enrol.metadata, ParseMetadata(options.metadata.metadata));
-  HEFT_ASSIGN_OR_RETURN(enrol.expires, ParseExpiry(options.metadata.expires,
-                                                   static_cast<uint64_t>(std::time(nullptr))));
+  HEFT_ASSIGN_OR_RETURN(enrol.expires, ParseExpiry(options.metadata.expires, UnixTime()));
   return enrol;
 }
 
@@ -37,12 +35,7 @@ std::string Nevertheless(const EnrolOptions& options, const EnrolResult& done) {
 }
 
 void Tell(const Common& common, const EnrolResult& done) {
-  Print(common,
-        {{"brought", done.brought},
-         {"waiting", done.waiting},
-         {"templates", done.templates},
-         {"blocks", done.blocks},
-         {"repeated", done.repeated}},
+  Print(common, EnrolJson(done),
         absl::StrCat(done.repeated ? "nothing to do, this was answered before: " : "", "brought ",
                      done.brought, " templates; ", done.waiting,
                      " wait for the key owner (heft-server pending), the gallery holds ",

@@ -1,51 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-// heft-server gallery: one function a command, and what several of them share.
+// heft-server gallery: the commands by what they are about, one function each, and what several of
+// them share.
 #ifndef HEFT_CLI_GALLERY_COMMANDS_H_
 #define HEFT_CLI_GALLERY_COMMANDS_H_
 
-#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "heft/gallery_admin.h"
 #include "program/common.h"
 #include "program/server_options.h"
 
 namespace heft::cli {
 
+// What a gallery is: info, stats, list, verify; create.
 void AddGalleryCreate(Command group);
 void AddGalleryInfo(Command group);
 void AddGalleryStats(Command group);
 void AddGalleryList(Command group);
+void AddGalleryVerify(Command group);
+// Who leaves it.
 void AddGalleryRemove(Command group);
 void AddGalleryRollback(Command group);
 void AddGalleryRenew(Command group);
 void AddGalleryFinish(Command group);
 void AddGalleryReceipts(Command group);
 void AddGalleryCompact(Command group);
-void AddGalleryVerify(Command group);
+// Copies.
 void AddGallerySnapshot(Command group);
 void AddGalleryRestore(Command group);
 void AddGalleryExport(Command group);
 void AddGalleryImport(Command group);
+
+// AddReading: a command that takes a gallery, and no keys. `more` follows in the example.
+template <typename Options>
+std::pair<Command, std::shared_ptr<Options>> AddReading(
+    Command group, const std::string& name, const std::string& description, const std::string& more,
+    absl::Status (*run)(const Common&, const Options&)) {
+  const auto added =
+      AddCommand(group, name, description,
+                 absl::StrCat("heft-server gallery ", name, " --gallery gallery", more), run);
+  added.first.Add("-g,--gallery", &added.second->gallery, kGalleryHelp).Required();
+  return added;
+}
+// AddChange: one that changes a gallery, with a server's keys; its options are ServerOptions.
+template <typename Options>
+std::pair<Command, std::shared_ptr<Options>> AddChange(
+    Command group, const std::string& name, const std::string& description, const std::string& more,
+    absl::Status (*run)(const Common&, const Options&)) {
+  const auto added =
+      AddCommand(group, name, description,
+                 absl::StrCat("heft-server gallery ", name,
+                              " --model m.heft --keys evaluation.keys --gallery ", more),
+                 run);
+  AddGalleryOptions(added.first, added.second.get());
+  AddWait(added.first, &added.second->wait);
+  return added;
+}
 
 // LoadModelIfGiven: of an option that may be left out.
 absl::StatusOr<std::optional<Model>> LoadModelIfGiven(const std::string& path);
 
 // Remember: how far the gallery has come (heft/gallery_admin.h); a warning where that fails.
 void Remember(const Common& common, const std::string& gallery);
-
-// WriteReceipts: receipts into a folder, which is made if need be, one a file. The files.
-using ReceiptFiles = std::vector<std::vector<uint8_t>>;
-absl::StatusOr<std::vector<std::string>> WriteReceipts(const std::string& folder,
-                                                       const ReceiptFiles& receipts);
-// AddReceiptFolder: --receipts. GiveReceipts: what commands that erase say of them in the end:
-// into the folder, if there is one, and to the result's text; a warning where there is nothing yet.
-void AddReceiptFolder(Command command, std::string* folder);
-absl::Status GiveReceipts(const Common& common, const std::string& folder,
-                          const std::string& gallery, const ReceiptFiles& receipts,
-                          const absl::Status& overwritten, Json* json, std::string* text);
 
 }  // namespace heft::cli
 

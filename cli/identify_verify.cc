@@ -78,7 +78,7 @@ absl::Status RunAll(const Common& common, const Options& options, const Server& 
 // One sample to every bucket, one reply each, into a new folder: all of them or none.
 absl::Status RunShards(const Common& common, const Options& options, const ShardList& shards) {
   ProbeOptions probe = options.probe;
-  HEFT_ASSIGN_OR_RETURN(probe.where, ParseWhere(options.where));
+  HEFT_ASSIGN_OR_RETURN(probe.where, ParseConditions(options.where));
   probe.with_identities = !options.no_identities;
   probe.relinearise = !options.degree_two;
   HEFT_ASSIGN_OR_RETURN(const std::vector<SampleFile> samples, ReadSamples(options));
@@ -117,7 +117,7 @@ absl::Status RunShards(const Common& common, const Options& options, const Shard
 
 absl::Status RunOne(const Common& common, const Options& options) {
   ProbeOptions probe = options.probe;
-  HEFT_ASSIGN_OR_RETURN(probe.where, ParseWhere(options.where));
+  HEFT_ASSIGN_OR_RETURN(probe.where, ParseConditions(options.where));
   HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> samples, ReadSamples(options));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, options.verify));

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/gallery_commands.h"
-#include "heft/server.h"
+#include "heft/results.h"
 #include "program/server_options.h"
 
 namespace heft::cli {
@@ -35,19 +35,11 @@ struct ReleaseOptions : ServerOptions {
 absl::Status RunRelease(const Common& common, const ReleaseOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> admission, ReadFile(options.in));
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/true));
-  if (!loaded.trust) {
-    return absl::InvalidArgumentError(
-        "an admission is believed by its signature alone: give --trust instead of --unchecked");
-  }
+  HEFT_RETURN_IF_ERROR(CheckBelieves(loaded, "an admission"));
   HEFT_ASSIGN_OR_RETURN(
       const AdmitResult done,
       loaded.server.Admit(options.gallery, admission, options.in, *loaded.trust, common.monitor));
-  Print(common,
-        {{"admitted", done.admitted},
-         {"rejected", done.rejected},
-         {"waiting", done.waiting},
-         {"templates", done.templates},
-         {"blocks", done.blocks}},
+  Print(common, AdmitJson(done),
         absl::StrCat("admitted ", done.admitted, " templates, rejected ", done.rejected,
                      "; the gallery holds ", done.templates, ", ", done.waiting, " wait"));
   SayNevertheless("what was admitted is in the gallery all the same");

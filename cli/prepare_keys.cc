@@ -15,7 +15,7 @@ struct Prepared {
 
 absl::StatusOr<Prepared> Prepare(const Model& model, LoadedKeys* keys) {
   const bool made = !keys->expanded;
-  if (made) HEFT_RETURN_IF_ERROR(Expand(model, keys));
+  if (made) HEFT_RETURN_IF_ERROR(keys->Expand(model));
   const size_t bytes = keys->expanded->bytes();
   Prepared out;
   out.json = {{"keys", keys->path}, {"out", keys->expanded_path}, {"bytes", bytes}, {"made", made}};

@@ -17,16 +17,12 @@ struct Options {
 
 absl::Status Run(const Common& common, const Options& options) {
   SetWriterWait(options.wait);
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key,
-                        ReadFile(options.rekeying_key, kMaxKeysSize));
-  HEFT_ASSIGN_OR_RETURN(const auto trust, LoadTrustFor(options.trust, options.rekeying_key, key));
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.model, trust));
-  HEFT_RETURN_IF_ERROR(
-      CheckSigned(trust, key, {.roles = {Role::kKeyOwner}, .kind = "RKEY"}, options.rekeying_key)
-          .status());
+  HEFT_ASSIGN_OR_RETURN(const auto from_owner, LoadKeyAndModel(options.trust, options.rekeying_key,
+                                                               "RKEY", options.model));
   HEFT_ASSIGN_OR_RETURN(Gallery gallery, Gallery::Open(options.gallery));
-  HEFT_ASSIGN_OR_RETURN(const Gallery::Rekeyed moved,
-                        gallery.Rekey(model, key, options.rekeying_key, common.monitor));
+  HEFT_ASSIGN_OR_RETURN(
+      const Gallery::Rekeyed moved,
+      gallery.Rekey(from_owner.model, from_owner.key, options.rekeying_key, common.monitor));
   Remember(common, options.gallery);
   const std::string from = HexString(moved.from), to = HexString(moved.to);
   Print(common,

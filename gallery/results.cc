@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heft/results.h"
 
+#include <utility>
+
 #include "base/bytes.h"
 
 namespace heft {
@@ -54,6 +56,58 @@ Json GalleryJson(const GalleryInfo& info) {
           {"store_live_bytes", info.store_live_bytes},
           {"readers", info.readers},
           {"noise_margin", info.noise_margin ? Json(*info.noise_margin) : Json(nullptr)}};
+}
+
+Json EnrolJson(const EnrolResult& done) {
+  return {{"brought", done.brought},
+          {"waiting", done.waiting},
+          {"templates", done.templates},
+          {"blocks", done.blocks},
+          {"repeated", done.repeated}};
+}
+
+Json AdmitJson(const AdmitResult& done) {
+  return {{"admitted", done.admitted},
+          {"rejected", done.rejected},
+          {"waiting", done.waiting},
+          {"templates", done.templates},
+          {"blocks", done.blocks}};
+}
+
+Json RemoveJson(const RemoveResult& done) {
+  return {{"removed", done.removed},   {"erased", done.erased},         {"leaving", done.leaving},
+          {"rejected", done.rejected}, {"generation", done.generation}, {"persons", done.persons}};
+}
+
+Json RenewJson(const RenewResult& done) {
+  return {{"blocks", done.blocks}, {"freed", done.freed},     {"moved", done.moved},
+          {"erased", done.erased}, {"leaving", done.leaving}, {"generation", done.generation}};
+}
+
+Json CompactJson(const CompactResult& done) {
+  Json damaged = Json::array();
+  for (const DamagedBlock& block : done.damaged) damaged.push_back(block.block);
+  return {{"blocks", done.blocks},
+          {"mended", done.mended},
+          {"damaged", std::move(damaged)},
+          {"sparse", done.sparse},
+          {"leaving", done.leaving}};
+}
+
+Json RestoreJson(const RestoreResult& done) {
+  return {{"galleries", CopiesJson(done.galleries)},
+          {"older", done.older},
+          {"erased", done.erased},
+          {"leaving", done.leaving},
+          {"rejected", done.rejected}};
+}
+
+Json VerifyJson(const VerifyResult& found) {
+  return {{"intact", found.intact()},
+          {"generation", found.generation},
+          {"blocks", found.blocks},
+          {"damaged", found.damaged},
+          {"complaints", found.complaints}};
 }
 
 }  // namespace heft

@@ -67,39 +67,29 @@ void AddKeyCache(Command command, ServerOptions* options) {
               "the keys");
 }
 
-absl::StatusOr<LoadedKeys> ReadKeys(const ServerOptions& options, const std::string& path) {
-  LoadedKeys keys;
-  keys.path = path;
-  const std::string name = path.substr(path.find_last_of('/') + 1);
-  keys.expanded_path = absl::StrCat(
-      options.key_cache.empty() ? path : absl::StrCat(options.key_cache, "/", name), ".expanded");
-  auto expanded = ExpandedKeys::Open(keys.expanded_path, path);
-  if (expanded.ok()) {
-    keys.expanded = *std::move(expanded);
-    return keys;
-  }
-  if (!absl::IsNotFound(expanded.status())) keys.why = expanded.status();
-  HEFT_ASSIGN_OR_RETURN(keys.bytes, ReadFile(path, kMaxKeysSize));
-  return keys;
-}
+namespace {
 
 absl::StatusOr<LoadedKeys> ReadEnrolmentKeys(const ServerOptions& options) {
   const bool given = !options.enrolment_keys.empty();
-  const std::string path =
-      given ? options.enrolment_keys
-            : options.keys.substr(0, options.keys.find_last_of('/') + 1) + "enrolment.keys";
-  auto keys = ReadKeys(options, path);
+  const std::string beside =
+      options.keys.substr(0, options.keys.find_last_of('/') + 1) + "enrolment.keys";
+  auto keys = LoadedKeys::Read(given ? options.enrolment_keys : beside, options.key_cache);
   if (!given && absl::IsNotFound(keys.status())) return LoadedKeys();
-  // No bytes would mean: no such keys.
-  if (keys.ok() && !keys->found()) {
-    return absl::DataLossError(absl::StrCat(path, ": the file is empty"));
-  }
   return keys;
 }
 
+bool Mend(const Common& common, const Model& model, LoadedKeys* keys) {
+  std::string notice;
+  const bool made = keys->Mend(model, &notice);
+  if (!notice.empty()) Warn(common, notice);
+  return made;
+}
+
+}  // namespace
+
 absl::StatusOr<ServerKeys> LoadServerKeys(const ServerOptions& options, bool enrols) {
   ServerKeys keys;
-  HEFT_ASSIGN_OR_RETURN(keys.evaluation, ReadKeys(options, options.keys));
+  HEFT_ASSIGN_OR_RETURN(keys.evaluation, LoadedKeys::Read(options.keys, options.key_cache));
   HEFT_ASSIGN_OR_RETURN(
       keys.trust, keys.evaluation.expanded
                       ? LoadTrust(options.trust, keys.evaluation.path)
@@ -111,45 +101,22 @@ absl::StatusOr<ServerKeys> LoadServerKeys(const ServerOptions& options, bool enr
   return keys;
 }
 
-absl::Status Expand(const Model& model, LoadedKeys* keys) {
-  HEFT_RETURN_IF_ERROR(ExpandedKeys::Make(model, keys->path, keys->expanded_path));
-  HEFT_ASSIGN_OR_RETURN(keys->expanded, ExpandedKeys::Open(keys->expanded_path, keys->path));
-  return absl::OkStatus();
-}
-
-namespace {
-
-// What is left of an expanded file that is of no use is made anew: somebody once asked for it.
-// Whether it was.
-bool Renew(const Common& common, const Model& model, LoadedKeys* keys) {
-  if (keys->why.ok()) return false;
-  const std::string why(keys->why.message());
-  if (!absl::IsDataLoss(keys->why)) {
-    Warn(common, absl::StrCat(why, "; the keys themselves are read"));
-    return false;
-  }
-  if (const absl::Status made = Expand(model, keys); !made.ok()) {
-    Warn(common, absl::StrCat(why, "; making it anew: ", std::string(made.message()),
-                              "; the keys themselves are read"));
-    return false;
-  }
-  Warn(common, absl::StrCat(why, "; made anew"));
-  return true;
-}
-
-}  // namespace
-
 absl::StatusOr<TrustedServer> LoadServer(const Common& common, const ServerOptions& options,
                                          bool enrols) {
   SetWriterWait(options.wait);
   HEFT_ASSIGN_OR_RETURN(ServerKeys keys, LoadServerKeys(options, enrols));
   HEFT_ASSIGN_OR_RETURN(CheckedKeys checked, keys.Check());
-  bool renewed = Renew(common, keys.model, &keys.evaluation);
-  renewed = Renew(common, keys.model, &keys.enrolment) || renewed;
-  if (renewed) {  // a file may have been replaced meanwhile
+  const bool mended = Mend(common, keys.model, &keys.evaluation);
+  if (Mend(common, keys.model, &keys.enrolment) || mended) {  // one may be another meanwhile
     HEFT_ASSIGN_OR_RETURN(checked, keys.Check());
   }
   return TrustedServer::Create(keys.model, keys.trust, checked);
+}
+
+absl::Status CheckBelieves(const TrustedServer& server, const std::string& what) {
+  if (server.trust) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      what, " is believed by its signature alone: give --trust instead of --unchecked"));
 }
 
 }  // namespace heft::cli

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "heft/expanded_keys.h"
 #include "heft/files.h"
+#include "heft/loaded_keys.h"
 #include "heft/serving.h"
 #include "heft/shards.h"
 #include "program/common.h"
@@ -44,23 +44,6 @@ void AddWait(Command command, int* seconds);
 // AddKeyCache: where expanded keys lie; in AddGalleryOptions already.
 void AddKeyCache(Command command, ServerOptions* options);
 
-// LoadedKeys: a file of keys, expanded already or as it is.
-struct LoadedKeys {
-  std::string path, expanded_path;
-  std::optional<ExpandedKeys> expanded;
-  std::vector<uint8_t> bytes;  // otherwise
-  absl::Status why;            // an expanded file that is there is of no use
-
-  bool found() const { return expanded.has_value() || !bytes.empty(); }
-  KeyFile view() const { return {bytes, path, expanded ? &*expanded : nullptr}; }
-};
-// ReadKeys: of `path`, whoever made them. ReadEnrolmentKeys: those of the options, or none where
-// nobody asked for them and there are none.
-absl::StatusOr<LoadedKeys> ReadKeys(const ServerOptions& options, const std::string& path);
-absl::StatusOr<LoadedKeys> ReadEnrolmentKeys(const ServerOptions& options);
-// Expand: keys that have been checked, into their expanded file, and takes that.
-absl::Status Expand(const Model& model, LoadedKeys* keys);
-
 // ServerKeys: a model, keys, and whom to believe about them.
 struct ServerKeys {
   Model model;
@@ -72,14 +55,17 @@ struct ServerKeys {
     return CheckKeys(trust ? &*trust : nullptr, evaluation.view(), enrolment.view());
   }
 };
-// LoadServerKeys: with those for enrolment, where there are any, if `enrols`.
+// LoadServerKeys: with those for enrolment, where there are any, if `enrols`: the options', or
+// enrolment.keys beside the evaluation keys.
 absl::StatusOr<ServerKeys> LoadServerKeys(const ServerOptions& options, bool enrols);
 
-// LoadServer: with the keys for enrolment and verification if `enrols`. Keys that were expanded are
-// mapped; an expanded file that is damaged or of other keys is made anew, with a warning, and one
-// that cannot be believed is left alone.
+// LoadServer: with the keys for enrolment and verification if `enrols`. What is expanded of them is
+// mended (LoadedKeys::Mend), with a warning.
 absl::StatusOr<TrustedServer> LoadServer(const Common& common, const ServerOptions& options,
                                          bool enrols);
+// CheckBelieves: kInvalidArgument of a server without trust, for `what` is believed by its
+// signature alone: "an admission".
+absl::Status CheckBelieves(const TrustedServer& server, const std::string& what);
 
 }  // namespace heft::cli
 

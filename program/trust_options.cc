@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/trust_options.h"
 
-#include <cstdint>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -32,23 +29,13 @@ absl::StatusOr<std::optional<Trust>> LoadTrust(const TrustOptions& options,
                                                const std::string& path) {
   if (options.unchecked) return std::nullopt;
   const bool given = !options.file.empty();
-  const std::string file =
-      given ? options.file : path.substr(0, path.find_last_of('/') + 1) + "trust.heft";
-  auto trust = Trust::Load(file);
-  if (!given && absl::IsNotFound(trust.status())) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        path,
-        ": nothing says whose signature it needs: put the key owner's trust.heft beside it, "
-        "or give --trust (--unchecked for an experiment)"));
-  }
-  HEFT_RETURN_IF_ERROR(trust.status());
-  std::error_code ignored;
-  const auto mode = std::filesystem::status(file, ignored).permissions();
-  if ((mode & std::filesystem::perms::others_write) != std::filesystem::perms::none) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(file, ": anybody may change whom it believes: chmod o-w ", file));
-  }
-  return *std::move(trust);
+  auto trust = Trust::LoadGuarded(
+      given ? options.file : path.substr(0, path.find_last_of('/') + 1) + "trust.heft");
+  if (given || !absl::IsNotFound(trust.status())) return trust;
+  return absl::FailedPreconditionError(
+      absl::StrCat(path,
+                   ": nothing says whose signature it needs: put the key owner's trust.heft beside "
+                   "it, or give --trust (--unchecked for an experiment)"));
 }
 
 absl::StatusOr<std::optional<Trust>> LoadTrustFor(const TrustOptions& options,
@@ -60,18 +47,21 @@ absl::StatusOr<std::optional<Trust>> LoadTrustFor(const TrustOptions& options,
   return trust;
 }
 
-absl::StatusOr<SignedFile> CheckSigned(const std::optional<Trust>& trust,
-                                       std::span<const uint8_t> bytes, const Expected& expected,
-                                       const std::string& path) {
-  if (trust) return OpenSigned(bytes, *trust, expected, path);
-  SignedFile unchecked;
-  unchecked.file = bytes;
-  return unchecked;
-}
-
 absl::StatusOr<Model> LoadTrustedModel(const std::string& path, const std::optional<Trust>& trust) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path, kMaxModelSize));
   return ReadTrustedModel(trust ? &*trust : nullptr, bytes, path);
+}
+
+absl::StatusOr<KeyAndModel> LoadKeyAndModel(const TrustOptions& options, const std::string& key,
+                                            const std::string& kind, const std::string& model) {
+  KeyAndModel out;
+  HEFT_ASSIGN_OR_RETURN(out.key, ReadFile(key, kMaxKeysSize));
+  HEFT_ASSIGN_OR_RETURN(const auto trust, LoadTrustFor(options, key, out.key));
+  HEFT_ASSIGN_OR_RETURN(out.model, LoadTrustedModel(model, trust));
+  if (!trust) return out;
+  const Expected expected = {.roles = {Role::kKeyOwner}, .kind = kind};
+  HEFT_RETURN_IF_ERROR(OpenSigned(out.key, *trust, expected, key).status());
+  return out;
 }
 
 void AddLife(Command command, uint64_t* life) {

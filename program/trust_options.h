@@ -33,15 +33,18 @@ absl::StatusOr<std::optional<Trust>> LoadTrustFor(const TrustOptions& options,
                                                   const std::string& path,
                                                   std::span<const uint8_t> bytes);
 
-// CheckSigned: the file in the bytes, a view, and who signed it, which must be `expected`; the
-// bytes as they are, and no signer, without trust. OpenSigned's errors, and what to do about an
-// unsigned file.
-absl::StatusOr<SignedFile> CheckSigned(const std::optional<Trust>& trust,
-                                       std::span<const uint8_t> bytes, const Expected& expected,
-                                       const std::string& path);
-
 // LoadTrustedModel: where the trust file lists trainers, one of them must have signed it.
 absl::StatusOr<Model> LoadTrustedModel(const std::string& path, const std::optional<Trust>& trust);
+
+// KeyAndModel: a key file of a key owner's, and the model that it is used with.
+struct KeyAndModel {
+  std::vector<uint8_t> key;
+  Model model;
+};
+// LoadKeyAndModel: as far as they are to be believed (LoadTrustFor the key file). `kind`: of the
+// key, four letters. OpenSigned's errors.
+absl::StatusOr<KeyAndModel> LoadKeyAndModel(const TrustOptions& options, const std::string& key,
+                                            const std::string& kind, const std::string& model);
 
 // AddLife: --valid-for, in seconds; 0: for ever.
 void AddLife(Command command, uint64_t* life);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditions on metadata as objects, for values that the text form has no place for.
 #include "heft/metadata.h"
+#include "heft/trust.h"
 #include "python/inspection.h"
 #include "python/values.h"
 
@@ -42,6 +43,16 @@ void DefineConditions(py::module_& m) {
       "Whether all conditions hold of such metadata, each by any one value of its key.\n"
       "InvalidArgument for what is no metadata or condition.",
       py::arg("metadata"), py::arg("where"));
+  Function(
+      m, "parse_expiry",
+      [](const std::string& text, std::optional<uint64_t> now) {
+        return Take(ParseExpiry(text, now.value_or(UnixTime())));
+      },
+      "When a template is to expire, in Unix seconds, for enrol: of a date (\"2027-01-31\", from\n"
+      "00:00 UTC on), a time (\"2027-01-31T12:30:00Z\") or a time from now on (\"90d\"; s, m, h, "
+      "d\n"
+      "and y). InvalidArgument for what is none of them, or has passed.",
+      py::arg("text"), py::kw_only(), py::arg("now") = py::none());
 }
 
 }  // namespace heft::python

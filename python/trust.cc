@@ -159,6 +159,15 @@ void DefineTrustFile(py::module_& m) {
       },
       "A trust file. NotFound, DataLoss.", py::arg("path"));
   StaticMethod(
+      c, "load_guarded",
+      [](const py::object& path) {
+        const std::string file = PathOf(path);
+        return Call([&] { return Trust::LoadGuarded(file); });
+      },
+      "The same of a file by which something is to be decided: FailedPrecondition where anybody\n"
+      "may write it.",
+      py::arg("path"));
+  StaticMethod(
       c, "parse", [](const std::string& text) { return Take(Trust::Parse(text, "trust")); },
       "The text of one. DataLoss.", py::arg("text"));
   Method(

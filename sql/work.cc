@@ -117,10 +117,7 @@ absl::StatusOr<EnrolOptions> EnrolOptionsOf(const Call& call) {
   options.authorisation = call.bytes;
   options.expires = call.expires;
   options.idempotency_key = call.key;
-  for (const std::string& text : call.more) {
-    HEFT_ASSIGN_OR_RETURN(MetadataPair pair, ParseMetadataPair(text));
-    options.metadata.push_back(std::move(pair));
-  }
+  HEFT_ASSIGN_OR_RETURN(options.metadata, ParseMetadata(call.more));
   return options;
 }
 
@@ -160,10 +157,7 @@ absl::Status Admit(Call* call, HeftJob& job) {
 absl::StatusOr<ProbeOptions> ProbeOptionsOf(const Call& call) {
   ProbeOptions options;
   options.with_identities = call.flag;
-  for (const std::string& text : call.more) {
-    HEFT_ASSIGN_OR_RETURN(Condition condition, ParseCondition(text));
-    options.where.push_back(std::move(condition));
-  }
+  HEFT_ASSIGN_OR_RETURN(options.where, ParseConditions(call.more));
   return options;
 }
 

@@ -19,7 +19,7 @@
 // heft/enrol_many.h   a whole gallery from feature vectors, in one call
 // heft/metadata.h  what stands beside a template, and conditions that restrict a search
 // heft/key_set.h   the key owner's files: made, renewed, sealed under a passphrase
-// heft/expanded_keys.h   a server's keys, expanded once and mapped by later processes
+// heft/expanded_keys.h, heft/loaded_keys.h   a server's keys, expanded once and mapped later
 // heft/serving.h   a request, from what came to what is signed: for who serves
 // heft/audit.h     checking a server: its replies once more, bit for bit
 // heft/trust.h     signatures: who made a file, for whom, for how long, and whom to believe

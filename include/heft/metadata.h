@@ -7,6 +7,7 @@
 
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,6 +38,13 @@ using Metadata = std::vector<MetadataPair>;
 HEFT_EXPORT absl::Status CheckMetadata(const Metadata& metadata);
 // ParseMetadataPair: of "site=berlin". kInvalidArgument.
 HEFT_EXPORT absl::StatusOr<MetadataPair> ParseMetadataPair(std::string_view text);
+// ParseMetadata: of several, which CheckMetadata finds sound.
+HEFT_EXPORT absl::StatusOr<Metadata> ParseMetadata(std::span<const std::string> pairs);
+
+// ParseExpiry: Unix seconds, of a date ("2027-01-31", from 00:00 UTC on), a time
+// ("2027-01-31T12:30:00Z"), or a time from `now` on ("90d"; s, m, h, d and y, of 365 days); 0 for
+// no text. kInvalidArgument for what is none of them, or has passed.
+HEFT_EXPORT absl::StatusOr<uint64_t> ParseExpiry(std::string_view text, uint64_t now);
 
 // Condition: that a key has one of `values`, at most kMostConditionValues, all different; or,
 // without values, that it has a value that is a number within the bounds, of which there is one at
@@ -55,6 +63,9 @@ HEFT_EXPORT absl::Status CheckConditions(std::span<const Condition> conditions);
 // ParseCondition: of "site=berlin", "list=a|b" (one of them), "age=18..30", "age=18.." or
 // "age=..30" (bounds included). kInvalidArgument. Values with "|" or ".." in them are not for this.
 HEFT_EXPORT absl::StatusOr<Condition> ParseCondition(std::string_view text);
+// ParseConditions: of several, which CheckConditions finds sound.
+HEFT_EXPORT absl::StatusOr<std::vector<Condition>> ParseConditions(
+    std::span<const std::string> texts);
 // ConditionText: as ParseCondition takes it.
 HEFT_EXPORT std::string ConditionText(const Condition& condition);
 

@@ -11,6 +11,8 @@
 #include "heft/gallery_admin.h"
 #include "heft/json.h"
 #include "heft/metadata.h"
+#include "heft/removal.h"
+#include "heft/server.h"
 
 namespace heft {
 
@@ -22,6 +24,18 @@ HEFT_EXPORT Json CopiedJson(const CopiedGallery& copied);
 HEFT_EXPORT Json CopiesJson(std::span<const CopiedGallery> copies);
 // GalleryJson: all of it; "intact" and "noise_margin" are null where they are not known.
 HEFT_EXPORT Json GalleryJson(const GalleryInfo& info);
+
+// What a change has done, by the names of the result's fields; ids of damaged blocks alone.
+// Receipts and whether what was erased is overwritten are not in it: who prints says them in his
+// own way.
+HEFT_EXPORT Json EnrolJson(const EnrolResult& done);
+HEFT_EXPORT Json AdmitJson(const AdmitResult& done);
+HEFT_EXPORT Json RemoveJson(const RemoveResult& done);
+HEFT_EXPORT Json RenewJson(const RenewResult& done);
+HEFT_EXPORT Json CompactJson(const CompactResult& done);
+HEFT_EXPORT Json RestoreJson(const RestoreResult& done);
+// VerifyJson: with "intact", without whether it could be recorded.
+HEFT_EXPORT Json VerifyJson(const VerifyResult& found);
 
 }  // namespace heft
 

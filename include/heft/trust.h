@@ -126,6 +126,9 @@ class HEFT_EXPORT Trust {
   // kDataLoss for what is no trust file, and `what` names it; Load: also kNotFound, kUnavailable.
   static absl::StatusOr<Trust> Parse(std::string_view text, std::string_view what);
   static absl::StatusOr<Trust> Load(const std::string& path);
+  // LoadGuarded: of a file by which something is to be decided. Also kFailedPrecondition where
+  // anybody may write it.
+  static absl::StatusOr<Trust> LoadGuarded(const std::string& path);
   std::string Serialize() const;
   // Replaces the file.
   absl::Status Save(const std::string& path) const;

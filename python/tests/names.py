@@ -204,6 +204,7 @@ ABSENT = {
     "KeySet::enrolment_keys_bytes": "the file's size",
     "KeySet::evaluation_keys_bytes": "the file's size",
     "KeySet::rekeying_key_bytes": "the file's size",
+    "LoadedKeys": "Matcher takes files of keys, or ExpandedKeys",
     "MakeDirectories": _FILES,
     "MetadataPair": "a dict from keys to values",
     "ModalityRows": "a dict from modalities to arrays",
@@ -211,10 +212,15 @@ ABSENT = {
     "Model::FindModality": "Model.modalities is a list",
     "Model::TotalDimension": "sum over Model.modalities",
     "NewFolder": _FILES,
+    "ParseAuthorisedAct": _TEXTS,
+    "ParseConditions": "where= takes a list of texts",
     "ParseFitKind": _TEXTS,
     "ParseGalleryId": _TEXTS,
+    "ParseMetadata": "a dict from keys to values",
     "ParseMetadataPair": "a dict from keys to values",
     "ParseRole": _TEXTS,
+    "ParseSealCompression": _TEXTS,
+    "ParseSealRing": _TEXTS,
     "ParseSignerKey": _TEXTS,
     "PlanInfo::Pair": _PAIR,
     "ProbeRequest": "Matcher.identify_together takes files",
@@ -255,7 +261,10 @@ ABSENT.update(dict.fromkeys([
     "CheckKeys", "CheckedKeys", "EnrolOnce", "EquipGallery", "FindSigner", "IncomingRequest",
     "ReadTrustedModel", "TrustedServer",
 ], _SERVING))
-ABSENT.update(dict.fromkeys(["CopiedJson", "CopiesJson", "GalleryJson", "WhereJson"], _JSON))
+ABSENT.update(dict.fromkeys([
+    "AdmitJson", "CompactJson", "CopiedJson", "CopiesJson", "EnrolJson", "GalleryJson", "KeySetJson",
+    "RemoveJson", "RenewJson", "RestoreJson", "VerifyJson", "WhereJson",
+], _JSON))
 # Each of N against all.
 ABSENT.update(dict.fromkeys([
     "DecideEach", "DecideJob", "DeduplicationFolders", "DeduplicationProgress", "Duplicates",

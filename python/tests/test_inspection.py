@@ -101,6 +101,15 @@ def test_files_of_vectors_and_labels(tmp_path: pathlib.Path) -> None:
             read_it(tmp_path / "nowhere")
 
 
+def test_expiry() -> None:
+    assert heft.parse_expiry("2027-01-16", now=1800000000) == 1800057600
+    assert heft.parse_expiry("90d", now=1800000000) == 1800000000 + 90 * 86400
+    assert heft.parse_expiry("") == 0 and heft.parse_expiry("1y") > 1800000000
+    for wrong in ("90", "2027-02-29", "2001-01-01"):
+        with pytest.raises(heft.InvalidArgument):
+            heft.parse_expiry(wrong, now=1800000000)
+
+
 def test_conditions(world: World, gallery: str) -> None:
     odd = heft.Condition("list", ["a|b", "x..y"])
     assert (odd.key, odd.values, odd.at_least) == ("list", ["a|b", "x..y"], None)

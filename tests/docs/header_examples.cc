@@ -12,6 +12,7 @@
 #include "heft/expanded_keys.h"
 #include "heft/fit.h"
 #include "heft/gallery_admin.h"
+#include "heft/loaded_keys.h"
 #include "heft/removal.h"
 #include "heft/server.h"
 #include "heft/serving.h"
@@ -40,6 +41,10 @@ void Expands(const Model& model, const Bytes& evaluation_keys) {
 
 void FitsOne(Model& model) {
 #include "tests/docs/headers/heft_fit.h.1"
+}
+
+void LoadsKeys(const Model& model) {
+#include "tests/docs/headers/heft_loaded_keys.h.1"
 }
 
 void Administers(const Model& model, const absl::StatusOr<Server>& server) {

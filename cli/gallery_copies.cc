@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// snapshot, restore, export and import: copies of galleries, and the way back.
+#include <optional>
+
+#include "cli/gallery_commands.h"
+#include "heft/results.h"
+
+namespace heft::cli {
+namespace {
+
+struct Options : ServerOptions {
+  std::string out, from;
+  std::vector<std::string> receipts;
+  bool with_keys = false, accept_older = false, without_receipts = false;
+};
+
+absl::Status RunSnapshot(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const auto copied,
+                        Snapshot(options.gallery, options.out, options.with_keys, common.monitor));
+  std::string text = absl::StrCat("copied to ", options.out, ":");
+  for (const CopiedGallery& gallery : copied) {
+    absl::StrAppend(&text, " ", gallery.name, " (generation ", gallery.generation, ")");
+  }
+  Print(common, {{"out", options.out}, {"galleries", CopiesJson(copied)}}, text);
+  return absl::OkStatus();
+}
+
+absl::Status RunRestore(const Common& common, const Options& options) {
+  SetWriterWait(options.wait);
+  RestoreOptions restore;
+  restore.accept_older = options.accept_older;
+  restore.without_receipts = options.without_receipts;
+  HEFT_ASSIGN_OR_RETURN(restore.receipts, ReadFiles(options.receipts));
+  std::optional<TrustedServer> loaded;
+  if (!options.model.empty()) {
+    HEFT_ASSIGN_OR_RETURN(loaded, LoadServer(common, options, /*enrols=*/false));
+    restore.server = &loaded->server;
+    restore.trust = loaded->trusted();
+  }
+  HEFT_ASSIGN_OR_RETURN(const RestoreResult done,
+                        Restore(options.from, options.gallery, restore, common.monitor));
+  SayNevertheless("it has been restored all the same");
+  std::string text = options.from.empty()
+                         ? absl::StrCat("taken as it is: ", options.gallery)
+                         : absl::StrCat("restored ", options.from, " to ", options.gallery);
+  for (const CopiedGallery& gallery : done.galleries) {
+    Remember(common, options.gallery + ":" + gallery.name);
+    absl::StrAppend(&text, "\n", gallery.name, ": generation ", gallery.generation);
+  }
+  if (done.older) {
+    absl::StrAppend(&text, "\nan older copy: ", done.erased, " templates erased again, ",
+                    done.leaving, " wait for the key owner (heft-server gallery renew), ",
+                    done.rejected, " that waited are to be brought again");
+  }
+  Print(common, RestoreJson(done), text);
+  return absl::OkStatus();
+}
+
+// Of a copy of one gallery.
+void Tell(const Common& common, const char* where_it_is, const std::string& path,
+          const CopiedGallery& copied, const std::string& text) {
+  Print(common,
+        {{where_it_is, path},
+         {"gallery_id", HexString(copied.id)},
+         {"generation", copied.generation}},
+        text);
+}
+
+absl::Status RunExport(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const CopiedGallery copied,
+                        ExportGallery(options.gallery, options.out, common.monitor));
+  Tell(common, "out", options.out, copied,
+       absl::StrCat("exported generation ", copied.generation, " to ", options.out));
+  return absl::OkStatus();
+}
+
+absl::Status RunImport(const Common& common, const Options& options) {
+  SetWriterWait(options.wait);
+  HEFT_ASSIGN_OR_RETURN(const auto model, LoadModelIfGiven(options.model));
+  HEFT_ASSIGN_OR_RETURN(
+      const CopiedGallery copied,
+      ImportGallery(options.from, options.gallery, model ? &*model : nullptr, common.monitor));
+  SayNevertheless("the gallery was imported all the same");
+  Remember(common, options.gallery);
+  Tell(common, "gallery", options.gallery, copied,
+       absl::StrCat("imported generation ", copied.generation, " as ", options.gallery));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddGallerySnapshot(Command group) {
+  const auto [command, options] =
+      AddCommand(group, "snapshot", "copy a folder's galleries, all in one state, while they serve",
+                 "heft-server gallery snapshot --gallery gallery --out backup/monday", RunSnapshot);
+  command.Add("-g,--gallery", &options->gallery, "the galleries' folder").Required();
+  command.Add("-o,--out", &options->out, "new folder for the copy").Required();
+  command.Add("--with-keys", &options->with_keys,
+              "and the server's secret keys and log of requests: who has the copy can answer in "
+              "its name");
+}
+
+void AddGalleryRestore(Command group) {
+  const auto [command, options] = AddCommand(
+      group, "restore",
+      "put a snapshot in the place of a folder's galleries, or take those of a database that came "
+      "back "
+      "from its own backups as they are",
+      "heft-server gallery restore --from backup/monday --gallery gallery\n"
+      "  heft-server gallery restore --from backup/sunday --gallery gallery --accept-older "
+      "--model m.heft --keys evaluation.keys\n"
+      "  heft-server gallery restore --gallery postgres:people --accept-older --model m.heft "
+      "--keys "
+      "evaluation.keys",
+      RunRestore);
+  command.Add("--from", &options->from,
+              "what heft-server gallery snapshot wrote; not for a database");
+  command.Add("-g,--gallery", &options->gallery, "the galleries' folder, or postgres:SERVICE")
+      .Required();
+  command.Add("--accept-older", &options->accept_older,
+              "take a copy that is older than what is there or is remembered; whoever was erased "
+              "since is removed again, for which it takes --model and --keys");
+  command.Add("--receipts", &options->receipts,
+              "receipts of erasure that the folder does not have itself, signed by its server, the "
+              "snapshot's, or one that the trust file lists");
+  command.Add(
+      "--without-receipts", &options->without_receipts,
+      "take an older copy although not all receipts of what it replaces can be read, or, of a "
+      "database, none are here: who was erased since may be there again");
+  const Option model = command.Add("-m,--model", &options->model, "model file");
+  const Option keys = command.Add("-k,--keys", &options->keys, "evaluation keys");
+  model.Needs(keys);
+  keys.Needs(model);
+  AddKeyCache(command, options.get());
+  AddTrustOptions(command, &options->trust, "the evaluation keys");
+  AddWait(command, &options->wait);
+}
+
+void AddGalleryExport(Command group) {
+  const auto [command, options] =
+      AddCommand(group, "export", "copy one gallery, alone, into a new folder",
+                 "heft-server gallery export --gallery store:visitors --out visitors", RunExport);
+  command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();
+  command.Add("-o,--out", &options->out, "new folder").Required();
+}
+
+void AddGalleryImport(Command group) {
+  const auto [command, options] = AddCommand(
+      group, "import", "bring an exported gallery, or one of version 0.1, into a store",
+      "heft-server gallery import --from old-gallery --gallery gallery --model m.heft", RunImport);
+  command
+      .Add("--from", &options->from,
+           "what heft-server gallery export wrote, a gallery of another store, or a folder of "
+           "version 0.1")
+      .Required();
+  command
+      .Add("-g,--gallery", &options->gallery,
+           "where it is to be, FOLDER or FOLDER:NAME; for one of version 0.1 it may be the same "
+           "folder")
+      .Required();
+  command.Add("-m,--model", &options->model, "model file, for a gallery of version 0.1");
+  AddWait(command, &options->wait);
+}
+
+}  // namespace heft::cli

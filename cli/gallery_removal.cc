@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// remove, rollback, compact, renew and finish: people leave a gallery, and what is left of them;
+// receipts: of whom it has erased. The key owner's part in a renewal is heft renew.
+#include "cli/gallery_commands.h"
+#include "heft/removal.h"
+#include "heft/results.h"
+
+namespace heft::cli {
+namespace {
+
+using Receipt = std::vector<uint8_t>;
+
+struct Options : ServerOptions {
+  std::vector<std::string> identities;
+  bool expired = false, compact = false;
+  std::string authorisation, receipts, in, out;
+  size_t generation = 0;
+  uint64_t life = kAdmissionLife;
+};
+
+// Receipts into a folder, which is made if need be, a file each: the files.
+absl::StatusOr<std::vector<std::string>> Write(const std::string& folder,
+                                               const std::vector<Receipt>& receipts) {
+  std::vector<std::string> files;
+  if (!receipts.empty()) HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
+  for (const Receipt& receipt : receipts) {
+    HEFT_ASSIGN_OR_RETURN(const ErasureReceipt says, ReadReceipt(receipt, "the gallery's receipt"));
+    files.push_back(absl::StrCat(folder, "/", HexString(says.gallery).substr(0, 8), "-",
+                                 says.generation, ".receipt"));
+    HEFT_RETURN_IF_ERROR(WriteResult(files.back(), receipt));
+  }
+  return files;
+}
+
+// What a change has done, in the end: what it has erased is overwritten, or why not; its receipts.
+template <typename Result>
+absl::Status Tell(const Common& common, const Options& options, const Result& done, Json json,
+                  std::string text) {
+  Remember(common, options.gallery);
+  const std::string remains = ErasureRemains(options.gallery).value_or("");
+  json["overwritten"] = done.overwritten.ok() && remains.empty();
+  if (done.overwritten.ok() && !remains.empty()) {
+    json["remains"] = remains;
+    absl::StrAppend(&text, "\nwhat is left of them: ", remains);
+  }
+  json["receipts"] = done.receipts.size();
+  if (!done.overwritten.ok()) {
+    Warn(common,
+         absl::StrCat("what was erased could not be overwritten yet, so there is no receipt "
+                      "(`heft-server gallery compact` tries again): ",
+                      done.overwritten.message()));
+  }
+  if (!options.receipts.empty()) {
+    const auto files = Write(options.receipts, done.receipts);
+    if (!files.ok()) {
+      return absl::Status(files.status().code(),
+                          absl::StrCat(files.status().message(),
+                                       "; all else is done, and the gallery keeps its receipts: "
+                                       "`heft-server gallery receipts`"));
+    }
+    json["files"] = *files;
+    for (const std::string& file : *files) absl::StrAppend(&text, "\nreceipt: ", file);
+  }
+  Print(common, json, text);
+  return absl::OkStatus();
+}
+
+absl::Status TellRemoved(const Common& common, const Options& options, const RemoveResult& done) {
+  SayNevertheless("what was removed is gone from the gallery all the same");
+  return Tell(common, options, done, RemoveJson(done),
+              absl::StrCat("removed ", done.removed, " templates: ", done.erased, " are erased, ",
+                           done.leaving, " wait for the key owner (heft-server gallery renew); ",
+                           done.rejected, " that waited are gone"));
+}
+
+absl::Status RunRemove(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  if (options.expired) {
+    HEFT_ASSIGN_OR_RETURN(const RemoveResult done, RemoveExpired(loaded.server, options.gallery));
+    return TellRemoved(common, options, done);
+  }
+  RemoveOptions remove = {.authorisation = {}, .trust = loaded.trusted()};
+  if (!options.authorisation.empty()) {
+    HEFT_ASSIGN_OR_RETURN(remove.authorisation, ReadFile(options.authorisation));
+  }
+  HEFT_ASSIGN_OR_RETURN(const RemoveResult done,
+                        Remove(loaded.server, options.gallery, options.identities, remove));
+  return TellRemoved(common, options, done);
+}
+
+absl::Status RunRollback(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  HEFT_ASSIGN_OR_RETURN(const RemoveResult done,
+                        RollBack(loaded.server, options.gallery, options.generation));
+  return TellRemoved(common, options, done);
+}
+
+absl::Status RunCompact(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  HEFT_ASSIGN_OR_RETURN(const CompactResult done, CompactGallery(loaded.server, options.gallery));
+  for (const DamagedBlock& block : done.damaged) Warn(common, block.why);
+  std::string text = absl::StrCat("the journal has joined ", done.blocks, " blocks");
+  if (done.mended > 0) {
+    absl::StrAppend(&text, "; ", done.mended, " damaged ones were made again from it");
+  }
+  if (done.sparse > 0) {
+    absl::StrAppend(&text, "; ", done.sparse, " of them are sparse, or hold ", done.leaving,
+                    " templates that leave: `heft-server gallery renew --compact` asks the key "
+                    "owner to make them few");
+  }
+  HEFT_RETURN_IF_ERROR(Tell(common, options, done, CompactJson(done), std::move(text)));
+  return done.overwritten;
+}
+
+absl::Status RunRenew(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  RenewalOptions renewal;
+  renewal.compact = options.compact;
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(options.gallery));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request,
+                        AskRenewal(loaded.server, options.gallery, renewal, common.monitor));
+  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
+                        loaded.SignFor(signer, gallery, request, options.life));
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
+  Print(common, {{"out", options.out}, {"bytes", bytes.size()}},
+        absl::StrCat("for the key owner (heft renew): ", options.out));
+  return absl::OkStatus();
+}
+
+absl::Status RunFinish(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> answer, ReadFile(options.in));
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  HEFT_RETURN_IF_ERROR(CheckBelieves(loaded, "an answer"));
+  HEFT_ASSIGN_OR_RETURN(const RenewResult done,
+                        Renew(loaded.server, options.gallery, answer, options.in, *loaded.trust));
+  SayNevertheless("the blocks are renewed all the same");
+  return Tell(common, options, done, RenewJson(done),
+              absl::StrCat("renewed ", done.blocks, " blocks, freed ", done.freed, "; erased ",
+                           done.erased, " templates, moved ", done.moved, ", ", done.leaving,
+                           " still wait for a renewal"));
+}
+
+absl::Status RunReceipts(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<Receipt> receipts, Receipts(options.gallery));
+  Json json = {{"receipts", Json::array()}};
+  std::string text;
+  for (const Receipt& receipt : receipts) {
+    HEFT_ASSIGN_OR_RETURN(const ErasureReceipt says, ReadReceipt(receipt, "the gallery's receipt"));
+    json["receipts"].push_back({{"generation", says.generation},
+                                {"removed", says.removed},
+                                {"erased", says.erased},
+                                {"persons", says.persons}});
+    absl::StrAppend(&text, "generation ", says.generation, ": erased ", TimeText(says.erased), ":");
+    for (size_t i = 0; i < says.persons.size(); ++i) {
+      absl::StrAppend(&text, " ", says.persons[i], " (removed ", TimeText(says.removed[i]), ")");
+    }
+    text += '\n';
+  }
+  if (!options.out.empty()) {
+    HEFT_ASSIGN_OR_RETURN(json["files"], Write(options.out, receipts));
+  }
+  Print(common, json, text.empty() ? "nobody has been erased" : text);
+  return absl::OkStatus();
+}
+
+void AddReceiptFolder(Command command, std::string* folder) {
+  command.Add("--receipts", folder,
+              "folder for the signed receipts of what is erased, a file each; the gallery keeps "
+              "them too");
+}
+
+}  // namespace
+
+void AddGalleryRemove(Command group) {
+  const auto [command, options] =
+      AddChange(group, "remove", "remove people for good: they answer no more, and are erased",
+                "gallery --identity ann --receipts receipts", RunRemove);
+  const Option identity = command.Add("--identity", &options->identities, "whom, one or several");
+  const Option expired = command.Add("--expired", &options->expired, "all who have expired");
+  command.RequireOneOf(identity, expired);
+  command
+      .Add("--authorisation", &options->authorisation,
+           "the registrar's, where the trust file lists one (heft authorise --act remove)")
+      .Needs(identity);
+  AddReceiptFolder(command, &options->receipts);
+}
+
+void AddGalleryRollback(Command group) {
+  const auto [command, options] =
+      AddChange(group, "rollback",
+                "take back all that was enrolled after a generation, while the journal has it",
+                "gallery --generation 41", RunRollback);
+  command.Add("--generation", &options->generation, "the last one to be kept").Required();
+  AddReceiptFolder(command, &options->receipts);
+}
+
+void AddGalleryCompact(Command group) {
+  const auto [command, options] =
+      AddChange(group, "compact", "let the journal join the blocks, and overwrite what was deleted",
+                "gallery", RunCompact);
+  AddReceiptFolder(command, &options->receipts);
+}
+
+void AddGalleryRenew(Command group) {
+  const auto [command, options] =
+      AddChange(group, "renew", "ask the key owner to make blocks anew, without those who leave",
+                "gallery --out request.heft", RunRenew);
+  command.Add("-o,--out", &options->out, "file for the key owner (heft renew)").Required();
+  command.Add("--compact", &options->compact, "sparse blocks become few, too");
+  AddLife(command, &options->life);
+}
+
+void AddGalleryFinish(Command group) {
+  const auto [command, options] =
+      AddChange(group, "finish", "put what the key owner has renewed in its place",
+                "gallery --in renewal.heft --receipts receipts", RunFinish);
+  command.Add("-i,--in", &options->in, "what heft renew wrote").Required();
+  AddReceiptFolder(command, &options->receipts);
+}
+
+void AddGalleryReceipts(Command group) {
+  const auto [command, options] =
+      AddReading(group, "receipts", "list the receipts of who was erased, and write them",
+                 " --out receipts", RunReceipts);
+  command.Add("-o,--out", &options->out, "folder for them, a file each");
+}
+
+}  // namespace heft::cli

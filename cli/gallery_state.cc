@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// create; info and stats: what a gallery is, and how it does; list: who is in it; verify: whether
+// it is intact.
+#include <iostream>
+
+#include "absl/strings/str_join.h"
+#include "cli/gallery_commands.h"
+#include "heft/results.h"
+#include "heft/sharded_gallery.h"
+#include "program/metadata_options.h"
+
+namespace heft::cli {
+namespace {
+
+struct CreateOptions : ServerOptions {
+  Retained retained;
+  uint32_t buckets = 0;
+};
+
+// A gallery in buckets, and its list, which whoever asks them is to have.
+absl::Status CreateInBuckets(const Common& common, const CreateOptions& options,
+                             const Server& server) {
+  HEFT_ASSIGN_OR_RETURN(const ShardList shards,
+                        CreateShards(server, options.gallery, options.buckets, options.retained));
+  SayNevertheless("the buckets were made all the same: ask again, and they are taken");
+  HEFT_RETURN_IF_ERROR(EquipGallery(BucketAddress(options.gallery, 0)).status());
+  HEFT_RETURN_IF_ERROR(WriteResult(options.shards, shards.Serialize()));
+  Json json = {{"gallery", options.gallery}, {"shards", options.shards}};
+  json["buckets"] = Json::array();
+  for (const GalleryId& id : shards.buckets()) json["buckets"].push_back(HexString(id));
+  Print(common, json,
+        absl::StrCat("made ", options.gallery, " in ", options.buckets, " buckets, ",
+                     BucketAddress(options.gallery, 0), " to ",
+                     BucketAddress(options.gallery, options.buckets - 1),
+                     "; for the key owner: ", options.shards));
+  return absl::OkStatus();
+}
+
+absl::Status RunCreate(const Common& common, const CreateOptions& options) {
+  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  if (options.buckets > 0) return CreateInBuckets(common, options, loaded.server);
+  HEFT_ASSIGN_OR_RETURN(const GalleryId id,
+                        CreateGallery(loaded.server, options.gallery, options.retained));
+  SayNevertheless("the gallery was made all the same");
+  HEFT_RETURN_IF_ERROR(EquipGallery(options.gallery).status());
+  Print(common, {{"gallery", options.gallery}, {"gallery_id", HexString(id)}},
+        absl::StrCat("made gallery ", options.gallery, ", id ", HexString(id)));
+  return absl::OkStatus();
+}
+
+struct Options {
+  std::string gallery, model;
+  ListOptions list;
+  std::vector<std::string> where;
+  int wait = kWriterWait;
+};
+
+absl::StatusOr<GalleryInfo> Read(const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const auto model, LoadModelIfGiven(options.model));
+  return DescribeGallery(options.gallery, model ? &*model : nullptr);
+}
+
+std::string HeadText(const GalleryInfo& info) {
+  return absl::StrCat(
+      "gallery ", info.name, ", id ", HexString(info.id), ", made ", TimeText(info.started),
+      "\nmodel ", HexString(info.model), ", key ", HexString(info.key), ", ", info.gamma,
+      " dimensions\ngeneration ", info.generation, ", root ", HexString(info.root), "\n", info.live,
+      " templates in ", info.places, " places of ", info.blocks, " blocks; ", info.waiting,
+      " wait, ", info.leaving,
+      " are leaving\ngalleries of the store: ", absl::StrJoin(info.galleries, ", "));
+}
+
+absl::Status RunInfo(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Read(options));
+  Print(common, GalleryJson(info), HeadText(info));
+  return absl::OkStatus();
+}
+
+absl::Status RunStats(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Read(options));
+  const uint64_t now = UnixTime();
+  Json json = GalleryJson(info);
+  json["key_age_seconds"] = now - std::min(now, info.key_since);
+  std::string text = absl::StrCat(
+      HeadText(info), "\n", info.freed, " places freed; journal: ", info.journal_entries,
+      " entries, ", info.journal_bytes, " bytes, ", info.unfolded,
+      " in no block yet\nstore: ", info.store_bytes, " bytes on disk, ", info.store_live_bytes,
+      " in use, ", info.readers, " readers\nkey: since ", TimeText(info.key_since),
+      "; verified: ", TimeText(info.verified));
+  if (info.verified != 0) absl::StrAppend(&text, info.intact ? ", intact" : ", DAMAGED");
+  absl::StrAppend(&text, "\nnoise margin: ",
+                  info.noise_margin ? absl::StrCat(*info.noise_margin) : "give --model");
+  Print(common, json, text);
+  return absl::OkStatus();
+}
+
+Json TemplateJson(const ListedTemplate& t) {
+  Json metadata = Json::array();
+  for (const MetadataPair& pair : t.metadata) metadata.push_back(pair.key + "=" + pair.value);
+  return {{"position", t.position},     {"identity", t.identity}, {"person", t.person},
+          {"generation", t.generation}, {"enrolled", t.enrolled}, {"expires", t.expires},
+          {"metadata", metadata}};
+}
+
+std::string TemplateText(const ListedTemplate& t) {
+  std::string text = absl::StrCat(t.position, "\t", t.identity, "\t", t.person, "\t",
+                                  TimeText(t.enrolled, "unknown"), "\t", TimeText(t.expires));
+  for (const MetadataPair& pair : t.metadata)
+    absl::StrAppend(&text, "\t", pair.key, "=", pair.value);
+  return text;
+}
+
+// Written as it is read: a gallery may be larger than memory.
+absl::Status RunList(const Common& common, const Options& options) {
+  ListOptions list = options.list;
+  HEFT_ASSIGN_OR_RETURN(list.where, ParseConditions(options.where));
+  const char* before = common.json ? "{\"templates\": [\n" : "";
+  const auto next = ListTemplates(options.gallery, list, [&](const ListedTemplate& t) {
+    std::cout << before << (common.json ? TemplateJson(t).dump(-1) : TemplateText(t) + "\n");
+    before = common.json ? ",\n" : "";
+    if (Interrupted()) return absl::CancelledError("interrupted");
+    return std::cout ? absl::OkStatus() : absl::UnavailableError("cannot write to stdout");
+  });
+  HEFT_RETURN_IF_ERROR(next.status());
+  if (common.json) {
+    std::cout << (*before == ',' ? "" : before)
+              << "\n], \"next\": " << (*next ? absl::StrCat(**next) : "null") << "}\n";
+  } else if (*next) {
+    std::cerr << "heft: there are more: --from " << **next << "\n";
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunVerify(const Common& common, const Options& options) {
+  SetWriterWait(options.wait);
+  HEFT_ASSIGN_OR_RETURN(const auto model, LoadModelIfGiven(options.model));
+  HEFT_ASSIGN_OR_RETURN(const VerifyResult found,
+                        VerifyGallery(options.gallery, model ? &*model : nullptr, common.monitor));
+  if (!found.recorded.ok()) {
+    Warn(common, absl::StrCat("the gallery could not be told: ", found.recorded.message()));
+  }
+  Print(common, VerifyJson(found),
+        found.intact()
+            ? absl::StrCat("intact: ", found.blocks, " blocks, generation ", found.generation)
+            : absl::StrJoin(found.complaints, "\n"));
+  if (found.intact()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      options.gallery, ": damaged",
+      found.damaged.empty() ? ""
+                            : absl::StrCat(" (blocks ", absl::StrJoin(found.damaged, ", "), ")"),
+      ": bring it back from a snapshot (`heft-server gallery restore`); the rest of it serves"));
+}
+
+}  // namespace
+
+void AddGalleryCreate(Command group) {
+  const auto [command, options] =
+      AddChange(group, "create", "make an empty gallery for templates under a model and keys",
+                "store:visitors", RunCreate);
+  const Option buckets =
+      command
+          .Add("--buckets", &options->buckets,
+               "divide it: so many galleries, NAME.000 and on, each with those of whom it is the "
+               "bucket; for a gallery that is to lie on several machines (docs/scale.md)")
+          .Range(1, kMostBuckets);
+  const Option shards =
+      command.Add("--shards", &options->shards,
+                  "shard list to write: the key owner and whoever asks the buckets need it");
+  shards.Needs(buckets);
+  buckets.Needs(shards);
+  command
+      .Add("--retention", &options->retained.seconds,
+           "seconds for which enrolments can be rolled back, and removed by the server alone")
+      .ShowDefault();
+  command.Add("--retention-bytes", &options->retained.bytes, "of them, so many bytes at most")
+      .ShowDefault();
+}
+
+void AddGalleryInfo(Command group) {
+  const auto [command, options] =
+      AddReading(group, "info", "say what a gallery is: ids, generation, sizes", "", RunInfo);
+  command.Add("-m,--model", &options->model, "model file: checked, and for the noise margin");
+}
+
+void AddGalleryStats(Command group) {
+  const auto [command, options] = AddReading(
+      group, "stats", "say how a gallery does: sizes, journal, noise, age of the key, last check",
+      " --model m.heft --json", RunStats);
+  command.Add("-m,--model", &options->model, "model file: checked, and for the noise margin");
+}
+
+void AddGalleryList(Command group) {
+  const auto [command, options] =
+      AddReading(group, "list", "list who stands in a gallery, page by page",
+                 " --from 0 --count 100 --where site=berlin", RunList);
+  command.Add("--from", &options->list.from, "position to begin at").ShowDefault();
+  command.Add("--count", &options->list.count, "so many at most; 0: all").ShowDefault();
+  AddWhere(command, &options->where);
+}
+
+void AddGalleryVerify(Command group) {
+  const auto [command, options] = AddReading(
+      group, "verify", "check all of a gallery against its hashes, and name what is damaged",
+      " --model m.heft", RunVerify);
+  command.Add("-m,--model", &options->model, "model file: residues are held against its primes");
+  AddWait(command, &options->wait);
+}
+
+}  // namespace heft::cli
