@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heft/trust.h"
 
-#include "absl/strings/str_cat.h"
 #include "c/handles.h"
 #include "c/options.h"
 #include "c/passphrase.h"
 #include "c/result.h"
+#include "heft/authorisation.h"
 
 heft_signing_key::heft_signing_key(heft::SigningKey k)
     : key(std::move(k)), public_key(heft::c::Hex(key.public_key())) {}
@@ -100,14 +100,6 @@ Json TrustJson(const Trust& trust) {
           {"galleries", std::move(galleries)}};
 }
 
-absl::StatusOr<AuthorisedAct> ParseAct(const std::string& act) {
-  if (act == "add") return AuthorisedAct::kAdd;
-  if (act == "replace") return AuthorisedAct::kReplace;
-  if (act == "remove") return AuthorisedAct::kRemove;
-  return absl::InvalidArgumentError(
-      absl::StrCat("act \"", act, "\": give \"add\", \"replace\" or \"remove\""));
-}
-
 }  // namespace
 }  // namespace heft::c
 
@@ -168,7 +160,7 @@ heft_status heft_authorise(const heft_signing_key* registrar, const char* galler
     HEFT_RETURN_IF_ERROR(Given(registrar, "registrar", gallery_id, "gallery_id", act, "act",
                                identity, "identity", authorisation, "authorisation"));
     HEFT_ASSIGN_OR_RETURN(const heft::GalleryId gallery, heft::ParseGalleryId(gallery_id));
-    HEFT_ASSIGN_OR_RETURN(const heft::AuthorisedAct allowed, heft::c::ParseAct(act));
+    HEFT_ASSIGN_OR_RETURN(const heft::AuthorisedAct allowed, heft::ParseAuthorisedAct(act));
     HEFT_ASSIGN_OR_RETURN(auto bytes,
                           heft::Authorise(registrar->key, gallery, allowed, identity, life));
     *authorisation = new heft_buffer(std::move(bytes));

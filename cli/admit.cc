@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // admit, of the key owner; authorise, of the registrar.
-#include <map>
-#include <memory>
-#include <string>
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "heft/server.h"
+#include "heft/authorisation.h"
 #include "program/common.h"
 #include "program/owner/key_owner_answer.h"
 
@@ -49,23 +44,17 @@ struct AuthoriseOptions {
 };
 
 absl::Status RunAuthorise(const Common& common, const AuthoriseOptions& options) {
-  const std::map<std::string, std::pair<AuthorisedAct, const char*>> acts = {
-      {"add", {AuthorisedAct::kAdd, "bring another template for"}},
-      {"replace", {AuthorisedAct::kReplace, "replace all templates of"}},
-      {"remove", {AuthorisedAct::kRemove, "remove all templates of"}}};
-  const auto act = acts.find(options.act);
-  if (act == acts.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no act \"", options.act, "\": give add, replace or remove"));
-  }
+  HEFT_ASSIGN_OR_RETURN(const AuthorisedAct act, ParseAuthorisedAct(options.act));
+  const char* may = act == AuthorisedAct::kAdd       ? "bring another template for"
+                    : act == AuthorisedAct::kReplace ? "replace all templates of"
+                                                     : "remove all templates of";
   HEFT_ASSIGN_OR_RETURN(const GalleryId gallery, ParseGalleryId(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const SigningKey key, LoadSigner(options.key));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
-                        Authorise(key, gallery, act->second.first, options.identity, options.life));
+                        Authorise(key, gallery, act, options.identity, options.life));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   Print(common, {{"out", options.out}, {"identity", options.identity}},
-        absl::StrCat("whoever has ", options.out, " may ", act->second.second, " \"",
-                     options.identity, "\""));
+        absl::StrCat("whoever has ", options.out, " may ", may, " \"", options.identity, "\""));
   return absl::OkStatus();
 }
 

@@ -29,9 +29,7 @@ absl::Status Run(const Common& common, const Options& options) {
           ? MakeKeySet(model, options.out, NewPassphrase(options.seal), common.monitor)
           : MakeForExisting(common, options, model));
   if (options.secret_key.empty()) WarnOfUnsealed(common, options.seal);
-  Json json;
-  const std::string text = DescribeKeySet(set, &json);
-  Print(common, json, text);
+  Print(common, KeySetJson(set), KeySetText(set));
   return absl::OkStatus();
 }
 

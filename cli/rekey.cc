@@ -25,11 +25,9 @@ absl::Status Run(const Common& common, const Options& options) {
                         RenewKey(old, options.out, NewPassphrase(options.seal), common.monitor));
   WarnOfUnsealed(common, options.seal);
   Json json = {{"old_key_id", HexString(old.key_id())}};
-  const std::string text = DescribeKeySet(set, &json);
-  json["rekeying_key"] = set.rekeying_key;
-  json["rekeying_key_bytes"] = set.rekeying_key_bytes;
+  json.update(KeySetJson(set));
   Print(common, json,
-        absl::StrCat(text, "re-keying key (for the server): ", set.rekeying_key, ", ",
+        absl::StrCat(KeySetText(set), "re-keying key (for the server): ", set.rekeying_key, ", ",
                      HumanBytes(set.rekeying_key_bytes), "\nkey ", HexString(old.key_id()),
                      " is revoked: destroy it once every gallery has moved"));
   return absl::OkStatus();

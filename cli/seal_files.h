@@ -28,9 +28,9 @@ void AddRingOption(Command command, SealRing* ring);
 absl::StatusOr<KeyId> KeyIdOf(const std::string& path);
 void AddKeyIdOption(Command command, std::string* path);
 
-// Writes files (name -> bytes) into a folder, all or none of them.
-absl::Status WriteFiles(const std::string& folder,
-                        const std::map<std::string, std::vector<uint8_t>>& files);
+// WriteFiles: by their names into a folder, all or none of them.
+using NamedFiles = std::map<std::string, std::vector<uint8_t>>;
+absl::Status WriteFiles(const std::string& folder, const NamedFiles& files);
 
 }  // namespace heft::cli
 

@@ -41,32 +41,21 @@ absl::Status ExportEvaluationKeys(const Common& common, const Options& options) 
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadKeyOwner(options.key));
   HEFT_ASSIGN_OR_RETURN(SealEvaluationKeys keys,
                         ExportSealEvaluationKeys(owner, options.compression, common.monitor));
-  std::map<std::string, std::vector<uint8_t>> files;
-  files["relin_keys.seal"] = std::move(keys.relinearisation);
-  files["galois_keys.seal"] = std::move(keys.galois);
-  HEFT_RETURN_IF_ERROR(WriteFiles(options.out, files));
+  HEFT_RETURN_IF_ERROR(
+      WriteFiles(options.out, {{"relin_keys.seal", std::move(keys.relinearisation)},
+                               {"galois_keys.seal", std::move(keys.galois)}}));
   Print(common, {{"out", options.out}, {"galois_keys", keys.galois_keys}},
         absl::StrCat("SEAL relinearisation key and ", keys.galois_keys,
                      " Galois keys: ", options.out));
   return absl::OkStatus();
 }
 
-auto Add(Command group, const std::string& name, const std::string& description,
-         const std::string& example,
-         absl::Status (*run)(const Common& common, const Options& options)) {
-  const auto added = AddCommand(group, name, description, example, run);
-  added.first.Add("-m,--model", &added.second->key.model, "model file").Required();
-  return added;
-}
-
 auto AddExport(Command app, const std::string& name, const std::string& description,
                const std::string& example,
                absl::Status (*run)(const Common& common, const Options& options)) {
-  const auto added = Add(ExportSealGroup(app), name, description, example, run);
-  const auto& [command, options] = added;
-  command.Add("--secret-key", &options->key.secret_key, "secret key").Required();
-  command.Add("--passphrase-file", &options->key.passphrase_file,
-              "first line: passphrase of the secret key");
+  const auto added =
+      AddCommand(ExportSealGroup(app), name, description, "heft export-seal " + example, run);
+  AddKeyOptions(added.first, &added.second->key, "secret key");
   return added;
 }
 
@@ -74,10 +63,11 @@ auto AddExport(Command app, const std::string& name, const std::string& descript
 
 void AddSealSecret(Command app) {
   const auto [import, options] =
-      Add(ImportSealGroup(app), "secret-key", "SEAL's secret key (key owner)",
-          "heft import-seal secret-key --model m.heft --in secret.seal --key-id-of "
-          "evaluation.keys --out secret.key",
-          ImportSecretKey);
+      AddCommand(ImportSealGroup(app), "secret-key", "SEAL's secret key (key owner)",
+                 "heft import-seal secret-key --model m.heft --in secret.seal --key-id-of "
+                 "evaluation.keys --out secret.key",
+                 ImportSecretKey);
+  import.Add("-m,--model", &options->key.model, "model file").Required();
   import.Add("-i,--in", &options->in, "SEAL's secret key; profile thin: of the matching ring")
       .Required();
   import.Add("--enrolment-in", &options->enrolment_in,
@@ -90,8 +80,7 @@ void AddSealSecret(Command app) {
 
   const auto [secret, of_secret] = AddExport(
       app, "secret-key", "the secret key for SEAL, in the clear (key owner)",
-      "heft export-seal secret-key --model m.heft --secret-key secret.key --out secret.seal",
-      ExportSecretKey);
+      "secret-key --model m.heft --secret-key secret.key --out secret.seal", ExportSecretKey);
   secret.Add("-o,--out", &of_secret->out, "SEAL file to write, mode 0600").Required();
   AddRingOption(secret, &of_secret->ring);
 
@@ -99,7 +88,7 @@ void AddSealSecret(Command app) {
       app, "evaluation-keys",
       "new relinearisation and Galois keys for SEAL, all that the model needs (key owner); profile "
       "thin: of the matching ring",
-      "heft export-seal evaluation-keys --model m.heft --secret-key secret.key --out seal-keys",
+      "evaluation-keys --model m.heft --secret-key secret.key --out seal-keys",
       ExportEvaluationKeys);
   keys.Add("-o,--out", &of_keys->out, "folder for relin_keys.seal and galois_keys.seal").Required();
   AddCompressionOption(keys, &of_keys->compression);

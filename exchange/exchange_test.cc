@@ -255,5 +255,15 @@ TEST_F(ExchangeTest, MonitorsEndIt) {
   EXPECT_FALSE(fs::exists(folder_ / "secret.seal"));
 }
 
+TEST(SealNamesTest, OfCompressionsAndRings) {
+  EXPECT_EQ(*ParseSealCompression("none"), SealCompression::kNone);
+  EXPECT_EQ(*ParseSealCompression("zlib"), SealCompression::kZlib);
+  EXPECT_EQ(*ParseSealCompression("zstd"), SealCompression::kZstd);
+  EXPECT_EQ(*ParseSealRing("matching"), SealRing::kMatching);
+  EXPECT_EQ(*ParseSealRing("enrolment"), SealRing::kEnrolment);
+  EXPECT_EQ(ParseSealCompression("gzip").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ParseSealRing("").status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace heft

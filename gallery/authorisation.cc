@@ -12,6 +12,14 @@ namespace {
 constexpr uint32_t kAuthorisationVersion = 1;
 }  // namespace
 
+absl::StatusOr<AuthorisedAct> ParseAuthorisedAct(std::string_view name) {
+  if (name == "add") return AuthorisedAct::kAdd;
+  if (name == "replace") return AuthorisedAct::kReplace;
+  if (name == "remove") return AuthorisedAct::kRemove;
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no act \"", std::string(name), "\": give add, replace or remove"));
+}
+
 absl::StatusOr<std::vector<uint8_t>> SerializeAuthorisation(const GalleryId& gallery,
                                                             AuthorisedAct act,
                                                             const std::string& identity) {

@@ -11,19 +11,6 @@
 namespace heft::python {
 namespace {
 
-SealCompression CompressionOf(const std::string& name) {
-  if (name == "none") return SealCompression::kNone;
-  if (name == "zlib") return SealCompression::kZlib;
-  if (name == "zstd") return SealCompression::kZstd;
-  Wrong("compression is \"none\", \"zlib\" or \"zstd\", not \"" + name + "\"");
-}
-
-SealRing RingOf(const std::string& name) {
-  if (name == "matching") return SealRing::kMatching;
-  if (name == "enrolment") return SealRing::kEnrolment;
-  Wrong("ring is \"matching\" or \"enrolment\", not \"" + name + "\"");
-}
-
 KeyId KeyIdOf(const std::string& text) {
   const auto id = ParseGalleryId(text);  // of the same form
   if (!id.ok()) Wrong("key_id: 32 hexadecimal digits, as new_key_id() or inspect(file) gives them");
@@ -117,8 +104,8 @@ void DefineExport(py::module_& m) {
   Function(
       m, "export_seal_parameters",
       [](const Model& model, const std::string& compression, const std::string& ring) {
-        const SealCompression how = CompressionOf(compression);
-        const SealRing of = RingOf(ring);
+        const SealCompression how = Take(ParseSealCompression(compression));
+        const SealRing of = Take(ParseSealRing(ring));
         return Call([&] { return ExportSealParameters(model, how, of); });
       },
       "SEAL's parameters for a model (docs/seal.md). ring: of a profile that has two.\n"
@@ -131,8 +118,8 @@ void DefineExport(py::module_& m) {
       [](const Model& model, const py::object& key, const std::string& compression,
          const std::string& ring) {
         const Source source(key, "encryption key", kMaxKeysSize);
-        const SealCompression how = CompressionOf(compression);
-        const SealRing of = RingOf(ring);
+        const SealCompression how = Take(ParseSealCompression(compression));
+        const SealRing of = Take(ParseSealRing(ring));
         return BytesOf(Call([&] {
           return ExportSealEncryptionKey(model, source.bytes(), source.what(), how, of);
         }));
@@ -145,7 +132,7 @@ void DefineExport(py::module_& m) {
          const py::object& progress) {
         Source source(samples, "samples", kMaxSamplesSize);
         const std::string what = source.what();
-        const SealCompression how = CompressionOf(compression);
+        const SealCompression how = Take(ParseSealCompression(compression));
         SampleFile file{std::move(source).Release(), what};
         Watch watch(progress);
         return Call(
@@ -158,7 +145,7 @@ void DefineExport(py::module_& m) {
       m, "export_seal_scores",
       [](const Model& model, const py::object& reply, const std::string& compression) {
         const Source source(reply, "reply", kMaxReplySize);
-        const SealCompression how = CompressionOf(compression);
+        const SealCompression how = Take(ParseSealCompression(compression));
         return Call([&] { return ExportSealScores(model, source.bytes(), source.what(), how); });
       },
       "A matcher's reply as SEAL's Ciphertexts, for who opens it there. DataLoss,\n"
@@ -248,7 +235,7 @@ void DefineSecret(py::module_& m, OwnerClass& c) {
       [](const OwnerHandle& self, const py::object& out, const std::string& ring,
          const py::object& progress) {
         const std::string to = PathOf(out);
-        const SealRing of = RingOf(ring);
+        const SealRing of = Take(ParseSealRing(ring));
         Watch watch(progress);
         Read(self, [&](const KeyOwner& o) -> absl::StatusOr<bool> {
           const absl::Status done = ExportSealSecretKey(o, to, watch.monitor(), of);
@@ -263,7 +250,7 @@ void DefineSecret(py::module_& m, OwnerClass& c) {
   Method(
       c, "export_seal_evaluation_keys",
       [](const OwnerHandle& self, const std::string& compression, const py::object& progress) {
-        const SealCompression how = CompressionOf(compression);
+        const SealCompression how = Take(ParseSealCompression(compression));
         Watch watch(progress);
         return Read(self, [&](const KeyOwner& o) {
           return ExportSealEvaluationKeys(o, how, watch.monitor());

@@ -38,13 +38,6 @@ OutsideSigner SignerOf(const py::object& sign) {
   };
 }
 
-AuthorisedAct ActOf(const std::string& act) {
-  if (act == "add") return AuthorisedAct::kAdd;
-  if (act == "replace") return AuthorisedAct::kReplace;
-  if (act == "remove") return AuthorisedAct::kRemove;
-  Wrong("act is \"add\", \"replace\" or \"remove\", not \"" + act + "\"");
-}
-
 }  // namespace
 
 void DefineOutsideSigners(py::module_& m) {
@@ -79,7 +72,7 @@ void DefineOutsideSigners(py::module_& m) {
       [](const py::object& authorisation, const Trust& trust, const std::string& act,
          const std::string& gallery, const std::string& identity) {
         const Source source(authorisation, "authorisation");
-        const AuthorisedAct what = ActOf(act);
+        const AuthorisedAct what = Take(ParseAuthorisedAct(act));
         const GalleryId id = Take(ParseGalleryId(gallery));
         Take(CheckAuthorised(source.bytes(), trust, what, id, identity));
       },

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "heft/authorisation.h"
 #include "heft/inspect.h"
 #include "python/values.h"
 
@@ -127,13 +128,7 @@ void DefineSigning(py::class_<HeldSigner>& c) {
          const std::string& act, uint64_t life) {
         const auto key = self.Get();
         const GalleryId id = Take(ParseGalleryId(gallery));
-        AuthorisedAct what = AuthorisedAct::kAdd;
-        if (act == "replace")
-          what = AuthorisedAct::kReplace;
-        else if (act == "remove")
-          what = AuthorisedAct::kRemove;
-        else if (act != "add")
-          Wrong("act is \"add\", \"replace\" or \"remove\", not \"" + act + "\"");
+        const AuthorisedAct what = Take(ParseAuthorisedAct(act));
         return BytesOf(Call([&] { return Authorise(*key, id, what, identity, life); }));
       },
       "A registrar's word for a change to somebody whom the gallery (its id) has.",

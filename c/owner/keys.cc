@@ -9,19 +9,6 @@
 namespace heft::c {
 namespace {
 
-Json KeySetJson(const KeySet& set) {
-  Json json = {
-      {"key_id", Hex(set.key_id)}, {"parameters", set.parameters}, {"security", set.security}};
-  const std::pair<const char*, const std::string*> files[] = {
-      {"secret_key", &set.secret_key},           {"encryption_key", &set.encryption_key},
-      {"evaluation_keys", &set.evaluation_keys}, {"enrolment_keys", &set.enrolment_keys},
-      {"rekeying_key", &set.rekeying_key},       {"trust", &set.trust}};
-  for (const auto& [name, file] : files) {
-    if (!file->empty()) json[name] = *file;
-  }
-  return json;
-}
-
 absl::StatusOr<Json> Describe(const KeyOwner& owner) {
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, owner.Signer());
   return Json({{"key_id", Hex(owner.key_id())},

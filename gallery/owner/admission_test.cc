@@ -14,6 +14,7 @@
 #include "fusion/projected.h"
 #include "gallery/owner/roles_testing.h"
 #include "gallery/server_impl.h"
+#include "heft/authorisation.h"
 
 namespace heft {
 namespace {
@@ -283,6 +284,15 @@ TEST_P(AdmissionTest, OnlyTheKeyOwnersWordCounts) {
   const auto nobody = *owner_->Admit(pending, "pending", only);
   EXPECT_TRUE(nobody.verdicts.empty());
   EXPECT_EQ(server_->Admit(folder_, nobody.signed_admission, "admission", trust_)->waiting, 1u);
+}
+
+TEST(AuthorisedActTest, HasAName) {
+  EXPECT_EQ(*ParseAuthorisedAct("add"), AuthorisedAct::kAdd);
+  EXPECT_EQ(*ParseAuthorisedAct("replace"), AuthorisedAct::kReplace);
+  EXPECT_EQ(*ParseAuthorisedAct("remove"), AuthorisedAct::kRemove);
+  for (const char* name : {"", "Add", "erase"}) {
+    EXPECT_EQ(ParseAuthorisedAct(name).status().code(), absl::StatusCode::kInvalidArgument) << name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Profiles, AdmissionTest, ::testing::Values("thin", "compact"));

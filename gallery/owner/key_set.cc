@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/bytes.h"
 #include "base/files.h"
 #include "base/inside.h"
 #include "base/passphrase.h"
@@ -170,6 +171,27 @@ absl::StatusOr<Trust> WithoutOwner(const KeyOwner& old) {
 }
 
 }  // namespace
+
+Json KeySetJson(const KeySet& set) {
+  Json json = {{"key_id", HexString(set.key_id)},
+               {"parameters", set.parameters},
+               {"security", set.security},
+               {"encryption_key", set.encryption_key},
+               {"encryption_key_bytes", set.encryption_key_bytes},
+               {"evaluation_keys", set.evaluation_keys},
+               {"evaluation_keys_bytes", set.evaluation_keys_bytes},
+               {"trust", set.trust}};
+  if (!set.enrolment_keys.empty()) {
+    json["enrolment_keys"] = set.enrolment_keys;
+    json["enrolment_keys_bytes"] = set.enrolment_keys_bytes;
+  }
+  if (!set.secret_key.empty()) json["secret_key"] = set.secret_key;
+  if (!set.rekeying_key.empty()) {
+    json["rekeying_key"] = set.rekeying_key;
+    json["rekeying_key_bytes"] = set.rekeying_key_bytes;
+  }
+  return json;
+}
 
 absl::StatusOr<KeySet> MakeKeySet(const Model& model, const std::string& folder,
                                   const PassphraseSource& passphrase, const Monitor& monitor) {

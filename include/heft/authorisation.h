@@ -7,13 +7,18 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "heft/export.h"
 #include "heft/server.h"
 #include "heft/trust.h"
 
 namespace heft {
+
+// ParseAuthorisedAct: of "add", "replace" or "remove". kInvalidArgument names them.
+HEFT_EXPORT absl::StatusOr<AuthorisedAct> ParseAuthorisedAct(std::string_view name);
 
 // CheckAuthorised: whether a registrar whom `trust` lists has allowed this act for this identity in
 // this gallery (Authorise). OpenSigned's errors; kFailedPrecondition for another one.

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "heft/export.h"
+#include "heft/json.h"
 #include "heft/key_owner.h"
 
 namespace heft {
@@ -29,8 +30,12 @@ struct KeySet {
   std::string trust;  // FOLDER/trust.heft: whom to believe, for all roles (heft/trust.h)
 };
 
+// KeySetJson: all of it, by the names of the fields; files and sizes that are not there left out.
+HEFT_EXPORT Json KeySetJson(const KeySet& set);
+
 // MakeKeySet: a new secret key, sealed under `passphrase`, or in the clear if that is not set.
-// kInvalidArgument if it gives an empty one. kAlreadyExists where the folder holds a key, before `passphrase` is asked.
+// kInvalidArgument if it gives an empty one. kAlreadyExists where the folder holds a key, before
+// `passphrase` is asked.
 HEFT_EXPORT absl::StatusOr<KeySet> MakeKeySet(const Model& model, const std::string& folder,
                                               const PassphraseSource& passphrase = {},
                                               const Monitor& monitor = {});

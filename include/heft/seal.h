@@ -32,6 +32,11 @@ enum class SealCompression : uint8_t { kNone = 0, kZlib = 1, kZstd = 2 };
 // enrolment ring that of samples to enrol or verify. Other profiles have one, which is both.
 enum class SealRing : uint8_t { kMatching = 0, kEnrolment = 1 };
 
+// ParseSealCompression: of "none", "zlib" or "zstd". ParseSealRing: of "matching" or "enrolment".
+// kInvalidArgument names them.
+HEFT_EXPORT absl::StatusOr<SealCompression> ParseSealCompression(std::string_view name);
+HEFT_EXPORT absl::StatusOr<SealRing> ParseSealRing(std::string_view name);
+
 // SealFile: an object of SEAL's.
 struct SealFile {
   std::span<const uint8_t> bytes;

@@ -48,24 +48,13 @@ void WarnOfUnsealed(const Common& common, const SealOptions& options) {
        "--no-passphrase if you mean it");
 }
 
-std::string DescribeKeySet(const KeySet& set, Json* json) {
-  json->update({{"key_id", HexString(set.key_id)},
-                {"parameters", set.parameters},
-                {"security", set.security},
-                {"encryption_key", set.encryption_key},
-                {"encryption_key_bytes", set.encryption_key_bytes},
-                {"evaluation_keys", set.evaluation_keys},
-                {"evaluation_keys_bytes", set.evaluation_keys_bytes},
-                {"trust", set.trust}});
+std::string KeySetText(const KeySet& set) {
   std::string secret, enrolment;
   if (!set.enrolment_keys.empty()) {
-    json->update({{"enrolment_keys", set.enrolment_keys},
-                  {"enrolment_keys_bytes", set.enrolment_keys_bytes}});
     enrolment = absl::StrCat("enrolment keys (the same, to enrol and verify): ", set.enrolment_keys,
                              ", ", HumanBytes(set.enrolment_keys_bytes), "\n");
   }
   if (!set.secret_key.empty()) {
-    (*json)["secret_key"] = set.secret_key;
     secret = absl::StrCat("secret key (keep it, show nobody): ", set.secret_key, "\n");
   }
   return absl::StrCat("key ", HexString(set.key_id), "\n", set.parameters, "; ", set.security, "\n",

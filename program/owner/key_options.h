@@ -34,8 +34,8 @@ PassphraseSource NewPassphrase(const SealOptions& options);
 // Warns on stderr of a key that was written unsealed, unless that was asked for.
 void WarnOfUnsealed(const Common& common, const SealOptions& options);
 
-// Describes a key set in `json`, and returns the same in words.
-std::string DescribeKeySet(const KeySet& set, Json* json);
+// KeySetText: what KeySetJson says, in words.
+std::string KeySetText(const KeySet& set);
 
 }  // namespace heft::cli
 
