@@ -4,56 +4,20 @@
 #include "c/handles.h"
 #include "c/result.h"
 #include "heft/inspect.h"
+#include "heft/results.h"
 
 namespace heft::c {
 namespace {
 
-Json Pair(double lo, double hi) { return Json::array({lo, hi}); }
-
-Json ThresholdsJson(const Model& model) {
-  Json json = Json::array();
-  for (const DecisionThreshold& t : model.thresholds) {
-    json.push_back(Json::object({{"fmr", t.fmr},
-                                 {"score", t.score},
-                                 {"fnmr", t.fnmr},
-                                 {"impostor_pairs", t.impostor_pairs},
-                                 {"interval", Pair(t.interval.lo, t.interval.hi)}}));
-  }
-  return json;
-}
-
-Json SearchesJson(const Model& model) {
-  Json json = Json::array();
-  for (const SearchCalibration& s : model.searches) {
-    json.push_back(Json::object(
-        {{"templates", s.templates}, {"people", s.people}, {"comparisons", s.comparisons}}));
-  }
-  return json;
-}
-
+// ModelJson, with null for what a model lacks.
 absl::StatusOr<Json> Describe(const Model& model) {
-  Json modalities = Json::array();
-  for (const ModalitySpec& m : model.modalities) {
-    modalities.push_back(Json::object({{"name", m.name}, {"dimension", m.dimension}}));
+  HEFT_ASSIGN_OR_RETURN(Json json, ModelJson(model));
+  const Interval& interval = model.approximation.interval;
+  json["model_id"] = Hex(model.Id());
+  json["interval"] = {interval.lo, interval.hi};
+  for (const char* key : {"calibration", "sample_agreement"}) {
+    if (!json.contains(key)) json[key] = nullptr;
   }
-  HEFT_ASSIGN_OR_RETURN(Json training, Json::Parse(model.training_summary));
-  const auto& interval = model.approximation.interval;
-  Json json = {{"model_id", Hex(model.Id())},
-               {"decision_id", Hex(model.DecisionId())},
-               {"modalities", std::move(modalities)},
-               {"gamma", model.gamma},
-               {"profile", model.profile},
-               {"interval", Pair(interval.lo, interval.hi)},
-               {"thresholds", ThresholdsJson(model)},
-               {"searches", SearchesJson(model)},
-               {"calibration", nullptr},
-               {"sample_agreement", nullptr},
-               {"training", std::move(training)}};
-  if (model.calibration) {
-    json["calibration"] = Json::object(
-        {{"slope", model.calibration->slope}, {"intercept", model.calibration->intercept}});
-  }
-  if (model.sample_agreement) json["sample_agreement"] = *model.sample_agreement;
   return json;
 }
 

@@ -2,7 +2,6 @@
 // audit-log verify: whether the daemons' audit trail holds together.
 #include "service/run/audit_log.h"
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "program/common.h"
@@ -15,28 +14,13 @@ struct Options {
   std::string head, after;
 };
 
-// ParseHead: "LINES:HASH", as it is printed.
-absl::StatusOr<service::AuditHead> ParseHead(const std::string& text, const char* flag) {
-  service::AuditHead head;
-  const size_t colon = text.find(':');
-  const bool good = colon != std::string::npos && text.size() - colon - 1 == 64 &&
-                    text.find_first_not_of("0123456789abcdef", colon + 1) == std::string::npos &&
-                    absl::SimpleAtoi(text.substr(0, colon), &head.lines);
-  if (!good) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        flag, " is \"", text, "\": write LINES:HASH, as an earlier run has printed it"));
-  }
-  head.hash = text.substr(colon + 1);
-  return head;
-}
-
 absl::Status Run(const Common& common, const Options& options) {
   service::AuditHead noted, after;
   if (!options.head.empty()) {
-    HEFT_ASSIGN_OR_RETURN(noted, ParseHead(options.head, "--head"));
+    HEFT_ASSIGN_OR_RETURN(noted, service::ParseHead(options.head, "--head"));
   }
   if (!options.after.empty()) {
-    HEFT_ASSIGN_OR_RETURN(after, ParseHead(options.after, "--after"));
+    HEFT_ASSIGN_OR_RETURN(after, service::ParseHead(options.after, "--after"));
   }
   const auto head = service::VerifyAuditLogs(options.files, options.head.empty() ? nullptr : &noted,
                                              options.after.empty() ? nullptr : &after);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "cli/commands.h"
+#include "heft/openings.h"
 #include "program/common.h"
 #include "program/owner/key_options.h"
 
@@ -17,10 +16,6 @@ struct Options {
   std::string reason;
 };
 
-std::string NameOf(const ClientId& client) {
-  return client == ClientId{} ? "unnamed" : HexString(client);
-}
-
 // Restarts the journal and sets limits, as far as asked.
 absl::Status Change(const Options& options, KeyOwner* owner) {
   if (options.restart) HEFT_RETURN_IF_ERROR(owner->RestartJournal(options.reason));
@@ -33,75 +28,12 @@ absl::Status Change(const Options& options, KeyOwner* owner) {
   return owner->SetBudget(limits);
 }
 
-Json ClientsOf(const BudgetUse& use, std::string* text) {
-  Json clients = Json::array();
-  for (const BudgetUse::Client& client : use.clients) {
-    clients.push_back({{"client", NameOf(client.client)},
-                       {"openings", client.openings},
-                       {"slots", client.slots},
-                       {"bits_left", client.bits},
-                       {"full_at", UtcText(client.full_at)}});
-    absl::StrAppend(text, "\nclient ", NameOf(client.client), ": ", client.openings, " openings, ",
-                    client.slots, " slots published; may be told ", client.bits,
-                    " bits now, all of ", use.limits.client_bits, " from ",
-                    UtcText(client.full_at));
-  }
-  return clients;
-}
-
-Json RestartsOf(const BudgetUse& use, std::string* text) {
-  Json restarts = Json::array();
-  for (const BudgetUse::Restart& restart : use.restarts) {
-    restarts.push_back({{"time", UtcText(restart.time)}, {"reason", restart.reason}});
-    absl::StrAppend(text, "\nrestarted ", UtcText(restart.time), ": ", restart.reason);
-  }
-  if (use.restart_count > use.restarts.size()) {
-    absl::StrAppend(text, "\nrestarted ", use.restart_count,
-                    " times in all: those before are lost with their journals");
-  }
-  return restarts;
-}
-
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.key.model));
   HEFT_ASSIGN_OR_RETURN(KeyOwner owner, LoadKeyOwner(model, options.key));
   HEFT_RETURN_IF_ERROR(Change(options, &owner));
   HEFT_ASSIGN_OR_RETURN(const BudgetUse use, owner.Budget());
-  std::string text = absl::StrFormat(
-      "scores: %d of an identity, for good, one client half of them; the one with the most has "
-      "given %d. All of them tell a template to a cosine of %.2f\n"
-      "decisions: %d on an identity a day, one client half of them; %d on the one with the most\n"
-      "opened: %d identifications, %d verifications, %d of anything under this key; something is "
-      "known of %d identities",
-      use.limits.scores, use.scores, use.reconstruction_cosine, use.limits.decisions, use.decisions,
-      use.identifications, use.verifications, use.openings, use.identities);
-  Json json = {{"key_id", HexString(owner.key_id())},
-               {"model_id", HexString(model.Id())},
-               {"journal", owner.journal_file()},
-               {"limits",
-                {{"scores", use.limits.scores},
-                 {"decisions", use.limits.decisions},
-                 {"client_bits", use.limits.client_bits}}},
-               {"scores", use.scores},
-               {"decisions", use.decisions},
-               {"inherited_scores", use.inherited},
-               {"reconstruction_cosine", use.reconstruction_cosine},
-               {"identifications", use.identifications},
-               {"verifications", use.verifications},
-               {"openings_under_key", use.openings},
-               {"identities", use.identities},
-               {"entries", use.entries},
-               {"last_entry", UtcText(use.last_entry)},
-               {"restart_count", use.restart_count},
-               {"revoked", use.successor.has_value()}};
-  json["clients"] = ClientsOf(use, &text);
-  json["restarts"] = RestartsOf(use, &text);
-  if (use.successor) {
-    json["successor"] = HexString(*use.successor);
-    absl::StrAppend(&text, "\nkey ", HexString(owner.key_id()),
-                    " is revoked: ", HexString(*use.successor), " has taken its place");
-  }
-  Print(common, json, text);
+  Print(common, DescribeBudget(owner, use));
   return absl::OkStatus();
 }
 

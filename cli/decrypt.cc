@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
 #include <limits>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "cli/commands.h"
-#include "heft/server.h"
+#include "heft/openings.h"
 #include "program/common.h"
-#include "program/metadata_options.h"
 #include "program/owner/key_options.h"
-#include "program/trust_options.h"
+#include "program/server_options.h"
 
 namespace heft::cli {
 namespace {
@@ -34,49 +30,15 @@ struct Options {
   bool signed_gallery = false;
 };
 
-// Given: the replies, and of which gallery's buckets they are to be the whole, if of any.
-struct Given {
-  std::vector<std::vector<uint8_t>> bytes;
-  std::vector<ReplyFile> files;
-  std::optional<ShardList> shards;
-};
-
-absl::StatusOr<Given> ReadReplies(const Options& options) {
-  Given given;
-  if (!options.shards.empty()) {
-    HEFT_ASSIGN_OR_RETURN(given.shards, ShardList::Load(options.shards));
-  } else if (options.in.size() > 1) {
-    return absl::InvalidArgumentError(
-        "one reply at a time: several are those of a gallery's buckets, of which --shards tells");
-  }
-  HEFT_ASSIGN_OR_RETURN(given.bytes, ReadFiles(options.in, kMaxReplySize));
-  for (size_t i = 0; i < options.in.size(); ++i) {
-    given.files.push_back({given.bytes[i], options.in[i]});
-  }
-  return given;
-}
-
-// What a reply says of itself must be what is asked for: the answer to these files, of this
-// gallery. Its signature is checked when it is opened.
-absl::Status CheckStatement(const Options& options, const ReplyFile& reply) {
-  if (options.request.empty() && options.gallery.empty()) return absl::OkStatus();
-  const std::string in(reply.what);
-  HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(reply.bytes, in));
+// What replies must be the answer to.
+absl::StatusOr<ExpectedAnswer> Expectation(const Options& options) {
+  ExpectedAnswer expected;
   if (!options.gallery.empty()) {
-    HEFT_ASSIGN_OR_RETURN(const GalleryId id, ParseGalleryId(options.gallery));
-    if (file.statement.gallery != id) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(in, ": of another gallery, ", HexString(file.statement.gallery)));
-    }
+    HEFT_ASSIGN_OR_RETURN(expected.gallery, ParseGalleryId(options.gallery));
   }
-  if (options.request.empty()) return absl::OkStatus();
-  HEFT_ASSIGN_OR_RETURN(const auto files, ReadFiles(options.request, kMaxSamplesSize));
-  const std::vector<std::span<const uint8_t>> views(files.begin(), files.end());
-  const uint64_t row = options.average ? kAllRows : options.row;
-  if (file.statement.request == RequestDigest(FilesDigest(views), row)) return absl::OkStatus();
-  const std::string what = options.average ? "the mean" : absl::StrCat("row ", options.row);
-  return absl::FailedPreconditionError(absl::StrCat(in, ": answers another request than ", what,
-                                                    " of ", absl::StrJoin(options.request, ", ")));
+  HEFT_ASSIGN_OR_RETURN(expected.request, ReadSampleFiles(options.request));
+  expected.row = options.average ? kAllRows : options.row;
+  return expected;
 }
 
 // The key owner, who takes replies of trusted servers alone.
@@ -88,136 +50,52 @@ absl::StatusOr<KeyOwner> LoadStrictOwner(const Model& model, const Options& opti
   return owner;
 }
 
-bool HasRule(const DecisionRule& rule) { return rule.score || rule.fmr || rule.fpir; }
-
-void Warn(const Common& common, const ChosenThreshold& threshold) {
-  if (!threshold.warning.empty()) Warn(common, threshold.warning);
-}
-
-// The rate that was asked for, and where it may lie on new people.
-void DescribeRate(const DecisionRule& rule, const ChosenThreshold& threshold, Json* json) {
-  (*json)["threshold"] = threshold.score;
-  if (threshold.rate == 0) return;
-  (*json)[rule.fpir ? "fpir" : "fmr"] = threshold.rate;
-  (*json)["interval"] = {threshold.interval.lo, threshold.interval.hi};
-  if (!threshold.warning.empty()) (*json)["threshold_warning"] = threshold.warning;
-}
-
-// What decisions and scores have in common.
-template <typename Opened>
-Json Describe(const Opened& opened) {
-  const bool verification = opened.kind == ScoreKind::kVerification;
-  Json json = {{"kind", verification ? "verification" : "identification"}};
-  if (!opened.probe.empty()) json["probe"] = opened.probe;
-  if (!opened.refusal.empty()) json["refused"] = opened.refusal;
-  AddWhereTo(&json, opened.where);
-  return json;
-}
-
-// Accepted or not, and of whom: no score.
-void PrintDecision(const Common& common, const Decision& decision, const DecisionRule& rule) {
-  Json json = Describe(decision);
-  DescribeRate(rule, decision.at, &json);
-  json["accept"] = decision.accepted;
-  if (decision.accepted) json["identity"] = decision.identity;
-  const std::string text = decision.accepted          ? absl::StrCat("accept ", decision.identity)
-                           : decision.refusal.empty() ? "reject"
-                                                      : absl::StrCat("reject: ", decision.refusal);
-  Print(common, json, absl::StrCat(text, RestrictionText(decision.where)));
-}
-
-void PrintScores(const Common& common, const OpenedScores& opened, const DecisionRule& rule,
-                 const std::optional<ChosenThreshold>& threshold) {
-  Json json = Describe(opened);
-  const bool verification = opened.kind == ScoreKind::kVerification;
-  if (verification) json["claimed"] = opened.claimed;
-  std::string text;
-  if (!verification) json["searched"] = opened.searched;
-  if (!opened.where.empty()) {
-    absl::StrAppend(&text, "searched ", opened.searched, " templates",
-                    RestrictionText(opened.where), "\n");
+absl::Status Check(const Options& options) {
+  const DecisionRule& rule = options.rule;
+  if (options.decision && !rule.score && !rule.fmr && !rule.fpir) {
+    return absl::InvalidArgumentError("--decision needs --fmr, --fpir or --threshold");
   }
-  if (!opened.refusal.empty()) absl::StrAppend(&text, "refused: ", opened.refusal, "\n");
-  if (threshold) {
-    DescribeRate(rule, *threshold, &json);
-    const bool accept = opened.Decide(*threshold).accepted;
-    json["accept"] = accept;
-    absl::StrAppend(&text, accept ? "accept" : "reject",
-                    absl::StrFormat(" (threshold %.3f)\n", threshold->score));
-  }
-  json["candidates"] = Json::array();
-  for (size_t i = 0; i < opened.candidates.size(); ++i) {
-    const Candidate& c = opened.candidates[i];
-    json["candidates"].push_back({{"rank", i + 1},
-                                  {"identity", c.identity},
-                                  {"score", std::round(c.score * 1000) / 1000},
-                                  {"templates", c.templates}});
-    std::string evidence;
-    if (c.log_likelihood_ratio) {
-      json["candidates"].back()["log_likelihood_ratio"] = *c.log_likelihood_ratio;
-      evidence = absl::StrFormat("  LLR %+7.2f", *c.log_likelihood_ratio);
-    }
-    absl::StrAppendFormat(&text, "%4d  %6.3f%s  %s\n", i + 1, c.score, evidence, c.identity);
-  }
-  if (opened.candidates.empty() && opened.refusal.empty())
-    absl::StrAppend(&text, "no candidates\n");
-  if (opened.withheld > 0) {
-    json["withheld"] = opened.withheld;
-    absl::StrAppend(&text, opened.withheld,
-                    " more are not shown: their scores are spent (see heft budget)\n");
-  }
-  Print(common, json, text);
+  if (options.top <= kPublishedCandidates || options.beyond_cap) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--top ", options.top, ": at most ", kPublishedCandidates,
+                   " candidates are published, as each of them gives a score away for good; "
+                   "--beyond-cap if you mean it"));
 }
 
-// One reply, or those of all buckets.
-absl::StatusOr<Decision> Decide(const KeyOwner& owner, const Given& given, const DecisionRule& rule,
-                                const std::optional<Flooding>& flooding) {
-  return given.shards ? owner.DecideShards(*given.shards, given.files, rule, flooding)
-                      : owner.Decide(given.files[0].bytes, given.files[0].what, rule, flooding);
-}
-absl::StatusOr<ChosenThreshold> ThresholdFor(const KeyOwner& owner, const Given& given,
-                                             const DecisionRule& rule) {
-  return given.shards ? owner.ThresholdForShards(*given.shards, given.files, rule)
-                      : owner.ThresholdFor(given.files[0].bytes, given.files[0].what, rule);
-}
-absl::StatusOr<OpenedScores> Open(const KeyOwner& owner, const Given& given,
-                                  const std::optional<Flooding>& flooding, uint32_t top) {
-  return given.shards ? owner.OpenShards(*given.shards, given.files, flooding, top)
-                      : owner.Open(given.files[0].bytes, given.files[0].what, flooding, top);
+absl::StatusOr<Described> Open(const Options& options, const KeyOwner& owner,
+                               const Replies& replies) {
+  const DecisionRule& rule = options.rule;
+  std::optional<Flooding> flooding;
+  if (options.flood_bits) flooding = {*options.flood_bits, options.flooding.openings};
+  if (options.decision) {
+    HEFT_ASSIGN_OR_RETURN(const Decision decision, owner.Decide(replies, rule, flooding));
+    return DescribeDecision(decision, rule);
+  }
+  std::optional<ChosenThreshold> threshold;
+  if (rule.score || rule.fmr || rule.fpir) {
+    HEFT_ASSIGN_OR_RETURN(threshold, owner.ThresholdFor(replies, rule));
+  }
+  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, owner.Open(replies, flooding, options.top));
+  return DescribeScores(opened, rule, threshold);
 }
 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(auto trust, LoadTrust(options.trust, options.key.secret_key));
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.key.model, trust));
-  if (options.decision && !HasRule(options.rule)) {
-    return absl::InvalidArgumentError("--decision needs --fmr, --fpir or --threshold");
+  HEFT_RETURN_IF_ERROR(Check(options));
+  std::optional<ShardList> shards;
+  if (!options.shards.empty()) {
+    HEFT_ASSIGN_OR_RETURN(shards, ShardList::Load(options.shards));
   }
-  if (options.top > kPublishedCandidates && !options.beyond_cap) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--top ", options.top, ": at most ", kPublishedCandidates,
-                     " candidates are published, as each of them gives a score away for good; "
-                     "--beyond-cap if you mean it"));
-  }
-  HEFT_ASSIGN_OR_RETURN(const Given given, ReadReplies(options));
-  for (const ReplyFile& reply : given.files) {
-    HEFT_RETURN_IF_ERROR(CheckStatement(options, reply));
-  }
+  HEFT_ASSIGN_OR_RETURN(const auto given, ReadSampleFiles(options.in, kMaxReplySize));
+  std::vector<ReplyFile> files;
+  for (const SampleFile& file : given) files.push_back({file.bytes, file.name});
+  const Replies replies = {files, shards ? &*shards : nullptr};
+  HEFT_ASSIGN_OR_RETURN(const ExpectedAnswer expected, Expectation(options));
+  HEFT_RETURN_IF_ERROR(CheckAnswer(replies, expected));
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadStrictOwner(model, options, std::move(trust)));
-  std::optional<Flooding> flooding;
-  if (options.flood_bits) flooding = {*options.flood_bits, options.flooding.openings};
-  if (options.decision) {
-    HEFT_ASSIGN_OR_RETURN(const Decision decision, Decide(owner, given, options.rule, flooding));
-    Warn(common, decision.at);
-    PrintDecision(common, decision, options.rule);
-    return absl::OkStatus();
-  }
-  std::optional<ChosenThreshold> threshold;
-  if (HasRule(options.rule)) {
-    HEFT_ASSIGN_OR_RETURN(threshold, ThresholdFor(owner, given, options.rule));
-  }
-  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, Open(owner, given, flooding, options.top));
-  if (threshold) Warn(common, *threshold);
-  PrintScores(common, opened, options.rule, threshold);
+  HEFT_ASSIGN_OR_RETURN(const Described described, Open(options, owner, replies));
+  Print(common, described);
   return absl::OkStatus();
 }
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heft/train.h"
 
-#include <filesystem>
-#include <iostream>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "cli/commands.h"
 #include "heft/evaluate.h"
 #include "program/common.h"
@@ -29,83 +26,6 @@ LearnOptions LearnOf(const Options& options) {
   return learn;
 }
 
-// WarnOfFusion: loudly, where it loses; `where` tells folds apart.
-void WarnOfFusion(const Common& common, const Json& training, const std::string& where = "") {
-  const Json* fusion = training.find("fusion");
-  if (fusion != nullptr && fusion->contains("warning")) {
-    Warn(common, absl::StrCat(where, (*fusion)["warning"].get<std::string>()));
-  }
-}
-
-// FusionText: fused against its best modality and the sum of scores, for people.
-std::string FusionText(const Json& fusion) {
-  std::string text;
-  const auto compare = [&](const std::string& name, const Json& minus) {
-    absl::StrAppendFormat(&text, "%s %s %+.4f [%+.4f, %+.4f]", text.empty() ? "" : ",", name,
-                          minus["value"].get<double>(), minus["lo"].get<double>(),
-                          minus["hi"].get<double>());
-  };
-  compare(absl::StrCat(fusion["best_modality"].get<std::string>(), " alone"), fusion["minus_best"]);
-  if (fusion.contains("minus_score_sum")) compare("sum of scores", fusion["minus_score_sum"]);
-  const Json& fused = fusion["systems"][0];
-  return absl::StrFormat(
-      "  on people kept out: AUROC %.4f, EER %.4f, FNMR %.4f at FMR 1e-2; AUROC minus%s\n",
-      fused["auroc"]["value"].get<double>(), fused["eer"]["value"].get<double>(),
-      fused["fnmr_1e2"]["value"].get<double>(), text);
-}
-
-// Why this dimension, and what smaller ones, which cost less, would lose; empty where it was given.
-std::string GammaText(const Json& training) {
-  if (!training.contains("gamma_choice")) return "";
-  std::string text = "; chosen on training people";
-  for (const Json& trial : training["gamma_choice"]["trials"]) {
-    absl::StrAppendFormat(&text, ", %d: AUROC %.4f", trial["gamma"].get<int>(),
-                          trial["auroc"]["value"].get<double>());
-  }
-  return text + "; gallery, keys and matches grow with it (--gamma)";
-}
-
-// What was learned, in words and as JSON.
-void Tell(const Common& common, const std::string& out, size_t bytes, const Model& model,
-          const Json& training) {
-  const int best_epoch = training["best_epoch"].get<int>();
-  const double val_auroc = training["val_auroc"].get<double>(),
-               outside_share = training["outside_share_train"].get<double>(),
-               worst = model.approximation.MaxRelativeError();
-  const Interval& interval = model.approximation.interval;
-  Json json = {{"out", out},
-               {"bytes", bytes},
-               {"model_id", HexString(model.Id())},
-               {"gamma", model.gamma},
-               {"modality_weights", training["modality_weights"]},
-               {"val_auroc", val_auroc},
-               {"best_epoch", best_epoch},
-               {"outside_share", outside_share},
-               {"interval", {interval.lo, interval.hi}},
-               {"max_relative_error", worst},
-               {"fusion", training["fusion"]},
-               {"recipe", training["recipe"]}};
-  for (const char* key : {"gamma_choice", "threshold_warning"}) {
-    if (training.contains(key)) json[key] = training[key];
-  }
-  std::string exact;
-  if (training.contains("exact")) {
-    json["exact_val_auroc"] = training["exact"]["val_auroc"];
-    exact = absl::StrFormat("; trained with exact normalisation %.4f",
-                            training["exact"]["val_auroc"].get<double>());
-  }
-  const std::string best = best_epoch == 0 ? "of the start, which no epoch improved"
-                                           : absl::StrCat("of epoch ", best_epoch);
-  Print(common, json,
-        absl::StrFormat(
-            "model %s: %s\n  gamma %d, %d bytes a template%s\n  validation AUROC %.4f, %s%s\n"
-            "  normalisation of degree %d on [%.3f, %.3f], worst error %.2f%%, %.2f%% "
-            "of training samples outside\n%s",
-            HexString(model.Id()), out, model.gamma, 16 * model.gamma, GammaText(training),
-            val_auroc, best, exact, model.approximation.Degree(), interval.lo, interval.hi,
-            100 * worst, 100 * outside_share, FusionText(training["fusion"])));
-}
-
 absl::Status RunOnce(const Common& common, const Options& options, const TrainingData& data) {
   // Before the training, in case the key is not there.
   std::optional<SigningKey> signer;
@@ -116,22 +36,22 @@ absl::Status RunOnce(const Common& common, const Options& options, const Trainin
   std::vector<LearnEpoch> curve;
   if (!options.curve.empty()) learn.curve = &curve;
   HEFT_ASSIGN_OR_RETURN(const Model model, Learn(data, learn, common.monitor));
-  HEFT_ASSIGN_OR_RETURN(const Json training, Json::Parse(model.training_summary));
-  const int best_epoch = training["best_epoch"].get<int>();
+  HEFT_ASSIGN_OR_RETURN(Described told, DescribeTraining(model));
   std::vector<uint8_t> bytes = model.Serialize();
   if (signer) {
     HEFT_ASSIGN_OR_RETURN(bytes, signer->Sign({.role = Role::kTrainer}, bytes));
   }
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   if (!options.curve.empty()) {
-    HEFT_ASSIGN_OR_RETURN(const std::string picture, DrawLearningCurve(curve, best_epoch));
+    HEFT_ASSIGN_OR_RETURN(const std::string picture,
+                          DrawLearningCurve(curve, told.json["best_epoch"].get<int>()));
     HEFT_RETURN_IF_ERROR(WriteResult(options.curve, picture));
   }
-  if (training.contains("threshold_warning") && !common.quiet) {
-    std::cerr << "heft: " << training["threshold_warning"].get<std::string>() << "\n";
-  }
-  WarnOfFusion(common, training);
-  Tell(common, options.out, bytes.size(), model, training);
+  Json json = {{"out", options.out}, {"bytes", bytes.size()}};
+  json.update(told.json);
+  told.json = std::move(json);
+  told.text = absl::StrCat("model ", HexString(model.Id()), ": ", options.out, "\n", told.text);
+  Print(common, told);
   return absl::OkStatus();
 }
 
@@ -144,45 +64,31 @@ absl::Status RunFolds(const Common& common, const Options& options, const Traini
       EvaluateFolds(data, std::span(&set, 1),
                     {.folds = options.folds, .fold_seed = options.fold_seed, .encrypted = false},
                     common.monitor));
+  Described told;
   for (int fold = 0; fold < options.folds; ++fold) {
-    HEFT_ASSIGN_OR_RETURN(const Json training, Json::Parse(set.models[fold].training_summary));
-    WarnOfFusion(common, training, absl::StrFormat("fold %d of %d: ", fold + 1, options.folds));
+    HEFT_ASSIGN_OR_RETURN(const Described training, DescribeTraining(set.models[fold]));
+    for (const std::string& warning : training.warnings) {
+      told.warnings.push_back(
+          absl::StrCat("fold ", fold + 1, " of ", options.folds, ": ", warning));
+    }
   }
   // All or nothing, as far as the disk allows.
   if (Interrupted()) return absl::CancelledError("interrupted");
-  HEFT_RETURN_IF_ERROR(MakeDirectories(options.out));
-  for (int fold = 0; fold < options.folds; ++fold) {
-    HEFT_RETURN_IF_ERROR(WriteResult(FoldFile(options.out, fold), set.models[fold].Serialize()));
-  }
-  Json json = {{"out", options.out}};
-  json.update(report.json);
-  Print(
-      common, json,
+  HEFT_RETURN_IF_ERROR(SaveFolds(options.out, set.models));
+  told.json = {{"out", options.out}};
+  told.json.update(report.json);
+  told.text =
       absl::StrCat(report.text, "models: ", FoldFile(options.out, 0), " to ",
                    FoldFile(options.out, options.folds - 1), "; heft evaluate --folds ",
-                   options.folds, " --model ", options.out, " computes the encrypted rows too\n"));
+                   options.folds, " --model ", options.out, " computes the encrypted rows too\n");
+  Print(common, told);
   return absl::OkStatus();
 }
 
 absl::Status Run(const Common& common, const Options& options) {
-  // Found out now, not after the training.
-  std::filesystem::path out = options.out;
-  if (options.folds > 0 && !out.has_filename()) out = out.parent_path();  // "folds/" is "folds"
-  const std::filesystem::path folder = out.parent_path();
-  std::error_code ignored;
-  if (!folder.empty() && !std::filesystem::exists(folder, ignored)) {
-    return absl::NotFoundError(
-        absl::StrCat("cannot write ", options.out, ": there is no folder ", folder.string()));
-  }
-  const bool is_folder = std::filesystem::is_directory(options.out, ignored);
-  if (options.folds > 0 && !is_folder && std::filesystem::exists(options.out, ignored)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.out, ": is a file; give a folder for the models of folds"));
-  }
-  if (options.folds == 0 && is_folder) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.out, ": is a folder; give a file for the model"));
-  }
+  const bool folds = options.folds > 0;
+  HEFT_RETURN_IF_ERROR(folds ? CheckFolderPlace(options.out, "models of folds")
+                             : CheckFilePlace(options.out, "model"));
   if (!options.curve.empty()) HEFT_RETURN_IF_ERROR(CheckDrawing());
   HEFT_ASSIGN_OR_RETURN(const TrainingData data,
                         TrainingData::Load(options.data, options.learn.seed));
@@ -190,7 +96,7 @@ absl::Status Run(const Common& common, const Options& options) {
   for (const std::string& output : {options.out, options.curve, options.learn.checkpoint}) {
     HEFT_RETURN_IF_ERROR(CheckOutput(output));
   }
-  return options.folds > 0 ? RunFolds(common, options, data) : RunOnce(common, options, data);
+  return folds ? RunFolds(common, options, data) : RunOnce(common, options, data);
 }
 
 // What a model is, and how it is learned.

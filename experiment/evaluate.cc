@@ -14,6 +14,7 @@
 #include "experiment/search_study.h"
 #include "experiment/systems.h"
 #include "features/dataset.h"
+#include "heft/files.h"
 #include "learning/projection.h"
 #include "learning/trained_model.h"
 
@@ -207,6 +208,15 @@ absl::StatusOr<std::vector<Model>> LoadFolds(const std::string& folder, const Tr
     models.push_back(std::move(model));
   }
   return models;
+}
+
+absl::Status SaveFolds(const std::string& folder, std::span<const Model> models) {
+  HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
+  for (size_t fold = 0; fold < models.size(); ++fold) {
+    HEFT_RETURN_IF_ERROR(
+        WriteFile(FoldFile(folder, static_cast<int>(fold)), models[fold].Serialize()));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace heft

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heft/results.h"
 
+#include <ctime>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/bytes.h"
 
 namespace heft {
@@ -11,6 +14,27 @@ Json WhereJson(std::span<const Condition> where) {
   Json json = Json::array();
   for (const Condition& condition : where) json.push_back(ConditionText(condition));
   return json;
+}
+
+std::string RestrictionText(std::span<const Condition> where) {
+  if (where.empty()) return "";
+  return absl::StrCat(", of those with ",
+                      absl::StrJoin(where, ", ", [](std::string* out, const Condition& condition) {
+                        absl::StrAppend(out, ConditionText(condition));
+                      }));
+}
+
+void AddWhereTo(Json* json, std::span<const Condition> where) {
+  if (!where.empty()) (*json)["where"] = WhereJson(where);
+}
+
+std::string UtcText(uint64_t time) {
+  const auto seconds = static_cast<std::time_t>(time);
+  std::tm utc = {};
+  char text[32] = {};
+  if (gmtime_r(&seconds, &utc) == nullptr) return absl::StrCat(time);
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
 }
 
 Json CopiedJson(const CopiedGallery& copied) {

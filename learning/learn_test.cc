@@ -56,6 +56,22 @@ TEST(Learn, GivesAModelToUse) {
   EXPECT_GT(Summary(*model)["val_auroc"].get<double>(), 0.5);
 }
 
+TEST(Learn, IsDescribedByItsModel) {
+  const auto model = Learn(People(), Quick());
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto told = DescribeTraining(*model);
+  ASSERT_TRUE(told.ok()) << told.status();
+  const Json summary = Summary(*model);
+  EXPECT_EQ(told->json["val_auroc"], summary["val_auroc"]);
+  EXPECT_EQ(told->json["fusion"], summary["fusion"]);
+  EXPECT_FALSE(told->json.contains("exact_val_auroc"));
+  EXPECT_THAT(told->text, HasSubstr("  gamma 8, 128 bytes a template\n  validation AUROC "));
+  EXPECT_THAT(told->warnings, ::testing::Contains(HasSubstr("are needed"))) << "30 people";
+  Model other = *model;
+  other.training_summary = "{}";
+  EXPECT_EQ(DescribeTraining(other).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST(Learn, ChoosesGammaWhereNoneIsAskedFor) {
   LearnOptions options = Quick();
   options.gamma = 0;

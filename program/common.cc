@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -169,6 +168,11 @@ void Print(const Common& common, const Json& json, std::string_view text) {
   }
 }
 
+void Print(const Common& common, const Described& result) {
+  for (const std::string& warning : result.warnings) Warn(common, warning);
+  Print(common, result.json, result.text);
+}
+
 void SayNevertheless(std::string text) { g_nevertheless = std::move(text); }
 
 Command AddCommand(Command app, const std::string& name, const std::string& description,
@@ -253,15 +257,6 @@ int RunMain(int argc, char** argv, const std::string& description,
 std::string HexString(std::span<const uint8_t> id) {
   return absl::BytesToHexString(
       absl::string_view(reinterpret_cast<const char*>(id.data()), id.size()));
-}
-
-std::string UtcText(uint64_t time) {
-  const auto seconds = static_cast<std::time_t>(time);
-  std::tm utc = {};
-  char text[32] = {};
-  if (gmtime_r(&seconds, &utc) == nullptr) return absl::StrCat(time);
-  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
 }
 
 std::string TimeText(uint64_t time, const char* never) { return time == 0 ? never : UtcText(time); }

@@ -20,10 +20,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "heft/described.h"
 #include "heft/files.h"
 #include "heft/json.h"
 #include "heft/model.h"
 #include "heft/progress.h"
+#include "heft/results.h"
 #include "heft/status.h"
 #include "program/flags.h"
 #include "program/outputs.h"  // WriteResult
@@ -54,6 +56,8 @@ struct Common {
 // Prints a result: `json` with --json, otherwise `text`. On stdout, or on stderr where an output
 // file (WriteResult) went to stdout.
 void Print(const Common& common, const Json& json, std::string_view text);
+// The same, its warnings first.
+void Print(const Common& common, const Described& result);
 
 // SayNevertheless: what to add, on stderr, where a result cannot be written to stdout: what has
 // happened all the same.
@@ -84,16 +88,15 @@ bool Interrupted();
 // HexString: an id as all tools and files' names show it.
 std::string HexString(std::span<const uint8_t> id);
 
-// UtcText: Unix seconds as a date and a time, UTC. TimeText: `never` for 0.
-std::string UtcText(uint64_t time);
+// TimeText: UtcText (heft/results.h), and `never` for 0.
 std::string TimeText(uint64_t time, const char* never = "never");
 
 // ReadFiles: whole files, none larger than `max_size`.
 absl::StatusOr<std::vector<std::vector<uint8_t>>> ReadFiles(const std::vector<std::string>& paths,
                                                             uint64_t max_size = kMaxFileSize);
 
-// Warn: "heft: warning: " and `text` on stderr, unless quiet; red where that is a terminal and the
-// environment has no NO_COLOR (no-color.org).
+// Warn: "heft: warning: " and `text` on stderr, unless quiet; red where that is a
+// terminal and the environment has no NO_COLOR (no-color.org).
 void Warn(const Common& common, std::string_view text);
 
 // SayLeftOut: which text files of a data folder were taken for no modality, if any, on stderr.

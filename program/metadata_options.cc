@@ -2,8 +2,6 @@
 #include "program/metadata_options.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "heft/results.h"
 
 namespace heft::cli {
 
@@ -20,18 +18,6 @@ void AddWhere(Command command, std::vector<std::string>* where) {
   command.Add("--where", where,
               "those alone whose metadata fits: KEY=VALUE, KEY=VALUE|VALUE (one of them) or "
               "KEY=18..30 (a number within, either end may be left out); all of several must hold");
-}
-
-std::string RestrictionText(const std::vector<Condition>& where) {
-  if (where.empty()) return "";
-  return absl::StrCat(", of those with ",
-                      absl::StrJoin(where, ", ", [](std::string* out, const Condition& condition) {
-                        absl::StrAppend(out, ConditionText(condition));
-                      }));
-}
-
-void AddWhereTo(Json* json, const std::vector<Condition>& where) {
-  if (!where.empty()) (*json)["where"] = WhereJson(where);
 }
 
 }  // namespace heft::cli

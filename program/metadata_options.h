@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "heft/json.h"
 #include "heft/metadata.h"
 #include "program/flags.h"
 
@@ -21,10 +20,6 @@ void AddMetadataOptions(Command command, MetadataOptions* options);
 
 // AddWhere: --where, for ParseConditions.
 void AddWhere(Command command, std::vector<std::string>* where);
-// RestrictionText: ", of those with site=berlin, age=18..30", or nothing. AddWhereTo: the same as a
-// list, in `where`.
-std::string RestrictionText(const std::vector<Condition>& where);
-void AddWhereTo(Json* json, const std::vector<Condition>& where);
 
 }  // namespace heft::cli
 

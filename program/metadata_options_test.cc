@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "heft/results.h"
+
 namespace heft::cli {
 namespace {
 

@@ -48,6 +48,29 @@ absl::Status CheckOutputsDiffer(const Command& command) {
   return absl::OkStatus();
 }
 
+absl::Status CheckFilePlace(const std::string& path, std::string_view what) {
+  std::error_code ignored;
+  if (path.empty()) return absl::OkStatus();
+  if (std::filesystem::is_directory(path, ignored)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is a folder; give a file for the ", std::string(what)));
+  }
+  const std::filesystem::path folder = std::filesystem::absolute(path, ignored).parent_path();
+  if (std::filesystem::is_directory(folder, ignored)) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat(folder.string(), ": no such folder for the ", std::string(what)));
+}
+
+absl::Status CheckFolderPlace(const std::string& path, std::string_view what) {
+  std::error_code ignored;
+  if (path.empty() || !std::filesystem::exists(path, ignored) ||
+      std::filesystem::is_directory(path, ignored)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": is a file; give a folder for the ", std::string(what)));
+}
+
 absl::Status WriteResult(const std::string& path, std::span<const uint8_t> bytes) {
   if (IsStdout(path)) g_stdout_is_output = true;
   return WriteFile(path, bytes);

@@ -19,6 +19,11 @@ namespace heft::cli {
 // --scores, --curve, --checkpoint) are one file. For commands that were parsed.
 absl::Status CheckOutputsDiffer(const Command& command);
 
+// CheckFilePlace: that `path` can be a file for `what`, in a folder that is there.
+// CheckFolderPlace: that it is no file. Both before long work; nothing of an empty path.
+absl::Status CheckFilePlace(const std::string& path, std::string_view what);
+absl::Status CheckFolderPlace(const std::string& path, std::string_view what);
+
 // WriteResult: WriteFile (heft/files.h), of all files that a subcommand writes.
 absl::Status WriteResult(const std::string& path, std::span<const uint8_t> bytes);
 absl::Status WriteResult(const std::string& path, std::string_view text);

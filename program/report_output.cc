@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/report_output.h"
 
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,19 +9,6 @@
 
 namespace heft::cli {
 namespace {
-
-// CheckPlace: a file in a folder that is there.
-absl::Status CheckPlace(const std::string& path, const std::string& what) {
-  std::error_code ignored;
-  if (path.empty()) return absl::OkStatus();
-  if (std::filesystem::is_directory(path, ignored)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": is a folder; give a file for the ", what));
-  }
-  const std::filesystem::path folder = std::filesystem::absolute(path, ignored).parent_path();
-  if (std::filesystem::is_directory(folder, ignored)) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat(folder.string(), ": no such folder for the ", what));
-}
 
 // Writes the scores in the form asked for; PyEER's are two files.
 absl::Status WriteScores(const ReportFlags& flags, const ScoreTable& table) {
@@ -60,19 +45,14 @@ void AddScoreOptions(Command command, const std::string& of, ReportFlags* flags)
 }
 
 absl::Status CheckReport(const ReportFlags& flags) {
-  std::error_code ignored;
-  if (!flags.pictures.empty() && std::filesystem::exists(flags.pictures, ignored) &&
-      !std::filesystem::is_directory(flags.pictures, ignored)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(flags.pictures, ": is a file; give a folder for the pictures"));
-  }
+  HEFT_RETURN_IF_ERROR(CheckFolderPlace(flags.pictures, "pictures"));
   if (flags.page.ends_with(".pdf")) {
     return absl::InvalidArgumentError(absl::StrCat(
         flags.page, ": a report is an HTML page; write one, and print it with scripts/report-pdf ",
         "PAGE.html PAGE.pdf (Debian's chromium)"));
   }
-  HEFT_RETURN_IF_ERROR(CheckPlace(flags.page, "report"));
-  return CheckPlace(flags.scores, "scores");
+  HEFT_RETURN_IF_ERROR(CheckFilePlace(flags.page, "report"));
+  return CheckFilePlace(flags.scores, "scores");
 }
 
 absl::Status FinishReport(const Common& common, const ReportFlags& flags, Report report) {

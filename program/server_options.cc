@@ -23,10 +23,11 @@ void AddServerOptions(Command command, ServerOptions* options) {
       .ShowDefault();
 }
 
-absl::StatusOr<std::vector<SampleFile>> ReadSamples(const ServerOptions& options) {
+absl::StatusOr<std::vector<SampleFile>> ReadSampleFiles(const std::vector<std::string>& paths,
+                                                        uint64_t max_size) {
   std::vector<SampleFile> files;
-  for (const std::string& path : options.inputs) {
-    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path, options.max_sample_mib << 20));
+  for (const std::string& path : paths) {
+    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path, max_size));
     files.push_back({std::move(bytes), path});
   }
   return files;

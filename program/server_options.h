@@ -33,7 +33,12 @@ struct ServerOptions {
 // AddGalleryOptions: model, evaluation keys, gallery and trust. AddServerOptions: and samples.
 void AddGalleryOptions(Command command, ServerOptions* options);
 void AddServerOptions(Command command, ServerOptions* options);
-absl::StatusOr<std::vector<SampleFile>> ReadSamples(const ServerOptions& options);
+// ReadSampleFiles: whole files and their names, none larger than `max_size`.
+absl::StatusOr<std::vector<SampleFile>> ReadSampleFiles(const std::vector<std::string>& paths,
+                                                        uint64_t max_size = kMaxSamplesSize);
+inline absl::StatusOr<std::vector<SampleFile>> ReadSamples(const ServerOptions& options) {
+  return ReadSampleFiles(options.inputs, options.max_sample_mib << 20);
+}
 // AddEnrolmentKeys: for commands that enrol or verify.
 void AddEnrolmentKeys(Command command, ServerOptions* options);
 // AddShards: for commands that take a gallery in buckets; LoadShards: its list, where there is one.

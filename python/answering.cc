@@ -17,9 +17,9 @@ DecisionRule RuleOf(std::optional<double> score, std::optional<double> fmr,
 }
 
 // Replies: one or, with a shard list, those of all buckets; bytes, or paths.
-class Replies {
+class Given {
  public:
-  Replies(const py::object& given, const std::optional<ShardList>& shards) {
+  Given(const py::object& given, const std::optional<ShardList>& shards) {
     if (!shards) {
       sources_.emplace_back(given, "reply", kMaxReplySize);
     } else {
@@ -31,7 +31,9 @@ class Replies {
     }
     for (const Source& source : sources_) files_.push_back({source.bytes(), source.what()});
   }
-  const std::vector<ReplyFile>& files() const { return files_; }
+  Replies Of(const std::optional<ShardList>& shards) const {
+    return {files_, shards ? &*shards : nullptr};
+  }
 
  private:
   std::deque<Source> sources_;
@@ -81,12 +83,10 @@ void DefineOpen(Class& c) {
       c, "open",
       [](const OwnerHandle& self, const py::object& reply, uint32_t publish, int security_bits,
          uint32_t openings, const std::optional<ShardList>& shards) {
-        const Replies replies(reply, shards);
-        const std::vector<ReplyFile>& files = replies.files();
+        const Given replies(reply, shards);
         const auto flooding = FloodingOf(security_bits, openings);
         return Read(self, [&](const KeyOwner& owner) {
-          return shards ? owner.OpenShards(*shards, files, flooding, publish)
-                        : owner.Open(files[0].bytes, files[0].what, flooding, publish);
+          return owner.Open(replies.Of(shards), flooding, publish);
         });
       },
       "A matcher's reply, once: the best publish candidates with rounded scores, each of them\n"
@@ -109,13 +109,11 @@ void DefineDecide(Class& c) {
       [](const OwnerHandle& self, const py::object& reply, std::optional<double> score,
          std::optional<double> fmr, std::optional<double> fpir, bool likelihood, bool others,
          int security_bits, uint32_t openings, const std::optional<ShardList>& shards) {
-        const Replies replies(reply, shards);
-        const std::vector<ReplyFile>& files = replies.files();
+        const Given replies(reply, shards);
         const auto flooding = FloodingOf(security_bits, openings);
         const DecisionRule rule = RuleOf(score, fmr, fpir, likelihood, others);
         return Read(self, [&](const KeyOwner& owner) {
-          return shards ? owner.DecideShards(*shards, files, rule, flooding)
-                        : owner.Decide(files[0].bytes, files[0].what, rule, flooding);
+          return owner.Decide(replies.Of(shards), rule, flooding);
         });
       },
       "The decision alone: a score to reach, or rates, of which that is taken which is of what "
@@ -133,12 +131,10 @@ void DefineDecide(Class& c) {
       [](const OwnerHandle& self, const py::object& reply, std::optional<double> score,
          std::optional<double> fmr, std::optional<double> fpir, bool others,
          const std::optional<ShardList>& shards) {
-        const Replies replies(reply, shards);
-        const std::vector<ReplyFile>& files = replies.files();
+        const Given replies(reply, shards);
         const DecisionRule rule = RuleOf(score, fmr, fpir, false, others);
         return Read(self, [&](const KeyOwner& owner) {
-          return shards ? owner.ThresholdForShards(*shards, files, rule)
-                        : owner.ThresholdFor(files[0].bytes, files[0].what, rule);
+          return owner.ThresholdFor(replies.Of(shards), rule);
         });
       },
       "What such a rule means for this reply. Opens nothing, charges nothing.", py::arg("reply"),

@@ -208,4 +208,12 @@ std::string HexOf(std::span<const uint8_t> bytes) {
   return out;
 }
 
+py::object ObjectOf(const Json& json) {
+  return py::module_::import("json").attr("loads")(json.dump());
+}
+
+py::tuple DescribedOf(const Described& described) {
+  return py::make_tuple(ObjectOf(described.json), described.text);
+}
+
 }  // namespace heft::python

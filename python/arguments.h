@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "heft/client.h"
+#include "heft/described.h"
 #include "heft/files.h"
 #include "heft/metadata.h"
 #include "heft/server.h"
@@ -81,6 +82,9 @@ SampleEncoding EncodingOf(const std::string& name);
 
 py::bytes BytesOf(std::span<const uint8_t> bytes);
 std::string HexOf(std::span<const uint8_t> bytes);
+// ObjectOf: dicts, lists, texts and numbers. DescribedOf: with the same in words.
+py::object ObjectOf(const Json& json);
+py::tuple DescribedOf(const Described& described);
 
 }  // namespace heft::python
 

@@ -8,16 +8,12 @@
 
 #include "heft/benchmark.h"
 #include "heft/inspect.h"
+#include "heft/results.h"
 #include "heft/vectors.h"
 #include "python/values.h"
 
 namespace heft::python {
 namespace {
-
-using Projection = PlanInfo::Projection;
-using Normalisation = PlanInfo::Normalisation;
-using Matching = PlanInfo::Matching;
-using Ring = PlanInfo::Ring;
 
 void DefineProfile(py::module_& m) {
   Record<ProfileInfo>(m, "ProfileInfo", "Encryption parameters, and what is known of them.")
@@ -45,65 +41,30 @@ void DefineProfile(py::module_& m) {
       "The profile that has these parameters (FileInfo.params_id), or None.", py::arg("params_id"));
 }
 
-void DefineFusion(py::module_& m) {
-  Record<Projection>(m, "PlanProjection", "How modalities are projected.")
-      .Field(
-          "pairs",
-          [](const Projection& p) {
-            py::list out;
-            for (const auto& pair : p.pairs)
-              out.append(py::make_tuple(pair.first, pair.second, pair.run));
-            return out;
-          },
-          "(modality in the real part, in the imaginary part or -1, run).")
-      .Field("input_limbs", &Projection::input_limbs, "Of samples.")
-      .Field("z_limbs", &Projection::z_limbs, "Of what comes out.")
-      .Field("input_scale", &Projection::input_scale, "Of samples.")
-      .Field("factor_scale", &Projection::factor_scale, "Of the projection's factors.")
-      .Field("z_scale", &Projection::z_scale, "Of what comes out.")
-      .Field("folds", &Projection::folds, "Galois elements.")
-      .Field("folds_before_rescale", &Projection::folds_before_rescale, "Of these.");
-  Record<Normalisation>(m, "PlanNormalisation", "How the projection is normalised.")
-      .Field("degree", &Normalisation::degree,
-             "Of the polynomial; 0: the key owner divides by the norm.")
-      .Field("interval_hi", &Normalisation::interval_hi, "End of its interval.")
-      .Field("folds", &Normalisation::folds, "Galois elements.");
-}
-
-void DefineMatch(py::module_& m) {
-  Record<Matching>(m, "PlanMatching", "How probes meet templates.")
-      .Field("template_limbs", &Matching::template_limbs, "Of templates.")
-      .Field("probe_limbs", &Matching::probe_limbs, "Of probes.")
-      .Field("template_scale", &Matching::template_scale, "Of templates.")
-      .Field("probe_scale", &Matching::probe_scale, "Of probes.")
-      .Field("block_scale", &Matching::block_scale, "Of blocks.")
-      .Field("score_scale", &Matching::score_scale, "Of scores.")
-      .Field("masked_scale", &Matching::masked_scale, "Of a verification, masked.")
-      .Field("verified_scale", &Matching::verified_scale, "Of a verification's scores.")
-      .Field("rotations", &Matching::rotations, "Of a probe; 0: the other ring has the gallery.")
-      .Field("reply_bits", &Matching::reply_bits, "Of short replies: a coefficient.")
-      .Field("reply_dropped", &Matching::reply_dropped, "Bits dropped of part 0.")
-      .Field("reply_raised", &Matching::reply_raised, "Bits left out above.");
-  Record<Ring>(m, "PlanRing", "What one ring serves, and what an evaluation in it takes.")
-      .Field("serves", &Ring::serves, "enrolment, matching, or both.")
-      .Field("ring_degree", &Ring::ring_degree, "A power of two.")
-      .Field("projection", &Ring::projection, "First.")
-      .Field("normalisation", &Ring::normalisation, "Then.")
-      .Field("matching", &Ring::matching, "And last.")
-      .Field("galois_keys", &Ring::galois_keys, "Limbs by element.")
-      .Field("relinearisation_limbs", &Ring::relinearisation_limbs, "Of that key.")
-      .Field("plain_products", &Ring::plain_products, "Of one fusion.")
-      .Field("ciphertext_products", &Ring::ciphertext_products, "Of one fusion.")
-      .Field("key_switches", &Ring::key_switches, "Of one fusion.");
-  Record<PlanInfo>(m, "PlanInfo", "How a model is evaluated, in one ring or two.")
-      .Field("rings", &PlanInfo::rings, "Enrolment's first.");
+void DefinePlan(py::module_& m) {
   Function(
       m, "describe_plan",
-      [](const Model& model) { return Call([&] { return DescribePlan(model); }); },
-      "How a model is evaluated (docs/design.md, \"Two rings\"). InvalidArgument where it does not "
-      "fit\n"
-      "its profile.",
+      [](const Model& model) {
+        return ObjectOf(PlanJson(Call([&] { return DescribePlan(model); })));
+      },
+      "How a model is evaluated (docs/design.md, \"Two rings\"): levels, scales, keys and counts "
+      "of\n"
+      "each ring, as `heft inspect --plan --json` says it. InvalidArgument where it does not fit "
+      "its\n"
+      "profile.",
       py::arg("model"));
+  Function(
+      m, "describe_file",
+      [](const py::object& path, bool plan) {
+        const std::string file = PathOf(path);
+        return DescribedOf(Call([&] { return DescribeFile(file, plan); }));
+      },
+      "What a file or a gallery is, and that it is intact, as `heft inspect` says it: its facts, "
+      "and "
+      "the\n"
+      "same in words. plan: of a model also how it is evaluated. DataLoss; errors of Gallery and\n"
+      "Model.load.",
+      py::arg("path"), py::kw_only(), py::arg("plan") = false);
 }
 
 void DefineVectors(py::module_& m) {
@@ -130,10 +91,6 @@ void DefineVectors(py::module_& m) {
       py::arg("path"));
 }
 
-py::object Loaded(const Json& json) {
-  return py::module_::import("json").attr("loads")(json.dump());
-}
-
 void DefineTimes(py::module_& m) {
   // `run`: from options and a monitor to what Python gets.
   const auto with_options = [&m](const char* name, auto run, const char* text) {
@@ -157,7 +114,7 @@ void DefineTimes(py::module_& m) {
   with_options(
       "run_benchmark",
       [](const BenchmarkOptions& options, const Monitor& monitor) {
-        return Loaded(Call([&] { return RunBenchmark(options, monitor); }));
+        return ObjectOf(Call([&] { return RunBenchmark(options, monitor); }));
       },
       "Times of whole jobs of all roles on this machine, on random vectors, as `heft bench` gives\n"
       "them. Minutes. InvalidArgument, Cancelled.");
@@ -167,7 +124,7 @@ void DefineTimes(py::module_& m) {
         const Sweep sweep = Call([&] { return RunSweep(options, monitor); });
         py::dict pictures;
         for (const auto& [file, svg] : sweep.pictures) pictures[py::str(file)] = svg;
-        return py::make_tuple(Loaded(sweep.result), pictures);
+        return py::make_tuple(ObjectOf(sweep.result), pictures);
       },
       "How these times grow; the numbers, and pictures (SVG) by file name. Unavailable without "
       "gnuplot.");
@@ -177,8 +134,7 @@ void DefineTimes(py::module_& m) {
 
 void DefineInspection(py::module_& m) {
   DefineProfile(m);
-  DefineFusion(m);
-  DefineMatch(m);
+  DefinePlan(m);
   DefineVectors(m);
   DefineTimes(m);
 }

@@ -7,10 +7,6 @@
 namespace heft::python {
 namespace {
 
-py::object Loaded(const Json& json) {
-  return py::module_::import("json").attr("loads")(json.dump());
-}
-
 // SystemsOf: tables by name, or a single one.
 std::vector<NamedScores> SystemsOf(const py::object& scores) {
   if (py::isinstance<ScoreTable>(scores)) return {{"scores", scores.cast<const ScoreTable&>()}};
@@ -25,7 +21,7 @@ std::vector<NamedScores> SystemsOf(const py::object& scores) {
 void DefineReport(py::module_& m) {
   Record<Report>(m, "Report", "What an evaluation has found.")
       .Field(
-          "results", [](const Report& r) { return Loaded(r.json); },
+          "results", [](const Report& r) { return ObjectOf(r.json); },
           "All numbers: data, model, a row a system, gap, decisions, times.")
       .Field("text", &Report::text, "The main ones, as lines for people.")
       .Field("page", &Report::page, "One HTML page; empty unless it was asked for.")

@@ -4,6 +4,7 @@
 #include "c/options.h"
 #include "c/owner/handles.h"
 #include "c/result.h"
+#include "heft/openings.h"
 #include "heft/results.h"
 
 namespace heft::c {
@@ -35,21 +36,16 @@ void ReadRule(OptionReader& read, DecisionRule* rule) {
   read.Flag("others", &rule->others);
 }
 
+// DescribeScores, and what it leaves out where there is nothing to say.
 Json ScoresJson(const OpenedScores& opened) {
-  Json candidates = Json::array();
-  for (const Candidate& candidate : opened.candidates) {
-    Json json = {{"identity", candidate.identity},
-                 {"score", candidate.score},
-                 {"templates", candidate.templates}};
-    if (candidate.log_likelihood_ratio) {
-      json["log_likelihood_ratio"] = *candidate.log_likelihood_ratio;
-    }
-    candidates.push_back(std::move(json));
-  }
-  return {{"kind", KindName(opened.kind)}, {"probe", opened.probe},
-          {"claimed", opened.claimed},     {"candidates", std::move(candidates)},
-          {"withheld", opened.withheld},   {"refused", opened.refusal},
-          {"searched", opened.searched},   {"where", WhereJson(opened.where)}};
+  Json json = {{"probe", ""},
+               {"claimed", ""},
+               {"withheld", 0},
+               {"refused", ""},
+               {"searched", opened.searched},
+               {"where", Json::array()}};
+  json.update(DescribeScores(opened).json);
+  return json;
 }
 
 Json DecisionJson(const Decision& decision) {
@@ -104,12 +100,6 @@ Json BudgetJson(const BudgetUse& use) {
   return json;
 }
 
-// Replies: one, or those of a gallery's buckets.
-struct Replies {
-  std::vector<ReplyFile> files;
-  const ShardList* shards = nullptr;
-};
-
 absl::StatusOr<Json> Open(const KeyOwner& owner, const Replies& replies,
                           const heft_options* options) {
   uint32_t publish = kPublishedCandidates;
@@ -118,11 +108,7 @@ absl::StatusOr<Json> Open(const KeyOwner& owner, const Replies& replies,
   read.Integer("publish", &publish);
   flooding.Read(read);
   HEFT_RETURN_IF_ERROR(read.Finish());
-  HEFT_ASSIGN_OR_RETURN(
-      const OpenedScores opened,
-      replies.shards
-          ? owner.OpenShards(*replies.shards, replies.files, flooding.Get(), publish)
-          : owner.Open(replies.files[0].bytes, replies.files[0].what, flooding.Get(), publish));
+  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, owner.Open(replies, flooding.Get(), publish));
   return ScoresJson(opened);
 }
 
@@ -135,11 +121,7 @@ absl::StatusOr<Json> Decide(const KeyOwner& owner, const Replies& replies,
   read.Flag("likelihood", &rule.likelihood);
   flooding.Read(read);
   HEFT_RETURN_IF_ERROR(read.Finish());
-  HEFT_ASSIGN_OR_RETURN(
-      const Decision decision,
-      replies.shards
-          ? owner.DecideShards(*replies.shards, replies.files, rule, flooding.Get())
-          : owner.Decide(replies.files[0].bytes, replies.files[0].what, rule, flooding.Get()));
+  HEFT_ASSIGN_OR_RETURN(const Decision decision, owner.Decide(replies, rule, flooding.Get()));
   return DecisionJson(decision);
 }
 
@@ -149,10 +131,7 @@ absl::StatusOr<Json> Threshold(const KeyOwner& owner, const Replies& replies,
   OptionReader read(options);
   ReadRule(read, &rule);
   HEFT_RETURN_IF_ERROR(read.Finish());
-  HEFT_ASSIGN_OR_RETURN(
-      const ChosenThreshold at,
-      replies.shards ? owner.ThresholdForShards(*replies.shards, replies.files, rule)
-                     : owner.ThresholdFor(replies.files[0].bytes, replies.files[0].what, rule));
+  HEFT_ASSIGN_OR_RETURN(const ChosenThreshold at, owner.ThresholdFor(replies, rule));
   return ThresholdJson(at);
 }
 
@@ -163,8 +142,8 @@ heft_status Answer(Ask ask, const heft_key_owner* owner, heft_bytes reply, const
                    const heft_options* options, heft_result** result, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(owner, "owner", reply, "reply", what, "what", result, "result"));
-    const Replies one = {.files = {{Span(reply), what}}};
-    HEFT_ASSIGN_OR_RETURN(Json json, ask(owner->owner, one, options));
+    const ReplyFile file = {Span(reply), what};
+    HEFT_ASSIGN_OR_RETURN(Json json, ask(owner->owner, {{&file, 1}}, options));
     *result = new heft_result(std::move(json));
     return absl::OkStatus();
   });
@@ -176,9 +155,9 @@ heft_status AnswerAll(Ask ask, const heft_key_owner* owner, const heft_shards* s
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(
         Given(owner, "owner", shards, "shards", files, "replies", result, "result"));
-    Replies all = {.shards = &shards->list};
-    for (const SampleFile& file : files->files) all.files.push_back({file.bytes, file.name});
-    HEFT_ASSIGN_OR_RETURN(Json json, ask(owner->owner, all, options));
+    std::vector<ReplyFile> all;
+    for (const SampleFile& file : files->files) all.push_back({file.bytes, file.name});
+    HEFT_ASSIGN_OR_RETURN(Json json, ask(owner->owner, {all, &shards->list}, options));
     *result = new heft_result(std::move(json));
     return absl::OkStatus();
   });

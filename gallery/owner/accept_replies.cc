@@ -153,6 +153,10 @@ absl::StatusOr<ReadReply> KeyOwner::Impl::ReadOne(const ReplyFile& file) const {
 }
 
 absl::StatusOr<std::vector<ReadReply>> KeyOwner::Impl::Read(const Replies& replies) const {
+  if (replies.shards == nullptr && replies.files.size() != 1) {
+    return absl::InvalidArgumentError(
+        "one reply at a time: several are those of a gallery in buckets, with its shard list");
+  }
   std::vector<ReadReply> out;
   for (const ReplyFile& file : replies.files) {
     HEFT_ASSIGN_OR_RETURN(ReadReply read, ReadOne(file));

@@ -198,7 +198,7 @@ absl::StatusOr<Decision> DecideRow(const KeyOwner& owner, const DecideJob& job,
   for (size_t i = 0; i < bytes.size(); ++i) files.push_back({bytes[i], names[i]});
   DecisionRule rule = job.rule;
   rule.others = true;
-  HEFT_ASSIGN_OR_RETURN(Decision decision, owner.DecideShards(*job.shards, files, rule));
+  HEFT_ASSIGN_OR_RETURN(Decision decision, owner.Decide({files, &*job.shards}, rule));
   if (decision.probe == probes.labels[row]) return decision;
   return absl::FailedPreconditionError(absl::StrCat(names[0], ": of \"", decision.probe,
                                                     "\", and row ", row, " of ", request, " is \"",

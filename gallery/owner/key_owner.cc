@@ -174,14 +174,13 @@ absl::StatusOr<OpenedScores> KeyOwner::Open(std::span<const uint8_t> reply, std:
                                             const std::optional<Flooding>& flooding,
                                             uint32_t publish) const {
   const ReplyFile file = {reply, what};
-  return impl_->Open({{&file, 1}}, flooding, {/*decision=*/false, publish});
+  return Open({{&file, 1}}, flooding, publish);
 }
 
-absl::StatusOr<OpenedScores> KeyOwner::OpenShards(const ShardList& shards,
-                                                  std::span<const ReplyFile> replies,
-                                                  const std::optional<Flooding>& flooding,
-                                                  uint32_t publish) const {
-  return impl_->Open({replies, &shards}, flooding, {/*decision=*/false, publish});
+absl::StatusOr<OpenedScores> KeyOwner::Open(const Replies& replies,
+                                            const std::optional<Flooding>& flooding,
+                                            uint32_t publish) const {
+  return impl_->Open(replies, flooding, {/*decision=*/false, publish});
 }
 
 absl::StatusOr<ChosenThreshold> KeyOwner::ThresholdFor(std::span<const uint8_t> reply,
@@ -191,10 +190,9 @@ absl::StatusOr<ChosenThreshold> KeyOwner::ThresholdFor(std::span<const uint8_t> 
   return impl_->ThresholdFor({{&file, 1}}, rule);
 }
 
-absl::StatusOr<ChosenThreshold> KeyOwner::ThresholdForShards(const ShardList& shards,
-                                                             std::span<const ReplyFile> replies,
-                                                             const DecisionRule& rule) const {
-  return impl_->ThresholdFor({replies, &shards}, rule);
+absl::StatusOr<ChosenThreshold> KeyOwner::ThresholdFor(const Replies& replies,
+                                                       const DecisionRule& rule) const {
+  return impl_->ThresholdFor(replies, rule);
 }
 
 absl::StatusOr<Decision> KeyOwner::Impl::Decide(const Replies& replies, const DecisionRule& rule,
@@ -226,11 +224,9 @@ absl::StatusOr<Decision> KeyOwner::Decide(std::span<const uint8_t> reply, std::s
   return Decide(reply, what, DecisionRule{.score = score}, flooding);
 }
 
-absl::StatusOr<Decision> KeyOwner::DecideShards(const ShardList& shards,
-                                                std::span<const ReplyFile> replies,
-                                                const DecisionRule& rule,
-                                                const std::optional<Flooding>& flooding) const {
-  return impl_->Decide({replies, &shards}, rule, flooding);
+absl::StatusOr<Decision> KeyOwner::Decide(const Replies& replies, const DecisionRule& rule,
+                                          const std::optional<Flooding>& flooding) const {
+  return impl_->Decide(replies, rule, flooding);
 }
 
 absl::StatusOr<BudgetUse> KeyOwner::Budget() const {

@@ -14,7 +14,8 @@
 
 namespace heft {
 
-double RoundScore(double score) { return std::round(score / kScoreStep) * kScoreStep; }
+// A quotient: the double nearest to three decimals, which prints as them.
+double RoundScore(double score) { return std::round(score / kScoreStep) / (1 / kScoreStep); }
 
 namespace {
 

@@ -84,11 +84,6 @@ class KeyOwner::Impl {
     bool likelihood = false;   // of the decision
     std::string besides = {};  // an identity that is no candidate; empty: all are
   };
-  // Replies: the answer to one question: one reply or, of a gallery in buckets, its buckets'.
-  struct Replies {
-    std::span<const ReplyFile> files;
-    const ShardList* shards = nullptr;
-  };
   absl::StatusOr<OpenedScores> Open(const Replies& replies, const std::optional<Flooding>& flooding,
                                     const Purpose& purpose) const;
   absl::StatusOr<Decision> Decide(const Replies& replies, const DecisionRule& rule,

@@ -84,7 +84,7 @@ TEST_F(QueryJournalTest, AReplyIsOpenedOnce) {
   opening.decision = false;  // for its scores now
   const absl::Status again = Open()->Charge(opening);
   EXPECT_EQ(again.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(again.message()), HasSubstr("opened before, at 1970-01-12 13:46:40 UTC"));
+  EXPECT_THAT(std::string(again.message()), HasSubstr("opened before, at 1970-01-12T13:46:40Z"));
 }
 
 // Names that nobody has are charged like any other: what is refused does not tell who is known.

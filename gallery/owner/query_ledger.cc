@@ -2,9 +2,9 @@
 #include "gallery/owner/query_ledger.h"
 
 #include <algorithm>
-#include <ctime>
 
 #include "absl/strings/str_cat.h"
+#include "heft/results.h"
 
 namespace heft {
 namespace {
@@ -38,21 +38,10 @@ absl::Status Spent(std::string_view what, std::string_view when) {
 }
 
 std::string Again(const std::optional<uint64_t>& time) {
-  return time ? absl::StrCat("again from ", UtcTime(*time)) : std::string("never as it is set");
+  return time ? absl::StrCat("again from ", UtcText(*time)) : std::string("never as it is set");
 }
 
 }  // namespace
-
-std::string UtcTime(uint64_t unix_seconds) {
-  const std::time_t seconds = static_cast<std::time_t>(unix_seconds);
-  std::tm parts = {};
-  char text[64];
-  if (gmtime_r(&seconds, &parts) == nullptr ||
-      std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &parts) == 0) {
-    return absl::StrCat(unix_seconds, " s");
-  }
-  return text;
-}
 
 uint64_t Bucket::Spent(uint64_t now, uint64_t size) const {
   if (now <= time) return spent;
@@ -174,7 +163,7 @@ absl::Status QueryLedger::Check(const Entry& entry, std::string_view who) const 
   if (entry.act != Entry::Act::kOpening && entry.act != Entry::Act::kPart) return absl::OkStatus();
   if (const auto it = opened_.find(entry.reply); it != opened_.end()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("this reply was opened before, at ", UtcTime(it->second),
+        absl::StrCat("this reply was opened before, at ", UtcText(it->second),
                      ": a reply is opened once; ask the server for a new one"));
   }
   if (entry.act == Entry::Act::kPart) return absl::OkStatus();

@@ -166,9 +166,6 @@ inline constexpr uint32_t kGradedSlots = 2;
 // Share: of what an identity may give, what one client may get: half, rounded up.
 inline constexpr uint64_t Share(uint64_t limit) { return limit / 2 + limit % 2; }
 
-// UtcTime: "2026-11-22 04:15:00 UTC".
-std::string UtcTime(uint64_t unix_seconds);
-
 }  // namespace heft
 
 #endif  // HEFT_GALLERY_OWNER_QUERY_LEDGER_H_

@@ -103,7 +103,7 @@ TEST_F(QueryLedgerTest, ScoresAreForGoodAndOneClientGetsHalf) {
 
 TEST_F(QueryLedgerTest, DecisionsComeBackAndOneClientGetsHalf) {
   EXPECT_EQ(Granted(kShop, kAnn, true), 4);
-  EXPECT_THAT(Refusal(), HasSubstr("again from 1970-01-01 06:00:00 UTC"));
+  EXPECT_THAT(Refusal(), HasSubstr("again from 1970-01-01T06:00:00Z"));
   EXPECT_EQ(Granted(kBank, kAnn, true), 4);
   EXPECT_EQ(Granted(kDoor, kAnn, true), 0);
   EXPECT_EQ(Granted(kShop, kBob, true), 4);
@@ -162,7 +162,7 @@ TEST_F(QueryLedgerTest, AReplyIsOpenedOnce) {
   entry.client = kBank;
   const absl::Status again = ledger_.Check(entry, "ann");
   EXPECT_EQ(again.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(again.message()), HasSubstr("opened before, at 2001-09-09 01:46:40 UTC"));
+  EXPECT_THAT(std::string(again.message()), HasSubstr("opened before, at 2001-09-09T01:46:40Z"));
 }
 
 TEST_F(QueryLedgerTest, ARevokedKeyIsAskedForNothing) {

@@ -79,14 +79,14 @@ class WholeTest : public testing::RolesTest {
     return files;
   }
   absl::StatusOr<OpenedScores> OpenAll(const std::vector<Bytes>& replies) const {
-    return owner_->OpenShards(*shards_, View(replies));
+    return owner_->Open({View(replies), &*shards_});
   }
   void ExpectRefused(const std::vector<Bytes>& replies, const std::string& why) const {
     const auto opened = OpenAll(replies);
     EXPECT_EQ(opened.status().code(), absl::StatusCode::kFailedPrecondition) << opened.status();
     EXPECT_THAT(opened.status().message(), HasSubstr(why));
-    EXPECT_FALSE(owner_->DecideShards(*shards_, View(replies), {.score = 0.9}).ok());
-    EXPECT_FALSE(owner_->ThresholdForShards(*shards_, View(replies), {.fpir = 0.1}).ok());
+    EXPECT_FALSE(owner_->Decide({View(replies), &*shards_}, {.score = 0.9}).ok());
+    EXPECT_FALSE(owner_->ThresholdFor({View(replies), &*shards_}, {.fpir = 0.1}).ok());
   }
   void ExpectNothingCharged() const {
     EXPECT_EQ(owner_->Budget()->openings, 0u);
@@ -165,7 +165,7 @@ TEST_P(WholeTest, EnrolsIntoBuckets) {
 TEST_P(WholeTest, ASearchIsChargedOnce) {
   const KeyOwner other = roles_.NewOwner(kLimits);
   ASSERT_TRUE(other.Decide(Ask(folder_ + ":one", Probe(1)), "one", 0.9).ok());
-  const auto decision = owner_->DecideShards(*shards_, View(AskAll(Probe(1))), {.score = 0.9});
+  const auto decision = owner_->Decide({View(AskAll(Probe(1))), &*shards_}, {.score = 0.9});
   ASSERT_TRUE(decision.ok()) << decision.status();
   const BudgetUse one = *other.Budget(), all = *owner_->Budget();
   EXPECT_EQ(all.identifications, 1u);
@@ -207,7 +207,7 @@ TEST_P(WholeTest, RepliesToDifferentRequestsAreNotOneAnswer) {
   replies[2] = bare;
   ExpectRefused(replies, "reply 2: not signed");
   const KeyOwner unchecked = roles_.NewOwner(kLimits);
-  EXPECT_THAT(unchecked.OpenShards(*shards_, View(replies)).status().message(),
+  EXPECT_THAT(unchecked.Open({View(replies), &*shards_}).status().message(),
               HasSubstr("does not say which request"));
   // One bucket's scores, signed as another's.
   replies[2] = Sign(Bucket(2), probe, *server_->Identify(*Gallery::Open(Bucket(1)), probe), {7});
@@ -241,10 +241,10 @@ TEST_P(WholeTest, AnOlderBucketIsRefused) {
   // The state after it is signed, in this owner's journal.
   const auto state = server_->Pending(*Gallery::Open(Bucket(2)));
   ASSERT_TRUE(signing.Admit(*state, "pending", {.shards = *shards_}).ok());
-  EXPECT_THAT(signing.OpenShards(*shards_, View(before)).status().message(),
+  EXPECT_THAT(signing.Open({View(before), &*shards_}).status().message(),
               HasSubstr("an older state"));
   EXPECT_EQ(signing.Budget()->openings, 0u);
-  const auto now = signing.OpenShards(*shards_, View(AskAll(probe)));
+  const auto now = signing.Open({View(AskAll(probe)), &*shards_});
   ASSERT_TRUE(now.ok()) << now.status();
   EXPECT_EQ(now->candidates[0].identity, name);
 }
@@ -309,8 +309,8 @@ TEST_P(WholeTest, WhoBelongsElsewhereIsNoticed) {
 TEST_P(WholeTest, WhoIsThereIsAskedForUnderOtherNames) {
   const std::string whom = people_[2];
   const auto decide = [&](const std::string& label, bool others) {
-    return owner_->DecideShards(*shards_, View(AskAll(Files(SeedOf(whom), label, ProbeUse()))),
-                                {.score = 0.85, .others = others});
+    return owner_->Decide({View(AskAll(Files(SeedOf(whom), label, ProbeUse()))), &*shards_},
+                          {.score = 0.85, .others = others});
   };
   EXPECT_EQ(decide(whom, false)->identity, whom);
   const auto other = decide(whom, true);

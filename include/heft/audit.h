@@ -24,9 +24,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "heft/described.h"
 #include "heft/export.h"
 #include "heft/gallery.h"
 #include "heft/server.h"
+#include "heft/serving.h"
 #include "heft/trust.h"
 
 namespace heft {
@@ -79,6 +81,28 @@ HEFT_EXPORT absl::StatusOr<AuditFinding> AuditReply(const Server& server, const 
 HEFT_EXPORT absl::StatusOr<AuditFinding> AuditGallery(const Server& server, const Gallery& copy,
                                                       std::span<const uint8_t> state,
                                                       const Trust& trust, std::string_view what);
+
+// AuditFiles: what several audits of one gallery's replies read.
+struct AuditFiles {
+  std::string copy;                         // of the gallery's folder
+  std::vector<std::string> replies, seeds;  // a seed for each, in the same order
+  std::vector<std::string> requests;        // each a file, or a folder with its files and no others
+  size_t one_in = 1;                        // of the replies, ChooseForAudit
+  bool with_state = true;                   // AuditGallery first
+  std::string state;                        // empty: StateFile(copy)
+};
+struct NamedFinding {
+  std::string what;  // a reply's file, or the copy
+  AuditFinding finding;
+};
+// AuditAll: of the state and of each reply that is chosen; a state that nobody has signed is a
+// finding. kInvalidArgument unless there are as many seeds as replies, and for a server without
+// trust; errors of ReadFile and Gallery::Open, and those of AuditGallery and AuditReply, which name
+// the file.
+HEFT_EXPORT absl::StatusOr<std::vector<NamedFinding>> AuditAll(const TrustedServer& server,
+                                                               const AuditFiles& files);
+// DescribeFindings: with how many are wrong.
+HEFT_EXPORT Described DescribeFindings(std::span<const NamedFinding> findings);
 
 }  // namespace heft
 

@@ -31,7 +31,7 @@ struct DecideJob {
 
 // DecideEach: takes the requests that all buckets have answered; call it again until all are done.
 // kFailedPrecondition for a record that another rule, or shard list, has begun; kUnavailable where
-// another process is at it; errors of KeyOwner::DecideShards end it, and what is recorded stays:
+// another process is at it; errors of KeyOwner::Decide end it, and what is recorded stays:
 // kResourceExhausted where the budget is spent (raise it, and go on). A probe that is refused is
 // recorded as such.
 HEFT_EXPORT absl::StatusOr<DeduplicationProgress> DecideEach(const KeyOwner& owner,

@@ -77,6 +77,9 @@ HEFT_EXPORT absl::StatusOr<std::vector<Model>> LoadFolds(const std::string& fold
                                                          const TrainingData& data, int folds,
                                                          uint64_t fold_seed);
 
+// SaveFolds: into such files of a folder that is made if need be. Errors of WriteFile.
+HEFT_EXPORT absl::Status SaveFolds(const std::string& folder, std::span<const Model> models);
+
 // FoldModels: a model for each fold. `name` tells the rows of several apart; empty: nothing.
 struct FoldModels {
   std::string name;

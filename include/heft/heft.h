@@ -19,17 +19,19 @@
 // heft/enrol_many.h   a whole gallery from feature vectors, in one call
 // heft/metadata.h  what stands beside a template, and conditions that restrict a search
 // heft/key_set.h   the key owner's files: made, renewed, sealed under a passphrase
+// heft/openings.h   whether replies answer what was asked; what comes of them, as JSON and in words
 // heft/expanded_keys.h, heft/loaded_keys.h   a server's keys, expanded once and mapped later
-// heft/serving.h   a request, from what came to what is signed: for who serves
+// heft/serving.h, heft/answering.h   a request, from what came to what is signed: for who serves
 // heft/audit.h     checking a server: its replies once more, bit for bit
 // heft/trust.h     signatures: who made a file, for whom, for how long, and whom to believe
 // heft/shards.h, heft/sharded_gallery.h   galleries in buckets, on one machine or several
 // heft/deduplicate.h, heft/duplicates.h   each of N against all: the server's half, the key owner's
 // heft/outside_signer.h, heft/authorisation.h   keys that sign elsewhere; what a registrar allowed
 // heft/vectors.h, heft/dataset.h   vectors and data sets from files
-// heft/files.h, heft/json.h, heft/results.h   whole files in and out; results as JSON
+// heft/files.h, heft/json.h   whole files in and out, JSON
+// heft/results.h, heft/described.h   results as JSON and in words
 // heft/inspect.h   what a file is, and what its parameters protect
-// heft/evaluate.h, heft/benchmark.h   what a model is worth on people's data; times on a machine
+// heft/evaluate.h, heft/study.h, heft/benchmark.h   what a model is worth on people's data; times
 // heft/score_files.h   scores of comparisons, as others read and write them
 // heft/seal.h, heft/seal_key_owner.h   exchange with Microsoft SEAL
 // heft/fit.h       polynomials near 1/sqrt(s), for a projection that was learned elsewhere

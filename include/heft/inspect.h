@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "heft/described.h"
 #include "heft/export.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
@@ -94,6 +95,11 @@ struct PlanInfo {
 };
 // DescribePlan: kInvalidArgument where the model does not fit its profile.
 HEFT_EXPORT absl::StatusOr<PlanInfo> DescribePlan(const Model& model);
+
+// DescribeFile: what `path` is, a file, or a gallery (heft/gallery.h), and that it is intact: all
+// of it is read. `with_plan`: of a model also PlanJson (heft/results.h). Errors of ReadFile,
+// InspectFile and ReadSigned, Model::Parse, Gallery::Open and CheckFiles.
+HEFT_EXPORT absl::StatusOr<Described> DescribeFile(const std::string& path, bool with_plan = false);
 
 }  // namespace heft
 

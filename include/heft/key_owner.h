@@ -107,6 +107,13 @@ struct ReplyFile {
   std::string_view what = "reply";
 };
 
+// Replies: the answer to one question: one reply, or those of the buckets of a gallery
+// (heft/shards.h), in any order. Views.
+struct Replies {
+  std::span<const ReplyFile> files;
+  const ShardList* shards = nullptr;  // of a gallery in buckets
+};
+
 // Flooding: noise added on decryption, for so many bits of statistical security (at least 30)
 // against an adversary who is shown so many openings under one key; the journal refuses more.
 // Replies under a model of profile "flooded" are opened so in any case, and for no fewer than
@@ -305,21 +312,19 @@ class HEFT_EXPORT KeyOwner {
                                                std::string_view what,
                                                const DecisionRule& rule) const;
 
-  // Open, Decide and ThresholdFor of a gallery in buckets (heft/shards.h): one search of all of
-  // them, charged once. `replies`, in any order, must be signed by their servers and be the whole:
-  // of an identification one of each bucket, of a verification that of the claimed identity's
-  // alone, all to one request; otherwise kFailedPrecondition, before anything is decrypted or
-  // charged. A threshold for a search is for the people of all buckets together.
-  absl::StatusOr<OpenedScores> OpenShards(const ShardList& shards,
-                                          std::span<const ReplyFile> replies,
-                                          const std::optional<Flooding>& flooding = {},
-                                          uint32_t publish = kPublishedCandidates) const;
-  absl::StatusOr<Decision> DecideShards(const ShardList& shards, std::span<const ReplyFile> replies,
-                                        const DecisionRule& rule,
-                                        const std::optional<Flooding>& flooding = {}) const;
-  absl::StatusOr<ChosenThreshold> ThresholdForShards(const ShardList& shards,
-                                                     std::span<const ReplyFile> replies,
-                                                     const DecisionRule& rule) const;
+  // Open, Decide and ThresholdFor, also of a gallery in buckets: one search of all of them, charged
+  // once. Their replies must be signed by their servers and be the whole: of an identification one
+  // of each bucket, of a verification that of the claimed identity's alone, all to one request;
+  // otherwise kFailedPrecondition, before anything is decrypted or charged. A threshold for a
+  // search is for the people of all buckets together. kInvalidArgument for several replies, or
+  // none, without `shards`.
+  absl::StatusOr<OpenedScores> Open(const Replies& replies,
+                                    const std::optional<Flooding>& flooding = {},
+                                    uint32_t publish = kPublishedCandidates) const;
+  absl::StatusOr<Decision> Decide(const Replies& replies, const DecisionRule& rule,
+                                  const std::optional<Flooding>& flooding = {}) const;
+  absl::StatusOr<ChosenThreshold> ThresholdFor(const Replies& replies,
+                                               const DecisionRule& rule) const;
 
   // Server::Pending's bytes: opens the proofs of the norms of all templates that wait, and nothing
   // else of them, and signs the state of the gallery that asks, also where nothing waits. Not

@@ -4,13 +4,18 @@
 #ifndef HEFT_RESULTS_H_
 #define HEFT_RESULTS_H_
 
+#include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "heft/export.h"
 #include "heft/gallery_admin.h"
+#include "heft/inspect.h"
 #include "heft/json.h"
 #include "heft/metadata.h"
+#include "heft/model.h"
 #include "heft/removal.h"
 #include "heft/server.h"
 
@@ -18,12 +23,22 @@ namespace heft {
 
 // WhereJson: an array of texts, as ParseCondition takes them.
 HEFT_EXPORT Json WhereJson(std::span<const Condition> where);
+// AddWhereTo: the same as "where" of an object, unless it is empty. RestrictionText: ", of those
+// with site=berlin, age=18..30", or nothing.
+HEFT_EXPORT void AddWhereTo(Json* json, std::span<const Condition> where);
+HEFT_EXPORT std::string RestrictionText(std::span<const Condition> where);
+// UtcText: Unix seconds as "2027-01-31T12:30:00Z".
+HEFT_EXPORT std::string UtcText(uint64_t time);
 // CopiedJson: name, gallery_id and generation.
 HEFT_EXPORT Json CopiedJson(const CopiedGallery& copied);
 // CopiesJson: an array of them.
 HEFT_EXPORT Json CopiesJson(std::span<const CopiedGallery> copies);
 // GalleryJson: all of it; "intact" and "noise_margin" are null where they are not known.
 HEFT_EXPORT Json GalleryJson(const GalleryInfo& info);
+// ModelJson: all of a model but its projections; "calibration" and "sample_agreement" where it has
+// them. DescribeProfile's errors.
+HEFT_EXPORT absl::StatusOr<Json> ModelJson(const Model& model);
+HEFT_EXPORT Json PlanJson(const PlanInfo& plan);
 
 // What a change has done, by the names of the result's fields; ids of damaged blocks alone.
 // Receipts and whether what was erased is overwritten are not in it: who prints says them in his

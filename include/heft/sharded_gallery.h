@@ -6,7 +6,7 @@
 //   auto shards = heft::CreateShards(*server, "store:people", 8);   // store:people.000 to .007
 //   auto waiting = heft::EnrolInShards(*server, "store:people", *shards, people);
 //   auto buckets = heft::OpenBuckets("store:people", *shards);
-//   auto first = server->Identify((*buckets)[0], probe);            // all: KeyOwner::OpenShards
+//   auto first = server->Identify((*buckets)[0], probe);            // all: KeyOwner::Open
 #ifndef HEFT_SHARDED_GALLERY_H_
 #define HEFT_SHARDED_GALLERY_H_
 

@@ -3,7 +3,7 @@
 // with an id, a generation and signatures of its own, on whatever machine. Who is enrolled where
 // follows from the identity alone. The shard list says which galleries are the buckets of one; the
 // key owner has it over a way of his own, as the trust file, and so sees that he has the replies of
-// the whole (KeyOwner::OpenShards). Link heft::server.
+// the whole (KeyOwner::Open). Link heft::server.
 //
 //   auto list = heft::ShardList::Load("people.shards");
 //   const uint32_t bucket = list->BucketOf("ann");          // 2 of 8

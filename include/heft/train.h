@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "heft/dataset.h"
+#include "heft/described.h"
 #include "heft/export.h"
 #include "heft/model.h"
 #include "heft/progress.h"
@@ -55,13 +56,19 @@ struct LearnOptions {
 
 // Learn trains on the training split of `data` and stops on its validation people; thresholds,
 // calibration and searches are cross-fitted: people for training and validation are dealt into five
-// parts (fewer where there are few), and each part is scored by a model of its own, learned from the
-// others. The test split takes part in nothing. The result depends on data, options and seed, not on
-// the number of threads. Model::training_summary tells how it went, and what is wrong with it:
-// "threshold_warning", and "fusion"."warning" where fusion is no better than one modality. kInvalidArgument for options out of range, fewer than two identities in either split
-// or none with a second sample; kFailedPrecondition for a checkpoint of other options; kCancelled.
+// parts (fewer where there are few), and each part is scored by a model of its own, learned from
+// the others. The test split takes part in nothing. The result depends on data, options and seed,
+// not on the number of threads. Model::training_summary tells how it went, and what is wrong with
+// it: "threshold_warning", and "fusion"."warning" where fusion is no better than one modality.
+// kInvalidArgument for options out of range, fewer than two identities in either split or none with
+// a second sample; kFailedPrecondition for a checkpoint of other options; kCancelled.
 HEFT_EXPORT absl::StatusOr<Model> Learn(const TrainingData& data, const LearnOptions& options = {},
                                         const Monitor& monitor = {});
+
+// DescribeTraining: how it went, of a model's training_summary; its "fusion" is what fusing is
+// worth beside one modality. Warnings: too few people for thresholds, a fusion that loses.
+// kFailedPrecondition for a model that Learn has not made.
+HEFT_EXPORT absl::StatusOr<Described> DescribeTraining(const Model& model);
 
 // LearnFolds: a model for each of `folds` parts of the people, 3 or more, learned from the others,
 // for cross-validation (heft/evaluate.h). The data's own split is not looked at; `fold_seed` deals.

@@ -14,10 +14,6 @@ CLASSES = {
     "BudgetUse::Restart": "BudgetRestart",
     "CanarySet::Person": "CanaryPerson",
     "ListedTemplate": "Template",
-    "PlanInfo::Matching": "PlanMatching",
-    "PlanInfo::Normalisation": "PlanNormalisation",
-    "PlanInfo::Projection": "PlanProjection",
-    "PlanInfo::Ring": "PlanRing",
     "SealScores::Reply": "SealReply",
     "Server": "Matcher",
 }
@@ -96,10 +92,7 @@ NAMES = {
     "ImportGallery": "Gallery.import_gallery",
     "InspectFile": "inspect",
     "KeyFile": "Matcher.__init__",
-    "KeyOwner::DecideShards": "KeyOwner.decide",
-    "KeyOwner::OpenShards": "KeyOwner.open",
     "KeyOwner::ReadInquiry": "KeyOwner.inquiry",
-    "KeyOwner::ThresholdForShards": "KeyOwner.threshold_for",
     "Learn": "Model.train",
     "LearnFolds": "Model.train_folds",
     "LearnOptions::lambda": "weight_of_pairs",
@@ -119,6 +112,7 @@ NAMES = {
     "OpenBuckets": "ShardList.open",
     "OutsideSigningKey": "SigningKey.outside",
     "PaperSize": "TrainingData.of_papers_size",
+    "PlanInfo": "describe_plan",
     "ParseCondition": "Condition.parse",
     "ParseScoreLists": "ScoreTable.parse_lists",
     "ParseScores": "ScoreTable.parse",
@@ -180,16 +174,24 @@ _SENT = "Matcher's calls with trust= and sign= do that"
 _PAIR = "a tuple"
 _SETS = "set by what the call is for"
 _SERVING = "Matcher, and its calls with trust= and sign=, do that"
+_FINDINGS = "Matcher.audit_gallery and audit_reply, file by file"
 _EACH = "each of N against all: C++ (examples/deduplicate.cc)"
 _JSON = "results are objects in Python, with members of these names"
 
 # Why Python has nothing for it, nor for its members.
 ABSENT = {
+    "AuditAll": _FINDINGS,
+    "AuditFiles": _FINDINGS,
+    "CheckAnswer": "open_signed says what a reply answers, request_digest what it has to",
     "CheckConditions": "Condition's constructor asks it",
     "CheckMetadata": "every call that takes metadata asks it",
     "CheckOutput": _FILES,
+    "DescribeFindings": _FINDINGS,
+    "DescribeTraining": "Model.training_summary has all of it",
+    "Described": _PAIR,
     "DecisionThreshold::Supported": "the field supported",
     "EnrolManyOptions::next": "what is raised has it as `start`",
+    "ExpectedAnswer": "open_signed says what a reply answers, request_digest what it has to",
     "Expected::min_generation": "Trust.pin says from which generation on",
     "Expected::now": "the clock is the system's",
     "FitKindName": _TEXTS,
@@ -211,6 +213,7 @@ ABSENT = {
     "Model::Check": "every model is checked where it is read",
     "Model::FindModality": "Model.modalities is a list",
     "Model::TotalDimension": "sum over Model.modalities",
+    "NamedFinding": _FINDINGS,
     "NewFolder": _FILES,
     "ParseAuthorisedAct": _TEXTS,
     "ParseConditions": "where= takes a list of texts",
@@ -222,7 +225,6 @@ ABSENT = {
     "ParseSealCompression": _TEXTS,
     "ParseSealRing": _TEXTS,
     "ParseSignerKey": _TEXTS,
-    "PlanInfo::Pair": _PAIR,
     "ProbeRequest": "Matcher.identify_together takes files",
     "ProgressEvent": _PROGRESS,
     "RateInterval": _PAIR,
@@ -230,6 +232,7 @@ ABSENT = {
     "ReadRequest": _SENT,
     "ReleaseThreadMemory": "threads of Python come and go, and what they keep with them",
     "RememberRequest": _SENT,
+    "Replies": "bytes, a path, or several with shards=",
     "ReplyFile": "bytes, or a path",
     "ReplySigner": _SENT,
     "Request": _SENT,
@@ -237,6 +240,7 @@ ABSENT = {
     "RoleName": _TEXTS,
     "SampleFile": "bytes, or a path",
     "ScoreLists": _PAIR,
+    "SaveFolds": "Model.to_bytes, into fold_file",
     "SealFile": "bytes, or a path",
     "SealScores::Answer": _PAIR,
     "Server::EnrolledBefore": "Matcher.enrol with trust= asks it",
@@ -254,16 +258,22 @@ ABSENT = {
     "Trust::Lists": "Trust.keys is a dict, which may be empty",
     "Trust::PinnedGallery": "Trust.galleries is a dict from ids to generations",
     "UnixTime": "time.time",
+    "UtcText": "datetime",
     "WriteFile": _FILES,
 }
 # How a request is served.
 ABSENT.update(dict.fromkeys([
-    "CheckKeys", "CheckedKeys", "EnrolOnce", "EquipGallery", "FindSigner", "IncomingRequest",
-    "ReadTrustedModel", "TrustedServer",
+    "AnswerProbe", "Answered", "CheckKeys", "CheckedKeys", "EnrolOnce", "EquipGallery",
+    "FindSigner", "IncomingRequest", "Question", "ReadTrustedModel", "TrustedServer",
 ], _SERVING))
+ABSENT.update(dict.fromkeys(
+    ["CheckStudy", "LoadStudy", "LoadedStudy", "RunStudy", "StudyOptions"],
+    "evaluate and its like, of data and models"))
 ABSENT.update(dict.fromkeys([
-    "AdmitJson", "CompactJson", "CopiedJson", "CopiesJson", "EnrolJson", "GalleryJson", "KeySetJson",
-    "RemoveJson", "RenewJson", "RestoreJson", "VerifyJson", "WhereJson",
+    "AddWhereTo", "AdmitJson", "CompactJson", "CopiedJson", "CopiesJson", "DescribeBudget",
+    "DescribeDecision", "DescribeScores", "EnrolJson", "GalleryJson", "KeySetJson", "ModelJson",
+    "PlanJson", "RemoveJson", "RenewJson", "RestoreJson", "RestrictionText", "VerifyJson",
+    "WhereJson",
 ], _JSON))
 # Each of N against all.
 ABSENT.update(dict.fromkeys([

@@ -25,14 +25,24 @@ def test_profiles_and_plans(world: World) -> None:
     assert heft.profile_of("00" * 16) is None and heft.inspect(world.model.to_bytes()).params_id is None
     with pytest.raises(heft.InvalidArgument):
         heft.profile_of("thin")
-    plan = heft.describe_plan(world.model)
-    assert [ring.ring_degree for ring in plan.rings] == [8192, 4096]
-    enrolment, matching = plan.rings
-    assert enrolment.serves == "enrolment" and matching.matching.rotations == world.model.gamma
-    assert matching.normalisation.degree == 0, "of probes, the key owner divides by the norm"
-    assert enrolment.normalisation.degree == world.model.approximation.degree
-    assert enrolment.projection.pairs[0][:2] == (0, 1) and enrolment.galois_keys
-    assert plan.to_dict()["rings"][0].to_dict()["serves"] == "enrolment"
+    enrolment, matching = heft.describe_plan(world.model)["rings"]
+    assert [enrolment["ring_degree"], matching["ring_degree"]] == [8192, 4096]
+    assert enrolment["serves"] == "enrolment"
+    assert matching["matching"]["rotations"] == world.model.gamma
+    assert matching["normalisation"]["degree"] == 0, "of probes, the key owner divides by the norm"
+    assert enrolment["normalisation"]["degree"] == world.model.approximation.degree
+    assert enrolment["projection"]["pairs"][0]["second"] == 1 and enrolment["galois_keys"]
+
+
+def test_files_are_described_as_the_tools_do(world: World, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "m.heft"
+    path.write_bytes(world.model.to_bytes())
+    facts, text = heft.describe_file(path, plan=True)
+    assert facts["kind"] == "model" and facts["id"] == world.model.id and facts["id"] in text
+    assert [ring["ring_degree"] for ring in facts["plan"]["rings"]] == [8192, 4096] and "plan:" in text
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(heft.DataLoss, match="m.heft"):
+        heft.describe_file(path)
 
 
 def test_polynomials() -> None:

@@ -134,7 +134,7 @@ TEST_F(DeciderShardsTest, TheThresholdIsForAllPeople) {
   const std::vector<Bytes> replies = SearchAll(files);
   for (const Bytes& reply : replies) views.push_back({reply, "reply"});
   const KeyOwner& owner = world_->service.state()->owner;
-  const auto whole = owner.ThresholdForShards(*shards_, views, {.fpir = 0.01});
+  const auto whole = owner.ThresholdFor({views, &*shards_}, {.fpir = 0.01});
   const auto one = owner.ThresholdFor(Search(world_->visitors, files), "one", {.fpir = 0.01});
   const auto part = owner.ThresholdFor(replies[0], "part", {.fpir = 0.01});
   ASSERT_TRUE(whole.ok() && one.ok() && part.ok()) << whole.status() << one.status();

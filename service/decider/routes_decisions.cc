@@ -159,8 +159,8 @@ absl::StatusOr<std::string> Decide(DeciderService* service, const DeciderState& 
   HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(std::move(intent)));
   HEFT_ASSIGN_OR_RETURN(
       const Decision decision,
-      asked.rule->shards ? state.owner.DecideShards(*asked.rule->shards, asked.replies, rule)
-                         : state.owner.Decide(asked.replies[0].bytes, asked.replies[0].what, rule));
+      state.owner.Decide({asked.replies, asked.rule->shards ? &*asked.rule->shards : nullptr},
+                         rule));
   if (!decision.refusal.empty()) {
     LogLine(LogLevel::kWarning, "a reply is refused, and answered as a rejection",
             {{"request", request.id}, {"gallery", asked.rule->name}, {"why", decision.refusal}});

@@ -210,6 +210,21 @@ absl::StatusOr<AuditHead> VerifyAuditLog(
   return chain.head;
 }
 
+absl::StatusOr<AuditHead> ParseHead(const std::string& text, std::string_view what) {
+  AuditHead head;
+  const size_t colon = text.find(':');
+  const bool good = colon != std::string::npos && text.size() - colon - 1 == 2 * sizeof(Hash) &&
+                    text.find_first_not_of("0123456789abcdef", colon + 1) == std::string::npos &&
+                    absl::SimpleAtoi(text.substr(0, colon), &head.lines);
+  if (!good) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(std::string(what), " is \"", text,
+                     "\": write LINES:HASH, as an earlier run has printed it"));
+  }
+  head.hash = text.substr(colon + 1);
+  return head;
+}
+
 absl::StatusOr<AuditHead> VerifyAuditLogs(const std::vector<std::string>& paths,
                                           const AuditHead* expected, const AuditHead* after) {
   AuditHead head = after != nullptr ? *after : AuditHead{0, NoHash()};

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -26,6 +27,9 @@ struct AuditHead {
   uint64_t lines = 0;
   std::string hash;  // BLAKE2b-256 of the last line, hexadecimal; zeros where there is none
 };
+
+// ParseHead: "LINES:HASH", as `heft audit-log verify` prints it; `what` names it in the error.
+absl::StatusOr<AuditHead> ParseHead(const std::string& text, std::string_view what);
 
 class AuditLog {
  public:

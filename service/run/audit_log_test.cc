@@ -353,5 +353,17 @@ TEST_F(AuditLogTest, AKillLosesNothingThatWasSaid) {
   }
 }
 
+TEST(ParseHeadTest, IsWhatVerifyPrints) {
+  const std::string hash(64, 'a');
+  const auto head = ParseHead("812:" + hash, "--head");
+  ASSERT_TRUE(head.ok()) << head.status();
+  EXPECT_EQ(head->lines, 812u);
+  EXPECT_EQ(head->hash, hash);
+  for (const std::string& bad :
+       {hash, ":" + hash, "x:" + hash, "1:" + hash + "a", "1:" + hash.substr(1) + "G"}) {
+    EXPECT_THAT(Message(ParseHead(bad, "--head").status()), HasSubstr("--head is \"")) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace heft::service

@@ -134,7 +134,7 @@ HEFT_C_API heft_status heft_key_owner_threshold(const heft_key_owner* owner, hef
                                                 const char* what, const heft_options* options,
                                                 heft_result** result, heft_error** error);
 
-// The same of a gallery in buckets: one search of all of them, charged once (OpenShards). `replies`
+// The same of a gallery in buckets: one search of all of them, charged once. `replies`
 // (heft_files_add, in any order) are signed ones and the whole: of an identification one of each
 // bucket, of a verification that of the claimed identity's alone, all to one request; otherwise
 // HEFT_FAILED_PRECONDITION, before anything is decrypted or charged.

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// What files and galleries are, as JSON and in words.
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/bytes.h"
+#include "base/status.h"
+#include "heft/files.h"
+#include "heft/inspect.h"
+#include "heft/results.h"
+#include "heft/trust.h"
+
+namespace heft {
+namespace {
+
+Json ProjectionJson(const PlanInfo::Projection& projection) {
+  Json pairs = Json::array();
+  for (const PlanInfo::Pair& pair : projection.pairs) {
+    pairs.push_back({{"first", pair.first}, {"second", pair.second}, {"run", pair.run}});
+  }
+  return {{"pairs", pairs},
+          {"input_limbs", projection.input_limbs},
+          {"z_limbs", projection.z_limbs},
+          {"input_scale", projection.input_scale},
+          {"factor_scale", projection.factor_scale},
+          {"z_scale", projection.z_scale},
+          {"folds", projection.folds},
+          {"folds_before_rescale", projection.folds_before_rescale}};
+}
+
+Json MatchingJson(const PlanInfo::Matching& matching) {
+  Json json = {{"template_limbs", matching.template_limbs},
+               {"probe_limbs", matching.probe_limbs},
+               {"template_scale", matching.template_scale},
+               {"probe_scale", matching.probe_scale},
+               {"block_scale", matching.block_scale},
+               {"score_scale", matching.score_scale},
+               {"masked_scale", matching.masked_scale},
+               {"verified_scale", matching.verified_scale},
+               {"rotations", matching.rotations}};
+  if (matching.reply_bits > 0) {
+    json["short_reply"] = {{"bits", matching.reply_bits},
+                           {"dropped", matching.reply_dropped},
+                           {"raised", matching.reply_raised}};
+  }
+  return json;
+}
+
+Json RingJson(const PlanInfo::Ring& ring) {
+  Json keys = Json::array();
+  for (const auto& [element, limbs] : ring.galois_keys) {
+    keys.push_back({{"element", element}, {"limbs", limbs}});
+  }
+  return {{"serves", ring.serves},
+          {"ring_degree", ring.ring_degree},
+          {"projection", ProjectionJson(ring.projection)},
+          {"normalisation",
+           {{"degree", ring.normalisation.degree},
+            {"interval_hi", ring.normalisation.interval_hi},
+            {"folds", ring.normalisation.folds}}},
+          {"matching", MatchingJson(ring.matching)},
+          {"relinearisation_limbs", ring.relinearisation_limbs},
+          {"galois_keys", keys},
+          {"plain_products", ring.plain_products},
+          {"ciphertext_products", ring.ciphertext_products},
+          {"key_switches", ring.key_switches}};
+}
+
+Json SecurityJson(const ProfileInfo& profile) {
+  return {{"level", profile.security},
+          {"total_bits", profile.total_bits},
+          {"bound_2024_classical", profile.bound_2024_classical},
+          {"bound_2024_quantum", profile.bound_2024_quantum},
+          {"bound_2024_quantum_is", "unconfirmed: where the source's search starts"},
+          {"bound_2018_classical", profile.bound_2018_classical}};
+}
+
+// Adds to `json` the profile that has these parameters and the security that it reaches, and
+// returns a line about them.
+std::string DescribeParams(const ParamsId& params_id, Json* json) {
+  const std::optional<ProfileInfo> profile = ProfileOf(params_id);
+  if (!profile) return "  parameters of no profile of this program: security unknown\n";
+  (*json)["profile"] = profile->name;
+  (*json)["security"] = SecurityJson(*profile);
+  return absl::StrFormat("  profile %s: %s (%.1f bits of primes at N = %d)\n", profile->name,
+                         profile->security, profile->total_bits, profile->ring_degree);
+}
+
+Json SearchesJson(const Model& model) {
+  Json searches = Json::array();
+  for (const SearchCalibration& s : model.searches) {
+    searches.push_back({{"templates", s.templates},
+                        {"people", s.people},
+                        {"comparisons", s.comparisons},
+                        {"start", s.tail.start},
+                        {"rate", s.tail.rate},
+                        {"scale", s.tail.scale},
+                        {"shape", s.tail.shape},
+                        {"evenness", s.tail.evenness},
+                        {"replicates", s.replicates.size()}});
+  }
+  return searches;
+}
+
+Json ThresholdsJson(const Model& model) {
+  Json thresholds = Json::array();
+  for (const DecisionThreshold& t : model.thresholds) {
+    thresholds.push_back({{"fmr", t.fmr},
+                          {"score", t.score},
+                          {"fnmr", t.fnmr},
+                          {"impostor_pairs", t.impostor_pairs},
+                          {"interval", {t.interval.lo, t.interval.hi}}});
+  }
+  return thresholds;
+}
+
+// What decisions there are thresholds for: by decades of the rates.
+std::string DescribeDecisions(const Model& model) {
+  std::string text;
+  for (const double fmr : {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6}) {
+    const auto at = model.ThresholdFor(fmr);
+    if (!at.ok()) continue;
+    absl::StrAppendFormat(&text, "  1:1, FMR %g: %.3f (on new people %.2g to %.2g)%s\n", fmr,
+                          at->score, at->interval.lo, at->interval.hi,
+                          at->warning.empty() ? "" : ", on too few comparisons");
+  }
+  for (const SearchCalibration& s : model.searches) {
+    absl::StrAppendFormat(&text, "  1:N, %d template%s a person, of %d people:", s.templates,
+                          s.templates == 1 ? "" : "s", s.people);
+    int sizes = 0;
+    for (const uint64_t people : {10, 100, 1000, 10000, 100000, 1000000}) {
+      const auto at = model.ThresholdForSearch(1e-2, people, s.templates);
+      if (!at.ok()) break;
+      absl::StrAppendFormat(&text, "%s %.3f among %d", sizes++ == 0 ? " FPIR 0.01 at" : ",",
+                            at->score, people);
+    }
+    absl::StrAppend(&text, sizes == 0 ? " too few for FPIR 0.01\n" : "\n");
+  }
+  if (model.sample_agreement) {
+    absl::StrAppendFormat(&text, "  samples of a person agree by %.3f\n", *model.sample_agreement);
+  }
+  return text;
+}
+
+absl::StatusOr<Described> DescribeModel(std::span<const uint8_t> bytes, const std::string& path,
+                                        bool with_plan) {
+  HEFT_ASSIGN_OR_RETURN(const Model model, Model::Parse(bytes, path));
+  HEFT_ASSIGN_OR_RETURN(const PlanInfo plan, DescribePlan(model));
+  HEFT_ASSIGN_OR_RETURN(const ProfileInfo profile, DescribeProfile(model.profile));
+  Described out{{{"kind", "model"}}};
+  HEFT_ASSIGN_OR_RETURN(const Json json, ModelJson(model));
+  out.json.update(json);
+  std::vector<std::string> names;
+  for (const ModalitySpec& m : model.modalities) {
+    names.push_back(absl::StrCat(m.name, " ", m.dimension));
+  }
+  const Interval& interval = model.approximation.interval;
+  out.text = absl::StrFormat(
+      "model %s, with its thresholds %s\n  %s -> %d dimensions, profile %s\n  %s\n  %s (%.1f bits "
+      "of primes)\n"
+      "  normalisation: %s, degree %d on [%.3f, %.3f], worst relative error %.2f%%\n",
+      HexString(model.Id()), HexString(model.DecisionId()), absl::StrJoin(names, " + "),
+      model.gamma, model.profile, profile.parameters, profile.security, profile.total_bits,
+      model.approximation.name, model.approximation.Degree(), interval.lo, interval.hi,
+      100 * model.approximation.MaxRelativeError());
+  absl::StrAppend(&out.text, DescribeDecisions(model));
+  if (!with_plan) return out;
+  out.json["plan"] = PlanJson(plan);
+  absl::StrAppend(&out.text, "plan:\n", PlanJson(plan).dump(2), "\n");
+  return out;
+}
+
+absl::StatusOr<Described> DescribeStored(const std::string& path) {
+  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(path));
+  HEFT_RETURN_IF_ERROR(gallery.CheckFiles());
+  std::map<std::string, size_t> counts;
+  for (const std::string& identity : gallery.identities()) {
+    if (!identity.empty()) ++counts[identity];
+  }
+  Json json = {{"kind", "gallery"},
+               {"id", HexString(gallery.id())},
+               {"templates", gallery.size()},
+               {"identities", counts.size()},
+               {"blocks", gallery.blocks()},
+               {"generation", gallery.generation()},
+               {"gamma", gallery.gamma()},
+               {"model_id", HexString(gallery.model_id())},
+               {"key_id", HexString(gallery.key_id())},
+               {"params_id", HexString(gallery.params_id())}};
+  const std::string params = DescribeParams(gallery.params_id(), &json);
+  json["revoked_keys"] = Json::array();
+  for (const KeyId& key : gallery.revoked_keys()) json["revoked_keys"].push_back(HexString(key));
+  return Described{
+      std::move(json),
+      absl::StrFormat("gallery %s of %d templates of %d identities in %d blocks, intact\n"
+                      "  model %s, key %s, %d revoked keys\n%s",
+                      HexString(gallery.id()), gallery.size(), counts.size(), gallery.blocks(),
+                      HexString(gallery.model_id()), HexString(gallery.key_id()),
+                      gallery.revoked_keys().size(), params)};
+}
+
+// A folder, or FOLDER:NAME, where no file is called so.
+bool IsGallery(const std::string& path) {
+  std::error_code ignored;  // ReadFile says what is wrong with a path
+  if (std::filesystem::exists(path, ignored)) return std::filesystem::is_directory(path, ignored);
+  const size_t colon = path.rfind(':');
+  return colon != std::string::npos &&
+         std::filesystem::is_directory(path.substr(0, colon), ignored);
+}
+
+}  // namespace
+
+Json PlanJson(const PlanInfo& plan) {
+  Json rings = Json::array();
+  for (const PlanInfo::Ring& ring : plan.rings) rings.push_back(RingJson(ring));
+  return {{"rings", rings}};
+}
+
+absl::StatusOr<Json> ModelJson(const Model& model) {
+  HEFT_ASSIGN_OR_RETURN(const ProfileInfo profile, DescribeProfile(model.profile));
+  HEFT_ASSIGN_OR_RETURN(const Json training, Json::Parse(model.training_summary));
+  Json modalities = Json::array();
+  for (const ModalitySpec& m : model.modalities) {
+    modalities.push_back({{"name", m.name}, {"dimension", m.dimension}});
+  }
+  const Interval& interval = model.approximation.interval;
+  Json json = {{"id", HexString(model.Id())},
+               {"decision_id", HexString(model.DecisionId())},
+               {"modalities", std::move(modalities)},
+               {"gamma", model.gamma},
+               {"profile", model.profile},
+               {"parameters", profile.parameters},
+               {"security", SecurityJson(profile)},
+               {"approximation",
+                {{"name", model.approximation.name},
+                 {"degree", model.approximation.Degree()},
+                 {"interval", {interval.lo, interval.hi}},
+                 {"max_relative_error", model.approximation.MaxRelativeError()}}},
+               {"thresholds", ThresholdsJson(model)},
+               {"searches", SearchesJson(model)},
+               {"training", training}};
+  if (model.calibration) {
+    json["calibration"] = {{"slope", model.calibration->slope},
+                           {"intercept", model.calibration->intercept}};
+  }
+  if (model.sample_agreement) json["sample_agreement"] = *model.sample_agreement;
+  return json;
+}
+
+absl::StatusOr<Described> DescribeFile(const std::string& path, bool with_plan) {
+  if (IsGallery(path)) return DescribeStored(path);
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+  HEFT_ASSIGN_OR_RETURN(const FileInfo file, InspectFile(bytes, path));
+  if (file.kind == "MODL") return DescribeModel(bytes, path, with_plan);
+  Json json = {{"kind", file.name}, {"version", file.version}, {"bytes", file.bytes}};
+  std::string text = absl::StrCat(file.name, ", version ", file.version, ", ",
+                                  HumanBytes(file.bytes), ", intact\n");
+  if (IsSigned(bytes)) {
+    HEFT_ASSIGN_OR_RETURN(const SignedFile signed_file, ReadSigned(bytes, path));
+    const std::string role(RoleName(signed_file.statement.role));
+    json["signed"] = {{"role", role}, {"key", HexString(signed_file.signer)}};
+    absl::StrAppend(&text, "  signed as ", role, " with key ", HexString(signed_file.signer),
+                    ": heft trust check\n");
+  }
+  if (file.params_id) {
+    const std::string params = HexString(*file.params_id), key = HexString(*file.key_id);
+    json["params_id"] = params;
+    json["key_id"] = key;
+    absl::StrAppend(&text, "  parameters ", params, ", key ", key, "\n",
+                    DescribeParams(*file.params_id, &json));
+  }
+  return Described{std::move(json), std::move(text)};
+}
+
+}  // namespace heft

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Around a key owner's openings: whether replies are the answer to what was asked, before they are
+// opened; and what comes of them as JSON and in words, as the tools show it. Link heft::heft.
+#ifndef HEFT_OPENINGS_H_
+#define HEFT_OPENINGS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "heft/described.h"
+#include "heft/export.h"
+#include "heft/key_owner.h"
+#include "heft/server.h"
+#include "heft/trust.h"
+
+namespace heft {
+
+// ExpectedAnswer: what replies are to be the answer to.
+struct ExpectedAnswer {
+  GalleryId gallery{};                   // zeros: of any
+  std::vector<SampleFile> request = {};  // its files, as they were sent; none: to any
+  uint64_t row = 0;                      // of them; kAllRows: their mean
+};
+// CheckAnswer: that each reply says so of itself; who signed it, KeyOwner asks. ReadSigned's
+// errors; kFailedPrecondition for a reply of another gallery, or to another request.
+HEFT_EXPORT absl::Status CheckAnswer(const Replies& replies, const ExpectedAnswer& expected);
+
+// DescribeScores: candidates with scores; and whether the best of them is accepted, if `threshold`
+// is given, which `rule` means for the reply.
+HEFT_EXPORT Described DescribeScores(const OpenedScores& opened, const DecisionRule& rule = {},
+                                     const std::optional<ChosenThreshold>& threshold = {});
+// DescribeDecision: accepted or not, and of whom: no score.
+HEFT_EXPORT Described DescribeDecision(const Decision& decision, const DecisionRule& rule);
+// DescribeBudget: of what KeyOwner::Budget says. Times are UtcText's.
+HEFT_EXPORT Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use);
+
+}  // namespace heft
+
+#endif  // HEFT_OPENINGS_H_

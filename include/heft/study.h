@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The studies of heft/evaluate.h by files: what `heft evaluate` runs, one at a time. Link
+// heft::heft.
+//
+//   heft::StudyOptions options = {.data = "lfw-speech", .models = {"m.heft"}};
+//   auto study = heft::LoadStudy(options);
+//   auto report = heft::RunStudy(*study);
+#ifndef HEFT_STUDY_H_
+#define HEFT_STUDY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "heft/dataset.h"
+#include "heft/evaluate.h"
+#include "heft/export.h"
+#include "heft/progress.h"
+
+namespace heft {
+
+// StudyOptions: what each study takes, as far as it takes it. Errors call a member by its option of
+// heft evaluate.
+struct StudyOptions {
+  std::string data = {};                 // its folder
+  std::vector<std::string> models = {};  // a file; of folds the folder of FoldFile's, or several
+  int folds = 0;                         // 0: none
+  uint64_t fold_seed = 1;
+  // At most one of the first five; none: Evaluate, and of folds EvaluateFolds. Probes that lack a
+  // modality are of folds, and go with `choices`.
+  bool choices = false, searches = false, protection = false;
+  SampleStudyOptions samples = {.samples = {}};  // EvaluateSamples, of one folder of models
+  std::string protocol = {};                     // EvaluateProtocol: its folder
+  bool partial_probes = false;
+  bool plain = false;          // without encrypted rows, of folds and protocols
+  std::string split = "test";  // without folds
+  std::string names = {};      // with `protocol`; empty: names.txt in `data`
+  ProtectionOptions protected_by = {};
+  SearchStudyOptions searched_by = {};
+  int replicates = 1000;
+  uint64_t seed = 1;
+  bool page = false, pictures = false, scores = false;  // of the Report
+  std::string command = {};
+};
+// CheckStudy: kInvalidArgument where more than one study is asked for, or one with what it does not
+// take: it would be left out without a word.
+HEFT_EXPORT absl::Status CheckStudy(const StudyOptions& options);
+
+// LoadedStudy: with all that it reads. `models`: a set; none of `choices`.
+struct LoadedStudy {
+  StudyOptions options;
+  TrainingData data;
+  std::vector<FoldModels> models;
+};
+// LoadStudy: errors of CheckStudy, TrainingData::Load, LoadModel and LoadFolds.
+HEFT_EXPORT absl::StatusOr<LoadedStudy> LoadStudy(const StudyOptions& options);
+// RunStudy: the study's errors.
+HEFT_EXPORT absl::StatusOr<Report> RunStudy(const LoadedStudy& study, const Monitor& monitor = {});
+
+}  // namespace heft
+
+#endif  // HEFT_STUDY_H_
