@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // audit-log verify: whether the daemons' audit trail holds together.
-#include "service/run/audit_log.h"
+#include "heft/audit_log.h"
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
@@ -15,15 +15,15 @@ struct Options {
 };
 
 absl::Status Run(const Common& common, const Options& options) {
-  service::AuditHead noted, after;
+  AuditHead noted, after;
   if (!options.head.empty()) {
-    HEFT_ASSIGN_OR_RETURN(noted, service::ParseHead(options.head, "--head"));
+    HEFT_ASSIGN_OR_RETURN(noted, ParseAuditHead(options.head, "--head"));
   }
   if (!options.after.empty()) {
-    HEFT_ASSIGN_OR_RETURN(after, service::ParseHead(options.after, "--after"));
+    HEFT_ASSIGN_OR_RETURN(after, ParseAuditHead(options.after, "--after"));
   }
-  const auto head = service::VerifyAuditLogs(options.files, options.head.empty() ? nullptr : &noted,
-                                             options.after.empty() ? nullptr : &after);
+  const auto head = VerifyAuditLogs(options.files, options.head.empty() ? nullptr : &noted,
+                                    options.after.empty() ? nullptr : &after);
   if (absl::IsDataLoss(head.status())) return absl::AbortedError(head.status().message());
   HEFT_RETURN_IF_ERROR(head.status());
   Print(common, {{"lines", head->lines}, {"hash", head->hash}, {"noted", !options.head.empty()}},

@@ -2,6 +2,7 @@
 // Checking a server: its replies once more, bit for bit, from a copy of the gallery.
 #include "heft/audit.h"
 
+#include "heft/audit_log.h"
 #include "heft/gallery_admin.h"
 #include "python/values.h"
 
@@ -110,9 +111,43 @@ void DefineAuditor(py::class_<MatcherHandle>& c) {
          py::arg("copy"), py::arg("trust"), py::arg("state") = py::none());
 }
 
+// HeadOf: "LINES:HASH", or nothing.
+std::optional<AuditHead> HeadOf(const std::optional<std::string>& text, const char* name) {
+  if (!text) return std::nullopt;
+  return Call([&] { return ParseAuditHead(*text, name); });
+}
+
+void DefineLogs(py::module_& m) {
+  Record<AuditHead> head(m, "AuditHead", "How far an audit log goes; its str is LINES:HASH.");
+  head.Field("lines", &AuditHead::lines, "How many there are.")
+      .Field("hash", &AuditHead::hash, "Of the last one, hexadecimal.");
+  head.object().def("__str__", [](const AuditHead& self) {
+    return std::to_string(self.lines) + ":" + self.hash;
+  });
+  Function(
+      m, "verify_audit_logs",
+      [](const py::object& files, const std::optional<std::string>& noted,
+         const std::optional<std::string>& after) {
+        std::vector<std::string> paths;
+        for (const py::handle file : py::iter(files)) paths.push_back(PathOf(file));
+        const auto expected = HeadOf(noted, "noted"), follows = HeadOf(after, "after");
+        return Call([&] {
+          return VerifyAuditLogs(paths, expected ? &*expected : nullptr,
+                                 follows ? &*follows : nullptr);
+        });
+      },
+      "Whether audit logs of the services, the oldest first, hold together as one chain. noted: a\n"
+      "head noted earlier, LINES:HASH, which must be on it; after: the one that the first line\n"
+      "follows, where files before it are not given. DataLoss says which line is wrong;\n"
+      "InvalidArgument, NotFound, Unavailable.",
+      py::arg("files"), py::kw_only(), py::arg("noted") = py::none(),
+      py::arg("after") = py::none());
+}
+
 }  // namespace
 
 void DefineAudit(py::module_& m) {
+  DefineLogs(m);
   Record<AuditFinding> finding(m, "AuditFinding", "What an audit has found; false if it is wrong.");
   finding.Field("right", &AuditFinding::right, "Whether all is as it should be.")
       .Field("reason", &AuditFinding::reason, "What is wrong; empty if nothing is.");

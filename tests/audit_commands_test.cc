@@ -16,7 +16,7 @@ constexpr int kUsage = 2, kInput = 3, kFinding = 6;
 TEST(AuditCommandsTest, AChainIsVerifiedByBothPrograms) {
   const Workplace w;
   const std::string path = w("audit.log");
-  service::AuditHead noted;
+  AuditHead noted;
   {
     auto log = service::AuditLog::Open(path);
     ASSERT_TRUE(log.ok()) << log.status();

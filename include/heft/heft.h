@@ -23,6 +23,7 @@
 // heft/expanded_keys.h, heft/loaded_keys.h   a server's keys, expanded once and mapped later
 // heft/serving.h, heft/answering.h   a request, from what came to what is signed: for who serves
 // heft/audit.h     checking a server: its replies once more, bit for bit
+// heft/audit_log.h whether an audit log of the services holds together
 // heft/trust.h     signatures: who made a file, for whom, for how long, and whom to believe
 // heft/shards.h, heft/sharded_gallery.h   galleries in buckets, on one machine or several
 // heft/deduplicate.h, heft/duplicates.h   each of N against all: the server's half, the key owner's

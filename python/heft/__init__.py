@@ -29,6 +29,7 @@ from heft._heft import (
     AdmitResult,
     Approximation,
     AuditFinding,
+    AuditHead,
     BudgetClient,
     BudgetLimits,
     BudgetRestart,
@@ -135,6 +136,7 @@ from heft._heft import (
     set_writer_wait,
     threads,
     use_gallery_signer,
+    verify_audit_logs,
 )
 from heft.errors import (
     AlreadyExists,
@@ -163,6 +165,7 @@ __all__ = [
     "AlreadyExists",
     "Approximation",
     "AuditFinding",
+    "AuditHead",
     "BudgetClient",
     "BudgetLimits",
     "BudgetRestart",
@@ -283,4 +286,5 @@ __all__ = [
     "set_writer_wait",
     "threads",
     "use_gallery_signer",
+    "verify_audit_logs",
 ]

@@ -215,6 +215,7 @@ ABSENT = {
     "Model::TotalDimension": "sum over Model.modalities",
     "NamedFinding": _FINDINGS,
     "NewFolder": _FILES,
+    "ParseAuditHead": _TEXTS,
     "ParseAuthorisedAct": _TEXTS,
     "ParseConditions": "where= takes a list of texts",
     "ParseFitKind": _TEXTS,

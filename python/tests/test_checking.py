@@ -2,6 +2,7 @@
 """Checking a server: audits of its replies, and canaries among its templates."""
 
 import copy
+import hashlib
 import json
 import os
 import pathlib
@@ -305,3 +306,29 @@ def test_the_newest_signed_state_alone(world: World, gallery: str, tmp_path: pat
         owner.open(matcher.identify(gallery, probe))
     admit()
     assert owner.open(matcher.identify(gallery, probe)).searched == 1
+
+
+def test_audit_logs(tmp_path: pathlib.Path) -> None:
+    def digest(line: str) -> str:
+        return hashlib.blake2b(line.encode(), digest_size=32).hexdigest()
+
+    lines: list[str] = []
+    for i in range(4):
+        before = digest(lines[-1]) if lines else "0" * 64
+        lines.append(json.dumps({"seq": i + 1, "prev": before, "event": "x"}))
+    old, new = tmp_path / "audit.log.2", tmp_path / "audit.log"
+    old.write_text("".join(line + "\n" for line in lines[:2]))
+    new.write_text("".join(line + "\n" for line in lines[2:]))
+    head = heft.verify_audit_logs([old, str(new)])
+    assert (head.lines, head.hash, str(head)) == (4, digest(lines[3]), f"4:{digest(lines[3])}")
+    noted = str(heft.verify_audit_logs([old]))
+    assert heft.verify_audit_logs([old, new], noted=noted).lines == 4
+    assert heft.verify_audit_logs([new], after=noted).lines == 4
+    with pytest.raises(heft.DataLoss, match="cut off"):
+        heft.verify_audit_logs([old], noted=str(head))
+    with pytest.raises(heft.DataLoss, match="audit.log:1 "):
+        heft.verify_audit_logs([new])
+    with pytest.raises(heft.InvalidArgument, match="noted"):
+        heft.verify_audit_logs([old], noted="two")
+    with pytest.raises(heft.NotFound):
+        heft.verify_audit_logs([tmp_path / "nowhere"])

@@ -15,13 +15,19 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/audit_chain.h"
 #include "base/files.h"
 #include "base/status.h"
-#include "service/run/audit_chain.h"
 #include "service/run/utc_time.h"
 
 namespace heft::service {
 namespace {
+
+using audit::Aside;
+using audit::CannotDo;
+using audit::Chain;
+using audit::HashOf;
+using audit::NumberOf;
 
 constexpr int kFlags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
 
@@ -46,7 +52,8 @@ class FileLog : public AuditLog {
   absl::Status Append(nlohmann::ordered_json event) override {
     std::unique_lock<std::mutex> lock(mutex_);
     const std::string line = Line(std::move(event));
-    if (line.size() > kMostLine) return absl::InvalidArgumentError("too long for the audit log");
+    if (line.size() > audit::kMostLine)
+      return absl::InvalidArgumentError("too long for the audit log");
     next_ = {next_.lines + 1, HashOf(line)};
     const std::shared_ptr<Batch> mine = waiting_;
     absl::StrAppend(&mine->bytes, line, "\n");
@@ -87,7 +94,7 @@ class FileLog : public AuditLog {
       }
       file.open(path, std::ios::binary);  // under the mutex: afterwards it may have another name
     }
-    Seek(&file, bytes, from);
+    audit::Seek(&file, bytes, from);
     std::string line;
     while (from + out.size() <= last) {
       if (!std::getline(file, line)) return CannotDo("read", path);
@@ -212,12 +219,13 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path
       FileLock lock,
       FileLock::Take(path + ".lock", 0600, path + ": another process writes this audit log"));
   const bool is_new = !FileExists(path);
-  Aside aside = FindAside(path);
+  Aside aside = audit::FindAside(path);
   const int fd = open(path.c_str(), kFlags, 0600);
   if (fd < 0) return CannotDo("open", path);
   absl::Status good;
-  const auto before = HeadBeforeOf(path, aside);
-  auto chain = before.ok() ? ReadChain(path, nullptr, {}, *before, checked) : before.status();
+  const auto before = audit::HeadBeforeOf(path, aside);
+  auto chain =
+      before.ok() ? audit::ReadChain(path, nullptr, {}, *before, checked) : before.status();
   if (!chain.ok()) {
     good = chain.status();
   } else if (chain->torn && ftruncate(fd, static_cast<off_t>(chain->bytes)) != 0) {
@@ -237,6 +245,22 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path
                                       {"hash", HashOf(chain->last)}}));
   }
   return log;
+}
+
+absl::StatusOr<AuditHead> VerifyAuditLog(
+    const std::string& path, const AuditHead* expected,
+    const std::function<void(uint64_t line, const nlohmann::json&)>& use, const AuditHead* after) {
+  audit::UseLine parsed;
+  if (use) {
+    parsed = [&](uint64_t number, const std::string& line) {
+      use(number, nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false));
+    };
+  }
+  HEFT_ASSIGN_OR_RETURN(
+      const Chain chain,
+      audit::ReadChain(path, expected, parsed,
+                       after != nullptr ? *after : AuditHead{0, audit::NoHash()}));
+  return chain.head;
 }
 
 }  // namespace heft::service

@@ -19,17 +19,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "heft/audit_log.h"
 #include "nlohmann/json.hpp"
 
 namespace heft::service {
-
-struct AuditHead {
-  uint64_t lines = 0;
-  std::string hash;  // BLAKE2b-256 of the last line, hexadecimal; zeros where there is none
-};
-
-// ParseHead: "LINES:HASH", as `heft audit-log verify` prints it; `what` names it in the error.
-absl::StatusOr<AuditHead> ParseHead(const std::string& text, std::string_view what);
 
 class AuditLog {
  public:
@@ -53,18 +46,11 @@ class AuditLog {
                                                                    uint64_t count) const = 0;
 };
 
-// VerifyAuditLog: the chain from the first line to the last, against `expected` if it is given (a
-// head noted earlier must be on the chain). kDataLoss says which line. `use` gets each line.
-// `after`: the head that the first line follows, where files before it are not given.
+// VerifyAuditLog: VerifyAuditLogs of one file (heft/audit_log.h); `use` gets each line.
 absl::StatusOr<AuditHead> VerifyAuditLog(
     const std::string& path, const AuditHead* expected = nullptr,
     const std::function<void(uint64_t line, const nlohmann::json&)>& use = {},
     const AuditHead* after = nullptr);
-// VerifyAuditLogs: of files in their order, the oldest first, as one chain. kInvalidArgument for an
-// `expected` that is older than `after`, which is in none of them.
-absl::StatusOr<AuditHead> VerifyAuditLogs(const std::vector<std::string>& paths,
-                                          const AuditHead* expected = nullptr,
-                                          const AuditHead* after = nullptr);
 
 }  // namespace heft::service
 

@@ -353,15 +353,15 @@ TEST_F(AuditLogTest, AKillLosesNothingThatWasSaid) {
   }
 }
 
-TEST(ParseHeadTest, IsWhatVerifyPrints) {
+TEST(ParseAuditHeadTest, IsWhatVerifyPrints) {
   const std::string hash(64, 'a');
-  const auto head = ParseHead("812:" + hash, "--head");
+  const auto head = ParseAuditHead("812:" + hash, "--head");
   ASSERT_TRUE(head.ok()) << head.status();
   EXPECT_EQ(head->lines, 812u);
   EXPECT_EQ(head->hash, hash);
   for (const std::string& bad :
        {hash, ":" + hash, "x:" + hash, "1:" + hash + "a", "1:" + hash.substr(1) + "G"}) {
-    EXPECT_THAT(Message(ParseHead(bad, "--head").status()), HasSubstr("--head is \"")) << bad;
+    EXPECT_THAT(Message(ParseAuditHead(bad, "--head").status()), HasSubstr("--head is \"")) << bad;
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/run/audit_chain.h"
+#include "base/audit_chain.h"
 
 #include <cerrno>
 #include <cstring>
@@ -9,17 +9,25 @@
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "base/files.h"
+#include "base/status.h"
+#include "heft/json.h"
 
-namespace heft::service {
+namespace heft::audit {
+namespace {
+
+// EventOf: what a line says; null where it is no JSON.
+Json EventOf(const std::string& line) { return Json::Parse(line).value_or(Json()); }
+
+}  // namespace
 
 std::string NoHash() { return std::string(2 * sizeof(Hash), '0'); }
 
 std::string HashOf(std::string_view line) { return HexString(HashBytes(AsBytes(line))); }
 
 uint64_t NumberOf(const std::string& line) {
-  const auto event = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-  const auto number = event.is_object() ? event.find("seq") : event.end();
-  return number != event.end() && number->is_number_unsigned() ? number->get<uint64_t>() : 0;
+  const Json event = EventOf(line);
+  const Json* const number = event.find("seq");
+  return number != nullptr && number->is_number_unsigned() ? number->get<uint64_t>() : 0;
 }
 
 absl::Status CannotDo(std::string_view what, const std::string& path) {
@@ -30,16 +38,17 @@ absl::Status CannotDo(std::string_view what, const std::string& path) {
 namespace {
 
 // CheckLine: that it is the next of the chain; OK or what is wrong with it.
-absl::Status CheckLine(const std::string& line, const AuditHead& head, nlohmann::json* event) {
-  *event = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!event->is_object()) return absl::DataLossError("is no JSON object");
-  const auto number = event->find("seq"), before = event->find("prev");
-  if (number == event->end() || !number->is_number_unsigned() ||
+absl::Status CheckLine(const std::string& line, const AuditHead& head) {
+  const Json event = EventOf(line);
+  if (!event.is_object()) return absl::DataLossError("is no JSON object");
+  const Json* const number = event.find("seq");
+  const Json* const before = event.find("prev");
+  if (number == nullptr || !number->is_number_unsigned() ||
       number->get<uint64_t>() != head.lines + 1) {
     return absl::DataLossError(
         absl::StrCat("is not number ", head.lines + 1, ": lines were left out, moved or added"));
   }
-  if (before == event->end() || !before->is_string() || before->get<std::string>() != head.hash) {
+  if (before == nullptr || !before->is_string() || before->get<std::string>() != head.hash) {
     return absl::DataLossError("does not follow from the line before it: one of them was changed");
   }
   return absl::OkStatus();
@@ -75,10 +84,8 @@ absl::StatusOr<Chain> Begin(std::ifstream* file, const std::string& path, uint64
 
 }  // namespace
 
-absl::StatusOr<Chain> ReadChain(
-    const std::string& path, const AuditHead* expected,
-    const std::function<void(uint64_t line, const nlohmann::json&)>& use, const AuditHead& after,
-    uint64_t last) {
+absl::StatusOr<Chain> ReadChain(const std::string& path, const AuditHead* expected,
+                                const UseLine& use, const AuditHead& after, uint64_t last) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return FileExists(path) ? CannotDo("read", path) : absl::NotFoundError(path + " is not there");
@@ -99,10 +106,9 @@ absl::StatusOr<Chain> ReadChain(
       chain.last = line;
       break;
     }
-    nlohmann::json event;
     const absl::Status good = line.size() > kMostLine
                                   ? absl::DataLossError("is longer than any that is written")
-                                  : CheckLine(line, chain.head, &event);
+                                  : CheckLine(line, chain.head);
     if (!good.ok()) {
       return absl::DataLossError(
           absl::StrCat(path, ":", chain.head.lines + 1, " ", std::string(good.message())));
@@ -117,7 +123,7 @@ absl::StatusOr<Chain> ReadChain(
       }
       met = true;
     }
-    if (use) use(chain.head.lines, event);
+    if (use) use(chain.head.lines, line);
   }
   if (!met) {
     return absl::DataLossError(absl::StrCat(path, " ends after line ", chain.head.lines,
@@ -151,10 +157,11 @@ AuditHead FirstFollows(const std::string& path) {
   std::string line;
   AuditHead head = {0, NoHash()};
   if (!std::getline(file, line) || file.eof()) return head;
-  const auto event = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const Json event = EventOf(line);
   const uint64_t number = NumberOf(line);
-  if (number > 1 && event.contains("prev") && event["prev"].is_string()) {
-    head = {number - 1, event["prev"].get<std::string>()};
+  const Json* const before = event.find("prev");
+  if (number > 1 && before != nullptr && before->is_string()) {
+    head = {number - 1, before->get<std::string>()};
   }
   return head;
 }
@@ -200,51 +207,46 @@ void Seek(std::ifstream* file, uint64_t bytes, uint64_t from) {
   file->seekg(static_cast<std::streamoff>(low));
 }
 
-absl::StatusOr<AuditHead> VerifyAuditLog(
-    const std::string& path, const AuditHead* expected,
-    const std::function<void(uint64_t line, const nlohmann::json&)>& use, const AuditHead* after) {
-  HEFT_ASSIGN_OR_RETURN(
-      const Chain chain,
-      ReadChain(path, expected, use, after != nullptr ? *after : AuditHead{0, NoHash()}));
-  // A service that runs may be writing: half a line is not yet one.
-  return chain.head;
-}
+}  // namespace heft::audit
 
-absl::StatusOr<AuditHead> ParseHead(const std::string& text, std::string_view what) {
+namespace heft {
+
+absl::StatusOr<AuditHead> ParseAuditHead(std::string_view text, std::string_view what) {
   AuditHead head;
   const size_t colon = text.find(':');
-  const bool good = colon != std::string::npos && text.size() - colon - 1 == 2 * sizeof(Hash) &&
-                    text.find_first_not_of("0123456789abcdef", colon + 1) == std::string::npos &&
-                    absl::SimpleAtoi(text.substr(0, colon), &head.lines);
+  const bool good = colon != text.npos && text.size() - colon - 1 == audit::NoHash().size() &&
+                    text.find_first_not_of("0123456789abcdef", colon + 1) == text.npos &&
+                    absl::SimpleAtoi(std::string(text.substr(0, colon)), &head.lines);
   if (!good) {
     return absl::InvalidArgumentError(
-        absl::StrCat(std::string(what), " is \"", text,
+        absl::StrCat(std::string(what), " is \"", std::string(text),
                      "\": write LINES:HASH, as an earlier run has printed it"));
   }
-  head.hash = text.substr(colon + 1);
+  head.hash = std::string(text.substr(colon + 1));
   return head;
 }
 
 absl::StatusOr<AuditHead> VerifyAuditLogs(const std::vector<std::string>& paths,
                                           const AuditHead* expected, const AuditHead* after) {
-  AuditHead head = after != nullptr ? *after : AuditHead{0, NoHash()};
+  AuditHead head = after != nullptr ? *after : AuditHead{0, audit::NoHash()};
   if (expected != nullptr && expected->lines < head.lines) {
     return absl::InvalidArgumentError(absl::StrCat(
         "line ", expected->lines, " was noted, and is in a file that is not given: what is given ",
         "follows line ", head.lines, ". Give that file too, or a head that is not older"));
   }
-  if (expected != nullptr && expected->lines == 0 && expected->hash != NoHash()) {
+  if (expected != nullptr && expected->lines == 0 && expected->hash != audit::NoHash()) {
     return absl::InvalidArgumentError("no line has number 0: give a head as it was noted");
   }
   for (const std::string& path : paths) {
     // What was noted is looked for in the file that has reached its number, or the last one.
-    HEFT_ASSIGN_OR_RETURN(const AuditHead end, VerifyAuditLog(path, nullptr, {}, &head));
+    HEFT_ASSIGN_OR_RETURN(const audit::Chain chain, audit::ReadChain(path, nullptr, {}, head));
+    const AuditHead& end = chain.head;  // a service that runs may be writing: half a line is none
     const bool here = expected != nullptr && expected->lines >= head.lines &&
                       (expected->lines <= end.lines || path == paths.back());
-    if (here) HEFT_RETURN_IF_ERROR(VerifyAuditLog(path, expected, {}, &head).status());
+    if (here) HEFT_RETURN_IF_ERROR(audit::ReadChain(path, expected, {}, head).status());
     head = end;
   }
   return head;
 }
 
-}  // namespace heft::service
+}  // namespace heft

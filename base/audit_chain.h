@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading an audit log: the chain of its lines, and the files that were put aside.
-#ifndef HEFT_SERVICE_RUN_AUDIT_CHAIN_H_
-#define HEFT_SERVICE_RUN_AUDIT_CHAIN_H_
+// Reading an audit log (heft/audit_log.h): the chain of its lines, and the files that were put
+// aside. service/run/audit_log.h writes them.
+#ifndef HEFT_BASE_AUDIT_CHAIN_H_
+#define HEFT_BASE_AUDIT_CHAIN_H_
 
 #include <cstdint>
 #include <fstream>
@@ -12,10 +13,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "nlohmann/json.hpp"
-#include "service/run/audit_log.h"
+#include "heft/audit_log.h"
 
-namespace heft::service {
+namespace heft::audit {
 
 // kMostLine: bytes of a line that is written, without its end.
 inline constexpr size_t kMostLine = 64 << 10;
@@ -36,12 +36,12 @@ struct Chain {
   std::string last;    // the torn line
 };
 
-// ReadChain: of the file's last `last` bytes, where those before are believed; `expected`, `use`
-// and `after` as VerifyAuditLog's.
-absl::StatusOr<Chain> ReadChain(
-    const std::string& path, const AuditHead* expected,
-    const std::function<void(uint64_t line, const nlohmann::json&)>& use, const AuditHead& after,
-    uint64_t last = UINT64_MAX);
+// ReadChain: of the file's last `last` bytes, where those before are believed; `expected` and
+// `after` as VerifyAuditLogs'. `use` gets each line, with its number.
+using UseLine = std::function<void(uint64_t number, const std::string& line)>;
+absl::StatusOr<Chain> ReadChain(const std::string& path, const AuditHead* expected,
+                                const UseLine& use, const AuditHead& after,
+                                uint64_t last = UINT64_MAX);
 
 // Aside: files that were put aside, by the numbers of their last lines.
 using Aside = std::map<uint64_t, std::string>;
@@ -55,6 +55,6 @@ absl::StatusOr<AuditHead> HeadBeforeOf(const std::string& path, const Aside& asi
 // numbered in order.
 void Seek(std::ifstream* file, uint64_t bytes, uint64_t from);
 
-}  // namespace heft::service
+}  // namespace heft::audit
 
-#endif  // HEFT_SERVICE_RUN_AUDIT_CHAIN_H_
+#endif  // HEFT_BASE_AUDIT_CHAIN_H_
