@@ -28,14 +28,16 @@ absl::Status Run(const Common& common, const Options& options) {
 
 // What it measures instead of its main tables.
 void AddStudies(Command command, StudyOptions* study) {
-  command.Add("--samples", &study->samples.samples,
+  command.Add("--samples", &study->samples,
               "with --folds, and one folder of models: what several samples of a person at "
               "enrolment are worth, for example 1 2 4");
   command
-      .Add("--probe-samples", &study->samples.probes, "with --samples: the same at the probe, 1 2")
+      .Add("--probe-samples", &study->sampled_by.probes,
+           "with --samples: the same at the probe, 1 2")
       .ShowDefault();
   command
-      .Add("--draws", &study->samples.draws, "with --samples: of each person's samples for the two")
+      .Add("--draws", &study->sampled_by.draws,
+           "with --samples: of each person's samples for the two")
       .Range(1, 1000)
       .ShowDefault();
   const Option protection =

@@ -35,7 +35,7 @@ Study Filled(const StudyOptions& options, Study study = {}) {
   return study;
 }
 
-bool OfSamples(const StudyOptions& options) { return !options.samples.samples.empty(); }
+bool OfSamples(const StudyOptions& options) { return !options.samples.empty(); }
 
 absl::Status CheckOne(const StudyOptions& options) {
   std::vector<std::string> asked;
@@ -118,7 +118,9 @@ absl::StatusOr<Report> Measure(const LoadedStudy& study, const Monitor& monitor)
                             Filled<ProtocolOptions>(options), monitor);
   }
   if (OfSamples(options)) {
-    return EvaluateSamples(data, models, Filled(options, options.samples), monitor);
+    SampleStudyOptions sampled = Filled(options, options.sampled_by);
+    sampled.samples = options.samples;
+    return EvaluateSamples(data, models, sampled, monitor);
   }
   if (options.folds > 0) return EvaluateFolds(data, sets, Filled<FoldOptions>(options), monitor);
   if (options.protection) {

@@ -43,7 +43,7 @@ TEST(StudyTest, EachTakesModelsOfItsOwn) {
   EXPECT_THAT(Why({.folds = 3}), HasSubstr("with --folds give --model FOLDER"));
   EXPECT_THAT(Why({.models = {"a"}, .folds = 3, .choices = true}), HasSubstr("or --choices"));
   EXPECT_THAT(Why({.models = {"a"}, .folds = 3, .protection = true}), HasSubstr("takes one model"));
-  EXPECT_THAT(Why({.models = {"a", "b"}, .folds = 3, .samples = {.samples = {1, 2}}}),
+  EXPECT_THAT(Why({.models = {"a", "b"}, .folds = 3, .samples = {1, 2}}),
               HasSubstr("one folder of models"));
   EXPECT_THAT(Why({.models = {"a", "b"}, .searches = true}), HasSubstr("one --model, FILE or"));
   EXPECT_THAT(Why({.models = {"a"}, .folds = 3, .protocol = "lists"}), HasSubstr("and no --folds"));

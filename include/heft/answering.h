@@ -4,7 +4,7 @@
 // heft/serving.h. Link heft::server.
 //
 //   heft::Question question = {.gallery = "store:people", .files = files};
-//   auto answered = heft::AnswerProbe(*served, question, take);
+//   auto answered = heft::AnswerProbe(served, question, take);
 #ifndef HEFT_ANSWERING_H_
 #define HEFT_ANSWERING_H_
 

@@ -31,14 +31,15 @@ struct StudyOptions {
   // At most one of the first five; none: Evaluate, and of folds EvaluateFolds. Probes that lack a
   // modality are of folds, and go with `choices`.
   bool choices = false, searches = false, protection = false;
-  SampleStudyOptions samples = {.samples = {}};  // EvaluateSamples, of one folder of models
-  std::string protocol = {};                     // EvaluateProtocol: its folder
+  std::vector<int> samples = {};  // EvaluateSamples, of one folder of models
+  std::string protocol = {};      // EvaluateProtocol: its folder
   bool partial_probes = false;
   bool plain = false;          // without encrypted rows, of folds and protocols
   std::string split = "test";  // without folds
   std::string names = {};      // with `protocol`; empty: names.txt in `data`
   ProtectionOptions protected_by = {};
   SearchStudyOptions searched_by = {};
+  SampleStudyOptions sampled_by = {};  // but its `samples`
   int replicates = 1000;
   uint64_t seed = 1;
   bool page = false, pictures = false, scores = false;  // of the Report

@@ -7,7 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "heft/answering.h"
 #include "heft/audit.h"
+#include "heft/audit_log.h"
 #include "heft/client.h"
 #include "heft/expanded_keys.h"
 #include "heft/fit.h"
@@ -19,6 +21,7 @@
 #include "heft/sharded_gallery.h"
 #include "heft/shards.h"
 #include "heft/status.h"
+#include "heft/study.h"
 #include "heft/trust.h"
 
 namespace heft {
@@ -31,8 +34,23 @@ absl::Status PassesErrorsOn(const Model& model, const Bytes& key) {
 }
 
 void Audits(const Server& server, const Gallery& copy, const Bytes& state, const Trust& trust,
-            const Bytes& reply, const SignerKey& key, const std::vector<SampleFile>& files) {
+            const Bytes& reply, const SignerKey& key, const std::vector<SampleFile>& files){
 #include "tests/docs/headers/heft_audit.h.1"
+}
+
+absl::Status AnswersProbes(const TrustedServer& served, const std::vector<SampleFile>& files,
+                           const TakeReply& take) {
+#include "tests/docs/headers/heft_answering.h.1"
+  return answered.status();
+}
+
+void VerifiesLogs(const AuditHead& noted){
+#include "tests/docs/headers/heft_audit_log.h.1"
+}
+
+absl::Status Studies() {
+#include "tests/docs/headers/heft_study.h.1"
+  return report.status();
 }
 
 void Expands(const Model& model, const Bytes& evaluation_keys) {
