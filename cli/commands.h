@@ -51,10 +51,6 @@ void AddEvaluate(Command app);
 void AddRoc(Command app);
 void AddBench(Command app);
 
-// heft-paper.
-void AddCounts(Command app);
-void AddReproduce(Command app);
-
 }  // namespace heft::cli
 
 #endif  // HEFT_CLI_COMMANDS_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // heft-paper: the HEFT paper's methods, tables and figures, measured on this engine. A program of
 // its own, so that nothing of them is part of the product.
-#include "cli/commands.h"
+#include "paper/program/commands.h"
 #include "program/common.h"
 
 int main(int argc, char** argv) {

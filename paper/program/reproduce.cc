@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cli/commands.h"
+#include "paper/program/commands.h"
 #include "program/common.h"
 
 namespace heft::cli {

@@ -2,8 +2,8 @@
 // heft-paper counts: the paper's table 1 for a model, beside what this engine executes.
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
-#include "cli/commands.h"
 #include "paper/methods/operation_formulae.h"
+#include "paper/program/commands.h"
 #include "program/common.h"
 
 namespace heft::cli {
