@@ -79,7 +79,7 @@ absl::Status ExportSamples(const Common& common, const Options& options) {
     list.push_back({{"file", name}});
     if (!samples.bulk) list.back()["label"] = samples.labels[i];
   }
-  HEFT_RETURN_IF_ERROR(WriteFiles(options.out, files));
+  HEFT_RETURN_IF_ERROR(WriteNewFiles(options.out, files));
   Print(common, {{"out", options.out}, {"ciphertexts", list}},
         absl::StrCat(count, " SEAL ciphertexts: ", options.out));
   return absl::OkStatus();
@@ -116,7 +116,7 @@ absl::Status ExportScores(const Common& common, const Options& options) {
   json["squared_norm"] = "squared-norm.seal";
   json["squared_norm_turned"] = "squared-norm-turned.seal";
   json["divide_by_norm"] = scores.divide_by_norm;
-  HEFT_RETURN_IF_ERROR(WriteFiles(options.out, files));
+  HEFT_RETURN_IF_ERROR(WriteNewFiles(options.out, files));
   Print(common, json,
         absl::StrCat(files.size(), " SEAL ciphertexts: ", options.out,
                      scores.divide_by_norm ? "\n  scores are to be divided by the root of "
@@ -247,28 +247,6 @@ void AddKeyIdOption(Command command, std::string* path) {
   command.Add("--key-id-of", path,
               "a HEFT file made for the same secret key, whose key id to use; without it a "
               "new one is drawn");
-}
-
-absl::Status WriteFiles(const std::string& folder, const NamedFiles& files) {
-  HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
-  std::error_code ignored;
-  for (const auto& [name, bytes] : files) {
-    if (std::filesystem::exists(folder + "/" + name, ignored)) {
-      return absl::AlreadyExistsError(
-          absl::StrCat(folder, "/", name, " exists: choose another folder"));
-    }
-  }
-  absl::Status status;
-  std::vector<std::string> written;
-  for (const auto& [name, bytes] : files) {
-    written.push_back(folder + "/" + name);
-    status = WriteResult(written.back(), bytes);
-    if (!status.ok()) break;
-  }
-  if (!status.ok()) {
-    for (const std::string& path : written) unlink(path.c_str());
-  }
-  return status;
 }
 
 void AddExportSeal(Command app) {

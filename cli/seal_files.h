@@ -4,9 +4,7 @@
 #ifndef HEFT_CLI_SEAL_FILES_H_
 #define HEFT_CLI_SEAL_FILES_H_
 
-#include <map>
 #include <string>
-#include <vector>
 
 #include "heft/seal.h"
 #include "program/common.h"
@@ -27,10 +25,6 @@ void AddRingOption(Command command, SealRing* ring);
 // SEAL's files do not name their key.
 absl::StatusOr<KeyId> KeyIdOf(const std::string& path);
 void AddKeyIdOption(Command command, std::string* path);
-
-// WriteFiles: by their names into a folder, all or none of them.
-using NamedFiles = std::map<std::string, std::vector<uint8_t>>;
-absl::Status WriteFiles(const std::string& folder, const NamedFiles& files);
 
 }  // namespace heft::cli
 

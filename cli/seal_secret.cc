@@ -42,8 +42,8 @@ absl::Status ExportEvaluationKeys(const Common& common, const Options& options) 
   HEFT_ASSIGN_OR_RETURN(SealEvaluationKeys keys,
                         ExportSealEvaluationKeys(owner, options.compression, common.monitor));
   HEFT_RETURN_IF_ERROR(
-      WriteFiles(options.out, {{"relin_keys.seal", std::move(keys.relinearisation)},
-                               {"galois_keys.seal", std::move(keys.galois)}}));
+      WriteNewFiles(options.out, {{"relin_keys.seal", std::move(keys.relinearisation)},
+                                  {"galois_keys.seal", std::move(keys.galois)}}));
   Print(common, {{"out", options.out}, {"galois_keys", keys.galois_keys}},
         absl::StrCat("SEAL relinearisation key and ", keys.galois_keys,
                      " Galois keys: ", options.out));

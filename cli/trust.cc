@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
+#include "heft/results.h"
 #include "program/common.h"
 #include "program/trust_options.h"
 
@@ -130,46 +131,16 @@ absl::Status Sign(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-template <typename Bytes>
-void AddIfAny(std::string_view name, const Bytes& bytes, Json* json, std::string* text) {
-  if (bytes == Bytes{}) return;
-  (*json)[name] = HexString(bytes);
-  absl::StrAppend(text, "  ", std::string(name), " ", HexString(bytes), "\n");
-}
-
 // What a signed file says of itself; and, where there is a trust file, whether to believe it.
 absl::Status Check(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.in));
   HEFT_ASSIGN_OR_RETURN(SignedFile file, ReadSigned(bytes, options.in));
-  const Statement& s = file.statement;
   if (!options.trust.empty()) {
     HEFT_ASSIGN_OR_RETURN(const Trust trust, Trust::Load(options.trust));
-    HEFT_ASSIGN_OR_RETURN(file, OpenSigned(bytes, trust, {.audience = s.audience}, options.in));
+    const auto audience = file.statement.audience;
+    HEFT_ASSIGN_OR_RETURN(file, OpenSigned(bytes, trust, {.audience = audience}, options.in));
   }
-  const std::string role(RoleName(s.role));
-  Json json = {{"kind", s.kind},     {"role", role},         {"signer", HexString(file.signer)},
-               {"issued", s.issued}, {"expires", s.expires}, {"believed", !options.trust.empty()}};
-  std::string text =
-      absl::StrCat(s.kind, " signed as ", role, " with key ", HexString(file.signer), "\n");
-  if (!file.signer_name.empty()) {
-    json["name"] = file.signer_name;
-    absl::StrAppend(&text, "  the trust file knows it as \"", file.signer_name, "\"\n");
-  } else {
-    absl::StrAppend(&text, "  whose that is only a trust file can say: --trust\n");
-  }
-  AddIfAny("audience", s.audience, &json, &text);
-  AddIfAny("subject", s.subject, &json, &text);
-  AddIfAny("gallery", s.gallery, &json, &text);
-  if (s.gallery != GalleryId{}) {
-    json["generation"] = s.generation;
-    absl::StrAppend(&text, "  generation ", s.generation, "\n");
-  }
-  AddIfAny("request", s.request, &json, &text);
-  AddIfAny("nonce", s.nonce, &json, &text);
-  absl::StrAppend(&text, "  issued at ", s.issued, ", ",
-                  s.expires == 0 ? "for ever" : absl::StrCat("good until ", s.expires),
-                  " (seconds since 1970)\n");
-  Print(common, json, text);
+  Print(common, DescribeSigned(file, !options.trust.empty()));
   return absl::OkStatus();
 }
 

@@ -2,6 +2,7 @@
 #include "heft/results.h"
 
 #include <ctime>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -132,6 +133,45 @@ Json VerifyJson(const VerifyResult& found) {
           {"blocks", found.blocks},
           {"damaged", found.damaged},
           {"complaints", found.complaints}};
+}
+
+namespace {
+
+template <typename Bytes>
+void AddIfAny(std::string_view name, const Bytes& bytes, Described* said) {
+  if (bytes == Bytes{}) return;
+  said->json[name] = HexString(bytes);
+  absl::StrAppend(&said->text, "  ", std::string(name), " ", HexString(bytes), "\n");
+}
+
+}  // namespace
+
+Described DescribeSigned(const SignedFile& file, bool believed) {
+  const Statement& s = file.statement;
+  const std::string role(RoleName(s.role)), signer = HexString(file.signer);
+  Described said;
+  said.json = {{"kind", s.kind},     {"role", role},         {"signer", signer},
+               {"issued", s.issued}, {"expires", s.expires}, {"believed", believed}};
+  said.text = absl::StrCat(s.kind, " signed as ", role, " with key ", signer, "\n");
+  if (!file.signer_name.empty()) {
+    said.json["name"] = file.signer_name;
+    absl::StrAppend(&said.text, "  the trust file knows it as \"", file.signer_name, "\"\n");
+  } else {
+    absl::StrAppend(&said.text, "  whose that is only a trust file can say: --trust\n");
+  }
+  AddIfAny("audience", s.audience, &said);
+  AddIfAny("subject", s.subject, &said);
+  AddIfAny("gallery", s.gallery, &said);
+  if (s.gallery != GalleryId{}) {
+    said.json["generation"] = s.generation;
+    absl::StrAppend(&said.text, "  generation ", s.generation, "\n");
+  }
+  AddIfAny("request", s.request, &said);
+  AddIfAny("nonce", s.nonce, &said);
+  absl::StrAppend(&said.text, "  issued at ", s.issued, ", ",
+                  s.expires == 0 ? "for ever" : absl::StrCat("good until ", s.expires),
+                  " (seconds since 1970)\n");
+  return said;
 }
 
 }  // namespace heft

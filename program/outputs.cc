@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <map>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
@@ -87,6 +86,28 @@ absl::Status WritePictures(const std::string& folder,
     HEFT_RETURN_IF_ERROR(WriteResult(absl::StrCat(folder, "/", name), content));
   }
   return absl::OkStatus();
+}
+
+absl::Status WriteNewFiles(const std::string& folder, const NamedFiles& files) {
+  HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
+  std::error_code ignored;
+  for (const auto& [name, bytes] : files) {
+    if (std::filesystem::exists(folder + "/" + name, ignored)) {
+      return absl::AlreadyExistsError(
+          absl::StrCat(folder, "/", name, " exists: choose another folder"));
+    }
+  }
+  absl::Status status;
+  std::vector<std::string> written;
+  for (const auto& [name, bytes] : files) {
+    written.push_back(folder + "/" + name);
+    status = WriteResult(written.back(), bytes);
+    if (!status.ok()) break;
+  }
+  if (!status.ok()) {
+    for (const std::string& path : written) unlink(path.c_str());
+  }
+  return status;
 }
 
 bool StdoutIsOutput() { return g_stdout_is_output; }

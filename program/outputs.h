@@ -4,6 +4,7 @@
 #define HEFT_PROGRAM_OUTPUTS_H_
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,11 @@ absl::Status WriteResult(const std::string& path, std::string_view text);
 // WritePictures: name and content, into a folder that is made if need be.
 absl::Status WritePictures(const std::string& folder,
                            const std::vector<std::pair<std::string, std::string>>& files);
+
+// WriteNewFiles: by their names into a folder, all or none of them, none in place of another.
+// kAlreadyExists; WriteFile's errors.
+using NamedFiles = std::map<std::string, std::vector<uint8_t>>;
+absl::Status WriteNewFiles(const std::string& folder, const NamedFiles& files);
 
 // StdoutIsOutput: whether stdout took such an output, so that nothing else may go there.
 bool StdoutIsOutput();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "heft/described.h"
 #include "heft/export.h"
 #include "heft/gallery_admin.h"
 #include "heft/inspect.h"
@@ -18,6 +19,7 @@
 #include "heft/model.h"
 #include "heft/removal.h"
 #include "heft/server.h"
+#include "heft/trust.h"
 
 namespace heft {
 
@@ -39,6 +41,9 @@ HEFT_EXPORT Json GalleryJson(const GalleryInfo& info);
 // them. DescribeProfile's errors.
 HEFT_EXPORT absl::StatusOr<Json> ModelJson(const Model& model);
 HEFT_EXPORT Json PlanJson(const PlanInfo& plan);
+
+// DescribeSigned: what a signed file says of itself, and whether it was held against a trust file.
+HEFT_EXPORT Described DescribeSigned(const SignedFile& file, bool believed);
 
 // What a change has done, by the names of the result's fields; ids of damaged blocks alone.
 // Receipts and whether what was erased is overwritten are not in it: who prints says them in his

@@ -272,8 +272,8 @@ ABSENT.update(dict.fromkeys(
     "evaluate and its like, of data and models"))
 ABSENT.update(dict.fromkeys([
     "AddWhereTo", "AdmitJson", "CompactJson", "CopiedJson", "CopiesJson", "DescribeBudget",
-    "DescribeDecision", "DescribeScores", "EnrolJson", "GalleryJson", "KeySetJson", "ModelJson",
-    "PlanJson", "RemoveJson", "RenewJson", "RestoreJson", "RestrictionText", "VerifyJson",
+    "DescribeDecision", "DescribeScores", "DescribeSigned", "EnrolJson", "GalleryJson",
+    "KeySetJson", "ModelJson", "PlanJson", "RemoveJson", "RenewJson", "RestoreJson", "RestrictionText", "VerifyJson",
     "WhereJson",
 ], _JSON))
 # Each of N against all.
