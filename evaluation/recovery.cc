@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evaluation/recovery.h"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
+#include "features/decompositions.h"
 #include "features/random.h"
 
 namespace heft {
@@ -41,9 +42,7 @@ Matrix Moments(const FeatureMatrix& known) {
 }
 
 // Directions: those of the moments, the largest first, one a column.
-Matrix Directions(const Matrix& moments) {
-  return Eigen::SelfAdjointEigenSolver<Matrix>(moments).eigenvectors().rowwise().reverse();
-}
+Matrix Directions(const Matrix& moments) { return SpectrumOf(moments).vectors.rowwise().reverse(); }
 
 double Round(double score) { return std::round(score / kStep) * kStep; }
 
@@ -67,7 +66,7 @@ std::vector<Vector> Cover(const FeatureMatrix& known, double threshold, int coun
   const Eigen::Index dimension = known.cols();
   const Vector mean = known.colwise().mean().transpose();
   const Matrix spread = Moments(known.rowwise() - mean.transpose());
-  const Matrix root = spread.llt().matrixL();
+  const Matrix root = CholeskyFactor(spread);
   const auto draw = [&] {
     Vector v(dimension);
     for (double& x : v) x = random->Normal();
@@ -194,8 +193,8 @@ absl::StatusOr<std::vector<Recovery>> RecoverFromScores(const Population& people
       const Vector scores = (sent * target.transpose()).rowwise().maxCoeff().unaryExpr(&Round);
       Matrix seen = sent * moments * sent.transpose();
       seen.diagonal().array() += kStep * kStep / 12;  // of the rounding
-      Add(Unit(moments * sent.transpose() * seen.ldlt().solve(scores)), target, thresholds, share,
-          &row);
+      Add(Unit(moments * sent.transpose() * SolveSymmetric(seen, scores)), target, thresholds,
+          share, &row);
     }
   }
   return out;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evaluation/unlinkability.h"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 
 #include "base/threads.h"
+#include "features/decompositions.h"
 #include "features/random.h"
 
 namespace heft {
@@ -125,7 +126,7 @@ absl::StatusOr<Inversion> InvertTemplates(const FeatureMatrix& known_templates,
   const Matrix x = known_vectors.rowwise() - vector_mean;
   Matrix moments = t.transpose() * t;
   moments.diagonal().array() += kShrinkage * moments.trace() / static_cast<double>(t.cols());
-  const Matrix weights = moments.ldlt().solve(t.transpose() * x);
+  const Matrix weights = SolveSymmetric(moments, Matrix(t.transpose() * x));
   Inversion out;
   const double share = 1.0 / static_cast<double>(templates.rows());
   for (Eigen::Index i = 0; i < templates.rows(); ++i) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiment/people.h"
 
-#include <Eigen/Eigenvalues>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "features/decompositions.h"
 #include "features/random.h"
 
 namespace heft::experiment {
@@ -50,9 +51,9 @@ absl::StatusOr<Parts> PartsOf(const FeatureMatrix& z, std::span<const int> ident
 }
 
 FeatureMatrix RootOf(const FeatureMatrix& covariance) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver{Eigen::MatrixXd(covariance)};
-  const Eigen::VectorXd roots = solver.eigenvalues().cwiseMax(0).cwiseSqrt();
-  return solver.eigenvectors() * roots.asDiagonal() * solver.eigenvectors().transpose();
+  const Spectrum spectrum = SpectrumOf(covariance);
+  const Eigen::VectorXd roots = spectrum.values.cwiseMax(0).cwiseSqrt();
+  return spectrum.vectors * roots.asDiagonal() * spectrum.vectors.transpose();
 }
 
 // Without eigenvalues below 0.

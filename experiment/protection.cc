@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiment/protection.h"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,6 +12,7 @@
 #include "experiment/linkage_functions.h"
 #include "experiment/systems.h"
 #include "experiment/two_keys.h"
+#include "features/decompositions.h"
 #include "learning/projection.h"
 
 namespace heft::experiment {
@@ -180,9 +181,7 @@ class Study {
     HEFT_ASSIGN_OR_RETURN(const FeatureMatrix known_templates, Templates(known_));
     HEFT_ASSIGN_OR_RETURN(const FeatureMatrix known_vectors, Concatenate(dataset_, known_));
     HEFT_ASSIGN_OR_RETURN(const FeatureMatrix vectors, Concatenate(dataset_, rows_));
-    const Eigen::MatrixXd projection = ProjectionOf(model_);
-    const Eigen::MatrixXd shortest =
-        projection.completeOrthogonalDecomposition().solve(Eigen::MatrixXd(opened_.transpose()));
+    const Eigen::MatrixXd shortest = ShortestSolution(ProjectionOf(model_), opened_.transpose());
     Eigen::Index column = 0;
     for (const ModalitySpec& m : model_.modalities) {
       const auto width = static_cast<Eigen::Index>(m.dimension);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learning/discriminant.h"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <vector>
 
+#include "features/decompositions.h"
 #include "learning/projection.h"
 
 namespace heft {
@@ -45,13 +45,13 @@ ClassStatistics Measure(const FeatureMatrix& features, std::span<const int> clas
 // (numerically) no variance are left out.
 void LeadingEigenvectors(const Eigen::MatrixXd& matrix, Eigen::Index count,
                          Eigen::MatrixXd& vectors, Eigen::VectorXd& values) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(matrix);
+  const Spectrum spectrum = SpectrumOf(matrix);
   const Eigen::Index size = matrix.rows();  // eigenvalues rise
-  const double floor = 1e-12 * std::max(0.0, eigen.eigenvalues()[size - 1]);
+  const double floor = 1e-12 * std::max(0.0, spectrum.values[size - 1]);
   Eigen::Index usable = 0;
-  while (usable < std::min(count, size) && eigen.eigenvalues()[size - 1 - usable] > floor) ++usable;
-  values = eigen.eigenvalues().tail(usable).reverse();
-  vectors = eigen.eigenvectors().rightCols(usable).rowwise().reverse();
+  while (usable < std::min(count, size) && spectrum.values[size - 1 - usable] > floor) ++usable;
+  values = spectrum.values.tail(usable).reverse();
+  vectors = spectrum.vectors.rightCols(usable).rowwise().reverse();
 }
 
 // The leading right singular vectors (columns) and squared singular values of `rows`.
@@ -90,7 +90,8 @@ absl::StatusOr<Discriminants> Lda(const FeatureMatrix& features, std::span<const
   Eigen::MatrixXd within = (1 - options.shrinkage) * statistics.within;
   within.diagonal().array() += options.shrinkage * trace / dimension + 1e-9 * trace / dimension;
   if (options.suppress_mean) within += mean.transpose() * mean;
-  const Eigen::LLT<Eigen::MatrixXd> cholesky(within);
+  const Eigen::MatrixXd factor = CholeskyFactor(within);
+  const auto lower = factor.triangularView<Eigen::Lower>();
 
   // Class means, centred: a column each.
   Eigen::MatrixXd centred = (statistics.means.rowwise() - mean).transpose();
@@ -101,16 +102,16 @@ absl::StatusOr<Discriminants> Lda(const FeatureMatrix& features, std::span<const
     Eigen::MatrixXd between =
         (1 - options.blend) / classes_in_all * centred * centred.transpose() +
         options.blend / static_cast<double>(samples.rows()) * TransposedProduct(samples, samples);
-    cholesky.matrixL().solveInPlace(between);  // L^-1 S, then L^-1 (L^-1 S)^T
+    lower.solveInPlace(between);  // L^-1 S, then L^-1 (L^-1 S)^T
     between.transposeInPlace();
-    cholesky.matrixL().solveInPlace(between);
+    lower.solveInPlace(between);
     LeadingEigenvectors(between, count, vectors, result.ratios);
   } else {
-    cholesky.matrixL().solveInPlace(centred);
+    lower.solveInPlace(centred);
     LeadingDirections(centred.transpose() / std::sqrt(classes_in_all), count, vectors,
                       result.ratios);
   }
-  cholesky.matrixU().solveInPlace(vectors);
+  lower.transpose().solveInPlace(vectors);
   result.vectors = vectors.transpose();
   FixSigns(result.vectors);
   // A class mean of n samples has a within-class variance of 1 / n of its own.
