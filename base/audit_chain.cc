@@ -228,13 +228,16 @@ absl::StatusOr<AuditHead> ParseAuditHead(std::string_view text, std::string_view
 
 absl::StatusOr<AuditHead> VerifyAuditLogs(const std::vector<std::string>& paths,
                                           const AuditHead* expected, const AuditHead* after) {
-  AuditHead head = after != nullptr ? *after : AuditHead{0, audit::NoHash()};
+  if (paths.empty()) return absl::InvalidArgumentError("no audit log is given");
+  AuditHead head = after != nullptr ? *after : AuditHead{};
+  if (head.lines == 0 && head.hash.empty()) head.hash = audit::NoHash();
   if (expected != nullptr && expected->lines < head.lines) {
     return absl::InvalidArgumentError(absl::StrCat(
         "line ", expected->lines, " was noted, and is in a file that is not given: what is given ",
         "follows line ", head.lines, ". Give that file too, or a head that is not older"));
   }
-  if (expected != nullptr && expected->lines == 0 && expected->hash != audit::NoHash()) {
+  if (expected != nullptr && expected->lines == 0 && !expected->hash.empty() &&
+      expected->hash != audit::NoHash()) {
     return absl::InvalidArgumentError("no line has number 0: give a head as it was noted");
   }
   for (const std::string& path : paths) {

@@ -36,7 +36,9 @@ absl::StatusOr<ExpectedAnswer> Expectation(const Options& options) {
   if (!options.gallery.empty()) {
     HEFT_ASSIGN_OR_RETURN(expected.gallery, ParseGalleryId(options.gallery));
   }
-  HEFT_ASSIGN_OR_RETURN(expected.request, ReadSampleFiles(options.request));
+  if (!options.request.empty()) {
+    HEFT_ASSIGN_OR_RETURN(expected.request, ReadSampleFiles(options.request));
+  }
   expected.row = options.average ? kAllRows : options.row;
   return expected;
 }
@@ -86,6 +88,9 @@ absl::Status Run(const Common& common, const Options& options) {
   std::optional<ShardList> shards;
   if (!options.shards.empty()) {
     HEFT_ASSIGN_OR_RETURN(shards, ShardList::Load(options.shards));
+  } else if (options.in.size() > 1) {
+    return absl::InvalidArgumentError(
+        "one reply at a time: several are those of a gallery's buckets, of which --shards tells");
   }
   HEFT_ASSIGN_OR_RETURN(const auto given, ReadSampleFiles(options.in, kMaxReplySize));
   std::vector<ReplyFile> files;

@@ -154,6 +154,10 @@ absl::StatusOr<LoadedStudy> LoadStudy(const StudyOptions& options) {
 
 absl::StatusOr<Report> RunStudy(const LoadedStudy& study, const Monitor& monitor) {
   const StudyOptions& options = study.options;
+  HEFT_RETURN_IF_ERROR(CheckStudy(options));
+  if (!options.choices && (study.models.empty() || study.models[0].models.empty())) {
+    return absl::InvalidArgumentError("a study without models: load it with LoadStudy");
+  }
   HEFT_ASSIGN_OR_RETURN(Report report, Measure(study, monitor));
   const bool protocol = !options.protocol.empty();
   if (options.folds == 0 && !options.searches && !protocol) {

@@ -62,8 +62,14 @@ TEST(StudyTest, RunsWhatItsFilesSay) {
   const auto learned = Learn(made, {.gamma = 16, .epochs = 1});
   ASSERT_TRUE(learned.ok()) << learned.status();
   ASSERT_TRUE(WriteFile(file, learned->Serialize()).ok());
-  const auto study = LoadStudy({.data = data, .models = {file}, .replicates = 10});
+  auto study = LoadStudy({.data = data, .models = {file}, .replicates = 10});
   ASSERT_TRUE(study.ok()) << study.status();
+  const std::vector<FoldModels> models = std::exchange(study->models, {});
+  EXPECT_EQ(RunStudy(*study).status().code(), absl::StatusCode::kInvalidArgument);
+  study->models = models;
+  study->options.plain = true;
+  EXPECT_EQ(RunStudy(*study).status().code(), absl::StatusCode::kInvalidArgument);
+  study->options.plain = false;
   const auto report = RunStudy(*study);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(std::as_const(report->json)["model"]["file"].get<std::string>(), file);

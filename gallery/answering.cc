@@ -10,6 +10,21 @@
 namespace heft {
 namespace {
 
+// Check: before the request is taken, what can be said of the question alone.
+absl::Status Check(const Question& question) {
+  HEFT_RETURN_IF_ERROR(CheckConditions(question.probe.where));
+  if (question.claimed && !question.probe.where.empty()) {
+    return absl::InvalidArgumentError("conditions restrict a search: a verification has none");
+  }
+  if (question.all && question.probe.average) {
+    return absl::InvalidArgumentError("either each of all samples, or their mean: not both");
+  }
+  if (question.all && question.shards && !question.claimed) {
+    return absl::InvalidArgumentError("all samples at once are of one gallery, not of its buckets");
+  }
+  return absl::OkStatus();
+}
+
 // Take: who asks, for good; `gallery` is where that is remembered, and whose key signs.
 absl::StatusOr<IncomingRequest> Take(const TrustedServer& server, const std::string& gallery,
                                      const Question& question) {
@@ -93,10 +108,10 @@ absl::StatusOr<Answered> AnswerInOne(const TrustedServer& server, Question quest
 
 absl::StatusOr<Answered> AnswerProbe(const TrustedServer& server, Question question,
                                      const TakeReply& take, const Monitor& monitor) {
+  HEFT_RETURN_IF_ERROR(Check(question));
   if (!question.shards) return AnswerInOne(server, std::move(question), take, monitor);
   if (!question.claimed) {
-    if (!question.all) return AnswerInBuckets(server, std::move(question), take, monitor);
-    return absl::InvalidArgumentError("all samples at once are of one gallery, not of its buckets");
+    return AnswerInBuckets(server, std::move(question), take, monitor);
   }
   const uint32_t bucket = question.shards->BucketOf(*question.claimed);
   HEFT_RETURN_IF_ERROR(OpenBucket(question.gallery, *question.shards, bucket).status());

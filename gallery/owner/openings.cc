@@ -20,7 +20,7 @@ absl::Status CheckOne(const ReplyFile& reply, const ExpectedAnswer& expected,
                       const std::optional<Digest>& request) {
   const std::string what(reply.what);
   HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(reply.bytes, what));
-  if (expected.gallery != GalleryId{} && file.statement.gallery != expected.gallery) {
+  if (expected.gallery && file.statement.gallery != *expected.gallery) {
     return absl::FailedPreconditionError(
         absl::StrCat(what, ": of another gallery, ", HexString(file.statement.gallery)));
   }
@@ -30,7 +30,7 @@ absl::Status CheckOne(const ReplyFile& reply, const ExpectedAnswer& expected,
   const auto name = [](std::string* out, const SampleFile& f) { absl::StrAppend(out, f.name); };
   return absl::FailedPreconditionError(absl::StrCat(what, ": answers another request than ", row,
                                                     " of ",
-                                                    absl::StrJoin(expected.request, ", ", name)));
+                                                    absl::StrJoin(*expected.request, ", ", name)));
 }
 
 // The rate that was asked for, and where it may lie on new people.
@@ -104,12 +104,15 @@ void AddRestarts(const BudgetUse& use, Described* out) {
 
 absl::Status CheckAnswer(const Replies& replies, const ExpectedAnswer& expected) {
   std::optional<Digest> request;
-  if (!expected.request.empty()) {
+  if (expected.request) {
+    if (expected.request->empty()) {
+      return absl::InvalidArgumentError("a request without files: give those that were sent");
+    }
     std::vector<std::span<const uint8_t>> files;
-    for (const SampleFile& file : expected.request) files.emplace_back(file.bytes);
+    for (const SampleFile& file : *expected.request) files.emplace_back(file.bytes);
     request = RequestDigest(FilesDigest(files), expected.row);
   }
-  if (!request && expected.gallery == GalleryId{}) return absl::OkStatus();
+  if (!request && !expected.gallery) return absl::OkStatus();
   for (const ReplyFile& reply : replies.files) {
     HEFT_RETURN_IF_ERROR(CheckOne(reply, expected, request));
   }

@@ -90,9 +90,12 @@ TEST_P(AnswersTest, AreToWhatWasAskedOfThatGallery) {
     return std::string(status.message());
   };
   EXPECT_THAT(why({GalleryId{1}}), HasSubstr("scores.ct: of another gallery, "));
-  EXPECT_THAT(why({{}, probe, 1}), HasSubstr("answers another request than row 1 of "));
-  EXPECT_THAT(why({{}, probe, kAllRows}), HasSubstr("than the mean of "));
-  EXPECT_THAT(why({{}, Files(2, "door", ProbeUse()), 0}), HasSubstr("another request"));
+  EXPECT_THAT(why({GalleryId{}}), HasSubstr("of another gallery, ")) << "zeros are no wildcard";
+  EXPECT_EQ(CheckAnswer(replies, {std::nullopt, std::vector<SampleFile>()}).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(why({std::nullopt, probe, 1}), HasSubstr("answers another request than row 1 of "));
+  EXPECT_THAT(why({std::nullopt, probe, kAllRows}), HasSubstr("than the mean of "));
+  EXPECT_THAT(why({std::nullopt, Files(2, "door", ProbeUse()), 0}), HasSubstr("another request"));
   const ReplyFile bare = {*scores, "bare.ct"};
   EXPECT_FALSE(CheckAnswer({{&bare, 1}}, {opened.id()}).ok()) << "it says nothing of itself";
 }

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "gallery/owner/roles_testing.h"
+#include "heft/answering.h"
 #include "heft/gallery_admin.h"
 
 namespace heft {
@@ -142,6 +143,30 @@ TEST_P(ServingTest, WhoIsNotListedAsksNothing) {
   EXPECT_TRUE(IncomingRequest::Read(open, nullptr, plain, 0).ok()) << "nobody is asked";
 }
 
+TEST_P(ServingTest, AQuestionIsLookedAtBeforeItIsTaken) {
+  const TrustedServer server = Serve();
+  size_t taken = 0;
+  const auto why = [&](Question question) {
+    question.gallery = folder_ + "/nowhere";
+    const auto answered = AnswerProbe(server, std::move(question),
+                                      [&](size_t, std::span<const uint8_t>) -> absl::Status {
+                                        ++taken;
+                                        return absl::OkStatus();
+                                      });
+    return std::string(answered.status().message());
+  };
+  Question question;
+  question.probe.where = {*ParseCondition("site=berlin")};
+  EXPECT_THAT(why(question), HasSubstr("nowhere")) << "sound: the gallery is looked for";
+  question.claimed = "ann";
+  EXPECT_THAT(why(question), HasSubstr("a verification has none"));
+  question.all = true;
+  EXPECT_THAT(why(question), HasSubstr("a verification has none"));
+  question.claimed.reset();
+  question.probe.average = true;
+  EXPECT_THAT(why(question), HasSubstr("not both"));
+  EXPECT_EQ(taken, 0u);
+}
 INSTANTIATE_TEST_SUITE_P(Profiles, ServingTest, ::testing::Values("thin", "compact"));
 
 }  // namespace

@@ -49,8 +49,9 @@ struct Answered {
 };
 // AnswerProbe reads who asks, takes it for good (IncomingRequest::Take) and gives the signed
 // replies to `take`, with their numbers: the row of `all`, the bucket of an identification, or 0.
-// Its error ends the call. Errors of Gallery::Open, OpenBuckets, IncomingRequest, MakeAuditKey and
-// Server's; kInvalidArgument for `all` in buckets.
+// Its error ends the call. kInvalidArgument, before the request is taken, for conditions that are
+// not sound or of a verification, for `all` of their mean, and for a search by `all` in buckets;
+// errors of Gallery::Open, OpenBuckets, IncomingRequest, MakeAuditKey and Server's.
 using TakeReply = std::function<absl::Status(size_t number, std::span<const uint8_t> reply)>;
 HEFT_EXPORT absl::StatusOr<Answered> AnswerProbe(const TrustedServer& server, Question question,
                                                  const TakeReply& take,

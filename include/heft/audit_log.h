@@ -18,10 +18,11 @@
 
 namespace heft {
 
-// AuditHead: how far a log goes.
+// AuditHead: how far a log goes, and its last line's BLAKE2b-256, hexadecimal; of no lines zeros, or
+// nothing.
 struct AuditHead {
   uint64_t lines = 0;
-  std::string hash;  // BLAKE2b-256 of the last line, hexadecimal; zeros where there is none
+  std::string hash;
 };
 
 // ParseAuditHead: "LINES:HASH", as `heft audit-log verify` prints it. kInvalidArgument.
@@ -31,7 +32,7 @@ HEFT_EXPORT absl::StatusOr<AuditHead> ParseAuditHead(std::string_view text, std:
 // written counts as none. `expected`: a head noted earlier, which must be on the chain. `after`:
 // the head that the first line follows, where files before it are not given. kDataLoss says which
 // line is wrong; kInvalidArgument for an `expected` that is older than `after`, which is in none of
-// the files; kNotFound, kUnavailable.
+// the files, and for no files; kNotFound, kUnavailable.
 HEFT_EXPORT absl::StatusOr<AuditHead> VerifyAuditLogs(const std::vector<std::string>& paths,
                                                       const AuditHead* expected = nullptr,
                                                       const AuditHead* after = nullptr);

@@ -19,12 +19,13 @@ namespace heft {
 
 // ExpectedAnswer: what replies are to be the answer to.
 struct ExpectedAnswer {
-  GalleryId gallery{};                   // zeros: of any
-  std::vector<SampleFile> request = {};  // its files, as they were sent; none: to any
-  uint64_t row = 0;                      // of them; kAllRows: their mean
+  std::optional<GalleryId> gallery = {};                // nullopt: of any
+  std::optional<std::vector<SampleFile>> request = {};  // its files, as sent; nullopt: to any
+  uint64_t row = 0;                                     // of them; kAllRows: their mean
 };
-// CheckAnswer: that each reply says so of itself; who signed it, KeyOwner asks. ReadSigned's
-// errors; kFailedPrecondition for a reply of another gallery, or to another request.
+// CheckAnswer: that each reply says so of itself; who signed it, KeyOwner asks, once RequireSigned
+// told it whom to believe. ReadSigned's errors; kFailedPrecondition for a reply of another gallery,
+// or to another request; kInvalidArgument for a request without files.
 HEFT_EXPORT absl::Status CheckAnswer(const Replies& replies, const ExpectedAnswer& expected);
 
 // DescribeScores: candidates with scores; and whether the best of them is accepted, if `threshold`

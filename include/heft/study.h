@@ -45,8 +45,9 @@ struct StudyOptions {
   bool page = false, pictures = false, scores = false;  // of the Report
   std::string command = {};
 };
-// CheckStudy: kInvalidArgument where more than one study is asked for, or one with what it does not
-// take: it would be left out without a word.
+// CheckStudy: kInvalidArgument where more than one study is asked for, or one with models, `plain`,
+// `scores` or pictures that it does not take. Others' `names`, `split` and ..._by are not looked
+// at.
 HEFT_EXPORT absl::Status CheckStudy(const StudyOptions& options);
 
 // LoadedStudy: with all that it reads. `models`: a set; none of `choices`.
@@ -57,7 +58,7 @@ struct LoadedStudy {
 };
 // LoadStudy: errors of CheckStudy, TrainingData::Load, LoadModel and LoadFolds.
 HEFT_EXPORT absl::StatusOr<LoadedStudy> LoadStudy(const StudyOptions& options);
-// RunStudy: the study's errors.
+// RunStudy: CheckStudy's errors, kInvalidArgument without the models it takes, the study's own.
 HEFT_EXPORT absl::StatusOr<Report> RunStudy(const LoadedStudy& study, const Monitor& monitor = {});
 
 }  // namespace heft

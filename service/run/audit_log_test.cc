@@ -107,6 +107,9 @@ TEST_F(AuditLogTest, FilesThatWerePutAsideAreOneChain) {
             absl::StatusCode::kInvalidArgument);
   const AuditHead none = {0, std::string(64, 'a')};
   EXPECT_EQ(VerifyAuditLogs(files, &none).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(VerifyAuditLogs({}, &noted).status().code(), absl::StatusCode::kInvalidArgument);
+  const AuditHead beginning;
+  EXPECT_TRUE(VerifyAuditLogs(files, &beginning, &beginning).ok());
   EXPECT_TRUE(VerifyAuditLog(path_, nullptr, {}, &before).ok());
   // A restart goes on, without a file too, as where it died after putting one aside.
   std::filesystem::remove(path_);
