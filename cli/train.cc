@@ -87,7 +87,7 @@ absl::Status RunFolds(const Common& common, const Options& options, const Traini
 
 absl::Status Run(const Common& common, const Options& options) {
   const bool folds = options.folds > 0;
-  HEFT_RETURN_IF_ERROR(folds ? CheckFolderPlace(options.out, "models of folds")
+  HEFT_RETURN_IF_ERROR(folds ? CheckNewFolderPlace(options.out, "models of folds")
                              : CheckFilePlace(options.out, "model"));
   if (!options.curve.empty()) HEFT_RETURN_IF_ERROR(CheckDrawing());
   HEFT_ASSIGN_OR_RETURN(const TrainingData data,

@@ -70,6 +70,15 @@ absl::Status CheckFolderPlace(const std::string& path, std::string_view what) {
       absl::StrCat(path, ": is a file; give a folder for the ", std::string(what)));
 }
 
+absl::Status CheckNewFolderPlace(const std::string& path, std::string_view what) {
+  HEFT_RETURN_IF_ERROR(CheckFolderPlace(path, what));
+  std::string place = path;
+  while (place.size() > 1 && place.back() == '/') place.pop_back();
+  std::error_code ignored;
+  if (std::filesystem::is_directory(place, ignored)) return absl::OkStatus();
+  return CheckFilePlace(place, what);
+}
+
 absl::Status WriteResult(const std::string& path, std::span<const uint8_t> bytes) {
   if (IsStdout(path)) g_stdout_is_output = true;
   return WriteFile(path, bytes);

@@ -25,6 +25,9 @@ absl::Status CheckOutputsDiffer(const Command& command);
 absl::Status CheckFilePlace(const std::string& path, std::string_view what);
 absl::Status CheckFolderPlace(const std::string& path, std::string_view what);
 
+// CheckNewFolderPlace: that it is a folder, or can be made in one that is there.
+absl::Status CheckNewFolderPlace(const std::string& path, std::string_view what);
+
 // WriteResult: WriteFile (heft/files.h), of all files that a subcommand writes.
 absl::Status WriteResult(const std::string& path, std::span<const uint8_t> bytes);
 absl::Status WriteResult(const std::string& path, std::string_view text);

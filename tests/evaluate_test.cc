@@ -230,6 +230,11 @@ TEST_F(EvaluateTest, RefusesBeforeTheWork) {
       RunProgram(kHeft, {"train", "--data", w("data"), "--folds", "3", "--out", w("model.heft")});
   EXPECT_EQ(file.exit_code, kInputError) << file.err;
   EXPECT_THAT(file.err, HasSubstr("is a file"));
+  const Finished nowhere = RunProgram(
+      kHeft, {"train", "--data", w("data"), "--folds", "3", "--out", w("nowhere/folds/")});
+  EXPECT_EQ(nowhere.exit_code, kInputError) << nowhere.err;
+  EXPECT_THAT(nowhere.err, HasSubstr("no such folder for the models of folds"));
+  EXPECT_THAT(nowhere.err, Not(HasSubstr("%"))) << "it began";
   const Finished folder = RunProgram(kHeft, {"train", "--data", w("data"), "--out", w("data")});
   EXPECT_EQ(folder.exit_code, kInputError) << folder.err;
   EXPECT_THAT(folder.err, HasSubstr("is a folder"));
