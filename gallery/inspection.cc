@@ -221,7 +221,7 @@ Json PlanJson(const PlanInfo& plan) {
 }
 
 absl::StatusOr<Json> ModelJson(const Model& model) {
-  HEFT_ASSIGN_OR_RETURN(const ProfileInfo profile, DescribeProfile(model.profile));
+  const absl::StatusOr<ProfileInfo> profile = DescribeProfile(model.profile);
   HEFT_ASSIGN_OR_RETURN(const Json training, Json::Parse(model.training_summary));
   Json modalities = Json::array();
   for (const ModalitySpec& m : model.modalities) {
@@ -233,8 +233,8 @@ absl::StatusOr<Json> ModelJson(const Model& model) {
                {"modalities", std::move(modalities)},
                {"gamma", model.gamma},
                {"profile", model.profile},
-               {"parameters", profile.parameters},
-               {"security", SecurityJson(profile)},
+               {"parameters", profile.ok() ? Json(profile->parameters) : Json(nullptr)},
+               {"security", profile.ok() ? SecurityJson(*profile) : Json(nullptr)},
                {"approximation",
                 {{"name", model.approximation.name},
                  {"degree", model.approximation.Degree()},

@@ -48,9 +48,13 @@ absl::StatusOr<std::shared_ptr<const Engine>> LoadEngine(const EngineFiles& file
   }
   HEFT_ASSIGN_OR_RETURN(const CheckedKeys keys,
                         CheckKeys(&trust, evaluation.view(), enrolment.view()));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key_file,
-                        ReadFile(files.evaluation_keys, kMaxKeysSize));
-  HEFT_ASSIGN_OR_RETURN(const FileInfo info, InspectFile(key_file, files.evaluation_keys));
+  // What was checked is what is inspected, but of keys that are mapped, of which the file says it.
+  std::vector<uint8_t> mapped;
+  if (evaluation.bytes.empty()) {
+    HEFT_ASSIGN_OR_RETURN(mapped, ReadFile(files.evaluation_keys, kMaxKeysSize));
+  }
+  HEFT_ASSIGN_OR_RETURN(const FileInfo info, InspectFile(mapped.empty() ? evaluation.bytes : mapped,
+                                                         files.evaluation_keys));
   const KeyId key = info.key_id.value_or(KeyId{});
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> encryption_key,
                         ReadEncryptionKey(files.encryption_key, trust, key));
