@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -123,7 +124,7 @@ TEST_P(AdmissionTest, MetadataStaysWithTheServer) {
   const Server::Impl& inside = Inside::Of(*server_);
   ASSERT_TRUE(inside.Quarantine(folder_, *inside.Read(Files(1, "ann")), options_).ok());
   auto holds = [](const Bytes& bytes, const std::string& text) {
-    return std::ranges::search(bytes, text).begin() != bytes.end();
+    return std::search(bytes.begin(), bytes.end(), text.begin(), text.end()) != bytes.end();
   };
   bool kept = false;
   for (const auto& file : std::filesystem::recursive_directory_iterator(folder_)) {

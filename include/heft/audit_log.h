@@ -18,8 +18,8 @@
 
 namespace heft {
 
-// AuditHead: how far a log goes, and its last line's BLAKE2b-256, hexadecimal; of no lines zeros, or
-// nothing.
+// AuditHead: how far a log goes, and the BLAKE2b-256 of its last line, hexadecimal; of no lines
+// zeros, or nothing.
 struct AuditHead {
   uint64_t lines = 0;
   std::string hash;

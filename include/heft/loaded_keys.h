@@ -3,7 +3,8 @@
 // hold where not. The rule by which all programs of a server look for expanded keys:
 //
 //   auto keys = heft::LoadedKeys::Read("evaluation.keys");
-//   auto server = heft::Server::CreateFrom(model, keys->view());
+//   auto checked = heft::CheckKeys(&trust, keys->view());
+//   auto served = heft::TrustedServer::Create(model, trust, *checked);
 //
 // Link heft::server.
 #ifndef HEFT_LOADED_KEYS_H_

@@ -61,7 +61,7 @@ void FitsOne(Model& model) {
 #include "tests/docs/headers/heft_fit.h.1"
 }
 
-void LoadsKeys(const Model& model) {
+void LoadsKeys(const Model& model, const Trust& trust) {
 #include "tests/docs/headers/heft_loaded_keys.h.1"
 }
 
