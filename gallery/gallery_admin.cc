@@ -190,18 +190,14 @@ namespace {
 
 // When everything was looked at last, and what came of it.
 absl::Status Record(const Gallery::Impl& gallery, bool intact) {
-  HEFT_ASSIGN_OR_RETURN(GalleryChange change,
-                        GalleryChange::Begin(gallery.Unread(), /*start=*/false));
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/false));
   change.head().verified = change.now();
   change.head().intact = intact;
   return change.Commit();
 }
 
-}  // namespace
-
-absl::StatusOr<VerifyResult> VerifyGallery(const std::string& gallery, const Model* model,
-                                           const Monitor& monitor) {
-  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(gallery));
+absl::StatusOr<VerifyResult> Examine(const Gallery::Impl& impl, const Model* model,
+                                     const Monitor& monitor) {
   std::optional<Rings> rings;
   if (model != nullptr) {
     HEFT_ASSIGN_OR_RETURN(rings, RingsFor(impl, *model));
@@ -220,6 +216,16 @@ absl::StatusOr<VerifyResult> VerifyGallery(const std::string& gallery, const Mod
   } else {
     HEFT_RETURN_IF_ERROR(pages);
   }
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<VerifyResult> VerifyGallery(const std::string& gallery, const Model* model,
+                                           const Monitor& monitor) {
+  HEFT_ASSIGN_OR_RETURN(Gallery::Impl impl, Gallery::Impl::Open(gallery));
+  HEFT_ASSIGN_OR_RETURN(VerifyResult result, Examine(impl, model, monitor));
+  impl = impl.Unread();  // who erases may have the lock, and waits for readers
   result.recorded = Record(impl, result.intact());
   return result;
 }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <thread>
@@ -13,6 +15,7 @@
 #include "gallery/gallery_impl.h"
 #include "gallery/merkle.h"
 #include "gallery/owner/testing.h"
+#include "heft/gallery_admin.h"
 
 namespace heft {
 namespace {
@@ -42,6 +45,32 @@ class GalleryChangeTest : public testing::GalleryTest {
     return {pinned.view.begin(), pinned.view.end()};
   }
 };
+
+// Who erases has the lock, and waits for readers: who waits for the lock must not be one.
+TEST_F(GalleryChangeTest, WhoVerifiesReadsNothingWhileHeWaits) {
+  ASSERT_TRUE(Add(Templates({1}), /*fold=*/true).ok());
+  const auto store = *OpenStore(directory_, StoreMode::kWrite);
+  auto lock = *store->Lock(absl::Seconds(60));
+  std::atomic<bool> read = false;
+  std::optional<VerifyResult> found;
+  std::thread verifies([&] {
+    const auto verified = VerifyGallery(directory_, nullptr, [&](const ProgressEvent&) {
+      read = true;
+      return true;
+    });
+    if (verified.ok()) found = *verified;
+  });
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while ((!read || store->Statistics()->readers > 0) && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_TRUE(read);
+  EXPECT_EQ(store->Statistics()->readers, 0);
+  lock = nullptr;
+  verifies.join();
+  ASSERT_TRUE(found.has_value());
+  EXPECT_TRUE(found->recorded.ok()) << found->recorded;
+}
 
 TEST_F(GalleryChangeTest, EntriesOfTheJournalCountAsMuchAsCheckpoints) {
   const std::vector<Enrolment> templates = Templates({1, 2, 3});
