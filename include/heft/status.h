@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short forms for who passes errors on (heft/heft.h), as the tools do; nothing else needs this
-// header. Inside a function that returns absl::Status or absl::StatusOr:
+// Short forms for who passes errors on, as the library and the tools do; no other public header
+// needs this one. Inside a function that returns absl::Status or absl::StatusOr:
 //
 //   HEFT_RETURN_IF_ERROR(model.Check());
 //   HEFT_ASSIGN_OR_RETURN(const auto client, heft::Client::Create(model, key));
