@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learning/baselines.h"
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "learning/discriminant.h"
+#include "learning/score_weights.h"
 
 namespace heft {
 namespace {
@@ -32,27 +31,45 @@ FeatureMatrix UnitScores(FeatureMatrix features) {
   return CosineScores(features);
 }
 
-// Mean and standard deviation of impostor scores.
-std::pair<double, double> ImpostorMoments(const ScoreSet& scores) {
-  double mean = 0, square = 0;
-  for (double s : scores.impostor) mean += s / scores.impostor.size();
-  for (double s : scores.impostor) square += (s - mean) * (s - mean) / scores.impostor.size();
-  return {mean, std::sqrt(std::max(square, 1e-24))};
-}
-
-absl::StatusOr<FeatureMatrix> ScoreSum(const Dataset& dataset, const SplitFeatures& test,
-                                       const SplitFeatures& train) {
-  FeatureMatrix sum = FeatureMatrix::Zero(test.features.rows(), test.features.rows());
+FeatureMatrix WeightedSum(const Dataset& dataset, const FeatureMatrix& features,
+                          const std::vector<double>& weights) {
+  FeatureMatrix sum = FeatureMatrix::Zero(features.rows(), features.rows());
   Eigen::Index column = 0;
+  size_t m = 0;
   for (int width : dataset.Dimensions()) {
-    const FeatureMatrix train_scores = CosineScores(train.features.middleCols(column, width));
-    HEFT_ASSIGN_OR_RETURN(const ScoreSet pairs, PairScores(train_scores, train.identities));
-    const auto [mean, deviation] = ImpostorMoments(pairs);
-    const FeatureMatrix scores = CosineScores(test.features.middleCols(column, width));
-    sum.array() += (scores.array() - mean) / deviation;
+    sum += weights[m++] * CosineScores(features.middleCols(column, width));
     column += width;
   }
   return sum;
+}
+
+// Adds pca and lda, or why they are not there.
+absl::Status AddProjections(const Dataset& dataset, const SplitFeatures& test, int gamma,
+                            double shrinkage, std::vector<Baseline>* baselines) {
+  if (RowsOf(dataset.split, Split::kTrain).empty()) {
+    for (const char* name : {"pca", "lda"}) {
+      baselines->push_back({name, gamma, {}, "no training people", ""});
+    }
+    return absl::OkStatus();
+  }
+  HEFT_ASSIGN_OR_RETURN(const SplitFeatures train, Take(dataset, Split::kTrain));
+  const auto add = [&](const char* name, const FeatureMatrix& projection) {
+    baselines->push_back({name,
+                          static_cast<int>(projection.rows()),
+                          {UnitScores(ProjectAll(projection, test.features)), test.identities},
+                          "",
+                          ""});
+  };
+  add("pca", Pca(train.features, gamma));
+  DiscriminantOptions options;
+  options.shrinkage = shrinkage;
+  const absl::StatusOr<Discriminants> lda = Lda(train.features, train.identities, gamma, options);
+  if (lda.ok()) {
+    add("lda", lda->vectors);
+  } else {
+    baselines->push_back({"lda", gamma, {}, std::string(lda.status().message()), ""});
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -61,12 +78,15 @@ absl::StatusOr<std::vector<Baseline>> ScoreBaselines(const Dataset& dataset, Spl
                                                      double shrinkage) {
   if (gamma < 1) return absl::InvalidArgumentError(absl::StrCat("gamma is ", gamma));
   HEFT_ASSIGN_OR_RETURN(const SplitFeatures test, Take(dataset, split));
-  HEFT_ASSIGN_OR_RETURN(const SplitFeatures train, Take(dataset, Split::kTrain));
+  if (test.identities.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("split \"", SplitName(split), "\" has no samples"));
+  }
   const std::vector<int> dimensions = dataset.Dimensions();
   const int total = dataset.TotalDimension();
   std::vector<Baseline> baselines;
   auto add = [&](const std::string& name, int dimension, FeatureMatrix scores) {
-    baselines.push_back({name, dimension, {std::move(scores), test.identities}});
+    baselines.push_back({name, dimension, {std::move(scores), test.identities}, "", ""});
   };
 
   FeatureMatrix average = FeatureMatrix::Zero(test.features.rows(), dimensions[0]);
@@ -82,16 +102,13 @@ absl::StatusOr<std::vector<Baseline>> ScoreBaselines(const Dataset& dataset, Spl
   if (dimensions.size() > 1) {
     if (equal) add("average", dimensions[0], UnitScores(average));
     add("concatenation", total, UnitScores(test.features));
-    HEFT_ASSIGN_OR_RETURN(FeatureMatrix sum, ScoreSum(dataset, test, train));
-    add("score_sum", total, std::move(sum));
+    HEFT_ASSIGN_OR_RETURN(const ScoreWeights fit, FitScoreWeights(dataset));
+    add("score_sum", total, WeightedSum(dataset, test.features, fit.weights));
+    if (!fit.equal_because.empty()) {
+      baselines.back().note = absl::StrCat("equal weights: ", fit.equal_because);
+    }
   }
-  const FeatureMatrix pca = Pca(train.features, gamma);
-  add("pca", pca.rows(), UnitScores(ProjectAll(pca, test.features)));
-  DiscriminantOptions options;
-  options.shrinkage = shrinkage;
-  HEFT_ASSIGN_OR_RETURN(const Discriminants lda,
-                        Lda(train.features, train.identities, gamma, options));
-  add("lda", lda.vectors.rows(), UnitScores(ProjectAll(lda.vectors, test.features)));
+  HEFT_RETURN_IF_ERROR(AddProjections(dataset, test, gamma, shrinkage, &baselines));
   return baselines;
 }
 
@@ -105,11 +122,16 @@ absl::StatusOr<LabelledScores> ModalityScores(const Dataset& dataset, Split spli
                         std::move(taken.identities)};
 }
 
+absl::StatusOr<LabelledScores> ConcatenationScores(const Dataset& dataset, Split split) {
+  HEFT_ASSIGN_OR_RETURN(SplitFeatures taken, Take(dataset, split));
+  return LabelledScores{UnitScores(std::move(taken.features)), std::move(taken.identities)};
+}
+
 absl::StatusOr<LabelledScores> SumOfScores(const Dataset& dataset, Split split) {
-  HEFT_ASSIGN_OR_RETURN(SplitFeatures test, Take(dataset, split));
-  HEFT_ASSIGN_OR_RETURN(const SplitFeatures train, Take(dataset, Split::kTrain));
-  HEFT_ASSIGN_OR_RETURN(FeatureMatrix sum, ScoreSum(dataset, test, train));
-  return LabelledScores{std::move(sum), std::move(test.identities)};
+  HEFT_ASSIGN_OR_RETURN(SplitFeatures taken, Take(dataset, split));
+  HEFT_ASSIGN_OR_RETURN(const ScoreWeights fit, FitScoreWeights(dataset));
+  return LabelledScores{WeightedSum(dataset, taken.features, fit.weights),
+                        std::move(taken.identities)};
 }
 
 absl::StatusOr<LabelledScores> LearnedScores(const Dataset& dataset, Split split,

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learning/score_weights.h"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "features/decompositions.h"
+#include "learning/projection.h"
+
+namespace heft {
+namespace {
+
+constexpr uint64_t kMostPairs = 50'000;  // of each kind
+
+// Logistic regression by Newton's method on the modalities `in`; the last coefficient is the
+// intercept.
+Eigen::VectorXd Regress(std::span<const ScoreSet> scores, std::span<const size_t> in) {
+  constexpr double kRidge = 1e-6;
+  constexpr double kLongestStep = 10;  // beyond it the quadratic model does not hold
+  const auto size = static_cast<Eigen::Index>(in.size() + 1);
+  Eigen::VectorXd fit = Eigen::VectorXd::Zero(size), x = Eigen::VectorXd::Ones(size);
+  for (int iteration = 0; iteration < 100; ++iteration) {
+    Eigen::VectorXd gradient = kRidge * fit;
+    gradient[size - 1] = 0;
+    Eigen::MatrixXd curvature = kRidge * Eigen::MatrixXd::Identity(size, size);
+    const auto add = [&](std::vector<double> ScoreSet::*kind, double target) {
+      const size_t count = (scores[0].*kind).size();
+      const double share = 0.5 / static_cast<double>(count);
+      for (size_t i = 0; i < count; ++i) {
+        for (size_t k = 0; k < in.size(); ++k) {
+          x[static_cast<Eigen::Index>(k)] = (scores[in[k]].*kind)[i];
+        }
+        const double p = 1 / (1 + std::exp(-fit.dot(x)));
+        gradient += share * (p - target) * x;
+        curvature += share * p * (1 - p) * x * x.transpose();
+      }
+    };
+    add(&ScoreSet::genuine, 1);
+    add(&ScoreSet::impostor, 0);
+    Eigen::VectorXd step = SolveSymmetric(curvature, gradient);
+    const double length = step.norm();
+    if (length > kLongestStep) step *= kLongestStep / length;
+    fit -= step;
+    if (length < 1e-9 * (1 + fit.norm())) break;
+  }
+  return fit;
+}
+
+// Cosines of every stride-th comparison of each kind, by modality.
+std::vector<ScoreSet> SomePairs(const FeatureMatrix& features, const std::vector<int>& dimensions,
+                                const std::vector<int>& identities) {
+  const size_t n = identities.size();
+  uint64_t genuine = 0;
+  for (size_t i = 0; i < n; ++i) {
+    genuine += static_cast<uint64_t>(std::count(
+        identities.begin() + static_cast<std::ptrdiff_t>(i) + 1, identities.end(), identities[i]));
+  }
+  const uint64_t impostor = n * (n - 1) / 2 - genuine;
+  const uint64_t strides[] = {1 + impostor / kMostPairs, 1 + genuine / kMostPairs};
+  uint64_t seen[] = {0, 0};
+  std::vector<ScoreSet> scores(dimensions.size());
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t j = i + 1; j < n; ++j) {
+      const bool same = identities[i] == identities[j];
+      if (seen[same]++ % strides[same] != 0) continue;
+      Eigen::Index column = 0;
+      for (size_t m = 0; m < dimensions.size(); ++m) {
+        const double cosine =
+            features.row(static_cast<Eigen::Index>(i))
+                .segment(column, dimensions[m])
+                .dot(features.row(static_cast<Eigen::Index>(j)).segment(column, dimensions[m]));
+        (same ? scores[m].genuine : scores[m].impostor).push_back(cosine);
+        column += dimensions[m];
+      }
+    }
+  }
+  return scores;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<double>> FitWeights(std::span<const ScoreSet> scores) {
+  for (const ScoreSet& set : scores) {
+    if (set.genuine.size() == scores[0].genuine.size() &&
+        set.impostor.size() == scores[0].impostor.size() && !set.genuine.empty() &&
+        !set.impostor.empty()) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        "weights need genuine and impostor comparisons, as many of every modality");
+  }
+  std::vector<size_t> in;
+  for (size_t m = 0; m < scores.size(); ++m) in.push_back(m);
+  std::vector<double> weights(scores.size(), 0.0);
+  while (!in.empty()) {
+    const Eigen::VectorXd fit = Regress(scores, in);
+    Eigen::Index least = 0;
+    const double lowest = fit.head(static_cast<Eigen::Index>(in.size())).minCoeff(&least);
+    if (lowest < 0) {
+      in.erase(in.begin() + least);
+      continue;
+    }
+    for (size_t k = 0; k < in.size(); ++k) weights[in[k]] = fit[static_cast<Eigen::Index>(k)];
+    break;
+  }
+  const double scale = weights.empty() || weights[0] > 0 ? (weights.empty() ? 1.0 : weights[0])
+                                                         : *std::ranges::max_element(weights);
+  if (scale == 0) return std::vector<double>(scores.size(), 1.0);  // None tells anything.
+  for (double& weight : weights) weight /= scale;
+  return weights;
+}
+
+absl::StatusOr<ScoreWeights> FitScoreWeights(const Dataset& dataset) {
+  const std::vector<int> rows = RowsOf(dataset.split, Split::kTrain);
+  ScoreWeights out{std::vector<double>(dataset.modalities.size(), 1.0), ""};
+  if (rows.empty()) {
+    out.equal_because = "no training people";
+    return out;
+  }
+  HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features, Concatenate(dataset, rows));
+  std::vector<std::string> labels;
+  for (int row : rows) labels.push_back(dataset.labels[static_cast<size_t>(row)]);
+  const std::vector<ScoreSet> pairs =
+      SomePairs(features, dataset.Dimensions(), IdentityNumbers(labels));
+  if (pairs[0].genuine.empty() || pairs[0].impostor.empty()) {
+    out.equal_because = "the training people have no pairs of both kinds";
+    return out;
+  }
+  HEFT_ASSIGN_OR_RETURN(out.weights, FitWeights(pairs));
+  return out;
+}
+
+}  // namespace heft
