@@ -32,15 +32,17 @@ CREATE FUNCTION heft.heft_digest(name text) RETURNS bytea
   LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   entries text;
-  keys record := heft.heft_keys_of(name);
+  from_key bytea;
+  to_key bytea;
   digest bytea := '';
   one bytea;
 BEGIN
+  SELECT k.first, k.behind INTO from_key, to_key FROM heft.heft_keys_of(name) k;
   FOR entries IN SELECT heft.heft_entry_tables() LOOP
     EXECUTE format('SELECT sha256(coalesce(string_agg(sha256(int4send(length(key)) || '
       'substr(key, 5) || CASE WHEN value IS NULL THEN hash || ''h'' ELSE value || ''v'' END), '
       ''''' ORDER BY key), '''')) FROM heft.%I WHERE key >= $1 AND key < $2', entries)
-      INTO one USING keys.first, keys.behind;
+      INTO one USING from_key, to_key;
     digest := sha256(digest || convert_to(entries, 'UTF8') || one);
   END LOOP;
   RETURN digest;
@@ -114,7 +116,8 @@ CREATE FUNCTION heft.heft_bucket_drop(gallery text, bucket integer, move uuid, s
 DECLARE
   its text := heft.heft_bucket_name(gallery, bucket);
   now_is record;
-  keys record;
+  from_key bytea;  -- NULL: the move ended before any entry arrived
+  to_key bytea;
   entries text;
 BEGIN
   PERFORM heft.heft_stop_writers();
@@ -122,7 +125,7 @@ BEGIN
   IF now_is.state IS NULL THEN
     RETURN;  -- it was before
   END IF;
-  keys := heft.heft_keys_of(its);
+  SELECT k.first, k.behind INTO from_key, to_key FROM heft.heft_keys_of(its) k;
   IF NOT now_is.state = ANY (states) OR now_is.move IS DISTINCT FROM heft_bucket_drop.move THEN
     RAISE EXCEPTION 'bucket % of "%" is % here', bucket, gallery, now_is.state USING ERRCODE = 'HF004';
   END IF;
@@ -131,12 +134,12 @@ BEGIN
       USING ERRCODE = 'HF004',
         HINT = 'Somebody has changed it past heft''s functions: heft_router.heft_move_abort, and begin again.';
   END IF;
-  IF keys.first IS NOT NULL THEN
+  IF from_key IS NOT NULL THEN
     FOR entries IN SELECT heft.heft_entry_tables() LOOP
       EXECUTE format('WITH gone AS (DELETE FROM heft.%I WHERE key >= $1 AND key < $2 RETURNING hash), '
         'named AS (SELECT hash, count(*) AS n FROM gone WHERE hash IS NOT NULL GROUP BY hash) '
         'UPDATE heft.blobs b SET uses = b.uses - named.n FROM named WHERE b.hash = named.hash', entries)
-        USING keys.first, keys.behind;
+        USING from_key, to_key;
     END LOOP;
     DELETE FROM heft.blobs WHERE uses = 0;
     DELETE FROM heft.catalog WHERE key = convert_to(its, 'UTF8');

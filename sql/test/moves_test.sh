@@ -44,6 +44,16 @@ one_writes() {
   [[ -z "$serving" ]] || die "two nodes take changes: $serving"
 }
 
+# --- A move is called off before the copy starts. The new node has the gallery's row and no entries.
+before="$(content)"
+sql -c "CALL heft_router.heft_move('main', 0, 'node-b')"
+[[ "$(on node-b -c "SELECT state, digest IS NULL FROM heft.heft_bucket_state('main', 0)")" == "coming|t" ]] ||
+  die "the new node has entries before the copy"
+sql -c "CALL heft_router.heft_move_abort('main', 0)"
+[[ "$(content)" == "$before" && "$(node_of 0)" == node-a ]] || die "called off before the copy, and not as before"
+[[ "$(on node-b -c "SELECT count(*) FROM heft.galleries WHERE name = 'main.000'")" == 0 ]] ||
+  die "the new node still has the gallery"
+
 # --- A move, with probes all the time, which all are answered by the whole.
 touch "$work/moving"
 {
