@@ -61,6 +61,22 @@ absl::StatusOr<FolderFiles> ListFolder(const std::string& directory) {
   return found;
 }
 
+absl::Status LoadModalities(const std::string& directory, Dataset& dataset) {
+  HEFT_ASSIGN_OR_RETURN(FolderFiles files, ListFolder(directory));
+  if (files.features.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat(directory, ": no modality in this folder (a file NAME.npy, or NAME.txt that ",
+                     "begins with a number)"));
+  }
+  dataset.left_out = std::move(files.left_out);
+  dataset.folder = directory;
+  for (const auto& [name, path] : files.features) {
+    HEFT_ASSIGN_OR_RETURN(FeatureMatrix features, ReadFeatures(path));
+    dataset.modalities.push_back({name, std::move(features)});
+  }
+  return absl::OkStatus();
+}
+
 absl::Status LoadUnpaired(const std::string& directory, Dataset& dataset) {
   if (!FileExists(directory)) return absl::OkStatus();
   HEFT_ASSIGN_OR_RETURN(const FolderFiles files, ListFolder(directory));
@@ -151,21 +167,26 @@ absl::StatusOr<Dataset> LoadDataset(const std::string& directory, uint64_t split
     dataset.folder = directory;
     return dataset;
   }
-  HEFT_ASSIGN_OR_RETURN(FolderFiles files, ListFolder(directory));
-  if (files.features.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat(directory, ": no modality in this folder (a file NAME.npy, or NAME.txt that ",
-                     "begins with a number)"));
-  }
-  dataset.left_out = std::move(files.left_out);
-  dataset.folder = directory;
+  HEFT_RETURN_IF_ERROR(LoadModalities(directory, dataset));
   HEFT_ASSIGN_OR_RETURN(dataset.labels, ReadLabels(absl::StrCat(directory, "/labels.txt")));
-  for (const auto& [name, path] : files.features) {
-    HEFT_ASSIGN_OR_RETURN(FeatureMatrix features, ReadFeatures(path));
-    dataset.modalities.push_back({name, std::move(features)});
-  }
   HEFT_RETURN_IF_ERROR(LoadSplit(absl::StrCat(directory, "/split.txt"), split_seed, dataset));
   HEFT_RETURN_IF_ERROR(LoadUnpaired(absl::StrCat(directory, "/unpaired"), dataset));
+  HEFT_RETURN_IF_ERROR(CheckDataset(dataset));
+  return dataset;
+}
+
+absl::StatusOr<Dataset> LoadUnlabelled(const std::string& directory, uint64_t split_seed) {
+  if (FileExists(absl::StrCat(directory, "/labels.txt")) || HoldsPublishedFiles(directory)) {
+    return LoadDataset(directory, split_seed);
+  }
+  Dataset dataset;
+  HEFT_RETURN_IF_ERROR(LoadModalities(directory, dataset));
+  dataset.labelled = false;
+  const Eigen::Index rows = dataset.modalities[0].features.rows();
+  for (Eigen::Index row = 0; row < rows; ++row) {
+    dataset.labels.push_back(absl::StrCat("row-", row));
+    dataset.split.push_back(Split::kTrain);
+  }
   HEFT_RETURN_IF_ERROR(CheckDataset(dataset));
   return dataset;
 }
@@ -200,6 +221,8 @@ Dataset SelectRows(const Dataset& dataset, std::span<const int> rows) {
   Dataset selected;
   selected.split_was_derived = dataset.split_was_derived;
   selected.norm = dataset.norm;
+  selected.labelled = dataset.labelled;
+  selected.folder = dataset.folder;
   for (const Modality& modality : dataset.modalities) {
     FeatureMatrix features(rows.size(), modality.features.cols());
     for (std::size_t i = 0; i < rows.size(); ++i) features.row(i) = modality.features.row(rows[i]);

@@ -44,6 +44,7 @@ struct Dataset {
   std::vector<Split> split;                // one entry a row
   std::vector<UnpairedModality> unpaired;  // may be empty; names among those of `modalities`
   std::vector<std::string> left_out;  // names of text files that LoadDataset took for no modality
+  bool labelled = true;               // false: each row has a label of its own, for want of others
   bool split_was_derived = false;     // by DeriveIdentitySplit, for want of a split.txt
   VectorNorm norm = VectorNorm::kL2;  // by which each vector is scaled before fusion
 
@@ -59,6 +60,10 @@ absl::Status CheckDataset(const Dataset& dataset);
 // kNotFound if the folder has no labels.txt or no modality, nor published files; the readers'
 // errors; CheckDataset's.
 absl::StatusOr<Dataset> LoadDataset(const std::string& directory, uint64_t split_seed = 1);
+
+// LoadUnlabelled: a folder that may lack labels.txt: then each row has a label of its own and
+// all train; unpaired/ is not read. LoadDataset's errors.
+absl::StatusOr<Dataset> LoadUnlabelled(const std::string& directory, uint64_t split_seed = 1);
 
 // WriteDataset: the same form, float32 .npy, the folder made if need be.
 absl::Status WriteDataset(const std::string& directory, const Dataset& dataset);

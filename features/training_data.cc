@@ -49,6 +49,13 @@ absl::StatusOr<TrainingData> TrainingData::Load(const std::string& folder, uint6
   return TrainingData(std::move(impl));
 }
 
+absl::StatusOr<TrainingData> TrainingData::LoadUnlabelled(const std::string& folder,
+                                                          uint64_t split_seed) {
+  auto impl = std::make_unique<Impl>();
+  HEFT_ASSIGN_OR_RETURN(impl->dataset, heft::LoadUnlabelled(folder, split_seed));
+  return TrainingData(std::move(impl));
+}
+
 absl::StatusOr<TrainingData> TrainingData::FromRows(std::span<const ModalityRows> modalities,
                                                     std::vector<std::string> labels,
                                                     std::span<const std::string> split,

@@ -2,7 +2,9 @@
 #include "learning/pairing.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
@@ -28,6 +30,28 @@ PoolModality Collect(const FeatureMatrix& features, const std::vector<std::strin
   pool.features.resize(kept.size(), features.cols());
   for (std::size_t i = 0; i < kept.size(); ++i) pool.features.row(i) = features.row(kept[i]);
   return pool;
+}
+
+// Samples of people without a paired row, two of each at least.
+absl::Status CollectFurther(const Dataset& dataset, const std::string& name, PoolModality& pool) {
+  const std::set<std::string> paired(dataset.labels.begin(), dataset.labels.end());
+  for (const UnpairedModality& unpaired : dataset.unpaired) {
+    if (unpaired.modality.name != name) continue;
+    std::map<std::string, std::vector<int>> rows;
+    for (std::size_t i = 0; i < unpaired.labels.size(); ++i) {
+      if (!paired.contains(unpaired.labels[i]))
+        rows[unpaired.labels[i]].push_back(static_cast<int>(i));
+    }
+    std::vector<int> kept;
+    int next = 0;
+    for (const auto& [label, of] : rows) {
+      if (of.size() < 2) continue;
+      kept.insert(kept.end(), of.begin(), of.end());
+      pool.further_classes.insert(pool.further_classes.end(), of.size(), next++);
+    }
+    pool.further = unpaired.modality.features(kept, Eigen::all);
+  }
+  return NormaliseRows(pool.further, dataset.norm, "unpaired " + name);
 }
 
 bool EveryIdentityHasSamples(const PoolModality& pool) {
@@ -82,13 +106,16 @@ absl::StatusOr<SamplePool> SamplePool::Make(const Dataset& dataset, Split split)
                         labels, numbers);
     }
     HEFT_RETURN_IF_ERROR(NormaliseRows(samples.features, dataset.norm, modality.name));
+    HEFT_RETURN_IF_ERROR(CollectFurther(dataset, modality.name, samples));
     pool.modalities_.push_back(std::move(samples));
+    pool.names_.push_back(modality.name);
   }
   return pool;
 }
 
 SamplePool SamplePool::Only(std::span<const int> identities) const {
   SamplePool pool;
+  pool.names_ = names_;
   pool.identities_ = static_cast<int>(identities.size());
   std::vector<int> numbers(identities_, -1);
   for (std::size_t i = 0; i < identities.size(); ++i) {
@@ -113,6 +140,8 @@ SamplePool SamplePool::Only(std::span<const int> identities) const {
       }
     }
     own.features = modality.features(rows, Eigen::all);
+    own.further = modality.further;
+    own.further_classes = modality.further_classes;
   }
   return pool;
 }

@@ -4,6 +4,7 @@
 #define HEFT_LEARNING_PAIRING_H_
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
@@ -25,21 +26,28 @@ bool HasGenuinePair(const Batch& batch);
 struct PoolModality {
   FeatureMatrix features;
   std::vector<std::vector<int>> rows;  // rows[identity], none empty
+  // Unit-length samples of further people, known by this modality alone, and the class of each from
+  // 0. Each class has two samples or more. They serve discriminants and principal components.
+  FeatureMatrix further;
+  std::vector<int> further_classes;
 };
 
 // SamplePool: all samples of the identities of one split. Where the data set has unpaired samples
-// of a modality, those of these identities stand in for the paired ones.
+// of a modality, those of these identities stand in for the paired ones. Unpaired samples of people
+// without any paired row are further classes of their modality. Those of people in other splits
+// are left out.
 class SamplePool {
  public:
   // kInvalidArgument if the split has fewer than two identities, or a sample is zero.
   static absl::StatusOr<SamplePool> Make(const Dataset& dataset, Split split);
 
   // Only: the samples of the given identities (their numbers here), which are numbered anew in that
-  // order.
+  // order, and all further people.
   SamplePool Only(std::span<const int> identities) const;
 
   int identities() const { return identities_; }
   const std::vector<PoolModality>& modalities() const { return modalities_; }
+  const std::vector<std::string>& names() const { return names_; }  // of the modalities
   // The rows as the data set pairs them, class = identity.
   const Batch& Paired() const { return paired_; }
 
@@ -53,6 +61,7 @@ class SamplePool {
  private:
   int identities_ = 0;
   std::vector<PoolModality> modalities_;
+  std::vector<std::string> names_;
   Batch paired_;
 };
 

@@ -74,6 +74,10 @@ class HEFT_EXPORT TrainingData {
   // kNotFound without labels or a modality; kDataLoss; kInvalidArgument for rows that do not agree,
   // numbers that are not finite, or a split that parts an identity.
   static absl::StatusOr<TrainingData> Load(const std::string& folder, uint64_t split_seed = 1);
+  // The same of a folder that may lack labels.txt, for LearnOptions::method "pca" and "none": then
+  // each row has a label of its own, and no decision can be learned.
+  static absl::StatusOr<TrainingData> LoadUnlabelled(const std::string& folder,
+                                                     uint64_t split_seed = 1);
   // Copies rows from memory; row i of every modality belongs to `labels[i]`. `split`: "train",
   // "val" or "test" for each row; empty: dealt by `split_seed`. kInvalidArgument as Load, and for
   // what cannot be the name of a modality, an identity or a split.
