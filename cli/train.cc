@@ -90,8 +90,11 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(folds ? CheckNewFolderPlace(options.out, "models of folds")
                              : CheckFilePlace(options.out, "model"));
   if (!options.curve.empty()) HEFT_RETURN_IF_ERROR(CheckDrawing());
+  const bool labels_needed = options.learn.method.empty() || options.learn.method == "learned";
   HEFT_ASSIGN_OR_RETURN(const TrainingData data,
-                        TrainingData::Load(options.data, options.learn.seed));
+                        labels_needed
+                            ? TrainingData::Load(options.data, options.learn.seed)
+                            : TrainingData::LoadUnlabelled(options.data, options.learn.seed));
   SayLeftOut(common, data.left_out());
   for (const std::string& output : {options.out, options.curve, options.learn.checkpoint}) {
     HEFT_RETURN_IF_ERROR(CheckOutput(output));
@@ -104,9 +107,12 @@ void AddLearning(Command command, LearnOptions* learn) {
   LearnOptions& t = *learn;
   command
       .Add("--gamma", &t.gamma,
-           "fused dimension: 16, 32, 64, ... (default: chosen on training people, 16 to 256). A "
+           "fused dimension: 16, 32, 64, ... (default: chosen on people left out, 16 to 256). A "
            "template takes 16 bytes each in a gallery, and keys and matches grow with it")
-      .Range(2, 256);
+      .Range(2, 1024);
+  command.Add("--method", &t.method,
+              "learned; pca, for vectors without labels; or none, the concatenation as it is "
+              "(default: learned, or one of the others where that is better on people left out)");
   command.Add("--recipe", &t.recipe, "generalising, or paper").ShowDefault();
   command.Add("--degree", &t.degree, "of the normalisation's polynomial (default 3; paper 2)")
       .Range(2, 3);
@@ -121,9 +127,10 @@ void AddLearning(Command command, LearnOptions* learn) {
       .Range(0, 10)
       .ShowDefault();
   command.Add("--weight-decay", &t.weight_decay, "of the optimiser").Range(0, 1).ShowDefault();
-  command.Add("--shrinkage", &t.shrinkage, "of the within-class covariance")
-      .Range(0, 1)
-      .ShowDefault();
+  command
+      .Add("--shrinkage", &t.shrinkage,
+           "of the within-class covariance (default: chosen on people left out)")
+      .Range(0, 1);
   command
       .Add("--drop-modality", &t.drop_modality,
            "probability of training without a modality, for probes that lack one")
@@ -131,7 +138,7 @@ void AddLearning(Command command, LearnOptions* learn) {
       .ShowDefault();
   command
       .Add("--modality-weights", &t.modality_weights,
-           "of the start, one a modality; default: chosen on training people")
+           "of the start, one a modality; default: chosen on people left out, equal with none")
       .Range(1e-3, 1e3);
   command.Add("--seed", &t.seed, "random seed").ShowDefault();
 }

@@ -31,7 +31,7 @@ bool IsEstimate(const Json* json) {
 
 }  // namespace
 
-double GammaTrials::Tolerated() const { return recipe::kGammaTolerance * (1 - best); }
+double GammaTrials::Tolerated() const { return recipe::kGammaTolerance * best; }
 
 std::optional<GammaTrials> GammaTrialsOf(const Model& model) {
   const Json summary = Json::Parse(model.training_summary).value_or(Json());
@@ -42,13 +42,16 @@ std::optional<GammaTrials> GammaTrialsOf(const Model& model) {
   for (const Json& trial : *trials) {
     const Json* gamma = trial.find("gamma");
     if (gamma == nullptr || !gamma->is_number_integer() || gamma->get<int>() < 1 ||
-        !IsEstimate(trial.find("auroc")) || !IsEstimate(trial.find("minus_best"))) {
+        !IsEstimate(trial.find("fnmr")) || !IsEstimate(trial.find("minus_best"))) {
       return std::nullopt;
     }
+    const Json* method = trial.find("method");  // that of the model, not of its rivals
+    if (method != nullptr && (*choice)["method"] != *method) continue;
     out.trials.push_back(
-        {gamma->get<int>(), EstimateOf(trial["auroc"]), EstimateOf(trial["minus_best"])});
-    out.best = std::max(out.best, out.trials.back().auroc.value);
+        {gamma->get<int>(), EstimateOf(trial["fnmr"]), EstimateOf(trial["minus_best"])});
+    out.best = std::min(out.best, out.trials.back().fnmr.value);
   }
+  if (out.trials.empty()) return std::nullopt;
   return out;
 }
 
@@ -56,7 +59,7 @@ absl::StatusOr<std::string> DrawGamma(const GammaTrials& trials) {
   GnuplotJob job;
   Figure figure(&job, "gamma");
   figure.Label("x", "gamma, the fused dimension");
-  figure.Label("y", "AUROC on people left out");
+  figure.Label("y", "FNMR at FMR 1e-3 on people left out");
   std::string bars, values;
   std::vector<std::string> ticks;
   double lowest = trials.best, highest = trials.best;
@@ -64,7 +67,7 @@ absl::StatusOr<std::string> DrawGamma(const GammaTrials& trials) {
     const double x = std::log2(trial.gamma), low = trials.best + trial.minus_best.lo,
                  high = trials.best + trial.minus_best.hi;
     absl::StrAppendFormat(&bars, "%.9g %.9g 0 %.9g\n", x, low, high - low);
-    absl::StrAppendFormat(&values, "%.9g %.9g 0.2 0\n", x - 0.1, trial.auroc.value);
+    absl::StrAppendFormat(&values, "%.9g %.9g 0.2 0\n", x - 0.1, trial.fnmr.value);
     ticks.push_back(absl::StrFormat("'%d' %.9g", trial.gamma, x));
     lowest = std::min(lowest, low);
     highest = std::max(highest, high);
@@ -72,18 +75,18 @@ absl::StatusOr<std::string> DrawGamma(const GammaTrials& trials) {
   const double first = std::log2(trials.trials.front().gamma) - 0.5,
                last = std::log2(trials.trials.back().gamma) + 0.5,
                room = 0.08 * std::max(highest - lowest, 1e-6),
-               line = trials.best - trials.Tolerated();
+               line = trials.best + trials.Tolerated();
   figure.Line(absl::StrCat("set xtics (", absl::StrJoin(ticks, ", "), ")"));
   figure.Line(absl::StrFormat("set xrange [%.9g:%.9g]", first, last));
   figure.Line(
       absl::StrFormat("set yrange [%.9g:%.9g]", std::min(lowest, line) - room, highest + room));
   figure.Curve(absl::StrFormat("%.9g %.9g\n%.9g %.9g\n", first, line, last, line), "with lines",
-               Style(kMuted, 1.5, 2), "must be reached");
+               Style(kMuted, 1.5, 2), "must be reached within the error");
   figure.Curve(bars, "with vectors nohead", Style(kPlain, 5), "interval");
-  figure.Curve(values, "with vectors nohead", Style(kInk, 2.5), "AUROC");
+  figure.Curve(values, "with vectors nohead", Style(kInk, 2.5), "FNMR");
   figure.Finish();
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> drawn, RunGnuplot(job));
-  return InlineSvg(drawn[0], "AUROC of training people by fused dimension");
+  return InlineSvg(drawn[0], "FNMR of people left out by fused dimension");
 }
 
 void AddGamma(const Model& model, const std::string& picture, double template_bytes, Page& page) {
@@ -95,17 +98,18 @@ void AddGamma(const Model& model, const std::string& picture, double template_by
                                        "--gamma, heft train tries 16 to 256."));
   }
   page.Paragraph(absl::StrFormat(
-      "Gamma %d was chosen on training people, before anybody of this split was looked at: it is "
-      "the smallest dimension that is not shown to be worse than the best by more than %g%% of the "
-      "best one's errors (1 − AUROC). A gallery, keys and matching grow with gamma.",
-      model.gamma, 100 * recipe::kGammaTolerance));
-  PageTable table{{{"Gamma"}, {"AUROC"}, {"Minus the best"}, {"", true}, {"An enrolled template"}}};
+      "Gamma %d was chosen on people for training, left out in turn. It is the smallest dimension "
+      "whose FNMR at FMR 1e-3 is above the best one's by no more than %g standard errors or %g%%. "
+      "A gallery, keys and matching grow with gamma.",
+      model.gamma, recipe::kGammaErrors, 100 * recipe::kGammaTolerance));
+  PageTable table{
+      {{"Gamma"}, {"FNMR at FMR 1e-3"}, {"Minus the best"}, {"", true}, {"An enrolled template"}}};
   for (const GammaTrials::Trial& trial : trials->trials) {
     const Estimate& minus = trial.minus_best;
-    const bool best = trial.auroc.value == trials->best;
+    const bool best = trial.fnmr.value == trials->best;
     const bool chosen = trial.gamma == static_cast<int>(model.gamma);
     table.rows.push_back(
-        {{absl::StrCat(trial.gamma), Fixed(trial.auroc.value, 4),
+        {{absl::StrCat(trial.gamma), Fixed(trial.fnmr.value, 4),
           best ? ""
                : WithInterval(Signed(minus.value, 4), Signed(minus.lo, 4), Signed(minus.hi, 4)),
           chosen                      ? "chosen"
@@ -114,16 +118,14 @@ void AddGamma(const Model& model, const std::string& picture, double template_by
           HumanBytes(template_bytes * trial.gamma / model.gamma)},
          chosen});
   }
-  table.caption = absl::StrFormat(
-      "AUROC of where training starts, scored on training people left out in turn. Small: "
-      "intervals "
-      "of %g%%, on the same resampled people.",
-      100 * recipe::kGammaConfidence);
+  table.caption =
+      ("A smooth estimate of FNMR, scored on people left out in turn. Small: 95% intervals on the "
+       "same people.");
   page.Table(table);
   page.Figures(
       {{picture, "Gamma.",
         "Bars: what a dimension may be worth, beside the best on the same people. One that "
-        "ends below the dashed line is shown to lose too much."}});
+        "begins above the dashed line is shown to lose too much."}});
 }
 
 }  // namespace heft::experiment

@@ -14,17 +14,17 @@
 
 namespace heft::experiment {
 
-// GammaTrials: what dimensions were worth to training people, rising (learning/choose_gamma.h).
+// GammaTrials: what dimensions were worth to training people, rising (learning/choose_system.h).
 struct GammaTrials {
   struct Trial {
     int gamma = 0;
-    Estimate auroc, minus_best;
+    Estimate fnmr, minus_best;
   };
   std::vector<Trial> trials;
-  double best = 0;  // AUROC of the best
+  double best = 1;  // FNMR of the best
   // Tolerated: what a dimension may lose against the best.
   double Tolerated() const;
-  bool ShownWorse(const Trial& trial) const { return trial.minus_best.hi < -Tolerated(); }
+  bool ShownWorse(const Trial& trial) const { return trial.minus_best.lo > Tolerated(); }
 };
 
 // GammaTrialsOf: empty where the dimension was given, not chosen.

@@ -102,8 +102,8 @@ Evaluation Example() {
   e.judgement.scores = e.encrypted;
   e.judgement.plain = e.plain;
   e.model.training_summary = R"({"gamma_choice":{"gamma":32,"trials":[
-      {"gamma":16,"auroc":{"value":0.9,"lo":0.89,"hi":0.91},"minus_best":{"value":-0.03,"lo":-0.04,"hi":-0.02}},
-      {"gamma":32,"auroc":{"value":0.93,"lo":0.92,"hi":0.94},"minus_best":{"value":0,"lo":0,"hi":0}}]}})";
+      {"gamma":16,"fnmr":{"value":0.09,"lo":0.08,"hi":0.1},"minus_best":{"value":0.03,"lo":0.02,"hi":0.04}},
+      {"gamma":32,"fnmr":{"value":0.06,"lo":0.05,"hi":0.07},"minus_best":{"value":0,"lo":0,"hi":0}}]}})";
   e.run.predicted_error = 4.9e-3;
   e.run.parameters = "N = 8192";
   e.run.security = "128-bit classical (2024)";

@@ -6,7 +6,7 @@
 namespace heft {
 namespace {
 
-constexpr const char* kKind = "heft training checkpoint 1";
+constexpr const char* kKind = "heft training checkpoint 2";
 
 Json MatrixToJson(const FeatureMatrix& matrix) {
   return {{"columns", matrix.cols()},
@@ -51,13 +51,14 @@ bool SameShape(const FeatureMatrix& a, const FeatureMatrix& b) {
 }  // namespace
 
 std::string FormatCheckpoint(const TrainCheckpoint& checkpoint) {
-  // In alphabetical order, as every version has written them.
+  // In alphabetical order.
   const Json json = {{"adam_mean", MatrixToJson(checkpoint.adam.mean)},
                      {"adam_square", MatrixToJson(checkpoint.adam.square)},
                      {"adam_step", checkpoint.adam.step},
                      {"best", MatrixToJson(checkpoint.best)},
                      {"best_auroc", checkpoint.best_auroc},
                      {"best_epoch", checkpoint.best_epoch},
+                     {"best_fnmr", checkpoint.best_fnmr},
                      {"epoch", checkpoint.epoch},
                      {"kind", kKind},
                      {"modality_weights", checkpoint.modality_weights},
@@ -74,9 +75,11 @@ absl::StatusOr<TrainCheckpoint> ParseCheckpoint(std::string_view text) {
   TrainCheckpoint checkpoint;
   int64_t epoch = 0, best_epoch = 0;
   const auto auroc = json.find("best_auroc");
+  const auto fnmr = json.find("best_fnmr");
   const auto options = json.find("options");
-  if (auroc == nullptr || !auroc->is_number() || options == nullptr ||
-      !ReadInteger(json, "epoch", epoch) || !ReadInteger(json, "best_epoch", best_epoch) ||
+  if (auroc == nullptr || !auroc->is_number() || fnmr == nullptr || !fnmr->is_number() ||
+      options == nullptr || !ReadInteger(json, "epoch", epoch) ||
+      !ReadInteger(json, "best_epoch", best_epoch) ||
       !ReadInteger(json, "adam_step", checkpoint.adam.step) ||
       !ReadMatrix(json, "projection", checkpoint.projection) ||
       !ReadMatrix(json, "best", checkpoint.best) ||
@@ -95,6 +98,7 @@ absl::StatusOr<TrainCheckpoint> ParseCheckpoint(std::string_view text) {
   checkpoint.epoch = static_cast<int>(epoch);
   checkpoint.best_epoch = static_cast<int>(best_epoch);
   checkpoint.best_auroc = auroc->get<double>();
+  checkpoint.best_fnmr = fnmr->get<double>();
   return checkpoint;
 }
 

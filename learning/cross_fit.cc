@@ -2,9 +2,11 @@
 #include "learning/cross_fit.h"
 
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/progress.h"
 #include "learning/baselines.h"
 #include "learning/learn.h"
 #include "learning/parts.h"
@@ -14,17 +16,6 @@ namespace heft {
 namespace {
 
 constexpr uint64_t kFoldsStream = 6, kStopStream = 7;  // of the seed
-
-// The people for training and validation, with their unpaired samples.
-Dataset DevelopmentPeople(const Dataset& dataset) {
-  std::vector<int> rows;
-  for (int row = 0; row < dataset.Rows(); ++row) {
-    if (dataset.split[row] != Split::kTest) rows.push_back(row);
-  }
-  Dataset people = SelectRows(dataset, rows);
-  people.unpaired = dataset.unpaired;
-  return people;
-}
 
 // How many people have a second sample: without one nobody tells anything of genuine scores.
 int PeopleWithTwo(std::span<const int> identities) {
@@ -58,16 +49,14 @@ std::vector<Split> SplitOf(int part, std::span<const int> identities, std::span<
   return split;
 }
 
-// The validation people stand for a part of the result that is shipped.
-CrossFit OfValidationPeople(Dataset people, const TrainResult& shipped) {
-  CrossFit fit;
-  fit.too_few = true;
-  std::vector<Split> split = people.split;
-  std::ranges::replace(split, Split::kValidation, Split::kTest);
-  fit.splits.push_back(std::move(split));
-  fit.results.push_back(shipped);
-  fit.people = std::move(people);
-  return fit;
+// The split where all others train.
+std::vector<Split> AllOthers(int part, std::span<const int> identities,
+                             std::span<const int> part_of) {
+  std::vector<Split> split;
+  for (int identity : identities) {
+    split.push_back(part_of[identity] == part ? Split::kTest : Split::kTrain);
+  }
+  return split;
 }
 
 }  // namespace
@@ -89,26 +78,99 @@ absl::StatusOr<std::vector<LabelledScores>> CrossFit::Scores() const {
   return sets;
 }
 
+Dataset DevelopmentPeople(const Dataset& dataset) {
+  std::vector<int> rows;
+  std::set<std::string> tested;
+  for (int row = 0; row < dataset.Rows(); ++row) {
+    if (dataset.split[row] == Split::kTest) {
+      tested.insert(dataset.labels[row]);
+    } else {
+      rows.push_back(row);
+    }
+  }
+  Dataset people = SelectRows(dataset, rows);
+  // Unpaired samples of people without a paired row are further classes. Those of test people would
+  // become such when their paired rows are gone.
+  for (const UnpairedModality& unpaired : dataset.unpaired) {
+    std::vector<int> kept;
+    UnpairedModality own{{unpaired.modality.name, {}}, {}};
+    for (size_t i = 0; i < unpaired.labels.size(); ++i) {
+      if (tested.contains(unpaired.labels[i])) continue;
+      kept.push_back(static_cast<int>(i));
+      own.labels.push_back(unpaired.labels[i]);
+    }
+    own.modality.features = unpaired.modality.features(kept, Eigen::all);
+    if (!kept.empty()) people.unpaired.push_back(std::move(own));
+  }
+  return people;
+}
+
+int CrossFitParts(const Dataset& people) {
+  return std::min(recipe::kParts,
+                  PeopleWithTwo(IdentityNumbers(people.labels)) / recipe::kFewestInPart);
+}
+
 absl::StatusOr<CrossFit> FitAcross(const Monitor& monitor, const Dataset& dataset,
-                                   const TrainOptions& options, const TrainResult& shipped,
+                                   const TrainOptions& options, int epochs,
                                    const std::string& name) {
-  Dataset people = DevelopmentPeople(dataset);
-  const std::vector<int> identities = IdentityNumbers(people.labels);
-  const int parts = std::min(recipe::kParts, PeopleWithTwo(identities) / recipe::kFewestInPart);
-  if (parts < 2) return OfValidationPeople(std::move(people), shipped);
+  CrossFit fit;
+  fit.people = DevelopmentPeople(dataset);
+  const std::vector<int> identities = IdentityNumbers(fit.people.labels);
+  const int parts = CrossFitParts(fit.people);
   Random random(options.seed, kFoldsStream);
   const std::vector<int> part_of = DealPeople(identities, parts, random);
-  CrossFit fit;
-  fit.people = std::move(people);
+  const bool paper = options.recipe == Recipe::kPaper;
+  const Progress progress(monitor, absl::StrCat(name, "cross-fitting"));
   for (int part = 0; part < parts; ++part) {
-    fit.splits.push_back(SplitOf(part, identities, part_of, options.seed));
-    HEFT_ASSIGN_OR_RETURN(
-        TrainResult result,
-        TrainWithProgress(monitor, fit.Part(part), options,
-                          absl::StrFormat("%spart %d of %d", name, part + 1, parts)));
+    fit.splits.push_back(paper ? SplitOf(part, identities, part_of, options.seed)
+                               : AllOthers(part, identities, part_of));
+    TrainResult result;
+    if (paper) {
+      HEFT_ASSIGN_OR_RETURN(
+          result, TrainWithProgress(monitor, fit.Part(part), options,
+                                    absl::StrFormat("%spart %d of %d", name, part + 1, parts)));
+    } else {
+      HEFT_RETURN_IF_ERROR(progress.Step(part, parts));
+      HEFT_ASSIGN_OR_RETURN(result,
+                            TrainFully(fit.Part(part), options, epochs, StoppedBy(monitor)));
+    }
     fit.results.push_back(std::move(result));
   }
+  if (!paper) HEFT_RETURN_IF_ERROR(progress.Step(parts, parts));
   return fit;
+}
+
+CrossFit OfValidationPeople(const Dataset& dataset, const TrainResult& shipped) {
+  CrossFit fit;
+  fit.too_few = true;
+  fit.people = DevelopmentPeople(dataset);
+  std::vector<Split> split = fit.people.split;
+  std::ranges::replace(split, Split::kValidation, Split::kTest);
+  fit.splits.push_back(std::move(split));
+  fit.results.push_back(shipped);
+  return fit;
+}
+
+CrossFit OfAllPeople(const Dataset& people, const TrainResult& shipped) {
+  return {people, {std::vector<Split>(people.labels.size(), Split::kTest)}, {shipped}, true};
+}
+
+absl::StatusOr<Eigen::VectorXd> HeldOutNorms(const CrossFit& fit) {
+  std::vector<double> norms;
+  for (size_t part = 0; part < fit.splits.size(); ++part) {
+    HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features,
+                          Concatenate(fit.people, RowsOf(fit.splits[part], Split::kTest)));
+    const Eigen::VectorXd own = SquaredNorms(fit.results[part].projection, features);
+    norms.insert(norms.end(), own.begin(), own.end());
+  }
+  return Eigen::Map<const Eigen::VectorXd>(norms.data(), static_cast<Eigen::Index>(norms.size()));
+}
+
+absl::Status SetIntervals(const Normaliser& normaliser, CrossFit& fit) {
+  for (size_t part = 0; part < fit.splits.size(); ++part) {
+    HEFT_RETURN_IF_ERROR(SetInterval(normaliser, fit.Part(part), fit.results[part]));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace heft

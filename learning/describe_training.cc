@@ -11,58 +11,101 @@ namespace {
 
 double Number(const Json& json) { return json.get<double>(); }
 
-// Fused against its best modality and the sum of scores.
+// Fused against each modality, the concatenation and the sum of cosines.
 std::string FusionText(const Json& fusion) {
-  std::string text;
-  const auto compare = [&](const std::string& name, const Json& minus) {
-    absl::StrAppendFormat(&text, "%s %s %+.4f [%+.4f, %+.4f]", text.empty() ? "" : ",", name,
-                          Number(minus["value"]), Number(minus["lo"]), Number(minus["hi"]));
-  };
-  compare(absl::StrCat(fusion["best_modality"].get<std::string>(), " alone"), fusion["minus_best"]);
-  if (fusion.contains("minus_score_sum")) compare("sum of scores", fusion["minus_score_sum"]);
   const Json& fused = fusion["systems"][0];
-  return absl::StrFormat(
-      "  on people kept out: AUROC %.4f, EER %.4f, FNMR %.4f at FMR 1e-2; AUROC minus%s\n",
-      Number(fused["auroc"]["value"]), Number(fused["eer"]["value"]),
-      Number(fused["fnmr_1e2"]["value"]), text);
+  std::string text = absl::StrFormat(
+      "  on people left out: FNMR %.4f at FMR 1e-2, %.4f at FMR 1e-3; EER %.4f, AUROC %.5f\n",
+      Number(fused["fnmr_1e2"]["value"]), Number(fused["fnmr_1e3"]), Number(fused["eer"]["value"]),
+      Number(fused["auroc"]["value"]));
+  for (const Json& system : fusion["systems"]) {
+    const Json* minus = fusion["fused_minus"].find(system["name"].get<std::string>());
+    if (minus == nullptr) continue;
+    const Json& difference = (*minus)["fnmr_1e3"];
+    absl::StrAppendFormat(&text, "    %s: FNMR %.4f at FMR 1e-3; fusion %+.4f [%+.4f, %+.4f]\n",
+                          system["name"].get<std::string>(), Number(system["fnmr_1e3"]),
+                          Number(difference["value"]), Number(difference["lo"]),
+                          Number(difference["hi"]));
+  }
+  return text;
 }
 
 // Why this dimension, and what smaller ones, which cost less, would lose; empty where it was given.
 std::string GammaText(const Json& training) {
   if (!training.contains("gamma_choice")) return "";
-  std::string text = "; chosen on training people";
+  std::string text = "; chosen on people left out, by FNMR at FMR 1e-3";
   for (const Json& trial : training["gamma_choice"]["trials"]) {
-    absl::StrAppendFormat(&text, ", %d: AUROC %.4f", trial["gamma"].get<int>(),
-                          Number(trial["auroc"]["value"]));
+    absl::StrAppendFormat(&text, ", %s %d: %.4f", trial["method"].get<std::string>(),
+                          trial["gamma"].get<int>(), Number(trial["fnmr"]["value"]));
   }
   return text + "; gallery, keys and matches grow with it (--gamma)";
 }
 
-std::string TrainingText(const Model& model, const Json& training) {
-  const int best_epoch = training["best_epoch"].get<int>();
-  const std::string best = best_epoch == 0 ? "of the start, which no epoch improved"
-                                           : absl::StrCat("of epoch ", best_epoch);
-  std::string exact;
-  if (training.contains("exact")) {
-    exact = absl::StrFormat("; trained with exact normalisation %.4f",
-                            Number(training["exact"]["val_auroc"]));
+// Further people of single modalities.
+std::string UnpairedText(const Json& training) {
+  std::string text;
+  const Json* unpaired = training.find("unpaired");
+  if (unpaired == nullptr) return text;
+  for (const auto& [name, of] : unpaired->members()) {
+    absl::StrAppendFormat(&text, "  unpaired %s: %d samples of %d further people trained too\n",
+                          name, of["samples"].get<int>(), of["people"].get<int>());
   }
+  return text;
+}
+
+std::string EpochText(const Json& training) {
+  const int best = training["best_epoch"].get<int>();
+  if (training["options"]["method"] != "learned") return "";
+  return best == 0 ? "; the closed form, which no epoch improved"
+                   : absl::StrCat("; ", best, " epochs");
+}
+
+// The share of samples outside the interval: of people who did not train the projection where there
+// are such.
+double OutsideOf(const Json& training) {
+  const Json* others = training.find("outside_share_val");
+  return Number(others != nullptr ? *others : training["outside_share_train"]);
+}
+
+std::string TrainingText(const Model& model, const Json& training) {
   const Interval& interval = model.approximation.interval;
+  const Json* fusion = training.find("fusion");
   return absl::StrFormat(
-      "  gamma %d, %d bytes a template%s\n  validation AUROC %.4f, %s%s\n"
-      "  normalisation of degree %d on [%.3f, %.3f], worst error %.2f%%, %.2f%% "
-      "of training samples outside\n%s",
-      model.gamma, 16 * model.gamma, GammaText(training), Number(training["val_auroc"]), best,
-      exact, model.approximation.Degree(), interval.lo, interval.hi,
+      "  method %s%s\n  gamma %d, %d bytes a template%s\n"
+      "  normalisation of degree %d on [%.3f, %.3f], worst error %.2f%%; outside: %.2f%% of "
+      "training "
+      "samples, %.2f%% of people who did not train it\n%s%s",
+      training["options"]["method"].get<std::string>(), EpochText(training), model.gamma,
+      16 * model.gamma, GammaText(training), model.approximation.Degree(), interval.lo, interval.hi,
       100 * model.approximation.MaxRelativeError(), 100 * Number(training["outside_share_train"]),
-      FusionText(training["fusion"]));
+      100 * OutsideOf(training), UnpairedText(training),
+      fusion != nullptr ? FusionText(*fusion)
+                        : "  no labelled people: no thresholds (heft calibrate adds them)\n");
+}
+
+// Beyond this share of people who did not train it the interval is a fault of the model.
+constexpr double kMostOutside = 0.01;
+
+void AddWarnings(const Json& training, std::vector<std::string>* warnings) {
+  const auto add = [&](const Json* warning) {
+    if (warning != nullptr) warnings->push_back(warning->get<std::string>());
+  };
+  if (const Json* choice = training.find("gamma_choice")) add(choice->find("fallback"));
+  if (const double outside = OutsideOf(training); outside > kMostOutside) {
+    warnings->push_back(absl::StrFormat(
+        "%.1f%% of the samples of people who did not train the model are outside its interval: "
+        "admission will reject as many honest people. Train with more people, or with --method pca",
+        100 * outside));
+  }
+  add(training.find("threshold_warning"));
+  if (const Json* fusion = training.find("fusion")) add(fusion->find("warning"));
 }
 
 }  // namespace
 
 absl::StatusOr<Described> DescribeTraining(const Model& model) {
   HEFT_ASSIGN_OR_RETURN(const Json training, Json::Parse(model.training_summary));
-  for (const char* key : {"best_epoch", "outside_share_train", "fusion", "recipe"}) {
+  for (const char* key : {"best_epoch", "outside_share_train", "recipe", "options"}) {
     if (training.contains(key)) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("the model's training summary has no \"", key, "\": Learn has not made it"));
@@ -72,22 +115,23 @@ absl::StatusOr<Described> DescribeTraining(const Model& model) {
   out.json = {{"model_id", HexString(model.Id())},
               {"gamma", model.gamma},
               {"modality_weights", training["modality_weights"]},
-              {"val_auroc", training["val_auroc"]},
+              {"method", training["options"]["method"]},
               {"best_epoch", training["best_epoch"]},
               {"outside_share", training["outside_share_train"]},
+              {"outside_share_of_others", OutsideOf(training)},
               {"interval", {interval.lo, interval.hi}},
               {"max_relative_error", model.approximation.MaxRelativeError()},
-              {"fusion", training["fusion"]},
               {"recipe", training["recipe"]}};
-  for (const char* key : {"gamma_choice", "threshold_warning"}) {
+  for (const char* key : {"gamma_choice", "threshold_warning", "fusion", "unpaired", "val_auroc",
+                          "effective_dimension"}) {
     if (training.contains(key)) out.json[key] = training[key];
   }
-  if (training.contains("exact")) out.json["exact_val_auroc"] = training["exact"]["val_auroc"];
-  out.text = TrainingText(model, training);
-  for (const Json* warning :
-       {training.find("threshold_warning"), training["fusion"].find("warning")}) {
-    if (warning != nullptr) out.warnings.push_back(warning->get<std::string>());
+  if (training.contains("exact")) {
+    if (const Json* auroc = training["exact"].find("val_auroc"))
+      out.json["exact_val_auroc"] = *auroc;
   }
+  out.text = TrainingText(model, training);
+  AddWarnings(training, &out.warnings);
   return out;
 }
 

@@ -73,23 +73,47 @@ void FixSigns(FeatureMatrix& vectors) {
   }
 }
 
+// The samples of a modality and their classes, further people behind those of the pool.
+struct ClassSamples {
+  FeatureMatrix features;
+  std::vector<int> classes;
+};
+
+ClassSamples AllSamples(const PoolModality& modality) {
+  const Eigen::Index own = modality.features.rows(), further = modality.further.rows();
+  ClassSamples all{FeatureMatrix(own + further, modality.features.cols()),
+                   std::vector<int>(static_cast<std::size_t>(own))};
+  all.features.topRows(own) = modality.features;
+  if (further > 0) all.features.bottomRows(further) = modality.further;
+  for (std::size_t identity = 0; identity < modality.rows.size(); ++identity) {
+    for (int row : modality.rows[identity]) all.classes[row] = static_cast<int>(identity);
+  }
+  const int first = static_cast<int>(modality.rows.size());
+  for (int c : modality.further_classes) all.classes.push_back(first + c);
+  return all;
+}
+
 }  // namespace
 
 absl::StatusOr<Discriminants> Lda(const FeatureMatrix& features, std::span<const int> classes,
                                   int count, const DiscriminantOptions& options) {
   ClassStatistics statistics = Measure(features, classes);
   const Eigen::Index dimension = features.cols();
-  const double trace = statistics.within.trace();
+  const Eigen::RowVectorXd mean = statistics.means.colwise().mean();
+  double trace = statistics.within.trace();
   if (statistics.sizes.size() < 2 || !(trace > 0)) {
     return absl::InvalidArgumentError(
         "training needs two people, and in each modality somebody with two samples that differ: "
         "give people several samples, and leave out a modality that is the same for all");
   }
   const double classes_in_all = static_cast<double>(statistics.sizes.size());
-  const Eigen::RowVectorXd mean = statistics.means.colwise().mean();
-  Eigen::MatrixXd within = (1 - options.shrinkage) * statistics.within;
+  Eigen::MatrixXd within = statistics.within;
+  if (options.suppress_mean) {
+    within += mean.transpose() * mean;
+    trace += mean.squaredNorm();
+  }
+  within *= 1 - options.shrinkage;
   within.diagonal().array() += options.shrinkage * trace / dimension + 1e-9 * trace / dimension;
-  if (options.suppress_mean) within += mean.transpose() * mean;
   const Eigen::MatrixXd factor = CholeskyFactor(within);
   const auto lower = factor.triangularView<Eigen::Lower>();
 
@@ -131,11 +155,8 @@ absl::StatusOr<Discriminants> ChimericLda(const SamplePool& pool, int count,
   std::vector<Candidate> candidates;
   Eigen::Index column = 0;
   for (const PoolModality& modality : pool.modalities()) {
-    std::vector<int> classes(modality.features.rows());
-    for (std::size_t identity = 0; identity < modality.rows.size(); ++identity) {
-      for (int row : modality.rows[identity]) classes[row] = static_cast<int>(identity);
-    }
-    HEFT_ASSIGN_OR_RETURN(Discriminants part, Lda(modality.features, classes, count, options));
+    const ClassSamples all = AllSamples(modality);
+    HEFT_ASSIGN_OR_RETURN(Discriminants part, Lda(all.features, all.classes, count, options));
     for (Eigen::Index i = 0; i < part.ratios.size(); ++i) {
       candidates.push_back({part.ratios[i], column, i, parts.size()});
     }
@@ -165,6 +186,39 @@ FeatureMatrix Pca(const FeatureMatrix& features, int count) {
   FeatureMatrix result = vectors.transpose();
   FixSigns(result);
   return result;
+}
+
+absl::StatusOr<Basis> DiscriminantBasis(const PoolModality& modality, int count,
+                                        const DiscriminantOptions& options) {
+  const ClassSamples all = AllSamples(modality);
+  HEFT_ASSIGN_OR_RETURN(Discriminants found, Lda(all.features, all.classes, count, options));
+  return Basis{std::move(found.vectors), found.ratios.array() + 1};
+}
+
+absl::StatusOr<Basis> PrincipalBasis(const PoolModality& modality, int count) {
+  const FeatureMatrix samples = AllSamples(modality).features;
+  const Eigen::RowVectorXd mean = samples.colwise().mean();
+  FeatureMatrix centred = samples.rowwise() - mean;
+  const double length = mean.norm();
+  if (length > 1e-9) {
+    const Eigen::RowVectorXd shared = mean / length;
+    centred -= (centred * shared.transpose()).eval() * shared;
+  }
+  Eigen::MatrixXd vectors;
+  Eigen::VectorXd values;
+  LeadingDirections(centred, count, vectors, values);
+  if (values.size() == 0) {
+    return absl::InvalidArgumentError(
+        "all samples of a modality are the same: leave that modality out, or bring other samples");
+  }
+  Basis basis{vectors.transpose(), values / static_cast<double>(samples.rows())};
+  // The components are orthogonal to the mean but for rounding, which the mean would multiply.
+  if (length > 1e-9) {
+    const Eigen::RowVectorXd shared = mean / length;
+    basis.vectors -= (basis.vectors * shared.transpose()).eval() * shared;
+  }
+  FixSigns(basis.vectors);
+  return basis;
 }
 
 }  // namespace heft

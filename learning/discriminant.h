@@ -21,7 +21,8 @@ struct Discriminants {
 };
 
 struct DiscriminantOptions {
-  // The within-class covariance becomes (1 - shrinkage) S_w + shrinkage * trace(S_w) / d * I.
+  // The within-class covariance becomes (1 - shrinkage) S_w + shrinkage * trace(S_w) / d * I, where
+  // S_w has the direction of the mean in it if that is suppressed.
   double shrinkage = 0.3;
   // The between-class covariance becomes (1 - blend) S_b + blend * S_t, S_t that of all samples
   // about their mean: where there are fewer classes than directions in which people differ, samples
@@ -47,6 +48,22 @@ absl::StatusOr<Discriminants> ChimericLda(const SamplePool& pool, int count,
 
 // Pca: the `count` leading eigenvectors (rows) of the covariance about the mean.
 FeatureMatrix Pca(const FeatureMatrix& features, int count);
+
+// Basis: directions of one modality, the best first, and the variance of samples along each. With
+// discriminants the within-class variance along each is 1.
+struct Basis {
+  FeatureMatrix vectors;      // at most `count` x dimension
+  Eigen::VectorXd variances;  // positive, falling
+};
+
+// DiscriminantBasis: Lda of the modality's samples, further people included. Lda's errors.
+absl::StatusOr<Basis> DiscriminantBasis(const PoolModality& modality, int count,
+                                        const DiscriminantOptions& options);
+
+// PrincipalBasis: the leading principal components of all samples, further people included, without
+// labels. The direction of the overall mean is removed: what all people share would raise every
+// cosine. kInvalidArgument where all samples are the same.
+absl::StatusOr<Basis> PrincipalBasis(const PoolModality& modality, int count);
 
 }  // namespace heft
 

@@ -12,10 +12,11 @@
 #include "evaluation/folds.h"
 #include "features/dataset.h"
 #include "fusion/profile.h"
-#include "learning/choose_gamma.h"
+#include "learning/choose_system.h"
 #include "learning/cross_fit.h"
 #include "learning/decide.h"
 #include "learning/recipe.h"
+#include "learning/train_internal.h"
 #include "learning/trained_model.h"
 
 namespace heft {
@@ -24,6 +25,8 @@ namespace {
 // Beyond, the proof of a template's norm has no room for flooding: at 256 it lacks 0.8 bits, and
 // errors grow with the square root.
 constexpr int kMostFlooded = 64;
+// Of a model (heft/model.h).
+constexpr int kMostDimensions = 1024;
 
 // The state to go on from; none where the file is not there.
 absl::StatusOr<std::optional<TrainCheckpoint>> ReadCheckpoint(const std::string& path) {
@@ -40,6 +43,9 @@ absl::StatusOr<std::optional<TrainCheckpoint>> ReadCheckpoint(const std::string&
 absl::StatusOr<TrainOptions> Resolve(const LearnOptions& options) {
   TrainOptions train;
   HEFT_ASSIGN_OR_RETURN(train.recipe, ParseRecipe(options.recipe));
+  if (!options.method.empty()) {
+    HEFT_ASSIGN_OR_RETURN(train.method, ParseMethod(options.method));
+  }
   const bool paper = train.recipe == Recipe::kPaper;
   const std::string own = paper ? "least_squares" : "minimax";
   HEFT_ASSIGN_OR_RETURN(train.fit, ParseFitKind(options.fit.empty() ? own : options.fit));
@@ -59,45 +65,189 @@ absl::StatusOr<TrainOptions> Resolve(const LearnOptions& options) {
   return train;
 }
 
-// DecideAcross: the cross-fit and what is fitted to its scores.
-absl::StatusOr<Decisions> DecideAcross(const Monitor& monitor, const Dataset& dataset,
-                                       const TrainOptions& train, const TrainResult& shipped,
-                                       const std::string& name) {
-  TrainOptions options = train;
-  options.grid_search = false;  // lambda and margin as chosen, like gamma
-  options.lambda = shipped.summary["options"]["lambda"].get<double>();
-  options.margin = shipped.summary["options"]["margin"].get<double>();
-  HEFT_ASSIGN_OR_RETURN(const CrossFit fit, FitAcross(monitor, dataset, options, shipped, name));
-  HEFT_RETURN_IF_ERROR(CheckNotStopped(monitor));
-  return Decide(fit, train.seed);
+// What a model is made of.
+struct Learned {
+  TrainResult shipped;
+  std::optional<TrainResult> exact;
+  std::optional<Decisions> decisions;
+};
+
+absl::StatusOr<TrainResult> TrainExactly(const Monitor& monitor, const Dataset& dataset,
+                                         TrainOptions train, const LearnOptions& options,
+                                         const std::string& name) {
+  train.fhe_aware = false;
+  const std::string checkpoint = options.checkpoint.empty() ? "" : options.checkpoint + ".exact";
+  return TrainWithProgress(monitor, dataset, train, name + "exact", checkpoint);
 }
 
-// ResolveStart: chooses gamma where none was asked for, and how the start is made, and says so.
-// What no profile evaluates is found out before the work.
-absl::Status ResolveStart(const Dataset& dataset, const LearnOptions& options,
-                          const Monitor& monitor, const std::string& name, TrainOptions& train,
-                          Json& chosen) {
-  const bool choose = train.gamma == 0;
-  std::vector<int> gammas = {train.gamma};
-  if (choose) gammas = GammaCandidates(dataset.TotalDimension());
-  HEFT_ASSIGN_OR_RETURN(const Profile profile, FindModelProfile(options.profile));
-  if (profile.flooded) {
-    if (gammas.front() > kMostFlooded) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "profile ", options.profile, " floods what is opened with noise, and has room ",
-          "for it with at most ", kMostFlooded, " dimensions: choose a smaller gamma"));
-    }
-    std::erase_if(gammas, [](int gamma) { return gamma > kMostFlooded; });
+// The paper's recipe: training people train, validation people stop, in each part anew.
+absl::StatusOr<Learned> LearnAsPaper(const Dataset& dataset, const TrainOptions& train,
+                                     const LearnOptions& options, const Monitor& monitor,
+                                     const std::string& name) {
+  Learned out;
+  HEFT_ASSIGN_OR_RETURN(out.shipped, TrainWithProgress(monitor, dataset, train, name + "FHE-aware",
+                                                       options.checkpoint, options.curve));
+  if (options.with_exact) {
+    HEFT_ASSIGN_OR_RETURN(out.exact, TrainExactly(monitor, dataset, train, options, name));
   }
+  TrainOptions across = train;
+  across.grid_search = false;  // lambda and margin as chosen, like gamma
+  across.lambda = out.shipped.summary["options"]["lambda"].get<double>();
+  across.margin = out.shipped.summary["options"]["margin"].get<double>();
+  const bool few = CrossFitParts(DevelopmentPeople(dataset)) < 2;
+  CrossFit fit;
+  if (few) {
+    fit = OfValidationPeople(dataset, out.shipped);
+  } else {
+    HEFT_ASSIGN_OR_RETURN(fit, FitAcross(monitor, dataset, across, 0, name));
+  }
+  HEFT_RETURN_IF_ERROR(CheckNotStopped(monitor));
+  HEFT_ASSIGN_OR_RETURN(out.decisions, Decide(fit, train.seed));
+  return out;
+}
+
+// Whether validation people can judge epochs.
+bool CanJudge(const Dataset& dataset) {
+  const auto pool = SamplePool::Make(dataset, Split::kValidation);
+  return pool.ok() && HasGenuinePair(pool->Paired());
+}
+
+// Whether there is a genuine comparison, and an impostor one.
+bool CanDecide(const Dataset& people) {
+  const std::vector<int> identities = IdentityNumbers(people.labels);
+  return people.labelled && HasGenuinePair({{}, identities}) &&
+         *std::ranges::max_element(identities) > 0;
+}
+
+// The people of all parts, development people alone, as training people.
+Dataset AllTraining(Dataset people) {
+  std::ranges::fill(people.split, Split::kTrain);
+  return people;
+}
+
+// Decisions and the interval of a model without parts: too few people, or no labels.
+absl::Status FinishAlone(const Dataset& people, const TrainOptions& train, Learned& out) {
+  const Dataset all = AllTraining(people);
+  HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features,
+                        Concatenate(all, RowsOf(all.split, Split::kTrain)));
+  HEFT_ASSIGN_OR_RETURN(const Normaliser normaliser,
+                        FitInterval(SquaredNorms(out.shipped.projection, features), train));
+  HEFT_RETURN_IF_ERROR(SetInterval(normaliser, all, out.shipped));
+  if (!CanDecide(people)) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(out.decisions, Decide(OfAllPeople(people, out.shipped), train.seed));
+  return absl::OkStatus();
+}
+
+// The generalising recipe. Validation people choose the number of epochs; then all people for
+// training and validation train, and the interval and the decisions come from the parts.
+absl::StatusOr<Learned> LearnGenerally(const Dataset& dataset, const TrainOptions& train,
+                                       const LearnOptions& options, const Monitor& monitor,
+                                       const std::string& name) {
+  const Dataset people = DevelopmentPeople(dataset);
+  const int parts = people.labelled ? CrossFitParts(people) : 0;
+  Learned out;
+  int epochs = 0;
+  if (train.method == Method::kLearned && (parts < 2 || CanJudge(dataset))) {
+    HEFT_ASSIGN_OR_RETURN(out.shipped,
+                          TrainWithProgress(monitor, dataset, train, name + "FHE-aware",
+                                            options.checkpoint, options.curve));
+    epochs = out.shipped.best_epoch;
+    if (parts < 2) {
+      HEFT_ASSIGN_OR_RETURN(out.decisions,
+                            Decide(OfValidationPeople(dataset, out.shipped), train.seed));
+      if (!options.with_exact) return out;
+      HEFT_ASSIGN_OR_RETURN(out.exact, TrainExactly(monitor, dataset, train, options, name));
+      return out;
+    }
+  }
+  const Json judged = std::move(out.shipped.summary);
+  const Dataset all = AllTraining(people);
+  HEFT_ASSIGN_OR_RETURN(out.shipped, TrainFully(all, train, epochs, StoppedBy(monitor)));
+  for (const char* key : {"val_auroc", "val_fnmr", "val_identities", "epochs_run"}) {
+    if (const Json* value = judged.find(key)) out.shipped.summary[key] = *value;
+  }
+  if (parts < 2) {
+    HEFT_RETURN_IF_ERROR(FinishAlone(people, train, out));
+    return out;
+  }
+  HEFT_ASSIGN_OR_RETURN(CrossFit fit, FitAcross(monitor, dataset, train, epochs, name));
+  HEFT_ASSIGN_OR_RETURN(const Eigen::VectorXd norms, HeldOutNorms(fit));
+  HEFT_ASSIGN_OR_RETURN(const Normaliser normaliser, FitInterval(norms, train));
+  HEFT_RETURN_IF_ERROR(SetInterval(normaliser, all, out.shipped));
+  HEFT_RETURN_IF_ERROR(SetIntervals(normaliser, fit));
+  out.shipped.summary["outside_share_val"] = internal::OutsideShare(
+      norms * (normaliser.gain * normaliser.gain), out.shipped.approximation.interval);
+  if (options.with_exact && epochs > 0) {
+    TrainOptions exactly = train;
+    exactly.fhe_aware = false;
+    HEFT_ASSIGN_OR_RETURN(out.exact, TrainFully(all, exactly, epochs, StoppedBy(monitor)));
+    HEFT_RETURN_IF_ERROR(SetInterval(normaliser, all, *out.exact));
+  }
+  HEFT_RETURN_IF_ERROR(CheckNotStopped(monitor));
+  HEFT_ASSIGN_OR_RETURN(out.decisions, Decide(fit, train.seed));
+  return out;
+}
+
+// The dimensions that may be chosen; one where it was given.
+absl::StatusOr<std::vector<int>> OpenGammas(const Dataset& dataset, const LearnOptions& options,
+                                            const TrainOptions& train, bool flooded) {
+  const int total = dataset.TotalDimension();
+  std::vector<int> gammas = {train.gamma};
+  if (train.gamma == 0 && options.method == "none") {
+    gammas = {PaddedDimension(total)};
+  } else if (train.gamma == 0) {
+    gammas = GammaCandidates(total);
+  }
+  if (gammas.front() > kMostDimensions) {
+    return absl::InvalidArgumentError(absl::StrCat("method none keeps all ", total,
+                                                   " dimensions, a model has at most ",
+                                                   kMostDimensions, ": choose method pca"));
+  }
+  if (flooded && gammas.front() > kMostFlooded) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "profile ", options.profile, " floods what is opened with noise, and has room ",
+        "for it with at most ", kMostFlooded, " dimensions: choose a smaller gamma",
+        options.method == "none" ? ", or method pca" : ""));
+  }
+  if (flooded) std::erase_if(gammas, [](int gamma) { return gamma > kMostFlooded; });
+  return gammas;
+}
+
+// ResolveChoice: chooses what was not asked for, and says so. What no profile evaluates is found
+// out before the work.
+absl::Status ResolveChoice(const Dataset& dataset, const LearnOptions& options,
+                           const Monitor& monitor, const std::string& name, TrainOptions& train,
+                           Json& chosen) {
+  if (!dataset.labelled && (options.method.empty() || train.method == Method::kLearned)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        dataset.folder, " has no labels.txt, and learning needs the identity of each row: write ",
+        "one, or choose method pca or none"));
+  }
+  HEFT_ASSIGN_OR_RETURN(const Profile profile, FindModelProfile(options.profile));
+  const bool open_gamma = train.gamma == 0;
+  HEFT_ASSIGN_OR_RETURN(const std::vector<int> gammas,
+                        OpenGammas(dataset, options, train, profile.flooded));
   train.gamma = gammas[0];
   HEFT_RETURN_IF_ERROR(CheckEvaluable(dataset, train, options.profile));
-  const Progress progress(monitor, name + "choosing " + (choose ? "gamma" : "the start"));
+  const Progress progress(monitor, name + "choosing " + (open_gamma ? "gamma" : "the start"));
   HEFT_RETURN_IF_ERROR(progress.Step(0, 1));
-  HEFT_ASSIGN_OR_RETURN(const GammaChoice choice, ChooseGamma(dataset, train, gammas));
+  const WhatIsOpen open = {
+      .gammas = gammas,
+      .method = options.method.empty() && train.recipe == Recipe::kGeneralising,
+      .largest_gamma = profile.flooded ? kMostFlooded : kMostDimensions};
+  HEFT_ASSIGN_OR_RETURN(
+      const SystemChoice choice,
+      ChooseSystem(
+          train.recipe == Recipe::kPaper ? dataset : AllTraining(DevelopmentPeople(dataset)), train,
+          open));
   train.gamma = choice.gamma;
-  train.blend = choice.blend;
-  if (!choose) return progress.Step(1, 1);
-  chosen = choice.ToJson();
+  if (train.recipe == Recipe::kPaper) return progress.Step(1, 1);
+  train.method = choice.start.method;
+  train.shrinkages = choice.start.shrinkages;
+  train.blend = choice.start.blend;
+  train.whitening = choice.start.whitening;
+  train.modality_weights = choice.start.weights;
+  if (!choice.trials.empty() && (open_gamma || open.method)) chosen = choice.ToJson();
   HEFT_RETURN_IF_ERROR(CheckEvaluable(dataset, train, options.profile));
   return progress.Step(1, 1, choice.Reason());
 }
@@ -110,22 +260,13 @@ absl::StatusOr<Model> LearnOne(const Dataset& dataset, const LearnOptions& optio
   HEFT_RETURN_IF_ERROR(FindModelProfile(options.profile).status());
   HEFT_ASSIGN_OR_RETURN(TrainOptions train, Resolve(options));
   Json chosen;
-  HEFT_RETURN_IF_ERROR(ResolveStart(dataset, options, monitor, name, train, chosen));
-  HEFT_ASSIGN_OR_RETURN(TrainResult aware,
-                        TrainWithProgress(monitor, dataset, train, name + "FHE-aware",
-                                          options.checkpoint, options.curve));
-  if (!chosen.is_null()) aware.summary["gamma_choice"] = std::move(chosen);
-  std::optional<TrainResult> exact;
-  if (options.with_exact) {
-    TrainOptions other = train;
-    other.fhe_aware = false;
-    const std::string checkpoint = options.checkpoint.empty() ? "" : options.checkpoint + ".exact";
-    HEFT_ASSIGN_OR_RETURN(exact,
-                          TrainWithProgress(monitor, dataset, other, name + "exact", checkpoint));
-  }
-  HEFT_ASSIGN_OR_RETURN(const Decisions decisions,
-                        DecideAcross(monitor, dataset, train, aware, name));
-  return MakeModel(dataset, aware, {options.profile, exact ? &*exact : nullptr, &decisions, fold});
+  HEFT_RETURN_IF_ERROR(ResolveChoice(dataset, options, monitor, name, train, chosen));
+  const auto learn = train.recipe == Recipe::kPaper ? LearnAsPaper : LearnGenerally;
+  HEFT_ASSIGN_OR_RETURN(Learned learned, learn(dataset, train, options, monitor, name));
+  if (!chosen.is_null()) learned.shipped.summary["gamma_choice"] = std::move(chosen);
+  return MakeModel(dataset, learned.shipped,
+                   {options.profile, learned.exact ? &*learned.exact : nullptr,
+                    learned.decisions ? &*learned.decisions : nullptr, fold});
 }
 
 }  // namespace
@@ -141,9 +282,11 @@ absl::StatusOr<TrainResult> TrainWithProgress(const Monitor& monitor, const Data
   hooks.measure_training = curve != nullptr;
   hooks.progress = [&](const TrainProgress& p) {
     if (curve != nullptr) curve->push_back({p.epoch, p.train_auroc, p.val_auroc});
-    progress.Update(p.epoch, p.epochs,
-                    absl::StrFormat("loss %.4f, validation AUROC %.4f, %.1f%% outside", p.loss,
-                                    p.val_auroc, 100 * p.outside_share));
+    progress.Update(
+        p.epoch, p.epochs,
+        absl::StrFormat("loss %.4f, validation FNMR %.2g at FMR %g, AUROC %.4f, "
+                        "%.1f%% outside",
+                        p.loss, p.val_fnmr, recipe::kFmr, p.val_auroc, 100 * p.outside_share));
   };
   if (!train.grid_search || !checkpoint.empty()) {  // Train says that these two exclude each other
     hooks.save = [&](const TrainCheckpoint& state) -> absl::Status {
@@ -154,6 +297,12 @@ absl::StatusOr<TrainResult> TrainWithProgress(const Monitor& monitor, const Data
     };
   }
   return Train(dataset, train, hooks);
+}
+
+TrainHooks StoppedBy(const Monitor& monitor) {
+  TrainHooks hooks;
+  hooks.save = [&monitor](const TrainCheckpoint&) { return CheckNotStopped(monitor); };
+  return hooks;
 }
 
 absl::StatusOr<Model> Learn(const TrainingData& data, const LearnOptions& options,

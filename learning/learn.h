@@ -21,6 +21,9 @@ absl::StatusOr<TrainResult> TrainWithProgress(const Monitor& monitor, const Data
                                               const std::string& checkpoint = "",
                                               std::vector<LearnEpoch>* curve = nullptr);
 
+// StoppedBy: hooks for a training that is not shown, which `monitor` can stop after every epoch.
+TrainHooks StoppedBy(const Monitor& monitor);
+
 }  // namespace heft
 
 #endif  // HEFT_LEARNING_LEARN_H_

@@ -13,8 +13,16 @@
 
 namespace heft::recipe {
 
-inline constexpr int kVersion = 2;
-inline constexpr char kDate[] = "2026-11-22";
+inline constexpr int kVersion = 3;
+inline constexpr char kDate[] = "2026-11-23";
+
+// ---- What is minimised: an estimate of FNMR at kFmr (learning/objective.h).
+inline constexpr double kFmr = 1e-3;
+inline constexpr double kTailShare = 0.02;  // of impostor scores, taken as exponential
+inline constexpr int kFewestInTail = 20;
+inline constexpr double kBandwidth = 0.35;  // over the deviation of genuine scores
+// kLeastError: estimates are compared with this added, so that two very small ones are alike.
+inline constexpr double kLeastError = 1e-5;
 
 // ---- Which differences are real.
 // kReplicates: resamplings of people, of at most kReplicatePairs impostor comparisons a part.
@@ -24,15 +32,24 @@ inline constexpr int kReplicatePairs = 200'000;
 // ---- Fused dimension.
 // kGammas: tried where none is asked for, as far as the data's dimensions go.
 inline constexpr int kGammas[] = {16, 32, 64, 128, 256};
-// kGammaConfidence, kGammaTolerance: the smallest dimension is chosen that is not shown to be worse
-// than the best by more than this share of the best one's errors (1 - AUROC). An interval of 0.68
-// is one standard error.
-inline constexpr double kGammaConfidence = 0.68, kGammaTolerance = 0.05;
+// kGammaErrors, kGammaTolerance: the smallest dimension is chosen whose FNMR estimate is above the
+// best one's by no more than so many standard errors of their difference, or this share of it.
+inline constexpr double kGammaErrors = 1.96, kGammaTolerance = 0.05;
+// kFallBackErrors: another method replaces learning where its estimate is lower by more than so
+// many standard errors of their difference.
+inline constexpr double kFallBackErrors = 1;
+// kPcaEnergy: without labels the smallest dimension is chosen that keeps this share of the
+// variance.
+inline constexpr double kPcaEnergy = 0.95;
 // kPaperGamma: of the paper's recipe, which chooses nothing.
 inline constexpr int kPaperGamma = 32;
 
 // ---- The start and its weights.
-inline constexpr double kShrinkage = 0.3;  // of the within-class covariance
+// kShrinkages: of the within-class covariance, of each modality. kWhitenings: powers of deviations
+// by which directions are divided. The middles start the search, and stand where nobody can be left
+// out.
+inline constexpr double kShrinkages[] = {0.1, 0.3, 0.6, 0.9}, kMiddleShrinkage = 0.3;
+inline constexpr double kWhitenings[] = {0, 0.25, 0.5}, kMiddleWhitening = 0.25;
 // kStartParts: the training people are dealt into so many; discriminants of the others are scored
 // on each.
 inline constexpr int kStartParts = 4;
@@ -40,22 +57,24 @@ inline constexpr int kStartParts = 4;
 inline constexpr int kStartRows = 400;
 // kBlends: shares of all samples' covariance in that between people, of which the best is taken.
 // Modalities of more than kLargestBlended dimensions have none: it would take minutes.
-inline constexpr double kBlends[] = {0, 0.1, 0.5, 0.9};
+inline constexpr double kBlends[] = {0, 0.5}, kMiddleBlend = 0.5;
 inline constexpr int kLargestBlended = 1024;
 // kWeightSteps: factors of the search for weights, one after the other, both up and down.
-inline constexpr double kWeightSteps[] = {4, 2, 1.4, 1.2};
-// kWeightEvidence: over the square root of the number of people is the share of the errors
-// (1 - AUROC) that a step has to take away. Weights that few people choose freely wander off.
-inline constexpr double kWeightEvidence = 1;
+inline constexpr double kWeightSteps[] = {2, 1.4, 1.2};
+// kStepEvidence: the share of the FNMR estimate that a step of the search has to take away.
+inline constexpr double kStepEvidence = 0.02;
 // kLargestWeight: and its inverse bound the search.
 inline constexpr double kLargestWeight = 256;
 
 // ---- Training.
 inline constexpr double kLambda = 0.25, kMargin = 0.5, kWeightDecay = 1e-4;
-inline constexpr int kEpochs = 60, kPatience = 20, kMaxBatch = 2048;
+inline constexpr int kEpochs = 20, kPatience = 5, kMaxBatch = 2048;
+// kEpochEvidence: the share of the FNMR estimate that a later epoch has to take away from the best.
+inline constexpr double kEpochEvidence = 0.05;
 inline constexpr double kLearningRate = 5e-4;
 inline constexpr int kDegree = 3;
-inline constexpr double kIntervalMargin = 1.15;
+// The interval of |z|^2: room around quantiles, and deviations of the logarithm on either side.
+inline constexpr double kIntervalMargin = 1.15, kIntervalDeviations = 4.5;
 inline constexpr int kPaperEpochs = 1000, kPaperDegree = 2;
 inline constexpr double kPaperLearningRate = 5e-3;
 
@@ -66,7 +85,7 @@ inline constexpr int kParts = 5;
 // kFewestInPart: people of a part; with fewer people there are fewer parts, with fewer than two
 // parts none.
 inline constexpr int kFewestInPart = 4;
-// kStoppingShare: one in so many of the others stops the training, as validation people do.
+// kStoppingShare: under the paper's recipe one in so many of the others stops the training.
 inline constexpr int kStoppingShare = 4;
 // kDecisionReplicates: resamplings of people for the intervals that a model carries.
 inline constexpr int kDecisionReplicates = 200;

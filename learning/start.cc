@@ -6,11 +6,10 @@
 #include <iterator>
 #include <numeric>
 
+#include "absl/strings/str_cat.h"
 #include "base/threads.h"
-#include "learning/discriminant.h"
 #include "learning/parts.h"
 #include "learning/recipe.h"
-#include "learning/train_internal.h"
 
 namespace heft {
 namespace {
@@ -20,53 +19,91 @@ constexpr double kFillWeight = 0.1;
 // Streams of the seed.
 constexpr uint64_t kDealStream = 4, kRepairStream = 5;
 
-// Fill: rows from `found` on become principal components, of the modalities in turn.
-void Fill(const SamplePool& pool, Eigen::Index found, Directions& directions) {
-  const Eigen::Index missing = directions.rows.rows() - found;
-  const double size = std::sqrt(directions.rows.squaredNorm() / std::max<Eigen::Index>(1, found));
+// A direction of a modality's basis, and what its row is multiplied by.
+struct Picked {
+  size_t modality;
+  Eigen::Index index;
+  double scale;
+};
+
+// The `gamma` directions of the largest variance in templates, the largest first.
+std::vector<Picked> Pick(const std::vector<Eigen::VectorXd>& variances, int gamma,
+                         const StartChoice& choice) {
+  struct Candidate {
+    double variance;
+    Picked picked;
+  };
+  std::vector<Candidate> candidates;
+  for (size_t m = 0; m < variances.size(); ++m) {
+    for (Eigen::Index i = 0; i < variances[m].size(); ++i) {
+      const double variance = variances[m][i];
+      const double scale = choice.weights[m] * std::pow(variance, -choice.whitening / 2);
+      candidates.push_back({scale * scale * variance, {m, i, scale}});
+    }
+  }
+  std::ranges::stable_sort(candidates, std::ranges::greater{}, &Candidate::variance);
+  if (candidates.size() > static_cast<size_t>(gamma)) candidates.resize(gamma);
+  std::vector<Picked> picked;
+  for (const Candidate& candidate : candidates) picked.push_back(candidate.picked);
+  return picked;
+}
+
+absl::StatusOr<Basis> BasisOf(const SamplePool& pool, size_t modality, int gamma,
+                              const StartChoice& choice) {
+  const PoolModality& of = pool.modalities()[modality];
+  if (choice.method == Method::kNone) {
+    const Eigen::Index width = of.features.cols();
+    return Basis{FeatureMatrix::Identity(width, width), Eigen::VectorXd::Ones(width)};
+  }
+  if (choice.method == Method::kPca) return PrincipalBasis(of, gamma);
+  return DiscriminantBasis(of, gamma,
+                           {.shrinkage = choice.shrinkages[modality], .blend = choice.blend});
+}
+
+// First columns of the modalities in the concatenation, and the total.
+std::vector<Eigen::Index> Columns(const SamplePool& pool) {
+  std::vector<Eigen::Index> columns = {0};
+  for (const PoolModality& modality : pool.modalities()) {
+    columns.push_back(columns.back() + modality.features.cols());
+  }
+  return columns;
+}
+
+// Rows from `found` on become principal components, of the modalities in turn.
+void Fill(const SamplePool& pool, Eigen::Index found, FeatureMatrix& rows) {
+  const Eigen::Index missing = rows.rows() - found;
+  const double size = std::sqrt(rows.squaredNorm() / std::max<Eigen::Index>(1, found));
+  const std::vector<Eigen::Index> column = Columns(pool);
   std::vector<FeatureMatrix> components;
-  std::vector<Eigen::Index> column = {0};
   for (const PoolModality& modality : pool.modalities()) {
     components.push_back(Pca(modality.features, static_cast<int>(missing)));
-    column.push_back(column.back() + modality.features.cols());
   }
   Eigen::Index next = found;
   for (Eigen::Index i = 0; i < missing; ++i) {
-    for (size_t m = 0; m < components.size() && next < directions.rows.rows(); ++m) {
+    for (size_t m = 0; m < components.size() && next < rows.rows(); ++m) {
       if (i >= components[m].rows()) continue;
-      directions.rows.row(next).segment(column[m], components[m].cols()) =
+      rows.row(next++).segment(column[m], components[m].cols()) =
           kFillWeight * size * components[m].row(i);
-      directions.modalities[next++] = static_cast<int>(m);
     }
   }
 }
 
-// Products: of all pairs of a batch's samples, modality by modality, as far as weights leave them
-// open.
-struct Products {
-  std::vector<FeatureMatrix> of;  // n x n, one a modality
-  const std::vector<int>* classes = nullptr;
-
-  FeatureMatrix Scores(std::span<const double> weights) const {
-    FeatureMatrix sum = FeatureMatrix::Zero(of[0].rows(), of[0].cols());
-    for (size_t m = 0; m < of.size(); ++m) sum += weights[m] * weights[m] * of[m];
-    const Eigen::VectorXd length = sum.diagonal().cwiseMax(1e-300).cwiseSqrt();
-    sum.array().colwise() /= length.array();
-    sum.array().rowwise() /= length.transpose().array();
-    return sum;
+absl::StatusOr<FeatureMatrix> Concatenation(const SamplePool& pool, int gamma,
+                                            const std::vector<double>& weights) {
+  const std::vector<Eigen::Index> column = Columns(pool);
+  if (gamma < column.back()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("method none keeps all ", column.back(), " dimensions, ", gamma,
+                     " are asked for: choose a larger gamma, or method pca"));
   }
-};
-
-// MeanAuroc of all batches; -1 if not computable.
-double Judge(const std::vector<Products>& batches, std::span<const double> weights) {
-  std::vector<double> auroc(batches.size());
-  ParallelFor(batches.size(), [&](size_t i) {
-    auroc[i] = internal::FastAuroc(batches[i].Scores(weights), *batches[i].classes);
-  });
-  return std::accumulate(auroc.begin(), auroc.end(), 0.0) / static_cast<double>(auroc.size());
+  FeatureMatrix rows = FeatureMatrix::Zero(gamma, column.back());
+  for (size_t m = 0; m < weights.size(); ++m) {
+    for (Eigen::Index i = column[m]; i < column[m + 1]; ++i) rows(i, i) = weights[m];
+  }
+  return rows;
 }
 
-// Thin: of each class as many samples as `most` rows allow, two at least.
+// Of each class as many samples as `most` rows allow, two at least.
 Batch Thin(const Batch& batch, int most) {
   const int classes = 1 + *std::max_element(batch.classes.begin(), batch.classes.end());
   const int each = std::max(2, most / classes);
@@ -81,54 +118,63 @@ Batch Thin(const Batch& batch, int most) {
   return thin;
 }
 
-}  // namespace
-
-absl::StatusOr<Directions> FindDirections(const SamplePool& pool, int gamma,
-                                          const DirectionOptions& options) {
-  DiscriminantOptions lda;
-  lda.shrinkage = options.shrinkage;
-  lda.blend = options.blend;
-  HEFT_ASSIGN_OR_RETURN(const Discriminants found, ChimericLda(pool, gamma, lda));
-  Directions directions{FeatureMatrix::Zero(gamma, found.vectors.cols()), found.modalities};
-  directions.modalities.resize(gamma, 0);
-  for (Eigen::Index i = 0; i < found.vectors.rows(); ++i) {
-    const double ratio = found.ratios[i];
-    directions.rows.row(i) = std::sqrt(ratio / (1 + 2 * ratio)) * found.vectors.row(i);
-  }
-  if (found.vectors.rows() < gamma) Fill(pool, found.vectors.rows(), directions);
-  return directions;
+bool CanBlend(const SamplePool& pool) {
+  return std::ranges::all_of(pool.modalities(), [](const PoolModality& modality) {
+    return modality.features.cols() <= recipe::kLargestBlended;
+  });
 }
 
-FeatureMatrix Weighted(const FeatureMatrix& projection, const SamplePool& pool,
-                       std::span<const double> weights) {
-  FeatureMatrix result = projection;
-  Eigen::Index column = 0;
-  for (size_t m = 0; m < weights.size(); ++m) {
-    const Eigen::Index width = pool.modalities()[m].features.cols();
-    result.middleCols(column, width) *= weights[m];
-    column += width;
-  }
-  return result;
+// Whether an estimate is below another by enough to move for.
+bool Less(double a, double b) {
+  return a + recipe::kLeastError < (1 - recipe::kStepEvidence) * (b + recipe::kLeastError);
 }
 
-namespace {
-
-// Blends: those to try; none but 0 where a modality is too large.
-std::vector<double> Blends(const SamplePool& pool, const TrainOptions& options) {
-  if (options.blend >= 0) return {options.blend};
-  for (const PoolModality& modality : pool.modalities()) {
-    if (modality.features.cols() > recipe::kLargestBlended) return {0};
-  }
-  return {std::begin(recipe::kBlends), std::end(recipe::kBlends)};
+// Cosines of all rows with each other.
+FeatureMatrix Cosines(FeatureMatrix z) {
+  z.rowwise().normalize();  // A zero row stays zero.
+  return z * z.transpose();
 }
 
 }  // namespace
+
+absl::StatusOr<FeatureMatrix> BuildStart(const SamplePool& pool, int gamma,
+                                         const StartChoice& choice) {
+  if (choice.method == Method::kNone) return Concatenation(pool, gamma, choice.weights);
+  std::vector<Basis> bases;
+  std::vector<Eigen::VectorXd> variances;
+  for (size_t m = 0; m < pool.modalities().size(); ++m) {
+    HEFT_ASSIGN_OR_RETURN(Basis basis, BasisOf(pool, m, gamma, choice));
+    variances.push_back(basis.variances);
+    bases.push_back(std::move(basis));
+  }
+  const std::vector<Eigen::Index> column = Columns(pool);
+  FeatureMatrix rows = FeatureMatrix::Zero(gamma, column.back());
+  Eigen::Index next = 0;
+  for (const Picked& picked : Pick(variances, gamma, choice)) {
+    const auto vector = bases[picked.modality].vectors.row(picked.index);
+    rows.row(next++).segment(column[picked.modality], vector.size()) = picked.scale * vector;
+  }
+  if (next < gamma && choice.method == Method::kLearned) Fill(pool, next, rows);
+  return rows;
+}
+
+StartChoice DefaultStart(const TrainOptions& options, const SamplePool& pool) {
+  const auto given = [](double value, double otherwise) { return value < 0 ? otherwise : value; };
+  StartChoice start{options.method,
+                    std::vector<double>(pool.modalities().size(),
+                                        given(options.shrinkage, recipe::kMiddleShrinkage)),
+                    given(options.blend, CanBlend(pool) ? recipe::kMiddleBlend : 0),
+                    given(options.whitening, recipe::kMiddleWhitening), options.modality_weights};
+  if (!options.shrinkages.empty()) start.shrinkages = options.shrinkages;
+  if (start.weights.empty()) start.weights.assign(pool.modalities().size(), 1.0);
+  return start;
+}
 
 StartSearch StartSearch::Make(const SamplePool& pool, int gamma, const TrainOptions& options) {
   StartSearch search;
-  search.modalities_ = pool.modalities().size();
-  search.people_ = pool.identities();
-  search.fallback_ = std::max(options.blend, 0.0);
+  search.options_ = options;
+  search.gamma_ = gamma;
+  search.blended_ = CanBlend(pool);
   const int parts = std::min(recipe::kStartParts, pool.identities() / recipe::kFewestInPart);
   if (parts < 2) return search;
   Random random(options.seed, kDealStream);
@@ -136,115 +182,136 @@ StartSearch StartSearch::Make(const SamplePool& pool, int gamma, const TrainOpti
   for (int part = 0; part < parts; ++part) {
     std::vector<int> own, others;
     for (int i = 0; i < pool.identities(); ++i) (part_of[i] == part ? own : others).push_back(i);
-    const SamplePool rest = pool.Only(others), judged = pool.Only(own);
+    const SamplePool judged = pool.Only(own);
     Random repair(options.seed, kRepairStream + part);
-    std::vector<Batch> batches = {Thin(judged.Paired(), recipe::kStartRows)};
-    if (search.modalities_ > 1) batches.push_back(judged.Repair(repair, recipe::kStartRows));
-    for (double blend : Blends(pool, options)) {
-      const auto directions = FindDirections(rest, gamma, {options.shrinkage, blend});
-      // Nobody among the others with two samples: the part tells nothing.
-      if (!directions.ok()) continue;
-      for (const Batch& batch : batches) {
-        if (!HasGenuinePair(batch)) continue;
-        search.judged_[blend].push_back({ProjectAll(directions->rows, batch.features),
-                                         directions->modalities, batch.classes,
-                                         &batch == &batches[0]});
-      }
+    Part& made = search.parts_.emplace_back();
+    made.others = pool.Only(others);
+    made.judged = {Thin(judged.Paired(), recipe::kStartRows)};
+    if (pool.modalities().size() > 1) {
+      made.judged.push_back(judged.Repair(repair, recipe::kStartRows));
     }
   }
   return search;
 }
 
-namespace {
-
-// ProductsOf: of the columns of z below `gamma`.
-Products ProductsOf(const FeatureMatrix& z, const std::vector<int>& modalities, size_t count,
-                    int gamma, const std::vector<int>& classes) {
-  Products products{std::vector<FeatureMatrix>(count), &classes};
-  for (size_t m = 0; m < count; ++m) {
-    std::vector<int> columns;
-    for (int i = 0; i < gamma; ++i) {
-      if (modalities[i] == static_cast<int>(m)) columns.push_back(i);
+const std::vector<StartSearch::Projected>& StartSearch::Project(size_t modality,
+                                                                const StartChoice& choice) {
+  const bool learned = choice.method == Method::kLearned;
+  const auto key =
+      std::make_tuple(choice.method, modality, learned ? choice.shrinkages[modality] : 0.0,
+                      learned ? choice.blend : 0.0);
+  const auto [found, missing] = projected_.try_emplace(key);
+  if (!missing) return found->second;
+  std::vector<Projected>& of_parts = found->second;
+  of_parts.resize(parts_.size());
+  const std::vector<Eigen::Index> column = Columns(parts_[0].others);
+  ParallelFor(parts_.size(), [&](size_t part) {
+    const auto basis = BasisOf(parts_[part].others, modality, gamma_, choice);
+    if (!basis.ok()) return;  // None of the others has two samples: the part tells nothing.
+    of_parts[part].variances = basis->variances;
+    for (const Batch& judged : parts_[part].judged) {
+      of_parts[part].z.push_back(
+          judged.features.middleCols(column[modality], column[modality + 1] - column[modality]) *
+          basis->vectors.transpose());
     }
-    products.of[m] = CosineScores(z(Eigen::all, columns));
-  }
-  return products;
+  });
+  return of_parts;
 }
 
-// Search: by pattern, from the given weights; steps shrink, and a step is taken as long as it
-// helps. The AUROC that it comes to.
-void Search(const std::vector<Products>& batches, double share, std::vector<double>& weights) {
-  double best = Judge(batches, weights);
+FnmrEstimate StartSearch::Score(int gamma, const StartChoice& choice, bool paired_only) {
+  std::vector<const std::vector<Projected>*> of;  // of each modality
+  for (size_t m = 0; m < choice.weights.size(); ++m) of.push_back(&Project(m, choice));
+  const int most = choice.method == Method::kNone ? INT32_MAX : gamma;
+  std::vector<PooledPairs> pairs(parts_.size());
+  ParallelFor(parts_.size(), [&](size_t part) {
+    std::vector<Eigen::VectorXd> variances;
+    for (const std::vector<Projected>* modality : of) {
+      variances.push_back((*modality)[part].variances);
+      if (variances.back().size() == 0) return;
+    }
+    const std::vector<Picked> picked = Pick(variances, most, choice);
+    for (size_t b = 0; b < (paired_only ? 1 : parts_[part].judged.size()); ++b) {
+      const Batch& judged = parts_[part].judged[b];
+      FeatureMatrix z(judged.features.rows(), picked.size());
+      for (size_t i = 0; i < picked.size(); ++i) {
+        z.col(i) = picked[i].scale * (*of[picked[i].modality])[part].z[b].col(picked[i].index);
+      }
+      pairs[part].Add(Cosines(std::move(z)), judged.classes);
+    }
+  });
+  PooledPairs all;
+  for (const PooledPairs& part : pairs) {
+    for (size_t person : part.person) all.person.push_back(all.people + person);
+    all.genuine.insert(all.genuine.end(), part.genuine.begin(), part.genuine.end());
+    all.impostor.insert(all.impostor.end(), part.impostor.begin(), part.impostor.end());
+    all.people += part.people;
+  }
+  return EstimateFnmr(all, recipe::kFmr);
+}
+
+FnmrEstimate StartSearch::Measure(int gamma, const StartChoice& choice) {
+  return Score(gamma, choice, true);
+}
+
+double StartSearch::Weigh(int gamma, StartChoice& choice) {
+  double error = Score(gamma, choice, false).fnmr;
+  if (!options_.modality_weights.empty() || choice.method == Method::kNone) return error;
   const auto better = [&](size_t m, double factor) {
-    std::vector<double> trial = weights;
-    trial[m] *= factor;
-    if (trial[m] > recipe::kLargestWeight || trial[m] < 1 / recipe::kLargestWeight) return false;
-    const double auroc = Judge(batches, trial);
-    if (1 - auroc >= (1 - share) * (1 - best)) return false;
-    best = auroc;
-    weights = trial;
+    StartChoice trial = choice;
+    trial.weights[m] =
+        std::clamp(trial.weights[m] * factor, 1 / recipe::kLargestWeight, recipe::kLargestWeight);
+    const double own = Score(gamma, trial, false).fnmr;
+    if (!Less(own, error)) return false;
+    error = own;
+    choice = trial;
     return true;
   };
   for (double step : recipe::kWeightSteps) {
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (size_t m = 1; m < weights.size(); ++m) {
-        bool up = false;
-        while (better(m, step)) up = true;
-        while (!up && better(m, 1 / step)) moved = true;
-        moved = moved || up;
-      }
-      if (weights.size() == 2) break;
+    for (size_t m = 1; m < choice.weights.size(); ++m) {
+      bool up = false;
+      while (better(m, step)) up = true;
+      while (!up && better(m, 1 / step)) continue;
     }
   }
+  return error;
 }
 
-}  // namespace
-
-StartChoice StartSearch::Best(int gamma, std::vector<double> weights) const {
-  const bool search = weights.empty() && modalities_ > 1;
-  if (weights.empty()) weights.assign(modalities_, 1.0);
-  StartChoice best{weights, fallback_};
-  std::vector<Products> of_best;
-  double best_auroc = -1;
-  for (const auto& [blend, judged] : judged_) {
-    std::vector<Products> batches;
-    for (const Judged& one : judged) {
-      batches.push_back(ProductsOf(one.z, one.modalities, modalities_, gamma, one.classes));
+StartChoice StartSearch::Best(int gamma, const StartChoice& from) {
+  StartChoice best = from;
+  if (parts_.empty()) return best;
+  double error = Weigh(gamma, best);
+  if (from.method != Method::kLearned) return best;
+  const auto try_one = [&](StartChoice trial) {
+    if (trial == best) return;
+    const double own = Weigh(gamma, trial);
+    if (!Less(own, error)) return;
+    error = own;
+    best = trial;
+  };
+  // The best weights depend on the shrinkage and the whitening, so each pair has a search of its
+  // own.
+  const bool fixed = options_.shrinkage >= 0 || !options_.shrinkages.empty();
+  for (double whitening : recipe::kWhitenings) {
+    for (double shrinkage : recipe::kShrinkages) {
+      StartChoice trial = best;
+      if (!fixed) trial.shrinkages.assign(trial.shrinkages.size(), shrinkage);
+      if (options_.whitening < 0) trial.whitening = whitening;
+      try_one(trial);
     }
-    const double auroc = Judge(batches, weights);
-    if (auroc <= best_auroc) continue;
-    best_auroc = auroc;
-    best.blend = blend;
-    of_best = std::move(batches);
   }
-  if (search && !of_best.empty()) {
-    Search(of_best, recipe::kWeightEvidence / std::sqrt(people_), best.weights);
+  for (size_t m = 0; m < best.shrinkages.size() && !fixed; ++m) {
+    for (double shrinkage : recipe::kShrinkages) {
+      StartChoice trial = best;
+      trial.shrinkages[m] = shrinkage;
+      try_one(trial);
+    }
+  }
+  for (double blend : recipe::kBlends) {
+    StartChoice trial = best;
+    if (options_.blend < 0 && blended_) trial.blend = blend;
+    try_one(trial);
   }
   return best;
-}
-
-std::vector<LabelledScores> StartSearch::Scores(int gamma, const StartChoice& choice) const {
-  std::vector<LabelledScores> sets;
-  const auto found = judged_.find(choice.blend);
-  if (found == judged_.end()) return sets;
-  for (const Judged& judged : found->second) {
-    if (!judged.paired) continue;
-    const Products products =
-        ProductsOf(judged.z, judged.modalities, modalities_, gamma, judged.classes);
-    sets.push_back({products.Scores(choice.weights), judged.classes});
-  }
-  return sets;
-}
-
-absl::StatusOr<FeatureMatrix> DiscriminantStart(const SamplePool& pool, const TrainOptions& options,
-                                                std::vector<double>& weights) {
-  const StartSearch search = StartSearch::Make(pool, options.gamma, options);
-  const StartChoice choice = search.Best(options.gamma, options.modality_weights);
-  weights = choice.weights;
-  HEFT_ASSIGN_OR_RETURN(const Directions directions,
-                        FindDirections(pool, options.gamma, {options.shrinkage, choice.blend}));
-  return Weighted(directions.rows, pool, weights);
 }
 
 }  // namespace heft

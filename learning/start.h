@@ -1,80 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generalising recipe's start: discriminants of each modality, merged by what they tell, and a
-// weight for each modality.
+// Projections in closed form: discriminants, principal components, or the concatenation itself, and
+// the search for their settings on people who are left out in turn.
 #ifndef HEFT_LEARNING_START_H_
 #define HEFT_LEARNING_START_H_
 
 #include <map>
-#include <span>
+#include <tuple>
 #include <vector>
 
 #include "base/status.h"
-#include "evaluation/bootstrap.h"
+#include "learning/discriminant.h"
+#include "learning/objective.h"
 #include "learning/pairing.h"
 #include "learning/train.h"
 
 namespace heft {
 
-// Directions: rows of a projection, the best first, each of one modality's columns only.
-struct Directions {
-  FeatureMatrix rows;           // gamma x total dimension
-  std::vector<int> modalities;  // of each row
-};
-
-// DirectionOptions: of the discriminants (learning/discriminant.h).
-struct DirectionOptions {
-  double shrinkage = 0, blend = 0;
-};
-
-// FindDirections: chimeric discriminants (learning/discriminant.h), each as long as what it tells
-// is worth; where there are fewer than `gamma`, filled up with principal components of the
-// modalities in turn, of small weight. The first rows of a larger gamma are the rows of a smaller
-// one. ChimericLda's errors.
-absl::StatusOr<Directions> FindDirections(const SamplePool& pool, int gamma,
-                                          const DirectionOptions& options);
-
-// Weighted: `projection` with the columns of each modality times its weight.
-FeatureMatrix Weighted(const FeatureMatrix& projection, const SamplePool& pool,
-                       std::span<const double> weights);
-
-// StartChoice: one weight a modality, the first 1 where they are searched, and the blend.
+// StartChoice: the settings of a closed-form projection.
 struct StartChoice {
-  std::vector<double> weights;
+  Method method = Method::kLearned;
+  // Of the discriminants (learning/discriminant.h). Each modality has a shrinkage of its own: the
+  // one with fewer people for its dimensions needs more.
+  std::vector<double> shrinkages;
   double blend = 0;
+  // The power of each direction's deviation by which it is divided, in [0, 1]. 0 leaves
+  // discriminants at a within-class variance of 1 and principal components at their own; 1 makes
+  // all equal.
+  double whitening = 0;
+  std::vector<double> weights;  // one a modality
+  bool operator==(const StartChoice&) const = default;
 };
 
-// StartSearch: what starts of any dimension and weights are worth to people they were not made of.
-// The people of `pool` are dealt into parts; each part is scored by the directions of the others,
-// as its samples are paired and once re-paired. Nobody but the people of `pool` has a part in it.
+// BuildStart: a gamma x total dimension projection of `pool`'s samples.
+//   kLearned  discriminants of each modality, scaled by whitening and weight. The gamma of the
+//             largest variance are taken. Principal components of small weight fill missing rows.
+//   kPca      the same with principal components; missing rows are zero.
+//   kNone     the weighted concatenation: a diagonal, then zero rows. Shrinkage, blend and
+//   whitening
+//             mean nothing.
+// Lda's errors; kInvalidArgument for kNone where gamma is below the total dimension.
+absl::StatusOr<FeatureMatrix> BuildStart(const SamplePool& pool, int gamma,
+                                         const StartChoice& choice);
+
+// DefaultStart: what `options` give, and the middle of the recipe's ranges for what is open. The
+// blend is 0 where a modality has more than recipe::kLargestBlended dimensions.
+StartChoice DefaultStart(const TrainOptions& options, const SamplePool& pool);
+
+// StartSearch: what starts of any settings are worth to people they were not made of. The people of
+// `pool` are dealt into recipe::kStartParts; each part is scored by the directions of the others,
+// as its samples are paired and, with several modalities, once re-paired.
 class StartSearch {
  public:
   // For up to `gamma` dimensions. With too few people to deal, or too few with a second sample, a
-  // search that knows nothing: all weights 1 and no scores.
+  // search that knows nothing.
   static StartSearch Make(const SamplePool& pool, int gamma, const TrainOptions& options);
 
-  // Best: of recipe::kBlends unless the options have one, and then of all weights unless `weights`
-  // are given, by mean AUROC.
-  StartChoice Best(int gamma, std::vector<double> weights) const;
-  // Scores: of every part's samples, as they are paired, with each other.
-  std::vector<LabelledScores> Scores(int gamma, const StartChoice& choice) const;
+  bool KnowsNothing() const { return parts_.empty(); }
+
+  // Best: by EstimateFnmr at recipe::kFmr, of all pairs of recipe::kWhitenings and kShrinkages,
+  // then of a shrinkage for each modality and of recipe::kBlends, each with the best weights. What
+  // `options` give stays. `from` where nothing is known.
+  StartChoice Best(int gamma, const StartChoice& from);
+  // Measure: EstimateFnmr of the parts' samples as they are paired. Nothing known: no pairs.
+  FnmrEstimate Measure(int gamma, const StartChoice& choice);
 
  private:
-  struct Judged {
-    FeatureMatrix z;              // samples x gamma
-    std::vector<int> modalities;  // of each column
-    std::vector<int> classes;
-    bool paired = false;
+  struct Part {
+    SamplePool others;
+    std::vector<Batch> judged;  // as paired; then once re-paired, or nothing
   };
-  size_t modalities_ = 0;
-  double people_ = 1;
-  double fallback_ = 0;                           // the blend where nothing is known
-  std::map<double, std::vector<Judged>> judged_;  // by blend
-};
+  // One modality's directions of the others, and a part's samples along them.
+  struct Projected {
+    Eigen::VectorXd variances;     // empty where the others tell nothing
+    std::vector<FeatureMatrix> z;  // of each batch
+  };
+  const std::vector<Projected>& Project(size_t modality, const StartChoice& choice);
+  // Gives `choice` the best weights, by steps from its own, and says what it is worth with them.
+  double Weigh(int gamma, StartChoice& choice);
+  FnmrEstimate Score(int gamma, const StartChoice& choice, bool paired_only);
 
-// DiscriminantStart: FindDirections of all people, with the given weights or, if there are none, a
-// StartSearch's. `weights` receives them, one a modality.
-absl::StatusOr<FeatureMatrix> DiscriminantStart(const SamplePool& pool, const TrainOptions& options,
-                                                std::vector<double>& weights);
+  TrainOptions options_;
+  int gamma_ = 0;
+  bool blended_ = true;  // whether all modalities are small enough
+  std::vector<Part> parts_;
+  // By method, modality, shrinkage and blend; one entry a part.
+  std::map<std::tuple<Method, size_t, double, double>, std::vector<Projected>> projected_;
+};
 
 }  // namespace heft
 

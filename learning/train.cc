@@ -13,6 +13,7 @@ namespace {
 
 using internal::FitToNorms;
 using internal::MeanAuroc;
+using internal::OutsideShare;
 using internal::Quantile;
 
 // Streams of the seed.
@@ -46,7 +47,8 @@ class Trainer {
     } else {
       HEFT_RETURN_IF_ERROR(FitNormaliser());
     }
-    while (state_.epoch < options_.epochs && state_.epoch - state_.best_epoch < options_.patience) {
+    while (state_.epoch < options_.epochs &&
+           (validation_.empty() || state_.epoch - state_.best_epoch < options_.patience)) {
       ++state_.epoch;
       const double loss = Step();
       Rescale();
@@ -100,12 +102,18 @@ class Trainer {
     return absl::OkStatus();
   }
 
-  // Measures the projection and keeps it if it is the best so far.
+  // Measures the projection and keeps it if it is the best so far, or if no people can judge it.
   void Judge(double loss, const TrainHooks& hooks) {
-    const double auroc = MeanAuroc(validation_, state_.projection, normaliser_, options_.metric);
-    if (state_.epoch == 0 || auroc > state_.best_auroc) {
+    const auto [auroc, fnmr] =
+        internal::JudgeAll(validation_, state_.projection, normaliser_, options_.metric);
+    const bool better =
+        paper() ? auroc > state_.best_auroc
+                : fnmr + recipe::kLeastError <
+                      (1 - recipe::kEpochEvidence) * (state_.best_fnmr + recipe::kLeastError);
+    if (state_.epoch == 0 || validation_.empty() || better) {
       state_.best = state_.projection;
       state_.best_auroc = auroc;
+      state_.best_fnmr = fnmr;
       state_.best_epoch = state_.epoch;
     }
     if (!hooks.progress) return;
@@ -114,7 +122,8 @@ class Trainer {
     for (double value : s) outside += !normaliser_.Valid(value);
     const double of_training =
         hooks.measure_training ? MeanAuroc({train_.Paired()}, state_.projection, normaliser_) : 0;
-    hooks.progress({state_.epoch, options_.epochs, loss, auroc, outside / s.size(), of_training});
+    hooks.progress(
+        {state_.epoch, options_.epochs, loss, auroc, fnmr, outside / s.size(), of_training});
   }
 
   TrainOptions options_;
@@ -141,8 +150,7 @@ std::vector<Batch> ValidationBatches(const SamplePool& pool, const TrainOptions&
   return batches;
 }
 
-// Paired training samples and one re-pairing, with modalities dropped as in training: the samples
-// whose squared norms the interval has to hold.
+// Paired samples and one re-pairing, with modalities dropped as in training.
 Batch NormSamples(const SamplePool& pool, const TrainOptions& options) {
   Batch norms = pool.Paired();
   if (options.recipe == Recipe::kPaper) return norms;
@@ -155,34 +163,48 @@ Batch NormSamples(const SamplePool& pool, const TrainOptions& options) {
   return norms;
 }
 
-double OutsideShare(const Eigen::VectorXd& s, const Interval& interval) {
-  double outside = 0;
-  for (double value : s) outside += !interval.Contains(value);
-  return outside / s.size();
+// The samples whose squared norms the interval has to hold: those of people who were not trained on
+// count, and those of the training people, who may be enrolled too. The paper's recipe scales by
+// the latter alone.
+Batch AllNormSamples(const SamplePool& train, const SamplePool& held_out,
+                     const TrainOptions& options) {
+  Batch norms = NormSamples(train, options);
+  if (options.recipe == Recipe::kPaper) return norms;
+  const Batch others = NormSamples(held_out, options);
+  FeatureMatrix both(norms.features.rows() + others.features.rows(), norms.features.cols());
+  both << norms.features, others.features;
+  norms.features = std::move(both);
+  return norms;
 }
 
-// Sizes and norms for the summary.
-void Describe(const SamplePool& train, const SamplePool& held_out, const Eigen::VectorXd& s,
-              const TrainCheckpoint& state, TrainResult& result) {
+// The interval, and how the training samples' squared norms lie in it.
+void DescribeNorms(const Eigen::VectorXd& s, TrainResult& result) {
   const Interval& interval = result.approximation.interval;
   result.outside_share = OutsideShare(s, interval);
   Json quantiles;
   for (const char* share : {"0", "0.001", "0.01", "0.1", "0.5", "0.9", "0.99", "0.999", "1"}) {
     quantiles[share] = Quantile(s, std::atof(share));
   }
-  result.summary["val_auroc"] = result.val_auroc;
-  result.summary["best_epoch"] = result.best_epoch;
-  result.summary["epochs_run"] = state.epoch;
   result.summary["outside_share_train"] = result.outside_share;
-  result.summary["outside_share_val"] =
-      OutsideShare(SquaredNorms(result.projection, held_out.Paired().features), interval);
   result.summary["interval"] = {interval.lo, interval.hi};
   result.summary["max_relative_error"] = result.approximation.MaxRelativeError();
   result.summary["squared_norm_quantiles"] = std::move(quantiles);
+}
+
+// What the projection was trained on, and how.
+void Describe(const SamplePool& train, const TrainCheckpoint& state, TrainResult& result) {
+  result.summary["best_epoch"] = result.best_epoch;
+  result.summary["epochs_run"] = state.epoch;
   result.summary["modality_weights"] = state.modality_weights;
   result.summary["train_identities"] = train.identities();
   result.summary["train_samples"] = train.Paired().features.rows();
-  result.summary["val_identities"] = held_out.identities();
+  Json further = Json::object();
+  for (std::size_t m = 0; m < train.modalities().size(); ++m) {
+    const std::vector<int>& classes = train.modalities()[m].further_classes;
+    if (classes.empty()) continue;
+    further[train.names()[m]] = {{"people", classes.back() + 1}, {"samples", classes.size()}};
+  }
+  if (!further.empty()) result.summary["unpaired"] = std::move(further);
   result.summary["recipe"] = {
       {"version", recipe::kVersion}, {"date", recipe::kDate}, {"hash", recipe::Hash()}};
 }
@@ -194,6 +216,7 @@ absl::StatusOr<TrainResult> Finish(const TrainCheckpoint& state, const TrainOpti
   TrainResult result;
   result.projection = state.best;
   result.val_auroc = state.best_auroc;
+  result.val_fnmr = state.best_fnmr;
   result.best_epoch = state.best_epoch;
   Eigen::VectorXd s = SquaredNorms(result.projection, norms.features);
   if (options.recipe == Recipe::kPaper) {
@@ -205,8 +228,37 @@ absl::StatusOr<TrainResult> Finish(const TrainCheckpoint& state, const TrainOpti
     s *= fitted.gain * fitted.gain;
   }
   result.summary["options"] = internal::OptionsToJson(options);
-  Describe(train, held_out, s, state, result);
+  result.summary["val_auroc"] = result.val_auroc;
+  result.summary["val_fnmr"] = result.val_fnmr;
+  result.summary["val_identities"] = held_out.identities();
+  Describe(train, state, result);
+  DescribeNorms(s, result);
+  result.summary["outside_share_val"] = OutsideShare(
+      SquaredNorms(result.projection, held_out.Paired().features), result.approximation.interval);
   return result;
+}
+
+// The state before the first step: the recipe's start.
+absl::StatusOr<TrainCheckpoint> Start(const SamplePool& pool, const TrainOptions& options) {
+  TrainCheckpoint start;
+  start.options = internal::OptionsToJson(options);
+  start.modality_weights.assign(pool.modalities().size(), 1.0);
+  if (options.recipe == Recipe::kPaper) {
+    Eigen::Index total = 0;
+    for (const PoolModality& modality : pool.modalities()) total += modality.features.cols();
+    start.projection = RandomStart(options.gamma, static_cast<int>(total), options.seed);
+    return start;
+  }
+  StartChoice choice = DefaultStart(options, pool);
+  const bool open = (options.shrinkage < 0 && options.shrinkages.empty()) || options.blend < 0 ||
+                    options.whitening < 0 ||
+                    (options.modality_weights.empty() && pool.modalities().size() > 1);
+  if (options.method == Method::kLearned && open) {
+    choice = StartSearch::Make(pool, options.gamma, options).Best(options.gamma, choice);
+  }
+  HEFT_ASSIGN_OR_RETURN(start.projection, BuildStart(pool, options.gamma, choice));
+  start.modality_weights = choice.weights;
+  return start;
 }
 
 absl::Status CheckResume(const TrainHooks& hooks, const TrainOptions& options,
@@ -253,18 +305,13 @@ absl::StatusOr<TrainResult> Train(const Dataset& dataset, const TrainOptions& gi
         "nobody in the val split has a second sample, so nothing can stop the training");
   }
   const std::vector<Batch> validation = ValidationBatches(held_out, options);
-  const Batch norms = NormSamples(train, options);
+  const Batch norms = AllNormSamples(train, held_out, options);
 
   TrainCheckpoint start;
-  start.options = internal::OptionsToJson(options);
-  start.modality_weights.assign(dataset.modalities.size(), 1.0);
   if (hooks.resume != nullptr) {
     start = *hooks.resume;
-  } else if (options.recipe == Recipe::kPaper) {
-    start.projection = RandomStart(options.gamma, dataset.TotalDimension(), options.seed);
   } else {
-    HEFT_ASSIGN_OR_RETURN(start.projection,
-                          DiscriminantStart(train, options, start.modality_weights));
+    HEFT_ASSIGN_OR_RETURN(start, Start(train, options));
   }
   TrainCheckpoint winner;
   TrainOptions winning = options;
@@ -285,6 +332,39 @@ absl::StatusOr<TrainResult> Train(const Dataset& dataset, const TrainOptions& gi
     winning = runs[run];
   }
   return Finish(winner, winning, norms, train, held_out);
+}
+
+absl::StatusOr<TrainResult> TrainFully(const Dataset& dataset, const TrainOptions& given,
+                                       int epochs, const TrainHooks& hooks) {
+  HEFT_RETURN_IF_ERROR(CheckDataset(dataset));
+  HEFT_RETURN_IF_ERROR(CheckTrainOptions(given, dataset));
+  TrainOptions options = Resolved(given);
+  options.epochs = epochs;
+  HEFT_ASSIGN_OR_RETURN(const SamplePool train, SamplePool::Make(dataset, Split::kTrain));
+  const Batch norms = NormSamples(train, options);
+  HEFT_ASSIGN_OR_RETURN(TrainCheckpoint start, Start(train, options));
+  Trainer trainer(options, train, {}, norms);
+  HEFT_RETURN_IF_ERROR(trainer.Run(std::move(start), hooks));
+  TrainResult result;
+  result.projection = trainer.state().best;
+  result.best_epoch = epochs;
+  result.summary["options"] = internal::OptionsToJson(options);
+  Describe(train, trainer.state(), result);
+  return result;
+}
+
+absl::StatusOr<Normaliser> FitInterval(const Eigen::VectorXd& s, const TrainOptions& options) {
+  return FitToNorms(s, options);
+}
+
+absl::Status SetInterval(const Normaliser& normaliser, const Dataset& dataset,
+                         TrainResult& result) {
+  HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features,
+                        Concatenate(dataset, RowsOf(dataset.split, Split::kTrain)));
+  result.projection *= normaliser.gain;
+  result.approximation = *normaliser.approximation;
+  DescribeNorms(SquaredNorms(result.projection, features), result);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<TrainResult> Train(const Dataset& dataset, const TrainOptions& options,

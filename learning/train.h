@@ -42,6 +42,17 @@ enum class Recipe {
   kPaper,
 };
 
+// Method: how a projection is made.
+enum class Method {
+  kLearned,  // from labelled samples
+  kPca,      // principal components of samples without labels
+  kNone,     // the weighted concatenation, padded with zeros: nothing is learned
+};
+
+// "learned", "pca" and "none".
+std::string MethodName(Method method);
+absl::StatusOr<Method> ParseMethod(std::string_view name);
+
 // "generalising" and "paper".
 std::string RecipeName(Recipe recipe);
 absl::StatusOr<Recipe> ParseRecipe(std::string_view name);
@@ -49,7 +60,8 @@ absl::StatusOr<Recipe> ParseRecipe(std::string_view name);
 struct TrainOptions {
   int gamma = recipe::kPaperGamma;  // fused dimension, 1 to the total dimension
   Recipe recipe = Recipe::kGeneralising;
-  bool fhe_aware = true;  // the loss sees the approximation; else the exact 1/sqrt
+  Method method = Method::kLearned;  // the paper's recipe has no other
+  bool fhe_aware = true;             // the loss sees the approximation; else the exact 1/sqrt
   // Euclidean needs fhe_aware false: it normalises nothing. Early stopping then is by Euclidean
   // scores.
   Metric metric = Metric::kCosine;
@@ -57,18 +69,19 @@ struct TrainOptions {
   FitKind fit = FitKind::kMinimax;
   double lambda = recipe::kLambda;  // weight of the pairs' term, in [0, 1]
   double margin = recipe::kMargin;  // of the hinge, in [0, 2]
-  bool grid_search = false;         // the published grid of lambda and margin, by validation AUROC
-  int epochs = 0;                   // 0: the recipe's own (60 generalising, 1000 paper)
-  int patience = 0;                 // epochs without a better validation AUROC; 0: the recipe's own
+  bool grid_search = false;         // the published grid of lambda and margin
+  int epochs = 0;                   // 0: the recipe's own
+  int patience = 0;                 // epochs without a better judgement; 0: the recipe's own
   double learning_rate = 0;         // 0: the recipe's own (5e-3 paper, 5e-4 generalising)
   double weight_decay = recipe::kWeightDecay;
-  double shrinkage =
-      recipe::kShrinkage;  // of the within-class covariance for the discriminant start, [0, 1]
-  // Of the start (learning/discriminant.h), in [0, 1]; negative: chosen on training people.
+  // Of the start (learning/start.h), each in [0, 1]; negative: chosen on training people.
+  double shrinkage = -1;
+  std::vector<double> shrinkages;  // one a modality, in place of `shrinkage`; empty: all alike
   double blend = -1;
+  double whitening = -1;
   double drop_modality = 0;  // probability of training without a modality, [0, 1)
   // One a modality, > 0, of the generalising recipe's start; empty: the first 1, the others chosen
-  // on training people (learning/start.h).
+  // on training people (learning/start.h), or all 1 with another method than kLearned.
   std::vector<double> modality_weights;
   int max_batch = recipe::kMaxBatch;  // samples an epoch of the generalising recipe, 8 or more
   double interval_margin = recipe::kIntervalMargin;  // >= 1: room around the quantiles of s
@@ -83,6 +96,7 @@ struct TrainProgress {
   int epochs = 0;
   double loss = 0.0;
   double val_auroc = 0.0;      // with the normalisation that training uses
+  double val_fnmr = 1.0;       // EstimateFnmr at recipe::kFmr, of the same scores
   double outside_share = 0.0;  // of training samples whose s is outside the interval, in [0, 1]
   double train_auroc = 0.0;    // of the training people as they are paired; 0 unless asked for
 };
@@ -94,7 +108,7 @@ struct TrainResult {
   // Fitted to the training data's |P x|^2; also where fhe_aware is false, so that such a projection
   // can be used encrypted.
   Approximation approximation;
-  double val_auroc = 0.0;
+  double val_auroc = 0.0, val_fnmr = 1.0;  // of validation people; TrainFully: not measured
   int best_epoch = 0;
   double outside_share = 0.0;  // of the training samples
   // What a model file tells about its training: options, val_auroc, best_epoch, epochs run, squared
@@ -110,7 +124,7 @@ struct TrainCheckpoint {
   int epoch = 0;
   FeatureMatrix projection, best;
   AdamState adam;
-  double best_auroc = 0.0;
+  double best_auroc = 0.0, best_fnmr = 1.0;
   int best_epoch = 0;
   std::vector<double> modality_weights;
 };
@@ -128,15 +142,32 @@ struct TrainHooks {
   bool measure_training = false;  // fill train_auroc, which costs as much as a small epoch
 };
 
-// Train: uses the training and validation splits of `dataset` only. The result depends on data,
-// options and seed, not on the number of threads. kInvalidArgument for options out of range, fewer
-// than two identities in either split, or none with a second sample; kFailedPrecondition if the
-// checkpoint was made with other options or dimensions. Checkpoints and grid_search exclude each
-// other (kInvalidArgument).
+// Train: uses the training and validation splits of `dataset` only. Validation people choose the
+// epoch: by their FNMR estimate, or their AUROC under the paper's recipe. The interval holds the
+// squared norms of both. The result depends on data, options and seed, not on the number of
+// threads. kInvalidArgument for options out of range, fewer than two identities in either split, or
+// none with a second sample; kFailedPrecondition if the checkpoint was made with other options or
+// dimensions. Checkpoints and grid_search exclude each other (kInvalidArgument).
 absl::StatusOr<TrainResult> Train(const Dataset& dataset, const TrainOptions& options,
                                   const TrainHooks& hooks = {});
 absl::StatusOr<TrainResult> Train(const Dataset& dataset, const TrainOptions& options,
                                   const ProgressCallback& progress);
+
+// TrainFully: on all people of the training split, with exactly `epochs` epochs (0: the start
+// alone) and no validation people. |P x|^2 has a mean of 1 over the training samples. The result
+// has no approximation before SetInterval. Train's errors.
+absl::StatusOr<TrainResult> TrainFully(const Dataset& dataset, const TrainOptions& options,
+                                       int epochs, const TrainHooks& hooks = {});
+
+// FitInterval: the gain and approximation for squared norms `s` of samples that no projection of
+// mean 1 was trained on. The interval holds their 0.1% and 99.9% quantiles with
+// options.interval_margin of room, and 4.5 deviations of their logarithm. kInvalidArgument where a
+// norm is zero.
+absl::StatusOr<Normaliser> FitInterval(const Eigen::VectorXd& s, const TrainOptions& options);
+
+// SetInterval: makes `result`, of TrainFully, use a normaliser of FitInterval.
+// `dataset`: that which it was trained on. Concatenate's errors.
+absl::Status SetInterval(const Normaliser& normaliser, const Dataset& dataset, TrainResult& result);
 
 }  // namespace heft
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "evaluation/metrics.h"
+#include "learning/objective.h"
 
 namespace heft::internal {
 
@@ -40,6 +41,25 @@ double MeanAuroc(const std::vector<Batch>& batches, const FeatureMatrix& project
   return sum / batches.size();
 }
 
+Judged JudgeAll(const std::vector<Batch>& batches, const FeatureMatrix& projection,
+                const Normaliser& normaliser, Metric metric) {
+  Judged out;
+  PooledPairs pairs;
+  for (const Batch& batch : batches) {
+    const FeatureMatrix scores = ProjectedScores(projection, batch.features, metric, normaliser);
+    out.auroc += FastAuroc(scores, batch.classes) / static_cast<double>(batches.size());
+    pairs.Add(scores, batch.classes);
+  }
+  out.fnmr = EstimateFnmr(pairs, recipe::kFmr).fnmr;
+  return out;
+}
+
+double OutsideShare(const Eigen::VectorXd& s, const Interval& interval) {
+  double outside = 0;
+  for (double value : s) outside += !interval.Contains(value);
+  return outside / static_cast<double>(s.size());
+}
+
 double Quantile(const Eigen::VectorXd& values, double share) {
   std::vector<double> sorted(values.data(), values.data() + values.size());
   std::sort(sorted.begin(), sorted.end());
@@ -50,11 +70,19 @@ double Quantile(const Eigen::VectorXd& values, double share) {
 }
 
 absl::StatusOr<Normaliser> FitToNorms(const Eigen::VectorXd& s, const TrainOptions& options) {
-  const double lo = Quantile(s, 0.001) / options.interval_margin;
-  const double hi = Quantile(s, 0.999) * options.interval_margin;
+  double lo = Quantile(s, 0.001) / options.interval_margin;
+  double hi = Quantile(s, 0.999) * options.interval_margin;
   if (!(lo > 0) || !std::isfinite(hi)) {
     return absl::InvalidArgumentError(
-        "a training sample projects to zero or to infinity, no interval can be fitted");
+        "a sample projects to zero or to infinity, no interval can be fitted");
+  }
+  // Quantiles of few samples say little of others. Logarithms of squared norms are nearly normal.
+  const Eigen::ArrayXd logarithms = s.array().log();
+  const double mean = logarithms.mean();
+  const double reach = recipe::kIntervalDeviations * std::sqrt((logarithms - mean).square().mean());
+  if (options.recipe == Recipe::kGeneralising && std::isfinite(reach)) {
+    lo = std::min(lo, std::exp(mean - reach));
+    hi = std::max(hi, std::exp(mean + reach));
   }
   const double gain_squared = 1 / std::sqrt(lo * hi);
   // Equal norms (one dimension) would make the interval empty.

@@ -27,11 +27,23 @@ double FastAuroc(const FeatureMatrix& scores, std::span<const int> classes);
 double MeanAuroc(const std::vector<Batch>& batches, const FeatureMatrix& projection,
                  const Normaliser& normaliser, Metric metric = Metric::kCosine);
 
+// JudgeAll: the mean AUROC of the batches, and the FNMR estimate of all of them at recipe::kFmr; 0
+// and 1 without batches.
+struct Judged {
+  double auroc = 0, fnmr = 1;
+};
+Judged JudgeAll(const std::vector<Batch>& batches, const FeatureMatrix& projection,
+                const Normaliser& normaliser, Metric metric);
+
+// OutsideShare: of squared norms, those that are not in the interval.
+double OutsideShare(const Eigen::VectorXd& s, const Interval& interval);
+
 // Quantile (linear between order statistics) of values; `share` in [0, 1].
 double Quantile(const Eigen::VectorXd& values, double share);
 
 // The interval from the 0.1% quantile / margin to the 99.9% quantile * margin of the squared norms
-// s, scaled by gain^2 so that its geometric middle is 1, and the fit on it.
+// s, and 4.5 deviations of their logarithm about its mean. It is scaled by gain^2 so that its
+// geometric middle is 1. The fit on it.
 absl::StatusOr<Normaliser> FitToNorms(const Eigen::VectorXd& s, const TrainOptions& options);
 
 }  // namespace heft::internal

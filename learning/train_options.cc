@@ -25,12 +25,29 @@ absl::StatusOr<Recipe> ParseRecipe(std::string_view name) {
       absl::StrCat("unknown recipe '", std::string(name), "': choose generalising or paper"));
 }
 
+std::string MethodName(Method method) {
+  return method == Method::kLearned ? "learned" : method == Method::kPca ? "pca" : "none";
+}
+
+absl::StatusOr<Method> ParseMethod(std::string_view name) {
+  for (Method method : {Method::kLearned, Method::kPca, Method::kNone}) {
+    if (name == MethodName(method)) return method;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown method '", std::string(name), "': choose learned, pca or none"));
+}
+
 absl::Status CheckTrainOptions(const TrainOptions& options, const Dataset& dataset) {
   const int total = dataset.TotalDimension();
-  if (options.gamma < 1 || options.gamma > total) {
-    return absl::InvalidArgumentError(absl::StrCat("gamma is ", options.gamma, ", the data have ",
-                                                   total, " dimensions in all: choose 1 to ", total,
-                                                   ", usually 16, 32 or 64"));
+  if (options.method == Method::kNone ? options.gamma < total
+                                      : options.gamma < 1 || options.gamma > total) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "gamma is ", options.gamma, ", the data have ", total, " dimensions in all: choose ",
+        options.method == Method::kNone ? "as many or more, or method pca"
+                                        : absl::StrCat("1 to ", total, ", usually 64 or 128")));
+  }
+  if (options.recipe == Recipe::kPaper && options.method != Method::kLearned) {
+    return absl::InvalidArgumentError("the paper's recipe has no method but learned");
   }
   if (options.metric == Metric::kEuclidean && options.fhe_aware) {
     return absl::InvalidArgumentError(
@@ -43,7 +60,14 @@ absl::Status CheckTrainOptions(const TrainOptions& options, const Dataset& datas
   HEFT_RETURN_IF_ERROR(CheckRange("patience", options.patience, 0, 1e6));
   HEFT_RETURN_IF_ERROR(CheckRange("learning_rate", options.learning_rate, 0, 10));
   HEFT_RETURN_IF_ERROR(CheckRange("weight_decay", options.weight_decay, 0, 1));
-  HEFT_RETURN_IF_ERROR(CheckRange("shrinkage", options.shrinkage, 0, 1));
+  HEFT_RETURN_IF_ERROR(CheckRange("shrinkage", options.shrinkage, -1, 1));
+  if (!options.shrinkages.empty() && options.shrinkages.size() != dataset.modalities.size()) {
+    return absl::InvalidArgumentError("give one shrinkage, or one a modality");
+  }
+  for (double shrinkage : options.shrinkages) {
+    HEFT_RETURN_IF_ERROR(CheckRange("shrinkages", shrinkage, 0, 1));
+  }
+  HEFT_RETURN_IF_ERROR(CheckRange("whitening", options.whitening, -1, 1));
   HEFT_RETURN_IF_ERROR(CheckRange("blend", options.blend, -1, 1));
   HEFT_RETURN_IF_ERROR(CheckRange("drop_modality", options.drop_modality, 0, 0.9));
   if (!options.modality_weights.empty()) {
@@ -68,6 +92,7 @@ namespace internal {
 Json OptionsToJson(const TrainOptions& options) {
   return {{"gamma", options.gamma},
           {"recipe", RecipeName(options.recipe)},
+          {"method", MethodName(options.method)},
           {"fhe_aware", options.fhe_aware},
           {"metric", MetricName(options.metric)},
           {"degree", options.degree},
@@ -80,7 +105,9 @@ Json OptionsToJson(const TrainOptions& options) {
           {"learning_rate", options.learning_rate},
           {"weight_decay", options.weight_decay},
           {"shrinkage", options.shrinkage},
+          {"shrinkages", options.shrinkages},
           {"blend", options.blend},
+          {"whitening", options.whitening},
           {"drop_modality", options.drop_modality},
           {"modality_weights", options.modality_weights},
           {"max_batch", options.max_batch},

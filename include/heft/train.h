@@ -25,9 +25,13 @@ struct LearnEpoch {
 
 // LearnOptions: docs/design.md says what they do.
 struct LearnOptions {
-  // Fused dimension, a power of two from 2 to 256; 0: chosen on training people, of 16 to 256
+  // Fused dimension, a power of two from 2 to 1,024; 0: chosen on people left out, of 16 to 256
   // (docs/learning.md; the paper's recipe: 32). Templates, keys and a match grow with it.
   int gamma = 0;
+  // "learned"; "pca": principal components, for vectors without labels; "none": the concatenation,
+  // padded with zeros to a power of two, for no vectors to learn from. Empty: learned, or one of the
+  // others where that is better on people left out.
+  std::string method;
   std::string recipe = "generalising";  // or "paper", the HEFT paper's
   int degree = 0;  // of the polynomial that normalises, 2 or 3; 0: the recipe's own, 3 (paper 2)
   std::string
@@ -40,9 +44,9 @@ struct LearnOptions {
   int patience = 0;              // epochs without a better validation AUROC; 0: the recipe's own
   double learning_rate = 0;      // at most 10; 0: the recipe's own
   double weight_decay = 1e-4;    // of the optimiser, in [0, 1]
-  double shrinkage = 0.3;        // of the within-class covariance, in [0, 1]
+  double shrinkage = -1;         // of the within-class covariance, in [0, 1]; below 0: chosen
   double drop_modality = 0;      // probability of training without one, in [0, 0.9]
-  // Of the start, one a modality, 1e-3 to 1e3; empty: chosen on training people.
+  // Of the start, one a modality, 1e-3 to 1e3; empty: chosen on people left out, equal with "none".
   std::vector<double> modality_weights;
   uint64_t seed = 1;
   // Also learns Model::exact_projection, for comparison in reports.
