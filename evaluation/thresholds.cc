@@ -34,7 +34,9 @@ double LowestThreshold(const std::vector<double>& falling, double fmr) {
   return std::nextafter(falling[allowed], std::numeric_limits<double>::infinity());
 }
 
-std::string Unsupported(size_t impostor_pairs) {
+}  // namespace
+
+std::string UnsupportedRates(size_t impostor_pairs) {
   std::string warning;
   for (double fmr : kStandardFmrs) {
     if (fmr * static_cast<double>(impostor_pairs) >= kFalseMatchesNeeded) continue;
@@ -44,8 +46,6 @@ std::string Unsupported(size_t impostor_pairs) {
   }
   return warning;
 }
-
-}  // namespace
 
 absl::StatusOr<ScoreSet> PoolScores(std::span<const LabelledScores> sets) {
   if (sets.empty()) return absl::InvalidArgumentError("no scores to evaluate");
@@ -91,7 +91,7 @@ absl::StatusOr<ThresholdTable> CalibrateThresholds(std::span<const Comparisons> 
   ThresholdTable table;
   table.genuine_pairs = static_cast<int64_t>(pooled.genuine.size());
   table.impostor_pairs = static_cast<int64_t>(impostor.size());
-  table.warning = Unsupported(impostor.size());
+  table.warning = UnsupportedRates(impostor.size());
   for (size_t k = 0; k < rates.size(); ++k) {
     const auto& [fmr, fnmr] = measured.at[k];
     table.thresholds.push_back(

@@ -5,6 +5,7 @@
 #ifndef HEFT_EVALUATION_THRESHOLDS_H_
 #define HEFT_EVALUATION_THRESHOLDS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -28,6 +29,9 @@ struct ThresholdTable {
 inline constexpr double kStandardFmrs[] = {1e-2, 1e-3, 1e-4};
 // kPointsADecade: of the curve, each 10^(-k / kPointsADecade).
 inline constexpr int kPointsADecade = 8;
+
+// UnsupportedRates: which of kStandardFmrs rest on too few comparisons; empty: none.
+std::string UnsupportedRates(size_t impostor_pairs);
 
 // PoolScores: the comparisons of all sets. Errors as PairScores's.
 absl::StatusOr<ScoreSet> PoolScores(std::span<const LabelledScores> sets);

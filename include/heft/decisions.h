@@ -6,6 +6,7 @@
 #define HEFT_DECISIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -83,6 +84,16 @@ struct SearchCalibration {
   ImpostorTail tail = {};
   std::vector<ImpostorTail> replicates = {};
   bool operator==(const SearchCalibration&) const = default;
+};
+
+// DecisionTable: what scores mean of probes that have just these modalities, against templates that
+// have all of them. A probe with fewer modalities scores lower, so each set has a table.
+struct DecisionTable {
+  uint32_t modalities = 0;                         // bit i: the probe has Model::modalities[i]
+  std::vector<DecisionThreshold> thresholds = {};  // for one comparison, fmr falling
+  std::vector<SearchCalibration> searches = {};    // for a search; templates rising
+  std::optional<ScoreCalibration> calibration = {};
+  bool operator==(const DecisionTable&) const = default;
 };
 
 // RateOf: what a rate is a share of: of comparisons (FMR), of searches (FPIR), or of nothing, where
