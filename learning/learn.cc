@@ -62,14 +62,14 @@ absl::StatusOr<TrainOptions> Resolve(const LearnOptions& options) {
 // DecideAcross: the cross-fit and what is fitted to its scores.
 absl::StatusOr<Decisions> DecideAcross(const Monitor& monitor, const Dataset& dataset,
                                        const TrainOptions& train, const TrainResult& shipped,
-                                       const std::string& name) {
+                                       const Profile& profile, const std::string& name) {
   TrainOptions options = train;
   options.grid_search = false;  // lambda and margin as chosen, like gamma
   options.lambda = shipped.summary["options"]["lambda"].get<double>();
   options.margin = shipped.summary["options"]["margin"].get<double>();
   HEFT_ASSIGN_OR_RETURN(const CrossFit fit, FitAcross(monitor, dataset, options, shipped, name));
   HEFT_RETURN_IF_ERROR(CheckNotStopped(monitor));
-  return Decide(fit, train.seed);
+  return Decide(fit, profile.thin() ? ProbeLength::kExact : ProbeLength::kApproximate, train.seed);
 }
 
 // ResolveStart: chooses gamma where none was asked for, and how the start is made, and says so.
@@ -107,7 +107,7 @@ absl::Status ResolveStart(const Dataset& dataset, const LearnOptions& options,
 absl::StatusOr<Model> LearnOne(const Dataset& dataset, const LearnOptions& options,
                                const Monitor& monitor, const std::string& name,
                                const std::optional<FoldNumber>& fold = {}) {
-  HEFT_RETURN_IF_ERROR(FindModelProfile(options.profile).status());
+  HEFT_ASSIGN_OR_RETURN(const Profile profile, FindModelProfile(options.profile));
   HEFT_ASSIGN_OR_RETURN(TrainOptions train, Resolve(options));
   Json chosen;
   HEFT_RETURN_IF_ERROR(ResolveStart(dataset, options, monitor, name, train, chosen));
@@ -124,7 +124,7 @@ absl::StatusOr<Model> LearnOne(const Dataset& dataset, const LearnOptions& optio
                           TrainWithProgress(monitor, dataset, other, name + "exact", checkpoint));
   }
   HEFT_ASSIGN_OR_RETURN(const Decisions decisions,
-                        DecideAcross(monitor, dataset, train, aware, name));
+                        DecideAcross(monitor, dataset, train, aware, profile, name));
   return MakeModel(dataset, aware, {options.profile, exact ? &*exact : nullptr, &decisions, fold});
 }
 

@@ -19,9 +19,7 @@ std::vector<double> RowMajor(const FeatureMatrix& matrix) {
 }
 
 void Install(const Decisions& decisions, Model& model) {
-  model.thresholds = decisions.thresholds.thresholds;
-  model.calibration = decisions.calibration;
-  model.searches = decisions.searches;
+  model.tables = decisions.tables;
   model.sample_agreement = decisions.sample_agreement;
 }
 

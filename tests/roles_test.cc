@@ -216,7 +216,8 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
   EXPECT_EQ(Ask("identify", again("any"), {}, {})["candidates"].size(), 8u) << "all identities";
   // A search's threshold is for the size of the gallery: eight people, some with two templates.
   const auto found = Ask("identify", again("found"), {}, {"--fpir", "0.1"});
-  EXPECT_EQ(found["threshold"], model_->ThresholdForSearch(0.1, 8, 2)->score);
+  EXPECT_EQ(found["threshold"],
+            model_->ThresholdForSearch(0.1, 8, 2, model_->AllModalities())->score);
   EXPECT_EQ(found["accept"], found["candidates"][0]["score"] >= found["threshold"]);
   const auto unnamed = Ask("identify", probes, {"--no-identities"});
   EXPECT_EQ(unnamed["candidates"].size(), rows.size() + later.size());
@@ -254,7 +255,7 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
     EXPECT_EQ(decide("--threshold", std::to_string(score + 0.02))["accept"], false);
     for (const double fmr : {0.3, 0.1, 0.06}) {  // 0.06: between the points of the curve
       const auto decided = decide("--fmr", nlohmann::json(fmr).dump());
-      const double at = model_->ThresholdFor(fmr)->score;
+      const double at = model_->ThresholdFor(fmr, model_->AllModalities())->score;
       EXPECT_EQ(decided["threshold"], at);
       EXPECT_EQ(decided["fmr"], fmr);
       EXPECT_EQ(decided["accept"], decided["candidates"][0]["score"].get<double>() >= at);

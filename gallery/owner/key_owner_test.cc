@@ -101,12 +101,14 @@ TEST_F(KeyOwnerTest, RatesAreOfTheQuestionThatWasAsked) {
   const EncryptedScores search = *server_->Identify(gallery, Set({1}, {"x"}), {});
   const EncryptedScores claim = *server_->Verify(gallery, Set({1}, {"x"}), "ann", {});
   Model model = *model_;
-  model.thresholds = {{0.1, 0.3, 0.05, 4000, {}}, {0.01, 0.5, 0.1, 4000, {}}};
   const ImpostorTail one = {0.4, 0.05, 0.08, -0.2, 4}, two = {0.5, 0.05, 0.08, -0.2, 4};
-  model.searches = {{1, 100, 9900, one, {one}}, {2, 100, 9900, two, {two}}};
+  const uint32_t all = model.AllModalities();
+  model.tables = {{all,
+                   {{0.1, 0.3, 0.05, 4000, {}}, {0.01, 0.5, 0.1, 4000, {}}},
+                   {{1, 100, 9900, one, {one}}, {2, 100, 9900, two, {two}}}}};
   const KeyOwner owner = OwnerOf(model);
   EXPECT_EQ(owner.ThresholdFor(bytes(claim), "claim", {.fmr = 0.05})->score,
-            model.ThresholdFor(0.05)->score);
+            model.ThresholdFor(0.05, all)->score);
   EXPECT_EQ(owner.ThresholdFor(bytes(claim), "claim", {.fmr = 0.05, .fpir = 0.1})->of,
             RateOf::kComparisons);
   EXPECT_EQ(owner.ThresholdFor(bytes(search), "search", {.fmr = 0.05, .fpir = 0.1})->of,
@@ -116,13 +118,13 @@ TEST_F(KeyOwnerTest, RatesAreOfTheQuestionThatWasAsked) {
   EXPECT_EQ(Code(owner.Decide(bytes(search), "search", {.fmr = 0.05})),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(owner.ThresholdFor(bytes(search), "search", {.fpir = 0.1})->score,
-            model.ThresholdForSearch(0.1, 3, 2)->score)
+            model.ThresholdForSearch(0.1, 3, 2, all)->score)
       << "three people, one of them twice";
   // Without names each template is somebody.
   EncryptedScores nameless = search;
   nameless.identities.clear();
   EXPECT_EQ(owner.ThresholdFor(bytes(nameless), "search", {.fpir = 0.1})->score,
-            model.ThresholdForSearch(0.1, 4, 1)->score);
+            model.ThresholdForSearch(0.1, 4, 1, all)->score);
   for (const DecisionRule& rule :
        {DecisionRule{}, DecisionRule{0.5, 0.1, {}}, DecisionRule{0.5, {}, 0.1}}) {
     EXPECT_EQ(Code(owner.Decide(bytes(claim), "claim", rule)), absl::StatusCode::kInvalidArgument);
@@ -131,7 +133,7 @@ TEST_F(KeyOwnerTest, RatesAreOfTheQuestionThatWasAsked) {
   // Nor by way of the scores, if all candidates reach it.
   const auto opened = OwnerOf(model).Open(bytes(search), "search");
   ASSERT_TRUE(opened.ok()) << opened.status();
-  ChosenThreshold low = *model.ThresholdFor(0.05);
+  ChosenThreshold low = *model.ThresholdFor(0.05, all);
   low.score = -1;
   EXPECT_FALSE(opened->Decide(low).accepted);
   EXPECT_NE(opened->Decide(low).refusal, "");
@@ -160,7 +162,8 @@ TEST_F(KeyOwnerTest, ALikelihoodIsCoarseAndChargedTwice) {
   // The same ratio for every score; a search of three divides it by three.
   const auto with_ratio = [&](double ratio) {
     Model model = *model_;
-    model.calibration = {{.slope = 0, .intercept = std::log(ratio)}};
+    model.tables = {{model.AllModalities()}};
+    model.tables[0].calibration = {{.slope = 0, .intercept = std::log(ratio)}};
     return OwnerOf(model, BudgetLimits{.scores = 4, .decisions = 6, .client_bits = 100});
   };
   const auto likelihood = [&](double ratio, const std::vector<uint8_t>& reply) {

@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -83,7 +84,9 @@ absl::StatusOr<std::shared_ptr<const DeciderState>> LoadDeciderState(DeciderConf
                      "--role server` with the matcher's server.pub"));
   }
   HEFT_ASSIGN_OR_RETURN(Model model, LoadModelOf(key.model, trust));
-  if (config.likelihood && !model.calibration) {
+  const bool calibrated = std::ranges::all_of(
+      model.tables, [](const DecisionTable& table) { return table.calibration.has_value(); });
+  if (config.likelihood && (model.tables.empty() || !calibrated)) {
     return absl::FailedPreconditionError(
         absl::StrCat(key.model,
                      ": has no calibration, so nothing can be said of likelihood: set "

@@ -116,7 +116,7 @@ class Kinds(Case):
                      world.model, "keys/secret.key", b"other words")
 
     def test_out_of_range(self):
-        self.refused("OUT_OF_RANGE", ".", "heft_model_threshold", world.model, 1e-9)
+        self.refused("OUT_OF_RANGE", ".", "heft_model_threshold", world.model, 1e-9, None)
 
     def test_unavailable(self):
         self.refused("UNAVAILABLE", ".", "heft_file_write", "/dev/full", b"x" * 100000)
@@ -174,9 +174,9 @@ class Learning(Case):
         data = bytes(heft.call("heft_model_serialize", loaded))
         parsed = heft.call("heft_model_parse", data, "model")
         self.assertEqual(ask("heft_model_describe", parsed), ask("heft_model_describe", world.model))
-        at = ask("heft_model_threshold", world.model, 0.1)
+        at = ask("heft_model_threshold", world.model, 0.1, None)
         self.assertEqual((at["rate"], at["rate_of"]), (0.1, "comparisons"))
-        at = ask("heft_model_search_threshold", world.model, 0.2, 6, 1)
+        at = ask("heft_model_search_threshold", world.model, 0.2, 6, 1, None)
         self.assertEqual(at["rate_of"], "searches")
         self.assertEqual(ask("heft_inspect", data, "model")["kind"], "MODL")
 

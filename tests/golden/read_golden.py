@@ -30,9 +30,8 @@ def main():
     here = Path(__file__).parent
     ring.use(COMPACT[0], primes_of(*COMPACT))
     model_id, gamma = model(here / "model.heft")
-    assert model(here / "model-2.heft", 2) == (model_id, gamma)
-    model_3_id, _ = model(here / "model-3.heft", 3)
-    assert model_3_id != model_id
+    model_2_id, _ = model(here / "model-2.heft")
+    assert model_2_id != model_id
     key_id = encryption_key(here / "encryption.key")
     evaluation_keys(here / "evaluation.keys", key_id)
     assert encryption_key(here / "encryption-2.key", 2) == key_id
@@ -48,7 +47,7 @@ def main():
     scores(proved / "identification.ct", key_id, model_id, 0, 3)
     scores(proved / "verification.ct", key_id, model_id, 1, 3)
     assert len(list(proved.iterdir())) == 2
-    read = {"model.heft", "model-2.heft", "model-3.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
+    read = {"model.heft", "model-2.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
             "finger-bulk.ct", "gallery", "identification.ct", "verification.ct",
             "checkpoint.json", "encryption-2.key", "evaluation-2.keys", "renewed",
             "secret.key.budget", "thin", "signed", "journal", "proved", "audited", "means",
@@ -56,7 +55,7 @@ def main():
     audited(here / "audited", key_id, model_id, gamma)
     records(here / "records")
     voice = samples(here / "means/voice.ct", "CTXT", key_id)
-    means(here / "means", key_id, model_3_id, gamma, [face, voice])
+    means(here / "means", key_id, model_2_id, gamma, [face, voice])
     keys = JournalKeys(here / "secret.key")
     link = journal(here / "journal/secret.key.journal", key_id, keys)
     (end,) = (here / "journal").glob("*.anchor")
