@@ -45,6 +45,7 @@ void DefineScores(py::module_& m) {
           "kind", [](const OpenedScores& o) { return KindName(o.kind); },
           "identification or verification.")
       .Field("probe", &OpenedScores::probe, "Its label, as the client gave it.")
+      .Field("modalities", &OpenedScores::modalities, "That the probe had, as its samples say.")
       .Field("claimed", &OpenedScores::claimed, "The claimed identity, of a verification.")
       .Field("candidates", &OpenedScores::candidates, "Best first.")
       .Field("withheld", &OpenedScores::withheld, "That are not shown: their scores are spent.")
@@ -71,6 +72,7 @@ void DefineDecision(py::module_& m) {
           "kind", [](const Decision& d) { return KindName(d.kind); },
           "identification or verification.")
       .Field("probe", &Decision::probe, "Its label, as the client gave it.")
+      .Field("modalities", &Decision::modalities, "That the probe had: whose table decided.")
       .Field("accepted", &Decision::accepted, "Whether somebody is.")
       .Field("identity", &Decision::identity, "Of whom, if accepted.")
       .Field("claimed", &Decision::claimed, "The claimed identity, of a verification.")

@@ -174,8 +174,8 @@ class KeyOwner::Impl {
   absl::StatusOr<std::vector<ckks::Complex>> OpenReply(const ScoreReply& reply,
                                                        const NoiseFlooding& flooding,
                                                        std::string* refusal) const;
-  // Best first, with what a score says for a match.
-  void Rank(std::vector<Candidate>* candidates) const;
+  // Best first, with what a score says for a match of a probe with these modalities.
+  void Rank(uint32_t modalities, std::vector<Candidate>* candidates) const;
 
   // |z|^2 of the probe; in `refusal` why it is not that of a sound one.
   absl::StatusOr<double> OpenNorm(const EncryptedScores& scores, const NoiseFlooding& flooding,

@@ -223,7 +223,7 @@ TEST_F(RestrictedTest, VersionsAreWrittenWhereTheyAreNeeded) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(SerializeScores(context(), *read), bytes);
   EXPECT_EQ(read->restriction->time, 1800000000u);
-  EXPECT_EQ(*OriginOf(bytes, "reply"), *read->origin);
+  EXPECT_EQ(*OriginOf(bytes, "reply"), read->origin);
   EXPECT_NE(Refusal(Resealed(bytes, 4)), "");
   EXPECT_NE(Refusal(Resealed(before, 5)), "");
   EXPECT_NE(Refusal(Resealed(bytes, 6)), "");

@@ -68,7 +68,8 @@ HEFT_EXPORT std::string_view LikelihoodName(Likelihood likelihood);
 // Decision: what a relying party needs to know, and no score.
 struct Decision {
   ScoreKind kind = ScoreKind::kIdentification;
-  std::string probe;  // its label, as the client gave it
+  std::string probe;                         // its label, as the client gave it
+  std::vector<std::string> modalities = {};  // of the probe: whose table decided
   bool accepted = false;
   std::string identity;  // of whom, if accepted
   std::string claimed;   // verification: the claimed identity, accepted or not
@@ -83,8 +84,9 @@ struct Decision {
 struct HEFT_EXPORT OpenedScores {
   ScoreKind kind = ScoreKind::kIdentification;
   std::string probe;
-  std::string claimed;                // verification: the claimed identity
-  std::vector<Candidate> candidates;  // best first, at most as many as were asked for
+  std::vector<std::string> modalities = {};  // that the probe had, as its samples say
+  std::string claimed;                       // verification: the claimed identity
+  std::vector<Candidate> candidates;         // best first, at most as many as were asked for
   // Candidates among these that are not shown: their scores are spent.
   uint32_t withheld = 0;
   // Why the reply is refused: its probe's norm, or one of its scores, cannot be those of a sound
@@ -297,13 +299,15 @@ class HEFT_EXPORT KeyOwner {
                                     const std::optional<Flooding>& flooding = {},
                                     uint32_t publish = kPublishedCandidates) const;
   // The same, reduced to what OpenedScores::Decide says, and charged as a decision. ThresholdFor's
-  // errors; kFailedPrecondition for a likelihood of a model without calibration.
+  // errors; kFailedPrecondition for a likelihood of a table without calibration.
   absl::StatusOr<Decision> Decide(std::span<const uint8_t> reply, std::string_view what,
                                   const DecisionRule& rule,
                                   const std::optional<Flooding>& flooding = {}) const;
   absl::StatusOr<Decision> Decide(std::span<const uint8_t> reply, std::string_view what,
                                   double score, const std::optional<Flooding>& flooding = {}) const;
-  // The threshold that `rule` means for this reply: of a search by how many people answered it, and
+  // The threshold that `rule` means for this reply, from the table of the probe's modalities
+  // (Model::tables; kFailedPrecondition where there is none): of a search by how many people
+  // answered it, and
   // with how many templates; where nobody did, as for one. Opens nothing, charges nothing.
   // kInvalidArgument for a rule without any part, or of a score and rates, a false match rate alone
   // of a search, an identification rate alone of a verification; Model::ThresholdFor's and

@@ -49,6 +49,7 @@ HEFT_EXPORT Described DescribeSigned(const SignedFile& file, bool believed);
 // What a change has done, by the names of the result's fields; ids of damaged blocks alone.
 // Receipts and whether what was erased is overwritten are not in it: who prints says them in his
 // own way.
+// EnrolJson: "missing" only where templates lack a modality.
 HEFT_EXPORT Json EnrolJson(const EnrolResult& done);
 HEFT_EXPORT Json AdmitJson(const AdmitResult& done);
 HEFT_EXPORT Json RemoveJson(const RemoveResult& done);

@@ -112,7 +112,8 @@ HEFT_C_API heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_by
 
 // ---- Replies, each once.
 
-// heft_key_owner_open: kind ("identification" or "verification"), probe, claimed, candidates
+// heft_key_owner_open: kind ("identification" or "verification"), probe, modalities [name] (that
+// the probe had), claimed, candidates
 // [{identity, score, templates, log_likelihood_ratio where the model is calibrated}], withheld,
 // refused (why; empty: it is not), searched, where [condition]. Options: "publish" (candidates, 10
 // unless told otherwise), "flood_bits", "flood_openings" (Flooding). `what` names the reply in
@@ -120,8 +121,9 @@ HEFT_C_API heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_by
 HEFT_C_API heft_status heft_key_owner_open(const heft_key_owner* owner, heft_bytes reply,
                                            const char* what, const heft_options* options,
                                            heft_result** result, heft_error** error);
-// heft_key_owner_decide: the same, reduced to a decision: kind, probe, accepted, identity (empty:
-// nobody), refused, likelihood ("", "weak", "moderate", "strong"), threshold, rate, rate_of
+// heft_key_owner_decide: the same, reduced to a decision: kind, probe, modalities, accepted,
+// identity (empty: nobody), refused, likelihood ("", "weak", "moderate", "strong"), threshold,
+// rate, rate_of
 // ("nothing", "comparisons", "searches"), interval [lo, hi], warning, where. Options: "score",
 // "fmr", "fpir" (numbers, one of them needed; DecisionRule), "likelihood", "others" (flags),
 // "flood_bits", "flood_openings".
