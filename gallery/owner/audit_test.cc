@@ -200,6 +200,19 @@ TEST_P(AuditTest, ASkippedBlockIsNoticed) {
   ExpectWrong(Audit(renamed, Seed(renamed), files), "names other templates");
 }
 
+// Attack: a probe of both is said to have had a face alone, to be judged by a lower threshold.
+TEST_P(AuditTest, OtherModalitiesAreNoticed) {
+  const auto files = Probe(1, true);
+  EncryptedScores said = *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, DrawOf(files));
+  EXPECT_EQ(said.modalities, 3u);
+  said.modalities = 1;
+  const Bytes reply = Sign(Serialize(said), files);
+  ExpectWrong(Audit(reply, Seed(reply), files), "other modalities");
+  auto face = files;
+  face.pop_back();
+  ExpectRight(Sign(*server_->Identify(Open(), face), face), face);
+}
+
 // Attack: somebody who is there is said not to answer; or what has expired is judged long ago.
 TEST_P(AuditTest, SomebodyWhoIsLeftOutIsNoticed) {
   const auto files = Probe(1, true);

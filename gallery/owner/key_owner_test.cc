@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the key owner opens, and what it publishes of it.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -37,6 +38,62 @@ TEST_F(KeyOwnerTest, ScoresOfAnotherFormAreRefused) {
   auto opened = Owner().Open(SerializeScores(context, degree_two), "scores");
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_NEAR(opened->candidates[0].score, Expected(1, 1), 3e-3);
+}
+
+// The set of modalities decides which table applies, so it must be one of the model's.
+TEST_F(KeyOwnerTest, SetsThatTheModelLacksAreRefused) {
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1}, {"ann"})).ok());
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const ckks::Context& context = *instance_->context;
+  EncryptedScores scores = *server_->Identify(gallery, Set({1}, {"x"}), {});
+  EXPECT_EQ(scores.modalities, 3u);
+  for (const uint32_t set : {0u, 4u, 7u, 0x80u}) {
+    scores.modalities = set;
+    const auto bytes = SerializeScores(context, scores);
+    const auto opened = Owner().Open(bytes, "scores");
+    EXPECT_EQ(Code(opened), absl::StatusCode::kDataLoss) << set;
+    EXPECT_THAT(std::string(opened.status().message()), ::testing::HasSubstr("modalit"));
+    EXPECT_EQ(Code(Owner().Decide(bytes, "scores", 0.5)), absl::StatusCode::kDataLoss) << set;
+  }
+}
+
+// A probe is judged by the table of its modalities; without one its scores are all that there is.
+TEST_F(KeyOwnerTest, AProbeIsJudgedByTheTableOfItsModalities) {
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2}, {"ann", "bob"})).ok());
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const auto claim = [&](uint32_t set) {
+    EncryptedScores scores = *server_->Verify(gallery, Set({1}, {"x"}), "ann", {});
+    scores.modalities = set;  // as if its server had said so
+    return SerializeScores(*instance_->context, scores);
+  };
+  Model model = *model_;
+  model.tables = {{3, {{0.1, 2.0, 0.5, 4000}, {0.01, 2.5, 0.5, 4000}}},
+                  {1, {{0.1, 0.25, 0.5, 4000}, {0.01, 0.5, 0.5, 4000}}}};
+  model.tables[1].calibration = {{.slope = 0, .intercept = 7}};
+  const KeyOwner owner = OwnerOf(model);
+  const auto whole = owner.Decide(claim(3), "whole", {.fmr = 0.1});
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_FALSE(whole->accepted);
+  EXPECT_EQ(whole->at.score, 2.0);
+  EXPECT_THAT(whole->modalities, ::testing::ElementsAre("face", "voice"));
+  const auto face = owner.Decide(claim(1), "face", {.fmr = 0.1, .likelihood = true});
+  ASSERT_TRUE(face.ok()) << face.status();
+  EXPECT_TRUE(face->accepted);
+  EXPECT_EQ(face->at.score, 0.25);
+  EXPECT_THAT(face->modalities, ::testing::ElementsAre("face"));
+  EXPECT_EQ(LikelihoodName(face->likelihood), "moderate") << "by the table of faces";
+  EXPECT_EQ(Code(owner.Decide(claim(3), "whole", {.fmr = 0.1, .likelihood = true})),
+            absl::StatusCode::kFailedPrecondition);
+  const auto voice = owner.Decide(claim(2), "voice", {.fmr = 0.1});
+  EXPECT_EQ(Code(voice), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(voice.status().message()),
+              ::testing::AllOf(::testing::HasSubstr("probes with voice"),
+                               ::testing::HasSubstr("heft calibrate --data DATA")));
+  const auto opened = OwnerOf(model).Open(claim(2), "voice");
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_THAT(opened->modalities, ::testing::ElementsAre("voice"));
+  EXPECT_FALSE(opened->candidates[0].log_likelihood_ratio.has_value());
+  EXPECT_TRUE(OwnerOf(model).Decide(claim(2), "voice", 0.1)->accepted) << "the caller's own score";
 }
 
 TEST_F(KeyOwnerTest, OnlyAnswersAreOpened) {
