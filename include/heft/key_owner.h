@@ -199,13 +199,35 @@ struct AdmissionInquiry {
   std::vector<Enrolment> enrolments;
 };
 
+// Rejection: why a template is not admitted.
+enum class Rejection : uint8_t {
+  kNone,           // it is admitted
+  kPolicy,         // AdmissionPolicy names it, or does not choose it
+  kEnrolled,       // the identity is enrolled already, and there is no authorisation
+  kNotAuthorised,  // the same, and the authorisation is not valid
+  kMisplaced,      // the identity belongs into another bucket
+  kUnsound,        // the template's length, or the proof of it
+};
+// "", "REJECTED", "ENROLLED", "NOT_AUTHORISED", "MISPLACED", "UNSOUND".
+HEFT_EXPORT std::string_view RejectionName(Rejection rejection);
+
+// Admissions: the key owner's answer to a request. DescribeAdmissions (heft/openings.h) prints it.
 struct Admissions {
   struct Verdict {
     std::string identity;
     bool admitted = false;
-    std::string reason;  // of a rejection
+    Rejection rejection = Rejection::kNone;
+    std::string reason;  // of a rejection, with what was measured of this template
+  };
+  // Group: all templates that are rejected for one cause.
+  struct Group {
+    Rejection rejection = Rejection::kNone;
+    std::string cause;                    // "squared norm 0.310 to 0.442, outside [0.862, 1.100]"
+    std::string remedy;                   // what to do about it, in sentences; empty: nothing
+    std::vector<std::string> identities;  // one entry a template, in the order of the request
   };
   std::vector<Verdict> verdicts;          // in the order of the request
+  std::vector<Group> groups;              // of the rejections, the largest first
   std::vector<uint8_t> signed_admission;  // for Server::Admit, good for kAdmissionLife
 };
 
