@@ -123,7 +123,7 @@ TEST_F(DeciderFaultsTest, ABacklogOfAnyLengthIsWrittenDown) {
     if (!line.contains("rejected")) continue;
     rejected += line["rejected"].size();
     // No norm of anybody.
-    for (const Json& one : line["rejected"]) EXPECT_EQ(one["reason"], "UNSOUND");
+    for (const Json& one : line["rejected"]) EXPECT_EQ(one["rejection"], "UNSOUND");
   }
   EXPECT_EQ(admitted, done->admitted);
   EXPECT_EQ(rejected, done->rejected);
