@@ -9,6 +9,7 @@ What is not named here goes by its own name: `KeyOwner::ThresholdFor` is `KeyOwn
 CLASSES = {
     "AdmissionInquiry::Enrolment": "WaitingEnrolment",
     "AdmissionInquiry::Person": "WaitingPerson",
+    "Admissions::Group": "RejectedGroup",
     "Admissions::Verdict": "Verdict",
     "BudgetUse::Client": "BudgetClient",
     "BudgetUse::Restart": "BudgetRestart",
@@ -97,6 +98,7 @@ NAMES = {
     "LearnFolds": "Model.train_folds",
     "LearnOptions::lambda": "weight_of_pairs",
     "LikelihoodName": "Decision.likelihood",
+    "RejectionName": "Verdict.rejection",
     "ListOptions::from": "start",
     "ListTemplates": "Gallery.page",
     "LoadFolds": "Model.load_folds",
@@ -271,7 +273,8 @@ ABSENT.update(dict.fromkeys(
     ["CheckStudy", "LoadStudy", "LoadedStudy", "RunStudy", "StudyOptions"],
     "evaluate and its like, of data and models"))
 ABSENT.update(dict.fromkeys([
-    "AddWhereTo", "AdmitJson", "CompactJson", "CopiedJson", "CopiesJson", "DescribeBudget",
+    "AddWhereTo", "AdmitJson", "CompactJson", "CopiedJson", "CopiesJson",
+    "DescribeAdmissions", "DescribeBudget",
     "DescribeDecision", "DescribeScores", "DescribeSigned", "EnrolJson", "GalleryJson",
     "KeySetJson", "ModelJson", "PlanJson", "RemoveJson", "RenewJson", "RestoreJson", "RestrictionText", "VerifyJson",
     "WhereJson",

@@ -99,11 +99,12 @@ HEFT_C_API heft_status heft_key_owner_inquiry(const heft_key_owner* owner, heft_
 // heft_key_owner_admit: opens the proofs of the norms of all who wait, and decides. Options:
 // "only", "reject" (identities, added), "entries", "reject_entries" (of an inquiry, added),
 // "new_identities_only", "put_back" (flags; AdmissionPolicy), "shards" (text: the shard list of
-// which the gallery is a bucket). `admission` is for heft_matcher_admit. `verdicts` (may be NULL):
-// [{identity, admitted, reason}].
+// which the gallery is a bucket). `admission` is for heft_matcher_admit. `result` (may be NULL):
+// admitted (a number), rejected [{identity, rejection, reason}], groups [{rejection, cause, remedy,
+// identities}], one for each cause of rejections (Admissions).
 HEFT_C_API heft_status heft_key_owner_admit(const heft_key_owner* owner, heft_bytes request,
                                             const heft_options* options, heft_buffer** admission,
-                                            heft_result** verdicts, heft_error** error);
+                                            heft_result** result, heft_error** error);
 // heft_key_owner_renew: blocks anew, without those who are removed. `renewal` is for
 // heft_gallery_renew. `result` (may be NULL): blocks, templates.
 HEFT_C_API heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_bytes request,
