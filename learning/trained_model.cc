@@ -10,6 +10,7 @@
 #include "heft/fit.h"
 #include "heft/json.h"
 #include "learning/train.h"
+#include "learning/training_marks.h"
 
 namespace heft {
 namespace {
@@ -40,7 +41,10 @@ Model AssembleModel(const Dataset& dataset, const TrainResult& aware, const Mode
     model.exact_projection = RowMajor(options.exact->projection);
     summary["exact"] = options.exact->summary;
   }
-  if (options.decisions != nullptr) summary.update(options.decisions->summary);
+  if (options.decisions != nullptr) {
+    summary.update(options.decisions->summary);
+    summary["training_marks"] = TrainingMarks(dataset);
+  }
   if (const auto& fold = options.fold) {
     summary["cross_validation"] = {
         {"folds", fold->folds}, {"seed", fold->seed}, {"fold", fold->fold}, {"rows", fold->rows}};
