@@ -195,6 +195,17 @@ class Model:
         with_exact: bool = False,
         progress: _Progress = None,
     ) -> list[Model]: ...
+    def calibrate(
+        self,
+        data: Union[TrainingData, _Path, Mapping[str, _Vectors]],
+        labels: Optional[_Labels] = None,
+        split: Optional[_Labels] = None,
+        *,
+        seed: int = 1,
+        progress: _Progress = None,
+    ) -> Model: ...
+    @property
+    def warnings(self) -> list[str]: ...
     @staticmethod
     def load_folds(
         folder: _Path, data: TrainingData, folds: int = 5, fold_seed: int = 1

@@ -180,6 +180,19 @@ class Learning(Case):
         self.assertEqual(at["rate_of"], "searches")
         self.assertEqual(ask("heft_inspect", data, "model")["kind"], "MODL")
 
+    def test_calibration(self):
+        # These people trained the model.
+        self.refused("FAILED_PRECONDITION", "trained the model", "heft_calibrate", world.model,
+                     world.data, 1, None, None)
+        made = heft.call("heft_dataset_synthesise",
+                         heft.options(identities=40, samples_per_identity=4, seed=9,
+                                      dimensions=[float(d) for d in DIMENSIONS.values()]))
+        model = heft.call("heft_calibrate", world.model, made, 1, None, None)
+        said, before = ask("heft_model_describe", model), ask("heft_model_describe", world.model)
+        self.assertEqual(said["model_id"], before["model_id"])
+        self.assertGreaterEqual(said["training"]["calibration"]["people"], 10)
+        self.assertNotIn("calibration", before["training"])
+
     def test_the_same_training_twice(self):
         again = heft.call("heft_learn", world.data, heft.options(gamma=16, epochs=4, seed=3), None, None)
         self.assertEqual(ask("heft_model_describe", again)["model_id"],
