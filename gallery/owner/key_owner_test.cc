@@ -202,6 +202,31 @@ TEST_F(KeyOwnerTest, RatesAreOfTheQuestionThatWasAsked) {
   EXPECT_EQ(decided->likelihood, Likelihood::kUnsaid) << "nobody asked";
 }
 
+// Without decision tables nothing is decided by a rate, nothing is charged, and scores are there.
+TEST_F(KeyOwnerTest, WithoutDecisionTablesThereAreScoresAlone) {
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2}, {"ann", "bob"})).ok());
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const auto search =
+      SerializeScores(*instance_->context, *server_->Identify(gallery, Set({1}, {"x"}), {}));
+  const auto claim =
+      SerializeScores(*instance_->context, *server_->Verify(gallery, Set({1}, {"x"}), "ann", {}));
+  Model model = *model_;
+  model.tables.clear();
+  const KeyOwner owner = OwnerOf(model);
+  for (const auto& refused : {owner.ThresholdFor(claim, "claim", {.fmr = 0.05}).status(),
+                              owner.Decide(claim, "claim", {.fmr = 0.05}).status(),
+                              owner.ThresholdFor(search, "search", {.fpir = 0.05}).status(),
+                              owner.Decide(search, "search", {.fpir = 0.05}).status()}) {
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("heft calibrate"));
+  }
+  EXPECT_EQ(owner.Budget()->entries, 0u);
+  EXPECT_TRUE(owner.Decide(claim, "claim", {.score = -1})->accepted);
+  const auto opened = owner.Open(search, "search");
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_EQ(opened->candidates.size(), 2u);
+}
+
 // Four answers instead of two are two bits, and two decisions.
 TEST_F(KeyOwnerTest, ALikelihoodIsCoarseAndChargedTwice) {
   ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2, 3}, {"ann", "bob", "cyd"})).ok());
