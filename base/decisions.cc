@@ -68,7 +68,8 @@ absl::StatusOr<ChosenThreshold> ChooseThreshold(std::span<const DecisionThreshol
   HEFT_RETURN_IF_ERROR(CheckRate("false match rate", fmr));
   if (curve.empty()) {
     return absl::InvalidArgumentError(
-        "the model has no thresholds: train it on data with validation people");
+        "the decision table has no thresholds: fit it to people who took no part in the training "
+        "(heft calibrate --data DATA)");
   }
   // The nearest points on either side; of a point itself twice the same.
   const DecisionThreshold *above = nullptr, *below = nullptr;
@@ -102,7 +103,8 @@ absl::StatusOr<ChosenThreshold> ChooseSearchThreshold(std::span<const SearchCali
   if (people == 0) return absl::InvalidArgumentError("the gallery is empty: nobody to find");
   if (searches.empty()) {
     return absl::InvalidArgumentError(
-        "the model knows nothing of searches: train it again, or give --threshold");
+        "the decision table has no calibration of searches, which takes 10 people: fit it to more "
+        "(heft calibrate --data DATA), or give --threshold");
   }
   const SearchCalibration* search = nullptr;
   uint32_t most = 0;

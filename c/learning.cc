@@ -7,6 +7,7 @@
 #include "c/handles.h"
 #include "c/options.h"
 #include "c/samples.h"
+#include "heft/calibrate.h"
 #include "heft/dataset.h"
 #include "heft/train.h"
 
@@ -173,6 +174,18 @@ heft_status heft_learn(const heft_dataset* dataset, const heft_options* options,
     HEFT_ASSIGN_OR_RETURN(heft::Model learned,
                           heft::Learn(dataset->data, learn, heft::c::AsMonitor(monitor, user)));
     *model = new heft_model(std::move(learned));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_calibrate(const heft_model* model, const heft_dataset* dataset, uint64_t seed,
+                           heft_monitor monitor, void* user, heft_model** calibrated,
+                           heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(model, "model", dataset, "dataset", calibrated, "calibrated"));
+    HEFT_ASSIGN_OR_RETURN(heft::Model out, heft::Calibrate(model->model, dataset->data, seed,
+                                                           heft::c::AsMonitor(monitor, user)));
+    *calibrated = new heft_model(std::move(out));
     return absl::OkStatus();
   });
 }

@@ -2,6 +2,7 @@
 #include "heft/model.h"
 
 #include "c/handles.h"
+#include "c/options.h"
 #include "c/result.h"
 #include "heft/inspect.h"
 #include "heft/results.h"
@@ -15,10 +16,18 @@ absl::StatusOr<Json> Describe(const Model& model) {
   const Interval& interval = model.approximation.interval;
   json["model_id"] = Hex(model.Id());
   json["interval"] = {interval.lo, interval.hi};
-  for (const char* key : {"calibration", "sample_agreement"}) {
-    if (!json.contains(key)) json[key] = nullptr;
-  }
+  if (!json.contains("sample_agreement")) json["sample_agreement"] = nullptr;
   return json;
+}
+
+// SetOf: of the option "modalities"; without it all of the model's.
+absl::StatusOr<uint32_t> SetOf(const Model& model, const heft_options* options) {
+  std::vector<std::string> modalities;
+  OptionReader read(options);
+  read.Texts("modalities", &modalities);
+  HEFT_RETURN_IF_ERROR(read.Finish());
+  if (modalities.empty()) return model.AllModalities();
+  return model.SetOf(modalities);
 }
 
 }  // namespace
@@ -65,23 +74,25 @@ heft_status heft_model_describe(const heft_model* model, heft_result** result, h
   });
 }
 
-heft_status heft_model_threshold(const heft_model* model, double fmr, heft_result** result,
-                                 heft_error** error) {
+heft_status heft_model_threshold(const heft_model* model, double fmr, const heft_options* options,
+                                 heft_result** result, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(model, "model", result, "result"));
-    HEFT_ASSIGN_OR_RETURN(const auto threshold, model->model.ThresholdFor(fmr));
+    HEFT_ASSIGN_OR_RETURN(const uint32_t set, heft::c::SetOf(model->model, options));
+    HEFT_ASSIGN_OR_RETURN(const auto threshold, model->model.ThresholdFor(fmr, set));
     *result = new heft_result(heft::c::ThresholdJson(threshold));
     return absl::OkStatus();
   });
 }
 
 heft_status heft_model_search_threshold(const heft_model* model, double fpir, uint64_t people,
-                                        uint32_t templates, heft_result** result,
-                                        heft_error** error) {
+                                        uint32_t templates, const heft_options* options,
+                                        heft_result** result, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(model, "model", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const uint32_t set, heft::c::SetOf(model->model, options));
     HEFT_ASSIGN_OR_RETURN(const auto threshold,
-                          model->model.ThresholdForSearch(fpir, people, templates));
+                          model->model.ThresholdForSearch(fpir, people, templates, set));
     *result = new heft_result(heft::c::ThresholdJson(threshold));
     return absl::OkStatus();
   });

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "heft/authorisation.h"
+#include "heft/openings.h"
 #include "program/common.h"
 #include "program/owner/key_owner_answer.h"
 
@@ -23,18 +24,12 @@ absl::Status RunAdmit(const Common& common, const AdmitOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const Admissions done,
                         asked.owner.Admit(asked.request, options.in, policy));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, done.signed_admission));
-  size_t admitted = 0;
-  Json json = {{"out", options.out}, {"rejected", Json::array()}};
-  std::string text;
-  for (const Admissions::Verdict& verdict : done.verdicts) {
-    admitted += verdict.admitted ? 1 : 0;
-    if (verdict.admitted) continue;
-    json["rejected"].push_back({{"identity", verdict.identity}, {"reason", verdict.reason}});
-    absl::StrAppend(&text, "rejected ", verdict.identity, ": ", verdict.reason, "\n");
-  }
-  json["admitted"] = admitted;
-  Print(common, json,
-        absl::StrCat(text, "admitted ", admitted, " templates; for the server: ", options.out));
+  Described told = DescribeAdmissions(done);
+  Json json = {{"out", options.out}};
+  json.update(told.json);
+  told.json = std::move(json);
+  absl::StrAppend(&told.text, "for the server: ", options.out);
+  Print(common, told);
   return absl::OkStatus();
 }
 

@@ -47,6 +47,7 @@ void AddRenew(Command app);
 // Without keys, or with all of them in one process.
 void AddSynth(Command app);
 void AddTrain(Command app);
+void AddCalibrate(Command app);
 void AddEvaluate(Command app);
 void AddRoc(Command app);
 void AddBench(Command app);

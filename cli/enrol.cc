@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/commands.h"
 #include "heft/client.h"
 #include "heft/results.h"
@@ -35,11 +36,18 @@ std::string Nevertheless(const EnrolOptions& options, const EnrolResult& done) {
 }
 
 void Tell(const Common& common, const EnrolResult& done) {
-  Print(common, EnrolJson(done),
-        absl::StrCat(done.repeated ? "nothing to do, this was answered before: " : "", "brought ",
-                     done.brought, " templates; ", done.waiting,
-                     " wait for the key owner (heft-server pending), the gallery holds ",
-                     done.templates));
+  Described told = {EnrolJson(done)};
+  told.text = absl::StrCat(done.repeated ? "nothing to do, this was answered before: " : "",
+                           "brought ", done.brought, " templates; ", done.waiting,
+                           " wait for the key owner (heft-server pending), the gallery holds ",
+                           done.templates);
+  if (!done.missing.empty()) {
+    told.warnings.push_back(
+        absl::StrCat("the templates lack ", absl::StrJoin(done.missing, ", "),
+                     ": the model's decision tables are for templates with all modalities, so no "
+                     "rate is known of decisions by these: enrol samples of all modalities"));
+  }
+  Print(common, told);
 }
 
 // What belongs to a gallery that has just been started: the server's keys, and what remembers

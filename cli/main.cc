@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   return RunMain(argc, argv, "HEFT: fuse and match encrypted biometric templates", [](Command app) {
     AddSynth(app);
     AddTrain(app);
+    AddCalibrate(app);
     AddKeygen(app);
     AddEncrypt(app);
     AddAuthorise(app);

@@ -110,14 +110,12 @@ namespace {
 // z of the people of a split, as the model makes them.
 absl::StatusOr<experiment::PeopleOf> PeopleOfSplit(const Dataset& dataset, Split split,
                                                    const Model& model) {
-  HEFT_ASSIGN_OR_RETURN(const Dataset selected,
-                        experiment::SelectModalities(dataset, model, "the data set"));
+  HEFT_ASSIGN_OR_RETURN(const Dataset selected, SelectModalities(dataset, model, "the data set"));
   const std::vector<int> rows = RowsOf(selected.split, split);
   HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features, Concatenate(selected, rows));
   std::vector<std::string> labels;
   for (int row : rows) labels.push_back(selected.labels[static_cast<size_t>(row)]);
-  return experiment::PeopleOf{ProjectAll(experiment::ProjectionOf(model), features),
-                              IdentityNumbers(labels)};
+  return experiment::PeopleOf{ProjectAll(ProjectionOf(model), features), IdentityNumbers(labels)};
 }
 
 }  // namespace
@@ -157,9 +155,8 @@ absl::StatusOr<Report> EvaluateProtocol(const TrainingData& data, const Model& m
                                         const std::string& folder, const std::string& names,
                                         const ProtocolOptions& options, const Monitor& monitor) {
   if (options.page) HEFT_RETURN_IF_ERROR(CheckDrawing());
-  HEFT_ASSIGN_OR_RETURN(
-      const Dataset dataset,
-      experiment::SelectModalities(Inside::Of(data).dataset, model, "the data set"));
+  HEFT_ASSIGN_OR_RETURN(const Dataset dataset,
+                        SelectModalities(Inside::Of(data).dataset, model, "the data set"));
   HEFT_ASSIGN_OR_RETURN(const experiment::RowNames rows,
                         experiment::ReadRowNames(names, dataset.Rows()));
   HEFT_ASSIGN_OR_RETURN(const experiment::Protocol protocol,

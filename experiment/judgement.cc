@@ -70,8 +70,9 @@ absl::Status JudgeComparisons(std::span<const Comparisons> lists,
                               Judgement* out) {
   std::vector<SetThresholds> choices;
   for (double fmr : kAskedFmrs) {
-    choices.push_back(
-        ChooseForAll(lists.size(), fmr, [&](size_t k) { return models[k]->ThresholdFor(fmr); }));
+    choices.push_back(ChooseForAll(lists.size(), fmr, [&](size_t k) {
+      return models[k]->ThresholdFor(fmr, models[k]->AllModalities());
+    }));
   }
   HEFT_ASSIGN_OR_RETURN(const PooledRates rates,
                         MeasureErrorRates(lists, BySet(choices, lists.size()), options));
@@ -92,9 +93,10 @@ absl::Status JudgeEvidence(std::span<const Comparisons> lists, std::span<const M
                            const BootstrapOptions& options, Judgement* out) {
   std::vector<Comparisons> ratios;
   for (size_t k = 0; k < lists.size(); ++k) {
-    if (!models[k]->calibration) return absl::OkStatus();
+    const auto table = models[k]->TableFor(models[k]->AllModalities());
+    if (!table.ok() || !(*table)->calibration) return absl::OkStatus();
     Comparisons& list = ratios.emplace_back(lists[k]);
-    for (double& score : list.scores) score = models[k]->calibration->LogLikelihoodRatio(score);
+    for (double& score : list.scores) score = (*table)->calibration->LogLikelihoodRatio(score);
   }
   HEFT_ASSIGN_OR_RETURN(out->evidence, MeasureEvidence(ratios, options));
   return absl::OkStatus();
@@ -126,8 +128,9 @@ absl::Status JudgeSearches(std::span<const JudgedSet> sets,
   std::vector<SetThresholds> choices;
   for (double fpir : kAskedFpirs) {
     choices.push_back(ChooseForAll(sets.size(), fpir, [&](size_t k) {
-      return sets[k].model->ThresholdForSearch(fpir, GallerySize(scores[k].identities, templates),
-                                               templates);
+      const Model& model = *sets[k].model;
+      return model.ThresholdForSearch(fpir, GallerySize(scores[k].identities, templates), templates,
+                                      model.AllModalities());
     }));
   }
   OpenSetPlan plan;
@@ -196,8 +199,9 @@ absl::Status JudgeGallery(const FeatureMatrix& scores, std::span<const int> prob
   for (const auto& [person, count] : counts) most = std::max(most, count);
   std::vector<SetThresholds> choices;
   for (double fpir : kAskedFpirs) {
-    choices.push_back(ChooseForAll(
-        1, fpir, [&](size_t) { return model.ThresholdForSearch(fpir, counts.size(), most); }));
+    choices.push_back(ChooseForAll(1, fpir, [&](size_t) {
+      return model.ThresholdForSearch(fpir, counts.size(), most, model.AllModalities());
+    }));
   }
   const std::vector<double> thresholds = BySet(choices, 1)[0];
   HEFT_ASSIGN_OR_RETURN(OpenSetOutcome outcome,

@@ -38,11 +38,13 @@ Model Calibrated(const LabelledScores& scores) {
   Model model;
   model.modalities = {{"face", 8}, {"voice", 8}};
   const std::span<const LabelledScores> sets(&scores, 1);
-  model.thresholds = CalibrateThresholds(sets, {.replicates = 50})->thresholds;
-  model.calibration = *CalibrateScores(sets);
+  DecisionTable table = {model.AllModalities()};
+  table.thresholds = CalibrateThresholds(sets, {.replicates = 50})->thresholds;
+  table.calibration = *CalibrateScores(sets);
   for (uint32_t templates : {1u, 2u}) {
-    model.searches.push_back(*FitSearches(sets, templates, {.replicates = 50}));
+    table.searches.push_back(*FitSearches(sets, templates, {.replicates = 50}));
   }
+  model.tables.push_back(std::move(table));
   return model;
 }
 
@@ -80,8 +82,8 @@ TEST(Judgement, OfNewPeopleHoldsAndRefusesWhatTheModelDoesNotKnow) {
 // A model whose thresholds are of other people than it says is found out.
 TEST(Judgement, WhatDoesNotHoldIsSaid) {
   Model model = Calibrated(Crowd(1, 60, 5));
-  for (DecisionThreshold& t : model.thresholds) t.score -= 0.15;
-  model.calibration->slope *= 3;
+  for (DecisionThreshold& t : model.tables[0].thresholds) t.score -= 0.15;
+  model.tables[0].calibration->slope *= 3;
   const JudgedSet set = {Crowd(3, 60, 5), &model};
   const auto judged = Judge({&set, 1}, {.replicates = 100});
   ASSERT_TRUE(judged.ok()) << judged.status();

@@ -191,11 +191,12 @@ class ProtocolRunner {
   // Rules that are fitted on dev, as if they were a model's.
   absl::Status JudgeByDev(const Scored& dev, const Scored& eval, GroupResult* result) {
     Model rules;
+    rules.modalities = model_.modalities;
     HEFT_ASSIGN_OR_RETURN(const ThresholdTable table,
                           CalibrateThresholds(std::span(&dev.list, 1), bootstrap_));
-    rules.thresholds = table.thresholds;
     HEFT_ASSIGN_OR_RETURN(const ScoreSet kinds, SplitKinds(dev.list));
-    HEFT_ASSIGN_OR_RETURN(rules.calibration, CalibrateScores(kinds));
+    HEFT_ASSIGN_OR_RETURN(const ScoreCalibration calibration, CalibrateScores(kinds));
+    rules.tables = {{rules.AllModalities(), table.thresholds, {}, calibration}};
     const Model* const model = &rules;
     HEFT_ASSIGN_OR_RETURN(result->by_dev, JudgeLists({&eval.list, 1}, {&model, 1}, bootstrap_));
     result->by_dev->plain = result->by_model.plain;

@@ -153,7 +153,8 @@ class SampleMeasurer {
   }
 
   absl::Status Decide(const Model& model, const Comparisons& of, SampleRow* row) const {
-    HEFT_ASSIGN_OR_RETURN(const ChosenThreshold threshold, model.ThresholdFor(1e-2));
+    HEFT_ASSIGN_OR_RETURN(const ChosenThreshold threshold,
+                          model.ThresholdFor(1e-2, model.AllModalities()));
     double genuine = 0, refused = 0, impostor = 0, accepted = 0;
     for (size_t i = 0; i < of.scores.size(); ++i) {
       const bool reached = of.scores[i] >= threshold.score;

@@ -5,16 +5,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "fusion/profile.h"
 #include "heft/fit.h"
 #include "learning/baselines.h"
 
 namespace heft::experiment {
 namespace {
-
-FeatureMatrix Projection(const std::vector<double>& values, uint32_t gamma) {
-  return Eigen::Map<const FeatureMatrix>(values.data(), gamma, values.size() / gamma);
-}
 
 // The approximation that an exactly trained projection gets for itself: the model's kind and
 // degree, on the training samples' norms with the trainer's margin; the paper's interval is fixed.
@@ -45,28 +40,6 @@ std::string BaselineLabel(const std::string& name, int gamma) {
 
 }  // namespace
 
-absl::StatusOr<Dataset> SelectModalities(Dataset dataset, const Model& model,
-                                         const std::string& directory) {
-  std::vector<Modality> selected;
-  for (const ModalitySpec& spec : model.modalities) {
-    const auto found = std::find_if(dataset.modalities.begin(), dataset.modalities.end(),
-                                    [&](const Modality& m) { return m.name == spec.name; });
-    if (found == dataset.modalities.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(directory, ": no modality \"", spec.name, "\", which the model fuses"));
-    }
-    if (found->features.cols() != spec.dimension) {
-      return absl::InvalidArgumentError(absl::StrCat(directory, ": \"", spec.name,
-                                                     "\" has dimension ", found->features.cols(),
-                                                     ", the model takes ", spec.dimension));
-    }
-    selected.push_back(*found);
-  }
-  dataset.modalities = std::move(selected);
-  dataset.unpaired.clear();
-  return dataset;
-}
-
 std::vector<FeatureMatrix> ModalityRows(const Dataset& dataset, Split split) {
   const Dataset selected = SelectRows(dataset, RowsOf(dataset.split, split));
   std::vector<FeatureMatrix> modalities;
@@ -83,15 +56,6 @@ absl::StatusOr<std::vector<SystemScores>> BaselineSystems(const Dataset& dataset
         {{b.name, BaselineLabel(b.name, b.dimension), b.dimension}, std::move(b.scored)});
   }
   return systems;
-}
-
-absl::StatusOr<LabelledScores> PlainScores(const Dataset& dataset, Split split, const Model& model,
-                                           std::span<const int> missing, int* outside) {
-  HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile(model.profile));
-  const Normaliser approximate{model.approximation};
-  return PartialProbeScores(dataset, split, ProjectionOf(model),
-                            profile.thin() ? Normaliser{} : approximate, missing, outside,
-                            profile.thin() ? &approximate : nullptr);
 }
 
 absl::StatusOr<std::vector<SystemScores>> LearnedSystems(const Dataset& dataset, Split split,
@@ -135,8 +99,6 @@ absl::StatusOr<Model> ExactlyTrained(const Model& model, const Dataset& dataset)
 bool KeptItsStart(const Model& model) {
   return !model.exact_projection.empty() && model.exact_projection == model.projection;
 }
-
-FeatureMatrix ProjectionOf(const Model& model) { return Projection(model.projection, model.gamma); }
 
 std::vector<int> AllBut(int only, int count) {
   std::vector<int> missing;

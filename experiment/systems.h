@@ -12,6 +12,7 @@
 #include "evaluation/folds.h"
 #include "features/dataset.h"
 #include "heft/model.h"
+#include "learning/model_scores.h"
 
 namespace heft::experiment {
 
@@ -20,19 +21,6 @@ struct SystemScores {
   ScoredSystem system;
   LabelledScores scores;
 };
-
-// The modalities that the model fuses, in its order, without unpaired samples. kInvalidArgument
-// where the data lack one or have another dimension; `directory` is named in messages.
-absl::StatusOr<Dataset> SelectModalities(Dataset dataset, const Model& model,
-                                         const std::string& directory);
-
-// PlainScores: those that the model's profile should give under encryption, templates (columns)
-// normalised by the polynomial and so the probes (rows), which lack the modalities `missing`; thin
-// probes exactly. `outside`: of those that the polynomial normalises, how many leave its interval;
-// of templates, where probes are thin.
-absl::StatusOr<LabelledScores> PlainScores(const Dataset& dataset, Split split, const Model& model,
-                                           std::span<const int> missing = {},
-                                           int* outside = nullptr);
 
 // Samples of the split, a matrix a modality.
 std::vector<FeatureMatrix> ModalityRows(const Dataset& dataset, Split split);
@@ -55,8 +43,6 @@ absl::StatusOr<Model> ExactlyTrained(const Model& model, const Dataset& dataset)
 // no epoch was better on the validation people than the start that they share. Their rows then
 // agree.
 bool KeptItsStart(const Model& model);
-
-FeatureMatrix ProjectionOf(const Model& model);
 
 // What a sample lacks that has modality `only` of `count` alone.
 std::vector<int> AllBut(int only, int count);

@@ -106,6 +106,7 @@ absl::StatusOr<EncodableRows> RowsToFuse(const Model& model, std::span<const Sam
       return absl::InvalidArgumentError(
           absl::StrCat("modality ", std::string(samples.modality), " is given twice"));
     }
+    out.form.modalities |= uint32_t{1} << index;
     HEFT_ASSIGN_OR_RETURN(rows[index], RowsOf(samples, model.modalities[index]));
     if (samples.average != modalities[0].average) {
       return absl::InvalidArgumentError("of all modalities the mean, or of none");

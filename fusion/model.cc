@@ -17,9 +17,7 @@ namespace heft {
 namespace {
 
 constexpr std::string_view kKind = "MODL";
-constexpr uint32_t kFirstModelVersion = 1;
-constexpr uint32_t kCalibratedVersion = 2;  // the same with a calibration
-constexpr uint32_t kDecisionsVersion = 3;   // with intervals, searches and agreement
+constexpr uint32_t kModelVersion = 4;
 constexpr uint32_t kMaxModalities = 8;
 constexpr uint32_t kMaxDimension = 4096;
 constexpr uint32_t kMaxGamma = 1024;
@@ -40,17 +38,6 @@ bool GoodName(const std::string& name) {
 
 // Printing JSON takes a stack frame a level, so a hostile text could end the program.
 bool GoodSummary(const std::string& text) { return Json::Parse(text, kMaxSummaryDepth).ok(); }
-
-// Trainers before version 2 wrote the calibration into the summary.
-std::optional<ScoreCalibration> CalibrationInSummary(const std::string& text) {
-  const Json summary = Json::Parse(text).value_or(Json());
-  const Json* found = summary.find("score_calibration");
-  if (found == nullptr) return std::nullopt;
-  const Json& slope = (*found)["slope"];
-  const Json& intercept = (*found)["intercept"];
-  if (!slope.is_number() || !intercept.is_number()) return std::nullopt;
-  return ScoreCalibration{slope.get<double>(), intercept.get<double>()};
-}
 
 bool Finite(const ScoreCalibration& calibration) {
   return std::isfinite(calibration.slope) && std::isfinite(calibration.intercept);
@@ -89,17 +76,9 @@ void WriteCore(ByteWriter& writer, const Model& model) {
   }
 }
 
-// Agreement stands behind the core in version 3, and in the id where there is one.
+// In the id where there is one.
 void WriteAgreement(ByteWriter& writer, const Model& model) {
   if (model.sample_agreement) writer.F64(*model.sample_agreement);
-}
-
-// The oldest version that holds all of it.
-uint32_t VersionFor(const Model& model) {
-  const bool intervals = std::ranges::any_of(
-      model.thresholds, [](const auto& t) { return t.interval != RateInterval{}; });
-  if (model.sample_agreement || intervals || !model.searches.empty()) return kDecisionsVersion;
-  return model.calibration ? kCalibratedVersion : kFirstModelVersion;
 }
 
 void WriteTail(ByteWriter& writer, const ImpostorTail& tail) {
@@ -141,46 +120,54 @@ std::vector<SearchCalibration> ReadSearches(ByteReader& reader) {
   return searches;
 }
 
-// The part that decides what a score means.
-void WriteRules(ByteWriter& writer, const Model& model, uint32_t version) {
-  writer.U32(static_cast<uint32_t>(model.thresholds.size()));
-  for (const DecisionThreshold& t : model.thresholds) {
+void WriteTable(ByteWriter& writer, const DecisionTable& table) {
+  writer.U32(table.modalities);
+  writer.U32(static_cast<uint32_t>(table.thresholds.size()));
+  for (const DecisionThreshold& t : table.thresholds) {
     writer.F64(t.fmr);
     writer.F64(t.score);
     writer.F64(t.fnmr);
     writer.U64(t.impostor_pairs);
-    if (version < kDecisionsVersion) continue;
     writer.F64(t.interval.lo);
     writer.F64(t.interval.hi);
   }
-  if (version == kDecisionsVersion) {
-    WriteSearches(writer, model.searches);
-    writer.U32(model.calibration ? 1 : 0);
-  }
-  if (!model.calibration) return;
-  writer.F64(model.calibration->slope);
-  writer.F64(model.calibration->intercept);
+  WriteSearches(writer, table.searches);
+  writer.U32(table.calibration ? 1 : 0);
+  if (!table.calibration) return;
+  writer.F64(table.calibration->slope);
+  writer.F64(table.calibration->intercept);
 }
 
-void ReadRules(ByteReader& reader, uint32_t version, Model* model) {
+DecisionTable ReadTable(ByteReader& reader) {
+  DecisionTable table;
+  table.modalities = reader.U32();
   const uint32_t thresholds = reader.U32();
   if (thresholds > kMaxThresholds) reader.Fail(absl::StrCat(thresholds, " thresholds"));
   for (uint32_t i = 0; i < thresholds && reader.ok(); ++i) {
-    DecisionThreshold& t = model->thresholds.emplace_back();
+    DecisionThreshold& t = table.thresholds.emplace_back();
     t.fmr = reader.F64();
     t.score = reader.F64();
     t.fnmr = reader.F64();
     t.impostor_pairs = reader.U64();
-    if (version == kDecisionsVersion) t.interval = {reader.F64(), reader.F64()};
+    t.interval = {reader.F64(), reader.F64()};
   }
-  bool calibrated = version == kCalibratedVersion;
-  if (version == kDecisionsVersion) {
-    model->searches = ReadSearches(reader);
-    const uint32_t flag = reader.U32();
-    if (flag > 1) reader.Fail("whether there is a calibration");
-    calibrated = flag == 1;
-  }
-  if (calibrated) model->calibration = {reader.F64(), reader.F64()};
+  table.searches = ReadSearches(reader);
+  const uint32_t calibrated = reader.U32();
+  if (calibrated > 1) reader.Fail("whether there is a calibration");
+  if (calibrated == 1) table.calibration = {reader.F64(), reader.F64()};
+  return table;
+}
+
+// The part that decides what a score means.
+void WriteTables(ByteWriter& writer, const Model& model) {
+  writer.U32(static_cast<uint32_t>(model.tables.size()));
+  for (const DecisionTable& table : model.tables) WriteTable(writer, table);
+}
+
+void ReadTables(ByteReader& reader, Model* model) {
+  const uint32_t tables = reader.U32();
+  if (tables > kMaxTables) reader.Fail(absl::StrCat(tables, " decision tables"));
+  for (uint32_t i = 0; i < tables && reader.ok(); ++i) model->tables.push_back(ReadTable(reader));
 }
 
 ModelId IdOf(const ByteWriter& writer) {
@@ -224,25 +211,52 @@ bool Good(const ImpostorTail& tail) {
          tail.evenness > 0 && std::isfinite(tail.evenness);
 }
 
-absl::Status CheckRules(const Model& model) {
-  for (const DecisionThreshold& t : model.thresholds) {
+absl::Status CheckTable(const DecisionTable& table) {
+  for (const DecisionThreshold& t : table.thresholds) {
     if (!std::isfinite(t.score) || !(t.fmr > 0 && t.fmr < 1) || !(t.interval.lo >= 0) ||
         !(t.interval.hi >= t.interval.lo) || !(t.interval.hi <= 1)) {
       return absl::InvalidArgumentError("model: a threshold is invalid");
     }
   }
   uint32_t before = 0;
-  for (const SearchCalibration& s : model.searches) {
+  for (const SearchCalibration& s : table.searches) {
     if (s.templates <= before || s.comparisons == 0 || !Good(s.tail) ||
         !std::ranges::all_of(s.replicates, Good)) {
       return absl::InvalidArgumentError("model: a calibration of searches is invalid");
     }
     before = s.templates;
   }
-  if (model.calibration && !Finite(*model.calibration)) {
+  if (table.calibration && !Finite(*table.calibration)) {
     return absl::InvalidArgumentError("model: the calibration is not finite");
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckTables(const Model& model) {
+  if (model.tables.size() > kMaxTables) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("model: ", model.tables.size(), " decision tables, at most ", kMaxTables));
+  }
+  std::set<uint32_t> sets;
+  for (const DecisionTable& table : model.tables) {
+    const uint32_t set = table.modalities;
+    if (set == 0 || (set & ~model.AllModalities()) != 0 || !sets.insert(set).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("model: a decision table for the set of modalities ", set,
+                       ", which is empty, has others than the model, or has a table already"));
+    }
+    HEFT_RETURN_IF_ERROR(CheckTable(table));
+  }
+  if (!model.tables.empty() && model.tables[0].modalities != model.AllModalities()) {
+    return absl::InvalidArgumentError(
+        "model: the first decision table is not that of probes with all modalities");
+  }
+  return absl::OkStatus();
+}
+
+// "face", "face + voice".
+std::string SetName(const Model& model, uint32_t set) {
+  return absl::StrJoin(model.NamesOf(set), " + ");
 }
 
 }  // namespace
@@ -295,7 +309,7 @@ absl::Status Model::Check() const {
   if (sample_agreement && !(*sample_agreement > 0 && *sample_agreement <= 1)) {
     return bad("the agreement of samples does not lie in (0, 1]");
   }
-  return CheckRules(*this);
+  return CheckTables(*this);
 }
 
 ModelId Model::Id() const {
@@ -309,7 +323,7 @@ ModelId Model::DecisionId() const {
   ByteWriter writer;
   WriteCore(writer, *this);
   WriteAgreement(writer, *this);
-  WriteRules(writer, *this, VersionFor(*this));
+  WriteTables(writer, *this);
   return IdOf(writer);
 }
 
@@ -323,42 +337,75 @@ absl::StatusOr<size_t> Model::FindModality(std::string_view name) const {
                                                  "\": it has ", absl::StrJoin(names, ", ")));
 }
 
-absl::StatusOr<ChosenThreshold> Model::ThresholdFor(double fmr) const {
-  return ChooseThreshold(thresholds, fmr);
+std::vector<std::string> Model::NamesOf(uint32_t set) const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < modalities.size(); ++i) {
+    if ((set >> i & 1) != 0) names.push_back(modalities[i].name);
+  }
+  return names;
+}
+
+absl::StatusOr<uint32_t> Model::SetOf(std::span<const std::string> names) const {
+  if (names.empty()) return absl::InvalidArgumentError("a set of no modality: name one at least");
+  uint32_t set = 0;
+  for (const std::string& name : names) {
+    HEFT_ASSIGN_OR_RETURN(const size_t index, FindModality(name));
+    const uint32_t bit = uint32_t{1} << index;
+    if ((set & bit) != 0) {
+      return absl::InvalidArgumentError(absl::StrCat("modality \"", name, "\" is named twice"));
+    }
+    set |= bit;
+  }
+  return set;
+}
+
+absl::StatusOr<const DecisionTable*> Model::TableFor(uint32_t set) const {
+  if (set == 0 || (set & ~AllModalities()) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a probe with the set of modalities ", set, ": it is empty, or has others ",
+                     "than the model, whose set is ", AllModalities()));
+  }
+  const auto found = std::ranges::find(tables, set, &DecisionTable::modalities);
+  if (found != tables.end()) return &*found;
+  std::vector<std::string> sets;
+  for (const DecisionTable& table : tables) sets.push_back(SetName(*this, table.modalities));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the model has no decision table for probes with ", SetName(*this, set), ": it has ",
+      sets.empty() ? "none at all" : absl::StrCat("tables for ", absl::StrJoin(sets, ", ")),
+      "; add one (heft calibrate --data DATA), train again, or take the scores without a "
+      "decision"));
+}
+
+absl::StatusOr<ChosenThreshold> Model::ThresholdFor(double fmr, uint32_t set) const {
+  HEFT_ASSIGN_OR_RETURN(const DecisionTable* table, TableFor(set));
+  return ChooseThreshold(table->thresholds, fmr);
 }
 
 absl::StatusOr<ChosenThreshold> Model::ThresholdForSearch(double fpir, uint64_t people,
-                                                          uint32_t templates) const {
-  return ChooseSearchThreshold(searches, fpir, people, templates);
+                                                          uint32_t templates, uint32_t set) const {
+  HEFT_ASSIGN_OR_RETURN(const DecisionTable* table, TableFor(set));
+  return ChooseSearchThreshold(table->searches, fpir, people, templates);
 }
 
 std::vector<uint8_t> Model::Serialize() const {
-  const uint32_t version = VersionFor(*this);
   ByteWriter writer;
   WriteCore(writer, *this);
-  if (version == kDecisionsVersion) writer.F64(sample_agreement.value_or(0));
+  writer.F64(sample_agreement.value_or(0));
   WriteDoubles(writer, exact_projection);
-  WriteRules(writer, *this, version);
+  WriteTables(writer, *this);
   writer.String(training_summary);
-  return SealEnvelope(kKind, version, writer.bytes());
+  return SealEnvelope(kKind, kModelVersion, writer.bytes());
 }
 
 absl::StatusOr<Model> Model::Parse(ByteSpan bytes, std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
-  const uint32_t version =
-      std::clamp(EnvelopeVersion(bytes), kFirstModelVersion, kDecisionsVersion);
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kKind, version, what));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kKind, kModelVersion, what));
   ByteReader reader(payload, what);
   Model model = ReadCore(reader);
-  if (version == kDecisionsVersion) {
-    const double agreement = reader.F64();
-    if (agreement != 0) model.sample_agreement = agreement;
-  }
+  const double agreement = reader.F64();
+  if (agreement != 0) model.sample_agreement = agreement;
   model.exact_projection = ReadDoubles(reader);
-  ReadRules(reader, version, &model);
-  if (version == kDecisionsVersion && VersionFor(model) != version) {
-    reader.Fail("nothing that this version is for");
-  }
+  ReadTables(reader, &model);
   model.training_summary = reader.String(1 << 24);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   HEFT_RETURN_IF_ERROR(model.Check());
@@ -366,9 +413,6 @@ absl::StatusOr<Model> Model::Parse(ByteSpan bytes, std::string_view what) {
     return absl::DataLossError(absl::StrCat(std::string(what), ": training summary is not JSON of ",
                                             "at most ", kMaxSummaryDepth, " levels"));
   }
-  if (version != kFirstModelVersion) return model;
-  model.calibration = CalibrationInSummary(model.training_summary);
-  if (model.calibration && !Finite(*model.calibration)) model.calibration.reset();
   return model;
 }
 

@@ -13,13 +13,16 @@
 namespace heft {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
 Model Small() {
   Model model;
   model.modalities = {{"face", 3}, {"voice", 2}};
   model.gamma = 4;
   model.projection.assign(20, 0.25);
   model.approximation = *FitMinimax(3, {0.5, 1.5});
-  model.thresholds = {{1e-3, 0.42, 0.05, 1000}};
+  model.tables = {{3, {{1e-3, 0.42, 0.05, 1000}}}, {1, {{1e-3, 0.21, 0.15, 1000}}}};
   model.training_summary = R"({"seed": 7})";
   return model;
 }
@@ -31,62 +34,92 @@ TEST(ModelTest, ComesBack) {
   EXPECT_EQ(back->modalities, model.modalities);
   EXPECT_EQ(back->projection, model.projection);
   EXPECT_EQ(back->approximation, model.approximation);
-  EXPECT_EQ(back->thresholds, model.thresholds);
+  EXPECT_EQ(back->tables, model.tables);
   EXPECT_EQ(back->training_summary, model.training_summary);
   EXPECT_EQ(back->Id(), model.Id());
 }
 
 TEST(ModelTest, CalibrationComesBack) {
   Model model = Small();
-  EXPECT_FALSE(Model::Parse(model.Serialize(), "model")->calibration.has_value());
-  model.calibration = {8, -2.5};
+  EXPECT_FALSE(Model::Parse(model.Serialize(), "model")->tables[1].calibration.has_value());
+  model.tables[1].calibration = {8, -2.5};
   auto back = Model::Parse(model.Serialize(), "model");
   ASSERT_TRUE(back.ok()) << back.status();
-  EXPECT_EQ(back->calibration, model.calibration);
-  EXPECT_EQ(back->training_summary, model.training_summary);
+  EXPECT_EQ(back->tables, model.tables);
   EXPECT_EQ(back->Id(), Small().Id());
-  model.calibration->slope = std::nan("");
+  model.tables[1].calibration->slope = std::nan("");
   EXPECT_FALSE(Model::Parse(model.Serialize(), "model").ok());
 }
 
-// As trainers before version 2 wrote it.
-TEST(ModelTest, CalibrationIsFoundInTheSummaryOfVersion1) {
-  Model model = Small();
-  model.training_summary = R"({"score_calibration": {"slope": 8, "intercept": -2.5}})";
-  EXPECT_EQ(Model::Parse(model.Serialize(), "model")->calibration, (ScoreCalibration{8, -2.5}));
-  for (const char* other : {R"({"score_calibration": 3})", R"({"score_calibration": {"slope": 8}})",
-                            R"({"score_calibration": {"slope": "8", "intercept": 1}})"}) {
-    model.training_summary = other;
-    EXPECT_FALSE(Model::Parse(model.Serialize(), "model")->calibration.has_value()) << other;
-  }
-}
-
-// All that version 3 is for.
 Model WithSearches() {
   Model model = Small();
   model.sample_agreement = 0.6;
-  model.thresholds = {{1e-2, 0.3, 0.05, 3000, {0.007, 0.014}}, {1e-3, 0.42, 0.1, 3000, {0, 0.003}}};
+  model.tables[0].thresholds = {{1e-2, 0.3, 0.05, 3000, {0.007, 0.014}},
+                                {1e-3, 0.42, 0.1, 3000, {0, 0.003}}};
   const ImpostorTail tail = {0.25, 0.05, 0.08, -0.1, 4};
-  model.searches = {{1, 44, 1892, tail, {tail, tail}}, {4, 40, 1560, tail, {}}};
+  model.tables[0].searches = {{1, 44, 1892, tail, {tail, tail}}, {4, 40, 1560, tail, {}}};
   return model;
 }
 
 TEST(ModelTest, SearchesAndIntervalsComeBack) {
   const Model model = WithSearches();
-  for (const bool calibrated : {false, true}) {
-    Model given = model;
-    if (calibrated) given.calibration = {8, -2.5};
-    const auto back = Model::Parse(given.Serialize(), "model");
-    ASSERT_TRUE(back.ok()) << back.status();
-    EXPECT_EQ(back->thresholds, given.thresholds);
-    EXPECT_EQ(back->searches, given.searches);
-    EXPECT_EQ(back->sample_agreement, given.sample_agreement);
-    EXPECT_EQ(back->calibration, given.calibration);
-    EXPECT_EQ(back->Id(), given.Id());
-    EXPECT_EQ(back->DecisionId(), given.DecisionId());
+  const auto back = Model::Parse(model.Serialize(), "model");
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->tables, model.tables);
+  EXPECT_EQ(back->sample_agreement, model.sample_agreement);
+  EXPECT_EQ(back->Id(), model.Id());
+  EXPECT_EQ(back->DecisionId(), model.DecisionId());
+  EXPECT_EQ(model.ThresholdFor(1e-2, 3)->score, 0.3);
+  EXPECT_EQ(model.ThresholdForSearch(0.1, 50, 1, 3)->score,
+            model.tables[0].searches[0].tail.ThresholdFor(0.1, 50));
+}
+
+// Each set of modalities is judged by its own table, and one without a table by none.
+TEST(ModelTest, AProbeIsJudgedByTheTableOfItsModalities) {
+  const Model model = Small();
+  EXPECT_EQ(model.ThresholdFor(1e-3, 3)->score, 0.42);
+  EXPECT_EQ(model.ThresholdFor(1e-3, 1)->score, 0.21);
+  const absl::Status voice = model.ThresholdFor(1e-3, 2).status();
+  EXPECT_EQ(voice.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(voice.message()), HasSubstr("probes with voice: it has tables for "
+                                                      "face + voice, face;"));
+  EXPECT_THAT(std::string(voice.message()), HasSubstr("heft calibrate --data DATA"));
+  EXPECT_EQ(model.ThresholdForSearch(0.1, 5, 1, 2).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  for (const uint32_t set : {0u, 4u, 5u, 0x80000001u}) {
+    EXPECT_EQ(model.ThresholdFor(1e-3, set).status().code(), absl::StatusCode::kInvalidArgument);
   }
-  EXPECT_EQ(model.ThresholdFor(1e-2)->score, 0.3);
-  EXPECT_EQ(model.ThresholdForSearch(0.1, 50)->score, model.searches[0].tail.ThresholdFor(0.1, 50));
+  Model none = model;
+  none.tables.clear();
+  ASSERT_TRUE(Model::Parse(none.Serialize(), "model").ok());
+  EXPECT_THAT(std::string(none.ThresholdFor(1e-3, 3).status().message()),
+              HasSubstr("it has none at all"));
+}
+
+TEST(ModelTest, SetsOfModalitiesHaveNames) {
+  const Model model = Small();
+  EXPECT_THAT(model.NamesOf(3), ElementsAre("face", "voice"));
+  EXPECT_THAT(model.NamesOf(2), ElementsAre("voice"));
+  const std::vector<std::string> both = {"voice", "face"}, other = {"iris"},
+                                 twice = {"face", "face"};
+  EXPECT_EQ(*model.SetOf(both), 3u);
+  EXPECT_FALSE(model.SetOf(other).ok());
+  EXPECT_FALSE(model.SetOf(twice).ok());
+  EXPECT_FALSE(model.SetOf({}).ok());
+}
+
+TEST(ModelTest, TablesOfNoSetAreRefused) {
+  const Model good = Small();
+  auto refused = [&](const std::function<void(Model&)>& spoil) {
+    Model bad = good;
+    spoil(bad);
+    return !bad.Check().ok() && !Model::Parse(bad.Serialize(), "model").ok();
+  };
+  for (const uint32_t set : {0u, 3u, 4u, 5u, 0x80000001u}) {
+    EXPECT_TRUE(refused([&](Model& m) { m.tables[1].modalities = set; })) << set;
+  }
+  EXPECT_TRUE(refused([](Model& m) { std::swap(m.tables[0], m.tables[1]); }));
+  EXPECT_TRUE(refused([](Model& m) { m.tables.assign(256, m.tables[0]); }));
 }
 
 TEST(ModelTest, SearchesOutOfRangeAreRefused) {
@@ -99,11 +132,11 @@ TEST(ModelTest, SearchesOutOfRangeAreRefused) {
   };
   EXPECT_TRUE(refused([](Model& m) { m.sample_agreement = 1.5; }));
   EXPECT_TRUE(refused([](Model& m) { m.sample_agreement = std::nan(""); }));
-  EXPECT_TRUE(refused([](Model& m) { m.searches[1].templates = 1; }));
-  EXPECT_TRUE(refused([](Model& m) { m.searches[0].tail.scale = 0; }));
-  EXPECT_TRUE(refused([](Model& m) { m.searches[0].replicates[1].evenness = INFINITY; }));
-  EXPECT_TRUE(refused([](Model& m) { m.searches[0].tail.shape = 1; }));
-  EXPECT_TRUE(refused([](Model& m) { m.thresholds[0].interval = {0.5, 0.4}; }));
+  EXPECT_TRUE(refused([](Model& m) { m.tables[0].searches[1].templates = 1; }));
+  EXPECT_TRUE(refused([](Model& m) { m.tables[0].searches[0].tail.scale = 0; }));
+  EXPECT_TRUE(refused([](Model& m) { m.tables[0].searches[0].replicates[1].evenness = INFINITY; }));
+  EXPECT_TRUE(refused([](Model& m) { m.tables[0].searches[0].tail.shape = 1; }));
+  EXPECT_TRUE(refused([](Model& m) { m.tables[0].thresholds[0].interval = {0.5, 0.4}; }));
 }
 
 TEST(ModelTest, IdFollowsWhatTemplatesDependOn) {
@@ -117,16 +150,16 @@ TEST(ModelTest, IdFollowsWhatTemplatesDependOn) {
 TEST(ModelTest, DecisionIdFollowsThresholdsAndCalibrationToo) {
   const Model model = Small();
   Model other = model;
-  other.thresholds[0].score -= 0.01;
+  other.tables[0].thresholds[0].score -= 0.01;
   EXPECT_EQ(other.Id(), model.Id());
   EXPECT_NE(other.DecisionId(), model.DecisionId());
   other = model;
-  other.calibration = {8, -2.5};
+  other.tables[1].calibration = {8, -2.5};
   EXPECT_NE(other.DecisionId(), model.DecisionId());
   other = WithSearches();
   const ModelId searched = other.Id(), decided = other.DecisionId();
   EXPECT_NE(searched, model.Id()) << "the agreement is part of what a template is";
-  other.searches[0].tail.start += 0.01;
+  other.tables[0].searches[0].tail.start += 0.01;
   EXPECT_EQ(other.Id(), searched);
   EXPECT_NE(other.DecisionId(), decided);
   other = model;

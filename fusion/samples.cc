@@ -20,7 +20,8 @@ constexpr std::string_view kCompactKind = "CTXT";
 constexpr std::string_view kBulkKind = "CTXS";
 constexpr std::string_view kPartialKind = "CTXP";
 constexpr std::string_view kFusedKind = "CTXF";
-constexpr uint32_t kSamplesVersion = 1;
+// Version: of each kind. What a client has fused says which modalities it has.
+uint32_t Version(SampleEncoding encoding) { return encoding == SampleEncoding::kFused ? 2 : 1; }
 constexpr uint64_t kMaxSamples = 1 << 24;
 
 std::string_view Kind(SampleEncoding encoding) {
@@ -85,6 +86,7 @@ SampleHeader MakeSampleHeader(const Instance& instance, const Model& model, size
   if (form.encoding == SampleEncoding::kFused) {
     header.modality.clear();
     header.dimension = model.TotalDimension();
+    header.modalities = form.modalities == 0 ? model.AllModalities() : form.modalities;
   }
   header.seeded = seeded;
   return header;
@@ -147,6 +149,9 @@ SampleWriter::SampleWriter(const ckks::Context& context, const SampleHeader& hea
     writer_.U32(header.gamma);
     writer_.U8(header.use == SampleUse::kIdentification ? 1 : 0);
   }
+  if (header.encoding == SampleEncoding::kFused) {
+    writer_.U8(static_cast<uint8_t>(header.modalities));
+  }
   writer_.U8(header.seeded ? 1 : 0);
   writer_.U64(labels.size());
   for (const std::string& label : labels) writer_.String(label);
@@ -161,7 +166,7 @@ void SampleWriter::Add(const ckks::SeededCiphertext& ciphertext) {
 }
 
 std::vector<uint8_t> SampleWriter::Finish() {
-  return SealEnvelope(Kind(encoding_), kSamplesVersion, writer_.bytes());
+  return SealEnvelope(Kind(encoding_), Version(encoding_), writer_.bytes());
 }
 
 absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Context> context,
@@ -172,7 +177,7 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
   header.encoding = EncodingOf(EnvelopeKind(file));
   const bool bulk = header.encoding == SampleEncoding::kBulk;
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(file, Kind(header.encoding), kSamplesVersion, what));
+                        OpenEnvelope(file, Kind(header.encoding), Version(header.encoding), what));
   ByteReader reader(payload, what);
   header.params_id = ckks::ReadId(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
@@ -190,6 +195,10 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
     const uint8_t use = reader.U8();
     if (use > 1) reader.Fail(absl::StrCat("for an unknown use ", use));
     header.use = use == 1 ? SampleUse::kIdentification : SampleUse::kEnrolment;
+  }
+  if (header.encoding == SampleEncoding::kFused) {
+    header.modalities = reader.U8();
+    if (header.modalities == 0) reader.Fail("fused of no modality");
   }
   const uint8_t form = reader.U8();
   if (form > 1) reader.Fail(absl::StrCat("unknown form ", form));
@@ -298,6 +307,11 @@ absl::Status CheckSamples(const Instance& instance, const Model& model, size_t i
     return absl::FailedPreconditionError(absl::StrCat(
         std::string(what), ": projected by another model (id ", HexString(header.model_id),
         ", this model is ", HexString(expected.model_id), "): encrypt again with this one"));
+  }
+  if ((header.modalities & ~model.AllModalities()) != 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(std::string(what), ": fused of the set of modalities ", header.modalities,
+                     ", which has others than the model, whose set is ", model.AllModalities()));
   }
   if (header.modality == expected.modality && header.dimension == expected.dimension &&
       header.run == expected.run && header.gamma == expected.gamma) {

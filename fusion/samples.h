@@ -39,6 +39,8 @@ struct SampleHeader {
   // Of samples that a client has projected: by which model, and for what.
   ModelId model_id{};
   SampleUse use = SampleUse::kEnrolment;
+  // Of samples that a client has fused: those that they have, bit i for Model::modalities[i].
+  uint32_t modalities = 0;
 
   bool projected() const {
     return encoding == SampleEncoding::kPartial || encoding == SampleEncoding::kFused;
@@ -53,6 +55,7 @@ struct SampleForm {
   SampleEncoding encoding;
   SampleUse use;
   VectorLength length;
+  uint32_t modalities = 0;  // of kFused: those that were fused; 0: all of the model's
 };
 
 // The header of modality `index` under a model.

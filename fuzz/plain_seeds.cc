@@ -65,7 +65,7 @@ absl::Status WriteFeatures(const SeedWriter& seeds) {
 absl::Status WriteLearning(const SeedWriter& seeds) {
   HEFT_ASSIGN_OR_RETURN(const auto model, ReadFile(HEFT_SOURCE_DIR "/tests/golden/model.heft"));
   HEFT_RETURN_IF_ERROR(seeds.Write("model", "golden", model));
-  HEFT_ASSIGN_OR_RETURN(const auto decided, ReadFile(HEFT_SOURCE_DIR "/tests/golden/model-3.heft"));
+  HEFT_ASSIGN_OR_RETURN(const auto decided, ReadFile(HEFT_SOURCE_DIR "/tests/golden/model-2.heft"));
   HEFT_RETURN_IF_ERROR(seeds.Write("model", "decided", decided));
   TrainCheckpoint checkpoint;
   checkpoint.options = {{"seed", 1}, {"recipe", "generalising"}};

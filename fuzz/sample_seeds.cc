@@ -29,6 +29,7 @@ absl::Status WriteSamples(const SeedWriter& seeds, const ckks::SecretKey& secret
       header.run = encoding == kCompact ? 1 : 0;
       header.gamma = encoding == kBulk ? 0 : kSmallGamma;
       header.seeded = seeded;
+      header.modalities = encoding == kFused ? 1 : 0;
       const std::vector<std::string> labels = {"ann", ""};
       SampleWriter writer(context, header, labels);
       for (int i = 0; i < 2; ++i) {  // two samples, or two coordinates
@@ -52,6 +53,7 @@ absl::Status WriteScores(const SeedWriter& seeds, const ckks::SecretKey& secret,
   EncryptedScores scores;
   scores.params_id = context.params().id();
   scores.key_id = secret.key_id();
+  scores.modalities = 1;
   scores.probe = "probe";
   scores.identities = {"ann", "bob"};
   scores.templates = 2;

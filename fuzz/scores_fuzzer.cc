@@ -25,21 +25,11 @@ void Read(ByteSpan bytes) {
   const auto scores = ParseScores(context, bytes, "input");
   if (!scores.ok()) return CheckRefusal(scores.status());
   const std::vector<uint8_t> again = SerializeScores(context, *scores);
-  if (EnvelopeVersion(bytes) >= 3) {
-    Check(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
-          "scores write the bytes that they were read from");
-  } else {
-    Check(scores->norm_form == NormForm::kNone, "old scores prove nothing");
-    const auto renewed = ParseScores(context, again, "again");
-    Check(renewed.ok() && SerializeScores(context, *renewed) == again,
-          "old scores are written as new ones");
-  }
+  Check(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
+        "scores write the bytes that they were read from");
+  Check(scores->modalities != 0, "a probe has a modality");
   const auto origin = OriginOf(bytes, "input");
-  if (scores->origin) {
-    Check(origin.ok() && *origin == *scores->origin, "an origin stands at the end");
-  } else {
-    Check(!origin.ok(), "old scores have no origin");
-  }
+  Check(origin.ok() && *origin == scores->origin, "an origin stands at the end");
   uint64_t answers = 0;
   for (const ScoreReply& reply : scores->replies) {
     answers += reply.answers.size();

@@ -90,9 +90,9 @@ std::string DescribeParams(const ParamsId& params_id, Json* json) {
                          profile->security, profile->total_bits, profile->ring_degree);
 }
 
-Json SearchesJson(const Model& model) {
+Json SearchesJson(const DecisionTable& table) {
   Json searches = Json::array();
-  for (const SearchCalibration& s : model.searches) {
+  for (const SearchCalibration& s : table.searches) {
     searches.push_back({{"templates", s.templates},
                         {"people", s.people},
                         {"comparisons", s.comparisons},
@@ -106,9 +106,9 @@ Json SearchesJson(const Model& model) {
   return searches;
 }
 
-Json ThresholdsJson(const Model& model) {
+Json ThresholdsJson(const DecisionTable& table) {
   Json thresholds = Json::array();
-  for (const DecisionThreshold& t : model.thresholds) {
+  for (const DecisionThreshold& t : table.thresholds) {
     thresholds.push_back({{"fmr", t.fmr},
                           {"score", t.score},
                           {"fnmr", t.fnmr},
@@ -118,27 +118,53 @@ Json ThresholdsJson(const Model& model) {
   return thresholds;
 }
 
+Json TablesJson(const Model& model) {
+  Json tables = Json::array();
+  for (const DecisionTable& table : model.tables) {
+    Json calibration;
+    if (table.calibration) {
+      calibration = {{"slope", table.calibration->slope},
+                     {"intercept", table.calibration->intercept}};
+    }
+    tables.push_back({{"modalities", model.NamesOf(table.modalities)},
+                      {"thresholds", ThresholdsJson(table)},
+                      {"searches", SearchesJson(table)},
+                      {"calibration", std::move(calibration)}});
+  }
+  return tables;
+}
+
 // What decisions there are thresholds for: by decades of the rates.
-std::string DescribeDecisions(const Model& model) {
-  std::string text;
+std::string DescribeTable(const Model& model, const DecisionTable& table) {
+  std::string text =
+      absl::StrCat("  probes with ", absl::StrJoin(model.NamesOf(table.modalities), " + "), ":\n");
   for (const double fmr : {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6}) {
-    const auto at = model.ThresholdFor(fmr);
+    const auto at = model.ThresholdFor(fmr, table.modalities);
     if (!at.ok()) continue;
-    absl::StrAppendFormat(&text, "  1:1, FMR %g: %.3f (on new people %.2g to %.2g)%s\n", fmr,
+    absl::StrAppendFormat(&text, "    1:1, FMR %g: %.3f (on new people %.2g to %.2g)%s\n", fmr,
                           at->score, at->interval.lo, at->interval.hi,
                           at->warning.empty() ? "" : ", on too few comparisons");
   }
-  for (const SearchCalibration& s : model.searches) {
-    absl::StrAppendFormat(&text, "  1:N, %d template%s a person, of %d people:", s.templates,
+  for (const SearchCalibration& s : table.searches) {
+    absl::StrAppendFormat(&text, "    1:N, %d template%s a person, of %d people:", s.templates,
                           s.templates == 1 ? "" : "s", s.people);
     int sizes = 0;
     for (const uint64_t people : {10, 100, 1000, 10000, 100000, 1000000}) {
-      const auto at = model.ThresholdForSearch(1e-2, people, s.templates);
+      const auto at = model.ThresholdForSearch(1e-2, people, s.templates, table.modalities);
       if (!at.ok()) break;
       absl::StrAppendFormat(&text, "%s %.3f among %d", sizes++ == 0 ? " FPIR 0.01 at" : ",",
                             at->score, people);
     }
     absl::StrAppend(&text, sizes == 0 ? " too few for FPIR 0.01\n" : "\n");
+  }
+  return text;
+}
+
+std::string DescribeDecisions(const Model& model) {
+  std::string text;
+  for (const DecisionTable& table : model.tables) text += DescribeTable(model, table);
+  if (model.tables.empty()) {
+    text = "  no decision tables: scores alone (heft calibrate --data DATA adds them)\n";
   }
   if (model.sample_agreement) {
     absl::StrAppendFormat(&text, "  samples of a person agree by %.3f\n", *model.sample_agreement);
@@ -160,7 +186,8 @@ absl::StatusOr<Described> DescribeModel(std::span<const uint8_t> bytes, const st
   }
   const Interval& interval = model.approximation.interval;
   out.text = absl::StrFormat(
-      "model %s, with its thresholds %s\n  %s -> %d dimensions, profile %s\n  %s\n  %s (%.1f bits "
+      "model %s, with its decision tables %s\n  %s -> %d dimensions, profile %s\n  %s\n  %s (%.1f "
+      "bits "
       "of primes)\n"
       "  normalisation: %s, degree %d on [%.3f, %.3f], worst relative error %.2f%%\n",
       HexString(model.Id()), HexString(model.DecisionId()), absl::StrJoin(names, " + "),
@@ -240,13 +267,8 @@ absl::StatusOr<Json> ModelJson(const Model& model) {
                  {"degree", model.approximation.Degree()},
                  {"interval", {interval.lo, interval.hi}},
                  {"max_relative_error", model.approximation.MaxRelativeError()}}},
-               {"thresholds", ThresholdsJson(model)},
-               {"searches", SearchesJson(model)},
+               {"tables", TablesJson(model)},
                {"training", training}};
-  if (model.calibration) {
-    json["calibration"] = {{"slope", model.calibration->slope},
-                           {"intercept", model.calibration->intercept}};
-  }
   if (model.sample_agreement) json["sample_agreement"] = *model.sample_agreement;
   return json;
 }

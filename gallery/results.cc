@@ -84,11 +84,13 @@ Json GalleryJson(const GalleryInfo& info) {
 }
 
 Json EnrolJson(const EnrolResult& done) {
-  return {{"brought", done.brought},
-          {"waiting", done.waiting},
-          {"templates", done.templates},
-          {"blocks", done.blocks},
-          {"repeated", done.repeated}};
+  Json json = {{"brought", done.brought},
+               {"waiting", done.waiting},
+               {"templates", done.templates},
+               {"blocks", done.blocks},
+               {"repeated", done.repeated}};
+  if (!done.missing.empty()) json["missing"] = done.missing;
+  return json;
 }
 
 Json AdmitJson(const AdmitResult& done) {

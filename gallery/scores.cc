@@ -17,11 +17,7 @@ namespace heft {
 namespace {
 
 constexpr std::string_view kScoresKind = "SCOR";
-constexpr uint32_t kFull = 1;           // old versions: replies are ciphertexts,
-constexpr uint32_t kShort = 2;          // or short ones; a norm is there or not
-constexpr uint32_t kProved = 3;         // says which, and has a NormForm
-constexpr uint32_t kOriginated = 4;     // has an origin
-constexpr uint32_t kScoresVersion = 5;  // an identification that not every place answers
+constexpr uint32_t kScoresVersion = 6;
 constexpr uint64_t kMaxNames = uint64_t{1} << 28;
 constexpr size_t kOriginSize = sizeof(GalleryId) + sizeof(uint64_t) + 3 * sizeof(Digest);
 
@@ -98,20 +94,17 @@ ScoreReply ReadReply(ByteReader& reader, const ckks::Context& context,
   return reply;
 }
 
-void ReadNormOf(ByteReader& reader, const ckks::Context& context, uint32_t version,
-                EncryptedScores* scores) {
+void ReadNormOf(ByteReader& reader, const ckks::Context& context, EncryptedScores* scores) {
   const uint8_t form = reader.U8();
   if (form > 1) reader.Fail("a norm of an unknown form");
   if (!reader.ok() || form == 0) return;
-  ckks::Ciphertext norm = ckks::ReadCiphertext(reader, context);
-  if (version < kProved) return;
   scores->norm_form = static_cast<NormForm>(form);
-  scores->norm = std::move(norm);
+  scores->norm = ckks::ReadCiphertext(reader, context);
 }
 
 // ReadHead: all before the norm. Names are read as they come (CheckNames).
-absl::Status ReadHead(ByteReader& reader, const ckks::Context& context, uint32_t version,
-                      std::string_view what, EncryptedScores* scores) {
+absl::Status ReadHead(ByteReader& reader, const ckks::Context& context, std::string_view what,
+                      EncryptedScores* scores) {
   scores->params_id = ckks::ReadId(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
   HEFT_RETURN_IF_ERROR(CheckParamsId(context.params(), scores->params_id, what));
@@ -120,6 +113,8 @@ absl::Status ReadHead(ByteReader& reader, const ckks::Context& context, uint32_t
   const uint8_t kind = reader.U8();
   if (kind > 1) reader.Fail(absl::StrCat("unknown kind of scores ", kind));
   scores->kind = static_cast<ScoreKind>(kind);
+  scores->modalities = reader.U8();
+  if (scores->modalities == 0) reader.Fail("a probe without any modality");
   scores->probe = reader.String(256);
   scores->claimed = reader.String(256);
   for (const std::string* name : {&scores->probe, &scores->claimed}) {
@@ -131,7 +126,9 @@ absl::Status ReadHead(ByteReader& reader, const ckks::Context& context, uint32_t
     scores->identities.push_back(ReadName(reader));
   }
   scores->templates = reader.U64();
-  if (version < kScoresVersion) return reader.status();
+  const uint8_t restricted = reader.U8();
+  if (restricted > 1) reader.Fail("whether places are left out");
+  if (restricted != 1) return reader.status();
   if (scores->kind == ScoreKind::kVerification)
     reader.Fail("a verification that leaves places out");
   scores->restriction = ReadRestriction(reader, reader.ok() ? scores->templates : 0);
@@ -216,19 +213,18 @@ std::vector<uint8_t> SerializeScores(const ckks::Context& context, const Encrypt
 
 Hash WriteScores(ByteWriter& writer, const ckks::Context& context, const EncryptedScores& scores) {
   writer.Reserve(writer.bytes().size() + SizeOf(context, scores));
-  const uint32_t version = scores.restriction ? kScoresVersion
-                           : scores.origin    ? kOriginated
-                                              : kProved;
-  const size_t start = BeginEnvelope(kScoresKind, version, &writer);
+  const size_t start = BeginEnvelope(kScoresKind, kScoresVersion, &writer);
   ckks::WriteId(writer, scores.params_id);
   ckks::WriteId(writer, scores.key_id);
   ckks::WriteId(writer, scores.model_id);
   writer.U8(static_cast<uint8_t>(scores.kind));
+  writer.U8(static_cast<uint8_t>(scores.modalities));
   writer.String(scores.probe);
   writer.String(scores.claimed);
   writer.U64(scores.identities.size());
   for (const std::string& identity : scores.identities) WriteName(writer, identity);
   writer.U64(scores.templates);
+  writer.U8(scores.restriction ? 1 : 0);
   if (scores.restriction) WriteRestriction(writer, *scores.restriction);
   const bool brief = !scores.replies.empty() && scores.replies[0].brief.has_value();
   writer.U8(static_cast<uint8_t>(scores.norm_form));
@@ -238,20 +234,14 @@ Hash WriteScores(ByteWriter& writer, const ckks::Context& context, const Encrypt
   for (const ScoreReply& reply : scores.replies) {
     WriteReply(writer, context, scores, reply);
   }
-  if (version >= kOriginated) WriteOrigin(writer, scores.origin.value_or(ReplyOrigin{}));
+  WriteOrigin(writer, scores.origin);
   return EndEnvelope(start, &writer);
 }
 
 absl::StatusOr<ReplyOrigin> OriginOf(ByteSpan reply, std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(reply, Unsigned(reply, what));
-  const uint32_t version = EnvelopeVersion(reply);
-  if (EnvelopeKind(reply) == kScoresKind && version < kOriginated) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        std::string(what), ": of an older server, which says neither its gallery nor its seed"));
-  }
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(reply, kScoresKind,
-                                     version == kOriginated ? kOriginated : kScoresVersion, what));
+                        OpenEnvelope(reply, kScoresKind, kScoresVersion, what));
   ByteReader reader(payload.last(std::min(payload.size(), kOriginSize)), what);
   const ReplyOrigin origin = ReadOrigin(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
@@ -261,15 +251,14 @@ absl::StatusOr<ReplyOrigin> OriginOf(ByteSpan reply, std::string_view what) {
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,
                                             std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
-  uint32_t version = EnvelopeVersion(bytes);
-  if (version < kFull || version > kScoresVersion) version = kScoresVersion;
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kScoresKind, version, what));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, kScoresKind, kScoresVersion, what));
   ByteReader reader(payload, what);
   EncryptedScores scores;
-  HEFT_RETURN_IF_ERROR(ReadHead(reader, context, version, what, &scores));
-  ReadNormOf(reader, context, version, &scores);
+  HEFT_RETURN_IF_ERROR(ReadHead(reader, context, what, &scores));
+  ReadNormOf(reader, context, &scores);
   const bool verification = scores.kind == ScoreKind::kVerification;
-  const uint8_t form = version >= kProved ? reader.U8() : (version == kShort ? 1 : 0);
+  const uint8_t form = reader.U8();
   if (form > 1) reader.Fail("replies of an unknown form");
   const bool brief = form == 1;
   const uint64_t replies = reader.Count(sizeof(uint64_t), 1 << 24);
@@ -285,7 +274,7 @@ absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSp
   for (uint64_t i = 0; i < replies && reader.ok(); ++i) {
     scores.replies.push_back(ReadReply(reader, context, scores, blocks[i], brief));
   }
-  if (version >= kOriginated) scores.origin = ReadOrigin(reader);
+  scores.origin = ReadOrigin(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return scores;
 }

@@ -38,8 +38,8 @@ struct ScoreReply {
   ckks::Ciphertext Full(const ckks::Context& context) const;
 };
 
-// NormForm: what a reply says of its probe's norm. kNone: nothing, as servers of 0.1 did. kProof: a
-// proof (fusion/norm_proof.h).
+// NormForm: what a reply says of its probe's norm. kNone: nothing, and nothing is decided by it.
+// kProof: a proof (fusion/norm_proof.h).
 enum class NormForm : uint8_t { kNone = 0, kProof = 1 };
 
 // ReplyOrigin: which gallery a reply was made from, and what its random choices follow from
@@ -58,6 +58,9 @@ struct EncryptedScores {
   ckks::ParamsId params_id{};
   ckks::KeyId key_id{};
   ModelId model_id{};
+  // Of the probe, as its samples say: bit i is Model::modalities[i]. Decides which thresholds
+  // apply.
+  uint32_t modalities = 0;
   std::string probe;    // label of the probe, as the client gave it
   std::string claimed;  // verification: the claimed identity
   // Identification: of every place of the gallery, empty for those that do not answer; or none
@@ -70,8 +73,8 @@ struct EncryptedScores {
   std::vector<ScoreReply> replies;
   // |z|^2 of the probe as it was matched (fusion/norm_proof.h): nothing is decided without it.
   NormForm norm_form = NormForm::kNone;
-  ckks::Ciphertext norm;              // empty for kNone
-  std::optional<ReplyOrigin> origin;  // none: of servers before version 4 of the format
+  ckks::Ciphertext norm;  // empty for kNone
+  ReplyOrigin origin;
 
   // Of an identification: whether a place answers, and how many do.
   bool Answers(uint64_t place) const {
@@ -92,16 +95,14 @@ std::vector<ScoreReply::Answer> IdentificationAnswers(const ckks::Context& conte
 // places that do not answer. A set of all places leaves everything as it is.
 void Restrict(const ckks::Context& context, Restriction restriction, EncryptedScores* scores);
 
-// SerializeScores: version 4; 5 with a restriction, and 3 without it and `origin`. Versions 1 and
-// 2, of 0.1, are read; their norm, which proves nothing, is not.
 std::vector<uint8_t> SerializeScores(const ckks::Context& context, const EncryptedScores& scores);
 // WriteScores: the same, appended; returns its hash.
 Hash WriteScores(ByteWriter& writer, const ckks::Context& context, const EncryptedScores& scores);
-// kFailedPrecondition for other parameters, kDataLoss for damaged bytes.
+// kFailedPrecondition for other parameters, kDataLoss for damaged bytes and for a probe without any
+// modality. Whether its modalities are the model's is left to the caller.
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,
                                             std::string_view what);
-// OriginOf: of a reply whose parameters nobody knows; it stands at the end. kFailedPrecondition for
-// older versions.
+// OriginOf: of a reply whose parameters are not known here; it stands at the end.
 absl::StatusOr<ReplyOrigin> OriginOf(ByteSpan reply, std::string_view what);
 
 }  // namespace heft

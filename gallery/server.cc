@@ -97,6 +97,15 @@ absl::StatusOr<SampleSet> SampleSet::Create(const Instance& instance, const Mode
   return set;
 }
 
+uint32_t SampleSet::present() const {
+  if (fused()) return by_modality_[0]->header().modalities;
+  uint32_t set = 0;
+  for (size_t m = 0; m < by_modality_.size(); ++m) {
+    if (by_modality_[m] != nullptr) set |= uint32_t{1} << m;
+  }
+  return set;
+}
+
 absl::StatusOr<std::unique_ptr<Server::Impl>> Server::Impl::Create(
     const Model& model, std::span<const uint8_t> evaluation_keys, std::string_view what,
     std::span<const uint8_t> enrolment_keys, std::string_view enrolment_what) {

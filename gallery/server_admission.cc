@@ -205,6 +205,7 @@ absl::StatusOr<EnrolResult> Server::Impl::Quarantine(const std::string& director
   result.waiting += result.brought;
   result.templates = change.head().live;
   result.blocks = change.infos().size();
+  result.missing = model_.NamesOf(model_.AllModalities() & ~samples.present());
   if (!options.idempotency_key.empty()) {
     HEFT_RETURN_IF_ERROR(change.Remember(options.idempotency_key, DigestOfRequest(options, files),
                                          SerializeResult(result)));

@@ -95,6 +95,9 @@ std::vector<uint8_t> BytesOf(const ckks::Context& context, const ckks::Ciphertex
 // What differs between what a server said and what comes of the same.
 std::string Difference(const ckks::Context& context, const EncryptedScores& said,
                        const EncryptedScores& made) {
+  if (said.modalities != made.modalities) {
+    return "it says that the probe had other modalities than the request has";
+  }
   if (said.identities != made.identities || said.templates != made.templates ||
       said.restriction != made.restriction) {
     return "it names other templates than the gallery has, or others answer";
@@ -178,7 +181,7 @@ absl::StatusOr<EncryptedScores> Server::Impl::Repeat(const Gallery::Impl& galler
   const bool verification = said.kind == ScoreKind::kVerification;
   const uint64_t time =
       verification ? issued : (said.restriction ? said.restriction->time : uint64_t{0});
-  const Draw draw = {*said.origin, seed, time};
+  const Draw draw = {said.origin, seed, time};
   return said.kind == ScoreKind::kVerification
              ? VerifyAs(gallery, samples, said.claimed, options, draw)
              : IdentifyAs(gallery, samples, options, draw);
@@ -236,10 +239,10 @@ absl::StatusOr<AuditFinding> AuditReply(const Server& server, const Gallery& cop
   HEFT_ASSIGN_OR_RETURN(const SignedFile file, OpenReply(audited.reply, trust, what));
   HEFT_ASSIGN_OR_RETURN(const EncryptedScores said,
                         ParseScores(*impl.instance().context, file.file, what));
-  if (!said.origin || said.origin->commitment == Digest{}) {
-    return Refused(what, "it commits to no seed: the server has no audit key, or is an older one");
+  if (said.origin.commitment == Digest{}) {
+    return Refused(what, "it commits to no seed: the server has no audit key");
   }
-  const ReplyOrigin& origin = *said.origin;
+  const ReplyOrigin& origin = said.origin;
   HEFT_RETURN_IF_ERROR(gallery.CheckFits(impl.instance(), impl.binding()));
   if (origin.gallery != copy.id() || origin.generation != copy.generation()) {
     return Refused(what, absl::StrCat("of generation ", origin.generation, " of gallery ",

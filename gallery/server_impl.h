@@ -51,6 +51,8 @@ class SampleSet {
   // Fused by the client: the file stands in the place of the first modality.
   bool fused() const { return encoding_ == SampleEncoding::kFused; }
   SampleUse use() const { return use_; }  // of projected ones
+  // Which modalities the samples have, as they say: bit i for Model::modalities[i].
+  uint32_t present() const;
 
  private:
   std::vector<std::unique_ptr<SampleReader>> files_;

@@ -184,6 +184,36 @@ TEST_F(ThinGalleryTest, AMissingModalityIsNormalisedExactly) {
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_EQ(opened->refusal, "");
   EXPECT_GT(opened->candidates[0].score, 0.3);
+  EXPECT_EQ(opened->modalities.size(), 1u);
+}
+
+// What a client has fused says which modalities it has, or could not be judged.
+TEST_F(ThinGalleryTest, AFusedProbeSaysWhichModalitiesItHas) {
+  ASSERT_TRUE(
+      EnrolNow(*server_, *owner_, folder_, Files(Fuse::kServer, SampleUse::kEnrolment, 1, 0, "ann"))
+          .ok());
+  const Gallery gallery = *Gallery::Open(folder_);
+  for (const Fuse fuse : {Fuse::kServer, Fuse::kPartial, Fuse::kClient}) {
+    const auto whole = server_->Identify(gallery, Files(fuse, SampleUse::kIdentification, 1, 0));
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    EXPECT_EQ(owner_->Open(*whole, "reply")->modalities, model_->NamesOf(3));
+  }
+  const std::vector<float> vector = Vector(1, 1, 0);
+  const Samples voice = {
+      model_->modalities[1].name, vector, {}, SampleEncoding::kCompact, SampleUse::kIdentification};
+  const auto reply =
+      server_->Identify(gallery, {{*client_->EncryptFused({&voice, 1}), "voice alone"}});
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(owner_->Open(*reply, "reply")->modalities, model_->NamesOf(2));
+  // Sets that the model does not have.
+  const Rings rings = *MakeRings(*model_);
+  for (const uint32_t set : {1u, 2u, 3u, 4u, 0xffu}) {
+    SampleForm form = {SampleEncoding::kFused, SampleUse::kIdentification};
+    form.modalities = set;
+    const SampleHeader header =
+        MakeSampleHeader(rings.matching, *model_, 0, owner_->key_id(), false, form);
+    EXPECT_EQ(CheckSamples(rings.matching, *model_, 0, header, "probe").ok(), set <= 3) << set;
+  }
 }
 
 // Renewal: a gallery of the small ring moves, and enrolment, probes and verification go on with the

@@ -4,36 +4,14 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "evaluation/bootstrap.h"
-#include "evaluation/open_set.h"
+#include "evaluation/thresholds.h"
+#include "learning/baselines.h"
 #include "learning/fusion_gain.h"
 #include "learning/projection.h"
 #include "learning/recipe.h"
 
 namespace heft {
 namespace {
-
-// Searches: for each number of templates that half of the people have.
-absl::StatusOr<std::vector<SearchCalibration>> Searches(const std::vector<LabelledScores>& sets,
-                                                        const BootstrapOptions& bootstrap) {
-  std::vector<uint32_t> samples;  // of each person
-  for (const LabelledScores& set : sets) {
-    const size_t first = samples.size();
-    for (int identity : set.identities) {
-      samples.resize(std::max(samples.size(), first + identity + 1));
-      ++samples[first + identity];
-    }
-  }
-  std::vector<SearchCalibration> searches;
-  if (samples.size() < kFewestPeople) return searches;
-  std::ranges::sort(samples);
-  for (uint32_t templates : recipe::kSearchTemplates) {
-    if (samples[samples.size() / 2] < templates) break;
-    HEFT_ASSIGN_OR_RETURN(SearchCalibration fit, FitSearches(sets, templates, bootstrap));
-    searches.push_back(std::move(fit));
-  }
-  return searches;
-}
 
 bool ShareAVector(const Dataset& dataset, int a, int b) {
   return std::ranges::any_of(dataset.modalities, [&](const Modality& m) {
@@ -64,16 +42,31 @@ std::optional<double> SampleAgreement(const CrossFit& fit) {
   return std::min(sum / pairs, 1.0);
 }
 
-absl::StatusOr<Decisions> Decide(const CrossFit& fit, uint64_t seed) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<LabelledScores> sets, fit.Scores());
-  BootstrapOptions bootstrap;
-  bootstrap.replicates = recipe::kDecisionReplicates;
-  bootstrap.seed = seed;
+absl::StatusOr<ProbeScores> ScoresOfSet(const CrossFit& fit, ProbeLength length, uint32_t set) {
+  const std::vector<int> missing = MissingModalities(set, fit.people.modalities.size());
+  ProbeScores out;
+  out.modalities = set;
+  for (size_t part = 0; part < fit.splits.size(); ++part) {
+    const Normaliser approximate{fit.results[part].approximation, 1.0};
+    const bool exact = length == ProbeLength::kExact;
+    HEFT_ASSIGN_OR_RETURN(
+        LabelledScores scores,
+        PartialProbeScores(fit.Part(part), Split::kTest, fit.results[part].projection,
+                           exact ? Normaliser{} : approximate, missing, /*outside=*/nullptr,
+                           exact ? &approximate : nullptr));
+    out.sets.push_back(std::move(scores));
+  }
+  return out;
+}
+
+absl::StatusOr<Decisions> Decide(const CrossFit& fit, ProbeLength length, uint64_t seed) {
   Decisions decisions;
-  HEFT_ASSIGN_OR_RETURN(decisions.thresholds, CalibrateThresholds(sets, bootstrap));
-  HEFT_ASSIGN_OR_RETURN(decisions.calibration, CalibrateScores(sets));
-  if (!fit.too_few) {
-    HEFT_ASSIGN_OR_RETURN(decisions.searches, Searches(sets, bootstrap));
+  std::vector<LabelledScores> sets;  // of whole probes
+  for (const uint32_t set : ProbeSets(fit.people.modalities.size())) {
+    HEFT_ASSIGN_OR_RETURN(ProbeScores scores, ScoresOfSet(fit, length, set));
+    HEFT_ASSIGN_OR_RETURN(DecisionTable table, FitDecisionTable(scores, seed, !fit.too_few));
+    decisions.tables.push_back(std::move(table));
+    if (sets.empty()) sets = std::move(scores.sets);
   }
   if (fit.results[0].summary["options"]["recipe"] == RecipeName(Recipe::kGeneralising)) {
     decisions.sample_agreement = SampleAgreement(fit);
@@ -89,12 +82,13 @@ absl::StatusOr<Decisions> Decide(const CrossFit& fit, uint64_t seed) {
   for (const LabelledScores& set : sets) {
     people += 1 + *std::ranges::max_element(set.identities);
   }
+  HEFT_ASSIGN_OR_RETURN(const ScoreSet pooled, PoolScores(sets));
   decisions.summary["cross_fit"] = {{"people", people},
                                     {"parts", std::move(parts)},
-                                    {"genuine_pairs", decisions.thresholds.genuine_pairs},
-                                    {"impostor_pairs", decisions.thresholds.impostor_pairs}};
+                                    {"genuine_pairs", pooled.genuine.size()},
+                                    {"impostor_pairs", pooled.impostor.size()}};
   decisions.summary["fusion"] = gain.ToJson();
-  std::string warning = decisions.thresholds.warning;
+  std::string warning = UnsupportedRates(pooled.impostor.size());
   if (fit.too_few) {
     warning = absl::StrCat(
         "too few people with two samples to fit decisions across parts (",

@@ -72,14 +72,13 @@ TEST(CrossFitTest, EverybodyForTrainingIsJudgedOnceByAModelOfOthers) {
 // What happens to test people must not reach a model: their vectors are replaced by others.
 TEST(CrossFitTest, TestPeopleTakePartInNothing) {
   Dataset dataset = People();
-  const auto before = Decide(*Fit(dataset), 1);
+  const auto before = Decide(*Fit(dataset), ProbeLength::kExact, 1);
   for (int row : RowsOf(dataset.split, Split::kTest)) {
     for (Modality& m : dataset.modalities) m.features.row(row).setRandom();
   }
-  const auto after = Decide(*Fit(dataset), 1);
+  const auto after = Decide(*Fit(dataset), ProbeLength::kExact, 1);
   ASSERT_TRUE(before.ok() && after.ok());
-  EXPECT_EQ(before->thresholds.thresholds, after->thresholds.thresholds);
-  EXPECT_EQ(before->searches, after->searches);
+  EXPECT_EQ(before->tables, after->tables);
   EXPECT_EQ(before->summary, after->summary);
 }
 
@@ -91,12 +90,15 @@ TEST(CrossFitTest, FewerPartsForFewerPeople) {
   const auto none = Fit(People(8));
   ASSERT_TRUE(none.ok()) << none.status();
   EXPECT_TRUE(none->too_few);
-  const auto decisions = Decide(*none, 1);
+  const auto decisions = Decide(*none, ProbeLength::kExact, 1);
   ASSERT_TRUE(decisions.ok()) << decisions.status();
   EXPECT_THAT(decisions->summary["threshold_warning"].get<std::string>(),
               HasSubstr("validation people"));
-  EXPECT_TRUE(decisions->searches.empty());
-  EXPECT_FALSE(decisions->thresholds.thresholds.empty());
+  ASSERT_EQ(decisions->tables.size(), 3u);
+  for (const DecisionTable& table : decisions->tables) {
+    EXPECT_TRUE(table.searches.empty());
+    EXPECT_FALSE(table.thresholds.empty());
+  }
 }
 
 TEST(CrossFitTest, StopsWhereTheMonitorSays) {
@@ -111,18 +113,40 @@ TEST(CrossFitTest, StopsWhereTheMonitorSays) {
 
 TEST(DecideTest, CurvesSearchesAndAgreement) {
   const auto fit = Fit(People());
-  const auto decisions = Decide(*fit, 1);
+  const auto decisions = Decide(*fit, ProbeLength::kExact, 1);
   ASSERT_TRUE(decisions.ok()) << decisions.status();
-  EXPECT_GT(decisions->thresholds.thresholds.size(), 10u);
-  EXPECT_GT(decisions->calibration.slope, 0);
-  ASSERT_EQ(decisions->searches.size(), 3u) << "1, 2 and 4 templates of 4 samples";
-  EXPECT_EQ(decisions->searches[2].templates, 4u);
-  EXPECT_EQ(decisions->searches[0].replicates.size(),
-            static_cast<size_t>(recipe::kDecisionReplicates));
+  ASSERT_EQ(decisions->tables.size(), 3u) << "both, voice, face";
+  for (const DecisionTable& table : decisions->tables) {
+    EXPECT_GT(table.thresholds.size(), 10u);
+    EXPECT_GT(table.calibration->slope, 0);
+    EXPECT_EQ(table.searches.size(), 3u) << "1, 2 and 4 templates of 4 samples";
+  }
+  EXPECT_EQ(decisions->tables[0].modalities, 3u);
+  EXPECT_EQ(decisions->tables[1].modalities, 2u);
+  EXPECT_EQ(decisions->tables[2].modalities, 1u);
   ASSERT_TRUE(decisions->sample_agreement.has_value());
   EXPECT_GT(*decisions->sample_agreement, 0);
   EXPECT_LT(*decisions->sample_agreement, 1);
   EXPECT_EQ(decisions->summary["cross_fit"]["people"], 32);
+}
+
+// A part's probes are scored as encrypted ones are: by the probe's own norm where there are two
+// rings, by the polynomial where there is one.
+TEST(DecideTest, ProbesWithoutAModalityAreNormalisedAsTheProfileDoes) {
+  const auto fit = *Fit(People());
+  const auto exact = ScoresOfSet(fit, ProbeLength::kExact, 1);
+  const auto approximate = ScoresOfSet(fit, ProbeLength::kApproximate, 1);
+  ASSERT_TRUE(exact.ok() && approximate.ok()) << exact.status();
+  ASSERT_EQ(exact->sets.size(), fit.splits.size());
+  const std::vector<int> rows = RowsOf(fit.splits[0], Split::kTest);
+  const FeatureMatrix probe =
+      ProjectAll(fit.results[0].projection, *Concatenate(fit.people, rows, std::vector<int>{1}));
+  const FeatureMatrix whole =
+      ProjectAndNormalise(fit.results[0].projection, *Concatenate(fit.people, rows),
+                          {fit.results[0].approximation, 1.0});
+  const double raw = probe.row(0).dot(whole.row(5)), s = probe.row(0).squaredNorm();
+  EXPECT_NEAR(exact->sets[0].scores(0, 5), raw / std::sqrt(s), 1e-9);
+  EXPECT_NEAR(approximate->sets[0].scores(0, 5), raw * fit.results[0].approximation(s), 1e-9);
 }
 
 // Known answers: samples of a person that are all alike, and two that are orthogonal.

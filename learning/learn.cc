@@ -80,6 +80,12 @@ absl::StatusOr<TrainResult> TrainExactly(const Monitor& monitor, const Dataset& 
   return TrainWithProgress(monitor, dataset, train, name + "exact", checkpoint);
 }
 
+// How the model's profile brings probes to unit length.
+ProbeLength LengthOf(const LearnOptions& options) {
+  const auto profile = FindModelProfile(options.profile);
+  return profile.ok() && profile->thin() ? ProbeLength::kExact : ProbeLength::kApproximate;
+}
+
 // The paper's recipe: training people train, validation people stop, in each part anew.
 absl::StatusOr<Learned> LearnAsPaper(const Dataset& dataset, const TrainOptions& train,
                                      const LearnOptions& options, const Monitor& monitor,
@@ -102,7 +108,7 @@ absl::StatusOr<Learned> LearnAsPaper(const Dataset& dataset, const TrainOptions&
     HEFT_ASSIGN_OR_RETURN(fit, FitAcross(monitor, dataset, across, 0, name));
   }
   HEFT_RETURN_IF_ERROR(CheckNotStopped(monitor));
-  HEFT_ASSIGN_OR_RETURN(out.decisions, Decide(fit, train.seed));
+  HEFT_ASSIGN_OR_RETURN(out.decisions, Decide(fit, LengthOf(options), train.seed));
   return out;
 }
 
@@ -126,7 +132,8 @@ Dataset AllTraining(Dataset people) {
 }
 
 // Decisions and the interval of a model without parts: too few people, or no labels.
-absl::Status FinishAlone(const Dataset& people, const TrainOptions& train, Learned& out) {
+absl::Status FinishAlone(const Dataset& people, const TrainOptions& train,
+                         const LearnOptions& options, Learned& out) {
   const Dataset all = AllTraining(people);
   HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features,
                         Concatenate(all, RowsOf(all.split, Split::kTrain)));
@@ -134,7 +141,8 @@ absl::Status FinishAlone(const Dataset& people, const TrainOptions& train, Learn
                         FitInterval(SquaredNorms(out.shipped.projection, features), train));
   HEFT_RETURN_IF_ERROR(SetInterval(normaliser, all, out.shipped));
   if (!CanDecide(people)) return absl::OkStatus();
-  HEFT_ASSIGN_OR_RETURN(out.decisions, Decide(OfAllPeople(people, out.shipped), train.seed));
+  HEFT_ASSIGN_OR_RETURN(out.decisions,
+                        Decide(OfAllPeople(people, out.shipped), LengthOf(options), train.seed));
   return absl::OkStatus();
 }
 
@@ -153,8 +161,8 @@ absl::StatusOr<Learned> LearnGenerally(const Dataset& dataset, const TrainOption
                                             options.checkpoint, options.curve));
     epochs = out.shipped.best_epoch;
     if (parts < 2) {
-      HEFT_ASSIGN_OR_RETURN(out.decisions,
-                            Decide(OfValidationPeople(dataset, out.shipped), train.seed));
+      HEFT_ASSIGN_OR_RETURN(out.decisions, Decide(OfValidationPeople(dataset, out.shipped),
+                                                  LengthOf(options), train.seed));
       if (!options.with_exact) return out;
       HEFT_ASSIGN_OR_RETURN(out.exact, TrainExactly(monitor, dataset, train, options, name));
       return out;
@@ -167,7 +175,7 @@ absl::StatusOr<Learned> LearnGenerally(const Dataset& dataset, const TrainOption
     if (const Json* value = judged.find(key)) out.shipped.summary[key] = *value;
   }
   if (parts < 2) {
-    HEFT_RETURN_IF_ERROR(FinishAlone(people, train, out));
+    HEFT_RETURN_IF_ERROR(FinishAlone(people, train, options, out));
     return out;
   }
   HEFT_ASSIGN_OR_RETURN(CrossFit fit, FitAcross(monitor, dataset, train, epochs, name));
@@ -184,7 +192,7 @@ absl::StatusOr<Learned> LearnGenerally(const Dataset& dataset, const TrainOption
     HEFT_RETURN_IF_ERROR(SetInterval(normaliser, all, *out.exact));
   }
   HEFT_RETURN_IF_ERROR(CheckNotStopped(monitor));
-  HEFT_ASSIGN_OR_RETURN(out.decisions, Decide(fit, train.seed));
+  HEFT_ASSIGN_OR_RETURN(out.decisions, Decide(fit, LengthOf(options), train.seed));
   return out;
 }
 
@@ -257,7 +265,7 @@ absl::Status ResolveChoice(const Dataset& dataset, const LearnOptions& options,
 absl::StatusOr<Model> LearnOne(const Dataset& dataset, const LearnOptions& options,
                                const Monitor& monitor, const std::string& name,
                                const std::optional<FoldNumber>& fold = {}) {
-  HEFT_RETURN_IF_ERROR(FindModelProfile(options.profile).status());
+  HEFT_ASSIGN_OR_RETURN(const Profile profile, FindModelProfile(options.profile));
   HEFT_ASSIGN_OR_RETURN(TrainOptions train, Resolve(options));
   Json chosen;
   HEFT_RETURN_IF_ERROR(ResolveChoice(dataset, options, monitor, name, train, chosen));

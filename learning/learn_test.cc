@@ -42,12 +42,16 @@ TEST(Learn, GivesAModelToUse) {
   EXPECT_EQ(model->gamma, 8u);
   EXPECT_EQ(model->modalities, (std::vector<ModalitySpec>{{"face", 24}, {"voice", 16}}));
   EXPECT_EQ(model->approximation.Degree(), 3);
-  EXPECT_FALSE(model->thresholds.empty());
-  EXPECT_TRUE(model->calibration.has_value());
+  ASSERT_EQ(model->tables.size(), 3u) << "both, voice alone, face alone";
+  EXPECT_EQ(model->tables[0].modalities, model->AllModalities());
+  for (const DecisionTable& table : model->tables) {
+    EXPECT_FALSE(table.thresholds.empty());
+    EXPECT_TRUE(table.calibration.has_value());
+    EXPECT_EQ(table.searches.size(), 3u);
+  }
   EXPECT_TRUE(model->exact_projection.empty());
   EXPECT_EQ(steps, 5u) << "the start and four epochs";
   EXPECT_EQ(of_parts, 25u) << "the same for each part of the people";
-  EXPECT_EQ(model->searches.size(), 3u);
   EXPECT_TRUE(model->sample_agreement.has_value());
   const Json summary = Summary(*model);
   EXPECT_TRUE(summary.contains("fusion"));

@@ -10,6 +10,7 @@
 #include "heft/fit.h"
 #include "heft/json.h"
 #include "learning/train.h"
+#include "learning/training_marks.h"
 
 namespace heft {
 namespace {
@@ -19,9 +20,7 @@ std::vector<double> RowMajor(const FeatureMatrix& matrix) {
 }
 
 void Install(const Decisions& decisions, Model& model) {
-  model.thresholds = decisions.thresholds.thresholds;
-  model.calibration = decisions.calibration;
-  model.searches = decisions.searches;
+  model.tables = decisions.tables;
   model.sample_agreement = decisions.sample_agreement;
 }
 
@@ -43,6 +42,10 @@ Model AssembleModel(const Dataset& dataset, const TrainResult& aware, const Mode
     summary["exact"] = options.exact->summary;
   }
   if (options.decisions != nullptr) summary.update(options.decisions->summary);
+  // Of a concatenation nobody trained anything.
+  const Json* of = summary.find("options");
+  const Json* method = of == nullptr ? nullptr : of->find("method");
+  if (method != nullptr && *method != "none") summary["training_marks"] = TrainingMarks(dataset);
   if (const auto& fold = options.fold) {
     summary["cross_validation"] = {
         {"folds", fold->folds}, {"seed", fold->seed}, {"fold", fold->fold}, {"rows", fold->rows}};

@@ -29,8 +29,7 @@ TEST(TrainedModel, HoldsWhatTheTrainingFound) {
   ASSERT_TRUE(aware.ok()) << aware.status();
   const FoldNumber fold{5, 7, 2, dataset.Rows()};
   Decisions decisions;
-  decisions.thresholds.thresholds = {{0.1, 0.5, 0.2, 400}};
-  decisions.calibration = {8, -4};
+  decisions.tables = {{3, {{0.1, 0.5, 0.2, 400}}, {}, {{8, -4}}}, {1, {{0.1, 0.25, 0.3, 400}}}};
   decisions.sample_agreement = 0.75;
   decisions.summary["fusion"] = "won";
   const auto model = MakeModel(dataset, *aware, {"compact", &*aware, &decisions, fold});
@@ -40,8 +39,7 @@ TEST(TrainedModel, HoldsWhatTheTrainingFound) {
   EXPECT_EQ(model->projection.size(), 8u * 28);
   EXPECT_EQ(model->exact_projection, model->projection);
   EXPECT_EQ(model->approximation, aware->approximation);
-  EXPECT_EQ(model->thresholds, decisions.thresholds.thresholds);
-  EXPECT_EQ(model->calibration, decisions.calibration);
+  EXPECT_EQ(model->tables, decisions.tables);
   EXPECT_EQ(model->sample_agreement, decisions.sample_agreement);
   EXPECT_EQ(Json::Parse(model->training_summary)->find("fusion")->get<std::string>(), "won");
   EXPECT_EQ(FoldOf(*model), fold);

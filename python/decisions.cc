@@ -77,6 +77,12 @@ void DefineDecisions(py::module_& m) {
       .Field("comparisons", &SearchCalibration::comparisons, "Of a stranger with a person.")
       .Field("tail", &SearchCalibration::tail, "The fit.")
       .Field("replicates", &SearchCalibration::replicates, "The same for resampled people.");
+  Record<DecisionTable>(m, "DecisionTable",
+                        "What scores mean of probes that have just these modalities.")
+      .Field("modalities", &DecisionTable::modalities, "Bit i: modality i of the model.")
+      .Field("thresholds", &DecisionTable::thresholds, "For one comparison.")
+      .Field("searches", &DecisionTable::searches, "For a search.")
+      .Field("calibration", &DecisionTable::calibration, "Of scores, or None.");
 }
 
 }  // namespace heft::python

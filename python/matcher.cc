@@ -207,6 +207,8 @@ void DefineResults(py::module_& m) {
       .Field("waiting", &EnrolResult::waiting, "That nobody has admitted, with those before.")
       .Field("templates", &EnrolResult::templates, "That the gallery holds.")
       .Field("blocks", &EnrolResult::blocks, "That hold them.")
+      .Field("missing", &EnrolResult::missing,
+             "Modalities that the templates lack: no decision table is for such templates.")
       .Field("repeated", &EnrolResult::repeated,
              "Whether this is the answer to an earlier request with the same idempotency key.");
   Record<EnrolManyResult>(m, "EnrolManyResult", "What has come of all batches.")

@@ -11,6 +11,12 @@ namespace heft::python {
 namespace {
 
 using Class = py::class_<Model>;
+// Names: of modalities; none: all.
+using Names = std::optional<std::vector<std::string>>;
+
+uint32_t SetOf(const Model& model, const Names& names) {
+  return names ? Take(model.SetOf(*names)) : model.AllModalities();
+}
 
 // A view of numbers that the model keeps, and that nobody changes.
 py::array Rows(const py::object& self, const std::vector<double>& values, size_t rows) {
@@ -112,9 +118,9 @@ void DefineParts(Class& c) {
   c.def_readonly("profile", &Model::profile, "Parameters of the encryption.");
   c.def_readonly("sample_agreement", &Model::sample_agreement,
                  "Mean product of two samples' z over the mean |z|^2, or None.");
-  c.def_readonly("thresholds", &Model::thresholds, "For one comparison.");
-  c.def_readonly("searches", &Model::searches, "For a search.");
-  c.def_readonly("calibration", &Model::calibration, "Of scores, or None.");
+  c.def_readonly(
+      "tables", &Model::tables,
+      "What scores mean, by the modalities of the probe: all of them first. May be empty.");
   c.def_property_readonly(
       "exact_projection",
       [](const py::object& self) {
@@ -133,7 +139,7 @@ void DefineParts(Class& c) {
       "What a gallery depends on, 32 hexadecimal digits.");
   c.def_property_readonly(
       "decision_id", [](const Model& self) { return HexOf(self.DecisionId()); },
-      "What decisions depend on: the thresholds too.");
+      "What decisions depend on: the tables too.");
 }
 
 }  // namespace
@@ -148,18 +154,36 @@ void DefineModel(py::module_& m) {
   DefineParts(c);
   Method(
       c, "threshold_for",
-      [](const Model& self, double fmr) { return Take(self.ThresholdFor(fmr)); },
-      "The threshold of one comparison for a false match rate. InvalidArgument outside (0, 1);\n"
-      "OutOfRange beyond the model's points.",
-      py::arg("fmr"));
+      [](const Model& self, double fmr, const Names& modalities) {
+        return Take(self.ThresholdFor(fmr, SetOf(self, modalities)));
+      },
+      "The threshold of one comparison for a false match rate, of probes with these modalities "
+      "(all\n"
+      "of the model's by default). InvalidArgument outside (0, 1); OutOfRange beyond the table's\n"
+      "points; FailedPrecondition where there is no table for them.",
+      py::arg("fmr"), py::arg("modalities") = py::none());
   Method(
       c, "threshold_for_search",
-      [](const Model& self, double fpir, uint64_t people, uint32_t templates) {
-        return Take(self.ThresholdForSearch(fpir, people, templates));
+      [](const Model& self, double fpir, uint64_t people, uint32_t templates,
+         const Names& modalities) {
+        return Take(self.ThresholdForSearch(fpir, people, templates, SetOf(self, modalities)));
       },
       "The threshold of a search for a false positive identification rate, in a gallery of so\n"
-      "many people with at most so many templates each. InvalidArgument, OutOfRange.",
-      py::arg("fpir"), py::arg("people"), py::arg("templates") = 1);
+      "many people with at most so many templates each, of probes with these modalities.\n"
+      "threshold_for's errors.",
+      py::arg("fpir"), py::arg("people"), py::arg("templates") = 1,
+      py::arg("modalities") = py::none());
+  Method(
+      c, "names_of", [](const Model& self, uint32_t set) { return self.NamesOf(set); },
+      "The modalities of a set, as DecisionTable.modalities gives it.", py::arg("set"));
+  Method(
+      c, "table_for",
+      [](const Model& self, const Names& modalities) {
+        return *Take(self.TableFor(SetOf(self, modalities)));
+      },
+      "The decision table of probes with these modalities (all of the model's by default).\n"
+      "InvalidArgument, FailedPrecondition.",
+      py::arg("modalities") = py::none());
   c.def("__repr__", [](const Model& self) {
     std::string out = "<heft.Model";
     for (const ModalitySpec& spec : self.modalities) {

@@ -45,6 +45,7 @@ void DefineScores(py::module_& m) {
           "kind", [](const OpenedScores& o) { return KindName(o.kind); },
           "identification or verification.")
       .Field("probe", &OpenedScores::probe, "Its label, as the client gave it.")
+      .Field("modalities", &OpenedScores::modalities, "That the probe had, as its samples say.")
       .Field("claimed", &OpenedScores::claimed, "The claimed identity, of a verification.")
       .Field("candidates", &OpenedScores::candidates, "Best first.")
       .Field("withheld", &OpenedScores::withheld, "That are not shown: their scores are spent.")
@@ -71,6 +72,7 @@ void DefineDecision(py::module_& m) {
           "kind", [](const Decision& d) { return KindName(d.kind); },
           "identification or verification.")
       .Field("probe", &Decision::probe, "Its label, as the client gave it.")
+      .Field("modalities", &Decision::modalities, "That the probe had: whose table decided.")
       .Field("accepted", &Decision::accepted, "Whether somebody is.")
       .Field("identity", &Decision::identity, "Of whom, if accepted.")
       .Field("claimed", &Decision::claimed, "The claimed identity, of a verification.")
@@ -88,9 +90,23 @@ void DefineAdmission(py::module_& m) {
   Record<Admissions::Verdict>(m, "Verdict", "Of one template that waited.")
       .Field("identity", &Admissions::Verdict::identity, "Whose.")
       .Field("admitted", &Admissions::Verdict::admitted, "Whether.")
-      .Field("reason", &Admissions::Verdict::reason, "Of a rejection.");
+      .Field(
+          "rejection",
+          [](const Admissions::Verdict& v) { return std::string(RejectionName(v.rejection)); },
+          "REJECTED, ENROLLED, NOT_AUTHORISED, MISPLACED or UNSOUND; empty if admitted.")
+      .Field("reason", &Admissions::Verdict::reason,
+             "Of a rejection, with what was measured of this template.");
+  Record<Admissions::Group>(m, "RejectedGroup", "All templates that are rejected for one cause.")
+      .Field(
+          "rejection",
+          [](const Admissions::Group& g) { return std::string(RejectionName(g.rejection)); },
+          "As of a Verdict.")
+      .Field("cause", &Admissions::Group::cause, "What was found, with the range measured.")
+      .Field("remedy", &Admissions::Group::remedy, "What to do about it; may be empty.")
+      .Field("identities", &Admissions::Group::identities, "One entry a template.");
   Record<Admissions>(m, "Admissions", "The key owner's answer to those who wait.")
       .Field("verdicts", &Admissions::verdicts, "In the order of the request.")
+      .Field("groups", &Admissions::groups, "Of the rejections by cause, the largest first.")
       .Field(
           "signed_admission", [](const Admissions& a) { return BytesOf(a.signed_admission); },
           "For Matcher.admit, good for seven days.");

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "heft/calibrate.h"
 #include "heft/train.h"
 #include "python/learning.h"
 #include "python/values.h"
@@ -179,6 +180,23 @@ LearnOptions OptionsOf(int gamma, const std::string& recipe, int degree, const s
   return options;
 }
 
+// WarningsOf: what training and calibration found wrong with the model.
+std::vector<std::string> WarningsOf(const Model& model) {
+  std::vector<std::string> warnings;
+  for (const auto& described : {DescribeTraining(model), DescribeCalibration(model)}) {
+    if (!described.ok()) continue;  // not made by it
+    warnings.insert(warnings.end(), described->warnings.begin(), described->warnings.end());
+  }
+  return warnings;
+}
+
+// WarnOf: the same by Python's warnings module, as UserWarning.
+void WarnOf(const Model& model) {
+  for (const std::string& warning : WarningsOf(model)) {
+    if (PyErr_WarnEx(PyExc_UserWarning, warning.c_str(), 1) != 0) throw py::error_already_set();
+  }
+}
+
 Model Train(const py::object& data, const py::object& labels, const py::object& split, int gamma,
             const std::string& recipe, int degree, const std::string& fit,
             const std::string& profile, double weight_of_pairs, double margin, bool grid_search,
@@ -197,6 +215,28 @@ Model Train(const py::object& data, const py::object& labels, const py::object& 
   Watch watch(progress);
   Model model = Call([&] { return Learn(training, options, watch.monitor()); });
   for (LearnEpoch& step : steps) curve->append(py::cast(step));
+  WarnOf(model);
+  return model;
+}
+
+constexpr char kCalibrate[] =
+    "This model with thresholds, searches and calibration that are fitted to data: people who did "
+    "not\n"
+    "train its projection. data, labels and split are as for train; rows marked train are left "
+    "out,\n"
+    "if the others are enough: 10 people with two samples. id stays, so galleries and keys remain\n"
+    "valid; decision_id changes. seed draws the resampled people of intervals. InvalidArgument for "
+    "too\n"
+    "few people or other modalities, FailedPrecondition for people who trained the model, "
+    "Cancelled.";
+
+Model CalibrateOn(const Model& self, const py::object& data, const py::object& labels,
+                  const py::object& split, uint64_t seed, const py::object& progress) {
+  std::optional<TrainingData> made;
+  const TrainingData& people = DataOf(data, labels, split, &made);
+  Watch watch(progress);
+  Model model = Call([&] { return Calibrate(self, people, seed, watch.monitor()); });
+  WarnOf(model);
   return model;
 }
 
@@ -228,6 +268,13 @@ void WithOptions(const Define& define, const More&... more) {
 
 void DefineTrain(py::module_& m) {
   auto model = m.attr("Model").cast<py::class_<Model>>();
+  Method(model, "calibrate", &CalibrateOn, kCalibrate, py::arg("data"),
+         py::arg("labels") = py::none(), py::arg("split") = py::none(), py::kw_only(),
+         py::arg("seed") = 1, py::arg("progress") = py::none());
+  model.def_property_readonly(
+      "warnings", &WarningsOf,
+      "What training and calibration found wrong with this model: too few people, a fusion that\n"
+      "loses. train and calibrate give the same as UserWarning.");
   WithOptions(
       [&](const auto&... options) {
         StaticMethod(model, "train", &Train, kTrain, py::arg("data"),

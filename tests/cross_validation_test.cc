@@ -271,14 +271,15 @@ TEST_F(MeaningTest, ThresholdByNameWarningAndEvidence) {
   const auto decide = [&] { return Decide({Encrypt("face", 1), Encrypt("voice", 1)}); };
   const nlohmann::json opened = Must(kHeft, decide());
   const double score = opened["candidates"][0]["score"];
-  const double threshold = model_.ThresholdFor(1e-2)->score;
+  const double threshold = model_.ThresholdFor(1e-2, model_.AllModalities())->score;
   EXPECT_EQ(opened["threshold"], threshold);
   EXPECT_EQ(opened["accept"], score >= threshold);
   EXPECT_THAT(opened["threshold_warning"].get<std::string>(), HasSubstr("3000 are needed"));
-  ASSERT_TRUE(model_.calibration.has_value());
-  EXPECT_GT(model_.calibration->slope, 0);
+  const std::optional<ScoreCalibration> calibration = model_.tables[0].calibration;
+  ASSERT_TRUE(calibration.has_value());
+  EXPECT_GT(calibration->slope, 0);
   EXPECT_NEAR(opened["candidates"][0]["log_likelihood_ratio"],
-              model_.calibration->LogLikelihoodRatio(score), 0.0051);
+              calibration->LogLikelihoodRatio(score), 0.0051);
   // The same for people, the warning on stderr.
   const Finished run = RunProgram(kHeft, decide());
   EXPECT_EQ(run.exit_code, 0);

@@ -21,18 +21,17 @@ inline constexpr uint64_t kBudget =
 // Of all entries of the journal.
 inline constexpr uint64_t kJournalTime = 1800000000;
 
-// Of model-2.heft.
-inline constexpr ScoreCalibration kCalibration = {8, -2.5};
-
-// DecidedModel: a model with all that decisions need, as its third version holds it.
+// DecidedModel: a model with all that decisions need (model-2.heft).
 inline Model DecidedModel(Model model) {
   const ImpostorTail tail = {0.375, 0.0625, 0.125, -0.25, 4};
   model.sample_agreement = 0.625;
-  model.thresholds = {{1e-1, 0.25, 0.0078125, 4000, {0.0625, 0.125}},
+  DecisionTable whole = {3};
+  whole.thresholds = {{1e-1, 0.25, 0.0078125, 4000, {0.0625, 0.125}},
                       {1e-2, 0.5, 0.0625, 4000, {0.0078125, 0.015625}}};
-  model.searches = {{1, 44, 1892, tail, {tail, {0.375, 0.0625, 0.125, 0, 1e6}}},
+  whole.searches = {{1, 44, 1892, tail, {tail, {0.375, 0.0625, 0.125, 0, 1e6}}},
                     {2, 40, 1560, tail, {}}};
-  model.calibration = kCalibration;
+  whole.calibration = {8, -2.5};
+  model.tables = {whole, {1, {{1e-1, 0.125, 0.25, 4000}, {1e-2, 0.375, 0.5, 4000}}}};
   return model;
 }
 
@@ -45,7 +44,7 @@ inline Model ModelWithoutApproximation() {
   model.projection = {0.5, -0.25, 0.75, 0.125, 0.5,   -0.5, 0.25,  //
                       0.0, 0.625, 0.25, -0.5,  0.375, 0.5,  -0.125};
   model.profile = "compact";
-  model.thresholds = {{1e-2, 0.75, 0.125, 1000}, {1e-3, 0.875, 0.25, 1000}};
+  model.tables = {{3, {{1e-2, 0.75, 0.125, 1000}, {1e-3, 0.875, 0.25, 1000}}}};
   model.training_summary = R"({"golden":true})";
   return model;
 }
@@ -56,6 +55,7 @@ inline Model BulkModel() {
   Model model = ModelWithoutApproximation();
   model.modalities = {{"finger", 1}};
   model.projection = {0.5, -0.25};
+  model.tables.clear();
   return model;
 }
 inline const std::vector<std::vector<double>> kBulkRows = {{2}, {-3}, {0.5}};

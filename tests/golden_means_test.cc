@@ -21,7 +21,7 @@ namespace {
 class GoldenMeansTest : public ::testing::Test {
  protected:
   GoldenMeansTest()
-      : model_(Ok(Model::Parse(Golden("model-3.heft"), "model-3.heft"))),
+      : model_(Ok(Model::Parse(Golden("model-2.heft"), "model-2.heft"))),
         rings_(Ok(MakeRings(model_))),
         secret_(Ok(ParseSecretKey(*instance().context, Golden("secret.key"), {}, "secret.key"))) {
     EXPECT_TRUE(WriteFileAtomic(folder_ / "manifest.heft", Golden("means/manifest.heft")).ok());

@@ -71,7 +71,7 @@ TEST_F(GoldenScoresTest, QueryBudgetsAreTakenIntoAJournal) {
     EXPECT_EQ(use.identifications, 1u);
     EXPECT_EQ(use.successor.has_value(), folder.empty());
     EXPECT_TRUE(FileExists(copy / "secret.key.journal"));
-    const auto opened = owner.Open(Golden("proved/identification.ct"), "identification.ct");
+    const auto opened = owner.Open(Golden("identification.ct"), "identification.ct");
     if (folder.empty()) {
       EXPECT_THAT(std::string(opened.status().message()), ::testing::HasSubstr("revoked"));
     }
@@ -81,16 +81,17 @@ TEST_F(GoldenScoresTest, QueryBudgetsAreTakenIntoAJournal) {
 }
 
 TEST_F(GoldenScoresTest, Scores) {
-  const auto ranked = Ok(Owner().Open(Golden("proved/identification.ct"), "identification.ct"));
+  const auto ranked = Ok(Owner().Open(Golden("identification.ct"), "identification.ct"));
   EXPECT_EQ(ranked.kind, ScoreKind::kIdentification);
   EXPECT_EQ(ranked.probe, kIdentities[0]);
+  EXPECT_THAT(ranked.modalities, ::testing::ElementsAre("face", "voice"));
   EXPECT_EQ(ranked.refusal, "");
   ExpectScores(ranked, {"ann", "bob"});
-  const auto claim = Ok(Owner().Open(Golden("proved/verification.ct"), "verification.ct"));
+  const auto claim = Ok(Owner().Open(Golden("verification.ct"), "verification.ct"));
   EXPECT_EQ(claim.kind, ScoreKind::kVerification);
   EXPECT_EQ(claim.claimed, kClaimed);
   ExpectScores(claim, {kClaimed});
-  for (const char* name : {"proved/identification.ct", "proved/verification.ct"}) {
+  for (const char* name : {"identification.ct", "verification.ct"}) {
     EXPECT_EQ(SerializeScores(context(), Ok(ParseScores(context(), Golden(name), name))),
               Golden(name));
   }
@@ -115,8 +116,8 @@ TEST_F(GoldenScoresTest, Signed) {
   KeyOwner owner = Owner();
   ASSERT_TRUE(owner.RequireSigned(trust).ok());
   EXPECT_THAT(std::string(owner.Open(bytes, "identification.ct").status().message()),
-              ::testing::HasSubstr("no proof"))
-      << "the signature is taken, what it signs is of 0.1";
+              ::testing::HasSubstr("than it is signed for"))
+      << "the signature is taken, but it is that of another gallery";
   // The manifest that the server had then.
   const testing::TemporaryFolder folder;
   ASSERT_TRUE(WriteFileAtomic(folder / "manifest.heft", Golden("signed/manifest.heft")).ok());
@@ -166,25 +167,6 @@ TEST_F(GoldenScoresTest, Audited) {
   EXPECT_TRUE(careful.RequireCanaries(Golden("audited/canaries.heft"), "canaries").ok());
 }
 
-// Replies of 0.1 say nothing that one could believe of their probe's norm: they are read, what they
-// say is what it was, and nothing is decided by it.
-TEST_F(GoldenScoresTest, ScoresWithoutAProof) {
-  for (const char* name : {"identification.ct", "verification.ct"}) {
-    const auto refused = Owner().Open(Golden(name), name).status();
-    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("no proof"));
-    const EncryptedScores scores = Ok(ParseScores(context(), Golden(name), name));
-    EXPECT_EQ(scores.norm_form, NormForm::kNone);
-    ASSERT_EQ(scores.replies.size(), 1u);
-    const auto slots =
-        instance_.encoder->Decode(ckks::Decrypt(context(), scores.replies[0].scores, secret_));
-    for (const ScoreReply::Answer& answer : scores.replies[0].answers) {
-      EXPECT_NEAR(slots[answer.slot].real(), testing::Dot(Fused(0), Fused(answer.slot)),
-                  kTolerance);
-    }
-  }
-}
-
 // A short reply of two rings: form, signs and both secrets mean what they meant.
 TEST(GoldenThinTest, ShortReply) {
   const Model model = Ok(Model::Parse(Golden("thin/model.heft"), "model.heft"));
@@ -194,9 +176,7 @@ TEST(GoldenThinTest, ShortReply) {
     return Ok(KeyOwner::Impl::Own(model, std::move(secrets)));
   };
   const KeyOwner owner = new_owner();
-  EXPECT_EQ(owner.Open(Golden("thin/identification.ct"), "without a proof").status().code(),
-            absl::StatusCode::kFailedPrecondition);
-  const std::vector<uint8_t> bytes = Golden("thin/proved.ct");
+  const std::vector<uint8_t> bytes = Golden("thin/identification.ct");
   const auto opened = Ok(owner.Open(bytes, "identification.ct"));
   auto fused = [&](size_t person) {
     std::vector<std::vector<double>> vectors;

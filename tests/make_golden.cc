@@ -339,10 +339,7 @@ absl::Status Write(const std::string& folder) {
   Model model = ModelWithoutApproximation();
   HEFT_ASSIGN_OR_RETURN(model.approximation, FitMinimax(3, Interval{0.2, 2.2}));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/model.heft", model.Serialize()));
-  Model calibrated = model;
-  calibrated.calibration = kCalibration;
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/model-2.heft", calibrated.Serialize()));
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/model-3.heft", DecidedModel(model).Serialize()));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/model-2.heft", DecidedModel(model).Serialize()));
   HEFT_ASSIGN_OR_RETURN(const Instance instance, MakeInstance(model));
   TestCsprng rng(Seed{7});
   HEFT_ASSIGN_OR_RETURN(const auto secret, ckks::SecretKey::Generate(*instance.context, rng));

@@ -216,7 +216,8 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
   EXPECT_EQ(Ask("identify", again("any"), {}, {})["candidates"].size(), 8u) << "all identities";
   // A search's threshold is for the size of the gallery: eight people, some with two templates.
   const auto found = Ask("identify", again("found"), {}, {"--fpir", "0.1"});
-  EXPECT_EQ(found["threshold"], model_->ThresholdForSearch(0.1, 8, 2)->score);
+  EXPECT_EQ(found["threshold"],
+            model_->ThresholdForSearch(0.1, 8, 2, model_->AllModalities())->score);
   EXPECT_EQ(found["accept"], found["candidates"][0]["score"] >= found["threshold"]);
   const auto unnamed = Ask("identify", probes, {"--no-identities"});
   EXPECT_EQ(unnamed["candidates"].size(), rows.size() + later.size());
@@ -254,7 +255,7 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
     EXPECT_EQ(decide("--threshold", std::to_string(score + 0.02))["accept"], false);
     for (const double fmr : {0.3, 0.1, 0.06}) {  // 0.06: between the points of the curve
       const auto decided = decide("--fmr", nlohmann::json(fmr).dump());
-      const double at = model_->ThresholdFor(fmr)->score;
+      const double at = model_->ThresholdFor(fmr, model_->AllModalities())->score;
       EXPECT_EQ(decided["threshold"], at);
       EXPECT_EQ(decided["fmr"], fmr);
       EXPECT_EQ(decided["accept"], decided["candidates"][0]["score"].get<double>() >= at);
@@ -300,6 +301,62 @@ TEST_F(RolesTest, OneModalityAlone) {
                          {data_->labels[8], Fused(8)}};
   ExpectScores(Ask("identify", {Send("face", {1}, "probe")}), Fused({1, -1}), gallery);
   ExpectScores(Ask("identify", {Send("voice", {9}, "probe")}), Fused({-1, 9}), gallery);
+}
+
+// A probe that lacks a modality is judged by its own table, and by none where there is none.
+TEST_F(RolesTest, AProbeIsJudgedByTheTableOfItsModalities) {
+  Enrol({Send("face", {0, 4}, "both"), Send("voice", {0, 4}, "both")});
+  const auto face = [] { return std::vector<std::string>{Send("face", {0}, "face")}; };
+  const std::string own = data_->labels[0], other = data_->labels[4];
+  const double at = model_->ThresholdFor(0.1, 1)->score;
+  EXPECT_NE(at, model_->ThresholdFor(0.1, 3)->score);
+  const auto mine = Ask("verify", face(), {"--identity", own}, {"--fmr", "0.1"});
+  EXPECT_EQ(mine["modalities"], nlohmann::json::array({"face"}));
+  EXPECT_EQ(mine["threshold"], at);
+  EXPECT_EQ(mine["accept"], true) << mine;
+  const auto impostor =
+      Ask("verify", face(), {"--identity", other}, {"--fmr", "0.1", "--decision"});
+  EXPECT_EQ(impostor["modalities"], nlohmann::json::array({"face"}));
+  EXPECT_EQ(impostor["threshold"], at);
+  EXPECT_EQ(impostor["accept"], false) << impostor;
+  const auto whole = Ask("verify", {Send("face", {0}, "both"), Send("voice", {0}, "both")},
+                         {"--identity", own}, {"--fmr", "0.1"});
+  EXPECT_EQ(whole["modalities"], nlohmann::json::array({"face", "voice"}));
+  EXPECT_EQ(whole["threshold"], model_->ThresholdFor(0.1, 3)->score);
+  EXPECT_EQ(whole["accept"], true);
+  const auto searched = Ask("identify", face(), {}, {"--fpir", "0.1"});
+  EXPECT_EQ(searched["threshold"], model_->ThresholdForSearch(0.1, 2, 1, 1)->score);
+  // The same model with a table for whole probes alone: the id of a model is not that of its
+  // tables.
+  Model bare = *model_;
+  bare.tables.resize(1);
+  ASSERT_TRUE(WriteFileAtomic(Path("owner", "whole.heft"), bare.Serialize()).ok());
+  const std::string file = Own("undecided.ct");
+  Must(kServer, Serve("verify", face(), {"--identity", own, "--out", Path("server", file)}));
+  Believe(Path("owner", "keys/trust.heft"), Path("server", Own("gallery")));
+  work_->Copy("server/" + file, "owner/" + file);
+  const auto decrypt = [&](const Args& decide) {
+    Args args = {"decrypt",
+                 "--model",
+                 Path("owner", "whole.heft"),
+                 "--secret-key",
+                 Path("owner", "keys/secret.key"),
+                 "--in",
+                 Path("owner", file)};
+    args.insert(args.end(), decide.begin(), decide.end());
+    return args;
+  };
+  const Finished refused = RunProgram(kHeft, decrypt({"--fmr", "0.1"}));
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_THAT(refused.err, HasSubstr("no decision table for probes with face"));
+  EXPECT_THAT(refused.err, HasSubstr("heft calibrate --data DATA"));
+  EXPECT_EQ(Must(kHeft, decrypt({}))["candidates"].size(), 1u) << "scores are still there";
+  // Templates that lack a modality are said to.
+  const auto brought = [&](const std::vector<std::string>& samples) {
+    return Must(kServer, Serve("enrol", samples));
+  };
+  EXPECT_EQ(brought({Send("face", {8}, "part")})["missing"], nlohmann::json::array({"voice"}));
+  EXPECT_FALSE(brought({Send("face", {9}, "all"), Send("voice", {9}, "all")}).contains("missing"));
 }
 
 TEST_F(RolesTest, ThreeModalities) {

@@ -49,11 +49,14 @@ Json ScoresJson(const OpenedScores& opened) {
 }
 
 Json DecisionJson(const Decision& decision) {
-  Json json = {
-      {"kind", KindName(decision.kind)},   {"probe", decision.probe},
-      {"accepted", decision.accepted},     {"identity", decision.identity},
-      {"refused", decision.refusal},       {"likelihood", LikelihoodName(decision.likelihood)},
-      {"where", WhereJson(decision.where)}};
+  Json json = {{"kind", KindName(decision.kind)},
+               {"probe", decision.probe},
+               {"modalities", decision.modalities},
+               {"accepted", decision.accepted},
+               {"identity", decision.identity},
+               {"refused", decision.refusal},
+               {"likelihood", LikelihoodName(decision.likelihood)},
+               {"where", WhereJson(decision.where)}};
   json.update(ThresholdJson(decision.at));
   return json;
 }

@@ -8,6 +8,7 @@
 #include "c/options.h"
 #include "c/owner/handles.h"
 #include "c/result.h"
+#include "heft/openings.h"
 
 namespace heft::c {
 namespace {
@@ -75,16 +76,6 @@ absl::StatusOr<AdmissionPolicy> ReadPolicy(const heft_options* options) {
   HEFT_ASSIGN_OR_RETURN(policy.entries, ParseEntries(entries));
   HEFT_ASSIGN_OR_RETURN(policy.reject_entries, ParseEntries(reject_entries));
   return policy;
-}
-
-Json VerdictsJson(const Admissions& admissions) {
-  Json json = Json::array();
-  for (const Admissions::Verdict& verdict : admissions.verdicts) {
-    json.push_back(Json::object({{"identity", verdict.identity},
-                                 {"admitted", verdict.admitted},
-                                 {"reason", verdict.reason}}));
-  }
-  return json;
 }
 
 // Hand gives a file and, where it is wanted, what is to be said of it, or nothing of either.
@@ -164,13 +155,13 @@ heft_status heft_key_owner_inquiry(const heft_key_owner* owner, heft_bytes reque
 
 heft_status heft_key_owner_admit(const heft_key_owner* owner, heft_bytes request,
                                  const heft_options* options, heft_buffer** admission,
-                                 heft_result** verdicts, heft_error** error) {
+                                 heft_result** result, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", admission, "admission"));
     HEFT_ASSIGN_OR_RETURN(const auto policy, heft::c::ReadPolicy(options));
     HEFT_ASSIGN_OR_RETURN(auto done, owner->owner.Admit(Span(request), "request", policy));
-    Json json = heft::c::VerdictsJson(done);
-    Hand(std::move(done.signed_admission), std::move(json), admission, verdicts);
+    Json json = heft::DescribeAdmissions(done).json;
+    Hand(std::move(done.signed_admission), std::move(json), admission, result);
     return absl::OkStatus();
   });
 }

@@ -130,6 +130,11 @@ absl::StatusOr<ReadReply> KeyOwner::Impl::ReadOne(const ReplyFile& file) const {
     return absl::FailedPreconditionError(
         absl::StrCat(std::string(what), ": scores of another model"));
   }
+  if ((scores.modalities & ~model_.AllModalities()) != 0) {
+    return absl::DataLossError(
+        absl::StrCat(std::string(what), ": a probe with the set of modalities ", scores.modalities,
+                     ", which has others than the model, whose set is ", model_.AllModalities()));
+  }
   for (ScoreReply& reply : scores.replies) {
     if (reply.brief) HEFT_RETURN_IF_ERROR(LengthenReply(instance(), &reply, what));
   }
@@ -140,9 +145,8 @@ absl::StatusOr<ReadReply> KeyOwner::Impl::ReadOne(const ReplyFile& file) const {
     return absl::DataLossError(
         absl::StrCat(std::string(what), ": a verification of another identity than the claimed"));
   }
-  if (scores.origin && trusted.gallery &&
-      (*trusted.gallery != scores.origin->gallery ||
-       trusted.generation != scores.origin->generation)) {
+  if (trusted.gallery && (*trusted.gallery != scores.origin.gallery ||
+                          trusted.generation != scores.origin.generation)) {
     return absl::FailedPreconditionError(absl::StrCat(
         std::string(what), ": made from another gallery, or generation, than it is signed for"));
   }
@@ -184,8 +188,10 @@ absl::StatusOr<KeyOwner::Impl::Accepted> KeyOwner::Impl::Accept(
   opening.client = first.client;
   opening.decision = purpose.decision;
   for (const ReadReply& reply : out.replies) {
-    const auto& origin = reply.scores.origin;
-    if (origin) opening.states.push_back({origin->gallery, origin->generation, origin->root});
+    const ReplyOrigin& origin = reply.scores.origin;
+    if (origin.gallery != GalleryId{}) {
+      opening.states.push_back({origin.gallery, origin.generation, origin.root});
+    }
     opening.replies.push_back(reply.hash);
   }
   opening.strict = signed_gallery_;

@@ -26,15 +26,16 @@ absl::Status CheckProofForm(const ckks::Ciphertext& c, size_t limbs, double scal
   return absl::FailedPreconditionError("not the form of a norm's proof");
 }
 
-// Why a template with this norm is not admitted; empty: it is sound.
-std::string Flaw(const absl::StatusOr<double>& norm, const Interval& interval) {
-  if (!norm.ok()) return std::string(norm.status().message());
-  if (interval.Contains(*norm)) return "";
-  return absl::StrFormat(
-      "the template is not of unit length: its square is %.3f, and %.3f to %.3f are admitted. Its "
-      "sample is unlike those of training, lacks a modality that the model was not trained to do "
-      "without (heft train --drop-modality), or was made to score too high",
-      *norm, interval.lo, interval.hi);
+// What a template's norm, or the lack of one, says against it.
+Finding Flaw(const absl::StatusOr<double>& norm, const Interval& interval) {
+  if (!norm.ok()) return Finding::Of(Rejection::kUnsound, std::string(norm.status().message()));
+  if (interval.Contains(*norm)) return {};
+  const std::string outside = absl::StrFormat("outside [%.3f, %.3f]", interval.lo, interval.hi);
+  return {Rejection::kUnsound,
+          outside,
+          absl::StrFormat("squared norm %.3f, %s", *norm, outside),
+          *norm,
+          {}};
 }
 
 bool Chosen(const AdmissionPolicy& policy, const std::string& identity) {
@@ -76,13 +77,13 @@ absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenProof(const Insta
   return slots;
 }
 
-std::vector<std::string> KeyOwner::Impl::Flaws(const EnrolmentCheck& check) const {
+std::vector<Finding> KeyOwner::Impl::Flaws(const EnrolmentCheck& check) const {
   const Interval interval = TemplateNormInterval(model_);
   const double scale = NormProofScale(rings_.matching.params(), rings_.matching.plan);
   const size_t limbs = ScoreLimbs(rings_.matching.params());
-  std::vector<std::string> flaws(check.templates.size());
+  std::vector<Finding> flaws(check.templates.size());
   auto note = [&](size_t i, const absl::StatusOr<double>& norm) {
-    if (flaws[i].empty()) flaws[i] = Flaw(norm, interval);
+    if (flaws[i].sound()) flaws[i] = Flaw(norm, interval);
   };
   auto open = [&](const Instance& ring, const ckks::SecretKey& key, const ckks::Ciphertext& c,
                   double noise) -> absl::StatusOr<std::vector<ckks::Complex>> {
@@ -104,25 +105,41 @@ std::vector<std::string> KeyOwner::Impl::Flaws(const EnrolmentCheck& check) cons
   return flaws;
 }
 
-std::string KeyOwner::Impl::Objection(const AdmissionRequest& request, const EnrolmentCheck& check,
-                                      size_t i, const AdmissionPolicy& policy) const {
+Finding KeyOwner::Impl::Objection(const AdmissionRequest& request, const EnrolmentCheck& check,
+                                  size_t i, const AdmissionPolicy& policy) const {
   const std::string& identity = check.templates[i].identity;
-  if (std::ranges::count(policy.reject, identity) > 0) return "rejected by name";
-  if (std::ranges::count(policy.reject_entries, check.entry) > 0) return "rejected by hand";
-  if (!Chosen(policy, identity)) return "not chosen";
+  if (std::ranges::count(policy.reject, identity) > 0) {
+    return Finding::Of(Rejection::kPolicy, "rejected by name");
+  }
+  if (std::ranges::count(policy.reject_entries, check.entry) > 0) {
+    return Finding::Of(Rejection::kPolicy, "rejected by hand");
+  }
+  if (!Chosen(policy, identity)) return Finding::Of(Rejection::kPolicy, "not chosen");
   if (policy.shards) {
     const absl::Status belongs =
         CheckBucket(*policy.shards, identity, *policy.shards->Find(request.gallery));
-    if (!belongs.ok()) return std::string(belongs.message());
+    if (!belongs.ok()) {
+      return {Rejection::kMisplaced,
+              "in the wrong bucket",
+              std::string(belongs.message()),
+              {},
+              "Send each enrolment to the bucket that the shard list gives for its identity."};
+    }
   }
-  if (!check.known[i]) return "";
-  if (policy.new_identities_only) return "the identity is enrolled already";
+  if (!check.known[i]) return {};
+  if (policy.new_identities_only) {
+    return Finding::Of(Rejection::kEnrolled, "the identity is enrolled already");
+  }
   if (check.authorisation.empty() || !trust_) {
-    return "the identity is enrolled already, and no registrar has authorised another template";
+    return Finding::Of(
+        Rejection::kEnrolled,
+        "the identity is enrolled already, and no registrar has authorised another template",
+        "A registrar allows another template (heft authorise --act add).");
   }
   const auto allowed =
       CheckMayEnrol(check.authorisation, *trust_, request.gallery, identity, "the authorisation");
-  return allowed.ok() ? "" : std::string(allowed.status().message());
+  if (allowed.ok()) return {};
+  return Finding::Of(Rejection::kNotAuthorised, std::string(allowed.status().message()));
 }
 
 absl::StatusOr<AdmissionRequest> KeyOwner::Impl::ReadAdmissionRequest(ByteSpan bytes,
@@ -169,18 +186,22 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_vie
   admission.generation = request.generation;
   admission.root = request.root;
   Admissions out;
+  std::vector<Finding> findings;
   for (const EnrolmentCheck& check : request.enrolments) {
     // An enrolment is decided as a whole; one of which nobody is chosen waits on.
     if (!Decides(policy, check)) continue;
     Admission::Enrolment& verdict = admission.enrolments.emplace_back();
     verdict.entry = check.entry;
-    const std::vector<std::string> flaws = Flaws(check);
+    const std::vector<Finding> flaws = Flaws(check);
     for (size_t i = 0; i < check.templates.size(); ++i) {
-      std::string reason = flaws[i].empty() ? Objection(request, check, i, policy) : flaws[i];
-      verdict.admitted.push_back(reason.empty());
-      out.verdicts.push_back({check.templates[i].identity, reason.empty(), std::move(reason)});
+      Finding found = flaws[i].sound() ? Objection(request, check, i, policy) : flaws[i];
+      verdict.admitted.push_back(found.sound());
+      out.verdicts.push_back(
+          {check.templates[i].identity, found.sound(), found.rejection, found.reason});
+      findings.push_back(std::move(found));
     }
   }
+  out.groups = GroupRejections(model_, out.verdicts, findings);
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, Signer());
   if (request.root != Digest{}) {
     HEFT_RETURN_IF_ERROR(

@@ -16,6 +16,7 @@
 #include "gallery/owner/roles_testing.h"
 #include "gallery/server_impl.h"
 #include "heft/authorisation.h"
+#include "heft/openings.h"
 
 namespace heft {
 namespace {
@@ -175,6 +176,24 @@ TEST_P(AdmissionTest, LongTemplatesAreRejectedAndGone) {
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->admitted, 0u);
   EXPECT_EQ(Open().size(), 2u);
+}
+
+// A model that does not fit new people: all of their templates have one cause, said once.
+TEST_P(AdmissionTest, ShortTemplatesOfManyPeopleAreOneGroup) {
+  if (!thin()) GTEST_SKIP() << "clients fuse under two rings alone";
+  for (const char* name : {"ann", "bob", "cyd"}) ASSERT_TRUE(Bring(Fused(0.6, name)).ok());
+  ASSERT_TRUE(Bring(Fused(1, "dan")).ok());
+  const auto done = owner_->Admit(Pending(), "pending", {.reject = {"dan"}});
+  ASSERT_TRUE(done.ok()) << done.status();
+  ASSERT_EQ(done->groups.size(), 2u);
+  const Admissions::Group& unsound = done->groups[0];
+  EXPECT_EQ(unsound.rejection, Rejection::kUnsound);
+  EXPECT_THAT(unsound.identities, ::testing::UnorderedElementsAre("ann", "bob", "cyd"));
+  EXPECT_THAT(unsound.cause, ::testing::MatchesRegex("squared norm 0.3[0-9]+.*outside \\[0.*"));
+  EXPECT_THAT(unsound.remedy, HasSubstr("the model is at fault"));
+  EXPECT_EQ(done->groups[1].rejection, Rejection::kPolicy);
+  const Described told = DescribeAdmissions(*done);
+  EXPECT_THAT(told.text, HasSubstr("3 of 4 templates rejected: squared norm"));
 }
 
 // Attack: a stranger enrols under a victim's name.

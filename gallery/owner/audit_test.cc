@@ -178,7 +178,7 @@ TEST_P(AuditTest, AnotherBlockIsNoticed) {
     ExpectWrong(Audit(reply, Seed(reply), files), "its scores");
     // It says so: another root.
     EncryptedScores honest = *said;
-    honest.origin->root = Open(evil).id() == Open().id() ? Digest{} : Inside::Of(Open(evil)).root();
+    honest.origin.root = Open(evil).id() == Open().id() ? Digest{} : Inside::Of(Open(evil)).root();
     const Bytes frank = Sign(Serialize(honest), files);
     ExpectWrong(Audit(frank, Seed(frank), files), "another root");
   }
@@ -198,6 +198,19 @@ TEST_P(AuditTest, ASkippedBlockIsNoticed) {
   said.identities[0] = "somebody else";
   const Bytes renamed = Sign(Serialize(said), files);
   ExpectWrong(Audit(renamed, Seed(renamed), files), "names other templates");
+}
+
+// Attack: a probe of both is said to have had a face alone, to be judged by a lower threshold.
+TEST_P(AuditTest, OtherModalitiesAreNoticed) {
+  const auto files = Probe(1, true);
+  EncryptedScores said = *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, DrawOf(files));
+  EXPECT_EQ(said.modalities, 3u);
+  said.modalities = 1;
+  const Bytes reply = Sign(Serialize(said), files);
+  ExpectWrong(Audit(reply, Seed(reply), files), "other modalities");
+  auto face = files;
+  face.pop_back();
+  ExpectRight(Sign(*server_->Identify(Open(), face), face), face);
 }
 
 // Attack: somebody who is there is said not to answer; or what has expired is judged long ago.
@@ -381,7 +394,7 @@ TEST_P(AuditTest, RepliesOfAnOlderOrAnotherGalleryAreNotOpened) {
   // Attack: the generation that was signed, of other blocks.
   const Draw draw = DrawOf(files);
   EncryptedScores said = *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, draw);
-  said.origin->root[0] ^= 1;
+  said.origin.root[0] ^= 1;
   EXPECT_THAT(owner_->Open(Serialize(said), "reply").status().message(), HasSubstr("its root"));
   EXPECT_EQ(owner_->Budget()->identifications, 0u) << "what is refused is not charged";
   const auto good = owner_->Open(*server_->Identify(Open(), files), "reply");
@@ -407,7 +420,7 @@ TEST_P(AuditTest, AnOwnerMayTakeSignedStatesAlone) {
   EXPECT_TRUE(opened.ok()) << opened.status();
   EncryptedScores mute = *ParseScores(*inside().instance().context,
                                       *server_->Identify(Open(), Probe(2, true)), "reply");
-  mute.origin.reset();
+  mute.origin = {};
   EXPECT_THAT(owner_->Open(Serialize(mute), "reply").status().message(), HasSubstr("does not say"));
 }
 
@@ -416,7 +429,7 @@ TEST_P(AuditTest, ARelabelledReplyIsRefused) {
   ASSERT_TRUE(owner_->RequireSigned(trust_).ok());
   const auto files = Probe(1, true);
   EncryptedScores said = *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, DrawOf(files));
-  said.origin->generation += 1;
+  said.origin.generation += 1;
   const Bytes reply = Sign(Serialize(said), files);
   EXPECT_THAT(owner_->Open(reply, "reply").status().message(), HasSubstr("than it is signed for"));
 }

@@ -62,6 +62,7 @@ absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdOf(const std::vector<Re
   HEFT_RETURN_IF_ERROR(CheckRule(rule));
   const std::string what(replies[0].what);
   const bool verification = replies[0].scores.kind == ScoreKind::kVerification;
+  const uint32_t set = replies[0].scores.modalities;  // of all of them (CheckWhole)
   const std::string& label = replies[0].scores.probe;
   if (rule.others && (verification || label.empty())) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -71,7 +72,7 @@ absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdOf(const std::vector<Re
                     "with --labels"));
   }
   if (rule.score) return ChosenThreshold{*rule.score};
-  if (verification && rule.fmr) return model_.ThresholdFor(*rule.fmr);
+  if (verification && rule.fmr) return model_.ThresholdFor(*rule.fmr, set);
   if (!verification && !rule.fpir) {
     return absl::InvalidArgumentError(absl::StrCat(
         what, ": a search compares with everybody, so a false match rate ",
@@ -83,7 +84,7 @@ absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdOf(const std::vector<Re
         absl::StrCat(what, ": a verification is one comparison: give its false match rate, --fmr"));
   }
   const Searched searched = Count(replies, canaries_, rule.others ? label : std::string());
-  return model_.ThresholdForSearch(*rule.fpir, searched.people, searched.templates);
+  return model_.ThresholdForSearch(*rule.fpir, searched.people, searched.templates, set);
 }
 
 }  // namespace heft

@@ -62,6 +62,7 @@ Decision OpenedScores::Decide(const ChosenThreshold& threshold) const {
   Decision out;
   out.kind = kind;
   out.probe = probe;
+  out.modalities = modalities;
   out.claimed = claimed;
   out.refusal = refusal;
   out.at = threshold;
@@ -199,9 +200,13 @@ absl::StatusOr<Decision> KeyOwner::Impl::Decide(const Replies& replies, const De
                                                 const std::optional<Flooding>& flooding) const {
   HEFT_ASSIGN_OR_RETURN(std::vector<ReadReply> read, Read(replies));
   HEFT_ASSIGN_OR_RETURN(const ChosenThreshold threshold, ThresholdOf(read, rule));
-  if (rule.likelihood && !model_.calibration) {
-    return absl::FailedPreconditionError(
-        "the model has no calibration, so it does not say how likely: decide without likelihood");
+  if (rule.likelihood) {
+    HEFT_ASSIGN_OR_RETURN(const DecisionTable* table, model_.TableFor(read[0].scores.modalities));
+    if (!table->calibration) {
+      return absl::FailedPreconditionError(
+          "the decision table of these modalities has no calibration, so it does not say how "
+          "likely: decide without likelihood");
+    }
   }
   const Purpose purpose = {/*decision=*/true, 1, rule.likelihood,
                            rule.others ? read[0].scores.probe : std::string()};

@@ -126,14 +126,15 @@ absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenReply(const Score
   return masked;
 }
 
-void KeyOwner::Impl::Rank(std::vector<Candidate>* candidates) const {
+void KeyOwner::Impl::Rank(uint32_t modalities, std::vector<Candidate>* candidates) const {
   std::stable_sort(candidates->begin(), candidates->end(),
                    [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
-  if (!model_.calibration) return;
+  const auto table = model_.TableFor(modalities);
+  if (!table.ok() || !(*table)->calibration) return;
   // Of the rounded score: what is published must not tell more than it.
   for (Candidate& c : *candidates) {
     c.log_likelihood_ratio =
-        std::round(100 * model_.calibration->LogLikelihoodRatio(c.score)) / 100;
+        std::round(100 * (*table)->calibration->LogLikelihoodRatio(c.score)) / 100;
   }
 }
 
@@ -200,6 +201,7 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(std::vector<ReadReply> rep
   OpenedScores out;
   out.kind = first.kind;
   out.probe = first.probe;
+  out.modalities = model_.NamesOf(first.modalities);
   out.claimed = first.claimed;
   // A thin probe's scores are to be divided by its length.
   std::vector<double> lengths;
@@ -229,7 +231,7 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(std::vector<ReadReply> rep
   if (!out.refusal.empty()) return Refused(accepted.opening, found.best, std::move(out));
   if (out.kind == ScoreKind::kIdentification) out.searched = searched;
   for (auto& [identity, candidate] : found.best) out.candidates.push_back(std::move(candidate));
-  Rank(&out.candidates);
+  Rank(first.modalities, &out.candidates);
   HEFT_RETURN_IF_ERROR(Publish(accepted.opening, &out));
   return out;
 }

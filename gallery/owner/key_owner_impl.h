@@ -24,6 +24,7 @@
 #include "gallery/owner/best_places.h"
 #include "gallery/owner/canaries.h"
 #include "gallery/owner/query_journal.h"
+#include "gallery/owner/rejections.h"
 #include "gallery/owner/whole.h"
 #include "gallery/scores.h"
 #include "heft/key_owner.h"
@@ -108,8 +109,8 @@ class KeyOwner::Impl {
   };
   absl::StatusOr<TrustedReply> CheckSigned(ByteSpan bytes, std::string_view kind,
                                            std::string_view what) const;
-  // Of each template, what its proofs say against it; empty: nothing.
-  std::vector<std::string> Flaws(const EnrolmentCheck& check) const;
+  // Of each template, what its proofs say against it.
+  std::vector<Finding> Flaws(const EnrolmentCheck& check) const;
   // Slots of an admission's proof, to be wiped by the caller.
   absl::StatusOr<std::vector<ckks::Complex>> OpenProof(const Instance& ring,
                                                        const ckks::SecretKey& key,
@@ -119,8 +120,8 @@ class KeyOwner::Impl {
   absl::StatusOr<AdmissionRequest> ReadAdmissionRequest(ByteSpan request,
                                                         std::string_view what) const;
   // What else speaks against template `i`.
-  std::string Objection(const AdmissionRequest& request, const EnrolmentCheck& check, size_t i,
-                        const AdmissionPolicy& policy) const;
+  Finding Objection(const AdmissionRequest& request, const EnrolmentCheck& check, size_t i,
+                    const AdmissionPolicy& policy) const;
   // Read: parses, and checks that the replies belong here and are the whole answer; never none.
   // ReadOne: of one of them.
   absl::StatusOr<std::vector<ReadReply>> Read(const Replies& replies) const;
@@ -174,8 +175,8 @@ class KeyOwner::Impl {
   absl::StatusOr<std::vector<ckks::Complex>> OpenReply(const ScoreReply& reply,
                                                        const NoiseFlooding& flooding,
                                                        std::string* refusal) const;
-  // Best first, with what a score says for a match.
-  void Rank(std::vector<Candidate>* candidates) const;
+  // Best first, with what a score says for a match of a probe with these modalities.
+  void Rank(uint32_t modalities, std::vector<Candidate>* candidates) const;
 
   // |z|^2 of the probe; in `refusal` why it is not that of a sound one.
   absl::StatusOr<double> OpenNorm(const EncryptedScores& scores, const NoiseFlooding& flooding,

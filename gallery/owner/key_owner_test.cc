@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the key owner opens, and what it publishes of it.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -37,6 +38,62 @@ TEST_F(KeyOwnerTest, ScoresOfAnotherFormAreRefused) {
   auto opened = Owner().Open(SerializeScores(context, degree_two), "scores");
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_NEAR(opened->candidates[0].score, Expected(1, 1), 3e-3);
+}
+
+// The set of modalities decides which table applies, so it must be one of the model's.
+TEST_F(KeyOwnerTest, SetsThatTheModelLacksAreRefused) {
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1}, {"ann"})).ok());
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const ckks::Context& context = *instance_->context;
+  EncryptedScores scores = *server_->Identify(gallery, Set({1}, {"x"}), {});
+  EXPECT_EQ(scores.modalities, 3u);
+  for (const uint32_t set : {0u, 4u, 7u, 0x80u}) {
+    scores.modalities = set;
+    const auto bytes = SerializeScores(context, scores);
+    const auto opened = Owner().Open(bytes, "scores");
+    EXPECT_EQ(Code(opened), absl::StatusCode::kDataLoss) << set;
+    EXPECT_THAT(std::string(opened.status().message()), ::testing::HasSubstr("modalit"));
+    EXPECT_EQ(Code(Owner().Decide(bytes, "scores", 0.5)), absl::StatusCode::kDataLoss) << set;
+  }
+}
+
+// A probe is judged by the table of its modalities; without one its scores are all that there is.
+TEST_F(KeyOwnerTest, AProbeIsJudgedByTheTableOfItsModalities) {
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2}, {"ann", "bob"})).ok());
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const auto claim = [&](uint32_t set) {
+    EncryptedScores scores = *server_->Verify(gallery, Set({1}, {"x"}), "ann", {});
+    scores.modalities = set;  // as if its server had said so
+    return SerializeScores(*instance_->context, scores);
+  };
+  Model model = *model_;
+  model.tables = {{3, {{0.1, 2.0, 0.5, 4000}, {0.01, 2.5, 0.5, 4000}}},
+                  {1, {{0.1, 0.25, 0.5, 4000}, {0.01, 0.5, 0.5, 4000}}}};
+  model.tables[1].calibration = {{.slope = 0, .intercept = 7}};
+  const KeyOwner owner = OwnerOf(model);
+  const auto whole = owner.Decide(claim(3), "whole", {.fmr = 0.1});
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_FALSE(whole->accepted);
+  EXPECT_EQ(whole->at.score, 2.0);
+  EXPECT_THAT(whole->modalities, ::testing::ElementsAre("face", "voice"));
+  const auto face = owner.Decide(claim(1), "face", {.fmr = 0.1, .likelihood = true});
+  ASSERT_TRUE(face.ok()) << face.status();
+  EXPECT_TRUE(face->accepted);
+  EXPECT_EQ(face->at.score, 0.25);
+  EXPECT_THAT(face->modalities, ::testing::ElementsAre("face"));
+  EXPECT_EQ(LikelihoodName(face->likelihood), "moderate") << "by the table of faces";
+  EXPECT_EQ(Code(owner.Decide(claim(3), "whole", {.fmr = 0.1, .likelihood = true})),
+            absl::StatusCode::kFailedPrecondition);
+  const auto voice = owner.Decide(claim(2), "voice", {.fmr = 0.1});
+  EXPECT_EQ(Code(voice), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(voice.status().message()),
+              ::testing::AllOf(::testing::HasSubstr("probes with voice"),
+                               ::testing::HasSubstr("heft calibrate --data DATA")));
+  const auto opened = OwnerOf(model).Open(claim(2), "voice");
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_THAT(opened->modalities, ::testing::ElementsAre("voice"));
+  EXPECT_FALSE(opened->candidates[0].log_likelihood_ratio.has_value());
+  EXPECT_TRUE(OwnerOf(model).Decide(claim(2), "voice", 0.1)->accepted) << "the caller's own score";
 }
 
 TEST_F(KeyOwnerTest, OnlyAnswersAreOpened) {
@@ -101,12 +158,14 @@ TEST_F(KeyOwnerTest, RatesAreOfTheQuestionThatWasAsked) {
   const EncryptedScores search = *server_->Identify(gallery, Set({1}, {"x"}), {});
   const EncryptedScores claim = *server_->Verify(gallery, Set({1}, {"x"}), "ann", {});
   Model model = *model_;
-  model.thresholds = {{0.1, 0.3, 0.05, 4000, {}}, {0.01, 0.5, 0.1, 4000, {}}};
   const ImpostorTail one = {0.4, 0.05, 0.08, -0.2, 4}, two = {0.5, 0.05, 0.08, -0.2, 4};
-  model.searches = {{1, 100, 9900, one, {one}}, {2, 100, 9900, two, {two}}};
+  const uint32_t all = model.AllModalities();
+  model.tables = {{all,
+                   {{0.1, 0.3, 0.05, 4000, {}}, {0.01, 0.5, 0.1, 4000, {}}},
+                   {{1, 100, 9900, one, {one}}, {2, 100, 9900, two, {two}}}}};
   const KeyOwner owner = OwnerOf(model);
   EXPECT_EQ(owner.ThresholdFor(bytes(claim), "claim", {.fmr = 0.05})->score,
-            model.ThresholdFor(0.05)->score);
+            model.ThresholdFor(0.05, all)->score);
   EXPECT_EQ(owner.ThresholdFor(bytes(claim), "claim", {.fmr = 0.05, .fpir = 0.1})->of,
             RateOf::kComparisons);
   EXPECT_EQ(owner.ThresholdFor(bytes(search), "search", {.fmr = 0.05, .fpir = 0.1})->of,
@@ -116,13 +175,13 @@ TEST_F(KeyOwnerTest, RatesAreOfTheQuestionThatWasAsked) {
   EXPECT_EQ(Code(owner.Decide(bytes(search), "search", {.fmr = 0.05})),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(owner.ThresholdFor(bytes(search), "search", {.fpir = 0.1})->score,
-            model.ThresholdForSearch(0.1, 3, 2)->score)
+            model.ThresholdForSearch(0.1, 3, 2, all)->score)
       << "three people, one of them twice";
   // Without names each template is somebody.
   EncryptedScores nameless = search;
   nameless.identities.clear();
   EXPECT_EQ(owner.ThresholdFor(bytes(nameless), "search", {.fpir = 0.1})->score,
-            model.ThresholdForSearch(0.1, 4, 1)->score);
+            model.ThresholdForSearch(0.1, 4, 1, all)->score);
   for (const DecisionRule& rule :
        {DecisionRule{}, DecisionRule{0.5, 0.1, {}}, DecisionRule{0.5, {}, 0.1}}) {
     EXPECT_EQ(Code(owner.Decide(bytes(claim), "claim", rule)), absl::StatusCode::kInvalidArgument);
@@ -131,7 +190,7 @@ TEST_F(KeyOwnerTest, RatesAreOfTheQuestionThatWasAsked) {
   // Nor by way of the scores, if all candidates reach it.
   const auto opened = OwnerOf(model).Open(bytes(search), "search");
   ASSERT_TRUE(opened.ok()) << opened.status();
-  ChosenThreshold low = *model.ThresholdFor(0.05);
+  ChosenThreshold low = *model.ThresholdFor(0.05, all);
   low.score = -1;
   EXPECT_FALSE(opened->Decide(low).accepted);
   EXPECT_NE(opened->Decide(low).refusal, "");
@@ -141,6 +200,31 @@ TEST_F(KeyOwnerTest, RatesAreOfTheQuestionThatWasAsked) {
   EXPECT_EQ(decided->at.rate, 0.1);
   EXPECT_EQ(decided->accepted, Expected(1, 1) >= decided->at.score);
   EXPECT_EQ(decided->likelihood, Likelihood::kUnsaid) << "nobody asked";
+}
+
+// Without decision tables nothing is decided by a rate, nothing is charged, and scores are there.
+TEST_F(KeyOwnerTest, WithoutDecisionTablesThereAreScoresAlone) {
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2}, {"ann", "bob"})).ok());
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const auto search =
+      SerializeScores(*instance_->context, *server_->Identify(gallery, Set({1}, {"x"}), {}));
+  const auto claim =
+      SerializeScores(*instance_->context, *server_->Verify(gallery, Set({1}, {"x"}), "ann", {}));
+  Model model = *model_;
+  model.tables.clear();
+  const KeyOwner owner = OwnerOf(model);
+  for (const auto& refused : {owner.ThresholdFor(claim, "claim", {.fmr = 0.05}).status(),
+                              owner.Decide(claim, "claim", {.fmr = 0.05}).status(),
+                              owner.ThresholdFor(search, "search", {.fpir = 0.05}).status(),
+                              owner.Decide(search, "search", {.fpir = 0.05}).status()}) {
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("heft calibrate"));
+  }
+  EXPECT_EQ(owner.Budget()->entries, 0u);
+  EXPECT_TRUE(owner.Decide(claim, "claim", {.score = -1})->accepted);
+  const auto opened = owner.Open(search, "search");
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_EQ(opened->candidates.size(), 2u);
 }
 
 // Four answers instead of two are two bits, and two decisions.
@@ -160,7 +244,8 @@ TEST_F(KeyOwnerTest, ALikelihoodIsCoarseAndChargedTwice) {
   // The same ratio for every score; a search of three divides it by three.
   const auto with_ratio = [&](double ratio) {
     Model model = *model_;
-    model.calibration = {{.slope = 0, .intercept = std::log(ratio)}};
+    model.tables = {{model.AllModalities()}};
+    model.tables[0].calibration = {{.slope = 0, .intercept = std::log(ratio)}};
     return OwnerOf(model, BudgetLimits{.scores = 4, .decisions = 6, .client_bits = 100});
   };
   const auto likelihood = [&](double ratio, const std::vector<uint8_t>& reply) {

@@ -43,12 +43,18 @@ void AddRate(const DecisionRule& rule, const ChosenThreshold& threshold, Describ
   if (!threshold.warning.empty()) out->json["threshold_warning"] = threshold.warning;
 }
 
+// "face + voice".
+std::string SetText(const std::vector<std::string>& modalities) {
+  return absl::StrJoin(modalities, " + ");
+}
+
 // What decisions and scores have in common.
 template <typename Opened>
 Json Common(const Opened& opened) {
   const bool verification = opened.kind == ScoreKind::kVerification;
   Json json = {{"kind", verification ? "verification" : "identification"}};
   if (!opened.probe.empty()) json["probe"] = opened.probe;
+  json["modalities"] = opened.modalities;
   if (!opened.refusal.empty()) json["refused"] = opened.refusal;
   AddWhereTo(&json, opened.where);
   return json;
@@ -135,7 +141,8 @@ Described DescribeScores(const OpenedScores& opened, const DecisionRule& rule,
     const bool accept = opened.Decide(*threshold).accepted;
     out.json["accept"] = accept;
     absl::StrAppend(&out.text, accept ? "accept" : "reject",
-                    absl::StrFormat(" (threshold %.3f)\n", threshold->score));
+                    absl::StrFormat(" (threshold %.3f for probes with %s)\n", threshold->score,
+                                    SetText(opened.modalities)));
   }
   out.json["candidates"] = Json::array();
   for (size_t i = 0; i < opened.candidates.size(); ++i) {
@@ -158,7 +165,9 @@ Described DescribeDecision(const Decision& decision, const DecisionRule& rule) {
   const std::string text = decision.accepted          ? absl::StrCat("accept ", decision.identity)
                            : decision.refusal.empty() ? "reject"
                                                       : absl::StrCat("reject: ", decision.refusal);
-  out.text = absl::StrCat(text, RestrictionText(decision.where));
+  out.text = absl::StrCat(text, RestrictionText(decision.where),
+                          absl::StrFormat(" (threshold %.3f for probes with %s)", decision.at.score,
+                                          SetText(decision.modalities)));
   return out;
 }
 

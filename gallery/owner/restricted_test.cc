@@ -126,7 +126,8 @@ TEST_F(RestrictedTest, WithoutNames) {
 TEST_F(RestrictedTest, ThresholdsAreForThoseWhoAnswer) {
   Model model = *model_;
   const ImpostorTail one = {0.4, 0.05, 0.08, -0.2, 4}, two = {0.5, 0.05, 0.08, -0.2, 4};
-  model.searches = {{1, 100, 9900, one, {one}}, {2, 100, 9900, two, {two}}};
+  model.tables = {
+      {model.AllModalities(), {}, {{1, 100, 9900, one, {one}}, {2, 100, 9900, two, {two}}}}};
   const KeyOwner owner = OwnerOf(model);
   auto threshold = [&](const EncryptedScores& scores) {
     const auto at = owner.ThresholdFor(Write(scores), "reply", {.fpir = 0.1});
@@ -134,7 +135,7 @@ TEST_F(RestrictedTest, ThresholdsAreForThoseWhoAnswer) {
     return at->score;
   };
   auto expected = [&](uint64_t people, uint32_t templates) {
-    return model.ThresholdForSearch(0.1, people, templates)->score;
+    return model.ThresholdForSearch(0.1, people, templates, model.AllModalities())->score;
   };
   EXPECT_EQ(threshold(Identify(1)), expected(4, 2));
   EXPECT_EQ(threshold(Restricted(1, {0, 1, 3})), expected(2, 2));
@@ -222,7 +223,7 @@ TEST_F(RestrictedTest, VersionsAreWrittenWhereTheyAreNeeded) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(SerializeScores(context(), *read), bytes);
   EXPECT_EQ(read->restriction->time, 1800000000u);
-  EXPECT_EQ(*OriginOf(bytes, "reply"), *read->origin);
+  EXPECT_EQ(*OriginOf(bytes, "reply"), read->origin);
   EXPECT_NE(Refusal(Resealed(bytes, 4)), "");
   EXPECT_NE(Refusal(Resealed(before, 5)), "");
   EXPECT_NE(Refusal(Resealed(bytes, 6)), "");

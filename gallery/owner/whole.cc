@@ -24,13 +24,10 @@ std::string Named(const ShardList& shards, uint32_t bucket) {
 absl::Status AssignBuckets(const ShardList& shards, std::vector<ReadReply>* replies) {
   std::vector<const ReadReply*> of(shards.size(), nullptr);
   for (ReadReply& reply : *replies) {
-    if (!reply.scores.origin) {
-      return NotWhole(reply.what, "it does not say of which gallery it is: of an older server");
-    }
-    reply.bucket = shards.Find(reply.scores.origin->gallery);
+    reply.bucket = shards.Find(reply.scores.origin.gallery);
     if (!reply.bucket) {
       return NotWhole(reply.what,
-                      absl::StrCat("of gallery ", HexString(reply.scores.origin->gallery),
+                      absl::StrCat("of gallery ", HexString(reply.scores.origin.gallery),
                                    ", which is no bucket of ", shards.gallery(),
                                    ": give the replies of that gallery's buckets, or its own "
                                    "shard list"));
@@ -88,6 +85,11 @@ absl::Status CheckSameRequest(const std::vector<ReadReply>& replies) {
       return NotWhole(reply.what,
                       absl::StrCat("answers another request than ", std::string(first.what),
                                    ": give the replies to one probe"));
+    }
+    if (reply.scores.modalities != first.scores.modalities) {
+      return NotWhole(reply.what, absl::StrCat("says that the probe had other modalities than ",
+                                               std::string(first.what),
+                                               ": ask all buckets with the same files"));
     }
     // One that all of a bucket's people fit is not restricted, and does not say to what.
     if (!reply.scores.restriction) continue;

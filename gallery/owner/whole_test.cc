@@ -219,6 +219,21 @@ TEST_P(WholeTest, RepliesToDifferentRequestsAreNotOneAnswer) {
   EXPECT_TRUE(OpenAll(replies).ok());
 }
 
+// All buckets must have seen the same probe: of one that says it lacked a modality the scores are
+// judged otherwise.
+TEST_P(WholeTest, BucketsThatSawOtherModalitiesAreRefused) {
+  const auto probe = Probe(1);
+  std::vector<Bytes> replies = AskAll(probe);
+  const ckks::Context& context = *Inside::Of(*server_).instance().context;
+  const Bytes honest = *server_->Identify(*Gallery::Open(Bucket(2)), probe);
+  EncryptedScores said = *ParseScores(context, honest, "reply");
+  EXPECT_EQ(said.modalities, 3u);
+  said.modalities = 1;
+  replies[2] = Sign(Bucket(2), probe, SerializeScores(context, said), {7});
+  ExpectRefused(replies, "reply 2: says that the probe had other modalities than reply 0");
+  ExpectNothingCharged();
+}
+
 // A bucket that answers with what it was before somebody came is not taken, once that is signed.
 TEST_P(WholeTest, AnOlderBucketIsRefused) {
   const auto probe = Probe(50);

@@ -12,6 +12,7 @@
 //
 // heft/model.h     what all of them share: projection, normalisation, thresholds, calibration
 // heft/decisions.h what a score means: thresholds for a comparison and for a search, evidence
+// heft/calibrate.h thresholds for a model from people who did not train it
 // heft/gallery.h   enrolled templates in a folder; re-keying without decrypting them
 // heft/removal.h   people leave a gallery for good; blocks are renewed and compacted
 // heft/gallery_admin.h   what is in galleries, whether they are intact; snapshots, and the return

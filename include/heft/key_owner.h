@@ -68,7 +68,8 @@ HEFT_EXPORT std::string_view LikelihoodName(Likelihood likelihood);
 // Decision: what a relying party needs to know, and no score.
 struct Decision {
   ScoreKind kind = ScoreKind::kIdentification;
-  std::string probe;  // its label, as the client gave it
+  std::string probe;                         // its label, as the client gave it
+  std::vector<std::string> modalities = {};  // of the probe: whose table decided
   bool accepted = false;
   std::string identity;  // of whom, if accepted
   std::string claimed;   // verification: the claimed identity, accepted or not
@@ -83,8 +84,9 @@ struct Decision {
 struct HEFT_EXPORT OpenedScores {
   ScoreKind kind = ScoreKind::kIdentification;
   std::string probe;
-  std::string claimed;                // verification: the claimed identity
-  std::vector<Candidate> candidates;  // best first, at most as many as were asked for
+  std::vector<std::string> modalities = {};  // that the probe had, as its samples say
+  std::string claimed;                       // verification: the claimed identity
+  std::vector<Candidate> candidates;         // best first, at most as many as were asked for
   // Candidates among these that are not shown: their scores are spent.
   uint32_t withheld = 0;
   // Why the reply is refused: its probe's norm, or one of its scores, cannot be those of a sound
@@ -197,13 +199,35 @@ struct AdmissionInquiry {
   std::vector<Enrolment> enrolments;
 };
 
+// Rejection: why a template is not admitted.
+enum class Rejection : uint8_t {
+  kNone,           // it is admitted
+  kPolicy,         // AdmissionPolicy names it, or does not choose it
+  kEnrolled,       // the identity is enrolled already, and there is no authorisation
+  kNotAuthorised,  // the same, and the authorisation is not valid
+  kMisplaced,      // the identity belongs into another bucket
+  kUnsound,        // the template's length, or the proof of it
+};
+// "", "REJECTED", "ENROLLED", "NOT_AUTHORISED", "MISPLACED", "UNSOUND".
+HEFT_EXPORT std::string_view RejectionName(Rejection rejection);
+
+// Admissions: the key owner's answer to a request. DescribeAdmissions (heft/openings.h) prints it.
 struct Admissions {
   struct Verdict {
     std::string identity;
     bool admitted = false;
-    std::string reason;  // of a rejection
+    Rejection rejection = Rejection::kNone;
+    std::string reason;  // of a rejection, with what was measured of this template
+  };
+  // Group: all templates that are rejected for one cause.
+  struct Group {
+    Rejection rejection = Rejection::kNone;
+    std::string cause;                    // "squared norm 0.310 to 0.442, outside [0.862, 1.100]"
+    std::string remedy;                   // what to do about it, in sentences; empty: nothing
+    std::vector<std::string> identities;  // one entry a template, in the order of the request
   };
   std::vector<Verdict> verdicts;          // in the order of the request
+  std::vector<Group> groups;              // of the rejections, the largest first
   std::vector<uint8_t> signed_admission;  // for Server::Admit, good for kAdmissionLife
 };
 
@@ -297,13 +321,15 @@ class HEFT_EXPORT KeyOwner {
                                     const std::optional<Flooding>& flooding = {},
                                     uint32_t publish = kPublishedCandidates) const;
   // The same, reduced to what OpenedScores::Decide says, and charged as a decision. ThresholdFor's
-  // errors; kFailedPrecondition for a likelihood of a model without calibration.
+  // errors; kFailedPrecondition for a likelihood of a table without calibration.
   absl::StatusOr<Decision> Decide(std::span<const uint8_t> reply, std::string_view what,
                                   const DecisionRule& rule,
                                   const std::optional<Flooding>& flooding = {}) const;
   absl::StatusOr<Decision> Decide(std::span<const uint8_t> reply, std::string_view what,
                                   double score, const std::optional<Flooding>& flooding = {}) const;
-  // The threshold that `rule` means for this reply: of a search by how many people answered it, and
+  // The threshold that `rule` means for this reply, from the table of the probe's modalities
+  // (Model::tables; kFailedPrecondition where there is none): of a search by how many people
+  // answered it, and
   // with how many templates; where nobody did, as for one. Opens nothing, charges nothing.
   // kInvalidArgument for a rule without any part, or of a score and rates, a false match rate alone
   // of a search, an identification rate alone of a verification; Model::ThresholdFor's and

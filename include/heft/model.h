@@ -5,6 +5,7 @@
 #define HEFT_MODEL_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -21,6 +22,8 @@
 namespace heft {
 
 using ModelId = std::array<uint8_t, 16>;
+
+inline constexpr size_t kMaxTables = 255;  // as many as 8 modalities have sets
 
 // ModalitySpec: one kind of feature vector.
 struct ModalitySpec {
@@ -43,9 +46,9 @@ struct HEFT_EXPORT Model {
   // template is the person and not the sample (intraclass correlation). Says how long the mean of
   // several samples is; none: several samples make no template.
   std::optional<double> sample_agreement;
-  std::vector<DecisionThreshold> thresholds;  // for one comparison
-  std::vector<SearchCalibration> searches;    // for a search; templates rising
-  std::optional<ScoreCalibration> calibration;
+  // What scores mean, by the modalities of the probe: the whole set first, at most kMaxTables, all
+  // different. Empty: the model decides nothing, and its scores are all that there is.
+  std::vector<DecisionTable> tables;
   // A projection learned with exact normalisation on the same data, for comparison in reports; may
   // be empty.
   std::vector<double> exact_projection;
@@ -57,14 +60,24 @@ struct HEFT_EXPORT Model {
   absl::Status Check() const;
   // What a gallery depends on: modalities, gamma, projection, approximation, profile and agreement.
   ModelId Id() const;
-  // What decisions depend on: all that, thresholds, searches and calibration.
+  // What decisions depend on: all that, and the tables.
   ModelId DecisionId() const;
   // Index of a modality by name; kInvalidArgument names those that exist.
   absl::StatusOr<size_t> FindModality(std::string_view name) const;
-  // ChooseThreshold and ChooseSearchThreshold of this model's.
-  absl::StatusOr<ChosenThreshold> ThresholdFor(double fmr) const;
+
+  // A set of modalities is a bit mask: bit i is modalities[i]. AllModalities: the whole set.
+  // NamesOf: of a set, in the model's order. SetOf: of names; kInvalidArgument for none, one that
+  // is unknown, or one twice.
+  uint32_t AllModalities() const { return (uint32_t{1} << modalities.size()) - 1; }
+  std::vector<std::string> NamesOf(uint32_t set) const;
+  absl::StatusOr<uint32_t> SetOf(std::span<const std::string> names) const;
+  // TableFor: of probes with these modalities. kInvalidArgument for an empty set and for modalities
+  // that the model lacks; kFailedPrecondition, with the sets that have one, where there is none.
+  absl::StatusOr<const DecisionTable*> TableFor(uint32_t set) const;
+  // ChooseThreshold and ChooseSearchThreshold of that table, and TableFor's errors.
+  absl::StatusOr<ChosenThreshold> ThresholdFor(double fmr, uint32_t set) const;
   absl::StatusOr<ChosenThreshold> ThresholdForSearch(double fpir, uint64_t people,
-                                                     uint32_t templates = 1) const;
+                                                     uint32_t templates, uint32_t set) const;
 
   // The bytes of a model file (docs/formats.md, MODL).
   std::vector<uint8_t> Serialize() const;

@@ -34,6 +34,10 @@ HEFT_EXPORT Described DescribeScores(const OpenedScores& opened, const DecisionR
                                      const std::optional<ChosenThreshold>& threshold = {});
 // DescribeDecision: accepted or not, and of whom: no score.
 HEFT_EXPORT Described DescribeDecision(const Decision& decision, const DecisionRule& rule);
+// DescribeAdmissions: the number of templates that are admitted, those that are rejected, and each
+// cause of rejections once, with its remedy. The text names the first templates of a cause, the
+// JSON object all of them.
+HEFT_EXPORT Described DescribeAdmissions(const Admissions& admissions);
 // DescribeBudget: of what KeyOwner::Budget says. Times are UtcText's.
 HEFT_EXPORT Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use);
 

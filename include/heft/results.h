@@ -37,8 +37,8 @@ HEFT_EXPORT Json CopiedJson(const CopiedGallery& copied);
 HEFT_EXPORT Json CopiesJson(std::span<const CopiedGallery> copies);
 // GalleryJson: all of it; "intact" and "noise_margin" are null where they are not known.
 HEFT_EXPORT Json GalleryJson(const GalleryInfo& info);
-// ModelJson: what a model is, without its coefficients; "calibration" and "sample_agreement" where
-// it has them, null as "parameters" and "security" of a profile that is not known here.
+// ModelJson: what a model is, without its coefficients; "sample_agreement" where it has one. Null
+// are "calibration" of a table without one, and "parameters" and "security" of an unknown profile.
 // Json::Parse's errors, of its training summary.
 HEFT_EXPORT absl::StatusOr<Json> ModelJson(const Model& model);
 HEFT_EXPORT Json PlanJson(const PlanInfo& plan);
@@ -49,6 +49,7 @@ HEFT_EXPORT Described DescribeSigned(const SignedFile& file, bool believed);
 // What a change has done, by the names of the result's fields; ids of damaged blocks alone.
 // Receipts and whether what was erased is overwritten are not in it: who prints says them in his
 // own way.
+// EnrolJson: "missing" only where templates lack a modality.
 HEFT_EXPORT Json EnrolJson(const EnrolResult& done);
 HEFT_EXPORT Json AdmitJson(const AdmitResult& done);
 HEFT_EXPORT Json RemoveJson(const RemoveResult& done);

@@ -77,6 +77,9 @@ struct EnrolResult {
   size_t templates = 0;
   size_t blocks = 0;
   bool repeated = false;  // all that is the answer to an earlier request of this key
+  // Modalities that the templates lack, where `repeated` is false. Decision tables are for
+  // templates that have all of them: scores with these are lower, and no table says what they mean.
+  std::vector<std::string> missing = {};
 };
 
 // AdmitResult: templates that an admission brought into the gallery, that it rejected, which leaves

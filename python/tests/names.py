@@ -9,6 +9,7 @@ What is not named here goes by its own name: `KeyOwner::ThresholdFor` is `KeyOwn
 CLASSES = {
     "AdmissionInquiry::Enrolment": "WaitingEnrolment",
     "AdmissionInquiry::Person": "WaitingPerson",
+    "Admissions::Group": "RejectedGroup",
     "Admissions::Verdict": "Verdict",
     "BudgetUse::Client": "BudgetClient",
     "BudgetUse::Restart": "BudgetRestart",
@@ -54,6 +55,7 @@ NAMES = {
     "AuditReply": "Matcher.audit_reply",
     "Authorise": "SigningKey.authorise",
     "Server::IdentifySigned": "Matcher.identify_shards",
+    "Calibrate": "Model.calibrate",
     "ChooseSearchThreshold": "Model.threshold_for_search",
     "ChooseThreshold": "Model.threshold_for",
     "Client::Create": "Client.__init__",
@@ -97,6 +99,7 @@ NAMES = {
     "LearnFolds": "Model.train_folds",
     "LearnOptions::lambda": "weight_of_pairs",
     "LikelihoodName": "Decision.likelihood",
+    "RejectionName": "Verdict.rejection",
     "ListOptions::from": "start",
     "ListTemplates": "Gallery.page",
     "LoadFolds": "Model.load_folds",
@@ -187,7 +190,8 @@ ABSENT = {
     "CheckMetadata": "every call that takes metadata asks it",
     "CheckOutput": _FILES,
     "DescribeFindings": _FINDINGS,
-    "DescribeTraining": "Model.training_summary has all of it",
+    "DescribeCalibration": "Model.training_summary and Model.warnings have all of it",
+    "DescribeTraining": "Model.training_summary and Model.warnings have all of it",
     "Described": _PAIR,
     "DecisionThreshold::Supported": "the field supported",
     "EnrolManyOptions::next": "what is raised has it as `start`",
@@ -271,7 +275,8 @@ ABSENT.update(dict.fromkeys(
     ["CheckStudy", "LoadStudy", "LoadedStudy", "RunStudy", "StudyOptions"],
     "evaluate and its like, of data and models"))
 ABSENT.update(dict.fromkeys([
-    "AddWhereTo", "AdmitJson", "CompactJson", "CopiedJson", "CopiesJson", "DescribeBudget",
+    "AddWhereTo", "AdmitJson", "CompactJson", "CopiedJson", "CopiesJson",
+    "DescribeAdmissions", "DescribeBudget",
     "DescribeDecision", "DescribeScores", "DescribeSigned", "EnrolJson", "GalleryJson",
     "KeySetJson", "ModelJson", "PlanJson", "RemoveJson", "RenewJson", "RestoreJson", "RestrictionText", "VerifyJson",
     "WhereJson",

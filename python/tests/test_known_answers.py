@@ -38,18 +38,23 @@ def owner(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> heft.KeyOw
 
 
 def test_a_model() -> None:
-    model = heft.Model.load(GOLDEN / "model-3.heft")
+    model = heft.Model.load(GOLDEN / "model-2.heft")
     assert model.modalities == [("face", 4), ("voice", 3)] and model.gamma == 2
     expected = [[0.5, -0.25, 0.75, 0.125, 0.5, -0.5, 0.25],
                 [0.0, 0.625, 0.25, -0.5, 0.375, 0.5, -0.125]]
     assert np.array_equal(model.projection, np.array(expected))
     assert model.training_summary == {"golden": True} and model.sample_agreement == 0.625
-    assert [(t.fmr, t.score) for t in model.thresholds] == [(0.1, 0.25), (0.01, 0.5)]
-    assert model.searches[0].tail.shape == -0.25 and model.searches[0].people == 44
-    calibration = model.calibration
+    assert [model.names_of(t.modalities) for t in model.tables] == [["face", "voice"], ["face"]]
+    table = model.table_for()
+    assert [(t.fmr, t.score) for t in table.thresholds] == [(0.1, 0.25), (0.01, 0.5)]
+    assert table.searches[0].tail.shape == -0.25 and table.searches[0].people == 44
+    calibration = table.calibration
     assert calibration is not None and calibration.log_likelihood_ratio(0.5) == 1.5
     assert model.approximation.interval == (0.2, 2.2)
     assert model.threshold_for(0.1).score == 0.25
+    assert model.threshold_for(0.1, ["face"]).score == 0.125
+    with pytest.raises(heft.FailedPrecondition, match="probes with voice"):
+        model.threshold_for(0.1, ["voice"])
 
 
 def test_replies_that_were_made_long_ago(owner: heft.KeyOwner) -> None:

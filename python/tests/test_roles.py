@@ -142,6 +142,16 @@ def test_who_waits_is_named_before_anything_is_decided(world: World, gallery: st
     assert [(v.identity, v.admitted) for v in admissions.verdicts] == [("ann", True), ("bob", True)]
 
 
+def test_rejections_are_grouped_by_cause(world: World, gallery: str) -> None:
+    names = ["ann", "bob", "cyd"]
+    world.matcher.enrol(gallery, world.client.encrypt_each(world.rows(range(3)), names))
+    done = world.owner.admit(world.matcher.pending(gallery), reject=["ann", "cyd"])
+    assert [v.rejection for v in done.verdicts] == ["REJECTED", "", "REJECTED"]
+    (group,) = done.groups
+    assert (group.rejection, group.cause, group.remedy) == ("REJECTED", "rejected by name", "")
+    assert group.identities == ["ann", "cyd"]
+
+
 def test_an_idempotency_key_answers_again(world: World, gallery: str) -> None:
     files = world.client.encrypt_each(world.rows(range(2)), ["ann", "bob"])
     first = world.matcher.enrol(gallery, files, idempotency_key="one")

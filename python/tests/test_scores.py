@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import heft
-from conftest import World
+from conftest import SAMPLES, World
 
 pd: Any = pytest.importorskip("pandas")
 
@@ -219,6 +219,35 @@ def test_an_evaluation_gives_its_scores(world: World, tmp_path: pathlib.Path) ->
     assert measured.results["systems"][0]["auroc"]["value"] > 0.9
     table.save(tmp_path / "scores.csv")
     assert heft.ScoreTable.load(tmp_path / "scores.csv").to_text() == table.to_text()
+
+
+def test_calibrate(world: World) -> None:
+    everybody = heft.TrainingData.synthesise(
+        identities=54, samples=SAMPLES, dimensions=(64, 48), jitter=0.3, seed=5)
+    some = slice(0, 24 * SAMPLES)
+    vectors = {name: everybody.vectors(name)[some] for name in everybody.modalities}
+    labels = everybody.labels[some]
+    with pytest.warns(UserWarning, match="impostor comparisons"):
+        model = world.model.calibrate(vectors, labels, seed=2)
+    assert model.id == world.model.id and model.decision_id != world.model.decision_id
+    summary = model.training_summary["calibration"]
+    assert (summary["people"], summary["samples"]) == (24, 24 * SAMPLES)
+    assert set(summary["warnings"]) <= set(model.warnings)
+    told: list[str] = []
+
+    def note(what: str, done: int, total: int, text: str) -> None:
+        told.append(what)
+
+    again = world.model.calibrate(vectors, labels, seed=2, progress=note)
+    assert again.decision_id == model.decision_id and set(told) == {"calibrating"}
+    with pytest.raises(heft.InvalidArgument, match="10 are needed"):
+        few = {name: rows[:12] for name, rows in vectors.items()}
+        world.model.calibrate(few, labels[:12])
+    with pytest.raises(heft.FailedPrecondition, match="trained the model"):
+        everywhere = {name: world.data.vectors(name) for name in world.data.modalities}
+        world.model.calibrate(everywhere, world.data.labels)
+    with pytest.raises(heft.Cancelled):
+        world.model.calibrate(vectors, labels, progress=lambda *event: False)
 
 
 def test_folds(world: World, tmp_path: pathlib.Path) -> None:

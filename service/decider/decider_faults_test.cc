@@ -87,6 +87,27 @@ TEST_F(DeciderFaultsTest, ARefusalIsARejectionLikeAnyOther) {
   Load(config);
 }
 
+// Nothing is decided by a model without thresholds, nothing is charged, and both the log and the
+// answer say what to do.
+TEST_F(DeciderFaultsTest, AModelWithoutThresholdsDecidesNothing) {
+  const DeciderConfig config = world_->service.state()->config;
+  Model bare = world_->model;
+  bare.tables.clear();
+  DeciderConfig without = config;
+  without.key.model = world_->folder / "bare.heft";
+  ASSERT_TRUE(WriteFileAtomic(without.key.model, bare.Serialize()).ok());
+  without.likelihood = false;
+  ::testing::internal::CaptureStderr();
+  Load(without);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("heft calibrate"));
+  const uint64_t openings = Openings();
+  const HttpResponse answer = Decide(world_->Search(world_->visitors, 1));
+  EXPECT_EQ(answer.status / 100, 4);
+  EXPECT_THAT(std::string(answer.body.begin(), answer.body.end()), HasSubstr("heft calibrate"));
+  EXPECT_EQ(Openings(), openings);
+  Load(config);
+}
+
 // Lines of the audit log from `from` on with this event.
 std::vector<Json> LinesOf(const AuditLog& log, uint64_t from, const std::string& event) {
   std::vector<Json> out;
@@ -123,7 +144,7 @@ TEST_F(DeciderFaultsTest, ABacklogOfAnyLengthIsWrittenDown) {
     if (!line.contains("rejected")) continue;
     rejected += line["rejected"].size();
     // No norm of anybody.
-    for (const Json& one : line["rejected"]) EXPECT_EQ(one["reason"], "UNSOUND");
+    for (const Json& one : line["rejected"]) EXPECT_EQ(one["rejection"], "UNSOUND");
   }
   EXPECT_EQ(admitted, done->admitted);
   EXPECT_EQ(rejected, done->rejected);

@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "service/decider/routes.h"
+#include "service/run/log.h"
 
 namespace heft::service {
 namespace {
@@ -41,14 +42,17 @@ absl::Status Record(DeciderService* service, const Json& head, Verdicts verdicts
   return service->base->audit_log().Append(std::move(line));
 }
 
-// CodeOf: a rejection's reason without what was measured: the norm of a template is nobody's to
-// read.
-const char* CodeOf(std::string_view reason) {
-  if (reason.starts_with("rejected by") || reason == "not chosen") return "REJECTED";
-  if (reason.starts_with("the identity is enrolled already")) return "ENROLLED";
-  if (reason.starts_with("the authorisation")) return "NOT_AUTHORISED";
-  if (reason.find(" belongs into ") != reason.npos) return "MISPLACED";
-  return "UNSOUND";
+// SayUnsound: in the log, what to do about templates that are unsound. What was measured stays out
+// of log and audit trail: the norm of a template is not for their readers.
+void SayUnsound(const GalleryRule& rule, const Admissions& done) {
+  for (const Admissions::Group& group : done.groups) {
+    if (group.rejection != Rejection::kUnsound) continue;
+    LogLine(LogLevel::kWarning, "templates are rejected as unsound",
+            {{"gallery", rule.name},
+             {"rejected", group.identities.size()},
+             {"templates", done.verdicts.size()},
+             {"remedy", group.remedy}});
+  }
 }
 
 // Signed: the verdicts, signed, and written down.
@@ -66,8 +70,8 @@ absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const Decider
       ++admitted;
       verdicts.emplace_back("admitted", verdict.identity);
     } else {
-      verdicts.emplace_back(
-          "rejected", Json{{"identity", verdict.identity}, {"reason", CodeOf(verdict.reason)}});
+      verdicts.emplace_back("rejected", Json{{"identity", verdict.identity},
+                                             {"rejection", RejectionName(verdict.rejection)}});
     }
   }
   if (!verdicts.empty()) {
@@ -75,6 +79,7 @@ absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const Decider
     line["gallery"] = HexString(gallery);
     HEFT_RETURN_IF_ERROR(Record(service, line, std::move(verdicts)));
   }
+  SayUnsound(rule, done);
   Metrics& metrics = service->base->metrics();
   metrics.Add(kAdmissions, {{"gallery", rule.name}, {"verdict", "admitted"}}, admitted);
   metrics.Add(kAdmissions, {{"gallery", rule.name}, {"verdict", "rejected"}},

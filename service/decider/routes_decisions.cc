@@ -127,6 +127,7 @@ Json Claims(const DeciderState& state, const Asked& asked, const Decision& decis
   if (!decision.claimed.empty()) json["claimed"] = decision.claimed;
   json["rule"] = RateOfRule(decision.at);
   if (!decision.probe.empty()) json["probe"] = decision.probe;
+  json["modalities"] = decision.modalities;
   if (!decision.where.empty()) {
     json["where"] = Json::array();
     for (const Condition& condition : decision.where) {

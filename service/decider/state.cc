@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "heft/files.h"
+#include "service/run/log.h"
 
 namespace heft::service {
 namespace {
@@ -83,7 +85,14 @@ absl::StatusOr<std::shared_ptr<const DeciderState>> LoadDeciderState(DeciderConf
                      "--role server` with the matcher's server.pub"));
   }
   HEFT_ASSIGN_OR_RETURN(Model model, LoadModelOf(key.model, trust));
-  if (config.likelihood && !model.calibration) {
+  if (model.tables.empty()) {
+    LogLine(LogLevel::kWarning, "the model has no decision tables, so every decision is refused",
+            {{"model", key.model},
+             {"remedy", "heft calibrate --data DATA --model MODEL --out OUT adds them"}});
+  }
+  const bool calibrated = std::ranges::all_of(
+      model.tables, [](const DecisionTable& table) { return table.calibration.has_value(); });
+  if (config.likelihood && (model.tables.empty() || !calibrated)) {
     return absl::FailedPreconditionError(
         absl::StrCat(key.model,
                      ": has no calibration, so nothing can be said of likelihood: set "

@@ -33,10 +33,12 @@ using Json = nlohmann::ordered_json;
 
 inline Model MakeModel() {
   Model model = experiment::RandomModel({40, 24}, 16, 3);
-  model.thresholds = {{0.1, 0.5, 0.05, 4000, {}}, {0.001, 0.8, 0.1, 400000, {}}};
   const ImpostorTail tail = {0.4, 0.01, 0.02, -0.2, 4};
-  model.searches = {{1, 100, 9900, tail, {tail}}};
-  model.calibration = {{.slope = 10, .intercept = 0}};
+  DecisionTable table = {model.AllModalities()};
+  table.thresholds = {{0.1, 0.5, 0.05, 4000, {}}, {0.001, 0.8, 0.1, 400000, {}}};
+  table.searches = {{1, 100, 9900, tail, {tail}}};
+  table.calibration = {{.slope = 10, .intercept = 0}};
+  model.tables = {std::move(table)};
   return model;
 }
 

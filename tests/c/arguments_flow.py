@@ -9,7 +9,7 @@ class Arguments(Case):
 
     # By name, or function and name, of those that may be NULL.
     MAY_BE_NULL = {"options", "monitor", "user", "labels", "split", "audience", "request", "errors",
-                   "enrolment_keys", "verdicts", "statement",
+                   "enrolment_keys", "statement", ("heft_key_owner_admit", "result"),
                    ("heft_matcher_enrol", "trust"), ("heft_enrol_many", "trust"),
                    ("heft_shards_enrol", "trust"), ("heft_gallery_remove", "trust"),
                    ("heft_gallery_restore", "trust"), ("heft_gallery_restore", "matcher"),

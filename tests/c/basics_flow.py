@@ -116,7 +116,7 @@ class Kinds(Case):
                      world.model, "keys/secret.key", b"other words")
 
     def test_out_of_range(self):
-        self.refused("OUT_OF_RANGE", ".", "heft_model_threshold", world.model, 1e-9)
+        self.refused("OUT_OF_RANGE", ".", "heft_model_threshold", world.model, 1e-9, None)
 
     def test_unavailable(self):
         self.refused("UNAVAILABLE", ".", "heft_file_write", "/dev/full", b"x" * 100000)
@@ -174,11 +174,24 @@ class Learning(Case):
         data = bytes(heft.call("heft_model_serialize", loaded))
         parsed = heft.call("heft_model_parse", data, "model")
         self.assertEqual(ask("heft_model_describe", parsed), ask("heft_model_describe", world.model))
-        at = ask("heft_model_threshold", world.model, 0.1)
+        at = ask("heft_model_threshold", world.model, 0.1, None)
         self.assertEqual((at["rate"], at["rate_of"]), (0.1, "comparisons"))
-        at = ask("heft_model_search_threshold", world.model, 0.2, 6, 1)
+        at = ask("heft_model_search_threshold", world.model, 0.2, 6, 1, None)
         self.assertEqual(at["rate_of"], "searches")
         self.assertEqual(ask("heft_inspect", data, "model")["kind"], "MODL")
+
+    def test_calibration(self):
+        # These people trained the model.
+        self.refused("FAILED_PRECONDITION", "trained the model", "heft_calibrate", world.model,
+                     world.data, 1, None, None)
+        made = heft.call("heft_dataset_synthesise",
+                         heft.options(identities=40, samples_per_identity=4, seed=9,
+                                      dimensions=[float(d) for d in DIMENSIONS.values()]))
+        model = heft.call("heft_calibrate", world.model, made, 1, None, None)
+        said, before = ask("heft_model_describe", model), ask("heft_model_describe", world.model)
+        self.assertEqual(said["model_id"], before["model_id"])
+        self.assertGreaterEqual(said["training"]["calibration"]["people"], 10)
+        self.assertNotIn("calibration", before["training"])
 
     def test_the_same_training_twice(self):
         again = heft.call("heft_learn", world.data, heft.options(gamma=16, epochs=4, seed=3), None, None)

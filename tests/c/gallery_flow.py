@@ -16,9 +16,11 @@ class Administration(Case):
         self.assertEqual(inquiry["gallery_id"], created["gallery_id"])
         entry = inquiry["enrolments"][0]["entry"]
         self.assertEqual([p["known"] for p in inquiry["enrolments"][0]["people"]], [False, False])
-        done, verdicts = world.admit("desk", entries=[entry], reject=["person 1"])
+        done, answer = world.admit("desk", entries=[entry], reject=["person 1"])
         self.assertEqual((done["admitted"], done["rejected"]), (1, 1))
-        self.assertEqual([v["admitted"] for v in verdicts], [True, False])
+        self.assertEqual((answer["admitted"], len(answer["rejected"])), (1, 1))
+        self.assertEqual(answer["groups"], [{"rejection": "REJECTED", "cause": "rejected by name",
+                                             "remedy": "", "identities": ["person 1"]}])
         listed = ask("heft_gallery_list", "desk", heft.options(where=["site=bonn"]))
         self.assertEqual([t["identity"] for t in listed["templates"]], ["person 0"])
         self.assertEqual(listed["templates"][0]["metadata"], {"site": ["bonn"]})

@@ -88,10 +88,10 @@ class World:
         return heft.call("heft_matcher_pending", self.matcher, self.open(gallery), 0, 0)
 
     def admit(self, gallery, **policy):
-        admission, verdicts = heft.call("heft_key_owner_admit", self.owner, self.pending(gallery),
-                                        heft.options(**policy))
+        admission, result = heft.call("heft_key_owner_admit", self.owner, self.pending(gallery),
+                                      heft.options(**policy))
         done = ask("heft_matcher_admit", self.matcher, gallery, admission, self.trust, None, None)
-        return done, text(verdicts)
+        return done, text(result)
 
     def open(self, gallery):
         return heft.call("heft_gallery_open", gallery)

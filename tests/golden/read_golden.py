@@ -30,9 +30,8 @@ def main():
     here = Path(__file__).parent
     ring.use(COMPACT[0], primes_of(*COMPACT))
     model_id, gamma = model(here / "model.heft")
-    assert model(here / "model-2.heft", 2) == (model_id, gamma)
-    model_3_id, _ = model(here / "model-3.heft", 3)
-    assert model_3_id != model_id
+    model_2_id, _ = model(here / "model-2.heft")
+    assert model_2_id != model_id
     key_id = encryption_key(here / "encryption.key")
     evaluation_keys(here / "evaluation.keys", key_id)
     assert encryption_key(here / "encryption-2.key", 2) == key_id
@@ -44,19 +43,15 @@ def main():
     gallery(here / "gallery", key_id, model_id, gamma)
     scores(here / "identification.ct", key_id, model_id, 0)
     scores(here / "verification.ct", key_id, model_id, 1)
-    proved = here / "proved"
-    scores(proved / "identification.ct", key_id, model_id, 0, 3)
-    scores(proved / "verification.ct", key_id, model_id, 1, 3)
-    assert len(list(proved.iterdir())) == 2
-    read = {"model.heft", "model-2.heft", "model-3.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
+    read = {"model.heft", "model-2.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
             "finger-bulk.ct", "gallery", "identification.ct", "verification.ct",
             "checkpoint.json", "encryption-2.key", "evaluation-2.keys", "renewed",
-            "secret.key.budget", "thin", "signed", "journal", "proved", "audited", "means",
+            "secret.key.budget", "thin", "signed", "journal", "audited", "means",
             "records"}
     audited(here / "audited", key_id, model_id, gamma)
     records(here / "records")
     voice = samples(here / "means/voice.ct", "CTXT", key_id)
-    means(here / "means", key_id, model_3_id, gamma, [face, voice])
+    means(here / "means", key_id, model_2_id, gamma, [face, voice])
     keys = JournalKeys(here / "secret.key")
     link = journal(here / "journal/secret.key.journal", key_id, keys)
     (end,) = (here / "journal").glob("*.anchor")
@@ -93,13 +88,12 @@ def main():
     ring.use(THIN[0], large)
     thin_key_id = secret_key(thin / "secret.key", None, 0, 2)
     ring.use(THIN[0] // 2, large[:4])
-    scores(thin / "identification.ct", thin_key_id, thin_id, 0, 2)
-    scores(thin / "proved.ct", thin_key_id, thin_id, 0, 3)
-    _, restriction = scores(thin / "restricted.ct", thin_key_id, thin_id, 0, 5)
+    scores(thin / "identification.ct", thin_key_id, thin_id, 0)
+    _, restriction = scores(thin / "restricted.ct", thin_key_id, thin_id, 0)
     assert restriction == ([False, True, True], 1800000000, [
         ("site", ["berlin", "paris"]), ("age", 18, 30.5), ("height", None, 200)])
     assert {p.name for p in thin.iterdir()} == {"model.heft", "secret.key", "identification.ct",
-                                                "proved.ct", "restricted.ct"}
+                                                "restricted.ct"}
     return 0
 
 

@@ -97,29 +97,28 @@ def condition(r):
     return key, r.f64() if bounds & 1 else None, r.f64() if bounds & 2 else None
 
 
-def scores(path, key_id, model_id, kind, version=1):
-    return scores_of(open_envelope(path, "SCOR", version), key_id, model_id, kind, version)
+def scores(path, key_id, model_id, kind):
+    return scores_of(open_envelope(path, "SCOR", 6), key_id, model_id, kind)
 
 
-def scores_of(r, key_id, model_id, kind, version):
-    """From version 4 on: gallery id, generation, root, nonce and commitment; in version 5 also which
-    places answer, when, and the conditions."""
+def scores_of(r, key_id, model_id, kind):
+    """Gallery id, generation, root, nonce and commitment; where a place does not answer, also which
+    places do, when, and the conditions."""
     assert ids(r) == key_id and r.raw(16) == model_id and r.u8() == kind
+    assert r.u8() == 3, "face and voice"
     r.string()
     claimed = r.string()
     identities = [r.name() for _ in range(r.u64())]
     templates = r.u64()
     answers, restriction = [True] * templates, None
-    if version >= 5:
+    if (0, 1).index(r.u8()):
         bits = r.raw(-(-templates // 8))
         answers = [bool(bits[p // 8] >> p % 8 & 1) for p in range(templates)]
         assert int.from_bytes(bits, "little") >> templates == 0 and not all(answers) and kind == 0
         restriction = (answers, r.u64(), [condition(r) for _ in range(r.u8())])
-    norm = r.u8()
-    assert norm in ((0, 1) if version < 3 else (1, 2))
-    if norm:
-        ciphertext(r)
-    short = version == 2 if version < 3 else (0, 1).index(r.u8()) == 1
+    assert r.u8() == 1, "a proof of the norm"
+    ciphertext(r)
+    short = (0, 1).index(r.u8()) == 1
     replies = r.u64()
     assert not short or replies > 0 and kind == 0
     if kind == 0:
@@ -132,7 +131,7 @@ def scores_of(r, key_id, model_id, kind, version):
         if kind == 1:
             assert all(r.u32() & 0x7FFFFFFF < ring.n // 2 for _ in range(r.u64()))
         (short_ciphertext if short else ciphertext)(r)
-    origin = (r.raw(16), r.u64(), r.raw(32), r.raw(32), r.raw(32)) if version >= 4 else None
+    origin = (r.raw(16), r.u64(), r.raw(32), r.raw(32), r.raw(32))
     r.end()
     return origin if restriction is None else (origin, restriction)
 

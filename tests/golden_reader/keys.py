@@ -13,8 +13,8 @@ def tail(r):
     assert math.isfinite(start) and 0 < rate <= 1 and scale > 0 and shape < 1 and evenness > 0
 
 
-def model(path, version=1, of="compact"):
-    r = open_envelope(path, "MODL", version)
+def model(path, of="compact"):
+    r = open_envelope(path, "MODL", 4)
     dimensions = []
     for _ in range(r.u32()):
         assert r.string()
@@ -27,29 +27,35 @@ def model(path, version=1, of="compact"):
         r.f64(), r.f64()
         assert 2 <= len(r.f64s()) <= 64
     core = r.data[:r.at]
-    if version == 3:
-        agreement = r.f64()
-        assert 0 < agreement <= 1
+    agreement = r.f64()
+    assert 0 <= agreement <= 1
+    if agreement:
         core += struct.pack("<d", agreement)
     assert len(r.f64s()) in (0, gamma * sum(dimensions))
-    for _ in range(r.u32()):
-        assert 0 < r.f64() < 1
-        r.f64(), r.f64(), r.u64()
-        if version == 3:
-            assert 0 <= r.f64() <= r.f64() <= 1
-    calibrated = version == 2
-    if version == 3:
-        for _ in range(r.u32()):
-            assert r.u32() >= 1 and r.u64() > 0 and r.u64() > 0
-            tail(r)
-            for _ in range(r.u32()):
-                tail(r)
-        calibrated = r.u32() == 1
-    if calibrated:
-        assert r.f64() > 0 and math.isfinite(r.f64())
+    whole = (1 << len(dimensions)) - 1
+    sets = [table(r) for _ in range(r.u32())]
+    assert not sets or sets[0] == whole
+    assert len(set(sets)) == len(sets) and all(0 < s <= whole for s in sets)
     json.loads(r.string())
     r.end()
     return hashlib.blake2b(core, digest_size=32).digest()[:16], gamma
+
+
+def table(r):
+    """A decision table; the set of modalities that it is for."""
+    modalities = r.u32()
+    for _ in range(r.u32()):
+        assert 0 < r.f64() < 1
+        r.f64(), r.f64(), r.u64()
+        assert 0 <= r.f64() <= r.f64() <= 1
+    for _ in range(r.u32()):
+        assert r.u32() >= 1 and r.u64() > 0 and r.u64() > 0
+        tail(r)
+        for _ in range(r.u32()):
+            tail(r)
+    if (0, 1).index(r.u32()):
+        assert r.f64() > 0 and math.isfinite(r.f64())
+    return modalities
 
 
 def encryption_key(path, version=1):

@@ -117,7 +117,7 @@ def audited(folder, key_id, model_id, gamma):
     _, gallery_id, root = manifest(folder / "manifest.heft", key_id, model_id, gamma, [], 5)
     kind, file = signed_file(folder / "verification.ct")
     assert kind == b"SCOR"
-    origin = scores_of(envelope_in(file, "SCOR", 4), key_id, model_id, 1, 4)
+    origin = scores_of(envelope_in(file, "SCOR", 6), key_id, model_id, 1)
     r = open_envelope(folder / "audit.key", "AUDK")
     audit_key = r.raw(32)
     r.end()

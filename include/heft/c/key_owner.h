@@ -99,11 +99,12 @@ HEFT_C_API heft_status heft_key_owner_inquiry(const heft_key_owner* owner, heft_
 // heft_key_owner_admit: opens the proofs of the norms of all who wait, and decides. Options:
 // "only", "reject" (identities, added), "entries", "reject_entries" (of an inquiry, added),
 // "new_identities_only", "put_back" (flags; AdmissionPolicy), "shards" (text: the shard list of
-// which the gallery is a bucket). `admission` is for heft_matcher_admit. `verdicts` (may be NULL):
-// [{identity, admitted, reason}].
+// which the gallery is a bucket). `admission` is for heft_matcher_admit. `result` (may be NULL):
+// admitted (a number), rejected [{identity, rejection, reason}], groups [{rejection, cause, remedy,
+// identities}], one for each cause of rejections (Admissions).
 HEFT_C_API heft_status heft_key_owner_admit(const heft_key_owner* owner, heft_bytes request,
                                             const heft_options* options, heft_buffer** admission,
-                                            heft_result** verdicts, heft_error** error);
+                                            heft_result** result, heft_error** error);
 // heft_key_owner_renew: blocks anew, without those who are removed. `renewal` is for
 // heft_gallery_renew. `result` (may be NULL): blocks, templates.
 HEFT_C_API heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_bytes request,
@@ -112,7 +113,8 @@ HEFT_C_API heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_by
 
 // ---- Replies, each once.
 
-// heft_key_owner_open: kind ("identification" or "verification"), probe, claimed, candidates
+// heft_key_owner_open: kind ("identification" or "verification"), probe, modalities [name] (that
+// the probe had), claimed, candidates
 // [{identity, score, templates, log_likelihood_ratio where the model is calibrated}], withheld,
 // refused (why; empty: it is not), searched, where [condition]. Options: "publish" (candidates, 10
 // unless told otherwise), "flood_bits", "flood_openings" (Flooding). `what` names the reply in
@@ -120,8 +122,9 @@ HEFT_C_API heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_by
 HEFT_C_API heft_status heft_key_owner_open(const heft_key_owner* owner, heft_bytes reply,
                                            const char* what, const heft_options* options,
                                            heft_result** result, heft_error** error);
-// heft_key_owner_decide: the same, reduced to a decision: kind, probe, accepted, identity (empty:
-// nobody), refused, likelihood ("", "weak", "moderate", "strong"), threshold, rate, rate_of
+// heft_key_owner_decide: the same, reduced to a decision: kind, probe, modalities, accepted,
+// identity (empty: nobody), refused, likelihood ("", "weak", "moderate", "strong"), threshold,
+// rate, rate_of
 // ("nothing", "comparisons", "searches"), interval [lo, hi], warning, where. Options: "score",
 // "fmr", "fpir" (numbers, one of them needed; DecisionRule), "likelihood", "others" (flags),
 // "flood_bits", "flood_openings".

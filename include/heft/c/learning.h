@@ -45,6 +45,13 @@ HEFT_C_API heft_status heft_learn(const heft_dataset* dataset, const heft_option
                                   heft_monitor monitor, void* user, heft_model** model,
                                   heft_error** error);
 
+// heft_calibrate: Calibrate: `calibrated` is `model` with decision tables that are fitted to the
+// people of `dataset`, who must not have trained it. heft_model_describe has the summary of the
+// calibration in its member "training".
+HEFT_C_API heft_status heft_calibrate(const heft_model* model, const heft_dataset* dataset,
+                                      uint64_t seed, heft_monitor monitor, void* user,
+                                      heft_model** calibrated, heft_error** error);
+
 #ifdef __cplusplus
 }
 #endif

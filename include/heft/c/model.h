@@ -21,17 +21,20 @@ HEFT_C_FREE_AT(model)
 HEFT_C_API heft_status heft_model_serialize(const heft_model* model, heft_buffer** bytes,
                                             heft_error** error);
 // model_id, decision_id, modalities [{name, dimension}], gamma, profile, interval [lo, hi],
-// thresholds [{fmr, score, fnmr, impostor_pairs, interval}], searches [{templates, people,
-// comparisons}], calibration {slope, intercept} or null, sample_agreement or null, training (the
-// trainer's summary).
+// tables [{modalities [name], thresholds [{fmr, score, fnmr, impostor_pairs, interval}], searches
+// [{templates, people, comparisons}], calibration {slope, intercept} or null}], sample_agreement or
+// null, training (the trainer's summary).
 HEFT_C_API heft_status heft_model_describe(const heft_model* model, heft_result** result,
                                            heft_error** error);
 // Model::ThresholdFor and ThresholdForSearch: threshold, rate, interval [lo, hi], warning (empty:
-// it may be relied on). `people` in the gallery, with at most `templates` each.
+// it may be relied on). `people` in the gallery, with at most `templates` each. Option
+// "modalities": names of those that the probe has; all of the model's by default.
 HEFT_C_API heft_status heft_model_threshold(const heft_model* model, double fmr,
-                                            heft_result** result, heft_error** error);
+                                            const heft_options* options, heft_result** result,
+                                            heft_error** error);
 HEFT_C_API heft_status heft_model_search_threshold(const heft_model* model, double fpir,
                                                    uint64_t people, uint32_t templates,
+                                                   const heft_options* options,
                                                    heft_result** result, heft_error** error);
 
 // InspectFile, of any of HEFT's files: kind, name, version, bytes; params_id and key_id of all but

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "heft/calibrate.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "program/common.h"
+#include "program/trust_options.h"
+
+namespace heft::cli {
+namespace {
+
+struct Options {
+  std::string data, model, out, sign;
+  uint64_t seed = 1;
+};
+
+absl::Status Run(const Common& common, const Options& options) {
+  HEFT_RETURN_IF_ERROR(CheckFilePlace(options.out, "model"));
+  std::optional<SigningKey> signer;
+  if (!options.sign.empty()) {
+    HEFT_ASSIGN_OR_RETURN(signer, LoadSigner(options.sign));
+  }
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
+  HEFT_ASSIGN_OR_RETURN(const TrainingData data, TrainingData::Load(options.data));
+  SayLeftOut(common, data.left_out());
+  HEFT_RETURN_IF_ERROR(CheckOutput(options.out));
+  HEFT_ASSIGN_OR_RETURN(const Model calibrated,
+                        Calibrate(model, data, options.seed, common.monitor));
+  HEFT_ASSIGN_OR_RETURN(Described told, DescribeCalibration(calibrated));
+  std::vector<uint8_t> bytes = calibrated.Serialize();
+  if (signer) {
+    HEFT_ASSIGN_OR_RETURN(bytes, signer->Sign({.role = Role::kTrainer}, bytes));
+  }
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
+  Json json = {{"out", options.out}, {"bytes", bytes.size()}};
+  json.update(told.json);
+  told.json = std::move(json);
+  told.text =
+      absl::StrCat("model ", HexString(calibrated.Id()), ": ", options.out, "\n", told.text);
+  Print(common, told);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddCalibrate(Command app) {
+  const auto [command, options] = AddCommand(
+      app, "calibrate",
+      "give a model thresholds from labelled people who did not train it; galleries and keys stay "
+      "valid",
+      "heft calibrate --data DATA --model m.heft --out calibrated.heft", Run);
+  command
+      .Add("-d,--data", &options->data,
+           "data folder: 10 people or more with two samples each. People whom its split.txt marks "
+           "train are left out, if the others are enough")
+      .Required();
+  command.Add("-m,--model", &options->model, "model file").Required();
+  command.Add("-o,--out", &options->out, "model file to write").Required();
+  command.Add("--seed", &options->seed, "draws the resampled people of intervals").ShowDefault();
+  command.Add("--sign", &options->sign,
+              "sign the model as its trainer, with this key (heft trust)");
+}
+
+}  // namespace heft::cli
