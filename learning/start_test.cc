@@ -145,7 +145,7 @@ TEST(StartSearchTest, PeopleWithOneSampleEach) {
   const auto fit = FitAcross({}, few, options, *result, "");
   ASSERT_TRUE(fit.ok()) << fit.status();
   EXPECT_TRUE(fit->too_few);
-  const auto decisions = Decide(*fit, 1);
+  const auto decisions = Decide(*fit, ProbeLength::kExact, 1);
   EXPECT_TRUE(decisions.ok()) << decisions.status();
 }
 
