@@ -56,9 +56,9 @@ absl::StatusOr<People> ChoosePeople(const Dataset& dataset) {
   std::iota(rows.begin(), rows.end(), 0);
   People people;
   if (!dataset.split_was_derived) {
-    std::vector<int> others, train = RowsOf(dataset.split, Split::kTrain);
-    std::ranges::copy_if(rows, std::back_inserter(others),
-                         [&](int row) { return dataset.split[row] != Split::kTrain; });
+    std::vector<int> train, others = RowsOf(dataset.split, Split::kTest);
+    std::ranges::copy_if(rows, std::back_inserter(train),
+                         [&](int row) { return dataset.split[row] != Split::kTest; });
     if (PeopleWithTwo(dataset, others) >= kFewestCalibrated) {
       people.left_out = CountIdentities(SelectRows(dataset, train).labels);
       rows = std::move(others);
@@ -87,7 +87,7 @@ absl::Status CheckNew(const Json& summary, const Dataset& people) {
   return absl::FailedPreconditionError(absl::StrCat(
       "these people trained the model (", found, " of ", marks->size(),
       " marked training vectors are among their samples), so their scores are too good: give other "
-      "people, or name those who trained it \"train\" in split.txt"));
+      "people, or name all but those who trained it \"test\" in split.txt"));
 }
 
 // Parts: the people in as many parts as keep each below kMostRows samples.

@@ -19,7 +19,7 @@ namespace heft {
 
 inline constexpr size_t kTrainingMarks = 64;
 
-// TrainingMarks: of the training rows (Split::kTrain), each modality's vectors by themselves. An
+// TrainingMarks: of the rows for training and validation, each modality's vectors by themselves. An
 // array of texts, rising: "training_marks" of a training summary.
 Json TrainingMarks(const Dataset& dataset);
 

@@ -20,7 +20,7 @@ Dataset MakePeople() {
   options.dimensions = {16, 12};
   Dataset people = *SynthesiseDataset(options);
   for (int row = 0; row < people.Rows(); ++row) {
-    people.split[row] = row < people.Rows() / 2 ? Split::kValidation : Split::kTrain;
+    people.split[row] = row < people.Rows() / 2 ? Split::kTest : Split::kTrain;
   }
   return people;
 }
@@ -36,7 +36,7 @@ TEST(TrainingMarksTest, AreOfTrainingVectorsAlone) {
   const Json marks = TrainingMarks(people);
   EXPECT_EQ(marks.size(), kTrainingMarks);
   EXPECT_EQ(CountMarked(marks, people), kTrainingMarks);
-  EXPECT_EQ(CountMarked(marks, Part(people, 0, 20)), 0u) << "validation people";
+  EXPECT_EQ(CountMarked(marks, Part(people, 0, 20)), 0u) << "test people";
   const size_t half = CountMarked(marks, Part(people, 20, 10));
   EXPECT_GT(half, kTrainingMarks / 6);
   EXPECT_LT(half, 5 * kTrainingMarks / 6);

@@ -11,6 +11,7 @@
 #include <map>
 
 #include "base/envelope.h"
+#include "base/files.h"
 #include "features/readers.h"
 #include "fusion/testing.h"
 #include "tests/workplace.h"
@@ -356,7 +357,7 @@ TEST_F(RolesTest, AProbeIsJudgedByTheTableOfItsModalities) {
     return Must(kServer, Serve("enrol", samples));
   };
   EXPECT_EQ(brought({Send("face", {8}, "part")})["missing"], nlohmann::json::array({"voice"}));
-  EXPECT_FALSE(brought({Send("face", {9}, "all"), Send("voice", {9}, "all")}).contains("missing"));
+  EXPECT_FALSE(brought({Send("face", {12}, "all"), Send("voice", {12}, "all")}).contains("missing"));
 }
 
 TEST_F(RolesTest, ThreeModalities) {

@@ -75,23 +75,23 @@ TEST_F(KeyOwnerTest, AProbeIsJudgedByTheTableOfItsModalities) {
   ASSERT_TRUE(whole.ok()) << whole.status();
   EXPECT_FALSE(whole->accepted);
   EXPECT_EQ(whole->at.score, 2.0);
-  EXPECT_THAT(whole->modalities, ::testing::ElementsAre("face", "voice"));
+  EXPECT_THAT(whole->modalities, ::testing::ElementsAre("m0", "m1"));
   const auto face = owner.Decide(claim(1), "face", {.fmr = 0.1, .likelihood = true});
   ASSERT_TRUE(face.ok()) << face.status();
   EXPECT_TRUE(face->accepted);
   EXPECT_EQ(face->at.score, 0.25);
-  EXPECT_THAT(face->modalities, ::testing::ElementsAre("face"));
+  EXPECT_THAT(face->modalities, ::testing::ElementsAre("m0"));
   EXPECT_EQ(LikelihoodName(face->likelihood), "moderate") << "by the table of faces";
   EXPECT_EQ(Code(owner.Decide(claim(3), "whole", {.fmr = 0.1, .likelihood = true})),
             absl::StatusCode::kFailedPrecondition);
   const auto voice = owner.Decide(claim(2), "voice", {.fmr = 0.1});
   EXPECT_EQ(Code(voice), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(voice.status().message()),
-              ::testing::AllOf(::testing::HasSubstr("probes with voice"),
+              ::testing::AllOf(::testing::HasSubstr("probes with m1"),
                                ::testing::HasSubstr("heft calibrate --data DATA")));
   const auto opened = OwnerOf(model).Open(claim(2), "voice");
   ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_THAT(opened->modalities, ::testing::ElementsAre("voice"));
+  EXPECT_THAT(opened->modalities, ::testing::ElementsAre("m1"));
   EXPECT_FALSE(opened->candidates[0].log_likelihood_ratio.has_value());
   EXPECT_TRUE(OwnerOf(model).Decide(claim(2), "voice", 0.1)->accepted) << "the caller's own score";
 }

@@ -216,6 +216,8 @@ ABSENT = {
     "ModalityRows": "a dict from modalities to arrays",
     "Model::Check": "every model is checked where it is read",
     "Model::FindModality": "Model.modalities is a list",
+    "Model::AllModalities": "what calls take without modalities=",
+    "Model::SetOf": "calls take names",
     "Model::TotalDimension": "sum over Model.modalities",
     "NamedFinding": _FINDINGS,
     "NewFolder": _FILES,
