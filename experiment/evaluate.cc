@@ -169,6 +169,11 @@ absl::StatusOr<Report> EvaluateProtocol(const TrainingData& data, const Model& m
   Report report{experiment::ToJson(found), experiment::ToText(found)};
   report.scores = found.scores;
   report.warnings = found.warnings;
+  for (const experiment::GroupResult& group : found.groups) {
+    for (const std::string& broken : experiment::BrokenPromises(group.by_model)) {
+      report.warnings.push_back(absl::StrCat(group.name, ": ", broken));
+    }
+  }
   if (!options.page) return report;
   HEFT_ASSIGN_OR_RETURN(
       report.page, experiment::MakeProtocolReport(found, experiment::FolderName(dataset.folder)));
