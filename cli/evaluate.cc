@@ -88,10 +88,14 @@ void AddEvaluate(Command app) {
   command.Add("--partial-probes", &study.partial_probes,
               "with --folds: also probes that have one modality only");
   AddStudies(command, &study);
-  command.Add("--split", &study.split, "the samples to measure on")
-      .Choices({"train", "val", "test"})
+  command
+      .Add("--split", &study.split,
+           "the people to measure on; all: everybody in the folder, none of whom then trains a "
+           "baseline")
+      .Choices({"train", "val", "test", "all"})
       .ShowDefault();
-  command.Add("--plain", &study.plain, "with --folds or --protocol: leave the encrypted rows out");
+  command.Add("--plain", &study.plain,
+              "with --folds or --protocol: leave the encrypted rows out");
   AddReportOptions(command, &options->output);
   AddScoreOptions(command, "the comparisons that were measured, encrypted beside plain,",
                   &options->output);

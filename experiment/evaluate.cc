@@ -68,12 +68,13 @@ absl::Status CheckDrawing() { return experiment::CheckGnuplot(); }
 
 absl::StatusOr<Report> Evaluate(const TrainingData& data, const Model& model,
                                 const EvaluationOptions& options, const Monitor& monitor) {
-  HEFT_ASSIGN_OR_RETURN(const Split split, ParseSplit(options.split));
+  const bool everybody = options.split == "all";
+  HEFT_ASSIGN_OR_RETURN(const Split split, ParseSplit(everybody ? "test" : options.split));
   if (options.page || options.pictures) HEFT_RETURN_IF_ERROR(CheckDrawing());
   HEFT_ASSIGN_OR_RETURN(
       const experiment::Evaluation found,
       experiment::Evaluate(monitor, Inside::Of(data).dataset, model,
-                           {split, options.seed, options.replicates, options.scores}));
+                           {split, everybody, options.seed, options.replicates, options.scores}));
   Report report{experiment::ToJson(found), experiment::ToText(found)};
   report.scores = found.table;
   report.warnings = found.warnings;

@@ -149,26 +149,35 @@ TEST(Verdict, SaysWhatAStrictThresholdCosts) {
 }
 
 TEST(FusionCheck, NamesWhomFusionLosesTo) {
-  const auto row = [](const char* id, double auroc) {
+  const auto row = [](const char* id, double fnmr) {
     FoldRow r;
     r.system = {id, id, 8};
-    r.estimate.auroc.value = auroc;
+    r.estimate.tmr_1e3.value = 1 - fnmr;
     return r;
   };
   Model model;
   model.modalities = {{"iris", 8}, {"gait", 8}};
   model.training_summary = R"({"fusion":{"warning":"iris alone is better"}})";
-  const Rival rivals[] = {{row("gait", 0.7), {0.2, 0.1, 0.3}},
-                          {row("iris", 0.99), {-0.02, -0.03, -0.01}},
-                          {row("score_sum", 0.98), {-0.01, -0.02, 0.01}}};
+  const Rival rivals[] = {{row("gait", 0.7), {}, {-0.6, -0.7, -0.5}},
+                          {row("iris", 0.08), {}, {0.02, 0.01, 0.03}},
+                          {row("concatenation", 0.09), {}, {0.01, -0.005, 0.02}},
+                          {row("score_sum", 0.099), {}, {0.001, -0.02, 0.01}},
+                          {row("lda", 0.01), {}, {0.09, 0.08, 0.1}}};
   const Model models[] = {model, model};
-  const FusionCheck check = CheckFusion(rivals, models);
-  ASSERT_EQ(check.rivals.size(), 2u);
+  const FusionCheck check = CheckFusion(row("fhe_aware_encrypted", 0.1), rivals, models);
+  ASSERT_EQ(check.rivals.size(), 3u);
   EXPECT_EQ(check.rivals[0].row.system.id, "iris");
   const std::vector<std::string> losses = check.Losses();
-  ASSERT_EQ(losses.size(), 2u) << "the sum of scores may be as good";
-  EXPECT_THAT(losses[0], HasSubstr("loses to \"iris\""));
-  EXPECT_THAT(losses[1], HasSubstr("training: iris alone is better"));
+  ASSERT_EQ(losses.size(), 3u) << "the weighted sum may be as good";
+  EXPECT_THAT(losses[0], HasSubstr("FUSION IS WORSE than \"iris\""));
+  EXPECT_THAT(losses[0], HasSubstr("0.1000 against 0.0800 (+0.0200 [+0.0100, +0.0300])"));
+  EXPECT_THAT(losses[0], HasSubstr("Use iris alone"));
+  EXPECT_THAT(losses[1], HasSubstr("fusion loses to \"concatenation\""));
+  EXPECT_THAT(losses[1], HasSubstr("which may be chance. Use --method none"));
+  EXPECT_THAT(losses[2], HasSubstr("training: iris alone is better"));
+  const Json json = FusionJson(check);
+  EXPECT_TRUE(json["rivals"][0]["significant"].get<bool>());
+  EXPECT_FALSE(json["rivals"][2]["loses"].get<bool>());
 }
 
 }  // namespace

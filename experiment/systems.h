@@ -19,6 +19,8 @@ namespace heft::experiment {
 struct SystemScores {
   ScoredSystem system;
   LabelledScores scores;
+  std::string unavailable = {};  // why there are no scores; empty: there are
+  std::string note = {};         // what a reader must know of the scores; may be empty
 };
 
 // The modalities that the model fuses, in its order, without unpaired samples. kInvalidArgument
@@ -37,7 +39,10 @@ absl::StatusOr<LabelledScores> PlainScores(const Dataset& dataset, Split split, 
 // Samples of the split, a matrix a modality.
 std::vector<FeatureMatrix> ModalityRows(const Dataset& dataset, Split split);
 
-// Every baseline of learning/baselines.h: "face", "average", "concatenation", "pca", ...
+// BaselineLabel: of such a baseline for people: "Face alone", "PCA to 32".
+std::string BaselineLabel(const std::string& name, int dimension);
+// Every baseline of learning/baselines.h: "face", "average", "concatenation", "pca", ...; also
+// those that are unavailable.
 absl::StatusOr<std::vector<SystemScores>> BaselineSystems(const Dataset& dataset, Split split,
                                                           int gamma);
 

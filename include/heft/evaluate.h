@@ -37,9 +37,10 @@ struct Report {
 };
 
 struct EvaluationOptions {
-  std::string split = "test";  // "train", "val" or "test": the people to measure on
-  int replicates = 1000;       // of the bootstrap over identities, 10 or more
-  uint64_t seed = 1;           // of the bootstrap
+  // The people to measure on: "train", "val", "test", or "all", whatever the split.
+  std::string split = "test";
+  int replicates = 1000;  // of the bootstrap over identities, 10 or more
+  uint64_t seed = 1;      // of the bootstrap
   bool page = false, pictures = false;
   std::string command = {};  // what the page says makes it again
   bool scores = false;       // Report::scores
@@ -47,9 +48,9 @@ struct EvaluationOptions {
 
 // Evaluate measures a model on one split, every sample against every other. The split is the one
 // that the model was learned with if the data have a split.txt or were loaded with
-// SplitSeed(model). Minutes for some hundred samples. kInvalidArgument where the data lack a
-// modality of the model or have another dimension, or the split has no pairs; kCancelled;
-// CheckDrawing's for pictures.
+// SplitSeed(model). Systems that need training people say so where the data have none. Minutes for
+// some hundred samples. kInvalidArgument where the data lack a modality of the model or have
+// another dimension, or the split has no pairs; kCancelled; CheckDrawing's for pictures.
 HEFT_EXPORT absl::StatusOr<Report> Evaluate(const TrainingData& data, const Model& model,
                                             const EvaluationOptions& options = {},
                                             const Monitor& monitor = {});
