@@ -58,6 +58,15 @@ void AddStudies(Command command, StudyOptions* study) {
       .Range(1, 10000)
       .ShowDefault()
       .Needs(searches);
+  const Option distractors = command.Add(
+      "--distractors", &study->distractors,
+      "instead: searches of a gallery of these people's first samples beside those of --split: a "
+      "data folder of other people");
+  command
+      .Add("--strangers", &study->strangers,
+           "with --distractors: a data folder of people who search and are not enrolled (default: "
+           "each distractor in turn, its own template left out)")
+      .Needs(distractors);
   const Option protocol =
       command.Add("--protocol", &study->protocol,
                   "instead: a folder of lists of references and probes in the form of bob.bio "
@@ -95,7 +104,7 @@ void AddEvaluate(Command app) {
       .Choices({"train", "val", "test", "all"})
       .ShowDefault();
   command.Add("--plain", &study.plain,
-              "with --folds or --protocol: leave the encrypted rows out");
+              "with --folds, --protocol or --distractors: leave the encrypted rows out");
   AddReportOptions(command, &options->output);
   AddScoreOptions(command, "the comparisons that were measured, encrypted beside plain,",
                   &options->output);

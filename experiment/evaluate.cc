@@ -9,6 +9,7 @@
 #include "experiment/cross_validation.h"
 #include "experiment/evaluation.h"
 #include "experiment/figure.h"
+#include "experiment/gallery_search.h"
 #include "experiment/protocol_run.h"
 #include "experiment/reports.h"
 #include "experiment/search_study.h"
@@ -151,6 +152,21 @@ absl::StatusOr<Report> EvaluateSearches(const TrainingData& data, std::span<cons
       report.page, experiment::MakeStudyReport(study, experiment::FolderName(dataset.folder),
                                                experiment::DescribeData(dataset.folder), &picture));
   report.pictures = {{"galleries.svg", experiment::SvgFile(picture)}};
+  return report;
+}
+
+absl::StatusOr<Report> EvaluateGallery(const TrainingData& data, const Model& model,
+                                       const TrainingData& distractors,
+                                       const TrainingData* strangers, const GalleryOptions& options,
+                                       const Monitor& monitor) {
+  HEFT_ASSIGN_OR_RETURN(
+      const experiment::GallerySearch found,
+      experiment::SearchLargeGallery(
+          monitor, Inside::Of(data).dataset, model, Inside::Of(distractors).dataset,
+          strangers == nullptr ? nullptr : &Inside::Of(*strangers).dataset, options));
+  Report report{experiment::ToJson(found), experiment::ToText(found)};
+  report.warnings = experiment::GalleryWarnings(found);
+  if (options.page) report.page = experiment::MakeGalleryReport(found);
   return report;
 }
 

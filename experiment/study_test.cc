@@ -49,6 +49,9 @@ TEST(StudyTest, EachTakesModelsOfItsOwn) {
   EXPECT_THAT(Why({.models = {"a"}, .folds = 3, .protocol = "lists"}), HasSubstr("and no --folds"));
   EXPECT_THAT(Why({.models = {"a"}, .protocol = "lists", .pictures = true}),
               HasSubstr("draws its pictures into --report"));
+  EXPECT_THAT(Why({.models = {"a"}, .folds = 3, .distractors = "d"}), HasSubstr("and no --folds"));
+  EXPECT_THAT(Why({.models = {"a"}, .strangers = "s"}), HasSubstr("goes with --distractors"));
+  EXPECT_TRUE(CheckStudy({.models = {"a"}, .distractors = "d", .plain = true}).ok());
   EXPECT_TRUE(CheckStudy({.models = {"a", "b"}, .folds = 3}).ok());
 }
 

@@ -152,6 +152,26 @@ HEFT_EXPORT absl::StatusOr<Report> EvaluateSearches(const TrainingData& data,
                                                     const SearchStudyOptions& options = {},
                                                     const Monitor& monitor = {});
 
+// GalleryOptions: of searches among many other people.
+struct GalleryOptions {
+  std::string split = "test";  // whose first samples are enrolled and whose others search; or "all"
+  bool encrypted = true;       // false: plain scores
+  bool page = false;
+  std::string command = {};
+};
+// EvaluateGallery: 1:N searches of a gallery of the first sample of each person of the split and of
+// each of `distractors`. The other samples of the split search as people who are enrolled.
+// Strangers' searches are all samples of `strangers`; without it (null) each distractor searches
+// with the sample that is enrolled of it, which is then left out. FPIR at thresholds for 1e-1 and
+// 1e-2, FNIR and who is found first: by the model and its thresholds, and by raw cosines, whose
+// thresholds are fitted on the people of the other splits. kInvalidArgument where folders share a
+// label or lack a modality of the model, or nobody of the split has two samples; kCancelled.
+HEFT_EXPORT absl::StatusOr<Report> EvaluateGallery(const TrainingData& data, const Model& model,
+                                                   const TrainingData& distractors,
+                                                   const TrainingData* strangers = nullptr,
+                                                   const GalleryOptions& options = {},
+                                                   const Monitor& monitor = {});
+
 // ProtocolOptions: of somebody else's lists of references and probes.
 struct ProtocolOptions {
   bool encrypted = true;  // false: plain scores
