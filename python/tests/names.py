@@ -30,6 +30,7 @@ PARAMETERS = {
     "Expected": ["open_signed"],
     "Flooding": ["KeyOwner.open", "KeyOwner.decide"],
     "FoldOptions": ["evaluate_folds"],
+    "GalleryOptions": ["evaluate_gallery"],
     "LearnOptions": ["Model.train"],
     "ListOptions": ["Gallery.page"],
     "PendingLimit": ["Matcher.pending"],
