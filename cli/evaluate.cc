@@ -58,6 +58,15 @@ void AddStudies(Command command, StudyOptions* study) {
       .Range(1, 10000)
       .ShowDefault()
       .Needs(searches);
+  const Option distractors = command.Add(
+      "--distractors", &study->distractors,
+      "instead: searches of a gallery of these people's first samples beside those of --split: a "
+      "data folder of other people");
+  command
+      .Add("--strangers", &study->strangers,
+           "with --distractors: a data folder of people who search and are not enrolled (default: "
+           "each distractor in turn, its own template left out)")
+      .Needs(distractors);
   const Option protocol =
       command.Add("--protocol", &study->protocol,
                   "instead: a folder of lists of references and probes in the form of bob.bio "
@@ -88,10 +97,14 @@ void AddEvaluate(Command app) {
   command.Add("--partial-probes", &study.partial_probes,
               "with --folds: also probes that have one modality only");
   AddStudies(command, &study);
-  command.Add("--split", &study.split, "the samples to measure on")
-      .Choices({"train", "val", "test"})
+  command
+      .Add("--split", &study.split,
+           "the people to measure on; all: everybody in the folder, none of whom then trains a "
+           "baseline")
+      .Choices({"train", "val", "test", "all"})
       .ShowDefault();
-  command.Add("--plain", &study.plain, "with --folds or --protocol: leave the encrypted rows out");
+  command.Add("--plain", &study.plain,
+              "with --folds, --protocol or --distractors: leave the encrypted rows out");
   AddReportOptions(command, &options->output);
   AddScoreOptions(command, "the comparisons that were measured, encrypted beside plain,",
                   &options->output);

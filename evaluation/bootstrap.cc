@@ -90,6 +90,12 @@ Estimate Summarise(MetricField field, const std::vector<ResampledSet>& sets,
 
 }  // namespace
 
+bool Worse(const Estimate& error_difference) {
+  return error_difference.value > 0 && error_difference.lo + error_difference.hi > 0;
+}
+
+bool SurelyWorse(const Estimate& error_difference) { return error_difference.lo > 0; }
+
 absl::StatusOr<VerificationEstimate> SystemComparison::Add(std::span<const LabelledScores> sets) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<ResampledSet> prepared, PrepareAll(sets, options_));
   std::vector<std::vector<int>> identities;
@@ -125,15 +131,23 @@ absl::StatusOr<VerificationEstimate> SystemComparison::Add(std::span<const Label
   }
   if (sets.size() > 1) estimate.auroc_spread = std::sqrt(squares / (sets.size() - 1));
   identities_ = std::move(identities);
-  systems_.push_back({estimate.auroc.value, Means(&VerificationMetrics::auroc, replicates)});
+  systems_.push_back({{estimate.auroc.value, Means(&VerificationMetrics::auroc, replicates)},
+                      {estimate.tmr_1e3.value, Means(&VerificationMetrics::tmr_1e3, replicates)}});
   return estimate;
 }
 
+Estimate SystemComparison::Minus(const Metric& a, const Metric& b) const {
+  std::vector<double> differences = a.replicates;
+  for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= b.replicates[i];
+  return internal::Percentiles(a.value - b.value, std::move(differences), options_.confidence);
+}
+
 Estimate SystemComparison::Difference(std::size_t a, std::size_t b) const {
-  std::vector<double> differences = systems_[a].replicates;
-  for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= systems_[b].replicates[i];
-  return internal::Percentiles(systems_[a].auroc - systems_[b].auroc, std::move(differences),
-                               options_.confidence);
+  return Minus(systems_[a].auroc, systems_[b].auroc);
+}
+
+Estimate SystemComparison::FnmrDifference(std::size_t a, std::size_t b) const {
+  return Minus(systems_[b].tmr_1e3, systems_[a].tmr_1e3);
 }
 
 }  // namespace heft

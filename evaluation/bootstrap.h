@@ -53,6 +53,11 @@ struct VerificationEstimate {
   int64_t impostor_pairs = 0;
 };
 
+// Worse: whether a difference of error rates is a loss: it and the middle of its interval are above
+// 0, so that a single comparison does not decide. SurelyWorse: its interval is above 0.
+bool Worse(const Estimate& error_difference);
+bool SurelyWorse(const Estimate& error_difference);
+
 // SystemComparison: systems measured on the same sets of samples. All see the same replicates, so
 // what the people have in common cancels in a difference.
 class SystemComparison {
@@ -66,12 +71,19 @@ class SystemComparison {
 
   // AUROC of system `a` minus that of `b`, numbered in the order of Add.
   Estimate Difference(std::size_t a, std::size_t b) const;
+  // The same of FNMR at FMR 1e-3: above 0 where `a` is worse.
+  Estimate FnmrDifference(std::size_t a, std::size_t b) const;
 
  private:
-  struct System {
-    double auroc = 0.0;              // mean over the sets
-    std::vector<double> replicates;  // the same of each replicate
+  // A metric of one system: mean over the sets, and the same of each replicate.
+  struct Metric {
+    double value = 0.0;
+    std::vector<double> replicates;
   };
+  struct System {
+    Metric auroc, tmr_1e3;
+  };
+  Estimate Minus(const Metric& a, const Metric& b) const;
   BootstrapOptions options_;
   std::vector<std::vector<int>> identities_;  // of each set
   std::vector<System> systems_;

@@ -146,6 +146,26 @@ TEST(Bootstrap, PairedDifferenceIsSharperThanTwoIntervals) {
   EXPECT_FALSE(systems.Add({&others, 1}).ok());
 }
 
+TEST(Bootstrap, PairedDifferenceOfFnmr) {
+  const LabelledScores good = Simulated(5, 40, 4, 0.01);
+  LabelledScores bad = good;  // which rejects every second person
+  for (int i = 0; i < bad.scores.rows(); ++i) {
+    for (int j = 0; j < bad.scores.cols(); ++j) {
+      if (bad.identities[i] == bad.identities[j] && bad.identities[i] % 2 == 0) {
+        bad.scores(i, j) -= 10;
+      }
+    }
+  }
+  SystemComparison systems;
+  const auto first = systems.Add({&good, 1}), second = systems.Add({&bad, 1});
+  ASSERT_TRUE(first.ok() && second.ok());
+  const Estimate errors = systems.FnmrDifference(1, 0);
+  EXPECT_NEAR(errors.value, first->tmr_1e3.value - second->tmr_1e3.value, 1e-12);
+  EXPECT_TRUE(Worse(errors) && SurelyWorse(errors)) << errors.lo;
+  EXPECT_FALSE(Worse(systems.FnmrDifference(0, 1)) || Worse(systems.FnmrDifference(0, 0)));
+  EXPECT_FALSE(Worse({0.001, -0.004, 0.002})) << "one comparison does not make a loss";
+}
+
 TEST(Bootstrap, FoldsAreAveragedAndLargeSetsThinned) {
   const LabelledScores sets[] = {Simulated(1, 20, 4, 0.5), Simulated(2, 20, 4, 0.5)};
   const auto both = EstimateVerification(sets);

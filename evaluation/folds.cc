@@ -53,9 +53,11 @@ absl::StatusOr<FoldComparison> FoldTable::Compare(
     result.rows.push_back({entry.system, std::move(estimate)});
   }
   result.differences.resize(entries_.size());
+  result.fnmr_differences.resize(entries_.size());
   for (std::size_t a = 0; a < entries_.size(); ++a) {
     for (std::size_t b = 0; b < entries_.size(); ++b) {
       result.differences[a].push_back(comparison.Difference(a, b));
+      result.fnmr_differences[a].push_back(comparison.FnmrDifference(a, b));
     }
   }
   if (progress) progress(entries_.size(), entries_.size());

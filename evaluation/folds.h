@@ -40,6 +40,7 @@ struct FoldComparison {
   std::vector<FoldRow> rows;
   // differences[a][b]: AUROC of row a minus that of row b on the same replicates, mean over folds.
   std::vector<std::vector<Estimate>> differences;
+  std::vector<std::vector<Estimate>> fnmr_differences;  // the same of FNMR at FMR 1e-3
 
   // Index of the row with this id, -1 if there is none.
   int Find(std::string_view id) const;

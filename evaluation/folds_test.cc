@@ -93,6 +93,7 @@ TEST(Folds, TableAgreesWithTheBootstrapOfEachSystem) {
   EXPECT_EQ(gain.hi, apart.Difference(0, 1).hi);
   EXPECT_GT(gain.lo, 0) << "much noise is worse, whoever is sampled";
   EXPECT_DOUBLE_EQ(compared->differences[1][0].value, -gain.value);
+  EXPECT_EQ(compared->fnmr_differences[1][0].hi, apart.FnmrDifference(1, 0).hi);
   EXPECT_EQ(compared->differences[1][1].hi, 0);
 }
 

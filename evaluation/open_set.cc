@@ -11,15 +11,17 @@
 namespace heft {
 
 absl::Status SearchTally::Add(const FeatureMatrix& scores, std::span<const int> probes,
-                              std::span<const int> templates) {
+                              std::span<const int> templates, std::span<const int> left_out) {
   if (scores.rows() != static_cast<Eigen::Index>(probes.size()) ||
-      scores.cols() != static_cast<Eigen::Index>(templates.size())) {
+      scores.cols() != static_cast<Eigen::Index>(templates.size()) ||
+      (!left_out.empty() && left_out.size() != probes.size())) {
     return absl::InvalidArgumentError("scores, probes and templates do not go together");
   }
   HEFT_RETURN_IF_ERROR(CheckFinite(scores, "scores"));
   for (Eigen::Index i = 0; i < scores.rows(); ++i) {
     std::map<int, double> best;
     for (Eigen::Index j = 0; j < scores.cols(); ++j) {
+      if (!left_out.empty() && left_out[static_cast<size_t>(i)] == j) continue;
       const auto [it, fresh] = best.try_emplace(templates[static_cast<size_t>(j)], scores(i, j));
       it->second = std::max(it->second, scores(i, j));
     }

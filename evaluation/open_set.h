@@ -51,10 +51,11 @@ struct SearchErrors {
 // SearchTally: adds up the searches of several galleries.
 class SearchTally {
  public:
-  // scores[i][j] of probe i and template j. kInvalidArgument where sizes do not go together, or a
-  // score is not finite.
+  // scores[i][j] of probe i and template j. `left_out`: for each probe the template that it is not
+  // compared with, -1: none; empty: none for all. A probe whose person has no other template is a
+  // stranger's. kInvalidArgument where sizes do not go together, or a score is not finite.
   absl::Status Add(const FeatureMatrix& scores, std::span<const int> probes,
-                   std::span<const int> templates);
+                   std::span<const int> templates, std::span<const int> left_out = {});
   // kInvalidArgument where there is no search of either kind.
   absl::StatusOr<SearchErrors> Finish() const;
 

@@ -25,6 +25,7 @@ std::vector<std::vector<size_t>> SamplesOf(std::span<const int> identities) {
 struct Half {
   std::vector<int> templates, probes;             // people
   std::vector<Eigen::Index> enrolled, searching;  // their samples
+  std::vector<int> left_out;  // by probe: the template it is not compared with; empty: none
 };
 
 Half DrawHalf(const std::vector<std::vector<size_t>>& samples, size_t gallery, uint32_t templates,
@@ -89,9 +90,12 @@ struct Tops {
   double own = -std::numeric_limits<double>::infinity();
 };
 
-Tops TopsOf(const FeatureMatrix& scores, Eigen::Index probe, const Half& half, int prober) {
+Tops TopsOf(const FeatureMatrix& scores, const Half& half, size_t i) {
+  const Eigen::Index probe = half.searching[i];
+  const int prober = half.probes[i], left_out = half.left_out.empty() ? -1 : half.left_out[i];
   Tops tops;
   for (size_t j = 0; j < half.enrolled.size(); ++j) {
+    if (static_cast<int>(j) == left_out) continue;
     const double score = scores(probe, half.enrolled[j]);
     const int person = half.templates[j];
     if (person == prober) tops.own = std::max(tops.own, score);
@@ -120,15 +124,13 @@ struct Counts {
 
 void CountHalf(const FeatureMatrix& scores, const Half& half, std::span<const double> thresholds,
                size_t first, Counts* counts) {
-  const auto is_enrolled = [&](int p) { return std::ranges::count(half.templates, p) > 0; };
-  std::map<int, bool> enrolled;
-  for (int p : half.probes) enrolled.try_emplace(p, is_enrolled(p));
   for (size_t i = 0; i < half.probes.size(); ++i) {
     const int prober = half.probes[i];
-    const Tops tops = TopsOf(scores, half.searching[i], half, prober);
+    const Tops tops = TopsOf(scores, half, i);
+    const bool enrolled = std::isfinite(tops.own);
     const auto number = first + static_cast<size_t>(prober);
     for (size_t k = 0; k < thresholds.size(); ++k) {
-      if (enrolled[prober]) {
+      if (enrolled) {
         Part& part = counts->mated[k][number];
         part.searches += 1;
         const bool first_alone = tops.who == prober && tops.second < tops.own;
@@ -210,14 +212,16 @@ absl::StatusOr<OpenSetOutcome> TryOpenSet(std::span<const LabelledScores> sets,
 absl::StatusOr<OpenSetOutcome> SearchGallery(const FeatureMatrix& scores,
                                              std::span<const int> probes,
                                              std::span<const int> templates,
-                                             std::span<const double> thresholds) {
+                                             std::span<const double> thresholds,
+                                             std::span<const int> left_out) {
   OpenSetOutcome out;
   SearchTally tally;
-  HEFT_RETURN_IF_ERROR(tally.Add(scores, probes, templates));
+  HEFT_RETURN_IF_ERROR(tally.Add(scores, probes, templates, left_out));
   HEFT_ASSIGN_OR_RETURN(out.curve, tally.Finish());
   Half gallery;
   gallery.probes.assign(probes.begin(), probes.end());
   gallery.templates.assign(templates.begin(), templates.end());
+  gallery.left_out.assign(left_out.begin(), left_out.end());
   for (Eigen::Index i = 0; i < scores.rows(); ++i) gallery.searching.push_back(i);
   for (Eigen::Index j = 0; j < scores.cols(); ++j) gallery.enrolled.push_back(j);
   HEFT_ASSIGN_OR_RETURN(const size_t a, internal::CountIdentities(probes));

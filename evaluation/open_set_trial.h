@@ -45,11 +45,13 @@ absl::StatusOr<OpenSetOutcome> TryOpenSet(std::span<const LabelledScores> sets,
                                           const OpenSetPlan& plan = {});
 
 // SearchGallery: the same of one given gallery: scores[i][j] of a probe of person probes[i] and a
-// template of person templates[j]; people are numbered from 0.
+// template of person templates[j]; people are numbered from 0. `left_out` as SearchTally's:
+// somebody who is enrolled searches as a stranger, without the own template.
 absl::StatusOr<OpenSetOutcome> SearchGallery(const FeatureMatrix& scores,
                                              std::span<const int> probes,
                                              std::span<const int> templates,
-                                             std::span<const double> thresholds);
+                                             std::span<const double> thresholds,
+                                             std::span<const int> left_out = {});
 
 }  // namespace heft
 

@@ -91,6 +91,44 @@ TEST(OpenSetTrial, IntervalsHoldTheTruth) {
   }
 }
 
+// People of a gallery search it as strangers, without their own templates. Scores are symmetric, so
+// false positives come in pairs; the interval holds the rate of many galleries all the same.
+TEST(SearchGallery, LeavesTheOwnTemplateOut) {
+  constexpr int kPeople = 150, kTrials = 60;
+  const std::vector<double> thresholds = {0.87};
+  std::vector<Estimate> rates;
+  double truth = 0;
+  for (uint64_t trial = 0; trial < kTrials; ++trial) {
+    Random random(trial + 1);
+    FeatureMatrix unit(kPeople, 8);
+    for (double& value : unit.reshaped()) value = random.Normal();
+    unit.rowwise().normalize();
+    // Person 0 searches once more with the template itself, the others without theirs.
+    FeatureMatrix scores(kPeople + 1, kPeople);
+    scores << unit.row(0) * unit.transpose(), unit * unit.transpose();
+    std::vector<int> probes = {0}, templates, left_out = {-1};
+    for (int p = 0; p < kPeople; ++p) {
+      probes.push_back(p);
+      templates.push_back(p);
+      left_out.push_back(p);
+    }
+    const auto outcome = SearchGallery(scores, probes, templates, thresholds, left_out);
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    EXPECT_EQ(outcome->curve.strangers, static_cast<uint64_t>(kPeople));
+    EXPECT_EQ(outcome->curve.mated, 1u);
+    EXPECT_EQ(outcome->at[0].fnir.value, 0);
+    rates.push_back(outcome->at[0].fpir);
+    truth += rates.back().value / kTrials;
+    left_out.pop_back();
+    EXPECT_FALSE(SearchGallery(scores, probes, templates, thresholds, left_out).ok());
+  }
+  EXPECT_GT(truth, 0.05);
+  EXPECT_LT(truth, 0.5);
+  int held = 0;
+  for (const Estimate& rate : rates) held += rate.lo <= truth && truth <= rate.hi;
+  EXPECT_GE(held, 51) << truth;
+}
+
 TEST(OpenSetTrial, WhatDoesNotGoTogetherIsRefused) {
   const LabelledScores set = Noise(1, 10, 2, 3);
   const std::vector<double> none, one = {1.0};

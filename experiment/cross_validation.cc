@@ -102,7 +102,9 @@ class CrossValidator {
       const int gamma = static_cast<int>(models_[0].models[fold].gamma);
       HEFT_ASSIGN_OR_RETURN(std::vector<SystemScores> baselines,
                             BaselineSystems(selected, Split::kTest, gamma));
-      for (SystemScores& s : baselines) table_.Add(s.system, std::move(s.scores));
+      for (SystemScores& s : baselines) {
+        if (s.unavailable.empty()) table_.Add(s.system, std::move(s.scores));
+      }
     }
     for (const FoldModels& set : models_) {
       HEFT_RETURN_IF_ERROR(ScoreModel(set, set.models[fold], data));
@@ -235,12 +237,14 @@ class CrossValidator {
 
   void CompareFusion() {
     const FoldComparison& table = result_.table;
-    const int reference = result_.Reference();
+    const auto reference = static_cast<size_t>(result_.Reference());
     std::vector<Rival> rivals;
     for (size_t row = 0; row < table.rows.size(); ++row) {
-      rivals.push_back({table.rows[row], table.differences[static_cast<size_t>(reference)][row]});
+      rivals.push_back({table.rows[row], table.differences[reference][row],
+                        table.fnmr_differences[reference][row]});
     }
-    if (!models_.empty()) result_.fusion = CheckFusion(rivals, models_.back().models);
+    if (models_.empty()) return;
+    result_.fusion = CheckFusion(table.rows[reference], rivals, models_.back().models);
   }
 
   void AddGap(const std::string& id, const LabelledScores& plain, const LabelledScores& encrypted,

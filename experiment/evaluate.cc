@@ -9,6 +9,7 @@
 #include "experiment/cross_validation.h"
 #include "experiment/evaluation.h"
 #include "experiment/figure.h"
+#include "experiment/gallery_search.h"
 #include "experiment/protocol_run.h"
 #include "experiment/reports.h"
 #include "experiment/search_study.h"
@@ -68,12 +69,13 @@ absl::Status CheckDrawing() { return experiment::CheckGnuplot(); }
 
 absl::StatusOr<Report> Evaluate(const TrainingData& data, const Model& model,
                                 const EvaluationOptions& options, const Monitor& monitor) {
-  HEFT_ASSIGN_OR_RETURN(const Split split, ParseSplit(options.split));
+  const bool everybody = options.split == "all";
+  HEFT_ASSIGN_OR_RETURN(const Split split, ParseSplit(everybody ? "test" : options.split));
   if (options.page || options.pictures) HEFT_RETURN_IF_ERROR(CheckDrawing());
   HEFT_ASSIGN_OR_RETURN(
       const experiment::Evaluation found,
       experiment::Evaluate(monitor, Inside::Of(data).dataset, model,
-                           {split, options.seed, options.replicates, options.scores}));
+                           {split, everybody, options.seed, options.replicates, options.scores}));
   Report report{experiment::ToJson(found), experiment::ToText(found)};
   report.scores = found.table;
   report.warnings = found.warnings;
@@ -151,6 +153,21 @@ absl::StatusOr<Report> EvaluateSearches(const TrainingData& data, std::span<cons
   return report;
 }
 
+absl::StatusOr<Report> EvaluateGallery(const TrainingData& data, const Model& model,
+                                       const TrainingData& distractors,
+                                       const TrainingData* strangers, const GalleryOptions& options,
+                                       const Monitor& monitor) {
+  HEFT_ASSIGN_OR_RETURN(
+      const experiment::GallerySearch found,
+      experiment::SearchLargeGallery(
+          monitor, Inside::Of(data).dataset, model, Inside::Of(distractors).dataset,
+          strangers == nullptr ? nullptr : &Inside::Of(*strangers).dataset, options));
+  Report report{experiment::ToJson(found), experiment::ToText(found)};
+  report.warnings = experiment::GalleryWarnings(found);
+  if (options.page) report.page = experiment::MakeGalleryReport(found);
+  return report;
+}
+
 absl::StatusOr<Report> EvaluateProtocol(const TrainingData& data, const Model& model,
                                         const std::string& folder, const std::string& names,
                                         const ProtocolOptions& options, const Monitor& monitor) {
@@ -166,6 +183,11 @@ absl::StatusOr<Report> EvaluateProtocol(const TrainingData& data, const Model& m
   Report report{experiment::ToJson(found), experiment::ToText(found)};
   report.scores = found.scores;
   report.warnings = found.warnings;
+  for (const experiment::GroupResult& group : found.groups) {
+    for (const std::string& broken : experiment::BrokenPromises(group.by_model)) {
+      report.warnings.push_back(absl::StrCat(group.name, ": ", broken));
+    }
+  }
   if (!options.page) return report;
   HEFT_ASSIGN_OR_RETURN(
       report.page, experiment::MakeProtocolReport(found, experiment::FolderName(dataset.folder)));

@@ -15,6 +15,7 @@
 #include "experiment/score_tables.h"
 #include "experiment/stopwatch.h"
 #include "experiment/systems.h"
+#include "features/effective_dimension.h"
 #include "learning/projection.h"
 
 namespace heft::experiment {
@@ -58,13 +59,21 @@ class Evaluator {
   absl::Status Choose() {
     const Split split = result_.options.split;
     const std::string folder = dataset_.folder;
+    if (result_.options.everybody) {
+      if (!dataset_.split_was_derived) {
+        trained_ = dataset_.Rows() - static_cast<int>(RowsOf(dataset_.split, Split::kTest).size());
+      }
+      dataset_.split.assign(dataset_.split.size(), split);
+      dataset_.split_was_derived = false;
+    }
     HEFT_ASSIGN_OR_RETURN(dataset_, SelectModalities(std::move(dataset_), model(), folder));
     rows_ = RowsOf(dataset_.split, split);
     std::set<std::string> identities;
     for (int row : rows_) identities.insert(dataset_.labels[row]);
     if (rows_.empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(folder, ": split \"", SplitName(split), "\" has no samples"));
+          absl::StrCat(folder, ": split \"", SplitName(split),
+                       "\" has no samples; --split all judges everybody in the folder"));
     }
     result_.data_folder = folder;
     result_.data_name = FolderName(folder);
@@ -77,8 +86,18 @@ class Evaluator {
 
   absl::Status ScorePlain() {
     const Split split = result_.options.split;
-    HEFT_ASSIGN_OR_RETURN(scored_,
+    HEFT_ASSIGN_OR_RETURN(std::vector<SystemScores> baselines,
                           BaselineSystems(dataset_, split, static_cast<int>(model().gamma)));
+    for (SystemScores& baseline : baselines) {
+      if (!baseline.note.empty()) {
+        result_.notes.push_back(absl::StrCat(baseline.system.label, ": ", baseline.note));
+      }
+      if (baseline.unavailable.empty()) {
+        scored_.push_back(std::move(baseline));
+      } else {
+        result_.unavailable.push_back({baseline.system, baseline.unavailable});
+      }
+    }
     HEFT_ASSIGN_OR_RETURN(std::vector<SystemScores> learned,
                           LearnedSystems(dataset_, split, model()));
     std::move(learned.begin(), learned.end(), std::back_inserter(scored_));
@@ -87,6 +106,9 @@ class Evaluator {
       result_.squared_norms.push_back(s);
       result_.outside += !model().approximation.interval.Contains(s);
     }
+    const absl::StatusOr<double> effective =
+        EffectiveDimension(ProjectAndNormalise(ProjectionOf(model()), features));
+    if (effective.ok()) result_.effective_dimension = *effective;
     return AddPartialNorms();
   }
 
@@ -152,9 +174,10 @@ class Evaluator {
   void CompareFusion() {
     std::vector<Rival> rivals;
     for (const SystemResult& row : result_.systems) {
-      if (row.encrypted_minus_this) rivals.push_back({row, *row.encrypted_minus_this});
+      if (!row.encrypted_minus_this) continue;
+      rivals.push_back({row, *row.encrypted_minus_this, *row.encrypted_fnmr_minus_this});
     }
-    result_.fusion = CheckFusion(rivals, std::span(&model(), 1));
+    result_.fusion = CheckFusion(result_.systems.back(), rivals, std::span(&model(), 1));
   }
 
   absl::Status MeasureSystems() {
@@ -174,7 +197,9 @@ class Evaluator {
       scored.scores = {};  // n x n numbers a system add up
     }
     for (size_t i = 0; i + 1 < scored_.size(); ++i) {
-      result_.systems[i].encrypted_minus_this = comparison.Difference(scored_.size() - 1, i);
+      const size_t encrypted = scored_.size() - 1;
+      result_.systems[i].encrypted_minus_this = comparison.Difference(encrypted, i);
+      result_.systems[i].encrypted_fnmr_minus_this = comparison.FnmrDifference(encrypted, i);
     }
     progress.Update(scored_.size(), scored_.size());
     CompareFusion();
@@ -193,6 +218,12 @@ class Evaluator {
     if (result_.identities < kFewIdentities) {
       warnings.push_back(
           absl::StrFormat("only %d identities: the intervals are rough", result_.identities));
+    }
+    if (trained_ > 0) {
+      warnings.push_back(absl::StrFormat(
+          "%d samples are of people for training or validation: a model that was trained on these "
+          "data has seen them, and its figures promise too much",
+          trained_));
     }
     if (result_.options.split == Split::kTrain) {
       warnings.push_back("this split was trained on: it says nothing about new people");
@@ -222,6 +253,7 @@ class Evaluator {
   const Monitor& monitor_;
   Dataset dataset_;
   std::vector<int> rows_;
+  int trained_ = 0;  // samples of people for training or validation, where everybody is judged
   std::vector<SystemScores> scored_;
   Evaluation result_;
 };
@@ -231,6 +263,10 @@ class Evaluator {
 std::optional<bool> Evaluation::KeepsPromise() const {
   if (std::ranges::count(kPromisedProfiles, model.profile) == 0) return std::nullopt;
   return std::abs(gap.auroc) <= kPromisedAurocGap && gap.max_score <= kPromisedScoreGap;
+}
+
+std::string Evaluation::SplitLabel() const {
+  return options.everybody ? "all" : SplitName(options.split);
 }
 
 const SystemResult* Evaluation::Find(std::string_view id) const {

@@ -31,6 +31,7 @@ inline constexpr double kPromisedScoreGap = 2e-3;
 
 struct EvaluationOptions {
   Split split = Split::kTest;  // measured on this split
+  bool everybody = false;      // the people of all splits, as if all were in `split`
   uint64_t seed = 1;           // of the bootstrap
   int replicates = 1000;       // of the bootstrap
   bool scores = false;         // Evaluation::table
@@ -40,7 +41,15 @@ struct EvaluationOptions {
 struct SystemResult : FoldRow {
   // AUROC of the encrypted system minus this one's, on the same replicates; none for itself.
   std::optional<Estimate> encrypted_minus_this;
+  // The same of FNMR at FMR 1e-3: above 0 where the encrypted system is worse.
+  std::optional<Estimate> encrypted_fnmr_minus_this;
   std::vector<RocPoint> roc;  // thinned for drawing
+};
+
+// UnavailableSystem: a row of the table without figures.
+struct UnavailableSystem {
+  ScoredSystem system;
+  std::string reason;
 };
 
 // ScoreGap: encrypted minus plain, same projection and approximation.
@@ -63,9 +72,13 @@ struct Evaluation {
 
   Model model;
   std::vector<SystemResult> systems;
+  std::vector<UnavailableSystem> unavailable;
   ScoreGap gap;
   Judgement judgement;  // of the encrypted scores
   FusionCheck fusion;
+  // EffectiveDimension of this split's templates (features/effective_dimension.h); none where they
+  // are too few.
+  std::optional<double> effective_dimension;
   std::vector<double> squared_norms;  // s of each sample under the model's projection
   // The same of samples that have one modality only, by modality; empty if there is but one.
   std::vector<std::vector<double>> partial_norms;
@@ -77,6 +90,8 @@ struct Evaluation {
   std::vector<std::string> notes;  // what a reader must know of some rows
   double seconds = 0;
 
+  // SplitLabel: "test", "all", ...
+  std::string SplitLabel() const;
   // Whether the gap keeps the promise; empty for a profile without one.
   std::optional<bool> KeepsPromise() const;
 

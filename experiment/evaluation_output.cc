@@ -18,7 +18,7 @@ Json DataJson(const Evaluation& e) {
   for (const ModalitySpec& m : e.model.modalities) {
     modalities.push_back({{"name", m.name}, {"dimension", m.dimension}});
   }
-  Json data = {{"folder", e.data_folder}, {"split", SplitName(e.options.split)}};
+  Json data = {{"folder", e.data_folder}, {"split", e.SplitLabel()}};
   if (!e.data_description.empty()) data["description"] = e.data_description;
   data.update({{"split_was_derived", e.split_was_derived},
                {"samples", e.samples},
@@ -33,6 +33,7 @@ Json ModelJson(const Evaluation& e) {
   const Approximation& f = e.model.approximation;
   return {{"id", HexString(e.model.Id())},
           {"gamma", e.model.gamma},
+          {"effective_dimension", e.effective_dimension ? Json(*e.effective_dimension) : Json()},
           {"profile", e.model.profile},
           {"parameters", e.run.parameters},
           {"security", e.run.security},
@@ -49,7 +50,18 @@ Json SystemsJson(const Evaluation& e) {
   for (const SystemResult& s : e.systems) {
     Json row = RowJson(s);
     if (s.encrypted_minus_this) row["encrypted_minus_this"] = EstimateJson(*s.encrypted_minus_this);
+    if (s.encrypted_fnmr_minus_this) {
+      row["encrypted_fnmr_1e3_minus_this"] = EstimateJson(*s.encrypted_fnmr_minus_this);
+    }
     systems.push_back(std::move(row));
+  }
+  return systems;
+}
+
+Json UnavailableJson(const Evaluation& e) {
+  Json systems = Json::array();
+  for (const auto& [system, reason] : e.unavailable) {
+    systems.push_back({{"id", system.id}, {"label", system.label}, {"reason", reason}});
   }
   return systems;
 }
@@ -100,6 +112,7 @@ Json ToJson(const Evaluation& e) {
   return {{"data", DataJson(e)},
           {"model", ModelJson(e)},
           {"systems", SystemsJson(e)},
+          {"unavailable", UnavailableJson(e)},
           {"gap", gap},
           {"decisions", JudgementJson(e.judgement)},
           {"fusion", FusionJson(e.fusion)},
@@ -112,7 +125,7 @@ Json ToJson(const Evaluation& e) {
 std::string ToText(const Evaluation& e) {
   std::string text = absl::StrFormat(
       "%s, split %s: %d samples of %d identities, %d genuine and %d impostor pairs\n", e.data_name,
-      SplitName(e.options.split), e.samples, e.identities, e.genuine_pairs, e.impostor_pairs);
+      e.SplitLabel(), e.samples, e.identities, e.genuine_pairs, e.impostor_pairs);
   if (!e.data_description.empty()) absl::StrAppend(&text, e.data_description, "\n");
   absl::StrAppendFormat(&text, "\n%-42s %4s  %-24s %-6s  %-24s %s\n", "system", "dim",
                         "AUROC [95% interval]", "EER", "TMR at FMR 1e-2", "TMR at FMR 1e-3");
@@ -121,6 +134,10 @@ std::string ToText(const Evaluation& e) {
                           s.system.dimension, EstimateText(s.estimate.auroc), s.estimate.eer.value,
                           EstimateText(s.estimate.tmr_1e2), EstimateText(s.estimate.tmr_1e3));
   }
+  for (const auto& [system, reason] : e.unavailable) {
+    absl::StrAppendFormat(&text, "%-42s %4d  not available: %s\n", system.label, system.dimension,
+                          reason);
+  }
   const Interval& interval = e.model.approximation.interval;
   absl::StrAppendFormat(
       &text,
@@ -128,6 +145,10 @@ std::string ToText(const Evaluation& e) {
       "%.1e)\n%d of %d samples outside the interval [%.3f, %.3f]\n%s; %s\n",
       e.gap.auroc, e.gap.rms_score, e.gap.max_score, e.run.predicted_error, e.outside, e.samples,
       interval.lo, interval.hi, e.run.parameters, e.run.security);
+  if (e.effective_dimension) {
+    absl::StrAppendFormat(&text, "templates use %.1f of %d dimensions (participation ratio)\n",
+                          *e.effective_dimension, e.model.gamma);
+  }
   absl::StrAppendFormat(
       &text,
       "%.1f s on %d threads; a sample: encrypt %.1f ms, fuse %.1f ms, prepare %.1f ms, match a "
@@ -156,7 +177,7 @@ void AddHeader(const Evaluation& e, Page& page) {
     modalities.push_back(absl::StrCat(m.name, " (", m.dimension, "-D)"));
   }
   page.Note(absl::StrCat(absl::StrJoin(modalities, " and "), ", fused into ", e.model.gamma,
-                         " dimensions. Split “", SplitName(e.options.split), "”, ",
+                         " dimensions. Split “", e.SplitLabel(), "”, ",
                          e.split_was_derived ? "drawn by identity for want of a split.txt, " : "",
                          Count(e.samples), " samples of ", Count(e.identities),
                          " identities: ", Count(e.genuine_pairs), " genuine and ",
@@ -182,6 +203,10 @@ void AddKeyFigures(const Evaluation& e, Page& page) {
     const SearchCurve& curve = e.judgement.curves[0];
     add(Fixed(curve.errors.match_rates[0], 3), "of enrolled people are found first (rank 1)");
   }
+  if (e.effective_dimension) {
+    add(Fixed(*e.effective_dimension, 1),
+        absl::StrCat("effective dimension of templates, of ", e.model.gamma));
+  }
   add(Milliseconds(e.run.fuse_ms), "to fuse one encrypted probe, one thread");
   page.Html("</div>\n");
 }
@@ -193,19 +218,27 @@ void AddResults(const Evaluation& e, Page& page) {
                    {"EER"},
                    {"TMR at FMR 10⁻²"},
                    {"TMR at FMR 10⁻³"},
-                   {"Encrypted minus this"}}};
+                   {"AUROC, encrypted minus this"},
+                   {"FNMR at FMR 10⁻³, encrypted minus this"}}};
   for (const SystemResult& s : e.systems) {
     table.rows.push_back(
         {{EscapeHtml(s.system.label), absl::StrCat(s.system.dimension), Cell(s.estimate.auroc),
           Cell(s.estimate.eer), Cell(s.estimate.tmr_1e2), Cell(s.estimate.tmr_1e3),
-          s.encrypted_minus_this ? Cell(*s.encrypted_minus_this, true) : ""},
+          s.encrypted_minus_this ? Cell(*s.encrypted_minus_this, true) : "",
+          s.encrypted_fnmr_minus_this ? Cell(*s.encrypted_fnmr_minus_this, true) : ""},
          s.system.id == "fhe_aware_plain" || s.system.id == "fhe_aware_encrypted"});
+  }
+  for (const auto& [system, reason] : e.unavailable) {
+    std::vector<std::string> cells = {EscapeHtml(system.label), absl::StrCat(system.dimension),
+                                      absl::StrCat("not available: ", EscapeHtml(reason))};
+    cells.resize(table.columns.size());
+    table.rows.push_back({std::move(cells), false});
   }
   table.caption = absl::StrCat(
       "95% intervals from ", Count(e.options.replicates),
-      " bootstrap replicates over identities. “Encrypted minus this” is the difference in AUROC on "
-      "the same replicates; where its interval excludes 0 the difference is more than the choice "
-      "of people. FMR and TMR: shares of impostor and genuine pairs accepted.");
+      " bootstrap replicates over identities. “Encrypted minus this” is a difference on the same "
+      "replicates; where its interval excludes 0 it is more than the choice of people. FMR and "
+      "TMR: shares of impostor and genuine pairs accepted.");
   page.Heading("Results");
   page.Table(table);
   for (const std::string& note : e.notes) page.Note(note + ".");
@@ -277,6 +310,11 @@ void AddParameters(const Evaluation& e, Page& page) {
   page.Heading("Parameters");
   page.Facts(
       {{"Profile", e.model.profile},
+       {"Effective dimension of templates",
+        e.effective_dimension
+            ? absl::StrFormat("%.1f of %d (participation ratio of the variances about the mean)",
+                              *e.effective_dimension, e.model.gamma)
+            : "too few templates"},
        {"Parameters", run.parameters},
        {"Security", run.security},
        {"Normalisation",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether fusion is worth it on the people measured: the fused template against the best modality
-// alone and against the sum of scores, and what its training said of that.
+// alone, the concatenation and the weighted sum of scores, and what its training said of that.
 #ifndef HEFT_EXPERIMENT_FUSION_CHECK_H_
 #define HEFT_EXPERIMENT_FUSION_CHECK_H_
 
@@ -14,22 +14,27 @@
 
 namespace heft::experiment {
 
-// Rival: a row of the table, and AUROC of the fused template minus its own.
+// Rival: a row of the table, and what the fused template has beyond it.
 struct Rival {
   FoldRow row;
-  Estimate fused_minus;
+  Estimate fused_minus;  // AUROC
+  Estimate fnmr_minus;   // FNMR at FMR 1e-3: above 0 where fusion is worse
 };
 
 struct FusionCheck {
-  std::vector<Rival>
-      rivals;  // the best modality first, then the sum of scores; none of one modality
+  double fused_fnmr = 0;  // at FMR 1e-3
+  // The best modality (of the least FNMR at FMR 1e-3) first, then the concatenation and the
+  // weighted sum of scores; none of one modality.
+  std::vector<Rival> rivals;
   std::vector<std::string> trained;  // the warnings of the trainings, each once
-  // What must be said in red: losses that the choice of people does not explain, and `trained`.
+  // What must be said in red: a sentence for each rival to which fusion loses (Worse, in
+  // evaluation/bootstrap.h), and `trained`.
   std::vector<std::string> Losses() const;
 };
 
-// CheckFusion: `rows` are all systems of a table.
-FusionCheck CheckFusion(std::span<const Rival> rows, std::span<const Model> models);
+// CheckFusion: `fused` is the row of the fused template, `rows` are all systems of its table.
+FusionCheck CheckFusion(const FoldRow& fused, std::span<const Rival> rows,
+                        std::span<const Model> models);
 
 Json FusionJson(const FusionCheck& check);
 

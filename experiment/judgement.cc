@@ -45,9 +45,11 @@ RateCheck Refused(const SetThresholds& choice) {
   return check;
 }
 
-RateCheck Checked(const SetThresholds& choice, const Estimate& measured, const Estimate& missed) {
+RateCheck Checked(const SetThresholds& choice, const Estimate& measured, const Estimate& missed,
+                  double allowed_missed) {
   RateCheck check = CheckRate(choice.asked, measured, choice.predicted);
   check.missed = missed;
+  check.allowed_missed = allowed_missed;
   for (double t : choice.thresholds) {
     check.threshold += t / static_cast<double>(choice.thresholds.size());
   }
@@ -65,6 +67,24 @@ std::vector<std::vector<double>> BySet(const std::vector<SetThresholds>& choices
   return out;
 }
 
+// The least FNMR of a point of the ROC whose FMR is `asked` at most.
+double AllowedFnmr(const std::vector<RocPoint>& roc, double asked) {
+  double tmr = 0;
+  for (const RocPoint& point : roc) {
+    if (point.fmr <= asked) tmr = std::max(tmr, point.tmr);
+  }
+  return 1 - tmr;
+}
+
+// The same of searches.
+double AllowedFnir(const SearchErrors& curve, double asked) {
+  double fnir = 1;
+  for (size_t k = 0; k < curve.thresholds.size(); ++k) {
+    if (curve.fpir[k] <= asked) fnir = std::min(fnir, curve.fnir[k]);
+  }
+  return fnir;
+}
+
 absl::Status JudgeComparisons(std::span<const Comparisons> lists,
                               std::span<const Model* const> models, const BootstrapOptions& options,
                               Judgement* out) {
@@ -76,6 +96,8 @@ absl::Status JudgeComparisons(std::span<const Comparisons> lists,
   }
   HEFT_ASSIGN_OR_RETURN(const PooledRates rates,
                         MeasureErrorRates(lists, BySet(choices, lists.size()), options));
+  HEFT_ASSIGN_OR_RETURN(out->scores, PoolScores(lists));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<RocPoint> roc, Roc(out->scores));
   size_t next = 0;
   for (const SetThresholds& choice : choices) {
     if (!choice.refused.empty()) {
@@ -83,9 +105,8 @@ absl::Status JudgeComparisons(std::span<const Comparisons> lists,
       continue;
     }
     const ErrorRates& at = rates.at[next++];
-    out->comparisons.push_back(Checked(choice, at.fmr, at.fnmr));
+    out->comparisons.push_back(Checked(choice, at.fmr, at.fnmr, AllowedFnmr(roc, choice.asked)));
   }
-  HEFT_ASSIGN_OR_RETURN(out->scores, PoolScores(lists));
   return absl::OkStatus();
 }
 
@@ -109,7 +130,7 @@ void AddSearchChecks(const std::vector<SetThresholds>& choices, uint32_t templat
     SearchCheck check = {templates, people, Refused(choice)};
     if (choice.refused.empty()) {
       const OpenSetOutcome::Rates& at = outcome.at[next++];
-      check.rate = Checked(choice, at.fpir, at.fnir);
+      check.rate = Checked(choice, at.fpir, at.fnir, AllowedFnir(outcome.curve, choice.asked));
     }
     out->searches.push_back(std::move(check));
   }
@@ -143,6 +164,30 @@ absl::Status JudgeSearches(std::span<const JudgedSet> sets,
 }
 
 }  // namespace
+
+std::string VerdictName(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kHolds:
+      return "holds";
+    case Verdict::kDoesNotHold:
+      return "does_not_hold";
+    case Verdict::kTooFewPeople:
+      return "too_few_people";
+  }
+  return "";
+}
+
+Verdict RateCheck::verdict() const {
+  if (ratio.lo > 1 || ratio.hi < 1) return Verdict::kDoesNotHold;
+  const bool narrow =
+      ratio.value > 0 && ratio.hi <= kWidest * ratio.value && ratio.value <= kWidest * ratio.lo;
+  return narrow ? Verdict::kHolds : Verdict::kTooFewPeople;
+}
+
+double RateCheck::MissedOverAllowed() const {
+  if (allowed_missed > 0) return missed.value / allowed_missed;
+  return missed.value > 0 ? INFINITY : 1;
+}
 
 RateCheck CheckRate(double asked, const Estimate& measured, const RateInterval& predicted) {
   RateCheck check;
@@ -191,21 +236,20 @@ absl::StatusOr<Judgement> JudgeLists(std::span<const Comparisons> lists,
 }
 
 absl::Status JudgeGallery(const FeatureMatrix& scores, std::span<const int> probes,
-                          std::span<const int> templates, const Model& model,
-                          Judgement* judgement) {
+                          std::span<const int> templates, const SearchChooser& choose,
+                          Judgement* judgement, std::span<const int> left_out) {
   std::map<int, uint32_t> counts;
   for (int person : templates) ++counts[person];
   uint32_t most = 0;
   for (const auto& [person, count] : counts) most = std::max(most, count);
   std::vector<SetThresholds> choices;
   for (double fpir : kAskedFpirs) {
-    choices.push_back(ChooseForAll(1, fpir, [&](size_t) {
-      return model.ThresholdForSearch(fpir, counts.size(), most, model.AllModalities());
-    }));
+    choices.push_back(
+        ChooseForAll(1, fpir, [&](size_t) { return choose(fpir, counts.size(), most); }));
   }
   const std::vector<double> thresholds = BySet(choices, 1)[0];
   HEFT_ASSIGN_OR_RETURN(OpenSetOutcome outcome,
-                        SearchGallery(scores, probes, templates, thresholds));
+                        SearchGallery(scores, probes, templates, thresholds, left_out));
   AddSearchChecks(choices, most, counts.size(), std::move(outcome), judgement);
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #define HEFT_EXPERIMENT_JUDGEMENT_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +29,15 @@ struct JudgedSet {
   const Model* model = nullptr;
 };
 
+// Verdict: whether a rate is what was asked for. It holds where the interval of measured over asked
+// contains 1 and is narrower than a factor of kWidest either way. It does not hold where the
+// interval excludes 1. Otherwise there are too few people to say; so it is where nothing was
+// measured and the interval from 0 contains 1.
+enum class Verdict { kHolds, kDoesNotHold, kTooFewPeople };
+inline constexpr double kWidest = 3;
+// VerdictName: "holds", "does_not_hold", "too_few_people".
+std::string VerdictName(Verdict verdict);
+
 // RateCheck: a rate that was asked for, and the one that people had.
 struct RateCheck {
   double asked = 0;
@@ -37,10 +47,12 @@ struct RateCheck {
   Estimate measured;       // on these people
   Estimate ratio;          // of measured and asked; its interval is that of both together
   Estimate missed;         // what it costs: FNMR, or FNIR
-  bool Holds() const { return ratio.lo <= 1 && 1 <= ratio.hi; }
-  // An interval that holds nearly everything holds 1 too, and says nothing.
-  bool Tells() const { return ratio.lo > 0 || ratio.hi < kTellsNothing; }
-  static constexpr double kTellsNothing = 10;
+  // The least FNMR or FNIR of any threshold that keeps the rate asked for on these people: what
+  // their ROC allows.
+  double allowed_missed = 0;
+  Verdict verdict() const;
+  // `missed` over `allowed_missed`; 1 where both are 0, infinite where only the second is.
+  double MissedOverAllowed() const;
 };
 
 // SearchCheck: searches of galleries of `people` with `templates` each.
@@ -82,10 +94,14 @@ absl::StatusOr<Judgement> Judge(std::span<const JudgedSet> sets,
 absl::StatusOr<Judgement> JudgeLists(std::span<const Comparisons> lists,
                                      std::span<const Model* const> models,
                                      const BootstrapOptions& options = {});
-// JudgeGallery adds searches of one gallery by the model's thresholds: scores[i][j] of a probe of
-// person probes[i] and a template of person templates[j], numbered from 0.
+// SearchChooser: a threshold for an FPIR in a gallery of so many people with at most so many
+// templates each.
+using SearchChooser = std::function<absl::StatusOr<ChosenThreshold>(double, uint64_t, uint32_t)>;
+// JudgeGallery adds searches of one gallery by such thresholds: scores[i][j] of a probe of person
+// probes[i] and a template of person templates[j], numbered from 0. `left_out` as SearchGallery's.
 absl::Status JudgeGallery(const FeatureMatrix& scores, std::span<const int> probes,
-                          std::span<const int> templates, const Model& model, Judgement* judgement);
+                          std::span<const int> templates, const SearchChooser& choose,
+                          Judgement* judgement, std::span<const int> left_out = {});
 
 // CheckRate: what a rate measured at a threshold says of the one asked for.
 RateCheck CheckRate(double asked, const Estimate& measured, const RateInterval& predicted);
@@ -93,8 +109,8 @@ RateCheck CheckRate(double asked, const Estimate& measured, const RateInterval& 
 // ThinForDrawing: a point wherever a curve has moved by a five-hundredth of a plot.
 std::vector<RocPoint> ThinForDrawing(const std::vector<RocPoint>& points);
 
-// BrokenPromises: a sentence for each rate of false matches or positives that is higher than was
-// asked for, by more than the choice of people explains.
+// BrokenPromises: a sentence for each rate of false matches or positives that does not hold, with
+// the figures and what to do.
 std::vector<std::string> BrokenPromises(const Judgement& judgement);
 
 Json JudgementJson(const Judgement& judgement);
@@ -102,6 +118,8 @@ std::string JudgementText(const Judgement& judgement);
 // The section of a page, with the pictures as DrawJudgement made them.
 void AddJudgement(const Judgement& judgement, const std::vector<PageFigure>& figures, Page& page,
                   const std::string& heading = "What the model decides on these people");
+// AddSearches: its table of searches alone.
+void AddSearches(const Judgement& judgement, Page& page);
 // DrawJudgement: DET, scores, reliability, FPIR with FNIR, and match rates by rank, as far as there
 // are such. `names` (may be null) receives names of files. RunGnuplot's errors.
 absl::StatusOr<std::vector<PageFigure>> DrawJudgement(const Judgement& judgement,

@@ -20,9 +20,11 @@ Json CheckJson(const RateCheck& check, const char* rate, const char* missed) {
   json["predicted"] = {check.predicted.lo, check.predicted.hi};
   json[rate] = EstimateJson(check.measured);
   json["ratio"] = EstimateJson(check.ratio);
-  json["holds"] = check.Holds();
-  json["tells"] = check.Tells();
+  json["verdict"] = VerdictName(check.verdict());
   json[missed] = EstimateJson(check.missed);
+  json[absl::StrCat(missed, "_allowed")] = check.allowed_missed;
+  const double over = check.MissedOverAllowed();
+  json[absl::StrCat(missed, "_over_allowed")] = std::isfinite(over) ? Json(over) : Json();
   return json;
 }
 
@@ -69,34 +71,47 @@ std::string RateText(const Estimate& e) {
 std::string RateCell(const Estimate& e) {
   return WithInterval(Rate(e.value), Rate(e.lo), Rate(e.hi));
 }
-const char* HoldsText(const RateCheck& check) {
-  if (!check.Tells()) return "too few people to tell";
-  return check.Holds() ? "holds" : "DOES NOT HOLD";
+const char* VerdictText(const RateCheck& check) {
+  switch (check.verdict()) {
+    case Verdict::kHolds:
+      return "holds";
+    case Verdict::kDoesNotHold:
+      return "DOES NOT HOLD";
+    case Verdict::kTooFewPeople:
+      return "too few people to say";
+  }
+  return "";
+}
+// What the threshold costs over what the ROC of these people allows.
+std::string OverAllowed(const RateCheck& check) {
+  const double over = check.MissedOverAllowed();
+  return std::isfinite(over) ? absl::StrFormat("%.2f", over) : "infinite";
 }
 
 std::string CheckText(const RateCheck& check, const char* rate, const char* missed) {
   if (!check.refused.empty()) {
     return absl::StrFormat("%s %g asked for: refused: %s\n", rate, check.asked, check.refused);
   }
-  return absl::StrFormat("%s %g asked for: %s, over what was asked %s: %s; %s %s\n", rate,
-                         check.asked, RateText(check.measured), RateText(check.ratio),
-                         HoldsText(check), missed, RateText(check.missed));
+  return absl::StrFormat(
+      "%s %g asked for: %s, over what was asked %s: %s; %s %s, the ROC allows %.3g (times %s)\n",
+      rate, check.asked, RateText(check.measured), RateText(check.ratio), VerdictText(check),
+      missed, RateText(check.missed), check.allowed_missed, OverAllowed(check));
 }
 
 std::vector<std::string> CheckCells(const RateCheck& check) {
   std::vector<std::string> cells = {Rate(check.asked)};
   if (!check.refused.empty()) {
     cells.push_back(absl::StrCat("refused: ", EscapeHtml(check.refused)));
-    cells.resize(6);
+    cells.resize(7);
     return cells;
   }
   cells.push_back(Fixed(check.threshold, 3));
   cells.push_back(RateCell(check.measured));
   cells.push_back(RateCell(check.ratio));
-  cells.push_back(!check.Tells()  ? "too few to tell"
-                  : check.Holds() ? "yes"
-                                  : "<span class=\"loss\">no</span>");
+  const bool broken = check.verdict() == Verdict::kDoesNotHold;
+  cells.push_back(broken ? "<span class=\"loss\">does not hold</span>" : VerdictText(check));
   cells.push_back(RateCell(check.missed));
+  cells.push_back(OverAllowed(check));
   return cells;
 }
 
@@ -105,15 +120,19 @@ void AddComparisons(const Judgement& judgement, Page& page) {
                    {"Threshold", true},
                    {"FMR here"},
                    {"Over asked for"},
-                   {"Holds"},
-                   {"FNMR here"}}};
+                   {"Verdict"},
+                   {"FNMR here"},
+                   {"Over the ROC’s"}}};
   for (const RateCheck& check : judgement.comparisons) table.rows.push_back({CheckCells(check)});
   table.caption = absl::StrCat(
       judgement.thresholds,
       " on people who took no part in them, with 95% intervals by resampling people. “Over asked "
-      "for” joins to that what is said of a threshold where it was fitted; where that interval "
-      "holds "
-      "1, the threshold does what was asked.");
+      "for” joins to that what is said of a threshold where it was fitted. A threshold holds where "
+      "that interval contains 1 and is narrower than a factor of ",
+      kWidest,
+      " either way; it does not hold where the interval excludes 1; otherwise there are too few "
+      "people to say. “Over the ROC’s”: FNMR at the threshold over the least FNMR of any threshold "
+      "that keeps the FMR asked for on these people.");
   page.Table(table);
 }
 
@@ -123,47 +142,33 @@ void AddEvidence(const EvidenceQuality& evidence, Page& page) {
               {"Lost in calibration", EstimateText(evidence.loss)}});
 }
 
-void AddSearches(const Judgement& judgement, Page& page) {
-  if (judgement.searches.empty() && judgement.no_searches.empty()) return;
-  page.Subheading("Searches among strangers");
-  if (!judgement.no_searches.empty()) return page.Note(judgement.no_searches + ".");
-  PageTable table{{{"Templates of each"},
-                   {"People enrolled"},
-                   {"FPIR asked for"},
-                   {"Threshold", true},
-                   {"FPIR here"},
-                   {"Over asked for"},
-                   {"Holds"},
-                   {"FNIR here"}}};
-  for (const SearchCheck& search : judgement.searches) {
-    std::vector<std::string> cells = {absl::StrCat(search.templates), absl::StrCat(search.people)};
-    for (std::string& cell : CheckCells(search.rate)) cells.push_back(std::move(cell));
-    table.rows.push_back({std::move(cells)});
-  }
-  table.caption =
-      judgement.searches_of +
-      " FPIR: the "
-      "share of strangers' searches that name somebody; FNIR: of enrolled people's searches those "
-      "that do not name the right one (ISO/IEC 19795-1). Intervals leave people out one by one.";
-  page.Table(table);
-}
-
 }  // namespace
 
 std::vector<std::string> BrokenPromises(const Judgement& judgement) {
   std::vector<std::string> sentences;
-  const auto add = [&](const RateCheck& check, const std::string& rate) {
-    if (!check.refused.empty() || check.ratio.lo <= 1) return;
-    sentences.push_back(
-        absl::StrFormat("the threshold for %s %g gave %s on these people: do not decide by it, "
-                        "train on people like "
-                        "them",
-                        rate, check.asked, RateText(check.measured)));
+  // `strict`: what a threshold does that is stricter than it need be.
+  const auto add = [&](const RateCheck& check, const std::string& rate, const std::string& strict) {
+    if (!check.refused.empty() || check.verdict() != Verdict::kDoesNotHold) return;
+    const std::string harm = check.ratio.lo > 1 ? "Do not decide by it"
+                             : check.missed.value > check.allowed_missed
+                                 ? absl::StrFormat("%s %.3g, where %.3g would do", strict,
+                                                   check.missed.value, check.allowed_missed)
+                                 : "It is stricter than asked, which costs these people nothing";
+    sentences.push_back(absl::StrFormat(
+        "THE THRESHOLD FOR %s DOES NOT HOLD: these people have %s, %s times what was asked. %s. "
+        "Fit "
+        "thresholds on people like these (heft calibrate --data), or train with more of them",
+        rate, RateText(check.measured), RateText(check.ratio), harm));
   };
-  for (const RateCheck& check : judgement.comparisons) add(check, "FMR");
+  for (const RateCheck& check : judgement.comparisons) {
+    add(check, absl::StrFormat("FMR %g", check.asked),
+        "It rejects genuine claims needlessly: FNMR");
+  }
   for (const SearchCheck& search : judgement.searches) {
-    add(search.rate, absl::StrFormat("searches of %d people with %d templates at FPIR",
-                                     search.people, search.templates));
+    add(search.rate,
+        absl::StrFormat("FPIR %g (%d people, templates of each: %d)", search.rate.asked,
+                        search.people, search.templates),
+        "It misses enrolled people needlessly: FNIR");
   }
   return sentences;
 }
@@ -207,6 +212,34 @@ std::string JudgementText(const Judgement& judgement) {
   }
   if (!judgement.no_searches.empty()) absl::StrAppend(&text, judgement.no_searches, "\n");
   return text;
+}
+
+void AddSearches(const Judgement& judgement, Page& page) {
+  if (judgement.searches.empty() && judgement.no_searches.empty()) return;
+  page.Subheading("Searches among strangers");
+  if (!judgement.no_searches.empty()) return page.Note(judgement.no_searches + ".");
+  PageTable table{{{"Templates of each"},
+                   {"People enrolled"},
+                   {"FPIR asked for"},
+                   {"Threshold", true},
+                   {"FPIR here"},
+                   {"Over asked for"},
+                   {"Verdict"},
+                   {"FNIR here"},
+                   {"Over the ROC’s"}}};
+  for (const SearchCheck& search : judgement.searches) {
+    std::vector<std::string> cells = {absl::StrCat(search.templates), absl::StrCat(search.people)};
+    for (std::string& cell : CheckCells(search.rate)) cells.push_back(std::move(cell));
+    table.rows.push_back({std::move(cells)});
+  }
+  table.caption =
+      judgement.searches_of +
+      " FPIR: the "
+      "share of strangers' searches that name somebody; FNIR: of enrolled people's searches those "
+      "that do not name the right one (ISO/IEC 19795-1). Intervals leave people out one by one. "
+      "“Over the ROC’s”: FNIR "
+      "over the least one of any threshold that keeps the FPIR asked for in these searches.";
+  page.Table(table);
 }
 
 void AddJudgement(const Judgement& judgement, const std::vector<PageFigure>& figures, Page& page,

@@ -56,7 +56,9 @@ TEST(Judgement, OfNewPeopleHoldsAndRefusesWhatTheModelDoesNotKnow) {
   ASSERT_EQ(judged->comparisons.size(), 3u);
   for (const RateCheck& check : judged->comparisons) {
     EXPECT_EQ(check.refused, "");
-    EXPECT_TRUE(check.Holds()) << check.asked << " " << check.ratio.lo << " " << check.ratio.hi;
+    EXPECT_NE(check.verdict(), Verdict::kDoesNotHold)
+        << check.asked << " " << check.ratio.lo << " " << check.ratio.hi;
+    EXPECT_NEAR(check.MissedOverAllowed(), 1, 0.3);
     EXPECT_LT(check.ratio.hi / check.ratio.lo, check.asked == 1e-3 ? 60 : 8);
   }
   ASSERT_TRUE(judged->evidence.has_value());
@@ -68,13 +70,16 @@ TEST(Judgement, OfNewPeopleHoldsAndRefusesWhatTheModelDoesNotKnow) {
       EXPECT_THAT(search.rate.refused, HasSubstr("at most 2"));
       continue;
     }
-    EXPECT_TRUE(search.rate.Holds()) << search.templates << " " << search.rate.asked;
+    EXPECT_NE(search.rate.verdict(), Verdict::kDoesNotHold)
+        << search.templates << " " << search.rate.asked;
   }
   EXPECT_EQ(judged->curves.size(), 3u);
   EXPECT_TRUE(BrokenPromises(*judged).empty());
   const Json json = JudgementJson(*judged);
   EXPECT_EQ(json["comparisons"].size(), 3u);
-  EXPECT_TRUE(json["searches"][0]["holds"].get<bool>());
+  EXPECT_EQ(json["comparisons"][0]["verdict"], "holds");
+  EXPECT_GT(json["comparisons"][0]["fnmr_over_allowed"].get<double>(), 0);
+  EXPECT_TRUE(json["searches"][0].contains("fnir_over_allowed"));
   EXPECT_TRUE(json["searches"][4].contains("refused"));
   EXPECT_THAT(JudgementText(*judged), HasSubstr("refused: "));
 }
@@ -87,13 +92,14 @@ TEST(Judgement, WhatDoesNotHoldIsSaid) {
   const JudgedSet set = {Crowd(3, 60, 5), &model};
   const auto judged = Judge({&set, 1}, {.replicates = 100});
   ASSERT_TRUE(judged.ok()) << judged.status();
-  EXPECT_FALSE(judged->comparisons[1].Holds());
+  EXPECT_EQ(judged->comparisons[1].verdict(), Verdict::kDoesNotHold);
   EXPECT_GT(judged->comparisons[1].ratio.lo, 1);
   EXPECT_GT(judged->evidence->loss.lo, 0.05);
   EXPECT_THAT(JudgementText(*judged), HasSubstr("DOES NOT HOLD"));
   const std::vector<std::string> broken = BrokenPromises(*judged);
   ASSERT_FALSE(broken.empty());
-  EXPECT_THAT(broken[0], HasSubstr("the threshold for FMR"));
+  EXPECT_THAT(broken[0], HasSubstr("THE THRESHOLD FOR FMR"));
+  EXPECT_THAT(broken[0], HasSubstr("Do not decide by it"));
 }
 
 TEST(CheckRate, JoinsBothIntervals) {
@@ -109,30 +115,71 @@ TEST(CheckRate, JoinsBothIntervals) {
   const RateCheck none = CheckRate(0.01, {0, 0, 0.004}, {0.005, 0.02});
   EXPECT_EQ(none.ratio.lo, 0);
   EXPECT_NEAR(none.ratio.hi, 0.8, 1e-12);
-  EXPECT_FALSE(none.Holds());
+  EXPECT_EQ(none.verdict(), Verdict::kDoesNotHold);
+}
+
+TEST(Verdict, HoldsOnlyWithinAFactorOfThree) {
+  const auto verdict = [](double value, double lo, double hi) {
+    RateCheck check;
+    check.ratio = {value, lo, hi};
+    return VerdictName(check.verdict());
+  };
+  EXPECT_EQ(verdict(1.1, 0.5, 2), "holds");
+  EXPECT_EQ(verdict(0.5, 0.2, 1.4), "holds");
+  EXPECT_EQ(verdict(1, 0.3, 2), "too_few_people");
+  EXPECT_EQ(verdict(1, 0.5, 3.1), "too_few_people");
+  EXPECT_EQ(verdict(0.03, 0.01, 0.1), "does_not_hold");
+  EXPECT_EQ(verdict(9, 1.1, 80), "does_not_hold") << "a wide interval that excludes 1 says enough";
+  EXPECT_EQ(verdict(0, 0, 1.5), "too_few_people");
+  EXPECT_EQ(verdict(0, 0, 0.9), "does_not_hold");
+}
+
+TEST(Verdict, SaysWhatAStrictThresholdCosts) {
+  Judgement judgement;
+  RateCheck& check = judgement.comparisons.emplace_back(CheckRate(0.01, {3e-4, 1e-4, 8e-4}, {}));
+  check.missed.value = 0.167;
+  check.allowed_missed = 0.016;
+  EXPECT_NEAR(check.MissedOverAllowed(), 10.4, 0.1);
+  const std::vector<std::string> broken = BrokenPromises(judgement);
+  ASSERT_EQ(broken.size(), 1u);
+  EXPECT_THAT(broken[0], HasSubstr("FNMR 0.167, where 0.016 would do"));
+  check.missed.value = 0.016;
+  EXPECT_THAT(BrokenPromises(judgement)[0], HasSubstr("costs these people nothing"));
+  check.allowed_missed = 0;
+  const Json json = JudgementJson(judgement);
+  EXPECT_TRUE(json["comparisons"][0]["fnmr_over_allowed"].is_null());
 }
 
 TEST(FusionCheck, NamesWhomFusionLosesTo) {
-  const auto row = [](const char* id, double auroc) {
+  const auto row = [](const char* id, double fnmr) {
     FoldRow r;
     r.system = {id, id, 8};
-    r.estimate.auroc.value = auroc;
+    r.estimate.tmr_1e3.value = 1 - fnmr;
     return r;
   };
   Model model;
   model.modalities = {{"iris", 8}, {"gait", 8}};
   model.training_summary = R"({"fusion":{"warning":"iris alone is better"}})";
-  const Rival rivals[] = {{row("gait", 0.7), {0.2, 0.1, 0.3}},
-                          {row("iris", 0.99), {-0.02, -0.03, -0.01}},
-                          {row("score_sum", 0.98), {-0.01, -0.02, 0.01}}};
+  const Rival rivals[] = {{row("gait", 0.7), {}, {-0.6, -0.7, -0.5}},
+                          {row("iris", 0.08), {}, {0.02, 0.01, 0.03}},
+                          {row("concatenation", 0.09), {}, {0.01, -0.005, 0.02}},
+                          {row("score_sum", 0.099), {}, {0.001, -0.02, 0.01}},
+                          {row("lda", 0.01), {}, {0.09, 0.08, 0.1}}};
   const Model models[] = {model, model};
-  const FusionCheck check = CheckFusion(rivals, models);
-  ASSERT_EQ(check.rivals.size(), 2u);
+  const FusionCheck check = CheckFusion(row("fhe_aware_encrypted", 0.1), rivals, models);
+  ASSERT_EQ(check.rivals.size(), 3u);
   EXPECT_EQ(check.rivals[0].row.system.id, "iris");
   const std::vector<std::string> losses = check.Losses();
-  ASSERT_EQ(losses.size(), 2u) << "the sum of scores may be as good";
-  EXPECT_THAT(losses[0], HasSubstr("loses to \"iris\""));
-  EXPECT_THAT(losses[1], HasSubstr("training: iris alone is better"));
+  ASSERT_EQ(losses.size(), 3u) << "the weighted sum may be as good";
+  EXPECT_THAT(losses[0], HasSubstr("FUSION IS WORSE than \"iris\""));
+  EXPECT_THAT(losses[0], HasSubstr("0.1000 against 0.0800 (+0.0200 [+0.0100, +0.0300])"));
+  EXPECT_THAT(losses[0], HasSubstr("Use iris alone"));
+  EXPECT_THAT(losses[1], HasSubstr("fusion loses to \"concatenation\""));
+  EXPECT_THAT(losses[1], HasSubstr("which may be chance. Use --method none"));
+  EXPECT_THAT(losses[2], HasSubstr("training: iris alone is better"));
+  const Json json = FusionJson(check);
+  EXPECT_TRUE(json["rivals"][0]["significant"].get<bool>());
+  EXPECT_FALSE(json["rivals"][2]["loses"].get<bool>());
 }
 
 }  // namespace

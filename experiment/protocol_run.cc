@@ -177,8 +177,11 @@ class ProtocolRunner {
         "All references are enrolled; strangers are the probes of "
         "subjects who have none.";
     if (group.all && result.strangers > 0) {
+      const SearchChooser choose = [this](double fpir, uint64_t people, uint32_t templates) {
+        return model_.ThresholdForSearch(fpir, people, templates, model_.AllModalities());
+      };
       HEFT_RETURN_IF_ERROR(
-          JudgeGallery(scored.scores, scored.probes, scored.references, model_, &result.by_model));
+          JudgeGallery(scored.scores, scored.probes, scored.references, choose, &result.by_model));
     } else {
       result.by_model.no_searches =
           group.all ? "every probe's subject is enrolled: there are no strangers to search"

@@ -15,7 +15,7 @@ namespace {
 template <typename Study>
 Study Filled(const StudyOptions& options, Study study = {}) {
   study.command = options.command;
-  study.seed = options.seed;
+  if constexpr (requires { study.seed; }) study.seed = options.seed;
   if constexpr (requires { study.pictures; }) {
     study.page = options.page;
     study.pictures = options.pictures;
@@ -44,6 +44,7 @@ absl::Status CheckOne(const StudyOptions& options) {
   };
   add(options.searches, "--searches");
   add(!options.protocol.empty(), "--protocol");
+  add(!options.distractors.empty(), "--distractors");
   add(options.protection, "--protection");
   add(OfSamples(options), "--samples");
   add(options.choices, "--choices");
@@ -58,9 +59,13 @@ absl::Status CheckOne(const StudyOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("--plain says nothing of ", asked[0], ": leave it out"));
   }
-  // What is drawn or averaged before it is compared has no pairs to list.
-  const bool without_scores =
-      options.searches || options.protection || OfSamples(options) || options.choices;
+  if (!options.strangers.empty() && options.distractors.empty()) {
+    return absl::InvalidArgumentError("--strangers goes with --distractors FOLDER");
+  }
+  // What is drawn or averaged before it is compared has no pairs to list, and a large gallery has
+  // too many.
+  const bool without_scores = options.searches || !options.distractors.empty() ||
+                              options.protection || OfSamples(options) || options.choices;
   if (without_scores && options.scores) {
     return absl::InvalidArgumentError(absl::StrCat("--scores does not go with ", asked[0]));
   }
@@ -75,6 +80,10 @@ std::string WrongModels(const StudyOptions& options) {
   }
   if (!options.protocol.empty()) {
     return one && options.folds == 0 ? "" : "with --protocol give one --model FILE, and no --folds";
+  }
+  if (!options.distractors.empty()) {
+    return one && options.folds == 0 ? ""
+                                     : "with --distractors give one --model FILE, and no --folds";
   }
   if (options.folds > 0) {
     if (options.protection) return "--protection takes one model, and no --folds";
@@ -106,7 +115,7 @@ absl::StatusOr<std::vector<FoldModels>> LoadAllFolds(const StudyOptions& options
 }
 
 absl::StatusOr<Report> Measure(const LoadedStudy& study, const Monitor& monitor) {
-  const auto& [options, data, sets] = study;
+  const auto& [options, data, sets, distractors, strangers] = study;
   if (options.choices) return CompareChoices(data, Filled<FoldOptions>(options), monitor);
   const std::vector<Model>& models = sets[0].models;
   if (options.searches) {
@@ -116,6 +125,10 @@ absl::StatusOr<Report> Measure(const LoadedStudy& study, const Monitor& monitor)
     const std::string names = options.names.empty() ? options.data + "/names.txt" : options.names;
     return EvaluateProtocol(data, models[0], options.protocol, names,
                             Filled<ProtocolOptions>(options), monitor);
+  }
+  if (!options.distractors.empty()) {
+    return EvaluateGallery(data, models[0], *distractors, strangers ? &*strangers : nullptr,
+                           Filled<GalleryOptions>(options), monitor);
   }
   if (OfSamples(options)) {
     SampleStudyOptions sampled = Filled(options, options.sampled_by);
@@ -136,7 +149,11 @@ absl::Status CheckStudy(const StudyOptions& options) {
   if (std::string wrong = WrongModels(options); !wrong.empty()) {
     return absl::InvalidArgumentError(wrong);
   }
-  if (options.protocol.empty() || !options.pictures) return absl::OkStatus();
+  if (!options.pictures) return absl::OkStatus();
+  if (!options.distractors.empty()) {
+    return absl::InvalidArgumentError("--distractors draws no pictures");
+  }
+  if (options.protocol.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError("--protocol draws its pictures into --report");
 }
 
@@ -149,7 +166,14 @@ absl::StatusOr<LoadedStudy> LoadStudy(const StudyOptions& options) {
   }
   HEFT_ASSIGN_OR_RETURN(Model model, LoadModel(options.models[0]));
   HEFT_ASSIGN_OR_RETURN(TrainingData data, TrainingData::Load(options.data, SplitSeed(model)));
-  return LoadedStudy{options, std::move(data), {{"", {std::move(model)}}}};
+  LoadedStudy study = {options, std::move(data), {{"", {std::move(model)}}}};
+  if (!options.distractors.empty()) {
+    HEFT_ASSIGN_OR_RETURN(study.distractors, TrainingData::Load(options.distractors));
+  }
+  if (!options.strangers.empty()) {
+    HEFT_ASSIGN_OR_RETURN(study.strangers, TrainingData::Load(options.strangers));
+  }
+  return study;
 }
 
 absl::StatusOr<Report> RunStudy(const LoadedStudy& study, const Monitor& monitor) {
@@ -158,14 +182,21 @@ absl::StatusOr<Report> RunStudy(const LoadedStudy& study, const Monitor& monitor
   if (!options.choices && (study.models.empty() || study.models[0].models.empty())) {
     return absl::InvalidArgumentError("a study without models: load it with LoadStudy");
   }
+  const bool protocol = !options.protocol.empty(), gallery = !options.distractors.empty();
+  if (gallery && !study.distractors) {
+    return absl::InvalidArgumentError("a gallery without distractors: load it with LoadStudy");
+  }
   HEFT_ASSIGN_OR_RETURN(Report report, Measure(study, monitor));
-  const bool protocol = !options.protocol.empty();
-  if (options.folds == 0 && !options.searches && !protocol) {
+  if (options.folds == 0 && !options.searches && !protocol && !gallery) {
     report.json["model"]["file"] = options.models[0];
     return report;
   }
   Json head = {{"data", options.data}};
   if (protocol) head.update({{"protocol", options.protocol}, {"model", options.models[0]}});
+  if (gallery) {
+    head.update({{"distractors", options.distractors}, {"model", options.models[0]}});
+    if (!options.strangers.empty()) head["strangers"] = options.strangers;
+  }
   head.update(report.json);
   report.json = std::move(head);
   return report;

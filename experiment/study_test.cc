@@ -49,6 +49,9 @@ TEST(StudyTest, EachTakesModelsOfItsOwn) {
   EXPECT_THAT(Why({.models = {"a"}, .folds = 3, .protocol = "lists"}), HasSubstr("and no --folds"));
   EXPECT_THAT(Why({.models = {"a"}, .protocol = "lists", .pictures = true}),
               HasSubstr("draws its pictures into --report"));
+  EXPECT_THAT(Why({.models = {"a"}, .folds = 3, .distractors = "d"}), HasSubstr("and no --folds"));
+  EXPECT_THAT(Why({.models = {"a"}, .strangers = "s"}), HasSubstr("goes with --distractors"));
+  EXPECT_TRUE(CheckStudy({.models = {"a"}, .distractors = "d", .plain = true}).ok());
   EXPECT_TRUE(CheckStudy({.models = {"a", "b"}, .folds = 3}).ok());
 }
 
@@ -73,6 +76,22 @@ TEST(StudyTest, RunsWhatItsFilesSay) {
   const auto report = RunStudy(*study);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(std::as_const(report->json)["model"]["file"].get<std::string>(), file);
+  const Json known = report->json;
+  EXPECT_EQ(known["unavailable"].size(), 0u);
+  EXPECT_GT(known["model"]["effective_dimension"].get<double>(), 1);
+  EXPECT_EQ(known["fusion"]["rivals"].size(), 3u);
+  // A folder of people to judge alone: nobody trains, and what needs that says so.
+  study->options.split = "all";
+  const auto alone = RunStudy(*study);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  const Json all = alone->json;
+  EXPECT_EQ(all["data"]["samples"], 36);
+  EXPECT_EQ(all["data"]["split"], "all");
+  ASSERT_EQ(all["unavailable"].size(), 2u);
+  EXPECT_EQ(all["unavailable"][0]["id"], "pca");
+  EXPECT_EQ(all["unavailable"][0]["reason"], "no training people");
+  EXPECT_THAT(alone->text, HasSubstr("not available: no training people"));
+  EXPECT_THAT(alone->text, HasSubstr("equal weights: no training people"));
   EXPECT_FALSE(LoadStudy({.data = data, .models = {folder / "nowhere"}}).ok());
 }
 

@@ -29,16 +29,16 @@ absl::StatusOr<Approximation> FitFor(const FeatureMatrix& projection, const Data
              {sorted[tail] / kMargin, sorted[sorted.size() - 1 - tail] * kMargin});
 }
 
-std::string BaselineLabel(const std::string& name, int gamma) {
+}  // namespace
+
+std::string BaselineLabel(const std::string& name, int dimension) {
   if (name == "average") return "Average of vectors";
   if (name == "concatenation") return "Concatenation";
-  if (name == "score_sum") return "Sum of scores";
-  if (name == "pca") return absl::StrCat("PCA to ", gamma);
-  if (name == "lda") return absl::StrCat("LDA to ", gamma);
+  if (name == "score_sum") return "Weighted sum of scores";
+  if (name == "pca") return absl::StrCat("PCA to ", dimension);
+  if (name == "lda") return absl::StrCat("LDA to ", dimension);
   return absl::StrCat(absl::AsciiStrToUpper(name.substr(0, 1)), name.substr(1), " alone");
 }
-
-}  // namespace
 
 std::vector<FeatureMatrix> ModalityRows(const Dataset& dataset, Split split) {
   const Dataset selected = SelectRows(dataset, RowsOf(dataset.split, split));
@@ -52,8 +52,10 @@ absl::StatusOr<std::vector<SystemScores>> BaselineSystems(const Dataset& dataset
   HEFT_ASSIGN_OR_RETURN(std::vector<Baseline> baselines, ScoreBaselines(dataset, split, gamma));
   std::vector<SystemScores> systems;
   for (Baseline& b : baselines) {
-    systems.push_back(
-        {{b.name, BaselineLabel(b.name, b.dimension), b.dimension}, std::move(b.scored)});
+    systems.push_back({{b.name, BaselineLabel(b.name, b.dimension), b.dimension},
+                       std::move(b.scored),
+                       std::move(b.unavailable),
+                       std::move(b.note)});
   }
   return systems;
 }

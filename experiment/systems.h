@@ -20,12 +20,17 @@ namespace heft::experiment {
 struct SystemScores {
   ScoredSystem system;
   LabelledScores scores;
+  std::string unavailable = {};  // why there are no scores; empty: there are
+  std::string note = {};         // what a reader must know of the scores; may be empty
 };
 
 // Samples of the split, a matrix a modality.
 std::vector<FeatureMatrix> ModalityRows(const Dataset& dataset, Split split);
 
-// Every baseline of learning/baselines.h: "face", "average", "concatenation", "pca", ...
+// BaselineLabel: of such a baseline for people: "Face alone", "PCA to 32".
+std::string BaselineLabel(const std::string& name, int dimension);
+// Every baseline of learning/baselines.h: "face", "average", "concatenation", "pca", ...; also
+// those that are unavailable.
 absl::StatusOr<std::vector<SystemScores>> BaselineSystems(const Dataset& dataset, Split split,
                                                           int gamma);
 

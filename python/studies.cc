@@ -119,6 +119,25 @@ void DefineProtection(py::module_& m) {
       py::arg("seed") = 1, py::arg("split") = "test", py::arg("page") = false,
       py::arg("command") = "", py::arg("progress") = py::none());
   Function(
+      m, "evaluate_gallery",
+      [](const TrainingData& data, const Model& model, const TrainingData& distractors,
+         const TrainingData* strangers, const std::string& split, bool encrypted, bool page,
+         const std::string& command, const py::object& progress) {
+        const GalleryOptions options = {split, encrypted, page, command};
+        Watch watch(progress);
+        return Call([&] {
+          return EvaluateGallery(data, model, distractors, strangers, options, watch.monitor());
+        });
+      },
+      "Searches of a gallery of the first samples of the split's people and of distractors, who "
+      "are other\n"
+      "people. strangers: whose samples search and are not enrolled; None: each distractor in turn, "
+      "its own\n"
+      "template left out. InvalidArgument, Cancelled.",
+      py::arg("data"), py::arg("model"), py::arg("distractors"), py::arg("strangers") = py::none(),
+      py::kw_only(), py::arg("split") = "test", py::arg("encrypted") = true,
+      py::arg("page") = false, py::arg("command") = "", py::arg("progress") = py::none());
+  Function(
       m, "evaluate_protocol",
       [](const TrainingData& data, const Model& model, const py::object& folder,
          const py::object& names, bool encrypted, int replicates, uint64_t seed, bool page,

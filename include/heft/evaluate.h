@@ -37,9 +37,10 @@ struct Report {
 };
 
 struct EvaluationOptions {
-  std::string split = "test";  // "train", "val" or "test": the people to measure on
-  int replicates = 1000;       // of the bootstrap over identities, 10 or more
-  uint64_t seed = 1;           // of the bootstrap
+  // The people to measure on: "train", "val", "test", or "all", whatever the split.
+  std::string split = "test";
+  int replicates = 1000;  // of the bootstrap over identities, 10 or more
+  uint64_t seed = 1;      // of the bootstrap
   bool page = false, pictures = false;
   std::string command = {};  // what the page says makes it again
   bool scores = false;       // Report::scores
@@ -47,9 +48,9 @@ struct EvaluationOptions {
 
 // Evaluate measures a model on one split, every sample against every other. The split is the one
 // that the model was learned with if the data have a split.txt or were loaded with
-// SplitSeed(model). Minutes for some hundred samples. kInvalidArgument where the data lack a
-// modality of the model or have another dimension, or the split has no pairs; kCancelled;
-// CheckDrawing's for pictures.
+// SplitSeed(model). Systems that need training people say so where the data have none. Minutes for
+// some hundred samples. kInvalidArgument where the data lack a modality of the model or have
+// another dimension, or the split has no pairs; kCancelled; CheckDrawing's for pictures.
 HEFT_EXPORT absl::StatusOr<Report> Evaluate(const TrainingData& data, const Model& model,
                                             const EvaluationOptions& options = {},
                                             const Monitor& monitor = {});
@@ -150,6 +151,26 @@ HEFT_EXPORT absl::StatusOr<Report> EvaluateSearches(const TrainingData& data,
                                                     std::span<const Model> models,
                                                     const SearchStudyOptions& options = {},
                                                     const Monitor& monitor = {});
+
+// GalleryOptions: of searches among many other people.
+struct GalleryOptions {
+  std::string split = "test";  // whose first samples are enrolled and whose others search; or "all"
+  bool encrypted = true;       // false: plain scores
+  bool page = false;
+  std::string command = {};
+};
+// EvaluateGallery: 1:N searches of a gallery of the first sample of each person of the split and of
+// each of `distractors`. The other samples of the split search as people who are enrolled.
+// Strangers' searches are all samples of `strangers`; without it (null) each distractor searches
+// with the sample that is enrolled of it, which is then left out. FPIR at thresholds for 1e-1 and
+// 1e-2, FNIR and who is found first: by the model and its thresholds, and by raw cosines, whose
+// thresholds are fitted on the people of the other splits. kInvalidArgument where folders share a
+// label or lack a modality of the model, or nobody of the split has two samples; kCancelled.
+HEFT_EXPORT absl::StatusOr<Report> EvaluateGallery(const TrainingData& data, const Model& model,
+                                                   const TrainingData& distractors,
+                                                   const TrainingData* strangers = nullptr,
+                                                   const GalleryOptions& options = {},
+                                                   const Monitor& monitor = {});
 
 // ProtocolOptions: of somebody else's lists of references and probes.
 struct ProtocolOptions {

@@ -9,6 +9,7 @@
 #define HEFT_STUDY_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,13 +29,15 @@ struct StudyOptions {
   std::vector<std::string> models = {};  // a file; of folds the folder of FoldFile's, or several
   int folds = 0;                         // 0: none
   uint64_t fold_seed = 1;
-  // At most one of the first five; none: Evaluate, and of folds EvaluateFolds. Probes that lack a
-  // modality are of folds, and go with `choices`.
+  // At most one of these but `partial_probes`; none: Evaluate, and of folds EvaluateFolds. Probes
+  // that lack a modality are of folds, and go with `choices`.
   bool choices = false, searches = false, protection = false;
   std::vector<int> samples = {};  // EvaluateSamples, of one folder of models
   std::string protocol = {};      // EvaluateProtocol: its folder
+  std::string distractors = {};   // EvaluateGallery: their folder
+  std::string strangers = {};     // with `distractors`: their folder; empty: the distractors
   bool partial_probes = false;
-  bool plain = false;          // without encrypted rows, of folds and protocols
+  bool plain = false;          // without encrypted rows, of folds, protocols and galleries
   std::string split = "test";  // without folds
   std::string names = {};      // with `protocol`; empty: names.txt in `data`
   ProtectionOptions protected_by = {};
@@ -55,6 +58,7 @@ struct LoadedStudy {
   StudyOptions options;
   TrainingData data;
   std::vector<FoldModels> models;
+  std::optional<TrainingData> distractors = {}, strangers = {};
 };
 // LoadStudy: errors of CheckStudy, TrainingData::Load, LoadModel and LoadFolds.
 HEFT_EXPORT absl::StatusOr<LoadedStudy> LoadStudy(const StudyOptions& options);

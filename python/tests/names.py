@@ -31,6 +31,7 @@ PARAMETERS = {
     "Expected": ["open_signed"],
     "Flooding": ["KeyOwner.open", "KeyOwner.decide"],
     "FoldOptions": ["evaluate_folds"],
+    "GalleryOptions": ["evaluate_gallery"],
     "LearnOptions": ["Model.train"],
     "ListOptions": ["Gallery.page"],
     "PendingLimit": ["Matcher.pending"],
