@@ -106,7 +106,7 @@ void AddLearning(Command command, LearnOptions* learn) {
       .Add("--gamma", &t.gamma,
            "fused dimension: 16, 32, 64, ... (default: chosen on training people, 16 to 256). A "
            "template takes 16 bytes each in a gallery, and keys and matches grow with it")
-      .Range(2, 256);
+      .Range(2, kMaxGamma);
   command.Add("--recipe", &t.recipe, "generalising, or paper").ShowDefault();
   command.Add("--degree", &t.degree, "of the normalisation's polynomial (default 3; paper 2)")
       .Range(2, 3);

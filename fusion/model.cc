@@ -22,7 +22,6 @@ constexpr uint32_t kCalibratedVersion = 2;  // the same with a calibration
 constexpr uint32_t kDecisionsVersion = 3;   // with intervals, searches and agreement
 constexpr uint32_t kMaxModalities = 8;
 constexpr uint32_t kMaxDimension = 4096;
-constexpr uint32_t kMaxGamma = 256;
 constexpr uint32_t kMaxThresholds = 64;
 constexpr uint32_t kMaxSearches = 16;
 constexpr uint32_t kMaxReplicates = 1000;

@@ -25,7 +25,7 @@ struct LearnEpoch {
 
 // LearnOptions: docs/design.md says what they do.
 struct LearnOptions {
-  // Fused dimension, a power of two from 2 to 256; 0: chosen on training people, of 16 to 256
+  // Fused dimension, a power of two, 2 to kMaxGamma; 0: chosen on training people, of 16 to 256
   // (docs/learning.md; the paper's recipe: 32). Templates, keys and a match grow with it.
   int gamma = 0;
   std::string recipe = "generalising";  // or "paper", the HEFT paper's
