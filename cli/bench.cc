@@ -40,7 +40,7 @@ void AddBench(Command app) {
       .Range(1, 4096)
       .ShowDefault();
   command.Add("--gamma", &options->bench.gamma, "fused dimension: 16, 32, 64, ...")
-      .Range(2, 256)
+      .Range(2, kMaxGamma)
       .ShowDefault();
   command.Add("--degree", &options->bench.degree, "of the normalisation").Range(2, 3).ShowDefault();
   command

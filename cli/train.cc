@@ -109,7 +109,7 @@ void AddLearning(Command command, LearnOptions* learn) {
       .Add("--gamma", &t.gamma,
            "fused dimension: 16, 32, 64, ... (default: chosen on people left out, 16 to 256). A "
            "template takes 16 bytes each in a gallery, and keys and matches grow with it")
-      .Range(2, 1024);
+      .Range(2, kMaxGamma);
   command.Add("--method", &t.method,
               "learned; pca, for vectors without labels; or none, the concatenation as it is "
               "(default: learned, or one of the others where that is better on people left out)");

@@ -4,6 +4,8 @@
 #ifndef HEFT_EXPERIMENT_RANDOM_MODEL_H_
 #define HEFT_EXPERIMENT_RANDOM_MODEL_H_
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -40,6 +42,52 @@ inline Model RandomModel(const std::vector<uint32_t>& dimensions, uint32_t gamma
   model.projection.resize(size_t{gamma} * model.TotalDimension());
   for (double& weight : model.projection) weight = scale * normal(rng);
   model.approximation = *FitMinimax(degree, Interval{0.2, 2.2});
+  return model;
+}
+
+// OrthonormalModel: RandomModel with a projection of orthonormal columns, or rows where there are
+// fewer of them, scaled so that |z|^2 is 1, or is expected so.
+inline Model OrthonormalModel(const std::vector<uint32_t>& dimensions, uint32_t gamma, int degree,
+                              const std::string& profile = "thin", uint64_t seed = 1) {
+  Model model = RandomModel(dimensions, gamma, degree, profile, seed);
+  const size_t rows = gamma, columns = model.TotalDimension();
+  const size_t count = std::min(rows, columns), length = std::max(rows, columns);
+  // Vector i, element j.
+  const auto at = [&](size_t i, size_t j) -> double& {
+    return columns <= rows ? model.projection[j * columns + i] : model.projection[i * columns + j];
+  };
+  const double scale = std::sqrt(std::max(1.0, static_cast<double>(columns) / gamma) /
+                                 static_cast<double>(dimensions.size()));
+  Vectors done;
+  for (size_t i = 0; i < count; ++i) {
+    std::vector<double> v(length);
+    for (size_t j = 0; j < length; ++j) v[j] = at(i, j);
+    for (const std::vector<double>& u : done) {
+      const double along = Dot(u, v);
+      for (size_t j = 0; j < length; ++j) v[j] -= along * u[j];
+    }
+    const double norm = std::sqrt(Dot(v, v));
+    for (double& x : v) x /= norm;
+    for (size_t j = 0; j < length; ++j) at(i, j) = scale * v[j];
+    done.push_back(std::move(v));
+  }
+  return model;
+}
+
+// ConcatenationModel: the weighted concatenation, zero-padded to the next power of two: an
+// isometry. The weights' squares should add up to 1.
+inline Model ConcatenationModel(const std::vector<uint32_t>& dimensions,
+                                const std::vector<double>& weights,
+                                const std::string& profile = "thin") {
+  const uint32_t total = std::accumulate(dimensions.begin(), dimensions.end(), uint32_t{0});
+  Model model = RandomModel(dimensions, std::bit_ceil(total), 3, profile);
+  std::fill(model.projection.begin(), model.projection.end(), 0.0);
+  size_t column = 0;
+  for (size_t m = 0; m < dimensions.size(); ++m) {
+    for (uint32_t d = 0; d < dimensions[m]; ++d, ++column) {
+      model.projection[column * total + column] = weights[m];
+    }
+  }
   return model;
 }
 

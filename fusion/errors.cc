@@ -10,6 +10,7 @@
 #include "fusion/compact.h"
 #include "fusion/matching.h"
 #include "fusion/mean.h"
+#include "fusion/norm_proof.h"
 
 namespace heft {
 namespace {
@@ -226,7 +227,16 @@ double NormProofError(const Params& params, const FusionPlan& plan) {
   const double z_error =
       std::max(matching.probe_error, std::max(matching.claim_error, matching.template_error));
   const double rounded = Combine(z_error, RoundingError(params) / matching.probe_scale);
-  return SquaredNormError(params, plan, std::numbers::sqrt2 * rounded);
+  const double of_u = std::numbers::sqrt2 * rounded;
+  if (!ProvesCarefully(plan)) return SquaredNormError(params, plan, of_u);
+  const double length = std::sqrt(plan.normalisation.interval_hi / plan.gamma);
+  const double scale = matching.probe_scale * matching.probe_scale;
+  const size_t limbs = MatchLimbs(params);
+  double error = Combine(2 * length * of_u * scale, KeySwitchError(params, limbs));
+  for (const std::vector<uint32_t>& fold : plan.normalisation.folds) {
+    error = Folded(params, limbs, fold, error);
+  }
+  return kKeyMargin * Rescaled(params, limbs, error) * params.LevelModulus(limbs) / scale;
 }
 
 }  // namespace heft

@@ -20,7 +20,6 @@ constexpr std::string_view kKind = "MODL";
 constexpr uint32_t kModelVersion = 4;
 constexpr uint32_t kMaxModalities = 8;
 constexpr uint32_t kMaxDimension = 4096;
-constexpr uint32_t kMaxGamma = 1024;
 constexpr uint32_t kMaxThresholds = 64;
 constexpr uint32_t kMaxSearches = 16;
 constexpr uint32_t kMaxReplicates = 1000;

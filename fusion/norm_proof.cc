@@ -8,6 +8,7 @@
 #include "ckks/arithmetic.h"
 #include "ckks/inner_product.h"
 #include "ckks/key_switch.h"
+#include "fusion/errors.h"
 #include "fusion/normalise.h"
 #include "fusion/probe_scale.h"
 
@@ -20,11 +21,11 @@ constexpr double kSlotsAgree = 0.02;
 // some 1.6e-4 |z|, rms (NormProofTest.BothMultiplesAgree). What a hostile probe has of it is in
 // SECURITY.md, "What a reply proves".
 constexpr double kMultiplesAgree = 1.5e-3;
-// More dimensions have fewer copies in the slots, over which errors average: 5.5e-6 |z| rms for
-// each of them (lfw-speech, profile thin, 32 to 256). Six of that for all.
-constexpr double kAgreePerDimension = 3.3e-5;
+// More dimensions have fewer copies in the slots, over which errors average. At 1,024 (profile
+// thin) both multiples of a template differ by 3e-4 |z| rms, and by 1.2e-4 |z| of a probe.
+constexpr double kWellAveraged = 256;
 double MultiplesAgree(uint32_t gamma) {
-  return std::max(kMultiplesAgree, kAgreePerDimension * gamma);
+  return kMultiplesAgree * std::sqrt(std::max(1.0, gamma / kWellAveraged));
 }
 
 // z times `times`, at probe_scale. Returns the factor that it is after rounding, too.
@@ -62,6 +63,26 @@ absl::Status AddFactor(const ckks::Context& context, double sigma, ckks::Ciphert
   HEFT_RETURN_IF_ERROR(ckks::AddConstant(context, norm, *norm, -sigma));
   for (int i = 0; i < 3; ++i) ckks::MultiplyByMonomial(context, norm, *norm);  // X^(2n) = 1
   return absl::OkStatus();
+}
+
+// CarefulNorm: |u|^2 in all slots, folded before the rescale. The folds' rotations are among those
+// of a probe, whose keys have limbs enough.
+absl::StatusOr<ckks::Ciphertext> CarefulNorm(const Instance& matching, const ckks::Ciphertext& u,
+                                             const ckks::EvaluationKeys& keys) {
+  const ckks::Context& context = *matching.context;
+  const FusionPlan::Normalisation& plan = matching.plan.normalisation;
+  ckks::Ciphertext norm = u;
+  norm.noise.message = std::sqrt(plan.interval_hi / matching.plan.gamma);
+  HEFT_RETURN_IF_ERROR(ckks::Square(context, &norm, norm));
+  HEFT_RETURN_IF_ERROR(ckks::Relinearise(context, &norm, norm, keys));
+  for (const std::vector<uint32_t>& fold : plan.folds) {
+    const bool last = &fold == &plan.folds.back();
+    HEFT_RETURN_IF_ERROR(last ? ckks::SumGaloisAndRescale(context, &norm, norm, fold, keys)
+                              : ckks::SumGalois(context, &norm, norm, fold, keys));
+  }
+  norm.noise.message = plan.interval_hi;
+  norm.noise.error *= kKeyMargin;
+  return norm;
 }
 
 constexpr char kManyVectors[] = "the norm is not the same in all slots: many vectors in one";
@@ -122,10 +143,15 @@ double NormProofRange(const ckks::Params& params, const FusionPlan& plan) {
 
 absl::StatusOr<ckks::Ciphertext> ProveNorm(const Instance& matching, const ckks::Ciphertext& u,
                                            double sigma, const ckks::EvaluationKeys& keys) {
-  HEFT_ASSIGN_OR_RETURN(ckks::Ciphertext norm,
-                        SquaredNorm(*matching.context, u, matching.plan.normalisation.interval_hi,
-                                    matching.plan.normalisation.folds, keys));
-  HEFT_RETURN_IF_ERROR(AddFactor(*matching.context, sigma, &norm));
+  const ckks::Context& context = *matching.context;
+  const FusionPlan::Normalisation& plan = matching.plan.normalisation;
+  ckks::Ciphertext norm;
+  if (ProvesCarefully(matching.plan)) {
+    HEFT_ASSIGN_OR_RETURN(norm, CarefulNorm(matching, u, keys));
+  } else {
+    HEFT_ASSIGN_OR_RETURN(norm, SquaredNorm(context, u, plan.interval_hi, plan.folds, keys));
+  }
+  HEFT_RETURN_IF_ERROR(AddFactor(context, sigma, &norm));
   return norm;
 }
 

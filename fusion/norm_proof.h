@@ -40,6 +40,11 @@ double NormFactorOf(uint32_t bits);
 double NormProofScale(const ckks::Params& params, const FusionPlan& plan);
 double NormProofRange(const ckks::Params& params, const FusionPlan& plan);
 
+// ProvesCarefully: whether the folds of a proof come before its rescale, and its relinearisation
+// takes digits of one prime: they sum gamma slots, and what was added to those before. With few
+// dimensions that is little, and the time for it would show.
+inline bool ProvesCarefully(const FusionPlan& plan) { return plan.gamma > 32; }
+
 // ProveNorm: of u = z (1 + i sigma), MatchLimbs limbs at probe_scale, z real and repeating
 // with period gamma: one limb. The keys are those of probes.
 absl::StatusOr<ckks::Ciphertext> ProveNorm(const Instance& matching, const ckks::Ciphertext& u,

@@ -204,6 +204,11 @@ double ScaleBeforeNormalisation(const Params& params, const FactoredPolynomial& 
 absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profile,
                                       const Model& model, size_t template_limbs) {
   HEFT_RETURN_IF_ERROR(model.Check());
+  if (model.gamma > profile.max_gamma) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "profile ", profile.name, " takes at most ", profile.max_gamma, " fused dimensions, and ",
+        "the model has ", model.gamma, ": use fewer (--gamma), or profile thin"));
+  }
   FusionPlan plan;
   plan.gamma = model.gamma;
   if (model.approximation.stages.size() != 1) {

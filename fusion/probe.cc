@@ -10,6 +10,7 @@
 #include "ckks/noise.h"
 #include "ckks/subchain.h"
 #include "fusion/fuser.h"
+#include "fusion/norm_proof.h"
 
 namespace heft {
 
@@ -60,6 +61,8 @@ void WidenDigits(const Instance& instance, ckks::EvaluationKeys* keys) {
 void WidenRelinearisation(const Instance& instance, ckks::EvaluationKeys* keys) {
   const ckks::Params& params = instance.params();
   const FusionPlan& plan = instance.plan;
+  const bool proves_norms = plan.normalisation.polynomial.degree == 0;
+  if (proves_norms && ProvesCarefully(plan)) return;
   const double product_scale =
       std::pow(std::min(plan.projection.z_scale, plan.matching.block_scale), 2);
   ckks::SwitchKey& key = keys->relinearisation;

@@ -20,7 +20,8 @@ namespace heft {
 
 // WidenRelinearisation: the relinearisation key for digits of two primes where the scale of what is
 // relinearised, products of probes, makes their larger error count for nothing: half of the key's
-// bytes, and a quarter of the transforms. For the matching ring's keys, once.
+// bytes, and a quarter of the transforms. For the matching ring's keys, once. Nothing where thin
+// probes' norms are proven with it, carefully (fusion/norm_proof.h).
 void WidenRelinearisation(const Instance& instance, ckks::EvaluationKeys* keys);
 
 class ProbeFuser {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "heft/model.h"
 
 namespace heft {
 namespace {
@@ -22,6 +23,10 @@ Profile MakeProfile(std::string_view name, uint32_t n, std::vector<int> data_bit
   return profile;
 }
 
+// Beyond, the proof of a template's norm has no room for flooding: at 256 it lacks 0.8 bits, and
+// errors grow with the square root.
+constexpr uint32_t kMostFlooded = 64;
+
 // Chain: a base prime and `levels` primes of one size.
 std::vector<int> Chain(int base, int levels, int bits) {
   std::vector<int> chain(levels + 1, bits);
@@ -29,8 +34,9 @@ std::vector<int> Chain(int base, int levels, int bits) {
   return chain;
 }
 
-Profile Thin(Profile profile, double match_scale) {
+Profile Thin(Profile profile, double match_scale, uint32_t max_gamma) {
   profile.match_scale = match_scale;
+  profile.max_gamma = max_gamma;
   return profile;
 }
 
@@ -72,7 +78,7 @@ const std::vector<Profile>& AllProfiles() {
       // projection, special.
       Thin(MakeProfile("thin", 8192, {27, 26, 25, 28, 28, 28, 20}, 30, 0x1p28,
                        "two rings: enrolment normalises as compact, probes are thin; 128-bit"),
-           0x1p25),
+           0x1p25, kMaxGamma),
       // As thin, every level two primes: the first six and the seventh, 202 bits in all, are the
       // small ring's.
       Flooded(
@@ -80,7 +86,7 @@ const std::vector<Profile>& AllProfiles() {
                            {30, 30, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28}, 30, 0x1p56,
                            "as thin, with levels of two primes: openings are flooded with noise "
                            "that hides the key's; 128-bit"),
-               0x1p56)),
+               0x1p56, kMostFlooded)),
       MakeProfile("paper", 16384, Chain(30, 8, 28), 30, 0x1p28,
                   "the paper's schedule: dense encoding, hybrid projection, ten primes"),
       MakeProfile("deep", 16384, Chain(30, 12, 29), 30, 0x1p29,

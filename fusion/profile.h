@@ -26,6 +26,8 @@ struct Profile {
   double match_scale = 0;
   // Decryptions are flooded (ckks/owner/flooding.h): there is room for it.
   bool flooded = false;
+  // The largest fused dimension: 256, or what the comments of AllProfiles say.
+  uint32_t max_gamma = 256;
   bool thin() const { return match_scale > 0; }
 };
 

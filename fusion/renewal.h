@@ -13,7 +13,7 @@
 //
 // What the key owner sees of a template: its coordinates plus pads that are uniform in [-R, R], R
 // = PadRange, 2^24 in every profile: two templates of unit length are apart by at most sqrt(gamma)
-// / R in total variation, 3e-7 for 32 dimensions and 1e-6 for 256, each coordinate by 1 / R, and
+// / R in total variation, 3e-7 for 32 dimensions and 2e-6 for 1,024, each coordinate by 1 / R, and
 // by as much more with every further exchange that keeps them. (What he decrypts are integers, the
 // block's and the rounded pad's: integers added before or after rounding are the same, so this
 // holds for the noise of the ciphertexts too, down to the grid of the pads.)

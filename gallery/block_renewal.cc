@@ -23,9 +23,15 @@ absl::StatusOr<std::vector<uint32_t>> Live(GalleryChange* change, uint64_t block
 
 }  // namespace
 
+size_t MostRenewedAtOnce(const Instance& matching) {
+  constexpr size_t kMost = 64, kBytes = size_t{256} << 20;
+  return std::clamp<size_t>(kBytes / RenewalSourceBytes(matching), 2, kMost);
+}
+
 absl::StatusOr<RenewalPlan> PlanRenewal(GalleryChange* change, const Instance& instance,
                                         bool compact) {
   RenewalPlan plan;
+  const size_t most = MostRenewedAtOnce(instance);
   const uint64_t per_block = change->head().block_places;
   const auto& infos = change->infos();
   std::vector<size_t> sparse;
@@ -39,7 +45,7 @@ absl::StatusOr<RenewalPlan> PlanRenewal(GalleryChange* change, const Instance& i
     }
     return absl::OkStatus();
   };
-  for (size_t b = 0; b < infos.size() && plan.sources.size() < kMostRenewedAtOnce; ++b) {
+  for (size_t b = 0; b < infos.size() && plan.sources.size() < most; ++b) {
     if (!compact && infos[b].leaving == 0) continue;
     if (absl::IsDataLoss(change->ReadCheckpoint(instance, b).status())) continue;
     const bool is_sparse = infos[b].live + infos[b].leaving > 0 && infos[b].live <= per_block / 2;
@@ -51,11 +57,11 @@ absl::StatusOr<RenewalPlan> PlanRenewal(GalleryChange* change, const Instance& i
     }
   }
   if (sparse.size() == 1 && infos[sparse[0]].leaving == 0) return plan;  // nobody to join
-  for (size_t i = 0; i < sparse.size() && plan.sources.size() < kMostRenewedAtOnce;) {
+  for (size_t i = 0; i < sparse.size() && plan.sources.size() < most;) {
     ExchangeRecord::Target target = {sparse[i], {}};
     uint32_t to = 0;
-    for (; i < sparse.size() && to + infos[sparse[i]].live <= per_block &&
-           plan.sources.size() < kMostRenewedAtOnce;
+    for (;
+         i < sparse.size() && to + infos[sparse[i]].live <= per_block && plan.sources.size() < most;
          ++i) {
       HEFT_RETURN_IF_ERROR(add(sparse[i], &target, &to));
     }

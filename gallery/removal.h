@@ -22,8 +22,9 @@ namespace heft {
 
 // kExchangeLife: seconds for which an answer of the key owner is waited for.
 inline constexpr uint64_t kExchangeLife = 86400;
-// kMostRenewedAtOnce: blocks of one exchange: some 3 MB each at 32 dimensions.
-inline constexpr size_t kMostRenewedAtOnce = 64;
+// MostRenewedAtOnce: blocks of one exchange: 64, or as many as a request of 256 MiB holds, but two,
+// of which compaction makes one: 25 at 128 dimensions of profile thin, 3 at 1,024.
+size_t MostRenewedAtOnce(const Instance& matching);
 
 // RemovedPlaces: what became of them.
 struct RemovedPlaces {

@@ -125,11 +125,15 @@ absl::Status ReadHead(ByteReader& reader, const Instance& matching, std::string_
 
 }  // namespace
 
+size_t RenewalSourceBytes(const Instance& matching) {
+  return size_t{matching.plan.gamma} * 2 * PolySize(matching, /*extended=*/true);
+}
+
 std::vector<uint8_t> SerializeRenewalRequest(const Instance& matching,
                                              const RenewalRequest& request) {
   ByteWriter writer;
-  const size_t ciphertext = 2 * PolySize(matching, /*extended=*/true);
-  writer.Reserve((request.sources.size() * matching.plan.gamma + 1) * ciphertext);
+  const size_t source = RenewalSourceBytes(matching);
+  writer.Reserve(request.sources.size() * source + source / matching.plan.gamma);
   WriteHead(writer, request.binding, request.gallery, request.generation, request.exchange);
   writer.U64(request.sources.size());
   for (const PaddedBlock& source : request.sources) {
@@ -155,8 +159,7 @@ absl::StatusOr<RenewalRequest> ParseRenewalRequest(const Instance& matching, Byt
   HEFT_RETURN_IF_ERROR(ReadHead(reader, matching, what, &request));
   const uint32_t gamma = matching.plan.gamma;
   const size_t limbs = MatchLimbs(matching.params());
-  request.sources.resize(
-      reader.Count(2 * gamma * PolySize(matching, /*extended=*/true), kMostRenewed));
+  request.sources.resize(reader.Count(RenewalSourceBytes(matching), kMostRenewed));
   for (PaddedBlock& source : request.sources) {
     source.ciphertexts.resize(gamma);
     for (PaddedBlock::Parts& c : source.ciphertexts) {

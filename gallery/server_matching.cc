@@ -28,7 +28,14 @@ std::vector<BlockView> ViewsOf(std::span<const PinnedBlock> blocks) {
   return views;
 }
 
-constexpr size_t kProbesAPass = 64;  // identified together: 8 MB each
+// ProbesAPass: identified together: 64, or as many as take 1 GiB: 2 MB each at 32 dimensions of
+// profile thin, 67 MB, so 15 of them, at 1,024.
+size_t ProbesAPass(const Instance& matching) {
+  constexpr size_t kMost = 64, kBytes = size_t{1} << 30;
+  const size_t probe = TiledSize(*matching.context, matching.plan.gamma) * sizeof(uint32_t);
+  return std::clamp<size_t>(kBytes / probe, 1, kMost);
+}
+
 // Of one identification, on each thread: some 20 ms.
 constexpr size_t kRunsBetweenReports = 32;
 
@@ -237,8 +244,9 @@ absl::Status Server::Impl::IdentifyAll(
   const uint64_t now = UnixTime();
   HEFT_ASSIGN_OR_RETURN(const auto restriction,
                         gallery.Intact(instance(), keys(), now, options.where));
-  for (size_t first = 0; first < rows; first += kProbesAPass) {
-    const size_t count = std::min(kProbesAPass, rows - first);
+  const size_t pass = ProbesAPass(instance());
+  for (size_t first = 0; first < rows; first += pass) {
+    const size_t count = std::min(pass, rows - first);
     std::vector<PreparedProbe> probes;
     for (size_t i = 0; i < count; ++i) {
       ProbeOptions one = options;
@@ -310,11 +318,12 @@ std::vector<absl::StatusOr<EncryptedScores>> Server::Impl::IdentifyTogether(
     const Gallery::Impl& gallery, std::span<const Asked> asked) const {
   std::vector<absl::StatusOr<EncryptedScores>> out(asked.size());
   std::vector<bool> done(asked.size());
+  const size_t pass = ProbesAPass(instance());
   for (size_t first = 0; first < asked.size(); ++first) {
     if (done[first]) continue;
     std::vector<Asked> alike;
     std::vector<absl::StatusOr<EncryptedScores>*> replies;
-    for (size_t i = first; i < asked.size() && alike.size() < kProbesAPass; ++i) {
+    for (size_t i = first; i < asked.size() && alike.size() < pass; ++i) {
       if (done[i] || asked[i].options->where != asked[first].options->where ||
           asked[i].options->relinearise != asked[first].options->relinearise) {
         continue;

@@ -25,8 +25,7 @@ namespace {
 // Beyond, the proof of a template's norm has no room for flooding: at 256 it lacks 0.8 bits, and
 // errors grow with the square root.
 constexpr int kMostFlooded = 64;
-// Of a model (heft/model.h).
-constexpr int kMostDimensions = 1024;
+constexpr int kMostDimensions = static_cast<int>(kMaxGamma);
 
 // The state to go on from; none where the file is not there.
 absl::StatusOr<std::optional<TrainCheckpoint>> ReadCheckpoint(const std::string& path) {

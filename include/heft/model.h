@@ -32,10 +32,14 @@ struct ModalitySpec {
   bool operator==(const ModalitySpec&) const = default;
 };
 
+// kMaxGamma: the largest fused dimension of a model. Only profile thin takes models of so many; the
+// others take fewer, and what evaluates a model says how many (Profile::max_gamma).
+inline constexpr uint32_t kMaxGamma = 1024;
+
 // Model: a projection that fuses the modalities, and how its result is normalised and judged.
 struct HEFT_EXPORT Model {
   std::vector<ModalitySpec> modalities;  // 1 to 8
-  uint32_t gamma = 32;                   // fused dimension, a power of two from 2 to 256
+  uint32_t gamma = 32;                   // fused dimension, a power of two, 2 to kMaxGamma
   // gamma x (sum of dimensions), row by row: applied to the concatenated, l2-normalised vectors.
   std::vector<double> projection;
   // 1 / sqrt(|z|^2), one polynomial of degree 2 or 3 on its interval.

@@ -73,9 +73,9 @@ HEFT_EXPORT absl::StatusOr<RemoveResult> RollBack(const Server& server, const st
 struct RenewalOptions {
   bool compact = false;  // sparse blocks become few
 };
-// AskRenewal: a request (kind RNRQ) for KeyOwner::Renew: blocks that templates leave, at most 64 at
-// once, some 3 MB each at 32 dimensions. Nothing joins them until the answer is there, for a day at
-// most. kNotFound where there is nothing to renew.
+// AskRenewal: a request (kind RNRQ) for KeyOwner::Renew: blocks that templates leave, some 3 MB
+// each at 32 dimensions, at most 64 and 256 MiB at once. Nothing joins them until the answer is
+// there, for a day at most. kNotFound where there is nothing to renew.
 HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> AskRenewal(const Server& server,
                                                             const std::string& gallery,
                                                             const RenewalOptions& options = {},

@@ -25,7 +25,7 @@ struct LearnEpoch {
 
 // LearnOptions: docs/design.md says what they do.
 struct LearnOptions {
-  // Fused dimension, a power of two from 2 to 1,024; 0: chosen on people left out, of 16 to 256
+  // Fused dimension, a power of two, 2 to kMaxGamma; 0: chosen on people left out, of 16 to 256
   // (docs/learning.md; the paper's recipe: 32). Templates, keys and a match grow with it.
   int gamma = 0;
   // "learned"; "pca": principal components, for vectors without labels; "none": the concatenation,
