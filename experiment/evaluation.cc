@@ -81,6 +81,13 @@ class Evaluator {
     result_.samples = static_cast<int>(rows_.size());
     result_.identities = static_cast<int>(identities.size());
     result_.split_was_derived = dataset_.split_was_derived;
+    if (dataset_.split_was_derived) {
+      const std::set<std::string> all(dataset_.labels.begin(), dataset_.labels.end());
+      result_.notes.push_back(absl::StrFormat(
+          "There is no split.txt: %d of %d identities are judged, those of split \"%s\" as heft "
+          "train deals them. --split all judges everybody, where the model was trained on others",
+          identities.size(), all.size(), SplitName(split)));
+    }
     return absl::OkStatus();
   }
 

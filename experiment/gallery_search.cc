@@ -99,7 +99,7 @@ absl::StatusOr<Searches> PlanSearches(const Dataset& dataset, const Dataset& dis
   if (own.rest.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(dataset.folder, ": split \"", SplitName(split),
-                     "\" has nobody with two samples, one to enrol and one to search with"));
+                     "\" has no person with two samples, one to enrol and one to search with"));
   }
   const auto add = [](int first, size_t count, RowLists* lists) {
     for (size_t i = 0; i < count; ++i) lists->push_back({first + static_cast<int>(i)});

@@ -38,8 +38,9 @@ SetThresholds ChooseForAll(size_t sets, double asked, Choose choose) {
   return out;
 }
 
-RateCheck Refused(const SetThresholds& choice) {
+RateCheck Refused(const SetThresholds& choice, double allowed_missed) {
   RateCheck check;
+  check.allowed_missed = allowed_missed;
   check.asked = choice.asked;
   check.refused = choice.refused;
   return check;
@@ -101,7 +102,7 @@ absl::Status JudgeComparisons(std::span<const Comparisons> lists,
   size_t next = 0;
   for (const SetThresholds& choice : choices) {
     if (!choice.refused.empty()) {
-      out->comparisons.push_back(Refused(choice));
+      out->comparisons.push_back(Refused(choice, AllowedFnmr(roc, choice.asked)));
       continue;
     }
     const ErrorRates& at = rates.at[next++];
@@ -127,10 +128,11 @@ void AddSearchChecks(const std::vector<SetThresholds>& choices, uint32_t templat
                      OpenSetOutcome outcome, Judgement* out) {
   size_t next = 0;
   for (const SetThresholds& choice : choices) {
-    SearchCheck check = {templates, people, Refused(choice)};
+    const double allowed = AllowedFnir(outcome.curve, choice.asked);
+    SearchCheck check = {templates, people, Refused(choice, allowed)};
     if (choice.refused.empty()) {
       const OpenSetOutcome::Rates& at = outcome.at[next++];
-      check.rate = Checked(choice, at.fpir, at.fnir, AllowedFnir(outcome.curve, choice.asked));
+      check.rate = Checked(choice, at.fpir, at.fnir, allowed);
     }
     out->searches.push_back(std::move(check));
   }

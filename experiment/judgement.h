@@ -29,7 +29,7 @@ struct JudgedSet {
   const Model* model = nullptr;
 };
 
-// Verdict: whether a rate is what was asked for. It holds where the interval of measured over asked
+// Verdict: on a rate that was asked for. It holds where the interval of measured over asked
 // contains 1 and is narrower than a factor of kWidest either way. It does not hold where the
 // interval excludes 1. Otherwise there are too few people to say; so it is where nothing was
 // measured and the interval from 0 contains 1.
@@ -41,14 +41,14 @@ std::string VerdictName(Verdict verdict);
 // RateCheck: a rate that was asked for, and the one that people had.
 struct RateCheck {
   double asked = 0;
-  std::string refused;     // why the model gives no threshold for it; then nothing below counts
+  std::string refused;     // why the model gives no threshold for it; empty: it gives one
   double threshold = 0;    // mean over the sets
   RateInterval predicted;  // by the model, of the true rate at its threshold; mean over the sets
   Estimate measured;       // on these people
   Estimate ratio;          // of measured and asked; its interval is that of both together
   Estimate missed;         // what it costs: FNMR, or FNIR
-  // The least FNMR or FNIR of any threshold that keeps the rate asked for on these people: what
-  // their ROC allows.
+  // Of a refused rate too: the least FNMR or FNIR of any threshold that keeps the rate asked for on
+  // these people: what their ROC allows.
   double allowed_missed = 0;
   Verdict verdict() const;
   // `missed` over `allowed_missed`; 1 where both are 0, infinite where only the second is.

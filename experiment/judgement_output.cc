@@ -14,6 +14,7 @@ Json CheckJson(const RateCheck& check, const char* rate, const char* missed) {
   Json json = {{"asked", check.asked}};
   if (!check.refused.empty()) {
     json["refused"] = check.refused;
+    json[absl::StrCat(missed, "_allowed")] = check.allowed_missed;
     return json;
   }
   json["threshold"] = check.threshold;
@@ -90,7 +91,8 @@ std::string OverAllowed(const RateCheck& check) {
 
 std::string CheckText(const RateCheck& check, const char* rate, const char* missed) {
   if (!check.refused.empty()) {
-    return absl::StrFormat("%s %g asked for: refused: %s\n", rate, check.asked, check.refused);
+    return absl::StrFormat("%s %g asked for: refused: %s; the ROC allows %s %.3g\n", rate,
+                           check.asked, check.refused, missed, check.allowed_missed);
   }
   return absl::StrFormat(
       "%s %g asked for: %s, over what was asked %s: %s; %s %s, the ROC allows %.3g (times %s)\n",
@@ -102,6 +104,8 @@ std::vector<std::string> CheckCells(const RateCheck& check) {
   std::vector<std::string> cells = {Rate(check.asked)};
   if (!check.refused.empty()) {
     cells.push_back(absl::StrCat("refused: ", EscapeHtml(check.refused)));
+    cells.resize(5);
+    cells.push_back(absl::StrCat("the ROC allows ", Rate(check.allowed_missed)));
     cells.resize(7);
     return cells;
   }

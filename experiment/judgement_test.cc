@@ -81,6 +81,7 @@ TEST(Judgement, OfNewPeopleHoldsAndRefusesWhatTheModelDoesNotKnow) {
   EXPECT_GT(json["comparisons"][0]["fnmr_over_allowed"].get<double>(), 0);
   EXPECT_TRUE(json["searches"][0].contains("fnir_over_allowed"));
   EXPECT_TRUE(json["searches"][4].contains("refused"));
+  EXPECT_LT(json["searches"][4]["fnir_allowed"].get<double>(), 1) << "known all the same";
   EXPECT_THAT(JudgementText(*judged), HasSubstr("refused: "));
 }
 

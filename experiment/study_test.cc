@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "base/testing.h"
 #include "experiment/random_model.h"
 #include "heft/files.h"
@@ -92,6 +94,15 @@ TEST(StudyTest, RunsWhatItsFilesSay) {
   EXPECT_EQ(all["unavailable"][0]["reason"], "no training people");
   EXPECT_THAT(alone->text, HasSubstr("not available: no training people"));
   EXPECT_THAT(alone->text, HasSubstr("equal weights: no training people"));
+  EXPECT_THAT(alone->warnings,
+              ::testing::Contains(HasSubstr("samples are of people for training or validation")));
+  // Without split.txt a part of the people is judged, which is said.
+  std::filesystem::remove(data + "/split.txt");
+  study = LoadStudy({.data = data, .models = {file}, .replicates = 10});
+  ASSERT_TRUE(study.ok()) << study.status();
+  const auto dealt = RunStudy(*study);
+  ASSERT_TRUE(dealt.ok()) << dealt.status();
+  EXPECT_THAT(dealt->text, HasSubstr("There is no split.txt: "));
   EXPECT_FALSE(LoadStudy({.data = data, .models = {folder / "nowhere"}}).ok());
 }
 

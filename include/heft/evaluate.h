@@ -165,7 +165,7 @@ struct GalleryOptions {
 // with the sample that is enrolled of it, which is then left out. FPIR at thresholds for 1e-1 and
 // 1e-2, FNIR and who is found first: by the model and its thresholds, and by raw cosines, whose
 // thresholds are fitted on the people of the other splits. kInvalidArgument where folders share a
-// label or lack a modality of the model, or nobody of the split has two samples; kCancelled.
+// label or lack a modality of the model, or no person of the split has two samples; kCancelled.
 HEFT_EXPORT absl::StatusOr<Report> EvaluateGallery(const TrainingData& data, const Model& model,
                                                    const TrainingData& distractors,
                                                    const TrainingData* strangers = nullptr,
