@@ -35,7 +35,10 @@ absl::StatusOr<TrainingData> FromRows(const heft_rows* modalities, size_t count,
     }
     all.push_back({modalities[i].modality, modalities[i].dimension, values});
   }
-  HEFT_ASSIGN_OR_RETURN(auto names, Strings(labels, rows, "labels"));
+  std::vector<std::string> names;
+  if (labels != nullptr) {
+    HEFT_ASSIGN_OR_RETURN(names, Strings(labels, rows, "labels"));
+  }
   HEFT_ASSIGN_OR_RETURN(const auto parts, Strings(split, rows, "split"));
   return TrainingData::FromRows(all, std::move(names), parts, split_seed);
 }
@@ -66,6 +69,7 @@ absl::StatusOr<LearnOptions> ReadLearnOptions(const heft_options* options) {
   read.Integer("seed", &learn.seed);
   read.Number("lambda", &learn.lambda).Number("margin", &learn.margin);
   read.Number("learning_rate", &learn.learning_rate).Number("weight_decay", &learn.weight_decay);
+  read.Text("method", &learn.method);
   read.Number("shrinkage", &learn.shrinkage).Number("drop_modality", &learn.drop_modality);
   read.Text("recipe", &learn.recipe).Text("fit", &learn.fit).Text("profile", &learn.profile);
   read.Text("checkpoint", &learn.checkpoint).Flag("grid_search", &learn.grid_search);
@@ -105,7 +109,7 @@ heft_status heft_dataset_from_rows(const heft_rows* modalities, size_t count,
                                    uint64_t split_seed, heft_dataset** dataset,
                                    heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(Given(modalities, "modalities", labels, "labels", dataset, "dataset"));
+    HEFT_RETURN_IF_ERROR(Given(modalities, "modalities", dataset, "dataset"));
     return heft::c::Hand(heft::c::FromRows(modalities, count, labels, split, split_seed), dataset);
   });
 }
@@ -114,7 +118,7 @@ heft_status heft_dataset_load(const char* folder, uint64_t split_seed, heft_data
                               heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(folder, "folder", dataset, "dataset"));
-    return heft::c::Hand(heft::TrainingData::Load(folder, split_seed), dataset);
+    return heft::c::Hand(heft::TrainingData::LoadUnlabelled(folder, split_seed), dataset);
   });
 }
 

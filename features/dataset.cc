@@ -175,6 +175,12 @@ absl::StatusOr<Dataset> LoadDataset(const std::string& directory, uint64_t split
   return dataset;
 }
 
+std::vector<std::string> OwnLabels(std::size_t rows) {
+  std::vector<std::string> labels;
+  for (std::size_t row = 0; row < rows; ++row) labels.push_back(absl::StrCat("row-", row));
+  return labels;
+}
+
 absl::StatusOr<Dataset> LoadUnlabelled(const std::string& directory, uint64_t split_seed) {
   if (FileExists(absl::StrCat(directory, "/labels.txt")) || HoldsPublishedFiles(directory)) {
     return LoadDataset(directory, split_seed);
@@ -182,11 +188,8 @@ absl::StatusOr<Dataset> LoadUnlabelled(const std::string& directory, uint64_t sp
   Dataset dataset;
   HEFT_RETURN_IF_ERROR(LoadModalities(directory, dataset));
   dataset.labelled = false;
-  const Eigen::Index rows = dataset.modalities[0].features.rows();
-  for (Eigen::Index row = 0; row < rows; ++row) {
-    dataset.labels.push_back(absl::StrCat("row-", row));
-    dataset.split.push_back(Split::kTrain);
-  }
+  dataset.labels = OwnLabels(static_cast<std::size_t>(dataset.modalities[0].features.rows()));
+  dataset.split.assign(dataset.labels.size(), Split::kTrain);
   HEFT_RETURN_IF_ERROR(CheckDataset(dataset));
   return dataset;
 }

@@ -65,6 +65,9 @@ absl::StatusOr<Dataset> LoadDataset(const std::string& directory, uint64_t split
 // all train; unpaired/ is not read. LoadDataset's errors.
 absl::StatusOr<Dataset> LoadUnlabelled(const std::string& directory, uint64_t split_seed = 1);
 
+// OwnLabels: a label of its own for each of `rows` rows.
+std::vector<std::string> OwnLabels(size_t rows);
+
 // WriteDataset: the same form, float32 .npy, the folder made if need be.
 absl::Status WriteDataset(const std::string& directory, const Dataset& dataset);
 

@@ -62,8 +62,13 @@ absl::StatusOr<TrainingData> TrainingData::FromRows(std::span<const ModalityRows
                                                     uint64_t split_seed) {
   auto impl = std::make_unique<Impl>();
   Dataset& data = impl->dataset;
-  if (labels.empty())
-    return absl::InvalidArgumentError("no rows: give at least one, and its label");
+  if (labels.empty()) {
+    if (modalities.empty() || modalities[0].dimension == 0 || modalities[0].values.empty()) {
+      return absl::InvalidArgumentError("no rows: give at least one");
+    }
+    data.labelled = false;
+    labels = OwnLabels(modalities[0].values.size() / modalities[0].dimension);
+  }
   for (size_t i = 0; i < labels.size(); ++i) {
     HEFT_RETURN_IF_ERROR(CheckIdentityAt(labels[i], "labels", i));
   }
@@ -76,8 +81,9 @@ absl::StatusOr<TrainingData> TrainingData::FromRows(std::span<const ModalityRows
     HEFT_ASSIGN_OR_RETURN(const Split part, ParseSplit(name));
     data.split.push_back(part);
   }
-  data.split_was_derived = split.empty();
-  if (split.empty()) data.split = DeriveIdentitySplit(data.labels, split_seed);
+  data.split_was_derived = split.empty() && data.labelled;
+  if (!data.labelled) data.split.assign(data.labels.size(), Split::kTrain);
+  if (data.split_was_derived) data.split = DeriveIdentitySplit(data.labels, split_seed);
   HEFT_RETURN_IF_ERROR(CheckDataset(data));
   return TrainingData(std::move(impl));
 }

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/testing.h"
+#include "features/matrix.h"
 #include "heft/runtime.h"
 #include "learning/recipe.h"
 
@@ -34,7 +35,7 @@ TEST(Learn, GivesAModelToUse) {
   size_t steps = 0, of_parts = 0;
   const auto model = Learn(data, Quick(), [&](const ProgressEvent& event) {
     if (event.what == "choosing the start") return true;
-    if (event.total > 0) ++(event.what.find("part") == event.what.npos ? steps : of_parts);
+    if (event.total > 0) ++(event.what == "cross-fitting" ? of_parts : steps);
     return true;
   });
   ASSERT_TRUE(model.ok()) << model.status();
@@ -51,13 +52,15 @@ TEST(Learn, GivesAModelToUse) {
   }
   EXPECT_TRUE(model->exact_projection.empty());
   EXPECT_EQ(steps, 5u) << "the start and four epochs";
-  EXPECT_EQ(of_parts, 25u) << "the same for each part of the people";
+  EXPECT_EQ(of_parts, 6u) << "before, between and after five parts";
   EXPECT_TRUE(model->sample_agreement.has_value());
   const Json summary = Summary(*model);
   EXPECT_TRUE(summary.contains("fusion"));
   EXPECT_FALSE(summary.contains("gamma_choice")) << "it was told";
   EXPECT_EQ(summary["recipe"]["hash"], recipe::Hash());
-  EXPECT_GT(Summary(*model)["val_auroc"].get<double>(), 0.5);
+  EXPECT_GT(summary["val_auroc"].get<double>(), 0.5);
+  EXPECT_EQ(summary["train_identities"], 24) << "18 of them for training, 6 for validation";
+  EXPECT_EQ(summary["outside_share_val"], 0);
 }
 
 TEST(Learn, IsDescribedByItsModel) {
@@ -69,7 +72,8 @@ TEST(Learn, IsDescribedByItsModel) {
   EXPECT_EQ(told->json["val_auroc"], summary["val_auroc"]);
   EXPECT_EQ(told->json["fusion"], summary["fusion"]);
   EXPECT_FALSE(told->json.contains("exact_val_auroc"));
-  EXPECT_THAT(told->text, HasSubstr("  gamma 8, 128 bytes a template\n  validation AUROC "));
+  EXPECT_THAT(told->text, HasSubstr("  gamma 8, 128 bytes a template\n"));
+  EXPECT_THAT(told->text, HasSubstr("concatenation: FNMR "));
   EXPECT_THAT(told->warnings, ::testing::Contains(HasSubstr("are needed"))) << "30 people";
   Model other = *model;
   other.training_summary = "{}";
@@ -88,13 +92,93 @@ TEST(Learn, ChoosesGammaWhereNoneIsAskedFor) {
   EXPECT_TRUE(model->gamma == 16 || model->gamma == 32) << model->gamma;
   const Json choice = Summary(*model)["gamma_choice"];
   EXPECT_EQ(choice["gamma"], model->gamma);
-  EXPECT_EQ(choice["trials"].size(), 2u) << "16 and 32 of 40 dimensions";
+  EXPECT_EQ(choice["trials"].size(), 5u) << "learned and pca at 16 and 32 of 40 dimensions, none";
   EXPECT_THAT(said, HasSubstr("gamma "));
   options.recipe = "paper";
   const auto paper = Learn(People(), options);
   ASSERT_TRUE(paper.ok()) << paper.status();
   EXPECT_EQ(paper->gamma, 32u);
   EXPECT_FALSE(paper->sample_agreement.has_value()) << "only the generalising recipe's";
+}
+
+TEST(Learn, TheConcatenationNeedsNoTraining) {
+  LearnOptions options;
+  options.method = "none";
+  const auto model = Learn(People(), options);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->gamma, 64u) << "40 dimensions, padded";
+  EXPECT_FALSE(model->tables.empty()) << "people with labels are there";
+  EXPECT_FALSE(Summary(*model).contains("training_marks")) << "nothing was trained";
+  // An isometry: cosines of templates are those of the unit vectors side by side.
+  const double scale = model->projection[0];
+  for (size_t i = 0; i < 64; ++i) {
+    for (size_t j = 0; j < 40; ++j) EXPECT_EQ(model->projection[40 * i + j], i == j ? scale : 0);
+  }
+}
+
+TEST(Learn, VectorsWithoutLabelsGiveAModelWithoutThresholds) {
+  const testing::TemporaryFolder folder;
+  ASSERT_TRUE(People().Write(folder / "data").ok());
+  ASSERT_TRUE(std::filesystem::remove(folder / "data/labels.txt"));
+  std::filesystem::remove(folder / "data/split.txt");
+  EXPECT_FALSE(TrainingData::Load(folder / "data").ok());
+  const auto data = TrainingData::LoadUnlabelled(folder / "data");
+  ASSERT_TRUE(data.ok()) << data.status();
+  const absl::Status learned = Learn(*data, {}).status();
+  EXPECT_THAT(std::string(learned.message()), HasSubstr("labels.txt"));
+  for (const char* method : {"pca", "none"}) {
+    LearnOptions options;
+    options.method = method;
+    const auto model = Learn(*data, options);
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_TRUE(model->tables.empty()) << method;
+    const auto told = DescribeTraining(*model);
+    ASSERT_TRUE(told.ok()) << told.status();
+    EXPECT_THAT(told->text, HasSubstr("heft calibrate"));
+    EXPECT_EQ(told->json["method"], method);
+  }
+}
+
+// 40 people of 4 samples: centres plus noise in every direction. All people who did not train are
+// inside the interval of the model that ships.
+TEST(Learn, FewPeopleAreInsideTheInterval) {
+  SyntheticOptions few;
+  few.identities = 60;
+  few.samples_per_identity = 4;
+  few.dimensions = {128, 128};
+  few.rank_identity = 128;
+  few.jitter = {0.4};
+  few.within = {0};
+  few.noise = {0};
+  const TrainingData all = *TrainingData::Synthesise(few);
+  std::vector<ModalityRows> rows;
+  std::vector<std::vector<float>> values(2);
+  std::vector<std::string> labels, split;
+  for (size_t row = 0; row < all.size(); ++row) {
+    labels.push_back(all.labels()[row]);
+    split.push_back(row < 24 * 4 ? "train" : row < 40 * 4 ? "val" : "test");
+    for (size_t m = 0; m < 2; ++m) {
+      const std::vector<float> vector = all.Vector(m, row);
+      values[m].insert(values[m].end(), vector.begin(), vector.end());
+    }
+  }
+  for (size_t m = 0; m < 2; ++m) rows.push_back({all.modalities()[m], 128, values[m]});
+  const auto data = TrainingData::FromRows(rows, labels, split);
+  ASSERT_TRUE(data.ok()) << data.status();
+  const auto model = Learn(*data, {});
+  ASSERT_TRUE(model.ok()) << model.status();
+  const FeatureMatrix projection =
+      Eigen::Map<const FeatureMatrix>(model->projection.data(), model->gamma, 256);
+  const Interval& interval = model->approximation.interval;
+  for (size_t row = 40 * 4; row < all.size(); ++row) {
+    Eigen::VectorXd x(256);
+    for (int m = 0; m < 2; ++m) {
+      const std::vector<float> vector = all.Vector(m, row);
+      x.segment(128 * m, 128) =
+          Eigen::Map<const Eigen::VectorXf>(vector.data(), 128).cast<double>().normalized();
+    }
+    EXPECT_TRUE(interval.Contains((projection * x).squaredNorm())) << "row " << row;
+  }
 }
 
 TEST(Learn, DependsOnDataOptionsAndSeedAlone) {
@@ -127,6 +211,7 @@ TEST(Learn, RecipesHaveFormsOfTheirOwn) {
 TEST(Learn, TheExactProjectionAndTheCurveAreThereWhereAskedFor) {
   std::vector<LearnEpoch> curve;
   LearnOptions options = Quick();
+  options.recipe = "paper";
   options.with_exact = true;
   options.curve = &curve;
   const auto model = Learn(People(), options);
@@ -207,6 +292,8 @@ TEST(Learn, SaysWhatIsWrongBeforeTheWork) {
   refused([](LearnOptions& o) { o.recipe = "secret"; }, "secret");
   refused([](LearnOptions& o) { o.fit = "wild"; }, "wild");
   refused([](LearnOptions& o) { o.profile = "tiny"; }, "tiny");
+  refused([](LearnOptions& o) { o.method = "magic"; }, "magic");
+  refused([](LearnOptions& o) { o.method = "none"; }, "method pca");
   EXPECT_EQ(Learn(People(3), Quick()).status().code(), absl::StatusCode::kInvalidArgument)
       << "one person in validation";
 }

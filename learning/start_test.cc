@@ -10,7 +10,9 @@
 
 #include "base/testing.h"
 #include "evaluation/metrics.h"
-#include "learning/choose_gamma.h"
+#include "learning/baselines.h"
+#include "learning/choose_system.h"
+#include "learning/cross_fit.h"
 #include "learning/decide.h"
 #include "learning/parts.h"
 #include "learning/recipe.h"
@@ -29,14 +31,6 @@ Dataset People(std::vector<double> jitter, std::vector<double> within, int rank 
   options.jitter = std::move(jitter);
   options.within = std::move(within);
   return *SynthesiseDataset(options);
-}
-
-double AurocOf(const std::vector<LabelledScores>& sets) {
-  double sum = 0;
-  for (const LabelledScores& set : sets) {
-    sum += *Auroc(*PairScores(set.scores, set.identities)) / static_cast<double>(sets.size());
-  }
-  return sum;
 }
 
 TEST(DealPeople, EqualPartsOfPeopleWithASecondSample) {
@@ -71,17 +65,117 @@ TEST(SamplePoolTest, OnlyTheGivenPeople) {
   EXPECT_EQ(classes, (std::set<int>{0, 1, 2}));
 }
 
-TEST(FindDirectionsTest, ASmallerGammaHasTheFirstRows) {
+StartChoice Learned(std::vector<double> weights = {1, 1}) {
+  return {Method::kLearned, std::vector<double>(weights.size(), 0.3), 0.5, 0.25, weights};
+}
+
+TEST(BuildStartTest, TakesTheDirectionsOfTheLargestVariance) {
   const auto pool = SamplePool::Make(People({0.7}, {1.6}), Split::kTrain);
-  const auto large = FindDirections(*pool, 80, {0.3}), small = FindDirections(*pool, 6, {0.3});
+  const auto large = BuildStart(*pool, 80, Learned()), small = BuildStart(*pool, 6, Learned());
   ASSERT_TRUE(large.ok() && small.ok());
-  EXPECT_EQ(FeatureMatrix(large->rows.topRows(6)), small->rows);
-  EXPECT_EQ(large->modalities.size(), 80u);
+  EXPECT_TRUE(FeatureMatrix(large->topRows(6)).isApprox(*small, 1e-9));
+  const FeatureMatrix samples = pool->Paired().features;
+  double last = INFINITY;
   for (Eigen::Index i = 0; i < 80; ++i) {
-    const auto other = large->modalities[i] == 0 ? large->rows.row(i).tail(32).norm()
-                                                 : large->rows.row(i).head(48).norm();
-    EXPECT_EQ(other, 0) << "a direction is of one modality";
+    const bool face = large->row(i).head(48).norm() > 0;
+    EXPECT_EQ(face ? large->row(i).tail(32).norm() : large->row(i).head(48).norm(), 0)
+        << "a direction is of one modality";
+    const Eigen::VectorXd z = samples * large->row(i).transpose();
+    const double variance = (z.array() - z.mean()).square().mean();
+    EXPECT_LT(variance, 3 * last) << "row " << i << ": roughly falling";
+    last = variance;
   }
+  // A heavier modality has more of the first directions.
+  const auto heavy = BuildStart(*pool, 10, Learned({1, 8}));
+  ASSERT_TRUE(heavy.ok());
+  EXPECT_EQ(heavy->leftCols(48).norm(), 0);
+}
+
+// Whitening of 1 makes the variance of all directions equal. 0 leaves the within-class variance
+// at 1.
+TEST(BuildStartTest, WhiteningEvensVariances) {
+  const auto pool = SamplePool::Make(People({0.7}, {1.6}), Split::kTrain);
+  const auto spread = [&](double whitening) {
+    StartChoice choice = Learned();
+    choice.whitening = whitening;
+    const FeatureMatrix z = pool->Paired().features * BuildStart(*pool, 8, choice)->transpose();
+    const Eigen::VectorXd variances =
+        (z.rowwise() - z.colwise().mean()).colwise().squaredNorm().transpose();
+    return variances.maxCoeff() / variances.minCoeff();
+  };
+  EXPECT_GT(spread(0), spread(0.5));
+  EXPECT_GT(spread(0.5), spread(1));
+}
+
+TEST(BuildStartTest, TheConcatenationIsAnIsometryPaddedWithZeros) {
+  const auto pool = SamplePool::Make(People({0.7}, {1.6}), Split::kTrain);
+  StartChoice none = Learned({1, 1});
+  none.method = Method::kNone;
+  const auto rows = BuildStart(*pool, 128, none);
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_EQ(FeatureMatrix(rows->topRows(80)), FeatureMatrix(FeatureMatrix::Identity(80, 80)));
+  EXPECT_TRUE(rows->bottomRows(48).isZero());
+  none.weights = {1, 0.5};
+  EXPECT_EQ((*BuildStart(*pool, 128, none))(79, 79), 0.5);
+  const absl::Status small = BuildStart(*pool, 64, none).status();
+  EXPECT_THAT(std::string(small.message()), ::testing::HasSubstr("method pca"));
+}
+
+// Principal components need no labels, and what all samples share is gone.
+TEST(BuildStartTest, PrincipalComponentsWithoutTheMean) {
+  Dataset people = People({0.7}, {1.6});
+  people.modalities[0].features.rowwise() += 3 * Eigen::RowVectorXd::Ones(48);
+  const auto pool = SamplePool::Make(people, Split::kTrain);
+  StartChoice pca = Learned();
+  pca.method = Method::kPca;
+  const auto rows = BuildStart(*pool, 16, pca);
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  const Eigen::RowVectorXd mean = pool->modalities()[0].features.colwise().mean();
+  EXPECT_NEAR((rows->leftCols(48) * mean.transpose()).norm(), 0, 1e-9 * rows->norm());
+}
+
+// People known by one modality alone are further classes of it, and help people who took no part.
+TEST(BuildStartTest, FurtherPeopleHelp) {
+  SyntheticOptions options;
+  options.identities = 300;
+  options.samples_per_identity = 4;
+  options.dimensions = {48};
+  options.rank_identity = 24;
+  options.rank_within = 16;
+  options.within = {2.2};
+  options.jitter = {0.5};
+  const Dataset all = *SynthesiseDataset(options);
+  std::vector<int> first, others;  // 30 people, of which 15 are tested, and the rest
+  for (int row = 0; row < all.Rows(); ++row) (row < 120 ? first : others).push_back(row);
+  Dataset few = SelectRows(all, first);
+  for (int row = 0; row < 120; ++row) few.split[row] = row < 60 ? Split::kTrain : Split::kTest;
+  const auto auroc = [&] {
+    const auto pool = SamplePool::Make(few, Split::kTrain);
+    const auto rows = BuildStart(*pool, 24, Learned({1}));
+    return *Auroc(*PairScores(LearnedScores(few, Split::kTest, *rows)->scores,
+                              LearnedScores(few, Split::kTest, *rows)->identities));
+  };
+  const double alone = auroc();
+  const Dataset rest = SelectRows(all, others);
+  few.unpaired.push_back({{"face", rest.modalities[0].features}, rest.labels});
+  EXPECT_GT(auroc(), alone + 0.01);
+  // Those who are tested never train, whatever unpaired/ holds.
+  few.unpaired[0] = {{"face", few.modalities[0].features}, few.labels};
+  EXPECT_TRUE(SamplePool::Make(few, Split::kTrain)->modalities()[0].further_classes.empty());
+  // One sample is no class.
+  few.unpaired[0] = {{"face", rest.modalities[0].features.topRows(1)}, {rest.labels[0]}};
+  EXPECT_TRUE(SamplePool::Make(few, Split::kTrain)->modalities()[0].further_classes.empty());
+}
+
+TEST(CrossFitTest, UnpairedSamplesOfTestPeopleNeverTrain) {
+  Dataset people = People({0.7}, {1.6});
+  people.unpaired.push_back({{"face", people.modalities[0].features}, people.labels});
+  const Dataset development = DevelopmentPeople(people);
+  const std::set<std::string> paired(development.labels.begin(), development.labels.end());
+  ASSERT_EQ(development.unpaired.size(), 1u);
+  for (const std::string& label : development.unpaired[0].labels)
+    EXPECT_TRUE(paired.contains(label));
+  EXPECT_LT(development.unpaired[0].labels.size(), people.labels.size());
 }
 
 TEST(StartSearchTest, WeightsHelpPeopleWhoTookNoPart) {
@@ -89,28 +183,22 @@ TEST(StartSearchTest, WeightsHelpPeopleWhoTookNoPart) {
   const auto pool = SamplePool::Make(People({0.3, 6}, {0.5, 6}), Split::kTrain);
   TrainOptions options;
   options.gamma = 16;
-  const auto search = StartSearch::Make(*pool, 16, options);
-  const StartChoice best = search.Best(16, {}), equal = {{1, 1}, best.blend},
-                    swapped = {{1, 16}, best.blend};
+  auto search = StartSearch::Make(*pool, 16, options);
+  const StartChoice best = search.Best(16, DefaultStart(options, *pool));
   EXPECT_EQ(best.weights[0], 1);
   EXPECT_LE(best.weights[1], 1);
-  EXPECT_EQ(search.Best(16, {1, 7}).weights[1], 7) << "given weights stay";
-  const double found = AurocOf(search.Scores(16, best));
-  EXPECT_GT(found, 0.95);
-  EXPECT_GE(found + 1e-3, AurocOf(search.Scores(16, equal)));
-  EXPECT_GT(found, AurocOf(search.Scores(16, swapped)) + 0.05);
-}
-
-TEST(StartSearchTest, SamplesShowDirectionsThatFewPeopleDoNot) {
-  // People differ in 64 directions, of which the means of 27 of them show 26.
-  const auto pool = SamplePool::Make(People({0.8, 4}, {0.5}, 64, {96, 16}), Split::kTrain);
-  TrainOptions options;
-  options.gamma = 64;
-  const auto search = StartSearch::Make(*pool, 64, options);
-  const StartChoice best = search.Best(64, {});
-  EXPECT_GT(best.blend, 0);
-  EXPECT_GT(AurocOf(search.Scores(64, best)),
-            AurocOf(search.Scores(64, {best.weights, 0})) + 0.003);
+  StartChoice equal = best, swapped = best;
+  equal.weights = {1, 1};
+  swapped.weights = {1, 16};
+  const double found = search.Measure(16, best).fnmr;
+  EXPECT_LE(found, search.Measure(16, equal).fnmr + 0.05);
+  EXPECT_LT(found + 0.05, search.Measure(16, swapped).fnmr);
+  options.modality_weights = {1, 7};
+  options.shrinkage = 0.45;
+  auto fixed = StartSearch::Make(*pool, 16, options);
+  const StartChoice given = fixed.Best(16, DefaultStart(options, *pool));
+  EXPECT_EQ(given.weights[1], 7) << "given weights stay";
+  EXPECT_EQ(given.shrinkages, (std::vector<double>{0.45, 0.45}));
 }
 
 TEST(StartSearchTest, TooFewPeopleKnowNothing) {
@@ -118,9 +206,10 @@ TEST(StartSearchTest, TooFewPeopleKnowNothing) {
   few.identities = 10;
   few.dimensions = {12, 12};
   const auto pool = SamplePool::Make(*SynthesiseDataset(few), Split::kTrain);
-  const auto search = StartSearch::Make(*pool, 8, {});
-  EXPECT_EQ(search.Best(8, {}).weights, (std::vector<double>{1, 1}));
-  EXPECT_TRUE(search.Scores(8, search.Best(8, {})).empty());
+  auto search = StartSearch::Make(*pool, 8, {});
+  EXPECT_TRUE(search.KnowsNothing());
+  EXPECT_EQ(search.Best(8, DefaultStart({}, *pool)), DefaultStart({}, *pool));
+  EXPECT_EQ(search.Measure(8, DefaultStart({}, *pool)).fnmr, 1);
 }
 
 // One person of the training split has a second sample: in three parts of four he is among the
@@ -142,45 +231,87 @@ TEST(StartSearchTest, PeopleWithOneSampleEach) {
   const auto result = Train(few, options);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->summary["modality_weights"].size(), 2u);
-  const auto fit = FitAcross({}, few, options, *result, "");
-  ASSERT_TRUE(fit.ok()) << fit.status();
-  EXPECT_TRUE(fit->too_few);
-  const auto decisions = Decide(*fit, ProbeLength::kExact, 1);
+  EXPECT_LT(CrossFitParts(DevelopmentPeople(few)), 2);
+  const CrossFit fit = OfValidationPeople(few, *result);
+  EXPECT_TRUE(fit.too_few);
+  const auto decisions = Decide(fit, ProbeLength::kExact, 1);
   EXPECT_TRUE(decisions.ok()) << decisions.status();
 }
 
-TEST(ChooseGammaTest, AsManyDimensionsAsPeopleDifferIn) {
-  // Four directions a modality tell people apart, then twenty.
-  const auto low = ChooseGamma(People({0.5}, {1.2}, 4), {}, GammaCandidates(80));
-  ASSERT_TRUE(low.ok()) << low.status();
-  EXPECT_EQ(low->gamma, 16);
-  ASSERT_EQ(low->trials.size(), 3u) << "16, 32 and 64 of 80 dimensions";
-  const auto high = ChooseGamma(People({1.2}, {0.7}, 20), {}, GammaCandidates(80));
-  ASSERT_TRUE(high.ok());
-  EXPECT_GT(high->gamma, 16);
-  // Whatever is smaller has been shown to be worse.
-  for (const GammaTrial& trial : high->trials) {
-    if (trial.gamma >= high->gamma) continue;
-    EXPECT_LT(trial.minus_best.hi, 0) << trial.gamma;
-  }
-  EXPECT_EQ(high->ToJson()["gamma"], high->gamma);
-  EXPECT_THAT(high->Reason(), ::testing::HasSubstr("16: "));
+SystemChoice Chosen(const Dataset& dataset, const TrainOptions& options = {},
+                    std::vector<int> gammas = GammaCandidates(80), bool method = true) {
+  return *ChooseSystem(dataset, options, {.gammas = gammas, .method = method});
 }
 
-TEST(ChooseGammaTest, WhatDimensionsPeopleAndRecipeLeave) {
+TEST(ChooseSystemTest, AsManyDimensionsAsPeopleDifferIn) {
+  // Four directions a modality tell people apart, then twenty.
+  const SystemChoice low = Chosen(People({0.5}, {1.2}, 4), {}, GammaCandidates(80), false);
+  EXPECT_EQ(low.gamma, 16);
+  ASSERT_EQ(low.trials.size(), 3u) << "16, 32 and 64 of 80 dimensions";
+  const SystemChoice high = Chosen(People({1.2}, {0.7}, 20), {}, GammaCandidates(80), false);
+  EXPECT_GT(high.gamma, 16);
+  // Whatever is smaller has been shown to be worse.
+  for (const SystemTrial& trial : high.trials) {
+    if (trial.gamma < high.gamma) EXPECT_GT(trial.minus_best.value, 0) << trial.gamma;
+  }
+  EXPECT_EQ(high.ToJson()["gamma"], high.gamma);
+  EXPECT_THAT(high.Reason(), ::testing::HasSubstr("16: "));
+}
+
+// Each person is a centre, and samples are spread alike in all directions: there is nothing to
+// learn, and few people show few of the directions in which they differ.
+TEST(ChooseSystemTest, FallsBackWhereThereIsNothingToLearn) {
+  Random random(7);
+  Dataset people;
+  people.modalities = {{"face", FeatureMatrix(160, 128)}, {"voice", FeatureMatrix(160, 128)}};
+  for (int row = 0; row < 160; ++row) {
+    people.labels.push_back(std::to_string(row / 4));
+    people.split.push_back(Split::kTrain);
+  }
+  for (Modality& modality : people.modalities) {
+    for (int person = 0; person < 40; ++person) {
+      Eigen::RowVectorXd centre(128);
+      for (double& x : centre) x = random.Normal();
+      for (int i = 0; i < 4; ++i) {
+        for (int k = 0; k < 128; ++k) {
+          modality.features(4 * person + i, k) = centre[k] + 0.8 * random.Normal();
+        }
+      }
+    }
+  }
+  const SystemChoice choice = Chosen(people, {}, GammaCandidates(256));
+  double none = 1, taken = 1;
+  for (const SystemTrial& trial : choice.trials) {
+    if (trial.start.method == Method::kNone) none = trial.error.fnmr;
+    if (trial.start == choice.start && trial.gamma == choice.gamma) taken = trial.error.fnmr;
+  }
+  EXPECT_LE(taken, none + 1e-3) << "never worse than no training";
+  if (choice.start.method != Method::kLearned) EXPECT_NE(choice.fallback, "");
+}
+
+TEST(ChooseSystemTest, WhatDimensionsPeopleAndRecipeLeave) {
   EXPECT_EQ(GammaCandidates(1024), (std::vector<int>{16, 32, 64, 128, 256}));
   EXPECT_EQ(GammaCandidates(16), (std::vector<int>{16}));
   EXPECT_EQ(GammaCandidates(11), (std::vector<int>{8}));
+  EXPECT_EQ(PaddedDimension(640), 1024);
+  EXPECT_EQ(PaddedDimension(256), 256);
   TrainOptions paper;
   paper.recipe = Recipe::kPaper;
-  EXPECT_EQ(ChooseGamma(People({0.7}, {1.6}), paper, GammaCandidates(80))->gamma,
-            recipe::kPaperGamma);
-  const int told[] = {64};
-  EXPECT_EQ(ChooseGamma(People({0.7}, {1.6}), {}, told)->gamma, 64);
+  EXPECT_EQ(Chosen(People({0.7}, {1.6}), paper).gamma, recipe::kPaperGamma);
+  EXPECT_EQ(Chosen(People({0.7}, {1.6}), {}, {64}).gamma, 64);
   SyntheticOptions few;
   few.identities = 10;
   few.dimensions = {40, 40};
-  EXPECT_EQ(ChooseGamma(*SynthesiseDataset(few), {}, GammaCandidates(80))->gamma, 32);
+  EXPECT_EQ(Chosen(*SynthesiseDataset(few)).gamma, 32);
+  // Without labels: as many components as hold the variance.
+  Dataset unlabelled = People({0.7}, {1.6}, 4);
+  for (size_t i = 0; i < unlabelled.labels.size(); ++i) unlabelled.labels[i] = std::to_string(i);
+  std::ranges::fill(unlabelled.split, Split::kTrain);
+  TrainOptions pca;
+  pca.method = Method::kPca;
+  const SystemChoice choice = Chosen(unlabelled, pca, GammaCandidates(80), false);
+  EXPECT_EQ(choice.start.method, Method::kPca);
+  EXPECT_GE(choice.gamma, 16);
 }
 
 }  // namespace

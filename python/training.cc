@@ -134,7 +134,8 @@ void DefineData(py::module_& m) {
 
 // DataOf: TrainingData, a folder, or arrays with labels.
 const TrainingData& DataOf(const py::object& data, const py::object& labels,
-                           const py::object& split, std::optional<TrainingData>* made) {
+                           const py::object& split, std::optional<TrainingData>* made,
+                           bool labels_needed = true) {
   if (py::isinstance<TrainingData>(data)) {
     if (!labels.is_none() || !split.is_none()) Wrong("these data have labels and split already");
     return data.cast<const TrainingData&>();
@@ -144,7 +145,9 @@ const TrainingData& DataOf(const py::object& data, const py::object& labels,
   } else {
     if (!labels.is_none() || !split.is_none()) Wrong("a folder has labels and split already");
     const std::string path = PathOf(data);
-    *made = Call([&] { return TrainingData::Load(path); });
+    *made = Call([&] {
+      return labels_needed ? TrainingData::Load(path) : TrainingData::LoadUnlabelled(path);
+    });
   }
   return **made;
 }
@@ -154,7 +157,10 @@ constexpr char kTrain[] =
     "(and\n"
     "split), as TrainingData takes them. The options are those of `heft train` "
     "(docs/learning.md);\n"
-    "0 and empty mean the recipe's own. checkpoint is a file to save the state to after every "
+    "0, empty and a shrinkage below 0 mean that training chooses. method \"pca\" and \"none\" need "
+    "no "
+    "labels.\n"
+    "checkpoint is a file to save the state to after every "
     "epoch,\n"
     "and to go on from. curve is a list that every epoch is appended to. progress is a function of "
     "(what, done, total, note), which returns False "
@@ -163,14 +169,15 @@ constexpr char kTrain[] =
     "InvalidArgument,\n"
     "FailedPrecondition, Cancelled.";
 
-LearnOptions OptionsOf(int gamma, const std::string& recipe, int degree, const std::string& fit,
-                       const std::string& profile, double weight_of_pairs, double margin,
-                       bool grid_search, int epochs, int patience, double learning_rate,
-                       double weight_decay, double shrinkage, double drop_modality,
-                       const std::vector<double>& modality_weights, uint64_t seed,
-                       bool with_exact) {
+LearnOptions OptionsOf(int gamma, const std::string& method, const std::string& recipe, int degree,
+                       const std::string& fit, const std::string& profile, double weight_of_pairs,
+                       double margin, bool grid_search, int epochs, int patience,
+                       double learning_rate, double weight_decay, double shrinkage,
+                       double drop_modality, const std::vector<double>& modality_weights,
+                       uint64_t seed, bool with_exact) {
   LearnOptions options;
-  options.gamma = gamma, options.recipe = recipe, options.degree = degree, options.fit = fit;
+  options.gamma = gamma, options.method = method, options.recipe = recipe, options.degree = degree,
+  options.fit = fit;
   options.profile = profile, options.lambda = weight_of_pairs, options.margin = margin;
   options.grid_search = grid_search, options.epochs = epochs, options.patience = patience;
   options.learning_rate = learning_rate, options.weight_decay = weight_decay;
@@ -198,20 +205,23 @@ void WarnOf(const Model& model) {
 }
 
 Model Train(const py::object& data, const py::object& labels, const py::object& split, int gamma,
-            const std::string& recipe, int degree, const std::string& fit,
-            const std::string& profile, double weight_of_pairs, double margin, bool grid_search,
-            int epochs, int patience, double learning_rate, double weight_decay, double shrinkage,
-            double drop_modality, const std::vector<double>& modality_weights, uint64_t seed,
-            bool with_exact, const py::object& checkpoint, std::optional<py::list> curve,
+            const std::string& method, const std::string& recipe, int degree,
+            const std::string& fit, const std::string& profile, double weight_of_pairs,
+            double margin, bool grid_search, int epochs, int patience, double learning_rate,
+            double weight_decay, double shrinkage, double drop_modality,
+            const std::vector<double>& modality_weights, uint64_t seed, bool with_exact,
+            const py::object& checkpoint, std::optional<py::list> curve,
             const py::object& progress) {
-  LearnOptions options = OptionsOf(gamma, recipe, degree, fit, profile, weight_of_pairs, margin,
-                                   grid_search, epochs, patience, learning_rate, weight_decay,
-                                   shrinkage, drop_modality, modality_weights, seed, with_exact);
+  LearnOptions options =
+      OptionsOf(gamma, method, recipe, degree, fit, profile, weight_of_pairs, margin, grid_search,
+                epochs, patience, learning_rate, weight_decay, shrinkage, drop_modality,
+                modality_weights, seed, with_exact);
   if (!checkpoint.is_none()) options.checkpoint = PathOf(checkpoint);
   std::vector<LearnEpoch> steps;
   if (curve) options.curve = &steps;
   std::optional<TrainingData> made;
-  const TrainingData& training = DataOf(data, labels, split, &made);
+  const bool labels_needed = method.empty() || method == "learned";
+  const TrainingData& training = DataOf(data, labels, split, &made, labels_needed);
   Watch watch(progress);
   Model model = Call([&] { return Learn(training, options, watch.monitor()); });
   for (LearnEpoch& step : steps) curve->append(py::cast(step));
@@ -241,15 +251,17 @@ Model CalibrateOn(const Model& self, const py::object& data, const py::object& l
 }
 
 std::vector<Model> TrainFolds(const TrainingData& data, int folds, uint64_t fold_seed, int gamma,
-                              const std::string& recipe, int degree, const std::string& fit,
-                              const std::string& profile, double weight_of_pairs, double margin,
-                              bool grid_search, int epochs, int patience, double learning_rate,
-                              double weight_decay, double shrinkage, double drop_modality,
+                              const std::string& method, const std::string& recipe, int degree,
+                              const std::string& fit, const std::string& profile,
+                              double weight_of_pairs, double margin, bool grid_search, int epochs,
+                              int patience, double learning_rate, double weight_decay,
+                              double shrinkage, double drop_modality,
                               const std::vector<double>& modality_weights, uint64_t seed,
                               bool with_exact, const py::object& progress) {
-  const LearnOptions options = OptionsOf(
-      gamma, recipe, degree, fit, profile, weight_of_pairs, margin, grid_search, epochs, patience,
-      learning_rate, weight_decay, shrinkage, drop_modality, modality_weights, seed, with_exact);
+  const LearnOptions options =
+      OptionsOf(gamma, method, recipe, degree, fit, profile, weight_of_pairs, margin, grid_search,
+                epochs, patience, learning_rate, weight_decay, shrinkage, drop_modality,
+                modality_weights, seed, with_exact);
   Watch watch(progress);
   return Call([&] { return LearnFolds(data, options, folds, fold_seed, watch.monitor()); });
 }
@@ -257,13 +269,13 @@ std::vector<Model> TrainFolds(const TrainingData& data, int folds, uint64_t fold
 // WithOptions calls define with the options of all trainings, and those that follow them.
 template <typename Define, typename... More>
 void WithOptions(const Define& define, const More&... more) {
-  define(py::arg("gamma") = 0, py::arg("recipe") = "generalising", py::arg("degree") = 0,
-         py::arg("fit") = "", py::arg("profile") = "thin", py::arg("weight_of_pairs") = 0.25,
-         py::arg("margin") = 0.5, py::arg("grid_search") = false, py::arg("epochs") = 0,
-         py::arg("patience") = 0, py::arg("learning_rate") = 0.0, py::arg("weight_decay") = 1e-4,
-         py::arg("shrinkage") = 0.3, py::arg("drop_modality") = 0.0,
-         py::arg("modality_weights") = py::tuple(), py::arg("seed") = 1,
-         py::arg("with_exact") = false, more...);
+  define(py::arg("gamma") = 0, py::arg("method") = "", py::arg("recipe") = "generalising",
+         py::arg("degree") = 0, py::arg("fit") = "", py::arg("profile") = "thin",
+         py::arg("weight_of_pairs") = 0.25, py::arg("margin") = 0.5, py::arg("grid_search") = false,
+         py::arg("epochs") = 0, py::arg("patience") = 0, py::arg("learning_rate") = 0.0,
+         py::arg("weight_decay") = 1e-4, py::arg("shrinkage") = -1.0,
+         py::arg("drop_modality") = 0.0, py::arg("modality_weights") = py::tuple(),
+         py::arg("seed") = 1, py::arg("with_exact") = false, more...);
 }
 
 void DefineTrain(py::module_& m) {

@@ -78,7 +78,8 @@ class HEFT_EXPORT TrainingData {
   // each row has a label of its own, and no decision can be learned.
   static absl::StatusOr<TrainingData> LoadUnlabelled(const std::string& folder,
                                                      uint64_t split_seed = 1);
-  // Copies rows from memory; row i of every modality belongs to `labels[i]`. `split`: "train",
+  // Copies rows from memory; row i of every modality belongs to `labels[i]`. No labels at all: as
+  // LoadUnlabelled. `split`: "train",
   // "val" or "test" for each row; empty: dealt by `split_seed`. kInvalidArgument as Load, and for
   // what cannot be the name of a modality, an identity or a split.
   static absl::StatusOr<TrainingData> FromRows(std::span<const ModalityRows> modalities,

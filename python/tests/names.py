@@ -157,6 +157,7 @@ NAMES = {
     "Sweep": "run_sweep",
     "SyntheticOptions::samples_per_identity": "samples",
     "ThreadCount": "threads",
+    "TrainingData::LoadUnlabelled": "Model.train",
     "TrainingData::FromRows": "TrainingData.__init__",
     "TrainingData::Vector": "TrainingData.vectors",
     "TrainingData::Write": "TrainingData.save",

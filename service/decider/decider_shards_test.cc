@@ -227,7 +227,8 @@ TEST_F(DeciderShardsTest, WhoBelongsElsewhereIsNotAdmitted) {
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(done->admitted, 0u);
   EXPECT_EQ(done->rejected, 1u);
-  EXPECT_THAT(*ReadTextFile(world_->folder / "audit.log"), HasSubstr("\"rejection\":\"MISPLACED\""));
+  EXPECT_THAT(*ReadTextFile(world_->folder / "audit.log"),
+              HasSubstr("\"rejection\":\"MISPLACED\""));
 }
 
 TEST_F(DeciderShardsTest, AGalleryHasOneRule) {

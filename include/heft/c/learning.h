@@ -14,7 +14,8 @@ extern "C" {
 // heft_dataset: vectors of one modality or more, with identities and a split by identity.
 typedef struct heft_dataset heft_dataset;
 // TrainingData::FromRows: row i of every modality belongs to labels[i]; all have equally many rows.
-// `split`: "train", "val" or "test" for each row; NULL: dealt by `split_seed`.
+// `split`: "train", "val" or "test" for each row; NULL: dealt by `split_seed`. `labels` NULL, or a
+// folder without labels.txt: a data set for heft_learn's "method" "pca" and "none" alone.
 HEFT_C_API heft_status heft_dataset_from_rows(const heft_rows* modalities, size_t count,
                                               const char* const* labels, const char* const* split,
                                               uint64_t split_seed, heft_dataset** dataset,
@@ -39,8 +40,8 @@ HEFT_C_API heft_status heft_dataset_vector(const heft_dataset* dataset, size_t m
 
 // heft_learn: Learn. Options are LearnOptions' members: "gamma", "degree", "epochs", "patience",
 // "seed" (integers), "lambda", "margin", "learning_rate", "weight_decay", "shrinkage",
-// "drop_modality" (numbers), "recipe", "fit", "profile", "checkpoint" (text), "grid_search",
-// "with_exact" (flags), "modality_weights" (numbers, added one a modality).
+// "drop_modality" (numbers), "method", "recipe", "fit", "profile", "checkpoint" (text),
+// "grid_search", "with_exact" (flags), "modality_weights" (numbers, added one a modality).
 HEFT_C_API heft_status heft_learn(const heft_dataset* dataset, const heft_options* options,
                                   heft_monitor monitor, void* user, heft_model** model,
                                   heft_error** error);
