@@ -71,6 +71,7 @@ absl::Status WriteLearning(const SeedWriter& seeds) {
   checkpoint.options = {{"seed", 1}, {"recipe", "generalising"}};
   checkpoint.epoch = 2;
   checkpoint.best_epoch = 1;
+  checkpoint.best_fnmr = 0.5;
   checkpoint.best_auroc = 0.75;
   checkpoint.adam.step = 2;
   checkpoint.projection = (FeatureMatrix(1, 2) << 0.5, -1).finished();

@@ -177,7 +177,15 @@ TEST(SampleAgreementTest, OfKnownSamples) {
 
 TEST(FusionGainTest, SaysWhichSystemIsBetterAndByHowMuch) {
   // A strong modality, and a projection that sees the other only.
-  const Dataset dataset = People(40, {0.2, 5});
+  SyntheticOptions options;
+  options.identities = 60;
+  options.samples_per_identity = 4;
+  options.dimensions = {24, 16};
+  options.rank_identity = 8;
+  options.jitter = {0.1, 5};
+  options.within = {0.2};
+  options.noise = {0.2};
+  const Dataset dataset = *SynthesiseDataset(options);
   auto fit = *Fit(dataset);
   const auto good = MeasureFusionGain(fit, *fit.Scores());
   ASSERT_TRUE(good.ok()) << good.status();

@@ -44,6 +44,8 @@ Json Choices() {
           {"weight_steps", List(kWeightSteps)},
           {"step_evidence", kStepEvidence},
           {"largest_weight", kLargestWeight},
+          {"least_share", kLeastShare},
+          {"least_share_dropped", kLeastShareDropped},
           {"lambda", kLambda},
           {"margin", kMargin},
           {"weight_decay", kWeightDecay},

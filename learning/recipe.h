@@ -37,7 +37,7 @@ inline constexpr int kGammas[] = {16, 32, 64, 128, 256};
 inline constexpr double kGammaErrors = 1.96, kGammaTolerance = 0.05;
 // kFallBackErrors: another method replaces learning where its estimate is lower by more than so
 // many standard errors of their difference.
-inline constexpr double kFallBackErrors = 1;
+inline constexpr double kFallBackErrors = 1.96;
 // kPcaEnergy: without labels the smallest dimension is chosen that keeps this share of the
 // variance.
 inline constexpr double kPcaEnergy = 0.95;
@@ -52,7 +52,7 @@ inline constexpr double kShrinkages[] = {0.1, 0.3, 0.6, 0.9}, kMiddleShrinkage =
 inline constexpr double kWhitenings[] = {0, 0.25, 0.5}, kMiddleWhitening = 0.25;
 // kStartParts: the training people are dealt into so many; discriminants of the others are scored
 // on each.
-inline constexpr int kStartParts = 4;
+inline constexpr int kStartParts = 5;
 // kStartRows: samples of a part, as paired and re-paired, that scores are computed of.
 inline constexpr int kStartRows = 400;
 // kBlends: shares of all samples' covariance in that between people, of which the best is taken.
@@ -63,6 +63,9 @@ inline constexpr int kLargestBlended = 1024;
 inline constexpr double kWeightSteps[] = {2, 1.4, 1.2};
 // kStepEvidence: the share of the FNMR estimate that a step of the search has to take away.
 inline constexpr double kStepEvidence = 0.02;
+// kLeastShare: of the directions, dealt to the modalities evenly; kLeastShareDropped: the same
+// where training drops modalities.
+inline constexpr double kLeastShare = 0.125, kLeastShareDropped = 0.5;
 // kLargestWeight: and its inverse bound the search.
 inline constexpr double kLargestWeight = 256;
 

@@ -42,9 +42,19 @@ std::vector<Picked> Pick(const std::vector<Eigen::VectorXd>& variances, int gamm
     }
   }
   std::ranges::stable_sort(candidates, std::ranges::greater{}, &Candidate::variance);
-  if (candidates.size() > static_cast<size_t>(gamma)) candidates.resize(gamma);
+  const auto least = static_cast<Eigen::Index>(choice.least_share * gamma) /
+                     static_cast<Eigen::Index>(variances.size());
+  size_t open = static_cast<size_t>(gamma);  // for directions beyond the least
+  for (const Eigen::VectorXd& of : variances) {
+    open -= std::min<size_t>(open, static_cast<size_t>(std::min(least, of.size())));
+  }
   std::vector<Picked> picked;
-  for (const Candidate& candidate : candidates) picked.push_back(candidate.picked);
+  for (const Candidate& candidate : candidates) {
+    const bool first = candidate.picked.index < least;  // a basis has its best direction first
+    if (!first && open == 0) continue;
+    if (!first) --open;
+    if (picked.size() < static_cast<size_t>(gamma)) picked.push_back(candidate.picked);
+  }
   return picked;
 }
 
@@ -166,6 +176,7 @@ StartChoice DefaultStart(const TrainOptions& options, const SamplePool& pool) {
                     given(options.blend, CanBlend(pool) ? recipe::kMiddleBlend : 0),
                     given(options.whitening, recipe::kMiddleWhitening), options.modality_weights};
   if (!options.shrinkages.empty()) start.shrinkages = options.shrinkages;
+  start.least_share = options.drop_modality > 0 ? recipe::kLeastShareDropped : recipe::kLeastShare;
   if (start.weights.empty()) start.weights.assign(pool.modalities().size(), 1.0);
   return start;
 }
@@ -219,6 +230,7 @@ const std::vector<StartSearch::Projected>& StartSearch::Project(size_t modality,
 }
 
 FnmrEstimate StartSearch::Score(int gamma, const StartChoice& choice, bool paired_only) {
+  if (parts_.empty()) return {};
   std::vector<const std::vector<Projected>*> of;  // of each modality
   for (size_t m = 0; m < choice.weights.size(); ++m) of.push_back(&Project(m, choice));
   const int most = choice.method == Method::kNone ? INT32_MAX : gamma;

@@ -28,6 +28,9 @@ struct StartChoice {
   // all equal.
   double whitening = 0;
   std::vector<double> weights;  // one a modality
+  // Of gamma, shared evenly by the modalities: each has so many directions at least, so that a
+  // probe of one modality has a template.
+  double least_share = 0;
   bool operator==(const StartChoice&) const = default;
 };
 

@@ -85,10 +85,13 @@ TEST(BuildStartTest, TakesTheDirectionsOfTheLargestVariance) {
     EXPECT_LT(variance, 3 * last) << "row " << i << ": roughly falling";
     last = variance;
   }
-  // A heavier modality has more of the first directions.
-  const auto heavy = BuildStart(*pool, 10, Learned({1, 8}));
-  ASSERT_TRUE(heavy.ok());
-  EXPECT_EQ(heavy->leftCols(48).norm(), 0);
+  // A heavier modality has more of the first directions, but not the least share of the other.
+  StartChoice weighty = Learned({1, 8});
+  EXPECT_EQ(BuildStart(*pool, 10, weighty)->leftCols(48).norm(), 0);
+  weighty.least_share = 0.4;
+  const FeatureMatrix shared = *BuildStart(*pool, 10, weighty);
+  EXPECT_EQ((shared.leftCols(48).rowwise().norm().array() > 0).count(), 2);
+  EXPECT_EQ((shared.rowwise().norm().array() > 0).count(), 10);
 }
 
 // Whitening of 1 makes the variance of all directions equal. 0 leaves the within-class variance

@@ -69,7 +69,14 @@ double Quantile(const Eigen::VectorXd& values, double share) {
   return sorted[below] + (position - below) * (sorted[above] - sorted[below]);
 }
 
-absl::StatusOr<Normaliser> FitToNorms(const Eigen::VectorXd& s, const TrainOptions& options) {
+absl::StatusOr<Normaliser> FitToNorms(const Eigen::VectorXd& norms, const TrainOptions& options) {
+  // A sample whose only modality has no direction in the projection has no template. Only dropped
+  // modalities make such samples.
+  std::vector<double> kept(norms.begin(), norms.end());
+  if (options.drop_modality > 0) std::erase_if(kept, [](double norm) { return !(norm > 0); });
+  if (kept.empty()) kept = {0.0};
+  const Eigen::VectorXd s =
+      Eigen::Map<const Eigen::VectorXd>(kept.data(), static_cast<Eigen::Index>(kept.size()));
   double lo = Quantile(s, 0.001) / options.interval_margin;
   double hi = Quantile(s, 0.999) * options.interval_margin;
   if (!(lo > 0) || !std::isfinite(hi)) {

@@ -41,10 +41,10 @@ double OutsideShare(const Eigen::VectorXd& s, const Interval& interval);
 // Quantile (linear between order statistics) of values; `share` in [0, 1].
 double Quantile(const Eigen::VectorXd& values, double share);
 
-// The interval from the 0.1% quantile / margin to the 99.9% quantile * margin of the squared norms
-// s, and 4.5 deviations of their logarithm about its mean. It is scaled by gain^2 so that its
+// The interval from the 0.1% quantile / margin to the 99.9% quantile * margin of the squared
+// norms, and 4.5 deviations of their logarithm about its mean. It is scaled by gain^2 so that its
 // geometric middle is 1. The fit on it.
-absl::StatusOr<Normaliser> FitToNorms(const Eigen::VectorXd& s, const TrainOptions& options);
+absl::StatusOr<Normaliser> FitToNorms(const Eigen::VectorXd& norms, const TrainOptions& options);
 
 }  // namespace heft::internal
 

@@ -42,10 +42,10 @@ Model AssembleModel(const Dataset& dataset, const TrainResult& aware, const Mode
     summary["exact"] = options.exact->summary;
   }
   if (options.decisions != nullptr) summary.update(options.decisions->summary);
-  // Of a concatenation nobody trained anything.
+  // A concatenation was trained on nobody.
   const Json* of = summary.find("options");
   const Json* method = of == nullptr ? nullptr : of->find("method");
-  if (method != nullptr && *method != "none") summary["training_marks"] = TrainingMarks(dataset);
+  if (method == nullptr || *method != "none") summary["training_marks"] = TrainingMarks(dataset);
   if (const auto& fold = options.fold) {
     summary["cross_validation"] = {
         {"folds", fold->folds}, {"seed", fold->seed}, {"fold", fold->fold}, {"rows", fold->rows}};

@@ -301,7 +301,7 @@ TEST(FusionThatLoses, IsSaidAloudAndInTheModel) {
   EXPECT_THAT(run.err, ::testing::Not(HasSubstr("\033"))) << "no colour where no terminal is";
   const auto summary = nlohmann::json::parse(ReadModel(w("m.heft")).training_summary);
   EXPECT_EQ(summary["fusion"]["best_modality"], "face");
-  EXPECT_LT(summary["fusion"]["minus_best"]["hi"], 0);
+  EXPECT_GT(summary["fusion"]["fused_minus"]["face"]["fnmr_1e3"]["lo"], 0);
   const nlohmann::json quiet = Must(kHeft, train);
   EXPECT_EQ(quiet["fusion"]["warning"], summary["fusion"]["warning"]);
   EXPECT_EQ(quiet["fusion"]["significant"], true);

@@ -122,6 +122,7 @@ TEST(GoldenCheckpointTest, ComesBack) {
   EXPECT_EQ(checkpoint.epoch, 2);
   EXPECT_EQ(checkpoint.best_epoch, 1);
   EXPECT_EQ(checkpoint.best_auroc, 0.75);
+  EXPECT_EQ(checkpoint.best_fnmr, 0.5);
   EXPECT_EQ(checkpoint.adam.step, 2);
   EXPECT_EQ(checkpoint.projection, (FeatureMatrix(1, 2) << 0.5, -1).finished());
   EXPECT_EQ(checkpoint.modality_weights, (std::vector<double>{1, 0.5}));

@@ -41,7 +41,7 @@ absl::Status Comparison::Fold(const std::string& name, const Dataset& whole) {
   name_ = name;
   const Dataset data = ThinSplit(whole, Split::kTest, study_.effort.test_rows, study_.seed);
   HEFT_ASSIGN_OR_RETURN(auto fixed, FixedSystems(data));
-  for (auto& [system, scores] : fixed) HEFT_RETURN_IF_ERROR(Add(system, std::move(scores)));
+  for (auto& one : fixed) HEFT_RETURN_IF_ERROR(Add(one.system, std::move(one.scores)));
   HEFT_ASSIGN_OR_RETURN(const FeatureMatrix exact, Projection(data, false));
   HEFT_ASSIGN_OR_RETURN(const FeatureMatrix aware, Projection(data, true));
   HEFT_ASSIGN_OR_RETURN(const PaperNormalisations n, MakePaperNormalisations());

@@ -73,12 +73,12 @@ def main():
     assert {p.name for p in renewed.iterdir()} == {"secret.key", "rekeying.key", "gallery",
                                                    "secret.key.budget"}
     checkpoint = json.loads((here / "checkpoint.json").read_text())
-    assert checkpoint["kind"] == "heft training checkpoint 1"
+    assert checkpoint["kind"] == "heft training checkpoint 2"
     assert checkpoint["epoch"] == checkpoint["adam_step"] >= checkpoint["best_epoch"]
     for name in ("projection", "best", "adam_mean", "adam_square"):
         assert checkpoint[name]["rows"] * checkpoint[name]["columns"] == len(
             checkpoint[name]["values"])
-    assert {"options", "best_auroc", "modality_weights"} < set(checkpoint)
+    assert {"options", "best_auroc", "best_fnmr", "modality_weights"} < set(checkpoint)
     others = {p.name for p in here.iterdir()} - read - {"README.md", "read_golden.py", "__pycache__"}
     assert not others, f"files that nobody reads: {others}"
     # Two rings: the matching ring has half the degree and the first four primes.
