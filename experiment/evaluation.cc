@@ -293,6 +293,12 @@ std::string DescribeData(const std::string& directory) {
     return "20-pixel faces (LFW) and one-second speech (Speech Commands), real data in chimeric "
            "pairs: faces and voices of different people, paired by identity at random";
   }
+  for (const auto& [name, faces] : {std::pair("lfw-speechocean", "aligned"),
+                                    std::pair("lfw-speechocean-crop", "not aligned")}) {
+    if (path.filename() != name) continue;
+    return absl::StrCat("512-D embeddings of faces (LFW, ", faces, ") and 128-D embeddings of ",
+                        "voices (speechocean762, some ten seconds), real data in chimeric pairs");
+  }
   const auto readme = ReadTextFile((path / "README.md").string(), 1 << 16);
   if (!readme.ok()) return "";
   for (absl::string_view line : absl::StrSplit(*readme, '\n')) {

@@ -168,6 +168,8 @@ TEST(Report, SaysWhyGammaIsWhatItIs) {
 TEST(DescribeData, KnowsTheRealSetAndReadsTheFirstLineOfAReadme) {
   EXPECT_THAT(DescribeData("/somewhere/lfw-speech/"), HasSubstr("20-pixel faces"));
   EXPECT_THAT(DescribeData("/somewhere/lfw-speech"), HasSubstr("chimeric pairs"));
+  EXPECT_THAT(DescribeData("/data/lfw-speechocean"), HasSubstr("LFW, aligned"));
+  EXPECT_THAT(DescribeData("/data/lfw-speechocean-crop"), HasSubstr("not aligned"));
   EXPECT_EQ(DescribeData("/nowhere"), "");
   const heft::testing::TemporaryFolder folder;
   ASSERT_TRUE(

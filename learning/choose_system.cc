@@ -21,14 +21,14 @@ Json ErrorJson(double value, double standard_error, double lowest) {
 }
 
 FnmrEstimate Zero(const FnmrEstimate& like) {
-  return {0, std::vector<double>(like.of_person.size()), like.pairs};
+  return {0, 1, std::vector<double>(like.of_person.size()), like.pairs};
 }
 
 // The smallest dimension of [first, last) that is not worse than the best, and minus_best of all.
 size_t Smallest(std::vector<SystemTrial>& trials, size_t first, size_t last) {
   size_t best = first;
   for (size_t i = first; i < last; ++i) {
-    if (trials[i].error.fnmr < trials[best].error.fnmr) best = i;
+    if (Objective(trials[i].error) < Objective(trials[best].error)) best = i;
   }
   size_t chosen = last;
   for (size_t i = first; i < last; ++i) {
@@ -37,7 +37,9 @@ size_t Smallest(std::vector<SystemTrial>& trials, size_t first, size_t last) {
     const double tolerated = std::max(recipe::kGammaErrors * minus.standard_error,
                                       recipe::kGammaTolerance * trials[best].error.fnmr) +
                              recipe::kLeastError;
-    if (chosen == last && minus.value <= tolerated) chosen = i;
+    const bool near = Objective(trials[i].error) + recipe::kLeastError <=
+                      recipe::kGammaFactor * (Objective(trials[best].error) + recipe::kLeastError);
+    if (chosen == last && near && minus.value <= tolerated) chosen = i;
   }
   return chosen;
 }
@@ -96,9 +98,13 @@ class Chooser {
       if (Clearly(rival, chosen)) {
         taken = rival;
         out_.fallback = absl::StrFormat(
-            "learning does not win on people left out: FNMR %.2g at FMR %g, %s has %.2g with %d "
-            "dimensions and is used. Bring more people, or more samples of each",
-            chosen.error.fnmr, recipe::kFmr, NameOf(rival), rival.error.fnmr, rival.gamma);
+            "learning does not win on people left out: FNMR %.2g at FMR %g, and templates of "
+            "people "
+            "who trained are %.1f times as long as others'. %s has %.2g and %.1f with %d "
+            "dimensions "
+            "and is used. Bring more people, or more samples of each",
+            chosen.error.fnmr, recipe::kFmr, std::sqrt(chosen.error.norm_ratio), NameOf(rival),
+            rival.error.fnmr, std::sqrt(rival.error.norm_ratio), rival.gamma);
       }
     }
     out_.gamma = taken.gamma;
@@ -181,7 +187,7 @@ std::string SystemChoice::Reason() const {
 Json SystemChoice::ToJson() const {
   Json json = {{"gamma", gamma}, {"method", MethodName(start.method)}, {"trials", Json::array()}};
   for (const SystemTrial& trial : trials) {
-    const FnmrDifference own = Subtract(trial.error, Zero(trial.error));
+    const double deviation = Subtract(trial.error, Zero(trial.error)).standard_error;
     json["trials"].push_back(Json{
         {"gamma", trial.gamma},
         {"method", MethodName(trial.start.method)},
@@ -189,7 +195,8 @@ Json SystemChoice::ToJson() const {
         {"shrinkages", trial.start.shrinkages},
         {"blend", trial.start.blend},
         {"whitening", trial.start.whitening},
-        {"fnmr", ErrorJson(own.value, own.standard_error, 0)},
+        {"fnmr", ErrorJson(trial.error.fnmr, deviation, 0)},
+        {"norm_ratio", trial.error.norm_ratio},
         {"minus_best", ErrorJson(trial.minus_best.value, trial.minus_best.standard_error, -1)}});
   }
   if (!fallback.empty()) json["fallback"] = fallback;

@@ -97,6 +97,13 @@ void AddWarnings(const Json& training, std::vector<std::string>* warnings) {
         "admission will reject as many honest people. Train with more people, or with --method pca",
         100 * outside));
   }
+  if (const double outside = Number(training["outside_share_train"]); outside > kMostOutside) {
+    warnings->push_back(absl::StrFormat(
+        "%.1f%% of the training samples are outside the model's interval, because too few people "
+        "trained it: admission will reject these people. Train with more people, or with --method "
+        "none",
+        100 * outside));
+  }
   add(training.find("threshold_warning"));
   if (const Json* fusion = training.find("fusion")) add(fusion->find("warning"));
 }

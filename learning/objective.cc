@@ -71,14 +71,19 @@ FnmrEstimate EstimateFnmr(std::span<const LabelledScores> sets, double fmr) {
   return EstimateFnmr(pairs, fmr);
 }
 
+double Objective(const FnmrEstimate& estimate) {
+  const double beyond = std::abs(std::log(estimate.norm_ratio)) - std::log(recipe::kNormRatio);
+  return estimate.fnmr + recipe::kNormPenalty * std::max(beyond, 0.0);
+}
+
 FnmrDifference Subtract(const FnmrEstimate& a, const FnmrEstimate& b) {
-  FnmrDifference out{a.fnmr - b.fnmr, 0};
+  FnmrDifference out{Objective(a) - Objective(b), 0};
   const double total = std::accumulate(a.pairs.begin(), a.pairs.end(), 0.0);
   if (a.pairs != b.pairs || total == 0) return out;
   // The ratio estimator of a sum over people, linearised.
   double square = 0;
   for (size_t i = 0; i < a.pairs.size(); ++i) {
-    const double residual = a.of_person[i] - b.of_person[i] - out.value * a.pairs[i];
+    const double residual = a.of_person[i] - b.of_person[i] - (a.fnmr - b.fnmr) * a.pairs[i];
     square += residual * residual;
   }
   out.standard_error = std::sqrt(square) / total;

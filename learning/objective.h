@@ -38,7 +38,11 @@ double TailThreshold(std::vector<double>& impostor, double fmr);
 
 // FnmrEstimate: the smooth estimate, and each person's share of it.
 struct FnmrEstimate {
-  double fnmr = 1;                // in [0, 1]
+  double fnmr = 1;  // in [0, 1]
+  // Mean squared length of templates of people who trained over that of people who did not, where a
+  // search measured it. Few people in many dimensions make it large, and then one interval cannot
+  // hold both.
+  double norm_ratio = 1;
   std::vector<double> of_person;  // sum over a person's genuine scores; 0 for people without one
   std::vector<double> pairs;      // the number of these scores
 };
@@ -47,8 +51,12 @@ struct FnmrEstimate {
 FnmrEstimate EstimateFnmr(PooledPairs& pairs, double fmr);
 FnmrEstimate EstimateFnmr(std::span<const LabelledScores> sets, double fmr);
 
-// FnmrDifference: a's FNMR minus b's on the same people, and the standard error of that difference
-// over people. The error of the two thresholds is not in it.
+// Objective: what is minimised: the FNMR, and recipe::kNormPenalty for each factor e by which the
+// norm ratio is beyond recipe::kNormRatio, up or down.
+double Objective(const FnmrEstimate& estimate);
+
+// FnmrDifference: a's objective minus b's on the same people, and the standard error of the
+// difference of FNMR over people. The error of the two thresholds is not in it.
 struct FnmrDifference {
   double value = 0, standard_error = 0;
 };

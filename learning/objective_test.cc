@@ -63,7 +63,8 @@ TEST(EstimateFnmrTest, KnowsNothingWithoutPairs) {
 }
 
 TEST(SubtractTest, IntervalsHoldTheDifferenceOfThoseWhoDifferInFewPeople) {
-  FnmrEstimate a{0.02, {2, 0, 0, 0}, {25, 25, 25, 25}}, b{0.0, {0, 0, 0, 0}, {25, 25, 25, 25}};
+  FnmrEstimate a{0.02, 1, {2, 0, 0, 0}, {25, 25, 25, 25}};
+  FnmrEstimate b{0.0, 1, {0, 0, 0, 0}, {25, 25, 25, 25}};
   const FnmrDifference difference = Subtract(a, b);
   EXPECT_DOUBLE_EQ(difference.value, 0.02);
   // Residuals 1.5, -0.5, -0.5, -0.5 over 100 pairs.

@@ -23,6 +23,8 @@ inline constexpr int kFewestInTail = 20;
 inline constexpr double kBandwidth = 0.35;  // over the deviation of genuine scores
 // kLeastError: estimates are compared with this added, so that two very small ones are alike.
 inline constexpr double kLeastError = 1e-5;
+// kNormRatio, kNormPenalty: of the lengths of templates, of people who trained over others.
+inline constexpr double kNormRatio = 1.5, kNormPenalty = 1e-3;
 
 // ---- Which differences are real.
 // kReplicates: resamplings of people, of at most kReplicatePairs impostor comparisons a part.
@@ -33,8 +35,9 @@ inline constexpr int kReplicatePairs = 200'000;
 // kGammas: tried where none is asked for, as far as the data's dimensions go.
 inline constexpr int kGammas[] = {16, 32, 64, 128, 256};
 // kGammaErrors, kGammaTolerance: the smallest dimension is chosen whose FNMR estimate is above the
-// best one's by no more than so many standard errors of their difference, or this share of it.
-inline constexpr double kGammaErrors = 1.96, kGammaTolerance = 0.05;
+// best one's by no more than so many standard errors of their difference, or this share of it, and
+// at most kGammaFactor times as large. Few people show little to be worse.
+inline constexpr double kGammaErrors = 1.96, kGammaTolerance = 0.05, kGammaFactor = 2;
 // kFallBackErrors: another method replaces learning where its estimate is lower by more than so
 // many standard errors of their difference.
 inline constexpr double kFallBackErrors = 1.96;

@@ -134,6 +134,10 @@ bool CanBlend(const SamplePool& pool) {
   });
 }
 
+Eigen::VectorXd MeanSquares(const FeatureMatrix& z) {
+  return z.colwise().squaredNorm().transpose() / static_cast<double>(z.rows());
+}
+
 // Whether an estimate is below another by enough to move for.
 bool Less(double a, double b) {
   return a + recipe::kLeastError < (1 - recipe::kStepEvidence) * (b + recipe::kLeastError);
@@ -219,12 +223,16 @@ const std::vector<StartSearch::Projected>& StartSearch::Project(size_t modality,
   ParallelFor(parts_.size(), [&](size_t part) {
     const auto basis = BasisOf(parts_[part].others, modality, gamma_, choice);
     if (!basis.ok()) return;  // None of the others has two samples: the part tells nothing.
+    const FeatureMatrix& others = parts_[part].others.Paired().features;
+    const Eigen::Index width = column[modality + 1] - column[modality];
     of_parts[part].variances = basis->variances;
+    of_parts[part].others =
+        MeanSquares(others.middleCols(column[modality], width) * basis->vectors.transpose());
     for (const Batch& judged : parts_[part].judged) {
-      of_parts[part].z.push_back(
-          judged.features.middleCols(column[modality], column[modality + 1] - column[modality]) *
-          basis->vectors.transpose());
+      of_parts[part].z.push_back(judged.features.middleCols(column[modality], width) *
+                                 basis->vectors.transpose());
     }
+    of_parts[part].own = MeanSquares(of_parts[part].z[0]);
   });
   return of_parts;
 }
@@ -235,6 +243,7 @@ FnmrEstimate StartSearch::Score(int gamma, const StartChoice& choice, bool paire
   for (size_t m = 0; m < choice.weights.size(); ++m) of.push_back(&Project(m, choice));
   const int most = choice.method == Method::kNone ? INT32_MAX : gamma;
   std::vector<PooledPairs> pairs(parts_.size());
+  std::vector<double> trained(parts_.size()), judged_norms(parts_.size());
   ParallelFor(parts_.size(), [&](size_t part) {
     std::vector<Eigen::VectorXd> variances;
     for (const std::vector<Projected>* modality : of) {
@@ -242,6 +251,11 @@ FnmrEstimate StartSearch::Score(int gamma, const StartChoice& choice, bool paire
       if (variances.back().size() == 0) return;
     }
     const std::vector<Picked> picked = Pick(variances, most, choice);
+    for (const Picked& p : picked) {
+      const Projected& along = (*of[p.modality])[part];
+      trained[part] += p.scale * p.scale * along.others[p.index];
+      judged_norms[part] += p.scale * p.scale * along.own[p.index];
+    }
     for (size_t b = 0; b < (paired_only ? 1 : parts_[part].judged.size()); ++b) {
       const Batch& judged = parts_[part].judged[b];
       FeatureMatrix z(judged.features.rows(), picked.size());
@@ -258,7 +272,10 @@ FnmrEstimate StartSearch::Score(int gamma, const StartChoice& choice, bool paire
     all.impostor.insert(all.impostor.end(), part.impostor.begin(), part.impostor.end());
     all.people += part.people;
   }
-  return EstimateFnmr(all, recipe::kFmr);
+  FnmrEstimate estimate = EstimateFnmr(all, recipe::kFmr);
+  const double own = std::accumulate(judged_norms.begin(), judged_norms.end(), 0.0);
+  if (own > 0) estimate.norm_ratio = std::accumulate(trained.begin(), trained.end(), 0.0) / own;
+  return estimate;
 }
 
 FnmrEstimate StartSearch::Measure(int gamma, const StartChoice& choice) {
@@ -266,13 +283,13 @@ FnmrEstimate StartSearch::Measure(int gamma, const StartChoice& choice) {
 }
 
 double StartSearch::Weigh(int gamma, StartChoice& choice) {
-  double error = Score(gamma, choice, false).fnmr;
+  double error = Objective(Score(gamma, choice, false));
   if (!options_.modality_weights.empty() || choice.method == Method::kNone) return error;
   const auto better = [&](size_t m, double factor) {
     StartChoice trial = choice;
     trial.weights[m] =
         std::clamp(trial.weights[m] * factor, 1 / recipe::kLargestWeight, recipe::kLargestWeight);
-    const double own = Score(gamma, trial, false).fnmr;
+    const double own = Objective(Score(gamma, trial, false));
     if (!Less(own, error)) return false;
     error = own;
     choice = trial;

@@ -76,6 +76,8 @@ class StartSearch {
   struct Projected {
     Eigen::VectorXd variances;     // empty where the others tell nothing
     std::vector<FeatureMatrix> z;  // of each batch
+    // Mean squares along each direction: of the others, and of the part as it is paired.
+    Eigen::VectorXd others, own;
   };
   const std::vector<Projected>& Project(size_t modality, const StartChoice& choice);
   // Gives `choice` the best weights, by steps from its own, and says what it is worth with them.
