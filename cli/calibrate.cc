@@ -56,7 +56,7 @@ void AddCalibrate(Command app) {
   command
       .Add("-d,--data", &options->data,
            "data folder: 10 people or more with two samples each. People whom its split.txt marks "
-           "train are left out, if the others are enough")
+           "train or val are left out, if the others are enough")
       .Required();
   command.Add("-m,--model", &options->model, "model file").Required();
   command.Add("-o,--out", &options->out, "model file to write").Required();

@@ -61,7 +61,9 @@ EncryptedScores Server::Impl::StartReply(ScoreKind kind, const SampleSet& sample
   reply.params_id = instance().params().id();
   reply.key_id = keys().key_id;
   reply.model_id = model_.Id();
-  reply.modalities = samples.present();
+  // What a client projected itself cannot be checked: any vector fits any set. The whole set has
+  // the strictest thresholds.
+  reply.modalities = samples.fused() ? model_.AllModalities() : samples.present();
   for (size_t m = 0; m < samples.modalities() && reply.probe.empty(); ++m) {
     if (samples.modality(m) != nullptr)
       reply.probe = samples.modality(m)->labels()[options.average ? 0 : options.row];

@@ -81,11 +81,12 @@ class Chooser {
         search_(StartSearch::Make(pool, open.gammas.back(), options)) {}
 
   bool KnowsNothing() {
-    return search_.KnowsNothing() ||
-           search_.Measure(open_.gammas[0], Start(Method::kNone)).fnmr == 1;
+    if (search_.KnowsNothing()) return true;
+    const FnmrEstimate any = search_.Measure(open_.gammas[0], Start(Method::kNone));
+    return std::ranges::all_of(any.pairs, [](double count) { return count == 0; });
   }
 
-  SystemChoice Choose() {
+  absl::StatusOr<SystemChoice> Choose() {
     const Method wanted = open_.method ? Method::kLearned : options_.method;
     const SystemTrial chosen = Try(wanted);
     SystemTrial taken = chosen;
@@ -107,6 +108,7 @@ class Chooser {
             rival.error.fnmr, std::sqrt(rival.error.norm_ratio), rival.gamma);
       }
     }
+    if (cancelled_) return absl::CancelledError("interrupted");
     out_.gamma = taken.gamma;
     out_.start = taken.start;
     return std::move(out_);
@@ -142,7 +144,8 @@ class Chooser {
       gammas = {std::max(PaddedDimension(Total()), gammas.size() == 1 ? gammas[0] : 0)};
     StartChoice start = Start(method);
     for (int gamma : gammas) {
-      start = search_.Best(gamma, start);
+      cancelled_ = cancelled_ || (open_.stopped && open_.stopped());
+      if (!cancelled_) start = search_.Best(gamma, start);
       out_.trials.push_back({gamma, start, search_.Measure(gamma, start), {}});
     }
     return out_.trials[Smallest(out_.trials, first, out_.trials.size())];
@@ -153,6 +156,7 @@ class Chooser {
   const WhatIsOpen& open_;
   StartSearch search_;
   SystemChoice out_;
+  bool cancelled_ = false;
 };
 
 }  // namespace

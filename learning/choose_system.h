@@ -4,6 +4,7 @@
 #ifndef HEFT_LEARNING_CHOOSE_SYSTEM_H_
 #define HEFT_LEARNING_CHOOSE_SYSTEM_H_
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,6 +51,7 @@ struct WhatIsOpen {
   std::span<const int> gammas;
   bool method = false;       // else options.method is taken as it is
   int largest_gamma = 1024;  // of method none, which has a dimension of its own where gamma is open
+  std::function<bool()> stopped = {};  // asked after each trial: kCancelled
 };
 
 // ChooseSystem looks at the training split of `dataset` alone, at starts and not at trained

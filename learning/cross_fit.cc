@@ -9,13 +9,14 @@
 #include "base/progress.h"
 #include "learning/baselines.h"
 #include "learning/learn.h"
+#include "learning/pairing.h"
 #include "learning/parts.h"
 #include "learning/recipe.h"
 
 namespace heft {
 namespace {
 
-constexpr uint64_t kFoldsStream = 6, kStopStream = 7;  // of the seed
+constexpr uint64_t kFoldsStream = 6, kStopStream = 7, kDropStream = 40;  // of the seed
 
 // How many people have a second sample: without one nobody tells anything of genuine scores.
 int PeopleWithTwo(std::span<const int> identities) {
@@ -155,13 +156,19 @@ CrossFit OfAllPeople(const Dataset& people, const TrainResult& shipped) {
   return {people, {std::vector<Split>(people.labels.size(), Split::kTest)}, {shipped}, true};
 }
 
-absl::StatusOr<Eigen::VectorXd> HeldOutNorms(const CrossFit& fit) {
+absl::StatusOr<Eigen::VectorXd> HeldOutNorms(const CrossFit& fit, const TrainOptions& options) {
   std::vector<double> norms;
   for (size_t part = 0; part < fit.splits.size(); ++part) {
     HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features,
                           Concatenate(fit.people, RowsOf(fit.splits[part], Split::kTest)));
     const Eigen::VectorXd own = SquaredNorms(fit.results[part].projection, features);
     norms.insert(norms.end(), own.begin(), own.end());
+    if (options.drop_modality <= 0) continue;
+    HEFT_ASSIGN_OR_RETURN(const SamplePool pool, SamplePool::Make(fit.Part(part), Split::kTest));
+    Random random(options.seed, kDropStream + part);
+    const Batch dropped = pool.Repair(random, options.max_batch, options.drop_modality);
+    const Eigen::VectorXd shorter = SquaredNorms(fit.results[part].projection, dropped.features);
+    norms.insert(norms.end(), shorter.begin(), shorter.end());
   }
   return Eigen::Map<const Eigen::VectorXd>(norms.data(), static_cast<Eigen::Index>(norms.size()));
 }

@@ -52,8 +52,9 @@ CrossFit OfValidationPeople(const Dataset& dataset, const TrainResult& shipped);
 // OfAllPeople: the same where labels took no part in the training, so that all people may judge.
 CrossFit OfAllPeople(const Dataset& people, const TrainResult& shipped);
 
-// HeldOutNorms: |P x|^2 of all parts' people under their part's result.
-absl::StatusOr<Eigen::VectorXd> HeldOutNorms(const CrossFit& fit);
+// HeldOutNorms: |P x|^2 of all parts' people under their part's result. Where training drops
+// modalities, of one re-pairing with modalities dropped, too.
+absl::StatusOr<Eigen::VectorXd> HeldOutNorms(const CrossFit& fit, const TrainOptions& options);
 // SetIntervals: gives every part's result the normaliser. Concatenate's errors.
 absl::Status SetIntervals(const Normaliser& normaliser, CrossFit& fit);
 

@@ -42,6 +42,31 @@ std::optional<double> SampleAgreement(const CrossFit& fit) {
   return std::min(sum / pairs, 1.0);
 }
 
+namespace {
+
+// Whether all scores of a part are the same: its templates have nothing of these modalities.
+bool TellsNothing(const ProbeScores& scores) {
+  return std::ranges::any_of(scores.sets, [](const LabelledScores& set) {
+    return set.scores.maxCoeff() - set.scores.minCoeff() < 1e-9;
+  });
+}
+
+// What the thresholds of too few people rest on.
+std::string FewText(const CrossFit& fit, int people) {
+  if (fit.splits[0].size() == RowsOf(fit.splits[0], Split::kTest).size()) {
+    return absl::StrCat("too few people with two samples to leave some out (",
+                        2 * recipe::kFewestInPart,
+                        " are needed): thresholds and calibration rest on ", people,
+                        " people whose vectors made the model, if any did");
+  }
+  return absl::StrCat(
+      "too few people with two samples to fit decisions across parts (", 2 * recipe::kFewestInPart,
+      " are needed): thresholds and calibration rest on ", "the ", people,
+      " validation people, who have also stopped the training, and ", "promise too much");
+}
+
+}  // namespace
+
 absl::StatusOr<ProbeScores> ScoresOfSet(const CrossFit& fit, ProbeLength length, uint32_t set) {
   const std::vector<int> missing = MissingModalities(set, fit.people.modalities.size());
   ProbeScores out;
@@ -64,6 +89,7 @@ absl::StatusOr<Decisions> Decide(const CrossFit& fit, ProbeLength length, uint64
   std::vector<LabelledScores> sets;  // of whole probes
   for (const uint32_t set : ProbeSets(fit.people.modalities.size())) {
     HEFT_ASSIGN_OR_RETURN(ProbeScores scores, ScoresOfSet(fit, length, set));
+    if (TellsNothing(scores)) continue;  // no table, so no decision, for probes of this set
     HEFT_ASSIGN_OR_RETURN(DecisionTable table, FitDecisionTable(scores, seed, !fit.too_few));
     decisions.tables.push_back(std::move(table));
     if (sets.empty()) sets = std::move(scores.sets);
@@ -90,11 +116,7 @@ absl::StatusOr<Decisions> Decide(const CrossFit& fit, ProbeLength length, uint64
   decisions.summary["fusion"] = gain.ToJson();
   std::string warning = UnsupportedRates(pooled.impostor.size());
   if (fit.too_few) {
-    warning = absl::StrCat(
-        "too few people with two samples to fit decisions across parts (",
-        2 * recipe::kFewestInPart, " are needed): thresholds and calibration rest on the ", people,
-        " validation people, who have also stopped the training, and promise too much",
-        warning.empty() ? "" : "; ", warning);
+    warning = absl::StrCat(FewText(fit, people), warning.empty() ? "" : "; ", warning);
   }
   if (!warning.empty()) decisions.summary["threshold_warning"] = warning;
   return decisions;

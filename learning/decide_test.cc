@@ -38,7 +38,7 @@ absl::StatusOr<CrossFit> Fit(const Dataset& dataset, const TrainOptions& options
     return OfValidationPeople(dataset, shipped);
   }
   HEFT_ASSIGN_OR_RETURN(CrossFit fit, FitAcross({}, dataset, options, 0, ""));
-  HEFT_ASSIGN_OR_RETURN(const Eigen::VectorXd norms, HeldOutNorms(fit));
+  HEFT_ASSIGN_OR_RETURN(const Eigen::VectorXd norms, HeldOutNorms(fit, options));
   HEFT_ASSIGN_OR_RETURN(const Normaliser normaliser, FitInterval(norms, options));
   HEFT_RETURN_IF_ERROR(SetIntervals(normaliser, fit));
   return fit;

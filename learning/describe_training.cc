@@ -91,6 +91,15 @@ void AddWarnings(const Json& training, std::vector<std::string>* warnings) {
     if (warning != nullptr) warnings->push_back(warning->get<std::string>());
   };
   if (const Json* choice = training.find("gamma_choice")) add(choice->find("fallback"));
+  if (const Json* unpaired = training.find("unpaired")) {
+    for (const auto& [name, of] : unpaired->members()) {
+      const int left_out = of["left_out"].get<int>();
+      if (left_out == 0) continue;
+      warnings->push_back(absl::StrCat("unpaired ", name, ": ", left_out,
+                                       " people have one sample ",
+                                       "each and were not used: a class needs two"));
+    }
+  }
   if (const double outside = OutsideOf(training); outside > kMostOutside) {
     warnings->push_back(absl::StrFormat(
         "%.1f%% of the samples of people who did not train the model are outside its interval: "

@@ -22,11 +22,6 @@
 namespace heft {
 namespace {
 
-// Beyond, the proof of a template's norm has no room for flooding: at 256 it lacks 0.8 bits, and
-// errors grow with the square root.
-constexpr int kMostFlooded = 64;
-constexpr int kMostDimensions = static_cast<int>(kMaxGamma);
-
 // The state to go on from; none where the file is not there.
 absl::StatusOr<std::optional<TrainCheckpoint>> ReadCheckpoint(const std::string& path) {
   if (path.empty() || !FileExists(path)) return std::nullopt;
@@ -130,15 +125,41 @@ Dataset AllTraining(Dataset people) {
   return people;
 }
 
+// Squared norms of rows that did not train the projection: all for the concatenation; else of each
+// of recipe::kParts parts under a projection of the others.
+absl::StatusOr<Eigen::VectorXd> NormsWithoutLabels(const Dataset& all, const TrainOptions& train,
+                                                   const TrainResult& shipped) {
+  std::vector<int> numbers = IdentityNumbers(all.labels);
+  const int parts = std::min(recipe::kParts, *std::ranges::max_element(numbers) / 2);
+  if (train.method == Method::kNone || parts < 2) {
+    HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features,
+                          Concatenate(all, RowsOf(all.split, Split::kTrain)));
+    return SquaredNorms(shipped.projection, features);
+  }
+  std::vector<double> norms;
+  for (int part = 0; part < parts; ++part) {
+    Dataset others = all;
+    for (size_t row = 0; row < numbers.size(); ++row) {
+      if (numbers[row] % parts == part) others.split[row] = Split::kTest;
+    }
+    HEFT_ASSIGN_OR_RETURN(const TrainResult result, TrainFully(others, train, 0));
+    HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features,
+                          Concatenate(others, RowsOf(others.split, Split::kTest)));
+    const Eigen::VectorXd own = SquaredNorms(result.projection, features);
+    norms.insert(norms.end(), own.begin(), own.end());
+  }
+  return Eigen::Map<const Eigen::VectorXd>(norms.data(), static_cast<Eigen::Index>(norms.size()));
+}
+
 // Decisions and the interval of a model without parts: too few people, or no labels.
 absl::Status FinishAlone(const Dataset& people, const TrainOptions& train,
                          const LearnOptions& options, Learned& out) {
   const Dataset all = AllTraining(people);
-  HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features,
-                        Concatenate(all, RowsOf(all.split, Split::kTrain)));
-  HEFT_ASSIGN_OR_RETURN(const Normaliser normaliser,
-                        FitInterval(SquaredNorms(out.shipped.projection, features), train));
+  HEFT_ASSIGN_OR_RETURN(const Eigen::VectorXd norms, NormsWithoutLabels(all, train, out.shipped));
+  HEFT_ASSIGN_OR_RETURN(const Normaliser normaliser, FitInterval(norms, train));
   HEFT_RETURN_IF_ERROR(SetInterval(normaliser, all, out.shipped));
+  out.shipped.summary["outside_share_val"] = internal::OutsideShare(
+      norms * (normaliser.gain * normaliser.gain), out.shipped.approximation.interval);
   if (!CanDecide(people)) return absl::OkStatus();
   HEFT_ASSIGN_OR_RETURN(out.decisions,
                         Decide(OfAllPeople(people, out.shipped), LengthOf(options), train.seed));
@@ -168,8 +189,14 @@ absl::StatusOr<Learned> LearnGenerally(const Dataset& dataset, const TrainOption
     }
   }
   const Json judged = std::move(out.shipped.summary);
+  TrainOptions same = train;  // lambda and margin as chosen
+  if (judged.contains("options")) {
+    same.grid_search = false;
+    same.lambda = judged["options"]["lambda"].get<double>();
+    same.margin = judged["options"]["margin"].get<double>();
+  }
   const Dataset all = AllTraining(people);
-  HEFT_ASSIGN_OR_RETURN(out.shipped, TrainFully(all, train, epochs, StoppedBy(monitor)));
+  HEFT_ASSIGN_OR_RETURN(out.shipped, TrainFully(all, same, epochs, StoppedBy(monitor)));
   for (const char* key : {"val_auroc", "val_fnmr", "val_identities", "epochs_run"}) {
     if (const Json* value = judged.find(key)) out.shipped.summary[key] = *value;
   }
@@ -177,15 +204,15 @@ absl::StatusOr<Learned> LearnGenerally(const Dataset& dataset, const TrainOption
     HEFT_RETURN_IF_ERROR(FinishAlone(people, train, options, out));
     return out;
   }
-  HEFT_ASSIGN_OR_RETURN(CrossFit fit, FitAcross(monitor, dataset, train, epochs, name));
-  HEFT_ASSIGN_OR_RETURN(const Eigen::VectorXd norms, HeldOutNorms(fit));
+  HEFT_ASSIGN_OR_RETURN(CrossFit fit, FitAcross(monitor, dataset, same, epochs, name));
+  HEFT_ASSIGN_OR_RETURN(const Eigen::VectorXd norms, HeldOutNorms(fit, train));
   HEFT_ASSIGN_OR_RETURN(const Normaliser normaliser, FitInterval(norms, train));
   HEFT_RETURN_IF_ERROR(SetInterval(normaliser, all, out.shipped));
   HEFT_RETURN_IF_ERROR(SetIntervals(normaliser, fit));
   out.shipped.summary["outside_share_val"] = internal::OutsideShare(
       norms * (normaliser.gain * normaliser.gain), out.shipped.approximation.interval);
   if (options.with_exact && epochs > 0) {
-    TrainOptions exactly = train;
+    TrainOptions exactly = same;
     exactly.fhe_aware = false;
     HEFT_ASSIGN_OR_RETURN(out.exact, TrainFully(all, exactly, epochs, StoppedBy(monitor)));
     HEFT_RETURN_IF_ERROR(SetInterval(normaliser, all, *out.exact));
@@ -197,7 +224,7 @@ absl::StatusOr<Learned> LearnGenerally(const Dataset& dataset, const TrainOption
 
 // The dimensions that may be chosen; one where it was given.
 absl::StatusOr<std::vector<int>> OpenGammas(const Dataset& dataset, const LearnOptions& options,
-                                            const TrainOptions& train, bool flooded) {
+                                            const TrainOptions& train, const Profile& profile) {
   const int total = dataset.TotalDimension();
   std::vector<int> gammas = {train.gamma};
   if (train.gamma == 0 && options.method == "none") {
@@ -205,18 +232,14 @@ absl::StatusOr<std::vector<int>> OpenGammas(const Dataset& dataset, const LearnO
   } else if (train.gamma == 0) {
     gammas = GammaCandidates(total);
   }
-  if (gammas.front() > kMostDimensions) {
-    return absl::InvalidArgumentError(absl::StrCat("method none keeps all ", total,
-                                                   " dimensions, a model has at most ",
-                                                   kMostDimensions, ": choose method pca"));
+  const int most = static_cast<int>(profile.max_gamma);
+  if (gammas.front() > most) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("profile ", options.profile, " takes models of at most ", most,
+                     " dimensions, ", gammas.front(), " are asked for: choose a smaller gamma",
+                     options.method == "none" ? ", or method pca" : ""));
   }
-  if (flooded && gammas.front() > kMostFlooded) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "profile ", options.profile, " floods what is opened with noise, and has room ",
-        "for it with at most ", kMostFlooded, " dimensions: choose a smaller gamma",
-        options.method == "none" ? ", or method pca" : ""));
-  }
-  if (flooded) std::erase_if(gammas, [](int gamma) { return gamma > kMostFlooded; });
+  std::erase_if(gammas, [most](int gamma) { return gamma > most; });
   return gammas;
 }
 
@@ -233,7 +256,7 @@ absl::Status ResolveChoice(const Dataset& dataset, const LearnOptions& options,
   HEFT_ASSIGN_OR_RETURN(const Profile profile, FindModelProfile(options.profile));
   const bool open_gamma = train.gamma == 0;
   HEFT_ASSIGN_OR_RETURN(const std::vector<int> gammas,
-                        OpenGammas(dataset, options, train, profile.flooded));
+                        OpenGammas(dataset, options, train, profile));
   train.gamma = gammas[0];
   HEFT_RETURN_IF_ERROR(CheckEvaluable(dataset, train, options.profile));
   const Progress progress(monitor, name + "choosing " + (open_gamma ? "gamma" : "the start"));
@@ -241,7 +264,8 @@ absl::Status ResolveChoice(const Dataset& dataset, const LearnOptions& options,
   const WhatIsOpen open = {
       .gammas = gammas,
       .method = options.method.empty() && train.recipe == Recipe::kGeneralising,
-      .largest_gamma = profile.flooded ? kMostFlooded : kMostDimensions};
+      .largest_gamma = static_cast<int>(profile.max_gamma),
+      .stopped = [&monitor] { return Stopped(monitor); }};
   HEFT_ASSIGN_OR_RETURN(
       const SystemChoice choice,
       ChooseSystem(

@@ -45,7 +45,10 @@ absl::Status CollectFurther(const Dataset& dataset, const std::string& name, Poo
     std::vector<int> kept;
     int next = 0;
     for (const auto& [label, of] : rows) {
-      if (of.size() < 2) continue;
+      if (of.size() < 2) {
+        ++pool.further_left_out;
+        continue;
+      }
       kept.insert(kept.end(), of.begin(), of.end());
       pool.further_classes.insert(pool.further_classes.end(), of.size(), next++);
     }
@@ -142,6 +145,7 @@ SamplePool SamplePool::Only(std::span<const int> identities) const {
     own.features = modality.features(rows, Eigen::all);
     own.further = modality.further;
     own.further_classes = modality.further_classes;
+    own.further_left_out = modality.further_left_out;
   }
   return pool;
 }

@@ -30,6 +30,7 @@ struct PoolModality {
   // 0. Each class has two samples or more. They serve discriminants and principal components.
   FeatureMatrix further;
   std::vector<int> further_classes;
+  int further_left_out = 0;  // further people with one sample, who tell nothing of a class
 };
 
 // SamplePool: all samples of the identities of one split. Where the data set has unpaired samples

@@ -42,8 +42,10 @@ std::vector<Picked> Pick(const std::vector<Eigen::VectorXd>& variances, int gamm
     }
   }
   std::ranges::stable_sort(candidates, std::ranges::greater{}, &Candidate::variance);
-  const auto least = static_cast<Eigen::Index>(choice.least_share * gamma) /
-                     static_cast<Eigen::Index>(variances.size());
+  const auto modalities = static_cast<Eigen::Index>(variances.size());
+  Eigen::Index least = static_cast<Eigen::Index>(choice.least_share * gamma) / modalities;
+  // A modality without a direction scores 0 against everything.
+  if (choice.least_share > 0 && gamma >= modalities) least = std::max<Eigen::Index>(least, 1);
   size_t open = static_cast<size_t>(gamma);  // for directions beyond the least
   for (const Eigen::VectorXd& of : variances) {
     open -= std::min<size_t>(open, static_cast<size_t>(std::min(least, of.size())));
@@ -61,10 +63,6 @@ std::vector<Picked> Pick(const std::vector<Eigen::VectorXd>& variances, int gamm
 absl::StatusOr<Basis> BasisOf(const SamplePool& pool, size_t modality, int gamma,
                               const StartChoice& choice) {
   const PoolModality& of = pool.modalities()[modality];
-  if (choice.method == Method::kNone) {
-    const Eigen::Index width = of.features.cols();
-    return Basis{FeatureMatrix::Identity(width, width), Eigen::VectorXd::Ones(width)};
-  }
   if (choice.method == Method::kPca) return PrincipalBasis(of, gamma);
   return DiscriminantBasis(of, gamma,
                            {.shrinkage = choice.shrinkages[modality], .blend = choice.blend});
@@ -209,6 +207,18 @@ StartSearch StartSearch::Make(const SamplePool& pool, int gamma, const TrainOpti
   return search;
 }
 
+StartSearch::Projected StartSearch::Copied(const Part& part, Eigen::Index begin, Eigen::Index end) {
+  const Eigen::Index width = end - begin;
+  Projected out;
+  out.variances = Eigen::VectorXd::Ones(width);
+  for (const Batch& judged : part.judged) {
+    out.z.push_back(judged.features.middleCols(begin, width));
+  }
+  out.others = MeanSquares(part.others.Paired().features.middleCols(begin, width));
+  out.own = MeanSquares(out.z[0]);
+  return out;
+}
+
 const std::vector<StartSearch::Projected>& StartSearch::Project(size_t modality,
                                                                 const StartChoice& choice) {
   const bool learned = choice.method == Method::kLearned;
@@ -221,6 +231,10 @@ const std::vector<StartSearch::Projected>& StartSearch::Project(size_t modality,
   of_parts.resize(parts_.size());
   const std::vector<Eigen::Index> column = Columns(parts_[0].others);
   ParallelFor(parts_.size(), [&](size_t part) {
+    if (choice.method == Method::kNone) {
+      of_parts[part] = Copied(parts_[part], column[modality], column[modality + 1]);
+      return;
+    }
     const auto basis = BasisOf(parts_[part].others, modality, gamma_, choice);
     if (!basis.ok()) return;  // None of the others has two samples: the part tells nothing.
     const FeatureMatrix& others = parts_[part].others.Paired().features;

@@ -79,6 +79,8 @@ class StartSearch {
     // Mean squares along each direction: of the others, and of the part as it is paired.
     Eigen::VectorXd others, own;
   };
+  // The columns [begin, end) of a part's samples as they are: of the concatenation.
+  static Projected Copied(const Part& part, Eigen::Index begin, Eigen::Index end);
   const std::vector<Projected>& Project(size_t modality, const StartChoice& choice);
   // Gives `choice` the best weights, by steps from its own, and says what it is worth with them.
   double Weigh(int gamma, StartChoice& choice);

@@ -200,9 +200,12 @@ void Describe(const SamplePool& train, const TrainCheckpoint& state, TrainResult
   result.summary["train_samples"] = train.Paired().features.rows();
   Json further = Json::object();
   for (std::size_t m = 0; m < train.modalities().size(); ++m) {
-    const std::vector<int>& classes = train.modalities()[m].further_classes;
-    if (classes.empty()) continue;
-    further[train.names()[m]] = {{"people", classes.back() + 1}, {"samples", classes.size()}};
+    const PoolModality& modality = train.modalities()[m];
+    const std::vector<int>& classes = modality.further_classes;
+    if (classes.empty() && modality.further_left_out == 0) continue;
+    further[train.names()[m]] = {{"people", classes.empty() ? 0 : classes.back() + 1},
+                                 {"samples", classes.size()},
+                                 {"left_out", modality.further_left_out}};
   }
   if (!further.empty()) result.summary["unpaired"] = std::move(further);
   result.summary["recipe"] = {
@@ -327,7 +330,10 @@ absl::StatusOr<TrainResult> Train(const Dataset& dataset, const TrainOptions& gi
     }
     Trainer trainer(runs[run], train, validation, norms);
     HEFT_RETURN_IF_ERROR(trainer.Run(start, own));
-    if (run > 0 && trainer.state().best_auroc <= winner.best_auroc) continue;
+    const bool better = options.recipe == Recipe::kPaper
+                            ? trainer.state().best_auroc > winner.best_auroc
+                            : trainer.state().best_fnmr < winner.best_fnmr;
+    if (run > 0 && !better) continue;
     winner = trainer.state();
     winning = runs[run];
   }

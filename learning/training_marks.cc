@@ -26,12 +26,21 @@ std::string Mark(const Modality& modality, int row) {
 }  // namespace
 
 Json TrainingMarks(const Dataset& dataset) {
-  std::set<std::string> smallest;
+  std::set<std::string> smallest, tested;
+  const auto add = [&](const Modality& modality, int row) {
+    smallest.insert(Mark(modality, row));
+    if (smallest.size() > kTrainingMarks) smallest.erase(std::prev(smallest.end()));
+  };
   for (int row = 0; row < dataset.Rows(); ++row) {
-    if (dataset.split[row] == Split::kTest) continue;
-    for (const Modality& modality : dataset.modalities) {
-      smallest.insert(Mark(modality, row));
-      if (smallest.size() > kTrainingMarks) smallest.erase(std::prev(smallest.end()));
+    if (dataset.split[row] == Split::kTest) {
+      tested.insert(dataset.labels[row]);
+      continue;
+    }
+    for (const Modality& modality : dataset.modalities) add(modality, row);
+  }
+  for (const UnpairedModality& unpaired : dataset.unpaired) {
+    for (size_t row = 0; row < unpaired.labels.size(); ++row) {
+      if (!tested.contains(unpaired.labels[row])) add(unpaired.modality, static_cast<int>(row));
     }
   }
   return std::vector<std::string>(smallest.begin(), smallest.end());

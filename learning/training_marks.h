@@ -19,8 +19,8 @@ namespace heft {
 
 inline constexpr size_t kTrainingMarks = 64;
 
-// TrainingMarks: of the rows for training and validation, each modality's vectors by themselves. An
-// array of texts, rising: "training_marks" of a training summary.
+// TrainingMarks: of the rows for training and validation and of unpaired samples, each modality's
+// vectors by themselves. An array of texts, rising: "training_marks" of a training summary.
 Json TrainingMarks(const Dataset& dataset);
 
 // CountMarked: how many of the marks are of vectors of `dataset`, whatever their split. `marks`

@@ -232,7 +232,8 @@ Model Train(const py::object& data, const py::object& labels, const py::object& 
 constexpr char kCalibrate[] =
     "This model with thresholds, searches and calibration that are fitted to data: people who did "
     "not\n"
-    "train its projection. data, labels and split are as for train; rows marked train are left "
+    "train its projection. data, labels and split are as for train; rows marked train or val are "
+    "left "
     "out,\n"
     "if the others are enough: 10 people with two samples. id stays, so galleries and keys remain\n"
     "valid; decision_id changes. seed draws the resampled people of intervals. InvalidArgument for "

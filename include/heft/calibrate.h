@@ -25,7 +25,7 @@ inline constexpr int kFewestCalibrated = 10;
 // member "calibration" (docs/decisions.md).
 //
 // `data` must have all modalities of the model. Rows that split.txt, or FromRows' `split`, marks
-// "train" are left out, if the others have kFewestCalibrated people with two samples. All others
+// "train" or "val" are left out, if the others have kFewestCalibrated people with two samples. All others
 // must be people who did not train the projection: scores of those are too good. `seed` draws the
 // resampled people of the intervals. The result depends on model, data and seed alone.
 //

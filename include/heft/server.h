@@ -78,7 +78,8 @@ struct EnrolResult {
   size_t blocks = 0;
   bool repeated = false;  // all that is the answer to an earlier request of this key
   // Modalities that the templates lack, where `repeated` is false. Decision tables are for
-  // templates that have all of them: scores with these are lower, and no table says what they mean.
+  // templates that have all of them: no table says what scores with these mean. Probes that lack the
+  // same modalities score higher with them than their table expects.
   std::vector<std::string> missing = {};
 };
 
