@@ -150,8 +150,8 @@ TEST(Report, SaysWhyGammaIsWhatItIs) {
   const auto plots = DrawPlots(e);
   ASSERT_TRUE(plots.ok()) << plots.status();
   std::string html = MakeReport(e, *plots, "heft evaluate");
-  EXPECT_THAT(html, HasSubstr("chosen on training people"));
-  EXPECT_THAT(html, HasSubstr("−0.0300<small>−0.0400 to −0.0200</small>"));
+  EXPECT_THAT(html, HasSubstr("chosen on people for training"));
+  EXPECT_THAT(html, HasSubstr("+0.0300<small>+0.0200 to +0.0400</small>"));
   EXPECT_THAT(html, HasSubstr("shown to be worse"));
   // What somebody else writes into a summary is no reason to fall over.
   for (const char* summary :

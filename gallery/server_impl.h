@@ -50,6 +50,8 @@ class SampleSet {
   bool bulk() const { return encoding_ == SampleEncoding::kBulk; }
   // Fused by the client: the file stands in the place of the first modality.
   bool fused() const { return encoding_ == SampleEncoding::kFused; }
+  // Projected by the client, whole or modality by modality: any vector fits any set of modalities.
+  bool projected() const { return fused() || encoding_ == SampleEncoding::kPartial; }
   SampleUse use() const { return use_; }  // of projected ones
   // Which modalities the samples have, as they say: bit i for Model::modalities[i].
   uint32_t present() const;

@@ -63,7 +63,7 @@ EncryptedScores Server::Impl::StartReply(ScoreKind kind, const SampleSet& sample
   reply.model_id = model_.Id();
   // What a client projected itself cannot be checked: any vector fits any set. The whole set has
   // the strictest thresholds.
-  reply.modalities = samples.fused() ? model_.AllModalities() : samples.present();
+  reply.modalities = samples.projected() ? model_.AllModalities() : samples.present();
   for (size_t m = 0; m < samples.modalities() && reply.probe.empty(); ++m) {
     if (samples.modality(m) != nullptr)
       reply.probe = samples.modality(m)->labels()[options.average ? 0 : options.row];

@@ -187,8 +187,8 @@ TEST_F(ThinGalleryTest, AMissingModalityIsNormalisedExactly) {
   EXPECT_EQ(opened->modalities.size(), 1u);
 }
 
-// What a client has fused says which modalities it has, or could not be judged.
-TEST_F(ThinGalleryTest, AFusedProbeSaysWhichModalitiesItHas) {
+// A client that projects its vectors itself could claim the set with the lowest threshold.
+TEST_F(ThinGalleryTest, AProjectedProbeIsJudgedAsWhole) {
   ASSERT_TRUE(
       EnrolNow(*server_, *owner_, folder_, Files(Fuse::kServer, SampleUse::kEnrolment, 1, 0, "ann"))
           .ok());
@@ -201,10 +201,17 @@ TEST_F(ThinGalleryTest, AFusedProbeSaysWhichModalitiesItHas) {
   const std::vector<float> vector = Vector(1, 1, 0);
   const Samples voice = {
       model_->modalities[1].name, vector, {}, SampleEncoding::kCompact, SampleUse::kIdentification};
-  const auto reply =
-      server_->Identify(gallery, {{*client_->EncryptFused({&voice, 1}), "voice alone"}});
-  ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_EQ(owner_->Open(*reply, "reply")->modalities, model_->NamesOf(2));
+  Samples partial = voice;
+  partial.encoding = SampleEncoding::kPartial;
+  const std::vector<uint8_t> fused = *client_->EncryptFused({&voice, 1}),
+                             projected = *client_->Encrypt(partial),
+                             plain = *client_->Encrypt(voice);
+  for (const auto& [file, set] :
+       {std::pair(&fused, 3u), std::pair(&projected, 3u), std::pair(&plain, 2u)}) {
+    const auto reply = server_->Identify(gallery, {{*file, "voice alone"}});
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    EXPECT_EQ(owner_->Open(*reply, "reply")->modalities, model_->NamesOf(set));
+  }
   // Sets that the model does not have.
   const Rings rings = *MakeRings(*model_);
   for (const uint32_t set : {1u, 2u, 3u, 4u, 0xffu}) {

@@ -60,6 +60,7 @@ Json Choices() {
           {"degree", kDegree},
           {"interval_margin", kIntervalMargin},
           {"interval_deviations", kIntervalDeviations},
+          {"interval_error", kIntervalError},
           {"paper_epochs", kPaperEpochs},
           {"paper_degree", kPaperDegree},
           {"paper_learning_rate", kPaperLearningRate},

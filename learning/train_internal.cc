@@ -77,28 +77,35 @@ absl::StatusOr<Normaliser> FitToNorms(const Eigen::VectorXd& norms, const TrainO
   if (kept.empty()) kept = {0.0};
   const Eigen::VectorXd s =
       Eigen::Map<const Eigen::VectorXd>(kept.data(), static_cast<Eigen::Index>(kept.size()));
-  double lo = Quantile(s, 0.001) / options.interval_margin;
-  double hi = Quantile(s, 0.999) * options.interval_margin;
+  const double lo = Quantile(s, 0.001) / options.interval_margin;
+  const double hi = Quantile(s, 0.999) * options.interval_margin;
   if (!(lo > 0) || !std::isfinite(hi)) {
     return absl::InvalidArgumentError(
         "a sample projects to zero or to infinity, no interval can be fitted");
   }
-  // Quantiles of few samples say little of others. Logarithms of squared norms are nearly normal.
-  const Eigen::ArrayXd logarithms = s.array().log();
+  // Quantiles of few samples say little of others. Logarithms of squared norms are nearly normal. A
+  // wider interval is a worse approximation, which rejects people too: it is taken only as far as
+  // the error allows.
+  const Eigen::ArrayXd logarithms = s.array().max(1e-300).log();
   const double mean = logarithms.mean();
-  const double reach = recipe::kIntervalDeviations * std::sqrt((logarithms - mean).square().mean());
-  if (options.recipe == Recipe::kGeneralising && std::isfinite(reach)) {
-    lo = std::min(lo, std::exp(mean - reach));
-    hi = std::max(hi, std::exp(mean + reach));
+  const double deviation = std::sqrt((logarithms - mean).square().mean());
+  const double most = options.recipe == Recipe::kGeneralising && std::isfinite(deviation)
+                          ? recipe::kIntervalDeviations
+                          : 0;
+  for (double deviations = most;; deviations -= 0.5) {
+    const double reach = std::max(deviations, 0.0) * deviation;
+    const double from = deviations > 0 ? std::min(lo, std::exp(mean - reach)) : lo;
+    const double to = deviations > 0 ? std::max(hi, std::exp(mean + reach)) : hi;
+    // Equal norms (one dimension) would make the interval empty.
+    const double spread = std::max(std::sqrt(to / from), 1.01);
+    Normaliser normaliser;
+    normaliser.gain = std::pow(from * to, -0.25);
+    HEFT_ASSIGN_OR_RETURN(normaliser.approximation,
+                          Fit(options.fit, options.degree, {1 / spread, spread}));
+    if (deviations <= 0 || normaliser.approximation->MaxRelativeError() <= recipe::kIntervalError) {
+      return normaliser;
+    }
   }
-  const double gain_squared = 1 / std::sqrt(lo * hi);
-  // Equal norms (one dimension) would make the interval empty.
-  const double spread = std::max(std::sqrt(hi / lo), 1.01);
-  Normaliser normaliser;
-  normaliser.gain = std::sqrt(gain_squared);
-  HEFT_ASSIGN_OR_RETURN(normaliser.approximation,
-                        Fit(options.fit, options.degree, {1 / spread, spread}));
-  return normaliser;
 }
 
 }  // namespace heft::internal

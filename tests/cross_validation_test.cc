@@ -97,7 +97,8 @@ TEST_F(CrossValidationTest, EveryRowPlainAndEncryptedWithItsDifferences) {
     EXPECT_TRUE(std::filesystem::exists(w(std::string("pictures/") + picture))) << picture;
   }
   EXPECT_EQ(decisions.at("comparisons").size(), 3u) << "FMR 1e-1, 1e-2, 1e-3";
-  EXPECT_EQ(result.at("fusion").at("rivals").size(), 2u) << "best modality and sum of scores";
+  EXPECT_EQ(result.at("fusion").at("rivals").size(), 3u)
+      << "best modality, concatenation and sum of scores";
 
   // What training said in plain is the same.
   const auto before = Rows(*trained_);

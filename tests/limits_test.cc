@@ -294,7 +294,7 @@ TEST_F(LimitsTest, ValuesThatOptionsRefuse) {
   const Args evaluate = {"evaluate", "--data", W("data"), "--model", W("model.heft")};
   const std::vector<std::tuple<Args, std::string, std::vector<std::string>>> all = {
       {train, "--epochs", signs},
-      {train, "--gamma", {"-1", "0", "1", "257", ""}},
+      {train, "--gamma", {"-1", "0", "1", "1025", ""}},
       {train, "--lambda", reals},
       {train, "--margin", reals},
       {train, "--learning-rate", reals},

@@ -19,16 +19,18 @@ OpenedScores Found() {
   opened.withheld = 1;
   opened.where = {*ParseCondition("site=berlin")};
   opened.searched = 7;
+  opened.modalities = {"face"};
   return opened;
 }
 
 TEST(OpeningsTest, ScoresAsTheToolsShowThem) {
   const Described out = DescribeScores(Found());
-  EXPECT_EQ(out.json.dump(),
-            R"({"kind":"identification","probe":"door","where":["site=berlin"],"searched":7,)"
-            R"("candidates":[{"rank":1,"identity":"ann","score":0.9,"templates":2,)"
-            R"("log_likelihood_ratio":12.5},{"rank":2,"identity":"bob","score":0.1,)"
-            R"("templates":1}],"withheld":1})");
+  EXPECT_EQ(
+      out.json.dump(),
+      R"({"kind":"identification","probe":"door","modalities":["face"],"where":["site=berlin"],"searched":7,)"
+      R"("candidates":[{"rank":1,"identity":"ann","score":0.9,"templates":2,)"
+      R"("log_likelihood_ratio":12.5},{"rank":2,"identity":"bob","score":0.1,)"
+      R"("templates":1}],"withheld":1})");
   EXPECT_EQ(out.text,
             "searched 7 templates, of those with site=berlin\n"
             "   1   0.900  LLR  +12.50  ann\n   2   0.100  bob\n"
@@ -45,10 +47,11 @@ TEST(OpeningsTest, AThresholdDecidesAndWarns) {
   EXPECT_EQ(out.json["fpir"].get<double>(), 1e-3);
   EXPECT_EQ(out.json["interval"].dump(), "[0.0001,0.01]");
   EXPECT_EQ(out.json["threshold_warning"].get<std::string>(), "too few people");
-  EXPECT_THAT(out.text, HasSubstr("accept (threshold 0.500)\n"));
+  EXPECT_THAT(out.text, HasSubstr("accept (threshold 0.500 for probes with face)\n"));
   EXPECT_THAT(out.warnings, ElementsAre("too few people"));
   const Described decision = DescribeDecision(Found().Decide(at), {.fpir = 1e-3});
-  EXPECT_EQ(decision.text, "accept ann, of those with site=berlin");
+  EXPECT_EQ(decision.text,
+            "accept ann, of those with site=berlin (threshold 0.500 for probes with face)");
   EXPECT_FALSE(decision.json.contains("candidates")) << "no score";
   EXPECT_THAT(decision.warnings, ElementsAre("too few people"));
 }
@@ -58,10 +61,13 @@ TEST(OpeningsTest, ARefusalIsSaid) {
   refused.kind = ScoreKind::kVerification;
   refused.claimed = "ann";
   refused.refusal = "its norm is 3";
-  EXPECT_EQ(DescribeScores(refused).json.dump(),
-            R"({"kind":"verification","refused":"its norm is 3","claimed":"ann","candidates":[]})");
+  refused.modalities = {"face"};
+  EXPECT_EQ(
+      DescribeScores(refused).json.dump(),
+      R"({"kind":"verification","modalities":["face"],"refused":"its norm is 3","claimed":"ann","candidates":[]})");
   EXPECT_EQ(DescribeScores(refused).text, "refused: its norm is 3\n");
-  EXPECT_EQ(DescribeDecision(refused.Decide(0.5), {.score = 0.5}).text, "reject: its norm is 3");
+  EXPECT_EQ(DescribeDecision(refused.Decide(0.5), {.score = 0.5}).text,
+            "reject: its norm is 3 (threshold 0.500 for probes with face)");
 }
 
 class AnswersTest : public testing::RolesTest {

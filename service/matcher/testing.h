@@ -111,6 +111,7 @@ class LocalDecider : public Decider {
     if (!decision->claimed.empty()) out.decision["claimed"] = decision->claimed;
     out.decision["kind"] =
         decision->kind == ScoreKind::kVerification ? "verification" : "identification";
+    out.decision["modalities"] = decision->modalities;
     out.decision["rule"] = {{"fmr", 0.001}};
     out.decision["gallery"] = HexString(says->statement.gallery);
     out.decision["generation"] = says->statement.generation;
