@@ -35,10 +35,7 @@ absl::StatusOr<TrainingData> FromRows(const heft_rows* modalities, size_t count,
     }
     all.push_back({modalities[i].modality, modalities[i].dimension, values});
   }
-  std::vector<std::string> names;
-  if (labels != nullptr) {
-    HEFT_ASSIGN_OR_RETURN(names, Strings(labels, rows, "labels"));
-  }
+  HEFT_ASSIGN_OR_RETURN(auto names, Strings(labels, rows, "labels"));
   HEFT_ASSIGN_OR_RETURN(const auto parts, Strings(split, rows, "split"));
   return TrainingData::FromRows(all, std::move(names), parts, split_seed);
 }
@@ -109,7 +106,7 @@ heft_status heft_dataset_from_rows(const heft_rows* modalities, size_t count,
                                    uint64_t split_seed, heft_dataset** dataset,
                                    heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(Given(modalities, "modalities", dataset, "dataset"));
+    HEFT_RETURN_IF_ERROR(Given(modalities, "modalities", labels, "labels", dataset, "dataset"));
     return heft::c::Hand(heft::c::FromRows(modalities, count, labels, split, split_seed), dataset);
   });
 }

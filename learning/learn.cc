@@ -206,7 +206,11 @@ absl::StatusOr<Learned> LearnGenerally(const Dataset& dataset, const TrainOption
   }
   HEFT_ASSIGN_OR_RETURN(CrossFit fit, FitAcross(monitor, dataset, same, epochs, name));
   HEFT_ASSIGN_OR_RETURN(const Eigen::VectorXd norms, HeldOutNorms(fit, train));
-  HEFT_ASSIGN_OR_RETURN(const Normaliser normaliser, FitInterval(norms, train));
+  HEFT_ASSIGN_OR_RETURN(const FeatureMatrix trained,
+                        Concatenate(all, RowsOf(all.split, Split::kTrain)));
+  Eigen::VectorXd both(norms.size() + trained.rows());  // people who trained may be enrolled too
+  both << norms, SquaredNorms(out.shipped.projection, trained);
+  HEFT_ASSIGN_OR_RETURN(const Normaliser normaliser, FitInterval(both, train));
   HEFT_RETURN_IF_ERROR(SetInterval(normaliser, all, out.shipped));
   HEFT_RETURN_IF_ERROR(SetIntervals(normaliser, fit));
   out.shipped.summary["outside_share_val"] = internal::OutsideShare(

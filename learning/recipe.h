@@ -82,7 +82,7 @@ inline constexpr int kDegree = 3;
 // The interval of |z|^2: room around quantiles, and deviations of the logarithm on either side.
 inline constexpr double kIntervalMargin = 1.15, kIntervalDeviations = 4.5;
 // kIntervalError: the deviations are cut where the approximation would be worse than this.
-inline constexpr double kIntervalError = 0.1;
+inline constexpr double kIntervalError = 0.02;
 inline constexpr int kPaperEpochs = 1000, kPaperDegree = 2;
 inline constexpr double kPaperLearningRate = 5e-3;
 

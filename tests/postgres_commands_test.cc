@@ -123,7 +123,7 @@ TEST_F(PostgresCommandsTest, PeopleComeAndGo) {
   EXPECT_THAT(Names(gallery_), UnorderedElementsAre("ann", "bob", "carl"));
   const auto found = Found(gallery_, 2);
   ASSERT_EQ(found.size(), 3);
-  EXPECT_NEAR(found.at("bob"), 1, kScoreNoise + kRounding);
+  EXPECT_NEAR(found.at("bob"), 1, 0.06) << "the polynomial of few people";
   EXPECT_TRUE(Must(kServer, Plain("verify", gallery_))["intact"]);
   // The same gallery in a folder answers alike.
   Must(kServer, Plain("snapshot", gallery_, {"--out", W("folder"), "--with-keys"}));

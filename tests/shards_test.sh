@@ -107,7 +107,7 @@ refused "answers another request" "$heft" decrypt "${whole[@]}" --in third/00[01
 refused "one reply at a time" "$heft" decrypt "${owner[@]}" --in third/*.ct
 sed 's/"count": 4/"count": 3/' people.shards >cut.shards
 refused "no shard list" "$heft" decrypt "${owner[@]}" --shards cut.shards --in third/*.ct
-"$heft" decrypt "${whole[@]}" --in third/00[3201].ct --fpir 0.1 --decision | grep -qx "accept ${name[3]}" ||
+"$heft" decrypt "${whole[@]}" --in third/00[3201].ct --fpir 0.1 --decision | grep -q "^accept ${name[3]} " ||
   fail "not found in the whole"
 refused "opened before" "$heft" decrypt "${owner[@]}" --in third/002.ct
 

@@ -57,25 +57,6 @@ def test_a_model() -> None:
         model.threshold_for(0.1, ["voice"])
 
 
-def test_replies_that_were_made_long_ago(owner: heft.KeyOwner) -> None:
-    model = heft.Model.load(GOLDEN / "model.heft")
-    probe = fused(model, 0)
-    best: dict[str, float] = {}
-    for person, identity in enumerate(IDENTITIES):
-        score = float(probe @ fused(model, person))
-        best[identity] = max(best.get(identity, -10.0), score)
-    opened = owner.open(GOLDEN / "proved" / "identification.ct")
-    assert opened.probe == "ann" and opened.refusal == ""
-    assert {c.identity: c.templates for c in opened.candidates} == {"ann": 2, "bob": 1}
-    for candidate in opened.candidates:
-        assert candidate.score == pytest.approx(best[candidate.identity], abs=TOLERANCE)
-    claim = owner.open(GOLDEN / "proved" / "verification.ct")
-    assert claim.kind == "verification" and claim.claimed == "ann"
-    assert claim.candidates[0].score == pytest.approx(best["ann"], abs=TOLERANCE)
-    with pytest.raises(heft.FailedPrecondition, match="no proof"):
-        owner.open(GOLDEN / "identification.ct")
-
-
 def test_signed_files() -> None:
     trust = heft.Trust.load(GOLDEN / "signed" / "trust.heft")
     server = (GOLDEN / "signed" / "server.pub").read_text().split()[0]

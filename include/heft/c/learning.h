@@ -14,7 +14,7 @@ extern "C" {
 // heft_dataset: vectors of one modality or more, with identities and a split by identity.
 typedef struct heft_dataset heft_dataset;
 // TrainingData::FromRows: row i of every modality belongs to labels[i]; all have equally many rows.
-// `split`: "train", "val" or "test" for each row; NULL: dealt by `split_seed`. `labels` NULL, or a
+// `split`: "train", "val" or "test" for each row; NULL: dealt by `split_seed`. A
 // folder without labels.txt: a data set for heft_learn's "method" "pca" and "none" alone.
 HEFT_C_API heft_status heft_dataset_from_rows(const heft_rows* modalities, size_t count,
                                               const char* const* labels, const char* const* split,
