@@ -14,39 +14,78 @@ namespace {
 
 constexpr uint64_t kMostPairs = 50'000;  // of each kind
 
-// Logistic regression by Newton's method on the modalities `in`; the last coefficient is the
-// intercept.
-Eigen::VectorXd Regress(std::span<const ScoreSet> scores, std::span<const size_t> in) {
-  constexpr double kRidge = 1e-6;
-  constexpr double kLongestStep = 10;  // beyond it the quadratic model does not hold
-  const auto size = static_cast<Eigen::Index>(in.size() + 1);
-  Eigen::VectorXd fit = Eigen::VectorXd::Zero(size), x = Eigen::VectorXd::Ones(size);
-  for (int iteration = 0; iteration < 100; ++iteration) {
-    Eigen::VectorXd gradient = kRidge * fit;
-    gradient[size - 1] = 0;
-    Eigen::MatrixXd curvature = kRidge * Eigen::MatrixXd::Identity(size, size);
-    const auto add = [&](std::vector<double> ScoreSet::*kind, double target) {
-      const size_t count = (scores[0].*kind).size();
-      const double share = 0.5 / static_cast<double>(count);
-      for (size_t i = 0; i < count; ++i) {
-        for (size_t k = 0; k < in.size(); ++k) {
-          x[static_cast<Eigen::Index>(k)] = (scores[in[k]].*kind)[i];
-        }
-        const double p = 1 / (1 + std::exp(-fit.dot(x)));
-        gradient += share * (p - target) * x;
-        curvature += share * p * (1 - p) * x * x.transpose();
+// Logistic regression on the modalities `in`: the mean loss of each kind of comparison counts half,
+// and a ridge keeps weights finite where a threshold parts all comparisons.
+class Regression {
+ public:
+  Regression(std::span<const ScoreSet> scores, std::span<const size_t> in)
+      : scores_(scores), in_(in), size_(static_cast<Eigen::Index>(in.size() + 1)) {}
+
+  // Newton's method, each step halved until the loss falls. The last coefficient is the intercept.
+  Eigen::VectorXd Fit() const {
+    Eigen::VectorXd fit = Eigen::VectorXd::Zero(size_);
+    double loss = Loss(fit);
+    for (int iteration = 0; iteration < 100; ++iteration) {
+      const Eigen::VectorXd step = NewtonStep(fit);
+      double share = 1, next = Loss(fit - step);
+      while (!(next < loss) && share > 1e-6) {
+        share /= 2;
+        next = Loss(fit - share * step);
       }
-    };
-    add(&ScoreSet::genuine, 1);
-    add(&ScoreSet::impostor, 0);
-    Eigen::VectorXd step = SolveSymmetric(curvature, gradient);
-    const double length = step.norm();
-    if (length > kLongestStep) step *= kLongestStep / length;
-    fit -= step;
-    if (length < 1e-9 * (1 + fit.norm())) break;
+      if (!(next < loss)) break;
+      fit -= share * step;
+      const bool done = loss - next < 1e-12 * loss;
+      loss = next;
+      if (done) break;
+    }
+    return fit;
   }
-  return fit;
-}
+
+ private:
+  static constexpr double kRidge = 1e-6;
+
+  // Calls `each` with a comparison's scores and a 1 behind them, whether it is genuine, and what it
+  // counts.
+  template <typename Each>
+  void ForEachComparison(const Each& each) const {
+    Eigen::VectorXd x = Eigen::VectorXd::Ones(size_);
+    for (const bool genuine : {true, false}) {
+      const auto kind = genuine ? &ScoreSet::genuine : &ScoreSet::impostor;
+      const size_t count = (scores_[0].*kind).size();
+      for (size_t i = 0; i < count; ++i) {
+        for (size_t k = 0; k < in_.size(); ++k) {
+          x[static_cast<Eigen::Index>(k)] = (scores_[in_[k]].*kind)[i];
+        }
+        each(x, genuine, 0.5 / static_cast<double>(count));
+      }
+    }
+  }
+
+  double Loss(const Eigen::VectorXd& fit) const {
+    double loss = kRidge / 2 * fit.head(size_ - 1).squaredNorm();
+    ForEachComparison([&](const Eigen::VectorXd& x, bool genuine, double share) {
+      const double margin = genuine ? fit.dot(x) : -fit.dot(x);
+      loss += share * (std::max(-margin, 0.0) + std::log1p(std::exp(-std::abs(margin))));
+    });
+    return loss;
+  }
+
+  Eigen::VectorXd NewtonStep(const Eigen::VectorXd& fit) const {
+    Eigen::VectorXd gradient = kRidge * fit;
+    gradient[size_ - 1] = 0;
+    Eigen::MatrixXd curvature = kRidge * Eigen::MatrixXd::Identity(size_, size_);
+    ForEachComparison([&](const Eigen::VectorXd& x, bool genuine, double share) {
+      const double p = 1 / (1 + std::exp(-fit.dot(x)));
+      gradient += share * (p - (genuine ? 1 : 0)) * x;
+      curvature += share * p * (1 - p) * x * x.transpose();
+    });
+    return SolveSymmetric(curvature, gradient);
+  }
+
+  const std::span<const ScoreSet> scores_;
+  const std::span<const size_t> in_;
+  const Eigen::Index size_;
+};
 
 // Cosines of every stride-th comparison of each kind, by modality.
 std::vector<ScoreSet> SomePairs(const FeatureMatrix& features, const std::vector<int>& dimensions,
@@ -95,7 +134,7 @@ absl::StatusOr<std::vector<double>> FitWeights(std::span<const ScoreSet> scores)
   for (size_t m = 0; m < scores.size(); ++m) in.push_back(m);
   std::vector<double> weights(scores.size(), 0.0);
   while (!in.empty()) {
-    const Eigen::VectorXd fit = Regress(scores, in);
+    const Eigen::VectorXd fit = Regression(scores, in).Fit();
     Eigen::Index least = 0;
     const double lowest = fit.head(static_cast<Eigen::Index>(in.size())).minCoeff(&least);
     if (lowest < 0) {

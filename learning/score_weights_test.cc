@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "features/random.h"
 #include "learning/baselines.h"
 
@@ -37,6 +40,33 @@ TEST(FitWeights, NoWeightIsNegative) {
   ASSERT_TRUE(weights.ok()) << weights.status();
   EXPECT_EQ(*weights, (std::vector<double>{0, 1})) << "then the largest is 1";
   EXPECT_FALSE(FitWeights(std::vector<ScoreSet>{good, {{1}, {0}}}).ok());
+}
+
+// A few comparisons that a threshold parts have no best weights but for the ridge.
+TEST(FitWeights, FewComparisonsGiveFiniteWeights) {
+  Random random(9);
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<ScoreSet> scores(1 + trial % 4);
+    for (ScoreSet& set : scores) {
+      for (int i = 0; i < 1 + trial % 7; ++i) set.genuine.push_back(0.8 + 0.1 * random.Normal());
+      for (int i = 0; i < 5 + trial % 31; ++i) set.impostor.push_back(0.3 * random.Normal());
+    }
+    const auto weights = FitWeights(scores);
+    ASSERT_TRUE(weights.ok()) << weights.status();
+    double largest = 0;
+    for (double weight : *weights) {
+      EXPECT_TRUE(std::isfinite(weight) && weight >= 0) << weight << " in trial " << trial;
+      largest = std::max(largest, weight);
+    }
+    EXPECT_GE(largest, 1) << trial;
+  }
+}
+
+// 0.9 and 0.1 in one modality, 0.7 and 0.3 in the other: by symmetry the better one counts twice.
+TEST(FitWeights, KnownAnswerWhereAThresholdPartsAll) {
+  const auto weights = FitWeights(std::vector<ScoreSet>{{{0.9}, {0.1}}, {{0.7}, {0.3}}});
+  ASSERT_TRUE(weights.ok()) << weights.status();
+  EXPECT_NEAR((*weights)[1], 0.5, 1e-3);
 }
 
 Dataset People(int identities, std::vector<int> dimensions = {24, 16}) {
