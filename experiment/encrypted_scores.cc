@@ -183,6 +183,7 @@ class Experiment {
     const Progress progress(monitor_, what);
     opened.resize(n_, n_);
     std::vector<double> prepare_ms(n_), match_ms(n_), decrypt_ms(n_), predicted(n_);
+    std::vector<char> refused(n_);
     HEFT_RETURN_IF_ERROR(ForAll(progress, n_, [&](size_t i) -> absl::Status {
       const Stopwatch preparing;
       HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts probe,
@@ -197,28 +198,34 @@ class Experiment {
         predicted[i] = std::max(predicted[i],
                                 ckks::SlotErrorBound(roles_->params(), sent.noise, sent.scale));
         const Stopwatch decryption;
-        Open(i, b, sent, probes[i], opened);
+        refused[i] = Open(i, b, sent, probes[i], opened);
         decrypt_ms[i] = decryption.Milliseconds();
       }
       return absl::OkStatus();
     }));
     run_.predicted_error =
         std::max(run_.predicted_error, *std::max_element(predicted.begin(), predicted.end()));
+    if (&opened == &run_.scores) {
+      run_.refused = static_cast<size_t>(std::ranges::count(refused, char{true}));
+    }
     run_.prepare_ms = Median(std::move(prepare_ms));
     run_.match_block_ms = Median(std::move(match_ms));
     run_.decrypt_ms = Median(std::move(decrypt_ms));
     return absl::OkStatus();
   }
 
-  void Open(size_t probe, size_t block, const Ciphertext& scores, const Probe& fused,
+  // Whether the probe is refused.
+  bool Open(size_t probe, size_t block, const Ciphertext& scores, const Probe& fused,
             FeatureMatrix& opened) {
+    bool refused = false;
     const std::vector<double> values =
-        roles_->OpenScores(scores, fused.norm ? &*fused.norm : nullptr);
+        roles_->OpenScores(scores, fused.norm ? &*fused.norm : nullptr, &refused);
     const size_t first = block * roles_->TemplatesPerBlock();
     for (size_t i = first; i < std::min(n_, first + roles_->TemplatesPerBlock()); ++i) {
       const Position at = At(i);
       opened(probe, i) = values[size_t{at.lane} * roles_->params().slots() + at.slot];
     }
+    return refused;
   }
 
   const Monitor& monitor_;

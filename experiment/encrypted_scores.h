@@ -29,6 +29,7 @@ struct EncryptedRun {
 
   // Bound on the error of a score that the noise estimator predicts (ckks/noise.h).
   double predicted_error = 0;
+  size_t refused = 0;  // whole samples whose probe the key owner rejects: their norm proves nothing
   size_t blocks = 0;
   std::string parameters;
   std::string security;

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "base/files.h"
+#include "experiment/roles.h"
 #include "experiment/score_tables.h"
 #include "experiment/stopwatch.h"
 #include "experiment/systems.h"
@@ -241,6 +242,13 @@ class Evaluator {
       warnings.push_back(absl::StrFormat(
           "%d of %d samples lie outside the approximation's interval; their scores are not cosines",
           result_.outside, result_.samples));
+    }
+    if (result_.run.refused > 0) {
+      warnings.push_back(absl::StrFormat(
+          "%d of %d samples were refused as probes: the model gives them a length at which the "
+          "proof of their norm fails. Their scores count as %g. Train on more people, or with a "
+          "smaller --gamma",
+          result_.run.refused, result_.samples, Roles::kRefusedScore));
     }
     if (!result_.KeepsPromise().value_or(true)) {
       warnings.push_back(absl::StrFormat(

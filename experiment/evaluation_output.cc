@@ -42,7 +42,8 @@ Json ModelJson(const Evaluation& e) {
             {"degree", f.Degree()},
             {"interval", {f.interval.lo, f.interval.hi}},
             {"max_relative_error", f.MaxRelativeError()}}},
-          {"samples_outside_interval", e.outside}};
+          {"samples_outside_interval", e.outside},
+          {"samples_refused", e.run.refused}};
 }
 
 Json SystemsJson(const Evaluation& e) {

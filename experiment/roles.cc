@@ -161,15 +161,18 @@ absl::StatusOr<Ciphertext> Roles::Sent(const Ciphertext& scores) const {
   return ckks::Lengthen(context(), brief);
 }
 
-std::vector<double> Roles::OpenScores(const Ciphertext& scores, const Ciphertext* norm) const {
+std::vector<double> Roles::OpenScores(const Ciphertext& scores, const Ciphertext* norm,
+                                      bool* refused) const {
+  const uint32_t count = params().slots();
+  std::vector<double> opened(2 * size_t{count}, kRefusedScore);
   double length = 1;
   if (norm != nullptr) {
     const absl::StatusOr<double> square = ReadNorm(Open(*norm), model_.gamma);
-    length = square.ok() ? std::sqrt(*square) : std::numeric_limits<double>::quiet_NaN();
+    if (refused != nullptr) *refused = !square.ok();
+    if (!square.ok()) return opened;
+    length = std::sqrt(*square);
   }
   const std::vector<ckks::Complex> slots = Open(scores);
-  const uint32_t count = params().slots();
-  std::vector<double> opened(2 * size_t{count});
   for (uint32_t j = 0; j < count; ++j) {
     opened[j] = SlotSign(instance().plan, j, 0) * slots[j].real() / length;
     opened[count + j] = SlotSign(instance().plan, j, 1) * slots[j].imag() / length;

@@ -109,9 +109,12 @@ class Roles : public KeyedContext {
   absl::StatusOr<ckks::Ciphertext> Sent(const ckks::Ciphertext& scores) const;
 
   // Key owner: the cosines of a block, templates at PositionOf(0), PositionOf(1), ... `norm`: of a
-  // thin probe, by whose root scores are divided; without it they are products.
+  // thin probe, by whose root scores are divided; without it they are products. Where the proof of
+  // the norm fails, all are kRefusedScore and `refused` is set: the key owner rejects such a probe.
+  static constexpr double kRefusedScore = -1;  // below every threshold
   std::vector<double> OpenScores(const ckks::Ciphertext& scores,
-                                 const ckks::Ciphertext* norm = nullptr) const;
+                                 const ckks::Ciphertext* norm = nullptr,
+                                 bool* refused = nullptr) const;
 
  private:
   Roles(const Model& model, const Rings& rings, SecretKeys secrets);

@@ -100,6 +100,14 @@ TEST_P(ThinTest, ScoresAreCosines) {
       worst = std::max(worst, std::abs(opened[i] - expected));
     }
     EXPECT_LE(worst, kTolerance) << (whole ? "whole" : "one missing");
+    // Scores have no factor in them, so they prove nothing: the probe is refused as a whole.
+    bool refused = false;
+    for (double score : roles_->OpenScores(*sent, &*sent, &refused)) {
+      ASSERT_EQ(score, Roles::kRefusedScore);
+    }
+    EXPECT_TRUE(refused);
+    roles_->OpenScores(*sent, &fused.norm, &refused);
+    EXPECT_FALSE(refused);
   }
 }
 
