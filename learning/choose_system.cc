@@ -219,11 +219,20 @@ absl::StatusOr<SystemChoice> ChooseSystem(const Dataset& dataset, const TrainOpt
   Chooser chooser(pool, options, open);
   if (!chooser.KnowsNothing()) return chooser.Choose();
   choice.start = DefaultStart(options, pool);
+  const int padded = PaddedDimension(dataset.TotalDimension());
+  if (open.method && open.gammas.size() > 1 && padded <= open.largest_gamma) {
+    choice.start.method = Method::kNone;
+    choice.gamma = padded;
+    choice.fallback =
+        "too few people with two samples to leave some out, so nothing shows whether learning "
+        "wins: the concatenation is used. Bring more people, or choose --method learned";
+    return choice;
+  }
   if (options.method == Method::kPca) {
     HEFT_ASSIGN_OR_RETURN(choice.gamma, ByEnergy(pool, choice.start, open.gammas));
   }
   if (options.method == Method::kNone && open.gammas.size() > 1) {
-    choice.gamma = PaddedDimension(dataset.TotalDimension());
+    choice.gamma = padded;
   }
   return choice;
 }

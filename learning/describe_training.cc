@@ -32,7 +32,7 @@ std::string FusionText(const Json& fusion) {
 
 // Why this dimension, and what smaller ones, which cost less, would lose; empty where it was given.
 std::string GammaText(const Json& training) {
-  if (!training.contains("gamma_choice")) return "";
+  if (!training.contains("gamma_choice") || training["gamma_choice"]["trials"].empty()) return "";
   std::string text = "; chosen on people left out, by FNMR at FMR 1e-3";
   for (const Json& trial : training["gamma_choice"]["trials"]) {
     absl::StrAppendFormat(&text, ", %s %d: %.4f", trial["method"].get<std::string>(),

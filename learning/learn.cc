@@ -282,7 +282,7 @@ absl::Status ResolveChoice(const Dataset& dataset, const LearnOptions& options,
   train.blend = choice.start.blend;
   train.whitening = choice.start.whitening;
   train.modality_weights = choice.start.weights;
-  if (!choice.trials.empty() && (open_gamma || !choice.fallback.empty())) chosen = choice.ToJson();
+  if ((open_gamma && !choice.trials.empty()) || !choice.fallback.empty()) chosen = choice.ToJson();
   HEFT_RETURN_IF_ERROR(CheckEvaluable(dataset, train, options.profile));
   return progress.Step(1, 1, choice.Reason());
 }

@@ -222,9 +222,11 @@ TEST(Train, OneTwoAndThreeModalitiesOfDifferentDimensions) {
       ASSERT_TRUE(result.ok()) << result.status();
       EXPECT_EQ(result->projection.rows(), gamma);
       EXPECT_EQ(result->projection.cols(), dataset.TotalDimension());
-      // Three modalities share four directions, one each at least.
+      // Three modalities that share four directions have one each, which costs accuracy.
+      const bool scarce = dimensions.size() == 3 && gamma == 4;
       EXPECT_GT(TestAuroc(*LearnedScores(dataset, Split::kTest, result->projection)),
-                gamma == 4 ? 0.65 : 0.7);
+                scarce ? 0.65 : 0.7)
+          << dimensions.size() << " modalities, gamma " << gamma;
       EXPECT_EQ(result->summary["modality_weights"].size(), dimensions.size());
       EXPECT_TRUE(ScoreBaselines(dataset, Split::kTest, gamma).ok());
     }

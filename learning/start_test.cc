@@ -305,7 +305,13 @@ TEST(ChooseSystemTest, WhatDimensionsPeopleAndRecipeLeave) {
   SyntheticOptions few;
   few.identities = 10;
   few.dimensions = {40, 40};
-  EXPECT_EQ(Chosen(*SynthesiseDataset(few)).gamma, 32);
+  const SystemChoice alone = Chosen(*SynthesiseDataset(few));
+  EXPECT_EQ(alone.gamma, 128) << "80 dimensions, padded";
+  EXPECT_EQ(alone.start.method, Method::kNone) << "nothing shows that learning wins";
+  EXPECT_THAT(alone.fallback, ::testing::HasSubstr("too few people"));
+  TrainOptions learned;
+  EXPECT_EQ(Chosen(*SynthesiseDataset(few), learned, GammaCandidates(80), false).gamma, 32);
+  EXPECT_EQ(Chosen(*SynthesiseDataset(few), {}, {16}).start.method, Method::kLearned);
   // Without labels: as many components as hold the variance.
   Dataset unlabelled = People({0.7}, {1.6}, 4);
   for (size_t i = 0; i < unlabelled.labels.size(); ++i) unlabelled.labels[i] = std::to_string(i);
