@@ -192,7 +192,7 @@ class MeaningTest : public ::testing::Test {
  protected:
   MeaningTest() {
     Must(kHeft, {"synth", "--out", w_("data"), "--identities", "24", "--samples", "3",
-                 "--dimensions", "24", "16", "--seed", "6"});
+                 "--dimensions", "24", "16", "--seed", "8"});
     data_ = *LoadDataset(w_("data"));
   }
 

@@ -30,7 +30,7 @@ inline const char* const kHeftPaper = HEFT_PAPER_PROGRAM;
 constexpr double kScoreNoise = 4e-3, kRounding = 5e-4;
 // kNormNoise: how far |z|^2 may be off. The noise estimate bounds it by less
 // (fusion/fuser_test.cc); in one slot it is exceeded with a probability below 2e-10.
-constexpr double kNormNoise = 2e-2;
+constexpr double kNormNoise = 3e-2;
 
 // A folder that is removed with this object. Paths are made below it: w("owner/model.heft").
 class Workplace {
