@@ -23,7 +23,7 @@ import heft, importlib.metadata, sys
 assert "site-packages" in heft.__file__, heft.__file__
 assert heft.__version__ == importlib.metadata.version("heft")
 data = heft.TrainingData.synthesise(identities=12, samples=4, dimensions=(24, 16), jitter=0.3)
-model = heft.Model.train(data)
+model = heft.Model.train(data, method="none")
 owner = heft.KeyOwner.generate(model)
 client = heft.Client(model, owner.encryption_key())
 matcher = heft.Matcher(model, owner.evaluation_keys(), owner.enrolment_keys())
