@@ -25,6 +25,10 @@ namespace testing {
 // Test programs call it for every test (testing_main.cc).
 void FixRandomness(std::string_view name);
 
+// SourcePath: the absolute path of `name` in the source tree that this program was built from. Only
+// testing_paths.cc knows that tree, so all other objects are the same in every checkout.
+std::string SourcePath(std::string_view name);
+
 // TemporaryFolder: an empty folder of a name that nobody else has, removed with this object.
 class TemporaryFolder {
  public:

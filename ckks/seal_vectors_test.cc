@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/testing.h"
 #include "ckks/arithmetic.h"
 #include "ckks/encoder.h"
 #include "ckks/key_switch.h"
@@ -20,7 +21,7 @@ using Json = nlohmann::json;
 class SealVectorsTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    std::ifstream file(std::string(HEFT_SOURCE_DIR) + "/tests/data/" + GetParam());
+    std::ifstream file(testing::SourcePath("tests/data/") + GetParam());
     known_ = Json::parse(file);
     auto params = Params::FromPrimes(known_["N"], known_["primes"].get<std::vector<uint32_t>>(),
                                      /*allow_insecure=*/true);

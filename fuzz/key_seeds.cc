@@ -5,6 +5,7 @@
 #include "base/envelope.h"
 #include "base/files.h"
 #include "base/signing.h"
+#include "base/testing.h"
 #include "fusion/expanded_keys.h"
 #include "fusion/key_files.h"
 #include "fusion/matching.h"
@@ -120,7 +121,7 @@ absl::Status WriteFullKeys(const SeedWriter& seeds, const ckks::SecretKey& secre
 // SEAL's own files: the tests of seal/ have small ones.
 absl::Status WriteSealObjects(const SeedWriter& seeds) {
   for (const auto& entry :
-       std::filesystem::directory_iterator(HEFT_SOURCE_DIR "/tests/data/seal")) {
+       std::filesystem::directory_iterator(testing::SourcePath("tests/data/seal"))) {
     if (entry.path().has_extension()) continue;  // README.md, expected.json
     HEFT_ASSIGN_OR_RETURN(const auto bytes, ReadFile(entry.path().string()));
     HEFT_RETURN_IF_ERROR(seeds.Write("seal", entry.path().filename().string(), bytes));

@@ -2,6 +2,7 @@
 // Of what holds no ciphertexts: data, protocols, scores of others, models.
 #include "base/bytes.h"
 #include "base/files.h"
+#include "base/testing.h"
 #include "features/readers.h"
 #include "fuzz/seeds.h"
 #include "learning/train.h"
@@ -63,9 +64,10 @@ absl::Status WriteFeatures(const SeedWriter& seeds) {
 }
 
 absl::Status WriteLearning(const SeedWriter& seeds) {
-  HEFT_ASSIGN_OR_RETURN(const auto model, ReadFile(HEFT_SOURCE_DIR "/tests/golden/model.heft"));
+  HEFT_ASSIGN_OR_RETURN(const auto model, ReadFile(testing::SourcePath("tests/golden/model.heft")));
   HEFT_RETURN_IF_ERROR(seeds.Write("model", "golden", model));
-  HEFT_ASSIGN_OR_RETURN(const auto decided, ReadFile(HEFT_SOURCE_DIR "/tests/golden/model-2.heft"));
+  HEFT_ASSIGN_OR_RETURN(const auto decided,
+                        ReadFile(testing::SourcePath("tests/golden/model-2.heft")));
   HEFT_RETURN_IF_ERROR(seeds.Write("model", "decided", decided));
   TrainCheckpoint checkpoint;
   checkpoint.options = {{"seed", 1}, {"recipe", "generalising"}};

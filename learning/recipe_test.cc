@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "base/testing.h"
 #include "heft/train.h"
 #include "learning/train.h"
 
@@ -15,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(RecipeTest, ThePageSaysWhatTheCodeDoes) {
-  const auto page = ReadTextFile(HEFT_RECIPE_PAGE);
+  const auto page = ReadTextFile(testing::SourcePath("docs/recipe.md"));
   ASSERT_TRUE(page.ok()) << page.status();
   const size_t begin = page->find("```json\n");
   ASSERT_NE(begin, std::string::npos);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/testing.h"
 #include "ring/ahead.h"
 #include "ring/modulus.h"
 #include "ring/ntt.h"
@@ -59,7 +60,7 @@ TEST(ModulusTest, GeneratedPrimesAreDistinctOfTheSizeAskedFor) {
 // Known answers from Microsoft SEAL 4.4.3 (tests/data/README.md).
 TEST(NttTest, AgreesWithSeal) {
   for (const char* name : {"seal-n16.json", "seal-n256.json"}) {
-    std::ifstream file(std::string(HEFT_SOURCE_DIR) + "/tests/data/" + name);
+    std::ifstream file(testing::SourcePath("tests/data/") + name);
     const nlohmann::json known = nlohmann::json::parse(file);
     const uint32_t n = known["N"];
     for (int i = 0; i < 4; ++i) {

@@ -24,6 +24,8 @@ build_release() {
   if [[ -z "${CMAKE_CXX_COMPILER_LAUNCHER:-}" ]] && command -v ccache >/dev/null; then
     export CMAKE_CXX_COMPILER_LAUNCHER=ccache
   fi
+  # ccache then finds what another checkout compiled.
+  export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$root}"
   local targets=()
   (($# == 0)) || targets=(--target "$@")
   # Written with ||, so that a failure counts also where the caller tests this function and bash

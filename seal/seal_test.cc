@@ -28,7 +28,7 @@ constexpr Compression kAllCompressions[] = {Compression::kNone, Compression::kZl
                                             Compression::kZstd};
 
 Bytes ReadData(const std::string& name) {
-  auto bytes = ReadFile(std::string(HEFT_SOURCE_DIR) + "/tests/data/seal/" + name);
+  auto bytes = ReadFile(testing::SourcePath("tests/data/seal/") + name);
   EXPECT_TRUE(bytes.ok()) << bytes.status();
   return bytes.ok() ? *bytes : Bytes();
 }

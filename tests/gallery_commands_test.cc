@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/files.h"
+#include "base/testing.h"
 #include "features/dataset.h"
 #include "tests/workplace.h"
 
@@ -335,7 +336,7 @@ TEST_F(GalleryCommandsTest, SeveralGalleriesInAFolder) {
 }
 
 TEST_F(GalleryCommandsTest, GalleriesOfVersionZeroPointOne) {
-  const std::string golden = HEFT_SOURCE_DIR "/tests/golden/";
+  const std::string golden = testing::SourcePath("tests/golden/");
   const Args from = {"--from", golden + "gallery"};
   EXPECT_EQ(RunProgram(kServer, Plain("import", "old:kept", from)).exit_code, kInput)
       << "without its model";

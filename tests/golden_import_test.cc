@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 class GoldenImportTest : public ::testing::Test {
  protected:
   GoldenImportTest()
-      : model_(*Model::Parse(*ReadFile(HEFT_SOURCE_DIR "/tests/golden/model.heft"), "model")) {}
+      : model_(*Model::Parse(*ReadFile(testing::SourcePath("tests/golden/model.heft")), "model")) {}
 
   // Everything in a store that is no name of a gallery.
   static size_t Rows(const std::string& folder) {
@@ -55,7 +55,7 @@ class GoldenImportTest : public ::testing::Test {
   }
 
   const testing::TemporaryFolder folder_;
-  const std::string old_ = HEFT_SOURCE_DIR "/tests/golden/gallery";
+  const std::string old_ = testing::SourcePath("tests/golden/gallery");
   const Model model_;
 };
 

@@ -6,12 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "base/testing.h"
 
 namespace heft::golden {
 namespace {
 
 std::vector<uint8_t> Golden(const std::string& name) {
-  auto bytes = ReadFile(HEFT_SOURCE_DIR "/tests/golden/records/" + name);
+  auto bytes = ReadFile(testing::SourcePath("tests/golden/records/") + name);
   EXPECT_TRUE(bytes.ok()) << bytes.status();
   return *std::move(bytes);
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/signing.h"
+#include "base/testing.h"
 #include "gallery/admission.h"
 #include "gallery/legacy_gallery.h"
 #include "gallery/owner/journal_keys.h"
@@ -37,7 +38,7 @@ TEST_F(GoldenScoresTest, QueryBudgets) {
 
 TEST_F(GoldenScoresTest, Journal) {
   const testing::TemporaryFolder copy;
-  const std::string golden = HEFT_SOURCE_DIR "/tests/golden/";
+  const std::string golden = testing::SourcePath("tests/golden/");
   std::filesystem::copy(golden + "journal", copy.path());
   std::filesystem::copy(golden + "secret.key", copy / "secret.key");
   std::filesystem::permissions(copy / "secret.key", std::filesystem::perms(0600));
@@ -61,7 +62,7 @@ TEST_F(GoldenScoresTest, QueryBudgetsAreTakenIntoAJournal) {
   for (const std::string folder : {"", "renewed/"}) {
     const testing::TemporaryFolder copy;
     for (const char* name : {"secret.key", "secret.key.budget"}) {
-      std::filesystem::copy(HEFT_SOURCE_DIR "/tests/golden/" + folder + name, copy / name);
+      std::filesystem::copy(testing::SourcePath("tests/golden/") + folder + name, copy / name);
     }
     std::filesystem::permissions(copy / "secret.key", std::filesystem::perms(0600));
     const auto owner = Ok(KeyOwner::Load(model_, copy / "secret.key"));
@@ -128,7 +129,7 @@ TEST_F(GoldenScoresTest, Signed) {
   EXPECT_TRUE(gallery.CheckRoot(instance_).ok()) << "it has none yet";
   // The one from which it came had no id of its own yet, and the same by the rule for such; a store
   // keeps it.
-  const std::string renewed = HEFT_SOURCE_DIR "/tests/golden/renewed/gallery";
+  const std::string renewed = testing::SourcePath("tests/golden/renewed/gallery");
   EXPECT_EQ(Ok(LegacyGallery::Read(renewed)).id, gallery.id);
   EXPECT_EQ(Ok(Gallery::Open(Imported(renewed))).id(), gallery.id);
 }

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/testing.h"
 #include "ckks/arithmetic.h"
 #include "ckks/encryptor.h"
 #include "ckks/key_switch.h"
@@ -130,7 +131,7 @@ TEST(GoldenCheckpointTest, ComesBack) {
 }
 
 TEST_F(GoldenTest, Galleries) {
-  const std::string old = HEFT_SOURCE_DIR "/tests/golden/gallery";
+  const std::string old = testing::SourcePath("tests/golden/gallery");
   const LegacyGallery read = Ok(LegacyGallery::Read(old));
   EXPECT_EQ(read.identities, kIdentities);
   EXPECT_EQ(read.generation, 1u);
@@ -164,7 +165,7 @@ TEST_F(GoldenTest, Galleries) {
 }
 
 TEST_F(GoldenTest, Renewal) {
-  const std::string renewed = HEFT_SOURCE_DIR "/tests/golden/renewed";
+  const std::string renewed = testing::SourcePath("tests/golden/renewed");
   const auto next =
       Ok(ParseSecretKey(context(), Golden("renewed/secret.key"), {}, "renewed/secret.key"));
   const auto key = Ok(ParseRekeyingKey(context(), Golden("renewed/rekeying.key"), "rekeying.key"));
@@ -175,7 +176,7 @@ TEST_F(GoldenTest, Renewal) {
   EXPECT_EQ(Ok(Gallery::Impl::Open(then)).revoked_keys(),
             std::vector<ckks::KeyId>{secret_.key_id()});
   ExpectGallery(then, next);
-  const std::string moved = Imported(HEFT_SOURCE_DIR "/tests/golden/gallery");
+  const std::string moved = Imported(testing::SourcePath("tests/golden/gallery"));
   Gallery::Impl gallery = Ok(Gallery::Impl::Open(moved));
   const absl::Status status = RekeyGallery(&gallery, instance_, key);
   ASSERT_TRUE(status.ok()) << status;

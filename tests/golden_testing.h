@@ -26,7 +26,7 @@ namespace heft::golden {
 constexpr double kTolerance = 2e-3;
 
 inline std::vector<uint8_t> Golden(const std::string& name) {
-  auto bytes = ReadFile(HEFT_SOURCE_DIR "/tests/golden/" + name);
+  auto bytes = ReadFile(testing::SourcePath("tests/golden/") + name);
   EXPECT_TRUE(bytes.ok()) << bytes.status();
   return *std::move(bytes);
 }

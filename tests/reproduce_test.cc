@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/testing.h"
 #include "tests/workplace.h"
 
 namespace heft::e2e {
@@ -144,8 +145,8 @@ TEST_F(ReproduceTest, WrongInputIsRefusedWithOneLine) {
 
 // The golden model fuses 4 + 3 dimensions to 2: padded to 8, two folds.
 TEST_F(ReproduceTest, CountsTableOneForAModel) {
-  const nlohmann::json counts =
-      Must(kHeftPaper, {"counts", HEFT_SOURCE_DIR "/tests/golden/model.heft", "--samples", "1024"});
+  const nlohmann::json counts = Must(
+      kHeftPaper, {"counts", testing::SourcePath("tests/golden/model.heft"), "--samples", "1024"});
   // 8,192 slots hold 512 windows of two copies: two ciphertexts.
   const auto& dense = counts.at("dense").at("projection");
   EXPECT_EQ(dense.at("paper").at("additions"), 2 * 2);

@@ -17,9 +17,10 @@
 
 namespace heft::e2e {
 
-inline const char* const kHeft = HEFT_PROGRAM;
-inline const char* const kServer = HEFT_SERVER_PROGRAM;
-inline const char* const kHeftPaper = HEFT_PAPER_PROGRAM;
+// The programs of this build (programs.cc).
+extern const char* const kHeft;
+extern const char* const kServer;
+extern const char* const kHeftPaper;
 
 // kScoreNoise, kRounding: how far an encrypted score may be off, before and by its rounding to
 // 0.001. Keys and noise are fresh every run here. A score's error is a Gaussian times the secret's
