@@ -25,10 +25,19 @@ struct ExtendedCiphertext {
   size_t limbs() const { return sum.part[0].limbs() - 1; }
 };
 
-// SumGaloisProducts: as key_switch.h's for several sets of factors, without the division.
+// SumGaloisProductsExtended: SumGaloisProducts (key_switch.h) for several sets of factors, without
+// the division; the images are made once.
 absl::StatusOr<std::vector<ExtendedCiphertext>> SumGaloisProductsExtended(
     const Context& context, const Ciphertext& a, std::span<const uint32_t> elements,
     std::span<const std::span<const Plaintext>> factors, const EvaluationKeys& keys);
+// SumGaloisProductsInSteps: the same in baby and giant steps: with factor j * babies.size() + i of
+// a set, the sum over giants j of the image under giants[j] of the sum over babies i of that factor
+// times the image under babies[i]. Both begin with 1. Each set of factors takes one decomposition
+// and one key switch for each further giant.
+absl::StatusOr<std::vector<ExtendedCiphertext>> SumGaloisProductsInSteps(
+    const Context& context, const Ciphertext& a, std::span<const uint32_t> babies,
+    std::span<const uint32_t> giants, std::span<const std::span<const Plaintext>> factors,
+    const EvaluationKeys& keys);
 // SumGalois: as key_switch.h's. `out` may be `a`.
 absl::Status SumGalois(const Context& context, ExtendedCiphertext* out, const ExtendedCiphertext& a,
                        std::span<const uint32_t> elements, const EvaluationKeys& keys);
@@ -38,7 +47,8 @@ absl::Status AddGalois(const Context& context, ExtendedCiphertext* sum, const Ex
 // Add: the sum, of equal limbs and scale.
 absl::Status Add(const Context& context, ExtendedCiphertext* sum, const ExtendedCiphertext& a);
 
-// DivideAndRescale: by P and by the last level. `in` is consumed.
+// Divide: by P. DivideAndRescale: by the last level too. `in` is consumed.
+void Divide(const Context& context, Ciphertext* out, ExtendedCiphertext& in);
 absl::Status DivideAndRescale(const Context& context, Ciphertext* out, ExtendedCiphertext& in);
 
 }  // namespace heft::ckks

@@ -295,27 +295,10 @@ absl::Status SumGaloisAndRescale(const Context& context, Ciphertext* out, const 
 absl::Status SumGaloisProducts(const Context& context, Ciphertext* out, const Ciphertext& a,
                                std::span<const uint32_t> elements,
                                std::span<const Plaintext> factors, const EvaluationKeys& keys) {
-  Ciphertext result;
-  HEFT_RETURN_IF_ERROR(
-      SumGaloisProducts(context, std::span(&result, 1), a, elements, std::span(&factors, 1), keys));
-  *out = std::move(result);
-  return absl::OkStatus();
-}
-
-absl::Status SumGaloisProducts(const Context& context, std::span<Ciphertext> out,
-                               const Ciphertext& a, std::span<const uint32_t> elements,
-                               std::span<const std::span<const Plaintext>> factors,
-                               const EvaluationKeys& keys) {
-  HEFT_DCHECK(out.size() == factors.size(), "one sum for each set of factors");
-  HEFT_ASSIGN_OR_RETURN(std::vector<ExtendedCiphertext> sums,
-                        SumGaloisProductsExtended(context, a, elements, factors, keys));
-  const RnsPoly* const nothing[2] = {nullptr, nullptr};
-  for (size_t i = 0; i < out.size(); ++i) {
-    out[i].scale = sums[i].scale;
-    out[i].parts = CloseSwitch(context, sums[i].sum, nothing, /*rescale=*/false);
-    out[i].noise = sums[i].noise;
-    out[i].noise.error = Combine(out[i].noise.error, RoundingError(context.params()));
-  }
+  HEFT_ASSIGN_OR_RETURN(
+      std::vector<ExtendedCiphertext> sums,
+      SumGaloisProductsExtended(context, a, elements, std::span(&factors, 1), keys));
+  Divide(context, out, sums[0]);
   return absl::OkStatus();
 }
 
@@ -338,6 +321,34 @@ absl::StatusOr<std::vector<ExtendedCiphertext>> SumGaloisProductsExtended(
   }
   CountOperations({.rotations = count - static_cast<size_t>(std::count(
                                             found.keys.begin(), found.keys.end(), nullptr))});
+  return out;
+}
+
+absl::StatusOr<std::vector<ExtendedCiphertext>> SumGaloisProductsInSteps(
+    const Context& context, const Ciphertext& a, std::span<const uint32_t> babies,
+    std::span<const uint32_t> giants, std::span<const std::span<const Plaintext>> factors,
+    const EvaluationKeys& keys) {
+  HEFT_DCHECK(!giants.empty() && giants[0] == 1, "the first giant is the identity");
+  std::vector<std::span<const Plaintext>> parts;  // [set][giant]
+  for (const std::span<const Plaintext> set : factors) {
+    if (set.size() != babies.size() * giants.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(babies.size(), " by ", giants.size(),
+                                                     " rotations with ", set.size(), " factors"));
+    }
+    for (size_t j = 0; j < giants.size(); ++j) {
+      parts.push_back(set.subspan(j * babies.size(), babies.size()));
+    }
+  }
+  HEFT_ASSIGN_OR_RETURN(std::vector<ExtendedCiphertext> sums,
+                        SumGaloisProductsExtended(context, a, babies, parts, keys));
+  std::vector<ExtendedCiphertext> out;
+  for (size_t set = 0; set < factors.size(); ++set) {
+    ExtendedCiphertext& whole = out.emplace_back(std::move(sums[set * giants.size()]));
+    for (size_t j = 1; j < giants.size(); ++j) {
+      HEFT_RETURN_IF_ERROR(
+          AddGalois(context, &whole, sums[set * giants.size() + j], giants.subspan(j, 1), keys));
+    }
+  }
   return out;
 }
 
@@ -369,6 +380,14 @@ absl::Status Add(const Context& context, ExtendedCiphertext* sum, const Extended
   sum->noise = AddNoise(sum->noise, a.noise);
   CountOperations({.additions = 1});
   return absl::OkStatus();
+}
+
+void Divide(const Context& context, Ciphertext* out, ExtendedCiphertext& in) {
+  const RnsPoly* const nothing[2] = {nullptr, nullptr};
+  out->parts = CloseSwitch(context, in.sum, nothing, /*rescale=*/false);
+  out->scale = in.scale;
+  out->noise = in.noise;
+  out->noise.error = Combine(out->noise.error, RoundingError(context.params()));
 }
 
 absl::Status DivideAndRescale(const Context& context, Ciphertext* out, ExtendedCiphertext& in) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/threads.h"
 #include "ckks/arithmetic.h"
 #include "ckks/digits.h"
 #include "ckks/key_switch_internal.h"
@@ -175,11 +176,11 @@ absl::StatusOr<std::vector<Ciphertext>> ApplyGaloisHoisted(const Context& contex
   HEFT_ASSIGN_OR_RETURN(const FoundKeys found_keys, FindKeys(keys, elements, a.limbs()));
   const std::vector<const SwitchKey*>& found = found_keys.keys;
   const Digits digits(context, a.parts[1], found_keys.sizes);
-  std::vector<Ciphertext> images;
-  for (size_t i = 0; i < elements.size(); ++i) {
-    images.push_back(
-        found[i] == nullptr ? a : ImageFromDigits(context, a, digits, elements[i], *found[i]));
-  }
+  std::vector<Ciphertext> images(elements.size());
+  ParallelFor(elements.size(), [&](size_t i) {
+    images[i] =
+        found[i] == nullptr ? a : ImageFromDigits(context, a, digits, elements[i], *found[i]);
+  });
   return images;
 }
 

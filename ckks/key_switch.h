@@ -58,12 +58,6 @@ absl::Status SumGaloisAndRescale(const Context& context, Ciphertext* out, const 
 absl::Status SumGaloisProducts(const Context& context, Ciphertext* out, const Ciphertext& a,
                                std::span<const uint32_t> elements,
                                std::span<const Plaintext> factors, const EvaluationKeys& keys);
-// The same for several sets of factors, out[i] with factors[i]: the images are made once. `a` is
-// none of `out`.
-absl::Status SumGaloisProducts(const Context& context, std::span<Ciphertext> out,
-                               const Ciphertext& a, std::span<const uint32_t> elements,
-                               std::span<const std::span<const Plaintext>> factors,
-                               const EvaluationKeys& keys);
 
 }  // namespace heft::ckks
 

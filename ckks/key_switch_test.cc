@@ -10,6 +10,8 @@
 
 #include "ckks/arithmetic.h"
 #include "ckks/extended_ciphertext.h"
+#include "ckks/operation_counts.h"
+#include "ckks/operation_counts.h"
 #include "ckks/owner/testing.h"
 #include "ckks/subchain.h"
 
@@ -91,6 +93,45 @@ TEST_P(KeySwitchTest, ExtendedSums) {
   Ciphertext c;
   ASSERT_TRUE(DivideAndRescale(*context_, &c, sum).ok());
   Check(c, expected, "sums that stay multiplied by the special prime");
+}
+
+// Products in baby and giant steps: four factors, rotated back by the giant in the clear.
+TEST_P(KeySwitchTest, ProductsInSteps) {
+  const auto a = Random();
+  const Params& params = context_->params();
+  const Ciphertext ca = EncryptFresh(a, top());
+  const uint32_t babies[] = {1, RotationElement(params, 1)};
+  const uint32_t giants[] = {1, RotationElement(params, 2)};
+  std::vector<Complex> expected[2] = {std::vector<Complex>(a.size(), 0),
+                                      std::vector<Complex>(a.size(), 0)};
+  std::vector<Plaintext> factors[2];
+  for (int set = 0; set < 2; ++set) {
+    for (const int64_t giant : {0, 2}) {
+      for (const int64_t baby : {0, 1}) {
+        const auto factor = Random();
+        factors[set].push_back(Encode(Rotated(factor, -giant), top(), 0x1p20, true));
+        const auto image = Rotated(a, giant + baby);
+        for (size_t i = 0; i < a.size(); ++i) expected[set][i] += image[i] * factor[i];
+      }
+    }
+  }
+  const std::span<const Plaintext> sets[] = {factors[0], factors[1]};
+  const OperationCounts before = TotalOperations();
+  auto sums = SumGaloisProductsInSteps(*context_, ca, babies, giants, sets, keys_);
+  const OperationCounts counts = TotalOperations() - before;
+  ASSERT_TRUE(sums.ok()) << sums.status();
+  EXPECT_EQ(counts.rotations, 1u + 2);       // a baby for all, a giant a set
+  EXPECT_EQ(counts.decompositions, 1u + 2);  // the same
+  EXPECT_EQ(counts.plain_products, 8u);
+  for (int set = 0; set < 2; ++set) {
+    Ciphertext c;
+    Divide(*context_, &c, (*sums)[set]);
+    Check(c, expected[set], "products in steps");
+  }
+  const std::span<const Plaintext> short_sets[] = {std::span(factors[0]).first(3)};
+  EXPECT_EQ(
+      SumGaloisProductsInSteps(*context_, ca, babies, giants, short_sets, keys_).status().code(),
+      absl::StatusCode::kInvalidArgument);
 }
 
 TEST_P(KeySwitchTest, DigitsOfTwoPrimes) {
