@@ -15,7 +15,7 @@ set(HEFT_BROWSER_SOURCES
   inverse_sqrt/approximation.cc
   fusion/bulk.cc fusion/client.cc fusion/compact.cc fusion/errors.cc fusion/factored.cc fusion/fuser.cc fusion/key_files.cc
   fusion/key_needs.cc fusion/mean.cc fusion/model.cc fusion/normalise.cc fusion/plan.cc fusion/probe_scale.cc
-  fusion/profile.cc fusion/projected.cc fusion/rings.cc fusion/samples.cc fusion/scalar_sums.cc)
+  fusion/profile.cc fusion/projected.cc fusion/rings.cc fusion/rotation_grid.cc fusion/samples.cc fusion/scalar_sums.cc)
 # Files, threads, and what a server computes. inline_threads.cc stands for base/threads.cc.
 set(HEFT_NOT_IN_BROWSER
   base/append_file.cc base/audit_chain.cc base/checksum.cc base/checksum_avx2.cc base/expiry.cc base/files.cc base/folders.cc

@@ -4,6 +4,7 @@
 
 #include "base/threads.h"
 #include "ckks/digits.h"
+#include "ckks/key_switch.h"
 #include "ckks/operation_counts.h"
 #include "fusion/block_internal.h"
 #include "fusion/matching.h"
@@ -37,41 +38,48 @@ absl::StatusOr<Joining> Place(const Instance& instance, const NewTemplate& t) {
   return out;
 }
 
-// MaskedSum: both parts of the sum over templates of mask' * z, where a rotation that `inverse`
-// undoes brings mask' to the mask. Nothing is rotated yet.
-void MaskedSum(const Context& context, std::span<const Joining> templates,
-               const ring::Permutation* inverse, ring::RnsPoly sum[2]) {
-  const size_t n = context.n(), count = templates.size();
+// MaskedSum: of mask' * z, where a rotation by `steps` brings mask' to the mask. Nothing is rotated
+// yet.
+ckks::Ciphertext MaskedSum(const Context& context, std::span<const ckks::Ciphertext* const> z,
+                           std::span<const Joining> templates, uint32_t steps) {
+  const size_t n = context.n(), count = templates.size(), limbs = z[0]->limbs();
   const ring::Kernels& kernels = ring::ActiveKernels();
-  AlignedVector<uint32_t> rotated(inverse == nullptr ? 0 : count * n);
+  const ring::Permutation* back = nullptr;
+  if (steps > 0) {
+    back = &context.permutation(ckks::RotationElement(context.params(), -int64_t{steps}));
+  }
+  ckks::Ciphertext sum;
+  for (int p = 0; p < 2; ++p) sum.parts.emplace_back(n, limbs);
+  AlignedVector<uint32_t> rotated(back == nullptr ? 0 : count * n);
   std::vector<const uint32_t*> masks(count), values(count);
-  for (size_t l = 0; l < sum[0].limbs(); ++l) {
+  for (size_t l = 0; l < limbs; ++l) {
     for (size_t t = 0; t < count; ++t) {
       masks[t] = templates[t].mask.poly.limb(l).data();
-      if (inverse == nullptr) continue;
-      kernels.permute(rotated.data() + t * n, masks[t], *inverse, n);
+      if (back == nullptr) continue;
+      kernels.permute(rotated.data() + t * n, masks[t], *back, n);
       masks[t] = rotated.data() + t * n;
     }
     for (size_t p = 0; p < 2; ++p) {
-      for (size_t t = 0; t < count; ++t) values[t] = templates[t].z->parts[p].limb(l).data();
-      kernels.inner_product(sum[p].limb(l).data(), masks.data(), values.data(), count, n,
+      for (size_t t = 0; t < count; ++t) values[t] = z[t]->parts[p].limb(l).data();
+      kernels.inner_product(sum.parts[p].limb(l).data(), masks.data(), values.data(), count, n,
                             context.modulus(l));
     }
   }
+  return sum;
 }
 
 // Rotated: a masked sum under the automorphism `element`, rescaled to MatchLimbs limbs. A null key
 // stands for the identity.
-std::vector<ring::RnsPoly> Rotated(const Context& context, const ring::RnsPoly sum[2],
+std::vector<ring::RnsPoly> Rotated(const Context& context, const ckks::Ciphertext& sum,
                                    const ckks::SwitchKey* key, uint32_t element) {
-  const size_t n = context.n(), limbs = sum[0].limbs();
+  const size_t n = context.n(), limbs = sum.limbs();
   ckks::SwitchSum switched(n, limbs);
-  const ring::RnsPoly* const plain[2] = {&sum[0], key == nullptr ? &sum[1] : nullptr};
+  const ring::RnsPoly* const plain[2] = {&sum.parts[0], key == nullptr ? &sum.parts[1] : nullptr};
   if (key == nullptr) {
     for (ring::RnsPoly& part : switched.part) std::ranges::fill(part.values(), 0);
     return ckks::CloseSwitch(context, switched, plain, /*rescale=*/true);
   }
-  const ckks::Digits digits(context, sum[1]);
+  const ckks::Digits digits(context, sum.parts[1]);
   for (size_t l = 0; l <= limbs; ++l) {
     ckks::SwitchLimb(context, switched.part[0].limb(l).data(), switched.part[1].limb(l).data(),
                      digits, *key, l);
@@ -88,32 +96,47 @@ std::vector<ring::RnsPoly> Rotated(const Context& context, const ring::RnsPoly s
   return out;
 }
 
-// AddAll: templates are masked and summed before they are rotated, so that a rotation costs one key
-// switch however many there are; its error is small against the scale of a product.
+// kFew: up to so many templates are rotated by giants one by one, and each sum by babies alone. Of
+// more, each sum is rotated by its giant too.
+constexpr size_t kFew = 8;
+
+// AddAll: templates are masked and summed before they are rotated, so that a rotation costs one or
+// two key switches however many there are; their error is small against the scale of a product.
 absl::Status AddAll(const Instance& instance, std::span<const Joining> templates,
                     const EvaluationKeys& keys, TiledCiphertexts* block) {
   const Context& context = *instance.context;
-  const size_t limbs = TemplateLimbs(context.params());
-  const std::vector<uint32_t>& rotations = instance.plan.matching.rotations;
-  std::vector<const ckks::SwitchKey*> switch_keys(rotations.size(), nullptr);
-  for (size_t k = 0; k < rotations.size(); ++k) {
-    if (rotations[k] == 1) continue;
-    HEFT_ASSIGN_OR_RETURN(switch_keys[k], keys.Galois(rotations[k], limbs));
+  const ckks::Params& params = context.params();
+  const RotationGrid& grid = instance.plan.matching.grid;
+  const std::vector<uint32_t> babies = grid.BabyElements(params),
+                              giants = grid.GiantElements(params);
+  std::vector<const ckks::SwitchKey*> switch_keys(babies.size(), nullptr);
+  for (size_t i = 1; i < babies.size(); ++i) {
+    HEFT_ASSIGN_OR_RETURN(switch_keys[i], keys.Galois(babies[i], TemplateLimbs(params)));
   }
-  const uint64_t products = templates.size() * rotations.size();
-  ckks::CountOperations(
-      {.additions = products, .plain_products = products, .rotations = rotations.size() - 1});
-  ParallelFor(rotations.size(), [&](size_t k) {
-    ring::RnsPoly sum[2] = {ring::RnsPoly(context.n(), limbs), ring::RnsPoly(context.n(), limbs)};
-    const ring::Permutation* inverse = nullptr;
-    if (switch_keys[k] != nullptr) {
-      inverse = &context.permutation(ckks::RotationElement(context.params(), -int64_t(k)));
+  const bool few = templates.size() <= kFew;
+  std::vector<std::vector<ckks::Ciphertext>> images(few ? templates.size()
+                                                        : 0);  // [template][giant]
+  HEFT_RETURN_IF_ERROR(TryParallelFor(images.size(), [&](size_t t) -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(images[t],
+                          ckks::ApplyGaloisHoisted(context, *templates[t].z, giants, keys));
+    return absl::OkStatus();
+  }));
+  const uint64_t products = templates.size() * grid.count();
+  ckks::CountOperations({.additions = products,
+                         .plain_products = products,
+                         .rotations = uint64_t{grid.giants} * (grid.babies - 1)});
+  return TryParallelFor(grid.count(), [&](size_t k) -> absl::Status {
+    const size_t j = k / grid.babies, i = k % grid.babies;
+    std::vector<const ckks::Ciphertext*> z;
+    for (size_t t = 0; t < templates.size(); ++t) {
+      z.push_back(few ? &images[t][j] : templates[t].z);
     }
-    MaskedSum(context, templates, inverse, sum);
+    ckks::Ciphertext sum = MaskedSum(context, z, templates, static_cast<uint32_t>(few ? i : k));
+    if (!few) HEFT_RETURN_IF_ERROR(ckks::ApplyGalois(context, &sum, sum, giants[j], keys));
     AddTiled(context, instance.plan.gamma, static_cast<uint32_t>(k),
-             Rotated(context, sum, switch_keys[k], rotations[k]), block);
+             Rotated(context, sum, switch_keys[i], babies[i]), block);
+    return absl::OkStatus();
   });
-  return absl::OkStatus();
 }
 
 }  // namespace

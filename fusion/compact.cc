@@ -86,10 +86,11 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance
   const ckks::Noise noise = FactorNoise(instance.params(), model, plan, pair);
   std::vector<ckks::Plaintext> factors(pair.run);
   HEFT_RETURN_IF_ERROR(TryParallelFor(pair.run, [&](size_t i) -> absl::Status {
+    const uint32_t baby = i % pair.grid.babies, giant = static_cast<uint32_t>(i) - baby;
     std::vector<ckks::Complex> values(slots);
     for (uint32_t t = 0; t < slots; ++t) {
-      const size_t row = t % plan.gamma;
-      const uint32_t source = (t + i) % slots;
+      const size_t row = (t + slots - giant) % plan.gamma;
+      const uint32_t source = (t + baby) % slots;
       const size_t u = size_t{pair.run} * (source / plan.gamma) + source % pair.run;
       const double* p = model.projection.data() + row * columns + offset;
       const double x = u < first_size ? p[u] : 0;

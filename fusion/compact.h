@@ -30,7 +30,8 @@ absl::StatusOr<ckks::Plaintext> EncodeCompact(const Instance& instance, const Mo
                                               VectorLength length = VectorLength::kAny);
 
 // The projection's factors A_0 ... A_(run-1) of one pair, extended plaintexts; all of them `times`
-// the model's.
+// the model's. That of baby i and giant j of the pair's grid is A_(babies j + i), rotated back by
+// the giant.
 absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance& instance,
                                                                   const Model& model,
                                                                   const PackedPair& pair,

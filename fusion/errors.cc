@@ -51,20 +51,25 @@ double PairError(const Params& params, const FusionPlan& plan, const Model& mode
   factor.message *= MeanFactor(model, samples);
   double error = RoundingError(params);
   for (uint32_t i = 0; i < pair.run; ++i) {
-    const ckks::Noise image = {count * std::sqrt(modalities / values), i == 0 ? fresh : rotated};
+    const ckks::Noise image = {count * std::sqrt(modalities / values),
+                               i % pair.grid.babies == 0 ? fresh : rotated};
     error = Combine(
         error,
         ckks::MultiplyNoise(image, projection.input_scale, factor, projection.factor_scale).error);
   }
-  return error;
+  // A partial sum is rounded before it is decomposed, and switched.
+  const double giant =
+      Combine(RoundingError(params), KeySwitchError(params, projection.input_limbs));
+  return Combine(error, std::sqrt(pair.grid.giants - 1.0) * giant);
 }
 
 // BlockError: of a coordinate in a block, whose slots hold a template in each lane.
 double BlockError(const Params& params, const FusionPlan& plan) {
   const FusionPlan::Matching& matching = plan.matching;
-  const double rotated =
-      Combine(matching.template_error,
-              KeySwitchError(params, TemplateLimbs(params)) / matching.template_scale);
+  // A giant's rotation comes before the mask; a baby's after it, where the scale is large.
+  const double rotation =
+      Combine(KeySwitchError(params, TemplateLimbs(params)), RoundingError(params));
+  const double rotated = Combine(matching.template_error, rotation / matching.template_scale);
   // Of both lanes, each template by itself and renewed as often.
   const double templates = 2.0 * params.slots();
   const double changes = AdditionVariance(params, plan) + RenewalVariance(params, plan);
@@ -88,8 +93,9 @@ double OneLane(double error) { return error * error / 2; }
 // PreparedError: of a rotated probe's coordinate.
 double PreparedError(const Params& params, const FusionPlan& plan) {
   const FusionPlan::Matching& matching = plan.matching;
-  const double rotation =
-      Combine(KeySwitchError(params, MatchLimbs(params)), RoundingError(params));
+  // A giant's rotation, and a baby's.
+  const double rotation = std::numbers::sqrt2 * Combine(KeySwitchError(params, MatchLimbs(params)),
+                                                        RoundingError(params));
   return Combine(matching.probe_error, rotation / matching.probe_scale);
 }
 
@@ -97,9 +103,10 @@ double PreparedError(const Params& params, const FusionPlan& plan) {
 // conjugate doubles.
 double MaskedError(const Params& params, const FusionPlan& plan) {
   const FusionPlan::Matching& matching = plan.matching;
-  const double rotated =
-      Combine(matching.claim_error,
-              KeySwitchError(params, TemplateLimbs(params)) / matching.template_scale);
+  // A giant's rotation, and a baby's.
+  const double rotation = std::numbers::sqrt2 * KeySwitchError(params, TemplateLimbs(params));
+  const double rotated = Combine(
+      matching.claim_error, Combine(rotation, RoundingError(params)) / matching.template_scale);
   const double mask_scale = MaskScale(plan, matching.template_scale, matching.masked_scale);
   const double mask =
       matching.probe_length / std::sqrt(plan.gamma) * ckks::EncodingError(params) / mask_scale;

@@ -24,14 +24,10 @@ absl::StatusOr<Fuser> Fuser::Create(const Instance& instance, const Model& model
   HEFT_RETURN_IF_ERROR(CheckKeys(fuser.instance_.plan.keys, *keys));
   fuser.keys_ = keys;
   for (const ModalitySpec& modality : model.modalities) fuser.names_.push_back(modality.name);
-  const ckks::Params& params = instance.context->params();
   for (const PackedPair& pair : instance.plan.projection.pairs) {
     HEFT_ASSIGN_OR_RETURN(auto factors, EncodeCompactFactors(instance, model, pair,
                                                              times * MeanFactor(model, samples)));
     fuser.factors_.push_back(std::move(factors));
-    std::vector<uint32_t> elements;
-    for (uint32_t i = 0; i < pair.run; ++i) elements.push_back(RotationElement(params, i));
-    fuser.factor_elements_.push_back(std::move(elements));
   }
   return fuser;
 }
@@ -77,14 +73,24 @@ absl::StatusOr<Ciphertext> Fuser::Pack(size_t index,
   return packed;
 }
 
+absl::StatusOr<std::vector<ckks::ExtendedCiphertext>> Fuser::Products(
+    size_t index, const Ciphertext& packed,
+    std::span<const std::span<const ckks::Plaintext>> factors) const {
+  const RotationGrid& grid = plan().projection.pairs[index].grid;
+  const ckks::Params& params = context().params();
+  return ckks::SumGaloisProductsInSteps(context(), packed, grid.BabyElements(params),
+                                        grid.GiantElements(params), factors, *keys_);
+}
+
 absl::StatusOr<Ciphertext> Fuser::Project(std::span<const Ciphertext* const> modalities) const {
   Ciphertext z;
   for (size_t p = 0; p < plan().projection.pairs.size(); ++p) {
     HEFT_ASSIGN_OR_RETURN(const Ciphertext packed, Pack(p, modalities));
     if (packed.parts.empty()) continue;
+    const std::span<const ckks::Plaintext> factors[] = {factors_[p]};
+    HEFT_ASSIGN_OR_RETURN(std::vector<ckks::ExtendedCiphertext> sums, Products(p, packed, factors));
     Ciphertext part;
-    HEFT_RETURN_IF_ERROR(ckks::SumGaloisProducts(context(), &part, packed, factor_elements_[p],
-                                                 factors_[p], *keys_));
+    ckks::Divide(context(), &part, sums[0]);
     if (z.parts.empty()) {
       z = std::move(part);
     } else {

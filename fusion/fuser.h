@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "ckks/ciphertext.h"
+#include "ckks/extended_ciphertext.h"
 #include "ckks/keys.h"
 #include "fusion/normalise.h"
 #include "fusion/plan.h"
@@ -41,10 +42,13 @@ class Fuser {
       std::span<const ckks::Ciphertext* const> modalities) const;
 
   // Project's first step: the modalities of pair `index` in one ciphertext; empty where both are
-  // missing. factor_elements: the rotations of it that the projection's factors multiply.
+  // missing. Products: the sums of products of that with each set of factors of the pair, such as
+  // factors().
   absl::StatusOr<ckks::Ciphertext> Pack(size_t index,
                                         std::span<const ckks::Ciphertext* const> modalities) const;
-  std::span<const uint32_t> factor_elements(size_t index) const { return factor_elements_[index]; }
+  absl::StatusOr<std::vector<ckks::ExtendedCiphertext>> Products(
+      size_t index, const ckks::Ciphertext& packed,
+      std::span<const std::span<const ckks::Plaintext>> factors) const;
   std::span<const ckks::Plaintext> factors(size_t index) const { return factors_[index]; }
 
   // Project's second half: from products in partial sums over the groups of slots, or from what a
@@ -63,8 +67,7 @@ class Fuser {
   Instance instance_;
   const ckks::EvaluationKeys* keys_ = nullptr;
   size_t samples_ = 1;
-  std::vector<std::vector<ckks::Plaintext>> factors_;   // [pair][i]
-  std::vector<std::vector<uint32_t>> factor_elements_;  // rotations by 0 ... run - 1
+  std::vector<std::vector<ckks::Plaintext>> factors_;  // [pair][i]
   std::vector<std::string> names_;
 };
 

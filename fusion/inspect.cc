@@ -63,7 +63,7 @@ PlanInfo::Matching Describe(const FusionPlan::Matching& matching) {
   info.score_scale = matching.score_scale;
   info.masked_scale = matching.masked_scale;
   info.verified_scale = matching.verified_scale;
-  info.rotations = matching.rotations.size();
+  info.rotations = matching.grid.count();
   if (matching.short_replies) {
     info.reply_bits = matching.reply_form.bits;
     info.reply_dropped = matching.reply_form.dropped;

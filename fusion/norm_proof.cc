@@ -65,8 +65,8 @@ absl::Status AddFactor(const ckks::Context& context, double sigma, ckks::Ciphert
   return absl::OkStatus();
 }
 
-// CarefulNorm: |u|^2 in all slots, folded before the rescale. The folds' rotations are among those
-// of a probe, whose keys have limbs enough.
+// CarefulNorm: |u|^2 in all slots, folded before the rescale. The plan asks for keys with
+// limbs enough.
 absl::StatusOr<ckks::Ciphertext> CarefulNorm(const Instance& matching, const ckks::Ciphertext& u,
                                              const ckks::EvaluationKeys& keys) {
   const ckks::Context& context = *matching.context;

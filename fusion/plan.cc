@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "ckks/subchain.h"
 #include "fusion/errors.h"
+#include "fusion/norm_proof.h"
 
 namespace heft {
 namespace {
@@ -64,10 +65,8 @@ absl::Status PackModalities(FusionPlan* plan, const Params& params, const Model&
 
 void AddGalleryRotations(const Params& params, FusionPlan* plan) {
   FusionPlan::Matching& matching = plan->matching;
-  for (uint32_t k = 0; k < plan->gamma; ++k) {
-    matching.rotations.push_back(RotationElement(params, k));
-  }
-  plan->keys.Galois(matching.rotations, matching.template_limbs);
+  matching.grid = MatchingGrid(params, plan->gamma);
+  matching.grid.AddNeeds(params, matching.template_limbs, &plan->keys);
 }
 
 // kReplyForm: what measured best of 4.9 bytes a score (docs/design.md, "Short replies").
@@ -156,7 +155,7 @@ void PredictTemplate(const Params& params, const Model& model, FusionPlan* plan)
 }  // namespace
 
 absl::Status PlanCompactProjection(const Params& params, const Model& model, FusionPlan* plan,
-                                   bool real_first) {
+                                   bool real_first, size_t absent) {
   HEFT_RETURN_IF_ERROR(PackModalities(plan, params, model));
   std::vector<uint32_t> generators = Doublings(params, plan->gamma, params.slots());
   if (real_first) {
@@ -172,16 +171,16 @@ absl::Status PlanCompactProjection(const Params& params, const Model& model, Fus
   // 2e-4 so, 3e-4 with the last two folds after the rescale and 4.3e-4 with the last three, for 0.2
   // ms each; it varies with the key, and the promise is 2e-3 for the worst score.)
   plan->projection.folds_before_rescale = plan->projection.folds.size();
-  for (const PackedPair& pair : plan->projection.pairs) {
-    std::vector<uint32_t> elements;
-    for (uint32_t i = 0; i < pair.run; ++i) elements.push_back(RotationElement(params, i));
-    plan->keys.Galois(elements, plan->projection.input_limbs);
-    plan->plain_products += pair.run;
-    plan->key_switches += pair.run - 1;
-  }
+  const size_t limbs = plan->projection.input_limbs, sums = real_first ? 2 : 1;
   for (const auto& fold : plan->projection.folds) {
-    plan->keys.Galois(fold, plan->projection.input_limbs);
+    plan->keys.Galois(fold, limbs);
     plan->key_switches += fold.size() - 1;
+  }
+  for (PackedPair& pair : plan->projection.pairs) {
+    pair.grid = ProductGrid(params, pair.run, sums, limbs, plan->keys, absent);
+    pair.grid.AddNeeds(params, limbs, &plan->keys);
+    plan->plain_products += sums * pair.run;
+    plan->key_switches += pair.grid.babies - 1 + sums * (pair.grid.giants - 1);
   }
   return absl::OkStatus();
 }
@@ -230,17 +229,19 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profi
   plan.projection.input_limbs = params.limbs();
   plan.projection.z_limbs = params.limbs() - params.level_primes();
   plan.projection.input_scale = profile.scale;
-  HEFT_RETURN_IF_ERROR(PlanCompactProjection(params, model, &plan));
+  plan.matching = MatchTemplates(params, profile.scale, template_limbs);
+  // The projection comes last: it uses the keys of the others where it can. Of two rings, the other
+  // one has the gallery.
+  if (!profile.thin()) AddGalleryRotations(params, &plan);
+  AddNormNeeds(params, &plan);
+  HEFT_RETURN_IF_ERROR(PlanCompactProjection(params, model, &plan, /*real_first=*/false,
+                                             TemplateLimbs(params) - template_limbs));
   ReachZ(params,
          ScaleBeforeNormalisation(params, plan.normalisation.polynomial, plan.projection.z_limbs,
                                   profile.scale),
          &plan.projection);
-  AddNormNeeds(params, &plan);
   AddProducts(plan.normalisation.polynomial.degree == 2 ? 3 : 4, &plan);
-  plan.matching = MatchTemplates(params, profile.scale, template_limbs);
   PredictTemplate(params, model, &plan);
-  // Of two rings, the other one has the gallery.
-  if (!profile.thin()) AddGalleryRotations(params, &plan);
   return plan;
 }
 
@@ -266,6 +267,13 @@ absl::StatusOr<FusionPlan> PlanMatching(const Params& params, const Profile& pro
   plan.projection.input_limbs = params.limbs();
   plan.projection.z_limbs = params.limbs() - params.level_primes();
   plan.projection.input_scale = profile.scale;
+  plan.matching = MatchThinProbes(params, profile, model.gamma);
+  AddGalleryRotations(params, &plan);
+  AddNormNeeds(params, &plan);
+  if (ProvesCarefully(plan)) {
+    // Folds come before the rescale then.
+    for (const auto& fold : plan.normalisation.folds) plan.keys.Galois(fold, MatchLimbs(params));
+  }
   HEFT_RETURN_IF_ERROR(PlanCompactProjection(params, model, &plan, /*real_first=*/true));
   ReachZ(params, profile.match_scale, &plan.projection);
   plan.normalisation.polynomial.degree = 0;
@@ -277,12 +285,9 @@ absl::StatusOr<FusionPlan> PlanMatching(const Params& params, const Profile& pro
         "squared norms up to ", plan.normalisation.interval_hi, " do not fit the profile's ", room,
         ": train with smaller ones, or use profile compact"));
   }
-  AddNormNeeds(params, &plan);
   AddProducts(1, &plan);
-  plan.matching = MatchThinProbes(params, profile, model.gamma);
   plan.projection.z_error = plan.matching.probe_error = ProjectedError(params, plan, model);
   plan.matching.probe_length = std::sqrt(plan.normalisation.interval_hi);
-  AddGalleryRotations(params, &plan);
   return plan;
 }
 

@@ -21,6 +21,7 @@
 #include "fusion/factored.h"
 #include "fusion/key_needs.h"
 #include "fusion/profile.h"
+#include "fusion/rotation_grid.h"
 #include "heft/model.h"
 
 namespace heft {
@@ -36,9 +37,10 @@ inline constexpr size_t kMaskPrime = 2;
 // One complex ciphertext of the compact encoding: one modality, or two with the second in the
 // imaginary part. Slot t holds v[run * floor(t / gamma) + t mod run].
 struct PackedPair {
-  size_t first = 0;  // index of the modality in the real part
-  int second = -1;   // in the imaginary part, or -1
-  uint32_t run = 1;  // values in a row: c of docs/design.md, "The compact encoding"
+  size_t first = 0;            // index of the modality in the real part
+  int second = -1;             // in the imaginary part, or -1
+  uint32_t run = 1;            // values in a row: c of docs/design.md, "The compact encoding"
+  RotationGrid grid = {1, 1};  // of the projection's `run` rotations
 };
 
 // FusionPlan: of one ring, and of the one or two rings of a profile alike: three parts, in the
@@ -90,7 +92,7 @@ struct FusionPlan {
     // no room for a large coefficient, so templates stand in blocks with SlotSign's signs.
     bool short_replies = false;
     ckks::ShortForm reply_form;
-    std::vector<uint32_t> rotations;  // Galois elements, by 0 ... gamma - 1 slots
+    RotationGrid grid;  // of a probe's gamma rotations; empty where the other ring has the gallery
     // Predicted, as z_error: of what enters a block, of a probe before its rotations, and of what
     // is masked for a verification; the largest |z| of a probe.
     double template_error = 0, probe_error = 0, claim_error = 0;
@@ -130,9 +132,9 @@ double SlotSign(const FusionPlan& plan, uint32_t slot, uint32_t lane);
 // PlanCompactProjection: its part that ends with z, for callers that go on in another way. Adds
 // pairs, folds, keys and counts to a plan whose gamma and projection.input_limbs are set.
 // `real_first`: the fold that adds the conjugates is the first, and stands alone
-// (fusion/thin_fuser.h).
+// (fusion/thin_fuser.h); there are two sums of products then. `absent`: as ProductGrid's.
 absl::Status PlanCompactProjection(const ckks::Params& params, const Model& model, FusionPlan* plan,
-                                   bool real_first = false);
+                                   bool real_first = false, size_t absent = 0);
 
 // The scale of z for which a template normalised by `polynomial` comes out at `target`: its leading
 // coefficient goes into the scale, so no level is spent on it. z has `z_limbs` limbs.

@@ -30,10 +30,11 @@ void WidenDigits(const Instance& instance, ckks::EvaluationKeys* keys) {
   WidenRelinearisation(instance, keys);
 
   // Rotations that are used elsewhere too keep their digits.
-  std::set<uint32_t> elsewhere(plan.matching.rotations.begin(), plan.matching.rotations.end());
-  for (const PackedPair& pair : plan.projection.pairs) {
-    for (uint32_t i = 0; i < pair.run; ++i) elsewhere.insert(ckks::RotationElement(params, i));
-  }
+  KeyNeeds rotations;
+  plan.matching.grid.AddNeeds(params, 1, &rotations);
+  for (const PackedPair& pair : plan.projection.pairs) pair.grid.AddNeeds(params, 1, &rotations);
+  std::set<uint32_t> elsewhere;
+  for (const auto& [element, limbs] : rotations.galois_keys) elsewhere.insert(element);
   const size_t folds = plan.projection.folds.size();
   for (size_t i = plan.projection.folds_before_rescale; i < folds; ++i) {
     elsewhere.insert(plan.projection.folds[i].begin(), plan.projection.folds[i].end());

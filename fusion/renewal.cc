@@ -134,11 +134,11 @@ ring::RnsPoly Raised(const ckks::Context& context, const ring::RnsPoly& poly) {
   return out;
 }
 
-// HidingSample: of the first rotation's key that has a digit to spare.
+// HidingSample: of the key of a rotation that has a digit to spare.
 absl::StatusOr<ckks::ZeroSample> HidingSample(const Instance& instance,
                                               const ckks::EvaluationKeys& keys) {
   const ckks::Params& params = instance.params();
-  for (const uint32_t element : instance.plan.matching.rotations) {
+  for (const uint32_t element : instance.plan.matching.grid.BabyElements(params)) {
     if (element == 1) continue;
     HEFT_ASSIGN_OR_RETURN(const ckks::SwitchKey* key, keys.Galois(element, TemplateLimbs(params)));
     return ckks::ZeroSample::Of(*instance.context, *key, element, MatchLimbs(params));

@@ -107,8 +107,7 @@ absl::StatusOr<std::vector<ExtendedCiphertext>> ThinFuser::Products(
     if (packed.parts.empty()) continue;
     const std::span<const ckks::Plaintext> factors[] = {secret.plus[p], secret.minus[p]};
     HEFT_ASSIGN_OR_RETURN(std::vector<ExtendedCiphertext> parts,
-                          ckks::SumGaloisProductsExtended(
-                              context, packed, fuser_->factor_elements(p), factors, *keys_));
+                          fuser_->Products(p, packed, factors));
     if (sums.empty()) {
       sums = std::move(parts);
       continue;

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/threads.h"
 #include "ckks/arithmetic.h"
 #include "ckks/digits.h"
+#include "ckks/key_switch.h"
 #include "ckks/operation_counts.h"
 #include "fusion/block_internal.h"
 #include "fusion/matching.h"
@@ -164,54 +167,92 @@ absl::StatusOr<ckks::Plaintext> EncodeMask(const Instance& instance, double from
 
 namespace {
 
+// Giant: a vector rotated by a giant's steps, with what its babies share.
+struct Giant {
+  Giant(const Context& context, Ciphertext image)
+      : z(std::move(image)), digits(context, z.parts[1]) {}
+  Ciphertext z;
+  ckks::Digits digits;
+};
+
+// Giants: all of them, from one decomposition of `z`.
+absl::StatusOr<std::vector<Giant>> Giants(const Instance& instance, const Ciphertext& z,
+                                          const EvaluationKeys& keys) {
+  const Context& context = *instance.context;
+  const auto elements = instance.plan.matching.grid.GiantElements(context.params());
+  HEFT_ASSIGN_OR_RETURN(std::vector<Ciphertext> images,
+                        ckks::ApplyGaloisHoisted(context, z, elements, keys));
+  std::vector<std::optional<Giant>> made(images.size());
+  ParallelFor(images.size(), [&](size_t j) { made[j].emplace(context, std::move(images[j])); });
+  std::vector<Giant> out;
+  for (std::optional<Giant>& giant : made) out.push_back(std::move(*giant));
+  return out;
+}
+
+// BabyKeys: of the babies' rotations, by as many slots as their index; nullptr for the identity.
+absl::StatusOr<std::vector<const ckks::SwitchKey*>> BabyKeys(const Instance& instance, size_t limbs,
+                                                             const EvaluationKeys& keys) {
+  const auto elements = instance.plan.matching.grid.BabyElements(instance.params());
+  std::vector<const ckks::SwitchKey*> out(elements.size(), nullptr);
+  for (size_t i = 1; i < elements.size(); ++i) {
+    HEFT_ASSIGN_OR_RETURN(out[i], keys.Galois(elements[i], limbs));
+  }
+  return out;
+}
+
+// mask * rot(giant, by a baby's steps), rescaled to MatchLimbs limbs. A null key stands for the
+// identity.
+std::vector<ring::RnsPoly> MaskedBaby(const Context& context, const Giant& giant,
+                                      const ckks::SwitchKey* key, uint32_t element,
+                                      const ckks::Plaintext& mask) {
+  const size_t n = context.n(), limbs = giant.z.limbs();
+  const ring::Kernels& kernels = ring::ActiveKernels();
+  ckks::SwitchSum sum(n, limbs);
+  ring::RnsPoly plain[2] = {ring::RnsPoly(n, limbs), ring::RnsPoly(n, limbs)};
+  if (key == nullptr) {
+    for (ring::RnsPoly& part : sum.part) std::ranges::fill(part.values(), 0u);
+  }
+  AlignedVector<uint32_t> term[2] = {AlignedVector<uint32_t>(n), AlignedVector<uint32_t>(n)};
+  AlignedVector<uint32_t> permuted(n);
+  // out = mask * image of `in`, modulo one prime.
+  const auto take = [&](std::span<uint32_t> out, const uint32_t* in, size_t l) {
+    if (key != nullptr) {
+      kernels.permute(permuted.data(), in, context.permutation(element), n);
+      in = permuted.data();
+    }
+    kernels.multiply(out.data(), in, mask.poly.limb(l).data(), n,
+                     context.modulus(ckks::ExtendedPrime(context, l, limbs)));
+  };
+  for (size_t l = 0; l <= limbs; ++l) {
+    if (key != nullptr) {
+      ckks::SwitchLimb(context, term[0].data(), term[1].data(), giant.digits, *key, l);
+      for (size_t p = 0; p < 2; ++p) take(sum.part[p].limb(l), term[p].data(), l);
+    }
+    if (l == limbs) break;
+    take(plain[0].limb(l), giant.z.parts[0].limb(l).data(), l);
+    if (key == nullptr) take(plain[1].limb(l), giant.z.parts[1].limb(l).data(), l);
+  }
+  const ring::RnsPoly* const plain_parts[2] = {&plain[0], key == nullptr ? &plain[1] : nullptr};
+  return ckks::CloseSwitch(context, sum, plain_parts, /*rescale=*/true);
+}
+
 // mask * rot(z, k), rescaled to MatchLimbs limbs, for every k < gamma; `use` takes k and both
-// parts, on any thread. The mask, extended, multiplies after the key switch: of slots that it hides
-// nothing is left, the switch's noise included.
+// parts, on any thread. The mask, extended, multiplies after the key switches: of slots that it
+// hides nothing is left, the switches' noise included.
 template <typename Use>
 absl::Status MaskedRotations(const Instance& instance, const Ciphertext& z,
                              const ckks::Plaintext& mask, const EvaluationKeys& keys,
                              const Use& use) {
   const Context& context = *instance.context;
-  const size_t n = context.n(), limbs = TemplateLimbs(context.params());
-  const std::vector<uint32_t>& rotations = instance.plan.matching.rotations;
-  std::vector<const ckks::SwitchKey*> switch_keys(rotations.size(), nullptr);
-  for (size_t k = 0; k < rotations.size(); ++k) {
-    if (rotations[k] == 1) continue;
-    HEFT_ASSIGN_OR_RETURN(switch_keys[k], keys.Galois(rotations[k], limbs));
-  }
-  const ckks::Digits digits(context, z.parts[1]);
-  ckks::CountOperations({.plain_products = rotations.size(), .rotations = rotations.size() - 1});
-  const ring::Kernels& kernels = ring::ActiveKernels();
-  ParallelFor(rotations.size(), [&](size_t k) {
-    ckks::SwitchSum sum(n, limbs);
-    ring::RnsPoly plain[2] = {ring::RnsPoly(n, limbs), ring::RnsPoly(n, limbs)};
-    if (switch_keys[k] == nullptr) {
-      for (ring::RnsPoly& part : sum.part)
-        std::fill_n(part.values().begin(), part.values().size(), 0);
-    }
-    AlignedVector<uint32_t> term[2] = {AlignedVector<uint32_t>(n), AlignedVector<uint32_t>(n)};
-    AlignedVector<uint32_t> permuted(n);
-    // out = mask * image of `in`, modulo one prime.
-    const auto take = [&](std::span<uint32_t> out, const uint32_t* in, size_t l) {
-      if (switch_keys[k] != nullptr) {
-        kernels.permute(permuted.data(), in, context.permutation(rotations[k]), n);
-        in = permuted.data();
-      }
-      kernels.multiply(out.data(), in, mask.poly.limb(l).data(), n,
-                       context.modulus(ckks::ExtendedPrime(context, l, limbs)));
-    };
-    for (size_t l = 0; l <= limbs; ++l) {
-      if (switch_keys[k] != nullptr) {
-        ckks::SwitchLimb(context, term[0].data(), term[1].data(), digits, *switch_keys[k], l);
-        for (size_t p = 0; p < 2; ++p) take(sum.part[p].limb(l), term[p].data(), l);
-      }
-      if (l == limbs) break;
-      take(plain[0].limb(l), z.parts[0].limb(l).data(), l);
-      if (switch_keys[k] == nullptr) take(plain[1].limb(l), z.parts[1].limb(l).data(), l);
-    }
-    const ring::RnsPoly* const plain_parts[2] = {&plain[0],
-                                                 switch_keys[k] == nullptr ? &plain[1] : nullptr};
-    use(k, ckks::CloseSwitch(context, sum, plain_parts, /*rescale=*/true));
+  const RotationGrid& grid = instance.plan.matching.grid;
+  HEFT_ASSIGN_OR_RETURN(const auto baby_keys, BabyKeys(instance, z.limbs(), keys));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<Giant> giants, Giants(instance, z, keys));
+  const auto babies = grid.BabyElements(context.params());
+  ckks::CountOperations(
+      {.plain_products = grid.count(), .rotations = uint64_t{grid.giants} * (grid.babies - 1)});
+  ParallelFor(grid.count(), [&](size_t k) {
+    const size_t j = k / grid.babies, i = k % grid.babies;
+    use(k, MaskedBaby(context, giants[j], baby_keys[i], babies[i], mask));
   });
   return absl::OkStatus();
 }
@@ -273,31 +314,29 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const Ci
   const size_t n = context.n(), limbs = MatchLimbs(context.params());
   Ciphertext low;
   HEFT_RETURN_IF_ERROR(ckks::DropLimbs(context, &low, z, limbs));
-  std::vector<const ckks::SwitchKey*> switch_keys(plan.gamma, nullptr);
-  for (uint32_t k = 0; k < plan.gamma; ++k) {
-    if (plan.matching.rotations[k] == 1) continue;
-    HEFT_ASSIGN_OR_RETURN(switch_keys[k], keys.Galois(plan.matching.rotations[k], limbs));
-  }
-  ckks::CountOperations({.rotations = plan.gamma - 1});
-  const ckks::Digits digits(context, low.parts[1]);
-  const ring::RnsPoly own = ckks::TimesSpecial(context, low.parts[0]);
+  const RotationGrid& grid = plan.matching.grid;
+  const auto babies = grid.BabyElements(context.params());
+  HEFT_ASSIGN_OR_RETURN(const auto baby_keys, BabyKeys(instance, limbs, keys));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<Giant> giants, Giants(instance, low, keys));
   TiledCiphertexts out = NewProbe(context, plan.gamma);
-  ckks::CountOperations({.special_divisions = plan.gamma - 1});
-  // Keys come from memory, megabytes of them: each is fetched during the rotation before. A few
-  // rotations are a task, so that the next one is mostly the same thread's.
-  constexpr uint32_t kRotationsATask = 4;
-  ParallelFor((plan.gamma + kRotationsATask - 1) / kRotationsATask, [&](size_t task) {
-    const size_t first = task * kRotationsATask;
-    for (size_t k = first; k < std::min<size_t>(first + kRotationsATask, plan.gamma); ++k) {
-      if (switch_keys[k] == nullptr) {
-        StoreProbe(context, plan.gamma, k, low.parts, &out);
+  const uint64_t rotations = uint64_t{grid.giants} * (grid.babies - 1);
+  ckks::CountOperations({.rotations = rotations, .special_divisions = rotations});
+  // Keys are a few megabytes: each is fetched during the rotation before. A few rotations of a
+  // giant are a task, so that the next one is mostly the same thread's.
+  const size_t some = std::min<size_t>(grid.babies, 8), tasks = grid.babies / some;
+  ParallelFor(grid.giants * tasks, [&](size_t task) {
+    const size_t j = task / tasks, first = task % tasks * some;
+    const Giant& giant = giants[j];
+    const ring::RnsPoly own = ckks::TimesSpecial(context, giant.z.parts[0]);
+    for (size_t i = first; i < first + some; ++i) {
+      const size_t k = j * grid.babies + i;
+      if (baby_keys[i] == nullptr) {
+        StoreProbe(context, plan.gamma, static_cast<uint32_t>(k), giant.z.parts, &out);
         continue;
       }
-      const ring::Ahead ahead(k + 1 < plan.gamma && switch_keys[k + 1] != nullptr
-                                  ? switch_keys[k + 1]->values()
-                                  : ring::Ahead::Range());
+      const ring::Ahead ahead(baby_keys[i + 1 < grid.babies ? i + 1 : 1]->values());
       StoreRotation(
-          context, digits, *switch_keys[k], own, plan.matching.rotations[k],
+          context, giant.digits, *baby_keys[i], own, babies[i],
           [&](size_t l) { return out.data() + ProbeOffset(n, plan.gamma, l, 0, k, 0); },
           ProbeStride(plan.gamma));
     }

@@ -69,7 +69,8 @@ class Life {
         secret_(Must(ckks::SecretKey::Generate(context(), rng_))),
         costs_(WearCostsOf(matching_)) {
     KeyNeeds needs;
-    needs.Galois(matching_.plan.matching.rotations, TemplateLimbs(matching_.params()));
+    matching_.plan.matching.grid.AddNeeds(matching_.params(), TemplateLimbs(matching_.params()),
+                                          &needs);
     needs.Relinearisation(MatchLimbs(matching_.params()));
     keys_ = testing::MakeKeys(context(), needs, secret_, rng_);
     for (Block& block : blocks_) {

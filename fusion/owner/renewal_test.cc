@@ -51,7 +51,8 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
         std::make_unique<ckks::SecretKey>(std::move(*ckks::SecretKey::Generate(context(), rng_)));
     encoder_ = std::make_unique<ckks::BoundedEncoder>(instance_.context);
     KeyNeeds needs;
-    needs.Galois(instance_.plan.matching.rotations, TemplateLimbs(instance_.params()));
+    instance_.plan.matching.grid.AddNeeds(instance_.params(), TemplateLimbs(instance_.params()),
+                                          &needs);
     needs.Relinearisation(MatchLimbs(instance_.params()));
     keys_ = testing::MakeKeys(context(), needs, *secret_, rng_);
   }

@@ -21,10 +21,8 @@ void PlanBlocks(const ckks::Params& params, PaperRoutePlan* plan) {
   compact.matching.masked_scale = compact.matching.probe_scale;
   compact.matching.verified_scale = compact.matching.score_scale;
   compact.matching.mask_modulus = params.LevelModulus(limbs);
-  for (uint32_t k = 0; k < compact.gamma; ++k) {
-    compact.matching.rotations.push_back(ckks::RotationElement(params, k));
-    plan->keys.Galois(compact.matching.rotations.back(), limbs);
-  }
+  compact.matching.grid = MatchingGrid(params, compact.gamma);
+  compact.matching.grid.AddNeeds(params, limbs, &plan->keys);
   plan->keys.Relinearisation(limbs);
 }
 
