@@ -13,7 +13,7 @@ set(HEFT_BROWSER_SOURCES
   ckks/params.cc ckks/ring_switch.cc ckks/seeded.cc ckks/serialization.cc ckks/shape.cc ckks/short_ciphertext.cc
   ckks/subchain.cc
   inverse_sqrt/approximation.cc
-  fusion/bulk.cc fusion/client.cc fusion/compact.cc fusion/errors.cc fusion/factored.cc fusion/fuser.cc fusion/key_files.cc
+  fusion/bulk.cc fusion/client.cc fusion/compact.cc fusion/cyclic_sums.cc fusion/errors.cc fusion/factored.cc fusion/fuser.cc fusion/key_files.cc
   fusion/key_needs.cc fusion/mean.cc fusion/model.cc fusion/normalise.cc fusion/plan.cc fusion/probe_scale.cc
   fusion/profile.cc fusion/projected.cc fusion/rings.cc fusion/rotation_grid.cc fusion/samples.cc fusion/scalar_sums.cc)
 # Files, threads, and what a server computes. inline_threads.cc stands for base/threads.cc.

@@ -14,6 +14,7 @@
 #include "ckks/ring_switch.h"
 #include "fusion/block_internal.h"
 #include "fusion/compact.h"
+#include "fusion/cyclic_sums.h"
 #include "fusion/fuser.h"
 #include "fusion/normalise.h"
 #include "fusion/scalar_sums.h"
@@ -99,6 +100,35 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeMasks(const Instance& instanc
     return absl::OkStatus();
   }));
   return masks;
+}
+
+// MaskedSums: for each k < gamma the sum over e, and over the sets of gamma masks and terms, of
+// mask_e and term_((e + k) mod gamma).
+std::vector<Ciphertext> MaskedSums(const Context& context, uint32_t gamma,
+                                   std::span<const Ciphertext* const> terms,
+                                   std::span<const ckks::Plaintext> masks) {
+  const size_t n = context.n(), limbs = masks[0].limbs();
+  std::vector<Ciphertext> sums(gamma);
+  for (Ciphertext& sum : sums) {
+    for (int p = 0; p < 2; ++p) sum.parts.emplace_back(n, limbs);
+  }
+  // Rows of so many values: those of all masks stay in the second-level cache.
+  const size_t width = std::min<size_t>(n, 256), pieces = n / width;
+  ParallelFor(limbs * pieces, [&](size_t task) {
+    const size_t l = task / pieces, at = task % pieces * width;
+    internal::CyclicSums cyclic(context.ntt(l), gamma, width);
+    std::vector<const uint32_t*> rows;
+    for (const ckks::Plaintext& mask : masks) rows.push_back(mask.poly.limb(l).data() + at);
+    cyclic.SetLeft(rows);
+    for (size_t p = 0; p < 2; ++p) {
+      rows.clear();
+      for (const Ciphertext* term : terms) rows.push_back(term->parts[p].limb(l).data() + at);
+      std::vector<uint32_t*> out;
+      for (Ciphertext& sum : sums) out.push_back(sum.parts[p].limb(l).data() + at);
+      cyclic.Sum(out, rows);
+    }
+  });
+  return sums;
 }
 
 }  // namespace
@@ -312,25 +342,12 @@ absl::Status AddBatchToBlock(const Instance& instance, TiledCiphertexts* block,
     HEFT_RETURN_IF_ERROR(internal::CheckTemplate(instance.plan, *c));
   }
   HEFT_ASSIGN_OR_RETURN(const auto masks, EncodeMasks(instance, slot, count, lane, split));
-  const size_t limbs = TemplateLimbs(context.params());
+  std::vector<Ciphertext> sums = MaskedSums(context, gamma, terms, masks);
   ParallelFor(gamma, [&](size_t k) {
-    std::vector<const uint32_t*> left(masks.size()), right(masks.size());
-    std::vector<ring::RnsPoly> parts;
-    for (int p = 0; p < 2; ++p) {
-      ring::RnsPoly sum(context.n(), limbs);
-      for (size_t l = 0; l < limbs; ++l) {
-        for (size_t i = 0; i < masks.size(); ++i) {
-          const size_t term = i / gamma * gamma + (i + k) % gamma;
-          left[i] = masks[i].poly.limb(l).data();
-          right[i] = terms[term]->parts[p].limb(l).data();
-        }
-        ring::ActiveKernels().inner_product(sum.limb(l).data(), left.data(), right.data(),
-                                            masks.size(), context.n(), context.modulus(l));
-      }
-      ckks::DivideByLimbs(context, &sum, context.params().level_primes());
-      parts.push_back(std::move(sum));
+    for (ring::RnsPoly& part : sums[k].parts) {
+      ckks::DivideByLimbs(context, &part, context.params().level_primes());
     }
-    internal::AddTiled(context, gamma, static_cast<uint32_t>(k), parts, block);
+    internal::AddTiled(context, gamma, static_cast<uint32_t>(k), sums[k].parts, block);
   });
   // The products summed for each k, and the sum joins the block.
   const uint64_t products = uint64_t{gamma} * masks.size();
