@@ -16,9 +16,9 @@ namespace {
 // many blocks) live long.
 constexpr int kLogSmallest = 14;
 constexpr size_t kSmallest = size_t{1} << kLogSmallest;
-constexpr size_t kLargest = size_t{1} << 23;
+constexpr size_t kLargest = size_t{5} << 23;   // a prepared probe of 512 dimensions
 constexpr size_t kMaxHeld = size_t{96} << 20;  // per thread
-constexpr int kClasses = 40;                   // four a power of two
+constexpr int kClasses = 48;                   // four a power of two
 
 // RoundUp: sizes are rounded up to a quarter of a power of two, so at most a fifth is wasted.
 size_t RoundUp(size_t bytes) {
