@@ -14,7 +14,7 @@
 namespace heft::sql {
 namespace {
 
-// kMostServers: of one backend: each has some 16 MB of keys, and 66 more to enrol.
+// kMostServers: of one backend: each has some 9 MB of keys, and 66 more to enrol.
 constexpr size_t kMostServers = 4;
 // In errors.
 constexpr std::string_view kEvaluationKeys = "evaluation keys", kEnrolmentKeys = "enrolment keys";

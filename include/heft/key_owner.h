@@ -300,7 +300,7 @@ class HEFT_EXPORT KeyOwner {
 
   // For clients (heft/client.h), some 270 KB.
   std::vector<uint8_t> EncryptionKey() const;
-  // For the server (heft/server.h): just what the model's evaluation needs, some 7 MB (one ring:
+  // For the server (heft/server.h): just what the model's evaluation needs, some 4 MB (one ring:
   // 35). kCancelled.
   absl::StatusOr<std::vector<uint8_t>> EvaluationKeys(const Monitor& monitor = {}) const;
   // The same for enrolment and verification, where the model's profile has two rings, some

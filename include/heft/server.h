@@ -153,7 +153,7 @@ class HEFT_EXPORT Server {
   class HEFT_HIDDEN Impl;
 
   // `enrolment_keys`: of a model whose profile has two rings, for Enrol and Verify; a
-  // server that only identifies needs none. Expands the keys, at 512 + 512 dimensions to some 16 MB
+  // server that only identifies needs none. Expands the keys, at 512 + 512 dimensions to some 9 MB
   // in memory, and 66 more for enrolment. kFailedPrecondition for keys of other parameters or too
   // few for the model.
   static absl::StatusOr<Server> Create(const Model& model, std::span<const uint8_t> evaluation_keys,
