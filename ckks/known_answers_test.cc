@@ -180,9 +180,9 @@ TEST_P(KnownAnswersTest, KeySwitches) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, KnownAnswersTest,
-                         testing::Combine(::testing::Values("known-n16.json", "known-n64.json"),
-                                          ::testing::Values("reference", "sse4", "avx2", "avx512",
-                                                            "neon")),
+                         ::testing::Combine(::testing::Values("known-n16.json", "known-n64.json"),
+                                            ::testing::Values("reference", "sse4", "avx2", "avx512",
+                                                              "neon")),
                          [](const auto& test) {
                            const std::string file = std::get<0>(test.param);
                            return file.substr(6, file.find('.') - 6) + "_" +
