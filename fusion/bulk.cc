@@ -2,6 +2,7 @@
 #include "fusion/bulk.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <queue>
 
@@ -76,55 +77,75 @@ bool Holds(const TemplateBatch& batch, uint32_t slots, uint32_t slot, uint32_t c
          count <= batch.count - sample;
 }
 
-// mask_e for each e < gamma, and for a split batch the masks of its odd halves behind them: in slot
-// j of the half, even + zeta^(3^j) odd are the first one's samples, even - zeta^(3^j) odd the
-// second's.
-absl::StatusOr<std::vector<ckks::Plaintext>> EncodeMasks(const Instance& instance, uint32_t slot,
-                                                         uint32_t count, uint32_t lane,
-                                                         bool split) {
+// Mask: of term e < gamma, or of gamma + e, which is the odd half of e.
+struct Mask {
+  uint32_t term;
+  ckks::Plaintext plain;
+};
+
+// SlotsByMask: the slots of [slot, slot + count) whose samples join, those of a mask together.
+std::vector<std::vector<uint32_t>> SlotsByMask(const Instance& instance, const TemplateBatch& batch,
+                                               uint32_t batch_slots, uint32_t slot,
+                                               uint32_t count) {
   const uint32_t gamma = instance.plan.gamma, slots = instance.params().slots();
+  std::vector<std::vector<uint32_t>> of_mask(gamma);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!batch.Joins((slot + i + batch_slots - batch.first) % batch_slots)) continue;
+    const uint32_t j = slot % slots + i;
+    of_mask[j % gamma].push_back(j);
+  }
+  std::erase_if(of_mask, [](const auto& of) { return of.empty(); });
+  return of_mask;
+}
+
+// EncodeMasks: mask_e for each e that has slots, and for a split batch the masks of its odd halves
+// behind them: in slot j of the half, even + zeta^(3^j) odd are the first one's samples, even -
+// zeta^(3^j) odd the second's. `second`: of the second half.
+absl::StatusOr<std::vector<Mask>> EncodeMasks(const Instance& instance,
+                                              std::span<const std::vector<uint32_t>> of_mask,
+                                              uint32_t lane, bool split, bool second) {
   const size_t limbs = TemplateLimbs(instance.params());
   const FusionPlan& plan = instance.plan;
   const double scale = MaskScale(plan, plan.matching.template_scale, plan.matching.block_scale);
-  const double sign = slot < slots ? 1 : -1;
-  std::vector<ckks::Plaintext> masks(split ? 2 * gamma : gamma);
+  std::vector<Mask> masks(split ? 2 * of_mask.size() : of_mask.size());
   HEFT_RETURN_IF_ERROR(TryParallelFor(masks.size(), [&](size_t i) -> absl::Status {
-    std::vector<Complex> values(slots, 0);
-    for (uint32_t j = slot % slots; j < slot % slots + count; ++j) {
-      if (j % gamma != i % gamma) continue;
+    const bool odd = i >= of_mask.size();
+    const std::vector<uint32_t>& filled = of_mask[i % of_mask.size()];
+    std::vector<Complex> values(instance.params().slots(), 0);
+    for (const uint32_t j : filled) {
       const double own = SlotSign(plan, j, lane);
       values[j] = lane == 0 ? Complex(own, 0) : Complex(0, own);
-      if (i >= gamma) values[j] *= sign * ckks::OddFactor(*instance.context, j);
+      if (odd) values[j] *= (second ? -1.0 : 1.0) * ckks::OddFactor(*instance.context, j);
     }
-    HEFT_ASSIGN_OR_RETURN(masks[i], instance.encoder->Encode(values, scale, limbs));
+    masks[i].term = filled.front() % plan.gamma + (odd ? plan.gamma : 0);
+    HEFT_ASSIGN_OR_RETURN(masks[i].plain, instance.encoder->Encode(values, scale, limbs));
     return absl::OkStatus();
   }));
   return masks;
 }
 
-// MaskedSums: for each k < gamma the sum over e, and over the sets of gamma masks and terms, of
-// mask_e and term_((e + k) mod gamma).
-std::vector<Ciphertext> MaskedSums(const Context& context, uint32_t gamma,
-                                   std::span<const Ciphertext* const> terms,
-                                   std::span<const ckks::Plaintext> masks) {
-  const size_t n = context.n(), limbs = masks[0].limbs();
-  std::vector<Ciphertext> sums(gamma);
-  for (Ciphertext& sum : sums) {
-    for (int p = 0; p < 2; ++p) sum.parts.emplace_back(n, limbs);
-  }
+// MaskedSums: both parts of the sum over masks of mask_e C_((e + k) mod gamma), for each k. A term
+// without a mask counts as multiplied by zero.
+std::vector<std::array<ring::RnsPoly, 2>> MaskedSums(const Context& context, uint32_t gamma,
+                                                     std::span<const Mask> masks,
+                                                     std::span<const Ciphertext* const> terms) {
+  const size_t n = context.n(), limbs = TemplateLimbs(context.params());
+  std::vector<std::array<ring::RnsPoly, 2>> sums(gamma);
+  for (auto& sum : sums) sum = {ring::RnsPoly(n, limbs), ring::RnsPoly(n, limbs)};
   // Rows of so many values: those of all masks stay in the second-level cache.
   const size_t width = std::min<size_t>(n, 256), pieces = n / width;
+  const AlignedVector<uint32_t> zero(width, 0);
   ParallelFor(limbs * pieces, [&](size_t task) {
     const size_t l = task / pieces, at = task % pieces * width;
     internal::CyclicSums cyclic(context.ntt(l), gamma, width);
-    std::vector<const uint32_t*> rows;
-    for (const ckks::Plaintext& mask : masks) rows.push_back(mask.poly.limb(l).data() + at);
+    std::vector<const uint32_t*> rows(terms.size(), zero.data());
+    for (const Mask& mask : masks) rows[mask.term] = mask.plain.poly.limb(l).data() + at;
     cyclic.SetLeft(rows);
     for (size_t p = 0; p < 2; ++p) {
       rows.clear();
       for (const Ciphertext* term : terms) rows.push_back(term->parts[p].limb(l).data() + at);
       std::vector<uint32_t*> out;
-      for (Ciphertext& sum : sums) out.push_back(sum.parts[p].limb(l).data() + at);
+      for (auto& sum : sums) out.push_back(sum[p].limb(l).data() + at);
       cyclic.Sum(out, rows);
     }
   });
@@ -329,7 +350,8 @@ absl::Status AddBatchToBlock(const Instance& instance, TiledCiphertexts* block,
   HEFT_RETURN_IF_ERROR(internal::CheckTiles(instance, *block, "a gallery block"));
   const bool split = !batch.odd.empty();
   if (batch.coordinates.size() != gamma || lane > 1 ||
-      !Holds(batch, split ? 2 * slots : slots, slot, count) || slot % slots + count > slots) {
+      !Holds(batch, split ? 2 * slots : slots, slot, count) || slot % slots + count > slots ||
+      (!batch.left_out.empty() && batch.left_out.size() != batch.count)) {
     return absl::InvalidArgumentError(
         absl::StrCat("a batch of ", batch.coordinates.size(), " coordinates and ", batch.count,
                      " samples from slot ", batch.first, " cannot fill slots ", slot, " to ",
@@ -341,13 +363,16 @@ absl::Status AddBatchToBlock(const Instance& instance, TiledCiphertexts* block,
   for (const Ciphertext* c : terms) {
     HEFT_RETURN_IF_ERROR(internal::CheckTemplate(instance.plan, *c));
   }
-  HEFT_ASSIGN_OR_RETURN(const auto masks, EncodeMasks(instance, slot, count, lane, split));
-  std::vector<Ciphertext> sums = MaskedSums(context, gamma, terms, masks);
+  const auto of_mask = SlotsByMask(instance, batch, split ? 2 * slots : slots, slot, count);
+  if (of_mask.empty()) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(const std::vector<Mask> masks,
+                        EncodeMasks(instance, of_mask, lane, split, slot >= slots));
+  std::vector<std::array<ring::RnsPoly, 2>> sums = MaskedSums(context, gamma, masks, terms);
   ParallelFor(gamma, [&](size_t k) {
-    for (ring::RnsPoly& part : sums[k].parts) {
-      ckks::DivideByLimbs(context, &part, context.params().level_primes());
+    for (ring::RnsPoly& sum : sums[k]) {
+      ckks::DivideByLimbs(context, &sum, context.params().level_primes());
     }
-    internal::AddTiled(context, gamma, static_cast<uint32_t>(k), sums[k].parts, block);
+    internal::AddTiled(context, gamma, static_cast<uint32_t>(k), sums[k], block);
   });
   // The products summed for each k, and the sum joins the block.
   const uint64_t products = uint64_t{gamma} * masks.size();

@@ -47,6 +47,10 @@ struct TemplateBatch {
   uint32_t count = 0;
   // After SplitBatch: the odd halves, where `coordinates` are the even ones.
   std::vector<ckks::Ciphertext> odd;
+  // By sample: those that AddBatchToBlock leaves out. Empty: none.
+  std::vector<bool> left_out;
+
+  bool Joins(uint32_t sample) const { return left_out.empty() || !left_out[sample]; }
 };
 
 // The server's half, for one batch: add every coordinate of the modalities that there are, then
@@ -92,11 +96,12 @@ absl::Status MoveBatch(const Instance& instance, TemplateBatch* batch, uint32_t 
 absl::Status SplitBatch(const Rings& rings, const ckks::SwitchKey& ring_switch,
                         TemplateBatch* batch);
 
-// Adds the samples in slots [slot, slot + count) of `batch` to the same slots of one lane of a
-// block, which hold no template yet; after SplitBatch the batch has twice a block's slots, the
-// block is filled at `slot` modulo its own, and the range lies in one half: G_k = sum over e of
-// mask_e C_((e + k) mod gamma), mask_e being one in the slots j = e (mod gamma) of the range. On
-// error the block is unchanged.
+// Adds the samples in slots [slot, slot + count) of `batch`, but those that it leaves out, to the
+// same slots of one lane of a block, which hold no template yet; after SplitBatch the batch has
+// twice a block's slots, the block is filled at `slot` modulo its own, and the range lies in one
+// half: G_k = sum over e of mask_e C_((e + k) mod gamma), mask_e being one in the slots j = e (mod
+// gamma) of the range. A mask that is zero costs nothing, so the time grows with the samples, up to
+// gamma of them. On error the block is unchanged.
 absl::Status AddBatchToBlock(const Instance& instance, TiledCiphertexts* block,
                              const TemplateBatch& batch, uint32_t slot, uint32_t count,
                              uint32_t lane);

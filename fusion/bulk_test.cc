@@ -179,6 +179,20 @@ TEST_P(BulkTest, BlocksMixBothRoutes) {
   EXPECT_LT(WorstScore(block, samples, positions), kTolerance);
 }
 
+TEST_P(BulkTest, WhatIsLeftOutJoinsNoBlock) {
+  const std::vector<Sample> samples = RandomSamples(3);
+  TemplateBatch batch = FuseBulk(samples);
+  batch.left_out = {false, true, false};
+  TiledCiphertexts block = EmptyBlock(context(), model_.gamma);
+  ASSERT_TRUE(AddBatchToBlock(instance_, &block, batch, 0, 3, 0).ok());
+  EXPECT_LT(WorstScore(block, {samples[0], samples[2]}, {0, 2}), kTolerance);
+  const TiledCiphertexts before = block;
+  ASSERT_TRUE(AddBatchToBlock(instance_, &block, batch, 1, 1, 1).ok()) << "nobody is added";
+  EXPECT_EQ(block, before);
+  batch.left_out.pop_back();
+  EXPECT_FALSE(AddBatchToBlock(instance_, &block, batch, 0, 3, 1).ok()) << "one is missing";
+}
+
 TEST_P(BulkTest, MissingModalityIsTheZeroVector) {
   if (model_.modalities.size() < 2) GTEST_SKIP() << "one modality only";
   std::vector<Sample> samples = RandomSamples(20);  // shorter without one: well inside

@@ -65,12 +65,13 @@ class GalleryChange {
   // Place: to be read or changed; the block's digests follow at Commit. Valid until Commit.
   absl::StatusOr<Resident*> Place(uint64_t position);
 
-  // AddSingles: each template at a free position, durable as an entry of the journal. Entries that
-  // are too many are folded.
-  absl::Status AddSingles(const Instance& instance, std::span<const Enrolment> templates,
-                          const ckks::EvaluationKeys& keys);
+  // AddSingles: each template at a free position, durable as an entry of the journal.
+  absl::Status AddSingles(const Instance& instance, std::span<const Enrolment> templates);
+  // FoldIfMany: where the journal has more than kMostPending entries that are in no checkpoint. To
+  // be called once, after the last AddSingles: a fold costs as much for 64 entries as for one.
+  absl::Status FoldIfMany(const Instance& instance, const ckks::EvaluationKeys& keys);
   // AddBatch: a batch in bulk, of[i] being sample i's; their `z` is not looked at. Its positions
-  // are new ones, side by side.
+  // are new ones, side by side. Those of samples that the batch leaves out are free afterwards.
   absl::Status AddBatch(const Rings& rings, std::span<const Enrolment> of, TemplateBatch batch,
                         const RingKeys& keys);
   // Fold: writes checkpoints with all entries of the journal, but those of damaged blocks, which

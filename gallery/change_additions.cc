@@ -10,8 +10,7 @@
 namespace heft {
 
 absl::Status GalleryChange::AddSingles(const Instance& instance,
-                                       std::span<const Enrolment> templates,
-                                       const ckks::EvaluationKeys& keys) {
+                                       std::span<const Enrolment> templates) {
   head_.block_places = 2 * instance.params().slots();
   const WearCosts costs = WearCostsOf(instance);
   for (const Enrolment& t : templates) {
@@ -30,8 +29,7 @@ absl::Status GalleryChange::AddSingles(const Instance& instance,
     ++head_.next_entry;
   }
   Touch();
-  HEFT_ASSIGN_OR_RETURN(const bool many, IsTooMany(instance));
-  return many ? Fold(instance, keys) : absl::OkStatus();
+  return absl::OkStatus();
 }
 
 absl::Status GalleryChange::AddBatch(const Rings& rings, std::span<const Enrolment> of,
@@ -63,7 +61,9 @@ absl::Status GalleryChange::AddBatch(const Rings& rings, std::span<const Enrolme
     const auto slot = static_cast<uint32_t>((first_slot + done) % batch_slots);
     HEFT_RETURN_IF_ERROR(AddBatchToBlock(instance, &data, batch, slot, count, at.lane));
     for (size_t i = 0; i < count; ++i) {
-      HEFT_RETURN_IF_ERROR(Settle(position + i, of[done + i], Digest{}));
+      HEFT_RETURN_IF_ERROR(batch.Joins(static_cast<uint32_t>(done + i))
+                               ? Settle(position + i, of[done + i], Digest{})
+                               : writer_->Put(Table::kFree, NumberKey(number_, position + i), {}));
     }
     infos_[block].wear.wear += costs.batch;
     HEFT_RETURN_IF_ERROR(WriteCheckpoint(block, data));

@@ -139,6 +139,11 @@ absl::StatusOr<bool> GalleryChange::IsTooMany(const Instance& instance) {
   return count > kMostPending;
 }
 
+absl::Status GalleryChange::FoldIfMany(const Instance& instance, const ckks::EvaluationKeys& keys) {
+  HEFT_ASSIGN_OR_RETURN(const bool many, IsTooMany(instance));
+  return many ? Fold(instance, keys) : absl::OkStatus();
+}
+
 absl::Status GalleryChange::Rechain(size_t block) {
   std::map<uint64_t, std::pair<uint64_t, Digest>> entries;
   const uint64_t first = block * uint64_t{head_.block_places};

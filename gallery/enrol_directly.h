@@ -34,7 +34,7 @@ inline absl::StatusOr<EnrolResult> EnrolDirectly(const Server::Impl& server,
     HEFT_RETURN_IF_ERROR(
         change.AddBatch(server.rings(), templates, std::move(bulk.batch), server.ring_keys()));
   } else {
-    HEFT_RETURN_IF_ERROR(change.AddSingles(server.instance(), templates, server.keys()));
+    HEFT_RETURN_IF_ERROR(change.AddSingles(server.instance(), templates));
     HEFT_RETURN_IF_ERROR(change.Fold(server.instance(), server.keys()));
   }
   HEFT_RETURN_IF_ERROR(change.Commit());

@@ -36,7 +36,8 @@ class GalleryChangeTest : public testing::GalleryTest {
   Gallery::Impl Newest() const { return *server_->OpenGallery(directory_, true); }
   absl::Status Add(std::span<const Enrolment> templates, bool fold = false) {
     HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(Newest(), /*start=*/true));
-    HEFT_RETURN_IF_ERROR(change.AddSingles(*instance_, templates, server_->keys()));
+    HEFT_RETURN_IF_ERROR(change.AddSingles(*instance_, templates));
+    HEFT_RETURN_IF_ERROR(change.FoldIfMany(*instance_, server_->keys()));
     if (fold) HEFT_RETURN_IF_ERROR(change.Fold(*instance_, server_->keys()));
     return change.Commit();
   }
@@ -130,7 +131,7 @@ TEST_F(GalleryChangeTest, WhoWritesWaitsForHisTurn) {
   EXPECT_EQ(Code(Add(templates)), absl::StatusCode::kUnavailable);
   SetWriterWait(60);
   std::thread other([&] { EXPECT_TRUE(Add(templates).ok()); });
-  ASSERT_TRUE(change->AddSingles(*instance_, Templates({3}), server_->keys()).ok());
+  ASSERT_TRUE(change->AddSingles(*instance_, Templates({3})).ok());
   ASSERT_TRUE(change->Commit().ok());
   change.reset();
   other.join();
@@ -160,7 +161,7 @@ TEST_F(GalleryChangeTest, SeveralGalleriesInAStore) {
   ASSERT_TRUE(Add(Templates({1})).ok());
   const std::string second = directory_ + ":second";
   GalleryChange change = *GalleryChange::Begin(*server_->OpenGallery(second, true), /*start=*/true);
-  ASSERT_TRUE(change.AddSingles(*instance_, Templates({1, 2}), server_->keys()).ok());
+  ASSERT_TRUE(change.AddSingles(*instance_, Templates({1, 2})).ok());
   ASSERT_TRUE(change.Commit().ok());
   EXPECT_EQ(Newest().size(), 1u);
   const Gallery::Impl other = *Gallery::Impl::Open(second);

@@ -182,7 +182,7 @@ class RekeyTest : public ::testing::Test {
     for (size_t block = 0; block < blocks; ++block) {
       change.head().places = block * 2 * instance_->params().slots();
       templates[0].sample[0] = static_cast<uint8_t>(block + 1);
-      ASSERT_TRUE(change.AddSingles(*instance_, templates, old_->server->keys()).ok());
+      ASSERT_TRUE(change.AddSingles(*instance_, templates).ok());
     }
     ASSERT_TRUE(change.Fold(*instance_, old_->server->keys()).ok());
     ASSERT_TRUE(change.Commit().ok());

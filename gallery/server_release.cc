@@ -20,7 +20,13 @@ using internal::Report;
 
 namespace {
 
-// Indices [first, end) of samples of a batch that stand side by side.
+// kWidestGap: rejected samples of a batch between two that join the gallery together. Their places
+// are then free for others. More of them would waste room, so what comes behind is moved there by
+// itself; that takes gamma rotations.
+constexpr size_t kWidestGap = 64;
+
+// Indices [first, end) of samples of a batch, without wide gaps; the first and the last are
+// admitted.
 struct Stretch {
   size_t first, end;
 };
@@ -28,7 +34,7 @@ std::vector<Stretch> StretchesOf(const std::vector<bool>& admitted) {
   std::vector<Stretch> runs;
   for (size_t i = 0; i < admitted.size(); ++i) {
     if (!admitted[i]) continue;
-    if (runs.empty() || runs.back().end != i) runs.push_back({i, i});
+    if (runs.empty() || i - runs.back().end > kWidestGap) runs.push_back({i, i});
     runs.back().end = i + 1;
   }
   return runs;
@@ -109,14 +115,17 @@ absl::Status Server::Impl::AdmitEntry(GalleryChange* change, QuarantinedEnrolmen
     for (size_t i = 0; i < admitted.size(); ++i) {
       if (admitted[i]) add(i);
     }
-    return change->AddSingles(instance(), templates, keys());
+    return change->AddSingles(instance(), templates);
   }
   for (const Stretch& stretch : StretchesOf(admitted)) {
     templates.clear();
-    for (size_t i = stretch.first; i < stretch.end; ++i) add(i);
     TemplateBatch batch = e.batch;
     batch.first = static_cast<uint32_t>(stretch.first);
     batch.count = static_cast<uint32_t>(stretch.end - stretch.first);
+    for (size_t i = stretch.first; i < stretch.end; ++i) {
+      add(i);
+      batch.left_out.push_back(!admitted[i]);
+    }
     HEFT_RETURN_IF_ERROR(change->AddBatch(rings_, templates, std::move(batch), *keys_));
   }
   return absl::OkStatus();
@@ -189,6 +198,7 @@ absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
     result.admitted += admitted;
     HEFT_RETURN_IF_ERROR(Report(progress, result.admitted, result.admitted));
   }
+  if (result.admitted > 0) HEFT_RETURN_IF_ERROR(change.FoldIfMany(instance(), keys()));
   std::optional<SigningKey> signer;
   if (!so_far.erased.empty()) {
     HEFT_ASSIGN_OR_RETURN(signer, GallerySigner(directory));

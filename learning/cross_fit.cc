@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -25,7 +26,8 @@ int PeopleWithTwo(std::span<const int> identities) {
   return static_cast<int>(std::ranges::count_if(samples, [](int n) { return n > 1; }));
 }
 
-// The split of a part: its people are tested, of the others one in recipe::kStoppingShare stops.
+// The split of a fold of the paper's recipe: a part is left out, and of the others one person in
+// recipe::kStoppingShare stops.
 std::vector<Split> SplitOf(int part, std::span<const int> identities, std::span<const int> part_of,
                            uint64_t seed) {
   std::vector<int> others;  // samples of those not in the part, by a numbering of their own
@@ -50,33 +52,61 @@ std::vector<Split> SplitOf(int part, std::span<const int> identities, std::span<
   return split;
 }
 
-// The split where all others train.
-std::vector<Split> AllOthers(int part, std::span<const int> identities,
+// The split where all but two parts train; these may be the same.
+std::vector<Split> AllOthers(int a, int b, std::span<const int> identities,
                              std::span<const int> part_of) {
   std::vector<Split> split;
   for (int identity : identities) {
-    split.push_back(part_of[identity] == part ? Split::kTest : Split::kTrain);
+    const bool left_out = part_of[identity] == a || part_of[identity] == b;
+    split.push_back(left_out ? Split::kTest : Split::kTrain);
   }
   return split;
 }
 
+// The parts that each fold leaves out.
+std::vector<std::pair<int, int>> Folds(int parts, bool across) {
+  std::vector<std::pair<int, int>> folds;
+  for (int a = 0; a < parts; ++a) {
+    if (!across) folds.push_back({a, a});
+    for (int b = a + 1; b < parts && across; ++b) folds.push_back({a, b});
+  }
+  return folds;
+}
+
 }  // namespace
 
-Dataset CrossFit::Part(size_t part) const {
+Dataset CrossFit::Fold(size_t fold) const {
   Dataset data = people;
-  data.split = splits[part];
+  data.split = splits[fold];
   return data;
 }
 
-absl::StatusOr<std::vector<LabelledScores>> CrossFit::Scores() const {
+absl::StatusOr<std::vector<LabelledScores>> CrossFit::Collect(const ScoreFold& score) const {
   std::vector<LabelledScores> sets;
-  for (size_t part = 0; part < splits.size(); ++part) {
-    HEFT_ASSIGN_OR_RETURN(LabelledScores scores,
-                          LearnedScores(Part(part), Split::kTest, results[part].projection,
-                                        {results[part].approximation, 1.0}));
-    sets.push_back(std::move(scores));
+  const int all = people.Rows();
+  LabelledScores joined{FeatureMatrix(across ? all : 0, across ? all : 0), {}};
+  // From the last fold on, so that the first one's scores stay.
+  for (size_t k = splits.size(); k-- > 0;) {
+    const size_t fold = across ? k : splits.size() - 1 - k;
+    HEFT_ASSIGN_OR_RETURN(LabelledScores scores, score(fold));
+    if (across) {
+      const std::vector<int> rows = RowsOf(splits[fold], Split::kTest);
+      joined.scores(rows, rows) = scores.scores;
+    } else {
+      sets.push_back(std::move(scores));
+    }
   }
+  if (!across) return sets;
+  joined.identities = IdentityNumbers(people.labels);
+  sets.push_back(std::move(joined));
   return sets;
+}
+
+absl::StatusOr<std::vector<LabelledScores>> CrossFit::Scores() const {
+  return Collect([this](size_t fold) {
+    return LearnedScores(Fold(fold), Split::kTest, results[fold].projection,
+                         {results[fold].approximation, 1.0});
+  });
 }
 
 Dataset DevelopmentPeople(const Dataset& dataset) {
@@ -117,27 +147,30 @@ absl::StatusOr<CrossFit> FitAcross(const Monitor& monitor, const Dataset& datase
   CrossFit fit;
   fit.people = DevelopmentPeople(dataset);
   const std::vector<int> identities = IdentityNumbers(fit.people.labels);
-  const int parts = CrossFitParts(fit.people);
+  const bool paper = options.recipe == Recipe::kPaper;
+  fit.across = !paper && epochs == 0 && fit.people.Rows() <= recipe::kMostAcross;
+  const int parts = CrossFitParts(fit.people) * (fit.across ? 2 : 1);
   Random random(options.seed, kFoldsStream);
   const std::vector<int> part_of = DealPeople(identities, parts, random);
-  const bool paper = options.recipe == Recipe::kPaper;
+  const std::vector<std::pair<int, int>> folds = Folds(parts, fit.across);
   const Progress progress(monitor, absl::StrCat(name, "cross-fitting"));
-  for (int part = 0; part < parts; ++part) {
-    fit.splits.push_back(paper ? SplitOf(part, identities, part_of, options.seed)
-                               : AllOthers(part, identities, part_of));
+  for (const auto& [a, b] : folds) {
+    fit.splits.push_back(paper ? SplitOf(a, identities, part_of, options.seed)
+                               : AllOthers(a, b, identities, part_of));
+    const size_t fold = fit.results.size();
     TrainResult result;
     if (paper) {
       HEFT_ASSIGN_OR_RETURN(
-          result, TrainWithProgress(monitor, fit.Part(part), options,
-                                    absl::StrFormat("%spart %d of %d", name, part + 1, parts)));
+          result, TrainWithProgress(monitor, fit.Fold(fold), options,
+                                    absl::StrFormat("%spart %d of %d", name, a + 1, parts)));
     } else {
-      HEFT_RETURN_IF_ERROR(progress.Step(part, parts));
+      HEFT_RETURN_IF_ERROR(progress.Step(fold, folds.size()));
       HEFT_ASSIGN_OR_RETURN(result,
-                            TrainFully(fit.Part(part), options, epochs, StoppedBy(monitor)));
+                            TrainFully(fit.Fold(fold), options, epochs, StoppedBy(monitor)));
     }
     fit.results.push_back(std::move(result));
   }
-  if (!paper) HEFT_RETURN_IF_ERROR(progress.Step(parts, parts));
+  if (!paper) HEFT_RETURN_IF_ERROR(progress.Step(folds.size(), folds.size()));
   return fit;
 }
 
@@ -153,29 +186,29 @@ CrossFit OfValidationPeople(const Dataset& dataset, const TrainResult& shipped) 
 }
 
 CrossFit OfAllPeople(const Dataset& people, const TrainResult& shipped) {
-  return {people, {std::vector<Split>(people.labels.size(), Split::kTest)}, {shipped}, true};
+  return {people, {std::vector<Split>(people.labels.size(), Split::kTest)}, {shipped}, false, true};
 }
 
 absl::StatusOr<Eigen::VectorXd> HeldOutNorms(const CrossFit& fit, const TrainOptions& options) {
   std::vector<double> norms;
-  for (size_t part = 0; part < fit.splits.size(); ++part) {
+  for (size_t fold = 0; fold < fit.splits.size(); ++fold) {
     HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features,
-                          Concatenate(fit.people, RowsOf(fit.splits[part], Split::kTest)));
-    const Eigen::VectorXd own = SquaredNorms(fit.results[part].projection, features);
+                          Concatenate(fit.people, RowsOf(fit.splits[fold], Split::kTest)));
+    const Eigen::VectorXd own = SquaredNorms(fit.results[fold].projection, features);
     norms.insert(norms.end(), own.begin(), own.end());
     if (options.drop_modality <= 0) continue;
-    HEFT_ASSIGN_OR_RETURN(const SamplePool pool, SamplePool::Make(fit.Part(part), Split::kTest));
-    Random random(options.seed, kDropStream + part);
+    HEFT_ASSIGN_OR_RETURN(const SamplePool pool, SamplePool::Make(fit.Fold(fold), Split::kTest));
+    Random random(options.seed, kDropStream + fold);
     const Batch dropped = pool.Repair(random, options.max_batch, options.drop_modality);
-    const Eigen::VectorXd shorter = SquaredNorms(fit.results[part].projection, dropped.features);
+    const Eigen::VectorXd shorter = SquaredNorms(fit.results[fold].projection, dropped.features);
     norms.insert(norms.end(), shorter.begin(), shorter.end());
   }
   return Eigen::Map<const Eigen::VectorXd>(norms.data(), static_cast<Eigen::Index>(norms.size()));
 }
 
 absl::Status SetIntervals(const Normaliser& normaliser, CrossFit& fit) {
-  for (size_t part = 0; part < fit.splits.size(); ++part) {
-    HEFT_RETURN_IF_ERROR(SetInterval(normaliser, fit.Part(part), fit.results[part]));
+  for (size_t fold = 0; fold < fit.splits.size(); ++fold) {
+    HEFT_RETURN_IF_ERROR(SetInterval(normaliser, fit.Fold(fold), fit.results[fold]));
   }
   return absl::OkStatus();
 }

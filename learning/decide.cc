@@ -23,11 +23,11 @@ bool ShareAVector(const Dataset& dataset, int a, int b) {
 
 std::optional<double> SampleAgreement(const CrossFit& fit) {
   double sum = 0, pairs = 0;
-  for (size_t part = 0; part < fit.splits.size(); ++part) {
-    const std::vector<int> rows = RowsOf(fit.splits[part], Split::kTest);
+  for (size_t fold = 0; fold < fit.splits.size(); ++fold) {
+    const std::vector<int> rows = RowsOf(fit.splits[fold], Split::kTest);
     const absl::StatusOr<FeatureMatrix> features = Concatenate(fit.people, rows);
     if (!features.ok()) return std::nullopt;
-    FeatureMatrix z = ProjectAll(fit.results[part].projection, *features);
+    FeatureMatrix z = ProjectAll(fit.results[fold].projection, *features);
     z /= std::sqrt(z.rowwise().squaredNorm().mean());
     for (size_t i = 0; i < rows.size(); ++i) {
       for (size_t j = i + 1; j < rows.size(); ++j) {
@@ -69,19 +69,14 @@ std::string FewText(const CrossFit& fit, int people) {
 
 absl::StatusOr<ProbeScores> ScoresOfSet(const CrossFit& fit, ProbeLength length, uint32_t set) {
   const std::vector<int> missing = MissingModalities(set, fit.people.modalities.size());
-  ProbeScores out;
-  out.modalities = set;
-  for (size_t part = 0; part < fit.splits.size(); ++part) {
-    const Normaliser approximate{fit.results[part].approximation, 1.0};
-    const bool exact = length == ProbeLength::kExact;
-    HEFT_ASSIGN_OR_RETURN(
-        LabelledScores scores,
-        PartialProbeScores(fit.Part(part), Split::kTest, fit.results[part].projection,
-                           exact ? Normaliser{} : approximate, missing, /*outside=*/nullptr,
-                           exact ? &approximate : nullptr));
-    out.sets.push_back(std::move(scores));
-  }
-  return out;
+  const bool exact = length == ProbeLength::kExact;
+  HEFT_ASSIGN_OR_RETURN(std::vector<LabelledScores> sets, fit.Collect([&](size_t fold) {
+    const Normaliser approximate{fit.results[fold].approximation, 1.0};
+    return PartialProbeScores(fit.Fold(fold), Split::kTest, fit.results[fold].projection,
+                              exact ? Normaliser{} : approximate, missing, /*outside=*/nullptr,
+                              exact ? &approximate : nullptr);
+  }));
+  return ProbeScores{set, std::move(sets)};
 }
 
 absl::StatusOr<Decisions> Decide(const CrossFit& fit, ProbeLength length, uint64_t seed) {
@@ -98,19 +93,13 @@ absl::StatusOr<Decisions> Decide(const CrossFit& fit, ProbeLength length, uint64
     decisions.sample_agreement = SampleAgreement(fit);
   }
   HEFT_ASSIGN_OR_RETURN(const FusionGain gain, MeasureFusionGain(fit, sets));
-  Json parts = Json::array();
-  for (const TrainResult& result : fit.results) {
-    parts.push_back(Json{{"val_auroc", result.val_auroc},
-                         {"best_epoch", result.best_epoch},
-                         {"modality_weights", result.summary["modality_weights"]}});
-  }
   int people = 0;
   for (const LabelledScores& set : sets) {
     people += 1 + *std::ranges::max_element(set.identities);
   }
   HEFT_ASSIGN_OR_RETURN(const ScoreSet pooled, PoolScores(sets));
   decisions.summary["cross_fit"] = {{"people", people},
-                                    {"parts", std::move(parts)},
+                                    {"models", fit.results.size()},
                                     {"genuine_pairs", pooled.genuine.size()},
                                     {"impostor_pairs", pooled.impostor.size()}};
   decisions.summary["fusion"] = gain.ToJson();

@@ -32,12 +32,13 @@ TrainOptions Quick() {
   return options;
 }
 
-absl::StatusOr<CrossFit> Fit(const Dataset& dataset, const TrainOptions& options = Quick()) {
+absl::StatusOr<CrossFit> Fit(const Dataset& dataset, const TrainOptions& options = Quick(),
+                             int epochs = 0) {
   if (CrossFitParts(DevelopmentPeople(dataset)) < 2) {
     HEFT_ASSIGN_OR_RETURN(const TrainResult shipped, Train(dataset, options));
     return OfValidationPeople(dataset, shipped);
   }
-  HEFT_ASSIGN_OR_RETURN(CrossFit fit, FitAcross({}, dataset, options, 0, ""));
+  HEFT_ASSIGN_OR_RETURN(CrossFit fit, FitAcross({}, dataset, options, epochs, ""));
   HEFT_ASSIGN_OR_RETURN(const Eigen::VectorXd norms, HeldOutNorms(fit, options));
   HEFT_ASSIGN_OR_RETURN(const Normaliser normaliser, FitInterval(norms, options));
   HEFT_RETURN_IF_ERROR(SetIntervals(normaliser, fit));
@@ -50,11 +51,13 @@ std::set<std::string> Named(const CrossFit& fit, size_t part, Split split) {
   return names;
 }
 
-TEST(CrossFitTest, EverybodyForTrainingIsJudgedOnceByAModelOfOthers) {
+// Epochs take time, so a fold leaves out one part.
+TEST(CrossFitTest, WithEpochsEachPersonIsLeftOutOnce) {
   const Dataset dataset = People();
-  const auto fit = Fit(dataset);
+  const auto fit = Fit(dataset, Quick(), 1);
   ASSERT_TRUE(fit.ok()) << fit.status();
   EXPECT_FALSE(fit->too_few);
+  EXPECT_FALSE(fit->across);
   ASSERT_EQ(fit->splits.size(), static_cast<size_t>(recipe::kParts));
   std::set<std::string> judged, test;
   for (int row : RowsOf(dataset.split, Split::kTest)) test.insert(dataset.labels[row]);
@@ -76,6 +79,41 @@ TEST(CrossFitTest, EverybodyForTrainingIsJudgedOnceByAModelOfOthers) {
   EXPECT_EQ(rows, judged.size() * 4);
 }
 
+TEST(CrossFitTest, InClosedFormAllPeopleAreComparedByModelsOfOthers) {
+  const Dataset dataset = People();
+  const auto fit = Fit(dataset);
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  EXPECT_TRUE(fit->across);
+  constexpr size_t kParts = 2 * recipe::kParts;
+  ASSERT_EQ(fit->splits.size(), kParts * (kParts - 1) / 2);
+  std::set<std::string> test;
+  for (int row : RowsOf(dataset.split, Split::kTest)) test.insert(dataset.labels[row]);
+  std::set<std::pair<std::string, std::string>> compared;
+  for (size_t fold = 0; fold < fit->splits.size(); ++fold) {
+    EXPECT_TRUE(CheckIdentitySplit(fit->people.labels, fit->splits[fold]).ok());
+    const std::set<std::string> left_out = Named(*fit, fold, Split::kTest);
+    EXPECT_NEAR(left_out.size(), 32.0 / recipe::kParts, 2) << "as many as of one of kParts parts";
+    for (const std::string& a : left_out) {
+      EXPECT_EQ(test.count(a), 0u);
+      for (const std::string& b : left_out) compared.insert({a, b});
+    }
+  }
+  EXPECT_EQ(compared.size(), 32u * 32);
+  const auto scores = fit->Scores();
+  ASSERT_TRUE(scores.ok());
+  ASSERT_EQ(scores->size(), 1u);
+  EXPECT_EQ((*scores)[0].identities, IdentityNumbers(fit->people.labels));
+  // A comparison is of the first fold that leaves out both people.
+  for (const auto& [a, b] : {std::pair{0, 1}, {0, 60}, {100, 31}, {127, 126}}) {
+    size_t fold = 0;
+    while (fit->splits[fold][a] != Split::kTest || fit->splits[fold][b] != Split::kTest) ++fold;
+    const FeatureMatrix z = ProjectAndNormalise(fit->results[fold].projection,
+                                                *Concatenate(fit->people, std::vector<int>{a, b}),
+                                                {fit->results[fold].approximation, 1.0});
+    EXPECT_NEAR((*scores)[0].scores(a, b), z.row(0).dot(z.row(1)), 1e-9) << a << ", " << b;
+  }
+}
+
 // What happens to test people must not reach a model: their vectors are replaced by others.
 TEST(CrossFitTest, TestPeopleTakePartInNothing) {
   Dataset dataset = People();
@@ -92,8 +130,11 @@ TEST(CrossFitTest, TestPeopleTakePartInNothing) {
 TEST(CrossFitTest, FewerPartsForFewerPeople) {
   const auto fewer = Fit(People(14));  // 11 for training and validation
   ASSERT_TRUE(fewer.ok()) << fewer.status();
-  EXPECT_EQ(fewer->splits.size(), 2u);
-  for (int identities : {11, 12, 13}) EXPECT_EQ(Fit(People(identities))->splits.size(), 2u);
+  EXPECT_EQ(fewer->splits.size(), 6u) << "every two of four parts";
+  for (int identities : {11, 12, 13}) {
+    EXPECT_EQ(Fit(People(identities))->splits.size(), 6u);
+    EXPECT_EQ(Fit(People(identities), Quick(), 1)->splits.size(), 2u);
+  }
   const auto none = Fit(People(8));
   ASSERT_TRUE(none.ok()) << none.status();
   EXPECT_TRUE(none->too_few);
@@ -136,14 +177,14 @@ TEST(DecideTest, CurvesSearchesAndAgreement) {
   EXPECT_EQ(decisions->summary["cross_fit"]["people"], 32);
 }
 
-// A part's probes are scored as encrypted ones are: by the probe's own norm where there are two
+// Probes of a fold are scored as encrypted ones are: by the probe's own norm where there are two
 // rings, by the polynomial where there is one.
 TEST(DecideTest, ProbesWithoutAModalityAreNormalisedAsTheProfileDoes) {
   const auto fit = *Fit(People());
   const auto exact = ScoresOfSet(fit, ProbeLength::kExact, 1);
   const auto approximate = ScoresOfSet(fit, ProbeLength::kApproximate, 1);
   ASSERT_TRUE(exact.ok() && approximate.ok()) << exact.status();
-  ASSERT_EQ(exact->sets.size(), fit.splits.size());
+  ASSERT_EQ(exact->sets.size(), 1u);
   const std::vector<int> rows = RowsOf(fit.splits[0], Split::kTest);
   const FeatureMatrix probe =
       ProjectAll(fit.results[0].projection, *Concatenate(fit.people, rows, std::vector<int>{1}));
@@ -151,8 +192,9 @@ TEST(DecideTest, ProbesWithoutAModalityAreNormalisedAsTheProfileDoes) {
       ProjectAndNormalise(fit.results[0].projection, *Concatenate(fit.people, rows),
                           {fit.results[0].approximation, 1.0});
   const double raw = probe.row(0).dot(whole.row(5)), s = probe.row(0).squaredNorm();
-  EXPECT_NEAR(exact->sets[0].scores(0, 5), raw / std::sqrt(s), 1e-9);
-  EXPECT_NEAR(approximate->sets[0].scores(0, 5), raw * fit.results[0].approximation(s), 1e-9);
+  EXPECT_NEAR(exact->sets[0].scores(rows[0], rows[5]), raw / std::sqrt(s), 1e-9);
+  EXPECT_NEAR(approximate->sets[0].scores(rows[0], rows[5]), raw * fit.results[0].approximation(s),
+              1e-9);
 }
 
 // Known answers: samples of a person that are all alike, and two that are orthogonal.

@@ -37,7 +37,7 @@ ClassStatistics Measure(const FeatureMatrix& features, std::span<const int> clas
     deviations.row(i) -= statistics.means.row(numbers[classes[i]]);
   }
   const double freedom = std::max<double>(1, features.rows() - statistics.sizes.size());
-  statistics.within = TransposedProduct(deviations, deviations) / freedom;
+  statistics.within = GramMatrix(deviations) / freedom;
   return statistics;
 }
 
@@ -125,7 +125,7 @@ absl::StatusOr<Discriminants> Lda(const FeatureMatrix& features, std::span<const
     const FeatureMatrix samples = features.rowwise() - features.colwise().mean();
     Eigen::MatrixXd between =
         (1 - options.blend) / classes_in_all * centred * centred.transpose() +
-        options.blend / static_cast<double>(samples.rows()) * TransposedProduct(samples, samples);
+        options.blend / static_cast<double>(samples.rows()) * GramMatrix(samples);
     lower.solveInPlace(between);  // L^-1 S, then L^-1 (L^-1 S)^T
     between.transposeInPlace();
     lower.solveInPlace(between);

@@ -104,11 +104,8 @@ absl::StatusOr<FusionGain> MeasureFusionGain(const CrossFit& fit,
   // One system's scores at a time: those of all together take a lot of memory.
   const auto measure = [&](const std::string& name,
                            const auto& score) -> absl::StatusOr<SystemGain> {
-    std::vector<LabelledScores> sets;
-    for (size_t part = 0; part < fit.splits.size(); ++part) {
-      HEFT_ASSIGN_OR_RETURN(LabelledScores scores, score(fit.Part(part)));
-      sets.push_back(std::move(scores));
-    }
+    HEFT_ASSIGN_OR_RETURN(const std::vector<LabelledScores> sets,
+                          fit.Collect([&](size_t fold) { return score(fit.Fold(fold)); }));
     HEFT_ASSIGN_OR_RETURN(const VerificationEstimate own, comparison.Add(sets));
     const FnmrEstimate error = EstimateFnmr(sets, recipe::kFmr);
     const FnmrDifference minus = Subtract(own_error, error);

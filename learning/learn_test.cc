@@ -52,7 +52,7 @@ TEST(Learn, GivesAModelToUse) {
   }
   EXPECT_TRUE(model->exact_projection.empty());
   EXPECT_EQ(steps, 5u) << "the start and four epochs";
-  EXPECT_EQ(of_parts, 6u) << "before, between and after five parts";
+  EXPECT_EQ(of_parts, 46u) << "before, between and after the folds of ten parts, two left out";
   EXPECT_TRUE(model->sample_agreement.has_value());
   const Json summary = Summary(*model);
   EXPECT_TRUE(summary.contains("fusion"));

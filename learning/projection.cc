@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include "base/threads.h"
@@ -22,6 +23,21 @@ FeatureMatrix ProductTransposed(const FeatureMatrix& left, const FeatureMatrix& 
     product.middleRows(begin, count).noalias() = left.middleRows(begin, count) * right.transpose();
   });
   return product;
+}
+
+// The sum of `product` of chunks of rows, computed in parallel. The chunks are fixed, so the sum
+// does not depend on the number of threads.
+FeatureMatrix SumOverRows(
+    Eigen::Index rows,
+    const std::function<FeatureMatrix(Eigen::Index begin, Eigen::Index count)>& product) {
+  constexpr Eigen::Index kParts = 8;
+  std::vector<FeatureMatrix> parts(kParts);
+  ParallelFor(kParts, [&](std::size_t part) {
+    const Eigen::Index begin = rows * part / kParts;
+    parts[part] = product(begin, rows * (part + 1) / kParts - begin);
+  });
+  for (Eigen::Index part = 1; part < kParts; ++part) parts[0] += parts[part];
+  return parts[0];
 }
 
 }  // namespace
@@ -68,15 +84,18 @@ FeatureMatrix ProjectAll(const FeatureMatrix& projection, const FeatureMatrix& f
 }
 
 FeatureMatrix TransposedProduct(const FeatureMatrix& left, const FeatureMatrix& right) {
-  constexpr Eigen::Index kParts = 8;  // Fixed: the sum must not depend on threads.
-  std::vector<FeatureMatrix> parts(kParts);
-  ParallelFor(kParts, [&](std::size_t part) {
-    const Eigen::Index begin = left.rows() * part / kParts;
-    const Eigen::Index count = left.rows() * (part + 1) / kParts - begin;
-    parts[part] = left.middleRows(begin, count).transpose() * right.middleRows(begin, count);
+  return SumOverRows(left.rows(), [&](Eigen::Index begin, Eigen::Index count) -> FeatureMatrix {
+    return left.middleRows(begin, count).transpose() * right.middleRows(begin, count);
   });
-  for (Eigen::Index part = 1; part < kParts; ++part) parts[0] += parts[part];
-  return parts[0];
+}
+
+FeatureMatrix GramMatrix(const FeatureMatrix& x) {
+  const FeatureMatrix half = SumOverRows(x.rows(), [&](Eigen::Index begin, Eigen::Index count) {
+    FeatureMatrix sum = FeatureMatrix::Zero(x.cols(), x.cols());
+    sum.selfadjointView<Eigen::Lower>().rankUpdate(x.middleRows(begin, count).transpose());
+    return sum;
+  });
+  return half.selfadjointView<Eigen::Lower>();
 }
 
 Eigen::VectorXd SquaredNorms(const FeatureMatrix& projection, const FeatureMatrix& features) {

@@ -40,6 +40,8 @@ FeatureMatrix ProjectAll(const FeatureMatrix& projection, const FeatureMatrix& f
 // TransposedProduct: left^T right for n x a and n x b, a x b; fixed chunks of rows in parallel,
 // summed in order.
 FeatureMatrix TransposedProduct(const FeatureMatrix& left, const FeatureMatrix& right);
+// GramMatrix: TransposedProduct(x, x) for half its work.
+FeatureMatrix GramMatrix(const FeatureMatrix& x);
 
 // |P x|^2 of each row x.
 Eigen::VectorXd SquaredNorms(const FeatureMatrix& projection, const FeatureMatrix& features);

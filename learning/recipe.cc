@@ -66,6 +66,7 @@ Json Choices() {
           {"paper_learning_rate", kPaperLearningRate},
           {"parts", kParts},
           {"fewest_in_part", kFewestInPart},
+          {"most_across", kMostAcross},
           {"stopping_share", kStoppingShare},
           {"decision_replicates", kDecisionReplicates},
           {"search_templates", List(kSearchTemplates)}};

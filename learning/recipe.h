@@ -13,8 +13,8 @@
 
 namespace heft::recipe {
 
-inline constexpr int kVersion = 3;
-inline constexpr char kDate[] = "2026-11-23";
+inline constexpr int kVersion = 4;
+inline constexpr char kDate[] = "2026-11-24";
 
 // ---- What is minimised: an estimate of FNMR at kFmr (learning/objective.h).
 inline constexpr double kFmr = 1e-3;
@@ -87,12 +87,15 @@ inline constexpr int kPaperEpochs = 1000, kPaperDegree = 2;
 inline constexpr double kPaperLearningRate = 5e-3;
 
 // ---- Decisions.
-// kParts: the people for training and validation are dealt into so many; models of the others score
-// each, and thresholds, calibration and searches are fitted to those scores.
+// kParts: the people for training and validation are dealt into so many. A model of the others
+// scores each, and thresholds, calibration and searches are fitted to those scores.
 inline constexpr int kParts = 5;
 // kFewestInPart: people of a part; with fewer people there are fewer parts, with fewer than two
 // parts none.
 inline constexpr int kFewestInPart = 4;
+// kMostAcross: with so many samples at most, and no epochs to repeat, there are twice as many parts
+// and a model for every two of them, so that all people are compared with each other.
+inline constexpr int kMostAcross = 4000;
 // kStoppingShare: under the paper's recipe one in so many of the others stops the training.
 inline constexpr int kStoppingShare = 4;
 // kDecisionReplicates: resamplings of people for the intervals that a model carries.

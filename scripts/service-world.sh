@@ -39,14 +39,31 @@ find_programs() {
   done
 }
 
-# make_keys [SYNTH_OPTION]...: a model of synthetic people with four samples each, the key owner's keys in
-# $work/owner, a matcher's files with an empty gallery in $work/matcher; $gallery is its id.
-make_keys() {
+# make_model [SYNTH_OPTION]...: of synthetic people with four samples each, in $work/owner.
+make_model() {
   (($# > 0)) || set -- --identities 120 --jitter 0.3 0.3
-  mkdir "$work"/{owner,matcher,pki}
-  export HEFT_STATE_DIR="$work/owner/anchors"
   "$heft" synth --quiet --out "$work/data" --samples 4 --dimensions 128 128 "$@" >/dev/null
   "$heft" train --quiet --data "$work/data" --gamma 32 --no-exact --out "$work/owner/model.heft" >/dev/null
+}
+# make_wide_model: of 1,024 fused dimensions, which nothing trains, with thresholds.
+make_wide_model() {
+  "$heft" synth --quiet --out "$work/data" --identities 30 --samples 4 --dimensions 272 256 \
+    --jitter 0.1 0.1 --within 0.3 0.3 --noise 0.3 0.3 >/dev/null
+  "$heft" train --quiet --data "$work/data" --method none --out "$work/owner/untrained.heft" >/dev/null
+  "$heft" calibrate --quiet --data "$work/data" --model "$work/owner/untrained.heft" \
+    --out "$work/owner/model.heft" >/dev/null
+}
+
+# make_keys [wide | SYNTH_OPTION...]: a model, the key owner's keys in $work/owner, a matcher's files with
+# an empty gallery in $work/matcher; $gallery is its id.
+make_keys() {
+  mkdir "$work"/{owner,matcher,pki}
+  export HEFT_STATE_DIR="$work/owner/anchors"
+  if [[ "${1:-}" == wide ]]; then
+    make_wide_model
+  else
+    make_model "$@"
+  fi
   openssl rand -base64 24 >"$work/owner/passphrase"
   "$heft" keygen --quiet --model "$work/owner/model.heft" --out "$work/owner/keys" \
     --passphrase-file "$work/owner/passphrase" >/dev/null

@@ -13,9 +13,11 @@
 #include "base/files.h"
 #include "ckks/encryptor.h"
 #include "fusion/projected.h"
+#include "gallery/change.h"
 #include "gallery/owner/roles_testing.h"
 #include "gallery/server_impl.h"
 #include "heft/authorisation.h"
+#include "heft/gallery_admin.h"
 #include "heft/openings.h"
 
 namespace heft {
@@ -276,6 +278,29 @@ TEST_P(AdmissionTest, Bulk) {
   EXPECT_EQ(First(11), "bulk 11");
   EXPECT_EQ(First(13), "");
   EXPECT_EQ(First(15), "bulk 15");
+  // All five stand where one rotation brought them; the place of the rejected one is free.
+  auto info = *DescribeGallery(folder_);
+  EXPECT_EQ(info.places, 5u);
+  EXPECT_EQ(info.freed, 1u);
+  ASSERT_TRUE(Bring(Files(13, "later")).ok());
+  ASSERT_TRUE(Admit(folder_).ok());
+  info = *DescribeGallery(folder_);
+  EXPECT_EQ(info.places, 5u);
+  EXPECT_EQ(info.freed, 0u);
+  EXPECT_EQ(First(13), "later");
+  EXPECT_EQ(First(12), "bulk 12");
+}
+
+// A fold takes gamma rotations, so there is one for all enrolments, not one for each seventeen.
+TEST_P(AdmissionTest, EnrolmentsThatAreAdmittedTogetherAreFoldedTogether) {
+  for (uint64_t p = 0; p < kMostPending + 2; ++p) {
+    ASSERT_TRUE(Bring(Files(p, "person " + std::to_string(p))).ok());
+  }
+  const auto done = Admit(folder_);
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_EQ(done->admitted, kMostPending + 2);
+  EXPECT_EQ(DescribeGallery(folder_)->unfolded, 0u);
+  EXPECT_EQ(First(3), "person 3");
 }
 
 TEST_P(AdmissionTest, OnlyTheKeyOwnersWordCounts) {

@@ -34,7 +34,8 @@ class DamagedBlocksTest : public testing::GalleryTest {
     HEFT_ASSIGN_OR_RETURN(
         GalleryChange change,
         GalleryChange::Begin(*server_->OpenGallery(directory_, true), /*start=*/true));
-    HEFT_RETURN_IF_ERROR(change.AddSingles(*instance_, templates, server_->keys()));
+    HEFT_RETURN_IF_ERROR(change.AddSingles(*instance_, templates));
+    HEFT_RETURN_IF_ERROR(change.FoldIfMany(*instance_, server_->keys()));
     return change.Commit();
   }
   absl::Status Fold() const {

@@ -29,8 +29,8 @@ struct LearnOptions {
   // (docs/learning.md; the paper's recipe: 32). Templates, keys and a match grow with it.
   int gamma = 0;
   // "learned"; "pca": principal components, for vectors without labels; "none": the concatenation,
-  // padded with zeros to a power of two, for no vectors to learn from. Empty: learned, or one of the
-  // others where that is better on people left out.
+  // padded with zeros to a power of two, for no vectors to learn from. Empty: learned, or one of
+  // the others where that is better on people left out.
   std::string method;
   std::string recipe = "generalising";  // or "paper", the HEFT paper's
   int degree = 0;  // of the polynomial that normalises, 2 or 3; 0: the recipe's own, 3 (paper 2)
@@ -58,10 +58,11 @@ struct LearnOptions {
   std::vector<LearnEpoch>* curve = nullptr;
 };
 
-// Learn trains on the training split of `data` and stops on its validation people; thresholds,
-// calibration and searches are cross-fitted: people for training and validation are dealt into five
-// parts (fewer where there are few), and each part is scored by a model of its own, learned from
-// the others. The test split takes part in nothing. The result depends on data, options and seed,
+// Learn trains on the people for training and validation; validation people choose the number of
+// epochs. Thresholds, calibration and searches are cross-fitted: these people are dealt into parts,
+// and models of the other parts score those left out. With at most 4,000 samples and no epochs a
+// model leaves out two of ten parts, so all people are compared. Otherwise it leaves out one of
+// five. The test split takes part in nothing. The result depends on data, options and seed,
 // not on the number of threads. Model::training_summary tells how it went, and what is wrong with
 // it: "threshold_warning", and "fusion"."warning" where fusion is no better than one modality.
 // kInvalidArgument for options out of range, fewer than two identities in either split or none with

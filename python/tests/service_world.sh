@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Both services with a throw-away authority, for test_service.py: service_world.sh FOLDER, with heft,
+# Both services with a throw-away authority, for tests: service_world.sh FOLDER [wide], with heft,
 # heft-server, heft-matcher and heft-decider on $PATH. Prints their URLs, and serves until its input ends.
+# "wide": with a model of 1,024 dimensions.
 set -euo pipefail
 scripts="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../../scripts" && pwd -P)"
 # shellcheck source=scripts/common.sh
@@ -12,7 +13,9 @@ umask 077
 work="$1" daemons=()
 trap end_daemons EXIT
 find_programs true
-make_keys --identities 40 --jitter 0.3 0.3
+model=("${@:2}")
+((${#model[@]} > 0)) || model=(--identities 40 --jitter 0.3 0.3)
+make_keys "${model[@]}"
 make_certificates matcher decider registrar client operator
 write_configurations 0.1
 start_decider

@@ -40,10 +40,10 @@ class Daemons:
         return {name: self.data.vectors(name)[row] for name in self.data.modalities}
 
 
-@pytest.fixture(scope="module")
-def daemons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemons]:
-    work = tmp_path_factory.mktemp("services")
-    program = subprocess.Popen([pathlib.Path(__file__).with_name("service_world.sh"), work],
+def start_daemons(work: pathlib.Path, *options: str, people: int = PEOPLE) -> Iterator[Daemons]:
+    """Both services, and people who are enrolled, until the iterator ends."""
+    script = pathlib.Path(__file__).with_name("service_world.sh")
+    program = subprocess.Popen([script, work, *options],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert program.stdin is not None and program.stdout is not None
     urls = program.stdout.readline().split()
@@ -52,7 +52,7 @@ def daemons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemons]:
         world = Daemons(work, urls[0], urls[1], heft.TrainingData.load(work / "data"))
         with world.connect("registrar") as registrar, world.connect("client") as asks:
             client = asks.client(heft.Trust.load(work / "matcher" / "trust.heft"))
-            for person in range(PEOPLE):
+            for person in range(people):
                 files = client.encrypt_each(world.rows(person * SAMPLES))
                 said = registrar.enrol(f"person {person}", "visitors", files, wait=20,
                                        metadata={"site": "berlin" if person % 2 else "paris"})
@@ -62,6 +62,11 @@ def daemons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemons]:
         program.stdin.close()
         program.wait(60)
         shutil.rmtree(work)
+
+
+@pytest.fixture(scope="module")
+def daemons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemons]:
+    yield from start_daemons(tmp_path_factory.mktemp("services"))
 
 
 def test_who_is_it(daemons: Daemons) -> None:

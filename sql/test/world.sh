@@ -3,7 +3,8 @@
 # For tests, to be sourced after cluster.sh: a key owner and a client, played by the real programs, and
 # their files in the database, table world.files, for SQL to take.
 #
-#   make_owner BUILD [PROFILE]   $work/owner: model, keys, trust
+#   make_owner BUILD [PROFILE]   $work/owner: model, keys, trust; with "wide" the model has 1,024
+#                                dimensions, and its profile is thin
 #   make_world BUILD [PROFILE]   the same, the extension, world.files
 #   encrypt_files USE ROW...     of both modalities: $work/client/USE-ROW-MODALITY.ct
 #   encrypt USE ROW...           the same, and world.files has them as USE-ROW-MODALITY
@@ -19,13 +20,29 @@ make_owner() {
   export HEFT_STATE_DIR="$work/owner/state"
   mkdir -p "$work/owner" "$work/client"
   chmod 700 "$work/owner" "$work/client"
-  "$heft" synth --quiet --out "$work/samples" --identities 30 --samples 4 --dimensions 24 16 >/dev/null
-  "$heft" train --quiet --data "$work/samples" --out "$work/owner/model.heft" --gamma 16 --epochs 3 \
-    --no-exact --profile "${2:-thin}" >/dev/null
+  if [[ "${2:-}" == wide ]]; then
+    make_wide_model
+  else
+    make_model "${2:-thin}"
+  fi
   "$heft" keygen --quiet --model "$work/owner/model.heft" --out "$work/owner/keys" --no-passphrase \
     >/dev/null
   "$heft" budget --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
     --set 1000000 --set-decisions 1000000 --set-client-bits 1000000000 >/dev/null
+}
+
+make_model() {
+  "$heft" synth --quiet --out "$work/samples" --identities 30 --samples 4 --dimensions 24 16 >/dev/null
+  "$heft" train --quiet --data "$work/samples" --out "$work/owner/model.heft" --gamma 16 --epochs 3 \
+    --no-exact --profile "$1" >/dev/null
+}
+
+make_wide_model() {
+  "$heft" synth --quiet --out "$work/samples" --identities 30 --samples 4 --dimensions 272 256 \
+    --jitter 0.1 0.1 --within 0.3 0.3 --noise 0.3 0.3 >/dev/null
+  "$heft" train --quiet --data "$work/samples" --out "$work/untrained.heft" --method none >/dev/null
+  "$heft" calibrate --quiet --data "$work/samples" --model "$work/untrained.heft" \
+    --out "$work/owner/model.heft" >/dev/null
 }
 
 make_world() {
