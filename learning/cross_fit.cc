@@ -191,9 +191,13 @@ CrossFit OfAllPeople(const Dataset& people, const TrainResult& shipped) {
 
 absl::StatusOr<Eigen::VectorXd> HeldOutNorms(const CrossFit& fit, const TrainOptions& options) {
   std::vector<double> norms;
+  std::vector<bool> seen(fit.people.labels.size());
   for (size_t fold = 0; fold < fit.splits.size(); ++fold) {
-    HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features,
-                          Concatenate(fit.people, RowsOf(fit.splits[fold], Split::kTest)));
+    std::vector<int> rows = RowsOf(fit.splits[fold], Split::kTest);
+    std::erase_if(rows, [&](int row) { return seen[row]; });
+    if (rows.empty()) continue;
+    for (int row : rows) seen[row] = true;
+    HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features, Concatenate(fit.people, rows));
     const Eigen::VectorXd own = SquaredNorms(fit.results[fold].projection, features);
     norms.insert(norms.end(), own.begin(), own.end());
     if (options.drop_modality <= 0) continue;

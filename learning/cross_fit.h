@@ -66,8 +66,8 @@ CrossFit OfValidationPeople(const Dataset& dataset, const TrainResult& shipped);
 // OfAllPeople: the same where labels took no part in the training, so that all people may judge.
 CrossFit OfAllPeople(const Dataset& people, const TrainResult& shipped);
 
-// HeldOutNorms: |P x|^2 of each fold's people left out, under its result. Where training drops
-// modalities, of one re-pairing with modalities dropped, too.
+// HeldOutNorms: |P x|^2 of each row, under the result of the first fold that leaves it out. Where
+// training drops modalities, of one re-pairing with modalities dropped, too.
 absl::StatusOr<Eigen::VectorXd> HeldOutNorms(const CrossFit& fit, const TrainOptions& options);
 // SetIntervals: gives every fold's result the normaliser. Concatenate's errors.
 absl::Status SetIntervals(const Normaliser& normaliser, CrossFit& fit);
