@@ -44,7 +44,7 @@ int main() {
 
   // Server: matches person 7. -> reply to the key owner
   const auto gallery = Check(heft::Gallery::Open(work.path));
-  const auto scores = Check(server.Identify(gallery, encrypt(7 * 6 + 2, Use::kIdentification)));
+  const auto scores = Check(server.Identify(gallery, encrypt(7 * 6 + 1, Use::kIdentification)));
   const auto key = Check(heft::GallerySigner(work.path));
   const auto reply = Check(heft::SignReply(key, gallery, {}, /*row=*/0, {}, scores));
 
