@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "ckks/subchain.h"
@@ -245,10 +246,16 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profi
   return plan;
 }
 
-double ThinNormRoom(const ckks::Params& params, const FusionPlan& plan) {
-  const double scale = plan.matching.probe_scale * plan.matching.probe_scale /
-                       params.LevelModulus(MatchLimbs(params));
+double ThinNormRoom(const Params& params, double probe_scale) {
+  const double scale = probe_scale * probe_scale / params.LevelModulus(MatchLimbs(params));
   return 0.9 * params.LevelModulus(ScoreLimbs(params)) / 2 / scale;
+}
+
+absl::StatusOr<double> LargestNorm(const Profile& profile) {
+  if (!profile.thin()) return std::numeric_limits<double>::infinity();
+  HEFT_ASSIGN_OR_RETURN(const Params enrolment, Params::Create(profile.spec));
+  HEFT_ASSIGN_OR_RETURN(const Params matching, MatchingParams(enrolment));
+  return ThinNormRoom(matching, profile.match_scale);
 }
 
 double SlotSign(const FusionPlan& plan, uint32_t slot, uint32_t lane) {
@@ -279,11 +286,11 @@ absl::StatusOr<FusionPlan> PlanMatching(const Params& params, const Profile& pro
   plan.normalisation.polynomial.degree = 0;
   plan.normalisation.interval_lo = model.approximation.interval.lo;
   plan.normalisation.interval_hi = model.approximation.interval.hi;
-  const double room = ThinNormRoom(params, plan);
+  const double room = ThinNormRoom(params, profile.match_scale);
   if (plan.normalisation.interval_hi > room) {
     return absl::InvalidArgumentError(absl::StrCat(
         "squared norms up to ", plan.normalisation.interval_hi, " do not fit the profile's ", room,
-        ": train with smaller ones, or use profile compact"));
+        ": train the model again for profile ", profile.name));
   }
   AddProducts(1, &plan);
   plan.projection.z_error = plan.matching.probe_error = ProjectedError(params, plan, model);

@@ -119,8 +119,11 @@ absl::StatusOr<FusionPlan> PlanFusion(const ckks::Params& params, const Profile&
 absl::StatusOr<FusionPlan> PlanMatching(const ckks::Params& params, const Profile& profile,
                                         const Model& model);
 
-// ThinNormRoom: the largest squared norm of a thin probe whose square fits the base level.
-double ThinNormRoom(const ckks::Params& params, const FusionPlan& plan);
+// ThinNormRoom: the largest squared norm of a thin probe that fits the base level. `params`: of the
+// matching ring.
+double ThinNormRoom(const ckks::Params& params, double probe_scale);
+// LargestNorm: ThinNormRoom of a profile of two rings; infinite where there is one ring.
+absl::StatusOr<double> LargestNorm(const Profile& profile);
 
 // SlotSign: 1, or of a plan with short replies a sign that is fixed for each slot and lane of a
 // block, of which half are -1: a template stands there with it, and so does its score in an

@@ -40,7 +40,7 @@ Interval NormInterval(const Rings& rings, const Model& model) {
   // A score's error grows as 1 / |z|.
   constexpr double kShorter = 8;
   return {model.approximation.interval.lo / kShorter,
-          ThinNormRoom(rings.matching.params(), rings.matching.plan)};
+          ThinNormRoom(rings.matching.params(), rings.matching.plan.matching.probe_scale)};
 }
 
 Interval TemplateNormInterval(const Model& model) {

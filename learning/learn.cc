@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "evaluation/folds.h"
 #include "features/dataset.h"
+#include "fusion/plan.h"
 #include "fusion/profile.h"
 #include "learning/choose_system.h"
 #include "learning/cross_fit.h"
@@ -294,6 +295,7 @@ absl::StatusOr<Model> LearnOne(const Dataset& dataset, const LearnOptions& optio
                                const std::optional<FoldNumber>& fold = {}) {
   HEFT_ASSIGN_OR_RETURN(const Profile profile, FindModelProfile(options.profile));
   HEFT_ASSIGN_OR_RETURN(TrainOptions train, Resolve(options));
+  HEFT_ASSIGN_OR_RETURN(train.largest_norm, LargestNorm(profile));
   Json chosen;
   HEFT_RETURN_IF_ERROR(ResolveChoice(dataset, options, monitor, name, train, chosen));
   const auto learn = train.recipe == Recipe::kPaper ? LearnAsPaper : LearnGenerally;

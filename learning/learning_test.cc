@@ -41,6 +41,27 @@ TrainOptions Quick(int gamma = 8) {
   return options;
 }
 
+TEST(FitIntervalTest, MovesAWideIntervalDownToTheRoomThatThereIs) {
+  Eigen::VectorXd norms(100);
+  for (int i = 0; i < 100; ++i) norms[i] = std::exp(0.05 * (i - 50));  // e^-2.5 ... e^2.45
+  TrainOptions options = Quick();
+  const auto wide = FitInterval(norms, options);
+  ASSERT_TRUE(wide.ok());
+  const Interval free = wide->approximation->interval;
+  ASSERT_GT(free.hi, 4);
+  EXPECT_NEAR(free.lo * free.hi, 1, 1e-9) << "the middle is 1 where there is room";
+  options.largest_norm = 3.5;
+  const auto fitted = FitInterval(norms, options);
+  ASSERT_TRUE(fitted.ok());
+  const Interval moved = fitted->approximation->interval;
+  EXPECT_NEAR(moved.hi, 3.5, 1e-9);
+  EXPECT_NEAR(moved.hi / moved.lo, free.hi / free.lo, 1e-6) << "the same samples are inside";
+  EXPECT_NEAR(fitted->gain * fitted->gain / (wide->gain * wide->gain), moved.hi / free.hi, 1e-9);
+  EXPECT_NEAR(fitted->approximation->MaxRelativeError(), wide->approximation->MaxRelativeError(),
+              1e-6)
+      << "the approximation is as good";
+}
+
 TEST(Adam, FirstStepsByHand) {
   // The first step of Adam is learning_rate * sign(gradient) whatever the gradient's size.
   FeatureMatrix parameter(1, 2), gradient(1, 2);

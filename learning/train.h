@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,6 +86,9 @@ struct TrainOptions {
   std::vector<double> modality_weights;
   int max_batch = recipe::kMaxBatch;  // samples an epoch of the generalising recipe, 8 or more
   double interval_margin = recipe::kIntervalMargin;  // >= 1: room around the quantiles of s
+  // The largest squared norm that the profile has room for (LargestNorm). A wider interval is moved
+  // down until it fits.
+  double largest_norm = std::numeric_limits<double>::infinity();
   uint64_t seed = 1;
 };
 

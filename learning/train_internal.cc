@@ -98,10 +98,12 @@ absl::StatusOr<Normaliser> FitToNorms(const Eigen::VectorXd& norms, const TrainO
     const double to = deviations > 0 ? std::max(hi, std::exp(mean + reach)) : hi;
     // Equal norms (one dimension) would make the interval empty.
     const double spread = std::max(std::sqrt(to / from), 1.01);
+    // The middle is 1, or less where the profile has no room for the upper end.
+    const double middle = std::min(1.0, options.largest_norm / spread);
     Normaliser normaliser;
-    normaliser.gain = std::pow(from * to, -0.25);
+    normaliser.gain = std::sqrt(middle) * std::pow(from * to, -0.25);
     HEFT_ASSIGN_OR_RETURN(normaliser.approximation,
-                          Fit(options.fit, options.degree, {1 / spread, spread}));
+                          Fit(options.fit, options.degree, {middle / spread, middle * spread}));
     if (deviations <= 0 || normaliser.approximation->MaxRelativeError() <= recipe::kIntervalError) {
       return normaliser;
     }

@@ -43,7 +43,8 @@ double Quantile(const Eigen::VectorXd& values, double share);
 
 // The interval from the 0.1% quantile / margin to the 99.9% quantile * margin of the squared
 // norms, and 4.5 deviations of their logarithm about its mean. It is scaled by gain^2 so that its
-// geometric middle is 1. The fit on it.
+// geometric middle is 1, or less where its upper end would exceed options.largest_norm. The fit on
+// it.
 absl::StatusOr<Normaliser> FitToNorms(const Eigen::VectorXd& norms, const TrainOptions& options);
 
 }  // namespace heft::internal

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/progress.h"
 #include "features/dataset.h"
-#include "fusion/plan.h"
+#include "fusion/rings.h"
 #include "heft/fit.h"
 #include "heft/json.h"
 #include "learning/train.h"
@@ -58,7 +58,7 @@ absl::StatusOr<Model> MakeModel(const Dataset& dataset, const TrainResult& aware
                                 const ModelOptions& options) {
   Model model = AssembleModel(dataset, aware, options);
   HEFT_RETURN_IF_ERROR(model.Check());
-  HEFT_RETURN_IF_ERROR(MakeInstance(model).status());
+  HEFT_RETURN_IF_ERROR(MakeRings(model).status());
   return model;
 }
 
