@@ -273,6 +273,8 @@ TEST(FusionGainTest, WordsForALossThatMayBeChance) {
   gain.rivals = {system("concatenation", 0.018, {0.002, 0.001, 0.003})};
   EXPECT_THAT(gain.Warning(), HasSubstr("FUSION IS WORSE than the plain concatenation"));
   EXPECT_THAT(gain.Warning(), HasSubstr("--method none"));
+  gain.method = "none";
+  EXPECT_THAT(gain.Warning(), ::testing::Not(HasSubstr("--method none"))) << "it was tried";
 }
 
 }  // namespace

@@ -67,24 +67,40 @@ double OutsideOf(const Json& training) {
   return Number(others != nullptr ? *others : training["outside_share_train"]);
 }
 
+// Of how many directions the templates make use (features/effective_dimension.h).
+std::string DirectionsText(const Json& training) {
+  const Json* dimension = training.find("effective_dimension");
+  return dimension == nullptr ? ""
+                              : absl::StrFormat(", effective dimension %.0f", Number(*dimension));
+}
+
 std::string TrainingText(const Model& model, const Json& training) {
   const Interval& interval = model.approximation.interval;
   const Json* fusion = training.find("fusion");
   return absl::StrFormat(
-      "  method %s%s\n  gamma %d, %d bytes a template%s\n"
+      "  method %s%s\n  gamma %d%s, %d bytes a template%s\n"
       "  normalisation of degree %d on [%.3f, %.3f], worst error %.2f%%; outside: %.2f%% of "
       "training "
       "samples, %.2f%% of people who did not train it\n%s%s",
       training["options"]["method"].get<std::string>(), EpochText(training), model.gamma,
-      16 * model.gamma, GammaText(training), model.approximation.Degree(), interval.lo, interval.hi,
-      100 * model.approximation.MaxRelativeError(), 100 * Number(training["outside_share_train"]),
-      100 * OutsideOf(training), UnpairedText(training),
+      DirectionsText(training), 16 * model.gamma, GammaText(training), model.approximation.Degree(),
+      interval.lo, interval.hi, 100 * model.approximation.MaxRelativeError(),
+      100 * Number(training["outside_share_train"]), 100 * OutsideOf(training),
+      UnpairedText(training),
       fusion != nullptr ? FusionText(*fusion)
                         : "  no labelled people: no thresholds (heft calibrate adds them)\n");
 }
 
 // Beyond this share of people who did not train it the interval is a fault of the model.
 constexpr double kMostOutside = 0.01;
+
+// The method to try where a model's interval misses people; empty where there is none left.
+std::string OtherMethod(const Json& training) {
+  const std::string method = training["options"]["method"].get<std::string>();
+  return method == "learned" ? ", or with --method pca"
+         : method == "pca"   ? ", or with --method none"
+                             : "";
+}
 
 void AddWarnings(const Json& training, std::vector<std::string>* warnings) {
   const auto add = [&](const Json* warning) {
@@ -103,15 +119,14 @@ void AddWarnings(const Json& training, std::vector<std::string>* warnings) {
   if (const double outside = OutsideOf(training); outside > kMostOutside) {
     warnings->push_back(absl::StrFormat(
         "%.1f%% of the samples of people who did not train the model are outside its interval: "
-        "admission will reject as many honest people. Train with more people, or with --method pca",
-        100 * outside));
+        "admission will reject as many honest people. Train with more people%s",
+        100 * outside, OtherMethod(training)));
   }
   if (const double outside = Number(training["outside_share_train"]); outside > kMostOutside) {
     warnings->push_back(absl::StrFormat(
         "%.1f%% of the training samples are outside the model's interval, because too few people "
-        "trained it: admission will reject these people. Train with more people, or with --method "
-        "none",
-        100 * outside));
+        "trained it: admission will reject these people. Train with more people%s",
+        100 * outside, training["options"]["method"] == "none" ? "" : ", or with --method none"));
   }
   add(training.find("threshold_warning"));
   if (const Json* fusion = training.find("fusion")) add(fusion->find("warning"));

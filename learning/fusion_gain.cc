@@ -57,8 +57,9 @@ std::string FusionGain::Warning() const {
   for (const SystemGain& rival : rivals) {
     if (!Loses(rival)) continue;
     absl::StrAppend(&text, text.empty() ? "" : ". ", LossTo(fnmr, rival), ". ",
-                    larger ? "Try a larger --gamma, or --method none"
-                           : "Try --method none, or bring more people");
+                    method == "none" ? "Bring people to learn from, or weigh the modalities"
+                    : larger         ? "Try a larger --gamma, or --method none"
+                                     : "Try --method none, or bring more people");
   }
   return text;
 }
@@ -96,6 +97,9 @@ absl::StatusOr<FusionGain> MeasureFusionGain(const CrossFit& fit,
   SystemComparison comparison(bootstrap);
   FusionGain gain;
   gain.gamma = static_cast<int>(fit.results[0].projection.rows());
+  if (const Json* options = fit.results[0].summary.find("options")) {
+    gain.method = (*options)["method"].get<std::string>();
+  }
   HEFT_ASSIGN_OR_RETURN(gain.fused, comparison.Add(fused));
   const FnmrEstimate own_error = EstimateFnmr(fused, recipe::kFmr);
   gain.fnmr = own_error.fnmr;

@@ -29,6 +29,7 @@ struct SystemGain {
 
 struct FusionGain {
   int gamma = 0;
+  std::string method;  // that made the projection; empty where it is not known
   VerificationEstimate fused;
   double fnmr = 1;  // of fusion
   std::vector<SystemGain> modalities;

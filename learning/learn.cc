@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "evaluation/folds.h"
 #include "features/dataset.h"
+#include "features/effective_dimension.h"
 #include "fusion/plan.h"
 #include "fusion/profile.h"
 #include "learning/choose_system.h"
@@ -288,6 +289,17 @@ absl::Status ResolveChoice(const Dataset& dataset, const LearnOptions& options,
   return progress.Step(1, 1, choice.Reason());
 }
 
+// Adds the effective dimension of the templates of the people who trained, or stopped the training.
+// A data set whose templates are all equal has none.
+absl::Status AddEffectiveDimension(const Dataset& dataset, TrainResult& result) {
+  const Dataset people = AllTraining(DevelopmentPeople(dataset));
+  HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features,
+                        Concatenate(people, RowsOf(people.split, Split::kTrain)));
+  const auto dimension = EffectiveDimension(ProjectAndNormalise(result.projection, features));
+  if (dimension.ok()) result.summary["effective_dimension"] = *dimension;
+  return absl::OkStatus();
+}
+
 // Both trainings on the split of `dataset`, what is decided by them, and the model. `name` tells
 // runs apart.
 absl::StatusOr<Model> LearnOne(const Dataset& dataset, const LearnOptions& options,
@@ -300,6 +312,7 @@ absl::StatusOr<Model> LearnOne(const Dataset& dataset, const LearnOptions& optio
   HEFT_RETURN_IF_ERROR(ResolveChoice(dataset, options, monitor, name, train, chosen));
   const auto learn = train.recipe == Recipe::kPaper ? LearnAsPaper : LearnGenerally;
   HEFT_ASSIGN_OR_RETURN(Learned learned, learn(dataset, train, options, monitor, name));
+  HEFT_RETURN_IF_ERROR(AddEffectiveDimension(dataset, learned.shipped));
   if (!chosen.is_null()) learned.shipped.summary["gamma_choice"] = std::move(chosen);
   return MakeModel(dataset, learned.shipped,
                    {options.profile, learned.exact ? &*learned.exact : nullptr,

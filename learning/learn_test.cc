@@ -72,7 +72,9 @@ TEST(Learn, IsDescribedByItsModel) {
   EXPECT_EQ(told->json["val_auroc"], summary["val_auroc"]);
   EXPECT_EQ(told->json["fusion"], summary["fusion"]);
   EXPECT_FALSE(told->json.contains("exact_val_auroc"));
-  EXPECT_THAT(told->text, HasSubstr("  gamma 8, 128 bytes a template\n"));
+  EXPECT_GT(told->json["effective_dimension"].get<double>(), 1);
+  EXPECT_LE(told->json["effective_dimension"].get<double>(), 8);
+  EXPECT_THAT(told->text, HasSubstr("  gamma 8, effective dimension "));
   EXPECT_THAT(told->text, HasSubstr("concatenation: FNMR "));
   EXPECT_THAT(told->warnings, ::testing::Contains(HasSubstr("are needed"))) << "30 people";
   Model other = *model;
