@@ -20,10 +20,12 @@ namespace heft::bench {
 // Bench: what the jobs share.
 struct Bench {
   const BenchmarkOptions& options;
+  uint32_t gamma;
   const Progress& progress;
   std::unique_ptr<experiment::Roles> roles = nullptr;
   std::mt19937_64 random{3};
-  Json result = {};
+  Json result = {};      // of this dimension
+  Json operations = {};  // single ones
 
   const ProbeFuser& prober() const { return roles->prober(); }
   absl::StatusOr<std::vector<ckks::Ciphertext>> EncryptRandom() {
@@ -38,7 +40,7 @@ struct Bench {
   }
 };
 
-// RunLarge: a million templates in memory, for one probe and for a batch.
+// RunLarge: options.large_templates in memory, or 2 GiB of them, for one probe and for a batch.
 absl::Status RunLarge(Bench& bench);
 
 }  // namespace heft::bench

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <optional>
+#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/threads.h"
 #include "bench/bulk.h"
 #include "bench/jobs.h"
@@ -18,6 +19,7 @@
 #include "experiment/roles.h"
 #include "experiment/stopwatch.h"
 #include "fusion/owner/secret_key_file.h"
+#include "fusion/profile.h"
 #include "gallery/scores.h"
 #include "heft/benchmark.h"
 #include "ring/kernels.h"
@@ -126,24 +128,12 @@ absl::Status MeasureReply(Bench& bench, const Identified& identified) {
   return absl::OkStatus();
 }
 
-// Route: one profile's identification, ready to be timed.
+// Route: an identification, ready to be timed.
 struct Route {
   const Roles& roles;
   SmallGallery gallery;
   std::vector<Ciphertext> probe;
   Timings fuse = {}, match = {}, both = {};
-
-  // TimeGroup: runs in a row, before which one, with the other route's keys in the caches, does not
-  // count: a server does one thing all day.
-  absl::StatusOr<Identified> TimeGroup(int runs) {
-    HEFT_ASSIGN_OR_RETURN(const ProvenProbe first, roles.prober().Fuse(Pointers(probe)));
-    HEFT_RETURN_IF_ERROR(roles.Match(gallery.block, first.z).status());
-    Identified out;
-    for (int i = 0; i < runs; ++i) {
-      HEFT_ASSIGN_OR_RETURN(out, Time());
-    }
-    return out;
-  }
 
   absl::StatusOr<Identified> Time() {
     return both.Time([&]() -> absl::StatusOr<Identified> {
@@ -157,55 +147,54 @@ struct Route {
   }
 };
 
-// Our route: fusing one pair, matching it, accuracy against plain arithmetic. Two rings: the same
-// with another profile beside it, in turn, so that a busy machine is busy for both.
+// Times of fusing and matching under each instruction set of this processor.
+absl::Status TimeInstructionSets(Bench& bench, Route& route) {
+  const std::string active = ring::ActiveKernels().name;
+  for (const ring::Kernels* kernels : ring::AllKernels()) {
+    HEFT_RETURN_IF_ERROR(Step(bench.progress, absl::StrCat("fusing with ", kernels->name)));
+    ring::ForceKernels(kernels->name);
+    route.fuse = route.match = route.both = {};
+    absl::Status status;
+    for (int i = 0; i < std::min(bench.options.iterations, 5) && status.ok(); ++i) {
+      status = route.Time().status();
+    }
+    ring::ForceKernels(active);
+    HEFT_RETURN_IF_ERROR(status);
+    bench.result["by_instruction_set"][kernels->name] = {
+        {"fuse_ms", route.fuse.Median()},
+        {absl::StrCat("fuse_match_", bench.options.templates, "_ms"), route.both.Median()}};
+  }
+  return absl::OkStatus();
+}
+
+// Our route: fusing one pair, matching it, accuracy against plain arithmetic.
 absl::Status RunProduct(Bench& bench) {
   const Roles& roles = *bench.roles;
   const Vectors sample = RandomSample(roles.model(), bench.random);
   HEFT_ASSIGN_OR_RETURN(SmallGallery gallery, FillGallery(bench, roles));
   HEFT_ASSIGN_OR_RETURN(auto probe, roles.EncryptProbe(sample));
   Route route{roles, std::move(gallery), std::move(probe)};
-  std::unique_ptr<Roles> other_roles;
-  std::optional<Route> other;
-  const std::string own = roles.model().profile, beside = own == "thin" ? "compact" : "thin";
-  if (roles.rings().thin()) {
-    Model model = roles.model();
-    model.profile = beside;
-    HEFT_RETURN_IF_ERROR(Step(bench.progress, absl::StrCat("making keys of profile ", beside)));
-    HEFT_ASSIGN_OR_RETURN(other_roles, Roles::Create(model));
-    HEFT_ASSIGN_OR_RETURN(SmallGallery filled, FillGallery(bench, *other_roles));
-    HEFT_ASSIGN_OR_RETURN(auto encrypted, other_roles->EncryptProbe(sample));
-    other.emplace(Route{*other_roles, std::move(filled), std::move(encrypted)});
-  }
+  HEFT_RETURN_IF_ERROR(route.Time().status());  // the caches are warm from here
+  route.fuse = route.match = route.both = {};
   Identified identified;
-  constexpr int kGroup = 8;
-  for (int done = 0; done < bench.options.iterations; done += kGroup) {
+  for (int i = 0; i < bench.options.iterations; ++i) {
     HEFT_RETURN_IF_ERROR(Step(bench.progress, "fusing and matching"));
-    const int runs = std::min(kGroup, bench.options.iterations - done);
-    HEFT_ASSIGN_OR_RETURN(identified, route.TimeGroup(runs));
-    if (other) HEFT_RETURN_IF_ERROR(other->TimeGroup(runs).status());
+    HEFT_ASSIGN_OR_RETURN(identified, route.Time());
   }
   const std::string templates = absl::StrCat(bench.options.templates);
   bench.Add("fuse_ms", route.fuse);
   bench.Add("match_" + templates + "_ms", route.match);
   bench.Add("fuse_match_" + templates + "_ms", route.both);
-  if (other) {
-    bench.Add(beside + "_fuse_ms", other->fuse);
-    bench.Add(beside + "_fuse_match_" + templates + "_ms", other->both);
-    bench.result[absl::StrCat("ratio_", beside, "_", own)] =
-        other->both.Median() / route.both.Median();
-  }
   HEFT_RETURN_IF_ERROR(MeasureAccuracy(bench, route.gallery, sample, identified));
   HEFT_RETURN_IF_ERROR(MeasureReply(bench, identified));
   const size_t per_block = roles.TemplatesPerBlock();
   bench.result["gallery_bytes_per_template"] =
       static_cast<double>(route.gallery.block.size() * sizeof(uint32_t)) /
       static_cast<double>(per_block);
-  return absl::OkStatus();
+  return TimeInstructionSets(bench, route);
 }
 
-// Single operations: a rotation at the top of the chain, transforms by instruction set, a probe's
-// size.
+// Single operations: a rotation at the top of the chain, transforms by instruction set.
 absl::Status RunOperations(Bench& bench) {
   HEFT_RETURN_IF_ERROR(Step(bench.progress, "single operations"));
   const Roles& roles = *bench.roles;
@@ -227,7 +216,7 @@ absl::Status RunOperations(Bench& bench) {
     HEFT_RETURN_IF_ERROR(rotation.Time(
         [&] { return ckks::ApplyGalois(context, &rotated, encrypted[0], element, large.keys()); }));
   }
-  bench.Add("rotate_top_ms", rotation);
+  bench.operations["rotate_top_ms"] = rotation.Median();
   AlignedVector<uint32_t> values(context.n(), 1);
   for (const ring::Kernels* kernels : ring::AllKernels()) {
     Timings ntt;
@@ -243,12 +232,8 @@ absl::Status RunOperations(Bench& bench) {
     const bool active = std::string_view(kernels->name) == ring::ActiveKernels().name;
     const std::string name =
         active ? "ntt_8192_us" : absl::StrCat("ntt_8192_", kernels->name, "_us");
-    bench.result[name] = ntt.Median() * 1e3 / kCalls;
+    bench.operations[name] = ntt.Median() * 1e3 / kCalls;
   }
-  HEFT_ASSIGN_OR_RETURN(const auto seeded,
-                        EncryptSamplesSymmetric(roles.instance(), roles.model(), 0, roles.secret(),
-                                                Vectors{sample[0]}, {}));
-  bench.result["probe_bytes"] = seeded.size();
   return absl::OkStatus();
 }
 
@@ -268,6 +253,52 @@ absl::Status RunBulk(Bench& bench) {
   return absl::OkStatus();
 }
 
+// Sizes of what travels: keys, and the sample of one modality.
+absl::Status MeasureSizes(Bench& bench) {
+  const Roles& roles = *bench.roles;
+  bench.result["eval_key_bytes"] = roles.evaluation_keys_bytes();
+  bench.result["enrol_key_bytes"] = roles.enrolment_keys_bytes();
+  bench.result["probe_key_bytes"] = roles.evaluation_keys_bytes() - roles.enrolment_keys_bytes();
+  const Vectors sample = RandomSample(roles.model(), bench.random);
+  HEFT_ASSIGN_OR_RETURN(const auto seeded,
+                        EncryptSamplesSymmetric(roles.instance(), roles.model(), 0, roles.secret(),
+                                                Vectors{sample[0]}, {}));
+  bench.result["probe_bytes"] = seeded.size();
+  return absl::OkStatus();
+}
+
+// All jobs at one fused dimension.
+absl::Status RunDimension(Bench& bench) {
+  const BenchmarkOptions& options = bench.options;
+  HEFT_RETURN_IF_ERROR(Step(bench.progress, absl::StrCat("making keys for ", bench.gamma)));
+  HEFT_ASSIGN_OR_RETURN(bench.roles,
+                        Roles::Create(experiment::RandomModel(options.dimensions, bench.gamma,
+                                                              options.degree, options.profile)));
+  HEFT_RETURN_IF_ERROR(MeasureSizes(bench));
+  HEFT_RETURN_IF_ERROR(RunProduct(bench));
+  if (bench.roles->rings().thin()) {
+    HEFT_RETURN_IF_ERROR(RunClientFused(options, bench.progress, *bench.roles, &bench.result));
+  }
+  HEFT_RETURN_IF_ERROR(RunCold(options, bench.gamma, bench.progress, &bench.result));
+  HEFT_RETURN_IF_ERROR(RunBulk(bench));
+  return options.skip_large ? absl::OkStatus() : RunLarge(bench);
+}
+
+// The fused dimensions to measure.
+absl::StatusOr<std::vector<uint32_t>> Gammas(const BenchmarkOptions& options) {
+  if (!options.gammas.empty()) return options.gammas;
+  HEFT_ASSIGN_OR_RETURN(const Profile profile, FindModelProfile(options.profile));
+  const uint32_t total = std::accumulate(options.dimensions.begin(), options.dimensions.end(), 0u);
+  std::vector<uint32_t> gammas;
+  for (uint32_t gamma = 32; gamma <= std::min(total, profile.max_gamma); gamma *= 2) {
+    gammas.push_back(gamma);
+  }
+  if (gammas.empty()) {
+    return absl::InvalidArgumentError("the modalities have fewer than 32 dimensions: give gammas");
+  }
+  return gammas;
+}
+
 }  // namespace
 }  // namespace heft::bench
 
@@ -276,29 +307,66 @@ namespace heft {
 absl::StatusOr<Json> RunBenchmark(const BenchmarkOptions& options, const Monitor& monitor) {
   using namespace bench;  // NOLINT: of this room
   const Progress progress(monitor, "benchmark");
-  Bench bench{options, progress};
-  bench.result = {{"version", HEFT_VERSION}, {"machine", experiment::Machine()}};
-  HEFT_RETURN_IF_ERROR(Step(progress, "making keys"));
-  HEFT_ASSIGN_OR_RETURN(bench.roles,
-                        Roles::Create(experiment::RandomModel(options.dimensions, options.gamma,
-                                                              options.degree, options.profile)));
-  bench.result["profile"] = options.profile;
-  bench.result["eval_key_bytes"] = bench.roles->evaluation_keys_bytes();
-  bench.result["enrol_key_bytes"] = bench.roles->enrolment_keys_bytes();
-  bench.result["probe_key_bytes"] =
-      bench.roles->evaluation_keys_bytes() - bench.roles->enrolment_keys_bytes();
-  bench.result["parameters"] = bench.roles->params().Describe();
-  bench.result["security"] = bench.roles->params().security().Describe();
-  HEFT_RETURN_IF_ERROR(RunProduct(bench));
-  HEFT_RETURN_IF_ERROR(RunOperations(bench));
-  if (bench.roles->rings().thin()) {
-    HEFT_RETURN_IF_ERROR(RunClientFused(options, progress, *bench.roles, &bench.result));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint32_t> gammas, Gammas(options));
+  Json result = {{"version", HEFT_VERSION},
+                 {"machine", experiment::Machine()},
+                 {"profile", options.profile},
+                 {"templates", options.templates}};
+  for (const uint32_t gamma : gammas) {
+    Bench bench{options, gamma, progress};
+    HEFT_RETURN_IF_ERROR(RunDimension(bench));
+    if (gamma == gammas.back()) HEFT_RETURN_IF_ERROR(RunOperations(bench));
+    result["parameters"] = bench.roles->params().Describe();
+    result["security"] = bench.roles->params().security().Describe();
+    result["dimensions"][absl::StrCat(gamma)] = std::move(bench.result);
+    result["operations"] = std::move(bench.operations);
   }
-  HEFT_RETURN_IF_ERROR(RunCold(options, progress, &bench.result));
-  HEFT_RETURN_IF_ERROR(RunBulk(bench));
-  if (!options.skip_million) HEFT_RETURN_IF_ERROR(RunLarge(bench));
-  bench.result["peak_memory_mb"] = PeakMegabytes();
-  return std::move(bench.result);
+  result["peak_memory_mb"] = PeakMegabytes();
+  return result;
+}
+
+std::string BenchmarkTable(const Json& result) {
+  const std::string templates = absl::StrCat(result["templates"].get<uint32_t>());
+  struct Column {
+    std::string title, key;
+    double unit;
+    int digits;  // after the point; negative: in scientific notation
+  };
+  const std::vector<Column> columns = {
+      {"fuse, ms", "fuse_ms", 1, 2},
+      {"match " + templates + ", ms", "match_" + templates + "_ms", 1, 2},
+      {"match 1,000,000, ms", "match_1m_ms", 1, 1},
+      {"share of the bus", "match_bandwidth_fraction", 1, 2},
+      {"in a batch", "ratio_batch_alone", 1, 2},
+      {"bytes a template", "gallery_bytes_per_template", 1, 0},
+      {"keys for probes, MB", "probe_key_bytes", 1e6, 1},
+      {"for enrolment, MB", "enrol_key_bytes", 1e6, 1},
+      {"cold identify, ms", "identify_cold_ms", 1, 0},
+      {"cold verify, ms", "verify_cold_ms", 1, 0},
+      {"enrolments a second", "enrol_bulk_per_s", 1, 0},
+      {"error, rms", "score_error_rms", 1, -1},
+      {"worst", "score_error_max", 1, -1}};
+  std::string table = "| dimensions |", rule = "|---:|";
+  for (const Column& column : columns) {
+    absl::StrAppend(&table, " ", column.title, " |");
+    absl::StrAppend(&rule, "---:|");
+  }
+  absl::StrAppend(&table, "\n", rule, "\n");
+  for (const auto& [gamma, of] : result["dimensions"].members()) {
+    absl::StrAppend(&table, "| ", gamma, " |");
+    for (const Column& column : columns) {
+      const Json* value = of.find(column.key);
+      std::string text;
+      if (value != nullptr) {
+        const double number = value->get<double>() / column.unit;
+        text = column.digits < 0 ? absl::StrFormat("%.1e", number)
+                                 : absl::StrFormat("%.*f", column.digits, number);
+      }
+      absl::StrAppend(&table, " ", text, " |");
+    }
+    absl::StrAppend(&table, "\n");
+  }
+  return table;
 }
 
 }  // namespace heft

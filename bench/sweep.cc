@@ -108,7 +108,8 @@ class Sweeper {
 
   absl::StatusOr<std::unique_ptr<Roles>> MakeRoles(const BenchmarkOptions& shape) const {
     HEFT_RETURN_IF_ERROR(Step(progress_, "making keys"));
-    return Roles::Create(experiment::RandomModel(shape.dimensions, shape.gamma, shape.degree));
+    return Roles::Create(experiment::RandomModel(
+        shape.dimensions, shape.gammas.empty() ? 32 : shape.gammas[0], shape.degree));
   }
 
   absl::StatusOr<std::vector<Ciphertext>> EncryptRandom(const Roles& roles) {
@@ -236,9 +237,9 @@ class Sweeper {
                     "fused dimension",
                     "ms, one thread",
                     {{"fuse one pair"}, {"prepare the probe"}, {"match 8,192 templates"}}};
-    for (uint32_t g : {8, 16, 32, 64, 128}) {
+    for (uint32_t g : {8, 16, 32, 64, 128, 256}) {
       BenchmarkOptions shape = options_;
-      shape.gamma = g;
+      shape.gammas = {g};
       HEFT_ASSIGN_OR_RETURN(const ProbeTimes times, TimeShape(shape));
       picture.curves[0].points.emplace_back(g, times.fuse());
       picture.curves[1].points.emplace_back(g, times.prepare);
@@ -264,7 +265,7 @@ class Sweeper {
   absl::Status Galleries() {
     const ProbeFuser& prober = roles_->prober();
     HEFT_ASSIGN_OR_RETURN(const auto gallery,
-                          RandomGallery(prober.instance(), options_.million_templates, progress_));
+                          RandomGallery(prober.instance(), options_.large_templates, progress_));
     HEFT_ASSIGN_OR_RETURN(const auto inputs, EncryptRandom(*roles_));
     HEFT_ASSIGN_OR_RETURN(const ProvenProbe fused, prober.Fuse(Pointers(inputs)));
     HEFT_ASSIGN_OR_RETURN(const auto prepared,
@@ -275,7 +276,7 @@ class Sweeper {
                     "templates",
                     "ms",
                     {{"one thread"}, {"all cores"}}};
-    for (size_t templates = 1024; templates <= options_.million_templates; templates *= 4) {
+    for (size_t templates = 1024; templates <= options_.large_templates; templates *= 4) {
       const size_t blocks = (templates + per_block - 1) / per_block;
       Timings times[2];
       for (int i = 0; i < options_.iterations; ++i) {

@@ -12,14 +12,14 @@ struct Options {
 };
 
 absl::Status Run(const Common& common, const Options& options) {
-  Sweep sweep;
   if (options.pictures.empty()) {
-    HEFT_ASSIGN_OR_RETURN(sweep.result, RunBenchmark(options.bench, common.monitor));
-  } else {
-    HEFT_RETURN_IF_ERROR(MakeDirectories(options.pictures));
-    HEFT_ASSIGN_OR_RETURN(sweep, RunSweep(options.bench, common.monitor));
-    HEFT_RETURN_IF_ERROR(WritePictures(options.pictures, sweep.pictures));
+    HEFT_ASSIGN_OR_RETURN(const Json result, RunBenchmark(options.bench, common.monitor));
+    Print(common, result, BenchmarkTable(result));
+    return absl::OkStatus();
   }
+  HEFT_RETURN_IF_ERROR(MakeDirectories(options.pictures));
+  HEFT_ASSIGN_OR_RETURN(const Sweep sweep, RunSweep(options.bench, common.monitor));
+  HEFT_RETURN_IF_ERROR(WritePictures(options.pictures, sweep.pictures));
   Print(common, sweep.result, sweep.result.dump(2));
   return absl::OkStatus();
 }
@@ -28,7 +28,7 @@ absl::Status Run(const Common& common, const Options& options) {
 
 void AddBench(Command app) {
   const auto [command, options] =
-      AddCommand(app, "bench", "measure whole jobs on this machine (always JSON)",
+      AddCommand(app, "bench", "measure whole jobs on this machine, by fused dimension",
                  "heft bench --threads 1 --iterations 20", Run);
   command.Add("--iterations", &options->bench.iterations, "repetitions of each job")
       .Range(1, 100000)
@@ -39,16 +39,17 @@ void AddBench(Command app) {
   command.Add("--dimensions", &options->bench.dimensions, "dimension of each modality")
       .Range(1, 4096)
       .ShowDefault();
-  command.Add("--gamma", &options->bench.gamma, "fused dimension: 16, 32, 64, ...")
-      .Range(2, kMaxGamma)
-      .ShowDefault();
-  command.Add("--degree", &options->bench.degree, "of the normalisation").Range(2, 3).ShowDefault();
   command
-      .Add("--profile", &options->bench.profile,
-           "thin (with compact beside it), flooded (with thin beside it) or compact")
+      .Add("--gamma", &options->bench.gammas,
+           "fused dimensions, each a power of two (default: all of 32 to 1024 that fit)")
+      .Range(2, kMaxGamma);
+  command.Add("--degree", &options->bench.degree, "of the normalisation").Range(2, 3).ShowDefault();
+  command.Add("--profile", &options->bench.profile, "of the model")
       .Choices({"thin", "flooded", "compact", "compact-pq"})
       .ShowDefault();
-  command.Add("--large", &options->bench.million_templates, "size of the large gallery")
+  command
+      .Add("--large", &options->bench.large_templates,
+           "size of the large gallery, cut to what 2 GiB hold")
       .Range(1, 100000000)
       .ShowDefault();
   command.Add("--batch", &options->bench.batch, "probes in one pass over it")
@@ -57,7 +58,7 @@ void AddBench(Command app) {
   command.Add("--sweep", &options->pictures,
               "instead, measure how times grow with gallery, dimensions and pairs, by stage "
               "and instruction set, and draw pictures into this folder");
-  command.Add("--no-large", &options->bench.skip_million, "leave out the large gallery");
+  command.Add("--no-large", &options->bench.skip_large, "leave out the large gallery");
 }
 
 }  // namespace heft::cli

@@ -97,18 +97,17 @@ void DefineTimes(py::module_& m) {
     Function(
         m, name,
         [run](int iterations, uint32_t templates, const std::vector<uint32_t>& dimensions,
-              uint32_t gamma, int degree, const std::string& profile, bool skip_million,
-              size_t million_templates, int batch, const py::object& progress) {
-          const BenchmarkOptions options = {iterations, templates, dimensions,   gamma,
-                                            degree,     profile,   skip_million, million_templates,
-                                            batch};
+              const std::vector<uint32_t>& gammas, int degree, const std::string& profile,
+              bool skip_large, size_t large_templates, int batch, const py::object& progress) {
+          const BenchmarkOptions options = {iterations, templates,  dimensions,      gammas, degree,
+                                            profile,    skip_large, large_templates, batch};
           Watch watch(progress);
           return run(options, watch.monitor());
         },
         text, py::kw_only(), py::arg("iterations") = 20, py::arg("templates") = 1024,
-        py::arg("dimensions") = py::make_tuple(512, 512), py::arg("gamma") = 32,
-        py::arg("degree") = 3, py::arg("profile") = "thin", py::arg("skip_million") = false,
-        py::arg("million_templates") = 1000000, py::arg("batch") = 64,
+        py::arg("dimensions") = py::make_tuple(512, 512), py::arg("gammas") = py::tuple(),
+        py::arg("degree") = 3, py::arg("profile") = "thin", py::arg("skip_large") = false,
+        py::arg("large_templates") = 1000000, py::arg("batch") = 64,
         py::arg("progress") = py::none());
   };
   with_options(

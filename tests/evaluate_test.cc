@@ -289,11 +289,16 @@ TEST_F(EvaluateTest, WrongInputIsRefusedWithOneLine) {
 TEST(Bench, RunsEveryJob) {
   const nlohmann::json result =
       Must(kHeft, {"bench", "--iterations", "1", "--templates", "16", "--dimensions", "16", "12",
-                   "--gamma", "16", "--no-large"});
-  for (const char* key : {"fuse_ms", "ratio_compact_thin", "client_fused_match_16_ms",
-                          "identify_cold_ms", "reply_bytes_per_score"}) {
-    EXPECT_GT(result.value(key, 0.0), 0) << key;
+                   "--gamma", "8", "16", "--no-large"});
+  ASSERT_EQ(result["dimensions"].size(), 2u) << result;
+  for (const auto& [gamma, of] : result["dimensions"].items()) {
+    for (const char* key : {"fuse_ms", "client_fused_match_16_ms", "identify_cold_ms",
+                            "verify_cold_ms", "reply_bytes_per_score", "enrol_bulk_per_s"}) {
+      EXPECT_GT(of.value(key, 0.0), 0) << gamma << " " << key;
+    }
+    EXPECT_GT(of["by_instruction_set"]["reference"].value("fuse_ms", 0.0), 0) << gamma;
   }
+  EXPECT_GT(result["operations"].value("rotate_top_ms", 0.0), 0);
 }
 
 }  // namespace

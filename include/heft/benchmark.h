@@ -21,19 +21,25 @@ struct BenchmarkOptions {
   int iterations = 20;  // of each job
   uint32_t templates = 1024;
   std::vector<uint32_t> dimensions = {512, 512};  // as in heft/model.h
-  uint32_t gamma = 32;
+  // Fused dimensions, measured one after the other; empty: those of 32, 64, ... 1,024 that the
+  // dimensions and the profile allow.
+  std::vector<uint32_t> gammas = {};
   int degree = 3;
   std::string profile = "thin";
-  bool skip_million = false;           // the large gallery
-  size_t million_templates = 1000000;  // of the large gallery, gamma x 32 KB / 4096 each in memory
-  int batch = 64;                      // probes in one pass over it
+  bool skip_large = false;           // the large gallery
+  size_t large_templates = 1000000;  // of the large gallery: as many as fit 2 GiB of memory
+  int batch = 64;                    // probes in one pass over it
 };
 
-// RunBenchmark: medians with the spread of the repetitions (NAME_ms), sizes (NAME_bytes), accuracy,
-// machine. Minutes, on the threads that are set (heft/runtime.h). kInvalidArgument for a model that
-// cannot be evaluated; kCancelled.
+// RunBenchmark: "dimensions" has an object for each fused dimension, with medians and the spread of
+// the repetitions (NAME_ms), sizes (NAME_bytes), accuracy, and times by instruction set; beside it
+// stand "machine", "profile" and "operations". Minutes a dimension, on the threads that are set
+// (heft/runtime.h). kInvalidArgument for a model that cannot be evaluated; kCancelled.
 HEFT_EXPORT absl::StatusOr<Json> RunBenchmark(const BenchmarkOptions& options = {},
                                               const Monitor& monitor = {});
+
+// BenchmarkTable: of what RunBenchmark gives, a table with a line for each dimension.
+HEFT_EXPORT std::string BenchmarkTable(const Json& result);
 
 // Sweep: how times grow: with the gallery, the dimensions, the number of pairs; by stage and by
 // instruction set.
@@ -41,8 +47,8 @@ struct Sweep {
   Json result;
   std::vector<std::pair<std::string, std::string>> pictures;  // file name, SVG
 };
-// RunSweep: `options.iterations` repetitions a point; galleries up to `options.million_templates`.
-// The same errors, and CheckDrawing's (heft/evaluate.h).
+// RunSweep: `options.iterations` repetitions a point; galleries up to `options.large_templates`;
+// the first of `options.gammas`, or 32. The same errors, and CheckDrawing's (heft/evaluate.h).
 HEFT_EXPORT absl::StatusOr<Sweep> RunSweep(const BenchmarkOptions& options = {},
                                            const Monitor& monitor = {});
 

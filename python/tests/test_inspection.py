@@ -262,7 +262,7 @@ def test_the_process() -> None:
 def test_times_are_of_what_can_be_evaluated() -> None:
     for run in (heft.run_benchmark, heft.run_sweep):
         with pytest.raises(heft.InvalidArgument):
-            run(gamma=33, skip_million=True)
+            run(gammas=[33], skip_large=True)
         with pytest.raises(heft.Error):
-            run(iterations=1, templates=16, dimensions=[8, 8], gamma=8, skip_million=True,
-                million_templates=16, progress=lambda what, done, total, note: False)
+            run(iterations=1, templates=16, dimensions=[8, 8], gammas=[8], skip_large=True,
+                large_templates=16, progress=lambda what, done, total, note: False)
