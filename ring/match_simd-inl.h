@@ -58,6 +58,13 @@ struct MatchSums {
   WideSum c0, c1, c2;
 };
 
+// FetchSoon: into the second-level cache. Fetches into the first level wait for one of its miss
+// registers. A Zen 4 has 24 of them, which is 14 GB/s from memory where a core can read 34
+// (measured with four blocks side by side; so it is 22).
+HWY_INLINE void FetchSoon(const uint32_t* at) { __builtin_prefetch(at, /*rw=*/0, /*locality=*/2); }
+// kMatchAhead: tiles of a block to fetch ahead. (Measured: 64 to 1,024, all alike from 256 on.)
+constexpr size_t kMatchAhead = 512;
+
 void Match(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
            const uint32_t* const* galleries, size_t gallery_count, size_t count, size_t n,
            const Modulus& q) {
@@ -71,7 +78,7 @@ void Match(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
   const size_t size = count * 2 * kTile;
   // The galleries' tiles are read in turn; what is fetched ahead is the tile that will be read
   // after `ahead` others.
-  const size_t ahead = (kAhead * kTile + size - 1) / size;
+  const size_t ahead = (kMatchAhead * kTile + size - 1) / size;
   size_t next_tile = std::min(ahead / gallery_count * kTile, n - kTile);
   size_t next_gallery = ahead % gallery_count;
   for (size_t tile = 0; tile < n; tile += kTile, probe += probe_stride) {
@@ -90,8 +97,8 @@ void Match(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
         for (size_t k = 0; k < count; all = !all) {
           const size_t end = count - k < run ? count : k + run;
           for (; k < end; ++k, p += 2 * kTile, g += 2 * kTile, fetch += 2 * kTile) {
-            hwy::Prefetch(fetch);
-            hwy::Prefetch(fetch + kTile);
+            FetchSoon(fetch);
+            FetchSoon(fetch + kTile);
             const V32 p0 = LoadOnce(p), p1 = LoadOnce(p + kTile);
             const V32 g0 = LoadOnce(g), g1 = LoadOnce(g + kTile);
             sums.Add(p0, hn::DupOdd(p0), p1, hn::DupOdd(p1), g0, hn::DupOdd(g0), g1,
