@@ -62,11 +62,16 @@ Csprng::~Csprng() {
   sodium_memzero(buffer_.data(), buffer_.size());
 }
 
+void Csprng::Stream(std::span<uint8_t> out) {
+  if (out.empty()) return;
+  std::ranges::fill(out, uint8_t{0});
+  crypto_stream_chacha20_xor_ic(out.data(), out.data(), out.size(), nonce_.data(), block_,
+                                key_.data());
+  block_ += out.size() / 64;
+}
+
 void Csprng::Refill() {
-  buffer_.fill(0);
-  crypto_stream_chacha20_xor_ic(buffer_.data(), buffer_.data(), buffer_.size(), nonce_.data(),
-                                block_, key_.data());
-  block_ += buffer_.size() / 64;
+  Stream(buffer_);
   used_ = 0;
 }
 
@@ -74,7 +79,14 @@ void Csprng::Fill(std::span<uint8_t> out) {
   // What is left in the buffer is the parent's too.
   if (process_ != 0 && process_ != ForkGeneration()) KeyAnew();
   while (!out.empty()) {
-    if (used_ == buffer_.size()) Refill();
+    if (used_ == buffer_.size()) {
+      // Whole buffers go where they are wanted.
+      const size_t whole = out.size() / buffer_.size() * buffer_.size();
+      Stream(out.first(whole));
+      out = out.subspan(whole);
+      if (out.empty()) break;
+      Refill();
+    }
     const size_t n = std::min(out.size(), buffer_.size() - used_);
     std::memcpy(out.data(), buffer_.data() + used_, n);
     used_ += n;

@@ -44,6 +44,8 @@ class Csprng {
   Csprng(const Seed& seed, uint64_t stream);
 
   void KeyAnew();
+  // The stream's next bytes. `out` has whole blocks of 64.
+  void Stream(std::span<uint8_t> out);
   void Refill();
 
   uint64_t process_ =

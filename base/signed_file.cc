@@ -94,9 +94,10 @@ ParsedFile ReadHead(ByteReader& reader) {
   return out;
 }
 
-absl::StatusOr<ParsedFile> Parse(ByteSpan bytes, std::string_view what) {
+absl::StatusOr<ParsedFile> Parse(ByteSpan bytes, std::string_view what,
+                                 Checksum checksum = Checksum::kCheck) {
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kSignedKind, kSignedVersion, what));
+                        OpenEnvelope(bytes, kSignedKind, kSignedVersion, what, checksum));
   ByteReader reader(payload, what);
   ParsedFile out = ReadHead(reader);
   out.file.file = reader.Raw(reader.remaining());
@@ -360,6 +361,17 @@ absl::StatusOr<SignedFile> OpenSigned(std::span<const uint8_t> bytes, const Trus
   HEFT_ASSIGN_OR_RETURN(SignedFile file, ReadSigned(bytes, what));
   HEFT_RETURN_IF_ERROR(CheckExpected(trust, expected, what, &file));
   return file;
+}
+
+absl::StatusOr<SignedFile> OpenBySignature(ByteSpan bytes, const Trust& trust,
+                                           const Expected& expected, std::string_view what) {
+  absl::StatusOr<ParsedFile> parsed = Parse(bytes, what, Checksum::kKnown);
+  if (!parsed.ok() || !CheckSignature(*parsed, HashBytes(parsed->file.file), what).ok()) {
+    // The checksum tells damage from forgery.
+    return OpenSigned(bytes, trust, expected, what);
+  }
+  HEFT_RETURN_IF_ERROR(CheckExpected(trust, expected, what, &parsed->file));
+  return std::move(parsed->file);
 }
 
 }  // namespace heft

@@ -43,6 +43,12 @@ absl::StatusOr<SignedFile> OpenSignedHead(const SignedHead& head, std::string_vi
                                           const Trust& trust, const Expected& expected,
                                           std::string_view what);
 
+// OpenBySignature: OpenSigned for large files of which nothing but the file inside is used. The
+// signature covers that file, so the checksum around it is computed only where the signature is
+// false. (A digest of all bytes would need it: the checksum itself is not signed.)
+absl::StatusOr<SignedFile> OpenBySignature(ByteSpan bytes, const Trust& trust,
+                                           const Expected& expected, std::string_view what);
+
 }  // namespace heft
 
 #endif  // HEFT_BASE_SIGNED_FILE_H_

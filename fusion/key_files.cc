@@ -34,6 +34,14 @@ uint32_t VersionOf(ByteSpan bytes) {
   return EnvelopeVersion(bytes) == kFullKeyFileVersion ? kFullKeyFileVersion : kKeyFileVersion;
 }
 
+// Takes the signature off, if there is one. What is signed has been hashed then.
+absl::Status Unsign(std::string_view what, ByteSpan* bytes, Checksum* checksum) {
+  if (!IsSigned(*bytes)) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(*bytes, Unsigned(*bytes, what));
+  *checksum = Checksum::kKnown;
+  return absl::OkStatus();
+}
+
 // A whole file within another one.
 ByteSpan ReadFileField(ByteReader& reader) {
   return reader.Raw(reader.Count(1, uint64_t{1} << 32));
@@ -136,14 +144,14 @@ std::vector<uint8_t> SerializeEnrolmentKeys(const Rings& rings, const ckks::KeyI
 }
 
 absl::Status ParseEnrolmentKeys(const Rings& rings, ByteSpan bytes, std::string_view what,
-                                RingKeys* keys) {
+                                RingKeys* keys, Checksum checksum) {
   if (!rings.thin()) {
     return absl::InvalidArgumentError(
         absl::StrCat(std::string(what), ": this model's profile has no enrolment keys"));
   }
-  HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
+  HEFT_RETURN_IF_ERROR(Unsign(what, &bytes, &checksum));
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kEnrolmentKeysKind, kKeyFileVersion, what));
+                        OpenEnvelope(bytes, kEnrolmentKeysKind, kKeyFileVersion, what, checksum));
   ByteReader reader(payload, what);
   const ckks::ParamsId params_id = ckks::ReadId(reader);
   const ckks::KeyId key_id = ckks::ReadId(reader);
@@ -156,8 +164,8 @@ absl::Status ParseEnrolmentKeys(const Rings& rings, ByteSpan bytes, std::string_
   }
   const ByteSpan evaluation = ReadFileField(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
-  HEFT_ASSIGN_OR_RETURN(keys->enrolment,
-                        ParseEvaluationKeys(*rings.enrolment.context, evaluation, what));
+  HEFT_ASSIGN_OR_RETURN(keys->enrolment, ParseEvaluationKeys(*rings.enrolment.context, evaluation,
+                                                             what, Checksum::kKnown));
   HEFT_RETURN_IF_ERROR(CheckKeyId(key_id, keys->enrolment.key_id, what));
   keys->ring_switch = ckks::SwitchKey(*rings.switching, ring_switch, 1);
   return absl::OkStatus();
@@ -195,11 +203,12 @@ std::vector<uint8_t> SerializeFullEvaluationKeys(
 }
 
 absl::StatusOr<ckks::EvaluationKeys> ParseEvaluationKeys(const ckks::Context& context,
-                                                         ByteSpan bytes, std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
+                                                         ByteSpan bytes, std::string_view what,
+                                                         Checksum checksum) {
+  HEFT_RETURN_IF_ERROR(Unsign(what, &bytes, &checksum));
   const uint32_t version = VersionOf(bytes);
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kEvaluationKeysKind, version, what));
+                        OpenEnvelope(bytes, kEvaluationKeysKind, version, what, checksum));
   ByteReader reader(payload, what);
   const ckks::ParamsId params_id = ckks::ReadId(reader);
   HEFT_RETURN_IF_ERROR(reader.status());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/envelope.h"
 #include "base/status.h"
 #include "ckks/context.h"
 #include "ckks/keys.h"
@@ -50,7 +51,7 @@ std::vector<uint8_t> SerializeEnrolmentKeys(const Rings& rings, const ckks::KeyI
                                             const ckks::SeededSwitchKey& ring_switch);
 // ParseEnrolmentKeys: into `keys`, whose key id they must have.
 absl::Status ParseEnrolmentKeys(const Rings& rings, ByteSpan bytes, std::string_view what,
-                                RingKeys* keys);
+                                RingKeys* keys, Checksum checksum = Checksum::kCheck);
 
 // Writes evaluation keys one after the other, so that only one seeded key is held at a time.
 class EvaluationKeysWriter {
@@ -73,7 +74,8 @@ std::vector<uint8_t> SerializeFullEvaluationKeys(
 
 // Parses and expands, on all threads.
 absl::StatusOr<ckks::EvaluationKeys> ParseEvaluationKeys(const ckks::Context& context,
-                                                         ByteSpan bytes, std::string_view what);
+                                                         ByteSpan bytes, std::string_view what,
+                                                         Checksum checksum = Checksum::kCheck);
 
 // kFailedPrecondition unless the ids agree: "X was made with other parameters / under another key".
 absl::Status CheckParamsId(const ckks::Params& params, const ckks::ParamsId& id,

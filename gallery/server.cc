@@ -112,6 +112,12 @@ absl::StatusOr<std::unique_ptr<Server::Impl>> Server::Impl::Create(
   return CreateFrom(model, {evaluation_keys, what}, {enrolment_keys, enrolment_what});
 }
 
+namespace {
+Checksum ChecksumOf(const KeyFile& keys) {
+  return keys.verified ? Checksum::kKnown : Checksum::kCheck;
+}
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<Server::Impl>> Server::Impl::CreateFrom(const Model& model,
                                                                        const KeyFile& evaluation,
                                                                        const KeyFile& enrolment) {
@@ -121,14 +127,16 @@ absl::StatusOr<std::unique_ptr<Server::Impl>> Server::Impl::CreateFrom(const Mod
     HEFT_RETURN_IF_ERROR(TakeExpandedKeys(rings, Inside::Of(*evaluation.expanded),
                                           kEvaluationKeysKind, evaluation.what, &keys));
   } else {
-    HEFT_ASSIGN_OR_RETURN(keys.matching, ParseEvaluationKeys(*rings.matching.context,
-                                                             evaluation.bytes, evaluation.what));
+    HEFT_ASSIGN_OR_RETURN(keys.matching,
+                          ParseEvaluationKeys(*rings.matching.context, evaluation.bytes,
+                                              evaluation.what, ChecksumOf(evaluation)));
   }
   if (enrolment.expanded != nullptr) {
     HEFT_RETURN_IF_ERROR(TakeExpandedKeys(rings, Inside::Of(*enrolment.expanded),
                                           kEnrolmentKeysKind, enrolment.what, &keys));
   } else if (!enrolment.bytes.empty()) {
-    HEFT_RETURN_IF_ERROR(ParseEnrolmentKeys(rings, enrolment.bytes, enrolment.what, &keys));
+    HEFT_RETURN_IF_ERROR(
+        ParseEnrolmentKeys(rings, enrolment.bytes, enrolment.what, &keys, ChecksumOf(enrolment)));
   }
   return Create(model, std::move(rings), std::move(keys));
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/signed_file.h"
 #include "base/status.h"
 #include "heft/audit.h"
 
@@ -19,8 +20,9 @@ absl::StatusOr<SignerKey> CheckOne(const Trust* trust, const std::string& kind, 
   HEFT_ASSIGN_OR_RETURN(const SignedFile file,
                         keys->expanded != nullptr
                             ? keys->expanded->CheckSigned(*trust, expected, keys->what)
-                            : OpenSigned(keys->bytes, *trust, expected, keys->what));
+                            : OpenBySignature(keys->bytes, *trust, expected, keys->what));
   keys->bytes = file.file;
+  keys->verified = true;
   return file.signer;
 }
 

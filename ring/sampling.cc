@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/sampling.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/constant_time.h"
 
@@ -51,17 +53,48 @@ void SampleError(std::span<int8_t> out, Csprng& rng) {
   }
 }
 
+namespace {
+
+// KeepBelow: moves the words that are below `limit` under `mask` to the front, in order and masked.
+// Returns how many there are. Nearly all are, so sixteen are tried at once.
+size_t KeepBelow(std::span<uint32_t> words, uint32_t mask, uint32_t limit) {
+  constexpr size_t kAtOnce = 16;
+  size_t kept = 0, i = 0;
+  const auto keep = [&](size_t end) {
+    for (; i < end; ++i) {
+      const uint32_t value = words[i] & mask;
+      words[kept] = value;  // stays if it is small enough
+      kept += value < limit ? 1 : 0;
+    }
+  };
+  while (i + kAtOnce <= words.size()) {
+    uint32_t values[kAtOnce], large = 0;
+    for (size_t j = 0; j < kAtOnce; ++j) {
+      values[j] = words[i + j] & mask;
+      large |=
+          limit - 1 - values[j];  // the top bit of a value that is too large: both are below 2^31
+    }
+    if (large >> 31 != 0) {
+      keep(i + kAtOnce);
+      continue;
+    }
+    std::copy_n(values, kAtOnce, words.data() + kept);
+    kept += kAtOnce;
+    i += kAtOnce;
+  }
+  keep(words.size());
+  return kept;
+}
+
+}  // namespace
+
 void SampleUniform(std::span<uint32_t> out, const Modulus& q, Csprng& rng) {
   const uint32_t mask = (uint32_t{1} << q.bits()) - 1;
   // As many words as are missing, again and again: the same ones that one at a time would take.
   for (size_t done = 0; done < out.size();) {
     const std::span<uint32_t> missing = out.subspan(done);
     rng.Fill({reinterpret_cast<uint8_t*>(missing.data()), missing.size_bytes()});
-    for (const uint32_t word : missing) {
-      const uint32_t value = word & mask;
-      out[done] = value;  // stays if it is small enough
-      done += value < q.value() ? 1 : 0;
-    }
+    done += KeepBelow(missing, mask, q.value());
   }
 }
 

@@ -78,8 +78,8 @@ struct EnrolResult {
   size_t blocks = 0;
   bool repeated = false;  // all that is the answer to an earlier request of this key
   // Modalities that the templates lack, where `repeated` is false. Decision tables are for
-  // templates that have all of them: no table says what scores with these mean. Probes that lack the
-  // same modalities score higher with them than their table expects.
+  // templates that have all of them: no table says what scores with these mean. Probes that lack
+  // the same modalities score higher with them than their table expects.
   std::vector<std::string> missing = {};
 };
 
@@ -131,6 +131,7 @@ struct KeyFile {
   std::span<const uint8_t> bytes = {};
   std::string_view what = "evaluation keys";  // in errors
   const ExpandedKeys* expanded = nullptr;
+  bool verified = false;  // a signature over `bytes` was checked, so their checksums need not be
 };
 
 // ReplySigner: what SignReply takes of replies that are signed where they are made.
