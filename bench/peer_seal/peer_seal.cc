@@ -84,11 +84,11 @@ Workload MakeWorkload(const Model& quadratic) {
   return w;
 }
 
-int Run(int iterations, int heft_runs, const std::string& profile) {
+int Run(int iterations, int heft_runs, uint32_t gamma, const std::string& profile) {
   SetThreadCount(1);
   // The same projection, of the same seed.
-  const Model model = experiment::RandomModel({512, 512}, 32, 3, profile);
-  const Workload workload = MakeWorkload(experiment::RandomModel({512, 512}, 32, 2, profile));
+  const Model model = experiment::RandomModel({512, 512}, gamma, 3, profile);
+  const Workload workload = MakeWorkload(experiment::RandomModel({512, 512}, gamma, 2, profile));
   auto heft = MakeHeftRoute(workload, model);
   if (!heft.ok()) {
     std::cerr << heft.status() << "\n";
@@ -117,6 +117,7 @@ int Run(int iterations, int heft_runs, const std::string& profile) {
   json["hexl"] = SealUsesHexl();
   json["compiler"] = __VERSION__;  // of this program; SEAL gains much from Clang, says its README
   json["profile"] = profile;
+  json["gamma"] = gamma;
   json["iterations"] = iterations;
   json["heft_runs_per_iteration"] = heft_runs;
   for (const Contestant& c : contestants) c.Report(&json);
@@ -145,9 +146,11 @@ int main(int argc, char** argv) {
   app.add_option("--iterations", iterations, "turns of every contestant")
       ->check(CLI::PositiveNumber);
   app.add_option("--heft-runs", heft_runs, "our runs in a turn")->check(CLI::PositiveNumber);
+  uint32_t gamma = 32;
+  app.add_option("--gamma", gamma, "fused dimension: 32 or 128")->check(CLI::IsMember({32u, 128u}));
   std::string profile = "thin";
   app.add_option("--profile", profile, "ours: thin or compact")
       ->check(CLI::IsMember({"thin", "compact"}));
   CLI11_PARSE(app, argc, argv);
-  return heft::bench::Run(iterations, heft_runs, profile);
+  return heft::bench::Run(iterations, heft_runs, gamma, profile);
 }
