@@ -187,6 +187,7 @@ _JSON = "results are objects in Python, with members of these names"
 ABSENT = {
     "AuditAll": _FINDINGS,
     "AuditFiles": _FINDINGS,
+    "BenchmarkTable": "run_benchmark gives the numbers; a data frame shows them",
     "CheckAnswer": "open_signed says what a reply answers, request_digest what it has to",
     "CheckConditions": "Condition's constructor asks it",
     "CheckMetadata": "every call that takes metadata asks it",
