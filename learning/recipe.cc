@@ -55,6 +55,7 @@ Json Choices() {
           {"epochs", kEpochs},
           {"patience", kPatience},
           {"epoch_evidence", kEpochEvidence},
+          {"fewest_judges", kFewestJudges},
           {"max_batch", kMaxBatch},
           {"learning_rate", kLearningRate},
           {"degree", kDegree},

@@ -13,7 +13,7 @@
 
 namespace heft::recipe {
 
-inline constexpr int kVersion = 4;
+inline constexpr int kVersion = 5;
 inline constexpr char kDate[] = "2026-11-24";
 
 // ---- What is minimised: an estimate of FNMR at kFmr (learning/objective.h).
@@ -75,8 +75,11 @@ inline constexpr double kLargestWeight = 256;
 // ---- Training.
 inline constexpr double kLambda = 0.25, kMargin = 0.5, kWeightDecay = 1e-4;
 inline constexpr int kEpochs = 20, kPatience = 5, kMaxBatch = 2048;
-// kEpochEvidence: the share of the FNMR estimate that a later epoch has to take away from the best.
+// kEpochEvidence: the share of the FNMR estimate that a later epoch has to take away from the best,
+// where fewer than kFewestJudges validation people judge. More people's estimate is believed as it
+// is.
 inline constexpr double kEpochEvidence = 0.05;
+inline constexpr int kFewestJudges = 16;
 inline constexpr double kLearningRate = 5e-4;
 inline constexpr int kDegree = 3;
 // The interval of |z|^2: room around quantiles, and deviations of the logarithm on either side.

@@ -102,14 +102,22 @@ class Trainer {
     return absl::OkStatus();
   }
 
+  // The share of the estimate that an epoch has to take away.
+  double Evidence() const {
+    int people = 0;
+    for (const Batch& batch : validation_) {
+      for (const int person : batch.classes) people = std::max(people, person + 1);
+    }
+    return people < recipe::kFewestJudges ? recipe::kEpochEvidence : 0;
+  }
+
   // Measures the projection and keeps it if it is the best so far, or if no people can judge it.
   void Judge(double loss, const TrainHooks& hooks) {
     const auto [auroc, fnmr] =
         internal::JudgeAll(validation_, state_.projection, normaliser_, options_.metric);
-    const bool better =
-        paper() ? auroc > state_.best_auroc
-                : fnmr + recipe::kLeastError <
-                      (1 - recipe::kEpochEvidence) * (state_.best_fnmr + recipe::kLeastError);
+    const bool better = paper() ? auroc > state_.best_auroc
+                                : fnmr + recipe::kLeastError <
+                                      (1 - Evidence()) * (state_.best_fnmr + recipe::kLeastError);
     if (state_.epoch == 0 || validation_.empty() || better) {
       state_.best = state_.projection;
       state_.best_auroc = auroc;
