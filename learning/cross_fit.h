@@ -6,10 +6,11 @@
 // only then its scores have the same distribution. Thresholds, calibration (learning/decide.h) and
 // the interval are fitted to these scores.
 //
-// A fold leaves out two parts where a model has a closed form and the samples are few enough. There
-// is a fold for every two parts, so all people are compared with each other. A threshold for a rare
-// rate needs these comparisons: of 123 people in five parts of one fold each, a fifth are made.
-// Otherwise a fold leaves out one part, and people of different parts are not compared.
+// A fold leaves out two parts where the samples are few enough, fewer where epochs follow the
+// closed form. There is a fold for every two parts, so all people are compared with each other. A
+// threshold for a rare rate needs these comparisons: of 123 people in five parts of one fold each,
+// a fifth are made. Otherwise a fold leaves out one part, and people of different parts are not
+// compared.
 #ifndef HEFT_LEARNING_CROSS_FIT_H_
 #define HEFT_LEARNING_CROSS_FIT_H_
 

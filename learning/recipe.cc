@@ -68,6 +68,7 @@ Json Choices() {
           {"parts", kParts},
           {"fewest_in_part", kFewestInPart},
           {"most_across", kMostAcross},
+          {"most_across_trained", kMostAcrossTrained},
           {"stopping_share", kStoppingShare},
           {"decision_replicates", kDecisionReplicates},
           {"search_templates", List(kSearchTemplates)}};
