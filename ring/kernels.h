@@ -103,12 +103,12 @@ struct Kernels {
   // limb, of one probe with each of one or more galleries:
   //   c0 = sum p0 g0,  c1 = sum p0 g1 + p1 g0,  c2 = sum p1 g1;
   // part c of gallery g goes to out[3 * g + c]. `probe` and each gallery hold for each tile of
-  // kTile coefficients, for each k, the two parts' values: [n / tile][count][2][tile], the probe's
-  // tiles `probe_stride` values apart. A probe's tile is read from memory once for all galleries. n
-  // is at least kTile. In [0, q), out [0, q).
+  // kTile coefficients, for each k, the two parts' values: [n / tile][count][2][tile]. The tiles of
+  // the probe are `probe_stride` values apart, those of a gallery `gallery_stride`. A probe's tile
+  // is read from memory once for all galleries. n is at least kTile. In [0, q), out [0, q).
   void (*match)(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
-                const uint32_t* const* galleries, size_t gallery_count, size_t count, size_t n,
-                const Modulus& q);
+                const uint32_t* const* galleries, size_t gallery_stride, size_t gallery_count,
+                size_t count, size_t n, const Modulus& q);
   // match_tile: the same for one tile of several galleries and of several probes, whose tiles lie
   // side by side: part c of gallery g and probe p goes to out + ((g * probe_count + p) * 3 + c) *
   // stride. `scratch`: 4 * count * kTile values.

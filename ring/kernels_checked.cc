@@ -220,8 +220,8 @@ void PermuteAdd(uint32_t* out, const uint32_t* in, const Permutation& p, size_t 
 }
 
 void Match(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
-           const uint32_t* const* galleries, size_t gallery_count, size_t count, size_t n,
-           const Modulus& q) {
+           const uint32_t* const* galleries, size_t gallery_stride, size_t gallery_count,
+           size_t count, size_t n, const Modulus& q) {
   Length(n);
   HEFT_DCHECK(n >= kTile, "what is matched has whole tiles");
   const size_t row = count * 2 * kTile;  // a tile of all pairs
@@ -229,8 +229,13 @@ void Match(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
   HEFT_DCHECK(probe_stride >= row, "a probe's tiles do not overlap");
   HEFT_DCHECK(TilesBelow(probe, n / kTile, probe_stride, row, q.value()),
               "a kernel's input is in range");
-  for (size_t g = 0; g < gallery_count; ++g) Input(galleries[g], n / kTile * row, q.value());
-  Inner().match(out, probe, probe_stride, galleries, gallery_count, count, n, q);
+  HEFT_DCHECK(gallery_stride >= row, "a gallery's tiles do not overlap");
+  for (size_t g = 0; g < gallery_count; ++g) {
+    TileStride(galleries[g], gallery_stride, n);
+    HEFT_DCHECK(TilesBelow(galleries[g], n / kTile, gallery_stride, row, q.value()),
+                "a kernel's input is in range");
+  }
+  Inner().match(out, probe, probe_stride, galleries, gallery_stride, gallery_count, count, n, q);
   for (size_t i = 0; i < 3 * gallery_count; ++i) Output(out[i], n, q);
 }
 

@@ -99,11 +99,13 @@ TEST_P(KernelContractsTest, ProbesAndGalleriesOfAMatch) {
   uint32_t* out[] = {sums.data(), sums.data() + kN, sums.data() + 2 * kN};
   const uint32_t* galleries[] = {gallery.data()};
   const size_t stride = 2 * count * kTile;
-  checked().match(out, probe.data(), stride, galleries, 1, count, kN, q_);
-  EXPECT_DEATH(checked().match(out, probe.data(), stride / 2, galleries, 1, count, kN, q_),
+  checked().match(out, probe.data(), stride, galleries, stride, 1, count, kN, q_);
+  EXPECT_DEATH(checked().match(out, probe.data(), stride / 2, galleries, stride, 1, count, kN, q_),
+               "do not overlap");
+  EXPECT_DEATH(checked().match(out, probe.data(), stride, galleries, stride / 2, 1, count, kN, q_),
                "do not overlap");
   gallery.back() = q_.value();
-  EXPECT_DEATH(checked().match(out, probe.data(), stride, galleries, 1, count, kN, q_),
+  EXPECT_DEATH(checked().match(out, probe.data(), stride, galleries, stride, 1, count, kN, q_),
                "input is in range");
 }
 

@@ -159,10 +159,11 @@ void PermuteAdd(uint32_t* out, const uint32_t* in, const Permutation& p, size_t 
 }
 
 void MatchOne(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, size_t probe_stride,
-              const uint32_t* gallery, size_t count, size_t n, const Modulus& q) {
+              const uint32_t* gallery, size_t gallery_stride, size_t count, size_t n,
+              const Modulus& q) {
   for (size_t i = 0; i < n; ++i) {
     const uint32_t* p = probe + i / kTile * probe_stride + i % kTile;
-    const uint32_t* g = gallery + i / kTile * kTile * count * 2 + i % kTile;
+    const uint32_t* g = gallery + i / kTile * gallery_stride + i % kTile;
     uint32_t s0 = 0, s1 = 0, s2 = 0;
     for (size_t k = 0; k < count; ++k, p += 2 * kTile, g += 2 * kTile) {
       const uint32_t p0 = p[0], p1 = p[kTile];
@@ -178,11 +179,11 @@ void MatchOne(uint32_t* c0, uint32_t* c1, uint32_t* c2, const uint32_t* probe, s
 }
 
 void Match(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
-           const uint32_t* const* galleries, size_t gallery_count, size_t count, size_t n,
-           const Modulus& q) {
+           const uint32_t* const* galleries, size_t gallery_stride, size_t gallery_count,
+           size_t count, size_t n, const Modulus& q) {
   for (size_t g = 0; g < gallery_count; ++g) {
-    MatchOne(out[3 * g], out[3 * g + 1], out[3 * g + 2], probe, probe_stride, galleries[g], count,
-             n, q);
+    MatchOne(out[3 * g], out[3 * g + 1], out[3 * g + 2], probe, probe_stride, galleries[g],
+             gallery_stride, count, n, q);
   }
 }
 
@@ -192,8 +193,8 @@ void MatchTile(uint32_t* out, size_t stride, const uint32_t* probes, size_t prob
   const size_t size = count * 2 * kTile;
   for (size_t g = 0; g < gallery_count; ++g) {
     for (size_t p = 0; p < probe_count; ++p, out += 3 * stride) {
-      MatchOne(out, out + stride, out + 2 * stride, probes + p * size, size, galleries[g], count,
-               kTile, q);
+      MatchOne(out, out + stride, out + 2 * stride, probes + p * size, size, galleries[g], size,
+               count, kTile, q);
     }
   }
 }

@@ -194,19 +194,23 @@ TEST_P(KernelsTest, Matches) {
     for (size_t galleries : {1, 2, 3, 4}) {
       if (n() > 4096 && count != 32) continue;
       const size_t stride = count * 2 * kTile + kTile;
-      const size_t size = tiles * count * 2 * kTile;
+      // Galleries one behind the other, or tile by tile side by side.
+      const bool side_by_side = galleries % 2 == 0;
+      const size_t row = count * 2 * kTile, gallery_stride = side_by_side ? galleries * row : row;
+      const size_t size = tiles * row, apart = side_by_side ? row : size;
       const auto probe = Input(tiles * stride, q().value(), GetParam().fill, 7);
       const auto gallery = Input(galleries * size, q().value(), GetParam().fill, 8);
       std::vector<const uint32_t*> pointers;
-      for (size_t g = 0; g < galleries; ++g) pointers.push_back(gallery.data() + g * size);
+      for (size_t g = 0; g < galleries; ++g) pointers.push_back(gallery.data() + g * apart);
       const size_t parts = 3 * galleries;
       std::vector<AlignedVector<uint32_t>> x(parts, AlignedVector<uint32_t>(n())), y = x;
       std::vector<uint32_t*> px, py;
       for (auto& v : x) px.push_back(v.data());
       for (auto& v : y) py.push_back(v.data());
-      fast().match(px.data(), probe.data(), stride, pointers.data(), galleries, count, n(), q());
-      reference().match(py.data(), probe.data(), stride, pointers.data(), galleries, count, n(),
-                        q());
+      fast().match(px.data(), probe.data(), stride, pointers.data(), gallery_stride, galleries,
+                   count, n(), q());
+      reference().match(py.data(), probe.data(), stride, pointers.data(), gallery_stride, galleries,
+                        count, n(), q());
       EXPECT_EQ(x, y) << count << " products, " << galleries << " galleries";
     }
   }

@@ -66,11 +66,11 @@ HWY_INLINE void FetchSoon(const uint32_t* at) { __builtin_prefetch(at, /*rw=*/0,
 constexpr size_t kMatchAhead = 512;
 
 void Match(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
-           const uint32_t* const* galleries, size_t gallery_count, size_t count, size_t n,
-           const Modulus& q) {
+           const uint32_t* const* galleries, size_t gallery_stride, size_t gallery_count,
+           size_t count, size_t n, const Modulus& q) {
   if (n < kTile) {
-    return ReferenceKernels().match(out, probe, probe_stride, galleries, gallery_count, count, n,
-                                    q);
+    return ReferenceKernels().match(out, probe, probe_stride, galleries, gallery_stride,
+                                    gallery_count, count, n, q);
   }
   const WideReduction wide(q);
   const LazyLimit lazy(q);
@@ -83,14 +83,14 @@ void Match(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
   size_t next_gallery = ahead % gallery_count;
   for (size_t tile = 0; tile < n; tile += kTile, probe += probe_stride) {
     for (size_t gallery = 0; gallery < gallery_count; ++gallery) {
-      const uint32_t* next = galleries[next_gallery] + next_tile * count * 2;
+      const uint32_t* next = galleries[next_gallery] + next_tile / kTile * gallery_stride;
       if (++next_gallery == gallery_count) {
         next_gallery = 0;
         if (next_tile + kTile < n) next_tile += kTile;
       }
       for (size_t lane = 0; lane < kTile; lane += Lanes()) {
         const uint32_t* p = probe + lane;
-        const uint32_t* g = galleries[gallery] + tile * count * 2 + lane;
+        const uint32_t* g = galleries[gallery] + tile / kTile * gallery_stride + lane;
         const uint32_t* fetch = next + lane;
         MatchSums sums;
         bool all = false;
